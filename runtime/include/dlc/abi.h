@@ -1,0 +1,330 @@
+/* The contract between a compiled module (model.so) and the runtime that loads it. Plain C, versioned, append-only.
+ *
+ * A module is one ELF shared library with
+ *   - one exported symbol, dlc_module_query, which returns the dlc_module below;
+ *   - the section .dlc.plan: the plan, one position-independent little-endian blob (offsets, never pointers);
+ *   - the note .note.dlc: what a loader must know BEFORE dlopen, because dlopen runs code (struct dlc_note);
+ *   - for a CPU target, the kernels: native functions of type dlc_kernel_fn.
+ *
+ * The blob is a dlc_plan_header followed by a directory of tables. A table is an array of structs of one kind; its
+ * `stride` is the size of the struct as the writer knew it. A reader of another version reads min(stride, sizeof) bytes of
+ * each element and takes the rest as zero; it skips table kinds that it does not know. So structs and tables only grow at
+ * the end, and a zero always means "as before". What cannot be expressed so raises DLC_ABI_VERSION.
+ *
+ * Ownership: everything here is immutable, owned by the module, and lives as long as it stays loaded.
+ * Threads: all of it may be read by any number of threads at once.
+ */
+#ifndef DLC_ABI_H
+#define DLC_ABI_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DLC_ABI_VERSION 1u
+#define DLC_NOTE_NAME "dlc"                   /* owner name of the ELF note, with its terminating zero */
+#define DLC_NOTE_TYPE 1u
+#define DLC_NOTE_MAGIC 0x31434c4445544f4eull  /* "NOTEDLC1" in memory order */
+#define DLC_PLAN_MAGIC 0x31434c444e414c50ull  /* "PLANDLC1" in memory order */
+#define DLC_NONE 0xffffffffu                  /* "no index" in any uint32_t index field */
+#define DLC_MAX_RANK 8
+#define DLC_MAX_BLOCKS 2
+#define DLC_ALIGNMENT 64u                     /* bytes: every buffer offset, arena and state base */
+
+/* ---------------------------------------------------------------------------------------------- the note */
+
+typedef enum dlc_target { DLC_TARGET_CPU = 1, DLC_TARGET_CUDA = 2 } dlc_target;
+
+/* CPU features. A module runs only where all bits of its note are present. */
+typedef enum dlc_cpu_feature {
+  DLC_CPU_AVX2_FMA = 1 << 0,   /* x86-64-v3: AVX2, FMA, BMI, F16C */
+  DLC_CPU_AVX512 = 1 << 1,     /* x86-64-v4: AVX-512 F, BW, CD, DQ, VL */
+  DLC_CPU_AVX512_VNNI = 1 << 2,
+  DLC_CPU_AVX512_BF16 = 1 << 3,
+  DLC_CPU_AMX_BF16 = 1 << 4
+} dlc_cpu_feature;
+
+/* Descriptor of the ELF note. `file_hash` is XXH3-128 (seed 0, canonical byte order) of the whole file with these 16 bytes
+ * taken as zero: a truncated or damaged file is found before any of its code is mapped. */
+typedef struct dlc_note {
+  uint64_t magic;            /* DLC_NOTE_MAGIC */
+  uint32_t size;             /* of this struct, in bytes */
+  uint32_t abi_version;      /* DLC_ABI_VERSION of the compiler that wrote it */
+  uint32_t targets;          /* bit set of 1 << dlc_target */
+  uint32_t reserved;
+  uint64_t cpu_features;     /* bit set of dlc_cpu_feature */
+  uint64_t plan_size;        /* bytes of the blob */
+  uint8_t graph_hash[16];    /* XXH3-128 of the blob: ranks compare it */
+  uint8_t file_hash[16];
+  char compiler[32];         /* "dlc 0.1.0", zero-padded */
+  char cpu_name[32];         /* LLVM's name of the CPU compiled for, zero-padded: for messages only */
+} dlc_note;
+
+/* ---------------------------------------------------------------------------------------------- kernels */
+
+/* What a CPU kernel sees. Buffers are in the order of the record's arguments; the workspace, if any, is the last one.
+ * `constants` are the record's immediate 64-bit integers (sizes that are not part of the kernel's identity). */
+typedef struct dlc_args {
+  uint32_t size;             /* of this struct */
+  uint32_t buffer_count;
+  void *const *buffers;
+  const uint64_t *constants;
+} dlc_args;
+
+/* Runs task number `task` of the launch's grid. Pure: reads and writes its buffers and `scratch` only, keeps nothing, calls
+ * nothing. Tasks of one launch may run in any order and at the same time; each has a scratch of dlc_kernel.scratch_bytes,
+ * aligned to DLC_ALIGNMENT, with undefined contents. */
+typedef void (*dlc_kernel_fn)(const dlc_args *args, uint32_t task, void *scratch);
+
+typedef struct dlc_module {
+  uint32_t size;             /* of this struct */
+  uint32_t abi_version;
+  const uint8_t *plan;       /* the blob, aligned to DLC_ALIGNMENT */
+  uint64_t plan_size;
+  const dlc_kernel_fn *kernels; /* CPU kernels, indexed by dlc_kernel.function */
+  uint32_t kernel_count;
+  uint32_t reserved;
+} dlc_module;
+
+/* The only exported symbol. Null if this module cannot serve a loader whose newest known ABI is `newest_abi`. */
+typedef const dlc_module *(*dlc_module_query_fn)(uint32_t newest_abi);
+const dlc_module *dlc_module_query(uint32_t newest_abi);
+
+/* ---------------------------------------------------------------------------------------------- the blob */
+
+typedef enum dlc_table_kind {
+  DLC_TABLE_STRINGS = 1,     /* bytes, stride 1; every string is followed by a zero */
+  DLC_TABLE_CONSTANTS = 2,   /* bytes, stride 1; buffers of DLC_SPACE_CONSTANT */
+  DLC_TABLE_VARIABLES = 3,   /* dlc_variable */
+  DLC_TABLE_SCALARS = 4,     /* dlc_scalar */
+  DLC_TABLE_ENTRIES = 5,     /* dlc_entry */
+  DLC_TABLE_VALUES = 6,      /* dlc_value: inputs and outputs of entries */
+  DLC_TABLE_METRICS = 7,     /* dlc_metric */
+  DLC_TABLE_TERMS = 8,       /* dlc_term */
+  DLC_TABLE_KERNELS = 9,     /* dlc_kernel */
+  DLC_TABLE_RECORDS = 10,    /* dlc_record */
+  DLC_TABLE_ARGUMENTS = 11,  /* dlc_argument */
+  DLC_TABLE_IMMEDIATES = 12, /* uint64_t */
+  DLC_TABLE_STEPS = 13,      /* dlc_step */
+  DLC_TABLE_SETTINGS = 14    /* dlc_setting */
+} dlc_table_kind;
+
+typedef struct dlc_table {
+  uint32_t kind;             /* dlc_table_kind */
+  uint32_t stride;           /* bytes of one element */
+  uint64_t offset;           /* from the blob's start, a multiple of DLC_ALIGNMENT */
+  uint64_t count;            /* elements */
+} dlc_table;
+
+/* A piece of the strings table: `offset` counts from the table's start, `length` excludes the terminating zero. */
+typedef struct dlc_string { uint32_t offset, length; } dlc_string;
+
+/* A run of elements [first, first + count) of the table named at the field. */
+typedef struct dlc_range { uint32_t first, count; } dlc_range;
+
+typedef struct dlc_plan_header {
+  uint64_t magic;            /* DLC_PLAN_MAGIC */
+  uint32_t size;             /* of this struct */
+  uint32_t table_count;      /* dlc_table structs that follow it */
+  uint64_t total_size;       /* bytes of the blob */
+  uint64_t state_bytes;      /* size of the state that holds the variables */
+  uint64_t scalars_bytes;    /* size of the scalars block */
+  dlc_string model;          /* name of the model */
+  dlc_string documentation;  /* its /// text */
+  dlc_string report;         /* compile report, JSON */
+} dlc_plan_header;
+
+typedef enum dlc_dtype {
+  DLC_F32 = 1, DLC_F64 = 2, DLC_BF16 = 3, DLC_F16 = 4, DLC_I32 = 5, DLC_I64 = 6, DLC_U8 = 7, DLC_BOOL = 8
+} dlc_dtype;
+
+/* A physical layout is a bijection of the logical shape: blocks first split an axis into (axis / size, size), the inner parts
+ * standing last in the order given, then `order` permutes the outer axes; a block that does not divide its axis is padded
+ * with zeros. All zero means row-major. */
+typedef struct dlc_layout {
+  uint8_t order[DLC_MAX_RANK];        /* order[i]: the logical axis that stands at place i; used if `permuted` */
+  uint8_t permuted;
+  uint8_t block_count;
+  uint8_t block_axis[DLC_MAX_BLOCKS];
+  uint32_t block_size[DLC_MAX_BLOCKS];
+} dlc_layout;
+
+/* The type of a tensor: logical shape and physical layout. */
+typedef struct dlc_type {
+  uint32_t dtype;            /* dlc_dtype */
+  uint32_t rank;             /* <= DLC_MAX_RANK */
+  uint64_t shape[DLC_MAX_RANK];
+  dlc_layout layout;
+  uint32_t reserved;
+} dlc_type;
+
+typedef enum dlc_space {
+  DLC_SPACE_ARENA = 1,       /* one per context; undefined contents before the first write of a step */
+  DLC_SPACE_STATE = 2,       /* the variables; one per State */
+  DLC_SPACE_INPUT = 3,       /* `index`: which input of the entry */
+  DLC_SPACE_CONSTANT = 4,    /* offset into the constants table; read-only */
+  DLC_SPACE_SCALARS = 5      /* the scalars block; read-only for kernels */
+} dlc_space;
+
+typedef enum dlc_access { DLC_READ = 1, DLC_WRITE = 2 } dlc_access; /* bit set */
+
+/* A buffer: `bytes` bytes at `offset` of a space. */
+typedef struct dlc_argument {
+  uint32_t space;            /* dlc_space */
+  uint32_t index;            /* DLC_SPACE_INPUT: number of the input in its entry; else 0 */
+  uint64_t offset;           /* a multiple of DLC_ALIGNMENT, except in DLC_SPACE_SCALARS */
+  uint64_t bytes;
+  uint32_t access;           /* dlc_access */
+  uint32_t reserved;
+} dlc_argument;
+
+/* ---------------------------------------------------------------------------------------------- variables */
+
+typedef enum dlc_role {
+  DLC_ROLE_PARAMETER = 1, DLC_ROLE_SLOT = 2, DLC_ROLE_STATISTIC = 3, DLC_ROLE_STATE = 4, DLC_ROLE_COUNTER = 5,
+  DLC_ROLE_METRIC = 6, DLC_ROLE_DERIVED = 7
+} dlc_role;
+
+typedef enum dlc_initialiser_kind {
+  DLC_INIT_CONSTANT = 1,     /* a */
+  DLC_INIT_UNIFORM = 2,      /* in [a, b) */
+  DLC_INIT_NORMAL = 3,       /* mean a, standard deviation b */
+  DLC_INIT_TRUNCATED_NORMAL = 4, /* the same, redrawn outside two standard deviations */
+  DLC_INIT_ORTHOGONAL = 5    /* gain a */
+} dlc_initialiser_kind;
+
+/* Random initialisers draw Philox4x32-10 with key = seed, counter = (element / 4, sample 0, step 0, hash), hash = the low
+ * 32 bits of XXH3-64 of the variable's name: a value depends on the seed, the name and its place only. */
+typedef struct dlc_variable {
+  dlc_string name;           /* checkpoint key */
+  dlc_type type;
+  uint32_t role;             /* dlc_role */
+  uint32_t initialiser;      /* dlc_initialiser_kind */
+  double a, b;               /* its parameters */
+  uint64_t offset;           /* in the state, a multiple of DLC_ALIGNMENT */
+  uint64_t bytes;            /* storage, padding of the layout included */
+  uint32_t of;               /* DLC_ROLE_SLOT: the parameter it belongs to (index of a variable), else DLC_NONE */
+  uint32_t reserved;
+} dlc_variable;
+
+/* A number that the runtime writes before each step and kernels read by pointer. */
+typedef struct dlc_scalar {
+  dlc_string name;           /* "optimizer.learning_rate"; "step": updates applied so far, counted by the trainer */
+  uint32_t dtype;            /* DLC_F32 */
+  uint32_t scheduled;        /* 1: the trainer multiplies it by the schedule's factor */
+  uint64_t offset;           /* in the scalars block */
+  double value;              /* default */
+} dlc_scalar;
+
+/* ---------------------------------------------------------------------------------------------- entries */
+
+typedef enum dlc_entry_kind {
+  DLC_ENTRY_TRAIN = 1, DLC_ENTRY_EVALUATE = 2, DLC_ENTRY_INFER = 3, DLC_ENTRY_PREPARE = 4, DLC_ENTRY_ACCUMULATE = 5
+} dlc_entry_kind;
+
+typedef struct dlc_entry {
+  dlc_string name;           /* train_step, evaluate, infer_n1, ... */
+  uint32_t kind;             /* dlc_entry_kind */
+  uint32_t valid_input;      /* number of the input `valid: i32[]` (samples that count), or DLC_NONE */
+  dlc_range inputs;          /* of values */
+  dlc_range outputs;         /* of values */
+  dlc_range metrics;         /* of metrics */
+  dlc_range records;         /* of records */
+  uint64_t arena_bytes;
+  uint32_t streams;          /* streams used: 0 .. streams - 1 */
+  uint32_t events;           /* events used: 0 .. events - 1 */
+  uint64_t batch;            /* samples of one run, 0 if the entry has no batch axis */
+} dlc_entry;
+
+typedef enum dlc_value_kind {
+  DLC_VALUE_INPUT = 1,
+  DLC_VALUE_RESULT = 2,      /* a result of the model, by its name in the source */
+  DLC_VALUE_ACCUMULATOR = 3, /* sum or count of a loss or metric; scalar f32 */
+  DLC_VALUE_GRADIENT = 4     /* gradient of a variable (`of`) or of an input: named gradient.<name> */
+} dlc_value_kind;
+
+typedef struct dlc_value {
+  dlc_string name;
+  dlc_type type;
+  uint32_t kind;             /* dlc_value_kind */
+  uint32_t batch_axis;       /* axis that counts samples, or DLC_NONE */
+  dlc_argument location;     /* outputs: where the value stands after a run, until the next run; inputs: their own space */
+  uint32_t of;               /* DLC_VALUE_GRADIENT of a variable: its index, else DLC_NONE */
+  uint32_t reserved;
+} dlc_value;
+
+typedef enum dlc_metric_kind { DLC_METRIC_LOSS = 1, DLC_METRIC_METRIC = 2 } dlc_metric_kind;
+typedef enum dlc_finish { DLC_FINISH_NONE = 0, DLC_FINISH_EXP = 1 } dlc_finish;
+
+/* value = finish(sum over terms of coefficient * sum / count), where sum and count are first added up over batches and ranks,
+ * in double. */
+typedef struct dlc_metric {
+  dlc_string name;           /* "loss", "accuracy" */
+  uint32_t kind;             /* dlc_metric_kind */
+  uint32_t finish;           /* dlc_finish */
+  dlc_range terms;           /* of terms */
+} dlc_metric;
+
+typedef struct dlc_term {
+  uint32_t sum;              /* number of the accumulator among the entry's outputs */
+  uint32_t count;            /* the same, or DLC_NONE: the constant below */
+  double constant_count;
+  double coefficient;
+} dlc_term;
+
+/* The training loop: entry `entry` runs on each `every`-th batch, in table order. */
+typedef struct dlc_step {
+  uint32_t entry;
+  uint32_t every;
+} dlc_step;
+
+/* Defaults that the source gives to the trainer: "epochs". */
+typedef struct dlc_setting {
+  dlc_string name;
+  double value;
+} dlc_setting;
+
+/* ---------------------------------------------------------------------------------------------- records */
+
+typedef struct dlc_kernel {
+  dlc_string symbol;         /* conv3x3_bias_relu_64x56x56_<hash8>, with the phase if there are several */
+  uint32_t target;           /* dlc_target */
+  uint32_t function;         /* CPU: index into dlc_module.kernels */
+  uint64_t scratch_bytes;    /* of one task */
+  uint32_t arguments;        /* buffers it takes */
+  uint32_t immediates;       /* 64-bit constants it takes */
+  uint8_t key[16];           /* identity: spec, schedule, target features, generator version */
+} dlc_kernel;
+
+typedef enum dlc_record_kind {
+  DLC_RECORD_LAUNCH = 1,     /* kernel, arguments, immediates, tasks */
+  DLC_RECORD_LIBRARY = 2,    /* library call on a device; not on the CPU */
+  DLC_RECORD_COPY = 3,       /* arguments: destination, source; equal sizes, no overlap */
+  DLC_RECORD_FILL = 4,       /* arguments: destination; `value` is the byte */
+  DLC_RECORD_COLLECTIVE_START = 5,
+  DLC_RECORD_COLLECTIVE_WAIT = 6,
+  DLC_RECORD_RECORD_EVENT = 7, /* `index`: the event; completes when all earlier records of `stream` have */
+  DLC_RECORD_WAIT_EVENT = 8  /* `index`: the event; later records of `stream` start after it */
+} dlc_record_kind;
+
+/* One step of the plan. Records of one stream run in order; records of different streams are ordered by events only. */
+typedef struct dlc_record {
+  uint32_t kind;             /* dlc_record_kind */
+  uint32_t stream;
+  uint32_t index;            /* kernel or event */
+  uint32_t tasks;            /* LAUNCH: size of the grid; 0 does nothing */
+  dlc_range arguments;       /* of arguments */
+  dlc_range immediates;      /* of immediates */
+  uint32_t value;            /* FILL: the byte */
+  uint32_t phase;            /* LAUNCH: number of this phase of a kernel that takes several launches */
+  dlc_string name;           /* layer and stage: features.conv2/backward_filter */
+  uint64_t flops;            /* multiply and add counted as two; for the report, the trace and floors */
+  uint64_t bytes;            /* bytes that it must read and write at least */
+} dlc_record;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
