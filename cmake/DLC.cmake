@@ -9,6 +9,7 @@ include(AddLLVM)
 include(AddMLIR)
 separate_arguments(DLC_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 
+
 add_library(dlc_options INTERFACE)
 target_include_directories(dlc_options INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/runtime/include)
 target_compile_options(dlc_options INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-comment

@@ -1,0 +1,36 @@
+//===- DL.h - the dl dialect: attributes, interfaces, ops -----------------------------------------------*- C++ -*-===//
+#ifndef DLC_DIALECTS_DL_DL_H
+#define DLC_DIALECTS_DL_DL_H
+
+#include "dialects/DL/Geometry.h"
+#include "llvm/ADT/BitVector.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace dlc::dl {
+class ReturnOp;
+} // namespace dlc::dl
+
+#include "dialects/DL/DLDialect.h.inc"
+#include "dialects/DL/DLEnums.h.inc"
+#include "dialects/DL/DLInterfaces.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/DL/DLAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/DL/DLOps.h.inc"
+
+#endif

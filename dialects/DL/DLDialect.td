@@ -1,0 +1,133 @@
+//===- DLDialect.td - the dl dialect ----------------------------------------------------------------------------------===//
+// Graph of tensors with value semantics: what a model and its training step compute, before any decision on memory.
+#ifndef DLC_DL_DIALECT_TD
+#define DLC_DL_DIALECT_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/TensorEncoding.td"
+
+def DL_Dialect : Dialect {
+  let name = "dl";
+  let cppNamespace = "::dlc::dl";
+  let summary = "tensors of a neural network's training step, logical shapes, value semantics";
+  let description = [{
+    A module holds `dl.variable`s and `dl.entry`s. Every shape is static. A tensor type is the logical shape (channels
+    before pixels: N C H W) with the physical layout as its encoding; no encoding means row-major.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+class DL_Attr<string name, string mnemonic_, list<Trait> traits = []> : AttrDef<DL_Dialect, name, traits> {
+  let mnemonic = mnemonic_;
+}
+
+//===------------------------------------------------------------------------------------------------------------------===//
+// Enums
+//===------------------------------------------------------------------------------------------------------------------===//
+
+class DL_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::dlc::dl";
+  let genSpecializedAttr = 0;
+}
+// An enum that only ever stands in one op's syntax, as a keyword.
+class DL_KeywordEnum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::dlc::dl";
+}
+class DL_EnumAttr<EnumInfo info, string name> : EnumAttr<DL_Dialect, info, name> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+// The numbers equal those of runtime/include/dlc/abi.h, so that the plan needs no translation.
+def DL_Role : DL_Enum<"Role", "what a variable is for", [
+  I32EnumAttrCase<"Parameter", 1, "parameter">, I32EnumAttrCase<"Slot", 2, "slot">,
+  I32EnumAttrCase<"Statistic", 3, "statistic">, I32EnumAttrCase<"State", 4, "state">,
+  I32EnumAttrCase<"Counter", 5, "counter">, I32EnumAttrCase<"Metric", 6, "metric">,
+  I32EnumAttrCase<"Derived", 7, "derived">]>;
+def DL_EntryKind : DL_Enum<"EntryKind", "what an entry is for", [
+  I32EnumAttrCase<"Train", 1, "train">, I32EnumAttrCase<"Evaluate", 2, "evaluate">,
+  I32EnumAttrCase<"Infer", 3, "infer">, I32EnumAttrCase<"Prepare", 4, "prepare">,
+  I32EnumAttrCase<"Accumulate", 5, "accumulate">]>;
+def DL_ValueKind : DL_Enum<"ValueKind", "what a result of an entry is", [
+  I32EnumAttrCase<"Result", 2, "result">, I32EnumAttrCase<"Accumulator", 3, "accumulator">,
+  I32EnumAttrCase<"Gradient", 4, "gradient">]>;
+def DL_MetricKind : DL_Enum<"MetricKind", "loss or metric", [
+  I32EnumAttrCase<"Loss", 1, "loss">, I32EnumAttrCase<"Metric", 2, "metric">]>;
+def DL_Finish : DL_Enum<"Finish", "what is applied to a metric's total", [
+  I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Exp", 1, "exp">]>;
+def DL_InitialiserKind : DL_Enum<"InitialiserKind", "distribution of a variable's first value", [
+  I32EnumAttrCase<"Constant", 1, "constant">, I32EnumAttrCase<"Uniform", 2, "uniform">,
+  I32EnumAttrCase<"Normal", 3, "normal">, I32EnumAttrCase<"TruncatedNormal", 4, "truncated_normal">,
+  I32EnumAttrCase<"Orthogonal", 5, "orthogonal">]>;
+def DL_ReduceKind : DL_KeywordEnum<"ReduceKind", "how elements are combined", [
+  I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Min", 2, "min">]>;
+def DL_Predicate : DL_KeywordEnum<"Predicate", "comparison", [
+  I32EnumAttrCase<"EQ", 0, "eq">, I32EnumAttrCase<"NE", 1, "ne">, I32EnumAttrCase<"LT", 2, "lt">,
+  I32EnumAttrCase<"LE", 3, "le">, I32EnumAttrCase<"GT", 4, "gt">, I32EnumAttrCase<"GE", 5, "ge">]>;
+
+def DL_RoleAttr : DL_EnumAttr<DL_Role, "role">;
+def DL_EntryKindAttr : DL_EnumAttr<DL_EntryKind, "entry">;
+def DL_ValueKindAttr : DL_EnumAttr<DL_ValueKind, "value">;
+
+//===------------------------------------------------------------------------------------------------------------------===//
+// Attributes
+//===------------------------------------------------------------------------------------------------------------------===//
+
+def DL_LayoutAttr : DL_Attr<"Layout", "layout", [
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let summary = "physical layout of a tensor: the encoding of its type";
+  let description = [{
+    `blocks` split an axis into (axis / size, size); the inner parts stand last, in the order given. `order` permutes the
+    outer axes. A block that does not divide its axis is padded with zeros. A bijection; nothing else is a layout.
+    Example: nchw16c is `#dl.layout<order = [0, 1, 2, 3], blocks = [1, 16]>` (pairs of axis and size).
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$order, OptionalArrayRefParameter<"int64_t">:$blocks);
+  let assemblyFormat = "`<` `order` `=` `[` $order `]` (`,` `blocks` `=` `[` $blocks^ `]`)? `>`";
+}
+
+def DL_InitialiserAttr : DL_Attr<"Initialiser", "init"> {
+  let summary = "first value of a variable: kind(a, b), see dlc_initialiser_kind";
+  let parameters = (ins EnumParameter<DL_InitialiserKind>:$kind, "::llvm::APFloat":$a, "::llvm::APFloat":$b);
+  let hasCustomAssemblyFormat = 1;  // #dl.init<uniform, -0.2, 0.2>
+  let builders = [AttrBuilder<(ins "InitialiserKind":$kind, "double":$a, CArg<"double", "0.0">:$b)>];
+}
+
+def DL_SgdAttr : DL_Attr<"Sgd", "sgd"> {
+  let summary = "stochastic gradient descent with momentum and weight decay, PyTorch's formula";
+  let description = [{
+    g = gradient + weight_decay * p; v = momentum * v + (1 - dampening) * g (first update: v = g);
+    p = p - learning_rate * (nesterov ? g + momentum * v : v). Numbers in dictionary form:
+    `#dl.sgd<{learning_rate = 0.01 : f64, momentum = 0.9 : f64}>`; absent ones are 0 and false.
+  }];
+  let parameters = (ins "::mlir::DictionaryAttr":$settings);
+  let assemblyFormat = "`<` $settings `>`";
+  let extraClassDeclaration = [{
+    /// The setting as a number; 0 if absent.
+    double get(::llvm::StringRef name) const;
+  }];
+}
+
+def DL_UpdateAttr : DL_Attr<"Update", "update"> {
+  let summary = "one parameter that a training entry updates: multipliers and its optimizer";
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$variable, "::mlir::FloatAttr":$lrMult,
+                        "::mlir::FloatAttr":$decayMult, "::mlir::Attribute":$optimizer);
+  let assemblyFormat = "`<` $variable `,` `lr_mult` `=` $lrMult `,` `decay_mult` `=` $decayMult `,` $optimizer `>`";
+}
+
+def DL_TermAttr : DL_Attr<"Term", "term"> {
+  let summary = "coefficient * sum / count, where sum (and count, unless constant) name accumulators of the entry";
+  let parameters = (ins "::mlir::StringAttr":$sum, OptionalParameter<"::mlir::StringAttr">:$count,
+                        "::mlir::FloatAttr":$constantCount, "::mlir::FloatAttr":$coefficient);
+  let assemblyFormat = [{ `<` $sum (`over` $count^)? `,` `count` `=` $constantCount `,` `coefficient` `=` $coefficient `>` }];
+}
+
+def DL_MetricAttr : DL_Attr<"Metric", "metric"> {
+  let summary = "a loss or metric of an entry: finish(sum of terms)";
+  let parameters = (ins "::mlir::StringAttr":$name, EnumParameter<DL_MetricKind>:$kind,
+                        EnumParameter<DL_Finish>:$finish, ArrayRefParameter<"::dlc::dl::TermAttr">:$terms);
+  let assemblyFormat = "`<` $name `,` $kind `,` $finish `,` `[` $terms `]` `>`";
+}
+
+#endif

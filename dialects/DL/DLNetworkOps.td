@@ -1,0 +1,173 @@
+//===- DLNetworkOps.td - convolutions, pooling, losses ----------------------------------------------------------------===//
+#ifndef DLC_DL_NETWORK_OPS_TD
+#define DLC_DL_NETWORK_OPS_TD
+
+include "dialects/DL/DLOpBase.td"
+
+class DL_ConvolutionFamily<string mnemonic, list<Trait> traits = []> : DL_Op<mnemonic, !listconcat(traits, [Pure, DL_Differentiable])> {
+  let hasVerifier = 1;
+  let extraClassDeclaration = "ConvolutionGeometry getGeometry();";
+}
+
+def DL_ConvolutionOp : DL_ConvolutionFamily<"convolution", [DL_InferType]> {
+  let summary = "convolution (cross-correlation) of x [N, C, spatial...] with w [K, C / groups, kernel...]";
+  let description = [{
+    y[n, k, p...] = sum over c, r... of x[n, g C/groups + c, p * stride + r * dilation - low...] * w[k, c, r...], where g is k's
+    group and x is zero outside. Spatial rank 1 to 3. `padding` has two numbers (low, high) an axis.
+    ```mlir
+    %y = dl.convolution %x, %w strides = [1, 1] padding = [2, 2, 2, 2] dilations = [1, 1] groups = 1
+        : tensor<64x1x28x28xf32>, tensor<20x1x5x5xf32>
+    ```
+    (C1) rank 3 to 5, equal for x and w; equal element types. (C2) strides, dilations >= 1; padding >= 0. (C3) groups divides C and K; C of w is C of x over groups.
+    (C4) the kernel fits the padded input. Gradient: dl.convolution_backward_data and dl.convolution_backward_filter.
+  }];
+  let arguments = (ins DL_FloatTensor:$x, DL_FloatTensor:$w, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
+                       DenseI64ArrayAttr:$dilations, I64Attr:$groups);
+  let results = (outs DL_FloatTensor:$y);
+  let assemblyFormat = [{
+    $x `,` $w `strides` `=` $strides `padding` `=` $padding `dilations` `=` $dilations `groups` `=` $groups attr-dict
+    `:` type($x) `,` type($w)
+  }];
+}
+
+def DL_ConvolutionBackwardDataOp : DL_ConvolutionFamily<"convolution_backward_data"> {
+  let summary = "gradient of dl.convolution in x: dx from dy and w; used forward, a transposed convolution";
+  let description = [{
+    dx[n, c, i...] = sum over the (k, p, r) with p * stride + r * dilation - low = i of dy[n, k, p...] * w[k, c, r...].
+    Constraints as dl.convolution's for (dx, w) -> dy. Gradient in dy: dl.convolution; in w: dl.convolution_backward_filter.
+  }];
+  let arguments = (ins DL_FloatTensor:$dy, DL_FloatTensor:$w, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
+                       DenseI64ArrayAttr:$dilations, I64Attr:$groups);
+  let results = (outs DL_FloatTensor:$dx);
+  let assemblyFormat = [{
+    $dy `,` $w `strides` `=` $strides `padding` `=` $padding `dilations` `=` $dilations `groups` `=` $groups attr-dict
+    `:` type($dy) `,` type($w) `to` type($dx)
+  }];
+}
+
+def DL_ConvolutionBackwardFilterOp : DL_ConvolutionFamily<"convolution_backward_filter"> {
+  let summary = "gradient of dl.convolution in w: dw from x and dy";
+  let description = [{
+    dw[k, c, r...] = sum over n, p... of dy[n, k, p...] * x[n, g C/groups + c, p * stride + r * dilation - low...].
+    Constraints as dl.convolution's for (x, dw) -> dy. Gradient in x: dl.convolution_backward_data; in dy: dl.convolution.
+  }];
+  let arguments = (ins DL_FloatTensor:$x, DL_FloatTensor:$dy, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
+                       DenseI64ArrayAttr:$dilations, I64Attr:$groups);
+  let results = (outs DL_FloatTensor:$dw);
+  let assemblyFormat = [{
+    $x `,` $dy `strides` `=` $strides `padding` `=` $padding `dilations` `=` $dilations `groups` `=` $groups attr-dict
+    `:` type($x) `,` type($dy) `to` type($dw)
+  }];
+}
+
+class DL_Window<string mnemonic, list<Trait> traits = []> : DL_Op<mnemonic, !listconcat(traits, [Pure, DL_Differentiable])> {
+  let hasVerifier = 1;
+  let extraClassDeclaration = "WindowGeometry getGeometry();";
+}
+
+def DL_MaxPoolOp : DL_Window<"max_pool"> {
+  let summary = "maximum over a window of the spatial axes of [N, C, spatial...]";
+  let description = [{
+    Positions outside the input count as -infinity; the first of equal elements in row-major order of the window wins (PyTorch's
+    ties); NaN wins. The optional second result is the winner's offset in the window (row-major), which backward uses.
+    `%y, %i = dl.max_pool %x kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x5x14x13xf32> -> tensor<2x5x7x6xf32>, tensor<2x5x7x6xui8>`
+    The result's size is floor or ceil of (size + padding - window) / stride + 1; with ceil the last window starts inside.
+    (C1) rank 3 to 5. (C2) kernel, strides, dilations >= 1; low and high padding < kernel extent. (C3) at most 256 elements in the window if the index is asked for.
+    Gradient: dl.max_pool_backward.
+  }];
+  let arguments = (ins DL_FloatTensor:$x, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
+                       DenseI64ArrayAttr:$dilations);
+  let results = (outs DL_FloatTensor:$y, Optional<StaticShapeTensorOf<[UI8]>>:$index);
+  let assemblyFormat = [{
+    $x `kernel` `=` $kernel `strides` `=` $strides `padding` `=` $padding `dilations` `=` $dilations attr-dict
+    `:` type($x) `->` type($y) (`,` type($index)^)?
+  }];
+}
+
+def DL_MaxPoolBackwardOp : DL_Window<"max_pool_backward"> {
+  let summary = "gradient of dl.max_pool: each dy is added at its window's winner";
+  let description = "Constraints as dl.max_pool's. Gradient in dy: dl.max_pool_gather.";
+  let arguments = (ins DL_FloatTensor:$dy, StaticShapeTensorOf<[UI8]>:$index, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilations);
+  let results = (outs DL_FloatTensor:$dx);
+  let assemblyFormat = [{
+    $dy `,` $index `kernel` `=` $kernel `strides` `=` $strides `padding` `=` $padding `dilations` `=` $dilations attr-dict
+    `:` type($dy) `,` type($index) `to` type($dx)
+  }];
+}
+
+def DL_MaxPoolGatherOp : DL_Window<"max_pool_gather"> {
+  let summary = "picks from each window of x the element at the given offset";
+  let description = "Constraints as dl.max_pool's. Gradient in x: dl.max_pool_backward.";
+  let arguments = (ins DL_FloatTensor:$x, StaticShapeTensorOf<[UI8]>:$index, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilations);
+  let results = (outs DL_FloatTensor:$y);
+  let assemblyFormat = [{
+    $x `,` $index `kernel` `=` $kernel `strides` `=` $strides `padding` `=` $padding `dilations` `=` $dilations attr-dict
+    `:` type($x) `,` type($index) `to` type($y)
+  }];
+}
+
+def DL_AveragePoolOp : DL_Window<"average_pool"> {
+  let summary = "mean over a window of the spatial axes of [N, C, spatial...]";
+  let description = [{
+    With `count_include_pad` zeros of the padding count (but not what a ceil-mode window has beyond it), else only elements inside.
+    Constraints as dl.max_pool's. Gradient: dl.average_pool_backward.
+  }];
+  let arguments = (ins DL_FloatTensor:$x, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
+                       DenseI64ArrayAttr:$dilations, UnitAttr:$count_include_pad);
+  let results = (outs DL_FloatTensor:$y);
+  let assemblyFormat = [{
+    $x `kernel` `=` $kernel `strides` `=` $strides `padding` `=` $padding `dilations` `=` $dilations
+    (`count_include_pad` $count_include_pad^)? attr-dict `:` type($x) `->` type($y)
+  }];
+}
+
+def DL_AveragePoolBackwardOp : DL_Window<"average_pool_backward"> {
+  let summary = "gradient of dl.average_pool";
+  let description = "Constraints as dl.max_pool's. Gradient: dl.average_pool.";
+  let arguments = (ins DL_FloatTensor:$dy, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
+                       DenseI64ArrayAttr:$dilations, UnitAttr:$count_include_pad);
+  let results = (outs DL_FloatTensor:$dx);
+  let assemblyFormat = [{
+    $dy `kernel` `=` $kernel `strides` `=` $strides `padding` `=` $padding `dilations` `=` $dilations
+    (`count_include_pad` $count_include_pad^)? attr-dict `:` type($dy) `to` type($dx)
+  }];
+}
+
+def DL_SoftmaxCrossEntropyOp : DL_Op<"softmax_cross_entropy", [Pure, DL_Differentiable, DL_Decomposable, DL_InferType]> {
+  let summary = "-log softmax(logits)[label] for each sample";
+  let description = [{
+    loss[i...] = log(sum_c exp(x[c] - max x)) + max x - x[label], along `axis`, which is dropped.
+    `%l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<64x10xf32>, tensor<64xi32>`, result tensor<64xf32>
+    (C1) axis < rank. (C2) label has logits' shape without the axis. A label outside [0, classes) gives a loss of 0 and no gradient.
+    Gradient in logits: dl.softmax_cross_entropy_backward. Composite.
+  }];
+  let arguments = (ins DL_FloatTensor:$logits, DL_IntTensor:$label, I64Attr:$axis);
+  let results = (outs DL_FloatTensor:$loss);
+  let assemblyFormat = "$logits `,` $label `axis` `=` $axis attr-dict `:` type($logits) `,` type($label)";
+}
+
+def DL_SoftmaxCrossEntropyBackwardOp : DL_Op<"softmax_cross_entropy_backward", [Pure, DL_Decomposable, DL_InferType]> {
+  let summary = "dloss * (softmax(logits) - one_hot(label))";
+  let description = [{
+    `%dx = dl.softmax_cross_entropy_backward %dloss, %x, %label axis = 1 : tensor<64xf32>, tensor<64x10xf32>, tensor<64xi32>`
+    Constraints as dl.softmax_cross_entropy's. Gradient: that of its decomposition. Composite.
+  }];
+  let arguments = (ins DL_FloatTensor:$dloss, DL_FloatTensor:$logits, DL_IntTensor:$label, I64Attr:$axis);
+  let results = (outs DL_FloatTensor:$dlogits);
+  let assemblyFormat = "$dloss `,` $logits `,` $label `axis` `=` $axis attr-dict `:` type($dloss) `,` type($logits) `,` type($label)";
+}
+
+def DL_AccuracyOp : DL_Op<"accuracy", [Pure, DL_Decomposable, DL_InferType]> {
+  let summary = "1 where the largest logit is the label's, else 0, for each sample";
+  let description = [{
+    The first of equal logits counts as the largest. `%a = dl.accuracy %x, %label axis = 1 : tensor<64x10xf32>, tensor<64xi32>`,
+    result tensor<64xf32>. Constraints as dl.softmax_cross_entropy's. Not differentiable. Composite.
+  }];
+  let arguments = (ins DL_FloatTensor:$logits, DL_IntTensor:$label, I64Attr:$axis);
+  let results = (outs DL_FloatTensor:$correct);
+  let assemblyFormat = "$logits `,` $label `axis` `=` $axis attr-dict `:` type($logits) `,` type($label)";
+}
+
+#endif

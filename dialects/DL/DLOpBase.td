@@ -1,0 +1,29 @@
+//===- DLOpBase.td - shared pieces of the dl op definitions -----------------------------------------------------------===//
+#ifndef DLC_DL_OP_BASE_TD
+#define DLC_DL_OP_BASE_TD
+
+include "dialects/DL/DLDialect.td"
+include "dialects/DL/DLInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/CallInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+
+def DL_Float : AnyTypeOf<[F32, F64, BF16, F16]>;
+def DL_Int : AnyTypeOf<[I32, I64, UI8]>;
+def DL_Element : AnyTypeOf<[F32, F64, BF16, F16, I32, I64, UI8, I1]>;
+def DL_Tensor : StaticShapeTensorOf<[DL_Element]>;
+def DL_FloatTensor : StaticShapeTensorOf<[DL_Float]>;
+def DL_NumberTensor : StaticShapeTensorOf<[F32, F64, BF16, F16, I32, I64, UI8]>;
+def DL_IntTensor : StaticShapeTensorOf<[I32, I64]>;
+def DL_BoolTensor : StaticShapeTensorOf<[I1]>;
+
+class DL_Op<string mnemonic, list<Trait> traits = []> : Op<DL_Dialect, mnemonic, traits>;
+
+def DL_Differentiable : DeclareOpInterfaceMethods<DL_DifferentiableOpInterface>;
+def DL_Decomposable : DeclareOpInterfaceMethods<DL_DecomposableOpInterface>;
+def DL_InferType : DeclareOpInterfaceMethods<InferTypeOpInterface, ["inferReturnTypes"]>;
+
+#endif

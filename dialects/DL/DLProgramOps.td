@@ -1,0 +1,163 @@
+//===- DLProgramOps.td - variables, entries and the regions that passes build -----------------------------------------===//
+#ifndef DLC_DL_PROGRAM_OPS_TD
+#define DLC_DL_PROGRAM_OPS_TD
+
+include "dialects/DL/DLOpBase.td"
+
+def DL_VariableOp : DL_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "a tensor that lives from step to step";
+  let description = [{
+    Symbol name = checkpoint key. `of` names the parameter that a slot belongs to.
+    ```mlir
+    dl.variable @conv1.weight : tensor<20x1x5x5xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
+    dl.variable @conv1.weight.momentum : tensor<20x1x5x5xf32> role<slot> of(@conv1.weight) init(#dl.init<constant, 0.0, 0.0>)
+    ```
+    Not differentiable itself; see dl.read.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<DL_Tensor>:$type, DL_RoleAttr:$role,
+                       DL_InitialiserAttr:$init, OptionalAttr<FlatSymbolRefAttr>:$of);
+  let assemblyFormat = [{
+    $sym_name `:` $type `role` `` $role (`of` `` `(` $of^ `)`)? `init` `` `(` $init `)` attr-dict
+  }];
+  let extraClassDeclaration = "::mlir::RankedTensorType getTensorType();";
+}
+
+def DL_EntryOp : DL_Op<"entry", [
+    FunctionOpInterface, IsolatedFromAbove, AutomaticAllocationScope, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "one program: a training step, evaluation, inference";
+  let description = [{
+    A function whose arguments are what the data delivers. Reads of variables stand at the top, assignments at the end.
+    Argument attributes: `dl.name`, `dl.batch_axis` (i64), `dl.valid` (unit: the number of samples that count).
+    Result attributes: `dl.name`, `dl.kind` (#dl.value<result|accumulator|gradient>), `dl.batch_axis`, `dl.of` (symbol of the
+    variable whose gradient this is).
+    `updates`: #dl.update list of the parameters that the step trains. `metrics`: #dl.metric list over accumulators.
+    Before dl-differentiate the terminator of an entry with updates carries the loss.
+    ```mlir
+    dl.entry @train_step(%x: tensor<64x784xf32> {dl.name = "image", dl.batch_axis = 0 : i64}, ...)
+        -> (tensor<f32> {dl.name = "loss.sum", dl.kind = #dl.value<accumulator>}) attributes {kind = #dl.entry<train>, ...} {
+      ...
+      dl.return %sum : tensor<f32> loss(%loss : tensor<f32>)
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs,
+                       DL_EntryKindAttr:$kind,
+                       OptionalAttr<TypedArrayAttrBase<DL_UpdateAttr, "updates">>:$updates,
+                       OptionalAttr<TypedArrayAttrBase<DL_MetricAttr, "metrics">>:$metrics);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type, "EntryKind":$kind)>];
+  let skipDefaultBuilders = 1;
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+    ::mlir::Block &getBlock() { return getBody().front(); }
+    ReturnOp getReturn();
+    ::llvm::StringRef getInputName(unsigned index);
+    ::llvm::StringRef getOutputName(unsigned index);
+    ValueKind getOutputKind(unsigned index);
+    /// Adds a result at the end: extends the type, the attributes and the terminator.
+    void addOutput(::mlir::Value value, ::llvm::StringRef name, ValueKind kind, ::mlir::FlatSymbolRefAttr of = {});
+    /// Removes the results whose bit is set from the type, the attributes and the terminator.
+    void eraseOutputs(const ::llvm::BitVector &indices);
+  }];
+}
+
+def DL_ReturnOp : DL_Op<"return", [Pure, Terminator, HasParent<"EntryOp">, AttrSizedOperandSegments]> {
+  let summary = "ends an entry: its results and, before differentiation, the loss";
+  let arguments = (ins Variadic<DL_Tensor>:$outputs, Optional<DL_FloatTensor>:$loss);
+  let assemblyFormat = "($outputs^ `:` type($outputs))? (`loss` `(` $loss^ `:` type($loss) `)`)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def DL_ReadOp : DL_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "value of a variable at the beginning of the entry";
+  let description = "`%w = dl.read @conv1.weight : tensor<20x1x5x5xf32>`. Gradient: what differentiation is asked for.";
+  let arguments = (ins FlatSymbolRefAttr:$variable);
+  let results = (outs DL_Tensor:$result);
+  let assemblyFormat = "$variable attr-dict `:` type($result)";
+}
+
+def DL_AssignOp : DL_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "gives a variable its value for the next run; at most once an entry, at the end";
+  let description = "`dl.assign @conv1.weight, %new : tensor<20x1x5x5xf32>`. Not differentiable.";
+  let arguments = (ins FlatSymbolRefAttr:$variable, DL_Tensor:$value);
+  let assemblyFormat = "$variable `,` $value attr-dict `:` type($value)";
+}
+
+def DL_ScalarOp : DL_Op<"scalar", [Pure]> {
+  let summary = "a number that the runtime gives before each step: learning rate, momentum, step";
+  let description = [{
+    Its place is the scalars block; equal names are one scalar. `scheduled` ones are multiplied by the schedule's factor.
+    `%lr = dl.scalar "optimizer.learning_rate", 1.0e-02 scheduled : tensor<f32>`. Not differentiable.
+  }];
+  let arguments = (ins StrAttr:$name, F64Attr:$value, UnitAttr:$scheduled);
+  let results = (outs 0DTensorOf<[F32]>:$result);
+  let assemblyFormat = "$name `,` $value (`scheduled` $scheduled^)? attr-dict `:` type($result)";
+}
+
+def DL_MultiTensorOp : DL_Op<"multi_tensor", [Pure, IsolatedFromAbove, AttrSizedOperandSegments,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "one element-wise function over many tensors at once: the optimizer's update";
+  let description = [{
+    `tensors` are `streams` runs of `count` tensors: all parameters, then all gradients, then all first slots, ... Tensor i of
+    every stream has the same type. The body sees one element (rank 0) of each stream, then the `multipliers` of tensor i
+    (rank 0, f32), then the scalars, and yields new elements. Result r * count + i has the type of tensor i.
+    (C1) tensors.size == streams * count. (C2) multipliers.size is a multiple of count, tensor-major.
+    (C3) results.size == yielded values * count.
+    ```mlir
+    %new:2 = dl.multi_tensor(%p0, %g0) scalars(%lr) {streams = 2, multipliers = array<f64: 1.0>} ... {
+      ^bb0(%p: tensor<f32>, %g: tensor<f32>, %lr_mult: tensor<f32>, %lr: tensor<f32>): ... dl.yield %q : tensor<f32> }
+    ```
+    Not differentiable.
+  }];
+  let arguments = (ins Variadic<DL_FloatTensor>:$tensors, Variadic<0DTensorOf<[F32]>>:$scalars,
+                       I64Attr:$streams, DenseF64ArrayAttr:$multipliers);
+  let results = (outs Variadic<DL_FloatTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `(` $tensors `)` `scalars` `(` $scalars `)` attr-dict `:` functional-type(operands, $results) $body
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Number of tensors in one stream.
+    int64_t getCount() { return getTensors().size() / getStreams(); }
+    ::mlir::Value getTensor(int64_t stream, int64_t index) { return getTensors()[stream * getCount() + index]; }
+    int64_t getMultipliersPerTensor() { return getMultipliers().size() / getCount(); }
+  }];
+}
+
+def DL_FusedOp : DL_Op<"fused", [Pure, IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "a group of ops that becomes one kernel";
+  let description = [{
+    The block's arguments are the operands; the body holds dl ops: at most one anchor (convolution, matmul, reduce, pooling,
+    softmax family) with element-wise, broadcast, reshape, constant and cast ops before and behind it.
+    ```mlir
+    %y = dl.fused(%x, %w, %b) : (...) -> tensor<64x20x24x24xf32> {
+    ^bb0(%0: ..., %1: ..., %2: tensor<20xf32>):
+      %3 = dl.convolution %0, %1 ...
+      %4 = dl.broadcast %2 dims = [1] : ...
+      %5 = dl.add %3, %4 : tensor<64x20x24x24xf32>
+      dl.yield %5 : tensor<64x20x24x24xf32>
+    }
+    ```
+    Not differentiable: fusion comes after differentiation.
+  }];
+  let arguments = (ins Variadic<DL_Tensor>:$operands);
+  let results = (outs Variadic<DL_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $operands `)` attr-dict `:` functional-type($operands, $results) $body";
+  let hasVerifier = 1;
+}
+
+def DL_YieldOp : DL_Op<"yield", [Pure, Terminator]> {
+  let summary = "results of a fused or multi_tensor body";
+  let arguments = (ins Variadic<DL_Tensor>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::ValueRange{});">];
+}
+
+#endif

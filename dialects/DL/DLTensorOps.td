@@ -1,0 +1,90 @@
+//===- DLTensorOps.td - shapes, reductions, products ------------------------------------------------------------------===//
+#ifndef DLC_DL_TENSOR_OPS_TD
+#define DLC_DL_TENSOR_OPS_TD
+
+include "dialects/DL/DLOpBase.td"
+
+def DL_ConstantOp : DL_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["value", "result"]>]> {
+  let summary = "a tensor known at compile time";
+  let description = "`%z = dl.constant dense<0.0> : tensor<64x20xf32>`. A splat is a number wherever it is fused. No gradient.";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs DL_Tensor:$result);
+  let assemblyFormat = "$value attr-dict";
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    /// A splat of `value`, converted to the element type of `type`.
+    static ConstantOp createSplat(::mlir::OpBuilder &builder, ::mlir::Location loc, ::mlir::RankedTensorType type,
+                                  double value);
+  }];
+}
+
+def DL_IotaOp : DL_Op<"iota", [Pure]> {
+  let summary = "each element is its index along an axis";
+  let description = "`%i = dl.iota axis = 0 : tensor<64xi32>`. No gradient.";
+  let arguments = (ins I64Attr:$axis);
+  let results = (outs DL_IntTensor:$result);
+  let assemblyFormat = "`axis` `=` $axis attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def DL_BroadcastOp : DL_Op<"broadcast", [Pure, DL_Differentiable]> {
+  let summary = "repeats a tensor along new axes, and along axes of size 1";
+  let description = [{
+    y[i...] = x[i at dims...], 0 where x has size 1.
+    `%y = dl.broadcast %b dims = [1] : tensor<20xf32> to tensor<64x20x24x24xf32>`
+    (C1) dims.size == rank(x), strictly increasing, < rank(y). (C2) shape(x)[k] is 1 or shape(y)[dims[k]].
+    Gradient: the sum over the repeated axes.
+  }];
+  let arguments = (ins DL_Tensor:$x, DenseI64ArrayAttr:$dims);
+  let results = (outs DL_Tensor:$y);
+  let assemblyFormat = "$x `dims` `=` $dims attr-dict `:` type($x) `to` type($y)";
+  let hasVerifier = 1;
+}
+
+def DL_ReshapeOp : DL_Op<"reshape", [Pure, DL_Differentiable]> {
+  let summary = "the same elements in row-major order under another shape";
+  let description = "`%y = dl.reshape %x : tensor<64x50x4x4xf32> to tensor<64x800xf32>`. (C1) equal element counts and types. Gradient: the reshape back.";
+  let arguments = (ins DL_Tensor:$x);
+  let results = (outs DL_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def DL_TransposeOp : DL_Op<"transpose", [Pure, DL_Differentiable, DL_InferType]> {
+  let summary = "permutes the axes: axis i of y is axis order[i] of x";
+  let description = "`%y = dl.transpose %x order = [0, 2, 3, 1] : tensor<2x3x4x5xf32>`. (C1) order is a permutation. Gradient: the inverse permutation.";
+  let arguments = (ins DL_Tensor:$x, DenseI64ArrayAttr:$order);
+  let results = (outs DL_Tensor:$y);
+  let assemblyFormat = "$x `order` `=` $order attr-dict `:` type($x)";
+  let hasFolder = 1;
+}
+
+def DL_ReduceOp : DL_Op<"reduce", [Pure, DL_Differentiable, DL_InferType]> {
+  let summary = "combines all elements along axes, which are dropped";
+  let description = [{
+    `%s = dl.reduce sum %x axes = [0, 2, 3] : tensor<64x20x24x24xf32>`, result tensor<20xf32>.
+    (C1) axes strictly increasing, < rank. (C2) max and min need a non-empty extent.
+    Gradient: sum: broadcast; max and min: shared evenly among the elements equal to the result.
+  }];
+  let arguments = (ins DL_ReduceKind:$kind, DL_NumberTensor:$x, DenseI64ArrayAttr:$axes);
+  let results = (outs DL_NumberTensor:$y);
+  let assemblyFormat = "$kind $x `axes` `=` $axes attr-dict `:` type($x)";
+}
+
+def DL_MatmulOp : DL_Op<"matmul", [Pure, DL_Differentiable, DL_InferType]> {
+  let summary = "matrix product over the last two axes; leading axes are batches";
+  let description = [{
+    c = op(a) @ op(b), op transposes the last two axes if asked. A linear layer is `dl.matmul %x, %w transpose_b`.
+    `%y = dl.matmul %x, %w transpose_b : tensor<64x800xf32>, tensor<500x800xf32>`, result tensor<64x500xf32>
+    (C1) equal ranks >= 2 and equal batch axes. (C2) the inner sizes agree. (C3) equal element types.
+    Gradient: two products.
+  }];
+  let arguments = (ins DL_FloatTensor:$a, DL_FloatTensor:$b, UnitAttr:$transpose_a, UnitAttr:$transpose_b);
+  let results = (outs DL_FloatTensor:$c);
+  let assemblyFormat = [{
+    $a `,` $b (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? attr-dict `:` type($a) `,` type($b)
+  }];
+}
+
+#endif
