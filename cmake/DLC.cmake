@@ -47,3 +47,17 @@ function(dlc_compiler_tool name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE dlc_mlir_options)
 endfunction()
+
+# dlc_unit_test(NAME SOURCES a.cpp ... LIBRARIES X ...): a GoogleTest program; each of its tests is a ctest test.
+function(dlc_unit_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} dlc_options GTest::gtest GTest::gtest_main)
+  set_property(GLOBAL APPEND PROPERTY DLC_TEST_TARGETS ${name})
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
+endfunction()
+
+# dlc_test_tool(NAME): a program that lit tests run; built by the target dlc-tests.
+function(dlc_test_tool name)
+  set_property(GLOBAL APPEND PROPERTY DLC_TEST_TARGETS ${name})
+endfunction()

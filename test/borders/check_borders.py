@@ -1,0 +1,74 @@
+"""Checks that every include respects the borders between the parts of dlc.
+
+usage: check_borders.py ROOT      prints one line a violation, exits 1 if there is one
+"""
+import os
+import re
+import sys
+
+COMPILER_LIBRARIES = ("mlir/", "llvm/", "llvm-c/", "lld/", "clang/")
+CUDA = ("cuda", "cudnn", "cublas", "nccl", "nvrtc", "nvJitLink")
+
+# part -> folders of the project that it may include from (itself always); None: anything.
+MAY_INCLUDE = {
+    "dialects/DL": (),
+    "dialects/Exec": (),
+    "frontend": ("dialects/DL",),
+    "passes/DL": ("dialects/DL", "passes"),
+    "passes/Exec": ("dialects/Exec", "passes"),
+    "passes": ("dialects", "passes"),
+    "codegen": ("dialects", "passes", "runtime/include/dlc/abi.h"),
+    "runtime": ("runtime",),
+    "examples": ("runtime/include/dlc",),
+    "tools": None,
+    "test": None,
+    "bench": None,
+}
+OURS = ("dialects/", "frontend/", "passes/", "codegen/", "runtime/", "tools/", "test/", "bench/", "examples/")
+SOURCE = re.compile(r"\.(h|hpp|cpp|c|cu|cuh)$")
+INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
+
+
+def part_of(path):
+    return max((p for p in MAY_INCLUDE if path.startswith(p + "/")), key=len, default=None)
+
+
+def allowed(part, path, include):
+    if include.startswith("dlc/"):  # installed headers, found through runtime/include
+        include = "runtime/include/" + include
+    name = os.path.basename(include)
+    if include.startswith(COMPILER_LIBRARIES):
+        return part not in ("runtime", "examples")
+    if name.startswith(CUDA) and not include.startswith(OURS):
+        return path.startswith(("runtime/Device/CUDA/", "codegen/CUDA/")) or part in ("bench", "test")
+    if not include.startswith(OURS) or MAY_INCLUDE[part] is None:
+        return True
+    return any(include == p or include.startswith(p + "/") for p in (part, *MAY_INCLUDE[part]))
+
+
+def has_main_or_flags(part, line):
+    return part in ("dialects", "frontend", "passes", "codegen", "runtime") and re.match(r"^(int main\(|.*\bcl::opt<)", line)
+
+
+def main():
+    root, bad = sys.argv[1], 0
+    for folder, folders, files in os.walk(root):
+        folders[:] = [d for d in folders if d not in (".git", "build", ".cache")]
+        for file in files:
+            path = os.path.relpath(os.path.join(folder, file), root)
+            part = part_of(path)
+            if part is None or not SOURCE.search(file):
+                continue
+            for number, line in enumerate(open(os.path.join(root, path), encoding="utf-8"), 1):
+                match = INCLUDE.match(line)
+                if match and not allowed(part, path, match.group(1)):
+                    print(f"{path}:{number}: {part} may not include {match.group(1)}")
+                    bad += 1
+                elif has_main_or_flags(part.split("/")[0], line):
+                    print(f"{path}:{number}: main() and flags belong in tools/")
+                    bad += 1
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+# Configuration of the lit tests. Substitutions: %shared (reference data), %examples, %tools.
+import os
+import lit.formats
+
+config.name = "dlc"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".dl", ".test"]
+config.excludes = ["Inputs", "CMakeLists.txt"]
+config.test_source_root = os.path.join(config.source_root, "test")
+config.test_exec_root = os.path.join(config.build_root, "test")
+
+tools = os.path.join(config.build_root, "bin")
+config.environment["PATH"] = os.pathsep.join([tools, config.llvm_bin, os.environ.get("PATH", "")])
+config.environment["XDG_CACHE_HOME"] = os.path.join(config.build_root, "test", "cache")
+config.environment["LC_ALL"] = "C.UTF-8"
+config.substitutions += [
+    ("%shared", config.reference_data),
+    ("%examples", os.path.join(config.source_root, "examples")),
+    ("%root", config.source_root),
+    ("%python", "python3"),
+]
+for feature, path in [("mnist", "data/mnist"), ("goldens", "goldens/nets")]:
+    if os.path.isdir(os.path.join(config.reference_data, path)):
+        config.available_features.add(feature)
+    else:
+        lit_config.note(f"{feature}: no {path} in {config.reference_data}, the tests that need it are left out")
