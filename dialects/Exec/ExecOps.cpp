@@ -1,0 +1,220 @@
+//===- ExecOps.cpp - verifiers and accesses of the exec ops ---------------------------------------------------------===//
+#include "dialects/Exec/Exec.h"
+#include "dialects/Exec/Memory.h"
+
+using namespace mlir;
+using namespace dlc::exec;
+
+/// `read %x, write %y, update %z`
+static ParseResult parseAccesses(OpAsmParser &parser,
+                                 SmallVectorImpl<OpAsmParser::UnresolvedOperand> &buffers,
+                                 DenseI32ArrayAttr &access) {
+  SmallVector<int32_t> values;
+  auto parseOne = [&]() -> ParseResult {
+    StringRef keyword;
+    llvm::SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&keyword))
+      return failure();
+    std::optional<Access> value = symbolizeAccess(keyword);
+    if (!value)
+      return parser.emitError(loc, "expected read, write or update, found '") << keyword << "'";
+    values.push_back(static_cast<int32_t>(*value));
+    return parser.parseOperand(buffers.emplace_back());
+  };
+  if (failed(parser.parseCommaSeparatedList(parseOne)))
+    return failure();
+  access = parser.getBuilder().getDenseI32ArrayAttr(values);
+  return success();
+}
+
+static void printAccesses(OpAsmPrinter &printer, LaunchOp, OperandRange buffers,
+                          DenseI32ArrayAttr access) {
+  llvm::interleaveComma(llvm::zip_equal(buffers, access.asArrayRef()), printer, [&](auto pair) {
+    printer << stringifyAccess(static_cast<Access>(std::get<1>(pair))) << ' ';
+    printer.printOperand(std::get<0>(pair));
+  });
+}
+
+#define GET_OP_CLASSES
+#include "dialects/Exec/ExecOps.cpp.inc"
+
+/// Fails unless `offset` of `op` is a multiple of the alignment and not negative.
+static LogicalResult verifyOffset(Operation *op, int64_t offset) {
+  if (offset < 0 || offset % alignment)
+    return op->emitOpError() << "offset " << offset << " is not a multiple of " << alignment;
+  return success();
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Module level
+//===----------------------------------------------------------------------------------------------------------------===//
+
+LogicalResult VariableOp::verify() {
+  if (failed(verifyOffset(*this, getOffsetAttr().getInt()))) // (C1)
+    return failure();
+  if (getBytesAttr().getInt() < 0)
+    return emitOpError() << "has " << getBytesAttr().getInt() << " bytes";
+  if (getOfAttr() && !SymbolTable::lookupNearestSymbolFrom<VariableOp>(*this, getOfAttr())) // (C2)
+    return emitOpError() << "belongs to @" << *getOf() << ", which is no variable";
+  return success();
+}
+
+LogicalResult KernelOp::verify() {
+  if (!getBody().hasOneBlock()) // (C1)
+    return emitOpError() << "needs one block";
+  auto writes = [&](int64_t i) { return static_cast<int>(getBuffer(i).getAccess()) & 2; };
+  if (ArrayAttr pairs = getInPlaceAttr()) // (C2)
+    for (auto pair : pairs.getAsRange<InPlaceAttr>()) {
+      int64_t operand = pair.getOperand(), result = pair.getResult(), count = getNumBuffers();
+      if (operand < 0 || operand >= count || result < 0 || result >= count || writes(operand) ||
+          !writes(result) || getBuffer(operand).getBytes() != getBuffer(result).getBytes())
+        return emitOpError() << "in_place " << operand << " into " << result
+                             << " is not a read and a written buffer of equal size";
+    }
+  if (getPhasesAttr() && getPhasesAttr().empty()) // (C3)
+    return emitOpError() << "has an empty list of phases";
+  return success();
+}
+
+OutputOp ProgramOp::getOutput() { return cast<OutputOp>(getBlock().back()); }
+
+/// Fails unless the terms of all metrics number outputs of the program.
+static LogicalResult verifyMetrics(ProgramOp program) {
+  int64_t outputs = program.getOutputs().size();
+  for (auto metric : program.getMetrics().getAsRange<MetricAttr>())
+    for (TermAttr term : metric.getTerms())
+      if (term.getSum() < 0 || term.getSum() >= outputs || term.getCount() < -1 ||
+          term.getCount() >= outputs)
+        return program.emitOpError() << "metric " << metric.getName()
+                                     << " names an output that does not exist; there are " << outputs;
+  return success();
+}
+
+LogicalResult ProgramOp::verify() {
+  if (getBlock().empty() || !isa<OutputOp>(getBlock().back()))
+    return emitOpError() << "does not end with exec.output";
+  size_t expected = getOutputs().size(), found = getOutput().getBuffers().size();
+  if (expected != found) // (C1)
+    return emitOpError() << "lists " << expected << " outputs, exec.output has " << found;
+  if (failed(verifyMetrics(*this))) // (C2)
+    return failure();
+  if (getValidAttr() && getValid() >= getInputs().size()) // (C3)
+    return emitOpError() << "valid is input " << *getValid() << ", there are " << getInputs().size();
+  return success();
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------------------------------------------------===//
+
+LogicalResult AllocOp::verify() {
+  if (!getOffsetAttr())
+    return success();
+  int64_t offset = getOffsetAttr().getInt();
+  if (failed(verifyOffset(*this, offset))) // (C1)
+    return failure();
+  int64_t arena = cast<ProgramOp>((*this)->getParentOp()).getArenaBytes();
+  if (offset + getBytes(getBuffer()) > arena)
+    return emitOpError() << "ends at byte " << offset + getBytes(getBuffer()) << " of an arena of "
+                         << arena << " bytes";
+  return success();
+}
+
+LogicalResult StateOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto variable = symbols.lookupNearestSymbolFrom<VariableOp>(*this, getVariableAttr());
+  if (!variable)
+    return emitOpError() << "names @" << getVariable() << ", which is no variable";
+  if (variable.getOffset() != getOffset()) // (C1)
+    return (emitOpError() << "is at byte " << getOffset() << " of the state, its variable at "
+                          << variable.getOffset())
+               .attachNote(variable.getLoc())
+           << "declared here";
+  return success();
+}
+
+LogicalResult InputOp::verify() {
+  size_t inputs = cast<ProgramOp>((*this)->getParentOp()).getInputs().size();
+  if (getNumber() >= inputs)
+    return emitOpError() << "is input " << getNumber() << ", there are " << inputs;
+  return success();
+}
+
+LogicalResult ConstantOp::verify() {
+  auto value = dyn_cast<DenseElementsAttr>(getValue());
+  if (!value)
+    return emitOpError() << "needs dense elements";
+  int64_t width = value.getElementType().getIntOrFloatBitWidth();
+  int64_t bytes = value.getNumElements() * ((width + 7) / 8);
+  if (bytes != getBytes(getBuffer())) // (C1)
+    return emitOpError() << "has " << bytes << " bytes, its buffer " << getBytes(getBuffer());
+  return success();
+}
+
+LogicalResult ViewOp::verify() {
+  int64_t offset = getOffsetAttr().getInt(), size = getBytes(getSource());
+  if (failed(verifyOffset(*this, offset))) // (C2)
+    return failure();
+  if (offset + getBytes(getBuffer()) > size) // (C1)
+    return emitOpError() << "ends at byte " << offset + getBytes(getBuffer()) << " of a buffer of "
+                         << size;
+  return success();
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Records
+//===----------------------------------------------------------------------------------------------------------------===//
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = symbols.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
+  if (!kernel)
+    return emitOpError() << "names @" << getKernel() << ", which is no kernel";
+  if (getAccess().size() != getBuffers().size())
+    return emitOpError() << "has " << getBuffers().size() << " buffers and " << getAccess().size()
+                         << " accesses";
+  size_t listed = kernel.getNumBuffers(), found = getBuffers().size();
+  bool workspace = kernel.getWorkspace() > 0 && found == listed + 1;
+  if (found != listed && !workspace) // (C1)
+    return emitOpError() << "passes " << found << " buffers to @" << getKernel()
+                         << ", which takes " << listed;
+  for (size_t i = 0; i < found; ++i) {
+    bool extra = i == listed;
+    Access access = extra ? Access::ReadWrite : kernel.getBuffer(i).getAccess();
+    int64_t bytes = extra ? kernel.getWorkspace() : kernel.getBuffer(i).getBytes();
+    if (getBufferAccess(i) != access || getBytes(getBuffers()[i]) < bytes)
+      return emitOpError() << "buffer " << i << " is " << stringifyAccess(getBufferAccess(i)) << " "
+                           << getBytes(getBuffers()[i]) << " bytes, @" << getKernel() << " takes "
+                           << stringifyAccess(access) << " " << bytes;
+  }
+  return success();
+}
+
+void LaunchOp::getAccesses(SmallVectorImpl<BufferAccess> &accesses) {
+  for (auto [buffer, access] : llvm::zip_equal(getBuffers(), getAccess()))
+    accesses.push_back({buffer, (access & 1) != 0, (access & 2) != 0});
+}
+
+LogicalResult CopyOp::verify() {
+  if (getSource().getType() != getDestination().getType())
+    return emitOpError() << "copies " << getBytes(getSource()) << " bytes to "
+                         << getBytes(getDestination());
+  return success();
+}
+
+void CopyOp::getAccesses(SmallVectorImpl<BufferAccess> &accesses) {
+  accesses.push_back({getSource(), true, false});
+  accesses.push_back({getDestination(), false, true});
+}
+
+LogicalResult FillOp::verify() {
+  if (getValueAttr().getInt() < 0 || getValueAttr().getInt() > 255) // (C1)
+    return emitOpError() << "fills with " << getValueAttr().getInt() << ", not a byte";
+  return success();
+}
+
+void FillOp::getAccesses(SmallVectorImpl<BufferAccess> &accesses) {
+  accesses.push_back({getDestination(), false, true});
+}
+
+void RecordEventOp::getAccesses(SmallVectorImpl<BufferAccess> &) {}
+
+void WaitEventOp::getAccesses(SmallVectorImpl<BufferAccess> &) {}
