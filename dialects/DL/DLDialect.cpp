@@ -1,4 +1,4 @@
-//===- DLDialect.cpp - registration of the dl dialect ---------------------------------------------------------------===//
+//===- DLDialect.cpp - the dl dialect: registration and attributes --------------------------------------------------===//
 #include "dialects/DL/DL.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -13,6 +13,9 @@ using namespace dlc::dl;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/DL/DLAttrs.cpp.inc"
 
+#define GET_OP_CLASSES
+#include "dialects/DL/DLOps.cpp.inc"
+
 void DLDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
@@ -24,5 +27,126 @@ void DLDialect::initialize() {
       >();
 }
 
-#define GET_OP_CLASSES
-#include "dialects/DL/DLOps.cpp.inc"
+Operation *DLDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
+                                          Location loc) {
+  auto elements = dyn_cast<ElementsAttr>(value);
+  if (!elements || elements.getType() != type)
+    return nullptr;
+  return ConstantOp::create(builder, loc, type, elements);
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Attributes on the arguments and results of an entry
+//===----------------------------------------------------------------------------------------------------------------===//
+
+static LogicalResult verifyBatchAxis(Operation *op, Attribute value, Type type) {
+  auto axis = dyn_cast<IntegerAttr>(value);
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!axis || !axis.getType().isSignlessInteger(64))
+    return op->emitOpError("expects dl.batch_axis to be an i64, found ") << value;
+  if (!tensor || axis.getInt() < 0 || axis.getInt() >= tensor.getRank())
+    return op->emitOpError("has dl.batch_axis ") << axis.getInt() << " outside of " << type;
+  return success();
+}
+
+LogicalResult DLDialect::verifyRegionArgAttribute(Operation *op, unsigned regionIndex,
+                                                  unsigned argIndex, NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  if (name == "dl.name" && isa<StringAttr>(attribute.getValue()))
+    return success();
+  if (name == "dl.valid" && isa<UnitAttr>(attribute.getValue()))
+    return success();
+  if (name == "dl.batch_axis")
+    return verifyBatchAxis(op, attribute.getValue(),
+                           cast<FunctionOpInterface>(op).getArgumentTypes()[argIndex]);
+  return op->emitOpError("has an unknown or malformed attribute ")
+         << attribute.getName() << " = " << attribute.getValue() << " on argument " << argIndex;
+}
+
+LogicalResult DLDialect::verifyRegionResultAttribute(Operation *op, unsigned regionIndex,
+                                                     unsigned resultIndex,
+                                                     NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  Attribute value = attribute.getValue();
+  if ((name == "dl.name" && isa<StringAttr>(value)) ||
+      (name == "dl.kind" && isa<ValueKindAttr>(value)) ||
+      (name == "dl.of" && isa<FlatSymbolRefAttr>(value)))
+    return success();
+  if (name == "dl.batch_axis")
+    return verifyBatchAxis(op, value,
+                           cast<FunctionOpInterface>(op).getResultTypes()[resultIndex]);
+  return op->emitOpError("has an unknown or malformed attribute ")
+         << attribute.getName() << " = " << value << " on result " << resultIndex;
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// LayoutAttr
+//===----------------------------------------------------------------------------------------------------------------===//
+
+LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
+                                         function_ref<InFlightDiagnostic()> emitError) const {
+  int64_t rank = shape.size();
+  llvm::SmallBitVector seen(rank);
+  for (int64_t axis : getOrder())
+    if (axis >= 0 && axis < rank)
+      seen.set(axis);
+  if (int64_t(getOrder().size()) != rank || !seen.all())
+    return emitError() << "(C1) the layout's order [" << getOrder()
+                       << "] is not a permutation of " << rank << " axes";
+  ArrayRef<int64_t> blocks = getBlocks();
+  if (blocks.size() % 2 != 0)
+    return emitError() << "(C2) the layout's blocks [" << blocks
+                       << "] are not pairs of axis and size";
+  for (size_t i = 0; i < blocks.size(); i += 2)
+    if (blocks[i] < 0 || blocks[i] >= rank || blocks[i + 1] < 2)
+      return emitError() << "(C2) the layout's block of axis " << blocks[i] << " by "
+                         << blocks[i + 1] << " needs an axis below " << rank
+                         << " and a size above 1";
+  return success();
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// InitialiserAttr, SgdAttr
+//===----------------------------------------------------------------------------------------------------------------===//
+
+InitialiserAttr InitialiserAttr::get(MLIRContext *context, InitialiserKind kind, double a,
+                                     double b) {
+  return get(context, kind, APFloat(a), APFloat(b));
+}
+
+Attribute InitialiserAttr::parse(AsmParser &parser, Type) {
+  StringRef keyword;
+  double a = 0, b = 0;
+  if (parser.parseLess())
+    return {};
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return {};
+  std::optional<InitialiserKind> kind = symbolizeInitialiserKind(keyword);
+  if (!kind) {
+    parser.emitError(loc, "unknown initialiser '")
+        << keyword << "', expected constant, uniform, normal, truncated_normal or orthogonal";
+    return {};
+  }
+  if (parser.parseComma() || parser.parseFloat(a) || parser.parseComma() || parser.parseFloat(b) ||
+      parser.parseGreater())
+    return {};
+  return get(parser.getContext(), *kind, a, b);
+}
+
+void InitialiserAttr::print(AsmPrinter &printer) const {
+  printer << "<" << stringifyInitialiserKind(getKind()) << ", ";
+  printer.printFloat(getA());
+  printer << ", ";
+  printer.printFloat(getB());
+  printer << ">";
+}
+
+double SgdAttr::get(StringRef name) const {
+  Attribute value = getSettings().get(name);
+  if (auto number = dyn_cast_or_null<FloatAttr>(value))
+    return number.getValueAsDouble();
+  if (auto number = dyn_cast_or_null<IntegerAttr>(value))
+    return number.getValue().getZExtValue();
+  return 0;
+}

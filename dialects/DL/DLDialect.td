@@ -17,6 +17,9 @@ def DL_Dialect : Dialect {
     before pixels: N C H W) with the physical layout as its encoding; no encoding means row-major.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
@@ -81,6 +84,7 @@ def DL_LayoutAttr : DL_Attr<"Layout", "layout", [
   let description = [{
     `blocks` split an axis into (axis / size, size); the inner parts stand last, in the order given. `order` permutes the
     outer axes. A block that does not divide its axis is padded with zeros. A bijection; nothing else is a layout.
+    (C1) order is a permutation of the axes. (C2) blocks has an axis and a size > 1 in turn, axis < rank.
     Example: nchw16c is `#dl.layout<order = [0, 1, 2, 3], blocks = [1, 16]>` (pairs of axis and size).
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$order, OptionalArrayRefParameter<"int64_t">:$blocks);
@@ -89,8 +93,10 @@ def DL_LayoutAttr : DL_Attr<"Layout", "layout", [
 
 def DL_InitialiserAttr : DL_Attr<"Initialiser", "init"> {
   let summary = "first value of a variable: kind(a, b), see dlc_initialiser_kind";
-  let parameters = (ins EnumParameter<DL_InitialiserKind>:$kind, "::llvm::APFloat":$a, "::llvm::APFloat":$b);
-  let hasCustomAssemblyFormat = 1;  // #dl.init<uniform, -0.2, 0.2>
+  let parameters = (ins EnumParameter<DL_InitialiserKind>:$kind, APFloatParameter<"first number">:$a,
+                        APFloatParameter<"second number, 0 where the kind has one">:$b);
+  let description = "Written with all three parts: `#dl.init<uniform, -0.2, 0.2>`, `#dl.init<constant, 1.0, 0.0>`.";
+  let hasCustomAssemblyFormat = 1;
   let builders = [AttrBuilder<(ins "InitialiserKind":$kind, "double":$a, CArg<"double", "0.0">:$b)>];
 }
 

@@ -5,7 +5,6 @@
 include "dialects/DL/DLOpBase.td"
 
 class DL_ConvolutionFamily<string mnemonic, list<Trait> traits = []> : DL_Op<mnemonic, !listconcat(traits, [Pure, DL_Differentiable])> {
-  let hasVerifier = 1;
   let extraClassDeclaration = "ConvolutionGeometry getGeometry();";
 }
 
@@ -18,8 +17,9 @@ def DL_ConvolutionOp : DL_ConvolutionFamily<"convolution", [DL_InferType]> {
     %y = dl.convolution %x, %w strides = [1, 1] padding = [2, 2, 2, 2] dilations = [1, 1] groups = 1
         : tensor<64x1x28x28xf32>, tensor<20x1x5x5xf32>
     ```
-    (C1) rank 3 to 5, equal for x and w; equal element types. (C2) strides, dilations >= 1; padding >= 0. (C3) groups divides C and K; C of w is C of x over groups.
-    (C4) the kernel fits the padded input. Gradient: dl.convolution_backward_data and dl.convolution_backward_filter.
+    (C1) rank 3 to 5, equal for x and w; equal element types. (C2) strides, dilations >= 1; padding >= 0; all below 2^31; one
+    entry (padding: two) an axis. (C3) groups divides C and K; C of w is C of x over groups. (C4) the kernel is not empty and fits
+    the padded input. Gradient: dl.convolution_backward_data and dl.convolution_backward_filter.
   }];
   let arguments = (ins DL_FloatTensor:$x, DL_FloatTensor:$w, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
                        DenseI64ArrayAttr:$dilations, I64Attr:$groups);
@@ -34,11 +34,12 @@ def DL_ConvolutionBackwardDataOp : DL_ConvolutionFamily<"convolution_backward_da
   let summary = "gradient of dl.convolution in x: dx from dy and w; used forward, a transposed convolution";
   let description = [{
     dx[n, c, i...] = sum over the (k, p, r) with p * stride + r * dilation - low = i of dy[n, k, p...] * w[k, c, r...].
-    Constraints as dl.convolution's for (dx, w) -> dy. Gradient in dy: dl.convolution; in w: dl.convolution_backward_filter.
+    Constraints as dl.convolution's for (dx, w) -> dy; (C5) dy has the shape that dl.convolution gives. Gradient in dy: dl.convolution; in w: dl.convolution_backward_filter.
   }];
   let arguments = (ins DL_FloatTensor:$dy, DL_FloatTensor:$w, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
                        DenseI64ArrayAttr:$dilations, I64Attr:$groups);
   let results = (outs DL_FloatTensor:$dx);
+  let hasVerifier = 1;
   let assemblyFormat = [{
     $dy `,` $w `strides` `=` $strides `padding` `=` $padding `dilations` `=` $dilations `groups` `=` $groups attr-dict
     `:` type($dy) `,` type($w) `to` type($dx)
@@ -49,11 +50,12 @@ def DL_ConvolutionBackwardFilterOp : DL_ConvolutionFamily<"convolution_backward_
   let summary = "gradient of dl.convolution in w: dw from x and dy";
   let description = [{
     dw[k, c, r...] = sum over n, p... of dy[n, k, p...] * x[n, g C/groups + c, p * stride + r * dilation - low...].
-    Constraints as dl.convolution's for (x, dw) -> dy. Gradient in x: dl.convolution_backward_data; in dy: dl.convolution.
+    Constraints as dl.convolution's for (x, dw) -> dy; (C5) dy has the shape that dl.convolution gives. Gradient in x: dl.convolution_backward_data; in dy: dl.convolution.
   }];
   let arguments = (ins DL_FloatTensor:$x, DL_FloatTensor:$dy, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
                        DenseI64ArrayAttr:$dilations, I64Attr:$groups);
   let results = (outs DL_FloatTensor:$dw);
+  let hasVerifier = 1;
   let assemblyFormat = [{
     $x `,` $dy `strides` `=` $strides `padding` `=` $padding `dilations` `=` $dilations `groups` `=` $groups attr-dict
     `:` type($x) `,` type($dy) `to` type($dw)
@@ -72,8 +74,10 @@ def DL_MaxPoolOp : DL_Window<"max_pool"> {
     ties); NaN wins. The optional second result is the winner's offset in the window (row-major), which backward uses.
     `%y, %i = dl.max_pool %x kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x5x14x13xf32> -> tensor<2x5x7x6xf32>, tensor<2x5x7x6xui8>`
     The result's size is floor or ceil of (size + padding - window) / stride + 1; with ceil the last window starts inside.
-    (C1) rank 3 to 5. (C2) kernel, strides, dilations >= 1; low and high padding < kernel extent. (C3) at most 256 elements in the window if the index is asked for.
-    Gradient: dl.max_pool_backward.
+    (C1) rank 3 to 5; batch, channels and element type equal for x and y. (C2) kernel, strides, dilations in [1, 2^31), one an axis; low and
+    high padding in [0, kernel extent). (C3) at most 256 elements in the window if the index is asked for. (C4) the spatial size is one of
+    the two above. (C5) the index has y's shape.
+    Gradient: dl.max_pool_backward with the index; the op is replaced by one with an index if it has none.
   }];
   let arguments = (ins DL_FloatTensor:$x, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
                        DenseI64ArrayAttr:$dilations);
@@ -140,7 +144,7 @@ def DL_SoftmaxCrossEntropyOp : DL_Op<"softmax_cross_entropy", [Pure, DL_Differen
   let description = [{
     loss[i...] = log(sum_c exp(x[c] - max x)) + max x - x[label], along `axis`, which is dropped.
     `%l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<64x10xf32>, tensor<64xi32>`, result tensor<64xf32>
-    (C1) axis < rank. (C2) label has logits' shape without the axis. A label outside [0, classes) gives a loss of 0 and no gradient.
+    (C1) axis < rank. (C2) label has logits' shape without the axis, and the axis is not empty. A label outside [0, classes) gives a loss of 0 and no gradient.
     Gradient in logits: dl.softmax_cross_entropy_backward. Composite.
   }];
   let arguments = (ins DL_FloatTensor:$logits, DL_IntTensor:$label, I64Attr:$axis);
@@ -152,7 +156,7 @@ def DL_SoftmaxCrossEntropyBackwardOp : DL_Op<"softmax_cross_entropy_backward", [
   let summary = "dloss * (softmax(logits) - one_hot(label))";
   let description = [{
     `%dx = dl.softmax_cross_entropy_backward %dloss, %x, %label axis = 1 : tensor<64xf32>, tensor<64x10xf32>, tensor<64xi32>`
-    Constraints as dl.softmax_cross_entropy's. Gradient: that of its decomposition. Composite.
+    Constraints as dl.softmax_cross_entropy's; (C3) dloss has the loss's type. Gradient: that of its decomposition. Composite.
   }];
   let arguments = (ins DL_FloatTensor:$dloss, DL_FloatTensor:$logits, DL_IntTensor:$label, I64Attr:$axis);
   let results = (outs DL_FloatTensor:$dlogits);

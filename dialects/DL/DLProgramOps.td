@@ -4,15 +4,16 @@
 
 include "dialects/DL/DLOpBase.td"
 
-def DL_VariableOp : DL_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+def DL_VariableOp : DL_Op<"variable", [
+    Symbol, HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a tensor that lives from step to step";
   let description = [{
     Symbol name = checkpoint key. `of` names the parameter that a slot belongs to.
     ```mlir
-    dl.variable @conv1.weight : tensor<20x1x5x5xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-    dl.variable @conv1.weight.momentum : tensor<20x1x5x5xf32> role<slot> of(@conv1.weight) init(#dl.init<constant, 0.0, 0.0>)
+    dl.variable @conv1.weight : tensor<20x1x5x5xf32> role<parameter> init(<uniform, -0.2, 0.2>)
+    dl.variable @conv1.weight.momentum : tensor<20x1x5x5xf32> role<slot> of(@conv1.weight) init(<constant, 0.0, 0.0>)
     ```
-    Not differentiable itself; see dl.read.
+    (C1) `of` is given for slots only, and names a parameter of the same logical shape. Not differentiable itself; see dl.read.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<DL_Tensor>:$type, DL_RoleAttr:$role,
                        DL_InitialiserAttr:$init, OptionalAttr<FlatSymbolRefAttr>:$of);
@@ -23,7 +24,8 @@ def DL_VariableOp : DL_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
 }
 
 def DL_EntryOp : DL_Op<"entry", [
-    FunctionOpInterface, IsolatedFromAbove, AutomaticAllocationScope, HasParent<"::mlir::ModuleOp">]> {
+    FunctionOpInterface, IsolatedFromAbove, AutomaticAllocationScope, HasParent<"::mlir::ModuleOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one program: a training step, evaluation, inference";
   let description = [{
     A function whose arguments are what the data delivers. Reads of variables stand at the top, assignments at the end.
@@ -32,6 +34,9 @@ def DL_EntryOp : DL_Op<"entry", [
     variable whose gradient this is).
     `updates`: #dl.update list of the parameters that the step trains. `metrics`: #dl.metric list over accumulators.
     Before dl-differentiate the terminator of an entry with updates carries the loss.
+    (C1) A variable is assigned at most once, and not read behind its assignment. (C2) `updates` name parameters of the
+    module, each once. (C3) The terms of `metrics` name accumulators among the results. (C4) Names of inputs are distinct, and
+    names of results are distinct.
     ```mlir
     dl.entry @train_step(%x: tensor<64x784xf32> {dl.name = "image", dl.batch_axis = 0 : i64}, ...)
         -> (tensor<f32> {dl.name = "loss.sum", dl.kind = #dl.value<accumulator>}) attributes {kind = #dl.entry<train>, ...} {
@@ -68,6 +73,10 @@ def DL_EntryOp : DL_Op<"entry", [
 
 def DL_ReturnOp : DL_Op<"return", [Pure, Terminator, HasParent<"EntryOp">, AttrSizedOperandSegments]> {
   let summary = "ends an entry: its results and, before differentiation, the loss";
+  let description = [{
+    `dl.return %sum : tensor<f32> loss(%loss : tensor<f32>)`
+    (C1) The outputs have the types of the entry's results. (C2) The loss has rank 0. Not differentiable.
+  }];
   let arguments = (ins Variadic<DL_Tensor>:$outputs, Optional<DL_FloatTensor>:$loss);
   let assemblyFormat = "($outputs^ `:` type($outputs))? (`loss` `(` $loss^ `:` type($loss) `)`)? attr-dict";
   let hasVerifier = 1;
@@ -75,7 +84,7 @@ def DL_ReturnOp : DL_Op<"return", [Pure, Terminator, HasParent<"EntryOp">, AttrS
 
 def DL_ReadOp : DL_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "value of a variable at the beginning of the entry";
-  let description = "`%w = dl.read @conv1.weight : tensor<20x1x5x5xf32>`. Gradient: what differentiation is asked for.";
+  let description = "`%w = dl.read @conv1.weight : tensor<20x1x5x5xf32>`. (C1) The variable exists and has the result's logical type. Gradient: what differentiation is asked for.";
   let arguments = (ins FlatSymbolRefAttr:$variable);
   let results = (outs DL_Tensor:$result);
   let assemblyFormat = "$variable attr-dict `:` type($result)";
@@ -83,7 +92,7 @@ def DL_ReadOp : DL_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]
 
 def DL_AssignOp : DL_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "gives a variable its value for the next run; at most once an entry, at the end";
-  let description = "`dl.assign @conv1.weight, %new : tensor<20x1x5x5xf32>`. Not differentiable.";
+  let description = "`dl.assign @conv1.weight, %new : tensor<20x1x5x5xf32>`. (C1) The variable exists and has the value's logical type. Not differentiable.";
   let arguments = (ins FlatSymbolRefAttr:$variable, DL_Tensor:$value);
   let assemblyFormat = "$variable `,` $value attr-dict `:` type($value)";
 }
@@ -106,8 +115,10 @@ def DL_MultiTensorOp : DL_Op<"multi_tensor", [Pure, IsolatedFromAbove, AttrSized
     `tensors` are `streams` runs of `count` tensors: all parameters, then all gradients, then all first slots, ... Tensor i of
     every stream has the same type. The body sees one element (rank 0) of each stream, then the `multipliers` of tensor i
     (rank 0, f32), then the scalars, and yields new elements. Result r * count + i has the type of tensor i.
-    (C1) tensors.size == streams * count. (C2) multipliers.size is a multiple of count, tensor-major.
-    (C3) results.size == yielded values * count.
+    (C1) tensors.size == streams * count, both positive. (C2) multipliers.size is a multiple of count, tensor-major.
+    (C3) results.size == yielded values * count. (C4) Tensor i of every stream, and result r * count + i, have one type.
+    (C5) The body's arguments are of rank 0: the streams' element types, then f32 for each multiplier and each scalar; the
+    yielded values have rank 0 and the results' element types.
     ```mlir
     %new:2 = dl.multi_tensor(%p0, %g0) scalars(%lr) {streams = 2, multipliers = array<f64: 1.0>} ... {
       ^bb0(%p: tensor<f32>, %g: tensor<f32>, %lr_mult: tensor<f32>, %lr: tensor<f32>): ... dl.yield %q : tensor<f32> }
@@ -144,7 +155,8 @@ def DL_FusedOp : DL_Op<"fused", [Pure, IsolatedFromAbove, SingleBlockImplicitTer
       dl.yield %5 : tensor<64x20x24x24xf32>
     }
     ```
-    Not differentiable: fusion comes after differentiation.
+    (C1) The block's arguments have the operands' types. (C2) The yielded values have the results' types.
+    (C3) The body holds pure dl ops only. Not differentiable: fusion comes after differentiation.
   }];
   let arguments = (ins Variadic<DL_Tensor>:$operands);
   let results = (outs Variadic<DL_Tensor>:$results);
@@ -155,6 +167,7 @@ def DL_FusedOp : DL_Op<"fused", [Pure, IsolatedFromAbove, SingleBlockImplicitTer
 
 def DL_YieldOp : DL_Op<"yield", [Pure, Terminator]> {
   let summary = "results of a fused or multi_tensor body";
+  let description = "`dl.yield %5 : tensor<64x20x24x24xf32>`. The op around it states what is yielded. Not differentiable.";
   let arguments = (ins Variadic<DL_Tensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::ValueRange{});">];

@@ -20,7 +20,7 @@ def DL_ConstantOp : DL_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["value
 
 def DL_IotaOp : DL_Op<"iota", [Pure]> {
   let summary = "each element is its index along an axis";
-  let description = "`%i = dl.iota axis = 0 : tensor<64xi32>`. No gradient.";
+  let description = "`%i = dl.iota axis = 0 : tensor<64xi32>`. (C1) axis < rank. No gradient.";
   let arguments = (ins I64Attr:$axis);
   let results = (outs DL_IntTensor:$result);
   let assemblyFormat = "`axis` `=` $axis attr-dict `:` type($result)";
@@ -33,12 +33,13 @@ def DL_BroadcastOp : DL_Op<"broadcast", [Pure, DL_Differentiable]> {
     y[i...] = x[i at dims...], 0 where x has size 1.
     `%y = dl.broadcast %b dims = [1] : tensor<20xf32> to tensor<64x20x24x24xf32>`
     (C1) dims.size == rank(x), strictly increasing, < rank(y). (C2) shape(x)[k] is 1 or shape(y)[dims[k]].
-    Gradient: the sum over the repeated axes.
+    (C3) equal element types. Gradient: the sum over the repeated axes.
   }];
   let arguments = (ins DL_Tensor:$x, DenseI64ArrayAttr:$dims);
   let results = (outs DL_Tensor:$y);
   let assemblyFormat = "$x `dims` `=` $dims attr-dict `:` type($x) `to` type($y)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def DL_ReshapeOp : DL_Op<"reshape", [Pure, DL_Differentiable]> {

@@ -1,0 +1,348 @@
+//===- DLGradients.cpp - the gradient rule of every differentiable op -----------------------------------------------===//
+//
+// dX is the gradient of the loss in X. Each rule builds the gradients of the operands from those of the results, from ops
+// that have rules themselves, so that a gradient of a gradient works. Rules use the op's result where they can: the operand
+// then need not be saved.
+//
+//===----------------------------------------------------------------------------------------------------------------===//
+#include "dialects/DL/TensorBuilder.h"
+
+using namespace mlir;
+using namespace dlc::dl;
+
+using Gradients = ArrayRef<Value>;
+using Wanted = ArrayRef<bool>;
+using OperandGradients = SmallVectorImpl<Value>;
+
+/// A gradient flows into operand i: somebody wants it, and it is of floats.
+static bool flowsInto(Operation *op, Wanted wanted, unsigned i) {
+  return wanted[i] && isa<FloatType>(getElementTypeOrSelf(op->getOperand(i)));
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Element-wise
+//===----------------------------------------------------------------------------------------------------------------===//
+
+/// The frame of all rules with one operand and one result: `rule` gives dx from dy.
+template <typename Op, typename Rule>
+static LogicalResult unary(Op op, OpBuilder &builder, Gradients dy, Wanted wanted,
+                           OperandGradients &dx, Rule rule) {
+  if (dy[0] && flowsInto(op, wanted, 0))
+    dx[0] = rule(TensorBuilder{builder, op.getLoc()}, dy[0]);
+  return success();
+}
+
+LogicalResult ReluOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                    OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) {
+    Value positive = b.compare(Predicate::GT, getY(), b.splatLike(getY(), 0));
+    return b.keepWhere(positive, dy);
+  });
+}
+
+LogicalResult SigmoidOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                       OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) {
+    Value rest = b.subtract(b.splatLike(getY(), 1), getY());
+    return b.multiply(dy, b.multiply(getY(), rest));
+  });
+}
+
+LogicalResult TanhOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                    OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) {
+    Value slope = b.subtract(b.splatLike(getY(), 1), b.multiply(getY(), getY()));
+    return b.multiply(dy, slope);
+  });
+}
+
+LogicalResult ExpOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                   OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx,
+               [&](TensorBuilder b, Value dy) { return b.multiply(dy, getY()); });
+}
+
+LogicalResult LogOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                   OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx,
+               [&](TensorBuilder b, Value dy) { return b.divide(dy, getX()); });
+}
+
+LogicalResult SqrtOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                    OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) {
+    return b.divide(dy, b.scale(getY(), 2));
+  });
+}
+
+LogicalResult NegateOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                      OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx,
+               [&](TensorBuilder b, Value dy) { return b.negate(dy); });
+}
+
+LogicalResult AbsOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                   OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) {
+    Value zero = b.splatLike(getX(), 0);
+    Value falling = b.keepWhere(b.compare(Predicate::LT, getX(), zero), b.negate(dy));
+    return b.select(b.compare(Predicate::GT, getX(), zero), dy, falling);
+  });
+}
+
+LogicalResult CastOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                    OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx,
+               [&](TensorBuilder b, Value dy) { return b.castLike(dy, getX()); });
+}
+
+LogicalResult AddOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted wanted,
+                                   OperandGradients &dx) {
+  for (unsigned i : {0, 1})
+    if (dc[0] && flowsInto(*this, wanted, i))
+      dx[i] = dc[0];
+  return success();
+}
+
+LogicalResult SubtractOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted wanted,
+                                        OperandGradients &dx) {
+  if (dc[0] && flowsInto(*this, wanted, 0))
+    dx[0] = dc[0];
+  if (dc[0] && flowsInto(*this, wanted, 1))
+    dx[1] = TensorBuilder{builder, getLoc()}.negate(dc[0]);
+  return success();
+}
+
+LogicalResult MultiplyOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted wanted,
+                                        OperandGradients &dx) {
+  TensorBuilder b{builder, getLoc()};
+  if (dc[0] && flowsInto(*this, wanted, 0))
+    dx[0] = b.multiply(dc[0], getB());
+  if (dc[0] && flowsInto(*this, wanted, 1))
+    dx[1] = b.multiply(dc[0], getA());
+  return success();
+}
+
+LogicalResult DivideOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted wanted,
+                                      OperandGradients &dx) {
+  TensorBuilder b{builder, getLoc()};
+  if (dc[0] && flowsInto(*this, wanted, 0))
+    dx[0] = b.divide(dc[0], getB());
+  if (dc[0] && flowsInto(*this, wanted, 1))
+    dx[1] = b.negate(b.divide(b.multiply(dc[0], getC()), getB()));
+  return success();
+}
+
+/// maximum and minimum: dc to the operand that `wins` against the other, half where they are equal.
+template <typename Op>
+static LogicalResult extremum(Op op, Predicate wins, OpBuilder &builder, Gradients dc,
+                              Wanted wanted, OperandGradients &dx) {
+  TensorBuilder b{builder, op.getLoc()};
+  for (unsigned i : {0, 1}) {
+    if (!dc[0] || !flowsInto(op, wanted, i))
+      continue;
+    Value self = op->getOperand(i), other = op->getOperand(1 - i);
+    Value shared = b.keepWhere(b.compare(Predicate::EQ, self, other), b.scale(dc[0], 0.5));
+    dx[i] = b.select(b.compare(wins, self, other), dc[0], shared);
+  }
+  return success();
+}
+
+LogicalResult MaximumOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted wanted,
+                                       OperandGradients &dx) {
+  return extremum(*this, Predicate::GT, builder, dc, wanted, dx);
+}
+
+LogicalResult MinimumOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted wanted,
+                                       OperandGradients &dx) {
+  return extremum(*this, Predicate::LT, builder, dc, wanted, dx);
+}
+
+LogicalResult CompareOp::buildGradient(OpBuilder &, Gradients, Wanted, OperandGradients &) {
+  return success(); // constant almost everywhere: no gradient flows
+}
+
+LogicalResult SelectOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted wanted,
+                                      OperandGradients &dx) {
+  TensorBuilder b{builder, getLoc()};
+  if (dc[0] && flowsInto(*this, wanted, 1))
+    dx[1] = b.keepWhere(getCondition(), dc[0]);
+  if (dc[0] && flowsInto(*this, wanted, 2))
+    dx[2] = b.dropWhere(getCondition(), dc[0]);
+  return success();
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Shapes, reductions, products
+//===----------------------------------------------------------------------------------------------------------------===//
+
+LogicalResult BroadcastOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                         OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) {
+    RankedTensorType x = b.typeOf(getX()), y = b.typeOf(getY());
+    SmallVector<int64_t> repeated;
+    for (int64_t axis = 0; axis < y.getRank(); ++axis) {
+      const int64_t *dim = llvm::find(getDims(), axis);
+      if (dim == getDims().end() ||
+          x.getDimSize(dim - getDims().begin()) != y.getDimSize(axis))
+        repeated.push_back(axis);
+    }
+    Value sum = repeated.empty() ? dy : b.reduce(ReduceKind::Sum, dy, repeated);
+    return b.reshape(sum, x); // gives back the axes of size 1
+  });
+}
+
+LogicalResult ReshapeOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                       OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx,
+               [&](TensorBuilder b, Value dy) { return b.reshape(dy, b.typeOf(getX())); });
+}
+
+LogicalResult TransposeOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                         OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) -> Value {
+    SmallVector<int64_t> inverse(getOrder().size());
+    for (auto [axis, source] : llvm::enumerate(getOrder()))
+      inverse[source] = axis;
+    return TransposeOp::create(builder, getLoc(), dy, inverse);
+  });
+}
+
+LogicalResult ReduceOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                      OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) {
+    RankedTensorType x = b.typeOf(getX());
+    if (getKind() == ReduceKind::Sum)
+      return b.broadcastOver(dy, x, getAxes());
+    Value equal =
+        b.compare(Predicate::EQ, getX(), b.broadcastOver(getY(), x, getAxes()));
+    Value winners = b.reduce(ReduceKind::Sum, b.castLike(equal, dy), getAxes());
+    return b.keepWhere(equal, b.broadcastOver(b.divide(dy, winners), x, getAxes()));
+  });
+}
+
+LogicalResult MatmulOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted wanted,
+                                      OperandGradients &dx) {
+  auto product = [&](Value a, Value b, bool transposeA, bool transposeB) -> Value {
+    return MatmulOp::create(builder, getLoc(), a, b, transposeA, transposeB);
+  };
+  bool ta = getTransposeA(), tb = getTransposeB();
+  // c = op(a) op(b), so d op(a) = dc op(b)' and d op(b) = op(a)' dc; transposed once more where op transposes.
+  if (dc[0] && flowsInto(*this, wanted, 0))
+    dx[0] = ta ? product(getB(), dc[0], tb, true) : product(dc[0], getB(), false, !tb);
+  if (dc[0] && flowsInto(*this, wanted, 1))
+    dx[1] = tb ? product(dc[0], getA(), true, ta) : product(getA(), dc[0], !ta, false);
+  return success();
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Convolutions: y(x, w), dx(dy, w) and dw(x, dy) are each linear in both operands, and each other's gradients
+//===----------------------------------------------------------------------------------------------------------------===//
+
+template <typename Result, typename Op>
+static Value createLike(OpBuilder &builder, Op op, Type type, Value a, Value b) {
+  return Result::create(builder, op.getLoc(), type, a, b, op.getStrides(), op.getPadding(),
+                        op.getDilations(), op.getGroups());
+}
+
+LogicalResult ConvolutionOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                           OperandGradients &dx) {
+  if (dy[0] && wanted[0])
+    dx[0] = createLike<ConvolutionBackwardDataOp>(builder, *this, getX().getType(), dy[0], getW());
+  if (dy[0] && wanted[1])
+    dx[1] = createLike<ConvolutionBackwardFilterOp>(builder, *this, getW().getType(), getX(), dy[0]);
+  return success();
+}
+
+LogicalResult ConvolutionBackwardDataOp::buildGradient(OpBuilder &builder, Gradients g,
+                                                       Wanted wanted, OperandGradients &dx) {
+  if (g[0] && wanted[0])
+    dx[0] = createLike<ConvolutionOp>(builder, *this, getDy().getType(), g[0], getW());
+  if (g[0] && wanted[1])
+    dx[1] = createLike<ConvolutionBackwardFilterOp>(builder, *this, getW().getType(), g[0], getDy());
+  return success();
+}
+
+LogicalResult ConvolutionBackwardFilterOp::buildGradient(OpBuilder &builder, Gradients g,
+                                                         Wanted wanted, OperandGradients &dx) {
+  if (g[0] && wanted[0])
+    dx[0] = createLike<ConvolutionBackwardDataOp>(builder, *this, getX().getType(), getDy(), g[0]);
+  if (g[0] && wanted[1])
+    dx[1] = createLike<ConvolutionOp>(builder, *this, getDy().getType(), getX(), g[0]);
+  return success();
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Pooling
+//===----------------------------------------------------------------------------------------------------------------===//
+
+LogicalResult MaxPoolOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                       OperandGradients &dx) {
+  if (!dy[0] || !wanted[0])
+    return success();
+  MaxPoolOp indexed = *this;
+  if (!getIndex()) {
+    if (getGeometry().kernelSize() > 256)
+      return emitOpError("has no gradient: the index of a window of ")
+             << getGeometry().kernelSize() << " elements does not fit a byte";
+    // Another op with an index takes this one's place, behind it; this one is dead then.
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfter(*this);
+    auto y = cast<RankedTensorType>(getY().getType());
+    Type bytes = RankedTensorType::get(
+        y.getShape(), builder.getIntegerType(8, /*isSigned=*/false));
+    indexed = MaxPoolOp::create(builder, getLoc(), y, bytes, getX(), getKernel(), getStrides(),
+                                getPadding(), getDilations());
+    getY().replaceAllUsesWith(indexed.getY());
+  }
+  dx[0] = MaxPoolBackwardOp::create(builder, getLoc(), getX().getType(), dy[0],
+                                    indexed.getIndex(), getKernel(), getStrides(), getPadding(),
+                                    getDilations());
+  return success();
+}
+
+LogicalResult MaxPoolBackwardOp::buildGradient(OpBuilder &builder, Gradients g, Wanted wanted,
+                                               OperandGradients &dx) {
+  if (g[0] && wanted[0])
+    dx[0] = MaxPoolGatherOp::create(builder, getLoc(), getDy().getType(), g[0], getIndex(),
+                                    getKernel(), getStrides(), getPadding(), getDilations());
+  return success();
+}
+
+LogicalResult MaxPoolGatherOp::buildGradient(OpBuilder &builder, Gradients g, Wanted wanted,
+                                             OperandGradients &dx) {
+  if (g[0] && wanted[0])
+    dx[0] = MaxPoolBackwardOp::create(builder, getLoc(), getX().getType(), g[0], getIndex(),
+                                      getKernel(), getStrides(), getPadding(), getDilations());
+  return success();
+}
+
+LogicalResult AveragePoolOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                           OperandGradients &dx) {
+  if (dy[0] && wanted[0])
+    dx[0] = AveragePoolBackwardOp::create(builder, getLoc(), getX().getType(), dy[0], getKernel(),
+                                          getStrides(), getPadding(), getDilations(),
+                                          getCountIncludePad());
+  return success();
+}
+
+LogicalResult AveragePoolBackwardOp::buildGradient(OpBuilder &builder, Gradients g, Wanted wanted,
+                                                   OperandGradients &dx) {
+  if (g[0] && wanted[0])
+    dx[0] = AveragePoolOp::create(builder, getLoc(), getDy().getType(), g[0], getKernel(),
+                                  getStrides(), getPadding(), getDilations(),
+                                  getCountIncludePad());
+  return success();
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Losses
+//===----------------------------------------------------------------------------------------------------------------===//
+
+LogicalResult SoftmaxCrossEntropyOp::buildGradient(OpBuilder &builder, Gradients dloss,
+                                                   Wanted wanted, OperandGradients &dx) {
+  if (dloss[0] && wanted[0])
+    dx[0] = SoftmaxCrossEntropyBackwardOp::create(builder, getLoc(), dloss[0], getLogits(),
+                                                  getLabel(), getAxis());
+  return success();
+}

@@ -1,0 +1,298 @@
+//===- DLProgramOps.cpp - variables, entries and the regions that passes build --------------------------------------===//
+#include "dialects/DL/DL.h"
+#include "llvm/ADT/StringSet.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+
+using namespace mlir;
+using namespace dlc::dl;
+
+static bool sameLogicalType(Type a, Type b) {
+  auto x = cast<RankedTensorType>(a), y = cast<RankedTensorType>(b);
+  return x.getShape() == y.getShape() && x.getElementType() == y.getElementType();
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// variable, read, assign
+//===----------------------------------------------------------------------------------------------------------------===//
+
+RankedTensorType VariableOp::getTensorType() { return cast<RankedTensorType>(getType()); }
+
+LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!getOf())
+    return success();
+  if (getRole() != Role::Slot)
+    return emitOpError("(C1) 'of' is for slots, but the role is ") << stringifyRole(getRole());
+  auto of = symbols.lookupNearestSymbolFrom<VariableOp>(*this, getOfAttr());
+  if (!of || of.getRole() != Role::Parameter)
+    return emitOpError("(C1) ") << getOfAttr() << " is not a parameter of this module";
+  if (of.getTensorType().getShape() != getTensorType().getShape()) {
+    InFlightDiagnostic error = emitOpError("(C1) has type ")
+                               << getTensorType() << ", but its parameter has "
+                               << of.getTensorType();
+    error.attachNote(of.getLoc()) << "the parameter is here";
+    return error;
+  }
+  return success();
+}
+
+/// A read or an assignment of `name` with `type`.
+static LogicalResult verifyVariableUse(Operation *op, FlatSymbolRefAttr name, Type type,
+                                       SymbolTableCollection &symbols) {
+  auto variable = symbols.lookupNearestSymbolFrom<VariableOp>(op, name);
+  if (!variable)
+    return op->emitOpError("(C1) ") << name << " is not a variable of this module";
+  if (!sameLogicalType(variable.getTensorType(), type)) {
+    InFlightDiagnostic error = op->emitOpError("(C1) has type ")
+                               << type << ", but " << name << " has " << variable.getTensorType();
+    error.attachNote(variable.getLoc()) << "the variable is here";
+    return error;
+  }
+  return success();
+}
+
+LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyVariableUse(*this, getVariableAttr(), getResult().getType(), symbols);
+}
+
+LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyVariableUse(*this, getVariableAttr(), getValue().getType(), symbols);
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// entry
+//===----------------------------------------------------------------------------------------------------------------===//
+
+void EntryOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type,
+                    EntryKind kind) {
+  OpBuilder::InsertionGuard guard(builder);
+  state.addAttribute(getSymNameAttrName(state.name), builder.getStringAttr(name));
+  state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
+  state.addAttribute(getKindAttrName(state.name),
+                     EntryKindAttr::get(builder.getContext(), kind));
+  SmallVector<Location> locations(type.getNumInputs(), state.location);
+  builder.createBlock(state.addRegion(), {}, type.getInputs(), locations);
+}
+
+ParseResult EntryOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag, std::string &) {
+    return builder.getFunctionType(inputs, results);
+  };
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+}
+
+void EntryOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false,
+                                           getFunctionTypeAttrName(), getArgAttrsAttrName(),
+                                           getResAttrsAttrName());
+}
+
+ReturnOp EntryOp::getReturn() { return cast<ReturnOp>(getBlock().getTerminator()); }
+
+StringRef EntryOp::getInputName(unsigned index) {
+  auto name = getArgAttrOfType<StringAttr>(index, "dl.name");
+  return name ? name.getValue() : StringRef();
+}
+
+StringRef EntryOp::getOutputName(unsigned index) {
+  auto name = getResultAttrOfType<StringAttr>(index, "dl.name");
+  return name ? name.getValue() : StringRef();
+}
+
+ValueKind EntryOp::getOutputKind(unsigned index) {
+  auto kind = getResultAttrOfType<ValueKindAttr>(index, StringAttr::get(getContext(), "dl.kind"));
+  return kind ? kind.getValue() : ValueKind::Result;
+}
+
+void EntryOp::addOutput(Value value, StringRef name, ValueKind kind, FlatSymbolRefAttr of) {
+  Builder builder(getContext());
+  SmallVector<NamedAttribute> attributes{
+      builder.getNamedAttr("dl.name", builder.getStringAttr(name)),
+      builder.getNamedAttr("dl.kind", ValueKindAttr::get(getContext(), kind))};
+  if (of)
+    attributes.push_back(builder.getNamedAttr("dl.of", of));
+  LogicalResult inserted =
+      insertResult(getNumResults(), value.getType(), builder.getDictionaryAttr(attributes));
+  assert(succeeded(inserted) && "an entry's type accepts any result");
+  (void)inserted;
+  getReturn().getOutputsMutable().append(value);
+}
+
+void EntryOp::eraseOutputs(const llvm::BitVector &indices) {
+  SmallVector<Value> kept;
+  for (auto [index, value] : llvm::enumerate(getReturn().getOutputs()))
+    if (!indices.test(index))
+      kept.push_back(value);
+  getReturn().getOutputsMutable().assign(kept);
+  LogicalResult erased = eraseResults(indices);
+  assert(succeeded(erased) && "an entry's type accepts any results");
+  (void)erased;
+}
+
+/// (C1) Assigned at most once, and not read afterwards.
+static LogicalResult verifyAssignments(EntryOp entry) {
+  llvm::DenseMap<StringAttr, Operation *> assigned;
+  for (Operation &op : entry.getBlock()) {
+    StringAttr name;
+    if (auto assign = dyn_cast<AssignOp>(op))
+      name = assign.getVariableAttr().getAttr();
+    else if (auto read = dyn_cast<ReadOp>(op))
+      name = read.getVariableAttr().getAttr();
+    else
+      continue;
+    if (Operation *first = assigned.lookup(name)) {
+      InFlightDiagnostic error = op.emitOpError("(C1) @")
+                                 << name.getValue() << " has already been assigned in this entry";
+      error.attachNote(first->getLoc()) << "assigned here";
+      return error;
+    }
+    if (isa<AssignOp>(op))
+      assigned[name] = &op;
+  }
+  return success();
+}
+
+/// (C3) Every sum and count of a metric is an accumulator among the results.
+static LogicalResult verifyMetrics(EntryOp entry) {
+  llvm::StringSet<> accumulators;
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    if (entry.getOutputKind(i) == ValueKind::Accumulator)
+      accumulators.insert(entry.getOutputName(i));
+  if (!entry.getMetrics())
+    return success();
+  for (auto metric : entry.getMetricsAttr().getAsRange<MetricAttr>())
+    for (TermAttr term : metric.getTerms())
+      for (StringAttr name : {term.getSum(), term.getCount()})
+        if (name && !accumulators.contains(name.getValue()))
+          return entry.emitOpError("(C3) the metric '")
+                 << metric.getName().getValue() << "' needs the accumulator '" << name.getValue()
+                 << "', which is not among the results";
+  return success();
+}
+
+/// (C4) No name twice among `count` inputs or results; unnamed ones are free.
+template <typename GetName>
+static LogicalResult verifyNames(EntryOp entry, StringRef what, unsigned count, GetName getName) {
+  llvm::StringSet<> names;
+  for (unsigned i = 0; i < count; ++i)
+    if (StringRef name = getName(i); !name.empty() && !names.insert(name).second)
+      return entry.emitOpError("(C4) has two ") << what << " named '" << name << "'";
+  return success();
+}
+
+LogicalResult EntryOp::verify() {
+  if (getBlock().empty() || !isa<ReturnOp>(getBlock().back()))
+    return emitOpError("must end with dl.return");
+  if (failed(verifyAssignments(*this)) || failed(verifyMetrics(*this)))
+    return failure();
+  if (failed(verifyNames(*this, "inputs", getNumArguments(),
+                         [&](unsigned i) { return getInputName(i); })))
+    return failure();
+  return verifyNames(*this, "results", getNumResults(),
+                     [&](unsigned i) { return getOutputName(i); });
+}
+
+LogicalResult EntryOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!getUpdates())
+    return success();
+  llvm::StringSet<> seen;
+  for (auto update : getUpdatesAttr().getAsRange<UpdateAttr>()) {
+    FlatSymbolRefAttr name = update.getVariable();
+    auto variable = symbols.lookupNearestSymbolFrom<VariableOp>(*this, name);
+    if (!variable || variable.getRole() != Role::Parameter)
+      return emitOpError("(C2) updates ") << name << ", which is not a parameter of this module";
+    if (!seen.insert(name.getValue()).second)
+      return emitOpError("(C2) updates ") << name << " twice";
+  }
+  return success();
+}
+
+LogicalResult ReturnOp::verify() {
+  auto entry = cast<EntryOp>((*this)->getParentOp());
+  if (TypeRange(getOutputs()) != TypeRange(entry.getResultTypes()))
+    return emitOpError("(C1) returns (")
+           << getOutputs().getTypes() << "), but the entry declares (" << entry.getResultTypes()
+           << ")";
+  if (getLoss() && getLoss().getType().getRank() != 0)
+    return emitOpError("(C2) expects a loss of rank 0, found ") << getLoss().getType();
+  return success();
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// fused, multi_tensor
+//===----------------------------------------------------------------------------------------------------------------===//
+
+LogicalResult FusedOp::verify() {
+  Block &body = getBody().front();
+  if (body.getArgumentTypes() != getOperation()->getOperandTypes())
+    return emitOpError("(C1) the body takes (")
+           << body.getArgumentTypes() << "), but the operands are ("
+           << getOperation()->getOperandTypes() << ")";
+  Operation *yield = body.getTerminator();
+  if (yield->getOperandTypes() != getOperation()->getResultTypes())
+    return emitOpError("(C2) the body yields (")
+           << yield->getOperandTypes() << "), but the results are ("
+           << getOperation()->getResultTypes() << ")";
+  for (Operation &op : body)
+    if (!isa<DLDialect>(op.getDialect()) || !isPure(&op)) {
+      InFlightDiagnostic error = emitOpError("(C3) the body may hold pure dl ops only");
+      error.attachNote(op.getLoc()) << op.getName() << " is here";
+      return error;
+    }
+  return success();
+}
+
+/// (C4) and (C5), once the counts are right.
+static LogicalResult verifyStreams(MultiTensorOp op) {
+  int64_t count = op.getCount(), streams = op.getStreams();
+  Block &body = op.getBody().front();
+  auto scalarOf = [](Value tensor) {
+    return RankedTensorType::get({}, cast<ShapedType>(tensor.getType()).getElementType());
+  };
+  SmallVector<Type> arguments;
+  for (int64_t stream = 0; stream < streams; ++stream)
+    arguments.push_back(scalarOf(op.getTensor(stream, 0)));
+  Type f32 = RankedTensorType::get({}, Float32Type::get(op.getContext()));
+  arguments.append(op.getMultipliersPerTensor() + op.getScalars().size(), f32);
+  for (int64_t i = 0; i < count; ++i) {
+    Type type = op.getTensor(0, i).getType();
+    for (int64_t stream = 1; stream < streams; ++stream)
+      if (op.getTensor(stream, i).getType() != type)
+        return op.emitOpError("(C4) tensor ") << i << " is " << type << " in stream 0, but "
+                                              << op.getTensor(stream, i).getType()
+                                              << " in stream " << stream;
+    for (size_t r = i; r < op->getNumResults(); r += count)
+      if (op->getResult(r).getType() != type)
+        return op.emitOpError("(C4) tensor ")
+               << i << " is " << type << ", but result " << r << " is "
+               << op->getResult(r).getType();
+    if (scalarOf(op.getTensor(0, i)) != arguments[0])
+      return op.emitOpError("(C4) tensors of one stream need one element type, found ")
+             << type << " beside " << op.getTensor(0, 0).getType();
+  }
+  if (TypeRange(arguments) != body.getArgumentTypes())
+    return op.emitOpError("(C5) the body takes (")
+           << body.getArgumentTypes() << "), expected (" << arguments << ")";
+  for (Value value : body.getTerminator()->getOperands())
+    if (value.getType() != arguments[0])
+      return op.emitOpError("(C5) the body yields ")
+             << value.getType() << ", expected " << arguments[0];
+  return success();
+}
+
+LogicalResult MultiTensorOp::verify() {
+  int64_t tensors = getTensors().size(), streams = getStreams();
+  if (streams < 1 || tensors == 0 || tensors % streams != 0)
+    return emitOpError("(C1) has ") << tensors << " tensors for " << streams << " streams";
+  int64_t count = getCount();
+  if (getMultipliers().size() % count != 0)
+    return emitOpError("(C2) has ")
+           << getMultipliers().size() << " multipliers for " << count << " tensors";
+  int64_t yielded = getBody().front().getTerminator()->getNumOperands();
+  if (int64_t(getOperation()->getNumResults()) != yielded * count)
+    return emitOpError("(C3) has ") << getOperation()->getNumResults() << " results, expected "
+                                    << yielded << " yielded values of " << count << " tensors";
+  return verifyStreams(*this);
+}

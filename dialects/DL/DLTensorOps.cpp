@@ -1,0 +1,181 @@
+//===- DLTensorOps.cpp - constants, shapes, reductions, products ----------------------------------------------------===//
+#include "dialects/DL/DL.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+using namespace mlir;
+using namespace dlc::dl;
+
+static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// Whether `axes` rise strictly within [0, rank).
+static bool areAxes(ArrayRef<int64_t> axes, int64_t rank) {
+  int64_t previous = -1;
+  for (int64_t axis : axes) {
+    if (axis <= previous || axis >= rank)
+      return false;
+    previous = axis;
+  }
+  return true;
+}
+
+/// The splat `constant` under another type of the same element type; null if it is none.
+static Attribute resizeSplat(Attribute constant, Type type) {
+  auto splat = dyn_cast_or_null<SplatElementsAttr>(constant);
+  return splat ? splat.resizeSplat(cast<ShapedType>(type)) : Attribute();
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// constant, iota
+//===----------------------------------------------------------------------------------------------------------------===//
+
+OpFoldResult ConstantOp::fold(FoldAdaptor adaptor) { return getValue(); }
+
+ConstantOp ConstantOp::createSplat(OpBuilder &builder, Location loc, RankedTensorType type,
+                                   double value) {
+  Type element = type.getElementType();
+  Attribute number = isa<FloatType>(element) ? Attribute(builder.getFloatAttr(element, value))
+                                             : builder.getIntegerAttr(element, int64_t(value));
+  return create(builder, loc, type, DenseElementsAttr::get(type, number));
+}
+
+LogicalResult IotaOp::verify() {
+  int64_t rank = tensorType(getResult()).getRank(), axis = getAxis();
+  if (axis < 0 || axis >= rank)
+    return emitOpError("(C1) has axis ") << axis << ", but rank " << rank;
+  return success();
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// broadcast, reshape, transpose
+//===----------------------------------------------------------------------------------------------------------------===//
+
+LogicalResult BroadcastOp::verify() {
+  RankedTensorType x = tensorType(getX()), y = tensorType(getY());
+  if (int64_t(getDims().size()) != x.getRank() || !areAxes(getDims(), y.getRank()))
+    return emitOpError("(C1) expects ")
+           << x.getRank() << " rising dims below " << y.getRank() << ", found [" << getDims()
+           << "]";
+  for (auto [axis, dim] : llvm::enumerate(getDims()))
+    if (x.getDimSize(axis) != 1 && x.getDimSize(axis) != y.getDimSize(dim))
+      return emitOpError("(C2) axis ") << axis << " has size " << x.getDimSize(axis)
+                                       << ", expected 1 or " << y.getDimSize(dim)
+                                       << ", the size of the result's axis " << dim;
+  if (x.getElementType() != y.getElementType())
+    return emitOpError("(C3) expects equal element types, found ") << x << " and " << y;
+  return success();
+}
+
+OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
+  if (getX().getType() == getType())
+    return getX();
+  return resizeSplat(adaptor.getX(), getType());
+}
+
+LogicalResult ReshapeOp::verify() {
+  RankedTensorType x = tensorType(getX()), y = tensorType(getY());
+  if (x.getNumElements() != y.getNumElements() || x.getElementType() != y.getElementType())
+    return emitOpError("(C1) expects equal element counts and types, found ") << x << " and " << y;
+  return success();
+}
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
+  if (getX().getType() == getType())
+    return getX();
+  if (auto inner = getX().getDefiningOp<ReshapeOp>()) {
+    getXMutable().assign(inner.getX());
+    return getResult();
+  }
+  return resizeSplat(adaptor.getX(), getType());
+}
+
+LogicalResult TransposeOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                            ValueRange operands, DictionaryAttr attributes,
+                                            OpaqueProperties properties, RegionRange regions,
+                                            SmallVectorImpl<Type> &results) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  RankedTensorType x = tensorType(operands[0]);
+  ArrayRef<int64_t> order = adaptor.getOrder();
+  llvm::SmallBitVector seen(x.getRank());
+  SmallVector<int64_t> shape;
+  for (int64_t axis : order)
+    if (axis >= 0 && axis < x.getRank()) {
+      seen.set(axis);
+      shape.push_back(x.getDimSize(axis));
+    }
+  if (int64_t(order.size()) != x.getRank() || !seen.all())
+    return emitOptionalError(location, getOperationName(), ": (C1) order [", order,
+                             "] is not a permutation of ", x.getRank(), " axes");
+  results.push_back(RankedTensorType::get(shape, x.getElementType()));
+  return success();
+}
+
+OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
+  ArrayRef<int64_t> order = getOrder();
+  if (getX().getType() == getType() &&
+      llvm::equal(order, llvm::seq<int64_t>(0, order.size())))
+    return getX();
+  if (auto inner = getX().getDefiningOp<TransposeOp>()) {
+    SmallVector<int64_t> composed;
+    for (int64_t axis : order)
+      composed.push_back(inner.getOrder()[axis]);
+    getXMutable().assign(inner.getX());
+    setOrder(composed);
+    return getResult();
+  }
+  return resizeSplat(adaptor.getX(), getType());
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// reduce, matmul
+//===----------------------------------------------------------------------------------------------------------------===//
+
+LogicalResult ReduceOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                         ValueRange operands, DictionaryAttr attributes,
+                                         OpaqueProperties properties, RegionRange regions,
+                                         SmallVectorImpl<Type> &results) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  RankedTensorType x = tensorType(operands[0]);
+  ArrayRef<int64_t> axes = adaptor.getAxes();
+  if (!areAxes(axes, x.getRank()))
+    return emitOptionalError(location, getOperationName(), ": (C1) expects rising axes below ",
+                             x.getRank(), ", found [", axes, "]");
+  SmallVector<int64_t> shape;
+  for (auto [axis, size] : llvm::enumerate(x.getShape())) {
+    bool reduced = llvm::is_contained(axes, int64_t(axis));
+    if (reduced && size == 0 && adaptor.getKind() != ReduceKind::Sum)
+      return emitOptionalError(location, getOperationName(), ": (C2) ",
+                               stringifyReduceKind(adaptor.getKind()), " over axis ", axis,
+                               ", which is empty");
+    if (!reduced)
+      shape.push_back(size);
+  }
+  results.push_back(RankedTensorType::get(shape, x.getElementType()));
+  return success();
+}
+
+LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                         ValueRange operands, DictionaryAttr attributes,
+                                         OpaqueProperties properties, RegionRange regions,
+                                         SmallVectorImpl<Type> &results) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  RankedTensorType a = tensorType(operands[0]), b = tensorType(operands[1]);
+  int64_t rank = a.getRank();
+  if (rank < 2 || b.getRank() != rank ||
+      a.getShape().drop_back(2) != b.getShape().drop_back(2))
+    return emitOptionalError(location, getOperationName(),
+                             ": (C1) expects equal ranks of at least 2 and equal batch axes, found ",
+                             a, " and ", b);
+  int64_t innerA = a.getDimSize(adaptor.getTransposeA() ? rank - 2 : rank - 1);
+  int64_t innerB = b.getDimSize(adaptor.getTransposeB() ? rank - 1 : rank - 2);
+  if (innerA != innerB)
+    return emitOptionalError(location, getOperationName(),
+                             ": (C2) expects equal inner sizes, found ", innerA, " and ", innerB);
+  if (a.getElementType() != b.getElementType())
+    return emitOptionalError(location, getOperationName(),
+                             ": (C3) expects equal element types, found ", a, " and ", b);
+  SmallVector<int64_t> shape(a.getShape().drop_back(2));
+  shape.push_back(a.getDimSize(adaptor.getTransposeA() ? rank - 1 : rank - 2));
+  shape.push_back(b.getDimSize(adaptor.getTransposeB() ? rank - 2 : rank - 1));
+  results.push_back(RankedTensorType::get(shape, a.getElementType()));
+  return success();
+}

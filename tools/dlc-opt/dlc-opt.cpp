@@ -1,0 +1,14 @@
+//===- dlc-opt.cpp - runs dlc's passes on textual IR, for tests and debugging ---------------------------------------===//
+#include "dialects/DL/DL.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  registry.insert<dlc::dl::DLDialect>();
+  mlir::registerCanonicalizerPass();
+  mlir::registerCSEPass();
+  mlir::registerSymbolDCEPass();
+  return mlir::failed(mlir::MlirOptMain(argc, argv, "dlc's passes on textual IR\n", registry));
+}
