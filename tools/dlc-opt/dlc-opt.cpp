@@ -3,6 +3,8 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/DL/Passes.h"
+#include "passes/Pipelines.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -10,5 +12,7 @@ int main(int argc, char **argv) {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();
+  dlc::dl::registerDLPasses();
+  dlc::registerPipelines();
   return mlir::failed(mlir::MlirOptMain(argc, argv, "dlc's passes on textual IR\n", registry));
 }

@@ -1,0 +1,271 @@
+//===- BuildUpdate.cpp - the optimizer's update from gradients ------------------------------------------------------===//
+//
+//   attributes {updates = [#dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.01, momentum = 0.9}>>]}
+//   dl.return %dw
+// ->
+//   %lr = dl.scalar "optimizer.learning_rate", 1.0e-02 scheduled
+//   %v = dl.read @w.momentum
+//   %new:2 = dl.multi_tensor(%w, %dw, %v) scalars(%lr, %decay, %momentum) { ... }
+//   dl.assign @w, %new#0
+//   dl.assign @w.momentum, %new#1
+//
+// One multi_tensor for all parameters with equal optimizer settings and element type. Numbers are scalars of the runtime;
+// the optimizer, Nesterov, momentum or not, dampening or not are structure. The formula and its order are PyTorch's.
+//
+//===----------------------------------------------------------------------------------------------------------------===//
+#include "passes/DL/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace dlc::dl {
+#define GEN_PASS_DEF_BUILDUPDATE
+#include "passes/DL/Passes.h.inc"
+} // namespace dlc::dl
+
+using namespace mlir;
+using namespace dlc::dl;
+
+namespace {
+
+/// One parameter of a group.
+struct Parameter {
+  UpdateAttr update;
+  VariableOp variable;
+  Value gradient;
+};
+
+/// Parameters that share a multi_tensor.
+struct Group {
+  SgdAttr optimizer;
+  Type elementType;
+  SmallVector<Parameter> parameters;
+  /// Multipliers differ from 1 somewhere: then they are part of the kernel.
+  bool hasMultipliers() const;
+};
+
+/// Builds the update of one entry.
+class UpdateBuilder {
+public:
+  UpdateBuilder(EntryOp entry, SymbolTable &symbols)
+      : entry(entry), symbols(symbols), builder(entry.getReturn()),
+        loc(NameLoc::get(builder.getStringAttr("optimizer/update"), entry.getLoc())) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult collect();
+  Value gradientOf(StringAttr variable);
+  void build(const Group &group, StringRef prefix);
+  void buildBody(MultiTensorOp op, const Group &group);
+  Value read(VariableOp variable);
+  VariableOp createSlot(VariableOp parameter, StringRef kind);
+  Value scalar(const Twine &name, double value, bool scheduled = false);
+
+  EntryOp entry;
+  SymbolTable &symbols;
+  OpBuilder builder;
+  Location loc;
+  SmallVector<Group> groups;
+};
+
+/// Arithmetic on one element of the body, in the parameters' element type.
+class BodyBuilder {
+public:
+  BodyBuilder(OpBuilder &builder, Location loc, Type type) : builder(builder), loc(loc), type(type) {}
+
+  Value add(Value a, Value b) { return AddOp::create(builder, loc, a, b); }
+  Value subtract(Value a, Value b) { return SubtractOp::create(builder, loc, a, b); }
+  Value multiply(Value a, Value b) { return MultiplyOp::create(builder, loc, a, b); }
+  /// A scalar of the runtime, an f32, as an element.
+  Value element(Value scalar) {
+    return scalar.getType() == type ? scalar : CastOp::create(builder, loc, type, scalar).getResult();
+  }
+  Value number(double value) { return ConstantOp::createSplat(builder, loc, cast<RankedTensorType>(type), value); }
+
+  OpBuilder &builder;
+  Location loc;
+  Type type;
+};
+
+} // namespace
+
+bool Group::hasMultipliers() const {
+  return llvm::any_of(parameters, [](const Parameter &parameter) {
+    return parameter.update.getLrMult().getValueAsDouble() != 1.0 ||
+           parameter.update.getDecayMult().getValueAsDouble() != 1.0;
+  });
+}
+
+static bool hasMomentum(SgdAttr optimizer) { return optimizer.get("momentum") != 0.0; }
+/// Without momentum there is nothing to dampen.
+static bool hasDampening(SgdAttr optimizer) { return hasMomentum(optimizer) && optimizer.get("dampening") != 0.0; }
+static bool isNesterov(SgdAttr optimizer) {
+  auto nesterov = optimizer.getSettings().getAs<BoolAttr>("nesterov");
+  return hasMomentum(optimizer) && nesterov && nesterov.getValue();
+}
+
+Value UpdateBuilder::gradientOf(StringAttr variable) {
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    if (auto of = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, "dl.of"))
+      if (of.getAttr() == variable && entry.getOutputKind(i) == ValueKind::Gradient)
+        return entry.getReturn().getOutputs()[i];
+  return {};
+}
+
+/// Sorts `updates` into groups, in order of first appearance.
+LogicalResult UpdateBuilder::collect() {
+  llvm::MapVector<std::pair<Attribute, Type>, Group> found;
+  for (UpdateAttr update : entry.getUpdatesAttr().getAsRange<UpdateAttr>()) {
+    StringRef name = update.getVariable().getValue();
+    auto variable = symbols.lookup<VariableOp>(name);
+    auto optimizer = dyn_cast<SgdAttr>(update.getOptimizer());
+    if (!optimizer)
+      return emitError(variable.getLoc()) << "'" << name << "' has no known optimizer: expected #dl.sgd, found "
+                                          << update.getOptimizer();
+    Value gradient = gradientOf(update.getVariable().getAttr());
+    if (!gradient)
+      return emitError(entry.getLoc()) << "'" << entry.getSymName() << "' updates '" << name
+                                       << "' but returns no gradient of it: dl-differentiate comes first";
+    Type type = variable.getTensorType().getElementType();
+    Group &group = found[{optimizer, type}];
+    group.optimizer = optimizer;
+    group.elementType = type;
+    group.parameters.push_back({update, variable, gradient});
+  }
+  for (auto &[key, group] : found)
+    groups.push_back(std::move(group));
+  return success();
+}
+
+LogicalResult UpdateBuilder::run() {
+  if (failed(collect()))
+    return failure();
+  std::string base = entry.getSymName() == "train_step" ? "optimizer" : (entry.getSymName() + ".optimizer").str();
+  llvm::MapVector<Attribute, unsigned> numbers;
+  for (const Group &group : groups)
+    numbers.insert({group.optimizer, numbers.size() + 1});
+  for (const Group &group : groups)
+    build(group, numbers.size() == 1 ? base : base + std::to_string(numbers[group.optimizer]));
+  entry.removeUpdatesAttr();
+  return success();
+}
+
+/// The value of `variable` at the entry's beginning.
+Value UpdateBuilder::read(VariableOp variable) {
+  Operation *last = nullptr;
+  for (ReadOp read : entry.getBlock().getOps<ReadOp>()) {
+    if (read.getVariable() == variable.getSymName())
+      return read.getResult();
+    last = read;
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  if (last)
+    builder.setInsertionPointAfter(last);
+  else
+    builder.setInsertionPointToStart(&entry.getBlock());
+  return ReadOp::create(builder, variable.getLoc(), variable.getTensorType(), variable.getSymName());
+}
+
+/// A slot of `parameter`, zero at first, behind it in the module. Where two entries update one parameter, each has its own.
+VariableOp UpdateBuilder::createSlot(VariableOp parameter, StringRef kind) {
+  std::string name = (parameter.getSymName() + "." + kind).str();
+  if (symbols.lookup(name))
+    name += ("_" + entry.getSymName()).str();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfter(parameter);
+  auto zero = InitialiserAttr::get(builder.getContext(), InitialiserKind::Constant, 0.0);
+  auto slot = VariableOp::create(builder, parameter.getLoc(), name, parameter.getTensorType(), Role::Slot, zero,
+                                 FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+  symbols.insert(slot);
+  return slot;
+}
+
+Value UpdateBuilder::scalar(const Twine &name, double value, bool scheduled) {
+  return ScalarOp::create(builder, loc, RankedTensorType::get({}, builder.getF32Type()), builder.getStringAttr(name),
+                          builder.getF64FloatAttr(value), scheduled ? builder.getUnitAttr() : UnitAttr());
+}
+
+void UpdateBuilder::build(const Group &group, StringRef prefix) {
+  SgdAttr optimizer = group.optimizer;
+  SmallVector<VariableOp> assigned;
+  SmallVector<Value> tensors;
+  SmallVector<double> multipliers;
+  for (const Parameter &parameter : group.parameters) {
+    assigned.push_back(parameter.variable);
+    tensors.push_back(read(parameter.variable));
+    if (group.hasMultipliers())
+      multipliers.append({parameter.update.getLrMult().getValueAsDouble(), parameter.update.getDecayMult().getValueAsDouble()});
+  }
+  for (const Parameter &parameter : group.parameters)
+    tensors.push_back(parameter.gradient);
+  if (hasMomentum(optimizer))
+    for (const Parameter &parameter : group.parameters) {
+      assigned.push_back(createSlot(parameter.variable, "momentum"));
+      tensors.push_back(read(assigned.back()));
+    }
+
+  SmallVector<Value> scalars = {scalar(prefix + ".learning_rate", optimizer.get("learning_rate"), /*scheduled=*/true),
+                                scalar(prefix + ".weight_decay", optimizer.get("weight_decay"))};
+  if (hasMomentum(optimizer))
+    scalars.push_back(scalar(prefix + ".momentum", optimizer.get("momentum")));
+  if (hasDampening(optimizer)) {
+    scalars.push_back(scalar(prefix + ".dampening", optimizer.get("dampening")));
+    scalars.push_back(scalar("step", 0.0));
+  }
+
+  SmallVector<Type> types;
+  for (VariableOp variable : assigned)
+    types.push_back(variable.getTensorType());
+  int64_t streams = tensors.size() / group.parameters.size();
+  auto update = MultiTensorOp::create(builder, loc, types, tensors, scalars, streams, multipliers);
+  buildBody(update, group);
+  for (auto [variable, value] : llvm::zip_equal(assigned, update.getResults()))
+    AssignOp::create(builder, variable.getLoc(), variable.getSymName(), value);
+}
+
+/// PyTorch's SGD on one element: streams p, g [, v]; [lr_mult, decay_mult]; lr, decay [, momentum [, dampening, step]].
+void UpdateBuilder::buildBody(MultiTensorOp op, const Group &group) {
+  Type scalarType = RankedTensorType::get({}, builder.getF32Type());
+  Type type = RankedTensorType::get({}, group.elementType);
+  SmallVector<Type> types(op.getStreams(), type);
+  types.append(op.getMultipliersPerTensor() + op.getScalars().size(), scalarType);
+  OpBuilder::InsertionGuard guard(builder);
+  op.getBody().getBlocks().clear();
+  Block *block = builder.createBlock(&op.getBody(), {}, types, SmallVector<Location>(types.size(), loc));
+
+  BodyBuilder b(builder, loc, type);
+  unsigned next = 0;
+  auto take = [&] { return b.element(block->getArgument(next++)); };
+  Value p = take(), g = take(), v = hasMomentum(group.optimizer) ? take() : Value();
+  Value lrMult = group.hasMultipliers() ? take() : Value(), decayMult = lrMult ? take() : Value();
+  Value lr = take(), decay = take();
+  if (lrMult) {
+    lr = b.multiply(lr, lrMult);
+    decay = b.multiply(decay, decayMult);
+  }
+  g = b.add(g, b.multiply(decay, p));
+  SmallVector<Value> yielded;
+  if (v) {
+    Value momentum = take(), kept = b.multiply(momentum, v), added = g;
+    if (hasDampening(group.optimizer)) {
+      Value damped = b.multiply(b.subtract(b.number(1.0), take()), g);
+      Value isFirst = CompareOp::create(builder, loc, Predicate::EQ, take(), b.number(0.0));
+      added = SelectOp::create(builder, loc, isFirst, g, damped);
+    }
+    v = b.add(kept, added);
+    g = isNesterov(group.optimizer) ? b.add(g, b.multiply(momentum, v)) : v;
+    yielded.push_back(v);
+  }
+  yielded.insert(yielded.begin(), b.subtract(p, b.multiply(lr, g)));
+  YieldOp::create(builder, loc, yielded);
+}
+
+namespace {
+struct BuildUpdate : dlc::dl::impl::BuildUpdateBase<BuildUpdate> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    for (EntryOp entry : getOperation().getOps<EntryOp>())
+      if (entry.getUpdates() && failed(UpdateBuilder(entry, symbols).run()))
+        return signalPassFailure();
+  }
+};
+} // namespace

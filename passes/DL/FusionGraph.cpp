@@ -1,0 +1,203 @@
+//===- FusionGraph.cpp - which ops of an entry become one kernel ----------------------------------------------------===//
+#include "passes/DL/FusionGraph.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace dlc::dl;
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Classes of ops
+//===----------------------------------------------------------------------------------------------------------------===//
+
+static bool isSplat(Operation *op) {
+  auto constant = dyn_cast<ConstantOp>(op);
+  return constant && isa<SplatElementsAttr>(constant.getValue());
+}
+
+bool FusionGraph::isOutside(Operation *op) {
+  if (isa<ConstantOp>(op))
+    return !isSplat(op);
+  return isa<ReadOp, AssignOp, ScalarOp, ReshapeOp, MultiTensorOp, FusedOp, ReturnOp>(op);
+}
+
+/// Computes each element from at most one element of each operand, without any loop.
+static bool isElementwise(Operation *op) { return isa<ElementwiseOp, BroadcastOp, IotaOp>(op) || isSplat(op); }
+
+/// Anchors whose generators apply element-wise ops to what they have just computed.
+static bool takesEpilogue(Operation *anchor) {
+  return isa<ConvolutionOp, ConvolutionBackwardDataOp, ConvolutionBackwardFilterOp, MatmulOp, ReduceOp, MaxPoolOp,
+             MaxPoolBackwardOp, MaxPoolGatherOp, AveragePoolOp, AveragePoolBackwardOp>(anchor);
+}
+
+/// Anchors that read an operand about once, so that computing it while reading costs nothing.
+static bool takesPrologue(Operation *anchor, unsigned operand) {
+  if (isa<ConvolutionBackwardDataOp, SoftmaxCrossEntropyBackwardOp>(anchor))
+    return operand == 0;
+  if (isa<ConvolutionBackwardFilterOp>(anchor))
+    return operand == 1;
+  return isa<ReduceOp, MatmulOp>(anchor);
+}
+
+/// Backwards, since an op is recomputed only if all its users let it be.
+void FusionGraph::classify(bool recompute) {
+  for (Operation &op : llvm::reverse(block)) {
+    bool always = isSplat(&op) || isa<IotaOp>(op);
+    if (!recompute || (!always && !isa<BroadcastOp, CastOp, CompareOp>(op)))
+      continue;
+    if (llvm::all_of(op.getUsers(), [&](Operation *user) {
+          return isRecomputed(user) || (always ? !isOutside(user) : isElementwise(user) || isa<ReduceOp>(user));
+        }))
+      recomputed.insert(&op);
+  }
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// The graph
+//===----------------------------------------------------------------------------------------------------------------===//
+
+FusionGraph::FusionGraph(Block &block, bool recompute) : block(block) {
+  classify(recompute);
+  for (Operation &op : block) {
+    if (isRecomputed(&op))
+      continue;
+    Node node = nodes.size();
+    nodes.insert({&op, node});
+    parent.push_back(node);
+    anchor.push_back(isOutside(&op) || isElementwise(&op) ? nullptr : &op);
+    members.push_back({node});
+    incoming.emplace_back();
+    for (OpOperand &operand : op.getOpOperands())
+      connect(operand.get(), node, isa<ElementwiseOp>(op)                             ? Link::Chain
+                                   : takesPrologue(&op, operand.getOperandNumber()) ? Link::Prologue
+                                                                                      : Link::Barrier);
+  }
+}
+
+/// Adds the edges that end in `consumer`, through recomputed ops.
+void FusionGraph::connect(Value operand, Node consumer, Link link) {
+  Operation *producer = operand.getDefiningOp();
+  if (!producer)
+    return;
+  if (isRecomputed(producer)) {
+    for (Value source : producer->getOperands())
+      connect(source, consumer, isa<ElementwiseOp>(producer) ? link : Link::Barrier);
+    return;
+  }
+  incoming[consumer].push_back(edges.size());
+  edges.push_back({nodes.lookup(producer), consumer, link});
+}
+
+FusionGraph::Node FusionGraph::groupOf(Node node) const {
+  while (parent[node] != node)
+    node = parent[node];
+  return node;
+}
+
+/// Whether no group would depend on itself if the two were one: no path leads from `producer` through a third group to
+/// `consumer`, and every edge between the two is a `link`.
+bool FusionGraph::keepsOrder(Node producer, Node consumer, Link link) const {
+  llvm::DenseSet<Node> seen = {consumer};
+  SmallVector<Node> pending = {consumer};
+  while (!pending.empty()) {
+    Node group = pending.pop_back_val();
+    for (Node node : members[group])
+      for (unsigned index : incoming[node]) {
+        Node source = groupOf(edges[index].from);
+        if (source == producer && (group != consumer || edges[index].link != link))
+          return false;
+        if (source != producer && seen.insert(source).second)
+          pending.push_back(source);
+      }
+  }
+  return true;
+}
+
+bool FusionGraph::tryMerge(const Edge &edge) {
+  Node producer = groupOf(edge.from), consumer = groupOf(edge.to);
+  if (!keepsOrder(producer, consumer, edge.link))
+    return false;
+  parent[consumer] = producer;
+  members[producer].append(members[consumer]);
+  if (!anchor[producer])
+    anchor[producer] = anchor[consumer];
+  return true;
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// The two rounds
+//===----------------------------------------------------------------------------------------------------------------===//
+
+/// An element-wise op may join the group of its producer if at most one of the two groups has an anchor, which then takes an
+/// epilogue.
+bool FusionGraph::mayFollow(const Edge &edge) const {
+  Node producer = groupOf(edge.from), consumer = groupOf(edge.to);
+  Operation *before = anchor[producer], *behind = anchor[consumer];
+  return edge.link == Link::Chain && producer != consumer && !isOutside(opOf(edge.from)) && !(before && behind) &&
+         (!before || takesEpilogue(before));
+}
+
+/// In block order, so that chains grow from their producers on. Of several producers the one with an anchor comes first, and
+/// of those the last computed: what it waits for is there then.
+void FusionGraph::fuseBehindProducers() {
+  for (Node node = 0; node < nodes.size(); ++node) {
+    SmallVector<unsigned> candidates = incoming[node];
+    llvm::sort(candidates, [&](unsigned a, unsigned b) {
+      auto order = [&](const Edge &edge) { return std::make_pair(anchor[groupOf(edge.from)] != nullptr, edge.from); };
+      return order(edges[a]) > order(edges[b]);
+    });
+    for (unsigned index : candidates)
+      if (mayFollow(edges[index]))
+        tryMerge(edges[index]);
+  }
+}
+
+/// An element-wise group may join the anchor that reads it if nothing else uses any of its values: else it is computed and
+/// stored once, not once a user.
+bool FusionGraph::mayPrecede(const Edge &edge) const {
+  Node group = groupOf(edge.from);
+  if (edge.link != Link::Prologue || isOutside(opOf(edge.from)) || anchor[group])
+    return false;
+  return llvm::all_of(members[group], [&](Node member) {
+    return llvm::all_of(opOf(member)->getResults(), [&](Value result) { return onlyUsedBy(result, group, opOf(edge.to)); });
+  });
+}
+
+void FusionGraph::fuseBeforeAnchors() {
+  for (const Edge &edge : edges)
+    if (mayPrecede(edge))
+      tryMerge(edge);
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Answers
+//===----------------------------------------------------------------------------------------------------------------===//
+
+/// Whether the only users of `value`, also through recomputed ops, are `consumer` and the ops of `group`. A user that the
+/// graph does not know is a region that has been built.
+bool FusionGraph::onlyUsedBy(Value value, Node group, Operation *consumer) const {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (isRecomputed(user))
+      return onlyUsedBy(user->getResult(0), group, consumer);
+    auto node = nodes.find(user);
+    return user == consumer || (node != nodes.end() && groupOf(node->second) == group);
+  });
+}
+
+bool FusionGraph::escapes(Value value) const {
+  return !onlyUsedBy(value, groupOf(nodes.lookup(value.getDefiningOp())), /*consumer=*/nullptr);
+}
+
+SmallVector<SmallVector<Operation *>> FusionGraph::groups() const {
+  SmallVector<SmallVector<Node>> sorted;
+  for (auto [op, node] : nodes) {
+    if (isOutside(op) || groupOf(node) != node)
+      continue;
+    sorted.push_back(members[node]);
+    llvm::sort(sorted.back());
+  }
+  llvm::sort(sorted, [](ArrayRef<Node> a, ArrayRef<Node> b) { return a.back() < b.back(); });
+  SmallVector<SmallVector<Operation *>> result;
+  for (ArrayRef<Node> group : sorted)
+    result.push_back(llvm::map_to_vector(group, [&](Node node) { return opOf(node); }));
+  return result;
+}

@@ -1,0 +1,61 @@
+//===- Passes.td - passes on the dl dialect, in the order of passes/Pipelines.cpp -------------------------------------===//
+#ifndef DLC_PASSES_DL_PASSES_TD
+#define DLC_PASSES_DL_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def Simplify : Pass<"dl-simplify", "::dlc::dl::EntryOp"> {
+  let summary = "folds, moves relu behind max_pool, drops dead ops";
+  let description = [{
+    Folds constants and identities, and rewrites `max_pool(relu(x))` into `relu(max_pool(x))` where the relu has no other
+    use: the same values from fewer relus, and a smaller tensor is saved for the backward pass. Drops ops and reads that
+    nothing uses.
+  }];
+}
+
+def Differentiate : Pass<"dl-differentiate", "::mlir::ModuleOp"> {
+  let summary = "reverse-mode derivatives of each entry's loss";
+  let description = [{
+    For each entry with `updates`: computes the gradient of the terminator's loss in every variable listed there and in
+    every float input, and returns each as the result `gradient.<name>`. Composites without a rule are decomposed first.
+    The loss operand disappears. A gradient op is named after its forward op and its stage: `conv2/backward_filter`.
+  }];
+}
+
+def PruneGradients : Pass<"dl-prune-gradients", "::dlc::dl::EntryOp"> {
+  let summary = "drops the gradients that nobody asked for";
+  let description = [{
+    Removes the results `gradient.<input>` unless they are asked for, what was computed only for them (the first layer's
+    backward_data), and results of ops that nothing uses (the index of a max_pool).
+  }];
+  let options = [Option<"keepInputGradients", "keep-input-gradients", "bool", "false", "keep the gradients of inputs">];
+}
+
+def BuildUpdate : Pass<"dl-build-update", "::mlir::ModuleOp"> {
+  let summary = "the optimizer's update from gradients, as dl.multi_tensor and dl.assign";
+  let description = [{
+    Parameters of an entry with the same optimizer settings and element type share one `dl.multi_tensor`. Creates the slots
+    and the scalars (`optimizer.learning_rate`, ...; `optimizer1.` and on where settings differ; `<entry>.optimizer` for
+    entries other than train_step). Consumes `updates`.
+  }];
+}
+
+def Fuse : Pass<"dl-fuse", "::dlc::dl::EntryOp"> {
+  let summary = "groups ops into dl.fused regions, each of which becomes one kernel";
+  let description = [{
+    Afterwards an entry consists of read, assign, scalar, constant (not splat), reshape (a view), fused, multi_tensor and
+    return. A region holds at most one anchor (convolution, product, reduction, window, softmax, transpose) and the
+    element-wise ops before and behind it.
+  }];
+  let options = [Option<"enable", "enable", "bool", "true", "false: each op alone in its region">];
+}
+
+def Schedule : Pass<"dl-schedule", "::dlc::dl::EntryOp"> {
+  let summary = "fixes the order of execution: from here on it is the order of the block";
+  let description = [{
+    Reads first, assigns last. Between them: weight gradients as soon as they can be computed, otherwise the op that adds
+    least to the live bytes; equal ones in the order in which they stood. Drops dead ops.
+  }];
+}
+
+#endif

@@ -1,0 +1,151 @@
+//===- Schedule.cpp - fixes the order of execution ------------------------------------------------------------------===//
+//
+// List scheduling: among the ops whose operands are there, first views, which cost nothing; then weight gradients, so that
+// what follows from them (a reduction over ranks, the update) can begin and the gradient of the layer's output dies early;
+// then the op that adds least to the live bytes. Ties fall to the order in which the ops stood, so that the result depends
+// on nothing but the input. Greedy: an optimal order for memory is NP-hard, and the graph of a network is nearly a chain.
+//
+//===----------------------------------------------------------------------------------------------------------------===//
+#include "passes/DL/DeadCode.h"
+#include "passes/DL/Passes.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace dlc::dl {
+#define GEN_PASS_DEF_SCHEDULE
+#include "passes/DL/Passes.h.inc"
+} // namespace dlc::dl
+
+using namespace mlir;
+using namespace dlc::dl;
+
+namespace {
+
+/// The list scheduler of one entry.
+class Scheduler {
+public:
+  explicit Scheduler(EntryOp entry);
+
+  /// Ops that compute, in the order in which to run them.
+  SmallVector<Operation *> run();
+
+private:
+  /// Smaller is sooner; compared from left to right.
+  using Rank = std::tuple<int, int64_t, size_t>;
+  Rank rank(size_t index) const;
+  int64_t addedBytes(Operation *op) const;
+  void markDone(Operation *op);
+
+  SmallVector<Operation *> ops;
+  /// Operands of ops[i] that are still to be computed.
+  SmallVector<unsigned> missing;
+  llvm::DenseMap<Operation *, size_t> position;
+  /// Uses still to come, of a buffer: a value that is no view.
+  llvm::DenseMap<Value, unsigned> usesLeft;
+  llvm::DenseSet<Operation *> weightGradients;
+};
+
+} // namespace
+
+static bool standsFirst(Operation *op) { return isa<ReadOp, ScalarOp, ConstantOp>(op); }
+
+/// The value whose buffer `value` is.
+static Value bufferOf(Value value) {
+  while (auto view = value.getDefiningOp<ReshapeOp>())
+    value = view.getX();
+  return value;
+}
+
+static int64_t bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getNumElements() * std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
+}
+
+/// Buffers that an op reads, each once. Variables, constants and inputs live anyway and are left out.
+static llvm::SmallSetVector<Value, 4> buffersOf(Operation *op) {
+  llvm::SmallSetVector<Value, 4> buffers;
+  for (Value operand : op->getOperands()) {
+    Value buffer = bufferOf(operand);
+    if (Operation *producer = buffer.getDefiningOp(); producer && !standsFirst(producer))
+      buffers.insert(buffer);
+  }
+  return buffers;
+}
+
+Scheduler::Scheduler(EntryOp entry) {
+  for (Operation &op : entry.getBlock()) {
+    if (!isa<ReshapeOp>(op))
+      for (Value buffer : buffersOf(&op))
+        ++usesLeft[buffer];
+    if (!standsFirst(&op) && !isa<AssignOp, ReturnOp>(op)) {
+      position[&op] = ops.size();
+      ops.push_back(&op);
+    }
+  }
+  for (Operation *op : ops)
+    missing.push_back(llvm::count_if(op->getOperands(), [&](Value operand) { return position.contains(operand.getDefiningOp()); }));
+  for (auto [i, output] : llvm::enumerate(entry.getReturn().getOutputs()))
+    if (entry.getResultAttr(i, "dl.of"))
+      weightGradients.insert(bufferOf(output).getDefiningOp());
+}
+
+/// Bytes of the results minus those of the buffers that die here.
+int64_t Scheduler::addedBytes(Operation *op) const {
+  int64_t added = 0;
+  for (Value result : op->getResults())
+    added += bytesOf(result);
+  for (Value buffer : buffersOf(op))
+    if (usesLeft.lookup(buffer) == 1)
+      added -= bytesOf(buffer);
+  return added;
+}
+
+Scheduler::Rank Scheduler::rank(size_t index) const {
+  Operation *op = ops[index];
+  if (isa<ReshapeOp>(op))
+    return {0, 0, index};
+  return {weightGradients.contains(op) ? 1 : 2, addedBytes(op), index};
+}
+
+void Scheduler::markDone(Operation *op) {
+  if (!isa<ReshapeOp>(op))
+    for (Value buffer : buffersOf(op))
+      --usesLeft[buffer];
+  for (Operation *user : op->getUsers())
+    if (auto found = position.find(user); found != position.end())
+      --missing[found->second];
+}
+
+SmallVector<Operation *> Scheduler::run() {
+  SmallVector<Operation *> order;
+  SmallVector<bool> done(ops.size());
+  while (order.size() < ops.size()) {
+    std::optional<size_t> best;
+    for (size_t i = 0; i < ops.size(); ++i)
+      if (!done[i] && missing[i] == 0 && (!best || rank(i) < rank(*best)))
+        best = i;
+    done[*best] = true;
+    order.push_back(ops[*best]);
+    markDone(ops[*best]);
+  }
+  return order;
+}
+
+namespace {
+struct Schedule : dlc::dl::impl::ScheduleBase<Schedule> {
+  void runOnOperation() override {
+    EntryOp entry = getOperation();
+    eraseDeadOps(entry);
+    SmallVector<Operation *> order, last;
+    for (Operation &op : entry.getBlock()) {
+      if (standsFirst(&op))
+        order.push_back(&op);
+      if (isa<AssignOp>(op))
+        last.push_back(&op);
+    }
+    llvm::append_range(order, Scheduler(entry).run());
+    llvm::append_range(order, last);
+    for (Operation *op : order)
+      op->moveBefore(entry.getReturn());
+  }
+};
+} // namespace

@@ -1,0 +1,33 @@
+//===- Pipelines.h - the order of all passes --------------------------------------------------------------*- C++ -*-===//
+#ifndef DLC_PASSES_PIPELINES_H
+#define DLC_PASSES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include <string>
+#include <vector>
+
+namespace dlc {
+
+/// What the user may ask of the passes on the dl dialect.
+struct DLPipelineOptions {
+  /// The gradient of every float input stays a result of the training entries.
+  bool keepInputGradients = false;
+  /// Flags of improving passes to leave out, see improvingPasses().
+  std::vector<std::string> disable;
+};
+
+/// Flags of the passes that only improve: without any of them the program computes the same.
+llvm::ArrayRef<llvm::StringRef> improvingPasses();
+
+/// From the frontend's entries to training steps with gradients and updates: `--emit=dl-train`.
+void addTrainPasses(mlir::OpPassManager &manager, const DLPipelineOptions &options);
+
+/// From there to one region a kernel, in order of execution: `--emit=dl-fused`.
+void addFusionPasses(mlir::OpPassManager &manager, const DLPipelineOptions &options);
+
+/// Makes `dl-pipeline`, both of the above, known to dlc-opt.
+void registerPipelines();
+
+} // namespace dlc
+
+#endif
