@@ -1,0 +1,123 @@
+// See Rival.h.
+#include "bench/kernels/Rival.h"
+
+#include <dnnl.hpp>
+#include <unordered_map>
+
+using namespace dnnl;
+using Tag = memory::format_tag;
+using Type = memory::data_type;
+using dlc::codegen::ConvolutionProblem;
+
+namespace {
+
+engine &cpu() {
+  static engine instance(engine::kind::cpu, 0);
+  return instance;
+}
+
+class PrimitiveRival : public dlc::bench::Rival {
+public:
+  void run() override {
+    primitive.execute(queue, arguments);
+    queue.wait();
+  }
+  void result(float *target) override {
+    memory plain(plainResult, cpu(), target);
+    reorder(output, plain).execute(queue, output, plain);
+    queue.wait();
+  }
+  std::string name() const override { return implementation; }
+
+  /// Brings plain data into the layout that the primitive wants.
+  memory import(const memory::desc &wanted, const memory::desc &plain, float *data) {
+    memory from(plain, cpu(), data), to(wanted, cpu());
+    reorder(from, to).execute(queue, from, to);
+    queue.wait();
+    return to;
+  }
+
+  stream queue{cpu()};
+  primitive primitive;
+  std::unordered_map<int, memory> arguments;
+  memory output;
+  memory::desc plainResult;
+  std::string implementation;
+};
+
+} // namespace
+
+std::unique_ptr<dlc::bench::Rival>
+dlc::bench::makeConvolutionRival(const ConvolutionProblem &p, float *source, float *other) {
+  auto out = p.output();
+  const memory::dims x{p.batch, p.inChannels, p.input[1], p.input[2]},
+      y{p.batch, p.outChannels, out[1], out[2]},
+      w{p.outChannels, p.inChannels, p.kernel[1], p.kernel[2]}, stride{p.stride[1], p.stride[2]},
+      low{p.padLow[1], p.padLow[2]}, high{p.padHigh[1], p.padHigh[2]};
+  auto any = [](const memory::dims &d) { return memory::desc(d, Type::f32, Tag::any); };
+  auto plain = [](const memory::dims &d, bool filter) {
+    return memory::desc(d, Type::f32, filter ? Tag::oihw : Tag::nchw);
+  };
+  const algorithm direct = algorithm::convolution_direct;
+  convolution_forward::primitive_desc forward({prop_kind::forward_training, direct, any(x), any(w),
+                                               any(y), stride, low, high},
+                                              cpu());
+  auto rival = std::make_unique<PrimitiveRival>();
+  switch (p.direction) {
+  case ConvolutionProblem::Direction::Forward: {
+    rival->primitive = convolution_forward(forward);
+    rival->implementation = forward.impl_info_str();
+    rival->output = memory(forward.dst_desc(), cpu());
+    rival->plainResult = plain(y, false);
+    rival->arguments = {
+        {DNNL_ARG_SRC, rival->import(forward.src_desc(), plain(x, false), source)},
+        {DNNL_ARG_WEIGHTS, rival->import(forward.weights_desc(), plain(w, true), other)},
+        {DNNL_ARG_DST, rival->output}};
+    break;
+  }
+  case ConvolutionProblem::Direction::BackwardData: {
+    convolution_backward_data::primitive_desc d(
+        {direct, any(x), any(w), any(y), stride, low, high}, cpu(), forward);
+    rival->primitive = convolution_backward_data(d);
+    rival->implementation = d.impl_info_str();
+    rival->output = memory(d.diff_src_desc(), cpu());
+    rival->plainResult = plain(x, false);
+    rival->arguments = {
+        {DNNL_ARG_DIFF_DST, rival->import(d.diff_dst_desc(), plain(y, false), source)},
+        {DNNL_ARG_WEIGHTS, rival->import(d.weights_desc(), plain(w, true), other)},
+        {DNNL_ARG_DIFF_SRC, rival->output}};
+    break;
+  }
+  case ConvolutionProblem::Direction::BackwardFilter: {
+    convolution_backward_weights::primitive_desc d(
+        {direct, any(x), any(w), any(y), stride, low, high}, cpu(), forward);
+    rival->primitive = convolution_backward_weights(d);
+    rival->implementation = d.impl_info_str();
+    rival->output = memory(d.diff_weights_desc(), cpu());
+    rival->plainResult = plain(w, true);
+    rival->arguments = {
+        {DNNL_ARG_SRC, rival->import(d.src_desc(), plain(x, false), source)},
+        {DNNL_ARG_DIFF_DST, rival->import(d.diff_dst_desc(), plain(y, false), other)},
+        {DNNL_ARG_DIFF_WEIGHTS, rival->output}};
+    break;
+  }
+  }
+  return rival;
+}
+
+std::unique_ptr<dlc::bench::Rival> dlc::bench::makeMatmulRival(int64_t m, int64_t n, int64_t k,
+                                                               bool transposeA, bool transposeB,
+                                                               float *a, float *b) {
+  auto rival = std::make_unique<PrimitiveRival>();
+  memory::desc left({m, k}, Type::f32, transposeA ? Tag::ba : Tag::ab),
+      right({k, n}, Type::f32, transposeB ? Tag::ba : Tag::ab), product({m, n}, Type::f32, Tag::ab);
+  matmul::primitive_desc d({left, right, product}, cpu());
+  rival->primitive = matmul(d);
+  rival->implementation = d.impl_info_str();
+  rival->output = memory(product, cpu());
+  rival->plainResult = product;
+  rival->arguments = {{DNNL_ARG_SRC, memory(left, cpu(), a)},
+                      {DNNL_ARG_WEIGHTS, memory(right, cpu(), b)},
+                      {DNNL_ARG_DST, rival->output}};
+  return rival;
+}
