@@ -1,0 +1,237 @@
+//===- Cases.cpp - one small entry a rule and a peculiarity ---------------------------------------------------------===//
+//
+// Shapes are odd on purpose: no two axes are equal, windows overlap, hang over or leave a border unused, paddings differ by
+// side, so that a rule that mixes up axes, sides, strides or groups gives other numbers.
+//
+//===----------------------------------------------------------------------------------------------------------------===//
+#include "test/gradients/Cases.h"
+
+namespace dlc::gradients {
+
+static const char *const unarySignature = "(%x: tensor<4x3xf64>) -> tensor<4x3xf64>";
+static const char *const binarySignature =
+    "(%a: tensor<4x3xf64>, %b: tensor<4x3xf64>) -> tensor<4x3xf64>";
+static const Range positive = {0.9, 1.3};
+
+static std::vector<Case> elementwiseCases() {
+  return {
+      {"relu", unarySignature, "%y = dl.relu %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>"},
+      {"sigmoid", unarySignature,
+       "%y = dl.sigmoid %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>", {{3, 0}}},
+      {"tanh", unarySignature,
+       "%y = dl.tanh %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>", {{2, 0}}},
+      {"exp", unarySignature, "%y = dl.exp %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>"},
+      {"log", unarySignature, "%y = dl.log %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>",
+       {positive}},
+      {"sqrt", unarySignature, "%y = dl.sqrt %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>",
+       {positive}},
+      {"negate", unarySignature,
+       "%y = dl.negate %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>"},
+      {"abs", unarySignature, "%y = dl.abs %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>"},
+      {"add", binarySignature,
+       "%c = dl.add %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>"},
+      {"add_to_itself", unarySignature,
+       "%y = dl.add %x, %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>"},
+      {"subtract", binarySignature,
+       "%c = dl.subtract %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>"},
+      {"multiply", binarySignature,
+       "%c = dl.multiply %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>"},
+      {"divide", binarySignature,
+       "%c = dl.divide %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>", {{}, positive}},
+      {"maximum", binarySignature,
+       "%c = dl.maximum %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>"},
+      {"minimum", binarySignature,
+       "%c = dl.minimum %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>"},
+      {"compare_select", binarySignature,
+       R"(%m = dl.compare lt %a, %b : tensor<4x3xf64>
+          %s = dl.multiply %a, %a : tensor<4x3xf64>
+          %c = dl.select %m, %s, %b : tensor<4x3xf64>
+          dl.return %c : tensor<4x3xf64>)"},
+      {"cast", unarySignature,
+       R"(%f = dl.cast %x : tensor<4x3xf64> to tensor<4x3xf32>
+          %g = dl.multiply %f, %f : tensor<4x3xf32>
+          %y = dl.cast %g : tensor<4x3xf32> to tensor<4x3xf64>
+          dl.return %y : tensor<4x3xf64>)"},
+      {"cast_of_integers", "(%x: tensor<5xf64>, %n: tensor<5xi32>) -> tensor<5xf64>",
+       R"(%f = dl.cast %n : tensor<5xi32> to tensor<5xf64>
+          %y = dl.multiply %x, %f : tensor<5xf64>
+          dl.return %y : tensor<5xf64>)", {{}, {7, -3}}},
+  };
+}
+
+static std::vector<Case> tensorCases() {
+  return {
+      {"broadcast_to_new_axes", "(%x: tensor<3xf64>) -> tensor<2x3x4xf64>",
+       R"(%y = dl.broadcast %x dims = [1] : tensor<3xf64> to tensor<2x3x4xf64>
+          %z = dl.multiply %y, %y : tensor<2x3x4xf64>
+          dl.return %z : tensor<2x3x4xf64>)"},
+      {"broadcast_axes_of_one", "(%x: tensor<1x3x1xf64>) -> tensor<2x3x1x4xf64>",
+       R"(%y = dl.broadcast %x dims = [0, 1, 2] : tensor<1x3x1xf64> to tensor<2x3x1x4xf64>
+          %z = dl.multiply %y, %y : tensor<2x3x1x4xf64>
+          dl.return %z : tensor<2x3x1x4xf64>)"},
+      {"broadcast_of_scalar", "(%x: tensor<f64>) -> tensor<2x3xf64>",
+       R"(%y = dl.broadcast %x dims = [] : tensor<f64> to tensor<2x3xf64>
+          %z = dl.exp %y : tensor<2x3xf64> dl.return %z : tensor<2x3xf64>)"},
+      {"reshape", "(%x: tensor<2x6xf64>) -> tensor<3x4xf64>",
+       R"(%y = dl.reshape %x : tensor<2x6xf64> to tensor<3x4xf64>
+          %z = dl.multiply %y, %y : tensor<3x4xf64> dl.return %z : tensor<3x4xf64>)"},
+      {"transpose", "(%x: tensor<2x3x4xf64>) -> tensor<4x2x3xf64>",
+       R"(%y = dl.transpose %x order = [2, 0, 1] : tensor<2x3x4xf64>
+          %z = dl.multiply %y, %y : tensor<4x2x3xf64> dl.return %z : tensor<4x2x3xf64>)"},
+      {"reduce_sum", "(%x: tensor<2x3x4xf64>) -> tensor<3xf64>",
+       R"(%y = dl.reduce sum %x axes = [0, 2] : tensor<2x3x4xf64>
+          %z = dl.exp %y : tensor<3xf64> dl.return %z : tensor<3xf64>)"},
+      {"reduce_max", "(%x: tensor<2x3x4xf64>) -> tensor<2x4xf64>",
+       R"(%y = dl.reduce max %x axes = [1] : tensor<2x3x4xf64>
+          %z = dl.exp %y : tensor<2x4xf64> dl.return %z : tensor<2x4xf64>)"},
+      {"reduce_min", "(%x: tensor<2x3x4xf64>) -> tensor<f64>",
+       R"(%y = dl.reduce min %x axes = [0, 1, 2] : tensor<2x3x4xf64>
+          %z = dl.exp %y : tensor<f64> dl.return %z : tensor<f64>)"},
+      {"matmul", "(%a: tensor<3x4xf64>, %b: tensor<4x5xf64>) -> tensor<3x5xf64>",
+       "%c = dl.matmul %a, %b : tensor<3x4xf64>, tensor<4x5xf64> dl.return %c : tensor<3x5xf64>"},
+      {"matmul_transpose_a", "(%a: tensor<4x3xf64>, %b: tensor<4x5xf64>) -> tensor<3x5xf64>",
+       R"(%c = dl.matmul %a, %b transpose_a : tensor<4x3xf64>, tensor<4x5xf64>
+          dl.return %c : tensor<3x5xf64>)"},
+      {"matmul_transpose_b", "(%a: tensor<3x4xf64>, %b: tensor<5x4xf64>) -> tensor<3x5xf64>",
+       R"(%c = dl.matmul %a, %b transpose_b : tensor<3x4xf64>, tensor<5x4xf64>
+          dl.return %c : tensor<3x5xf64>)"},
+      {"matmul_transpose_both", "(%a: tensor<4x3xf64>, %b: tensor<5x4xf64>) -> tensor<3x5xf64>",
+       R"(%c = dl.matmul %a, %b transpose_a transpose_b : tensor<4x3xf64>, tensor<5x4xf64>
+          dl.return %c : tensor<3x5xf64>)"},
+      {"matmul_in_batches", "(%a: tensor<2x3x4xf64>, %b: tensor<2x5x4xf64>) -> tensor<2x3x5xf64>",
+       R"(%c = dl.matmul %a, %b transpose_b : tensor<2x3x4xf64>, tensor<2x5x4xf64>
+          dl.return %c : tensor<2x3x5xf64>)"},
+  };
+}
+
+static std::vector<Case> convolutionCases() {
+  return {
+      {"convolution_1d", "(%x: tensor<2x3x9xf64>, %w: tensor<4x3x2xf64>) -> tensor<2x4x4xf64>",
+       R"(%y = dl.convolution %x, %w strides = [3] padding = [1, 2] dilations = [2] groups = 1
+              : tensor<2x3x9xf64>, tensor<4x3x2xf64>
+          dl.return %y : tensor<2x4x4xf64>)"},
+      {"convolution_2d_groups",
+       "(%x: tensor<2x4x5x6xf64>, %w: tensor<6x2x2x3xf64>) -> tensor<2x6x3x4xf64>",
+       R"(%y = dl.convolution %x, %w strides = [2, 1] padding = [0, 1, 2, 0] dilations = [1, 2] groups = 2
+              : tensor<2x4x5x6xf64>, tensor<6x2x2x3xf64>
+          dl.return %y : tensor<2x6x3x4xf64>)"},
+      // The stride leaves the last row and column out: their gradient is zero.
+      {"convolution_unused_border",
+       "(%x: tensor<1x2x6x8xf64>, %w: tensor<3x2x3x3xf64>) -> tensor<1x3x2x2xf64>",
+       R"(%y = dl.convolution %x, %w strides = [2, 3] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1
+              : tensor<1x2x6x8xf64>, tensor<3x2x3x3xf64>
+          dl.return %y : tensor<1x3x2x2xf64>)"},
+      {"convolution_depthwise",
+       "(%x: tensor<2x3x4x5xf64>, %w: tensor<6x1x3x2xf64>) -> tensor<2x6x4x6xf64>",
+       R"(%y = dl.convolution %x, %w strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 3
+              : tensor<2x3x4x5xf64>, tensor<6x1x3x2xf64>
+          dl.return %y : tensor<2x6x4x6xf64>)"},
+      {"convolution_3d",
+       "(%x: tensor<1x2x3x4x5xf64>, %w: tensor<2x2x2x3x2xf64>) -> tensor<1x2x2x2x4xf64>",
+       R"(%y = dl.convolution %x, %w strides = [1, 2, 1] padding = [0, 0, 1, 1, 1, 0] dilations = [1, 1, 2] groups = 1
+              : tensor<1x2x3x4x5xf64>, tensor<2x2x2x3x2xf64>
+          dl.return %y : tensor<1x2x2x2x4xf64>)"},
+      {"convolution_backward_data",
+       "(%dy: tensor<2x6x3x4xf64>, %w: tensor<6x2x2x3xf64>) -> tensor<2x4x5x6xf64>",
+       R"(%dx = dl.convolution_backward_data %dy, %w strides = [2, 1] padding = [0, 1, 2, 0] dilations = [1, 2] groups = 2
+              : tensor<2x6x3x4xf64>, tensor<6x2x2x3xf64> to tensor<2x4x5x6xf64>
+          dl.return %dx : tensor<2x4x5x6xf64>)"},
+      {"convolution_backward_filter",
+       "(%x: tensor<2x4x5x6xf64>, %dy: tensor<2x6x3x4xf64>) -> tensor<6x2x2x3xf64>",
+       R"(%dw = dl.convolution_backward_filter %x, %dy strides = [2, 1] padding = [0, 1, 2, 0] dilations = [1, 2] groups = 2
+              : tensor<2x4x5x6xf64>, tensor<2x6x3x4xf64> to tensor<6x2x2x3xf64>
+          dl.return %dw : tensor<6x2x2x3xf64>)"},
+  };
+}
+
+static std::vector<Case> poolingCases() {
+  return {
+      {"max_pool", "(%x: tensor<2x3x5x7xf64>) -> tensor<2x3x3x3xf64>",
+       R"(%y = dl.max_pool %x kernel = [3, 2] strides = [2, 3] padding = [1, 1, 0, 1] dilations = [1, 1]
+              : tensor<2x3x5x7xf64> -> tensor<2x3x3x3xf64>
+          %z = dl.multiply %y, %y : tensor<2x3x3x3xf64>
+          dl.return %z : tensor<2x3x3x3xf64>)"},
+      // Overlapping windows with gaps inside, and an index that was asked for.
+      {"max_pool_with_index", "(%x: tensor<1x2x8xf64>) -> tensor<1x2x5xf64>",
+       R"(%y, %i = dl.max_pool %x kernel = [3] strides = [1] padding = [1, 0] dilations = [2]
+              : tensor<1x2x8xf64> -> tensor<1x2x5xf64>, tensor<1x2x5xui8>
+          %z = dl.exp %y : tensor<1x2x5xf64>
+          dl.return %z : tensor<1x2x5xf64>)"},
+      {"max_pool_ceil", "(%x: tensor<1x2x6x4xf64>) -> tensor<1x2x3x2xf64>",
+       R"(%y = dl.max_pool %x kernel = [3, 3] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1]
+              : tensor<1x2x6x4xf64> -> tensor<1x2x3x2xf64>
+          dl.return %y : tensor<1x2x3x2xf64>)"},
+      {"max_pool_3d", "(%x: tensor<1x1x4x3x5xf64>) -> tensor<1x1x2x2x2xf64>",
+       R"(%y = dl.max_pool %x kernel = [2, 2, 3] strides = [2, 1, 2] padding = [0, 0, 0, 0, 0, 0] dilations = [1, 1, 1]
+              : tensor<1x1x4x3x5xf64> -> tensor<1x1x2x2x2xf64>
+          dl.return %y : tensor<1x1x2x2x2xf64>)"},
+      {"max_pool_backward",
+       "(%dy: tensor<1x2x3xf64>, %i: tensor<1x2x3xui8>) -> tensor<1x2x6xf64>",
+       R"(%dx = dl.max_pool_backward %dy, %i kernel = [3] strides = [2] padding = [1, 1] dilations = [1]
+              : tensor<1x2x3xf64>, tensor<1x2x3xui8> to tensor<1x2x6xf64>
+          dl.return %dx : tensor<1x2x6xf64>)", {{}, {3, 0}}},
+      {"max_pool_gather", "(%x: tensor<1x2x6xf64>, %i: tensor<1x2x3xui8>) -> tensor<1x2x3xf64>",
+       R"(%y = dl.max_pool_gather %x, %i kernel = [3] strides = [2] padding = [1, 1] dilations = [1]
+              : tensor<1x2x6xf64>, tensor<1x2x3xui8> to tensor<1x2x3xf64>
+          dl.return %y : tensor<1x2x3xf64>)", {{}, {3, 0}}},
+      {"average_pool", "(%x: tensor<2x3x5x7xf64>) -> tensor<2x3x3x3xf64>",
+       R"(%y = dl.average_pool %x kernel = [3, 2] strides = [2, 3] padding = [1, 1, 0, 1] dilations = [1, 1]
+              : tensor<2x3x5x7xf64> -> tensor<2x3x3x3xf64>
+          dl.return %y : tensor<2x3x3x3xf64>)"},
+      {"average_pool_padding_counts", "(%x: tensor<1x2x6x5xf64>) -> tensor<1x2x4x3xf64>",
+       R"(%y = dl.average_pool %x kernel = [3, 3] strides = [2, 2] padding = [1, 1, 1, 0] dilations = [1, 1] count_include_pad
+              : tensor<1x2x6x5xf64> -> tensor<1x2x4x3xf64>
+          dl.return %y : tensor<1x2x4x3xf64>)"},
+      {"average_pool_backward", "(%dy: tensor<1x2x4x3xf64>) -> tensor<1x2x6x5xf64>",
+       R"(%dx = dl.average_pool_backward %dy kernel = [3, 3] strides = [2, 2] padding = [1, 1, 1, 0] dilations = [1, 1]
+              : tensor<1x2x4x3xf64> to tensor<1x2x6x5xf64>
+          dl.return %dx : tensor<1x2x6x5xf64>)"},
+  };
+}
+
+static std::vector<Case> networkCases() {
+  return {
+      // Some labels are no class: no loss, no gradient.
+      {"softmax_cross_entropy", "(%x: tensor<6x4xf64>, %label: tensor<6xi32>) -> tensor<6xf64>",
+       R"(%l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<6x4xf64>, tensor<6xi32>
+          dl.return %l : tensor<6xf64>)", {{3, 0}, {6, -1}}},
+      {"softmax_cross_entropy_inner_axis",
+       "(%x: tensor<2x5x3xf64>, %label: tensor<2x3xi64>) -> tensor<2x3xf64>",
+       R"(%l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<2x5x3xf64>, tensor<2x3xi64>
+          dl.return %l : tensor<2x3xf64>)", {{2, 1}, {5, 0}}},
+      {"softmax_cross_entropy_backward",
+       "(%dloss: tensor<3xf64>, %x: tensor<3x4xf64>, %label: tensor<3xi32>) -> tensor<3x4xf64>",
+       R"(%dx = dl.softmax_cross_entropy_backward %dloss, %x, %label axis = 1
+              : tensor<3xf64>, tensor<3x4xf64>, tensor<3xi32>
+          dl.return %dx : tensor<3x4xf64>)", {{}, {2, 0}, {4, 0}}},
+      {"network",
+       "(%x: tensor<2x1x7x7xf64>, %w: tensor<2x1x3x3xf64>, %b: tensor<2xf64>, %v: tensor<3x8xf64>, "
+       "%label: tensor<2xi32>) -> tensor<f64>",
+       R"(%0 = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1
+              : tensor<2x1x7x7xf64>, tensor<2x1x3x3xf64>
+          %1 = dl.broadcast %b dims = [1] : tensor<2xf64> to tensor<2x2x5x5xf64>
+          %2 = dl.add %0, %1 : tensor<2x2x5x5xf64>
+          %3 = dl.tanh %2 : tensor<2x2x5x5xf64>
+          %4 = dl.max_pool %3 kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1]
+              : tensor<2x2x5x5xf64> -> tensor<2x2x2x2xf64>
+          %5 = dl.reshape %4 : tensor<2x2x2x2xf64> to tensor<2x8xf64>
+          %6 = dl.matmul %5, %v transpose_b : tensor<2x8xf64>, tensor<3x8xf64>
+          %7 = dl.softmax_cross_entropy %6, %label axis = 1 : tensor<2x3xf64>, tensor<2xi32>
+          %8 = dl.reduce sum %7 axes = [0] : tensor<2xf64>
+          dl.return %8 : tensor<f64>)", {{}, {}, {}, {}, {3, 0}}},
+  };
+}
+
+llvm::ArrayRef<Case> allCases() {
+  static const std::vector<Case> cases = [] {
+    std::vector<Case> all;
+    for (auto group : {elementwiseCases, tensorCases, convolutionCases, poolingCases, networkCases}) {
+      std::vector<Case> some = group();
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+  }();
+  return cases;
+}
+
+} // namespace dlc::gradients

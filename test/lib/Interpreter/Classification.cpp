@@ -1,0 +1,104 @@
+//===- Classification.cpp - losses and metrics over classes, each by its own formula --------------------------------===//
+#include "llvm/ADT/TypeSwitch.h"
+#include "test/lib/Interpreter/Interpreter.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace dlc::interpreter {
+namespace {
+
+/// The logits of one sample, which stand along one axis.
+struct Sample {
+  const Tensor &logits;
+  Index index; ///< index[axis] is free
+  size_t axis;
+
+  int64_t classes() const { return logits.shape[axis]; }
+  Index at(int64_t c) const {
+    Index result = index;
+    result[axis] = c;
+    return result;
+  }
+  double operator[](int64_t c) const { return logits.at(at(c)); }
+  bool isClass(double label) const { return label >= 0 && label < double(classes()); }
+
+  double largest() const {
+    double result = -INFINITY;
+    for (int64_t c = 0; c < classes(); ++c)
+      result = std::max(result, (*this)[c]);
+    return result;
+  }
+  /// log(sum of exp), NaN if a logit is.
+  double logSumExp() const {
+    double sum = 0, shift = largest();
+    for (int64_t c = 0; c < classes(); ++c)
+      sum += std::exp((*this)[c] - shift);
+    return std::log(sum) + shift;
+  }
+  int64_t firstLargest() const {
+    for (int64_t c = 0; c < classes(); ++c)
+      if ((*this)[c] == largest())
+        return c;
+    return -1;
+  }
+};
+
+/// Calls visit(sample, index without the axis) for every sample.
+template <typename Visit> void forEachSample(const Tensor &logits, int64_t axis, Visit visit) {
+  Shape shape = logits.shape;
+  shape.erase(shape.begin() + axis);
+  forEachIndex(shape, [&](const Index &index) {
+    Index full = index;
+    full.insert(full.begin() + axis, 0);
+    visit(Sample{logits, full, size_t(axis)}, index);
+  });
+}
+
+Tensor loss(const Tensor &logits, const Tensor &label, int64_t axis) {
+  Tensor result = Tensor::filled(label.shape, 0);
+  forEachSample(logits, axis, [&](const Sample &sample, const Index &index) {
+    double target = label.at(index);
+    if (sample.isClass(target))
+      result.at(index) = sample.logSumExp() - sample[int64_t(target)];
+  });
+  return result;
+}
+
+Tensor lossGradient(const Tensor &dloss, const Tensor &logits, const Tensor &label, int64_t axis) {
+  Tensor result = Tensor::filled(logits.shape, 0);
+  forEachSample(logits, axis, [&](const Sample &sample, const Index &index) {
+    double target = label.at(index), logSum = sample.logSumExp();
+    if (!sample.isClass(target))
+      return;
+    for (int64_t c = 0; c < sample.classes(); ++c) {
+      double probability = std::exp(sample[c] - logSum);
+      result.at(sample.at(c)) = dloss.at(index) * (probability - (double(c) == target));
+    }
+  });
+  return result;
+}
+
+Tensor accuracy(const Tensor &logits, const Tensor &label, int64_t axis) {
+  Tensor result = Tensor::filled(label.shape, 0);
+  forEachSample(logits, axis, [&](const Sample &sample, const Index &index) {
+    double target = label.at(index);
+    result.at(index) = sample.isClass(target) && double(sample.firstLargest()) == target;
+  });
+  return result;
+}
+
+} // namespace
+
+Values runClassification(Operation *op, ArrayRef<Tensor> v) {
+  using Result = std::vector<Tensor>;
+  return llvm::TypeSwitch<Operation *, Values>(op)
+      .Case<dl::SoftmaxCrossEntropyOp>(
+          [&](auto op) { return Result{loss(v[0], v[1], op.getAxis())}; })
+      .Case<dl::SoftmaxCrossEntropyBackwardOp>(
+          [&](auto op) { return Result{lossGradient(v[0], v[1], v[2], op.getAxis())}; })
+      .Case<dl::AccuracyOp>([&](auto op) { return Result{accuracy(v[0], v[1], op.getAxis())}; })
+      .Default(Values());
+}
+
+} // namespace dlc::interpreter

@@ -1,0 +1,113 @@
+//===- Interpreter.cpp - entries, variables and regions -------------------------------------------------------------===//
+#include "test/lib/Interpreter/Interpreter.h"
+
+using namespace mlir;
+
+namespace dlc::interpreter {
+
+Shape shapeOf(Type type) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+  return Shape(shape.begin(), shape.end());
+}
+
+FailureOr<Interpreter::Results> Interpreter::run(dl::EntryOp entry, ArrayRef<Tensor> inputs) {
+  if (inputs.size() != entry.getNumArguments())
+    return entry.emitError("expects ") << entry.getNumArguments() << " inputs, found "
+                                       << inputs.size();
+  for (auto [i, input] : llvm::enumerate(inputs))
+    if (input.shape != shapeOf(entry.getArgumentTypes()[i]))
+      return entry.emitError("input ") << i << " has the wrong shape, expected "
+                                       << entry.getArgumentTypes()[i];
+  assigned.clear();
+  FailureOr<std::vector<Tensor>> values = runBlock(entry.getBlock(), inputs);
+  if (failed(values))
+    return failure();
+  for (auto &[name, value] : assigned)
+    variables[name] = value;
+  Results results;
+  if (entry.getReturn().getLoss()) {
+    results.loss = std::move(values->back());
+    values->pop_back();
+  }
+  results.outputs = std::move(*values);
+  return results;
+}
+
+FailureOr<std::vector<Tensor>> Interpreter::runBlock(Block &block, ArrayRef<Tensor> arguments) {
+  llvm::DenseMap<Value, Tensor> values;
+  for (auto [argument, value] : llvm::zip_equal(block.getArguments(), arguments))
+    values[argument] = value;
+  auto operandsOf = [&](Operation &op) {
+    std::vector<Tensor> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(values.at(operand));
+    return operands;
+  };
+  for (Operation &op : block.without_terminator()) {
+    FailureOr<std::vector<Tensor>> results = runOp(&op, operandsOf(op));
+    if (failed(results))
+      return failure();
+    for (auto [result, value] : llvm::zip_equal(op.getResults(), *results)) {
+      if (value.shape != shapeOf(result.getType()))
+        return op.emitError("the interpreter's result differs in shape from ") << result.getType();
+      values[result] = std::move(value);
+    }
+  }
+  return operandsOf(*block.getTerminator());
+}
+
+FailureOr<std::vector<Tensor>> Interpreter::runOp(Operation *op, ArrayRef<Tensor> operands) {
+  if (auto read = dyn_cast<dl::ReadOp>(op)) {
+    auto variable = variables.find(read.getVariable().str());
+    if (variable == variables.end())
+      return op->emitError("the variable @") << read.getVariable() << " has been given no value";
+    return std::vector<Tensor>{variable->second};
+  }
+  if (auto assign = dyn_cast<dl::AssignOp>(op)) {
+    assigned[assign.getVariable().str()] = operands[0];
+    return std::vector<Tensor>();
+  }
+  if (auto scalar = dyn_cast<dl::ScalarOp>(op)) {
+    double value = scalar.getValue().convertToDouble();
+    if (scalar.getScheduled())
+      value *= scheduleFactor;
+    if (auto given = scalars.find(scalar.getName().str()); given != scalars.end())
+      value = given->second;
+    return std::vector<Tensor>{Tensor::filled({}, value)};
+  }
+  if (auto fused = dyn_cast<dl::FusedOp>(op))
+    return runBlock(fused.getBody().front(), operands);
+  if (auto multi = dyn_cast<dl::MultiTensorOp>(op))
+    return runMultiTensor(multi, operands);
+  for (auto run : {runElementwise, runTensorOp, runConvolution, runPooling, runClassification})
+    if (Values values = run(op, operands))
+      return std::move(*values);
+  return op->emitError("the interpreter does not know ") << op->getName();
+}
+
+FailureOr<std::vector<Tensor>> Interpreter::runMultiTensor(dl::MultiTensorOp op,
+                                                           ArrayRef<Tensor> operands) {
+  size_t streams = op.getStreams(), count = op.getTensors().size() / streams;
+  size_t multipliers = op.getMultipliers().size() / count;
+  ArrayRef<Tensor> scalars = operands.drop_front(streams * count);
+  std::vector<Tensor> results;
+  for (Value result : op->getResults())
+    results.push_back(Tensor::filled(shapeOf(result.getType()), 0));
+  for (size_t i = 0; i < count; ++i)
+    for (int64_t element = 0; element < operands[i].size(); ++element) {
+      std::vector<Tensor> arguments;
+      for (size_t stream = 0; stream < streams; ++stream)
+        arguments.push_back(Tensor::filled({}, operands[stream * count + i].values[element]));
+      for (size_t m = 0; m < multipliers; ++m)
+        arguments.push_back(Tensor::filled({}, op.getMultipliers()[i * multipliers + m]));
+      arguments.insert(arguments.end(), scalars.begin(), scalars.end());
+      FailureOr<std::vector<Tensor>> yielded = runBlock(op.getBody().front(), arguments);
+      if (failed(yielded))
+        return failure();
+      for (auto [r, value] : llvm::enumerate(*yielded))
+        results[r * count + i].values[element] = value.values[0];
+    }
+  return results;
+}
+
+} // namespace dlc::interpreter

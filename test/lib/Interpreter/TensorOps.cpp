@@ -1,0 +1,130 @@
+//===- TensorOps.cpp - constants, shapes, reductions, products ------------------------------------------------------===//
+#include "llvm/ADT/TypeSwitch.h"
+#include "test/lib/Interpreter/Interpreter.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace dlc::interpreter {
+
+static Tensor constant(dl::ConstantOp op) {
+  Tensor result = Tensor::filled(shapeOf(op.getType()), 0);
+  auto elements = cast<DenseElementsAttr>(op.getValue());
+  Type element = elements.getElementType();
+  if (isa<FloatType>(element)) {
+    for (auto [i, value] : llvm::enumerate(elements.getValues<APFloat>())) {
+      bool losesInfo = false;
+      value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
+      result.values[i] = value.convertToDouble();
+    }
+    return result;
+  }
+  bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
+  for (auto [i, value] : llvm::enumerate(elements.getValues<APInt>()))
+    result.values[i] = isUnsigned ? double(value.getZExtValue()) : double(value.getSExtValue());
+  return result;
+}
+
+static Tensor iota(dl::IotaOp op) {
+  Tensor result = Tensor::filled(shapeOf(op.getType()), 0);
+  forEachIndex(result.shape, [&](const Index &index) {
+    result.at(index) = static_cast<double>(index[op.getAxis()]);
+  });
+  return result;
+}
+
+static Tensor broadcast(dl::BroadcastOp op, const Tensor &x) {
+  Tensor result = Tensor::filled(shapeOf(op.getType()), 0);
+  forEachIndex(result.shape, [&](const Index &index) {
+    Index from;
+    for (size_t axis = 0; axis < x.shape.size(); ++axis)
+      from.push_back(x.shape[axis] == 1 ? 0 : index[op.getDims()[axis]]);
+    result.at(index) = x.at(from);
+  });
+  return result;
+}
+
+static Tensor transpose(dl::TransposeOp op, const Tensor &x) {
+  Shape shape;
+  for (int64_t axis : op.getOrder())
+    shape.push_back(x.shape[axis]);
+  Tensor result = Tensor::filled(shape, 0);
+  forEachIndex(x.shape, [&](const Index &index) {
+    Index to;
+    for (int64_t axis : op.getOrder())
+      to.push_back(index[axis]);
+    result.at(to) = x.at(index);
+  });
+  return result;
+}
+
+static double combine(dl::ReduceKind kind, double a, double b) {
+  if (kind == dl::ReduceKind::Sum)
+    return a + b;
+  if (std::isnan(a) || std::isnan(b))
+    return std::nan("");
+  return kind == dl::ReduceKind::Max ? std::max(a, b) : std::min(a, b);
+}
+
+static Tensor reduce(dl::ReduceOp op, const Tensor &x) {
+  double start = 0;
+  if (op.getKind() != dl::ReduceKind::Sum)
+    start = op.getKind() == dl::ReduceKind::Max ? -INFINITY : INFINITY;
+  Shape shape;
+  for (size_t axis = 0; axis < x.shape.size(); ++axis)
+    if (!llvm::is_contained(op.getAxes(), int64_t(axis)))
+      shape.push_back(x.shape[axis]);
+  Tensor result = Tensor::filled(shape, start);
+  forEachIndex(x.shape, [&](const Index &index) {
+    Index to;
+    for (size_t axis = 0; axis < index.size(); ++axis)
+      if (!llvm::is_contained(op.getAxes(), int64_t(axis)))
+        to.push_back(index[axis]);
+    result.at(to) = combine(op.getKind(), result.at(to), x.at(index));
+  });
+  for (double &value : result.values)
+    value = stored(value, getElementTypeOrSelf(op.getType()));
+  return result;
+}
+
+/// c[batch..., i, j] = sum over k of a[batch..., i, k] * b[batch..., k, j], a and b transposed where asked.
+static Tensor matmul(dl::MatmulOp op, const Tensor &a, const Tensor &b) {
+  size_t rank = a.shape.size();
+  int64_t rows = a.shape[op.getTransposeA() ? rank - 1 : rank - 2];
+  int64_t inner = a.shape[op.getTransposeA() ? rank - 2 : rank - 1];
+  int64_t columns = b.shape[op.getTransposeB() ? rank - 2 : rank - 1];
+  Shape shape(a.shape.begin(), a.shape.end() - 2);
+  int64_t batches = Tensor::sizeOf(shape);
+  shape.push_back(rows);
+  shape.push_back(columns);
+  Tensor c = Tensor::filled(shape, 0);
+  for (int64_t n = 0; n < batches; ++n)
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j) {
+        double sum = 0;
+        for (int64_t k = 0; k < inner; ++k) {
+          int64_t inA = op.getTransposeA() ? k * rows + i : i * inner + k;
+          int64_t inB = op.getTransposeB() ? j * inner + k : k * columns + j;
+          sum += a.values[n * rows * inner + inA] * b.values[n * inner * columns + inB];
+        }
+        c.values[(n * rows + i) * columns + j] = sum;
+      }
+  return c;
+}
+
+Values runTensorOp(Operation *op, ArrayRef<Tensor> operands) {
+  using Result = std::vector<Tensor>;
+  return llvm::TypeSwitch<Operation *, Values>(op)
+      .Case<dl::ConstantOp>([](dl::ConstantOp op) { return Result{constant(op)}; })
+      .Case<dl::IotaOp>([](dl::IotaOp op) { return Result{iota(op)}; })
+      .Case<dl::BroadcastOp>([&](auto op) { return Result{broadcast(op, operands[0])}; })
+      .Case<dl::TransposeOp>([&](auto op) { return Result{transpose(op, operands[0])}; })
+      .Case<dl::ReduceOp>([&](auto op) { return Result{reduce(op, operands[0])}; })
+      .Case<dl::MatmulOp>([&](auto op) { return Result{matmul(op, operands[0], operands[1])}; })
+      .Case<dl::ReshapeOp>([&](dl::ReshapeOp op) {
+        return Result{Tensor{shapeOf(op.getType()), operands[0].values}};
+      })
+      .Default(Values());
+}
+
+} // namespace dlc::interpreter
