@@ -1,14 +1,15 @@
-//===- Pipelines.cpp - the order of all passes ----------------------------------------------------------------------===//
+//===- Pipelines.cpp - the order of all passes ------------------------------------------------===//
 //
-// Reads as the story of a program, each pass with the reason for its place. Passes that only improve are added through
-// `improve`, which leaves out those that the user has switched off.
+// Reads as the story of a program, each pass with the reason for its place. Passes that only
+// improve are added through `improve`, which leaves out those that the user has switched off.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/Pipelines.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/DL/Passes.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -23,53 +24,72 @@ static bool isEnabled(const DLPipelineOptions &options, StringRef flag) {
 }
 
 /// Adds an improving pass that works on one entry.
-static void improve(OpPassManager &manager, const DLPipelineOptions &options, std::unique_ptr<Pass> pass) {
+static void improve(OpPassManager &manager, const DLPipelineOptions &options,
+                    std::unique_ptr<Pass> pass) {
   if (isEnabled(options, pass->getArgument()))
     manager.addNestedPass<dl::EntryOp>(std::move(pass));
 }
 
 void dlc::addTrainPasses(OpPassManager &manager, const DLPipelineOptions &options) {
-  // Before differentiation, so that what is simplified is not differentiated first: relu behind max_pool also moves its
-  // mask in the backward pass to the smaller tensor.
+  // Before differentiation, so that what is simplified is not differentiated first: relu behind
+  // max_pool also moves its mask in the backward pass to the smaller tensor.
   improve(manager, options, dl::createSimplify());
 
-  // On the graph as the user wrote it, before precision, layout and fusion: rules know single ops only.
+  // On the graph as the user wrote it, before precision, layout and fusion: rules know single ops
+  // only.
   manager.addPass(dl::createDifferentiate());
 
   // Before anything is spent on gradients that nobody asked for.
   manager.addNestedPass<dl::EntryOp>(dl::createPruneGradients({options.keepInputGradients}));
 
-  // Gradient rules do not look at constants, and ask for the same thing twice: the seed of 1 folds into the loss's gradient.
+  // Gradient rules do not look at constants, and ask for the same thing twice: the seed of 1 folds
+  // into the loss's gradient.
   improve(manager, options, dl::createSimplify());
   improve(manager, options, createCSEPass());
 
-  // Needs the gradients; before fusion, so that an update may join the kernel that computes its gradient.
+  // Needs the gradients; before fusion, so that an update may join the kernel that computes its
+  // gradient.
   manager.addPass(dl::createBuildUpdate());
 }
 
 void dlc::addFusionPasses(OpPassManager &manager, const DLPipelineOptions &options) {
-  // When all ops are there. Regions are what becomes a kernel, so without fusion each op has its own.
+  // When all ops are there. Regions are what becomes a kernel, so without fusion each op has its
+  // own.
   manager.addNestedPass<dl::EntryOp>(dl::createFuse({isEnabled(options, "dl-fuse")}));
 
-  // On regions, since these are what is executed and what memory is allocated for. Last: everything behind it takes the
-  // order of the block as the order of execution.
+  // On regions, since these are what is executed and what memory is allocated for. Last: everything
+  // behind it takes the order of the block as the order of execution.
   improve(manager, options, dl::createSchedule());
 }
 
 namespace {
 /// DLPipelineOptions as text, for dlc-opt.
 struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
-  Option<bool> keepInputGradients{*this, "keep-input-gradients", llvm::cl::desc("keep the gradients of inputs"),
+  Option<bool> keepInputGradients{*this, "keep-input-gradients",
+                                  llvm::cl::desc("keep the gradients of inputs"),
                                   llvm::cl::init(false)};
-  ListOption<std::string> disable{*this, "disable", llvm::cl::desc("improving passes to leave out")};
+  ListOption<std::string> disable{*this, "disable",
+                                  llvm::cl::desc("improving passes to leave out")};
 };
 } // namespace
 
+static LogicalResult buildPipeline(OpPassManager &manager, StringRef text,
+                                   function_ref<LogicalResult(const Twine &)> fail) {
+  PipelineFlags flags;
+  if (failed(flags.parseFromString(text)))
+    return failure();
+  for (const std::string &flag : flags.disable)
+    if (!llvm::is_contained(improvingPasses(), flag))
+      return fail("'" + flag + "' is not an improving pass: expected one of " +
+                  llvm::join(improvingPasses(), ", "));
+  DLPipelineOptions options{flags.keepInputGradients, {flags.disable.begin(), flags.disable.end()}};
+  addTrainPasses(manager, options);
+  addFusionPasses(manager, options);
+  return success();
+}
+
 void dlc::registerPipelines() {
-  PassPipelineRegistration<PipelineFlags>(
-      "dl-pipeline", "all passes on the dl dialect", [](OpPassManager &manager, const PipelineFlags &flags) {
-        DLPipelineOptions options{flags.keepInputGradients, {flags.disable.begin(), flags.disable.end()}};
-        addTrainPasses(manager, options);
-        addFusionPasses(manager, options);
-      });
+  registerPassPipeline(
+      "dl-pipeline", "all passes on the dl dialect", buildPipeline,
+      [](function_ref<void(const detail::PassOptions &)> handle) { handle(PipelineFlags()); });
 }

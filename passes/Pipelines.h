@@ -1,4 +1,4 @@
-//===- Pipelines.h - the order of all passes --------------------------------------------------------------*- C++ -*-===//
+//===- Pipelines.h - the order of all passes ----------------------------------------*- C++ -*-===//
 #ifndef DLC_PASSES_PIPELINES_H
 #define DLC_PASSES_PIPELINES_H
 

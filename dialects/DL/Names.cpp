@@ -1,7 +1,7 @@
-//===- Names.cpp - layer and stage of an op -------------------------------------------------------------------------===//
+//===- Names.cpp - layer and stage of an op ---------------------------------------------------===//
 #include "dialects/DL/Names.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Location.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 

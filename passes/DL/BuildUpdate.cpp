@@ -1,6 +1,6 @@
-//===- BuildUpdate.cpp - the optimizer's update from gradients ------------------------------------------------------===//
+//===- BuildUpdate.cpp - the optimizer's update from gradients --------------------------------===//
 //
-//   attributes {updates = [#dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.01, momentum = 0.9}>>]}
+//   updates = [#dl.update<@w, ..., #dl.sgd<{learning_rate = 0.01, momentum = 0.9}>>]
 //   dl.return %dw
 // ->
 //   %lr = dl.scalar "optimizer.learning_rate", 1.0e-02 scheduled
@@ -9,10 +9,11 @@
 //   dl.assign @w, %new#0
 //   dl.assign @w.momentum, %new#1
 //
-// One multi_tensor for all parameters with equal optimizer settings and element type. Numbers are scalars of the runtime;
-// the optimizer, Nesterov, momentum or not, dampening or not are structure. The formula and its order are PyTorch's.
+// One multi_tensor for all parameters with equal optimizer settings and element type. Numbers are
+// scalars of the runtime; the optimizer, Nesterov, momentum or not, dampening or not are structure.
+// The formula and its order are PyTorch's.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -70,16 +71,20 @@ private:
 /// Arithmetic on one element of the body, in the parameters' element type.
 class BodyBuilder {
 public:
-  BodyBuilder(OpBuilder &builder, Location loc, Type type) : builder(builder), loc(loc), type(type) {}
+  BodyBuilder(OpBuilder &builder, Location loc, Type type)
+      : builder(builder), loc(loc), type(type) {}
 
   Value add(Value a, Value b) { return AddOp::create(builder, loc, a, b); }
   Value subtract(Value a, Value b) { return SubtractOp::create(builder, loc, a, b); }
   Value multiply(Value a, Value b) { return MultiplyOp::create(builder, loc, a, b); }
   /// A scalar of the runtime, an f32, as an element.
   Value element(Value scalar) {
-    return scalar.getType() == type ? scalar : CastOp::create(builder, loc, type, scalar).getResult();
+    return scalar.getType() == type ? scalar
+                                    : CastOp::create(builder, loc, type, scalar).getResult();
   }
-  Value number(double value) { return ConstantOp::createSplat(builder, loc, cast<RankedTensorType>(type), value); }
+  Value number(double value) {
+    return ConstantOp::createSplat(builder, loc, cast<RankedTensorType>(type), value);
+  }
 
   OpBuilder &builder;
   Location loc;
@@ -97,7 +102,9 @@ bool Group::hasMultipliers() const {
 
 static bool hasMomentum(SgdAttr optimizer) { return optimizer.get("momentum") != 0.0; }
 /// Without momentum there is nothing to dampen.
-static bool hasDampening(SgdAttr optimizer) { return hasMomentum(optimizer) && optimizer.get("dampening") != 0.0; }
+static bool hasDampening(SgdAttr optimizer) {
+  return hasMomentum(optimizer) && optimizer.get("dampening") != 0.0;
+}
 static bool isNesterov(SgdAttr optimizer) {
   auto nesterov = optimizer.getSettings().getAs<BoolAttr>("nesterov");
   return hasMomentum(optimizer) && nesterov && nesterov.getValue();
@@ -119,12 +126,14 @@ LogicalResult UpdateBuilder::collect() {
     auto variable = symbols.lookup<VariableOp>(name);
     auto optimizer = dyn_cast<SgdAttr>(update.getOptimizer());
     if (!optimizer)
-      return emitError(variable.getLoc()) << "'" << name << "' has no known optimizer: expected #dl.sgd, found "
-                                          << update.getOptimizer();
+      return emitError(variable.getLoc())
+             << "'" << name << "' has no known optimizer: expected #dl.sgd, found "
+             << update.getOptimizer();
     Value gradient = gradientOf(update.getVariable().getAttr());
     if (!gradient)
-      return emitError(entry.getLoc()) << "'" << entry.getSymName() << "' updates '" << name
-                                       << "' but returns no gradient of it: dl-differentiate comes first";
+      return emitError(entry.getLoc())
+             << "'" << entry.getSymName() << "' updates '" << name
+             << "' but returns no gradient of it: dl-differentiate comes first";
     Type type = variable.getTensorType().getElementType();
     Group &group = found[{optimizer, type}];
     group.optimizer = optimizer;
@@ -139,7 +148,8 @@ LogicalResult UpdateBuilder::collect() {
 LogicalResult UpdateBuilder::run() {
   if (failed(collect()))
     return failure();
-  std::string base = entry.getSymName() == "train_step" ? "optimizer" : (entry.getSymName() + ".optimizer").str();
+  std::string base =
+      entry.getSymName() == "train_step" ? "optimizer" : (entry.getSymName() + ".optimizer").str();
   llvm::MapVector<Attribute, unsigned> numbers;
   for (const Group &group : groups)
     numbers.insert({group.optimizer, numbers.size() + 1});
@@ -162,10 +172,12 @@ Value UpdateBuilder::read(VariableOp variable) {
     builder.setInsertionPointAfter(last);
   else
     builder.setInsertionPointToStart(&entry.getBlock());
-  return ReadOp::create(builder, variable.getLoc(), variable.getTensorType(), variable.getSymName());
+  return ReadOp::create(builder, variable.getLoc(), variable.getTensorType(),
+                        variable.getSymName());
 }
 
-/// A slot of `parameter`, zero at first, behind it in the module. Where two entries update one parameter, each has its own.
+/// A slot of `parameter`, zero at first, behind it in the module. Where two entries update one
+/// parameter, each has its own.
 VariableOp UpdateBuilder::createSlot(VariableOp parameter, StringRef kind) {
   std::string name = (parameter.getSymName() + "." + kind).str();
   if (symbols.lookup(name))
@@ -173,15 +185,17 @@ VariableOp UpdateBuilder::createSlot(VariableOp parameter, StringRef kind) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfter(parameter);
   auto zero = InitialiserAttr::get(builder.getContext(), InitialiserKind::Constant, 0.0);
-  auto slot = VariableOp::create(builder, parameter.getLoc(), name, parameter.getTensorType(), Role::Slot, zero,
-                                 FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+  auto slot =
+      VariableOp::create(builder, parameter.getLoc(), name, parameter.getTensorType(), Role::Slot,
+                         zero, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
   symbols.insert(slot);
   return slot;
 }
 
 Value UpdateBuilder::scalar(const Twine &name, double value, bool scheduled) {
-  return ScalarOp::create(builder, loc, RankedTensorType::get({}, builder.getF32Type()), builder.getStringAttr(name),
-                          builder.getF64FloatAttr(value), scheduled ? builder.getUnitAttr() : UnitAttr());
+  return ScalarOp::create(builder, loc, RankedTensorType::get({}, builder.getF32Type()),
+                          builder.getStringAttr(name), builder.getF64FloatAttr(value),
+                          scheduled ? builder.getUnitAttr() : UnitAttr());
 }
 
 void UpdateBuilder::build(const Group &group, StringRef prefix) {
@@ -193,7 +207,8 @@ void UpdateBuilder::build(const Group &group, StringRef prefix) {
     assigned.push_back(parameter.variable);
     tensors.push_back(read(parameter.variable));
     if (group.hasMultipliers())
-      multipliers.append({parameter.update.getLrMult().getValueAsDouble(), parameter.update.getDecayMult().getValueAsDouble()});
+      multipliers.append({parameter.update.getLrMult().getValueAsDouble(),
+                          parameter.update.getDecayMult().getValueAsDouble()});
   }
   for (const Parameter &parameter : group.parameters)
     tensors.push_back(parameter.gradient);
@@ -203,8 +218,9 @@ void UpdateBuilder::build(const Group &group, StringRef prefix) {
       tensors.push_back(read(assigned.back()));
     }
 
-  SmallVector<Value> scalars = {scalar(prefix + ".learning_rate", optimizer.get("learning_rate"), /*scheduled=*/true),
-                                scalar(prefix + ".weight_decay", optimizer.get("weight_decay"))};
+  SmallVector<Value> scalars = {
+      scalar(prefix + ".learning_rate", optimizer.get("learning_rate"), /*scheduled=*/true),
+      scalar(prefix + ".weight_decay", optimizer.get("weight_decay"))};
   if (hasMomentum(optimizer))
     scalars.push_back(scalar(prefix + ".momentum", optimizer.get("momentum")));
   if (hasDampening(optimizer)) {
@@ -222,7 +238,8 @@ void UpdateBuilder::build(const Group &group, StringRef prefix) {
     AssignOp::create(builder, variable.getLoc(), variable.getSymName(), value);
 }
 
-/// PyTorch's SGD on one element: streams p, g [, v]; [lr_mult, decay_mult]; lr, decay [, momentum [, dampening, step]].
+/// PyTorch's SGD on one element: streams p, g [, v]; [lr_mult, decay_mult]; lr, decay [, momentum
+/// [, dampening, step]].
 void UpdateBuilder::buildBody(MultiTensorOp op, const Group &group) {
   Type scalarType = RankedTensorType::get({}, builder.getF32Type());
   Type type = RankedTensorType::get({}, group.elementType);
@@ -230,7 +247,8 @@ void UpdateBuilder::buildBody(MultiTensorOp op, const Group &group) {
   types.append(op.getMultipliersPerTensor() + op.getScalars().size(), scalarType);
   OpBuilder::InsertionGuard guard(builder);
   op.getBody().getBlocks().clear();
-  Block *block = builder.createBlock(&op.getBody(), {}, types, SmallVector<Location>(types.size(), loc));
+  Block *block =
+      builder.createBlock(&op.getBody(), {}, types, SmallVector<Location>(types.size(), loc));
 
   BodyBuilder b(builder, loc, type);
   unsigned next = 0;

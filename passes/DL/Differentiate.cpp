@@ -1,16 +1,22 @@
-//===- Differentiate.cpp - reverse-mode derivatives of an entry's loss ----------------------------------------------===//
+//===- Differentiate.cpp - reverse-mode derivatives of an entry's loss ------------------------===//
 //
-//   %y = dl.convolution %x, %w ...                        %y = dl.convolution %x, %w ...
-//   ...                                           ->      ...
-//   dl.return %sum loss(%loss)                            %dw = dl.convolution_backward_filter %x, %dy ...
-//                                                         dl.return %sum, %dw
+//   %y = dl.convolution %x, %w ...
+//   ...
+//   dl.return %sum loss(%loss)
+// ->
+//   %y = dl.convolution %x, %w ...
+//   ...
+//   %dw = dl.convolution_backward_filter %x, %dy ...
+//   dl.return %sum, %dw
 //
-// One reverse sweep over the block, which is in topological order: when an op is reached, all contributions to the
-// gradients of its results are there. Rules stand with the ops (DifferentiableOp); a composite without a rule is replaced
-// by its decomposition when the sweep reaches it. A loss that depends on no updated parameter is an error that names the
-// op at which the gradient ends; a parameter of several that the loss does not depend on has gradient zero, with a warning.
+// One reverse sweep over the block, which is in topological order: when an op is reached, all
+// contributions to the gradients of its results are there. Rules stand with the ops
+// (DifferentiableOp); a composite without a rule is replaced by its decomposition when the sweep
+// reaches it. A loss that depends on no updated parameter is an error that names the op at which
+// the gradient ends; a parameter of several that the loss does not depend on has gradient zero,
+// with a warning.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/Names.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
@@ -32,7 +38,8 @@ namespace {
 class ReverseSweep {
 public:
   ReverseSweep(EntryOp entry, SymbolTable &symbols)
-      : entry(entry), symbols(symbols), builder(entry.getContext()), loss(entry.getReturn().getLoss()) {}
+      : entry(entry), symbols(symbols), builder(entry.getContext()),
+        loss(entry.getReturn().getLoss()) {}
 
   /// Leaves the entry with gradients as results and without a loss; failure after an error.
   LogicalResult run();
@@ -49,7 +56,7 @@ private:
   LogicalResult checkReached();
   Operation *whereGradientEnds(Operation *op);
   void addOutputs();
-  Value gradientOrZero(Value value, RankedTensorType type, Location loc);
+  Value zeroGradient(VariableOp parameter);
 
   std::string spelling(Operation *op);
   void notePath(InFlightDiagnostic &diagnostic, Operation *op);
@@ -58,7 +65,8 @@ private:
   SymbolTable &symbols;
   OpBuilder builder;
   Value loss;
-  /// Updated variables in order, each with the value that dl.read gave; null if the entry does not read it.
+  /// Updated variables in order, each with the value that dl.read gave; null if the entry does not
+  /// read it.
   SmallVector<std::pair<VariableOp, Value>> parameters;
   /// Values that depend on a parameter or on a float input.
   llvm::DenseSet<Value> active;
@@ -71,7 +79,14 @@ private:
 
 } // namespace
 
-/// The words of the stage for an operand's gradient: by the convolution's direction, by the parameter's own name
+/// A parameter's layer and own name: `features.conv2` and `weight`.
+static std::pair<StringRef, StringRef> splitName(StringRef parameter) {
+  auto [layer, name] = parameter.rsplit('.');
+  return name.empty() ? std::pair(StringRef(), layer) : std::pair(layer, name);
+}
+
+/// The words of the stage for an operand's gradient: by the convolution's direction, by the
+/// parameter's own name
 /// (`linear1/backward_weight`, `conv1/backward_bias`), else `backward`.
 static std::string stageOf(Operation *gradientOp, Value operand) {
   if (isa<ConvolutionBackwardFilterOp>(gradientOp))
@@ -79,10 +94,8 @@ static std::string stageOf(Operation *gradientOp, Value operand) {
   Operation *source = operand.getDefiningOp();
   while (isa_and_nonnull<CastOp, ReshapeOp>(source))
     source = source->getOperand(0).getDefiningOp();
-  if (auto read = dyn_cast_or_null<ReadOp>(source)) {
-    StringRef name = read.getVariable();
-    return ("backward_" + name.substr(name.rfind('.') + 1)).str();
-  }
+  if (auto read = dyn_cast_or_null<ReadOp>(source))
+    return ("backward_" + splitName(read.getVariable()).second).str();
   return isa<ConvolutionBackwardDataOp, MatmulOp>(gradientOp) ? "backward_data" : "backward";
 }
 
@@ -137,16 +150,20 @@ LogicalResult ReverseSweep::run() {
 
 /// Differentiates `op` if a gradient arrives at it, and moves `op` on to the next one to visit.
 LogicalResult ReverseSweep::visit(Operation *&op) {
-  bool arrives = llvm::any_of(op->getResults(), [&](Value result) { return gradients.contains(result); });
-  bool depends = llvm::any_of(op->getOperands(), [&](Value operand) { return active.contains(operand); });
+  bool arrives =
+      llvm::any_of(op->getResults(), [&](Value result) { return gradients.contains(result); });
+  bool depends =
+      llvm::any_of(op->getOperands(), [&](Value operand) { return active.contains(operand); });
   if (arrives && depends) {
     if (auto composite = dyn_cast<DecomposableOp>(op); composite && !isa<DifferentiableOp>(op)) {
       op = decompose(composite);
       return success();
     }
     auto rule = dyn_cast<DifferentiableOp>(op);
-    if (!rule && llvm::any_of(op->getOperands(), [&](Value operand) { return isActiveFloat(operand); })) {
-      InFlightDiagnostic error = emitError(op->getLoc()) << spelling(op) << " has no gradient, and the loss depends on it";
+    if (!rule &&
+        llvm::any_of(op->getOperands(), [&](Value operand) { return isActiveFloat(operand); })) {
+      InFlightDiagnostic error = emitError(op->getLoc())
+                                 << spelling(op) << " has no gradient, and the loss depends on it";
       notePath(error, op);
       return error;
     }
@@ -203,10 +220,12 @@ LogicalResult ReverseSweep::applyRule(DifferentiableOp rule) {
   return success();
 }
 
-/// Names the ops that a rule made (those behind `before`) after the forward op and the operand that they serve.
+/// Names the ops that a rule made (those behind `before`) after the forward op and the operand that
+/// they serve.
 void ReverseSweep::nameStages(Operation *op, Operation *before, ArrayRef<Value> operandGradients) {
   llvm::DenseSet<Operation *> unnamed;
-  for (Operation *made = before->getNextNode(); made != entry.getReturn().getOperation(); made = made->getNextNode())
+  for (Operation *made = before->getNextNode(); made != entry.getReturn().getOperation();
+       made = made->getNextNode())
     unnamed.insert(made);
   for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), operandGradients)) {
     Operation *root = gradient ? gradient.getDefiningOp() : nullptr;
@@ -229,15 +248,17 @@ void ReverseSweep::nameStages(Operation *op, Operation *before, ArrayRef<Value> 
 
 void ReverseSweep::accumulate(Value value, Value contribution) {
   Value &sum = gradients[value];
-  sum = sum ? AddOp::create(builder, stageLoc(value.getLoc(), "backward_sum"), sum, contribution).getResult()
+  sum = sum ? AddOp::create(builder, stageLoc(value.getLoc(), "backward_sum"), sum, contribution)
+                  .getResult()
             : contribution;
 }
 
-/// From an op that passes no gradient on, up to the op that makes integers or bools of floats: not the cast of an argmax to
-/// float is what has no gradient, but the argmax.
+/// From an op that passes no gradient on, up to the op that makes integers or bools of floats: not
+/// the cast of an argmax to float is what has no gradient, but the argmax.
 Operation *ReverseSweep::whereGradientEnds(Operation *op) {
   while (llvm::none_of(op->getOperands(), [&](Value operand) { return isActiveFloat(operand); })) {
-    auto operand = llvm::find_if(op->getOperands(), [&](Value operand) { return active.contains(operand); });
+    auto operand =
+        llvm::find_if(op->getOperands(), [&](Value operand) { return active.contains(operand); });
     op = (*operand).getDefiningOp();
   }
   return op;
@@ -245,38 +266,48 @@ Operation *ReverseSweep::whereGradientEnds(Operation *op) {
 
 /// An error if no updated parameter has a gradient.
 LogicalResult ReverseSweep::checkReached() {
-  if (parameters.empty() || llvm::any_of(parameters, [&](auto &parameter) { return gradients.contains(parameter.second); }))
+  if (parameters.empty() || llvm::any_of(parameters, [&](auto &parameter) {
+        return gradients.contains(parameter.second);
+      }))
     return success();
   StringRef message = "the loss does not depend on any updated parameter";
   if (blocked.empty())
     return emitError(loss.getLoc()) << message;
   Operation *end = whereGradientEnds(blocked.front());
-  InFlightDiagnostic error = emitError(end->getLoc()) << message << ": " << spelling(end) << " has no gradient";
+  InFlightDiagnostic error = emitError(end->getLoc())
+                             << message << ": " << spelling(end) << " has no gradient";
   notePath(error, end);
   return error;
 }
 
-Value ReverseSweep::gradientOrZero(Value value, RankedTensorType type, Location loc) {
-  if (Value gradient = value ? gradients.lookup(value) : Value())
-    return gradient;
-  return ConstantOp::createSplat(builder, stageLoc(loc, "backward"), type, 0.0);
+/// Warns about a parameter whose gradient is zero, and makes it.
+Value ReverseSweep::zeroGradient(VariableOp parameter) {
+  emitWarning(parameter.getLoc()) << "the loss of '" << entry.getSymName()
+                                  << "' does not depend on the parameter '"
+                                  << parameter.getSymName() << "': its gradient is zero";
+  auto [layer, name] = splitName(parameter.getSymName());
+  Location loc =
+      NameLoc::get(builder.getStringAttr(layer + "/backward_" + name), parameter.getLoc());
+  return ConstantOp::createSplat(builder, loc, parameter.getTensorType(), 0.0);
 }
 
-/// Turns gradients into results: of the parameters in the order of `updates`, then of the float inputs.
+/// Turns gradients into results: of the parameters in the order of `updates`, then of the float
+/// inputs.
 void ReverseSweep::addOutputs() {
   entry.getReturn().getLossMutable().clear();
   for (auto [variable, read] : parameters) {
-    if (!read || !gradients.contains(read))
-      emitWarning(variable.getLoc()) << "the loss of '" << entry.getSymName() << "' does not depend on the parameter '"
-                                     << variable.getSymName() << "': its gradient is zero";
-    Value gradient = gradientOrZero(read, variable.getTensorType(), variable.getLoc());
-    entry.addOutput(gradient, ("gradient." + variable.getSymName()).str(), ValueKind::Gradient,
+    Value gradient = read ? gradients.lookup(read) : Value();
+    entry.addOutput(gradient ? gradient : zeroGradient(variable),
+                    ("gradient." + variable.getSymName()).str(), ValueKind::Gradient,
                     FlatSymbolRefAttr::get(variable.getSymNameAttr()));
   }
   for (BlockArgument input : entry.getBlock().getArguments()) {
     if (!isFloat(input.getType()))
       continue;
-    Value gradient = gradientOrZero(input, cast<RankedTensorType>(input.getType()), input.getLoc());
+    Value gradient = gradients.lookup(input);
+    if (!gradient)
+      gradient = ConstantOp::createSplat(builder, stageLoc(loss.getLoc(), "backward"),
+                                         cast<RankedTensorType>(input.getType()), 0.0);
     std::string name = ("gradient." + entry.getInputName(input.getArgNumber())).str();
     entry.addOutput(gradient, name, ValueKind::Gradient);
     if (Attribute axis = entry.getArgAttr(input.getArgNumber(), "dl.batch_axis"))
@@ -297,7 +328,8 @@ void ReverseSweep::notePath(InFlightDiagnostic &diagnostic, Operation *op) {
   next[loss.getDefiningOp()] = nullptr;
   for (size_t i = 0; i < pending.size() && !next.contains(op); ++i)
     for (Value operand : pending[i]->getOperands())
-      if (Operation *source = operand.getDefiningOp(); source && next.try_emplace(source, pending[i]).second)
+      if (Operation *source = operand.getDefiningOp();
+          source && next.try_emplace(source, pending[i]).second)
         pending.push_back(source);
 
   std::string path, previous;

@@ -1,4 +1,4 @@
-//===- Fuse.cpp - groups ops into dl.fused regions, each of which becomes one kernel --------------------------------===//
+//===- Fuse.cpp - groups ops into dl.fused regions, each of which becomes one kernel ----------===//
 //
 //   %0 = dl.convolution %x, %w ...                  %y = dl.fused(%x, %w, %b) {
 //   %1 = dl.broadcast %b dims = [1] ...             ^bb0(%x, %w, %b):
@@ -6,15 +6,16 @@
 //   %y = dl.relu %2                                   ...
 //                                                     dl.yield %3 }
 //
-// FusionGraph decides what belongs together; here regions are built. No expensive op is computed twice: a value with several
-// users is stored, only ops that cost less than the access they save are recomputed.
+// FusionGraph decides what belongs together; here regions are built. No expensive op is computed
+// twice: a value with several users is stored, only ops that cost less than the access they save
+// are recomputed.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/Names.h"
-#include "passes/DL/FusionGraph.h"
-#include "passes/DL/Passes.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/DL/FusionGraph.h"
+#include "passes/DL/Passes.h"
 
 namespace dlc::dl {
 #define GEN_PASS_DEF_FUSE
@@ -29,7 +30,8 @@ namespace {
 /// Builds the region of one group, in front of the group's last op.
 class RegionBuilder {
 public:
-  RegionBuilder(const FusionGraph &graph, ArrayRef<Operation *> group) : graph(graph), group(group) {}
+  RegionBuilder(const FusionGraph &graph, ArrayRef<Operation *> group)
+      : graph(graph), group(group) {}
 
   FusedOp build();
 
@@ -47,7 +49,8 @@ private:
 
 } // namespace
 
-/// The anchor's place and name, else those of the first op that has a name, else the first op's mnemonic as name.
+/// The anchor's place and name, else those of the first op that has a name, else the first op's
+/// mnemonic as name.
 Location RegionBuilder::location() const {
   for (Operation *op : group)
     if (!isa<ElementwiseOp>(op) && !qualifiedName(op->getLoc()).empty())
@@ -56,7 +59,8 @@ Location RegionBuilder::location() const {
     if (!qualifiedName(op->getLoc()).empty())
       return op->getLoc();
   Operation *first = group.front();
-  return NameLoc::get(StringAttr::get(first->getContext(), first->getName().stripDialect()), first->getLoc());
+  return NameLoc::get(StringAttr::get(first->getContext(), first->getName().stripDialect()),
+                      first->getLoc());
 }
 
 /// `value` within the region: computed there, recomputed there, or an operand.
@@ -105,8 +109,8 @@ FusedOp RegionBuilder::build() {
   return fused;
 }
 
-/// Where a splat or an iota is needed as a tensor (a result, the optimizer's operand), a copy of it serves those uses, so
-/// that the others can go on recomputing it.
+/// Where a splat or an iota is needed as a tensor (a result, the optimizer's operand), a copy of it
+/// serves those uses, so that the others can go on recomputing it.
 static void separateStoredConstants(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (FusionGraph::isOutside(&op) || !isa<ConstantOp, IotaOp>(op))

@@ -1,13 +1,13 @@
-//===- FusionGraph.cpp - which ops of an entry become one kernel ----------------------------------------------------===//
+//===- FusionGraph.cpp - which ops of an entry become one kernel ------------------------------===//
 #include "passes/DL/FusionGraph.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace dlc::dl;
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Classes of ops
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 static bool isSplat(Operation *op) {
   auto constant = dyn_cast<ConstantOp>(op);
@@ -21,17 +21,22 @@ bool FusionGraph::isOutside(Operation *op) {
 }
 
 /// Computes each element from at most one element of each operand, without any loop.
-static bool isElementwise(Operation *op) { return isa<ElementwiseOp, BroadcastOp, IotaOp>(op) || isSplat(op); }
+static bool isElementwise(Operation *op) {
+  return isa<ElementwiseOp, BroadcastOp, IotaOp>(op) || isSplat(op);
+}
 
 /// Anchors whose generators apply element-wise ops to what they have just computed.
 static bool takesEpilogue(Operation *anchor) {
-  return isa<ConvolutionOp, ConvolutionBackwardDataOp, ConvolutionBackwardFilterOp, MatmulOp, ReduceOp, MaxPoolOp,
-             MaxPoolBackwardOp, MaxPoolGatherOp, AveragePoolOp, AveragePoolBackwardOp>(anchor);
+  return isa<ConvolutionOp, ConvolutionBackwardDataOp, ConvolutionBackwardFilterOp, MatmulOp,
+             ReduceOp, MaxPoolOp, MaxPoolBackwardOp, MaxPoolGatherOp, AveragePoolOp,
+             AveragePoolBackwardOp>(anchor);
 }
 
-/// Anchors that read an operand about once, so that computing it while reading costs nothing.
+/// Operands that an anchor reads only a few times, so that computing them while reading costs
+/// little.
 static bool takesPrologue(Operation *anchor, unsigned operand) {
-  if (isa<ConvolutionBackwardDataOp, SoftmaxCrossEntropyBackwardOp>(anchor))
+  if (isa<ConvolutionBackwardDataOp, SoftmaxCrossEntropyBackwardOp, MaxPoolBackwardOp,
+          AveragePoolBackwardOp>(anchor))
     return operand == 0;
   if (isa<ConvolutionBackwardFilterOp>(anchor))
     return operand == 1;
@@ -45,15 +50,16 @@ void FusionGraph::classify(bool recompute) {
     if (!recompute || (!always && !isa<BroadcastOp, CastOp, CompareOp>(op)))
       continue;
     if (llvm::all_of(op.getUsers(), [&](Operation *user) {
-          return isRecomputed(user) || (always ? !isOutside(user) : isElementwise(user) || isa<ReduceOp>(user));
+          return isRecomputed(user) ||
+                 (always ? !isOutside(user) : isElementwise(user) || isa<ReduceOp>(user));
         }))
       recomputed.insert(&op);
   }
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // The graph
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 FusionGraph::FusionGraph(Block &block, bool recompute) : block(block) {
   classify(recompute);
@@ -67,9 +73,10 @@ FusionGraph::FusionGraph(Block &block, bool recompute) : block(block) {
     members.push_back({node});
     incoming.emplace_back();
     for (OpOperand &operand : op.getOpOperands())
-      connect(operand.get(), node, isa<ElementwiseOp>(op)                             ? Link::Chain
-                                   : takesPrologue(&op, operand.getOperandNumber()) ? Link::Prologue
-                                                                                      : Link::Barrier);
+      connect(operand.get(), node,
+              isa<ElementwiseOp>(op)                           ? Link::Chain
+              : takesPrologue(&op, operand.getOperandNumber()) ? Link::Prologue
+                                                               : Link::Barrier);
   }
 }
 
@@ -93,8 +100,8 @@ FusionGraph::Node FusionGraph::groupOf(Node node) const {
   return node;
 }
 
-/// Whether no group would depend on itself if the two were one: no path leads from `producer` through a third group to
-/// `consumer`, and every edge between the two is a `link`.
+/// Whether no group would depend on itself if the two were one: no path leads from `producer`
+/// through a third group to `consumer`, and every edge between the two is a `link`.
 bool FusionGraph::keepsOrder(Node producer, Node consumer, Link link) const {
   llvm::DenseSet<Node> seen = {consumer};
   SmallVector<Node> pending = {consumer};
@@ -123,26 +130,28 @@ bool FusionGraph::tryMerge(const Edge &edge) {
   return true;
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // The two rounds
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
-/// An element-wise op may join the group of its producer if at most one of the two groups has an anchor, which then takes an
-/// epilogue.
+/// An element-wise op may join the group of its producer if at most one of the two groups has an
+/// anchor, which then takes an epilogue.
 bool FusionGraph::mayFollow(const Edge &edge) const {
   Node producer = groupOf(edge.from), consumer = groupOf(edge.to);
   Operation *before = anchor[producer], *behind = anchor[consumer];
-  return edge.link == Link::Chain && producer != consumer && !isOutside(opOf(edge.from)) && !(before && behind) &&
-         (!before || takesEpilogue(before));
+  return edge.link == Link::Chain && producer != consumer && !isOutside(opOf(edge.from)) &&
+         !(before && behind) && (!before || takesEpilogue(before));
 }
 
-/// In block order, so that chains grow from their producers on. Of several producers the one with an anchor comes first, and
-/// of those the last computed: what it waits for is there then.
+/// In block order, so that chains grow from their producers on. Of several producers the one with
+/// an anchor comes first, and of those the last computed: what it waits for is there then.
 void FusionGraph::fuseBehindProducers() {
   for (Node node = 0; node < nodes.size(); ++node) {
     SmallVector<unsigned> candidates = incoming[node];
     llvm::sort(candidates, [&](unsigned a, unsigned b) {
-      auto order = [&](const Edge &edge) { return std::make_pair(anchor[groupOf(edge.from)] != nullptr, edge.from); };
+      auto order = [&](const Edge &edge) {
+        return std::make_pair(anchor[groupOf(edge.from)] != nullptr, edge.from);
+      };
       return order(edges[a]) > order(edges[b]);
     });
     for (unsigned index : candidates)
@@ -151,14 +160,15 @@ void FusionGraph::fuseBehindProducers() {
   }
 }
 
-/// An element-wise group may join the anchor that reads it if nothing else uses any of its values: else it is computed and
-/// stored once, not once a user.
+/// An element-wise group may join the anchor that reads it if nothing else uses any of its values:
+/// else it is computed and stored once, not once a user.
 bool FusionGraph::mayPrecede(const Edge &edge) const {
   Node group = groupOf(edge.from);
   if (edge.link != Link::Prologue || isOutside(opOf(edge.from)) || anchor[group])
     return false;
   return llvm::all_of(members[group], [&](Node member) {
-    return llvm::all_of(opOf(member)->getResults(), [&](Value result) { return onlyUsedBy(result, group, opOf(edge.to)); });
+    return llvm::all_of(opOf(member)->getResults(),
+                        [&](Value result) { return onlyUsedBy(result, group, opOf(edge.to)); });
   });
 }
 
@@ -168,12 +178,12 @@ void FusionGraph::fuseBeforeAnchors() {
       tryMerge(edge);
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Answers
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
-/// Whether the only users of `value`, also through recomputed ops, are `consumer` and the ops of `group`. A user that the
-/// graph does not know is a region that has been built.
+/// Whether the only users of `value`, also through recomputed ops, are `consumer` and the ops of
+/// `group`. A user that the graph does not know is a region that has been built.
 bool FusionGraph::onlyUsedBy(Value value, Node group, Operation *consumer) const {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     if (isRecomputed(user))

@@ -1,16 +1,18 @@
-//===- FusionGraph.h - which ops of an entry become one kernel --------------------------------------------*- C++ -*-===//
+//===- FusionGraph.h - which ops of an entry become one kernel ----------------------*- C++ -*-===//
 //
-// The ops of an entry as a graph of groups that grow by merging. Knows what is legal (one anchor a group, no cycle between
-// groups, values of one shape behind the anchor) and in which order to merge; does not touch the IR.
+// The ops of an entry as a graph of groups that grow by merging. Knows what is legal (one anchor a
+// group, no cycle between groups, values of one shape behind the anchor) and in which order to
+// merge; does not touch the IR.
 //
 // Ops are of four classes:
-//   outside      never in a region: read, assign, scalar, constant that is no splat, reshape, multi_tensor, fused, return
-//   recomputed   too cheap to store, cloned into every region that uses them: splats, iota; broadcast, cast and compare
-//                where only element-wise ops and reductions use them
-//   element-wise
-//   anchor       everything else: it decides the kernel's loops
+//   outside       never in a region: read, assign, scalar, constant that is no splat, reshape,
+//                 multi_tensor, fused, return
+//   recomputed    too cheap to store, cloned into every region that uses them: splats, iota;
+//                 broadcast, cast and compare where only element-wise ops and reductions use them
+//   element-wise  the other ElementwiseOps, and what could be recomputed but is not
+//   anchor        everything else: it decides the kernel's loops
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_DL_FUSIONGRAPH_H
 #define DLC_PASSES_DL_FUSIONGRAPH_H
 
@@ -21,18 +23,21 @@ namespace dlc::dl {
 
 class FusionGraph {
 public:
-  /// Each op that is not outside and not recomputed in a group of its own. Without `recompute` no op is recomputed.
+  /// Each op that is not outside and not recomputed in a group of its own. Without `recompute` no
+  /// op is recomputed.
   FusionGraph(mlir::Block &block, bool recompute);
 
-  /// Element-wise ops behind their producers: bias, activation and residual behind a convolution, the mask of a relu's
-  /// gradient behind the op that computes dy, chains of element-wise ops among themselves.
+  /// Element-wise ops behind their producers: bias, activation and residual behind a convolution,
+  /// the mask of a relu's gradient behind the op that computes dy, chains of element-wise ops among
+  /// themselves.
   void fuseBehindProducers();
   /// What is left of element-wise groups, in front of the one anchor that uses them.
   void fuseBeforeAnchors();
 
   static bool isOutside(mlir::Operation *op);
   bool isRecomputed(mlir::Operation *op) const { return recomputed.contains(op); }
-  /// Whether `value` is used outside the group of the op that computes it, also through recomputed ops.
+  /// Whether `value` is used outside the group of the op that computes it, also through recomputed
+  /// ops.
   bool escapes(mlir::Value value) const;
   /// The groups' ops, each in block order; the groups in the order of their last ops.
   llvm::SmallVector<llvm::SmallVector<mlir::Operation *>> groups() const;
@@ -40,9 +45,10 @@ public:
 private:
   using Node = unsigned;
   enum class Link {
-    Barrier,     ///< the shape changes on the way, or the consumer is an anchor that wants its operand stored
-    Chain,       ///< element by element
-    Prologue     ///< into an anchor that could compute its operand while it reads
+    Barrier, ///< the shape changes on the way, or the consumer is an anchor that wants its operand
+             ///< stored
+    Chain,   ///< element by element
+    Prologue ///< into an anchor that could compute its operand while it reads
   };
   struct Edge {
     Node from, to;
@@ -61,12 +67,12 @@ private:
 
   mlir::Block &block;
   llvm::DenseSet<mlir::Operation *> recomputed;
-  llvm::MapVector<mlir::Operation *, Node> nodes;   ///< all ops but recomputed ones, in block order
+  llvm::MapVector<mlir::Operation *, Node> nodes; ///< all ops but recomputed ones, in block order
   llvm::SmallVector<Edge> edges;
-  llvm::SmallVector<llvm::SmallVector<unsigned>> incoming;   ///< of a node, as indices into edges
-  llvm::SmallVector<Node> parent;                            ///< union-find; the root is the group's name
-  llvm::SmallVector<mlir::Operation *> anchor;               ///< of a group, at its root; null: element-wise only
-  llvm::SmallVector<llvm::SmallVector<Node>> members;        ///< of a group, at its root
+  llvm::SmallVector<llvm::SmallVector<unsigned>> incoming; ///< of a node, as indices into edges
+  llvm::SmallVector<Node> parent;              ///< union-find; the root is the group's name
+  llvm::SmallVector<mlir::Operation *> anchor; ///< of a group, at its root; null: element-wise only
+  llvm::SmallVector<llvm::SmallVector<Node>> members; ///< of a group, at its root
 };
 
 } // namespace dlc::dl

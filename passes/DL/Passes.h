@@ -1,4 +1,4 @@
-//===- Passes.h - passes on the dl dialect ----------------------------------------------------------------*- C++ -*-===//
+//===- Passes.h - passes on the dl dialect ------------------------------------------*- C++ -*-===//
 #ifndef DLC_PASSES_DL_PASSES_H
 #define DLC_PASSES_DL_PASSES_H
 

@@ -1,11 +1,12 @@
-//===- PruneGradients.cpp - drops the gradients that nobody asked for -----------------------------------------------===//
+//===- PruneGradients.cpp - drops the gradients that nobody asked for -------------------------===//
 //
 //   dl.return %dw, %dx : (gradient of @conv1.weight, gradient of the input)   ->   dl.return %dw
 //
-// and with %dx its dl.convolution_backward_data: the gradient of the first layer's input costs as much as its weights'.
-// Also drops results that are not used of ops that can do without: the index of dl.max_pool in a forward pass.
+// and with %dx its dl.convolution_backward_data: the gradient of the first layer's input costs as
+// much as its weights'. Also drops results that are not used of ops that can do without: the index
+// of dl.max_pool in a forward pass.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/BitVector.h"
@@ -31,8 +32,8 @@ static void dropUnusedIndex(MaxPoolOp pool) {
   if (!pool.getIndex() || !pool.getIndex().use_empty())
     return;
   OpBuilder builder(pool);
-  auto narrow = MaxPoolOp::create(builder, pool.getLoc(), TypeRange{pool.getY().getType()}, pool->getOperands(),
-                                  pool->getAttrs());
+  auto narrow = MaxPoolOp::create(builder, pool.getLoc(), TypeRange{pool.getY().getType()},
+                                  pool->getOperands(), pool->getAttrs());
   pool.getY().replaceAllUsesWith(narrow.getY());
   pool.erase();
 }

@@ -1,11 +1,13 @@
-//===- Schedule.cpp - fixes the order of execution ------------------------------------------------------------------===//
+//===- Schedule.cpp - fixes the order of execution --------------------------------------------===//
 //
-// List scheduling: among the ops whose operands are there, first views, which cost nothing; then weight gradients, so that
-// what follows from them (a reduction over ranks, the update) can begin and the gradient of the layer's output dies early;
-// then the op that adds least to the live bytes. Ties fall to the order in which the ops stood, so that the result depends
-// on nothing but the input. Greedy: an optimal order for memory is NP-hard, and the graph of a network is nearly a chain.
+// List scheduling: among the ops whose operands are there, first views, which cost nothing; then
+// weight gradients, so that what follows from them (a reduction over ranks, the update) can begin
+// and the gradient of the layer's output dies early; then the op that adds least to the live bytes.
+// Ties fall to the order in which the ops stood, so that the result depends on nothing but the
+// input. Greedy: an optimal order for memory is NP-hard, and the graph of a network is nearly a
+// chain.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/DenseSet.h"
@@ -60,7 +62,8 @@ static int64_t bytesOf(Value value) {
   return type.getNumElements() * std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
 }
 
-/// Buffers that an op reads, each once. Variables, constants and inputs live anyway and are left out.
+/// Buffers that an op reads, each once. Variables, constants and inputs live anyway and are left
+/// out.
 static llvm::SmallSetVector<Value, 4> buffersOf(Operation *op) {
   llvm::SmallSetVector<Value, 4> buffers;
   for (Value operand : op->getOperands()) {
@@ -82,7 +85,9 @@ Scheduler::Scheduler(EntryOp entry) {
     }
   }
   for (Operation *op : ops)
-    missing.push_back(llvm::count_if(op->getOperands(), [&](Value operand) { return position.contains(operand.getDefiningOp()); }));
+    missing.push_back(llvm::count_if(op->getOperands(), [&](Value operand) {
+      return position.contains(operand.getDefiningOp());
+    }));
   for (auto [i, output] : llvm::enumerate(entry.getReturn().getOutputs()))
     if (entry.getResultAttr(i, "dl.of"))
       weightGradients.insert(bufferOf(output).getDefiningOp());

@@ -1,0 +1,103 @@
+// RUN: dlc-opt --dl-build-update %s | FileCheck %s
+
+dl.variable @w : tensor<4x3xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
+dl.variable @b : tensor<4xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
+dl.variable @h : tensor<2xf64> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
+
+// Slots stand behind their parameters; each entry that updates a parameter has its own.
+// CHECK: dl.variable @w : tensor<4x3xf32> role<parameter>
+// CHECK-DAG: dl.variable @w.momentum : tensor<4x3xf32> role<slot> of(@w) init(<constant, 0.000000e+00, 0.000000e+00>)
+// CHECK-DAG: dl.variable @w.momentum_critic : tensor<4x3xf32> role<slot> of(@w)
+// CHECK: dl.variable @b :
+
+// Without momentum there is no slot: p - lr * (g + decay * p), one multi_tensor for both parameters. The gradients stay
+// results, and `updates` is consumed.
+// CHECK-LABEL: dl.entry @plain
+// CHECK-NOT: updates
+// CHECK-DAG: %[[W:.*]] = dl.read @w
+// CHECK-DAG: %[[B:.*]] = dl.read @b
+// CHECK-DAG: %[[LR:.*]] = dl.scalar "plain.optimizer.learning_rate", 1.000000e-02 scheduled
+// CHECK-DAG: %[[DECAY:.*]] = dl.scalar "plain.optimizer.weight_decay", 0.000000e+00 :
+// CHECK: %[[NEW:.*]]:2 = dl.multi_tensor(%[[W]], %[[B]], %[[DW:.*]], %[[DB:.*]]) scalars(%[[LR]], %[[DECAY]])
+// CHECK-SAME: streams = 2
+// CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<f32>, %[[G:.*]]: tensor<f32>, %[[L:.*]]: tensor<f32>, %[[D:.*]]: tensor<f32>):
+// CHECK-NEXT: %[[DP:.*]] = dl.multiply %[[D]], %[[P]]
+// CHECK-NEXT: %[[G2:.*]] = dl.add %[[G]], %[[DP]]
+// CHECK-NEXT: %[[STEP:.*]] = dl.multiply %[[L]], %[[G2]]
+// CHECK-NEXT: %[[Q:.*]] = dl.subtract %[[P]], %[[STEP]]
+// CHECK-NEXT: dl.yield %[[Q]]
+// CHECK: dl.assign @w, %[[NEW]]#0
+// CHECK-NEXT: dl.assign @b, %[[NEW]]#1
+// CHECK-NEXT: dl.return %[[DW]], %[[DB]]
+dl.entry @plain(%dw: tensor<4x3xf32>, %db: tensor<4xf32>)
+    -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w},
+        tensor<4xf32> {dl.name = "gradient.b", dl.kind = #dl.value<gradient>, dl.of = @b})
+    attributes {kind = #dl.entry<train>, updates = [
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.01 : f64}>>,
+      #dl.update<@b, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.01 : f64}>>]} {
+  dl.return %dw, %db : tensor<4x3xf32>, tensor<4xf32>
+}
+
+// Momentum with dampening, which the first step leaves out, and Nesterov. Multipliers that are not 1 scale rate and decay.
+// CHECK-LABEL: dl.entry @train_step
+// CHECK: %[[V:.*]] = dl.read @w.momentum
+// CHECK-DAG: %[[MOMENTUM:.*]] = dl.scalar "optimizer.momentum", 9.000000e-01 :
+// CHECK-DAG: %[[DAMPENING:.*]] = dl.scalar "optimizer.dampening", 1.000000e-01 :
+// CHECK-DAG: %[[STEP:.*]] = dl.scalar "step", 0.000000e+00 :
+// CHECK: %[[NEW:.*]]:2 = dl.multi_tensor(%{{.*}}, %{{.*}}, %[[V]]) scalars(%{{.*}}, %{{.*}}, %[[MOMENTUM]], %[[DAMPENING]], %[[STEP]])
+// CHECK-SAME: multipliers = array<f64: 2.000000e+00, 0.000000e+00>, streams = 3
+// CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<f32>, %[[G:.*]]: tensor<f32>, %[[V:.*]]: tensor<f32>, %[[LRM:.*]]: tensor<f32>, %[[DM:.*]]: tensor<f32>, %[[LR:.*]]: tensor<f32>, %[[D:.*]]: tensor<f32>, %[[M:.*]]: tensor<f32>, %[[DAMP:.*]]: tensor<f32>, %[[S:.*]]: tensor<f32>):
+// CHECK-NEXT: %[[LR2:.*]] = dl.multiply %[[LR]], %[[LRM]]
+// CHECK-NEXT: %[[D2:.*]] = dl.multiply %[[D]], %[[DM]]
+// CHECK: %[[G2:.*]] = dl.add %[[G]]
+// CHECK: %[[MV:.*]] = dl.multiply %[[M]], %[[V]]
+// CHECK: %[[KEEP:.*]] = dl.subtract %{{.*}}, %[[DAMP]]
+// CHECK: %[[DAMPED:.*]] = dl.multiply %[[KEEP]], %[[G2]]
+// CHECK: %[[FIRST:.*]] = dl.compare eq %[[S]]
+// CHECK: %[[ADDED:.*]] = dl.select %[[FIRST]], %[[G2]], %[[DAMPED]]
+// CHECK: %[[V2:.*]] = dl.add %[[MV]], %[[ADDED]]
+// CHECK: %[[MV2:.*]] = dl.multiply %[[M]], %[[V2]]
+// CHECK: %[[LOOK:.*]] = dl.add %[[G2]], %[[MV2]]
+// CHECK: %[[STEP:.*]] = dl.multiply %[[LR2]], %[[LOOK]]
+// CHECK: %[[P2:.*]] = dl.subtract %[[P]], %[[STEP]]
+// CHECK: dl.yield %[[P2]], %[[V2]]
+// CHECK: dl.assign @w, %[[NEW]]#0
+// CHECK-NEXT: dl.assign @w.momentum, %[[NEW]]#1
+dl.entry @train_step(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w})
+    attributes {kind = #dl.entry<train>, updates = [
+      #dl.update<@w, lr_mult = 2.0, decay_mult = 0.0, #dl.sgd<{learning_rate = 0.01 : f64, momentum = 0.9 : f64, dampening = 0.1 : f64, nesterov = true}>>]} {
+  dl.return %dw : tensor<4x3xf32>
+}
+
+// Settings that differ, and element types, make groups; scalars are numbered by settings, and cast for f64.
+// CHECK-LABEL: dl.entry @critic
+// CHECK: dl.read @w.momentum_critic
+// CHECK-DAG: dl.scalar "critic.optimizer1.learning_rate", 1.000000e-01
+// CHECK-DAG: dl.scalar "critic.optimizer1.momentum"
+// CHECK: dl.multi_tensor
+// CHECK: dl.scalar "critic.optimizer2.learning_rate", 2.000000e-01
+// CHECK: dl.multi_tensor
+// CHECK: dl.scalar "critic.optimizer2.learning_rate", 2.000000e-01
+// CHECK: dl.multi_tensor
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<f64>, %{{.*}}: tensor<f64>, %[[LR:.*]]: tensor<f32>, %{{.*}}: tensor<f32>):
+// CHECK-NEXT: dl.cast %[[LR]] : tensor<f32> to tensor<f64>
+// CHECK-NOT: dl.multi_tensor
+dl.entry @critic(%dw: tensor<4x3xf32>, %db: tensor<4xf32>, %dh: tensor<2xf64>)
+    -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w},
+        tensor<4xf32> {dl.name = "gradient.b", dl.kind = #dl.value<gradient>, dl.of = @b},
+        tensor<2xf64> {dl.name = "gradient.h", dl.kind = #dl.value<gradient>, dl.of = @h})
+    attributes {kind = #dl.entry<train>, updates = [
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.1 : f64, momentum = 0.5 : f64}>>,
+      #dl.update<@b, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.2 : f64}>>,
+      #dl.update<@h, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.2 : f64}>>]} {
+  dl.return %dw, %db, %dh : tensor<4x3xf32>, tensor<4xf32>, tensor<2xf64>
+}
+
+// Nothing is updated outside of training.
+// CHECK-LABEL: dl.entry @evaluate
+// CHECK-NEXT: dl.read @w
+// CHECK-NEXT: dl.return
+dl.entry @evaluate() -> (tensor<4x3xf32>) attributes {kind = #dl.entry<evaluate>} {
+  %w = dl.read @w : tensor<4x3xf32>
+  dl.return %w : tensor<4x3xf32>
+}

@@ -1,0 +1,98 @@
+// RUN: dlc-opt --dl-differentiate --mlir-print-debuginfo --mlir-print-local-scope %s | FileCheck %s
+
+dl.variable @linear1.weight : tensor<5x3xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
+dl.variable @linear1.bias : tensor<5xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
+
+// Gradients of the parameters, then of the float inputs, become results; ops are named after layer and stage; the loss goes.
+// CHECK-LABEL: dl.entry @train_step
+// CHECK-SAME: tensor<5x3xf32> {dl.kind = #dl.value<gradient>, dl.name = "gradient.linear1.weight", dl.of = @linear1.weight}
+// CHECK-SAME: tensor<5xf32> {dl.kind = #dl.value<gradient>, dl.name = "gradient.linear1.bias", dl.of = @linear1.bias}
+// CHECK-SAME: tensor<4x3xf32> {dl.batch_axis = 0 : i64, dl.kind = #dl.value<gradient>, dl.name = "gradient.x"}
+// CHECK: %[[SUM:.*]] = dl.reduce sum
+// CHECK: %[[SEED:.*]] = dl.constant dense<1.000000e+00> : tensor<f32> loc("loss/backward"
+// CHECK: %[[DY:.*]] = dl.broadcast %[[SEED]] {{.*}} loc("loss/backward"
+// CHECK: %[[DB:.*]] = dl.reduce sum %[[DY]] axes = [0] {{.*}} loc("linear1/backward_bias"
+// CHECK: %[[DX:.*]] = dl.matmul %[[DY]], {{.*}} loc("linear1/backward_data"
+// CHECK: %[[DW:.*]] = dl.matmul %[[DY]], {{.*}} loc("linear1/backward_weight"
+// CHECK: dl.return %[[SUM]], %[[DW]], %[[DB]], %[[DX]] : tensor<f32>, tensor<5x3xf32>, tensor<5xf32>, tensor<4x3xf32> loc
+dl.entry @train_step(%x: tensor<4x3xf32> {dl.name = "x", dl.batch_axis = 0 : i64}) -> (tensor<f32> {dl.name = "sum"})
+    attributes {kind = #dl.entry<train>, updates = [
+      #dl.update<@linear1.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>,
+      #dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>]} {
+  %w = dl.read @linear1.weight : tensor<5x3xf32> loc("linear1")
+  %b = dl.read @linear1.bias : tensor<5xf32> loc("linear1")
+  %p = dl.matmul %x, %w transpose_b : tensor<4x3xf32>, tensor<5x3xf32> loc("linear1")
+  %r = dl.broadcast %b dims = [1] : tensor<5xf32> to tensor<4x5xf32> loc("linear1")
+  %y = dl.add %p, %r : tensor<4x5xf32> loc("linear1")
+  %s = dl.reduce sum %y axes = [0, 1] : tensor<4x5xf32> loc("loss")
+  dl.return %s : tensor<f32> loss(%s : tensor<f32>)
+}
+
+// Contributions of several uses, and of several reads of one variable, are added.
+// CHECK-LABEL: dl.entry @two_uses
+// CHECK: %[[W:.*]] = dl.read @linear1.bias
+// CHECK-NOT: dl.read
+// CHECK: %[[SUM:.*]] = dl.add {{.*}} loc("/backward_sum"
+// CHECK: dl.return %[[SUM]]
+dl.entry @two_uses() -> () attributes {kind = #dl.entry<train>, updates = [
+      #dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>]} {
+  %a = dl.read @linear1.bias : tensor<5xf32>
+  %b = dl.read @linear1.bias : tensor<5xf32>
+  %y = dl.multiply %a, %b : tensor<5xf32>
+  %s = dl.reduce sum %y axes = [0] : tensor<5xf32>
+  dl.return loss(%s : tensor<f32>)
+}
+
+// The op whose rule needs the winners is given an index; the convolution's two directions have their own stages.
+// CHECK-LABEL: dl.entry @convolution
+// CHECK: dl.max_pool {{.*}} -> tensor<1x2x2x2xf32>, tensor<1x2x2x2xui8> loc("max_pool1"
+// CHECK-NOT: dl.max_pool %
+// CHECK: dl.max_pool_backward {{.*}} loc("max_pool1/backward"
+// CHECK: dl.convolution_backward_data {{.*}} loc("conv1/backward_data"
+// CHECK: dl.convolution_backward_filter {{.*}} loc("conv1/backward_filter"
+dl.variable @conv1.weight : tensor<2x1x3x3xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
+dl.entry @convolution(%x: tensor<1x1x6x6xf32> {dl.name = "x"}) -> () attributes {kind = #dl.entry<train>, updates = [
+      #dl.update<@conv1.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>]} {
+  %w = dl.read @conv1.weight : tensor<2x1x3x3xf32> loc("conv1")
+  %c = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1 : tensor<1x1x6x6xf32>, tensor<2x1x3x3xf32> loc("conv1")
+  %y = dl.max_pool %c kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<1x2x4x4xf32> -> tensor<1x2x2x2xf32> loc("max_pool1")
+  %s = dl.reduce sum %y axes = [0, 1, 2, 3] : tensor<1x2x2x2xf32> loc("loss")
+  dl.return loss(%s : tensor<f32>)
+}
+
+// A composite without a rule, here a gradient itself, is decomposed first.
+// CHECK-LABEL: dl.entry @composite
+// CHECK-NOT: dl.softmax_cross_entropy_backward
+// CHECK: dl.exp
+// CHECK: dl.return %{{.*}} : tensor<4x5xf32>
+dl.variable @logits : tensor<4x5xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
+dl.entry @composite(%label: tensor<4xi32>) -> () attributes {kind = #dl.entry<train>, updates = [
+      #dl.update<@logits, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>]} {
+  %x = dl.read @logits : tensor<4x5xf32>
+  %d = dl.constant dense<1.0> : tensor<4xf32>
+  %g = dl.softmax_cross_entropy_backward %d, %x, %label axis = 1 : tensor<4xf32>, tensor<4x5xf32>, tensor<4xi32>
+  %q = dl.multiply %g, %g : tensor<4x5xf32>
+  %s = dl.reduce sum %q axes = [0, 1] : tensor<4x5xf32>
+  dl.return loss(%s : tensor<f32>)
+}
+
+// No gradient of integers, and zero for an input that the loss does not depend on.
+// CHECK-LABEL: dl.entry @other_inputs
+// CHECK-SAME: -> (tensor<5xf32> {{{.*}}dl.name = "gradient.linear1.bias", {{.*}}}, tensor<2xf32> {{{.*}}dl.name = "gradient.unused"})
+// CHECK: %[[ZERO:.*]] = dl.constant dense<0.000000e+00> : tensor<2xf32>
+// CHECK: dl.return %{{.*}}, %[[ZERO]]
+dl.entry @other_inputs(%i: tensor<2xi32> {dl.name = "integers"}, %u: tensor<2xf32> {dl.name = "unused"}) -> ()
+    attributes {kind = #dl.entry<train>, updates = [#dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>]} {
+  %b = dl.read @linear1.bias : tensor<5xf32>
+  %s = dl.reduce sum %b axes = [0] : tensor<5xf32>
+  dl.return loss(%s : tensor<f32>)
+}
+
+// An entry that updates nothing stays as it is.
+// CHECK-LABEL: dl.entry @evaluate
+// CHECK-NEXT: dl.exp
+// CHECK-NEXT: dl.return
+dl.entry @evaluate(%x: tensor<2xf32>) -> (tensor<2xf32>) attributes {kind = #dl.entry<evaluate>} {
+  %y = dl.exp %x : tensor<2xf32>
+  dl.return %y : tensor<2xf32>
+}

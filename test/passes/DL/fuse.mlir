@@ -1,0 +1,176 @@
+// RUN: dlc-opt --dl-fuse %s | FileCheck %s
+// RUN: dlc-opt --dl-fuse=enable=false %s | FileCheck %s --check-prefix=OFF
+
+// Bias and relu join the convolution that computes their operand; the broadcast costs nothing and comes along.
+// CHECK-LABEL: dl.entry @epilogue
+// CHECK-NEXT: %[[Y:.*]] = dl.fused(%{{.*}}, %{{.*}}, %{{.*}}) : (tensor<1x1x6x6xf32>, tensor<2x1x3x3xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>
+// CHECK-NEXT: ^bb0(%[[X:.*]]: tensor<1x1x6x6xf32>, %[[W:.*]]: tensor<2x1x3x3xf32>, %[[B:.*]]: tensor<2xf32>):
+// CHECK-NEXT: %[[C:.*]] = dl.convolution %[[X]], %[[W]]
+// CHECK-NEXT: %[[R:.*]] = dl.broadcast %[[B]]
+// CHECK-NEXT: %[[A:.*]] = dl.add %[[C]], %[[R]]
+// CHECK-NEXT: %[[Y1:.*]] = dl.relu %[[A]]
+// CHECK-NEXT: dl.yield %[[Y1]]
+// CHECK: dl.return %[[Y]]
+// Switched off, each op has a region of its own.
+// OFF-LABEL: dl.entry @epilogue
+// OFF-COUNT-4: dl.fused
+// OFF-NOT: dl.fused
+// OFF: dl.return
+dl.entry @epilogue(%x: tensor<1x1x6x6xf32>, %w: tensor<2x1x3x3xf32>, %b: tensor<2xf32>) -> (tensor<1x2x4x4xf32>) attributes {kind = #dl.entry<infer>} {
+  %c = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1 : tensor<1x1x6x6xf32>, tensor<2x1x3x3xf32>
+  %r = dl.broadcast %b dims = [1] : tensor<2xf32> to tensor<1x2x4x4xf32>
+  %a = dl.add %c, %r : tensor<1x2x4x4xf32>
+  %y = dl.relu %a : tensor<1x2x4x4xf32>
+  dl.return %y : tensor<1x2x4x4xf32>
+}
+
+// A value inside that is used outside as well is one more result. Of the two producers of a sum the later takes it.
+// CHECK-LABEL: dl.entry @residual
+// CHECK-NEXT: %[[A:.*]] = dl.fused
+// CHECK: dl.matmul
+// CHECK-NEXT: dl.yield
+// CHECK: %[[B:.*]]:2 = dl.fused(%[[A]], %{{.*}})
+// CHECK: %[[P:.*]] = dl.matmul
+// CHECK-NEXT: %[[S:.*]] = dl.add %{{.*}}, %[[P]]
+// CHECK-NEXT: dl.yield %[[P]], %[[S]]
+// CHECK: dl.return %[[B]]#1, %[[B]]#0
+// OFF-LABEL: dl.entry @residual
+dl.entry @residual(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) attributes {kind = #dl.entry<infer>} {
+  %a = dl.matmul %x, %w : tensor<4x4xf32>, tensor<4x4xf32>
+  %b = dl.matmul %a, %w : tensor<4x4xf32>, tensor<4x4xf32>
+  %s = dl.add %a, %b : tensor<4x4xf32>
+  dl.return %s, %b : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// The mask of a relu's gradient is computed once, behind the product that gives dy, for all three that read it.
+// CHECK-LABEL: dl.entry @relu_backward
+// CHECK-NEXT: %[[DZ:.*]] = dl.fused
+// CHECK: %[[DY:.*]] = dl.matmul
+// CHECK: %[[M:.*]] = dl.compare gt
+// CHECK: %[[S:.*]] = dl.select %[[M]], %[[DY]]
+// CHECK-NEXT: dl.yield %[[S]]
+// CHECK: dl.fused(%[[DZ]])
+// CHECK: dl.reduce sum
+// CHECK: dl.fused(%[[DZ]],
+// CHECK: dl.matmul
+// CHECK: dl.fused(%[[DZ]],
+// CHECK: dl.matmul
+// OFF-LABEL: dl.entry @relu_backward
+dl.entry @relu_backward(%g: tensor<4x4xf32>, %y: tensor<4x4xf32>, %x: tensor<4x4xf32>, %w: tensor<4x4xf32>)
+    -> (tensor<4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) attributes {kind = #dl.entry<train>} {
+  %dy = dl.matmul %g, %w : tensor<4x4xf32>, tensor<4x4xf32>
+  %zero = dl.constant dense<0.0> : tensor<4x4xf32>
+  %m = dl.compare gt %y, %zero : tensor<4x4xf32>
+  %dz = dl.select %m, %dy, %zero : tensor<4x4xf32>
+  %db = dl.reduce sum %dz axes = [0] : tensor<4x4xf32>
+  %dw = dl.matmul %dz, %x transpose_a : tensor<4x4xf32>, tensor<4x4xf32>
+  %dx = dl.matmul %dz, %w : tensor<4x4xf32>, tensor<4x4xf32>
+  dl.return %db, %dw, %dx : tensor<4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// With no producer to join, an element-wise chain goes in front of the one anchor that reads it.
+// CHECK-LABEL: dl.entry @prologue
+// CHECK-NEXT: %[[Y:.*]] = dl.fused
+// CHECK: dl.multiply
+// CHECK-NEXT: dl.reduce sum
+// CHECK-NEXT: dl.yield
+// CHECK: dl.return %[[Y]]
+// OFF-LABEL: dl.entry @prologue
+dl.entry @prologue(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+  %p = dl.multiply %a, %b : tensor<4x4xf32>
+  %s = dl.reduce sum %p axes = [0] : tensor<4x4xf32>
+  dl.return %s : tensor<4xf32>
+}
+
+// Two anchors read the chain: it is computed and stored once. Its several results are those of one region.
+// CHECK-LABEL: dl.entry @stored_once
+// CHECK-NEXT: %[[P:.*]]:2 = dl.fused
+// CHECK: dl.multiply
+// CHECK-NEXT: dl.exp
+// CHECK-NEXT: dl.yield
+// CHECK: dl.fused(%[[P]]#0)
+// CHECK: dl.fused(%[[P]]#0)
+// CHECK: dl.return %{{.*}}, %{{.*}}, %[[P]]#1
+// OFF-LABEL: dl.entry @stored_once
+dl.entry @stored_once(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x4xf32>) attributes {kind = #dl.entry<infer>} {
+  %p = dl.multiply %a, %b : tensor<4x4xf32>
+  %e = dl.exp %p : tensor<4x4xf32>
+  %s = dl.reduce sum %p axes = [0] : tensor<4x4xf32>
+  %t = dl.reduce max %p axes = [1] : tensor<4x4xf32>
+  dl.return %s, %t, %e : tensor<4xf32>, tensor<4xf32>, tensor<4x4xf32>
+}
+
+// The softmax needs its sum before it can divide: a region that held both ends would wait for itself.
+// CHECK-LABEL: dl.entry @no_cycle
+// CHECK-NEXT: %[[E:.*]] = dl.fused
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: dl.exp
+// CHECK-NEXT: dl.yield
+// CHECK: %[[S:.*]] = dl.fused(%[[E]])
+// CHECK: dl.reduce sum
+// CHECK: dl.fused(%[[E]], %[[S]])
+// CHECK: dl.broadcast
+// CHECK-NEXT: dl.divide
+// OFF-LABEL: dl.entry @no_cycle
+dl.entry @no_cycle(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>) attributes {kind = #dl.entry<infer>} {
+  %e = dl.exp %x : tensor<4x4xf32>
+  %s = dl.reduce sum %e axes = [1] : tensor<4x4xf32>
+  %r = dl.broadcast %s dims = [0] : tensor<4xf32> to tensor<4x4xf32>
+  %y = dl.divide %e, %r : tensor<4x4xf32>
+  dl.return %y : tensor<4x4xf32>
+}
+
+// The skip connection's element-wise producer also feeds the product itself, which wants it stored.
+// CHECK-LABEL: dl.entry @skip
+// CHECK-NEXT: %[[R:.*]] = dl.fused
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: dl.relu
+// CHECK-NEXT: dl.yield
+// CHECK: dl.fused(%[[R]], %{{.*}})
+// CHECK: dl.convolution
+// CHECK-NEXT: dl.add
+// OFF-LABEL: dl.entry @skip
+dl.entry @skip(%x: tensor<1x1x4x4xf32>, %w: tensor<1x1x3x3xf32>) -> (tensor<1x1x4x4xf32>) attributes {kind = #dl.entry<infer>} {
+  %r = dl.relu %x : tensor<1x1x4x4xf32>
+  %c = dl.convolution %r, %w strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 1 : tensor<1x1x4x4xf32>, tensor<1x1x3x3xf32>
+  %y = dl.add %c, %r : tensor<1x1x4x4xf32>
+  dl.return %y : tensor<1x1x4x4xf32>
+}
+
+// Samples that do not count are masked while the reduction reads; the whole mask is recomputed there.
+// CHECK-LABEL: dl.entry @valid
+// CHECK: dl.fused(%{{.*}}, %{{.*}}) : (tensor<i32>, tensor<8xf32>) -> tensor<f32>
+// CHECK-DAG: dl.iota
+// CHECK-DAG: dl.broadcast
+// CHECK: dl.compare lt
+// CHECK: dl.select
+// CHECK-NEXT: dl.reduce sum
+// CHECK-NOT: dl.fused
+// CHECK: dl.return
+// OFF-LABEL: dl.entry @valid
+dl.entry @valid(%loss: tensor<8xf32>, %n: tensor<i32> {dl.valid}) -> (tensor<f32>) attributes {kind = #dl.entry<evaluate>} {
+  %i = dl.iota axis = 0 : tensor<8xi32>
+  %r = dl.broadcast %n dims = [] : tensor<i32> to tensor<8xi32>
+  %m = dl.compare lt %i, %r : tensor<8xi32>
+  %zero = dl.constant dense<0.0> : tensor<8xf32>
+  %l = dl.select %m, %loss, %zero : tensor<8xf32>
+  %s = dl.reduce sum %l axes = [0] : tensor<8xf32>
+  dl.return %s : tensor<f32>
+}
+
+// A constant that is a result is stored by a region of its own; where it is only read it stays a number. Views and tables
+// stay outside.
+// CHECK-LABEL: dl.entry @constants
+// CHECK-DAG: %[[TABLE:.*]] = dl.constant dense<[1.000000e+00, 2.000000e+00]>
+// CHECK-DAG: %[[STORED:.*]] = dl.fused() : () -> tensor<2xf32>
+// CHECK: %[[Y:.*]] = dl.fused(%[[TABLE]])
+// CHECK: %[[V:.*]] = dl.reshape %[[Y]]
+// CHECK: dl.return %[[V]], %[[STORED]]
+// OFF-LABEL: dl.entry @constants
+dl.entry @constants() -> (tensor<2x1xf32>, tensor<2xf32>) attributes {kind = #dl.entry<infer>} {
+  %two = dl.constant dense<2.0> : tensor<2xf32>
+  %table = dl.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %y = dl.multiply %table, %two : tensor<2xf32>
+  %v = dl.reshape %y : tensor<2xf32> to tensor<2x1xf32>
+  dl.return %v, %two : tensor<2x1xf32>, tensor<2xf32>
+}

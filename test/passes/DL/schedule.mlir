@@ -1,0 +1,64 @@
+// RUN: dlc-opt --dl-schedule --mlir-print-local-scope %s | FileCheck %s
+
+dl.variable @w : tensor<8x8xf32> role<parameter> init(#dl.init<constant, 0.0, 0.0>)
+
+// Reads come first and assigns last; the weight gradient runs before the gradient that flows on, although it stands behind.
+// CHECK-LABEL: dl.entry @weight_gradient_first
+// CHECK-NEXT: dl.read @w
+// CHECK-NEXT: dl.matmul %{{.*}}, %{{.*}} transpose_a
+// CHECK-NEXT: dl.matmul %{{.*}}, %{{.*}} :
+// CHECK-NEXT: dl.exp
+// CHECK-NEXT: dl.assign @w
+// CHECK-NEXT: dl.return
+dl.entry @weight_gradient_first(%x: tensor<2x8xf32>, %dy: tensor<2x8xf32>)
+    -> (tensor<2x8xf32>, tensor<8x8xf32> {dl.kind = #dl.value<gradient>, dl.of = @w}) attributes {kind = #dl.entry<train>} {
+  %w = dl.read @w : tensor<8x8xf32>
+  dl.assign @w, %w : tensor<8x8xf32>
+  %dx = dl.matmul %dy, %w : tensor<2x8xf32>, tensor<8x8xf32>
+  %y = dl.exp %dx : tensor<2x8xf32>
+  %dw = dl.matmul %dy, %x transpose_a : tensor<2x8xf32>, tensor<2x8xf32>
+  dl.return %y, %dw : tensor<2x8xf32>, tensor<8x8xf32>
+}
+
+// Of two chains that begin with a large tensor the first is finished before the second begins: one large tensor is live.
+// CHECK-LABEL: dl.entry @one_large_tensor
+// CHECK-NEXT: %[[A:.*]] = dl.exp
+// CHECK-NEXT: dl.reduce sum %[[A]]
+// CHECK-NEXT: %[[B:.*]] = dl.tanh
+// CHECK-NEXT: dl.reduce sum %[[B]]
+// CHECK-NEXT: dl.add
+dl.entry @one_large_tensor(%x: tensor<64x64xf32>) -> (tensor<f32>) attributes {kind = #dl.entry<infer>} {
+  %a = dl.exp %x : tensor<64x64xf32>
+  %b = dl.tanh %x : tensor<64x64xf32>
+  %s = dl.reduce sum %a axes = [0, 1] : tensor<64x64xf32>
+  %t = dl.reduce sum %b axes = [0, 1] : tensor<64x64xf32>
+  %y = dl.add %s, %t : tensor<f32>
+  dl.return %y : tensor<f32>
+}
+
+// A view is no copy: its buffer dies with the last use of either, here with the reduction.
+// CHECK-LABEL: dl.entry @views
+// CHECK-NEXT: %[[A:.*]] = dl.exp
+// CHECK-NEXT: %[[V:.*]] = dl.reshape %[[A]]
+// CHECK-NEXT: dl.reduce sum %[[V]]
+// CHECK-NEXT: dl.tanh
+dl.entry @views(%x: tensor<64x64xf32>) -> (tensor<f32>, tensor<64x64xf32>) attributes {kind = #dl.entry<infer>} {
+  %a = dl.exp %x : tensor<64x64xf32>
+  %b = dl.tanh %x : tensor<64x64xf32>
+  %v = dl.reshape %a : tensor<64x64xf32> to tensor<4096xf32>
+  %s = dl.reduce sum %v axes = [0] : tensor<4096xf32>
+  dl.return %s, %b : tensor<f32>, tensor<64x64xf32>
+}
+
+// Equal ops stay in their order; dead ones and reads that nothing uses go.
+// CHECK-LABEL: dl.entry @stable
+// CHECK-NEXT: dl.exp
+// CHECK-NEXT: dl.tanh
+// CHECK-NEXT: dl.return
+dl.entry @stable(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+  %w = dl.read @w : tensor<8x8xf32>
+  %dead = dl.log %w : tensor<8x8xf32>
+  %a = dl.exp %x : tensor<4xf32>
+  %b = dl.tanh %x : tensor<4xf32>
+  dl.return %b, %a : tensor<4xf32>, tensor<4xf32>
+}
