@@ -87,7 +87,8 @@ def Exec_PhaseAttr : Exec_Attr<"Phase", "phase"> {
 def Exec_InPlaceAttr : Exec_Attr<"InPlace", "in_place"> {
   let summary = "result buffer `result` may be the memory of operand buffer `operand`";
   let description = [{
-    Each element of the result needs the operand's element at the same index only, and no other result needs the operand.
+    Each element of the result needs the operand's element at the same index only. Code must not read an element of the operand
+    again after it has written the result's element at that index, nor assume that the two buffers differ.
     `#exec.in_place<1 into 3>`: buffer 3 may lie where buffer 1 lies.
   }];
   let parameters = (ins "int64_t":$operand, "int64_t":$result);

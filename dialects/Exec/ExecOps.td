@@ -47,7 +47,7 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
     (`flatOffsets`). Bytes between two tensors are not the kernel's: it does not write them.
 
     Selection fills the rest: `phases`, `workspace` bytes, `key` (32 hexadecimal digits), `schedule`, `flops`, `bytes_moved`.
-    `in_place` lists the results that may lie in an operand's memory: code must not assume that those two differ.
+    `in_place` lists the results that may lie in an operand's memory.
     ```mlir
     exec.kernel @relu_20x24_0a1b2c3d [#exec.argument<read 1920>, #exec.argument<write 1920>]
         in_place [#exec.in_place<0 into 1>] {

@@ -1,0 +1,51 @@
+//===- ConvertDLToExec.cpp - values become buffers, fused groups become kernels -------------------------------------===//
+//
+// See Passes.td for the rules with a before and after. Refuses an op that dl-fuse should have put into a group.
+//
+//===----------------------------------------------------------------------------------------------------------------===//
+#include "passes/Conversion/EntryConverter.h"
+#include "passes/Conversion/Passes.h"
+
+using namespace mlir;
+
+namespace dlc {
+
+#define GEN_PASS_DEF_CONVERTDLTOEXEC
+#include "passes/Conversion/Passes.h.inc"
+
+static exec::VariableOp convertVariable(dl::VariableOp op, const StateLayout &state) {
+  OpBuilder builder(op);
+  auto number = [&](const llvm::APFloat &value) { return builder.getF64FloatAttr(value.convertToDouble()); };
+  dl::InitialiserAttr init = op.getInit();
+  return exec::VariableOp::create(
+      builder, op.getLoc(), op.getSymName(), op.getType(), static_cast<exec::Role>(op.getRole()),
+      exec::InitialiserAttr::get(op.getContext(), static_cast<exec::InitialiserKind>(init.getKind()),
+                                 number(init.getA()), number(init.getB())),
+      op.getOfAttr(), state.getOffset(op.getSymName()), storageBytes(op.getTensorType()));
+}
+
+namespace {
+struct ConvertDLToExec : impl::ConvertDLToExecBase<ConvertDLToExec> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<dl::EntryOp> entries(module.getOps<dl::EntryOp>());
+    SmallVector<dl::VariableOp> variables(module.getOps<dl::VariableOp>());
+    StateLayout state(module);
+    if (!entries.empty()) {
+      KernelOutliner kernels(entries.front());
+      ScalarLayout scalars;
+      for (dl::EntryOp entry : entries)
+        if (failed(EntryConverter(entry, state, kernels, scalars).convert()))
+          return signalPassFailure();
+    }
+    for (dl::VariableOp variable : variables)
+      convertVariable(variable, state);
+    for (dl::EntryOp entry : entries)
+      entry.erase();
+    for (dl::VariableOp variable : variables)
+      variable.erase();
+  }
+};
+} // namespace
+
+} // namespace dlc

@@ -1,0 +1,394 @@
+//===- EntryConverter.cpp - one dl.entry becomes one exec.program ---------------------------------------------------===//
+#include "passes/Conversion/EntryConverter.h"
+#include "dialects/Exec/Memory.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace dlc {
+
+static int64_t bytesOf(Value tensor) { return storageBytes(cast<RankedTensorType>(tensor.getType())); }
+
+FailureOr<int64_t> ScalarLayout::getOffset(dl::ScalarOp op) {
+  auto [known, isNew] = scalars.insert({op.getName(), op});
+  dl::ScalarOp first = known->second;
+  if (first.getValue() != op.getValue() || first.getScheduled() != op.getScheduled()) {
+    (op.emitError() << "scalar '" << op.getName() << "' has another default here")
+            .attachNote(first.getLoc())
+        << "first used here";
+    return failure();
+  }
+  return 4 * static_cast<int64_t>(known - scalars.begin());
+}
+
+EntryConverter::EntryConverter(dl::EntryOp entry, const StateLayout &state, KernelOutliner &kernels,
+                               ScalarLayout &scalars)
+    : entry(entry), state(state), kernels(kernels), scalars(scalars), builder(entry) {}
+
+LogicalResult EntryConverter::convert() {
+  if (failed(createProgram()))
+    return failure();
+  builder.setInsertionPointToStart(&program.getBody().emplaceBlock());
+  planInPlace();
+  for (BlockArgument input : entry.getBlock().getArguments())
+    buffers[input] = exec::InputOp::create(builder, input.getLoc(), bufferType(bytesOf(input)),
+                                           input.getArgNumber());
+  for (auto read : entry.getBlock().getOps<dl::ReadOp>())
+    emitRead(read);
+  for (Operation &op : entry.getBlock())
+    if (failed(emit(&op)))
+      return failure();
+  emitAssignments();
+  emitOutputs();
+  return success();
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Planning: which values are computed where they are needed
+//===----------------------------------------------------------------------------------------------------------------===//
+
+void EntryConverter::planInPlace() {
+  for (auto assign : entry.getBlock().getOps<dl::AssignOp>()) {
+    assignments[skipReshapes(assign.getValue())].push_back(assign);
+    assigned.insert(assign.getVariable());
+  }
+  for (auto op : entry.getBlock().getOps<dl::MultiTensorOp>())
+    planStreams(op);
+  for (auto op : entry.getBlock().getOps<dl::MultiTensorOp>())
+    planFlatResults(op);
+  for (auto assign : entry.getBlock().getOps<dl::AssignOp>())
+    planAssignment(assign);
+}
+
+/// A stream of variables that follow each other in the state is passed as it is. Any other gets a flat buffer, into which its
+/// tensors are computed if a kernel makes them and they are not computed elsewhere, and copied otherwise.
+void EntryConverter::planStreams(dl::MultiTensorOp op) {
+  FlatLayout flat = flatLayout(op);
+  for (int64_t s = 0; s < static_cast<int64_t>(op.getStreams()); ++s) {
+    auto tensors = op.getTensors().slice(s * op.getCount(), op.getCount());
+    Stream &stream = streams[op].emplace_back();
+    if (StringRef first = state.findFlat(llvm::map_to_vector(tensors, getReadVariable), op); !first.empty()) {
+      stream.flat = createState(first, flat.total, op.getLoc());
+      continue;
+    }
+    stream.flat = createAlloc(flat.total, op.getLoc());
+    for (auto [tensor, offset, bytes] : llvm::zip(tensors, flat.offsets, flat.bytes)) {
+      Value value = skipReshapes(tensor);
+      bool direct = value.getDefiningOp<dl::FusedOp>() && !placed.count(value);
+      stream.copied.push_back(!direct);
+      if (direct)
+        placed[value] = createView(stream.flat, offset, bytes, value.getLoc());
+    }
+  }
+}
+
+/// Results that are all assigned to variables which follow each other are computed there, if no one needs the old values.
+void EntryConverter::planFlatResults(dl::MultiTensorOp op) {
+  FlatLayout flat = flatLayout(op);
+  int64_t count = op.getCount();
+  for (int64_t r = 0; r < static_cast<int64_t>(op.getNumResults()) / count; ++r) {
+    SmallVector<dl::AssignOp> targets;
+    SmallVector<StringRef> variables;
+    for (int64_t i = 0; i < count; ++i) {
+      auto known = assignments.find(op.getResult(r * count + i));
+      if (known == assignments.end())
+        break;
+      dl::AssignOp assign = known->second.front();
+      // At the update itself every tensor of the same number may be read: it is at the same place of its flat buffer.
+      auto sameTensor = [&](OpOperand &use) {
+        int64_t number = use.getOperandNumber();
+        return number < static_cast<int64_t>(op.getTensors().size()) && number % count == i;
+      };
+      if (!canOverwrite(assign.getVariable(), op, sameTensor))
+        break;
+      targets.push_back(assign);
+      variables.push_back(assign.getVariable());
+    }
+    bool all = static_cast<int64_t>(targets.size()) == count;
+    StringRef first = all ? state.findFlat(variables, op) : "";
+    flatResults[op].push_back(first.empty() ? Value() : createState(first, flat.total, op.getLoc()));
+    if (!first.empty())
+      assignedInPlace.insert_range(targets);
+  }
+}
+
+/// A result of a kernel is computed in the variable that it is assigned to, if no one needs the old value.
+void EntryConverter::planAssignment(dl::AssignOp assign) {
+  auto value = dyn_cast<OpResult>(skipReshapes(assign.getValue()));
+  auto fused = value ? dyn_cast<dl::FusedOp>(value.getOwner()) : dl::FusedOp();
+  if (!fused || placed.count(value))
+    return;
+  exec::KernelOp kernel = kernels.outline(fused);
+  unsigned result = fused.getNumOperands() + value.getResultNumber();
+  auto sameIndex = [&](OpOperand &use) {
+    auto pairs = kernel.getInPlaceAttr();
+    return pairs && llvm::is_contained(pairs, exec::InPlaceAttr::get(assign.getContext(), use.getOperandNumber(), result));
+  };
+  if (!canOverwrite(assign.getVariable(), fused, sameIndex))
+    return;
+  placed[value] = createState(assign.getVariable(), bytesOf(value), assign.getLoc());
+  assignedInPlace.insert(assign);
+}
+
+/// True if every use of the old value of `variable` comes before `producer` writes the new one. Uses by the producer itself
+/// must be `allowed`. Outputs and assignments take a copy made at the beginning.
+bool EntryConverter::canOverwrite(StringRef variable, Operation *producer,
+                                  llvm::function_ref<bool(OpOperand &)> allowed) {
+  SmallVector<Value> olds;
+  for (auto read : entry.getBlock().getOps<dl::ReadOp>())
+    if (read.getVariable() == variable)
+      olds.push_back(read);
+  for (size_t i = 0; i < olds.size(); ++i)
+    for (OpOperand &use : olds[i].getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<dl::ReshapeOp>(user))
+        olds.push_back(user->getResult(0));
+      else if (isa<dl::ReturnOp, dl::AssignOp>(user))
+        continue;
+      else if (user == producer ? !allowed(use) : !user->isBeforeInBlock(producer))
+        return false;
+    }
+  return true;
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------------------------------------------------===//
+
+LogicalResult EntryConverter::emit(Operation *op) {
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](dl::FusedOp fused) { return emitFused(fused); })
+      .Case([&](dl::MultiTensorOp multi) { return emitMultiTensor(multi); })
+      .Case([&](dl::ScalarOp scalar) { return emitScalar(scalar); })
+      .Case([&](dl::ConstantOp constant) {
+        auto type = cast<RankedTensorType>(constant.getType());
+        auto value = packConstant(cast<DenseElementsAttr>(constant.getValue()), type);
+        buffers[constant] = exec::ConstantOp::create(builder, op->getLoc(), bufferType(storageBytes(type)), value);
+        return success();
+      })
+      .Case([&](dl::ReshapeOp reshape) -> LogicalResult {
+        if (bytesOf(reshape.getX()) != bytesOf(reshape.getY()))
+          return reshape.emitError() << "between these layouts a reshape is not a view";
+        buffers[reshape] = buffers.lookup(reshape.getX());
+        return success();
+      })
+      .Case<dl::ReadOp, dl::AssignOp, dl::ReturnOp>([](Operation *) { return success(); })
+      .Default([](Operation *op) -> LogicalResult {
+        return op->emitError() << "stands outside of a dl.fused, but runs as a kernel";
+      });
+}
+
+/// A read is the variable's memory. Who needs the old value at the end, when it may be overwritten, gets a copy of it.
+void EntryConverter::emitRead(dl::ReadOp op) {
+  Value buffer = buffers[op] = createState(op.getVariable(), bytesOf(op), op.getLoc());
+  SmallVector<Value> olds = {op};
+  bool isOutput = false, isMoved = false;
+  for (size_t i = 0; i < olds.size(); ++i)
+    for (Operation *user : olds[i].getUsers()) {
+      if (isa<dl::ReshapeOp>(user))
+        olds.push_back(user->getResult(0));
+      isOutput |= isa<dl::ReturnOp>(user);
+      auto assign = dyn_cast<dl::AssignOp>(user);
+      isMoved |= assign && assign.getVariable() != op.getVariable() && assigned.contains(op.getVariable());
+    }
+  if (isOutput || isMoved)
+    snapshots[op] = createCopy(buffer, (op.getVariable() + "/read").str());
+}
+
+LogicalResult EntryConverter::emitScalar(dl::ScalarOp op) {
+  FailureOr<int64_t> offset = scalars.getOffset(op);
+  if (failed(offset))
+    return failure();
+  buffers[op] = exec::ScalarOp::create(builder, op.getLoc(), bufferType(4), op.getNameAttr(), op.getValueAttr(),
+                                       op.getScheduledAttr(), builder.getI64IntegerAttr(*offset));
+  return success();
+}
+
+LogicalResult EntryConverter::emitFused(dl::FusedOp op) {
+  SmallVector<Value> arguments;
+  for (Value operand : op.getOperands())
+    arguments.push_back(buffers.lookup(operand));
+  bool empty = true;
+  for (Value result : op.getResults()) {
+    Value chosen = placed.lookup(result);
+    buffers[result] = chosen ? chosen : createAlloc(bytesOf(result), op.getLoc());
+    arguments.push_back(buffers[result]);
+    empty &= bytesOf(result) == 0;
+  }
+  if (!empty)
+    createLaunch(kernels.outline(op), arguments, op.getLoc());
+  return success();
+}
+
+LogicalResult EntryConverter::emitMultiTensor(dl::MultiTensorOp op) {
+  FlatLayout flat = flatLayout(op);
+  SmallVector<Value> arguments;
+  std::string name = exec::getRecordName(op.getLoc()).str();
+  for (auto [s, stream] : llvm::enumerate(streams[op])) {
+    for (auto [i, copied] : llvm::enumerate(stream.copied))
+      if (copied)
+        createCopy(buffers.lookup(op.getTensor(s, i)),
+                   createView(stream.flat, flat.offsets[i], flat.bytes[i], op.getLoc()), name + "/gather");
+    arguments.push_back(stream.flat);
+  }
+  for (Value scalar : op.getScalars())
+    arguments.push_back(buffers.lookup(scalar));
+  for (auto [r, range] : llvm::enumerate(flatResults[op])) {
+    arguments.push_back(range ? range : createAlloc(flat.total, op.getLoc()));
+    for (int64_t i = 0; i < op.getCount(); ++i)
+      buffers[op.getResult(r * op.getCount() + i)] =
+          createView(arguments.back(), flat.offsets[i], flat.bytes[i], op.getLoc());
+  }
+  if (flat.total > 0)
+    createLaunch(kernels.outline(op), arguments, op.getLoc());
+  return success();
+}
+
+/// At the end, assigned values that were computed elsewhere are copied into their variables.
+void EntryConverter::emitAssignments() {
+  for (auto assign : entry.getBlock().getOps<dl::AssignOp>()) {
+    Value value = skipReshapes(assign.getValue());
+    bool isOldValue = getReadVariable(value) == assign.getVariable();
+    if (assignedInPlace.contains(assign) || isOldValue)
+      continue;
+    Value snapshot = snapshots.lookup(value);
+    Value target = createState(assign.getVariable(), bytesOf(value), assign.getLoc());
+    createCopy(snapshot ? snapshot : buffers.lookup(value), target, (assign.getVariable() + "/assign").str());
+  }
+}
+
+void EntryConverter::emitOutputs() {
+  SmallVector<Value> outputs;
+  for (auto [i, output] : llvm::enumerate(entry.getReturn().getOutputs())) {
+    Value value = skipReshapes(output);
+    Value buffer = snapshots.lookup(value);
+    if (!buffer)
+      buffer = buffers.lookup(value);
+    if (exec::getExtent(buffer).space != exec::Space::Arena)
+      buffer = createCopy(buffer, (entry.getOutputName(i) + "/output").str());
+    outputs.push_back(buffer);
+  }
+  exec::OutputOp::create(builder, entry.getReturn().getLoc(), outputs);
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Attributes of the program
+//===----------------------------------------------------------------------------------------------------------------===//
+
+/// `dl.batch_axis` of an argument or result, -1 without one.
+static int64_t getBatchAxis(DictionaryAttr attributes) {
+  auto axis = attributes ? attributes.getAs<IntegerAttr>("dl.batch_axis") : IntegerAttr();
+  return axis ? axis.getInt() : -1;
+}
+
+static DictionaryAttr getAttributes(ArrayAttr all, unsigned number) {
+  return all ? cast<DictionaryAttr>(all[number]) : DictionaryAttr();
+}
+
+static SmallVector<Attribute> getInputs(dl::EntryOp entry) {
+  SmallVector<Attribute> inputs;
+  for (auto [i, type] : llvm::enumerate(entry.getArgumentTypes()))
+    inputs.push_back(exec::ValueAttr::get(
+        entry.getContext(), StringAttr::get(entry.getContext(), entry.getInputName(i)), exec::ValueKind::Input,
+        cast<RankedTensorType>(type), getBatchAxis(getAttributes(entry.getArgAttrsAttr(), i)), {}));
+  return inputs;
+}
+
+static SmallVector<Attribute> getOutputs(dl::EntryOp entry) {
+  SmallVector<Attribute> outputs;
+  for (auto [i, type] : llvm::enumerate(entry.getResultTypes())) {
+    DictionaryAttr attributes = getAttributes(entry.getResAttrsAttr(), i);
+    auto of = attributes ? attributes.getAs<FlatSymbolRefAttr>("dl.of") : FlatSymbolRefAttr();
+    outputs.push_back(exec::ValueAttr::get(
+        entry.getContext(), StringAttr::get(entry.getContext(), entry.getOutputName(i)),
+        static_cast<exec::ValueKind>(entry.getOutputKind(i)), cast<RankedTensorType>(type),
+        getBatchAxis(attributes), of));
+  }
+  return outputs;
+}
+
+/// The metrics of `entry`, with accumulators by number instead of name.
+static FailureOr<SmallVector<Attribute>> getMetrics(dl::EntryOp entry) {
+  MLIRContext *context = entry.getContext();
+  SmallVector<Attribute> metrics;
+  if (!entry.getMetricsAttr())
+    return metrics;
+  auto find = [&](StringAttr name) -> int64_t {
+    for (int64_t i = 0, count = entry.getResultTypes().size(); name && i < count; ++i)
+      if (entry.getOutputName(i) == name.getValue())
+        return i;
+    return -1;
+  };
+  for (auto metric : entry.getMetricsAttr().getAsRange<dl::MetricAttr>()) {
+    SmallVector<exec::TermAttr> terms;
+    for (dl::TermAttr term : metric.getTerms()) {
+      int64_t sum = find(term.getSum()), count = find(term.getCount());
+      if (sum < 0 || (term.getCount() && count < 0))
+        return entry.emitError() << "metric " << metric.getName() << " names an output that @"
+                                 << entry.getSymName() << " does not have",
+               failure();
+      terms.push_back(exec::TermAttr::get(context, sum, count, term.getConstantCount(), term.getCoefficient()));
+    }
+    metrics.push_back(exec::MetricAttr::get(context, metric.getName(), static_cast<exec::MetricKind>(metric.getKind()),
+                                            static_cast<exec::Finish>(metric.getFinish()), terms));
+  }
+  return metrics;
+}
+
+LogicalResult EntryConverter::createProgram() {
+  FailureOr<SmallVector<Attribute>> metrics = getMetrics(entry);
+  if (failed(metrics))
+    return failure();
+  IntegerAttr valid;
+  int64_t batch = 0;
+  for (auto [i, type] : llvm::enumerate(entry.getArgumentTypes())) {
+    DictionaryAttr attributes = getAttributes(entry.getArgAttrsAttr(), i);
+    if (attributes && attributes.contains("dl.valid"))
+      valid = builder.getI64IntegerAttr(i);
+    if (int64_t axis = getBatchAxis(attributes); axis >= 0 && batch == 0)
+      batch = cast<RankedTensorType>(type).getDimSize(axis);
+  }
+  program = exec::ProgramOp::create(
+      builder, entry.getLoc(), entry.getSymName(), static_cast<exec::ProgramKind>(entry.getKind()), batch,
+      builder.getArrayAttr(getInputs(entry)), builder.getArrayAttr(getOutputs(entry)),
+      builder.getArrayAttr(*metrics), valid);
+  return success();
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Small parts
+//===----------------------------------------------------------------------------------------------------------------===//
+
+exec::BufferType EntryConverter::bufferType(int64_t bytes) { return exec::BufferType::get(entry.getContext(), bytes); }
+
+Value EntryConverter::createAlloc(int64_t bytes, Location loc) {
+  return exec::AllocOp::create(builder, loc, bufferType(bytes), IntegerAttr());
+}
+
+Value EntryConverter::createView(Value source, int64_t offset, int64_t bytes, Location loc) {
+  return exec::ViewOp::create(builder, loc, bufferType(bytes), source, offset);
+}
+
+Value EntryConverter::createState(StringRef variable, int64_t bytes, Location loc) {
+  return exec::StateOp::create(builder, loc, bufferType(bytes), variable, state.getOffset(variable));
+}
+
+Value EntryConverter::createCopy(Value source, StringRef name) {
+  Value copy = createAlloc(exec::getBytes(source), entry.getLoc());
+  createCopy(source, copy, name);
+  return copy;
+}
+
+void EntryConverter::createCopy(Value source, Value destination, StringRef name) {
+  if (exec::getBytes(source) > 0)
+    exec::CopyOp::create(builder, NameLoc::get(builder.getStringAttr(name)), source, destination);
+}
+
+void EntryConverter::createLaunch(exec::KernelOp kernel, ArrayRef<Value> arguments, Location loc) {
+  SmallVector<int32_t> access;
+  for (unsigned i = 0; i < kernel.getNumBuffers(); ++i)
+    access.push_back(static_cast<int32_t>(kernel.getBuffer(i).getAccess()));
+  exec::LaunchOp::create(builder, loc, kernel.getSymName(), arguments, access);
+}
+
+} // namespace dlc

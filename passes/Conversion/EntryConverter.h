@@ -1,0 +1,89 @@
+//===- EntryConverter.h - one dl.entry becomes one exec.program -----------------------------------------*- C++ -*-===//
+//
+// Two steps. Planning decides where values are computed: a gradient in its group's flat buffer, an assigned value in its
+// variable. Emission then walks the entry once, in order, and makes buffers and records. What planning could not place is
+// copied: before the launch that needs it flat, or at the end into its variable.
+//
+//===----------------------------------------------------------------------------------------------------------------===//
+#ifndef DLC_PASSES_CONVERSION_ENTRYCONVERTER_H
+#define DLC_PASSES_CONVERSION_ENTRYCONVERTER_H
+
+#include "passes/Conversion/OutlineKernels.h"
+#include "passes/Conversion/StateLayout.h"
+#include "passes/Conversion/Storage.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace dlc {
+
+/// The scalars block: offsets of the numbers, by name. Shared by all entries.
+class ScalarLayout {
+public:
+  /// Fails with an error if the name is known with another default.
+  mlir::FailureOr<int64_t> getOffset(dl::ScalarOp op);
+
+private:
+  llvm::MapVector<llvm::StringRef, dl::ScalarOp> scalars;
+};
+
+class EntryConverter {
+public:
+  EntryConverter(dl::EntryOp entry, const StateLayout &state, KernelOutliner &kernels, ScalarLayout &scalars);
+
+  mlir::LogicalResult convert();
+
+private:
+  /// A stream of a multi_tensor in memory: a range of the state, or a buffer of the arena into which its tensors are written
+  /// or copied.
+  struct Stream {
+    mlir::Value flat;
+    llvm::SmallVector<bool> copied; ///< tensor i has to be copied into the flat buffer; empty for a range of the state
+  };
+
+  // Planning.
+  void planInPlace();
+  void planStreams(dl::MultiTensorOp op);
+  void planFlatResults(dl::MultiTensorOp op);
+  void planAssignment(dl::AssignOp assign);
+  bool canOverwrite(llvm::StringRef variable, mlir::Operation *producer,
+                    llvm::function_ref<bool(mlir::OpOperand &)> allowed);
+
+  // Emission.
+  mlir::LogicalResult createProgram();
+  mlir::LogicalResult emit(mlir::Operation *op);
+  void emitRead(dl::ReadOp op);
+  mlir::LogicalResult emitFused(dl::FusedOp op);
+  mlir::LogicalResult emitMultiTensor(dl::MultiTensorOp op);
+  mlir::LogicalResult emitScalar(dl::ScalarOp op);
+  void emitAssignments();
+  void emitOutputs();
+
+  // Small parts.
+  exec::BufferType bufferType(int64_t bytes);
+  mlir::Value createAlloc(int64_t bytes, mlir::Location loc);
+  mlir::Value createView(mlir::Value source, int64_t offset, int64_t bytes, mlir::Location loc);
+  mlir::Value createState(llvm::StringRef variable, int64_t bytes, mlir::Location loc);
+  mlir::Value createCopy(mlir::Value source, llvm::StringRef name);
+  void createCopy(mlir::Value source, mlir::Value destination, llvm::StringRef name);
+  void createLaunch(exec::KernelOp kernel, llvm::ArrayRef<mlir::Value> arguments, mlir::Location loc);
+
+  dl::EntryOp entry;
+  const StateLayout &state;
+  KernelOutliner &kernels;
+  ScalarLayout &scalars;
+  exec::ProgramOp program;
+  mlir::OpBuilder builder;
+
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<dl::AssignOp, 1>> assignments; ///< by the assigned value
+  llvm::DenseSet<llvm::StringRef> assigned;                                    ///< variables
+  llvm::DenseMap<mlir::Value, mlir::Value> placed; ///< values with a buffer chosen by planning
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Stream>> streams;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> flatResults; ///< ranges of the state, or null
+  llvm::DenseSet<mlir::Operation *> assignedInPlace;
+  llvm::DenseMap<mlir::Value, mlir::Value> snapshots; ///< copies of old values that are needed at the end
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers;
+};
+
+} // namespace dlc
+
+#endif

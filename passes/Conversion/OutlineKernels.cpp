@@ -1,0 +1,130 @@
+//===- OutlineKernels.cpp - regions become kernels, equal ones share one --------------------------------------------===//
+//
+// A result may lie in an operand's memory if computing the result's element needs the operand's element at the same index and
+// nothing else of the operand, and no other result needs the operand: then no order in which a generator computes elements
+// can read what has been overwritten. For the flat buffers of a multi-tensor update this holds for every pair, because all
+// streams are read at an index before anything is written there.
+//
+//===----------------------------------------------------------------------------------------------------------------===//
+#include "passes/Conversion/OutlineKernels.h"
+#include "passes/Conversion/Storage.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/xxhash.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace dlc {
+
+/// Values that `value` is computed from, itself included.
+static llvm::SetVector<Value> backwardSlice(Value value) {
+  llvm::SetVector<Value> slice;
+  slice.insert(value);
+  for (size_t i = 0; i < slice.size(); ++i)
+    if (Operation *op = slice[i].getDefiningOp())
+      slice.insert(op->operand_begin(), op->operand_end());
+  return slice;
+}
+
+/// True if every path from `argument` to `result` goes through element-wise ops only.
+static bool sameIndexOnly(BlockArgument argument, Value result,
+                          const llvm::SetVector<Value> &slice) {
+  if (argument.getType() != result.getType())
+    return false;
+  llvm::SetVector<Value> reached;
+  reached.insert(argument);
+  for (size_t i = 0; i < reached.size(); ++i)
+    for (Operation *user : reached[i].getUsers()) {
+      if (isa<dl::YieldOp>(user) || !llvm::any_of(user->getResults(), [&](Value r) { return slice.contains(r); }))
+        continue;
+      if (!isa<dl::ElementwiseOp>(user))
+        return false;
+      reached.insert(user->result_begin(), user->result_end());
+    }
+  return true;
+}
+
+static SmallVector<exec::InPlaceAttr> findInPlacePairs(dl::FusedOp fused) {
+  Block &block = fused.getBody().front();
+  OperandRange yielded = block.getTerminator()->getOperands();
+  SmallVector<llvm::SetVector<Value>> slices = llvm::map_to_vector(yielded, backwardSlice);
+  SmallVector<exec::InPlaceAttr> pairs;
+  for (BlockArgument argument : block.getArguments()) {
+    int64_t users = llvm::count_if(slices, [&](auto &slice) { return slice.contains(argument); });
+    if (users != 1)
+      continue;
+    for (auto [i, slice] : llvm::enumerate(slices))
+      if (slice.contains(argument) && sameIndexOnly(argument, yielded[i], slice))
+        pairs.push_back(exec::InPlaceAttr::get(fused.getContext(), argument.getArgNumber(),
+                                               block.getNumArguments() + i));
+  }
+  return pairs;
+}
+
+exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
+  MLIRContext *context = fused.getContext();
+  SmallVector<exec::ArgumentAttr> buffers;
+  auto add = [&](Type type, exec::Access access) {
+    buffers.push_back(exec::ArgumentAttr::get(context, access, storageBytes(cast<RankedTensorType>(type))));
+  };
+  for (Type type : fused.getOperands().getTypes())
+    add(type, exec::Access::Read);
+  for (Type type : fused.getResultTypes())
+    add(type, exec::Access::Write);
+  return create(fused, buffers, findInPlacePairs(fused), [&](Region &region) {
+    IRMapping mapping;
+    fused.getBody().cloneInto(&region, mapping);
+  });
+}
+
+exec::KernelOp KernelOutliner::outline(dl::MultiTensorOp multi) {
+  MLIRContext *context = multi.getContext();
+  int64_t streams = multi.getStreams(), scalars = multi.getScalars().size();
+  int64_t results = multi.getNumResults() / multi.getCount(), total = flatLayout(multi).total;
+  SmallVector<exec::ArgumentAttr> buffers;
+  buffers.append(streams, exec::ArgumentAttr::get(context, exec::Access::Read, total));
+  buffers.append(scalars, exec::ArgumentAttr::get(context, exec::Access::Read, 4));
+  buffers.append(results, exec::ArgumentAttr::get(context, exec::Access::Write, total));
+  SmallVector<exec::InPlaceAttr> pairs;
+  for (int64_t stream = 0; stream < streams; ++stream)
+    for (int64_t result = 0; result < results; ++result)
+      pairs.push_back(exec::InPlaceAttr::get(context, stream, streams + scalars + result));
+  return create(multi, buffers, pairs, [&](Region &region) {
+    Block &block = region.emplaceBlock();
+    IRMapping mapping;
+    for (Value operand : multi->getOperands())
+      mapping.map(operand, block.addArgument(operand.getType(), operand.getLoc()));
+    // An operand that stands twice in the list is two arguments: the clone's operands are set by place.
+    OpBuilder builder = OpBuilder::atBlockEnd(&block);
+    Operation *clone = builder.clone(*multi, mapping);
+    clone->setOperands(block.getArguments());
+    dl::YieldOp::create(builder, multi.getLoc(), clone->getResults());
+  });
+}
+
+exec::KernelOp KernelOutliner::create(Operation *source, ArrayRef<exec::ArgumentAttr> buffers,
+                                      ArrayRef<exec::InPlaceAttr> inPlace,
+                                      llvm::function_ref<void(Region &)> fill) {
+  OpBuilder builder(before);
+  auto array = [&](auto list) { return builder.getArrayAttr(SmallVector<Attribute>(list.begin(), list.end())); };
+  auto kernel = exec::KernelOp::create(builder, builder.getUnknownLoc(), StringRef("k"), array(buffers),
+                                       inPlace.empty() ? ArrayAttr() : array(inPlace), ArrayAttr(), 0,
+                                       StringAttr(), StringAttr());
+  fill(kernel.getBody());
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  kernel.print(stream, OpPrintingFlags().useLocalScope());
+  auto [known, isNew] = kernels.try_emplace(text, kernel);
+  if (!isNew) {
+    kernel.erase();
+    return known->second;
+  }
+  llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
+      llvm::ArrayRef(reinterpret_cast<const uint8_t *>(text.data()), text.size()));
+  kernel.setSymName(llvm::formatv("k_{0:x-16}", hash.high64 ^ hash.low64).str());
+  kernel->setLoc(source->getLoc());
+  return kernel;
+}
+
+} // namespace dlc

@@ -1,0 +1,34 @@
+//===- OutlineKernels.h - regions become kernels, equal ones share one ----------------------------------*- C++ -*-===//
+#ifndef DLC_PASSES_CONVERSION_OUTLINEKERNELS_H
+#define DLC_PASSES_CONVERSION_OUTLINEKERNELS_H
+
+#include "dialects/DL/DL.h"
+#include "dialects/Exec/Exec.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace dlc {
+
+/// Creates the exec.kernels of a module, before `before`. A kernel is named k_<16 hexadecimal digits>: the hash of its
+/// text without locations and names.
+class KernelOutliner {
+public:
+  explicit KernelOutliner(mlir::Operation *before) : before(before) {}
+
+  /// The kernel for one dl.fused: buffers are its operands, then its results.
+  exec::KernelOp outline(dl::FusedOp fused);
+
+  /// The kernel for one dl.multi_tensor: buffers are a flat one a stream, the scalars, a flat one a yielded value.
+  exec::KernelOp outline(dl::MultiTensorOp multi);
+
+private:
+  exec::KernelOp create(mlir::Operation *source, llvm::ArrayRef<exec::ArgumentAttr> buffers,
+                        llvm::ArrayRef<exec::InPlaceAttr> inPlace,
+                        llvm::function_ref<void(mlir::Region &)> fill);
+
+  mlir::Operation *before;
+  llvm::StringMap<exec::KernelOp> kernels; ///< by text
+};
+
+} // namespace dlc
+
+#endif

@@ -1,0 +1,70 @@
+//===- StateLayout.cpp - places of variables in the state -----------------------------------------------------------===//
+#include "passes/Conversion/StateLayout.h"
+#include "dialects/Exec/Memory.h"
+#include "llvm/ADT/StringSet.h"
+#include "passes/Conversion/Storage.h"
+
+using namespace mlir;
+
+namespace dlc {
+
+Value skipReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<dl::ReshapeOp>())
+    value = reshape.getX();
+  return value;
+}
+
+StringRef getReadVariable(Value value) {
+  auto read = skipReshapes(value).getDefiningOp<dl::ReadOp>();
+  return read ? read.getVariable() : StringRef();
+}
+
+/// The variables that stream number `stream` of `op` reads; empty if one of its tensors is not a variable.
+static SmallVector<StringRef> getStreamVariables(dl::MultiTensorOp op, int64_t stream) {
+  SmallVector<StringRef> variables;
+  for (int64_t i = 0; i < op.getCount(); ++i) {
+    StringRef variable = getReadVariable(op.getTensor(stream, i));
+    if (variable.empty())
+      return {};
+    variables.push_back(variable);
+  }
+  return variables;
+}
+
+StateLayout::StateLayout(ModuleOp module) {
+  module.walk([&](dl::MultiTensorOp op) {
+    for (int64_t stream = 0; stream < static_cast<int64_t>(op.getStreams()); ++stream)
+      placeStream(op, getStreamVariables(op, stream));
+  });
+  for (auto variable : module.getOps<dl::VariableOp>())
+    if (!offsets.count(variable.getSymName()))
+      place(variable.getSymName(), storageBytes(variable.getTensorType()));
+}
+
+void StateLayout::place(StringRef variable, int64_t bytes) {
+  offsets[variable] = total;
+  total += exec::alignUp(bytes);
+}
+
+/// Places all of `variables` one after the other, or none if one of them has its place already or stands twice.
+void StateLayout::placeStream(dl::MultiTensorOp op, ArrayRef<StringRef> variables) {
+  llvm::StringSet<> seen;
+  for (StringRef variable : variables)
+    if (offsets.count(variable) || !seen.insert(variable).second)
+      return;
+  FlatLayout flat = flatLayout(op);
+  for (auto [variable, bytes] : llvm::zip(variables, flat.bytes))
+    place(variable, bytes);
+}
+
+StringRef StateLayout::findFlat(ArrayRef<StringRef> variables, dl::MultiTensorOp op) const {
+  if (variables.empty() || llvm::is_contained(variables, ""))
+    return "";
+  FlatLayout flat = flatLayout(op);
+  for (auto [variable, offset] : llvm::zip(variables, flat.offsets))
+    if (getOffset(variable) - getOffset(variables.front()) != offset)
+      return "";
+  return variables.front();
+}
+
+} // namespace dlc

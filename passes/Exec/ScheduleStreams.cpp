@@ -1,0 +1,189 @@
+//===- ScheduleStreams.cpp - streams for records, events between streams --------------------------------------------===//
+//
+// See Passes.td for what it does with a before and after. Works on logical buffers, before memory is planned: planning then
+// reuses memory only where this order allows it.
+//
+//===----------------------------------------------------------------------------------------------------------------===//
+#include "dialects/Exec/Memory.h"
+#include "llvm/ADT/SetVector.h"
+#include "passes/Exec/Passes.h"
+
+using namespace mlir;
+
+namespace dlc::exec {
+
+#define GEN_PASS_DEF_SCHEDULESTREAMS
+#include "passes/Exec/Passes.h.inc"
+
+namespace {
+
+/// Conflicts of a program's records: predecessors[i] lists the records before i that touch a byte of i's, one of both writing.
+struct Conflicts {
+  SmallVector<RecordOp> records;
+  SmallVector<SmallVector<unsigned>> predecessors;
+
+  explicit Conflicts(ProgramOp program) {
+    struct Touch {
+      unsigned record;
+      Extent extent;
+      bool writes;
+    };
+    DenseMap<std::pair<int, void *>, SmallVector<Touch>> regions;
+    records.assign(program.getBlock().getOps<RecordOp>().begin(), program.getBlock().getOps<RecordOp>().end());
+    for (auto [i, record] : llvm::enumerate(records)) {
+      SmallVector<BufferAccess> accesses;
+      record.getAccesses(accesses);
+      llvm::SetVector<unsigned> before;
+      for (const BufferAccess &access : accesses) {
+        Extent extent = getExtent(access.buffer);
+        auto &touches = regions[{static_cast<int>(extent.space), extent.root}];
+        for (const Touch &touch : touches)
+          if (touch.record != i && (touch.writes || access.writes) && touch.extent.overlaps(extent))
+            before.insert(touch.record);
+        touches.push_back({static_cast<unsigned>(i), extent, access.writes});
+      }
+      predecessors.push_back(SmallVector<unsigned>(before.begin(), before.end()));
+    }
+  }
+};
+
+/// A stream for each record, by list scheduling in the order of the text.
+class Assignment {
+public:
+  Assignment(const Conflicts &conflicts, int64_t streams, SymbolTable &symbols)
+      : conflicts(conflicts), symbols(symbols), ready(streams, 0.0), last(streams, ~0u) {}
+
+  SmallVector<int64_t> run() {
+    for (unsigned i = 0; i < conflicts.records.size(); ++i) {
+      int64_t stream = choose(i);
+      double start = std::max(ready[stream], inputsReady(i));
+      ready[stream] = start + estimate(conflicts.records[i]);
+      finish.push_back(ready[stream]);
+      last[stream] = i;
+      chosen.push_back(stream);
+    }
+    return chosen;
+  }
+
+private:
+  double inputsReady(unsigned record) const {
+    double time = 0;
+    for (unsigned before : conflicts.predecessors[record])
+      time = std::max(time, finish[before]);
+    return time;
+  }
+
+  int64_t choose(unsigned record) const {
+    double inputs = inputsReady(record);
+    auto rank = [&](int64_t stream) {
+      bool continues = last[stream] != ~0u && llvm::is_contained(conflicts.predecessors[record], last[stream]);
+      return std::tuple(std::max(ready[stream], inputs), !continues, stream);
+    };
+    int64_t best = 0;
+    for (int64_t stream = 1; stream < static_cast<int64_t>(ready.size()); ++stream)
+      if (rank(stream) < rank(best))
+        best = stream;
+    return best;
+  }
+
+  /// Seconds, by a plain roof line: only ratios matter. 5 us for the launch, 10 TFLOP/s, 1 TB/s.
+  double estimate(RecordOp record) const {
+    double bytes = 0, flops = 0;
+    SmallVector<BufferAccess> accesses;
+    record.getAccesses(accesses);
+    for (const BufferAccess &access : accesses)
+      bytes += getBytes(access.buffer);
+    if (auto launch = dyn_cast<LaunchOp>(*record))
+      flops = symbols.lookup<KernelOp>(launch.getKernel()).getFlops();
+    return 5e-6 + std::max(flops / 1e13, bytes / 1e12);
+  }
+
+  const Conflicts &conflicts;
+  SymbolTable &symbols;
+  SmallVector<double> ready, finish;
+  SmallVector<unsigned> last;
+  SmallVector<int64_t> chosen;
+};
+
+/// Inserts events where the streams alone do not keep a conflict's order.
+class EventBuilder {
+public:
+  EventBuilder(const Conflicts &conflicts, ArrayRef<int64_t> streams, int64_t count)
+      : conflicts(conflicts), streams(streams), current(count, SmallVector<int64_t>(count, 0)) {}
+
+  int64_t run() {
+    for (unsigned i = 0; i < conflicts.records.size(); ++i) {
+      for (unsigned before : findMissing(i))
+        wait(i, before);
+      position.push_back(current[streams[i]][streams[i]]++);
+      clocks.push_back(current[streams[i]]);
+    }
+    return events.size();
+  }
+
+private:
+  /// The predecessors of `record` that nothing orders before it yet, less those that another of them implies.
+  SmallVector<unsigned> findMissing(unsigned record) const {
+    const auto &now = current[streams[record]];
+    SmallVector<unsigned> missing;
+    for (unsigned before : conflicts.predecessors[record])
+      if (position[before] >= now[streams[before]])
+        missing.push_back(before);
+    SmallVector<unsigned> needed;
+    for (unsigned a : missing)
+      if (llvm::none_of(missing, [&](unsigned b) { return a != b && clocks[b][streams[a]] > position[a]; }))
+        needed.push_back(a);
+    llvm::sort(needed);
+    return needed;
+  }
+
+  void wait(unsigned record, unsigned before) {
+    auto [event, isNew] = events.try_emplace(before, events.size());
+    OpBuilder builder(conflicts.records[record]);
+    Location loc = conflicts.records[before]->getLoc();
+    if (isNew) {
+      builder.setInsertionPointAfter(conflicts.records[before]);
+      RecordEventOp::create(builder, loc, event->second, streams[before]);
+      builder.setInsertionPoint(conflicts.records[record]);
+    }
+    WaitEventOp::create(builder, loc, event->second, streams[record]);
+    for (auto [mine, theirs] : llvm::zip(current[streams[record]], clocks[before]))
+      mine = std::max(mine, theirs);
+  }
+
+  const Conflicts &conflicts;
+  ArrayRef<int64_t> streams;
+  SmallVector<SmallVector<int64_t>> current; ///< of each stream: records of every stream known to be complete
+  SmallVector<SmallVector<int64_t>> clocks;  ///< of each record: the same when it has completed
+  SmallVector<int64_t> position;             ///< of each record in its stream
+  llvm::DenseMap<unsigned, int64_t> events;  ///< by the record that they follow
+};
+
+struct ScheduleStreams : impl::ScheduleStreamsBase<ScheduleStreams> {
+  using ScheduleStreamsBase::ScheduleStreamsBase;
+
+  void runOnOperation() override {
+    if (streams < 1) {
+      getOperation().emitError() << "cannot schedule on " << streams << " streams";
+      return signalPassFailure();
+    }
+    SymbolTable symbols(getOperation());
+    for (auto program : getOperation().getOps<ProgramOp>())
+      schedule(program, symbols);
+  }
+
+  void schedule(ProgramOp program, SymbolTable &symbols) {
+    for (Operation &op : llvm::make_early_inc_range(program.getBlock()))
+      if (isa<RecordEventOp, WaitEventOp>(op))
+        op.erase();
+    Conflicts conflicts(program);
+    SmallVector<int64_t> chosen = Assignment(conflicts, streams, symbols).run();
+    for (auto [record, stream] : llvm::zip(conflicts.records, chosen))
+      record.setStreamNumber(stream);
+    program.setEvents(EventBuilder(conflicts, chosen, streams).run());
+    program.setStreams(chosen.empty() ? 1 : *llvm::max_element(chosen) + 1);
+  }
+};
+
+} // namespace
+} // namespace dlc::exec
