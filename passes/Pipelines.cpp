@@ -8,14 +8,16 @@
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/Conversion/Passes.h"
 #include "passes/DL/Passes.h"
+#include "passes/Exec/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace dlc;
 
 ArrayRef<StringRef> dlc::improvingPasses() {
-  static constexpr StringRef flags[] = {"dl-simplify", "cse", "dl-fuse", "dl-schedule"};
+  static constexpr StringRef flags[] = {"dl-simplify", "cse", "dl-fuse", "dl-schedule", "exec-plan-memory"};
   return flags;
 }
 
@@ -62,6 +64,24 @@ void dlc::addFusionPasses(OpPassManager &manager, const DLPipelineOptions &optio
   improve(manager, options, dl::createSchedule());
 }
 
+void dlc::addConversionPasses(OpPassManager &manager) {
+  // The border between values and memory. Kernels are chosen behind it, when equal ones are one, and before anything asks for
+  // their workspace and cost.
+  manager.addPass(createConvertDLToExec());
+}
+
+void dlc::addPlanPasses(OpPassManager &manager, const DLPipelineOptions &options, int64_t streams) {
+  // On logical buffers: sharing of memory must not order what could run at the same time.
+  manager.addPass(exec::createScheduleStreams({streams}));
+
+  // Lifetimes need the order between streams. Switched off, each buffer has a place of its own.
+  bool reuse = isEnabled(options, "exec-plan-memory");
+  manager.addPass(exec::createPlanMemory({reuse}));
+
+  // Nothing is written to a file that has not been proved to be ordered.
+  manager.addPass(exec::createVerify());
+}
+
 namespace {
 /// DLPipelineOptions as text, for dlc-opt.
 struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
@@ -92,4 +112,9 @@ void dlc::registerPipelines() {
   registerPassPipeline(
       "dl-pipeline", "all passes on the dl dialect", buildPipeline,
       [](function_ref<void(const detail::PassOptions &)> handle) { handle(PipelineFlags()); });
+  PassPipelineRegistration<>("exec-pipeline", "from dl.fused to a plan for one stream, without choosing kernels",
+                             [](OpPassManager &manager) {
+                               addConversionPasses(manager);
+                               addPlanPasses(manager, {}, /*streams=*/1);
+                             });
 }

@@ -25,7 +25,13 @@ void addTrainPasses(mlir::OpPassManager &manager, const DLPipelineOptions &optio
 /// From there to one region a kernel, in order of execution: `--emit=dl-fused`.
 void addFusionPasses(mlir::OpPassManager &manager, const DLPipelineOptions &options);
 
-/// Makes `dl-pipeline`, both of the above, known to dlc-opt.
+/// From regions to kernels and buffers: `--emit=exec` shows the state after this, kernel selection and addPlanPasses.
+void addConversionPasses(mlir::OpPassManager &manager);
+
+/// Streams, events, memory and the proof that all of it is ordered. Behind kernel selection.
+void addPlanPasses(mlir::OpPassManager &manager, const DLPipelineOptions &options, int64_t streams);
+
+/// Makes `dl-pipeline` and `exec-pipeline` known to dlc-opt.
 void registerPipelines();
 
 } // namespace dlc

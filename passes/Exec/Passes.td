@@ -31,7 +31,7 @@ def PlanMemory : Pass<"exec-plan-memory", "::mlir::ModuleOp"> {
     not needed afterwards. Launches of kernels with a workspace get one. Buffers that nothing touches are removed.
     `%0 = exec.alloc : !exec.buffer<64>` becomes `%0 = exec.alloc at 0 : !exec.buffer<64>`.
   }];
-  let options = [Option<"inPlace", "in-place", "bool", "true", "let results take their operands' places">];
+  let options = [Option<"reuse", "reuse", "bool", "true", "false: each buffer has a place of its own">];
 }
 
 def Verify : Pass<"exec-verify", "::mlir::ModuleOp"> {

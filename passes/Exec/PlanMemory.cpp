@@ -38,7 +38,8 @@ public:
   }
 
   void mergeInPlace();
-  void place();
+  /// Without `reuse` each slot has bytes of its own.
+  void place(bool reuse);
 
 private:
   void merge(LaunchOp launch, unsigned record, InPlaceAttr pair);
@@ -131,7 +132,7 @@ int64_t Planner::findOffset(const Slot &slot, ArrayRef<unsigned> placed) const {
   return best >= 0 ? best : end;
 }
 
-void Planner::place() {
+void Planner::place(bool reuse) {
   SmallVector<unsigned> bySize;
   for (auto [i, slot] : llvm::enumerate(slots))
     if (!slot.allocs.empty())
@@ -140,7 +141,7 @@ void Planner::place() {
   int64_t arena = 0;
   SmallVector<unsigned> placed;
   for (unsigned i : bySize) {
-    slots[i].offset = findOffset(slots[i], placed);
+    slots[i].offset = reuse ? findOffset(slots[i], placed) : arena;
     arena = std::max(arena, slots[i].offset + slots[i].bytes);
     placed.push_back(i);
     for (AllocOp alloc : slots[i].allocs)
@@ -183,9 +184,9 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       removeUnused(program);
       addWorkspaces(program, symbols);
       Planner planner(program, symbols);
-      if (inPlace)
+      if (reuse)
         planner.mergeInPlace();
-      planner.place();
+      planner.place(reuse);
     }
   }
 };

@@ -1,18 +1,23 @@
 //===- dlc-opt.cpp - runs dlc's passes on textual IR, for tests and debugging ---------------------------------------===//
 #include "dialects/DL/DL.h"
+#include "dialects/Exec/Exec.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/Conversion/Passes.h"
 #include "passes/DL/Passes.h"
+#include "passes/Exec/Passes.h"
 #include "passes/Pipelines.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<dlc::dl::DLDialect>();
+  registry.insert<dlc::dl::DLDialect, dlc::exec::ExecDialect>();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();
   dlc::dl::registerDLPasses();
+  dlc::registerConversionPasses();
+  dlc::exec::registerExecPasses();
   dlc::registerPipelines();
   return mlir::failed(mlir::MlirOptMain(argc, argv, "dlc's passes on textual IR\n", registry));
 }
