@@ -1,0 +1,76 @@
+// What this processor and its operating system offer, in the bits of the note.
+#include "runtime/Core/ModuleFile.h"
+
+#include <iterator>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace dlc::runtime {
+
+#if defined(__x86_64__)
+
+static uint64_t enabledStates() {
+  uint32_t low, high;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return uint64_t(high) << 32 | low;
+}
+
+uint64_t hostCpuFeatures() {
+  unsigned a, b, c, d, b7, c7, d7, a71 = 0, unused, c81;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !__get_cpuid_count(7, 0, &a, &b7, &c7, &d7))
+    return 0;
+  auto all = [](unsigned word, std::initializer_list<unsigned> bits) {
+    for (unsigned bit : bits)
+      if (!(word >> bit & 1))
+        return false;
+    return true;
+  };
+  constexpr unsigned osxsave = 27;
+  if (!all(c, {osxsave}))
+    return 0;
+  const uint64_t states = enabledStates();
+  const bool ymm = (states & 0x6) == 0x6, zmm = (states & 0xe6) == 0xe6;
+  const bool tiles = (states & 0x60000) == 0x60000;
+  __get_cpuid_count(7, 1, &a71, &unused, &unused, &unused);
+  const bool lzcnt = __get_cpuid(0x80000001, &unused, &unused, &c81, &unused) && all(c81, {5});
+
+  uint64_t features = 0;
+  // FMA, MOVBE, AVX, F16C; BMI1, AVX2, BMI2.
+  if (ymm && lzcnt && all(c, {12, 22, 28, 29}) && all(b7, {3, 5, 8}))
+    features |= DLC_CPU_AVX2_FMA;
+  // F, DQ, CD, BW, VL.
+  if (features && zmm && all(b7, {16, 17, 28, 30, 31}))
+    features |= DLC_CPU_AVX512;
+  if ((features & DLC_CPU_AVX512) && all(c7, {11}))
+    features |= DLC_CPU_AVX512_VNNI;
+  if ((features & DLC_CPU_AVX512) && all(a71, {5}))
+    features |= DLC_CPU_AVX512_BF16;
+  // AMX-BF16, AMX-TILE.
+  if (tiles && all(d7, {22, 24}))
+    features |= DLC_CPU_AMX_BF16;
+  return features;
+}
+
+#else
+
+uint64_t hostCpuFeatures() { return 0; }
+
+#endif
+
+std::string cpuFeatureNames(uint64_t features) {
+  static constexpr std::string_view names[] = {"AVX2 and FMA", "AVX-512", "AVX-512 VNNI",
+                                               "AVX-512 BF16", "AMX BF16"};
+  std::string text;
+  for (unsigned bit = 0; bit < 64; ++bit) {
+    if (!(features >> bit & 1))
+      continue;
+    if (!text.empty())
+      text += ", ";
+    text += bit < std::size(names) ? std::string(names[bit]) : "feature " + std::to_string(bit);
+  }
+  return text;
+}
+
+} // namespace dlc::runtime

@@ -1,0 +1,80 @@
+// One element of any dtype to and from double.
+#include "runtime/Core/Initialise.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace dlc::runtime {
+
+template <typename T> static void put(T value, std::byte *out) {
+  std::memcpy(out, &value, sizeof(T));
+}
+template <typename T> static T get(const std::byte *in) {
+  T value;
+  std::memcpy(&value, in, sizeof(T));
+  return value;
+}
+
+template <typename T> static void putInteger(double value, std::byte *out) {
+  if (std::isnan(value))
+    return put<T>(0, out);
+  value = std::nearbyint(value);
+  // The upper limit of 64-bit integers rounds up to a double outside of them.
+  if (value >= std::ldexp(1.0, std::numeric_limits<T>::digits))
+    return put(std::numeric_limits<T>::max(), out);
+  put(static_cast<T>(std::max(value, static_cast<double>(std::numeric_limits<T>::min()))), out);
+}
+
+static uint16_t toBfloat16(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  if (std::isnan(value))
+    return static_cast<uint16_t>(bits >> 16 | 0x40);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+void storeElement(dlc_dtype dtype, double value, std::byte *out) {
+  switch (dtype) {
+  case DLC_F32:
+    return put(static_cast<float>(value), out);
+  case DLC_F64:
+    return put(value, out);
+  case DLC_BF16:
+    return put(toBfloat16(static_cast<float>(value)), out);
+  case DLC_F16:
+    return put(static_cast<_Float16>(value), out);
+  case DLC_I32:
+    return putInteger<int32_t>(value, out);
+  case DLC_I64:
+    return putInteger<int64_t>(value, out);
+  case DLC_U8:
+    return putInteger<uint8_t>(value, out);
+  case DLC_BOOL:
+    return put<uint8_t>(value != 0, out);
+  }
+}
+
+double loadElement(dlc_dtype dtype, const std::byte *in) {
+  switch (dtype) {
+  case DLC_F32:
+    return get<float>(in);
+  case DLC_F64:
+    return get<double>(in);
+  case DLC_BF16:
+    return std::bit_cast<float>(uint32_t(get<uint16_t>(in)) << 16);
+  case DLC_F16:
+    return static_cast<double>(get<_Float16>(in));
+  case DLC_I32:
+    return get<int32_t>(in);
+  case DLC_I64:
+    return static_cast<double>(get<int64_t>(in));
+  case DLC_U8:
+  case DLC_BOOL:
+    return get<uint8_t>(in);
+  }
+  return 0;
+}
+
+} // namespace dlc::runtime

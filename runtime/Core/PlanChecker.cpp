@@ -1,0 +1,173 @@
+// Checks of the records: after them an executor may walk the plan without a look at any bound.
+//
+// Records run in table order on the CPU. That order is a valid one if each record that waits for an
+// event stands after one that records it, which is checked here.
+#include "runtime/Core/PlanDecoder.h"
+#include "runtime/Core/Support.h"
+
+namespace dlc::runtime {
+
+static std::string_view spaceName(uint32_t space) {
+  static constexpr std::string_view names[] = {"?",     "arena",     "state",
+                                               "input", "constants", "scalars block"};
+  return space < std::size(names) ? names[space] : names[0];
+}
+
+/// Bytes of the space that a buffer lies in.
+static uint64_t spaceBytes(const Plan &plan, const EntryInfo &entry, const dlc_argument &argument) {
+  switch (argument.space) {
+  case DLC_SPACE_ARENA:
+    return entry.arenaBytes;
+  case DLC_SPACE_STATE:
+    return plan.stateBytes;
+  case DLC_SPACE_INPUT:
+    return entry.inputs[argument.index].type.storageBytes();
+  case DLC_SPACE_CONSTANT:
+    return plan.constants.size();
+  default:
+    return plan.scalarsBytes;
+  }
+}
+
+Status checkArgument(const Plan &plan, const EntryInfo &entry, const dlc_argument &argument) {
+  if (argument.space < DLC_SPACE_ARENA || argument.space > DLC_SPACE_SCALARS)
+    return damaged("space ", argument.space, " is unknown");
+  if (argument.space == DLC_SPACE_INPUT ? argument.index >= entry.inputs.size()
+                                        : argument.index != 0)
+    return damaged("index ", argument.index, " in the ", spaceName(argument.space),
+                   ", the entry has ", entry.inputs.size(), " inputs");
+  if (argument.access < DLC_READ || argument.access > (DLC_READ | DLC_WRITE))
+    return damaged("access ", argument.access, " is unknown");
+  const bool writable = argument.space == DLC_SPACE_ARENA || argument.space == DLC_SPACE_STATE;
+  if (!writable && (argument.access & DLC_WRITE))
+    return damaged("writes to the ", spaceName(argument.space), ", which is read-only");
+  if (argument.space != DLC_SPACE_SCALARS && argument.offset % DLC_ALIGNMENT != 0)
+    return damaged("byte ", argument.offset, " of the ", spaceName(argument.space),
+                   " is not a multiple of ", DLC_ALIGNMENT);
+  const uint64_t limit = spaceBytes(plan, entry, argument);
+  if (!fits(argument.offset, argument.bytes, limit))
+    return damaged("bytes [", argument.offset, ", +", argument.bytes, ") end beyond the ",
+                   spaceName(argument.space), ", which has ", limit);
+  return {};
+}
+
+namespace {
+
+/// Checks one entry's records in table order.
+class RecordChecker {
+public:
+  RecordChecker(const Plan &plan, const EntryInfo &entry)
+      : plan(plan), entry(entry), recorded(entry.events, false) {}
+
+  Status check(const dlc_record &record);
+
+private:
+  Status checkLaunch(const dlc_record &record);
+  Status checkCopy(const dlc_record &record);
+  Status checkFill(const dlc_record &record);
+  Status checkEvent(const dlc_record &record);
+  Status checkCounts(const dlc_record &record, uint32_t arguments, uint32_t immediates);
+
+  const Plan &plan;
+  const EntryInfo &entry;
+  std::vector<bool> recorded;
+};
+
+Status RecordChecker::checkCounts(const dlc_record &record, uint32_t arguments,
+                                  uint32_t immediates) {
+  if (record.arguments.count != arguments)
+    return damaged("has ", record.arguments.count, " arguments, expected ", arguments);
+  if (record.immediates.count != immediates)
+    return damaged("has ", record.immediates.count, " immediates, expected ", immediates);
+  return {};
+}
+
+Status RecordChecker::checkLaunch(const dlc_record &record) {
+  if (record.index >= plan.kernels.size())
+    return damaged("launches kernel ", record.index, " of ", plan.kernels.size());
+  const KernelInfo &kernel = plan.kernels[record.index];
+  return checkCounts(record, kernel.arguments, kernel.immediates);
+}
+
+Status RecordChecker::checkCopy(const dlc_record &record) {
+  DLC_TRY(checkCounts(record, 2, 0));
+  const dlc_argument &to = plan.arguments[record.arguments.first];
+  const dlc_argument &from = plan.arguments[record.arguments.first + 1];
+  if (to.access != DLC_WRITE || from.access != DLC_READ)
+    return damaged("a copy must write its first argument and read its second");
+  if (to.bytes != from.bytes)
+    return damaged("copies ", from.bytes, " bytes to a buffer of ", to.bytes);
+  if (to.space == from.space && to.offset < from.offset + from.bytes &&
+      from.offset < to.offset + to.bytes)
+    return damaged("copies between buffers that overlap");
+  return {};
+}
+
+Status RecordChecker::checkFill(const dlc_record &record) {
+  DLC_TRY(checkCounts(record, 1, 0));
+  if (plan.arguments[record.arguments.first].access != DLC_WRITE)
+    return damaged("a fill must write its argument");
+  if (record.value > 0xff)
+    return damaged("fills with ", record.value, ", expected a byte");
+  return {};
+}
+
+Status RecordChecker::checkEvent(const dlc_record &record) {
+  DLC_TRY(checkCounts(record, 0, 0));
+  if (record.index >= entry.events)
+    return damaged("event ", record.index, " of ", entry.events);
+  if (record.kind == DLC_RECORD_RECORD_EVENT)
+    recorded[record.index] = true;
+  else if (!recorded[record.index])
+    return damaged("waits for event ", record.index, ", which no earlier record records");
+  return {};
+}
+
+Status RecordChecker::check(const dlc_record &record) {
+  if (record.stream >= entry.streams)
+    return damaged("stream ", record.stream, " of ", entry.streams);
+  if (!fits(record.arguments.first, record.arguments.count, plan.arguments.size()))
+    return damaged("its arguments end beyond the table of ", plan.arguments.size());
+  if (!fits(record.immediates.first, record.immediates.count, plan.immediates.size()))
+    return damaged("its immediates end beyond the table of ", plan.immediates.size());
+  for (uint32_t i = 0; i < record.arguments.count; ++i)
+    DLC_TRY(checkArgument(plan, entry, plan.arguments[record.arguments.first + i])
+                .in(concat("argument ", i)));
+  switch (record.kind) {
+  case DLC_RECORD_LAUNCH:
+    return checkLaunch(record);
+  case DLC_RECORD_COPY:
+    return checkCopy(record);
+  case DLC_RECORD_FILL:
+    return checkFill(record);
+  case DLC_RECORD_RECORD_EVENT:
+  case DLC_RECORD_WAIT_EVENT:
+    return checkEvent(record);
+  case DLC_RECORD_LIBRARY:
+  case DLC_RECORD_COLLECTIVE_START:
+  case DLC_RECORD_COLLECTIVE_WAIT:
+    return {}; // Their operands are the device's to check; one without them refuses the plan.
+  default:
+    return damaged("kind ", record.kind, " is unknown");
+  }
+}
+
+} // namespace
+
+Status checkRecords(const Plan &plan) {
+  constexpr uint64_t limit = uint64_t(1) << 56;
+  for (const EntryInfo &entry : plan.entries) {
+    if (entry.arenaBytes > limit)
+      return damaged("entry '", entry.name, "': an arena of ", entry.arenaBytes, " bytes");
+    RecordChecker checker(plan, entry);
+    for (uint32_t i = 0; i < entry.records.count; ++i) {
+      const uint32_t number = entry.records.first + i;
+      DLC_TRY(checker.check(plan.records[number])
+                  .in(concat("entry '", entry.name, "', record ", number, " '",
+                             plan.recordNames[number], "'")));
+    }
+  }
+  return {};
+}
+
+} // namespace dlc::runtime

@@ -1,0 +1,417 @@
+// From the ABI's structs to a Plan, with everything checked but the records.
+#include "runtime/Core/PlanDecoder.h"
+#include "runtime/Core/Layout.h"
+#include "runtime/Core/PlanReader.h"
+#include "runtime/Core/Support.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace dlc::runtime {
+namespace {
+
+/// Decodes table after table; entries last, because they refer to all others.
+class Decoder {
+public:
+  explicit Decoder(RawPlan raw) : raw(std::move(raw)) {}
+  Result<Plan> run();
+
+private:
+  Status decodeName(dlc_string string, std::string_view &out, std::string_view of);
+  Status decodeText(dlc_string string, std::string_view &out, std::string_view of);
+  Status decodeType(const dlc_type &raw, TensorType &out);
+  Status decodeLayout(const dlc_layout &raw, TensorType &out);
+  Status decodeVariables();
+  Status decodeVariable(const dlc_variable &raw, VariableInfo &out);
+  Status checkVariablesApart();
+  Status decodeScalars();
+  Status decodeKernels();
+  Status decodeRecordTables();
+  Status decodeSteps();
+  Status decodeSettings();
+  Status decodeEntries();
+  Status decodeEntry(const dlc_entry &raw, EntryInfo &out);
+  Status decodeValues(dlc_range range, const EntryInfo &entry, bool inputs,
+                      std::vector<ValueInfo> &out);
+  Status decodeValue(const dlc_value &raw, ValueInfo &out);
+  Status checkInput(const EntryInfo &entry, const ValueInfo &input, size_t number);
+  Status checkOutput(const EntryInfo &entry, const ValueInfo &output);
+  Status decodeMetrics(dlc_range range, EntryInfo &entry);
+  Status decodeTerm(const dlc_term &term, const EntryInfo &entry);
+
+  RawPlan raw;
+  Plan plan;
+};
+
+template <typename T> bool rangeFits(dlc_range range, const std::vector<T> &table) {
+  return fits(range.first, range.count, table.size());
+}
+
+std::string rangeText(dlc_range range, size_t limit) {
+  return concat("[", range.first, ", ", uint64_t(range.first) + range.count, ") of ", limit);
+}
+
+/// Two items of one table may not share a name.
+template <typename T> Status checkDistinct(const std::vector<T> &items, std::string_view what) {
+  std::set<std::string_view> names;
+  for (const T &item : items)
+    if (!names.insert(item.name).second)
+      return damaged("two ", what, " are called '", item.name, "'");
+  return {};
+}
+
+Status Decoder::decodeText(dlc_string string, std::string_view &out, std::string_view of) {
+  // One byte more for the terminating zero.
+  if (!fits(string.offset, uint64_t(string.length) + 1, raw.strings.size()) && string.length != 0)
+    return damaged(of, " lies outside of the strings: byte ", string.offset, ", length ",
+                   string.length, ", there are ", raw.strings.size(), " bytes");
+  out = string.length == 0 ? std::string_view() : raw.strings.substr(string.offset, string.length);
+  if (string.length != 0 && raw.strings[string.offset + string.length] != '\0')
+    return damaged(of, " is not followed by a zero");
+  return {};
+}
+
+Status Decoder::decodeName(dlc_string string, std::string_view &out, std::string_view of) {
+  DLC_TRY(decodeText(string, out, of));
+  if (out.empty())
+    return damaged(of, " is empty");
+  if (!isPrintableUtf8(out))
+    return damaged(of, " is not printable UTF-8");
+  return {};
+}
+
+Status Decoder::decodeLayout(const dlc_layout &layout, TensorType &out) {
+  const size_t rank = out.shape.size();
+  unsigned used = 0;
+  for (size_t i = 0; layout.permuted && i < rank; ++i) {
+    if (layout.order[i] >= rank || used >> layout.order[i] & 1)
+      return damaged("the layout's order is no permutation of ", rank, " axes");
+    used |= 1u << layout.order[i];
+  }
+  if (layout.permuted > 1)
+    return damaged("the layout's 'permuted' is ", unsigned(layout.permuted), ", expected 0 or 1");
+  if (layout.block_count > DLC_MAX_BLOCKS)
+    return damaged("the layout has ", unsigned(layout.block_count), " blocks, at most ",
+                   DLC_MAX_BLOCKS);
+  for (unsigned i = 0; i < layout.block_count; ++i)
+    if (layout.block_axis[i] >= rank || layout.block_size[i] == 0)
+      return damaged("the layout's block ", i, " splits axis ", unsigned(layout.block_axis[i]),
+                     " of ", rank, " by ", layout.block_size[i]);
+  out.layout = layout;
+  return {};
+}
+
+Status Decoder::decodeType(const dlc_type &type, TensorType &out) {
+  if (dtypeSize(type.dtype) == 0)
+    return damaged("dtype ", type.dtype, " is unknown");
+  if (type.rank > DLC_MAX_RANK)
+    return damaged("rank ", type.rank, " is above ", DLC_MAX_RANK);
+  out.dtype = static_cast<dlc_dtype>(type.dtype);
+  out.shape.assign(type.shape, type.shape + type.rank);
+  if (!checkedElementCount(out.shape))
+    return damaged("shape ", out.str(), " has too many elements");
+  DLC_TRY(decodeLayout(type.layout, out));
+  if (!checkedElementCount(physicalShape(out)))
+    return damaged("the layout of ", out.str(), " has too many elements");
+  return {};
+}
+
+Status Decoder::decodeVariable(const dlc_variable &variable, VariableInfo &out) {
+  DLC_TRY(decodeType(variable.type, out.type));
+  if (variable.role < DLC_ROLE_PARAMETER || variable.role > DLC_ROLE_DERIVED)
+    return damaged("role ", variable.role, " is unknown");
+  if (variable.initialiser < DLC_INIT_CONSTANT || variable.initialiser > DLC_INIT_ORTHOGONAL)
+    return damaged("initialiser ", variable.initialiser, " is unknown");
+  if (!std::isfinite(variable.a) || !std::isfinite(variable.b))
+    return damaged("the initialiser's parameters are not finite");
+  if (variable.initialiser == DLC_INIT_ORTHOGONAL && variable.type.rank < 2)
+    return damaged("an orthogonal initialiser needs two axes, found ", out.type.str());
+  if (variable.bytes != out.type.storageBytes())
+    return damaged("claims ", variable.bytes, " bytes, ", out.type.str(), " takes ",
+                   out.type.storageBytes());
+  if (variable.offset % DLC_ALIGNMENT != 0 ||
+      !fits(variable.offset, variable.bytes, raw.header.state_bytes))
+    return damaged("bytes [", variable.offset, ", +", variable.bytes, ") do not fit the state of ",
+                   raw.header.state_bytes, " bytes, aligned to ", DLC_ALIGNMENT);
+  if (variable.role == DLC_ROLE_SLOT ? variable.of >= raw.variables.size() ||
+                                           raw.variables[variable.of].role != DLC_ROLE_PARAMETER
+                                     : variable.of != DLC_NONE)
+    return damaged("'of' is ", variable.of, ", expected ",
+                   variable.role == DLC_ROLE_SLOT ? "the index of a parameter" : "none");
+  out.role = static_cast<dlc_role>(variable.role);
+  out.initialiser = static_cast<dlc_initialiser_kind>(variable.initialiser);
+  out.a = variable.a;
+  out.b = variable.b;
+  out.offset = variable.offset;
+  out.bytes = variable.bytes;
+  out.of = variable.of;
+  return {};
+}
+
+Status Decoder::checkVariablesApart() {
+  std::vector<const VariableInfo *> order;
+  for (const VariableInfo &variable : plan.variables)
+    if (variable.bytes != 0)
+      order.push_back(&variable);
+  std::sort(order.begin(), order.end(), [](auto *a, auto *b) { return a->offset < b->offset; });
+  for (size_t i = 1; i < order.size(); ++i)
+    if (order[i - 1]->offset + order[i - 1]->bytes > order[i]->offset)
+      return damaged("variables '", order[i - 1]->name, "' and '", order[i]->name, "' overlap");
+  return {};
+}
+
+Status Decoder::decodeVariables() {
+  for (const dlc_variable &variable : raw.variables) {
+    VariableInfo info;
+    DLC_TRY(
+        decodeName(variable.name, info.name, concat("name of variable ", plan.variables.size())));
+    DLC_TRY(decodeVariable(variable, info).in(concat("variable '", info.name, "'")));
+    plan.variables.push_back(std::move(info));
+  }
+  DLC_TRY(checkDistinct(plan.variables, "variables"));
+  return checkVariablesApart();
+}
+
+Status Decoder::decodeScalars() {
+  for (const dlc_scalar &scalar : raw.scalars) {
+    ScalarInfo info;
+    DLC_TRY(decodeName(scalar.name, info.name, concat("name of scalar ", plan.scalars.size())));
+    if (scalar.dtype != DLC_F32)
+      return damaged("scalar '", info.name, "' has dtype ", scalar.dtype, ", expected f32");
+    if (scalar.offset % sizeof(float) != 0 ||
+        !fits(scalar.offset, sizeof(float), raw.header.scalars_bytes))
+      return damaged("scalar '", info.name, "' at byte ", scalar.offset,
+                     " does not fit the block of ", raw.header.scalars_bytes, " bytes");
+    info.offset = scalar.offset;
+    info.value = scalar.value;
+    info.scheduled = scalar.scheduled != 0;
+    plan.scalars.push_back(info);
+  }
+  return checkDistinct(plan.scalars, "scalars");
+}
+
+Status Decoder::decodeKernels() {
+  for (const dlc_kernel &kernel : raw.kernels) {
+    KernelInfo info;
+    DLC_TRY(
+        decodeName(kernel.symbol, info.symbol, concat("symbol of kernel ", plan.kernels.size())));
+    if (kernel.target != DLC_TARGET_CPU && kernel.target != DLC_TARGET_CUDA)
+      return damaged("kernel '", info.symbol, "' is for target ", kernel.target,
+                     ", which is unknown");
+    info.target = static_cast<dlc_target>(kernel.target);
+    info.function = kernel.function;
+    info.scratchBytes = kernel.scratch_bytes;
+    info.arguments = kernel.arguments;
+    info.immediates = kernel.immediates;
+    plan.kernels.push_back(info);
+  }
+  return {};
+}
+
+Status Decoder::decodeRecordTables() {
+  for (size_t i = 0; i < raw.records.size(); ++i) {
+    std::string_view name;
+    DLC_TRY(decodeText(raw.records[i].name, name, concat("name of record ", i)));
+    if (!isPrintableUtf8(name))
+      return damaged("name of record ", i, " is not printable UTF-8");
+    plan.recordNames.push_back(name);
+  }
+  plan.records = std::move(raw.records);
+  plan.arguments = std::move(raw.arguments);
+  plan.immediates = std::move(raw.immediates);
+  return {};
+}
+
+Status Decoder::decodeValue(const dlc_value &value, ValueInfo &out) {
+  DLC_TRY(decodeType(value.type, out.type));
+  if (value.kind < DLC_VALUE_INPUT || value.kind > DLC_VALUE_GRADIENT)
+    return damaged("kind ", value.kind, " is unknown");
+  out.kind = static_cast<dlc_value_kind>(value.kind);
+  if (value.batch_axis != DLC_NONE && value.batch_axis >= out.type.shape.size())
+    return damaged("batch axis ", value.batch_axis, " of ", out.type.str());
+  out.batchAxis = value.batch_axis;
+  out.location = value.location;
+  if (value.location.bytes != out.type.storageBytes())
+    return damaged("claims ", value.location.bytes, " bytes, ", out.type.str(), " takes ",
+                   out.type.storageBytes());
+  if (value.of != DLC_NONE &&
+      (value.of >= plan.variables.size() || value.kind != DLC_VALUE_GRADIENT))
+    return damaged("'of' is ", value.of, ", there are ", plan.variables.size(), " variables");
+  out.of = value.of;
+  return {};
+}
+
+Status Decoder::checkInput(const EntryInfo &entry, const ValueInfo &input, size_t number) {
+  if (input.kind != DLC_VALUE_INPUT || input.location.space != DLC_SPACE_INPUT ||
+      input.location.index != number || input.location.offset != 0)
+    return damaged("an input must stand at the start of its own space");
+  if (input.batchAxis != DLC_NONE && entry.batch != 0 &&
+      input.type.shape[input.batchAxis] != entry.batch)
+    return damaged("axis ", input.batchAxis, " of ", input.type.str(),
+                   " counts samples, the entry has ", entry.batch);
+  return {};
+}
+
+Status Decoder::checkOutput(const EntryInfo &entry, const ValueInfo &output) {
+  if (output.kind == DLC_VALUE_INPUT)
+    return damaged("an output of kind input");
+  if (output.kind == DLC_VALUE_ACCUMULATOR &&
+      (output.type.dtype != DLC_F32 || !output.type.shape.empty()))
+    return damaged("an accumulator must be f32[], found ", output.type.str());
+  return checkArgument(plan, entry, output.location);
+}
+
+Status Decoder::decodeValues(dlc_range range, const EntryInfo &entry, bool inputs,
+                             std::vector<ValueInfo> &out) {
+  std::string_view what = inputs ? "inputs" : "outputs";
+  if (!rangeFits(range, raw.values))
+    return damaged(what, " are values ", rangeText(range, raw.values.size()));
+  for (uint32_t i = 0; i < range.count; ++i) {
+    const dlc_value &value = raw.values[range.first + i];
+    ValueInfo info;
+    DLC_TRY(decodeName(value.name, info.name, concat("name of ", what, " ", i)));
+    Status status = decodeValue(value, info);
+    if (status.ok())
+      status = inputs ? checkInput(entry, info, i) : checkOutput(entry, info);
+    DLC_TRY(std::move(status).in(concat(inputs ? "input '" : "output '", info.name, "'")));
+    out.push_back(std::move(info));
+  }
+  return checkDistinct(out, what);
+}
+
+Status Decoder::decodeTerm(const dlc_term &term, const EntryInfo &entry) {
+  auto isAccumulator = [&](uint32_t number) {
+    return number < entry.outputs.size() && entry.outputs[number].kind == DLC_VALUE_ACCUMULATOR;
+  };
+  if (!isAccumulator(term.sum))
+    return damaged("its sum is output ", term.sum, ", which is no accumulator");
+  if (term.count != DLC_NONE && !isAccumulator(term.count))
+    return damaged("its count is output ", term.count, ", which is no accumulator");
+  if (term.count == DLC_NONE && !(std::isfinite(term.constant_count) && term.constant_count != 0))
+    return damaged("its constant count is ", term.constant_count);
+  if (!std::isfinite(term.coefficient))
+    return damaged("its coefficient is ", term.coefficient);
+  return {};
+}
+
+Status Decoder::decodeMetrics(dlc_range range, EntryInfo &entry) {
+  if (!rangeFits(range, raw.metrics))
+    return damaged("metrics ", rangeText(range, raw.metrics.size()));
+  for (uint32_t i = 0; i < range.count; ++i) {
+    const dlc_metric &metric = raw.metrics[range.first + i];
+    MetricInfo info;
+    DLC_TRY(decodeName(metric.name, info.name, concat("name of metric ", i)));
+    if (metric.kind != DLC_METRIC_LOSS && metric.kind != DLC_METRIC_METRIC)
+      return damaged("metric '", info.name, "' has kind ", metric.kind, ", which is unknown");
+    if (metric.finish > DLC_FINISH_EXP)
+      return damaged("metric '", info.name, "' finishes by ", metric.finish, ", which is unknown");
+    info.kind = static_cast<dlc_metric_kind>(metric.kind);
+    info.finish = static_cast<dlc_finish>(metric.finish);
+    if (!rangeFits(metric.terms, raw.terms))
+      return damaged("metric '", info.name, "' has terms ",
+                     rangeText(metric.terms, raw.terms.size()));
+    for (uint32_t t = 0; t < metric.terms.count; ++t) {
+      info.terms.push_back(raw.terms[metric.terms.first + t]);
+      DLC_TRY(
+          decodeTerm(info.terms.back(), entry).in(concat("metric '", info.name, "', term ", t)));
+    }
+    entry.metrics.push_back(std::move(info));
+  }
+  return checkDistinct(entry.metrics, "metrics");
+}
+
+Status Decoder::decodeEntry(const dlc_entry &entry, EntryInfo &out) {
+  if (entry.kind < DLC_ENTRY_TRAIN || entry.kind > DLC_ENTRY_ACCUMULATE)
+    return damaged("kind ", entry.kind, " is unknown");
+  out.kind = static_cast<dlc_entry_kind>(entry.kind);
+  out.records = entry.records;
+  out.arenaBytes = entry.arena_bytes;
+  out.streams = entry.streams;
+  out.events = entry.events;
+  out.batch = entry.batch;
+  if (!rangeFits(entry.records, plan.records))
+    return damaged("records ", rangeText(entry.records, plan.records.size()));
+  constexpr uint32_t maxStreams = 1024;
+  if (entry.streams > maxStreams || entry.events > entry.records.count)
+    return damaged(entry.streams, " streams and ", entry.events, " events for ",
+                   entry.records.count, " records");
+  if (entry.batch >> 32)
+    return damaged("a batch of ", entry.batch, " samples");
+  DLC_TRY(decodeValues(entry.inputs, out, true, out.inputs));
+  DLC_TRY(decodeValues(entry.outputs, out, false, out.outputs));
+  DLC_TRY(decodeMetrics(entry.metrics, out));
+  out.validInput = entry.valid_input;
+  if (entry.valid_input != DLC_NONE && (entry.valid_input >= out.inputs.size() ||
+                                        out.inputs[entry.valid_input].type.str() != "i32[]"))
+    return damaged("the count of valid samples is input ", entry.valid_input,
+                   ", which is no i32[]");
+  return {};
+}
+
+Status Decoder::decodeEntries() {
+  for (const dlc_entry &entry : raw.entries) {
+    EntryInfo info;
+    DLC_TRY(decodeName(entry.name, info.name, concat("name of entry ", plan.entries.size())));
+    DLC_TRY(decodeEntry(entry, info).in(concat("entry '", info.name, "'")));
+    plan.entries.push_back(std::move(info));
+  }
+  return checkDistinct(plan.entries, "entries");
+}
+
+Status Decoder::decodeSteps() {
+  for (size_t i = 0; i < raw.steps.size(); ++i) {
+    const dlc_step &step = raw.steps[i];
+    if (step.entry >= plan.entries.size() || step.every == 0)
+      return damaged("step ", i, " runs entry ", step.entry, " of ", plan.entries.size(), " every ",
+                     step.every, " batches");
+    dlc_entry_kind kind = plan.entries[step.entry].kind;
+    if (kind != DLC_ENTRY_TRAIN && kind != DLC_ENTRY_ACCUMULATE)
+      return damaged("step ", i, " runs entry '", plan.entries[step.entry].name,
+                     "', which does not train");
+  }
+  plan.steps = std::move(raw.steps);
+  return {};
+}
+
+Status Decoder::decodeSettings() {
+  for (const dlc_setting &setting : raw.settings) {
+    SettingInfo info;
+    DLC_TRY(decodeName(setting.name, info.name, concat("name of setting ", plan.settings.size())));
+    info.value = setting.value;
+    plan.settings.push_back(info);
+  }
+  return checkDistinct(plan.settings, "settings");
+}
+
+Result<Plan> Decoder::run() {
+  // Nothing sane is larger; below this no sum of two sizes overflows.
+  constexpr uint64_t limit = uint64_t(1) << 56;
+  if (raw.header.state_bytes > limit || raw.header.scalars_bytes > limit)
+    return damaged("a state of ", raw.header.state_bytes, " bytes, scalars of ",
+                   raw.header.scalars_bytes);
+  plan.stateBytes = raw.header.state_bytes;
+  plan.scalarsBytes = raw.header.scalars_bytes;
+  plan.constants = raw.constants;
+  DLC_TRY(decodeText(raw.header.model, plan.model, "the model's name"));
+  DLC_TRY(decodeText(raw.header.documentation, plan.documentation, "the model's documentation"));
+  DLC_TRY(decodeText(raw.header.report, plan.report, "the compile report"));
+  DLC_TRY(decodeVariables());
+  DLC_TRY(decodeScalars());
+  DLC_TRY(decodeKernels());
+  DLC_TRY(decodeRecordTables());
+  DLC_TRY(decodeEntries());
+  DLC_TRY(decodeSteps());
+  DLC_TRY(decodeSettings());
+  DLC_TRY(checkRecords(plan));
+  return std::move(plan);
+}
+
+} // namespace
+
+Result<Plan> decodePlan(std::span<const std::byte> blob) {
+  DLC_TRY_ASSIGN(raw, readPlan(blob));
+  return Decoder(std::move(raw)).run();
+}
+
+} // namespace dlc::runtime

@@ -1,0 +1,80 @@
+// Variables in one block of device memory.
+#include "dlc/state.h"
+#include "runtime/Core/Initialise.h"
+#include "runtime/Core/Layout.h"
+#include "runtime/Core/Support.h"
+#include "runtime/Device/Device.h"
+
+namespace dlc::runtime {
+
+State::~State() = default;
+
+Result<std::shared_ptr<State>> State::create(std::shared_ptr<const Module> module,
+                                             std::shared_ptr<Device> device, uint64_t seed) {
+  std::shared_ptr<State> state(new State());
+  DLC_TRY_ASSIGN(block, device->allocate(module->plan().stateBytes));
+  state->block = std::move(block);
+  state->owner = std::move(module);
+  state->place = std::move(device);
+  state->initialSeed = seed;
+  for (size_t i = 0; i < state->owner->plan().variables.size(); ++i)
+    DLC_TRY(state->initialise(i));
+  return state;
+}
+
+Status State::initialise(size_t index) {
+  return write(index, initialValue(owner->plan().variables[index], initialSeed));
+}
+
+static Status checkSize(const VariableInfo &variable, size_t size) {
+  if (size == variable.type.logicalBytes())
+    return {};
+  return invalid("variable '", variable.name, "' is ", variable.type.str(), ", ",
+                 variable.type.logicalBytes(), " bytes, found ", size);
+}
+
+Status State::read(size_t index, std::span<std::byte> destination) const {
+  const VariableInfo &variable = owner->plan().variables[index];
+  DLC_TRY(checkSize(variable, destination.size()));
+  if (variable.type.isRowMajor())
+    return block->read(variable.offset, destination);
+  std::vector<std::byte> storage(variable.bytes);
+  DLC_TRY(block->read(variable.offset, storage));
+  unpackLayout(variable.type, storage.data(), destination.data());
+  return {};
+}
+
+Status State::write(size_t index, std::span<const std::byte> source) {
+  const VariableInfo &variable = owner->plan().variables[index];
+  DLC_TRY(checkSize(variable, source.size()));
+  ++changes;
+  if (variable.type.isRowMajor())
+    return block->write(variable.offset, source);
+  std::vector<std::byte> storage(variable.bytes);
+  packLayout(variable.type, source.data(), storage.data());
+  return block->write(variable.offset, storage);
+}
+
+Status State::reset(dlc_role role) {
+  for (size_t i = 0; i < owner->plan().variables.size(); ++i)
+    if (owner->plan().variables[i].role == role)
+      DLC_TRY(initialise(i));
+  return {};
+}
+
+Result<std::shared_ptr<State>> State::clone() const {
+  std::shared_ptr<State> copy(new State());
+  DLC_TRY_ASSIGN(memory, place->allocate(owner->plan().stateBytes));
+  std::vector<std::byte> content(owner->plan().stateBytes);
+  DLC_TRY(block->read(0, content));
+  DLC_TRY(memory->write(0, content));
+  copy->block = std::move(memory);
+  copy->owner = owner;
+  copy->place = place;
+  copy->initialSeed = initialSeed;
+  copy->changes = changes;
+  copy->prepared = prepared;
+  return copy;
+}
+
+} // namespace dlc::runtime

@@ -1,0 +1,38 @@
+// The one helper of Support.h that is not a template.
+#include "runtime/Core/Support.h"
+
+namespace dlc::runtime {
+
+/// Length of the well-formed sequence at the front of `text`, 0 if there is none.
+static size_t sequenceLength(std::string_view text) {
+  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  unsigned char lead = byte(0);
+  if (lead < 0x80)
+    return lead >= 0x20 && lead != 0x7f;
+  size_t length = lead >= 0xc2 && lead < 0xe0   ? 2
+                  : (lead & 0xf0) == 0xe0       ? 3
+                  : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                : 0;
+  if (length == 0 || length > text.size())
+    return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xc0) != 0x80)
+      return 0;
+  // Over-long forms, surrogates and what lies beyond U+10FFFF.
+  if ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) >= 0xa0) ||
+      (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) >= 0x90))
+    return 0;
+  return length;
+}
+
+bool isPrintableUtf8(std::string_view text) {
+  while (!text.empty()) {
+    size_t length = sequenceLength(text);
+    if (length == 0)
+      return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+} // namespace dlc::runtime

@@ -1,0 +1,55 @@
+// Small helpers of the runtime's own code: passing a failure on, and building its message.
+#ifndef DLC_RUNTIME_CORE_SUPPORT_H
+#define DLC_RUNTIME_CORE_SUPPORT_H
+
+#include "dlc/status.h"
+
+#include <sstream>
+
+/// Returns the Status of `expression` from the surrounding function unless it is ok.
+#define DLC_TRY(expression)                                                                        \
+  do {                                                                                             \
+    if (::dlc::runtime::Status dlcStatus = (expression); !dlcStatus.ok())                          \
+      return dlcStatus;                                                                            \
+  } while (false)
+
+/// Declares `name` with the value of the Result `expression`, or returns its Status.
+#define DLC_TRY_ASSIGN(name, expression)                                                           \
+  auto name##OrFailure = (expression);                                                             \
+  if (!name##OrFailure.ok())                                                                       \
+    return name##OrFailure.takeStatus();                                                           \
+  auto name = name##OrFailure.take()
+
+namespace dlc::runtime {
+
+/// The parts as one text.
+template <typename... Parts> std::string concat(const Parts &...parts) {
+  std::ostringstream stream;
+  (stream << ... << parts);
+  return std::move(stream).str();
+}
+
+template <typename... Parts> Status failure(StatusCode code, const Parts &...parts) {
+  return Status(code, concat(parts...));
+}
+template <typename... Parts> Status damaged(const Parts &...parts) {
+  return failure(StatusCode::Damaged, parts...);
+}
+template <typename... Parts> Status unsupported(const Parts &...parts) {
+  return failure(StatusCode::Unsupported, parts...);
+}
+template <typename... Parts> Status invalid(const Parts &...parts) {
+  return failure(StatusCode::InvalidArgument, parts...);
+}
+
+/// True if [offset, offset + size) lies in [0, limit); no overflow.
+inline bool fits(uint64_t offset, uint64_t size, uint64_t limit) {
+  return offset <= limit && size <= limit - offset;
+}
+
+/// Whether `text` is well-formed UTF-8 without control characters: what a name may be.
+bool isPrintableUtf8(std::string_view text);
+
+} // namespace dlc::runtime
+
+#endif

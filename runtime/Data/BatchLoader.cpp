@@ -1,0 +1,116 @@
+// A ring of batches between one producer thread and one consumer.
+#include "runtime/Data/BatchLoader.h"
+#include "runtime/Core/Support.h"
+#include "runtime/Data/Shuffle.h"
+
+#include <cstring>
+#include <numeric>
+
+namespace dlc::runtime {
+
+Result<std::unique_ptr<BatchLoader>> BatchLoader::create(const EntryInfo &entry,
+                                                         std::shared_ptr<const Dataset> dataset) {
+  if (entry.batch == 0)
+    return invalid("entry '", entry.name, "' has no batch axis to put samples on");
+  if (dataset->size() >> 32)
+    return invalid(dataset->name(), ": ", dataset->size(),
+                   " samples are more than can be numbered");
+  DLC_TRY_ASSIGN(mapping, mapInputs(entry, *dataset));
+  return std::unique_ptr<BatchLoader>(
+      new BatchLoader(entry, std::move(dataset), std::move(mapping)));
+}
+
+BatchLoader::BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset,
+                         std::vector<MappedInput> mapping)
+    : entry(entry), dataset(std::move(dataset)), mapping(std::move(mapping)) {
+  for (Batch &batch : ring) {
+    batch.inputs.resize(entry.inputs.size());
+    for (const MappedInput &mapped : this->mapping) {
+      const uint64_t bytes = entry.inputs[mapped.input].type.logicalBytes();
+      storage.emplace_back(bytes + DLC_ALIGNMENT);
+      void *start = storage.back().data();
+      size_t space = storage.back().size();
+      std::align(DLC_ALIGNMENT, bytes, start, space);
+      batch.inputs[mapped.input] = {static_cast<std::byte *>(start), bytes};
+    }
+  }
+}
+
+BatchLoader::~BatchLoader() { stop(); }
+
+uint64_t BatchLoader::batches(bool keepPartial) const {
+  const uint64_t size = dataset->size();
+  return size / entry.batch + (keepPartial && size % entry.batch != 0);
+}
+
+void BatchLoader::stop() {
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  changed.notify_all();
+  if (producer.joinable())
+    producer.join();
+}
+
+void BatchLoader::start(const Pass &wanted) {
+  stop();
+  pass = wanted;
+  const auto size = static_cast<uint32_t>(dataset->size());
+  if (pass.seed) {
+    order = shuffledOrder(size, *pass.seed, pass.epoch);
+  } else {
+    order.resize(size);
+    std::iota(order.begin(), order.end(), 0u);
+  }
+  const uint64_t all = batches(pass.keepPartial);
+  batchCount = all - std::min(all, pass.firstBatch);
+  filled = released = taken = 0;
+  stopping = false;
+  producer = std::thread([this] { produce(); });
+}
+
+void BatchLoader::produce() {
+  for (uint64_t i = 0; i < batchCount; ++i) {
+    {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return stopping || i < released + slots; });
+      if (stopping)
+        return;
+    }
+    fill(ring[i % slots], pass.firstBatch + i);
+    {
+      std::lock_guard lock(mutex);
+      filled = i + 1;
+    }
+    changed.notify_all();
+  }
+}
+
+const Batch *BatchLoader::next() {
+  std::unique_lock lock(mutex);
+  released = taken;
+  if (taken == batchCount)
+    return nullptr;
+  changed.notify_all();
+  changed.wait(lock, [&] { return filled > taken; });
+  return &ring[taken++ % slots];
+}
+
+void BatchLoader::fill(Batch &batch, uint64_t number) {
+  const uint64_t begin = number * entry.batch;
+  const uint64_t valid = std::min<uint64_t>(entry.batch, order.size() - begin);
+  batch.valid = static_cast<int32_t>(valid);
+  batch.samples.assign(order.begin() + static_cast<ptrdiff_t>(begin),
+                       order.begin() + static_cast<ptrdiff_t>(begin + valid));
+  for (const MappedInput &mapped : mapping) {
+    std::span<std::byte> block = batch.inputs[mapped.input];
+    const uint64_t bytes = mapped.elements * dtypeSize(mapped.to);
+    for (uint64_t i = 0; i < valid; ++i)
+      convertSample(mapped, dataset->sample(batch.samples[i], mapped.field),
+                    block.data() + i * bytes);
+    std::memset(block.data() + valid * bytes, 0, block.size() - valid * bytes);
+  }
+}
+
+} // namespace dlc::runtime

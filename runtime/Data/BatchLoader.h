@@ -1,0 +1,84 @@
+// Puts samples together to batches on a thread of its own, a few ahead of the consumer.
+//
+// The order is a function of seed, epoch and position: prefetching and a restart in mid-epoch do
+// not change it. Training drops the last partial batch; evaluation pads it with zeros and says how
+// many samples are valid.
+//
+// Ownership: a Batch stays valid until the next call of next(). Threads: one consumer.
+#ifndef DLC_RUNTIME_DATA_BATCHLOADER_H
+#define DLC_RUNTIME_DATA_BATCHLOADER_H
+
+#include "dlc/context.h"
+#include "runtime/Data/InputMapping.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace dlc::runtime {
+
+/// What one run of an entry reads.
+struct Batch {
+  /// One block for each input of the entry, aligned to DLC_ALIGNMENT; empty for the count of valid
+  /// samples.
+  std::vector<std::span<std::byte>> inputs;
+  int32_t valid = 0;
+  /// The samples' numbers in the dataset, `valid` of them.
+  std::vector<uint32_t> samples;
+};
+
+/// One pass over a dataset.
+struct Pass {
+  /// With a seed the order is shuffled.
+  std::optional<uint64_t> seed;
+  uint32_t epoch = 0;
+  /// Batches to leave out at the beginning.
+  uint64_t firstBatch = 0;
+  bool keepPartial = false;
+};
+
+class BatchLoader {
+public:
+  static Result<std::unique_ptr<BatchLoader>> create(const EntryInfo &entry,
+                                                     std::shared_ptr<const Dataset> dataset);
+  ~BatchLoader();
+
+  /// Batches of a whole pass.
+  uint64_t batches(bool keepPartial) const;
+  /// Begins a pass; what was prefetched for another is dropped.
+  void start(const Pass &pass);
+  /// The next batch, or null at the end of the pass.
+  const Batch *next();
+
+private:
+  BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset,
+              std::vector<MappedInput> mapping);
+  void stop();
+  void produce();
+  void fill(Batch &batch, uint64_t number);
+
+  /// Batches that are ready or being read: enough to hide a hiccup of either side.
+  static constexpr size_t slots = 4;
+
+  const EntryInfo &entry;
+  std::shared_ptr<const Dataset> dataset;
+  std::vector<MappedInput> mapping;
+  std::vector<std::vector<std::byte>> storage;
+  Batch ring[slots];
+
+  Pass pass;
+  std::vector<uint32_t> order;
+  uint64_t batchCount = 0;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  /// Batches filled, and those the consumer has given back, since the pass began.
+  uint64_t filled = 0, released = 0, taken = 0;
+  bool stopping = false;
+  std::thread producer;
+};
+
+} // namespace dlc::runtime
+
+#endif

@@ -1,0 +1,46 @@
+// Labelled samples that a training run reads by number. Formats implement it; the batch loader
+// draws from it.
+//
+// Threads: read() may be called by several threads at once.
+#ifndef DLC_RUNTIME_DATA_DATASET_H
+#define DLC_RUNTIME_DATA_DATASET_H
+
+#include "dlc/abi.h"
+#include "dlc/status.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dlc::runtime {
+
+/// What a field of a sample is for: decides which input of an entry it feeds.
+enum class FieldKind { Image, Label };
+
+struct DatasetField {
+  FieldKind kind;
+  dlc_dtype dtype;
+  /// Of one sample.
+  std::vector<uint64_t> shape;
+};
+
+class Dataset {
+public:
+  virtual ~Dataset() = default;
+  /// For messages: where the samples come from.
+  virtual const std::string &name() const = 0;
+  virtual uint64_t size() const = 0;
+  virtual const std::vector<DatasetField> &fields() const = 0;
+  /// Bytes of field number `field` of a sample, row-major; they live as long as the dataset.
+  virtual const std::byte *sample(uint64_t index, size_t field) const = 0;
+};
+
+enum class Split { Train, Test };
+
+/// Opens what `--data` says: "idx:DIR", a folder with files named as MNIST's are.
+Result<std::shared_ptr<const Dataset>> openDataset(const std::string &description, Split split);
+
+} // namespace dlc::runtime
+
+#endif

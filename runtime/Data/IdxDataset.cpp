@@ -1,0 +1,168 @@
+// Reading IDX files through zlib, which passes plain files through unchanged.
+#include "runtime/Data/IdxDataset.h"
+#include "runtime/Core/Layout.h"
+#include "runtime/Core/Support.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <unistd.h>
+#include <zlib.h>
+
+namespace dlc::runtime {
+namespace {
+
+/// A file opened through zlib, closed at the end of its scope.
+class GzipReader {
+public:
+  explicit GzipReader(const std::string &path) : path(path), file(gzopen(path.c_str(), "rbe")) {}
+  ~GzipReader() {
+    if (file)
+      gzclose(file);
+  }
+  bool isOpen() const { return file != nullptr; }
+
+  /// Reads up to `size` bytes; fewer only at the end of the file.
+  Result<size_t> read(std::byte *out, size_t size) {
+    size_t total = 0;
+    while (total < size) {
+      const auto piece = static_cast<unsigned>(std::min<size_t>(size - total, 1u << 30));
+      const int got = gzread(file, out + total, piece);
+      if (got < 0)
+        return damaged(path, ": ", reason());
+      if (got == 0)
+        break;
+      total += static_cast<size_t>(got);
+    }
+    // zlib reports a stream that ends too early only here.
+    int code = Z_OK;
+    gzerror(file, &code);
+    if (code == Z_BUF_ERROR)
+      return damaged(path, ": the compressed data ends too early");
+    return total;
+  }
+
+private:
+  std::string reason() const {
+    int code = Z_OK;
+    const char *text = gzerror(file, &code);
+    return code == Z_ERRNO ? std::strerror(errno) : concat("damaged compressed data: ", text);
+  }
+  std::string path;
+  gzFile file;
+};
+
+uint32_t bigEndian(const std::byte *bytes) {
+  uint32_t value = 0;
+  for (int i = 0; i < 4; ++i)
+    value = value << 8 | static_cast<uint32_t>(bytes[i]);
+  return value;
+}
+
+Status readHeader(GzipReader &reader, const std::string &path, IdxFile &out) {
+  std::byte magic[4];
+  DLC_TRY_ASSIGN(got, reader.read(magic, sizeof(magic)));
+  if (got != sizeof(magic) || magic[0] != std::byte(0) || magic[1] != std::byte(0))
+    return damaged(path, ": no IDX file: it does not begin with two zero bytes");
+  constexpr unsigned unsignedBytes = 8;
+  const auto type = static_cast<unsigned>(magic[2]), rank = static_cast<unsigned>(magic[3]);
+  if (type != unsignedBytes)
+    return damaged(path, ": IDX element type ", type, " is not read, expected ", unsignedBytes,
+                   " (unsigned bytes)");
+  if (rank == 0 || rank > DLC_MAX_RANK)
+    return damaged(path, ": IDX rank ", rank, ", expected 1 to ", DLC_MAX_RANK);
+  for (unsigned axis = 0; axis < rank; ++axis) {
+    std::byte extent[4];
+    DLC_TRY_ASSIGN(bytes, reader.read(extent, sizeof(extent)));
+    if (bytes != sizeof(extent))
+      return damaged(path, ": the IDX header ends after ", axis, " of ", rank, " extents");
+    out.shape.push_back(bigEndian(extent));
+  }
+  return {};
+}
+
+/// Images and labels in memory.
+class IdxDataset : public Dataset {
+public:
+  IdxDataset(std::string folder, IdxFile images, IdxFile labels)
+      : folder(std::move(folder)), images(std::move(images)), labels(std::move(labels)) {
+    const std::vector<uint64_t> &shape = this->images.shape;
+    fieldList = {{FieldKind::Image, DLC_U8, {shape.begin() + 1, shape.end()}},
+                 {FieldKind::Label, DLC_U8, {}}};
+    imageBytes = size() == 0 ? 0 : this->images.data.size() / size();
+  }
+  const std::string &name() const override { return folder; }
+  uint64_t size() const override { return images.shape[0]; }
+  const std::vector<DatasetField> &fields() const override { return fieldList; }
+  const std::byte *sample(uint64_t index, size_t field) const override {
+    return field == 0 ? images.data.data() + index * imageBytes : labels.data.data() + index;
+  }
+
+private:
+  std::string folder;
+  IdxFile images, labels;
+  uint64_t imageBytes;
+  std::vector<DatasetField> fieldList;
+};
+
+Result<std::string> findFile(const std::string &folder, std::string_view name) {
+  std::string path = concat(folder, "/", name);
+  for (const char *ending : {"", ".gz"})
+    if (access((path + ending).c_str(), R_OK) == 0)
+      return path + ending;
+  return failure(StatusCode::Io, folder, ": no file ", name, " or ", name, ".gz that can be read");
+}
+
+} // namespace
+
+Result<IdxFile> readIdxFile(const std::string &path) {
+  GzipReader reader(path);
+  if (!reader.isOpen())
+    return failure(StatusCode::Io, path, ": cannot open: ", std::strerror(errno));
+  IdxFile file;
+  DLC_TRY(readHeader(reader, path, file));
+  const auto expected = checkedElementCount(file.shape);
+  if (!expected)
+    return damaged(path, ": the IDX header claims too many elements");
+  // Grows with what is really there: a damaged header must not ask for all memory.
+  constexpr size_t chunk = 1 << 22;
+  size_t size = 0;
+  while (true) {
+    const size_t wanted = std::min<uint64_t>(*expected + 1 - size, chunk);
+    file.data.resize(size + wanted);
+    DLC_TRY_ASSIGN(got, reader.read(file.data.data() + size, wanted));
+    size += got;
+    if (got < wanted || size > *expected)
+      break;
+  }
+  if (size != *expected)
+    return damaged(path, ": the IDX header claims ", *expected, " elements, the file holds ",
+                   size > *expected ? "more" : std::to_string(size));
+  file.data.resize(size);
+  return file;
+}
+
+Result<std::shared_ptr<const Dataset>> openIdxDataset(const std::string &folder, Split split) {
+  const std::string prefix = split == Split::Train ? "train" : "t10k";
+  DLC_TRY_ASSIGN(imagePath, findFile(folder, prefix + "-images-idx3-ubyte"));
+  DLC_TRY_ASSIGN(labelPath, findFile(folder, prefix + "-labels-idx1-ubyte"));
+  DLC_TRY_ASSIGN(images, readIdxFile(imagePath));
+  DLC_TRY_ASSIGN(labels, readIdxFile(labelPath));
+  if (images.shape.size() < 2)
+    return damaged(imagePath, ": images need at least two axes, found ", images.shape.size());
+  if (labels.shape.size() != 1)
+    return damaged(labelPath, ": labels need one axis, found ", labels.shape.size());
+  if (images.shape[0] != labels.shape[0])
+    return damaged(labelPath, ": ", labels.shape[0], " labels for ", images.shape[0], " images");
+  return std::shared_ptr<const Dataset>(
+      std::make_shared<IdxDataset>(folder, std::move(images), std::move(labels)));
+}
+
+Result<std::shared_ptr<const Dataset>> openDataset(const std::string &description, Split split) {
+  constexpr std::string_view idx = "idx:";
+  if (description.starts_with(idx))
+    return openIdxDataset(description.substr(idx.size()), split);
+  return invalid("data '", description, "': expected idx:DIR");
+}
+
+} // namespace dlc::runtime

@@ -1,0 +1,28 @@
+// Which field of a dataset feeds which input of an entry, and how: images go to the float or u8
+// input of rank two or more, labels to the i32 input of rank one. Extents may be grouped
+// differently as long as a sample has as many numbers.
+#ifndef DLC_RUNTIME_DATA_INPUTMAPPING_H
+#define DLC_RUNTIME_DATA_INPUTMAPPING_H
+
+#include "dlc/plan.h"
+#include "runtime/Data/Dataset.h"
+
+namespace dlc::runtime {
+
+/// One input of an entry that the dataset feeds.
+struct MappedInput {
+  size_t input, field;
+  /// Of one sample.
+  uint64_t elements;
+  dlc_dtype from, to;
+};
+
+/// Fails with the shapes of both sides if an input finds no field, or the sizes differ.
+Result<std::vector<MappedInput>> mapInputs(const EntryInfo &entry, const Dataset &dataset);
+
+/// Converts one sample: u8 images to floats in [0, 1], u8 labels to i32.
+void convertSample(const MappedInput &mapped, const std::byte *from, std::byte *to);
+
+} // namespace dlc::runtime
+
+#endif

@@ -1,0 +1,83 @@
+// Opening, reading and writing safetensors files.
+#include "runtime/Data/Safetensors.h"
+#include "dlc/plan.h"
+#include "runtime/Core/Support.h"
+
+#include <algorithm>
+#include <bit>
+#include <nlohmann/json.hpp>
+
+namespace dlc::runtime {
+
+static_assert(std::endian::native == std::endian::little, "files and memory share one byte order");
+
+std::string StoredTensor::typeText() const { return TensorType{dtype, shape, {}}.str(); }
+
+Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
+  // The format's own limit.
+  constexpr uint64_t maxHeader = 100'000'000;
+  DLC_TRY_ASSIGN(opened, File::openForReading(path));
+  SafetensorsFile file(std::move(opened));
+  uint64_t headerBytes = 0;
+  const uint64_t size = file.file.size();
+  if (size < sizeof(headerBytes))
+    return damaged(path, ": no safetensors file: ", size, " bytes");
+  DLC_TRY(file.file.readAt(0, std::as_writable_bytes(std::span(&headerBytes, 1))));
+  if (headerBytes > maxHeader || headerBytes > size - sizeof(headerBytes))
+    return damaged(path, ": damaged safetensors file: a header of ", headerBytes,
+                   " bytes in a file of ", size);
+  std::string header(headerBytes, '\0');
+  DLC_TRY(file.file.readAt(sizeof(headerBytes), std::as_writable_bytes(std::span(header))));
+  const uint64_t dataStart = sizeof(headerBytes) + headerBytes;
+  DLC_TRY(parseSafetensorsHeader(header, dataStart, size - dataStart, file.entries, file.text)
+              .in(concat(path, ": damaged safetensors file")));
+  return file;
+}
+
+const StoredTensor *SafetensorsFile::find(std::string_view name) const {
+  auto it = std::find_if(entries.begin(), entries.end(),
+                         [&](const StoredTensor &tensor) { return tensor.name == name; });
+  return it == entries.end() ? nullptr : &*it;
+}
+
+Status SafetensorsFile::read(const StoredTensor &tensor, std::span<std::byte> destination) const {
+  if (destination.size() != tensor.bytes)
+    return invalid(path(), ": tensor '", tensor.name, "' has ", tensor.bytes, " bytes, expected ",
+                   destination.size());
+  return file.readAt(tensor.offset, destination);
+}
+
+static std::string_view formatName(dlc_dtype dtype) {
+  static constexpr std::string_view names[] = {"?",   "F32", "F64", "BF16", "F16",
+                                               "I32", "I64", "U8",  "BOOL"};
+  return names[dtype];
+}
+
+Result<SafetensorsWriter> SafetensorsWriter::create(const std::string &path,
+                                                    const std::vector<StoredTensor> &tensors,
+                                                    const Metadata &metadata) {
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!metadata.empty())
+    header["__metadata__"] = metadata;
+  uint64_t offset = 0;
+  for (const StoredTensor &tensor : tensors) {
+    const uint64_t bytes = TensorType{tensor.dtype, tensor.shape, {}}.logicalBytes();
+    if (header.contains(tensor.name))
+      return invalid(path, ": two tensors are called '", tensor.name, "'");
+    header[tensor.name] = {{"dtype", formatName(tensor.dtype)},
+                           {"shape", tensor.shape},
+                           {"data_offsets", {offset, offset + bytes}}};
+    offset += bytes;
+  }
+  std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  const uint64_t headerBytes = text.size();
+
+  DLC_TRY_ASSIGN(file, AtomicFileWriter::create(path));
+  SafetensorsWriter writer(std::move(file));
+  DLC_TRY(writer.append(std::as_bytes(std::span(&headerBytes, 1))));
+  DLC_TRY(writer.append(std::as_bytes(std::span(text))));
+  return writer;
+}
+
+} // namespace dlc::runtime

@@ -1,0 +1,68 @@
+// safetensors files: a JSON header that names tensors, then their bytes. Strict in what it accepts:
+// sizes, offsets, overlaps, holes, dtypes and names are checked before anything is read.
+//
+// Ownership: the file is open while the object lives. Threads: reading by several threads at once
+// is fine.
+#ifndef DLC_RUNTIME_DATA_SAFETENSORS_H
+#define DLC_RUNTIME_DATA_SAFETENSORS_H
+
+#include "dlc/abi.h"
+#include "dlc/checkpoint.h"
+#include "runtime/Core/File.h"
+
+namespace dlc::runtime {
+
+/// One tensor of a file. Row-major.
+struct StoredTensor {
+  std::string name;
+  dlc_dtype dtype = DLC_F32;
+  std::vector<uint64_t> shape;
+  /// In the file.
+  uint64_t offset = 0, bytes = 0;
+
+  /// "f32[64, 10]"
+  std::string typeText() const;
+};
+
+class SafetensorsFile {
+public:
+  static Result<SafetensorsFile> open(const std::string &path);
+
+  const std::string &path() const { return file.path(); }
+  /// In order of their place in the file.
+  const std::vector<StoredTensor> &tensors() const { return entries; }
+  const Metadata &metadata() const { return text; }
+  /// Null if there is none of that name.
+  const StoredTensor *find(std::string_view name) const;
+  /// Copies a tensor's bytes; `destination` has exactly its size.
+  Status read(const StoredTensor &tensor, std::span<std::byte> destination) const;
+
+private:
+  explicit SafetensorsFile(File file) : file(std::move(file)) {}
+  File file;
+  std::vector<StoredTensor> entries;
+  Metadata text;
+};
+
+/// Parses a header; `dataBytes` follow it, from byte `dataStart` of the file on. Part of
+/// SafetensorsFile::open.
+Status parseSafetensorsHeader(std::string_view json, uint64_t dataStart, uint64_t dataBytes,
+                              std::vector<StoredTensor> &tensors, Metadata &metadata);
+
+/// Writes a file that appears complete or not at all. Tensors are appended in the order announced.
+class SafetensorsWriter {
+public:
+  static Result<SafetensorsWriter> create(const std::string &path,
+                                          const std::vector<StoredTensor> &tensors,
+                                          const Metadata &metadata);
+  Status append(std::span<const std::byte> tensor) { return writer.append(tensor); }
+  Status commit() { return writer.commit(); }
+
+private:
+  explicit SafetensorsWriter(AtomicFileWriter writer) : writer(std::move(writer)) {}
+  AtomicFileWriter writer;
+};
+
+} // namespace dlc::runtime
+
+#endif

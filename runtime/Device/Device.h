@@ -1,0 +1,71 @@
+// What a device must offer so that the executor can walk a plan on it. The CPU implements it here;
+// CUDA and SIMT are added as other implementations, checked by the same conformance test.
+//
+// The executor resolves buffers to addresses, walks the records in table order and issues commands;
+// the device decides when they run, keeping the order of each stream and what events say.
+//
+// Ownership: memory and queues belong to who asked for them and keep the device alive.
+// Threads: a Device may be used by several threads; a CommandQueue by one at a time.
+#ifndef DLC_RUNTIME_DEVICE_DEVICE_H
+#define DLC_RUNTIME_DEVICE_DEVICE_H
+
+#include "dlc/device.h"
+#include "dlc/module.h"
+
+#include <cstddef>
+#include <span>
+
+namespace dlc::runtime {
+
+/// A block of device memory, aligned to DLC_ALIGNMENT at least, zero when new.
+class DeviceMemory {
+public:
+  virtual ~DeviceMemory() = default;
+  /// Address as kernels see it; not for the host to follow, except on a device whose memory is the
+  /// host's.
+  virtual std::byte *address() = 0;
+  virtual uint64_t size() const = 0;
+  /// Copies from and to the host, after all commands issued before. The range lies in the block.
+  virtual Status write(uint64_t offset, std::span<const std::byte> source) = 0;
+  virtual Status read(uint64_t offset, std::span<std::byte> destination) const = 0;
+};
+
+/// One launch, resolved: a kernel, its buffers and constants.
+struct Launch {
+  uint32_t kernel;
+  uint32_t tasks;
+  dlc_args args;
+};
+
+/// Takes the commands of one entry's run. Streams and events are numbered as in the plan.
+class CommandQueue {
+public:
+  virtual ~CommandQueue() = default;
+  /// Begins a run: until end() no other queue of this device interferes.
+  virtual Status begin() = 0;
+  virtual Status launch(uint32_t stream, const Launch &launch) = 0;
+  virtual Status copy(uint32_t stream, std::byte *to, const std::byte *from, uint64_t bytes) = 0;
+  virtual Status fill(uint32_t stream, std::byte *to, uint8_t value, uint64_t bytes) = 0;
+  virtual Status recordEvent(uint32_t stream, uint32_t event) = 0;
+  virtual Status waitEvent(uint32_t stream, uint32_t event) = 0;
+  /// Returns when all commands issued so far are done; for traces.
+  virtual Status synchronize() = 0;
+  /// Waits for all commands and ends the run.
+  virtual Status end() = 0;
+};
+
+class Device {
+public:
+  virtual ~Device() = default;
+  virtual std::string_view name() const = 0;
+  /// Whether kernels may read host memory in place.
+  virtual bool sharesHostMemory() const = 0;
+  virtual Result<std::unique_ptr<DeviceMemory>> allocate(uint64_t bytes) = 0;
+  /// Fails with Unsupported if the entry has a record or kernel that this device cannot run.
+  virtual Result<std::unique_ptr<CommandQueue>> createQueue(std::shared_ptr<const Module> module,
+                                                            const EntryInfo &entry) = 0;
+};
+
+} // namespace dlc::runtime
+
+#endif

@@ -1,0 +1,223 @@
+// Binds the caller's memory, the State and an arena to one entry's executor.
+#include "dlc/context.h"
+#include "runtime/Core/Layout.h"
+#include "runtime/Core/Support.h"
+#include "runtime/Exec/Executor.h"
+#include "runtime/Exec/Metrics.h"
+
+#include <cstring>
+
+namespace dlc::runtime {
+
+/// An input: where the caller's bytes are, and a copy of them where they cannot be used in place.
+struct InputBinding {
+  std::span<const std::byte> source;
+  std::unique_ptr<DeviceMemory> staging;
+  /// Whether the last run read the copy.
+  bool staged = false;
+};
+
+struct Context::Impl {
+  Impl(std::shared_ptr<State> state, const EntryInfo &entry)
+      : state(std::move(state)), entry(entry) {}
+  Status allocate();
+  Status stageInputs();
+  Status prepareState();
+  const std::byte *outputAddress(const ValueInfo &output) const;
+  Status readStorage(const ValueInfo &output, std::span<std::byte> destination) const;
+
+  std::shared_ptr<State> state;
+  const EntryInfo &entry;
+  std::unique_ptr<DeviceMemory> arena, scalars, constants;
+  std::unique_ptr<Executor> executor;
+  std::vector<InputBinding> inputs;
+  int32_t wholeBatch = 0;
+  /// Runs the module's prepare entry; made when it is first needed.
+  std::unique_ptr<Context> prepare;
+};
+
+Status Context::Impl::allocate() {
+  const Plan &plan = state->module()->plan();
+  Device &device = *state->device();
+  DLC_TRY_ASSIGN(arenaMemory, device.allocate(entry.arenaBytes));
+  DLC_TRY_ASSIGN(scalarMemory, device.allocate(plan.scalarsBytes));
+  arena = std::move(arenaMemory);
+  scalars = std::move(scalarMemory);
+  const std::byte *constantsAt = plan.constants.data();
+  if (!device.sharesHostMemory()) {
+    DLC_TRY_ASSIGN(constantMemory, device.allocate(plan.constants.size()));
+    DLC_TRY(constantMemory->write(0, plan.constants));
+    constants = std::move(constantMemory);
+    constantsAt = constants->address();
+  }
+  const Spaces spaces{arena->address(), state->memory().address(), constantsAt, scalars->address()};
+  DLC_TRY_ASSIGN(made, Executor::create(state->module(), device, entry, spaces));
+  executor = std::move(made);
+  inputs.resize(entry.inputs.size());
+  wholeBatch = static_cast<int32_t>(entry.batch);
+  return {};
+}
+
+/// Copies inputs that stand where or how kernels cannot read them, and tells the executor all
+/// addresses.
+Status Context::Impl::stageInputs() {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    InputBinding &input = inputs[i];
+    const TensorType &type = entry.inputs[i].type;
+    if (!input.source.data() && type.logicalBytes() != 0) {
+      if (i != entry.validInput)
+        return invalid("entry '", entry.name, "': input '", entry.inputs[i].name, "' is not bound");
+      input.source = std::as_bytes(std::span(&wholeBatch, 1));
+    }
+    const bool aligned = reinterpret_cast<uintptr_t>(input.source.data()) % DLC_ALIGNMENT == 0;
+    input.staged = !(aligned && type.isRowMajor() && state->device()->sharesHostMemory());
+    if (!input.staged) {
+      executor->setInput(i, input.source.data());
+      continue;
+    }
+    if (!input.staging) {
+      DLC_TRY_ASSIGN(memory, state->device()->allocate(type.storageBytes()));
+      input.staging = std::move(memory);
+    }
+    if (type.isRowMajor()) {
+      DLC_TRY(input.staging->write(0, input.source));
+    } else {
+      std::vector<std::byte> storage(type.storageBytes());
+      packLayout(type, input.source.data(), storage.data());
+      DLC_TRY(input.staging->write(0, storage));
+    }
+    executor->setInput(i, input.staging->address());
+  }
+  return {};
+}
+
+/// Derived variables follow from the others; they are stale after a load or a write from outside.
+Status Context::Impl::prepareState() {
+  if (state->preparedRevision() == state->revision() || entry.kind == DLC_ENTRY_PREPARE)
+    return {};
+  if (const EntryInfo *found = state->module()->plan().findEntry(DLC_ENTRY_PREPARE)) {
+    if (!prepare) {
+      DLC_TRY_ASSIGN(made, Context::create(state, found->name));
+      prepare = std::move(made);
+    }
+    DLC_TRY(prepare->run());
+  }
+  state->markPrepared();
+  return {};
+}
+
+Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<State> state,
+                                                 std::string_view name) {
+  const Module &module = *state->module();
+  const EntryInfo *entry = module.plan().findEntry(name);
+  if (!entry) {
+    std::string known;
+    for (const EntryInfo &other : module.plan().entries)
+      known += (known.empty() ? "" : ", ") + std::string(other.name);
+    return invalid(module.path(), ": no entry '", name, "'; there are: ", known);
+  }
+  auto impl = std::make_unique<Impl>(std::move(state), *entry);
+  DLC_TRY(impl->allocate().in(concat(module.path(), ": entry '", name, "'")));
+  std::unique_ptr<Context> context(new Context(std::move(impl)));
+  for (const ScalarInfo &scalar : module.plan().scalars)
+    DLC_TRY(context->setScalar(scalar.name, scalar.value));
+  return context;
+}
+
+Context::Context(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Context::~Context() = default;
+
+const EntryInfo &Context::entry() const { return impl->entry; }
+const std::shared_ptr<State> &Context::state() const { return impl->state; }
+
+static int findValue(const std::vector<ValueInfo> &values, std::string_view name) {
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i].name == name)
+      return static_cast<int>(i);
+  return -1;
+}
+
+int Context::findInput(std::string_view name) const { return findValue(impl->entry.inputs, name); }
+int Context::findOutput(std::string_view name) const {
+  return findValue(impl->entry.outputs, name);
+}
+
+static Status checkBytes(const EntryInfo &entry, const ValueInfo &value, size_t size) {
+  if (size == value.type.logicalBytes())
+    return {};
+  return invalid("entry '", entry.name, "': '", value.name, "' is ", value.type.str(), ", ",
+                 value.type.logicalBytes(), " bytes, found ", size);
+}
+
+Status Context::bind(size_t index, std::span<const std::byte> source) {
+  if (index >= impl->inputs.size())
+    return invalid("entry '", impl->entry.name, "': input ", index, " of ", impl->inputs.size());
+  DLC_TRY(checkBytes(impl->entry, impl->entry.inputs[index], source.size()));
+  impl->inputs[index].source = source;
+  return {};
+}
+
+Status Context::setScalar(std::string_view name, double value) {
+  const ScalarInfo *scalar = impl->state->module()->plan().findScalar(name);
+  if (!scalar)
+    return invalid(impl->state->module()->path(), ": no scalar '", name, "'");
+  const float number = static_cast<float>(value);
+  return impl->scalars->write(scalar->offset, std::as_bytes(std::span(&number, 1)));
+}
+
+Status Context::run(Trace *trace) {
+  DLC_TRY(impl->prepareState());
+  DLC_TRY(impl->stageInputs());
+  return impl->executor->run(trace).in(concat("entry '", impl->entry.name, "'"));
+}
+
+Status Context::Impl::readStorage(const ValueInfo &output, std::span<std::byte> destination) const {
+  const dlc_argument &at = output.location;
+  switch (at.space) {
+  case DLC_SPACE_ARENA:
+    return arena->read(at.offset, destination);
+  case DLC_SPACE_STATE:
+    return state->memory().read(at.offset, destination);
+  case DLC_SPACE_SCALARS:
+    return scalars->read(at.offset, destination);
+  case DLC_SPACE_CONSTANT:
+    std::memcpy(destination.data(), state->module()->plan().constants.data() + at.offset,
+                destination.size());
+    return {};
+  default: {
+    // An input handed through: what was bound, in the layout kernels saw.
+    const InputBinding &input = inputs[at.index];
+    if (input.staged)
+      return input.staging->read(at.offset, destination);
+    if (!input.source.data())
+      return invalid("entry '", entry.name, "' has not run yet");
+    std::memcpy(destination.data(), input.source.data() + at.offset, destination.size());
+    return {};
+  }
+  }
+}
+
+Status Context::read(size_t index, std::span<std::byte> destination) const {
+  if (index >= impl->entry.outputs.size())
+    return invalid("entry '", impl->entry.name, "': output ", index, " of ",
+                   impl->entry.outputs.size());
+  const ValueInfo &output = impl->entry.outputs[index];
+  DLC_TRY(checkBytes(impl->entry, output, destination.size()));
+  if (output.type.isRowMajor())
+    return impl->readStorage(output, destination);
+  std::vector<std::byte> storage(output.type.storageBytes());
+  DLC_TRY(impl->readStorage(output, storage));
+  unpackLayout(output.type, storage.data(), destination.data());
+  return {};
+}
+
+Result<double> Context::metric(size_t index) const {
+  if (index >= impl->entry.metrics.size())
+    return invalid("entry '", impl->entry.name, "': metric ", index, " of ",
+                   impl->entry.metrics.size());
+  MetricSums sums(impl->entry);
+  DLC_TRY(sums.add(*this));
+  return sums.value(index);
+}
+
+} // namespace dlc::runtime

@@ -1,0 +1,105 @@
+// Preparing and walking records.
+#include "runtime/Exec/Executor.h"
+#include "runtime/Core/Support.h"
+
+#include <chrono>
+
+namespace dlc::runtime {
+
+Result<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Module> module,
+                                                   Device &device, const EntryInfo &entry,
+                                                   const Spaces &spaces) {
+  const Plan &plan = module->plan();
+  DLC_TRY_ASSIGN(queue, device.createQueue(std::move(module), entry));
+  std::unique_ptr<Executor> executor(new Executor(plan, entry, std::move(queue)));
+  executor->prepare(spaces);
+  return executor;
+}
+
+/// Kernels take all buffers as void *; those that are read only are never written through it, which
+/// the loader's check of access and space ensures as far as a plan can.
+static void *addressOf(const dlc_argument &argument, const Spaces &spaces) {
+  switch (argument.space) {
+  case DLC_SPACE_ARENA:
+    return spaces.arena + argument.offset;
+  case DLC_SPACE_STATE:
+    return spaces.state + argument.offset;
+  case DLC_SPACE_CONSTANT:
+    return const_cast<std::byte *>(spaces.constants + argument.offset);
+  case DLC_SPACE_SCALARS:
+    return const_cast<std::byte *>(spaces.scalars + argument.offset);
+  default:
+    return nullptr;
+  }
+}
+
+void Executor::prepare(const Spaces &spaces) {
+  inputUses.resize(entry.inputs.size());
+  std::vector<size_t> firstBuffer;
+  for (uint32_t i = 0; i < entry.records.count; ++i) {
+    const dlc_record &record = plan.records[entry.records.first + i];
+    firstBuffer.push_back(buffers.size());
+    for (uint32_t a = 0; a < record.arguments.count; ++a) {
+      const dlc_argument &argument = plan.arguments[record.arguments.first + a];
+      if (argument.space == DLC_SPACE_INPUT)
+        inputUses[argument.index].push_back({buffers.size(), argument.offset});
+      buffers.push_back(addressOf(argument, spaces));
+    }
+  }
+  for (uint32_t i = 0; i < entry.records.count; ++i) {
+    const dlc_record &record = plan.records[entry.records.first + i];
+    dlc_args args = {sizeof(dlc_args), record.arguments.count, buffers.data() + firstBuffer[i],
+                     plan.immediates.data() + record.immediates.first};
+    launches.push_back({record.index, record.tasks, args});
+  }
+}
+
+void Executor::setInput(size_t index, const std::byte *address) {
+  for (const InputUse &use : inputUses[index])
+    buffers[use.slot] = const_cast<std::byte *>(address) + use.offset;
+}
+
+Status Executor::issue(const dlc_record &record, const Launch &launch) {
+  auto buffer = [&](unsigned i) { return static_cast<std::byte *>(launch.args.buffers[i]); };
+  switch (record.kind) {
+  case DLC_RECORD_LAUNCH:
+    return record.tasks == 0 ? Status() : queue->launch(record.stream, launch);
+  case DLC_RECORD_COPY:
+    return queue->copy(record.stream, buffer(0), buffer(1),
+                       plan.arguments[record.arguments.first].bytes);
+  case DLC_RECORD_FILL:
+    return queue->fill(record.stream, buffer(0), static_cast<uint8_t>(record.value),
+                       plan.arguments[record.arguments.first].bytes);
+  case DLC_RECORD_RECORD_EVENT:
+    return queue->recordEvent(record.stream, record.index);
+  case DLC_RECORD_WAIT_EVENT:
+    return queue->waitEvent(record.stream, record.index);
+  default:
+    // The device refused such a plan when the queue was made.
+    return unsupported("a record of kind ", record.kind);
+  }
+}
+
+Status Executor::walk(Trace *trace) {
+  using Clock = std::chrono::steady_clock;
+  if (trace)
+    trace->seconds.assign(entry.records.count, 0);
+  for (uint32_t i = 0; i < entry.records.count; ++i) {
+    const Clock::time_point start = trace ? Clock::now() : Clock::time_point();
+    DLC_TRY(issue(plan.records[entry.records.first + i], launches[i]));
+    if (trace) {
+      DLC_TRY(queue->synchronize());
+      trace->seconds[i] = std::chrono::duration<double>(Clock::now() - start).count();
+    }
+  }
+  return {};
+}
+
+Status Executor::run(Trace *trace) {
+  DLC_TRY(queue->begin());
+  Status walked = walk(trace);
+  Status ended = queue->end();
+  return walked.ok() ? std::move(ended) : std::move(walked);
+}
+
+} // namespace dlc::runtime

@@ -1,0 +1,59 @@
+// Walks the records of one entry on a device. All that can be known before a run is worked out
+// once: addresses, launches, which of them read an input that the caller may move.
+//
+// Ownership: keeps queue and arena; the State's memory, constants and scalars belong to the Context
+// and outlive it. Threads: one at a time.
+#ifndef DLC_RUNTIME_EXEC_EXECUTOR_H
+#define DLC_RUNTIME_EXEC_EXECUTOR_H
+
+#include "dlc/context.h"
+#include "runtime/Device/Device.h"
+
+namespace dlc::runtime {
+
+/// Where the spaces of a plan stand, inputs excepted.
+struct Spaces {
+  std::byte *arena;
+  std::byte *state;
+  const std::byte *constants;
+  const std::byte *scalars;
+};
+
+class Executor {
+public:
+  /// Prepares `entry`, which belongs to `module`.
+  static Result<std::unique_ptr<Executor>> create(std::shared_ptr<const Module> module,
+                                                  Device &device, const EntryInfo &entry,
+                                                  const Spaces &spaces);
+
+  /// Says where an input stands in the following runs.
+  void setInput(size_t index, const std::byte *address);
+
+  Status run(Trace *trace);
+
+private:
+  Executor(const Plan &plan, const EntryInfo &entry, std::unique_ptr<CommandQueue> queue)
+      : plan(plan), entry(entry), queue(std::move(queue)) {}
+  void prepare(const Spaces &spaces);
+  Status issue(const dlc_record &record, const Launch &launch);
+  Status walk(Trace *trace);
+
+  /// A buffer that lies in an input: slot of `buffers`, and where in the input it begins.
+  struct InputUse {
+    size_t slot;
+    uint64_t offset;
+  };
+
+  const Plan &plan;
+  const EntryInfo &entry;
+  std::unique_ptr<CommandQueue> queue;
+  /// Addresses of all records' arguments, one after the other.
+  std::vector<void *> buffers;
+  /// One for each record; empty where it launches nothing.
+  std::vector<Launch> launches;
+  std::vector<std::vector<InputUse>> inputUses;
+};
+
+} // namespace dlc::runtime
+
+#endif

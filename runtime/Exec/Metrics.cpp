@@ -1,0 +1,66 @@
+// Adding up accumulators.
+#include "runtime/Exec/Metrics.h"
+#include "runtime/Core/Support.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace dlc::runtime {
+
+Status MetricSums::add(const Context &context) {
+  for (size_t i = 0; i < totals.size(); ++i) {
+    if (entry->outputs[i].kind != DLC_VALUE_ACCUMULATOR)
+      continue;
+    float value;
+    DLC_TRY(context.read(i, std::as_writable_bytes(std::span(&value, 1))));
+    totals[i] += value;
+  }
+  ++runCount;
+  return {};
+}
+
+void MetricSums::clear() {
+  totals.assign(totals.size(), 0);
+  runCount = 0;
+}
+
+double MetricSums::value(size_t index) const {
+  const MetricInfo &metric = entry->metrics[index];
+  double value = 0;
+  for (const dlc_term &term : metric.terms) {
+    const double count = term.count == DLC_NONE
+                             ? term.constant_count * static_cast<double>(runCount)
+                             : totals[term.count];
+    value += term.coefficient * totals[term.sum] / count;
+  }
+  return metric.finish == DLC_FINISH_EXP ? std::exp(value) : value;
+}
+
+std::string MetricSums::save() const {
+  std::string text = std::to_string(runCount);
+  for (double total : totals) {
+    char digits[64];
+    auto end = std::to_chars(digits, digits + sizeof(digits), total, std::chars_format::hex).ptr;
+    text.append(" ").append(digits, end);
+  }
+  return text;
+}
+
+Status MetricSums::restore(std::string_view text) {
+  const char *at = text.data(), *end = text.data() + text.size();
+  auto next = [&](auto &value, auto... format) {
+    auto [stop, error] = std::from_chars(at, end, value, format...);
+    at = stop != end ? stop + 1 : stop;
+    return error == std::errc();
+  };
+  MetricSums restored(*entry);
+  bool good = next(restored.runCount);
+  for (double &total : restored.totals)
+    good = good && next(total, std::chars_format::hex);
+  if (!good || at != end)
+    return damaged("sums of entry '", entry->name, "': expected ", totals.size() + 1, " numbers");
+  *this = std::move(restored);
+  return {};
+}
+
+} // namespace dlc::runtime

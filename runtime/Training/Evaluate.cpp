@@ -1,0 +1,68 @@
+// Evaluation over a dataset.
+#include "runtime/Training/Evaluate.h"
+#include "runtime/Core/Support.h"
+#include "runtime/Exec/Metrics.h"
+
+#include <chrono>
+
+namespace dlc::runtime {
+
+Status bindBatch(Context &context, const EntryInfo &loaded, const Batch &batch) {
+  const EntryInfo &entry = context.entry();
+  for (size_t i = 0; i < entry.inputs.size(); ++i) {
+    if (i == entry.validInput) {
+      DLC_TRY(context.bind(i, std::as_bytes(std::span(&batch.valid, 1))));
+      continue;
+    }
+    size_t from = i;
+    if (&entry != &loaded)
+      for (from = 0; from < loaded.inputs.size(); ++from)
+        if (loaded.inputs[from].name == entry.inputs[i].name)
+          break;
+    if (from == loaded.inputs.size())
+      return invalid("entry '", entry.name, "': input '", entry.inputs[i].name,
+                     "' is no input of '", loaded.name, "'");
+    DLC_TRY(context.bind(i, batch.inputs[from]));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Evaluator>> Evaluator::create(std::shared_ptr<State> state,
+                                                     std::shared_ptr<const Dataset> dataset) {
+  const Module &module = *state->module();
+  const EntryInfo *entry = module.plan().findEntry(DLC_ENTRY_EVALUATE);
+  if (!entry)
+    return invalid(module.path(), ": the module has no entry that evaluates");
+  DLC_TRY_ASSIGN(context, Context::create(std::move(state), entry->name));
+  DLC_TRY_ASSIGN(loader, BatchLoader::create(context->entry(), std::move(dataset)));
+  return std::unique_ptr<Evaluator>(new Evaluator(std::move(context), std::move(loader)));
+}
+
+Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
+                                      const std::function<void(uint64_t)> &progress) {
+  const auto start = std::chrono::steady_clock::now();
+  const EntryInfo &entry = context->entry();
+  const bool keepPartial = entry.validInput != DLC_NONE;
+  MetricSums sums(entry);
+  EvaluateReport report;
+  DLC_TRY(context->state()->reset(DLC_ROLE_METRIC));
+  loader->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = keepPartial});
+  while (report.batches < maxBatches) {
+    const Batch *batch = loader->next();
+    if (!batch)
+      break;
+    DLC_TRY(bindBatch(*context, entry, *batch));
+    DLC_TRY(context->run());
+    DLC_TRY(sums.add(*context));
+    report.samples += static_cast<uint64_t>(batch->valid);
+    ++report.batches;
+    if (progress)
+      progress(report.batches);
+  }
+  for (size_t i = 0; i < entry.metrics.size(); ++i)
+    report.metrics.emplace_back(entry.metrics[i].name, sums.value(i));
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+} // namespace dlc::runtime

@@ -1,0 +1,47 @@
+// Runs an evaluate entry over a dataset, each sample once, the last partial batch padded.
+#ifndef DLC_RUNTIME_TRAINING_EVALUATE_H
+#define DLC_RUNTIME_TRAINING_EVALUATE_H
+
+#include "dlc/context.h"
+#include "runtime/Data/BatchLoader.h"
+
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace dlc::runtime {
+
+/// Losses and metrics by name, in the entry's order.
+using MetricValues = std::vector<std::pair<std::string, double>>;
+
+struct EvaluateReport {
+  MetricValues metrics;
+  uint64_t samples = 0, batches = 0;
+  double seconds = 0;
+};
+
+/// Binds a batch to a context that runs `loaded`, the entry the batch was made for, or another
+/// whose inputs are a subset of its inputs by name. The batch must live until the run has returned.
+Status bindBatch(Context &context, const EntryInfo &loaded, const Batch &batch);
+
+class Evaluator {
+public:
+  /// Fails with InvalidArgument if the module has no evaluate entry or the data does not fit it.
+  static Result<std::unique_ptr<Evaluator>> create(std::shared_ptr<State> state,
+                                                   std::shared_ptr<const Dataset> dataset);
+
+  uint64_t batches() const { return loader->batches(/*keepPartial=*/true); }
+  /// Stops after `maxBatches`. `progress`, if any, hears how many are done.
+  Result<EvaluateReport> run(uint64_t maxBatches = UINT64_MAX,
+                             const std::function<void(uint64_t)> &progress = {});
+
+private:
+  Evaluator(std::unique_ptr<Context> context, std::unique_ptr<BatchLoader> loader)
+      : context(std::move(context)), loader(std::move(loader)) {}
+  std::unique_ptr<Context> context;
+  std::unique_ptr<BatchLoader> loader;
+};
+
+} // namespace dlc::runtime
+
+#endif

@@ -1,0 +1,223 @@
+// The loop over epochs, batches and the step table.
+#include "runtime/Training/Trainer.h"
+#include "runtime/Core/Support.h"
+
+#include <chrono>
+#include <cmath>
+
+namespace dlc::runtime {
+
+using Clock = std::chrono::steady_clock;
+
+static double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
+                                                 std::shared_ptr<const Dataset> train,
+                                                 std::shared_ptr<const Dataset> test,
+                                                 const TrainOptions &options,
+                                                 const TrainingProgress &start) {
+  std::unique_ptr<Trainer> trainer(new Trainer(std::move(state), options));
+  const Plan &plan = trainer->state->module()->plan();
+  trainer->position = start;
+  for (const SettingInfo &setting : plan.settings)
+    if (setting.name == "epochs" && setting.value >= 1 && setting.value < 1e9)
+      trainer->epochTarget = static_cast<uint64_t>(setting.value);
+  if (options.epochs)
+    trainer->epochTarget = *options.epochs;
+  DLC_TRY(trainer->prepareSteps());
+  DLC_TRY(trainer->applyOverrides());
+  DLC_TRY_ASSIGN(loader, BatchLoader::create(trainer->steps[0].context->entry(), train));
+  trainer->loader = std::move(loader);
+  if (trainer->loader->batches(false) == 0)
+    return invalid(train->name(), ": ", train->size(), " samples do not fill one batch of ",
+                   trainer->steps[0].context->entry().batch);
+  if (start.position > trainer->loader->batches(false))
+    return invalid(train->name(), ": an epoch has ", trainer->loader->batches(false),
+                   " batches, the checkpoint was taken after ", start.position);
+  if (test && plan.findEntry(DLC_ENTRY_EVALUATE)) {
+    DLC_TRY_ASSIGN(evaluator, Evaluator::create(trainer->state, std::move(test)));
+    trainer->evaluator = std::move(evaluator);
+  }
+  return trainer;
+}
+
+Status Trainer::prepareSteps() {
+  const Module &module = *state->module();
+  for (const dlc_step &step : module.plan().steps) {
+    DLC_TRY_ASSIGN(context, Context::create(state, module.plan().entries[step.entry].name));
+    const EntryInfo &entry = context->entry();
+    steps.push_back({std::move(context), step.every, MetricSums(entry), {}});
+  }
+  if (steps.empty())
+    return invalid(module.path(), ": the module has no step that trains");
+  return {};
+}
+
+Status Trainer::applyOverrides() {
+  const Module &module = *state->module();
+  for (const auto &[name, value] : options.overrides) {
+    if (name == "step" || !module.plan().findScalar(name)) {
+      std::string known;
+      for (const ScalarInfo &scalar : module.plan().scalars)
+        if (scalar.name != "step")
+          known += (known.empty() ? "" : ", ") + std::string(scalar.name);
+      return invalid(module.path(), ": no setting '", name, "' to override; there are: ", known);
+    }
+    for (Step &step : steps)
+      DLC_TRY(step.context->setScalar(name, value));
+  }
+  return {};
+}
+
+Status Trainer::restoreSums(const Metadata &metadata) {
+  if (position.position == 0)
+    return {};
+  epochSamples = position.position * steps[0].context->entry().batch;
+  for (Step &step : steps) {
+    auto it = metadata.find(concat("sums.", step.context->entry().name));
+    if (it != metadata.end())
+      DLC_TRY(step.epochSums.restore(it->second));
+  }
+  return {};
+}
+
+Status Trainer::checkLoss(const Context &context) const {
+  const EntryInfo &entry = context.entry();
+  for (size_t i = 0; i < entry.metrics.size(); ++i) {
+    if (entry.metrics[i].kind != DLC_METRIC_LOSS)
+      continue;
+    DLC_TRY_ASSIGN(value, context.metric(i));
+    if (!std::isfinite(value))
+      return failure(StatusCode::Failed, "step ", position.step + 1, " of entry '", entry.name,
+                     "': the ", entry.metrics[i].name, " is ", value,
+                     "; a smaller learning rate may help");
+  }
+  return {};
+}
+
+Status Trainer::runStep(size_t index, const Batch &batch) {
+  Step &step = steps[index];
+  if ((position.step + 1) % step.every != 0)
+    return {};
+  Context &context = *step.context;
+  DLC_TRY(bindBatch(context, steps[0].context->entry(), batch));
+  if (state->module()->plan().findScalar("step"))
+    DLC_TRY(context.setScalar("step", static_cast<double>(position.step)));
+  DLC_TRY(context.run());
+  DLC_TRY(checkLoss(context));
+  DLC_TRY(step.epochSums.add(context));
+  step.last.clear();
+  for (size_t i = 0; i < context.entry().metrics.size(); ++i) {
+    DLC_TRY_ASSIGN(value, context.metric(i));
+    step.last.emplace_back(context.entry().metrics[i].name, value);
+  }
+  return {};
+}
+
+Status Trainer::runBatch(const Batch &batch) {
+  for (size_t i = 0; i < steps.size(); ++i)
+    DLC_TRY(runStep(i, batch));
+  ++position.step;
+  ++position.position;
+  ++stepsDone;
+  epochSamples += static_cast<uint64_t>(batch.valid);
+  return {};
+}
+
+/// With several steps their losses need the step's name.
+static void appendMetrics(MetricValues &all, const MetricValues &values, const EntryInfo &entry,
+                          bool named) {
+  for (const auto &[name, value] : values)
+    all.emplace_back(named ? concat(entry.name, ".", name) : name, value);
+}
+
+MetricValues Trainer::epochMetrics() const {
+  MetricValues all;
+  for (const Step &step : steps) {
+    const EntryInfo &entry = step.context->entry();
+    MetricValues values;
+    for (size_t i = 0; i < entry.metrics.size() && step.epochSums.runs() > 0; ++i)
+      values.emplace_back(entry.metrics[i].name, step.epochSums.value(i));
+    appendMetrics(all, values, entry, steps.size() > 1);
+  }
+  return all;
+}
+
+StepReport Trainer::stepReport(const Batch &batch, double seconds) const {
+  StepReport report{
+      position, loader->batches(false), epochTarget, static_cast<uint64_t>(batch.valid),
+      {},       epochMetrics(),         seconds};
+  for (const Step &step : steps)
+    appendMetrics(report.batch, step.last, step.context->entry(), steps.size() > 1);
+  return report;
+}
+
+Status Trainer::writeCheckpoint(TrainObserver &observer) {
+  if (options.checkpoint.empty())
+    return {};
+  const Module &module = *state->module();
+  Metadata metadata = toMetadata(position);
+  metadata["model"] = module.plan().model;
+  metadata["graph_hash"] = module.graphHash();
+  if (position.position != 0)
+    for (const Step &step : steps)
+      metadata[concat("sums.", step.context->entry().name)] = step.epochSums.save();
+  DLC_TRY(saveVariables(*state, options.checkpoint, metadata));
+  observer.onCheckpoint(options.checkpoint);
+  return {};
+}
+
+Status Trainer::runEpoch(TrainObserver &observer) {
+  if (position.position == 0)
+    DLC_TRY(state->reset(DLC_ROLE_STATE));
+  loader->start({.seed = position.seed,
+                 .epoch = static_cast<uint32_t>(position.epoch),
+                 .firstBatch = position.position,
+                 .keepPartial = false});
+  while (stepsLeft() && !(stopped = observer.shouldStop())) {
+    const Clock::time_point start = Clock::now();
+    const Batch *batch = loader->next();
+    if (!batch)
+      break;
+    DLC_TRY(runBatch(*batch));
+    const double seconds = secondsSince(start);
+    epochSeconds += seconds;
+    observer.onStep(stepReport(*batch, seconds));
+    if (options.checkpointEvery != 0 && position.step % options.checkpointEvery == 0)
+      DLC_TRY(writeCheckpoint(observer));
+  }
+  return finishEpoch(observer);
+}
+
+/// Closes an epoch that is complete; one that is not (out of steps, told to stop) stays open for a
+/// resumption.
+Status Trainer::finishEpoch(TrainObserver &observer) {
+  EpochReport report{position, epochSamples, epochMetrics(), epochSeconds, {}};
+  const bool complete = position.position == loader->batches(false);
+  if (complete) {
+    ++position.epoch;
+    position.position = 0;
+    for (Step &step : steps)
+      step.epochSums.clear();
+    epochSamples = 0;
+    epochSeconds = 0;
+  }
+  DLC_TRY(writeCheckpoint(observer));
+  if (evaluator && complete) {
+    DLC_TRY_ASSIGN(test, evaluator->run());
+    report.test = std::move(test);
+  }
+  report.progress = position;
+  observer.onEpoch(report);
+  return {};
+}
+
+Status Trainer::run(TrainObserver &observer) {
+  while (position.epoch < epochTarget && stepsLeft() && !stopped)
+    DLC_TRY(runEpoch(observer));
+  return {};
+}
+
+} // namespace dlc::runtime

@@ -1,0 +1,120 @@
+// The training loop: for each batch the entries of the step table, after each epoch an evaluation
+// and a checkpoint.
+//
+// Everything that decides a bit of the result is either in the State, in TrainingProgress or in the
+// module, so a run that is killed and resumed from its checkpoint ends with the bits of one that
+// was not.
+//
+// Ownership: shares the State and the datasets. Threads: one at a time. Failure: a step that yields
+// a loss which is not finite ends the run; the last checkpoint stays.
+#ifndef DLC_RUNTIME_TRAINING_TRAINER_H
+#define DLC_RUNTIME_TRAINING_TRAINER_H
+
+#include "runtime/Exec/Metrics.h"
+#include "runtime/Training/Evaluate.h"
+#include "runtime/Training/Progress.h"
+
+#include <optional>
+
+namespace dlc::runtime {
+
+struct TrainOptions {
+  /// Epochs in all, those before a resumption included; none: the module's setting, or 1.
+  std::optional<uint64_t> epochs;
+  /// At most so many batches in this call.
+  std::optional<uint64_t> steps;
+  /// File to write after each epoch and at the end; empty: none.
+  std::string checkpoint;
+  /// Write it each so many batches as well; 0: not.
+  uint64_t checkpointEvery = 0;
+  /// Scalars set by the user, by name.
+  std::map<std::string, double> overrides;
+};
+
+/// After a batch.
+struct StepReport {
+  TrainingProgress progress;
+  uint64_t stepsInEpoch, epochs;
+  uint64_t samples;
+  /// Of this batch alone, and over the epoch so far.
+  MetricValues batch, epoch;
+  double seconds;
+};
+
+/// After an epoch, or at the end of the run.
+struct EpochReport {
+  TrainingProgress progress;
+  uint64_t samples;
+  MetricValues train;
+  double seconds;
+  std::optional<EvaluateReport> test;
+};
+
+/// Hears how a run goes. Called on the thread that trains.
+class TrainObserver {
+public:
+  virtual ~TrainObserver() = default;
+  virtual void onStep(const StepReport &report) {}
+  virtual void onEpoch(const EpochReport &report) {}
+  virtual void onCheckpoint(const std::string &path) {}
+  /// Asked before each batch; true ends the run as if it were complete.
+  virtual bool shouldStop() { return false; }
+};
+
+class Trainer {
+public:
+  /// `test` may be null. `start` continues where a checkpoint left off; the State holds its
+  /// variables already.
+  static Result<std::unique_ptr<Trainer>> create(std::shared_ptr<State> state,
+                                                 std::shared_ptr<const Dataset> train,
+                                                 std::shared_ptr<const Dataset> test,
+                                                 const TrainOptions &options,
+                                                 const TrainingProgress &start);
+
+  /// Restores the sums of a checkpoint taken within an epoch, so that the epoch's report is
+  /// complete.
+  Status restoreSums(const Metadata &metadata);
+
+  Status run(TrainObserver &observer);
+
+  const TrainingProgress &progress() const { return position; }
+  uint64_t epochs() const { return epochTarget; }
+
+private:
+  Trainer(std::shared_ptr<State> state, TrainOptions options)
+      : state(std::move(state)), options(std::move(options)) {}
+  Status prepareSteps();
+  Status applyOverrides();
+  Status runEpoch(TrainObserver &observer);
+  Status runBatch(const Batch &batch);
+  Status runStep(size_t index, const Batch &batch);
+  Status checkLoss(const Context &context) const;
+  Status finishEpoch(TrainObserver &observer);
+  Status writeCheckpoint(TrainObserver &observer);
+  StepReport stepReport(const Batch &batch, double seconds) const;
+  MetricValues epochMetrics() const;
+  bool stepsLeft() const { return !options.steps || stepsDone < *options.steps; }
+
+  /// One row of the step table, ready to run.
+  struct Step {
+    std::unique_ptr<Context> context;
+    uint32_t every;
+    MetricSums epochSums;
+    /// Values of the last batch.
+    MetricValues last;
+  };
+
+  std::shared_ptr<State> state;
+  TrainOptions options;
+  std::vector<Step> steps;
+  std::unique_ptr<BatchLoader> loader;
+  std::unique_ptr<Evaluator> evaluator;
+  TrainingProgress position;
+  uint64_t epochTarget = 1, stepsDone = 0, epochSamples = 0;
+  double epochSeconds = 0;
+  bool stopped = false;
+};
+
+} // namespace dlc::runtime
+
+#endif

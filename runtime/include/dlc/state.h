@@ -1,0 +1,67 @@
+// The variables of a module: parameters, optimizer slots, statistics, counters.
+//
+// Ownership: a State owns one block of device memory that holds all variables, and keeps Module and
+// Device alive. Threads: one thread at a time, Contexts that run on it included. For inference
+// beside training, clone() it.
+#ifndef DLC_STATE_H
+#define DLC_STATE_H
+
+#include "dlc/device.h"
+#include "dlc/module.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace dlc::runtime {
+
+class DeviceMemory;
+
+class State {
+public:
+  /// Allocates the variables and initialises each from `seed`, its name and its initialiser: the
+  /// same values on every device and in every run.
+  static Result<std::shared_ptr<State>> create(std::shared_ptr<const Module> module,
+                                               std::shared_ptr<Device> device, uint64_t seed);
+  ~State();
+
+  const std::shared_ptr<const Module> &module() const { return owner; }
+  const std::shared_ptr<Device> &device() const { return place; }
+  uint64_t seed() const { return initialSeed; }
+
+  /// Copies variable number `index`, in logical row-major form, to or from the caller's memory.
+  /// Fails if the size is not exactly TensorType::logicalBytes().
+  Status read(size_t index, std::span<std::byte> destination) const;
+  Status write(size_t index, std::span<const std::byte> source);
+
+  /// Sets all variables of one role back to their initial values, as an epoch's beginning does with
+  /// DLC_ROLE_STATE.
+  Status reset(dlc_role role);
+
+  /// A copy that shares nothing with this one but the module and the device.
+  Result<std::shared_ptr<State>> clone() const;
+
+  /// The device memory behind the variables.
+  DeviceMemory &memory() { return *block; }
+
+  /// Counts changes made from outside (write, reset, load): a Context refreshes derived variables
+  /// when it moves.
+  uint64_t revision() const { return changes; }
+  uint64_t preparedRevision() const { return prepared; }
+  void markPrepared() { prepared = changes; }
+
+private:
+  State() = default;
+  Status initialise(size_t index);
+
+  std::shared_ptr<const Module> owner;
+  std::shared_ptr<Device> place;
+  std::unique_ptr<DeviceMemory> block;
+  uint64_t initialSeed = 0;
+  uint64_t changes = 1, prepared = 0;
+};
+
+} // namespace dlc::runtime
+
+#endif

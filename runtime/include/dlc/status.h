@@ -1,0 +1,91 @@
+// How every call of the runtime reports failure: a Status, or a Result that holds either a value or
+// the Status that says why there is none. Nothing throws over the library's border.
+//
+// A message is one line, lower case, without a full stop, and names the file, entry or tensor that
+// it is about.
+//
+// Threads: plain values; distinct objects may be used by distinct threads.
+// Failure: the runtime does not survive exhaustion of small allocations (messages, tables); buffers
+// whose size comes from a file are allocated without exceptions and reported as OutOfMemory.
+#ifndef DLC_STATUS_H
+#define DLC_STATUS_H
+
+#include <cassert>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace dlc::runtime {
+
+enum class StatusCode : uint8_t {
+  Ok,
+  /// The caller asked for something that cannot be: an unknown name, a wrong size or dtype.
+  InvalidArgument,
+  /// The operating system refused: no such file, no space, no permission.
+  Io,
+  /// A file is not what it claims to be.
+  Damaged,
+  /// The file is sound, but this machine or this version cannot serve it.
+  Unsupported,
+  OutOfMemory,
+  /// The computation itself went wrong: a loss that is not a number.
+  Failed,
+};
+
+/// Success, or a code with a message.
+class [[nodiscard]] Status {
+public:
+  Status() = default;
+  Status(StatusCode code, std::string message)
+      : payload(std::make_unique<Payload>(Payload{code, std::move(message)})) {}
+
+  bool ok() const { return !payload; }
+  StatusCode code() const { return payload ? payload->code : StatusCode::Ok; }
+  /// Empty if ok().
+  std::string_view message() const { return payload ? payload->message : std::string_view(); }
+
+  /// The same failure, its message preceded by `context` and ": ". Success stays success.
+  Status in(std::string_view context) && {
+    if (payload)
+      payload->message = std::string(context) + ": " + payload->message;
+    return std::move(*this);
+  }
+
+private:
+  struct Payload {
+    StatusCode code;
+    std::string message;
+  };
+  std::unique_ptr<Payload> payload;
+};
+
+/// A T, or the Status that says why there is none. Owns the value; take() moves it out.
+template <typename T> class [[nodiscard]] Result {
+public:
+  Result(T value) : value(std::move(value)) {}
+  Result(Status failure) : failure(std::move(failure)) {
+    assert(!this->failure.ok() && "a result without a value needs a reason");
+  }
+
+  bool ok() const { return value.has_value(); }
+  /// The reason, or success if there is a value.
+  const Status &status() const { return failure; }
+  Status takeStatus() { return std::move(failure); }
+
+  T &operator*() { return *value; }
+  const T &operator*() const { return *value; }
+  T *operator->() { return &*value; }
+  const T *operator->() const { return &*value; }
+  T take() { return std::move(*value); }
+
+private:
+  std::optional<T> value;
+  Status failure;
+};
+
+} // namespace dlc::runtime
+
+#endif

@@ -1,0 +1,18 @@
+// Writes the hand-made module and data that it can learn into a folder, for tests of dlc-run.
+// usage: make-small-module DIR
+#include "test/lib/SmallModel/SmallModel.h"
+
+#include <cstdio>
+#include <filesystem>
+
+int main(int argc, char **argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: make-small-module DIR\n");
+    return 2;
+  }
+  const std::string folder = argv[1];
+  std::filesystem::create_directories(folder + "/data");
+  dlc::test::writeFile(folder + "/small.so", dlc::test::moduleWith(dlc::test::smallModel().blob()));
+  dlc::test::writeSmallData(folder + "/data", 404, 101);
+  return 0;
+}

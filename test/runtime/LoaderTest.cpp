@@ -1,0 +1,331 @@
+// The loader: what it accepts, and the one line it says about each thing that it refuses.
+#include "dlc/module.h"
+#include "runtime/Core/ModuleFile.h"
+#include "test/lib/SmallModel/SmallModel.h"
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <gtest/gtest.h>
+
+using namespace dlc::runtime;
+using namespace dlc::test;
+
+namespace {
+
+/// The loader's message about a file with this content, its name left out; "loaded" if it accepts
+/// it.
+std::string messageFor(const std::vector<std::byte> &content) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("x.so");
+  writeFile(path, content);
+  auto module = Module::load(path);
+  if (module.ok())
+    return "loaded";
+  std::string message(module.status().message());
+  EXPECT_TRUE(message.starts_with(path + ": ")) << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  return message.substr(path.size() + 2);
+}
+
+/// The same for the small model with something broken in its plan, sealed again.
+std::string messageForPlan(const std::function<void(PlanBuilder &)> &breakIt) {
+  PlanBuilder plan = smallModel();
+  breakIt(plan);
+  return messageFor(moduleWith(plan.blob()));
+}
+
+// A module gives names, types, entries and variables as they were written.
+TEST(Loader, DecodesThePlan) {
+  TemporaryFolder folder;
+  auto module = Module::load(writeSmallModule(folder));
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  const Plan &plan = (*module)->plan();
+  EXPECT_EQ(plan.model, "Small");
+  ASSERT_EQ(plan.entries.size(), 3u);
+  EXPECT_EQ(plan.entries[0].name, "train_step");
+  EXPECT_EQ(plan.entries[0].inputs[0].type.str(), "f32[8, 1, 4, 4]");
+  EXPECT_EQ(plan.entries[1].validInput, 2u);
+  EXPECT_EQ(plan.findEntry(DLC_ENTRY_INFER)->name, "infer_n1");
+  ASSERT_EQ(plan.variables.size(), 5u);
+  EXPECT_EQ(plan.variables[2].role, DLC_ROLE_SLOT);
+  EXPECT_EQ(plan.variables[2].of, 0u);
+  EXPECT_EQ((*module)->kernelFunctions().size(), 6u);
+}
+
+// What is no module is told from what is a damaged one.
+TEST(Loader, RefusesOtherFiles) {
+  EXPECT_EQ(messageFor({}), "not a module: no ELF file");
+  EXPECT_EQ(messageFor(std::vector<std::byte>(100, std::byte('x'))), "not a module: no ELF file");
+  EXPECT_EQ(messageFor(readFile("/proc/self/exe")),
+            "not a dlc module: the ELF file has no note of owner 'dlc'");
+  TemporaryFolder folder;
+  EXPECT_NE(
+      std::string(Module::load(folder.path("none.so")).status().message()).find("No such file"),
+      std::string::npos);
+  EXPECT_NE(std::string(Module::load(folder.root()).status().message()).find("not a regular file"),
+            std::string::npos);
+}
+
+// A module of a newer ABI, for another device or for another processor says so; none of it is run.
+TEST(Loader, RefusesOtherMachines) {
+  const auto plan = smallModel().blob();
+  EXPECT_EQ(messageFor(moduleWith(plan, {.abiVersion = 7})),
+            "ABI version 7, written by 'hand 1.0'; this runtime knows up to 1");
+  EXPECT_EQ(messageFor(moduleWith(plan, {.targets = 1u << DLC_TARGET_CUDA})),
+            "compiled without the target cpu");
+  EXPECT_EQ(messageFor(moduleWith(plan, {.cpuFeatures = uint64_t(1) << 40})),
+            "compiled for generic; this processor lacks feature 40");
+}
+
+// One changed byte anywhere, or a missing end, is found by the hash.
+TEST(Loader, FindsDamageByTheHash) {
+  auto module = moduleWith(smallModel().blob());
+  auto changed = module;
+  changed[changed.size() / 2] ^= std::byte(1);
+  EXPECT_EQ(messageFor(changed), "damaged module: the file's hash is not the one in its note");
+  module.resize(module.size() - 1);
+  EXPECT_TRUE(messageFor(module).starts_with("damaged")) << messageFor(module);
+}
+
+// Even if the hash is right, the plan's structure is checked.
+TEST(Loader, ChecksTables) {
+  auto withHeader = [](auto change) {
+    auto blob = smallModel().blob();
+    change(*reinterpret_cast<dlc_plan_header *>(blob.data()),
+           reinterpret_cast<dlc_table *>(blob.data() + sizeof(dlc_plan_header)));
+    return messageFor(moduleWith(blob));
+  };
+  EXPECT_EQ(withHeader([](auto &h, auto *) { h.magic = 1; }),
+            "the plan does not begin with its magic number");
+  EXPECT_EQ(withHeader([](auto &h, auto *) { h.size = 8; }), "the plan's header claims 8 bytes");
+  EXPECT_NE(
+      withHeader([](auto &h, auto *) { h.total_size += 64; }).find("the plan's header claims"),
+      std::string::npos);
+  EXPECT_EQ(withHeader([](auto &h, auto *) { h.table_count = 1u << 31; }),
+            "the directory of 2147483648 tables ends beyond the plan");
+  EXPECT_EQ(withHeader([](auto &, auto *t) { t[2].stride = 8; }),
+            "table 2 of kind 3 has a stride of 8 bytes, expected at least 152");
+  EXPECT_EQ(withHeader([](auto &, auto *t) { t[2].offset += 1; }).substr(0, 23),
+            "table 2 starts at byte ");
+  EXPECT_NE(withHeader([](auto &, auto *t) {
+              t[2].count = uint64_t(1) << 61;
+            }).find("ends beyond the plan"),
+            std::string::npos);
+  EXPECT_EQ(withHeader([](auto &, auto *t) { t[3].kind = DLC_TABLE_VARIABLES; }),
+            "two tables of kind 3");
+  // A table that this version does not know is skipped.
+  EXPECT_EQ(withHeader([](auto &, auto *t) { t[13].kind = 77; }), "loaded");
+}
+
+// Structs of a newer writer are longer; what this version knows of them is read.
+TEST(Loader, AcceptsLongerStructs) {
+  PlanBuilder plan = smallModel();
+  auto blob = plan.blob();
+  auto *table = reinterpret_cast<dlc_table *>(blob.data() + sizeof(dlc_plan_header)) + 12;
+  ASSERT_EQ(table->kind, DLC_TABLE_STEPS);
+  struct LongStep {
+    dlc_step step;
+    uint64_t more;
+  } step = {plan.steps[0], 123};
+  table->offset = blob.size();
+  table->stride = sizeof(step);
+  blob.resize(blob.size() + DLC_ALIGNMENT);
+  std::memcpy(blob.data() + table->offset, &step, sizeof(step));
+  reinterpret_cast<dlc_plan_header *>(blob.data())->total_size = blob.size();
+  EXPECT_EQ(messageFor(moduleWith(blob)), "loaded");
+}
+
+struct Broken {
+  const char *message;
+  std::function<void(PlanBuilder &)> change;
+};
+
+void expectMessages(const std::vector<Broken> &cases) {
+  for (const Broken &broken : cases)
+    EXPECT_EQ(messageForPlan(broken.change), broken.message);
+}
+
+TEST(Loader, ChecksVariables) {
+  expectMessages({
+      {"variable 'linear1.weight': dtype 99 is unknown",
+       [](auto &p) { p.variables[0].type.dtype = 99; }},
+      {"variable 'linear1.weight': rank 9 is above 8",
+       [](auto &p) { p.variables[0].type.rank = 9; }},
+      {"variable 'linear1.weight': shape f32[9223372036854775808, 16] has too many elements",
+       [](auto &p) { p.variables[0].type.shape[0] = uint64_t(1) << 63; }},
+      {"variable 'linear1.weight': claims 256 bytes, f32[5, 16] takes 320",
+       [](auto &p) { p.variables[0].type.shape[0] = 5; }},
+      {"variable 'linear1.weight': role 0 is unknown", [](auto &p) { p.variables[0].role = 0; }},
+      {"variable 'linear1.weight': initialiser 6 is unknown",
+       [](auto &p) { p.variables[0].initialiser = 6; }},
+      {"variable 'linear1.weight': the initialiser's parameters are not finite",
+       [](auto &p) { p.variables[0].a = NAN; }},
+      {"variable 'linear1.weight': bytes [4, +256) do not fit the state of 704 bytes, aligned to "
+       "64",
+       [](auto &p) { p.variables[0].offset = 4; }},
+      {"variable 'linear1.weight': bytes [18446744073709551552, +256) do not fit the state of 704 "
+       "bytes, aligned to 64",
+       [](auto &p) { p.variables[0].offset = uint64_t(0) - 64; }},
+      {"variables 'linear1.weight' and 'linear1.bias' overlap",
+       [](auto &p) { p.variables[1].offset = 192; }},
+      {"variable 'linear1.weight.velocity': 'of' is 2, expected the index of a parameter",
+       [](auto &p) { p.variables[2].of = 2; }},
+      {"variable 'linear1.weight': 'of' is 0, expected none",
+       [](auto &p) { p.variables[0].of = 0; }},
+      {"two variables are called 'linear1.bias'",
+       [](auto &p) { p.variables[0].name = p.variables[1].name; }},
+      {"name of variable 0 is empty", [](auto &p) { p.variables[0].name.length = 0; }},
+      {"name of variable 0 is not followed by a zero",
+       [](auto &p) { p.variables[0].name.length -= 1; }},
+      {"variable 'linear1.weight': the layout's order is no permutation of 2 axes",
+       [](auto &p) { p.variables[0].type.layout.permuted = 1; }},
+      {"variable 'linear1.weight': the layout's block 0 splits axis 7 of 2 by 4",
+       [](auto &p) {
+         p.variables[0].type.layout = {{}, 0, 1, {7}, {4}};
+       }},
+      {"variable 'linear1.weight': the layout's block 0 splits axis 0 of 2 by 0",
+       [](auto &p) {
+         p.variables[0].type.layout = {{}, 0, 1, {0}, {0}};
+       }},
+      {"variable 'linear1.weight': the layout has 3 blocks, at most 2",
+       [](auto &p) { p.variables[0].type.layout.block_count = 3; }},
+  });
+  const std::string message =
+      messageForPlan([](auto &p) { p.variables[0].name.offset = 1u << 31; });
+  EXPECT_TRUE(message.starts_with("name of variable 0 lies outside of the strings")) << message;
+  EXPECT_EQ(messageForPlan([](auto &p) { p.strings[p.variables[0].name.offset] = '\xff'; }),
+            "name of variable 0 is not printable UTF-8");
+}
+
+TEST(Loader, ChecksScalarsStepsAndKernels) {
+  expectMessages({
+      {"scalar 'step' has dtype 2, expected f32", [](auto &p) { p.scalars[1].dtype = DLC_F64; }},
+      {"scalar 'step' at byte 8 does not fit the block of 8 bytes",
+       [](auto &p) { p.scalars[1].offset = 8; }},
+      {"scalar 'step' at byte 2 does not fit the block of 8 bytes",
+       [](auto &p) { p.scalars[1].offset = 2; }},
+      {"two scalars are called 'step'", [](auto &p) { p.scalars[0].name = p.scalars[1].name; }},
+      {"step 0 runs entry 3 of 3 every 1 batches", [](auto &p) { p.steps[0].entry = 3; }},
+      {"step 0 runs entry 0 of 3 every 0 batches", [](auto &p) { p.steps[0].every = 0; }},
+      {"step 0 runs entry 'infer_n1', which does not train", [](auto &p) { p.steps[0].entry = 2; }},
+      {"kernel 'logits' is for target 9, which is unknown",
+       [](auto &p) { p.kernels[0].target = 9; }},
+      {"damaged module: kernel 'logits' is function 6 of 6",
+       [](auto &p) { p.kernels[0].function = 6; }},
+  });
+}
+
+TEST(Loader, ChecksEntries) {
+  expectMessages({
+      {"entry 'train_step': kind 6 is unknown", [](auto &p) { p.entries[0].kind = 6; }},
+      {"entry 'train_step': inputs are values [30, 32) of 17",
+       [](auto &p) { p.entries[0].inputs.first = 30; }},
+      {"entry 'train_step': records [0, 4294967295) of 11",
+       [](auto &p) { p.entries[0].records.count = DLC_NONE; }},
+      {"entry 'train_step': 2000 streams and 0 events for 7 records",
+       [](auto &p) { p.entries[0].streams = 2000; }},
+      {"entry 'train_step': 1 streams and 8 events for 7 records",
+       [](auto &p) { p.entries[0].events = 8; }},
+      {"entry 'train_step': metrics [0, 9) of 4", [](auto &p) { p.entries[0].metrics.count = 9; }},
+      {"entry 'train_step': the count of valid samples is input 0, which is no i32[]",
+       [](auto &p) { p.entries[0].valid_input = 0; }},
+      {"entry 'train_step': input 'image': axis 0 of f32[8, 1, 4, 4] counts samples, the entry has "
+       "9",
+       [](auto &p) { p.entries[0].batch = 9; }},
+      {"entry 'train_step': input 'image': batch axis 4 of f32[8, 1, 4, 4]",
+       [](auto &p) { p.values[0].batch_axis = 4; }},
+      {"entry 'train_step': input 'image': an input must stand at the start of its own space",
+       [](auto &p) { p.values[0].location.index = 1; }},
+      {"entry 'train_step': input 'image': claims 4 bytes, f32[8, 1, 4, 4] takes 512",
+       [](auto &p) { p.values[0].location.bytes = 4; }},
+      {"entry 'train_step': output 'output': bytes [64000, +128) end beyond the arena, which has "
+       "896",
+       [](auto &p) { p.values[2].location.offset = 64000; }},
+      {"entry 'train_step': output 'output': kind 0 is unknown",
+       [](auto &p) { p.values[2].kind = 0; }},
+      {"entry 'train_step': output 'output': an accumulator must be f32[], found f32[8, 4]",
+       [](auto &p) { p.values[2].kind = DLC_VALUE_ACCUMULATOR; }},
+      {"entry 'train_step': metric 'loss', term 0: its sum is output 0, which is no accumulator",
+       [](auto &p) { p.terms[0].sum = 0; }},
+      {"entry 'train_step': metric 'loss', term 0: its count is output 77, which is no accumulator",
+       [](auto &p) { p.terms[0].count = 77; }},
+      {"entry 'train_step': metric 'loss', term 0: its constant count is 0",
+       [](auto &p) { p.terms[0].count = DLC_NONE; }},
+      {"entry 'train_step': metric 'loss' finishes by 2, which is unknown",
+       [](auto &p) { p.metrics[0].finish = 2; }},
+      {"two entries are called 'train_step'",
+       [](auto &p) { p.entries[1].name = p.entries[0].name; }},
+  });
+}
+
+TEST(Loader, ChecksRecords) {
+  const std::string first = "entry 'train_step', record 0 'linear1/forward': ";
+  const std::vector<Broken> cases = {
+      {"kind 0 is unknown", [](auto &p) { p.records[0].kind = 0; }},
+      {"stream 1 of 1", [](auto &p) { p.records[0].stream = 1; }},
+      {"launches kernel 6 of 6", [](auto &p) { p.records[0].index = 6; }},
+      {"has 3 arguments, expected 4", [](auto &p) { p.records[0].arguments.count = 3; }},
+      {"has 1 immediates, expected 2", [](auto &p) { p.records[0].immediates.count = 1; }},
+      {"its immediates end beyond the table of 21",
+       [](auto &p) { p.records[0].immediates.first = DLC_NONE; }},
+      {"argument 0: space 6 is unknown", [](auto &p) { p.arguments[0].space = 6; }},
+      {"argument 0: index 2 in the input, the entry has 2 inputs",
+       [](auto &p) { p.arguments[0].index = 2; }},
+      {"argument 0: bytes [64, +512) end beyond the input, which has 512",
+       [](auto &p) { p.arguments[0].offset = 64; }},
+      {"argument 0: writes to the input, which is read-only",
+       [](auto &p) { p.arguments[0].access = DLC_WRITE; }},
+      {"argument 0: access 4 is unknown", [](auto &p) { p.arguments[0].access = 4; }},
+      {"argument 1: byte 4 of the state is not a multiple of 64",
+       [](auto &p) { p.arguments[1].offset = 4; }},
+      {"argument 1: bytes [0, +1024) end beyond the state, which has 704",
+       [](auto &p) { p.arguments[1].bytes = 1024; }},
+      {"argument 3: bytes [0, +18446744073709551615) end beyond the arena, which has 896",
+       [](auto &p) { p.arguments[3].bytes = UINT64_MAX; }},
+  };
+  for (const Broken &broken : cases)
+    EXPECT_EQ(messageForPlan(broken.change), first + broken.message);
+}
+
+/// Makes the small plan's first record something else.
+std::string messageForRecord(uint32_t kind, std::vector<dlc_argument> arguments, uint32_t index = 0,
+                             uint32_t value = 0) {
+  std::string message = messageForPlan([&](PlanBuilder &plan) {
+    dlc_record &record = plan.records[0];
+    record.kind = kind;
+    record.index = index;
+    record.value = value;
+    record.arguments = {static_cast<uint32_t>(plan.arguments.size()),
+                        static_cast<uint32_t>(arguments.size())};
+    record.immediates = {0, 0};
+    plan.entries[0].events = 2;
+    plan.arguments.insert(plan.arguments.end(), arguments.begin(), arguments.end());
+  });
+  const std::string first = "entry 'train_step', record 0 'linear1/forward': ";
+  return message.starts_with(first) ? message.substr(first.size()) : message;
+}
+
+TEST(Loader, ChecksCopiesFillsAndEvents) {
+  const dlc_argument to{DLC_SPACE_ARENA, 0, 0, 128, DLC_WRITE, 0},
+      from{DLC_SPACE_ARENA, 0, 128, 128, DLC_READ, 0};
+  dlc_argument shorter = from, overlapping = from;
+  shorter.bytes = 64;
+  overlapping.offset = 64;
+  EXPECT_EQ(messageForRecord(DLC_RECORD_COPY, {to, from}), "loaded");
+  EXPECT_EQ(messageForRecord(DLC_RECORD_COPY, {to}), "has 1 arguments, expected 2");
+  EXPECT_EQ(messageForRecord(DLC_RECORD_COPY, {to, shorter}), "copies 64 bytes to a buffer of 128");
+  EXPECT_EQ(messageForRecord(DLC_RECORD_COPY, {to, overlapping}),
+            "copies between buffers that overlap");
+  EXPECT_EQ(messageForRecord(DLC_RECORD_COPY, {from, to}),
+            "a copy must write its first argument and read its second");
+  EXPECT_EQ(messageForRecord(DLC_RECORD_FILL, {to}, 0, 255), "loaded");
+  EXPECT_EQ(messageForRecord(DLC_RECORD_FILL, {to}, 0, 256), "fills with 256, expected a byte");
+  EXPECT_EQ(messageForRecord(DLC_RECORD_FILL, {from}), "a fill must write its argument");
+  EXPECT_EQ(messageForRecord(DLC_RECORD_RECORD_EVENT, {}, 1), "loaded");
+  EXPECT_EQ(messageForRecord(DLC_RECORD_RECORD_EVENT, {}, 2), "event 2 of 2");
+  EXPECT_EQ(messageForRecord(DLC_RECORD_WAIT_EVENT, {}, 0),
+            "waits for event 0, which no earlier record records");
+}
+
+} // namespace

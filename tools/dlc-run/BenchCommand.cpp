@@ -1,0 +1,146 @@
+// dlc-run bench: how long one run of an entry takes, on random data of the right shapes.
+#include "runtime/Core/Support.h"
+#include "tools/dlc-run/Command.h"
+#include "tools/dlc-run/Output.h"
+#include "tools/dlc-run/Tensors.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace dlc::runtime::tool {
+namespace {
+
+struct BenchFlags : RunFlags {
+  std::string entry;
+  std::optional<uint64_t> steps;
+  bool layers = false;
+};
+
+struct Measurement {
+  std::vector<double> milliseconds;
+  /// Sum over the runs, for each record.
+  std::vector<double> recordSeconds;
+};
+
+Result<std::vector<HostTensor>> bindRandom(Context &context, uint64_t seed) {
+  std::vector<HostTensor> tensors;
+  const EntryInfo &entry = context.entry();
+  for (size_t i = 0; i < entry.inputs.size(); ++i) {
+    if (i == entry.validInput)
+      continue;
+    const ValueInfo &input = entry.inputs[i];
+    tensors.push_back(makeTensor(input.name, input.type.dtype, input.type.shape));
+    fillRandom(tensors.back(), seed);
+    DLC_TRY(context.bind(i, tensors.back().bytes));
+  }
+  return tensors;
+}
+
+Result<Measurement> measure(Context &context, const BenchFlags &flags) {
+  using Clock = std::chrono::steady_clock;
+  constexpr uint64_t warmUp = 3, most = 100, least = 5;
+  constexpr double enoughSeconds = 3;
+  Measurement result;
+  Trace trace;
+  double total = 0;
+  for (uint64_t i = 0; i < warmUp; ++i)
+    DLC_TRY(context.run());
+  auto wanted = [&] {
+    const uint64_t done = result.milliseconds.size();
+    return flags.steps ? done < *flags.steps
+                       : done < least || (done < most && total < enoughSeconds);
+  };
+  while (wanted()) {
+    const Clock::time_point start = Clock::now();
+    DLC_TRY(context.run(flags.layers ? &trace : nullptr));
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    total += seconds;
+    result.milliseconds.push_back(seconds * 1e3);
+    result.recordSeconds.resize(trace.seconds.size());
+    for (size_t r = 0; r < trace.seconds.size(); ++r)
+      result.recordSeconds[r] += trace.seconds[r];
+  }
+  return result;
+}
+
+/// Time of each launch, as JSON.
+Json describeLayers(const Plan &plan, const EntryInfo &entry, const Measurement &result) {
+  Json layers = Json::array();
+  for (uint32_t i = 0; i < entry.records.count; ++i) {
+    const dlc_record &record = plan.records[entry.records.first + i];
+    if (record.kind == DLC_RECORD_RECORD_EVENT || record.kind == DLC_RECORD_WAIT_EVENT)
+      continue;
+    const double seconds =
+        result.recordSeconds[i] / static_cast<double>(result.milliseconds.size());
+    Json layer = {{"name", plan.recordNames[entry.records.first + i]},
+                  {"kernel", record.kind == DLC_RECORD_LAUNCH ? plan.kernels[record.index].symbol
+                             : record.kind == DLC_RECORD_COPY ? "copy"
+                                                              : "fill"},
+                  {"tasks", record.tasks},
+                  {"ms", seconds * 1e3}};
+    if (seconds > 0) {
+      layer["gflops"] = static_cast<double>(record.flops) / seconds * 1e-9;
+      layer["gb_per_second"] = static_cast<double>(record.bytes) / seconds * 1e-9;
+    }
+    layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
+void printLayers(const Json &layers, double totalMs) {
+  Table table({"layer", "kernel", "tasks", "ms", "share", "GFLOP/s", "GB/s"});
+  for (const Json &layer : layers)
+    table.add({layer["name"].get<std::string>(), layer["kernel"].get<std::string>(),
+               std::to_string(layer["tasks"].get<uint32_t>()),
+               printf("%.4f", layer["ms"].get<double>()),
+               printf("%.1f%%", layer["ms"].get<double>() / totalMs * 100),
+               printf("%.1f", layer.value("gflops", 0.0)),
+               printf("%.1f", layer.value("gb_per_second", 0.0))});
+  table.print();
+}
+
+Status bench(const BenchFlags &flags) {
+  DLC_TRY_ASSIGN(state, flags.createState());
+  DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), flags.entry, DLC_ENTRY_TRAIN));
+  DLC_TRY_ASSIGN(context, Context::create(state, entry->name));
+  DLC_TRY_ASSIGN(inputs, bindRandom(*context, flags.seed.value_or(0)));
+  DLC_TRY_ASSIGN(result, measure(*context, flags));
+  std::vector<double> sorted = result.milliseconds;
+  std::sort(sorted.begin(), sorted.end());
+  const double median = (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2;
+  const double rate = static_cast<double>(entry->batch) / median * 1e3;
+  const Json layers =
+      flags.layers ? describeLayers(state->module()->plan(), *entry, result) : Json();
+  if (flags.json) {
+    Json line = {{"entry", entry->name},    {"steps", sorted.size()},
+                 {"median_ms", median},     {"min_ms", sorted.front()},
+                 {"max_ms", sorted.back()}, {"images_per_second", rate}};
+    if (flags.layers)
+      line["layers"] = layers;
+    printJson(line);
+    return {};
+  }
+  std::printf("%s: median %.3f ms, min %.3f ms, max %.3f ms over %zu runs, %.0f images/s\n",
+              std::string(entry->name).c_str(), median, sorted.front(), sorted.back(),
+              sorted.size(), rate);
+  if (flags.layers)
+    printLayers(layers, median);
+  return {};
+}
+
+} // namespace
+
+void addBenchCommand(CLI::App &app, Selected &selected) {
+  auto flags = std::make_shared<BenchFlags>();
+  CLI::App *command = app.add_subcommand("bench", "time one run of an entry on random data");
+  flags->add(*command);
+  command->add_option("--entry", flags->entry, "entry to run; default: the first that trains")
+      ->type_name("NAME");
+  command->add_option("--steps", flags->steps, "runs to time; default: up to 100 in 3 seconds")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--layers", flags->layers, "time of each record of the plan");
+  command->callback([flags, &selected] { selected = [flags] { return bench(*flags); }; });
+}
+
+} // namespace dlc::runtime::tool

@@ -1,0 +1,64 @@
+// dlc-run eval: loss and metrics of a checkpoint on the test split.
+#include "runtime/Core/Support.h"
+#include "runtime/Training/Evaluate.h"
+#include "tools/dlc-run/Command.h"
+#include "tools/dlc-run/Output.h"
+#include "tools/dlc-run/Progress.h"
+
+#include <unistd.h>
+
+namespace dlc::runtime::tool {
+namespace {
+
+struct EvalFlags : RunFlags {
+  std::string data, checkpoint;
+  std::optional<uint64_t> steps;
+};
+
+Status evaluate(const EvalFlags &flags) {
+  DLC_TRY_ASSIGN(state, flags.createState());
+  if (!flags.checkpoint.empty()) {
+    DLC_TRY_ASSIGN(metadata, loadVariables(*state, flags.checkpoint, LoadMode::Weights));
+  }
+  DLC_TRY_ASSIGN(data, openDataset(flags.data, Split::Test));
+  DLC_TRY_ASSIGN(evaluator, Evaluator::create(state, data));
+  ProgressLine bar;
+  const uint64_t batches = std::min(evaluator->batches(), flags.steps.value_or(UINT64_MAX));
+  DLC_TRY_ASSIGN(report, evaluator->run(batches, [&](uint64_t done) {
+    if (!flags.json && isatty(STDOUT_FILENO))
+      bar.update("evaluate", done, batches, "", 0);
+  }));
+  const double rate = report.seconds > 0 ? static_cast<double>(report.samples) / report.seconds : 0;
+  if (!flags.json) {
+    bar.finish(metricsText(report.metrics) + printf("  %llu images  %.0f images/s",
+                                                    static_cast<unsigned long long>(report.samples),
+                                                    rate));
+    return {};
+  }
+  Json line = Json::object();
+  addMetrics(line, report.metrics);
+  line["samples"] = report.samples;
+  line["seconds"] = report.seconds;
+  line["images_per_second"] = rate;
+  line["summary"] = true;
+  printJson(line);
+  return {};
+}
+
+} // namespace
+
+void addEvalCommand(CLI::App &app, Selected &selected) {
+  auto flags = std::make_shared<EvalFlags>();
+  CLI::App *command = app.add_subcommand("eval", "loss and metrics on the test split");
+  flags->add(*command);
+  command->add_option("--data", flags->data, "idx:DIR, a folder with files named as MNIST's are")
+      ->required();
+  command
+      ->add_option("--checkpoint", flags->checkpoint,
+                   "weights to evaluate; default: initial values")
+      ->type_name("FILE");
+  command->add_option("--steps", flags->steps, "at most N batches")->type_name("N");
+  command->callback([flags, &selected] { selected = [flags] { return evaluate(*flags); }; });
+}
+
+} // namespace dlc::runtime::tool

@@ -1,0 +1,259 @@
+// dlc-run inspect: what is in a module.
+#include "runtime/Core/ModuleFile.h"
+#include "runtime/Core/Support.h"
+#include "tools/dlc-run/Command.h"
+#include "tools/dlc-run/Output.h"
+
+#include <cstring>
+#include <set>
+
+namespace dlc::runtime::tool {
+namespace {
+
+struct InspectFlags {
+  std::string module;
+  bool json = false, records = false;
+};
+
+Json describeType(std::string_view name, const TensorType &type) {
+  return {{"name", name}, {"dtype", dtypeName(type.dtype)}, {"shape", type.shape}};
+}
+
+std::string_view valueKindName(dlc_value_kind kind) {
+  static constexpr std::string_view names[] = {"?", "input", "result", "accumulator", "gradient"};
+  return names[kind];
+}
+
+Json describeEntry(const Plan &plan, const EntryInfo &entry) {
+  Json inputs = Json::array(), outputs = Json::array(), metrics = Json::array();
+  for (const ValueInfo &input : entry.inputs)
+    inputs.push_back(describeType(input.name, input.type));
+  for (const ValueInfo &output : entry.outputs) {
+    outputs.push_back(describeType(output.name, output.type));
+    outputs.back()["kind"] = valueKindName(output.kind);
+  }
+  for (const MetricInfo &metric : entry.metrics)
+    metrics.push_back(metric.name);
+  std::set<uint32_t> kernels;
+  uint64_t launches = 0, flops = 0;
+  for (uint32_t i = 0; i < entry.records.count; ++i) {
+    const dlc_record &record = plan.records[entry.records.first + i];
+    flops += record.flops;
+    if (record.kind != DLC_RECORD_LAUNCH)
+      continue;
+    ++launches;
+    kernels.insert(record.index);
+  }
+  return {{"name", entry.name},
+          {"kind", entryKindName(entry.kind)},
+          {"batch", entry.batch},
+          {"inputs", inputs},
+          {"outputs", outputs},
+          {"metrics", metrics},
+          {"arena_bytes", entry.arenaBytes},
+          {"records", entry.records.count},
+          {"launches", launches},
+          {"kernels", kernels.size()},
+          {"flops", flops},
+          {"streams", entry.streams}};
+}
+
+Json describeKernels(const Plan &plan) {
+  std::vector<uint64_t> launches(plan.kernels.size(), 0);
+  for (const dlc_record &record : plan.records)
+    if (record.kind == DLC_RECORD_LAUNCH)
+      ++launches[record.index];
+  Json kernels = Json::array();
+  for (size_t i = 0; i < plan.kernels.size(); ++i)
+    kernels.push_back({{"symbol", plan.kernels[i].symbol},
+                       {"target", plan.kernels[i].target == DLC_TARGET_CPU ? "cpu" : "cuda"},
+                       {"launches", launches[i]},
+                       {"scratch_bytes", plan.kernels[i].scratchBytes}});
+  return kernels;
+}
+
+Json describeRecords(const Plan &plan) {
+  static constexpr std::string_view kinds[] = {
+      "?", "launch", "library", "copy", "fill", "start", "wait", "record_event", "wait_event"};
+  Json records = Json::array();
+  for (size_t i = 0; i < plan.records.size(); ++i) {
+    const dlc_record &record = plan.records[i];
+    records.push_back(
+        {{"name", plan.recordNames[i]},
+         {"kind", kinds[record.kind]},
+         {"stream", record.stream},
+         {"kernel", record.kind == DLC_RECORD_LAUNCH ? plan.kernels[record.index].symbol : ""},
+         {"tasks", record.tasks},
+         {"flops", record.flops},
+         {"bytes", record.bytes}});
+  }
+  return records;
+}
+
+std::string fixedText(const char *text, size_t size) {
+  return std::string(text, strnlen(text, size));
+}
+
+Json describe(const Module &module, bool records) {
+  const Plan &plan = module.plan();
+  const dlc_note &note = module.note();
+  Json entries = Json::array(), variables = Json::array(), scalars = Json::array();
+  for (const EntryInfo &entry : plan.entries)
+    entries.push_back(describeEntry(plan, entry));
+  uint64_t parameters = 0;
+  for (const VariableInfo &variable : plan.variables) {
+    variables.push_back(describeType(variable.name, variable.type));
+    variables.back()["role"] = roleName(variable.role);
+    if (variable.role == DLC_ROLE_PARAMETER)
+      parameters += variable.type.elementCount();
+  }
+  for (const ScalarInfo &scalar : plan.scalars)
+    scalars.push_back({{"name", scalar.name}, {"value", scalar.value}});
+  Json all = {{"model", plan.model},
+              {"documentation", plan.documentation},
+              {"compiler", fixedText(note.compiler, sizeof(note.compiler))},
+              {"abi_version", note.abi_version},
+              {"cpu", fixedText(note.cpu_name, sizeof(note.cpu_name))},
+              {"cpu_features", cpuFeatureNames(note.cpu_features)},
+              {"graph_hash", module.graphHash()},
+              {"parameters", parameters},
+              {"state_bytes", plan.stateBytes},
+              {"constant_bytes", plan.constants.size()},
+              {"entries", entries},
+              {"variables", variables},
+              {"scalars", scalars},
+              {"kernels", describeKernels(plan)}};
+  if (records)
+    all["records"] = describeRecords(plan);
+  Json report = Json::parse(plan.report, nullptr, /*allow_exceptions=*/false);
+  all["report"] = report.is_discarded() ? Json() : report;
+  return all;
+}
+
+std::string text(const Json &value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string shapeText(const Json &tensor) {
+  std::string shape = text(tensor["dtype"]) + "[";
+  for (const Json &extent : tensor["shape"])
+    shape += (shape.back() == '[' ? "" : ", ") + extent.dump();
+  return shape + "]";
+}
+
+/// A number with the unit that its name tells.
+std::string cell(const std::string &key, const Json &value) {
+  if (value.is_number() && key.find("bytes") != std::string::npos)
+    return bytesText(value.get<double>());
+  if (value.is_number() &&
+      (key.find("flops") != std::string::npos || key.find("parameters") != std::string::npos))
+    return countText(value.get<double>());
+  if (value.is_number_float())
+    return printf("%.4g", value.get<double>());
+  return text(value);
+}
+
+/// A list of objects as a table, its columns the keys of all of them in order of appearance.
+void printList(const std::string &title, const Json &list) {
+  std::vector<std::string> columns;
+  for (const Json &item : list)
+    for (const auto &field : item.items())
+      if (std::find(columns.begin(), columns.end(), field.key()) == columns.end())
+        columns.push_back(field.key());
+  Table table(columns);
+  for (const Json &item : list) {
+    std::vector<std::string> row;
+    for (const std::string &column : columns)
+      row.push_back(item.contains(column) ? cell(column, item[column]) : "");
+    table.add(row);
+  }
+  std::printf("\n%s\n", title.c_str());
+  table.print();
+}
+
+bool isListOfObjects(const Json &value) {
+  return value.is_array() && !value.empty() &&
+         std::all_of(value.begin(), value.end(), [](const Json &item) { return item.is_object(); });
+}
+
+/// The compile report, whatever its sections: lists as tables, the rest as lines.
+void printReport(const Json &report) {
+  if (!report.is_object())
+    return;
+  for (const auto &section : report.items()) {
+    if (isListOfObjects(section.value()))
+      printList(section.key(), section.value());
+    else if (section.value().is_object())
+      printList(section.key(), Json::array({section.value()}));
+  }
+  for (const auto &section : report.items())
+    if (section.value().is_primitive())
+      std::printf("\n%s: %s\n", section.key().c_str(),
+                  cell(section.key(), section.value()).c_str());
+}
+
+void printEntries(const Json &entries) {
+  Table table({"entry", "batch", "launches", "kernels", "FLOPs", "arena"});
+  for (const Json &entry : entries)
+    table.add({text(entry["name"]), text(entry["batch"]), text(entry["launches"]),
+               text(entry["kernels"]), countText(entry["flops"].get<double>()),
+               bytesText(entry["arena_bytes"].get<double>())});
+  std::puts("\nentries");
+  table.print();
+  for (const Json &entry : entries) {
+    std::printf("\n%s\n", text(entry["name"]).c_str());
+    Table values({"", "name", "type"});
+    for (const Json &input : entry["inputs"])
+      values.add({"input", text(input["name"]), shapeText(input)});
+    for (const Json &output : entry["outputs"])
+      values.add({text(output["kind"]), text(output["name"]), shapeText(output)});
+    values.print();
+  }
+}
+
+void printAll(const Json &all) {
+  std::printf("%s  %s parameters  %s of variables  for %s  by %s\n", text(all["model"]).c_str(),
+              countText(all["parameters"].get<double>()).c_str(),
+              bytesText(all["state_bytes"].get<double>()).c_str(), text(all["cpu"]).c_str(),
+              text(all["compiler"]).c_str());
+  if (all["documentation"] != "")
+    std::printf("%s\n", text(all["documentation"]).c_str());
+  printEntries(all["entries"]);
+  Table variables({"variable", "type", "role"});
+  for (const Json &variable : all["variables"])
+    variables.add({text(variable["name"]), shapeText(variable), text(variable["role"])});
+  std::puts("\nvariables");
+  variables.print();
+  if (!all["scalars"].empty())
+    printList("settings", all["scalars"]);
+  printList("kernels", all["kernels"]);
+  if (all.contains("records"))
+    printList("records", all["records"]);
+  printReport(all["report"]);
+}
+
+Status inspect(const InspectFlags &flags) {
+  DLC_TRY_ASSIGN(module, Module::load(flags.module));
+  const Json all = describe(*module, flags.records);
+  if (flags.json)
+    printJson(all);
+  else
+    printAll(all);
+  return {};
+}
+
+} // namespace
+
+void addInspectCommand(CLI::App &app, Selected &selected) {
+  auto flags = std::make_shared<InspectFlags>();
+  CLI::App *command =
+      app.add_subcommand("inspect", "show entries, variables, kernels, memory and compile report");
+  command->add_option("module", flags->module, "module that dlc wrote")
+      ->required()
+      ->type_name("MODULE.so");
+  command->add_flag("--json", flags->json, "everything as one JSON object");
+  command->add_flag("--records", flags->records, "the plan's records as well");
+  command->callback([flags, &selected] { selected = [flags] { return inspect(*flags); }; });
+}
+
+} // namespace dlc::runtime::tool

@@ -1,0 +1,94 @@
+// JSON lines, tables, units.
+#include "tools/dlc-run/Output.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+
+namespace dlc::runtime::tool {
+
+void printJson(const Json &object) {
+  std::string line = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fflush(stdout);
+}
+
+void addMetrics(Json &object, const MetricValues &metrics, const std::string &prefix) {
+  for (const auto &[name, value] : metrics)
+    object[prefix + name] = std::isfinite(value) ? Json(value) : Json();
+}
+
+std::string printf(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  char buffer[256];
+  const int length = std::vsnprintf(buffer, sizeof(buffer), format, arguments);
+  va_end(arguments);
+  return std::string(buffer, static_cast<size_t>(std::clamp<int>(length, 0, sizeof(buffer) - 1)));
+}
+
+std::string bytesText(double bytes) {
+  static constexpr const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit)
+    bytes /= 1024;
+  return printf(unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+}
+
+std::string countText(double count) {
+  static constexpr const char *units[] = {"", " K", " M", " G", " T"};
+  size_t unit = 0;
+  for (; count >= 1000 && unit + 1 < std::size(units); ++unit)
+    count /= 1000;
+  return printf(unit == 0 ? "%.0f%s" : "%.2f%s", count, units[unit]);
+}
+
+std::string durationText(double seconds) {
+  const auto whole = static_cast<long long>(std::clamp(seconds, 0.0, 1e9) + 0.5);
+  if (whole >= 3600)
+    return printf("%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
+  return printf("%lld:%02lld", whole / 60, whole % 60);
+}
+
+std::string metricsText(const MetricValues &metrics) {
+  std::string text;
+  for (const auto &[name, value] : metrics)
+    text += (text.empty() ? "" : "  ") + name + " " + printf("%.4f", value);
+  return text;
+}
+
+/// Characters, not bytes, of UTF-8 text.
+static size_t width(const std::string &text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+/// Numbers, units included, are aligned to the right.
+static bool isNumeric(const std::string &text) {
+  return text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) ||
+         (text[0] == '-' && text.size() > 1 && std::isdigit(static_cast<unsigned char>(text[1])));
+}
+
+void Table::print(unsigned indent) const {
+  const size_t columns = rows[0].size();
+  std::vector<size_t> widths(columns, 0);
+  std::vector<bool> right(columns, true);
+  for (size_t r = 0; r < rows.size(); ++r)
+    for (size_t c = 0; c < columns; ++c) {
+      widths[c] = std::max(widths[c], width(rows[r][c]));
+      right[c] = right[c] && (r == 0 || isNumeric(rows[r][c]));
+    }
+  for (const std::vector<std::string> &row : rows) {
+    std::string line(indent, ' ');
+    for (size_t c = 0; c < columns; ++c) {
+      const std::string blanks(widths[c] - width(row[c]), ' ');
+      line += right[c] ? blanks + row[c] : row[c] + blanks;
+      line += "  ";
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    std::puts(line.c_str());
+  }
+}
+
+} // namespace dlc::runtime::tool

@@ -1,0 +1,46 @@
+// How dlc-run shows things: JSON lines, aligned tables, numbers with units.
+#ifndef DLC_TOOLS_DLC_RUN_OUTPUT_H
+#define DLC_TOOLS_DLC_RUN_OUTPUT_H
+
+#include "dlc/plan.h"
+#include "runtime/Training/Evaluate.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace dlc::runtime::tool {
+
+using Json = nlohmann::ordered_json;
+
+/// One object on one line of standard output.
+void printJson(const Json &object);
+/// Numbers that are not finite become null, as JSON has none.
+void addMetrics(Json &object, const MetricValues &metrics, const std::string &prefix = "");
+
+std::string printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/// "12.3 KiB"
+std::string bytesText(double bytes);
+/// "1.23 M": with a decimal prefix.
+std::string countText(double count);
+/// "0:42", "1:02:03"
+std::string durationText(double seconds);
+/// "loss 0.3211  accuracy 0.903"
+std::string metricsText(const MetricValues &metrics);
+
+/// Rows of text under headings, columns aligned; numbers to the right.
+class Table {
+public:
+  explicit Table(std::vector<std::string> headings) : rows{std::move(headings)} {}
+  void add(std::vector<std::string> row) { rows.push_back(std::move(row)); }
+  bool empty() const { return rows.size() == 1; }
+  /// Writes it to standard output, each line after `indent` blanks.
+  void print(unsigned indent = 2) const;
+
+private:
+  std::vector<std::vector<std::string>> rows;
+};
+
+} // namespace dlc::runtime::tool
+
+#endif

@@ -1,0 +1,52 @@
+// The progress line.
+#include "tools/dlc-run/Progress.h"
+#include "tools/dlc-run/Output.h"
+
+#include <cstdio>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace dlc::runtime::tool {
+
+ProgressLine::ProgressLine() : terminal(isatty(STDOUT_FILENO) != 0) {}
+
+static size_t terminalWidth() {
+  winsize size = {};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+void ProgressLine::update(const std::string &title, uint64_t done, uint64_t total,
+                          const std::string &text, double secondsLeft) {
+  const double share = total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total);
+  if (!terminal) {
+    const auto reached = static_cast<uint64_t>(share * 10);
+    if (reached <= tenths)
+      return;
+    tenths = reached;
+    std::printf("%s  %llu/%llu  %s\n", title.c_str(), static_cast<unsigned long long>(done),
+                static_cast<unsigned long long>(total), text.c_str());
+    std::fflush(stdout);
+    return;
+  }
+  constexpr auto interval = std::chrono::milliseconds(100);
+  const Clock::time_point now = Clock::now();
+  if (done < total && now - lastDraw < interval)
+    return;
+  lastDraw = now;
+  constexpr size_t barWidth = 20;
+  const auto filled = static_cast<size_t>(share * barWidth);
+  std::string line = title + " [" + std::string(filled, '=') + std::string(barWidth - filled, ' ') +
+                     "] " + printf("%3.0f%%  ", share * 100) + text + "  " +
+                     durationText(secondsLeft) + " left";
+  line.resize(std::min(line.size(), terminalWidth() - 1));
+  std::printf("\r\x1b[K%s", line.c_str());
+  std::fflush(stdout);
+}
+
+void ProgressLine::finish(const std::string &line) {
+  tenths = 0;
+  std::printf("%s%s\n", terminal ? "\r\x1b[K" : "", line.c_str());
+  std::fflush(stdout);
+}
+
+} // namespace dlc::runtime::tool

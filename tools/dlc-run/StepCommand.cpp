@@ -1,0 +1,129 @@
+// dlc-run step: runs one entry on tensors from files and writes everything it made. How a model is
+// debugged and compared with another framework.
+#include "runtime/Core/Support.h"
+#include "tools/dlc-run/Command.h"
+#include "tools/dlc-run/Output.h"
+#include "tools/dlc-run/Tensors.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dlc::runtime::tool {
+namespace {
+
+struct StepFlags : RunFlags {
+  std::string entry, parameters, inputs, save;
+  uint64_t steps = 1;
+};
+
+/// Reads the entry's inputs from the file by name and binds them. Only `valid` may be missing.
+Result<std::vector<HostTensor>> bindInputs(Context &context, const std::string &path) {
+  const EntryInfo &entry = context.entry();
+  std::vector<HostTensor> tensors;
+  if (path.empty())
+    return tensors;
+  DLC_TRY_ASSIGN(file, SafetensorsFile::open(path));
+  for (const StoredTensor &stored : file.tensors()) {
+    const int index = context.findInput(stored.name);
+    if (index < 0)
+      return invalid(path, ": tensor '", stored.name, "' is no input of entry '", entry.name, "'");
+    const TensorType &type = entry.inputs[static_cast<size_t>(index)].type;
+    if (stored.dtype != type.dtype || stored.shape != type.shape)
+      return invalid(path, ": tensor '", stored.name, "' is ", stored.typeText(), ", entry '",
+                     entry.name, "' expects ", type.str());
+    DLC_TRY_ASSIGN(tensor, readTensor(file, stored));
+    DLC_TRY(context.bind(static_cast<size_t>(index), tensor.bytes));
+    tensors.push_back(std::move(tensor));
+  }
+  for (size_t i = 0; i < entry.inputs.size(); ++i)
+    if (i != entry.validInput && !file.find(entry.inputs[i].name))
+      return invalid(path, ": no tensor '", entry.inputs[i].name, "', the input ",
+                     entry.inputs[i].type.str());
+  return tensors;
+}
+
+Result<MetricValues> lastMetrics(const Context &context) {
+  MetricValues values;
+  for (size_t i = 0; i < context.entry().metrics.size(); ++i) {
+    DLC_TRY_ASSIGN(value, context.metric(i));
+    values.emplace_back(context.entry().metrics[i].name, value);
+  }
+  return values;
+}
+
+/// Outputs, metrics, gradients, and the variables as they are now.
+Status saveResults(const Context &context, const MetricValues &metrics, const std::string &path) {
+  std::vector<HostTensor> tensors;
+  const EntryInfo &entry = context.entry();
+  for (size_t i = 0; i < entry.outputs.size(); ++i) {
+    if (entry.outputs[i].kind == DLC_VALUE_ACCUMULATOR)
+      continue;
+    DLC_TRY_ASSIGN(tensor, readOutput(context, i));
+    tensors.push_back(std::move(tensor));
+  }
+  for (const auto &[name, value] : metrics)
+    tensors.push_back(scalarTensor(name, value));
+  const State &state = *context.state();
+  const std::vector<VariableInfo> &variables = state.module()->plan().variables;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (variables[i].role == DLC_ROLE_DERIVED)
+      continue;
+    DLC_TRY_ASSIGN(tensor, readVariable(state, i));
+    tensors.push_back(std::move(tensor));
+  }
+  return saveTensors(path, tensors, {{"entry", std::string(entry.name)}});
+}
+
+Status step(const StepFlags &flags) {
+  DLC_TRY_ASSIGN(state, flags.createState());
+  if (!flags.parameters.empty()) {
+    DLC_TRY_ASSIGN(metadata, loadVariables(*state, flags.parameters, LoadMode::Parameters));
+  }
+  DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), flags.entry, DLC_ENTRY_TRAIN));
+  DLC_TRY_ASSIGN(context, Context::create(state, entry->name));
+  DLC_TRY_ASSIGN(inputs, bindInputs(*context, flags.inputs));
+  const bool countsSteps = state->module()->plan().findScalar("step") != nullptr;
+  MetricValues metrics;
+  for (uint64_t i = 0; i < flags.steps; ++i) {
+    if (countsSteps)
+      DLC_TRY(context->setScalar("step", static_cast<double>(i)));
+    DLC_TRY(context->run());
+    DLC_TRY_ASSIGN(values, lastMetrics(*context));
+    metrics = std::move(values);
+    if (flags.json) {
+      Json line = {{"step", i + 1}, {"entry", entry->name}};
+      addMetrics(line, metrics);
+      printJson(line);
+    } else {
+      std::printf("step %llu  %s\n", static_cast<unsigned long long>(i + 1),
+                  metricsText(metrics).c_str());
+    }
+  }
+  return flags.save.empty() ? Status() : saveResults(*context, metrics, flags.save);
+}
+
+} // namespace
+
+void addStepCommand(CLI::App &app, Selected &selected) {
+  auto flags = std::make_shared<StepFlags>();
+  CLI::App *command =
+      app.add_subcommand("step", "run one entry on tensors from a file, save all it makes");
+  flags->add(*command);
+  command->add_option("--entry", flags->entry, "entry to run; default: the first that trains")
+      ->type_name("NAME");
+  command
+      ->add_option("--parameters", flags->parameters,
+                   "variables to start from; default: initial values")
+      ->type_name("FILE");
+  command->add_option("--inputs", flags->inputs, "the entry's inputs, by name")->type_name("FILE");
+  command
+      ->add_option("--save", flags->save,
+                   "file for outputs, loss, metrics, gradients and variables")
+      ->type_name("FILE");
+  command->add_option("--steps", flags->steps, "runs on the same inputs; default: 1")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  command->callback([flags, &selected] { selected = [flags] { return step(*flags); }; });
+}
+
+} // namespace dlc::runtime::tool

@@ -1,0 +1,65 @@
+// Host tensors.
+#include "tools/dlc-run/Tensors.h"
+#include "runtime/Core/Initialise.h"
+#include "runtime/Core/ModuleFile.h"
+#include "runtime/Core/Philox.h"
+#include "runtime/Core/Support.h"
+
+namespace dlc::runtime::tool {
+
+HostTensor makeTensor(std::string_view name, dlc_dtype dtype, std::vector<uint64_t> shape) {
+  HostTensor tensor{std::string(name), {dtype, std::move(shape), {}}, {}};
+  tensor.bytes.resize(tensor.type.logicalBytes());
+  return tensor;
+}
+
+HostTensor scalarTensor(std::string_view name, double value) {
+  HostTensor tensor = makeTensor(name, DLC_F32, {});
+  storeElement(DLC_F32, value, tensor.bytes.data());
+  return tensor;
+}
+
+Result<HostTensor> readTensor(const SafetensorsFile &file, const StoredTensor &stored) {
+  HostTensor tensor = makeTensor(stored.name, stored.dtype, stored.shape);
+  DLC_TRY(file.read(stored, tensor.bytes));
+  return tensor;
+}
+
+Status saveTensors(const std::string &path, const std::vector<HostTensor> &tensors,
+                   const Metadata &metadata) {
+  std::vector<StoredTensor> announced;
+  for (const HostTensor &tensor : tensors)
+    announced.push_back({tensor.name, tensor.type.dtype, tensor.type.shape, 0, 0});
+  DLC_TRY_ASSIGN(writer, SafetensorsWriter::create(path, announced, metadata));
+  for (const HostTensor &tensor : tensors)
+    DLC_TRY(writer.append(tensor.bytes));
+  return writer.commit();
+}
+
+Result<HostTensor> readOutput(const Context &context, size_t index) {
+  const ValueInfo &output = context.entry().outputs[index];
+  HostTensor tensor = makeTensor(output.name, output.type.dtype, output.type.shape);
+  DLC_TRY(context.read(index, tensor.bytes));
+  return tensor;
+}
+
+Result<HostTensor> readVariable(const State &state, size_t index) {
+  const VariableInfo &variable = state.module()->plan().variables[index];
+  HostTensor tensor = makeTensor(variable.name, variable.type.dtype, variable.type.shape);
+  DLC_TRY(state.read(index, tensor.bytes));
+  return tensor;
+}
+
+void fillRandom(HostTensor &tensor, uint64_t seed) {
+  const uint64_t size = dtypeSize(tensor.type.dtype), count = tensor.type.elementCount();
+  const bool whole = tensor.type.dtype == DLC_I32 || tensor.type.dtype == DLC_I64 ||
+                     tensor.type.dtype == DLC_BOOL || tensor.type.dtype == DLC_U8;
+  const uint32_t hash = hashName(tensor.name);
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint32_t word = philox(seed, {static_cast<uint32_t>(i / 4), 0, 0, hash})[i % 4];
+    storeElement(tensor.type.dtype, whole ? word & 1 : (word >> 8) * 0x1p-24,
+                 tensor.bytes.data() + i * size);
+  }
+}
+
+} // namespace dlc::runtime::tool

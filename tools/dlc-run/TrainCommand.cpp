@@ -1,0 +1,182 @@
+// dlc-run train: from initial values or a checkpoint to a trained model.
+#include "runtime/Core/Support.h"
+#include "runtime/Training/Trainer.h"
+#include "tools/dlc-run/Command.h"
+#include "tools/dlc-run/Output.h"
+#include "tools/dlc-run/Progress.h"
+
+#include <csignal>
+
+namespace dlc::runtime::tool {
+namespace {
+
+struct TrainFlags : RunFlags {
+  std::string data;
+  bool resume = false;
+  std::vector<std::string> overrides;
+  TrainOptions options;
+};
+
+/// Set by Ctrl-C: the run then ends after the current step, with a checkpoint.
+volatile std::sig_atomic_t interrupted = 0;
+
+/// Shows a run to people or, with --json, to scripts.
+class Reporter : public TrainObserver {
+public:
+  Reporter(bool json, std::optional<uint64_t> stepLimit) : json(json), stepLimit(stepLimit) {}
+
+  bool shouldStop() override { return interrupted != 0; }
+
+  void onStep(const StepReport &report) override {
+    ++steps;
+    samples += report.samples;
+    seconds += report.seconds;
+    if (json) {
+      Json line = {{"step", report.progress.step}, {"epoch", report.progress.epoch + 1}};
+      addMetrics(line, report.batch);
+      line["seconds"] = report.seconds;
+      return printJson(line);
+    }
+    const double rate = static_cast<double>(samples) / seconds;
+    uint64_t left = report.stepsInEpoch - report.progress.position +
+                    (report.epochs - report.progress.epoch - 1) * report.stepsInEpoch;
+    if (stepLimit)
+      left = std::min(left, *stepLimit - steps);
+    bar.update(concat("epoch ", report.progress.epoch + 1, "/", report.epochs),
+               report.progress.position, report.stepsInEpoch,
+               metricsText(report.epoch) + printf("  %.0f images/s", rate),
+               static_cast<double>(left) * seconds / static_cast<double>(steps));
+  }
+
+  void onEpoch(const EpochReport &report) override {
+    last = report;
+    if (json)
+      return printJson(describe(report));
+    std::string line =
+        concat(report.progress.position == 0 ? "epoch " : "stopped in epoch ",
+               report.progress.position == 0 ? report.progress.epoch : report.progress.epoch + 1,
+               "  ", metricsText(report.train),
+               printf("  %.0f images/s", static_cast<double>(samples) / seconds));
+    if (report.test)
+      line += "  test " + metricsText(report.test->metrics);
+    bar.finish(line);
+  }
+
+  /// What is printed last.
+  void summary(const Trainer &trainer) {
+    if (!json)
+      return;
+    Json line = last ? describe(*last) : Json::object();
+    line["steps"] = steps;
+    line["seed"] = trainer.progress().seed;
+    line["seconds"] = seconds;
+    line["images_per_second"] = seconds > 0 ? static_cast<double>(samples) / seconds : 0;
+    line["summary"] = true;
+    printJson(line);
+  }
+
+private:
+  static Json describe(const EpochReport &report) {
+    Json line = {{"epoch", report.progress.epoch}, {"step", report.progress.step}};
+    addMetrics(line, report.train);
+    if (report.test)
+      addMetrics(line, report.test->metrics, "test_");
+    return line;
+  }
+
+  bool json;
+  std::optional<uint64_t> stepLimit;
+  ProgressLine bar;
+  std::optional<EpochReport> last;
+  uint64_t steps = 0, samples = 0;
+  double seconds = 0;
+};
+
+/// "optimizer.learning_rate=0.1"
+Status parseOverrides(const std::vector<std::string> &texts,
+                      std::map<std::string, double> &overrides) {
+  for (const std::string &text : texts) {
+    const size_t equals = text.find('=');
+    char *end = nullptr;
+    const std::string number = equals == std::string::npos ? "" : text.substr(equals + 1);
+    const double value = std::strtod(number.c_str(), &end);
+    if (number.empty() || *end != '\0')
+      return invalid("--override ", text, ": expected NAME=NUMBER");
+    overrides[text.substr(0, equals)] = value;
+  }
+  return {};
+}
+
+/// Loads the checkpoint of an earlier run; afterwards the run goes on as if it had never ended.
+Result<Metadata> resumeFrom(const TrainFlags &flags, State &state, TrainingProgress &progress) {
+  if (flags.options.checkpoint.empty())
+    return invalid("--resume needs --checkpoint FILE");
+  DLC_TRY_ASSIGN(metadata, loadVariables(state, flags.options.checkpoint, LoadMode::Everything));
+  Result<TrainingProgress> found = progressFrom(metadata);
+  if (!found.ok())
+    return found.takeStatus().in(flags.options.checkpoint);
+  if (flags.seed && *flags.seed != found->seed)
+    return invalid(flags.options.checkpoint, ": was trained with seed ", found->seed,
+                   ", --seed is ", *flags.seed);
+  progress = *found;
+  if (metadata["graph_hash"] != state.module()->graphHash())
+    std::fprintf(stderr,
+                 "warning: %s: written by another build of the model; results may differ in bits\n",
+                 flags.options.checkpoint.c_str());
+  return metadata;
+}
+
+Status train(TrainFlags flags) {
+  DLC_TRY(parseOverrides(flags.overrides, flags.options.overrides));
+  DLC_TRY_ASSIGN(state, flags.createState());
+  DLC_TRY_ASSIGN(trainData, openDataset(flags.data, Split::Train));
+  std::shared_ptr<const Dataset> testData;
+  if (state->module()->plan().findEntry(DLC_ENTRY_EVALUATE)) {
+    DLC_TRY_ASSIGN(opened, openDataset(flags.data, Split::Test));
+    testData = std::move(opened);
+  }
+  TrainingProgress progress;
+  progress.seed = flags.seed.value_or(0);
+  Metadata metadata;
+  if (flags.resume) {
+    DLC_TRY_ASSIGN(loaded, resumeFrom(flags, *state, progress));
+    metadata = std::move(loaded);
+  }
+  DLC_TRY_ASSIGN(trainer, Trainer::create(state, trainData, testData, flags.options, progress));
+  DLC_TRY(trainer->restoreSums(metadata).in(flags.options.checkpoint));
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  Reporter reporter(flags.json, flags.options.steps);
+  DLC_TRY(trainer->run(reporter).in(flags.module));
+  reporter.summary(*trainer);
+  return {};
+}
+
+} // namespace
+
+void addTrainCommand(CLI::App &app, Selected &selected) {
+  auto flags = std::make_shared<TrainFlags>();
+  CLI::App *command = app.add_subcommand("train", "train a model, evaluating it after each epoch");
+  flags->add(*command);
+  command->add_option("--data", flags->data, "idx:DIR, a folder with files named as MNIST's are")
+      ->required();
+  command->add_option("--epochs", flags->options.epochs, "epochs in all; default: the model's")
+      ->type_name("N");
+  command->add_option("--steps", flags->options.steps, "at most N batches in this run")
+      ->type_name("N");
+  command
+      ->add_option("--checkpoint", flags->options.checkpoint,
+                   "file to write after each epoch and at the end")
+      ->type_name("FILE");
+  command
+      ->add_option("--checkpoint-every", flags->options.checkpointEvery,
+                   "write it every N batches as well")
+      ->type_name("N");
+  command->add_flag("--resume", flags->resume, "continue from the checkpoint, with the same bits");
+  command
+      ->add_option("--override", flags->overrides,
+                   "set a number of the model, as optimizer.learning_rate=0.1")
+      ->type_name("NAME=NUMBER");
+  command->callback([flags, &selected] { selected = [flags] { return train(*flags); }; });
+}
+
+} // namespace dlc::runtime::tool
