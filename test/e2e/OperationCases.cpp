@@ -1,0 +1,95 @@
+// Turns the attributes of a reference case of one operation into a model in the dl language whose training step computes the
+// output, and the gradients of all inputs and parameters when `dy` flows in.
+#include "test/e2e/OperationCases.h"
+
+#include <functional>
+
+using nlohmann::json;
+
+namespace dlc::test {
+namespace {
+
+std::string join(const json &numbers) {
+  std::string out = "(";
+  for (const json &n : numbers)
+    out += n.dump() + ", ";
+  return out + ")";
+}
+
+std::string number(const json &value) { return value.is_array() ? join(value) : value.dump(); }
+std::string boolean(const json &value) { return value.get<bool>() ? "true" : "false"; }
+
+std::string convolution(const json &a) {
+  const json &p = a["padding_top_left_bottom_right"];
+  return "conv2d(x, " + a["channels_out"].dump() + ", " + join(a["kernel"]) + ", stride=" + join(a["stride"]) + ", padding=((" +
+         p[0].dump() + ", " + p[2].dump() + "), (" + p[1].dump() + ", " + p[3].dump() + ")), dilation=" + join(a["dilation"]) +
+         ", groups=" + a["groups"].dump() + ", bias=" + boolean(a["bias"]) + ", name=\"op\")";
+}
+
+std::string pooling(const json &a) {
+  std::string out = a["op"].get<std::string>() + "(x, " + number(a["kernel"]) + ", stride=" + number(a["stride"]) +
+                    ", padding=" + number(a["padding"]);
+  if (a.contains("ceil_mode"))
+    out += ", ceil_mode=" + boolean(a["ceil_mode"]);
+  if (a.contains("count_include_pad"))
+    out += ", count_include_pad=" + boolean(a["count_include_pad"]);
+  return out + ")";
+}
+
+/// The expression of the case's output in terms of its inputs; empty for an operation that this table does not know.
+std::string expression(const json &a) {
+  const std::string op = a["op"];
+  static const std::map<std::string, std::function<std::string(const json &)>> table = {
+      {"conv2d", convolution},
+      {"max_pool", pooling},
+      {"average_pool", pooling},
+      {"linear", [](const json &a) {
+         return "linear(x, " + a["channels_out"].dump() + ", bias=" + boolean(a["bias"]) + ", name=\"op\")";
+       }},
+      {"matmul", [](const json &) { return "a @ b"; }},
+      {"add", [](const json &) { return "a + b"; }},
+      {"multiply", [](const json &) { return "a * b"; }},
+      {"divide", [](const json &) { return "a / b"; }},
+      {"reduce_mean", [](const json &a) { return "mean(x, axes=" + join(a["axes"]) + ")"; }},
+      {"reduce_max", [](const json &a) { return "max(x, axes=" + join(a["axes"]) + ")"; }},
+      {"transpose", [](const json &a) { return "transpose(x, " + join(a["permutation"]) + ")"; }},
+      {"softmax_cross_entropy", [](const json &) { return "x"; }},
+  };
+  if (auto row = table.find(op); row != table.end())
+    return row->second(a);
+  if (op == "relu" || op == "sigmoid" || op == "tanh" || op == "exp" || op == "global_average_pool")
+    return op + "(x)";
+  return "";
+}
+
+/// f32[N, 3, 4], where the first axis counts samples if it is as long as the batch.
+std::string typeOf(const char *dtype, const std::vector<uint64_t> &shape, uint64_t batch) {
+  std::string out = std::string(dtype) + "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    out += (i ? ", " : "") + (i == 0 && shape[0] == batch ? "N" : std::to_string(shape[i]));
+  return out + "]";
+}
+
+} // namespace
+
+std::string operationModel(const json &attributes, const std::map<std::string, std::vector<uint64_t>> &shapes) {
+  const std::string body = expression(attributes);
+  if (body.empty())
+    return "";
+  const bool isLoss = attributes["op"] == "softmax_cross_entropy";
+  const std::vector<uint64_t> &output = isLoss ? shapes.at("input.x") : shapes.at("output");
+  const uint64_t batch = output[0];
+  std::string inputs;
+  for (const auto &[name, shape] : shapes)
+    if (name.starts_with("input.") && name != "input.label")
+      inputs += (inputs.empty() ? "" : ", ") + name.substr(6) + ": " + typeOf("f32", shape, batch);
+  std::string text = "model Case(" + inputs + ") -> " + typeOf("f32", output, batch) + " {\n  return " + body + "\n}\n";
+  text += "train Case {\n";
+  if (isLoss)
+    text += "  label: i32[N]\n  loss = softmax_cross_entropy(output, label)\n";
+  else
+    text += "  dy: " + typeOf("f32", output, batch) + "\n  loss = sum(output * dy)\n";
+  return text + "  optimizer = sgd(learning_rate=0.0)\n  batch = " + std::to_string(batch) + "\n}\n";
+}
+
+} // namespace dlc::test
