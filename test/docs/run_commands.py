@@ -1,0 +1,44 @@
+"""Runs what the documentation shows: every line of a ```sh block, and every ```dl block through dlc.
+
+usage: run_commands.py ROOT WORK FILE...
+Left out: lines that start with scripts/ or cmake, because they would build and run these very tests; quick-start.test runs the
+quick start. Prints each command; exits 1 with its output at the first that fails.
+"""
+import os
+import re
+import subprocess
+import sys
+
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
+SKIPPED = ("scripts/", "cmake ")
+
+
+def run(command, work):
+    print("$", command, flush=True)
+    done = subprocess.run(["bash", "-euc", command], cwd=work, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{done.stdout}{done.stderr}\nfailed with {done.returncode}: {command}")
+
+
+def main():
+    root, work, files = sys.argv[1], sys.argv[2], sys.argv[3:]
+    os.makedirs(work, exist_ok=True)
+    if not os.path.exists(f"{work}/examples"):
+        os.symlink(f"{root}/examples", f"{work}/examples")
+    count = 0
+    for file in files:
+        for number, (language, text) in enumerate(BLOCK.findall(open(file, encoding="utf-8").read())):
+            if language == "dl":
+                open(f"{work}/block{number}.dl", "w", encoding="utf-8").write(text)
+                text = f"dlc block{number}.dl -o block{number}.so\n"
+            elif language != "sh":
+                continue
+            for line in text.splitlines():
+                if line.strip() and not line.startswith(SKIPPED):
+                    run(line, work)
+                    count += 1
+    print(f"{count} commands ran")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+// Host tensors for tests: see Tensors.h.
+#include "test/e2e/Tensors.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+using namespace dlc::runtime;
+
+namespace dlc::test {
+namespace {
+
+template <typename T> T orDie(Result<T> result) {
+  if (!result.ok()) {
+    std::fprintf(stderr, "error: %s\n", std::string(result.status().message()).c_str());
+    std::exit(1);
+  }
+  return result.take();
+}
+
+void orDie(Status status) {
+  if (!status.ok()) {
+    std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
+    std::exit(1);
+  }
+}
+
+template <typename T> std::vector<double> widen(const std::vector<std::byte> &bytes) {
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return {values.begin(), values.end()};
+}
+
+template <typename T> std::vector<std::byte> narrow(const std::vector<double> &values) {
+  std::vector<T> typed(values.begin(), values.end());
+  std::vector<std::byte> bytes(typed.size() * sizeof(T));
+  std::memcpy(bytes.data(), typed.data(), bytes.size());
+  return bytes;
+}
+
+} // namespace
+
+Tensor makeTensor(std::vector<uint64_t> shape, const std::vector<float> &values) {
+  return {DLC_F32, std::move(shape), {values.begin(), values.end()}};
+}
+
+Tensor makeTensor(std::vector<uint64_t> shape, const std::vector<int32_t> &values) {
+  return {DLC_I32, std::move(shape), {values.begin(), values.end()}};
+}
+
+Tensors readTensors(const std::string &path, Metadata *metadata) {
+  SafetensorsFile file = orDie(SafetensorsFile::open(path));
+  Tensors out;
+  for (const StoredTensor &stored : file.tensors()) {
+    if (stored.dtype != DLC_F32 && stored.dtype != DLC_I32)
+      orDie(Status(StatusCode::Unsupported, path + ": '" + stored.name + "' is neither f32 nor i32"));
+    std::vector<std::byte> bytes(stored.bytes);
+    orDie(file.read(stored, bytes));
+    out[stored.name] = {stored.dtype, stored.shape,
+                        stored.dtype == DLC_F32 ? widen<float>(bytes) : widen<int32_t>(bytes)};
+  }
+  if (metadata)
+    *metadata = file.metadata();
+  return out;
+}
+
+void writeTensors(const std::string &path, const Tensors &tensors) {
+  std::vector<StoredTensor> stored;
+  std::vector<std::vector<std::byte>> contents;
+  for (const auto &[name, tensor] : tensors) {
+    contents.push_back(tensor.dtype == DLC_F32 ? narrow<float>(tensor.values) : narrow<int32_t>(tensor.values));
+    stored.push_back({.name = name, .dtype = tensor.dtype, .shape = tensor.shape, .bytes = contents.back().size()});
+  }
+  SafetensorsWriter writer = orDie(SafetensorsWriter::create(path, stored, {}));
+  for (const std::vector<std::byte> &bytes : contents)
+    orDie(writer.append(bytes));
+  orDie(writer.commit());
+}
+
+double maxError(const Tensor &a, const Tensor &b) {
+  if (a.values.size() != b.values.size())
+    return INFINITY;
+  double difference = 0, largest = 1e-30;
+  for (size_t i = 0; i < a.values.size(); ++i) {
+    if (std::isnan(a.values[i]))
+      return INFINITY;
+    difference = std::max(difference, std::abs(a.values[i] - b.values[i]));
+    largest = std::max(largest, std::abs(b.values[i]));
+  }
+  return difference / largest;
+}
+
+} // namespace dlc::test
