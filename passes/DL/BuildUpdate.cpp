@@ -176,14 +176,20 @@ Value UpdateBuilder::read(VariableOp variable) {
                         variable.getSymName());
 }
 
-/// A slot of `parameter`, zero at first, behind it in the module. Where two entries update one
-/// parameter, each has its own.
+/// A slot of `parameter`, zero at first, behind it and its other slots in the module. Where two
+/// entries update one parameter, each has its own.
 VariableOp UpdateBuilder::createSlot(VariableOp parameter, StringRef kind) {
   std::string name = (parameter.getSymName() + "." + kind).str();
   if (symbols.lookup(name))
     name += ("_" + entry.getSymName()).str();
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointAfter(parameter);
+  Operation *last = parameter;
+  while (auto next = dyn_cast_or_null<VariableOp>(last->getNextNode())) {
+    if (next.getOf() != parameter.getSymName())
+      break;
+    last = next;
+  }
+  builder.setInsertionPointAfter(last);
   auto zero = InitialiserAttr::get(builder.getContext(), InitialiserKind::Constant, 0.0);
   auto slot =
       VariableOp::create(builder, parameter.getLoc(), name, parameter.getTensorType(), Role::Slot,

@@ -31,7 +31,11 @@ namespace {
 class RegionBuilder {
 public:
   RegionBuilder(const FusionGraph &graph, ArrayRef<Operation *> group)
-      : graph(graph), group(group) {}
+      : graph(graph), group(group) {
+    auto isAnchor = [](Operation *op) { return !FusionGraph::isElementwise(op); };
+    auto anchor = llvm::find_if(group, isAnchor);
+    first = anchor != group.end() ? *anchor : group.front();
+  }
 
   FusedOp build();
 
@@ -42,6 +46,8 @@ private:
 
   const FusionGraph &graph;
   ArrayRef<Operation *> group;
+  /// The anchor, with what it depends on, comes first: equal kernels then have equal operands.
+  Operation *first = nullptr;
   Block *body = nullptr;
   SmallVector<Value> operands;
   IRMapping mapping;
@@ -49,18 +55,16 @@ private:
 
 } // namespace
 
-/// The anchor's place and name, else those of the first op that has a name, else the first op's
+/// The first op's place and name, else those of another op that has a name, else the first op's
 /// mnemonic as name.
 Location RegionBuilder::location() const {
-  for (Operation *op : group)
-    if (!isa<ElementwiseOp>(op) && !qualifiedName(op->getLoc()).empty())
-      return op->getLoc();
+  if (!qualifiedName(first->getLoc()).empty())
+    return first->getLoc();
   for (Operation *op : group)
     if (!qualifiedName(op->getLoc()).empty())
       return op->getLoc();
-  Operation *first = group.front();
-  return NameLoc::get(StringAttr::get(first->getContext(), first->getName().stripDialect()),
-                      first->getLoc());
+  StringRef mnemonic = first->getName().stripDialect();
+  return NameLoc::get(StringAttr::get(first->getContext(), mnemonic), first->getLoc());
 }
 
 /// `value` within the region: computed there, recomputed there, or an operand.
@@ -68,7 +72,7 @@ Value RegionBuilder::inside(Value value) {
   if (Value known = mapping.lookupOrNull(value))
     return known;
   Operation *op = value.getDefiningOp();
-  if (op && graph.isRecomputed(op)) {
+  if (op && (graph.isRecomputed(op) || llvm::is_contained(group, op))) {
     clone(op);
     return mapping.lookup(value);
   }
@@ -78,6 +82,7 @@ Value RegionBuilder::inside(Value value) {
   return argument;
 }
 
+/// Clones `op`, behind what it depends on.
 void RegionBuilder::clone(Operation *op) {
   for (Value operand : op->getOperands())
     inside(operand);
@@ -89,8 +94,10 @@ void RegionBuilder::clone(Operation *op) {
 FusedOp RegionBuilder::build() {
   Region region;
   body = &region.emplaceBlock();
+  clone(first);
   for (Operation *op : group)
-    clone(op);
+    if (!mapping.contains(op->getResult(0)))
+      clone(op);
   SmallVector<Value> escaping, yielded;
   for (Operation *op : group)
     for (Value result : op->getResults())
@@ -133,6 +140,7 @@ struct Fuse : dlc::dl::impl::FuseBase<Fuse> {
       separateStoredConstants(block);
     FusionGraph graph(block, /*recompute=*/enable);
     if (enable) {
+      graph.fuseChains();
       graph.fuseBehindProducers();
       graph.fuseBeforeAnchors();
     }

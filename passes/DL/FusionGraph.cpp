@@ -20,8 +20,7 @@ bool FusionGraph::isOutside(Operation *op) {
   return isa<ReadOp, AssignOp, ScalarOp, ReshapeOp, MultiTensorOp, FusedOp, ReturnOp>(op);
 }
 
-/// Computes each element from at most one element of each operand, without any loop.
-static bool isElementwise(Operation *op) {
+bool FusionGraph::isElementwise(Operation *op) {
   return isa<ElementwiseOp, BroadcastOp, IotaOp>(op) || isSplat(op);
 }
 
@@ -72,6 +71,7 @@ FusionGraph::FusionGraph(Block &block, bool recompute) : block(block) {
     anchor.push_back(isOutside(&op) || isElementwise(&op) ? nullptr : &op);
     members.push_back({node});
     incoming.emplace_back();
+    outgoing.emplace_back();
     for (OpOperand &operand : op.getOpOperands())
       connect(operand.get(), node,
               isa<ElementwiseOp>(op)                           ? Link::Chain
@@ -91,6 +91,7 @@ void FusionGraph::connect(Value operand, Node consumer, Link link) {
     return;
   }
   incoming[consumer].push_back(edges.size());
+  outgoing[nodes.lookup(producer)].push_back(edges.size());
   edges.push_back({nodes.lookup(producer), consumer, link});
 }
 
@@ -131,8 +132,46 @@ bool FusionGraph::tryMerge(const Edge &edge) {
 }
 
 //===------------------------------------------------------------------------------------------===//
-// The two rounds
+// Users
 //===------------------------------------------------------------------------------------------===//
+
+/// Whether `accepts` holds for all users of `value`, those through recomputed ops in their place.
+bool FusionGraph::allUsers(Value value, llvm::function_ref<bool(Operation *)> accepts) const {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    return isRecomputed(user) ? allUsers(user->getResult(0), accepts) : accepts(user);
+  });
+}
+
+bool FusionGraph::allUsers(Operation *op, llvm::function_ref<bool(Operation *)> accepts) const {
+  return llvm::all_of(op->getResults(), [&](Value result) { return allUsers(result, accepts); });
+}
+
+/// An op that the graph does not know, a region that has been built, is in no group.
+bool FusionGraph::isIn(Operation *op, Node group) const {
+  auto node = nodes.find(op);
+  return node != nodes.end() && groupOf(node->second) == group;
+}
+
+bool FusionGraph::escapes(Value value) const {
+  Node group = groupOf(nodes.lookup(value.getDefiningOp()));
+  return !allUsers(value, [&](Operation *user) { return isIn(user, group); });
+}
+
+//===------------------------------------------------------------------------------------------===//
+// The three rounds
+//===------------------------------------------------------------------------------------------===//
+
+/// From the last consumer on, so that when an op is reached its users are together if they can be.
+void FusionGraph::fuseChains() {
+  for (const Edge &edge : llvm::reverse(edges)) {
+    Operation *op = opOf(edge.from);
+    Node consumer = groupOf(edge.to);
+    if (edge.link == Link::Chain && !isOutside(op) && isElementwise(op) &&
+        groupOf(edge.from) != consumer &&
+        allUsers(op, [&](Operation *user) { return isIn(user, consumer); }))
+      tryMerge(edge);
+  }
+}
 
 /// An element-wise op may join the group of its producer if at most one of the two groups has an
 /// anchor, which then takes an epilogue.
@@ -143,10 +182,12 @@ bool FusionGraph::mayFollow(const Edge &edge) const {
          !(before && behind) && (!before || takesEpilogue(before));
 }
 
-/// In block order, so that chains grow from their producers on. Of several producers the one with
+/// In block order, so that groups grow from their producers on. Of several producers the one with
 /// an anchor comes first, and of those the last computed: what it waits for is there then.
 void FusionGraph::fuseBehindProducers() {
   for (Node node = 0; node < nodes.size(); ++node) {
+    if (prefersPrologue(groupOf(node)))
+      continue;
     SmallVector<unsigned> candidates = incoming[node];
     llvm::sort(candidates, [&](unsigned a, unsigned b) {
       auto order = [&](const Edge &edge) {
@@ -167,8 +208,27 @@ bool FusionGraph::mayPrecede(const Edge &edge) const {
   if (edge.link != Link::Prologue || isOutside(opOf(edge.from)) || anchor[group])
     return false;
   return llvm::all_of(members[group], [&](Node member) {
-    return llvm::all_of(opOf(member)->getResults(),
-                        [&](Value result) { return onlyUsedBy(result, group, opOf(edge.to)); });
+    return allUsers(opOf(member),
+                    [&](Operation *user) { return user == opOf(edge.to) || isIn(user, group); });
+  });
+}
+
+/// Whether `group` would be stored in addition to what it is computed from if it stood behind a
+/// producer, and not stored at all in front of its consumer.
+bool FusionGraph::prefersPrologue(Node group) const {
+  bool mayBePrologue = llvm::any_of(members[group], [&](Node member) {
+    return llvm::any_of(outgoing[member], [&](unsigned index) { return mayPrecede(edges[index]); });
+  });
+  if (!mayBePrologue)
+    return false;
+  return llvm::all_of(members[group], [&](Node member) {
+    return llvm::all_of(incoming[member], [&](unsigned index) {
+      Node producer = groupOf(edges[index].from);
+      Operation *op = opOf(edges[index].from);
+      return producer == group || isOutside(op) || edges[index].link != Link::Chain ||
+             !allUsers(op,
+                       [&](Operation *user) { return isIn(user, group) || isIn(user, producer); });
+    });
   });
 }
 
@@ -179,23 +239,8 @@ void FusionGraph::fuseBeforeAnchors() {
 }
 
 //===------------------------------------------------------------------------------------------===//
-// Answers
+// The result
 //===------------------------------------------------------------------------------------------===//
-
-/// Whether the only users of `value`, also through recomputed ops, are `consumer` and the ops of
-/// `group`. A user that the graph does not know is a region that has been built.
-bool FusionGraph::onlyUsedBy(Value value, Node group, Operation *consumer) const {
-  return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    if (isRecomputed(user))
-      return onlyUsedBy(user->getResult(0), group, consumer);
-    auto node = nodes.find(user);
-    return user == consumer || (node != nodes.end() && groupOf(node->second) == group);
-  });
-}
-
-bool FusionGraph::escapes(Value value) const {
-  return !onlyUsedBy(value, groupOf(nodes.lookup(value.getDefiningOp())), /*consumer=*/nullptr);
-}
 
 SmallVector<SmallVector<Operation *>> FusionGraph::groups() const {
   SmallVector<SmallVector<Node>> sorted;

@@ -27,14 +27,17 @@ public:
   /// op is recomputed.
   FusionGraph(mlir::Block &block, bool recompute);
 
-  /// Element-wise ops behind their producers: bias, activation and residual behind a convolution,
-  /// the mask of a relu's gradient behind the op that computes dy, chains of element-wise ops among
-  /// themselves.
+  /// Element-wise ops with the one element-wise group that uses them: nothing between is stored.
+  void fuseChains();
+  /// Element-wise groups behind their producers: bias, activation and residual behind a
+  /// convolution, the mask of a relu's gradient behind the op that computes dy.
   void fuseBehindProducers();
   /// What is left of element-wise groups, in front of the one anchor that uses them.
   void fuseBeforeAnchors();
 
   static bool isOutside(mlir::Operation *op);
+  /// Computes each element from at most one element of each operand, without any loop.
+  static bool isElementwise(mlir::Operation *op);
   bool isRecomputed(mlir::Operation *op) const { return recomputed.contains(op); }
   /// Whether `value` is used outside the group of the op that computes it, also through recomputed
   /// ops.
@@ -60,9 +63,12 @@ private:
   Node groupOf(Node node) const;
   bool mayFollow(const Edge &edge) const;
   bool mayPrecede(const Edge &edge) const;
+  bool prefersPrologue(Node group) const;
   bool keepsOrder(Node producer, Node consumer, Link link) const;
   bool tryMerge(const Edge &edge);
-  bool onlyUsedBy(mlir::Value value, Node group, mlir::Operation *consumer) const;
+  bool allUsers(mlir::Value value, llvm::function_ref<bool(mlir::Operation *)> accepts) const;
+  bool allUsers(mlir::Operation *op, llvm::function_ref<bool(mlir::Operation *)> accepts) const;
+  bool isIn(mlir::Operation *op, Node group) const;
   mlir::Operation *opOf(Node node) const { return nodes.begin()[node].first; }
 
   mlir::Block &block;
@@ -70,6 +76,7 @@ private:
   llvm::MapVector<mlir::Operation *, Node> nodes; ///< all ops but recomputed ones, in block order
   llvm::SmallVector<Edge> edges;
   llvm::SmallVector<llvm::SmallVector<unsigned>> incoming; ///< of a node, as indices into edges
+  llvm::SmallVector<llvm::SmallVector<unsigned>> outgoing; ///< likewise
   llvm::SmallVector<Node> parent;              ///< union-find; the root is the group's name
   llvm::SmallVector<mlir::Operation *> anchor; ///< of a group, at its root; null: element-wise only
   llvm::SmallVector<llvm::SmallVector<Node>> members; ///< of a group, at its root

@@ -174,3 +174,43 @@ dl.entry @constants() -> (tensor<2x1xf32>, tensor<2xf32>) attributes {kind = #dl
   %v = dl.reshape %y : tensor<2xf32> to tensor<2x1xf32>
   dl.return %v, %two : tensor<2x1xf32>, tensor<2xf32>
 }
+
+// The slope of tanh is needed with dy only: computed there from y, which is stored anyway, not stored beside it.
+// CHECK-LABEL: dl.entry @slope
+// CHECK-NEXT: %[[Y:.*]] = dl.fused
+// CHECK: dl.tanh
+// CHECK-NEXT: dl.yield
+// CHECK: %[[Z:.*]] = dl.fused(%[[Y]]
+// CHECK: dl.fused(%[[Z]], %{{.*}}, %[[Y]])
+// CHECK: %[[DY:.*]] = dl.matmul
+// CHECK: dl.multiply
+// CHECK: dl.subtract
+// CHECK: dl.multiply %[[DY]]
+// OFF-LABEL: dl.entry @slope
+dl.entry @slope(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x4xf32>) attributes {kind = #dl.entry<train>} {
+  %y = dl.tanh %x : tensor<4x4xf32>
+  %q = dl.multiply %y, %y : tensor<4x4xf32>
+  %one = dl.constant dense<1.0> : tensor<4x4xf32>
+  %slope = dl.subtract %one, %q : tensor<4x4xf32>
+  %z = dl.matmul %y, %w : tensor<4x4xf32>, tensor<4x4xf32>
+  %dy = dl.matmul %z, %w transpose_b : tensor<4x4xf32>, tensor<4x4xf32>
+  %dx = dl.multiply %dy, %slope : tensor<4x4xf32>
+  dl.return %dx : tensor<4x4xf32>
+}
+
+// The product is stored for the caller anyway: squaring it costs nothing in front of the reduction, and a whole tensor
+// behind the product.
+// CHECK-LABEL: dl.entry @prologue_preferred
+// CHECK-NEXT: %[[P:.*]] = dl.fused
+// CHECK: dl.matmul
+// CHECK-NEXT: dl.yield
+// CHECK: dl.fused(%[[P]])
+// CHECK: dl.multiply
+// CHECK-NEXT: dl.reduce sum
+// OFF-LABEL: dl.entry @prologue_preferred
+dl.entry @prologue_preferred(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+  %p = dl.matmul %x, %w : tensor<4x4xf32>, tensor<4x4xf32>
+  %q = dl.multiply %p, %p : tensor<4x4xf32>
+  %s = dl.reduce sum %q axes = [0] : tensor<4x4xf32>
+  dl.return %p, %s : tensor<4x4xf32>, tensor<4xf32>
+}

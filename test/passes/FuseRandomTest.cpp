@@ -1,0 +1,156 @@
+//===- FuseRandomTest.cpp - dl-fuse and dl-schedule on random graphs --------------------------===//
+//
+// Graphs that nobody would draw: chains that meet again, values used by everything, broadcasts of
+// reductions of themselves. Fused and scheduled they verify, give what they gave, and no region has
+// two anchors.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "mlir/Pass/PassManager.h"
+#include "passes/DL/Passes.h"
+#include "test/lib/Interpreter/Interpreter.h"
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mlir;
+using namespace dlc;
+using interpreter::Interpreter;
+using interpreter::Tensor;
+
+namespace {
+
+/// Draws an entry of ops on matrices [4, 4] and vectors [4]; values stay within [-4, 4].
+class GraphBuilder {
+public:
+  GraphBuilder(ModuleOp module, unsigned seed)
+      : builder(module.getBodyRegion()), random(seed),
+        matrix(RankedTensorType::get({4, 4}, builder.getF32Type())),
+        vector(RankedTensorType::get({4}, builder.getF32Type())) {}
+
+  dl::EntryOp build(unsigned ops);
+
+private:
+  unsigned draw(unsigned count) { return random() % count; }
+  Value any(Type type);
+  Value matrixOp();
+  Value vectorOp();
+
+  OpBuilder builder;
+  std::mt19937 random;
+  RankedTensorType matrix, vector;
+  SmallVector<Value> values;
+};
+
+} // namespace
+
+Value GraphBuilder::any(Type type) {
+  Value value;
+  do
+    value = values[draw(values.size())];
+  while (value.getType() != type);
+  return value;
+}
+
+Value GraphBuilder::matrixOp() {
+  Location loc = builder.getUnknownLoc();
+  Value a = any(matrix), b = any(matrix);
+  switch (draw(8)) {
+  case 0:
+    return dl::TanhOp::create(builder, loc, matrix, dl::AddOp::create(builder, loc, a, b));
+  case 1:
+    return dl::MaximumOp::create(builder, loc, a, b);
+  case 2: {
+    Value mask = dl::CompareOp::create(builder, loc, dl::Predicate::GT, a, b);
+    return dl::SelectOp::create(builder, loc, mask, b, any(matrix));
+  }
+  case 3:
+    return dl::TanhOp::create(builder, loc, matrix,
+                              dl::MatmulOp::create(builder, loc, a, b, draw(2), draw(2)));
+  case 4:
+    return dl::BroadcastOp::create(builder, loc, matrix, any(vector), int64_t(draw(2)));
+  case 5:
+    return dl::TransposeOp::create(builder, loc, a, ArrayRef<int64_t>{1, 0});
+  case 6: {
+    Value flat = dl::ReshapeOp::create(builder, loc, matrix.clone({16}), a);
+    return dl::ReshapeOp::create(builder, loc, matrix, flat);
+  }
+  default:
+    return dl::ConstantOp::createSplat(builder, loc, matrix, 0.5);
+  }
+}
+
+Value GraphBuilder::vectorOp() {
+  Location loc = builder.getUnknownLoc();
+  switch (draw(3)) {
+  case 0:
+    return dl::ReduceOp::create(builder, loc, dl::ReduceKind::Max, any(matrix), int64_t(draw(2)));
+  case 1:
+    return dl::MinimumOp::create(builder, loc, any(vector), any(vector));
+  default:
+    return dl::NegateOp::create(builder, loc, vector, any(vector));
+  }
+}
+
+dl::EntryOp GraphBuilder::build(unsigned ops) {
+  Location loc = builder.getUnknownLoc();
+  auto entry =
+      dl::EntryOp::create(builder, loc, "f", builder.getFunctionType({matrix, matrix, vector}, {}),
+                          dl::EntryKind::Infer);
+  builder.setInsertionPointToEnd(&entry.getBlock());
+  auto end = dl::ReturnOp::create(builder, loc, ValueRange(), Value());
+  builder.setInsertionPoint(end);
+  llvm::append_range(values, entry.getBlock().getArguments());
+  for (unsigned i = 0; i < ops; ++i)
+    values.push_back(draw(3) ? matrixOp() : vectorOp());
+  for (unsigned i = 0; i < 4; ++i)
+    entry.addOutput(values[values.size() - 1 - draw(values.size() / 2)], "out" + std::to_string(i),
+                    dl::ValueKind::Result);
+  return entry;
+}
+
+static std::vector<Tensor> run(dl::EntryOp entry) {
+  std::vector<Tensor> inputs;
+  for (auto [i, type] : llvm::enumerate(entry.getArgumentTypes()))
+    inputs.push_back(interpreter::uniformTensor(interpreter::shapeOf(type), std::to_string(i)));
+  FailureOr<Interpreter::Results> results = Interpreter().run(entry, inputs);
+  EXPECT_TRUE(succeeded(results));
+  return succeeded(results) ? results->outputs : std::vector<Tensor>();
+}
+
+static void expectOneAnchor(dl::FusedOp fused) {
+  auto isAnchor = [](Operation &op) {
+    return isa<dl::MatmulOp, dl::ReduceOp, dl::TransposeOp>(op);
+  };
+  EXPECT_LE(llvm::count_if(fused.getBody().front(), isAnchor), 1);
+}
+
+static void checkGraph(MLIRContext &context, unsigned seed) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  dl::EntryOp entry = GraphBuilder(*module, seed).build(8 + seed % 40);
+  ASSERT_TRUE(succeeded(module->verify()));
+  std::vector<Tensor> expected = run(entry);
+
+  PassManager manager(&context);
+  manager.addNestedPass<dl::EntryOp>(dl::createFuse());
+  manager.addNestedPass<dl::EntryOp>(dl::createSchedule());
+  ASSERT_TRUE(succeeded(manager.run(*module)));
+  std::vector<Tensor> found = run(entry);
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i)
+    EXPECT_EQ(found[i].values, expected[i].values) << "output " << i;
+
+  for (Operation &op : entry.getBlock()) {
+    EXPECT_FALSE((isa<dl::ElementwiseOp, dl::ReduceOp, dl::MatmulOp, dl::BroadcastOp>(op)))
+        << op.getName().getStringRef().str() << " is in no region";
+    if (auto fused = dyn_cast<dl::FusedOp>(op))
+      expectOneAnchor(fused);
+  }
+}
+
+TEST(FuseRandomTest, KeepsResults) {
+  MLIRContext context;
+  context.loadDialect<dl::DLDialect>();
+  for (unsigned seed = 0; seed < 300 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    checkGraph(context, seed);
+  }
+}
