@@ -20,15 +20,15 @@ namespace dlc::runtime {
 
 struct TrainOptions {
   /// Epochs in all, those before a resumption included; none: the module's setting, or 1.
-  std::optional<uint64_t> epochs;
+  std::optional<uint64_t> epochs = {};
   /// At most so many batches in this call.
-  std::optional<uint64_t> steps;
+  std::optional<uint64_t> steps = {};
   /// File to write after each epoch and at the end; empty: none.
-  std::string checkpoint;
+  std::string checkpoint = {};
   /// Write it each so many batches as well; 0: not.
   uint64_t checkpointEvery = 0;
   /// Scalars set by the user, by name.
-  std::map<std::string, double> overrides;
+  std::map<std::string, double> overrides = {};
 };
 
 /// After a batch.

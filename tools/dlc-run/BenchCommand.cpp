@@ -10,12 +10,6 @@
 namespace dlc::runtime::tool {
 namespace {
 
-struct BenchFlags : RunFlags {
-  std::string entry;
-  std::optional<uint64_t> steps;
-  bool layers = false;
-};
-
 struct Measurement {
   std::vector<double> milliseconds;
   /// Sum over the runs, for each record.
@@ -99,6 +93,8 @@ void printLayers(const Json &layers, double totalMs) {
   table.print();
 }
 
+} // namespace
+
 Status bench(const BenchFlags &flags) {
   DLC_TRY_ASSIGN(state, flags.createState());
   DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), flags.entry, DLC_ENTRY_TRAIN));
@@ -126,21 +122,6 @@ Status bench(const BenchFlags &flags) {
   if (flags.layers)
     printLayers(layers, median);
   return {};
-}
-
-} // namespace
-
-void addBenchCommand(CLI::App &app, Selected &selected) {
-  auto flags = std::make_shared<BenchFlags>();
-  CLI::App *command = app.add_subcommand("bench", "time one run of an entry on random data");
-  flags->add(*command);
-  command->add_option("--entry", flags->entry, "entry to run; default: the first that trains")
-      ->type_name("NAME");
-  command->add_option("--steps", flags->steps, "runs to time; default: up to 100 in 3 seconds")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--layers", flags->layers, "time of each record of the plan");
-  command->callback([flags, &selected] { selected = [flags] { return bench(*flags); }; });
 }
 
 } // namespace dlc::runtime::tool

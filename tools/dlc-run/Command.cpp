@@ -4,17 +4,6 @@
 
 namespace dlc::runtime::tool {
 
-void RunFlags::add(CLI::App &command) {
-  command.add_option("module", module, "module that dlc wrote")->required()->type_name("MODULE.so");
-  command
-      .add_option("--threads", threads, "threads that run kernels; default: one for each processor")
-      ->type_name("N");
-  command
-      .add_option("--seed", seed, "seed of initial values and of the order of samples; default: 0")
-      ->type_name("N");
-  command.add_flag("--json", json, "one JSON object a line, the last one the summary");
-}
-
 Result<std::shared_ptr<State>> RunFlags::createState() const {
   DLC_TRY_ASSIGN(loaded, Module::load(module));
   DLC_TRY_ASSIGN(device, openCpu({.threads = threads}));

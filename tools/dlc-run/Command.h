@@ -1,27 +1,16 @@
-// What the commands of dlc-run share: flags, opening modules, and where results go. Each command is
-// one file with one add function, which registers its flags and says what to run.
+// The commands of dlc-run: what the command line may say to each, and what they do with it.
+// main.cpp fills the structs in; it alone knows the library that parses flags.
 #ifndef DLC_TOOLS_DLC_RUN_COMMAND_H
 #define DLC_TOOLS_DLC_RUN_COMMAND_H
 
 #include "dlc/checkpoint.h"
 #include "dlc/context.h"
 
-#include <CLI/CLI.hpp>
-#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace dlc::runtime::tool {
-
-/// What the command line asked for; main() runs it.
-using Selected = std::function<Status()>;
-
-void addTrainCommand(CLI::App &app, Selected &selected);
-void addEvalCommand(CLI::App &app, Selected &selected);
-void addInferCommand(CLI::App &app, Selected &selected);
-void addBenchCommand(CLI::App &app, Selected &selected);
-void addInspectCommand(CLI::App &app, Selected &selected);
-void addStepCommand(CLI::App &app, Selected &selected);
 
 /// Flags of every command that runs a model.
 struct RunFlags {
@@ -30,10 +19,50 @@ struct RunFlags {
   std::optional<uint64_t> seed;
   bool json = false;
 
-  void add(CLI::App &command);
   /// A fresh State on the CPU, initialised from the seed (0 if none was given).
   Result<std::shared_ptr<State>> createState() const;
 };
+
+struct TrainFlags : RunFlags {
+  std::string data, checkpoint;
+  std::optional<uint64_t> epochs, steps;
+  uint64_t checkpointEvery = 0;
+  bool resume = false;
+  std::vector<std::string> overrides;
+};
+
+struct EvalFlags : RunFlags {
+  std::string data, checkpoint;
+  std::optional<uint64_t> steps;
+};
+
+struct InferFlags : RunFlags {
+  std::string entry, checkpoint, inputs, save, data;
+  std::optional<uint64_t> steps;
+};
+
+struct BenchFlags : RunFlags {
+  std::string entry;
+  std::optional<uint64_t> steps;
+  bool layers = false;
+};
+
+struct InspectFlags {
+  std::string module;
+  bool json = false, records = false;
+};
+
+struct StepFlags : RunFlags {
+  std::string entry, parameters, inputs, save;
+  uint64_t steps = 1;
+};
+
+Status train(const TrainFlags &flags);
+Status evaluate(const EvalFlags &flags);
+Status infer(const InferFlags &flags);
+Status bench(const BenchFlags &flags);
+Status inspect(const InspectFlags &flags);
+Status step(const StepFlags &flags);
 
 /// The entry of that name, or, without a name, the first of a kind.
 Result<const EntryInfo *> selectEntry(const Module &module, const std::string &name,

@@ -8,13 +8,6 @@
 #include <unistd.h>
 
 namespace dlc::runtime::tool {
-namespace {
-
-struct EvalFlags : RunFlags {
-  std::string data, checkpoint;
-  std::optional<uint64_t> steps;
-};
-
 Status evaluate(const EvalFlags &flags) {
   DLC_TRY_ASSIGN(state, flags.createState());
   if (!flags.checkpoint.empty()) {
@@ -43,22 +36,6 @@ Status evaluate(const EvalFlags &flags) {
   line["summary"] = true;
   printJson(line);
   return {};
-}
-
-} // namespace
-
-void addEvalCommand(CLI::App &app, Selected &selected) {
-  auto flags = std::make_shared<EvalFlags>();
-  CLI::App *command = app.add_subcommand("eval", "loss and metrics on the test split");
-  flags->add(*command);
-  command->add_option("--data", flags->data, "idx:DIR, a folder with files named as MNIST's are")
-      ->required();
-  command
-      ->add_option("--checkpoint", flags->checkpoint,
-                   "weights to evaluate; default: initial values")
-      ->type_name("FILE");
-  command->add_option("--steps", flags->steps, "at most N batches")->type_name("N");
-  command->callback([flags, &selected] { selected = [flags] { return evaluate(*flags); }; });
 }
 
 } // namespace dlc::runtime::tool

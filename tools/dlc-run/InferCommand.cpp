@@ -15,11 +15,6 @@
 namespace dlc::runtime::tool {
 namespace {
 
-struct InferFlags : RunFlags {
-  std::string entry, checkpoint, inputs, save, data;
-  std::optional<uint64_t> steps;
-};
-
 /// Samples that the file's tensors hold, all on their first axis; checks every shape.
 Result<uint64_t> countSamples(const EntryInfo &entry, const SafetensorsFile &file) {
   std::optional<uint64_t> samples;
@@ -217,6 +212,8 @@ Status predict(const InferFlags &flags, Context &context) {
   return {};
 }
 
+} // namespace
+
 Status infer(const InferFlags &flags) {
   if (flags.inputs.empty() == flags.data.empty())
     return invalid("infer needs one of --inputs FILE and --data idx:DIR");
@@ -227,28 +224,6 @@ Status infer(const InferFlags &flags) {
   DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), flags.entry, DLC_ENTRY_INFER));
   DLC_TRY_ASSIGN(context, Context::create(state, entry->name));
   return flags.inputs.empty() ? predict(flags, *context) : inferFile(flags, *context);
-}
-
-} // namespace
-
-void addInferCommand(CLI::App &app, Selected &selected) {
-  auto flags = std::make_shared<InferFlags>();
-  CLI::App *command =
-      app.add_subcommand("infer", "outputs for inputs from a file, or predictions for a data set");
-  flags->add(*command);
-  command->add_option("--checkpoint", flags->checkpoint, "weights to use; default: initial values")
-      ->type_name("FILE");
-  command
-      ->add_option("--inputs", flags->inputs, "safetensors with the inputs, any number of samples")
-      ->type_name("FILE");
-  command->add_option("--save", flags->save, "file for the outputs; default: print them")
-      ->type_name("FILE");
-  command->add_option("--data", flags->data, "idx:DIR: print a prediction for each test image")
-      ->type_name("DATA");
-  command->add_option("--entry", flags->entry, "entry to run; default: the first that infers")
-      ->type_name("NAME");
-  command->add_option("--steps", flags->steps, "with --data: at most N batches")->type_name("N");
-  command->callback([flags, &selected] { selected = [flags] { return infer(*flags); }; });
 }
 
 } // namespace dlc::runtime::tool

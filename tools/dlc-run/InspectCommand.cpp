@@ -10,11 +10,6 @@
 namespace dlc::runtime::tool {
 namespace {
 
-struct InspectFlags {
-  std::string module;
-  bool json = false, records = false;
-};
-
 Json describeType(std::string_view name, const TensorType &type) {
   return {{"name", name}, {"dtype", dtypeName(type.dtype)}, {"shape", type.shape}};
 }
@@ -232,6 +227,8 @@ void printAll(const Json &all) {
   printReport(all["report"]);
 }
 
+} // namespace
+
 Status inspect(const InspectFlags &flags) {
   DLC_TRY_ASSIGN(module, Module::load(flags.module));
   const Json all = describe(*module, flags.records);
@@ -240,20 +237,6 @@ Status inspect(const InspectFlags &flags) {
   else
     printAll(all);
   return {};
-}
-
-} // namespace
-
-void addInspectCommand(CLI::App &app, Selected &selected) {
-  auto flags = std::make_shared<InspectFlags>();
-  CLI::App *command =
-      app.add_subcommand("inspect", "show entries, variables, kernels, memory and compile report");
-  command->add_option("module", flags->module, "module that dlc wrote")
-      ->required()
-      ->type_name("MODULE.so");
-  command->add_flag("--json", flags->json, "everything as one JSON object");
-  command->add_flag("--records", flags->records, "the plan's records as well");
-  command->callback([flags, &selected] { selected = [flags] { return inspect(*flags); }; });
 }
 
 } // namespace dlc::runtime::tool

@@ -11,11 +11,6 @@
 namespace dlc::runtime::tool {
 namespace {
 
-struct StepFlags : RunFlags {
-  std::string entry, parameters, inputs, save;
-  uint64_t steps = 1;
-};
-
 /// Reads the entry's inputs from the file by name and binds them. Only `valid` may be missing.
 Result<std::vector<HostTensor>> bindInputs(Context &context, const std::string &path) {
   const EntryInfo &entry = context.entry();
@@ -74,6 +69,8 @@ Status saveResults(const Context &context, const MetricValues &metrics, const st
   return saveTensors(path, tensors, {{"entry", std::string(entry.name)}});
 }
 
+} // namespace
+
 Status step(const StepFlags &flags) {
   DLC_TRY_ASSIGN(state, flags.createState());
   if (!flags.parameters.empty()) {
@@ -100,30 +97,6 @@ Status step(const StepFlags &flags) {
     }
   }
   return flags.save.empty() ? Status() : saveResults(*context, metrics, flags.save);
-}
-
-} // namespace
-
-void addStepCommand(CLI::App &app, Selected &selected) {
-  auto flags = std::make_shared<StepFlags>();
-  CLI::App *command =
-      app.add_subcommand("step", "run one entry on tensors from a file, save all it makes");
-  flags->add(*command);
-  command->add_option("--entry", flags->entry, "entry to run; default: the first that trains")
-      ->type_name("NAME");
-  command
-      ->add_option("--parameters", flags->parameters,
-                   "variables to start from; default: initial values")
-      ->type_name("FILE");
-  command->add_option("--inputs", flags->inputs, "the entry's inputs, by name")->type_name("FILE");
-  command
-      ->add_option("--save", flags->save,
-                   "file for outputs, loss, metrics, gradients and variables")
-      ->type_name("FILE");
-  command->add_option("--steps", flags->steps, "runs on the same inputs; default: 1")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  command->callback([flags, &selected] { selected = [flags] { return step(*flags); }; });
 }
 
 } // namespace dlc::runtime::tool

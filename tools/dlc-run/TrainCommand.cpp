@@ -10,13 +10,6 @@
 namespace dlc::runtime::tool {
 namespace {
 
-struct TrainFlags : RunFlags {
-  std::string data;
-  bool resume = false;
-  std::vector<std::string> overrides;
-  TrainOptions options;
-};
-
 /// Set by Ctrl-C: the run then ends after the current step, with a checkpoint.
 volatile std::sig_atomic_t interrupted = 0;
 
@@ -109,25 +102,32 @@ Status parseOverrides(const std::vector<std::string> &texts,
 
 /// Loads the checkpoint of an earlier run; afterwards the run goes on as if it had never ended.
 Result<Metadata> resumeFrom(const TrainFlags &flags, State &state, TrainingProgress &progress) {
-  if (flags.options.checkpoint.empty())
+  if (flags.checkpoint.empty())
     return invalid("--resume needs --checkpoint FILE");
-  DLC_TRY_ASSIGN(metadata, loadVariables(state, flags.options.checkpoint, LoadMode::Everything));
+  DLC_TRY_ASSIGN(metadata, loadVariables(state, flags.checkpoint, LoadMode::Everything));
   Result<TrainingProgress> found = progressFrom(metadata);
   if (!found.ok())
-    return found.takeStatus().in(flags.options.checkpoint);
+    return found.takeStatus().in(flags.checkpoint);
   if (flags.seed && *flags.seed != found->seed)
-    return invalid(flags.options.checkpoint, ": was trained with seed ", found->seed,
-                   ", --seed is ", *flags.seed);
+    return invalid(flags.checkpoint, ": was trained with seed ", found->seed, ", --seed is ",
+                   *flags.seed);
   progress = *found;
   if (metadata["graph_hash"] != state.module()->graphHash())
     std::fprintf(stderr,
                  "warning: %s: written by another build of the model; results may differ in bits\n",
-                 flags.options.checkpoint.c_str());
+                 flags.checkpoint.c_str());
   return metadata;
 }
 
-Status train(TrainFlags flags) {
-  DLC_TRY(parseOverrides(flags.overrides, flags.options.overrides));
+} // namespace
+
+Status train(const TrainFlags &flags) {
+  TrainOptions options{.epochs = flags.epochs,
+                       .steps = flags.steps,
+                       .checkpoint = flags.checkpoint,
+                       .checkpointEvery = flags.checkpointEvery,
+                       .overrides = {}};
+  DLC_TRY(parseOverrides(flags.overrides, options.overrides));
   DLC_TRY_ASSIGN(state, flags.createState());
   DLC_TRY_ASSIGN(trainData, openDataset(flags.data, Split::Train));
   std::shared_ptr<const Dataset> testData;
@@ -142,41 +142,13 @@ Status train(TrainFlags flags) {
     DLC_TRY_ASSIGN(loaded, resumeFrom(flags, *state, progress));
     metadata = std::move(loaded);
   }
-  DLC_TRY_ASSIGN(trainer, Trainer::create(state, trainData, testData, flags.options, progress));
-  DLC_TRY(trainer->restoreSums(metadata).in(flags.options.checkpoint));
+  DLC_TRY_ASSIGN(trainer, Trainer::create(state, trainData, testData, options, progress));
+  DLC_TRY(trainer->restoreSums(metadata).in(flags.checkpoint));
   std::signal(SIGINT, [](int) { interrupted = 1; });
-  Reporter reporter(flags.json, flags.options.steps);
+  Reporter reporter(flags.json, flags.steps);
   DLC_TRY(trainer->run(reporter).in(flags.module));
   reporter.summary(*trainer);
   return {};
-}
-
-} // namespace
-
-void addTrainCommand(CLI::App &app, Selected &selected) {
-  auto flags = std::make_shared<TrainFlags>();
-  CLI::App *command = app.add_subcommand("train", "train a model, evaluating it after each epoch");
-  flags->add(*command);
-  command->add_option("--data", flags->data, "idx:DIR, a folder with files named as MNIST's are")
-      ->required();
-  command->add_option("--epochs", flags->options.epochs, "epochs in all; default: the model's")
-      ->type_name("N");
-  command->add_option("--steps", flags->options.steps, "at most N batches in this run")
-      ->type_name("N");
-  command
-      ->add_option("--checkpoint", flags->options.checkpoint,
-                   "file to write after each epoch and at the end")
-      ->type_name("FILE");
-  command
-      ->add_option("--checkpoint-every", flags->options.checkpointEvery,
-                   "write it every N batches as well")
-      ->type_name("N");
-  command->add_flag("--resume", flags->resume, "continue from the checkpoint, with the same bits");
-  command
-      ->add_option("--override", flags->overrides,
-                   "set a number of the model, as optimizer.learning_rate=0.1")
-      ->type_name("NAME=NUMBER");
-  command->callback([flags, &selected] { selected = [flags] { return train(*flags); }; });
 }
 
 } // namespace dlc::runtime::tool

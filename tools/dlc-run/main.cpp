@@ -1,31 +1,177 @@
-// dlc-run: runs what dlc compiled. Trains, evaluates, infers, measures and shows modules.
+// dlc-run: runs what dlc compiled. Trains, evaluates, infers, measures and shows modules. Here are
+// its flags.
 #include "tools/dlc-run/Command.h"
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 
 using namespace dlc::runtime;
+using namespace dlc::runtime::tool;
 
-int main(int argc, char **argv) {
-  CLI::App app("Runs modules that dlc compiled.", "dlc-run");
+namespace {
+
+/// Room for every command's flags, and which command was asked for.
+struct CommandLine {
+  CLI::App app{"Runs modules that dlc compiled.", "dlc-run"};
+  TrainFlags train;
+  EvalFlags eval;
+  InferFlags infer;
+  BenchFlags bench;
+  InspectFlags inspect;
+  StepFlags step;
+  CLI::App *trainCommand, *evalCommand, *inferCommand, *benchCommand, *inspectCommand, *stepCommand;
+
+  CommandLine();
+  CLI::App *add(const char *name, const char *description);
+  CLI::App *addRunning(const char *name, const char *description, RunFlags &flags);
+  void addTrain();
+  void addInfer();
+  void addBench();
+  void addStep();
+  Status run() const;
+};
+
+constexpr const char *dataText = "idx:DIR, a folder with files named as MNIST's are";
+
+CLI::App *CommandLine::add(const char *name, const char *description) {
+  CLI::App *command = app.add_subcommand(name, description);
+  command->footer("");
+  return command;
+}
+
+CLI::App *CommandLine::addRunning(const char *name, const char *description, RunFlags &flags) {
+  CLI::App *command = add(name, description);
+  command->add_option("module", flags.module, "module that dlc wrote")
+      ->required()
+      ->type_name("MODULE.so");
+  command
+      ->add_option("--threads", flags.threads,
+                   "threads that run kernels; default: one for each processor")
+      ->type_name("N");
+  command
+      ->add_option("--seed", flags.seed,
+                   "seed of initial values and of the order of samples; default: 0")
+      ->type_name("N");
+  command->add_flag("--json", flags.json, "one JSON object a line, the last one the summary");
+  return command;
+}
+
+void CommandLine::addTrain() {
+  trainCommand = addRunning("train", "train a model, evaluating it after each epoch", train);
+  trainCommand->add_option("--data", train.data, dataText)->required()->type_name("DATA");
+  trainCommand->add_option("--epochs", train.epochs, "epochs in all; default: the model's")
+      ->type_name("N");
+  trainCommand->add_option("--steps", train.steps, "at most N batches in this run")->type_name("N");
+  trainCommand
+      ->add_option("--checkpoint", train.checkpoint,
+                   "file to write after each epoch and at the end")
+      ->type_name("FILE");
+  trainCommand
+      ->add_option("--checkpoint-every", train.checkpointEvery, "write it every N batches as well")
+      ->type_name("N");
+  trainCommand->add_flag("--resume", train.resume,
+                         "continue from the checkpoint, with the same bits");
+  trainCommand
+      ->add_option("--override", train.overrides,
+                   "set a number of the model, as optimizer.learning_rate=0.1")
+      ->type_name("NAME=NUMBER");
+}
+
+void CommandLine::addInfer() {
+  inferCommand =
+      addRunning("infer", "outputs for inputs from a file, or predictions for a data set", infer);
+  inferCommand
+      ->add_option("--checkpoint", infer.checkpoint, "weights to use; default: initial values")
+      ->type_name("FILE");
+  inferCommand
+      ->add_option("--inputs", infer.inputs, "safetensors with the inputs, any number of samples")
+      ->type_name("FILE");
+  inferCommand->add_option("--save", infer.save, "file for the outputs; default: print them")
+      ->type_name("FILE");
+  inferCommand->add_option("--data", infer.data, "idx:DIR: print a prediction for each test image")
+      ->type_name("DATA");
+  inferCommand->add_option("--entry", infer.entry, "entry to run; default: the first that infers")
+      ->type_name("NAME");
+  inferCommand->add_option("--steps", infer.steps, "with --data: at most N batches")
+      ->type_name("N");
+}
+
+void CommandLine::addBench() {
+  benchCommand = addRunning("bench", "time one run of an entry on random data", bench);
+  benchCommand->add_option("--entry", bench.entry, "entry to run; default: the first that trains")
+      ->type_name("NAME");
+  benchCommand->add_option("--steps", bench.steps, "runs to time; default: up to 100 in 3 seconds")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  benchCommand->add_flag("--layers", bench.layers, "time of each record of the plan");
+}
+
+void CommandLine::addStep() {
+  stepCommand = addRunning("step", "run one entry on tensors from a file, save all it makes", step);
+  stepCommand->add_option("--entry", step.entry, "entry to run; default: the first that trains")
+      ->type_name("NAME");
+  stepCommand
+      ->add_option("--parameters", step.parameters,
+                   "variables to start from; default: initial values")
+      ->type_name("FILE");
+  stepCommand->add_option("--inputs", step.inputs, "the entry's inputs, by name")
+      ->type_name("FILE");
+  stepCommand
+      ->add_option("--save", step.save, "file for outputs, loss, metrics, gradients and variables")
+      ->type_name("FILE");
+  stepCommand->add_option("--steps", step.steps, "runs on the same inputs; default: 1")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+}
+
+CommandLine::CommandLine() {
   app.require_subcommand(1);
   app.footer("dlc-run COMMAND --help shows a command's flags.");
-  tool::Selected selected;
-  tool::addTrainCommand(app, selected);
-  tool::addEvalCommand(app, selected);
-  tool::addInferCommand(app, selected);
-  tool::addBenchCommand(app, selected);
-  tool::addInspectCommand(app, selected);
-  tool::addStepCommand(app, selected);
+  addTrain();
+  evalCommand = addRunning("eval", "loss and metrics on the test split", eval);
+  evalCommand->add_option("--data", eval.data, dataText)->required()->type_name("DATA");
+  evalCommand
+      ->add_option("--checkpoint", eval.checkpoint, "weights to evaluate; default: initial values")
+      ->type_name("FILE");
+  evalCommand->add_option("--steps", eval.steps, "at most N batches")->type_name("N");
+  addInfer();
+  addBench();
+  inspectCommand = add("inspect", "show entries, variables, kernels, memory and compile report");
+  inspectCommand->add_option("module", inspect.module, "module that dlc wrote")
+      ->required()
+      ->type_name("MODULE.so");
+  inspectCommand->add_flag("--json", inspect.json, "everything as one JSON object");
+  inspectCommand->add_flag("--records", inspect.records, "the plan's records as well");
+  addStep();
+}
 
+Status CommandLine::run() const {
+  if (*trainCommand)
+    return tool::train(train);
+  if (*evalCommand)
+    return tool::evaluate(eval);
+  if (*inferCommand)
+    return tool::infer(infer);
+  if (*benchCommand)
+    return tool::bench(bench);
+  if (*inspectCommand)
+    return tool::inspect(inspect);
+  return tool::step(step);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  CommandLine line;
   try {
-    app.parse(argc, argv);
+    line.app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0)
-      return app.exit(error);
+      return line.app.exit(error);
     std::fprintf(stderr, "error: %s\n", error.what());
     return 2;
   }
-  Status status = selected();
+  Status status = line.run();
   std::fflush(stdout);
   if (status.ok())
     return 0;

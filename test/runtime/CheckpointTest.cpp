@@ -1,0 +1,193 @@
+// safetensors files: what is written is read, what is damaged is refused.
+#include "dlc/checkpoint.h"
+#include "runtime/Data/Safetensors.h"
+#include "test/lib/SmallModel/SmallModel.h"
+
+#include <cstring>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace dlc::runtime;
+using namespace dlc::test;
+
+namespace {
+
+/// A file of this header and so many bytes of data.
+std::vector<std::byte> fileOf(const std::string &header, size_t data) {
+  std::vector<std::byte> content(8 + header.size() + data);
+  const uint64_t size = header.size();
+  std::memcpy(content.data(), &size, 8);
+  std::memcpy(content.data() + 8, header.data(), header.size());
+  return content;
+}
+
+std::string messageFor(const TemporaryFolder &folder, const std::vector<std::byte> &content) {
+  const std::string path = folder.path("x.safetensors");
+  writeFile(path, content);
+  auto file = SafetensorsFile::open(path);
+  if (file.ok())
+    return "opened";
+  const std::string message(file.status().message());
+  EXPECT_TRUE(message.starts_with(path + ": ")) << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos);
+  return message.substr(path.size() + 2);
+}
+
+TEST(Safetensors, WritesWhatItReads) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("t.safetensors");
+  const std::vector<float> a = {1, 2, 3, 4, 5, 6};
+  const int32_t b = 7;
+  auto writer = SafetensorsWriter::create(
+      path, {{"a", DLC_F32, {2, 3}, 0, 0}, {"b.c", DLC_I32, {}, 0, 0}, {"none", DLC_U8, {0}, 0, 0}},
+      {{"key", "value"}});
+  ASSERT_TRUE(writer.ok()) << writer.status().message();
+  ASSERT_TRUE(writer->append(std::as_bytes(std::span(a))).ok());
+  ASSERT_TRUE(writer->append(std::as_bytes(std::span(&b, 1))).ok());
+  EXPECT_FALSE(std::filesystem::exists(path)); // not before it is complete
+  ASSERT_TRUE(writer->commit().ok());
+  auto file = SafetensorsFile::open(path);
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_EQ(file->metadata(), (Metadata{{"key", "value"}}));
+  EXPECT_EQ(file->tensors().size(), 3u);
+  EXPECT_EQ(file->find("a")->typeText(), "f32[2, 3]");
+  std::vector<float> back(6);
+  ASSERT_TRUE(file->read(*file->find("a"), std::as_writable_bytes(std::span(back))).ok());
+  EXPECT_EQ(back, a);
+  EXPECT_EQ(file->find("c"), nullptr);
+}
+
+// A writer that is given up leaves no file, temporary ones included.
+TEST(Safetensors, LeavesNothingHalfWritten) {
+  TemporaryFolder folder;
+  { auto writer = SafetensorsWriter::create(folder.path("t"), {{"a", DLC_F32, {2}, 0, 0}}, {}); }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.root()));
+  auto nowhere = SafetensorsWriter::create(folder.path("no/t"), {}, {});
+  EXPECT_NE(std::string(nowhere.status().message()).find("cannot create a temporary file"),
+            std::string::npos);
+}
+
+TEST(Safetensors, ChecksTheHeader) {
+  TemporaryFolder folder;
+  auto header = [&](const std::string &text, size_t data = 8) {
+    std::string message = messageFor(folder, fileOf(text, data));
+    const std::string first = "damaged safetensors file: ";
+    return message.starts_with(first) ? message.substr(first.size()) : message;
+  };
+  EXPECT_EQ(messageFor(folder, {}), "no safetensors file: 0 bytes");
+  auto content = fileOf("{}", 0);
+  content[3] = std::byte(9);
+  EXPECT_EQ(messageFor(folder, content),
+            "damaged safetensors file: a header of 150994946 bytes in a file of 10");
+  EXPECT_EQ(header(R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}})"), "opened");
+  EXPECT_EQ(header("[]"), "the header is no JSON object");
+  EXPECT_EQ(header("{"), "the header is no JSON object");
+  EXPECT_EQ(header(R"({"a": 1})"), "tensor 'a': expected dtype, shape and data_offsets");
+  EXPECT_EQ(header(R"({"a": {"dtype": "F4", "shape": [2], "data_offsets": [0, 8]}})"),
+            "tensor 'a': dtype \"F4\" is none of F32, F64, BF16, F16, I32, I64, U8, BOOL");
+  EXPECT_EQ(header(R"({"a": {"dtype": "F32", "shape": [2.5], "data_offsets": [0, 8]}})"),
+            "tensor 'a': 'shape' holds something else than whole numbers");
+  EXPECT_EQ(header(R"({"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 8]}})"),
+            "tensor 'a': 'shape' holds something else than whole numbers");
+  EXPECT_EQ(
+      header(
+          R"({"a": {"dtype": "F32", "shape": [4294967296, 4294967296], "data_offsets": [0, 8]}})"),
+      "tensor 'a': 'shape' has too many elements");
+  EXPECT_EQ(header(R"({"a": {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]}})"),
+            "tensor 'a': has 8 bytes, f32[3] takes 12");
+  EXPECT_EQ(header(R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]}})"),
+            "tensor 'a': bytes [4, 12) of 8");
+  EXPECT_EQ(header(R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}})", 9),
+            "the tensors take 8 bytes, the file holds 9");
+  EXPECT_EQ(header(R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}})"),
+            "tensor 'a' begins at byte 4 of the data, expected 0");
+  EXPECT_EQ(header(R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
+                       "b": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}})"),
+            "tensor 'b' begins at byte 4 of the data, expected 8");
+  EXPECT_EQ(header(R"({"__metadata__": {"a": 1}})", 0),
+            "'__metadata__' holds something else than text");
+}
+
+struct Ready {
+  TemporaryFolder folder;
+  std::shared_ptr<const Module> module = Module::load(writeSmallModule(folder)).take();
+  std::shared_ptr<State> state(uint64_t seed) {
+    return State::create(module, openCpu({.threads = 1}).take(), seed).take();
+  }
+  /// The file's bytes after saving.
+  std::vector<std::byte> save(const State &state) {
+    EXPECT_TRUE(saveVariables(state, folder.path("c.safetensors"), {}).ok());
+    return readFile(folder.path("c.safetensors"));
+  }
+};
+
+TEST(Checkpoint, RestoresEverything) {
+  Ready ready;
+  auto first = ready.state(1), second = ready.state(2);
+  const auto expected = ready.save(*first);
+  ASSERT_TRUE(
+      loadVariables(*second, ready.folder.path("c.safetensors"), LoadMode::Everything).ok());
+  EXPECT_EQ(ready.save(*second), expected);
+}
+
+// What does not belong to the model is an error, and nothing of the file has been taken then.
+TEST(Checkpoint, RefusesWhatDoesNotFit) {
+  Ready ready;
+  auto state = ready.state(1);
+  const auto before = ready.save(*state);
+  auto message = [&](std::vector<StoredTensor> tensors, LoadMode mode) {
+    const std::string path = ready.folder.path("other.safetensors");
+    auto writer = SafetensorsWriter::create(path, tensors, {});
+    for (const StoredTensor &tensor : tensors)
+      EXPECT_TRUE(writer
+                      ->append(std::vector<std::byte>(
+                          TensorType{tensor.dtype, tensor.shape, {}}.logicalBytes()))
+                      .ok());
+    EXPECT_TRUE(writer->commit().ok());
+    auto loaded = loadVariables(*state, path, mode);
+    EXPECT_EQ(loaded.ok() || ready.save(*state) == before, true);
+    return loaded.ok() ? std::string("loaded")
+                       : std::string(loaded.status().message()).substr(path.size() + 2);
+  };
+  const StoredTensor weight{"linear1.weight", DLC_F32, {4, 16}, 0, 0},
+      bias{"linear1.bias", DLC_F32, {4}, 0, 0};
+  EXPECT_EQ(message({weight}, LoadMode::Parameters),
+            "no tensor 'linear1.bias', the parameter f32[4]");
+  EXPECT_EQ(message({weight, bias, {"x", DLC_F32, {1}, 0, 0}}, LoadMode::Parameters),
+            "tensor 'x' is no variable of the model");
+  EXPECT_EQ(message({weight, {"linear1.bias", DLC_F32, {5}, 0, 0}}, LoadMode::Parameters),
+            "tensor 'linear1.bias' is f32[5], the model expects f32[4]");
+  EXPECT_EQ(message({weight, {"linear1.bias", DLC_F64, {4}, 0, 0}}, LoadMode::Parameters),
+            "tensor 'linear1.bias' is f64[4], the model expects f32[4]");
+  EXPECT_EQ(message({weight, bias}, LoadMode::Everything),
+            "no tensor 'linear1.weight.velocity', the slot f32[4, 16]");
+  EXPECT_EQ(message({weight, bias}, LoadMode::Parameters), "loaded");
+}
+
+// 1,000 damaged files: loaded or refused with one line, never a signal.
+TEST(Checkpoint, SurvivesDamage) {
+  Ready ready;
+  auto state = ready.state(1);
+  const auto good = ready.save(*state);
+  const std::string path = ready.folder.path("bad.safetensors");
+  std::mt19937 random(7);
+  int refused = 0;
+  for (int round = 0; round < 1000; ++round) {
+    auto content = good;
+    if (round % 5 == 0)
+      content.resize(random() % content.size());
+    // Mostly in the header: data bytes are free to be anything.
+    for (unsigned flips = 1 + random() % 3; flips > 0 && !content.empty(); --flips)
+      content[random() % std::min<size_t>(content.size(), 500)] ^= std::byte(1u << random() % 8);
+    writeFile(path, content);
+    auto loaded = loadVariables(*state, path, LoadMode::Everything);
+    if (loaded.ok())
+      continue;
+    ++refused;
+    EXPECT_EQ(loaded.status().message().find('\n'), std::string::npos);
+  }
+  EXPECT_GT(refused, 800);
+}
+
+} // namespace

@@ -1,0 +1,259 @@
+// Datasets, batches and their order.
+#include "runtime/Data/BatchLoader.h"
+#include "runtime/Data/IdxDataset.h"
+#include "runtime/Data/Shuffle.h"
+#include "test/lib/SmallModel/SmallModel.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <random>
+#include <zlib.h>
+
+using namespace dlc::runtime;
+using namespace dlc::test;
+
+namespace {
+
+std::vector<std::byte> compressed(const std::vector<std::byte> &content, const std::string &path) {
+  gzFile file = gzopen(path.c_str(), "wb");
+  gzwrite(file, content.data(), unsigned(content.size()));
+  gzclose(file);
+  return readFile(path);
+}
+
+/// The reader's message about a file with this content; "read" if it accepts it.
+std::string messageFor(const TemporaryFolder &folder, const std::vector<std::byte> &content) {
+  const std::string path = folder.path("x");
+  writeFile(path, content);
+  auto file = readIdxFile(path);
+  if (file.ok())
+    return "read";
+  const std::string message(file.status().message());
+  EXPECT_TRUE(message.starts_with(path + ": ")) << message;
+  return message.substr(path.size() + 2);
+}
+
+std::vector<std::byte> idx(std::initializer_list<int> bytes) {
+  std::vector<std::byte> content;
+  for (int byte : bytes)
+    content.push_back(std::byte(byte));
+  return content;
+}
+
+TEST(Idx, ReadsPlainAndGzip) {
+  TemporaryFolder folder;
+  const auto content = idx({0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2, 3, 4, 5, 6});
+  writeFile(folder.path("plain"), content);
+  compressed(content, folder.path("gzip.gz"));
+  for (const char *name : {"plain", "gzip.gz"}) {
+    auto file = readIdxFile(folder.path(name));
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    EXPECT_EQ(file->shape, (std::vector<uint64_t>{2, 3}));
+    EXPECT_EQ(file->data, idx({1, 2, 3, 4, 5, 6}));
+  }
+}
+
+TEST(Idx, SaysWhatIsWrong) {
+  TemporaryFolder folder;
+  EXPECT_EQ(messageFor(folder, {}), "no IDX file: it does not begin with two zero bytes");
+  EXPECT_EQ(messageFor(folder, idx({1, 0, 8, 1})),
+            "no IDX file: it does not begin with two zero bytes");
+  EXPECT_EQ(messageFor(folder, idx({0, 0, 13, 1})),
+            "IDX element type 13 is not read, expected 8 (unsigned bytes)");
+  EXPECT_EQ(messageFor(folder, idx({0, 0, 8, 9})), "IDX rank 9, expected 1 to 8");
+  EXPECT_EQ(messageFor(folder, idx({0, 0, 8, 2, 0, 0, 0, 1})),
+            "the IDX header ends after 1 of 2 extents");
+  EXPECT_EQ(messageFor(folder, idx({0, 0, 8, 1, 0, 0, 0, 3, 1, 2})),
+            "the IDX header claims 3 elements, the file holds 2");
+  EXPECT_EQ(messageFor(folder, idx({0, 0, 8, 1, 0, 0, 0, 1, 1, 2})),
+            "the IDX header claims 1 elements, the file holds more");
+  EXPECT_EQ(messageFor(folder, idx({0, 0, 8, 2, 255, 255, 255, 255, 255, 255, 255, 255})),
+            "the IDX header claims too many elements");
+  EXPECT_EQ(messageFor(folder, idx({0, 0, 8, 1, 255, 255, 255, 255, 1})),
+            "the IDX header claims 4294967295 elements, the file holds 1");
+  auto gzip = compressed(std::vector<std::byte>(5000, std::byte(0)), folder.path("y"));
+  gzip.resize(gzip.size() - 9);
+  EXPECT_TRUE(messageFor(folder, gzip).find("ends too early") != std::string::npos ||
+              messageFor(folder, gzip).find("IDX") != std::string::npos);
+}
+
+// 1,000 damaged files, plain and gzip: read or refused, never a signal.
+TEST(Idx, SurvivesDamage) {
+  TemporaryFolder folder;
+  std::mt19937 random(5);
+  std::vector<std::byte> plain = idx({0, 0, 8, 3, 0, 0, 0, 50, 0, 0, 0, 4, 0, 0, 0, 4});
+  for (int i = 0; i < 800; ++i)
+    plain.push_back(std::byte(random()));
+  const auto gzip = compressed(plain, folder.path("y"));
+  int refused = 0;
+  for (int round = 0; round < 1000; ++round) {
+    auto content = round % 2 ? plain : gzip;
+    if (round % 5 == 0)
+      content.resize(random() % content.size());
+    for (unsigned flips = 1 + random() % 4; flips > 0 && !content.empty(); --flips)
+      content[(round % 3 ? random() % content.size()
+                         : random() % std::min<size_t>(content.size(), 20))] ^=
+          std::byte(1u << random() % 8);
+    refused += messageFor(folder, content) != "read";
+  }
+  EXPECT_GT(refused, 500);
+}
+
+TEST(Idx, OpensAFolder) {
+  TemporaryFolder folder;
+  auto none = openDataset("idx:" + folder.root(), Split::Train);
+  EXPECT_NE(std::string(none.status().message())
+                .find("no file train-images-idx3-ubyte or train-images-idx3-ubyte.gz"),
+            std::string::npos);
+  EXPECT_EQ(openDataset("csv:x", Split::Train).status().message(),
+            "data 'csv:x': expected idx:DIR");
+  writeSmallData(folder.root(), 40, 20);
+  auto train = openDataset("idx:" + folder.root(), Split::Train);
+  ASSERT_TRUE(train.ok()) << train.status().message();
+  EXPECT_EQ((*train)->size(), 40u);
+  EXPECT_EQ((*openDataset("idx:" + folder.root(), Split::Test))->size(), 20u);
+  // Labels of another count.
+  writeFile(folder.path("train-labels-idx1-ubyte"), idx({0, 0, 8, 1, 0, 0, 0, 1, 1}));
+  const std::string message(openDataset("idx:" + folder.root(), Split::Train).status().message());
+  EXPECT_TRUE(message.ends_with("train-labels-idx1-ubyte: 1 labels for 40 images")) << message;
+}
+
+TEST(Shuffle, IsAPermutationOfSeedAndEpoch) {
+  auto order = shuffledOrder(1000, 1, 0);
+  auto sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<uint32_t> all(1000);
+  std::iota(all.begin(), all.end(), 0u);
+  EXPECT_EQ(sorted, all);
+  EXPECT_NE(order, all);
+  EXPECT_EQ(order, shuffledOrder(1000, 1, 0));
+  EXPECT_NE(order, shuffledOrder(1000, 1, 1));
+  EXPECT_NE(order, shuffledOrder(1000, 2, 0));
+  EXPECT_EQ(shuffledOrder(1, 1, 0), std::vector<uint32_t>{0});
+  EXPECT_TRUE(shuffledOrder(0, 1, 0).empty());
+  // Every value comes to every place: over 2,000 shuffles of four, each of 16 pairs 500 times,
+  // within six deviations.
+  int counts[4][4] = {};
+  for (uint32_t epoch = 0; epoch < 2000; ++epoch) {
+    auto four = shuffledOrder(4, 9, epoch);
+    for (size_t place = 0; place < 4; ++place)
+      ++counts[place][four[place]];
+  }
+  for (auto &row : counts)
+    for (int count : row)
+      EXPECT_NEAR(count, 500, 6 * std::sqrt(500 * 0.75));
+}
+
+EntryInfo entryWith(std::vector<ValueInfo> inputs, uint64_t batch) {
+  EntryInfo entry{};
+  entry.name = "e";
+  entry.validInput = DLC_NONE;
+  entry.inputs = std::move(inputs);
+  entry.batch = batch;
+  return entry;
+}
+
+ValueInfo inputOf(std::string_view name, dlc_dtype dtype, std::vector<uint64_t> shape) {
+  ValueInfo value{};
+  value.name = name;
+  value.type = {dtype, std::move(shape), {}};
+  value.kind = DLC_VALUE_INPUT;
+  return value;
+}
+
+struct Small {
+  TemporaryFolder folder;
+  std::shared_ptr<const Dataset> data;
+  explicit Small(uint32_t samples) {
+    writeSmallData(folder.root(), samples, 1);
+    data = openDataset("idx:" + folder.root(), Split::Train).take();
+  }
+};
+
+// Images feed a float input, scaled, in any grouping of axes, or a u8 input as they are; labels
+// feed i32.
+TEST(Batches, ConvertSamples) {
+  Small small(20);
+  for (dlc_dtype dtype : {DLC_F32, DLC_U8}) {
+    const EntryInfo entry =
+        entryWith({inputOf("label", DLC_I32, {8}), inputOf("image", dtype, {8, 16})}, 8);
+    auto loader = BatchLoader::create(entry, small.data);
+    ASSERT_TRUE(loader.ok()) << loader.status().message();
+    (*loader)->start({});
+    const Batch *batch = (*loader)->next();
+    ASSERT_NE(batch, nullptr);
+    for (uint32_t i = 0; i < 8; ++i) {
+      EXPECT_EQ(batch->samples[i], i);
+      EXPECT_EQ(reinterpret_cast<const int32_t *>(batch->inputs[0].data())[i],
+                int(*small.data->sample(i, 1)));
+      const int pixel = int(small.data->sample(i, 0)[5]);
+      if (dtype == DLC_F32)
+        EXPECT_FLOAT_EQ(reinterpret_cast<const float *>(batch->inputs[1].data())[i * 16 + 5],
+                        float(pixel) / 255);
+      else
+        EXPECT_EQ(int(batch->inputs[1][i * 16 + 5]), pixel);
+    }
+  }
+}
+
+// Training drops the partial batch, evaluation pads it.
+TEST(Batches, HandleThePartialBatch) {
+  Small small(20);
+  const EntryInfo entry = entryWith({inputOf("image", DLC_U8, {8, 4, 4})}, 8);
+  auto loader = BatchLoader::create(entry, small.data).take();
+  auto validCounts = [&](bool keepPartial) {
+    loader->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = keepPartial});
+    std::vector<int32_t> valid;
+    while (const Batch *batch = loader->next()) {
+      valid.push_back(batch->valid);
+      if (batch->valid < 8)
+        EXPECT_EQ(batch->inputs[0].back(), std::byte(0));
+    }
+    return valid;
+  };
+  EXPECT_EQ(validCounts(false), (std::vector<int32_t>{8, 8}));
+  EXPECT_EQ(validCounts(true), (std::vector<int32_t>{8, 8, 4}));
+  EXPECT_EQ(loader->batches(false), 2u);
+  EXPECT_EQ(loader->batches(true), 3u);
+}
+
+// A pass that begins in the middle yields what the whole pass yields from there on.
+TEST(Batches, ContinueInTheMiddle) {
+  Small small(100);
+  const EntryInfo entry = entryWith({inputOf("image", DLC_U8, {8, 4, 4})}, 8);
+  auto loader = BatchLoader::create(entry, small.data).take();
+  auto samples = [&](uint64_t first) {
+    loader->start({.seed = 4, .epoch = 2, .firstBatch = first, .keepPartial = false});
+    std::vector<uint32_t> all;
+    while (const Batch *batch = loader->next())
+      all.insert(all.end(), batch->samples.begin(), batch->samples.end());
+    return all;
+  };
+  const auto whole = samples(0);
+  EXPECT_EQ(whole.size(), 96u);
+  EXPECT_EQ(samples(5), std::vector<uint32_t>(whole.begin() + 40, whole.end()));
+  EXPECT_TRUE(samples(12).empty());
+  EXPECT_TRUE(samples(13).empty());
+}
+
+TEST(Batches, SayWhatDoesNotFit) {
+  Small small(20);
+  auto message = [&](std::vector<ValueInfo> inputs, uint64_t batch = 8) {
+    return std::string(
+        BatchLoader::create(entryWith(std::move(inputs), batch), small.data).status().message());
+  };
+  EXPECT_EQ(message({inputOf("image", DLC_F32, {8, 1, 28, 28})}),
+            "entry 'e': input 'image' is f32[8, 1, 28, 28], 784 numbers a sample; the images of " +
+                small.folder.root() + " are u8[4, 4], 16 numbers");
+  EXPECT_EQ(message({inputOf("word", DLC_I32, {8, 3})}),
+            "entry 'e': input 'word' is i32[8, 3], expected f32 or u8 of rank 2 or more for "
+            "images, or i32 of rank 1 for "
+            "labels");
+  EXPECT_EQ(message({inputOf("a", DLC_F32, {8, 16}), inputOf("b", DLC_U8, {8, 16})}),
+            "entry 'e': inputs 'a' and 'b' both take the images");
+  EXPECT_EQ(message({inputOf("a", DLC_F32, {8, 16})}, 0),
+            "entry 'e' has no batch axis to put samples on");
+}
+
+} // namespace

@@ -1,0 +1,284 @@
+// Threads, contexts and what a run of the hand-made model yields.
+#include "dlc/context.h"
+#include "runtime/Device/CPU/ThreadPool.h"
+#include "test/lib/SmallModel/SmallModel.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace dlc::runtime;
+using namespace dlc::test;
+
+namespace {
+
+// Each task runs exactly once, whatever the number of threads, over many launches of changing size,
+// and what a launch wrote is seen by the next.
+TEST(ThreadPool, RunsEachTaskOnce) {
+  for (unsigned threads : {1u, 2u, 3u, 8u}) {
+    ThreadPool pool(threads);
+    std::vector<uint32_t> counts(100, 0);
+    uint32_t launches = 0;
+    for (uint32_t round = 0; round < 3000; ++round) {
+      const uint32_t tasks = round * 7 % 101;
+      pool.run(
+          tasks,
+          [](const void *context, uint32_t task, unsigned) {
+            ++(*const_cast<std::vector<uint32_t> *>(
+                static_cast<const std::vector<uint32_t> *>(context)))[task];
+          },
+          &counts);
+      launches += tasks;
+    }
+    uint32_t total = 0;
+    for (uint32_t count : counts)
+      total += count;
+    EXPECT_EQ(total, launches) << threads << " threads";
+  }
+}
+
+// Thread numbers index scratch memory, so no two threads may share one at a time.
+TEST(ThreadPool, NumbersThreads) {
+  struct Shared {
+    std::atomic<int> inside[3] = {};
+    std::atomic<bool> clash{false};
+  } shared;
+  ThreadPool pool(3);
+  EXPECT_EQ(pool.threads(), 3u);
+  for (int round = 0; round < 500; ++round)
+    pool.run(
+        64,
+        [](const void *context, uint32_t, unsigned thread) {
+          auto &s = *const_cast<Shared *>(static_cast<const Shared *>(context));
+          if (s.inside[thread].fetch_add(1) != 0)
+            s.clash = true;
+          s.inside[thread].fetch_sub(1);
+        },
+        &shared);
+  EXPECT_FALSE(shared.clash);
+}
+
+struct Ready {
+  TemporaryFolder folder;
+  std::shared_ptr<const Module> module;
+
+  Ready() {
+    auto loaded = Module::load(writeSmallModule(folder));
+    EXPECT_TRUE(loaded.ok()) << loaded.status().message();
+    module = loaded.take();
+  }
+  std::shared_ptr<State> state(unsigned threads = 1, uint64_t seed = 3) {
+    return State::create(module, openCpu({.threads = threads}).take(), seed).take();
+  }
+};
+
+/// A batch that differs from sample to sample.
+struct Inputs {
+  std::vector<float> image = std::vector<float>(8 * 16);
+  std::vector<int32_t> label = std::vector<int32_t>(8);
+  Inputs() {
+    for (size_t i = 0; i < image.size(); ++i)
+      image[i] = float(i * 37 % 101) / 101;
+    for (size_t i = 0; i < label.size(); ++i)
+      label[i] = int32_t(i % 4);
+  }
+  void bindTo(Context &context) {
+    EXPECT_TRUE(context.bind(0, std::as_bytes(std::span(image))).ok());
+    EXPECT_TRUE(context.bind(1, std::as_bytes(std::span(label))).ok());
+  }
+};
+
+std::vector<std::byte> variablesOf(const State &state) {
+  std::vector<std::byte> all;
+  for (size_t i = 0; i < state.module()->plan().variables.size(); ++i) {
+    std::vector<std::byte> one(state.module()->plan().variables[i].type.logicalBytes());
+    EXPECT_TRUE(state.read(i, one).ok());
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  return all;
+}
+
+/// Variables after some steps.
+std::vector<std::byte> trainedOn(Ready &ready, unsigned threads) {
+  auto state = ready.state(threads);
+  auto context = Context::create(state, "train_step").take();
+  Inputs inputs;
+  inputs.bindTo(*context);
+  for (int i = 0; i < 50; ++i)
+    EXPECT_TRUE(context->run().ok());
+  return variablesOf(*state);
+}
+
+// The same bits with 1, 2 and 3 threads, and in two runs.
+TEST(Exec, SameBitsForAnyNumberOfThreads) {
+  Ready ready;
+  const auto expected = trainedOn(ready, 1);
+  for (unsigned threads : {1u, 2u, 3u})
+    EXPECT_EQ(trainedOn(ready, threads), expected) << threads << " threads";
+}
+
+// The loss of a step, its gradient and the update belong together: parameter moves against the
+// gradient by the rate.
+TEST(Exec, RunsATrainingStep) {
+  Ready ready;
+  auto state = ready.state();
+  auto context = Context::create(state, "train_step").take();
+  Inputs inputs;
+  inputs.bindTo(*context);
+  std::vector<float> before(64), after(64), gradient(64);
+  ASSERT_TRUE(state->read(0, std::as_writable_bytes(std::span(before))).ok());
+  ASSERT_TRUE(context->run().ok());
+  const double loss = *context->metric(0);
+  EXPECT_NEAR(loss, std::log(4.0), 0.5); // chance, nearly
+  ASSERT_TRUE(state->read(0, std::as_writable_bytes(std::span(after))).ok());
+  const int number = context->findOutput("gradient.linear1.weight");
+  ASSERT_TRUE(context->read(size_t(number), std::as_writable_bytes(std::span(gradient))).ok());
+  for (size_t i = 0; i < 64; ++i)
+    EXPECT_NEAR(after[i], before[i] - 0.1f * gradient[i], 1e-6);
+  ASSERT_TRUE(context->setScalar("optimizer.learning_rate", 0).ok());
+  ASSERT_TRUE(context->run().ok());
+  EXPECT_LT(*context->metric(0), loss);
+  std::vector<float> still(64);
+  ASSERT_TRUE(state->read(0, std::as_writable_bytes(std::span(still))).ok());
+  EXPECT_EQ(still, after);
+}
+
+// Memory that is not aligned gives the same result through a copy.
+TEST(Exec, TakesUnalignedInputs) {
+  Ready ready;
+  auto state = ready.state();
+  auto context = Context::create(state, "infer_n1").take();
+  alignas(64) float aligned[17] = {};
+  for (int i = 0; i < 17; ++i)
+    aligned[i] = float(i);
+  float first[4], second[4];
+  auto runOn = [&](const float *image, float *out) {
+    ASSERT_TRUE(context->bind(0, std::as_bytes(std::span(image, 16))).ok());
+    ASSERT_TRUE(context->run().ok());
+    ASSERT_TRUE(context->read(0, std::as_writable_bytes(std::span(out, 4))).ok());
+  };
+  runOn(aligned, first);
+  std::memmove(aligned + 1, aligned, 64);
+  runOn(aligned + 1, second);
+  EXPECT_EQ(std::memcmp(first, second, sizeof(first)), 0);
+}
+
+// Without a count of its own, evaluation takes the whole batch; with one, the samples behind it do
+// not matter.
+TEST(Exec, CountsValidSamples) {
+  Ready ready;
+  auto context = Context::create(ready.state(), "evaluate").take();
+  Inputs inputs;
+  inputs.bindTo(*context);
+  ASSERT_TRUE(context->run().ok());
+  const double all = *context->metric(0);
+  const int32_t valid = 3;
+  ASSERT_TRUE(context->bind(2, std::as_bytes(std::span(&valid, 1))).ok());
+  ASSERT_TRUE(context->run().ok());
+  const double some = *context->metric(0);
+  EXPECT_NE(some, all);
+  inputs.image[5 * 16] = 1000;
+  ASSERT_TRUE(context->run().ok());
+  EXPECT_EQ(*context->metric(0), some);
+}
+
+TEST(Exec, ClonesShareNothing) {
+  Ready ready;
+  auto state = ready.state();
+  auto copy = state->clone().take();
+  const auto before = variablesOf(*state);
+  EXPECT_EQ(variablesOf(*copy), before);
+  auto context = Context::create(copy, "train_step").take();
+  Inputs inputs;
+  inputs.bindTo(*context);
+  ASSERT_TRUE(context->run().ok());
+  EXPECT_NE(variablesOf(*copy), before);
+  EXPECT_EQ(variablesOf(*state), before);
+}
+
+TEST(Exec, TimesEachRecord) {
+  Ready ready;
+  auto context = Context::create(ready.state(), "train_step").take();
+  Inputs inputs;
+  inputs.bindTo(*context);
+  Trace trace;
+  ASSERT_TRUE(context->run(&trace).ok());
+  ASSERT_EQ(trace.seconds.size(), 7u);
+  for (double seconds : trace.seconds)
+    EXPECT_GE(seconds, 0);
+}
+
+TEST(Exec, SaysWhatIsWrong) {
+  Ready ready;
+  auto state = ready.state();
+  auto unknown = Context::create(state, "train");
+  EXPECT_EQ(unknown.status().message(),
+            ready.module->path() + ": no entry 'train'; there are: train_step, evaluate, infer_n1");
+  auto context = Context::create(state, "train_step").take();
+  EXPECT_EQ(context->run().message(), "entry 'train_step': input 'image' is not bound");
+  std::vector<float> shorter(3);
+  EXPECT_EQ(context->bind(0, std::as_bytes(std::span(shorter))).message(),
+            "entry 'train_step': 'image' is f32[8, 1, 4, 4], 512 bytes, found 12");
+  EXPECT_EQ(context->bind(9, {}).message(), "entry 'train_step': input 9 of 2");
+  EXPECT_EQ(context->setScalar("rate", 1).message(), ready.module->path() + ": no scalar 'rate'");
+  EXPECT_EQ(state->write(0, {}).message(),
+            "variable 'linear1.weight' is f32[4, 16], 256 bytes, found 0");
+  EXPECT_FALSE(openCpu({.threads = 100000}).ok());
+}
+
+/// The small model with its first record changed; the message of making a context.
+std::string refusal(uint32_t kind) {
+  TemporaryFolder folder;
+  PlanBuilder plan = smallModel();
+  plan.records[0].kind = kind;
+  const std::string path = folder.path("x.so");
+  writeFile(path, moduleWith(plan.blob()));
+  auto module = Module::load(path);
+  EXPECT_TRUE(module.ok()) << module.status().message();
+  auto state = State::create(module.take(), openCpu({.threads = 1}).take(), 0).take();
+  auto context = Context::create(state, "train_step");
+  return std::string(context.status().message()).substr(path.size() + 2);
+}
+
+// Plans for other devices load, so that they can be inspected, but do not run on the CPU.
+TEST(Exec, RefusesRecordsOfOtherDevices) {
+  EXPECT_EQ(refusal(DLC_RECORD_LIBRARY),
+            "entry 'train_step': record 0 'linear1/forward' is a library call, "
+            "which the cpu does not run");
+  EXPECT_EQ(refusal(DLC_RECORD_COLLECTIVE_START),
+            "entry 'train_step': record 0 'linear1/forward' is a "
+            "collective, which the cpu does not run");
+}
+
+// Derived variables are refreshed by the prepare entry before the first run, and after a write from
+// outside.
+TEST(Exec, PreparesDerivedVariables) {
+  PlanBuilder plan = smallModel();
+  const uint32_t derived = plan.variable("twice", PlanBuilder::type(DLC_I32, {}), DLC_ROLE_DERIVED,
+                                         DLC_INIT_CONSTANT, 0, 0);
+  plan.beginEntry("prepare", DLC_ENTRY_PREPARE, 0);
+  plan.launch("twice/prepare", 5, 1, {updating(plan.ofVariable(derived))}, {});
+  plan.endEntry();
+  TemporaryFolder folder;
+  const std::string path = folder.path("x.so");
+  writeFile(path, moduleWith(plan.blob()));
+  auto module = Module::load(path);
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  auto state = State::create(module.take(), openCpu({.threads = 1}).take(), 0).take();
+  auto context = Context::create(state, "infer_n1").take();
+  std::vector<float> image(16);
+  ASSERT_TRUE(context->bind(0, std::as_bytes(std::span(image))).ok());
+  int32_t count = -1;
+  auto prepared = [&] {
+    EXPECT_TRUE(state->read(derived, std::as_writable_bytes(std::span(&count, 1))).ok());
+    return count;
+  };
+  ASSERT_TRUE(context->run().ok() && context->run().ok());
+  EXPECT_EQ(prepared(), 1);
+  std::vector<float> bias(4);
+  ASSERT_TRUE(state->write(1, std::as_bytes(std::span(bias))).ok());
+  ASSERT_TRUE(context->run().ok() && context->run().ok());
+  EXPECT_EQ(prepared(), 2);
+}
+
+} // namespace

@@ -1,0 +1,205 @@
+// Training: that it learns, stops, and goes on after a kill with the bits of a run that was not
+// killed.
+#include "runtime/Data/Safetensors.h"
+#include "runtime/Training/Trainer.h"
+#include "test/lib/SmallModel/SmallModel.h"
+
+#include <cmath>
+#include <csignal>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace dlc::runtime;
+using namespace dlc::test;
+
+namespace {
+
+struct Observer : TrainObserver {
+  std::vector<double> losses;
+  std::vector<EpochReport> epochs;
+  uint64_t killAt = 0, stopAt = UINT64_MAX;
+  void onStep(const StepReport &report) override {
+    losses.push_back(report.batch[0].second);
+    if (report.progress.step == killAt)
+      raise(SIGKILL);
+  }
+  void onEpoch(const EpochReport &report) override { epochs.push_back(report); }
+  bool shouldStop() override { return losses.size() >= stopAt; }
+};
+
+/// 100 training samples: an epoch of 12 batches.
+struct Training {
+  TemporaryFolder folder;
+  Training() {
+    writeSmallModule(folder);
+    writeSmallData(folder.root(), 100, 30);
+  }
+
+  std::shared_ptr<State> freshState(unsigned threads = 1, uint64_t seed = 1) {
+    return State::create(Module::load(folder.path("small.so")).take(),
+                         openCpu({.threads = threads}).take(), seed)
+        .take();
+  }
+
+  Status train(const std::shared_ptr<State> &state, const TrainOptions &options, bool resume,
+               TrainObserver &observer) {
+    TrainingProgress start;
+    start.seed = state->seed();
+    Metadata metadata;
+    if (resume) {
+      metadata = loadVariables(*state, options.checkpoint, LoadMode::Everything).take();
+      start = progressFrom(metadata).take();
+    }
+    const std::string data = "idx:" + folder.root();
+    auto trainer = Trainer::create(state, openDataset(data, Split::Train).take(),
+                                   openDataset(data, Split::Test).take(), options, start);
+    if (!trainer.ok())
+      return trainer.takeStatus();
+    if (Status restored = (*trainer)->restoreSums(metadata); !restored.ok())
+      return restored;
+    return (*trainer)->run(observer);
+  }
+
+  std::string checkpoint(const char *name) const { return folder.path(name); }
+};
+
+TEST(Trainer, LearnsAndReports) {
+  Training run;
+  Observer observer;
+  auto state = run.freshState();
+  // The module's own setting says three epochs.
+  ASSERT_TRUE(run.train(state, {}, false, observer).ok());
+  ASSERT_EQ(observer.epochs.size(), 3u);
+  EXPECT_EQ(observer.losses.size(), 36u);
+  const EpochReport &last = observer.epochs.back();
+  EXPECT_EQ(last.samples, 96u);
+  EXPECT_EQ(last.train[1].first, "accuracy");
+  ASSERT_TRUE(last.test.has_value());
+  EXPECT_EQ(last.test->samples, 30u);
+  EXPECT_GT(last.test->metrics[1].second, 0.9);
+  EXPECT_LT(last.train[0].second, observer.epochs[0].train[0].second);
+}
+
+// The report of an epoch is the mean over its samples, so over equal batches the mean of their
+// losses.
+TEST(Trainer, AveragesOverTheEpoch) {
+  Training run;
+  Observer observer;
+  ASSERT_TRUE(run.train(run.freshState(), {.epochs = 1}, false, observer).ok());
+  double sum = 0;
+  for (double loss : observer.losses)
+    sum += loss;
+  EXPECT_NEAR(observer.epochs[0].train[0].second, sum / double(observer.losses.size()), 1e-6);
+}
+
+/// Bytes of the checkpoint after 20 batches: of one run, or of several with the given steps each.
+std::vector<std::byte> after(Training &run, std::vector<uint64_t> pieces, unsigned threads = 1) {
+  const std::string path = run.checkpoint("c.safetensors");
+  bool resume = false;
+  for (uint64_t steps : pieces) {
+    Observer observer;
+    Status status = run.train(run.freshState(threads),
+                              {.epochs = 5, .steps = steps, .checkpoint = path}, resume, observer);
+    EXPECT_TRUE(status.ok()) << status.message();
+    resume = true;
+  }
+  return readFile(path);
+}
+
+// 10 steps, an end, 10 steps: the bits of 20 steps. Cut within an epoch, at its end, and several
+// times; with any threads.
+TEST(Trainer, ResumesWithTheSameBits) {
+  Training run;
+  const auto expected = after(run, {20});
+  EXPECT_EQ(after(run, {10, 10}), expected);
+  EXPECT_EQ(after(run, {12, 8}), expected);
+  EXPECT_EQ(after(run, {1, 4, 6, 2, 7}, 2), expected);
+  EXPECT_EQ(after(run, {20}, 3), expected);
+  EXPECT_NE(after(run, {19}), expected);
+}
+
+// Killed at step 13, a run goes on from its last checkpoint, that of the epoch of 12 steps.
+TEST(Trainer, SurvivesAKill) {
+  Training run;
+  const auto expected = after(run, {20});
+  const std::string path = run.checkpoint("killed.safetensors");
+  const pid_t child = fork();
+  if (child == 0) {
+    Observer observer;
+    observer.killAt = 13;
+    static_cast<void>(run.train(run.freshState(),
+                                {.epochs = 5, .checkpoint = path, .checkpointEvery = 10}, false,
+                                observer));
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  Observer observer;
+  ASSERT_TRUE(
+      run.train(run.freshState(), {.epochs = 5, .steps = 8, .checkpoint = path}, true, observer)
+          .ok());
+  EXPECT_EQ(readFile(path), expected);
+}
+
+// An epoch that was cut reports what an uncut one reports.
+TEST(Trainer, RestoresTheEpochsSums) {
+  Training run;
+  Observer whole, cut;
+  const std::string path = run.checkpoint("c.safetensors");
+  ASSERT_TRUE(run.train(run.freshState(), {.epochs = 1, .checkpoint = path}, false, whole).ok());
+  ASSERT_TRUE(
+      run.train(run.freshState(), {.epochs = 1, .steps = 5, .checkpoint = path}, false, cut).ok());
+  ASSERT_TRUE(run.train(run.freshState(), {.epochs = 1, .checkpoint = path}, true, cut).ok());
+  EXPECT_EQ(cut.epochs.back().train, whole.epochs.back().train);
+  EXPECT_EQ(cut.epochs.back().samples, whole.epochs.back().samples);
+}
+
+TEST(Trainer, StopsWhenAsked) {
+  Training run;
+  Observer observer;
+  observer.stopAt = 5;
+  const std::string path = run.checkpoint("c.safetensors");
+  ASSERT_TRUE(run.train(run.freshState(), {.epochs = 2, .checkpoint = path}, false, observer).ok());
+  EXPECT_EQ(observer.losses.size(), 5u);
+  EXPECT_EQ(SafetensorsFile::open(path)->metadata().at("position"), "5");
+}
+
+// A loss that is no number ends the run with the last good checkpoint in place.
+TEST(Trainer, StopsAtALossThatIsNoNumber) {
+  Training run;
+  Observer observer;
+  const std::string path = run.checkpoint("c.safetensors");
+  ASSERT_TRUE(
+      run.train(run.freshState(), {.epochs = 5, .steps = 6, .checkpoint = path}, false, observer)
+          .ok());
+  const auto good = readFile(path);
+  Status status =
+      run.train(run.freshState(),
+                {.epochs = 5, .checkpoint = path, .overrides = {{"optimizer.learning_rate", 1e30}}},
+                true, observer);
+  EXPECT_EQ(status.code(), StatusCode::Failed);
+  EXPECT_NE(std::string(status.message()).find("entry 'train_step': the loss is"),
+            std::string::npos)
+      << status.message();
+  EXPECT_EQ(readFile(path), good);
+}
+
+TEST(Trainer, SaysWhatIsWrong) {
+  Training run;
+  Observer observer;
+  EXPECT_EQ(
+      run.train(run.freshState(), {.overrides = {{"momentum", 1}}}, false, observer).message(),
+      run.folder.path("small.so") +
+          ": no setting 'momentum' to override; there are: optimizer.learning_rate");
+  writeSmallData(run.folder.root(), 7, 1);
+  EXPECT_EQ(run.train(run.freshState(), {}, false, observer).message(),
+            run.folder.root() + ": 7 samples do not fill one batch of 8");
+  EXPECT_EQ(progressFrom({{"seed", "1"}}).status().message(),
+            "no 'step' in the metadata: not written by a training run");
+  EXPECT_EQ(progressFrom({{"seed", "x"}}).status().message(),
+            "'seed' in the metadata is no whole number");
+}
+
+} // namespace
