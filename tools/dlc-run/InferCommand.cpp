@@ -208,7 +208,8 @@ Status predict(const InferFlags &flags, Context &context) {
   if (flags.json)
     printJson({{"accuracy", accuracy}, {"samples", seen}, {"summary", true}});
   else
-    std::printf("accuracy %.4f  %llu images\n", accuracy, static_cast<unsigned long long>(seen));
+    std::printf("%s  %llu images\n", metricsText({{"accuracy", accuracy}}).c_str(),
+                static_cast<unsigned long long>(seen));
   return {};
 }
 

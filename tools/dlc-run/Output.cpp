@@ -53,8 +53,11 @@ std::string durationText(double seconds) {
 
 std::string metricsText(const MetricValues &metrics) {
   std::string text;
-  for (const auto &[name, value] : metrics)
-    text += (text.empty() ? "" : "  ") + name + " " + printf("%.4f", value);
+  for (const auto &[name, value] : metrics) {
+    const bool share = name.find("accuracy") != std::string::npos;
+    text += (text.empty() ? "" : "  ") + name + " " +
+            (share ? printf("%.2f%%", value * 100) : printf("%.4f", value));
+  }
   return text;
 }
 

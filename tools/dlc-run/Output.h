@@ -25,7 +25,7 @@ std::string bytesText(double bytes);
 std::string countText(double count);
 /// "0:42", "1:02:03"
 std::string durationText(double seconds);
-/// "loss 0.3211  accuracy 0.903"
+/// "loss 0.3211  accuracy 90.30%"
 std::string metricsText(const MetricValues &metrics);
 
 /// Rows of text under headings, columns aligned; numbers to the right.
