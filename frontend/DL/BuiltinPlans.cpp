@@ -1,0 +1,177 @@
+// Optimizers, schedules, clips and initialisers: calls that are kept as data.
+#include "frontend/DL/Call.h"
+
+namespace dlc::frontend {
+
+static Value keep(Call &call) {
+  PlanValue plan{&call.builtin, {}, {}, call.range};
+  for (const BuiltinParam &param : call.builtin.params) {
+    plan.arguments.push_back(call.value(param.name));
+    plan.ranges.push_back(call.rangeOf(param.name));
+  }
+  return Plan(std::make_shared<const PlanValue>(std::move(plan)));
+}
+
+static Value keepSgd(Call &call) {
+  for (llvm::StringRef name : {"learning_rate", "momentum", "dampening", "weight_decay"})
+    if (call.number(name) < 0)
+      return call.fail(name, "'" + name + "' is 0 or more, found " + text(call.value(name)));
+  if (call.flag("nesterov") && (call.number("momentum") == 0 || call.number("dampening") != 0))
+    return call.fail("nesterov", "nesterov needs a momentum and no dampening");
+  return keep(call);
+}
+
+static Value keepUniform(Call &call) {
+  if (call.number("low") > call.number("high"))
+    return call.fail("low", "'low' is above 'high': " + text(call.value("low")) + " and " +
+                                text(call.value("high")));
+  return keep(call);
+}
+
+static Value keepDeviation(Call &call) {
+  if (call.number("std") < 0)
+    return call.fail("std", "'std' is 0 or more, found " + text(call.value("std")));
+  return keep(call);
+}
+
+static Value keepKaiming(Call &call) {
+  if (call.string("mode") != "fan_in" && call.string("mode") != "fan_out")
+    return call.fail("mode",
+                     "'mode' is \"fan_in\" or \"fan_out\", found " + text(call.value("mode")));
+  return keep(call);
+}
+
+static std::vector<Builtin> optimizerRows() {
+  using K = ParamKind;
+  const BuiltinParam rate{"learning_rate", K::Number}, decay{"weight_decay", K::Number, 0};
+  const BuiltinParam betas{"betas", K::Sequence, std::vector<Value>{0.9, 0.999}},
+      epsilon{"epsilon", K::Number, 1e-8};
+  auto row = [](llvm::StringLiteral name, llvm::StringLiteral doc, std::vector<BuiltinParam> params,
+                Value (*build)(Call &) = nullptr) {
+    return Builtin{name, Category::Optimizer, std::move(params), doc, build};
+  };
+  return {
+      row("sgd", "stochastic gradient descent",
+          {rate,
+           {"momentum", K::Number, 0},
+           {"dampening", K::Number, 0},
+           {"nesterov", K::Bool, false},
+           decay},
+          keepSgd),
+      row("lars", "layer-wise adaptive rates",
+          {rate,
+           {"momentum", K::Number, 0.9},
+           {"nesterov", K::Bool, false},
+           decay,
+           {"trust_coefficient", K::Number, 1e-3},
+           epsilon}),
+      row("adam", "adaptive moments",
+          {{"learning_rate", K::Number, 1e-3}, betas, epsilon, decay, {"amsgrad", K::Bool, false}}),
+      row("adamw", "adam with decoupled decay",
+          {{"learning_rate", K::Number, 1e-3},
+           betas,
+           epsilon,
+           {"weight_decay", K::Number, 0.01},
+           {"amsgrad", K::Bool, false}}),
+      row("lamb", "layer-wise adaptive moments",
+          {{"learning_rate", K::Number, 1e-3},
+           betas,
+           {"epsilon", K::Number, 1e-6},
+           {"weight_decay", K::Number, 0.01}}),
+      row("rmsprop", "divides by a running root mean square",
+          {{"learning_rate", K::Number, 0.01},
+           {"alpha", K::Number, 0.99},
+           epsilon,
+           {"momentum", K::Number, 0},
+           {"centered", K::Bool, false},
+           decay}),
+      row("adagrad", "divides by the root of all squares so far",
+          {{"learning_rate", K::Number, 0.01},
+           {"rate_decay", K::Number, 0},
+           {"epsilon", K::Number, 1e-10},
+           {"initial", K::Number, 0},
+           decay}),
+      row("adadelta", "adapts by running squares of gradients and updates",
+          {{"learning_rate", K::Number, 1},
+           {"rho", K::Number, 0.9},
+           {"epsilon", K::Number, 1e-6},
+           decay}),
+  };
+}
+
+static std::vector<Builtin> scheduleRows() {
+  using K = ParamKind;
+  const BuiltinParam epochs{"epochs", K::Any, NoneValue{}}, steps{"steps", K::Any, NoneValue{}};
+  const BuiltinParam end{"end", K::Number, 0}, tenth{"factor", K::Number, 0.1};
+  auto row = [](llvm::StringLiteral name, llvm::StringLiteral doc, std::vector<BuiltinParam> params,
+                Value (*build)(Call &) = nullptr) {
+    return Builtin{name, Category::Schedule, std::move(params), doc, build};
+  };
+  return {
+      row("constant", "the base rate", {epochs, steps}, keep),
+      row("step", "a factor each n", {epochs, steps, tenth}),
+      row("multistep", "a factor at each of a list", {epochs, steps, tenth}),
+      row("exponential", "a factor each n", {{"factor", K::Number}, epochs, steps}),
+      row("polynomial", "down to `end` over n", {epochs, steps, {"power", K::Number, 1}, end}),
+      row("cosine", "half a cosine down to `end` over n", {epochs, steps, end}),
+      row("cosine_restarts", "cosines that begin again",
+          {epochs, steps, {"multiply", K::Number, 1}, end}),
+      row("one_cycle", "up, then down far below the base rate",
+          {epochs,
+           steps,
+           {"peak", K::Number, 0.3},
+           {"start", K::Number, 0.04},
+           {"end", K::Number, 4e-6}}),
+      row("cyclic", "up and down between `low` and the base rate",
+          {epochs, steps, {"low", K::Number, 0.1}}),
+      row("warmup", "linear from `start` up to the base rate",
+          {epochs, steps, {"start", K::Number, 0.1}}),
+      row("plateau", "a factor when a metric stops improving",
+          {{"metric", K::String, "loss"},
+           {"mode", K::String, "min"},
+           tenth,
+           {"patience", K::Integer, 10}}),
+  };
+}
+
+static std::vector<Builtin> clipRows() {
+  using K = ParamKind;
+  auto row = [](llvm::StringLiteral name, llvm::StringLiteral doc) {
+    return Builtin{name, Category::Clip, {{"limit", K::Number}}, doc};
+  };
+  return {row("value", "limits each element of the gradients"),
+          row("parameter_norm", "limits the norm of each parameter's gradient"),
+          row("global_norm", "limits the norm of all gradients together")};
+}
+
+static std::vector<Builtin> initialiserRows() {
+  using K = ParamKind;
+  const BuiltinParam mean{"mean", K::Number}, deviation{"std", K::Number},
+      gain{"gain", K::Number, 1};
+  const BuiltinParam slope{"slope", K::Number, 0}, mode{"mode", K::String, "fan_in"};
+  auto row = [](llvm::StringLiteral name, llvm::StringLiteral doc, std::vector<BuiltinParam> params,
+                Value (*build)(Call &)) {
+    return Builtin{name, Category::Initialiser, std::move(params), doc, build};
+  };
+  return {
+      row("uniform", "between low and high", {{"low", K::Number}, {"high", K::Number}},
+          keepUniform),
+      row("normal", "normal", {mean, deviation}, keepDeviation),
+      row("truncated_normal", "normal, drawn again beyond two deviations", {mean, deviation},
+          keepDeviation),
+      row("xavier_uniform", "uniform by inputs and outputs", {gain}, keep),
+      row("xavier_normal", "normal by inputs and outputs", {gain}, keep),
+      row("kaiming_uniform", "uniform by inputs or outputs", {slope, mode}, keepKaiming),
+      row("kaiming_normal", "normal by inputs or outputs", {slope, mode}, keepKaiming),
+      row("orthogonal", "rows or columns at right angles", {gain}, keep),
+  };
+}
+
+std::vector<Builtin> planBuiltins() {
+  std::vector<Builtin> rows;
+  for (auto part : {optimizerRows(), scheduleRows(), clipRows(), initialiserRows()})
+    llvm::append_range(rows, part);
+  return rows;
+}
+
+} // namespace dlc::frontend

@@ -1,0 +1,104 @@
+// The built-ins as a table: one row and one function each.
+//
+// A row states the name, the parameters with kinds and defaults, a line of documentation and the
+// function that builds the value. Arguments are bound, checked and converted by the kinds of the
+// row before the function runs, so a builder only checks what is special to it. A row without a
+// function is a built-in of the language that dlc lacks so far: calling it is the error "X is not
+// available yet".
+#ifndef DLC_FRONTEND_DL_BUILTINS_H
+#define DLC_FRONTEND_DL_BUILTINS_H
+
+#include "frontend/DL/Value.h"
+
+namespace dlc::frontend {
+
+class Call;
+
+enum class Category : uint8_t {
+  /// Owns weights; takes all layer attributes.
+  Layer,
+  /// From tensors to tensors (some also from numbers to numbers); takes `name`.
+  Function,
+  /// Makes a tensor from nothing, or knows the phase: needs an entry. Takes `name`.
+  Source,
+  Loss,
+  Metric,
+  /// Only compile-time values; takes no attribute.
+  CompileTime,
+  Optimizer,
+  Schedule,
+  Clip,
+  Initialiser,
+};
+
+llvm::StringRef describe(Category category);
+
+enum class ParamKind : uint8_t {
+  Any,
+  Tensor,
+  /// A tensor of a floating dtype.
+  FloatTensor,
+  /// A tensor of i32 or i64.
+  IndexTensor,
+  Integer,
+  /// An integer or a float.
+  Number,
+  Bool,
+  String,
+  DType,
+  Sequence,
+  /// An integer, or a sequence of integers.
+  Integers,
+};
+
+struct BuiltinParam {
+  llvm::StringLiteral name;
+  ParamKind kind;
+  /// Poison: the parameter is required.
+  Value defaultValue = {};
+  /// Takes `none` too.
+  bool orNone = false;
+
+  bool isRequired() const { return defaultValue.isPoison(); }
+};
+
+struct Builtin {
+  llvm::StringLiteral name;
+  Category category;
+  std::vector<BuiltinParam> params;
+  llvm::StringLiteral doc;
+  /// Null: not available yet.
+  Value (*build)(Call &call) = nullptr;
+  /// The word in names of weights, if it is not `name`.
+  llvm::StringLiteral word = "";
+
+  /// What names a call of it: "conv" for conv2d.
+  llvm::StringRef nameWord() const { return word.empty() ? name : word; }
+  /// "conv2d(x, channels, kernel, stride=1, padding=0, ...)"
+  std::string signature() const;
+};
+
+/// All rows, in the order of the language's page.
+llvm::ArrayRef<Builtin> builtins();
+const Builtin *findBuiltin(llvm::StringRef name);
+
+struct BuiltinConstant {
+  llvm::StringLiteral name;
+  Value value;
+};
+llvm::ArrayRef<BuiltinConstant> builtinConstants();
+
+/// Attributes of calls: `name` for all with tensors, the others for layers, blocks and models.
+bool isLayerAttribute(llvm::StringRef name);
+
+/// The rows of each file; put together by `builtins`.
+std::vector<Builtin> layerBuiltins();
+std::vector<Builtin> elementwiseBuiltins();
+std::vector<Builtin> tensorBuiltins();
+std::vector<Builtin> lossBuiltins();
+std::vector<Builtin> compileTimeBuiltins();
+std::vector<Builtin> planBuiltins();
+
+} // namespace dlc::frontend
+
+#endif

@@ -1,0 +1,64 @@
+// What a built-in's function is given: its arguments by name, checked and converted by the row of
+// the table.
+#ifndef DLC_FRONTEND_DL_CALL_H
+#define DLC_FRONTEND_DL_CALL_H
+
+#include "frontend/DL/TensorOps.h"
+
+namespace dlc::frontend {
+
+class Call : public Site {
+public:
+  Call(Evaluator &evaluator, const Builtin &builtin, SourceRange range, SourceRange whole,
+       std::vector<EvaluatedArgument> slots)
+      : Site(evaluator, range, builtin.nameWord(), builtin.name.str()), builtin(builtin),
+        whole(whole), slots(std::move(slots)) {}
+
+  // ---- arguments; the name is one of the row's
+  const Value &value(llvm::StringRef name) const { return slot(name).value; }
+  /// Of the argument, or of the callee's name where the default holds.
+  SourceRange rangeOf(llvm::StringRef name) const { return slot(name).range; }
+  const Tensor &tensor(llvm::StringRef name) const { return value(name).as<Tensor>(); }
+  int64_t integer(llvm::StringRef name) const { return value(name).integer(); }
+  double number(llvm::StringRef name) const { return value(name).number(); }
+  bool flag(llvm::StringRef name) const { return value(name).as<bool>(); }
+  llvm::StringRef string(llvm::StringRef name) const { return value(name).as<std::string>(); }
+  bool isNone(llvm::StringRef name) const { return value(name).isNone(); }
+  Operand operand(llvm::StringRef name) const { return {slot(name).value, slot(name).range}; }
+  /// An integer for all, or one each: `count` numbers of at least `least`. False after an error.
+  bool integers(llvm::StringRef name, size_t count, int64_t least,
+                llvm::SmallVectorImpl<int64_t> &result);
+  /// Axis numbers from -rank to rank - 1, made positive. False after an error.
+  bool axis(llvm::StringRef name, int64_t rank, int64_t &result);
+
+  /// Reports at an argument; poison.
+  Value fail(llvm::StringRef argument, const llvm::Twine &message, const llvm::Twine &hint = "");
+  /// "softmax_cross_entropy's 'weight' is not available yet", unless the argument has its default.
+  bool requireDefault(llvm::ArrayRef<llvm::StringRef> names);
+
+  // ---- weights of a layer
+  /// Declares path.name, or finds it where the layer is shared. `standard` is used where no `init`
+  /// is given.
+  std::optional<Tensor> weight(llvm::StringRef name, llvm::ArrayRef<int64_t> shape,
+                               mlir::Type element, const Value &standard, int64_t fanIn,
+                               int64_t fanOut);
+
+  /// The path is given from outside: `name="x"`, or a shared layer's.
+  void setPath(std::string path) {
+    takenPath = std::move(path);
+    hasPath = true;
+  }
+
+  const Builtin &builtin;
+  /// The call with its arguments.
+  SourceRange whole;
+  LayerAttributes attributes;
+
+private:
+  const EvaluatedArgument &slot(llvm::StringRef name) const;
+  std::vector<EvaluatedArgument> slots;
+};
+
+} // namespace dlc::frontend
+
+#endif

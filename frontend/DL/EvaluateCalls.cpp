@@ -1,0 +1,535 @@
+// Calls: arguments and attributes are sorted out the same way for built-ins, blocks, models and
+// layers.
+#include "frontend/DL/Call.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+namespace dlc::frontend {
+
+using namespace ast;
+
+static constexpr llvm::StringLiteral layerAttributes[] = {"name",
+                                                          "init",
+                                                          "bias_init",
+                                                          "lr_mult",
+                                                          "decay_mult",
+                                                          "frozen",
+                                                          "precision",
+                                                          "algorithm",
+                                                          "backward_data_algorithm",
+                                                          "backward_filter_algorithm",
+                                                          "workspace"};
+
+bool isLayerAttribute(llvm::StringRef name) { return llvm::is_contained(layerAttributes, name); }
+
+// ---------------------------------------------------------------------------------------------------------
+// arguments
+
+bool Evaluator::evaluateArguments(llvm::ArrayRef<Argument> arguments,
+                                  std::vector<EvaluatedArgument> &result) {
+  bool valid = true;
+  for (const Argument &argument : arguments) {
+    Value value = evaluate(*argument.value);
+    valid &= !value.isPoison();
+    result.push_back({argument.name, std::move(value), argument.value->range});
+  }
+  return valid;
+}
+
+bool Evaluator::bindArguments(llvm::StringRef callee, SourceRange name,
+                              llvm::ArrayRef<llvm::StringRef> params, llvm::ArrayRef<bool> required,
+                              std::vector<EvaluatedArgument> &arguments,
+                              std::vector<EvaluatedArgument> &slots,
+                              llvm::function_ref<std::string()> signature,
+                              llvm::ArrayRef<llvm::StringRef> attributeNames) {
+  std::vector<bool> given(params.size());
+  slots.assign(params.size(), {});
+  size_t next = 0;
+  for (EvaluatedArgument &argument : arguments) {
+    size_t slot = next;
+    if (argument.name.text.empty()) {
+      if (next == params.size()) {
+        error(argument.range,
+              callee + " takes " + llvm::Twine(params.size()) + " arguments at most")
+            .hint(signature());
+        return false;
+      }
+      ++next;
+    } else {
+      slot = llvm::find(params, argument.name.text) - params.begin();
+      if (slot == params.size()) {
+        llvm::SmallVector<llvm::StringRef> candidates(params);
+        candidates.append(attributeNames.begin(), attributeNames.end());
+        error(argument.name.range, callee + " has no argument '" + argument.name.text + "'")
+            .hint(didYouMean(argument.name.text, candidates));
+        return false;
+      }
+    }
+    if (given[slot]) {
+      error(argument.name.text.empty() ? argument.range : argument.name.range,
+            "'" + params[slot] + "' of " + callee + " is given twice");
+      return false;
+    }
+    given[slot] = true;
+    slots[slot] = std::move(argument);
+  }
+  for (size_t i = 0; i < params.size(); ++i)
+    if (required[i] && !given[i]) {
+      error(name, callee + " needs '" + params[i] + "'").hint(signature());
+      return false;
+    }
+  return true;
+}
+
+bool Evaluator::checkPath(const EvaluatedArgument &argument, std::string &name) {
+  const std::string *path = argument.value.getIf<std::string>();
+  bool valid = path && !path->empty() && path->size() <= 200;
+  if (valid) {
+    llvm::SmallVector<llvm::StringRef> parts;
+    llvm::StringRef(*path).split(parts, '.');
+    for (llvm::StringRef part : parts)
+      valid &=
+          !part.empty() && llvm::all_of(part, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  }
+  if (valid) {
+    name = *path;
+    return true;
+  }
+  error(argument.range,
+        "a name is a string of letters, digits and '_', parts joined by '.', found " +
+            describe(argument.value));
+  return false;
+}
+
+bool Evaluator::takeAttribute(const EvaluatedArgument &argument, LayerAttributes &attributes,
+                              std::string &name) {
+  llvm::StringRef word = argument.name.text;
+  const Value &value = argument.value;
+  if (word == "name")
+    return checkPath(argument, name);
+  if (word == "lr_mult" || word == "decay_mult") {
+    if (value.isNumber() && value.number() >= 0) {
+      (word == "lr_mult" ? attributes.lrMult : attributes.decayMult) *= value.number();
+      return true;
+    }
+    error(argument.range, "'" + word + "' is a number of 0 or more, found " + describe(value));
+    return false;
+  }
+  if (word == "frozen") {
+    if (const bool *flag = value.getIf<bool>()) {
+      attributes.frozen |= *flag;
+      return true;
+    }
+    error(argument.range, "'frozen' is true or false, found " + describe(value));
+    return false;
+  }
+  if (word == "init" || word == "bias_init") {
+    const Plan *plan = value.getIf<Plan>();
+    if (value.isNumber() || (plan && (*plan)->maker->category == Category::Initialiser)) {
+      (word == "init" ? attributes.init : attributes.biasInit) = value;
+      return true;
+    }
+    error(argument.range,
+          "'" + word + "' is a number or such as normal(0, 0.02), found " + describe(value));
+    return false;
+  }
+  error(argument.name.range, "the attribute '" + word + "' is not available yet");
+  return false;
+}
+
+bool Evaluator::takeAttributes(std::vector<EvaluatedArgument> &arguments, bool all,
+                               LayerAttributes &attributes, std::string &name) {
+  bool valid = true;
+  llvm::erase_if(arguments, [&](const EvaluatedArgument &argument) {
+    llvm::StringRef word = argument.name.text;
+    if (word != "name" && !(all && isLayerAttribute(word)))
+      return false;
+    valid &= takeAttribute(argument, attributes, name);
+    return true;
+  });
+  return valid;
+}
+
+// ----------------------------------------------------------------------------------------------------------
+// built-ins
+
+static llvm::StringRef describeKind(ParamKind kind) {
+  switch (kind) {
+  case ParamKind::Any:
+    return "a value";
+  case ParamKind::Tensor:
+    return "a tensor";
+  case ParamKind::FloatTensor:
+    return "a floating-point tensor";
+  case ParamKind::IndexTensor:
+    return "an i32 or i64 tensor";
+  case ParamKind::Integer:
+    return "an integer";
+  case ParamKind::Number:
+    return "a number";
+  case ParamKind::Bool:
+    return "true or false";
+  case ParamKind::String:
+    return "a string";
+  case ParamKind::DType:
+    return "a dtype";
+  case ParamKind::Sequence:
+    return "a sequence";
+  case ParamKind::Integers:
+    return "an integer or a sequence of integers";
+  }
+  return "";
+}
+
+static bool fits(ParamKind kind, const Value &value) {
+  const Tensor *tensor = value.getIf<Tensor>();
+  switch (kind) {
+  case ParamKind::Any:
+    return true;
+  case ParamKind::Tensor:
+    return tensor;
+  case ParamKind::FloatTensor:
+    return tensor && isFloat(tensor->dtype());
+  case ParamKind::IndexTensor:
+    return tensor && (tensor->dtype() == DType::I32 || tensor->dtype() == DType::I64);
+  case ParamKind::Integer:
+    return value.isInteger();
+  case ParamKind::Number:
+    return value.isNumber();
+  case ParamKind::Bool:
+    return value.is<bool>();
+  case ParamKind::String:
+    return value.is<std::string>();
+  case ParamKind::DType:
+    return value.is<DType>();
+  case ParamKind::Sequence:
+    return value.isSequence();
+  case ParamKind::Integers:
+    return value.isInteger() ||
+           (value.isSequence() &&
+            llvm::all_of(value.items(), [](const Value &v) { return v.isInteger(); }));
+  }
+  return false;
+}
+
+bool Evaluator::convertArgument(const Builtin &builtin, const BuiltinParam &param,
+                                EvaluatedArgument &argument, SourceRange name) {
+  const Value &value = argument.value;
+  if ((param.orNone && value.isNone()) || fits(param.kind, value))
+    return true;
+  llvm::StringRef source = shortText(argument.range);
+  std::string expected = describeKind(param.kind).str() + (param.orNone ? " or none" : "");
+  if (const Tensor *tensor = value.getIf<Tensor>()) {
+    bool wantsTensor = param.kind == ParamKind::FloatTensor || param.kind == ParamKind::IndexTensor;
+    if (!wantsTensor) {
+      errorAbout(argument.range,
+                 "'" + param.name + "' expects " + expected + ", found " + describe(value), *tensor,
+                 "the tensor");
+      return false;
+    }
+    llvm::StringRef cast = param.kind == ParamKind::FloatTensor ? "f32" : "i32";
+    auto builder = errorAbout(
+        name, builtin.name + " expects " + expected + ", found " + describe(tensor->type()),
+        *tensor, describe(tensor->type()));
+    builder.hint(source.empty() ? "cast it with " + cast + "(...)" : cast + "(" + source + ")");
+    return false;
+  }
+  auto builder = error(argument.range,
+                       "'" + param.name + "' expects " + expected + ", found " + describe(value));
+  bool wantsInteger = param.kind == ParamKind::Integer || param.kind == ParamKind::Integers;
+  if (wantsInteger && value.is<double>() && !source.empty())
+    builder.hint("int(" + source + ")");
+  return false;
+}
+
+static bool takesLayerAttributes(const Builtin &builtin) {
+  return builtin.category == Category::Layer;
+}
+static bool takesName(const Builtin &builtin) {
+  switch (builtin.category) {
+  case Category::Layer:
+  case Category::Function:
+  case Category::Source:
+  case Category::Loss:
+  case Category::Metric:
+    return true;
+  default:
+    return false;
+  }
+}
+
+Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name, SourceRange whole,
+                             std::vector<EvaluatedArgument> arguments, LayerInstance *layer) {
+  if (!builtin.build) {
+    error(name, builtin.name + " is not available yet");
+    return Poison{};
+  }
+  if (!entry && builtin.category == Category::Source) {
+    error(name, "this must be known at compile time, " + builtin.name + " makes a tensor");
+    return Poison{};
+  }
+  LayerAttributes attributes = layer ? layer->attributes : frame->attributes;
+  std::string ownName;
+  if (takesName(builtin) &&
+      !takeAttributes(arguments, takesLayerAttributes(builtin), attributes, ownName))
+    return Poison{};
+  llvm::SmallVector<llvm::StringRef> params;
+  llvm::SmallVector<bool> required;
+  for (const BuiltinParam &param : builtin.params) {
+    params.push_back(param.name);
+    required.push_back(param.isRequired());
+  }
+  llvm::SmallVector<llvm::StringRef> attributeNames;
+  if (takesLayerAttributes(builtin))
+    attributeNames.assign(std::begin(layerAttributes), std::end(layerAttributes));
+  std::vector<EvaluatedArgument> slots;
+  if (!bindArguments(
+          builtin.name, name, params, required, arguments, slots,
+          [&] { return builtin.signature(); }, attributeNames))
+    return Poison{};
+  for (auto [param, slot] : llvm::zip(builtin.params, slots)) {
+    if (!slot.range.isValid())
+      slot = {{}, param.defaultValue, name};
+    else if (!convertArgument(builtin, param, slot, name))
+      return Poison{};
+  }
+  Call call(*this, builtin, name, whole, std::move(slots));
+  call.attributes = attributes;
+  if (layer)
+    call.setPath(layer->path);
+  else if (!ownName.empty())
+    call.setPath(names().join(ownName));
+  return builtin.build(call);
+}
+
+// ---------------------------------------------------------------------------------------------------
+// blocks and models
+
+std::string Evaluator::signatureOf(const Block &block) {
+  std::string text = block.name.text.str() + "(";
+  for (auto [i, param] : llvm::enumerate(block.params)) {
+    text += (i ? ", " : "") + param.name.text.str();
+    if (param.defaultValue)
+      text += "=" + program.sources.text(param.defaultValue->range).str();
+  }
+  return text.size() > 80 ? text.substr(0, 77) + "..." : text + ")";
+}
+
+bool Evaluator::enterCall(const Block &block, SourceRange range) {
+  unsigned levels = 0;
+  for (const Frame *outer = frame; outer; outer = outer->parent, ++levels)
+    if (outer->block == &block) {
+      error(range, "'" + block.name.text + "' calls itself")
+          .note(block.name.range, "declared here");
+      return false;
+    }
+  if (levels > maxCallDepth) {
+    if (!std::exchange(stopped, true))
+      error(range, "blocks are called more than " + llvm::Twine(maxCallDepth) + " levels deep");
+    return false;
+  }
+  if (++blockCalls > maxBlockCalls && !std::exchange(stopped, true))
+    error(range, "blocks are called more than " + llvm::Twine(maxBlockCalls) + " times");
+  return !stopped;
+}
+
+/// Runs the body in the current frame, whose first scope holds the parameters.
+Value Evaluator::runBody(const Block &block) {
+  if (!executeBody(block.body.drop_back()))
+    return Poison{};
+  const auto &last = llvm::cast<ReturnStatement>(*block.body.back());
+  if (last.values.size() == 1)
+    return evaluate(*last.values.front());
+  std::vector<Value> values;
+  bool failed = false;
+  for (const Expr *value : last.values) {
+    values.push_back(evaluate(*value));
+    failed |= values.back().isPoison();
+  }
+  return failed ? Value(Poison{}) : Value(std::move(values));
+}
+
+Value Evaluator::callBlock(const Block &block, Module &module, SourceRange name,
+                           std::vector<EvaluatedArgument> arguments, LayerInstance *layer) {
+  LayerAttributes attributes = layer ? layer->attributes : frame->attributes;
+  std::string ownName;
+  llvm::SmallVector<llvm::StringRef> params;
+  llvm::SmallVector<bool> required;
+  for (const Param &param : block.params) {
+    params.push_back(param.name.text);
+    required.push_back(!param.defaultValue);
+  }
+  llvm::SmallVector<llvm::StringRef> attributeNames(std::begin(layerAttributes),
+                                                    std::end(layerAttributes));
+  std::vector<EvaluatedArgument> slots;
+  if (!enterCall(block, name) || !takeAttributes(arguments, true, attributes, ownName) ||
+      !bindArguments(
+          block.name.text, name, params, required, arguments, slots,
+          [&] { return signatureOf(block); }, attributeNames))
+    return Poison{};
+
+  NameScope scope;
+  std::string part = ownName.empty() && !layer ? names().next(block.name.text) : ownName;
+  scope.prefix = layer ? layer->path : names().join(part);
+  callFrames.push_back({frame->call, name, block.name.text, scope.prefix});
+  Frame own;
+  own.module = &module;
+  own.block = &block;
+  own.call = &callFrames.back();
+  own.parent = frame;
+  own.names = &scope;
+  own.attributes = attributes;
+  own.scopes.emplace_back();
+  own.seesDimensions = block.isModel;
+  llvm::SaveAndRestore guard(frame, &own);
+  for (auto [param, slot] : llvm::zip(block.params, slots)) {
+    if (!slot.range.isValid())
+      slot = {{}, evaluate(*param.defaultValue), param.name.range};
+    if (slot.value.isPoison() || (param.type && !checkType(slot.value, *param.type, slot.range,
+                                                           "'" + param.name.text + "' is")))
+      return Poison{};
+    bind(param.name.text, slot.value, slot.range);
+  }
+  return checkResults(block, runBody(block));
+}
+
+Value Evaluator::callModel(ModelInstance &model, llvm::ArrayRef<EvaluatedArgument> given,
+                           SourceRange range, bool implicit) {
+  const Block &block = *model.block;
+  std::vector<EvaluatedArgument> arguments(given), slots;
+  llvm::SmallVector<llvm::StringRef> params;
+  for (const Param &param : block.params)
+    if (param.type)
+      params.push_back(param.name.text);
+  llvm::SmallVector<bool> required(params.size(), true);
+  if (!enterCall(block, range) ||
+      !bindArguments(block.name.text, range, params, required, arguments, slots,
+                     [&] { return signatureOf(block); }, {}))
+    return Poison{};
+  NameScope scope;
+  scope.prefix = model.prefix;
+  callFrames.push_back(
+      {frame->call, implicit ? SourceRange() : range, block.name.text, model.prefix});
+  ++model.activation;
+  activeShared.push_back(&model);
+  Frame own;
+  own.module = model.module;
+  own.block = &block;
+  own.call = &callFrames.back();
+  own.parent = frame;
+  own.names = &scope;
+  own.scopes.emplace_back();
+  own.seesDimensions = true;
+  llvm::SaveAndRestore guard(frame, &own);
+  for (const Param &param : block.params)
+    if (!param.type)
+      bind(param.name.text, model.settings.lookup(param.name.text), param.name.range);
+  bool valid = true;
+  for (const Param &param : block.params) {
+    if (!param.type)
+      continue;
+    const EvaluatedArgument &slot = slots[llvm::find(params, param.name.text) - params.begin()];
+    valid &= checkType(slot.value, *param.type, slot.range, "'" + param.name.text + "' is");
+    bind(param.name.text, slot.value, param.name.range);
+  }
+  Value result = valid ? checkResults(block, runBody(block)) : Value(Poison{});
+  activeShared.pop_back();
+  return result;
+}
+
+Value Evaluator::checkResults(const Block &block, Value result) {
+  if (!block.isModel || result.isPoison())
+    return result;
+  const auto &last = llvm::cast<ReturnStatement>(*block.body.back());
+  std::string what = block.name.text.str() + " returns";
+  if (block.results.single) {
+    SourceRange range = last.values.size() == 1 ? valueRange(*last.values.front()) : last.range;
+    return checkType(result, *block.results.single, range, what) ? result : Value(Poison{});
+  }
+  llvm::ArrayRef<Field> fields = block.results.fields;
+  size_t count = result.isSequence() ? result.items().size() : 1;
+  if (count != fields.size()) {
+    error(last.range,
+          what + " " + llvm::Twine(count) + " values, declared are " + llvm::Twine(fields.size()))
+        .note(block.results.range, "declared here");
+    return Poison{};
+  }
+  for (auto [i, field] : llvm::enumerate(fields)) {
+    SourceRange range =
+        last.values.size() == fields.size() ? valueRange(*last.values[i]) : last.range;
+    const Value &value = result.isSequence() ? result.items()[i] : result;
+    if (!checkType(value, field.type, range, "'" + field.name.text + "' is"))
+      return Poison{};
+  }
+  return result;
+}
+
+// -------------------------------------------------------------------------------------------------------------
+// layers
+
+/// Fills the holes of `layer f = ...` in order and calls what it stands for, under the layer's
+/// path.
+Value Evaluator::callLayer(LayerInstance &layer, SourceRange name, SourceRange whole,
+                           std::vector<EvaluatedArgument> given) {
+  std::vector<EvaluatedArgument> arguments;
+  size_t next = 0, holeCount = llvm::count_if(layer.node->arguments, [](const Argument &argument) {
+                     return llvm::isa<HoleExpr>(argument.value);
+                   });
+  if (given.size() != holeCount ||
+      llvm::any_of(given, [](auto &each) { return !each.name.text.empty(); })) {
+    error(name, "layer '" + layer.name + "' takes " + llvm::Twine(holeCount) +
+                    " values, one for each '_', found " + llvm::Twine(given.size()))
+        .note(layer.node->name.range, "declared here");
+    return Poison{};
+  }
+  for (auto [argument, value] : llvm::zip(layer.node->arguments, layer.arguments)) {
+    bool isHole = llvm::isa<HoleExpr>(argument.value);
+    Value filled = isHole ? given[next].value : value;
+    SourceRange range = isHole ? given[next].range : argument.value->range;
+    next += isHole;
+    arguments.push_back({argument.name, std::move(filled), range});
+  }
+  ++layer.activation;
+  activeShared.push_back(&layer);
+  Value result = layer.callee.builtin
+                     ? callBuiltin(*layer.callee.builtin, name, whole, std::move(arguments), &layer)
+                     : callBlock(*layer.callee.block, *layer.callee.module, name,
+                                 std::move(arguments), &layer);
+  activeShared.pop_back();
+  return result;
+}
+
+// --------------------------------------------------------------------------------------------------------------
+// calls
+
+Value Evaluator::call(const Callable &callee, SourceRange name, SourceRange whole,
+                      std::vector<EvaluatedArgument> arguments) {
+  if (!spend(1, name) ||
+      llvm::any_of(arguments, [](const auto &each) { return each.value.isPoison(); }))
+    return Poison{};
+  if (callee.builtin)
+    return callBuiltin(*callee.builtin, name, whole, std::move(arguments), nullptr);
+  if (callee.layer)
+    return callLayer(*callee.layer, name, whole, std::move(arguments));
+  if (callee.model)
+    return callModel(*callee.model, arguments, name, /*implicit=*/false);
+  return callBlock(*callee.block, *callee.module, name, std::move(arguments), nullptr);
+}
+
+Value Evaluator::evaluateCall(const CallExpr &node) {
+  Value callee = evaluate(*node.callee);
+  std::vector<EvaluatedArgument> arguments;
+  if (!evaluateArguments(node.arguments, arguments) || callee.isPoison())
+    return Poison{};
+  if (auto *dtype = callee.getIf<DType>()) {
+    Callable cast;
+    cast.builtin = findBuiltin(spelling(*dtype));
+    return call(cast, node.callee->range, node.range, std::move(arguments));
+  }
+  if (auto *callable = callee.getIf<Callable>())
+    return call(*callable, node.callee->range, node.range, std::move(arguments));
+  error(node.callee->range, "this cannot be called: it is " + describe(callee));
+  return Poison{};
+}
+
+} // namespace dlc::frontend

@@ -1,0 +1,46 @@
+// The model language: text to dl.
+//
+//   SourceManager sources;
+//   DiagnosticEngine engine;
+//   OwningOpRef<ModuleOp> module = frontend::compile(sources, "lenet.dl", options, context,
+//   engine); if (!module) { render(engine, sources, llvm::errs()); ... }
+//
+// The result is a module of dl.variables and dl.entries with static shapes: train_step, evaluate
+// and the inference entries. Every error of the input is a Diagnostic; null is returned exactly if
+// there was one. The loader of files is the SourceManager, so that a language server or a test can
+// compile text that is on no disk.
+#ifndef DLC_FRONTEND_DL_FRONTEND_H
+#define DLC_FRONTEND_DL_FRONTEND_H
+
+#include "frontend/DL/Diagnostics.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace dlc::frontend {
+
+struct FrontendOptions {
+  /// `-D NAME=value`, each as written: constants of the main file and dimensions of the train
+  /// section.
+  std::vector<std::string> defines;
+  /// `-I`: where imports are looked for behind the importing file's folder, in this order.
+  std::vector<std::string> includeDirs;
+  /// `--train`: which train section; may be empty if there is one only.
+  std::string trainSection;
+  /// `--infer-batch`: overrides `batch` of the infer sections; empty: theirs, or 1.
+  std::vector<int64_t> inferBatches;
+};
+
+/// Compiles a file that `sources` holds already.
+mlir::OwningOpRef<mlir::ModuleOp> compile(SourceManager &sources, FileId file,
+                                          const FrontendOptions &options,
+                                          mlir::MLIRContext &context, DiagnosticEngine &engine);
+
+/// Loads the file first.
+mlir::OwningOpRef<mlir::ModuleOp> compile(SourceManager &sources, llvm::StringRef path,
+                                          const FrontendOptions &options,
+                                          mlir::MLIRContext &context, DiagnosticEngine &engine);
+
+} // namespace dlc::frontend
+
+#endif

@@ -1,0 +1,453 @@
+// Statements and their bodies, and how parsing goes on after an error in one.
+#include "frontend/DL/ParserImpl.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+namespace dlc::frontend {
+
+using namespace ast;
+
+static constexpr llvm::StringLiteral statementWords[] = {"layer",  "parameter",  "state",
+                                                         "metric", "parameters", "step"};
+
+bool Parser::beginsStatement(size_t index) const {
+  const Token &token = tokens[index];
+  if (!token.startsLine)
+    return false;
+  switch (token.kind) {
+  case TokenKind::For:
+  case TokenKind::Repeat:
+  case TokenKind::If:
+  case TokenKind::Assert:
+  case TokenKind::Return:
+    return true;
+  case TokenKind::Name: {
+    const Token &next = tokens[index + 1];
+    if (next.is(TokenKind::Assign) || next.is(TokenKind::Comma) || next.is(TokenKind::Colon))
+      return true;
+    return (next.is(TokenKind::Name) || next.is(TokenKind::String)) &&
+           llvm::is_contained(statementWords, token.text);
+  }
+  default:
+    return false;
+  }
+}
+
+/// Parses `{ statements }`. `end` is the closing brace.
+bool Parser::parseBody(Body &body, BodyKind kind, SourceRange &end) {
+  Nesting level(*this);
+  if (level.isTooDeep())
+    return errorTooDeep(peek().range);
+  Token open = peek();
+  if (!expect(TokenKind::LeftBrace))
+    return false;
+  llvm::SmallVector<Statement *> statements;
+  while (!at(TokenKind::RightBrace)) {
+    if (at(TokenKind::EndOfFile) || beginsItem(position) || engine.isFull()) {
+      if (!std::exchange(braceReported, true))
+        engine.error(open.range,
+                     "this '{' is not closed; " +
+                         (at(TokenKind::EndOfFile)
+                              ? std::string("the file ends")
+                              : "line " + std::to_string(lineOf(peek())) + " begins a new item"));
+      return false;
+    }
+    if (!statements.empty() && statements.back()->kind == StatementKind::Return &&
+        !std::exchange(returnReported, true))
+      engine.error(statements.back()->range, "'return' must be the last statement of its body");
+    size_t before = position;
+    openBrackets = 0;
+    if (Statement *statement = parseStatement(kind)) {
+      statements.push_back(statement);
+      continue;
+    }
+    if (position == before)
+      advance();
+    recoverStatement(openBrackets);
+  }
+  end = advance().range;
+  returnReported = false;
+  body = keep<Statement *>(statements);
+  return true;
+}
+
+/// Skips to the next line that begins a statement, past bodies in between, or to the brace that
+/// ends this body.
+void Parser::recoverStatement(unsigned open) {
+  size_t i = position;
+  for (unsigned depth = open; depth != 0; ++i) {
+    const Token &token = tokens[i];
+    bool ends = token.is(TokenKind::EndOfFile) || token.is(TokenKind::LeftBrace) ||
+                token.is(TokenKind::RightBrace) || beginsItem(i) ||
+                (beginsStatement(i) && !token.is(TokenKind::Name));
+    if (ends)
+      break;
+    if (token.is(TokenKind::LeftParen) || token.is(TokenKind::LeftBracket))
+      ++depth;
+    if ((token.is(TokenKind::RightParen) || token.is(TokenKind::RightBracket)) && --depth == 0)
+      position = i;
+  }
+  unsigned braces = 0;
+  for (; !at(TokenKind::EndOfFile) && !beginsItem(position); advance()) {
+    if (braces == 0 && (at(TokenKind::RightBrace) || beginsStatement(position)))
+      return;
+    braces += at(TokenKind::LeftBrace);
+    braces -= at(TokenKind::RightBrace);
+  }
+}
+
+void Parser::errorNoStatement() {
+  static constexpr llvm::StringLiteral words[] = {"layer",  "parameter",  "state",  "for",
+                                                  "repeat", "if",         "assert", "return",
+                                                  "metric", "parameters", "step"};
+  if (at(TokenKind::Else)) {
+    engine.error(peek().range, "'else' without an 'if' before it");
+    return;
+  }
+  std::string hint;
+  if (at(TokenKind::Name)) {
+    llvm::SmallVector<llvm::StringRef> candidates(std::begin(words), std::end(words));
+    hint = didYouMean(peek().text, candidates);
+  }
+  if (hint.empty() && at(TokenKind::Name) && peek(1).is(TokenKind::LeftParen))
+    hint = "a value is bound to a name: 'name = " + peek().text.str() + "(...)'";
+  errorExpected("a statement", hint);
+}
+
+Statement *Parser::parseStatement(BodyKind kind) {
+  switch (peek().kind) {
+  case TokenKind::For:
+    return parseFor();
+  case TokenKind::Repeat:
+    return parseRepeat();
+  case TokenKind::If:
+    return parseIf();
+  case TokenKind::Assert:
+    return parseAssert();
+  case TokenKind::Return:
+    return parseReturn(kind);
+  case TokenKind::Name:
+    break;
+  default:
+    errorNoStatement();
+    return nullptr;
+  }
+  const Token &next = peek(1);
+  if (next.is(TokenKind::Assign) || next.is(TokenKind::Comma))
+    return parseBinding();
+  if (next.is(TokenKind::Colon)) {
+    if (kind != BodyKind::Train && kind != BodyKind::Infer)
+      engine.error(peek().range, "a field stands in a train or infer section only")
+          .hint("'parameter' declares a weight");
+    return parseFieldStatement();
+  }
+  if ((next.is(TokenKind::Name) || next.is(TokenKind::String)) &&
+      llvm::is_contained(statementWords, peek().text))
+    return parseWordStatement(kind);
+  errorNoStatement();
+  return nullptr;
+}
+
+/// A statement that begins with a word which is a name elsewhere.
+Statement *Parser::parseWordStatement(BodyKind kind) {
+  bool inTrain = kind == BodyKind::Train, inStep = kind == BodyKind::Step;
+  llvm::StringRef word = peek().text;
+  if ((word == "metric" || word == "parameters") && !inTrain && !inStep)
+    engine.error(peek().range, "'" + word + "' stands in a train section or a step only");
+  if (word == "step" && !inTrain)
+    engine.error(peek().range, "'step' stands in a train section only");
+  if (word == "layer")
+    return parseLayer();
+  if (word == "parameter")
+    return parseParameter();
+  if (word == "state")
+    return parseState();
+  if (word == "metric")
+    return parseMetric();
+  if (word == "parameters")
+    return parseGroup();
+  return parseStep();
+}
+
+Statement *Parser::parseBinding() {
+  llvm::SmallVector<Name> names;
+  SourceRange begin = peek().range;
+  do {
+    Name name;
+    if (!expectName(name))
+      return nullptr;
+    names.push_back(name);
+  } while (accept(TokenKind::Comma));
+  if (!expect(TokenKind::Assign))
+    return nullptr;
+  Expr *value = parseExpr();
+  if (!value)
+    return nullptr;
+  auto *node = createStatement<BindingStatement>(StatementKind::Binding, begin.to(previousRange()));
+  node->names = keep<Name>(names);
+  node->value = value;
+  return node;
+}
+
+Statement *Parser::parseLayer() {
+  SourceRange begin = advance().range;
+  auto *node = createStatement<LayerStatement>(StatementKind::Layer, begin);
+  if (!expectName(node->name) || !expect(TokenKind::Assign) || !expectName(node->callee))
+    return nullptr;
+  if (!atCall()) {
+    errorExpected("'(' and the arguments of the layer", "'_' stands for each value to come");
+    return nullptr;
+  }
+  bool *outer = std::exchange(stageHole, nullptr);
+  bool parsed = parseArguments(node->arguments, /*forLayer=*/true);
+  stageHole = outer;
+  node->range = begin.to(previousRange());
+  return parsed ? node : nullptr;
+}
+
+Statement *Parser::parseParameter() {
+  SourceRange begin = advance().range;
+  auto *node = createStatement<ParameterStatement>(StatementKind::Parameter, begin);
+  if (!expectName(node->name) || !expect(TokenKind::Colon) || !parseType(node->type) ||
+      !expect(TokenKind::Assign) || !(node->init = parseExpr()))
+    return nullptr;
+  node->range = begin.to(previousRange());
+  return node;
+}
+
+Statement *Parser::parseState() {
+  SourceRange begin = advance().range;
+  auto *node = createStatement<StateStatement>(StatementKind::State, begin);
+  if (!expectName(node->name) || !expect(TokenKind::Colon) || !parseType(node->type))
+    return nullptr;
+  if (accept(TokenKind::Assign) && !(node->init = parseExpr()))
+    return nullptr;
+  node->range = begin.to(previousRange());
+  return node;
+}
+
+Statement *Parser::parseFor() {
+  SourceRange begin = advance().range;
+  auto *node = createStatement<ForStatement>(StatementKind::For, begin);
+  llvm::SmallVector<Pattern> patterns;
+  do {
+    Pattern pattern;
+    if (!parsePattern(pattern))
+      return nullptr;
+    patterns.push_back(pattern);
+  } while (accept(TokenKind::Comma));
+  node->patterns = keep<Pattern>(patterns);
+  SourceRange end;
+  if (!expect(TokenKind::In) || !(node->sequence = parseExpr()) || !parseLabel(node->label) ||
+      !parseBody(node->body, BodyKind::Nested, end))
+    return nullptr;
+  return node;
+}
+
+bool Parser::parsePattern(Pattern &pattern) {
+  Nesting level(*this);
+  if (level.isTooDeep())
+    return errorTooDeep(peek().range);
+  pattern.range = peek().range;
+  if (!at(TokenKind::LeftParen)) {
+    Name name;
+    if (!expectName(name))
+      return false;
+    pattern.name = name.text;
+    return true;
+  }
+  Token open = advance();
+  ++openBrackets;
+  llvm::SmallVector<Pattern> items;
+  do {
+    Pattern item;
+    if (!parsePattern(item))
+      return false;
+    items.push_back(item);
+  } while (accept(TokenKind::Comma));
+  if (!expectClose(open, TokenKind::RightParen))
+    return false;
+  pattern.items = keep<Pattern>(items);
+  pattern.range = pattern.range.to(previousRange());
+  return true;
+}
+
+Statement *Parser::parseRepeat() {
+  SourceRange begin = advance().range, end;
+  auto *node = createStatement<RepeatStatement>(StatementKind::Repeat, begin);
+  if (!(node->count = parseExpr()) || !parseLabel(node->label) ||
+      !parseBody(node->body, BodyKind::Nested, end))
+    return nullptr;
+  return node;
+}
+
+bool Parser::parseLabel(Name &label) { return !accept(TokenKind::As) || expectName(label); }
+
+Statement *Parser::parseIf() {
+  Nesting level(*this);
+  if (level.isTooDeep()) {
+    errorTooDeep(peek().range);
+    return nullptr;
+  }
+  SourceRange begin = advance().range, end;
+  auto *node = createStatement<IfStatement>(StatementKind::If, begin);
+  if (!(node->condition = parseExpr()))
+    return nullptr;
+  if (at(TokenKind::Then)) {
+    errorExpected("'{'", "'if ... then ... else ...' is an expression, bind it to a name");
+    return nullptr;
+  }
+  if (!parseBody(node->thenBody, BodyKind::Nested, end))
+    return nullptr;
+  if (!accept(TokenKind::Else))
+    return node;
+  if (!at(TokenKind::If))
+    return parseBody(node->elseBody, BodyKind::Nested, end) ? node : nullptr;
+  Statement *elseIf = parseIf();
+  if (!elseIf)
+    return nullptr;
+  node->elseBody = keep<Statement *>(elseIf);
+  return node;
+}
+
+Statement *Parser::parseAssert() {
+  SourceRange begin = advance().range;
+  auto *node = createStatement<AssertStatement>(StatementKind::Assert, begin);
+  if (!(node->condition = parseExpr()))
+    return nullptr;
+  if (accept(TokenKind::Comma) && !(node->message = parseExpr()))
+    return nullptr;
+  node->range = begin.to(previousRange());
+  return node;
+}
+
+Statement *Parser::parseReturn(BodyKind kind) {
+  SourceRange begin = advance().range;
+  if (kind == BodyKind::Nested)
+    engine.error(begin, "'return' stands at the end of a block, not inside 'for', 'repeat' or 'if'")
+        .hint("bind a name here and return it at the end");
+  if (kind == BodyKind::Train || kind == BodyKind::Step)
+    engine.error(begin, "a train section returns nothing").hint("'loss = ...' or 'metric ...'");
+  auto *node = createStatement<ReturnStatement>(StatementKind::Return, begin);
+  llvm::SmallVector<Expr *> values;
+  do {
+    Expr *value = parseExpr();
+    if (!value)
+      return nullptr;
+    values.push_back(value);
+  } while (accept(TokenKind::Comma));
+  node->values = keep<Expr *>(values);
+  node->range = begin.to(previousRange());
+  return node;
+}
+
+// ---------------------------------------------------------------------------------------------- of
+// sections only
+
+Statement *Parser::parseFieldStatement() {
+  auto *node = createStatement<FieldStatement>(StatementKind::Field, peek().range);
+  if (!parseField(node->field))
+    return nullptr;
+  node->range = node->range.to(previousRange());
+  return node;
+}
+
+Statement *Parser::parseMetric() {
+  SourceRange begin = advance().range;
+  auto *node = createStatement<MetricStatement>(StatementKind::Metric, begin);
+  if (!expectName(node->name) || !expect(TokenKind::Assign) || !(node->value = parseExpr()))
+    return nullptr;
+  node->range = begin.to(previousRange());
+  return node;
+}
+
+bool Parser::parseStringPattern(PatternString &pattern) {
+  if (!at(TokenKind::String))
+    return errorExpected("a string");
+  const Token &token = advance();
+  pattern = {keep(stringValue(token.text)), token.range};
+  return true;
+}
+
+Statement *Parser::parseGroup() {
+  SourceRange begin = advance().range;
+  auto *node = createStatement<GroupStatement>(StatementKind::Group, begin);
+  llvm::SmallVector<PatternString> patterns;
+  do {
+    PatternString pattern;
+    if (!parseStringPattern(pattern))
+      return nullptr;
+    patterns.push_back(pattern);
+  } while (accept(TokenKind::Comma));
+  if (!expect(TokenKind::LeftBrace))
+    return nullptr;
+  llvm::SmallVector<Setting> settings;
+  while (!accept(TokenKind::RightBrace)) {
+    Setting setting;
+    if (!at(TokenKind::Name)) {
+      errorExpected("'name = value' or '}'");
+      return nullptr;
+    }
+    if (!expectName(setting.name) || !expect(TokenKind::Assign) || !(setting.value = parseExpr()))
+      return nullptr;
+    settings.push_back(setting);
+  }
+  node->patterns = keep<PatternString>(patterns);
+  node->settings = keep<Setting>(settings);
+  node->range = begin.to(previousRange());
+  return node;
+}
+
+bool Parser::parseStepTarget(StepTarget &target) {
+  if (at(TokenKind::String)) {
+    PatternString pattern;
+    parseStringPattern(pattern);
+    target = {pattern.text, pattern.range, true};
+    return true;
+  }
+  if (!at(TokenKind::Name))
+    return errorExpected("the name of a model or a pattern of parameter names");
+  const Token &token = advance();
+  target = {token.text, token.range, false};
+  return true;
+}
+
+Statement *Parser::parseStep() {
+  SourceRange begin = advance().range, end;
+  auto *node = createStatement<StepStatement>(StatementKind::Step, begin);
+  node->every = 1;
+  if (!expectName(node->name))
+    return nullptr;
+  if (!atWord("updates")) {
+    errorExpected("'updates'", "a step says which parameters it trains");
+    return nullptr;
+  }
+  advance();
+  llvm::SmallVector<StepTarget> targets;
+  do {
+    StepTarget target;
+    if (!parseStepTarget(target))
+      return nullptr;
+    targets.push_back(target);
+  } while (accept(TokenKind::Comma));
+  node->targets = keep<StepTarget>(targets);
+  if (atWord("every")) {
+    advance();
+    if (!at(TokenKind::Integer)) {
+      errorExpected("an integer after 'every'");
+      return nullptr;
+    }
+    Expr *every = parseInteger();
+    if (!every)
+      return nullptr;
+    node->every = llvm::cast<IntegerExpr>(every)->value;
+    if (node->every == 0) {
+      engine.error(every->range, "'every' counts from 1");
+      return nullptr;
+    }
+  }
+  return parseBody(node->body, BodyKind::Step, end) ? node : nullptr;
+}
+
+} // namespace dlc::frontend

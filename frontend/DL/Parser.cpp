@@ -1,0 +1,314 @@
+// Tokens, and the items of a file: imports, constants, blocks, models, train and infer sections.
+#include "frontend/DL/Parser.h"
+#include "frontend/DL/ParserImpl.h"
+
+namespace dlc::frontend {
+
+using namespace ast;
+
+Parser::Parser(const SourceManager &sources, DiagnosticEngine &engine, ast::File &file)
+    : sources(sources), engine(engine), file(file), tokens(tokenize(sources, file.file, engine)) {}
+
+std::unique_ptr<ast::File> parse(const SourceManager &sources, FileId file,
+                                 DiagnosticEngine &engine) {
+  auto tree = std::make_unique<ast::File>();
+  tree->file = file;
+  Parser(sources, engine, *tree).parseFile();
+  return tree;
+}
+
+// ------------------------------------------------------------------------------------------------------------
+// tokens
+
+const Token &Parser::advance() {
+  const Token &token = peek();
+  if (position + 1 < tokens.size())
+    ++position;
+  return token;
+}
+
+bool Parser::accept(TokenKind kind) {
+  if (!at(kind))
+    return false;
+  advance();
+  return true;
+}
+
+bool Parser::expect(TokenKind kind) { return accept(kind) || errorExpected(describe(kind)); }
+
+bool Parser::expectName(Name &name) {
+  if (!at(TokenKind::Name)) {
+    // The keyword or dtype that a person took for a name deserves its own words.
+    llvm::StringRef text = peek().text;
+    bool word = !text.empty() && (llvm::isAlpha(text.front()) || text.front() == '_');
+    return errorExpected("a name", word ? "'" + text.str() + "' is a word of the language" : "");
+  }
+  const Token &token = advance();
+  name = {token.text, token.range};
+  return true;
+}
+
+bool Parser::errorExpected(llvm::StringRef expected, llvm::StringRef hint) {
+  engine.error(peek().range, "expected " + expected + ", found " + describe(peek())).hint(hint);
+  return false;
+}
+
+bool Parser::expectClose(const Token &open, TokenKind close) {
+  if (accept(close)) {
+    --openBrackets;
+    return true;
+  }
+  std::string expected = ("',' or " + describe(close)).str();
+  std::string why;
+  if (at(TokenKind::EndOfFile))
+    why = "the file ends";
+  else if (at(TokenKind::RightBrace))
+    why = "line " + std::to_string(lineOf(peek())) + " ends the body";
+  else if (beginsStatement(position) || beginsItem(position))
+    why = "line " + std::to_string(lineOf(peek())) + " begins a new statement";
+  if (why.empty())
+    return errorExpected(expected);
+  engine.error(open.range, "this " + describe(open.kind) + " is not closed; " + why)
+      .hint("expected " + expected);
+  openBrackets = 0;
+  return false;
+}
+
+// -------------------------------------------------------------------------------------------------------------
+// items
+
+bool Parser::beginsItem(size_t index) const {
+  const Token &token = tokens[index];
+  if (!token.startsLine)
+    return false;
+  switch (token.kind) {
+  case TokenKind::Block:
+  case TokenKind::Model:
+  case TokenKind::Train:
+  case TokenKind::Infer:
+  case TokenKind::From:
+    return true;
+  default:
+    return false;
+  }
+}
+
+void Parser::parseFile() {
+  while (!at(TokenKind::EndOfFile) && !engine.isFull()) {
+    unsigned errorsBefore = engine.errorCount();
+    size_t before = position;
+    openBrackets = 0;
+    braceReported = returnReported = false;
+    parseItem();
+    if (engine.errorCount() == errorsBefore)
+      continue;
+    if (position == before)
+      advance();
+    recoverItem();
+  }
+}
+
+void Parser::parseItem() {
+  switch (peek().kind) {
+  case TokenKind::From:
+    return parseImport();
+  case TokenKind::Block:
+    return parseBlock(/*isModel=*/false);
+  case TokenKind::Model:
+    return parseBlock(/*isModel=*/true);
+  case TokenKind::Train:
+    return parseSection(/*isTrain=*/true);
+  case TokenKind::Infer:
+    return parseSection(/*isTrain=*/false);
+  case TokenKind::Name:
+    if (peek(1).is(TokenKind::Assign))
+      return parseConstant();
+    break;
+  default:
+    break;
+  }
+  if (position == 0 && atWord("language") && peek(1).is(TokenKind::Integer)) {
+    engine.error(peek().range, "a version line is not part of the language")
+        .hint("'language' before an integer is kept free for one");
+    return;
+  }
+  static constexpr llvm::StringLiteral words[] = {"block", "model", "train", "infer", "from"};
+  std::string hint;
+  if (at(TokenKind::Name)) {
+    llvm::SmallVector<llvm::StringRef> candidates(std::begin(words), std::end(words));
+    hint = didYouMean(peek().text, candidates);
+  }
+  errorExpected("a block, model, train, infer or 'name = value'", hint);
+}
+
+/// Skips to the next line that begins an item, past bodies.
+void Parser::recoverItem() {
+  unsigned braces = 0;
+  for (; !at(TokenKind::EndOfFile) && !beginsItem(position); advance()) {
+    bool constant = at(TokenKind::Name) && peek().startsLine && peek(1).is(TokenKind::Assign);
+    if (braces == 0 && constant)
+      return;
+    braces += at(TokenKind::LeftBrace);
+    if (at(TokenKind::RightBrace) && braces != 0)
+      --braces;
+  }
+}
+
+void Parser::parseImport() {
+  auto *import = create<Import>();
+  SourceRange begin = advance().range;
+  if (!parseStringPattern(import->path) || !expect(TokenKind::Import))
+    return;
+  llvm::SmallVector<Name> names;
+  do {
+    Name name;
+    if (!expectName(name))
+      return;
+    names.push_back(name);
+  } while (accept(TokenKind::Comma));
+  import->names = keep<Name>(names);
+  import->range = begin.to(previousRange());
+  if (!file.constants.empty() || !file.blocks.empty() || !file.sections.empty())
+    engine.error(begin, "imports stand at the start of the file");
+  file.imports.push_back(import);
+}
+
+void Parser::parseConstant() {
+  auto *constant = create<Constant>();
+  constant->documentation = keep(peek().documentation);
+  if (!expectName(constant->name) || !expect(TokenKind::Assign) || !(constant->value = parseExpr()))
+    return;
+  file.constants.push_back(constant);
+}
+
+void Parser::parseBlock(bool isModel) {
+  auto *block = create<Block>();
+  block->isModel = isModel;
+  block->documentation = keep(peek().documentation);
+  advance();
+  if (!expectName(block->name) || !parseParams(*block))
+    return;
+  if (isModel) {
+    if (!at(TokenKind::Arrow)) {
+      errorExpected("'->' and what the model returns");
+      return;
+    }
+    advance();
+    if (!parseResults(block->results))
+      return;
+  }
+  if (!parseBody(block->body, BodyKind::Block, block->end))
+    return;
+  if (block->body.empty() || block->body.back()->kind != StatementKind::Return)
+    engine.error(block->end, (isModel ? "model '" : "block '") + block->name.text +
+                                 "' has no 'return' at its end");
+  file.blocks.push_back(block);
+}
+
+bool Parser::parseParams(Block &block) {
+  Token open = peek();
+  if (!expect(TokenKind::LeftParen))
+    return false;
+  ++openBrackets;
+  llvm::SmallVector<Param> params;
+  while (!at(TokenKind::RightParen)) {
+    Param param;
+    if (!expectName(param.name))
+      return false;
+    if (accept(TokenKind::Colon)) {
+      param.type.emplace();
+      if (!parseType(*param.type))
+        return false;
+    } else if (accept(TokenKind::Assign) && !(param.defaultValue = parseExpr())) {
+      return false;
+    }
+    params.push_back(param);
+    if (!accept(TokenKind::Comma))
+      break;
+  }
+  block.params = keep<Param>(params);
+  checkParams(block);
+  return expectClose(open, TokenKind::RightParen);
+}
+
+/// What the grammar leaves to words: a model has typed inputs, then settings; a block untyped ones,
+/// defaults last.
+void Parser::checkParams(const Block &block) {
+  bool defaults = false;
+  for (const Param &param : block.params) {
+    if (block.isModel && !param.type && !param.defaultValue)
+      engine.error(param.name.range, "a model's parameter needs a type or a default")
+          .hint("an input is '" + param.name.text + ": f32[N, ...]', a setting '" +
+                param.name.text + " = value'");
+    else if (!block.isModel && param.type)
+      engine.error(param.type->range, "a parameter of a block has no type")
+          .hint("the ops inside check what they are given");
+    else if (defaults && !param.defaultValue)
+      engine.error(param.name.range, block.isModel
+                                         ? "the inputs of a model stand before its settings"
+                                         : "parameters with defaults stand last");
+    defaults |= param.defaultValue != nullptr;
+  }
+}
+
+bool Parser::parseResults(Results &results) {
+  SourceRange begin = peek().range;
+  if (!at(TokenKind::LeftParen)) {
+    results.single.emplace();
+    if (!parseType(*results.single))
+      return false;
+    results.range = results.single->range;
+    return true;
+  }
+  Token open = advance();
+  ++openBrackets;
+  llvm::SmallVector<Field> fields;
+  do {
+    Field field;
+    if (!parseField(field))
+      return false;
+    fields.push_back(field);
+  } while (accept(TokenKind::Comma));
+  results.fields = keep<Field>(fields);
+  if (!expectClose(open, TokenKind::RightParen))
+    return false;
+  results.range = begin.to(previousRange());
+  return true;
+}
+
+bool Parser::parseField(Field &field) {
+  return expectName(field.name) && expect(TokenKind::Colon) && parseType(field.type);
+}
+
+void Parser::parseSection(bool isTrain) {
+  auto *section = create<Section>();
+  section->isTrain = isTrain;
+  section->documentation = keep(peek().documentation);
+  section->range = advance().range;
+  if (!parseUses(section->uses))
+    return;
+  if (accept(TokenKind::As) && !expectName(section->name))
+    return;
+  if (!isTrain && accept(TokenKind::Arrow)) {
+    section->results.emplace();
+    if (!parseResults(*section->results))
+      return;
+  }
+  BodyKind kind = isTrain ? BodyKind::Train : BodyKind::Infer;
+  if (parseBody(section->body, kind, section->end))
+    file.sections.push_back(section);
+}
+
+bool Parser::parseUses(llvm::ArrayRef<Use> &uses) {
+  llvm::SmallVector<Use> list;
+  do {
+    Use use;
+    if (!expectName(use.model) || (atCall() && !parseArguments(use.settings)))
+      return false;
+    list.push_back(use);
+  } while (accept(TokenKind::Comma));
+  uses = keep<Use>(list);
+  return true;
+}
+
+} // namespace dlc::frontend

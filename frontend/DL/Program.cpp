@@ -1,0 +1,154 @@
+// Files, imports, items and `-D`.
+#include "frontend/DL/Program.h"
+#include "frontend/DL/Builtins.h"
+#include "frontend/DL/Parser.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+namespace dlc::frontend {
+
+/// Imports are followed recursively.
+static constexpr unsigned maxFiles = 500;
+
+Module *Program::load(FileId file) {
+  std::string key = sources.name(file).str();
+  std::unique_ptr<Module> &module = modules[key];
+  module = std::make_unique<Module>();
+  module->tree = parse(sources, file, engine);
+  if (engine.hasErrors())
+    return nullptr;
+  collectItems(*module);
+  bool imported = true;
+  for (const ast::Import *node : module->tree->imports)
+    imported &= import(*module, *node);
+  module->isLoading = false;
+  return imported ? module.get() : nullptr;
+}
+
+void Program::addItem(Module &module, ast::Name name, Item item) {
+  item.range = name.range;
+  auto [entry, isNew] = module.items.try_emplace(name.text, item);
+  if (!isNew)
+    engine.error(name.range, "the name '" + name.text + "' is taken")
+        .note(entry->second.range, "first declared here");
+}
+
+void Program::collectItems(Module &module) {
+  for (const ast::Constant *node : module.tree->constants) {
+    constants.push_back(std::make_unique<ConstantItem>(
+        ConstantItem{node, &module, ConstantItem::Waiting, {}, nullptr}));
+    addItem(module, node->name, {constants.back().get(), nullptr, &module, {}});
+  }
+  for (const ast::Block *block : module.tree->blocks) {
+    addItem(module, block->name, {nullptr, block, &module, {}});
+    checkParams(*block);
+  }
+}
+
+void Program::checkParams(const ast::Block &block) {
+  llvm::StringMap<SourceRange> seen;
+  for (const ast::Param &param : block.params) {
+    auto [entry, isNew] = seen.try_emplace(param.name.text, param.name.range);
+    if (!isNew)
+      engine.error(param.name.range, "the parameter '" + param.name.text + "' is given twice")
+          .note(entry->second, "first here");
+    if (isLayerAttribute(param.name.text))
+      engine.error(param.name.range,
+                   "'" + param.name.text +
+                       "' is an attribute of every call and cannot name a parameter");
+  }
+}
+
+// -----------------------------------------------------------------------------------------------------------
+// imports
+
+/// Relative to the file, then the include folders. An error if it is nowhere.
+FileId Program::findImport(const Module &module, const ast::Import &import) {
+  llvm::StringRef path = import.path.text;
+  std::vector<std::string> candidates;
+  llvm::SmallString<256> beside = sources.name(module.tree->file);
+  llvm::sys::path::remove_filename(beside);
+  llvm::sys::path::append(beside, path);
+  llvm::sys::path::remove_dots(beside, /*remove_dot_dot=*/true);
+  candidates.push_back(beside.str().str());
+  for (const std::string &folder : options.includeDirs) {
+    llvm::SmallString<256> candidate(folder);
+    llvm::sys::path::append(candidate, path);
+    candidates.push_back(candidate.str().str());
+  }
+  for (const std::string &candidate : candidates) {
+    if (!llvm::sys::fs::exists(candidate))
+      continue;
+    std::string error;
+    FileId file = sources.load(candidate, error);
+    if (file == noFile)
+      engine.error(import.path.range, "cannot read '" + candidate + "': " + error);
+    return file;
+  }
+  auto error = engine.error(import.path.range, "there is no file '" + path + "'");
+  for (const std::string &candidate : candidates)
+    error.note({}, "looked for " + candidate);
+  return noFile;
+}
+
+bool Program::import(Module &module, const ast::Import &node) {
+  if (modules.size() > maxFiles) {
+    engine.error(node.path.range, "more than " + llvm::Twine(maxFiles) + " files are imported");
+    return false;
+  }
+  FileId file = findImport(module, node);
+  if (file == noFile)
+    return false;
+  Module *other = nullptr;
+  if (auto found = modules.find(sources.name(file).str()); found != modules.end()) {
+    other = found->second.get();
+    if (other->isLoading) {
+      engine.error(node.path.range, "'" + node.path.text + "' imports this file, directly or not");
+      return false;
+    }
+  } else {
+    other = load(file);
+  }
+  if (!other)
+    return false;
+  bool all = true;
+  for (const ast::Name &name : node.names) {
+    auto item = other->items.find(name.text);
+    if (item != other->items.end()) {
+      addItem(module, name, item->second);
+      continue;
+    }
+    llvm::SmallVector<llvm::StringRef> names(other->items.keys());
+    engine.error(name.range, "\"" + node.path.text + "\" has no '" + name.text + "'")
+        .hint(didYouMean(name.text, names));
+    all = false;
+  }
+  return all;
+}
+
+// ----------------------------------------------------------------------------------------------------------------
+// -D
+
+void Program::readDefines(Module &main) {
+  for (const std::string &text : options.defines) {
+    FileId file = sources.add("-D", text);
+    std::unique_ptr<ast::File> tree = parse(sources, file, engine);
+    bool one = tree->constants.size() == 1 && tree->blocks.empty() && tree->sections.empty() &&
+               tree->imports.empty();
+    if (!one) {
+      if (!engine.hasErrors())
+        engine.error({file, 0, uint32_t(text.size())}, "expected NAME=value");
+      continue;
+    }
+    const ast::Constant &define = *tree->constants.front();
+    auto item = main.items.find(define.name.text);
+    if (item != main.items.end() && item->second.constant)
+      item->second.constant->override = define.value;
+    else
+      dimensionDefines.push_back({define.name, define.value});
+    defineTrees.push_back(std::move(tree));
+  }
+}
+
+} // namespace dlc::frontend

@@ -1,0 +1,106 @@
+// What one compilation shares between its entries: files with their items, constants, `-D`, and the
+// table of variables.
+#ifndef DLC_FRONTEND_DL_PROGRAM_H
+#define DLC_FRONTEND_DL_PROGRAM_H
+
+#include "frontend/DL/Frontend.h"
+#include "frontend/DL/Value.h"
+
+#include "dialects/DL/DL.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <map>
+
+namespace dlc::frontend {
+
+/// A top-level constant; evaluated when it is first used, so that the order of items is free.
+struct ConstantItem {
+  const ast::Constant *node;
+  Module *module;
+  enum { Waiting, Running, Done } state = Waiting;
+  Value value;
+  /// From `-D`, else null.
+  const ast::Expr *override = nullptr;
+};
+
+/// A name of a file: one of the two pointers is set.
+struct Item {
+  ConstantItem *constant = nullptr;
+  const ast::Block *block = nullptr;
+  /// The file that declares it; another one for an imported name.
+  Module *module = nullptr;
+  /// Where the name is declared or imported, for messages.
+  SourceRange range;
+};
+
+/// One .dl file: its tree and the names its blocks see.
+struct Module {
+  std::unique_ptr<ast::File> tree;
+  llvm::StringMap<Item> items;
+  bool isLoading = true;
+};
+
+/// A weight (dl.variable). Settings of groups and attributes are resolved when the module is
+/// written.
+struct Variable {
+  std::string key;
+  mlir::RankedTensorType type;
+  dl::InitialiserAttr init;
+  /// The layer's call or the `parameter` statement.
+  SourceRange range;
+  mlir::Location location;
+  /// The entry that met it first.
+  std::string entry;
+  double lrMult = 1;
+  double decayMult = 1;
+  bool frozen = false;
+  /// Of a parameter group; null: the section's.
+  Plan optimizer;
+  /// What a group's `init` needs to be resolved: inputs and outputs of one unit.
+  int64_t fanIn = 1;
+  int64_t fanOut = 1;
+};
+
+class Program {
+public:
+  Program(SourceManager &sources, const FrontendOptions &options, mlir::MLIRContext &context,
+          DiagnosticEngine &engine)
+      : sources(sources), options(options), context(context), engine(engine) {}
+
+  /// Parses the file and all it imports, collects items. Null after an error.
+  Module *load(FileId file);
+  /// Parses `-D` and attaches it to the constants of `main`; the others must be dimensions.
+  void readDefines(Module &main);
+
+  SourceManager &sources;
+  const FrontendOptions &options;
+  mlir::MLIRContext &context;
+  DiagnosticEngine &engine;
+
+  /// In order of definition, and by key.
+  std::vector<std::unique_ptr<Variable>> variables;
+  llvm::StringMap<Variable *> variableByKey;
+
+  /// A `-D` that names no constant.
+  struct Define {
+    ast::Name name;
+    const ast::Expr *value;
+    bool isUsed = false;
+  };
+  std::vector<Define> dimensionDefines;
+
+private:
+  void collectItems(Module &module);
+  void addItem(Module &module, ast::Name name, Item item);
+  bool import(Module &module, const ast::Import &import);
+  FileId findImport(const Module &module, const ast::Import &import);
+  void checkParams(const ast::Block &block);
+
+  std::map<std::string, std::unique_ptr<Module>> modules;
+  std::vector<std::unique_ptr<ConstantItem>> constants;
+  std::vector<std::unique_ptr<ast::File>> defineTrees;
+};
+
+} // namespace dlc::frontend
+
+#endif

@@ -1,0 +1,417 @@
+// Which entries a file has, with what N, and the variables they share.
+#include "frontend/DL/Initialisers.h"
+#include "frontend/DL/SectionRun.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace dlc::frontend {
+
+using namespace ast;
+
+// ---------------------------------------------------------------------------------------------
+// sections and models
+
+const Section *SectionCompiler::chooseTrain() {
+  llvm::SmallVector<const Section *> sections;
+  for (const Section *section : main.tree->sections)
+    if (section->isTrain)
+      sections.push_back(section);
+  auto nameOf = [](const Section *section) {
+    return section->name.text.empty() ? section->uses.front().model.text : section->name.text;
+  };
+  const std::string &wanted = program.options.trainSection;
+  if (wanted.empty() && sections.size() <= 1)
+    return sections.empty() ? nullptr : sections.front();
+  std::string known;
+  for (const Section *section : sections) {
+    if (!wanted.empty() && nameOf(section) == wanted)
+      return section;
+    known += (known.empty() ? "" : ", ") + nameOf(section).str();
+  }
+  if (wanted.empty())
+    program.engine
+        .error(sections[1]->range,
+               "the file has " + llvm::Twine(sections.size()) + " train sections")
+        .hint("choose one by --train=NAME: " + known);
+  else
+    program.engine.error({}, "there is no train section '" + wanted + "'")
+        .hint(known.empty() ? "the file has none" : "the file has " + known);
+  return nullptr;
+}
+
+bool SectionCompiler::resolveSettings(ModelUse &use, llvm::ArrayRef<Argument> arguments) {
+  Evaluator evaluator(program, nullptr);
+  NameScope names;
+  Frame caller, own;
+  caller.module = &main;
+  own.module = use.module;
+  caller.names = own.names = &names;
+  caller.scopes.emplace_back();
+  own.scopes.emplace_back();
+  evaluator.frame = &caller;
+  llvm::StringMap<Value> given;
+  llvm::SmallVector<llvm::StringRef> settings;
+  for (const Param &param : use.block->params)
+    if (!param.type)
+      settings.push_back(param.name.text);
+  bool valid = true;
+  for (const Argument &argument : arguments) {
+    llvm::StringRef name = argument.name.text;
+    if (name.empty() || !llvm::is_contained(settings, name)) {
+      program.engine
+          .error(name.empty() ? argument.value->range : argument.name.range,
+                 name.empty() ? "settings of a model are given by name"
+                              : "model '" + use.block->name.text.str() + "' has no setting '" +
+                                    name.str() + "'")
+          .hint(name.empty() ? "" : didYouMean(name, settings));
+      valid = false;
+      continue;
+    }
+    given[name] = evaluator.evaluate(*argument.value);
+    valid &= !given[name].isPoison();
+  }
+  evaluator.frame = &own;
+  for (const Param &param : use.block->params) {
+    if (param.type)
+      continue;
+    auto value = given.find(param.name.text);
+    Value setting = value == given.end() ? evaluator.evaluate(*param.defaultValue) : value->second;
+    valid &= !setting.isPoison();
+    evaluator.bind(param.name.text, setting, param.name.range);
+    use.settings[param.name.text] = setting;
+  }
+  return valid;
+}
+
+bool SectionCompiler::resolveUses(const Section &section, bool takesSettings,
+                                  std::vector<ModelUse> &uses) {
+  bool valid = true;
+  for (const Use &node : section.uses) {
+    auto item = main.items.find(node.model.text);
+    if (item == main.items.end() || !item->second.block || !item->second.block->isModel) {
+      llvm::SmallVector<llvm::StringRef> models;
+      for (const auto &[name, each] : main.items)
+        if (each.block && each.block->isModel)
+          models.push_back(name);
+      program.engine.error(node.model.range, "there is no model '" + node.model.text + "'")
+          .hint(didYouMean(node.model.text, models));
+      valid = false;
+      continue;
+    }
+    ModelUse use;
+    use.block = item->second.block;
+    use.module = item->second.module;
+    use.prefix = section.uses.size() > 1 ? node.model.text.str() : "";
+    if (llvm::any_of(uses, [&](const ModelUse &other) { return other.block == use.block; })) {
+      program.engine.error(node.model.range, "'" + node.model.text + "' is listed twice")
+          .hint("a section has one instance of a model; calling it twice shares its weights");
+      valid = false;
+      continue;
+    }
+    if (!takesSettings && !node.settings.empty()) {
+      program.engine.error(node.settings.front().value->range,
+                           "an infer section takes the settings of the train section");
+      valid = false;
+    }
+    valid &= resolveSettings(use, node.settings);
+    uses.push_back(std::move(use));
+  }
+  return valid;
+}
+
+// ---------------------------------------------------------------------------------------------------------
+// dimensions
+
+bool SectionCompiler::readDimension(llvm::StringRef name, const llvm::StringMap<Bound> &settings,
+                                    SourceRange range) {
+  bool isBatch = name == "N";
+  Value value = NoneValue{};
+  for (Program::Define &define : program.dimensionDefines)
+    if (define.name.text == name) {
+      Evaluator evaluator(program, nullptr);
+      Frame frame;
+      frame.module = &main;
+      frame.scopes.emplace_back();
+      evaluator.frame = &frame;
+      value = evaluator.evaluate(*define.value);
+      range = define.value->range;
+      define.isUsed = true;
+    }
+  auto setting = settings.find(isBatch ? "batch" : name);
+  if (value.isNone() && setting != settings.end()) {
+    value = setting->second.value;
+    range = setting->second.range;
+  }
+  if (value.isNone() || value.isPoison())
+    return !value.isPoison();
+  int64_t least = isBatch ? 1 : 0;
+  if (value.isInteger() && value.integer() >= least) {
+    dimensions[name] = value.integer();
+    return true;
+  }
+  program.engine.error(range, "'" + llvm::Twine(isBatch ? "batch" : name) + "' is an integer of " +
+                                  llvm::Twine(least) + " or more, found " + describe(value));
+  return false;
+}
+
+bool SectionCompiler::bindDimensions(const Section &section) {
+  llvm::StringMap<Bound> settings = evaluateSettings(program, main, section);
+  llvm::StringMap<SourceRange> names;
+  collectDimensions(main, section, trainUses, names);
+  bool valid = readDimension("N", settings, section.range);
+  for (const auto &[name, range] : names)
+    if (name != "N")
+      valid &= readDimension(name, settings, range);
+  checkUnusedNames(program, section, names);
+  if (!valid || dimensions.contains("N"))
+    return valid;
+  if (const BindingStatement *batch = findBinding(section.body, "batch"))
+    program.engine.error(batch->value->range, "'batch' must be known before the model is evaluated")
+        .hint("it may use constants and numbers");
+  else
+    program.engine.error(section.range, "the train section binds no 'batch'")
+        .hint("batch = 64, or -D N=64");
+  return false;
+}
+
+void SectionCompiler::checkDefines() {
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const auto &[name, item] : main.items)
+    if (item.constant)
+      names.push_back(name);
+  for (const auto &[name, size] : dimensions)
+    names.push_back(name);
+  for (const Program::Define &define : program.dimensionDefines)
+    if (!define.isUsed)
+      program.engine
+          .error(define.name.range, "there is no constant or dimension '" + define.name.text + "'")
+          .hint(define.name.text == "batch" ? "-D N=..." : didYouMean(define.name.text, names));
+}
+
+// --------------------------------------------------------------------------------------------------------------
+// train
+
+/// The parameters that the loss depends on: those whose reads are in its backward slice.
+static llvm::StringMap<bool> readsBehind(mlir::Value loss) {
+  llvm::SetVector<mlir::Operation *> slice;
+  mlir::BackwardSliceOptions options;
+  options.inclusive = true;
+  (void)mlir::getBackwardSlice(loss, &slice, options);
+  llvm::StringMap<bool> keys;
+  for (mlir::Operation *op : slice)
+    if (auto read = llvm::dyn_cast<dl::ReadOp>(op))
+      keys[read.getVariable()] = true;
+  return keys;
+}
+
+/// Sets `updates` of a train entry.
+static void addUpdates(Program &program, SectionRun &run, EntryBuilder &entry,
+                       const Section &section) {
+  const Bound *optimizer = run.lookup("optimizer");
+  const Plan *plan = optimizer ? optimizer->value.getIf<Plan>() : nullptr;
+  if (!optimizer)
+    program.engine.error(section.range, "the train section binds no 'optimizer'")
+        .hint("optimizer = sgd(learning_rate=0.01)");
+  else if (!optimizer->value.isPoison() &&
+           (!plan || (*plan)->maker->category != Category::Optimizer)) {
+    program.engine.error(optimizer->range,
+                         "'optimizer' is such as sgd(learning_rate=0.01), found " +
+                             describe(optimizer->value));
+    return;
+  }
+  if (!plan)
+    return;
+  mlir::MLIRContext *context = &program.context;
+  mlir::Builder builder(context);
+  llvm::StringMap<bool> trained = readsBehind(run.loss()->value);
+  llvm::SmallVector<mlir::Attribute> updates;
+  for (const auto &variable : program.variables) {
+    if (variable->frozen || !trained.contains(variable->key))
+      continue;
+    const PlanValue &own = variable->optimizer ? *variable->optimizer : **plan;
+    updates.push_back(dl::UpdateAttr::get(
+        context, mlir::FlatSymbolRefAttr::get(context, variable->key),
+        builder.getF64FloatAttr(variable->lrMult), builder.getF64FloatAttr(variable->decayMult),
+        optimizerAttribute(context, own)));
+  }
+  if (updates.empty())
+    program.engine.error(findBinding(section.body, "loss")->names.front().range,
+                         "the loss does not depend on any parameter that is trained");
+  entry.entry().setUpdatesAttr(builder.getArrayAttr(updates));
+}
+
+static void readEpochs(Program &program, SectionRun &run, mlir::ModuleOp module) {
+  const Bound *epochs = run.lookup("epochs");
+  if (!epochs || epochs->value.isPoison())
+    return;
+  if (epochs->value.isInteger() && epochs->value.integer() > 0)
+    module->setAttr("dl.epochs",
+                    mlir::Builder(&program.context).getI64IntegerAttr(epochs->value.integer()));
+  else
+    program.engine.error(epochs->range,
+                         "'epochs' is an integer of 1 or more, found " + describe(epochs->value));
+}
+
+void SectionCompiler::compileTrain(const Section &section) {
+  bool hasSteps =
+      llvm::any_of(section.body, [](const Statement *s) { return s->kind == StatementKind::Step; });
+  for (auto [name, kind] :
+       {std::pair{"train_step", dl::EntryKind::Train}, {"evaluate", dl::EntryKind::Evaluate}}) {
+    Evaluator places(program, nullptr);
+    EntryBuilder entry(module, name, kind, dimensions["N"], places.location(name, section.range));
+    entryNames[name] = section.range;
+    SectionRun run(program, main, entry, dimensions, trainUses, &section);
+    run.run();
+    if (!run.lookup("loss") && !hasSteps)
+      program.engine.error(section.range, "the train section binds no 'loss'")
+          .hint("loss = softmax_cross_entropy(output, label)");
+    checkSettings(run.evaluator, [&](llvm::StringRef setting) { return run.lookup(setting); });
+    bool isTrain = kind == dl::EntryKind::Train;
+    if (isTrain && !program.engine.hasErrors())
+      applyGroups(run.evaluator, run.groups);
+    if (isTrain)
+      readEpochs(program, run, module);
+    if (!run.loss() || program.engine.hasErrors())
+      return entry.finish({});
+    run.addAccumulators();
+    if (isTrain)
+      addUpdates(program, run, entry, section);
+    else
+      entry.valid();
+    entry.finish(isTrain ? run.loss()->value : mlir::Value());
+  }
+}
+
+// --------------------------------------------------------------------------------------------------------------
+// infer
+
+/// The sizes of batch, by flag, section or default; the other dimensions that the section binds.
+bool SectionCompiler::inferBatches(const Section *section, std::vector<int64_t> &batches,
+                                   Dimensions &bound) {
+  llvm::StringMap<Bound> settings;
+  if (section) {
+    settings = evaluateSettings(program, main, *section);
+    llvm::StringMap<SourceRange> names;
+    collectDimensions(main, *section, trainUses, names);
+    for (const auto &[name, range] : names) {
+      auto setting = settings.find(name);
+      if (name == "N" || setting == settings.end())
+        continue;
+      if (!setting->second.value.isInteger() || setting->second.value.integer() < 0) {
+        program.engine.error(setting->second.range, "'" + name +
+                                                        "' is an integer of 0 or more, found " +
+                                                        describe(setting->second.value));
+        return false;
+      }
+      bound[name] = setting->second.value.integer();
+    }
+    checkUnusedNames(program, *section, names);
+  }
+  batches = program.options.inferBatches;
+  auto batch = settings.find("batch");
+  if (!batches.empty() || batch == settings.end()) {
+    if (batches.empty())
+      batches.push_back(1);
+    return true;
+  }
+  const Value &value = batch->second.value;
+  std::vector<Value> items = value.isSequence() ? value.items().vec() : std::vector<Value>{value};
+  for (const Value &item : items) {
+    if (!item.isInteger() || item.integer() < 1) {
+      program.engine.error(batch->second.range,
+                           "'batch' is an integer of 1 or more, or a sequence of them, found " +
+                               describe(item));
+      return false;
+    }
+    if (!llvm::is_contained(batches, item.integer()))
+      batches.push_back(item.integer());
+  }
+  return true;
+}
+
+void SectionCompiler::compileInfer(const Section *section, llvm::ArrayRef<ModelUse> uses,
+                                   const std::string &name) {
+  std::vector<int64_t> batches;
+  Dimensions bound = dimensions;
+  if (!inferBatches(section, batches, bound))
+    return;
+  for (int64_t batch : batches) {
+    bound["N"] = batch;
+    std::string entryName = name + "_n" + std::to_string(batch);
+    SourceRange range = section ? section->range : uses.front().block->name.range;
+    auto [first, isNew] = entryNames.try_emplace(entryName, range);
+    if (!isNew) {
+      program.engine.error(range, "there are two entries named '" + entryName + "'")
+          .hint("infer ... as NAME")
+          .note(first->second, "the first is made here");
+      return;
+    }
+    Evaluator places(program, nullptr);
+    EntryBuilder entry(module, entryName, dl::EntryKind::Infer, batch,
+                       places.location(entryName, range));
+    SectionRun run(program, main, entry, bound, uses, section);
+    run.run();
+    run.addResults();
+    entry.finish({});
+  }
+}
+
+// ----------------------------------------------------------------------------------------------------------------
+// all
+
+void SectionCompiler::writeVariables() {
+  mlir::OpBuilder builder = mlir::OpBuilder::atBlockBegin(module.getBody());
+  for (const auto &variable : program.variables)
+    dl::VariableOp::create(builder, variable->location, builder.getStringAttr(variable->key),
+                           mlir::TypeAttr::get(variable->type),
+                           dl::RoleAttr::get(builder.getContext(), dl::Role::Parameter),
+                           variable->init, mlir::FlatSymbolRefAttr());
+}
+
+void SectionCompiler::run() {
+  const Section *train = chooseTrain();
+  bool hasTrain = llvm::any_of(main.tree->sections, [](const Section *s) { return s->isTrain; });
+  if (main.tree->sections.empty()) {
+    program.engine.error({main.tree->file, 0, 0}, "the file has no train and no infer section")
+        .hint("train Model { ... }");
+    return;
+  }
+  if (hasTrain != (train != nullptr) || program.engine.hasErrors())
+    return;
+  if (train) {
+    if (!resolveUses(*train, /*takesSettings=*/true, trainUses) || !bindDimensions(*train))
+      return;
+    checkDefines();
+    compileTrain(*train);
+  }
+  bool hasInfer = false;
+  for (const Section *section : main.tree->sections) {
+    if (section->isTrain || program.engine.isFull())
+      continue;
+    std::vector<ModelUse> uses;
+    if (!resolveUses(*section, /*takesSettings=*/!train, uses))
+      continue;
+    // A model keeps what the train section says of it: settings and prefix.
+    bool listed = true;
+    for (ModelUse &use : uses) {
+      auto trained =
+          llvm::find_if(trainUses, [&](const ModelUse &each) { return each.block == use.block; });
+      listed &= !train || trained != trainUses.end();
+      if (trained != trainUses.end())
+        use = *trained;
+    }
+    if (!listed)
+      continue;
+    hasInfer = true;
+    compileInfer(section, uses, section->name.text.empty() ? "infer" : section->name.text.str());
+  }
+  if (!hasInfer)
+    for (const ModelUse &use : trainUses)
+      compileInfer(nullptr, use,
+                   trainUses.size() > 1 ? "infer_" + use.block->name.text.str() : "infer");
+  if (!program.engine.hasErrors())
+    writeVariables();
+}
+
+} // namespace dlc::frontend

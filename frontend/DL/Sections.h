@@ -1,0 +1,89 @@
+// Train and infer sections: from the evaluated bindings to entries.
+#ifndef DLC_FRONTEND_DL_SECTIONS_H
+#define DLC_FRONTEND_DL_SECTIONS_H
+
+#include "frontend/DL/Evaluator.h"
+
+namespace dlc::frontend {
+
+/// A model that a section lists, with the values of its settings.
+struct ModelUse {
+  const ast::Block *block = nullptr;
+  Module *module = nullptr;
+  std::string prefix;
+  llvm::StringMap<Value> settings;
+};
+
+/// Values of symbolic dimensions, N among them.
+using Dimensions = llvm::StringMap<int64_t>;
+
+/// A `parameters` group of a train section, its settings evaluated.
+struct ParameterGroup {
+  const ast::GroupStatement *node;
+  std::vector<Value> settings;
+};
+
+// ---- Settings.cpp
+
+/// The compile-time bindings of a section: what can be known before the model is evaluated.
+llvm::StringMap<Bound> evaluateSettings(Program &program, Module &module,
+                                        const ast::Section &section);
+/// Names of dimensions in the types of the models and fields that nothing else binds.
+void collectDimensions(const Module &module, const ast::Section &section,
+                       llvm::ArrayRef<ModelUse> uses, llvm::StringMap<SourceRange> &names);
+/// Is the name called or piped into anywhere in the section?
+bool mentions(const ast::Section &section, llvm::StringRef name);
+/// Reports names that are bound and never read.
+void checkUnusedNames(Program &program, const ast::Section &section,
+                      const llvm::StringMap<SourceRange> &dimensions);
+/// Reports settings whose value dlc cannot honour so far.
+void checkSettings(Evaluator &evaluator, llvm::function_ref<const Bound *(llvm::StringRef)> lookup);
+/// The last binding of a name in the section's own body.
+const ast::BindingStatement *findBinding(ast::Body body, llvm::StringRef name);
+
+// ---- Groups.cpp
+
+/// Writes the settings of the groups into the variables they match.
+void applyGroups(Evaluator &evaluator, llvm::ArrayRef<ParameterGroup> groups);
+/// "**" any parts, "*" within a part.
+bool matchesPattern(llvm::StringRef pattern, llvm::StringRef key);
+/// Null after an error.
+mlir::Attribute optimizerAttribute(mlir::MLIRContext *context, const PlanValue &plan);
+
+// ---- Sections.cpp
+
+class SectionCompiler {
+public:
+  SectionCompiler(Program &program, Module &main, mlir::ModuleOp module)
+      : program(program), main(main), module(module) {}
+  /// Builds all entries and the variables.
+  void run();
+
+private:
+  struct InferPlan;
+
+  const ast::Section *chooseTrain();
+  bool resolveUses(const ast::Section &section, bool takesSettings, std::vector<ModelUse> &uses);
+  bool resolveSettings(ModelUse &use, llvm::ArrayRef<ast::Argument> arguments);
+  bool bindDimensions(const ast::Section &section);
+  bool readDimension(llvm::StringRef name, const llvm::StringMap<Bound> &settings,
+                     SourceRange range);
+  void checkDefines();
+  void compileTrain(const ast::Section &section);
+  void compileInfer(const ast::Section *section, llvm::ArrayRef<ModelUse> uses,
+                    const std::string &name);
+  bool inferBatches(const ast::Section *section, std::vector<int64_t> &batches,
+                    Dimensions &dimensions);
+  void writeVariables();
+
+  Program &program;
+  Module &main;
+  mlir::ModuleOp module;
+  std::vector<ModelUse> trainUses;
+  Dimensions dimensions;
+  llvm::StringMap<SourceRange> entryNames;
+};
+
+} // namespace dlc::frontend
+
+#endif
