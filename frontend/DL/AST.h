@@ -23,8 +23,7 @@ struct Name {
   SourceRange range;
 };
 
-// ------------------------------------------------------------------------------------------------------
-// expressions
+// ------------------------------------------------------------------------------------- expressions
 
 enum class ExprKind : uint8_t {
   Integer,
@@ -183,8 +182,7 @@ struct MemberExpr : Expr {
   static bool classof(const Expr *e) { return e->kind == ExprKind::Member; }
 };
 
-// -------------------------------------------------------------------------------------------------
-// types, statements
+// ------------------------------------------------------------------------------- types, statements
 
 /// `f32[N, 3]`
 struct Type {
@@ -336,8 +334,7 @@ struct StepStatement : Statement {
   static bool classof(const Statement *s) { return s->kind == StatementKind::Step; }
 };
 
-// -------------------------------------------------------------------------------------------------------------
-// items
+// ------------------------------------------------------------------------------------------- items
 
 struct Import {
   SourceRange range;

@@ -3,8 +3,7 @@
 
 namespace dlc::frontend {
 
-// ---------------------------------------------------------------------------------------------------------
-// reductions
+// -------------------------------------------------------------------------------------- reductions
 
 /// `axes=none` is all of them.
 static bool readAxes(Call &call, int64_t rank, llvm::SmallVectorImpl<int64_t> &axes) {
@@ -42,8 +41,7 @@ template <Reduction kind> static Value buildReduce(Call &call) {
   return applyReduce(call, kind, x, axes, call.flag("keep"));
 }
 
-// ------------------------------------------------------------------------------------------------------------
-// pooling
+// ----------------------------------------------------------------------------------------- pooling
 
 enum class Pool { Max, Average };
 
@@ -92,8 +90,7 @@ template <Reduction kind> static Value buildGlobalPool(Call &call) {
                      /*keep=*/true);
 }
 
-// -------------------------------------------------------------------------------------------------------------
-// shapes
+// ------------------------------------------------------------------------------------------ shapes
 
 /// Sizes of 0 or more; at most `wildcards` times -1. False after an error.
 static bool readShape(Call &call, int64_t wildcards, llvm::SmallVectorImpl<int64_t> &shape) {
@@ -190,8 +187,7 @@ static Value buildByPhase(Call &call) {
   return call.value(call.entry().isTraining() ? "training" : "inference");
 }
 
-// -------------------------------------------------------------------------------------------------------------
-// making
+// ------------------------------------------------------------------------------------------ making
 
 static Value makeSplat(Call &call, double value) {
   llvm::SmallVector<int64_t> shape;
@@ -242,8 +238,7 @@ static Value buildTensor(Call &call) {
                    {});
 }
 
-// ---------------------------------------------------------------------------------------------------------------
-// rows
+// -------------------------------------------------------------------------------------------- rows
 
 static std::vector<Builtin> reductionRows() {
   using K = ParamKind;

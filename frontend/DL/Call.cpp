@@ -74,9 +74,10 @@ std::optional<Tensor> Call::weight(llvm::StringRef name, llvm::ArrayRef<int64_t>
     return std::nullopt;
   const Value &given = name == "bias" ? attributes.biasInit : attributes.init;
   mlir::Location where = location();
-  return evaluator.parameter(
-      takenPath + "." + name.str(), mlir::RankedTensorType::get(shape, element),
-      given.isNone() ? standard : given, attributes, fanIn, fanOut, range, where);
+  return evaluator.parameter(takenPath + "." + name.str(),
+                             mlir::RankedTensorType::get(shape, element),
+                             given.isNone() ? standard : given, attributes, fanIn, fanOut,
+                             nameRange.isValid() ? nameRange : range, where);
 }
 
 } // namespace dlc::frontend

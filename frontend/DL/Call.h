@@ -43,10 +43,11 @@ public:
                                mlir::Type element, const Value &standard, int64_t fanIn,
                                int64_t fanOut);
 
-  /// The path is given from outside: `name="x"`, or a shared layer's.
-  void setPath(std::string path) {
+  /// The path is given from outside, by `name="x"` or a shared layer; `place` is where.
+  void setPath(std::string path, SourceRange place) {
     takenPath = std::move(path);
     hasPath = true;
+    nameRange = place;
   }
 
   const Builtin &builtin;
@@ -56,6 +57,8 @@ public:
 
 private:
   const EvaluatedArgument &slot(llvm::StringRef name) const;
+  /// Where the name was given; invalid if it was counted.
+  SourceRange nameRange;
   std::vector<EvaluatedArgument> slots;
 };
 

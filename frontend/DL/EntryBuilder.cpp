@@ -69,8 +69,7 @@ mlir::Value EntryBuilder::read(llvm::StringRef key, mlir::RankedTensorType type,
   return value = read;
 }
 
-// ---------------------------------------------------------------------------------------------------------------
-// ops
+// --------------------------------------------------------------------------------------------- ops
 
 mlir::RankedTensorType EntryBuilder::withShape(mlir::Value like, llvm::ArrayRef<int64_t> shape) {
   return mlir::RankedTensorType::get(
@@ -170,8 +169,7 @@ mlir::Value EntryBuilder::maskPadding(mlir::Location location, mlir::Value x, Ba
   return dl::SelectOp::create(builder, location, type, along, x, splat(location, type, fill));
 }
 
-// -----------------------------------------------------------------------------------------------------------
-// the end
+// ----------------------------------------------------------------------------------------- the end
 
 void EntryBuilder::addOutput(mlir::Value value, llvm::StringRef name, dl::ValueKind outputKind,
                              BatchAxis batch) {

@@ -22,8 +22,7 @@ static constexpr llvm::StringLiteral layerAttributes[] = {"name",
 
 bool isLayerAttribute(llvm::StringRef name) { return llvm::is_contained(layerAttributes, name); }
 
-// ---------------------------------------------------------------------------------------------------------
-// arguments
+// --------------------------------------------------------------------------------------- arguments
 
 bool Evaluator::evaluateArguments(llvm::ArrayRef<Argument> arguments,
                                   std::vector<EvaluatedArgument> &result) {
@@ -81,7 +80,7 @@ bool Evaluator::bindArguments(llvm::StringRef callee, SourceRange name,
   return true;
 }
 
-bool Evaluator::checkPath(const EvaluatedArgument &argument, std::string &name) {
+bool Evaluator::checkPath(const EvaluatedArgument &argument, OwnName &name) {
   const std::string *path = argument.value.getIf<std::string>();
   bool valid = path && !path->empty() && path->size() <= 200;
   if (valid) {
@@ -92,7 +91,7 @@ bool Evaluator::checkPath(const EvaluatedArgument &argument, std::string &name) 
           !part.empty() && llvm::all_of(part, [](char c) { return llvm::isAlnum(c) || c == '_'; });
   }
   if (valid) {
-    name = *path;
+    name = {*path, argument.range};
     return true;
   }
   error(argument.range,
@@ -102,7 +101,7 @@ bool Evaluator::checkPath(const EvaluatedArgument &argument, std::string &name) 
 }
 
 bool Evaluator::takeAttribute(const EvaluatedArgument &argument, LayerAttributes &attributes,
-                              std::string &name) {
+                              OwnName &name) {
   llvm::StringRef word = argument.name.text;
   const Value &value = argument.value;
   if (word == "name")
@@ -138,7 +137,7 @@ bool Evaluator::takeAttribute(const EvaluatedArgument &argument, LayerAttributes
 }
 
 bool Evaluator::takeAttributes(std::vector<EvaluatedArgument> &arguments, bool all,
-                               LayerAttributes &attributes, std::string &name) {
+                               LayerAttributes &attributes, OwnName &name) {
   bool valid = true;
   llvm::erase_if(arguments, [&](const EvaluatedArgument &argument) {
     llvm::StringRef word = argument.name.text;
@@ -150,8 +149,7 @@ bool Evaluator::takeAttributes(std::vector<EvaluatedArgument> &arguments, bool a
   return valid;
 }
 
-// ----------------------------------------------------------------------------------------------------------
-// built-ins
+// --------------------------------------------------------------------------------------- built-ins
 
 static llvm::StringRef describeKind(ParamKind kind) {
   switch (kind) {
@@ -269,7 +267,7 @@ Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name, SourceRan
     return Poison{};
   }
   LayerAttributes attributes = layer ? layer->attributes : frame->attributes;
-  std::string ownName;
+  OwnName ownName;
   if (takesName(builtin) &&
       !takeAttributes(arguments, takesLayerAttributes(builtin), attributes, ownName))
     return Poison{};
@@ -296,14 +294,13 @@ Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name, SourceRan
   Call call(*this, builtin, name, whole, std::move(slots));
   call.attributes = attributes;
   if (layer)
-    call.setPath(layer->path);
-  else if (!ownName.empty())
-    call.setPath(names().join(ownName));
+    call.setPath(layer->path, {});
+  else if (!ownName.path.empty())
+    call.setPath(names().join(ownName.path), ownName.range);
   return builtin.build(call);
 }
 
-// ---------------------------------------------------------------------------------------------------
-// blocks and models
+// ------------------------------------------------------------------------------- blocks and models
 
 std::string Evaluator::signatureOf(const Block &block) {
   std::string text = block.name.text.str() + "(";
@@ -352,7 +349,7 @@ Value Evaluator::runBody(const Block &block) {
 Value Evaluator::callBlock(const Block &block, Module &module, SourceRange name,
                            std::vector<EvaluatedArgument> arguments, LayerInstance *layer) {
   LayerAttributes attributes = layer ? layer->attributes : frame->attributes;
-  std::string ownName;
+  OwnName ownName;
   llvm::SmallVector<llvm::StringRef> params;
   llvm::SmallVector<bool> required;
   for (const Param &param : block.params) {
@@ -369,7 +366,7 @@ Value Evaluator::callBlock(const Block &block, Module &module, SourceRange name,
     return Poison{};
 
   NameScope scope;
-  std::string part = ownName.empty() && !layer ? names().next(block.name.text) : ownName;
+  std::string part = ownName.path.empty() && !layer ? names().next(block.name.text) : ownName.path;
   scope.prefix = layer ? layer->path : names().join(part);
   callFrames.push_back({frame->call, name, block.name.text, scope.prefix});
   Frame own;
@@ -464,8 +461,7 @@ Value Evaluator::checkResults(const Block &block, Value result) {
   return result;
 }
 
-// -------------------------------------------------------------------------------------------------------------
-// layers
+// ------------------------------------------------------------------------------------------ layers
 
 /// Fills the holes of `layer f = ...` in order and calls what it stands for, under the layer's
 /// path.
@@ -499,8 +495,7 @@ Value Evaluator::callLayer(LayerInstance &layer, SourceRange name, SourceRange w
   return result;
 }
 
-// --------------------------------------------------------------------------------------------------------------
-// calls
+// ------------------------------------------------------------------------------------------- calls
 
 Value Evaluator::call(const Callable &callee, SourceRange name, SourceRange whole,
                       std::vector<EvaluatedArgument> arguments) {

@@ -147,8 +147,7 @@ bool Evaluator::executeParameter(const ParameterStatement &node) {
   return true;
 }
 
-// ---------------------------------------------------------------------------------------------------
-// bodies and loops
+// -------------------------------------------------------------------------------- bodies and loops
 
 /// Runs a body whose new names end with it.
 bool Evaluator::executeScoped(Body body, llvm::StringRef kind, llvm::function_ref<bool()> prepare) {

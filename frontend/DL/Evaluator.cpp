@@ -13,8 +13,7 @@ std::string NameScope::next(llvm::StringRef word) {
   return word.str() + (endsInDigit ? "_" : "") + std::to_string(number);
 }
 
-// ------------------------------------------------------------------------------------------------------------
-// errors
+// ------------------------------------------------------------------------------------------ errors
 
 /// Calls listed below an error inside nested blocks.
 static constexpr int maxCallNotes = 4;
@@ -107,8 +106,7 @@ const Origin *Evaluator::makeOrigin(SourceRange range, std::string what, bool is
   return &origins.back();
 }
 
-// -------------------------------------------------------------------------------------------------------------
-// names
+// ------------------------------------------------------------------------------------------- names
 
 const Bound *Evaluator::lookupLocal(llvm::StringRef name) const {
   if (!frame)
@@ -131,8 +129,7 @@ void Evaluator::bind(llvm::StringRef name, Value value, SourceRange range, int64
   frame->ended.erase(name);
 }
 
-// -------------------------------------------------------------------------------------------------------------
-// types
+// ------------------------------------------------------------------------------------------- types
 
 mlir::RankedTensorType Evaluator::evaluateType(const ast::Type &type, BatchAxis *batch) {
   llvm::SmallVector<int64_t> shape;
@@ -204,8 +201,7 @@ mlir::RankedTensorType Evaluator::inputType(const ModelInstance &model, const as
   return evaluateType(type, batch);
 }
 
-// -----------------------------------------------------------------------------------------------------------
-// weights
+// ----------------------------------------------------------------------------------------- weights
 
 std::string Evaluator::loopPlace() const {
   if (loops.empty())

@@ -88,6 +88,12 @@ struct EvaluatedArgument {
   SourceRange range;
 };
 
+/// `name="x"` of a call.
+struct OwnName {
+  std::string path;
+  SourceRange range;
+};
+
 /// What is visible while a body runs.
 struct Frame {
   Module *module = nullptr;
@@ -196,10 +202,9 @@ private:
                   std::vector<EvaluatedArgument> arguments);
   /// Takes the attributes out of `arguments`; false after an error.
   bool takeAttributes(std::vector<EvaluatedArgument> &arguments, bool all,
-                      LayerAttributes &attributes, std::string &name);
-  bool takeAttribute(const EvaluatedArgument &argument, LayerAttributes &attributes,
-                     std::string &name);
-  bool checkPath(const EvaluatedArgument &argument, std::string &name);
+                      LayerAttributes &attributes, OwnName &name);
+  bool takeAttribute(const EvaluatedArgument &argument, LayerAttributes &attributes, OwnName &name);
+  bool checkPath(const EvaluatedArgument &argument, OwnName &name);
   /// Sorts arguments into `slots`, one per parameter; false after an error. `signature` is the hint
   /// for a missing one.
   bool bindArguments(llvm::StringRef callee, SourceRange name,

@@ -107,8 +107,7 @@ llvm::StringRef ast::spelling(BinaryOp op) {
   return "";
 }
 
-// -------------------------------------------------------------------------------------------------------------
-// depth
+// ------------------------------------------------------------------------------------------- depth
 
 bool Parser::errorTooDeep(SourceRange range) {
   engine.error(range, "this is nested more than " + llvm::Twine(maxNesting) + " levels deep");
@@ -136,8 +135,7 @@ bool Parser::deepen(Expr *node, llvm::ArrayRef<Subscript> subscripts) {
   return true;
 }
 
-// -------------------------------------------------------------------------------------------------
-// operators, pipes
+// -------------------------------------------------------------------------------- operators, pipes
 
 Expr *Parser::parseExpr() {
   Nesting level(*this);
@@ -329,8 +327,7 @@ Expr *Parser::parsePower() {
   return deepen(node, {base, exponent}) ? node : nullptr;
 }
 
-// ------------------------------------------------------------------------------------------ calls,
-// indices, members
+// ------------------------------------------------------------------------- calls, indices, members
 
 Expr *Parser::parsePostfix() {
   SourceRange begin = peek().range;
@@ -434,8 +431,7 @@ bool Parser::parseSubscript(Subscript &subscript) {
   return true;
 }
 
-// ---------------------------------------------------------------------------------------------------------
-// primaries
+// --------------------------------------------------------------------------------------- primaries
 
 Expr *Parser::parsePrimary() {
   const Token &token = peek();

@@ -342,8 +342,7 @@ Statement *Parser::parseReturn(BodyKind kind) {
   return node;
 }
 
-// ---------------------------------------------------------------------------------------------- of
-// sections only
+// -------------------------------------------------------------------------------- of sections only
 
 Statement *Parser::parseFieldStatement() {
   auto *node = createStatement<FieldStatement>(StatementKind::Field, peek().range);

@@ -17,8 +17,7 @@ std::unique_ptr<ast::File> parse(const SourceManager &sources, FileId file,
   return tree;
 }
 
-// ------------------------------------------------------------------------------------------------------------
-// tokens
+// ------------------------------------------------------------------------------------------ tokens
 
 const Token &Parser::advance() {
   const Token &token = peek();
@@ -74,8 +73,7 @@ bool Parser::expectClose(const Token &open, TokenKind close) {
   return false;
 }
 
-// -------------------------------------------------------------------------------------------------------------
-// items
+// ------------------------------------------------------------------------------------------- items
 
 bool Parser::beginsItem(size_t index) const {
   const Token &token = tokens[index];

@@ -60,8 +60,7 @@ void Program::checkParams(const ast::Block &block) {
   }
 }
 
-// -----------------------------------------------------------------------------------------------------------
-// imports
+// ----------------------------------------------------------------------------------------- imports
 
 /// Relative to the file, then the include folders. An error if it is nowhere.
 FileId Program::findImport(const Module &module, const ast::Import &import) {
@@ -127,18 +126,17 @@ bool Program::import(Module &module, const ast::Import &node) {
   return all;
 }
 
-// ----------------------------------------------------------------------------------------------------------------
-// -D
+// ---------------------------------------------------------------------------------------------- -D
 
 void Program::readDefines(Module &main) {
   for (const std::string &text : options.defines) {
     FileId file = sources.add("-D", text);
-    std::unique_ptr<ast::File> tree = parse(sources, file, engine);
-    bool one = tree->constants.size() == 1 && tree->blocks.empty() && tree->sections.empty() &&
-               tree->imports.empty();
-    if (!one) {
-      if (!engine.hasErrors())
-        engine.error({file, 0, uint32_t(text.size())}, "expected NAME=value");
+    DiagnosticEngine own;
+    std::unique_ptr<ast::File> tree = parse(sources, file, own);
+    bool isConstant = tree->constants.size() == 1 && tree->blocks.empty() &&
+                      tree->sections.empty() && tree->imports.empty();
+    if (!isConstant || own.hasErrors()) {
+      engine.error({file, 0, uint32_t(text.size())}, "expected NAME=value, found '" + text + "'");
       continue;
     }
     const ast::Constant &define = *tree->constants.front();

@@ -46,8 +46,7 @@ void SectionRun::run() {
     readLoss();
 }
 
-// -------------------------------------------------------------------------------------------------------------
-// inputs
+// ------------------------------------------------------------------------------------------ inputs
 
 void SectionRun::declareInput(const Name &name, mlir::RankedTensorType type, BatchAxis batch) {
   if (name.text == "valid") {
@@ -120,8 +119,7 @@ void SectionRun::bindResults(const Block &model, const Value &result) {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------
-// statements
+// -------------------------------------------------------------------------------------- statements
 
 void SectionRun::runStatement(const Statement &statement) {
   switch (statement.kind) {
@@ -168,8 +166,7 @@ void SectionRun::readLoss() {
       lossTensor = &metric.value;
 }
 
-// -------------------------------------------------------------------------------------------------
-// loss and metrics
+// -------------------------------------------------------------------------------- loss and metrics
 
 /// The place of the operation that gives an expression its value.
 static SourceRange operationRange(const Expr &expr) {
@@ -256,8 +253,7 @@ void SectionRun::addAccumulators() {
   entry.entry().setMetricsAttr(entry.builder.getArrayAttr(described));
 }
 
-// ------------------------------------------------------------------------------------------------------------
-// results
+// ----------------------------------------------------------------------------------------- results
 
 void SectionRun::addResult(llvm::StringRef name, const Value &value, SourceRange range) {
   const Tensor *tensor = value.getIf<Tensor>();

@@ -9,8 +9,7 @@ namespace dlc::frontend {
 
 using namespace ast;
 
-// ---------------------------------------------------------------------------------------------
-// sections and models
+// ----------------------------------------------------------------------------- sections and models
 
 const Section *SectionCompiler::chooseTrain() {
   llvm::SmallVector<const Section *> sections;
@@ -120,8 +119,7 @@ bool SectionCompiler::resolveUses(const Section &section, bool takesSettings,
   return valid;
 }
 
-// ---------------------------------------------------------------------------------------------------------
-// dimensions
+// -------------------------------------------------------------------------------------- dimensions
 
 bool SectionCompiler::readDimension(llvm::StringRef name, const llvm::StringMap<Bound> &settings,
                                     SourceRange range) {
@@ -189,8 +187,7 @@ void SectionCompiler::checkDefines() {
           .hint(define.name.text == "batch" ? "-D N=..." : didYouMean(define.name.text, names));
 }
 
-// --------------------------------------------------------------------------------------------------------------
-// train
+// ------------------------------------------------------------------------------------------- train
 
 /// The parameters that the loss depends on: those whose reads are in its backward slice.
 static llvm::StringMap<bool> readsBehind(mlir::Value loss) {
@@ -283,8 +280,7 @@ void SectionCompiler::compileTrain(const Section &section) {
   }
 }
 
-// --------------------------------------------------------------------------------------------------------------
-// infer
+// ------------------------------------------------------------------------------------------- infer
 
 /// The sizes of batch, by flag, section or default; the other dimensions that the section binds.
 bool SectionCompiler::inferBatches(const Section *section, std::vector<int64_t> &batches,
@@ -357,8 +353,7 @@ void SectionCompiler::compileInfer(const Section *section, llvm::ArrayRef<ModelU
   }
 }
 
-// ----------------------------------------------------------------------------------------------------------------
-// all
+// --------------------------------------------------------------------------------------------- all
 
 void SectionCompiler::writeVariables() {
   mlir::OpBuilder builder = mlir::OpBuilder::atBlockBegin(module.getBody());

@@ -10,8 +10,7 @@ static constexpr llvm::StringLiteral trainSettings[] = {
     "batch",           "epochs", "precision", "loss_scale", "accumulate", "ema",
     "reference_batch", "loss",   "optimizer", "schedule",   "clip"};
 
-// ------------------------------------------------------------------------------------------------
-// walking the tree
+// -------------------------------------------------------------------------------- walking the tree
 
 namespace {
 /// Calls `visit` for every name that an expression reads.
@@ -190,8 +189,7 @@ void checkUnusedNames(Program &program, const Section &section,
   });
 }
 
-// -------------------------------------------------------------------------------------------
-// before the evaluation
+// --------------------------------------------------------------------------- before the evaluation
 
 namespace {
 /// Evaluates those bindings of a section that read nothing but compile-time names.
@@ -278,8 +276,7 @@ void collectDimensions(const Module &module, const Section &section, llvm::Array
       collect(field->field.type, module, nullptr);
 }
 
-// ------------------------------------------------------------------------------------------- after
-// the evaluation
+// ---------------------------------------------------------------------------- after the evaluation
 
 void checkSettings(Evaluator &evaluator,
                    llvm::function_ref<const Bound *(llvm::StringRef)> lookup) {

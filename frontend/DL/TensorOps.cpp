@@ -7,8 +7,7 @@
 
 namespace dlc::frontend {
 
-// --------------------------------------------------------------------------------------------------------------
-// site
+// -------------------------------------------------------------------------------------------- site
 
 const std::string &Site::path() {
   if (!std::exchange(hasPath, true))
@@ -64,8 +63,7 @@ bool Site::checkNotBatch(const Tensor &x, llvm::ArrayRef<int64_t> axes, SourceRa
   return false;
 }
 
-// ------------------------------------------------------------------------------------------------------
-// broadcasting
+// ------------------------------------------------------------------------------------ broadcasting
 
 /// A number beside a tensor takes its dtype.
 static std::optional<Tensor> numberTensor(Site &site, const Operand &number, const Tensor &other) {
@@ -171,8 +169,7 @@ bool matchOperands(Site &site, const Operand &a, const Operand &b, Tensor &left,
   return true;
 }
 
-// --------------------------------------------------------------------------------------------------------
-// operators
+// --------------------------------------------------------------------------------------- operators
 
 /// How the tensor adds up over batches, if it does: its terms, or itself if no data is in it.
 static std::optional<Terms> termsOf(const Tensor &x) {
@@ -267,8 +264,7 @@ Value applyNegate(Site &site, const Tensor &x) {
   return result;
 }
 
-// -----------------------------------------------------------------------------------------------------------
-// products
+// ---------------------------------------------------------------------------------------- products
 
 /// Leading axes of a matrix product, broadcast like NumPy's.
 static bool matmulBatches(Site &site, Tensor &a, Tensor &b) {
@@ -339,8 +335,7 @@ Value applyMatmul(Site &site, const Operand &a, const Operand &b) {
   return site.make(value, batch, {&left, &right});
 }
 
-// ---------------------------------------------------------------------------------------------------------
-// reductions
+// -------------------------------------------------------------------------------------- reductions
 
 /// What padding must hold so that it does not count.
 static double neutral(Reduction kind, DType dtype) {
@@ -447,8 +442,7 @@ Value applyReduceAll(Site &site, Reduction kind, const Tensor &x) {
                      /*keep=*/false);
 }
 
-// ------------------------------------------------------------------------------------------------------------
-// reshape
+// ----------------------------------------------------------------------------------------- reshape
 
 /// Where the samples lie after a reshape: the first axis that holds their digit of the row-major
 /// index whole.

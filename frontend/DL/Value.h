@@ -33,8 +33,7 @@ bool isFloat(DType dtype);
 mlir::Type elementType(DType dtype, mlir::MLIRContext *context);
 DType dtypeOf(mlir::Type elementType);
 
-// -----------------------------------------------------------------------------------------------------------
-// tensors
+// ----------------------------------------------------------------------------------------- tensors
 
 /// One activation of a block or model, for messages: "in stage1.Bottleneck1, called at
 /// resnet.dl:16:9".
@@ -100,8 +99,7 @@ std::string describe(mlir::RankedTensorType type);
 /// "224x224"
 std::string joinSizes(llvm::ArrayRef<int64_t> sizes);
 
-// ------------------------------------------------------------------------------------------------------
-// other values
+// ------------------------------------------------------------------------------------ other values
 
 /// What can be called. Exactly one pointer is set.
 struct Callable {
