@@ -1,10 +1,6 @@
-// Expressions: names, operators, pipes, indices. Operators on compile-time values are computed
-// here, on tensors in TensorOps.cpp.
+// Expressions: names, sequences, pipes, indices. Operators are in EvaluateOperators.cpp.
 #include "frontend/DL/TensorOps.h"
 
-#include "llvm/Support/MathExtras.h"
-
-#include <cmath>
 
 namespace dlc::frontend {
 
