@@ -78,10 +78,10 @@ def Exec_ArgumentAttr : Exec_Attr<"Argument", "argument"> {
 }
 
 def Exec_PhaseAttr : Exec_Attr<"Phase", "phase"> {
-  let summary = "one launch of a kernel: size of the grid, scratch bytes of one task";
-  let description = "`#exec.phase<tasks = 64, scratch = 4096>`. Phases of a kernel run one after the other.";
-  let parameters = (ins "int64_t":$tasks, "int64_t":$scratch);
-  let assemblyFormat = "`<` `tasks` `=` $tasks `,` `scratch` `=` $scratch `>`";
+  let summary = "one launch of a kernel: its function, size of the grid, scratch bytes of one task";
+  let description = "`#exec.phase<\"relu_0a1b2c3d\" tasks = 64 scratch = 4096>`. Phases of a kernel run one after the other.";
+  let parameters = (ins "::mlir::StringAttr":$function, "int64_t":$tasks, "int64_t":$scratch);
+  let assemblyFormat = "`<` $function `tasks` `=` $tasks `scratch` `=` $scratch `>`";
 }
 
 def Exec_InPlaceAttr : Exec_Attr<"InPlace", "in_place"> {

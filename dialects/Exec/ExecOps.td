@@ -78,7 +78,7 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, IsolatedFromAbove, HasParent<":
   let description = [{
     References to memory and records in straight line, ended by exec.output. `arena_bytes` is set by exec-plan-memory, `streams`
     and `events` by exec-schedule-streams. `batch` is 0 for a program without a batch axis; `valid` numbers the input that
-    says how many samples count.
+    says how many samples count; a training step runs on each `every`-th batch.
     ```mlir
     exec.program @infer_n1 attributes {kind = #exec.program<infer>, batch = 1, inputs = [...], outputs = [...], metrics = []} {
       %x = exec.input 0 : !exec.buffer<3136>
@@ -94,7 +94,7 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, IsolatedFromAbove, HasParent<":
                        TypedArrayAttrBase<Exec_ValueAttr, "inputs">:$inputs,
                        TypedArrayAttrBase<Exec_ValueAttr, "outputs">:$outputs,
                        TypedArrayAttrBase<Exec_MetricAttr, "metrics">:$metrics,
-                       OptionalAttr<I64Attr>:$valid,
+                       OptionalAttr<I64Attr>:$valid, DefaultValuedAttr<I64Attr, "1">:$every,
                        DefaultValuedAttr<I64Attr, "0">:$arena_bytes, DefaultValuedAttr<I64Attr, "1">:$streams,
                        DefaultValuedAttr<I64Attr, "0">:$events);
   let regions = (region SizedRegion<1>:$body);

@@ -352,6 +352,8 @@ LogicalResult EntryConverter::createProgram() {
       builder, entry.getLoc(), entry.getSymName(), static_cast<exec::ProgramKind>(entry.getKind()), batch,
       builder.getArrayAttr(getInputs(entry)), builder.getArrayAttr(getOutputs(entry)),
       builder.getArrayAttr(*metrics), valid);
+  if (auto every = entry->getAttrOfType<IntegerAttr>("dl.every"))
+    program.setEvery(every.getInt());
   return success();
 }
 

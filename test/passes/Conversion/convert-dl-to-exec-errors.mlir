@@ -1,0 +1,28 @@
+// RUN: dlc-opt --convert-dl-to-exec --split-input-file --verify-diagnostics %s
+
+dl.entry @infer_n1(%x: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "y", dl.kind = #dl.value<result>}) attributes {kind = #dl.entry<infer>} {
+  // expected-error @below {{stands outside of a dl.fused, but runs as a kernel}}
+  %y = dl.exp %x : tensor<4xf32>
+  dl.return %y : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{metric "loss" names an output that @train_step does not have}}
+dl.entry @train_step() -> () attributes {kind = #dl.entry<train>,
+    metrics = [#dl.metric<"loss", loss, none, [#dl.term<"loss.sum", count = 64.0 : f64, coefficient = 1.0 : f64>]>]} {
+  dl.return
+}
+
+// -----
+
+dl.entry @first() -> () attributes {kind = #dl.entry<train>} {
+  // expected-note @below {{first used here}}
+  %a = dl.scalar "rate", 1.0e-1 : tensor<f32>
+  dl.return
+}
+dl.entry @second() -> () attributes {kind = #dl.entry<train>} {
+  // expected-error @below {{scalar 'rate' has another default here}}
+  %a = dl.scalar "rate", 1.0e-2 : tensor<f32>
+  dl.return
+}
