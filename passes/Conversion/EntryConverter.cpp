@@ -23,11 +23,11 @@ FailureOr<int64_t> ScalarLayout::getOffset(dl::ScalarOp op) {
 
 EntryConverter::EntryConverter(dl::EntryOp entry, const StateLayout &state, KernelOutliner &kernels,
                                ScalarLayout &scalars)
-    : entry(entry), state(state), kernels(kernels), scalars(scalars), builder(entry) {}
+    : entry(entry), state(state), kernels(kernels), scalars(scalars),
+      builder(entry->getParentRegion()) {}
 
 LogicalResult EntryConverter::convert() {
-  if (failed(createProgram()))
-    return failure();
+  createProgram();
   builder.setInsertionPointToStart(&program.getBody().emplaceBlock());
   planInPlace();
   for (BlockArgument input : entry.getBlock().getArguments())
@@ -307,8 +307,8 @@ static SmallVector<Attribute> getOutputs(dl::EntryOp entry) {
   return outputs;
 }
 
-/// The metrics of `entry`, with accumulators by number instead of name.
-static FailureOr<SmallVector<Attribute>> getMetrics(dl::EntryOp entry) {
+/// The metrics of `entry`, with accumulators by number instead of name. The verifier of dl.entry has looked for the names.
+static SmallVector<Attribute> getMetrics(dl::EntryOp entry) {
   MLIRContext *context = entry.getContext();
   SmallVector<Attribute> metrics;
   if (!entry.getMetricsAttr())
@@ -321,24 +321,17 @@ static FailureOr<SmallVector<Attribute>> getMetrics(dl::EntryOp entry) {
   };
   for (auto metric : entry.getMetricsAttr().getAsRange<dl::MetricAttr>()) {
     SmallVector<exec::TermAttr> terms;
-    for (dl::TermAttr term : metric.getTerms()) {
-      int64_t sum = find(term.getSum()), count = find(term.getCount());
-      if (sum < 0 || (term.getCount() && count < 0))
-        return entry.emitError() << "metric " << metric.getName() << " names an output that @"
-                                 << entry.getSymName() << " does not have",
-               failure();
-      terms.push_back(exec::TermAttr::get(context, sum, count, term.getConstantCount(), term.getCoefficient()));
-    }
+    for (dl::TermAttr term : metric.getTerms())
+      terms.push_back(exec::TermAttr::get(context, find(term.getSum()), find(term.getCount()), term.getConstantCount(),
+                                          term.getCoefficient()));
     metrics.push_back(exec::MetricAttr::get(context, metric.getName(), static_cast<exec::MetricKind>(metric.getKind()),
                                             static_cast<exec::Finish>(metric.getFinish()), terms));
   }
   return metrics;
 }
 
-LogicalResult EntryConverter::createProgram() {
-  FailureOr<SmallVector<Attribute>> metrics = getMetrics(entry);
-  if (failed(metrics))
-    return failure();
+void EntryConverter::createProgram() {
+  builder.setInsertionPointToEnd(entry->getBlock());
   IntegerAttr valid;
   int64_t batch = 0;
   for (auto [i, type] : llvm::enumerate(entry.getArgumentTypes())) {
@@ -351,10 +344,9 @@ LogicalResult EntryConverter::createProgram() {
   program = exec::ProgramOp::create(
       builder, entry.getLoc(), entry.getSymName(), static_cast<exec::ProgramKind>(entry.getKind()), batch,
       builder.getArrayAttr(getInputs(entry)), builder.getArrayAttr(getOutputs(entry)),
-      builder.getArrayAttr(*metrics), valid);
+      builder.getArrayAttr(getMetrics(entry)), valid);
   if (auto every = entry->getAttrOfType<IntegerAttr>("dl.every"))
     program.setEvery(every.getInt());
-  return success();
 }
 
 //===----------------------------------------------------------------------------------------------------------------===//

@@ -49,7 +49,7 @@ private:
                     llvm::function_ref<bool(mlir::OpOperand &)> allowed);
 
   // Emission.
-  mlir::LogicalResult createProgram();
+  void createProgram();
   mlir::LogicalResult emit(mlir::Operation *op);
   void emitRead(dl::ReadOp op);
   mlir::LogicalResult emitFused(dl::FusedOp op);

@@ -114,7 +114,7 @@ exec::KernelOp KernelOutliner::create(Operation *source, ArrayRef<exec::Argument
   fill(kernel.getBody());
   std::string text;
   llvm::raw_string_ostream stream(text);
-  kernel.print(stream, OpPrintingFlags().useLocalScope());
+  kernel.print(stream, OpPrintingFlags().useLocalScope().enableDebugInfo(false));
   auto [known, isNew] = kernels.try_emplace(text, kernel);
   if (!isNew) {
     kernel.erase();

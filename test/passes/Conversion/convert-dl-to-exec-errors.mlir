@@ -8,14 +8,6 @@ dl.entry @infer_n1(%x: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "y", dl.kind 
 
 // -----
 
-// expected-error @below {{metric "loss" names an output that @train_step does not have}}
-dl.entry @train_step() -> () attributes {kind = #dl.entry<train>,
-    metrics = [#dl.metric<"loss", loss, none, [#dl.term<"loss.sum", count = 64.0 : f64, coefficient = 1.0 : f64>]>]} {
-  dl.return
-}
-
-// -----
-
 dl.entry @first() -> () attributes {kind = #dl.entry<train>} {
   // expected-note @below {{first used here}}
   %a = dl.scalar "rate", 1.0e-1 : tensor<f32>

@@ -117,7 +117,7 @@ dl.entry @train_step(%x: tensor<2x3xf32>, %db: tensor<20xf32>) -> (tensor<2x3xf3
 
 // An element-wise kernel computes the new value where the old one stands. A kernel whose map is not element-wise must not, and
 // neither may one while a later kernel reads the old value: those are copied at the end.
-// CHECK-LABEL: exec.program @train_step
+// CHECK-LABEL: exec.program @statistics
 // CHECK-DAG: %[[A1:.*]] = exec.state @a at 0 : <16>
 // CHECK-DAG: %[[A2:.*]] = exec.state @a at 0 : <16>
 // CHECK: exec.launch @{{.*}}(read %{{.*}}, write %{{.*}}) stream 0 {{.*}}loc("a"
@@ -132,7 +132,7 @@ dl.entry @train_step(%x: tensor<2x3xf32>, %db: tensor<20xf32>) -> (tensor<2x3xf3
 dl.variable @a : tensor<4xf32> role<statistic> init(#dl.init<constant, 1.0, 0.0>)
 dl.variable @b : tensor<2x2xf32> role<statistic> init(#dl.init<constant, 1.0, 0.0>)
 dl.variable @c : tensor<4xf32> role<statistic> init(#dl.init<constant, 1.0, 0.0>)
-dl.entry @train_step() -> (tensor<4xf32> {dl.name = "y", dl.kind = #dl.value<result>}) attributes {kind = #dl.entry<train>} {
+dl.entry @statistics() -> (tensor<4xf32> {dl.name = "y", dl.kind = #dl.value<result>}) attributes {kind = #dl.entry<train>} {
   %a = dl.read @a : tensor<4xf32>
   %b = dl.read @b : tensor<2x2xf32>
   %c = dl.read @c : tensor<4xf32>
@@ -166,7 +166,7 @@ dl.entry @train_step() -> (tensor<4xf32> {dl.name = "y", dl.kind = #dl.value<res
 
 // Two variables swap their values: one old value must be kept until the other has been overwritten. An output that is a variable or
 // an input is copied, a variable's as it was at the beginning.
-// CHECK-LABEL: exec.program @train_step
+// CHECK-LABEL: exec.program @swap
 // CHECK: %[[X:.*]] = exec.input 0
 // CHECK: %[[A:.*]] = exec.state @a at 0
 // CHECK: %[[A0:.*]] = exec.alloc
@@ -183,7 +183,7 @@ dl.entry @train_step() -> (tensor<4xf32> {dl.name = "y", dl.kind = #dl.value<res
 // CHECK: exec.output %[[A0]], %[[Y]]
 dl.variable @a : tensor<4xf32> role<statistic> init(#dl.init<constant, 1.0, 0.0>)
 dl.variable @b : tensor<4xf32> role<statistic> init(#dl.init<constant, 1.0, 0.0>)
-dl.entry @train_step(%x: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "a before", dl.kind = #dl.value<result>}, tensor<4xf32> {dl.name = "x again", dl.kind = #dl.value<result>})
+dl.entry @swap(%x: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "a before", dl.kind = #dl.value<result>}, tensor<4xf32> {dl.name = "x again", dl.kind = #dl.value<result>})
     attributes {kind = #dl.entry<train>} {
   %a = dl.read @a : tensor<4xf32>
   %b = dl.read @b : tensor<4xf32>
@@ -196,13 +196,13 @@ dl.entry @train_step(%x: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "a before",
 
 // Constants stand in the order of their layout: nchw4c with 2 of 6 channels' places empty. Bools are bytes. Empty tensors are empty
 // buffers, and a kernel with nothing to compute is not launched.
-// CHECK-LABEL: exec.program @infer_n1
+// CHECK-LABEL: exec.program @constants
 // CHECK: exec.constant dense<[1, 3, 5, 7, 2, 4, 6, 8, 9, 11, 0, 0, 10, 12, 0, 0]> : tensor<16xi32> : <64>
 // CHECK: exec.constant dense<[1, 0]> : tensor<2xui8> : <2>
 // CHECK: exec.alloc : <0>
 // CHECK-NOT: exec.launch
 // CHECK: exec.output
-dl.entry @infer_n1(%x: tensor<0x4xf32>) -> (tensor<0x4xf32> {dl.name = "y", dl.kind = #dl.value<result>}) attributes {kind = #dl.entry<infer>} {
+dl.entry @constants(%x: tensor<0x4xf32>) -> (tensor<0x4xf32> {dl.name = "y", dl.kind = #dl.value<result>}) attributes {kind = #dl.entry<infer>} {
   %c = dl.constant dense<[[[[1, 2]], [[3, 4]], [[5, 6]], [[7, 8]], [[9, 10]], [[11, 12]]]]> : tensor<1x6x1x2xi32, #dl.layout<order = [0, 1, 2, 3], blocks = [1, 4]>>
   %m = dl.constant dense<[true, false]> : tensor<2xi1>
   %y = dl.fused(%x) : (tensor<0x4xf32>) -> tensor<0x4xf32> {
