@@ -4,6 +4,7 @@
 // that sum for every index of every axis and then only adds.
 #include "runtime/Core/Layout.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace dlc::runtime {
@@ -99,11 +100,11 @@ template <typename Move> static void forEachPlace(const TensorType &type, Move &
 
 void packLayout(const TensorType &type, const std::byte *logical, std::byte *storage) {
   if (type.isRowMajor()) {
-    std::memcpy(storage, logical, type.logicalBytes());
+    std::copy_n(logical, type.logicalBytes(), storage);
     return;
   }
   const uint64_t size = dtypeSize(type.dtype);
-  std::memset(storage, 0, type.storageBytes());
+  std::fill_n(storage, type.storageBytes(), std::byte(0));
   forEachPlace(type, [&](uint64_t place) {
     std::memcpy(storage + place * size, logical, size);
     logical += size;
@@ -112,7 +113,7 @@ void packLayout(const TensorType &type, const std::byte *logical, std::byte *sto
 
 void unpackLayout(const TensorType &type, const std::byte *storage, std::byte *logical) {
   if (type.isRowMajor()) {
-    std::memcpy(logical, storage, type.logicalBytes());
+    std::copy_n(storage, type.logicalBytes(), logical);
     return;
   }
   const uint64_t size = dtypeSize(type.dtype);

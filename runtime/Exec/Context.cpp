@@ -5,7 +5,7 @@
 #include "runtime/Exec/Executor.h"
 #include "runtime/Exec/Metrics.h"
 
-#include <cstring>
+#include <algorithm>
 
 namespace dlc::runtime {
 
@@ -181,8 +181,8 @@ Status Context::Impl::readStorage(const ValueInfo &output, std::span<std::byte> 
   case DLC_SPACE_SCALARS:
     return scalars->read(at.offset, destination);
   case DLC_SPACE_CONSTANT:
-    std::memcpy(destination.data(), state->module()->plan().constants.data() + at.offset,
-                destination.size());
+    std::copy_n(state->module()->plan().constants.data() + at.offset, destination.size(),
+                destination.begin());
     return {};
   default: {
     // An input handed through: what was bound, in the layout kernels saw.
@@ -191,7 +191,7 @@ Status Context::Impl::readStorage(const ValueInfo &output, std::span<std::byte> 
       return input.staging->read(at.offset, destination);
     if (!input.source.data())
       return invalid("entry '", entry.name, "' has not run yet");
-    std::memcpy(destination.data(), input.source.data() + at.offset, destination.size());
+    std::copy_n(input.source.data() + at.offset, destination.size(), destination.begin());
     return {};
   }
   }

@@ -17,11 +17,11 @@ public:
   std::byte *address() override { return memory.data(); }
   uint64_t size() const override { return memory.size(); }
   Status write(uint64_t offset, std::span<const std::byte> source) override {
-    std::memcpy(memory.data() + offset, source.data(), source.size());
+    std::copy(source.begin(), source.end(), memory.data() + offset);
     return {};
   }
   Status read(uint64_t offset, std::span<std::byte> destination) const override {
-    std::memcpy(destination.data(), memory.data() + offset, destination.size());
+    std::copy_n(memory.data() + offset, destination.size(), destination.begin());
     return {};
   }
 
