@@ -1,6 +1,7 @@
 // Our kernels against oneDNN's on one thread, interleaved in one run. Values are compared before anything is timed.
 #include "bench/kernels/Native.h"
 #include "bench/kernels/Rival.h"
+#include "codegen/CPU/Gemm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -147,6 +148,46 @@ static void runConvolution(const std::string &name, ConvolutionProblem p) {
   }
 }
 
+static StridedTensor matrix(unsigned argument, int64_t rows, int64_t columns, bool transposed) {
+  return {argument, {rows * columns, transposed ? 1 : columns, transposed ? rows : 1}};
+}
+
+static void runGemm(const std::string &name, GemmProblem p) {
+  Case c;
+  c.name = name;
+  if (c.name.find(filter) == std::string::npos)
+    return;
+  for (int64_t count : {p.m * p.k, p.k * p.n, p.m * p.n})
+    c.buffers.push_back(std::make_unique<bench::Buffer>(size_t(count) * 4));
+  fill(c.buffers[0]->data(), size_t(p.m * p.k), 1);
+  fill(c.buffers[1]->data(), size_t(p.k * p.n), 2);
+  c.resultCount = size_t(p.m * p.n);
+  std::fill_n(c.buffers[2]->data(), c.resultCount, NAN);
+  c.flops = 2.0 * p.m * p.n * p.k;
+  auto context = makeContext();
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::ModuleOp::create(mlir::UnknownLoc::get(context.get()));
+  GemmOperands operands{Source::of(matrix(0, p.m, p.k, p.transposeA)),
+                        Source::of(matrix(1, p.k, p.n, p.transposeB)),
+                        Sink::of(matrix(2, p.m, p.n, false)), 3};
+  std::string symbol = c.name;
+  for (char &letter : symbol)
+    letter = std::isalnum(letter) ? letter : '_';
+  auto kernel = emitGemm(*module, symbol, p, operands, bench::hostModel(),
+                         chooseGemmSchedule(p, bench::hostModel()));
+  c.ours = std::make_unique<bench::NativeKernel>(*module, kernel, dump);
+  c.rival = bench::makeMatmulRival(p.m, p.n, p.k, p.transposeA, p.transposeB,
+                                   c.buffers[0]->data(), c.buffers[1]->data());
+  report(c);
+}
+
+/// A linear layer's three products: y = x w^T, dx = dy w, dw = dy^T x, with w (out, in).
+static void runLinear(const std::string &name, int64_t batch, int64_t in, int64_t out) {
+  runGemm(name + " forward", {1, batch, out, in, false, true});
+  runGemm(name + " backward_data", {1, batch, in, out, false, false});
+  runGemm(name + " backward_filter", {1, out, in, batch, true, false});
+}
+
 static ConvolutionProblem square(int64_t batch, int64_t in, int64_t out, int64_t extent,
                                  int64_t kernel, int64_t pad, int64_t stride = 1) {
   ConvolutionProblem p;
@@ -172,5 +213,9 @@ int main(int argc, char **argv) {
   runConvolution("lenet 5x5 1->20 28x28", square(64, 1, 20, 28, 5, 0));
   runConvolution("lenet 5x5 20->50 12x12", square(64, 20, 50, 12, 5, 0));
   runConvolution("resnet 3x3 128->128 56x56 stride 2", square(16, 128, 128, 56, 3, 1, 2));
+  runLinear("linear 1024x9216x4096", 1024, 9216, 4096);
+  runLinear("lenet linear 64x800x500", 64, 800, 500);
+  runLinear("lenet linear 64x500x10", 64, 500, 10);
+  runGemm("gemm 128x128x50176", {1, 128, 128, 50176, false, false});
   return 0;
 }

@@ -1,4 +1,4 @@
-// oneDNN's direct convolutions in its own blocked layouts, and its matrix product on plain matrices. Time counts the
+// oneDNN's direct convolutions in its own blocked layouts, and its dnnl_sgemm on plain matrices. Time counts the
 // primitive alone; values are reordered from and to plain layouts for comparison.
 #pragma once
 

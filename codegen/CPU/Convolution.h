@@ -8,7 +8,6 @@
 
 #include "codegen/CPU/PackEmitter.h"
 #include <array>
-#include <string>
 
 namespace dlc::codegen {
 
@@ -38,16 +37,6 @@ struct ConvolutionOperands {
   Sink result;
   /// Buffers in dlc_args; the workspace follows as buffer number `arguments`.
   unsigned arguments = 3;
-};
-
-/// One launch: a function of the module, run once for each task of its grid, after all tasks of the phase before.
-struct EmittedPhase {
-  std::string symbol;
-  int64_t tasks = 0, scratchBytes = 0;
-};
-struct EmittedKernel {
-  llvm::SmallVector<EmittedPhase> phases;
-  int64_t workspaceBytes = 0;
 };
 
 /// Appends the kernel's functions to `module`; their names start with `symbol`.

@@ -49,10 +49,10 @@ private:
   void appendPhase(int64_t phase, int64_t &packed);
   Value field(Value phase, PhaseField which);
   Value table(StringRef suffix, ArrayRef<int32_t> values);
-  void begin(StringRef name);
 
   EmittedPhase emitPack();
   EmittedPhase emitCompute();
+  void begin(const EmittedPhase &phase);
   Task decode(Value number);
   void copySource(const Task &task, Value firstChannel, Value channels, Value target);
   void runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstChannel, Value channels,
@@ -138,14 +138,10 @@ Value DataConvolution::table(StringRef suffix, ArrayRef<int32_t> values) {
   return emitTable(e, module, symbol + "_" + suffix.str(), values);
 }
 
-void DataConvolution::begin(StringRef name) {
-  Type p = e.pointerType();
-  auto function = createFunction(builder, module, e.loc, name, {p, builder.getI32Type(), p},
-                                 machine.lanes, /*exported=*/true);
-  e.bindArguments(function.getArgument(0), operands.arguments + 1);
-  taskNumber =
-      arith::ExtUIOp::create(builder, e.loc, builder.getI64Type(), function.getArgument(1));
-  scratch = function.getArgument(2);
+void DataConvolution::begin(const EmittedPhase &phase) {
+  KernelArguments arguments = beginKernel(e, module, phase.symbol, operands.arguments + 1);
+  taskNumber = arguments.task;
+  scratch = arguments.scratch;
 }
 
 EmittedKernel DataConvolution::emit() {
@@ -166,7 +162,7 @@ EmittedPhase DataConvolution::emitPack() {
   const int64_t parts = ceilDiv(geometry.sourceChannels, step);
   const bool forward = problem.direction == ConvolutionProblem::Direction::Forward;
   EmittedPhase result{symbol + "_0", parts * panels * geometry.groups * geometry.phases(), 0};
-  begin(result.symbol);
+  begin(result);
 
   Value part = e.rem(taskNumber, parts), rest = e.div(taskNumber, parts);
   Value panel = e.rem(rest, panels);
@@ -240,7 +236,7 @@ EmittedPhase DataConvolution::emitCompute() {
   auto microFunction =
       emitMicroKernel(builder, module, e.loc, machine, micro, symbol + "_micro");
 
-  begin(result.symbol);
+  begin(result);
   Task task = decode(taskNumber);
   Value tile = scratch, source = e.at(tile, tileElements);
   Value accumulators = e.at(source, sourceElements);
@@ -273,7 +269,7 @@ void DataConvolution::copySource(const Task &task, Value firstChannel, Value cha
         depth = e.add(e.mul(task.depth, geometry.sourceStep[0]),
                       e.loadInteger(sliceOffsets, e.add(firstSlice, slice)));
       copyPlane(e, operands.source,
-                {{task.image, e.add(channelBase, channel), depth, top, left}}, geometry.source,
+                {task.image, e.add(channelBase, channel), depth, top, left}, geometry.source,
                 block.rows, block.pitch, e.at(target, plane));
     });
   });

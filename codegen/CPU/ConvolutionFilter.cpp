@@ -39,7 +39,7 @@ private:
 
   EmittedPhase emitReduce();
   EmittedPhase emitFinish();
-  void begin(StringRef name);
+  void begin(const EmittedPhase &phase);
   Task decode(Value number);
   void forEachBand(const Task &task, llvm::function_ref<void(const Band &)> body);
   void copySource(const Task &task, const Band &band, Value target);
@@ -80,14 +80,10 @@ private:
 
 } // namespace
 
-void FilterConvolution::begin(StringRef name) {
-  Type p = e.pointerType();
-  auto function = createFunction(builder, module, e.loc, name, {p, builder.getI32Type(), p},
-                                 machine.lanes, /*exported=*/true);
-  e.bindArguments(function.getArgument(0), operands.arguments + 1);
-  taskNumber =
-      arith::ExtUIOp::create(builder, e.loc, builder.getI64Type(), function.getArgument(1));
-  scratch = function.getArgument(2);
+void FilterConvolution::begin(const EmittedPhase &phase) {
+  KernelArguments arguments = beginKernel(e, module, phase.symbol, operands.arguments + 1);
+  taskNumber = arguments.task;
+  scratch = arguments.scratch;
 }
 
 EmittedKernel FilterConvolution::emit() {
@@ -158,7 +154,7 @@ EmittedPhase FilterConvolution::emitReduce() {
   micro.stepA = schedule.bandRows == 1 ? problem.stride[2] : 0;
   auto function = emitMicroKernel(builder, module, e.loc, machine, micro, symbol + "_micro");
 
-  begin(result.symbol);
+  begin(result);
   Task task = decode(taskNumber);
   Value tile = scratch, gradient = e.at(tile, tileElements);
   Value source = e.at(gradient, schedule.panels * panelElements);
@@ -180,15 +176,14 @@ void FilterConvolution::copySource(const Task &task, const Band &band, Value tar
     return e.sub(e.mul(index, problem.stride[axis]), e.constant(problem.padLow[axis]));
   };
   Value first = e.add(e.mul(task.group, inChannels), task.channel);
-  e.loop(e.constant(0), task.channels, 1, [&](Value channel) {
-    e.loop(problem.kernel[0], [&](Value slice) {
-      Value depth = e.add(origin(band.depth, 0), e.mul(slice, problem.dilation[0]));
-      Value plane = e.mul(e.add(e.mul(channel, problem.kernel[0]), slice), block.plane());
-      copyPlane(e, operands.source,
-                {{band.image, e.add(first, channel), depth, origin(band.row, 1),
-                  origin(band.col, 2)}},
-                problem.input, block.rows, block.pitch, e.at(target, plane));
-    });
+  e.loop(block.planes, [&](Value plane) {
+    // Channels that do not exist repeat the last one: what is computed from them is not written, but must not be slow.
+    Value channel = e.minimum(e.div(plane, problem.kernel[0]), e.add(task.channels, -1));
+    Value slice = e.mul(e.rem(plane, problem.kernel[0]), problem.dilation[0]);
+    Value corner[] = {band.image, e.add(first, channel), e.add(origin(band.depth, 0), slice),
+                      origin(band.row, 1), origin(band.col, 2)};
+    copyPlane(e, operands.source, corner, problem.input, block.rows, block.pitch,
+              e.at(target, e.mul(plane, block.plane())));
   });
 }
 
@@ -215,6 +210,7 @@ void FilterConvolution::packTile(const Task &task, const Band &band, Value panel
     Value lane = e.add(e.mul(panel, width), e.mul(v, machine.lanes));
     Value channels = e.minimum(e.constant(machine.lanes), e.sub(e.constant(outChannels), lane));
     Value first = e.add(e.mul(task.group, outChannels), lane);
+    e.clearRows(tile, channels);
     e.loop(e.constant(0), channels, 1, [&](Value channel) {
       Value vector = operands.other.read(
           e, {{band.image, e.add(first, channel), band.depth, e.add(band.row, row),
@@ -262,7 +258,7 @@ void FilterConvolution::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value
 
 EmittedPhase FilterConvolution::emitFinish() {
   EmittedPhase result{symbol + "_1", problem.groups * chunks() * panels, 0};
-  begin(result.symbol);
+  begin(result);
   Value panel = e.rem(taskNumber, panels), rest = e.div(taskNumber, panels);
   Value chunk = e.rem(rest, chunks()), group = e.div(rest, chunks());
   Value partials = e.at(e.buffer(operands.arguments), slot(group, chunk, panel));

@@ -100,6 +100,9 @@ void PackEmitter::maskedStore(Value vector, Value pointer, Value mask) {
     return store(vector, pointer);
   LLVM::MaskedStoreOp::create(b, loc, vector, pointer, mask, 4);
 }
+void PackEmitter::prefetch(Value pointer, bool forWriting) {
+  LLVM::Prefetch::create(b, loc, pointer, forWriting, /*hint=*/3, /*cache=*/1);
+}
 Value PackEmitter::zeroVector() {
   return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vectorType(), 0.0f));
 }
@@ -230,6 +233,17 @@ LLVM::LLVMFuncOp dlc::codegen::createFunction(OpBuilder &b, ModuleOp module, Loc
   return function;
 }
 
+KernelArguments dlc::codegen::beginKernel(PackEmitter &e, ModuleOp module, StringRef symbol,
+                                          unsigned buffers) {
+  Type p = e.pointerType();
+  auto function = createFunction(e.b, module, e.loc, symbol, {p, e.b.getI32Type(), p}, e.lanes,
+                                 /*exported=*/true);
+  e.bindArguments(function.getArgument(0), buffers);
+  Value task =
+      arith::ExtUIOp::create(e.b, e.loc, e.b.getI64Type(), function.getArgument(1));
+  return {task, function.getArgument(2)};
+}
+
 /// One level of a transposition inside 128-bit blocks: interleaves groups of `group` lanes of two rows.
 static Value interleave(PackEmitter &e, Value low, Value high, int64_t group, bool upper) {
   SmallVector<int64_t> lanes;
@@ -302,4 +316,9 @@ LLVM::LLVMFuncOp PackEmitter::transposeFunction() {
 void PackEmitter::transpose(Value source, Value sourceStride, Value target, Value targetStride) {
   LLVM::CallOp::create(b, loc, transposeFunction(),
                        ValueRange{source, sourceStride, target, targetStride});
+}
+
+void PackEmitter::clearRows(Value tile, Value first) {
+  loop(first, constant(lanes), 1,
+       [&](Value row) { store(zeroVector(), at(tile, mul(row, lanes)), /*aligned=*/true); });
 }

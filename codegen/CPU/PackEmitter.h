@@ -8,6 +8,8 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <functional>
+#include <optional>
+#include <string>
 
 namespace dlc::codegen {
 
@@ -94,6 +96,7 @@ public:
   mlir::Value load(mlir::Value pointer, bool aligned = false);
   void store(mlir::Value vector, mlir::Value pointer, bool aligned = false);
   void maskedStore(mlir::Value vector, mlir::Value pointer, mlir::Value mask);
+  void prefetch(mlir::Value pointer, bool forWriting);
   mlir::Value zeroVector();
   mlir::Value splat(mlir::Value scalar);
 
@@ -118,12 +121,34 @@ public:
   void transpose(mlir::Value source, mlir::Value sourceStride, mlir::Value target,
                  mlir::Value targetStride);
 
+  /// Zeroes rows [first, lanes) of a packed tile: what is computed from them is never written, but stray denormal numbers
+  /// would make it slow.
+  void clearRows(mlir::Value tile, mlir::Value first);
+
 private:
   mlir::Value elementPointers(mlir::Value base, int64_t stride);
   mlir::LLVM::LLVMFuncOp transposeFunction();
 
   llvm::SmallVector<mlir::Value> buffers;
 };
+
+/// One launch: a function of the module, run once for each task of its grid, after all tasks of the phase before.
+struct EmittedPhase {
+  std::string symbol;
+  int64_t tasks = 0, scratchBytes = 0;
+};
+struct EmittedKernel {
+  llvm::SmallVector<EmittedPhase> phases;
+  int64_t workspaceBytes = 0;
+};
+
+/// What a kernel function was called with.
+struct KernelArguments {
+  mlir::Value task, scratch;
+};
+/// Starts a function of type dlc_kernel_fn that reads `buffers` buffers; the emitter is left in its body.
+KernelArguments beginKernel(PackEmitter &emitter, mlir::ModuleOp module, llvm::StringRef symbol,
+                            unsigned buffers);
 
 /// A function in `module` whose body may use full-width vectors; the builder is left at its start.
 mlir::LLVM::LLVMFuncOp createFunction(mlir::OpBuilder &builder, mlir::ModuleOp module,
