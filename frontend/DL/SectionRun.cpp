@@ -291,7 +291,21 @@ void SectionRun::addNamedResults(llvm::ArrayRef<Value> values, const Results &de
       addResult(field.name.text, value, range);
 }
 
+void SectionRun::addModelResults() {
+  if (!implicitModel || modelResult.isPoison())
+    return;
+  const Results &declared = implicitModel->block->results;
+  if (declared.single)
+    return addResult("output", modelResult, anchor());
+  llvm::ArrayRef<Field> fields = declared.fields;
+  for (auto [i, field] : llvm::enumerate(fields))
+    addResult(field.name.text, modelResult.isSequence() ? modelResult.items()[i] : modelResult,
+              anchor());
+}
+
 void SectionRun::addResults() {
+  if (!returned && implicitModel && !(section && section->results))
+    return addModelResults();
   SourceRange range = returnNode ? returnNode->range : anchor();
   Value result = returned.value_or(modelResult);
   if (result.isNone()) {
@@ -304,11 +318,6 @@ void SectionRun::addResults() {
       result.isSequence() ? result.items().vec() : std::vector<Value>{result};
   if (section && section->results)
     return addNamedResults(values, *section->results, range);
-  if (!returned && !implicitModel->block->results.single) {
-    for (auto [field, value] : llvm::zip(implicitModel->block->results.fields, values))
-      addResult(field.name.text, value, range);
-    return;
-  }
   if (values.size() != 1) {
     evaluator.error(range, "several results need names").hint("infer ... -> (name: type, ...)");
     return;

@@ -272,6 +272,7 @@ void SectionCompiler::compileTrain(const Section &section) {
     if (!run.loss() || program.engine.hasErrors())
       return entry.finish({});
     run.addAccumulators();
+    run.addModelResults();
     if (isTrain)
       addUpdates(program, run, entry, section);
     else
