@@ -131,6 +131,10 @@ Value CodeEmitter::splat(Value scalar, int64_t width) {
   return vector::BroadcastOp::create(b, loc, VectorType::get({width}, scalar.getType()), scalar);
 }
 
+Value CodeEmitter::extractLane(Value vector, int64_t lane) {
+  return vector::ExtractOp::create(b, loc, vector, lane);
+}
+
 Value CodeEmitter::laneNumbers(int64_t width) {
   auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, width));
   auto type = VectorType::get({width}, b.getI32Type());
@@ -164,14 +168,16 @@ Value CodeEmitter::reduceLanes(Value vector, llvm::function_ref<Value(Value, Val
     vector = combine(vector::ShuffleOp::create(b, loc, vector, vector, low),
                      vector::ShuffleOp::create(b, loc, vector, vector, high));
   }
-  return vector::ExtractOp::create(b, loc, vector, 0);
+  return extractLane(vector, 0);
 }
 
 //===----------------------------------------------------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------------------------------------------------===//
 
-static unsigned bytesOf(Type element) { return storageBytes(element); }
+static unsigned bytesOf(Type element) {
+  return isa<LLVM::LLVMPointerType>(element) ? 8 : storageBytes(element);
+}
 
 Value CodeEmitter::at(Value base, Value offset, Type element) {
   if (known(offset) == 0)

@@ -69,6 +69,7 @@ public:
   mlir::Value firstLanes(int64_t count, int64_t width) {
     return firstLanes(constant(count), width);
   }
+  mlir::Value extractLane(mlir::Value vector, int64_t lane);
   /// 0, 1, 2, ... as vector<width x i32>.
   mlir::Value laneNumbers(int64_t width);
   /// Lanes where `mask` is set from `a`, else from `c`; `a` if the mask is null.

@@ -4,7 +4,9 @@
 using namespace dlc::codegen;
 
 llvm::ArrayRef<const KernelGenerator *> dlc::codegen::cpuGenerators() {
-  static const std::unique_ptr<KernelGenerator> owned[] = {createMapGenerator()};
+  static const std::unique_ptr<KernelGenerator> owned[] = {
+      createMapGenerator(),     createReduceGenerator(),      createWindowGenerator(),
+      createSoftmaxGenerator(), createMultiTensorGenerator(), createLoopsGenerator()};
   static const auto pointers = [] {
     std::array<const KernelGenerator *, std::size(owned)> result;
     llvm::transform(owned, result.begin(), [](auto &generator) { return generator.get(); });

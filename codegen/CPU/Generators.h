@@ -10,6 +10,11 @@ namespace dlc::codegen {
 llvm::ArrayRef<const KernelGenerator *> cpuGenerators();
 
 std::unique_ptr<KernelGenerator> createMapGenerator();
+std::unique_ptr<KernelGenerator> createReduceGenerator();
+std::unique_ptr<KernelGenerator> createWindowGenerator();
+std::unique_ptr<KernelGenerator> createSoftmaxGenerator();
+std::unique_ptr<KernelGenerator> createMultiTensorGenerator();
+std::unique_ptr<KernelGenerator> createLoopsGenerator();
 
 } // namespace dlc::codegen
 

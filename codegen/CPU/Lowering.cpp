@@ -10,7 +10,9 @@
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -131,15 +133,22 @@ LogicalResult dlc::codegen::lowerToLLVM(ModuleOp module) {
     return failure();
   expandMath(module);
   MLIRContext *context = module.getContext();
+  RewritePatternSet control(context);
+  populateSCFToControlFlowConversionPatterns(control);
+  ConversionTarget noLoops(*context);
+  noLoops.addIllegalDialect<scf::SCFDialect>();
+  noLoops.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  if (failed(applyPartialConversion(module, noLoops, std::move(control))))
+    return failure();
   LLVMTypeConverter converter(context);
   RewritePatternSet patterns(context);
-  populateSCFToControlFlowConversionPatterns(patterns);
   cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
   populateMathToLLVMConversionPatterns(converter, patterns);
   populateVectorToLLVMConversionPatterns(converter, patterns);
   ub::populateUBToLLVMConversionPatterns(converter, patterns);
   LLVMConversionTarget target(*context);
+  target.addLegalOp<ModuleOp>();
   return applyFullConversion(module, target, std::move(patterns));
 }
 

@@ -36,7 +36,8 @@ SmallVector<Candidate> MapGenerator::candidates(const KernelSpec &spec,
   if ((spec.anchor() != Anchor::Map && spec.anchor() != Anchor::Transpose) ||
       spec.resultTypes().empty())
     return {};
-  FailureOr<SmallVector<int64_t>> space = commonIndexSpace(spec, resultsOf(spec));
+  FailureOr<SmallVector<int64_t>> space =
+      refineIndexSpace(spec, resultsOf(spec), spec.resultTypes().front().getNumElements());
   if (failed(space))
     return {};
   WalkPlan plan = WalkPlan::get(*space, bodyWeight(spec), target);

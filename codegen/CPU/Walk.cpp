@@ -28,6 +28,13 @@ double codegen::walkSeconds(const KernelSpec &spec, double operations) {
   return std::max(operations / operationsPerSecond, double(spec.bytes()) / bytesPerSecond);
 }
 
+bool codegen::followsAnchor(const KernelSpec &spec) {
+  return llvm::none_of(spec.block(), [&](Operation &op) {
+    return isa<dl::BroadcastOp, dl::TransposeOp>(op) && &op != spec.anchorOp() &&
+           spec.dependsOnAnchor(op.getResult(0));
+  });
+}
+
 WalkPlan WalkPlan::get(ArrayRef<int64_t> space, double weight, const CpuTarget &target) {
   // A task should be worth some ten microseconds, and there should be enough of them for many cores.
   const double grain = 32768;
@@ -141,6 +148,12 @@ LogicalResult codegen::walkRow(CodeEmitter &e, const WalkPlan &plan, ArrayRef<Va
 }
 
 LogicalResult codegen::walkTask(KernelFunction &kernel, const WalkPlan &plan, WalkBody body) {
+  return walkRows(kernel, plan, [&](ArrayRef<Value> outer, Value lower, Value upper) {
+    return walkRow(kernel.e, plan, outer, lower, upper, body);
+  });
+}
+
+LogicalResult codegen::walkRows(KernelFunction &kernel, const WalkPlan &plan, RowBody body) {
   CodeEmitter &e = kernel.e;
   int64_t outer = plan.outer(), inner = plan.inner(), chunks = plan.chunks();
   Value block = e.div(kernel.task, chunks), piece = e.rem(kernel.task, chunks);
@@ -160,7 +173,7 @@ LogicalResult codegen::walkTask(KernelFunction &kernel, const WalkPlan &plan, Wa
     SmallVector<Value> indices;
     if (!outerShape.empty())
       indices = e.delinearize(index, outerShape);
-    if (failed(walkRow(e, plan, indices, lower, upper, body)))
+    if (failed(body(indices, lower, upper)))
       result = failure();
   };
   if (outer == 1)

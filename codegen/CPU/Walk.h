@@ -36,9 +36,18 @@ double bodyWeight(const KernelSpec &spec);
 /// Estimated seconds on one core: the slower of `operations` in vectors and the spec's bytes.
 double walkSeconds(const KernelSpec &spec, double operations);
 
+/// Whether each value behind the anchor stands at the place of the anchor's element that it needs: no broadcast or
+/// transposition follows it. Generators that finish elements as they become ready need this.
+bool followsAnchor(const KernelSpec &spec);
+
 /// Calls `body` with the points of each step: one to plan.unroll vectors along the last axis.
 using WalkBody = llvm::function_ref<mlir::LogicalResult(llvm::ArrayRef<Point> points)>;
 mlir::LogicalResult walkTask(KernelFunction &kernel, const WalkPlan &plan, WalkBody body);
+
+/// Calls `row` with the outer indices of each row of the task, and the part of the last axis that is the task's.
+using RowBody = llvm::function_ref<mlir::LogicalResult(llvm::ArrayRef<mlir::Value> outer,
+                                                       mlir::Value lower, mlir::Value upper)>;
+mlir::LogicalResult walkRows(KernelFunction &kernel, const WalkPlan &plan, RowBody row);
 
 /// Visits [lower, upper) of the last axis of `space` in vectors, the other indices fixed to `outer`.
 mlir::LogicalResult walkRow(CodeEmitter &e, const WalkPlan &plan,

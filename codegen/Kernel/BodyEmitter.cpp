@@ -16,10 +16,6 @@ using namespace dlc::codegen;
 // Points
 //===----------------------------------------------------------------------------------------------------------------===//
 
-int64_t codegen::product(ArrayRef<int64_t> extents) {
-  return llvm::product_of(extents);
-}
-
 static Value constant(OpBuilder &b, Location loc, int64_t value) {
   return arith::ConstantIntOp::create(b, loc, value, 64);
 }
@@ -115,9 +111,11 @@ Point codegen::lanePoint(OpBuilder &b, Location loc, const Point &point, int64_t
     return result;
   Value &index = result.indices[point.axis];
   index = add(b, loc, index, constant(b, loc, lane * point.step));
-  if (point.mask)
+  if (point.mask) {
     index = b.createOrFold<arith::MinSIOp>(loc, index,
                                            constant(b, loc, point.shape[point.axis] - 1));
+    index = b.createOrFold<arith::MaxSIOp>(loc, index, constant(b, loc, 0));
+  }
   return result;
 }
 
@@ -195,11 +193,14 @@ SmallVector<int64_t> CutCollector::collect(Value value) {
     return cuts;
   }
   Operation *op = value.getDefiningOp();
-  if (op == spec.anchorOp() || isa<dl::TransposeOp>(op)) {
-    // A transposition's operand lives in another order: its own demands are served by scalars if they differ.
+  // A transposition's operand lives in another order: what that needs is served by scalars.
+  if (isa<dl::TransposeOp>(op)) {
     addBorders(cuts, type.getShape());
     return cuts;
   }
+  // The generator asks in the space that it has the anchor's values in.
+  if (op == spec.anchorOp())
+    return cuts;
   if (auto broadcast = dyn_cast<dl::BroadcastOp>(op)) {
     addBroadcast(cuts, broadcast);
     return cuts;
@@ -216,11 +217,31 @@ SmallVector<int64_t> CutCollector::collect(Value value) {
   return cuts;
 }
 
-FailureOr<SmallVector<int64_t>> codegen::commonIndexSpace(const KernelSpec &spec,
-                                                          ArrayRef<Value> roots) {
+/// Splits an axis of `extent` elements, `behind` elements deep, at the cuts that fall inside it.
+static LogicalResult splitAxis(int64_t extent, int64_t behind, ArrayRef<int64_t> cuts,
+                               SmallVector<int64_t> &shape) {
+  // From the outermost piece to the innermost.
+  int64_t upper = extent * behind;
+  for (int64_t cut : llvm::reverse(cuts)) {
+    if (cut <= behind || cut >= upper)
+      continue;
+    if (upper % cut != 0)
+      return failure();
+    shape.push_back(upper / cut);
+    upper = cut;
+  }
+  if (upper % behind != 0)
+    return failure();
+  shape.push_back(upper / behind);
+  return success();
+}
+
+FailureOr<SmallVector<int64_t>> codegen::refineIndexSpace(const KernelSpec &spec,
+                                                          ArrayRef<Value> roots,
+                                                          ArrayRef<int64_t> space) {
   CutCollector collector(spec);
-  int64_t elements = cast<RankedTensorType>(roots.front().getType()).getNumElements();
-  SmallVector<int64_t> cuts{1, elements};
+  int64_t elements = product(space);
+  SmallVector<int64_t> cuts;
   for (Value root : roots) {
     auto type = cast<RankedTensorType>(root.getType());
     if (type.getNumElements() != elements || elements == 0)
@@ -233,13 +254,12 @@ FailureOr<SmallVector<int64_t>> codegen::commonIndexSpace(const KernelSpec &spec
   llvm::sort(cuts);
   cuts.erase(llvm::unique(cuts), cuts.end());
   SmallVector<int64_t> shape;
-  for (size_t i = cuts.size() - 1; i > 0; --i) {
-    if (cuts[i] % cuts[i - 1] != 0)
+  int64_t behind = elements;
+  for (int64_t extent : space) {
+    behind /= extent;
+    if (failed(splitAxis(extent, behind, cuts, shape)))
       return failure();
-    shape.push_back(cuts[i] / cuts[i - 1]);
   }
-  if (shape.empty())
-    shape.push_back(1);
   return shape;
 }
 

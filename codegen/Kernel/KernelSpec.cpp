@@ -1,6 +1,8 @@
 //===- KernelSpec.cpp - reads a kernel's region: anchor, types, identity, name --------------------------------------===//
 #include "codegen/Kernel/KernelSpec.h"
+#include "dlc/abi.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -76,6 +78,8 @@ FailureOr<KernelSpec> KernelSpec::get(Block &block) {
           return spec.behindAnchor.contains(operand);
         }))
       spec.behindAnchor.insert_range(op.getResults());
+  if (auto update = dyn_cast_or_null<dl::MultiTensorOp>(spec.op))
+    return spec.setFlatBuffers(update);
   for (Type type : block.getArgumentTypes())
     spec.operands.push_back(cast<RankedTensorType>(type));
   for (Type type : block.back().getOperandTypes())
@@ -83,9 +87,35 @@ FailureOr<KernelSpec> KernelSpec::get(Block &block) {
   return spec;
 }
 
+SmallVector<int64_t> codegen::flatOffsets(dl::MultiTensorOp op) {
+  SmallVector<int64_t> offsets{0};
+  for (int64_t i = 0; i < op.getCount(); ++i) {
+    int64_t bytes = storageBytes(cast<RankedTensorType>(op.getTensor(0, i).getType()));
+    offsets.push_back(offsets.back() + llvm::alignTo(bytes, DLC_ALIGNMENT));
+  }
+  return offsets;
+}
+
+FailureOr<KernelSpec> KernelSpec::setFlatBuffers(dl::MultiTensorOp update) {
+  auto first = cast<RankedTensorType>(update.getTensor(0, 0).getType());
+  for (Value tensor : update.getTensors())
+    if (getElementTypeOrSelf(tensor) != first.getElementType())
+      return update.emitError("one update takes tensors of one element type, found ")
+             << getElementTypeOrSelf(tensor) << " beside " << first.getElementType();
+  int64_t elements = flatOffsets(update).back() / storageBytes(first.getElementType());
+  auto flat = RankedTensorType::get({elements}, first.getElementType());
+  operands.assign(update.getStreams(), flat);
+  for (Value scalar : update.getScalars())
+    operands.push_back(cast<RankedTensorType>(scalar.getType()));
+  results.assign(update.getResults().size() / update.getCount(), flat);
+  return *this;
+}
+
 //===----------------------------------------------------------------------------------------------------------------===//
 // Sizes
 //===----------------------------------------------------------------------------------------------------------------===//
+
+int64_t codegen::product(ArrayRef<int64_t> extents) { return llvm::product_of(extents); }
 
 int64_t codegen::storageBytes(Type element) {
   return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
@@ -187,15 +217,13 @@ std::string KernelSpec::canonicalText() const {
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   SmallVector<Value> inputs;
-  if (!operands.empty()) {
-    SmallVector<Type> types(operands.begin(), operands.end());
-    auto source = UnrealizedConversionCastOp::create(builder, loc, types, ValueRange());
+  if (body->getNumArguments() != 0) {
+    auto source = UnrealizedConversionCastOp::create(builder, loc, body->getArgumentTypes(),
+                                                     ValueRange());
     inputs.append(source.result_begin(), source.result_end());
   }
-  SmallVector<Type> types(results.begin(), results.end());
-  auto fused = dl::FusedOp::create(builder, loc, types, inputs);
-  Block *copy = fused.getBody().empty() ? &fused.getBody().emplaceBlock() : &fused.getBody().front();
-  copy->clear();
+  auto fused = dl::FusedOp::create(builder, loc, body->back().getOperandTypes(), inputs);
+  Block *copy = &fused.getBody().emplaceBlock();
   IRMapping mapping;
   for (BlockArgument argument : body->getArguments())
     mapping.map(argument, copy->addArgument(argument.getType(), loc));
@@ -223,7 +251,7 @@ Block &codegen::kernelBlock(ModuleOp module) {
 }
 
 void codegen::registerKernelDialects(DialectRegistry &registry) {
-  registry.insert<dl::DLDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect,
+  registry.insert<dl::DLDialect, arith::ArithDialect, cf::ControlFlowDialect, math::MathDialect, scf::SCFDialect,
                   vector::VectorDialect, LLVM::LLVMDialect>();
 }
 

@@ -37,7 +37,8 @@ public:
   mlir::Operation *anchorOp() const { return op; }
   mlir::Block &block() const { return *body; }
 
-  /// Operands and results with their physical types, in the order of the launch's buffers: operands first.
+  /// Operands and results with their physical types, in the order of the launch's buffers: operands first. Those of a
+  /// multi-tensor update are its flat buffers: a stream each, then the scalars; results a yielded value each.
   llvm::ArrayRef<mlir::RankedTensorType> operandTypes() const { return operands; }
   llvm::ArrayRef<mlir::RankedTensorType> resultTypes() const { return results; }
 
@@ -58,12 +59,18 @@ public:
   std::string stem() const;
 
 private:
+  mlir::FailureOr<KernelSpec> setFlatBuffers(dl::MultiTensorOp update);
+
   Anchor kind = Anchor::Map;
   mlir::Operation *op = nullptr;
   mlir::Block *body = nullptr;
   llvm::SmallVector<mlir::RankedTensorType> operands, results;
   llvm::DenseSet<mlir::Value> behindAnchor;
 };
+
+/// Byte offsets of an update's tensors in its flat buffers, and the buffers' size behind them: each tensor starts at the next
+/// multiple of DLC_ALIGNMENT.
+llvm::SmallVector<int64_t> flatOffsets(dl::MultiTensorOp op);
 
 /// Reads a canonicalText back: a module whose one dl.fused has the region. Fails with an error.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> parseKernel(llvm::StringRef text,
@@ -104,7 +111,7 @@ struct Point {
   int64_t axis = -1;
   int64_t width = 1;
   int64_t step = 1;
-  mlir::Value mask;            ///< vector<width x i1> of the lanes that exist, or null: all. Lane 0 always exists.
+  mlir::Value mask;            ///< vector<width x i1> of the lanes that exist, or null: all
 
   bool operator==(const Point &) const = default;
 };
@@ -153,11 +160,13 @@ mlir::FailureOr<Point> reshapePoint(mlir::OpBuilder &builder, mlir::Location loc
 /// Lane `lane` as a scalar point; a lane that the mask hides stands at its nearest place inside the index space.
 Point lanePoint(mlir::OpBuilder &builder, mlir::Location loc, const Point &point, int64_t lane);
 
-/// The coarsest index space, outermost axis first, in which all values of the region that are computed from or into the
-/// `elements` elements of `value` (reshapes passed) can be walked without divisions: neighbouring axes that no broadcast,
-/// iota or layout tells apart are one. Fails if no such space exists; then only scalar points serve.
-mlir::FailureOr<llvm::SmallVector<int64_t>> commonIndexSpace(const KernelSpec &spec,
-                                                             llvm::ArrayRef<mlir::Value> roots);
+/// The coarsest index space that has all borders of `space` between its axes and in which the values that the region computes
+/// from and into `roots` can be walked without divisions: an axis of `space` is split where a broadcast, iota or layout tells
+/// its elements apart. All roots have as many elements as `space`. Fails if no such space exists (reshapes that cut across
+/// each other, no elements); then only scalar points serve.
+mlir::FailureOr<llvm::SmallVector<int64_t>> refineIndexSpace(const KernelSpec &spec,
+                                                             llvm::ArrayRef<mlir::Value> roots,
+                                                             llvm::ArrayRef<int64_t> space);
 
 } // namespace dlc::codegen
 
