@@ -1,9 +1,11 @@
-//===- CodeEmitter.cpp - see CodeEmitter.h ---------------------------------------------------------------------------===//
+//===- CodeEmitter.cpp - see CodeEmitter.h
+//---------------------------------------------------------------------------===//
 #include "codegen/CPU/CodeEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -138,7 +140,8 @@ Value CodeEmitter::extractLane(Value vector, int64_t lane) {
 Value CodeEmitter::laneNumbers(int64_t width) {
   auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, width));
   auto type = VectorType::get({width}, b.getI32Type());
-  return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<int32_t>(numbers)));
+  return arith::ConstantOp::create(b, loc,
+                                   DenseElementsAttr::get(type, ArrayRef<int32_t>(numbers)));
 }
 
 Value CodeEmitter::firstLanes(Value count, int64_t width) {
@@ -212,13 +215,14 @@ static Value loadMasked(CodeEmitter &e, Value pointer, VectorType type, Value ma
                                     e.b.getI32IntegerAttr(alignment), UnitAttr());
 }
 
-/// Every second element: two contiguous loads and a shuffle, several times faster than a gather. The element behind the last
-/// lane may not exist, so it is masked off.
+/// Every second element: two contiguous loads and a shuffle, several times faster than a gather.
+/// The element behind the last lane may not exist, so it is masked off.
 Value CodeEmitter::loadPairs(Value pointer, VectorType type, Value mask) {
   int64_t width = type.getDimSize(0);
   Value low, high;
   if (mask) {
-    // Lane i of the mask stands for elements 2i (and 2i + 1, which lies before another lane's or is left out).
+    // Lane i of the mask stands for elements 2i (and 2i + 1, which lies before another lane's or is
+    // left out).
     Value none = number(0, mask.getType());
     SmallVector<int64_t> first, second;
     for (int64_t i = 0; i < width; ++i) {
@@ -254,9 +258,21 @@ Value CodeEmitter::loadVector(Value base, Value offset, Type element, int64_t wi
                                      b.getI32IntegerAttr(bytesOf(element)));
 }
 
+/// The only lane that a constant mask lets pass.
+static std::optional<int64_t> onlyLane(Value mask) {
+  DenseElementsAttr lanes;
+  if (!mask || !matchPattern(mask, m_Constant(&lanes)) ||
+      llvm::count(lanes.getValues<bool>(), true) != 1)
+    return std::nullopt;
+  return llvm::find(lanes.getValues<bool>(), true) - lanes.getValues<bool>().begin();
+}
+
 void CodeEmitter::storeVector(Value vector, Value base, Value offset, int64_t step, Value mask) {
   auto type = cast<VectorType>(vector.getType());
   Type element = type.getElementType();
+  // LLVM 22 turns a narrowing masked store of one lane into a store of the wide element.
+  if (auto lane = onlyLane(mask))
+    return store(extractLane(vector, *lane), base, add(offset, *lane * step));
   Value pointer = at(base, offset, element);
   if (step == 1 && !mask) {
     LLVM::StoreOp::create(b, loc, vector, pointer, bytesOf(element));

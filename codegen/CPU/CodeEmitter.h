@@ -1,8 +1,10 @@
-//===- CodeEmitter.h - shorthand for the loops and memory accesses of CPU kernels ------------------------*- C++ -*-===//
+//===- CodeEmitter.h - shorthand for the loops and memory accesses of CPU kernels
+//------------------------*- C++ -*-===//
 //
-// CPU generators write scf + arith + vector + LLVM-pointer operations inside llvm.func: ops that need only one-to-one
-// lowerings, so that a kernel compiles in milliseconds. All integers are i64 and fold while they are built; loops whose trip
-// count is known to be at most one leave no loop behind.
+// CPU generators write scf + arith + vector + LLVM-pointer operations inside llvm.func: ops that
+// need only one-to-one lowerings, so that a kernel compiles in milliseconds. All integers are i64
+// and fold while they are built; loops whose trip count is known to be at most one leave no loop
+// behind.
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_CODEEMITTER_H
@@ -49,7 +51,8 @@ public:
                                                                       mlir::ValueRange carried)>;
   llvm::SmallVector<mlir::Value> carry(mlir::Value lower, mlir::Value upper, int64_t step,
                                        mlir::ValueRange init, CarryBody body);
-  /// Nested loops over all indices of `shape`, values carried through; extents up to `unroll` leave no loop.
+  /// Nested loops over all indices of `shape`, values carried through; extents up to `unroll` leave
+  /// no loop.
   using NestBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       llvm::ArrayRef<mlir::Value> indices, mlir::ValueRange carried)>;
   llvm::SmallVector<mlir::Value> nest(llvm::ArrayRef<int64_t> shape, int64_t unroll,
@@ -82,7 +85,8 @@ public:
   mlir::Value at(mlir::Value base, mlir::Value offset, mlir::Type element);
   mlir::Value load(mlir::Value base, mlir::Value offset, mlir::Type element);
   void store(mlir::Value value, mlir::Value base, mlir::Value offset);
-  /// `width` elements, `step` apart; lanes off `mask` are zero and not touched in memory, a null mask takes all.
+  /// `width` elements, `step` apart; lanes off `mask` are zero and not touched in memory, a null
+  /// mask takes all.
   mlir::Value loadVector(mlir::Value base, mlir::Value offset, mlir::Type element, int64_t width,
                          int64_t step = 1, mlir::Value mask = {});
   void storeVector(mlir::Value vector, mlir::Value base, mlir::Value offset, int64_t step = 1,
@@ -93,8 +97,8 @@ private:
   mlir::Value elementPointers(mlir::Value pointer, mlir::Type element, int64_t width, int64_t step);
 };
 
-/// A function of `module` that may use the target's full vectors; the builder is left at its start. Internal ones are never
-/// inlined.
+/// A function of `module` that may use the target's full vectors; the builder is left at its start.
+/// Internal ones are never inlined.
 mlir::LLVM::LLVMFuncOp createFunction(mlir::OpBuilder &builder, mlir::Location loc,
                                       mlir::ModuleOp module, const CpuTarget &target,
                                       llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments,

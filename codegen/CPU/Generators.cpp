@@ -1,4 +1,5 @@
-//===- Generators.cpp - the list of the CPU's generators -------------------------------------------------------------===//
+//===- Generators.cpp - the list of the CPU's generators
+//-------------------------------------------------------------===//
 #include "codegen/CPU/Generators.h"
 
 using namespace dlc::codegen;

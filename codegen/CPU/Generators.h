@@ -1,4 +1,5 @@
-//===- Generators.h - the CPU's kernel generators --------------------------------------------------------*- C++ -*-===//
+//===- Generators.h - the CPU's kernel generators
+//--------------------------------------------------------*- C++ -*-===//
 #ifndef DLC_CODEGEN_CPU_GENERATORS_H
 #define DLC_CODEGEN_CPU_GENERATORS_H
 
@@ -6,7 +7,8 @@
 
 namespace dlc::codegen {
 
-/// All generators for the CPU; they live as long as the process. Each new one is named in Generators.cpp.
+/// All generators for the CPU; they live as long as the process. Each new one is named in
+/// Generators.cpp.
 llvm::ArrayRef<const KernelGenerator *> cpuGenerators();
 
 std::unique_ptr<KernelGenerator> createMapGenerator();

@@ -1,4 +1,5 @@
-//===- KernelFunction.cpp - a kernel's function, its buffers and tensors ---------------------------------------------===//
+//===- KernelFunction.cpp - a kernel's function, its buffers and tensors
+//---------------------------------------------===//
 #include "codegen/CPU/CodeEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -14,7 +15,8 @@ LLVM::LLVMFuncOp codegen::createFunction(OpBuilder &b, Location loc, ModuleOp mo
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), arguments);
   auto function = LLVM::LLVMFuncOp::create(
       b, loc, name, type, exported ? LLVM::Linkage::External : LLVM::Linkage::Internal);
-  // Processors that clock down under 512-bit vectors make LLVM split them unless the function insists.
+  // Processors that clock down under 512-bit vectors make LLVM split them unless the function
+  // insists.
   std::string width = std::to_string(target.vectorBytes * 8);
   SmallVector<Attribute> attributes;
   for (StringRef key : {"min-legal-vector-width", "prefer-vector-width"})

@@ -1,4 +1,5 @@
-//===- Lowering.cpp - see Lowering.h ---------------------------------------------------------------------------------===//
+//===- Lowering.cpp - see Lowering.h
+//---------------------------------------------------------------------------------===//
 #include "codegen/CPU/Lowering.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -9,8 +10,8 @@
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -82,8 +83,7 @@ llvm::Expected<CpuTarget> CpuTarget::get(StringRef name) {
     target.cpu = "x86-64-v4";
     target.required = DLC_CPU_AVX2_FMA | DLC_CPU_AVX512;
   } else {
-    return llvm::createStringError("unknown CPU '" + name +
-                                   "', expected native, avx2 or avx512");
+    return llvm::createStringError("unknown CPU '" + name + "', expected native, avx2 or avx512");
   }
   if (target.required & DLC_CPU_AVX512) {
     target.vectorBytes = 64;
@@ -96,8 +96,8 @@ llvm::Expected<CpuTarget> CpuTarget::get(StringRef name) {
 // To the LLVM dialect
 //===----------------------------------------------------------------------------------------------------------------===//
 
-/// Rewrites arithmetic on bf16 and f16 to f32 between conversions, and bf16's rounding to integer ops: processors without
-/// these types would call library functions.
+/// Rewrites arithmetic on bf16 and f16 to f32 between conversions, and bf16's rounding to integer
+/// ops: processors without these types would call library functions.
 static LogicalResult expandSmallFloats(ModuleOp module) {
   bool found = module
                    .walk([](Operation *op) {
@@ -179,15 +179,16 @@ llvm::Expected<CodeWriter> CodeWriter::create(const CpuTarget &target) {
     return llvm::createStringError(message);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
-  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
-      triple, target.cpu, target.features, options, llvm::Reloc::PIC_, std::nullopt,
-      llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      found->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+                                 std::nullopt, llvm::CodeGenOptLevel::Default));
   if (!machine)
     return llvm::createStringError("LLVM cannot generate code for '" + target.cpu + "'");
   return CodeWriter(std::move(machine));
 }
 
-/// Generators write the code nearly as it is to be; what is left are address arithmetic, common expressions and invariants.
+/// Generators write the code nearly as it is to be; what is left are address arithmetic, common
+/// expressions and invariants.
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;

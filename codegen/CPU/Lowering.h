@@ -1,8 +1,10 @@
-//===- Lowering.h - from a generator's ops to an object file --------------------------------------------*- C++ -*-===//
+//===- Lowering.h - from a generator's ops to an object file
+//--------------------------------------------*- C++ -*-===//
 //
-// The path that every CPU kernel takes behind its generator: math functions become polynomials (no libm), scf, arith and
-// vector become the LLVM dialect in one conversion, then LLVM IR, a short list of LLVM passes, and an object in memory.
-// Numbers: multiply and add may fuse, nothing else is relaxed.
+// The path that every CPU kernel takes behind its generator: math functions become polynomials (no
+// libm), scf, arith and vector become the LLVM dialect in one conversion, then LLVM IR, a short
+// list of LLVM passes, and an object in memory. Numbers: multiply and add may fuse, nothing else is
+// relaxed.
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_LOWERING_H
@@ -16,17 +18,19 @@ class TargetMachine;
 
 namespace dlc::codegen {
 
-/// Replaces math.exp, log and tanh on f32 and f64, scalars and vectors, by polynomials in arith ops; see
-/// MathPolynomials.cpp for their errors. Math ops that are an instruction stay.
+/// Replaces math.exp, log and tanh on f32 and f64, scalars and vectors, by polynomials in arith
+/// ops; see MathPolynomials.cpp for their errors. Math ops that are an instruction stay.
 void expandMath(mlir::ModuleOp module);
 
-/// expandMath, then everything to the LLVM dialect. Fails with an error at an op that has no lowering.
+/// expandMath, then everything to the LLVM dialect. Fails with an error at an op that has no
+/// lowering.
 mlir::LogicalResult lowerToLLVM(mlir::ModuleOp module);
 
 /// What to produce from a lowered module.
 enum class Output { Object, Assembly, LLVM };
 
-/// Turns lowered modules into code. Not for several threads at once; cheap to keep, a millisecond to make.
+/// Turns lowered modules into code. Not for several threads at once; cheap to keep, a millisecond
+/// to make.
 class CodeWriter {
 public:
   static llvm::Expected<CodeWriter> create(const CpuTarget &target);

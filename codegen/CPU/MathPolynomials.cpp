@@ -1,14 +1,17 @@
-//===- MathPolynomials.cpp - exp, log and tanh without libm ----------------------------------------------------------===//
+//===- MathPolynomials.cpp - exp, log and tanh without libm
+//----------------------------------------------------------===//
 //
-// Largest errors, in units in the last place of the result, against the correctly rounded value (tested on a dense sample):
+// Largest errors, in units in the last place of the result, against the correctly rounded value
+// (tested on a dense sample):
 //
 //            f32            f64
-//   exp      1.0            1.0      also for results that are denormal; underflows to 0, overflows to infinity
-//   log      1.0            2.0      also for denormal arguments; log 0 = -infinity, log of a negative number = NaN
-//   tanh     1.5            2.0
+//   exp      1.0            1.0      also for results that are denormal; underflows to 0, overflows
+//   to infinity log      1.0            2.0      also for denormal arguments; log 0 = -infinity,
+//   log of a negative number = NaN tanh     1.5            2.0
 //
-// NaN stays NaN. The f32 coefficients and those of f64's tanh are those of Moshier's Cephes library (expf, logf, tanhf, tanh);
-// f64's exp is the Taylor series after reduction to |r| <= ln 2 / 2, f64's log the series of atanh on [sqrt 1/2, sqrt 2].
+// NaN stays NaN. The f32 coefficients and those of f64's tanh are those of Moshier's Cephes library
+// (expf, logf, tanhf, tanh); f64's exp is the Taylor series after reduction to |r| <= ln 2 / 2,
+// f64's log the series of atanh on [sqrt 1/2, sqrt 2].
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Lowering.h"
@@ -80,8 +83,8 @@ struct Numbers {
 
 } // namespace
 
-/// x = n ln 2 + r; exp(x) = 2^n exp(r). 2^n is applied in two halves, so that n may go beyond the normal exponents at both
-/// ends and the last multiplication rounds once.
+/// x = n ln 2 + r; exp(x) = 2^n exp(r). 2^n is applied in two halves, so that n may go beyond the
+/// normal exponents at both ends and the last multiplication rounds once.
 static Value expandExp(Numbers &t, Value x) {
   const double low = t.f64 ? -746 : -104, high = t.f64 ? 710 : 89;
   // Ordered comparisons: NaN passes.
@@ -91,8 +94,7 @@ static Value expandExp(Numbers &t, Value x) {
   Value magic = t.number(std::ldexp(1.5, t.mantissaBits()));
   Value shifted = t.fma(x, t.number(M_LOG2E), magic);
   Value n = t.sub(shifted, magic);
-  Value integer =
-      arith::SubIOp::create(t.b, t.loc, t.asInteger(shifted), t.asInteger(magic));
+  Value integer = arith::SubIOp::create(t.b, t.loc, t.asInteger(shifted), t.asInteger(magic));
   const double ln2High = t.f64 ? M_LN2 : double(float(M_LN2));
   const double ln2Low = t.f64 ? 2.3190468138462996e-17 : M_LN2 - ln2High;
   Value r = t.fma(n, t.number(-ln2High), x);
@@ -148,8 +150,8 @@ static Value expandLog(Numbers &t, Value x) {
   Value bits = t.asInteger(scaled);
   Value exponent = arith::ShRUIOp::create(t.b, t.loc, bits, t.bits(mantissa));
   Value fraction = arith::AndIOp::create(t.b, t.loc, bits, t.bits((int64_t(1) << mantissa) - 1));
-  Value m = t.asFloat(
-      arith::OrIOp::create(t.b, t.loc, fraction, t.bits((t.bias() - 1) << mantissa)));
+  Value m =
+      t.asFloat(arith::OrIOp::create(t.b, t.loc, fraction, t.bits((t.bias() - 1) << mantissa)));
   Value below = t.is(P::OLT, m, t.number(M_SQRT1_2));
   m = t.select(below, t.add(m, m), m);
   Value e = t.sub(arith::SIToFPOp::create(t.b, t.loc, t.type, exponent), t.number(t.bias() - 1));
@@ -163,14 +165,15 @@ static Value expandLog(Numbers &t, Value x) {
   return t.select(t.is(P::ULT, x, t.number(0)), nan, y);
 }
 
-/// Odd, so computed for |x|: a polynomial (f64: a rational function) near 0, 1 - 2 / (exp 2|x| + 1) beyond.
+/// Odd, so computed for |x|: a polynomial (f64: a rational function) near 0, 1 - 2 / (exp 2|x| + 1)
+/// beyond.
 static Value expandTanh(Numbers &t, Value x) {
   Value magnitude = math::AbsFOp::create(t.b, t.loc, x), z = t.mul(x, x), near;
   if (t.f64) {
-    Value p = t.polynomial(z, {-9.64399179425052238628e-1, -9.92877231001918586564e1,
-                               -1.61468768441708447952e3});
-    Value q = t.polynomial(z, {1.0, 1.12811678491632931402e2, 2.23548839060100448583e3,
-                               4.84406305325125486048e3});
+    Value p = t.polynomial(
+        z, {-9.64399179425052238628e-1, -9.92877231001918586564e1, -1.61468768441708447952e3});
+    Value q = t.polynomial(
+        z, {1.0, 1.12811678491632931402e2, 2.23548839060100448583e3, 4.84406305325125486048e3});
     near = t.fma(t.mul(x, z), t.div(p, q), x);
   } else {
     Value p = t.polynomial(z, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2,

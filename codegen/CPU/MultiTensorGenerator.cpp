@@ -1,8 +1,10 @@
-//===- MultiTensorGenerator.cpp - one element-wise function over many tensors ----------------------------------------===//
+//===- MultiTensorGenerator.cpp - one element-wise function over many tensors
+//----------------------------------------===//
 //
-// The optimizer's update. A launch passes one flat buffer a stream; tensor i stands at the same offset in each (flatOffsets).
-// The kernel holds a table of pieces, each a run of elements of one tensor with that tensor's multipliers; long tensors are
-// several pieces, a task takes as many pieces as make a grain of work.
+// The optimizer's update. A launch passes one flat buffer a stream; tensor i stands at the same
+// offset in each (flatOffsets). The kernel holds a table of pieces, each a run of elements of one
+// tensor with that tensor's multipliers; long tensors are several pieces, a task takes as many
+// pieces as make a grain of work.
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Generators.h"
@@ -83,7 +85,8 @@ SmallVector<Candidate> MultiTensorGenerator::candidates(const KernelSpec &spec,
 //===----------------------------------------------------------------------------------------------------------------===//
 
 /// A constant array of the module; returns its address.
-static Value emitTable(CodeEmitter &e, ModuleOp module, const Twine &name, DenseElementsAttr values) {
+static Value emitTable(CodeEmitter &e, ModuleOp module, const Twine &name,
+                       DenseElementsAttr values) {
   OpBuilder::InsertionGuard guard(e.b);
   std::string symbol = name.str();
   {
@@ -97,8 +100,8 @@ static Value emitTable(CodeEmitter &e, ModuleOp module, const Twine &name, Dense
 }
 
 static DenseElementsAttr integers(CodeEmitter &e, ArrayRef<int64_t> values) {
-  return DenseElementsAttr::get(
-      RankedTensorType::get({int64_t(values.size())}, e.b.getI64Type()), values);
+  return DenseElementsAttr::get(RankedTensorType::get({int64_t(values.size())}, e.b.getI64Type()),
+                                values);
 }
 
 namespace {
@@ -106,8 +109,8 @@ namespace {
 struct PieceEmitter {
   KernelFunction &kernel;
   dl::MultiTensorOp op;
-  const KernelSpec &body;     ///< the op's own block
-  Value multipliers;          ///< table: tensor-major
+  const KernelSpec &body; ///< the op's own block
+  Value multipliers;      ///< table: tensor-major
   Value offset, tensor;
 
   /// Argument `number` of the op's block: an element of a stream, a multiplier, or a scalar.
@@ -128,16 +131,15 @@ struct PieceEmitter {
     CodeEmitter &e = kernel.e;
     SmallVector<SmallVector<Value>> values;
     for (const Point &point : points) {
-      BodyEmitter emitter(
-          body, e.b, e.loc, [this](unsigned n, const Point &p) { return load(n, p); }, {});
+      BodyEmitter emitter(body, e.b, e.loc,
+                          [this](unsigned n, const Point &p) { return load(n, p); }, {});
       SmallVector<Value> &row = values.emplace_back();
       for (Value result : body.block().back().getOperands())
         row.push_back(emitter.emitVector(result, point));
     }
     for (auto [point, row] : llvm::zip_equal(points, values))
       for (auto [number, value] : llvm::enumerate(row))
-        e.storeVector(value, kernel.result(number), e.add(offset, point.indices[0]), 1,
-                      point.mask);
+        e.storeVector(value, kernel.result(number), e.add(offset, point.indices[0]), 1, point.mask);
     return success();
   }
 };
@@ -164,9 +166,8 @@ LogicalResult MultiTensorGenerator::emit(const KernelSpec &spec, const Candidate
     if (!factors.empty())
       multipliers = emitTable(
           e, module, symbol + "_multipliers",
-          DenseElementsAttr::get(
-              RankedTensorType::get({int64_t(factors.size())}, e.b.getF32Type()),
-              ArrayRef<float>(factors)));
+          DenseElementsAttr::get(RankedTensorType::get({int64_t(factors.size())}, e.b.getF32Type()),
+                                 ArrayRef<float>(factors)));
     Type i64 = e.b.getI64Type();
     Value first = e.load(starts, kernel.task, i64);
     Value last = e.load(starts, e.add(kernel.task, 1), i64);

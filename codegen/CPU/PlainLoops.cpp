@@ -1,4 +1,5 @@
-//===- PlainLoops.cpp - see PlainLoops.h -----------------------------------------------------------------------------===//
+//===- PlainLoops.cpp - see PlainLoops.h
+//-----------------------------------------------------------------------------===//
 #include "codegen/CPU/PlainLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -60,8 +61,7 @@ private:
     return e.nest(shape, 1, init, turn);
   }
   /// Sums `term` over all indices of `shape`.
-  Value sum(ArrayRef<int64_t> shape, Type type,
-            llvm::function_ref<Value(ArrayRef<Value>)> term) {
+  Value sum(ArrayRef<int64_t> shape, Type type, llvm::function_ref<Value(ArrayRef<Value>)> term) {
     return loops(shape, e.number(0, type), [&](ArrayRef<Value> i, ValueRange total) {
       return SmallVector<Value>{add(total[0], term(i))};
     })[0];
@@ -75,7 +75,8 @@ private:
   void place(Place &place, Value index, int64_t extent) {
     place.inside = e.both(place.inside, e.less(e.constant(-1), index));
     place.inside = e.both(place.inside, e.less(index, e.constant(extent)));
-    index = e.minimum(e.maximum(index, e.constant(0)), e.constant(std::max<int64_t>(extent, 1) - 1));
+    index =
+        e.minimum(e.maximum(index, e.constant(0)), e.constant(std::max<int64_t>(extent, 1) - 1));
     place.indices.push_back(index);
   }
   /// Input pixels of window `taps` at output pixel `output`, behind `lead`.
@@ -200,8 +201,7 @@ Value PlainLoops::reduce(dl::ReduceOp op) {
     init = element(SmallVector<Value>(extents.size(), e.constant(0)));
   }
   return loops(extents, init, [&](ArrayRef<Value> reduced, ValueRange total) {
-    return SmallVector<Value>{
-        combine(e, op.getKind(), isUnsigned, total[0], element(reduced))};
+    return SmallVector<Value>{combine(e, op.getKind(), isUnsigned, total[0], element(reduced))};
   })[0];
 }
 
@@ -279,20 +279,17 @@ Value PlainLoops::maxPool(dl::MaxPoolOp op, bool index) {
   double lowest = -std::numeric_limits<double>::infinity();
   Type type = elementOf(op.getY());
   SmallVector<Value> init{e.number(lowest, type), e.constant(-1)};
-  SmallVector<Value> best =
-      loops(kernelOf(g), init, [&](ArrayRef<Value> taps, ValueRange best) {
-        Place at = inputPlace(g, image(), pixels(), taps);
-        Value x = read(op.getX(), at.indices);
-        Value nan = e.both(compare(F::UNO, x, x), compare(F::ORD, best[0], best[0]));
-        Value none = e.less(best[1], e.constant(0));
-        Value take = arith::OrIOp::create(e.b, e.loc, nan, compare(F::OGT, x, best[0]));
-        take = e.both(at.inside, arith::OrIOp::create(e.b, e.loc, take, none));
-        return SmallVector<Value>{select(take, x, best[0]),
-                                  select(take, tapNumber(g, taps), best[1])};
-      });
+  SmallVector<Value> best = loops(kernelOf(g), init, [&](ArrayRef<Value> taps, ValueRange best) {
+    Place at = inputPlace(g, image(), pixels(), taps);
+    Value x = read(op.getX(), at.indices);
+    Value nan = e.both(compare(F::UNO, x, x), compare(F::ORD, best[0], best[0]));
+    Value none = e.less(best[1], e.constant(0));
+    Value take = arith::OrIOp::create(e.b, e.loc, nan, compare(F::OGT, x, best[0]));
+    take = e.both(at.inside, arith::OrIOp::create(e.b, e.loc, take, none));
+    return SmallVector<Value>{select(take, x, best[0]), select(take, tapNumber(g, taps), best[1])};
+  });
   Value winner = e.maximum(best[1], e.constant(0));
-  return index ? arith::TruncIOp::create(e.b, e.loc, e.b.getI8Type(), winner).getResult()
-               : best[0];
+  return index ? arith::TruncIOp::create(e.b, e.loc, e.b.getI8Type(), winner).getResult() : best[0];
 }
 
 Value PlainLoops::maxPoolBackward(dl::MaxPoolBackwardOp op) {
@@ -308,8 +305,7 @@ Value PlainLoops::maxPoolBackward(dl::MaxPoolBackwardOp op) {
 
 Value PlainLoops::maxPoolGather(dl::MaxPoolGatherOp op) {
   dl::WindowGeometry g = op.getGeometry();
-  Value winner =
-      arith::ExtUIOp::create(e.b, e.loc, e.b.getI64Type(), read(op.getIndex(), at));
+  Value winner = arith::ExtUIOp::create(e.b, e.loc, e.b.getI64Type(), read(op.getIndex(), at));
   Place x = inputPlace(g, image(), pixels(), e.delinearize(winner, kernelOf(g)));
   return orZero(x.inside, read(op.getX(), x.indices));
 }
@@ -345,8 +341,8 @@ Value PlainLoops::averagePoolBackward(dl::AveragePoolBackwardOp op) {
   Type type = elementOf(op.getDx());
   return sum(kernelOf(g), type, [&](ArrayRef<Value> taps) {
     Place dy = outputPlace(g, image(), pixels(), taps);
-    Value count = averageCount(g, ArrayRef<Value>(dy.indices).drop_front(2),
-                               op.getCountIncludePad(), type);
+    Value count =
+        averageCount(g, ArrayRef<Value>(dy.indices).drop_front(2), op.getCountIncludePad(), type);
     Value share = arith::DivFOp::create(e.b, e.loc, read(op.getDy(), dy.indices), count);
     return orZero(dy.inside, share);
   });
@@ -369,8 +365,7 @@ PlainLoops::Softmax PlainLoops::softmax(const Row &row) {
   s.valid = e.both(e.less(e.constant(-1), s.label), e.less(s.label, e.constant(row.classes)));
   Value lowest = e.number(-std::numeric_limits<double>::infinity(), elementOf(row.logits));
   s.maximum = loops(row.classes, lowest, [&](ArrayRef<Value> c, ValueRange best) {
-    return SmallVector<Value>{
-        arith::MaximumFOp::create(e.b, e.loc, best[0], logit(row, c[0]))};
+    return SmallVector<Value>{arith::MaximumFOp::create(e.b, e.loc, best[0], logit(row, c[0]))};
   })[0];
   s.sum = sum(row.classes, elementOf(row.logits), [&](ArrayRef<Value> c) {
     Value x = arith::SubFOp::create(e.b, e.loc, logit(row, c[0]), s.maximum);
@@ -409,8 +404,7 @@ Value PlainLoops::accuracy(dl::AccuracyOp op) {
     Value larger = compare(arith::CmpFPredicate::OGT, x, best[0]);
     return SmallVector<Value>{select(larger, x, best[0]), select(larger, c[0], best[1])};
   });
-  return arith::UIToFPOp::create(e.b, e.loc, elementOf(op.getCorrect()),
-                                 e.equal(best[1], label));
+  return arith::UIToFPOp::create(e.b, e.loc, elementOf(op.getCorrect()), e.equal(best[1], label));
 }
 
 Value codegen::plainAnchorValue(KernelFunction &kernel, unsigned number, const Point &point) {

@@ -1,15 +1,19 @@
-//===- ReduceGenerator.cpp - sums, maxima and minima along any axes --------------------------------------------------===//
+//===- ReduceGenerator.cpp - sums, maxima and minima along any axes
+//--------------------------------------------------===//
 //
-// The operand's index space is cut into axes that are wholly kept or wholly reduced; its last axis is walked in vectors.
+// The operand's index space is cut into axes that are wholly kept or wholly reduced; its last axis
+// is walked in vectors.
 //
-//   rows      the last axis is reduced: one kept element at a time, vectors of partial results, combined pairwise at the end
-//   columns   the last axis is kept: vectors of kept elements, walked down the reduced axes
+//   rows      the last axis is reduced: one kept element at a time, vectors of partial results,
+//   combined pairwise at the end columns   the last axis is kept: vectors of kept elements, walked
+//   down the reduced axes
 //
-// Partial results are combined in blocks of blocks, never in one long chain, so that the error of a sum grows with the logarithm
-// of its length. A task takes some kept elements. Where these are too few for many cores, the first reduced axis is also split:
-// tasks leave partial results in the workspace, a second phase combines them in fixed order. Nothing depends on the number of
-// threads. Results that do not need the reduction (the gradient behind a ReLU, stored while the bias gradient sums it) are
-// stored from the same walk.
+// Partial results are combined in blocks of blocks, never in one long chain, so that the error of a
+// sum grows with the logarithm of its length. A task takes some kept elements. Where these are too
+// few for many cores, the first reduced axis is also split: tasks leave partial results in the
+// workspace, a second phase combines them in fixed order. Nothing depends on the number of threads.
+// Results that do not need the reduction (the gradient behind a ReLU, stored while the bias
+// gradient sums it) are stored from the same walk.
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Generators.h"
@@ -32,12 +36,13 @@ struct Axis {
 /// How a reduction is walked; all but `axes` follow from the sizes.
 struct ReducePlan {
   SmallVector<Axis> axes;
-  int64_t lanes = 1;     ///< of a vector
-  int64_t vectors = 1;   ///< columns: vectors side by side
-  int64_t unroll = 1;    ///< turns of the innermost reduced loop at a time
-  int64_t perTask = 1;   ///< units a task; a unit is a kept element (rows) or `vectors` vectors of them (columns)
-  int64_t splits = 1;    ///< pieces of the first reduced axis
-  int64_t chunk = 1;     ///< elements of it a piece
+  int64_t lanes = 1;   ///< of a vector
+  int64_t vectors = 1; ///< columns: vectors side by side
+  int64_t unroll = 1;  ///< turns of the innermost reduced loop at a time
+  int64_t perTask =
+      1; ///< units a task; a unit is a kept element (rows) or `vectors` vectors of them (columns)
+  int64_t splits = 1; ///< pieces of the first reduced axis
+  int64_t chunk = 1;  ///< elements of it a piece
 
   static std::optional<ReducePlan> get(const KernelSpec &spec, const CpuTarget &target);
 
@@ -100,7 +105,8 @@ static SmallVector<Value> finishedValues(const KernelSpec &spec) {
   return values;
 }
 
-/// The operand's axes: neighbours of one kind are one, unless the values before or behind the reduction tell them apart.
+/// The operand's axes: neighbours of one kind are one, unless the values before or behind the
+/// reduction tell them apart.
 static std::optional<SmallVector<Axis>> axesOf(const KernelSpec &spec) {
   dl::ReduceOp op = reduceOf(spec);
   auto shape = cast<RankedTensorType>(op.getX().getType()).getShape();
@@ -114,7 +120,8 @@ static std::optional<SmallVector<Axis>> axesOf(const KernelSpec &spec) {
     else
       groups.push_back({extent, reduced});
   }
-  // Splits each group of `axes` into the axes that `space`, a refinement of the groups' extents, has for it.
+  // Splits each group of `axes` into the axes that `space`, a refinement of the groups' extents,
+  // has for it.
   auto refine = [](ArrayRef<Axis> axes, bool onlyKept, ArrayRef<int64_t> space) {
     SmallVector<Axis> result;
     for (Axis axis : axes) {
@@ -224,8 +231,8 @@ public:
       element = IntegerType::get(e.b.getContext(), integer.getWidth());
   }
 
-  /// The unit at `unit` of the unit space, reduced over [lower, upper) of the first reduced axis: per vector of the unit, a
-  /// vector (columns) or the one scalar (rows).
+  /// The unit at `unit` of the unit space, reduced over [lower, upper) of the first reduced axis:
+  /// per vector of the unit, a vector (columns) or the one scalar (rows).
   SmallVector<Value> reduce(ArrayRef<Value> unit, Value lower, Value upper);
 
   /// Where the kept elements of vector `number` of a unit stand.
@@ -341,7 +348,8 @@ Point ReduceEmitter::pointAt(ArrayRef<Value> reduced, int64_t vector) {
   return point;
 }
 
-/// A loop whose partial results start anew in each block of turns, so that no chain of additions gets long.
+/// A loop whose partial results start anew in each block of turns, so that no chain of additions
+/// gets long.
 SmallVector<Value>
 ReduceEmitter::blocked(Value lower, Value upper, int64_t step, size_t chains,
                        llvm::function_ref<SmallVector<Value>(Value, ValueRange)> turn) {
@@ -465,7 +473,8 @@ SmallVector<Value> ReduceEmitter::reduce(ArrayRef<Value> at, Value lower, Value 
 // Phases
 //===----------------------------------------------------------------------------------------------------------------===//
 
-/// The tasks' walk over units. Gives each vector's totals to `store`, with the point of its kept elements.
+/// The tasks' walk over units. Gives each vector's totals to `store`, with the point of its kept
+/// elements.
 static LogicalResult
 emitUnits(KernelFunction &kernel, const ReducePlan &plan,
           llvm::function_ref<LogicalResult(const Point &, Value total, Value piece)> store) {
@@ -546,9 +555,9 @@ static LogicalResult emitCombined(KernelFunction &kernel, const ReducePlan &plan
     Value place = linearIndex(e, point);
     auto piece = [&](Value number) {
       Value offset = e.add(e.mul(number, plan.kept()), place);
-      return point.width == 1 ? e.load(kernel.workspace(), offset, element)
-                              : e.loadVector(kernel.workspace(), offset, element, point.width, 1,
-                                             point.mask);
+      return point.width == 1
+                 ? e.load(kernel.workspace(), offset, element)
+                 : e.loadVector(kernel.workspace(), offset, element, point.width, 1, point.mask);
     };
     return e.carry(e.constant(1), e.constant(plan.splits), 1, piece(e.constant(0)),
                    [&](Value number, ValueRange total) {
@@ -573,8 +582,8 @@ SmallVector<Candidate> ReduceGenerator::candidates(const KernelSpec &spec,
   candidate.phases = {{uint32_t(plan->unitBlocks() * plan->splits), 0}};
   if (plan->splits > 1) {
     candidate.phases.push_back({combinePlan(*plan, target).tasks(), 0});
-    candidate.workspaceBytes = plan->splits * plan->kept() *
-                               storageBytes(reduceOf(spec).getType().getElementType());
+    candidate.workspaceBytes =
+        plan->splits * plan->kept() * storageBytes(reduceOf(spec).getType().getElementType());
   }
   double elements = double(plan->kept()) * double(product(plan->extents(true)));
   candidate.cost = walkSeconds(spec, bodyWeight(spec) * elements);

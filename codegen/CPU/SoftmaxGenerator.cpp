@@ -1,8 +1,10 @@
-//===- SoftmaxGenerator.cpp - softmax cross entropy, its gradient, accuracy ------------------------------------------===//
+//===- SoftmaxGenerator.cpp - softmax cross entropy, its gradient, accuracy
+//------------------------------------------===//
 //
-// A row is what stands along the op's axis. Rows whose elements are neighbours are walked in vectors along the classes;
-// otherwise a vector holds one class of several rows, and rows never mix. The largest logit is subtracted before anything is
-// exponentiated. Logits are computed anew in each pass over a row: they come from the nearest cache, or stay in registers.
+// A row is what stands along the op's axis. Rows whose elements are neighbours are walked in
+// vectors along the classes; otherwise a vector holds one class of several rows, and rows never
+// mix. The largest logit is subtracted before anything is exponentiated. Logits are computed anew
+// in each pass over a row: they come from the nearest cache, or stay in registers.
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Generators.h"
@@ -39,8 +41,8 @@ struct SoftmaxOp {
 struct SoftmaxPlan {
   SmallVector<int64_t> before, behind;
   int64_t classes = 1;
-  int64_t lanes = 1;   ///< of a vector: classes (alongClasses) or rows
-  WalkPlan rows;       ///< walk over the rows; its last axis is the lanes' if rows are the lanes
+  int64_t lanes = 1; ///< of a vector: classes (alongClasses) or rows
+  WalkPlan rows;     ///< walk over the rows; its last axis is the lanes' if rows are the lanes
 
   static std::optional<SoftmaxPlan> get(const KernelSpec &spec, const CpuTarget &target);
   bool alongClasses() const { return behind.empty(); }
@@ -116,7 +118,8 @@ std::optional<SoftmaxPlan> SoftmaxPlan::get(const KernelSpec &spec, const CpuTar
 
 namespace {
 
-/// Emits one row, or one vector of rows. `lanes` values are vectors in both cases, scalars if plan.lanes is 1.
+/// Emits one row, or one vector of rows. `lanes` values are vectors in both cases, scalars if
+/// plan.lanes is 1.
 class RowEmitter {
 public:
   RowEmitter(KernelFunction &kernel, const SoftmaxPlan &plan, const Point &row)
@@ -147,7 +150,8 @@ private:
   Value maxf(Value a, Value b) { return arith::MaximumFOp::create(e.b, e.loc, a, b); }
   Value exp(Value x) { return math::ExpOp::create(e.b, e.loc, x); }
 
-  /// One step of a pass: the logits at `point` (lanes behind the last class are `off`), and each lane's class.
+  /// One step of a pass: the logits at `point` (lanes behind the last class are `off`), and each
+  /// lane's class.
   struct Step {
     Point point;
     Value classes;
@@ -170,9 +174,9 @@ private:
   const SoftmaxPlan &plan;
   SoftmaxOp op;
   Point row;
-  BodyEmitter body;       ///< for values that do not depend on the class
+  BodyEmitter body; ///< for values that do not depend on the class
   Type floats, integers;
-  Value label, valid;     ///< of the row, or of each lane's row
+  Value label, valid; ///< of the row, or of each lane's row
   Value maximum, sum, picked;
 };
 

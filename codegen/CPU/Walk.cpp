@@ -1,4 +1,5 @@
-//===- Walk.cpp - see Walk.h -----------------------------------------------------------------------------------------===//
+//===- Walk.cpp - see Walk.h
+//-----------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Walk.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -36,7 +37,8 @@ bool codegen::followsAnchor(const KernelSpec &spec) {
 }
 
 WalkPlan WalkPlan::get(ArrayRef<int64_t> space, double weight, const CpuTarget &target) {
-  // A task should be worth some ten microseconds, and there should be enough of them for many cores.
+  // A task should be worth some ten microseconds, and there should be enough of them for many
+  // cores.
   const double grain = 32768;
   const int64_t maxTasks = 128;
   WalkPlan plan;
@@ -142,8 +144,7 @@ LogicalResult codegen::walkRow(CodeEmitter &e, const WalkPlan &plan, ArrayRef<Va
     e.loop(place, end, plan.width, [&](Value index) { walk.step(index, 1); });
   }
   Value rest = e.sub(upper, end);
-  e.when(e.less(e.constant(0), rest),
-         [&] { walk.step(end, 1, e.firstLanes(rest, plan.width)); });
+  e.when(e.less(e.constant(0), rest), [&] { walk.step(end, 1, e.firstLanes(rest, plan.width)); });
   return walk.result;
 }
 

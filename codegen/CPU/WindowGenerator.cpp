@@ -1,11 +1,15 @@
-//===- WindowGenerator.cpp - pooling and its gradients ---------------------------------------------------------------===//
+//===- WindowGenerator.cpp - pooling and its gradients
+//---------------------------------------------------------------===//
 //
-//   max_pool, average_pool, max_pool_gather   each result element walks its window; vectors along the result's last axis
-//   max_pool_backward, average_pool_backward  a task adds the windows of one channel's image to a plane in its scratch, in
-//                                             the order of the windows, then finishes the plane in vectors
+//   max_pool, average_pool, max_pool_gather   each result element walks its window; vectors along
+//   the result's last axis max_pool_backward, average_pool_backward  a task adds the windows of one
+//   channel's image to a plane in its scratch, in
+//                                             the order of the windows, then finishes the plane in
+//                                             vectors
 //
-// Every geometry is three spatial axes, missing ones first with extent 1. Bounds are checked only on axes where a window can
-// lie outside. An image belongs to one task, so gradients add up in the same order for any number of threads.
+// Every geometry is three spatial axes, missing ones first with extent 1. Bounds are checked only
+// on axes where a window can lie outside. An image belongs to one task, so gradients add up in the
+// same order for any number of threads.
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Generators.h"
@@ -25,7 +29,7 @@ struct WindowPlan {
   SmallVector<dl::WindowAxis, 3> axes; ///< depth, height, width
   SmallVector<int64_t> lead;           ///< index space of batch and channels
   bool backward = false;
-  WalkPlan walk;                       ///< over the result; backward: over images, its last axis the plane
+  WalkPlan walk; ///< over the result; backward: over images, its last axis the plane
 
   static std::optional<WindowPlan> get(const KernelSpec &spec, const CpuTarget &target);
 
@@ -96,8 +100,8 @@ std::optional<WindowPlan> WindowPlan::get(const KernelSpec &spec, const CpuTarge
       return true;
     SmallVector<int64_t> space = plan.space(side);
     auto refined = refineIndexSpace(spec, roots, space);
-    if (failed(refined) || ArrayRef<int64_t>(*refined).take_back(3) !=
-                               ArrayRef<int64_t>(space).take_back(3))
+    if (failed(refined) ||
+        ArrayRef<int64_t>(*refined).take_back(3) != ArrayRef<int64_t>(space).take_back(3))
       return false;
     plan.lead.assign(refined->begin(), refined->end() - 3);
     return true;
@@ -126,10 +130,10 @@ namespace {
 
 /// One element of a window.
 struct Tap {
-  Value number;              ///< in row-major order of the window
-  SmallVector<Value> place;  ///< in the input: depth, height, width; of the first lane
-  Value inside;              ///< i1, or a vector of them; null: always
-  Value insidePadded;        ///< the same for the input with its high padding
+  Value number;             ///< in row-major order of the window
+  SmallVector<Value> place; ///< in the input: depth, height, width; of the first lane
+  Value inside;             ///< i1, or a vector of them; null: always
+  Value insidePadded;       ///< the same for the input with its high padding
 };
 
 /// Walks the taps of the window at an output position.
@@ -166,8 +170,8 @@ private:
   Value lanePlaces(Value first, int64_t stride) {
     Value narrow = arith::TruncIOp::create(e.b, e.loc, e.b.getI32Type(), first);
     Value numbers = e.laneNumbers(lanes);
-    Value steps = arith::MulIOp::create(e.b, e.loc, numbers,
-                                        e.number(double(stride), numbers.getType()));
+    Value steps =
+        arith::MulIOp::create(e.b, e.loc, numbers, e.number(double(stride), numbers.getType()));
     return arith::AddIOp::create(e.b, e.loc, e.splat(narrow, lanes), steps);
   }
 
@@ -221,8 +225,7 @@ class PoolEmitter {
 public:
   PoolEmitter(KernelFunction &kernel, const WindowPlan &plan, const Point &point)
       : kernel(kernel), e(kernel.e), plan(plan), point(point),
-        output(ArrayRef<Value>(point.indices).take_back(3)),
-        window(e, plan, output, point.width) {
+        output(ArrayRef<Value>(point.indices).take_back(3)), window(e, plan, output, point.width) {
     floats = laneType(e.b.getF32Type());
     integers = laneType(e.b.getI32Type());
   }
@@ -288,8 +291,7 @@ private:
       Value take = arith::OrIOp::create(e.b, e.loc, none, larger);
       if (tap.inside)
         take = arith::AndIOp::create(e.b, e.loc, take, splat(tap.inside));
-      Value number =
-          splat(arith::TruncIOp::create(e.b, e.loc, e.b.getI32Type(), tap.number));
+      Value number = splat(arith::TruncIOp::create(e.b, e.loc, e.b.getI32Type(), tap.number));
       return SmallVector<Value>{select(e, take, x, best[0]), select(e, take, number, best[1])};
     });
     Value index = found[1];
@@ -401,8 +403,8 @@ private:
   void scatter(dl::MaxPoolBackwardOp op, const Point &point, ArrayRef<Value> output) {
     BodyEmitter body = kernel.body();
     Value dy = body.emit(op.getDy(), point);
-    Value index = arith::ExtUIOp::create(e.b, e.loc, e.b.getI64Type(),
-                                         body.emit(op.getIndex(), point));
+    Value index =
+        arith::ExtUIOp::create(e.b, e.loc, e.b.getI64Type(), body.emit(op.getIndex(), point));
     SmallVector<Value> taps = e.delinearize(index, plan.kernel()), place;
     Value inside = e.number(1, e.b.getI1Type());
     for (auto [i, axis] : llvm::enumerate(plan.axes)) {

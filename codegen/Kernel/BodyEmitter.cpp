@@ -1,8 +1,10 @@
-//===- BodyEmitter.cpp - element-wise bodies at points of an index space --------------------------------------------===//
+//===- BodyEmitter.cpp - element-wise bodies at points of an index space
+//--------------------------------------------===//
 //
-// Values are pulled: emit(result, point) asks for the operands of the op that makes the result, at points derived from the
-// given one, down to operands of the kernel and the anchor. Element-wise ops and reshapes hand the point on, a broadcast drops
-// axes, so a vector of points turns into a scalar where the value repeats, and is splat at its first use.
+// Values are pulled: emit(result, point) asks for the operands of the op that makes the result, at
+// points derived from the given one, down to operands of the kernel and the anchor. Element-wise
+// ops and reshapes hand the point on, a broadcast drops axes, so a vector of points turns into a
+// scalar where the value repeats, and is splat at its first use.
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #include "codegen/Kernel/KernelSpec.h"
@@ -45,8 +47,8 @@ LogicalResult GroupTranslation::run(unsigned fromBegin, unsigned fromEnd, unsign
   for (unsigned i = fromBegin; i < fromEnd; ++i) {
     if (from.shape[i] == 1 && int64_t(i) != from.axis)
       continue;
-    linear = linear ? add(b, loc, mul(b, loc, linear, from.shape[i]), from.indices[i])
-                    : from.indices[i];
+    linear =
+        linear ? add(b, loc, mul(b, loc, linear, from.shape[i]), from.indices[i]) : from.indices[i];
     step *= from.shape[i];
     if (int64_t(i) == from.axis && from.width > 1)
       step = from.step;
@@ -112,8 +114,8 @@ Point codegen::lanePoint(OpBuilder &b, Location loc, const Point &point, int64_t
   Value &index = result.indices[point.axis];
   index = add(b, loc, index, constant(b, loc, lane * point.step));
   if (point.mask) {
-    index = b.createOrFold<arith::MinSIOp>(loc, index,
-                                           constant(b, loc, point.shape[point.axis] - 1));
+    index =
+        b.createOrFold<arith::MinSIOp>(loc, index, constant(b, loc, point.shape[point.axis] - 1));
     index = b.createOrFold<arith::MaxSIOp>(loc, index, constant(b, loc, 0));
   }
   return result;
@@ -148,7 +150,8 @@ struct BroadcastGroups {
   }
 };
 
-/// Collects the places at which an index space must have a border between axes: a place is the number of elements behind it.
+/// Collects the places at which an index space must have a border between axes: a place is the
+/// number of elements behind it.
 class CutCollector {
 public:
   explicit CutCollector(const KernelSpec &spec) : spec(spec) {}
@@ -208,8 +211,8 @@ SmallVector<int64_t> CutCollector::collect(Value value) {
   if (auto iota = dyn_cast<dl::IotaOp>(op)) {
     auto shape = type.getShape();
     int64_t axis = iota.getAxis();
-    addBorders(cuts, {product(shape.take_front(axis)), shape[axis],
-                      product(shape.drop_front(axis + 1))});
+    addBorders(cuts,
+               {product(shape.take_front(axis)), shape[axis], product(shape.drop_front(axis + 1))});
     return cuts;
   }
   for (Value operand : op->getOperands())
@@ -236,9 +239,8 @@ static LogicalResult splitAxis(int64_t extent, int64_t behind, ArrayRef<int64_t>
   return success();
 }
 
-FailureOr<SmallVector<int64_t>> codegen::refineIndexSpace(const KernelSpec &spec,
-                                                          ArrayRef<Value> roots,
-                                                          ArrayRef<int64_t> space) {
+FailureOr<SmallVector<int64_t>>
+codegen::refineIndexSpace(const KernelSpec &spec, ArrayRef<Value> roots, ArrayRef<int64_t> space) {
   CutCollector collector(spec);
   int64_t elements = product(space);
   SmallVector<int64_t> cuts;
@@ -396,10 +398,9 @@ Value BodyEmitter::computeIota(dl::IotaOp op, const Point &point) {
   auto type = cast<RankedTensorType>(op.getType());
   ArrayRef<int64_t> shape = type.getShape();
   int64_t axis = op.getAxis();
-  FailureOr<Point> grouped =
-      reshapePoint(builder, loc, point,
-                   {product(shape.take_front(axis)), shape[axis],
-                    product(shape.drop_front(axis + 1))});
+  FailureOr<Point> grouped = reshapePoint(
+      builder, loc, point,
+      {product(shape.take_front(axis)), shape[axis], product(shape.drop_front(axis + 1))});
   if (failed(grouped))
     return {};
   Type element = computeType(type.getElementType());
@@ -412,7 +413,8 @@ Value BodyEmitter::computeIota(dl::IotaOp op, const Point &point) {
   SmallVector<Attribute> lanes;
   for (int64_t lane = 0; lane < point.width; ++lane)
     lanes.push_back(builder.getIntegerAttr(element, lane * grouped->step));
-  Value offsets = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(vectorType, lanes));
+  Value offsets =
+      arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(vectorType, lanes));
   return arith::AddIOp::create(builder, loc, splat(builder, loc, index, point.width), offsets);
 }
 

@@ -1,4 +1,5 @@
-//===- KernelCompiler.cpp - selection, identity, parallel compilation ------------------------------------------------===//
+//===- KernelCompiler.cpp - selection, identity, parallel compilation
+//------------------------------------------------===//
 #include "codegen/Kernel/KernelCompiler.h"
 #include "codegen/CPU/CodeEmitter.h"
 #include "codegen/CPU/Generators.h"

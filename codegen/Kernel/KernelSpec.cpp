@@ -1,7 +1,7 @@
-//===- KernelSpec.cpp - reads a kernel's region: anchor, types, identity, name --------------------------------------===//
+//===- KernelSpec.cpp - reads a kernel's region: anchor, types, identity, name
+//--------------------------------------===//
 #include "codegen/Kernel/KernelSpec.h"
 #include "dlc/abi.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -9,6 +9,7 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -165,13 +166,11 @@ static uint64_t flopsOf(Operation &op) {
         return 2 * elementsOf(matmul.getC()) * depth;
       })
       .Case<dl::ReduceOp>([](dl::ReduceOp reduce) { return elementsOf(reduce.getX()); })
-      .Case<dl::MaxPoolOp, dl::AveragePoolOp>([](auto pool) {
-        return elementsOf(pool.getY()) * pool.getGeometry().kernelSize();
-      })
+      .Case<dl::MaxPoolOp, dl::AveragePoolOp>(
+          [](auto pool) { return elementsOf(pool.getY()) * pool.getGeometry().kernelSize(); })
       .Case<dl::MaxPoolBackwardOp>([](auto pool) { return elementsOf(pool.getDy()); })
-      .Case<dl::AveragePoolBackwardOp>([](auto pool) {
-        return elementsOf(pool.getDy()) * pool.getGeometry().kernelSize();
-      })
+      .Case<dl::AveragePoolBackwardOp>(
+          [](auto pool) { return elementsOf(pool.getDy()) * pool.getGeometry().kernelSize(); })
       // Maximum, difference, exponential and sum of each logit; backward also scales and subtracts.
       .Case<dl::SoftmaxCrossEntropyOp>([](auto op) { return 4 * elementsOf(op.getLogits()); })
       .Case<dl::SoftmaxCrossEntropyBackwardOp>(
@@ -218,8 +217,8 @@ std::string KernelSpec::canonicalText() const {
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   SmallVector<Value> inputs;
   if (body->getNumArguments() != 0) {
-    auto source = UnrealizedConversionCastOp::create(builder, loc, body->getArgumentTypes(),
-                                                     ValueRange());
+    auto source =
+        UnrealizedConversionCastOp::create(builder, loc, body->getArgumentTypes(), ValueRange());
     inputs.append(source.result_begin(), source.result_end());
   }
   auto fused = dl::FusedOp::create(builder, loc, body->back().getOperandTypes(), inputs);
@@ -251,8 +250,8 @@ Block &codegen::kernelBlock(ModuleOp module) {
 }
 
 void codegen::registerKernelDialects(DialectRegistry &registry) {
-  registry.insert<dl::DLDialect, arith::ArithDialect, cf::ControlFlowDialect, math::MathDialect, scf::SCFDialect,
-                  vector::VectorDialect, LLVM::LLVMDialect>();
+  registry.insert<dl::DLDialect, arith::ArithDialect, cf::ControlFlowDialect, math::MathDialect,
+                  scf::SCFDialect, vector::VectorDialect, LLVM::LLVMDialect>();
 }
 
 static std::string times(ArrayRef<int64_t> numbers) {
@@ -303,8 +302,7 @@ std::string KernelSpec::stem() const {
       std::tie(anchorText, sizes) = anchorName(op);
       continue;
     }
-    if (!isa<dl::ElementwiseOp>(inner) || isa<dl::SelectOp, dl::CastOp>(inner) ||
-        ++named > maxOps)
+    if (!isa<dl::ElementwiseOp>(inner) || isa<dl::SelectOp, dl::CastOp>(inner) || ++named > maxOps)
       continue;
     // An addition of a broadcast vector is a bias.
     bool bias = isa<dl::AddOp>(inner) && llvm::any_of(inner.getOperands(), [](Value operand) {

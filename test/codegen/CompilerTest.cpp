@@ -1,4 +1,5 @@
-//===- CompilerTest.cpp - identity, cache and objects of kernels -----------------------------------------------------===//
+//===- CompilerTest.cpp - identity, cache and objects of kernels
+//-----------------------------------------------------===//
 #include "codegen/Kernel/KernelCache.h"
 #include "test/codegen/Harness.h"
 #include "llvm/Object/ObjectFile.h"
@@ -99,7 +100,8 @@ TEST_F(Compiler, CacheHit) {
   EXPECT_FALSE(compiledFromCache(kernel));
 }
 
-/// A damaged entry counts as absent and is written anew, whatever byte it is; so is a truncated one.
+/// A damaged entry counts as absent and is written anew, whatever byte it is; so is a truncated
+/// one.
 TEST_F(Compiler, DamagedEntries) {
   SelectedKernel kernel = exponential(100);
   EXPECT_FALSE(compiledFromCache(kernel));

@@ -1,4 +1,5 @@
-//===- Harness.cpp - see Harness.h -----------------------------------------------------------------------------------===//
+//===- Harness.cpp - see Harness.h
+//-----------------------------------------------------------------------------------===//
 #include "test/codegen/Harness.h"
 #include "dlc/abi.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -312,9 +313,10 @@ std::vector<Tensor> CompiledTestKernel::randomInputs(uint64_t seed) const {
     Tensor tensor = Tensor::filled(interpreter::shapeOf(type), 0);
     Type element = type.getElementType();
     for (double &value : tensor.values)
-      value = isa<FloatType>(element)
-                  ? std::uniform_real_distribution<double>(-1, 1)(random)
-                  : double(random() % (element.isInteger(1) ? 2 : element.isInteger(8) ? 256 : 9));
+      value = isa<FloatType>(element) ? std::uniform_real_distribution<double>(-1, 1)(random)
+                                      : double(random() % (element.isInteger(1)   ? 2
+                                                           : element.isInteger(8) ? 256
+                                                                                  : 9));
     inputs.push_back(std::move(tensor));
   }
   return inputs;

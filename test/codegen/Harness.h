@@ -1,7 +1,9 @@
-//===- Harness.h - compiles a kernel from text, runs it, compares with the interpreter -------------------*- C++ -*-===//
+//===- Harness.h - compiles a kernel from text, runs it, compares with the interpreter
+//-------------------*- C++ -*-===//
 //
-// Kernels run on buffers that end where unreadable memory begins, so that a read or write behind a tensor is a fault; results
-// and scratch are poisoned before each run. Tasks run in any order wanted. The oracle is the float64 interpreter.
+// Kernels run on buffers that end where unreadable memory begins, so that a read or write behind a
+// tensor is a fault; results and scratch are poisoned before each run. Tasks run in any order
+// wanted. The oracle is the float64 interpreter.
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #ifndef DLC_TEST_CODEGEN_HARNESS_H
@@ -26,8 +28,8 @@ enum class TaskOrder { Forward, Backward, Shuffled };
 
 class CompiledTestKernel {
 public:
-  /// Compiles `source` with the named generator ("": the cheapest candidate). Adds a test failure and stays empty if that
-  /// fails.
+  /// Compiles `source` with the named generator ("": the cheapest candidate). Adds a test failure
+  /// and stays empty if that fails.
   CompiledTestKernel(const KernelSource &source, llvm::StringRef target = "native",
                      llvm::StringRef generator = "");
   ~CompiledTestKernel();
@@ -58,8 +60,8 @@ private:
 /// max|a - b| / max|b|; infinite where only one is finite or NaN.
 double relativeError(const Tensor &a, const Tensor &b);
 
-/// Runs with random inputs in all task orders: equal bits in each, and results within `tolerance` of the oracle's. Also for
-/// AVX2. The generator's name is checked if given.
+/// Runs with random inputs in all task orders: equal bits in each, and results within `tolerance`
+/// of the oracle's. Also for AVX2. The generator's name is checked if given.
 void checkKernel(const KernelSource &source, double tolerance, llvm::StringRef generator = "");
 
 } // namespace dlc::test

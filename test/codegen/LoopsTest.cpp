@@ -1,4 +1,5 @@
-//===- LoopsTest.cpp - the generator of last resort takes every anchor -----------------------------------------------===//
+//===- LoopsTest.cpp - the generator of last resort takes every anchor
+//-----------------------------------------------===//
 #include "test/codegen/Harness.h"
 #include <gtest/gtest.h>
 
@@ -30,18 +31,16 @@ TEST(Loops, Convolution) {
       " strides = [2, 1] padding = [1, 0, 2, 1] dilations = [1, 2] groups = 2 : ";
   const std::string x = "tensor<2x4x9x8xf32>", w = "tensor<6x2x3x2xf32>", y = "tensor<2x6x4x9xf32>";
   checkKernel({x + ", " + w, y,
-               "^bb0(%x: " + x + ", %w: " + w + "):\n %0 = dl.convolution %x, %w" + attributes +
-                   x + ", " + w + "\n dl.yield %0 : " + y},
+               "^bb0(%x: " + x + ", %w: " + w + "):\n %0 = dl.convolution %x, %w" + attributes + x +
+                   ", " + w + "\n dl.yield %0 : " + y},
               rounding, generator);
   checkKernel({y + ", " + w, x,
-               "^bb0(%d: " + y + ", %w: " + w +
-                   "):\n %0 = dl.convolution_backward_data %d, %w" + attributes + y + ", " + w +
-                   " to " + x + "\n dl.yield %0 : " + x},
+               "^bb0(%d: " + y + ", %w: " + w + "):\n %0 = dl.convolution_backward_data %d, %w" +
+                   attributes + y + ", " + w + " to " + x + "\n dl.yield %0 : " + x},
               rounding, generator);
   checkKernel({x + ", " + y, w,
-               "^bb0(%x: " + x + ", %d: " + y +
-                   "):\n %0 = dl.convolution_backward_filter %x, %d" + attributes + x + ", " + y +
-                   " to " + w + "\n dl.yield %0 : " + w},
+               "^bb0(%x: " + x + ", %d: " + y + "):\n %0 = dl.convolution_backward_filter %x, %d" +
+                   attributes + x + ", " + y + " to " + w + "\n dl.yield %0 : " + w},
               rounding, generator);
 }
 
@@ -88,8 +87,8 @@ TEST(Loops, Classification) {
                 rounding, generator);
   checkKernel({r + ", " + x + ", " + l, x,
                "^bb0(%d: " + r + ", %x: " + x + ", %l: " + l +
-                   "):\n %0 = dl.softmax_cross_entropy_backward %d, %x, %l axis = 1 : " + r +
-                   ", " + x + ", " + l + "\n dl.yield %0 : " + x},
+                   "):\n %0 = dl.softmax_cross_entropy_backward %d, %x, %l axis = 1 : " + r + ", " +
+                   x + ", " + l + "\n dl.yield %0 : " + x},
               rounding, generator);
 }
 

@@ -1,4 +1,5 @@
-//===- MapTest.cpp - element-wise kernels ----------------------------------------------------------------------------===//
+//===- MapTest.cpp - element-wise kernels
+//----------------------------------------------------------------------------===//
 #include "test/codegen/Harness.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -55,7 +56,8 @@ TEST(Map, Broadcasts) {
               rounding, "cpu-map");
 }
 
-/// A reshape between two broadcasts that do not fit each other's axes: single elements where need be.
+/// A reshape between two broadcasts that do not fit each other's axes: single elements where need
+/// be.
 TEST(Map, ReshapeAcrossAxes) {
   const char *block = R"(
 ^bb0(%x: tensor<6x10xf32>, %a: tensor<10xf32>, %b: tensor<4xf32>):
@@ -137,14 +139,16 @@ TEST(Map, SigmoidExtremes) {
 /// Operands and results in blocked and permuted layouts.
 TEST(Map, Layouts) {
   const std::string nhwc = "tensor<2x5x3x7xf32, #dl.layout<order = [0, 2, 3, 1]>>";
-  const std::string blocked = "tensor<2x32x3x7xf32, #dl.layout<order = [0, 1, 2, 3], blocks = [1, 16]>>";
+  const std::string blocked =
+      "tensor<2x32x3x7xf32, #dl.layout<order = [0, 1, 2, 3], blocks = [1, 16]>>";
   checkKernel({nhwc + ", tensor<5xf32>", nhwc,
-               "^bb0(%x: " + nhwc + ", %b: tensor<5xf32>):\n %0 = dl.broadcast %b dims = [1] : "
-               "tensor<5xf32> to " + nhwc + "\n %1 = dl.add %x, %0 : " + nhwc +
-               "\n dl.yield %1 : " + nhwc},
+               "^bb0(%x: " + nhwc +
+                   ", %b: tensor<5xf32>):\n %0 = dl.broadcast %b dims = [1] : "
+                   "tensor<5xf32> to " +
+                   nhwc + "\n %1 = dl.add %x, %0 : " + nhwc + "\n dl.yield %1 : " + nhwc},
               rounding);
-  checkKernel({blocked, blocked,
-               "^bb0(%x: " + blocked + "):\n %0 = dl.relu %x : " + blocked + "\n dl.yield %0 : " +
-                   blocked},
-              rounding);
+  checkKernel(
+      {blocked, blocked,
+       "^bb0(%x: " + blocked + "):\n %0 = dl.relu %x : " + blocked + "\n dl.yield %0 : " + blocked},
+      rounding);
 }

@@ -1,11 +1,12 @@
-//===- MultiTensorTest.cpp - one update over many tensors ------------------------------------------------------------===//
+//===- MultiTensorTest.cpp - one update over many tensors
+//------------------------------------------------------------===//
 #include "test/codegen/Harness.h"
 #include <gtest/gtest.h>
 
 using namespace dlc::test;
 
-/// Tensors of all sizes in flat buffers: each starts at the next multiple of 64 bytes, its multipliers are its own, and the gaps
-/// between tensors stay as they were.
+/// Tensors of all sizes in flat buffers: each starts at the next multiple of 64 bytes, its
+/// multipliers are its own, and the gaps between tensors stay as they were.
 TEST(MultiTensor, Momentum) {
   const std::string types =
       "tensor<5xf32>, tensor<3x9001xf32>, tensor<1xf32>, tensor<5xf32>, tensor<3x9001xf32>, "
@@ -16,7 +17,8 @@ TEST(MultiTensor, Momentum) {
   const std::vector<int64_t> sizes = {5, 27003, 1}, starts = {0, 16, 27024};
   const int64_t flat = 27040;
   for (const char *target : {"native", "avx2"}) {
-    CompiledTestKernel kernel({types + ", tensor<f32>", results, R"(
+    CompiledTestKernel kernel({types + ", tensor<f32>", results,
+                               R"(
 ^bb0(%p0: tensor<5xf32>, %p1: tensor<3x9001xf32>, %p2: tensor<1xf32>,
      %g0: tensor<5xf32>, %g1: tensor<3x9001xf32>, %g2: tensor<1xf32>,
      %v0: tensor<5xf32>, %v1: tensor<3x9001xf32>, %v2: tensor<1xf32>, %lr: tensor<f32>):
@@ -32,7 +34,8 @@ TEST(MultiTensor, Momentum) {
     %5 = dl.subtract %p, %4 : tensor<f32>
     dl.yield %5, %2 : tensor<f32>, tensor<f32>
   }
-  dl.yield %r#0, %r#1, %r#2, %r#3, %r#4, %r#5 : )" + results},
+  dl.yield %r#0, %r#1, %r#2, %r#3, %r#4, %r#5 : )" +
+                                   results},
                               target);
     ASSERT_TRUE(kernel);
     ASSERT_EQ(kernel.spec().operandTypes().size(), 4u);

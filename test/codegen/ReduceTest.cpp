@@ -1,4 +1,5 @@
-//===- ReduceTest.cpp - reductions along any axes --------------------------------------------------------------------===//
+//===- ReduceTest.cpp - reductions along any axes
+//--------------------------------------------------------------------===//
 #include "test/codegen/Harness.h"
 #include <gtest/gtest.h>
 
@@ -10,8 +11,8 @@ static const double rounding = 1e-6;
 static KernelSource reduction(const std::string &kind, const std::string &from,
                               const std::string &to, const std::string &axes) {
   return {from, to,
-          "^bb0(%x: " + from + "):\n %0 = dl.reduce " + kind + " %x axes = [" + axes + "] : " +
-              from + "\n dl.yield %0 : " + to};
+          "^bb0(%x: " + from + "):\n %0 = dl.reduce " + kind + " %x axes = [" + axes +
+              "] : " + from + "\n dl.yield %0 : " + to};
 }
 
 /// Along the last axis, of all lengths around vectors and unrolled steps.
@@ -37,8 +38,7 @@ TEST(Reduce, Inner) {
               "cpu-reduce");
   checkKernel(reduction("sum", "tensor<3x4x5x6xf32>", "tensor<4x6xf32>", "0, 2"), rounding,
               "cpu-reduce");
-  checkKernel(reduction("max", "tensor<3x4x5x6xf32>", "tensor<3x5xf32>", "1, 3"), 0,
-              "cpu-reduce");
+  checkKernel(reduction("max", "tensor<3x4x5x6xf32>", "tensor<3x5xf32>", "1, 3"), 0, "cpu-reduce");
 }
 
 /// To a single number, in two phases; the whole tensor is one axis.
@@ -61,7 +61,8 @@ TEST(Reduce, Integers) {
   checkKernel(reduction("min", "tensor<9x33xi64>", "tensor<9xi64>", "1"), 0, "cpu-reduce");
 }
 
-/// A body before and behind: the masked gradient is stored from the walk that sums it, the sum is scaled.
+/// A body before and behind: the masked gradient is stored from the walk that sums it, the sum is
+/// scaled.
 TEST(Reduce, PrologueEpilogueAndStoredOperand) {
   checkKernel({"tensor<6x5x4x9xf32>, tensor<6x5x4x9xf32>, tensor<5xf32>",
                "tensor<6x5x4x9xf32>, tensor<5xf32>", R"(
@@ -88,6 +89,4 @@ TEST(Reduce, BroadcastInside) {
 }
 
 /// Of nothing: a sum is zero.
-TEST(Reduce, Empty) {
-  checkKernel(reduction("sum", "tensor<0x5xf32>", "tensor<5xf32>", "0"), 0);
-}
+TEST(Reduce, Empty) { checkKernel(reduction("sum", "tensor<0x5xf32>", "tensor<5xf32>", "0"), 0); }

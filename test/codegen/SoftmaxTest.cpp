@@ -1,4 +1,5 @@
-//===- SoftmaxTest.cpp - cross entropy, its gradient, accuracy -------------------------------------------------------===//
+//===- SoftmaxTest.cpp - cross entropy, its gradient, accuracy
+//-------------------------------------------------------===//
 #include "test/codegen/Harness.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -19,14 +20,15 @@ static KernelSource loss(const std::string &op, const std::string &logits, const
 
 static KernelSource gradient(const std::string &logits, const std::string &label,
                              const std::string &dloss, int axis) {
-  return {join(dloss, join(logits, label)), logits,
-          "^bb0(%d: " + dloss + ", %x: " + logits + ", %l: " + label +
-              "):\n %0 = dl.softmax_cross_entropy_backward %d, %x, %l axis = " +
-              std::to_string(axis) + " : " + join(dloss, join(logits, label)) +
-              "\n dl.yield %0 : " + logits};
+  return {
+      join(dloss, join(logits, label)), logits,
+      "^bb0(%d: " + dloss + ", %x: " + logits + ", %l: " + label +
+          "):\n %0 = dl.softmax_cross_entropy_backward %d, %x, %l axis = " + std::to_string(axis) +
+          " : " + join(dloss, join(logits, label)) + "\n dl.yield %0 : " + logits};
 }
 
-/// Classes along the last axis, from one to more than some vectors; labels beyond the classes among them.
+/// Classes along the last axis, from one to more than some vectors; labels beyond the classes among
+/// them.
 TEST(Softmax, LastAxis) {
   for (int classes : {1, 5, 10, 16, 50, 200}) {
     std::string logits = "tensor<33x" + std::to_string(classes) + "xf32>";
@@ -57,8 +59,8 @@ TEST(Softmax, OneRow) {
 
 /// A body before and behind: scaled logits, the gradient cast to another type.
 TEST(Softmax, Body) {
-  checkKernel({"tensor<f32>, tensor<9x10xf32>, tensor<10xf32>, tensor<9xi32>",
-               "tensor<9x10xf32>", R"(
+  checkKernel(
+      {"tensor<f32>, tensor<9x10xf32>, tensor<10xf32>, tensor<9xi32>", "tensor<9x10xf32>", R"(
 ^bb0(%s: tensor<f32>, %x: tensor<9x10xf32>, %b: tensor<10xf32>, %l: tensor<9xi32>):
   %0 = dl.broadcast %b dims = [1] : tensor<10xf32> to tensor<9x10xf32>
   %1 = dl.add %x, %0 : tensor<9x10xf32>
@@ -66,15 +68,14 @@ TEST(Softmax, Body) {
   %2 = dl.softmax_cross_entropy_backward %d, %1, %l axis = 1 : tensor<9xf32>, tensor<9x10xf32>, tensor<9xi32>
   %3 = dl.multiply %2, %0 : tensor<9x10xf32>
   dl.yield %3 : tensor<9x10xf32>)"},
-              rounding, "cpu-softmax");
+      rounding, "cpu-softmax");
 }
 
 /// Logits of +-500: nothing overflows, the loss is their distance.
 TEST(Softmax, Extremes) {
   CompiledTestKernel forward(
       loss("softmax_cross_entropy", "tensor<2x3xf32>", "tensor<2xi32>", "tensor<2xf32>", 1));
-  CompiledTestKernel backward(
-      gradient("tensor<2x3xf32>", "tensor<2xi32>", "tensor<2xf32>", 1));
+  CompiledTestKernel backward(gradient("tensor<2x3xf32>", "tensor<2xi32>", "tensor<2xf32>", 1));
   ASSERT_TRUE(forward && backward);
   Tensor logits{{2, 3}, {500, -500, -500, 500, -500, -500}}, label{{2}, {0, 1}};
   EXPECT_EQ(forward.run({logits, label})[0].values, (std::vector<double>{0, 1000}));

@@ -1,6 +1,7 @@
-//===- SpecTest.cpp - reading a kernel's region ----------------------------------------------------------------------===//
-#include "test/codegen/Harness.h"
+//===- SpecTest.cpp - reading a kernel's region
+//----------------------------------------------------------------------===//
 #include "mlir/IR/Diagnostics.h"
+#include "test/codegen/Harness.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;

@@ -1,4 +1,5 @@
-//===- WindowTest.cpp - pooling and its gradients --------------------------------------------------------------------===//
+//===- WindowTest.cpp - pooling and its gradients
+//--------------------------------------------------------------------===//
 #include "test/codegen/Harness.h"
 #include <gtest/gtest.h>
 
@@ -33,7 +34,8 @@ static const Pool pools[] = {
     {"1x2x4x6x7", "1x2x2x3x3", "2, 2, 3", "2, 2, 2", "0, 0, 0, 0, 0, 0", "1, 1, 1"},
 };
 
-/// max_pool without and with the winner's index, average_pool, and the gather of winners, against their definitions.
+/// max_pool without and with the winner's index, average_pool, and the gather of winners, against
+/// their definitions.
 TEST(Window, Forward) {
   for (const Pool &p : pools) {
     checkKernel({p.typeX(), p.typeY(),
@@ -41,8 +43,8 @@ TEST(Window, Forward) {
                      p.typeX() + " -> " + p.typeY() + "\n dl.yield %y : " + p.typeY()},
                 0, "cpu-window");
     checkKernel({p.typeX(), p.typeY() + ", " + p.typeIndex(),
-                 "^bb0(%x: " + p.typeX() + "):\n %y, %i = dl.max_pool %x" + p.attributes() +
-                     " : " + p.typeX() + " -> " + p.typeY() + ", " + p.typeIndex() +
+                 "^bb0(%x: " + p.typeX() + "):\n %y, %i = dl.max_pool %x" + p.attributes() + " : " +
+                     p.typeX() + " -> " + p.typeY() + ", " + p.typeIndex() +
                      "\n dl.yield %y, %i : " + p.typeY() + ", " + p.typeIndex()},
                 0, "cpu-window");
     for (std::string padding : {"", " count_include_pad"})
@@ -59,17 +61,17 @@ TEST(Window, Backward) {
   for (const Pool &p : pools) {
     std::string both = p.typeY() + ", " + p.typeIndex();
     for (std::string generator : {"cpu-window", "cpu-loops"}) {
-      CompiledTestKernel forward(
-          {p.typeX(), both,
-           "^bb0(%x: " + p.typeX() + "):\n %y, %i = dl.max_pool %x" + p.attributes() + " : " +
-               p.typeX() + " -> " + both + "\n dl.yield %y, %i : " + both},
-          "native", generator);
-      CompiledTestKernel backward(
-          {both, p.typeX(),
-           "^bb0(%d: " + p.typeY() + ", %i: " + p.typeIndex() +
-               "):\n %x = dl.max_pool_backward %d, %i" + p.attributes() + " : " + both + " to " +
-               p.typeX() + "\n dl.yield %x : " + p.typeX()},
-          "native", generator);
+      CompiledTestKernel forward({p.typeX(), both,
+                                  "^bb0(%x: " + p.typeX() + "):\n %y, %i = dl.max_pool %x" +
+                                      p.attributes() + " : " + p.typeX() + " -> " + both +
+                                      "\n dl.yield %y, %i : " + both},
+                                 "native", generator);
+      CompiledTestKernel backward({both, p.typeX(),
+                                   "^bb0(%d: " + p.typeY() + ", %i: " + p.typeIndex() +
+                                       "):\n %x = dl.max_pool_backward %d, %i" + p.attributes() +
+                                       " : " + both + " to " + p.typeX() +
+                                       "\n dl.yield %x : " + p.typeX()},
+                                  "native", generator);
       ASSERT_TRUE(forward && backward);
       std::vector<Tensor> y = forward.run(forward.randomInputs());
       std::vector<Tensor> inputs = {backward.randomInputs(5)[0], y[1]};
