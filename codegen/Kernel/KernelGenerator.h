@@ -10,6 +10,8 @@
 #define DLC_CODEGEN_KERNEL_KERNELGENERATOR_H
 
 #include "codegen/Kernel/KernelSpec.h"
+#include "dlc/abi.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <memory>
 

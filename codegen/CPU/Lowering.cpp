@@ -1,0 +1,240 @@
+//===- Lowering.cpp - see Lowering.h
+//---------------------------------------------------------------------------------===//
+#include "codegen/CPU/Lowering.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include <mutex>
+
+using namespace mlir;
+using namespace dlc::codegen;
+
+static const char *const targetTriple = "x86_64-unknown-linux-gnu";
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------------------------------------------------===//
+
+static CpuTarget hostTarget() {
+  CpuTarget target;
+  target.cpu = llvm::sys::getHostCPUName().str();
+  llvm::SubtargetFeatures features;
+  auto host = llvm::sys::getHostCPUFeatures();
+  SmallVector<StringRef> names = llvm::to_vector(host.keys());
+  llvm::sort(names);
+  for (StringRef name : names)
+    features.AddFeature(name, host[name]);
+  target.features = features.getString();
+  auto has = [&](std::initializer_list<StringRef> needed) {
+    return llvm::all_of(needed, [&](StringRef name) { return host.lookup(name); });
+  };
+  if (has({"avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe"}))
+    target.required |= DLC_CPU_AVX2_FMA;
+  if (has({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}))
+    target.required |= DLC_CPU_AVX512;
+  if (has({"avx512vnni"}))
+    target.required |= DLC_CPU_AVX512_VNNI;
+  if (has({"avx512bf16"}))
+    target.required |= DLC_CPU_AVX512_BF16;
+  if (has({"amx-bf16", "amx-tile"}))
+    target.required |= DLC_CPU_AMX_BF16;
+  return target;
+}
+
+llvm::Expected<CpuTarget> CpuTarget::get(StringRef name) {
+  CpuTarget target;
+  if (name == "native") {
+    target = hostTarget();
+    if (!(target.required & DLC_CPU_AVX2_FMA))
+      return llvm::createStringError("this machine's processor '" + target.cpu +
+                                     "' lacks AVX2 and FMA, which the CPU target needs");
+  } else if (name == "avx2") {
+    target.cpu = "x86-64-v3";
+    target.required = DLC_CPU_AVX2_FMA;
+  } else if (name == "avx512") {
+    target.cpu = "x86-64-v4";
+    target.required = DLC_CPU_AVX2_FMA | DLC_CPU_AVX512;
+  } else {
+    return llvm::createStringError("unknown CPU '" + name + "', expected native, avx2 or avx512");
+  }
+  if (target.required & DLC_CPU_AVX512) {
+    target.vectorBytes = 64;
+    target.vectorRegisters = 32;
+  }
+  return target;
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// To the LLVM dialect
+//===----------------------------------------------------------------------------------------------------------------===//
+
+/// Rewrites arithmetic on bf16 and f16 to f32 between conversions, and bf16's rounding to integer
+/// ops: processors without these types would call library functions.
+static LogicalResult expandSmallFloats(ModuleOp module) {
+  bool found = module
+                   .walk([](Operation *op) {
+                     return llvm::any_of(op->getResultTypes(),
+                                         [](Type type) {
+                                           Type element = getElementTypeOrSelf(type);
+                                           return element.isBF16() || element.isF16();
+                                         })
+                                ? WalkResult::interrupt()
+                                : WalkResult::advance();
+                   })
+                   .wasInterrupted();
+  if (!found)
+    return success();
+  MLIRContext *context = module.getContext();
+  TypeConverter converter;
+  Type f32 = Float32Type::get(context);
+  arith::populateEmulateUnsupportedFloatsConversions(
+      converter, {BFloat16Type::get(context), Float16Type::get(context)}, f32);
+  RewritePatternSet emulate(context);
+  arith::populateEmulateUnsupportedFloatsPatterns(emulate, converter);
+  ConversionTarget target(*context);
+  arith::populateEmulateUnsupportedFloatsLegality(target, converter);
+  if (failed(applyPartialConversion(module, target, std::move(emulate))))
+    return failure();
+  RewritePatternSet expand(context);
+  arith::populateExpandBFloat16Patterns(expand);
+  return applyPatternsGreedily(module, std::move(expand));
+}
+
+LogicalResult dlc::codegen::lowerToLLVM(ModuleOp module) {
+  if (failed(expandSmallFloats(module)))
+    return failure();
+  expandMath(module);
+  MLIRContext *context = module.getContext();
+  RewritePatternSet control(context);
+  populateSCFToControlFlowConversionPatterns(control);
+  ConversionTarget noLoops(*context);
+  noLoops.addIllegalDialect<scf::SCFDialect>();
+  noLoops.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  if (failed(applyPartialConversion(module, noLoops, std::move(control))))
+    return failure();
+  LLVMTypeConverter converter(context);
+  RewritePatternSet patterns(context);
+  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+  arith::populateArithToLLVMConversionPatterns(converter, patterns);
+  populateMathToLLVMConversionPatterns(converter, patterns);
+  populateVectorToLLVMConversionPatterns(converter, patterns);
+  ub::populateUBToLLVMConversionPatterns(converter, patterns);
+  LLVMConversionTarget target(*context);
+  target.addLegalOp<ModuleOp>();
+  return applyFullConversion(module, target, std::move(patterns));
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// To machine code
+//===----------------------------------------------------------------------------------------------------------------===//
+
+void dlc::codegen::registerTranslations(DialectRegistry &registry) {
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+CodeWriter::CodeWriter(std::unique_ptr<llvm::TargetMachine> machine)
+    : machine(std::move(machine)) {}
+CodeWriter::CodeWriter(CodeWriter &&) = default;
+CodeWriter::~CodeWriter() = default;
+
+llvm::Expected<CodeWriter> CodeWriter::create(const CpuTarget &target) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+  llvm::Triple triple(targetTriple);
+  std::string message;
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!found)
+    return llvm::createStringError(message);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  std::unique_ptr<llvm::TargetMachine> machine(
+      found->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+                                 std::nullopt, llvm::CodeGenOptLevel::Default));
+  if (!machine)
+    return llvm::createStringError("LLVM cannot generate code for '" + target.cpu + "'");
+  return CodeWriter(std::move(machine));
+}
+
+/// Generators write the code nearly as it is to be; what is left are address arithmetic, common
+/// expressions and invariants.
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  // No library at all: no pass may invent a call.
+  llvm::TargetLibraryInfoImpl library(module.getTargetTriple());
+  library.disableAllFunctions();
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::FunctionPassManager pipeline;
+  pipeline.addPass(llvm::EarlyCSEPass());
+  pipeline.addPass(llvm::InstCombinePass());
+  pipeline.addPass(llvm::SimplifyCFGPass());
+  pipeline.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                         /*UseMemorySSA=*/true));
+  pipeline.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  llvm::ModulePassManager all;
+  all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(pipeline)));
+  all.run(module, modules);
+}
+
+llvm::Expected<std::string> CodeWriter::write(ModuleOp source, Output output) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(source, context, "kernel");
+  if (!module)
+    return llvm::createStringError("the kernel's code does not translate to LLVM IR");
+  module->setDataLayout(machine->createDataLayout());
+  module->setTargetTriple(machine->getTargetTriple());
+  optimize(*module, *machine);
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  if (output == Output::LLVM) {
+    module->print(stream, nullptr);
+    return bytes.str().str();
+  }
+  llvm::legacy::PassManager passes;
+  auto type = output == Output::Object ? llvm::CodeGenFileType::ObjectFile
+                                       : llvm::CodeGenFileType::AssemblyFile;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, type))
+    return llvm::createStringError("LLVM cannot write this kind of file");
+  passes.run(*module);
+  return bytes.str().str();
+}

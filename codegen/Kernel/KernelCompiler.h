@@ -1,0 +1,74 @@
+//===- KernelCompiler.h - from kernel regions to object files -------------------------------------------*- C++ -*-===//
+//
+// Two steps, because the plan must be complete before any code exists, and because compilation is parallel and cached:
+//
+//   selectKernel    region -> how it will run: grid, workspace, symbol, key, cost figures. Fast; emits nothing.
+//   compileKernels  texts of the selected kernels -> one relocatable object each, from the cache or compiled on all cores.
+//
+// An object defines the symbols of its kernel's phases (selection.symbols) and no other global; it needs no symbol but
+// memcpy and memset. The buffers of a launch: the spec's operands, its results, the workspace if workspaceBytes is not 0.
+// A multi-tensor kernel takes flat buffers instead, see exec.kernel. All phases of a kernel take the same buffers and run
+// one after the other.
+//
+//===----------------------------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_KERNEL_KERNELCOMPILER_H
+#define DLC_CODEGEN_KERNEL_KERNELCOMPILER_H
+
+#include "codegen/Kernel/KernelGenerator.h"
+
+namespace dlc::codegen {
+
+/// How a kernel will run, and who makes it.
+struct SelectedKernel {
+  const KernelGenerator *generator = nullptr;
+  Candidate candidate;
+  std::string text;                          ///< the spec's canonical text: what compileKernels compiles
+  KernelKey key = {};
+  std::string symbol;                        ///< <stem>_<first 8 hexadecimal digits of the key>
+  llvm::SmallVector<std::string, 1> symbols; ///< of each phase
+  uint64_t flops = 0, bytes = 0;
+
+  /// 32 hexadecimal digits.
+  std::string keyText() const;
+};
+
+/// Every way to run `spec` on `target`, cheapest first; never empty for a valid spec.
+struct GeneratedCandidate {
+  const KernelGenerator *generator = nullptr;
+  Candidate candidate;
+};
+std::vector<GeneratedCandidate> allCandidates(const KernelSpec &spec, const CpuTarget &target);
+
+/// Analyses the region and takes the cheapest candidate. Fails with an error at the offending op.
+mlir::FailureOr<SelectedKernel> selectKernel(mlir::Block &block, const CpuTarget &target);
+/// The same for a choice already made (a plan's lock file, a benchmark).
+SelectedKernel selectCandidate(const KernelSpec &spec, const CpuTarget &target,
+                               const GeneratedCandidate &choice);
+
+struct CompileOptions {
+  bool cache = true;          ///< look up and keep objects
+  std::string cacheFolder;    ///< empty: $XDG_CACHE_HOME/dlc/kernels or ~/.cache/dlc/kernels
+  uint64_t cacheBytes = 256 << 20; ///< the cache is trimmed to this size, least recently used first
+  unsigned threads = 0;       ///< 0: one a core
+};
+
+struct CompiledKernel {
+  std::string object;         ///< ELF relocatable
+  bool fromCache = false;
+  double seconds = 0;         ///< spent on it
+};
+
+/// Compiles `kernels`, results in their order. Fails with one message that names the kernel. An unreadable or unwritable
+/// cache, and damaged entries in it, are no errors: the kernel is compiled.
+llvm::Expected<std::vector<CompiledKernel>> compileKernels(llvm::ArrayRef<SelectedKernel> kernels,
+                                                           const CpuTarget &target,
+                                                           const CompileOptions &options = {});
+
+/// For people: one kernel as the generator emitted it, as LLVM IR, or as assembly.
+enum class KernelText { MLIR, LLVM, Assembly };
+llvm::Expected<std::string> printKernel(const SelectedKernel &kernel, const CpuTarget &target,
+                                        KernelText form);
+
+} // namespace dlc::codegen
+
+#endif

@@ -1,0 +1,361 @@
+//===- Harness.cpp - see Harness.h
+//-----------------------------------------------------------------------------------===//
+#include "test/codegen/Harness.h"
+#include "dlc/abi.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::test;
+using namespace dlc::codegen;
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------------------------------------------------===//
+
+namespace {
+
+/// `bytes` bytes that end where unreadable memory begins, but for what alignment takes.
+class GuardedBuffer {
+public:
+  GuardedBuffer(size_t bytes, size_t alignment) : size(bytes) {
+    size_t page = sysconf(_SC_PAGESIZE);
+    mapped = (bytes + alignment + page - 1) / page * page + 2 * page;
+    base = static_cast<char *>(
+        mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(base, page, PROT_NONE);
+    mprotect(base + mapped - page, page, PROT_NONE);
+    char *end = base + mapped - page;
+    start = end - (bytes + alignment - 1) / alignment * alignment;
+  }
+  ~GuardedBuffer() { munmap(base, mapped); }
+  GuardedBuffer(const GuardedBuffer &) = delete;
+
+  char *data() { return start; }
+  void poison() { std::memset(start, 0xcb, size); }
+
+private:
+  size_t size, mapped;
+  char *base, *start;
+};
+
+} // namespace
+
+static void storeElement(char *place, double value, Type element) {
+  if (element.isF32()) {
+    float narrow = value;
+    std::memcpy(place, &narrow, 4);
+  } else if (element.isF64()) {
+    std::memcpy(place, &value, 8);
+  } else if (auto type = dyn_cast<FloatType>(element)) {
+    APFloat number(value);
+    bool lost;
+    number.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
+    uint16_t bits = number.bitcastToAPInt().getZExtValue();
+    std::memcpy(place, &bits, 2);
+  } else {
+    int64_t integer = int64_t(value);
+    std::memcpy(place, &integer, storageBytes(element));
+  }
+}
+
+static double loadElement(const char *place, Type element) {
+  if (element.isF32()) {
+    float narrow;
+    std::memcpy(&narrow, place, 4);
+    return narrow;
+  }
+  if (element.isF64()) {
+    double value;
+    std::memcpy(&value, place, 8);
+    return value;
+  }
+  if (auto type = dyn_cast<FloatType>(element)) {
+    uint16_t bits;
+    std::memcpy(&bits, place, 2);
+    APFloat number(type.getFloatSemantics(), APInt(16, bits));
+    bool lost;
+    number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lost);
+    return number.convertToDouble();
+  }
+  int64_t integer = 0;
+  std::memcpy(&integer, place, storageBytes(element));
+  if (element.isInteger(32))
+    return int32_t(integer);
+  return double(integer);
+}
+
+/// Where element `index` of a tensor stands: the formula of dlc_layout, in the slowest obvious way.
+static int64_t storageOffset(RankedTensorType type, ArrayRef<int64_t> index) {
+  auto layout = dyn_cast_or_null<dl::LayoutAttr>(type.getEncoding());
+  SmallVector<int64_t> sizes(type.getShape()), places(index), inner, innerSizes;
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  if (layout) {
+    order.assign(layout.getOrder().begin(), layout.getOrder().end());
+    for (size_t i = 0; i < layout.getBlocks().size(); i += 2) {
+      int64_t axis = layout.getBlocks()[i], block = layout.getBlocks()[i + 1];
+      inner.push_back(places[axis] % block);
+      innerSizes.push_back(block);
+      places[axis] /= block;
+      sizes[axis] = (sizes[axis] + block - 1) / block;
+    }
+  }
+  int64_t offset = 0;
+  for (int64_t axis : order)
+    offset = offset * sizes[axis] + places[axis];
+  for (auto [place, size] : llvm::zip(inner, innerSizes))
+    offset = offset * size + place;
+  return offset;
+}
+
+template <typename Visit> static void forEachElement(RankedTensorType type, Visit visit) {
+  interpreter::Shape shape(type.getShape().begin(), type.getShape().end());
+  int64_t number = 0, bytes = storageBytes(type.getElementType());
+  interpreter::forEachIndex(shape, [&](const interpreter::Index &index) {
+    visit(number++, storageOffset(type, index) * bytes);
+  });
+}
+
+static void writeTensor(char *buffer, const Tensor &tensor, RankedTensorType type) {
+  forEachElement(type, [&](int64_t number, int64_t place) {
+    storeElement(buffer + place, tensor.values[number], type.getElementType());
+  });
+}
+
+static Tensor readTensor(const char *buffer, RankedTensorType type) {
+  Tensor result = Tensor::filled(interpreter::shapeOf(type), 0);
+  forEachElement(type, [&](int64_t number, int64_t place) {
+    result.values[number] = loadElement(buffer + place, type.getElementType());
+  });
+  return result;
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------------------------------------------------===//
+
+std::string KernelSource::moduleText() const {
+  size_t count = operands.empty() ? 0 : 1, depth = 0;
+  for (char c : operands) {
+    depth += c == '<' ? 1 : c == '>' ? -1 : 0;
+    count += c == ',' && depth == 0;
+  }
+  std::string text, names;
+  for (size_t i = 0; i < count; ++i)
+    names += (i ? ", %source#" : "%source#") + std::to_string(i);
+  if (count)
+    text = "%source:" + std::to_string(count) + " = builtin.unrealized_conversion_cast to " +
+           operands + "\n";
+  return text + "%out:9 = dl.fused(" + names + ") : (" + operands + ") -> (" + results + ") {\n" +
+         block + "\n}\n";
+}
+
+struct CompiledTestKernel::State {
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  std::vector<dlc_kernel_fn> phases;
+  std::vector<std::unique_ptr<GuardedBuffer>> buffers; ///< of the last run
+  std::vector<void *> pointers;
+  std::vector<std::unique_ptr<GuardedBuffer>> scratch; ///< of each phase
+
+  std::string load(const SelectedKernel &kernel, llvm::StringRef object);
+  void allocate(const KernelSpec &spec, const SelectedKernel &kernel);
+  void launch(const SelectedKernel &kernel, TaskOrder order);
+};
+
+std::string CompiledTestKernel::State::load(const SelectedKernel &kernel, StringRef object) {
+  llvm::InitializeNativeTarget();
+  auto made = llvm::orc::LLJITBuilder().create();
+  if (!made)
+    return llvm::toString(made.takeError());
+  jit = std::move(*made);
+  // No symbol of this process is visible: a kernel that calls libm fails to load.
+  if (auto error = jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object)))
+    return llvm::toString(std::move(error));
+  for (const std::string &symbol : kernel.symbols) {
+    auto address = jit->lookup(symbol);
+    if (!address)
+      return llvm::toString(address.takeError());
+    phases.push_back(address->toPtr<dlc_kernel_fn>());
+  }
+  return "";
+}
+
+void CompiledTestKernel::State::allocate(const KernelSpec &spec, const SelectedKernel &kernel) {
+  if (!buffers.empty())
+    return;
+  auto add = [&](size_t bytes, size_t alignment) {
+    buffers.push_back(std::make_unique<GuardedBuffer>(bytes, alignment));
+    pointers.push_back(buffers.back()->data());
+  };
+  for (RankedTensorType type : spec.operandTypes())
+    add(storageBytes(type), storageBytes(type.getElementType()));
+  for (RankedTensorType type : spec.resultTypes())
+    add(storageBytes(type), storageBytes(type.getElementType()));
+  if (kernel.candidate.workspaceBytes)
+    add(kernel.candidate.workspaceBytes, DLC_ALIGNMENT);
+  for (const Phase &phase : kernel.candidate.phases)
+    scratch.push_back(std::make_unique<GuardedBuffer>(phase.scratchBytes, DLC_ALIGNMENT));
+}
+
+void CompiledTestKernel::State::launch(const SelectedKernel &kernel, TaskOrder order) {
+  dlc_args args = {sizeof(dlc_args), uint32_t(pointers.size()), pointers.data(), nullptr};
+  for (auto [number, phase] : llvm::enumerate(kernel.candidate.phases)) {
+    std::vector<uint32_t> tasks(phase.tasks);
+    std::iota(tasks.begin(), tasks.end(), 0);
+    if (order == TaskOrder::Backward)
+      std::reverse(tasks.begin(), tasks.end());
+    if (order == TaskOrder::Shuffled)
+      std::shuffle(tasks.begin(), tasks.end(), std::mt19937(7));
+    for (uint32_t task : tasks)
+      phases[number](&args, task, scratch[number]->data());
+  }
+}
+
+CompiledTestKernel::CompiledTestKernel(const KernelSource &source, StringRef targetName,
+                                       StringRef generator) {
+  DialectRegistry registry;
+  registerKernelDialects(registry);
+  context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  state = std::make_unique<State>();
+  std::string text = source.moduleText();
+  // The number of results is not in the source: take it from the types.
+  size_t results = StringRef(source.results).count("tensor<");
+  text.replace(text.find("%out:9"), 6, "%out:" + std::to_string(results));
+  auto parsed = parseKernel(text, context.get());
+  if (failed(parsed)) {
+    ADD_FAILURE() << "cannot parse\n" << text;
+    return;
+  }
+  module = std::move(*parsed);
+  auto spec = KernelSpec::get(kernelBlock(*module));
+  auto target = CpuTarget::get(targetName);
+  if (failed(spec) || !target) {
+    ADD_FAILURE() << "no kernel";
+    return;
+  }
+  analysed = std::make_unique<KernelSpec>(*spec);
+  for (GeneratedCandidate &candidate : allCandidates(*spec, *target)) {
+    if (!generator.empty() && candidate.generator->name() != generator)
+      continue;
+    selected = selectCandidate(*spec, *target, candidate);
+    CompileOptions options;
+    options.cache = false;
+    auto compiled = compileKernels(selected, *target, options);
+    std::string error = compiled ? state->load(selected, compiled->front().object)
+                                 : llvm::toString(compiled.takeError());
+    EXPECT_EQ(error, "") << text;
+    loaded = error.empty();
+    return;
+  }
+  ADD_FAILURE() << "no candidate of generator '" << generator.str() << "' for\n" << text;
+}
+
+CompiledTestKernel::~CompiledTestKernel() = default;
+
+std::vector<Tensor> CompiledTestKernel::run(ArrayRef<Tensor> inputs, TaskOrder order) {
+  state->allocate(*analysed, selected);
+  for (auto &buffer : state->buffers)
+    buffer->poison();
+  for (auto &buffer : state->scratch)
+    buffer->poison();
+  for (auto [i, type] : llvm::enumerate(analysed->operandTypes())) {
+    std::memset(state->buffers[i]->data(), 0, storageBytes(type));
+    writeTensor(state->buffers[i]->data(), inputs[i], type);
+  }
+  state->launch(selected, order);
+  std::vector<Tensor> outputs;
+  for (auto [i, type] : llvm::enumerate(analysed->resultTypes()))
+    outputs.push_back(readTensor(state->buffers[inputs.size() + i]->data(), type));
+  return outputs;
+}
+
+std::vector<Tensor> CompiledTestKernel::oracle(ArrayRef<Tensor> inputs) {
+  std::vector<Tensor> rounded;
+  for (auto [tensor, type] : llvm::zip_equal(inputs, analysed->operandTypes())) {
+    rounded.push_back(tensor);
+    char element[8];
+    for (double &value : rounded.back().values) {
+      storeElement(element, value, type.getElementType());
+      value = loadElement(element, type.getElementType());
+    }
+  }
+  auto results = interpreter::Interpreter().runBlock(analysed->block(), rounded);
+  EXPECT_TRUE(succeeded(results));
+  return succeeded(results) ? *results : std::vector<Tensor>();
+}
+
+double CompiledTestKernel::measure(ArrayRef<Tensor> inputs, int repeats) {
+  run(inputs);
+  double best = 1e9;
+  for (int i = 0; i < repeats; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    state->launch(selected, TaskOrder::Forward);
+    std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    best = std::min(best, elapsed.count());
+  }
+  return best;
+}
+
+std::vector<Tensor> CompiledTestKernel::randomInputs(uint64_t seed) const {
+  std::vector<Tensor> inputs;
+  std::mt19937_64 random(seed);
+  for (RankedTensorType type : analysed->operandTypes()) {
+    Tensor tensor = Tensor::filled(interpreter::shapeOf(type), 0);
+    Type element = type.getElementType();
+    for (double &value : tensor.values)
+      value = isa<FloatType>(element) ? std::uniform_real_distribution<double>(-1, 1)(random)
+                                      : double(random() % (element.isInteger(1)   ? 2
+                                                           : element.isInteger(8) ? 256
+                                                                                  : 9));
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Comparison
+//===----------------------------------------------------------------------------------------------------------------===//
+
+double test::relativeError(const Tensor &a, const Tensor &b) {
+  double difference = 0, largest = 0;
+  for (auto [x, y] : llvm::zip_equal(a.values, b.values)) {
+    bool equal = x == y || (std::isnan(x) && std::isnan(y));
+    if (std::isfinite(y))
+      largest = std::max(largest, std::abs(y));
+    if (!equal)
+      difference = std::max(difference, std::isfinite(x) && std::isfinite(y)
+                                            ? std::abs(x - y)
+                                            : std::numeric_limits<double>::infinity());
+  }
+  return difference == 0 ? 0 : largest == 0 ? difference : difference / largest;
+}
+
+void test::checkKernel(const KernelSource &source, double tolerance, StringRef generator) {
+  for (StringRef target : {"native", "avx2"}) {
+    SCOPED_TRACE(target.str() + "\n" + source.moduleText());
+    CompiledTestKernel kernel(source, target, generator);
+    if (!kernel)
+      continue;
+    std::vector<Tensor> inputs = kernel.randomInputs(), expected = kernel.oracle(inputs);
+    std::vector<Tensor> first = kernel.run(inputs);
+    for (auto [number, pair] : llvm::enumerate(llvm::zip_equal(first, expected)))
+      EXPECT_LE(relativeError(std::get<0>(pair), std::get<1>(pair)), tolerance)
+          << "result " << number << " of " << kernel.selection().symbol << ", "
+          << kernel.selection().candidate.schedule;
+    for (TaskOrder order : {TaskOrder::Backward, TaskOrder::Shuffled}) {
+      std::vector<Tensor> other = kernel.run(inputs, order);
+      for (auto [a, b] : llvm::zip_equal(first, other))
+        EXPECT_EQ(std::memcmp(a.values.data(), b.values.data(), a.values.size() * 8), 0);
+    }
+  }
+}

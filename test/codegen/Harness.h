@@ -1,0 +1,69 @@
+//===- Harness.h - compiles a kernel from text, runs it, compares with the interpreter
+//-------------------*- C++ -*-===//
+//
+// Kernels run on buffers that end where unreadable memory begins, so that a read or write behind a
+// tensor is a fault; results and scratch are poisoned before each run. Tasks run in any order
+// wanted. The oracle is the float64 interpreter.
+//
+//===----------------------------------------------------------------------------------------------------------------===//
+#ifndef DLC_TEST_CODEGEN_HARNESS_H
+#define DLC_TEST_CODEGEN_HARNESS_H
+
+#include "codegen/Kernel/KernelCompiler.h"
+#include "test/lib/Interpreter/Interpreter.h"
+#include <memory>
+
+namespace dlc::test {
+
+using interpreter::Tensor;
+
+/// A region as text: "(operand types) -> (result types)" of its dl.fused, and the block.
+struct KernelSource {
+  std::string operands, results, block;
+  std::string moduleText() const;
+};
+
+/// In what order the tasks of a phase run.
+enum class TaskOrder { Forward, Backward, Shuffled };
+
+class CompiledTestKernel {
+public:
+  /// Compiles `source` with the named generator ("": the cheapest candidate). Adds a test failure
+  /// and stays empty if that fails.
+  CompiledTestKernel(const KernelSource &source, llvm::StringRef target = "native",
+                     llvm::StringRef generator = "");
+  ~CompiledTestKernel();
+
+  explicit operator bool() const { return loaded; }
+  const codegen::SelectedKernel &selection() const { return selected; }
+  const codegen::KernelSpec &spec() const { return *analysed; }
+
+  /// Runs on tensors rounded to their types; returns the results as stored.
+  std::vector<Tensor> run(llvm::ArrayRef<Tensor> inputs, TaskOrder order = TaskOrder::Forward);
+  /// The region in float64 on the same rounded inputs.
+  std::vector<Tensor> oracle(llvm::ArrayRef<Tensor> inputs);
+  /// Seconds of the fastest of `repeats` runs on one thread.
+  double measure(llvm::ArrayRef<Tensor> inputs, int repeats);
+  /// Inputs in [-1, 1) for floats, small numbers for integers, both for bool.
+  std::vector<Tensor> randomInputs(uint64_t seed = 1) const;
+
+private:
+  struct State;
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::unique_ptr<codegen::KernelSpec> analysed;
+  codegen::SelectedKernel selected;
+  std::unique_ptr<State> state;
+  bool loaded = false;
+};
+
+/// max|a - b| / max|b|; infinite where only one is finite or NaN.
+double relativeError(const Tensor &a, const Tensor &b);
+
+/// Runs with random inputs in all task orders: equal bits in each, and results within `tolerance`
+/// of the oracle's. Also for AVX2. The generator's name is checked if given.
+void checkKernel(const KernelSource &source, double tolerance, llvm::StringRef generator = "");
+
+} // namespace dlc::test
+
+#endif

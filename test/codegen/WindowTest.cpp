@@ -1,0 +1,112 @@
+//===- WindowTest.cpp - pooling and its gradients
+//--------------------------------------------------------------------===//
+#include "test/codegen/Harness.h"
+#include <gtest/gtest.h>
+
+using namespace dlc::test;
+
+static const double rounding = 1e-6;
+
+namespace {
+/// A pooling problem: sizes as text.
+struct Pool {
+  std::string x, y, kernel, strides, padding, dilations;
+  std::string attributes() const {
+    return " kernel = [" + kernel + "] strides = [" + strides + "] padding = [" + padding +
+           "] dilations = [" + dilations + "]";
+  }
+  std::string typeX() const { return "tensor<" + x + "xf32>"; }
+  std::string typeY() const { return "tensor<" + y + "xf32>"; }
+  std::string typeIndex() const { return "tensor<" + y + "xui8>"; }
+};
+} // namespace
+
+static const Pool pools[] = {
+    {"2x3x8x8", "2x3x4x4", "2, 2", "2, 2", "0, 0, 0, 0", "1, 1"},
+    {"2x5x14x13", "2x5x7x6", "2, 2", "2, 2", "0, 0, 0, 0", "1, 1"},
+    {"1x2x24x40", "1x2x12x20", "2, 2", "2, 2", "0, 0, 0, 0", "1, 1"},
+    {"2x3x9x11", "2x3x9x11", "3, 3", "1, 1", "1, 1, 1, 1", "1, 1"},
+    {"1x4x13x15", "1x4x7x8", "3, 3", "2, 2", "1, 1, 0, 1", "1, 1"},
+    {"2x2x10x37", "2x2x6x33", "3, 5", "1, 1", "0, 0, 2, 2", "2, 2"},
+    // Ceil mode: the last windows hang over the input.
+    {"1x3x10x10", "1x3x5x5", "3, 3", "2, 2", "0, 0, 0, 0", "1, 1"},
+    {"3x2x17", "3x2x8", "3", "2", "0, 0", "1"},
+    {"1x2x4x6x7", "1x2x2x3x3", "2, 2, 3", "2, 2, 2", "0, 0, 0, 0, 0, 0", "1, 1, 1"},
+};
+
+/// max_pool without and with the winner's index, average_pool, and the gather of winners, against
+/// their definitions.
+TEST(Window, Forward) {
+  for (const Pool &p : pools) {
+    checkKernel({p.typeX(), p.typeY(),
+                 "^bb0(%x: " + p.typeX() + "):\n %y = dl.max_pool %x" + p.attributes() + " : " +
+                     p.typeX() + " -> " + p.typeY() + "\n dl.yield %y : " + p.typeY()},
+                0, "cpu-window");
+    checkKernel({p.typeX(), p.typeY() + ", " + p.typeIndex(),
+                 "^bb0(%x: " + p.typeX() + "):\n %y, %i = dl.max_pool %x" + p.attributes() + " : " +
+                     p.typeX() + " -> " + p.typeY() + ", " + p.typeIndex() +
+                     "\n dl.yield %y, %i : " + p.typeY() + ", " + p.typeIndex()},
+                0, "cpu-window");
+    for (std::string padding : {"", " count_include_pad"})
+      checkKernel({p.typeX(), p.typeY(),
+                   "^bb0(%x: " + p.typeX() + "):\n %y = dl.average_pool %x" + p.attributes() +
+                       padding + " : " + p.typeX() + " -> " + p.typeY() +
+                       "\n dl.yield %y : " + p.typeY()},
+                  rounding, "cpu-window");
+  }
+}
+
+/// The gradients, with indices that a forward pass made.
+TEST(Window, Backward) {
+  for (const Pool &p : pools) {
+    std::string both = p.typeY() + ", " + p.typeIndex();
+    for (std::string generator : {"cpu-window", "cpu-loops"}) {
+      CompiledTestKernel forward({p.typeX(), both,
+                                  "^bb0(%x: " + p.typeX() + "):\n %y, %i = dl.max_pool %x" +
+                                      p.attributes() + " : " + p.typeX() + " -> " + both +
+                                      "\n dl.yield %y, %i : " + both},
+                                 "native", generator);
+      CompiledTestKernel backward({both, p.typeX(),
+                                   "^bb0(%d: " + p.typeY() + ", %i: " + p.typeIndex() +
+                                       "):\n %x = dl.max_pool_backward %d, %i" + p.attributes() +
+                                       " : " + both + " to " + p.typeX() +
+                                       "\n dl.yield %x : " + p.typeX()},
+                                  "native", generator);
+      ASSERT_TRUE(forward && backward);
+      std::vector<Tensor> y = forward.run(forward.randomInputs());
+      std::vector<Tensor> inputs = {backward.randomInputs(5)[0], y[1]};
+      EXPECT_LE(relativeError(backward.run(inputs)[0], backward.oracle(inputs)[0]), rounding)
+          << p.x << " " << p.attributes();
+    }
+    for (std::string padding : {"", " count_include_pad"})
+      checkKernel({p.typeY(), p.typeX(),
+                   "^bb0(%d: " + p.typeY() + "):\n %x = dl.average_pool_backward %d" +
+                       p.attributes() + padding + " : " + p.typeY() + " to " + p.typeX() +
+                       "\n dl.yield %x : " + p.typeX()},
+                  rounding, "cpu-window");
+  }
+}
+
+/// ReLU before and behind, a bias over channels: pooling keeps channels apart then.
+TEST(Window, Body) {
+  checkKernel({"tensor<2x3x8x8xf32>, tensor<3xf32>", "tensor<2x3x4x4xf32>", R"(
+^bb0(%x: tensor<2x3x8x8xf32>, %b: tensor<3xf32>):
+  %0 = dl.broadcast %b dims = [1] : tensor<3xf32> to tensor<2x3x8x8xf32>
+  %1 = dl.add %x, %0 : tensor<2x3x8x8xf32>
+  %2 = dl.max_pool %1 kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x3x8x8xf32> -> tensor<2x3x4x4xf32>
+  %3 = dl.relu %2 : tensor<2x3x4x4xf32>
+  dl.yield %3 : tensor<2x3x4x4xf32>)"},
+              rounding, "cpu-window");
+}
+
+/// Behind a pooling's gradient stands the mask of a ReLU.
+TEST(Window, MaskedGradient) {
+  checkKernel({"tensor<2x3x4x4xf32>, tensor<2x3x8x8xf32>", "tensor<2x3x8x8xf32>", R"(
+^bb0(%d: tensor<2x3x4x4xf32>, %y: tensor<2x3x8x8xf32>):
+  %0 = dl.average_pool_backward %d kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x3x4x4xf32> to tensor<2x3x8x8xf32>
+  %zero = dl.constant dense<0.0> : tensor<2x3x8x8xf32>
+  %m = dl.compare gt %y, %zero : tensor<2x3x8x8xf32>
+  %1 = dl.select %m, %0, %zero : tensor<2x3x8x8xf32>
+  dl.yield %1 : tensor<2x3x8x8xf32>)"},
+              rounding, "cpu-window");
+}
