@@ -2,6 +2,7 @@
 #include "tools/dlc-run/Progress.h"
 #include "tools/dlc-run/Output.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -33,12 +34,16 @@ void ProgressLine::update(const std::string &title, uint64_t done, uint64_t tota
   if (done < total && now - lastDraw < interval)
     return;
   lastDraw = now;
-  constexpr size_t barWidth = 20;
-  const auto filled = static_cast<size_t>(share * barWidth);
-  std::string line = title + " [" + std::string(filled, '=') + std::string(barWidth - filled, ' ') +
-                     "] " + printf("%3.0f%%  ", share * 100) + text + "  " +
-                     durationText(secondsLeft) + " left";
-  line.resize(std::min(line.size(), terminalWidth() - 1));
+  // The bar gives way to the numbers where the terminal is narrow.
+  constexpr size_t widest = 20, narrowest = 3;
+  const std::string tail =
+      printf(" %3.0f%%  ", share * 100) + text + "  " + durationText(secondsLeft) + " left";
+  const size_t width = terminalWidth() - 1, taken = title.size() + tail.size() + 3;
+  const size_t barWidth = std::clamp(width - std::min(width, taken), narrowest, widest);
+  const auto filled = static_cast<size_t>(share * static_cast<double>(barWidth));
+  std::string line =
+      title + " [" + std::string(filled, '=') + std::string(barWidth - filled, ' ') + "]" + tail;
+  line.resize(std::min(line.size(), width));
   std::printf("\r\x1b[K%s", line.c_str());
   std::fflush(stdout);
 }

@@ -69,14 +69,14 @@ private:
 class Placement {
 public:
   explicit Placement(Chance &chance) {
-    const double angle = chance.normal(0.17), slant = chance.normal(0.2);
-    const double height = chance.uniform(15.5, 22.5), width = height * chance.uniform(0.55, 1.1);
+    const double angle = chance.normal(0.09), slant = chance.normal(0.11);
+    const double height = chance.uniform(17.5, 21.5), width = height * chance.uniform(0.65, 1.0);
     a = width * std::cos(angle);
     b = height * (-std::sin(angle) - slant);
     c = width * std::sin(angle);
     d = height * std::cos(angle);
-    x = imageSide / 2.0 + chance.normal(1.0);
-    y = imageSide / 2.0 + chance.normal(1.0);
+    x = imageSide / 2.0 + chance.normal(0.6);
+    y = imageSide / 2.0 + chance.normal(0.6);
   }
   Point place(Point p) const {
     const double u = p.x - 0.5, v = p.y - 0.5;
@@ -135,13 +135,13 @@ Image renderDigit(int digit, uint64_t seed, uint32_t set, uint32_t index) {
   const auto &ways = waysToWrite(digit);
   const auto &strokes =
       ways[static_cast<size_t>(chance.uniform(0, 1) * static_cast<double>(ways.size()))];
-  const ElasticField field(chance, 0.042);
+  const ElasticField field(chance, 0.022);
   const Placement placement(chance);
   const double radius = chance.uniform(0.7, 1.7), softness = chance.uniform(0.45, 0.8);
   std::array<double, imageSide * imageSide> ink{};
   for (const Stroke &stroke : strokes) {
     // Each stroke is set down a little off, and begins and ends a little early or late.
-    const Point off{chance.normal(0.022), chance.normal(0.022)};
+    const Point off{chance.normal(0.012), chance.normal(0.012)};
     const auto skipped =
         static_cast<size_t>(chance.uniform(0, 0.12) * static_cast<double>(stroke.size()));
     std::vector<Point> path;
