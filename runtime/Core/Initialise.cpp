@@ -7,39 +7,64 @@
 #include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Philox.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
 namespace dlc::runtime {
 namespace {
 
+/// The random numbers of one variable, four at a time: those of elements 4 block .. 4 block + 3.
 class Draw {
 public:
   Draw(uint64_t seed, std::string_view name) : seed(seed), hash(hashName(name)) {}
 
   /// In [0, 1), with 24 bits.
-  double uniform(uint64_t element) const { return (words(element, 0)[element % 4] >> 8) * 0x1p-24; }
-  double normal(uint64_t element, uint32_t attempt = 0) const {
-    PhiloxWords drawn = words(element, attempt);
-    const unsigned pair = element % 4 / 2 * 2;
-    // In (0, 1], so that the logarithm is finite.
-    const double radius = std::sqrt(-2 * std::log((drawn[pair] + 1.0) * 0x1p-32));
-    const double angle = 2 * std::numbers::pi * drawn[pair + 1] * 0x1p-32;
-    return radius * (element % 2 == 0 ? std::cos(angle) : std::sin(angle));
+  void uniform(uint64_t block, double out[4]) const {
+    const PhiloxWords word = words(block, 0);
+    for (unsigned i = 0; i < 4; ++i)
+      out[i] = (word[i] >> 8) * 0x1p-24;
   }
-  double truncatedNormal(uint64_t element) const {
-    for (uint32_t attempt = 0;; ++attempt)
-      if (double value = normal(element, attempt); std::fabs(value) <= 2)
-        return value;
+
+  void normal(uint64_t block, double out[4], uint32_t attempt = 0) const {
+    const PhiloxWords word = words(block, attempt);
+    for (unsigned pair = 0; pair < 4; pair += 2) {
+      // In (0, 1], so that the logarithm is finite.
+      const double radius = std::sqrt(-2 * std::log((word[pair] + 1.0) * 0x1p-32));
+      const double angle = 2 * std::numbers::pi * word[pair + 1] * 0x1p-32;
+      out[pair] = radius * std::cos(angle);
+      out[pair + 1] = radius * std::sin(angle);
+    }
+  }
+
+  void truncatedNormal(uint64_t block, double out[4]) const {
+    normal(block, out);
+    for (unsigned i = 0; i < 4; ++i)
+      for (uint32_t attempt = 1; std::fabs(out[i]) > 2; ++attempt) {
+        double again[4];
+        normal(block, again, attempt);
+        out[i] = again[i];
+      }
   }
 
 private:
-  PhiloxWords words(uint64_t element, uint32_t attempt) const {
-    return philox(seed, {static_cast<uint32_t>(element / 4), attempt, 0, hash});
+  PhiloxWords words(uint64_t block, uint32_t attempt) const {
+    return philox(seed, {static_cast<uint32_t>(block), attempt, 0, hash});
   }
   uint64_t seed;
   uint32_t hash;
 };
+
+/// Calls take(i, value) for elements 0 .. count - 1 with values from fill(block, four values).
+template <typename Fill, typename Take>
+void forEachElement(uint64_t count, Fill &&fill, Take &&take) {
+  double values[4];
+  for (uint64_t block = 0; block * 4 < count; ++block) {
+    fill(block, values);
+    for (uint64_t i = block * 4; i < std::min(count, block * 4 + 4); ++i)
+      take(i, values[i % 4]);
+  }
+}
 
 /// A matrix with orthonormal rows or columns, whichever are fewer: normals, orthogonalised by
 /// modified Gram-Schmidt, twice because once leaves errors as large as the condition number.
@@ -47,8 +72,9 @@ std::vector<double> orthogonal(const VariableInfo &variable, const Draw &draw) {
   const uint64_t count = variable.type.elementCount(), rows = variable.type.shape[0];
   const uint64_t columns = rows == 0 ? 0 : count / rows;
   std::vector<double> matrix(count);
-  for (uint64_t i = 0; i < count; ++i)
-    matrix[i] = draw.normal(i);
+  forEachElement(
+      count, [&](uint64_t block, double *out) { draw.normal(block, out); },
+      [&](uint64_t i, double value) { matrix[i] = value; });
   const bool byRows = rows <= columns;
   const uint64_t vectors = byRows ? rows : columns, length = byRows ? columns : rows;
   auto at = [&](uint64_t vector, uint64_t i) -> double & {
@@ -76,12 +102,10 @@ std::vector<double> orthogonal(const VariableInfo &variable, const Draw &draw) {
   return matrix;
 }
 
-/// [a, b) must hold after rounding to the element's type as well.
-double uniformBetween(double a, double b, double share, dlc_dtype dtype) {
-  const double value = a + (b - a) * share;
-  if (dtype == DLC_F32 && static_cast<float>(value) >= static_cast<float>(b) && a < b)
-    return std::nextafterf(static_cast<float>(b), static_cast<float>(a));
-  return value;
+/// Largest number below b that the dtype can hold: [a, b) must hold after rounding as well.
+double justBelow(double b, double a, dlc_dtype dtype) {
+  return dtype == DLC_F32 && a < b ? std::nextafterf(static_cast<float>(b), static_cast<float>(a))
+                                   : b;
 }
 
 } // namespace
@@ -89,29 +113,39 @@ double uniformBetween(double a, double b, double share, dlc_dtype dtype) {
 std::vector<std::byte> initialValue(const VariableInfo &variable, uint64_t seed) {
   const TensorType &type = variable.type;
   const uint64_t count = type.elementCount(), size = dtypeSize(type.dtype);
+  const double a = variable.a, b = variable.b, highest = justBelow(b, a, type.dtype);
   std::vector<std::byte> bytes(count * size);
   const Draw draw(seed, variable.name);
-  auto fill = [&](auto &&valueOf) {
-    for (uint64_t i = 0; i < count; ++i)
-      storeElement(type.dtype, valueOf(i), bytes.data() + i * size);
+  auto store = [&, floats = reinterpret_cast<float *>(bytes.data())](uint64_t i, double value) {
+    if (type.dtype == DLC_F32) // nearly always
+      floats[i] = static_cast<float>(value);
+    else
+      storeElement(type.dtype, value, bytes.data() + i * size);
   };
-  const double a = variable.a, b = variable.b;
   switch (variable.initialiser) {
   case DLC_INIT_CONSTANT:
-    fill([&](uint64_t) { return a; });
+    for (uint64_t i = 0; i < count; ++i)
+      store(i, a);
     break;
   case DLC_INIT_UNIFORM:
-    fill([&](uint64_t i) { return uniformBetween(a, b, draw.uniform(i), type.dtype); });
+    forEachElement(
+        count, [&](uint64_t block, double *out) { draw.uniform(block, out); },
+        [&](uint64_t i, double share) { store(i, std::min(a + (b - a) * share, highest)); });
     break;
   case DLC_INIT_NORMAL:
-    fill([&](uint64_t i) { return a + b * draw.normal(i); });
+    forEachElement(
+        count, [&](uint64_t block, double *out) { draw.normal(block, out); },
+        [&](uint64_t i, double value) { store(i, a + b * value); });
     break;
   case DLC_INIT_TRUNCATED_NORMAL:
-    fill([&](uint64_t i) { return a + b * draw.truncatedNormal(i); });
+    forEachElement(
+        count, [&](uint64_t block, double *out) { draw.truncatedNormal(block, out); },
+        [&](uint64_t i, double value) { store(i, a + b * value); });
     break;
   case DLC_INIT_ORTHOGONAL: {
-    std::vector<double> matrix = orthogonal(variable, draw);
-    fill([&](uint64_t i) { return matrix[i]; });
+    const std::vector<double> matrix = orthogonal(variable, draw);
+    for (uint64_t i = 0; i < count; ++i)
+      store(i, matrix[i]);
     break;
   }
   }

@@ -17,8 +17,11 @@ Result<std::shared_ptr<State>> State::create(std::shared_ptr<const Module> modul
   state->owner = std::move(module);
   state->place = std::move(device);
   state->initialSeed = seed;
-  for (size_t i = 0; i < state->owner->plan().variables.size(); ++i)
-    DLC_TRY(state->initialise(i));
+  const std::vector<VariableInfo> &variables = state->owner->plan().variables;
+  for (size_t i = 0; i < variables.size(); ++i)
+    // Fresh memory is zero already: slots cost nothing until they are used.
+    if (variables[i].initialiser != DLC_INIT_CONSTANT || variables[i].a != 0)
+      DLC_TRY(state->initialise(i));
   return state;
 }
 
