@@ -136,8 +136,14 @@ std::string shapeText(const Json &tensor) {
   return shape + "]";
 }
 
-/// A number with the unit that its name tells.
+/// A number with the unit that its name tells; a shape as 64x20x24x24.
 std::string cell(const std::string &key, const Json &value) {
+  if (value.is_array()) {
+    std::string joined;
+    for (const Json &item : value)
+      joined += (joined.empty() ? "" : "x") + text(item);
+    return joined.empty() ? "-" : joined;
+  }
   if (value.is_number() && key.find("bytes") != std::string::npos)
     return bytesText(value.get<double>());
   if (value.is_number() &&
@@ -148,12 +154,19 @@ std::string cell(const std::string &key, const Json &value) {
   return text(value);
 }
 
-/// A list of objects as a table, its columns the keys of all of them in order of appearance.
+bool isListOfObjects(const Json &value) {
+  return value.is_array() && !value.empty() &&
+         std::all_of(value.begin(), value.end(), [](const Json &item) { return item.is_object(); });
+}
+
+/// A list of objects as a table, its columns the keys of all of them in order of appearance. Lists
+/// inside of an item follow as tables of their own.
 void printList(const std::string &title, const Json &list) {
   std::vector<std::string> columns;
   for (const Json &item : list)
     for (const auto &field : item.items())
-      if (std::find(columns.begin(), columns.end(), field.key()) == columns.end())
+      if (!isListOfObjects(field.value()) &&
+          std::find(columns.begin(), columns.end(), field.key()) == columns.end())
         columns.push_back(field.key());
   Table table(columns);
   for (const Json &item : list) {
@@ -164,27 +177,28 @@ void printList(const std::string &title, const Json &list) {
   }
   std::printf("\n%s\n", title.c_str());
   table.print();
-}
-
-bool isListOfObjects(const Json &value) {
-  return value.is_array() && !value.empty() &&
-         std::all_of(value.begin(), value.end(), [](const Json &item) { return item.is_object(); });
+  for (const Json &item : list)
+    for (const auto &field : item.items())
+      if (isListOfObjects(field.value()))
+        printList(item.contains("name") ? field.key() + " of " + text(item["name"]) : field.key(),
+                  field.value());
 }
 
 /// The compile report, whatever its sections: lists as tables, the rest as lines.
 void printReport(const Json &report) {
   if (!report.is_object())
     return;
+  std::puts("\ncompile report");
+  for (const auto &section : report.items())
+    if (section.value().is_primitive())
+      std::printf("  %s: %s\n", section.key().c_str(),
+                  cell(section.key(), section.value()).c_str());
   for (const auto &section : report.items()) {
     if (isListOfObjects(section.value()))
       printList(section.key(), section.value());
     else if (section.value().is_object())
       printList(section.key(), Json::array({section.value()}));
   }
-  for (const auto &section : report.items())
-    if (section.value().is_primitive())
-      std::printf("\n%s: %s\n", section.key().c_str(),
-                  cell(section.key(), section.value()).c_str());
 }
 
 void printEntries(const Json &entries) {
