@@ -39,7 +39,8 @@ static Value buildRange(Call &call) {
   __int128 span = step > 0 ? __int128(end) - begin : __int128(begin) - end,
            stride = step > 0 ? step : -__int128(step);
   __int128 count = span <= 0 ? 0 : (span + stride - 1) / stride;
-  if (!call.evaluator.spend(int64_t(std::min<__int128>(count, maxWork + 1)), call.range))
+  if (!call.evaluator.spendElements(int64_t(std::min<__int128>(count, maxElements + 1)),
+                                    call.range))
     return Poison{};
   std::vector<Value> numbers;
   for (int64_t i = 0; i < int64_t(count); ++i)
@@ -50,7 +51,7 @@ static Value buildRange(Call &call) {
 static Value buildEnumerate(Call &call) {
   std::vector<Value> pairs;
   llvm::ArrayRef<Value> items = call.value("sequence").items();
-  if (!call.evaluator.spend(items.size(), call.range))
+  if (!call.evaluator.spendElements(2 * items.size(), call.range))
     return Poison{};
   for (auto [i, item] : llvm::enumerate(items))
     pairs.push_back(std::vector<Value>{int64_t(i), item});
@@ -62,7 +63,7 @@ static Value buildZip(Call &call) {
   if (a.size() != b.size())
     return call.fail("b", "zip takes sequences of one length, found " + llvm::Twine(a.size()) +
                               " and " + llvm::Twine(b.size()));
-  if (!call.evaluator.spend(a.size(), call.range))
+  if (!call.evaluator.spendElements(2 * a.size(), call.range))
     return Poison{};
   std::vector<Value> pairs;
   for (auto [x, y] : llvm::zip(a, b))
@@ -72,7 +73,7 @@ static Value buildZip(Call &call) {
 
 static Value buildReversed(Call &call) {
   llvm::ArrayRef<Value> items = call.value("sequence").items();
-  if (!call.evaluator.spend(items.size(), call.range))
+  if (!call.evaluator.spendElements(items.size(), call.range))
     return Poison{};
   return std::vector<Value>(items.rbegin(), items.rend());
 }

@@ -107,11 +107,11 @@ void render(const DiagnosticEngine &engine, const SourceManager &sources, llvm::
 }
 
 llvm::StringRef nearestName(llvm::StringRef word, llvm::ArrayRef<llvm::StringRef> candidates) {
-  // A third of the word may be wrong. A word longer than any name is no slip, and the distance is
-  // quadratic.
+  // A third of the word may be wrong, of a single letter nothing. A word longer than any name is no
+  // slip, and the distance is quadratic.
   if (word.size() > 64)
     return {};
-  unsigned limit = std::max<unsigned>(1, word.size() / 3), best = limit + 1;
+  unsigned limit = (word.size() + 1) / 3, best = limit + 1;
   llvm::StringRef nearest;
   for (llvm::StringRef candidate : candidates) {
     unsigned distance = word.edit_distance(candidate, /*AllowReplacements=*/true, limit);

@@ -48,8 +48,7 @@ bool Evaluator::bindArguments(llvm::StringRef callee, SourceRange name,
     size_t slot = next;
     if (argument.name.text.empty()) {
       if (next == params.size()) {
-        error(argument.range,
-              callee + " takes " + llvm::Twine(params.size()) + " arguments at most")
+        error(argument.range, callee + " takes " + counted(params.size(), "argument") + " at most")
             .hint(signature());
         return false;
       }
@@ -226,9 +225,11 @@ bool Evaluator::convertArgument(const Builtin &builtin, const BuiltinParam &para
       return false;
     }
     llvm::StringRef cast = param.kind == ParamKind::FloatTensor ? "f32" : "i32";
-    auto builder = errorAbout(
-        name, builtin.name + " expects " + expected + ", found " + describe(tensor->type()),
-        *tensor, describe(tensor->type()));
+    std::string message =
+        (builtin.name + " expects " + expected + ", found " + describe(tensor->type())).str();
+    bool sameDType = tensor->origin && tensor->origin->dtype == tensor->dtype();
+    auto builder = sameDType ? errorAbout(name, message, *tensor, describe(tensor->type()))
+                             : error(name, message);
     builder.hint(source.empty() ? "cast it with " + cast + "(...)" : cast + "(" + source + ")");
     return false;
   }
@@ -447,7 +448,7 @@ Value Evaluator::checkResults(const Block &block, Value result) {
   size_t count = result.isSequence() ? result.items().size() : 1;
   if (count != fields.size()) {
     error(last.range,
-          what + " " + llvm::Twine(count) + " values, declared are " + llvm::Twine(fields.size()))
+          what + " " + counted(count, "value") + ", declared are " + llvm::Twine(fields.size()))
         .note(block.results.range, "declared here");
     return Poison{};
   }
@@ -473,8 +474,8 @@ Value Evaluator::callLayer(LayerInstance &layer, SourceRange name, SourceRange w
                    });
   if (given.size() != holeCount ||
       llvm::any_of(given, [](auto &each) { return !each.name.text.empty(); })) {
-    error(name, "layer '" + layer.name + "' takes " + llvm::Twine(holeCount) +
-                    " values, one for each '_', found " + llvm::Twine(given.size()))
+    error(name, "layer '" + layer.name + "' takes " + counted(holeCount, "value") +
+                    ", one for each '_', found " + llvm::Twine(given.size()))
         .note(layer.node->name.range, "declared here");
     return Poison{};
   }

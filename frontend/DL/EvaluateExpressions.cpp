@@ -1,7 +1,6 @@
 // Expressions: names, sequences, pipes, indices. Operators are in EvaluateOperators.cpp.
 #include "frontend/DL/TensorOps.h"
 
-
 namespace dlc::frontend {
 
 using namespace ast;
@@ -275,7 +274,7 @@ Value Evaluator::applyIndex(const Value &base, llvm::ArrayRef<Subscript> subscri
   std::vector<Value> result;
   for (int64_t i = begin; i < end; i += std::min(step, size))
     result.push_back(items[i]);
-  return spend(result.size(), subscript.range) ? Value(std::move(result)) : Value(Poison{});
+  return spendElements(result.size(), subscript.range) ? Value(std::move(result)) : Value(Poison{});
 }
 
 Value Evaluator::evaluateMember(const MemberExpr &node) {
@@ -294,7 +293,7 @@ Value Evaluator::evaluateMember(const MemberExpr &node) {
   if (usedKeys.contains(key) && variable != program.variableByKey.end()) {
     Tensor tensor;
     tensor.value = entry->read(key, variable->second->type, variable->second->location);
-    tensor.origin = makeOrigin(node.member.range, "the weight '" + key + "'");
+    tensor.origin = makeOrigin(node.member.range, "the weight '" + key + "'", tensor);
     return tensor;
   }
   error(node.member.range,

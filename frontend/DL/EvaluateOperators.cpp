@@ -289,7 +289,7 @@ Value Evaluator::applyBinary(const BinaryExpr &node, const Value &lhs, const Val
   }
   case BinaryOp::Add:
     if (lhs.isSequence() && rhs.isSequence()) {
-      if (!spend(lhs.items().size() + rhs.items().size(), node.opRange))
+      if (!spendElements(lhs.items().size() + rhs.items().size(), node.opRange))
         return Poison{};
       std::vector<Value> items(lhs.items());
       items.insert(items.end(), rhs.items().begin(), rhs.items().end());

@@ -68,6 +68,13 @@ bool Evaluator::spend(int64_t amount, SourceRange range) {
   return !stopped;
 }
 
+bool Evaluator::spendElements(int64_t count, SourceRange range) {
+  elements += std::min(count, maxElements + 1);
+  if (elements > maxElements && !std::exchange(stopped, true))
+    error(range, "sequences have more than " + llvm::Twine(maxElements) + " elements in all");
+  return !stopped;
+}
+
 llvm::StringRef Evaluator::shortText(SourceRange range) const {
   llvm::StringRef text = range.isValid() ? program.sources.text(range) : "";
   return text.size() > 40 || text.contains('\n') ? "" : text;
@@ -101,8 +108,10 @@ mlir::Location Evaluator::location(llvm::StringRef name, SourceRange range) {
   return mlir::NameLoc::get(mlir::StringAttr::get(&program.context, name), place);
 }
 
-const Origin *Evaluator::makeOrigin(SourceRange range, std::string what, bool isDeclaration) {
-  origins.push_back({range, std::move(what), isDeclaration, frame ? frame->call : nullptr});
+const Origin *Evaluator::makeOrigin(SourceRange range, std::string what, const Tensor &tensor,
+                                    bool isDeclaration) {
+  origins.push_back(
+      {range, std::move(what), isDeclaration, tensor.dtype(), frame ? frame->call : nullptr});
   return &origins.back();
 }
 
@@ -272,7 +281,7 @@ std::optional<Tensor> Evaluator::parameter(llvm::StringRef key, mlir::RankedTens
   }
   Tensor tensor;
   tensor.value = entry->read(key, type, location);
-  tensor.origin = makeOrigin(range, "the weight '" + key.str() + "'");
+  tensor.origin = makeOrigin(range, "the weight '" + key.str() + "'", tensor);
   return tensor;
 }
 

@@ -22,6 +22,7 @@ namespace dlc::frontend {
 inline constexpr int64_t maxLoopTurns = 100'000;
 inline constexpr int64_t maxBlockCalls = 100'000;
 inline constexpr int64_t maxWork = 5'000'000;
+inline constexpr int64_t maxElements = 1'000'000;
 inline constexpr unsigned maxCallDepth = 100;
 inline constexpr unsigned maxEvaluationDepth = 2'000;
 
@@ -151,8 +152,11 @@ public:
                                   mlir::Location location);
   /// Counts work; false (after one error) when there was too much.
   bool spend(int64_t amount, SourceRange range);
+  /// The same for a sequence that is made: memory is what it costs.
+  bool spendElements(int64_t count, SourceRange range);
   mlir::Location location(llvm::StringRef name, SourceRange range);
-  const Origin *makeOrigin(SourceRange range, std::string what, bool isDeclaration = false);
+  const Origin *makeOrigin(SourceRange range, std::string what, const Tensor &tensor,
+                           bool isDeclaration = false);
   NameScope &names() { return *frame->names; }
   const LayerAttributes &attributes() const { return frame->attributes; }
   /// The source text, if it is short enough for a hint; else empty.
@@ -243,6 +247,7 @@ private:
   int64_t turns = 0;
   int64_t blockCalls = 0;
   int64_t work = 0;
+  int64_t elements = 0;
   /// A limit was passed: everything stops.
   bool stopped = false;
   unsigned sharedCount = 0;

@@ -47,7 +47,7 @@ bool matchesPattern(llvm::StringRef pattern, llvm::StringRef key) {
 static void errorNoMatch(Evaluator &evaluator, const ast::PatternString &pattern) {
   auto &variables = evaluator.program.variables;
   auto error = evaluator.error(pattern.range, "the pattern matches none of the " +
-                                                  llvm::Twine(variables.size()) + " parameters");
+                                                  counted(variables.size(), "parameter"));
   std::string plain;
   llvm::copy_if(pattern.text.take_front(64), std::back_inserter(plain),
                 [](char c) { return c != '*'; });

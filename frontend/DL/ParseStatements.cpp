@@ -142,8 +142,7 @@ Statement *Parser::parseStatement(BodyKind kind) {
           .hint("'parameter' declares a weight");
     return parseFieldStatement();
   }
-  if ((next.is(TokenKind::Name) || next.is(TokenKind::String)) &&
-      llvm::is_contained(statementWords, peek().text))
+  if (llvm::is_contained(statementWords, peek().text))
     return parseWordStatement(kind);
   errorNoStatement();
   return nullptr;

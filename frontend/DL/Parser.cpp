@@ -13,7 +13,11 @@ std::unique_ptr<ast::File> parse(const SourceManager &sources, FileId file,
                                  DiagnosticEngine &engine) {
   auto tree = std::make_unique<ast::File>();
   tree->file = file;
-  Parser(sources, engine, *tree).parseFile();
+  // Damaged tokens would only bring errors that follow from them.
+  unsigned errorsBefore = engine.errorCount();
+  Parser parser(sources, engine, *tree);
+  if (engine.errorCount() == errorsBefore)
+    parser.parseFile();
   return tree;
 }
 
@@ -135,6 +139,8 @@ void Parser::parseItem() {
   if (at(TokenKind::Name)) {
     llvm::SmallVector<llvm::StringRef> candidates(std::begin(words), std::end(words));
     hint = didYouMean(peek().text, candidates);
+  } else if (peek(1).is(TokenKind::Assign)) {
+    hint = "'" + peek().text.str() + "' is a word of the language";
   }
   errorExpected("a block, model, train, infer or 'name = value'", hint);
 }
@@ -180,6 +186,7 @@ void Parser::parseConstant() {
 }
 
 void Parser::parseBlock(bool isModel) {
+  unsigned errorsBefore = engine.errorCount();
   auto *block = create<Block>();
   block->isModel = isModel;
   block->documentation = keep(peek().documentation);
@@ -196,6 +203,9 @@ void Parser::parseBlock(bool isModel) {
       return;
   }
   if (!parseBody(block->body, BodyKind::Block, block->end))
+    return;
+  // After an error in the body the return may only have been lost.
+  if (engine.errorCount() != errorsBefore)
     return;
   if (block->body.empty() || block->body.back()->kind != StatementKind::Return)
     engine.error(block->end, (isModel ? "model '" : "block '") + block->name.text +

@@ -35,15 +35,22 @@ void Program::addItem(Module &module, ast::Name name, Item item) {
 }
 
 void Program::collectItems(Module &module) {
+  // In the order of the text, so that of two equal names the second is the error.
+  std::vector<std::pair<ast::Name, Item>> found;
   for (const ast::Constant *node : module.tree->constants) {
     constants.push_back(std::make_unique<ConstantItem>(
         ConstantItem{node, &module, ConstantItem::Waiting, {}, nullptr}));
-    addItem(module, node->name, {constants.back().get(), nullptr, &module, {}});
+    found.push_back({node->name, {constants.back().get(), nullptr, &module, {}}});
   }
   for (const ast::Block *block : module.tree->blocks) {
-    addItem(module, block->name, {nullptr, block, &module, {}});
+    found.push_back({block->name, {nullptr, block, &module, {}}});
     checkParams(*block);
   }
+  llvm::sort(found, [](const auto &a, const auto &b) {
+    return a.first.range.begin < b.first.range.begin;
+  });
+  for (const auto &[name, item] : found)
+    addItem(module, name, item);
 }
 
 void Program::checkParams(const ast::Block &block) {

@@ -52,13 +52,14 @@ void SectionRun::declareInput(const Name &name, mlir::RankedTensorType type, Bat
   if (name.text == "valid") {
     evaluator.error(name.range,
                     "an input cannot be named 'valid': that is the number of valid samples");
+    evaluator.bind(name.text, Poison{}, name.range);
     return;
   }
   Tensor tensor;
   tensor.value = entry.addInput(name.text, type, batch, evaluator.location(name.text, name.range));
   tensor.batch = batch;
   tensor.hasData = true;
-  tensor.origin = evaluator.makeOrigin(name.range, name.text.str(), /*isDeclaration=*/true);
+  tensor.origin = evaluator.makeOrigin(name.range, name.text.str(), tensor, /*isDeclaration=*/true);
   evaluator.bind(name.text, tensor, name.range);
 }
 

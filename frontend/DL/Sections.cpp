@@ -260,7 +260,7 @@ void SectionCompiler::compileTrain(const Section &section) {
     entryNames[name] = section.range;
     SectionRun run(program, main, entry, dimensions, trainUses, &section);
     run.run();
-    if (!run.lookup("loss") && !hasSteps)
+    if (!findBinding(section.body, "loss") && !hasSteps)
       program.engine.error(section.range, "the train section binds no 'loss'")
           .hint("loss = softmax_cross_entropy(output, label)");
     checkSettings(run.evaluator, [&](llvm::StringRef setting) { return run.lookup(setting); });
@@ -351,6 +351,8 @@ void SectionCompiler::compileInfer(const Section *section, llvm::ArrayRef<ModelU
     run.run();
     run.addResults();
     entry.finish({});
+    if (program.engine.hasErrors())
+      return;
   }
 }
 
@@ -380,6 +382,9 @@ void SectionCompiler::run() {
       return;
     checkDefines();
     compileTrain(*train);
+    // The same text again would bring the same mistakes again.
+    if (program.engine.hasErrors())
+      return;
   }
   bool hasInfer = false;
   for (const Section *section : main.tree->sections) {

@@ -23,7 +23,7 @@ Tensor Site::make(mlir::Value value, BatchAxis batch, llvm::ArrayRef<const Tenso
   result.batch = batch;
   for (const Tensor *input : inputs)
     result.hasData |= input->hasData;
-  result.origin = evaluator.makeOrigin(range, "this " + label);
+  result.origin = evaluator.makeOrigin(range, "this " + label, result);
   return result;
 }
 
@@ -444,21 +444,27 @@ Value applyReduceAll(Site &site, Reduction kind, const Tensor &x) {
 
 // ----------------------------------------------------------------------------------------- reshape
 
-/// Where the samples lie after a reshape: the first axis that holds their digit of the row-major
-/// index whole.
+/// Where the samples lie after a reshape: the axis that holds their digit of the row-major index
+/// alone, or the first that holds it among others. (With N = 1 more than one may.)
 static std::optional<BatchAxis> reshapedBatch(const Tensor &x, llvm::ArrayRef<int64_t> shape,
                                               int64_t samples) {
   int64_t stride = x.batch.inner;
   for (int64_t size : x.shape().drop_front(x.batch.axis + 1))
     stride *= size;
   int64_t below = *elementCount(shape);
+  std::optional<BatchAxis> found;
   for (auto [axis, size] : llvm::enumerate(shape)) {
     int64_t above = below;
     below /= size;
-    if (stride % below == 0 && above % (stride * samples) == 0)
-      return BatchAxis{int(axis), above / (stride * samples), stride / below};
+    if (stride % below != 0 || above % (stride * samples) != 0)
+      continue;
+    BatchAxis candidate{int(axis), above / (stride * samples), stride / below};
+    if (!found || candidate.isPlain())
+      found = candidate;
+    if (candidate.isPlain())
+      break;
   }
-  return std::nullopt;
+  return found;
 }
 
 Value applyReshape(Site &site, const Tensor &x, llvm::ArrayRef<int64_t> shape) {

@@ -96,6 +96,10 @@ std::string joinSizes(llvm::ArrayRef<int64_t> sizes) {
   return text;
 }
 
+std::string counted(size_t count, llvm::StringRef thing) {
+  return std::to_string(count) + " " + thing.str() + (count == 1 ? "" : "s");
+}
+
 std::string text(double number) {
   llvm::SmallString<32> buffer;
   // The shortest of these that reads back as the same number.

@@ -50,6 +50,8 @@ struct Origin {
   /// "this conv2d", or the name of an input or field.
   std::string what;
   bool isDeclaration = false;
+  /// What it was there; a cast keeps the origin of the shape.
+  DType dtype = DType::F32;
   const CallFrame *frame = nullptr;
 };
 
@@ -172,6 +174,8 @@ std::string describe(const Value &value);
 /// The value as one would write it, for numbers, strings, bools, none and dtypes; else as
 /// `describe`.
 std::string text(const Value &value);
+/// "1 argument", "2 arguments"
+std::string counted(size_t count, llvm::StringRef thing);
 /// A float as one would write it: "24.0", "1e-05".
 std::string text(double number);
 
