@@ -228,11 +228,11 @@ dl::MetricAttr SectionRun::describeMetric(const Metric &metric) {
   for (auto [i, term] : llvm::enumerate(*metric.value.terms)) {
     bool counted = term.perSample && entry.hasPadding();
     if (counted && !std::exchange(countsSamples, true))
-      entry.addOutput(entry.validCount(), "samples", dl::ValueKind::Accumulator);
+      entry.addOutput(entry.validCount(), "samples.count", dl::ValueKind::Accumulator);
     double constant = counted ? 0 : term.perSample ? double(entry.samples()) : 1;
     terms.push_back(dl::TermAttr::get(
         builder.getContext(), builder.getStringAttr(addTerm(metric, i, term.sum)),
-        counted ? builder.getStringAttr("samples") : mlir::StringAttr(),
+        counted ? builder.getStringAttr("samples.count") : mlir::StringAttr(),
         builder.getF64FloatAttr(constant), builder.getF64FloatAttr(term.coefficient)));
   }
   return dl::MetricAttr::get(builder.getContext(), builder.getStringAttr(metric.name), metric.kind,

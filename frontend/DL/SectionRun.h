@@ -17,8 +17,8 @@ public:
   void run();
   /// Adds sums and counts of the loss and the metrics as outputs, and describes them in the entry.
   void addAccumulators();
-  /// What the model returns, if the section calls it by itself: an output of every entry, so that a training step can be looked
-  /// into and an evaluation keeps its predictions.
+  /// What the model returns, if the section calls it by itself: an output of every entry, so that a
+  /// training step can be looked into and an evaluation keeps its predictions.
   void addModelResults();
   /// What an infer entry returns.
   void addResults();

@@ -68,8 +68,8 @@ TEST(Entries, TrainEvaluateInfer) {
   EXPECT_THAT(inputs(entryOf(compiled, "train_step")), ElementsAre("x", "label"));
   EXPECT_THAT(inputs(entryOf(compiled, "evaluate")), ElementsAre("x", "label", "valid"));
   EXPECT_THAT(inputs(entryOf(compiled, "infer_n1")), ElementsAre("x"));
-  EXPECT_THAT(outputs(entryOf(compiled, "train_step")), ElementsAre("loss.sum"));
-  EXPECT_THAT(outputs(entryOf(compiled, "evaluate")), ElementsAre("samples", "loss.sum"));
+  EXPECT_THAT(outputs(entryOf(compiled, "train_step")), ElementsAre("loss.sum", "output"));
+  EXPECT_THAT(outputs(entryOf(compiled, "evaluate")), ElementsAre("samples.count", "loss.sum", "output"));
   EXPECT_THAT(outputs(entryOf(compiled, "infer_n1")), ElementsAre("output"));
 }
 
@@ -89,7 +89,7 @@ TEST(Entries, AMeanIsASumOverSamples) {
   Compiled compiled(linear(plainLoss));
   EXPECT_THAT(terms(entryOf(compiled, "train_step"), "loss"), ElementsAre("1.0 * loss.sum / 4.0"));
   EXPECT_THAT(terms(entryOf(compiled, "evaluate"), "loss"),
-              ElementsAre("1.0 * loss.sum / samples"));
+              ElementsAre("1.0 * loss.sum / samples.count"));
 }
 
 TEST(Entries, CoefficientsFollowTheOperators) {
