@@ -302,7 +302,7 @@ std::string KernelSpec::stem() const {
       std::tie(anchorText, sizes) = anchorName(op);
       continue;
     }
-    if (!isa<dl::ElementwiseOp>(inner) || isa<dl::SelectOp, dl::CastOp>(inner) || ++named > maxOps)
+    if (!isa<dl::ElementwiseOp>(inner) || isa<dl::SelectOp, dl::CastOp, dl::CompareOp>(inner) || ++named > maxOps)
       continue;
     // An addition of a broadcast vector is a bias.
     bool bias = isa<dl::AddOp>(inner) && llvm::any_of(inner.getOperands(), [](Value operand) {
