@@ -54,6 +54,21 @@ LineColumn SourceManager::lineColumn(SourceRange range) const {
   return {line, countCharacters(before) + 1};
 }
 
+SourceRange SourceManager::find(llvm::StringRef name, LineColumn place) const {
+  for (FileId id = 0; id < files.size(); ++id) {
+    const File &file = *files[id];
+    if (file.name != name || place.line == 0 || place.line > file.lineStarts.size() || place.column == 0)
+      continue;
+    uint32_t start = file.lineStarts[place.line - 1], end = start + line(id, place.line).size();
+    uint32_t at = start;
+    for (unsigned column = 1; at < end; ++at)
+      if ((static_cast<unsigned char>(file.text[at]) & 0xC0) != 0x80 && column++ == place.column)
+        break;
+    return {id, at, 1};
+  }
+  return {};
+}
+
 llvm::StringRef SourceManager::line(FileId id, unsigned line) const {
   const File &file = *files[id];
   uint32_t begin = file.lineStarts[line - 1];

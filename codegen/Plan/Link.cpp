@@ -1,0 +1,183 @@
+//===- Link.cpp - objects become a sealed module --------------------------------------------------------------------===//
+//
+// lld takes files, so the objects go through a folder of their own; none of its names reaches the output. lld keeps global state and
+// resets every llvm::cl option: one link at a time, and no option of this process lives there.
+//
+//===----------------------------------------------------------------------------------------------------------------===//
+#include "codegen/Plan/Link.h"
+#include "codegen/Kernel/KernelCache.h"
+#include "dlc/abi.h"
+#include "lld/Common/Driver.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <mutex>
+
+LLD_HAS_DRIVER(elf)
+
+using namespace llvm;
+
+namespace dlc::codegen {
+
+ArrayRef<StringRef> allowedImports() {
+  static constexpr StringRef names[] = {"memcpy", "memmove", "memset"};
+  return names;
+}
+
+static Error failFile(const Twine &action, StringRef path, std::error_code code) {
+  return createStringError("cannot " + action + " '" + path + "': " + StringRef(code.message()).lower());
+}
+
+Error writeFile(StringRef path, StringRef bytes) {
+  Expected<sys::fs::TempFile> file = sys::fs::TempFile::create(path + "-%%%%%%%%.tmp");
+  if (!file) {
+    consumeError(file.takeError());
+    return failFile("write", path, std::make_error_code(std::errc::permission_denied));
+  }
+  {
+    raw_fd_ostream stream(file->FD, /*shouldClose=*/false);
+    stream << bytes;
+    stream.flush();
+    if (std::error_code code = stream.error()) {
+      stream.clear_error();
+      consumeError(file->discard());
+      return failFile("write", path, code);
+    }
+  }
+  return file->keep(path);
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Linking
+//===----------------------------------------------------------------------------------------------------------------===//
+
+/// Writes `bytes` to a file that nobody else reads.
+static Error writePlain(StringRef path, StringRef bytes) {
+  std::error_code code;
+  raw_fd_ostream stream(path, code);
+  if (!code) {
+    stream << bytes;
+    stream.close();
+    code = stream.error();
+    stream.clear_error();
+  }
+  return code ? failFile("write", path, code) : Error::success();
+}
+
+/// Runs lld on files in `folder`.
+static Error runLinker(ArrayRef<std::string> files, StringRef script, StringRef output) {
+  std::vector<std::string> arguments = {
+      "ld.lld",        "-shared",  "--build-id=none", "--hash-style=gnu", "-z", "noexecstack", "-z", "now", "-z", "relro",
+      "--threads=1",   "--no-dynamic-linker", ("--version-script=" + script).str(), "-o", output.str()};
+  llvm::append_range(arguments, files);
+  std::vector<const char *> pointers;
+  for (const std::string &argument : arguments)
+    pointers.push_back(argument.c_str());
+  std::string messages;
+  raw_string_ostream stream(messages);
+  static std::mutex onlyOne;
+  std::lock_guard<std::mutex> lock(onlyOne);
+  lld::Result result = lld::lldMain(pointers, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  if (result.retCode != 0)
+    return createStringError("linking the module failed: " + StringRef(messages).split('\n').first);
+  return Error::success();
+}
+
+static Expected<std::string> linkIn(StringRef folder, ArrayRef<StringRef> objects) {
+  auto inFolder = [&](const Twine &name) {
+    SmallString<128> path(folder);
+    sys::path::append(path, name);
+    return std::string(path);
+  };
+  std::vector<std::string> files;
+  for (auto [i, object] : llvm::enumerate(objects)) {
+    files.push_back(inFolder(Twine(i) + ".o"));
+    if (Error error = writePlain(files.back(), object))
+      return std::move(error);
+  }
+  std::string script = inFolder("exports"), output = inFolder("module.so");
+  if (Error error = writePlain(script, "{ global: dlc_module_query; local: *; };\n"))
+    return std::move(error);
+  if (Error error = runLinker(files, script, output))
+    return std::move(error);
+  ErrorOr<std::unique_ptr<MemoryBuffer>> linked = MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!linked)
+    return failFile("read", output, linked.getError());
+  return (*linked)->getBuffer().str();
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Checks and the seal
+//===----------------------------------------------------------------------------------------------------------------===//
+
+using ElfFile = object::ELFFile<object::ELF64LE>;
+
+/// A module may need nothing but what every process has.
+static Error checkImports(const object::ELFObjectFile<object::ELF64LE> &file) {
+  for (object::ELFSymbolRef symbol : file.getDynamicSymbolIterators()) {
+    Expected<uint32_t> flags = symbol.getFlags();
+    Expected<StringRef> name = symbol.getName();
+    if (!flags || !name)
+      return joinErrors(flags.takeError(), name.takeError());
+    if ((*flags & object::SymbolRef::SF_Undefined) && !name->empty() && !llvm::is_contained(allowedImports(), *name))
+      return createStringError("a kernel calls '" + *name + "', which a module cannot take along");
+  }
+  return Error::success();
+}
+
+/// Place of the note's descriptor in the file.
+static Expected<uint64_t> findNote(const ElfFile &file) {
+  Expected<ElfFile::Elf_Phdr_Range> segments = file.program_headers();
+  if (!segments)
+    return segments.takeError();
+  for (const auto &segment : *segments) {
+    if (segment.p_type != ELF::PT_NOTE)
+      continue;
+    std::optional<uint64_t> place;
+    Error error = Error::success();
+    for (const auto &note : file.notes(segment, error))
+      if (note.getName() == DLC_NOTE_NAME && note.getType() == DLC_NOTE_TYPE)
+        place = note.getDesc(segment.p_align).data() - file.base();
+    if (error)
+      return std::move(error);
+    if (place)
+      return *place;
+  }
+  return createStringError("the linked module has no note");
+}
+
+/// Writes the hash of the file, with the hash itself as zeros, into the note.
+static Error seal(std::string &bytes) {
+  Expected<std::unique_ptr<object::ObjectFile>> object =
+      object::ObjectFile::createELFObjectFile(MemoryBufferRef(bytes, "module.so"));
+  if (!object)
+    return object.takeError();
+  auto *file = cast<object::ELFObjectFile<object::ELF64LE>>(object->get());
+  if (Error error = checkImports(*file))
+    return error;
+  Expected<uint64_t> note = findNote(file->getELFFile());
+  if (!note)
+    return note.takeError();
+  KernelKey hash = hashText(bytes);
+  llvm::copy(hash, bytes.begin() + *note + offsetof(dlc_note, file_hash));
+  return Error::success();
+}
+
+Expected<std::string> linkModule(ArrayRef<StringRef> objects) {
+  SmallString<128> folder;
+  if (std::error_code code = sys::fs::createUniqueDirectory("dlc", folder))
+    return failFile("create a folder like", folder, code);
+  llvm::scope_exit cleanUp([&] { (void)sys::fs::remove_directories(folder); });
+  Expected<std::string> module = linkIn(folder, objects);
+  if (!module)
+    return module.takeError();
+  if (Error error = seal(*module))
+    return std::move(error);
+  return module;
+}
+
+} // namespace dlc::codegen

@@ -1,0 +1,26 @@
+//===- ModuleCompiler.h - from fused dl to a module -----------------------------------------------------*- C++ -*-===//
+//
+//   planModule     dl after dl-schedule -> exec with everything decided: kernels, streams, memory; verified
+//   compileModule  that -> the bytes of model.so: report, plan, compiled kernels, linked and sealed
+//
+// Diagnostics of planning go through the context; compileModule fails with one message.
+//
+//===----------------------------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_PLAN_MODULECOMPILER_H
+#define DLC_CODEGEN_PLAN_MODULECOMPILER_H
+
+#include "codegen/Plan/SelectKernels.h"
+#include "passes/Pipelines.h"
+
+namespace dlc::codegen {
+
+/// Turns `module` into exec. The result lists its kernels in their order in the module.
+mlir::FailureOr<std::vector<SelectedKernel>> planModule(mlir::ModuleOp module, const CpuTarget &target,
+                                                        const DLPipelineOptions &options);
+
+llvm::Expected<std::string> compileModule(mlir::ModuleOp module, llvm::ArrayRef<SelectedKernel> kernels,
+                                          const CpuTarget &target, const CompileOptions &options);
+
+} // namespace dlc::codegen
+
+#endif

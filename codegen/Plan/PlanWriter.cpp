@@ -1,0 +1,338 @@
+//===- PlanWriter.cpp - exec programs as the plan's blob ------------------------------------------------------------===//
+#include "codegen/Plan/PlanWriter.h"
+#include "codegen/Plan/Tables.h"
+#include "dialects/DL/DL.h"
+#include "dialects/Exec/Memory.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "passes/Conversion/Storage.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+namespace {
+
+class PlanWriter {
+public:
+  PlanWriter(ModuleOp module, StringRef report) : module(module), report(report) {}
+  FailureOr<PlanBlob> write();
+
+private:
+  LogicalResult addVariables();
+  LogicalResult addKernels();
+  LogicalResult addProgram(exec::ProgramOp program);
+  LogicalResult addValues(exec::ProgramOp program);
+  void addMetrics(exec::ProgramOp program, dlc_entry &entry);
+  void addScalars(exec::ProgramOp program);
+  void addRecord(exec::RecordOp record);
+  void addLaunch(exec::LaunchOp launch, dlc_record record);
+  void addSettings();
+  FailureOr<dlc_type> convertType(Operation *op, RankedTensorType type);
+  FailureOr<dlc_value> convertValue(exec::ProgramOp program, exec::ValueAttr value);
+  dlc_argument convertArgument(Value buffer, int32_t access);
+  dlc_range addArguments(ArrayRef<std::pair<Value, int32_t>> buffers);
+
+  ModuleOp module;
+  StringRef report;
+  Tables tables;
+  std::vector<std::string> functions;
+  llvm::StringMap<uint32_t> variableNumbers, kernelNumbers; ///< by symbol; a kernel's first phase
+  llvm::StringMap<exec::KernelOp> kernels;
+  uint64_t stateBytes = 0, scalarsBytes = 0;
+};
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------------------------------------------------===//
+
+std::optional<dlc_dtype> convertElementType(Type type) {
+  return TypeSwitch<Type, std::optional<dlc_dtype>>(type)
+      .Case([](Float32Type) { return DLC_F32; })
+      .Case([](Float64Type) { return DLC_F64; })
+      .Case([](BFloat16Type) { return DLC_BF16; })
+      .Case([](Float16Type) { return DLC_F16; })
+      .Case([](IntegerType integer) -> std::optional<dlc_dtype> {
+        switch (integer.getWidth()) {
+        case 1:
+          return DLC_BOOL;
+        case 8:
+          return DLC_U8;
+        case 32:
+          return DLC_I32;
+        case 64:
+          return DLC_I64;
+        default:
+          return std::nullopt;
+        }
+      })
+      .Default([](Type) { return std::nullopt; });
+}
+
+FailureOr<dlc_type> PlanWriter::convertType(Operation *op, RankedTensorType type) {
+  std::optional<dlc_dtype> dtype = convertElementType(type.getElementType());
+  auto layout = dyn_cast_or_null<dl::LayoutAttr>(type.getEncoding());
+  if (!dtype || type.getRank() > DLC_MAX_RANK || (layout && layout.getBlocks().size() > 2 * DLC_MAX_BLOCKS))
+    return op->emitError() << "a module cannot hold the type " << type << ": at most " << DLC_MAX_RANK
+                           << " axes and " << DLC_MAX_BLOCKS << " blocks";
+  dlc_type result = {};
+  result.dtype = *dtype;
+  result.rank = type.getRank();
+  llvm::copy(type.getShape(), result.shape);
+  if (layout) {
+    result.layout.permuted = 1;
+    llvm::copy(layout.getOrder(), result.layout.order);
+    result.layout.block_count = layout.getBlocks().size() / 2;
+    for (unsigned i = 0; i < result.layout.block_count; ++i) {
+      result.layout.block_axis[i] = layout.getBlocks()[2 * i];
+      result.layout.block_size[i] = layout.getBlocks()[2 * i + 1];
+    }
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Module level
+//===----------------------------------------------------------------------------------------------------------------===//
+
+LogicalResult PlanWriter::addVariables() {
+  for (auto variable : module.getOps<exec::VariableOp>())
+    variableNumbers[variable.getSymName()] = variableNumbers.size();
+  for (auto variable : module.getOps<exec::VariableOp>()) {
+    FailureOr<dlc_type> type = convertType(variable, variable.getTensorType());
+    if (failed(type))
+      return failure();
+    dlc_variable row = {};
+    row.name = tables.addString(variable.getSymName());
+    row.type = *type;
+    row.role = static_cast<uint32_t>(variable.getRole());
+    row.initialiser = static_cast<uint32_t>(variable.getInit().getKind());
+    row.a = variable.getInit().getA().getValueAsDouble();
+    row.b = variable.getInit().getB().getValueAsDouble();
+    row.offset = variable.getOffset();
+    row.bytes = variable.getBytes();
+    row.of = variable.getOf() ? variableNumbers.lookup(*variable.getOf()) : DLC_NONE;
+    stateBytes = std::max<uint64_t>(stateBytes, exec::alignUp(row.offset + row.bytes));
+    tables.variables.push_back(row);
+  }
+  return success();
+}
+
+LogicalResult PlanWriter::addKernels() {
+  for (auto kernel : module.getOps<exec::KernelOp>()) {
+    std::string key = llvm::fromHex(kernel.getKey().value_or(""));
+    if (!kernel.getPhasesAttr() || key.size() != sizeof(dlc_kernel::key))
+      return kernel.emitError() << "no code has been chosen for this kernel";
+    kernels[kernel.getSymName()] = kernel;
+    kernelNumbers[kernel.getSymName()] = tables.kernels.size();
+    for (auto phase : kernel.getPhasesAttr().getAsRange<exec::PhaseAttr>()) {
+      dlc_kernel row = {};
+      row.symbol = tables.addString(phase.getFunction());
+      row.target = DLC_TARGET_CPU;
+      row.function = functions.size();
+      row.scratch_bytes = phase.getScratch();
+      row.arguments = kernel.getNumBuffers() + (kernel.getWorkspace() > 0);
+      llvm::copy(key, row.key);
+      tables.kernels.push_back(row);
+      functions.push_back(phase.getFunction().str());
+    }
+  }
+  return success();
+}
+
+/// Numbers that the source gives to the trainer stand at the module: dl.epochs = 2 is the setting "epochs".
+void PlanWriter::addSettings() {
+  for (NamedAttribute attribute : module->getDiscardableAttrs()) {
+    StringRef name = attribute.getName().strref();
+    if (!name.consume_front("dl."))
+      continue;
+    if (auto integer = dyn_cast<IntegerAttr>(attribute.getValue()))
+      tables.settings.push_back({tables.addString(name), static_cast<double>(integer.getInt())});
+    else if (auto real = dyn_cast<FloatAttr>(attribute.getValue()))
+      tables.settings.push_back({tables.addString(name), real.getValueAsDouble()});
+  }
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------------------------------------------------===//
+
+dlc_argument PlanWriter::convertArgument(Value buffer, int32_t access) {
+  exec::Extent extent = exec::getPlacedExtent(buffer);
+  dlc_argument row = {};
+  row.space = static_cast<uint32_t>(extent.space);
+  row.index = extent.number;
+  row.offset = extent.offset;
+  row.bytes = extent.bytes;
+  row.access = access;
+  if (extent.space == exec::Space::Constant) {
+    auto value = cast<DenseElementsAttr>(cast<exec::ConstantOp>(extent.root).getValue());
+    std::string bytes;
+    for (int64_t i = 0; i < (value.isSplat() ? value.getNumElements() : 1); ++i)
+      bytes.append(value.getRawData().begin(), value.getRawData().end());
+    row.offset += tables.addConstant(bytes);
+  }
+  return row;
+}
+
+dlc_range PlanWriter::addArguments(ArrayRef<std::pair<Value, int32_t>> buffers) {
+  dlc_range range = {static_cast<uint32_t>(tables.arguments.size()), static_cast<uint32_t>(buffers.size())};
+  for (auto [buffer, access] : buffers)
+    tables.arguments.push_back(convertArgument(buffer, access));
+  return range;
+}
+
+FailureOr<dlc_value> PlanWriter::convertValue(exec::ProgramOp program, exec::ValueAttr value) {
+  FailureOr<dlc_type> type = convertType(program, value.getType());
+  if (failed(type))
+    return failure();
+  dlc_value row = {};
+  row.name = tables.addString(value.getName());
+  row.type = *type;
+  row.kind = static_cast<uint32_t>(value.getKind());
+  row.batch_axis = value.getBatchAxis() < 0 ? DLC_NONE : value.getBatchAxis();
+  row.of = value.getOf() ? variableNumbers.lookup(value.getOf().getValue()) : DLC_NONE;
+  return row;
+}
+
+LogicalResult PlanWriter::addValues(exec::ProgramOp program) {
+  for (auto [i, attribute] : llvm::enumerate(program.getInputs())) {
+    FailureOr<dlc_value> row = convertValue(program, cast<exec::ValueAttr>(attribute));
+    if (failed(row))
+      return failure();
+    row->location.space = DLC_SPACE_INPUT;
+    row->location.index = i;
+    row->location.access = DLC_READ;
+    row->location.bytes = storageBytes(cast<exec::ValueAttr>(attribute).getType());
+    tables.values.push_back(*row);
+  }
+  for (auto [attribute, buffer] : llvm::zip_equal(program.getOutputs(), program.getOutput().getBuffers())) {
+    FailureOr<dlc_value> row = convertValue(program, cast<exec::ValueAttr>(attribute));
+    if (failed(row))
+      return failure();
+    row->location = convertArgument(buffer, DLC_READ);
+    tables.values.push_back(*row);
+  }
+  return success();
+}
+
+void PlanWriter::addMetrics(exec::ProgramOp program, dlc_entry &entry) {
+  entry.metrics = {static_cast<uint32_t>(tables.metrics.size()), static_cast<uint32_t>(program.getMetrics().size())};
+  for (auto metric : program.getMetrics().getAsRange<exec::MetricAttr>()) {
+    dlc_metric row = {};
+    row.name = tables.addString(metric.getName());
+    row.kind = static_cast<uint32_t>(metric.getKind());
+    row.finish = static_cast<uint32_t>(metric.getFinish());
+    row.terms = {static_cast<uint32_t>(tables.terms.size()), static_cast<uint32_t>(metric.getTerms().size())};
+    tables.metrics.push_back(row);
+    for (exec::TermAttr term : metric.getTerms())
+      tables.terms.push_back({static_cast<uint32_t>(term.getSum()),
+                              term.getCount() < 0 ? DLC_NONE : static_cast<uint32_t>(term.getCount()),
+                              term.getConstantCount().getValueAsDouble(), term.getCoefficient().getValueAsDouble()});
+  }
+}
+
+/// Equal names are one scalar: convert-dl-to-exec gave them one offset.
+void PlanWriter::addScalars(exec::ProgramOp program) {
+  for (auto scalar : program.getBlock().getOps<exec::ScalarOp>()) {
+    uint64_t offset = scalar.getOffset();
+    if (llvm::any_of(tables.scalars, [&](const dlc_scalar &known) { return known.offset == offset; }))
+      continue;
+    tables.scalars.push_back({tables.addString(scalar.getName()), DLC_F32, scalar.getScheduled(), offset,
+                              scalar.getValue().convertToDouble()});
+    scalarsBytes = std::max(scalarsBytes, offset + 4);
+  }
+}
+
+/// One record a phase; the first carries the figures of all.
+void PlanWriter::addLaunch(exec::LaunchOp launch, dlc_record record) {
+  exec::KernelOp kernel = kernels.lookup(launch.getKernel());
+  SmallVector<std::pair<Value, int32_t>> buffers;
+  for (auto [buffer, access] : llvm::zip_equal(launch.getBuffers(), launch.getAccess()))
+    buffers.push_back({buffer, access});
+  record.kind = DLC_RECORD_LAUNCH;
+  record.arguments = addArguments(buffers);
+  record.flops = kernel.getFlops();
+  record.bytes = kernel.getBytesMoved();
+  for (auto [i, attribute] : llvm::enumerate(*kernel.getPhases())) {
+    record.index = kernelNumbers.lookup(launch.getKernel()) + i;
+    record.tasks = cast<exec::PhaseAttr>(attribute).getTasks();
+    record.phase = i;
+    tables.records.push_back(record);
+    record.flops = record.bytes = 0;
+  }
+}
+
+void PlanWriter::addRecord(exec::RecordOp op) {
+  dlc_record record = {};
+  record.stream = op.getStreamNumber();
+  record.name = tables.addString(exec::getRecordName(op->getLoc()));
+  if (auto launch = dyn_cast<exec::LaunchOp>(*op))
+    return addLaunch(launch, record);
+  if (auto copy = dyn_cast<exec::CopyOp>(*op)) {
+    record.kind = DLC_RECORD_COPY;
+    record.arguments = addArguments({{copy.getDestination(), DLC_WRITE}, {copy.getSource(), DLC_READ}});
+    record.bytes = 2 * exec::getBytes(copy.getSource());
+  } else if (auto fill = dyn_cast<exec::FillOp>(*op)) {
+    record.kind = DLC_RECORD_FILL;
+    record.arguments = addArguments({{fill.getDestination(), DLC_WRITE}});
+    record.value = fill.getValue();
+    record.bytes = exec::getBytes(fill.getDestination());
+  } else if (auto event = dyn_cast<exec::RecordEventOp>(*op)) {
+    record.kind = DLC_RECORD_RECORD_EVENT;
+    record.index = event.getEvent();
+  } else {
+    record.kind = DLC_RECORD_WAIT_EVENT;
+    record.index = cast<exec::WaitEventOp>(*op).getEvent();
+  }
+  tables.records.push_back(record);
+}
+
+LogicalResult PlanWriter::addProgram(exec::ProgramOp program) {
+  dlc_entry entry = {};
+  entry.name = tables.addString(program.getSymName());
+  entry.kind = static_cast<uint32_t>(program.getKind());
+  entry.valid_input = program.getValid() ? *program.getValid() : DLC_NONE;
+  entry.arena_bytes = program.getArenaBytes();
+  entry.streams = program.getStreams();
+  entry.events = program.getEvents();
+  entry.batch = program.getBatch();
+  uint32_t inputs = program.getInputs().size(), first = tables.values.size();
+  entry.inputs = {first, inputs};
+  entry.outputs = {first + inputs, static_cast<uint32_t>(program.getOutputs().size())};
+  if (failed(addValues(program)))
+    return failure();
+  addMetrics(program, entry);
+  addScalars(program);
+  entry.records.first = tables.records.size();
+  for (auto record : program.getBlock().getOps<exec::RecordOp>())
+    addRecord(record);
+  entry.records.count = tables.records.size() - entry.records.first;
+  if (program.getKind() == exec::ProgramKind::Train)
+    tables.steps.push_back({static_cast<uint32_t>(tables.entries.size()), static_cast<uint32_t>(program.getEvery())});
+  tables.entries.push_back(entry);
+  return success();
+}
+
+FailureOr<PlanBlob> PlanWriter::write() {
+  if (failed(addVariables()) || failed(addKernels()))
+    return failure();
+  for (auto program : module.getOps<exec::ProgramOp>())
+    if (failed(addProgram(program)))
+      return failure();
+  addSettings();
+  dlc_plan_header header = {};
+  header.state_bytes = stateBytes;
+  header.scalars_bytes = scalarsBytes;
+  header.model = tables.addString(module.getSymName().value_or(""));
+  auto documentation = module->getAttrOfType<StringAttr>("dl.documentation");
+  header.documentation = tables.addString(documentation ? documentation.getValue() : "");
+  header.report = tables.addString(report);
+  return PlanBlob{tables.serialise(header), functions};
+}
+
+} // namespace
+
+FailureOr<PlanBlob> writePlan(ModuleOp module, StringRef report) { return PlanWriter(module, report).write(); }
+
+} // namespace dlc::codegen

@@ -1,0 +1,223 @@
+//===- Report.cpp - what a compiled model costs ---------------------------------------------------------------------===//
+#include "codegen/Plan/Report.h"
+#include "dialects/Exec/Memory.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+namespace json = llvm::json;
+
+namespace dlc::codegen {
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// As data
+//===----------------------------------------------------------------------------------------------------------------===//
+
+namespace {
+class ReportBuilder {
+public:
+  explicit ReportBuilder(ModuleOp module) : module(module), symbols(module) {}
+
+  json::Object build();
+
+private:
+  json::Object buildEntry(exec::ProgramOp program);
+  json::Object buildRow(exec::RecordOp record);
+  /// Elements of the parameters whose names begin with "<layer>.".
+  int64_t countParameters(StringRef layer);
+
+  ModuleOp module;
+  SymbolTable symbols;
+};
+} // namespace
+
+static int64_t countElements(exec::VariableOp variable) { return variable.getTensorType().getNumElements(); }
+
+int64_t ReportBuilder::countParameters(StringRef layer) {
+  int64_t count = 0;
+  for (auto variable : module.getOps<exec::VariableOp>()) {
+    StringRef name = variable.getSymName();
+    if (variable.getRole() == exec::Role::Parameter && name.consume_front(layer) && name.starts_with("."))
+      count += countElements(variable);
+  }
+  return count;
+}
+
+/// Shape of the first result; empty for a kernel without results or with several tensors in one buffer.
+static json::Array getShape(exec::KernelOp kernel) {
+  json::Array shape;
+  Operation &end = kernel.getBlock().back();
+  bool isPlain = end.getNumOperands() > 0 &&
+                 end.getNumOperands() + kernel.getBlock().getNumArguments() == kernel.getNumBuffers();
+  if (isPlain)
+    for (int64_t size : cast<RankedTensorType>(end.getOperand(0).getType()).getShape())
+      shape.push_back(size);
+  return shape;
+}
+
+json::Object ReportBuilder::buildRow(exec::RecordOp record) {
+  auto [layer, stage] = exec::getRecordName(record->getLoc()).split('/');
+  json::Object row{{"layer", layer.str()}, {"stage", stage.empty() ? "forward" : stage.str()}};
+  SmallVector<exec::BufferAccess> accesses;
+  record.getAccesses(accesses);
+  int64_t activations = 0, touched = 0, flops = 0;
+  for (const exec::BufferAccess &access : accesses) {
+    touched += exec::getBytes(access.buffer);
+    if (access.writes && !access.reads && exec::getExtent(access.buffer).space == exec::Space::Arena)
+      activations += exec::getBytes(access.buffer);
+  }
+  if (auto launch = dyn_cast<exec::LaunchOp>(*record)) {
+    auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
+    flops = kernel.getFlops();
+    touched = kernel.getBytesMoved();
+    row["kernel"] = launch.getKernel().str();
+    row["shape"] = getShape(kernel);
+  } else {
+    row["kernel"] = record->getName().stripDialect().str();
+    row["shape"] = json::Array();
+  }
+  row["parameters"] = stage.empty() ? countParameters(layer) : 0;
+  row["flops"] = flops;
+  row["bytes"] = touched;
+  row["activation_bytes"] = activations;
+  return row;
+}
+
+json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
+  json::Array rows;
+  llvm::StringSet<> kernels;
+  int64_t launches = 0, flops = 0, bytes = 0, activations = 0;
+  for (auto record : program.getBlock().getOps<exec::RecordOp>()) {
+    if (isa<exec::RecordEventOp, exec::WaitEventOp>(*record))
+      continue;
+    json::Object row = buildRow(record);
+    flops += *row.getInteger("flops");
+    bytes += *row.getInteger("bytes");
+    activations += *row.getInteger("activation_bytes");
+    if (auto launch = dyn_cast<exec::LaunchOp>(*record)) {
+      launches += symbols.lookup<exec::KernelOp>(launch.getKernel()).getPhases()->size();
+      kernels.insert(launch.getKernel());
+    }
+    rows.push_back(std::move(row));
+  }
+  return json::Object{{"name", program.getSymName().str()}, {"batch", static_cast<int64_t>(program.getBatch())},
+                      {"arena_bytes", static_cast<int64_t>(program.getArenaBytes())}, {"launches", launches},
+                      {"kernels", static_cast<int64_t>(kernels.size())}, {"flops", flops}, {"bytes", bytes},
+                      {"activation_bytes", activations}, {"layers", std::move(rows)}};
+}
+
+json::Object ReportBuilder::build() {
+  int64_t parameters = 0, parameterBytes = 0, stateBytes = 0;
+  for (auto variable : module.getOps<exec::VariableOp>()) {
+    int64_t end = variable.getOffset() + variable.getBytes();
+    stateBytes = std::max(stateBytes, exec::alignUp(end));
+    if (variable.getRole() == exec::Role::Parameter) {
+      parameters += countElements(variable);
+      parameterBytes += variable.getBytes();
+    }
+  }
+  json::Array entries;
+  for (auto program : module.getOps<exec::ProgramOp>())
+    entries.push_back(buildEntry(program));
+  int64_t kernels = llvm::range_size(module.getOps<exec::KernelOp>());
+  return json::Object{{"model", module.getSymName().value_or("").str()}, {"parameters", parameters},
+                      {"parameter_bytes", parameterBytes}, {"state_bytes", stateBytes}, {"kernels", kernels},
+                      {"entries", std::move(entries)}};
+}
+
+json::Value buildReport(ModuleOp module, const CpuTarget &target) {
+  json::Object report = ReportBuilder(module).build();
+  report["cpu"] = target.cpu;
+  return report;
+}
+
+//===----------------------------------------------------------------------------------------------------------------===//
+// For people
+//===----------------------------------------------------------------------------------------------------------------===//
+
+/// "0", "820", "1.50 M": three digits and a factor of 1000.
+static std::string withFactor(double number, StringRef unit) {
+  static constexpr StringRef factors[] = {"", "k", "M", "G", "T", "P"};
+  size_t factor = 0;
+  for (; number >= 1000 && factor + 1 < std::size(factors); ++factor)
+    number /= 1000;
+  const char *format = factor == 0 || number >= 100 ? "%.0f" : number >= 10 ? "%.1f" : "%.2f";
+  std::string text = llvm::formatv("{0} {1}{2}", llvm::format(format, number), factors[factor], unit);
+  return StringRef(text).rtrim().str();
+}
+
+/// "512 B", "1.50 KiB".
+static std::string formatBytes(double bytes) {
+  static constexpr StringRef units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit)
+    bytes /= 1024;
+  return llvm::formatv("{0} {1}", llvm::format(unit == 0 ? "%.0f" : "%.2f", bytes), units[unit]);
+}
+
+static std::string formatShape(const json::Array *shape) {
+  if (!shape || shape->empty())
+    return "-";
+  return llvm::join(llvm::map_range(*shape, [](const json::Value &v) { return std::to_string(*v.getAsInteger()); }), "x");
+}
+
+namespace {
+/// Rows of texts, printed with columns of equal width: the first two and the last to the left, the others to the right.
+class Table {
+public:
+  void add(std::initializer_list<std::string> cells) { rows.emplace_back(cells); }
+
+  void print(llvm::raw_ostream &out) const {
+    SmallVector<size_t> widths(rows.front().size(), 0);
+    for (const auto &row : rows)
+      for (auto [width, cell] : llvm::zip(widths, row))
+        width = std::max(width, cell.size());
+    for (const auto &row : rows) {
+      std::string line;
+      for (auto [i, cell] : llvm::enumerate(row)) {
+        std::string gap(widths[i] - cell.size(), ' ');
+        bool left = i < 2 || i + 1 == row.size();
+        line += "  " + (left ? cell + gap : gap + cell);
+      }
+      out << StringRef(line).rtrim() << '\n';
+    }
+  }
+
+private:
+  std::vector<std::vector<std::string>> rows;
+};
+} // namespace
+
+static int64_t get(const json::Object &object, StringRef name) { return object.getInteger(name).value_or(0); }
+
+static void printEntry(const json::Object &entry, llvm::raw_ostream &out) {
+  out << '\n' << entry.getString("name").value_or("") << ", batch " << get(entry, "batch") << ": "
+      << get(entry, "launches") << " launches of " << get(entry, "kernels") << " kernels, arena "
+      << formatBytes(get(entry, "arena_bytes")) << '\n';
+  Table table;
+  table.add({"layer", "stage", "shape", "parameters", "FLOP", "activations", "kernel"});
+  if (const json::Array *layers = entry.getArray("layers"))
+    for (const json::Value &value : *layers) {
+      const json::Object &row = *value.getAsObject();
+      table.add({row.getString("layer").value_or("").str(), row.getString("stage").value_or("").str(),
+                 formatShape(row.getArray("shape")), withFactor(get(row, "parameters"), ""),
+                 withFactor(get(row, "flops"), ""), formatBytes(get(row, "activation_bytes")),
+                 row.getString("kernel").value_or("").str()});
+    }
+  table.add({"total", "", "", "", withFactor(get(entry, "flops"), ""), formatBytes(get(entry, "activation_bytes")), ""});
+  table.print(out);
+}
+
+void printReport(const json::Value &report, llvm::raw_ostream &out) {
+  const json::Object &all = *report.getAsObject();
+  StringRef model = all.getString("model").value_or("");
+  out << (model.empty() ? "model" : model) << " for " << all.getString("cpu").value_or("") << ": "
+      << get(all, "parameters") << " parameters (" << formatBytes(get(all, "parameter_bytes")) << "), state "
+      << formatBytes(get(all, "state_bytes")) << ", " << get(all, "kernels") << " kernels\n";
+  if (const json::Array *entries = all.getArray("entries"))
+    for (const json::Value &entry : *entries)
+      printEntry(*entry.getAsObject(), out);
+}
+
+} // namespace dlc::codegen

@@ -1,0 +1,26 @@
+//===- Report.h - what a compiled model costs -----------------------------------------------------------*- C++ -*-===//
+#ifndef DLC_CODEGEN_PLAN_REPORT_H
+#define DLC_CODEGEN_PLAN_REPORT_H
+
+#include "codegen/Kernel/KernelGenerator.h"
+#include "dialects/Exec/Exec.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace dlc::codegen {
+
+/// The compile report of a planned module, as it stands in the plan (docs/abi.md lists the fields):
+///
+///   model, cpu, parameters, parameter_bytes, state_bytes, kernels (distinct)
+///   entries: name, batch, arena_bytes, launches, kernels (distinct), flops, bytes, activation_bytes
+///     layers, one a record in order: layer, stage, shape (first result), parameters, flops, bytes, activation_bytes, kernel
+///
+/// FLOPs count a multiply and an add as two; activation_bytes is what the record writes into the arena. Sizes in bytes.
+llvm::json::Value buildReport(mlir::ModuleOp module, const CpuTarget &target);
+
+/// The report for people: a table an entry, aligned, with units.
+void printReport(const llvm::json::Value &report, llvm::raw_ostream &out);
+
+} // namespace dlc::codegen
+
+#endif

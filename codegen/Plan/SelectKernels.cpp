@@ -1,0 +1,72 @@
+//===- SelectKernels.cpp - how each exec.kernel will run ------------------------------------------------------------===//
+//
+// Runs behind convert-dl-to-exec, where equal kernels are one, and before exec-plan-memory, which places the workspaces.
+//
+//===----------------------------------------------------------------------------------------------------------------===//
+#include "codegen/Plan/SelectKernels.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+static void setSelection(exec::KernelOp kernel, const SelectedKernel &selected) {
+  Builder builder(kernel.getContext());
+  SmallVector<Attribute> phases;
+  for (auto [phase, function] : llvm::zip_equal(selected.candidate.phases, selected.symbols))
+    phases.push_back(exec::PhaseAttr::get(kernel.getContext(), builder.getStringAttr(function), phase.tasks,
+                                          phase.scratchBytes));
+  kernel.setPhasesAttr(builder.getArrayAttr(phases));
+  kernel.setWorkspace(selected.candidate.workspaceBytes);
+  kernel.setKey(selected.keyText());
+  kernel.setSchedule((selected.generator->name() + ": " + selected.candidate.schedule).str());
+  kernel.setFlops(selected.flops);
+  kernel.setBytesMoved(selected.bytes);
+  kernel.setSymName(selected.symbol);
+}
+
+FailureOr<std::vector<SelectedKernel>> selectKernels(ModuleOp module, const CpuTarget &target) {
+  std::vector<SelectedKernel> all;
+  llvm::DenseMap<StringAttr, FlatSymbolRefAttr> renamed;
+  for (auto kernel : module.getOps<exec::KernelOp>()) {
+    FailureOr<SelectedKernel> selected = selectKernel(kernel.getBlock(), target);
+    if (failed(selected))
+      return failure();
+    StringAttr name = kernel.getSymNameAttr();
+    setSelection(kernel, *selected);
+    renamed[name] = FlatSymbolRefAttr::get(kernel);
+    all.push_back(std::move(*selected));
+  }
+  module.walk([&](exec::LaunchOp launch) {
+    if (auto known = renamed.find(launch.getKernelAttr().getAttr()); known != renamed.end())
+      launch.setKernelAttr(known->second);
+  });
+  return all;
+}
+
+namespace {
+struct SelectSchedules : PassWrapper<SelectSchedules, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SelectSchedules)
+
+  SelectSchedules() = default;
+  SelectSchedules(const SelectSchedules &other) : PassWrapper(other) {}
+
+  StringRef getArgument() const override { return "exec-select-schedules"; }
+  StringRef getDescription() const override { return "chooses the code of every kernel for a CPU"; }
+
+  void runOnOperation() override {
+    llvm::Expected<CpuTarget> cpu = CpuTarget::get(target);
+    if (!cpu) {
+      getOperation().emitError() << llvm::toString(cpu.takeError());
+      return signalPassFailure();
+    }
+    if (failed(selectKernels(getOperation(), *cpu)))
+      signalPassFailure();
+  }
+
+  Option<std::string> target{*this, "target", llvm::cl::desc("native, avx2 or avx512"), llvm::cl::init("native")};
+};
+} // namespace
+
+void registerSelectSchedules() { PassRegistration<SelectSchedules>(); }
+
+} // namespace dlc::codegen

@@ -1,0 +1,90 @@
+//===- Options.cpp - the command line of dlc ------------------------------------------------------------------------===//
+#include "tools/dlc/Options.h"
+#include "passes/Pipelines.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
+#include <CLI/CLI.hpp>
+#include <map>
+
+namespace dlc::tool {
+
+static const std::map<std::string, std::string> &targets() {
+  static const std::map<std::string, std::string> all = {
+      {"cpu", "native"}, {"cpu:native", "native"}, {"cpu:avx2", "avx2"}, {"cpu:avx512", "avx512"}};
+  return all;
+}
+
+static const std::vector<std::pair<std::string, Emit>> &emits() {
+  static const std::vector<std::pair<std::string, Emit>> all = {
+      {"names", Emit::Names},   {"dl", Emit::DL},         {"dl-train", Emit::DLTrain}, {"dl-fused", Emit::DLFused},
+      {"exec", Emit::Exec},     {"report", Emit::Report}, {"kernels", Emit::Kernels},  {"asm", Emit::Assembly}};
+  return all;
+}
+
+/// Fails for a value that is not one of `expected`.
+static CLI::Validator oneOf(std::vector<std::string> expected) {
+  return CLI::Validator(
+      [expected](std::string &value) {
+        if (llvm::is_contained(expected, value))
+          return std::string();
+        return "found '" + value + "', expected one of " + llvm::join(expected, ", ");
+      },
+      "");
+}
+
+template <typename Range> static std::vector<std::string> keysOf(const Range &range) {
+  std::vector<std::string> keys;
+  for (const auto &entry : range)
+    keys.push_back(entry.first);
+  return keys;
+}
+
+static void addOptions(CLI::App &app, Options &options, std::string &target, std::string &emit) {
+  std::vector<std::string> passes;
+  for (llvm::StringRef flag : improvingPasses())
+    passes.push_back(flag.str());
+  app.add_option("model", options.input, "model file (.dl)")->required()->option_text(" ");
+  app.add_option("-o", options.output, "output file; default: the model's name with .so, or text to stdout")->option_text("FILE");
+  app.add_option("-D", options.defines, "value of a constant or dimension: -D N=32")->option_text("NAME=VALUE")->allow_extra_args(false);
+  app.add_option("-I", options.includeDirs, "folder to look for imports in")->option_text("DIR")->allow_extra_args(false);
+  app.add_option("--target", target, "cpu, cpu:native (default), cpu:avx2 or cpu:avx512")->check(oneOf(keysOf(targets())))->option_text("T");
+  app.add_option("--emit", emit, "print instead: names, dl, dl-train, dl-fused, exec, report, kernels or asm")
+      ->check(oneOf(keysOf(emits())))->option_text("WHAT");
+  app.add_option("--train", options.trainSection, "which train section to compile")->option_text("NAME");
+  app.add_option("--infer-batch", options.inferBatches, "batch sizes of the inference entries: 1,16")
+      ->delimiter(',')->check(CLI::PositiveNumber)->option_text("N,...")->allow_extra_args(false);
+  app.add_flag("--input-gradients", options.inputGradients, "training steps also return the gradients of their inputs");
+  app.add_option("--threads", options.threads, "threads that compile kernels; default: one a core")
+      ->check(CLI::Range(1u, 4096u))->option_text("N");
+  app.add_flag_callback("--no-cache", [&] { options.cache = false; }, "compile all kernels, keep none in the cache");
+  app.add_option("--disable-pass", options.disabledPasses, "leave out: " + llvm::join(passes, ", "))
+      ->check(oneOf(passes))->option_text("PASS")->allow_extra_args(false);
+}
+
+std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
+  CLI::App app("dlc compiles a model with its training step into one shared library for dlc-run.", "dlc");
+  app.set_version_flag("--version", "dlc " DLC_VERSION);
+  app.get_formatter()->column_width(28);
+  Options options;
+  std::string target = "cpu", emit;
+  addOptions(app, options, target, emit);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &success) {
+    exitCode = app.exit(success);
+    return std::nullopt;
+  } catch (const CLI::ParseError &error) {
+    std::cerr << "dlc: error: " << error.what() << "\ndlc --help lists the options\n";
+    exitCode = 2;
+    return std::nullopt;
+  }
+  options.target = targets().at(target);
+  for (const auto &[name, value] : emits())
+    if (name == emit)
+      options.emit = value;
+  if (options.output.empty() && options.emit == Emit::Module)
+    options.output = (llvm::sys::path::stem(options.input) + ".so").str();
+  return options;
+}
+
+} // namespace dlc::tool

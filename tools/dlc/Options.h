@@ -1,0 +1,33 @@
+//===- Options.h - the command line of dlc --------------------------------------------------------------*- C++ -*-===//
+#ifndef DLC_TOOLS_DLC_OPTIONS_H
+#define DLC_TOOLS_DLC_OPTIONS_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dlc::tool {
+
+/// What to write instead of a module; in the order of compilation.
+enum class Emit { Module, Names, DL, DLTrain, DLFused, Exec, Report, Kernels, Assembly };
+
+struct Options {
+  std::string input;
+  std::string output;      ///< empty: <model>.so for a module, standard output for text
+  std::string target;      ///< of a CpuTarget: native, avx2 or avx512
+  Emit emit = Emit::Module;
+  std::vector<std::string> defines, includeDirs, disabledPasses;
+  std::vector<int64_t> inferBatches;
+  std::string trainSection;
+  bool inputGradients = false;
+  bool cache = true;
+  unsigned threads = 0;
+};
+
+/// Reads the command line. Without a value the program is to end with `exitCode`: help, version or an error was printed.
+std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode);
+
+} // namespace dlc::tool
+
+#endif
