@@ -1,0 +1,66 @@
+//===- ReportTest.cpp - the compile report --------------------------------------------------------------------------===//
+#include "Program.h"
+#include "codegen/Plan/Report.h"
+#include "dialects/DL/DL.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace dlc;
+
+namespace {
+
+class Report : public testing::Test {
+protected:
+  Report() : context(MLIRContext::Threading::DISABLED), report(nullptr) {
+    context.loadDialect<dl::DLDialect, exec::ExecDialect>();
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(test::program, &context);
+    codegen::CpuTarget target;
+    target.cpu = "znver5";
+    report = codegen::buildReport(*module, target);
+  }
+
+  MLIRContext context;
+  llvm::json::Value report;
+};
+
+TEST_F(Report, TotalsAndRows) {
+  const llvm::json::Object &all = *report.getAsObject();
+  EXPECT_EQ(all.getInteger("parameters"), 12);
+  EXPECT_EQ(all.getInteger("parameter_bytes"), 64);
+  EXPECT_EQ(all.getInteger("state_bytes"), 128);
+  EXPECT_EQ(all.getInteger("kernels"), 1);
+  const llvm::json::Object &entry = *(*all.getArray("entries"))[0].getAsObject();
+  EXPECT_EQ(entry.getInteger("launches"), 4); // two launches in two phases
+  EXPECT_EQ(entry.getInteger("flops"), 200);
+  const llvm::json::Array &rows = *entry.getArray("layers");
+  ASSERT_EQ(rows.size(), 4u); // events are no work
+  const llvm::json::Object &forward = *rows[0].getAsObject();
+  EXPECT_EQ(forward.getString("layer"), "conv");
+  EXPECT_EQ(forward.getString("stage"), "forward");
+  EXPECT_EQ(forward.getInteger("parameters"), 12);
+  EXPECT_EQ(forward.getInteger("activation_bytes"), 64); // the workspace is none
+  const llvm::json::Object &update = *rows[3].getAsObject();
+  EXPECT_EQ(update.getString("stage"), "update");
+  EXPECT_EQ(update.getInteger("parameters"), 0); // counted once
+  EXPECT_EQ(update.getInteger("activation_bytes"), 0); // it writes a variable
+}
+
+TEST_F(Report, TablesAreAligned) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  codegen::printReport(report, stream);
+  EXPECT_EQ(text, R"(model for znver5: 12 parameters (64 B), state 128 B, 1 kernels
+
+train_step, batch 16: 4 launches of 1 kernels, arena 512 B
+  layer  stage    shape  parameters  FLOP  activations  kernel
+  conv   forward     16          12   100         64 B  sum
+  conv   copy         -           0     0         64 B  copy
+  loss   forward      -           0     0          4 B  fill
+  conv   update      16           0   100          0 B  sum
+  total                               200        132 B
+)");
+}
+
+} // namespace
