@@ -34,11 +34,12 @@ static void align(std::string &bytes) {
 }
 
 uint64_t Tables::addConstant(llvm::StringRef bytes) {
+  if (auto known = knownConstants.find(bytes); known != knownConstants.end())
+    return known->second;
   align(constants);
-  auto [known, isNew] = knownConstants.try_emplace(bytes, constants.size());
-  if (isNew)
-    constants.append(bytes.data(), bytes.size());
-  return known->second;
+  uint64_t offset = knownConstants[bytes] = constants.size();
+  constants.append(bytes.data(), bytes.size());
+  return offset;
 }
 
 namespace {

@@ -1,4 +1,5 @@
 //===- dlc-opt.cpp - runs dlc's passes on textual IR, for tests and debugging ---------------------------------------===//
+#include "codegen/Plan/SelectKernels.h"
 #include "dialects/DL/DL.h"
 #include "dialects/Exec/Exec.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -18,6 +19,7 @@ int main(int argc, char **argv) {
   dlc::dl::registerDLPasses();
   dlc::registerConversionPasses();
   dlc::exec::registerExecPasses();
+  dlc::codegen::registerSelectSchedules();
   dlc::registerPipelines();
   return mlir::failed(mlir::MlirOptMain(argc, argv, "dlc's passes on textual IR\n", registry));
 }
