@@ -21,9 +21,12 @@ target_include_directories(dlc_mlir_options INTERFACE ${CMAKE_BINARY_DIR})
 target_include_directories(dlc_mlir_options SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_compile_definitions(dlc_mlir_options INTERFACE ${DLC_LLVM_DEFINITIONS})
 
+# A release build optimises lightly (-O1): the compiler's time is spent inside LLVM, and building has to be quick. The runtime is
+# optimised in full.
 function(dlc_runtime_library name)
   add_library(${name} STATIC ${ARGN})
   target_link_libraries(${name} PUBLIC dlc_options)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3>)
 endfunction()
 
 # One precompiled header, built once, for everything that includes MLIR.
@@ -53,6 +56,11 @@ function(dlc_unit_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} dlc_options GTest::gtest GTest::gtest_main)
+  if(ARG_LIBRARIES MATCHES "DLC(Dialects|Passes|Codegen|Frontend)|DLCTestInterpreter")
+    target_link_libraries(${name} PRIVATE dlc_mlir_options)
+    target_compile_options(${name} PRIVATE -fno-exceptions)
+    target_precompile_headers(${name} REUSE_FROM dlc_pch)
+  endif()
   set_property(GLOBAL APPEND PROPERTY DLC_TEST_TARGETS ${name})
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
 endfunction()
