@@ -1,29 +1,72 @@
-// Our kernels against oneDNN's on one thread, interleaved in one run. Values are compared before anything is timed.
+//===- Kernels.cpp - our convolutions and matrix products against oneDNN's ---------------------===//
+//
+// One thread, both sides interleaved in one run, medians; time is what the thread itself ran, so that other programs on the
+// machine disturb little. Values are compared before anything is timed. Floors: the shares of oneDNN's speed that the
+// project promises; with --check, missing one is an error.
+//
+//===------------------------------------------------------------------------------------------===//
 #include "bench/kernels/Native.h"
 #include "bench/kernels/Rival.h"
-#include "codegen/CPU/Gemm.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/raw_ostream.h"
-#include <chrono>
+#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
-using namespace dlc;
-using namespace dlc::codegen;
-using Direction = ConvolutionProblem::Direction;
+using namespace dlc::bench;
 
-static llvm::cl::opt<std::string> filter("filter", llvm::cl::desc("only cases whose name holds this"));
-static llvm::cl::opt<std::string> dump("dump", llvm::cl::desc("folder for the kernels' code"));
-static llvm::cl::opt<unsigned> repetitions("repetitions", llvm::cl::init(7));
-static llvm::cl::opt<bool> alone("alone", llvm::cl::desc("without the rival"));
+namespace {
 
-/// Time that this thread has run: other programs on the machine do not count.
+struct Options {
+  std::string filter, target = "native";
+  unsigned repetitions = 7;
+  bool json = false, check = false;
+};
+
+/// A kernel of ours, its rival, and their operands.
+struct Case {
+  std::string name;
+  double flops = 0;
+  double floor = 0; ///< promised share of the rival's speed, 0: none
+  std::unique_ptr<NativeKernel> ours;
+  std::unique_ptr<Rival> rival;
+  std::vector<std::unique_ptr<Buffer>> buffers; ///< operands, result
+  size_t resultCount = 0;
+};
+
+struct Measurement {
+  double ours, rival;  ///< median seconds
+  double error;        ///< max |a - b| / max |b|
+};
+
+/// Compares and measures cases, and prints them.
+class Benchmark {
+public:
+  explicit Benchmark(const Options &options) : options(options) {}
+
+  void convolution(const std::string &name, const Convolution &problem, double floor);
+  void linear(const std::string &name, int64_t batch, int64_t in, int64_t out, double floor);
+  bool succeeded() const { return ok; }
+
+private:
+  bool wanted(const std::string &name) const {
+    return name.find(options.filter) != std::string::npos;
+  }
+  bool prepare(Case &c, const std::string &kernel, std::array<size_t, 3> counts);
+  void matmul(const std::string &name, int64_t m, int64_t n, int64_t k, bool transposeA,
+              bool transposeB, double floor);
+  void run(Case &c);
+  void print(const Case &c, const Measurement &m);
+
+  const Options &options;
+  bool ok = true;
+};
+
+} // namespace
+
+/// Time that this thread has run.
 static double now() {
   timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -42,32 +85,114 @@ static double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-static std::unique_ptr<mlir::MLIRContext> makeContext() {
-  mlir::DialectRegistry registry;
-  registry.insert<mlir::arith::ArithDialect, mlir::scf::SCFDialect, mlir::vector::VectorDialect,
-                  mlir::LLVM::LLVMDialect, mlir::cf::ControlFlowDialect>();
-  auto context = std::make_unique<mlir::MLIRContext>(registry);
-  context->loadAllAvailableDialects();
-  return context;
+static std::string tensor(std::initializer_list<int64_t> shape) {
+  std::string text = "tensor<";
+  for (int64_t extent : shape)
+    text += std::to_string(extent) + "x";
+  return text + "f32>";
 }
 
-static StridedTensor rowMajor(unsigned argument, llvm::ArrayRef<int64_t> shape) {
-  StridedTensor tensor{argument, llvm::SmallVector<int64_t>(shape.size(), 1)};
-  for (size_t i = shape.size() - 1; i-- > 0;)
-    tensor.strides[i] = tensor.strides[i + 1] * shape[i + 1];
-  return tensor;
+/// A kernel of one op on operands %a and %b.
+static std::string kernelText(const std::string &a, const std::string &b, const std::string &c,
+                              const std::string &op) {
+  return "%source:2 = builtin.unrealized_conversion_cast to " + a + ", " + b +
+         "\n%out = dl.fused(%source#0, %source#1) : (" + a + ", " + b + ") -> " + c +
+         " {\n^bb0(%a: " + a + ", %b: " + b + "):\n  %c = " + op + "\n  dl.yield %c : " + c +
+         "\n}\n";
 }
 
-struct Case {
-  std::string name;
-  double flops;
-  std::unique_ptr<bench::NativeKernel> ours;
-  std::unique_ptr<bench::Rival> rival;
-  std::vector<std::unique_ptr<bench::Buffer>> buffers;
-  size_t resultCount = 0;
-};
+bool Benchmark::prepare(Case &c, const std::string &kernel, std::array<size_t, 3> counts) {
+  auto ours = NativeKernel::compile(kernel, options.target);
+  if (!ours) {
+    std::fprintf(stderr, "%s: %s\n", c.name.c_str(), llvm::toString(ours.takeError()).c_str());
+    return ok = false;
+  }
+  c.ours = std::move(*ours);
+  for (size_t count : counts)
+    c.buffers.push_back(std::make_unique<Buffer>(4 * count));
+  fill(c.buffers[0]->data(), counts[0], 1);
+  fill(c.buffers[1]->data(), counts[1], 2);
+  c.resultCount = counts[2];
+  std::fill_n(c.buffers[2]->data(), c.resultCount, NAN);
+  return true;
+}
 
-static void report(Case &c) {
+void Benchmark::convolution(const std::string &name, const Convolution &p, double floor) {
+  const std::string x = tensor({p.batch, p.inChannels, p.extent, p.extent}),
+                    y = tensor({p.batch, p.outChannels, p.outExtent(), p.outExtent()}),
+                    w = tensor({p.outChannels, p.inChannels, p.kernel, p.kernel}),
+                    pad = std::to_string(p.pad), stride = std::to_string(p.stride),
+                    geometry = " %a, %b strides = [" + stride + ", " + stride + "] padding = [" +
+                               pad + ", " + pad + ", " + pad + ", " + pad +
+                               "] dilations = [1, 1] groups = 1 : ";
+  const size_t xs = p.batch * p.inChannels * p.extent * p.extent,
+               ys = p.batch * p.outChannels * p.outExtent() * p.outExtent(),
+               ws = p.outChannels * p.inChannels * p.kernel * p.kernel;
+  struct Way {
+    const char *name;
+    std::string kernel;
+    std::array<size_t, 3> counts;
+  };
+  const Way ways[] = {
+      {"forward", kernelText(x, w, y, "dl.convolution" + geometry + x + ", " + w), {xs, ws, ys}},
+      {"backward data",
+       kernelText(y, w, x, "dl.convolution_backward_data" + geometry + y + ", " + w + " to " + x),
+       {ys, ws, xs}},
+      {"backward filter",
+       kernelText(x, y, w, "dl.convolution_backward_filter" + geometry + x + ", " + y + " to " + w),
+       {xs, ys, ws}}};
+  for (int direction = 0; direction < 3; ++direction) {
+    const Way &way = ways[direction];
+    Case c;
+    c.name = name + " " + way.name;
+    c.floor = floor;
+    c.flops = 2.0 * double(ys) * double(p.inChannels * p.kernel * p.kernel);
+    if (!wanted(c.name) || !prepare(c, way.kernel, way.counts))
+      continue;
+    c.rival = makeConvolutionRival(p, Direction(direction), c.buffers[0]->data(),
+                                   c.buffers[1]->data());
+    run(c);
+  }
+}
+
+void Benchmark::matmul(const std::string &name, int64_t m, int64_t n, int64_t k, bool transposeA,
+                       bool transposeB, double floor) {
+  Case c;
+  c.name = name;
+  c.floor = floor;
+  c.flops = 2.0 * double(m) * double(n) * double(k);
+  const std::string a = transposeA ? tensor({k, m}) : tensor({m, k}),
+                    b = transposeB ? tensor({n, k}) : tensor({k, n});
+  std::string op = "dl.matmul %a, %b";
+  op += transposeA ? " transpose_a" : "";
+  op += transposeB ? " transpose_b" : "";
+  if (!wanted(name) || !prepare(c, kernelText(a, b, tensor({m, n}), op + " : " + a + ", " + b),
+                                {size_t(m * k), size_t(k * n), size_t(m * n)}))
+    return;
+  c.rival = makeMatmulRival(m, n, k, transposeA, transposeB, c.buffers[0]->data(),
+                            c.buffers[1]->data());
+  run(c);
+}
+
+/// A linear layer's three products: y = x w^T, dx = dy w, dw = dy^T x, with w (out, in).
+void Benchmark::linear(const std::string &name, int64_t batch, int64_t in, int64_t out,
+                       double floor) {
+  matmul(name + " forward", batch, out, in, false, true, floor);
+  matmul(name + " backward data", batch, in, out, false, false, floor);
+  matmul(name + " backward filter", out, in, batch, true, false, floor);
+}
+
+static double compare(const float *actual, const std::vector<float> &expected) {
+  double error = 0, largest = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    double difference = std::fabs(double(actual[i]) - double(expected[i]));
+    error = std::isfinite(difference) ? std::max(error, difference) : INFINITY;
+    largest = std::max(largest, std::fabs(double(expected[i])));
+  }
+  return error / largest;
+}
+
+void Benchmark::run(Case &c) {
   std::vector<void *> arguments;
   for (auto &buffer : c.buffers)
     arguments.push_back(buffer->data());
@@ -75,128 +200,53 @@ static void report(Case &c) {
   std::vector<float> expected(c.resultCount);
   c.rival->run();
   c.rival->result(expected.data());
-  double error = 0, largest = 0;
-  const float *actual = c.buffers.back()->data();
-  for (size_t i = 0; i < c.resultCount; ++i) {
-    error = std::fmax(error, std::isfinite(actual[i]) ? std::fabs(actual[i] - expected[i]) : 1e30);
-    largest = std::fmax(largest, std::fabs(expected[i]));
-  }
-  std::vector<double> mine, theirs;
-  for (unsigned i = 0; i < repetitions; ++i) {
-    double t0 = now();
-    c.ours->run(arguments);
-    double t1 = now();
-    if (!alone)
-      c.rival->run();
-    mine.push_back(t1 - t0);
-    theirs.push_back(now() - t1);
-  }
-  double a = median(mine), b = median(theirs);
-  double ma=*std::min_element(mine.begin(),mine.end()), mb=*std::min_element(theirs.begin(),theirs.end());
-  llvm::outs() << llvm::format("best %6.1f vs %6.1f = %.2f | ", c.flops/ma*1e-9, c.flops/mb*1e-9, mb/ma);
-  llvm::outs() << llvm::format("%-40s %8.2f ms %7.1f GF/s  onednn %7.1f GF/s  ratio %.2f  error %.1e  "
-                               "compile %.0f ms (%.0f %.0f %.0f %.0f)\n",
-                               c.name.c_str(), a * 1e3, c.flops / a * 1e-9, c.flops / b * 1e-9,
-                               b / a, error / largest, c.ours->compileSeconds() * 1e3,
-                               c.ours->phaseSeconds[0] * 1e3, c.ours->phaseSeconds[1] * 1e3,
-                               c.ours->phaseSeconds[2] * 1e3, c.ours->phaseSeconds[3] * 1e3);
-  llvm::outs().flush();
-}
-
-static size_t product(llvm::ArrayRef<int64_t> shape) {
-  size_t result = 1;
-  for (int64_t extent : shape)
-    result *= size_t(extent);
-  return result;
-}
-
-static void runConvolution(const std::string &name, ConvolutionProblem p) {
-  const char *directions[] = {"forward", "backward_data", "backward_filter"};
-  auto out = p.output();
-  llvm::SmallVector<int64_t> x{p.batch, p.inChannels, p.input[0], p.input[1], p.input[2]},
-      y{p.batch, p.outChannels, out[0], out[1], out[2]},
-      w{p.outChannels, p.inChannels, p.kernel[0], p.kernel[1], p.kernel[2]};
-  for (int d = 0; d < 3; ++d) {
-    Case c;
-    c.name = name + " " + directions[d];
-    if (c.name.find(filter) == std::string::npos)
-      continue;
-    p.direction = Direction(d);
-    llvm::SmallVector<int64_t> shapes[3] = {d == 1 ? y : x, d == 2 ? y : w,
-                                            d == 0 ? y : d == 1 ? x : w};
-    for (auto &shape : shapes)
-      c.buffers.push_back(std::make_unique<bench::Buffer>(product(shape) * 4));
-    fill(c.buffers[0]->data(), product(shapes[0]), 1);
-    fill(c.buffers[1]->data(), product(shapes[1]), 2);
-    c.resultCount = product(shapes[2]);
-    std::fill_n(c.buffers[2]->data(), c.resultCount, NAN);
-    c.flops = 2.0 * p.batch * p.outChannels * p.inChannels / p.groups * product(p.kernel) *
-              product(out);
-    auto context = makeContext();
-    mlir::OwningOpRef<mlir::ModuleOp> module =
-        mlir::ModuleOp::create(mlir::UnknownLoc::get(context.get()));
-    ConvolutionOperands operands{Source::of(rowMajor(0, shapes[0])),
-                                 Source::of(rowMajor(1, shapes[1])),
-                                 Sink::of(rowMajor(2, shapes[2])), 3};
-    std::string symbol = c.name;
-    for (char &letter : symbol)
-      letter = std::isalnum(letter) ? letter : '_';
-    auto kernel = emitConvolution(*module, symbol, p, operands, bench::hostModel());
-    c.ours = std::make_unique<bench::NativeKernel>(*module, kernel, dump);
-    c.rival = bench::makeConvolutionRival(p, c.buffers[0]->data(), c.buffers[1]->data());
-    report(c);
-  }
-}
-
-static StridedTensor matrix(unsigned argument, int64_t rows, int64_t columns, bool transposed) {
-  return {argument, {rows * columns, transposed ? 1 : columns, transposed ? rows : 1}};
-}
-
-static void runGemm(const std::string &name, GemmProblem p) {
-  Case c;
-  c.name = name;
-  if (c.name.find(filter) == std::string::npos)
+  Measurement m{0, 0, compare(c.buffers.back()->data(), expected)};
+  // Two ways of adding up thousands of float32 products.
+  const double tolerance = 3e-5;
+  if (!(m.error <= tolerance)) {
+    std::fprintf(stderr, "%s: wrong values, error %g\n", c.name.c_str(), m.error);
+    ok = false;
     return;
-  for (int64_t count : {p.m * p.k, p.k * p.n, p.m * p.n})
-    c.buffers.push_back(std::make_unique<bench::Buffer>(size_t(count) * 4));
-  fill(c.buffers[0]->data(), size_t(p.m * p.k), 1);
-  fill(c.buffers[1]->data(), size_t(p.k * p.n), 2);
-  c.resultCount = size_t(p.m * p.n);
-  std::fill_n(c.buffers[2]->data(), c.resultCount, NAN);
-  c.flops = 2.0 * p.m * p.n * p.k;
-  auto context = makeContext();
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::ModuleOp::create(mlir::UnknownLoc::get(context.get()));
-  GemmOperands operands{Source::of(matrix(0, p.m, p.k, p.transposeA)),
-                        Source::of(matrix(1, p.k, p.n, p.transposeB)),
-                        Sink::of(matrix(2, p.m, p.n, false)), 3};
-  std::string symbol = c.name;
-  for (char &letter : symbol)
-    letter = std::isalnum(letter) ? letter : '_';
-  auto kernel = emitGemm(*module, symbol, p, operands, bench::hostModel(),
-                         chooseGemmSchedule(p, bench::hostModel()));
-  c.ours = std::make_unique<bench::NativeKernel>(*module, kernel, dump);
-  c.rival = bench::makeMatmulRival(p.m, p.n, p.k, p.transposeA, p.transposeB,
-                                   c.buffers[0]->data(), c.buffers[1]->data());
-  report(c);
+  }
+  std::vector<double> ours, rival;
+  for (unsigned i = 0; i < options.repetitions; ++i) {
+    double start = now();
+    c.ours->run(arguments);
+    double between = now();
+    c.rival->run();
+    ours.push_back(between - start);
+    rival.push_back(now() - between);
+  }
+  m.ours = median(ours);
+  m.rival = median(rival);
+  if (options.check && m.rival / m.ours < c.floor)
+    ok = false;
+  print(c, m);
 }
 
-/// A linear layer's three products: y = x w^T, dx = dy w, dw = dy^T x, with w (out, in).
-static void runLinear(const std::string &name, int64_t batch, int64_t in, int64_t out) {
-  runGemm(name + " forward", {1, batch, out, in, false, true});
-  runGemm(name + " backward_data", {1, batch, in, out, false, false});
-  runGemm(name + " backward_filter", {1, out, in, batch, true, false});
-}
-
-static ConvolutionProblem square(int64_t batch, int64_t in, int64_t out, int64_t extent,
-                                 int64_t kernel, int64_t pad, int64_t stride = 1) {
-  ConvolutionProblem p;
-  p.batch = batch, p.inChannels = in, p.outChannels = out;
-  p.input = {1, extent, extent};
-  p.kernel = {1, kernel, kernel};
-  p.padLow = p.padHigh = {0, pad, pad};
-  p.stride = {1, stride, stride};
-  return p;
+void Benchmark::print(const Case &c, const Measurement &m) {
+  const auto &selection = c.ours->selection();
+  if (options.json) {
+    nlohmann::json line = {{"name", c.name},
+                           {"ours_ms", m.ours * 1e3},
+                           {"onednn_ms", m.rival * 1e3},
+                           {"ratio", m.rival / m.ours},
+                           {"floor", c.floor},
+                           {"gflops", c.flops / m.ours * 1e-9},
+                           {"onednn_gflops", c.flops / m.rival * 1e-9},
+                           {"error", m.error},
+                           {"compile_ms", c.ours->compileSeconds() * 1e3},
+                           {"schedule", selection.candidate.schedule},
+                           {"rival", c.rival->name()}};
+    std::printf("%s\n", line.dump().c_str());
+  } else {
+    std::printf("%-44s %9.3f ms %7.1f GFLOP/s  onednn %7.1f GFLOP/s  share %.2f%s  error %.0e  "
+                "compiled in %.0f ms  %s\n",
+                c.name.c_str(), m.ours * 1e3, c.flops / m.ours * 1e-9, c.flops / m.rival * 1e-9,
+                m.rival / m.ours, m.rival / m.ours < c.floor ? " (below floor)" : "", m.error,
+                c.ours->compileSeconds() * 1e3, selection.candidate.schedule.c_str());
+  }
+  std::fflush(stdout);
 }
 
 int main(int argc, char **argv) {
@@ -205,17 +255,25 @@ int main(int argc, char **argv) {
     setenv("OMP_NUM_THREADS", "1", 1);
     execv("/proc/self/exe", argv);
   }
-  llvm::cl::ParseCommandLineOptions(argc, argv);
-  runConvolution("alexnet conv2 5x5 96->256 27x27", square(16, 96, 256, 27, 5, 2));
-  runConvolution("alexnet conv3 3x3 256->384 13x13", square(16, 256, 384, 13, 3, 1));
-  runConvolution("resnet 3x3 64->64 56x56", square(16, 64, 64, 56, 3, 1));
-  runConvolution("resnet 1x1 256->64 56x56", square(16, 256, 64, 56, 1, 0));
-  runConvolution("lenet 5x5 1->20 28x28", square(64, 1, 20, 28, 5, 0));
-  runConvolution("lenet 5x5 20->50 12x12", square(64, 20, 50, 12, 5, 0));
-  runConvolution("resnet 3x3 128->128 56x56 stride 2", square(16, 128, 128, 56, 3, 1, 2));
-  runLinear("linear 1024x9216x4096", 1024, 9216, 4096);
-  runLinear("lenet linear 64x800x500", 64, 800, 500);
-  runLinear("lenet linear 64x500x10", 64, 500, 10);
-  runGemm("gemm 128x128x50176", {1, 128, 128, 50176, false, false});
-  return 0;
+  Options options;
+  CLI::App app("Our kernels against oneDNN's, one thread.");
+  app.add_option("--filter", options.filter, "only cases whose name holds this");
+  app.add_option("--target", options.target, "native, avx2 or avx512");
+  app.add_option("--repetitions", options.repetitions, "runs of each side; medians are printed");
+  app.add_flag("--json", options.json, "one JSON object a line");
+  app.add_flag("--check", options.check, "fail below the promised shares");
+  CLI11_PARSE(app, argc, argv);
+  Benchmark bench(options);
+  const double convolutions = 0.7, products = 0.8;
+  bench.convolution("alexnet 5x5 96->256 27x27", {16, 96, 256, 27, 5, 2, 1}, convolutions);
+  bench.convolution("alexnet 3x3 256->384 13x13", {16, 256, 384, 13, 3, 1, 1}, convolutions);
+  bench.convolution("resnet 3x3 64->64 56x56", {16, 64, 64, 56, 3, 1, 1}, convolutions);
+  bench.convolution("resnet 1x1 256->64 56x56", {16, 256, 64, 56, 1, 0, 1}, convolutions);
+  bench.linear("linear 1024x9216x4096", 1024, 9216, 4096, products);
+  bench.convolution("resnet 3x3 128->128 56x56 stride 2", {16, 128, 128, 56, 3, 1, 2}, 0);
+  bench.convolution("lenet 5x5 1->20 28x28", {64, 1, 20, 28, 5, 0, 1}, 0);
+  bench.convolution("lenet 5x5 20->50 12x12", {64, 20, 50, 12, 5, 0, 1}, 0);
+  bench.linear("lenet 64x800x500", 64, 800, 500, 0);
+  bench.linear("lenet 64x500x10", 64, 500, 10, 0);
+  return bench.succeeded() ? 0 : 1;
 }

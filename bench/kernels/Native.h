@@ -1,7 +1,8 @@
-// Compiles an emitted kernel for this machine and runs it in this process on one thread.
-#pragma once
+//===- Native.h - compiles a kernel for this machine and runs it on one thread -----------------*- C++ -*-===//
+#ifndef DLC_BENCH_KERNELS_NATIVE_H
+#define DLC_BENCH_KERNELS_NATIVE_H
 
-#include "codegen/CPU/Convolution.h"
+#include "codegen/Kernel/KernelCompiler.h"
 #include "dlc/abi.h"
 #include <memory>
 #include <vector>
@@ -17,34 +18,38 @@ class Buffer {
 public:
   explicit Buffer(size_t bytes);
   float *data() const { return memory.get(); }
-  size_t bytes() const { return size; }
 
 private:
   struct Free {
     void operator()(float *p) const { std::free(p); }
   };
-  size_t size;
   std::unique_ptr<float, Free> memory;
 };
 
 class NativeKernel {
 public:
-  /// Lowers and compiles `module`, which holds `kernel`'s functions. With `dump`, writes <symbol>.ll and <symbol>.o there.
-  NativeKernel(mlir::ModuleOp module, codegen::EmittedKernel kernel, std::string dump);
+  /// Compiles the region of a dl.fused; see codegen::parseKernel.
+  static llvm::Expected<std::unique_ptr<NativeKernel>> compile(llvm::StringRef text,
+                                                               llvm::StringRef target);
   ~NativeKernel();
 
+  /// Runs all phases. `buffers`: operands, then results.
   void run(std::vector<void *> buffers);
+
+  const codegen::SelectedKernel &selection() const { return selected; }
   double compileSeconds() const { return seconds; }
-  double phaseSeconds[4] = {};
 
 private:
-  codegen::EmittedKernel kernel;
+  NativeKernel();
+  llvm::Error load(llvm::StringRef object);
+
+  codegen::SelectedKernel selected;
   std::unique_ptr<llvm::orc::LLJIT> jit;
   std::vector<dlc_kernel_fn> functions;
-  Buffer workspace, scratch;
+  std::unique_ptr<Buffer> workspace, scratch;
   double seconds = 0;
 };
 
-codegen::MachineModel hostModel();
-
 } // namespace dlc::bench
+
+#endif

@@ -1,13 +1,11 @@
-// See Rival.h.
+//===- Rival.cpp - see Rival.h -----------------------------------------------------------------===//
 #include "bench/kernels/Rival.h"
-
 #include <dnnl.hpp>
 #include <unordered_map>
 
 using namespace dnnl;
 using Tag = memory::format_tag;
 using Type = memory::data_type;
-using dlc::codegen::ConvolutionProblem;
 
 namespace {
 
@@ -48,12 +46,12 @@ public:
 } // namespace
 
 std::unique_ptr<dlc::bench::Rival>
-dlc::bench::makeConvolutionRival(const ConvolutionProblem &p, float *source, float *other) {
-  auto out = p.output();
-  const memory::dims x{p.batch, p.inChannels, p.input[1], p.input[2]},
-      y{p.batch, p.outChannels, out[1], out[2]},
-      w{p.outChannels, p.inChannels, p.kernel[1], p.kernel[2]}, stride{p.stride[1], p.stride[2]},
-      low{p.padLow[1], p.padLow[2]}, high{p.padHigh[1], p.padHigh[2]};
+dlc::bench::makeConvolutionRival(const Convolution &p, Direction direction, float *source,
+                                 float *other) {
+  const memory::dims x{p.batch, p.inChannels, p.extent, p.extent},
+      y{p.batch, p.outChannels, p.outExtent(), p.outExtent()},
+      w{p.outChannels, p.inChannels, p.kernel, p.kernel}, stride{p.stride, p.stride},
+      low{p.pad, p.pad}, high = low;
   auto any = [](const memory::dims &d) { return memory::desc(d, Type::f32, Tag::any); };
   auto plain = [](const memory::dims &d, bool filter) {
     return memory::desc(d, Type::f32, filter ? Tag::oihw : Tag::nchw);
@@ -63,8 +61,8 @@ dlc::bench::makeConvolutionRival(const ConvolutionProblem &p, float *source, flo
                                                any(y), stride, low, high},
                                               cpu());
   auto rival = std::make_unique<PrimitiveRival>();
-  switch (p.direction) {
-  case ConvolutionProblem::Direction::Forward: {
+  switch (direction) {
+  case Direction::Forward: {
     rival->primitive = convolution_forward(forward);
     rival->implementation = forward.impl_info_str();
     rival->output = memory(forward.dst_desc(), cpu());
@@ -75,7 +73,7 @@ dlc::bench::makeConvolutionRival(const ConvolutionProblem &p, float *source, flo
         {DNNL_ARG_DST, rival->output}};
     break;
   }
-  case ConvolutionProblem::Direction::BackwardData: {
+  case Direction::BackwardData: {
     convolution_backward_data::primitive_desc d(
         {direct, any(x), any(w), any(y), stride, low, high}, cpu(), forward);
     rival->primitive = convolution_backward_data(d);
@@ -88,7 +86,7 @@ dlc::bench::makeConvolutionRival(const ConvolutionProblem &p, float *source, flo
         {DNNL_ARG_DIFF_SRC, rival->output}};
     break;
   }
-  case ConvolutionProblem::Direction::BackwardFilter: {
+  case Direction::BackwardFilter: {
     convolution_backward_weights::primitive_desc d(
         {direct, any(x), any(w), any(y), stride, low, high}, cpu(), forward);
     rival->primitive = convolution_backward_weights(d);

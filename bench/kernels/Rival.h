@@ -1,13 +1,25 @@
-// oneDNN's direct convolutions in its own blocked layouts, and its dnnl_sgemm on plain matrices. Time counts the
-// primitive alone; values are reordered from and to plain layouts for comparison.
-#pragma once
+//===- Rival.h - oneDNN's version of a kernel --------------------------------------------------*- C++ -*-===//
+//
+// Direct convolutions in oneDNN's own blocked layouts, and dnnl_sgemm on plain matrices. Time counts the primitive alone;
+// values are reordered from and to plain layouts for comparison.
+//
+//===------------------------------------------------------------------------------------------------------===//
+#ifndef DLC_BENCH_KERNELS_RIVAL_H
+#define DLC_BENCH_KERNELS_RIVAL_H
 
-#include "codegen/CPU/Convolution.h"
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <string>
 
 namespace dlc::bench {
+
+enum class Direction { Forward, BackwardData, BackwardFilter };
+
+/// A square convolution with equal padding on all sides.
+struct Convolution {
+  int64_t batch, inChannels, outChannels, extent, kernel, pad, stride;
+  int64_t outExtent() const { return (extent + 2 * pad - kernel) / stride + 1; }
+};
 
 class Rival {
 public:
@@ -19,11 +31,13 @@ public:
   virtual std::string name() const = 0;
 };
 
-/// Operands in plain order: source, other (see ConvolutionOperands).
-std::unique_ptr<Rival> makeConvolutionRival(const codegen::ConvolutionProblem &problem,
-                                            float *source, float *other);
+/// Operands in plain order: x and w, dy and w, or x and dy.
+std::unique_ptr<Rival> makeConvolutionRival(const Convolution &problem, Direction direction,
+                                            float *first, float *second);
 /// c[m][n] = a[m][k] * b[k][n], each stored transposed if asked.
 std::unique_ptr<Rival> makeMatmulRival(int64_t m, int64_t n, int64_t k, bool transposeA,
                                        bool transposeB, float *a, float *b);
 
 } // namespace dlc::bench
+
+#endif

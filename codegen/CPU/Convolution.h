@@ -1,47 +1,47 @@
-// Direct convolution on the CPU, all three directions, any groups, strides, dilations and paddings per side, one to three
-// spatial dimensions, tensors in plain N C (D H) W order.
+//===- Convolution.h - direct convolution in all three directions ------------------------------*- C++ -*-===//
+//
+// Any groups, strides, dilations and paddings per side, one to three spatial dimensions, tensors in plain N C (D H) W order.
 //
 // All directions run on the micro-kernel of MicroKernel.h with output channels across vector lanes and pixels (or, for the
-// filter's gradient, filter taps) as broadcast rows. There is no im2col: a task copies the zero-padded input block that it
-// needs into its scratch, and a table of offsets (or fixed row distances) walks the taps over it.
-#pragma once
+// filter's gradient, taps) as broadcast rows. There is no im2col: a task copies the zero-padded input block that it needs
+// into its scratch, and a table of offsets (or fixed row distances) walks the taps over it. Pointwise convolutions in the
+// data directions are matrix products and go to Gemm.h.
+//
+//===------------------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CPU_CONVOLUTION_H
+#define DLC_CODEGEN_CPU_CONVOLUTION_H
 
+#include "codegen/CPU/ConvolutionSchedule.h"
 #include "codegen/CPU/PackEmitter.h"
-#include <array>
 
 namespace dlc::codegen {
 
-/// The geometry, always as three spatial dimensions: missing ones stand first with extent 1.
-struct ConvolutionProblem {
-  enum class Direction { Forward, BackwardData, BackwardFilter };
-  using Spatial = std::array<int64_t, 3>;
+/// The loop indices of a tensor [outer, channels, spatial...]: (outer, channel, d, h, w).
+PackedPhase::IndexMap imageMap(int64_t outer, int64_t channels,
+                               const ConvolutionProblem::Spatial &spatial);
 
-  Direction direction = Direction::Forward;
-  int64_t batch = 1, groups = 1;
-  /// Channels of x and y, all groups together.
-  int64_t inChannels = 1, outChannels = 1;
-  /// Extents of x and of the filter.
-  Spatial input{1, 1, 1}, kernel{1, 1, 1};
-  Spatial stride{1, 1, 1}, dilation{1, 1, 1}, padLow{0, 0, 0}, padHigh{0, 0, 0};
+/// Copies rows x pitch elements of a plane to `target`, from row and column `corner[3]`, `corner[4]` on; what lies outside
+/// the tensor is zero. Rows are stored in ascending order in whole vectors: up to lanes - 1 elements behind the last row
+/// are overwritten.
+void copyPlane(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::Value> corner,
+               const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t pitch,
+               mlir::Value target);
 
-  /// Extents of y.
-  Spatial output() const;
-};
+/// Forward and backward data.
+Candidate dataCandidate(const ConvolutionProblem &problem, const DataSchedule &schedule,
+                        const MachineModel &machine);
+mlir::LogicalResult emitDataConvolution(const KernelSpec &spec, const Candidate &candidate,
+                                        const CpuTarget &target, llvm::StringRef symbol,
+                                        mlir::ModuleOp module, const ConvolutionProblem &problem);
 
-/// Index spaces: x and y (n, channel, d, h, w), the filter (k, c within the group, d, r, s).
-///   Forward:        source x,  other filter, result y
-///   BackwardData:   source dy, other filter, result dx
-///   BackwardFilter: source x,  other dy,     result the filter's gradient
-struct ConvolutionOperands {
-  Source source, other;
-  Sink result;
-  /// Buffers in dlc_args; the workspace follows as buffer number `arguments`.
-  unsigned arguments = 3;
-};
-
-/// Appends the kernel's functions to `module`; their names start with `symbol`.
-EmittedKernel emitConvolution(mlir::ModuleOp module, llvm::StringRef symbol,
-                              const ConvolutionProblem &problem,
-                              const ConvolutionOperands &operands, const MachineModel &machine);
+/// Backward filter.
+Candidate filterCandidate(const ConvolutionProblem &problem, const FilterSchedule &schedule,
+                          const MachineModel &machine);
+mlir::LogicalResult emitFilterConvolution(const KernelSpec &spec, const Candidate &candidate,
+                                          const CpuTarget &target, llvm::StringRef symbol,
+                                          mlir::ModuleOp module,
+                                          const ConvolutionProblem &problem);
 
 } // namespace dlc::codegen
+
+#endif

@@ -1,14 +1,16 @@
-// Emits forward and backward-data convolution (see Convolution.h) in two phases:
+//===- ConvolutionData.cpp - forward and backward data -----------------------------------------===//
+//
+// Two phases:
 //   0  packs the filter into panels [phase][group][panel][source channel][tap][vectors * lanes] in the workspace;
 //   1  for each (image, group, band of pixels, chunk of panels): copies the source block with its zero border, runs the
-//      micro-kernel over the tiles, transposes each finished tile to channel-major rows and writes them through the sink.
-#include "codegen/CPU/ConvolutionEmit.h"
-#include "codegen/CPU/ConvolutionSchedule.h"
+//      micro-kernel over strips of tiles, transposes each finished strip to channel-major rows and writes them.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "codegen/CPU/Convolution.h"
 #include "codegen/CPU/MicroKernel.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 using namespace mlir;
+using namespace dlc;
 using namespace dlc::codegen;
 
 namespace {
@@ -20,24 +22,62 @@ enum PhaseField : int64_t {
   FilterStart, // first entry in the table of filter indices
   SliceStart,  // first entry in the table of depth offsets
   PackedStart, // first element of the packed filter
-  FirstD, FirstH, FirstW, CountD, CountH, CountW, MinH, MinW, Slices,
+  FirstD, FirstH, FirstW, // first target index
+  CountD, CountH, CountW, // target indices
+  MinH, MinW,             // smallest source distance of a tap
+  Slices,                 // depth taps
   PhaseFields
 };
 
-class DataConvolution {
-public:
-  DataConvolution(ModuleOp module, StringRef symbol, const ConvolutionProblem &problem,
-                  const ConvolutionOperands &operands, const MachineModel &machine,
-                  const DataSchedule &schedule)
-      : module(module), symbol(symbol), problem(problem), geometry(problem), operands(operands),
-        machine(machine), schedule(schedule), block(geometry, schedule),
-        width(schedule.vectors * machine.lanes),
-        panels(ceilDiv(geometry.targetChannels, width)), builder(module.getContext()),
-        e(builder, NameLoc::get(builder.getStringAttr(symbol)), machine) {
-    buildTables();
-  }
+/// Everything that both phases of a kernel agree on.
+struct DataPlan {
+  DataPlan(const ConvolutionProblem &problem, const DataSchedule &schedule, int64_t lanes);
 
-  EmittedKernel emit();
+  const ConvolutionProblem &problem;
+  DataGeometry geometry;
+  DataSchedule schedule;
+  DataBlock block;
+  int64_t lanes, width, panels, packedElements = 0;
+  /// A phase a row; offsets of (channel, tap) in the source block; (d, r, s) of each tap; depth offsets.
+  SmallVector<int32_t> phaseTable, offsetTable, filterTable, sliceTable;
+
+  bool isForward() const { return problem.direction == ConvolutionProblem::Direction::Forward; }
+  int64_t boxSize() const { return schedule.boxRows * schedule.boxCols; }
+  int64_t slotElements() const { return boxSize() * width; }
+  int64_t blocks() const { return ceilDiv(geometry.sourceChannels, schedule.channelBlock); }
+  int64_t chunks() const { return ceilDiv(panels, schedule.panels); }
+  int64_t rowBands() const {
+    return ceilDiv(geometry.maxCount(1), schedule.bandRows * schedule.boxRows);
+  }
+  int64_t colBands() const {
+    return ceilDiv(geometry.maxCount(2), schedule.bandCols * schedule.boxCols);
+  }
+  /// Source channels that a task of phase 0 packs: about 16k elements.
+  int64_t packedChannels() const;
+  int64_t packTasks() const;
+  int64_t computeTasks() const;
+  // Scratch of phase 1: a strip of finished rows, the source block, accumulators.
+  int64_t stripPixels() const { return roundUp(schedule.bandCols * boxSize(), lanes); }
+  int64_t stageElements() const { return lanes * stripPixels(); }
+  int64_t sourceElements() const {
+    return roundUp(schedule.channelBlock * block.slices * block.plane() + lanes, lanes);
+  }
+  int64_t accumulatorElements() const;
+
+private:
+  void appendPhase(int64_t phase);
+};
+
+/// One phase of a kernel.
+class DataPhase : public PackedPhase {
+public:
+  DataPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
+            const DataPlan &plan)
+      : PackedPhase(spec, target, module, name, /*hasWorkspace=*/true), plan(plan),
+        geometry(plan.geometry), schedule(plan.schedule) {}
+
+  void pack();
+  void compute(LLVM::LLVMFuncOp micro);
 
 private:
   /// Coordinates of a compute task.
@@ -45,54 +85,36 @@ private:
     Value phase, image, group, depth, row, col, panel, panelEnd;
   };
 
-  void buildTables();
-  void appendPhase(int64_t phase, int64_t &packed);
   Value field(Value phase, PhaseField which);
-  Value table(StringRef suffix, ArrayRef<int32_t> values);
-
-  EmittedPhase emitPack();
-  EmittedPhase emitCompute();
-  void begin(const EmittedPhase &phase);
   Task decode(Value number);
-  void copySource(const Task &task, Value firstChannel, Value channels, Value target);
-  void runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstChannel, Value channels,
-                Value source, Value accumulators);
-  void finishTile(const Task &task, Value panel, Value row, Value col, Value acc);
+  void packTap(Value phase, Value group, Value panel, Value channel, Value tap, Value target);
+  void copySource(const Task &task, Value firstChannel, Value channels);
+  void runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstChannel, Value channels);
+  void finishStrip(const Task &task, Value panel, Value row, Value acc);
 
-  int64_t blocks() const { return ceilDiv(geometry.sourceChannels, schedule.channelBlock); }
-  int64_t boxSize() const { return schedule.boxRows * schedule.boxCols; }
-  int64_t slotSize() const { return roundUp(boxSize(), machine.lanes) * width; }
-  int64_t bands(unsigned axis) const {
-    return axis == 1 ? ceilDiv(geometry.maxCount(1), schedule.bandRows * schedule.boxRows)
-                     : ceilDiv(geometry.maxCount(2), schedule.bandCols * schedule.boxCols);
-  }
-  int64_t chunks() const { return ceilDiv(panels, schedule.panels); }
-
-  ModuleOp module;
-  std::string symbol;
-  const ConvolutionProblem &problem;
-  DataGeometry geometry;
-  const ConvolutionOperands &operands;
-  const MachineModel &machine;
-  DataSchedule schedule;
-  DataBlock block;
-  int64_t width, panels, packedElements = 0;
-  SmallVector<int32_t> phaseTable, offsetTable, filterTable, sliceTable;
-  OpBuilder builder;
-  PackEmitter e;
-  Value taskNumber, scratch;
+  const DataPlan &plan;
+  const DataGeometry &geometry;
+  const DataSchedule &schedule;
+  Source image, filter;
+  Sink target;
+  Value stage, block, accumulators; ///< in the scratch
 };
 
 } // namespace
 
-//===-------------------------------------------------------------------------------------------- tables
+//===------------------------------------------------------------------------------------------===//
+// Plan
+//===------------------------------------------------------------------------------------------===//
 
-void DataConvolution::buildTables() {
+DataPlan::DataPlan(const ConvolutionProblem &problem, const DataSchedule &schedule, int64_t lanes)
+    : problem(problem), geometry(problem), schedule(schedule), block(geometry, schedule),
+      lanes(lanes), width(schedule.vectors * lanes),
+      panels(ceilDiv(geometry.targetChannels, width)) {
   for (int64_t phase = 0; phase < geometry.phases(); ++phase)
-    appendPhase(phase, packedElements);
+    appendPhase(phase);
 }
 
-void DataConvolution::appendPhase(int64_t phase, int64_t &packed) {
+void DataPlan::appendPhase(int64_t phase) {
   const PhaseDimension &d = geometry.dimension(phase, 0), &h = geometry.dimension(phase, 1),
                        &w = geometry.dimension(phase, 2);
   const int64_t taps = geometry.taps(phase);
@@ -101,7 +123,7 @@ void DataConvolution::appendPhase(int64_t phase, int64_t &packed) {
   row[OffsetStart] = int64_t(offsetTable.size());
   row[FilterStart] = int64_t(filterTable.size());
   row[SliceStart] = int64_t(sliceTable.size());
-  row[PackedStart] = packed;
+  row[PackedStart] = packedElements;
   row[FirstD] = d.first, row[FirstH] = h.first, row[FirstW] = w.first;
   row[CountD] = d.count, row[CountH] = h.count, row[CountW] = w.count;
   row[MinH] = h.minOffset(), row[MinW] = w.minOffset();
@@ -125,231 +147,240 @@ void DataConvolution::appendPhase(int64_t phase, int64_t &packed) {
       offsetTable.push_back(int32_t((channel * block.slices + slice) * block.plane() +
                                     (th.offset - row[MinH]) * block.pitch + tw.offset - row[MinW]));
     });
-  packed += geometry.groups * panels * geometry.sourceChannels * taps * width;
+  packedElements += geometry.groups * panels * geometry.sourceChannels * taps * width;
 }
 
-Value DataConvolution::field(Value phase, PhaseField which) {
+int64_t DataPlan::packedChannels() const {
+  int64_t elements = width * geometry.maxTaps(0) * geometry.maxTaps(1) * geometry.maxTaps(2);
+  return std::clamp<int64_t>(16384 / std::max<int64_t>(1, elements), 1, geometry.sourceChannels);
+}
+
+int64_t DataPlan::packTasks() const {
+  return geometry.phases() * geometry.groups * panels *
+         ceilDiv(geometry.sourceChannels, packedChannels());
+}
+
+int64_t DataPlan::computeTasks() const {
+  return geometry.phases() * chunks() * geometry.groups * geometry.batch * geometry.maxCount(0) *
+         rowBands() * colBands();
+}
+
+int64_t DataPlan::accumulatorElements() const {
+  int64_t strips = blocks() > 1 ? schedule.bandRows * schedule.panels : 1;
+  // The transposition of a strip's end reads whole tiles.
+  return (strips * schedule.bandCols * boxSize() + lanes) * width;
+}
+
+Candidate codegen::dataCandidate(const ConvolutionProblem &problem, const DataSchedule &schedule,
+                                 const MachineModel &machine) {
+  DataPlan plan(problem, schedule, machine.lanes);
+  Candidate candidate;
+  candidate.schedule = schedule.text();
+  candidate.parameters = schedule.toJSON();
+  candidate.workspaceBytes = 4 * std::max(plan.packedElements, plan.width);
+  uint64_t scratch = plan.stageElements() + plan.sourceElements() + plan.accumulatorElements();
+  candidate.phases.push_back({uint32_t(plan.packTasks()), 0});
+  candidate.phases.push_back({uint32_t(plan.computeTasks()), 4 * scratch});
+  candidate.cost = secondsOf(1.2 * dataCycles(plan.geometry, machine, schedule));
+  return candidate;
+}
+
+Value DataPhase::field(Value phase, PhaseField which) {
   if (geometry.phases() == 1)
-    return e.constant(phaseTable[which]);
-  return e.loadInteger(table("phases", phaseTable), e.add(e.mul(phase, PhaseFields), which));
+    return e.constant(plan.phaseTable[which]);
+  return e.entry(e.table("phases", plan.phaseTable), e.add(e.mul(phase, PhaseFields), which));
 }
 
-Value DataConvolution::table(StringRef suffix, ArrayRef<int32_t> values) {
-  return emitTable(e, module, symbol + "_" + suffix.str(), values);
-}
+//===------------------------------------------------------------------------------------------===//
+// Phase 0: filter panels
+//===------------------------------------------------------------------------------------------===//
 
-void DataConvolution::begin(const EmittedPhase &phase) {
-  KernelArguments arguments = beginKernel(e, module, phase.symbol, operands.arguments + 1);
-  taskNumber = arguments.task;
-  scratch = arguments.scratch;
-}
-
-EmittedKernel DataConvolution::emit() {
-  EmittedKernel kernel;
-  kernel.workspaceBytes = std::max<int64_t>(packedElements, 1) * 4;
-  kernel.phases.push_back(emitPack());
-  kernel.phases.push_back(emitCompute());
-  return kernel;
-}
-
-//===-------------------------------------------------------------------------------------------- filter panels
-
-EmittedPhase DataConvolution::emitPack() {
-  // One task packs about 16k elements.
-  const int64_t perChannel = std::max<int64_t>(1, width * geometry.maxTaps(0) * geometry.maxTaps(1) *
-                                                      geometry.maxTaps(2));
-  const int64_t step = std::min(geometry.sourceChannels, std::max<int64_t>(1, 16384 / perChannel));
-  const int64_t parts = ceilDiv(geometry.sourceChannels, step);
-  const bool forward = problem.direction == ConvolutionProblem::Direction::Forward;
-  EmittedPhase result{symbol + "_0", parts * panels * geometry.groups * geometry.phases(), 0};
-  begin(result);
-
-  Value part = e.rem(taskNumber, parts), rest = e.div(taskNumber, parts);
-  Value panel = e.rem(rest, panels);
-  rest = e.div(rest, panels);
-  Value group = e.rem(rest, geometry.groups), phase = e.div(rest, geometry.groups);
-  Value taps = field(phase, Taps), firstTap = field(phase, FilterStart);
-  Value filterIndices = table("filter", filterTable);
-  Value start = e.mul(e.add(e.mul(group, panels), panel), geometry.sourceChannels);
-  Value target = e.at(e.buffer(operands.arguments),
-                      e.add(field(phase, PackedStart), e.mul(e.mul(start, taps), width)));
-  Value first = e.mul(part, step);
+/// The filter is indexed (k, c, d, r, s).
+void DataPhase::pack() {
+  const ConvolutionProblem &p = plan.problem;
+  filter = source(1, imageMap(p.outChannels, p.inChannels / p.groups, p.kernel));
+  const int64_t step = plan.packedChannels();
+  SmallVector<Value> place = e.delinearize(
+      kernel.task, {geometry.phases(), geometry.groups, plan.panels,
+                    ceilDiv(geometry.sourceChannels, step)});
+  Value phase = place[0], group = place[1], panel = place[2], first = e.mul(place[3], step);
+  Value taps = field(phase, Taps);
+  Value start = e.mul(e.add(e.mul(group, plan.panels), panel), geometry.sourceChannels);
+  Value panelData =
+      e.at(kernel.workspace(),
+           e.add(field(phase, PackedStart), e.mul(e.mul(start, taps), plan.width)));
   Value last = e.minimum(e.add(first, step), e.constant(geometry.sourceChannels));
   e.loop(first, last, 1, [&](Value channel) {
     e.loop(e.constant(0), taps, 1, [&](Value tap) {
-      Value flat = e.loadInteger(filterIndices, e.add(firstTap, tap));
-      Value s = e.rem(flat, geometry.kernel[2]), rows = e.div(flat, geometry.kernel[2]);
-      Value r = e.rem(rows, geometry.kernel[1]), d = e.div(rows, geometry.kernel[1]);
-      Value place = e.mul(e.add(e.mul(channel, taps), tap), width);
-      for (int64_t v = 0; v < schedule.vectors; ++v) {
-        Value lane = e.add(e.mul(panel, width), v * machine.lanes);
-        Value mask = e.lanesBelow(e.sub(e.constant(geometry.targetChannels), lane));
-        Value k = forward ? e.add(e.mul(group, geometry.targetChannels), lane)
-                          : e.add(e.mul(group, geometry.sourceChannels), channel);
-        Value c = forward ? channel : lane;
-        Value vector = operands.other.read(e, {{k, c, d, r, s}, forward ? 0u : 1u, 1, mask});
-        e.store(vector, e.at(target, e.add(place, v * machine.lanes)), /*aligned=*/true);
-      }
+      Value offset = e.mul(e.add(e.mul(channel, taps), tap), plan.width);
+      packTap(phase, group, panel, channel, tap, e.at(panelData, offset));
     });
   });
-  LLVM::ReturnOp::create(builder, e.loc, ValueRange());
-  return result;
 }
 
-//===-------------------------------------------------------------------------------------------- compute
+void DataPhase::packTap(Value phase, Value group, Value panel, Value channel, Value tap,
+                        Value target) {
+  Value flat = e.entry(e.table("filter", plan.filterTable), e.add(field(phase, FilterStart), tap));
+  SmallVector<Value> place = e.delinearize(flat, geometry.kernel);
+  for (int64_t v = 0; v < schedule.vectors; ++v) {
+    Value lane = e.add(e.mul(panel, plan.width), v * e.lanes);
+    Value mask = e.lanesBelow(e.sub(e.constant(geometry.targetChannels), lane));
+    // The lanes are k forward, c backward.
+    Value k = e.add(e.mul(group, plan.isForward() ? geometry.targetChannels : geometry.sourceChannels),
+                    plan.isForward() ? lane : channel);
+    Value c = plan.isForward() ? channel : lane;
+    Place from{{k, c, place[0], place[1], place[2]}, plan.isForward() ? 0u : 1u, 1, mask};
+    e.storeAligned(filter.read(from), e.at(target, v * e.lanes));
+  }
+}
 
-DataConvolution::Task DataConvolution::decode(Value number) {
+//===------------------------------------------------------------------------------------------===//
+// Phase 1: compute
+//===------------------------------------------------------------------------------------------===//
+
+DataPhase::Task DataPhase::decode(Value number) {
+  SmallVector<Value> place = e.delinearize(
+      number, {geometry.phases(), plan.chunks(), geometry.groups, geometry.batch,
+               geometry.maxCount(0), plan.rowBands(), plan.colBands()});
   Task task;
-  auto take = [&](int64_t count) {
-    Value part = e.rem(number, count);
-    number = e.div(number, count);
-    return part;
-  };
-  task.col = e.mul(take(bands(2)), schedule.bandCols * schedule.boxCols);
-  task.row = e.mul(take(bands(1)), schedule.bandRows * schedule.boxRows);
-  task.depth = take(geometry.maxCount(0));
-  task.image = take(geometry.batch);
-  task.group = take(geometry.groups);
-  task.panel = e.mul(take(chunks()), schedule.panels);
-  task.panelEnd = e.minimum(e.add(task.panel, schedule.panels), e.constant(panels));
-  task.phase = number;
+  task.phase = place[0];
+  task.panel = e.mul(place[1], schedule.panels);
+  task.panelEnd = e.minimum(e.add(task.panel, schedule.panels), e.constant(plan.panels));
+  task.group = place[2], task.image = place[3], task.depth = place[4];
+  task.row = e.mul(place[5], schedule.bandRows * schedule.boxRows);
+  task.col = e.mul(place[6], schedule.bandCols * schedule.boxCols);
   return task;
 }
 
-EmittedPhase DataConvolution::emitCompute() {
-  const int64_t sourceElements =
-      roundUp(schedule.channelBlock * block.slices * block.plane() + machine.lanes, machine.lanes);
-  const int64_t slots =
-      blocks() > 1 ? schedule.bandRows * schedule.bandCols * schedule.panels : 1;
-  const int64_t tileElements = machine.lanes * machine.lanes;
-  EmittedPhase result;
-  result.symbol = symbol + "_1";
-  result.tasks = geometry.phases() * chunks() * geometry.groups * geometry.batch *
-                 geometry.maxCount(0) * bands(1) * bands(2);
-  result.scratchBytes = 4 * (sourceElements + slots * slotSize() + tileElements);
-
-  MicroKernel micro;
-  for (int64_t m = 0; m < boxSize(); ++m)
-    micro.rowOffsets.push_back(m / schedule.boxCols * geometry.sourceStep[1] * block.pitch +
-                               m % schedule.boxCols * geometry.sourceStep[2]);
-  micro.vectors = schedule.vectors;
-  auto microFunction =
-      emitMicroKernel(builder, module, e.loc, machine, micro, symbol + "_micro");
-
-  begin(result);
-  Task task = decode(taskNumber);
-  Value tile = scratch, source = e.at(tile, tileElements);
-  Value accumulators = e.at(source, sourceElements);
-  scratch = tile;
+void DataPhase::compute(LLVM::LLVMFuncOp micro) {
+  image = source(0, imageMap(geometry.batch, geometry.groups * geometry.sourceChannels,
+                             geometry.source));
+  auto space = geometry.target;
+  if (schedule.boxRows > 1)
+    space = {space[0], 1, space[1] * space[2]}; // whole rows are written as one
+  target = sink(imageMap(geometry.batch, geometry.groups * geometry.targetChannels, space));
+  stage = kernel.scratch;
+  block = e.at(stage, plan.stageElements());
+  accumulators = e.at(block, plan.sourceElements());
+  Task task = decode(kernel.task);
+  Value channels = e.constant(geometry.sourceChannels);
   e.when(e.less(task.depth, field(task.phase, CountD)), [&] {
-    e.loop(e.constant(0), e.constant(geometry.sourceChannels), schedule.channelBlock,
-           [&](Value first) {
-             Value channels = e.minimum(e.constant(schedule.channelBlock),
-                                        e.sub(e.constant(geometry.sourceChannels), first));
-             copySource(task, first, channels, source);
-             runTiles(task, microFunction, first, channels, source, accumulators);
-           });
-  });
-  LLVM::ReturnOp::create(builder, e.loc, ValueRange());
-  return result;
-}
-
-void DataConvolution::copySource(const Task &task, Value firstChannel, Value channels,
-                                 Value target) {
-  Value top = e.add(e.mul(task.row, geometry.sourceStep[1]), field(task.phase, MinH));
-  Value left = e.add(e.mul(task.col, geometry.sourceStep[2]), field(task.phase, MinW));
-  Value firstSlice = field(task.phase, SliceStart);
-  Value sliceOffsets = table("slices", sliceTable);
-  Value channelBase = e.add(e.mul(task.group, geometry.sourceChannels), firstChannel);
-  e.loop(e.constant(0), channels, 1, [&](Value channel) {
-    e.loop(e.constant(0), field(task.phase, Slices), 1, [&](Value slice) {
-      Value depth = e.constant(0), plane = e.mul(e.add(e.mul(channel, block.slices), slice),
-                                                 block.plane());
-      if (!geometry.isFlat())
-        depth = e.add(e.mul(task.depth, geometry.sourceStep[0]),
-                      e.loadInteger(sliceOffsets, e.add(firstSlice, slice)));
-      copyPlane(e, operands.source,
-                {task.image, e.add(channelBase, channel), depth, top, left}, geometry.source,
-                block.rows, block.pitch, e.at(target, plane));
+    e.loop(e.constant(0), channels, schedule.channelBlock, [&](Value first) {
+      Value count = e.minimum(e.constant(schedule.channelBlock), e.sub(channels, first));
+      copySource(task, first, count);
+      runTiles(task, micro, first, count);
     });
   });
 }
 
-void DataConvolution::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstChannel,
-                               Value channels, Value source, Value accumulators) {
+void DataPhase::copySource(const Task &task, Value firstChannel, Value channels) {
+  Value top = e.add(e.mul(task.row, geometry.sourceStep[1]), field(task.phase, MinH));
+  Value left = e.add(e.mul(task.col, geometry.sourceStep[2]), field(task.phase, MinW));
+  Value channelBase = e.add(e.mul(task.group, geometry.sourceChannels), firstChannel);
+  e.loop(e.constant(0), channels, 1, [&](Value channel) {
+    e.loop(e.constant(0), field(task.phase, Slices), 1, [&](Value slice) {
+      Value depth = e.constant(0);
+      if (!geometry.isFlat())
+        depth = e.add(e.mul(task.depth, geometry.sourceStep[0]),
+                      e.entry(e.table("slices", plan.sliceTable),
+                              e.add(field(task.phase, SliceStart), slice)));
+      Value plane = e.add(e.mul(channel, plan.block.slices), slice);
+      copyPlane(e, image, {task.image, e.add(channelBase, channel), depth, top, left},
+                geometry.source, plan.block.rows, plan.block.pitch,
+                e.at(block, e.mul(plane, plan.block.plane())));
+    });
+  });
+}
+
+void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstChannel,
+                         Value channels) {
   Value taps = field(task.phase, Taps);
-  Value offsets = LLVM::GEPOp::create(builder, e.loc, e.pointerType(), builder.getI32Type(),
-                                      table("offsets", offsetTable),
-                                      ArrayRef<Value>{field(task.phase, OffsetStart)});
-  Value packed = e.at(e.buffer(operands.arguments), field(task.phase, PackedStart));
+  Value offsets = e.at(e.table("offsets", plan.offsetTable), field(task.phase, OffsetStart),
+                       e.b.getI32Type());
+  Value packed = e.at(kernel.workspace(), field(task.phase, PackedStart));
   Value steps = e.mul(channels, taps);
   Value accumulate = e.less(e.constant(0), firstChannel);
   Value last = e.less(e.constant(geometry.sourceChannels - 1), e.add(firstChannel, channels));
   auto tiles = [&](Value count, Value start, int64_t box, int64_t limit) {
-    Value left = e.div(e.add(e.sub(count, start), box - 1), box);
-    return e.minimum(e.maximum(left, e.constant(0)), e.constant(limit));
+    Value left = e.maximum(e.sub(count, start), e.constant(0));
+    return e.minimum(e.div(e.add(left, box - 1), box), e.constant(limit));
   };
   Value rows = tiles(field(task.phase, CountH), task.row, schedule.boxRows, schedule.bandRows);
   Value cols = tiles(field(task.phase, CountW), task.col, schedule.boxCols, schedule.bandCols);
+  const int64_t rowStep = schedule.boxRows * geometry.sourceStep[1] * plan.block.pitch;
+  const int64_t colStep = schedule.boxCols * geometry.sourceStep[2];
   e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
-    Value channelStart = e.add(
-        e.mul(e.add(e.mul(task.group, panels), panel), geometry.sourceChannels), firstChannel);
-    Value panelData = e.at(packed, e.mul(e.mul(channelStart, taps), width));
-    e.loop(e.constant(0), rows, 1, [&](Value tileRow) {
-      e.loop(e.constant(0), cols, 1, [&](Value tileCol) {
-        Value slot = e.constant(0);
-        if (blocks() > 1)
-          slot = e.add(e.mul(e.add(e.mul(e.sub(panel, task.panel), schedule.bandRows), tileRow),
-                             schedule.bandCols),
-                       tileCol);
-        Value acc = e.at(accumulators, e.mul(slot, slotSize()));
-        Value corner =
-            e.add(e.mul(tileRow, schedule.boxRows * geometry.sourceStep[1] * block.pitch),
-                  e.mul(tileCol, schedule.boxCols * geometry.sourceStep[2]));
-        LLVM::CallOp::create(builder, e.loc, micro,
-                             ValueRange{e.at(source, corner), panelData, offsets, steps, acc,
-                                        accumulate});
-        e.when(last, [&] {
-          finishTile(task, panel, e.add(task.row, e.mul(tileRow, schedule.boxRows)),
-                     e.add(task.col, e.mul(tileCol, schedule.boxCols)), acc);
-        });
+    Value start = e.add(e.mul(task.group, plan.panels), panel);
+    start = e.add(e.mul(start, geometry.sourceChannels), firstChannel);
+    Value panelData = e.at(packed, e.mul(e.mul(start, taps), plan.width));
+    e.loop(e.constant(0), rows, 1, [&](Value row) {
+      Value strip = e.constant(0);
+      if (plan.blocks() > 1)
+        strip = e.add(e.mul(e.sub(panel, task.panel), schedule.bandRows), row);
+      Value acc = e.at(accumulators, e.mul(strip, schedule.bandCols * plan.slotElements()));
+      e.loop(e.constant(0), cols, 1, [&](Value col) {
+        Value corner = e.at(block, e.add(e.mul(row, rowStep), e.mul(col, colStep)));
+        Value slot = e.at(acc, e.mul(col, plan.slotElements()));
+        LLVM::CallOp::create(e.b, e.loc, micro,
+                             ValueRange{corner, panelData, offsets, steps, slot, accumulate});
+      });
+      e.when(last, [&] {
+        finishStrip(task, panel, e.add(task.row, e.mul(row, schedule.boxRows)), acc);
       });
     });
   });
 }
 
-void DataConvolution::finishTile(const Task &task, Value panel, Value row, Value col, Value acc) {
-  Value pixels = e.minimum(e.constant(schedule.boxCols), e.sub(field(task.phase, CountW), col));
-  if (schedule.boxRows > 1) // whole rows, so that the tile's pixels follow each other in memory
-    pixels = e.mul(e.minimum(e.constant(schedule.boxRows), e.sub(field(task.phase, CountH), row)),
-                   schedule.boxCols);
-  Value d = e.add(field(task.phase, FirstD), e.mul(task.depth, geometry.targetStep[0]));
+/// A strip is a row of tiles: its pixels follow each other, in the accumulators and, `targetStep` apart, in the target.
+void DataPhase::finishStrip(const Task &task, Value panel, Value row, Value acc) {
+  Value pixels = e.minimum(e.constant(schedule.bandCols * schedule.boxCols),
+                           e.sub(field(task.phase, CountW), task.col));
   Value h = e.add(field(task.phase, FirstH), e.mul(row, geometry.targetStep[1]));
-  Value w = e.add(field(task.phase, FirstW), e.mul(col, geometry.targetStep[2]));
+  Value w = e.add(field(task.phase, FirstW), e.mul(task.col, geometry.targetStep[2]));
+  if (schedule.boxRows > 1) {
+    Value rows = e.sub(field(task.phase, CountH), row);
+    pixels = e.mul(e.minimum(e.constant(schedule.boxRows), rows), schedule.boxCols);
+    w = e.mul(h, geometry.target[2]);
+    h = e.constant(0);
+  }
+  Value d = e.add(field(task.phase, FirstD), e.mul(task.depth, geometry.targetStep[0]));
+  const int64_t pitch = plan.stripPixels();
   e.loop(schedule.vectors, [&](Value v) {
-    Value lane = e.add(e.mul(panel, width), e.mul(v, machine.lanes));
-    Value channels = e.minimum(e.constant(machine.lanes),
-                               e.sub(e.constant(geometry.targetChannels), lane));
+    e.loop(e.constant(0), pixels, e.lanes, [&](Value pixel) {
+      Value corner = e.add(e.mul(pixel, plan.width), e.mul(v, e.lanes));
+      e.transpose(e.at(acc, corner), e.constant(plan.width), e.at(stage, pixel),
+                  e.constant(pitch));
+    });
+    Value lane = e.add(e.mul(panel, plan.width), e.mul(v, e.lanes));
+    Value channels = e.minimum(e.constant(e.lanes), e.sub(e.constant(geometry.targetChannels), lane));
     Value firstChannel = e.add(e.mul(task.group, geometry.targetChannels), lane);
-    e.loop(e.constant(0), e.constant(boxSize()), machine.lanes, [&](Value pixel) {
-      Value corner = e.add(e.mul(pixel, width), e.mul(v, machine.lanes));
-      e.transpose(e.at(acc, corner), e.constant(width), scratch, e.constant(machine.lanes));
-      Value mask = e.lanesBelow(e.sub(pixels, pixel));
-      Value left = e.add(w, e.mul(pixel, geometry.targetStep[2]));
-      e.loop(e.constant(0), channels, 1, [&](Value channel) {
-        Value value = e.load(e.at(scratch, e.mul(channel, machine.lanes)), /*aligned=*/true);
-        operands.result.write(e, value,
-                              {{task.image, e.add(firstChannel, channel), d, h, left}, 4,
-                               geometry.targetStep[2], mask});
+    e.loop(e.constant(0), channels, 1, [&](Value channel) {
+      e.loop(e.constant(0), pixels, e.lanes, [&](Value pixel) {
+        Value value = e.loadAligned(e.at(stage, e.add(e.mul(channel, pitch), pixel)));
+        Value left = e.add(w, e.mul(pixel, geometry.targetStep[2]));
+        target.write(value, {{task.image, e.add(firstChannel, channel), d, h, left}, 4,
+                             geometry.targetStep[2], e.lanesBelow(e.sub(pixels, pixel))});
       });
     });
   });
 }
 
-EmittedKernel dlc::codegen::emitDataConvolution(ModuleOp module, StringRef symbol,
-                                                const ConvolutionProblem &problem,
-                                                const ConvolutionOperands &operands,
-                                                const MachineModel &machine,
-                                                const DataSchedule &schedule) {
-  return DataConvolution(module, symbol, problem, operands, machine, schedule).emit();
+LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candidate &candidate,
+                                           const CpuTarget &target, StringRef symbol,
+                                           ModuleOp module, const ConvolutionProblem &problem) {
+  DataPlan plan(problem, DataSchedule::fromJSON(candidate.parameters), target.vectorBytes / 4);
+  MicroKernel micro;
+  for (int64_t m = 0; m < plan.boxSize(); ++m)
+    micro.rowOffsets.push_back(
+        m / plan.schedule.boxCols * plan.geometry.sourceStep[1] * plan.block.pitch +
+        m % plan.schedule.boxCols * plan.geometry.sourceStep[2]);
+  micro.vectors = plan.schedule.vectors;
+  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
+  DataPhase panels(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
+  panels.pack();
+  DataPhase pixels(spec, target, module, phaseSymbol(symbol, candidate, 1), plan);
+  pixels.compute(function);
+  if (failed(panels.finish()) || failed(pixels.finish()))
+    return failure();
+  return emitPrologueResults(spec, candidate, target, symbol, module);
 }

@@ -1,34 +1,62 @@
-// Emits the filter's gradient (see Convolution.h) in two phases:
+//===- ConvolutionFilter.cpp - the filter's gradient -------------------------------------------===//
+//
+// Two phases:
 //   0  for each (part of the batch, group, chunk of output channels, chunk of input channels): copies bands of x with their
 //      zero border, transposes the same pixels of dy to [pixel][output channel] panels, and lets every register tile, a box
-//      of filter taps, reduce over the pixels into its accumulators in the workspace;
-//   1  adds the parts of the batch in ascending order and writes them through the sink.
-#include "codegen/CPU/ConvolutionEmit.h"
+//      of taps, reduce over the pixels into its accumulators in the workspace;
+//   1  adds the parts of the batch in ascending order and writes them.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "codegen/CPU/Convolution.h"
 #include "codegen/CPU/MicroKernel.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 using namespace mlir;
+using namespace dlc;
 using namespace dlc::codegen;
 
 namespace {
 
-class FilterConvolution {
-public:
-  FilterConvolution(ModuleOp module, StringRef symbol, const ConvolutionProblem &problem,
-                    const ConvolutionOperands &operands, const MachineModel &machine,
-                    const FilterSchedule &schedule)
-      : module(module), symbol(symbol), problem(problem), output(problem.output()),
-        operands(operands), machine(machine), schedule(schedule), block(problem, schedule),
-        width(schedule.vectors * machine.lanes), inChannels(problem.inChannels / problem.groups),
-        outChannels(problem.outChannels / problem.groups), panels(ceilDiv(outChannels, width)),
-        builder(module.getContext()),
-        e(builder, NameLoc::get(builder.getStringAttr(symbol)), machine) {}
+/// Everything that both phases of a kernel agree on.
+struct FilterPlan {
+  FilterPlan(const ConvolutionProblem &problem, const FilterSchedule &schedule, int64_t lanes)
+      : problem(problem), schedule(schedule), block(problem, schedule), lanes(lanes),
+        width(schedule.vectors * lanes), inChannels(problem.inChannels / problem.groups),
+        outChannels(problem.outChannels / problem.groups), panels(ceilDiv(outChannels, width)) {}
 
-  EmittedKernel emit();
+  const ConvolutionProblem &problem;
+  FilterSchedule schedule;
+  FilterBlock block;
+  int64_t lanes, width;
+  int64_t inChannels, outChannels, panels; ///< of a group
+
+  int64_t slotElements() const { return schedule.boxSize() * width; }
+  int64_t chunks() const { return ceilDiv(inChannels, schedule.channels); }
+  int64_t panelChunks() const { return ceilDiv(panels, schedule.panels); }
+  int64_t bandPixels() const { return schedule.bandRows * schedule.bandCols; }
+  int64_t images() const { return ceilDiv(problem.batch, schedule.splits); }
+  /// Of one part of the batch: [group][chunk][panel][tile][box][width].
+  int64_t partElements() const {
+    return problem.groups * chunks() * panels * block.tiles() * slotElements();
+  }
+  // Scratch of phase 0: a tile, panels of dy, a block of x. Transposed tiles are written whole: a narrow last one spills over
+  // the panel's end, as copied rows do over the block's.
+  int64_t panelElements() const { return (bandPixels() + lanes) * width; }
+  int64_t sourceElements() const { return roundUp(block.planes * block.plane() + lanes, lanes); }
+};
+
+/// One phase of a kernel.
+class FilterPhase : public PackedPhase {
+public:
+  FilterPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
+              const FilterPlan &plan)
+      : PackedPhase(spec, target, module, name, /*hasWorkspace=*/true), plan(plan),
+        problem(plan.problem), schedule(plan.schedule), block(plan.block) {}
+
+  void reduce(LLVM::LLVMFuncOp micro);
+  void addParts();
 
 private:
-  /// Coordinates of a task of phase 0, and the place of its accumulators.
+  /// Coordinates of a task of phase 0.
   struct Task {
     Value split, group, panel, panelEnd, chunk, channel, channels;
   };
@@ -37,94 +65,77 @@ private:
     Value image, depth, row, col, rows, cols;
   };
 
-  EmittedPhase emitReduce();
-  EmittedPhase emitFinish();
-  void begin(const EmittedPhase &phase);
   Task decode(Value number);
   void forEachBand(const Task &task, llvm::function_ref<void(const Band &)> body);
-  void copySource(const Task &task, const Band &band, Value target);
-  void packGradient(const Task &task, const Band &band, Value tile, Value target);
-  void packTile(const Task &task, const Band &band, Value panel, Value row, Value col, Value tile,
+  void copySource(const Task &task, const Band &band);
+  void packGradient(const Task &task, const Band &band);
+  void packTile(const Task &task, const Band &band, Value panel, Value row, Value col,
                 Value target);
-  void runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value steps, Value source, Value gradient,
-                Value accumulate);
-  void finishRow(Value group, Value panel, Value chunk, Value tile, Value row, Value partials);
+  void runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value steps, Value accumulate);
+  void finishRow(Value group, Value panel, Value chunk, Value tile, Value row, Value parts);
+  /// Of the accumulators of a panel, in elements.
+  Value slots(Value group, Value chunk, Value panel);
 
-  int64_t boxSize() const { return schedule.boxChannels * schedule.boxRows * schedule.boxCols; }
-  int64_t slotSize() const { return boxSize() * width; }
-  int64_t chunks() const { return ceilDiv(inChannels, schedule.channels); }
-  int64_t panelChunks() const { return ceilDiv(panels, schedule.panels); }
-  int64_t bandPixels() const { return schedule.bandRows * schedule.bandCols; }
-  /// Elements of one part of the batch: [group][chunk][panel][tile][box][width].
-  int64_t partElements() const {
-    return problem.groups * chunks() * panels * block.tiles() * slotSize();
-  }
-  Value slot(Value group, Value chunk, Value panel) {
-    Value place = e.add(e.mul(e.add(e.mul(group, chunks()), chunk), panels), panel);
-    return e.mul(place, block.tiles() * slotSize());
-  }
-
-  ModuleOp module;
-  std::string symbol;
+  const FilterPlan &plan;
   const ConvolutionProblem &problem;
-  ConvolutionProblem::Spatial output;
-  const ConvolutionOperands &operands;
-  const MachineModel &machine;
-  FilterSchedule schedule;
-  FilterBlock block;
-  int64_t width, inChannels, outChannels, panels;
-  OpBuilder builder;
-  PackEmitter e;
-  Value taskNumber, scratch;
+  const FilterSchedule &schedule;
+  const FilterBlock &block;
+  Source image, gradient;
+  Sink filter;
+  Value tileBuffer, panelBuffer, sourceBuffer; ///< in the scratch
 };
 
 } // namespace
 
-void FilterConvolution::begin(const EmittedPhase &phase) {
-  KernelArguments arguments = beginKernel(e, module, phase.symbol, operands.arguments + 1);
-  taskNumber = arguments.task;
-  scratch = arguments.scratch;
+Candidate codegen::filterCandidate(const ConvolutionProblem &problem,
+                                   const FilterSchedule &schedule, const MachineModel &machine) {
+  FilterPlan plan(problem, schedule, machine.lanes);
+  Candidate candidate;
+  candidate.schedule = schedule.text();
+  candidate.parameters = schedule.toJSON();
+  candidate.workspaceBytes = 4 * schedule.splits * plan.partElements();
+  uint64_t scratch = machine.lanes * machine.lanes + schedule.panels * plan.panelElements() +
+                     plan.sourceElements();
+  int64_t tasks = schedule.splits * problem.groups * plan.panelChunks() * plan.chunks();
+  candidate.phases.push_back({uint32_t(tasks), 4 * scratch});
+  candidate.phases.push_back({uint32_t(problem.groups * plan.chunks() * plan.panels), 0});
+  candidate.cost = secondsOf(1.2 * filterCycles(problem, machine, schedule));
+  return candidate;
 }
 
-EmittedKernel FilterConvolution::emit() {
-  EmittedKernel kernel;
-  kernel.workspaceBytes = 4 * schedule.splits * partElements();
-  kernel.phases.push_back(emitReduce());
-  kernel.phases.push_back(emitFinish());
-  return kernel;
+Value FilterPhase::slots(Value group, Value chunk, Value panel) {
+  Value place = e.add(e.mul(e.add(e.mul(group, plan.chunks()), chunk), plan.panels), panel);
+  return e.mul(place, block.tiles() * plan.slotElements());
 }
 
-//===-------------------------------------------------------------------------------------------- reduction
+//===------------------------------------------------------------------------------------------===//
+// Phase 0: sums over pixels
+//===------------------------------------------------------------------------------------------===//
 
-FilterConvolution::Task FilterConvolution::decode(Value number) {
+FilterPhase::Task FilterPhase::decode(Value number) {
+  SmallVector<Value> place = e.delinearize(
+      number, {schedule.splits, problem.groups, plan.panelChunks(), plan.chunks()});
   Task task;
-  auto take = [&](int64_t count) {
-    Value part = e.rem(number, count);
-    number = e.div(number, count);
-    return part;
-  };
-  task.chunk = take(chunks());
+  task.split = place[0], task.group = place[1], task.chunk = place[3];
+  task.panel = e.mul(place[2], schedule.panels);
+  task.panelEnd = e.minimum(e.add(task.panel, schedule.panels), e.constant(plan.panels));
   task.channel = e.mul(task.chunk, schedule.channels);
   task.channels = e.minimum(e.constant(schedule.channels),
-                            e.sub(e.constant(inChannels), task.channel));
-  task.panel = e.mul(take(panelChunks()), schedule.panels);
-  task.panelEnd = e.minimum(e.add(task.panel, schedule.panels), e.constant(panels));
-  task.group = take(problem.groups);
-  task.split = number;
+                            e.sub(e.constant(plan.inChannels), task.channel));
   return task;
 }
 
-void FilterConvolution::forEachBand(const Task &task, llvm::function_ref<void(const Band &)> body) {
-  const int64_t images = ceilDiv(problem.batch, schedule.splits);
-  Value first = e.mul(task.split, images);
-  Value last = e.minimum(e.add(first, images), e.constant(problem.batch));
+void FilterPhase::forEachBand(const Task &task, llvm::function_ref<void(const Band &)> body) {
+  const auto &output = problem.output;
+  Value first = e.mul(task.split, plan.images());
+  Value last = e.minimum(e.add(first, plan.images()), e.constant(problem.batch));
+  auto left = [&](int64_t box, int64_t extent, Value start) {
+    return e.minimum(e.constant(box), e.sub(e.constant(extent), start));
+  };
   e.loop(first, last, 1, [&](Value image) {
     e.loop(output[0], [&](Value depth) {
       e.loop(e.constant(0), e.constant(output[1]), schedule.bandRows, [&](Value row) {
         e.loop(e.constant(0), e.constant(output[2]), schedule.bandCols, [&](Value col) {
-          auto left = [&](int64_t box, int64_t extent, Value start) {
-            return e.minimum(e.constant(box), e.sub(e.constant(extent), start));
-          };
           body({image, depth, row, col, left(schedule.bandRows, output[1], row),
                 left(schedule.bandCols, output[2], col)});
         });
@@ -133,178 +144,162 @@ void FilterConvolution::forEachBand(const Task &task, llvm::function_ref<void(co
   });
 }
 
-EmittedPhase FilterConvolution::emitReduce() {
-  const int64_t tileElements = machine.lanes * machine.lanes;
-  const int64_t sourceElements =
-      roundUp(block.planes * block.plane() + machine.lanes, machine.lanes);
-  // Transposed tiles are written whole: a narrow last one spills over the panel's end.
-  const int64_t panelElements = (bandPixels() + machine.lanes) * width;
-  EmittedPhase result;
-  result.symbol = symbol + "_0";
-  result.tasks = schedule.splits * problem.groups * panelChunks() * chunks();
-  result.scratchBytes = 4 * (tileElements + schedule.panels * panelElements + sourceElements);
-
-  MicroKernel micro;
-  for (int64_t m = 0; m < boxSize(); ++m) {
-    int64_t s = m % schedule.boxCols, r = m / schedule.boxCols % schedule.boxRows;
-    micro.rowOffsets.push_back(m / (schedule.boxCols * schedule.boxRows) * block.plane() +
-                               r * problem.dilation[1] * block.pitch + s * problem.dilation[2]);
-  }
-  micro.vectors = schedule.vectors;
-  micro.stepA = schedule.bandRows == 1 ? problem.stride[2] : 0;
-  auto function = emitMicroKernel(builder, module, e.loc, machine, micro, symbol + "_micro");
-
-  begin(result);
-  Task task = decode(taskNumber);
-  Value tile = scratch, gradient = e.at(tile, tileElements);
-  Value source = e.at(gradient, schedule.panels * panelElements);
-  Value firstImage = e.mul(task.split, ceilDiv(problem.batch, schedule.splits));
+void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
+  image = source(0, imageMap(problem.batch, problem.inChannels, problem.input));
+  gradient = source(1, imageMap(problem.batch, problem.outChannels, problem.output));
+  Task task = decode(kernel.task);
+  tileBuffer = kernel.scratch;
+  panelBuffer = e.at(tileBuffer, e.lanes * e.lanes);
+  sourceBuffer = e.at(panelBuffer, schedule.panels * plan.panelElements());
+  Value firstImage = e.mul(task.split, plan.images());
   forEachBand(task, [&](const Band &band) {
-    copySource(task, band, source);
-    packGradient(task, band, tile, gradient);
+    copySource(task, band);
+    packGradient(task, band);
     Value position = e.add(e.add(e.sub(band.image, firstImage), band.depth),
                            e.add(band.row, band.col));
-    runTiles(task, function, e.mul(band.rows, band.cols), source, gradient,
-             e.less(e.constant(0), position));
+    runTiles(task, micro, e.mul(band.rows, band.cols), e.less(e.constant(0), position));
   });
-  LLVM::ReturnOp::create(builder, e.loc, ValueRange());
-  return result;
 }
 
-void FilterConvolution::copySource(const Task &task, const Band &band, Value target) {
+void FilterPhase::copySource(const Task &task, const Band &band) {
   auto origin = [&](Value index, unsigned axis) {
     return e.sub(e.mul(index, problem.stride[axis]), e.constant(problem.padLow[axis]));
   };
-  Value first = e.add(e.mul(task.group, inChannels), task.channel);
+  Value first = e.add(e.mul(task.group, plan.inChannels), task.channel);
   e.loop(block.planes, [&](Value plane) {
     // Channels that do not exist repeat the last one: what is computed from them is not written, but must not be slow.
     Value channel = e.minimum(e.div(plane, problem.kernel[0]), e.add(task.channels, -1));
     Value slice = e.mul(e.rem(plane, problem.kernel[0]), problem.dilation[0]);
     Value corner[] = {band.image, e.add(first, channel), e.add(origin(band.depth, 0), slice),
                       origin(band.row, 1), origin(band.col, 2)};
-    copyPlane(e, operands.source, corner, problem.input, block.rows, block.pitch,
-              e.at(target, e.mul(plane, block.plane())));
+    copyPlane(e, image, corner, problem.input, block.rows, block.pitch,
+              e.at(sourceBuffer, e.mul(plane, block.plane())));
   });
 }
 
-void FilterConvolution::packGradient(const Task &task, const Band &band, Value tile,
-                                     Value target) {
-  const int64_t panelElements = (bandPixels() + machine.lanes) * width;
+void FilterPhase::packGradient(const Task &task, const Band &band) {
   e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
-    Value base = e.at(target, e.mul(e.sub(panel, task.panel), panelElements));
+    Value base = e.at(panelBuffer, e.mul(e.sub(panel, task.panel), plan.panelElements()));
     e.loop(e.constant(0), band.rows, 1, [&](Value row) {
       // Ascending, so that what a narrow tile spills is overwritten by its successor.
-      e.loop(e.constant(0), band.cols, machine.lanes, [&](Value col) {
-        packTile(task, band, panel, row, col, tile, base);
-      });
+      e.loop(e.constant(0), band.cols, e.lanes,
+             [&](Value col) { packTile(task, band, panel, row, col, base); });
     });
   });
 }
 
 /// lanes pixels of every vector of the panel.
-void FilterConvolution::packTile(const Task &task, const Band &band, Value panel, Value row,
-                                 Value col, Value tile, Value target) {
+void FilterPhase::packTile(const Task &task, const Band &band, Value panel, Value row, Value col,
+                           Value target) {
   Value mask = e.lanesBelow(e.sub(band.cols, col));
   Value pixel = e.add(e.mul(row, schedule.bandCols), col);
   e.loop(schedule.vectors, [&](Value v) {
-    Value lane = e.add(e.mul(panel, width), e.mul(v, machine.lanes));
-    Value channels = e.minimum(e.constant(machine.lanes), e.sub(e.constant(outChannels), lane));
-    Value first = e.add(e.mul(task.group, outChannels), lane);
-    e.clearRows(tile, channels);
+    Value lane = e.add(e.mul(panel, plan.width), e.mul(v, e.lanes));
+    Value channels = e.minimum(e.constant(e.lanes), e.sub(e.constant(plan.outChannels), lane));
+    channels = e.maximum(channels, e.constant(0));
+    Value first = e.add(e.mul(task.group, plan.outChannels), lane);
+    e.clearRows(tileBuffer, channels);
     e.loop(e.constant(0), channels, 1, [&](Value channel) {
-      Value vector = operands.other.read(
-          e, {{band.image, e.add(first, channel), band.depth, e.add(band.row, row),
-               e.add(band.col, col)},
-              4, 1, mask});
-      e.store(vector, e.at(tile, e.mul(channel, machine.lanes)), /*aligned=*/true);
+      Value vector = gradient.read({{band.image, e.add(first, channel), band.depth,
+                                     e.add(band.row, row), e.add(band.col, col)},
+                                    4,
+                                    1,
+                                    mask});
+      e.storeAligned(vector, e.at(tileBuffer, e.mul(channel, e.lanes)));
     });
-    e.transpose(tile, e.constant(machine.lanes),
-                e.at(target, e.add(e.mul(pixel, width), e.mul(v, machine.lanes))),
-                e.constant(width));
+    e.transpose(tileBuffer, e.constant(e.lanes),
+                e.at(target, e.add(e.mul(pixel, plan.width), e.mul(v, e.lanes))),
+                e.constant(plan.width));
   });
 }
 
-void FilterConvolution::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value steps,
-                                 Value source, Value gradient, Value accumulate) {
+void FilterPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value steps,
+                           Value accumulate) {
   SmallVector<int32_t> offsets;
-  for (int64_t pixel = 0; pixel < bandPixels(); ++pixel)
-    offsets.push_back(
-        int32_t(pixel / schedule.bandCols * problem.stride[1] * block.pitch +
-                pixel % schedule.bandCols * problem.stride[2]));
-  Value table = emitTable(e, module, symbol + "_offsets", offsets);
-  const int64_t panelElements = (bandPixels() + machine.lanes) * width;
-  Value part = e.at(e.buffer(operands.arguments), e.mul(task.split, partElements()));
+  for (int64_t pixel = 0; pixel < plan.bandPixels(); ++pixel)
+    offsets.push_back(int32_t(pixel / schedule.bandCols * problem.stride[1] * block.pitch +
+                              pixel % schedule.bandCols * problem.stride[2]));
+  Value table = e.table("offsets", offsets);
+  Value part = e.at(kernel.workspace(), e.mul(task.split, plan.partElements()));
   e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
-    Value packed = e.at(gradient, e.mul(e.sub(panel, task.panel), panelElements));
-    Value slots = e.at(part, slot(task.group, task.chunk, panel));
-    e.loop(block.channelTiles, [&](Value channel) {
-      e.loop(block.rowTiles, [&](Value r) {
-        e.loop(block.colTiles, [&](Value s) {
-          Value tile = e.add(e.mul(e.add(e.mul(channel, block.rowTiles), r), block.colTiles), s);
-          Value corner = e.add(
-              e.mul(channel, schedule.boxChannels * block.plane()),
-              e.add(e.mul(r, schedule.boxRows * problem.dilation[1] * block.pitch),
-                    e.mul(s, schedule.boxCols * problem.dilation[2])));
-          LLVM::CallOp::create(builder, e.loc, micro,
-                               ValueRange{e.at(source, corner), packed, table, steps,
-                                          e.at(slots, e.mul(tile, slotSize())), accumulate});
-        });
-      });
+    Value packed = e.at(panelBuffer, e.mul(e.sub(panel, task.panel), plan.panelElements()));
+    Value acc = e.at(part, slots(task.group, task.chunk, panel));
+    e.loop(block.tiles(), [&](Value tile) {
+      SmallVector<Value> place =
+          e.delinearize(tile, {block.channelTiles, block.rowTiles, block.colTiles});
+      Value corner = e.add(
+          e.mul(place[0], schedule.boxChannels * block.plane()),
+          e.add(e.mul(place[1], schedule.boxRows * problem.dilation[1] * block.pitch),
+                e.mul(place[2], schedule.boxCols * problem.dilation[2])));
+      LLVM::CallOp::create(e.b, e.loc, micro,
+                           ValueRange{e.at(sourceBuffer, corner), packed, table, steps,
+                                      e.at(acc, e.mul(tile, plan.slotElements())), accumulate});
     });
   });
 }
 
-//===-------------------------------------------------------------------------------------------- finish
+//===------------------------------------------------------------------------------------------===//
+// Phase 1: the parts' sum
+//===------------------------------------------------------------------------------------------===//
 
-EmittedPhase FilterConvolution::emitFinish() {
-  EmittedPhase result{symbol + "_1", problem.groups * chunks() * panels, 0};
-  begin(result);
-  Value panel = e.rem(taskNumber, panels), rest = e.div(taskNumber, panels);
-  Value chunk = e.rem(rest, chunks()), group = e.div(rest, chunks());
-  Value partials = e.at(e.buffer(operands.arguments), slot(group, chunk, panel));
+void FilterPhase::addParts() {
+  filter = sink(imageMap(problem.outChannels, plan.inChannels, problem.kernel));
+  SmallVector<Value> place =
+      e.delinearize(kernel.task, {problem.groups, plan.chunks(), plan.panels});
+  Value parts = e.at(kernel.workspace(), slots(place[0], place[1], place[2]));
   e.loop(block.tiles(), [&](Value tile) {
-    e.loop(boxSize(), [&](Value row) { finishRow(group, panel, chunk, tile, row, partials); });
+    e.loop(schedule.boxSize(),
+           [&](Value row) { finishRow(place[0], place[2], place[1], tile, row, parts); });
   });
-  LLVM::ReturnOp::create(builder, e.loc, ValueRange());
-  return result;
 }
 
 /// Adds the parts of one tap for a panel of output channels and writes them.
-void FilterConvolution::finishRow(Value group, Value panel, Value chunk, Value tile, Value row,
-                                  Value partials) {
-  Value s = e.add(e.mul(e.rem(tile, block.colTiles), schedule.boxCols),
-                  e.rem(row, schedule.boxCols));
-  Value rows = e.div(tile, block.colTiles), inBox = e.div(row, schedule.boxCols);
-  Value r = e.add(e.mul(e.rem(rows, block.rowTiles), schedule.boxRows),
-                  e.rem(inBox, schedule.boxRows));
-  Value plane = e.add(e.mul(e.div(rows, block.rowTiles), schedule.boxChannels),
-                      e.div(inBox, schedule.boxRows));
+void FilterPhase::finishRow(Value group, Value panel, Value chunk, Value tile, Value row,
+                            Value parts) {
+  SmallVector<Value> box =
+      e.delinearize(tile, {block.channelTiles, block.rowTiles, block.colTiles});
+  SmallVector<Value> inBox =
+      e.delinearize(row, {schedule.boxChannels, schedule.boxRows, schedule.boxCols});
+  Value plane = e.add(e.mul(box[0], schedule.boxChannels), inBox[0]);
+  Value r = e.add(e.mul(box[1], schedule.boxRows), inBox[1]);
+  Value s = e.add(e.mul(box[2], schedule.boxCols), inBox[2]);
   Value d = e.rem(plane, problem.kernel[0]), inChunk = e.div(plane, problem.kernel[0]);
   Value channel = e.add(e.mul(chunk, schedule.channels), inChunk);
-  Value exists = e.both(e.less(s, e.constant(problem.kernel[2])),
-                        e.less(r, e.constant(problem.kernel[1])));
-  exists = e.both(exists, e.both(e.less(inChunk, e.constant(schedule.channels)),
-                                 e.less(channel, e.constant(inChannels))));
+  auto below = [&](Value index, int64_t extent) { return e.less(index, e.constant(extent)); };
+  Value exists = e.both(e.both(below(s, problem.kernel[2]), below(r, problem.kernel[1])),
+                        e.both(below(inChunk, schedule.channels), below(channel, plan.inChannels)));
   e.when(exists, [&] {
     e.loop(schedule.vectors, [&](Value v) {
-      Value place = e.add(e.add(e.mul(tile, slotSize()), e.mul(row, width)),
-                          e.mul(v, machine.lanes));
-      Value first = e.load(e.at(partials, place), /*aligned=*/true);
-      Value sum = e.sum(first, schedule.splits, [&](Value split) {
-        return e.load(e.at(partials, e.add(e.mul(split, partElements()), place)), true);
+      Value place = e.add(e.mul(tile, plan.slotElements()), e.mul(row, plan.width));
+      place = e.add(place, e.mul(v, e.lanes));
+      Value sum = e.sum(e.loadAligned(e.at(parts, place)), schedule.splits, [&](Value split) {
+        return e.loadAligned(e.at(parts, e.add(e.mul(split, plan.partElements()), place)));
       });
-      Value lane = e.add(e.mul(panel, width), e.mul(v, machine.lanes));
-      Value mask = e.lanesBelow(e.sub(e.constant(outChannels), lane));
-      operands.result.write(
-          e, sum, {{e.add(e.mul(group, outChannels), lane), channel, d, r, s}, 0, 1, mask});
+      Value lane = e.add(e.mul(panel, plan.width), e.mul(v, e.lanes));
+      Value mask = e.lanesBelow(e.sub(e.constant(plan.outChannels), lane));
+      filter.write(sum, {{e.add(e.mul(group, plan.outChannels), lane), channel, d, r, s}, 0, 1, mask});
     });
   });
 }
 
-EmittedKernel dlc::codegen::emitFilterConvolution(ModuleOp module, StringRef symbol,
-                                                  const ConvolutionProblem &problem,
-                                                  const ConvolutionOperands &operands,
-                                                  const MachineModel &machine,
-                                                  const FilterSchedule &schedule) {
-  return FilterConvolution(module, symbol, problem, operands, machine, schedule).emit();
+LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candidate &candidate,
+                                             const CpuTarget &target, StringRef symbol,
+                                             ModuleOp module, const ConvolutionProblem &problem) {
+  FilterPlan plan(problem, FilterSchedule::fromJSON(candidate.parameters), target.vectorBytes / 4);
+  const FilterSchedule &s = plan.schedule;
+  MicroKernel micro;
+  for (int64_t m = 0; m < s.boxSize(); ++m)
+    micro.rowOffsets.push_back(m / (s.boxCols * s.boxRows) * plan.block.plane() +
+                               m / s.boxCols % s.boxRows * problem.dilation[1] * plan.block.pitch +
+                               m % s.boxCols * problem.dilation[2]);
+  micro.vectors = s.vectors;
+  micro.stepA = s.bandRows == 1 ? problem.stride[2] : 0;
+  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
+  FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
+  sums.reduce(function);
+  FilterPhase finish(spec, target, module, phaseSymbol(symbol, candidate, 1), plan);
+  finish.addParts();
+  if (failed(sums.finish()) || failed(finish.finish()))
+    return failure();
+  return emitPrologueResults(spec, candidate, target, symbol, module);
 }

@@ -1,22 +1,13 @@
-// See ConvolutionGeometry.h.
+//===- ConvolutionGeometry.cpp - see ConvolutionGeometry.h --------------------------------------===//
 #include "codegen/CPU/ConvolutionGeometry.h"
-
+#include "codegen/CPU/CostModel.h"
 #include <algorithm>
 
 using namespace dlc::codegen;
 
-ConvolutionProblem::Spatial ConvolutionProblem::output() const {
-  Spatial result;
-  for (unsigned i = 0; i < 3; ++i) {
-    int64_t extent = input[i] + padLow[i] + padHigh[i] - dilation[i] * (kernel[i] - 1) - 1;
-    result[i] = extent < 0 ? 0 : extent / stride[i] + 1;
-  }
-  return result;
-}
-
 bool dlc::codegen::isPointwise(const ConvolutionProblem &p) {
   const ConvolutionProblem::Spatial ones{1, 1, 1}, zeros{0, 0, 0};
-  return p.kernel == ones && p.stride == ones && p.padLow == zeros && p.padHigh == zeros;
+  return p.kernel == ones && p.stride == ones && p.padLow == zeros && p.output == p.input;
 }
 
 int64_t PhaseDimension::minOffset() const {
@@ -35,7 +26,7 @@ int64_t PhaseDimension::maxOffset() const {
 
 static PhaseDimension forwardDimension(const ConvolutionProblem &p, unsigned axis) {
   PhaseDimension result;
-  result.count = p.output()[axis];
+  result.count = p.output[axis];
   for (int64_t r = 0; r < p.kernel[axis]; ++r)
     result.taps.push_back({r, r * p.dilation[axis] - p.padLow[axis]});
   return result;
@@ -61,8 +52,8 @@ DataGeometry::DataGeometry(const ConvolutionProblem &p)
   const ConvolutionProblem::Spatial ones{1, 1, 1};
   sourceChannels = (forward ? p.inChannels : p.outChannels) / p.groups;
   targetChannels = (forward ? p.outChannels : p.inChannels) / p.groups;
-  source = forward ? p.input : p.output();
-  target = forward ? p.output() : p.input;
+  source = forward ? p.input : p.output;
+  target = forward ? p.output : p.input;
   sourceStep = forward ? p.stride : ones;
   targetStep = forward ? ones : p.stride;
   for (unsigned axis = 0; axis < 3; ++axis) {

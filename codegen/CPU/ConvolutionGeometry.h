@@ -1,21 +1,40 @@
-// Index arithmetic of a convolution in its data directions. Both compute
+//===- ConvolutionGeometry.h - index arithmetic of convolutions --------------------------------*- C++ -*-===//
+//
+// In its data directions a convolution computes
 //
 //   target[n][t][first + i * targetStep] = sum over source channels and taps of
 //       source[n][s][i * sourceStep + tap.offset] * filter[tap]
 //
 // Forward is one such phase. Backward data with stride s is s phases for each dimension, one for each remainder of the
 // target's index: within a phase every tap meets the source at a fixed distance.
-#pragma once
+//
+//===------------------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CPU_CONVOLUTIONGEOMETRY_H
+#define DLC_CODEGEN_CPU_CONVOLUTIONGEOMETRY_H
 
-#include "codegen/CPU/Convolution.h"
+#include "llvm/ADT/SmallVector.h"
+#include <array>
+#include <cstdint>
 
 namespace dlc::codegen {
 
-struct ConvolutionTap {
-  /// Index in the filter and distance in the source.
-  int64_t kernel, offset;
+/// A convolution x -> y in one of its directions, always as three spatial dimensions: missing ones stand first with
+/// extent 1.
+struct ConvolutionProblem {
+  enum class Direction { Forward, BackwardData, BackwardFilter };
+  using Spatial = std::array<int64_t, 3>;
+
+  Direction direction = Direction::Forward;
+  int64_t batch = 1, groups = 1;
+  int64_t inChannels = 1, outChannels = 1; ///< of x and y, all groups together
+  Spatial input{1, 1, 1}, kernel{1, 1, 1}; ///< extents of x and of the filter
+  Spatial stride{1, 1, 1}, dilation{1, 1, 1}, padLow{0, 0, 0};
+  Spatial output{1, 1, 1}; ///< extents of y
 };
 
+struct ConvolutionTap {
+  int64_t kernel, offset; ///< index in the filter and distance in the source
+};
 /// One dimension of one phase.
 struct PhaseDimension {
   /// Target indices: first, first + targetStep, ..., `count` of them.
@@ -46,7 +65,9 @@ struct DataGeometry {
   bool isFlat() const;
 };
 
-/// A 1x1 convolution without stride and padding sees its pixels as one row.
+/// A 1x1 convolution without stride and padding: a matrix product of pixels.
 bool isPointwise(const ConvolutionProblem &problem);
 
 } // namespace dlc::codegen
+
+#endif

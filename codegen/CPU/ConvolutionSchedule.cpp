@@ -1,15 +1,10 @@
-// See ConvolutionSchedule.h.
+//===- ConvolutionSchedule.cpp - see ConvolutionSchedule.h --------------------------------------===//
 #include "codegen/CPU/ConvolutionSchedule.h"
-
 #include <algorithm>
 #include <limits>
 
+using namespace dlc;
 using namespace dlc::codegen;
-
-/// Enough tasks for any machine that trains on the CPU; more only cost copies of borders.
-static const int64_t wantedTasks = 64;
-/// Multiply-adds below which a task is not worth starting.
-static const double smallestTask = 1 << 19;
 
 DataBlock::DataBlock(const DataGeometry &g, const DataSchedule &s)
     : rows((s.bandRows * s.boxRows - 1) * g.sourceStep[1] + g.maxSpan(1) + 1),
@@ -26,41 +21,45 @@ static int64_t maxReduction(const DataGeometry &g) {
   return g.sourceChannels * std::max<int64_t>(1, g.maxTaps(0) * g.maxTaps(1) * g.maxTaps(2));
 }
 
-static double tileCost(const DataGeometry &g, const MachineModel &m, const DataSchedule &s) {
+double codegen::dataCycles(const DataGeometry &g, const MachineModel &m, const DataSchedule &s) {
   int64_t rows = s.boxRows * s.boxCols, width = s.vectors * m.lanes;
   int64_t panels = ceilDiv(g.targetChannels, width);
-  double tiles = double(ceilDiv(g.maxCount(1), s.boxRows) * ceilDiv(g.maxCount(2), s.boxCols));
-  double steps = double(maxReduction(g)) * cyclesPerStep(m, {rows, s.vectors});
+  double tiles = double(g.phases() * g.batch * g.groups * g.maxCount(0) *
+                        ceilDiv(g.maxCount(1), s.boxRows) * ceilDiv(g.maxCount(2), s.boxCols));
+  double steps = double(maxReduction(g)) * cyclesPerStep(rows, s.vectors);
   return tiles * (double(panels) * steps +
                   double(panels) * tileOverhead(m, rows, s.vectors,
                                                 std::min(width, g.targetChannels)));
 }
 
-static DataSchedule chooseTile(const DataGeometry &g, const MachineModel &m) {
+static DataSchedule chooseTile(const DataGeometry &g, const MachineModel &m, bool severalRows) {
   DataSchedule best;
   double bestCost = std::numeric_limits<double>::infinity();
-  auto consider = [&](DataSchedule s) {
-    double cost = tileCost(g, m, s);
+  auto consider = [&](int64_t boxRows, int64_t boxCols, int64_t vectors) {
+    DataSchedule s;
+    s.boxRows = boxRows, s.boxCols = boxCols, s.vectors = vectors;
+    double cost = dataCycles(g, m, s);
     if (cost < bestCost) {
       bestCost = cost;
       best = s;
     }
   };
   const int64_t height = g.maxCount(1), width = g.maxCount(2);
-  const bool severalRows = g.targetStep[2] == 1 && g.targetStep[1] == 1;
   for (int64_t vectors = 1; vectors <= 4; ++vectors) {
     int64_t rows = maxTileRows(m, vectors);
     for (int64_t cols = 1; cols <= std::min(rows, width); ++cols)
-      consider({1, cols, vectors});
+      consider(1, cols, vectors);
     if (severalRows)
       for (int64_t box = 2; box <= std::min(height, rows / std::max<int64_t>(1, width)); ++box)
-        consider({box, width, vectors});
+        consider(box, width, vectors);
   }
   return best;
 }
 
-DataSchedule dlc::codegen::chooseDataSchedule(const DataGeometry &g, const MachineModel &m) {
-  DataSchedule s = chooseTile(g, m);
+DataSchedule codegen::chooseDataSchedule(const DataGeometry &g, const MachineModel &m,
+                                         bool severalRows) {
+  severalRows &= g.targetStep[2] == 1 && g.targetStep[1] == 1;
+  DataSchedule s = chooseTile(g, m, severalRows);
   const int64_t tileRows = std::max<int64_t>(1, ceilDiv(g.maxCount(1), s.boxRows));
   const int64_t tileCols = std::max<int64_t>(1, ceilDiv(g.maxCount(2), s.boxCols));
   const int64_t panels = ceilDiv(g.targetChannels, s.vectors * m.lanes);
@@ -111,19 +110,31 @@ FilterBlock::FilterBlock(const ConvolutionProblem &p, const FilterSchedule &s)
   pitch = (s.bandCols - 1) * p.stride[2] + (colTiles * s.boxCols - 1) * p.dilation[2] + 1;
 }
 
+/// Pixels of one call of the micro-kernel: a packed panel of dy stays in L1 while the tiles pass over it.
+static int64_t bandPixels(const MachineModel &m, int64_t vectors) {
+  return std::max<int64_t>(m.lanes, m.l1Bytes / (4 * vectors * m.lanes));
+}
+
+double codegen::filterCycles(const ConvolutionProblem &p, const MachineModel &m,
+                             const FilterSchedule &s) {
+  const int64_t channels = p.inChannels / p.groups * p.kernel[0];
+  double tiles = double(p.groups * ceilDiv(channels, s.boxChannels) *
+                        ceilDiv(p.kernel[1], s.boxRows) * ceilDiv(p.kernel[2], s.boxCols) *
+                        ceilDiv(p.outChannels / p.groups, s.vectors * m.lanes));
+  double pixels = double(p.batch * p.output[0] * p.output[1] * p.output[2]);
+  double calls = std::max(1.0, pixels / double(bandPixels(m, s.vectors)));
+  return tiles * (pixels * cyclesPerStep(s.boxSize(), s.vectors) +
+                  calls * (30 + 3 * double(s.boxSize() * s.vectors)));
+}
+
 static FilterSchedule chooseFilterTile(const ConvolutionProblem &p, const MachineModel &m) {
   FilterSchedule best;
   double bestCost = std::numeric_limits<double>::infinity();
   const int64_t channels = p.inChannels / p.groups * p.kernel[0];
-  const int64_t outChannels = p.outChannels / p.groups;
-  auto consider = [&](FilterSchedule s) {
-    double tiles = double(ceilDiv(channels, s.boxChannels) * ceilDiv(p.kernel[1], s.boxRows) *
-                          ceilDiv(p.kernel[2], s.boxCols) *
-                          ceilDiv(outChannels, s.vectors * m.lanes));
-    int64_t rows = s.boxChannels * s.boxRows * s.boxCols;
-    const double pixels = double(m.l1Bytes / (4 * s.vectors * m.lanes));
-    double cost = tiles * (pixels * cyclesPerStep(m, {rows, s.vectors}) + 30 +
-                           3 * double(rows * s.vectors)) / pixels;
+  auto consider = [&](int64_t boxChannels, int64_t boxRows, int64_t boxCols, int64_t vectors) {
+    FilterSchedule s;
+    s.boxChannels = boxChannels, s.boxRows = boxRows, s.boxCols = boxCols, s.vectors = vectors;
+    double cost = filterCycles(p, m, s);
     if (cost < bestCost) {
       bestCost = cost;
       best = s;
@@ -132,23 +143,22 @@ static FilterSchedule chooseFilterTile(const ConvolutionProblem &p, const Machin
   for (int64_t vectors = 1; vectors <= 4; ++vectors) {
     int64_t rows = maxTileRows(m, vectors);
     for (int64_t cols = 1; cols <= std::min(rows, p.kernel[2]); ++cols)
-      consider({1, 1, cols, vectors});
+      consider(1, 1, cols, vectors);
     for (int64_t box = 2; box <= std::min(p.kernel[1], rows / p.kernel[2]); ++box)
-      consider({1, box, p.kernel[2], vectors});
+      consider(1, box, p.kernel[2], vectors);
     for (int64_t box = 2; box <= std::min(channels, rows / (p.kernel[1] * p.kernel[2])); ++box)
-      consider({box, p.kernel[1], p.kernel[2], vectors});
+      consider(box, p.kernel[1], p.kernel[2], vectors);
   }
   return best;
 }
 
-FilterSchedule dlc::codegen::chooseFilterSchedule(const ConvolutionProblem &p,
+FilterSchedule codegen::chooseFilterSchedule(const ConvolutionProblem &p,
                                                   const MachineModel &m) {
   FilterSchedule s = chooseFilterTile(p, m);
-  const ConvolutionProblem::Spatial out = p.output();
+  const ConvolutionProblem::Spatial out = p.output;
   const int64_t width = s.vectors * m.lanes, channels = p.inChannels / p.groups;
   const int64_t panels = ceilDiv(p.outChannels / p.groups, width);
-  // A packed panel of dy stays in L1 while the tiles pass over it.
-  const int64_t pixels = std::max<int64_t>(m.lanes, m.l1Bytes / (4 * width));
+  const int64_t pixels = bandPixels(m, s.vectors);
   s.bandCols = std::max<int64_t>(1, std::min(out[2], pixels));
   if (s.bandCols == out[2])
     s.bandRows = std::max<int64_t>(1, std::min(out[1], pixels / s.bandCols));
@@ -174,4 +184,45 @@ FilterSchedule dlc::codegen::chooseFilterSchedule(const ConvolutionProblem &p,
   s.splits = std::max<int64_t>(1, std::min(p.batch, wantedTasks / std::max<int64_t>(1, grid)));
   s.splits = ceilDiv(p.batch, ceilDiv(p.batch, s.splits)); // every part has an image
   return s;
+}
+
+//===----------------------------------------------------------------------------------------------------------===//
+// As text and data
+//===----------------------------------------------------------------------------------------------------------===//
+
+static int64_t numberAt(const llvm::json::Value &list, size_t place) {
+  return *(*list.getAsArray())[place].getAsInteger();
+}
+
+std::string DataSchedule::text() const {
+  std::string text;
+  llvm::raw_string_ostream(text) << "convolution tile " << boxRows << "x" << boxCols << "x"
+                                 << vectors << " channels " << channelBlock << " task " << bandRows
+                                 << "x" << bandCols << "x" << panels;
+  return text;
+}
+llvm::json::Value DataSchedule::toJSON() const {
+  return llvm::json::Array{boxRows, boxCols, vectors, channelBlock, bandRows, bandCols, panels};
+}
+DataSchedule DataSchedule::fromJSON(const llvm::json::Value &value) {
+  return {numberAt(value, 0), numberAt(value, 1), numberAt(value, 2), numberAt(value, 3),
+          numberAt(value, 4), numberAt(value, 5), numberAt(value, 6)};
+}
+
+std::string FilterSchedule::text() const {
+  std::string text;
+  llvm::raw_string_ostream(text) << "convolution filter tile " << boxChannels << "x" << boxRows
+                                 << "x" << boxCols << "x" << vectors << " band " << bandRows << "x"
+                                 << bandCols << " task " << channels << "x" << panels << " splits "
+                                 << splits;
+  return text;
+}
+llvm::json::Value FilterSchedule::toJSON() const {
+  return llvm::json::Array{boxChannels, boxRows, boxCols,  vectors, bandRows,
+                           bandCols,    channels, panels, splits};
+}
+FilterSchedule FilterSchedule::fromJSON(const llvm::json::Value &value) {
+  return {numberAt(value, 0), numberAt(value, 1), numberAt(value, 2),
+          numberAt(value, 3), numberAt(value, 4), numberAt(value, 5),
+          numberAt(value, 6), numberAt(value, 7), numberAt(value, 8)};
 }

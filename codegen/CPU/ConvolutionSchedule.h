@@ -1,7 +1,13 @@
-// How a direct convolution is cut into register tiles, cache blocks and tasks, chosen from the machine model alone.
-#pragma once
+//===- ConvolutionSchedule.h - tiles, blocks and tasks of direct convolutions ------------------*- C++ -*-===//
+//
+// How a convolution is cut, chosen from the machine model alone.
+//
+//===------------------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CPU_CONVOLUTIONSCHEDULE_H
+#define DLC_CODEGEN_CPU_CONVOLUTIONSCHEDULE_H
 
 #include "codegen/CPU/ConvolutionGeometry.h"
+#include "codegen/CPU/CostModel.h"
 
 namespace dlc::codegen {
 
@@ -13,6 +19,10 @@ struct DataSchedule {
   int64_t channelBlock = 1;
   /// Of one task: tiles in each direction, and panels.
   int64_t bandRows = 1, bandCols = 1, panels = 1;
+
+  std::string text() const;
+  llvm::json::Value toJSON() const;
+  static DataSchedule fromJSON(const llvm::json::Value &value);
 };
 
 /// Backward filter. A register tile is a box of (channel, r, s) taps times `vectors` vectors of output channels.
@@ -22,10 +32,22 @@ struct FilterSchedule {
   int64_t bandRows = 1, bandCols = 1;
   /// Of one task: input channels, panels of output channels; and in how many parts the batch is split.
   int64_t channels = 1, panels = 1, splits = 1;
+
+  int64_t boxSize() const { return boxChannels * boxRows * boxCols; }
+  std::string text() const;
+  llvm::json::Value toJSON() const;
+  static FilterSchedule fromJSON(const llvm::json::Value &value);
 };
 
-DataSchedule chooseDataSchedule(const DataGeometry &geometry, const MachineModel &machine);
+/// `severalRows`: whether a tile may hold several rows, that is, whether rows may be written as one.
+DataSchedule chooseDataSchedule(const DataGeometry &geometry, const MachineModel &machine,
+                                bool severalRows);
 FilterSchedule chooseFilterSchedule(const ConvolutionProblem &problem, const MachineModel &machine);
+/// Estimated cycles.
+double dataCycles(const DataGeometry &geometry, const MachineModel &machine,
+                  const DataSchedule &schedule);
+double filterCycles(const ConvolutionProblem &problem, const MachineModel &machine,
+                    const FilterSchedule &schedule);
 
 /// Derived sizes of the scratch block of a data convolution, in elements.
 struct DataBlock {
@@ -46,3 +68,5 @@ struct FilterBlock {
 };
 
 } // namespace dlc::codegen
+
+#endif

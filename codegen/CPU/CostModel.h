@@ -1,39 +1,44 @@
-// What the CPU generators know about a processor: vector width, registers, ports and caches. Everything comes from the
-// target's name and features, never from the machine that compiles, so that builds are reproducible.
-#pragma once
+//===- CostModel.h - how fast a processor runs register tiles ----------------------------------*- C++ -*-===//
+//
+// What the packed generators know about a processor beyond its features: ports, latency, and from them the cycles of a
+// register tile. Everything comes from the target, never from the machine that compiles, so that builds are reproducible.
+//
+//===------------------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CPU_COSTMODEL_H
+#define DLC_CODEGEN_CPU_COSTMODEL_H
 
-#include "llvm/ADT/StringRef.h"
-#include <cstdint>
+#include "codegen/Kernel/KernelGenerator.h"
 
 namespace dlc::codegen {
 
 struct MachineModel {
-  /// float32 lanes of one vector register.
-  int64_t lanes = 8;
-  int64_t vectorRegisters = 16;
-  /// Fused multiply-adds, vector loads and micro-operations issued in one cycle.
-  double fmaPerCycle = 2, loadsPerCycle = 2, issuePerCycle = 4;
-  /// Cycles from an FMA to the next one that uses its result.
-  int64_t fmaLatency = 4;
-  /// Data caches of one core, in bytes.
-  int64_t l1Bytes = 32 << 10, l2Bytes = 256 << 10;
+  int64_t lanes;           ///< float32 lanes of a vector register
+  int64_t vectorRegisters;
+  int64_t l1Bytes, l2Bytes; ///< data caches of one core
 
-  /// The model of a target with these LLVM features ("+avx2,+fma,...").
-  static MachineModel forFeatures(llvm::StringRef features);
+  explicit MachineModel(const CpuTarget &target)
+      : lanes(target.vectorBytes / 4), vectorRegisters(target.vectorRegisters), l1Bytes(target.l1),
+        l2Bytes(target.l2) {}
 };
 
-/// Register tile of a micro-kernel: `rows` broadcast values times `vectors` vectors.
-struct RegisterTile {
-  int64_t rows = 1, vectors = 1;
-};
+/// Enough tasks for any machine that trains on the CPU; more only repeat the packing of shared operands.
+constexpr int64_t wantedTasks = 64;
+/// Multiply-adds below which a task is not worth starting: some twenty microseconds.
+constexpr double smallestTask = 1 << 21;
 
-/// The largest number of rows whose accumulators, with the vectors of B and one broadcast, fit the registers.
+/// The largest number of rows whose accumulators, with a step's vectors and one broadcast, fit the registers.
 int64_t maxTileRows(const MachineModel &machine, int64_t vectors);
 
-/// Cycles of one step of the micro-kernel's reduction loop: the narrowest of FMA ports, load ports, issue and latency.
-double cyclesPerStep(const MachineModel &machine, RegisterTile tile);
+/// Cycles of one step of the micro-kernel's sum, `rows` broadcasts times `vectors` vectors: the narrowest of FMA ports, load
+/// ports, issue and latency.
+double cyclesPerStep(int64_t rows, int64_t vectors);
+
+/// Estimated seconds of `cycles` on one core.
+double secondsOf(double cycles);
 
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
 
 } // namespace dlc::codegen
+
+#endif

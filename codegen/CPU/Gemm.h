@@ -1,46 +1,60 @@
-// Packed matrix product on the CPU:
+//===- Gemm.h - packed matrix products ---------------------------------------------------------*- C++ -*-===//
 //
-//   c[b][m][n] = sum over k of a[b][m][k] * b[b][k][n]
+//   c[batch][m][n] = sum over k of a[batch][m][k] * b[batch][k][n]
 //
-// Cache blocks of both operands are packed into a task's scratch in the order in which the micro-kernel of MicroKernel.h
-// walks them; prologue bodies run while packing, epilogue bodies on finished accumulators. Products with a long sum and a
-// small result are split along k: the parts meet in a workspace and are added in ascending order by a second phase.
-#pragma once
+// Cache blocks of both operands are packed into a task's scratch in the order in which the micro-kernel walks them; what is
+// fused before the operands runs while packing, what is fused behind on finished accumulators. A product with a long sum and
+// a small result is split along k: the parts meet in a workspace and are added in ascending order by a second phase.
+//
+//===------------------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CPU_GEMM_H
+#define DLC_CODEGEN_CPU_GEMM_H
 
+#include "codegen/CPU/CostModel.h"
 #include "codegen/CPU/PackEmitter.h"
 
 namespace dlc::codegen {
 
+/// A product as its emitter sees it. Loop indices are (batch, m, k), (batch, k, n) and (batch, m, n).
 struct GemmProblem {
   int64_t batch = 1, m = 1, n = 1, k = 1;
-  /// Neighbours in memory: a's along m instead of k, b's along k instead of n.
-  bool transposeA = false, transposeB = false;
-};
-
-/// Index spaces whatever the storage: a (batch, m, k), b (batch, k, n), c (batch, m, n).
-struct GemmOperands {
-  Source a, b;
-  Sink c;
-  /// Buffers in dlc_args; the workspace, if any, follows as buffer number `arguments`.
-  unsigned arguments = 3;
+  /// Whether a's neighbours in memory lie along m, b's along n.
+  bool rowsContiguousA = false, columnsContiguousB = true;
+  /// Numbers of a and b among the anchor's operands.
+  unsigned a = 0, b = 1;
+  PackedPhase::IndexMap mapA, mapB, mapC;
 };
 
 struct GemmSchedule {
-  /// Register tile.
-  int64_t rows = 1, vectors = 1;
-  /// Steps of one reduction block, a multiple of the vector length.
-  int64_t depth = 1;
-  /// Tiles along m that are packed at a time.
-  int64_t blockTiles = 1;
-  /// Of one task: tiles along m, panels along n; and the parts of k.
-  int64_t tiles = 1, panels = 1, splits = 1;
+  int64_t rows = 1, vectors = 1; ///< register tile
+  int64_t depth = 1;             ///< steps of one reduction block, a multiple of the vector length
+  int64_t blockTiles = 1;        ///< tiles along m that are packed at a time
+  int64_t tiles = 1, panels = 1; ///< of one task: tiles along m, panels along n
+  int64_t splits = 1;            ///< parts of k
+
+  std::string text() const;
+  llvm::json::Value toJSON() const;
+  static GemmSchedule fromJSON(const llvm::json::Value &value);
 };
 
 GemmSchedule chooseGemmSchedule(const GemmProblem &problem, const MachineModel &machine);
+/// Grid, scratch, workspace and cost of a schedule.
+Candidate gemmCandidate(const GemmProblem &problem, const GemmSchedule &schedule,
+                        const MachineModel &machine);
+mlir::LogicalResult emitGemm(const KernelSpec &spec, const Candidate &candidate,
+                             const CpuTarget &target, llvm::StringRef symbol, mlir::ModuleOp module,
+                             const GemmProblem &problem);
 
-/// Appends the kernel's functions to `module`; their names start with `symbol`.
-EmittedKernel emitGemm(mlir::ModuleOp module, llvm::StringRef symbol, const GemmProblem &problem,
-                       const GemmOperands &operands, const MachineModel &machine,
-                       const GemmSchedule &schedule);
+/// Sizes that follow from problem and schedule, in elements.
+struct GemmLayout {
+  int64_t lanes, width, tiles, panels;
+  int64_t tileElements, panelElements, slotElements, partElements;
+  bool inWorkspace; ///< parts of k meet in the workspace
+  bool keepsAll;    ///< accumulators of all tiles outlive a reduction block
+
+  GemmLayout(const GemmProblem &problem, const GemmSchedule &schedule, int64_t lanes);
+};
 
 } // namespace dlc::codegen
+
+#endif

@@ -1,30 +1,33 @@
-// Chooses register tile, cache blocks and task grid of a matrix product from the machine model.
+//===- GemmSchedule.cpp - register tile, cache blocks and grid of a matrix product --------------------------===//
 #include "codegen/CPU/Gemm.h"
-
 #include <algorithm>
 #include <limits>
 
+using namespace dlc;
 using namespace dlc::codegen;
 
-/// Enough tasks for any machine that trains on the CPU.
-static const int64_t wantedTasks = 64;
-/// Multiply-adds below which a task is not worth starting.
-static const double smallestTask = 1 << 21;
-/// Rows and columns that a task keeps, so that packing stays a few percent of its work.
+/// Rows and columns that a task keeps if it can, so that packing stays a few percent of its work.
 static const int64_t keptRows = 256, keptColumns = 512;
 
-/// Longest reduction block whose panel of b still comes mostly from L1: longer ones would save little, as the accumulators'
-/// way through memory is short by then, and shorter ones cost passes over the accumulators.
+GemmLayout::GemmLayout(const GemmProblem &p, const GemmSchedule &s, int64_t lanes)
+    : lanes(lanes), width(s.vectors * lanes), tiles(ceilDiv(p.m, s.rows)),
+      panels(ceilDiv(p.n, width)), tileElements(s.depth * roundUp(s.rows, lanes)),
+      panelElements(s.depth * width), slotElements(s.rows * width),
+      partElements(p.batch * tiles * panels * slotElements), inWorkspace(s.splits > 1),
+      keepsAll(p.k > s.depth) {}
+
+/// Longest reduction block: its panel of b still comes mostly from L1. Longer ones would save little, as the accumulators'
+/// way through memory is short by then; shorter ones cost passes over the accumulators.
 static int64_t blockDepth(const GemmProblem &p, const MachineModel &m, int64_t vectors) {
   int64_t longest = std::max(m.lanes, m.l1Bytes * 3 / 2 / (4 * vectors * m.lanes));
-  int64_t blocks = ceilDiv(std::max<int64_t>(1, p.k), longest);
-  return roundUp(ceilDiv(std::max<int64_t>(1, p.k), blocks), m.lanes);
+  return roundUp(ceilDiv(p.k, ceilDiv(p.k, longest)), m.lanes);
 }
 
-static double tileCost(const GemmProblem &p, const MachineModel &m, const GemmSchedule &s) {
-  double tiles = double(ceilDiv(p.m, s.rows) * ceilDiv(p.n, s.vectors * m.lanes));
+/// Cycles of all tiles, without packing.
+static double tileCycles(const GemmProblem &p, const MachineModel &m, const GemmSchedule &s) {
+  double tiles = double(p.batch * ceilDiv(p.m, s.rows) * ceilDiv(p.n, s.vectors * m.lanes));
   double perBlock = 30 + 3 * double(s.rows * s.vectors);
-  return tiles * (double(p.k) * cyclesPerStep(m, {s.rows, s.vectors}) +
+  return tiles * (double(p.k) * cyclesPerStep(s.rows, s.vectors) +
                   perBlock * double(ceilDiv(p.k, s.depth)));
 }
 
@@ -33,8 +36,9 @@ static GemmSchedule chooseTile(const GemmProblem &p, const MachineModel &m) {
   double bestCost = std::numeric_limits<double>::infinity();
   for (int64_t vectors = 1; vectors <= 4; ++vectors)
     for (int64_t rows = 1; rows <= std::min(p.m, maxTileRows(m, vectors)); ++rows) {
-      GemmSchedule s{rows, vectors, blockDepth(p, m, vectors)};
-      double cost = tileCost(p, m, s);
+      GemmSchedule s;
+      s.rows = rows, s.vectors = vectors, s.depth = blockDepth(p, m, vectors);
+      double cost = tileCycles(p, m, s);
       if (cost < bestCost) {
         bestCost = cost;
         best = s;
@@ -43,33 +47,78 @@ static GemmSchedule chooseTile(const GemmProblem &p, const MachineModel &m) {
   return best;
 }
 
-GemmSchedule dlc::codegen::chooseGemmSchedule(const GemmProblem &p, const MachineModel &m) {
-  GemmSchedule s = chooseTile(p, m);
-  const int64_t width = s.vectors * m.lanes;
-  const int64_t tiles = ceilDiv(p.m, s.rows), panels = ceilDiv(p.n, width);
-  // The packed block of a stays in a quarter of L2, beside the accumulators and the stream of b.
-  const int64_t fitting = std::max<int64_t>(1, m.l2Bytes / 4 / (4 * s.depth * s.rows));
-  s.tiles = tiles;
-  s.panels = std::min(panels, std::max<int64_t>(1, 2 * keptColumns / width));
-  s.splits = 1;
-
-  auto tasks = [&] { return p.batch * ceilDiv(tiles, s.tiles) * ceilDiv(panels, s.panels); };
-  auto work = [&] { return double(s.tiles * s.rows * s.panels * width) * double(p.k); };
+/// Halves the task until there are enough of them, as long as packing stays cheap beside the work.
+static void chooseGrid(const GemmProblem &p, const GemmLayout &layout, GemmSchedule &s) {
+  auto tasks = [&] {
+    return p.batch * ceilDiv(layout.tiles, s.tiles) * ceilDiv(layout.panels, s.panels);
+  };
+  auto work = [&] {
+    return double(s.tiles * s.rows * s.panels * layout.width) * double(p.k);
+  };
+  const bool small =
+      double(p.batch) * double(p.m) * double(p.n) * double(p.k) < wantedTasks * smallestTask;
   while (tasks() < wantedTasks && work() > 2 * smallestTask) {
-    bool small = double(p.m) * double(p.n) * double(p.k) < 64 * smallestTask;
-    if (s.panels > 1 && (small || s.panels * width > keptColumns))
+    if (s.panels > 1 && (small || s.panels * layout.width > keptColumns))
       s.panels = ceilDiv(s.panels, 2);
     else if (s.tiles > 1 && (small || s.tiles * s.rows > keptRows))
       s.tiles = ceilDiv(s.tiles, 2);
     else
       break;
   }
-  s.blockTiles = ceilDiv(s.tiles, ceilDiv(s.tiles, fitting));
   // A long sum over a small result is the only parallelism left.
-  const int64_t blocks = ceilDiv(p.k, s.depth);
-  if (tasks() < wantedTasks / 4 && work() > 2 * smallestTask && blocks >= 8) {
-    int64_t parts = std::min(ceilDiv(wantedTasks, tasks()), blocks / 4);
+  const int64_t blocks = ceilDiv(p.k, s.depth), blocksOfPart = 4;
+  if (tasks() < wantedTasks / 4 && work() > 2 * smallestTask && blocks >= 2 * blocksOfPart) {
+    int64_t parts = std::min(ceilDiv(wantedTasks, tasks()), blocks / blocksOfPart);
     s.splits = ceilDiv(blocks, ceilDiv(blocks, parts)); // every part has a block
   }
+}
+
+GemmSchedule codegen::chooseGemmSchedule(const GemmProblem &p, const MachineModel &m) {
+  GemmSchedule s = chooseTile(p, m);
+  GemmLayout layout(p, s, m.lanes);
+  s.tiles = layout.tiles;
+  s.panels = std::min(layout.panels, std::max<int64_t>(1, 2 * keptColumns / layout.width));
+  chooseGrid(p, layout, s);
+  // The packed block of a stays in a quarter of L2, beside the accumulators and the stream of b.
+  const int64_t fitting = std::max<int64_t>(1, m.l2Bytes / 4 / (4 * layout.tileElements));
+  s.blockTiles = ceilDiv(s.tiles, ceilDiv(s.tiles, fitting));
   return s;
+}
+
+Candidate codegen::gemmCandidate(const GemmProblem &p, const GemmSchedule &s,
+                                 const MachineModel &m) {
+  GemmLayout layout(p, s, m.lanes);
+  int64_t slots = layout.inWorkspace ? 0 : layout.keepsAll ? s.tiles * s.panels : 1;
+  int64_t scratch = m.lanes * m.lanes + s.blockTiles * layout.tileElements +
+                    s.panels * layout.panelElements + slots * layout.slotElements;
+  int64_t tasks =
+      s.splits * p.batch * ceilDiv(layout.tiles, s.tiles) * ceilDiv(layout.panels, s.panels);
+  Candidate candidate;
+  candidate.schedule = s.text();
+  candidate.phases.push_back({uint32_t(tasks), uint64_t(4 * scratch)});
+  if (layout.inWorkspace) {
+    candidate.workspaceBytes = 4 * s.splits * layout.partElements;
+    candidate.phases.push_back({uint32_t(p.batch * layout.tiles * layout.panels), 0});
+  }
+  candidate.cost = secondsOf(1.2 * tileCycles(p, m, s));
+  candidate.parameters = s.toJSON();
+  return candidate;
+}
+
+std::string GemmSchedule::text() const {
+  std::string text;
+  llvm::raw_string_ostream(text) << "gemm " << rows << "x" << vectors << " depth " << depth
+                                 << " block " << blockTiles << " task " << tiles << "x" << panels
+                                 << " splits " << splits;
+  return text;
+}
+
+llvm::json::Value GemmSchedule::toJSON() const {
+  return llvm::json::Array{rows, vectors, depth, blockTiles, tiles, panels, splits};
+}
+
+GemmSchedule GemmSchedule::fromJSON(const llvm::json::Value &value) {
+  const llvm::json::Array &list = *value.getAsArray();
+  auto number = [&](size_t i) { return *list[i].getAsInteger(); };
+  return {number(0), number(1), number(2), number(3), number(4), number(5), number(6)};
 }

@@ -7,7 +7,8 @@ using namespace dlc::codegen;
 llvm::ArrayRef<const KernelGenerator *> dlc::codegen::cpuGenerators() {
   static const std::unique_ptr<KernelGenerator> owned[] = {
       createMapGenerator(),     createReduceGenerator(),      createWindowGenerator(),
-      createSoftmaxGenerator(), createMultiTensorGenerator(), createLoopsGenerator()};
+      createSoftmaxGenerator(), createMultiTensorGenerator(), createGemmGenerator(),
+      createConvolutionGenerator(), createLoopsGenerator()};
   static const auto pointers = [] {
     std::array<const KernelGenerator *, std::size(owned)> result;
     llvm::transform(owned, result.begin(), [](auto &generator) { return generator.get(); });

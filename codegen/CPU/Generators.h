@@ -16,6 +16,8 @@ std::unique_ptr<KernelGenerator> createReduceGenerator();
 std::unique_ptr<KernelGenerator> createWindowGenerator();
 std::unique_ptr<KernelGenerator> createSoftmaxGenerator();
 std::unique_ptr<KernelGenerator> createMultiTensorGenerator();
+std::unique_ptr<KernelGenerator> createGemmGenerator();
+std::unique_ptr<KernelGenerator> createConvolutionGenerator();
 std::unique_ptr<KernelGenerator> createLoopsGenerator();
 
 } // namespace dlc::codegen

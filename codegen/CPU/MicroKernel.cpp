@@ -1,4 +1,4 @@
-// See MicroKernel.h.
+//===- MicroKernel.cpp - see MicroKernel.h ------------------------------------------------------------------===//
 #include "codegen/CPU/MicroKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
+using namespace dlc;
 using namespace dlc::codegen;
 
 namespace {
@@ -22,16 +23,16 @@ struct MicroKernelBuilder {
 
 /// One step of the sum.
 SmallVector<Value> MicroKernelBuilder::step(Value k, ValueRange accumulators) {
-  Value row = e.at(a, kernel.stepA ? e.mul(k, kernel.stepA) : e.loadInteger(offsets, k));
+  Value row = e.at(a, kernel.stepA ? e.mul(k, kernel.stepA) : e.entry(offsets, k));
   Value place = e.at(panel, e.mul(k, kernel.vectors * e.lanes));
   SmallVector<Value> columns, next;
   const int64_t ahead = 8; // steps: covers the latency of L2
   for (int64_t v = 0; v < kernel.vectors; ++v)
     e.prefetch(e.at(place, (ahead * kernel.vectors + v) * e.lanes), /*forWriting=*/false);
   for (int64_t v = 0; v < kernel.vectors; ++v)
-    columns.push_back(e.load(e.at(place, v * e.lanes), /*aligned=*/true));
+    columns.push_back(e.loadAligned(e.at(place, v * e.lanes)));
   for (int64_t m = 0; m < kernel.rows(); ++m) {
-    Value factor = e.splat(e.loadScalar(e.at(row, kernel.rowOffsets[m])));
+    Value factor = e.splat(e.load(row, e.constant(kernel.rowOffsets[m]), e.floatType()), e.lanes);
     for (int64_t v = 0; v < kernel.vectors; ++v)
       next.push_back(vector::FMAOp::create(e.b, e.loc, factor, columns[v],
                                            accumulators[m * kernel.vectors + v]));
@@ -61,44 +62,30 @@ SmallVector<Value> MicroKernelBuilder::reduce(Value steps) {
   return llvm::to_vector_of<Value>(odd.getResults());
 }
 
-LLVM::LLVMFuncOp dlc::codegen::emitMicroKernel(OpBuilder &b, ModuleOp module, Location loc,
-                                               const MachineModel &machine,
-                                               const MicroKernel &kernel, StringRef name) {
-  OpBuilder::InsertionGuard guard(b);
-  PackEmitter e(b, loc, machine);
+LLVM::LLVMFuncOp codegen::emitMicroKernel(ModuleOp module, const CpuTarget &target,
+                                          const MicroKernel &kernel) {
+  OpBuilder b(module.getContext());
+  PackEmitter e(b, module.getLoc(), module, target);
   Type p = e.pointerType();
-  auto function = createFunction(b, module, loc, name,
-                                 {p, p, p, b.getI64Type(), p, b.getI1Type()}, e.lanes, false);
+  auto function = createFunction(b, e.loc, module, target, "micro_kernel",
+                                 {p, p, p, b.getI64Type(), p, b.getI1Type()}, /*exported=*/false);
   Value acc = function.getArgument(4), accumulate = function.getArgument(5);
-  const int64_t count = kernel.rows() * kernel.vectors;
+  const int64_t count = kernel.rows() * kernel.vectors, lineElements = 16;
   auto place = [&](int64_t i) { return e.at(acc, i * e.lanes); };
   // What the sums are added to arrives while they are made.
-  for (int64_t i = 0; i < count * e.lanes; i += 16)
+  for (int64_t i = 0; i < count * e.lanes; i += lineElements)
     e.prefetch(e.at(acc, i), /*forWriting=*/true);
   MicroKernelBuilder builder{e, kernel, function.getArgument(0), function.getArgument(1),
                              function.getArgument(2)};
   SmallVector<Value> sums = builder.reduce(function.getArgument(3));
-  auto branch = scf::IfOp::create(b, loc, accumulate, /*withElseRegion=*/true);
+  auto branch = scf::IfOp::create(b, e.loc, accumulate, /*withElseRegion=*/true);
   OpBuilder after = OpBuilder::atBlockEnd(b.getBlock());
   b.setInsertionPointToStart(branch.thenBlock());
   for (int64_t i = 0; i < count; ++i)
-    e.store(arith::AddFOp::create(b, loc, sums[i], e.load(place(i), /*aligned=*/true)), place(i),
-            /*aligned=*/true);
+    e.storeAligned(arith::AddFOp::create(b, e.loc, sums[i], e.loadAligned(place(i))), place(i));
   b.setInsertionPointToStart(branch.elseBlock());
   for (int64_t i = 0; i < count; ++i)
-    e.store(sums[i], place(i), /*aligned=*/true);
-  LLVM::ReturnOp::create(after, loc, ValueRange());
+    e.storeAligned(sums[i], place(i));
+  LLVM::ReturnOp::create(after, e.loc, ValueRange());
   return function;
-}
-
-Value dlc::codegen::emitTable(PackEmitter &e, ModuleOp module, StringRef name,
-                              ArrayRef<int32_t> values) {
-  if (!module.lookupSymbol(name)) {
-    OpBuilder::InsertionGuard guard(e.b);
-    e.b.setInsertionPointToEnd(module.getBody());
-    auto type = LLVM::LLVMArrayType::get(e.b.getI32Type(), values.size());
-    LLVM::GlobalOp::create(e.b, e.loc, type, /*isConstant=*/true, LLVM::Linkage::Internal, name,
-                           e.b.getI32TensorAttr(values), /*alignment=*/64);
-  }
-  return LLVM::AddressOfOp::create(e.b, e.loc, e.pointerType(), name);
 }

@@ -1,11 +1,14 @@
-// The micro-kernel shared by matrix products and convolutions:
+//===- MicroKernel.h - the inner loop of matrix products and convolutions ----------------------*- C++ -*-===//
 //
 //   acc[m][n] (+)= sum over k of A(m, k) * B[k][n]       m < rows, n < vectors * lanes
 //
-// B is a packed panel, `vectors` full vectors per step. A is read by scalar broadcasts from where it lies: row m stands
-// at a fixed distance from row 0, step k either at k * stepA or at offsets[k], so that a convolution's taps need no
-// im2col. Accumulators live in registers during the loop and are stored once, packed [rows][vectors * lanes].
-#pragma once
+// B is a packed panel, `vectors` full vectors a step. A is read by scalar broadcasts from where it lies: row m stands at a
+// fixed distance from row 0, step k either at k * stepA or at offsets[k], so that a convolution's taps need no im2col.
+// Accumulators live in registers during the loop and are stored once, packed [rows][vectors * lanes].
+//
+//===------------------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CPU_MICROKERNEL_H
+#define DLC_CODEGEN_CPU_MICROKERNEL_H
 
 #include "codegen/CPU/PackEmitter.h"
 
@@ -21,13 +24,10 @@ struct MicroKernel {
   int64_t rows() const { return int64_t(rowOffsets.size()); }
 };
 
-/// void (a, b, offsets, steps: i64, acc, accumulate: i1); `accumulate` adds to what acc holds.
-mlir::LLVM::LLVMFuncOp emitMicroKernel(mlir::OpBuilder &builder, mlir::ModuleOp module,
-                                       mlir::Location loc, const MachineModel &machine,
-                                       const MicroKernel &kernel, llvm::StringRef name);
-
-/// The address, where the builder stands, of the module's table `name` of 32-bit integers; made on first use.
-mlir::Value emitTable(PackEmitter &emitter, mlir::ModuleOp module, llvm::StringRef name,
-                      llvm::ArrayRef<int32_t> values);
+/// The function of `module`: void (a, b, offsets, steps: i64, acc, accumulate: i1); `accumulate` adds to what acc holds.
+mlir::LLVM::LLVMFuncOp emitMicroKernel(mlir::ModuleOp module, const CpuTarget &target,
+                                       const MicroKernel &kernel);
 
 } // namespace dlc::codegen
+
+#endif

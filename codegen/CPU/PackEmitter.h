@@ -1,159 +1,134 @@
-// Shorthand for the code that packed kernels are made of: address arithmetic, loops, masked vector accesses through
-// strides, and square transposes. Everything is emitted as scf + arith + vector + LLVM-pointer operations, which need only
-// one-to-one lowerings; static trip counts of one leave no loop behind.
-#pragma once
+//===- PackEmitter.h - vectors of float32 in scratch memory ------------------------------------*- C++ -*-===//
+//
+// What packed kernels add to CodeEmitter: full vectors at aligned places of the scratch, transposition of square tiles, and
+// the kernel's operands and results as sources and sinks of vectors.
+//
+//===------------------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CPU_PACKEMITTER_H
+#define DLC_CODEGEN_CPU_PACKEMITTER_H
 
-#include "codegen/CPU/CostModel.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/BuiltinOps.h"
-#include <functional>
-#include <optional>
-#include <string>
+#include "codegen/CPU/CodeEmitter.h"
 
 namespace dlc::codegen {
 
-/// A float32 tensor argument of a kernel, addressed by the iteration space of the code that reads or writes it.
-struct StridedTensor {
-  /// Number of the buffer in dlc_args.
-  unsigned argument = 0;
-  /// Elements between neighbours along each index of the iteration space; 0 broadcasts.
-  llvm::SmallVector<int64_t> strides;
-};
-
-/// A vector's worth of points of an iteration space: lane i stands at `indices` plus i * step along `axis`.
-struct Place {
-  llvm::SmallVector<mlir::Value> indices;
-  unsigned axis = 0;
-  int64_t step = 1;
-  /// Lanes that exist; null: all. Others are read as zero and not written.
-  mlir::Value mask;
-};
-
-class PackEmitter;
-
-/// What a kernel reads: a tensor, or a body over several printed at each read.
-struct Source {
-  std::function<mlir::Value(PackEmitter &, const Place &)> read;
-  /// Set if reading is nothing but loading this tensor: allows shorter ways.
-  std::optional<StridedTensor> plain;
-
-  static Source of(const StridedTensor &tensor);
-};
-
-/// Where a kernel's values go: into a tensor, or through a body into one or several.
-struct Sink {
-  std::function<void(PackEmitter &, mlir::Value, const Place &)> write;
-
-  static Sink of(const StridedTensor &tensor);
-};
-
-class PackEmitter {
+class PackEmitter : public CodeEmitter {
 public:
-  PackEmitter(mlir::OpBuilder &builder, mlir::Location loc, const MachineModel &machine)
-      : b(builder), loc(loc), machine(machine), lanes(machine.lanes) {}
+  PackEmitter(mlir::OpBuilder &builder, mlir::Location loc, mlir::ModuleOp module,
+              const CpuTarget &target)
+      : CodeEmitter(builder, loc), module(module), target(target), lanes(target.vectorBytes / 4) {}
 
-  mlir::OpBuilder &b;
-  mlir::Location loc;
-  const MachineModel &machine;
+  mlir::ModuleOp module;
+  const CpuTarget &target;
   const int64_t lanes;
 
   mlir::Type floatType() { return b.getF32Type(); }
-  mlir::Type pointerType() { return mlir::LLVM::LLVMPointerType::get(b.getContext()); }
   mlir::VectorType vectorType() { return mlir::VectorType::get({lanes}, floatType()); }
 
-  // 64-bit integers, folded while they are built.
-  mlir::Value constant(int64_t value);
-  mlir::Value add(mlir::Value a, mlir::Value c);
-  mlir::Value add(mlir::Value a, int64_t c) { return add(a, constant(c)); }
-  mlir::Value sub(mlir::Value a, mlir::Value c);
-  mlir::Value mul(mlir::Value a, int64_t c);
-  mlir::Value mul(mlir::Value a, mlir::Value c);
-  mlir::Value div(mlir::Value a, int64_t c);
-  mlir::Value rem(mlir::Value a, int64_t c);
-  mlir::Value minimum(mlir::Value a, mlir::Value c);
-  mlir::Value maximum(mlir::Value a, mlir::Value c);
-  mlir::Value less(mlir::Value a, mlir::Value c);
-  mlir::Value both(mlir::Value a, mlir::Value c);
-  mlir::Value equal(mlir::Value a, mlir::Value c);
+  using CodeEmitter::at;
+  /// `offset` float32 elements behind `base`.
+  mlir::Value at(mlir::Value base, mlir::Value offset) { return at(base, offset, floatType()); }
+  mlir::Value at(mlir::Value base, int64_t offset) { return at(base, constant(offset)); }
 
-  /// for (i = lower; i < upper; i += step)
-  void loop(mlir::Value lower, mlir::Value upper, int64_t step,
-            llvm::function_ref<void(mlir::Value)> body);
-  void loop(int64_t count, llvm::function_ref<void(mlir::Value)> body) {
-    loop(constant(0), constant(count), 1, body);
-  }
+  /// A full vector at a place aligned to vectors.
+  mlir::Value loadAligned(mlir::Value pointer);
+  void storeAligned(mlir::Value vector, mlir::Value pointer);
+  /// A full vector anywhere.
+  void storeUnaligned(mlir::Value vector, mlir::Value pointer);
+  mlir::Value zeroVector() { return number(0, vectorType()); }
+  /// Brings a cache line near.
+  void prefetch(mlir::Value pointer, bool forWriting);
+  /// Entry `index` of a table of 32-bit integers.
+  mlir::Value entry(mlir::Value table, mlir::Value index);
+  /// The address of the module's constant table `name`; made on first use.
+  mlir::Value table(llvm::StringRef name, llvm::ArrayRef<int32_t> values);
+
   /// first + term(1) + ... + term(count - 1), added in this order.
   mlir::Value sum(mlir::Value first, int64_t count,
                   llvm::function_ref<mlir::Value(mlir::Value)> term);
-  void when(mlir::Value condition, llvm::function_ref<void()> body);
 
-  // Memory. Offsets count elements of float32.
-  mlir::Value at(mlir::Value base, mlir::Value offset);
-  mlir::Value at(mlir::Value base, int64_t offset) { return at(base, constant(offset)); }
-  mlir::Value loadScalar(mlir::Value pointer);
-  mlir::Value loadInteger(mlir::Value pointer, mlir::Value index);
-  mlir::Value load(mlir::Value pointer, bool aligned = false);
-  void store(mlir::Value vector, mlir::Value pointer, bool aligned = false);
-  void maskedStore(mlir::Value vector, mlir::Value pointer, mlir::Value mask);
-  void prefetch(mlir::Value pointer, bool forWriting);
-  mlir::Value zeroVector();
-  mlir::Value splat(mlir::Value scalar);
-
-  /// Lanes i with i < bound; null when that is known to be all of them.
-  mlir::Value lanesBelow(mlir::Value bound);
-  /// Lanes i with i >= bound.
+  /// Lanes i < bound, lanes i >= bound, and lanes of both masks; null stands for all.
+  mlir::Value lanesBelow(mlir::Value bound) { return firstLanes(bound, lanes); }
   mlir::Value lanesFrom(mlir::Value bound);
-  /// Both masks; null stands for all lanes.
   mlir::Value intersect(mlir::Value a, mlir::Value c);
 
-  /// The pointer of a buffer in dlc_args.
-  mlir::Value buffer(unsigned argument);
-  /// Sets the kernel's first argument; buffers are loaded once, where the builder stands now.
-  void bindArguments(mlir::Value args, unsigned count);
-
-  /// Address of element `indices` of a tensor.
-  mlir::Value address(const StridedTensor &tensor, mlir::ValueRange indices);
-  mlir::Value read(const StridedTensor &tensor, const Place &place);
-  void write(mlir::Value vector, const StridedTensor &tensor, const Place &place);
-
-  /// Calls the module's function that transposes a lanes x lanes tile; strides in elements between rows.
+  /// Transposes a lanes x lanes tile, through a function of the module; strides in elements between rows.
   void transpose(mlir::Value source, mlir::Value sourceStride, mlir::Value target,
                  mlir::Value targetStride);
-
   /// Zeroes rows [first, lanes) of a packed tile: what is computed from them is never written, but stray denormal numbers
   /// would make it slow.
   void clearRows(mlir::Value tile, mlir::Value first);
 
 private:
-  mlir::Value elementPointers(mlir::Value base, int64_t stride);
   mlir::LLVM::LLVMFuncOp transposeFunction();
-
-  llvm::SmallVector<mlir::Value> buffers;
 };
 
-/// One launch: a function of the module, run once for each task of its grid, after all tasks of the phase before.
-struct EmittedPhase {
-  std::string symbol;
-  int64_t tasks = 0, scratchBytes = 0;
-};
-struct EmittedKernel {
-  llvm::SmallVector<EmittedPhase> phases;
-  int64_t workspaceBytes = 0;
+/// A vector's worth of points of an index space: lane i stands at `indices` plus i * step along `axis`.
+struct Place {
+  llvm::SmallVector<mlir::Value> indices;
+  unsigned axis = 0;
+  int64_t step = 1;
+  mlir::Value mask; ///< lanes that exist, or null: all. Others are read as zero and not written
 };
 
-/// What a kernel function was called with.
-struct KernelArguments {
-  mlir::Value task, scratch;
+/// An operand of the anchor as its loops index it, whatever is fused before it.
+struct Source {
+  std::function<mlir::Value(const Place &)> read;
+  /// Distance in memory along each index, and the address of an element; empty unless the operand lies in memory as it is.
+  llvm::SmallVector<int64_t> strides;
+  std::function<mlir::Value(mlir::ValueRange)> address;
 };
-/// Starts a function of type dlc_kernel_fn that reads `buffers` buffers; the emitter is left in its body.
-KernelArguments beginKernel(PackEmitter &emitter, mlir::ModuleOp module, llvm::StringRef symbol,
-                            unsigned buffers);
 
-/// A function in `module` whose body may use full-width vectors; the builder is left at its start.
-mlir::LLVM::LLVMFuncOp createFunction(mlir::OpBuilder &builder, mlir::ModuleOp module,
-                                      mlir::Location loc, llvm::StringRef name,
-                                      llvm::ArrayRef<mlir::Type> arguments, int64_t lanes,
-                                      bool exported);
+/// Where finished values of the anchor go, through whatever is fused behind it.
+struct Sink {
+  std::function<void(mlir::Value, const Place &)> write;
+};
+
+/// One phase of a packed kernel: its function, and an emitter that stands in it.
+class PackedPhase {
+public:
+  PackedPhase(const KernelSpec &spec, const CpuTarget &target, mlir::ModuleOp module,
+              llvm::StringRef name, bool hasWorkspace)
+      : kernel(spec, target, module, name, hasWorkspace),
+        e(kernel.builder, kernel.e.loc, module, target) {}
+
+  /// How loop indices stand for a tensor's: index i is axis order[i] of the index space `shape`.
+  struct IndexMap {
+    llvm::SmallVector<int64_t> shape;
+    llvm::SmallVector<unsigned> order;
+    bool wraps = false; ///< index 0 is taken modulo the extent of its axis
+
+    static IndexMap identity(llvm::ArrayRef<int64_t> shape);
+  };
+  /// Operand `number` of the anchor.
+  Source source(unsigned number, const IndexMap &map);
+  /// The results behind the anchor.
+  Sink sink(const IndexMap &map);
+
+  /// Ends the function; fails if some value could not be had.
+  mlir::LogicalResult finish();
+
+  KernelFunction kernel;
+  PackEmitter e;
+
+private:
+  /// The loop indices as the tensor's.
+  llvm::SmallVector<mlir::Value> tensorIndices(mlir::ValueRange indices, const IndexMap &map);
+  Point pointOf(const Place &place, const IndexMap &map);
+
+  bool failed = false;
+};
+
+/// Whether all results behind the anchor can be written in vectors along axis `axis` of the index space `space`.
+bool isVectorAxis(const KernelSpec &spec, llvm::ArrayRef<int64_t> space, unsigned axis);
+
+/// Results that do not need the anchor are walked on their own, in phases behind the anchor's.
+void addPrologueResults(const KernelSpec &spec, const CpuTarget &target, Candidate &candidate);
+mlir::LogicalResult emitPrologueResults(const KernelSpec &spec, const Candidate &candidate,
+                                        const CpuTarget &target, llvm::StringRef symbol,
+                                        mlir::ModuleOp module);
+/// Whether addPrologueResults can walk all of them.
+bool canWalkPrologueResults(const KernelSpec &spec);
 
 } // namespace dlc::codegen
+
+#endif
