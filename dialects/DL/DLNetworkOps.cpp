@@ -34,8 +34,8 @@ static SmallVector<int64_t> convolutionShape(RankedTensorType x, RankedTensorTyp
   llvm::raw_string_ostream os(error);
   int64_t rank = x.getRank(), spatial = rank - 2;
   if (rank < 3 || rank > 5 || w.getRank() != rank || x.getElementType() != w.getElementType()) {
-    os << "(C1) expects equal ranks from 3 to 5 and equal element types, found " << x << " and "
-       << w;
+    os << "(C1) expects equal ranks from 3 to 5 and equal element types, found '" << x
+       << "' and '" << w << "'";
     return {};
   }
   if (int64_t(window.strides.size()) != spatial || int64_t(window.dilations.size()) != spatial ||
@@ -48,7 +48,8 @@ static SmallVector<int64_t> convolutionShape(RankedTensorType x, RankedTensorTyp
   int64_t channels = x.getDimSize(1), filters = w.getDimSize(0);
   if (groups < 1 || channels % groups != 0 || filters % groups != 0 ||
       w.getDimSize(1) != channels / groups) {
-    os << "(C3) " << groups << " groups do not fit " << channels << " channels and filters " << w;
+    os << "(C3) " << groups << " groups do not fit " << channels << " channels and filters '" << w
+       << "'";
     return {};
   }
   SmallVector<int64_t> shape{x.getDimSize(0), filters};

@@ -1,0 +1,49 @@
+// Element-wise ops read as they print.
+// RUN: dlc-opt %s | dlc-opt | FileCheck %s
+// RUN: dlc-opt %s --mlir-print-op-generic | dlc-opt | FileCheck %s
+
+// CHECK-LABEL: dl.entry @unary(
+// CHECK-SAME: %[[X:.*]]: tensor<4x3xf32>, %[[I:.*]]: tensor<4xi32>, %[[U:.*]]: tensor<4xui8>)
+dl.entry @unary(%x: tensor<4x3xf32>, %i: tensor<4xi32>, %u: tensor<4xui8>) attributes {kind = #dl.entry<infer>} {
+  // CHECK: dl.relu %[[X]] : tensor<4x3xf32>
+  %0 = dl.relu %x : tensor<4x3xf32>
+  // CHECK: dl.sigmoid %[[X]] : tensor<4x3xf32>
+  %1 = dl.sigmoid %x : tensor<4x3xf32>
+  // CHECK: dl.tanh %[[X]] : tensor<4x3xf32>
+  %2 = dl.tanh %x : tensor<4x3xf32>
+  // CHECK: dl.exp %[[X]] : tensor<4x3xf32>
+  %3 = dl.exp %x : tensor<4x3xf32>
+  // CHECK: dl.log %[[X]] : tensor<4x3xf32>
+  %4 = dl.log %x : tensor<4x3xf32>
+  // CHECK: dl.sqrt %[[X]] : tensor<4x3xf32>
+  %5 = dl.sqrt %x : tensor<4x3xf32>
+  // CHECK: dl.negate %[[I]] : tensor<4xi32>
+  %6 = dl.negate %i : tensor<4xi32>
+  // CHECK: dl.abs %[[X]] : tensor<4x3xf32>
+  %7 = dl.abs %x : tensor<4x3xf32>
+  // CHECK: dl.cast %[[U]] : tensor<4xui8> to tensor<4xf32>
+  %8 = dl.cast %u : tensor<4xui8> to tensor<4xf32>
+  dl.return
+}
+
+// CHECK-LABEL: dl.entry @binary(
+// CHECK-SAME: %[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>)
+dl.entry @binary(%a: tensor<4xf32>, %b: tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+  // CHECK: dl.add %[[A]], %[[B]] : tensor<4xf32>
+  %0 = dl.add %a, %b : tensor<4xf32>
+  // CHECK: dl.subtract %[[A]], %[[B]] : tensor<4xf32>
+  %1 = dl.subtract %a, %b : tensor<4xf32>
+  // CHECK: dl.multiply %[[A]], %[[B]] : tensor<4xf32>
+  %2 = dl.multiply %a, %b : tensor<4xf32>
+  // CHECK: dl.divide %[[A]], %[[B]] : tensor<4xf32>
+  %3 = dl.divide %a, %b : tensor<4xf32>
+  // CHECK: dl.maximum %[[A]], %[[B]] : tensor<4xf32>
+  %4 = dl.maximum %a, %b : tensor<4xf32>
+  // CHECK: dl.minimum %[[A]], %[[B]] : tensor<4xf32>
+  %5 = dl.minimum %a, %b : tensor<4xf32>
+  // CHECK: %[[M:.*]] = dl.compare ge %[[A]], %[[B]] : tensor<4xf32>
+  %6 = dl.compare ge %a, %b : tensor<4xf32>
+  // CHECK: dl.select %[[M]], %[[A]], %[[B]] : tensor<4xf32>
+  %7 = dl.select %6, %a, %b : tensor<4xf32>
+  dl.return
+}

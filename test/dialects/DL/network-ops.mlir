@@ -1,0 +1,65 @@
+// Convolutions, pooling and losses read as they print; inferred types are checked by the uses in dl.return.
+// RUN: dlc-opt %s | dlc-opt | FileCheck %s
+// RUN: dlc-opt %s --mlir-print-op-generic | dlc-opt | FileCheck %s
+
+// CHECK-LABEL: dl.entry @convolution(
+// CHECK-SAME: %[[X:.*]]: tensor<2x4x5x6xf32>, %[[W:.*]]: tensor<6x2x2x3xf32>)
+dl.entry @convolution(%x: tensor<2x4x5x6xf32>, %w: tensor<6x2x2x3xf32>) -> tensor<2x6x3x4xf32> attributes {kind = #dl.entry<infer>} {
+  // CHECK: %[[Y:.*]] = dl.convolution %[[X]], %[[W]] strides = [2, 1] padding = [0, 1, 2, 0] dilations = [1, 2] groups = 2 : tensor<2x4x5x6xf32>, tensor<6x2x2x3xf32>
+  %y = dl.convolution %x, %w strides = [2, 1] padding = [0, 1, 2, 0] dilations = [1, 2] groups = 2
+      : tensor<2x4x5x6xf32>, tensor<6x2x2x3xf32>
+  // CHECK: dl.convolution_backward_data %[[Y]], %[[W]] strides = [2, 1] padding = [0, 1, 2, 0] dilations = [1, 2] groups = 2 : tensor<2x6x3x4xf32>, tensor<6x2x2x3xf32> to tensor<2x4x5x6xf32>
+  %dx = dl.convolution_backward_data %y, %w strides = [2, 1] padding = [0, 1, 2, 0] dilations = [1, 2] groups = 2
+      : tensor<2x6x3x4xf32>, tensor<6x2x2x3xf32> to tensor<2x4x5x6xf32>
+  // CHECK: dl.convolution_backward_filter %[[X]], %[[Y]] strides = [2, 1] padding = [0, 1, 2, 0] dilations = [1, 2] groups = 2 : tensor<2x4x5x6xf32>, tensor<2x6x3x4xf32> to tensor<6x2x2x3xf32>
+  %dw = dl.convolution_backward_filter %x, %y strides = [2, 1] padding = [0, 1, 2, 0] dilations = [1, 2] groups = 2
+      : tensor<2x4x5x6xf32>, tensor<2x6x3x4xf32> to tensor<6x2x2x3xf32>
+  dl.return %y : tensor<2x6x3x4xf32>
+}
+
+// Spatial rank 1 and 3.
+// CHECK-LABEL: dl.entry @ranks
+dl.entry @ranks(%x1: tensor<2x3x9xf32>, %w1: tensor<4x3x2xf32>, %x3: tensor<1x2x3x4x5xf32>, %w3: tensor<2x2x2x3x2xf32>)
+    -> (tensor<2x4x4xf32>, tensor<1x2x2x2x4xf32>) attributes {kind = #dl.entry<infer>} {
+  %0 = dl.convolution %x1, %w1 strides = [3] padding = [1, 2] dilations = [2] groups = 1 : tensor<2x3x9xf32>, tensor<4x3x2xf32>
+  %1 = dl.convolution %x3, %w3 strides = [1, 2, 1] padding = [0, 0, 1, 1, 1, 0] dilations = [1, 1, 2] groups = 1
+      : tensor<1x2x3x4x5xf32>, tensor<2x2x2x3x2xf32>
+  dl.return %0, %1 : tensor<2x4x4xf32>, tensor<1x2x2x2x4xf32>
+}
+
+// CHECK-LABEL: dl.entry @pooling(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x6x7xf32>)
+dl.entry @pooling(%x: tensor<2x3x6x7xf32>) attributes {kind = #dl.entry<infer>} {
+  // CHECK: dl.max_pool %[[X]] kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x3x6x7xf32> -> tensor<2x3x3x3xf32>{{$}}
+  %0 = dl.max_pool %x kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x3x6x7xf32> -> tensor<2x3x3x3xf32>
+  // The last window of the second axis hangs over.
+  // CHECK: %[[Y:.*]], %[[I:.*]] = dl.max_pool %[[X]] kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x3x6x7xf32> -> tensor<2x3x3x4xf32>, tensor<2x3x3x4xui8>
+  %y, %i = dl.max_pool %x kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1]
+      : tensor<2x3x6x7xf32> -> tensor<2x3x3x4xf32>, tensor<2x3x3x4xui8>
+  // CHECK: dl.max_pool_backward %[[Y]], %[[I]] kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x3x3x4xf32>, tensor<2x3x3x4xui8> to tensor<2x3x6x7xf32>
+  %1 = dl.max_pool_backward %y, %i kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1]
+      : tensor<2x3x3x4xf32>, tensor<2x3x3x4xui8> to tensor<2x3x6x7xf32>
+  // CHECK: dl.max_pool_gather %[[X]], %[[I]] kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x3x6x7xf32>, tensor<2x3x3x4xui8> to tensor<2x3x3x4xf32>
+  %2 = dl.max_pool_gather %x, %i kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1]
+      : tensor<2x3x6x7xf32>, tensor<2x3x3x4xui8> to tensor<2x3x3x4xf32>
+  // CHECK: %[[A:.*]] = dl.average_pool %[[X]] kernel = [3, 3] strides = [1, 2] padding = [1, 1, 0, 1] dilations = [1, 1] count_include_pad : tensor<2x3x6x7xf32> -> tensor<2x3x6x3xf32>
+  %a = dl.average_pool %x kernel = [3, 3] strides = [1, 2] padding = [1, 1, 0, 1] dilations = [1, 1] count_include_pad
+      : tensor<2x3x6x7xf32> -> tensor<2x3x6x3xf32>
+  // CHECK: dl.average_pool_backward %[[A]] kernel = [3, 3] strides = [1, 2] padding = [1, 1, 0, 1] dilations = [1, 1] : tensor<2x3x6x3xf32> to tensor<2x3x6x7xf32>
+  %3 = dl.average_pool_backward %a kernel = [3, 3] strides = [1, 2] padding = [1, 1, 0, 1] dilations = [1, 1]
+      : tensor<2x3x6x3xf32> to tensor<2x3x6x7xf32>
+  dl.return
+}
+
+// CHECK-LABEL: dl.entry @classes(
+// CHECK-SAME: %[[X:.*]]: tensor<2x5x3xf32>, %[[L:.*]]: tensor<2x3xi32>)
+dl.entry @classes(%x: tensor<2x5x3xf32>, %label: tensor<2x3xi32>)
+    -> (tensor<2x3xf32>, tensor<2x5x3xf32>, tensor<2x3xf32>) attributes {kind = #dl.entry<infer>} {
+  // CHECK: %[[LOSS:.*]] = dl.softmax_cross_entropy %[[X]], %[[L]] axis = 1 : tensor<2x5x3xf32>, tensor<2x3xi32>
+  %l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<2x5x3xf32>, tensor<2x3xi32>
+  // CHECK: dl.softmax_cross_entropy_backward %[[LOSS]], %[[X]], %[[L]] axis = 1 : tensor<2x3xf32>, tensor<2x5x3xf32>, tensor<2x3xi32>
+  %d = dl.softmax_cross_entropy_backward %l, %x, %label axis = 1 : tensor<2x3xf32>, tensor<2x5x3xf32>, tensor<2x3xi32>
+  // CHECK: dl.accuracy %[[X]], %[[L]] axis = 1 : tensor<2x5x3xf32>, tensor<2x3xi32>
+  %a = dl.accuracy %x, %label axis = 1 : tensor<2x5x3xf32>, tensor<2x3xi32>
+  dl.return %l, %d, %a : tensor<2x3xf32>, tensor<2x5x3xf32>, tensor<2x3xf32>
+}

@@ -1,0 +1,287 @@
+// Each constraint of variables, entries and regions.
+// RUN: dlc-opt %s --split-input-file --verify-diagnostics
+
+dl.variable @p : tensor<3xf32> role<parameter> init(<constant, 0.0, 0.0>)
+// expected-error @+1 {{'dl.variable' op (C1) 'of' is for slots, but the role is statistic}}
+dl.variable @s : tensor<3xf32> role<statistic> of(@p) init(<constant, 0.0, 0.0>)
+
+// -----
+
+dl.variable @p : tensor<3xf32> role<state> init(<constant, 0.0, 0.0>)
+// expected-error @+1 {{'dl.variable' op (C1) @p is not a parameter of this module}}
+dl.variable @s : tensor<3xf32> role<slot> of(@p) init(<constant, 0.0, 0.0>)
+
+// -----
+
+// expected-note @+1 {{the parameter is here}}
+dl.variable @p : tensor<3xf32> role<parameter> init(<constant, 0.0, 0.0>)
+// expected-error @+1 {{'dl.variable' op (C1) has type 'tensor<4xf32>', but its parameter has 'tensor<3xf32>'}}
+dl.variable @s : tensor<4xf32> role<slot> of(@p) init(<constant, 0.0, 0.0>)
+
+// -----
+
+// expected-error @+1 {{unknown initialiser 'gauss', expected constant, uniform, normal, truncated_normal or orthogonal}}
+dl.variable @p : tensor<3xf32> role<parameter> init(<gauss, 0.0, 0.0>)
+
+// -----
+
+dl.entry @read_c1() attributes {kind = #dl.entry<train>} {
+  // expected-error @+1 {{'dl.read' op (C1) @p is not a variable of this module}}
+  %p = dl.read @p : tensor<3xf32>
+  dl.return
+}
+
+// -----
+
+// expected-note @+1 {{the variable is here}}
+dl.variable @p : tensor<3xf32> role<parameter> init(<constant, 0.0, 0.0>)
+dl.entry @read_c1_type() attributes {kind = #dl.entry<train>} {
+  // expected-error @+1 {{'dl.read' op (C1) has type 'tensor<3xf64>', but @p has 'tensor<3xf32>'}}
+  %p = dl.read @p : tensor<3xf64>
+  dl.return
+}
+
+// -----
+
+// expected-note @+1 {{the variable is here}}
+dl.variable @p : tensor<3xf32> role<parameter> init(<constant, 0.0, 0.0>)
+dl.entry @assign_c1(%x: tensor<4xf32>) attributes {kind = #dl.entry<train>} {
+  // expected-error @+1 {{'dl.assign' op (C1) has type 'tensor<4xf32>', but @p has 'tensor<3xf32>'}}
+  dl.assign @p, %x : tensor<4xf32>
+  dl.return
+}
+
+// -----
+
+dl.variable @p : tensor<3xf32> role<parameter> init(<constant, 0.0, 0.0>)
+dl.entry @entry_c1_twice(%x: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+  // expected-note @+1 {{assigned here}}
+  dl.assign @p, %x : tensor<3xf32>
+  // expected-error @+1 {{'dl.assign' op (C1) @p has already been assigned in this entry}}
+  dl.assign @p, %x : tensor<3xf32>
+  dl.return
+}
+
+// -----
+
+dl.variable @p : tensor<3xf32> role<parameter> init(<constant, 0.0, 0.0>)
+dl.entry @entry_c1_read(%x: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+  // expected-note @+1 {{assigned here}}
+  dl.assign @p, %x : tensor<3xf32>
+  // expected-error @+1 {{'dl.read' op (C1) @p has already been assigned in this entry}}
+  %p = dl.read @p : tensor<3xf32>
+  dl.return
+}
+
+// -----
+
+dl.variable @s : tensor<3xf32> role<state> init(<constant, 0.0, 0.0>)
+// expected-error @+1 {{'dl.entry' op (C2) updates @s, which is not a parameter of this module}}
+dl.entry @entry_c2() attributes {kind = #dl.entry<train>,
+    updates = [#dl.update<@s, lr_mult = 1.0 : f64, decay_mult = 1.0 : f64, #dl.sgd<{}>>]} {
+  dl.return
+}
+
+// -----
+
+dl.variable @p : tensor<3xf32> role<parameter> init(<constant, 0.0, 0.0>)
+// expected-error @+1 {{'dl.entry' op (C2) updates @p twice}}
+dl.entry @entry_c2_twice() attributes {kind = #dl.entry<train>,
+    updates = [#dl.update<@p, lr_mult = 1.0 : f64, decay_mult = 1.0 : f64, #dl.sgd<{}>>,
+               #dl.update<@p, lr_mult = 2.0 : f64, decay_mult = 1.0 : f64, #dl.sgd<{}>>]} {
+  dl.return
+}
+
+// -----
+
+// expected-error @+1 {{'dl.entry' op (C3) the metric 'loss' needs the accumulator 'count', which is not among the results}}
+dl.entry @entry_c3(%x: tensor<f32>) -> (tensor<f32> {dl.name = "sum", dl.kind = #dl.value<accumulator>},
+                                        tensor<f32> {dl.name = "count"})
+    attributes {kind = #dl.entry<evaluate>,
+                metrics = [#dl.metric<"loss", loss, none, [<"sum" over "count", count = 0.0 : f64, coefficient = 1.0 : f64>]>]} {
+  dl.return %x, %x : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{'dl.entry' op (C4) has two inputs named 'x'}}
+dl.entry @entry_c4(%x: tensor<f32> {dl.name = "x"}, %y: tensor<f32> {dl.name = "x"}) attributes {kind = #dl.entry<infer>} {
+  dl.return
+}
+
+// -----
+
+// expected-error @+1 {{'dl.entry' op (C4) has two results named 'y'}}
+dl.entry @entry_c4_results(%x: tensor<f32>) -> (tensor<f32> {dl.name = "y"}, tensor<f32> {dl.name = "y"}) attributes {kind = #dl.entry<infer>} {
+  dl.return %x, %x : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{'dl.entry' op requires attribute 'kind'}}
+dl.entry @kind() {
+  dl.return
+}
+
+// -----
+
+// expected-error @+1 {{'dl.entry' op has dl.batch_axis 2 outside of 'tensor<4x3xf32>'}}
+dl.entry @batch_axis(%x: tensor<4x3xf32> {dl.batch_axis = 2 : i64}) attributes {kind = #dl.entry<infer>} {
+  dl.return
+}
+
+// -----
+
+// expected-error @+1 {{'dl.entry' op has an unknown or malformed attribute "dl.nane" = "x" on argument 0}}
+dl.entry @argument_attribute(%x: tensor<4x3xf32> {dl.nane = "x"}) attributes {kind = #dl.entry<infer>} {
+  dl.return
+}
+
+// -----
+
+// expected-error @+1 {{'dl.entry' op has an unknown or malformed attribute "dl.kind" = "gradient" on result 0}}
+dl.entry @result_attribute(%x: tensor<f32>) -> (tensor<f32> {dl.kind = "gradient"}) attributes {kind = #dl.entry<infer>} {
+  dl.return %x : tensor<f32>
+}
+
+// -----
+
+dl.entry @return_c1(%x: tensor<f32>) -> tensor<3xf32> attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{'dl.return' op (C1) returns ('tensor<f32>'), but the entry declares ('tensor<3xf32>')}}
+  dl.return %x : tensor<f32>
+}
+
+// -----
+
+dl.entry @return_c2(%x: tensor<1xf32>) attributes {kind = #dl.entry<train>} {
+  // expected-error @+1 {{'dl.return' op (C2) expects a loss of rank 0, found 'tensor<1xf32>'}}
+  dl.return loss(%x : tensor<1xf32>)
+}
+
+// -----
+
+dl.entry @fused_c1(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{'dl.fused' op (C1) the body takes ('tensor<4xf32>'), but the operands are ('tensor<3xf32>')}}
+  %y = dl.fused(%x) : (tensor<3xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    dl.yield %a : tensor<4xf32>
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @fused_c2(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{'dl.fused' op (C2) the body yields ('tensor<3xf32>'), but the results are ('tensor<4xf32>')}}
+  %y = dl.fused(%x) : (tensor<3xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<3xf32>):
+    dl.yield %a : tensor<3xf32>
+  }
+  dl.return
+}
+
+// -----
+
+dl.variable @p : tensor<3xf32> role<parameter> init(<constant, 0.0, 0.0>)
+dl.entry @fused_c3() attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{'dl.fused' op (C3) the body may hold pure dl ops only}}
+  %y = dl.fused() : () -> tensor<3xf32> {
+    // expected-note @+1 {{dl.read is here}}
+    %a = dl.read @p : tensor<3xf32>
+    dl.yield %a : tensor<3xf32>
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @multi_tensor_c1(%a: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+  // expected-error @+1 {{'dl.multi_tensor' op (C1) has 3 tensors for 2 streams}}
+  dl.multi_tensor(%a, %a, %a) scalars() {streams = 2 : i64, multipliers = array<f64>}
+      : (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> () {
+    dl.yield
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @multi_tensor_c1_none(%a: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+  // expected-error @+1 {{'dl.multi_tensor' op (C1) has 1 tensors for 0 streams}}
+  dl.multi_tensor(%a) scalars() {streams = 0 : i64, multipliers = array<f64>} : (tensor<3xf32>) -> () {
+    dl.yield
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @multi_tensor_c2(%a: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+  // expected-error @+1 {{'dl.multi_tensor' op (C2) has 1 multipliers for 2 tensors}}
+  dl.multi_tensor(%a, %a) scalars() {streams = 1 : i64, multipliers = array<f64: 1.0>}
+      : (tensor<3xf32>, tensor<3xf32>) -> () {
+    dl.yield
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @multi_tensor_c3(%a: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+  // expected-error @+1 {{'dl.multi_tensor' op (C3) has 1 results, expected 1 yielded values of 2 tensors}}
+  %0 = dl.multi_tensor(%a, %a) scalars() {streams = 1 : i64, multipliers = array<f64>}
+      : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32> {
+  ^bb0(%p: tensor<f32>):
+    dl.yield %p : tensor<f32>
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @multi_tensor_c4(%a: tensor<3xf32>, %b: tensor<4xf32>) attributes {kind = #dl.entry<train>} {
+  // expected-error @+1 {{'dl.multi_tensor' op (C4) tensor 0 is 'tensor<3xf32>' in stream 0, but 'tensor<4xf32>' in stream 1}}
+  %0 = dl.multi_tensor(%a, %b) scalars() {streams = 2 : i64, multipliers = array<f64>}
+      : (tensor<3xf32>, tensor<4xf32>) -> tensor<3xf32> {
+  ^bb0(%p: tensor<f32>, %g: tensor<f32>):
+    dl.yield %p : tensor<f32>
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @multi_tensor_c4_result(%a: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+  // expected-error @+1 {{'dl.multi_tensor' op (C4) tensor 0 is 'tensor<3xf32>', but result 0 is 'tensor<4xf32>'}}
+  %0 = dl.multi_tensor(%a) scalars() {streams = 1 : i64, multipliers = array<f64>}
+      : (tensor<3xf32>) -> tensor<4xf32> {
+  ^bb0(%p: tensor<f32>):
+    dl.yield %p : tensor<f32>
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @multi_tensor_c5(%a: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+  // expected-error @+1 {{'dl.multi_tensor' op (C5) the body takes ('tensor<f32>'), expected ('tensor<f32>', 'tensor<f32>')}}
+  %0 = dl.multi_tensor(%a) scalars() {streams = 1 : i64, multipliers = array<f64: 2.0>}
+      : (tensor<3xf32>) -> tensor<3xf32> {
+  ^bb0(%p: tensor<f32>):
+    dl.yield %p : tensor<f32>
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @multi_tensor_c5_yield(%a: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+  // expected-error @+1 {{'dl.multi_tensor' op (C5) the body yields 'tensor<i1>', expected 'tensor<f32>'}}
+  %0 = dl.multi_tensor(%a) scalars() {streams = 1 : i64, multipliers = array<f64>}
+      : (tensor<3xf32>) -> tensor<3xf32> {
+  ^bb0(%p: tensor<f32>):
+    %m = dl.compare gt %p, %p : tensor<f32>
+    dl.yield %m : tensor<i1>
+  }
+  dl.return
+}

@@ -1,0 +1,149 @@
+// Each constraint of the ops on constants, shapes, reductions and products, and of layouts.
+// RUN: dlc-opt %s --split-input-file --verify-diagnostics
+
+dl.entry @iota_c1() attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{'dl.iota' op (C1) has axis 2, but rank 2}}
+  %0 = dl.iota axis = 2 : tensor<2x3xi32>
+  dl.return
+}
+
+// -----
+
+dl.entry @iota_c1_negative() attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{'dl.iota' op (C1) has axis -1, but rank 2}}
+  %0 = dl.iota axis = -1 : tensor<2x3xi32>
+  dl.return
+}
+
+// -----
+
+dl.entry @constant() attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{'dl.constant' op failed to verify that all of {value, result} have same type}}
+  %0 = "dl.constant"() {value = dense<1.0> : tensor<3xf32>} : () -> tensor<4xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @broadcast_c1(%x: tensor<3x4xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{'dl.broadcast' op (C1) expects 2 rising dims below 3, found [2, 1]}}
+  %0 = dl.broadcast %x dims = [2, 1] : tensor<3x4xf32> to tensor<2x4x3xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @broadcast_c1_count(%x: tensor<3x4xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{'dl.broadcast' op (C1) expects 2 rising dims below 3, found [1]}}
+  %0 = dl.broadcast %x dims = [1] : tensor<3x4xf32> to tensor<2x3x4xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @broadcast_c2(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{'dl.broadcast' op (C2) axis 0 has size 3, expected 1 or 2, the size of the result's axis 0}}
+  %0 = dl.broadcast %x dims = [0] : tensor<3xf32> to tensor<2x3xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @broadcast_c3(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{'dl.broadcast' op (C3) expects equal element types, found 'tensor<3xf32>' and 'tensor<2x3xf64>'}}
+  %0 = dl.broadcast %x dims = [1] : tensor<3xf32> to tensor<2x3xf64>
+  dl.return
+}
+
+// -----
+
+dl.entry @reshape_c1(%x: tensor<2x6xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{'dl.reshape' op (C1) expects equal element counts and types, found 'tensor<2x6xf32>' and 'tensor<13xf32>'}}
+  %0 = dl.reshape %x : tensor<2x6xf32> to tensor<13xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @reshape_c1_type(%x: tensor<2x6xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{'dl.reshape' op (C1) expects equal element counts and types}}
+  %0 = dl.reshape %x : tensor<2x6xf32> to tensor<12xi32>
+  dl.return
+}
+
+// -----
+
+dl.entry @transpose_c1(%x: tensor<2x6xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{dl.transpose: (C1) order [1, 1] is not a permutation of 2 axes}}
+  %0 = dl.transpose %x order = [1, 1] : tensor<2x6xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @reduce_c1(%x: tensor<2x6xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{dl.reduce: (C1) expects rising axes below 2, found [0, 2]}}
+  %0 = dl.reduce sum %x axes = [0, 2] : tensor<2x6xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @reduce_c2(%x: tensor<0x6xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{dl.reduce: (C2) max over axis 0, which is empty}}
+  %0 = dl.reduce max %x axes = [0] : tensor<0x6xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @matmul_c1(%a: tensor<2x3x4xf32>, %b: tensor<5x4x3xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{dl.matmul: (C1) expects equal ranks of at least 2 and equal batch axes, found 'tensor<2x3x4xf32>' and 'tensor<5x4x3xf32>'}}
+  %0 = dl.matmul %a, %b : tensor<2x3x4xf32>, tensor<5x4x3xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @matmul_c1_vectors(%a: tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{dl.matmul: (C1) expects equal ranks of at least 2}}
+  %0 = dl.matmul %a, %a : tensor<4xf32>, tensor<4xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @matmul_c2(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{dl.matmul: (C2) expects equal inner sizes, found 4 and 5}}
+  %0 = dl.matmul %a, %b transpose_b : tensor<3x4xf32>, tensor<4x5xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @matmul_c3(%a: tensor<3x4xf32>, %b: tensor<4x5xf64>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{dl.matmul: (C3) expects equal element types, found 'tensor<3x4xf32>' and 'tensor<4x5xf64>'}}
+  %0 = dl.matmul %a, %b : tensor<3x4xf32>, tensor<4x5xf64>
+  dl.return
+}
+
+// -----
+
+// expected-error @+1 {{(C1) the layout's order [0, 0] is not a permutation of 2 axes}}
+dl.entry @layout_c1(%x: tensor<2x3xf32, #dl.layout<order = [0, 0]>>) attributes {kind = #dl.entry<infer>} {
+  dl.return
+}
+
+// -----
+
+// expected-error @+1 {{(C2) the layout's blocks [1] are not pairs of axis and size}}
+dl.entry @layout_c2_pairs(%x: tensor<2x3xf32, #dl.layout<order = [0, 1], blocks = [1]>>) attributes {kind = #dl.entry<infer>} {
+  dl.return
+}
+
+// -----
+
+// expected-error @+1 {{(C2) the layout's block of axis 2 by 16 needs an axis below 2 and a size above 1}}
+dl.entry @layout_c2_axis(%x: tensor<2x3xf32, #dl.layout<order = [0, 1], blocks = [2, 16]>>) attributes {kind = #dl.entry<infer>} {
+  dl.return
+}

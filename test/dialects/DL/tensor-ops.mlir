@@ -1,0 +1,60 @@
+// Constants, shapes, reductions and products read as they print; inferred types are checked by the uses in dl.return.
+// RUN: dlc-opt %s | dlc-opt | FileCheck %s
+// RUN: dlc-opt %s --mlir-print-op-generic | dlc-opt | FileCheck %s
+
+// CHECK-LABEL: dl.entry @shapes(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x4xf32>)
+dl.entry @shapes(%x: tensor<2x3x4xf32>)
+    -> (tensor<4x2x3xf32>, tensor<3xf32>, tensor<f32>, tensor<2x4xf32>) attributes {kind = #dl.entry<infer>} {
+  // CHECK: %[[C:.*]] = dl.constant dense<1.500000e+00> : tensor<3xf32>
+  %c = dl.constant dense<1.5> : tensor<3xf32>
+  // CHECK: dl.constant dense<[1, 2]> : tensor<2xui8>
+  %d = dl.constant dense<[1, 2]> : tensor<2xui8>
+  // CHECK: dl.iota axis = 1 : tensor<2x3xi32>
+  %0 = dl.iota axis = 1 : tensor<2x3xi32>
+  // CHECK: dl.broadcast %[[C]] dims = [1] : tensor<3xf32> to tensor<2x3x4xf32>
+  %1 = dl.broadcast %c dims = [1] : tensor<3xf32> to tensor<2x3x4xf32>
+  // CHECK: dl.reshape %[[X]] : tensor<2x3x4xf32> to tensor<6x4xf32>
+  %2 = dl.reshape %x : tensor<2x3x4xf32> to tensor<6x4xf32>
+  // CHECK: dl.transpose %[[X]] order = [2, 0, 1] : tensor<2x3x4xf32>
+  %3 = dl.transpose %x order = [2, 0, 1] : tensor<2x3x4xf32>
+  // CHECK: dl.reduce sum %[[X]] axes = [0, 2] : tensor<2x3x4xf32>
+  %4 = dl.reduce sum %x axes = [0, 2] : tensor<2x3x4xf32>
+  // CHECK: dl.reduce max %[[X]] axes = [0, 1, 2] : tensor<2x3x4xf32>
+  %5 = dl.reduce max %x axes = [0, 1, 2] : tensor<2x3x4xf32>
+  // CHECK: dl.reduce min %[[X]] axes = [1] : tensor<2x3x4xf32>
+  %6 = dl.reduce min %x axes = [1] : tensor<2x3x4xf32>
+  dl.return %3, %4, %5, %6 : tensor<4x2x3xf32>, tensor<3xf32>, tensor<f32>, tensor<2x4xf32>
+}
+
+// Tensors of size zero are legal.
+// CHECK-LABEL: dl.entry @empty
+dl.entry @empty(%x: tensor<0x3xf32>) -> tensor<3xf32> attributes {kind = #dl.entry<infer>} {
+  %0 = dl.reduce sum %x axes = [0] : tensor<0x3xf32>
+  dl.return %0 : tensor<3xf32>
+}
+
+// CHECK-LABEL: dl.entry @products(
+// CHECK-SAME: %[[A:.*]]: tensor<3x4xf32>, %[[B:.*]]: tensor<4x5xf32>, %[[W:.*]]: tensor<5x4xf32>, %[[S:.*]]: tensor<2x3x4xf32>
+dl.entry @products(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>, %w: tensor<5x4xf32>, %s: tensor<2x3x4xf32>)
+    -> (tensor<3x5xf32>, tensor<3x5xf32>, tensor<4x5xf32>, tensor<2x4x4xf32>) attributes {kind = #dl.entry<infer>} {
+  // CHECK: dl.matmul %[[A]], %[[B]] : tensor<3x4xf32>, tensor<4x5xf32>
+  %0 = dl.matmul %a, %b : tensor<3x4xf32>, tensor<4x5xf32>
+  // CHECK: dl.matmul %[[A]], %[[W]] transpose_b : tensor<3x4xf32>, tensor<5x4xf32>
+  %1 = dl.matmul %a, %w transpose_b : tensor<3x4xf32>, tensor<5x4xf32>
+  // CHECK: dl.matmul %[[A]], %{{.*}} transpose_a transpose_b : tensor<3x4xf32>, tensor<5x3xf32>
+  %t = dl.transpose %1 order = [1, 0] : tensor<3x5xf32>
+  %2 = dl.matmul %a, %t transpose_a transpose_b : tensor<3x4xf32>, tensor<5x3xf32>
+  // CHECK: dl.matmul %[[S]], %[[S]] transpose_a : tensor<2x3x4xf32>, tensor<2x3x4xf32>
+  %3 = dl.matmul %s, %s transpose_a : tensor<2x3x4xf32>, tensor<2x3x4xf32>
+  dl.return %0, %1, %2, %3 : tensor<3x5xf32>, tensor<3x5xf32>, tensor<4x5xf32>, tensor<2x4x4xf32>
+}
+
+// A physical layout is part of the type.
+// CHECK-LABEL: dl.entry @layout
+// CHECK-SAME: tensor<2x20x4x5xf32, #dl.layout<order = [0, 2, 3, 1], blocks = [1, 16]>>
+dl.entry @layout(%x: tensor<2x20x4x5xf32, #dl.layout<order = [0, 2, 3, 1], blocks = [1, 16]>>) attributes {kind = #dl.entry<infer>} {
+  // CHECK: dl.relu %{{.*}} : tensor<2x20x4x5xf32, #dl.layout<order = [0, 2, 3, 1], blocks = [1, 16]>>
+  %0 = dl.relu %x : tensor<2x20x4x5xf32, #dl.layout<order = [0, 2, 3, 1], blocks = [1, 16]>>
+  dl.return
+}
