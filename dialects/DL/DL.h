@@ -1,9 +1,9 @@
-//===- DL.h - the dl dialect: attributes, interfaces, ops -----------------------------------------------*- C++ -*-===//
+//===- DL.h - the dl dialect: attributes, interfaces, ops
+//-----------------------------------------------*- C++ -*-===//
 #ifndef DLC_DIALECTS_DL_DL_H
 #define DLC_DIALECTS_DL_DL_H
 
 #include "dialects/DL/Geometry.h"
-#include "llvm/ADT/BitVector.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -18,6 +18,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/BitVector.h"
 
 namespace dlc::dl {
 class ReturnOp;

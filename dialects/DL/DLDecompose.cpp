@@ -1,6 +1,8 @@
-//===- DLDecompose.cpp - the formulas of composites in primitives ---------------------------------------------------===//
+//===- DLDecompose.cpp - the formulas of composites in primitives
+//---------------------------------------------------===//
 //
-// The interpreter under test/ computes composites by their own formulas, so that an error here cannot hide.
+// The interpreter under test/ computes composites by their own formulas, so that an error here
+// cannot hide.
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #include "dialects/DL/TensorBuilder.h"
@@ -9,7 +11,8 @@
 using namespace mlir;
 using namespace dlc::dl;
 
-/// What the softmax family shares: x is [..., classes, ...] with the classes on `axis`, label is [...] without it.
+/// What the softmax family shares: x is [..., classes, ...] with the classes on `axis`, label is
+/// [...] without it.
 namespace {
 struct Classes {
   TensorBuilder &b;

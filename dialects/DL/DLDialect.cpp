@@ -1,7 +1,8 @@
-//===- DLDialect.cpp - the dl dialect: registration and attributes --------------------------------------------------===//
+//===- DLDialect.cpp - the dl dialect: registration and attributes
+//--------------------------------------------------===//
 #include "dialects/DL/DL.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace dlc::dl;
@@ -73,8 +74,7 @@ LogicalResult DLDialect::verifyRegionResultAttribute(Operation *op, unsigned reg
       (name == "dl.of" && isa<FlatSymbolRefAttr>(value)))
     return success();
   if (name == "dl.batch_axis")
-    return verifyBatchAxis(op, value,
-                           cast<FunctionOpInterface>(op).getResultTypes()[resultIndex]);
+    return verifyBatchAxis(op, value, cast<FunctionOpInterface>(op).getResultTypes()[resultIndex]);
   return op->emitOpError("has an unknown or malformed attribute ")
          << attribute.getName() << " = " << value << " on result " << resultIndex;
 }
@@ -91,8 +91,8 @@ LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementTy
     if (axis >= 0 && axis < rank)
       seen.set(axis);
   if (int64_t(getOrder().size()) != rank || !seen.all())
-    return emitError() << "(C1) the layout's order [" << getOrder()
-                       << "] is not a permutation of " << rank << " axes";
+    return emitError() << "(C1) the layout's order [" << getOrder() << "] is not a permutation of "
+                       << rank << " axes";
   ArrayRef<int64_t> blocks = getBlocks();
   if (blocks.size() % 2 != 0)
     return emitError() << "(C2) the layout's blocks [" << blocks

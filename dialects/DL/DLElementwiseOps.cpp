@@ -1,4 +1,5 @@
-//===- DLElementwiseOps.cpp - element-wise ops as scalars, and their folds ------------------------------------------===//
+//===- DLElementwiseOps.cpp - element-wise ops as scalars, and their folds
+//------------------------------------------===//
 #include "dialects/DL/DL.h"
 #include "dialects/DL/Folding.h"
 
@@ -71,8 +72,7 @@ Value SqrtOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands)
 Value NegateOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
   if (isFloat(getX()))
     return arith::NegFOp::create(builder, loc, operands[0]);
-  return arith::SubIOp::create(builder, loc, numberLike(builder, loc, 0, operands[0]),
-                               operands[0]);
+  return arith::SubIOp::create(builder, loc, numberLike(builder, loc, 0, operands[0]), operands[0]);
 }
 
 Value AbsOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {

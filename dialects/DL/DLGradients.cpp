@@ -1,8 +1,9 @@
-//===- DLGradients.cpp - the gradient rule of every differentiable op -----------------------------------------------===//
+//===- DLGradients.cpp - the gradient rule of every differentiable op
+//-----------------------------------------------===//
 //
-// dX is the gradient of the loss in X. Each rule builds the gradients of the operands from those of the results, from ops
-// that have rules themselves, so that a gradient of a gradient works. Rules use the op's result where they can: the operand
-// then need not be saved.
+// dX is the gradient of the loss in X. Each rule builds the gradients of the operands from those of
+// the results, from ops that have rules themselves, so that a gradient of a gradient works. Rules
+// use the op's result where they can: the operand then need not be saved.
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #include "dialects/DL/TensorBuilder.h"
@@ -70,9 +71,8 @@ LogicalResult LogOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted want
 
 LogicalResult SqrtOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
                                     OperandGradients &dx) {
-  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) {
-    return b.divide(dy, b.scale(getY(), 2));
-  });
+  return unary(*this, builder, dy, wanted, dx,
+               [&](TensorBuilder b, Value dy) { return b.divide(dy, b.scale(getY(), 2)); });
 }
 
 LogicalResult NegateOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
@@ -183,8 +183,7 @@ LogicalResult BroadcastOp::buildGradient(OpBuilder &builder, Gradients dy, Wante
     SmallVector<int64_t> repeated;
     for (int64_t axis = 0; axis < y.getRank(); ++axis) {
       const int64_t *dim = llvm::find(getDims(), axis);
-      if (dim == getDims().end() ||
-          x.getDimSize(dim - getDims().begin()) != y.getDimSize(axis))
+      if (dim == getDims().end() || x.getDimSize(dim - getDims().begin()) != y.getDimSize(axis))
         repeated.push_back(axis);
     }
     Value sum = repeated.empty() ? dy : b.reduce(ReduceKind::Sum, dy, repeated);
@@ -214,8 +213,7 @@ LogicalResult ReduceOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted w
     RankedTensorType x = b.typeOf(getX());
     if (getKind() == ReduceKind::Sum)
       return b.broadcastOver(dy, x, getAxes());
-    Value equal =
-        b.compare(Predicate::EQ, getX(), b.broadcastOver(getY(), x, getAxes()));
+    Value equal = b.compare(Predicate::EQ, getX(), b.broadcastOver(getY(), x, getAxes()));
     Value winners = b.reduce(ReduceKind::Sum, b.castLike(equal, dy), getAxes());
     return b.keepWhere(equal, b.broadcastOver(b.divide(dy, winners), x, getAxes()));
   });
@@ -227,7 +225,8 @@ LogicalResult MatmulOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted w
     return MatmulOp::create(builder, getLoc(), a, b, transposeA, transposeB);
   };
   bool ta = getTransposeA(), tb = getTransposeB();
-  // c = op(a) op(b), so d op(a) = dc op(b)' and d op(b) = op(a)' dc; transposed once more where op transposes.
+  // c = op(a) op(b), so d op(a) = dc op(b)' and d op(b) = op(a)' dc; transposed once more where op
+  // transposes.
   if (dc[0] && flowsInto(*this, wanted, 0))
     dx[0] = ta ? product(getB(), dc[0], tb, true) : product(dc[0], getB(), false, !tb);
   if (dc[0] && flowsInto(*this, wanted, 1))
@@ -236,7 +235,8 @@ LogicalResult MatmulOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted w
 }
 
 //===----------------------------------------------------------------------------------------------------------------===//
-// Convolutions: y(x, w), dx(dy, w) and dw(x, dy) are each linear in both operands, and each other's gradients
+// Convolutions: y(x, w), dx(dy, w) and dw(x, dy) are each linear in both operands, and each other's
+// gradients
 //===----------------------------------------------------------------------------------------------------------------===//
 
 template <typename Result, typename Op>
@@ -250,7 +250,8 @@ LogicalResult ConvolutionOp::buildGradient(OpBuilder &builder, Gradients dy, Wan
   if (dy[0] && wanted[0])
     dx[0] = createLike<ConvolutionBackwardDataOp>(builder, *this, getX().getType(), dy[0], getW());
   if (dy[0] && wanted[1])
-    dx[1] = createLike<ConvolutionBackwardFilterOp>(builder, *this, getW().getType(), getX(), dy[0]);
+    dx[1] =
+        createLike<ConvolutionBackwardFilterOp>(builder, *this, getW().getType(), getX(), dy[0]);
   return success();
 }
 
@@ -259,7 +260,8 @@ LogicalResult ConvolutionBackwardDataOp::buildGradient(OpBuilder &builder, Gradi
   if (g[0] && wanted[0])
     dx[0] = createLike<ConvolutionOp>(builder, *this, getDy().getType(), g[0], getW());
   if (g[0] && wanted[1])
-    dx[1] = createLike<ConvolutionBackwardFilterOp>(builder, *this, getW().getType(), g[0], getDy());
+    dx[1] =
+        createLike<ConvolutionBackwardFilterOp>(builder, *this, getW().getType(), g[0], getDy());
   return success();
 }
 
@@ -289,15 +291,13 @@ LogicalResult MaxPoolOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted 
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointAfter(*this);
     auto y = cast<RankedTensorType>(getY().getType());
-    Type bytes = RankedTensorType::get(
-        y.getShape(), builder.getIntegerType(8, /*isSigned=*/false));
+    Type bytes = RankedTensorType::get(y.getShape(), builder.getIntegerType(8, /*isSigned=*/false));
     indexed = MaxPoolOp::create(builder, getLoc(), y, bytes, getX(), getKernel(), getStrides(),
                                 getPadding(), getDilations());
     getY().replaceAllUsesWith(indexed.getY());
   }
-  dx[0] = MaxPoolBackwardOp::create(builder, getLoc(), getX().getType(), dy[0],
-                                    indexed.getIndex(), getKernel(), getStrides(), getPadding(),
-                                    getDilations());
+  dx[0] = MaxPoolBackwardOp::create(builder, getLoc(), getX().getType(), dy[0], indexed.getIndex(),
+                                    getKernel(), getStrides(), getPadding(), getDilations());
   return success();
 }
 
@@ -330,8 +330,7 @@ LogicalResult AveragePoolBackwardOp::buildGradient(OpBuilder &builder, Gradients
                                                    OperandGradients &dx) {
   if (g[0] && wanted[0])
     dx[0] = AveragePoolOp::create(builder, getLoc(), getDy().getType(), g[0], getKernel(),
-                                  getStrides(), getPadding(), getDilations(),
-                                  getCountIncludePad());
+                                  getStrides(), getPadding(), getDilations(), getCountIncludePad());
   return success();
 }
 

@@ -1,4 +1,5 @@
-//===- DLNetworkOps.cpp - geometry, inference and verification of network ops ---------------------------------------===//
+//===- DLNetworkOps.cpp - geometry, inference and verification of network ops
+//---------------------------------------===//
 #include "dialects/DL/DL.h"
 
 using namespace mlir;
@@ -11,8 +12,13 @@ struct WindowSettings {
   ArrayRef<int64_t> kernel, strides, padding, dilations;
 
   WindowAxis axis(size_t i, int64_t input, int64_t output) const {
-    return {.input = input, .output = output, .kernel = kernel[i], .stride = strides[i],
-            .dilation = dilations[i], .low = padding[2 * i], .high = padding[2 * i + 1]};
+    return {.input = input,
+            .output = output,
+            .kernel = kernel[i],
+            .stride = strides[i],
+            .dilation = dilations[i],
+            .low = padding[2 * i],
+            .high = padding[2 * i + 1]};
   }
 };
 
@@ -27,15 +33,16 @@ static bool allWithin(ArrayRef<int64_t> values, int64_t low) {
 // Convolutions
 //===----------------------------------------------------------------------------------------------------------------===//
 
-/// The shape of y for x and w. On violation of a constraint `error` names it, and the result is empty.
+/// The shape of y for x and w. On violation of a constraint `error` names it, and the result is
+/// empty.
 static SmallVector<int64_t> convolutionShape(RankedTensorType x, RankedTensorType w,
                                              const WindowSettings &window, int64_t groups,
                                              std::string &error) {
   llvm::raw_string_ostream os(error);
   int64_t rank = x.getRank(), spatial = rank - 2;
   if (rank < 3 || rank > 5 || w.getRank() != rank || x.getElementType() != w.getElementType()) {
-    os << "(C1) expects equal ranks from 3 to 5 and equal element types, found '" << x
-       << "' and '" << w << "'";
+    os << "(C1) expects equal ranks from 3 to 5 and equal element types, found '" << x << "' and '"
+       << w << "'";
     return {};
   }
   if (int64_t(window.strides.size()) != spatial || int64_t(window.dilations.size()) != spatial ||
@@ -85,8 +92,7 @@ static ConvolutionGeometry convolutionGeometry(Op op, Value x, Value w, Value y)
   geometry.filters = wType.getDimSize(0);
   geometry.groups = op.getGroups();
   for (size_t i = 0; i < window.kernel.size(); ++i)
-    geometry.axes.push_back(
-        window.axis(i, xType.getDimSize(i + 2), yType.getDimSize(i + 2)));
+    geometry.axes.push_back(window.axis(i, xType.getDimSize(i + 2), yType.getDimSize(i + 2)));
   return geometry;
 }
 
@@ -101,8 +107,8 @@ ConvolutionGeometry ConvolutionBackwardFilterOp::getGeometry() {
 }
 
 LogicalResult ConvolutionOp::inferReturnTypes(MLIRContext *context,
-                                              std::optional<Location> location,
-                                              ValueRange operands, DictionaryAttr attributes,
+                                              std::optional<Location> location, ValueRange operands,
+                                              DictionaryAttr attributes,
                                               OpaqueProperties properties, RegionRange regions,
                                               SmallVectorImpl<Type> &results) {
   Adaptor adaptor(operands, attributes, properties, regions);
@@ -253,10 +259,11 @@ static RankedTensorType perSampleType(std::optional<Location> location, StringRe
   return RankedTensorType::get(shape, x.getElementType());
 }
 
-LogicalResult SoftmaxCrossEntropyOp::inferReturnTypes(
-    MLIRContext *context, std::optional<Location> location, ValueRange operands,
-    DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
-    SmallVectorImpl<Type> &results) {
+LogicalResult
+SoftmaxCrossEntropyOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                        ValueRange operands, DictionaryAttr attributes,
+                                        OpaqueProperties properties, RegionRange regions,
+                                        SmallVectorImpl<Type> &results) {
   Adaptor adaptor(operands, attributes, properties, regions);
   results.push_back(
       perSampleType(location, getOperationName(), operands[0], operands[1], adaptor.getAxis()));

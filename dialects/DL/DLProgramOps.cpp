@@ -1,7 +1,8 @@
-//===- DLProgramOps.cpp - variables, entries and the regions that passes build --------------------------------------===//
+//===- DLProgramOps.cpp - variables, entries and the regions that passes build
+//--------------------------------------===//
 #include "dialects/DL/DL.h"
-#include "llvm/ADT/StringSet.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace dlc::dl;
@@ -67,17 +68,15 @@ void EntryOp::build(OpBuilder &builder, OperationState &state, StringRef name, F
   OpBuilder::InsertionGuard guard(builder);
   state.addAttribute(getSymNameAttrName(state.name), builder.getStringAttr(name));
   state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
-  state.addAttribute(getKindAttrName(state.name),
-                     EntryKindAttr::get(builder.getContext(), kind));
+  state.addAttribute(getKindAttrName(state.name), EntryKindAttr::get(builder.getContext(), kind));
   SmallVector<Location> locations(type.getNumInputs(), state.location);
   builder.createBlock(state.addRegion(), {}, type.getInputs(), locations);
 }
 
 ParseResult EntryOp::parse(OpAsmParser &parser, OperationState &result) {
   auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
-                      function_interface_impl::VariadicFlag, std::string &) {
-    return builder.getFunctionType(inputs, results);
-  };
+                      function_interface_impl::VariadicFlag,
+                      std::string &) { return builder.getFunctionType(inputs, results); };
   return function_interface_impl::parseFunctionOp(
       parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
       getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
@@ -212,9 +211,8 @@ LogicalResult EntryOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult ReturnOp::verify() {
   auto entry = cast<EntryOp>((*this)->getParentOp());
   if (TypeRange(getOutputs()) != TypeRange(entry.getResultTypes()))
-    return emitOpError("(C1) returns (")
-           << getOutputs().getTypes() << "), but the entry declares (" << entry.getResultTypes()
-           << ")";
+    return emitOpError("(C1) returns (") << getOutputs().getTypes() << "), but the entry declares ("
+                                         << entry.getResultTypes() << ")";
   if (getLoss() && getLoss().getType().getRank() != 0)
     return emitOpError("(C2) expects a loss of rank 0, found ") << getLoss().getType();
   return success();
@@ -260,14 +258,13 @@ static LogicalResult verifyStreams(MultiTensorOp op) {
     Type type = op.getTensor(0, i).getType();
     for (int64_t stream = 1; stream < streams; ++stream)
       if (op.getTensor(stream, i).getType() != type)
-        return op.emitOpError("(C4) tensor ") << i << " is " << type << " in stream 0, but "
-                                              << op.getTensor(stream, i).getType()
-                                              << " in stream " << stream;
+        return op.emitOpError("(C4) tensor ")
+               << i << " is " << type << " in stream 0, but " << op.getTensor(stream, i).getType()
+               << " in stream " << stream;
     for (size_t r = i; r < op->getNumResults(); r += count)
       if (op->getResult(r).getType() != type)
-        return op.emitOpError("(C4) tensor ")
-               << i << " is " << type << ", but result " << r << " is "
-               << op->getResult(r).getType();
+        return op.emitOpError("(C4) tensor ") << i << " is " << type << ", but result " << r
+                                              << " is " << op->getResult(r).getType();
     if (scalarOf(op.getTensor(0, i)) != arguments[0])
       return op.emitOpError("(C4) tensors of one stream need one element type, found ")
              << type << " beside " << op.getTensor(0, 0).getType();

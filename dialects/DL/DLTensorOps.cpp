@@ -1,4 +1,5 @@
-//===- DLTensorOps.cpp - constants, shapes, reductions, products ----------------------------------------------------===//
+//===- DLTensorOps.cpp - constants, shapes, reductions, products
+//----------------------------------------------------===//
 #include "dialects/DL/DL.h"
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -52,14 +53,13 @@ LogicalResult IotaOp::verify() {
 LogicalResult BroadcastOp::verify() {
   RankedTensorType x = tensorType(getX()), y = tensorType(getY());
   if (int64_t(getDims().size()) != x.getRank() || !areAxes(getDims(), y.getRank()))
-    return emitOpError("(C1) expects ")
-           << x.getRank() << " rising dims below " << y.getRank() << ", found [" << getDims()
-           << "]";
+    return emitOpError("(C1) expects ") << x.getRank() << " rising dims below " << y.getRank()
+                                        << ", found [" << getDims() << "]";
   for (auto [axis, dim] : llvm::enumerate(getDims()))
     if (x.getDimSize(axis) != 1 && x.getDimSize(axis) != y.getDimSize(dim))
-      return emitOpError("(C2) axis ") << axis << " has size " << x.getDimSize(axis)
-                                       << ", expected 1 or " << y.getDimSize(dim)
-                                       << ", the size of the result's axis " << dim;
+      return emitOpError("(C2) axis ")
+             << axis << " has size " << x.getDimSize(axis) << ", expected 1 or "
+             << y.getDimSize(dim) << ", the size of the result's axis " << dim;
   if (x.getElementType() != y.getElementType())
     return emitOpError("(C3) expects equal element types, found ") << x << " and " << y;
   return success();
@@ -111,8 +111,7 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *context, std::optional<
 
 OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
   ArrayRef<int64_t> order = getOrder();
-  if (getX().getType() == getType() &&
-      llvm::equal(order, llvm::seq<int64_t>(0, order.size())))
+  if (getX().getType() == getType() && llvm::equal(order, llvm::seq<int64_t>(0, order.size())))
     return getX();
   if (auto inner = getX().getDefiningOp<TransposeOp>()) {
     SmallVector<int64_t> composed;
@@ -160,11 +159,10 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
   Adaptor adaptor(operands, attributes, properties, regions);
   RankedTensorType a = tensorType(operands[0]), b = tensorType(operands[1]);
   int64_t rank = a.getRank();
-  if (rank < 2 || b.getRank() != rank ||
-      a.getShape().drop_back(2) != b.getShape().drop_back(2))
-    return emitOptionalError(location, getOperationName(),
-                             ": (C1) expects equal ranks of at least 2 and equal batch axes, found ",
-                             a, " and ", b);
+  if (rank < 2 || b.getRank() != rank || a.getShape().drop_back(2) != b.getShape().drop_back(2))
+    return emitOptionalError(
+        location, getOperationName(),
+        ": (C1) expects equal ranks of at least 2 and equal batch axes, found ", a, " and ", b);
   int64_t innerA = a.getDimSize(adaptor.getTransposeA() ? rank - 2 : rank - 1);
   int64_t innerB = b.getDimSize(adaptor.getTransposeB() ? rank - 1 : rank - 2);
   if (innerA != innerB)

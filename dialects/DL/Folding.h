@@ -1,10 +1,11 @@
-//===- Folding.h - questions that folds ask about constants ---------------------------------------------*- C++ -*-===//
+//===- Folding.h - questions that folds ask about constants
+//---------------------------------------------*- C++ -*-===//
 #ifndef DLC_DIALECTS_DL_FOLDING_H
 #define DLC_DIALECTS_DL_FOLDING_H
 
-#include "llvm/ADT/APFloat.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/APFloat.h"
 
 namespace dlc::dl {
 
@@ -19,8 +20,7 @@ inline std::optional<llvm::APFloat> getFloatSplat(mlir::Attribute constant) {
 /// Whether `constant` is a splat, float or integer, of the small number `value`.
 inline bool isSplatOf(mlir::Attribute constant, int64_t value) {
   if (std::optional<llvm::APFloat> number = getFloatSplat(constant))
-    return number->compare(llvm::APFloat(number->getSemantics(), value)) ==
-           llvm::APFloat::cmpEqual;
+    return number->compare(llvm::APFloat(number->getSemantics(), value)) == llvm::APFloat::cmpEqual;
   auto splat = mlir::dyn_cast_or_null<mlir::SplatElementsAttr>(constant);
   return splat && mlir::isa<mlir::IntegerType>(splat.getElementType()) &&
          splat.getSplatValue<llvm::APInt>() == value;

@@ -1,4 +1,5 @@
-//===- Geometry.cpp - sizes of windows and convolutions -------------------------------------------------------------===//
+//===- Geometry.cpp - sizes of windows and convolutions
+//-------------------------------------------------------------===//
 #include "dialects/DL/Geometry.h"
 
 using namespace dlc::dl;

@@ -1,7 +1,8 @@
-//===- Geometry.h - index arithmetic of convolutions and windows ----------------------------------------*- C++ -*-===//
+//===- Geometry.h - index arithmetic of convolutions and windows
+//----------------------------------------*- C++ -*-===//
 //
-// One description of a sliding window for shape inference, verifiers, gradients and code generation. The interpreter under
-// test/ has its own, so that an error here cannot hide.
+// One description of a sliding window for shape inference, verifiers, gradients and code
+// generation. The interpreter under test/ has its own, so that an error here cannot hide.
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #ifndef DLC_DIALECTS_DL_GEOMETRY_H
@@ -12,8 +13,8 @@
 
 namespace dlc::dl {
 
-/// One spatial axis of a window sliding over `input` elements: output position p covers input positions
-/// p * stride + r * dilation - low for r in [0, kernel).
+/// One spatial axis of a window sliding over `input` elements: output position p covers input
+/// positions p * stride + r * dilation - low for r in [0, kernel).
 struct WindowAxis {
   int64_t input = 0, output = 0;
   int64_t kernel = 1, stride = 1, dilation = 1, low = 0, high = 0;
@@ -29,14 +30,15 @@ struct WindowGeometry {
   int64_t batch = 1, channels = 1;
   llvm::SmallVector<WindowAxis, 3> axes;
 
-  int64_t inputPixels() const;   ///< product of axes[i].input
-  int64_t outputPixels() const;  ///< product of axes[i].output
-  int64_t kernelSize() const;    ///< product of axes[i].kernel
+  int64_t inputPixels() const;  ///< product of axes[i].input
+  int64_t outputPixels() const; ///< product of axes[i].output
+  int64_t kernelSize() const;   ///< product of axes[i].kernel
 };
 
-/// A convolution x [N, C, axes...], w [K, C / groups, kernel...] -> y [N, K, axes...], in whichever direction it runs.
+/// A convolution x [N, C, axes...], w [K, C / groups, kernel...] -> y [N, K, axes...], in whichever
+/// direction it runs.
 struct ConvolutionGeometry : WindowGeometry {
-  int64_t filters = 1;           ///< K; `channels` is C
+  int64_t filters = 1; ///< K; `channels` is C
   int64_t groups = 1;
 
   /// Multiplications and additions of one pass in any direction, counted as two, padding included.

@@ -1,7 +1,9 @@
-//===- Cases.cpp - one small entry a rule and a peculiarity ---------------------------------------------------------===//
+//===- Cases.cpp - one small entry a rule and a peculiarity
+//---------------------------------------------------------===//
 //
-// Shapes are odd on purpose: no two axes are equal, windows overlap, hang over or leave a border unused, paddings differ by
-// side, so that a rule that mixes up axes, sides, strides or groups gives other numbers.
+// Shapes are odd on purpose: no two axes are equal, windows overlap, hang over or leave a border
+// unused, paddings differ by side, so that a rule that mixes up axes, sides, strides or groups
+// gives other numbers.
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #include "test/gradients/Cases.h"
@@ -16,14 +18,22 @@ static const Range positive = {0.9, 1.3};
 static std::vector<Case> elementwiseCases() {
   return {
       {"relu", unarySignature, "%y = dl.relu %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>"},
-      {"sigmoid", unarySignature,
-       "%y = dl.sigmoid %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>", {{3, 0}}},
-      {"tanh", unarySignature,
-       "%y = dl.tanh %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>", {{2, 0}}},
+      {"sigmoid",
+       unarySignature,
+       "%y = dl.sigmoid %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>",
+       {{3, 0}}},
+      {"tanh",
+       unarySignature,
+       "%y = dl.tanh %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>",
+       {{2, 0}}},
       {"exp", unarySignature, "%y = dl.exp %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>"},
-      {"log", unarySignature, "%y = dl.log %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>",
+      {"log",
+       unarySignature,
+       "%y = dl.log %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>",
        {positive}},
-      {"sqrt", unarySignature, "%y = dl.sqrt %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>",
+      {"sqrt",
+       unarySignature,
+       "%y = dl.sqrt %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>",
        {positive}},
       {"negate", unarySignature,
        "%y = dl.negate %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>"},
@@ -36,8 +46,10 @@ static std::vector<Case> elementwiseCases() {
        "%c = dl.subtract %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>"},
       {"multiply", binarySignature,
        "%c = dl.multiply %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>"},
-      {"divide", binarySignature,
-       "%c = dl.divide %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>", {{}, positive}},
+      {"divide",
+       binarySignature,
+       "%c = dl.divide %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>",
+       {{}, positive}},
       {"maximum", binarySignature,
        "%c = dl.maximum %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>"},
       {"minimum", binarySignature,
@@ -52,10 +64,12 @@ static std::vector<Case> elementwiseCases() {
           %g = dl.multiply %f, %f : tensor<4x3xf32>
           %y = dl.cast %g : tensor<4x3xf32> to tensor<4x3xf64>
           dl.return %y : tensor<4x3xf64>)"},
-      {"cast_of_integers", "(%x: tensor<5xf64>, %n: tensor<5xi32>) -> tensor<5xf64>",
+      {"cast_of_integers",
+       "(%x: tensor<5xf64>, %n: tensor<5xi32>) -> tensor<5xf64>",
        R"(%f = dl.cast %n : tensor<5xi32> to tensor<5xf64>
           %y = dl.multiply %x, %f : tensor<5xf64>
-          dl.return %y : tensor<5xf64>)", {{}, {7, -3}}},
+          dl.return %y : tensor<5xf64>)",
+       {{}, {7, -3}}},
   };
 }
 
@@ -169,11 +183,14 @@ static std::vector<Case> poolingCases() {
        "(%dy: tensor<1x2x3xf64>, %i: tensor<1x2x3xui8>) -> tensor<1x2x6xf64>",
        R"(%dx = dl.max_pool_backward %dy, %i kernel = [3] strides = [2] padding = [1, 1] dilations = [1]
               : tensor<1x2x3xf64>, tensor<1x2x3xui8> to tensor<1x2x6xf64>
-          dl.return %dx : tensor<1x2x6xf64>)", {{}, {3, 0}}},
-      {"max_pool_gather", "(%x: tensor<1x2x6xf64>, %i: tensor<1x2x3xui8>) -> tensor<1x2x3xf64>",
+          dl.return %dx : tensor<1x2x6xf64>)",
+       {{}, {3, 0}}},
+      {"max_pool_gather",
+       "(%x: tensor<1x2x6xf64>, %i: tensor<1x2x3xui8>) -> tensor<1x2x3xf64>",
        R"(%y = dl.max_pool_gather %x, %i kernel = [3] strides = [2] padding = [1, 1] dilations = [1]
               : tensor<1x2x6xf64>, tensor<1x2x3xui8> to tensor<1x2x3xf64>
-          dl.return %y : tensor<1x2x3xf64>)", {{}, {3, 0}}},
+          dl.return %y : tensor<1x2x3xf64>)",
+       {{}, {3, 0}}},
       {"average_pool", "(%x: tensor<2x3x5x7xf64>) -> tensor<2x3x3x3xf64>",
        R"(%y = dl.average_pool %x kernel = [3, 2] strides = [2, 3] padding = [1, 1, 0, 1] dilations = [1, 1]
               : tensor<2x3x5x7xf64> -> tensor<2x3x3x3xf64>
@@ -192,18 +209,22 @@ static std::vector<Case> poolingCases() {
 static std::vector<Case> networkCases() {
   return {
       // Some labels are no class: no loss, no gradient.
-      {"softmax_cross_entropy", "(%x: tensor<6x4xf64>, %label: tensor<6xi32>) -> tensor<6xf64>",
+      {"softmax_cross_entropy",
+       "(%x: tensor<6x4xf64>, %label: tensor<6xi32>) -> tensor<6xf64>",
        R"(%l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<6x4xf64>, tensor<6xi32>
-          dl.return %l : tensor<6xf64>)", {{3, 0}, {6, -1}}},
+          dl.return %l : tensor<6xf64>)",
+       {{3, 0}, {6, -1}}},
       {"softmax_cross_entropy_inner_axis",
        "(%x: tensor<2x5x3xf64>, %label: tensor<2x3xi64>) -> tensor<2x3xf64>",
        R"(%l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<2x5x3xf64>, tensor<2x3xi64>
-          dl.return %l : tensor<2x3xf64>)", {{2, 1}, {5, 0}}},
+          dl.return %l : tensor<2x3xf64>)",
+       {{2, 1}, {5, 0}}},
       {"softmax_cross_entropy_backward",
        "(%dloss: tensor<3xf64>, %x: tensor<3x4xf64>, %label: tensor<3xi32>) -> tensor<3x4xf64>",
        R"(%dx = dl.softmax_cross_entropy_backward %dloss, %x, %label axis = 1
               : tensor<3xf64>, tensor<3x4xf64>, tensor<3xi32>
-          dl.return %dx : tensor<3x4xf64>)", {{}, {2, 0}, {4, 0}}},
+          dl.return %dx : tensor<3x4xf64>)",
+       {{}, {2, 0}, {4, 0}}},
       {"network",
        "(%x: tensor<2x1x7x7xf64>, %w: tensor<2x1x3x3xf64>, %b: tensor<2xf64>, %v: tensor<3x8xf64>, "
        "%label: tensor<2xi32>) -> tensor<f64>",
@@ -218,14 +239,16 @@ static std::vector<Case> networkCases() {
           %6 = dl.matmul %5, %v transpose_b : tensor<2x8xf64>, tensor<3x8xf64>
           %7 = dl.softmax_cross_entropy %6, %label axis = 1 : tensor<2x3xf64>, tensor<2xi32>
           %8 = dl.reduce sum %7 axes = [0] : tensor<2xf64>
-          dl.return %8 : tensor<f64>)", {{}, {}, {}, {}, {3, 0}}},
+          dl.return %8 : tensor<f64>)",
+       {{}, {}, {}, {}, {3, 0}}},
   };
 }
 
 llvm::ArrayRef<Case> allCases() {
   static const std::vector<Case> cases = [] {
     std::vector<Case> all;
-    for (auto group : {elementwiseCases, tensorCases, convolutionCases, poolingCases, networkCases}) {
+    for (auto group :
+         {elementwiseCases, tensorCases, convolutionCases, poolingCases, networkCases}) {
       std::vector<Case> some = group();
       all.insert(all.end(), some.begin(), some.end());
     }

@@ -1,10 +1,13 @@
-//===- GradientsTest.cpp - every gradient rule against central differences ------------------------------------------===//
+//===- GradientsTest.cpp - every gradient rule against central differences
+//------------------------------------------===//
 //
-// L = sum over the float results r of <seed_r, result_r>. The entry with its gradients appended gives dL/dx; central
-// differences of L give it again, in float64 on the interpreter. Applied to the entry with gradients the same check covers
-// gradients of gradients, and the rules of the backward ops.
+// L = sum over the float results r of <seed_r, result_r>. The entry with its gradients appended
+// gives dL/dx; central differences of L give it again, in float64 on the interpreter. Applied to
+// the entry with gradients the same check covers gradients of gradients, and the rules of the
+// backward ops.
 //
-// Truncation is h^2 / 6 times the third derivative, rounding 1e-16 / h: with h = 1e-4 both stay under 1e-7 of these values.
+// Truncation is h^2 / 6 times the third derivative, rounding 1e-16 / h: with h = 1e-4 both stay
+// under 1e-7 of these values.
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #include "mlir/Parser/Parser.h"
@@ -44,7 +47,8 @@ protected:
 };
 } // namespace
 
-/// Evenly spread values in the order of random ones; `number` shifts them so that two arguments have no value in common.
+/// Evenly spread values in the order of random ones; `number` shifts them so that two arguments
+/// have no value in common.
 static Tensor spread(const interpreter::Shape &shape, unsigned number, Range range) {
   Tensor random = interpreter::uniformTensor(shape, "x" + std::to_string(number));
   std::vector<int64_t> order(random.size());

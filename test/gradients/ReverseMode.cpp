@@ -1,4 +1,5 @@
-//===- ReverseMode.cpp - gradient rules in reverse order ------------------------------------------------------------===//
+//===- ReverseMode.cpp - gradient rules in reverse order
+//------------------------------------------------------------===//
 #include "test/gradients/ReverseMode.h"
 
 using namespace mlir;
@@ -52,8 +53,8 @@ static LogicalResult reverse(Operation *op, Accumulator &into) {
 
 LogicalResult appendGradients(dl::EntryOp entry) {
   decomposeWhereNoRule(entry);
-  SmallVector<Operation *> ops = llvm::to_vector(llvm::map_range(
-      entry.getBlock().without_terminator(), [](Operation &op) { return &op; }));
+  SmallVector<Operation *> ops = llvm::to_vector(
+      llvm::map_range(entry.getBlock().without_terminator(), [](Operation &op) { return &op; }));
   OpBuilder builder(entry.getReturn());
   Accumulator into(builder);
   unsigned numArguments = entry.getNumArguments();

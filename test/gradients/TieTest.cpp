@@ -1,4 +1,5 @@
-//===- TieTest.cpp - gradients where values are equal, which differences cannot tell --------------------------------===//
+//===- TieTest.cpp - gradients where values are equal, which differences cannot tell
+//--------------------------------===//
 #include "mlir/Parser/Parser.h"
 #include "test/gradients/ReverseMode.h"
 #include "test/lib/Interpreter/Interpreter.h"
@@ -30,7 +31,8 @@ TEST(Ties, ReduceMaxSharesEvenly) {
     dl.entry @f(%x: tensor<4xf64>) -> tensor<f64> attributes {kind = #dl.entry<train>} {
       %y = dl.reduce max %x axes = [0] : tensor<4xf64>
       dl.return %y : tensor<f64>
-    })", {{{4}, {2, 5, 5, 5}}}, {{}, {6}});
+    })",
+                               {{{4}, {2, 5, 5, 5}}}, {{}, {6}});
   EXPECT_EQ(gradients[0].values, (Numbers{0, 2, 2, 2}));
 }
 
@@ -39,7 +41,8 @@ TEST(Ties, MaximumGivesHalfToEach) {
     dl.entry @f(%a: tensor<3xf64>, %b: tensor<3xf64>) -> tensor<3xf64> attributes {kind = #dl.entry<train>} {
       %c = dl.maximum %a, %b : tensor<3xf64>
       dl.return %c : tensor<3xf64>
-    })", {{{3}, {1, 2, 3}}, {{3}, {2, 2, 2}}}, {{3}, {8, 8, 8}});
+    })",
+                               {{{3}, {1, 2, 3}}, {{3}, {2, 2, 2}}}, {{3}, {8, 8, 8}});
   EXPECT_EQ(gradients[0].values, (Numbers{0, 4, 8}));
   EXPECT_EQ(gradients[1].values, (Numbers{8, 4, 0}));
 }
@@ -63,6 +66,7 @@ TEST(Ties, MaxPoolGivesAllToTheFirst) {
       %y = dl.max_pool %x kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1]
           : tensor<1x1x2x2xf64> -> tensor<1x1x1x1xf64>
       dl.return %y : tensor<1x1x1x1xf64>
-    })", {{{1, 1, 2, 2}, {1, 7, 7, 7}}}, {{1, 1, 1, 1}, {5}});
+    })",
+                               {{{1, 1, 2, 2}, {1, 7, 7, 7}}}, {{1, 1, 1, 1}, {5}});
   EXPECT_EQ(gradients[0].values, (Numbers{0, 5, 0, 0}));
 }

@@ -1,6 +1,7 @@
-//===- Classification.cpp - losses and metrics over classes, each by its own formula --------------------------------===//
-#include "llvm/ADT/TypeSwitch.h"
+//===- Classification.cpp - losses and metrics over classes, each by its own formula
+//--------------------------------===//
 #include "test/lib/Interpreter/Interpreter.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
 using namespace mlir;

@@ -1,4 +1,5 @@
-//===- Convolution.cpp - the convolution family ---------------------------------------------------------------------===//
+//===- Convolution.cpp - the convolution family
+//---------------------------------------------------------------------===//
 #include "test/lib/Interpreter/Interpreter.h"
 
 using namespace mlir;
@@ -6,8 +7,8 @@ using namespace mlir;
 namespace dlc::interpreter {
 namespace {
 
-/// y[n, k, p] += x[n, c, i] * w[k, c', r] with i = p * stride + r * dilation - low, on three spatial axes: missing ones are
-/// of size 1 and stand first.
+/// y[n, k, p] += x[n, c, i] * w[k, c', r] with i = p * stride + r * dilation - low, on three
+/// spatial axes: missing ones are of size 1 and stand first.
 struct Convolution {
   int64_t batch, channels, filters, groups;
   int64_t input[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, output[3] = {1, 1, 1};

@@ -1,6 +1,7 @@
-//===- Elementwise.cpp - one element at a time ----------------------------------------------------------------------===//
-#include "llvm/ADT/TypeSwitch.h"
+//===- Elementwise.cpp - one element at a time
+//----------------------------------------------------------------------===//
 #include "test/lib/Interpreter/Interpreter.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 #include <functional>
 

@@ -1,4 +1,5 @@
-//===- Interpreter.cpp - entries, variables and regions -------------------------------------------------------------===//
+//===- Interpreter.cpp - entries, variables and regions
+//-------------------------------------------------------------===//
 #include "test/lib/Interpreter/Interpreter.h"
 
 using namespace mlir;
@@ -12,12 +13,12 @@ Shape shapeOf(Type type) {
 
 FailureOr<Interpreter::Results> Interpreter::run(dl::EntryOp entry, ArrayRef<Tensor> inputs) {
   if (inputs.size() != entry.getNumArguments())
-    return entry.emitError("expects ") << entry.getNumArguments() << " inputs, found "
-                                       << inputs.size();
+    return entry.emitError("expects ")
+           << entry.getNumArguments() << " inputs, found " << inputs.size();
   for (auto [i, input] : llvm::enumerate(inputs))
     if (input.shape != shapeOf(entry.getArgumentTypes()[i]))
-      return entry.emitError("input ") << i << " has the wrong shape, expected "
-                                       << entry.getArgumentTypes()[i];
+      return entry.emitError("input ")
+             << i << " has the wrong shape, expected " << entry.getArgumentTypes()[i];
   assigned.clear();
   FailureOr<std::vector<Tensor>> values = runBlock(entry.getBlock(), inputs);
   if (failed(values))

@@ -1,11 +1,14 @@
-//===- Interpreter.h - the oracle: runs dl entries in float64 -------------------------------------------*- C++ -*-===//
+//===- Interpreter.h - the oracle: runs dl entries in float64
+//-------------------------------------------*- C++ -*-===//
 //
-// Computes every op from the text of its definition, in float64 and in the slowest obvious way. It shares no index or shape
-// code with the dialect or the lowerings, and computes composites by their own formula instead of decompose(), so that an
-// error there shows as a difference. Casts between float types change nothing; integers wrap as their type does.
+// Computes every op from the text of its definition, in float64 and in the slowest obvious way. It
+// shares no index or shape code with the dialect or the lowerings, and computes composites by their
+// own formula instead of decompose(), so that an error there shows as a difference. Casts between
+// float types change nothing; integers wrap as their type does.
 //
-// Variables live in the object from run to run, as they do in the runtime: reads see the values at the beginning of a run,
-// assignments are adopted at its end. Errors are reported at the op that they are about.
+// Variables live in the object from run to run, as they do in the runtime: reads see the values at
+// the beginning of a run, assignments are adopted at its end. Errors are reported at the op that
+// they are about.
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #ifndef DLC_TEST_LIB_INTERPRETER_INTERPRETER_H
@@ -33,7 +36,8 @@ public:
 
   /// Variables by symbol name; an entry may read only those that are here.
   std::map<std::string, Tensor> variables;
-  /// Values that replace those written at dl.scalar, by name; the schedule's factor is not applied to these.
+  /// Values that replace those written at dl.scalar, by name; the schedule's factor is not applied
+  /// to these.
   std::map<std::string, double> scalars;
   /// What `scheduled` scalars are multiplied by.
   double scheduleFactor = 1;
@@ -41,7 +45,8 @@ public:
   mlir::FailureOr<Results> run(dl::EntryOp entry, llvm::ArrayRef<Tensor> inputs);
 
   /// Runs the ops of `block` on values for its arguments: the operands of its terminator.
-  mlir::FailureOr<std::vector<Tensor>> runBlock(mlir::Block &block, llvm::ArrayRef<Tensor> arguments);
+  mlir::FailureOr<std::vector<Tensor>> runBlock(mlir::Block &block,
+                                                llvm::ArrayRef<Tensor> arguments);
 
 private:
   mlir::FailureOr<std::vector<Tensor>> runOp(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);

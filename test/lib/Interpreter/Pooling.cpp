@@ -1,6 +1,7 @@
-//===- Pooling.cpp - windows over the spatial axes ------------------------------------------------------------------===//
-#include "llvm/ADT/TypeSwitch.h"
+//===- Pooling.cpp - windows over the spatial axes
+//------------------------------------------------------------------===//
 #include "test/lib/Interpreter/Interpreter.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
 using namespace mlir;
@@ -97,9 +98,9 @@ std::vector<Tensor> maxPoolGather(dl::MaxPoolGatherOp op, const Tensor &x, const
   return {std::move(y)};
 }
 
-/// Calls visit(position in x, y's index, 1 / elements that count) for every element of every window.
-template <typename Visit>
-void forEachMember(const Window &window, bool countPadding, Visit visit) {
+/// Calls visit(position in x, y's index, 1 / elements that count) for every element of every
+/// window.
+template <typename Visit> void forEachMember(const Window &window, bool countPadding, Visit visit) {
   forEachIndex(window.y, [&](const Index &index) {
     int64_t count = 0;
     forEachIndex(window.kernel, [&](const Index &tap) {
@@ -117,20 +118,18 @@ void forEachMember(const Window &window, bool countPadding, Visit visit) {
 std::vector<Tensor> averagePool(dl::AveragePoolOp op, const Tensor &x) {
   Window window(op, x.shape, shapeOf(op.getY().getType()));
   Tensor y = Tensor::filled(window.y, 0);
-  forEachMember(window, op.getCountIncludePad(),
-                [&](const Index &from, const Index &to, double share) {
-                  y.at(to) += x.at(from) * share;
-                });
+  forEachMember(
+      window, op.getCountIncludePad(),
+      [&](const Index &from, const Index &to, double share) { y.at(to) += x.at(from) * share; });
   return {std::move(y)};
 }
 
 std::vector<Tensor> averagePoolBackward(dl::AveragePoolBackwardOp op, const Tensor &dy) {
   Window window(op, shapeOf(op.getDx().getType()), dy.shape);
   Tensor dx = Tensor::filled(window.x, 0);
-  forEachMember(window, op.getCountIncludePad(),
-                [&](const Index &to, const Index &from, double share) {
-                  dx.at(to) += dy.at(from) * share;
-                });
+  forEachMember(
+      window, op.getCountIncludePad(),
+      [&](const Index &to, const Index &from, double share) { dx.at(to) += dy.at(from) * share; });
   return {std::move(dx)};
 }
 

@@ -1,7 +1,8 @@
-//===- Tensor.h - the interpreter's tensors -------------------------------------------------------------*- C++ -*-===//
+//===- Tensor.h - the interpreter's tensors
+//-------------------------------------------------------------*- C++ -*-===//
 //
-// Row-major float64, whatever the element type: integers up to 2^53 are exact, bool is 0 or 1. Indexing is written for
-// obviousness, and shares nothing with the compiler.
+// Row-major float64, whatever the element type: integers up to 2^53 are exact, bool is 0 or 1.
+// Indexing is written for obviousness, and shares nothing with the compiler.
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #ifndef DLC_TEST_LIB_INTERPRETER_TENSOR_H
@@ -58,10 +59,8 @@ template <typename Visit> void forEachIndex(const Shape &shape, Visit visit) {
   }
 }
 
-/// Number i of the sequence of `key`, in [-1, 1): the formula behind the reference values.
-double uniform(std::string_view key, uint64_t i, uint64_t seed = 0);
-
-/// scale * uniform(key, i) + shift for each element i.
+/// scale * u(key, i) + shift for each element i, where u is the formula behind the reference
+/// values.
 Tensor uniformTensor(Shape shape, std::string_view key, double scale = 1, double shift = 0);
 
 } // namespace dlc::interpreter

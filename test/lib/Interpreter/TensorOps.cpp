@@ -1,6 +1,7 @@
-//===- TensorOps.cpp - constants, shapes, reductions, products ------------------------------------------------------===//
-#include "llvm/ADT/TypeSwitch.h"
+//===- TensorOps.cpp - constants, shapes, reductions, products
+//------------------------------------------------------===//
 #include "test/lib/Interpreter/Interpreter.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
 using namespace mlir;
@@ -87,7 +88,8 @@ static Tensor reduce(dl::ReduceOp op, const Tensor &x) {
   return result;
 }
 
-/// c[batch..., i, j] = sum over k of a[batch..., i, k] * b[batch..., k, j], a and b transposed where asked.
+/// c[batch..., i, j] = sum over k of a[batch..., i, k] * b[batch..., k, j], a and b transposed
+/// where asked.
 static Tensor matmul(dl::MatmulOp op, const Tensor &a, const Tensor &b) {
   size_t rank = a.shape.size();
   int64_t rows = a.shape[op.getTransposeA() ? rank - 1 : rank - 2];
