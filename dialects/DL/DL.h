@@ -1,5 +1,4 @@
-//===- DL.h - the dl dialect: attributes, interfaces, ops
-//-----------------------------------------------*- C++ -*-===//
+//===- DL.h - the dl dialect: attributes, interfaces, ops ---------------------------*- C++ -*-===//
 #ifndef DLC_DIALECTS_DL_DL_H
 #define DLC_DIALECTS_DL_DL_H
 

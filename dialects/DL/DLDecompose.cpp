@@ -1,10 +1,9 @@
-//===- DLDecompose.cpp - the formulas of composites in primitives
-//---------------------------------------------------===//
+//===- DLDecompose.cpp - the formulas of composites in primitives -----------------------------===//
 //
 // The interpreter under test/ computes composites by their own formulas, so that an error here
 // cannot hide.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/TensorBuilder.h"
 #include <limits>
 

@@ -1,5 +1,4 @@
-//===- DLDialect.cpp - the dl dialect: registration and attributes
-//--------------------------------------------------===//
+//===- DLDialect.cpp - the dl dialect: registration and attributes ----------------------------===//
 #include "dialects/DL/DL.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -36,9 +35,9 @@ Operation *DLDialect::materializeConstant(OpBuilder &builder, Attribute value, T
   return ConstantOp::create(builder, loc, type, elements);
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Attributes on the arguments and results of an entry
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 static LogicalResult verifyBatchAxis(Operation *op, Attribute value, Type type) {
   auto axis = dyn_cast<IntegerAttr>(value);
@@ -79,9 +78,9 @@ LogicalResult DLDialect::verifyRegionResultAttribute(Operation *op, unsigned reg
          << attribute.getName() << " = " << value << " on result " << resultIndex;
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // LayoutAttr
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                                          function_ref<InFlightDiagnostic()> emitError) const {
@@ -105,9 +104,9 @@ LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementTy
   return success();
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // InitialiserAttr, SgdAttr
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 InitialiserAttr InitialiserAttr::get(MLIRContext *context, InitialiserKind kind, double a,
                                      double b) {

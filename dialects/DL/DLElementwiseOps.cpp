@@ -1,14 +1,13 @@
-//===- DLElementwiseOps.cpp - element-wise ops as scalars, and their folds
-//------------------------------------------===//
+//===- DLElementwiseOps.cpp - element-wise ops as scalars, and their folds --------------------===//
 #include "dialects/DL/DL.h"
 #include "dialects/DL/Folding.h"
 
 using namespace mlir;
 using namespace dlc::dl;
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Scalars
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 static Type elementOf(Value tensor) { return cast<ShapedType>(tensor.getType()).getElementType(); }
 static bool isFloat(Value tensor) { return isa<FloatType>(elementOf(tensor)); }
@@ -194,9 +193,9 @@ Value CastOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands)
   return arith::FPToSIOp::create(builder, loc, type, x);
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Inference
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 LogicalResult CompareOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                           ValueRange operands, DictionaryAttr attributes,
@@ -207,9 +206,9 @@ LogicalResult CompareOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
   return success();
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Folds
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 /// The splat of `compute(a, b)` where both operands are float splats.
 template <typename Compute>

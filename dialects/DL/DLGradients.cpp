@@ -1,11 +1,10 @@
-//===- DLGradients.cpp - the gradient rule of every differentiable op
-//-----------------------------------------------===//
+//===- DLGradients.cpp - the gradient rule of every differentiable op -------------------------===//
 //
 // dX is the gradient of the loss in X. Each rule builds the gradients of the operands from those of
 // the results, from ops that have rules themselves, so that a gradient of a gradient works. Rules
 // use the op's result where they can: the operand then need not be saved.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/TensorBuilder.h"
 
 using namespace mlir;
@@ -20,9 +19,9 @@ static bool flowsInto(Operation *op, Wanted wanted, unsigned i) {
   return wanted[i] && isa<FloatType>(getElementTypeOrSelf(op->getOperand(i)));
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Element-wise
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 /// The frame of all rules with one operand and one result: `rule` gives dx from dy.
 template <typename Op, typename Rule>
@@ -172,9 +171,9 @@ LogicalResult SelectOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted w
   return success();
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Shapes, reductions, products
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 LogicalResult BroadcastOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
                                          OperandGradients &dx) {
@@ -234,10 +233,10 @@ LogicalResult MatmulOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted w
   return success();
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Convolutions: y(x, w), dx(dy, w) and dw(x, dy) are each linear in both operands, and each other's
 // gradients
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 template <typename Result, typename Op>
 static Value createLike(OpBuilder &builder, Op op, Type type, Value a, Value b) {
@@ -274,9 +273,9 @@ LogicalResult ConvolutionBackwardFilterOp::buildGradient(OpBuilder &builder, Gra
   return success();
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Pooling
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 LogicalResult MaxPoolOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
                                        OperandGradients &dx) {
@@ -334,9 +333,9 @@ LogicalResult AveragePoolBackwardOp::buildGradient(OpBuilder &builder, Gradients
   return success();
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Losses
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 LogicalResult SoftmaxCrossEntropyOp::buildGradient(OpBuilder &builder, Gradients dloss,
                                                    Wanted wanted, OperandGradients &dx) {

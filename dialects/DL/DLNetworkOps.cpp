@@ -1,5 +1,4 @@
-//===- DLNetworkOps.cpp - geometry, inference and verification of network ops
-//---------------------------------------===//
+//===- DLNetworkOps.cpp - geometry, inference and verification of network ops -----------------===//
 #include "dialects/DL/DL.h"
 
 using namespace mlir;
@@ -29,9 +28,9 @@ static bool allWithin(ArrayRef<int64_t> values, int64_t low) {
   return llvm::all_of(values, [=](int64_t v) { return v >= low && v < maxSetting; });
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Convolutions
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 /// The shape of y for x and w. On violation of a constraint `error` names it, and the result is
 /// empty.
@@ -143,9 +142,9 @@ LogicalResult ConvolutionBackwardFilterOp::verify() {
   return verifyBackward(*this, getX(), getDw(), getDy());
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Pooling
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 template <typename Op> static WindowGeometry windowGeometry(Op op, Value x, Value y) {
   RankedTensorType xType = tensorType(x), yType = tensorType(y);
@@ -237,9 +236,9 @@ LogicalResult MaxPoolGatherOp::verify() {
 LogicalResult AveragePoolOp::verify() { return verifyWindow(*this, getX(), getY()); }
 LogicalResult AveragePoolBackwardOp::verify() { return verifyWindow(*this, getDx(), getDy()); }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Losses and metrics over classes
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 /// The type of one number a sample: logits' without `axis`. Emits (C1) and (C2), and returns null.
 static RankedTensorType perSampleType(std::optional<Location> location, StringRef op, Value logits,

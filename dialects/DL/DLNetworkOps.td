@@ -34,6 +34,10 @@ def DL_ConvolutionBackwardDataOp : DL_ConvolutionFamily<"convolution_backward_da
   let summary = "gradient of dl.convolution in x: dx from dy and w; used forward, a transposed convolution";
   let description = [{
     dx[n, c, i...] = sum over the (k, p, r) with p * stride + r * dilation - low = i of dy[n, k, p...] * w[k, c, r...].
+    ```mlir
+    %dx = dl.convolution_backward_data %dy, %w strides = [1, 1] padding = [2, 2, 2, 2] dilations = [1, 1] groups = 1
+        : tensor<64x20x28x28xf32>, tensor<20x1x5x5xf32> to tensor<64x1x28x28xf32>
+    ```
     Constraints as dl.convolution's for (dx, w) -> dy; (C5) dy has the shape that dl.convolution gives. Gradient in dy: dl.convolution; in w: dl.convolution_backward_filter.
   }];
   let arguments = (ins DL_FloatTensor:$dy, DL_FloatTensor:$w, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
@@ -50,6 +54,10 @@ def DL_ConvolutionBackwardFilterOp : DL_ConvolutionFamily<"convolution_backward_
   let summary = "gradient of dl.convolution in w: dw from x and dy";
   let description = [{
     dw[k, c, r...] = sum over n, p... of dy[n, k, p...] * x[n, g C/groups + c, p * stride + r * dilation - low...].
+    ```mlir
+    %dw = dl.convolution_backward_filter %x, %dy strides = [1, 1] padding = [2, 2, 2, 2] dilations = [1, 1] groups = 1
+        : tensor<64x1x28x28xf32>, tensor<64x20x28x28xf32> to tensor<20x1x5x5xf32>
+    ```
     Constraints as dl.convolution's for (x, dw) -> dy; (C5) dy has the shape that dl.convolution gives. Gradient in x: dl.convolution_backward_data; in dy: dl.convolution.
   }];
   let arguments = (ins DL_FloatTensor:$x, DL_FloatTensor:$dy, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
@@ -90,7 +98,11 @@ def DL_MaxPoolOp : DL_Window<"max_pool"> {
 
 def DL_MaxPoolBackwardOp : DL_Window<"max_pool_backward"> {
   let summary = "gradient of dl.max_pool: each dy is added at its window's winner";
-  let description = "Constraints as dl.max_pool's. Gradient in dy: dl.max_pool_gather.";
+  let description = [{
+    dx[n, c, i...] = sum of dy[n, c, p...] over the windows p whose offset index[n, c, p...] lies at i; an offset outside of x adds nothing.
+    `%dx = dl.max_pool_backward %dy, %i kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x5x7x6xf32>, tensor<2x5x7x6xui8> to tensor<2x5x14x13xf32>`
+    Constraints as dl.max_pool's. Gradient in dy: dl.max_pool_gather.
+  }];
   let arguments = (ins DL_FloatTensor:$dy, StaticShapeTensorOf<[UI8]>:$index, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
                        DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilations);
   let results = (outs DL_FloatTensor:$dx);
@@ -102,7 +114,11 @@ def DL_MaxPoolBackwardOp : DL_Window<"max_pool_backward"> {
 
 def DL_MaxPoolGatherOp : DL_Window<"max_pool_gather"> {
   let summary = "picks from each window of x the element at the given offset";
-  let description = "Constraints as dl.max_pool's. Gradient in x: dl.max_pool_backward.";
+  let description = [{
+    y[n, c, p...] = x at the offset index[n, c, p...] of window p, 0 outside of x.
+    `%y = dl.max_pool_gather %x, %i kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x5x14x13xf32>, tensor<2x5x7x6xui8> to tensor<2x5x7x6xf32>`
+    Constraints as dl.max_pool's. Gradient in x: dl.max_pool_backward.
+  }];
   let arguments = (ins DL_FloatTensor:$x, StaticShapeTensorOf<[UI8]>:$index, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
                        DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilations);
   let results = (outs DL_FloatTensor:$y);
@@ -116,6 +132,7 @@ def DL_AveragePoolOp : DL_Window<"average_pool"> {
   let summary = "mean over a window of the spatial axes of [N, C, spatial...]";
   let description = [{
     With `count_include_pad` zeros of the padding count (but not what a ceil-mode window has beyond it), else only elements inside.
+    `%y = dl.average_pool %x kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x5x14x12xf32> -> tensor<2x5x7x6xf32>`
     Constraints as dl.max_pool's. Gradient: dl.average_pool_backward.
   }];
   let arguments = (ins DL_FloatTensor:$x, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
@@ -129,7 +146,11 @@ def DL_AveragePoolOp : DL_Window<"average_pool"> {
 
 def DL_AveragePoolBackwardOp : DL_Window<"average_pool_backward"> {
   let summary = "gradient of dl.average_pool";
-  let description = "Constraints as dl.max_pool's. Gradient: dl.average_pool.";
+  let description = [{
+    dx[n, c, i...] = sum over the windows p that hold i of dy[n, c, p...] / (elements that count in p).
+    `%dx = dl.average_pool_backward %dy kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x5x7x6xf32> to tensor<2x5x14x12xf32>`
+    Constraints as dl.max_pool's. Gradient: dl.average_pool.
+  }];
   let arguments = (ins DL_FloatTensor:$dy, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
                        DenseI64ArrayAttr:$dilations, UnitAttr:$count_include_pad);
   let results = (outs DL_FloatTensor:$dx);

@@ -1,5 +1,4 @@
-//===- DLProgramOps.cpp - variables, entries and the regions that passes build
-//--------------------------------------===//
+//===- DLProgramOps.cpp - variables, entries and the regions that passes build ----------------===//
 #include "dialects/DL/DL.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/StringSet.h"
@@ -12,9 +11,9 @@ static bool sameLogicalType(Type a, Type b) {
   return x.getShape() == y.getShape() && x.getElementType() == y.getElementType();
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // variable, read, assign
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 RankedTensorType VariableOp::getTensorType() { return cast<RankedTensorType>(getType()); }
 
@@ -59,9 +58,9 @@ LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyVariableUse(*this, getVariableAttr(), getValue().getType(), symbols);
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // entry
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 void EntryOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type,
                     EntryKind kind) {
@@ -218,9 +217,9 @@ LogicalResult ReturnOp::verify() {
   return success();
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // fused, multi_tensor
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 LogicalResult FusedOp::verify() {
   Block &body = getBody().front();

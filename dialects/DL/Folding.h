@@ -1,5 +1,4 @@
-//===- Folding.h - questions that folds ask about constants
-//---------------------------------------------*- C++ -*-===//
+//===- Folding.h - questions that folds ask about constants -------------------------*- C++ -*-===//
 #ifndef DLC_DIALECTS_DL_FOLDING_H
 #define DLC_DIALECTS_DL_FOLDING_H
 

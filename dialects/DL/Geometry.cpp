@@ -1,5 +1,4 @@
-//===- Geometry.cpp - sizes of windows and convolutions
-//-------------------------------------------------------------===//
+//===- Geometry.cpp - sizes of windows and convolutions ---------------------------------------===//
 #include "dialects/DL/Geometry.h"
 
 using namespace dlc::dl;

@@ -1,10 +1,9 @@
-//===- Geometry.h - index arithmetic of convolutions and windows
-//----------------------------------------*- C++ -*-===//
+//===- Geometry.h - index arithmetic of convolutions and windows --------------------*- C++ -*-===//
 //
 // One description of a sliding window for shape inference, verifiers, gradients and code
 // generation. The interpreter under test/ has its own, so that an error here cannot hide.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_DIALECTS_DL_GEOMETRY_H
 #define DLC_DIALECTS_DL_GEOMETRY_H
 

@@ -1,10 +1,9 @@
-//===- TensorBuilder.h - short names for building dl ops
-//------------------------------------------------*- C++ -*-===//
+//===- TensorBuilder.h - short names for building dl ops ----------------------------*- C++ -*-===//
 //
 // Gradient rules, decompositions and update rules are formulas: with this they read like formulas.
 // It holds one builder and one location and makes nothing but dl ops.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_DIALECTS_DL_TENSORBUILDER_H
 #define DLC_DIALECTS_DL_TENSORBUILDER_H
 

@@ -1,11 +1,10 @@
-//===- Cases.cpp - one small entry a rule and a peculiarity
-//---------------------------------------------------------===//
+//===- Cases.cpp - one small entry a rule and a peculiarity -----------------------------------===//
 //
 // Shapes are odd on purpose: no two axes are equal, windows overlap, hang over or leave a border
 // unused, paddings differ by side, so that a rule that mixes up axes, sides, strides or groups
 // gives other numbers.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/gradients/Cases.h"
 
 namespace dlc::gradients {
@@ -13,7 +12,7 @@ namespace dlc::gradients {
 static const char *const unarySignature = "(%x: tensor<4x3xf64>) -> tensor<4x3xf64>";
 static const char *const binarySignature =
     "(%a: tensor<4x3xf64>, %b: tensor<4x3xf64>) -> tensor<4x3xf64>";
-static const Range positive = {0.9, 1.3};
+static const DrawRange positive = {0.9, 1.3};
 
 static std::vector<Case> elementwiseCases() {
   return {

@@ -1,5 +1,4 @@
-//===- Cases.h - entries whose gradients are checked
-//----------------------------------------------------*- C++ -*-===//
+//===- Cases.h - entries whose gradients are checked --------------------------------*- C++ -*-===//
 #ifndef DLC_TEST_GRADIENTS_CASES_H
 #define DLC_TEST_GRADIENTS_CASES_H
 
@@ -10,7 +9,7 @@ namespace dlc::gradients {
 
 /// Values of an argument are spread evenly over shift + [-scale, scale), so that no two are near
 /// each other; integers are drawn from shift + [0, scale).
-struct Range {
+struct DrawRange {
   double scale = 1, shift = 0;
 };
 
@@ -18,7 +17,7 @@ struct Case {
   const char *name;
   const char *signature;          ///< "(%x: tensor<3xf64>) -> tensor<3xf64>"
   const char *body;               ///< ops, and dl.return
-  std::vector<Range> ranges = {}; ///< one an argument; the default where absent
+  std::vector<DrawRange> ranges = {}; ///< one an argument; the default where absent
 };
 
 llvm::ArrayRef<Case> allCases();

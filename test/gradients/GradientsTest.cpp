@@ -1,5 +1,4 @@
-//===- GradientsTest.cpp - every gradient rule against central differences
-//------------------------------------------===//
+//===- GradientsTest.cpp - every gradient rule against central differences --------------------===//
 //
 // L = sum over the float results r of <seed_r, result_r>. The entry with its gradients appended
 // gives dL/dx; central differences of L give it again, in float64 on the interpreter. Applied to
@@ -9,7 +8,7 @@
 // Truncation is h^2 / 6 times the third derivative, rounding 1e-16 / h: with h = 1e-4 both stay
 // under 1e-7 of these values.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "mlir/Parser/Parser.h"
 #include "test/gradients/Cases.h"
 #include "test/gradients/ReverseMode.h"
@@ -49,7 +48,7 @@ protected:
 
 /// Evenly spread values in the order of random ones; `number` shifts them so that two arguments
 /// have no value in common.
-static Tensor spread(const interpreter::Shape &shape, unsigned number, Range range) {
+static Tensor spread(const interpreter::Shape &shape, unsigned number, DrawRange range) {
   Tensor random = interpreter::uniformTensor(shape, "x" + std::to_string(number));
   std::vector<int64_t> order(random.size());
   std::iota(order.begin(), order.end(), 0);
@@ -62,7 +61,7 @@ static Tensor spread(const interpreter::Shape &shape, unsigned number, Range ran
   return random;
 }
 
-static Tensor drawIntegers(const interpreter::Shape &shape, unsigned number, Range range) {
+static Tensor drawIntegers(const interpreter::Shape &shape, unsigned number, DrawRange range) {
   Tensor result = interpreter::uniformTensor(shape, "x" + std::to_string(number));
   for (double &value : result.values)
     value = std::floor((value + 1) / 2 * range.scale) + range.shift;
@@ -72,7 +71,7 @@ static Tensor drawIntegers(const interpreter::Shape &shape, unsigned number, Ran
 std::vector<Tensor> GradientsTest::makeInputs() {
   std::vector<Tensor> inputs;
   for (auto [i, type] : llvm::enumerate(entry().getArgumentTypes())) {
-    Range range = i < GetParam().ranges.size() ? GetParam().ranges[i] : Range();
+    DrawRange range = i < GetParam().ranges.size() ? GetParam().ranges[i] : DrawRange();
     auto make = isFloatTensor(type) ? spread : drawIntegers;
     inputs.push_back(make(interpreter::shapeOf(type), i, range));
   }

@@ -1,5 +1,4 @@
-//===- ReverseMode.cpp - gradient rules in reverse order
-//------------------------------------------------------------===//
+//===- ReverseMode.cpp - gradient rules in reverse order --------------------------------------===//
 #include "test/gradients/ReverseMode.h"
 
 using namespace mlir;

@@ -1,10 +1,9 @@
-//===- ReverseMode.h - the plainest differentiation of an entry, for testing single rules
-//---------------*- C++ -*-===//
+//===- ReverseMode.h - the plainest differentiation of an entry, for testing single rules ----*- C++ -* ---===//
 //
 // Independent of dl-differentiate: no pruning, no saving, nothing but the rules in reverse order.
 // Applied twice it gives gradients of gradients.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TEST_GRADIENTS_REVERSEMODE_H
 #define DLC_TEST_GRADIENTS_REVERSEMODE_H
 

@@ -1,5 +1,4 @@
-//===- TieTest.cpp - gradients where values are equal, which differences cannot tell
-//--------------------------------===//
+//===- TieTest.cpp - gradients where values are equal, which differences cannot tell ----------===//
 #include "mlir/Parser/Parser.h"
 #include "test/gradients/ReverseMode.h"
 #include "test/lib/Interpreter/Interpreter.h"

@@ -1,5 +1,4 @@
-//===- DecomposeTest.cpp - composites in primitives against their own formulas
-//--------------------------------------===//
+//===- DecomposeTest.cpp - composites in primitives against their own formulas ----------------===//
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "test/lib/Interpreter/Interpreter.h"

@@ -1,5 +1,4 @@
-//===- EntryTest.cpp - the helpers of dl.entry and of its attributes
-//------------------------------------------------===//
+//===- EntryTest.cpp - the helpers of dl.entry and of its attributes --------------------------===//
 #include "dialects/DL/TensorBuilder.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Verifier.h"

@@ -1,5 +1,4 @@
-//===- GeometryTest.cpp - sizes of windows and convolutions
-//---------------------------------------------------------===//
+//===- GeometryTest.cpp - sizes of windows and convolutions -----------------------------------===//
 #include "dialects/DL/DL.h"
 #include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>

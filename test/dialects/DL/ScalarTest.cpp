@@ -1,11 +1,10 @@
-//===- ScalarTest.cpp - buildScalar against the interpreter
-//---------------------------------------------------------===//
+//===- ScalarTest.cpp - buildScalar against the interpreter -----------------------------------===//
 //
 // Every element-wise op, as the arith and math ops that generators print into kernels: built on
 // constants, folded, and compared with the interpreter's formula. Includes NaN, infinity and both
 // zeros.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "test/lib/Interpreter/Interpreter.h"

@@ -1,5 +1,4 @@
-//===- Classification.cpp - losses and metrics over classes, each by its own formula
-//--------------------------------===//
+//===- Classification.cpp - losses and metrics over classes, each by its own formula ----------===//
 #include "test/lib/Interpreter/Interpreter.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>

@@ -1,5 +1,4 @@
-//===- Convolution.cpp - the convolution family
-//---------------------------------------------------------------------===//
+//===- Convolution.cpp - the convolution family -----------------------------------------------===//
 #include "test/lib/Interpreter/Interpreter.h"
 
 using namespace mlir;

@@ -1,5 +1,4 @@
-//===- Elementwise.cpp - one element at a time
-//----------------------------------------------------------------------===//
+//===- Elementwise.cpp - one element at a time ------------------------------------------------===//
 #include "test/lib/Interpreter/Interpreter.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>

@@ -1,5 +1,4 @@
-//===- Interpreter.cpp - entries, variables and regions
-//-------------------------------------------------------------===//
+//===- Interpreter.cpp - entries, variables and regions ---------------------------------------===//
 #include "test/lib/Interpreter/Interpreter.h"
 
 using namespace mlir;

@@ -1,5 +1,4 @@
-//===- Interpreter.h - the oracle: runs dl entries in float64
-//-------------------------------------------*- C++ -*-===//
+//===- Interpreter.h - the oracle: runs dl entries in float64 -----------------------*- C++ -*-===//
 //
 // Computes every op from the text of its definition, in float64 and in the slowest obvious way. It
 // shares no index or shape code with the dialect or the lowerings, and computes composites by their
@@ -10,7 +9,7 @@
 // the beginning of a run, assignments are adopted at its end. Errors are reported at the op that
 // they are about.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TEST_LIB_INTERPRETER_INTERPRETER_H
 #define DLC_TEST_LIB_INTERPRETER_INTERPRETER_H
 
@@ -55,9 +54,9 @@ private:
   std::map<std::string, Tensor> assigned;
 };
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // The ops by subject; nothing if the op is of another subject
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 using Values = std::optional<std::vector<Tensor>>;
 Values runElementwise(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);

@@ -1,5 +1,4 @@
-//===- Pooling.cpp - windows over the spatial axes
-//------------------------------------------------------------------===//
+//===- Pooling.cpp - windows over the spatial axes --------------------------------------------===//
 #include "test/lib/Interpreter/Interpreter.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>

@@ -1,5 +1,4 @@
-//===- Tensor.cpp - tensors of deterministic numbers
-//----------------------------------------------------------------===//
+//===- Tensor.cpp - tensors of deterministic numbers ------------------------------------------===//
 #include "test/lib/Interpreter/Tensor.h"
 #include "test/e2e/Formula.h"
 

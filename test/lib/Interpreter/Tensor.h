@@ -1,10 +1,9 @@
-//===- Tensor.h - the interpreter's tensors
-//-------------------------------------------------------------*- C++ -*-===//
+//===- Tensor.h - the interpreter's tensors -----------------------------------------*- C++ -*-===//
 //
 // Row-major float64, whatever the element type: integers up to 2^53 are exact, bool is 0 or 1.
 // Indexing is written for obviousness, and shares nothing with the compiler.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TEST_LIB_INTERPRETER_TENSOR_H
 #define DLC_TEST_LIB_INTERPRETER_TENSOR_H
 

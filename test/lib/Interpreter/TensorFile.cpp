@@ -1,5 +1,4 @@
-//===- TensorFile.cpp - the interpreter's tensors in safetensors files
-//----------------------------------------------===//
+//===- TensorFile.cpp - the interpreter's tensors in safetensors files ------------------------===//
 #include "test/lib/Interpreter/TensorFile.h"
 #include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"

@@ -1,5 +1,4 @@
-//===- TensorFile.h - the interpreter's tensors in safetensors files
-//------------------------------------*- C++ -*-===//
+//===- TensorFile.h - the interpreter's tensors in safetensors files ----------------*- C++ -*-===//
 #ifndef DLC_TEST_LIB_INTERPRETER_TENSORFILE_H
 #define DLC_TEST_LIB_INTERPRETER_TENSORFILE_H
 

@@ -1,5 +1,4 @@
-//===- TensorOps.cpp - constants, shapes, reductions, products
-//------------------------------------------------------===//
+//===- TensorOps.cpp - constants, shapes, reductions, products --------------------------------===//
 #include "test/lib/Interpreter/Interpreter.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>

@@ -1,11 +1,10 @@
-//===- dl-interpret.cpp - runs an entry of a dl module in float64
-//---------------------------------------------------===//
+//===- dl-interpret.cpp - runs an entry of a dl module in float64 -----------------------------===//
 //
 // Inputs and variables come from safetensors files by name, else from the formula behind the
 // reference values (--fill), else, for variables, from a constant initialiser. Prints results and
 // assigned variables, one a line, or saves them.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "mlir/Parser/Parser.h"
 #include "test/lib/Interpreter/Interpreter.h"
 #include "test/lib/Interpreter/TensorFile.h"

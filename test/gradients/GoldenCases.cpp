@@ -1,0 +1,208 @@
+//===- GoldenCases.cpp - reference cases of single operations as dl entries -------------------===//
+#include "test/gradients/GoldenCases.h"
+#include <functional>
+
+using nlohmann::json;
+
+namespace dlc::gradients {
+namespace {
+
+using interpreter::Shape;
+
+std::string typeOf(const Shape &shape, const char *element = "f64") {
+  std::string text = "tensor<";
+  for (int64_t size : shape)
+    text += std::to_string(size) + "x";
+  return text + element + ">";
+}
+
+std::string listOf(const std::vector<int64_t> &numbers) {
+  std::string text = "[";
+  for (size_t i = 0; i < numbers.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(numbers[i]);
+  return text + "]";
+}
+
+/// Writes one entry, line by line. Values are text: "%x".
+class Writer {
+public:
+  Writer(const json &attributes, const interpreter::Tensors &tensors)
+      : a(attributes), tensors(tensors), output(tensors.at("output").shape) {}
+
+  /// An argument with the value of a tensor of the file; "%x" for input.x.
+  std::string argument(const std::string &name, const char *element = "f64") {
+    std::string value = "%" + name.substr(name.find('.') + 1);
+    types[value] = typeOf(tensors.at(name).shape, element);
+    arguments.push_back(name);
+    signature += (signature.empty() ? "" : ", ") + value + ": " + types[value];
+    return value;
+  }
+  bool has(const std::string &name) const { return tensors.count(name) != 0; }
+  const Shape &shapeOf(const std::string &name) const { return tensors.at(name).shape; }
+  const std::string &type(const std::string &value) const { return types.at(value); }
+
+  /// A new value of `type` by an op, written without its result.
+  std::string op(const std::string &text, const std::string &type) {
+    std::string value = "%" + std::to_string(types.size());
+    body += "  " + value + " = " + text + "\n";
+    types[value] = type;
+    return value;
+  }
+  std::string unary(const std::string &name, const std::string &x) {
+    return op(name + " " + x + " : " + type(x), type(x));
+  }
+  std::string binary(const std::string &name, const std::string &x, const std::string &y) {
+    return op(name + " " + x + ", " + y + " : " + type(x), type(x));
+  }
+  std::string broadcast(const std::string &x, const std::vector<int64_t> &dims) {
+    std::string to = typeOf(output);
+    return op("dl.broadcast " + x + " dims = " + listOf(dims) + " : " + type(x) + " to " + to, to);
+  }
+  std::string withBias(const std::string &y) {
+    return has("parameter.bias") ? binary("dl.add", y, broadcast(argument("parameter.bias"), {1}))
+                                 : y;
+  }
+  GoldenEntry finish(const std::string &result) const {
+    return {"dl.entry @f(" + signature + ") -> " + type(result) +
+                " attributes {kind = #dl.entry<train>} {\n" + body + "  dl.return " + result +
+                " : " + type(result) + "\n}",
+            arguments};
+  }
+
+  const json &a;
+  const interpreter::Tensors &tensors;
+  const Shape &output;
+
+private:
+  std::string signature, body;
+  std::vector<std::string> arguments;
+  std::map<std::string, std::string> types;
+};
+
+std::string window(const std::vector<int64_t> &kernel, int64_t stride, int64_t padding) {
+  return " kernel = " + listOf(kernel) + " strides = " + listOf({stride, stride}) +
+         " padding = " + listOf({padding, padding, padding, padding}) + " dilations = [1, 1]";
+}
+
+GoldenEntry convolution(Writer &w) {
+  std::vector<int64_t> p = w.a["padding_top_left_bottom_right"];
+  std::string x = w.argument("input.x"), filter = w.argument("parameter.weight");
+  std::string y =
+      w.op("dl.convolution " + x + ", " + filter + " strides = " + listOf(w.a["stride"]) +
+               " padding = " + listOf({p[0], p[2], p[1], p[3]}) +
+               " dilations = " + listOf(w.a["dilation"]) + " groups = " + w.a["groups"].dump() +
+               " : " + w.type(x) + ", " + w.type(filter),
+           typeOf(w.output));
+  return w.finish(w.withBias(y));
+}
+
+GoldenEntry transposedConvolution(Writer &w) {
+  int64_t stride = w.a["stride"], p = w.a["padding"];
+  std::string x = w.argument("input.x"), filter = w.argument("parameter.weight");
+  std::string to = typeOf(w.output);
+  std::string y =
+      w.op("dl.convolution_backward_data " + x + ", " + filter +
+               " strides = " + listOf({stride, stride}) + " padding = " + listOf({p, p, p, p}) +
+               " dilations = [1, 1] groups = " + w.a["groups"].dump() + " : " + w.type(x) + ", " +
+               w.type(filter) + " to " + to,
+           to);
+  return w.finish(w.withBias(y));
+}
+
+GoldenEntry pooling(Writer &w) {
+  std::string x = w.argument("input.x"), to = typeOf(w.output);
+  int64_t kernel = w.a["kernel"];
+  bool counts = w.a.value("count_include_pad", false);
+  return w.finish(w.op("dl." + w.a["op"].get<std::string>() + " " + x +
+                           window({kernel, kernel}, w.a["stride"], w.a["padding"]) +
+                           (counts ? " count_include_pad" : "") + " : " + w.type(x) + " -> " + to,
+                       to));
+}
+
+GoldenEntry globalAveragePool(Writer &w) {
+  const Shape &shape = w.shapeOf("input.x");
+  std::string x = w.argument("input.x"), to = typeOf(w.output);
+  return w.finish(w.op("dl.average_pool " + x + window({shape[2], shape[3]}, 1, 0) + " : " +
+                           w.type(x) + " -> " + to,
+                       to));
+}
+
+GoldenEntry linear(Writer &w) {
+  std::string x = w.argument("input.x"), weight = w.argument("parameter.weight");
+  std::string y =
+      w.op("dl.matmul " + x + ", " + weight + " transpose_b : " + w.type(x) + ", " + w.type(weight),
+           typeOf(w.output));
+  return w.finish(w.withBias(y));
+}
+
+GoldenEntry matmul(Writer &w) {
+  std::string a = w.argument("input.a"), b = w.argument("input.b");
+  return w.finish(
+      w.op("dl.matmul " + a + ", " + b + " : " + w.type(a) + ", " + w.type(b), typeOf(w.output)));
+}
+
+GoldenEntry binary(Writer &w) {
+  std::vector<std::string> operands;
+  for (const char *name : {"input.a", "input.b"}) {
+    std::string value = w.argument(name);
+    std::vector<int64_t> dims;
+    for (size_t axis = 0; axis < w.output.size(); ++axis)
+      dims.push_back(int64_t(axis));
+    operands.push_back(w.type(value) == typeOf(w.output) ? value : w.broadcast(value, dims));
+  }
+  return w.finish(w.binary("dl." + w.a["op"].get<std::string>(), operands[0], operands[1]));
+}
+
+GoldenEntry unary(Writer &w) {
+  return w.finish(w.unary("dl." + w.a["op"].get<std::string>(), w.argument("input.x")));
+}
+
+GoldenEntry reduceMax(Writer &w) {
+  std::string x = w.argument("input.x");
+  return w.finish(w.op("dl.reduce max " + x + " axes = " + listOf(w.a["axes"]) + " : " + w.type(x),
+                       typeOf(w.output)));
+}
+
+GoldenEntry transpose(Writer &w) {
+  std::string x = w.argument("input.x");
+  return w.finish(
+      w.op("dl.transpose " + x + " order = " + listOf(w.a["permutation"]) + " : " + w.type(x),
+           typeOf(w.output)));
+}
+
+GoldenEntry crossEntropy(Writer &w) {
+  if (w.a.contains("label_smoothing"))
+    return {};
+  int64_t samples = w.shapeOf("input.x")[0];
+  std::string x = w.argument("input.x"), label = w.argument("input.label", "i32");
+  std::string each = w.op("dl.softmax_cross_entropy " + x + ", " + label +
+                              " axis = 1 : " + w.type(x) + ", " + w.type(label),
+                          typeOf({samples}));
+  std::string sum = w.op("dl.reduce sum " + each + " axes = [0] : " + w.type(each), typeOf({}));
+  std::string count =
+      w.op("dl.constant dense<" + std::to_string(samples) + ".0> : " + typeOf({}), typeOf({}));
+  return w.finish(w.binary("dl.divide", sum, count));
+}
+
+} // namespace
+
+GoldenEntry goldenEntry(const json &attributes, const interpreter::Tensors &tensors) {
+  static const std::map<std::string, std::function<GoldenEntry(Writer &)>> writers = {
+      {"conv2d", convolution},  {"conv_transpose2d", transposedConvolution},
+      {"max_pool", pooling},    {"average_pool", pooling},
+      {"linear", linear},       {"global_average_pool", globalAveragePool},
+      {"matmul", matmul},       {"softmax_cross_entropy", crossEntropy},
+      {"add", binary},          {"multiply", binary},
+      {"divide", binary},       {"relu", unary},
+      {"sigmoid", unary},       {"tanh", unary},
+      {"exp", unary},           {"reduce_max", reduceMax},
+      {"transpose", transpose},
+  };
+  auto found = writers.find(attributes["op"].get<std::string>());
+  if (found == writers.end())
+    return {};
+  Writer writer(attributes, tensors);
+  return found->second(writer);
+}
+
+} // namespace dlc::gradients
