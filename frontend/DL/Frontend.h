@@ -29,6 +29,8 @@ struct FrontendOptions {
   std::string trainSection;
   /// `--infer-batch`: overrides `batch` of the infer sections; empty: theirs, or 1.
   std::vector<int64_t> inferBatches;
+  /// `--input-gradients`: a training step that updates no parameter is of use then.
+  bool inputGradients = false;
 };
 
 /// Compiles a file that `sources` holds already.

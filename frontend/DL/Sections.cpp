@@ -232,7 +232,7 @@ static void addUpdates(Program &program, SectionRun &run, EntryBuilder &entry,
         builder.getF64FloatAttr(variable->lrMult), builder.getF64FloatAttr(variable->decayMult),
         optimizerAttribute(context, own)));
   }
-  if (updates.empty())
+  if (updates.empty() && !program.options.inputGradients)
     program.engine.error(findBinding(section.body, "loss")->names.front().range,
                          "the loss does not depend on any parameter that is trained");
   entry.entry().setUpdatesAttr(builder.getArrayAttr(updates));

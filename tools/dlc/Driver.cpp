@@ -85,7 +85,8 @@ LogicalResult Driver::runPasses(llvm::function_ref<void(OpPassManager &)> add) {
 }
 
 LogicalResult Driver::compile() {
-  frontend::FrontendOptions language{options.defines, options.includeDirs, options.trainSection, options.inferBatches};
+  frontend::FrontendOptions language{options.defines, options.includeDirs, options.trainSection, options.inferBatches,
+                                     options.inputGradients};
   module = frontend::compile(sources, options.input, language, context, engine);
   if (!module)
     return failure();
