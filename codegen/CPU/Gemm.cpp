@@ -164,7 +164,8 @@ void GemmPhase::packVector(const Source &source, ArrayRef<Value> corner, unsigne
                   e.constant(pitch));
     });
   }
-  Value count = e.minimum(e.constant(e.lanes), left);
+  // A panel may end inside the tile: then whole vectors of lanes lie outside.
+  Value count = e.maximum(e.minimum(e.constant(e.lanes), left), zero);
   e.loop(whole, steps, e.lanes, [&](Value step) {
     Value mask = e.lanesBelow(e.sub(steps, step));
     e.clearRows(tileBuffer, count);
