@@ -24,21 +24,23 @@ public:
 private:
   json::Object buildEntry(exec::ProgramOp program);
   json::Object buildRow(exec::RecordOp record);
-  /// Elements of the parameters whose names begin with "<layer>.".
-  int64_t countParameters(StringRef layer);
+  /// Elements of the parameters that stand in `extent` and have not been counted in this entry.
+  int64_t countParameters(const exec::Extent &extent);
 
   ModuleOp module;
   SymbolTable symbols;
+  llvm::DenseSet<Operation *> counted;
 };
 } // namespace
 
 static int64_t countElements(exec::VariableOp variable) { return variable.getTensorType().getNumElements(); }
 
-int64_t ReportBuilder::countParameters(StringRef layer) {
+int64_t ReportBuilder::countParameters(const exec::Extent &extent) {
   int64_t count = 0;
   for (auto variable : module.getOps<exec::VariableOp>()) {
-    StringRef name = variable.getSymName();
-    if (variable.getRole() == exec::Role::Parameter && name.consume_front(layer) && name.starts_with("."))
+    int64_t first = variable.getOffset(), end = first + static_cast<int64_t>(variable.getBytes());
+    bool inside = extent.space == exec::Space::State && extent.offset <= first && end <= extent.offset + extent.bytes;
+    if (inside && variable.getRole() == exec::Role::Parameter && counted.insert(variable).second)
       count += countElements(variable);
   }
   return count;
@@ -61,9 +63,11 @@ json::Object ReportBuilder::buildRow(exec::RecordOp record) {
   json::Object row{{"layer", layer.str()}, {"stage", stage.empty() ? "forward" : stage.str()}};
   SmallVector<exec::BufferAccess> accesses;
   record.getAccesses(accesses);
-  int64_t activations = 0, touched = 0, flops = 0;
+  int64_t activations = 0, touched = 0, flops = 0, parameters = 0;
   for (const exec::BufferAccess &access : accesses) {
     touched += exec::getBytes(access.buffer);
+    if (access.reads)
+      parameters += countParameters(exec::getExtent(access.buffer));
     if (access.writes && !access.reads && exec::getExtent(access.buffer).space == exec::Space::Arena)
       activations += exec::getBytes(access.buffer);
   }
@@ -77,7 +81,7 @@ json::Object ReportBuilder::buildRow(exec::RecordOp record) {
     row["kernel"] = record->getName().stripDialect().str();
     row["shape"] = json::Array();
   }
-  row["parameters"] = stage.empty() ? countParameters(layer) : 0;
+  row["parameters"] = parameters;
   row["flops"] = flops;
   row["bytes"] = touched;
   row["activation_bytes"] = activations;
@@ -87,6 +91,7 @@ json::Object ReportBuilder::buildRow(exec::RecordOp record) {
 json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
   json::Array rows;
   llvm::StringSet<> kernels;
+  counted.clear();
   int64_t launches = 0, flops = 0, bytes = 0, activations = 0;
   for (auto record : program.getBlock().getOps<exec::RecordOp>()) {
     if (isa<exec::RecordEventOp, exec::WaitEventOp>(*record))

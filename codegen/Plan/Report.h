@@ -9,13 +9,14 @@
 
 namespace dlc::codegen {
 
-/// The compile report of a planned module, as it stands in the plan (docs/abi.md lists the fields):
+/// The compile report of a planned module, as it stands in the plan:
 ///
 ///   model, cpu, parameters, parameter_bytes, state_bytes, kernels (distinct)
 ///   entries: name, batch, arena_bytes, launches, kernels (distinct), flops, bytes, activation_bytes
 ///     layers, one a record in order: layer, stage, shape (first result), parameters, flops, bytes, activation_bytes, kernel
 ///
-/// FLOPs count a multiply and an add as two; activation_bytes is what the record writes into the arena. Sizes in bytes.
+/// FLOPs count a multiply and an add as two; parameters are those that the record is the first of the entry to read;
+/// activation_bytes is what it writes into the arena. Sizes in bytes.
 llvm::json::Value buildReport(mlir::ModuleOp module, const CpuTarget &target);
 
 /// The report for people: a table an entry, aligned, with units.

@@ -4,6 +4,7 @@
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace dlc::frontend {
 
@@ -358,6 +359,18 @@ void SectionCompiler::compileInfer(const Section *section, llvm::ArrayRef<ModelU
 
 // --------------------------------------------------------------------------------------------- all
 
+/// The module is called after its models and keeps their documentation.
+void SectionCompiler::writeDescription() {
+  llvm::SmallVector<llvm::StringRef> names, texts;
+  for (const ModelUse &use : trainUses) {
+    names.push_back(use.block->name.text);
+    if (!use.block->documentation.empty())
+      texts.push_back(use.block->documentation);
+  }
+  module.setSymName(llvm::join(names, ", "));
+  module->setAttr("dl.documentation", mlir::StringAttr::get(module.getContext(), llvm::join(texts, "\n")));
+}
+
 void SectionCompiler::writeVariables() {
   mlir::OpBuilder builder = mlir::OpBuilder::atBlockBegin(module.getBody());
   for (const auto &variable : program.variables)
@@ -413,6 +426,7 @@ void SectionCompiler::run() {
                    trainUses.size() > 1 ? "infer_" + use.block->name.text.str() : "infer");
   if (!program.engine.hasErrors())
     writeVariables();
+  writeDescription();
 }
 
 } // namespace dlc::frontend

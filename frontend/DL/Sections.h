@@ -75,6 +75,7 @@ private:
   bool inferBatches(const ast::Section *section, std::vector<int64_t> &batches,
                     Dimensions &dimensions);
   void writeVariables();
+  void writeDescription();
 
   Program &program;
   Module &main;

@@ -120,9 +120,10 @@ TEST_F(PlanWriter, BuffersOfAllSpaces) {
   auto arguments = reader.read<dlc_argument>(DLC_TABLE_ARGUMENTS);
   auto records = reader.read<dlc_record>(DLC_TABLE_RECORDS);
   const dlc_argument *launch = &arguments[records[0].arguments.first];
-  std::vector<uint32_t> spaces = {DLC_SPACE_INPUT, DLC_SPACE_CONSTANT, DLC_SPACE_SCALARS, DLC_SPACE_ARENA, DLC_SPACE_ARENA};
+  std::vector<uint32_t> spaces = {DLC_SPACE_STATE, DLC_SPACE_CONSTANT, DLC_SPACE_SCALARS, DLC_SPACE_ARENA, DLC_SPACE_ARENA};
   for (size_t i = 0; i < spaces.size(); ++i)
     EXPECT_EQ(launch[i].space, spaces[i]) << i;
+  EXPECT_EQ(launch[0].offset, 64u);
   EXPECT_EQ(launch[3].access, uint32_t(DLC_WRITE));
   EXPECT_EQ(launch[4].access, uint32_t(DLC_READ | DLC_WRITE));
   EXPECT_EQ(launch[4].offset, 128u);
@@ -131,6 +132,7 @@ TEST_F(PlanWriter, BuffersOfAllSpaces) {
   EXPECT_EQ(copy[0].offset, 256u);
   EXPECT_EQ(copy[0].access, uint32_t(DLC_WRITE));
   EXPECT_EQ(copy[1].offset, 0u);
+  EXPECT_EQ(arguments[records[6].arguments.first].space, uint32_t(DLC_SPACE_INPUT));
   // A splat and the same numbers written out are one constant.
   const dlc_argument *update = &arguments[records[6].arguments.first];
   EXPECT_EQ(update[1].offset, launch[1].offset);

@@ -30,7 +30,7 @@ module @model attributes {dl.documentation = "about it", dl.epochs = 3 : i64} {
     %y = exec.alloc at 0 : <64>
     %z = exec.alloc at 256 : <64>
     %l = exec.alloc at 64 : <4>
-    exec.launch @sum(read %x, read %c, read %rate, write %y, update %ws) stream 0 : !exec.buffer<64>, !exec.buffer<8>, !exec.buffer<4>, !exec.buffer<64>, !exec.buffer<128> loc("conv")
+    exec.launch @sum(read %w, read %c, read %rate, write %y, update %ws) stream 0 : !exec.buffer<64>, !exec.buffer<8>, !exec.buffer<4>, !exec.buffer<64>, !exec.buffer<128> loc("conv")
     exec.record_event 0 stream 0 loc("conv")
     exec.wait_event 0 stream 1 loc("conv")
     exec.copy %y to %z stream 1 : <64>, <64> loc("conv/copy")
