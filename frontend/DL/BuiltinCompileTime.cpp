@@ -55,7 +55,7 @@ static Value buildEnumerate(Call &call) {
     return Poison{};
   for (auto [i, item] : llvm::enumerate(items))
     pairs.push_back(std::vector<Value>{int64_t(i), item});
-  return pairs;
+  return call.evaluator.makeSequence(std::move(pairs), call.range);
 }
 
 static Value buildZip(Call &call) {
@@ -68,7 +68,7 @@ static Value buildZip(Call &call) {
   std::vector<Value> pairs;
   for (auto [x, y] : llvm::zip(a, b))
     pairs.push_back(std::vector<Value>{x, y});
-  return pairs;
+  return call.evaluator.makeSequence(std::move(pairs), call.range);
 }
 
 static Value buildReversed(Call &call) {

@@ -101,7 +101,8 @@ static std::vector<Builtin> optimizerRows() {
 
 static std::vector<Builtin> scheduleRows() {
   using K = ParamKind;
-  const BuiltinParam epochs{"epochs", K::Any, NoneValue{}}, steps{"steps", K::Any, NoneValue{}};
+  const BuiltinParam epochs{"epochs", K::Number, NoneValue{}, true},
+      steps{"steps", K::Number, NoneValue{}, true};
   const BuiltinParam end{"end", K::Number, 0}, tenth{"factor", K::Number, 0.1};
   auto row = [](llvm::StringLiteral name, llvm::StringLiteral doc, std::vector<BuiltinParam> params,
                 Value (*build)(Call &) = nullptr) {

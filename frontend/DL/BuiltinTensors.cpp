@@ -225,7 +225,9 @@ static Value buildTensor(Call &call) {
   mlir::Builder builder(&call.evaluator.program.context);
   llvm::SmallVector<mlir::Attribute> elements;
   for (const Value &number : numbers) {
-    if (!number.isNumber() || (!isFloat(dtype) && !number.isInteger()))
+    bool fits = number.isInteger() ? fitsInto(number.integer(), dtype)
+                                   : isFloat(dtype) && number.isNumber();
+    if (!fits)
       return call.fail("numbers",
                        "an element of " + spelling(dtype) + " cannot be " + describe(number));
     elements.push_back(isFloat(dtype)

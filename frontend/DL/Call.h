@@ -9,10 +9,10 @@ namespace dlc::frontend {
 
 class Call : public Site {
 public:
-  Call(Evaluator &evaluator, const Builtin &builtin, SourceRange range, SourceRange whole,
+  Call(Evaluator &evaluator, const Builtin &builtin, SourceRange range,
        std::vector<EvaluatedArgument> slots)
       : Site(evaluator, range, builtin.nameWord(), builtin.name.str()), builtin(builtin),
-        whole(whole), slots(std::move(slots)) {}
+        slots(std::move(slots)) {}
 
   // ---- arguments; the name is one of the row's
   const Value &value(llvm::StringRef name) const { return slot(name).value; }
@@ -51,8 +51,6 @@ public:
   }
 
   const Builtin &builtin;
-  /// The call with its arguments.
-  SourceRange whole;
   LayerAttributes attributes;
 
 private:

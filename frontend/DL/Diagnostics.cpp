@@ -15,6 +15,13 @@ DiagnosticBuilder::~DiagnosticBuilder() {
     engine->report(std::move(diagnostic));
 }
 
+/// A message is one line: what a string of the program brought in must not break it.
+static void keepOneLine(std::string &text) {
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
+}
+
 void DiagnosticEngine::report(Diagnostic diagnostic) {
   if (diagnostic.severity == Severity::Error && isFull())
     return;
@@ -23,6 +30,10 @@ void DiagnosticEngine::report(Diagnostic diagnostic) {
     if (!places.insert({place, unsigned(diagnostic.severity)}).second)
       return;
   }
+  keepOneLine(diagnostic.message);
+  keepOneLine(diagnostic.hint);
+  for (Note &note : diagnostic.notes)
+    keepOneLine(note.message);
   errors += diagnostic.severity == Severity::Error;
   list.push_back(std::move(diagnostic));
 }

@@ -257,7 +257,7 @@ static bool takesName(const Builtin &builtin) {
   }
 }
 
-Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name, SourceRange whole,
+Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
                              std::vector<EvaluatedArgument> arguments, LayerInstance *layer) {
   if (!builtin.build) {
     error(name, builtin.name + " is not available yet");
@@ -292,7 +292,7 @@ Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name, SourceRan
     else if (!convertArgument(builtin, param, slot, name))
       return Poison{};
   }
-  Call call(*this, builtin, name, whole, std::move(slots));
+  Call call(*this, builtin, name, std::move(slots));
   call.attributes = attributes;
   if (layer)
     call.setPath(layer->path, {});
@@ -344,7 +344,7 @@ Value Evaluator::runBody(const Block &block) {
     values.push_back(evaluate(*value));
     failed |= values.back().isPoison();
   }
-  return failed ? Value(Poison{}) : Value(std::move(values));
+  return failed ? Value(Poison{}) : makeSequence(std::move(values), last.range);
 }
 
 Value Evaluator::callBlock(const Block &block, Module &module, SourceRange name,
@@ -466,7 +466,7 @@ Value Evaluator::checkResults(const Block &block, Value result) {
 
 /// Fills the holes of `layer f = ...` in order and calls what it stands for, under the layer's
 /// path.
-Value Evaluator::callLayer(LayerInstance &layer, SourceRange name, SourceRange whole,
+Value Evaluator::callLayer(LayerInstance &layer, SourceRange name,
                            std::vector<EvaluatedArgument> given) {
   std::vector<EvaluatedArgument> arguments;
   size_t next = 0, holeCount = llvm::count_if(layer.node->arguments, [](const Argument &argument) {
@@ -489,7 +489,7 @@ Value Evaluator::callLayer(LayerInstance &layer, SourceRange name, SourceRange w
   ++layer.activation;
   activeShared.push_back(&layer);
   Value result = layer.callee.builtin
-                     ? callBuiltin(*layer.callee.builtin, name, whole, std::move(arguments), &layer)
+                     ? callBuiltin(*layer.callee.builtin, name, std::move(arguments), &layer)
                      : callBlock(*layer.callee.block, *layer.callee.module, name,
                                  std::move(arguments), &layer);
   activeShared.pop_back();
@@ -498,15 +498,15 @@ Value Evaluator::callLayer(LayerInstance &layer, SourceRange name, SourceRange w
 
 // ------------------------------------------------------------------------------------------- calls
 
-Value Evaluator::call(const Callable &callee, SourceRange name, SourceRange whole,
+Value Evaluator::call(const Callable &callee, SourceRange name,
                       std::vector<EvaluatedArgument> arguments) {
   if (!spend(1, name) ||
       llvm::any_of(arguments, [](const auto &each) { return each.value.isPoison(); }))
     return Poison{};
   if (callee.builtin)
-    return callBuiltin(*callee.builtin, name, whole, std::move(arguments), nullptr);
+    return callBuiltin(*callee.builtin, name, std::move(arguments), nullptr);
   if (callee.layer)
-    return callLayer(*callee.layer, name, whole, std::move(arguments));
+    return callLayer(*callee.layer, name, std::move(arguments));
   if (callee.model)
     return callModel(*callee.model, arguments, name, /*implicit=*/false);
   return callBlock(*callee.block, *callee.module, name, std::move(arguments), nullptr);
@@ -520,10 +520,10 @@ Value Evaluator::evaluateCall(const CallExpr &node) {
   if (auto *dtype = callee.getIf<DType>()) {
     Callable cast;
     cast.builtin = findBuiltin(spelling(*dtype));
-    return call(cast, node.callee->range, node.range, std::move(arguments));
+    return call(cast, node.callee->range, std::move(arguments));
   }
   if (auto *callable = callee.getIf<Callable>())
-    return call(*callable, node.callee->range, node.range, std::move(arguments));
+    return call(*callable, node.callee->range, std::move(arguments));
   error(node.callee->range, "this cannot be called: it is " + describe(callee));
   return Poison{};
 }

@@ -157,9 +157,7 @@ Value Evaluator::evaluateSequence(const SequenceExpr &node) {
     items.push_back(evaluate(*item));
     failed |= items.back().isPoison();
   }
-  if (failed)
-    return Poison{};
-  return items;
+  return failed ? Value(Poison{}) : makeSequence(std::move(items), node.range);
 }
 
 bool Evaluator::conditionOf(const Expr &expr, bool &result) {
@@ -203,7 +201,7 @@ Value Evaluator::evaluatePipe(const PipeExpr &node) {
     if (callee.isPoison() || !valid) {
       value = Poison{};
     } else if (auto *callable = callee.getIf<Callable>()) {
-      value = call(*callable, stage.name.range, stage.range, std::move(arguments));
+      value = call(*callable, stage.name.range, std::move(arguments));
     } else {
       error(stage.name.range,
             "'" + stage.name.text + "' cannot be called: it is " + describe(callee));

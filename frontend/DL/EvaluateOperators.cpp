@@ -76,7 +76,8 @@ namespace {
 /// when walked.
 struct Equality {
   int64_t steps = 0;
-  bool tooMany() const { return steps > maxWork; }
+  /// Met something that has no equality: a tensor inside a sequence, a function, an optimizer.
+  const Value *incomparable = nullptr;
   bool operator()(const Value &a, const Value &b) {
     if (++steps > maxWork)
       return false;
@@ -96,7 +97,13 @@ struct Equality {
       return a.as<bool>() == b.as<bool>();
     if (a.is<DType>() && b.is<DType>())
       return a.as<DType>() == b.as<DType>();
-    return a.isNone() && b.isNone();
+    // Anything may be compared with none: it is how a default is told from a value.
+    if (a.isNone() || b.isNone())
+      return a.isNone() && b.isNone();
+    for (const Value *each : {&a, &b})
+      if (each->isTensor() || each->is<Callable>() || each->is<Plan>())
+        incomparable = each;
+    return false;
   }
 };
 
@@ -270,9 +277,13 @@ Value Evaluator::applyBinary(const BinaryExpr &node, const Value &lhs, const Val
   }
   case BinaryOp::Equal:
   case BinaryOp::NotEqual:
-    if (!tensors) {
+    if (!tensors || lhs.isNone() || rhs.isNone()) {
       Equality equal;
       bool result = equal(lhs, rhs) == (node.op == BinaryOp::Equal);
+      if (equal.incomparable) {
+        error(node.opRange, label + " does not compare " + describe(*equal.incomparable));
+        return Poison{};
+      }
       return spend(equal.steps, node.opRange) ? Value(result) : Value(Poison{});
     }
     [[fallthrough]];

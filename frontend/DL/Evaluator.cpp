@@ -75,6 +75,14 @@ bool Evaluator::spendElements(int64_t count, SourceRange range) {
   return !stopped;
 }
 
+Value Evaluator::makeSequence(std::vector<Value> items, SourceRange range) {
+  Value sequence(std::move(items));
+  if (sequence.depth() <= maxSequenceDepth)
+    return sequence;
+  error(range, "sequences are nested more than " + llvm::Twine(maxSequenceDepth) + " levels deep");
+  return Poison{};
+}
+
 llvm::StringRef Evaluator::shortText(SourceRange range) const {
   llvm::StringRef text = range.isValid() ? program.sources.text(range) : "";
   return text.size() > 40 || text.contains('\n') ? "" : text;
@@ -203,6 +211,7 @@ mlir::RankedTensorType Evaluator::inputType(const ModelInstance &model, const as
   Frame own;
   own.module = model.module;
   own.parent = frame;
+  own.names = frame->names;
   own.scopes.emplace_back();
   llvm::SaveAndRestore guard(frame, &own);
   for (const auto &[name, value] : model.settings)

@@ -23,8 +23,9 @@ inline constexpr int64_t maxLoopTurns = 100'000;
 inline constexpr int64_t maxBlockCalls = 100'000;
 inline constexpr int64_t maxWork = 5'000'000;
 inline constexpr int64_t maxElements = 1'000'000;
+inline constexpr unsigned maxSequenceDepth = 100;
 inline constexpr unsigned maxCallDepth = 100;
-inline constexpr unsigned maxEvaluationDepth = 2'000;
+inline constexpr unsigned maxEvaluationDepth = 1'000;
 
 /// A name and where it got its value.
 struct Bound {
@@ -120,10 +121,10 @@ public:
   // ---- used by sections
   Value evaluate(const ast::Expr &expr);
   bool execute(const ast::Statement &statement);
-  /// Gives a name its value; null value: leaves it poisoned.
+  /// Gives a name its value; `turn` is that of the loop whose variable it is.
   void bind(llvm::StringRef name, Value value, SourceRange range, int64_t turn = 0);
   const Bound *lookupLocal(llvm::StringRef name) const;
-  /// Calls a model; its inputs are the first `inputs`. `implicit` calls leave no note.
+  /// Calls a model with tensors for its inputs. `implicit` calls leave no note.
   Value callModel(ModelInstance &model, llvm::ArrayRef<EvaluatedArgument> arguments,
                   SourceRange range, bool implicit);
   /// Null after an error. `batch` is set to the axis written N.
@@ -136,7 +137,7 @@ public:
   /// Reports if the value is not of the type; `what` begins the message: "ResNet50 returns".
   bool checkType(const Value &value, const ast::Type &declared, SourceRange range,
                  const llvm::Twine &what);
-  /// False if an error was reported since `count`.
+  /// Evaluates a bool; false after an error.
   bool conditionOf(const ast::Expr &expr, bool &result);
 
   // ---- used by built-ins and operators
@@ -145,25 +146,27 @@ public:
   /// from this conv2d".
   DiagnosticBuilder errorAbout(SourceRange range, const llvm::Twine &message, const Tensor &tensor,
                                const llvm::Twine &subject);
-  /// The dl value of a weight; declares it under path.name. Null after an error.
+  /// The dl value of the weight `key`, which is declared by this unless it is shared. Null after an
+  /// error. `fanIn` and `fanOut`: inputs and outputs of one unit, for initialisers.
   std::optional<Tensor> parameter(llvm::StringRef key, mlir::RankedTensorType type,
                                   const Value &init, const LayerAttributes &attributes,
                                   int64_t fanIn, int64_t fanOut, SourceRange range,
                                   mlir::Location location);
   /// Counts work; false (after one error) when there was too much.
   bool spend(int64_t amount, SourceRange range);
-  /// The same for a sequence that is made: memory is what it costs.
+  /// The same for `count` elements of sequences: memory is what they cost.
   bool spendElements(int64_t count, SourceRange range);
+  /// A sequence that was made at `range`; poison if it nests too deep.
+  Value makeSequence(std::vector<Value> items, SourceRange range);
   mlir::Location location(llvm::StringRef name, SourceRange range);
   const Origin *makeOrigin(SourceRange range, std::string what, const Tensor &tensor,
                            bool isDeclaration = false);
   NameScope &names() { return *frame->names; }
-  const LayerAttributes &attributes() const { return frame->attributes; }
   /// The source text, if it is short enough for a hint; else empty.
   llvm::StringRef shortText(SourceRange range) const;
   /// The range of the op that makes the value: the last stage of a pipe.
   static SourceRange valueRange(const ast::Expr &expr);
-  /// Adds " notes" on the compile-time names in `expr`: "width = 7, in turn 1 of this loop".
+  /// Adds notes on the numbers that `expr` names: "width = 7, in turn 1 of this loop".
   void noteNames(DiagnosticBuilder &error, const ast::Expr &expr);
 
   Program &program;
@@ -196,14 +199,12 @@ private:
   // ---- EvaluateCalls.cpp
   bool evaluateArguments(llvm::ArrayRef<ast::Argument> arguments,
                          std::vector<EvaluatedArgument> &result);
-  Value call(const Callable &callee, SourceRange name, SourceRange whole,
-             std::vector<EvaluatedArgument> arguments);
-  Value callBuiltin(const Builtin &builtin, SourceRange name, SourceRange whole,
+  Value call(const Callable &callee, SourceRange name, std::vector<EvaluatedArgument> arguments);
+  Value callBuiltin(const Builtin &builtin, SourceRange name,
                     std::vector<EvaluatedArgument> arguments, LayerInstance *layer);
   Value callBlock(const ast::Block &block, Module &module, SourceRange name,
                   std::vector<EvaluatedArgument> arguments, LayerInstance *layer);
-  Value callLayer(LayerInstance &layer, SourceRange name, SourceRange whole,
-                  std::vector<EvaluatedArgument> arguments);
+  Value callLayer(LayerInstance &layer, SourceRange name, std::vector<EvaluatedArgument> arguments);
   /// Takes the attributes out of `arguments`; false after an error.
   bool takeAttributes(std::vector<EvaluatedArgument> &arguments, bool all,
                       LayerAttributes &attributes, OwnName &name);

@@ -129,8 +129,10 @@ bool SectionCompiler::readDimension(llvm::StringRef name, const llvm::StringMap<
   for (Program::Define &define : program.dimensionDefines)
     if (define.name.text == name) {
       Evaluator evaluator(program, nullptr);
+      NameScope names;
       Frame frame;
       frame.module = &main;
+      frame.names = &names;
       frame.scopes.emplace_back();
       evaluator.frame = &frame;
       value = evaluator.evaluate(*define.value);
@@ -307,6 +309,12 @@ bool SectionCompiler::inferBatches(const Section *section, std::vector<int64_t> 
     checkUnusedNames(program, *section, names);
   }
   batches = program.options.inferBatches;
+  for (int64_t batch : batches)
+    if (batch < 1) {
+      program.engine.error({}, "a batch of inference has 1 sample or more, found " +
+                                   std::to_string(batch));
+      return false;
+    }
   auto batch = settings.find("batch");
   if (!batches.empty() || batch == settings.end()) {
     if (batches.empty())
@@ -371,6 +379,23 @@ void SectionCompiler::writeDescription() {
   module->setAttr("dl.documentation", mlir::StringAttr::get(module.getContext(), llvm::join(texts, "\n")));
 }
 
+/// Names that a module cannot hold beside each other: those of entries, and a weight inside a
+/// weight, where the optimizer's own tensors are.
+void SectionCompiler::checkVariableNames() {
+  for (const auto &variable : program.variables) {
+    llvm::StringRef key = variable->key;
+    if (auto entry = entryNames.find(key); entry != entryNames.end())
+      program.engine.error(variable->range, "the weight name '" + key + "' is that of an entry");
+    for (llvm::StringRef outer = key.rsplit('.').first; outer != key;
+         key = outer, outer = key.rsplit('.').first)
+      if (const Variable *other = program.variableByKey.lookup(outer))
+        program.engine
+            .error(variable->range,
+                   "the weight name '" + variable->key + "' lies inside the weight '" + outer + "'")
+            .note(other->range, "that one is made here");
+  }
+}
+
 void SectionCompiler::writeVariables() {
   mlir::OpBuilder builder = mlir::OpBuilder::atBlockBegin(module.getBody());
   for (const auto &variable : program.variables)
@@ -424,6 +449,7 @@ void SectionCompiler::run() {
     for (const ModelUse &use : trainUses)
       compileInfer(nullptr, use,
                    trainUses.size() > 1 ? "infer_" + use.block->name.text.str() : "infer");
+  checkVariableNames();
   if (!program.engine.hasErrors())
     writeVariables();
   writeDescription();

@@ -74,6 +74,7 @@ private:
                     const std::string &name);
   bool inferBatches(const ast::Section *section, std::vector<int64_t> &batches,
                     Dimensions &dimensions);
+  void checkVariableNames();
   void writeVariables();
   void writeDescription();
 

@@ -203,7 +203,7 @@ public:
   }
 
   void read(Body body) {
-    for (const Statement *statement : body) {
+    for (Statement *const &statement : body) {
       if (auto *binding = llvm::dyn_cast<BindingStatement>(statement);
           binding && binding->names.size() == 1) {
         const Name &name = binding->names.front();
@@ -214,8 +214,12 @@ public:
       }
       auto *choice = llvm::dyn_cast<IfStatement>(statement);
       bool condition;
-      if (choice && isKnown(choice->condition) &&
-          evaluator.conditionOf(*choice->condition, condition))
+      bool isDecided = choice && isKnown(choice->condition);
+      if (!isDecided && !llvm::isa<BindingStatement>(statement))
+        forEachBinding(statement, [&](const Name &name, const BindingStatement *) {
+          frame.scopes.back().erase(name.text);
+        });
+      if (isDecided && evaluator.conditionOf(*choice->condition, condition))
         read(condition ? choice->thenBody : choice->elseBody);
     }
   }

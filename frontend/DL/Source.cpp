@@ -27,8 +27,9 @@ FileId SourceManager::load(llvm::StringRef path, std::string &error) {
     error = code.message();
     return noFile;
   }
-  if (status.type() == llvm::sys::fs::file_type::directory_file) {
-    error = "it is a directory";
+  using llvm::sys::fs::file_type;
+  if (status.type() != file_type::regular_file && status.type() != file_type::fifo_file) {
+    error = status.type() == file_type::directory_file ? "it is a directory" : "it is no file";
     return noFile;
   }
   if (status.getSize() > maxFileBytes) {

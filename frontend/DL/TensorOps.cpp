@@ -44,7 +44,15 @@ std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape) {
 /// More bytes than any machine addresses.
 static constexpr int64_t maxTensorBytes = int64_t(1) << 47;
 
+/// Of the module format.
+static constexpr size_t maxRank = 8;
+
 bool Site::checkSize(llvm::ArrayRef<int64_t> shape, mlir::Type element) {
+  if (shape.size() > maxRank) {
+    error(label + " would make a tensor of " + llvm::Twine(shape.size()) + " axes, the limit is " +
+          llvm::Twine(maxRank));
+    return false;
+  }
   std::optional<int64_t> count = elementCount(shape);
   int64_t width = std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
   if (count && *count <= maxTensorBytes / width)
@@ -65,12 +73,29 @@ bool Site::checkNotBatch(const Tensor &x, llvm::ArrayRef<int64_t> axes, SourceRa
 
 // ------------------------------------------------------------------------------------ broadcasting
 
+bool fitsInto(int64_t number, DType dtype) {
+  switch (dtype) {
+  case DType::I32:
+    return llvm::isInt<32>(number);
+  case DType::U8:
+    return llvm::isUInt<8>(number);
+  case DType::Bool:
+    return number == 0 || number == 1;
+  default:
+    return true;
+  }
+}
+
 /// A number beside a tensor takes its dtype.
 static std::optional<Tensor> numberTensor(Site &site, const Operand &number, const Tensor &other) {
   if (number.value.is<double>() && !isFloat(other.dtype())) {
     site.error(describe(number.value) + " stands beside the integer tensor " +
                describe(other.type()))
         .hint("cast the tensor with f32(...)");
+    return std::nullopt;
+  }
+  if (number.value.isInteger() && !fitsInto(number.value.integer(), other.dtype())) {
+    site.error(describe(number.value) + " does not fit in " + spelling(other.dtype()));
     return std::nullopt;
   }
   double value = number.value.number();
@@ -189,19 +214,36 @@ static std::shared_ptr<const Terms> scaled(const std::optional<Terms> &terms, do
   return std::make_shared<const Terms>(std::move(result));
 }
 
-static std::shared_ptr<const Terms> arithmeticTerms(Arithmetic kind, const Operand &a,
+/// left + factor * right. Equal sums become one term: adding a loss to itself must not double them.
+static std::shared_ptr<const Terms> addedTerms(Site &site, const Tensor &left, const Tensor &right,
+                                               double factor) {
+  auto first = termsOf(left), second = termsOf(right);
+  if (!first || !second)
+    return nullptr;
+  llvm::DenseMap<mlir::Value, size_t> places;
+  for (auto [i, term] : llvm::enumerate(*first))
+    places[term.sum] = i;
+  for (Term term : *second) {
+    term.coefficient *= factor;
+    auto [place, isNew] = places.try_emplace(term.sum, first->size());
+    if (isNew)
+      first->push_back(term);
+    else
+      (*first)[place->second].coefficient += term.coefficient;
+  }
+  if (!site.evaluator.spend(first->size(), site.range))
+    return nullptr;
+  return std::make_shared<const Terms>(std::move(*first));
+}
+
+static std::shared_ptr<const Terms> arithmeticTerms(Site &site, Arithmetic kind, const Operand &a,
                                                     const Operand &b, const Tensor &left,
                                                     const Tensor &right) {
   switch (kind) {
   case Arithmetic::Add:
-  case Arithmetic::Subtract: {
-    auto first = termsOf(left), second = termsOf(right);
-    if (!first || !second)
-      return nullptr;
-    auto rest = scaled(second, kind == Arithmetic::Add ? 1 : -1);
-    first->insert(first->end(), rest->begin(), rest->end());
-    return std::make_shared<const Terms>(std::move(*first));
-  }
+    return addedTerms(site, left, right, 1);
+  case Arithmetic::Subtract:
+    return addedTerms(site, left, right, -1);
   case Arithmetic::Multiply:
     if (a.value.isNumber())
       return scaled(termsOf(right), a.value.number());
@@ -233,7 +275,7 @@ Value applyArithmetic(Site &site, Arithmetic kind, const Operand &a, const Opera
   if (const Origin *origin = likeLeft ? left.origin : right.origin)
     result.origin = origin;
   if (result.hasData)
-    result.terms = arithmeticTerms(kind, a, b, left, right);
+    result.terms = arithmeticTerms(site, kind, a, b, left, right);
   return result;
 }
 

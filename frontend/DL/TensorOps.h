@@ -64,6 +64,8 @@ Value applyReduceAll(Site &site, Reduction kind, const Tensor &x);
 /// The element counts must agree.
 Value applyReshape(Site &site, const Tensor &x, llvm::ArrayRef<int64_t> shape);
 
+/// Can a tensor of the dtype hold the integer exactly, as far as its range goes?
+bool fitsInto(int64_t number, DType dtype);
 /// Product of sizes; nothing on overflow.
 std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape);
 /// The same shape and dtype, another op: relu, exp.

@@ -82,6 +82,13 @@ DType dtypeOf(mlir::Type type) {
   return type.isInteger(1) ? DType::Bool : DType::I32;
 }
 
+Value::Value(std::vector<Value> items) {
+  unsigned depth = 0;
+  for (const Value &item : items)
+    depth = std::max(depth, item.depth());
+  data = std::make_shared<const SequenceValue>(SequenceValue{std::move(items), depth + 1});
+}
+
 std::string describe(mlir::RankedTensorType type) {
   std::string text = spelling(dtypeOf(type.getElementType())).str() + "[";
   for (auto [i, size] : llvm::enumerate(type.getShape()))
@@ -114,6 +121,26 @@ std::string text(double number) {
   return buffer.str().str() + (looksInteger ? ".0" : "");
 }
 
+/// A string as one would write it, cut if it is long.
+static std::string quoted(llvm::StringRef value) {
+  std::string result = "\"";
+  for (unsigned characters = 0; !value.empty(); ++characters) {
+    if (characters == 40)
+      return result + "...\"";
+    size_t size = std::max<size_t>(
+        1, value.drop_front().find_if([](char c) { return (c & 0xC0) != 0x80; }) + 1);
+    llvm::StringRef character = value.take_front(size);
+    value = value.drop_front(character.size());
+    if (character == "\n")
+      result += "\\n";
+    else if (character == "\t")
+      result += "\\t";
+    else
+      result += (character == "\"" || character == "\\" ? "\\" : "") + character.str();
+  }
+  return result + "\"";
+}
+
 std::string text(const Value &value) {
   if (auto *v = value.getIf<int64_t>())
     return std::to_string(*v);
@@ -122,7 +149,7 @@ std::string text(const Value &value) {
   if (auto *v = value.getIf<bool>())
     return *v ? "true" : "false";
   if (auto *v = value.getIf<std::string>())
-    return "\"" + (v->size() <= 40 ? *v : v->substr(0, 37) + "...") + "\"";
+    return quoted(*v);
   if (auto *v = value.getIf<DType>())
     return spelling(*v).str();
   if (value.isNone())

@@ -125,7 +125,8 @@ struct PlanValue {
   double number(llvm::StringRef parameter) const;
 };
 using Plan = std::shared_ptr<const PlanValue>;
-using Sequence = std::shared_ptr<const std::vector<Value>>;
+struct SequenceValue;
+using Sequence = std::shared_ptr<const SequenceValue>;
 
 struct Poison {};
 struct NoneValue {};
@@ -142,8 +143,7 @@ public:
   Value(std::string v) : data(std::move(v)) {}
   Value(const char *v) : data(std::string(v)) {}
   Value(DType v) : data(v) {}
-  Value(std::vector<Value> items)
-      : data(std::make_shared<const std::vector<Value>>(std::move(items))) {}
+  Value(std::vector<Value> items);
   Value(Callable v) : data(v) {}
   Value(Plan v) : data(std::move(v)) {}
   Value(Tensor v) : data(std::move(v)) {}
@@ -161,13 +161,23 @@ public:
   int64_t integer() const { return as<int64_t>(); }
   /// Of an integer or a float.
   double number() const { return isInteger() ? double(as<int64_t>()) : as<double>(); }
-  llvm::ArrayRef<Value> items() const { return *as<Sequence>(); }
+  llvm::ArrayRef<Value> items() const;
+  /// Of a sequence: 1 + that of its deepest element; 0 for all others.
+  unsigned depth() const;
 
 private:
   std::variant<Poison, NoneValue, bool, int64_t, double, std::string, DType, Sequence, Callable,
                Plan, Tensor>
       data;
 };
+
+struct SequenceValue {
+  std::vector<Value> items;
+  unsigned depth;
+};
+
+inline llvm::ArrayRef<Value> Value::items() const { return as<Sequence>()->items; }
+inline unsigned Value::depth() const { return isSequence() ? as<Sequence>()->depth : 0; }
 
 /// What a message calls the value: "the integer 3", "a sequence of 2", "the tensor f32[64, 10]".
 std::string describe(const Value &value);

@@ -69,7 +69,8 @@ TEST(Entries, TrainEvaluateInfer) {
   EXPECT_THAT(inputs(entryOf(compiled, "evaluate")), ElementsAre("x", "label", "valid"));
   EXPECT_THAT(inputs(entryOf(compiled, "infer_n1")), ElementsAre("x"));
   EXPECT_THAT(outputs(entryOf(compiled, "train_step")), ElementsAre("loss.sum", "output"));
-  EXPECT_THAT(outputs(entryOf(compiled, "evaluate")), ElementsAre("samples.count", "loss.sum", "output"));
+  EXPECT_THAT(outputs(entryOf(compiled, "evaluate")),
+              ElementsAre("samples.count", "loss.sum", "output"));
   EXPECT_THAT(outputs(entryOf(compiled, "infer_n1")), ElementsAre("output"));
 }
 
@@ -100,6 +101,13 @@ TEST(Entries, CoefficientsFollowTheOperators) {
   EXPECT_THAT(terms(entryOf(compiled, "train_step"), "m"),
               ElementsAre("0.2 * m.sum / 4.0", "-0.5 * m.sum2 / 4.0", "1.0 * m.sum3 / 1.0"));
   EXPECT_THAT(terms(entryOf(compiled, "train_step"), "half"), ElementsAre("-0.1 * half.sum / 4.0"));
+}
+
+// 2^40 times the same sum is one term.
+TEST(Entries, EqualSumsAreOneTerm) {
+  Compiled compiled(linear(std::string(plainLoss) + "\n  repeat 40 { loss = loss + loss }"));
+  EXPECT_THAT(terms(entryOf(compiled, "train_step"), "loss"),
+              ElementsAre("1099511627776.0 * loss.sum / 4.0"));
 }
 
 TEST(Entries, EvaluationMasksThePadding) {

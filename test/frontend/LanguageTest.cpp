@@ -43,6 +43,10 @@ TEST(Language, EqualityTakesAnyTwoValues) {
 assert [1, (2, "x")] == ([1, [2, "x"]]) and [1] != [1, 2] and 1 != "1")");
 }
 
+TEST(Language, AnythingIsComparedWithNone) {
+  expectAccepted("assert x != none and not (none == relu) and [x] != [none]");
+}
+
 TEST(Language, SequencesAreSlicedAndJoined) {
   expectAccepted(R"(s = [1, 2, 3]
 assert len(s + [4]) == 4 and s[-1] == 3 and s[1:] == [2, 3] and s[:-1] == [1, 2] and s[::2] == [1, 3]
