@@ -127,6 +127,17 @@ Value CodeEmitter::number(double value, Type type) {
   return arith::ConstantOp::create(b, loc, attribute);
 }
 
+Value CodeEmitter::convertFloat(Value value, Type element) {
+  Type from = getElementTypeOrSelf(value), type = element;
+  if (from == element)
+    return value;
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    type = vector.clone(element);
+  if (from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
+    return arith::ExtFOp::create(b, loc, type, value);
+  return arith::TruncFOp::create(b, loc, type, value);
+}
+
 Value CodeEmitter::splat(Value scalar, int64_t width) {
   if (width == 1 || isa<VectorType>(scalar.getType()))
     return scalar;
@@ -153,7 +164,8 @@ Value CodeEmitter::firstLanes(Value count, int64_t width) {
     auto type = VectorType::get({width}, b.getI1Type());
     return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<bool>(lanes)));
   }
-  Value narrow = arith::TruncIOp::create(b, loc, b.getI32Type(), count);
+  Value few = minimum(count, constant(width));
+  Value narrow = arith::TruncIOp::create(b, loc, b.getI32Type(), few);
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, laneNumbers(width),
                                splat(narrow, width));
 }

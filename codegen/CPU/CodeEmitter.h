@@ -15,6 +15,9 @@
 
 namespace dlc::codegen {
 
+/// bf16 and f16: sums of them are kept in f32.
+inline bool isSmallFloat(mlir::Type element) { return element.isBF16() || element.isF16(); }
+
 /// Integers, loops and memory at the place where the builder stands.
 class CodeEmitter {
 public:
@@ -67,6 +70,8 @@ public:
   /// `value` as a scalar or vector of `type`.
   mlir::Value number(double value, mlir::Type type);
   mlir::Value splat(mlir::Value scalar, int64_t width);
+  /// A float or vector of floats in element type `element`.
+  mlir::Value convertFloat(mlir::Value value, mlir::Type element);
   /// Lanes i < count of `width`; null if those are all.
   mlir::Value firstLanes(mlir::Value count, int64_t width);
   mlir::Value firstLanes(int64_t count, int64_t width) {

@@ -6,7 +6,7 @@ using namespace dlc::codegen;
 
 llvm::ArrayRef<const KernelGenerator *> dlc::codegen::cpuGenerators() {
   static const std::unique_ptr<KernelGenerator> owned[] = {
-      createMapGenerator(),     createReduceGenerator(),      createWindowGenerator(),
+      createMapGenerator(), createTransposeGenerator(), createReduceGenerator(),      createWindowGenerator(),
       createSoftmaxGenerator(), createMultiTensorGenerator(), createGemmGenerator(),
       createConvolutionGenerator(), createLoopsGenerator()};
   static const auto pointers = [] {

@@ -15,6 +15,7 @@ std::unique_ptr<KernelGenerator> createMapGenerator();
 std::unique_ptr<KernelGenerator> createReduceGenerator();
 std::unique_ptr<KernelGenerator> createWindowGenerator();
 std::unique_ptr<KernelGenerator> createSoftmaxGenerator();
+std::unique_ptr<KernelGenerator> createTransposeGenerator();
 std::unique_ptr<KernelGenerator> createMultiTensorGenerator();
 std::unique_ptr<KernelGenerator> createGemmGenerator();
 std::unique_ptr<KernelGenerator> createConvolutionGenerator();

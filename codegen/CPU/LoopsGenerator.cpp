@@ -27,14 +27,50 @@ public:
 
 } // namespace
 
-/// One phase a result: tasks of equal shares of its elements.
+/// One phase a result: tasks of equal shares of its elements, the padding of its layout included.
 static WalkPlan planOf(const KernelSpec &spec, unsigned number) {
   const int64_t maxTasks = 64;
   WalkPlan plan;
-  int64_t elements = spec.resultTypes()[number].getNumElements();
+  int64_t elements = PhysicalLayout::get(spec.resultTypes()[number]).elements;
   plan.space = {elements, 1};
   plan.rows = std::max<int64_t>(1, (elements + maxTasks - 1) / maxTasks);
   return plan;
+}
+
+/// The logical place of stored element `linear`, and whether it is one: it may be padding.
+static std::pair<Point, Value> placeOf(CodeEmitter &e, RankedTensorType type, Value linear) {
+  PhysicalLayout layout = PhysicalLayout::get(type);
+  Point point;
+  point.shape.assign(type.getShape().begin(), type.getShape().end());
+  point.indices.assign(point.shape.size(), e.constant(0));
+  SmallVector<int64_t> extents;
+  for (const PhysicalLayout::Dimension &d : layout.dimensions)
+    extents.push_back(d.extent);
+  SmallVector<Value> physical = e.delinearize(linear, extents);
+  for (auto [d, index] : llvm::zip_equal(layout.dimensions, physical))
+    point.indices[d.axis] = e.add(point.indices[d.axis], e.mul(index, d.divisor));
+  Value exists = e.number(1, e.b.getI1Type());
+  if (layout.elements != type.getNumElements())
+    for (auto [extent, index] : llvm::zip_equal(point.shape, point.indices))
+      exists = e.both(exists, e.less(index, e.constant(extent)));
+  return {point, exists};
+}
+
+/// Stores element `linear` of a result, or the zero that pads it.
+static LogicalResult storeElement(KernelFunction &kernel, unsigned number, Value linear) {
+  CodeEmitter &e = kernel.e;
+  auto [point, exists] = placeOf(e, kernel.spec.resultTypes()[number], linear);
+  BodyEmitter body = kernel.body(
+      [&](unsigned result, const Point &at) { return plainAnchorValue(kernel, result, at); });
+  // Padding is computed at the nearest element and thrown away.
+  for (auto [extent, index] : llvm::zip_equal(point.shape, point.indices))
+    index = e.minimum(index, e.constant(extent - 1));
+  Value value = body.emitStored(kernel.spec.result(number), point);
+  if (!value)
+    return failure();
+  value = e.select(exists, value, e.number(0, value.getType()));
+  e.store(value, kernel.result(number), linear);
+  return success();
 }
 
 SmallVector<Candidate> LoopsGenerator::candidates(const KernelSpec &spec,
@@ -57,11 +93,8 @@ LogicalResult LoopsGenerator::emit(const KernelSpec &spec, const Candidate &cand
   for (unsigned number = 0; number < spec.resultTypes().size(); ++number) {
     KernelFunction kernel(spec, target, module, phaseSymbol(symbol, candidate, number),
                           /*hasWorkspace=*/false);
-    auto anchor = [&](unsigned result, const Point &point) {
-      return plainAnchorValue(kernel, result, point);
-    };
     LogicalResult result = walkTask(kernel, planOf(spec, number), [&](ArrayRef<Point> points) {
-      return storeAtPoints(kernel, number, points, anchor);
+      return storeElement(kernel, number, points.front().indices.front());
     });
     kernel.finish();
     if (failed(result))

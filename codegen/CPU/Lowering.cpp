@@ -22,6 +22,7 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Object/ObjectFile.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -121,6 +122,8 @@ static LogicalResult expandSmallFloats(ModuleOp module) {
   arith::populateEmulateUnsupportedFloatsPatterns(emulate, converter);
   ConversionTarget target(*context);
   arith::populateEmulateUnsupportedFloatsLegality(target, converter);
+  target.addDynamicallyLegalDialect<math::MathDialect>(
+      [&](Operation *op) { return converter.isLegal(op); });
   if (failed(applyPartialConversion(module, target, std::move(emulate))))
     return failure();
   RewritePatternSet expand(context);
@@ -237,4 +240,23 @@ llvm::Expected<std::string> CodeWriter::write(ModuleOp source, Output output) {
     return llvm::createStringError("LLVM cannot write this kind of file");
   passes.run(*module);
   return bytes.str().str();
+}
+
+std::string dlc::codegen::foreignSymbol(StringRef bytes) {
+  auto object = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "kernel"));
+  if (!object)
+    return llvm::toString(object.takeError());
+  for (const llvm::object::SymbolRef &symbol : (*object)->symbols()) {
+    llvm::Expected<uint32_t> flags = symbol.getFlags();
+    llvm::Expected<StringRef> name = symbol.getName();
+    if (!flags || !name) {
+      llvm::consumeError(flags.takeError());
+      llvm::consumeError(name.takeError());
+      continue;
+    }
+    bool needed = *flags & llvm::object::SymbolRef::SF_Undefined;
+    if (needed && !name->empty() && *name != "memcpy" && *name != "memset")
+      return name->str();
+  }
+  return "";
 }

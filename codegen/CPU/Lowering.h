@@ -45,6 +45,9 @@ private:
   std::unique_ptr<llvm::TargetMachine> machine;
 };
 
+/// A symbol that an object needs from elsewhere, memcpy and memset apart; empty if there is none.
+std::string foreignSymbol(llvm::StringRef object);
+
 /// Registers with the context what CodeWriter needs to read its modules.
 void registerTranslations(mlir::DialectRegistry &registry);
 

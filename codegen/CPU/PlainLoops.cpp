@@ -60,11 +60,13 @@ private:
   SmallVector<Value> loops(ArrayRef<int64_t> shape, ValueRange init, Turn turn) {
     return e.nest(shape, 1, init, turn);
   }
-  /// Sums `term` over all indices of `shape`.
+  /// Sums `term` over all indices of `shape`; 16-bit floats are summed in f32.
   Value sum(ArrayRef<int64_t> shape, Type type, llvm::function_ref<Value(ArrayRef<Value>)> term) {
-    return loops(shape, e.number(0, type), [&](ArrayRef<Value> i, ValueRange total) {
-      return SmallVector<Value>{add(total[0], term(i))};
+    Type wide = isSmallFloat(type) ? e.b.getF32Type() : type;
+    Value total = loops(shape, e.number(0, wide), [&](ArrayRef<Value> i, ValueRange total) {
+      return SmallVector<Value>{add(total[0], e.convertFloat(term(i), wide))};
     })[0];
+    return e.convertFloat(total, type);
   }
 
   /// Indices inside a tensor, and whether they were before clamping.
@@ -190,12 +192,11 @@ Value PlainLoops::reduce(dl::ReduceOp op) {
     return read(op.getX(), indices);
   };
   bool isUnsigned = type.getElementType().isUnsignedInteger();
+  if (op.getKind() == dl::ReduceKind::Sum && isa<FloatType>(type.getElementType()))
+    return sum(extents, type.getElementType(), element);
   Value init;
   if (op.getKind() == dl::ReduceKind::Sum) {
-    Type computed = type.getElementType();
-    if (auto integer = dyn_cast<IntegerType>(computed))
-      computed = e.b.getIntegerType(integer.getWidth());
-    init = e.number(0, computed);
+    init = e.number(0, e.b.getIntegerType(type.getElementTypeBitWidth()));
   } else {
     // Never empty: the first element, which is then met again.
     init = element(SmallVector<Value>(extents.size(), e.constant(0)));

@@ -98,6 +98,16 @@ static SmallVector<Value> walkedValues(const KernelSpec &spec) {
   return values;
 }
 
+/// The type of partial results: integers signless, 16-bit floats as f32.
+static Type accumulatorOf(dl::ReduceOp op) {
+  Type element = op.getType().getElementType();
+  if (isSmallFloat(element))
+    return Float32Type::get(op.getContext());
+  if (auto integer = dyn_cast<IntegerType>(element))
+    return IntegerType::get(op.getContext(), integer.getWidth());
+  return element;
+}
+
 static SmallVector<Value> finishedValues(const KernelSpec &spec) {
   SmallVector<Value> values;
   for (unsigned number : resultsBehindAnchor(spec, true))
@@ -225,10 +235,8 @@ public:
   ReduceEmitter(KernelFunction &kernel, const ReducePlan &plan)
       : kernel(kernel), e(kernel.e), plan(plan), op(reduceOf(kernel.spec)),
         stored(resultsBehindAnchor(kernel.spec, false)) {
-    element = op.getType().getElementType();
-    isUnsigned = element.isUnsignedInteger();
-    if (auto integer = dyn_cast<IntegerType>(element))
-      element = IntegerType::get(e.b.getContext(), integer.getWidth());
+    element = accumulatorOf(op);
+    isUnsigned = getElementTypeOrSelf(op.getType()).isUnsignedInteger();
   }
 
   /// The unit at `unit` of the unit space, reduced over [lower, upper) of the first reduced axis:
@@ -239,7 +247,11 @@ public:
   Point keptPoint(ArrayRef<Value> unit, int64_t number);
 
   Value combine(Value a, Value b);
-  Type elementType() const { return element; }
+  Type accumulator() const { return element; }
+  /// A whole result in the anchor's own type.
+  Value finished(Value total) {
+    return isa<FloatType>(element) ? e.convertFloat(total, op.getType().getElementType()) : total;
+  }
   LogicalResult result = success();
 
 private:
@@ -306,6 +318,8 @@ Value ReduceEmitter::combine(Value a, Value b) {
 Value ReduceEmitter::walked(const Point &point) {
   BodyEmitter body = kernel.body();
   Value value = e.splat(body.emitVector(op.getX(), point), point.width);
+  if (isa<FloatType>(element))
+    value = e.convertFloat(value, element);
   for (unsigned number : stored)
     if (failed(kernel.storeResult(body, number, point)))
       result = failure();
@@ -497,6 +511,9 @@ emitUnits(KernelFunction &kernel, const ReducePlan &plan,
       unit = e.delinearize(number, unitSpace);
     ReduceEmitter emitter(kernel, plan);
     SmallVector<Value> totals = emitter.reduce(unit, lower, upper);
+    if (plan.splits == 1)
+      for (Value &total : totals)
+        total = emitter.finished(total);
     for (auto [i, total] : llvm::enumerate(totals))
       if (failed(store(emitter.keptPoint(unit, i), total, piece)))
         result = failure();
@@ -550,7 +567,7 @@ static WalkPlan combinePlan(const ReducePlan &plan, const CpuTarget &target) {
 static LogicalResult emitCombined(KernelFunction &kernel, const ReducePlan &plan) {
   CodeEmitter &e = kernel.e;
   ReduceEmitter emitter(kernel, plan);
-  Type element = emitter.elementType();
+  Type element = emitter.accumulator();
   auto anchor = [&](unsigned, const Point &point) -> Value {
     Value place = linearIndex(e, point);
     auto piece = [&](Value number) {
@@ -559,10 +576,11 @@ static LogicalResult emitCombined(KernelFunction &kernel, const ReducePlan &plan
                  ? e.load(kernel.workspace(), offset, element)
                  : e.loadVector(kernel.workspace(), offset, element, point.width, 1, point.mask);
     };
-    return e.carry(e.constant(1), e.constant(plan.splits), 1, piece(e.constant(0)),
-                   [&](Value number, ValueRange total) {
-                     return SmallVector<Value>{emitter.combine(total[0], piece(number))};
-                   })[0];
+    return emitter.finished(e.carry(e.constant(1), e.constant(plan.splits), 1, piece(e.constant(0)),
+                                    [&](Value number, ValueRange total) {
+                                      return SmallVector<Value>{
+                                          emitter.combine(total[0], piece(number))};
+                                    })[0]);
   };
   SmallVector<unsigned> finished = resultsBehindAnchor(kernel.spec, true);
   return walkTask(kernel, combinePlan(plan, kernel.target), [&](ArrayRef<Point> points) {
@@ -583,7 +601,7 @@ SmallVector<Candidate> ReduceGenerator::candidates(const KernelSpec &spec,
   if (plan->splits > 1) {
     candidate.phases.push_back({combinePlan(*plan, target).tasks(), 0});
     candidate.workspaceBytes =
-        plan->splits * plan->kept() * storageBytes(reduceOf(spec).getType().getElementType());
+        plan->splits * plan->kept() * storageBytes(accumulatorOf(reduceOf(spec)));
   }
   double elements = double(plan->kept()) * double(product(plan->extents(true)));
   candidate.cost = walkSeconds(spec, bodyWeight(spec) * elements);

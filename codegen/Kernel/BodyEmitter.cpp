@@ -249,7 +249,11 @@ codegen::refineIndexSpace(const KernelSpec &spec, ArrayRef<Value> roots, ArrayRe
     if (type.getNumElements() != elements || elements == 0)
       return failure();
     cuts.append(collector.collect(root));
-    if (!PhysicalLayout::get(type).rowMajor)
+    PhysicalLayout layout = PhysicalLayout::get(type);
+    // Padding must be written as zeros, which no walk over elements does.
+    if (layout.elements != elements)
+      return failure();
+    if (!layout.rowMajor)
       for (int64_t axis = 0; axis < type.getRank(); ++axis)
         cuts.push_back(product(type.getShape().drop_front(axis)));
   }
@@ -332,8 +336,12 @@ Value BodyEmitter::compute(Value value, const Point &point) {
     return loaded ? loadedToComputed(builder, loc, loaded, element) : Value();
   }
   Operation *op = value.getDefiningOp();
-  if (op == spec.anchorOp() && !isa<dl::TransposeOp>(op))
-    return anchor ? anchor(cast<OpResult>(value).getResultNumber(), point) : Value();
+  if (op == spec.anchorOp()) {
+    Value known = anchor ? anchor(cast<OpResult>(value).getResultNumber(), point) : Value();
+    // A transposition only changes indices: it can be looked through, any other anchor cannot.
+    if (known || !isa<dl::TransposeOp>(op))
+      return known;
+  }
   if (auto constant = dyn_cast<dl::ConstantOp>(op))
     return scalarConstant(builder, loc, constant);
   if (auto reshape = dyn_cast<dl::ReshapeOp>(op))

@@ -119,6 +119,9 @@ public:
     llvm::Expected<std::string> result = writer.write(*module, output);
     if (!result)
       return fail(llvm::toString(result.takeError()));
+    if (output == Output::Object)
+      if (std::string name = foreignSymbol(*result); !name.empty())
+        return fail("it calls '" + name + "', but kernels call no library");
     return result;
   }
 

@@ -163,7 +163,7 @@ Point lanePoint(mlir::OpBuilder &builder, mlir::Location loc, const Point &point
 /// The coarsest index space that has all borders of `space` between its axes and in which the values that the region computes
 /// from and into `roots` can be walked without divisions: an axis of `space` is split where a broadcast, iota or layout tells
 /// its elements apart. All roots have as many elements as `space`. Fails if no such space exists (reshapes that cut across
-/// each other, no elements); then only scalar points serve.
+/// each other, no elements) or if a root is stored with padding; then only scalar points serve.
 mlir::FailureOr<llvm::SmallVector<int64_t>> refineIndexSpace(const KernelSpec &spec,
                                                              llvm::ArrayRef<mlir::Value> roots,
                                                              llvm::ArrayRef<int64_t> space);

@@ -279,6 +279,13 @@ std::vector<Tensor> CompiledTestKernel::run(ArrayRef<Tensor> inputs, TaskOrder o
   return outputs;
 }
 
+std::vector<float> CompiledTestKernel::resultMemory(unsigned number) const {
+  std::vector<float> memory(storageBytes(analysed->resultTypes()[number]) / 4);
+  const char *start = state->buffers[analysed->operandTypes().size() + number]->data();
+  std::memcpy(memory.data(), start, memory.size() * 4);
+  return memory;
+}
+
 std::vector<Tensor> CompiledTestKernel::oracle(ArrayRef<Tensor> inputs) {
   std::vector<Tensor> rounded;
   for (auto [tensor, type] : llvm::zip_equal(inputs, analysed->operandTypes())) {

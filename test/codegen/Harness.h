@@ -40,6 +40,8 @@ public:
 
   /// Runs on tensors rounded to their types; returns the results as stored.
   std::vector<Tensor> run(llvm::ArrayRef<Tensor> inputs, TaskOrder order = TaskOrder::Forward);
+  /// Result `number` of the last run as it lies in memory, f32.
+  std::vector<float> resultMemory(unsigned number) const;
   /// The region in float64 on the same rounded inputs.
   std::vector<Tensor> oracle(llvm::ArrayRef<Tensor> inputs);
   /// Seconds of the fastest of `repeats` runs on one thread.

@@ -1,6 +1,7 @@
 //===- LoopsTest.cpp - the generator of last resort takes every anchor
 //-----------------------------------------------===//
 #include "test/codegen/Harness.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace dlc::test;
@@ -114,4 +115,20 @@ TEST(Loops, SizesThatDoNotFit) {
   %2 = dl.negate %z : tensor<0x2xf32>
   dl.yield %0, %1, %2 : tensor<4x6xf32>, tensor<3xf32>, tensor<0x2xf32>)"},
               rounding, generator);
+}
+
+/// Blocks that do not divide their axis are padded with zeros.
+TEST(Loops, PaddedLayout) {
+  const std::string type =
+      "tensor<2x5x3xf32, #dl.layout<order = [0, 2, 1], blocks = [1, 4, 2, 2]>>";
+  CompiledTestKernel kernel(
+      {type, type,
+       "^bb0(%x: " + type + "):\n %0 = dl.exp %x : " + type + "\n dl.yield %0 : " + type});
+  ASSERT_TRUE(kernel);
+  std::vector<Tensor> inputs = kernel.randomInputs();
+  EXPECT_LE(relativeError(kernel.run(inputs)[0], kernel.oracle(inputs)[0]), 1e-6);
+  std::vector<float> memory = kernel.resultMemory(0);
+  ASSERT_EQ(memory.size(), 2u * 2 * 2 * 4 * 2);
+  // exp is never zero: the zeros are the padding.
+  EXPECT_EQ(std::count(memory.begin(), memory.end(), 0.0f), 64 - 30);
 }

@@ -113,6 +113,13 @@ TEST(Map, OtherFloats) {
                      "> to tensor<37xf32>\n %1 = dl.multiply %0, %0 : tensor<37xf32>\n"
                      " dl.yield %1 : tensor<37xf32>"},
                 rounding, "cpu-map");
+  // Math too, without a library call.
+  checkKernel({"tensor<37xbf16>", "tensor<37xbf16>", R"(
+^bb0(%x: tensor<37xbf16>):
+  %0 = dl.exp %x : tensor<37xbf16>
+  %1 = dl.add %0, %x : tensor<37xbf16>
+  dl.yield %1 : tensor<37xbf16>)"},
+              1.0 / 128, "cpu-map");
   // Half an ulp of bf16's 8 bits.
   checkKernel({"tensor<37xf32>", "tensor<37xbf16>", R"(
 ^bb0(%x: tensor<37xf32>):

@@ -90,3 +90,13 @@ TEST(Reduce, BroadcastInside) {
 
 /// Of nothing: a sum is zero.
 TEST(Reduce, Empty) { checkKernel(reduction("sum", "tensor<0x5xf32>", "tensor<5xf32>", "0"), 0); }
+
+/// 16-bit floats are summed in f32: one rounding at the end.
+TEST(Reduce, SmallFloats) {
+  checkKernel(reduction("sum", "tensor<3000x7xbf16>", "tensor<7xbf16>", "0"), 1.0 / 256,
+              "cpu-reduce");
+  checkKernel(reduction("sum", "tensor<7x3000xf16>", "tensor<7xf16>", "1"), 1.0 / 1024,
+              "cpu-reduce");
+  checkKernel(reduction("sum", "tensor<7x3000xf16>", "tensor<7xf16>", "1"), 1.0 / 1024,
+              "cpu-loops");
+}
