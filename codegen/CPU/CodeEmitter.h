@@ -1,12 +1,11 @@
-//===- CodeEmitter.h - shorthand for the loops and memory accesses of CPU kernels
-//------------------------*- C++ -*-===//
+//===- CodeEmitter.h - shorthand for the loops and memory accesses of CPU kernels ---*- C++ -*-===//
 //
 // CPU generators write scf + arith + vector + LLVM-pointer operations inside llvm.func: ops that
 // need only one-to-one lowerings, so that a kernel compiles in milliseconds. All integers are i64
 // and fold while they are built; loops whose trip count is known to be at most one leave no loop
 // behind.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_CODEEMITTER_H
 #define DLC_CODEGEN_CPU_CODEEMITTER_H
 

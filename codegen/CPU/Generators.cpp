@@ -1,14 +1,13 @@
-//===- Generators.cpp - the list of the CPU's generators
-//-------------------------------------------------------------===//
+//===- Generators.cpp - the list of the CPU's generators --------------------------------------===//
 #include "codegen/CPU/Generators.h"
 
 using namespace dlc::codegen;
 
 llvm::ArrayRef<const KernelGenerator *> dlc::codegen::cpuGenerators() {
   static const std::unique_ptr<KernelGenerator> owned[] = {
-      createMapGenerator(), createTransposeGenerator(), createReduceGenerator(),      createWindowGenerator(),
-      createSoftmaxGenerator(), createMultiTensorGenerator(), createGemmGenerator(),
-      createConvolutionGenerator(), createLoopsGenerator()};
+      createMapGenerator(),    createTransposeGenerator(),   createReduceGenerator(),
+      createWindowGenerator(), createSoftmaxGenerator(),     createMultiTensorGenerator(),
+      createGemmGenerator(),   createConvolutionGenerator(), createLoopsGenerator()};
   static const auto pointers = [] {
     std::array<const KernelGenerator *, std::size(owned)> result;
     llvm::transform(owned, result.begin(), [](auto &generator) { return generator.get(); });

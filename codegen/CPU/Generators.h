@@ -1,5 +1,4 @@
-//===- Generators.h - the CPU's kernel generators
-//--------------------------------------------------------*- C++ -*-===//
+//===- Generators.h - the CPU's kernel generators -----------------------------------*- C++ -*-===//
 #ifndef DLC_CODEGEN_CPU_GENERATORS_H
 #define DLC_CODEGEN_CPU_GENERATORS_H
 

@@ -1,5 +1,4 @@
-//===- KernelFunction.cpp - a kernel's function, its buffers and tensors
-//---------------------------------------------===//
+//===- KernelFunction.cpp - a kernel's function, its buffers and tensors ----------------------===//
 #include "codegen/CPU/CodeEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -1,11 +1,10 @@
-//===- LoopsGenerator.cpp - the generator of last resort
-//-------------------------------------------------------------===//
+//===- LoopsGenerator.cpp - the generator of last resort --------------------------------------===//
 //
 // Any region whose anchor is on tensors, right and slow: each element of each result is computed on
 // its own, and where the anchor's value is needed its definition is written out as loops. Takes
 // every layout, type, reshape and empty tensor; other generators may refuse what they do not like.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/PlainLoops.h"
 #include "codegen/CPU/Walk.h"

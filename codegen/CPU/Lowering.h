@@ -1,12 +1,11 @@
-//===- Lowering.h - from a generator's ops to an object file
-//--------------------------------------------*- C++ -*-===//
+//===- Lowering.h - from a generator's ops to an object file ------------------------*- C++ -*-===//
 //
 // The path that every CPU kernel takes behind its generator: math functions become polynomials (no
 // libm), scf, arith and vector become the LLVM dialect in one conversion, then LLVM IR, a short
 // list of LLVM passes, and an object in memory. Numbers: multiply and add may fuse, nothing else is
 // relaxed.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_LOWERING_H
 #define DLC_CODEGEN_CPU_LOWERING_H
 

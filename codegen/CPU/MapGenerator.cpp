@@ -1,12 +1,11 @@
-//===- MapGenerator.cpp - element-wise kernels
-//-----------------------------------------------------------------------===//
+//===- MapGenerator.cpp - element-wise kernels ------------------------------------------------===//
 //
 // All results have the same number of elements and are walked in one index space, the coarsest in
 // which every operand is regular: a plain chain is one axis, a bias over channels makes three. The
 // last axis is walked in vectors, the others in a loop over rows; a task takes some rows, or a
 // piece of few long ones.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/CodeEmitter.h"
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Walk.h"

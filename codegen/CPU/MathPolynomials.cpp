@@ -1,19 +1,18 @@
-//===- MathPolynomials.cpp - exp, log and tanh without libm
-//----------------------------------------------------------===//
+//===- MathPolynomials.cpp - exp, log and tanh without libm -----------------------------------===//
 //
 // Largest errors, in units in the last place of the result, against the correctly rounded value
 // (tested on a dense sample):
 //
 //            f32            f64
-//   exp      1.0            1.0      also for results that are denormal; underflows to 0, overflows
-//   to infinity log      1.0            2.0      also for denormal arguments; log 0 = -infinity,
-//   log of a negative number = NaN tanh     1.5            2.0
+//   exp      1.0            1.0      denormal results too; beyond them 0 or infinity
+//   log      1.0            2.0      denormal arguments too; log 0 = -infinity, log of less = NaN
+//   tanh     1.5            2.0
 //
 // NaN stays NaN. The f32 coefficients and those of f64's tanh are those of Moshier's Cephes library
 // (expf, logf, tanhf, tanh); f64's exp is the Taylor series after reduction to |r| <= ln 2 / 2,
 // f64's log the series of atanh on [sqrt 1/2, sqrt 2].
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,12 +1,11 @@
-//===- MultiTensorGenerator.cpp - one element-wise function over many tensors
-//----------------------------------------===//
+//===- MultiTensorGenerator.cpp - one element-wise function over many tensors -----------------===//
 //
 // The optimizer's update. A launch passes one flat buffer a stream; tensor i stands at the same
 // offset in each (flatOffsets). The kernel holds a table of pieces, each a run of elements of one
 // tensor with that tensor's multipliers; long tensors are several pieces, a task takes as many
 // pieces as make a grain of work.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Walk.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -80,9 +79,9 @@ SmallVector<Candidate> MultiTensorGenerator::candidates(const KernelSpec &spec,
   return {candidate};
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Emission
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 /// A constant array of the module; returns its address.
 static Value emitTable(CodeEmitter &e, ModuleOp module, const Twine &name,

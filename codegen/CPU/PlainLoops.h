@@ -1,5 +1,4 @@
-//===- PlainLoops.h - every anchor as its definition, one element at a time
-//------------------------------*- C++ -*-===//
+//===- PlainLoops.h - every anchor as its definition, one element at a time ---------*- C++ -*-===//
 #ifndef DLC_CODEGEN_CPU_PLAINLOOPS_H
 #define DLC_CODEGEN_CPU_PLAINLOOPS_H
 

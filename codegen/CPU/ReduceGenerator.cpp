@@ -1,12 +1,11 @@
-//===- ReduceGenerator.cpp - sums, maxima and minima along any axes
-//--------------------------------------------------===//
+//===- ReduceGenerator.cpp - sums, maxima and minima along any axes ---------------------------===//
 //
 // The operand's index space is cut into axes that are wholly kept or wholly reduced; its last axis
 // is walked in vectors.
 //
 //   rows      the last axis is reduced: one kept element at a time, vectors of partial results,
-//   combined pairwise at the end columns   the last axis is kept: vectors of kept elements, walked
-//   down the reduced axes
+//             combined pairwise at the end
+//   columns   the last axis is kept: vectors of kept elements, walked down the reduced axes
 //
 // Partial results are combined in blocks of blocks, never in one long chain, so that the error of a
 // sum grows with the logarithm of its length. A task takes some kept elements. Where these are too
@@ -15,7 +14,7 @@
 // Results that do not need the reduction (the gradient behind a ReLU, stored while the bias
 // gradient sums it) are stored from the same walk.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Walk.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -84,9 +83,9 @@ public:
 
 } // namespace
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Plan
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 static dl::ReduceOp reduceOf(const KernelSpec &spec) { return cast<dl::ReduceOp>(spec.anchorOp()); }
 
@@ -223,9 +222,9 @@ std::string ReducePlan::text() const {
   return result;
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Emission
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 namespace {
 
@@ -483,9 +482,9 @@ SmallVector<Value> ReduceEmitter::reduce(ArrayRef<Value> at, Value lower, Value 
   return {e.reduceLanes(totals[0], [&](Value a, Value b) { return combine(a, b); })};
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Phases
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 /// The tasks' walk over units. Gives each vector's totals to `store`, with the point of its kept
 /// elements.

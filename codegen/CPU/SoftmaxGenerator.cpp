@@ -1,12 +1,11 @@
-//===- SoftmaxGenerator.cpp - softmax cross entropy, its gradient, accuracy
-//------------------------------------------===//
+//===- SoftmaxGenerator.cpp - softmax cross entropy, its gradient, accuracy -------------------===//
 //
 // A row is what stands along the op's axis. Rows whose elements are neighbours are walked in
 // vectors along the classes; otherwise a vector holds one class of several rows, and rows never
 // mix. The largest logit is subtracted before anything is exponentiated. Logits are computed anew
 // in each pass over a row: they come from the nearest cache, or stay in registers.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Walk.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -64,9 +63,9 @@ public:
 
 } // namespace
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Plan
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 std::optional<SoftmaxPlan> SoftmaxPlan::get(const KernelSpec &spec, const CpuTarget &target) {
   SoftmaxOp op = SoftmaxOp::get(spec.anchorOp());
@@ -112,9 +111,9 @@ std::optional<SoftmaxPlan> SoftmaxPlan::get(const KernelSpec &spec, const CpuTar
   return plan;
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Emission
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 namespace {
 

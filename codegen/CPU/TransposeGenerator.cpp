@@ -1,11 +1,10 @@
-//===- TransposeGenerator.cpp - permutations that move the last axis
-//-------------------------------------------------===//
+//===- TransposeGenerator.cpp - permutations that move the last axis --------------------------===//
 //
 // Memory is read along the operand's last axis and written along the result's, in square tiles that
 // are transposed in registers. Permutations that keep the last axis, elements that are not 4 bytes,
 // and short axes go the way of map kernels, which gather.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Walk.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -54,9 +53,9 @@ public:
 
 } // namespace
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Plan
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 /// Drops axes of extent 1 and merges neighbours that stay neighbours.
 static void simplify(SmallVector<int64_t> &order, SmallVector<int64_t> &result) {
@@ -120,9 +119,9 @@ std::optional<TransposePlan> TransposePlan::get(const KernelSpec &spec, const Cp
   return plan;
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Emission
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 /// Row i, lane j becomes row j, lane i: in each round, rows `distance` apart exchange the lanes
 /// that are.

@@ -1,10 +1,9 @@
-//===- Walk.h - vectorised walks over an index space, split into tasks
-//-----------------------------------*- C++ -*-===//
+//===- Walk.h - vectorised walks over an index space, split into tasks --------------*- C++ -*-===//
 //
 // What map kernels do, and what other generators do before or behind their anchor: visit every
 // element of an index space once, in vectors along the last axis.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_WALK_H
 #define DLC_CODEGEN_CPU_WALK_H
 

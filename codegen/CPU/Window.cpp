@@ -1,5 +1,4 @@
-//===- Window.cpp - plans and taps of windows
-//------------------------------------------------------------------------===//
+//===- Window.cpp - plans and taps of windows -------------------------------------------------===//
 #include "codegen/CPU/Window.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -76,9 +75,9 @@ std::optional<WindowPlan> WindowPlan::get(const KernelSpec &spec, const CpuTarge
   return plan;
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Taps
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 static Value below(CodeEmitter &e, Value place, int64_t limit) {
   return arith::CmpIOp::create(e.b, e.loc, arith::CmpIPredicate::slt, place,

@@ -1,10 +1,9 @@
-//===- Window.h - the parts of the window generator
-//------------------------------------------------------*- C++ -*-===//
+//===- Window.h - the parts of the window generator ---------------------------------*- C++ -*-===//
 //
 // Every geometry is three spatial axes, missing ones first with extent 1. Bounds are checked only
 // on axes where a window can lie outside.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_WINDOW_H
 #define DLC_CODEGEN_CPU_WINDOW_H
 

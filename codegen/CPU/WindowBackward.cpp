@@ -1,5 +1,4 @@
-//===- WindowBackward.cpp - gradients of pooling
-//---------------------------------------------------------------------===//
+//===- WindowBackward.cpp - gradients of pooling ----------------------------------------------===//
 //
 // Windows that tile their input (stride = kernel, no padding; the usual pooling) are walked by
 // input rows: each vector of inputs takes the gradients of the windows that it lies in, repeated
@@ -7,7 +6,7 @@
 // plane in its scratch, in the order of the windows, then finishes the plane in vectors; an image
 // belongs to one task, so gradients add up in the same order for any number of threads.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Window.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -16,9 +15,9 @@ using namespace mlir;
 using namespace dlc;
 using namespace dlc::codegen;
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Windows that overlap
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 namespace {
 
@@ -146,9 +145,9 @@ static LogicalResult emitPlanes(KernelFunction &kernel, const WindowPlan &plan) 
   });
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Windows that tile
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 namespace {
 

@@ -1,10 +1,9 @@
-//===- WindowGenerator.cpp - pooling and its gradients
-//---------------------------------------------------------------===//
+//===- WindowGenerator.cpp - pooling and its gradients ----------------------------------------===//
 //
 // Forward, each result element walks its window, in vectors along the result's last axis. Backward:
 // see WindowBackward.cpp.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Window.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,9 +32,9 @@ static Value select(CodeEmitter &e, Value condition, Value a, Value c) {
   return condition ? arith::SelectOp::create(e.b, e.loc, condition, a, c).getResult() : a;
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Forward
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 namespace {
 

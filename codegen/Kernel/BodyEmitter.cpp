@@ -1,12 +1,11 @@
-//===- BodyEmitter.cpp - element-wise bodies at points of an index space
-//--------------------------------------------===//
+//===- BodyEmitter.cpp - element-wise bodies at points of an index space ----------------------===//
 //
 // Values are pulled: emit(result, point) asks for the operands of the op that makes the result, at
 // points derived from the given one, down to operands of the kernel and the anchor. Element-wise
 // ops and reshapes hand the point on, a broadcast drops axes, so a vector of points turns into a
 // scalar where the value repeats, and is splat at its first use.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/Kernel/KernelSpec.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -14,9 +13,9 @@ using namespace mlir;
 using namespace dlc;
 using namespace dlc::codegen;
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Points
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 static Value constant(OpBuilder &b, Location loc, int64_t value) {
   return arith::ConstantIntOp::create(b, loc, value, 64);
@@ -121,9 +120,9 @@ Point codegen::lanePoint(OpBuilder &b, Location loc, const Point &point, int64_t
   return result;
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // The common index space
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 namespace {
 /// How a broadcast's result groups its axes: runs that the operand has, and runs that repeat it.
@@ -269,9 +268,9 @@ codegen::refineIndexSpace(const KernelSpec &spec, ArrayRef<Value> roots, ArrayRe
   return shape;
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Values
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 static Value splat(OpBuilder &b, Location loc, Value scalar, int64_t width) {
   return vector::BroadcastOp::create(b, loc, VectorType::get({width}, scalar.getType()), scalar);

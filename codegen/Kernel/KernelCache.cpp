@@ -1,5 +1,4 @@
-//===- KernelCache.cpp - see KernelCache.h
-//---------------------------------------------------------------------------===//
+//===- KernelCache.cpp - see KernelCache.h ----------------------------------------------------===//
 #include "codegen/Kernel/KernelCache.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

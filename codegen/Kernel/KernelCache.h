@@ -1,10 +1,11 @@
-//===- KernelCache.h - compiled kernels on disk ----------------------------------------------------------*- C++ -*-===//
+//===- KernelCache.h - compiled kernels on disk -------------------------------------*- C++ -*-===//
 //
-// One file a key: a header with magic, size and XXH3-128 of the object, then the object. Files appear by rename, so readers
-// never see half of one, and any number of processes may share a folder. What does not match its header counts as absent and
-// is written anew. Nothing here fails: a cache that cannot be used is an empty one.
+// One file a key: a header with magic, size and XXH3-128 of the object, then the object. Files
+// appear by rename, so readers never see half of one, and any number of processes may share a
+// folder. What does not match its header counts as absent and is written anew. Nothing here fails:
+// a cache that cannot be used is an empty one.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_KERNEL_KERNELCACHE_H
 #define DLC_CODEGEN_KERNEL_KERNELCACHE_H
 
@@ -19,7 +20,8 @@ std::string hexadecimal(llvm::ArrayRef<uint8_t> bytes);
 
 class KernelCache {
 public:
-  /// `folder` empty: $XDG_CACHE_HOME/dlc/kernels, else ~/.cache/dlc/kernels; without a home, no cache.
+  /// `folder` empty: $XDG_CACHE_HOME/dlc/kernels, else ~/.cache/dlc/kernels; without a home, no
+  /// cache.
   explicit KernelCache(llvm::StringRef folder);
 
   /// The object of `key`, if there is an undamaged one. May be called from several threads.

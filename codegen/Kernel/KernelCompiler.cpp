@@ -1,5 +1,4 @@
-//===- KernelCompiler.cpp - selection, identity, parallel compilation
-//------------------------------------------------===//
+//===- KernelCompiler.cpp - selection, identity, parallel compilation -------------------------===//
 #include "codegen/Kernel/KernelCompiler.h"
 #include "codegen/CPU/CodeEmitter.h"
 #include "codegen/CPU/Generators.h"
@@ -15,9 +14,9 @@ using namespace mlir;
 using namespace dlc;
 using namespace dlc::codegen;
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Selection
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 std::string SelectedKernel::keyText() const { return hexadecimal(key); }
 
@@ -71,9 +70,9 @@ FailureOr<SelectedKernel> codegen::selectKernel(Block &block, const CpuTarget &t
   return selectCandidate(*spec, target, all.front());
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Compilation
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 namespace {
 /// What one thread keeps between kernels.

@@ -1,16 +1,19 @@
-//===- KernelCompiler.h - from kernel regions to object files -------------------------------------------*- C++ -*-===//
+//===- KernelCompiler.h - from kernel regions to object files -----------------------*- C++ -*-===//
 //
-// Two steps, because the plan must be complete before any code exists, and because compilation is parallel and cached:
+// Two steps, because the plan must be complete before any code exists, and because compilation is
+// parallel and cached:
 //
-//   selectKernel    region -> how it will run: grid, workspace, symbol, key, cost figures. Fast; emits nothing.
-//   compileKernels  texts of the selected kernels -> one relocatable object each, from the cache or compiled on all cores.
+//   selectKernel    region -> how it will run: grid, workspace, symbol, key, cost figures. Fast;
+//                   emits nothing.
+//   compileKernels  texts of the selected kernels -> one relocatable object each, from the cache
+//                   or compiled on all cores.
 //
-// An object defines the symbols of its kernel's phases (selection.symbols) and no other global; it needs no symbol but
-// memcpy and memset. The buffers of a launch: the spec's operands, its results, the workspace if workspaceBytes is not 0.
-// A multi-tensor kernel takes flat buffers instead, see exec.kernel. All phases of a kernel take the same buffers and run
-// one after the other.
+// An object defines the symbols of its kernel's phases (selection.symbols) and no other global; it
+// needs no symbol but memcpy and memset. The buffers of a launch: the spec's operands, its results,
+// the workspace if workspaceBytes is not 0. A multi-tensor kernel takes flat buffers instead, see
+// exec.kernel. All phases of a kernel take the same buffers and run one after the other.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_KERNEL_KERNELCOMPILER_H
 #define DLC_CODEGEN_KERNEL_KERNELCOMPILER_H
 
@@ -22,7 +25,7 @@ namespace dlc::codegen {
 struct SelectedKernel {
   const KernelGenerator *generator = nullptr;
   Candidate candidate;
-  std::string text;                          ///< the spec's canonical text: what compileKernels compiles
+  std::string text; ///< the spec's canonical text: what compileKernels compiles
   KernelKey key = {};
   std::string symbol;                        ///< <stem>_<first 8 hexadecimal digits of the key>
   llvm::SmallVector<std::string, 1> symbols; ///< of each phase
@@ -46,20 +49,21 @@ SelectedKernel selectCandidate(const KernelSpec &spec, const CpuTarget &target,
                                const GeneratedCandidate &choice);
 
 struct CompileOptions {
-  bool cache = true;          ///< look up and keep objects
-  std::string cacheFolder;    ///< empty: $XDG_CACHE_HOME/dlc/kernels or ~/.cache/dlc/kernels
+  bool cache = true;               ///< look up and keep objects
+  std::string cacheFolder;         ///< empty: $XDG_CACHE_HOME/dlc/kernels or ~/.cache/dlc/kernels
   uint64_t cacheBytes = 256 << 20; ///< the cache is trimmed to this size, least recently used first
-  unsigned threads = 0;       ///< 0: one a core
+  unsigned threads = 0;            ///< 0: one a core
 };
 
 struct CompiledKernel {
-  std::string object;         ///< ELF relocatable
+  std::string object; ///< ELF relocatable
   bool fromCache = false;
-  double seconds = 0;         ///< spent on it
+  double seconds = 0; ///< spent on it
 };
 
-/// Compiles `kernels`, results in their order. Fails with one message that names the kernel. An unreadable or unwritable
-/// cache, and damaged entries in it, are no errors: the kernel is compiled.
+/// Compiles `kernels`, results in their order. Fails with one message that names the kernel. An
+/// unreadable or unwritable cache, and damaged entries in it, are no errors: the kernel is
+/// compiled.
 llvm::Expected<std::vector<CompiledKernel>> compileKernels(llvm::ArrayRef<SelectedKernel> kernels,
                                                            const CpuTarget &target,
                                                            const CompileOptions &options = {});

@@ -1,11 +1,12 @@
-//===- KernelGenerator.h - how a kernel is made ---------------------------------------------------------*- C++ -*-===//
+//===- KernelGenerator.h - how a kernel is made -------------------------------------*- C++ -*-===//
 //
-// A generator offers candidates for a spec and emits the code of one. Candidates are data: a schedule as text, which together
-// with the spec, the target and the generator's version is the kernel's identity, and what the plan must know (grid, scratch,
-// workspace) before any code exists. Selection takes the cheapest by the cost model; emission happens once per key, in
-// parallel, and its object is cached.
+// A generator offers candidates for a spec and emits the code of one. Candidates are data: a
+// schedule as text, which together with the spec, the target and the generator's version is the
+// kernel's identity, and what the plan must know (grid, scratch, workspace) before any code exists.
+// Selection takes the cheapest by the cost model; emission happens once per key, in parallel, and
+// its object is cached.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_KERNEL_KERNELGENERATOR_H
 #define DLC_CODEGEN_KERNEL_KERNELGENERATOR_H
 
@@ -19,10 +20,10 @@ namespace dlc::codegen {
 
 /// The CPU to generate for. Sizes in bytes, per core.
 struct CpuTarget {
-  std::string cpu;             ///< LLVM's name
-  std::string features;        ///< LLVM's feature string
-  uint64_t required = 0;       ///< bit set of dlc_cpu_feature that the code needs
-  unsigned vectorBytes = 32;   ///< width of the vectors to use: 32 (AVX2) or 64 (AVX-512)
+  std::string cpu;           ///< LLVM's name
+  std::string features;      ///< LLVM's feature string
+  uint64_t required = 0;     ///< bit set of dlc_cpu_feature that the code needs
+  unsigned vectorBytes = 32; ///< width of the vectors to use: 32 (AVX2) or 64 (AVX-512)
   unsigned vectorRegisters = 16;
   uint64_t l1 = 32 << 10, l2 = 1 << 20, l3 = 8 << 20;
 
@@ -33,12 +34,12 @@ struct CpuTarget {
 /// One launch of a kernel: a grid of independent tasks. Phases run one after the other.
 struct Phase {
   uint32_t tasks = 0;
-  uint64_t scratchBytes = 0;   ///< of one task
+  uint64_t scratchBytes = 0; ///< of one task
 };
 
 /// One way to run a spec.
 struct Candidate {
-  std::string schedule;        ///< complete and canonical: equal text, equal code
+  std::string schedule; ///< complete and canonical: equal text, equal code
   llvm::SmallVector<Phase, 1> phases;
   uint64_t workspaceBytes = 0; ///< buffer shared by the phases; the launch's last argument if not 0
   double cost = 0;             ///< estimated seconds on one core
@@ -50,14 +51,17 @@ class KernelGenerator {
 public:
   virtual ~KernelGenerator() = default;
   virtual llvm::StringRef name() const = 0;
-  /// Raised with every change of the generated code: part of the key, so that caches never serve old code.
+  /// Raised with every change of the generated code: part of the key, so that caches never serve
+  /// old code.
   virtual unsigned version() const = 0;
   /// Empty if the spec is not for this generator.
-  virtual llvm::SmallVector<Candidate> candidates(const KernelSpec &spec, const CpuTarget &target) const = 0;
-  /// Emits into `module` one function `<symbol>` for a single phase, `<symbol>_<i>` for phase i of several, each of type
-  /// dlc_kernel_fn: llvm-compatible after the common lowering of codegen/CPU.
-  virtual mlir::LogicalResult emit(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
-                                   llvm::StringRef symbol, mlir::ModuleOp module) const = 0;
+  virtual llvm::SmallVector<Candidate> candidates(const KernelSpec &spec,
+                                                  const CpuTarget &target) const = 0;
+  /// Emits into `module` one function `<symbol>` for a single phase, `<symbol>_<i>` for phase i of
+  /// several, each of type dlc_kernel_fn: llvm-compatible after the common lowering of codegen/CPU.
+  virtual mlir::LogicalResult emit(const KernelSpec &spec, const Candidate &candidate,
+                                   const CpuTarget &target, llvm::StringRef symbol,
+                                   mlir::ModuleOp module) const = 0;
 };
 
 } // namespace dlc::codegen

@@ -1,5 +1,4 @@
-//===- KernelSpec.cpp - reads a kernel's region: anchor, types, identity, name
-//--------------------------------------===//
+//===- KernelSpec.cpp - reads a kernel's region: anchor, types, identity, name ----------------===//
 #include "codegen/Kernel/KernelSpec.h"
 #include "dlc/abi.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -15,9 +14,9 @@ using namespace mlir;
 using namespace dlc;
 using namespace dlc::codegen;
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Analysis
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 /// The anchor that an op makes, if it is no part of an element-wise body.
 static std::optional<Anchor> anchorOf(Operation &op) {
@@ -112,9 +111,9 @@ FailureOr<KernelSpec> KernelSpec::setFlatBuffers(dl::MultiTensorOp update) {
   return *this;
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Sizes
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 int64_t codegen::product(ArrayRef<int64_t> extents) { return llvm::product_of(extents); }
 
@@ -205,9 +204,9 @@ uint64_t KernelSpec::bytes() const {
   return total;
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Identity and name
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 /// The region travels as the body of a dl.fused whose operands come from nowhere.
 std::string KernelSpec::canonicalText() const {
@@ -302,7 +301,8 @@ std::string KernelSpec::stem() const {
       std::tie(anchorText, sizes) = anchorName(op);
       continue;
     }
-    if (!isa<dl::ElementwiseOp>(inner) || isa<dl::SelectOp, dl::CastOp, dl::CompareOp>(inner) || ++named > maxOps)
+    if (!isa<dl::ElementwiseOp>(inner) || isa<dl::SelectOp, dl::CastOp, dl::CompareOp>(inner) ||
+        ++named > maxOps)
       continue;
     // An addition of a broadcast vector is a bias.
     bool bias = isa<dl::AddOp>(inner) && llvm::any_of(inner.getOperands(), [](Value operand) {

@@ -1,18 +1,20 @@
-//===- KernelSpec.h - what a kernel computes, for every generator and target ----------------------------*- C++ -*-===//
+//===- KernelSpec.h - what a kernel computes, for every generator and target --------*- C++ -*-===//
 //
-// A kernel is the region of an exec.kernel: dl ops on tensors, the block's arguments are the operands, dl.yield's values the
-// results. KernelSpec reads that region once: it finds the anchor (the one op that is not element-wise) and gives generators
-// the rest as a function from indices to values, pulled from the results: a generator asks for a result at an index point,
-// gives the anchor's value when asked for it, and gets arith/math ops on scalars or vectors. So bias, ReLU, masks, casts and
-// whole element-wise chains fuse into every generator in the same way, before the anchor (prologue) and behind it (epilogue).
+// A kernel is the region of an exec.kernel: dl ops on tensors, the block's arguments are the
+// operands, dl.yield's values the results. KernelSpec reads that region once: it finds the anchor
+// (the one op that is not element-wise) and gives generators the rest as a function from indices to
+// values, pulled from the results: a generator asks for a result at an index point, gives the
+// anchor's value when asked for it, and gets arith/math ops on scalars or vectors. So bias, ReLU,
+// masks, casts and whole element-wise chains fuse into every generator in the same way, before the
+// anchor (prologue) and behind it (epilogue).
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_KERNEL_KERNELSPEC_H
 #define DLC_CODEGEN_KERNEL_KERNELSPEC_H
 
 #include "dialects/DL/DL.h"
-#include "llvm/ADT/DenseMap.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/DenseMap.h"
 #include <array>
 #include <functional>
 #include <string>
@@ -28,8 +30,8 @@ using KernelKey = std::array<uint8_t, 16>;
 /// A kernel's region, analysed. Does not own the region.
 class KernelSpec {
 public:
-  /// `block`: dl ops ended by dl.yield. Fails (with an error at the offending op) if there is more than one anchor, or an op
-  /// that no kernel can hold.
+  /// `block`: dl ops ended by dl.yield. Fails (with an error at the offending op) if there is more
+  /// than one anchor, or an op that no kernel can hold.
   static mlir::FailureOr<KernelSpec> get(mlir::Block &block);
 
   Anchor anchor() const { return kind; }
@@ -37,8 +39,9 @@ public:
   mlir::Operation *anchorOp() const { return op; }
   mlir::Block &block() const { return *body; }
 
-  /// Operands and results with their physical types, in the order of the launch's buffers: operands first. Those of a
-  /// multi-tensor update are its flat buffers: a stream each, then the scalars; results a yielded value each.
+  /// Operands and results with their physical types, in the order of the launch's buffers: operands
+  /// first. Those of a multi-tensor update are its flat buffers: a stream each, then the scalars;
+  /// results a yielded value each.
   llvm::ArrayRef<mlir::RankedTensorType> operandTypes() const { return operands; }
   llvm::ArrayRef<mlir::RankedTensorType> resultTypes() const { return results; }
 
@@ -47,12 +50,13 @@ public:
   /// Whether `value` needs the anchor; a result that does not is stored from the prologue.
   bool dependsOnAnchor(mlir::Value value) const { return behindAnchor.contains(value); }
 
-  /// Multiplications and additions of one run (two for a multiply-add), and the bytes that must be read and written.
+  /// Multiplications and additions of one run (two for a multiply-add), and the bytes that must be
+  /// read and written.
   uint64_t flops() const;
   uint64_t bytes() const;
 
-  /// The region without locations and symbols, with types, layouts and attributes: equal text is an equal kernel. It is
-  /// also the form in which kernels travel between contexts: see parseKernel.
+  /// The region without locations and symbols, with types, layouts and attributes: equal text is an
+  /// equal kernel. It is also the form in which kernels travel between contexts: see parseKernel.
   std::string canonicalText() const;
 
   /// Readable stem of the symbol: conv3x3_bias_relu_64x56x56.
@@ -68,8 +72,8 @@ private:
   llvm::DenseSet<mlir::Value> behindAnchor;
 };
 
-/// Byte offsets of an update's tensors in its flat buffers, and the buffers' size behind them: each tensor starts at the next
-/// multiple of DLC_ALIGNMENT.
+/// Byte offsets of an update's tensors in its flat buffers, and the buffers' size behind them: each
+/// tensor starts at the next multiple of DLC_ALIGNMENT.
 llvm::SmallVector<int64_t> flatOffsets(dl::MultiTensorOp op);
 
 /// Reads a canonicalText back: a module whose one dl.fused has the region. Fails with an error.
@@ -82,13 +86,14 @@ void registerKernelDialects(mlir::DialectRegistry &registry);
 
 /// Where a tensor's elements stand. Logical axes first split by blocks, then permuted.
 struct PhysicalLayout {
-  /// One physical dimension: index = (logical index of `axis` / divisor) % extent, `stride` elements apart.
+  /// One physical dimension: index = (logical index of `axis` / divisor) % extent, `stride`
+  /// elements apart.
   struct Dimension {
     int64_t axis, divisor, extent, stride;
   };
   llvm::SmallVector<Dimension> dimensions; ///< outermost first
   bool rowMajor = true;
-  int64_t elements = 1;                    ///< padding included
+  int64_t elements = 1; ///< padding included
 
   static PhysicalLayout get(mlir::RankedTensorType type);
 };
@@ -103,15 +108,17 @@ int64_t storageBytes(mlir::RankedTensorType type);
 
 /// A point, or a vector of points, of a tensor's index space. All indices are i64.
 struct Point {
-  /// The index space: any shape with the tensor's number of elements, which it numbers in row-major order. Generators
-  /// choose a shape that suits their loops; reshapes cost nothing then, and a row of 24x24 pixels is one axis of 576.
+  /// The index space: any shape with the tensor's number of elements, which it numbers in row-major
+  /// order. Generators choose a shape that suits their loops; reshapes cost nothing then, and a row
+  /// of 24x24 pixels is one axis of 576.
   llvm::SmallVector<int64_t> shape;
   llvm::SmallVector<mlir::Value> indices;
-  /// With `width` > 1: the point stands for `width` elements along `axis`, at indices[axis] + lane * step.
+  /// With `width` > 1: the point stands for `width` elements along `axis`, at indices[axis] + lane
+  /// * step.
   int64_t axis = -1;
   int64_t width = 1;
   int64_t step = 1;
-  mlir::Value mask;            ///< vector<width x i1> of the lanes that exist, or null: all
+  mlir::Value mask; ///< vector<width x i1> of the lanes that exist, or null: all
 
   bool operator==(const Point &) const = default;
 };
@@ -119,19 +126,21 @@ struct Point {
 /// Emits the value of the region's values at points: the bridge from a spec to a generator's loops.
 class BodyEmitter {
 public:
-  /// Loads operand `number` at `point`, of the tensor's element type (bool as i8, u8 as signless i8). The operand varies
-  /// along the vector axis, or the point is a scalar.
+  /// Loads operand `number` at `point`, of the tensor's element type (bool as i8, u8 as signless
+  /// i8). The operand varies along the vector axis, or the point is a scalar.
   using LoadOperand = std::function<mlir::Value(unsigned number, const Point &point)>;
-  /// Gives result `number` of the anchor at `point`: a vector, or a scalar that holds for all lanes. Null: the generator does
-  /// not have the value at this point; emit() then fails.
+  /// Gives result `number` of the anchor at `point`: a vector, or a scalar that holds for all
+  /// lanes. Null: the generator does not have the value at this point; emit() then fails.
   using AnchorValue = std::function<mlir::Value(unsigned number, const Point &point)>;
 
-  BodyEmitter(const KernelSpec &spec, mlir::OpBuilder &builder, mlir::Location loc, LoadOperand load, AnchorValue anchor)
+  BodyEmitter(const KernelSpec &spec, mlir::OpBuilder &builder, mlir::Location loc,
+              LoadOperand load, AnchorValue anchor)
       : spec(spec), builder(builder), loc(loc), load(std::move(load)), anchor(std::move(anchor)) {}
 
-  /// `value` (of the spec's region) at `point`, computed: bool is i1. A vector<width x T>, or a scalar if the value is the
-  /// same in all lanes. Null if the anchor's value was not to be had. Values are memoised within this emitter, so several
-  /// results share their common part: make a new emitter for each place in the code.
+  /// `value` (of the spec's region) at `point`, computed: bool is i1. A vector<width x T>, or a
+  /// scalar if the value is the same in all lanes. Null if the anchor's value was not to be had.
+  /// Values are memoised within this emitter, so several results share their common part: make a
+  /// new emitter for each place in the code.
   mlir::Value emit(mlir::Value value, const Point &point);
   /// The same, always as a vector if point.width > 1.
   mlir::Value emitVector(mlir::Value value, const Point &point);
@@ -153,17 +162,19 @@ private:
   llvm::SmallVector<std::tuple<mlir::Value, Point, mlir::Value>> memo;
 };
 
-/// `point` over the index space `shape` (as many elements). Fails if a vector of points is no arithmetic sequence along one
-/// axis of it; scalars never fail.
-mlir::FailureOr<Point> reshapePoint(mlir::OpBuilder &builder, mlir::Location loc, const Point &point,
-                                    llvm::ArrayRef<int64_t> shape);
-/// Lane `lane` as a scalar point; a lane that the mask hides stands at its nearest place inside the index space.
+/// `point` over the index space `shape` (as many elements). Fails if a vector of points is no
+/// arithmetic sequence along one axis of it; scalars never fail.
+mlir::FailureOr<Point> reshapePoint(mlir::OpBuilder &builder, mlir::Location loc,
+                                    const Point &point, llvm::ArrayRef<int64_t> shape);
+/// Lane `lane` as a scalar point; a lane that the mask hides stands at its nearest place inside the
+/// index space.
 Point lanePoint(mlir::OpBuilder &builder, mlir::Location loc, const Point &point, int64_t lane);
 
-/// The coarsest index space that has all borders of `space` between its axes and in which the values that the region computes
-/// from and into `roots` can be walked without divisions: an axis of `space` is split where a broadcast, iota or layout tells
-/// its elements apart. All roots have as many elements as `space`. Fails if no such space exists (reshapes that cut across
-/// each other, no elements) or if a root is stored with padding; then only scalar points serve.
+/// The coarsest index space that has all borders of `space` between its axes and in which the
+/// values that the region computes from and into `roots` can be walked without divisions: an axis
+/// of `space` is split where a broadcast, iota or layout tells its elements apart. All roots have
+/// as many elements as `space`. Fails if no such space exists (reshapes that cut across each other,
+/// no elements) or if a root is stored with padding; then only scalar points serve.
 mlir::FailureOr<llvm::SmallVector<int64_t>> refineIndexSpace(const KernelSpec &spec,
                                                              llvm::ArrayRef<mlir::Value> roots,
                                                              llvm::ArrayRef<int64_t> space);
