@@ -37,10 +37,10 @@ std::vector<GeneratedCandidate> codegen::allCandidates(const KernelSpec &spec,
 static std::string identityOf(const SelectedKernel &kernel, const CpuTarget &target) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << "dlc " DLC_VERSION " llvm " LLVM_VERSION_STRING << '\0' << target.cpu << '\0'
-         << target.features << '\0' << target.vectorBytes << '\0' << kernel.generator->name()
-         << '\0' << kernel.generator->version() << '\0' << kernel.candidate.schedule << '\0'
-         << kernel.text;
+  stream << "dlc " DLC_VERSION " llvm " LLVM_VERSION_STRING " lowering " << loweringVersion << '\0'
+         << target.cpu << '\0' << target.features << '\0' << target.vectorBytes << '\0'
+         << kernel.generator->name() << '\0' << kernel.generator->version() << '\0'
+         << kernel.candidate.schedule << '\0' << kernel.text;
   return text;
 }
 
