@@ -1,8 +1,9 @@
-//===- Kernels.cpp - our convolutions and matrix products against oneDNN's ---------------------===//
+//===- Kernels.cpp - our convolutions and matrix products against oneDNN's --------------------===//
 //
-// One thread, both sides interleaved in one run, medians; time is what the thread itself ran, so that other programs on the
-// machine disturb little. Values are compared before anything is timed. Floors: the shares of oneDNN's speed that the
-// project promises; with --check, missing one is an error.
+// One thread, both sides interleaved in one run, medians; time is what the thread itself ran, so
+// that other programs on the machine disturb little. Values are compared before anything is timed.
+// Floors: the shares of oneDNN's speed that the project promises; with --check, missing one is an
+// error.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "bench/kernels/Native.h"
@@ -37,8 +38,8 @@ struct Case {
 };
 
 struct Measurement {
-  double ours, rival;  ///< median seconds
-  double error;        ///< max |a - b| / max |b|
+  double ours, rival; ///< median seconds
+  double error;       ///< max |a - b| / max |b|
 };
 
 /// Compares and measures cases, and prints them.
@@ -149,8 +150,8 @@ void Benchmark::convolution(const std::string &name, const Convolution &p, doubl
     c.flops = 2.0 * double(ys) * double(p.inChannels * p.kernel * p.kernel);
     if (!wanted(c.name) || !prepare(c, way.kernel, way.counts))
       continue;
-    c.rival = makeConvolutionRival(p, Direction(direction), c.buffers[0]->data(),
-                                   c.buffers[1]->data());
+    c.rival =
+        makeConvolutionRival(p, Direction(direction), c.buffers[0]->data(), c.buffers[1]->data());
     run(c);
   }
 }
@@ -169,8 +170,8 @@ void Benchmark::matmul(const std::string &name, int64_t m, int64_t n, int64_t k,
   if (!wanted(name) || !prepare(c, kernelText(a, b, tensor({m, n}), op + " : " + a + ", " + b),
                                 {size_t(m * k), size_t(k * n), size_t(m * n)}))
     return;
-  c.rival = makeMatmulRival(m, n, k, transposeA, transposeB, c.buffers[0]->data(),
-                            c.buffers[1]->data());
+  c.rival =
+      makeMatmulRival(m, n, k, transposeA, transposeB, c.buffers[0]->data(), c.buffers[1]->data());
   run(c);
 }
 

@@ -1,4 +1,4 @@
-//===- Native.cpp - see Native.h ---------------------------------------------------------------===//
+//===- Native.cpp - see Native.h --------------------------------------------------------------===//
 #include "bench/kernels/Native.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/MemoryBuffer.h"

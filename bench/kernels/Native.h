@@ -1,4 +1,4 @@
-//===- Native.h - compiles a kernel for this machine and runs it on one thread -----------------*- C++ -*-===//
+//===- Native.h - compiles a kernel for this machine and runs it on one thread ------*- C++ -*-===//
 #ifndef DLC_BENCH_KERNELS_NATIVE_H
 #define DLC_BENCH_KERNELS_NATIVE_H
 

@@ -1,4 +1,4 @@
-//===- Rival.cpp - see Rival.h -----------------------------------------------------------------===//
+//===- Rival.cpp - see Rival.h ----------------------------------------------------------------===//
 #include "bench/kernels/Rival.h"
 #include <dnnl.hpp>
 #include <unordered_map>
@@ -45,9 +45,9 @@ public:
 
 } // namespace
 
-std::unique_ptr<dlc::bench::Rival>
-dlc::bench::makeConvolutionRival(const Convolution &p, Direction direction, float *source,
-                                 float *other) {
+std::unique_ptr<dlc::bench::Rival> dlc::bench::makeConvolutionRival(const Convolution &p,
+                                                                    Direction direction,
+                                                                    float *source, float *other) {
   const memory::dims x{p.batch, p.inChannels, p.extent, p.extent},
       y{p.batch, p.outChannels, p.outExtent(), p.outExtent()},
       w{p.outChannels, p.inChannels, p.kernel, p.kernel}, stride{p.stride, p.stride},
@@ -57,9 +57,8 @@ dlc::bench::makeConvolutionRival(const Convolution &p, Direction direction, floa
     return memory::desc(d, Type::f32, filter ? Tag::oihw : Tag::nchw);
   };
   const algorithm direct = algorithm::convolution_direct;
-  convolution_forward::primitive_desc forward({prop_kind::forward_training, direct, any(x), any(w),
-                                               any(y), stride, low, high},
-                                              cpu());
+  convolution_forward::primitive_desc forward(
+      {prop_kind::forward_training, direct, any(x), any(w), any(y), stride, low, high}, cpu());
   auto rival = std::make_unique<PrimitiveRival>();
   switch (direction) {
   case Direction::Forward: {
@@ -74,8 +73,8 @@ dlc::bench::makeConvolutionRival(const Convolution &p, Direction direction, floa
     break;
   }
   case Direction::BackwardData: {
-    convolution_backward_data::primitive_desc d(
-        {direct, any(x), any(w), any(y), stride, low, high}, cpu(), forward);
+    convolution_backward_data::primitive_desc d({direct, any(x), any(w), any(y), stride, low, high},
+                                                cpu(), forward);
     rival->primitive = convolution_backward_data(d);
     rival->implementation = d.impl_info_str();
     rival->output = memory(d.diff_src_desc(), cpu());

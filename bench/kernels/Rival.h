@@ -1,9 +1,9 @@
-//===- Rival.h - oneDNN's version of a kernel --------------------------------------------------*- C++ -*-===//
+//===- Rival.h - oneDNN's version of a kernel ---------------------------------------*- C++ -*-===//
 //
-// Direct convolutions in oneDNN's own blocked layouts, and dnnl_sgemm on plain matrices. Time counts the primitive alone;
-// values are reordered from and to plain layouts for comparison.
+// Direct convolutions in oneDNN's own blocked layouts, and dnnl_sgemm on plain matrices. Time
+// counts the primitive alone; values are reordered from and to plain layouts for comparison.
 //
-//===------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_BENCH_KERNELS_RIVAL_H
 #define DLC_BENCH_KERNELS_RIVAL_H
 

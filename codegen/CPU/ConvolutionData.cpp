@@ -1,9 +1,11 @@
-//===- ConvolutionData.cpp - forward and backward data -----------------------------------------===//
+//===- ConvolutionData.cpp - forward and backward data ----------------------------------------===//
 //
 // Two phases:
-//   0  packs the filter into panels [phase][group][panel][source channel][tap][vectors * lanes] in the workspace;
-//   1  for each (image, group, band of pixels, chunk of panels): copies the source block with its zero border, runs the
-//      micro-kernel over strips of tiles, transposes each finished strip to channel-major rows and writes them.
+//   0  packs the filter into panels [phase][group][panel][source channel][tap][vectors * lanes] in
+//   the workspace; 1  for each (image, group, band of pixels, chunk of panels): copies the source
+//   block with its zero border, runs the
+//      micro-kernel over strips of tiles, transposes each finished strip to channel-major rows and
+//      writes them.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution.h"
@@ -22,10 +24,15 @@ enum PhaseField : int64_t {
   FilterStart, // first entry in the table of filter indices
   SliceStart,  // first entry in the table of depth offsets
   PackedStart, // first element of the packed filter
-  FirstD, FirstH, FirstW, // first target index
-  CountD, CountH, CountW, // target indices
-  MinH, MinW,             // smallest source distance of a tap
-  Slices,                 // depth taps
+  FirstD,
+  FirstH,
+  FirstW, // first target index
+  CountD,
+  CountH,
+  CountW, // target indices
+  MinH,
+  MinW,   // smallest source distance of a tap
+  Slices, // depth taps
   PhaseFields
 };
 
@@ -38,7 +45,8 @@ struct DataPlan {
   DataSchedule schedule;
   DataBlock block;
   int64_t lanes, width, panels, packedElements = 0;
-  /// A phase a row; offsets of (channel, tap) in the source block; (d, r, s) of each tap; depth offsets.
+  /// A phase a row; offsets of (channel, tap) in the source block; (d, r, s) of each tap; depth
+  /// offsets.
   SmallVector<int32_t> phaseTable, offsetTable, filterTable, sliceTable;
 
   bool isForward() const { return problem.direction == ConvolutionProblem::Direction::Forward; }
@@ -139,8 +147,8 @@ void DataPlan::appendPhase(int64_t phase) {
           visit(int64_t(slice), td, th, tw);
   };
   forEachTap([&](int64_t, auto &td, auto &th, auto &tw) {
-    filterTable.push_back(int32_t((td.kernel * geometry.kernel[1] + th.kernel) * geometry.kernel[2] +
-                                  tw.kernel));
+    filterTable.push_back(
+        int32_t((td.kernel * geometry.kernel[1] + th.kernel) * geometry.kernel[2] + tw.kernel));
   });
   for (int64_t channel = 0; channel < schedule.channelBlock; ++channel)
     forEachTap([&](int64_t slice, auto &, auto &th, auto &tw) {
@@ -200,15 +208,14 @@ void DataPhase::pack() {
   const ConvolutionProblem &p = plan.problem;
   filter = source(1, imageMap(p.outChannels, p.inChannels / p.groups, p.kernel));
   const int64_t step = plan.packedChannels();
-  SmallVector<Value> place = e.delinearize(
-      kernel.task, {geometry.phases(), geometry.groups, plan.panels,
-                    ceilDiv(geometry.sourceChannels, step)});
+  SmallVector<Value> place =
+      e.delinearize(kernel.task, {geometry.phases(), geometry.groups, plan.panels,
+                                  ceilDiv(geometry.sourceChannels, step)});
   Value phase = place[0], group = place[1], panel = place[2], first = e.mul(place[3], step);
   Value taps = field(phase, Taps);
   Value start = e.mul(e.add(e.mul(group, plan.panels), panel), geometry.sourceChannels);
-  Value panelData =
-      e.at(kernel.workspace(),
-           e.add(field(phase, PackedStart), e.mul(e.mul(start, taps), plan.width)));
+  Value panelData = e.at(kernel.workspace(),
+                         e.add(field(phase, PackedStart), e.mul(e.mul(start, taps), plan.width)));
   Value last = e.minimum(e.add(first, step), e.constant(geometry.sourceChannels));
   e.loop(first, last, 1, [&](Value channel) {
     e.loop(e.constant(0), taps, 1, [&](Value tap) {
@@ -226,8 +233,9 @@ void DataPhase::packTap(Value phase, Value group, Value panel, Value channel, Va
     Value lane = e.add(e.mul(panel, plan.width), v * e.lanes);
     Value mask = e.lanesBelow(e.sub(e.constant(geometry.targetChannels), lane));
     // The lanes are k forward, c backward.
-    Value k = e.add(e.mul(group, plan.isForward() ? geometry.targetChannels : geometry.sourceChannels),
-                    plan.isForward() ? lane : channel);
+    Value k =
+        e.add(e.mul(group, plan.isForward() ? geometry.targetChannels : geometry.sourceChannels),
+              plan.isForward() ? lane : channel);
     Value c = plan.isForward() ? channel : lane;
     Place from{{k, c, place[0], place[1], place[2]}, plan.isForward() ? 0u : 1u, 1, mask};
     e.storeAligned(filter.read(from), e.at(target, v * e.lanes));
@@ -239,9 +247,9 @@ void DataPhase::packTap(Value phase, Value group, Value panel, Value channel, Va
 //===------------------------------------------------------------------------------------------===//
 
 DataPhase::Task DataPhase::decode(Value number) {
-  SmallVector<Value> place = e.delinearize(
-      number, {geometry.phases(), plan.chunks(), geometry.groups, geometry.batch,
-               geometry.maxCount(0), plan.rowBands(), plan.colBands()});
+  SmallVector<Value> place =
+      e.delinearize(number, {geometry.phases(), plan.chunks(), geometry.groups, geometry.batch,
+                             geometry.maxCount(0), plan.rowBands(), plan.colBands()});
   Task task;
   task.phase = place[0];
   task.panel = e.mul(place[1], schedule.panels);
@@ -253,8 +261,8 @@ DataPhase::Task DataPhase::decode(Value number) {
 }
 
 void DataPhase::compute(LLVM::LLVMFuncOp micro) {
-  image = source(0, imageMap(geometry.batch, geometry.groups * geometry.sourceChannels,
-                             geometry.source));
+  image = source(
+      0, imageMap(geometry.batch, geometry.groups * geometry.sourceChannels, geometry.source));
   auto space = geometry.target;
   if (schedule.boxRows > 1)
     space = {space[0], 1, space[1] * space[2]}; // whole rows are written as one
@@ -295,8 +303,8 @@ void DataPhase::copySource(const Task &task, Value firstChannel, Value channels)
 void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstChannel,
                          Value channels) {
   Value taps = field(task.phase, Taps);
-  Value offsets = e.at(e.table("offsets", plan.offsetTable), field(task.phase, OffsetStart),
-                       e.b.getI32Type());
+  Value offsets =
+      e.at(e.table("offsets", plan.offsetTable), field(task.phase, OffsetStart), e.b.getI32Type());
   Value packed = e.at(kernel.workspace(), field(task.phase, PackedStart));
   Value steps = e.mul(channels, taps);
   Value accumulate = e.less(e.constant(0), firstChannel);
@@ -324,14 +332,14 @@ void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstCh
         LLVM::CallOp::create(e.b, e.loc, micro,
                              ValueRange{corner, panelData, offsets, steps, slot, accumulate});
       });
-      e.when(last, [&] {
-        finishStrip(task, panel, e.add(task.row, e.mul(row, schedule.boxRows)), acc);
-      });
+      e.when(last,
+             [&] { finishStrip(task, panel, e.add(task.row, e.mul(row, schedule.boxRows)), acc); });
     });
   });
 }
 
-/// A strip is a row of tiles: its pixels follow each other, in the accumulators and, `targetStep` apart, in the target.
+/// A strip is a row of tiles: its pixels follow each other, in the accumulators and, `targetStep`
+/// apart, in the target.
 void DataPhase::finishStrip(const Task &task, Value panel, Value row, Value acc) {
   Value pixels = e.minimum(e.constant(schedule.bandCols * schedule.boxCols),
                            e.sub(field(task.phase, CountW), task.col));
@@ -348,18 +356,20 @@ void DataPhase::finishStrip(const Task &task, Value panel, Value row, Value acc)
   e.loop(schedule.vectors, [&](Value v) {
     e.loop(e.constant(0), pixels, e.lanes, [&](Value pixel) {
       Value corner = e.add(e.mul(pixel, plan.width), e.mul(v, e.lanes));
-      e.transpose(e.at(acc, corner), e.constant(plan.width), e.at(stage, pixel),
-                  e.constant(pitch));
+      e.transpose(e.at(acc, corner), e.constant(plan.width), e.at(stage, pixel), e.constant(pitch));
     });
     Value lane = e.add(e.mul(panel, plan.width), e.mul(v, e.lanes));
-    Value channels = e.minimum(e.constant(e.lanes), e.sub(e.constant(geometry.targetChannels), lane));
+    Value channels =
+        e.minimum(e.constant(e.lanes), e.sub(e.constant(geometry.targetChannels), lane));
     Value firstChannel = e.add(e.mul(task.group, geometry.targetChannels), lane);
     e.loop(e.constant(0), channels, 1, [&](Value channel) {
       e.loop(e.constant(0), pixels, e.lanes, [&](Value pixel) {
         Value value = e.loadAligned(e.at(stage, e.add(e.mul(channel, pitch), pixel)));
         Value left = e.add(w, e.mul(pixel, geometry.targetStep[2]));
-        target.write(value, {{task.image, e.add(firstChannel, channel), d, h, left}, 4,
-                             geometry.targetStep[2], e.lanesBelow(e.sub(pixels, pixel))});
+        target.write(value, {{task.image, e.add(firstChannel, channel), d, h, left},
+                             4,
+                             geometry.targetStep[2],
+                             e.lanesBelow(e.sub(pixels, pixel))});
       });
     });
   });
@@ -371,9 +381,9 @@ LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candida
   DataPlan plan(problem, DataSchedule::fromJSON(candidate.parameters), target.vectorBytes / 4);
   MicroKernel micro;
   for (int64_t m = 0; m < plan.boxSize(); ++m)
-    micro.rowOffsets.push_back(
-        m / plan.schedule.boxCols * plan.geometry.sourceStep[1] * plan.block.pitch +
-        m % plan.schedule.boxCols * plan.geometry.sourceStep[2]);
+    micro.rowOffsets.push_back(m / plan.schedule.boxCols * plan.geometry.sourceStep[1] *
+                                   plan.block.pitch +
+                               m % plan.schedule.boxCols * plan.geometry.sourceStep[2]);
   micro.vectors = plan.schedule.vectors;
   LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
   DataPhase panels(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);

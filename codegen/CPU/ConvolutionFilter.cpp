@@ -1,9 +1,11 @@
-//===- ConvolutionFilter.cpp - the filter's gradient -------------------------------------------===//
+//===- ConvolutionFilter.cpp - the filter's gradient ------------------------------------------===//
 //
 // Two phases:
-//   0  for each (part of the batch, group, chunk of output channels, chunk of input channels): copies bands of x with their
-//      zero border, transposes the same pixels of dy to [pixel][output channel] panels, and lets every register tile, a box
-//      of taps, reduce over the pixels into its accumulators in the workspace;
+//   0  for each (part of the batch, group, chunk of output channels, chunk of input channels):
+//   copies bands of x with their
+//      zero border, transposes the same pixels of dy to [pixel][output channel] panels, and lets
+//      every register tile, a box of taps, reduce over the pixels into its accumulators in the
+//      workspace;
 //   1  adds the parts of the batch in ascending order and writes them.
 //
 //===------------------------------------------------------------------------------------------===//
@@ -38,8 +40,8 @@ struct FilterPlan {
   int64_t partElements() const {
     return problem.groups * chunks() * panels * block.tiles() * slotElements();
   }
-  // Scratch of phase 0: a tile, panels of dy, a block of x. Transposed tiles are written whole: a narrow last one spills over
-  // the panel's end, as copied rows do over the block's.
+  // Scratch of phase 0: a tile, panels of dy, a block of x. Transposed tiles are written whole: a
+  // narrow last one spills over the panel's end, as copied rows do over the block's.
   int64_t panelElements() const { return (bandPixels() + lanes) * width; }
   int64_t sourceElements() const { return roundUp(block.planes * block.plane() + lanes, lanes); }
 };
@@ -113,15 +115,15 @@ Value FilterPhase::slots(Value group, Value chunk, Value panel) {
 //===------------------------------------------------------------------------------------------===//
 
 FilterPhase::Task FilterPhase::decode(Value number) {
-  SmallVector<Value> place = e.delinearize(
-      number, {schedule.splits, problem.groups, plan.panelChunks(), plan.chunks()});
+  SmallVector<Value> place =
+      e.delinearize(number, {schedule.splits, problem.groups, plan.panelChunks(), plan.chunks()});
   Task task;
   task.split = place[0], task.group = place[1], task.chunk = place[3];
   task.panel = e.mul(place[2], schedule.panels);
   task.panelEnd = e.minimum(e.add(task.panel, schedule.panels), e.constant(plan.panels));
   task.channel = e.mul(task.chunk, schedule.channels);
-  task.channels = e.minimum(e.constant(schedule.channels),
-                            e.sub(e.constant(plan.inChannels), task.channel));
+  task.channels =
+      e.minimum(e.constant(schedule.channels), e.sub(e.constant(plan.inChannels), task.channel));
   return task;
 }
 
@@ -155,8 +157,8 @@ void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
   forEachBand(task, [&](const Band &band) {
     copySource(task, band);
     packGradient(task, band);
-    Value position = e.add(e.add(e.sub(band.image, firstImage), band.depth),
-                           e.add(band.row, band.col));
+    Value position =
+        e.add(e.add(e.sub(band.image, firstImage), band.depth), e.add(band.row, band.col));
     runTiles(task, micro, e.mul(band.rows, band.cols), e.less(e.constant(0), position));
   });
 }
@@ -167,7 +169,8 @@ void FilterPhase::copySource(const Task &task, const Band &band) {
   };
   Value first = e.add(e.mul(task.group, plan.inChannels), task.channel);
   e.loop(block.planes, [&](Value plane) {
-    // Channels that do not exist repeat the last one: what is computed from them is not written, but must not be slow.
+    // Channels that do not exist repeat the last one: what is computed from them is not written,
+    // but must not be slow.
     Value channel = e.minimum(e.div(plane, problem.kernel[0]), e.add(task.channels, -1));
     Value slice = e.mul(e.rem(plane, problem.kernel[0]), problem.dilation[0]);
     Value corner[] = {band.image, e.add(first, channel), e.add(origin(band.depth, 0), slice),
@@ -227,10 +230,10 @@ void FilterPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value steps
     e.loop(block.tiles(), [&](Value tile) {
       SmallVector<Value> place =
           e.delinearize(tile, {block.channelTiles, block.rowTiles, block.colTiles});
-      Value corner = e.add(
-          e.mul(place[0], schedule.boxChannels * block.plane()),
-          e.add(e.mul(place[1], schedule.boxRows * problem.dilation[1] * block.pitch),
-                e.mul(place[2], schedule.boxCols * problem.dilation[2])));
+      Value corner =
+          e.add(e.mul(place[0], schedule.boxChannels * block.plane()),
+                e.add(e.mul(place[1], schedule.boxRows * problem.dilation[1] * block.pitch),
+                      e.mul(place[2], schedule.boxCols * problem.dilation[2])));
       LLVM::CallOp::create(e.b, e.loc, micro,
                            ValueRange{e.at(sourceBuffer, corner), packed, table, steps,
                                       e.at(acc, e.mul(tile, plan.slotElements())), accumulate});
@@ -277,7 +280,8 @@ void FilterPhase::finishRow(Value group, Value panel, Value chunk, Value tile, V
       });
       Value lane = e.add(e.mul(panel, plan.width), e.mul(v, e.lanes));
       Value mask = e.lanesBelow(e.sub(e.constant(plan.outChannels), lane));
-      filter.write(sum, {{e.add(e.mul(group, plan.outChannels), lane), channel, d, r, s}, 0, 1, mask});
+      filter.write(sum,
+                   {{e.add(e.mul(group, plan.outChannels), lane), channel, d, r, s}, 0, 1, mask});
     });
   });
 }

@@ -1,7 +1,7 @@
-//===- ConvolutionGenerator.cpp - the convolution family on the CPU ----------------------------===//
+//===- ConvolutionGenerator.cpp - the convolution family on the CPU ---------------------------===//
 //
-// float32, any geometry, any body before and behind. Refuses empty tensors and bodies whose results cannot be written along
-// the anchor's rows.
+// float32, any geometry, any body before and behind. Refuses empty tensors and bodies whose results
+// cannot be written along the anchor's rows.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution.h"
@@ -72,8 +72,8 @@ static ConvolutionProblem problemOf(Operation *op) {
   ConvolutionProblem p;
   dl::ConvolutionGeometry g =
       llvm::TypeSwitch<Operation *, dl::ConvolutionGeometry>(op)
-          .Case<dl::ConvolutionOp, dl::ConvolutionBackwardDataOp,
-                dl::ConvolutionBackwardFilterOp>([](auto conv) { return conv.getGeometry(); });
+          .Case<dl::ConvolutionOp, dl::ConvolutionBackwardDataOp, dl::ConvolutionBackwardFilterOp>(
+              [](auto conv) { return conv.getGeometry(); });
   p.direction = isa<dl::ConvolutionOp>(op)               ? Direction::Forward
                 : isa<dl::ConvolutionBackwardDataOp>(op) ? Direction::BackwardData
                                                          : Direction::BackwardFilter;
@@ -97,7 +97,8 @@ static SmallVector<int64_t> resultSpace(const ConvolutionProblem &p) {
       .shape;
 }
 
-/// The product that a pointwise convolution is in its data directions: pixels are columns, images and groups batches.
+/// The product that a pointwise convolution is in its data directions: pixels are columns, images
+/// and groups batches.
 static GemmProblem pointwiseProduct(const ConvolutionProblem &p) {
   const bool forward = p.direction == Direction::Forward;
   const int64_t in = p.inChannels / p.groups, out = p.outChannels / p.groups;

@@ -1,4 +1,4 @@
-//===- ConvolutionGeometry.cpp - see ConvolutionGeometry.h --------------------------------------===//
+//===- ConvolutionGeometry.cpp - see ConvolutionGeometry.h ------------------------------------===//
 #include "codegen/CPU/ConvolutionGeometry.h"
 #include "codegen/CPU/CostModel.h"
 #include <algorithm>
@@ -32,8 +32,8 @@ static PhaseDimension forwardDimension(const ConvolutionProblem &p, unsigned axi
   return result;
 }
 
-/// Phase `first` of backward data: x index first + i * stride meets y index i + offset through tap r if
-/// first + padLow - r * dilation = offset * stride.
+/// Phase `first` of backward data: x index first + i * stride meets y index i + offset through tap
+/// r if first + padLow - r * dilation = offset * stride.
 static PhaseDimension backwardDimension(const ConvolutionProblem &p, unsigned axis, int64_t first) {
   PhaseDimension result;
   result.first = first;

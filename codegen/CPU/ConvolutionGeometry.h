@@ -1,14 +1,15 @@
-//===- ConvolutionGeometry.h - index arithmetic of convolutions --------------------------------*- C++ -*-===//
+//===- ConvolutionGeometry.h - index arithmetic of convolutions ---------------------*- C++ -*-===//
 //
 // In its data directions a convolution computes
 //
 //   target[n][t][first + i * targetStep] = sum over source channels and taps of
 //       source[n][s][i * sourceStep + tap.offset] * filter[tap]
 //
-// Forward is one such phase. Backward data with stride s is s phases for each dimension, one for each remainder of the
-// target's index: within a phase every tap meets the source at a fixed distance.
+// Forward is one such phase. Backward data with stride s is s phases for each dimension, one for
+// each remainder of the target's index: within a phase every tap meets the source at a fixed
+// distance.
 //
-//===------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_CONVOLUTIONGEOMETRY_H
 #define DLC_CODEGEN_CPU_CONVOLUTIONGEOMETRY_H
 
@@ -18,8 +19,8 @@
 
 namespace dlc::codegen {
 
-/// A convolution x -> y in one of its directions, always as three spatial dimensions: missing ones stand first with
-/// extent 1.
+/// A convolution x -> y in one of its directions, always as three spatial dimensions: missing ones
+/// stand first with extent 1.
 struct ConvolutionProblem {
   enum class Direction { Forward, BackwardData, BackwardFilter };
   using Spatial = std::array<int64_t, 3>;
@@ -57,7 +58,8 @@ struct DataGeometry {
   int64_t phases() const;
   const PhaseDimension &dimension(int64_t phase, unsigned axis) const;
   int64_t taps(int64_t phase) const;
-  /// The largest, over the phases, number of target indices, of taps, and distance from the first to the last tap.
+  /// The largest, over the phases, number of target indices, of taps, and distance from the first
+  /// to the last tap.
   int64_t maxCount(unsigned axis) const;
   int64_t maxTaps(unsigned axis) const;
   int64_t maxSpan(unsigned axis) const;

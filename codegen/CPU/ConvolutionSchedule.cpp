@@ -1,4 +1,4 @@
-//===- ConvolutionSchedule.cpp - see ConvolutionSchedule.h --------------------------------------===//
+//===- ConvolutionSchedule.cpp - see ConvolutionSchedule.h ------------------------------------===//
 #include "codegen/CPU/ConvolutionSchedule.h"
 #include <algorithm>
 #include <limits>
@@ -11,7 +11,8 @@ DataBlock::DataBlock(const DataGeometry &g, const DataSchedule &s)
       pitch((s.bandCols * s.boxCols - 1) * g.sourceStep[2] + g.maxSpan(2) + 1),
       slices(std::max<int64_t>(1, g.maxTaps(0))) {}
 
-/// Cycles outside the reduction loop for one tile: clearing, storing, transposing and the epilogue's rows.
+/// Cycles outside the reduction loop for one tile: clearing, storing, transposing and the
+/// epilogue's rows.
 static double tileOverhead(const MachineModel &m, int64_t rows, int64_t vectors, int64_t channels) {
   double transposes = double(ceilDiv(rows, m.lanes) * vectors) * double(6 * m.lanes);
   return 40 + 1.5 * double(rows * vectors) + transposes + 4 * double(channels);
@@ -27,9 +28,9 @@ double codegen::dataCycles(const DataGeometry &g, const MachineModel &m, const D
   double tiles = double(g.phases() * g.batch * g.groups * g.maxCount(0) *
                         ceilDiv(g.maxCount(1), s.boxRows) * ceilDiv(g.maxCount(2), s.boxCols));
   double steps = double(maxReduction(g)) * cyclesPerStep(rows, s.vectors);
-  return tiles * (double(panels) * steps +
-                  double(panels) * tileOverhead(m, rows, s.vectors,
-                                                std::min(width, g.targetChannels)));
+  return tiles *
+         (double(panels) * steps +
+          double(panels) * tileOverhead(m, rows, s.vectors, std::min(width, g.targetChannels)));
 }
 
 static DataSchedule chooseTile(const DataGeometry &g, const MachineModel &m, bool severalRows) {
@@ -110,7 +111,8 @@ FilterBlock::FilterBlock(const ConvolutionProblem &p, const FilterSchedule &s)
   pitch = (s.bandCols - 1) * p.stride[2] + (colTiles * s.boxCols - 1) * p.dilation[2] + 1;
 }
 
-/// Pixels of one call of the micro-kernel: a packed panel of dy stays in L1 while the tiles pass over it.
+/// Pixels of one call of the micro-kernel: a packed panel of dy stays in L1 while the tiles pass
+/// over it.
 static int64_t bandPixels(const MachineModel &m, int64_t vectors) {
   return std::max<int64_t>(m.lanes, m.l1Bytes / (4 * vectors * m.lanes));
 }
@@ -152,8 +154,7 @@ static FilterSchedule chooseFilterTile(const ConvolutionProblem &p, const Machin
   return best;
 }
 
-FilterSchedule codegen::chooseFilterSchedule(const ConvolutionProblem &p,
-                                                  const MachineModel &m) {
+FilterSchedule codegen::chooseFilterSchedule(const ConvolutionProblem &p, const MachineModel &m) {
   FilterSchedule s = chooseFilterTile(p, m);
   const ConvolutionProblem::Spatial out = p.output;
   const int64_t width = s.vectors * m.lanes, channels = p.inChannels / p.groups;
@@ -186,9 +187,9 @@ FilterSchedule codegen::chooseFilterSchedule(const ConvolutionProblem &p,
   return s;
 }
 
-//===----------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // As text and data
-//===----------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 static int64_t numberAt(const llvm::json::Value &list, size_t place) {
   return *(*list.getAsArray())[place].getAsInteger();
@@ -218,8 +219,8 @@ std::string FilterSchedule::text() const {
   return text;
 }
 llvm::json::Value FilterSchedule::toJSON() const {
-  return llvm::json::Array{boxChannels, boxRows, boxCols,  vectors, bandRows,
-                           bandCols,    channels, panels, splits};
+  return llvm::json::Array{boxChannels, boxRows,  boxCols, vectors, bandRows,
+                           bandCols,    channels, panels,  splits};
 }
 FilterSchedule FilterSchedule::fromJSON(const llvm::json::Value &value) {
   return {numberAt(value, 0), numberAt(value, 1), numberAt(value, 2),

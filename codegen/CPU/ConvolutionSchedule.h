@@ -1,8 +1,8 @@
-//===- ConvolutionSchedule.h - tiles, blocks and tasks of direct convolutions ------------------*- C++ -*-===//
+//===- ConvolutionSchedule.h - tiles, blocks and tasks of direct convolutions -------*- C++ -*-===//
 //
 // How a convolution is cut, chosen from the machine model alone.
 //
-//===------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_CONVOLUTIONSCHEDULE_H
 #define DLC_CODEGEN_CPU_CONVOLUTIONSCHEDULE_H
 
@@ -11,8 +11,8 @@
 
 namespace dlc::codegen {
 
-/// Forward and backward data. A register tile is boxRows x boxCols target pixels times `vectors` vectors of target channels
-/// (a panel); boxRows > 1 only if boxCols spans the whole width.
+/// Forward and backward data. A register tile is boxRows x boxCols target pixels times `vectors`
+/// vectors of target channels (a panel); boxRows > 1 only if boxCols spans the whole width.
 struct DataSchedule {
   int64_t boxRows = 1, boxCols = 1, vectors = 1;
   /// Source channels of one reduction block.
@@ -25,12 +25,14 @@ struct DataSchedule {
   static DataSchedule fromJSON(const llvm::json::Value &value);
 };
 
-/// Backward filter. A register tile is a box of (channel, r, s) taps times `vectors` vectors of output channels.
+/// Backward filter. A register tile is a box of (channel, r, s) taps times `vectors` vectors of
+/// output channels.
 struct FilterSchedule {
   int64_t boxChannels = 1, boxRows = 1, boxCols = 1, vectors = 1;
   /// Pixels of dy reduced by one call of the micro-kernel; several rows only if they are whole.
   int64_t bandRows = 1, bandCols = 1;
-  /// Of one task: input channels, panels of output channels; and in how many parts the batch is split.
+  /// Of one task: input channels, panels of output channels; and in how many parts the batch is
+  /// split.
   int64_t channels = 1, panels = 1, splits = 1;
 
   int64_t boxSize() const { return boxChannels * boxRows * boxCols; }
@@ -39,7 +41,8 @@ struct FilterSchedule {
   static FilterSchedule fromJSON(const llvm::json::Value &value);
 };
 
-/// `severalRows`: whether a tile may hold several rows, that is, whether rows may be written as one.
+/// `severalRows`: whether a tile may hold several rows, that is, whether rows may be written as
+/// one.
 DataSchedule chooseDataSchedule(const DataGeometry &geometry, const MachineModel &machine,
                                 bool severalRows);
 FilterSchedule chooseFilterSchedule(const ConvolutionProblem &problem, const MachineModel &machine);
@@ -57,8 +60,8 @@ struct DataBlock {
   int64_t plane() const { return rows * pitch; }
 };
 
-/// Derived sizes of the scratch block of a filter gradient: `planes` is channels times depth taps of one task, rounded up to
-/// whole boxes; tiles count boxes.
+/// Derived sizes of the scratch block of a filter gradient: `planes` is channels times depth taps
+/// of one task, rounded up to whole boxes; tiles count boxes.
 struct FilterBlock {
   int64_t planes, rows, pitch, channelTiles, rowTiles, colTiles;
 

@@ -1,4 +1,4 @@
-//===- CostModel.cpp - see CostModel.h ----------------------------------------------------------------------===//
+//===- CostModel.cpp - see CostModel.h --------------------------------------------------------===//
 #include "codegen/CPU/CostModel.h"
 #include <algorithm>
 
@@ -14,8 +14,8 @@ double dlc::codegen::cyclesPerStep(int64_t rows, int64_t vectors) {
   // Prefetch of each vector; half of a count, a branch and the load of an offset.
   const double overhead = double(vectors) + 1.5;
   double fmas = double(rows * vectors), loads = double(rows + vectors);
-  return std::max({fmas / fmaPerCycle, loads / loadsPerCycle, (fmas + loads + overhead) / issuePerCycle,
-                   fmaLatency});
+  return std::max({fmas / fmaPerCycle, loads / loadsPerCycle,
+                   (fmas + loads + overhead) / issuePerCycle, fmaLatency});
 }
 
 double dlc::codegen::secondsOf(double cycles) {

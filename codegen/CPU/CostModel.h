@@ -1,9 +1,10 @@
-//===- CostModel.h - how fast a processor runs register tiles ----------------------------------*- C++ -*-===//
+//===- CostModel.h - how fast a processor runs register tiles -----------------------*- C++ -*-===//
 //
-// What the packed generators know about a processor beyond its features: ports, latency, and from them the cycles of a
-// register tile. Everything comes from the target, never from the machine that compiles, so that builds are reproducible.
+// What the packed generators know about a processor beyond its features: ports, latency, and from
+// them the cycles of a register tile. Everything comes from the target, never from the machine that
+// compiles, so that builds are reproducible.
 //
-//===------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_COSTMODEL_H
 #define DLC_CODEGEN_CPU_COSTMODEL_H
 
@@ -12,7 +13,7 @@
 namespace dlc::codegen {
 
 struct MachineModel {
-  int64_t lanes;           ///< float32 lanes of a vector register
+  int64_t lanes; ///< float32 lanes of a vector register
   int64_t vectorRegisters;
   int64_t l1Bytes, l2Bytes; ///< data caches of one core
 
@@ -21,16 +22,18 @@ struct MachineModel {
         l2Bytes(target.l2) {}
 };
 
-/// Enough tasks for any machine that trains on the CPU; more only repeat the packing of shared operands.
+/// Enough tasks for any machine that trains on the CPU; more only repeat the packing of shared
+/// operands.
 constexpr int64_t wantedTasks = 64;
 /// Multiply-adds below which a task is not worth starting: some twenty microseconds.
 constexpr double smallestTask = 1 << 21;
 
-/// The largest number of rows whose accumulators, with a step's vectors and one broadcast, fit the registers.
+/// The largest number of rows whose accumulators, with a step's vectors and one broadcast, fit the
+/// registers.
 int64_t maxTileRows(const MachineModel &machine, int64_t vectors);
 
-/// Cycles of one step of the micro-kernel's sum, `rows` broadcasts times `vectors` vectors: the narrowest of FMA ports, load
-/// ports, issue and latency.
+/// Cycles of one step of the micro-kernel's sum, `rows` broadcasts times `vectors` vectors: the
+/// narrowest of FMA ports, load ports, issue and latency.
 double cyclesPerStep(int64_t rows, int64_t vectors);
 
 /// Estimated seconds of `cycles` on one core.

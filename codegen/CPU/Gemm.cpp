@@ -1,4 +1,4 @@
-//===- Gemm.cpp - emits packed matrix products, see Gemm.h --------------------------------------------------===//
+//===- Gemm.cpp - emits packed matrix products, see Gemm.h ------------------------------------===//
 #include "codegen/CPU/Gemm.h"
 #include "codegen/CPU/MicroKernel.h"
 
@@ -28,9 +28,8 @@ private:
   Task decode(Value number);
   void packA(const Task &task, Value first, Value end, Value k, Value steps, Value target);
   void packB(const Task &task, Value k, Value steps, Value target);
-  void packBlock(const Source &source, unsigned along, bool lanesContiguous,
-                 ArrayRef<Value> corner, Value first, Value end, int64_t size, Value steps,
-                 Value target);
+  void packBlock(const Source &source, unsigned along, bool lanesContiguous, ArrayRef<Value> corner,
+                 Value first, Value end, int64_t size, Value steps, Value target);
   void packVector(const Source &source, ArrayRef<Value> corner, unsigned along,
                   bool lanesContiguous, Value left, Value steps, int64_t pitch, Value target);
   void runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value first, Value end, Value k,
@@ -91,31 +90,32 @@ void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
   });
 }
 
-//===----------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Packing
-//===----------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 void GemmPhase::packA(const Task &task, Value first, Value end, Value k, Value steps,
-                        Value target) {
-  packBlock(a, /*along=*/1, problem.rowsContiguousA, {task.batch, e.constant(0), k}, first,
-            end, schedule.rows, steps, target);
+                      Value target) {
+  packBlock(a, /*along=*/1, problem.rowsContiguousA, {task.batch, e.constant(0), k}, first, end,
+            schedule.rows, steps, target);
 }
 
 void GemmPhase::packB(const Task &task, Value k, Value steps, Value target) {
-  packBlock(b, /*along=*/2, problem.columnsContiguousB, {task.batch, k, e.constant(0)},
-            task.panel, task.panelEnd, layout.width, steps, target);
+  packBlock(b, /*along=*/2, problem.columnsContiguousB, {task.batch, k, e.constant(0)}, task.panel,
+            task.panelEnd, layout.width, steps, target);
 }
 
-/// Packs panels [first, end) of `size` elements along index `along` as [panel][step][pitch], pitch = size in whole vectors.
-/// Lanes that are neighbours in memory are read along the rows of the matrix; others panel by panel.
+/// Packs panels [first, end) of `size` elements along index `along` as [panel][step][pitch], pitch
+/// = size in whole vectors. Lanes that are neighbours in memory are read along the rows of the
+/// matrix; others panel by panel.
 void GemmPhase::packBlock(const Source &source, unsigned along, bool lanesContiguous,
-                            ArrayRef<Value> corner, Value first, Value end, int64_t size,
-                            Value steps, Value target) {
+                          ArrayRef<Value> corner, Value first, Value end, int64_t size, Value steps,
+                          Value target) {
   const int64_t pitch = roundUp(size, e.lanes);
   const int64_t extent = along == 1 ? problem.m : problem.n;
   auto pack = [&](Value panel, Value step, Value count) {
-    Value base = e.at(target, e.add(e.mul(e.sub(panel, first), schedule.depth * pitch),
-                                    e.mul(step, pitch)));
+    Value base =
+        e.at(target, e.add(e.mul(e.sub(panel, first), schedule.depth * pitch), e.mul(step, pitch)));
     SmallVector<Value> at(corner);
     at[3 - along] = e.add(at[3 - along], step);
     e.loop(e.constant(0), e.constant(pitch), e.lanes, [&](Value lane) {
@@ -132,12 +132,12 @@ void GemmPhase::packBlock(const Source &source, unsigned along, bool lanesContig
   e.loop(e.constant(0), steps, 1, [&](Value step) { panels(step, e.constant(1)); });
 }
 
-/// Packs `steps` rows of one vector each, `pitch` apart: the elements of `source` from `corner` on, `left` of them along
-/// index `along`, across the lanes, and the other index down the rows. Unless the lanes are neighbours in memory, tiles are
-/// transposed on the way.
+/// Packs `steps` rows of one vector each, `pitch` apart: the elements of `source` from `corner` on,
+/// `left` of them along index `along`, across the lanes, and the other index down the rows. Unless
+/// the lanes are neighbours in memory, tiles are transposed on the way.
 void GemmPhase::packVector(const Source &source, ArrayRef<Value> corner, unsigned along,
-                             bool lanesContiguous, Value left, Value steps, int64_t pitch,
-                             Value target) {
+                           bool lanesContiguous, Value left, Value steps, int64_t pitch,
+                           Value target) {
   const unsigned across = 3 - along;
   auto moved = [&](Value lane, Value step) {
     SmallVector<Value> indices(corner);
@@ -156,12 +156,11 @@ void GemmPhase::packVector(const Source &source, ArrayRef<Value> corner, unsigne
   }
   if (source.address && source.strides[across] == 1) {
     // Tiles inside the matrix need no copy.
-    whole = e.select(e.less(e.constant(e.lanes - 1), left),
-                     e.mul(e.div(steps, e.lanes), e.lanes), zero);
+    whole = e.select(e.less(e.constant(e.lanes - 1), left), e.mul(e.div(steps, e.lanes), e.lanes),
+                     zero);
     e.loop(zero, whole, e.lanes, [&](Value step) {
-      e.transpose(source.address(moved(zero, step)),
-                  e.constant(source.strides[along]), e.at(target, e.mul(step, pitch)),
-                  e.constant(pitch));
+      e.transpose(source.address(moved(zero, step)), e.constant(source.strides[along]),
+                  e.at(target, e.mul(step, pitch)), e.constant(pitch));
     });
   }
   // A panel may end inside the tile: then whole vectors of lanes lie outside.
@@ -173,13 +172,14 @@ void GemmPhase::packVector(const Source &source, ArrayRef<Value> corner, unsigne
       Value vector = source.read({moved(lane, step), across, 1, mask});
       e.storeAligned(vector, e.at(tileBuffer, e.mul(lane, e.lanes)));
     });
-    e.transpose(tileBuffer, e.constant(e.lanes), e.at(target, e.mul(step, pitch)), e.constant(pitch));
+    e.transpose(tileBuffer, e.constant(e.lanes), e.at(target, e.mul(step, pitch)),
+                e.constant(pitch));
   });
 }
 
-//===----------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Tiles
-//===----------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 void GemmPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value first, Value end, Value k,
                          Value steps, Value packedA, Value packedB, Value accumulators) {
@@ -207,7 +207,8 @@ void GemmPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value first, 
   });
 }
 
-/// Writes the rows and vectors of a tile that exist; `value` gives the finished vector at a place of the tile.
+/// Writes the rows and vectors of a tile that exist; `value` gives the finished vector at a place
+/// of the tile.
 void GemmPhase::finishTile(Value batch, Value tile, Value panel,
                            llvm::function_ref<Value(Value place)> value) {
   Value row = e.mul(tile, schedule.rows), column = e.mul(panel, layout.width);

@@ -1,12 +1,13 @@
-//===- Gemm.h - packed matrix products ---------------------------------------------------------*- C++ -*-===//
+//===- Gemm.h - packed matrix products ----------------------------------------------*- C++ -*-===//
 //
 //   c[batch][m][n] = sum over k of a[batch][m][k] * b[batch][k][n]
 //
-// Cache blocks of both operands are packed into a task's scratch in the order in which the micro-kernel walks them; what is
-// fused before the operands runs while packing, what is fused behind on finished accumulators. A product with a long sum and
-// a small result is split along k: the parts meet in a workspace and are added in ascending order by a second phase.
+// Cache blocks of both operands are packed into a task's scratch in the order in which the
+// micro-kernel walks them; what is fused before the operands runs while packing, what is fused
+// behind on finished accumulators. A product with a long sum and a small result is split along k:
+// the parts meet in a workspace and are added in ascending order by a second phase.
 //
-//===------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_GEMM_H
 #define DLC_CODEGEN_CPU_GEMM_H
 
@@ -15,7 +16,8 @@
 
 namespace dlc::codegen {
 
-/// A product as its emitter sees it. Loop indices are (batch, m, k), (batch, k, n) and (batch, m, n).
+/// A product as its emitter sees it. Loop indices are (batch, m, k), (batch, k, n) and (batch, m,
+/// n).
 struct GemmProblem {
   int64_t batch = 1, m = 1, n = 1, k = 1;
   /// Whether a's neighbours in memory lie along m, b's along n.

@@ -1,9 +1,9 @@
-//===- GemmGenerator.cpp - dl.matmul on the CPU -------------------------------------------------------------===//
+//===- GemmGenerator.cpp - dl.matmul on the CPU -----------------------------------------------===//
 //
-// float32, any batch axes and transpositions, any body before and behind. Refuses empty tensors and bodies whose results
-// cannot be written along the product's rows.
+// float32, any batch axes and transpositions, any body before and behind. Refuses empty tensors and
+// bodies whose results cannot be written along the product's rows.
 //
-//===--------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Gemm.h"
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Walk.h"
@@ -26,7 +26,8 @@ public:
 } // namespace
 
 static GemmProblem problemOf(dl::MatmulOp op) {
-  auto a = cast<RankedTensorType>(op.getA().getType()), c = cast<RankedTensorType>(op.getC().getType());
+  auto a = cast<RankedTensorType>(op.getA().getType()),
+       c = cast<RankedTensorType>(op.getC().getType());
   const int64_t rank = c.getRank();
   GemmProblem p;
   p.batch = product(c.getShape().drop_back(2));
@@ -57,8 +58,7 @@ SmallVector<Candidate> GemmGenerator::candidates(const KernelSpec &spec,
       !isVectorAxis(spec, problem.mapC.shape, 2))
     return {};
   MachineModel machine(target);
-  Candidate candidate =
-      gemmCandidate(problem, chooseGemmSchedule(problem, machine), machine);
+  Candidate candidate = gemmCandidate(problem, chooseGemmSchedule(problem, machine), machine);
   addPrologueResults(spec, target, candidate);
   return {candidate};
 }

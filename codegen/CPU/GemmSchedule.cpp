@@ -1,4 +1,4 @@
-//===- GemmSchedule.cpp - register tile, cache blocks and grid of a matrix product --------------------------===//
+//===- GemmSchedule.cpp - register tile, cache blocks and grid of a matrix product ------------===//
 #include "codegen/CPU/Gemm.h"
 #include <algorithm>
 #include <limits>
@@ -16,8 +16,9 @@ GemmLayout::GemmLayout(const GemmProblem &p, const GemmSchedule &s, int64_t lane
       partElements(p.batch * tiles * panels * slotElements), inWorkspace(s.splits > 1),
       keepsAll(p.k > s.depth) {}
 
-/// Longest reduction block: its panel of b still comes mostly from L1. Longer ones would save little, as the accumulators'
-/// way through memory is short by then; shorter ones cost passes over the accumulators.
+/// Longest reduction block: its panel of b still comes mostly from L1. Longer ones would save
+/// little, as the accumulators' way through memory is short by then; shorter ones cost passes over
+/// the accumulators.
 static int64_t blockDepth(const GemmProblem &p, const MachineModel &m, int64_t vectors) {
   int64_t longest = std::max(m.lanes, m.l1Bytes * 3 / 2 / (4 * vectors * m.lanes));
   return roundUp(ceilDiv(p.k, ceilDiv(p.k, longest)), m.lanes);
@@ -52,9 +53,7 @@ static void chooseGrid(const GemmProblem &p, const GemmLayout &layout, GemmSched
   auto tasks = [&] {
     return p.batch * ceilDiv(layout.tiles, s.tiles) * ceilDiv(layout.panels, s.panels);
   };
-  auto work = [&] {
-    return double(s.tiles * s.rows * s.panels * layout.width) * double(p.k);
-  };
+  auto work = [&] { return double(s.tiles * s.rows * s.panels * layout.width) * double(p.k); };
   const bool small =
       double(p.batch) * double(p.m) * double(p.n) * double(p.k) < wantedTasks * smallestTask;
   while (tasks() < wantedTasks && work() > 2 * smallestTask) {

@@ -1,4 +1,4 @@
-//===- MicroKernel.cpp - see MicroKernel.h ------------------------------------------------------------------===//
+//===- MicroKernel.cpp - see MicroKernel.h ----------------------------------------------------===//
 #include "codegen/CPU/MicroKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -48,7 +48,8 @@ SmallVector<Value> MicroKernelBuilder::reduce(Value steps) {
   OpBuilder::InsertionGuard guard(e.b);
   e.b.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> first = step(loop.getInductionVar(), loop.getRegionIterArgs());
-  // Keeps the second step's loads where they are: hoisted over the first, they would spill accumulators.
+  // Keeps the second step's loads where they are: hoisted over the first, they would spill
+  // accumulators.
   LLVM::InlineAsmOp::create(e.b, e.loc, TypeRange(), ValueRange(), "", "~{memory}",
                             /*has_side_effects=*/true, /*is_align_stack=*/false,
                             LLVM::tailcallkind::TailCallKind::None, nullptr, nullptr);

@@ -1,4 +1,4 @@
-//===- PackEmitter.cpp - see PackEmitter.h ------------------------------------------------------------------===//
+//===- PackEmitter.cpp - see PackEmitter.h ----------------------------------------------------===//
 #include "codegen/CPU/PackEmitter.h"
 #include "codegen/CPU/Walk.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -8,9 +8,9 @@ using namespace mlir;
 using namespace dlc;
 using namespace dlc::codegen;
 
-//===----------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Vectors
-//===----------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 Value PackEmitter::loadAligned(Value pointer) {
   return LLVM::LoadOp::create(b, loc, vectorType(), pointer, target.vectorBytes);
@@ -66,11 +66,12 @@ void PackEmitter::clearRows(Value tile, Value first) {
        [&](Value row) { storeAligned(zeroVector(), at(tile, mul(row, lanes))); });
 }
 
-//===----------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Transposition
-//===----------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
-/// One level of a transposition inside 128-bit blocks: interleaves groups of `group` lanes of two rows.
+/// One level of a transposition inside 128-bit blocks: interleaves groups of `group` lanes of two
+/// rows.
 static Value interleave(PackEmitter &e, Value low, Value high, int64_t group, bool upper) {
   SmallVector<int64_t> lanes;
   for (int64_t block = 0; block < e.lanes; block += 4)
@@ -117,9 +118,10 @@ LLVM::LLVMFuncOp PackEmitter::transposeFunction() {
   auto function = createFunction(b, loc, module, target, name, {p, i, p, i}, /*exported=*/false);
   SmallVector<Value> rows, quads(lanes);
   for (int64_t r = 0; r < lanes; ++r)
-    rows.push_back(loadVector(function.getArgument(0), mul(function.getArgument(1), r),
-                              floatType(), lanes));
-  // Groups of four rows: quads[4 * g + j] holds column 4 * block + j of rows 4g .. 4g + 3 in each of its blocks.
+    rows.push_back(
+        loadVector(function.getArgument(0), mul(function.getArgument(1), r), floatType(), lanes));
+  // Groups of four rows: quads[4 * g + j] holds column 4 * block + j of rows 4g .. 4g + 3 in each
+  // of its blocks.
   for (int64_t g = 0; g < lanes; g += 4) {
     Value t[4] = {interleave(*this, rows[g], rows[g + 1], 1, false),
                   interleave(*this, rows[g], rows[g + 1], 1, true),
@@ -133,8 +135,8 @@ LLVM::LLVMFuncOp PackEmitter::transposeFunction() {
     for (int64_t g = 0; g < lanes; g += 4)
       blocks.push_back(quads[g + j]);
     for (auto [block, row] : llvm::enumerate(transposeBlocks(*this, blocks)))
-      storeUnaligned(row, at(function.getArgument(2),
-                             mul(function.getArgument(3), int64_t(4 * block + j))));
+      storeUnaligned(
+          row, at(function.getArgument(2), mul(function.getArgument(3), int64_t(4 * block + j))));
   }
   LLVM::ReturnOp::create(b, loc, ValueRange());
   return function;
@@ -145,9 +147,9 @@ void PackEmitter::transpose(Value source, Value sourceStride, Value target, Valu
                        ValueRange{source, sourceStride, target, targetStride});
 }
 
-//===----------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Operands and results
-//===----------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 PackedPhase::IndexMap PackedPhase::IndexMap::identity(ArrayRef<int64_t> shape) {
   return {SmallVector<int64_t>(shape),
@@ -203,8 +205,8 @@ Sink PackedPhase::sink(const IndexMap &map) {
   return {[this, map](Value vector, const Place &place) {
     Point point = pointOf(place, map);
     auto anchor = [&](unsigned, const Point &at) { return at == point ? vector : Value(); };
-    failed |= mlir::failed(storeAtPoints(kernel, resultsBehindAnchor(kernel.spec, true), point,
-                                         anchor));
+    failed |=
+        mlir::failed(storeAtPoints(kernel, resultsBehindAnchor(kernel.spec, true), point, anchor));
   }};
 }
 

@@ -1,9 +1,10 @@
-//===- PackEmitter.h - vectors of float32 in scratch memory ------------------------------------*- C++ -*-===//
+//===- PackEmitter.h - vectors of float32 in scratch memory -------------------------*- C++ -*-===//
 //
-// What packed kernels add to CodeEmitter: full vectors at aligned places of the scratch, transposition of square tiles, and
-// the kernel's operands and results as sources and sinks of vectors.
+// What packed kernels add to CodeEmitter: full vectors at aligned places of the scratch,
+// transposition of square tiles, and the kernel's operands and results as sources and sinks of
+// vectors.
 //
-//===------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_PACKEMITTER_H
 #define DLC_CODEGEN_CPU_PACKEMITTER_H
 
@@ -51,18 +52,20 @@ public:
   mlir::Value lanesFrom(mlir::Value bound);
   mlir::Value intersect(mlir::Value a, mlir::Value c);
 
-  /// Transposes a lanes x lanes tile, through a function of the module; strides in elements between rows.
+  /// Transposes a lanes x lanes tile, through a function of the module; strides in elements between
+  /// rows.
   void transpose(mlir::Value source, mlir::Value sourceStride, mlir::Value target,
                  mlir::Value targetStride);
-  /// Zeroes rows [first, lanes) of a packed tile: what is computed from them is never written, but stray denormal numbers
-  /// would make it slow.
+  /// Zeroes rows [first, lanes) of a packed tile: what is computed from them is never written, but
+  /// stray denormal numbers would make it slow.
   void clearRows(mlir::Value tile, mlir::Value first);
 
 private:
   mlir::LLVM::LLVMFuncOp transposeFunction();
 };
 
-/// A vector's worth of points of an index space: lane i stands at `indices` plus i * step along `axis`.
+/// A vector's worth of points of an index space: lane i stands at `indices` plus i * step along
+/// `axis`.
 struct Place {
   llvm::SmallVector<mlir::Value> indices;
   unsigned axis = 0;
@@ -73,7 +76,8 @@ struct Place {
 /// An operand of the anchor as its loops index it, whatever is fused before it.
 struct Source {
   std::function<mlir::Value(const Place &)> read;
-  /// Distance in memory along each index, and the address of an element; empty unless the operand lies in memory as it is.
+  /// Distance in memory along each index, and the address of an element; empty unless the operand
+  /// lies in memory as it is.
   llvm::SmallVector<int64_t> strides;
   std::function<mlir::Value(mlir::ValueRange)> address;
 };
@@ -118,7 +122,8 @@ private:
   bool failed = false;
 };
 
-/// Whether all results behind the anchor can be written in vectors along axis `axis` of the index space `space`.
+/// Whether all results behind the anchor can be written in vectors along axis `axis` of the index
+/// space `space`.
 bool isVectorAxis(const KernelSpec &spec, llvm::ArrayRef<int64_t> space, unsigned axis);
 
 /// Results that do not need the anchor are walked on their own, in phases behind the anchor's.

@@ -1,5 +1,4 @@
-//===- Harness.h - compiles a kernel from text, runs it, compares with the interpreter
-//-------------------*- C++ -*-===//
+//===- Harness.h - compiles a kernel and compares it with the interpreter ---------*- C++ -*-===//
 //
 // Kernels run on buffers that end where unreadable memory begins, so that a read or write behind a
 // tensor is a fault; results and scratch are poisoned before each run. Tasks run in any order

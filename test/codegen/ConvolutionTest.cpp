@@ -1,0 +1,176 @@
+//===- ConvolutionTest.cpp - direct convolutions in all directions ----------------------------===//
+#include "test/codegen/Harness.h"
+#include <gtest/gtest.h>
+
+using namespace dlc::test;
+
+// Sums of some thousand products at most, in blocks.
+static const double rounding = 4e-6;
+
+namespace {
+struct Geometry {
+  std::vector<int> x, w, y; ///< shapes
+  std::vector<int> strides, padding, dilations;
+  int groups = 1;
+};
+} // namespace
+
+static std::string list(const std::vector<int> &numbers, const char *separator) {
+  std::string text;
+  for (size_t i = 0; i < numbers.size(); ++i)
+    text += (i ? separator : "") + std::to_string(numbers[i]);
+  return text;
+}
+static std::string tensorType(const std::vector<int> &shape) {
+  return "tensor<" + list(shape, "x") + "xf32>";
+}
+static std::string attributes(const Geometry &g) {
+  return " strides = [" + list(g.strides, ", ") + "] padding = [" + list(g.padding, ", ") +
+         "] dilations = [" + list(g.dilations, ", ") + "] groups = " + std::to_string(g.groups) +
+         " : ";
+}
+static KernelSource source(const std::string &op, const std::string &a, const std::string &b,
+                           const std::string &c, const std::string &types) {
+  return {a + ", " + b, c,
+          "^bb0(%a: " + a + ", %b: " + b + "):\n  %c = " + op + types + "\n  dl.yield %c : " + c};
+}
+
+/// All three directions.
+static void check(const Geometry &g) {
+  std::string x = tensorType(g.x), w = tensorType(g.w), y = tensorType(g.y);
+  checkKernel(source("dl.convolution %a, %b" + attributes(g), x, w, y, x + ", " + w), rounding,
+              "cpu-convolution");
+  checkKernel(source("dl.convolution_backward_data %a, %b" + attributes(g), y, w, x,
+                     y + ", " + w + " to " + x),
+              rounding, "cpu-convolution");
+  checkKernel(source("dl.convolution_backward_filter %a, %b" + attributes(g), x, y, w,
+                     x + ", " + y + " to " + w),
+              rounding, "cpu-convolution");
+}
+
+TEST(Convolution, Square) {
+  check({{3, 5, 13, 13}, {20, 5, 3, 3}, {3, 20, 13, 13}, {1, 1}, {1, 1, 1, 1}, {1, 1}});
+  check({{2, 1, 28, 28}, {20, 1, 5, 5}, {2, 20, 24, 24}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
+  check({{2, 20, 12, 12}, {50, 20, 5, 5}, {2, 50, 8, 8}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
+}
+
+/// Tiles of several whole rows, and images of one pixel.
+TEST(Convolution, SmallImages) {
+  check({{2, 6, 4, 4}, {18, 6, 3, 3}, {2, 18, 4, 4}, {1, 1}, {1, 1, 1, 1}, {1, 1}});
+  check({{2, 6, 5, 3}, {18, 6, 5, 3}, {2, 18, 1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
+}
+
+/// Matrix products in disguise: plain, grouped, and as 1x1 that is none because of stride or
+/// padding.
+TEST(Convolution, Pointwise) {
+  check({{2, 12, 9, 7}, {20, 12, 1, 1}, {2, 20, 9, 7}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
+  check({{2, 12, 9, 7}, {20, 3, 1, 1}, {2, 20, 9, 7}, {1, 1}, {0, 0, 0, 0}, {1, 1}, 4});
+  check({{2, 12, 9, 7}, {20, 12, 1, 1}, {2, 20, 5, 4}, {2, 2}, {0, 0, 0, 0}, {1, 1}});
+  check({{2, 4, 3, 3}, {5, 4, 1, 1}, {2, 5, 6, 4}, {1, 1}, {1, 2, 0, 1}, {1, 1}});
+}
+
+/// Phases of backward data of unequal size, taps that some phases lack, borders that no window
+/// reaches.
+TEST(Convolution, Strides) {
+  check({{2, 5, 14, 14}, {20, 5, 3, 3}, {2, 20, 7, 7}, {2, 2}, {1, 1, 1, 1}, {1, 1}});
+  check({{2, 3, 27, 26}, {8, 3, 11, 11}, {2, 8, 6, 5}, {4, 4}, {2, 2, 2, 2}, {1, 1}});
+  check({{2, 3, 11, 13}, {8, 3, 2, 2}, {2, 8, 4, 4}, {3, 4}, {0, 1, 1, 0}, {1, 1}});
+}
+
+TEST(Convolution, Dilation) {
+  check({{2, 5, 12, 11}, {7, 5, 3, 3}, {2, 7, 12, 11}, {1, 1}, {2, 2, 2, 2}, {2, 2}});
+  check({{2, 5, 15, 16}, {7, 5, 3, 2}, {2, 7, 5, 8}, {2, 2}, {0, 0, 1, 2}, {3, 4}});
+}
+
+TEST(Convolution, PaddingPerSide) {
+  check({{2, 3, 6, 7}, {5, 3, 3, 3}, {2, 5, 7, 8}, {1, 1}, {2, 1, 0, 3}, {1, 1}});
+}
+
+TEST(Convolution, Groups) {
+  check({{2, 8, 9, 9}, {12, 2, 3, 3}, {2, 12, 9, 9}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 4});
+  check({{2, 6, 9, 9}, {12, 1, 3, 3}, {2, 12, 5, 5}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 6});
+}
+
+/// One and three spatial dimensions, with everything at once.
+TEST(Convolution, OtherRanks) {
+  check({{2, 4, 40}, {20, 4, 5}, {2, 20, 20}, {2}, {2, 2}, {1}});
+  check({{2, 4, 5, 6, 7},
+         {6, 4, 3, 3, 3},
+         {2, 6, 5, 6, 7},
+         {1, 1, 1},
+         {1, 1, 1, 1, 1, 1},
+         {1, 1, 1}});
+  check({{2, 4, 7, 6, 5},
+         {6, 2, 2, 3, 1},
+         {2, 6, 4, 2, 5},
+         {2, 2, 1},
+         {1, 1, 0, 1, 0, 0},
+         {2, 2, 1},
+         2});
+}
+
+/// Channels and pixels in several blocks: reductions that pass through memory, rows in bands.
+TEST(Convolution, Blocks) {
+  check({{1, 40, 60, 70}, {70, 40, 3, 3}, {1, 70, 60, 70}, {1, 1}, {1, 1, 1, 1}, {1, 1}});
+  check({{9, 260, 6, 6}, {40, 260, 3, 3}, {9, 40, 6, 6}, {1, 1}, {1, 1, 1, 1}, {1, 1}});
+}
+
+/// Bias by channel and ReLU; the image's own rows decide whether tiles may hold several of them.
+TEST(Convolution, Epilogue) {
+  for (const char *bias : {"dl.broadcast %b dims = [1] : tensor<18xf32>",
+                           "dl.broadcast %h dims = [2] : tensor<4xf32>"})
+    checkKernel({"tensor<2x6x4x4xf32>, tensor<18x6x3x3xf32>, tensor<18xf32>, tensor<4xf32>",
+                 "tensor<2x18x4x4xf32>, tensor<2x18x4x4xi1>", R"(
+^bb0(%x: tensor<2x6x4x4xf32>, %w: tensor<18x6x3x3xf32>, %b: tensor<18xf32>, %h: tensor<4xf32>):
+  %c = dl.convolution %x, %w strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 1
+    : tensor<2x6x4x4xf32>, tensor<18x6x3x3xf32>
+  %zero = dl.constant dense<0.0> : tensor<2x18x4x4xf32>
+  %bias = )" + std::string(bias) + R"( to tensor<2x18x4x4xf32>
+  %z = dl.add %c, %bias : tensor<2x18x4x4xf32>
+  %y = dl.relu %z : tensor<2x18x4x4xf32>
+  %on = dl.compare gt %y, %zero : tensor<2x18x4x4xf32>
+  dl.yield %y, %on : tensor<2x18x4x4xf32>, tensor<2x18x4x4xi1>)"},
+                rounding, "cpu-convolution");
+}
+
+/// A body before the image must not leak into the padding: exp(0) is 1.
+TEST(Convolution, Prologue) {
+  checkKernel(
+      {"tensor<2x6x7x7xf32>, tensor<18x6x3x3xf32>, tensor<6xf32>", "tensor<2x18x7x7xf32>", R"(
+^bb0(%x: tensor<2x6x7x7xf32>, %w: tensor<18x6x3x3xf32>, %s: tensor<6xf32>):
+  %scale = dl.broadcast %s dims = [1] : tensor<6xf32> to tensor<2x6x7x7xf32>
+  %m = dl.multiply %x, %scale : tensor<2x6x7x7xf32>
+  %e = dl.exp %m : tensor<2x6x7x7xf32>
+  %c = dl.convolution %e, %w strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 1
+    : tensor<2x6x7x7xf32>, tensor<18x6x3x3xf32>
+  dl.yield %c : tensor<2x18x7x7xf32>)"},
+      rounding, "cpu-convolution");
+}
+
+/// The filter's gradient behind a ReLU, with weight decay behind it; the masked gradient is a
+/// result, too.
+TEST(Convolution, FilterGradientWithBodies) {
+  checkKernel({"tensor<3x5x9x9xf32>, tensor<3x7x9x9xf32>, tensor<3x7x9x9xf32>, tensor<7x5x3x3xf32>",
+               "tensor<7x5x3x3xf32>, tensor<3x7x9x9xf32>", R"(
+^bb0(%x: tensor<3x5x9x9xf32>, %dy: tensor<3x7x9x9xf32>, %y: tensor<3x7x9x9xf32>, %w: tensor<7x5x3x3xf32>):
+  %zero = dl.constant dense<0.0> : tensor<3x7x9x9xf32>
+  %on = dl.compare gt %y, %zero : tensor<3x7x9x9xf32>
+  %m = dl.select %on, %dy, %zero : tensor<3x7x9x9xf32>
+  %g = dl.convolution_backward_filter %x, %m strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 1
+    : tensor<3x5x9x9xf32>, tensor<3x7x9x9xf32> to tensor<7x5x3x3xf32>
+  %d = dl.add %g, %w : tensor<7x5x3x3xf32>
+  dl.yield %d, %m : tensor<7x5x3x3xf32>, tensor<3x7x9x9xf32>)"},
+              rounding, "cpu-convolution");
+}
+
+/// Backward data with a stride writes every second element; a body follows it there.
+TEST(Convolution, StridedEpilogue) {
+  checkKernel(
+      {"tensor<2x7x5x5xf32>, tensor<7x6x3x3xf32>, tensor<2x6x10x9xf32>", "tensor<2x6x10x9xf32>", R"(
+^bb0(%dy: tensor<2x7x5x5xf32>, %w: tensor<7x6x3x3xf32>, %r: tensor<2x6x10x9xf32>):
+  %g = dl.convolution_backward_data %dy, %w strides = [2, 2] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 1
+    : tensor<2x7x5x5xf32>, tensor<7x6x3x3xf32> to tensor<2x6x10x9xf32>
+  %s = dl.add %g, %r : tensor<2x6x10x9xf32>
+  dl.yield %s : tensor<2x6x10x9xf32>)"},
+      rounding, "cpu-convolution");
+}

@@ -1,0 +1,113 @@
+//===- GemmTest.cpp - packed matrix products --------------------------------------------------===//
+#include "test/codegen/Harness.h"
+#include <gtest/gtest.h>
+
+using namespace dlc::test;
+
+// Sums of k products in blocks: a few units in the last place of the largest.
+static const double rounding = 4e-6;
+
+namespace {
+struct Product {
+  int m, n, k;
+  int batch = 0; ///< 0: no batch axis
+};
+} // namespace
+
+static std::string tensorType(int batch, int rows, int columns) {
+  std::string text = "tensor<";
+  if (batch)
+    text += std::to_string(batch) + "x";
+  return text + std::to_string(rows) + "x" + std::to_string(columns) + "xf32>";
+}
+
+static KernelSource product(const Product &p, bool transposeA, bool transposeB) {
+  std::string a = transposeA ? tensorType(p.batch, p.k, p.m) : tensorType(p.batch, p.m, p.k);
+  std::string b = transposeB ? tensorType(p.batch, p.n, p.k) : tensorType(p.batch, p.k, p.n);
+  std::string c = tensorType(p.batch, p.m, p.n);
+  std::string flags =
+      std::string(transposeA ? " transpose_a" : "") + (transposeB ? " transpose_b" : "");
+  return {a + ", " + b, c,
+          "^bb0(%a: " + a + ", %b: " + b + "):\n  %c = dl.matmul %a, %b" + flags + " : " + a +
+              ", " + b + "\n  dl.yield %c : " + c};
+}
+
+/// All transpositions, sizes around tiles, vectors and blocks, down to single rows, columns and
+/// terms.
+TEST(Gemm, SizesAndTranspositions) {
+  for (Product p : {Product{1, 1, 1},
+                    {5, 3, 7},
+                    {64, 10, 50},
+                    {13, 37, 17},
+                    {16, 16, 16},
+                    {29, 33, 401},
+                    {3, 130, 5},
+                    {3, 5, 300},
+                    {5, 300, 3},
+                    {300, 3, 5}})
+    for (bool a : {false, true})
+      for (bool b : {false, true})
+        checkKernel(product(p, a, b), rounding, "cpu-gemm");
+}
+
+TEST(Gemm, Batches) {
+  checkKernel(product({9, 20, 12, 3}, false, true), rounding, "cpu-gemm");
+  checkKernel(product({9, 20, 12, 3}, true, false), rounding, "cpu-gemm");
+}
+
+/// Long sums over a small result are split, and the parts added in a second phase.
+TEST(Gemm, SplitSum) {
+  KernelSource source = product({40, 24, 40000}, false, false);
+  checkKernel(source, rounding, "cpu-gemm");
+  CompiledTestKernel kernel(source);
+  EXPECT_EQ(kernel.selection().candidate.phases.size(), 2u);
+}
+
+/// A linear layer: bias by column, ReLU, a residual, two results.
+TEST(Gemm, Epilogue) {
+  checkKernel({"tensor<21x40xf32>, tensor<35x40xf32>, tensor<35xf32>, tensor<21x35xf32>",
+               "tensor<21x35xf32>, tensor<21x35xf32>", R"(
+^bb0(%x: tensor<21x40xf32>, %w: tensor<35x40xf32>, %b: tensor<35xf32>, %r: tensor<21x35xf32>):
+  %y = dl.matmul %x, %w transpose_b : tensor<21x40xf32>, tensor<35x40xf32>
+  %bias = dl.broadcast %b dims = [1] : tensor<35xf32> to tensor<21x35xf32>
+  %z = dl.add %y, %bias : tensor<21x35xf32>
+  %a = dl.relu %z : tensor<21x35xf32>
+  %s = dl.add %a, %r : tensor<21x35xf32>
+  dl.yield %s, %a : tensor<21x35xf32>, tensor<21x35xf32>)"},
+              rounding, "cpu-gemm");
+}
+
+/// The gradient behind a ReLU: a mask before both ways in which dy is read; the masked gradient is
+/// a result, too.
+TEST(Gemm, PrologueAndStoredOperand) {
+  for (const char *product :
+       {"dl.matmul %m, %w : tensor<21x35xf32>, tensor<35x40xf32>",
+        "dl.matmul %w, %m transpose_a transpose_b : tensor<35x40xf32>, tensor<21x35xf32>"}) {
+    std::string result = std::string(product).find("%m, %w") != std::string::npos
+                             ? "tensor<21x40xf32>"
+                             : "tensor<40x21xf32>";
+    checkKernel({"tensor<21x35xf32>, tensor<21x35xf32>, tensor<35x40xf32>",
+                 result + ", tensor<21x35xf32>",
+                 R"(
+^bb0(%dy: tensor<21x35xf32>, %y: tensor<21x35xf32>, %w: tensor<35x40xf32>):
+  %zero = dl.constant dense<0.0> : tensor<21x35xf32>
+  %one = dl.constant dense<1.0> : tensor<21x35xf32>
+  %on = dl.compare gt %y, %zero : tensor<21x35xf32>
+  %e = dl.add %dy, %one : tensor<21x35xf32>
+  %m = dl.select %on, %e, %zero : tensor<21x35xf32>
+  %p = )" + std::string(product) +
+                     "\n  dl.yield %p, %m : " + result + ", tensor<21x35xf32>"},
+                rounding, "cpu-gemm");
+  }
+}
+
+/// A flattened image as operand, and a result that is reshaped behind the product.
+TEST(Gemm, Reshapes) {
+  checkKernel({"tensor<6x4x3x5xf32>, tensor<12x60xf32>", "tensor<6x3x4xf32>", R"(
+^bb0(%x: tensor<6x4x3x5xf32>, %w: tensor<12x60xf32>):
+  %f = dl.reshape %x : tensor<6x4x3x5xf32> to tensor<6x60xf32>
+  %y = dl.matmul %f, %w transpose_b : tensor<6x60xf32>, tensor<12x60xf32>
+  %z = dl.reshape %y : tensor<6x12xf32> to tensor<6x3x4xf32>
+  dl.yield %z : tensor<6x3x4xf32>)"},
+              rounding, "cpu-gemm");
+}
