@@ -29,26 +29,57 @@ function(dlc_runtime_library name)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3>)
 endfunction()
 
-# One precompiled header, built once, for everything that includes MLIR.
-file(WRITE ${CMAKE_BINARY_DIR}/pch_anchor.cpp "// Owns the precompiled header that all compiler libraries reuse.\n")
-add_library(dlc_pch OBJECT ${CMAKE_BINARY_DIR}/pch_anchor.cpp)
-target_link_libraries(dlc_pch PUBLIC dlc_mlir_options)
-target_compile_options(dlc_pch PRIVATE -fno-exceptions)
-target_precompile_headers(dlc_pch PRIVATE
-  <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h> <mlir/IR/PatternMatch.h>
-  <mlir/IR/OpImplementation.h> <mlir/Pass/Pass.h> <mlir/Transforms/GreedyPatternRewriteDriver.h>
-  <mlir/Dialect/Vector/IR/VectorOps.h> <mlir/Dialect/SCF/IR/SCF.h> <mlir/Dialect/Arith/IR/Arith.h>)
+# Two precompiled headers, each built once: MLIR for the dialects, MLIR with the dialects for everything above them.
+# dlc_precompiled_headers(NAME headers...)
+function(dlc_precompiled_headers name)
+  file(WRITE ${CMAKE_BINARY_DIR}/${name}.cpp "// Owns precompiled headers that other targets reuse.\n")
+  add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cpp)
+  target_link_libraries(${name} PUBLIC dlc_mlir_options)
+  target_compile_options(${name} PRIVATE -fno-exceptions)
+  target_precompile_headers(${name} PRIVATE
+    <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h> <mlir/IR/PatternMatch.h>
+    <mlir/IR/OpImplementation.h> <mlir/IR/DialectImplementation.h> <mlir/Dialect/Arith/IR/Arith.h>
+    <mlir/Dialect/Math/IR/Math.h> ${ARGN})
+endfunction()
+dlc_precompiled_headers(dlc_pch_mlir)
+dlc_precompiled_headers(dlc_pch_dialects
+  <mlir/Pass/Pass.h> <mlir/Transforms/GreedyPatternRewriteDriver.h> <mlir/Dialect/Vector/IR/VectorOps.h>
+  <mlir/Dialect/SCF/IR/SCF.h> <mlir/Dialect/LLVMIR/LLVMDialect.h>
+  ${CMAKE_SOURCE_DIR}/dialects/DL/DL.h ${CMAKE_SOURCE_DIR}/dialects/Exec/Exec.h)
+add_dependencies(dlc_pch_dialects DLCDialectsDLIncGen DLCDialectsExecIncGen)
+
+function(dlc_reuse_precompiled_headers name)
+  if(name MATCHES "^DLCDialects")
+    target_precompile_headers(${name} REUSE_FROM dlc_pch_mlir)
+  else()
+    target_precompile_headers(${name} REUSE_FROM dlc_pch_dialects)
+  endif()
+endfunction()
 
 function(dlc_compiler_library name)
   add_library(${name} STATIC ${ARGN})
   target_link_libraries(${name} PUBLIC dlc_mlir_options)
   target_compile_options(${name} PRIVATE -fno-exceptions)
-  target_precompile_headers(${name} REUSE_FROM dlc_pch)
+  dlc_reuse_precompiled_headers(${name})
 endfunction()
 
 function(dlc_compiler_tool name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE dlc_mlir_options)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fno-exceptions -fPIC)  # as the precompiled headers were
+  dlc_reuse_precompiled_headers(${name})
+endfunction()
+
+# dlc_uses_exceptions(FILE...): files that call a library which throws, without the precompiled headers.
+function(dlc_uses_exceptions)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -fexceptions SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
+# dlc_command_line(FILE...): files that read flags and print. Nothing in them is hot, and optimising the headers of CLI11 and
+# of nlohmann/json would take most of their time.
+function(dlc_command_line)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "-fexceptions;-O0" SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 # dlc_unit_test(NAME SOURCES a.cpp ... LIBRARIES X ...): a GoogleTest program; each of its tests is a ctest test.
@@ -60,7 +91,7 @@ function(dlc_unit_test name)
     target_link_libraries(${name} PRIVATE dlc_mlir_options)
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
     target_compile_options(${name} PRIVATE -fno-exceptions -fPIC)  # as the precompiled headers were
-    target_precompile_headers(${name} REUSE_FROM dlc_pch)
+    dlc_reuse_precompiled_headers(${name})
   endif()
   set_property(GLOBAL APPEND PROPERTY DLC_TEST_TARGETS ${name})
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)

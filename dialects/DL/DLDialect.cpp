@@ -13,18 +13,12 @@ using namespace dlc::dl;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/DL/DLAttrs.cpp.inc"
 
-#define GET_OP_CLASSES
-#include "dialects/DL/DLOps.cpp.inc"
-
 void DLDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "dialects/DL/DLAttrs.cpp.inc"
       >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialects/DL/DLOps.cpp.inc"
-      >();
+  registerDLDialectOperations(this);
 }
 
 Operation *DLDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
