@@ -193,6 +193,16 @@ static unsigned bytesOf(Type element) {
   return isa<LLVM::LLVMPointerType>(element) ? 8 : storageBytes(element);
 }
 
+/// Small floats move as integers: LLVM converts masked vectors of them lane by lane, by library calls.
+static Type memoryType(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  if (!element.isBF16() && !element.isF16())
+    return type;
+  Type integer = IntegerType::get(type.getContext(), element.getIntOrFloatBitWidth());
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? Type(vector.clone(integer)) : integer;
+}
+
 Value CodeEmitter::at(Value base, Value offset, Type element) {
   if (known(offset) == 0)
     return base;
@@ -200,10 +210,14 @@ Value CodeEmitter::at(Value base, Value offset, Type element) {
 }
 
 Value CodeEmitter::load(Value base, Value offset, Type element) {
+  if (Type memory = memoryType(element); memory != element)
+    return arith::BitcastOp::create(b, loc, element, load(base, offset, memory));
   return LLVM::LoadOp::create(b, loc, element, at(base, offset, element), bytesOf(element));
 }
 
 void CodeEmitter::store(Value value, Value base, Value offset) {
+  if (Type memory = memoryType(value.getType()); memory != value.getType())
+    value = arith::BitcastOp::create(b, loc, memory, value);
   Type element = getElementTypeOrSelf(value);
   LLVM::StoreOp::create(b, loc, value, at(base, offset, element), bytesOf(element));
 }
@@ -255,8 +269,11 @@ Value CodeEmitter::loadPairs(Value pointer, VectorType type, Value mask) {
 
 Value CodeEmitter::loadVector(Value base, Value offset, Type element, int64_t width, int64_t step,
                               Value mask) {
-  Value pointer = at(base, offset, element);
   auto type = VectorType::get({width}, element);
+  if (Type memory = memoryType(element); memory != element)
+    return arith::BitcastOp::create(b, loc, type,
+                                    loadVector(base, offset, memory, width, step, mask));
+  Value pointer = at(base, offset, element);
   if (step == 1)
     return loadMasked(*this, pointer, type, mask);
   if (step == 2)
@@ -279,6 +296,8 @@ static std::optional<int64_t> onlyLane(Value mask) {
 }
 
 void CodeEmitter::storeVector(Value vector, Value base, Value offset, int64_t step, Value mask) {
+  if (Type memory = memoryType(vector.getType()); memory != vector.getType())
+    vector = arith::BitcastOp::create(b, loc, memory, vector);
   auto type = cast<VectorType>(vector.getType());
   Type element = type.getElementType();
   // LLVM 22 turns a narrowing masked store of one lane into a store of the wide element.

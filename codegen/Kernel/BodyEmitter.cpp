@@ -195,14 +195,14 @@ SmallVector<int64_t> CutCollector::collect(Value value) {
     return cuts;
   }
   Operation *op = value.getDefiningOp();
+  // The generator asks in the space that it has the anchor's values in.
+  if (op == spec.anchorOp())
+    return cuts;
   // A transposition's operand lives in another order: what that needs is served by scalars.
   if (isa<dl::TransposeOp>(op)) {
     addBorders(cuts, type.getShape());
     return cuts;
   }
-  // The generator asks in the space that it has the anchor's values in.
-  if (op == spec.anchorOp())
-    return cuts;
   if (auto broadcast = dyn_cast<dl::BroadcastOp>(op)) {
     addBroadcast(cuts, broadcast);
     return cuts;

@@ -48,7 +48,7 @@ static void addOptions(CLI::App &app, Options &options, std::string &target, std
   app.add_option("-D", options.defines, "value of a constant or dimension: -D N=32")->option_text("NAME=VALUE")->allow_extra_args(false);
   app.add_option("-I", options.includeDirs, "folder to look for imports in")->option_text("DIR")->allow_extra_args(false);
   app.add_option("--target", target, "cpu, cpu:native (default), cpu:avx2 or cpu:avx512")->check(oneOf(keysOf(targets())))->option_text("T");
-  app.add_option("--emit", emit, "print instead: names, dl, dl-train, dl-fused, exec, report, kernels or asm")
+  app.add_option("--emit", emit, "print names, dl, dl-train, dl-fused, exec, report, kernels or asm")
       ->check(oneOf(keysOf(emits())))->option_text("WHAT");
   app.add_option("--train", options.trainSection, "which train section to compile")->option_text("NAME");
   app.add_option("--infer-batch", options.inferBatches, "batch sizes of the inference entries: 1,16")
