@@ -4,7 +4,8 @@
  *   - one exported symbol, dlc_module_query, which returns the dlc_module below;
  *   - the section .dlc.plan: the plan, one position-independent little-endian blob (offsets, never pointers);
  *   - the note .note.dlc: what a loader must know BEFORE dlopen, because dlopen runs code (struct dlc_note);
- *   - for a CPU target, the kernels: native functions of type dlc_kernel_fn.
+ *   - for the CPU and the SIMT device, the kernels: native functions of type dlc_kernel_fn;
+ *   - for CUDA, the kernels' cubins and PTX, as the plan's images.
  *
  * The blob is a dlc_plan_header followed by a directory of tables. A table is an array of structs of one kind; its
  * `stride` is the size of the struct as the writer knew it. A reader of another version reads min(stride, sizeof) bytes of
@@ -35,7 +36,8 @@ extern "C" {
 
 /* ---------------------------------------------------------------------------------------------- the note */
 
-typedef enum dlc_target { DLC_TARGET_CPU = 1, DLC_TARGET_CUDA = 2 } dlc_target;
+/* A plan is for the CPU or for CUDA. A CUDA plan may carry its kernels once more as native code: the SIMT device runs it. */
+typedef enum dlc_target { DLC_TARGET_CPU = 1, DLC_TARGET_CUDA = 2, DLC_TARGET_SIMT = 3 } dlc_target;
 
 /* CPU features. A module runs only where all bits of its note are present. */
 typedef enum dlc_cpu_feature {
@@ -71,7 +73,22 @@ typedef struct dlc_args {
   uint32_t buffer_count;
   void *const *buffers;
   const uint64_t *constants;
+  const struct dlc_simt *simt; /* SIMT device only */
 } dlc_args;
+
+/* What the SIMT device tells a kernel, and hears from it. There a task is one block of the grid, run by one fiber a thread;
+ * `scratch` holds the fibers' stacks and the block's shared memory. */
+typedef struct dlc_simt {
+  uint32_t size;             /* of this struct */
+  uint32_t grid;             /* blocks of the launch */
+  uint64_t seed;             /* of the order in which warps and threads run between barriers */
+  const uint64_t *buffer_bytes; /* size of each buffer: an access outside of it is a failure */
+  /* Reports a divergent barrier or an access outside of a buffer: kernel source line, thread, what happened. Does not
+   * return. */
+  void (*fail)(const struct dlc_simt *simt, uint32_t block, uint32_t thread, const char *file, uint32_t line,
+               const char *message);
+  void *user;                /* the device's own */
+} dlc_simt;
 
 /* Runs task number `task` of the launch's grid. Pure: reads and writes its buffers and `scratch` only, keeps nothing, calls
  * nothing. Tasks of one launch may run in any order and at the same time; each has a scratch of dlc_kernel.scratch_bytes,
@@ -108,7 +125,10 @@ typedef enum dlc_table_kind {
   DLC_TABLE_ARGUMENTS = 11,  /* dlc_argument */
   DLC_TABLE_IMMEDIATES = 12, /* uint64_t */
   DLC_TABLE_STEPS = 13,      /* dlc_step */
-  DLC_TABLE_SETTINGS = 14    /* dlc_setting */
+  DLC_TABLE_SETTINGS = 14,   /* dlc_setting */
+  DLC_TABLE_IMAGES = 15,     /* dlc_image */
+  DLC_TABLE_IMAGE_BYTES = 16, /* bytes, stride 1: cubins and PTX, each at a multiple of DLC_ALIGNMENT */
+  DLC_TABLE_CALLS = 17       /* dlc_library_call */
 } dlc_table_kind;
 
 typedef struct dlc_table {
@@ -290,17 +310,65 @@ typedef struct dlc_setting {
 
 typedef struct dlc_kernel {
   dlc_string symbol;         /* conv3x3_bias_relu_64x56x56_<hash8>, with the phase if there are several */
-  uint32_t target;           /* dlc_target */
-  uint32_t function;         /* CPU: index into dlc_module.kernels */
+  uint32_t target;           /* dlc_target: CPU or CUDA */
+  uint32_t function;         /* CPU, SIMT: index into dlc_module.kernels; CUDA without SIMT: DLC_NONE */
   uint64_t scratch_bytes;    /* of one task */
   uint32_t arguments;        /* buffers it takes */
   uint32_t immediates;       /* 64-bit constants it takes */
   uint8_t key[16];           /* identity: spec, schedule, target features, generator version */
+  uint32_t threads;          /* CUDA: threads of a block, one-dimensional */
+  uint32_t shared_bytes;     /* CUDA: dynamic shared memory of a block */
+  dlc_range images;          /* CUDA: of images */
 } dlc_kernel;
+
+/* Code of one CUDA kernel. Its function is `extern "C" __global__ void <symbol>(buffer pointers..., 64-bit immediates...)`:
+ * the record's arguments, then its immediates, each as one parameter. */
+typedef struct dlc_image {
+  uint32_t kind;             /* dlc_image_kind */
+  uint32_t architecture;     /* 80 for sm_80; PTX: the lowest that it runs on */
+  uint64_t offset;           /* in the image bytes */
+  uint64_t bytes;
+  uint32_t registers;        /* of a thread; cubin only */
+  uint32_t spill_bytes;      /* of a thread; cubin only */
+  uint32_t static_shared_bytes;
+  uint32_t reserved;
+} dlc_image;
+
+typedef enum dlc_image_kind { DLC_IMAGE_CUBIN = 1, DLC_IMAGE_PTX = 2 } dlc_image_kind;
+
+/* A call of a library on the device: cuBLASLt for products, cuDNN for convolutions.
+ * Product: result = epilogue(op_a(A) * op_b(B)), row-major, f32. Arguments: result, A, B, then those of the epilogue in the
+ * order of its bits, then the workspace if it has bytes. sizes: batch, m, n, k, then the batch strides of A, B, result in
+ * elements.
+ * Convolution: sizes: spatial rank, batch, groups, input channels, output channels; then for each spatial axis input size,
+ * filter size, output size, stride, padding below, padding above, dilation. Layout: batch, space, channels (NHWC) for
+ * images; output channels, space, input channels for filters. Arguments: forward y, x, w; backward data dx, dy, w; backward
+ * filter dw, dy, x; then epilogue and workspace as above. */
+typedef enum dlc_library_op {
+  DLC_CALL_PRODUCT = 1, DLC_CALL_CONVOLUTION = 2, DLC_CALL_BACKWARD_DATA = 3, DLC_CALL_BACKWARD_FILTER = 4
+} dlc_library_op;
+
+typedef enum dlc_epilogue {
+  DLC_EPILOGUE_BIAS = 1,       /* + bias[column or output channel] */
+  DLC_EPILOGUE_ADD = 2,        /* + a tensor of the result's shape */
+  DLC_EPILOGUE_RELU = 4,       /* max(., 0) */
+  DLC_EPILOGUE_MASK = 8,       /* 0 where a tensor of the result's shape is <= 0: ReLU's gradient by its output */
+  DLC_EPILOGUE_COLUMN_SUMS = 16 /* one more result: sum of the epilogue's output over rows, the bias' gradient */
+} dlc_epilogue;
+
+#define DLC_CALL_SIZES 32
+typedef struct dlc_library_call {
+  uint32_t op;               /* dlc_library_op */
+  uint32_t epilogue;         /* bit set of dlc_epilogue, applied in the order of the bits */
+  uint32_t transpose_a, transpose_b; /* PRODUCT: the operand is stored transposed */
+  uint64_t sizes[DLC_CALL_SIZES];
+  uint64_t workspace_bytes;
+  dlc_range engine;          /* of immediates: cuDNN engine, then pairs of knob and value; empty: the library's heuristic */
+} dlc_library_call;
 
 typedef enum dlc_record_kind {
   DLC_RECORD_LAUNCH = 1,     /* kernel, arguments, immediates, tasks */
-  DLC_RECORD_LIBRARY = 2,    /* library call on a device; not on the CPU */
+  DLC_RECORD_LIBRARY = 2,    /* `index`: the call; not on the CPU */
   DLC_RECORD_COPY = 3,       /* arguments: destination, source; equal sizes, no overlap */
   DLC_RECORD_FILL = 4,       /* arguments: destination; `value` is the byte */
   DLC_RECORD_COLLECTIVE_START = 5,
@@ -313,8 +381,8 @@ typedef enum dlc_record_kind {
 typedef struct dlc_record {
   uint32_t kind;             /* dlc_record_kind */
   uint32_t stream;
-  uint32_t index;            /* kernel or event */
-  uint32_t tasks;            /* LAUNCH: size of the grid; 0 does nothing */
+  uint32_t index;            /* kernel, library call or event */
+  uint32_t tasks;            /* LAUNCH: size of the grid (CUDA: blocks); 0 does nothing */
   dlc_range arguments;       /* of arguments */
   dlc_range immediates;      /* of immediates */
   uint32_t value;            /* FILL: the byte */
