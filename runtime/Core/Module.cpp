@@ -75,8 +75,9 @@ Status Module::Impl::checkLibrary(const dlc_module *module) {
   if (module->plan_size != blobSize || std::memcmp(module->plan, blob.get(), blobSize) != 0)
     return damaged("the file changed while it was loaded");
   kernels = {module->kernels, module->kernel_count};
+  const bool simt = note.targets >> DLC_TARGET_SIMT & 1;
   for (const KernelInfo &kernel : plan.kernels)
-    if (kernel.target == DLC_TARGET_CPU &&
+    if ((kernel.target == DLC_TARGET_CPU || simt) &&
         (kernel.function >= kernels.size() || !kernels[kernel.function]))
       return damaged("damaged module: kernel '", kernel.symbol, "' is function ", kernel.function,
                      " of ", kernels.size());
@@ -101,6 +102,20 @@ const std::string &Module::path() const { return impl->path; }
 const Plan &Module::plan() const { return impl->plan; }
 const dlc_note &Module::note() const { return impl->note; }
 std::span<const dlc_kernel_fn> Module::kernelFunctions() const { return impl->kernels; }
+
+std::string Module::targetNames() const {
+  std::string text;
+  for (dlc_target target : {DLC_TARGET_CPU, DLC_TARGET_CUDA, DLC_TARGET_SIMT})
+    if (compiledFor(target))
+      text += concat(text.empty() ? "" : ", ", targetName(target));
+  return text;
+}
+
+Status Module::requireTarget(dlc_target target) const {
+  if (compiledFor(target))
+    return {};
+  return unsupported(path(), ": compiled for ", targetNames(), ", not for ", targetName(target));
+}
 
 std::string Module::graphHash() const {
   static constexpr char digits[] = "0123456789abcdef";

@@ -34,14 +34,23 @@ static std::string fixedText(const char *text, size_t size) {
   return isPrintableUtf8(view) ? std::string(view) : "?";
 }
 
-static Status checkProcessor(const dlc_note &note) {
-  if (!(note.targets >> DLC_TARGET_CPU & 1))
-    return unsupported("compiled without the target cpu");
+Status checkCpuFeatures(const dlc_note &note) {
   const uint64_t missing = note.cpu_features & ~hostCpuFeatures();
   if (missing == 0)
     return {};
   return unsupported("compiled for ", fixedText(note.cpu_name, sizeof(note.cpu_name)),
                      "; this processor lacks ", cpuFeatureNames(missing));
+}
+
+/// Native kernels of a CPU plan need this processor's features. The SIMT device asks for its own
+/// when it is used: a CUDA plan is of use without it.
+static Status checkProcessor(const dlc_note &note) {
+  constexpr uint32_t known = 1u << DLC_TARGET_CPU | 1u << DLC_TARGET_CUDA | 1u << DLC_TARGET_SIMT;
+  if (!(note.targets & known))
+    return unsupported("compiled for no device that this runtime knows");
+  if (!(note.targets >> DLC_TARGET_CPU & 1))
+    return {};
+  return checkCpuFeatures(note);
 }
 
 Status checkModule(std::span<const std::byte> content, const ModuleFile &file) {

@@ -21,8 +21,11 @@ struct ModuleFile {
 Result<ModuleFile> locateModule(std::span<const std::byte> content);
 
 /// Everything that must hold before the file may be opened as a library on this machine: ABI
-/// version, hashes, CPU target, processor features.
+/// version, hashes, a known target, processor features of a CPU plan.
 Status checkModule(std::span<const std::byte> content, const ModuleFile &file);
+
+/// Whether this processor has the features that the module's native kernels need.
+Status checkCpuFeatures(const dlc_note &note);
 
 /// XXH3-128 of `content` in canonical byte order, the 16 bytes at `hole` taken as zero.
 void hashWithHole(std::span<const std::byte> content, uint64_t hole, uint8_t out[16]);

@@ -2,6 +2,7 @@
 //
 // Records run in table order on the CPU. That order is a valid one if each record that waits for an
 // event stands after one that records it, which is checked here.
+#include "runtime/Core/LibraryCall.h"
 #include "runtime/Core/PlanDecoder.h"
 #include "runtime/Core/Support.h"
 
@@ -63,6 +64,7 @@ public:
 
 private:
   Status checkLaunch(const dlc_record &record);
+  Status checkLibrary(const dlc_record &record);
   Status checkCopy(const dlc_record &record);
   Status checkFill(const dlc_record &record);
   Status checkEvent(const dlc_record &record);
@@ -87,6 +89,23 @@ Status RecordChecker::checkLaunch(const dlc_record &record) {
     return damaged("launches kernel ", record.index, " of ", plan.kernels.size());
   const KernelInfo &kernel = plan.kernels[record.index];
   return checkCounts(record, kernel.arguments, kernel.immediates);
+}
+
+Status RecordChecker::checkLibrary(const dlc_record &record) {
+  if (record.index >= plan.calls.size())
+    return damaged("makes library call ", record.index, " of ", plan.calls.size());
+  const std::vector<CallArgument> expected = callArguments(plan.calls[record.index]);
+  DLC_TRY(checkCounts(record, static_cast<uint32_t>(expected.size()), 0));
+  for (uint32_t i = 0; i < record.arguments.count; ++i) {
+    const dlc_argument &argument = plan.arguments[record.arguments.first + i];
+    if ((argument.access & expected[i].access) != expected[i].access)
+      return damaged("argument ", i, ", the call's ", expected[i].name, ", must be ",
+                     expected[i].access == DLC_READ ? "read" : "written");
+    if (argument.bytes < expected[i].bytes)
+      return damaged("argument ", i, ", the call's ", expected[i].name, ", has ", argument.bytes,
+                     " bytes, expected ", expected[i].bytes);
+  }
+  return {};
 }
 
 Status RecordChecker::checkCopy(const dlc_record &record) {
@@ -144,6 +163,7 @@ Status RecordChecker::check(const dlc_record &record) {
   case DLC_RECORD_WAIT_EVENT:
     return checkEvent(record);
   case DLC_RECORD_LIBRARY:
+    return checkLibrary(record);
   case DLC_RECORD_COLLECTIVE_START:
   case DLC_RECORD_COLLECTIVE_WAIT:
     return {}; // Their operands are the device's to check; one without them refuses the plan.

@@ -1,6 +1,7 @@
 // From the ABI's structs to a Plan, with everything checked but the records.
 #include "runtime/Core/PlanDecoder.h"
 #include "runtime/Core/Layout.h"
+#include "runtime/Core/LibraryCall.h"
 #include "runtime/Core/PlanReader.h"
 #include "runtime/Core/Support.h"
 
@@ -27,6 +28,9 @@ private:
   Status checkVariablesApart();
   Status decodeScalars();
   Status decodeKernels();
+  Status checkCudaKernel(const dlc_kernel &kernel);
+  Status decodeImages();
+  Status decodeCalls();
   Status decodeRecordTables();
   Status decodeSteps();
   Status decodeSettings();
@@ -204,8 +208,53 @@ Status Decoder::decodeKernels() {
     info.scratchBytes = kernel.scratch_bytes;
     info.arguments = kernel.arguments;
     info.immediates = kernel.immediates;
+    info.threads = kernel.threads;
+    info.sharedBytes = kernel.shared_bytes;
+    info.images = kernel.images;
+    if (info.target == DLC_TARGET_CUDA)
+      DLC_TRY(checkCudaKernel(kernel).in(concat("kernel '", info.symbol, "'")));
     plan.kernels.push_back(info);
   }
+  return {};
+}
+
+Status Decoder::checkCudaKernel(const dlc_kernel &kernel) {
+  constexpr uint32_t maxThreads = 1024, maxShared = 1u << 20;
+  if (kernel.threads == 0 || kernel.threads > maxThreads)
+    return damaged("blocks of ", kernel.threads, " threads, expected 1 to ", maxThreads);
+  if (kernel.shared_bytes > maxShared)
+    return damaged("blocks with ", kernel.shared_bytes, " bytes of shared memory");
+  if (!rangeFits(kernel.images, raw.images))
+    return damaged("its images are ", rangeText(kernel.images, raw.images.size()));
+  return {};
+}
+
+Status Decoder::decodeImages() {
+  for (size_t i = 0; i < raw.images.size(); ++i) {
+    const dlc_image &image = raw.images[i];
+    if (image.kind != DLC_IMAGE_CUBIN && image.kind != DLC_IMAGE_PTX)
+      return damaged("image ", i, " has kind ", image.kind, ", which is unknown");
+    if (image.bytes == 0 || image.offset % DLC_ALIGNMENT != 0 ||
+        !fits(image.offset, image.bytes, raw.imageBytes.size()))
+      return damaged("image ", i, " is bytes [", image.offset, ", +", image.bytes, ") of ",
+                     raw.imageBytes.size(), ", aligned to ", DLC_ALIGNMENT);
+  }
+  plan.images = std::move(raw.images);
+  plan.imageBytes = raw.imageBytes;
+  return {};
+}
+
+Status Decoder::decodeCalls() {
+  for (size_t i = 0; i < raw.calls.size(); ++i) {
+    const dlc_library_call &call = raw.calls[i];
+    Status status = checkLibraryCall(call);
+    // An engine, then pairs of knob and value.
+    if (status.ok() && (!rangeFits(call.engine, raw.immediates) ||
+                        (call.engine.count != 0 && call.engine.count % 2 == 0)))
+      status = damaged("its engine is immediates ", rangeText(call.engine, raw.immediates.size()));
+    DLC_TRY(std::move(status).in(concat("library call ", i)));
+  }
+  plan.calls = std::move(raw.calls);
   return {};
 }
 
@@ -399,6 +448,8 @@ Result<Plan> Decoder::run() {
   DLC_TRY(decodeVariables());
   DLC_TRY(decodeScalars());
   DLC_TRY(decodeKernels());
+  DLC_TRY(decodeImages());
+  DLC_TRY(decodeCalls());
   DLC_TRY(decodeRecordTables());
   DLC_TRY(decodeEntries());
   DLC_TRY(decodeSteps());

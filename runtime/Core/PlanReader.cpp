@@ -14,6 +14,7 @@ static uint32_t firstStride(uint32_t kind) {
   switch (kind) {
   case DLC_TABLE_STRINGS:
   case DLC_TABLE_CONSTANTS:
+  case DLC_TABLE_IMAGE_BYTES:
     return 1;
   case DLC_TABLE_VARIABLES:
     return 152;
@@ -37,6 +38,10 @@ static uint32_t firstStride(uint32_t kind) {
     return 8;
   case DLC_TABLE_SETTINGS:
     return 16;
+  case DLC_TABLE_IMAGES:
+    return 40;
+  case DLC_TABLE_CALLS:
+    return 288;
   default:
     return 0;
   }
@@ -54,7 +59,7 @@ static void copyTable(std::span<const std::byte> blob, const dlc_table &table,
 
 static Status checkTable(const dlc_table &table, size_t number, uint64_t limit) {
   const uint32_t least = firstStride(table.kind);
-  const bool bytes = table.kind == DLC_TABLE_STRINGS || table.kind == DLC_TABLE_CONSTANTS;
+  const bool bytes = least == 1;
   if (table.stride < least || (bytes && table.stride != 1))
     return damaged("table ", number, " of kind ", table.kind, " has a stride of ", table.stride,
                    " bytes, expected ", bytes ? "" : "at least ", least);
@@ -102,6 +107,13 @@ static void takeTable(std::span<const std::byte> blob, const dlc_table &table, R
     return copyTable(blob, table, plan.steps);
   case DLC_TABLE_SETTINGS:
     return copyTable(blob, table, plan.settings);
+  case DLC_TABLE_IMAGES:
+    return copyTable(blob, table, plan.images);
+  case DLC_TABLE_IMAGE_BYTES:
+    plan.imageBytes = {start, table.count};
+    return;
+  case DLC_TABLE_CALLS:
+    return copyTable(blob, table, plan.calls);
   default:
     return;
   }

@@ -33,6 +33,9 @@ struct RawPlan {
   std::vector<uint64_t> immediates;
   std::vector<dlc_step> steps;
   std::vector<dlc_setting> settings;
+  std::vector<dlc_image> images;
+  std::span<const std::byte> imageBytes;
+  std::vector<dlc_library_call> calls;
 };
 
 /// Reads the tables of a blob. The blob starts at an address that is a multiple of DLC_ALIGNMENT.

@@ -12,6 +12,7 @@ State::~State() = default;
 Result<std::shared_ptr<State>> State::create(std::shared_ptr<const Module> module,
                                              std::shared_ptr<Device> device, uint64_t seed) {
   std::shared_ptr<State> state(new State());
+  DLC_TRY(module->requireTarget(device->target()));
   DLC_TRY_ASSIGN(block, device->allocate(module->plan().stateBytes));
   state->block = std::move(block);
   state->owner = std::move(module);

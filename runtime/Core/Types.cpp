@@ -44,6 +44,17 @@ std::string_view entryKindName(dlc_entry_kind kind) {
   return static_cast<size_t>(kind) < std::size(names) ? names[kind] : names[0];
 }
 
+std::string_view targetName(dlc_target target) {
+  static constexpr std::string_view names[] = {"?", "cpu", "cuda", "simt"};
+  return static_cast<size_t>(target) < std::size(names) ? names[target] : names[0];
+}
+
+std::string_view libraryOpName(uint32_t op) {
+  static constexpr std::string_view names[] = {"?", "product", "convolution", "backward_data",
+                                               "backward_filter"};
+  return op < std::size(names) ? names[op] : names[0];
+}
+
 uint64_t TensorType::elementCount() const {
   uint64_t count = 1;
   for (uint64_t extent : shape)

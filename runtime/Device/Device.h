@@ -1,5 +1,5 @@
-// What a device must offer so that the executor can walk a plan on it. The CPU implements it here;
-// CUDA and SIMT are added as other implementations, checked by the same conformance test.
+// What a device must offer so that the executor can walk a plan on it: the CPU, CUDA (a plugin) and
+// SIMT implement it.
 //
 // The executor resolves buffers to addresses, walks the records in table order and issues commands;
 // the device decides when they run, keeping the order of each stream and what events say.
@@ -30,27 +30,44 @@ public:
   virtual Status read(uint64_t offset, std::span<std::byte> destination) const = 0;
 };
 
-/// One launch, resolved: a kernel, its buffers and constants.
+/// One launch or library call, resolved: its buffers and constants.
 struct Launch {
-  uint32_t kernel;
+  /// Number of the record in the plan.
+  uint32_t record;
+  /// Number of the kernel or library call.
+  uint32_t index;
   uint32_t tasks;
   dlc_args args;
+};
+
+/// What is known of a run before its commands.
+struct RunStart {
+  /// The entry's arena: contents undefined.
+  std::byte *arena;
+  /// Where each input of the entry stands.
+  std::span<const std::byte *const> inputs;
+  /// Whether each command is waited for, to time it.
+  bool traced;
 };
 
 /// Takes the commands of one entry's run. Streams and events are numbered as in the plan.
 class CommandQueue {
 public:
   virtual ~CommandQueue() = default;
-  /// Begins a run: until end() no other queue of this device interferes.
-  virtual Status begin() = 0;
+  /// Begins a run: until end() no other queue of this device interferes. False if the queue has
+  /// recorded the commands of a run with these inputs: then end() follows at once, and repeats
+  /// them.
+  virtual Result<bool> begin(const RunStart &start) = 0;
+  /// `launch` lives as long as the queue.
   virtual Status launch(uint32_t stream, const Launch &launch) = 0;
+  virtual Status library(uint32_t stream, const Launch &call) = 0;
   virtual Status copy(uint32_t stream, std::byte *to, const std::byte *from, uint64_t bytes) = 0;
   virtual Status fill(uint32_t stream, std::byte *to, uint8_t value, uint64_t bytes) = 0;
   virtual Status recordEvent(uint32_t stream, uint32_t event) = 0;
   virtual Status waitEvent(uint32_t stream, uint32_t event) = 0;
   /// Returns when all commands issued so far are done; for traces.
   virtual Status synchronize() = 0;
-  /// Waits for all commands and ends the run.
+  /// Waits for all commands and ends the run, also one whose commands failed.
   virtual Status end() = 0;
 };
 
@@ -58,6 +75,8 @@ class Device {
 public:
   virtual ~Device() = default;
   virtual std::string_view name() const = 0;
+  /// What a module must have been compiled for.
+  virtual dlc_target target() const = 0;
   /// Whether kernels may read host memory in place.
   virtual bool sharesHostMemory() const = 0;
   virtual Result<std::unique_ptr<DeviceMemory>> allocate(uint64_t bytes) = 0;

@@ -34,6 +34,8 @@ static void *addressOf(const dlc_argument &argument, const Spaces &spaces) {
 }
 
 void Executor::prepare(const Spaces &spaces) {
+  arena = spaces.arena;
+  inputs.resize(entry.inputs.size());
   inputUses.resize(entry.inputs.size());
   std::vector<size_t> firstBuffer;
   for (uint32_t i = 0; i < entry.records.count; ++i) {
@@ -49,12 +51,13 @@ void Executor::prepare(const Spaces &spaces) {
   for (uint32_t i = 0; i < entry.records.count; ++i) {
     const dlc_record &record = plan.records[entry.records.first + i];
     dlc_args args = {sizeof(dlc_args), record.arguments.count, buffers.data() + firstBuffer[i],
-                     plan.immediates.data() + record.immediates.first};
-    launches.push_back({record.index, record.tasks, args});
+                     plan.immediates.data() + record.immediates.first, nullptr};
+    launches.push_back({entry.records.first + i, record.index, record.tasks, args});
   }
 }
 
 void Executor::setInput(size_t index, const std::byte *address) {
+  inputs[index] = address;
   for (const InputUse &use : inputUses[index])
     buffers[use.slot] = const_cast<std::byte *>(address) + use.offset;
 }
@@ -64,6 +67,8 @@ Status Executor::issue(const dlc_record &record, const Launch &launch) {
   switch (record.kind) {
   case DLC_RECORD_LAUNCH:
     return record.tasks == 0 ? Status() : queue->launch(record.stream, launch);
+  case DLC_RECORD_LIBRARY:
+    return queue->library(record.stream, launch);
   case DLC_RECORD_COPY:
     return queue->copy(record.stream, buffer(0), buffer(1),
                        plan.arguments[record.arguments.first].bytes);
@@ -96,8 +101,8 @@ Status Executor::walk(Trace *trace) {
 }
 
 Status Executor::run(Trace *trace) {
-  DLC_TRY(queue->begin());
-  Status walked = walk(trace);
+  DLC_TRY_ASSIGN(wanted, queue->begin({arena, inputs, trace != nullptr}));
+  Status walked = wanted ? walk(trace) : Status();
   Status ended = queue->end();
   return walked.ok() ? std::move(ended) : std::move(walked);
 }

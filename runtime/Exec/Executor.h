@@ -52,6 +52,9 @@ private:
   /// One for each record; empty where it launches nothing.
   std::vector<Launch> launches;
   std::vector<std::vector<InputUse>> inputUses;
+  /// Where each input stands.
+  std::vector<const std::byte *> inputs;
+  std::byte *arena = nullptr;
 };
 
 } // namespace dlc::runtime

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <gtest/gtest.h>
 
 using namespace dlc::runtime;
@@ -227,10 +228,10 @@ TEST(Exec, SaysWhatIsWrong) {
 }
 
 /// The small model with its first record changed; the message of making a context.
-std::string refusal(uint32_t kind) {
+std::string refusal(const std::function<void(PlanBuilder &)> &change) {
   TemporaryFolder folder;
   PlanBuilder plan = smallModel();
-  plan.records[0].kind = kind;
+  change(plan);
   const std::string path = folder.path("x.so");
   writeFile(path, moduleWith(plan.blob()));
   auto module = Module::load(path);
@@ -242,10 +243,23 @@ std::string refusal(uint32_t kind) {
 
 // Plans for other devices load, so that they can be inspected, but do not run on the CPU.
 TEST(Exec, RefusesRecordsOfOtherDevices) {
-  EXPECT_EQ(refusal(DLC_RECORD_LIBRARY),
+  EXPECT_EQ(refusal([](PlanBuilder &plan) {
+              dlc_library_call call = {};
+              call.op = DLC_CALL_PRODUCT;
+              call.epilogue = DLC_EPILOGUE_RELU;
+              call.sizes[0] = call.sizes[1] = call.sizes[2] = call.sizes[3] = 1;
+              plan.calls.push_back(call);
+              dlc_record &record = plan.records[0];
+              record.kind = DLC_RECORD_LIBRARY;
+              record.index = 0;
+              record.arguments.count = 3;
+              record.immediates.count = 0;
+              plan.arguments[record.arguments.first].space = DLC_SPACE_ARENA;
+              plan.arguments[record.arguments.first].access = DLC_WRITE;
+            }),
             "entry 'train_step': record 0 'linear1/forward' is a library call, "
             "which the cpu does not run");
-  EXPECT_EQ(refusal(DLC_RECORD_COLLECTIVE_START),
+  EXPECT_EQ(refusal([](PlanBuilder &plan) { plan.records[0].kind = DLC_RECORD_COLLECTIVE_START; }),
             "entry 'train_step': record 0 'linear1/forward' is a "
             "collective, which the cpu does not run");
 }

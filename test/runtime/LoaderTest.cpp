@@ -1,5 +1,5 @@
 // The loader: what it accepts, and the one line it says about each thing that it refuses.
-#include "dlc/module.h"
+#include "dlc/state.h"
 #include "runtime/Core/ModuleFile.h"
 #include "test/lib/SmallModel/SmallModel.h"
 
@@ -50,7 +50,7 @@ TEST(Loader, DecodesThePlan) {
   ASSERT_EQ(plan.variables.size(), 5u);
   EXPECT_EQ(plan.variables[2].role, DLC_ROLE_SLOT);
   EXPECT_EQ(plan.variables[2].of, 0u);
-  EXPECT_EQ((*module)->kernelFunctions().size(), 6u);
+  EXPECT_EQ((*module)->kernelFunctions().size(), 7u);
 }
 
 // What is no module is told from what is a damaged one.
@@ -72,8 +72,8 @@ TEST(Loader, RefusesOtherMachines) {
   const auto plan = smallModel().blob();
   EXPECT_EQ(messageFor(moduleWith(plan, {.abiVersion = 7})),
             "ABI version 7, written by 'hand 1.0'; this runtime knows up to 1");
-  EXPECT_EQ(messageFor(moduleWith(plan, {.targets = 1u << DLC_TARGET_CUDA})),
-            "compiled without the target cpu");
+  EXPECT_EQ(messageFor(moduleWith(plan, {.targets = 1u << 9})),
+            "compiled for no device that this runtime knows");
   EXPECT_EQ(messageFor(moduleWith(plan, {.cpuFeatures = uint64_t(1) << 40})),
             "compiled for generic; this processor lacks feature 40");
 }
@@ -211,8 +211,8 @@ TEST(Loader, ChecksScalarsStepsAndKernels) {
       {"step 0 runs entry 'infer_n1', which does not train", [](auto &p) { p.steps[0].entry = 2; }},
       {"kernel 'logits' is for target 9, which is unknown",
        [](auto &p) { p.kernels[0].target = 9; }},
-      {"damaged module: kernel 'logits' is function 6 of 6",
-       [](auto &p) { p.kernels[0].function = 6; }},
+      {"damaged module: kernel 'logits' is function 7 of 7",
+       [](auto &p) { p.kernels[0].function = 7; }},
   });
 }
 
@@ -326,6 +326,114 @@ TEST(Loader, ChecksCopiesFillsAndEvents) {
   EXPECT_EQ(messageForRecord(DLC_RECORD_RECORD_EVENT, {}, 2), "event 2 of 2");
   EXPECT_EQ(messageForRecord(DLC_RECORD_WAIT_EVENT, {}, 0),
             "waits for event 0, which no earlier record records");
+}
+
+/// The message for the CUDA model with something broken; it has one image, and one product in the
+/// place of its first record.
+std::string messageForCudaPlan(const std::function<void(PlanBuilder &)> &breakIt) {
+  PlanBuilder plan = smallSimtModel();
+  plan.imageBytes.resize(128);
+  plan.images.push_back({DLC_IMAGE_CUBIN, 90, 64, 64, 32, 0, 0, 0});
+  plan.kernels[0].images = {0, 1};
+  dlc_library_call call = {};
+  call.op = DLC_CALL_PRODUCT;
+  call.epilogue = DLC_EPILOGUE_BIAS;
+  call.transpose_b = 1;
+  const uint64_t sizes[] = {1, 8, 4, 16};
+  std::copy(std::begin(sizes), std::end(sizes), call.sizes);
+  plan.calls.push_back(call);
+  dlc_record &record = plan.records[0];
+  record.kind = DLC_RECORD_LIBRARY;
+  record.index = 0;
+  record.immediates.count = 0;
+  dlc_argument *arguments = plan.arguments.data() + record.arguments.first;
+  std::rotate(arguments, arguments + 3, arguments + 4); // result, a, b, bias
+  breakIt(plan);
+  return messageFor(moduleWith(plan.blob(), {.targets = simtTargets}));
+}
+
+TEST(Loader, ChecksImagesAndCudaKernels) {
+  EXPECT_EQ(messageForCudaPlan([](auto &) {}), "loaded");
+  const std::vector<Broken> cases = {
+      {"image 0 has kind 3, which is unknown", [](auto &p) { p.images[0].kind = 3; }},
+      {"image 0 is bytes [64, +65) of 128, aligned to 64", [](auto &p) { p.images[0].bytes = 65; }},
+      {"image 0 is bytes [64, +0) of 128, aligned to 64", [](auto &p) { p.images[0].bytes = 0; }},
+      {"image 0 is bytes [8, +64) of 128, aligned to 64", [](auto &p) { p.images[0].offset = 8; }},
+      {"image 0 is bytes [18446744073709551552, +64) of 128, aligned to 64",
+       [](auto &p) { p.images[0].offset = uint64_t(0) - 64; }},
+      {"kernel 'logits': its images are [1, 2) of 1",
+       [](auto &p) { p.kernels[0].images.first = 1; }},
+      {"kernel 'logits': blocks of 0 threads, expected 1 to 1024",
+       [](auto &p) { p.kernels[0].threads = 0; }},
+      {"kernel 'logits': blocks of 1025 threads, expected 1 to 1024",
+       [](auto &p) { p.kernels[0].threads = 1025; }},
+      {"kernel 'logits': blocks with 2097152 bytes of shared memory",
+       [](auto &p) { p.kernels[0].shared_bytes = 2 << 20; }},
+      {"damaged module: kernel 'logits' is function 7 of 7",
+       [](auto &p) { p.kernels[0].function = 7; }},
+  };
+  for (const Broken &broken : cases)
+    EXPECT_EQ(messageForCudaPlan(broken.change), broken.message);
+}
+
+TEST(Loader, ChecksLibraryCalls) {
+  const std::string record = "entry 'train_step', record 0 'linear1/forward': ";
+  const std::vector<Broken> cases = {
+      {"library call 0: op 9 is unknown", [](auto &p) { p.calls[0].op = 9; }},
+      {"library call 0: epilogue 64 is unknown", [](auto &p) { p.calls[0].epilogue = 64; }},
+      {"library call 0: a product of 1 times 8x0x16", [](auto &p) { p.calls[0].sizes[2] = 0; }},
+      {"library call 0: a product of 4294967296 times 4294967296x4x16",
+       [](auto &p) { p.calls[0].sizes[0] = p.calls[0].sizes[1] = uint64_t(1) << 32; }},
+      {"library call 0: a product with batch strides 0, 0, 31",
+       [](auto &p) { p.calls[0].sizes[0] = 2, p.calls[0].sizes[6] = 31; }},
+      {"library call 0: transposes by 0 and 2", [](auto &p) { p.calls[0].transpose_b = 2; }},
+      {"library call 0: its engine is immediates [19, 22) of 19",
+       [](auto &p) {
+         p.immediates.resize(19);
+         p.calls[0].engine = {19, 3};
+       }},
+      {"library call 0: its engine is immediates [0, 2) of 21",
+       [](auto &p) {
+         p.calls[0].engine = {0, 2};
+       }},
+      {"library call 0: a convolution over 4 axes, expected 1 to 3",
+       [](auto &p) { p.calls[0].op = DLC_CALL_CONVOLUTION, p.calls[0].sizes[0] = 4; }},
+      {"library call 0: an axis of 5 with a filter of 3 gives 4",
+       [](auto &p) {
+         const uint64_t sizes[] = {1, 1, 1, 1, 1, 5, 3, 4, 1, 0, 0, 1};
+         std::copy(std::begin(sizes), std::end(sizes), p.calls[0].sizes);
+         p.calls[0].op = DLC_CALL_BACKWARD_DATA;
+       }},
+  };
+  for (const Broken &broken : cases)
+    EXPECT_EQ(messageForCudaPlan(broken.change), broken.message);
+  const std::vector<Broken> records = {
+      {"makes library call 1 of 1", [](auto &p) { p.records[0].index = 1; }},
+      {"has 4 arguments, expected 3", [](auto &p) { p.calls[0].epilogue = 0; }},
+      {"argument 0, the call's result, has 128 bytes, expected 256",
+       [](auto &p) { p.calls[0].sizes[1] = 16; }},
+      {"argument 0, the call's result, must be written",
+       [](auto &p) { p.arguments[p.records[0].arguments.first].access = DLC_READ; }},
+      {"argument 3, the call's bias, has 4 bytes, expected 16",
+       [](auto &p) { p.arguments[p.records[0].arguments.first + 3].bytes = 4; }},
+  };
+  for (const Broken &broken : records)
+    EXPECT_EQ(messageForCudaPlan(broken.change), record + broken.message);
+}
+
+// A module loads where it cannot run, so that it can be inspected; running it says what is missing.
+TEST(Loader, LoadsModulesForOtherDevices) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("x.so");
+  writeFile(path, moduleWith(smallSimtModel().blob(), {.targets = simtTargets}));
+  auto module = Module::load(path);
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  EXPECT_EQ((*module)->targetNames(), "cuda, simt");
+  auto state = State::create(*module, openCpu().take(), 0);
+  EXPECT_EQ(state.status().message(), path + ": compiled for cuda, simt, not for cpu");
+  auto cpu = Module::load(writeSmallModule(folder)).take();
+  EXPECT_EQ(State::create(cpu, openSimt().take(), 0).status().message(),
+            cpu->path() + ": compiled for cpu, not for simt");
 }
 
 } // namespace

@@ -4,10 +4,34 @@
 
 namespace dlc::runtime::tool {
 
+/// The device to run on if none was asked for: where the module's training step is fast.
+static dlc_target defaultTarget(const Module &module) {
+  for (dlc_target target : {DLC_TARGET_CPU, DLC_TARGET_CUDA})
+    if (module.compiledFor(target))
+      return target;
+  return DLC_TARGET_SIMT;
+}
+
+Result<std::shared_ptr<Device>> DeviceFlags::open(const Module &module) const {
+  dlc_target target = defaultTarget(module);
+  for (dlc_target other : {DLC_TARGET_CPU, DLC_TARGET_CUDA, DLC_TARGET_SIMT})
+    if (device == targetName(other))
+      target = other;
+  DLC_TRY(module.requireTarget(target));
+  switch (target) {
+  case DLC_TARGET_CUDA:
+    return openCuda({.graph = !noCudaGraph});
+  case DLC_TARGET_SIMT:
+    return openSimt({.threads = threads, .seed = simtSeed});
+  default:
+    return openCpu({.threads = threads});
+  }
+}
+
 Result<std::shared_ptr<State>> RunFlags::createState() const {
   DLC_TRY_ASSIGN(loaded, Module::load(module));
-  DLC_TRY_ASSIGN(device, openCpu({.threads = threads}));
-  return State::create(std::move(loaded), std::move(device), seed.value_or(0));
+  DLC_TRY_ASSIGN(place, device.open(*loaded));
+  return State::create(std::move(loaded), std::move(place), seed.value_or(0));
 }
 
 Result<const EntryInfo *> selectEntry(const Module &module, const std::string &name,

@@ -12,14 +12,26 @@
 
 namespace dlc::runtime::tool {
 
+/// Which device to run on, and how.
+struct DeviceFlags {
+  /// "cpu", "cuda", "simt"; empty: what the module was compiled for.
+  std::string device;
+  unsigned threads = 0;
+  uint64_t simtSeed = 0;
+  bool noCudaGraph = false;
+
+  /// Fails if the module was compiled for another device.
+  Result<std::shared_ptr<Device>> open(const Module &module) const;
+};
+
 /// Flags of every command that runs a model.
 struct RunFlags {
   std::string module;
-  unsigned threads = 0;
+  DeviceFlags device;
   std::optional<uint64_t> seed;
   bool json = false;
 
-  /// A fresh State on the CPU, initialised from the seed (0 if none was given).
+  /// A fresh State on the device, initialised from the seed (0 if none was given).
   Result<std::shared_ptr<State>> createState() const;
 };
 

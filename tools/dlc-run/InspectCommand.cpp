@@ -30,10 +30,11 @@ Json describeEntry(const Plan &plan, const EntryInfo &entry) {
   for (const MetricInfo &metric : entry.metrics)
     metrics.push_back(metric.name);
   std::set<uint32_t> kernels;
-  uint64_t launches = 0, flops = 0;
+  uint64_t launches = 0, libraryCalls = 0, flops = 0;
   for (uint32_t i = 0; i < entry.records.count; ++i) {
     const dlc_record &record = plan.records[entry.records.first + i];
     flops += record.flops;
+    libraryCalls += record.kind == DLC_RECORD_LIBRARY;
     if (record.kind != DLC_RECORD_LAUNCH)
       continue;
     ++launches;
@@ -49,8 +50,31 @@ Json describeEntry(const Plan &plan, const EntryInfo &entry) {
           {"records", entry.records.count},
           {"launches", launches},
           {"kernels", kernels.size()},
+          {"library_calls", libraryCalls},
           {"flops", flops},
           {"streams", entry.streams}};
+}
+
+Json describeKernel(const Plan &plan, const KernelInfo &kernel, uint64_t launches) {
+  Json described = {{"symbol", kernel.symbol},
+                    {"target", targetName(kernel.target)},
+                    {"launches", launches},
+                    {"scratch_bytes", kernel.scratchBytes}};
+  if (kernel.target != DLC_TARGET_CUDA)
+    return described;
+  described["threads"] = kernel.threads;
+  described["shared_bytes"] = kernel.sharedBytes;
+  Json images = Json::array();
+  for (uint32_t i = 0; i < kernel.images.count; ++i) {
+    const dlc_image &image = plan.images[kernel.images.first + i];
+    if (image.kind == DLC_IMAGE_PTX)
+      images.push_back(concat("ptx_", image.architecture));
+    else
+      images.push_back(concat("sm_", image.architecture, ":", image.registers, "r",
+                              image.spill_bytes ? concat("+", image.spill_bytes, "B") : ""));
+  }
+  described["images"] = images;
+  return described;
 }
 
 Json describeKernels(const Plan &plan) {
@@ -60,11 +84,28 @@ Json describeKernels(const Plan &plan) {
       ++launches[record.index];
   Json kernels = Json::array();
   for (size_t i = 0; i < plan.kernels.size(); ++i)
-    kernels.push_back({{"symbol", plan.kernels[i].symbol},
-                       {"target", plan.kernels[i].target == DLC_TARGET_CPU ? "cpu" : "cuda"},
-                       {"launches", launches[i]},
-                       {"scratch_bytes", plan.kernels[i].scratchBytes}});
+    kernels.push_back(describeKernel(plan, plan.kernels[i], launches[i]));
   return kernels;
+}
+
+Json describeCalls(const Plan &plan) {
+  Json calls = Json::array();
+  for (const dlc_library_call &call : plan.calls) {
+    Json sizes = Json::array();
+    size_t used = DLC_CALL_SIZES;
+    while (used > 0 && call.sizes[used - 1] == 0)
+      --used;
+    for (size_t i = 0; i < used; ++i)
+      sizes.push_back(call.sizes[i]);
+    calls.push_back(
+        {{"op", libraryOpName(call.op)},
+         {"sizes", sizes},
+         {"epilogue", call.epilogue},
+         {"workspace_bytes", call.workspace_bytes},
+         {"engine",
+          call.engine.count == 0 ? Json("heuristic") : Json(plan.immediates[call.engine.first])}});
+  }
+  return calls;
 }
 
 Json describeRecords(const Plan &plan) {
@@ -108,6 +149,7 @@ Json describe(const Module &module, bool records) {
               {"documentation", plan.documentation},
               {"compiler", fixedText(note.compiler, sizeof(note.compiler))},
               {"abi_version", note.abi_version},
+              {"targets", module.targetNames()},
               {"cpu", fixedText(note.cpu_name, sizeof(note.cpu_name))},
               {"cpu_features", cpuFeatureNames(note.cpu_features)},
               {"graph_hash", module.graphHash()},
@@ -118,6 +160,8 @@ Json describe(const Module &module, bool records) {
               {"variables", variables},
               {"scalars", scalars},
               {"kernels", describeKernels(plan)}};
+  if (!plan.calls.empty())
+    all["library_calls"] = describeCalls(plan);
   if (records)
     all["records"] = describeRecords(plan);
   Json report = Json::parse(plan.report, nullptr, /*allow_exceptions=*/false);
@@ -223,7 +267,8 @@ void printEntries(const Json &entries) {
 void printAll(const Json &all) {
   std::printf("%s  %s parameters  %s of variables  for %s  by %s\n", text(all["model"]).c_str(),
               countText(all["parameters"].get<double>()).c_str(),
-              bytesText(all["state_bytes"].get<double>()).c_str(), text(all["cpu"]).c_str(),
+              bytesText(all["state_bytes"].get<double>()).c_str(),
+              text(all["cpu"] == "" ? all["targets"] : all["cpu"]).c_str(),
               text(all["compiler"]).c_str());
   if (all["documentation"] != "")
     std::printf("%s\n", text(all["documentation"]).c_str());
@@ -236,6 +281,8 @@ void printAll(const Json &all) {
   if (!all["scalars"].empty())
     printList("settings", all["scalars"]);
   printList("kernels", all["kernels"]);
+  if (all.contains("library_calls"))
+    printList("library calls", all["library_calls"]);
   if (all.contains("records"))
     printList("records", all["records"]);
   printReport(all["report"]);

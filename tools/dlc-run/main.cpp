@@ -23,6 +23,7 @@ struct CommandLine {
 
   CommandLine();
   CLI::App *add(const char *name, const char *description);
+  static void addDevice(CLI::App *command, DeviceFlags &flags);
   CLI::App *addRunning(const char *name, const char *description, RunFlags &flags);
   void addTrain();
   void addInfer();
@@ -39,15 +40,29 @@ CLI::App *CommandLine::add(const char *name, const char *description) {
   return command;
 }
 
+void CommandLine::addDevice(CLI::App *command, DeviceFlags &flags) {
+  command
+      ->add_option("--device", flags.device,
+                   "cpu, cuda or simt (a CUDA module on the CPU); default: the module's")
+      ->type_name("DEVICE")
+      ->check(CLI::IsMember({"cpu", "cuda", "simt"}));
+  command
+      ->add_option("--threads", flags.threads,
+                   "threads of cpu and simt; default: one for each processor")
+      ->type_name("N");
+  command
+      ->add_option("--simt-seed", flags.simtSeed,
+                   "order in which simt runs what is not ordered; default: 0")
+      ->type_name("N");
+  command->add_flag("--no-cuda-graph", flags.noCudaGraph, "launch each kernel of a step by itself");
+}
+
 CLI::App *CommandLine::addRunning(const char *name, const char *description, RunFlags &flags) {
   CLI::App *command = add(name, description);
   command->add_option("module", flags.module, "module that dlc wrote")
       ->required()
       ->type_name("MODULE.so");
-  command
-      ->add_option("--threads", flags.threads,
-                   "threads that run kernels; default: one for each processor")
-      ->type_name("N");
+  addDevice(command, flags.device);
   command
       ->add_option("--seed", flags.seed,
                    "seed of initial values and of the order of samples; default: 0")

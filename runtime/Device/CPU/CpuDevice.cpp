@@ -2,32 +2,13 @@
 // streams, because the loader has checked that every wait stands after its event.
 #include "runtime/Device/CPU/CpuDevice.h"
 #include "runtime/Core/Support.h"
-#include "runtime/Device/CPU/HostMemory.h"
+#include "runtime/Device/CPU/HostDevice.h"
 
 #include <algorithm>
 #include <cstring>
-#include <sched.h>
 
 namespace dlc::runtime {
 namespace {
-
-class CpuMemory : public DeviceMemory {
-public:
-  explicit CpuMemory(HostMemory memory) : memory(std::move(memory)) {}
-  std::byte *address() override { return memory.data(); }
-  uint64_t size() const override { return memory.size(); }
-  Status write(uint64_t offset, std::span<const std::byte> source) override {
-    std::copy(source.begin(), source.end(), memory.data() + offset);
-    return {};
-  }
-  Status read(uint64_t offset, std::span<std::byte> destination) const override {
-    std::copy_n(memory.data() + offset, destination.size(), destination.begin());
-    return {};
-  }
-
-private:
-  HostMemory memory;
-};
 
 /// What the threads share while they run one launch.
 struct RunningLaunch {
@@ -40,24 +21,26 @@ struct RunningLaunch {
 class CpuQueue : public CommandQueue {
 public:
   CpuQueue(std::shared_ptr<CpuDevice> device, std::shared_ptr<const Module> module,
-           HostMemory scratch, uint64_t scratchStride)
-      : device(std::move(device)), module(std::move(module)), scratch(std::move(scratch)),
-        scratchStride(scratchStride) {}
+           ThreadScratch scratch)
+      : device(std::move(device)), module(std::move(module)), scratch(std::move(scratch)) {}
 
-  Status begin() override {
+  Result<bool> begin(const RunStart &) override {
     device->running().lock();
-    return {};
+    return true;
   }
   Status end() override {
     device->running().unlock();
     return {};
   }
   Status launch(uint32_t, const Launch &launch) override {
-    const KernelInfo &kernel = module->plan().kernels[launch.kernel];
-    RunningLaunch running{module->kernelFunctions()[kernel.function], &launch.args, scratch.data(),
-                          scratchStride};
+    const KernelInfo &kernel = module->plan().kernels[launch.index];
+    RunningLaunch running{module->kernelFunctions()[kernel.function], &launch.args,
+                          scratch.memory.data(), scratch.stride};
     device->pool().run(launch.tasks, runTask, &running);
     return {};
+  }
+  Status library(uint32_t, const Launch &) override {
+    return unsupported("a library call"); // Refused when the queue was made.
   }
   Status copy(uint32_t, std::byte *to, const std::byte *from, uint64_t bytes) override {
     std::memcpy(to, from, bytes);
@@ -79,8 +62,7 @@ private:
 
   std::shared_ptr<CpuDevice> device;
   std::shared_ptr<const Module> module;
-  HostMemory scratch;
-  uint64_t scratchStride;
+  ThreadScratch scratch;
 };
 
 Status checkRunsOnCpu(const Plan &plan, uint32_t number, uint64_t &scratch) {
@@ -108,43 +90,21 @@ Status checkRunsOnCpu(const Plan &plan, uint32_t number, uint64_t &scratch) {
 } // namespace
 
 Result<std::unique_ptr<DeviceMemory>> CpuDevice::allocate(uint64_t bytes) {
-  HostMemory memory = HostMemory::allocate(bytes);
-  if (!memory)
-    return failure(StatusCode::OutOfMemory, "no memory for ", bytes, " bytes");
-  return std::unique_ptr<DeviceMemory>(std::make_unique<CpuMemory>(std::move(memory)));
+  return allocateOnHost(bytes);
 }
 
 Result<std::unique_ptr<CommandQueue>> CpuDevice::createQueue(std::shared_ptr<const Module> module,
                                                              const EntryInfo &entry) {
-  uint64_t scratch = 0;
+  uint64_t bytes = 0;
   for (uint32_t i = 0; i < entry.records.count; ++i)
-    DLC_TRY(checkRunsOnCpu(module->plan(), entry.records.first + i, scratch));
-  // Threads' scratches stand on different pages, so that they share no cache line and no prefetcher
-  // crosses over.
-  constexpr uint64_t page = 4096;
-  uint64_t stride, total;
-  if (__builtin_add_overflow(scratch, page - 1, &stride) ||
-      __builtin_mul_overflow(stride / page * page, uint64_t(threadPool.threads()), &total))
-    return failure(StatusCode::OutOfMemory, "a kernel asks for ", scratch, " bytes of scratch");
-  HostMemory memory = HostMemory::allocate(total);
-  if (!memory)
-    return failure(StatusCode::OutOfMemory, "no memory for ", total, " bytes of scratch");
-  return std::unique_ptr<CommandQueue>(std::make_unique<CpuQueue>(
-      shared_from_this(), std::move(module), std::move(memory), stride / page * page));
-}
-
-static unsigned usableProcessors() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) != 0)
-    return 1;
-  return std::max(1, CPU_COUNT(&set));
+    DLC_TRY(checkRunsOnCpu(module->plan(), entry.records.first + i, bytes));
+  DLC_TRY_ASSIGN(scratch, allocateScratch(bytes, threadPool.threads()));
+  return std::unique_ptr<CommandQueue>(
+      std::make_unique<CpuQueue>(shared_from_this(), std::move(module), std::move(scratch)));
 }
 
 Result<std::shared_ptr<Device>> openCpu(const CpuOptions &options) {
-  constexpr unsigned limit = 1024;
-  if (options.threads > limit)
-    return invalid("threads: ", options.threads, " is above ", limit);
-  const unsigned threads = options.threads == 0 ? usableProcessors() : options.threads;
+  DLC_TRY_ASSIGN(threads, checkedThreads(options.threads));
   return std::shared_ptr<Device>(std::make_shared<CpuDevice>(threads));
 }
 

@@ -15,6 +15,7 @@ public:
   explicit CpuDevice(unsigned threads) : threadPool(threads) {}
 
   std::string_view name() const override { return "cpu"; }
+  dlc_target target() const override { return DLC_TARGET_CPU; }
   bool sharesHostMemory() const override { return true; }
   Result<std::unique_ptr<DeviceMemory>> allocate(uint64_t bytes) override;
   Result<std::unique_ptr<CommandQueue>> createQueue(std::shared_ptr<const Module> module,

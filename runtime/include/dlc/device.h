@@ -1,8 +1,9 @@
-// Where plans run. The CPU is the device that this library always has; others are added behind the
-// same interface (runtime/Device/Device.h), which is not part of the installed API.
+// Where plans run: the CPU, a CUDA device, or the SIMT device, which runs a CUDA plan on the CPU to
+// find its errors. The interface behind it (runtime/Device/Device.h) is not part of the installed
+// API.
 //
 // Ownership: States and Contexts share the device they were created on.
-// Threads: a Device may be shared; runs of contexts that share one CPU device take turns.
+// Threads: a Device may be shared; runs of contexts that share one device take turns.
 #ifndef DLC_DEVICE_H
 #define DLC_DEVICE_H
 
@@ -23,6 +24,29 @@ struct CpuOptions {
 /// Opens the CPU and starts its threads. Fails with InvalidArgument for an absurd number of
 /// threads.
 Result<std::shared_ptr<Device>> openCpu(const CpuOptions &options = {});
+
+struct SimtOptions {
+  /// As CpuOptions.
+  unsigned threads = 0;
+  /// Chooses the order of everything that a plan leaves open: streams, blocks, warps, threads. A
+  /// plan without errors gives the same results for every seed.
+  uint64_t seed = 0;
+};
+
+/// Opens the CPU as a device for CUDA plans whose kernels were compiled for it too.
+Result<std::shared_ptr<Device>> openSimt(const SimtOptions &options = {});
+
+struct CudaOptions {
+  /// Number of the device, as CUDA counts them.
+  int ordinal = 0;
+  /// Whether the steps of a plan are recorded once and then replayed as one CUDA graph.
+  bool graph = true;
+};
+
+/// Opens a CUDA device through libdlc_cuda.so, which is looked for beside the program, in ../lib
+/// from there, and where the system's loader looks. Fails with Unsupported, in one line, if the
+/// library, the driver or the device is missing or too old.
+Result<std::shared_ptr<Device>> openCuda(const CudaOptions &options = {});
 
 } // namespace dlc::runtime
 

@@ -37,6 +37,11 @@ public:
   const Plan &plan() const;
   /// The note as it stands in the file.
   const dlc_note &note() const;
+  bool compiledFor(dlc_target target) const { return note().targets >> target & 1; }
+  /// "cpu"; "cuda, simt"
+  std::string targetNames() const;
+  /// Fails with Unsupported if it was not compiled for this target.
+  Status requireTarget(dlc_target target) const;
   /// XXH3-128 of the plan as 32 hexadecimal digits: equal in two modules that compute the same in
   /// the same way.
   std::string graphHash() const;

@@ -99,6 +99,9 @@ struct KernelInfo {
   uint32_t function;
   uint64_t scratchBytes;
   uint32_t arguments, immediates;
+  /// CUDA: threads of a block, dynamic shared memory of a block, its code as a range of images.
+  uint32_t threads, sharedBytes;
+  dlc_range images;
 };
 
 struct SettingInfo {
@@ -121,6 +124,10 @@ struct Plan {
   std::vector<dlc_step> steps;
   std::vector<SettingInfo> settings;
   std::span<const std::byte> constants;
+  /// Cubins and PTX of CUDA kernels.
+  std::vector<dlc_image> images;
+  std::span<const std::byte> imageBytes;
+  std::vector<dlc_library_call> calls;
 
   /// Null if there is none of that name.
   const EntryInfo *findEntry(std::string_view name) const;
@@ -134,6 +141,10 @@ struct Plan {
 std::string_view roleName(dlc_role role);
 /// "train", "evaluate", ...
 std::string_view entryKindName(dlc_entry_kind kind);
+/// "cpu", "cuda", "simt"
+std::string_view targetName(dlc_target target);
+/// "product", "convolution", ...
+std::string_view libraryOpName(uint32_t op);
 
 } // namespace dlc::runtime
 

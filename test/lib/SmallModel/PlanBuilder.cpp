@@ -1,6 +1,7 @@
 // Assembling tables and serialising them.
 #include "test/lib/SmallModel/PlanBuilder.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace dlc::test {
@@ -66,7 +67,8 @@ uint32_t PlanBuilder::kernel(std::string_view symbol, uint32_t function, uint32_
                              uint32_t immediates, uint64_t scratch) {
   dlc_kernel kernel = {};
   kernel.symbol = text(symbol);
-  kernel.target = DLC_TARGET_CPU;
+  kernel.target = target;
+  kernel.threads = target == DLC_TARGET_CUDA ? 32 : 0;
   kernel.function = function;
   kernel.scratch_bytes = scratch;
   kernel.arguments = arguments;
@@ -132,6 +134,7 @@ void PlanBuilder::launch(std::string_view name, uint32_t kernel, uint32_t tasks,
                          std::vector<dlc_argument> buffers, std::vector<uint64_t> numbers) {
   dlc_record record = {};
   record.kind = DLC_RECORD_LAUNCH;
+  record.stream = stream;
   record.index = kernel;
   record.tasks = tasks;
   record.arguments = {static_cast<uint32_t>(arguments.size()),
@@ -142,6 +145,20 @@ void PlanBuilder::launch(std::string_view name, uint32_t kernel, uint32_t tasks,
   arguments.insert(arguments.end(), buffers.begin(), buffers.end());
   immediates.insert(immediates.end(), numbers.begin(), numbers.end());
   records.push_back(record);
+  entry().streams = std::max(entry().streams, stream + 1);
+}
+
+void PlanBuilder::library(std::string_view name, const dlc_library_call &call,
+                          std::vector<dlc_argument> buffers) {
+  calls.push_back(call);
+  launch(name, static_cast<uint32_t>(calls.size() - 1), 0, std::move(buffers), {});
+  records.back().kind = DLC_RECORD_LIBRARY;
+}
+
+void PlanBuilder::event(dlc_record_kind kind, uint32_t event) {
+  launch("event", event, 0, {}, {});
+  records.back().kind = kind;
+  entry().events = std::max(entry().events, event + 1);
 }
 
 void PlanBuilder::endEntry() {
@@ -170,7 +187,7 @@ static void putTable(std::vector<std::byte> &blob, size_t slot, uint32_t kind, c
 }
 
 std::vector<std::byte> PlanBuilder::blob() const {
-  constexpr uint32_t tables = 14;
+  constexpr uint32_t tables = 17;
   std::vector<std::byte> blob(sizeof(dlc_plan_header) + tables * sizeof(dlc_table));
   size_t slot = 0;
   auto put = [&](uint32_t kind, const auto &table) {
@@ -190,6 +207,9 @@ std::vector<std::byte> PlanBuilder::blob() const {
   put(DLC_TABLE_IMMEDIATES, immediates);
   put(DLC_TABLE_STEPS, steps);
   put(DLC_TABLE_SETTINGS, settings);
+  put(DLC_TABLE_IMAGES, images);
+  put(DLC_TABLE_IMAGE_BYTES, imageBytes);
+  put(DLC_TABLE_CALLS, calls);
   blob.resize(aligned(blob.size()));
   dlc_plan_header complete = header;
   complete.magic = DLC_PLAN_MAGIC;

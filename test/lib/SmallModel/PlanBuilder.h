@@ -29,6 +29,13 @@ struct PlanBuilder {
   std::vector<uint64_t> immediates;
   std::vector<dlc_step> steps;
   std::vector<dlc_setting> settings;
+  std::vector<dlc_image> images;
+  std::vector<std::byte> imageBytes;
+  std::vector<dlc_library_call> calls;
+  /// What the kernels added from now on are for.
+  dlc_target target = DLC_TARGET_CPU;
+  /// Where the records added from now on run.
+  uint32_t stream = 0;
 
   dlc_string text(std::string_view content);
   static dlc_type type(dlc_dtype dtype, std::initializer_list<uint64_t> shape);
@@ -51,6 +58,11 @@ struct PlanBuilder {
   dlc_argument arena(uint64_t bytes);
   void launch(std::string_view name, uint32_t kernel, uint32_t tasks,
               std::vector<dlc_argument> buffers, std::vector<uint64_t> constants);
+  /// A library call without immediates.
+  void library(std::string_view name, const dlc_library_call &call,
+               std::vector<dlc_argument> buffers);
+  /// DLC_RECORD_RECORD_EVENT or DLC_RECORD_WAIT_EVENT on the current stream.
+  void event(dlc_record_kind kind, uint32_t event);
   void endEntry();
 
   dlc_argument ofVariable(uint32_t variable) const;

@@ -87,7 +87,7 @@ dlc_argument addLoss(PlanBuilder &plan, const Shared &s, bool counts) {
   return gradient;
 }
 
-void addTrainStep(PlanBuilder &plan, const Shared &s) {
+void addTrainStep(PlanBuilder &plan, const Shared &s, bool twoStreams) {
   plan.beginEntry("train_step", DLC_ENTRY_TRAIN, batch);
   const dlc_argument gradient = addLoss(plan, s, false);
   const dlc_type weightType = plan.variables[s.weight].type, biasType = plan.variables[s.bias].type;
@@ -95,15 +95,22 @@ void addTrainStep(PlanBuilder &plan, const Shared &s) {
   plan.launch("linear1/backward_weight", s.weightGradient, classes,
               {gradient, plan.ofInput(0), writing(weight), writing(bias)},
               {batch, features, classes});
+  if (twoStreams)
+    plan.event(DLC_RECORD_RECORD_EVENT, 0);
   constexpr uint64_t block = 16;
   plan.launch("linear1.weight/update", s.update, classes * features / block,
               {updating(plan.ofVariable(s.weight)), updating(plan.ofVariable(s.weightVelocity)),
                weight, plan.ofScalar(s.rate), plan.ofScalar(s.step)},
               {classes * features, block});
+  if (twoStreams) {
+    plan.stream = 1;
+    plan.event(DLC_RECORD_WAIT_EVENT, 0);
+  }
   plan.launch("linear1.bias/update", s.update, 1,
               {updating(plan.ofVariable(s.bias)), updating(plan.ofVariable(s.biasVelocity)), bias,
                plan.ofScalar(s.rate), plan.ofScalar(s.step)},
               {classes, block});
+  plan.stream = 0;
   plan.launch("applied/update", s.count, 1, {updating(plan.ofVariable(s.applied))}, {});
   plan.output("gradient.linear1.weight", weightType, DLC_VALUE_GRADIENT, weight, s.weight);
   plan.output("gradient.linear1.bias", biasType, DLC_VALUE_GRADIENT, bias, s.bias);
@@ -125,16 +132,20 @@ void addInfer(PlanBuilder &plan, const Shared &s) {
 
 } // namespace
 
-PlanBuilder smallModel() {
+static PlanBuilder modelFor(dlc_target target) {
   PlanBuilder plan;
+  plan.target = target;
   const Shared shared = addShared(plan);
-  addTrainStep(plan, shared);
+  addTrainStep(plan, shared, target == DLC_TARGET_CUDA);
   plan.beginEntry("evaluate", DLC_ENTRY_EVALUATE, batch);
   addLoss(plan, shared, true);
   plan.endEntry();
   addInfer(plan, shared);
   return plan;
 }
+
+PlanBuilder smallModel() { return modelFor(DLC_TARGET_CPU); }
+PlanBuilder smallSimtModel() { return modelFor(DLC_TARGET_CUDA); }
 
 /// Header of the section .dlc.plan, found by the place that the loader's own reader gives.
 static Elf64_Shdr *planSection(std::vector<std::byte> &module, const runtime::FileRange &plan) {

@@ -9,6 +9,12 @@ namespace dlc::test {
 
 /// Entries train_step (batch 8), evaluate (batch 8, with `valid`) and infer_n1.
 PlanBuilder smallModel();
+/// The same for CUDA, its kernels native: the biases are updated on a second stream. For the SIMT
+/// device, which takes a kernel's task for a block.
+PlanBuilder smallSimtModel();
+
+/// Targets of a note for smallSimtModel().
+inline constexpr uint32_t simtTargets = 1u << DLC_TARGET_CUDA | 1u << DLC_TARGET_SIMT;
 
 /// What the writer of a module puts into its note; hashes and sizes are added by sealing.
 struct NoteFields {

@@ -13,6 +13,9 @@ int main(int argc, char **argv) {
   const std::string folder = argv[1];
   std::filesystem::create_directories(folder + "/data");
   dlc::test::writeFile(folder + "/small.so", dlc::test::moduleWith(dlc::test::smallModel().blob()));
+  dlc::test::writeFile(folder + "/simt.so",
+                       dlc::test::moduleWith(dlc::test::smallSimtModel().blob(),
+                                             {.targets = dlc::test::simtTargets}));
   dlc::test::writeSmallData(folder + "/data", 404, 101);
   return 0;
 }

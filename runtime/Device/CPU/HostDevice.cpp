@@ -1,0 +1,64 @@
+// Host memory as device memory, scratch, threads.
+#include "runtime/Device/CPU/HostDevice.h"
+#include "runtime/Core/Support.h"
+
+#include <algorithm>
+#include <sched.h>
+
+namespace dlc::runtime {
+namespace {
+
+class HostDeviceMemory : public DeviceMemory {
+public:
+  explicit HostDeviceMemory(HostMemory memory) : memory(std::move(memory)) {}
+  std::byte *address() override { return memory.data(); }
+  uint64_t size() const override { return memory.size(); }
+  Status write(uint64_t offset, std::span<const std::byte> source) override {
+    std::copy(source.begin(), source.end(), memory.data() + offset);
+    return {};
+  }
+  Status read(uint64_t offset, std::span<std::byte> destination) const override {
+    std::copy_n(memory.data() + offset, destination.size(), destination.begin());
+    return {};
+  }
+
+private:
+  HostMemory memory;
+};
+
+unsigned usableProcessors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0)
+    return 1;
+  return std::max(1, CPU_COUNT(&set));
+}
+
+} // namespace
+
+Result<std::unique_ptr<DeviceMemory>> allocateOnHost(uint64_t bytes) {
+  HostMemory memory = HostMemory::allocate(bytes);
+  if (!memory)
+    return failure(StatusCode::OutOfMemory, "no memory for ", bytes, " bytes");
+  return std::unique_ptr<DeviceMemory>(std::make_unique<HostDeviceMemory>(std::move(memory)));
+}
+
+Result<ThreadScratch> allocateScratch(uint64_t bytes, unsigned threads) {
+  constexpr uint64_t page = 4096;
+  uint64_t padded, total;
+  if (__builtin_add_overflow(bytes, page - 1, &padded) ||
+      __builtin_mul_overflow(padded / page * page, uint64_t(threads), &total))
+    return failure(StatusCode::OutOfMemory, "a kernel asks for ", bytes, " bytes of scratch");
+  HostMemory memory = HostMemory::allocate(total);
+  if (!memory)
+    return failure(StatusCode::OutOfMemory, "no memory for ", total, " bytes of scratch");
+  return ThreadScratch{std::move(memory), padded / page * page};
+}
+
+Result<unsigned> checkedThreads(unsigned asked) {
+  constexpr unsigned limit = 1024;
+  if (asked > limit)
+    return invalid("threads: ", asked, " is above ", limit);
+  return asked == 0 ? usableProcessors() : asked;
+}
+
+} // namespace dlc::runtime

@@ -1,0 +1,26 @@
+// What devices that run on the host's processor share: memory, scratch for threads, their number.
+#ifndef DLC_RUNTIME_DEVICE_CPU_HOSTDEVICE_H
+#define DLC_RUNTIME_DEVICE_CPU_HOSTDEVICE_H
+
+#include "runtime/Device/CPU/HostMemory.h"
+#include "runtime/Device/Device.h"
+
+namespace dlc::runtime {
+
+Result<std::unique_ptr<DeviceMemory>> allocateOnHost(uint64_t bytes);
+
+/// Room for each thread, on pages of its own: threads share no cache line, and no prefetcher
+/// crosses over.
+struct ThreadScratch {
+  HostMemory memory;
+  uint64_t stride;
+};
+Result<ThreadScratch> allocateScratch(uint64_t bytes, unsigned threads);
+
+/// The number of threads asked for, 0 resolved to the processors that this process may use. Fails
+/// for an absurd number.
+Result<unsigned> checkedThreads(unsigned asked);
+
+} // namespace dlc::runtime
+
+#endif

@@ -1,0 +1,237 @@
+// Products, convolutions in three directions, and epilogues.
+//
+// A convolution is taken apart into runs: at one output position, a run is a stretch of the image
+// and the stretch of one output channel's filter that it meets, both contiguous. The three
+// directions are then a dot product, a scaled addition to the image, and one to the filter.
+#include "runtime/Device/SIMT/Reference.h"
+#include "runtime/Core/LibraryCall.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace dlc::runtime {
+namespace {
+
+/// Runs body(i) for i < count on the pool.
+template <typename Body> void parallel(ThreadPool &pool, uint64_t count, const Body &body) {
+  pool.run(
+      static_cast<uint32_t>(count),
+      [](const void *context, uint32_t i, unsigned) { (*static_cast<const Body *>(context))(i); },
+      &body);
+}
+
+/// Sum of a[i] b[i], in eight interleaved partial sums.
+double dot(const float *a, const float *b, uint64_t count) {
+  double sums[8] = {};
+  uint64_t i = 0;
+  for (; i + 8 <= count; i += 8)
+    for (unsigned lane = 0; lane < 8; ++lane)
+      sums[lane] += static_cast<double>(a[i + lane]) * b[i + lane];
+  for (unsigned lane = 0; i < count; ++i, ++lane)
+    sums[lane] += static_cast<double>(a[i]) * b[i];
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
+void addScaled(double *sums, double scale, const float *x, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i)
+    sums[i] += scale * x[i];
+}
+
+/// Row `row` of all batches' rows.
+void productRow(const dlc_library_call &call, const ProductSizes &s, void *const *arguments,
+                uint64_t row) {
+  const uint64_t batch = row / s.m, i = row % s.m;
+  float *out = static_cast<float *>(arguments[0]) + batch * s.strideResult + i * s.n;
+  const float *a = static_cast<const float *>(arguments[1]) + batch * s.strideA,
+              *b = static_cast<const float *>(arguments[2]) + batch * s.strideB;
+  auto left = [&](uint64_t k) { return call.transpose_a ? a[k * s.m + i] : a[i * s.k + k]; };
+  if (call.transpose_b) {
+    std::vector<float> line(s.k);
+    for (uint64_t k = 0; k < s.k; ++k)
+      line[k] = left(k);
+    for (uint64_t j = 0; j < s.n; ++j)
+      out[j] = static_cast<float>(dot(line.data(), b + j * s.k, s.k));
+    return;
+  }
+  std::vector<double> sums(s.n, 0);
+  for (uint64_t k = 0; k < s.k; ++k)
+    addScaled(sums.data(), left(k), b + k * s.n, s.n);
+  std::copy(sums.begin(), sums.end(), out);
+}
+
+/// A stretch of a sample's image and the stretch of an output channel's filter that it meets.
+struct Run {
+  uint64_t image, filter, length;
+};
+
+/// A convolution with three spatial axes, the missing ones of size one in front.
+class Convolution {
+public:
+  explicit Convolution(const dlc_library_call &call) : sizes(convolutionSizes(call)) {
+    const size_t missing = 3 - sizes.axes.size();
+    for (size_t i = 0; i < 3; ++i)
+      axes[i] = i < missing ? AxisSizes{1, 1, 1, 1, 0, 0, 1} : sizes.axes[i - missing];
+    positions = axes[0].output * axes[1].output * axes[2].output;
+    image = axes[0].input * axes[1].input * axes[2].input * sizes.inputs;
+    groupInputs = sizes.inputs / sizes.groups;
+    groupOutputs = sizes.outputs / sizes.groups;
+    filter = axes[0].filter * axes[1].filter * axes[2].filter * groupInputs;
+    for (uint64_t position = 0; position < positions; ++position) {
+      firstRun.push_back(runs.size());
+      addRuns(position);
+    }
+    firstRun.push_back(runs.size());
+  }
+
+  void forward(float *y, const float *x, const float *w, ThreadPool &pool) const {
+    parallel(pool, sizes.batch * positions, [&](uint64_t task) {
+      for (uint64_t k = 0; k < sizes.outputs; ++k) {
+        const float *seen = x + task / positions * image + k / groupOutputs * groupInputs;
+        double sum = 0;
+        for (const Run &run : runsOf(task % positions))
+          sum += dot(seen + run.image, w + k * filter + run.filter, run.length);
+        y[task * sizes.outputs + k] = static_cast<float>(sum);
+      }
+    });
+  }
+
+  void backwardData(float *dx, const float *dy, const float *w, ThreadPool &pool) const {
+    parallel(pool, sizes.batch, [&](uint64_t n) {
+      std::vector<double> sums(image, 0);
+      for (uint64_t position = 0; position < positions; ++position)
+        for (uint64_t k = 0; k < sizes.outputs; ++k) {
+          const float gradient = dy[(n * positions + position) * sizes.outputs + k];
+          for (const Run &run : runsOf(position))
+            addScaled(sums.data() + k / groupOutputs * groupInputs + run.image, gradient,
+                      w + k * filter + run.filter, run.length);
+        }
+      std::copy(sums.begin(), sums.end(), dx + n * image);
+    });
+  }
+
+  void backwardFilter(float *dw, const float *dy, const float *x, ThreadPool &pool) const {
+    parallel(pool, sizes.outputs, [&](uint64_t k) {
+      std::vector<double> sums(filter, 0);
+      for (uint64_t at = 0; at < sizes.batch * positions; ++at) {
+        const float *seen = x + at / positions * image + k / groupOutputs * groupInputs;
+        for (const Run &run : runsOf(at % positions))
+          addScaled(sums.data() + run.filter, dy[at * sizes.outputs + k], seen + run.image,
+                    run.length);
+      }
+      std::copy(sums.begin(), sums.end(), dw + k * filter);
+    });
+  }
+
+private:
+  /// Where filter element `tap` meets the image at output `at`, negative in the padding.
+  static int64_t place(const AxisSizes &axis, uint64_t at, uint64_t tap) {
+    const uint64_t padded = at * axis.stride + tap * axis.dilation;
+    return padded < axis.below || padded - axis.below >= axis.input
+               ? -1
+               : static_cast<int64_t>(padded - axis.below);
+  }
+
+  std::span<const Run> runsOf(uint64_t position) const {
+    return std::span(runs).subspan(firstRun[position], firstRun[position + 1] - firstRun[position]);
+  }
+
+  /// All that output position `position` of the first group sees, padding left out.
+  void addRuns(uint64_t position) {
+    const uint64_t q = position % axes[2].output, p = position / axes[2].output % axes[1].output,
+                   o = position / axes[2].output / axes[1].output;
+    for (uint64_t d = 0; d < axes[0].filter; ++d)
+      for (uint64_t r = 0; r < axes[1].filter; ++r) {
+        const int64_t z = place(axes[0], o, d), y = place(axes[1], p, r);
+        if (z >= 0 && y >= 0)
+          addLine((static_cast<uint64_t>(z) * axes[1].input + static_cast<uint64_t>(y)) *
+                      axes[2].input,
+                  (d * axes[1].filter + r) * axes[2].filter, q);
+      }
+  }
+
+  /// One line of the filter, in pixels: as one run if the line and its channels are contiguous in
+  /// the image, which dilation and other groups' channels in between prevent.
+  void addLine(uint64_t imageLine, uint64_t filterLine, uint64_t q) {
+    const bool whole = axes[2].dilation == 1 && sizes.groups == 1;
+    const size_t line = runs.size();
+    for (uint64_t s = 0; s < axes[2].filter; ++s) {
+      const int64_t x = place(axes[2], q, s);
+      if (x < 0)
+        continue;
+      if (whole && runs.size() > line)
+        runs.back().length += groupInputs;
+      else
+        runs.push_back({(imageLine + static_cast<uint64_t>(x)) * sizes.inputs,
+                        (filterLine + s) * groupInputs, groupInputs});
+    }
+  }
+
+  ConvolutionSizes sizes;
+  AxisSizes axes[3];
+  /// Output positions of a sample; elements of a sample's image and of an output channel's filter.
+  uint64_t positions, image, filter, groupInputs, groupOutputs;
+  /// Of all positions; the first one of each.
+  std::vector<Run> runs;
+  std::vector<size_t> firstRun;
+};
+
+/// The steps of an epilogue in the order of their bits, on the whole result.
+void applyEpilogue(const dlc_library_call &call, void *const *arguments) {
+  if (call.epilogue == 0)
+    return;
+  const ResultShape shape = resultShape(call);
+  const uint64_t count = shape.rows * shape.columns;
+  auto *result = static_cast<float *>(arguments[0]);
+  void *const *next = arguments + 3;
+  if (call.epilogue & DLC_EPILOGUE_BIAS) {
+    const auto *bias = static_cast<const float *>(*next++);
+    for (uint64_t i = 0; i < count; ++i)
+      result[i] += bias[i % shape.columns];
+  }
+  if (call.epilogue & DLC_EPILOGUE_ADD) {
+    const auto *addend = static_cast<const float *>(*next++);
+    for (uint64_t i = 0; i < count; ++i)
+      result[i] += addend[i];
+  }
+  if (call.epilogue & DLC_EPILOGUE_RELU)
+    for (uint64_t i = 0; i < count; ++i)
+      result[i] = result[i] < 0 ? 0 : result[i]; // Not a number stays so.
+  if (call.epilogue & DLC_EPILOGUE_MASK) {
+    const auto *mask = static_cast<const float *>(*next++);
+    for (uint64_t i = 0; i < count; ++i)
+      result[i] = mask[i] <= 0 ? 0 : result[i];
+  }
+  if (call.epilogue & DLC_EPILOGUE_COLUMN_SUMS) {
+    std::vector<double> sums(shape.columns, 0);
+    for (uint64_t row = 0; row < shape.rows; ++row)
+      addScaled(sums.data(), 1, result + row * shape.columns, shape.columns);
+    std::copy(sums.begin(), sums.end(), static_cast<float *>(*next));
+  }
+}
+
+} // namespace
+
+void runLibraryCall(const dlc_library_call &call, void *const *arguments, ThreadPool &pool) {
+  auto *result = static_cast<float *>(arguments[0]);
+  const auto *first = static_cast<const float *>(arguments[1]),
+             *second = static_cast<const float *>(arguments[2]);
+  switch (call.op) {
+  case DLC_CALL_PRODUCT: {
+    const ProductSizes sizes = productSizes(call);
+    parallel(pool, sizes.batch * sizes.m,
+             [&](uint64_t row) { productRow(call, sizes, arguments, row); });
+    break;
+  }
+  case DLC_CALL_CONVOLUTION:
+    Convolution(call).forward(result, first, second, pool);
+    break;
+  case DLC_CALL_BACKWARD_DATA:
+    Convolution(call).backwardData(result, first, second, pool);
+    break;
+  default:
+    Convolution(call).backwardFilter(result, first, second, pool);
+  }
+  applyEpilogue(call, arguments);
+}
+
+} // namespace dlc::runtime

@@ -1,0 +1,193 @@
+// Library calls as the SIMT device computes them, against the definition in abi.h written down
+// element by element.
+#include "runtime/Core/LibraryCall.h"
+#include "runtime/Device/SIMT/Reference.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace dlc::runtime;
+
+namespace {
+
+std::vector<float> randomVector(size_t count, std::mt19937 &random) {
+  std::vector<float> values(count);
+  for (float &value : values)
+    value = float(int(random() % 2001) - 1000) / 1000;
+  return values;
+}
+
+/// The call's arguments with random contents; results begin as not-a-numbers.
+struct Arguments {
+  std::vector<std::vector<float>> values;
+  std::vector<void *> pointers;
+
+  explicit Arguments(const dlc_library_call &call) {
+    std::mt19937 random(5);
+    for (const CallArgument &argument : callArguments(call)) {
+      const size_t count = argument.bytes / sizeof(float);
+      values.push_back(argument.access == DLC_WRITE ? std::vector<float>(count, NAN)
+                                                    : randomVector(count, random));
+    }
+    for (auto &vector : values)
+      pointers.push_back(vector.data());
+  }
+};
+
+dlc_library_call callOf(dlc_library_op op, std::vector<uint64_t> sizes, uint32_t epilogue = 0) {
+  dlc_library_call call = {};
+  call.op = op;
+  call.epilogue = epilogue;
+  std::copy(sizes.begin(), sizes.end(), call.sizes);
+  Status status = checkLibraryCall(call);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return call;
+}
+
+Arguments run(const dlc_library_call &call) {
+  Arguments arguments(call);
+  ThreadPool pool(2);
+  runLibraryCall(call, arguments.pointers.data(), pool);
+  return arguments;
+}
+
+/// One rounding to float32 of a sum of products below 1: everything before it is double.
+void expectNear(const std::vector<float> &got, const std::vector<double> &want) {
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i)
+    ASSERT_NEAR(got[i], want[i], 1e-5 * std::max(1.0, std::abs(want[i]))) << "element " << i;
+}
+
+TEST(LibraryCall, Products) {
+  constexpr uint64_t batch = 3, m = 5, n = 7, k = 11;
+  for (unsigned transposes = 0; transposes < 4; ++transposes) {
+    // The second operand is shared by the batch.
+    dlc_library_call call = callOf(DLC_CALL_PRODUCT, {batch, m, n, k, m * k, 0, m * n});
+    call.transpose_a = transposes & 1;
+    call.transpose_b = transposes >> 1;
+    const Arguments arguments = run(call);
+    std::vector<double> want(batch * m * n);
+    for (uint64_t b = 0; b < batch; ++b)
+      for (uint64_t i = 0; i < m; ++i)
+        for (uint64_t j = 0; j < n; ++j)
+          for (uint64_t x = 0; x < k; ++x)
+            want[(b * m + i) * n + j] +=
+                double(
+                    arguments.values[1][b * m * k + (call.transpose_a ? x * m + i : i * k + x)]) *
+                arguments.values[2][call.transpose_b ? j * k + x : x * n + j];
+    expectNear(arguments.values[0], want);
+  }
+}
+
+// All epilogues at once, in the order of their bits.
+TEST(LibraryCall, Epilogues) {
+  constexpr uint64_t m = 6, n = 5, k = 4;
+  const Arguments plain = run(callOf(DLC_CALL_PRODUCT, {1, m, n, k}));
+  const dlc_library_call call = callOf(DLC_CALL_PRODUCT, {1, m, n, k}, 31);
+  // The operands, then bias, addend and mask, are drawn in this order.
+  const Arguments all = run(call);
+  ASSERT_EQ(all.values.size(), 7u);
+  ASSERT_EQ(all.values[1], plain.values[1]);
+  std::vector<double> want(m * n), sums(n);
+  for (uint64_t i = 0; i < m * n; ++i) {
+    want[i] = double(plain.values[0][i]) + all.values[3][i % n] + all.values[4][i];
+    want[i] = std::max(want[i], 0.0);
+    if (all.values[5][i] <= 0)
+      want[i] = 0;
+    sums[i % n] += want[i];
+  }
+  expectNear(all.values[0], want);
+  expectNear(all.values[6], sums);
+}
+
+struct Convolution {
+  const char *name;
+  std::vector<uint64_t> sizes;
+};
+
+const Convolution convolutions[] = {
+    {"1d", {1, 2, 1, 3, 4, 9, 3, 7, 1, 0, 0, 1}},
+    {"2d padded", {2, 2, 1, 3, 4, 6, 3, 6, 1, 1, 1, 1, 5, 5, 5, 1, 2, 2, 1}},
+    {"2d strided, uneven", {2, 3, 1, 2, 5, 8, 3, 4, 2, 1, 0, 1, 7, 2, 3, 2, 0, 0, 1}},
+    {"2d dilated", {2, 1, 1, 2, 3, 9, 3, 5, 1, 0, 0, 2, 9, 3, 7, 1, 1, 1, 2}},
+    {"2d grouped", {2, 2, 2, 4, 6, 5, 3, 5, 1, 1, 1, 1, 5, 3, 3, 1, 0, 0, 1}},
+    {"3d", {3, 2, 1, 2, 3, 4, 2, 3, 1, 0, 0, 1, 5, 3, 3, 2, 1, 1, 1, 4, 2, 3, 1, 0, 0, 1}},
+};
+
+/// Calls visit(image offset, filter offset, output offset) for every product that the definition of
+/// a convolution adds up.
+template <typename Visit> void visitProducts(const dlc_library_call &call, const Visit &visit) {
+  const ConvolutionSizes s = convolutionSizes(call);
+  const uint64_t perGroup = s.inputs / s.groups;
+  std::vector<uint64_t> at(2 * s.axes.size());
+  auto walk = [&](auto &self, size_t axis) -> void {
+    if (axis < s.axes.size()) {
+      for (at[2 * axis] = 0; at[2 * axis] < s.axes[axis].output; ++at[2 * axis])
+        for (at[2 * axis + 1] = 0; at[2 * axis + 1] < s.axes[axis].filter; ++at[2 * axis + 1])
+          self(self, axis + 1);
+      return;
+    }
+    uint64_t image = 0, filter = 0, output = 0;
+    for (size_t i = 0; i < s.axes.size(); ++i) {
+      const AxisSizes &a = s.axes[i];
+      const int64_t x =
+          int64_t(at[2 * i] * a.stride + at[2 * i + 1] * a.dilation) - int64_t(a.below);
+      if (x < 0 || x >= int64_t(a.input))
+        return;
+      image = image * a.input + uint64_t(x);
+      filter = filter * a.filter + at[2 * i + 1];
+      output = output * a.output + at[2 * i];
+    }
+    uint64_t pixels = 1, taps = 1, positions = 1;
+    for (const AxisSizes &a : s.axes)
+      pixels *= a.input, taps *= a.filter, positions *= a.output;
+    for (uint64_t n = 0; n < s.batch; ++n)
+      for (uint64_t k = 0; k < s.outputs; ++k)
+        for (uint64_t c = 0; c < perGroup; ++c)
+          visit((n * pixels + image) * s.inputs + k / (s.outputs / s.groups) * perGroup + c,
+                (k * taps + filter) * perGroup + c, (n * positions + output) * s.outputs + k);
+  };
+  walk(walk, 0);
+}
+
+TEST(LibraryCall, Convolutions) {
+  for (const Convolution &c : convolutions) {
+    SCOPED_TRACE(c.name);
+    const dlc_library_call call = callOf(DLC_CALL_CONVOLUTION, c.sizes);
+    const Arguments a = run(call);
+    std::vector<double> want(a.values[0].size());
+    visitProducts(call, [&](uint64_t image, uint64_t filter, uint64_t output) {
+      want[output] += double(a.values[1][image]) * a.values[2][filter];
+    });
+    expectNear(a.values[0], want);
+  }
+}
+
+TEST(LibraryCall, GradientsOfData) {
+  for (const Convolution &c : convolutions) {
+    SCOPED_TRACE(c.name);
+    const dlc_library_call call = callOf(DLC_CALL_BACKWARD_DATA, c.sizes);
+    const Arguments a = run(call);
+    std::vector<double> want(a.values[0].size());
+    visitProducts(call, [&](uint64_t image, uint64_t filter, uint64_t output) {
+      want[image] += double(a.values[1][output]) * a.values[2][filter];
+    });
+    expectNear(a.values[0], want);
+  }
+}
+
+TEST(LibraryCall, GradientsOfFilters) {
+  for (const Convolution &c : convolutions) {
+    SCOPED_TRACE(c.name);
+    const dlc_library_call call = callOf(DLC_CALL_BACKWARD_FILTER, c.sizes);
+    const Arguments a = run(call);
+    std::vector<double> want(a.values[0].size());
+    visitProducts(call, [&](uint64_t image, uint64_t filter, uint64_t output) {
+      want[filter] += double(a.values[1][output]) * a.values[2][image];
+    });
+    expectNear(a.values[0], want);
+  }
+}
+
+} // namespace
