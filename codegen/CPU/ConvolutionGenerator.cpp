@@ -20,7 +20,7 @@ namespace {
 class ConvolutionGenerator : public KernelGenerator {
 public:
   StringRef name() const override { return "cpu-convolution"; }
-  unsigned version() const override { return 1; }
+  unsigned version() const override { return 2; }
   SmallVector<Candidate> candidates(const KernelSpec &spec, const CpuTarget &target) const override;
   LogicalResult emit(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
                      StringRef symbol, ModuleOp module) const override;

@@ -57,6 +57,11 @@ static DataSchedule chooseTile(const DataGeometry &g, const MachineModel &m, boo
   return best;
 }
 
+/// The next smaller size of equal parts that cover `extent`; `size` > 1.
+static int64_t onePartMore(int64_t extent, int64_t size) {
+  return std::min(size - 1, ceilDiv(extent, ceilDiv(extent, size) + 1));
+}
+
 DataSchedule codegen::chooseDataSchedule(const DataGeometry &g, const MachineModel &m,
                                          bool severalRows) {
   severalRows &= g.targetStep[2] == 1 && g.targetStep[1] == 1;
@@ -73,12 +78,17 @@ DataSchedule codegen::chooseDataSchedule(const DataGeometry &g, const MachineMod
     DataBlock block(g, s);
     return 4 * s.channelBlock * block.slices * block.plane();
   };
-  // The source block shares L2 with the stream of filter panels.
-  while (blockBytes() > m.l2Bytes / 2 && s.bandRows > 1)
-    s.bandRows = ceilDiv(tileRows, ceilDiv(tileRows, s.bandRows) + 1);
-  while (blockBytes() > m.l2Bytes / 2 && s.bandCols > 1)
-    s.bandCols = ceilDiv(tileCols, ceilDiv(tileCols, s.bandCols) + 1);
-  while (blockBytes() > m.l2Bytes / 2 && s.channelBlock > 1)
+  // One panel of the filter and the source block share L2 with what streams past: each gets a
+  // quarter.
+  const int64_t taps = maxReduction(g) / g.sourceChannels;
+  auto panelBytes = [&] { return 4 * s.channelBlock * taps * s.vectors * m.lanes; };
+  while (panelBytes() > m.l2Bytes / 4 && s.channelBlock > 1)
+    s.channelBlock = ceilDiv(s.channelBlock, 2);
+  while (blockBytes() > m.l2Bytes / 4 && s.bandRows > 1)
+    s.bandRows = onePartMore(tileRows, s.bandRows);
+  while (blockBytes() > m.l2Bytes / 4 && s.bandCols > 1)
+    s.bandCols = onePartMore(tileCols, s.bandCols);
+  while (blockBytes() > m.l2Bytes / 4 && s.channelBlock > 1)
     s.channelBlock = ceilDiv(s.channelBlock, 2);
 
   auto tasks = [&] {

@@ -24,16 +24,21 @@ private:
   struct Task {
     Value split, batch, tile, tileEnd, panel, panelEnd, k, kEnd;
   };
+  /// What is packed at a time: tiles, panels, and `steps` steps of k.
+  struct Block {
+    Value tile, tileEnd, panel, panelEnd, k, steps;
+  };
 
   Task decode(Value number);
-  void packA(const Task &task, Value first, Value end, Value k, Value steps, Value target);
-  void packB(const Task &task, Value k, Value steps, Value target);
+  void packA(const Task &task, const Block &block, Value target);
+  void packB(const Task &task, const Block &block, Value target);
   void packBlock(const Source &source, unsigned along, bool lanesContiguous, ArrayRef<Value> corner,
                  Value first, Value end, int64_t size, Value steps, Value target);
   void packVector(const Source &source, ArrayRef<Value> corner, unsigned along,
                   bool lanesContiguous, Value left, Value steps, int64_t pitch, Value target);
-  void runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value first, Value end, Value k,
-                Value steps, Value packedA, Value packedB, Value accumulators);
+  void runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp micro, Value packedA,
+                Value packedB, Value accumulators);
+  void prefetchTile(Value batch, Value tile, Value panel);
   void finishTile(Value batch, Value tile, Value panel,
                   llvm::function_ref<Value(Value place)> value);
 
@@ -76,16 +81,27 @@ void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
   tileBuffer = kernel.scratch;
   Value packedA = e.at(tileBuffer, e.lanes * e.lanes);
   Value packedB = e.at(packedA, schedule.blockTiles * layout.tileElements);
-  Value accumulators = e.at(packedB, schedule.panels * layout.panelElements);
+  Value accumulators = e.at(packedB, schedule.blockPanels * layout.panelElements);
   if (layout.inWorkspace)
     accumulators = e.at(kernel.workspace(), e.mul(task.split, layout.partElements));
   e.loop(task.k, task.kEnd, schedule.depth, [&](Value k) {
-    Value steps = e.minimum(e.constant(schedule.depth), e.sub(task.kEnd, k));
-    packB(task, k, steps, packedB);
-    e.loop(task.tile, task.tileEnd, schedule.blockTiles, [&](Value first) {
-      Value end = e.minimum(e.add(first, schedule.blockTiles), task.tileEnd);
-      packA(task, first, end, k, steps, packedA);
-      runTiles(task, micro, first, end, k, steps, packedA, packedB, accumulators);
+    Block block;
+    block.k = k;
+    block.steps = e.minimum(e.constant(schedule.depth), e.sub(task.kEnd, k));
+    e.loop(task.panel, task.panelEnd, schedule.blockPanels, [&](Value panel) {
+      block.panel = panel;
+      block.panelEnd = e.minimum(e.add(panel, schedule.blockPanels), task.panelEnd);
+      packB(task, block, packedB);
+      e.loop(task.tile, task.tileEnd, schedule.blockTiles, [&](Value tile) {
+        block.tile = tile;
+        block.tileEnd = e.minimum(e.add(tile, schedule.blockTiles), task.tileEnd);
+        // The only block of a stays packed while b passes.
+        if (schedule.blockTiles < schedule.tiles)
+          packA(task, block, packedA);
+        else
+          e.when(e.less(panel, e.add(task.panel, 1)), [&] { packA(task, block, packedA); });
+        runTiles(task, block, micro, packedA, packedB, accumulators);
+      });
     });
   });
 }
@@ -94,15 +110,14 @@ void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
 // Packing
 //===------------------------------------------------------------------------------------------===//
 
-void GemmPhase::packA(const Task &task, Value first, Value end, Value k, Value steps,
-                      Value target) {
-  packBlock(a, /*along=*/1, problem.rowsContiguousA, {task.batch, e.constant(0), k}, first, end,
-            schedule.rows, steps, target);
+void GemmPhase::packA(const Task &task, const Block &block, Value target) {
+  packBlock(a, /*along=*/1, problem.rowsContiguousA, {task.batch, e.constant(0), block.k},
+            block.tile, block.tileEnd, schedule.rows, block.steps, target);
 }
 
-void GemmPhase::packB(const Task &task, Value k, Value steps, Value target) {
-  packBlock(b, /*along=*/2, problem.columnsContiguousB, {task.batch, k, e.constant(0)}, task.panel,
-            task.panelEnd, layout.width, steps, target);
+void GemmPhase::packB(const Task &task, const Block &block, Value target) {
+  packBlock(b, /*along=*/2, problem.columnsContiguousB, {task.batch, block.k, e.constant(0)},
+            block.panel, block.panelEnd, layout.width, block.steps, target);
 }
 
 /// Packs panels [first, end) of `size` elements along index `along` as [panel][step][pitch], pitch
@@ -181,30 +196,44 @@ void GemmPhase::packVector(const Source &source, ArrayRef<Value> corner, unsigne
 // Tiles
 //===------------------------------------------------------------------------------------------===//
 
-void GemmPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value first, Value end, Value k,
-                         Value steps, Value packedA, Value packedB, Value accumulators) {
+void GemmPhase::runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp micro,
+                         Value packedA, Value packedB, Value accumulators) {
   Value noOffsets = LLVM::ZeroOp::create(e.b, e.loc, e.pointerType());
-  Value accumulate = e.less(task.k, k);
-  Value last = e.less(e.constant(problem.k - 1), e.add(k, steps));
-  e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
-    Value panelData = e.at(packedB, e.mul(e.sub(panel, task.panel), layout.panelElements));
-    e.loop(first, end, 1, [&](Value tile) {
-      Value slot = e.constant(0);
-      if (layout.inWorkspace)
-        slot = e.add(e.mul(e.add(e.mul(task.batch, layout.panels), panel), layout.tiles), tile);
-      else if (layout.keepsAll)
-        slot = e.add(e.mul(e.sub(panel, task.panel), schedule.tiles), e.sub(tile, task.tile));
-      Value acc = e.at(accumulators, e.mul(slot, layout.slotElements));
-      Value rows = e.at(packedA, e.mul(e.sub(tile, first), layout.tileElements));
-      LLVM::CallOp::create(e.b, e.loc, micro,
-                           ValueRange{rows, panelData, noOffsets, steps, acc, accumulate});
-      if (!layout.inWorkspace)
-        e.when(last, [&] {
-          finishTile(task.batch, tile, panel,
-                     [&](Value place) { return e.loadAligned(e.at(acc, place)); });
-        });
-    });
-  });
+  Value accumulate = e.less(task.k, block.k);
+  Value last = e.less(e.constant(problem.k - 1), e.add(block.k, block.steps));
+  auto run = [&](Value tile, Value panel) {
+    Value slot = e.constant(0);
+    if (layout.inWorkspace)
+      slot = e.add(e.mul(e.add(e.mul(task.batch, layout.panels), panel), layout.tiles), tile);
+    else if (layout.keepsAll)
+      slot = e.add(e.mul(e.sub(panel, task.panel), schedule.tiles), e.sub(tile, task.tile));
+    Value acc = e.at(accumulators, e.mul(slot, layout.slotElements));
+    Value rows = e.at(packedA, e.mul(e.sub(tile, block.tile), layout.tileElements));
+    Value columns = e.at(packedB, e.mul(e.sub(panel, block.panel), layout.panelElements));
+    if (!layout.inWorkspace)
+      e.when(last, [&] { prefetchTile(task.batch, tile, panel); });
+    LLVM::CallOp::create(e.b, e.loc, micro,
+                         ValueRange{rows, columns, noOffsets, block.steps, acc, accumulate});
+    if (!layout.inWorkspace)
+      e.when(last, [&] {
+        finishTile(task.batch, tile, panel,
+                   [&](Value place) { return e.loadAligned(e.at(acc, place)); });
+      });
+  };
+  auto tiles = [&](auto body) { e.loop(block.tile, block.tileEnd, 1, body); };
+  auto panels = [&](auto body) { e.loop(block.panel, block.panelEnd, 1, body); };
+  if (schedule.alongRows)
+    tiles([&](Value tile) { panels([&](Value panel) { run(tile, panel); }); });
+  else
+    panels([&](Value panel) { tiles([&](Value tile) { run(tile, panel); }); });
+}
+
+/// The result's lines arrive while the micro-kernel works: it would wait for memory otherwise.
+void GemmPhase::prefetchTile(Value batch, Value tile, Value panel) {
+  Value row = e.mul(tile, schedule.rows), column = e.mul(panel, layout.width);
+  for (int64_t m = 0; m < schedule.rows; ++m)
+    for (int64_t v = 0; v < layout.width; v += lineElements)
+      c.prefetch({batch, e.add(row, m), e.add(column, v)});
 }
 
 /// Writes the rows and vectors of a tile that exist; `value` gives the finished vector at a place
@@ -214,14 +243,24 @@ void GemmPhase::finishTile(Value batch, Value tile, Value panel,
   Value row = e.mul(tile, schedule.rows), column = e.mul(panel, layout.width);
   Value rows = e.minimum(e.constant(schedule.rows), e.sub(e.constant(problem.m), row));
   Value left = e.sub(e.constant(problem.n), column);
-  Value columns = e.minimum(e.constant(layout.width), left);
-  e.loop(e.constant(0), columns, e.lanes, [&](Value v) {
-    Value mask = e.lanesBelow(e.sub(left, v));
-    e.loop(e.constant(0), rows, 1, [&](Value m) {
-      c.write(value(e.add(e.mul(m, layout.width), v)),
-              {{batch, e.add(row, m), e.add(column, v)}, 2, 1, mask});
+  auto write = [&](Value m, Value v, Value mask) {
+    c.write(value(e.add(e.mul(m, layout.width), v)),
+            {{batch, e.add(row, m), e.add(column, v)}, 2, 1, mask});
+  };
+  if (problem.n >= layout.width)
+    e.when(e.less(e.constant(layout.width - 1), left), [&] {
+      e.loop(e.constant(0), rows, 1, [&](Value m) {
+        for (int64_t v = 0; v < layout.width; v += e.lanes)
+          write(m, e.constant(v), Value());
+      });
     });
-  });
+  if (problem.n % layout.width != 0)
+    e.when(e.less(left, e.constant(layout.width)), [&] {
+      e.loop(e.constant(0), left, e.lanes, [&](Value v) {
+        Value mask = e.lanesBelow(e.sub(left, v));
+        e.loop(e.constant(0), rows, 1, [&](Value m) { write(m, v, mask); });
+      });
+    });
 }
 
 void GemmPhase::addParts() {

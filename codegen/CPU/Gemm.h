@@ -31,8 +31,10 @@ struct GemmSchedule {
   int64_t rows = 1, vectors = 1; ///< register tile
   int64_t depth = 1;             ///< steps of one reduction block, a multiple of the vector length
   int64_t blockTiles = 1;        ///< tiles along m that are packed at a time
+  int64_t blockPanels = 1;       ///< panels along n that are packed at a time
   int64_t tiles = 1, panels = 1; ///< of one task: tiles along m, panels along n
   int64_t splits = 1;            ///< parts of k
+  bool alongRows = false;        ///< a tile passes over all panels before the next: long runs of c
 
   std::string text() const;
   llvm::json::Value toJSON() const;

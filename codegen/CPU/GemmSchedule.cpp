@@ -1,5 +1,6 @@
 //===- GemmSchedule.cpp - register tile, cache blocks and grid of a matrix product ------------===//
 #include "codegen/CPU/Gemm.h"
+#include "codegen/CPU/PackEmitter.h"
 #include <algorithm>
 #include <limits>
 
@@ -28,7 +29,9 @@ static int64_t blockDepth(const GemmProblem &p, const MachineModel &m, int64_t v
 static double tileCycles(const GemmProblem &p, const MachineModel &m, const GemmSchedule &s) {
   double tiles = double(p.batch * ceilDiv(p.m, s.rows) * ceilDiv(p.n, s.vectors * m.lanes));
   double perBlock = 30 + 3 * double(s.rows * s.vectors);
-  return tiles * (double(p.k) * cyclesPerStep(s.rows, s.vectors) +
+  // A panel of b comes from L2: about a cycle of waiting for each line.
+  double waiting = double(s.vectors * m.lanes) / lineElements;
+  return tiles * (double(p.k) * (cyclesPerStep(s.rows, s.vectors) + waiting) +
                   perBlock * double(ceilDiv(p.k, s.depth)));
 }
 
@@ -81,6 +84,14 @@ GemmSchedule codegen::chooseGemmSchedule(const GemmProblem &p, const MachineMode
   // The packed block of a stays in a quarter of L2, beside the accumulators and the stream of b.
   const int64_t fitting = std::max<int64_t>(1, m.l2Bytes / 4 / (4 * layout.tileElements));
   s.blockTiles = ceilDiv(s.tiles, ceilDiv(s.tiles, fitting));
+  // A quarter is b's, too, unless a would have to be packed again for each of its blocks.
+  s.blockPanels = s.panels;
+  if (s.blockTiles == s.tiles) {
+    int64_t fits = std::max<int64_t>(1, m.l2Bytes / 4 / (4 * layout.panelElements));
+    s.blockPanels = ceilDiv(s.panels, ceilDiv(s.panels, fits));
+  }
+  // One short reduction block: the way of the result to memory decides, and memory wants long runs.
+  s.alongRows = !layout.keepsAll;
   return s;
 }
 
@@ -89,7 +100,7 @@ Candidate codegen::gemmCandidate(const GemmProblem &p, const GemmSchedule &s,
   GemmLayout layout(p, s, m.lanes);
   int64_t slots = layout.inWorkspace ? 0 : layout.keepsAll ? s.tiles * s.panels : 1;
   int64_t scratch = m.lanes * m.lanes + s.blockTiles * layout.tileElements +
-                    s.panels * layout.panelElements + slots * layout.slotElements;
+                    s.blockPanels * layout.panelElements + slots * layout.slotElements;
   int64_t tasks =
       s.splits * p.batch * ceilDiv(layout.tiles, s.tiles) * ceilDiv(layout.panels, s.panels);
   Candidate candidate;
@@ -107,17 +118,20 @@ Candidate codegen::gemmCandidate(const GemmProblem &p, const GemmSchedule &s,
 std::string GemmSchedule::text() const {
   std::string text;
   llvm::raw_string_ostream(text) << "gemm " << rows << "x" << vectors << " depth " << depth
-                                 << " block " << blockTiles << " task " << tiles << "x" << panels
+                                 << " block " << blockTiles << "x" << blockPanels
+                                 << (alongRows ? " along rows" : "") << " task " << tiles << "x" << panels
                                  << " splits " << splits;
   return text;
 }
 
 llvm::json::Value GemmSchedule::toJSON() const {
-  return llvm::json::Array{rows, vectors, depth, blockTiles, tiles, panels, splits};
+  return llvm::json::Array{rows,  vectors, depth,  blockTiles, blockPanels,
+                           tiles, panels,  splits, alongRows};
 }
 
 GemmSchedule GemmSchedule::fromJSON(const llvm::json::Value &value) {
   const llvm::json::Array &list = *value.getAsArray();
   auto number = [&](size_t i) { return *list[i].getAsInteger(); };
-  return {number(0), number(1), number(2), number(3), number(4), number(5), number(6)};
+  return {number(0), number(1), number(2), number(3), number(4),
+          number(5), number(6), number(7), *list[8].getAsBoolean()};
 }

@@ -71,7 +71,7 @@ LLVM::LLVMFuncOp codegen::emitMicroKernel(ModuleOp module, const CpuTarget &targ
   auto function = createFunction(b, e.loc, module, target, "micro_kernel",
                                  {p, p, p, b.getI64Type(), p, b.getI1Type()}, /*exported=*/false);
   Value acc = function.getArgument(4), accumulate = function.getArgument(5);
-  const int64_t count = kernel.rows() * kernel.vectors, lineElements = 16;
+  const int64_t count = kernel.rows() * kernel.vectors;
   auto place = [&](int64_t i) { return e.at(acc, i * e.lanes); };
   // What the sums are added to arrives while they are made.
   for (int64_t i = 0; i < count * e.lanes; i += lineElements)

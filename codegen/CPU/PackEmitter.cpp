@@ -165,6 +165,13 @@ SmallVector<Value> PackedPhase::tensorIndices(ValueRange indices, const IndexMap
   return result;
 }
 
+Value PackedPhase::linearOffset(ValueRange tensorIndices, const IndexMap &map) {
+  Value offset = e.constant(0);
+  for (auto [index, extent] : llvm::zip_equal(tensorIndices, map.shape))
+    offset = e.add(e.mul(offset, extent), index);
+  return offset;
+}
+
 Point PackedPhase::pointOf(const Place &place, const IndexMap &map) {
   Point point;
   point.shape = map.shape;
@@ -193,21 +200,30 @@ Source PackedPhase::source(unsigned number, const IndexMap &map) {
   for (unsigned axis : map.order)
     source.strides.push_back(product(ArrayRef(map.shape).drop_front(axis + 1)));
   source.address = [this, argument, map](ValueRange indices) {
-    Value offset = e.constant(0);
-    for (auto [index, extent] : llvm::zip_equal(tensorIndices(indices, map), map.shape))
-      offset = e.add(e.mul(offset, extent), index);
-    return e.at(kernel.operand(argument.getArgNumber()), offset);
+    return e.at(kernel.operand(argument.getArgNumber()),
+                linearOffset(tensorIndices(indices, map), map));
   };
   return source;
 }
 
 Sink PackedPhase::sink(const IndexMap &map) {
-  return {[this, map](Value vector, const Place &place) {
+  Sink sink;
+  sink.write = [this, map](Value vector, const Place &place) {
     Point point = pointOf(place, map);
     auto anchor = [&](unsigned, const Point &at) { return at == point ? vector : Value(); };
     failed |=
         mlir::failed(storeAtPoints(kernel, resultsBehindAnchor(kernel.spec, true), point, anchor));
-  }};
+  };
+  sink.prefetch = [this, map](ValueRange indices) {
+    for (unsigned number : resultsBehindAnchor(kernel.spec, true)) {
+      RankedTensorType type = kernel.spec.resultTypes()[number];
+      if (!PhysicalLayout::get(type).rowMajor || !type.getElementType().isF32())
+        continue;
+      e.prefetch(e.at(kernel.result(number), linearOffset(tensorIndices(indices, map), map)),
+                 /*forWriting=*/true);
+    }
+  };
+  return sink;
 }
 
 LogicalResult PackedPhase::finish() {

@@ -64,6 +64,9 @@ private:
   mlir::LLVM::LLVMFuncOp transposeFunction();
 };
 
+/// float32 elements of a cache line.
+constexpr int64_t lineElements = 16;
+
 /// A vector's worth of points of an index space: lane i stands at `indices` plus i * step along
 /// `axis`.
 struct Place {
@@ -85,6 +88,8 @@ struct Source {
 /// Where finished values of the anchor go, through whatever is fused behind it.
 struct Sink {
   std::function<void(mlir::Value, const Place &)> write;
+  /// Fetches the lines that a write of one vector at these indices will touch.
+  std::function<void(mlir::ValueRange)> prefetch;
 };
 
 /// One phase of a packed kernel: its function, and an emitter that stands in it.
@@ -117,6 +122,8 @@ public:
 private:
   /// The loop indices as the tensor's.
   llvm::SmallVector<mlir::Value> tensorIndices(mlir::ValueRange indices, const IndexMap &map);
+  /// Row-major place in the map's shape.
+  mlir::Value linearOffset(mlir::ValueRange tensorIndices, const IndexMap &map);
   Point pointOf(const Place &place, const IndexMap &map);
 
   bool failed = false;
