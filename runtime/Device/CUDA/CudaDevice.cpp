@@ -1,0 +1,290 @@
+// Opening the device, its memory, and queues that issue or replay.
+#include "runtime/Device/CUDA/CudaDevice.h"
+
+#include <algorithm>
+
+namespace dlc::runtime {
+namespace {
+
+class CudaMemory : public DeviceMemory {
+public:
+  CudaMemory(std::shared_ptr<CudaDevice> device, void *start, uint64_t bytes)
+      : device(std::move(device)), start(static_cast<std::byte *>(start)), bytes(bytes) {}
+  ~CudaMemory() override { cudaFree(start); }
+  std::byte *address() override { return start; }
+  uint64_t size() const override { return bytes; }
+
+  /// The source is pageable memory: CUDA has taken its bytes when the call returns.
+  Status write(uint64_t offset, std::span<const std::byte> source) override {
+    DLC_TRY(device->activate());
+    return checkCuda(cudaMemcpyAsync(start + offset, source.data(), source.size(),
+                                     cudaMemcpyHostToDevice, device->stream()),
+                     "writing memory");
+  }
+  Status read(uint64_t offset, std::span<std::byte> destination) const override {
+    DLC_TRY(device->activate());
+    DLC_TRY(checkCuda(cudaMemcpyAsync(destination.data(), start + offset, destination.size(),
+                                      cudaMemcpyDeviceToHost, device->stream()),
+                      "reading memory"));
+    return checkCuda(cudaStreamSynchronize(device->stream()), "reading memory");
+  }
+
+private:
+  std::shared_ptr<CudaDevice> device;
+  std::byte *start;
+  uint64_t bytes;
+};
+
+/// A run recorded for inputs that stand at these addresses.
+struct RecordedRun {
+  std::vector<const std::byte *> inputs;
+  CudaGraphExec graph;
+};
+
+class CudaQueue : public CommandQueue {
+public:
+  CudaQueue(std::shared_ptr<CudaDevice> device, std::shared_ptr<const Module> module,
+            std::shared_ptr<CudaModule> code)
+      : device(std::move(device)), module(std::move(module)), code(std::move(code)) {}
+  ~CudaQueue() override { (void)device->activate(); }
+
+  Status prepare(const EntryInfo &entry) {
+    streams.push_back(device->stream());
+    for (uint32_t i = 1; i < entry.streams; ++i) {
+      DLC_TRY(
+          checkCuda(cudaStreamCreateWithFlags(owned.emplace_back().out(), cudaStreamNonBlocking),
+                    "making a stream"));
+      streams.push_back(owned.back().get());
+    }
+    // One event more for each stream: its start, and its end.
+    for (uint32_t i = 0; i < entry.events + entry.streams + 1; ++i)
+      DLC_TRY(
+          checkCuda(cudaEventCreateWithFlags(events.emplace_back().out(), cudaEventDisableTiming),
+                    "making an event"));
+    planEvents = entry.events;
+    return {};
+  }
+
+  Result<bool> begin(const RunStart &start) override {
+    device->running().lock();
+    Status status = beginLocked(start);
+    if (!status.ok()) {
+      device->running().unlock();
+      return status;
+    }
+    return replaying == nullptr;
+  }
+
+  Status launch(uint32_t stream, const Launch &launch) override {
+    const KernelInfo &kernel = module->plan().kernels[launch.index];
+    // Each parameter by its address: buffer pointers, then 64-bit immediates.
+    parameters.clear();
+    for (uint32_t i = 0; i < launch.args.buffer_count; ++i)
+      parameters.push_back(const_cast<void **>(launch.args.buffers + i));
+    for (uint32_t i = 0; i < kernel.immediates; ++i)
+      parameters.push_back(const_cast<uint64_t *>(launch.args.constants + i));
+    return note(checkCuda(
+        cudaLaunchKernel(reinterpret_cast<const void *>(code->kernel(launch.index).function),
+                         dim3(launch.tasks), dim3(kernel.threads), parameters.data(),
+                         kernel.sharedBytes, streams[stream]),
+        concat("'", module->plan().recordNames[launch.record], "', kernel ", kernel.symbol)));
+  }
+  Status library(uint32_t stream, const Launch &call) override {
+    return note(code->run(call.index, streams[stream], call.args.buffers)
+                    .in(concat("'", module->plan().recordNames[call.record], "'")));
+  }
+  Status copy(uint32_t stream, std::byte *to, const std::byte *from, uint64_t bytes) override {
+    return note(checkCuda(
+        cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, streams[stream]), "copying"));
+  }
+  Status fill(uint32_t stream, std::byte *to, uint8_t value, uint64_t bytes) override {
+    return note(checkCuda(cudaMemsetAsync(to, value, bytes, streams[stream]), "filling"));
+  }
+  Status recordEvent(uint32_t stream, uint32_t event) override {
+    return note(
+        checkCuda(cudaEventRecord(events[event].get(), streams[stream]), "recording an event"));
+  }
+  Status waitEvent(uint32_t stream, uint32_t event) override {
+    return note(checkCuda(cudaStreamWaitEvent(streams[stream], events[event].get(), 0),
+                          "waiting for an event"));
+  }
+  Status synchronize() override {
+    for (cudaStream_t stream : streams)
+      DLC_TRY(checkCuda(cudaStreamSynchronize(stream), "running"));
+    return {};
+  }
+
+  Status end() override {
+    Status status = endLocked();
+    ++runs;
+    device->running().unlock();
+    return status;
+  }
+
+private:
+  /// Remembers that a command of this run failed.
+  Status note(Status status) {
+    broken |= !status.ok();
+    return status;
+  }
+
+  Status beginLocked(const RunStart &start) {
+    DLC_TRY(device->activate());
+    replaying = nullptr;
+    capturing = broken = false;
+    if (!start.traced && device->usesGraphs()) {
+      for (RecordedRun &run : recorded)
+        if (std::equal(run.inputs.begin(), run.inputs.end(), start.inputs.begin(),
+                       start.inputs.end())) {
+          replaying = &run;
+          return {};
+        }
+      capturing = runs > 0;
+    }
+    if (capturing) {
+      inputs.assign(start.inputs.begin(), start.inputs.end());
+      DLC_TRY(checkCuda(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeThreadLocal),
+                        "recording a step"));
+    }
+    return fork();
+  }
+
+  /// The other streams begin after what the first one has been given.
+  Status fork() {
+    if (streams.size() == 1)
+      return {};
+    const cudaEvent_t start = events[planEvents].get();
+    DLC_TRY(checkCuda(cudaEventRecord(start, streams[0]), "starting streams"));
+    for (size_t i = 1; i < streams.size(); ++i)
+      DLC_TRY(checkCuda(cudaStreamWaitEvent(streams[i], start, 0), "starting streams"));
+    return {};
+  }
+
+  Status join() {
+    for (size_t i = 1; i < streams.size(); ++i) {
+      const cudaEvent_t done = events[planEvents + i].get();
+      DLC_TRY(checkCuda(cudaEventRecord(done, streams[i]), "joining streams"));
+      DLC_TRY(checkCuda(cudaStreamWaitEvent(streams[0], done, 0), "joining streams"));
+    }
+    return {};
+  }
+
+  Status endLocked() {
+    if (!replaying) {
+      Status joined = join();
+      if (capturing)
+        joined = endCapture(std::move(joined));
+      DLC_TRY(std::move(joined));
+    }
+    if (replaying)
+      DLC_TRY(checkCuda(cudaGraphLaunch(replaying->graph.get(), streams[0]), "replaying a step"));
+    return checkCuda(cudaStreamSynchronize(streams[0]), "running");
+  }
+
+  /// A capture must be ended even where a command failed; then there is no graph, and nothing ran.
+  Status endCapture(Status before) {
+    CudaGraph graph;
+    Status ended = checkCuda(cudaStreamEndCapture(streams[0], graph.out()), "recording a step");
+    if (broken)
+      return {};
+    DLC_TRY(std::move(before));
+    DLC_TRY(std::move(ended));
+    RecordedRun run;
+    DLC_TRY(checkCuda(cudaGraphInstantiate(run.graph.out(), graph.get(), 0), "recording a step"));
+    run.inputs = inputs;
+    // A caller that binds other memory each time would fill the device with graphs.
+    constexpr size_t most = 8;
+    if (recorded.size() == most)
+      recorded.erase(recorded.begin());
+    recorded.push_back(std::move(run));
+    replaying = &recorded.back();
+    return {};
+  }
+
+  std::shared_ptr<CudaDevice> device;
+  std::shared_ptr<const Module> module;
+  std::shared_ptr<CudaModule> code;
+  std::vector<CudaStream> owned;
+  std::vector<cudaStream_t> streams;
+  std::vector<CudaEvent> events;
+  /// Events of the plan; behind them those that fork and join.
+  uint32_t planEvents = 0;
+  std::vector<void *> parameters;
+  std::vector<RecordedRun> recorded;
+  RecordedRun *replaying = nullptr;
+  bool capturing = false, broken = false;
+  std::vector<const std::byte *> inputs;
+  uint64_t runs = 0;
+};
+
+/// "13.0" of 13000
+std::string versionText(int version) { return concat(version / 1000, ".", version % 1000 / 10); }
+
+Status checkDriver() {
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
+    return unsupported("device cuda: no NVIDIA driver (libcuda.so.1) on this machine");
+  // Minor versions are compatible, major versions are not.
+  if (driver / 1000 < CUDART_VERSION / 1000)
+    return unsupported("device cuda: the driver supports CUDA ", versionText(driver),
+                       ", needed is ", versionText(CUDART_VERSION / 1000 * 1000), " or newer");
+  return {};
+}
+
+} // namespace
+
+Result<std::shared_ptr<Device>> CudaDevice::open(const CudaOptions &options) {
+  DLC_TRY(checkDriver());
+  int count = 0;
+  if (cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess || count == 0)
+    return unsupported("device cuda: the driver offers no device",
+                       error == cudaSuccess || error == cudaErrorNoDevice
+                           ? ""
+                           : concat(": ", cudaGetErrorString(error)));
+  if (options.ordinal < 0 || options.ordinal >= count)
+    return unsupported("device cuda: device ", options.ordinal, " of ", count);
+  auto device = std::make_shared<CudaDevice>();
+  device->ordinal = options.ordinal;
+  device->graphs = options.graph;
+  DLC_TRY(device->activate());
+  DLC_TRY(checkCuda(cudaGetDeviceProperties(&device->properties, options.ordinal),
+                    "asking for properties"));
+  DLC_TRY(checkCuda(cudaStreamCreateWithFlags(device->mainStream.out(), cudaStreamNonBlocking),
+                    "making a stream"));
+  return std::shared_ptr<Device>(std::move(device));
+}
+
+Result<std::unique_ptr<DeviceMemory>> CudaDevice::allocate(uint64_t bytes) {
+  DLC_TRY(activate());
+  void *start = nullptr;
+  const uint64_t size = std::max<uint64_t>(bytes, 1);
+  if (cudaError_t error = cudaMalloc(&start, size); error != cudaSuccess) {
+    cudaGetLastError(); // It would be reported again by a later call.
+    size_t free = 0, total = 0;
+    cudaMemGetInfo(&free, &total);
+    return failure(StatusCode::OutOfMemory, "device cuda: needs ", (bytes >> 20) + 1,
+                   " MiB more, the ", properties.name, " has ", free >> 20, " MiB free of ",
+                   total >> 20);
+  }
+  auto memory = std::make_unique<CudaMemory>(shared_from_this(), start, bytes);
+  DLC_TRY(checkCuda(cudaMemsetAsync(start, 0, size, stream()), "clearing memory"));
+  return std::unique_ptr<DeviceMemory>(std::move(memory));
+}
+
+Result<std::unique_ptr<CommandQueue>> CudaDevice::createQueue(std::shared_ptr<const Module> module,
+                                                              const EntryInfo &entry) {
+  DLC_TRY(activate());
+  std::shared_ptr<CudaModule> code;
+  {
+    std::lock_guard lock(runMutex);
+    std::weak_ptr<CudaModule> &known = modules[module.get()];
+    if (!(code = known.lock()))
+      known = code = std::make_shared<CudaModule>(module, properties);
+    DLC_TRY(code->prepare(entry));
+  }
+  auto queue = std::make_unique<CudaQueue>(shared_from_this(), std::move(module), std::move(code));
+  DLC_TRY(queue->prepare(entry));
+  return std::unique_ptr<CommandQueue>(std::move(queue));
+}
+
+} // namespace dlc::runtime

@@ -1,0 +1,46 @@
+// One CUDA device. All memory traffic and the first stream of every plan go through one stream of
+// the device, so what is written before a run is there when it starts.
+//
+// A run's commands are issued to the plan's streams. The first run of an entry is issued as it is,
+// which lets libraries and the driver load what they load late; the second is captured in a CUDA
+// graph, and later runs replay that graph.
+#ifndef DLC_RUNTIME_DEVICE_CUDA_CUDADEVICE_H
+#define DLC_RUNTIME_DEVICE_CUDA_CUDADEVICE_H
+
+#include "runtime/Device/CUDA/CudaModule.h"
+#include "runtime/Device/Device.h"
+
+#include <mutex>
+
+namespace dlc::runtime {
+
+class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice> {
+public:
+  static Result<std::shared_ptr<Device>> open(const CudaOptions &options);
+
+  std::string_view name() const override { return properties.name; }
+  dlc_target target() const override { return DLC_TARGET_CUDA; }
+  bool sharesHostMemory() const override { return false; }
+  Result<std::unique_ptr<DeviceMemory>> allocate(uint64_t bytes) override;
+  Result<std::unique_ptr<CommandQueue>> createQueue(std::shared_ptr<const Module> module,
+                                                    const EntryInfo &entry) override;
+
+  cudaStream_t stream() const { return mainStream.get(); }
+  bool usesGraphs() const { return graphs; }
+  /// Makes this the calling thread's device.
+  Status activate() const { return checkCuda(cudaSetDevice(ordinal), "choosing the device"); }
+  /// Held by the queue whose run is in progress.
+  std::mutex &running() { return runMutex; }
+
+private:
+  int ordinal = 0;
+  bool graphs = true;
+  cudaDeviceProp properties = {};
+  CudaStream mainStream;
+  std::mutex runMutex;
+  std::map<const Module *, std::weak_ptr<CudaModule>> modules;
+};
+
+} // namespace dlc::runtime
+
+#endif

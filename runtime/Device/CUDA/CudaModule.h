@@ -1,0 +1,58 @@
+// A module's code on one device: its kernels, loaded from the cubin for the device's architecture
+// or, without one, compiled by the driver from PTX; its library calls, prepared.
+//
+// Ownership: keeps the module. Threads: made by one thread, then read by any.
+#ifndef DLC_RUNTIME_DEVICE_CUDA_CUDAMODULE_H
+#define DLC_RUNTIME_DEVICE_CUDA_CUDAMODULE_H
+
+#include "dlc/module.h"
+#include "runtime/Device/CUDA/Convolution.h"
+#include "runtime/Device/CUDA/CudaSupport.h"
+#include "runtime/Device/CUDA/Product.h"
+
+#include <map>
+
+namespace dlc::runtime {
+
+/// A kernel ready to launch. Kernels with the same image share its library.
+struct CudaKernel {
+  CudaCode code;
+  cudaKernel_t function = nullptr;
+};
+
+class CudaModule {
+public:
+  CudaModule(std::shared_ptr<const Module> module, const cudaDeviceProp &device)
+      : module(std::move(module)), device(device) {}
+  ~CudaModule();
+
+  /// Loads what one entry needs; what is there already stays.
+  Status prepare(const EntryInfo &entry);
+
+  const CudaKernel &kernel(uint32_t index) const { return kernels.at(index); }
+  Status run(uint32_t call, cudaStream_t stream, void *const *arguments) const;
+
+private:
+  /// The image to load: a cubin of the same major and no higher minor architecture, the highest
+  /// first; else the highest PTX that is not above the device. Null if there is none.
+  const dlc_image *choose(const KernelInfo &kernel) const;
+  Status loadKernel(uint32_t index);
+  Status prepareCall(uint32_t index);
+
+  std::shared_ptr<const Module> module;
+  cudaDeviceProp device;
+  std::map<uint32_t, CudaKernel> kernels;
+  std::map<uint32_t, std::unique_ptr<ProductPlan>> products;
+  std::map<uint32_t, std::unique_ptr<ConvolutionPlan>> convolutions;
+  const CublasLt *blas = nullptr;
+  cublasLtHandle_t blasHandle = nullptr;
+  const Cudnn *cudnn = nullptr;
+  cudnnHandle_t cudnnHandle = nullptr;
+};
+
+/// Whether an image runs on an architecture, 90 for sm_90. Part of CudaModule, for tests.
+bool imageServes(const dlc_image &image, int architecture);
+
+} // namespace dlc::runtime
+
+#endif

@@ -1,0 +1,55 @@
+// NVIDIA's libraries, opened when a plan first calls them: a plan without library calls needs the
+// driver alone. They are looked for where the system's loader looks, then where PyTorch's packages
+// from PyPI keep them (nvidia/*/lib in a site-packages folder).
+//
+// Ownership: a library stays open as long as the process. Threads: load() may be called by any.
+#ifndef DLC_RUNTIME_DEVICE_CUDA_LIBRARIES_H
+#define DLC_RUNTIME_DEVICE_CUDA_LIBRARIES_H
+
+#include "dlc/status.h"
+
+#include <cublasLt.h>
+#include <cudnn.h>
+
+namespace dlc::runtime {
+
+/// The calls of cuBLASLt that products need.
+struct CublasLt {
+  decltype(&cublasLtCreate) create;
+  decltype(&cublasLtDestroy) destroy;
+  decltype(&cublasLtGetStatusString) statusText;
+  decltype(&cublasLtMatmul) matmul;
+  decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic;
+  decltype(&cublasLtMatmulDescCreate) descriptionCreate;
+  decltype(&cublasLtMatmulDescDestroy) descriptionDestroy;
+  decltype(&cublasLtMatmulDescSetAttribute) descriptionSet;
+  decltype(&cublasLtMatrixLayoutCreate) layoutCreate;
+  decltype(&cublasLtMatrixLayoutDestroy) layoutDestroy;
+  decltype(&cublasLtMatrixLayoutSetAttribute) layoutSet;
+  decltype(&cublasLtMatmulPreferenceCreate) preferenceCreate;
+  decltype(&cublasLtMatmulPreferenceDestroy) preferenceDestroy;
+  decltype(&cublasLtMatmulPreferenceSetAttribute) preferenceSet;
+
+  static Result<const CublasLt *> load();
+};
+
+/// The backend calls of cuDNN that convolutions need.
+struct Cudnn {
+  decltype(&cudnnCreate) create;
+  decltype(&cudnnDestroy) destroy;
+  decltype(&cudnnSetStream) setStream;
+  decltype(&cudnnGetErrorString) statusText;
+  decltype(&cudnnGetLastErrorString) lastError;
+  decltype(&cudnnBackendCreateDescriptor) descriptorCreate;
+  decltype(&cudnnBackendDestroyDescriptor) descriptorDestroy;
+  decltype(&cudnnBackendSetAttribute) set;
+  decltype(&cudnnBackendGetAttribute) get;
+  decltype(&cudnnBackendFinalize) finalize;
+  decltype(&cudnnBackendExecute) execute;
+
+  static Result<const Cudnn *> load();
+};
+
+} // namespace dlc::runtime
+
+#endif

@@ -1,0 +1,86 @@
+// The CUDA device without a device: which image it would load, and that cuDNN has strict float32
+// engines for the convolutions that the compiler hands to it, by the properties of an H200.
+#include "runtime/Device/CUDA/CudaModule.h"
+
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+
+using namespace dlc::runtime;
+
+namespace {
+
+TEST(Cuda, ChoosesImages) {
+  const dlc_image sm80 = {DLC_IMAGE_CUBIN, 80, 0, 1, 0, 0, 0, 0};
+  const dlc_image ptx80 = {DLC_IMAGE_PTX, 80, 0, 1, 0, 0, 0, 0};
+  EXPECT_TRUE(imageServes(sm80, 80));
+  EXPECT_TRUE(imageServes(sm80, 86)); // a cubin runs on later minor versions
+  EXPECT_FALSE(imageServes(sm80, 90));
+  EXPECT_FALSE(imageServes(sm80, 75));
+  EXPECT_TRUE(imageServes(ptx80, 90)); // PTX on everything later
+  EXPECT_FALSE(imageServes(ptx80, 75));
+}
+
+class CudnnPlans : public testing::Test {
+protected:
+  void SetUp() override {
+    std::ifstream file(DLC_TEST_INPUTS "/h200.json");
+    std::stringstream text;
+    text << file.rdbuf();
+    if (auto cudnn = Cudnn::load(); !cudnn.ok())
+      GTEST_SKIP() << cudnn.status().message();
+    auto read = CudnnTarget::fromJson(text.str());
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    target = read.take();
+  }
+
+  /// LeNet's second convolution; "built" or the reason why not.
+  std::string build(uint32_t op, uint32_t epilogue, uint64_t workspace,
+                    std::span<const uint64_t> engine = {}) {
+    constexpr uint64_t sizes[] = {2, 64, 1, 20, 50, 12, 5, 8, 1, 0, 0, 1, 12, 5, 8, 1, 0, 0, 1};
+    dlc_library_call call = {};
+    call.op = op;
+    call.epilogue = epilogue;
+    call.workspace_bytes = workspace;
+    std::copy(std::begin(sizes), std::end(sizes), call.sizes);
+    EXPECT_TRUE(checkLibraryCall(call).ok());
+    auto plan = ConvolutionPlan::build(*target, call, engine);
+    return plan.ok() ? (*plan)->description() : std::string(plan.status().message());
+  }
+
+  std::optional<CudnnTarget> target;
+  static constexpr uint64_t enough = 64 << 20;
+};
+
+TEST_F(CudnnPlans, ThreeDirections) {
+  for (uint32_t op : {DLC_CALL_CONVOLUTION, DLC_CALL_BACKWARD_DATA, DLC_CALL_BACKWARD_FILTER})
+    EXPECT_EQ(build(op, 0, enough), "cuDNN's choice") << libraryOpName(op);
+}
+
+TEST_F(CudnnPlans, FusesBiasAddendAndRelu) {
+  constexpr uint32_t bias = DLC_EPILOGUE_BIAS, relu = DLC_EPILOGUE_RELU, add = DLC_EPILOGUE_ADD;
+  for (uint32_t epilogue : {bias, bias | relu, bias | add | relu})
+    EXPECT_EQ(build(DLC_CALL_CONVOLUTION, epilogue, enough), "cuDNN's choice") << epilogue;
+}
+
+// What cuDNN does not fuse in float32 is refused, with a reason.
+TEST_F(CudnnPlans, RefusesOtherEpilogues) {
+  EXPECT_EQ(build(DLC_CALL_BACKWARD_DATA, DLC_EPILOGUE_MASK, enough).substr(0, 5), "cuDNN");
+  EXPECT_EQ(build(DLC_CALL_CONVOLUTION, DLC_EPILOGUE_COLUMN_SUMS, enough),
+            "a convolution with column sums, which cuDNN does not offer");
+}
+
+// A stored engine is used if this cuDNN has it, else the library chooses.
+TEST_F(CudnnPlans, RebuildsStoredEngines) {
+  unsigned rebuilt = 0;
+  for (uint64_t engine = 0; engine < 8; ++engine) {
+    const std::string text = build(DLC_CALL_CONVOLUTION, 0, enough, std::span(&engine, 1));
+    rebuilt += text == concat("engine ", engine, ", 0 knobs");
+    EXPECT_TRUE(text.starts_with("engine") || text == "cuDNN's choice") << text;
+  }
+  EXPECT_GT(rebuilt, 0u);
+  const uint64_t unknown = 12345;
+  EXPECT_EQ(build(DLC_CALL_CONVOLUTION, 0, enough, std::span(&unknown, 1)), "cuDNN's choice");
+}
+
+} // namespace
