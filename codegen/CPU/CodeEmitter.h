@@ -146,9 +146,6 @@ private:
 /// The numbers of the results that need the anchor, or of those that do not.
 llvm::SmallVector<unsigned> resultsBehindAnchor(const KernelSpec &spec, bool behind);
 
-/// Phase i of several is <symbol>_<i>; the only one is <symbol>.
-std::string phaseSymbol(llvm::StringRef symbol, const Candidate &candidate, unsigned phase);
-
 } // namespace dlc::codegen
 
 #endif

@@ -17,7 +17,7 @@ using Direction = ConvolutionProblem::Direction;
 
 namespace {
 
-class ConvolutionGenerator : public KernelGenerator {
+class ConvolutionGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-convolution"; }
   unsigned version() const override { return 2; }
@@ -171,6 +171,6 @@ LogicalResult ConvolutionGenerator::emit(const KernelSpec &spec, const Candidate
   return emitDataConvolution(spec, candidate, target, symbol, module, p);
 }
 
-std::unique_ptr<KernelGenerator> codegen::createConvolutionGenerator() {
+std::unique_ptr<CpuGenerator> codegen::createConvolutionGenerator() {
   return std::make_unique<ConvolutionGenerator>();
 }

@@ -14,7 +14,7 @@ using namespace dlc::codegen;
 
 namespace {
 
-class GemmGenerator : public KernelGenerator {
+class GemmGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-gemm"; }
   unsigned version() const override { return 3; }
@@ -70,6 +70,6 @@ LogicalResult GemmGenerator::emit(const KernelSpec &spec, const Candidate &candi
   return emitGemm(spec, candidate, target, symbol, module, problem);
 }
 
-std::unique_ptr<KernelGenerator> codegen::createGemmGenerator() {
+std::unique_ptr<CpuGenerator> codegen::createGemmGenerator() {
   return std::make_unique<GemmGenerator>();
 }

@@ -3,13 +3,13 @@
 
 using namespace dlc::codegen;
 
-llvm::ArrayRef<const KernelGenerator *> dlc::codegen::cpuGenerators() {
-  static const std::unique_ptr<KernelGenerator> owned[] = {
+llvm::ArrayRef<const CpuGenerator *> dlc::codegen::cpuGenerators() {
+  static const std::unique_ptr<CpuGenerator> owned[] = {
       createMapGenerator(),    createTransposeGenerator(),   createReduceGenerator(),
       createWindowGenerator(), createSoftmaxGenerator(),     createMultiTensorGenerator(),
       createGemmGenerator(),   createConvolutionGenerator(), createLoopsGenerator()};
   static const auto pointers = [] {
-    std::array<const KernelGenerator *, std::size(owned)> result;
+    std::array<const CpuGenerator *, std::size(owned)> result;
     llvm::transform(owned, result.begin(), [](auto &generator) { return generator.get(); });
     return result;
   }();

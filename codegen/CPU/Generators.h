@@ -8,17 +8,17 @@ namespace dlc::codegen {
 
 /// All generators for the CPU; they live as long as the process. Each new one is named in
 /// Generators.cpp.
-llvm::ArrayRef<const KernelGenerator *> cpuGenerators();
+llvm::ArrayRef<const CpuGenerator *> cpuGenerators();
 
-std::unique_ptr<KernelGenerator> createMapGenerator();
-std::unique_ptr<KernelGenerator> createReduceGenerator();
-std::unique_ptr<KernelGenerator> createWindowGenerator();
-std::unique_ptr<KernelGenerator> createSoftmaxGenerator();
-std::unique_ptr<KernelGenerator> createTransposeGenerator();
-std::unique_ptr<KernelGenerator> createMultiTensorGenerator();
-std::unique_ptr<KernelGenerator> createGemmGenerator();
-std::unique_ptr<KernelGenerator> createConvolutionGenerator();
-std::unique_ptr<KernelGenerator> createLoopsGenerator();
+std::unique_ptr<CpuGenerator> createMapGenerator();
+std::unique_ptr<CpuGenerator> createReduceGenerator();
+std::unique_ptr<CpuGenerator> createWindowGenerator();
+std::unique_ptr<CpuGenerator> createSoftmaxGenerator();
+std::unique_ptr<CpuGenerator> createTransposeGenerator();
+std::unique_ptr<CpuGenerator> createMultiTensorGenerator();
+std::unique_ptr<CpuGenerator> createGemmGenerator();
+std::unique_ptr<CpuGenerator> createConvolutionGenerator();
+std::unique_ptr<CpuGenerator> createLoopsGenerator();
 
 } // namespace dlc::codegen
 

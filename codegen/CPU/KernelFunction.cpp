@@ -144,7 +144,3 @@ SmallVector<unsigned> codegen::resultsBehindAnchor(const KernelSpec &spec, bool 
       numbers.push_back(i);
   return numbers;
 }
-
-std::string codegen::phaseSymbol(StringRef symbol, const Candidate &candidate, unsigned phase) {
-  return candidate.phases.size() == 1 ? symbol.str() : (symbol + "_" + Twine(phase)).str();
-}

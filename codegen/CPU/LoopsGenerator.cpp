@@ -15,7 +15,7 @@ using namespace dlc::codegen;
 
 namespace {
 
-class LoopsGenerator : public KernelGenerator {
+class LoopsGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-loops"; }
   unsigned version() const override { return 2; }
@@ -102,6 +102,6 @@ LogicalResult LoopsGenerator::emit(const KernelSpec &spec, const Candidate &cand
   return success();
 }
 
-std::unique_ptr<KernelGenerator> codegen::createLoopsGenerator() {
+std::unique_ptr<CpuGenerator> codegen::createLoopsGenerator() {
   return std::make_unique<LoopsGenerator>();
 }

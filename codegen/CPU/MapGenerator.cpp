@@ -17,7 +17,7 @@ using namespace dlc::codegen;
 
 namespace {
 
-class MapGenerator : public KernelGenerator {
+class MapGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-map"; }
   unsigned version() const override { return 1; }
@@ -62,6 +62,6 @@ LogicalResult MapGenerator::emit(const KernelSpec &spec, const Candidate &candid
   return result;
 }
 
-std::unique_ptr<KernelGenerator> codegen::createMapGenerator() {
+std::unique_ptr<CpuGenerator> codegen::createMapGenerator() {
   return std::make_unique<MapGenerator>();
 }

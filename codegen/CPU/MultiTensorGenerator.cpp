@@ -30,7 +30,7 @@ struct UpdatePlan {
   uint32_t tasks() const { return firstPiece.size() - 1; }
 };
 
-class MultiTensorGenerator : public KernelGenerator {
+class MultiTensorGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-multi-tensor"; }
   unsigned version() const override { return 1; }
@@ -191,6 +191,6 @@ LogicalResult MultiTensorGenerator::emit(const KernelSpec &spec, const Candidate
   return success();
 }
 
-std::unique_ptr<KernelGenerator> codegen::createMultiTensorGenerator() {
+std::unique_ptr<CpuGenerator> codegen::createMultiTensorGenerator() {
   return std::make_unique<MultiTensorGenerator>();
 }

@@ -72,7 +72,7 @@ private:
   void split(double weight);
 };
 
-class ReduceGenerator : public KernelGenerator {
+class ReduceGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-reduce"; }
   unsigned version() const override { return 2; }
@@ -623,6 +623,6 @@ LogicalResult ReduceGenerator::emit(const KernelSpec &spec, const Candidate &can
   return result;
 }
 
-std::unique_ptr<KernelGenerator> codegen::createReduceGenerator() {
+std::unique_ptr<CpuGenerator> codegen::createReduceGenerator() {
   return std::make_unique<ReduceGenerator>();
 }

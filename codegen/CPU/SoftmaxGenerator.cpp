@@ -52,7 +52,7 @@ struct SoftmaxPlan {
   }
 };
 
-class SoftmaxGenerator : public KernelGenerator {
+class SoftmaxGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-softmax"; }
   unsigned version() const override { return 1; }
@@ -359,6 +359,6 @@ LogicalResult SoftmaxGenerator::emit(const KernelSpec &spec, const Candidate &ca
   return result;
 }
 
-std::unique_ptr<KernelGenerator> codegen::createSoftmaxGenerator() {
+std::unique_ptr<CpuGenerator> codegen::createSoftmaxGenerator() {
   return std::make_unique<SoftmaxGenerator>();
 }

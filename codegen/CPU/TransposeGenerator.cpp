@@ -42,7 +42,7 @@ struct TransposePlan {
   uint32_t tasks() const { return llvm::divideCeil(product(tileSpace()), perTask); }
 };
 
-class TransposeGenerator : public KernelGenerator {
+class TransposeGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-transpose"; }
   unsigned version() const override { return 1; }
@@ -258,6 +258,6 @@ LogicalResult TransposeGenerator::emit(const KernelSpec &spec, const Candidate &
   return result;
 }
 
-std::unique_ptr<KernelGenerator> codegen::createTransposeGenerator() {
+std::unique_ptr<CpuGenerator> codegen::createTransposeGenerator() {
   return std::make_unique<TransposeGenerator>();
 }

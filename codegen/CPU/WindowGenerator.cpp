@@ -17,7 +17,7 @@ using namespace dlc::codegen;
 
 namespace {
 
-class WindowGenerator : public KernelGenerator {
+class WindowGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-window"; }
   unsigned version() const override { return 2; }
@@ -192,6 +192,6 @@ LogicalResult WindowGenerator::emit(const KernelSpec &spec, const Candidate &can
   return result;
 }
 
-std::unique_ptr<KernelGenerator> codegen::createWindowGenerator() {
+std::unique_ptr<CpuGenerator> codegen::createWindowGenerator() {
   return std::make_unique<WindowGenerator>();
 }

@@ -3,11 +3,15 @@
 #include "codegen/CPU/CodeEmitter.h"
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Lowering.h"
+#include "codegen/CUDA/Generators.h"
+#include "codegen/CUDA/Simt.h"
+#include "codegen/CUDA/Sources.h"
 #include "codegen/Kernel/KernelCache.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Config/llvm-config.h"
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
 
 using namespace mlir;
@@ -20,12 +24,21 @@ using namespace dlc::codegen;
 
 std::string SelectedKernel::keyText() const { return hexadecimal(key); }
 
-std::vector<GeneratedCandidate> codegen::allCandidates(const KernelSpec &spec,
-                                                       const CpuTarget &target) {
-  std::vector<GeneratedCandidate> all;
-  for (const KernelGenerator *generator : cpuGenerators())
+template <typename Generators, typename T>
+static void collect(const Generators &generators, const KernelSpec &spec, const T &target,
+                    std::vector<GeneratedCandidate> &all) {
+  for (const auto *generator : generators)
     for (Candidate &candidate : generator->candidates(spec, target))
       all.push_back({generator, std::move(candidate)});
+}
+
+std::vector<GeneratedCandidate> codegen::allCandidates(const KernelSpec &spec,
+                                                       const Target &target) {
+  std::vector<GeneratedCandidate> all;
+  if (auto *cpu = std::get_if<CpuTarget>(&target))
+    collect(cpuGenerators(), spec, *cpu, all);
+  else
+    collect(cudaGenerators(), spec, std::get<CudaTarget>(target), all);
   llvm::sort(all, [](const GeneratedCandidate &a, const GeneratedCandidate &b) {
     return std::tuple(a.candidate.cost, a.generator->name(), StringRef(a.candidate.schedule)) <
            std::tuple(b.candidate.cost, b.generator->name(), StringRef(b.candidate.schedule));
@@ -33,18 +46,30 @@ std::vector<GeneratedCandidate> codegen::allCandidates(const KernelSpec &spec,
   return all;
 }
 
-/// Everything that the code depends on.
-static std::string identityOf(const SelectedKernel &kernel, const CpuTarget &target) {
+/// What makes equal text equal code: for the CPU all of the target; a CUDA kernel's text does not
+/// know the architectures that it is compiled for.
+static std::string identityOf(const Target &target) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << "dlc " DLC_VERSION " llvm " LLVM_VERSION_STRING " lowering " << loweringVersion << '\0'
-         << target.cpu << '\0' << target.features << '\0' << target.vectorBytes << '\0'
-         << kernel.generator->name() << '\0' << kernel.generator->version() << '\0'
-         << kernel.candidate.schedule << '\0' << kernel.text;
+  if (auto *cpu = std::get_if<CpuTarget>(&target))
+    stream << "llvm " LLVM_VERSION_STRING " lowering " << loweringVersion << '\0' << cpu->cpu
+           << '\0' << cpu->features << '\0' << cpu->vectorBytes;
+  else
+    stream << "cuda " << hexadecimal(hashText(allSkeletons()));
   return text;
 }
 
-SelectedKernel codegen::selectCandidate(const KernelSpec &spec, const CpuTarget &target,
+/// Everything that the code depends on.
+static std::string identityOf(const SelectedKernel &kernel, const Target &target) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "dlc " DLC_VERSION << '\0' << identityOf(target) << '\0' << kernel.generator->name()
+         << '\0' << kernel.generator->version() << '\0' << kernel.candidate.schedule << '\0'
+         << kernel.text;
+  return text;
+}
+
+SelectedKernel codegen::selectCandidate(const KernelSpec &spec, const Target &target,
                                         const GeneratedCandidate &choice) {
   SelectedKernel kernel;
   kernel.generator = choice.generator;
@@ -59,7 +84,7 @@ SelectedKernel codegen::selectCandidate(const KernelSpec &spec, const CpuTarget 
   return kernel;
 }
 
-FailureOr<SelectedKernel> codegen::selectKernel(Block &block, const CpuTarget &target) {
+FailureOr<SelectedKernel> codegen::selectKernel(Block &block, const Target &target) {
   FailureOr<KernelSpec> spec = KernelSpec::get(block);
   if (failed(spec))
     return failure();
@@ -85,7 +110,7 @@ public:
     return Worker(target, std::move(*writer));
   }
 
-  llvm::Expected<std::string> compile(const SelectedKernel &kernel, KernelText form,
+  llvm::Expected<std::string> compile(const SelectedKernel &kernel, KernelForm form,
                                       Output output) {
     std::string message;
     ScopedDiagnosticHandler handler(context.get(), [&](Diagnostic &diagnostic) {
@@ -104,10 +129,11 @@ public:
     if (failed(spec))
       return fail("not a kernel");
     OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(context.get()));
-    if (failed(kernel.generator->emit(*spec, kernel.candidate, target, kernel.symbol, *module)) ||
+    const auto *generator = static_cast<const CpuGenerator *>(kernel.generator);
+    if (failed(generator->emit(*spec, kernel.candidate, target, kernel.symbol, *module)) ||
         failed(verify(*module)))
       return fail("generator " + kernel.generator->name().str() + " failed");
-    if (form == KernelText::MLIR) {
+    if (form == KernelForm::MLIR) {
       std::string text;
       llvm::raw_string_ostream stream(text);
       module->print(stream);
@@ -138,19 +164,41 @@ private:
   std::unique_ptr<MLIRContext> context;
 };
 
-/// The shared state of one compileKernels call.
-struct Compilation {
-  ArrayRef<SelectedKernel> kernels;
-  const CpuTarget &target;
+/// Makes one object: a kernel's, or a part of one. Its key says all that it depends on.
+struct Job {
+  KernelKey key;
+  size_t size; ///< the largest are started first, so that they do not delay the end
+};
+
+/// Runs jobs on all cores, those that the cache does not have.
+class Jobs {
+public:
+  struct Result {
+    std::string object;
+    bool fromCache = false;
+    double seconds = 0;
+  };
+  using Run = std::function<llvm::Expected<std::string>(size_t job)>;
+  /// Results in the order of the jobs. `createRun` is called once a thread: what it returns keeps
+  /// what the thread needs between jobs.
+  static llvm::Expected<std::vector<Result>>
+  run(ArrayRef<Job> jobs, const CompileOptions &options,
+      const std::function<llvm::Expected<Run>()> &createRun);
+
+private:
+  Jobs(ArrayRef<Job> jobs, const CompileOptions &options)
+      : jobs(jobs), options(options), cache(options.cacheFolder), results(jobs.size()),
+        errors(jobs.size()) {}
+  void lookUp();
+  void work(const std::function<llvm::Expected<Run>()> &createRun);
+
+  ArrayRef<Job> jobs;
   const CompileOptions &options;
   KernelCache cache;
-  std::vector<CompiledKernel> results;
-  std::vector<std::string> errors; ///< one a kernel, empty if it went well
-  std::vector<size_t> missing;     ///< kernels to compile, most expensive first
+  std::vector<Result> results;
+  std::vector<std::string> errors; ///< one a job, empty if it went well
+  std::vector<size_t> missing;     ///< jobs to run, largest first
   std::atomic<size_t> next = 0;
-
-  void lookUp();
-  void work();
 };
 } // namespace
 
@@ -158,25 +206,27 @@ static double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void Compilation::lookUp() {
-  for (size_t i = 0; i < kernels.size(); ++i) {
+void Jobs::lookUp() {
+  for (size_t i = 0; i < jobs.size(); ++i) {
     double start = now();
     std::optional<std::string> object;
     if (options.cache)
-      object = cache.load(kernels[i].key);
-    if (!object) {
+      object = cache.load(jobs[i].key);
+    if (object)
+      results[i] = {std::move(*object), true, now() - start};
+    else
       missing.push_back(i);
-      continue;
-    }
-    results[i] = {std::move(*object), true, now() - start};
   }
+  llvm::sort(missing, [&](size_t a, size_t b) {
+    return std::pair(jobs[b].size, a) < std::pair(jobs[a].size, b);
+  });
 }
 
-void Compilation::work() {
+void Jobs::work(const std::function<llvm::Expected<Run>()> &createRun) {
   if (next >= missing.size())
     return;
-  llvm::Expected<Worker> worker = Worker::create(target);
-  std::string broken = worker ? "" : llvm::toString(worker.takeError());
+  llvm::Expected<Run> run = createRun();
+  std::string broken = run ? "" : llvm::toString(run.takeError());
   for (size_t i; (i = next++) < missing.size();) {
     size_t number = missing[i];
     double start = now();
@@ -184,33 +234,27 @@ void Compilation::work() {
       errors[number] = broken;
       continue;
     }
-    auto object = worker->compile(kernels[number], KernelText::LLVM, Output::Object);
+    llvm::Expected<std::string> object = (*run)(number);
     if (!object) {
       errors[number] = llvm::toString(object.takeError());
       continue;
     }
     if (options.cache)
-      cache.store(kernels[number].key, *object);
+      cache.store(jobs[number].key, *object);
     results[number] = {std::move(*object), false, now() - start};
   }
 }
 
-llvm::Expected<std::vector<CompiledKernel>>
-codegen::compileKernels(ArrayRef<SelectedKernel> kernels, const CpuTarget &target,
-                        const CompileOptions &options) {
-  Compilation all{kernels, target, options, KernelCache(options.cacheFolder), {}, {}, {}};
-  all.results.resize(kernels.size());
-  all.errors.resize(kernels.size());
+llvm::Expected<std::vector<Jobs::Result>>
+Jobs::run(ArrayRef<Job> jobs, const CompileOptions &options,
+          const std::function<llvm::Expected<Run>()> &createRun) {
+  Jobs all(jobs, options);
   all.lookUp();
-  // Long texts are the large kernels: started first, they do not delay the end.
-  llvm::sort(all.missing, [&](size_t a, size_t b) {
-    return std::pair(kernels[b].text.size(), a) < std::pair(kernels[a].text.size(), b);
-  });
   unsigned cores = options.threads ? options.threads : std::thread::hardware_concurrency();
   std::vector<std::thread> threads;
   for (size_t i = 1; i < std::min<size_t>(std::max(cores, 1u), all.missing.size()); ++i)
-    threads.emplace_back([&] { all.work(); });
-  all.work();
+    threads.emplace_back([&] { all.work(createRun); });
+  all.work(createRun);
   for (std::thread &thread : threads)
     thread.join();
   for (const std::string &error : all.errors)
@@ -221,11 +265,169 @@ codegen::compileKernels(ArrayRef<SelectedKernel> kernels, const CpuTarget &targe
   return std::move(all.results);
 }
 
+static llvm::Expected<std::vector<CompiledKernel>>
+compileForCpu(ArrayRef<SelectedKernel> kernels, const CpuTarget &target,
+              const CompileOptions &options) {
+  std::vector<Job> jobs;
+  for (const SelectedKernel &kernel : kernels)
+    jobs.push_back({kernel.key, kernel.text.size()});
+  auto objects = Jobs::run(jobs, options, [&]() -> llvm::Expected<Jobs::Run> {
+    llvm::Expected<Worker> created = Worker::create(target);
+    if (!created)
+      return created.takeError();
+    auto worker = std::make_shared<Worker>(std::move(*created));
+    return Jobs::Run([worker, kernels](size_t i) {
+      return worker->compile(kernels[i], KernelForm::LLVM, Output::Object);
+    });
+  });
+  if (!objects)
+    return objects.takeError();
+  std::vector<CompiledKernel> compiled;
+  for (Jobs::Result &result : *objects)
+    compiled.push_back({std::move(result.object), {}, result.fromCache, result.seconds});
+  return compiled;
+}
+
+//===------------------------------------------------------------------------------------------===//
+// CUDA
+//===------------------------------------------------------------------------------------------===//
+
+/// The text that the kernel's generator writes.
+static llvm::Expected<CudaSource> sourceOf(const SelectedKernel &kernel, MLIRContext &context) {
+  FailureOr<OwningOpRef<ModuleOp>> module = parseKernel(kernel.text, &context);
+  FailureOr<KernelSpec> spec = failure();
+  if (succeeded(module))
+    spec = KernelSpec::get(kernelBlock(**module));
+  FailureOr<CudaSource> source = failure();
+  if (succeeded(spec))
+    source = static_cast<const CudaGenerator *>(kernel.generator)
+                 ->print(*spec, kernel.candidate, kernel.symbol);
+  if (failed(source))
+    return llvm::createStringError("kernel " + kernel.symbol + ": generator " +
+                                   kernel.generator->name().str() + " failed");
+  return *source;
+}
+
+static llvm::Expected<std::vector<CudaSource>> sourcesOf(ArrayRef<SelectedKernel> kernels) {
+  DialectRegistry registry;
+  registerKernelDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  std::vector<CudaSource> sources;
+  for (const SelectedKernel &kernel : kernels) {
+    llvm::Expected<CudaSource> source = sourceOf(kernel, context);
+    if (!source)
+      return source.takeError();
+    sources.push_back(std::move(*source));
+  }
+  return sources;
+}
+
+llvm::Expected<std::string> codegen::printCudaKernel(const SelectedKernel &kernel) {
+  llvm::Expected<std::vector<CudaSource>> sources = sourcesOf(kernel);
+  if (!sources)
+    return sources.takeError();
+  return completeText(sources->front(), /*lineMarkers=*/false);
+}
+
+/// A job makes one kernel's cubin and PTX for one architecture; the PTX of the lowest is kept.
+static llvm::Expected<std::vector<CompiledKernel>>
+compileForCuda(ArrayRef<SelectedKernel> kernels, const CudaTarget &target,
+               const CompileOptions &options) {
+  std::vector<CompiledKernel> compiled(kernels.size());
+  if (target.architectures.empty())
+    return compiled;
+  llvm::Expected<const Nvrtc *> nvrtc = Nvrtc::load();
+  if (!nvrtc)
+    return nvrtc.takeError();
+  llvm::Expected<std::vector<CudaSource>> sources = sourcesOf(kernels);
+  if (!sources)
+    return sources.takeError();
+  size_t perKernel = target.architectures.size();
+  std::vector<std::string> texts;
+  std::vector<Job> jobs;
+  for (const CudaSource &source : *sources) {
+    texts.push_back(completeText(source, /*lineMarkers=*/true));
+    for (unsigned architecture : target.architectures)
+      jobs.push_back({hashText("nvrtc " + (*nvrtc)->version() + " sm_" +
+                               std::to_string(architecture) + '\0' + texts.back()),
+                      texts.back().size()});
+  }
+  auto results = Jobs::run(jobs, options, [&]() -> llvm::Expected<Jobs::Run> {
+    return Jobs::Run([&](size_t i) -> llvm::Expected<std::string> {
+      auto images = (*nvrtc)->compile(texts[i / perKernel], target.architectures[i % perKernel],
+                                      (*sources)[i / perKernel].functions);
+      if (!images)
+        return images.takeError();
+      std::string cubin = images->first.serialise();
+      return std::to_string(cubin.size()) + "\n" + cubin + images->second.serialise();
+    });
+  });
+  if (!results)
+    return results.takeError();
+  for (auto [i, result] : llvm::enumerate(*results)) {
+    CompiledKernel &kernel = compiled[i / perKernel];
+    auto [size, rest] = StringRef(result.object).split('\n');
+    size_t cubinBytes = 0;
+    std::optional<KernelImage> cubin, ptx;
+    if (!size.getAsInteger(10, cubinBytes)) {
+      cubin = KernelImage::deserialise(rest.take_front(cubinBytes));
+      ptx = KernelImage::deserialise(rest.drop_front(cubinBytes));
+    }
+    if (!cubin || !ptx)
+      return llvm::createStringError("kernel " + kernels[i / perKernel].symbol +
+                                     ": the cache holds what is no image");
+    kernel.images.insert(kernel.images.begin() + i % perKernel, std::move(*cubin));
+    if (i % perKernel == 0)
+      kernel.images.push_back(std::move(*ptx));
+    kernel.fromCache = (i % perKernel == 0 || kernel.fromCache) && result.fromCache;
+    kernel.seconds += result.seconds;
+  }
+  return compiled;
+}
+
+llvm::Expected<std::vector<CompiledKernel>>
+codegen::compileKernels(ArrayRef<SelectedKernel> kernels, const Target &target,
+                        const CompileOptions &options) {
+  if (auto *cpu = std::get_if<CpuTarget>(&target))
+    return compileForCpu(kernels, *cpu, options);
+  return compileForCuda(kernels, std::get<CudaTarget>(target), options);
+}
+
+llvm::Expected<std::vector<std::string>>
+codegen::compileSimt(ArrayRef<SelectedKernel> kernels, const CompileOptions &options) {
+  llvm::Expected<HostCompiler> compiler = HostCompiler::find();
+  if (!compiler)
+    return compiler.takeError();
+  llvm::Expected<std::vector<CudaSource>> sources = sourcesOf(kernels);
+  if (!sources)
+    return sources.takeError();
+  // Enough files for all cores, and as many on every machine: equal input, equal bytes.
+  const size_t kernelsPerFile = 10;
+  std::vector<std::string> texts;
+  std::vector<Job> jobs;
+  for (ArrayRef<CudaSource> rest = *sources; !rest.empty();
+       rest = rest.drop_front(std::min(kernelsPerFile, rest.size()))) {
+    texts.push_back(simtText(rest.take_front(std::min(kernelsPerFile, rest.size()))));
+    jobs.push_back({hashText("simt " + compiler->identity + '\0' + texts.back()),
+                    texts.back().size()});
+  }
+  auto results = Jobs::run(jobs, options, [&]() -> llvm::Expected<Jobs::Run> {
+    return Jobs::Run([&](size_t i) { return compiler->compile(texts[i]); });
+  });
+  if (!results)
+    return results.takeError();
+  std::vector<std::string> objects;
+  for (Jobs::Result &result : *results)
+    objects.push_back(std::move(result.object));
+  return objects;
+}
+
 llvm::Expected<std::string> codegen::printKernel(const SelectedKernel &kernel,
-                                                 const CpuTarget &target, KernelText form) {
+                                                 const CpuTarget &target, KernelForm form) {
   llvm::Expected<Worker> worker = Worker::create(target);
   if (!worker)
     return worker.takeError();
   return worker->compile(kernel, form,
-                         form == KernelText::Assembly ? Output::Assembly : Output::LLVM);
+                         form == KernelForm::Assembly ? Output::Assembly : Output::LLVM);
 }

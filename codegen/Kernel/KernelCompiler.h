@@ -5,8 +5,9 @@
 //
 //   selectKernel    region -> how it will run: grid, workspace, symbol, key, cost figures. Fast;
 //                   emits nothing.
-//   compileKernels  texts of the selected kernels -> one relocatable object each, from the cache
-//                   or compiled on all cores.
+//   compileKernels  texts of the selected kernels -> one relocatable object each, or for CUDA a
+//                   cubin for each architecture and PTX; from the cache or compiled on all cores.
+//   compileSimt     a CUDA target's kernels once more, as native code
 //
 // An object defines the symbols of its kernel's phases (selection.symbols) and no other global; it
 // needs no symbol but memcpy and memset. The buffers of a launch: the spec's operands, its results,
@@ -17,6 +18,7 @@
 #ifndef DLC_CODEGEN_KERNEL_KERNELCOMPILER_H
 #define DLC_CODEGEN_KERNEL_KERNELCOMPILER_H
 
+#include "codegen/CUDA/Nvrtc.h"
 #include "codegen/Kernel/KernelGenerator.h"
 
 namespace dlc::codegen {
@@ -40,12 +42,12 @@ struct GeneratedCandidate {
   const KernelGenerator *generator = nullptr;
   Candidate candidate;
 };
-std::vector<GeneratedCandidate> allCandidates(const KernelSpec &spec, const CpuTarget &target);
+std::vector<GeneratedCandidate> allCandidates(const KernelSpec &spec, const Target &target);
 
 /// Analyses the region and takes the cheapest candidate. Fails with an error at the offending op.
-mlir::FailureOr<SelectedKernel> selectKernel(mlir::Block &block, const CpuTarget &target);
+mlir::FailureOr<SelectedKernel> selectKernel(mlir::Block &block, const Target &target);
 /// The same for a choice already made (a plan's lock file, a benchmark).
-SelectedKernel selectCandidate(const KernelSpec &spec, const CpuTarget &target,
+SelectedKernel selectCandidate(const KernelSpec &spec, const Target &target,
                                const GeneratedCandidate &choice);
 
 struct CompileOptions {
@@ -56,7 +58,8 @@ struct CompileOptions {
 };
 
 struct CompiledKernel {
-  std::string object; ///< ELF relocatable
+  std::string object;              ///< CPU: ELF relocatable
+  std::vector<KernelImage> images; ///< CUDA: a cubin for each architecture, then PTX
   bool fromCache = false;
   double seconds = 0; ///< spent on it
 };
@@ -65,13 +68,20 @@ struct CompiledKernel {
 /// unreadable or unwritable cache, and damaged entries in it, are no errors: the kernel is
 /// compiled.
 llvm::Expected<std::vector<CompiledKernel>> compileKernels(llvm::ArrayRef<SelectedKernel> kernels,
-                                                           const CpuTarget &target,
+                                                           const Target &target,
                                                            const CompileOptions &options = {});
 
-/// For people: one kernel as the generator emitted it, as LLVM IR, or as assembly.
-enum class KernelText { MLIR, LLVM, Assembly };
+/// The kernels of a CUDA target as relocatable objects for the SIMT device, several in each: one
+/// dlc_kernel_fn a phase, named by simtSymbol. Needs a C++ compiler on this machine.
+llvm::Expected<std::vector<std::string>> compileSimt(llvm::ArrayRef<SelectedKernel> kernels,
+                                                     const CompileOptions &options = {});
+
+/// For people: one CPU kernel as the generator emitted it, as LLVM IR, or as assembly.
+enum class KernelForm { MLIR, LLVM, Assembly };
 llvm::Expected<std::string> printKernel(const SelectedKernel &kernel, const CpuTarget &target,
-                                        KernelText form);
+                                        KernelForm form);
+/// A CUDA kernel's text, skeletons included.
+llvm::Expected<std::string> printCudaKernel(const SelectedKernel &kernel);
 
 } // namespace dlc::codegen
 

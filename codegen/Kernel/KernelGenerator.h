@@ -15,6 +15,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <memory>
+#include <variant>
 
 namespace dlc::codegen {
 
@@ -31,10 +32,32 @@ struct CpuTarget {
   static llvm::Expected<CpuTarget> get(llvm::StringRef name);
 };
 
+/// Whose code computes a product or a convolution on CUDA.
+enum class Provider { Library, Own };
+
+/// The GPUs to generate for.
+struct CudaTarget {
+  /// 80 for sm_80: a cubin each, and PTX for the lowest; ascending. May be empty with `simt`.
+  llvm::SmallVector<unsigned> architectures;
+  bool simt = false; ///< the kernels once more as native code, for the SIMT device
+  Provider gemm = Provider::Library, convolution = Provider::Library;
+
+  /// "sm_80,sm_90,simt"; fails with a message for anything else.
+  static llvm::Expected<CudaTarget> get(llvm::StringRef names);
+};
+
+using Target = std::variant<CpuTarget, CudaTarget>;
+
+/// "cpu", "cpu:avx2", "cuda" or "cuda:sm_80,simt"; fails with a message for anything else.
+llvm::Expected<Target> getTarget(llvm::StringRef text);
+/// The same, canonical: for reports.
+std::string targetName(const Target &target);
+
 /// One launch of a kernel: a grid of independent tasks. Phases run one after the other.
 struct Phase {
   uint32_t tasks = 0;
   uint64_t scratchBytes = 0; ///< of one task
+  uint32_t threads = 0;      ///< CUDA: of a block; a task is a block
 };
 
 /// One way to run a spec.
@@ -46,7 +69,7 @@ struct Candidate {
   llvm::json::Value parameters = nullptr; ///< the generator's own numbers, read back by emit
 };
 
-/// Makes kernels for a family of anchors on the CPU. Stateless: may be called from several threads.
+/// Makes kernels for a family of anchors. Stateless: may be called from several threads.
 class KernelGenerator {
 public:
   virtual ~KernelGenerator() = default;
@@ -54,6 +77,10 @@ public:
   /// Raised with every change of the generated code: part of the key, so that caches never serve
   /// old code.
   virtual unsigned version() const = 0;
+};
+
+class CpuGenerator : public KernelGenerator {
+public:
   /// Empty if the spec is not for this generator.
   virtual llvm::SmallVector<Candidate> candidates(const KernelSpec &spec,
                                                   const CpuTarget &target) const = 0;
@@ -63,6 +90,31 @@ public:
                                    const CpuTarget &target, llvm::StringRef symbol,
                                    mlir::ModuleOp module) const = 0;
 };
+
+/// The text of a CUDA kernel. In front of `text` stand the skeletons that it names, in this order.
+struct CudaSource {
+  std::vector<std::string> skeletons;
+  std::string text;
+  std::vector<std::string> parameters; ///< element types of the buffers: "const float"
+  std::vector<std::string> functions;  ///< of each phase: extern "C" __global__
+  std::vector<uint32_t> threads;       ///< of a block, each phase
+};
+
+class CudaGenerator : public KernelGenerator {
+public:
+  /// Empty if the spec is not for this generator.
+  virtual llvm::SmallVector<Candidate> candidates(const KernelSpec &spec,
+                                                  const CudaTarget &target) const = 0;
+  /// The text of a candidate, with functions named as a CPU generator names its own.
+  virtual mlir::FailureOr<CudaSource> print(const KernelSpec &spec, const Candidate &candidate,
+                                            llvm::StringRef symbol) const = 0;
+};
+
+/// Phase i of several is <symbol>_<i>; the only one is <symbol>.
+std::string phaseSymbol(llvm::StringRef symbol, size_t phases, unsigned phase);
+inline std::string phaseSymbol(llvm::StringRef symbol, const Candidate &candidate, unsigned phase) {
+  return phaseSymbol(symbol, candidate.phases.size(), phase);
+}
 
 } // namespace dlc::codegen
 

@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-FailureOr<std::vector<SelectedKernel>> planModule(ModuleOp module, const CpuTarget &target,
+FailureOr<std::vector<SelectedKernel>> planModule(ModuleOp module, const Target &target,
                                                   const DLPipelineOptions &options) {
   PassManager convert(module.getContext());
   addConversionPasses(convert);
@@ -21,31 +21,40 @@ FailureOr<std::vector<SelectedKernel>> planModule(ModuleOp module, const CpuTarg
   if (failed(kernels))
     return failure();
   PassManager plan(module.getContext());
-  // The pool runs one launch at a time on all cores: a second stream would only add events.
-  addPlanPasses(plan, options, /*streams=*/1);
+  // On the CPU the pool runs one launch at a time on all cores: a second stream would only add events. A GPU has room for
+  // small kernels beside each other.
+  addPlanPasses(plan, options, std::holds_alternative<CpuTarget>(target) ? 1 : 2);
   if (failed(plan.run(module)))
     return failure();
   return kernels;
 }
 
-llvm::Expected<std::string> compileModule(ModuleOp module, ArrayRef<SelectedKernel> kernels, const CpuTarget &target,
+llvm::Expected<std::string> compileModule(ModuleOp module, ArrayRef<SelectedKernel> kernels, const Target &target,
                                           const CompileOptions &options) {
-  std::string report = llvm::formatv("{0}", buildReport(module, target)), message;
+  // What a CUDA plan holds is known when its kernels are compiled.
+  llvm::Expected<std::vector<CompiledKernel>> compiled = compileKernels(kernels, target, options);
+  if (!compiled)
+    return compiled.takeError();
+  auto *cuda = std::get_if<CudaTarget>(&target);
+  llvm::Expected<std::vector<std::string>> simt = std::vector<std::string>();
+  if (cuda && cuda->simt && !(simt = compileSimt(kernels, options)))
+    return simt.takeError();
+  std::string report = llvm::formatv("{0}", buildReport(module, target, kernels, *compiled)), message;
+  CudaCode code{cuda && cuda->simt, kernels, *compiled};
   FailureOr<PlanBlob> plan = [&] {
     ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) { message = diagnostic.str(); });
-    return writePlan(module, report);
+    return writePlan(module, report, cuda ? &code : nullptr);
   }();
   if (failed(plan))
     return llvm::createStringError(message);
   llvm::Expected<std::string> own = buildModuleObject(*plan, target);
   if (!own)
     return own.takeError();
-  llvm::Expected<std::vector<CompiledKernel>> compiled = compileKernels(kernels, target, options);
-  if (!compiled)
-    return compiled.takeError();
   SmallVector<StringRef> objects = {*own};
   for (const CompiledKernel &kernel : *compiled)
-    objects.push_back(kernel.object);
+    if (!kernel.object.empty())
+      objects.push_back(kernel.object);
+  llvm::append_range(objects, *simt);
   return linkModule(objects);
 }
 

@@ -15,11 +15,11 @@
 namespace dlc::codegen {
 
 /// Turns `module` into exec. The result lists its kernels in their order in the module.
-mlir::FailureOr<std::vector<SelectedKernel>> planModule(mlir::ModuleOp module, const CpuTarget &target,
+mlir::FailureOr<std::vector<SelectedKernel>> planModule(mlir::ModuleOp module, const Target &target,
                                                         const DLPipelineOptions &options);
 
 llvm::Expected<std::string> compileModule(mlir::ModuleOp module, llvm::ArrayRef<SelectedKernel> kernels,
-                                          const CpuTarget &target, const CompileOptions &options);
+                                          const Target &target, const CompileOptions &options);
 
 } // namespace dlc::codegen
 

@@ -95,21 +95,40 @@ private:
 
 } // namespace
 
-static dlc_note describe(const PlanBlob &plan, const CpuTarget &target) {
+/// What must be there for the module to run.
+static void describeTarget(dlc_note &note, const codegen::Target &target) {
+  std::string cpuName;
+  if (auto *cpu = std::get_if<CpuTarget>(&target)) {
+    note.targets = 1u << DLC_TARGET_CPU;
+    note.cpu_features = cpu->required;
+    cpuName = cpu->cpu;
+  } else {
+    const CudaTarget &cuda = std::get<CudaTarget>(target);
+    if (!cuda.architectures.empty())
+      note.targets |= 1u << DLC_TARGET_CUDA;
+    // See the flags in codegen/CUDA/Simt.cpp.
+    if (cuda.simt) {
+      note.targets |= 1u << DLC_TARGET_SIMT;
+      note.cpu_features = DLC_CPU_AVX2_FMA;
+      cpuName = "x86-64-v3";
+    }
+  }
+  std::strncpy(note.cpu_name, cpuName.c_str(), sizeof(note.cpu_name) - 1);
+}
+
+static dlc_note describe(const PlanBlob &plan, const codegen::Target &target) {
   dlc_note note = {};
   note.magic = DLC_NOTE_MAGIC;
   note.size = sizeof(dlc_note);
   note.abi_version = DLC_ABI_VERSION;
-  note.targets = 1u << DLC_TARGET_CPU;
-  note.cpu_features = target.required;
+  describeTarget(note, target);
   note.plan_size = plan.bytes.size();
   llvm::copy(hashText(plan.bytes), note.graph_hash);
   std::strncpy(note.compiler, "dlc " DLC_VERSION, sizeof(note.compiler) - 1);
-  std::strncpy(note.cpu_name, target.cpu.c_str(), sizeof(note.cpu_name) - 1);
   return note;
 }
 
-Expected<std::string> buildModuleObject(const PlanBlob &plan, const CpuTarget &target) {
+Expected<std::string> buildModuleObject(const PlanBlob &plan, const codegen::Target &target) {
   LLVMContext context;
   ModuleBuilder builder(context);
   builder.build(plan, describe(plan, target));
@@ -117,7 +136,7 @@ Expected<std::string> buildModuleObject(const PlanBlob &plan, const CpuTarget &t
   InitializeNativeTargetAsmPrinter();
   Triple triple("x86_64-unknown-linux-gnu");
   std::string error;
-  const Target *backend = TargetRegistry::lookupTarget(triple, error);
+  const llvm::Target *backend = TargetRegistry::lookupTarget(triple, error);
   if (!backend)
     return createStringError(error);
   std::unique_ptr<TargetMachine> machine(

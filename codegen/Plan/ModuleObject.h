@@ -9,7 +9,7 @@ namespace dlc::codegen {
 
 /// A relocatable object with what a module has besides kernels: the blob in .dlc.plan, the table of kernel functions,
 /// dlc_module_query, and the note with the hash of the file still zero.
-llvm::Expected<std::string> buildModuleObject(const PlanBlob &plan, const CpuTarget &target);
+llvm::Expected<std::string> buildModuleObject(const PlanBlob &plan, const Target &target);
 
 } // namespace dlc::codegen
 

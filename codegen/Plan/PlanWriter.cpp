@@ -1,5 +1,6 @@
 //===- PlanWriter.cpp - exec programs as the plan's blob ------------------------------------------------------------===//
 #include "codegen/Plan/PlanWriter.h"
+#include "codegen/CUDA/Simt.h"
 #include "codegen/Plan/Tables.h"
 #include "dialects/DL/DL.h"
 #include "dialects/Exec/Memory.h"
@@ -15,12 +16,14 @@ namespace {
 
 class PlanWriter {
 public:
-  PlanWriter(ModuleOp module, StringRef report) : module(module), report(report) {}
+  PlanWriter(ModuleOp module, StringRef report, const CudaCode *cuda) : module(module), report(report), cuda(cuda) {}
   FailureOr<PlanBlob> write();
 
 private:
   LogicalResult addVariables();
   LogicalResult addKernels();
+  void addFunction(dlc_kernel &row, StringRef function);
+  void addImages(dlc_kernel &row, size_t kernel, unsigned phase);
   LogicalResult addProgram(exec::ProgramOp program);
   LogicalResult addValues(exec::ProgramOp program);
   void addMetrics(exec::ProgramOp program, dlc_entry &entry);
@@ -35,6 +38,7 @@ private:
 
   ModuleOp module;
   StringRef report;
+  const CudaCode *cuda;
   Tables tables;
   std::vector<std::string> functions;
   llvm::StringMap<uint32_t> variableNumbers, kernelNumbers; ///< by symbol; a kernel's first phase
@@ -118,23 +122,55 @@ LogicalResult PlanWriter::addVariables() {
   return success();
 }
 
+/// The native code of a phase, if the module has it.
+void PlanWriter::addFunction(dlc_kernel &row, StringRef function) {
+  row.target = cuda ? DLC_TARGET_CUDA : DLC_TARGET_CPU;
+  row.function = DLC_NONE;
+  if (cuda && !cuda->simt)
+    return;
+  row.function = functions.size();
+  functions.push_back(cuda ? simtSymbol(function) : function.str());
+}
+
+/// All phases of a kernel are in each of its images; what they need of a GPU differs.
+void PlanWriter::addImages(dlc_kernel &row, size_t kernel, unsigned phase) {
+  const CompiledKernel &compiled = cuda->compiled[kernel];
+  row.threads = cuda->kernels[kernel].candidate.phases[phase].threads;
+  row.images = {static_cast<uint32_t>(tables.images.size()), static_cast<uint32_t>(compiled.images.size())};
+  for (auto [i, image] : llvm::enumerate(compiled.images)) {
+    dlc_image entry = {};
+    entry.kind = image.kind;
+    entry.architecture = image.architecture;
+    entry.bytes = image.bytes.size();
+    // Later phases refer to the bytes of the first.
+    entry.offset = phase == 0 ? tables.addImage(image.bytes)
+                              : tables.images[row.images.first - phase * compiled.images.size() + i].offset;
+    if (image.kind == DLC_IMAGE_CUBIN) {
+      entry.registers = image.figures[phase].registers;
+      entry.spill_bytes = image.figures[phase].spillBytes;
+      entry.static_shared_bytes = image.figures[phase].sharedBytes;
+    }
+    tables.images.push_back(entry);
+  }
+}
+
 LogicalResult PlanWriter::addKernels() {
-  for (auto kernel : module.getOps<exec::KernelOp>()) {
+  for (auto [number, kernel] : llvm::enumerate(module.getOps<exec::KernelOp>())) {
     std::string key = llvm::fromHex(kernel.getKey().value_or(""));
     if (!kernel.getPhasesAttr() || key.size() != sizeof(dlc_kernel::key))
       return kernel.emitError() << "no code has been chosen for this kernel";
     kernels[kernel.getSymName()] = kernel;
     kernelNumbers[kernel.getSymName()] = tables.kernels.size();
-    for (auto phase : kernel.getPhasesAttr().getAsRange<exec::PhaseAttr>()) {
+    for (auto [i, phase] : llvm::enumerate(kernel.getPhasesAttr().getAsRange<exec::PhaseAttr>())) {
       dlc_kernel row = {};
       row.symbol = tables.addString(phase.getFunction());
-      row.target = DLC_TARGET_CPU;
-      row.function = functions.size();
+      addFunction(row, phase.getFunction());
       row.scratch_bytes = phase.getScratch();
       row.arguments = kernel.getNumBuffers() + (kernel.getWorkspace() > 0);
       llvm::copy(key, row.key);
+      if (cuda)
+        addImages(row, number, i);
       tables.kernels.push_back(row);
-      functions.push_back(phase.getFunction().str());
     }
   }
   return success();
@@ -333,6 +369,8 @@ FailureOr<PlanBlob> PlanWriter::write() {
 
 } // namespace
 
-FailureOr<PlanBlob> writePlan(ModuleOp module, StringRef report) { return PlanWriter(module, report).write(); }
+FailureOr<PlanBlob> writePlan(ModuleOp module, StringRef report, const CudaCode *cuda) {
+  return PlanWriter(module, report, cuda).write();
+}
 
 } // namespace dlc::codegen

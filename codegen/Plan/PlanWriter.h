@@ -2,6 +2,7 @@
 #ifndef DLC_CODEGEN_PLAN_PLANWRITER_H
 #define DLC_CODEGEN_PLAN_PLANWRITER_H
 
+#include "codegen/Kernel/KernelCompiler.h"
 #include "dialects/Exec/Exec.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -15,9 +16,17 @@ struct PlanBlob {
   std::vector<std::string> functions; ///< kernel functions by dlc_kernel.function: symbols for the linker
 };
 
+/// What a CUDA plan holds beside the program: the module's kernels in their order.
+struct CudaCode {
+  bool simt = false; ///< the module has them as native functions too
+  llvm::ArrayRef<SelectedKernel> kernels;
+  llvm::ArrayRef<CompiledKernel> compiled;
+};
+
 /// Writes the tables of runtime/include/dlc/abi.h from a module after exec-verify. Equal modules give equal bytes. `report` is the
 /// compile report as JSON. Fails at a kernel without phases and at a type that the tables cannot hold.
-mlir::FailureOr<PlanBlob> writePlan(mlir::ModuleOp module, llvm::StringRef report);
+/// `cuda`: null for the CPU.
+mlir::FailureOr<PlanBlob> writePlan(mlir::ModuleOp module, llvm::StringRef report, const CudaCode *cuda = nullptr);
 
 } // namespace dlc::codegen
 

@@ -131,9 +131,27 @@ json::Object ReportBuilder::build() {
                       {"entries", std::move(entries)}};
 }
 
-json::Value buildReport(ModuleOp module, const CpuTarget &target) {
+/// What the cubins of CUDA kernels need of a GPU.
+static json::Array buildCode(ArrayRef<SelectedKernel> selected, ArrayRef<CompiledKernel> compiled) {
+  json::Array rows;
+  for (auto [kernel, code] : llvm::zip_equal(selected, compiled))
+    for (const KernelImage &image : code.images)
+      for (auto [phase, figures] : llvm::enumerate(image.figures))
+        rows.push_back(json::Object{{"kernel", kernel.symbols[phase]},
+                                    {"architecture", "sm_" + std::to_string(image.architecture)},
+                                    {"threads", kernel.candidate.phases[phase].threads},
+                                    {"registers", figures.registers},
+                                    {"spill_bytes", figures.spillBytes},
+                                    {"shared_bytes", figures.sharedBytes}});
+  return rows;
+}
+
+json::Value buildReport(ModuleOp module, const Target &target, ArrayRef<SelectedKernel> selected,
+                        ArrayRef<CompiledKernel> compiled) {
   json::Object report = ReportBuilder(module).build();
-  report["cpu"] = target.cpu;
+  report["target"] = targetName(target);
+  if (std::holds_alternative<CudaTarget>(target))
+    report["code"] = buildCode(selected, compiled);
   return report;
 }
 
@@ -214,15 +232,32 @@ static void printEntry(const json::Object &entry, llvm::raw_ostream &out) {
   table.print(out);
 }
 
+static void printCode(const json::Array &code, llvm::raw_ostream &out) {
+  if (code.empty())
+    return;
+  Table table;
+  table.add({"kernel", "architecture", "threads", "registers", "spill", "shared", ""});
+  for (const json::Value &value : code) {
+    const json::Object &row = *value.getAsObject();
+    table.add({row.getString("kernel")->str(), row.getString("architecture")->str(), std::to_string(get(row, "threads")),
+               std::to_string(get(row, "registers")), formatBytes(get(row, "spill_bytes")),
+               formatBytes(get(row, "shared_bytes")), ""});
+  }
+  out << '\n';
+  table.print(out);
+}
+
 void printReport(const json::Value &report, llvm::raw_ostream &out) {
   const json::Object &all = *report.getAsObject();
   StringRef model = all.getString("model").value_or("");
-  out << (model.empty() ? "model" : model) << " for " << all.getString("cpu").value_or("") << ": "
+  out << (model.empty() ? "model" : model) << " for " << all.getString("target").value_or("") << ": "
       << get(all, "parameters") << " parameters (" << formatBytes(get(all, "parameter_bytes")) << "), state "
       << formatBytes(get(all, "state_bytes")) << ", " << get(all, "kernels") << " kernels\n";
   if (const json::Array *entries = all.getArray("entries"))
     for (const json::Value &entry : *entries)
       printEntry(*entry.getAsObject(), out);
+  if (const json::Array *code = all.getArray("code"))
+    printCode(*code, out);
 }
 
 } // namespace dlc::codegen

@@ -2,7 +2,7 @@
 #ifndef DLC_CODEGEN_PLAN_REPORT_H
 #define DLC_CODEGEN_PLAN_REPORT_H
 
-#include "codegen/Kernel/KernelGenerator.h"
+#include "codegen/Kernel/KernelCompiler.h"
 #include "dialects/Exec/Exec.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -11,13 +11,17 @@ namespace dlc::codegen {
 
 /// The compile report of a planned module, as it stands in the plan:
 ///
-///   model, cpu, parameters, parameter_bytes, state_bytes, kernels (distinct)
+///   model, target, parameters, parameter_bytes, state_bytes, kernels (distinct)
 ///   entries: name, batch, arena_bytes, launches, kernels (distinct), flops, bytes, activation_bytes
 ///     layers, one a record in order: layer, stage, shape (first result), parameters, flops, bytes, activation_bytes, kernel
 ///
+///   code (CUDA), one a phase of a kernel and architecture: kernel, architecture, threads, registers, spill_bytes, shared_bytes
+///
 /// FLOPs count a multiply and an add as two; parameters are those that the record is the first of the entry to read;
 /// activation_bytes is what it writes into the arena. Sizes in bytes.
-llvm::json::Value buildReport(mlir::ModuleOp module, const CpuTarget &target);
+/// `selected` and `compiled` are the module's kernels, or empty where they have not been compiled.
+llvm::json::Value buildReport(mlir::ModuleOp module, const Target &target, llvm::ArrayRef<SelectedKernel> selected = {},
+                              llvm::ArrayRef<CompiledKernel> compiled = {});
 
 /// The report for people: a table an entry, aligned, with units.
 void printReport(const llvm::json::Value &report, llvm::raw_ostream &out);

@@ -24,7 +24,7 @@ static void setSelection(exec::KernelOp kernel, const SelectedKernel &selected) 
   kernel.setSymName(selected.symbol);
 }
 
-FailureOr<std::vector<SelectedKernel>> selectKernels(ModuleOp module, const CpuTarget &target) {
+FailureOr<std::vector<SelectedKernel>> selectKernels(ModuleOp module, const Target &target) {
   std::vector<SelectedKernel> all;
   llvm::DenseMap<StringAttr, FlatSymbolRefAttr> renamed;
   for (auto kernel : module.getOps<exec::KernelOp>()) {
@@ -51,19 +51,20 @@ struct SelectSchedules : PassWrapper<SelectSchedules, OperationPass<ModuleOp>> {
   SelectSchedules(const SelectSchedules &other) : PassWrapper(other) {}
 
   StringRef getArgument() const override { return "exec-select-schedules"; }
-  StringRef getDescription() const override { return "chooses the code of every kernel for a CPU"; }
+  StringRef getDescription() const override { return "chooses the code of every kernel for a target"; }
+  void getDependentDialects(DialectRegistry &registry) const override { registerKernelDialects(registry); }
 
   void runOnOperation() override {
-    llvm::Expected<CpuTarget> cpu = CpuTarget::get(target);
-    if (!cpu) {
-      getOperation().emitError() << llvm::toString(cpu.takeError());
+    llvm::Expected<Target> parsed = getTarget(target);
+    if (!parsed) {
+      getOperation().emitError() << llvm::toString(parsed.takeError());
       return signalPassFailure();
     }
-    if (failed(selectKernels(getOperation(), *cpu)))
+    if (failed(selectKernels(getOperation(), *parsed)))
       signalPassFailure();
   }
 
-  Option<std::string> target{*this, "target", llvm::cl::desc("native, avx2 or avx512"), llvm::cl::init("native")};
+  Option<std::string> target{*this, "target", llvm::cl::desc("cpu, cpu:avx2, cuda:sm_90, ..."), llvm::cl::init("cpu")};
 };
 } // namespace
 

@@ -17,6 +17,8 @@ static_assert(std::has_unique_object_representations_v<dlc_value>);
 static_assert(std::has_unique_object_representations_v<dlc_entry>);
 static_assert(std::has_unique_object_representations_v<dlc_kernel>);
 static_assert(std::has_unique_object_representations_v<dlc_record>);
+static_assert(std::has_unique_object_representations_v<dlc_image>);
+static_assert(std::has_unique_object_representations_v<dlc_library_call>);
 // The others hold doubles, for which the trait says nothing: their sizes are the sums of their fields.
 static_assert(sizeof(dlc_variable) == 8 + sizeof(dlc_type) + 2 * 4 + 2 * 8 + 2 * 8 + 2 * 4);
 static_assert(sizeof(dlc_scalar) == 8 + 2 * 4 + 2 * 8 && sizeof(dlc_term) == 2 * 4 + 2 * 8);
@@ -42,6 +44,13 @@ uint64_t Tables::addConstant(llvm::StringRef bytes) {
   return offset;
 }
 
+uint64_t Tables::addImage(llvm::StringRef bytes) {
+  align(imageBytes);
+  uint64_t offset = imageBytes.size();
+  imageBytes.append(bytes.data(), bytes.size());
+  return offset;
+}
+
 namespace {
 /// Tables one behind the other, and their directory.
 struct Body {
@@ -58,7 +67,7 @@ struct Body {
 } // namespace
 
 std::string Tables::serialise(dlc_plan_header header) const {
-  constexpr size_t tableCount = 14;
+  constexpr size_t tableCount = 17;
   std::string blob(sizeof(dlc_plan_header) + tableCount * sizeof(dlc_table), '\0');
   align(blob);
   Body body{blob.size(), {}, {}};
@@ -76,6 +85,9 @@ std::string Tables::serialise(dlc_plan_header header) const {
   body.add(DLC_TABLE_IMMEDIATES, llvm::ArrayRef(immediates));
   body.add(DLC_TABLE_STEPS, llvm::ArrayRef(steps));
   body.add(DLC_TABLE_SETTINGS, llvm::ArrayRef(settings));
+  body.add(DLC_TABLE_IMAGES, llvm::ArrayRef(images));
+  body.add(DLC_TABLE_IMAGE_BYTES, llvm::ArrayRef<char>(imageBytes.data(), imageBytes.size()));
+  body.add(DLC_TABLE_CALLS, llvm::ArrayRef(calls));
   header.magic = DLC_PLAN_MAGIC;
   header.size = sizeof(dlc_plan_header);
   header.table_count = body.directory.size();

@@ -25,16 +25,21 @@ public:
   std::vector<uint64_t> immediates;
   std::vector<dlc_step> steps;
   std::vector<dlc_setting> settings;
+  std::vector<dlc_image> images;
+  std::vector<dlc_library_call> calls;
 
   dlc_string addString(llvm::StringRef text);
   /// Offset in the constants table, a multiple of DLC_ALIGNMENT.
   uint64_t addConstant(llvm::StringRef bytes);
 
+  /// Offset in the image bytes, a multiple of DLC_ALIGNMENT.
+  uint64_t addImage(llvm::StringRef bytes);
+
   /// The blob: `header` with its sizes filled in, the directory, the tables.
   std::string serialise(dlc_plan_header header) const;
 
 private:
-  std::string strings, constants;
+  std::string strings, constants, imageBytes;
   llvm::StringMap<uint32_t> knownStrings;
   llvm::StringMap<uint64_t> knownConstants;
 };

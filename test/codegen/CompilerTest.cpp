@@ -201,11 +201,11 @@ TEST_F(Compiler, Symbols) {
 /// The forms for people.
 TEST_F(Compiler, Print) {
   SelectedKernel kernel = exponential(1000);
-  auto contains = [&](KernelText form, StringRef needed) {
+  auto contains = [&](KernelForm form, StringRef needed) {
     auto text = printKernel(kernel, target, form);
     return text && StringRef(*text).contains(needed);
   };
-  EXPECT_TRUE(contains(KernelText::MLIR, "math.exp"));
-  EXPECT_TRUE(contains(KernelText::LLVM, "define void @" + kernel.symbol));
-  EXPECT_TRUE(contains(KernelText::Assembly, kernel.symbol + ":"));
+  EXPECT_TRUE(contains(KernelForm::MLIR, "math.exp"));
+  EXPECT_TRUE(contains(KernelForm::LLVM, "define void @" + kernel.symbol));
+  EXPECT_TRUE(contains(KernelForm::Assembly, kernel.symbol + ":"));
 }

@@ -1,8 +1,10 @@
 //===- Harness.cpp - see Harness.h
 //-----------------------------------------------------------------------------------===//
 #include "test/codegen/Harness.h"
+#include "codegen/CUDA/Simt.h"
 #include "dlc/abi.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include <chrono>
@@ -166,12 +168,25 @@ struct CompiledTestKernel::State {
   std::vector<void *> pointers;
   std::vector<std::unique_ptr<GuardedBuffer>> scratch; ///< of each phase
 
-  std::string load(const SelectedKernel &kernel, llvm::StringRef object);
+  std::vector<uint64_t> bufferBytes;
+
+  std::string load(llvm::ArrayRef<std::string> symbols, llvm::StringRef object);
   void allocate(const KernelSpec &spec, const SelectedKernel &kernel);
   void launch(const SelectedKernel &kernel, TaskOrder order);
 };
 
-std::string CompiledTestKernel::State::load(const SelectedKernel &kernel, StringRef object) {
+/// What compiled modules may take from libc.
+static llvm::orc::SymbolMap libcFunctions(llvm::orc::LLJIT &jit) {
+  auto function = [](auto *address) {
+    return llvm::orc::ExecutorSymbolDef(llvm::orc::ExecutorAddr::fromPtr(address),
+                                        llvm::JITSymbolFlags::Exported);
+  };
+  return {{jit.mangleAndIntern("memcpy"), function(&memcpy)},
+          {jit.mangleAndIntern("memmove"), function(&memmove)},
+          {jit.mangleAndIntern("memset"), function(&memset)}};
+}
+
+std::string CompiledTestKernel::State::load(ArrayRef<std::string> symbols, StringRef object) {
   llvm::InitializeNativeTarget();
   auto made = llvm::orc::LLJITBuilder().create();
   if (!made)
@@ -180,7 +195,9 @@ std::string CompiledTestKernel::State::load(const SelectedKernel &kernel, String
   // No symbol of this process is visible: a kernel that calls libm fails to load.
   if (auto error = jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object)))
     return llvm::toString(std::move(error));
-  for (const std::string &symbol : kernel.symbols) {
+  if (auto error = jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(libcFunctions(*jit))))
+    return llvm::toString(std::move(error));
+  for (const std::string &symbol : symbols) {
     auto address = jit->lookup(symbol);
     if (!address)
       return llvm::toString(address.takeError());
@@ -195,20 +212,37 @@ void CompiledTestKernel::State::allocate(const KernelSpec &spec, const SelectedK
   auto add = [&](size_t bytes, size_t alignment) {
     buffers.push_back(std::make_unique<GuardedBuffer>(bytes, alignment));
     pointers.push_back(buffers.back()->data());
+    bufferBytes.push_back(bytes);
+  };
+  // CUDA's text counts on aligned buffers, and checks its accesses itself.
+  auto alignmentOf = [&](RankedTensorType type) {
+    return kernel.candidate.phases.front().threads ? DLC_ALIGNMENT
+                                                   : storageBytes(type.getElementType());
   };
   for (RankedTensorType type : spec.operandTypes())
-    add(storageBytes(type), storageBytes(type.getElementType()));
+    add(storageBytes(type), alignmentOf(type));
   for (RankedTensorType type : spec.resultTypes())
-    add(storageBytes(type), storageBytes(type.getElementType()));
+    add(storageBytes(type), alignmentOf(type));
   if (kernel.candidate.workspaceBytes)
     add(kernel.candidate.workspaceBytes, DLC_ALIGNMENT);
   for (const Phase &phase : kernel.candidate.phases)
     scratch.push_back(std::make_unique<GuardedBuffer>(phase.scratchBytes, DLC_ALIGNMENT));
 }
 
+/// A kernel that is checked makes no such mistake.
+static void reportFailure(const dlc_simt *, uint32_t block, uint32_t thread, const char *file,
+                          uint32_t line, const char *message) {
+  llvm::report_fatal_error(llvm::formatv("{0}:{1}: block {2}, thread {3}: {4}", file, line, block,
+                                         thread, message)
+                               .str()
+                               .c_str());
+}
+
 void CompiledTestKernel::State::launch(const SelectedKernel &kernel, TaskOrder order) {
-  dlc_args args = {sizeof(dlc_args), uint32_t(pointers.size()), pointers.data(), nullptr};
+  dlc_simt simt = {sizeof(dlc_simt), 0, uint64_t(order) * 7919, bufferBytes.data(), reportFailure, nullptr};
+  dlc_args args = {sizeof(dlc_args), uint32_t(pointers.size()), pointers.data(), nullptr, &simt};
   for (auto [number, phase] : llvm::enumerate(kernel.candidate.phases)) {
+    simt.grid = phase.tasks;
     std::vector<uint32_t> tasks(phase.tasks);
     std::iota(tasks.begin(), tasks.end(), 0);
     if (order == TaskOrder::Backward)
@@ -238,7 +272,8 @@ CompiledTestKernel::CompiledTestKernel(const KernelSource &source, StringRef tar
   }
   module = std::move(*parsed);
   auto spec = KernelSpec::get(kernelBlock(*module));
-  auto target = CpuTarget::get(targetName);
+  bool cuda = targetName.starts_with("cuda");
+  auto target = getTarget(cuda ? targetName.str() : "cpu:" + targetName.str());
   if (failed(spec) || !target) {
     ADD_FAILURE() << "no kernel";
     return;
@@ -250,14 +285,29 @@ CompiledTestKernel::CompiledTestKernel(const KernelSource &source, StringRef tar
     selected = selectCandidate(*spec, *target, candidate);
     CompileOptions options;
     options.cache = false;
-    auto compiled = compileKernels(selected, *target, options);
-    std::string error = compiled ? state->load(selected, compiled->front().object)
-                                 : llvm::toString(compiled.takeError());
+    std::string error = cuda ? loadSimt(options) : loadNative(*target, options);
     EXPECT_EQ(error, "") << text;
     loaded = error.empty();
     return;
   }
   ADD_FAILURE() << "no candidate of generator '" << generator.str() << "' for\n" << text;
+}
+
+std::string CompiledTestKernel::loadNative(const codegen::Target &target,
+                                           const CompileOptions &options) {
+  auto compiled = compileKernels(selected, target, options);
+  return compiled ? state->load(selected.symbols, compiled->front().object)
+                  : llvm::toString(compiled.takeError());
+}
+
+std::string CompiledTestKernel::loadSimt(const CompileOptions &options) {
+  auto objects = compileSimt(selected, options);
+  if (!objects)
+    return llvm::toString(objects.takeError());
+  std::vector<std::string> symbols;
+  for (const std::string &symbol : selected.symbols)
+    symbols.push_back(simtSymbol(symbol));
+  return state->load(symbols, objects->front());
 }
 
 CompiledTestKernel::~CompiledTestKernel() = default;
@@ -347,8 +397,9 @@ double test::relativeError(const Tensor &a, const Tensor &b) {
   return difference == 0 ? 0 : largest == 0 ? difference : difference / largest;
 }
 
-void test::checkKernel(const KernelSource &source, double tolerance, StringRef generator) {
-  for (StringRef target : {"native", "avx2"}) {
+static void checkFor(ArrayRef<StringRef> targets, const KernelSource &source, double tolerance,
+                     StringRef generator) {
+  for (StringRef target : targets) {
     SCOPED_TRACE(target.str() + "\n" + source.moduleText());
     CompiledTestKernel kernel(source, target, generator);
     if (!kernel)
@@ -365,4 +416,12 @@ void test::checkKernel(const KernelSource &source, double tolerance, StringRef g
         EXPECT_EQ(std::memcmp(a.values.data(), b.values.data(), a.values.size() * 8), 0);
     }
   }
+}
+
+void test::checkKernel(const KernelSource &source, double tolerance, StringRef generator) {
+  checkFor({"native", "avx2"}, source, tolerance, generator);
+}
+
+void test::checkCudaKernel(const KernelSource &source, double tolerance, StringRef generator) {
+  checkFor({"cuda:simt"}, source, tolerance, generator);
 }

@@ -27,8 +27,8 @@ enum class TaskOrder { Forward, Backward, Shuffled };
 
 class CompiledTestKernel {
 public:
-  /// Compiles `source` with the named generator ("": the cheapest candidate). Adds a test failure
-  /// and stays empty if that fails.
+  /// Compiles `source` with the named generator ("": the cheapest candidate) for "native", "avx2" or
+  /// "cuda:simt". Adds a test failure and stays empty if that fails.
   CompiledTestKernel(const KernelSource &source, llvm::StringRef target = "native",
                      llvm::StringRef generator = "");
   ~CompiledTestKernel();
@@ -37,7 +37,8 @@ public:
   const codegen::SelectedKernel &selection() const { return selected; }
   const codegen::KernelSpec &spec() const { return *analysed; }
 
-  /// Runs on tensors rounded to their types; returns the results as stored.
+  /// Runs on tensors rounded to their types; returns the results as stored. The order is also the
+  /// seed of a SIMT kernel's threads.
   std::vector<Tensor> run(llvm::ArrayRef<Tensor> inputs, TaskOrder order = TaskOrder::Forward);
   /// Result `number` of the last run as it lies in memory, f32.
   std::vector<float> resultMemory(unsigned number) const;
@@ -50,6 +51,10 @@ public:
 
 private:
   struct State;
+  /// Empty, or what went wrong.
+  std::string loadNative(const codegen::Target &target, const codegen::CompileOptions &options);
+  std::string loadSimt(const codegen::CompileOptions &options);
+
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::unique_ptr<codegen::KernelSpec> analysed;
@@ -64,6 +69,8 @@ double relativeError(const Tensor &a, const Tensor &b);
 /// Runs with random inputs in all task orders: equal bits in each, and results within `tolerance`
 /// of the oracle's. Also for AVX2. The generator's name is checked if given.
 void checkKernel(const KernelSource &source, double tolerance, llvm::StringRef generator = "");
+/// The same for CUDA's text, run by the SIMT device.
+void checkCudaKernel(const KernelSource &source, double tolerance, llvm::StringRef generator = "");
 
 } // namespace dlc::test
 

@@ -8,12 +8,15 @@
 #include "codegen/Plan/Link.h"
 #include "codegen/Plan/ModuleCompiler.h"
 #include "codegen/Plan/Report.h"
+#include "dialects/Exec/Memory.h"
 #include "frontend/DL/Frontend.h"
 #include "mlir/Pass/PassManager.h"
 #include "tools/dlc/Diagnostics.h"
 #include "tools/dlc/Names.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
+namespace json = llvm::json;
 
 namespace dlc::tool {
 
@@ -21,7 +24,9 @@ namespace {
 
 class Driver {
 public:
-  explicit Driver(const Options &options) : options(options), context(MLIRContext::Threading::DISABLED) {
+  explicit Driver(const Options &options)
+      : options(options), target(llvm::cantFail(codegen::getTarget(options.target))),
+        context(MLIRContext::Threading::DISABLED) {
     context.loadDialect<dl::DLDialect, exec::ExecDialect>();
   }
 
@@ -38,12 +43,18 @@ private:
   LogicalResult compile();
   LogicalResult runPasses(llvm::function_ref<void(OpPassManager &)> add);
   LogicalResult compileTarget();
+  LogicalResult checkEmit();
+  LogicalResult printReport(ArrayRef<codegen::SelectedKernel> kernels);
   LogicalResult printKernels(ArrayRef<codegen::SelectedKernel> kernels, const codegen::CpuTarget &target);
+  LogicalResult printCudaKernels(ArrayRef<codegen::SelectedKernel> kernels);
+  std::string listUses(StringRef kernel);
+  codegen::CompileOptions compilation() const;
   LogicalResult writeText(llvm::StringRef text);
   LogicalResult writeModule();
   LogicalResult check(llvm::Error error);
 
   const Options &options;
+  codegen::Target target;
   MLIRContext context;
   frontend::SourceManager sources;
   frontend::DiagnosticEngine engine;
@@ -106,35 +117,67 @@ LogicalResult Driver::compile() {
   return compileTarget();
 }
 
+codegen::CompileOptions Driver::compilation() const {
+  codegen::CompileOptions result;
+  result.cache = options.cache;
+  result.threads = options.threads;
+  return result;
+}
+
+/// Some texts exist for one kind of target only.
+LogicalResult Driver::checkEmit() {
+  bool cuda = std::holds_alternative<codegen::CudaTarget>(target);
+  bool forCpu = options.emit == Emit::Kernels || options.emit == Emit::Assembly;
+  bool forCuda = options.emit == Emit::Cuda || options.emit == Emit::PTX;
+  if (forCpu && cuda)
+    return engine.error({}, "--emit=kernels and --emit=asm are for CPU targets: use --emit=cuda or --emit=ptx"), failure();
+  if (forCuda && !cuda)
+    return engine.error({}, "--emit=cuda and --emit=ptx need a CUDA target: --target=cuda:sm_90"), failure();
+  return success();
+}
+
 LogicalResult Driver::compileTarget() {
-  llvm::Expected<codegen::CpuTarget> target = codegen::CpuTarget::get(options.target);
-  if (!target)
-    return check(target.takeError());
-  FailureOr<std::vector<codegen::SelectedKernel>> kernels = codegen::planModule(*module, *target, pipeline);
+  if (failed(checkEmit()))
+    return failure();
+  FailureOr<std::vector<codegen::SelectedKernel>> kernels = codegen::planModule(*module, target, pipeline);
   if (failed(kernels))
     return failure();
   switch (options.emit) {
   case Emit::Exec:
     return writeModule();
-  case Emit::Report: {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    codegen::printReport(codegen::buildReport(*module, *target), stream);
-    return writeText(text);
-  }
+  case Emit::Report:
+    return printReport(*kernels);
   case Emit::Kernels:
   case Emit::Assembly:
-    return printKernels(*kernels, *target);
+    return printKernels(*kernels, std::get<codegen::CpuTarget>(target));
+  case Emit::Cuda:
+  case Emit::PTX:
+    return printCudaKernels(*kernels);
   default:
     break;
   }
-  codegen::CompileOptions compilation;
-  compilation.cache = options.cache;
-  compilation.threads = options.threads;
-  llvm::Expected<std::string> bytes = codegen::compileModule(*module, *kernels, *target, compilation);
+  llvm::Expected<std::string> bytes = codegen::compileModule(*module, *kernels, target, compilation());
   if (!bytes)
     return check(bytes.takeError());
   return check(codegen::writeFile(options.output, *bytes));
+}
+
+/// Kernels are compiled for what only their code tells: the registers of cubins.
+LogicalResult Driver::printReport(ArrayRef<codegen::SelectedKernel> kernels) {
+  auto *cuda = std::get_if<codegen::CudaTarget>(&target);
+  json::Value report = nullptr;
+  if (cuda && !cuda->architectures.empty()) {
+    auto compiled = codegen::compileKernels(kernels, target, compilation());
+    if (!compiled)
+      return check(compiled.takeError());
+    report = codegen::buildReport(*module, target, kernels, *compiled);
+  } else {
+    report = codegen::buildReport(*module, target);
+  }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  codegen::printReport(report, stream);
+  return writeText(text);
 }
 
 /// Each kernel as its generator emitted it, or as assembly.
@@ -143,7 +186,7 @@ LogicalResult Driver::printKernels(ArrayRef<codegen::SelectedKernel> kernels, co
   std::string all;
   for (const codegen::SelectedKernel &kernel : kernels) {
     llvm::Expected<std::string> text =
-        codegen::printKernel(kernel, target, assembly ? codegen::KernelText::Assembly : codegen::KernelText::MLIR);
+        codegen::printKernel(kernel, target, assembly ? codegen::KernelForm::Assembly : codegen::KernelForm::MLIR);
     if (!text)
       return check(text.takeError());
     all += (assembly ? "# " : "// ") + kernel.symbol + ": " + kernel.generator->name().str() + ", " + kernel.candidate.schedule + "\n" + *text;
@@ -151,7 +194,48 @@ LogicalResult Driver::printKernels(ArrayRef<codegen::SelectedKernel> kernels, co
   return writeText(all);
 }
 
+/// The layers that launch a kernel, a line an entry: "// train_step: conv1/forward, conv2/forward".
+std::string Driver::listUses(StringRef kernel) {
+  std::string text;
+  for (auto program : module->getOps<exec::ProgramOp>()) {
+    SmallVector<std::string> layers;
+    for (auto launch : program.getBlock().getOps<exec::LaunchOp>())
+      if (launch.getKernel() == kernel)
+        layers.push_back(exec::getRecordName(launch.getLoc()).str());
+    if (!layers.empty())
+      text += ("// " + program.getSymName() + ": " + llvm::join(layers, ", ") + "\n").str();
+  }
+  return text;
+}
+
+/// Each CUDA kernel with the layers that use it: its text, or the PTX of the lowest architecture.
+LogicalResult Driver::printCudaKernels(ArrayRef<codegen::SelectedKernel> kernels) {
+  std::vector<codegen::CompiledKernel> compiled(kernels.size());
+  if (options.emit == Emit::PTX) {
+    if (std::get<codegen::CudaTarget>(target).architectures.empty())
+      return engine.error({}, "--emit=ptx needs an architecture: --target=cuda:sm_90"), failure();
+    auto result = codegen::compileKernels(kernels, target, compilation());
+    if (!result)
+      return check(result.takeError());
+    compiled = std::move(*result);
+  }
+  std::string all;
+  for (auto [kernel, code] : llvm::zip_equal(kernels, compiled)) {
+    llvm::Expected<std::string> text = code.images.empty() ? codegen::printCudaKernel(kernel) : code.images.back().bytes.c_str();
+    if (!text)
+      return check(text.takeError());
+    all += "// " + kernel.symbol + ": " + kernel.generator->name().str() + ", " + kernel.candidate.schedule + "\n" +
+           listUses(kernel.symbol) + "\n" + *text + "\n";
+  }
+  return writeText(all);
+}
+
 } // namespace
+
+std::string checkTarget(const std::string &name) {
+  llvm::Expected<codegen::Target> target = codegen::getTarget(name);
+  return target ? "" : llvm::toString(target.takeError());
+}
 
 int compileModel(const Options &options) { return Driver(options).run(); }
 

@@ -8,16 +8,11 @@
 
 namespace dlc::tool {
 
-static const std::map<std::string, std::string> &targets() {
-  static const std::map<std::string, std::string> all = {
-      {"cpu", "native"}, {"cpu:native", "native"}, {"cpu:avx2", "avx2"}, {"cpu:avx512", "avx512"}};
-  return all;
-}
-
 static const std::vector<std::pair<std::string, Emit>> &emits() {
   static const std::vector<std::pair<std::string, Emit>> all = {
       {"names", Emit::Names},   {"dl", Emit::DL},         {"dl-train", Emit::DLTrain}, {"dl-fused", Emit::DLFused},
-      {"exec", Emit::Exec},     {"report", Emit::Report}, {"kernels", Emit::Kernels},  {"asm", Emit::Assembly}};
+      {"exec", Emit::Exec},     {"report", Emit::Report}, {"kernels", Emit::Kernels},  {"asm", Emit::Assembly},
+      {"cuda", Emit::Cuda},     {"ptx", Emit::PTX}};
   return all;
 }
 
@@ -39,7 +34,7 @@ template <typename Range> static std::vector<std::string> keysOf(const Range &ra
   return keys;
 }
 
-static void addOptions(CLI::App &app, Options &options, std::string &target, std::string &emit) {
+static void addOptions(CLI::App &app, Options &options, std::string &emit) {
   std::vector<std::string> passes;
   for (llvm::StringRef flag : improvingPasses())
     passes.push_back(flag.str());
@@ -47,8 +42,9 @@ static void addOptions(CLI::App &app, Options &options, std::string &target, std
   app.add_option("-o", options.output, "output file; default: the model's name with .so, or text to stdout")->option_text("FILE");
   app.add_option("-D", options.defines, "value of a constant or dimension: -D N=32")->option_text("NAME=VALUE")->allow_extra_args(false);
   app.add_option("-I", options.includeDirs, "folder to look for imports in")->option_text("DIR")->allow_extra_args(false);
-  app.add_option("--target", target, "cpu, cpu:native (default), cpu:avx2 or cpu:avx512")->check(oneOf(keysOf(targets())))->option_text("T");
-  app.add_option("--emit", emit, "print names, dl, dl-train, dl-fused, exec, report, kernels or asm")
+  app.add_option("--target", options.target, "cpu (default), cpu:avx2, cpu:avx512, cuda or cuda:sm_80,simt")
+      ->check(checkTarget)->option_text("T");
+  app.add_option("--emit", emit, "print names, dl, dl-train, dl-fused, exec, report, kernels, asm, cuda, ptx")
       ->check(oneOf(keysOf(emits())))->option_text("WHAT");
   app.add_option("--train", options.trainSection, "which train section to compile")->option_text("NAME");
   app.add_option("--infer-batch", options.inferBatches, "batch sizes of the inference entries: 1,16")
@@ -66,8 +62,8 @@ std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
   app.set_version_flag("--version", "dlc " DLC_VERSION);
   app.get_formatter()->column_width(28);
   Options options;
-  std::string target = "cpu", emit;
-  addOptions(app, options, target, emit);
+  std::string emit;
+  addOptions(app, options, emit);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &success) {
@@ -78,7 +74,6 @@ std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
     exitCode = 2;
     return std::nullopt;
   }
-  options.target = targets().at(target);
   for (const auto &[name, value] : emits())
     if (name == emit)
       options.emit = value;

@@ -10,12 +10,12 @@
 namespace dlc::tool {
 
 /// What to write instead of a module; in the order of compilation.
-enum class Emit { Module, Names, DL, DLTrain, DLFused, Exec, Report, Kernels, Assembly };
+enum class Emit { Module, Names, DL, DLTrain, DLFused, Exec, Report, Kernels, Assembly, Cuda, PTX };
 
 struct Options {
   std::string input;
   std::string output;      ///< empty: <model>.so for a module, standard output for text
-  std::string target;      ///< of a CpuTarget: native, avx2 or avx512
+  std::string target = "cpu";
   Emit emit = Emit::Module;
   std::vector<std::string> defines, includeDirs, disabledPasses;
   std::vector<int64_t> inferBatches;
@@ -24,6 +24,9 @@ struct Options {
   bool cache = true;
   unsigned threads = 0;
 };
+
+/// What is wrong with the name of a target; empty if nothing is.
+std::string checkTarget(const std::string &name);
 
 /// Reads the command line. Without a value the program is to end with `exitCode`: help, version or an error was printed.
 std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode);

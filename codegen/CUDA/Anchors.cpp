@@ -1,0 +1,359 @@
+//===- Anchors.cpp - see Anchors.h ------------------------------------------------------------===//
+#include "codegen/CUDA/Anchors.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+//===------------------------------------------------------------------------------------------===//
+// Sizes
+//===------------------------------------------------------------------------------------------===//
+
+ReducedAxes::ReducedAxes(dl::ReduceOp op) {
+  auto type = cast<RankedTensorType>(op.getX().getType());
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    int64_t extent = type.getDimSize(axis);
+    bool isReduced = llvm::is_contained(op.getAxes(), axis);
+    if (extent == 1)
+      continue;
+    if (!shape.empty() && reduced.back() == isReduced) {
+      shape.back() *= extent;
+      continue;
+    }
+    shape.push_back(extent);
+    reduced.push_back(isReduced);
+  }
+}
+
+SmallVector<int64_t> ReducedAxes::extents(bool ofReduced) const {
+  SmallVector<int64_t> result;
+  for (auto [extent, isReduced] : llvm::zip_equal(shape, reduced))
+    if (isReduced == ofReduced)
+      result.push_back(extent);
+  return result;
+}
+
+ProductSizes::ProductSizes(dl::MatmulOp op) {
+  auto a = cast<RankedTensorType>(op.getA().getType()).getShape();
+  auto c = cast<RankedTensorType>(op.getC().getType()).getShape();
+  size_t rank = c.size();
+  batch = product(c.drop_back(2));
+  m = c[rank - 2];
+  n = c[rank - 1];
+  k = a[rank - (op.getTransposeA() ? 2 : 1)];
+}
+
+/// The geometry over three axes: those that the model does not have come first.
+static SmallVector<dl::WindowAxis> threeAxes(const dl::WindowGeometry &g) {
+  dl::WindowAxis none;
+  none.input = none.output = 1;
+  SmallVector<dl::WindowAxis> axes(3 - g.axes.size(), none);
+  axes.append(g.axes.begin(), g.axes.end());
+  return axes;
+}
+
+static SmallVector<int64_t> imageShape(ArrayRef<int64_t> lead, const dl::WindowGeometry &g,
+                                       int64_t dl::WindowAxis::*extent) {
+  SmallVector<int64_t> shape(lead);
+  for (const dl::WindowAxis &axis : threeAxes(g))
+    shape.push_back(axis.*extent);
+  return shape;
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Accessors
+//===------------------------------------------------------------------------------------------===//
+
+namespace {
+
+class AnchorPrinter {
+public:
+  AnchorPrinter(KernelText &text, bool storesFront)
+      : text(text), spec(text.spec), storesFront(storesFront) {}
+
+  FailureOr<AnchorForm> describe();
+
+private:
+  using Form = FailureOr<AnchorForm>;
+  Form reduce(dl::ReduceOp op);
+  Form matmul(dl::MatmulOp op);
+  template <typename Op>
+  Form convolution(Op op, StringRef function, Value x, Value w, Value y, Value result);
+  Form window(const dl::WindowGeometry &g, bool backward, StringRef function);
+  template <typename Op> Form softmax(Op op, StringRef function);
+
+  /// name(axes...): `value` at these indices of `shape`.
+  LogicalResult accessor(StringRef name, Value value, ArrayRef<int64_t> shape,
+                         ArrayRef<StringRef> axes) {
+    DeviceFunction function(spec, name, axes);
+    SmallVector<Value> indices;
+    for (unsigned i = 0; i < axes.size(); ++i)
+      indices.push_back(function.index(i));
+    BodyEmitter body = function.body();
+    Value element = body.emit(value, DeviceFunction::point(shape, indices));
+    if (!element)
+      return failure();
+    function.returns(element);
+    return text.add(function);
+  }
+  /// T, the type that the anchor computes with.
+  LogicalResult setType(Type element) {
+    std::string name = computedTypeName(element);
+    text.type("T", name);
+    return success(!name.empty());
+  }
+
+  KernelText &text;
+  const KernelSpec &spec;
+  bool storesFront;
+};
+
+} // namespace
+
+static Type elementOf(Value tensor) { return getElementTypeOrSelf(tensor); }
+
+FailureOr<AnchorForm> AnchorPrinter::reduce(dl::ReduceOp op) {
+  ReducedAxes axes(op);
+  SmallVector<int64_t> kept = axes.extents(false), reduced = axes.extents(true);
+  bool isSum = op.getKind() == dl::ReduceKind::Sum;
+  text.constant("KEPT", product(kept));
+  text.constant("REDUCED", product(reduced));
+  text.flag("IS_SUM", isSum);
+  text.type("Op", isSum ? "Sum" : op.getKind() == dl::ReduceKind::Max ? "Max" : "Min");
+  if (failed(setType(elementOf(op.getX()))))
+    return failure();
+  DeviceFunction function(spec, "x", {"k", "r"});
+  SmallVector<Value> k = function.delinearize(function.index(0), kept);
+  SmallVector<Value> r = function.delinearize(function.index(1), reduced), indices;
+  size_t nextK = 0, nextR = 0;
+  for (bool isReduced : axes.reduced)
+    indices.push_back(isReduced ? r[nextR++] : k[nextK++]);
+  Point point = DeviceFunction::point(axes.shape, indices);
+  BodyEmitter body = function.body();
+  Value element = body.emit(op.getX(), point);
+  if (!element)
+    return failure();
+  for (unsigned number = 0; number < spec.resultTypes().size(); ++number) {
+    if (!storesFront || spec.dependsOnAnchor(spec.result(number)))
+      continue;
+    // Max and min meet an element twice, and it may have been overwritten in between.
+    if (!isSum || spec.resultTypes()[number].getNumElements() != product(axes.shape) ||
+        failed(function.store(body, number, point)))
+      return failure();
+  }
+  function.returns(element);
+  if (failed(text.add(function)))
+    return failure();
+  return AnchorForm{{product(kept)}, {"k"}, elementOf(op.getY()), "reduceElement"};
+}
+
+FailureOr<AnchorForm> AnchorPrinter::matmul(dl::MatmulOp op) {
+  ProductSizes s(op);
+  for (auto [name, value] : {std::pair("BATCH", s.batch), {"M", s.m}, {"N", s.n}, {"K", s.k}})
+    text.constant(name, value);
+  auto operand = [&](StringRef name, Value value, int64_t rows, int64_t columns, bool transposed,
+                     StringRef row, StringRef column) {
+    DeviceFunction function(spec, name, {"b", row, column});
+    SmallVector<int64_t> shape = {s.batch, rows, columns};
+    SmallVector<Value> indices = {function.index(0), function.index(1), function.index(2)};
+    if (transposed) {
+      std::swap(shape[1], shape[2]);
+      std::swap(indices[1], indices[2]);
+    }
+    BodyEmitter body = function.body();
+    Value element = body.emit(value, DeviceFunction::point(shape, indices));
+    if (!element)
+      return failure();
+    function.returns(element);
+    return text.add(function);
+  };
+  if (failed(setType(elementOf(op.getC()))) ||
+      failed(operand("a", op.getA(), s.m, s.k, op.getTransposeA(), "m", "k")) ||
+      failed(operand("b", op.getB(), s.k, s.n, op.getTransposeB(), "k", "n")))
+    return failure();
+  return AnchorForm{{s.batch, s.m, s.n}, {"b", "m", "n"}, elementOf(op.getC()), "productElement"};
+}
+
+template <typename Op>
+FailureOr<AnchorForm> AnchorPrinter::convolution(Op op, StringRef function, Value x, Value w,
+                                                 Value y, Value result) {
+  dl::ConvolutionGeometry g = op.getGeometry();
+  text.constant("IMAGES", g.batch);
+  text.constant("CHANNELS", g.channels);
+  text.constant("FILTERS", g.filters);
+  text.constant("GROUPS", g.groups);
+  SmallVector<dl::WindowAxis> axes = threeAxes(g);
+  for (auto [name, axis] : llvm::zip_equal(ArrayRef<StringRef>{"D", "H", "W"}, axes))
+    text.axis(name, axis);
+  struct Tensor {
+    Value value;
+    StringRef name;
+    SmallVector<int64_t> shape;
+    SmallVector<StringRef> axes;
+  };
+  Tensor all[] = {
+      {x, "x", imageShape({g.batch, g.channels}, g, &dl::WindowAxis::input),
+       {"n", "c", "d", "h", "w"}},
+      {w, "w", imageShape({g.filters, g.channels / g.groups}, g, &dl::WindowAxis::kernel),
+       {"f", "c", "t", "r", "s"}},
+      {y, "y", imageShape({g.batch, g.filters}, g, &dl::WindowAxis::output),
+       {"n", "f", "o", "p", "q"}}};
+  if (failed(setType(elementOf(result))))
+    return failure();
+  AnchorForm form;
+  for (const Tensor &tensor : all) {
+    if (tensor.value == result)
+      form = {tensor.shape, tensor.axes, elementOf(result), function.str()};
+    else if (failed(accessor(tensor.name, tensor.value, tensor.shape, tensor.axes)))
+      return failure();
+  }
+  return form;
+}
+
+FailureOr<AnchorForm> AnchorPrinter::window(const dl::WindowGeometry &g, bool backward,
+                                            StringRef function) {
+  int64_t images = g.batch * g.channels;
+  text.constant("IMAGES", images);
+  for (auto [name, axis] : llvm::zip_equal(ArrayRef<StringRef>{"D", "H", "W"}, threeAxes(g)))
+    text.axis(name, axis);
+  SmallVector<int64_t> input = imageShape({images}, g, &dl::WindowAxis::input);
+  SmallVector<int64_t> output = imageShape({images}, g, &dl::WindowAxis::output);
+  Operation *op = spec.anchorOp();
+  auto average = dyn_cast<dl::AveragePoolOp>(op);
+  auto averageBackward = dyn_cast<dl::AveragePoolBackwardOp>(op);
+  if (average || averageBackward)
+    text.flag("COUNT_PADDING",
+              average ? average.getCountIncludePad() : averageBackward.getCountIncludePad());
+  if (failed(setType(elementOf(op->getResult(0)))))
+    return failure();
+  StringRef first = backward ? "dy" : "x";
+  if (failed(accessor(first, op->getOperand(0), backward ? output : input, {"i", "d", "h", "w"})))
+    return failure();
+  if (op->getNumOperands() > 1 &&
+      failed(accessor("index", op->getOperand(1), output, {"i", "o", "p", "q"})))
+    return failure();
+  return AnchorForm{backward ? input : output, {"i", "d", "h", "w"}, elementOf(op->getResult(0)),
+                    function.str()};
+}
+
+template <typename Op>
+FailureOr<AnchorForm> AnchorPrinter::softmax(Op op, StringRef function) {
+  auto shape = cast<RankedTensorType>(op.getLogits().getType()).getShape();
+  int64_t axis = op.getAxis(), classes = shape[axis];
+  int64_t outer = product(shape.take_front(axis)), inner = product(shape.drop_front(axis + 1));
+  text.constant("ROWS", outer * inner);
+  text.constant("CLASSES", classes);
+  if (failed(setType(elementOf(op.getLogits()))))
+    return failure();
+  DeviceFunction x(spec, "x", {"row", "c"});
+  SmallVector<Value> place = x.delinearize(x.index(0), {outer, inner});
+  BodyEmitter body = x.body();
+  Value logit = body.emit(op.getLogits(), DeviceFunction::point({outer, classes, inner},
+                                                                {place[0], x.index(1), place[1]}));
+  if (!logit)
+    return failure();
+  x.returns(logit);
+  if (failed(text.add(x)) || failed(accessor("label", op.getLabel(), {outer * inner}, {"row"})))
+    return failure();
+  AnchorForm form{{outer * inner}, {"row"}, elementOf(op.getLogits()), function.str()};
+  if constexpr (std::is_same_v<Op, dl::SoftmaxCrossEntropyBackwardOp>) {
+    if (failed(accessor("dloss", op.getDloss(), {outer * inner}, {"row"})))
+      return failure();
+    form.space = {outer, classes, inner};
+    form.axes = {"row", "c"};
+    form.inner = inner;
+  }
+  return form;
+}
+
+FailureOr<AnchorForm> AnchorPrinter::describe() {
+  return llvm::TypeSwitch<Operation *, Form>(spec.anchorOp())
+      .Case<dl::ReduceOp>([&](auto op) { return reduce(op); })
+      .Case<dl::MatmulOp>([&](auto op) { return matmul(op); })
+      .Case<dl::ConvolutionOp>([&](auto op) {
+        return convolution(op, "convolutionElement", op.getX(), op.getW(), op.getY(), op.getY());
+      })
+      .Case<dl::ConvolutionBackwardDataOp>([&](auto op) {
+        return convolution(op, "convolutionBackwardDataElement", op.getDx(), op.getW(), op.getDy(),
+                           op.getDx());
+      })
+      .Case<dl::ConvolutionBackwardFilterOp>([&](auto op) {
+        return convolution(op, "convolutionBackwardFilterElement", op.getX(), op.getDw(),
+                           op.getDy(), op.getDw());
+      })
+      .Case<dl::MaxPoolOp>([&](auto op) { return window(op.getGeometry(), false, "maxPool"); })
+      .Case<dl::MaxPoolBackwardOp>(
+          [&](auto op) { return window(op.getGeometry(), true, "maxPoolBackward"); })
+      .Case<dl::MaxPoolGatherOp>(
+          [&](auto op) { return window(op.getGeometry(), false, "maxPoolGather"); })
+      .Case<dl::AveragePoolOp>(
+          [&](auto op) { return window(op.getGeometry(), false, "averagePool"); })
+      .Case<dl::AveragePoolBackwardOp>(
+          [&](auto op) { return window(op.getGeometry(), true, "averagePoolBackward"); })
+      .Case<dl::SoftmaxCrossEntropyOp>([&](auto op) { return softmax(op, "crossEntropyElement"); })
+      .Case<dl::SoftmaxCrossEntropyBackwardOp>(
+          [&](auto op) { return softmax(op, "crossEntropyBackwardElement"); })
+      .Case<dl::AccuracyOp>([&](auto op) { return softmax(op, "accuracyElement"); })
+      .Default([](auto) { return failure(); });
+}
+
+FailureOr<AnchorForm> codegen::describeAnchor(KernelText &text, bool storesFront) {
+  return AnchorPrinter(text, storesFront).describe();
+}
+
+SmallVector<StringRef> codegen::skeletonsOf(const KernelSpec &spec) {
+  switch (spec.anchor()) {
+  case Anchor::Map:
+    return {"map"};
+  case Anchor::Transpose:
+    return {"transpose"};
+  case Anchor::Reduce:
+    return ReducedAxes(cast<dl::ReduceOp>(spec.anchorOp())).alongRows()
+               ? SmallVector<StringRef>{"reduce_rows"}
+               : SmallVector<StringRef>{"reduce_channels"};
+  case Anchor::Window:
+    return {"axis", "window"};
+  case Anchor::Softmax:
+    return {"softmax"};
+  case Anchor::Gemm:
+    return {"gemm"};
+  case Anchor::Convolution:
+    return {"axis", "gemm", "convolution"};
+  case Anchor::MultiTensor:
+    return {"multi_tensor"};
+  }
+  llvm_unreachable("all anchors are listed");
+}
+
+LogicalResult codegen::addStore(KernelText &text, const AnchorForm &form, StringRef name) {
+  const KernelSpec &spec = text.spec;
+  DeviceFunction function(spec, name, form.axes);
+  SmallVector<Value> indices;
+  for (unsigned i = 0; i < form.axes.size(); ++i)
+    indices.push_back(function.index(i));
+  if (form.axes.size() != form.space.size()) {
+    SmallVector<Value> place =
+        function.delinearize(indices[0], {form.space[0], form.space[2]});
+    indices = {place[0], indices[1], place[1]};
+  }
+  Point own = DeviceFunction::point(form.space, indices);
+  SmallVector<Value> values;
+  for (auto [i, result] : llvm::enumerate(spec.anchorOp()->getResults()))
+    values.push_back(function.addValue(i == 0 ? "v" : "tap", getElementTypeOrSelf(result)));
+  BodyEmitter body = function.body([&](unsigned number, const Point &at) {
+    return at == own ? values[number] : Value();
+  });
+  for (auto [number, type] : llvm::enumerate(spec.resultTypes())) {
+    if (!spec.dependsOnAnchor(spec.result(number))) {
+      if (spec.anchor() == Anchor::Reduce)
+        continue;
+      return failure();
+    }
+    if (type.getNumElements() != product(form.space) ||
+        PhysicalLayout::get(type).elements != type.getNumElements() ||
+        failed(function.store(body, number, own)))
+      return failure();
+  }
+  return text.add(function);
+}

@@ -1,0 +1,57 @@
+//===- Anchors.h - a kernel's anchor as skeletons see it ----------------------------*- C++ -*-===//
+//
+// Skeletons know a few shapes of problem only: rows of elements, products of matrices, windows over
+// three axes. `describeAnchor` adds to a kernel's text the sizes and the accessors that they ask
+// for: x(k, r), a(b, m, k), ... each an operand of the anchor with everything fused in front of it.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CUDA_ANCHORS_H
+#define DLC_CODEGEN_CUDA_ANCHORS_H
+
+#include "codegen/CUDA/KernelText.h"
+
+namespace dlc::codegen {
+
+/// The anchor's results in the skeleton's own numbering.
+struct AnchorForm {
+  llvm::SmallVector<int64_t> space;        ///< index space of the results
+  llvm::SmallVector<llvm::StringRef> axes; ///< names of its indices
+  mlir::Type element;                      ///< of the first result, and of the accessors
+  std::string function;                    ///< computes one element, see *_elements.cuh, window.cuh
+  /// For softmax: the index space is (outer, class, inner), the skeleton's (row, class).
+  int64_t inner = 1;
+};
+
+/// Skeletons in which the anchor's functions are, in order.
+llvm::SmallVector<llvm::StringRef> skeletonsOf(const KernelSpec &spec);
+
+/// Adds sizes and accessors. `storesFront`: a reduction's accessor, which meets each element once,
+/// also stores the results in front of the anchor. Fails where they cannot be printed.
+mlir::FailureOr<AnchorForm> describeAnchor(KernelText &text, bool storesFront = false);
+
+/// Adds `name`(axes..., v): finishes all results behind the anchor at the anchor's element and
+/// stores them. Fails if one of them needs the anchor elsewhere, or is padded, or if there are
+/// results in front of the anchor.
+mlir::LogicalResult addStore(KernelText &text, const AnchorForm &form, llvm::StringRef name);
+
+/// How a reduction walks its operand: the operand's shape with neighbouring axes of one kind
+/// merged.
+struct ReducedAxes {
+  llvm::SmallVector<int64_t> shape;
+  llvm::SmallVector<bool> reduced;
+
+  explicit ReducedAxes(dl::ReduceOp op);
+  llvm::SmallVector<int64_t> extents(bool ofReduced) const;
+  /// Whether neighbours in memory are combined with each other.
+  bool alongRows() const { return shape.empty() || reduced.back(); }
+};
+
+/// Sizes of a matrix product.
+struct ProductSizes {
+  int64_t batch, m, n, k;
+  explicit ProductSizes(dl::MatmulOp op);
+};
+
+} // namespace dlc::codegen
+
+#endif

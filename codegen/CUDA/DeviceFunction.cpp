@@ -1,0 +1,515 @@
+//===- DeviceFunction.cpp - see DeviceFunction.h ----------------------------------------------===//
+#include "codegen/CUDA/DeviceFunction.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+//===------------------------------------------------------------------------------------------===//
+// Types
+//===------------------------------------------------------------------------------------------===//
+
+std::string codegen::computedTypeName(Type element) {
+  if (element.isF32())
+    return "float";
+  if (element.isF64())
+    return "double";
+  if (element.isInteger(1))
+    return "bool";
+  if (element.isInteger(8))
+    return "unsigned char";
+  if (element.isInteger(32))
+    return "int";
+  if (element.isInteger(64))
+    return "long long";
+  return "";
+}
+
+std::string codegen::storedTypeName(Type element) {
+  return element.isInteger(1) ? "unsigned char" : computedTypeName(element);
+}
+
+std::string codegen::bufferName(const KernelSpec &spec, unsigned number) {
+  unsigned operands = spec.operandTypes().size();
+  return number < operands ? "x" + std::to_string(number) : "y" + std::to_string(number - operands);
+}
+
+Type codegen::storedType(Type element) {
+  if (auto integer = dyn_cast<IntegerType>(element))
+    return IntegerType::get(element.getContext(), std::max(integer.getWidth(), 8u));
+  return element;
+}
+
+static Type computedType(Type element) {
+  if (auto integer = dyn_cast<IntegerType>(element))
+    return IntegerType::get(element.getContext(), integer.getWidth());
+  return element;
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Building
+//===------------------------------------------------------------------------------------------===//
+
+DeviceFunction::DeviceFunction(const KernelSpec &spec, StringRef name,
+                               ArrayRef<StringRef> parameterNames)
+    : spec(spec), block(std::make_unique<Block>()),
+      builder(spec.block().getParent()->getContext()), loc(builder.getUnknownLoc()), name(name) {
+  builder.getContext()->loadDialect<arith::ArithDialect, math::MathDialect, LLVM::LLVMDialect>();
+  builder.setInsertionPointToEnd(block.get());
+  for (StringRef parameter : parameterNames) {
+    indices.push_back(block->addArgument(builder.getI64Type(), loc));
+    names[indices.back()] = parameter.str();
+    parameters.push_back(("int " + parameter).str());
+  }
+}
+
+Value DeviceFunction::addValue(StringRef name, Type element) {
+  Value value = block->addArgument(computedType(element), loc);
+  names[value] = name.str();
+  parameters.push_back(computedTypeName(element) + " " + name.str());
+  return value;
+}
+
+LogicalResult DeviceFunction::assign(StringRef name, Type element, Value value) {
+  if (!value)
+    return failure();
+  references.push_back(storedTypeName(element) + " &" + name.str());
+  assigned.emplace_back(name.str(), value);
+  return success();
+}
+
+Point DeviceFunction::point(ArrayRef<int64_t> shape, ArrayRef<Value> indices) {
+  Point point;
+  point.shape.assign(shape.begin(), shape.end());
+  point.indices.assign(indices.begin(), indices.end());
+  return point;
+}
+
+Point DeviceFunction::reshape(const Point &point, ArrayRef<int64_t> shape) {
+  // Scalars fit every index space.
+  return *reshapePoint(builder, loc, point, shape);
+}
+
+SmallVector<Value> DeviceFunction::delinearize(Value linear, ArrayRef<int64_t> shape) {
+  return reshape(linearPoint(linear, product(shape)), shape).indices;
+}
+
+Value DeviceFunction::linear(ArrayRef<Value> indices, ArrayRef<int64_t> shape) {
+  return reshape(point(shape, indices), {product(shape)}).indices[0];
+}
+
+Value DeviceFunction::constant(int64_t value) {
+  return arith::ConstantIntOp::create(builder, loc, value, 64);
+}
+
+Value DeviceFunction::bufferPointer(unsigned number) {
+  Value &pointer = buffers[number];
+  if (!pointer) {
+    pointer = block->addArgument(LLVM::LLVMPointerType::get(builder.getContext()), loc);
+    names[pointer] = bufferName(spec, number);
+  }
+  return pointer;
+}
+
+/// Offset in elements.
+Value DeviceFunction::offsetOf(RankedTensorType type, const Point &point) {
+  auto add = [&](Value a, Value b) { return builder.createOrFold<arith::AddIOp>(loc, a, b); };
+  auto mul = [&](Value a, int64_t b) {
+    return b == 1 ? a : builder.createOrFold<arith::MulIOp>(loc, a, constant(b));
+  };
+  PhysicalLayout layout = PhysicalLayout::get(type);
+  Value offset;
+  auto include = [&](Value index, int64_t stride) {
+    if (matchPattern(index, m_Zero()))
+      return;
+    Value part = mul(index, stride);
+    offset = offset ? add(offset, part) : part;
+  };
+  if (layout.rowMajor) {
+    int64_t stride = layout.elements;
+    for (auto [extent, index] : llvm::zip_equal(point.shape, point.indices)) {
+      stride = extent ? stride / extent : 0;
+      include(index, stride);
+    }
+  } else {
+    Point own = reshape(point, type.getShape());
+    for (const PhysicalLayout::Dimension &d : layout.dimensions) {
+      Value index = own.indices[d.axis];
+      if (d.divisor != 1)
+        index = builder.createOrFold<arith::DivUIOp>(loc, index, constant(d.divisor));
+      if (d.divisor * d.extent < type.getDimSize(d.axis))
+        index = builder.createOrFold<arith::RemUIOp>(loc, index, constant(d.extent));
+      include(index, d.stride);
+    }
+  }
+  return offset ? offset : constant(0);
+}
+
+Value DeviceFunction::load(unsigned number, const Point &point) {
+  RankedTensorType type = spec.operandTypes()[number];
+  Type element = storedType(type.getElementType());
+  Value pointer = bufferPointer(number);
+  Value place = LLVM::GEPOp::create(builder, loc, pointer.getType(), element, pointer,
+                                    LLVM::GEPArg(offsetOf(type, point)));
+  return LLVM::LoadOp::create(builder, loc, element, place);
+}
+
+BodyEmitter DeviceFunction::body(BodyEmitter::AnchorValue anchor) {
+  return BodyEmitter(
+      spec, builder, loc,
+      [this](unsigned number, const Point &point) { return load(number, point); },
+      std::move(anchor));
+}
+
+BodyEmitter DeviceFunction::body(const Point &own, std::function<Value(unsigned)> known) {
+  return BodyEmitter(
+      spec, builder, loc,
+      [this, own, known = std::move(known)](unsigned number, const Point &point) {
+        Value value = point == own ? known(number) : Value();
+        return value ? value : load(number, point);
+      },
+      {});
+}
+
+BodyEmitter DeviceFunction::body(const KernelSpec &other, std::function<Value(unsigned)> operand) {
+  return BodyEmitter(
+      other, builder, loc,
+      [operand = std::move(operand)](unsigned number, const Point &) { return operand(number); },
+      {});
+}
+
+static void emitStore(OpBuilder &builder, Location loc, Value value, Value pointer, Value offset) {
+  Value place = LLVM::GEPOp::create(builder, loc, pointer.getType(), value.getType(), pointer,
+                                    LLVM::GEPArg(offset));
+  LLVM::StoreOp::create(builder, loc, value, place);
+}
+
+LogicalResult DeviceFunction::store(BodyEmitter &body, unsigned number, const Point &point) {
+  Value value = body.emitStored(spec.result(number), point);
+  if (!value)
+    return failure();
+  emitStore(builder, loc, value, bufferPointer(spec.operandTypes().size() + number),
+            offsetOf(spec.resultTypes()[number], point));
+  return success();
+}
+
+LogicalResult DeviceFunction::storeLinear(BodyEmitter::AnchorValue anchor, unsigned number,
+                                          Value linear) {
+  RankedTensorType type = spec.resultTypes()[number];
+  PhysicalLayout layout = PhysicalLayout::get(type);
+  BodyEmitter body = this->body(std::move(anchor));
+  if (layout.rowMajor)
+    return store(body, number, linearPoint(linear, layout.elements));
+  SmallVector<int64_t> extents;
+  for (const PhysicalLayout::Dimension &d : layout.dimensions)
+    extents.push_back(d.extent);
+  Point physical = reshape(linearPoint(linear, layout.elements), extents);
+  Point logical = point(type.getShape(), SmallVector<Value>(type.getRank()));
+  Value exists;
+  for (auto [d, index] : llvm::zip_equal(layout.dimensions, physical.indices)) {
+    Value part = builder.createOrFold<arith::MulIOp>(loc, index, constant(d.divisor));
+    Value &whole = logical.indices[d.axis];
+    whole = whole ? builder.createOrFold<arith::AddIOp>(loc, whole, part) : part;
+  }
+  // Padding is computed at the nearest element and thrown away.
+  if (layout.elements != type.getNumElements())
+    for (auto [extent, index] : llvm::zip_equal(logical.shape, logical.indices)) {
+      Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index,
+                                           constant(extent));
+      exists = exists ? arith::AndIOp::create(builder, loc, exists, inside).getResult() : inside;
+      index = arith::MinSIOp::create(builder, loc, index, constant(extent - 1));
+    }
+  Value value = body.emitStored(spec.result(number), logical);
+  if (!value)
+    return failure();
+  if (exists) {
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(value.getType()));
+    value = arith::SelectOp::create(builder, loc, exists, value, zero);
+  }
+  emitStore(builder, loc, value, bufferPointer(spec.operandTypes().size() + number), linear);
+  return success();
+}
+
+Value DeviceFunction::call(StringRef callee, ArrayRef<Value> arguments, Type element) {
+  return LLVM::CallOp::create(builder, loc, TypeRange(computedType(element)), callee, arguments)
+      .getResult();
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Printing
+//===------------------------------------------------------------------------------------------===//
+
+namespace {
+
+/// An expression, and how strongly its outermost operator binds.
+struct Expression {
+  enum Strength { Ternary, Or, And, Compare, Add, Multiply, Atom };
+  std::string text;
+  Strength strength = Atom;
+
+  std::string within(Strength needed) const {
+    return strength < needed ? "(" + text + ")" : text;
+  }
+};
+
+/// Prints the ops of a block as statements. Sticky failure: `text()` is empty after an unknown op.
+class StatementPrinter {
+public:
+  StatementPrinter(llvm::DenseMap<Value, std::string> &names, ArrayRef<Value> indices)
+      : names(names), indices(indices) {}
+
+  /// Prints all ops that matter for stores and for the operands of `end`, the last one.
+  void print(Block &block, Operation *end);
+  Expression expression(Value value);
+  bool failed() const { return isFailed; }
+  std::string text;
+
+private:
+  using E = Expression;
+  std::optional<Expression> compute(Operation &op);
+  Expression binary(Operation &op, const char *sign, E::Strength strength) {
+    // Operators group to the left.
+    return {expression(op.getOperand(0)).within(strength) + " " + sign + " " +
+                expression(op.getOperand(1)).within(E::Strength(strength + 1)),
+            strength};
+  }
+  Expression call(Operation &op, StringRef function) {
+    std::string arguments;
+    for (Value operand : op.getOperands())
+      arguments += (arguments.empty() ? "" : ", ") + expression(operand).text;
+    return {function.str() + "(" + arguments + ")"};
+  }
+  Expression onFloat(Operation &op, StringRef function) {
+    bool single = op.getResult(0).getType().isF32();
+    return call(op, (function + (single ? "f" : "")).str());
+  }
+  Expression cast(Operation &op) {
+    return call(op, wordOf(computedTypeName(op.getResult(0).getType())));
+  }
+  /// Types of two words cannot be called.
+  static std::string wordOf(const std::string &type) {
+    return StringRef(type).contains(' ') ? "static_cast<" + type + ">" : type;
+  }
+  /// The template argument where an integer literal would not tell it.
+  std::string argumentOf(Operation &op) {
+    Value result = op.getResult(0);
+    if (isa<FloatType>(result.getType()))
+      return "";
+    return "<" + (isIndex(result) ? "int" : computedTypeName(result.getType())) + ">";
+  }
+  static Expression constant(arith::ConstantOp op);
+  static std::string compareSign(Operation &op);
+  std::string place(Value pointer);
+  bool isIndex(Value value);
+
+  llvm::DenseMap<Value, std::string> &names;
+  ArrayRef<Value> indices;
+  unsigned next = 0;
+  bool isFailed = false;
+};
+
+} // namespace
+
+/// Whether a 64-bit integer is index arithmetic, which is done in ints.
+bool StatementPrinter::isIndex(Value value) {
+  if (!value.getType().isInteger(64))
+    return false;
+  if (isa<BlockArgument>(value))
+    return llvm::is_contained(indices, value);
+  Operation *op = value.getDefiningOp();
+  if (isa<arith::ConstantOp>(op))
+    return true;
+  return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivUIOp, arith::RemUIOp,
+             arith::MinSIOp, arith::MaxSIOp>(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return isIndex(operand); });
+}
+
+Expression StatementPrinter::constant(arith::ConstantOp op) {
+  if (auto integer = dyn_cast<IntegerAttr>(op.getValue())) {
+    if (integer.getType().isInteger(1))
+      return {integer.getValue().isZero() ? "false" : "true"};
+    if (integer.getType().isInteger(8))
+      return {std::to_string(integer.getValue().getZExtValue())};
+    int64_t value = integer.getInt();
+    if (value == std::numeric_limits<int64_t>::min())
+      return {"(-9223372036854775807 - 1)"};
+    std::string text = std::to_string(value);
+    return {value < 0 ? "(" + text + ")" : text};
+  }
+  auto number = cast<FloatAttr>(op.getValue());
+  bool single = number.getType().isF32();
+  double value = number.getValueAsDouble();
+  std::string text;
+  if (std::isnan(value))
+    text = single ? "notANumber()" : "double(notANumber())";
+  else if (std::isinf(value))
+    text = single ? "infinity()" : "double(infinity())";
+  else {
+    llvm::raw_string_ostream stream(text);
+    stream << llvm::format(single ? "%.9g" : "%.17g", std::fabs(value));
+    if (StringRef(text).find_first_of(".e") == StringRef::npos)
+      text += ".0";
+    text += single ? "f" : "";
+  }
+  return {std::signbit(value) ? "(-" + text + ")" : text};
+}
+
+std::string StatementPrinter::compareSign(Operation &op) {
+  if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
+    using P = arith::CmpIPredicate;
+    switch (compare.getPredicate()) {
+    case P::eq:
+      return "==";
+    case P::ne:
+      return "!=";
+    case P::slt:
+    case P::ult:
+      return "<";
+    case P::sle:
+    case P::ule:
+      return "<=";
+    case P::sgt:
+    case P::ugt:
+      return ">";
+    case P::sge:
+    case P::uge:
+      return ">=";
+    }
+  }
+  // C++ compares as these do: false for NaN, but for !=.
+  using P = arith::CmpFPredicate;
+  switch (::cast<arith::CmpFOp>(op).getPredicate()) {
+  case P::OEQ:
+    return "==";
+  case P::UNE:
+    return "!=";
+  case P::OLT:
+    return "<";
+  case P::OLE:
+    return "<=";
+  case P::OGT:
+    return ">";
+  case P::OGE:
+    return ">=";
+  default:
+    return "";
+  }
+}
+
+/// x0[i]
+std::string StatementPrinter::place(Value pointer) {
+  auto gep = pointer.getDefiningOp<LLVM::GEPOp>();
+  return expression(gep.getBase()).text + "[" + expression(gep.getDynamicIndices()[0]).text + "]";
+}
+
+std::optional<Expression> StatementPrinter::compute(Operation &op) {
+  using E = Expression;
+  std::string sign;
+  return llvm::TypeSwitch<Operation *, std::optional<Expression>>(&op)
+      .Case<arith::AddFOp, arith::AddIOp>([&](auto) { return binary(op, "+", E::Add); })
+      .Case<arith::SubFOp, arith::SubIOp>([&](auto) { return binary(op, "-", E::Add); })
+      .Case<arith::MulFOp, arith::MulIOp>([&](auto) { return binary(op, "*", E::Multiply); })
+      .Case<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(
+          [&](auto) { return binary(op, "/", E::Multiply); })
+      .Case<arith::RemUIOp>([&](auto) { return binary(op, "%", E::Multiply); })
+      .Case<arith::AndIOp>([&](auto) -> std::optional<E> {
+        if (!op.getResult(0).getType().isInteger(1))
+          return std::nullopt;
+        return binary(op, "&&", E::And);
+      })
+      .Case<arith::CmpFOp, arith::CmpIOp>([&](auto) -> std::optional<E> {
+        if ((sign = compareSign(op)).empty())
+          return std::nullopt;
+        return binary(op, sign.c_str(), E::Compare);
+      })
+      .Case<arith::NegFOp>(
+          [&](auto) { return E{"-" + expression(op.getOperand(0)).within(E::Atom), E::Multiply}; })
+      .Case<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>(
+          [&](auto) { return call(op, "maximum" + argumentOf(op)); })
+      .Case<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>(
+          [&](auto) { return call(op, "minimum" + argumentOf(op)); })
+      .Case<arith::SelectOp>([&](auto) {
+        return E{expression(op.getOperand(0)).within(E::Or) + " ? " +
+                     expression(op.getOperand(1)).within(E::Or) + " : " +
+                     expression(op.getOperand(2)).within(E::Or),
+                 E::Ternary};
+      })
+      .Case<arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp,
+            arith::FPToUIOp, arith::ExtUIOp, arith::ExtSIOp, arith::TruncIOp>(
+          [&](auto) { return cast(op); })
+      .Case<math::ExpOp>([&](auto) { return onFloat(op, "exp"); })
+      .Case<math::LogOp>([&](auto) { return onFloat(op, "log"); })
+      .Case<math::TanhOp>([&](auto) { return onFloat(op, "tanh"); })
+      .Case<math::SqrtOp>([&](auto) { return onFloat(op, "sqrt"); })
+      .Case<math::AbsFOp, math::AbsIOp>([&](auto) { return call(op, "magnitude"); })
+      .Case<LLVM::LoadOp>([&](LLVM::LoadOp load) { return E{place(load.getAddr())}; })
+      .Case<LLVM::CallOp>([&](LLVM::CallOp callOp) { return call(op, *callOp.getCallee()); })
+      .Default([](auto) { return std::nullopt; });
+}
+
+/// Constants and index arithmetic that is used once stand where they are used; all else has a name.
+Expression StatementPrinter::expression(Value value) {
+  if (auto name = names.find(value); name != names.end())
+    return {name->second};
+  Operation &op = *value.getDefiningOp();
+  if (auto constantOp = dyn_cast<arith::ConstantOp>(op))
+    return constant(constantOp);
+  if (std::optional<Expression> result = compute(op))
+    return *result;
+  isFailed = true;
+  return {};
+}
+
+void StatementPrinter::print(Block &block, Operation *end) {
+  // Backwards, so that what only dead ops used is dead too.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (op.use_empty() && !isa<LLVM::StoreOp>(op) && &op != end)
+      op.erase();
+  for (Operation &op : block) {
+    if (isa<LLVM::GEPOp, arith::ConstantOp>(op) || &op == end)
+      continue;
+    if (auto store = dyn_cast<LLVM::StoreOp>(op)) {
+      text += "    " + place(store.getAddr()) + " = " + expression(store.getValue()).text + ";\n";
+      continue;
+    }
+    Value result = op.getResult(0);
+    bool index = isIndex(result);
+    if (index && result.hasOneUse())
+      continue;
+    std::string type = index ? "int" : computedTypeName(result.getType());
+    isFailed |= type.empty();
+    std::string value = expression(result).text, name = "v" + std::to_string(next++);
+    text += "    " + type + " " + name + " = " + value + ";\n";
+    names[result] = name;
+  }
+}
+
+std::string DeviceFunction::print() {
+  // A last op holds what leaves the function.
+  SmallVector<Value> kept;
+  for (auto &[target, value] : assigned)
+    kept.push_back(value);
+  if (returned)
+    kept.push_back(returned);
+  Operation *end = UnrealizedConversionCastOp::create(builder, loc, TypeRange(), kept);
+  StatementPrinter printer(names, indices);
+  printer.print(*block, end);
+  for (auto &[target, value] : assigned)
+    printer.text += "    " + target + " = " + printer.expression(value).text + ";\n";
+  std::string type = "void";
+  if (returned) {
+    type = computedTypeName(returned.getType());
+    printer.text += "    return " + printer.expression(returned).text + ";\n";
+  }
+  if (printer.failed() || type.empty())
+    return "";
+  std::vector<std::string> all = parameters;
+  llvm::append_range(all, references);
+  return "  __device__ " + type + " " + name + "(" + llvm::join(all, ", ") + ") const {\n" +
+         printer.text + "  }\n";
+}

@@ -1,0 +1,120 @@
+//===- ElementsGenerator.cpp - the generator of last resort -----------------------------------===//
+//
+// Any region but an update, right and slow: each result is a phase, each of its elements a thread,
+// and where the anchor's value is needed its definition is computed (*_elements.cuh). Takes every
+// layout and reshape; other generators may refuse what they do not like.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "codegen/CUDA/Anchors.h"
+#include "codegen/CUDA/Generators.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+static const uint32_t threads = 128;
+
+namespace {
+class ElementsGenerator : public TextGenerator {
+public:
+  StringRef name() const override { return "cuda-elements"; }
+  unsigned version() const override { return 1; }
+  SmallVector<Candidate> schedules(const KernelSpec &spec) const override;
+  FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
+};
+} // namespace
+
+SmallVector<Candidate> ElementsGenerator::schedules(const KernelSpec &spec) const {
+  if (spec.anchor() == Anchor::MultiTensor)
+    return {};
+  Candidate candidate;
+  candidate.schedule = "elements";
+  for (RankedTensorType type : spec.resultTypes())
+    candidate.phases.push_back(
+        {uint32_t(llvm::divideCeil(PhysicalLayout::get(type).elements, threads)), 0});
+  // Far behind every other generator.
+  candidate.cost = 1e-2 + gpuSeconds(spec.bytes(), 100.0 * spec.flops(), candidate.phases.size());
+  return {candidate};
+}
+
+/// The anchor's result `number` as a function of the struct.
+static void addAnchorFunction(KernelText &text, const AnchorForm &form, unsigned number) {
+  Operation *op = text.spec.anchorOp();
+  std::string parameters, arguments;
+  for (StringRef axis : form.axes) {
+    parameters += (parameters.empty() ? "int " : ", int ") + axis.str();
+    arguments += ", " + axis.str();
+  }
+  StringRef member = !isa<dl::MaxPoolOp>(op) ? "" : number == 0 ? ".value" : ".tap";
+  text.members(
+      llvm::formatv("  __device__ {0} anchor{1}({2}) const {{ return {3}(*this{4}){5}; }\n",
+                    storedTypeName(getElementTypeOrSelf(op->getResult(number))), number,
+                    parameters, form.function, arguments, member)
+          .str());
+}
+
+static bool hasFunction(const KernelSpec &spec) {
+  return spec.anchor() != Anchor::Map && spec.anchor() != Anchor::Transpose;
+}
+
+/// Where the definitions are; those of windows are their skeleton's.
+static SmallVector<StringRef> definitionsOf(Anchor anchor) {
+  switch (anchor) {
+  case Anchor::Reduce:
+    return {"reduce_elements"};
+  case Anchor::Gemm:
+    return {"product_elements"};
+  case Anchor::Convolution:
+    return {"product_elements", "convolution_elements"};
+  case Anchor::Softmax:
+    return {"softmax_elements"};
+  default:
+    return {};
+  }
+}
+
+FailureOr<KernelText> ElementsGenerator::write(const KernelSpec &spec,
+                                               const Candidate &candidate) const {
+  SmallVector<StringRef> skeletons = {"map"};
+  if (hasFunction(spec)) {
+    llvm::append_range(skeletons, skeletonsOf(spec));
+    llvm::append_range(skeletons, definitionsOf(spec.anchor()));
+  }
+  KernelText text(spec, skeletons);
+  text.constant("THREADS", threads);
+  text.flag("QUADS", false);
+  FailureOr<AnchorForm> form = failure();
+  if (hasFunction(spec)) {
+    if (failed(form = describeAnchor(text)))
+      return failure();
+    for (unsigned number = 0; number < spec.anchorOp()->getNumResults(); ++number)
+      addAnchorFunction(text, *form, number);
+  }
+  for (auto [number, type] : llvm::enumerate(spec.resultTypes())) {
+    DeviceFunction one(spec, "one", {"i"});
+    BodyEmitter::AnchorValue anchor;
+    if (succeeded(form))
+      anchor = [&](unsigned result, const Point &at) {
+        Type element = getElementTypeOrSelf(spec.anchorOp()->getResult(result));
+        SmallVector<Value> indices = one.reshape(at, form->space).indices;
+        if (form->axes.size() != form->space.size())
+          indices = {one.linear({indices[0], indices[2]}, {form->space[0], form->space[2]}),
+                     indices[1]};
+        return one.call("anchor" + std::to_string(result), indices, element);
+      };
+    if (failed(one.storeLinear(anchor, number, one.index(0))))
+      return failure();
+    std::string body = one.print();
+    if (body.empty())
+      return failure();
+    text.phaseWithMembers(threads, "map",
+                          ("  static constexpr int ELEMENTS = " +
+                           Twine(PhysicalLayout::get(type).elements) + ";\n" + body)
+                              .str());
+  }
+  return text;
+}
+
+std::unique_ptr<CudaGenerator> codegen::createCudaElementsGenerator() {
+  return std::make_unique<ElementsGenerator>();
+}

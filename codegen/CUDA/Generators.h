@@ -1,0 +1,55 @@
+//===- Generators.h - CUDA's kernel generators --------------------------------------*- C++ -*-===//
+#ifndef DLC_CODEGEN_CUDA_GENERATORS_H
+#define DLC_CODEGEN_CUDA_GENERATORS_H
+
+#include "codegen/CUDA/KernelText.h"
+
+namespace dlc::codegen {
+
+/// All generators for CUDA; they live as long as the process. Each new one is named in
+/// Generators.cpp.
+llvm::ArrayRef<const CudaGenerator *> cudaGenerators();
+
+std::unique_ptr<CudaGenerator> createCudaMapGenerator();
+std::unique_ptr<CudaGenerator> createCudaReduceGenerator();
+std::unique_ptr<CudaGenerator> createCudaWindowGenerator();
+std::unique_ptr<CudaGenerator> createCudaSoftmaxGenerator();
+std::unique_ptr<CudaGenerator> createCudaTransposeGenerator();
+std::unique_ptr<CudaGenerator> createCudaMultiTensorGenerator();
+std::unique_ptr<CudaGenerator> createCudaProductGenerator();
+std::unique_ptr<CudaGenerator> createCudaElementsGenerator();
+
+/// Whether CUDA kernels know the types of all operands and results, and can number their elements.
+bool fitsCuda(const KernelSpec &spec);
+
+/// Blocks of a grid over `elements`.
+inline uint32_t blocksFor(int64_t elements, int64_t perBlock) {
+  return std::max<int64_t>(1, llvm::divideCeil(elements, perBlock));
+}
+
+/// Estimated seconds of memory traffic and arithmetic on a GPU of this decade, launch included.
+double gpuSeconds(double bytes, double flops, unsigned launches);
+
+/// Bytes that the SIMT device needs to run a block.
+uint64_t simtScratchBytes(uint32_t threads);
+
+/// A generator whose text says everything: candidates are tried by printing them.
+class TextGenerator : public CudaGenerator {
+public:
+  llvm::SmallVector<Candidate> candidates(const KernelSpec &spec,
+                                          const CudaTarget &target) const override;
+  mlir::FailureOr<CudaSource> print(const KernelSpec &spec, const Candidate &candidate,
+                                    llvm::StringRef symbol) const override;
+
+protected:
+  /// Schedules worth trying: phases' tasks, workspace, cost and parameters are set, threads are
+  /// taken from the text.
+  virtual llvm::SmallVector<Candidate> schedules(const KernelSpec &spec) const = 0;
+  /// Writes the kernel. Fails for what this generator does not take.
+  virtual mlir::FailureOr<KernelText> write(const KernelSpec &spec,
+                                            const Candidate &candidate) const = 0;
+};
+
+} // namespace dlc::codegen
+
+#endif

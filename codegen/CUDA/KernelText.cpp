@@ -1,0 +1,80 @@
+//===- KernelText.cpp - see KernelText.h ------------------------------------------------------===//
+#include "codegen/CUDA/KernelText.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+void KernelText::constant(StringRef name, int64_t value) {
+  body += ("  static constexpr int " + name + " = " + Twine(value) + ";\n").str();
+}
+
+void KernelText::flag(StringRef name, bool value) {
+  body += ("  static constexpr bool " + name + " = " + (value ? "true" : "false") + ";\n").str();
+}
+
+void KernelText::type(StringRef name, StringRef text) {
+  body += ("  using " + name + " = " + text + ";\n").str();
+}
+
+void KernelText::axis(StringRef name, const dl::WindowAxis &a) {
+  std::string numbers;
+  for (int64_t number : {a.input, a.output, a.kernel, a.stride, a.dilation, a.low, a.high})
+    numbers += (numbers.empty() ? "" : ", ") + std::to_string(number);
+  body += ("  static constexpr Axis " + name + " = {" + numbers + "};\n").str();
+}
+
+LogicalResult KernelText::add(DeviceFunction &function) {
+  std::string text = function.print();
+  body += text;
+  return success(!text.empty());
+}
+
+void KernelText::phaseWithMembers(uint32_t threads, StringRef skeleton, StringRef members) {
+  auto call = [skeleton = skeleton.str()](StringRef problem) {
+    return skeleton + "(" + problem.str() + ")";
+  };
+  phases.push_back({threads, call, members.str()});
+}
+
+CudaSource KernelText::finish(StringRef symbol) const {
+  CudaSource source;
+  source.skeletons = {"common"};
+  llvm::append_range(source.skeletons, skeletons);
+  std::vector<std::string> names;
+  unsigned operands = spec.operandTypes().size();
+  for (auto [i, type] : llvm::enumerate(spec.operandTypes()))
+    source.parameters.push_back("const " + storedTypeName(type.getElementType()));
+  for (auto [i, type] : llvm::enumerate(spec.resultTypes()))
+    source.parameters.push_back(storedTypeName(type.getElementType()));
+  for (unsigned i = 0; i < operands + spec.resultTypes().size(); ++i)
+    names.push_back(bufferName(spec, i));
+  if (workspaceElement) {
+    source.parameters.push_back(storedTypeName(workspaceElement));
+    names.push_back("partial");
+  }
+  std::vector<std::string> parameters;
+  for (auto [type, name] : llvm::zip_equal(source.parameters, names))
+    parameters.push_back("Buffer<" + type + "> " + name);
+
+  source.text = declarations + "struct Problem {\n" + body;
+  for (const std::string &parameter : parameters)
+    source.text += "  " + parameter + ";\n";
+  source.text += "};\n";
+  for (auto [number, phase] : llvm::enumerate(phases)) {
+    std::string function = phaseSymbol(symbol, phases.size(), number);
+    std::string problem = "Problem{" + llvm::join(names, ", ") + "}";
+    if (!phase.members.empty()) {
+      std::string derived = "Phase" + std::to_string(number);
+      source.text += "struct " + derived + " : Problem {\n" + phase.members + "};\n";
+      problem = derived + "{" + problem + "}";
+    }
+    source.text += "extern \"C\" __global__ void __launch_bounds__(" +
+                   std::to_string(phase.threads) + ") " + function + "(" +
+                   llvm::join(parameters, ", ") + ") {\n  " + phase.call(problem) + ";\n}\n";
+    source.functions.push_back(function);
+    source.threads.push_back(phase.threads);
+  }
+  return source;
+}

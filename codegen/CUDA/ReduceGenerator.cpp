@@ -1,0 +1,82 @@
+//===- ReduceGenerator.cpp - reductions over any axes -----------------------------------------===//
+//
+// Where neighbours in memory are combined with each other, a block takes a row (reduce_rows); where
+// there are few rows, several blocks take parts of it and a second phase combines these. Else a
+// warp's lanes take neighbouring results (reduce_channels). The element is computed by whatever is
+// fused in front of the reduction, and stored on the way if it is a result itself.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "codegen/CUDA/Anchors.h"
+#include "codegen/CUDA/Generators.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+namespace {
+class ReduceGenerator : public TextGenerator {
+public:
+  StringRef name() const override { return "cuda-reduce"; }
+  unsigned version() const override { return 1; }
+  SmallVector<Candidate> schedules(const KernelSpec &spec) const override;
+  FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
+};
+} // namespace
+
+static const uint32_t threads = 256, partsThreads = 128;
+
+/// How many blocks share a row, so that a GPU is filled and each still has work.
+static int64_t partsOf(int64_t kept, int64_t reduced) {
+  const int64_t wantedBlocks = 512, leastElements = 2048;
+  int64_t parts = std::clamp<int64_t>(reduced / leastElements, 1,
+                                      std::max<int64_t>(1, wantedBlocks / std::max<int64_t>(kept, 1)));
+  // No part is empty.
+  return llvm::divideCeil(reduced, llvm::divideCeil(std::max<int64_t>(reduced, 1), parts));
+}
+
+SmallVector<Candidate> ReduceGenerator::schedules(const KernelSpec &spec) const {
+  auto op = dyn_cast_or_null<dl::ReduceOp>(spec.anchorOp());
+  if (!op)
+    return {};
+  ReducedAxes axes(op);
+  int64_t kept = product(axes.extents(false)), reduced = product(axes.extents(true));
+  if (kept == 0)
+    return {};
+  Candidate candidate;
+  int64_t parts = axes.alongRows() ? std::max<int64_t>(1, partsOf(kept, reduced)) : 1;
+  candidate.parameters = parts;
+  candidate.schedule = axes.alongRows() ? "rows parts " + std::to_string(parts) : "channels";
+  candidate.phases.push_back(
+      {axes.alongRows() ? uint32_t(kept * parts) : blocksFor(kept, 32), 0});
+  if (parts > 1) {
+    candidate.phases.push_back({blocksFor(kept, partsThreads), 0});
+    candidate.workspaceBytes = kept * parts * storageBytes(getElementTypeOrSelf(op.getX()));
+  }
+  candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), candidate.phases.size());
+  return {candidate};
+}
+
+FailureOr<KernelText> ReduceGenerator::write(const KernelSpec &spec,
+                                             const Candidate &candidate) const {
+  auto op = cast<dl::ReduceOp>(spec.anchorOp());
+  bool rows = ReducedAxes(op).alongRows();
+  int64_t parts = *candidate.parameters.getAsInteger();
+  KernelText text(spec, skeletonsOf(spec));
+  text.constant("THREADS", threads);
+  if (rows)
+    text.constant("PARTS", parts);
+  FailureOr<AnchorForm> form = describeAnchor(text, /*storesFront=*/true);
+  if (failed(form) || failed(addStore(text, *form, "store")))
+    return failure();
+  text.phase(threads, rows ? "reduceRows" : "reduceChannels");
+  if (parts > 1) {
+    text.workspace(form->element);
+    text.constant("PARTS_THREADS", partsThreads);
+    text.phase(partsThreads, "reduceParts");
+  }
+  return text;
+}
+
+std::unique_ptr<CudaGenerator> codegen::createCudaReduceGenerator() {
+  return std::make_unique<ReduceGenerator>();
+}

@@ -1,0 +1,46 @@
+//===- Sources.cpp - see Sources.h ------------------------------------------------------------===//
+#include "codegen/CUDA/Sources.h"
+
+using namespace dlc::codegen;
+using llvm::StringRef;
+
+namespace {
+struct EmbeddedText {
+  const char *file, *text;
+};
+} // namespace
+
+static const EmbeddedText texts[] = {
+#include "Texts.inc"
+};
+
+StringRef dlc::codegen::embeddedText(StringRef file) {
+  for (const EmbeddedText &embedded : texts)
+    if (file == embedded.file)
+      return embedded.text;
+  llvm_unreachable("every text that is asked for is embedded");
+}
+
+const std::string &dlc::codegen::allSkeletons() {
+  static const std::string all = [] {
+    std::string text;
+    for (const EmbeddedText &embedded : texts)
+      if (StringRef(embedded.file).ends_with(".cuh"))
+        text += embedded.text;
+    return text;
+  }();
+  return all;
+}
+
+std::string dlc::codegen::completeText(const CudaSource &source, bool lineMarkers) {
+  std::string text;
+  for (const std::string &skeleton : source.skeletons) {
+    std::string file = skeleton + ".cuh";
+    if (lineMarkers)
+      text += "#line 1 \"" + file + "\"\n";
+    text += embeddedText(file).str() + "\n";
+  }
+  if (lineMarkers)
+    text += "#line 1 \"" + source.functions.front() + ".cu\"\n";
+  return text + source.text;
+}

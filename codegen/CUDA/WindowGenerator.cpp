@@ -1,0 +1,57 @@
+//===- WindowGenerator.cpp - pooling and its gradients ----------------------------------------===//
+#include "codegen/CUDA/Anchors.h"
+#include "codegen/CUDA/Generators.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+static const uint32_t threads = 256;
+
+namespace {
+class WindowGenerator : public TextGenerator {
+public:
+  StringRef name() const override { return "cuda-window"; }
+  unsigned version() const override { return 1; }
+  SmallVector<Candidate> schedules(const KernelSpec &spec) const override;
+  FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
+};
+} // namespace
+
+SmallVector<Candidate> WindowGenerator::schedules(const KernelSpec &spec) const {
+  if (spec.anchor() != Anchor::Window)
+    return {};
+  auto type = cast<RankedTensorType>(spec.anchorOp()->getResult(0).getType());
+  if (type.getNumElements() == 0)
+    return {};
+  Candidate candidate;
+  candidate.schedule = "window";
+  candidate.phases.push_back({blocksFor(type.getNumElements(), threads), 0});
+  candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), 1);
+  return {candidate};
+}
+
+FailureOr<KernelText> WindowGenerator::write(const KernelSpec &spec,
+                                             const Candidate &candidate) const {
+  KernelText text(spec, skeletonsOf(spec));
+  FailureOr<AnchorForm> form = describeAnchor(text);
+  if (failed(form) || failed(addStore(text, *form, "store")))
+    return failure();
+  text.constant("THREADS", threads);
+  text.constant("ELEMENTS", product(form->space));
+  for (auto [name, size] : llvm::zip(ArrayRef<StringRef>{"SIZE_D", "SIZE_H", "SIZE_W"},
+                                     ArrayRef<int64_t>(form->space).drop_front()))
+    text.constant(name, size);
+  std::string element = "    auto v = " + form->function + "(*this, i, d, h, w);\n";
+  std::string values = "v";
+  if (isa<dl::MaxPoolOp>(spec.anchorOp()))
+    values = spec.anchorOp()->getNumResults() == 2 ? "v.value, v.tap" : "v.value";
+  text.members("  __device__ void element(int i, int d, int h, int w) const {\n" + element +
+               "    store(i, d, h, w, " + values + ");\n  }\n");
+  text.phase(threads, "window");
+  return text;
+}
+
+std::unique_ptr<CudaGenerator> codegen::createCudaWindowGenerator() {
+  return std::make_unique<WindowGenerator>();
+}

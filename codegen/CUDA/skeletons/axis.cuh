@@ -1,0 +1,17 @@
+// axis: the index arithmetic of windows and convolutions.
+
+// One axis: output o covers inputs o * stride + tap * dilation - low.
+struct Axis {
+  int in, out, kernel, stride, dilation, low, high;
+};
+
+// The input that `tap` of output `out` covers; outside of the tensor: -1.
+__device__ constexpr int inputAt(const Axis &a, int out, int tap) {
+  int in = out * a.stride + tap * a.dilation - a.low;
+  return in < a.in ? in : -1;
+}
+// The output whose `tap` covers input `in`; if there is none: -1.
+__device__ constexpr int outputAt(const Axis &a, int in, int tap) {
+  int start = in + a.low - tap * a.dilation;
+  return start >= 0 && start % a.stride == 0 && start / a.stride < a.out ? start / a.stride : -1;
+}

@@ -1,0 +1,29 @@
+// reduce_channels: y[k] = x[0, k] op x[1, k] op ... op x[REDUCED - 1, k], where neighbours along k are neighbours in memory.
+//
+//   P::KEPT, REDUCED, Op, T, p.x(k, r), p.store(k, v)     as in reduce_rows
+//
+// A block takes 32 channels, a warp every WARPS-th row of them: each load of a warp is one line of memory. The warps' values meet
+// in shared memory, in the order of the warps.
+template <class P> __device__ void reduceChannels(const P &p) {
+  using T = typename P::T;
+  constexpr int WARPS = P::THREADS / 32;
+  struct Partials {
+    T value[WARPS][32];
+  };
+  SHARED(Partials, shared);
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32, k = blockIdx.x * 32 + lane;
+  if (k < P::KEPT) {
+    T v = P::IS_SUM ? T(0) : p.x(k, 0);
+#pragma unroll 4
+    for (int r = warp; r < P::REDUCED; r += WARPS)
+      v = P::Op::combine(v, p.x(k, r));
+    shared.value[warp][lane] = v;
+  }
+  __syncthreads();
+  if (warp != 0 || k >= P::KEPT)
+    return;
+  T v = shared.value[0][lane];
+  for (int w = 1; w < WARPS; ++w)
+    v = P::Op::combine(v, shared.value[w][lane]);
+  p.store(k, v);
+}

@@ -1,0 +1,108 @@
+//===- ProductTest.cpp - CUDA products, convolutions and updates on the SIMT device ---------------------------------===//
+#include "test/codegen/Harness.h"
+#include <gtest/gtest.h>
+
+using namespace dlc::test;
+
+// Sums of up to some thousand products.
+static const double rounding = 3e-6;
+
+static KernelSource product(int64_t batch, int64_t m, int64_t n, int64_t k, bool ta, bool tb) {
+  auto type = [&](int64_t rows, int64_t columns) {
+    return "tensor<" + std::to_string(batch) + "x" + std::to_string(rows) + "x" + std::to_string(columns) + "xf32>";
+  };
+  const std::string a = ta ? type(k, m) : type(m, k), b = tb ? type(n, k) : type(k, n), c = type(m, n),
+                    bias = "tensor<" + std::to_string(n) + "xf32>";
+  return {a + ", " + b + ", " + bias, c,
+          "^bb0(%a: " + a + ", %b: " + b + ", %v: " + bias + "):\n %0 = dl.matmul %a, %b" + (ta ? " transpose_a" : "") +
+              (tb ? " transpose_b" : "") + " : " + a + ", " + b + "\n %1 = dl.broadcast %v dims = [2] : " + bias + " to " + c +
+              "\n %2 = dl.add %0, %1 : " + c + "\n %3 = dl.relu %2 : " + c + "\n dl.yield %3 : " + c};
+}
+
+/// All transpositions, tails in every direction, rows with and without whole quads, a k that is split.
+TEST(CudaProduct, Matmul) {
+  for (bool ta : {false, true})
+    for (bool tb : {false, true}) {
+      checkCudaKernel(product(1, 37, 70, 19, ta, tb), rounding, "cuda-product");
+      checkCudaKernel(product(2, 20, 36, 44, ta, tb), rounding, "cuda-product");
+    }
+  checkCudaKernel(product(1, 5, 7, 1030, false, true), rounding, "cuda-product");
+  checkCudaKernel(product(1, 70, 130, 1, true, false), rounding, "cuda-product");
+  checkCudaKernel(product(3, 5, 4, 0, false, false), rounding, "cuda-product");
+  checkCudaKernel(product(3, 5, 4, 7, true, false), rounding, "cuda-elements");
+}
+
+namespace {
+struct Convolution {
+  std::string x, w, y, attributes;
+};
+} // namespace
+
+static const Convolution convolutions[] = {
+    {"3x3x12x11", "5x3x5x5", "3x5x8x7", "strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1"},
+    {"2x4x9x8", "6x2x3x2", "2x6x4x9", "strides = [2, 1] padding = [1, 0, 2, 1] dilations = [1, 2] groups = 2"},
+    {"2x3x17", "4x3x3", "2x4x8", "strides = [2] padding = [0, 0] dilations = [1] groups = 1"},
+    {"1x2x5x6x7", "3x2x2x3x3", "1x3x4x6x7", "strides = [1, 1, 1] padding = [0, 0, 1, 1, 1, 1] dilations = [1, 1, 1] groups = 1"},
+    // Many pixels for few weights: the filter's gradient is split.
+    {"9x1x28x28", "4x1x5x5", "9x4x24x24", "strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1"},
+};
+
+/// Three directions; groups, strides, dilation, padding per side; one to three axes.
+TEST(CudaProduct, Convolution) {
+  for (const Convolution &c : convolutions) {
+    const std::string x = "tensor<" + c.x + "xf32>", w = "tensor<" + c.w + "xf32>", y = "tensor<" + c.y + "xf32>";
+    for (const char *generator : {"cuda-product", "cuda-elements"}) {
+      if (c.x[0] == '9' && std::string(generator) == "cuda-elements")
+        continue;
+      checkCudaKernel({x + ", " + w, y,
+                       "^bb0(%x: " + x + ", %w: " + w + "):\n %0 = dl.convolution %x, %w " + c.attributes + " : " + x + ", " + w +
+                           "\n %1 = dl.relu %0 : " + y + "\n dl.yield %1 : " + y},
+                      rounding, generator);
+      checkCudaKernel({y + ", " + w, x,
+                       "^bb0(%d: " + y + ", %w: " + w + "):\n %0 = dl.convolution_backward_data %d, %w " + c.attributes + " : " + y +
+                           ", " + w + " to " + x + "\n dl.yield %0 : " + x},
+                      rounding, generator);
+      checkCudaKernel({x + ", " + y, w,
+                       "^bb0(%x: " + x + ", %d: " + y + "):\n %0 = dl.convolution_backward_filter %x, %d " + c.attributes + " : " + x +
+                           ", " + y + " to " + w + "\n dl.yield %0 : " + w},
+                      rounding, generator);
+    }
+  }
+}
+
+/// Tensors of all sizes in flat buffers with multipliers of their own; the gaps between tensors stay as they were.
+TEST(CudaMultiTensor, Momentum) {
+  const std::string types = "tensor<5xf32>, tensor<3x9001xf32>, tensor<1xf32>, tensor<5xf32>, tensor<3x9001xf32>, tensor<1xf32>";
+  const std::string results = "tensor<5xf32>, tensor<3x9001xf32>, tensor<1xf32>";
+  const std::vector<int64_t> sizes = {5, 27003, 1}, starts = {0, 16, 27024};
+  CompiledTestKernel kernel({types + ", tensor<f32>", results, R"(
+^bb0(%p0: tensor<5xf32>, %p1: tensor<3x9001xf32>, %p2: tensor<1xf32>, %g0: tensor<5xf32>, %g1: tensor<3x9001xf32>, %g2: tensor<1xf32>, %lr: tensor<f32>):
+  %r:3 = dl.multi_tensor(%p0, %p1, %p2, %g0, %g1, %g2) scalars(%lr)
+      {streams = 2 : i64, multipliers = array<f64: 1.0, 0.5, 2.0, 0.25, 4.0, 0.0>} : ()" + types + ", tensor<f32>) -> (" + results + R"() {
+  ^bb0(%p: tensor<f32>, %g: tensor<f32>, %a: tensor<f32>, %b: tensor<f32>, %s: tensor<f32>):
+    %0 = dl.multiply %b, %p : tensor<f32>
+    %1 = dl.add %g, %0 : tensor<f32>
+    %3 = dl.multiply %s, %a : tensor<f32>
+    %4 = dl.multiply %3, %1 : tensor<f32>
+    %5 = dl.subtract %p, %4 : tensor<f32>
+    dl.yield %5 : tensor<f32>
+  }
+  dl.yield %r#0, %r#1, %r#2 : )" + results},
+                            "cuda:simt", "cuda-multi-tensor");
+  ASSERT_TRUE(kernel);
+  std::vector<Tensor> inputs = kernel.randomInputs();
+  inputs[2].values[0] = 0.125;
+  std::vector<Tensor> outputs = kernel.run(inputs);
+  const double lr[] = {1.0, 2.0, 4.0}, decay[] = {0.5, 0.25, 0.0};
+  std::vector<bool> covered(outputs[0].values.size(), false);
+  for (int tensor = 0; tensor < 3; ++tensor)
+    for (int64_t i = starts[tensor]; i < starts[tensor] + sizes[tensor]; ++i) {
+      covered[i] = true;
+      float p = inputs[0].values[i], g = inputs[1].values[i];
+      ASSERT_NEAR(outputs[0].values[i], p - 0.125 * lr[tensor] * (g + decay[tensor] * p), 1e-6) << i;
+    }
+  // The harness poisons results: bytes 0xcb.
+  for (size_t i = 0; i < covered.size(); ++i)
+    if (!covered[i])
+      ASSERT_LT(outputs[0].values[i], -2e7) << "wrote between tensors at " << i;
+}

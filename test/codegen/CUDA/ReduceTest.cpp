@@ -1,0 +1,79 @@
+//===- ReduceTest.cpp - CUDA reductions and softmax on the SIMT device ----------------------------------------------===//
+#include "test/codegen/Harness.h"
+#include <gtest/gtest.h>
+
+using namespace dlc::test;
+
+// Sums of up to some ten thousand elements by halves.
+static const double rounding = 2e-6;
+
+static KernelSource reduce(const std::string &kind, const std::string &from, const std::string &to, const std::string &axes) {
+  return {"tensor<" + from + ">", "tensor<" + to + ">",
+          "^bb0(%x: tensor<" + from + ">):\n %0 = dl.reduce " + kind + " %x axes = [" + axes + "] : tensor<" + from +
+              ">\n dl.yield %0 : tensor<" + to + ">"};
+}
+
+/// Rows: short, longer than a block, shared by several blocks; all elements; other operators and types.
+TEST(CudaReduce, Rows) {
+  checkCudaKernel(reduce("sum", "5x7xf32", "5xf32", "1"), rounding, "cuda-reduce");
+  checkCudaKernel(reduce("sum", "3x1001xf32", "3xf32", "1"), rounding, "cuda-reduce");
+  checkCudaKernel(reduce("sum", "64x3x15x15xf32", "3xf32", "0, 2, 3"), rounding, "cuda-reduce");
+  checkCudaKernel(reduce("max", "2x9001xf32", "2xf32", "1"), 0, "cuda-reduce");
+  checkCudaKernel(reduce("min", "300xf32", "f32", "0"), 0, "cuda-reduce");
+  checkCudaKernel(reduce("max", "4x33xui8", "4xui8", "1"), 0, "cuda-reduce");
+  checkCudaKernel(reduce("sum", "4x0xf32", "4xf32", "1"), 0, "cuda-reduce");
+}
+
+/// Channels that are neighbours in memory, fewer and more than a warp's lanes.
+TEST(CudaReduce, Channels) {
+  checkCudaKernel(reduce("sum", "64x10xf32", "10xf32", "0"), rounding, "cuda-reduce");
+  checkCudaKernel(reduce("sum", "33x70xf32", "70xf32", "0"), rounding, "cuda-reduce");
+  checkCudaKernel(reduce("max", "3x5x40xi32", "3x40xi32", "1"), 0, "cuda-reduce");
+}
+
+/// What is fused in front may be a result itself: dx behind ReLU, whose sum is the bias' gradient. Behind, a scale.
+TEST(CudaReduce, Fused) {
+  checkCudaKernel({"tensor<8x6x5x5xf32>, tensor<8x6x5x5xf32>, tensor<6xf32>", "tensor<8x6x5x5xf32>, tensor<6xf32>", R"(
+^bb0(%x: tensor<8x6x5x5xf32>, %d: tensor<8x6x5x5xf32>, %s: tensor<6xf32>):
+  %z = dl.constant dense<0.0> : tensor<8x6x5x5xf32>
+  %m = dl.compare gt %x, %z : tensor<8x6x5x5xf32>
+  %dx = dl.select %m, %d, %z : tensor<8x6x5x5xf32>
+  %db = dl.reduce sum %dx axes = [0, 2, 3] : tensor<8x6x5x5xf32>
+  %1 = dl.multiply %db, %s : tensor<6xf32>
+  dl.yield %dx, %1 : tensor<8x6x5x5xf32>, tensor<6xf32>)"},
+                  rounding, "cuda-reduce");
+}
+
+/// The reduction's value at other places than its own.
+TEST(CudaReduce, Elements) {
+  checkCudaKernel({"tensor<4x6xf32>", "tensor<4x6xf32>, tensor<6x4xf32>", R"(
+^bb0(%x: tensor<4x6xf32>):
+  %0 = dl.reduce max %x axes = [1] : tensor<4x6xf32>
+  %1 = dl.broadcast %0 dims = [0] : tensor<4xf32> to tensor<4x6xf32>
+  %2 = dl.subtract %x, %1 : tensor<4x6xf32>
+  %3 = dl.transpose %2 order = [1, 0] : tensor<4x6xf32>
+  dl.yield %2, %3 : tensor<4x6xf32>, tensor<6x4xf32>)"},
+                  rounding, "cuda-elements");
+}
+
+/// Classes fewer and more than a warp's lanes, in the last axis and before it.
+TEST(CudaSoftmax, Classification) {
+  struct Case {
+    std::string logits, label;
+    int axis;
+  };
+  for (const Case &c : {Case{"9x10", "9", 1}, Case{"3x7x5", "3x5", 1}, Case{"2x70", "2", 1}}) {
+    const std::string x = "tensor<" + c.logits + "xf32>", l = "tensor<" + c.label + "xi32>", r = "tensor<" + c.label + "xf32>";
+    const std::string axis = " axis = " + std::to_string(c.axis) + " : ";
+    for (const char *generator : {"cuda-softmax", "cuda-elements"}) {
+      for (std::string op : {"softmax_cross_entropy", "accuracy"})
+        checkCudaKernel({x + ", " + l, r,
+                         "^bb0(%x: " + x + ", %l: " + l + "):\n %0 = dl." + op + " %x, %l" + axis + x + ", " + l + "\n dl.yield %0 : " + r},
+                        rounding, generator);
+      checkCudaKernel({r + ", " + x + ", " + l, x,
+                       "^bb0(%d: " + r + ", %x: " + x + ", %l: " + l + "):\n %0 = dl.softmax_cross_entropy_backward %d, %x, %l" + axis +
+                           r + ", " + x + ", " + l + "\n dl.yield %0 : " + x},
+                      rounding, generator);
+    }
+  }
+}
