@@ -44,7 +44,7 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
   app.add_option("-I", options.includeDirs, "folder to look for imports in")->option_text("DIR")->allow_extra_args(false);
   app.add_option("--target", options.target, "cpu (default), cpu:avx2, cpu:avx512, cuda or cuda:sm_80,simt")
       ->check(checkTarget)->option_text("T");
-  app.add_option("--emit", emit, "print names, dl, dl-train, dl-fused, exec, report, kernels, asm, cuda, ptx")
+  app.add_option("--emit", emit, "names, dl, dl-train, dl-fused, exec, report, kernels, asm, cuda, ptx")
       ->check(oneOf(keysOf(emits())))->option_text("WHAT");
   app.add_option("--train", options.trainSection, "which train section to compile")->option_text("NAME");
   app.add_option("--infer-batch", options.inferBatches, "batch sizes of the inference entries: 1,16")
