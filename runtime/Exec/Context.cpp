@@ -23,6 +23,7 @@ struct Context::Impl {
   Status allocate();
   Status stageInputs();
   Status prepareState();
+  Status showWrites(const Trace &trace, uint32_t record) const;
   const std::byte *outputAddress(const ValueInfo &output) const;
   Status readStorage(const ValueInfo &output, std::span<std::byte> destination) const;
 
@@ -106,6 +107,21 @@ Status Context::Impl::prepareState() {
   return {};
 }
 
+/// Tells the trace what a record wrote to the arena.
+Status Context::Impl::showWrites(const Trace &trace, uint32_t record) const {
+  const Plan &plan = state->module()->plan();
+  const dlc_range range = plan.records[record].arguments;
+  for (uint32_t i = 0; trace.onWrite && i < range.count; ++i) {
+    const dlc_argument &argument = plan.arguments[range.first + i];
+    if (argument.space != DLC_SPACE_ARENA || !(argument.access & DLC_WRITE))
+      continue;
+    std::vector<std::byte> written(argument.bytes);
+    DLC_TRY(arena->read(argument.offset, written));
+    trace.onWrite(record, written);
+  }
+  return {};
+}
+
 Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<State> state,
                                                  std::string_view name) {
   const Module &module = *state->module();
@@ -168,7 +184,8 @@ Status Context::setScalar(std::string_view name, double value) {
 Status Context::run(Trace *trace) {
   DLC_TRY(impl->prepareState());
   DLC_TRY(impl->stageInputs());
-  return impl->executor->run(trace).in(concat("entry '", impl->entry.name, "'"));
+  auto done = [&](uint32_t record) { return impl->showWrites(*trace, record); };
+  return impl->executor->run(trace, done).in(concat("entry '", impl->entry.name, "'"));
 }
 
 Status Context::Impl::readStorage(const ValueInfo &output, std::span<std::byte> destination) const {

@@ -85,7 +85,7 @@ Status Executor::issue(const dlc_record &record, const Launch &launch) {
   }
 }
 
-Status Executor::walk(Trace *trace) {
+Status Executor::walk(Trace *trace, const RecordDone &done) {
   using Clock = std::chrono::steady_clock;
   if (trace)
     trace->seconds.assign(entry.records.count, 0);
@@ -95,14 +95,15 @@ Status Executor::walk(Trace *trace) {
     if (trace) {
       DLC_TRY(queue->synchronize());
       trace->seconds[i] = std::chrono::duration<double>(Clock::now() - start).count();
+      DLC_TRY(done(entry.records.first + i));
     }
   }
   return {};
 }
 
-Status Executor::run(Trace *trace) {
+Status Executor::run(Trace *trace, const RecordDone &done) {
   DLC_TRY_ASSIGN(wanted, queue->begin({arena, inputs, trace != nullptr}));
-  Status walked = wanted ? walk(trace) : Status();
+  Status walked = wanted ? walk(trace, done) : Status();
   Status ended = queue->end();
   return walked.ok() ? std::move(ended) : std::move(walked);
 }

@@ -29,14 +29,16 @@ public:
   /// Says where an input stands in the following runs.
   void setInput(size_t index, const std::byte *address);
 
-  Status run(Trace *trace);
+  /// With `trace`, waits for each record, times it, and calls `done` with its number in the plan.
+  using RecordDone = std::function<Status(uint32_t record)>;
+  Status run(Trace *trace, const RecordDone &done);
 
 private:
   Executor(const Plan &plan, const EntryInfo &entry, std::unique_ptr<CommandQueue> queue)
       : plan(plan), entry(entry), queue(std::move(queue)) {}
   void prepare(const Spaces &spaces);
   Status issue(const dlc_record &record, const Launch &launch);
-  Status walk(Trace *trace);
+  Status walk(Trace *trace, const RecordDone &done);
 
   /// A buffer that lies in an input: slot of `buffers`, and where in the input it begins.
   struct InputUse {

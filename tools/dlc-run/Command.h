@@ -69,12 +69,20 @@ struct StepFlags : RunFlags {
   uint64_t steps = 1;
 };
 
+struct CheckFlags {
+  std::string a, b, data;
+  DeviceFlags deviceA, deviceB;
+  uint64_t steps = 3, seed = 0;
+  bool activations = false, json = false;
+};
+
 Status train(const TrainFlags &flags);
 Status evaluate(const EvalFlags &flags);
 Status infer(const InferFlags &flags);
 Status bench(const BenchFlags &flags);
 Status inspect(const InspectFlags &flags);
 Status step(const StepFlags &flags);
+Status check(const CheckFlags &flags);
 
 /// The entry of that name, or, without a name, the first of a kind.
 Result<const EntryInfo *> selectEntry(const Module &module, const std::string &name,

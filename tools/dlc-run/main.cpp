@@ -19,17 +19,21 @@ struct CommandLine {
   BenchFlags bench;
   InspectFlags inspect;
   StepFlags step;
-  CLI::App *trainCommand, *evalCommand, *inferCommand, *benchCommand, *inspectCommand, *stepCommand;
+  CheckFlags check;
+  CLI::App *trainCommand, *evalCommand, *inferCommand, *benchCommand, *inspectCommand, *stepCommand,
+      *checkCommand;
 
   CommandLine();
   CLI::App *add(const char *name, const char *description);
   static void addDevice(CLI::App *command, DeviceFlags &flags);
+  static void addDeviceDetails(CLI::App *command, DeviceFlags &flags);
   CLI::App *addRunning(const char *name, const char *description, RunFlags &flags);
   void addTrain();
   void addInfer();
   void addBench();
   void addStep();
-  Status run() const;
+  void addCheck();
+  Status run();
 };
 
 constexpr const char *dataText = "idx:DIR, a folder with files named as MNIST's are";
@@ -46,6 +50,10 @@ void CommandLine::addDevice(CLI::App *command, DeviceFlags &flags) {
                    "cpu, cuda or simt (a CUDA module on the CPU); default: the module's")
       ->type_name("DEVICE")
       ->check(CLI::IsMember({"cpu", "cuda", "simt"}));
+  addDeviceDetails(command, flags);
+}
+
+void CommandLine::addDeviceDetails(CLI::App *command, DeviceFlags &flags) {
   command
       ->add_option("--threads", flags.threads,
                    "threads of cpu and simt; default: one for each processor")
@@ -139,6 +147,29 @@ void CommandLine::addStep() {
       ->check(CLI::PositiveNumber);
 }
 
+void CommandLine::addCheck() {
+  checkCommand = add("check", "compare two builds of a model, or one on two devices, step by step");
+  for (auto [name, path] : {std::pair{"a", &check.a}, {"b", &check.b}})
+    checkCommand->add_option(name, *path, "module that dlc wrote")
+        ->required()
+        ->type_name("MODULE.so");
+  for (auto [name, device] :
+       {std::pair{"--device-a", &check.deviceA.device}, {"--device-b", &check.deviceB.device}})
+    checkCommand->add_option(name, *device, "cpu, cuda or simt; default: the module's")
+        ->type_name("DEVICE")
+        ->check(CLI::IsMember({"cpu", "cuda", "simt"}));
+  checkCommand->add_option("--steps", check.steps, "steps to train; default: 3")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  checkCommand->add_option("--data", check.data, "idx:DIR; default: generated")->type_name("DATA");
+  checkCommand->add_option("--seed", check.seed, "of initial values and data; default: 0")
+      ->type_name("N");
+  checkCommand->add_flag("--activations", check.activations,
+                         "compare what every layer and stage writes, too");
+  addDeviceDetails(checkCommand, check.deviceB);
+  checkCommand->add_flag("--json", check.json, "one JSON object a line, the last one the summary");
+}
+
 CommandLine::CommandLine() {
   app.require_subcommand(1);
   app.footer("dlc-run COMMAND --help shows a command's flags.");
@@ -158,9 +189,10 @@ CommandLine::CommandLine() {
   inspectCommand->add_flag("--json", inspect.json, "everything as one JSON object");
   inspectCommand->add_flag("--records", inspect.records, "the plan's records as well");
   addStep();
+  addCheck();
 }
 
-Status CommandLine::run() const {
+Status CommandLine::run() {
   if (*trainCommand)
     return tool::train(train);
   if (*evalCommand)
@@ -171,7 +203,14 @@ Status CommandLine::run() const {
     return tool::bench(bench);
   if (*inspectCommand)
     return tool::inspect(inspect);
-  return tool::step(step);
+  if (*stepCommand)
+    return tool::step(step);
+  DeviceFlags &first = check.deviceA;
+  const DeviceFlags &second = check.deviceB;
+  first.threads = second.threads;
+  first.simtSeed = second.simtSeed;
+  first.noCudaGraph = second.noCudaGraph;
+  return tool::check(check);
 }
 
 } // namespace

@@ -84,7 +84,7 @@ public:
   SimtQueue(std::shared_ptr<SimtDevice> device, std::shared_ptr<const Module> module,
             const EntryInfo &entry, ThreadScratch scratch)
       : device(std::move(device)), module(std::move(module)), entry(entry),
-        scratch(std::move(scratch)), recordedBy(entry.events) {}
+        scratch(std::move(scratch)), recordedBy(entry.events, OrderedCommand::none) {}
 
   Result<bool> begin(const RunStart &start) override {
     device->running().lock();
@@ -156,6 +156,8 @@ private:
         break;
     order.clear();
     commands.clear();
+    // Who waits for an event from now on, waits for what is done.
+    std::fill(recordedBy.begin(), recordedBy.end(), OrderedCommand::none);
     return status;
   }
 

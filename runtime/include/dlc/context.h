@@ -14,6 +14,7 @@
 #include "dlc/state.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -21,9 +22,14 @@
 
 namespace dlc::runtime {
 
-/// Seconds each record of an entry took in one run, in table order. Events take none.
+/// What is watched of one run, record by record in table order. A watched run waits for each
+/// record.
 struct Trace {
+  /// Seconds each record took. Events take none.
   std::vector<double> seconds;
+  /// If set, hears after each record what that wrote to the arena: number of the record in the
+  /// plan, and the bytes of each such argument.
+  std::function<void(uint32_t record, std::span<const std::byte> written)> onWrite;
 };
 
 class Context {

@@ -16,6 +16,10 @@ int main(int argc, char **argv) {
   dlc::test::writeFile(folder + "/simt.so",
                        dlc::test::moduleWith(dlc::test::smallSimtModel().blob(),
                                              {.targets = dlc::test::simtTargets}));
+  // The same with another learning rate.
+  dlc::test::PlanBuilder faster = dlc::test::smallModel();
+  faster.scalars[0].value = 0.11;
+  dlc::test::writeFile(folder + "/faster.so", dlc::test::moduleWith(faster.blob()));
   dlc::test::writeSmallData(folder + "/data", 404, 101);
   return 0;
 }

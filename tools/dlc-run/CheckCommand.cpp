@@ -1,0 +1,346 @@
+// dlc-run check: whether two builds of a model, or one on two devices, compute the same. Both train
+// from the same variables on the same data; after each step loss, results, gradients and variables
+// are compared by name.
+#include "runtime/Core/Support.h"
+#include "runtime/Data/BatchLoader.h"
+#include "runtime/Training/Evaluate.h"
+#include "tools/dlc-run/Command.h"
+#include "tools/dlc-run/Output.h"
+#include "tools/dlc-run/Parity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+namespace dlc::runtime::tool {
+namespace {
+
+/// What the records of one run wrote, by layer and stage; of several records or buffers of one name
+/// the last of the largest. In table order.
+class Activations {
+public:
+  Trace watch(const Plan &plan) {
+    Trace trace;
+    trace.onWrite = [this, &plan](uint32_t record, std::span<const std::byte> written) {
+      add(plan.recordNames[record], written);
+    };
+    return trace;
+  }
+  void clear() { values.clear(), order.clear(); }
+  const std::vector<float> *find(const std::string &name) const {
+    auto it = values.find(name);
+    return it == values.end() ? nullptr : &it->second;
+  }
+  const std::vector<std::string> &names() const { return order; }
+
+private:
+  void add(std::string_view name, std::span<const std::byte> written) {
+    const size_t count = written.size() / sizeof(float);
+    auto [it, isNew] = values.try_emplace(std::string(name));
+    if (isNew)
+      order.push_back(it->first);
+    else if (count < it->second.size())
+      return;
+    it->second.resize(count);
+    std::memcpy(it->second.data(), written.data(), count * sizeof(float));
+  }
+
+  std::map<std::string, std::vector<float>> values;
+  std::vector<std::string> order;
+};
+
+/// One of the two builds, on its device.
+struct Side {
+  std::shared_ptr<State> state;
+  std::vector<std::unique_ptr<Context>> contexts;
+  Activations activations;
+
+  const Plan &plan() const { return state->module()->plan(); }
+  /// Variable number `index` with its logical values.
+  Result<HostTensor> variable(size_t index) const { return readVariable(*state, index); }
+};
+
+/// Entries that make up a step: the step table's, or the first that infers if nothing trains.
+Result<std::vector<std::string>> entriesOf(const Module &module) {
+  std::vector<std::string> names;
+  for (const dlc_step &step : module.plan().steps)
+    names.emplace_back(module.plan().entries[step.entry].name);
+  if (names.empty()) {
+    DLC_TRY_ASSIGN(entry, selectEntry(module, "", DLC_ENTRY_INFER));
+    names.emplace_back(entry->name);
+  }
+  return names;
+}
+
+Result<Side> openSide(const std::string &path, const DeviceFlags &flags, uint64_t seed,
+                      const std::vector<std::string> *entries) {
+  Side side;
+  DLC_TRY_ASSIGN(module, Module::load(path));
+  DLC_TRY_ASSIGN(device, flags.open(*module));
+  DLC_TRY_ASSIGN(state, State::create(std::move(module), std::move(device), seed));
+  side.state = std::move(state);
+  DLC_TRY_ASSIGN(own, entriesOf(*side.state->module()));
+  for (const std::string &name : entries ? *entries : own) {
+    DLC_TRY_ASSIGN(context, Context::create(side.state, name));
+    side.contexts.push_back(std::move(context));
+  }
+  return side;
+}
+
+class Check {
+public:
+  Check(const CheckFlags &flags, Side a, Side b) : flags(flags), a(std::move(a)), b(std::move(b)) {}
+
+  Status run() {
+    DLC_TRY(shareVariables());
+    DLC_TRY(openData());
+    for (step = 1; step <= flags.steps; ++step)
+      for (size_t entry = 0; entry < a.contexts.size(); ++entry) {
+        DLC_TRY(runBoth(entry));
+        DLC_TRY(compare(entry));
+      }
+    return {};
+  }
+
+  /// In the order of steps, and within a step in that of computation.
+  std::vector<Difference> differences;
+  /// Activations that only one side has, or that cannot be compared.
+  uint64_t leftOut = 0;
+
+private:
+  /// Copies A's variables to B, by name; both must have the same ones.
+  Status shareVariables() {
+    if (a.plan().variables.size() != b.plan().variables.size())
+      return invalid("'", a.state->module()->path(), "' has ", a.plan().variables.size(),
+                     " variables, '", b.state->module()->path(), "' ", b.plan().variables.size());
+    for (size_t i = 0; i < a.plan().variables.size(); ++i) {
+      const VariableInfo &mine = a.plan().variables[i];
+      const VariableInfo *other = b.plan().findVariable(mine.name);
+      if (!other || other->type.str() != mine.type.str())
+        return invalid("variable '", mine.name, "' is ", mine.type.str(), " in ",
+                       a.state->module()->path(), ", in the other ",
+                       other ? other->type.str() : "there is none");
+      DLC_TRY_ASSIGN(value, a.variable(i));
+      DLC_TRY(b.state->write(indexInB(*other), value.bytes));
+    }
+    return {};
+  }
+
+  size_t indexInB(const VariableInfo &variable) const {
+    return static_cast<size_t>(&variable - b.plan().variables.data());
+  }
+
+  Status openData() {
+    if (flags.data.empty())
+      return {};
+    DLC_TRY_ASSIGN(data, openDataset(flags.data, Split::Train));
+    DLC_TRY_ASSIGN(opened, BatchLoader::create(a.contexts[0]->entry(), std::move(data)));
+    loader = std::move(opened);
+    loader->start({.seed = flags.seed, .epoch = 0, .firstBatch = 0, .keepPartial = false});
+    return {};
+  }
+
+  /// Gives both sides the same inputs.
+  Status bind(size_t entry) {
+    Context &first = *a.contexts[entry], &second = *b.contexts[entry];
+    if (loader) {
+      if (entry == 0 && !(batch = loader->next()))
+        return invalid(flags.data, ": no batch for step ", step);
+      DLC_TRY(bindBatch(first, a.contexts[0]->entry(), *batch));
+      return bindBatch(second, a.contexts[0]->entry(), *batch);
+    }
+    inputs.clear();
+    for (size_t i = 0; i < first.entry().inputs.size(); ++i) {
+      const ValueInfo &input = first.entry().inputs[i];
+      if (i == first.entry().validInput)
+        continue;
+      inputs.push_back(makeTensor(input.name, input.type.dtype, input.type.shape));
+      fillRandom(inputs.back(), flags.seed + step);
+    }
+    for (const HostTensor &tensor : inputs)
+      for (Context *context : {&first, &second}) {
+        const int index = context->findInput(tensor.name);
+        if (index < 0)
+          return invalid("entry '", context->entry().name, "': no input '", tensor.name,
+                         "' in both modules");
+        DLC_TRY(context->bind(static_cast<size_t>(index), tensor.bytes));
+      }
+    return {};
+  }
+
+  Status runSide(Side &side, size_t entry) {
+    Context &context = *side.contexts[entry];
+    if (side.plan().findScalar("step"))
+      DLC_TRY(context.setScalar("step", static_cast<double>(step - 1)));
+    if (!flags.activations)
+      return context.run();
+    side.activations.clear();
+    Trace trace = side.activations.watch(side.plan());
+    return context.run(&trace);
+  }
+
+  Status runBoth(size_t entry) {
+    DLC_TRY(bind(entry));
+    DLC_TRY(runSide(a, entry).in(a.state->module()->path()));
+    return runSide(b, entry).in(b.state->module()->path());
+  }
+
+  double limit(size_t entry) const {
+    return errorFactor * ownError(a.plan(), a.contexts[entry]->entry()) *
+           std::sqrt(static_cast<double>(step));
+  }
+
+  void report(Difference difference, std::string kind) {
+    difference.step = step;
+    difference.kind = std::move(kind);
+    differences.push_back(std::move(difference));
+  }
+
+  Status compare(size_t entry) {
+    compareActivations(entry);
+    DLC_TRY(compareOutputs(entry));
+    DLC_TRY(compareMetrics(entry));
+    return compareVariables(entry);
+  }
+
+  void compareActivations(size_t entry) {
+    for (const std::string &name : a.activations.names()) {
+      const std::vector<float> *other = b.activations.find(name);
+      auto difference = other ? compareAsSets(*a.activations.find(name), *other, limit(entry))
+                              : std::optional<Difference>();
+      leftOut += !difference;
+      if (!difference)
+        continue;
+      difference->name = name;
+      report(std::move(*difference), "activation");
+    }
+  }
+
+  Status compareOutputs(size_t entry) {
+    const std::vector<ValueInfo> &outputs = a.contexts[entry]->entry().outputs;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const int other = b.contexts[entry]->findOutput(outputs[i].name);
+      if (outputs[i].kind == DLC_VALUE_ACCUMULATOR || other < 0)
+        continue;
+      DLC_TRY_ASSIGN(mine, readOutput(*a.contexts[entry], i));
+      DLC_TRY_ASSIGN(theirs, readOutput(*b.contexts[entry], static_cast<size_t>(other)));
+      if (mine.type.str() != theirs.type.str())
+        return invalid("output '", mine.name, "' is ", mine.type.str(), " and ", theirs.type.str());
+      report(compareTensors(mine, theirs, limit(entry)),
+             outputs[i].kind == DLC_VALUE_GRADIENT ? "gradient" : "result");
+    }
+    return {};
+  }
+
+  Status compareMetrics(size_t entry) {
+    const EntryInfo &first = a.contexts[entry]->entry(), &second = b.contexts[entry]->entry();
+    for (size_t i = 0; i < first.metrics.size(); ++i)
+      for (size_t j = 0; j < second.metrics.size(); ++j) {
+        if (first.metrics[i].name != second.metrics[j].name)
+          continue;
+        DLC_TRY_ASSIGN(mine, a.contexts[entry]->metric(i));
+        DLC_TRY_ASSIGN(theirs, b.contexts[entry]->metric(j));
+        report(compareTensors(scalarTensor(first.metrics[i].name, mine),
+                              scalarTensor(first.metrics[i].name, theirs), limit(entry)),
+               first.metrics[i].kind == DLC_METRIC_LOSS ? "loss" : "metric");
+      }
+    return {};
+  }
+
+  Status compareVariables(size_t entry) {
+    for (size_t i = 0; i < a.plan().variables.size(); ++i) {
+      const VariableInfo &variable = a.plan().variables[i];
+      // Each build derives what it likes from the others, in its own form.
+      if (variable.role == DLC_ROLE_DERIVED)
+        continue;
+      DLC_TRY_ASSIGN(mine, a.variable(i));
+      DLC_TRY_ASSIGN(theirs, b.variable(indexInB(*b.plan().findVariable(variable.name))));
+      report(compareTensors(mine, theirs, limit(entry)), std::string(roleName(variable.role)));
+    }
+    return {};
+  }
+
+  const CheckFlags &flags;
+  Side a, b;
+  std::unique_ptr<BatchLoader> loader;
+  const Batch *batch = nullptr;
+  std::vector<HostTensor> inputs;
+  uint64_t step = 1;
+};
+
+Json describe(const Difference &d) {
+  return {{"step", d.step},
+          {"kind", d.kind},
+          {"name", d.name},
+          {"error", std::isfinite(d.error) ? Json(d.error) : Json()},
+          {"limit", d.limit},
+          {"place", d.place},
+          {"a", std::isfinite(d.a) ? Json(d.a) : Json()},
+          {"b", std::isfinite(d.b) ? Json(d.b) : Json()},
+          {"ok", !d.tooLarge()}};
+}
+
+/// The worst of each tensor over all steps, in the order of computation.
+std::vector<Difference> worstOfEach(const std::vector<Difference> &all) {
+  std::vector<Difference> worst;
+  for (const Difference &d : all) {
+    auto it = std::find_if(worst.begin(), worst.end(), [&](const Difference &other) {
+      return other.kind == d.kind && other.name == d.name;
+    });
+    if (it == worst.end())
+      worst.push_back(d);
+    else if (!(d.error / d.limit <= it->error / it->limit) && !it->tooLarge())
+      *it = d;
+  }
+  return worst;
+}
+
+void printTable(const std::vector<Difference> &all) {
+  Table table({"kind", "name", "step", "error", "limit", ""});
+  for (const Difference &d : worstOfEach(all))
+    table.add({d.kind, d.name, std::to_string(d.step), printf("%.2e", d.error),
+               printf("%.2e", d.limit), d.tooLarge() ? "differs" : ""});
+  table.print();
+}
+
+} // namespace
+
+Status check(const CheckFlags &flags) {
+  DLC_TRY_ASSIGN(first, openSide(flags.a, flags.deviceA, flags.seed, nullptr));
+  DLC_TRY_ASSIGN(entries, entriesOf(*first.state->module()));
+  DLC_TRY_ASSIGN(second, openSide(flags.b, flags.deviceB, flags.seed, &entries));
+  Check check(flags, std::move(first), std::move(second));
+  DLC_TRY(check.run());
+  const auto wrong = std::find_if(check.differences.begin(), check.differences.end(),
+                                  [](const Difference &d) { return d.tooLarge(); });
+  const bool same = wrong == check.differences.end();
+  if (flags.json) {
+    for (const Difference &d : check.differences)
+      printJson(describe(d));
+    Json summary = {{"same", same}, {"compared", check.differences.size()}, {"steps", flags.steps}};
+    if (flags.activations)
+      summary["activations_left_out"] = check.leftOut;
+    if (!same)
+      summary["first"] = describe(*wrong);
+    summary["summary"] = true;
+    printJson(summary);
+  } else {
+    printTable(check.differences);
+    if (flags.activations && check.leftOut != 0)
+      std::printf("%llu activations were left out: no float32, or another size on the other side\n",
+                  static_cast<unsigned long long>(check.leftOut));
+    if (same)
+      std::printf("the same within %g times float32's own error, over %llu steps\n", errorFactor,
+                  static_cast<unsigned long long>(flags.steps));
+  }
+  if (same)
+    return {};
+  return failure(StatusCode::Failed, flags.a, " and ", flags.b, " differ first in step ",
+                 wrong->step, ", ", wrong->kind, " '", wrong->name, "': error ",
+                 printf("%.2e", wrong->error), ", limit ", printf("%.2e", wrong->limit), "; at ",
+                 wrong->place, " ", printf("%.8g", wrong->a), " against ",
+                 printf("%.8g", wrong->b));
+}
+
+} // namespace dlc::runtime::tool
