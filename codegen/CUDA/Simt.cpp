@@ -44,8 +44,9 @@ std::string dlc::codegen::simtText(llvm::ArrayRef<CudaSource> kernels) {
                      embeddedText("simt.h").str();
   for (const std::string &skeleton : mergedSkeletons(kernels))
     text += "\n#line 1 \"" + skeleton + ".cuh\"\n" + embeddedText(skeleton + ".cuh").str();
-  for (auto [number, kernel] : llvm::enumerate(kernels)) {
-    std::string scope = "kernel" + std::to_string(number);
+  for (const CudaSource &kernel : kernels) {
+    // A name of its own in all files: the linker takes equal instances of skeletons for one.
+    std::string scope = "problem_" + kernel.functions.front();
     text += "\nnamespace " + scope + " {\n#line 1 \"" + kernel.functions.front() + ".cu\"\n" +
             kernel.text + "} // namespace\n";
     for (unsigned phase = 0; phase < kernel.functions.size(); ++phase)
