@@ -13,6 +13,7 @@
 #include "dlc/module.h"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 namespace dlc::runtime {
@@ -65,10 +66,18 @@ public:
   virtual Status fill(uint32_t stream, std::byte *to, uint8_t value, uint64_t bytes) = 0;
   virtual Status recordEvent(uint32_t stream, uint32_t event) = 0;
   virtual Status waitEvent(uint32_t stream, uint32_t event) = 0;
-  /// Returns when all commands issued so far are done; for traces.
-  virtual Status synchronize() = 0;
+  /// Returns when all commands issued so far are done; in traced runs only. Gives the seconds that
+  /// the last command took by the device's own clock, or none if it has none.
+  virtual Result<std::optional<double>> synchronize() = 0;
   /// Waits for all commands and ends the run, also one whose commands failed.
   virtual Status end() = 0;
+};
+
+/// What a device can do at most; 0 where that is not known.
+struct DevicePeaks {
+  /// Of float32, multiply and add counted as two.
+  double flopsPerSecond = 0;
+  double bytesPerSecond = 0;
 };
 
 class Device {
@@ -77,6 +86,9 @@ public:
   virtual std::string_view name() const = 0;
   /// What a module must have been compiled for.
   virtual dlc_target target() const = 0;
+  /// What is known of the device, as one JSON object on one line.
+  virtual std::string properties() const = 0;
+  virtual DevicePeaks peaks() const { return {}; }
   /// Whether kernels may read host memory in place.
   virtual bool sharesHostMemory() const = 0;
   virtual Result<std::unique_ptr<DeviceMemory>> allocate(uint64_t bytes) = 0;

@@ -93,8 +93,9 @@ Status Executor::walk(Trace *trace, const RecordDone &done) {
     const Clock::time_point start = trace ? Clock::now() : Clock::time_point();
     DLC_TRY(issue(plan.records[entry.records.first + i], launches[i]));
     if (trace) {
-      DLC_TRY(queue->synchronize());
-      trace->seconds[i] = std::chrono::duration<double>(Clock::now() - start).count();
+      DLC_TRY_ASSIGN(measured, queue->synchronize());
+      const std::chrono::duration<double> waited = Clock::now() - start;
+      trace->seconds[i] = measured.value_or(waited.count());
       DLC_TRY(done(entry.records.first + i));
     }
   }

@@ -1,5 +1,6 @@
 // dlc-run bench: how long one run of an entry takes, on random data of the right shapes.
 #include "runtime/Core/Support.h"
+#include "runtime/Device/Device.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Output.h"
 #include "tools/dlc-run/Tensors.h"
@@ -57,8 +58,23 @@ Result<Measurement> measure(Context &context, const BenchFlags &flags) {
   return result;
 }
 
-/// Time of each launch, as JSON.
-Json describeLayers(const Plan &plan, const EntryInfo &entry, const Measurement &result) {
+std::string_view commandName(const Plan &plan, const dlc_record &record) {
+  switch (record.kind) {
+  case DLC_RECORD_LAUNCH:
+    return plan.kernels[record.index].symbol;
+  case DLC_RECORD_LIBRARY:
+    return libraryOpName(plan.calls[record.index].op);
+  case DLC_RECORD_COPY:
+    return "copy";
+  default:
+    return "fill";
+  }
+}
+
+/// Time of each command, as JSON, and what it cannot be below: the time that its arithmetic or its
+/// memory traffic takes at the device's peak.
+Json describeLayers(const Plan &plan, const EntryInfo &entry, const Measurement &result,
+                    const DevicePeaks &peaks) {
   Json layers = Json::array();
   for (uint32_t i = 0; i < entry.records.count; ++i) {
     const dlc_record &record = plan.records[entry.records.first + i];
@@ -67,14 +83,17 @@ Json describeLayers(const Plan &plan, const EntryInfo &entry, const Measurement 
     const double seconds =
         result.recordSeconds[i] / static_cast<double>(result.milliseconds.size());
     Json layer = {{"name", plan.recordNames[entry.records.first + i]},
-                  {"kernel", record.kind == DLC_RECORD_LAUNCH ? plan.kernels[record.index].symbol
-                             : record.kind == DLC_RECORD_COPY ? "copy"
-                                                              : "fill"},
+                  {"kernel", commandName(plan, record)},
                   {"tasks", record.tasks},
                   {"ms", seconds * 1e3}};
     if (seconds > 0) {
       layer["gflops"] = static_cast<double>(record.flops) / seconds * 1e-9;
       layer["gb_per_second"] = static_cast<double>(record.bytes) / seconds * 1e-9;
+    }
+    if (peaks.flopsPerSecond > 0 && peaks.bytesPerSecond > 0) {
+      const double floor = std::max(static_cast<double>(record.flops) / peaks.flopsPerSecond,
+                                    static_cast<double>(record.bytes) / peaks.bytesPerSecond);
+      layer["floor_ms"] = floor * 1e3;
     }
     layers.push_back(std::move(layer));
   }
@@ -82,14 +101,15 @@ Json describeLayers(const Plan &plan, const EntryInfo &entry, const Measurement 
 }
 
 void printLayers(const Json &layers, double totalMs) {
-  Table table({"layer", "kernel", "tasks", "ms", "share", "GFLOP/s", "GB/s"});
+  Table table({"layer", "kernel", "tasks", "ms", "share", "GFLOP/s", "GB/s", "floor ms"});
   for (const Json &layer : layers)
     table.add({layer["name"].get<std::string>(), layer["kernel"].get<std::string>(),
                std::to_string(layer["tasks"].get<uint32_t>()),
                printf("%.4f", layer["ms"].get<double>()),
                printf("%.1f%%", layer["ms"].get<double>() / totalMs * 100),
                printf("%.1f", layer.value("gflops", 0.0)),
-               printf("%.1f", layer.value("gb_per_second", 0.0))});
+               printf("%.1f", layer.value("gb_per_second", 0.0)),
+               layer.contains("floor_ms") ? printf("%.4f", layer["floor_ms"].get<double>()) : ""});
   table.print();
 }
 
@@ -105,8 +125,9 @@ Status bench(const BenchFlags &flags) {
   std::sort(sorted.begin(), sorted.end());
   const double median = (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2;
   const double rate = static_cast<double>(entry->batch) / median * 1e3;
-  const Json layers =
-      flags.layers ? describeLayers(state->module()->plan(), *entry, result) : Json();
+  const Json layers = flags.layers ? describeLayers(state->module()->plan(), *entry, result,
+                                                    state->device()->peaks())
+                                   : Json();
   if (flags.json) {
     Json line = {{"entry", entry->name},    {"steps", sorted.size()},
                  {"median_ms", median},     {"min_ms", sorted.front()},

@@ -1,6 +1,9 @@
 // Flags and helpers that the commands share.
 #include "tools/dlc-run/Command.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Device/Device.h"
+
+#include <cstdio>
 
 namespace dlc::runtime::tool {
 
@@ -18,14 +21,23 @@ Result<std::shared_ptr<Device>> DeviceFlags::open(const Module &module) const {
     if (device == targetName(other))
       target = other;
   DLC_TRY(module.requireTarget(target));
-  switch (target) {
-  case DLC_TARGET_CUDA:
+  DeviceFlags chosen = *this;
+  chosen.device = targetName(target);
+  return chosen.open();
+}
+
+Result<std::shared_ptr<Device>> DeviceFlags::open() const {
+  if (device == "cuda")
     return openCuda({.graph = !noCudaGraph});
-  case DLC_TARGET_SIMT:
+  if (device == "simt")
     return openSimt({.threads = threads, .seed = simtSeed});
-  default:
-    return openCpu({.threads = threads});
-  }
+  return openCpu({.threads = threads});
+}
+
+Status describeDevice(const DeviceFlags &flags) {
+  DLC_TRY_ASSIGN(device, flags.open());
+  std::printf("%s\n", device->properties().c_str());
+  return {};
 }
 
 Result<std::shared_ptr<State>> RunFlags::createState() const {

@@ -22,6 +22,8 @@ struct DeviceFlags {
 
   /// Fails if the module was compiled for another device.
   Result<std::shared_ptr<Device>> open(const Module &module) const;
+  /// The device itself, by its name; the CPU if there is none.
+  Result<std::shared_ptr<Device>> open() const;
 };
 
 /// Flags of every command that runs a model.
@@ -83,6 +85,8 @@ Status bench(const BenchFlags &flags);
 Status inspect(const InspectFlags &flags);
 Status step(const StepFlags &flags);
 Status check(const CheckFlags &flags);
+/// Prints what is known of a device, as JSON.
+Status describeDevice(const DeviceFlags &flags);
 
 /// The entry of that name, or, without a name, the first of a kind.
 Result<const EntryInfo *> selectEntry(const Module &module, const std::string &name,

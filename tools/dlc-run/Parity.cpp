@@ -8,19 +8,29 @@
 
 namespace dlc::runtime::tool {
 
+/// Float32 elements that a record writes.
+static double elementsWritten(const Plan &plan, const dlc_record &record) {
+  double written = 0;
+  for (uint32_t i = 0; i < record.arguments.count; ++i) {
+    const dlc_argument &argument = plan.arguments[record.arguments.first + i];
+    if (argument.access & DLC_WRITE)
+      written += static_cast<double>(argument.bytes) / sizeof(float);
+  }
+  return std::max(written, 1.0);
+}
+
 double ownError(const Plan &plan, const EntryInfo &entry) {
   constexpr double unitRoundoff = 0x1p-24;
+  const uint32_t end = entry.records.first + entry.records.count;
   double terms = 0;
-  for (uint32_t i = entry.records.first; i < entry.records.first + entry.records.count; ++i) {
-    const dlc_record &record = plan.records[i];
-    double written = 0;
-    for (uint32_t a = 0; a < record.arguments.count; ++a) {
-      const dlc_argument &argument = plan.arguments[record.arguments.first + a];
-      if (argument.access & DLC_WRITE)
-        written += static_cast<double>(argument.bytes) / sizeof(float);
-    }
-    if (record.kind == DLC_RECORD_LAUNCH || record.kind == DLC_RECORD_LIBRARY)
-      terms += std::max(1.0, static_cast<double>(record.flops) / 2 / std::max(written, 1.0));
+  for (uint32_t i = entry.records.first; i < end;) {
+    // The phases of a kernel follow each other: their arithmetic belongs to what the last one writes.
+    double flops = 0;
+    const uint32_t first = i;
+    do
+      flops += static_cast<double>(plan.records[i].flops);
+    while (++i < end && plan.recordNames[i] == plan.recordNames[first]);
+    terms += std::max(1.0, flops / 2 / elementsWritten(plan, plan.records[i - 1]));
   }
   return unitRoundoff * std::sqrt(terms);
 }

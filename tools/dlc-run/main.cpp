@@ -20,8 +20,9 @@ struct CommandLine {
   InspectFlags inspect;
   StepFlags step;
   CheckFlags check;
+  DeviceFlags device;
   CLI::App *trainCommand, *evalCommand, *inferCommand, *benchCommand, *inspectCommand, *stepCommand,
-      *checkCommand;
+      *checkCommand, *deviceCommand;
 
   CommandLine();
   CLI::App *add(const char *name, const char *description);
@@ -190,6 +191,8 @@ CommandLine::CommandLine() {
   inspectCommand->add_flag("--records", inspect.records, "the plan's records as well");
   addStep();
   addCheck();
+  deviceCommand = add("device", "show what is known of a device, as JSON");
+  addDevice(deviceCommand, device);
 }
 
 Status CommandLine::run() {
@@ -205,6 +208,8 @@ Status CommandLine::run() {
     return tool::inspect(inspect);
   if (*stepCommand)
     return tool::step(step);
+  if (*deviceCommand)
+    return tool::describeDevice(device);
   DeviceFlags &first = check.deviceA;
   const DeviceFlags &second = check.deviceB;
   first.threads = second.threads;

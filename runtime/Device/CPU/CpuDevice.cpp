@@ -52,7 +52,7 @@ public:
   }
   Status recordEvent(uint32_t, uint32_t) override { return {}; }
   Status waitEvent(uint32_t, uint32_t) override { return {}; }
-  Status synchronize() override { return {}; }
+  Result<std::optional<double>> synchronize() override { return std::optional<double>(); }
 
 private:
   static void runTask(const void *context, uint32_t task, unsigned thread) {

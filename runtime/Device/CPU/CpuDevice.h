@@ -3,6 +3,7 @@
 #ifndef DLC_RUNTIME_DEVICE_CPU_CPUDEVICE_H
 #define DLC_RUNTIME_DEVICE_CPU_CPUDEVICE_H
 
+#include "runtime/Device/CPU/HostDevice.h"
 #include "runtime/Device/CPU/ThreadPool.h"
 #include "runtime/Device/Device.h"
 
@@ -16,6 +17,7 @@ public:
 
   std::string_view name() const override { return "cpu"; }
   dlc_target target() const override { return DLC_TARGET_CPU; }
+  std::string properties() const override { return hostProperties("cpu", threadPool.threads()); }
   bool sharesHostMemory() const override { return true; }
   Result<std::unique_ptr<DeviceMemory>> allocate(uint64_t bytes) override;
   Result<std::unique_ptr<CommandQueue>> createQueue(std::shared_ptr<const Module> module,

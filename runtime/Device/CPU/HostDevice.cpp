@@ -1,5 +1,6 @@
 // Host memory as device memory, scratch, threads.
 #include "runtime/Device/CPU/HostDevice.h"
+#include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Support.h"
 
 #include <algorithm>
@@ -52,6 +53,12 @@ Result<ThreadScratch> allocateScratch(uint64_t bytes, unsigned threads) {
   if (!memory)
     return failure(StatusCode::OutOfMemory, "no memory for ", total, " bytes of scratch");
   return ThreadScratch{std::move(memory), padded / page * page};
+}
+
+std::string hostProperties(std::string_view device, unsigned threads) {
+  return concat("{\"device\":\"", device, "\",\"threads\":", threads,
+                ",\"processors\":", usableProcessors(), ",\"cpu_features\":\"",
+                cpuFeatureNames(hostCpuFeatures()), "\"}");
 }
 
 Result<unsigned> checkedThreads(unsigned asked) {

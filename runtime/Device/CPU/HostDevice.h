@@ -17,6 +17,9 @@ struct ThreadScratch {
 };
 Result<ThreadScratch> allocateScratch(uint64_t bytes, unsigned threads);
 
+/// Device::properties() of a device on the host's processor.
+std::string hostProperties(std::string_view device, unsigned threads);
+
 /// The number of threads asked for, 0 resolved to the processors that this process may use. Fails
 /// for an absurd number.
 Result<unsigned> checkedThreads(unsigned asked);

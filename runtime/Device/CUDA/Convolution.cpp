@@ -424,6 +424,20 @@ Result<CudnnTarget> CudnnTarget::fromJson(const std::string &json) {
   return CudnnTarget{cudnn, nullptr, std::move(properties)};
 }
 
+Result<std::string> CudnnTarget::jsonOf(int32_t device) {
+  DLC_TRY_ASSIGN(cudnn, Cudnn::load());
+  DLC_TRY_ASSIGN(properties, DescriptorBuilder(*cudnn, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR)
+                                 .set(CUDNN_ATTR_DEVICEPROP_DEVICE_ID, CUDNN_TYPE_INT32, 1, &device)
+                                 .finalize("read a device's properties"));
+  std::string json(65536, '\0');
+  int64_t count = 0;
+  if (auto status = cudnn->get(properties.get(), CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
+                               CUDNN_TYPE_CHAR, int64_t(json.size()), &count, json.data());
+      status != CUDNN_STATUS_SUCCESS)
+    return cudnnFailure(*cudnn, status, "describe a device");
+  return json.substr(0, json.find('\0'));
+}
+
 Result<std::unique_ptr<ConvolutionPlan>> ConvolutionPlan::build(const CudnnTarget &target,
                                                                 const dlc_library_call &call,
                                                                 std::span<const uint64_t> engine) {

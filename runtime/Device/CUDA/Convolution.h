@@ -48,6 +48,8 @@ struct CudnnTarget {
 
   /// From the JSON that cuDNN itself writes of a device.
   static Result<CudnnTarget> fromJson(const std::string &json);
+  /// That JSON, of a device that is there.
+  static Result<std::string> jsonOf(int32_t device);
 };
 
 class ConvolutionPlan {

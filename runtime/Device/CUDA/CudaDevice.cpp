@@ -62,6 +62,8 @@ public:
           checkCuda(cudaEventCreateWithFlags(events.emplace_back().out(), cudaEventDisableTiming),
                     "making an event"));
     planEvents = entry.events;
+    for (CudaEvent *event : {&before, &after})
+      DLC_TRY(checkCuda(cudaEventCreate(event->out()), "making an event"));
     return {};
   }
 
@@ -83,15 +85,17 @@ public:
       parameters.push_back(const_cast<void **>(launch.args.buffers + i));
     for (uint32_t i = 0; i < kernel.immediates; ++i)
       parameters.push_back(const_cast<uint64_t *>(launch.args.constants + i));
-    return note(checkCuda(
-        cudaLaunchKernel(reinterpret_cast<const void *>(code->kernel(launch.index).function),
-                         dim3(launch.tasks), dim3(kernel.threads), parameters.data(),
-                         kernel.sharedBytes, streams[stream]),
-        concat("'", module->plan().recordNames[launch.record], "', kernel ", kernel.symbol)));
+    return command(launch, stream, [&] {
+      return checkCuda(
+          cudaLaunchKernel(reinterpret_cast<const void *>(code->kernel(launch.index).function),
+                           dim3(launch.tasks), dim3(kernel.threads), parameters.data(),
+                           kernel.sharedBytes, streams[stream]),
+          "launching");
+    });
   }
   Status library(uint32_t stream, const Launch &call) override {
-    return note(code->run(call.index, streams[stream], call.args.buffers)
-                    .in(concat("'", module->plan().recordNames[call.record], "'")));
+    return command(call, stream,
+                   [&] { return code->run(call.index, streams[stream], call.args.buffers); });
   }
   Status copy(uint32_t stream, std::byte *to, const std::byte *from, uint64_t bytes) override {
     return note(checkCuda(
@@ -108,10 +112,14 @@ public:
     return note(checkCuda(cudaStreamWaitEvent(streams[stream], events[event].get(), 0),
                           "waiting for an event"));
   }
-  Status synchronize() override {
+  Result<std::optional<double>> synchronize() override {
     for (cudaStream_t stream : streams)
       DLC_TRY(checkCuda(cudaStreamSynchronize(stream), "running"));
-    return {};
+    if (!std::exchange(timed, false))
+      return std::optional<double>();
+    float milliseconds = 0;
+    DLC_TRY(checkCuda(cudaEventElapsedTime(&milliseconds, before.get(), after.get()), "timing"));
+    return std::optional<double>(milliseconds * 1e-3);
   }
 
   Status end() override {
@@ -128,10 +136,28 @@ private:
     return status;
   }
 
+  /// Issues a launch or library call. A traced run waits for each, and the device times it.
+  template <typename Issue>
+  Status command(const Launch &launch, uint32_t stream, const Issue &issue) {
+    Status status;
+    if (traced)
+      status = checkCuda(cudaEventRecord(before.get(), streams[stream]), "timing");
+    if (status.ok())
+      status = issue();
+    if (status.ok() && traced) {
+      status = checkCuda(cudaEventRecord(after.get(), streams[stream]), "timing");
+      timed = true;
+    }
+    if (status.ok())
+      return status;
+    return note(std::move(status).in(concat("'", module->plan().recordNames[launch.record], "'")));
+  }
+
   Status beginLocked(const RunStart &start) {
     DLC_TRY(device->activate());
     replaying = nullptr;
-    capturing = broken = false;
+    capturing = broken = timed = false;
+    traced = start.traced;
     if (!start.traced && device->usesGraphs()) {
       for (RecordedRun &run : recorded)
         if (std::equal(run.inputs.begin(), run.inputs.end(), start.inputs.begin(),
@@ -213,6 +239,9 @@ private:
   std::vector<RecordedRun> recorded;
   RecordedRun *replaying = nullptr;
   bool capturing = false, broken = false;
+  /// A traced run: whether the last command was timed, between these two.
+  bool traced = false, timed = false;
+  CudaEvent before, after;
   std::vector<const std::byte *> inputs;
   uint64_t runs = 0;
 };
@@ -247,11 +276,53 @@ Result<std::shared_ptr<Device>> CudaDevice::open(const CudaOptions &options) {
   device->ordinal = options.ordinal;
   device->graphs = options.graph;
   DLC_TRY(device->activate());
-  DLC_TRY(checkCuda(cudaGetDeviceProperties(&device->properties, options.ordinal),
+  DLC_TRY(checkCuda(cudaGetDeviceProperties(&device->hardware, options.ordinal),
                     "asking for properties"));
   DLC_TRY(checkCuda(cudaStreamCreateWithFlags(device->mainStream.out(), cudaStreamNonBlocking),
                     "making a stream"));
   return std::shared_ptr<Device>(std::move(device));
+}
+
+int CudaDevice::attribute(cudaDeviceAttr name) const {
+  int value = 0;
+  return cudaDeviceGetAttribute(&value, name, ordinal) == cudaSuccess ? value : 0;
+}
+
+DevicePeaks CudaDevice::peaks() const {
+  // Float32 units of a multiprocessor: 64 in sm_80, 128 in all that came after.
+  const double units = hardware.major == 8 && hardware.minor == 0 ? 64 : 128;
+  const double clock = attribute(cudaDevAttrClockRate) * 1e3,
+               memoryClock = attribute(cudaDevAttrMemoryClockRate) * 1e3,
+               width = attribute(cudaDevAttrGlobalMemoryBusWidth) / 8.0;
+  // Memory moves twice in a cycle.
+  return {hardware.multiProcessorCount * units * 2 * clock, memoryClock * 2 * width};
+}
+
+std::string CudaDevice::properties() const {
+  int driver = 0, runtime = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  std::string text =
+      concat("{\"device\":\"cuda\",\"name\":\"", hardware.name, "\",\"architecture\":\"sm_",
+             hardware.major, hardware.minor, "\",\"driver\":", driver, ",\"runtime\":", runtime);
+  const std::pair<const char *, uint64_t> numbers[] = {
+      {"memory_bytes", hardware.totalGlobalMem},
+      {"multiprocessors", uint64_t(hardware.multiProcessorCount)},
+      {"l2_bytes", uint64_t(hardware.l2CacheSize)},
+      {"shared_bytes_per_block", hardware.sharedMemPerBlockOptin},
+      {"registers_per_multiprocessor", uint64_t(hardware.regsPerMultiprocessor)},
+      {"threads_per_multiprocessor", uint64_t(hardware.maxThreadsPerMultiProcessor)},
+      {"clock_khz", uint64_t(attribute(cudaDevAttrClockRate))},
+      {"memory_clock_khz", uint64_t(attribute(cudaDevAttrMemoryClockRate))},
+      {"memory_bus_bits", uint64_t(attribute(cudaDevAttrGlobalMemoryBusWidth))}};
+  for (const auto &[name, value] : numbers)
+    text += concat(",\"", name, "\":", value);
+  text += concat(",\"peak_tflops\":", peaks().flopsPerSecond * 1e-12,
+                 ",\"peak_gb_per_second\":", peaks().bytesPerSecond * 1e-9);
+  // What a compiler without a device needs to ask this cuDNN about this device.
+  if (auto json = CudnnTarget::jsonOf(ordinal); json.ok())
+    text += concat(",\"cudnn\":", *json);
+  return text + "}";
 }
 
 Result<std::unique_ptr<DeviceMemory>> CudaDevice::allocate(uint64_t bytes) {
@@ -263,7 +334,7 @@ Result<std::unique_ptr<DeviceMemory>> CudaDevice::allocate(uint64_t bytes) {
     size_t free = 0, total = 0;
     cudaMemGetInfo(&free, &total);
     return failure(StatusCode::OutOfMemory, "device cuda: needs ", (bytes >> 20) + 1,
-                   " MiB more, the ", properties.name, " has ", free >> 20, " MiB free of ",
+                   " MiB more, the ", hardware.name, " has ", free >> 20, " MiB free of ",
                    total >> 20);
   }
   auto memory = std::make_unique<CudaMemory>(shared_from_this(), start, bytes);
@@ -279,7 +350,7 @@ Result<std::unique_ptr<CommandQueue>> CudaDevice::createQueue(std::shared_ptr<co
     std::lock_guard lock(runMutex);
     std::weak_ptr<CudaModule> &known = modules[module.get()];
     if (!(code = known.lock()))
-      known = code = std::make_shared<CudaModule>(module, properties);
+      known = code = std::make_shared<CudaModule>(module, hardware);
     DLC_TRY(code->prepare(entry));
   }
   auto queue = std::make_unique<CudaQueue>(shared_from_this(), std::move(module), std::move(code));

@@ -18,8 +18,10 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
 public:
   static Result<std::shared_ptr<Device>> open(const CudaOptions &options);
 
-  std::string_view name() const override { return properties.name; }
+  std::string_view name() const override { return hardware.name; }
   dlc_target target() const override { return DLC_TARGET_CUDA; }
+  std::string properties() const override;
+  DevicePeaks peaks() const override;
   bool sharesHostMemory() const override { return false; }
   Result<std::unique_ptr<DeviceMemory>> allocate(uint64_t bytes) override;
   Result<std::unique_ptr<CommandQueue>> createQueue(std::shared_ptr<const Module> module,
@@ -35,7 +37,9 @@ public:
 private:
   int ordinal = 0;
   bool graphs = true;
-  cudaDeviceProp properties = {};
+  int attribute(cudaDeviceAttr name) const;
+
+  cudaDeviceProp hardware = {};
   CudaStream mainStream;
   std::mutex runMutex;
   std::map<const Module *, std::weak_ptr<CudaModule>> modules;

@@ -99,7 +99,10 @@ public:
     device->running().unlock();
     return status;
   }
-  Status synchronize() override { return carryOut(); }
+  Result<std::optional<double>> synchronize() override {
+    DLC_TRY(carryOut());
+    return std::optional<double>();
+  }
 
   Status launch(uint32_t stream, const Launch &launch) override {
     return add(stream, [this, &launch] { return runLaunch(launch); });

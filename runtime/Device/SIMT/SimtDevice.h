@@ -12,6 +12,7 @@
 #ifndef DLC_RUNTIME_DEVICE_SIMT_SIMTDEVICE_H
 #define DLC_RUNTIME_DEVICE_SIMT_SIMTDEVICE_H
 
+#include "runtime/Device/CPU/HostDevice.h"
 #include "runtime/Device/CPU/ThreadPool.h"
 #include "runtime/Device/Device.h"
 
@@ -25,6 +26,7 @@ public:
 
   std::string_view name() const override { return "simt"; }
   dlc_target target() const override { return DLC_TARGET_SIMT; }
+  std::string properties() const override { return hostProperties("simt", threadPool.threads()); }
   bool sharesHostMemory() const override { return true; }
   Result<std::unique_ptr<DeviceMemory>> allocate(uint64_t bytes) override;
   Result<std::unique_ptr<CommandQueue>> createQueue(std::shared_ptr<const Module> module,
