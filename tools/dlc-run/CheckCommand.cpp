@@ -16,37 +16,42 @@
 namespace dlc::runtime::tool {
 namespace {
 
-/// What the records of one run wrote, by layer and stage; of several records or buffers of one name
-/// the last of the largest. In table order.
+/// What the records of one run wrote, by layer and stage, in table order: of several records of one
+/// name what the last one wrote, of several buffers the largest.
 class Activations {
 public:
   Trace watch(const Plan &plan) {
     Trace trace;
     trace.onWrite = [this, &plan](uint32_t record, std::span<const std::byte> written) {
-      add(plan.recordNames[record], written);
+      add(record, plan.recordNames[record], written);
     };
     return trace;
   }
   void clear() { values.clear(), order.clear(); }
   const std::vector<float> *find(const std::string &name) const {
     auto it = values.find(name);
-    return it == values.end() ? nullptr : &it->second;
+    return it == values.end() ? nullptr : &it->second.values;
   }
   const std::vector<std::string> &names() const { return order; }
 
 private:
-  void add(std::string_view name, std::span<const std::byte> written) {
+  struct Written {
+    uint32_t record;
+    std::vector<float> values;
+  };
+
+  void add(uint32_t record, std::string_view name, std::span<const std::byte> written) {
     const size_t count = written.size() / sizeof(float);
     auto [it, isNew] = values.try_emplace(std::string(name));
     if (isNew)
       order.push_back(it->first);
-    else if (count < it->second.size())
+    else if (it->second.record == record && count < it->second.values.size())
       return;
-    it->second.resize(count);
-    std::memcpy(it->second.data(), written.data(), count * sizeof(float));
+    it->second = {record, std::vector<float>(count)};
+    std::memcpy(it->second.values.data(), written.data(), count * sizeof(float));
   }
 
-  std::map<std::string, std::vector<float>> values;
+  std::map<std::string, Written> values;
   std::vector<std::string> order;
 };
 

@@ -24,7 +24,8 @@ double ownError(const Plan &plan, const EntryInfo &entry) {
   const uint32_t end = entry.records.first + entry.records.count;
   double terms = 0;
   for (uint32_t i = entry.records.first; i < end;) {
-    // The phases of a kernel follow each other: their arithmetic belongs to what the last one writes.
+    // The phases of a kernel follow each other: their arithmetic belongs to what the last one
+    // writes.
     double flops = 0;
     const uint32_t first = i;
     do
@@ -100,6 +101,8 @@ static bool looksLikeFloats(const std::vector<float> &values) {
 }
 
 std::optional<Difference> compareAsSets(std::vector<float> a, std::vector<float> b, double limit) {
+  std::erase(a, 0.0f);
+  std::erase(b, 0.0f);
   if (a.size() != b.size() || !looksLikeFloats(b))
     return {};
   std::sort(a.begin(), a.end());

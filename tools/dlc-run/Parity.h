@@ -37,8 +37,8 @@ struct Difference {
 /// Compares element by element. Integers must be equal: their limit is zero.
 Difference compareTensors(const HostTensor &a, const HostTensor &b, double limit);
 
-/// Compares as sets of float32: for buffers whose layouts differ. Nothing if they have different
-/// sizes or hold what is no float32.
+/// Compares as sets of float32, for buffers whose layouts differ; zeros are left out, because
+/// layouts pad with them. Nothing if the sets have different sizes or hold what is no float32.
 std::optional<Difference> compareAsSets(std::vector<float> a, std::vector<float> b, double limit);
 
 } // namespace dlc::runtime::tool

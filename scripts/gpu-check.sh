@@ -1,0 +1,185 @@
+#!/usr/bin/env bash
+# Everything that needs a real GPU, in one command of a few minutes: values of every kernel and library path against the CPU,
+# compute-sanitizer on small shapes, LeNet trained on digits, times of steps and kernels beside their floors and PyTorch.
+# A short table on the terminal, a JSON record in bench/results (or --out).
+#
+# usage: scripts/gpu-check.sh [--device cuda|simt] [--out DIR]     packs what the build made, and runs it
+#        scripts/gpu-check.sh --pack FOLDER                        packs only: on a machine without a GPU, for one without a build
+#        FOLDER/gpu-check.sh [--device cuda|simt] [--out DIR]      runs the packed checks; they need nothing but libc there
+# --device simt rehearses it all on the CPU.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+device=cuda out="" pack=""
+while [ $# -gt 0 ]; do
+  case $1 in
+    --device) device=${2:?--device needs cuda or simt}; shift 2 ;;
+    --out) out=${2:?--out needs a folder}; shift 2 ;;
+    --pack) pack=${2:?--pack needs a folder}; shift 2 ;;
+    *) echo "gpu-check.sh: unknown argument $1; the first lines of this script say what it takes" >&2; exit 2 ;;
+  esac
+done
+die() { echo "gpu-check.sh: $*" >&2; exit 1; }
+
+# name of the model, its source, flags of dlc. Small ones are for compute-sanitizer, which makes kernels a hundred times slower.
+models="lenet:examples/lenet/lenet.dl:
+lenet-small:examples/lenet/lenet.dl:-D N=2
+mlp-small:examples/mlp/mlp.dl:-D N=4
+kernels:bench/gpu/kernels.dl:"
+limit_mib=60
+
+# ------------------------------------------------------------------------------------------------ packing, in the source tree
+
+pack_into() {
+  local folder=$1 root build name source flags
+  root=$(dirname "$here")
+  build=${DLC_BUILD:-$root/build/release}
+  [ -x "$build/bin/dlc" ] && [ -x "$build/bin/dlc-run" ] || die "no dlc in $build/bin: run scripts/build.sh first"
+  [ -e "$build/lib/libdlc_cuda.so" ] || die "no libdlc_cuda.so in $build/lib: the build found no CUDA toolkit"
+  mkdir -p "$folder"/{bin,lib,models} || die "cannot make $folder"
+  cp "$build/bin/dlc-run" "$build/bin/make-digits" "$folder/bin/" &&
+    cp "$build/lib/libdlc_cuda.so" "$folder/lib/" &&
+    cp "$here/gpu-check.sh" "$root/bench/gpu/rivals.py" "$folder/" || die "cannot copy to $folder"
+  while IFS=: read -r name source flags; do
+    # shellcheck disable=SC2086
+    "$build/bin/dlc" "$root/$source" $flags --target=cpu:avx2 -o "$folder/models/$name.cpu.so" &&
+      "$build/bin/dlc" "$root/$source" $flags --target=cuda:sm_80,sm_90,simt -o "$folder/models/$name.cuda.so" ||
+      die "cannot compile $source"
+  done <<<"$models"
+  git -C "$root" rev-parse --short HEAD >"$folder/commit" 2>/dev/null || echo unknown >"$folder/commit"
+  local size
+  size=$(du -sm "$folder" | cut -f1)
+  [ "$size" -le $limit_mib ] || die "$folder has $size MiB, more than $limit_mib"
+  echo "packed $size MiB into $folder"
+}
+
+if [ ! -d "$here/models" ]; then
+  [ -n "$pack" ] && { pack_into "$pack"; exit 0; }
+  folder=$(dirname "$here")/build/gpu-check
+  rm -rf "$folder"
+  pack_into "$folder"
+  exec "$folder/gpu-check.sh" --device "$device" --out "${out:-$(dirname "$here")/bench/results}"
+fi
+[ -z "$pack" ] || die "--pack works in the source tree only"
+
+# ------------------------------------------------------------------------------------------------------ running the checks
+
+run() { timeout 120 "$here/bin/dlc-run" "$@"; }
+out=${out:-$here/results}
+mkdir -p "$out" || die "cannot make $out"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+: >"$work/checks" >"$work/rivals"
+failed=0
+begun=$SECONDS
+
+json_text() { # the first line of what it reads, as a JSON string
+  head -n 1 | tr -d '\000-\037' | sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$/"/'
+}
+number() { # number KEY FILE: the last value of a key in a file of JSON lines
+  grep -o "\"$1\":[-0-9.e+]*" "$2" | tail -n 1 | cut -d: -f2
+}
+row() { printf '  %-34s %-8s %5s s  %s\n' "$1" "$2" "$3" "$4"; }
+
+# check NAME COMMAND...: its last line is the detail, or the first error. No command takes more than two minutes.
+check() {
+  local name=$1 start=$SECONDS result=ok detail
+  shift
+  if "$@" >"$work/log" 2>&1; then
+    detail=$(tail -n 1 "$work/log")
+  else
+    [ $? -eq 124 ] && echo "took more than 120 s" >>"$work/log"
+    result=failed failed=$((failed + 1))
+    detail=$(grep -m 1 -iE 'error|took more' "$work/log" || tail -n 1 "$work/log")
+  fi
+  row "$name" "$result" $((SECONDS - start)) "${detail:0:120}"
+  printf '%s{"name":%s,"ok":%s,"seconds":%d,"detail":%s}' "$([ -s "$work/checks" ] && echo ,)" "$(json_text <<<"$name")" \
+    "$([ $result = ok ] && echo true || echo false)" $((SECONDS - start)) "$(json_text <<<"$detail")" >>"$work/checks"
+}
+left_out() { row "$1" "left out" 0 "$2"; }
+
+run device --device "$device" >"$work/device" 2>"$work/error" || die "$(sed 's/^error: //' "$work/error")"
+echo "gpu-check on $(grep -oE '"(name|device)":"[^"]*"' "$work/device" | tail -n 1 | cut -d: -f2 | tr -d '"'), $(date +%F)"
+
+# Values: each kernel's and library call's results against the CPU's, once command by command, once as a graph.
+parity() { run check "$here/models/$1.cpu.so" "$here/models/$1.cuda.so" --device-a cpu --device-b "$device" "${@:2}"; }
+while IFS=: read -r name _; do
+  case $device:$name in simt:lenet | simt:mlp-small) steps=1 ;; *) steps=3 ;; esac # these take the SIMT device seconds
+  check "values of $name, each layer" parity "$name" --activations --steps $steps
+  [ "$device" = simt ] || check "values of $name, as a graph" parity "$name" --steps 5
+done <<<"$models"
+
+# Accesses, races, barriers, uninitialised reads.
+sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer || true)
+for name in lenet-small kernels; do
+  if [ "$device" = simt ]; then
+    for seed in 1 2 3; do
+      check "orders of $name, seed $seed" parity "$name" --steps 1 --simt-seed $seed
+    done
+  elif [ -n "$sanitizer" ]; then
+    for tool in memcheck racecheck initcheck synccheck; do
+      check "$tool of $name" timeout 120 "$sanitizer" --tool $tool --error-exitcode 1 \
+        "$here/bin/dlc-run" bench "$here/models/$name.cuda.so" --device cuda --no-cuda-graph --steps 1
+    done
+  else
+    left_out "sanitizer of $name" "no compute-sanitizer on PATH"
+  fi
+done
+
+# Training: LeNet learns digits.
+train() {
+  "$here/bin/make-digits" "$work/digits" >/dev/null || return 1
+  local length=(--epochs 2)
+  [ "$device" = simt ] && length=(--steps 12)
+  run train "$here/models/lenet.cuda.so" --device "$device" --data "idx:$work/digits" --seed 1 --json "${length[@]}" \
+    >"$work/training" || return 1
+  if [ "$device" = simt ]; then
+    local first last
+    first=$(head -n 1 "$work/training" >"$work/first" && number loss "$work/first")
+    last=$(number loss "$work/training")
+    awk -v a="$first" -v b="$last" 'BEGIN { exit !(b < a) }' || { echo "error: loss went from $first to $last"; return 1; }
+    echo "loss fell from $first to a mean of $last in 12 steps"
+  else
+    local accuracy
+    accuracy=$(number test_accuracy "$work/training")
+    awk -v a="${accuracy:-0}" 'BEGIN { exit !(a >= 0.95) }' || { echo "error: test accuracy $accuracy, below 0.95"; return 1; }
+    echo "test accuracy $accuracy after 2 epochs, $(number images_per_second "$work/training") images/s"
+  fi
+}
+check "training LeNet on digits" train
+
+# Times.
+steps=()
+[ "$device" = simt ] && steps=(--steps 1)
+bench() { run bench "$here/models/lenet.cuda.so" --device "$device" --json "${steps[@]}" "$@"; }
+bench >"$work/graph" && bench --no-cuda-graph >"$work/eager" && bench --no-cuda-graph --layers >"$work/layers" ||
+  { failed=$((failed + 1)); row "times of LeNet" failed 0 "see above"; }
+printf '\n  LeNet, 64 images a step            %8s ms as a graph, %s ms without\n' "$(number median_ms "$work/graph")" \
+  "$(number median_ms "$work/eager")"
+if [ "$device" = cuda ]; then
+  run bench "$here/models/lenet.cuda.so" --device cuda --no-cuda-graph --layers | tail -n +2
+  if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
+    timeout 180 python3 "$here/rivals.py" >"$work/rivals" 2>/dev/null
+    while read -r line; do
+      printf '  PyTorch %-26s %8s ms\n' "$(grep -o '"mode": "[^"]*"' <<<"$line" | cut -d'"' -f4)" \
+        "$(grep -o '"median_ms": [0-9.]*' <<<"$line" | cut -d' ' -f2)"
+    done <"$work/rivals"
+    awk -v dlc="$(number median_ms "$work/graph")" -v eager="$(grep -m 1 '"eager"' "$work/rivals" | grep -o '"median_ms": [0-9.]*' | cut -d' ' -f2)" \
+      'BEGIN { if (dlc > 0 && eager > 0) printf "  dlc is %.2f times as fast as PyTorch eager\n", eager / dlc }'
+  else
+    echo "  PyTorch is not here: left out"
+  fi
+fi
+
+file="$out/$(date +%F)-gpu-check-$device.json"
+cat >"$file" <<RECORD
+{"date":"$(date +%FT%T)","commit":"$(cat "$here/commit")","seconds":$((SECONDS - begun)),"failed":$failed,
+"device":$(cat "$work/device"),
+"checks":[$(cat "$work/checks")],
+"graph":$(cat "$work/graph" 2>/dev/null || echo null),
+"without_graph":$(cat "$work/eager" 2>/dev/null || echo null),
+"layers":$(cat "$work/layers" 2>/dev/null || echo null),
+"rivals":[$(paste -sd, "$work/rivals")]}
+RECORD
+echo "$([ $failed -eq 0 ] && echo "all checks pass" || echo "$failed checks failed"), $((SECONDS - begun)) s; record in $file"
+[ $failed -eq 0 ]
