@@ -6,15 +6,17 @@
 # usage: scripts/gpu-check.sh [--device cuda|simt] [--out DIR]     packs what the build made, and runs it
 #        scripts/gpu-check.sh --pack FOLDER                        packs only: on a machine without a GPU, for one without a build
 #        FOLDER/gpu-check.sh [--device cuda|simt] [--out DIR]      runs the packed checks; they need nothing but libc there
+#        FOLDER/gpu-check.sh --only MODEL ...                      only the values of one model, without a record
 # --device simt rehearses it all on the CPU.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-device=cuda out="" pack=""
+device=cuda out="" pack="" only=""
 while [ $# -gt 0 ]; do
   case $1 in
     --device) device=${2:?--device needs cuda or simt}; shift 2 ;;
     --out) out=${2:?--out needs a folder}; shift 2 ;;
+    --only) only=${2:?--only needs the name of a model}; shift 2 ;;
     --pack) pack=${2:?--pack needs a folder}; shift 2 ;;
     *) echo "gpu-check.sh: unknown argument $1; the first lines of this script say what it takes" >&2; exit 2 ;;
   esac
@@ -104,10 +106,16 @@ echo "gpu-check on $(grep -oE '"(name|device)":"[^"]*"' "$work/device" | tail -n
 # Values: each kernel's and library call's results against the CPU's, once command by command, once as a graph.
 parity() { run check "$here/models/$1.cpu.so" "$here/models/$1.cuda.so" --device-a cpu --device-b "$device" "${@:2}"; }
 while IFS=: read -r name _; do
+  [ -z "$only" ] || [ "$only" = "$name" ] || continue
   case $device:$name in simt:lenet | simt:mlp-small) steps=1 ;; *) steps=3 ;; esac # these take the SIMT device seconds
   check "values of $name, each layer" parity "$name" --activations --steps $steps
   [ "$device" = simt ] || check "values of $name, as a graph" parity "$name" --steps 5
 done <<<"$models"
+
+if [ -n "$only" ]; then
+  echo "$([ $failed -eq 0 ] && echo "all checks pass" || echo "$failed checks failed")"
+  exit $((failed > 0))
+fi
 
 # Accesses, races, barriers, uninitialised reads.
 sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer || true)
@@ -130,7 +138,7 @@ done
 train() {
   "$here/bin/make-digits" "$work/digits" >/dev/null || return 1
   local length=(--epochs 2)
-  [ "$device" = simt ] && length=(--steps 12)
+  [ "$device" = simt ] && length=(--steps 8)
   run train "$here/models/lenet.cuda.so" --device "$device" --data "idx:$work/digits" --seed 1 --json "${length[@]}" \
     >"$work/training" || return 1
   if [ "$device" = simt ]; then
@@ -138,7 +146,7 @@ train() {
     first=$(head -n 1 "$work/training" >"$work/first" && number loss "$work/first")
     last=$(number loss "$work/training")
     awk -v a="$first" -v b="$last" 'BEGIN { exit !(b < a) }' || { echo "error: loss went from $first to $last"; return 1; }
-    echo "loss fell from $first to a mean of $last in 12 steps"
+    echo "loss fell from $first to a mean of $last in 8 steps"
   else
     local accuracy
     accuracy=$(number test_accuracy "$work/training")
@@ -149,15 +157,15 @@ train() {
 check "training LeNet on digits" train
 
 # Times.
-steps=()
-[ "$device" = simt ] && steps=(--steps 1)
-bench() { run bench "$here/models/lenet.cuda.so" --device "$device" --json "${steps[@]}" "$@"; }
+timed=$here/models/lenet.cuda.so images=64 steps=()
+[ "$device" = simt ] && timed=$here/models/lenet-small.cuda.so images=2 steps=(--steps 1)
+bench() { run bench "$timed" --device "$device" --json "${steps[@]}" "$@"; }
 bench >"$work/graph" && bench --no-cuda-graph >"$work/eager" && bench --no-cuda-graph --layers >"$work/layers" ||
   { failed=$((failed + 1)); row "times of LeNet" failed 0 "see above"; }
-printf '\n  LeNet, 64 images a step            %8s ms as a graph, %s ms without\n' "$(number median_ms "$work/graph")" \
+printf '\n  LeNet, %d images a step: %s ms as a graph, %s ms without\n' $images "$(number median_ms "$work/graph")" \
   "$(number median_ms "$work/eager")"
 if [ "$device" = cuda ]; then
-  run bench "$here/models/lenet.cuda.so" --device cuda --no-cuda-graph --layers | tail -n +2
+  run bench "$timed" --device cuda --no-cuda-graph --layers | tail -n +2
   if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
     timeout 180 python3 "$here/rivals.py" >"$work/rivals" 2>/dev/null
     while read -r line; do

@@ -18,7 +18,10 @@ config.substitutions += [
     ("%examples", os.path.join(config.source_root, "examples")),
     ("%root", config.source_root),
     ("%python", "python3"),
+    ("%build", config.build_root),
 ]
+if os.path.exists(os.path.join(config.build_root, "lib", "libdlc_cuda.so")):
+    config.available_features.add("cuda-toolkit")
 for feature, path in [("mnist", "data/mnist"), ("goldens", "goldens/nets")]:
     if os.path.isdir(os.path.join(config.reference_data, path)):
         config.available_features.add(feature)

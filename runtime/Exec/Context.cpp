@@ -6,6 +6,7 @@
 #include "runtime/Exec/Metrics.h"
 
 #include <algorithm>
+#include <map>
 
 namespace dlc::runtime {
 
@@ -25,6 +26,7 @@ struct Context::Impl {
   Status prepareState();
   Status showWrites(const Trace &trace, uint32_t record) const;
   const std::byte *outputAddress(const ValueInfo &output) const;
+  Status readAccumulator(size_t index, std::span<std::byte> destination) const;
   Status readStorage(const ValueInfo &output, std::span<std::byte> destination) const;
 
   std::shared_ptr<State> state;
@@ -33,6 +35,9 @@ struct Context::Impl {
   std::unique_ptr<Executor> executor;
   std::vector<InputBinding> inputs;
   int32_t wholeBatch = 0;
+  /// Accumulators of the last run by their output, as far as they were asked for: losses are read
+  /// several times a step, and a read waits for the device.
+  mutable std::map<size_t, float> accumulators;
   /// Runs the module's prepare entry; made when it is first needed.
   std::unique_ptr<Context> prepare;
 };
@@ -184,6 +189,7 @@ Status Context::setScalar(std::string_view name, double value) {
 Status Context::run(Trace *trace) {
   DLC_TRY(impl->prepareState());
   DLC_TRY(impl->stageInputs());
+  impl->accumulators.clear();
   auto done = [&](uint32_t record) { return impl->showWrites(*trace, record); };
   return impl->executor->run(trace, done).in(concat("entry '", impl->entry.name, "'"));
 }
@@ -214,12 +220,25 @@ Status Context::Impl::readStorage(const ValueInfo &output, std::span<std::byte> 
   }
 }
 
+Status Context::Impl::readAccumulator(size_t index, std::span<std::byte> destination) const {
+  auto known = accumulators.find(index);
+  if (known == accumulators.end()) {
+    float value = 0;
+    DLC_TRY(readStorage(entry.outputs[index], std::as_writable_bytes(std::span(&value, 1))));
+    known = accumulators.emplace(index, value).first;
+  }
+  std::ranges::copy(std::as_bytes(std::span(&known->second, 1)), destination.begin());
+  return {};
+}
+
 Status Context::read(size_t index, std::span<std::byte> destination) const {
   if (index >= impl->entry.outputs.size())
     return invalid("entry '", impl->entry.name, "': output ", index, " of ",
                    impl->entry.outputs.size());
   const ValueInfo &output = impl->entry.outputs[index];
   DLC_TRY(checkBytes(impl->entry, output, destination.size()));
+  if (output.kind == DLC_VALUE_ACCUMULATOR)
+    return impl->readAccumulator(index, destination);
   if (output.type.isRowMajor())
     return impl->readStorage(output, destination);
   std::vector<std::byte> storage(output.type.storageBytes());

@@ -41,10 +41,32 @@ TEST(Damage, FilesAreRefused) {
   }
 }
 
-TEST(Damage, PlansAreChecked) {
+/// The CUDA model with an image and a library call.
+PlanBuilder cudaModel() {
+  PlanBuilder plan = smallSimtModel();
+  plan.imageBytes.resize(128);
+  plan.images.push_back({DLC_IMAGE_CUBIN, 90, 64, 64, 32, 0, 0, 0});
+  plan.kernels[0].images = {0, 1};
+  dlc_library_call call = {};
+  call.op = DLC_CALL_CONVOLUTION;
+  const uint64_t sizes[] = {2, 8, 1, 1, 4, 4, 4, 1, 1, 0, 0, 1, 4, 4, 1, 1, 0, 0, 1};
+  std::copy(std::begin(sizes), std::end(sizes), call.sizes);
+  plan.beginEntry("library", DLC_ENTRY_INFER, 8);
+  plan.input("image", PlanBuilder::type(DLC_F32, {8, 1, 4, 4}));
+  plan.library("conv", call, {writing(plan.arena(128)), plan.ofInput(0), plan.ofVariable(0)});
+  plan.endEntry();
+  return plan;
+}
+
+class DamagedPlans : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Targets, DamagedPlans, testing::Bool());
+
+TEST_P(DamagedPlans, AreChecked) {
   TemporaryFolder folder;
   std::mt19937 random(13);
-  const auto good = smallModel().blob();
+  const auto good = (GetParam() ? cudaModel() : smallModel()).blob();
+  const NoteFields note{.targets = GetParam() ? simtTargets : 1u << DLC_TARGET_CPU};
+  ASSERT_TRUE(loads(folder, moduleWith(good, note)));
   int refused = 0;
   for (int round = 0; round < 1000; ++round) {
     auto blob = good;
@@ -53,7 +75,7 @@ TEST(Damage, PlansAreChecked) {
       byte = random() % 2 ? byte ^ std::byte(1u << random() % 8)
                           : std::byte(random() % 3 ? 0xff : random());
     }
-    refused += !loads(folder, moduleWith(blob));
+    refused += !loads(folder, moduleWith(blob, note));
   }
   // Many bytes are free: alignment, text, initial values, sizes of work.
   EXPECT_GT(refused, 200);

@@ -50,7 +50,7 @@ TEST(Loader, DecodesThePlan) {
   ASSERT_EQ(plan.variables.size(), 5u);
   EXPECT_EQ(plan.variables[2].role, DLC_ROLE_SLOT);
   EXPECT_EQ(plan.variables[2].of, 0u);
-  EXPECT_EQ((*module)->kernelFunctions().size(), 7u);
+  EXPECT_EQ((*module)->kernelFunctions().size(), 11u);
 }
 
 // What is no module is told from what is a damaged one.
@@ -211,8 +211,8 @@ TEST(Loader, ChecksScalarsStepsAndKernels) {
       {"step 0 runs entry 'infer_n1', which does not train", [](auto &p) { p.steps[0].entry = 2; }},
       {"kernel 'logits' is for target 9, which is unknown",
        [](auto &p) { p.kernels[0].target = 9; }},
-      {"damaged module: kernel 'logits' is function 7 of 7",
-       [](auto &p) { p.kernels[0].function = 7; }},
+      {"damaged module: kernel 'logits' is function 11 of 11",
+       [](auto &p) { p.kernels[0].function = 11; }},
   });
 }
 
@@ -369,8 +369,8 @@ TEST(Loader, ChecksImagesAndCudaKernels) {
        [](auto &p) { p.kernels[0].threads = 1025; }},
       {"kernel 'logits': blocks with 2097152 bytes of shared memory",
        [](auto &p) { p.kernels[0].shared_bytes = 2 << 20; }},
-      {"damaged module: kernel 'logits' is function 7 of 7",
-       [](auto &p) { p.kernels[0].function = 7; }},
+      {"damaged module: kernel 'logits' is function 11 of 11",
+       [](auto &p) { p.kernels[0].function = 11; }},
   };
   for (const Broken &broken : cases)
     EXPECT_EQ(messageForCudaPlan(broken.change), broken.message);

@@ -186,6 +186,70 @@ TEST(Simt, ReportsWhereAKernelFailed) {
                           "small.cuh:42: writes outside of buffer 0"}));
 }
 
+/// The kernels of SmallModelSimt.cpp.
+enum Reverse : uint32_t { right = 7, withoutBarrier, writingOutside, withDivergentBarrier };
+
+/// Reverses three rows; "right", "wrong", or the message.
+std::string runReverse(Reverse function, uint64_t seed) {
+  constexpr uint64_t blocks = 3, count = blocks * 64;
+  PlanBuilder plan;
+  plan.target = DLC_TARGET_CUDA;
+  const uint32_t kernel = plan.kernel("reverse", function, 2, 0, 2 << 20);
+  plan.kernels[kernel].threads = 64;
+  const dlc_type type = PlanBuilder::type(DLC_F32, {blocks, 64});
+  plan.variable("in", type, DLC_ROLE_PARAMETER, DLC_INIT_UNIFORM, 0, 1);
+  plan.variable("out", type, DLC_ROLE_PARAMETER, DLC_INIT_CONSTANT, 0, 0);
+  plan.beginEntry("train_step", DLC_ENTRY_TRAIN, 0);
+  plan.launch("rows", kernel, blocks, {plan.ofVariable(0), writing(plan.ofVariable(1))}, {});
+  plan.endEntry();
+  TemporaryFolder folder;
+  const std::string path = folder.path("x.so");
+  writeFile(path, moduleWith(plan.blob(), {.targets = simtTargets}));
+  auto state =
+      State::create(Module::load(path).take(), openSimt({.threads = 1, .seed = seed}).take(), 0)
+          .take();
+  auto context = Context::create(state, "train_step").take();
+  if (Status ran = context->run(); !ran.ok())
+    return std::string(ran.message());
+  std::vector<float> in(count), out(count);
+  EXPECT_TRUE(state->read(0, std::as_writable_bytes(std::span(in))).ok());
+  EXPECT_TRUE(state->read(1, std::as_writable_bytes(std::span(out))).ok());
+  for (size_t i = 0; i < count; ++i)
+    if (out[i] != in[i / 64 * 64 + 63 - i % 64])
+      return "wrong";
+  return "right";
+}
+
+// CUDA text on the compiler's shim: a removed __syncthreads gives wrong values under most seeds.
+TEST(Simt, SeesAMissingBarrier) {
+  unsigned wrong = 0;
+  for (uint64_t seed = 0; seed < seeds; ++seed) {
+    EXPECT_EQ(runReverse(right, seed), "right") << "seed " << seed;
+    wrong += runReverse(withoutBarrier, seed) == "wrong";
+  }
+  EXPECT_GT(wrong, 0u);
+}
+
+// A barrier that some threads of a block pass by is reported, with the line where the others wait.
+TEST(Simt, SeesADivergentBarrier) {
+  const std::string message = runReverse(withDivergentBarrier, 0);
+  EXPECT_TRUE(message.starts_with("entry 'train_step': 'rows', kernel reverse, block ")) << message;
+  EXPECT_NE(message.find("SmallModelSimt.cpp:20: divergent barrier"), std::string::npos) << message;
+}
+
+// A write outside of a buffer: the last thread of the last block.
+TEST(Simt, SeesAWriteOutsideOfABuffer) {
+  for (uint64_t seed = 0; seed < seeds; ++seed) {
+    const std::string message = runReverse(writingOutside, seed);
+    EXPECT_TRUE(
+        message.starts_with("entry 'train_step': 'rows', kernel reverse, block 2, thread 63, "))
+        << message;
+    EXPECT_NE(message.find("SmallModelSimt.cpp:21: "), std::string::npos) << message;
+    EXPECT_NE(message.find("of element 192 of buffer 1, which has 192"), std::string::npos)
+        << message;
+  }
+}
+
 // Collectives are for other devices.
 TEST(Simt, RefusesCollectives) {
   PlanBuilder plan = smallSimtModel();

@@ -166,7 +166,15 @@ static void store(const dlc_args *args, uint32_t task, void *scratch) {
 #endif
 }
 
-static const dlc_kernel_fn kernels[] = {logits, cross_entropy, sum_samples, weight_gradient, update, count, store};
+/* SmallModelSimt.cpp */
+#define HIDDEN __attribute__((visibility("hidden")))
+HIDDEN void simt_reverse(const dlc_args *args, uint32_t task, void *scratch);
+HIDDEN void simt_no_barrier(const dlc_args *args, uint32_t task, void *scratch);
+HIDDEN void simt_outside(const dlc_args *args, uint32_t task, void *scratch);
+HIDDEN void simt_divergent(const dlc_args *args, uint32_t task, void *scratch);
+
+static const dlc_kernel_fn kernels[] = {logits, cross_entropy, sum_samples, weight_gradient, update, count, store,
+                                        simt_reverse, simt_no_barrier, simt_outside, simt_divergent};
 static dlc_module module = {sizeof(dlc_module), 0, 0, 0, kernels, sizeof(kernels) / sizeof(kernels[0]), 0};
 
 __attribute__((visibility("default"))) const dlc_module *dlc_module_query(uint32_t newest_abi) {
