@@ -395,6 +395,8 @@ struct File {
   llvm::SmallVector<Constant *> constants;
   llvm::SmallVector<Block *> blocks;
   llvm::SmallVector<Section *> sections;
+  /// Offsets at which items, statements and the settings of groups begin, for the formatter.
+  std::vector<uint32_t> statementStarts;
   llvm::BumpPtrAllocator arena;
 };
 

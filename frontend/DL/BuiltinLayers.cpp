@@ -3,6 +3,8 @@
 #include "frontend/DL/Initialisers.h"
 #include "frontend/DL/Windows.h"
 
+#include "dialects/DL/TensorBuilder.h"
+
 namespace dlc::frontend {
 
 /// y + bias along `axis`.
@@ -112,6 +114,148 @@ template <unsigned spatial> static Value buildConvolution(Call &call) {
   return call.make(y, x.batch, {&x, &*weight});
 }
 
+/// conv_transpose1d .. 3d: what gives `x` back its size before a convolution. Weight (in, out / groups,
+/// kernel...), as PyTorch's.
+template <unsigned spatial> static Value buildTransposed(Call &call) {
+  const Tensor &x = call.tensor("x");
+  if (x.rank() != spatial + 2)
+    return call.fail("x", call.label + " expects a tensor of rank " + llvm::Twine(spatial + 2) +
+                              ", found " + describe(x.type()));
+  int64_t filters = call.integer("channels"), groups = call.integer("groups"),
+          channels = x.shape()[1];
+  if (filters < 1)
+    return call.fail("channels", "'channels' is 1 or more, found " + llvm::Twine(filters));
+  if (groups < 1 || channels % groups != 0 || filters % groups != 0 || channels == 0)
+    return call.fail("groups", llvm::Twine(groups) + " groups do not divide " +
+                                   llvm::Twine(channels) + " input and " + llvm::Twine(filters) +
+                                   " output channels");
+  Window window;
+  llvm::SmallVector<int64_t, 3> extra;
+  if (!call.checkNotBatch(x, llvm::to_vector(llvm::seq<int64_t>(1, x.rank())), call.rangeOf("x")) ||
+      !readWindow(call, spatial, window) || !call.integers("output_padding", spatial, 0, extra))
+    return Poison{};
+  llvm::SmallVector<int64_t> weightShape{channels, filters / groups}, shape{x.shape()[0], filters};
+  llvm::append_range(weightShape, window.kernel);
+  for (unsigned i = 0; i < spatial; ++i) {
+    if (extra[i] >= window.strides[i])
+      return call.fail("output_padding", "'output_padding' is smaller than the stride, found " +
+                                             llvm::Twine(extra[i]) + " and " +
+                                             llvm::Twine(window.strides[i]));
+    int64_t size = (x.shape()[i + 2] - 1) * window.strides[i] - window.padding[2 * i] -
+                   window.padding[2 * i + 1] + window.extent(i) + extra[i];
+    if (x.shape()[i + 2] < 1 || size < 1)
+      return call.fail("padding", call.label + " of " + describe(x.type()) +
+                                      " would give no element along axis " + llvm::Twine(i + 2));
+    shape.push_back(size);
+  }
+  mlir::Type element = x.type().getElementType();
+  if (!call.checkSize(shape, element) || !call.checkSize(weightShape, element))
+    return Poison{};
+  int64_t area = *elementCount(window.kernel);
+  int64_t fanIn = filters / groups * area, fanOut = channels * area;
+  auto weight = weightOrGiven(call, weightShape, element, fanIn, fanOut);
+  if (!weight)
+    return Poison{};
+  EntryBuilder &entry = call.entry();
+  mlir::Value y = dl::ConvolutionBackwardDataOp::create(
+      entry.builder, call.location(), entry.withShape(x.value, shape), x.value, weight->value,
+      window.strides, window.padding, window.dilations, groups);
+  if (call.flag("bias")) {
+    auto bias = call.weight("bias", {filters}, element, defaultInitialiser(fanIn), fanIn, fanOut);
+    if (!bias)
+      return Poison{};
+    y = addBias(call, y, 1, *bias);
+  }
+  return call.make(y, x.batch, {&x, &*weight});
+}
+
+/// Channels normalised over the batch: PyTorch's running statistics, with the unbiased variance.
+static Value buildBatchNorm(Call &call) {
+  const Tensor &x = call.tensor("x");
+  if (!call.requireDefault({"sync"}))
+    return Poison{};
+  if (x.rank() < 2)
+    return call.fail("x", "batch_norm expects a tensor of rank 2 or more, found " +
+                              describe(x.type()));
+  if (!call.checkNotBatch(x, {1}, call.rangeOf("x")))
+    return Poison{};
+  int64_t channels = x.shape()[1], count = channels ? x.type().getNumElements() / channels : 0;
+  if (count < 2)
+    return call.fail("x", "batch_norm needs 2 or more elements a channel, found " +
+                              describe(x.type()));
+  mlir::Type element = x.type().getElementType();
+  call.location();
+  std::optional<Tensor> scale, bias;
+  if (call.flag("affine")) {
+    scale = call.weight("scale", {channels}, element, 1, channels, channels);
+    bias = scale ? call.weight("bias", {channels}, element, 0, channels, channels) : std::nullopt;
+    if (!bias)
+      return Poison{};
+  }
+  auto runningMean = call.statistic("running_mean", channels, element, 0);
+  auto runningVariance = call.statistic("running_variance", channels, element, 1);
+  if (!runningMean || !runningVariance)
+    return Poison{};
+
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  llvm::SmallVector<int64_t> axes;
+  for (int64_t axis = 0; axis < x.rank(); ++axis)
+    if (axis != 1)
+      axes.push_back(axis);
+  auto spread = [&](mlir::Value each) { return b.broadcastOver(each, x.type(), axes); };
+  auto average = [&](mlir::Value each) {
+    return b.scale(b.reduce(dl::ReduceKind::Sum, each, axes), 1.0 / double(count));
+  };
+  bool isTraining = call.entry().isTraining() &&
+                    !call.evaluator.isFrozen(call.path() + ".scale", call.attributes);
+  mlir::Value mean = isTraining ? average(x.value) : runningMean->value;
+  mlir::Value centred = b.subtract(x.value, spread(mean));
+  mlir::Value variance =
+      isTraining ? average(b.multiply(centred, centred)) : runningVariance->value;
+  mlir::Value shifted = b.add(variance, b.splatLike(variance, call.number("epsilon")));
+  mlir::Value factor = b.divide(b.splatLike(variance, 1),
+                                dl::SqrtOp::create(b.builder, b.loc, shifted).getResult());
+  if (scale)
+    factor = b.multiply(factor, scale->value);
+  mlir::Value y = b.multiply(centred, spread(factor));
+  if (bias)
+    y = b.add(y, spread(bias->value));
+  if (isTraining) {
+    double momentum = call.number("momentum");
+    auto keep = [&](llvm::StringRef name, mlir::Value running, mlir::Value now, double factor) {
+      mlir::Value next = b.add(b.scale(running, 1 - momentum), b.scale(now, momentum * factor));
+      call.entry().assignIfUsed(call.path() + "." + name.str(), next, y);
+    };
+    keep("running_mean", runningMean->value, mean, 1);
+    keep("running_variance", runningVariance->value, variance,
+         double(count) / double(count - 1));
+  }
+  return call.makeLike(y, x);
+}
+
+/// x, or a trained multiple of it below 0: one for all channels or one each.
+static Value buildPrelu(Call &call) {
+  const Tensor &x = call.tensor("x");
+  int64_t count = call.integer("count");
+  if (count != 1 && (x.rank() < 2 || count != x.shape()[1]))
+    return call.fail("count", "'count' is 1 or the number of channels of " + describe(x.type()) +
+                                  ", found " + llvm::Twine(count));
+  auto slope = call.weight("weight", {count}, x.type().getElementType(), call.value("start"), 1, 1);
+  if (!slope)
+    return Poison{};
+  EntryBuilder &entry = call.entry();
+  mlir::Location where = call.location();
+  mlir::Value zero = entry.splat(where, x.type(), 0);
+  mlir::Value wide = x.rank() < 2 || count == 1
+                         ? entry.expandTo(where, slope->value, x.shape())
+                         : entry.broadcast(where, slope->value, {1}, x.shape());
+  mlir::Value below = entry.arithmetic(where, Arithmetic::Minimum, x.value, zero);
+  mlir::Value y = entry.arithmetic(
+      where, Arithmetic::Add, entry.arithmetic(where, Arithmetic::Maximum, x.value, zero),
+      entry.arithmetic(where, Arithmetic::Multiply, wide, below));
+  return call.make(y, x.batch, {&x, &*slope});
+}
+
 std::vector<Builtin> layerBuiltins() {
   using K = ParamKind;
   auto convolution = [](llvm::StringLiteral name, llvm::StringLiteral doc, Value (*build)(Call &)) {
@@ -130,7 +274,7 @@ std::vector<Builtin> layerBuiltins() {
                    build,
                    "conv"};
   };
-  auto transposed = [](llvm::StringLiteral name, llvm::StringLiteral doc) {
+  auto transposed = [](llvm::StringLiteral name, llvm::StringLiteral doc, Value (*build)(Call &)) {
     return Builtin{name,
                    Category::Layer,
                    {{"x", K::FloatTensor},
@@ -144,7 +288,7 @@ std::vector<Builtin> layerBuiltins() {
                     {"bias", K::Bool, true},
                     {"weight", K::FloatTensor, NoneValue{}, true}},
                    doc,
-                   nullptr,
+                   build,
                    "conv_transpose"};
   };
   auto recurrent = [](llvm::StringLiteral name, llvm::StringLiteral doc) {
@@ -164,9 +308,12 @@ std::vector<Builtin> layerBuiltins() {
       convolution("conv1d", "convolution over one axis of [N, C, W]", buildConvolution<1>),
       convolution("conv2d", "convolution over the pixels of [N, C, H, W]", buildConvolution<2>),
       convolution("conv3d", "convolution over the voxels of [N, C, D, H, W]", buildConvolution<3>),
-      transposed("conv_transpose1d", "transposed convolution over one axis of [N, C, W]"),
-      transposed("conv_transpose2d", "transposed convolution over the pixels of [N, C, H, W]"),
-      transposed("conv_transpose3d", "transposed convolution over the voxels of [N, C, D, H, W]"),
+      transposed("conv_transpose1d", "transposed convolution over one axis of [N, C, W]",
+                 buildTransposed<1>),
+      transposed("conv_transpose2d", "transposed convolution over the pixels of [N, C, H, W]",
+                 buildTransposed<2>),
+      transposed("conv_transpose3d", "transposed convolution over the voxels of [N, C, D, H, W]",
+                 buildTransposed<3>),
       {"linear",
        Category::Layer,
        {{"x", K::FloatTensor},
@@ -191,7 +338,7 @@ std::vector<Builtin> layerBuiltins() {
         {"affine", K::Bool, true},
         {"sync", K::Bool, false}},
        "normalises each channel (axis 1) over the batch",
-       nullptr,
+       buildBatchNorm,
        "bn"},
       {"layer_norm",
        Category::Layer,
@@ -229,7 +376,8 @@ std::vector<Builtin> layerBuiltins() {
       {"prelu",
        Category::Layer,
        {{"x", K::FloatTensor}, {"count", K::Integer, 1}, {"start", K::Number, 0.25}},
-       "leaky ReLU whose slope is trained"},
+       "leaky ReLU whose slope is trained",
+       buildPrelu},
   };
 }
 

@@ -1,12 +1,12 @@
 // Reductions, pooling, shapes, products, and tensors made from nothing.
+#include "frontend/DL/Formulas.h"
 #include "frontend/DL/Windows.h"
 
 namespace dlc::frontend {
 
 // -------------------------------------------------------------------------------------- reductions
 
-/// `axes=none` is all of them.
-static bool readAxes(Call &call, int64_t rank, llvm::SmallVectorImpl<int64_t> &axes) {
+bool readAxes(Call &call, int64_t rank, llvm::SmallVectorImpl<int64_t> &axes) {
   const Value &given = call.value("axes");
   llvm::SmallVector<int64_t> numbers;
   if (given.isNone())
@@ -259,11 +259,12 @@ static std::vector<Builtin> reductionRows() {
       reduction("max", "largest element over axes, or all", buildReduce<Reduction::Max>),
       reduction("min", "smallest element over axes, or all", buildReduce<Reduction::Min>),
       reduction("product", "product over axes, or all"),
-      reduction("norm", "root of the sum of squares over axes, or all"),
+      reduction("norm", "root of the sum of squares over axes, or all", buildNorm),
       {"argmax",
        Category::Function,
        {{"x", K::Tensor}, {"axis", K::Integer}},
-       "index of the largest element"},
+       "index of the largest element",
+       buildArgmax},
       {"cumulative_sum",
        Category::Function,
        {{"x", K::Tensor}, {"axis", K::Integer}},
@@ -400,7 +401,8 @@ static std::vector<Builtin> otherRows() {
       {"one_hot",
        Category::Function,
        {{"index", K::IndexTensor}, {"count", K::Integer}},
-       "1 at the index, else 0"},
+       "1 at the index, else 0",
+       buildOneHot},
       {"gradient",
        Category::Function,
        {{"y", K::FloatTensor}, {"x", K::FloatTensor}},

@@ -42,6 +42,8 @@ static std::string textOf(const Value &value) {
   return "(" + items + ")";
 }
 
+std::string defaultText(const BuiltinParam &param) { return textOf(param.defaultValue); }
+
 std::string Builtin::signature() const {
   // All that is required and two of the rest: enough to remember the order.
   unsigned optional = 0;
@@ -78,6 +80,39 @@ const Builtin *findBuiltin(llvm::StringRef name) {
     return map;
   }();
   return byName.lookup(name);
+}
+
+std::string builtinTables() {
+  const std::pair<llvm::StringRef, std::vector<Category>> parts[] = {
+      {"Layers", {Category::Layer}},
+      {"Functions of tensors", {Category::Function, Category::Source}},
+      {"Losses", {Category::Loss}},
+      {"Metrics", {Category::Metric}},
+      {"At compile time", {Category::CompileTime}},
+      {"Optimizers", {Category::Optimizer}},
+      {"Schedules", {Category::Schedule}},
+      {"Clips", {Category::Clip}},
+      {"Initialisers", {Category::Initialiser}}};
+  std::string text;
+  for (const auto &[title, categories] : parts) {
+    bool isLayer = title == "Layers";
+    text += "\n### " + title.str() + "\n\n| call | " + (isLayer ? "name's part | " : "") +
+            "what it is |\n|---|" + (isLayer ? "---|" : "") + "---|\n";
+    for (const Builtin &row : builtins()) {
+      if (!llvm::is_contained(categories, row.category))
+        continue;
+      text += "| `" + row.name.str() + "(";
+      for (auto [i, param] : llvm::enumerate(row.params))
+        text += (i ? ", " : "") + param.name.str() +
+                (param.isRequired() ? "" : "=" + defaultText(param));
+      text += ")` | " + (isLayer ? row.nameWord().str() + " | " : "");
+      std::string doc = row.doc.str();
+      for (size_t at = 0; (at = doc.find('|', at)) != std::string::npos; at += 2)
+        doc.insert(at, "\\");
+      text += doc + (row.build ? "" : " *(not available yet)*") + " |\n";
+    }
+  }
+  return text;
 }
 
 llvm::ArrayRef<BuiltinConstant> builtinConstants() {

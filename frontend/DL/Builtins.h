@@ -78,9 +78,15 @@ struct Builtin {
   std::string signature() const;
 };
 
+/// A default as one writes it.
+std::string defaultText(const BuiltinParam &param);
+
 /// All rows, in the order of the language's page.
 llvm::ArrayRef<Builtin> builtins();
 const Builtin *findBuiltin(llvm::StringRef name);
+
+/// The rows as tables for documentation, one for each category, in Markdown.
+std::string builtinTables();
 
 struct BuiltinConstant {
   llvm::StringLiteral name;
@@ -89,6 +95,7 @@ struct BuiltinConstant {
 llvm::ArrayRef<BuiltinConstant> builtinConstants();
 
 /// Attributes of calls: `name` for all with tensors, the others for layers, blocks and models.
+llvm::ArrayRef<llvm::StringLiteral> layerAttributeNames();
 bool isLayerAttribute(llvm::StringRef name);
 
 /// The rows of each file; put together by `builtins`.

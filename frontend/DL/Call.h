@@ -43,6 +43,14 @@ public:
                                mlir::Type element, const Value &standard, int64_t fanIn,
                                int64_t fanOut);
 
+  /// A statistic of the layer, `shape` numbers that begin as `first`.
+  std::optional<Tensor> statistic(llvm::StringRef name, int64_t count, mlir::Type element,
+                                  double first) {
+    return evaluator.statistic(path() + "." + name.str(),
+                               mlir::RankedTensorType::get({count}, element), first, range,
+                               location());
+  }
+
   /// The path is given from outside, by `name="x"` or a shared layer; `place` is where.
   void setPath(std::string path, SourceRange place) {
     takenPath = std::move(path);
@@ -59,6 +67,10 @@ private:
   SourceRange nameRange;
   std::vector<EvaluatedArgument> slots;
 };
+
+/// The argument `axes` of a reduction, increasing and without repeats; none means all of `rank`.
+/// False after an error.
+bool readAxes(Call &call, int64_t rank, llvm::SmallVectorImpl<int64_t> &axes);
 
 } // namespace dlc::frontend
 

@@ -23,6 +23,8 @@ static void keepOneLine(std::string &text) {
 }
 
 void DiagnosticEngine::report(Diagnostic diagnostic) {
+  if (warningsAreErrors)
+    diagnostic.severity = Severity::Error;
   if (diagnostic.severity == Severity::Error && isFull())
     return;
   if (diagnostic.range.isValid()) {

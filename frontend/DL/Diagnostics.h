@@ -73,6 +73,9 @@ class DiagnosticEngine {
 public:
   static constexpr unsigned maxErrors = 20;
 
+  /// `-W error`: a warning is reported as an error.
+  bool warningsAreErrors = false;
+
   DiagnosticBuilder error(SourceRange range, const llvm::Twine &message) {
     return {*this, {Severity::Error, range, message.str(), {}, {}}};
   }

@@ -69,6 +69,14 @@ mlir::Value EntryBuilder::read(llvm::StringRef key, mlir::RankedTensorType type,
   return value = read;
 }
 
+mlir::Value EntryBuilder::current(llvm::StringRef key, mlir::RankedTensorType type,
+                                  mlir::Location location) {
+  for (const Statistic &each : llvm::reverse(statistics))
+    if (each.key == key)
+      return each.value;
+  return read(key, type, location);
+}
+
 // --------------------------------------------------------------------------------------------- ops
 
 mlir::RankedTensorType EntryBuilder::withShape(mlir::Value like, llvm::ArrayRef<int64_t> shape) {
@@ -184,12 +192,35 @@ void EntryBuilder::addOutput(mlir::Value value, llvm::StringRef name, dl::ValueK
 
 void EntryBuilder::eraseUnused() {
   for (mlir::Operation &each : llvm::make_early_inc_range(llvm::reverse(op.getBody().front())))
-    if (each.use_empty() && !each.hasTrait<mlir::OpTrait::IsTerminator>())
+    if (each.use_empty() && !each.hasTrait<mlir::OpTrait::IsTerminator>() &&
+        !llvm::isa<dl::AssignOp>(each))
       each.erase();
 }
 
+/// Of the updates of one statistic the last that is needed holds those before it.
+void EntryBuilder::assignStatistics() {
+  llvm::DenseSet<mlir::Operation *> needed;
+  for (mlir::Operation &each : llvm::reverse(op.getBody().front())) {
+    bool isRoot = each.hasTrait<mlir::OpTrait::IsTerminator>() || llvm::isa<dl::AssignOp>(each);
+    if (isRoot || llvm::any_of(each.getUsers(), [&](auto *user) { return needed.contains(user); }))
+      needed.insert(&each);
+  }
+  llvm::StringMap<bool> assigned;
+  mlir::OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(op.getBody().front().getTerminator());
+  for (const Statistic &each : llvm::reverse(statistics))
+    if (needed.contains(each.anchor.getDefiningOp()) && assigned.try_emplace(each.key).second)
+      dl::AssignOp::create(builder, each.value.getLoc(),
+                           mlir::FlatSymbolRefAttr::get(builder.getContext(), each.key),
+                           each.value);
+}
+
 void EntryBuilder::finish(mlir::Value loss) {
+  for (const Assignment &each : assignments)
+    dl::AssignOp::create(builder, each.location,
+                         mlir::FlatSymbolRefAttr::get(builder.getContext(), each.key), each.value);
   dl::ReturnOp::create(builder, op.getLoc(), outputs, loss);
+  assignStatistics();
   eraseUnused();
   op.setFunctionType(builder.getFunctionType(op.getBody().front().getArgumentTypes(),
                                              mlir::ValueRange(outputs).getTypes()));

@@ -34,6 +34,17 @@ public:
   mlir::Value validCount();
   mlir::Value read(llvm::StringRef key, mlir::RankedTensorType type, mlir::Location location);
 
+  /// The value of a variable after the updates so far.
+  mlir::Value current(llvm::StringRef key, mlir::RankedTensorType type, mlir::Location location);
+  /// As `assign`, for a statistic of `anchor`: nothing is kept of what no result and no loss needs.
+  void assignIfUsed(llvm::StringRef key, mlir::Value value, mlir::Value anchor) {
+    statistics.push_back({key.str(), value, anchor});
+  }
+  /// Gives a variable its value for the next run of the entry.
+  void assign(llvm::StringRef key, mlir::Value value, mlir::Location location) {
+    assignments.push_back({key.str(), value, location});
+  }
+
   mlir::RankedTensorType withShape(mlir::Value like, llvm::ArrayRef<int64_t> shape);
   mlir::Value splat(mlir::Location location, mlir::RankedTensorType type, double value);
   /// Repeats along new and size-1 axes; axis i of `x` becomes axis dims[i].
@@ -69,6 +80,19 @@ private:
   mlir::Operation *lastRead = nullptr;
   llvm::SmallVector<mlir::Attribute> inputAttributes, outputAttributes;
   llvm::SmallVector<mlir::Value> outputs;
+  struct Assignment {
+    std::string key;
+    mlir::Value value;
+    mlir::Location location;
+  };
+  std::vector<Assignment> assignments;
+  struct Statistic {
+    std::string key;
+    mlir::Value value;
+    mlir::Value anchor;
+  };
+  void assignStatistics();
+  std::vector<Statistic> statistics;
 };
 
 } // namespace dlc::frontend

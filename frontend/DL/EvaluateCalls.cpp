@@ -20,6 +20,7 @@ static constexpr llvm::StringLiteral layerAttributes[] = {"name",
                                                           "backward_filter_algorithm",
                                                           "workspace"};
 
+llvm::ArrayRef<llvm::StringLiteral> layerAttributeNames() { return layerAttributes; }
 bool isLayerAttribute(llvm::StringRef name) { return llvm::is_contained(layerAttributes, name); }
 
 // --------------------------------------------------------------------------------------- arguments
@@ -335,6 +336,7 @@ bool Evaluator::enterCall(const Block &block, SourceRange range) {
 Value Evaluator::runBody(const Block &block) {
   if (!executeBody(block.body.drop_back()))
     return Poison{};
+  keepStates();
   const auto &last = llvm::cast<ReturnStatement>(*block.body.back());
   if (last.values.size() == 1)
     return evaluate(*last.values.front());
@@ -493,6 +495,7 @@ Value Evaluator::callLayer(LayerInstance &layer, SourceRange name,
                      : callBlock(*layer.callee.block, *layer.callee.module, name,
                                  std::move(arguments), &layer);
   activeShared.pop_back();
+  layer.hasFailed |= result.isPoison();
   return result;
 }
 
@@ -500,6 +503,21 @@ Value Evaluator::callLayer(LayerInstance &layer, SourceRange name,
 
 Value Evaluator::call(const Callable &callee, SourceRange name,
                       std::vector<EvaluatedArgument> arguments) {
+  EvaluationObserver *observer = program.options.observer;
+  size_t before = program.variables.size();
+  Value result = callUnwatched(callee, name, std::move(arguments));
+  observeValue(name, result);
+  if (observer && name.isValid()) {
+    int64_t count = 0;
+    for (const auto &variable : llvm::ArrayRef(program.variables).drop_front(before))
+      count += variable->type.getNumElements();
+    observer->onCall(name, count);
+  }
+  return result;
+}
+
+Value Evaluator::callUnwatched(const Callable &callee, SourceRange name,
+                               std::vector<EvaluatedArgument> arguments) {
   if (!spend(1, name) ||
       llvm::any_of(arguments, [](const auto &each) { return each.value.isPoison(); }))
     return Poison{};

@@ -54,17 +54,35 @@ Value Evaluator::evaluate(const Expr &expr) {
 
 // ------------------------------------------------------------------------------------------- names
 
-Value Evaluator::evaluateName(llvm::StringRef name, SourceRange range) {
-  if (const Bound *bound = lookupLocal(name))
-    return bound->value;
-  if (auto item = frame->module->items.find(name); item != frame->module->items.end()) {
-    if (item->second.constant)
-      return evaluateConstant(*item->second.constant, range);
-    Callable callable;
-    callable.block = item->second.block;
-    callable.module = item->second.module;
-    return callable;
+void Evaluator::observeValue(SourceRange range, const Value &value) {
+  if (program.options.observer && range.isValid() && !value.isPoison())
+    program.options.observer->onValue(range, describe(value));
+}
+
+Value Evaluator::evaluateItem(const Item &item, SourceRange range) {
+  if (program.options.observer)
+    program.options.observer->onName(range, item.constant ? item.constant->node->name.range
+                                                          : item.block->name.range);
+  if (item.constant) {
+    Value value = evaluateConstant(*item.constant, range);
+    observeValue(range, value);
+    return value;
   }
+  Callable callable;
+  callable.block = item.block;
+  callable.module = item.module;
+  return callable;
+}
+
+Value Evaluator::evaluateName(llvm::StringRef name, SourceRange range) {
+  if (const Bound *bound = lookupLocal(name)) {
+    if (program.options.observer)
+      program.options.observer->onName(range, bound->range);
+    observeValue(range, bound->value);
+    return bound->value;
+  }
+  if (auto item = frame->module->items.find(name); item != frame->module->items.end())
+    return evaluateItem(item->second, range);
   if (frame->seesDimensions && dimensions)
     if (auto dimension = dimensions->find(name); dimension != dimensions->end())
       return dimension->second;
@@ -286,6 +304,8 @@ Value Evaluator::evaluateMember(const MemberExpr &node) {
     return Poison{};
   }
   const LayerInstance &layer = *callable->layer;
+  if (layer.hasFailed)
+    return Poison{};
   std::string key = layer.path + "." + node.member.text.str();
   auto variable = program.variableByKey.find(key);
   if (usedKeys.contains(key) && variable != program.variableByKey.end()) {

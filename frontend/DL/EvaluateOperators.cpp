@@ -1,5 +1,5 @@
 // Operators. On compile-time values they are computed here; on tensors, by TensorOps.cpp.
-#include "frontend/DL/TensorOps.h"
+#include "frontend/DL/Formulas.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -315,9 +315,8 @@ Value Evaluator::applyBinary(const BinaryExpr &node, const Value &lhs, const Val
       return applyArithmetic(site, *kind, a, b);
     }
     if (tensors && node.op == BinaryOp::Power) {
-      error(node.opRange, "'**' on tensors is not available yet")
-          .hint("square(x), sqrt(x), exp(x), log(x)");
-      return Poison{};
+      Site site(*this, node.opRange, "pow", label);
+      return applyPower(site, a, b);
     }
   }
   error(node.opRange, label + " does not work on " + describe(lhs) + " and " + describe(rhs));

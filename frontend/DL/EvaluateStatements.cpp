@@ -40,9 +40,7 @@ bool Evaluator::execute(const Statement &statement) {
   case StatementKind::Assert:
     return executeAssert(llvm::cast<AssertStatement>(statement));
   case StatementKind::State:
-    error(statement.range, "carried state is not available yet");
-    bind(llvm::cast<StateStatement>(statement).name.text, Poison{}, statement.range);
-    return true;
+    return executeState(llvm::cast<StateStatement>(statement));
   // The parser leaves these to where they may stand; sections take them before they come here.
   case StatementKind::Return:
   case StatementKind::Field:
@@ -147,12 +145,68 @@ bool Evaluator::executeParameter(const ParameterStatement &node) {
   return true;
 }
 
+bool Evaluator::executeState(const StateStatement &node) {
+  bind(node.name.text, Poison{}, node.name.range);
+  BatchAxis batch;
+  mlir::RankedTensorType type = evaluateType(node.type, &batch);
+  Value init = node.init ? evaluate(*node.init) : Value(0);
+  if (!type || init.isPoison())
+    return true;
+  if (!entry || !isInModel()) {
+    error(node.range, "a state stands in a model, or in a block that a model calls");
+    return true;
+  }
+  auto attribute = resolveInitialiser(*this, init, 1, 1, node.init ? node.init->range : node.range);
+  std::string key = names().join(node.name.text);
+  if (!attribute || !takeKey(key, node.name.range, /*maySharedRunAgain=*/false))
+    return true;
+  // One for each entry: training and inference carry their own, often of another size.
+  std::string variable = (entry->name() + "." + key).str();
+  mlir::Location where = location(key, node.name.range);
+  program.states.push_back({variable, type, attribute, node.name.range, where});
+  Tensor tensor;
+  tensor.value = entry->read(variable, type, where);
+  tensor.batch = batch;
+  tensor.hasData = true;
+  tensor.origin = makeOrigin(node.name.range, node.name.text.str(), tensor, /*isDeclaration=*/true);
+  bind(node.name.text, tensor, node.name.range);
+  frame->states.push_back(
+      {node.name.text, variable, type, node.name.range, frame->scopes.size()});
+  return true;
+}
+
+void Evaluator::keepStates() {
+  while (!frame->states.empty() && frame->states.back().scopes == frame->scopes.size()) {
+    OpenState state = std::move(frame->states.back());
+    frame->states.pop_back();
+    const Bound *bound = lookupLocal(state.name);
+    if (!bound || bound->value.isPoison())
+      continue;
+    if (bound->range == state.range) {
+      error(state.range, "state '" + state.name + "' is never bound to its next value")
+          .hint(state.name + " = ...");
+      continue;
+    }
+    const Tensor *tensor = bound->value.getIf<Tensor>();
+    if (tensor && tensor->type() == state.type) {
+      entry->assign(state.variable, tensor->value, location(state.variable, bound->range));
+      continue;
+    }
+    error(bound->range, "state '" + state.name + "' is carried as " + describe(state.type) +
+                            ", here it becomes " +
+                            (tensor ? describe(tensor->type()) : describe(bound->value)))
+        .note(state.range, "declared here");
+  }
+}
+
 // -------------------------------------------------------------------------------- bodies and loops
 
 /// Runs a body whose new names end with it.
 bool Evaluator::executeScoped(Body body, llvm::StringRef kind, llvm::function_ref<bool()> prepare) {
   frame->scopes.emplace_back();
   bool goOn = (!prepare || prepare()) && executeBody(body);
+  if (goOn)
+    keepStates();
   for (const auto &[name, bound] : frame->scopes.back())
     frame->ended[name] = {bound.range, kind};
   frame->scopes.pop_back();

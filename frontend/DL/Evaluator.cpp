@@ -1,6 +1,7 @@
 // Errors, names, locations, limits, types and weights: what all of evaluation uses.
 #include "frontend/DL/Evaluator.h"
 #include "frontend/DL/Initialisers.h"
+#include "frontend/DL/Sections.h"
 #include "frontend/DL/TensorOps.h"
 
 #include "mlir/IR/Location.h"
@@ -23,7 +24,8 @@ DiagnosticBuilder Evaluator::error(SourceRange range, const llvm::Twine &message
   const CallFrame *call = frame ? frame->call : nullptr;
   for (int i = 0; call && i < maxCallNotes; call = call->parent, ++i)
     if (call->range.isValid())
-      builder.note(call->range, "in " + call->path + ", called here");
+      builder.note(call->range, "in " + (call->path.empty() ? call->callee.str() : call->path) +
+                                    ", called here");
   return builder;
 }
 
@@ -135,6 +137,7 @@ const Bound *Evaluator::lookupLocal(llvm::StringRef name) const {
 }
 
 void Evaluator::bind(llvm::StringRef name, Value value, SourceRange range, int64_t turn) {
+  observeValue(range, value);
   // A name of a surrounding body is rebound; a loop's variables are always the loop's own.
   if (!turn)
     for (llvm::StringMap<Bound> &scope : llvm::reverse(frame->scopes))
@@ -237,33 +240,42 @@ bool Evaluator::isInModel() const {
 
 void Evaluator::declareShared(Shared &shared) { shared.id = ++sharedCount; }
 
-std::optional<Tensor> Evaluator::parameter(llvm::StringRef key, mlir::RankedTensorType type,
-                                           const Value &init, const LayerAttributes &attributes,
-                                           int64_t fanIn, int64_t fanOut, SourceRange range,
-                                           mlir::Location location) {
-  if (!isInModel()) {
-    error(range, "a section creates no weights")
-        .hint("layers and parameters stand in a model, or in a block it calls");
-    return std::nullopt;
-  }
+bool Evaluator::takeKey(llvm::StringRef key, SourceRange range, bool maySharedRunAgain) {
   if (auto used = usedKeys.find(key); used != usedKeys.end()) {
     // Sharing: an instance around the first declaration runs again.
-    bool again = llvm::any_of(used->second.shared, [&](auto before) {
+    bool again = maySharedRunAgain && llvm::any_of(used->second.shared, [&](auto before) {
       return llvm::any_of(activeShared, [&](const Shared *now) {
         return now->id == before.first && now->activation > before.second;
       });
     });
     if (!again) {
-      error(range, "the weight name '" + key + "' is taken")
-          .hint("label the loop with 'as', or share the weights with 'layer'")
-          .note(used->second.range, "first used here" + used->second.place);
-      return std::nullopt;
+      auto builder = error(range, "the weight name '" + key + "' is taken");
+      if (maySharedRunAgain)
+        builder.hint("label the loop with 'as', or share the weights with 'layer'");
+      else
+        builder.hint("a state has one value a step: what declares it runs once");
+      builder.note(used->second.range, "first used here" + used->second.place);
+      return false;
     }
   }
   Use use{range, loopPlace(), {}};
   for (const Shared *shared : activeShared)
     use.shared.push_back({shared->id, shared->activation});
   usedKeys[key] = use;
+  return true;
+}
+
+std::optional<Tensor> Evaluator::parameter(llvm::StringRef key, mlir::RankedTensorType type,
+                                           const Value &init, const LayerAttributes &attributes,
+                                           int64_t fanIn, int64_t fanOut, SourceRange range,
+                                           mlir::Location location, dl::Role role) {
+  if (!isInModel()) {
+    error(range, "a section creates no weights")
+        .hint("layers and parameters stand in a model, or in a block it calls");
+    return std::nullopt;
+  }
+  if (!takeKey(key, range, /*maySharedRunAgain=*/true))
+    return std::nullopt;
 
   Variable *&variable = program.variableByKey[key];
   if (variable && variable->type != type) {
@@ -284,14 +296,29 @@ std::optional<Tensor> Evaluator::parameter(llvm::StringRef key, mlir::RankedTens
     if (!attribute)
       return std::nullopt;
     program.variables.push_back(std::make_unique<Variable>(Variable{
-        key.str(), type, attribute, range, location, entry->name().str(), attributes.lrMult,
-        attributes.decayMult, attributes.frozen, nullptr, fanIn, fanOut}));
+        key.str(), type, attribute, range, location, entry->name().str(),
+        {attributes.lrMult, attributes.decayMult, attributes.frozen, nullptr}, fanIn, fanOut,
+        /*isTrained=*/false, role}));
     variable = program.variables.back().get();
   }
   Tensor tensor;
-  tensor.value = entry->read(key, type, location);
+  tensor.value = entry->current(key, type, location);
   tensor.origin = makeOrigin(range, "the weight '" + key.str() + "'", tensor);
   return tensor;
+}
+
+std::optional<Tensor> Evaluator::statistic(llvm::StringRef key, mlir::RankedTensorType type,
+                                           double first, SourceRange range,
+                                           mlir::Location location) {
+  return parameter(key, type, first, {}, 1, 1, range, location, dl::Role::Statistic);
+}
+
+bool Evaluator::isFrozen(llvm::StringRef key, const LayerAttributes &attributes) const {
+  bool frozen = attributes.frozen;
+  for (const auto &[pattern, value] : program.frozenPatterns)
+    if (matchesPattern(pattern, key))
+      frozen = value;
+  return frozen;
 }
 
 } // namespace dlc::frontend

@@ -71,6 +71,8 @@ struct LayerInstance : Shared {
   const ast::LayerStatement *node = nullptr;
   std::vector<Value> arguments;
   LayerAttributes attributes;
+  /// A call of it was an error: that it has no weights is no news.
+  bool hasFailed = false;
 };
 
 struct ModelInstance : Shared {
@@ -96,6 +98,16 @@ struct OwnName {
   SourceRange range;
 };
 
+/// A `state` whose body is open: its name must be bound to the value for the next step at the end.
+struct OpenState {
+  llvm::StringRef name;
+  std::string variable;
+  mlir::RankedTensorType type;
+  SourceRange range;
+  /// Scopes that were open at the declaration.
+  size_t scopes;
+};
+
 /// What is visible while a body runs.
 struct Frame {
   Module *module = nullptr;
@@ -109,6 +121,7 @@ struct Frame {
   std::vector<llvm::StringMap<Bound>> scopes;
   /// Names that ended with a body: where they were bound, and "if", "for", "repeat".
   llvm::StringMap<std::pair<SourceRange, llvm::StringRef>> ended;
+  std::vector<OpenState> states;
   /// Symbolic dimensions are plain integers in models and sections.
   bool seesDimensions = false;
 };
@@ -151,7 +164,15 @@ public:
   std::optional<Tensor> parameter(llvm::StringRef key, mlir::RankedTensorType type,
                                   const Value &init, const LayerAttributes &attributes,
                                   int64_t fanIn, int64_t fanOut, SourceRange range,
-                                  mlir::Location location);
+                                  mlir::Location location, dl::Role role = dl::Role::Parameter);
+  /// The variable of a statistic with its value at this point of the entry. Null after an error.
+  std::optional<Tensor> statistic(llvm::StringRef key, mlir::RankedTensorType type, double first,
+                                  SourceRange range, mlir::Location location);
+  /// By the layer's attributes, and by the section's groups where they name it.
+  bool isFrozen(llvm::StringRef key, const LayerAttributes &attributes) const;
+  /// Reports and returns false if a weight or state has the name already, unless `maySharedRunAgain`
+  /// and something shared around the first runs again.
+  bool takeKey(llvm::StringRef key, SourceRange range, bool maySharedRunAgain);
   /// Counts work; false (after one error) when there was too much.
   bool spend(int64_t amount, SourceRange range);
   /// The same for `count` elements of sequences: memory is what they cost.
@@ -180,6 +201,9 @@ private:
 
   // ---- EvaluateExpressions.cpp
   Value evaluateName(llvm::StringRef name, SourceRange range);
+  Value evaluateItem(const Item &item, SourceRange range);
+  /// Tells the observer, if there is one.
+  void observeValue(SourceRange range, const Value &value);
   Value evaluateConstant(ConstantItem &constant, SourceRange range);
   Value evaluateOverride(ConstantItem &constant);
   Value errorUnknownName(llvm::StringRef name, SourceRange range);
@@ -200,6 +224,8 @@ private:
   bool evaluateArguments(llvm::ArrayRef<ast::Argument> arguments,
                          std::vector<EvaluatedArgument> &result);
   Value call(const Callable &callee, SourceRange name, std::vector<EvaluatedArgument> arguments);
+  Value callUnwatched(const Callable &callee, SourceRange name,
+                      std::vector<EvaluatedArgument> arguments);
   Value callBuiltin(const Builtin &builtin, SourceRange name,
                     std::vector<EvaluatedArgument> arguments, LayerInstance *layer);
   Value callBlock(const ast::Block &block, Module &module, SourceRange name,
@@ -233,6 +259,9 @@ private:
   bool executeBinding(const ast::BindingStatement &node);
   bool executeLayer(const ast::LayerStatement &node);
   bool executeParameter(const ast::ParameterStatement &node);
+  bool executeState(const ast::StateStatement &node);
+  /// Keeps the states declared in the innermost scope for the next step.
+  void keepStates();
   bool executeFor(const ast::ForStatement &node);
   bool executeRepeat(const ast::RepeatStatement &node);
   bool executeTurn(ast::Body body, const ast::Name &label, llvm::StringRef kind, SourceRange range,

@@ -1,6 +1,7 @@
 // The order of compilation: parse, imports, -D, sections, verify.
 #include "frontend/DL/Frontend.h"
 #include "frontend/DL/Sections.h"
+#include "frontend/DL/Unused.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -37,6 +38,11 @@ mlir::OwningOpRef<mlir::ModuleOp> compile(SourceManager &sources, FileId file,
       mlir::ModuleOp::create(mlir::FileLineColLoc::get(&context, sources.name(file), 1, 1)));
   SectionCompiler(program, *main, *module).run();
   if (engine.hasErrors() || !verifies(*module, engine))
+    return {};
+  // Beside errors they would only distract. A file of blocks alone is there to be imported.
+  if (!main->tree->sections.empty())
+    warnUnused(program, *main);
+  if (engine.hasErrors())
     return {};
   return module;
 }

@@ -19,6 +19,19 @@
 
 namespace dlc::frontend {
 
+/// Watches an evaluation, for editors. A place may be reported many times: once a turn of a loop,
+/// once an entry.
+class EvaluationObserver {
+public:
+  virtual ~EvaluationObserver() = default;
+  /// A name is read at `use`; it got its value at `definition`, which may be in no file (a built-in).
+  virtual void onName(SourceRange use, SourceRange definition) = 0;
+  /// What stands at `range` has this value: "the tensor f32[64, 10]".
+  virtual void onValue(SourceRange range, const std::string &description) = 0;
+  /// The call named at `callee` made so many numbers that are trained.
+  virtual void onCall(SourceRange callee, int64_t newParameters) = 0;
+};
+
 struct FrontendOptions {
   /// `-D NAME=value`, each as written: constants of the main file and dimensions of the train
   /// section.
@@ -31,6 +44,10 @@ struct FrontendOptions {
   std::vector<int64_t> inferBatches;
   /// `--input-gradients`: a training step that updates no parameter is of use then.
   bool inputGradients = false;
+  /// For editors: a file of blocks alone is no error.
+  bool mayHaveNoSection = false;
+  /// Null: nobody watches.
+  EvaluationObserver *observer = nullptr;
 };
 
 /// Compiles a file that `sources` holds already.

@@ -45,14 +45,17 @@ bool matchesPattern(llvm::StringRef pattern, llvm::StringRef key) {
 }
 
 static void errorNoMatch(Evaluator &evaluator, const ast::PatternString &pattern) {
-  auto &variables = evaluator.program.variables;
+  llvm::SmallVector<const Variable *> variables;
+  for (const auto &variable : evaluator.program.variables)
+    if (variable->role == dl::Role::Parameter)
+      variables.push_back(variable.get());
   auto error = evaluator.error(pattern.range, "the pattern matches none of the " +
                                                   counted(variables.size(), "parameter"));
   std::string plain;
   llvm::copy_if(pattern.text.take_front(64), std::back_inserter(plain),
                 [](char c) { return c != '*'; });
   llvm::SmallVector<std::pair<unsigned, llvm::StringRef>> ranked;
-  for (const auto &variable : variables)
+  for (const Variable *variable : variables)
     ranked.push_back(
         {llvm::StringRef(plain).trim('.').edit_distance(variable->key), variable->key});
   llvm::sort(ranked);
@@ -63,25 +66,30 @@ static void errorNoMatch(Evaluator &evaluator, const ast::PatternString &pattern
 }
 
 static bool applySetting(Evaluator &evaluator, const ast::Setting &setting, const Value &value,
-                         Variable &variable) {
+                         Variable &variable, bool inStep) {
   llvm::StringRef name = setting.name.text;
   const Plan *plan = value.getIf<Plan>();
   if (name == "init") {
+    if (inStep) {
+      evaluator.error(setting.name.range, "'init' is no setting of a step's group")
+          .hint("a weight begins once: set it in a group of the section");
+      return false;
+    }
     auto init =
         resolveInitialiser(evaluator, value, variable.fanIn, variable.fanOut, setting.value->range);
     variable.init = init ? init : variable.init;
     return bool(init);
   }
   if ((name == "lr_mult" || name == "decay_mult") && value.isNumber() && value.number() >= 0) {
-    (name == "lr_mult" ? variable.lrMult : variable.decayMult) = value.number();
+    (name == "lr_mult" ? variable.settings.lrMult : variable.settings.decayMult) = value.number();
     return true;
   }
   if (name == "frozen" && value.is<bool>()) {
-    variable.frozen = value.as<bool>();
+    variable.settings.frozen = value.as<bool>();
     return true;
   }
   if (name == "optimizer" && plan && (*plan)->maker->category == Category::Optimizer) {
-    variable.optimizer = *plan;
+    variable.settings.optimizer = *plan;
     return true;
   }
   llvm::SmallVector<llvm::StringRef> names{"lr_mult", "decay_mult", "frozen", "init", "optimizer"};
@@ -97,20 +105,24 @@ static bool applySetting(Evaluator &evaluator, const ast::Setting &setting, cons
   return false;
 }
 
-void applyGroups(Evaluator &evaluator, llvm::ArrayRef<ParameterGroup> groups) {
+std::vector<Variable *> matchVariables(Evaluator &evaluator, const ast::PatternString &pattern) {
+  std::vector<Variable *> members;
+  for (const auto &variable : evaluator.program.variables)
+    if (variable->role == dl::Role::Parameter && matchesPattern(pattern.text, variable->key))
+      members.push_back(variable.get());
+  if (members.empty())
+    errorNoMatch(evaluator, pattern);
+  return members;
+}
+
+void applyGroups(Evaluator &evaluator, llvm::ArrayRef<ParameterGroup> groups, bool inStep) {
   for (const ParameterGroup &group : groups) {
-    llvm::SmallVector<Variable *> members;
-    for (const ast::PatternString &pattern : group.node->patterns) {
-      size_t before = members.size();
-      for (const auto &variable : evaluator.program.variables)
-        if (matchesPattern(pattern.text, variable->key))
-          members.push_back(variable.get());
-      if (members.size() == before)
-        errorNoMatch(evaluator, pattern);
-    }
+    std::vector<Variable *> members;
+    for (const ast::PatternString &pattern : group.node->patterns)
+      llvm::append_range(members, matchVariables(evaluator, pattern));
     for (auto [setting, value] : llvm::zip(group.node->settings, group.settings))
       for (Variable *variable : members)
-        if (value.isPoison() || !applySetting(evaluator, setting, value, *variable))
+        if (value.isPoison() || !applySetting(evaluator, setting, value, *variable, inStep))
           break;
   }
 }

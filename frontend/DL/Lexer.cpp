@@ -2,7 +2,7 @@
 #include "frontend/DL/Lexer.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ConvertUTF.h"
 
 namespace dlc::frontend {
@@ -10,32 +10,49 @@ namespace dlc::frontend {
 static bool isNameStart(char c) { return llvm::isAlpha(c) || c == '_'; }
 static bool isNamePart(char c) { return llvm::isAlnum(c) || c == '_'; }
 
+namespace {
+struct Keyword {
+  llvm::StringLiteral word;
+  TokenKind kind;
+};
+} // namespace
+static constexpr Keyword keywordTable[] = {
+    {"and", TokenKind::And},       {"as", TokenKind::As},         {"assert", TokenKind::Assert},
+    {"block", TokenKind::Block},   {"else", TokenKind::Else},     {"false", TokenKind::False},
+    {"for", TokenKind::For},       {"from", TokenKind::From},     {"if", TokenKind::If},
+    {"import", TokenKind::Import}, {"in", TokenKind::In},         {"infer", TokenKind::Infer},
+    {"model", TokenKind::Model},   {"none", TokenKind::None},     {"not", TokenKind::Not},
+    {"or", TokenKind::Or},         {"repeat", TokenKind::Repeat}, {"return", TokenKind::Return},
+    {"then", TokenKind::Then},     {"train", TokenKind::Train},   {"true", TokenKind::True}};
+static constexpr llvm::StringLiteral dtypeTable[] = {"bf16", "bool", "f16", "f32",
+                                                     "f64",  "i32",  "i64", "u8"};
+
+llvm::ArrayRef<llvm::StringLiteral> keywords() {
+  static const std::vector<llvm::StringLiteral> words = [] {
+    std::vector<llvm::StringLiteral> list;
+    for (const Keyword &keyword : keywordTable)
+      list.push_back(keyword.word);
+    return list;
+  }();
+  return words;
+}
+llvm::ArrayRef<llvm::StringLiteral> dtypeWords() { return dtypeTable; }
+
+llvm::ArrayRef<llvm::StringLiteral> statementWords() {
+  static constexpr llvm::StringLiteral words[] = {"layer",  "metric", "parameter", "parameters",
+                                                  "state",  "step"};
+  return words;
+}
+
 static TokenKind classifyWord(llvm::StringRef word) {
-  return llvm::StringSwitch<TokenKind>(word)
-      .Case("_", TokenKind::Underscore)
-      .Cases({"f32", "f64", "bf16", "f16", "i32", "i64", "u8", "bool"}, TokenKind::DType)
-      .Case("and", TokenKind::And)
-      .Case("as", TokenKind::As)
-      .Case("assert", TokenKind::Assert)
-      .Case("block", TokenKind::Block)
-      .Case("else", TokenKind::Else)
-      .Case("false", TokenKind::False)
-      .Case("for", TokenKind::For)
-      .Case("from", TokenKind::From)
-      .Case("if", TokenKind::If)
-      .Case("import", TokenKind::Import)
-      .Case("in", TokenKind::In)
-      .Case("infer", TokenKind::Infer)
-      .Case("model", TokenKind::Model)
-      .Case("none", TokenKind::None)
-      .Case("not", TokenKind::Not)
-      .Case("or", TokenKind::Or)
-      .Case("repeat", TokenKind::Repeat)
-      .Case("return", TokenKind::Return)
-      .Case("then", TokenKind::Then)
-      .Case("train", TokenKind::Train)
-      .Case("true", TokenKind::True)
-      .Default(TokenKind::Name);
+  if (word == "_")
+    return TokenKind::Underscore;
+  if (llvm::is_contained(dtypeTable, word))
+    return TokenKind::DType;
+  for (const Keyword &keyword : keywordTable)
+    if (word == keyword.word)
+      return keyword.kind;
+  return TokenKind::Name;
 }
 
 /// The sign that begins `text`, longest first; EndOfFile if none does.

@@ -87,6 +87,12 @@ std::string describe(const Token &token);
 /// The fixed spelling of a keyword or sign, in quotes; "a name" and such for the others.
 llvm::StringRef describe(TokenKind kind);
 
+/// All keywords but the DTYPEs, and the DTYPEs, in alphabetical order.
+llvm::ArrayRef<llvm::StringLiteral> keywords();
+llvm::ArrayRef<llvm::StringLiteral> dtypeWords();
+/// Names that mean something at the start of a statement: `layer`, `step`.
+llvm::ArrayRef<llvm::StringLiteral> statementWords();
+
 /// The whole file, ended by one EndOfFile token.
 std::vector<Token> tokenize(const SourceManager &sources, FileId file, DiagnosticEngine &engine);
 

@@ -8,9 +8,6 @@ namespace dlc::frontend {
 
 using namespace ast;
 
-static constexpr llvm::StringLiteral statementWords[] = {"layer",  "parameter",  "state",
-                                                         "metric", "parameters", "step"};
-
 bool Parser::beginsStatement(size_t index) const {
   const Token &token = tokens[index];
   if (!token.startsLine)
@@ -27,7 +24,7 @@ bool Parser::beginsStatement(size_t index) const {
     if (next.is(TokenKind::Assign) || next.is(TokenKind::Comma) || next.is(TokenKind::Colon))
       return true;
     return (next.is(TokenKind::Name) || next.is(TokenKind::String)) &&
-           llvm::is_contained(statementWords, token.text);
+           llvm::is_contained(statementWords(), token.text);
   }
   default:
     return false;
@@ -58,6 +55,7 @@ bool Parser::parseBody(Body &body, BodyKind kind, SourceRange &end) {
       engine.error(statements.back()->range, "'return' must be the last statement of its body");
     size_t before = position;
     openBrackets = 0;
+    file.statementStarts.push_back(peek().range.begin);
     if (Statement *statement = parseStatement(kind)) {
       statements.push_back(statement);
       continue;
@@ -142,7 +140,7 @@ Statement *Parser::parseStatement(BodyKind kind) {
           .hint("'parameter' declares a weight");
     return parseFieldStatement();
   }
-  if (llvm::is_contained(statementWords, peek().text))
+  if (llvm::is_contained(statementWords(), peek().text))
     return parseWordStatement(kind);
   errorNoStatement();
   return nullptr;
@@ -387,6 +385,7 @@ Statement *Parser::parseGroup() {
       errorExpected("'name = value' or '}'");
       return nullptr;
     }
+    file.statementStarts.push_back(peek().range.begin);
     if (!expectName(setting.name) || !expect(TokenKind::Assign) || !(setting.value = parseExpr()))
       return nullptr;
     settings.push_back(setting);

@@ -101,6 +101,7 @@ void Parser::parseFile() {
     size_t before = position;
     openBrackets = 0;
     braceReported = returnReported = false;
+    file.statementStarts.push_back(peek().range.begin);
     parseItem();
     if (engine.errorCount() == errorsBefore)
       continue;

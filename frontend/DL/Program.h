@@ -40,6 +40,15 @@ struct Module {
   bool isLoading = true;
 };
 
+/// How a step trains a parameter: from the layer's attributes, then from groups.
+struct UpdateSettings {
+  double lrMult = 1;
+  double decayMult = 1;
+  bool frozen = false;
+  /// Of a parameter group; null: the step's or the section's.
+  Plan optimizer;
+};
+
 /// A weight (dl.variable). Settings of groups and attributes are resolved when the module is
 /// written.
 struct Variable {
@@ -51,14 +60,23 @@ struct Variable {
   mlir::Location location;
   /// The entry that met it first.
   std::string entry;
-  double lrMult = 1;
-  double decayMult = 1;
-  bool frozen = false;
-  /// Of a parameter group; null: the section's.
-  Plan optimizer;
+  UpdateSettings settings;
   /// What a group's `init` needs to be resolved: inputs and outputs of one unit.
   int64_t fanIn = 1;
   int64_t fanOut = 1;
+  /// Some step updates it.
+  bool isTrained = false;
+  /// A parameter, or a statistic such as batch_norm's running mean, which no optimizer sees.
+  dl::Role role = dl::Role::Parameter;
+};
+
+/// A `state` of one entry (dl.variable): its value goes from step to step of that entry.
+struct StateVariable {
+  std::string name;
+  mlir::RankedTensorType type;
+  dl::InitialiserAttr init;
+  SourceRange range;
+  mlir::Location location;
 };
 
 class Program {
@@ -80,6 +98,9 @@ public:
   /// In order of definition, and by key.
   std::vector<std::unique_ptr<Variable>> variables;
   llvm::StringMap<Variable *> variableByKey;
+  std::vector<StateVariable> states;
+  /// `frozen` of the section's groups, in order: what batch_norm must know before a step is built.
+  std::vector<std::pair<std::string, bool>> frozenPatterns;
 
   /// A `-D` that names no constant.
   struct Define {

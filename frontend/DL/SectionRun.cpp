@@ -7,8 +7,8 @@ using namespace ast;
 
 SectionRun::SectionRun(Program &program, Module &module, EntryBuilder &entry,
                        const Dimensions &dimensions, llvm::ArrayRef<ModelUse> uses,
-                       const Section *section)
-    : evaluator(program, &entry), entry(entry), uses(uses), section(section) {
+                       const Section *section, const StepStatement *step)
+    : evaluator(program, &entry), entry(entry), uses(uses), section(section), step(step) {
   frame.module = &module;
   frame.names = &names;
   frame.scopes.emplace_back();
@@ -42,8 +42,31 @@ void SectionRun::run() {
     return;
   for (const Statement *statement : section->body)
     runStatement(*statement);
+  if (step)
+    runStep();
   if (section->isTrain)
     readLoss();
+}
+
+/// The names of a step end with it; what its calls are named by lies under the step's name.
+void SectionRun::runStep() {
+  stepNames.prefix = step->name.text.str();
+  frame.names = &stepNames;
+  frame.scopes.emplace_back();
+  for (const Statement *statement : step->body) {
+    if (auto *group = llvm::dyn_cast<GroupStatement>(statement))
+      stepGroups.push_back(readGroup(*group));
+    else if (auto *metric = llvm::dyn_cast<MetricStatement>(statement))
+      addMetric(metric->name.text, dl::MetricKind::Metric, evaluator.evaluate(*metric->value),
+                *metric->value);
+    else
+      evaluator.execute(*statement);
+  }
+}
+
+const BindingStatement *SectionRun::lossBinding() const {
+  const BindingStatement *own = step ? findBinding(step->body, "loss") : nullptr;
+  return own ? own : findBinding(section->body, "loss");
 }
 
 // ------------------------------------------------------------------------------------------ inputs
@@ -127,15 +150,17 @@ void SectionRun::runStatement(const Statement &statement) {
   case StatementKind::Field:
     return;
   case StatementKind::Metric: {
+    // Beside steps, the section's metrics are those of the evaluation.
+    if (step)
+      return;
     auto &node = llvm::cast<MetricStatement>(statement);
     addMetric(node.name.text, dl::MetricKind::Metric, evaluator.evaluate(*node.value), *node.value);
     return;
   }
   case StatementKind::Group:
-    return readGroup(llvm::cast<GroupStatement>(statement));
+    groups.push_back(readGroup(llvm::cast<GroupStatement>(statement)));
+    return;
   case StatementKind::Step:
-    evaluator.error(llvm::cast<StepStatement>(statement).name.range,
-                    "several steps are not available yet");
     return;
   case StatementKind::Return: {
     returnNode = &llvm::cast<ReturnStatement>(statement);
@@ -150,16 +175,16 @@ void SectionRun::runStatement(const Statement &statement) {
   }
 }
 
-void SectionRun::readGroup(const GroupStatement &node) {
+ParameterGroup SectionRun::readGroup(const GroupStatement &node) {
   ParameterGroup group{&node, {}};
   for (const Setting &setting : node.settings)
     group.settings.push_back(evaluator.evaluate(*setting.value));
-  groups.push_back(std::move(group));
+  return group;
 }
 
 void SectionRun::readLoss() {
   const Bound *bound = evaluator.lookupLocal("loss");
-  const BindingStatement *node = findBinding(section->body, "loss");
+  const BindingStatement *node = lossBinding();
   if (bound && node)
     addMetric("loss", dl::MetricKind::Loss, bound->value, *node->value);
   for (const Metric &metric : metrics)
@@ -236,7 +261,7 @@ dl::MetricAttr SectionRun::describeMetric(const Metric &metric) {
         builder.getF64FloatAttr(constant), builder.getF64FloatAttr(term.coefficient)));
   }
   return dl::MetricAttr::get(builder.getContext(), builder.getStringAttr(metric.name), metric.kind,
-                             dl::Finish::None, terms);
+                             metric.value.finish, terms);
 }
 
 void SectionRun::addAccumulators() {

@@ -10,8 +10,10 @@ class SectionRun {
 public:
   /// `section` may be null: the results of the only model are what an entry without a section
   /// returns.
+  /// With a `step` this is its entry: the section's bindings, then the step's body.
   SectionRun(Program &program, Module &module, EntryBuilder &entry, const Dimensions &dimensions,
-             llvm::ArrayRef<ModelUse> uses, const ast::Section *section);
+             llvm::ArrayRef<ModelUse> uses, const ast::Section *section,
+             const ast::StepStatement *step = nullptr);
 
   /// Declares inputs and evaluates everything. Errors are reported; go on only if there are none.
   void run();
@@ -27,8 +29,12 @@ public:
   /// The loss as a scalar with terms; null after an error or where there is none.
   const Tensor *loss() const { return lossTensor; }
 
+  /// Where the loss is bound: in the step, else in the section; null if nowhere.
+  const ast::BindingStatement *lossBinding() const;
+
   Evaluator evaluator;
-  std::vector<ParameterGroup> groups;
+  /// Of the section, and of the step.
+  std::vector<ParameterGroup> groups, stepGroups;
 
 private:
   struct Metric {
@@ -42,7 +48,8 @@ private:
   void callImplicitModel();
   void bindResults(const ast::Block &model, const Value &result);
   void runStatement(const ast::Statement &statement);
-  void readGroup(const ast::GroupStatement &group);
+  void runStep();
+  ParameterGroup readGroup(const ast::GroupStatement &group);
   void readLoss();
   void addMetric(llvm::StringRef name, dl::MetricKind kind, const Value &value,
                  const ast::Expr &expr);
@@ -56,6 +63,7 @@ private:
   EntryBuilder &entry;
   llvm::ArrayRef<ModelUse> uses;
   const ast::Section *section;
+  const ast::StepStatement *step;
   std::deque<ModelInstance> instances;
   ModelInstance *implicitModel = nullptr;
   Value modelResult = NoneValue{};
@@ -64,7 +72,7 @@ private:
   std::vector<Metric> metrics;
   const Tensor *lossTensor = nullptr;
   bool countsSamples = false;
-  NameScope names;
+  NameScope names, stepNames;
   Frame frame;
 };
 

@@ -205,39 +205,90 @@ static llvm::StringMap<bool> readsBehind(mlir::Value loss) {
   return keys;
 }
 
-/// Sets `updates` of a train entry.
-static void addUpdates(Program &program, SectionRun &run, EntryBuilder &entry,
-                       const Section &section) {
+/// The optimizer of a run, as data; null after an error.
+static const PlanValue *readOptimizer(Program &program, SectionRun &run, const Section &section,
+                                      const StepStatement *step) {
   const Bound *optimizer = run.lookup("optimizer");
-  const Plan *plan = optimizer ? optimizer->value.getIf<Plan>() : nullptr;
-  if (!optimizer)
-    program.engine.error(section.range, "the train section binds no 'optimizer'")
+  if (!optimizer) {
+    program.engine
+        .error(step ? step->name.range : section.range,
+               step ? "neither the step nor the section binds an 'optimizer'"
+                    : llvm::Twine("the train section binds no 'optimizer'"))
         .hint("optimizer = sgd(learning_rate=0.01)");
-  else if (!optimizer->value.isPoison() &&
-           (!plan || (*plan)->maker->category != Category::Optimizer)) {
+    return nullptr;
+  }
+  const Plan *plan = optimizer->value.getIf<Plan>();
+  if (plan && (*plan)->maker->category == Category::Optimizer)
+    return plan->get();
+  if (!optimizer->value.isPoison())
     program.engine.error(optimizer->range,
                          "'optimizer' is such as sgd(learning_rate=0.01), found " +
                              describe(optimizer->value));
-    return;
+  return nullptr;
+}
+
+/// The variables that a step's targets name; nothing after an error.
+static std::vector<Variable *> readTargets(SectionRun &run, llvm::ArrayRef<ModelUse> uses,
+                                           const StepStatement &step) {
+  Program &program = run.evaluator.program;
+  std::vector<Variable *> members;
+  for (const StepTarget &target : step.targets) {
+    if (target.isPattern) {
+      llvm::append_range(members, matchVariables(run.evaluator, {target.text, target.range}));
+      continue;
+    }
+    auto use = llvm::find_if(
+        uses, [&](const ModelUse &each) { return each.block->name.text == target.text; });
+    if (use == uses.end()) {
+      llvm::SmallVector<llvm::StringRef> models;
+      for (const ModelUse &each : uses)
+        models.push_back(each.block->name.text);
+      program.engine
+          .error(target.range, "'" + target.text + "' is not a model of this section")
+          .hint(didYouMean(target.text, models));
+      continue;
+    }
+    for (const auto &variable : program.variables)
+      if (use->prefix.empty() || llvm::StringRef(variable->key).starts_with(use->prefix + "."))
+        members.push_back(variable.get());
   }
-  if (!plan)
-    return;
+  return members;
+}
+
+/// Sets `updates` of a train entry: those of its targets that the loss depends on.
+static void addUpdates(SectionRun &run, EntryBuilder &entry, const PlanValue &optimizer,
+                       llvm::ArrayRef<Variable *> targets, const StepStatement *step) {
+  Program &program = run.evaluator.program;
   mlir::MLIRContext *context = &program.context;
   mlir::Builder builder(context);
-  llvm::StringMap<bool> trained = readsBehind(run.loss()->value);
+  llvm::StringMap<bool> read = readsBehind(run.loss()->value);
   llvm::SmallVector<mlir::Attribute> updates;
+  bool moves = false;
   for (const auto &variable : program.variables) {
-    if (variable->frozen || !trained.contains(variable->key))
+    const UpdateSettings &settings = variable->settings;
+    if (variable->role != dl::Role::Parameter || settings.frozen || !read.contains(variable->key) ||
+        !llvm::is_contained(targets, variable.get()))
       continue;
-    const PlanValue &own = variable->optimizer ? *variable->optimizer : **plan;
+    variable->isTrained = true;
+    moves |= settings.lrMult != 0;
     updates.push_back(dl::UpdateAttr::get(
         context, mlir::FlatSymbolRefAttr::get(context, variable->key),
-        builder.getF64FloatAttr(variable->lrMult), builder.getF64FloatAttr(variable->decayMult),
-        optimizerAttribute(context, own)));
+        builder.getF64FloatAttr(settings.lrMult), builder.getF64FloatAttr(settings.decayMult),
+        optimizerAttribute(context, settings.optimizer ? *settings.optimizer : optimizer)));
   }
-  if (updates.empty() && !program.options.inputGradients)
-    program.engine.error(findBinding(section.body, "loss")->names.front().range,
-                         "the loss does not depend on any parameter that is trained");
+  SourceRange loss = run.lossBinding()->names.front().range;
+  bool isWanted = program.options.inputGradients;
+  if (updates.empty() && !isWanted)
+    program.engine.error(
+        loss, step ? "the loss does not depend on any parameter that step '" + step->name.text +
+                         "' updates"
+                   : llvm::Twine("the loss does not depend on any parameter that is trained"));
+  else if (!moves && !isWanted)
+    program.engine
+        .warning(step ? step->name.range : loss,
+                 step ? "step '" + step->name.text + "' updates nothing: every lr_mult is 0"
+                      : llvm::Twine("the train section updates nothing: every lr_mult is 0"))
+        .hint("frozen = true leaves a parameter as it is");
   entry.entry().setUpdatesAttr(builder.getArrayAttr(updates));
 }
 
@@ -253,35 +304,159 @@ static void readEpochs(Program &program, SectionRun &run, mlir::ModuleOp module)
                          "'epochs' is an integer of 1 or more, found " + describe(epochs->value));
 }
 
-void SectionCompiler::compileTrain(const Section &section) {
-  bool hasSteps =
-      llvm::any_of(section.body, [](const Statement *s) { return s->kind == StatementKind::Step; });
-  for (auto [name, kind] :
-       {std::pair{"train_step", dl::EntryKind::Train}, {"evaluate", dl::EntryKind::Evaluate}}) {
-    Evaluator places(program, nullptr);
-    EntryBuilder entry(module, name, kind, dimensions["N"], places.location(name, section.range));
-    entryNames[name] = section.range;
-    SectionRun run(program, main, entry, dimensions, trainUses, &section);
-    run.run();
-    if (!findBinding(section.body, "loss") && !hasSteps)
-      program.engine.error(section.range, "the train section binds no 'loss'")
-          .hint("loss = softmax_cross_entropy(output, label)");
-    checkSettings(run.evaluator, [&](llvm::StringRef setting) { return run.lookup(setting); });
-    bool isTrain = kind == dl::EntryKind::Train;
-    if (isTrain && !program.engine.hasErrors())
-      applyGroups(run.evaluator, run.groups);
-    if (isTrain)
-      readEpochs(program, run, module);
-    if (!run.loss() || program.engine.hasErrors())
-      return entry.finish({});
+/// The entry of a step, or `train_step`, and the run that fills it.
+struct SectionCompiler::TrainEntry {
+  TrainEntry(SectionCompiler &compiler, const Section &section, const StepStatement *step,
+             llvm::StringRef name, mlir::Location location)
+      : step(step), builder(compiler.module, name, dl::EntryKind::Train, compiler.dimensions["N"],
+                            location),
+        run(compiler.program, compiler.main, builder, compiler.dimensions, compiler.trainUses,
+            &section, step) {}
+
+  const StepStatement *step;
+  EntryBuilder builder;
+  SectionRun run;
+};
+
+bool SectionCompiler::claimEntry(const std::string &name, SourceRange range,
+                                 llvm::StringRef hint) {
+  auto [first, isNew] = entryNames.try_emplace(name, range);
+  if (!isNew)
+    program.engine.error(range, "there are two entries named '" + name + "'")
+        .hint(hint)
+        .note(first->second, "the first is made here");
+  return isNew;
+}
+
+std::unique_ptr<SectionCompiler::TrainEntry>
+SectionCompiler::evaluateTrain(const Section &section, const StepStatement *step) {
+  std::string name = step ? step->name.text.str() : "train_step";
+  SourceRange range = step ? step->name.range : section.range;
+  if (!claimEntry(name, range, "give the step another name"))
+    return nullptr;
+  Evaluator places(program, nullptr);
+  auto entry =
+      std::make_unique<TrainEntry>(*this, section, step, name, places.location(name, range));
+  if (step && step->every > 1)
+    entry->builder.entry()->setAttr("dl.every",
+                                    entry->builder.builder.getI64IntegerAttr(step->every));
+  entry->run.run();
+  if (!entry->run.lossBinding())
+    program.engine
+        .error(range, step ? "step '" + name + "' binds no 'loss'"
+                           : llvm::Twine("the train section binds no 'loss'"))
+        .hint(step ? "loss = ..." : "loss = softmax_cross_entropy(output, label)");
+  checkSettings(entry->run.evaluator,
+                [&](llvm::StringRef setting) { return entry->run.lookup(setting); });
+  return entry;
+}
+
+void SectionCompiler::finishTrain(TrainEntry &entry, const Section &section) {
+  SectionRun &run = entry.run;
+  const PlanValue *optimizer = nullptr;
+  if (run.loss() && !program.engine.hasErrors()) {
     run.addAccumulators();
     run.addModelResults();
-    if (isTrain)
-      addUpdates(program, run, entry, section);
-    else
-      entry.valid();
-    entry.finish(isTrain ? run.loss()->value : mlir::Value());
+    optimizer = readOptimizer(program, run, section, entry.step);
   }
+  if (!optimizer)
+    return entry.builder.finish({});
+  std::vector<Variable *> targets;
+  if (entry.step)
+    targets = readTargets(run, trainUses, *entry.step);
+  else
+    for (const auto &variable : program.variables)
+      targets.push_back(variable.get());
+  // What a step's groups say holds for this step only.
+  std::vector<UpdateSettings> outside;
+  for (const auto &variable : program.variables)
+    outside.push_back(variable->settings);
+  applyGroups(run.evaluator, run.stepGroups, /*inStep=*/true);
+  if (!program.engine.hasErrors())
+    addUpdates(run, entry.builder, *optimizer, targets, entry.step);
+  for (auto [variable, settings] : llvm::zip(program.variables, outside))
+    variable->settings = settings;
+  entry.builder.finish(run.loss()->value);
+}
+
+/// Loss and metrics that stand in the section itself, over the valid samples.
+void SectionCompiler::compileEvaluate(const Section &section) {
+  if (!claimEntry("evaluate", section.range, "give the step another name"))
+    return;
+  Evaluator places(program, nullptr);
+  EntryBuilder entry(module, "evaluate", dl::EntryKind::Evaluate, dimensions["N"],
+                     places.location("evaluate", section.range));
+  SectionRun run(program, main, entry, dimensions, trainUses, &section);
+  run.run();
+  if (!program.engine.hasErrors()) {
+    run.addAccumulators();
+    run.addModelResults();
+    entry.valid();
+  }
+  entry.finish({});
+}
+
+/// A weight that costs memory in every checkpoint and never learns is likely a slip.
+void SectionCompiler::warnUntrained() {
+  for (const auto &variable : program.variables)
+    if (variable->role == dl::Role::Parameter && !variable->isTrained &&
+        !variable->settings.frozen)
+      program.engine
+          .warning(variable->range, "the weight '" + variable->key + "' is never trained")
+          .hint("no loss depends on it; frozen = true keeps it as it is");
+}
+
+/// Reads `frozen` of the section's groups before the models are evaluated.
+void SectionCompiler::readFrozenPatterns(const Section &section) {
+  Evaluator evaluator(program, nullptr);
+  NameScope names;
+  Frame frame;
+  frame.module = &main;
+  frame.names = &names;
+  frame.scopes.emplace_back();
+  evaluator.frame = &frame;
+  for (const Statement *statement : section.body) {
+    auto *group = llvm::dyn_cast<GroupStatement>(statement);
+    for (const Setting &setting : group ? group->settings : llvm::ArrayRef<Setting>()) {
+      if (setting.name.text != "frozen")
+        continue;
+      Value value = evaluator.evaluate(*setting.value);
+      for (const PatternString &pattern : group->patterns)
+        if (const bool *flag = value.getIf<bool>())
+          program.frozenPatterns.push_back({pattern.text.str(), *flag});
+    }
+  }
+}
+
+void SectionCompiler::compileTrain(const Section &section) {
+  readFrozenPatterns(section);
+  llvm::SmallVector<const StepStatement *> steps;
+  bool hasMetric = findBinding(section.body, "loss") != nullptr;
+  for (const Statement *statement : section.body) {
+    if (auto *step = llvm::dyn_cast<StepStatement>(statement))
+      steps.push_back(step);
+    hasMetric |= llvm::isa<MetricStatement>(statement);
+  }
+  bool hasEvaluation = hasMetric || steps.empty();
+  if (steps.empty())
+    steps.push_back(nullptr);
+  // All weights must be known before a pattern is matched.
+  std::vector<std::unique_ptr<TrainEntry>> entries;
+  for (const StepStatement *step : steps)
+    if (auto entry = evaluateTrain(section, step))
+      entries.push_back(std::move(entry));
+  if (!program.engine.hasErrors()) {
+    SectionRun &first = entries.front()->run;
+    applyGroups(first.evaluator, first.groups, /*inStep=*/false);
+    readEpochs(program, first, module);
+  }
+  for (auto &entry : entries)
+    finishTrain(*entry, section);
+  if (program.engine.hasErrors())
+    return;
+  if (hasEvaluation)
+    compileEvaluate(section);
+  warnUntrained();
 }
 
 // ------------------------------------------------------------------------------------------- infer
@@ -346,13 +521,8 @@ void SectionCompiler::compileInfer(const Section *section, llvm::ArrayRef<ModelU
     bound["N"] = batch;
     std::string entryName = name + "_n" + std::to_string(batch);
     SourceRange range = section ? section->range : uses.front().block->name.range;
-    auto [first, isNew] = entryNames.try_emplace(entryName, range);
-    if (!isNew) {
-      program.engine.error(range, "there are two entries named '" + entryName + "'")
-          .hint("infer ... as NAME")
-          .note(first->second, "the first is made here");
+    if (!claimEntry(entryName, range, "infer ... as NAME"))
       return;
-    }
     Evaluator places(program, nullptr);
     EntryBuilder entry(module, entryName, dl::EntryKind::Infer, batch,
                        places.location(entryName, range));
@@ -394,6 +564,11 @@ void SectionCompiler::checkVariableNames() {
                    "the weight name '" + variable->key + "' lies inside the weight '" + outer + "'")
             .note(other->range, "that one is made here");
   }
+  for (const StateVariable &state : program.states)
+    if (const Variable *other = program.variableByKey.lookup(state.name))
+      program.engine
+          .error(state.range, "the state '" + state.name + "' has the name of a weight")
+          .note(other->range, "that one is made here");
 }
 
 void SectionCompiler::writeVariables() {
@@ -401,13 +576,20 @@ void SectionCompiler::writeVariables() {
   for (const auto &variable : program.variables)
     dl::VariableOp::create(builder, variable->location, builder.getStringAttr(variable->key),
                            mlir::TypeAttr::get(variable->type),
-                           dl::RoleAttr::get(builder.getContext(), dl::Role::Parameter),
+                           dl::RoleAttr::get(builder.getContext(), variable->role),
                            variable->init, mlir::FlatSymbolRefAttr());
+  for (const StateVariable &state : program.states)
+    dl::VariableOp::create(builder, state.location, builder.getStringAttr(state.name),
+                           mlir::TypeAttr::get(state.type),
+                           dl::RoleAttr::get(builder.getContext(), dl::Role::State), state.init,
+                           mlir::FlatSymbolRefAttr());
 }
 
 void SectionCompiler::run() {
   const Section *train = chooseTrain();
   bool hasTrain = llvm::any_of(main.tree->sections, [](const Section *s) { return s->isTrain; });
+  if (main.tree->sections.empty() && program.options.mayHaveNoSection)
+    return;
   if (main.tree->sections.empty()) {
     program.engine.error({main.tree->file, 0, 0}, "the file has no train and no infer section")
         .hint("train Model { ... }");

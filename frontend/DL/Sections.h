@@ -38,13 +38,15 @@ void checkUnusedNames(Program &program, const ast::Section &section,
                       const llvm::StringMap<SourceRange> &dimensions);
 /// Reports settings whose value dlc cannot honour so far.
 void checkSettings(Evaluator &evaluator, llvm::function_ref<const Bound *(llvm::StringRef)> lookup);
-/// The last binding of a name in the section's own body.
+/// The last binding of a name in a body, steps inside it left out.
 const ast::BindingStatement *findBinding(ast::Body body, llvm::StringRef name);
 
 // ---- Groups.cpp
 
-/// Writes the settings of the groups into the variables they match.
-void applyGroups(Evaluator &evaluator, llvm::ArrayRef<ParameterGroup> groups);
+/// Writes the settings of the groups into the variables they match; `inStep`: they stand in a step.
+void applyGroups(Evaluator &evaluator, llvm::ArrayRef<ParameterGroup> groups, bool inStep);
+/// The variables that a pattern names; an error if there are none.
+std::vector<Variable *> matchVariables(Evaluator &evaluator, const ast::PatternString &pattern);
 /// "**" any parts, "*" within a part.
 bool matchesPattern(llvm::StringRef pattern, llvm::StringRef key);
 /// Null after an error.
@@ -69,7 +71,15 @@ private:
   bool readDimension(llvm::StringRef name, const llvm::StringMap<Bound> &settings,
                      SourceRange range);
   void checkDefines();
+  struct TrainEntry;
   void compileTrain(const ast::Section &section);
+  std::unique_ptr<TrainEntry> evaluateTrain(const ast::Section &section,
+                                            const ast::StepStatement *step);
+  void finishTrain(TrainEntry &entry, const ast::Section &section);
+  void compileEvaluate(const ast::Section &section);
+  bool claimEntry(const std::string &name, SourceRange range, llvm::StringRef hint);
+  void readFrozenPatterns(const ast::Section &section);
+  void warnUntrained();
   void compileInfer(const ast::Section *section, llvm::ArrayRef<ModelUse> uses,
                     const std::string &name);
   bool inferBatches(const ast::Section *section, std::vector<int64_t> &batches,

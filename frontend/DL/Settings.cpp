@@ -1,5 +1,6 @@
 // What is read from a section before its evaluation: compile-time settings, dimensions, and the
 // uses of names.
+#include "frontend/DL/NameWalker.h"
 #include "frontend/DL/Sections.h"
 
 namespace dlc::frontend {
@@ -10,129 +11,7 @@ static constexpr llvm::StringLiteral trainSettings[] = {
     "batch",           "epochs", "precision", "loss_scale", "accumulate", "ema",
     "reference_batch", "loss",   "optimizer", "schedule",   "clip"};
 
-// -------------------------------------------------------------------------------- walking the tree
-
-namespace {
-/// Calls `visit` for every name that an expression reads.
-class NameWalker {
-public:
-  explicit NameWalker(llvm::function_ref<void(llvm::StringRef)> visit) : visit(visit) {}
-
-  void walk(const Expr *expr) {
-    if (!expr)
-      return;
-    switch (expr->kind) {
-    case ExprKind::NameRef:
-      return visit(llvm::cast<NameExpr>(expr)->name);
-    case ExprKind::Sequence:
-      for (const Expr *item : llvm::cast<SequenceExpr>(expr)->items)
-        walk(item);
-      return;
-    case ExprKind::Unary:
-      return walk(llvm::cast<UnaryExpr>(expr)->operand);
-    case ExprKind::Binary:
-      walk(llvm::cast<BinaryExpr>(expr)->lhs);
-      return walk(llvm::cast<BinaryExpr>(expr)->rhs);
-    case ExprKind::Conditional: {
-      auto *node = llvm::cast<ConditionalExpr>(expr);
-      walk(node->condition);
-      walk(node->thenValue);
-      return walk(node->elseValue);
-    }
-    case ExprKind::Pipe:
-      return walkPipe(*llvm::cast<PipeExpr>(expr));
-    case ExprKind::Call:
-      walk(llvm::cast<CallExpr>(expr)->callee);
-      return walk(llvm::cast<CallExpr>(expr)->arguments);
-    case ExprKind::Index:
-      walk(llvm::cast<IndexExpr>(expr)->base);
-      return walk(llvm::cast<IndexExpr>(expr)->subscripts);
-    case ExprKind::Member:
-      return walk(llvm::cast<MemberExpr>(expr)->base);
-    default:
-      return;
-    }
-  }
-  void walk(llvm::ArrayRef<Argument> arguments) {
-    for (const Argument &argument : arguments)
-      walk(argument.value);
-  }
-  void walk(const Type &type) {
-    for (const Expr *dimension : type.dimensions)
-      walk(dimension);
-  }
-  void walk(Body body) {
-    for (const Statement *statement : body)
-      walk(*statement);
-  }
-
-private:
-  void walk(llvm::ArrayRef<Subscript> subscripts) {
-    for (const Subscript &subscript : subscripts) {
-      walk(subscript.begin);
-      walk(subscript.end);
-      walk(subscript.step);
-    }
-  }
-  void walkPipe(const PipeExpr &node) {
-    walk(node.head);
-    for (const Stage &stage : node.stages) {
-      visit(stage.name.text);
-      walk(stage.arguments);
-      for (llvm::ArrayRef<Subscript> index : stage.indices)
-        walk(index);
-    }
-  }
-  void walk(const Statement &statement) {
-    switch (statement.kind) {
-    case StatementKind::Binding:
-      return walk(llvm::cast<BindingStatement>(statement).value);
-    case StatementKind::Layer:
-      visit(llvm::cast<LayerStatement>(statement).callee.text);
-      return walk(llvm::cast<LayerStatement>(statement).arguments);
-    case StatementKind::Parameter:
-      walk(llvm::cast<ParameterStatement>(statement).type);
-      return walk(llvm::cast<ParameterStatement>(statement).init);
-    case StatementKind::State:
-      walk(llvm::cast<StateStatement>(statement).type);
-      return walk(llvm::cast<StateStatement>(statement).init);
-    case StatementKind::For:
-      walk(llvm::cast<ForStatement>(statement).sequence);
-      return walk(llvm::cast<ForStatement>(statement).body);
-    case StatementKind::Repeat:
-      walk(llvm::cast<RepeatStatement>(statement).count);
-      return walk(llvm::cast<RepeatStatement>(statement).body);
-    case StatementKind::If:
-      walk(llvm::cast<IfStatement>(statement).condition);
-      walk(llvm::cast<IfStatement>(statement).thenBody);
-      return walk(llvm::cast<IfStatement>(statement).elseBody);
-    case StatementKind::Assert:
-      walk(llvm::cast<AssertStatement>(statement).condition);
-      return walk(llvm::cast<AssertStatement>(statement).message);
-    case StatementKind::Return:
-      for (const Expr *value : llvm::cast<ReturnStatement>(statement).values)
-        walk(value);
-      return;
-    case StatementKind::Field:
-      return walk(llvm::cast<FieldStatement>(statement).field.type);
-    case StatementKind::Metric:
-      return walk(llvm::cast<MetricStatement>(statement).value);
-    case StatementKind::Group:
-      for (const Setting &setting : llvm::cast<GroupStatement>(statement).settings)
-        walk(setting.value);
-      return;
-    case StatementKind::Step: {
-      auto &step = llvm::cast<StepStatement>(statement);
-      for (const StepTarget &target : step.targets)
-        visit(target.text);
-      return walk(step.body);
-    }
-    }
-  }
-
-  llvm::function_ref<void(llvm::StringRef)> visit;
-};
-} // namespace
+// ------------------------------------------------------------------------------------ uses of names
 
 bool mentions(const Section &section, llvm::StringRef name) {
   bool found = false;
@@ -140,35 +19,23 @@ bool mentions(const Section &section, llvm::StringRef name) {
   return found;
 }
 
-/// Calls `visit` for every name that a body binds, also inside `if`, `for`, `repeat`.
-static void forEachBinding(Body body,
-                           llvm::function_ref<void(const Name &, const BindingStatement *)> visit) {
-  for (const Statement *statement : body) {
-    if (auto *binding = llvm::dyn_cast<BindingStatement>(statement))
-      for (const Name &name : binding->names)
-        visit(name, binding);
-    if (auto *layer = llvm::dyn_cast<LayerStatement>(statement))
-      visit(layer->name, nullptr);
-    if (auto *loop = llvm::dyn_cast<ForStatement>(statement))
-      forEachBinding(loop->body, visit);
-    if (auto *loop = llvm::dyn_cast<RepeatStatement>(statement))
-      forEachBinding(loop->body, visit);
-    if (auto *choice = llvm::dyn_cast<IfStatement>(statement)) {
-      forEachBinding(choice->thenBody, visit);
-      forEachBinding(choice->elseBody, visit);
-    }
-    if (auto *step = llvm::dyn_cast<StepStatement>(statement))
-      forEachBinding(step->body, visit);
-  }
-}
-
 const BindingStatement *findBinding(Body body, llvm::StringRef name) {
   const BindingStatement *found = nullptr;
-  forEachBinding(body, [&](const Name &each, const BindingStatement *binding) {
+  forEachBinding(body, /*inSteps=*/false, [&](const Name &each, const BindingStatement *binding) {
     if (each.text == name && binding)
       found = binding;
   });
   return found;
+}
+
+/// A step has its own loss, optimizer, schedule and clip; the other settings are the section's.
+static void checkStepSettings(Program &program, const StepStatement &step) {
+  static constexpr llvm::StringLiteral own[] = {"loss", "optimizer", "schedule", "clip"};
+  forEachBinding(step.body, /*inSteps=*/false, [&](const Name &name, const BindingStatement *) {
+    if (llvm::is_contained(trainSettings, name.text) && !llvm::is_contained(own, name.text))
+      program.engine.error(name.range, "'" + name.text + "' is a setting of the section")
+          .hint("bind it outside of the steps");
+  });
 }
 
 void checkUnusedNames(Program &program, const Section &section,
@@ -178,7 +45,7 @@ void checkUnusedNames(Program &program, const Section &section,
   llvm::ArrayRef<llvm::StringLiteral> settings = trainSettings;
   if (!section.isTrain)
     settings = settings.take_front(1);
-  forEachBinding(section.body, [&](const Name &name, const BindingStatement *) {
+  forEachBinding(section.body, /*inSteps=*/true, [&](const Name &name, const BindingStatement *) {
     if (read.contains(name.text) || dimensions.contains(name.text) ||
         llvm::is_contained(settings, name.text))
       return;
@@ -187,6 +54,9 @@ void checkUnusedNames(Program &program, const Section &section,
     program.engine.error(name.range, "'" + name.text + "' is bound and never used")
         .hint(nearest.empty() ? "" : "did you mean the setting '" + nearest.str() + "'?");
   });
+  for (const Statement *statement : section.body)
+    if (auto *step = llvm::dyn_cast<StepStatement>(statement))
+      checkStepSettings(program, *step);
 }
 
 // --------------------------------------------------------------------------- before the evaluation
@@ -216,7 +86,7 @@ public:
       bool condition;
       bool isDecided = choice && isKnown(choice->condition);
       if (!isDecided && !llvm::isa<BindingStatement>(statement))
-        forEachBinding(statement, [&](const Name &name, const BindingStatement *) {
+        forEachBinding(statement, /*inSteps=*/false, [&](const Name &name, const BindingStatement *) {
           frame.scopes.back().erase(name.text);
         });
       if (isDecided && evaluator.conditionOf(*choice->condition, condition))

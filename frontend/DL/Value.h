@@ -12,6 +12,7 @@
 
 #include "frontend/DL/AST.h"
 
+#include "dialects/DL/DL.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
 
@@ -86,6 +87,8 @@ struct Tensor {
   /// Set if the tensor is a sum of multiples of batch reductions, so that it adds up over batches
   /// and ranks.
   std::shared_ptr<const Terms> terms;
+  /// What was applied to the sum of the terms; only `None` adds up further.
+  dl::Finish finish = dl::Finish::None;
   const Origin *origin = nullptr;
 
   mlir::RankedTensorType type() const {

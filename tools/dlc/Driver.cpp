@@ -12,6 +12,7 @@
 #include "frontend/DL/Frontend.h"
 #include "mlir/Pass/PassManager.h"
 #include "tools/dlc/Diagnostics.h"
+#include "tools/dlc/Library.h"
 #include "tools/dlc/Names.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -96,8 +97,9 @@ LogicalResult Driver::runPasses(llvm::function_ref<void(OpPassManager &)> add) {
 }
 
 LogicalResult Driver::compile() {
-  frontend::FrontendOptions language{options.defines, options.includeDirs, options.trainSection, options.inferBatches,
-                                     options.inputGradients};
+  frontend::FrontendOptions language{options.defines, withLibrary(options.includeDirs), options.trainSection,
+                                     options.inferBatches, options.inputGradients};
+  engine.warningsAreErrors = options.warningsAreErrors;
   module = frontend::compile(sources, options.input, language, context, engine);
   if (!module)
     return failure();

@@ -50,6 +50,8 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
   app.add_option("--infer-batch", options.inferBatches, "batch sizes of the inference entries: 1,16")
       ->delimiter(',')->check(CLI::PositiveNumber)->option_text("N,...")->allow_extra_args(false);
   app.add_flag("--input-gradients", options.inputGradients, "training steps also return the gradients of their inputs");
+  app.add_option_function<std::string>("-W", [&](const std::string &) { options.warningsAreErrors = true; },
+                                       "-Werror: a warning is an error")->check(oneOf({"error"}))->option_text("error");
   app.add_option("--threads", options.threads, "threads that compile kernels; default: one a core")
       ->check(CLI::Range(1u, 4096u))->option_text("N");
   app.add_flag_callback("--no-cache", [&] { options.cache = false; }, "compile all kernels, keep none in the cache");

@@ -21,6 +21,7 @@ struct Options {
   std::vector<int64_t> inferBatches;
   std::string trainSection;
   bool inputGradients = false;
+  bool warningsAreErrors = false;
   bool cache = true;
   unsigned threads = 0;
 };

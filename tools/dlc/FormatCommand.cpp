@@ -1,0 +1,80 @@
+//===- FormatCommand.cpp - dlc fmt: canonical layout --------------------------------------------------------------===//
+//
+// Rewrites files in place, or with --check only says which would change. A file with a syntax error is left as it is.
+//
+//===----------------------------------------------------------------------------------------------------------------===//
+#include "frontend/DL/Format.h"
+#include "tools/dlc/Commands.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+using namespace dlc::frontend;
+
+namespace dlc::tool {
+
+namespace {
+struct FormatOptions {
+  std::vector<std::string> files;
+  bool check = false;
+  bool print = false;
+};
+} // namespace
+
+/// 0 if the file is canonical now; 1 if it is not or has errors.
+static int formatFile(const std::string &path, const FormatOptions &options) {
+  SourceManager sources;
+  DiagnosticEngine engine;
+  std::string reason;
+  FileId file = sources.load(path, reason);
+  if (file == noFile)
+    engine.error({}, "cannot read '" + path + "'").hint(reason);
+  std::optional<std::string> text = file == noFile ? std::nullopt : format(sources, file, engine);
+  if (!text) {
+    render(engine, sources, llvm::errs());
+    return 1;
+  }
+  if (options.print) {
+    llvm::outs() << *text;
+    return 0;
+  }
+  if (*text == sources.text(file))
+    return 0;
+  if (options.check) {
+    llvm::errs() << path << ": not in canonical layout; dlc fmt " << path << " rewrites it\n";
+    return 1;
+  }
+  // All or nothing: a full disk must not cost the file.
+  if (llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &out) {
+        out << *text;
+        return llvm::Error::success();
+      })) {
+    llvm::errs() << "error: cannot write '" << path << "': " << llvm::toString(std::move(error)) << '\n';
+    return 1;
+  }
+  return 0;
+}
+
+int runFormat(int argc, char **argv) {
+  CLI::App app("Brings models into the canonical layout, in place.", "dlc fmt");
+  FormatOptions options;
+  app.add_option("models", options.files, "model files (.dl)")->required()->option_text(" ");
+  auto *check = app.add_flag("--check", options.check, "change nothing; exit with 1 if a file is not canonical");
+  app.add_flag("--print", options.print, "print the result, change nothing")->excludes(check);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError &error) {
+    std::cerr << "dlc fmt: error: " << error.what() << "\ndlc fmt --help lists the options\n";
+    return 2;
+  }
+  int exitCode = 0;
+  for (const std::string &path : options.files)
+    exitCode |= formatFile(path, options);
+  return exitCode;
+}
+
+} // namespace dlc::tool
