@@ -112,12 +112,8 @@ void NameWalker::walk(const Statement &statement) {
     for (const Setting &setting : llvm::cast<GroupStatement>(statement).settings)
       walk(setting.value);
     return;
-  case StatementKind::Step: {
-    auto &step = llvm::cast<StepStatement>(statement);
-    for (const StepTarget &target : step.targets)
-      visit(target.text);
-    return walk(step.body);
-  }
+  case StatementKind::Step:
+    return walk(llvm::cast<StepStatement>(statement).body);
   }
 }
 

@@ -149,7 +149,7 @@ TEST(Entries, UpdatesAreTheParametersBehindTheLoss) {
 model M(x: f32[N, 3]) -> (a: f32[N, 4], b: f32[N, 4]) {
   y = linear(x, 4, bias=false)
   z = linear(y, 4, bias=false, lr_mult=2)
-  return z, linear(y, 4, bias=false, name="head")
+  return z, linear(y, 4, bias=false, name="head", frozen=true)
 }
 train M {
   label: i32[N]

@@ -389,30 +389,10 @@ R"dl(test.dl:2:7: error: indexing a tensor is not available yet
   y = x[:, 0]
       ^~~~~~~
 )dl", {}},
-{"PowerOfATensor", "y = x ** 2",
-R"dl(test.dl:2:9: error: '**' on tensors is not available yet
-  y = x ** 2
-        ^~ square(x), sqrt(x), exp(x), log(x)
-)dl", {}},
-{"NotAvailable", "y = x |> batch_norm",
-R"dl(test.dl:2:12: error: batch_norm is not available yet
-  y = x |> batch_norm
-           ^~~~~~~~~~
-)dl", {}},
 {"AttributeNotAvailable", R"dl(y = x |> conv2d(8, 3, algorithm="fft"))dl",
 R"dl(test.dl:2:25: error: the attribute 'algorithm' is not available yet
   y = x |> conv2d(8, 3, algorithm="fft")
                         ^~~~~~~~~
-)dl", {}},
-{"SettingOfALossNotAvailable", "y = softmax_cross_entropy(flatten(x), zeros((N,)) |> i32, label_smoothing=0.1)",
-R"dl(test.dl:2:77: error: 'label_smoothing' of softmax_cross_entropy is not available yet
-  y = softmax_cross_entropy(flatten(x), zeros((N,)) |> i32, label_smoothing=0.1)
-                                                                            ^~~
-)dl", {}},
-{"StateNotAvailable", "state h: f32[3] = 0",
-R"dl(test.dl:2:3: error: carried state is not available yet
-  state h: f32[3] = 0
-  ^~~~~~~~~~~~~~~~~~~
 )dl", {}},
 {"NameTaken", R"dl(y = conv2d(x, 8, 3, name="mix")
 z = conv2d(x, 8, 3, name="mix"))dl",

@@ -80,7 +80,7 @@ assert i == 9 and count == 2)");
 }
 
 TEST(Language, StatementsNeedNoSeparator) {
-  expectAccepted("a = 1 b = 2 c = a d, e = [3, 4] assert c == 1 and d == 3");
+  expectAccepted("a = 1 b = 2 c = a d, e = [3, 4] assert c == 1 and b + d == 5");
 }
 
 // An index or a call continues a line only on the line itself; operators and pipes go on in the

@@ -503,21 +503,6 @@ R"dl(test.dl:9:3: error: 'epochs' is an integer of 1 or more, found the string "
   epochs = "3"
   ^~~~~~
 )dl", {}},
-{"StepsNotAvailable", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
-  return x |> linear(10)
-}
-train M {
-  label: i32[N]
-  batch = 4
-  step a updates M {
-    loss = softmax_cross_entropy(M(label), label)
-  }
-}
-)dl",
-R"dl(test.dl:7:8: error: several steps are not available yet
-  step a updates M {
-       ^
-)dl", {}},
 {"LayerInASection", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)
 }

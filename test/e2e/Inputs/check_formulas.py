@@ -1,0 +1,99 @@
+"""Inputs for formulas.dl, and the values that the definitions of the built-ins give in float64.
+
+usage: check_formulas.py write FILE | check OUTPUTS
+"""
+import json
+import math
+import struct
+import sys
+
+X = [[-100.0, -3.5, -1.25, -0.5, 0.25, 1.0, 4.0, 90.0], [0.5, -0.5, 2.0, -2.0, 7.0, 3.0, -6.0, 0.125]]
+LABEL = [6, 3]
+TARGET = [[0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0], [0.25, 0.125, 0.125, 0.0, 0.0, 0.5, 0.0, 0.0]]
+
+
+def write(path):
+    tensors = {"x": ("F32", [2, 8], struct.pack("<16f", *X[0], *X[1])), "label": ("I32", [2], struct.pack("<2i", *LABEL)),
+               "target": ("F32", [2, 8], struct.pack("<16f", *TARGET[0], *TARGET[1]))}
+    header, data = {}, b""
+    for name, (dtype, shape, part) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(part)]}
+        data += part
+    text = json.dumps(header).encode()
+    open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
+
+
+def read(path):
+    raw = open(path, "rb").read()
+    size = struct.unpack("<Q", raw[:8])[0]
+    header, data = json.loads(raw[8:8 + size]), raw[8 + size:]
+    found = {}
+    for name, info in header.items():
+        if name != "__metadata__":
+            begin, end = info["data_offsets"]
+            kind = {"F32": "f", "I32": "i"}[info["dtype"]]
+            found[name] = list(struct.unpack(f"<{(end - begin) // 4}{kind}", data[begin:end]))
+    return found
+
+
+def sigmoid(v):
+    return 1 / (1 + math.exp(-v)) if v > -700 else 0.0
+
+
+def softplus(v):
+    return max(v, 0) + math.log1p(math.exp(-abs(v)))
+
+
+def elu(v, alpha):
+    return v if v > 0 else alpha * math.expm1(v)
+
+
+def huber(d, delta):
+    return 0.5 * d * d if abs(d) <= delta else delta * (abs(d) - 0.5 * delta)
+
+
+def expected():
+    each = {"relu6": lambda v: min(max(v, 0), 6), "leaky_relu": lambda v: v if v > 0 else 0.2 * v, "elu": lambda v: elu(v, 1.5),
+            "selu": lambda v: 1.0507009873554805 * elu(v, 1.6732632423543772),
+            "gelu": lambda v: 0.5 * v * (1 + math.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v ** 3))),
+            "silu": lambda v: v * sigmoid(v), "hardsigmoid": lambda v: min(max(v + 3, 0), 6) / 6,
+            "hardswish": lambda v: v * min(max(v + 3, 0), 6) / 6, "softplus": softplus, "cube": lambda v: v ** 3,
+            "inverse": lambda v: 1 / v, "power": lambda v: (v * v + 0.5) ** 1.7, "sign": lambda v: (v > 0) - (v < 0),
+            "rsqrt": lambda v: (v * v + 0.5) ** -0.5, "both": lambda v: float(-1 < v < 1), "either": lambda v: 1.0,
+            "neither": lambda v: float(v >= 1), "prelu": lambda v: v if v > 0 else 0.25 * v}
+    pairs = {"binary": lambda v, t: softplus(v) - v * t, "huber": lambda v, t: huber(v - t, 0.7),
+             "hinge": lambda v, t: max(0, 1 - v * t), "right": lambda v, t: float((v > 0) == (t > 0.5))}
+    values = {name: [f(v) for row in X for v in row] for name, f in each.items()}
+    values.update({name: [f(v, t) for row, other in zip(X, TARGET) for v, t in zip(row, other)] for name, f in pairs.items()})
+    logs = []
+    for row in X:
+        top = max(row)
+        total = top + math.log(sum(math.exp(v - top) for v in row))
+        logs.append([v - total for v in row])
+    values["log_softmax"] = [v for row in logs for v in row]
+    values["softmax"] = [math.exp(v) for row in logs for v in row]
+    values["norm"] = [math.sqrt(sum(v * v for v in row)) for row in X]
+    values["argmax"] = [row.index(max(row)) for row in X]
+    values["one_hot"] = [float(i == label) for label in LABEL for i in range(8)]
+    values["smoothed"] = [-0.9 * row[label] - 0.1 * sum(row) / 8 for row, label in zip(logs, LABEL)]
+    values["probabilities"] = [-sum(t * v for t, v in zip(other, row)) for row, other in zip(logs, TARGET)]
+    values["top3"] = [float(sum(v > row[label] for v in row) < 3) for row, label in zip(X, LABEL)]
+    return values
+
+
+def main():
+    if sys.argv[1] == "write":
+        return write(sys.argv[2])
+    found, wanted = read(sys.argv[2]), expected()
+    assert sorted(found) == sorted(wanted), sorted(found)
+    for name, values in wanted.items():
+        largest = max(map(abs, values)) or 1
+        for i, (a, b) in enumerate(zip(found[name], values)):
+            # Single precision and the CPU's polynomials: a few units in the last place of the largest, and of the element.
+            limit = 4e-6 * abs(b) + 1e-6 * min(1, largest)
+            assert abs(a - b) <= limit, f"{name}[{i}]: {a}, expected {b}"
+    print(len(wanted), "built-ins agree")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+// Warnings with their exact text; they leave the module, and -Werror takes it.
+#include "Harness.h"
+
+#include <gtest/gtest.h>
+
+using namespace dlc::frontend;
+using namespace dlc::frontend::test;
+
+static std::string warnings(llvm::StringRef text) {
+  Compiled compiled(text);
+  EXPECT_TRUE(compiled.result) << compiled.diagnostics();
+  return compiled.diagnostics();
+}
+
+TEST(Warnings, ValuesThatNothingReads) {
+  EXPECT_EQ(warnings(inModel("y = relu(x)\na, b = [1, 2]\nlayer f = linear(_, a)\n_z = 3")),
+            R"(test.dl:2:3: warning: 'y' is never used
+  y = relu(x)
+  ^
+test.dl:4:9: warning: 'f' is never used
+  layer f = linear(_, a)
+        ^
+)");
+}
+
+TEST(Warnings, ParametersConstantsAndImports) {
+  EXPECT_EQ(warnings("rate = 1\n_kept = 2\nblock B(x, y=2, _z=3) { return x }\n" +
+                     inModel("x = B(x)")),
+            R"(test.dl:1:1: warning: the constant 'rate' is never used
+rate = 1
+^~~~
+test.dl:3:12: warning: 'y' of 'B' is never used
+block B(x, y=2, _z=3) { return x }
+           ^
+)");
+}
+
+TEST(Warnings, ANameThatIsBoundAgainAndReadIsUsed) {
+  EXPECT_EQ(warnings(inModel("y = 1\nif y == 1 { y = 2 }\nfor i in range(2) { x = relu(x) }")), "");
+}
+
+static const char *aux = R"(
+model M(x: f32[N, 3]) -> (score: f32[N, 2], aux: f32[N, 4]) {
+  return linear(x, 2), linear(x, 4, name="aux")
+}
+train M {
+  label: i32[N]
+  loss = softmax_cross_entropy(score, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+)";
+
+TEST(Warnings, WeightsThatNothingTrains) {
+  EXPECT_EQ(warnings(aux + std::string("}\n")),
+            R"(test.dl:3:42: warning: the weight 'aux.weight' is never trained
+  return linear(x, 2), linear(x, 4, name="aux")
+                                         ^~~~~ no loss depends on it; frozen = true keeps it as it is
+)");
+  EXPECT_EQ(warnings(aux + std::string("  parameters \"aux.*\" { frozen = true }\n}\n")), "");
+}
+
+TEST(Warnings, AStepThatUpdatesNothing) {
+  EXPECT_EQ(warnings(inModel("x = relu(x)").insert(inModel("x = relu(x)").rfind("}"),
+                                                   "  parameters \"**\" { lr_mult = 0 }\n")),
+            R"(test.dl:7:3: warning: the train section updates nothing: every lr_mult is 0
+  loss = softmax_cross_entropy(output, label)
+  ^~~~ frozen = true leaves a parameter as it is
+)");
+}
+
+TEST(Warnings, AreErrorsIfAskedFor) {
+  SourceManager sources;
+  DiagnosticEngine engine;
+  engine.warningsAreErrors = true;
+  mlir::MLIRContext context;
+  FileId file = sources.add("test.dl", inModel("y = relu(x)"));
+  EXPECT_FALSE(compile(sources, file, FrontendOptions(), context, engine));
+  EXPECT_EQ(engine.errorCount(), 1u);
+}
+
+TEST(Warnings, KeepQuietBesideErrors) {
+  Compiled compiled(inModel("y = relu(x)\nz = rellu(x)"));
+  ASSERT_EQ(compiled.engine.diagnostics().size(), 1u);
+  EXPECT_EQ(compiled.engine.diagnostics().front().message, "unknown name 'rellu'");
+}
