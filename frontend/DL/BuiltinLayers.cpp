@@ -114,8 +114,8 @@ template <unsigned spatial> static Value buildConvolution(Call &call) {
   return call.make(y, x.batch, {&x, &*weight});
 }
 
-/// conv_transpose1d .. 3d: what gives `x` back its size before a convolution. Weight (in, out / groups,
-/// kernel...), as PyTorch's.
+/// conv_transpose1d .. 3d: what gives `x` back its size before a convolution. Weight (in, out /
+/// groups, kernel...), as PyTorch's.
 template <unsigned spatial> static Value buildTransposed(Call &call) {
   const Tensor &x = call.tensor("x");
   if (x.rank() != spatial + 2)
@@ -175,14 +175,14 @@ static Value buildBatchNorm(Call &call) {
   if (!call.requireDefault({"sync"}))
     return Poison{};
   if (x.rank() < 2)
-    return call.fail("x", "batch_norm expects a tensor of rank 2 or more, found " +
-                              describe(x.type()));
+    return call.fail("x",
+                     "batch_norm expects a tensor of rank 2 or more, found " + describe(x.type()));
   if (!call.checkNotBatch(x, {1}, call.rangeOf("x")))
     return Poison{};
   int64_t channels = x.shape()[1], count = channels ? x.type().getNumElements() / channels : 0;
   if (count < 2)
-    return call.fail("x", "batch_norm needs 2 or more elements a channel, found " +
-                              describe(x.type()));
+    return call.fail("x",
+                     "batch_norm needs 2 or more elements a channel, found " + describe(x.type()));
   mlir::Type element = x.type().getElementType();
   call.location();
   std::optional<Tensor> scale, bias;
@@ -213,8 +213,8 @@ static Value buildBatchNorm(Call &call) {
   mlir::Value variance =
       isTraining ? average(b.multiply(centred, centred)) : runningVariance->value;
   mlir::Value shifted = b.add(variance, b.splatLike(variance, call.number("epsilon")));
-  mlir::Value factor = b.divide(b.splatLike(variance, 1),
-                                dl::SqrtOp::create(b.builder, b.loc, shifted).getResult());
+  mlir::Value factor =
+      b.divide(b.splatLike(variance, 1), dl::SqrtOp::create(b.builder, b.loc, shifted).getResult());
   if (scale)
     factor = b.multiply(factor, scale->value);
   mlir::Value y = b.multiply(centred, spread(factor));
@@ -227,8 +227,7 @@ static Value buildBatchNorm(Call &call) {
       call.entry().assignIfUsed(call.path() + "." + name.str(), next, y);
     };
     keep("running_mean", runningMean->value, mean, 1);
-    keep("running_variance", runningVariance->value, variance,
-         double(count) / double(count - 1));
+    keep("running_variance", runningVariance->value, variance, double(count) / double(count - 1));
   }
   return call.makeLike(y, x);
 }
@@ -250,9 +249,9 @@ static Value buildPrelu(Call &call) {
                          ? entry.expandTo(where, slope->value, x.shape())
                          : entry.broadcast(where, slope->value, {1}, x.shape());
   mlir::Value below = entry.arithmetic(where, Arithmetic::Minimum, x.value, zero);
-  mlir::Value y = entry.arithmetic(
-      where, Arithmetic::Add, entry.arithmetic(where, Arithmetic::Maximum, x.value, zero),
-      entry.arithmetic(where, Arithmetic::Multiply, wide, below));
+  mlir::Value y = entry.arithmetic(where, Arithmetic::Add,
+                                   entry.arithmetic(where, Arithmetic::Maximum, x.value, zero),
+                                   entry.arithmetic(where, Arithmetic::Multiply, wide, below));
   return call.make(y, x.batch, {&x, &*slope});
 }
 

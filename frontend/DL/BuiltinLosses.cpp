@@ -104,8 +104,8 @@ static Value buildProbabilities(Call &call, const Tensor &target) {
       !call.checkNotBatch(logits, {axis}, call.rangeOf("logits")))
     return Poison{};
   if (target.type() != logits.type() || target.batch != logits.batch)
-    return call.fail("label", "probabilities " + describe(target.type()) +
-                                  " do not fit logits " + describe(logits.type()));
+    return call.fail("label", "probabilities " + describe(target.type()) + " do not fit logits " +
+                                  describe(logits.type()));
   if (!call.requireDefault({"label_smoothing"}))
     return Poison{};
   return applyReduction(call, probabilityCrossEntropy(call, logits, target, axis));
@@ -150,9 +150,9 @@ static Value buildPerplexity(Call &call) {
 }
 
 /// A loss of two tensors, or of a tensor and a number, element by element.
-static Value buildElementLoss(
-    Call &call, llvm::StringRef first,
-    llvm::function_ref<mlir::Value(mlir::Value a, mlir::Value target)> formula) {
+static Value
+buildElementLoss(Call &call, llvm::StringRef first,
+                 llvm::function_ref<mlir::Value(mlir::Value a, mlir::Value target)> formula) {
   Tensor a, target;
   BatchAxis batch;
   if (!matchOperands(call, call.operand(first), call.operand("target"), a, target, batch))
@@ -187,9 +187,8 @@ static Value buildHuber(Call &call) {
 
 static Value buildHinge(Call &call) {
   double margin = call.number("margin");
-  return buildElementLoss(call, "a", [&](mlir::Value a, mlir::Value target) {
-    return hinge(call, a, target, margin);
-  });
+  return buildElementLoss(
+      call, "a", [&](mlir::Value a, mlir::Value target) { return hinge(call, a, target, margin); });
 }
 
 /// A sum over the classes, so that its mean is over samples.

@@ -170,8 +170,7 @@ bool Evaluator::executeState(const StateStatement &node) {
   tensor.hasData = true;
   tensor.origin = makeOrigin(node.name.range, node.name.text.str(), tensor, /*isDeclaration=*/true);
   bind(node.name.text, tensor, node.name.range);
-  frame->states.push_back(
-      {node.name.text, variable, type, node.name.range, frame->scopes.size()});
+  frame->states.push_back({node.name.text, variable, type, node.name.range, frame->scopes.size()});
   return true;
 }
 

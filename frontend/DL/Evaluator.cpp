@@ -244,10 +244,10 @@ bool Evaluator::takeKey(llvm::StringRef key, SourceRange range, bool maySharedRu
   if (auto used = usedKeys.find(key); used != usedKeys.end()) {
     // Sharing: an instance around the first declaration runs again.
     bool again = maySharedRunAgain && llvm::any_of(used->second.shared, [&](auto before) {
-      return llvm::any_of(activeShared, [&](const Shared *now) {
-        return now->id == before.first && now->activation > before.second;
-      });
-    });
+                   return llvm::any_of(activeShared, [&](const Shared *now) {
+                     return now->id == before.first && now->activation > before.second;
+                   });
+                 });
     if (!again) {
       auto builder = error(range, "the weight name '" + key + "' is taken");
       if (maySharedRunAgain)
@@ -295,10 +295,18 @@ std::optional<Tensor> Evaluator::parameter(llvm::StringRef key, mlir::RankedTens
     dl::InitialiserAttr attribute = resolveInitialiser(*this, init, fanIn, fanOut, range);
     if (!attribute)
       return std::nullopt;
-    program.variables.push_back(std::make_unique<Variable>(Variable{
-        key.str(), type, attribute, range, location, entry->name().str(),
-        {attributes.lrMult, attributes.decayMult, attributes.frozen, nullptr}, fanIn, fanOut,
-        /*isTrained=*/false, role}));
+    program.variables.push_back(std::make_unique<Variable>(
+        Variable{key.str(),
+                 type,
+                 attribute,
+                 range,
+                 location,
+                 entry->name().str(),
+                 {attributes.lrMult, attributes.decayMult, attributes.frozen, nullptr},
+                 fanIn,
+                 fanOut,
+                 /*isTrained=*/false,
+                 role}));
     variable = program.variables.back().get();
   }
   Tensor tensor;

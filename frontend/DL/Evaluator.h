@@ -170,8 +170,8 @@ public:
                                   SourceRange range, mlir::Location location);
   /// By the layer's attributes, and by the section's groups where they name it.
   bool isFrozen(llvm::StringRef key, const LayerAttributes &attributes) const;
-  /// Reports and returns false if a weight or state has the name already, unless `maySharedRunAgain`
-  /// and something shared around the first runs again.
+  /// Reports and returns false if a weight or state has the name already, unless
+  /// `maySharedRunAgain` and something shared around the first runs again.
   bool takeKey(llvm::StringRef key, SourceRange range, bool maySharedRunAgain);
   /// Counts work; false (after one error) when there was too much.
   bool spend(int64_t amount, SourceRange range);

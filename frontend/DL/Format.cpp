@@ -109,7 +109,8 @@ private:
     return (needsSpace(i, open) ? " " : "") + tokens[i].text.str();
   }
   bool isUnaryMinus(size_t i) const {
-    return is(i, TokenKind::Minus) && (i == 0 || startsStatement(i) || !endsOperand(tokens[i - 1].kind));
+    return is(i, TokenKind::Minus) &&
+           (i == 0 || startsStatement(i) || !endsOperand(tokens[i - 1].kind));
   }
   bool breaksBefore(size_t i) const;
   struct Placed {
@@ -255,7 +256,8 @@ std::vector<Formatter::Placed> Formatter::place(size_t begin, size_t end,
 }
 
 /// The token before which the first too long line is to be broken; `end` if none is or none can be.
-/// The last '|>' that is inside no bracket of the line, else behind the last comma inside the fewest.
+/// The last '|>' that is inside no bracket of the line, else behind the last comma inside the
+/// fewest.
 size_t Formatter::chooseBreak(size_t begin, size_t end, llvm::ArrayRef<Placed> placed) const {
   unsigned column = countCharacters(line), depthAtStart = 0;
   std::optional<size_t> pipe, comma;

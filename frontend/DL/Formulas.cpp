@@ -120,8 +120,8 @@ Value buildSign(Call &call) {
     return call.fail("x", "sign expects a tensor or a number, found " + describe(x));
   TensorBuilder b = at(call);
   Node zero = b.splatLike(tensor->value, 0), one = b.splatLike(tensor->value, 1);
-  Node negative = b.select(b.compare(Predicate::LT, tensor->value, zero),
-                            b.splatLike(tensor->value, -1), zero);
+  Node negative =
+      b.select(b.compare(Predicate::LT, tensor->value, zero), b.splatLike(tensor->value, -1), zero);
   return call.makeLike(b.select(above(b, tensor->value, 0), one, negative), *tensor);
 }
 
@@ -146,7 +146,8 @@ Value applyPower(Site &site, const Operand &base, const Operand &exponent) {
     return Poison{};
   }
   if (!isFloat(x->dtype())) {
-    site.error(site.label + " does not work on " + describe(x->type())).hint("cast it with f32(...)");
+    site.error(site.label + " does not work on " + describe(x->type()))
+        .hint("cast it with f32(...)");
     return Poison{};
   }
   TensorBuilder b = at(site);
@@ -179,8 +180,8 @@ template <Logic kind> Value buildLogical(Call &call) {
   for (llvm::StringRef name : {"a", "b"}) {
     const Tensor *tensor = call.value(name).getIf<Tensor>();
     if (!tensor || tensor->dtype() != DType::Bool)
-      return call.fail(name, call.label + " expects bool tensors, found " +
-                                 describe(call.value(name)));
+      return call.fail(name,
+                       call.label + " expects bool tensors, found " + describe(call.value(name)));
   }
   Tensor left, right;
   BatchAxis batch;
@@ -189,7 +190,7 @@ template <Logic kind> Value buildLogical(Call &call) {
   TensorBuilder b = at(call);
   Node constant = b.splatLike(left.value, kind == Logic::Or);
   Node result = kind == Logic::And ? b.select(left.value, right.value, constant)
-                                    : b.select(left.value, constant, right.value);
+                                   : b.select(left.value, constant, right.value);
   return call.make(result, batch, {&left, &right});
 }
 template Value buildLogical<Logic::And>(Call &);
@@ -201,8 +202,7 @@ Value buildLogicalNot(Call &call) {
     return call.fail("x", "logical_not expects a bool tensor, found " + describe(call.value("x")),
                      "'not' works on compile-time bools");
   TensorBuilder b = at(call);
-  return call.makeLike(
-      b.select(x->value, b.splatLike(x->value, 0), b.splatLike(x->value, 1)), *x);
+  return call.makeLike(b.select(x->value, b.splatLike(x->value, 0), b.splatLike(x->value, 1)), *x);
 }
 
 // -------------------------------------------------------------------------------------- along axes
@@ -216,9 +216,8 @@ template <bool logarithm> Value buildSoftmax(Call &call) {
   auto spread = [&](Node each) { return b.broadcastOver(each, x.type(), {axis}); };
   Node shifted = b.subtract(x.value, spread(b.reduce(ReduceKind::Max, x.value, {axis})));
   Node exps = b.exp(shifted), sum = b.reduce(ReduceKind::Sum, exps, {axis});
-  return call.makeLike(logarithm ? b.subtract(shifted, spread(b.log(sum)))
-                                 : b.divide(exps, spread(sum)),
-                       x);
+  return call.makeLike(
+      logarithm ? b.subtract(shifted, spread(b.log(sum))) : b.divide(exps, spread(sum)), x);
 }
 template Value buildSoftmax<false>(Call &);
 template Value buildSoftmax<true>(Call &);
@@ -302,7 +301,7 @@ Tensor smoothedCrossEntropy(Call &call, const Tensor &crossEntropy, int64_t axis
   int64_t classes = b.typeOf(logits).getDimSize(axis);
   Node all = b.reduce(ReduceKind::Sum, logSoftmax(b, logits, axis), {axis});
   Node value = b.subtract(b.scale(crossEntropy.value, 1 - smoothing),
-                           b.scale(all, smoothing / double(classes)));
+                          b.scale(all, smoothing / double(classes)));
   return call.makeLike(value, crossEntropy);
 }
 

@@ -1,8 +1,8 @@
 // Built-ins that are formulas of the dialect's primitives: one function a row of the table.
 //
-// Each is written so that neither it nor its gradient overflows where the result is finite: exp sees
-// no positive numbers, and a branch that `select` drops holds no infinity whose gradient would be
-// NaN.
+// Each is written so that neither it nor its gradient overflows where the result is finite: exp
+// sees no positive numbers, and a branch that `select` drops holds no infinity whose gradient would
+// be NaN.
 #ifndef DLC_FRONTEND_DL_FORMULAS_H
 #define DLC_FRONTEND_DL_FORMULAS_H
 

@@ -1,8 +1,8 @@
 // One pass over the text; knows nothing of the grammar.
 #include "frontend/DL/Lexer.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ConvertUTF.h"
 
 namespace dlc::frontend {
@@ -39,8 +39,8 @@ llvm::ArrayRef<llvm::StringLiteral> keywords() {
 llvm::ArrayRef<llvm::StringLiteral> dtypeWords() { return dtypeTable; }
 
 llvm::ArrayRef<llvm::StringLiteral> statementWords() {
-  static constexpr llvm::StringLiteral words[] = {"layer",  "metric", "parameter", "parameters",
-                                                  "state",  "step"};
+  static constexpr llvm::StringLiteral words[] = {"layer",      "metric", "parameter",
+                                                  "parameters", "state",  "step"};
   return words;
 }
 

@@ -243,8 +243,7 @@ static std::vector<Variable *> readTargets(SectionRun &run, llvm::ArrayRef<Model
       llvm::SmallVector<llvm::StringRef> models;
       for (const ModelUse &each : uses)
         models.push_back(each.block->name.text);
-      program.engine
-          .error(target.range, "'" + target.text + "' is not a model of this section")
+      program.engine.error(target.range, "'" + target.text + "' is not a model of this section")
           .hint(didYouMean(target.text, models));
       continue;
     }
@@ -308,8 +307,8 @@ static void readEpochs(Program &program, SectionRun &run, mlir::ModuleOp module)
 struct SectionCompiler::TrainEntry {
   TrainEntry(SectionCompiler &compiler, const Section &section, const StepStatement *step,
              llvm::StringRef name, mlir::Location location)
-      : step(step), builder(compiler.module, name, dl::EntryKind::Train, compiler.dimensions["N"],
-                            location),
+      : step(step),
+        builder(compiler.module, name, dl::EntryKind::Train, compiler.dimensions["N"], location),
         run(compiler.program, compiler.main, builder, compiler.dimensions, compiler.trainUses,
             &section, step) {}
 
@@ -318,8 +317,7 @@ struct SectionCompiler::TrainEntry {
   SectionRun run;
 };
 
-bool SectionCompiler::claimEntry(const std::string &name, SourceRange range,
-                                 llvm::StringRef hint) {
+bool SectionCompiler::claimEntry(const std::string &name, SourceRange range, llvm::StringRef hint) {
   auto [first, isNew] = entryNames.try_emplace(name, range);
   if (!isNew)
     program.engine.error(range, "there are two entries named '" + name + "'")
@@ -399,10 +397,8 @@ void SectionCompiler::compileEvaluate(const Section &section) {
 /// A weight that costs memory in every checkpoint and never learns is likely a slip.
 void SectionCompiler::warnUntrained() {
   for (const auto &variable : program.variables)
-    if (variable->role == dl::Role::Parameter && !variable->isTrained &&
-        !variable->settings.frozen)
-      program.engine
-          .warning(variable->range, "the weight '" + variable->key + "' is never trained")
+    if (variable->role == dl::Role::Parameter && !variable->isTrained && !variable->settings.frozen)
+      program.engine.warning(variable->range, "the weight '" + variable->key + "' is never trained")
           .hint("no loss depends on it; frozen = true keeps it as it is");
 }
 
@@ -546,7 +542,8 @@ void SectionCompiler::writeDescription() {
       texts.push_back(use.block->documentation);
   }
   module.setSymName(llvm::join(names, ", "));
-  module->setAttr("dl.documentation", mlir::StringAttr::get(module.getContext(), llvm::join(texts, "\n")));
+  module->setAttr("dl.documentation",
+                  mlir::StringAttr::get(module.getContext(), llvm::join(texts, "\n")));
 }
 
 /// Names that a module cannot hold beside each other: those of entries, and a weight inside a
@@ -566,8 +563,7 @@ void SectionCompiler::checkVariableNames() {
   }
   for (const StateVariable &state : program.states)
     if (const Variable *other = program.variableByKey.lookup(state.name))
-      program.engine
-          .error(state.range, "the state '" + state.name + "' has the name of a weight")
+      program.engine.error(state.range, "the state '" + state.name + "' has the name of a weight")
           .note(other->range, "that one is made here");
 }
 
@@ -576,8 +572,8 @@ void SectionCompiler::writeVariables() {
   for (const auto &variable : program.variables)
     dl::VariableOp::create(builder, variable->location, builder.getStringAttr(variable->key),
                            mlir::TypeAttr::get(variable->type),
-                           dl::RoleAttr::get(builder.getContext(), variable->role),
-                           variable->init, mlir::FlatSymbolRefAttr());
+                           dl::RoleAttr::get(builder.getContext(), variable->role), variable->init,
+                           mlir::FlatSymbolRefAttr());
   for (const StateVariable &state : program.states)
     dl::VariableOp::create(builder, state.location, builder.getStringAttr(state.name),
                            mlir::TypeAttr::get(state.type),

@@ -11,7 +11,8 @@ static constexpr llvm::StringLiteral trainSettings[] = {
     "batch",           "epochs", "precision", "loss_scale", "accumulate", "ema",
     "reference_batch", "loss",   "optimizer", "schedule",   "clip"};
 
-// ------------------------------------------------------------------------------------ uses of names
+// ------------------------------------------------------------------------------------ uses of
+// names
 
 bool mentions(const Section &section, llvm::StringRef name) {
   bool found = false;
@@ -86,9 +87,10 @@ public:
       bool condition;
       bool isDecided = choice && isKnown(choice->condition);
       if (!isDecided && !llvm::isa<BindingStatement>(statement))
-        forEachBinding(statement, /*inSteps=*/false, [&](const Name &name, const BindingStatement *) {
-          frame.scopes.back().erase(name.text);
-        });
+        forEachBinding(statement, /*inSteps=*/false,
+                       [&](const Name &name, const BindingStatement *) {
+                         frame.scopes.back().erase(name.text);
+                       });
       if (isDecided && evaluator.conditionOf(*choice->condition, condition))
         read(condition ? choice->thenBody : choice->elseBody);
     }

@@ -35,8 +35,8 @@ static void warnInBlock(Program &program, const Block &block) {
   walkBlock(walker, block);
   for (const Param &param : block.params)
     if (!read.contains(param.name.text) && !isMeant(param.name.text))
-      program.engine.warning(param.name.range, "'" + param.name.text + "' of '" +
-                                                   block.name.text + "' is never used");
+      program.engine.warning(param.name.range, "'" + param.name.text + "' of '" + block.name.text +
+                                                   "' is never used");
   forEachBinding(block.body, /*inSteps=*/false,
                  [&](const Name &name, const BindingStatement *binding) {
                    // Of several names, taken apart together, some may be of no interest.

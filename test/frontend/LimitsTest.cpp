@@ -1,5 +1,5 @@
-// What is absurd ends with an error, and soon; what is large but sane is quick. Times are processor time, so that a loaded
-// machine does not fail them.
+// What is absurd ends with an error, and soon; what is large but sane is quick. Times are processor
+// time, so that a loaded machine does not fail them.
 #include "Harness.h"
 
 #include <ctime>
@@ -46,11 +46,11 @@ TEST(Limits, TenThousandBodies) {
 
 TEST(Limits, LoopBombsEndSoon) {
   std::string diagnostics;
-  for (const char *body : {"repeat 1000000000 { x = relu(x) }",
-                           "repeat 1000 { repeat 1000 { repeat 1000 { a = 1 } } }",
-                           "for i in range(1000000000) { x = relu(x) }",
-                           "s = [1]\nrepeat 60 { s = s + s }",
-                           "s = [1]\nrepeat 5000 { s = [s, s] }"}) {
+  for (const char *body :
+       {"repeat 1000000000 { x = relu(x) }",
+        "repeat 1000 { repeat 1000 { repeat 1000 { a = 1 } } }",
+        "for i in range(1000000000) { x = relu(x) }", "s = [1]\nrepeat 60 { s = s + s }",
+        "s = [1]\nrepeat 5000 { s = [s, s] }"}) {
     EXPECT_LT(secondsOf(inModel(body), &diagnostics), 1) << body;
     EXPECT_NE(diagnostics.find("error: "), std::string::npos) << body;
   }
@@ -64,7 +64,8 @@ TEST(Limits, FilesOfNothing) {
   std::string diagnostics;
   for (const char *text : {"", "\n", "\r\n\r\n", "// nothing", "\xef\xbb\xbf"}) {
     secondsOf(text, &diagnostics);
-    EXPECT_NE(diagnostics.find("error: the file has no train and no infer section"), std::string::npos)
+    EXPECT_NE(diagnostics.find("error: the file has no train and no infer section"),
+              std::string::npos)
         << diagnostics;
   }
 }

@@ -14,7 +14,8 @@ train G, D {
   z: f32[N, 2]
   optimizer = sgd(learning_rate=0.1)
   batch = 4
-)" + body.str() + "\n}\n";
+)" + body.str() +
+         "\n}\n";
 }
 
 /// `body` behind the settings of the section of a classifier; it begins in line 9.

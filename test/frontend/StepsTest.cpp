@@ -74,7 +74,8 @@ TEST(Steps, AreEntriesThatUpdateTheirTargets) {
 TEST(Steps, RunOnEveryNthBatch) {
   Compiled compiled(gan + "}\n");
   EXPECT_FALSE(entryOf(compiled, "critic")->hasAttr("dl.every"));
-  EXPECT_EQ(entryOf(compiled, "generator")->getAttrOfType<mlir::IntegerAttr>("dl.every").getInt(), 5);
+  EXPECT_EQ(entryOf(compiled, "generator")->getAttrOfType<mlir::IntegerAttr>("dl.every").getInt(),
+            5);
 }
 
 TEST(Steps, TakeTheSameInputsAndKeepTheirOwnMetrics) {
@@ -95,9 +96,10 @@ TEST(Steps, MetricsOutsideAreThoseOfTheEvaluation) {
 }
 
 TEST(Steps, TakeTheSectionsSettingsWhereTheyGiveNone) {
-  Compiled compiled(inModel("x = relu(x)").insert(inModel("x = relu(x)").rfind("}"),
-                                                  "  step a updates M { metric m = loss }\n"
-                                                  "  step b updates \"*.bias\" { loss = 2 * loss }\n"));
+  Compiled compiled(inModel("x = relu(x)")
+                        .insert(inModel("x = relu(x)").rfind("}"),
+                                "  step a updates M { metric m = loss }\n"
+                                "  step b updates \"*.bias\" { loss = 2 * loss }\n"));
   EXPECT_THAT(entries(compiled), ElementsAre("a", "b", "evaluate", "infer_n1"));
   EXPECT_THAT(updates(entryOf(compiled, "b")), ElementsAre("linear1.bias x1.0"));
 }
@@ -119,9 +121,9 @@ train M {
 TEST(States, AreVariablesOfEachEntry) {
   Compiled compiled(carried);
   EXPECT_THAT(entries(compiled), ElementsAre("train_step", "evaluate", "infer_n1"));
-  EXPECT_THAT(compiled.weights(), ElementsAre("linear1.weight 2x3", "linear1.bias 2",
-                                              "train_step.h 4x3", "evaluate.h 4x3",
-                                              "infer_n1.h 1x3"));
+  EXPECT_THAT(compiled.weights(),
+              ElementsAre("linear1.weight 2x3", "linear1.bias 2", "train_step.h 4x3",
+                          "evaluate.h 4x3", "infer_n1.h 1x3"));
   auto state = compiled.result->lookupSymbol<dl::VariableOp>("train_step.h");
   EXPECT_EQ(state.getRole(), dl::Role::State);
   EXPECT_EQ(state.getInit().getA().convertToDouble(), 1.0);
@@ -143,9 +145,9 @@ TEST(BatchNorm, KeepsStatisticsInTrainingOnly) {
   EXPECT_THAT(assigned(entryOf(compiled, "evaluate")), ElementsAre());
   EXPECT_EQ(compiled.result->lookupSymbol<dl::VariableOp>("bn1.running_mean").getRole(),
             dl::Role::Statistic);
-  EXPECT_THAT(updates(entryOf(compiled, "train_step")),
-              ElementsAre("bn1.scale x1.0", "bn1.bias x1.0", "linear1.weight x1.0",
-                          "linear1.bias x1.0"));
+  EXPECT_THAT(
+      updates(entryOf(compiled, "train_step")),
+      ElementsAre("bn1.scale x1.0", "bn1.bias x1.0", "linear1.weight x1.0", "linear1.bias x1.0"));
 }
 
 TEST(BatchNorm, FrozenItKeepsItsStatistics) {
@@ -167,7 +169,8 @@ TEST(BatchNorm, WhatNoLossNeedsMovesNoStatistics) {
 }
 
 TEST(BatchNorm, PatternsMatchParametersOnly) {
-  Compiled compiled(normed("x = batch_norm(x)", "  parameters \"*.running_mean\" { lr_mult = 2 }\n"));
+  Compiled compiled(
+      normed("x = batch_norm(x)", "  parameters \"*.running_mean\" { lr_mult = 2 }\n"));
   ASSERT_FALSE(compiled.result);
   EXPECT_EQ(compiled.engine.diagnostics().front().message,
             "the pattern matches none of the 4 parameters");
@@ -189,4 +192,8 @@ TEST(ResNet50, IsAsLargeAsItsPaperSays) {
     }
   EXPECT_EQ(numbers, 25'557'032);
   EXPECT_EQ(parameters, 161);
+  // The page on the language names these.
+  for (const char *name : {"conv1.weight", "bn1.scale", "stage1.Bottleneck1.downsample.conv.weight",
+                           "stage3.Bottleneck6.bn3.running_mean"})
+    EXPECT_TRUE(module->lookupSymbol(name)) << name;
 }

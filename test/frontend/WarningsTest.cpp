@@ -24,9 +24,9 @@ test.dl:4:9: warning: 'f' is never used
 }
 
 TEST(Warnings, ParametersConstantsAndImports) {
-  EXPECT_EQ(warnings("rate = 1\n_kept = 2\nblock B(x, y=2, _z=3) { return x }\n" +
-                     inModel("x = B(x)")),
-            R"(test.dl:1:1: warning: the constant 'rate' is never used
+  EXPECT_EQ(
+      warnings("rate = 1\n_kept = 2\nblock B(x, y=2, _z=3) { return x }\n" + inModel("x = B(x)")),
+      R"(test.dl:1:1: warning: the constant 'rate' is never used
 rate = 1
 ^~~~
 test.dl:3:12: warning: 'y' of 'B' is never used
@@ -60,8 +60,9 @@ TEST(Warnings, WeightsThatNothingTrains) {
 }
 
 TEST(Warnings, AStepThatUpdatesNothing) {
-  EXPECT_EQ(warnings(inModel("x = relu(x)").insert(inModel("x = relu(x)").rfind("}"),
-                                                   "  parameters \"**\" { lr_mult = 0 }\n")),
+  EXPECT_EQ(warnings(inModel("x = relu(x)")
+                         .insert(inModel("x = relu(x)").rfind("}"),
+                                 "  parameters \"**\" { lr_mult = 0 }\n")),
             R"(test.dl:7:3: warning: the train section updates nothing: every lr_mult is 0
   loss = softmax_cross_entropy(output, label)
   ^~~~ frozen = true leaves a parameter as it is

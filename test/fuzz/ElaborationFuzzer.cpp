@@ -1,4 +1,5 @@
-// Any bytes: the frontend gives a verified module or errors of the language, never both, never an internal error.
+// Any bytes: the frontend gives a verified module or errors of the language, never both, never an
+// internal error.
 #include "frontend/DL/Frontend.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/raw_ostream.h"
@@ -22,7 +23,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::string shown;
   llvm::raw_string_ostream out(shown);
   render(engine, sources, out);
-  if (bool(module) == engine.hasErrors() || shown.find("internal error") != std::string::npos) {
+  bool isOurFault = bool(module) == engine.hasErrors();
+  for (const Diagnostic &diagnostic : engine.diagnostics())
+    isOurFault |= llvm::StringRef(diagnostic.message).starts_with("internal error");
+  if (isOurFault) {
     llvm::errs() << shown;
     __builtin_trap();
   }

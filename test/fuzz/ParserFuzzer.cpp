@@ -1,5 +1,5 @@
-// Any bytes: the parser reports errors or gives a tree; what it accepts can be formatted, and formatting is idempotent and
-// keeps the program.
+// Any bytes: the parser reports errors or gives a tree; what it accepts can be formatted, and
+// formatting is idempotent and keeps the program.
 #include "frontend/DL/Format.h"
 #include "frontend/DL/Lexer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -15,7 +15,8 @@ static std::string words(SourceManager &sources, FileId file) {
   return text;
 }
 
-static std::optional<std::string> formatText(llvm::StringRef text, SourceManager &sources, FileId &file) {
+static std::optional<std::string> formatText(llvm::StringRef text, SourceManager &sources,
+                                             FileId &file) {
   DiagnosticEngine engine;
   file = sources.add("fuzz.dl", text);
   std::optional<std::string> result = format(sources, file, engine);

@@ -1,8 +1,9 @@
-//===- CheckCommand.cpp - dlc check: errors only ------------------------------------------------------------------===//
+//===- CheckCommand.cpp - dlc check: errors only ----------------------------------------------===//
 //
-// Runs the frontend and stops: text to verified dl, no pass and no code. Exit code 1 if there is an error.
+// Runs the frontend and stops: text to verified dl, no pass and no code. Exit code 1 if there is an
+// error.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/DL/Frontend.h"
 #include "mlir/IR/MLIRContext.h"
 #include "tools/dlc/Commands.h"
@@ -18,16 +19,18 @@ namespace json = llvm::json;
 
 namespace dlc::tool {
 
-/// Lines and columns count from 1, columns in characters; the end is the place behind the last character.
+/// Lines and columns count from 1, columns in characters; the end is the place behind the last
+/// character.
 static json::Object toJson(SourceRange range, const SourceManager &sources) {
   if (!range.isValid())
     return {};
-  LineColumn begin = sources.lineColumn(range), end = sources.lineColumn({range.file, range.end(), 0});
+  LineColumn begin = sources.lineColumn(range),
+             end = sources.lineColumn({range.file, range.end(), 0});
   return json::Object{{"file", sources.name(range.file)},
-          {"line", begin.line},
-          {"column", begin.column},
-          {"endLine", end.line},
-          {"endColumn", end.column}};
+                      {"line", begin.line},
+                      {"column", begin.column},
+                      {"endLine", end.line},
+                      {"endColumn", end.column}};
 }
 
 static json::Value toJson(const Diagnostic &diagnostic, const SourceManager &sources) {
@@ -48,16 +51,24 @@ static json::Value toJson(const Diagnostic &diagnostic, const SourceManager &sou
 }
 
 int runCheck(int argc, char **argv) {
-  CLI::App app("Checks a model and compiles nothing: errors and warnings, as text or as JSON.", "dlc check");
+  CLI::App app("Checks a model and compiles nothing: errors and warnings, as text or as JSON.",
+               "dlc check");
   std::string input, werror;
   bool asJson = false;
   FrontendOptions options;
   app.add_option("model", input, "model file (.dl)")->required()->option_text(" ");
   app.add_flag("--json", asJson, "a list of diagnostics as JSON, on standard output");
-  app.add_option("-W", werror, "-Werror: a warning is an error")->check(CLI::IsMember({"error"}))->option_text("error");
-  app.add_option("-D", options.defines, "value of a constant or dimension: -D N=32")->option_text("NAME=VALUE")->allow_extra_args(false);
-  app.add_option("-I", options.includeDirs, "folder to look for imports in")->option_text("DIR")->allow_extra_args(false);
-  app.add_option("--train", options.trainSection, "which train section to check")->option_text("NAME");
+  app.add_option("-W", werror, "-Werror: a warning is an error")
+      ->check(CLI::IsMember({"error"}))
+      ->option_text("error");
+  app.add_option("-D", options.defines, "value of a constant or dimension: -D N=32")
+      ->option_text("NAME=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("-I", options.includeDirs, "folder to look for imports in")
+      ->option_text("DIR")
+      ->allow_extra_args(false);
+  app.add_option("--train", options.trainSection, "which train section to check")
+      ->option_text("NAME");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &success) {

@@ -1,8 +1,9 @@
-//===- FormatCommand.cpp - dlc fmt: canonical layout --------------------------------------------------------------===//
+//===- FormatCommand.cpp - dlc fmt: canonical layout ------------------------------------------===//
 //
-// Rewrites files in place, or with --check only says which would change. A file with a syntax error is left as it is.
+// Rewrites files in place, or with --check only says which would change. A file with a syntax error
+// is left as it is.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "frontend/DL/Format.h"
 #include "tools/dlc/Commands.h"
 #include "llvm/Support/Error.h"
@@ -51,7 +52,8 @@ static int formatFile(const std::string &path, const FormatOptions &options) {
         out << *text;
         return llvm::Error::success();
       })) {
-    llvm::errs() << "error: cannot write '" << path << "': " << llvm::toString(std::move(error)) << '\n';
+    llvm::errs() << "error: cannot write '" << path << "': " << llvm::toString(std::move(error))
+                 << '\n';
     return 1;
   }
   return 0;
@@ -61,7 +63,8 @@ int runFormat(int argc, char **argv) {
   CLI::App app("Brings models into the canonical layout, in place.", "dlc fmt");
   FormatOptions options;
   app.add_option("models", options.files, "model files (.dl)")->required()->option_text(" ");
-  auto *check = app.add_flag("--check", options.check, "change nothing; exit with 1 if a file is not canonical");
+  auto *check = app.add_flag("--check", options.check,
+                             "change nothing; exit with 1 if a file is not canonical");
   app.add_flag("--print", options.print, "print the result, change nothing")->excludes(check);
   try {
     app.parse(argc, argv);

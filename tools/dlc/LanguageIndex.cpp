@@ -1,4 +1,4 @@
-//===- LanguageIndex.cpp - what an editor may ask about a model -----------------------------------------------------===//
+//===- LanguageIndex.cpp - what an editor may ask about a model -------------------------------===//
 #include "tools/dlc/LanguageIndex.h"
 #include "frontend/DL/Builtins.h"
 #include "frontend/DL/Parser.h"
@@ -10,7 +10,8 @@ using namespace dlc::frontend;
 
 namespace dlc::tool {
 
-LanguageIndex::LanguageIndex(llvm::StringRef path, llvm::StringRef text) : file(sources.add(path, text)) {
+LanguageIndex::LanguageIndex(llvm::StringRef path, llvm::StringRef text)
+    : file(sources.add(path, text)) {
   FrontendOptions options;
   options.includeDirs = withLibrary({});
   options.mayHaveNoSection = true;
@@ -81,7 +82,8 @@ std::string LanguageIndex::hover(uint32_t offset, SourceRange &range) const {
     return text;
   const Place &known = place->second;
   if (!known.value.empty())
-    text += std::string(text.empty() ? "" : "\n") + (known.calls ? "gives " : "") + known.value + "\n";
+    text +=
+        std::string(text.empty() ? "" : "\n") + (known.calls ? "gives " : "") + known.value + "\n";
   if (known.parameters)
     text += "\n" + withThousands(known.parameters) + " parameters\n";
   return text;
@@ -99,8 +101,11 @@ std::string LanguageIndex::calleeAround(uint32_t offset) const {
   for (size_t i = 0; i < tokens.size() && tokens[i].range.end() <= offset; ++i) {
     bool opens = tokens[i].is(TokenKind::LeftParen) || tokens[i].is(TokenKind::LeftBracket);
     if (opens)
-      open.push_back(i && tokens[i].is(TokenKind::LeftParen) && tokens[i - 1].is(TokenKind::Name) ? tokens[i - 1].text.str() : "");
-    else if ((tokens[i].is(TokenKind::RightParen) || tokens[i].is(TokenKind::RightBracket)) && !open.empty())
+      open.push_back(i && tokens[i].is(TokenKind::LeftParen) && tokens[i - 1].is(TokenKind::Name)
+                         ? tokens[i - 1].text.str()
+                         : "");
+    else if ((tokens[i].is(TokenKind::RightParen) || tokens[i].is(TokenKind::RightBracket)) &&
+             !open.empty())
       open.pop_back();
     else if (tokens[i].is(TokenKind::LeftBrace) || tokens[i].is(TokenKind::RightBrace))
       open.clear();
@@ -113,7 +118,8 @@ std::vector<LanguageIndex::Completion> LanguageIndex::completions(uint32_t offse
   std::string callee = calleeAround(offset);
   if (const Builtin *builtin = callee.empty() ? nullptr : findBuiltin(callee)) {
     for (const BuiltinParam &param : builtin->params)
-      list.push_back({Completion::Argument, param.name.str() + "=", param.isRequired() ? "required" : defaultText(param)});
+      list.push_back({Completion::Argument, param.name.str() + "=",
+                      param.isRequired() ? "required" : defaultText(param)});
     if (builtin->category == Category::Layer)
       for (llvm::StringRef name : layerAttributeNames())
         list.push_back({Completion::Argument, name.str() + "=", "attribute"});
@@ -123,13 +129,16 @@ std::vector<LanguageIndex::Completion> LanguageIndex::completions(uint32_t offse
   for (const ast::Block *block : tree->blocks)
     if (block->name.text == callee)
       for (const ast::Param &param : block->params)
-        list.push_back({Completion::Argument, param.name.text.str() + "=",
-                        param.defaultValue ? sources.text(param.defaultValue->range).str() : "required"});
+        list.push_back(
+            {Completion::Argument, param.name.text.str() + "=",
+             param.defaultValue ? sources.text(param.defaultValue->range).str() : "required"});
   for (const Builtin &builtin : builtins())
-    list.push_back({Completion::Function, builtin.name.str(), builtin.signature() + ": " + builtin.doc.str()});
+    list.push_back(
+        {Completion::Function, builtin.name.str(), builtin.signature() + ": " + builtin.doc.str()});
   std::set<std::string> names;
   for (const Token &token : tokens)
-    if (token.is(TokenKind::Name) && !findBuiltin(token.text) && !(token.range.begin <= offset && offset <= token.range.end()))
+    if (token.is(TokenKind::Name) && !findBuiltin(token.text) &&
+        !(token.range.begin <= offset && offset <= token.range.end()))
       names.insert(token.text.str());
   for (const std::string &name : names)
     list.push_back({Completion::Name, name, ""});

@@ -1,4 +1,4 @@
-//===- LanguageIndex.h - what an editor may ask about a model -------------------------------------------*- C++ -*-===//
+//===- LanguageIndex.h - what an editor may ask about a model -----------------------*- C++ -*-===//
 #ifndef DLC_TOOLS_DLC_LANGUAGEINDEX_H
 #define DLC_TOOLS_DLC_LANGUAGEINDEX_H
 
@@ -8,8 +8,8 @@
 
 namespace dlc::tool {
 
-/// One state of one file: its diagnostics and tokens, and the values, definitions and calls that its evaluation met. A file with
-/// errors is known as far as it was evaluated.
+/// One state of one file: its diagnostics and tokens, and the values, definitions and calls that
+/// its evaluation met. A file with errors is known as far as it was evaluated.
 class LanguageIndex : private frontend::EvaluationObserver {
 public:
   /// `path` is where imports are relative to; the text need not be what is on the disk.

@@ -1,9 +1,10 @@
-//===- LanguageServer.cpp - dlc lsp ---------------------------------------------------------------------------------===//
+//===- LanguageServer.cpp - dlc lsp -----------------------------------------------------------===//
 //
-// The language server protocol over standard input and output: diagnostics as one types (whole documents are sent), hover, go to
-// definition, completion. One thread; a model is evaluated anew after each change, which takes milliseconds.
+// The language server protocol over standard input and output: diagnostics as one types (whole
+// documents are sent), hover, go to definition, completion. One thread; a model is evaluated anew
+// after each change, which takes milliseconds.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/dlc/Commands.h"
 #include "tools/dlc/LanguageIndex.h"
 #include "llvm/Support/ConvertUTF.h"
@@ -22,9 +23,9 @@ namespace {
 /// Larger messages are refused: no model is this long.
 constexpr size_t maxMessageBytes = 64u << 20;
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Messages
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 /// The next message; nothing at the end of the input, or where the input is no message.
 std::optional<std::string> readMessage() {
@@ -53,9 +54,9 @@ void send(json::Object message) {
   llvm::outs().flush();
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Places: the protocol counts lines from 0 and columns in UTF-16 units
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 unsigned utf16Units(llvm::StringRef text) {
   unsigned units = 0;
@@ -67,11 +68,13 @@ unsigned utf16Units(llvm::StringRef text) {
 json::Object position(const SourceManager &sources, FileId file, uint32_t offset) {
   llvm::StringRef before = sources.text(file).take_front(offset);
   size_t start = before.rfind('\n') + 1;
-  return json::Object{{"line", int64_t(before.count('\n'))}, {"character", int64_t(utf16Units(before.drop_front(start)))}};
+  return json::Object{{"line", int64_t(before.count('\n'))},
+                      {"character", int64_t(utf16Units(before.drop_front(start)))}};
 }
 
 json::Object rangeOf(const SourceManager &sources, SourceRange range) {
-  return json::Object{{"start", position(sources, range.file, range.begin)}, {"end", position(sources, range.file, range.end())}};
+  return json::Object{{"start", position(sources, range.file, range.begin)},
+                      {"end", position(sources, range.file, range.end())}};
 }
 
 uint32_t offsetOf(llvm::StringRef text, int64_t line, int64_t character) {
@@ -113,9 +116,9 @@ std::string uriOf(llvm::StringRef path) {
   return uri;
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // The server
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 class LanguageServer {
 public:
@@ -138,21 +141,24 @@ private:
 };
 
 json::Object capabilities() {
-  return json::Object{{"textDocumentSync", 1},
-          {"hoverProvider", true},
-          {"definitionProvider", true},
-          {"completionProvider", json::Object{{"triggerCharacters", json::Array{"(", ",", ">"}}}}};
+  return json::Object{
+      {"textDocumentSync", 1},
+      {"hoverProvider", true},
+      {"definitionProvider", true},
+      {"completionProvider", json::Object{{"triggerCharacters", json::Array{"(", ",", ">"}}}}};
 }
 
 const LanguageIndex *LanguageServer::find(const json::Object &params, uint32_t &offset) const {
-  const json::Object *document = params.getObject("textDocument"), *place = params.getObject("position");
+  const json::Object *document = params.getObject("textDocument"),
+                     *place = params.getObject("position");
   if (!document || !place)
     return nullptr;
   auto found = documents.find(document->getString("uri").value_or(""));
   if (found == documents.end())
     return nullptr;
   const LanguageIndex &index = *found->second;
-  offset = offsetOf(index.sources.text(index.file), place->getInteger("line").value_or(0), place->getInteger("character").value_or(0));
+  offset = offsetOf(index.sources.text(index.file), place->getInteger("line").value_or(0),
+                    place->getInteger("character").value_or(0));
   return &index;
 }
 
@@ -163,7 +169,8 @@ json::Value LanguageServer::hover(const json::Object &params) const {
   std::string text = index ? index->hover(offset, range) : "";
   if (text.empty())
     return nullptr;
-  return json::Object{{"contents", json::Object{{"kind", "markdown"}, {"value", text}}}, {"range", rangeOf(index->sources, range)}};
+  return json::Object{{"contents", json::Object{{"kind", "markdown"}, {"value", text}}},
+                      {"range", rangeOf(index->sources, range)}};
 }
 
 json::Value LanguageServer::definition(const json::Object &params) const {
@@ -172,7 +179,8 @@ json::Value LanguageServer::definition(const json::Object &params) const {
   SourceRange range = index ? index->definition(offset) : SourceRange();
   if (!range.isValid())
     return nullptr;
-  return json::Object{{"uri", uriOf(index->sources.name(range.file))}, {"range", rangeOf(index->sources, range)}};
+  return json::Object{{"uri", uriOf(index->sources.name(range.file))},
+                      {"range", rangeOf(index->sources, range)}};
 }
 
 json::Value LanguageServer::completion(const json::Object &params) const {
@@ -185,7 +193,10 @@ json::Value LanguageServer::completion(const json::Object &params) const {
     for (auto [i, each] : llvm::enumerate(index->completions(offset))) {
       char order[16];
       std::snprintf(order, sizeof order, "%05zu", size_t(i));
-      items.push_back(json::Object{{"label", each.label}, {"detail", each.detail}, {"kind", kinds[each.kind]}, {"sortText", std::string(order)}});
+      items.push_back(json::Object{{"label", each.label},
+                                   {"detail", each.detail},
+                                   {"kind", kinds[each.kind]},
+                                   {"sortText", std::string(order)}});
     }
   return items;
 }
@@ -196,7 +207,8 @@ void LanguageServer::publish(llvm::StringRef uri, const LanguageIndex *index) {
     for (const Diagnostic &diagnostic : index->engine.diagnostics()) {
       const SourceManager &sources = index->sources;
       // What is wrong in an imported file is told where this file begins.
-      SourceRange range = diagnostic.range.file == index->file ? diagnostic.range : SourceRange{index->file, 0, 0};
+      SourceRange range =
+          diagnostic.range.file == index->file ? diagnostic.range : SourceRange{index->file, 0, 0};
       std::string message = diagnostic.message;
       if (diagnostic.range.isValid() && diagnostic.range.file != index->file)
         message = sources.describe(diagnostic.range) + ": " + message;
@@ -209,13 +221,16 @@ void LanguageServer::publish(llvm::StringRef uri, const LanguageIndex *index) {
       json::Array notes;
       for (const Note &note : diagnostic.notes)
         if (note.range.isValid())
-          notes.push_back(json::Object{{"location", json::Object{{"uri", uriOf(sources.name(note.range.file))}, {"range", rangeOf(sources, note.range)}}},
-                                       {"message", note.message}});
+          notes.push_back(
+              json::Object{{"location", json::Object{{"uri", uriOf(sources.name(note.range.file))},
+                                                     {"range", rangeOf(sources, note.range)}}},
+                           {"message", note.message}});
       if (!notes.empty())
         each["relatedInformation"] = std::move(notes);
       list.push_back(std::move(each));
     }
-  send(json::Object{{"method", "textDocument/publishDiagnostics"}, {"params", json::Object{{"uri", uri}, {"diagnostics", std::move(list)}}}});
+  send(json::Object{{"method", "textDocument/publishDiagnostics"},
+                    {"params", json::Object{{"uri", uri}, {"diagnostics", std::move(list)}}}});
 }
 
 void LanguageServer::update(llvm::StringRef uri, llvm::StringRef text) {
@@ -241,9 +256,11 @@ void LanguageServer::notified(llvm::StringRef method, const json::Object &params
   }
 }
 
-std::optional<json::Value> LanguageServer::answer(llvm::StringRef method, const json::Object &params) {
+std::optional<json::Value> LanguageServer::answer(llvm::StringRef method,
+                                                  const json::Object &params) {
   if (method == "initialize")
-    return json::Object{{"capabilities", capabilities()}, {"serverInfo", json::Object{{"name", "dlc"}, {"version", DLC_VERSION}}}};
+    return json::Object{{"capabilities", capabilities()},
+                        {"serverInfo", json::Object{{"name", "dlc"}, {"version", DLC_VERSION}}}};
   if (method == "shutdown") {
     isShutDown = true;
     return nullptr;
@@ -262,7 +279,9 @@ int LanguageServer::run() {
   while (std::optional<std::string> body = readMessage()) {
     llvm::Expected<json::Value> message = json::parse(*body);
     if (!message) {
-      send(json::Object{{"id", nullptr}, {"error", json::Object{{"code", -32700}, {"message", llvm::toString(message.takeError())}}}});
+      send(json::Object{{"id", nullptr},
+                        {"error", json::Object{{"code", -32700},
+                                               {"message", llvm::toString(message.takeError())}}}});
       continue;
     }
     const json::Object *object = message->getAsObject();
@@ -281,7 +300,10 @@ int LanguageServer::run() {
     if (std::optional<json::Value> result = answer(*method, params ? *params : none))
       send(json::Object{{"id", *id}, {"result", std::move(*result)}});
     else
-      send(json::Object{{"id", *id}, {"error", json::Object{{"code", -32601}, {"message", "dlc has no method " + method->str()}}}});
+      send(
+          json::Object{{"id", *id},
+                       {"error", json::Object{{"code", -32601},
+                                              {"message", "dlc has no method " + method->str()}}}});
   }
   return 1;
 }
@@ -290,7 +312,8 @@ int LanguageServer::run() {
 
 int runLanguageServer(int argc, char **) {
   if (argc > 1) {
-    llvm::errs() << "dlc lsp: error: takes no arguments; it speaks the language server protocol on standard input and output\n";
+    llvm::errs() << "dlc lsp: error: takes no arguments; it speaks the language server protocol on "
+                    "standard input and output\n";
     return 2;
   }
   return LanguageServer().run();

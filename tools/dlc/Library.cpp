@@ -1,4 +1,4 @@
-//===- Library.cpp - where the standard library of blocks is ------------------------------------------------------===//
+//===- Library.cpp - where the standard library of blocks is ----------------------------------===//
 #include "tools/dlc/Library.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -6,7 +6,8 @@
 namespace dlc::tool {
 
 std::vector<std::string> withLibrary(std::vector<std::string> folders) {
-  std::string program = llvm::sys::fs::getMainExecutable("dlc", reinterpret_cast<void *>(&withLibrary));
+  std::string program =
+      llvm::sys::fs::getMainExecutable("dlc", reinterpret_cast<void *>(&withLibrary));
   llvm::SmallString<256> share(llvm::sys::path::parent_path(llvm::sys::path::parent_path(program)));
   llvm::sys::path::append(share, "share", "dlc");
   folders.push_back(share.str().str());

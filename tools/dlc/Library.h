@@ -1,4 +1,4 @@
-//===- Library.h - where the standard library of blocks is ---------------------------------------------*- C++ -*-===//
+//===- Library.h - where the standard library of blocks is --------------------------*- C++ -*-===//
 #ifndef DLC_TOOLS_DLC_LIBRARY_H
 #define DLC_TOOLS_DLC_LIBRARY_H
 
@@ -7,7 +7,8 @@
 
 namespace dlc::tool {
 
-/// The folders of `-I`, then share/dlc of the installation, which holds `std/`: beside the folder of the program.
+/// The folders of `-I`, then share/dlc of the installation, which holds `std/`: beside the folder
+/// of the program.
 std::vector<std::string> withLibrary(std::vector<std::string> folders);
 
 } // namespace dlc::tool

@@ -30,9 +30,13 @@ def save(path, values):
     open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
 
 
-def close(name, found, wanted):
+# The second channel lies near -100: its mean is known to 100 * 2^-24 = 6e-6, which the gradient of scale multiplies by x.
+ROUNDING, GRADIENT_ROUNDING = 2e-5, 3e-4
+
+
+def close(name, found, wanted, limit=ROUNDING):
     for a, b in zip(found, wanted, strict=True):
-        assert abs(a - b) <= 2e-5 * max(1, abs(b)), f"{name}: {list(found)}, expected {wanted}"
+        assert abs(a - b) <= limit * max(1, abs(b)), f"{name}: {list(found)}, expected {wanted}"
 
 
 def main():
@@ -56,11 +60,11 @@ def main():
     # d loss / d scale and bias, by hand; then the running statistics at work.
     scale = [1 - RATE * sum(n * v for n, v in zip(normal[c], [v for s in X for v in s[c]])) / 12 for c in range(2)]
     bias = [0 - RATE * sum(v for s in X for v in s[c]) / 12 for c in range(2)]
-    close("scale", step["bn1.scale"], scale)
-    close("bias", step["bn1.bias"], bias)
+    close("scale", step["bn1.scale"], scale, GRADIENT_ROUNDING)
+    close("bias", step["bn1.bias"], bias, GRADIENT_ROUNDING)
     wanted = [(v - running_mean[c]) * (running_variance[c] + EPSILON) ** -0.5 * scale[c] + bias[c]
               for sample in X for c in range(2) for v in sample[c]]
-    close("inference", infer["output"], wanted)
+    close("inference", infer["output"], wanted, GRADIENT_ROUNDING)
     print("batch norm agrees")
 
 
