@@ -57,8 +57,8 @@ Status CudaModule::loadKernel(uint32_t index) {
   const KernelInfo &kernel = plan.kernels[index];
   const dlc_image *image = choose(kernel);
   if (!image)
-    return unsupported(module->path(), ": compiled for ", imageNames(plan, kernel), "; the ",
-                       device.name, " is sm_", device.major, device.minor);
+    return unsupported("compiled for ", imageNames(plan, kernel), "; the ", device.name, " is sm_",
+                       device.major, device.minor);
   CudaKernel loaded;
   // A copy ends with a zero, which PTX needs.
   const auto *bytes = reinterpret_cast<const char *>(plan.imageBytes.data() + image->offset);

@@ -1,0 +1,183 @@
+// The CUDA device on a fake CUDA runtime: launches and their parameters, streams, graphs, and the
+// one line it says about each thing that is missing.
+#include "runtime/Device/CUDA/CudaDevice.h"
+#include "dlc/context.h"
+#include "test/lib/FakeCuda/FakeCuda.h"
+#include "test/lib/SmallModel/SmallModel.h"
+
+#include <gtest/gtest.h>
+
+using namespace dlc::runtime;
+using namespace dlc::test;
+
+namespace {
+
+/// The small CUDA model with an image for sm_90 for each kernel.
+PlanBuilder cudaModel(uint32_t architecture = 90) {
+  PlanBuilder plan = smallSimtModel();
+  plan.imageBytes.resize(64);
+  plan.images.push_back({DLC_IMAGE_CUBIN, architecture, 0, 64, 32, 0, 0, 0});
+  for (dlc_kernel &kernel : plan.kernels)
+    kernel.images = {0, 1};
+  return plan;
+}
+
+class CudaDeviceTest : public testing::Test {
+protected:
+  void SetUp() override { fakeCuda() = FakeCuda(); }
+
+  std::shared_ptr<const Module> load(const PlanBuilder &plan, uint32_t targets = simtTargets) {
+    // A name of its own: a module of that name may still be loaded.
+    path = folder.path("x" + std::to_string(files++) + ".so");
+    writeFile(path, moduleWith(plan.blob(), {.targets = targets}));
+    auto module = Module::load(path).take();
+    // The fake's kernels are the module's native ones.
+    for (const KernelInfo &kernel : module->plan().kernels)
+      fakeCuda().kernels[std::string(kernel.symbol)] = {
+          kernel.arguments + kernel.immediates,
+          [module, &kernel](void **parameters, uint32_t blocks) {
+            std::vector<void *> buffers;
+            std::vector<uint64_t> constants;
+            for (uint32_t i = 0; i < kernel.arguments; ++i)
+              buffers.push_back(*static_cast<void **>(parameters[i]));
+            for (uint32_t i = 0; i < kernel.immediates; ++i)
+              constants.push_back(*static_cast<uint64_t *>(parameters[kernel.arguments + i]));
+            const dlc_args args = {sizeof(args), kernel.arguments, buffers.data(), constants.data(),
+                                   nullptr};
+            alignas(64) std::byte scratch[4096];
+            for (uint32_t block = 0; block < blocks; ++block)
+              module->kernelFunctions()[kernel.function](&args, block, scratch);
+          }};
+    return module;
+  }
+
+  /// Trains six steps and gives weights, biases and losses.
+  std::vector<float> train(const std::shared_ptr<const Module> &module,
+                           std::shared_ptr<Device> device, Trace *trace = nullptr) {
+    auto state = State::create(module, std::move(device), 3).take();
+    auto context = Context::create(state, "train_step").take();
+    std::vector<float> image(8 * 16), values;
+    std::vector<int32_t> label(8);
+    for (int step = 0; step < 6; ++step) {
+      for (size_t i = 0; i < image.size(); ++i)
+        image[i] = float((i + size_t(step)) * 37 % 101) / 101;
+      for (size_t i = 0; i < label.size(); ++i)
+        label[i] = int32_t((i + size_t(step)) % 4);
+      EXPECT_TRUE(context->bind(0, std::as_bytes(std::span(image))).ok());
+      EXPECT_TRUE(context->bind(1, std::as_bytes(std::span(label))).ok());
+      EXPECT_TRUE(context->setScalar("step", step).ok());
+      Status ran = context->run(trace);
+      EXPECT_TRUE(ran.ok()) << ran.message();
+      values.push_back(float(*context->metric(0)));
+    }
+    for (size_t i = 0; i < 4; ++i) {
+      std::vector<float> one(module->plan().variables[i].type.elementCount());
+      EXPECT_TRUE(state->read(i, std::as_writable_bytes(std::span(one))).ok());
+      values.insert(values.end(), one.begin(), one.end());
+    }
+    return values;
+  }
+
+  std::vector<float> expected() {
+    return train(load(smallModel(), 1u << DLC_TARGET_CPU), openCpu({.threads = 1}).take());
+  }
+
+  std::string messageOf(const PlanBuilder &plan) {
+    auto device = CudaDevice::open({});
+    if (!device.ok())
+      return std::string(device.status().message());
+    auto state = State::create(load(plan), *device, 3);
+    if (!state.ok())
+      return std::string(state.status().message());
+    auto context = Context::create(*state, "train_step");
+    return std::string(context.status().message());
+  }
+
+  TemporaryFolder folder;
+  /// The last module's file.
+  std::string path;
+  unsigned files = 0;
+};
+
+// The first step is issued, the second recorded, and the graph is launched from then on; its
+// kernels read what was written before each launch: inputs, scalars.
+TEST_F(CudaDeviceTest, RecordsAStepAndReplaysIt) {
+  const std::vector<float> right = expected();
+  EXPECT_EQ(train(load(cudaModel()), CudaDevice::open({}).take()), right);
+  EXPECT_EQ(fakeCuda().captures, 1u);
+  EXPECT_EQ(fakeCuda().graphLaunches, 5u);
+  EXPECT_EQ(fakeCuda().launches, 6u * 7);
+  EXPECT_EQ(fakeCuda().used, 0u) << "all memory was given back";
+}
+
+TEST_F(CudaDeviceTest, RunsWithoutGraphs) {
+  const std::vector<float> right = expected();
+  EXPECT_EQ(train(load(cudaModel()), CudaDevice::open({.graph = false}).take()), right);
+  EXPECT_EQ(fakeCuda().captures, 0u);
+}
+
+// A traced run is never a graph; the device's clock times its launches, not the events between
+// them.
+TEST_F(CudaDeviceTest, TimesByTheDevicesClock) {
+  const std::vector<float> right = expected();
+  Trace trace;
+  EXPECT_EQ(train(load(cudaModel()), CudaDevice::open({}).take(), &trace), right);
+  EXPECT_EQ(fakeCuda().captures, 0u);
+  EXPECT_FLOAT_EQ(float(trace.seconds[0]), 2e-3f);
+  EXPECT_LT(trace.seconds[4], 1e-3); // records an event
+}
+
+// A launch that fails while a step is recorded leaves no graph behind: the next run records again.
+TEST_F(CudaDeviceTest, ForgetsAGraphThatFailed) {
+  auto module = load(cudaModel());
+  auto state = State::create(module, CudaDevice::open({}).take(), 3).take();
+  auto context = Context::create(state, "train_step").take();
+  std::vector<float> image(8 * 16, 0.5f);
+  std::vector<int32_t> label(8, 1);
+  ASSERT_TRUE(context->bind(0, std::as_bytes(std::span(image))).ok());
+  ASSERT_TRUE(context->bind(1, std::as_bytes(std::span(label))).ok());
+  ASSERT_TRUE(context->run().ok());
+  fakeCuda().launchesLeft = 3;
+  EXPECT_EQ(context->run().message(), "entry 'train_step': 'linear1/backward_weight': device cuda: "
+                                      "launching: the fake fails");
+  fakeCuda().launchesLeft = UINT64_MAX;
+  EXPECT_EQ(fakeCuda().graphLaunches, 0u);
+  ASSERT_TRUE(context->run().ok());
+  EXPECT_EQ(fakeCuda().captures, 2u);
+  EXPECT_EQ(fakeCuda().graphLaunches, 1u);
+}
+
+TEST_F(CudaDeviceTest, SaysWhatIsMissing) {
+  fakeCuda().driver = 0;
+  EXPECT_EQ(messageOf(cudaModel()), "device cuda: no NVIDIA driver (libcuda.so.1) on this machine");
+  fakeCuda().driver = 12040;
+  EXPECT_EQ(messageOf(cudaModel()),
+            "device cuda: the driver supports CUDA 12.4, needed is 13.0 or newer");
+  fakeCuda() = FakeCuda();
+  fakeCuda().devices = 0;
+  EXPECT_EQ(messageOf(cudaModel()), "device cuda: the driver offers no device");
+  EXPECT_EQ(CudaDevice::open({.ordinal = 3}).status().message(),
+            "device cuda: the driver offers no device");
+  fakeCuda() = FakeCuda();
+  EXPECT_EQ(CudaDevice::open({.ordinal = 3}).status().message(), "device cuda: device 3 of 1");
+  EXPECT_EQ(messageOf(cudaModel()), "");
+  std::string message = messageOf(cudaModel(80));
+  EXPECT_EQ(message, path + ": entry 'train_step': compiled for sm_80; the Fake is sm_90");
+  fakeCuda().memory = 1000;
+  message = messageOf(cudaModel());
+  EXPECT_EQ(message, path +
+                         ": entry 'train_step': device cuda: needs 1 MiB more, the Fake has 0 MiB "
+                         "free of 0");
+}
+
+// A device is described as JSON; its peaks are the floors of bench.
+TEST_F(CudaDeviceTest, DescribesItself) {
+  auto device = CudaDevice::open({}).take();
+  EXPECT_TRUE(device->properties().starts_with(
+      R"({"device":"cuda","name":"Fake","architecture":"sm_90","driver":13000,)"))
+      << device->properties();
+  EXPECT_EQ(device->peaks().flopsPerSecond, 100 * 128 * 2 * 1e9);
+  EXPECT_EQ(device->peaks().bytesPerSecond, 1e9 * 2 * 128);
+}
+
+} // namespace
