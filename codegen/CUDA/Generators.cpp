@@ -32,10 +32,11 @@ double codegen::gpuSeconds(double bytes, double flops, unsigned launches) {
   return launches * launch + std::max(bytes / bytesPerSecond, flops / flopsPerSecond);
 }
 
-/// As codegen/CUDA/simt/simt.h lays it out: stacks at a multiple of their size, then shared memory.
+/// As codegen/CUDA/simt/simt.h lays it out: stacks at a multiple of their size, the block, its
+/// shared memory.
 uint64_t codegen::simtScratchBytes(uint32_t threads) {
-  const uint64_t stack = 1 << 14, shared = 48 << 10;
-  return (threads + 1) * stack + shared;
+  const uint64_t stack = 1 << 15, block = 16 << 10, shared = 48 << 10;
+  return (threads + 1) * stack + block + shared;
 }
 
 SmallVector<Candidate> TextGenerator::candidates(const KernelSpec &spec,

@@ -33,7 +33,7 @@ struct Problem {
 };
 } // namespace
 
-static const Tile tiles[] = {{64, 64, 16, 4, 4}, {32, 64, 16, 4, 4}, {64, 32, 16, 4, 4},
+static const Tile tiles[] = {{64, 64, 16, 8, 4}, {32, 64, 16, 8, 4}, {64, 32, 16, 8, 4},
                              {32, 32, 16, 4, 4}, {16, 64, 16, 4, 4}, {64, 16, 16, 4, 4}};
 static const uint32_t partsThreads = 128;
 static const int64_t multiprocessors = 132;
@@ -95,9 +95,9 @@ SmallVector<Candidate> ProductGenerator::schedules(const KernelSpec &spec) const
       candidate.phases.push_back({blocksFor(p->batch * p->m * p->n, partsThreads), 0});
       candidate.workspaceBytes = split * p->batch * p->m * p->n * storageBytes(p->element);
     }
-    // What the blocks multiply, padding of tiles included, in waves over the multiprocessors; small
+    // What the blocks multiply, padding of tiles included, spread over the multiprocessors; small
     // tiles read more for each product.
-    double waves = llvm::divideCeil(blocks, multiprocessors);
+    double waves = std::max(1.0, double(blocks) / multiprocessors);
     double work = 2.0 * tile.m * tile.n * llvm::divideCeil(p->k, split);
     double reads = 1 + 16.0 / tile.m + 16.0 / tile.n;
     candidate.cost = waves * work * reads / 6e10 +

@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace dlc;
 using namespace dlc::codegen;
 
-static const uint32_t threads = 256;
+static const uint32_t threads = 128, perThread = 4;
 
 namespace {
 class WindowGenerator : public TextGenerator {
@@ -26,7 +26,7 @@ SmallVector<Candidate> WindowGenerator::schedules(const KernelSpec &spec) const 
     return {};
   Candidate candidate;
   candidate.schedule = "window";
-  candidate.phases.push_back({blocksFor(type.getNumElements(), threads), 0});
+  candidate.phases.push_back({blocksFor(type.getNumElements(), threads * perThread), 0});
   candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), 1);
   return {candidate};
 }
@@ -38,6 +38,7 @@ FailureOr<KernelText> WindowGenerator::write(const KernelSpec &spec,
   if (failed(form) || failed(addStore(text, *form, "store")))
     return failure();
   text.constant("THREADS", threads);
+  text.constant("PER_THREAD", perThread);
   text.constant("ELEMENTS", product(form->space));
   for (auto [name, size] : llvm::zip(ArrayRef<StringRef>{"SIZE_D", "SIZE_H", "SIZE_W"},
                                      ArrayRef<int64_t>(form->space).drop_front()))

@@ -20,19 +20,18 @@ struct Dim3 {
 
 namespace simt {
 
-constexpr uint64_t STACK = 1 << 14, SHARED_BYTES = 48 << 10;
+constexpr uint64_t STACK = 1 << 15, SHARED_BYTES = 48 << 10;
 constexpr unsigned WARP = 32, MAX_THREADS = 1024;
 
 enum class State : uint8_t { Ready, AtBarrier, AtShuffle, Done };
 
 struct Block;
 
-/// A thread. Stands at the low end of its stack.
+/// A thread. Stands at the low end of its stack, but not exactly: at equal places of all stacks, fibers would fight for the same
+/// lines of the cache.
 struct Fiber {
   Block *block;
-  void *stackPointer;
   Dim3 thread;
-  State state;
   const char *file; ///< where it waits
   unsigned line;
   unsigned mask;    ///< lanes that it shuffles with
@@ -54,15 +53,25 @@ struct Block {
   Dim3 number, grid, size;
   bool poisoned, failed;
   Failure failure;
+  State states[MAX_THREADS];
+  void *stackPointers[MAX_THREADS];
 
-  Fiber &fiber(unsigned thread) { return *reinterpret_cast<Fiber *>(stacks + thread * STACK); }
+  Fiber &fiber(unsigned thread);
 };
+
+inline uint64_t shiftOf(uint64_t stack) { return stack / STACK % 32 * 128; }
+
+inline Fiber &fiberOn(uint64_t stack) {
+  return *reinterpret_cast<Fiber *>((stack & ~(STACK - 1)) + shiftOf(stack));
+}
 
 inline Fiber &self() {
   uint64_t stack;
   asm("mov %%rsp, %0" : "=r"(stack));
-  return *reinterpret_cast<Fiber *>(stack & ~(STACK - 1));
+  return fiberOn(stack);
 }
+
+inline Fiber &Block::fiber(unsigned thread) { return fiberOn(reinterpret_cast<uint64_t>(stacks) + thread * STACK); }
 
 /// Saves the running stack in *save and continues on `to`. Registers that a call preserves travel on the stacks.
 __attribute__((naked, noinline)) static void switchStack(void **save, void *to) {
@@ -96,10 +105,17 @@ struct Message {
   }
 };
 
+/// Gives the processor to the scheduler; returns when that lets the thread go on.
+inline void leave(Fiber &fiber, State state) {
+  Block &block = *fiber.block;
+  block.states[fiber.thread.x] = state;
+  switchStack(&block.stackPointers[fiber.thread.x], block.scheduler);
+}
+
 /// Leaves the thread for good: the scheduler reports on the task's own stack.
 [[noreturn]] __attribute__((noinline, cold)) static void giveUp(Fiber &fiber) {
   fiber.block->failed = true;
-  switchStack(&fiber.stackPointer, fiber.block->scheduler);
+  leave(fiber, State::Done);
   __builtin_unreachable();
 }
 
@@ -145,10 +161,9 @@ template <class T> struct Buffer {
 
 static void wait(State state, const char *file, unsigned line) {
   Fiber &fiber = self();
-  fiber.state = state;
   fiber.file = file;
   fiber.line = line;
-  switchStack(&fiber.stackPointer, fiber.block->scheduler);
+  leave(fiber, state);
 }
 
 template <class T> inline T shuffle(unsigned mask, T value, unsigned lane, const char *file, unsigned line) {
@@ -176,8 +191,7 @@ template <class T> inline T &shared() {
 [[noreturn]] static void start() {
   Fiber &fiber = self();
   fiber.block->kernel(fiber.block->args);
-  fiber.state = State::Done;
-  switchStack(&fiber.stackPointer, fiber.block->scheduler);
+  leave(fiber, State::Done);
   __builtin_unreachable();
 }
 
@@ -194,6 +208,8 @@ struct Random {
   }
 };
 
+static_assert(sizeof(Block) <= 16 << 10, "Generators.cpp, simtScratchBytes");
+
 struct Scheduler {
   Block &block;
   Random random;
@@ -205,8 +221,8 @@ struct Scheduler {
     __builtin_trap();
   }
 
-  void resume(Fiber &fiber) {
-    switchStack(&block.scheduler, fiber.stackPointer);
+  void resume(unsigned thread) {
+    switchStack(&block.scheduler, block.stackPointers[thread]);
     if (block.failed)
       fail();
   }
@@ -216,13 +232,14 @@ struct Scheduler {
     unsigned present = 0, first = warp * WARP, count = threads - first < WARP ? threads - first : WARP;
     bool released = false;
     for (unsigned lane = 0; lane < count; ++lane)
-      present |= unsigned(block.fiber(first + lane).state == State::AtShuffle) << lane;
+      present |= unsigned(block.states[first + lane] == State::AtShuffle) << lane;
+    if (!present)
+      return false;
     unsigned exist = count == WARP ? ~0u : (1u << count) - 1;
     for (unsigned lane = 0; lane < count; ++lane) {
-      Fiber &fiber = block.fiber(first + lane);
-      if (fiber.state != State::AtShuffle || (fiber.mask & exist & ~present))
+      if (block.states[first + lane] != State::AtShuffle || (block.fiber(first + lane).mask & exist & ~present))
         continue;
-      fiber.state = State::Ready;
+      block.states[first + lane] = State::Ready;
       released = true;
     }
     return released;
@@ -235,8 +252,8 @@ struct Scheduler {
       unsigned step = (draw & (WARP - 1)) | 1, offset = draw >> 32;
       for (unsigned i = 0; i < WARP; ++i) {
         unsigned thread = warp * WARP + (i * step + offset) % WARP;
-        if (thread < threads && block.fiber(thread).state == State::Ready)
-          resume(block.fiber(thread));
+        if (thread < threads && block.states[thread] == State::Ready)
+          resume(thread);
       }
     } while (releaseShuffles(warp));
   }
@@ -255,7 +272,7 @@ struct Scheduler {
   /// Fails at the first thread in `state`: it waits in vain.
   [[noreturn]] void reportDivergence(State state, const char *what) {
     unsigned thread = 0;
-    while (block.fiber(thread).state != state)
+    while (block.states[thread] != state)
       ++thread;
     Fiber &fiber = block.fiber(thread);
     block.failure = {fiber.file, fiber.line, thread, {}};
@@ -268,7 +285,7 @@ struct Scheduler {
       runWarps();
       unsigned inState[4] = {};
       for (unsigned thread = 0; thread < threads; ++thread)
-        ++inState[unsigned(block.fiber(thread).state)];
+        ++inState[unsigned(block.states[thread])];
       if (inState[unsigned(State::Done)] == threads)
         return;
       if (inState[unsigned(State::AtShuffle)])
@@ -280,7 +297,7 @@ struct Scheduler {
         if (block.fiber(thread).line != first.line || block.fiber(thread).file != first.file)
           reportDivergence(State::AtBarrier, "divergent barrier: threads of the block wait at different ones");
       for (unsigned thread = 0; thread < threads; ++thread)
-        block.fiber(thread).state = State::Ready;
+        block.states[thread] = State::Ready;
     }
   }
 };
@@ -288,15 +305,25 @@ struct Scheduler {
 /// Runs block number `task` of `threads` threads.
 static void run(const dlc_args *args, uint32_t task, void *scratch, unsigned threads, void (*kernel)(const dlc_args *)) {
   char *stacks = reinterpret_cast<char *>((reinterpret_cast<uint64_t>(scratch) + STACK - 1) & ~(STACK - 1));
-  Block block{args, kernel, stacks, stacks + threads * STACK, nullptr, {task}, {args->simt->grid}, {threads}, false, false, {}};
+  Block &block = *reinterpret_cast<Block *>(stacks + threads * STACK);
+  block.args = args;
+  block.kernel = kernel;
+  block.stacks = stacks;
+  block.shared = stacks + threads * STACK + (sizeof(Block) + 63) / 64 * 64;
+  block.number = {task};
+  block.grid = {args->simt->grid};
+  block.size = {threads};
+  block.poisoned = block.failed = false;
   for (unsigned thread = 0; thread < threads; ++thread) {
-    // Stacks begin at different places, or all of them would fight for the same lines of the cache.
-    void **top = reinterpret_cast<void **>(stacks + (thread + 1) * STACK - thread % 32 * 128);
+    char *stack = stacks + thread * STACK;
+    void **top = reinterpret_cast<void **>(stack + STACK - shiftOf(reinterpret_cast<uint64_t>(stack)));
     *--top = nullptr;
     *--top = reinterpret_cast<void *>(&start);
     for (int i = 0; i < 6; ++i)
       *--top = nullptr;
-    block.fiber(thread) = {&block, top, {thread}, State::Ready, nullptr, 0, 0, 0, {}};
+    block.fiber(thread) = {&block, {thread}, nullptr, 0, 0, 0, {}};
+    block.states[thread] = State::Ready;
+    block.stackPointers[thread] = top;
   }
   Random random{args->simt->seed ^ (uint64_t(task) << 32)};
   Scheduler{block, random, threads, (threads + WARP - 1) / WARP}.run();

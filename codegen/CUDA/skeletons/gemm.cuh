@@ -94,17 +94,21 @@ template <class P> __device__ void gemm(const P &p) {
   TileLoader<T, P::TILE_N, P::TILE_K, THREADS, P::B_ALONG_K, P::B_QUADS> b;
 
   T c[TM][TN] = {};
-  a.load(operandA, m0, P::M, firstK, lastK);
-  b.load(operandB, n0, P::N, firstK, lastK);
-  for (int k0 = firstK; k0 < lastK; k0 += P::TILE_K) {
-    a.put(tiles.a);
-    b.put(tiles.b);
-    __syncthreads();
+  // One turn more than tiles: the first only loads.
+  for (int k0 = firstK - P::TILE_K; k0 < lastK; k0 += P::TILE_K) {
+    bool loaded = k0 >= firstK;
+    if (loaded) {
+      a.put(tiles.a);
+      b.put(tiles.b);
+      __syncthreads();
+    }
     if (k0 + P::TILE_K < lastK) {
       a.load(operandA, m0, P::M, k0 + P::TILE_K, lastK);
       b.load(operandB, n0, P::N, k0 + P::TILE_K, lastK);
     }
-#pragma unroll
+    if (!loaded)
+      continue;
+#pragma unroll 4
     for (int k = 0; k < P::TILE_K; ++k) {
       T left[TM], right[TN];
 #pragma unroll

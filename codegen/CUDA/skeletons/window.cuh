@@ -7,7 +7,7 @@
 //   p.index(i, o, p, q)             the winner's tap; max backward and gather only
 //   p.store(i, o, p, q, v[, tap])   finishes and stores an element of the result
 //
-// One thread an element of the result. Gradients gather, each element from the windows that hold it: nothing is added in memory,
+// Gradients gather, each element from the windows that hold it: nothing is added in memory,
 // so the order is the same always.
 
 // Taps of output `out` that count in an average: those inside of the tensor, or of the tensor with its padding.
@@ -90,11 +90,16 @@ template <class P> __device__ auto averagePoolBackward(const P &p, int i, int d,
   return sum;
 }
 
-// The kernel: p.element(i, d, h, w) computes one element of [IMAGES, SIZE_D, SIZE_H, SIZE_W] and stores it.
+// The kernel: p.element(i, d, h, w) computes one element of [IMAGES, SIZE_D, SIZE_H, SIZE_W] and stores it; a thread takes
+// PER_THREAD of them, THREADS apart.
 template <class P> __device__ void window(const P &p) {
-  int e = blockIdx.x * P::THREADS + threadIdx.x;
-  if (e >= P::ELEMENTS)
-    return;
-  int w = e % P::SIZE_W, h = e / P::SIZE_W % P::SIZE_H, d = e / (P::SIZE_W * P::SIZE_H) % P::SIZE_D;
-  p.element(e / (P::SIZE_W * P::SIZE_H * P::SIZE_D), d, h, w);
+  int first = blockIdx.x * P::THREADS * P::PER_THREAD + threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < P::PER_THREAD; ++i) {
+    int e = first + i * P::THREADS;
+    if (e >= P::ELEMENTS)
+      return;
+    int w = e % P::SIZE_W, h = e / P::SIZE_W % P::SIZE_H, d = e / (P::SIZE_W * P::SIZE_H) % P::SIZE_D;
+    p.element(e / (P::SIZE_W * P::SIZE_H * P::SIZE_D), d, h, w);
+  }
 }
