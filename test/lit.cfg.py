@@ -1,4 +1,5 @@
 # Configuration of the lit tests. Substitutions: %shared (reference data), %examples, %tools.
+import glob
 import os
 import lit.formats
 
@@ -22,6 +23,10 @@ config.substitutions += [
 ]
 if os.path.exists(os.path.join(config.build_root, "lib", "libdlc_cuda.so")):
     config.available_features.add("cuda-toolkit")
+if glob.glob(os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "lib64", "libnvrtc.so*")):
+    config.available_features.add("nvrtc")
+else:
+    lit_config.note("nvrtc: no CUDA toolkit, the tests of cubins are left out")
 for feature, path in [("mnist", "data/mnist"), ("goldens", "goldens/nets")]:
     if os.path.isdir(os.path.join(config.reference_data, path)):
         config.available_features.add(feature)

@@ -10,7 +10,7 @@ llvm::ArrayRef<const CudaGenerator *> dlc::codegen::cudaGenerators() {
   static const std::unique_ptr<CudaGenerator> owned[] = {
       createCudaMapGenerator(),     createCudaReduceGenerator(),    createCudaWindowGenerator(),
       createCudaSoftmaxGenerator(), createCudaTransposeGenerator(), createCudaMultiTensorGenerator(),
-      createCudaProductGenerator(), createCudaElementsGenerator()};
+      createCudaProductGenerator(), createLibraryGenerator(),         createCudaElementsGenerator()};
   static const auto pointers = [] {
     std::array<const CudaGenerator *, std::size(owned)> result;
     llvm::transform(owned, result.begin(), [](auto &generator) { return generator.get(); });
@@ -44,13 +44,16 @@ SmallVector<Candidate> TextGenerator::candidates(const KernelSpec &spec,
   SmallVector<Candidate> all;
   if (!fitsCuda(spec))
     return all;
-  for (Candidate &candidate : schedules(spec)) {
+  for (Candidate &candidate : schedules(spec, target)) {
     FailureOr<CudaSource> source = print(spec, candidate, "kernel");
     if (failed(source))
       continue;
-    for (auto [phase, threads] : llvm::zip_equal(candidate.phases, source->threads)) {
-      phase.threads = threads;
-      phase.scratchBytes = target.simt ? simtScratchBytes(threads) : 0;
+    size_t launch = 0;
+    for (Phase &phase : candidate.phases) {
+      if (phase.call)
+        continue;
+      phase.threads = source->threads[launch++];
+      phase.scratchBytes = target.simt ? simtScratchBytes(phase.threads) : 0;
     }
     all.push_back(std::move(candidate));
   }

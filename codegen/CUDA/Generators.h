@@ -17,6 +17,7 @@ std::unique_ptr<CudaGenerator> createCudaSoftmaxGenerator();
 std::unique_ptr<CudaGenerator> createCudaTransposeGenerator();
 std::unique_ptr<CudaGenerator> createCudaMultiTensorGenerator();
 std::unique_ptr<CudaGenerator> createCudaProductGenerator();
+std::unique_ptr<CudaGenerator> createLibraryGenerator();
 std::unique_ptr<CudaGenerator> createCudaElementsGenerator();
 
 /// Whether CUDA kernels know the types of all operands and results, and can number their elements.
@@ -44,7 +45,8 @@ public:
 protected:
   /// Schedules worth trying: phases' tasks, workspace, cost and parameters are set, threads are
   /// taken from the text.
-  virtual llvm::SmallVector<Candidate> schedules(const KernelSpec &spec) const = 0;
+  virtual llvm::SmallVector<Candidate> schedules(const KernelSpec &spec,
+                                                 const CudaTarget &target) const = 0;
   /// Writes the kernel. Fails for what this generator does not take.
   virtual mlir::FailureOr<KernelText> write(const KernelSpec &spec,
                                             const Candidate &candidate) const = 0;

@@ -58,11 +58,17 @@ CudaSource KernelText::finish(StringRef symbol) const {
   for (auto [type, name] : llvm::zip_equal(source.parameters, names))
     parameters.push_back("Buffer<" + type + "> " + name);
 
+  if (llvm::none_of(phases, [](const Phase &phase) { return bool(phase.call); })) {
+    source.skeletons.clear();
+    return source;
+  }
   source.text = declarations + "struct Problem {\n" + body;
   for (const std::string &parameter : parameters)
     source.text += "  " + parameter + ";\n";
   source.text += "};\n";
   for (auto [number, phase] : llvm::enumerate(phases)) {
+    if (!phase.call)
+      continue;
     std::string function = phaseSymbol(symbol, phases.size(), number);
     std::string problem = "Problem{" + llvm::join(names, ", ") + "}";
     if (!phase.members.empty()) {

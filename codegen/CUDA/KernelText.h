@@ -47,6 +47,9 @@ public:
   using Call = std::function<std::string(llvm::StringRef problem)>;
   void phaseCalling(uint32_t threads, Call call) { phases.push_back({threads, call, ""}); }
 
+  /// A phase that is a library call: nothing to print.
+  void libraryPhase() { phases.push_back({0, {}, ""}); }
+
   /// The whole kernel; its functions are `symbol`, or `symbol`_<i> of several phases.
   CudaSource finish(llvm::StringRef symbol) const;
 

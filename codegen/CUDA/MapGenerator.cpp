@@ -17,7 +17,8 @@ class MapGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-map"; }
   unsigned version() const override { return 1; }
-  SmallVector<Candidate> schedules(const KernelSpec &spec) const override;
+  SmallVector<Candidate> schedules(const KernelSpec &spec,
+                                   const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
 } // namespace
@@ -26,7 +27,8 @@ static int64_t elementsOf(const KernelSpec &spec) {
   return spec.resultTypes().empty() ? 0 : spec.resultTypes().front().getNumElements();
 }
 
-SmallVector<Candidate> MapGenerator::schedules(const KernelSpec &spec) const {
+SmallVector<Candidate> MapGenerator::schedules(const KernelSpec &spec,
+                                                 const CudaTarget &target) const {
   if (spec.anchor() != Anchor::Map || elementsOf(spec) == 0)
     return {};
   for (RankedTensorType type : spec.resultTypes())

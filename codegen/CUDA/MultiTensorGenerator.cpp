@@ -15,7 +15,8 @@ class MultiTensorGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-multi-tensor"; }
   unsigned version() const override { return 1; }
-  SmallVector<Candidate> schedules(const KernelSpec &spec) const override;
+  SmallVector<Candidate> schedules(const KernelSpec &spec,
+                                   const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
 
@@ -39,7 +40,8 @@ static std::pair<SmallVector<Row>, int64_t> rowsOf(dl::MultiTensorOp op) {
   return {rows, blocks};
 }
 
-SmallVector<Candidate> MultiTensorGenerator::schedules(const KernelSpec &spec) const {
+SmallVector<Candidate> MultiTensorGenerator::schedules(const KernelSpec &spec,
+                                                 const CudaTarget &target) const {
   if (spec.anchor() != Anchor::MultiTensor)
     return {};
   Candidate candidate;

@@ -30,12 +30,11 @@ struct Nvrtc::Functions {
   Result (*ptx)(Program, char *);
 };
 
+/// Where $CUDA_HOME says, and only there; else in the library path and the usual place.
 static void *openLibrary() {
-  std::vector<std::string> folders = {""};
-  for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (auto home = llvm::sys::Process::GetEnv(variable); home && !home->empty())
-      folders.push_back(*home + "/lib64/");
-  folders.push_back("/usr/local/cuda/lib64/");
+  std::vector<std::string> folders = {"", "/usr/local/cuda/lib64/"};
+  if (auto home = llvm::sys::Process::GetEnv("CUDA_HOME"); home && !home->empty())
+    folders = {*home + "/lib64/"};
   for (const std::string &folder : folders)
     for (const char *name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
       if (void *library = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL))
@@ -50,8 +49,8 @@ llvm::Expected<const Nvrtc *> Nvrtc::load() {
     void *library = openLibrary();
     if (!library)
       return std::pair(nvrtc, std::string("no CUDA toolkit found: --target=cuda:sm_<N> needs "
-                                          "NVRTC (libnvrtc.so.13 in the library path, $CUDA_HOME "
-                                          "or /usr/local/cuda); --target=cuda:simt does not"));
+                                          "NVRTC (libnvrtc.so in $CUDA_HOME/lib64, the library path "
+                                          "or /usr/local/cuda/lib64); --target=cuda:simt does not"));
     bool complete = true;
     auto find = [&](auto &function, const char *name) {
       function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));

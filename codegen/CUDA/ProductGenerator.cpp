@@ -17,7 +17,8 @@ class ProductGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-product"; }
   unsigned version() const override { return 1; }
-  SmallVector<Candidate> schedules(const KernelSpec &spec) const override;
+  SmallVector<Candidate> schedules(const KernelSpec &spec,
+                                   const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
 
@@ -80,7 +81,8 @@ static int64_t splitOf(const Problem &p, const Tile &tile) {
   return llvm::divideCeil(std::max<int64_t>(p.k, 1), part);
 }
 
-SmallVector<Candidate> ProductGenerator::schedules(const KernelSpec &spec) const {
+SmallVector<Candidate> ProductGenerator::schedules(const KernelSpec &spec,
+                                                 const CudaTarget &target) const {
   std::optional<Problem> p = problemOf(spec);
   if (!p || p->batch * p->m * p->n == 0)
     return {};

@@ -18,7 +18,8 @@ class ReduceGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-reduce"; }
   unsigned version() const override { return 1; }
-  SmallVector<Candidate> schedules(const KernelSpec &spec) const override;
+  SmallVector<Candidate> schedules(const KernelSpec &spec,
+                                   const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
 } // namespace
@@ -34,7 +35,8 @@ static int64_t partsOf(int64_t kept, int64_t reduced) {
   return llvm::divideCeil(reduced, llvm::divideCeil(std::max<int64_t>(reduced, 1), parts));
 }
 
-SmallVector<Candidate> ReduceGenerator::schedules(const KernelSpec &spec) const {
+SmallVector<Candidate> ReduceGenerator::schedules(const KernelSpec &spec,
+                                                 const CudaTarget &target) const {
   auto op = dyn_cast_or_null<dl::ReduceOp>(spec.anchorOp());
   if (!op)
     return {};

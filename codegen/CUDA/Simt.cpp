@@ -45,6 +45,8 @@ std::string dlc::codegen::simtText(llvm::ArrayRef<CudaSource> kernels) {
   for (const std::string &skeleton : mergedSkeletons(kernels))
     text += "\n#line 1 \"" + skeleton + ".cuh\"\n" + embeddedText(skeleton + ".cuh").str();
   for (const CudaSource &kernel : kernels) {
+    if (kernel.functions.empty())
+      continue;
     // A name of its own in all files: the linker takes equal instances of skeletons for one.
     std::string scope = "problem_" + kernel.functions.front();
     text += "\nnamespace " + scope + " {\n#line 1 \"" + kernel.functions.front() + ".cu\"\n" +

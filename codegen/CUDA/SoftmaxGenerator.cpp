@@ -13,7 +13,8 @@ class SoftmaxGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-softmax"; }
   unsigned version() const override { return 1; }
-  SmallVector<Candidate> schedules(const KernelSpec &spec) const override;
+  SmallVector<Candidate> schedules(const KernelSpec &spec,
+                                   const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
 } // namespace
@@ -24,7 +25,8 @@ static Value labelOf(Operation *op) {
   return op->getOperand(1);
 }
 
-SmallVector<Candidate> SoftmaxGenerator::schedules(const KernelSpec &spec) const {
+SmallVector<Candidate> SoftmaxGenerator::schedules(const KernelSpec &spec,
+                                                 const CudaTarget &target) const {
   if (spec.anchor() != Anchor::Softmax)
     return {};
   int64_t rows = cast<RankedTensorType>(labelOf(spec.anchorOp()).getType()).getNumElements();

@@ -40,7 +40,7 @@ std::string dlc::codegen::completeText(const CudaSource &source, bool lineMarker
       text += "#line 1 \"" + file + "\"\n";
     text += embeddedText(file).str() + "\n";
   }
-  if (lineMarkers)
+  if (lineMarkers && !source.functions.empty())
     text += "#line 1 \"" + source.functions.front() + ".cu\"\n";
   return text + source.text;
 }

@@ -18,7 +18,8 @@ class TransposeGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-transpose"; }
   unsigned version() const override { return 1; }
-  SmallVector<Candidate> schedules(const KernelSpec &spec) const override;
+  SmallVector<Candidate> schedules(const KernelSpec &spec,
+                                   const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
 
@@ -53,7 +54,8 @@ struct Turn {
 };
 } // namespace
 
-SmallVector<Candidate> TransposeGenerator::schedules(const KernelSpec &spec) const {
+SmallVector<Candidate> TransposeGenerator::schedules(const KernelSpec &spec,
+                                                 const CudaTarget &target) const {
   auto op = dyn_cast_or_null<dl::TransposeOp>(spec.anchorOp());
   if (!op || op.getType().getNumElements() == 0)
     return {};

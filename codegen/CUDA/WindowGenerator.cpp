@@ -13,12 +13,14 @@ class WindowGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-window"; }
   unsigned version() const override { return 1; }
-  SmallVector<Candidate> schedules(const KernelSpec &spec) const override;
+  SmallVector<Candidate> schedules(const KernelSpec &spec,
+                                   const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
 } // namespace
 
-SmallVector<Candidate> WindowGenerator::schedules(const KernelSpec &spec) const {
+SmallVector<Candidate> WindowGenerator::schedules(const KernelSpec &spec,
+                                                 const CudaTarget &target) const {
   if (spec.anchor() != Anchor::Window)
     return {};
   auto type = cast<RankedTensorType>(spec.anchorOp()->getResult(0).getType());

@@ -24,6 +24,14 @@ using namespace dlc::codegen;
 
 std::string SelectedKernel::keyText() const { return hexadecimal(key); }
 
+SmallVector<unsigned> SelectedKernel::launches() const {
+  SmallVector<unsigned> numbers;
+  for (auto [number, phase] : llvm::enumerate(candidate.phases))
+    if (!phase.call)
+      numbers.push_back(number);
+  return numbers;
+}
+
 template <typename Generators, typename T>
 static void collect(const Generators &generators, const KernelSpec &spec, const T &target,
                     std::vector<GeneratedCandidate> &all) {
@@ -346,7 +354,11 @@ compileForCuda(ArrayRef<SelectedKernel> kernels, const CudaTarget &target,
   size_t perKernel = target.architectures.size();
   std::vector<std::string> texts;
   std::vector<Job> jobs;
-  for (const CudaSource &source : *sources) {
+  std::vector<size_t> kernelOfText; // without those that are library calls only
+  for (auto [number, source] : llvm::enumerate(*sources)) {
+    if (source.functions.empty())
+      continue;
+    kernelOfText.push_back(number);
     texts.push_back(completeText(source, /*lineMarkers=*/true));
     for (unsigned architecture : target.architectures)
       jobs.push_back({hashText("nvrtc " + (*nvrtc)->version() + " sm_" +
@@ -356,7 +368,7 @@ compileForCuda(ArrayRef<SelectedKernel> kernels, const CudaTarget &target,
   auto results = Jobs::run(jobs, options, [&]() -> llvm::Expected<Jobs::Run> {
     return Jobs::Run([&](size_t i) -> llvm::Expected<std::string> {
       auto images = (*nvrtc)->compile(texts[i / perKernel], target.architectures[i % perKernel],
-                                      (*sources)[i / perKernel].functions);
+                                      (*sources)[kernelOfText[i / perKernel]].functions);
       if (!images)
         return images.takeError();
       std::string cubin = images->first.serialise();
@@ -366,7 +378,7 @@ compileForCuda(ArrayRef<SelectedKernel> kernels, const CudaTarget &target,
   if (!results)
     return results.takeError();
   for (auto [i, result] : llvm::enumerate(*results)) {
-    CompiledKernel &kernel = compiled[i / perKernel];
+    CompiledKernel &kernel = compiled[kernelOfText[i / perKernel]];
     auto [size, rest] = StringRef(result.object).split('\n');
     size_t cubinBytes = 0;
     std::optional<KernelImage> cubin, ptx;
@@ -375,7 +387,7 @@ compileForCuda(ArrayRef<SelectedKernel> kernels, const CudaTarget &target,
       ptx = KernelImage::deserialise(rest.drop_front(cubinBytes));
     }
     if (!cubin || !ptx)
-      return llvm::createStringError("kernel " + kernels[i / perKernel].symbol +
+      return llvm::createStringError("kernel " + kernels[kernelOfText[i / perKernel]].symbol +
                                      ": the cache holds what is no image");
     kernel.images.insert(kernel.images.begin() + i % perKernel, std::move(*cubin));
     if (i % perKernel == 0)

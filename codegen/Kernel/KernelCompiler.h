@@ -33,6 +33,8 @@ struct SelectedKernel {
   llvm::SmallVector<std::string, 1> symbols; ///< of each phase
   uint64_t flops = 0, bytes = 0;
 
+  /// The phases that are launches: what an object or an image of the kernel has.
+  llvm::SmallVector<unsigned> launches() const;
   /// 32 hexadecimal digits.
   std::string keyText() const;
 };

@@ -53,11 +53,26 @@ llvm::Expected<Target> getTarget(llvm::StringRef text);
 /// The same, canonical: for reports.
 std::string targetName(const Target &target);
 
+/// A piece of one of a kernel's buffers: operands, then results, then the workspace.
+struct BufferPiece {
+  unsigned buffer = 0;
+  uint64_t offset = 0;
+  uint64_t bytes = 0; ///< 0: the whole buffer
+};
+
+/// A call of cuBLASLt or cuDNN, see abi.h. The first argument is the result; the last one, if the
+/// call has a workspace, that.
+struct LibraryCall {
+  dlc_library_call call = {};
+  llvm::SmallVector<BufferPiece> arguments;
+};
+
 /// One launch of a kernel: a grid of independent tasks. Phases run one after the other.
 struct Phase {
   uint32_t tasks = 0;
   uint64_t scratchBytes = 0; ///< of one task
   uint32_t threads = 0;      ///< CUDA: of a block; a task is a block
+  std::shared_ptr<const LibraryCall> call = nullptr; ///< CUDA: instead of a launch
 };
 
 /// One way to run a spec.
@@ -96,8 +111,8 @@ struct CudaSource {
   std::vector<std::string> skeletons;
   std::string text;
   std::vector<std::string> parameters; ///< element types of the buffers: "const float"
-  std::vector<std::string> functions;  ///< of each phase: extern "C" __global__
-  std::vector<uint32_t> threads;       ///< of a block, each phase
+  std::vector<std::string> functions;  ///< of each phase that is a launch: extern "C" __global__
+  std::vector<uint32_t> threads;       ///< of a block, each function
 };
 
 class CudaGenerator : public KernelGenerator {

@@ -23,7 +23,9 @@ private:
   LogicalResult addVariables();
   LogicalResult addKernels();
   void addFunction(dlc_kernel &row, StringRef function);
-  void addImages(dlc_kernel &row, size_t kernel, unsigned phase);
+  void addImages(dlc_kernel &row, size_t kernel, unsigned launch);
+  const LibraryCall *callOf(size_t kernel, unsigned phase) const;
+  dlc_range addCallArguments(exec::LaunchOp launch, const LibraryCall &call);
   LogicalResult addProgram(exec::ProgramOp program);
   LogicalResult addValues(exec::ProgramOp program);
   void addMetrics(exec::ProgramOp program, dlc_entry &entry);
@@ -41,7 +43,8 @@ private:
   const CudaCode *cuda;
   Tables tables;
   std::vector<std::string> functions;
-  llvm::StringMap<uint32_t> variableNumbers, kernelNumbers; ///< by symbol; a kernel's first phase
+  llvm::StringMap<uint32_t> variableNumbers, kernelNumbers; ///< by symbol
+  std::vector<SmallVector<uint32_t>> phaseRows;             ///< of each kernel's phases: in the kernels or the calls
   llvm::StringMap<exec::KernelOp> kernels;
   uint64_t stateBytes = 0, scalarsBytes = 0;
 };
@@ -133,25 +136,33 @@ void PlanWriter::addFunction(dlc_kernel &row, StringRef function) {
 }
 
 /// All phases of a kernel are in each of its images; what they need of a GPU differs.
-void PlanWriter::addImages(dlc_kernel &row, size_t kernel, unsigned phase) {
+void PlanWriter::addImages(dlc_kernel &row, size_t kernel, unsigned launch) {
   const CompiledKernel &compiled = cuda->compiled[kernel];
-  row.threads = cuda->kernels[kernel].candidate.phases[phase].threads;
+  const SelectedKernel &selected = cuda->kernels[kernel];
+  row.threads = selected.candidate.phases[selected.launches()[launch]].threads;
   row.images = {static_cast<uint32_t>(tables.images.size()), static_cast<uint32_t>(compiled.images.size())};
   for (auto [i, image] : llvm::enumerate(compiled.images)) {
     dlc_image entry = {};
     entry.kind = image.kind;
     entry.architecture = image.architecture;
     entry.bytes = image.bytes.size();
-    // Later phases refer to the bytes of the first.
-    entry.offset = phase == 0 ? tables.addImage(image.bytes)
-                              : tables.images[row.images.first - phase * compiled.images.size() + i].offset;
+    // Later launches refer to the bytes of the first.
+    entry.offset = launch == 0 ? tables.addImage(image.bytes)
+                               : tables.images[row.images.first - launch * compiled.images.size() + i].offset;
     if (image.kind == DLC_IMAGE_CUBIN) {
-      entry.registers = image.figures[phase].registers;
-      entry.spill_bytes = image.figures[phase].spillBytes;
-      entry.static_shared_bytes = image.figures[phase].sharedBytes;
+      entry.registers = image.figures[launch].registers;
+      entry.spill_bytes = image.figures[launch].spillBytes;
+      entry.static_shared_bytes = image.figures[launch].sharedBytes;
     }
     tables.images.push_back(entry);
   }
+}
+
+/// The library call that a phase is, or null.
+const LibraryCall *PlanWriter::callOf(size_t kernel, unsigned phase) const {
+  if (!cuda || !cuda->kernels[kernel].candidate.phases[phase].call)
+    return nullptr;
+  return &*cuda->kernels[kernel].candidate.phases[phase].call;
 }
 
 LogicalResult PlanWriter::addKernels() {
@@ -160,8 +171,15 @@ LogicalResult PlanWriter::addKernels() {
     if (!kernel.getPhasesAttr() || key.size() != sizeof(dlc_kernel::key))
       return kernel.emitError() << "no code has been chosen for this kernel";
     kernels[kernel.getSymName()] = kernel;
-    kernelNumbers[kernel.getSymName()] = tables.kernels.size();
+    kernelNumbers[kernel.getSymName()] = number;
+    SmallVector<uint32_t> &rows = phaseRows.emplace_back();
+    unsigned launches = 0;
     for (auto [i, phase] : llvm::enumerate(kernel.getPhasesAttr().getAsRange<exec::PhaseAttr>())) {
+      if (const LibraryCall *call = callOf(number, i)) {
+        rows.push_back(tables.calls.size());
+        tables.calls.push_back(call->call);
+        continue;
+      }
       dlc_kernel row = {};
       row.symbol = tables.addString(phase.getFunction());
       addFunction(row, phase.getFunction());
@@ -169,7 +187,8 @@ LogicalResult PlanWriter::addKernels() {
       row.arguments = kernel.getNumBuffers() + (kernel.getWorkspace() > 0);
       llvm::copy(key, row.key);
       if (cuda)
-        addImages(row, number, i);
+        addImages(row, number, launches++);
+      rows.push_back(tables.kernels.size());
       tables.kernels.push_back(row);
     }
   }
@@ -280,6 +299,19 @@ void PlanWriter::addScalars(exec::ProgramOp program) {
   }
 }
 
+/// Pieces of the launch's buffers, in the order of the call.
+dlc_range PlanWriter::addCallArguments(exec::LaunchOp launch, const LibraryCall &call) {
+  dlc_range range = {static_cast<uint32_t>(tables.arguments.size()), static_cast<uint32_t>(call.arguments.size())};
+  for (auto [i, piece] : llvm::enumerate(call.arguments)) {
+    bool isWorkspace = call.call.workspace_bytes != 0 && i + 1 == call.arguments.size();
+    dlc_argument row = convertArgument(launch.getBuffers()[piece.buffer], i == 0 || isWorkspace ? DLC_WRITE : DLC_READ);
+    row.offset += piece.offset;
+    row.bytes = piece.bytes ? piece.bytes : row.bytes;
+    tables.arguments.push_back(row);
+  }
+  return range;
+}
+
 /// One record a phase; the first carries the figures of all.
 void PlanWriter::addLaunch(exec::LaunchOp launch, dlc_record record) {
   exec::KernelOp kernel = kernels.lookup(launch.getKernel());
@@ -291,10 +323,17 @@ void PlanWriter::addLaunch(exec::LaunchOp launch, dlc_record record) {
   record.flops = kernel.getFlops();
   record.bytes = kernel.getBytesMoved();
   for (auto [i, attribute] : llvm::enumerate(*kernel.getPhases())) {
-    record.index = kernelNumbers.lookup(launch.getKernel()) + i;
+    uint32_t number = kernelNumbers.lookup(launch.getKernel());
+    record.index = phaseRows[number][i];
     record.tasks = cast<exec::PhaseAttr>(attribute).getTasks();
     record.phase = i;
-    tables.records.push_back(record);
+    dlc_record row = record;
+    if (const LibraryCall *call = callOf(number, i)) {
+      row.kind = DLC_RECORD_LIBRARY;
+      row.tasks = 0;
+      row.arguments = addCallArguments(launch, *call);
+    }
+    tables.records.push_back(row);
     record.flops = record.bytes = 0;
   }
 }

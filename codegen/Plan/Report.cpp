@@ -136,7 +136,7 @@ static json::Array buildCode(ArrayRef<SelectedKernel> selected, ArrayRef<Compile
   json::Array rows;
   for (auto [kernel, code] : llvm::zip_equal(selected, compiled))
     for (const KernelImage &image : code.images)
-      for (auto [phase, figures] : llvm::enumerate(image.figures))
+      for (auto [phase, figures] : llvm::zip(kernel.launches(), image.figures))
         rows.push_back(json::Object{{"kernel", kernel.symbols[phase]},
                                     {"architecture", "sm_" + std::to_string(image.architecture)},
                                     {"threads", kernel.candidate.phases[phase].threads},

@@ -29,6 +29,10 @@ public:
       : options(options), target(llvm::cantFail(codegen::getTarget(options.target))),
         context(MLIRContext::Threading::DISABLED) {
     context.loadDialect<dl::DLDialect, exec::ExecDialect>();
+    if (auto *cuda = std::get_if<codegen::CudaTarget>(&target)) {
+      cuda->gemm = options.ownProducts ? codegen::Provider::Own : codegen::Provider::Library;
+      cuda->convolution = options.ownConvolutions ? codegen::Provider::Own : codegen::Provider::Library;
+    }
   }
 
   int run() {
@@ -227,7 +231,7 @@ LogicalResult Driver::printCudaKernels(ArrayRef<codegen::SelectedKernel> kernels
     if (!text)
       return check(text.takeError());
     all += "// " + kernel.symbol + ": " + kernel.generator->name().str() + ", " + kernel.candidate.schedule + "\n" +
-           listUses(kernel.symbol) + "\n" + *text + "\n";
+           listUses(kernel.symbol) + "\n" + (text->empty() ? "" : *text + "\n");
   }
   return writeText(all);
 }

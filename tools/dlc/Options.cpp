@@ -34,6 +34,11 @@ template <typename Range> static std::vector<std::string> keysOf(const Range &ra
   return keys;
 }
 
+static void addProvider(CLI::App &app, const char *flag, bool &own, const char *text) {
+  app.add_option_function<std::string>(flag, [&own](const std::string &value) { own = value == "own"; }, text)
+      ->check(oneOf({"own", "library"}))->option_text("WHOSE");
+}
+
 static void addOptions(CLI::App &app, Options &options, std::string &emit) {
   std::vector<std::string> passes;
   for (llvm::StringRef flag : improvingPasses())
@@ -44,6 +49,8 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
   app.add_option("-I", options.includeDirs, "folder to look for imports in")->option_text("DIR")->allow_extra_args(false);
   app.add_option("--target", options.target, "cpu (default), cpu:avx2, cpu:avx512, cuda or cuda:sm_80,simt")
       ->check(checkTarget)->option_text("T");
+  addProvider(app, "--gemm", options.ownProducts, "whose products on CUDA: own, or library (default): cuBLASLt");
+  addProvider(app, "--conv-algorithm", options.ownConvolutions, "whose convolutions on CUDA: own, or library (default): cuDNN");
   app.add_option("--emit", emit, "names, dl, dl-train, dl-fused, exec, report, kernels, asm, cuda, ptx")
       ->check(oneOf(keysOf(emits())))->option_text("WHAT");
   app.add_option("--train", options.trainSection, "which train section to compile")->option_text("NAME");

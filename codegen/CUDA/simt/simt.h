@@ -269,11 +269,15 @@ struct Scheduler {
       runWarp(order[i]);
   }
 
-  /// Fails at the first thread in `state`: it waits in vain.
-  [[noreturn]] void reportDivergence(State state, const char *what) {
+  unsigned firstIn(State state) const {
     unsigned thread = 0;
     while (block.states[thread] != state)
       ++thread;
+    return thread;
+  }
+
+  /// Fails at a thread that waits in vain.
+  [[noreturn]] void reportDivergence(unsigned thread, const char *what) {
     Fiber &fiber = block.fiber(thread);
     block.failure = {fiber.file, fiber.line, thread, {}};
     Message(block.failure) << what;
@@ -289,13 +293,13 @@ struct Scheduler {
       if (inState[unsigned(State::Done)] == threads)
         return;
       if (inState[unsigned(State::AtShuffle)])
-        reportDivergence(State::AtShuffle, "divergent shuffle: not all lanes of its mask reach it");
+        reportDivergence(firstIn(State::AtShuffle), "divergent shuffle: not all lanes of its mask reach it");
       if (inState[unsigned(State::Done)])
-        reportDivergence(State::AtBarrier, "divergent barrier: not all threads of the block reach it");
+        reportDivergence(firstIn(State::AtBarrier), "divergent barrier: not all threads of the block reach it");
       const Fiber &first = block.fiber(0);
       for (unsigned thread = 1; thread < threads; ++thread)
         if (block.fiber(thread).line != first.line || block.fiber(thread).file != first.file)
-          reportDivergence(State::AtBarrier, "divergent barrier: threads of the block wait at different ones");
+          reportDivergence(thread, "divergent barrier: threads of the block wait at different ones");
       for (unsigned thread = 0; thread < threads; ++thread)
         block.states[thread] = State::Ready;
     }
