@@ -49,6 +49,10 @@ struct RunStart {
   std::span<const std::byte *const> inputs;
   /// Whether each command is waited for, to time it.
   bool traced;
+  /// Where each accumulator of the entry stands: one f32.
+  std::span<const std::byte *const> accumulators;
+  /// In which of two places the queue keeps the accumulators' values: runs take turns.
+  unsigned slot;
 };
 
 /// Takes the commands of one entry's run. Streams and events are numbered as in the plan.
@@ -69,8 +73,10 @@ public:
   /// Returns when all commands issued so far are done; in traced runs only. Gives the seconds that
   /// the last command took by the device's own clock, or none if it has none.
   virtual Result<std::optional<double>> synchronize() = 0;
-  /// Waits for all commands and ends the run, also one whose commands failed.
+  /// Ends the run, also one whose commands failed. They may still be at work.
   virtual Status end() = 0;
+  /// Waits for the last run with this slot, and gives its accumulators.
+  virtual Result<std::span<const float>> results(unsigned slot) = 0;
 };
 
 /// What a device can do at most; 0 where that is not known.
@@ -92,6 +98,10 @@ public:
   /// Whether kernels may read host memory in place.
   virtual bool sharesHostMemory() const = 0;
   virtual Result<std::unique_ptr<DeviceMemory>> allocate(uint64_t bytes) = 0;
+  /// Memory for an input of every second run: a write need not wait for the run before.
+  virtual Result<std::unique_ptr<DeviceMemory>> allocateStaging(uint64_t bytes) {
+    return allocate(bytes);
+  }
   /// Fails with Unsupported if the entry has a record or kernel that this device cannot run.
   virtual Result<std::unique_ptr<CommandQueue>> createQueue(std::shared_ptr<const Module> module,
                                                             const EntryInfo &entry) = 0;

@@ -13,9 +13,10 @@ namespace dlc::runtime {
 /// An input: where the caller's bytes are, and a copy of them where they cannot be used in place.
 struct InputBinding {
   std::span<const std::byte> source;
-  std::unique_ptr<DeviceMemory> staging;
-  /// Whether the last run read the copy.
-  bool staged = false;
+  /// Two: while a run reads one, the other is filled for the next.
+  std::unique_ptr<DeviceMemory> staging[2];
+  /// The copy that the last run read; null if it read the source.
+  DeviceMemory *staged = nullptr;
 };
 
 struct Context::Impl {
@@ -35,9 +36,10 @@ struct Context::Impl {
   std::unique_ptr<Executor> executor;
   std::vector<InputBinding> inputs;
   int32_t wholeBatch = 0;
-  /// Accumulators of the last run by their output, as far as they were asked for: losses are read
-  /// several times a step, and a read waits for the device.
-  mutable std::map<size_t, float> accumulators;
+  /// Runs started and finished.
+  uint64_t started = 0, finished = 0;
+  /// Accumulators of the last run that was finished, by their output.
+  std::map<size_t, float> accumulators;
   /// Runs the module's prepare entry; made when it is first needed.
   std::unique_ptr<Context> prepare;
 };
@@ -76,23 +78,25 @@ Status Context::Impl::stageInputs() {
       input.source = std::as_bytes(std::span(&wholeBatch, 1));
     }
     const bool aligned = reinterpret_cast<uintptr_t>(input.source.data()) % DLC_ALIGNMENT == 0;
-    input.staged = !(aligned && type.isRowMajor() && state->device()->sharesHostMemory());
-    if (!input.staged) {
+    input.staged = nullptr;
+    if (aligned && type.isRowMajor() && state->device()->sharesHostMemory()) {
       executor->setInput(i, input.source.data());
       continue;
     }
-    if (!input.staging) {
-      DLC_TRY_ASSIGN(memory, state->device()->allocate(type.storageBytes()));
-      input.staging = std::move(memory);
+    std::unique_ptr<DeviceMemory> &staging = input.staging[started % 2];
+    if (!staging) {
+      DLC_TRY_ASSIGN(memory, state->device()->allocateStaging(type.storageBytes()));
+      staging = std::move(memory);
     }
     if (type.isRowMajor()) {
-      DLC_TRY(input.staging->write(0, input.source));
+      DLC_TRY(staging->write(0, input.source));
     } else {
       std::vector<std::byte> storage(type.storageBytes());
       packLayout(type, input.source.data(), storage.data());
-      DLC_TRY(input.staging->write(0, storage));
+      DLC_TRY(staging->write(0, storage));
     }
-    executor->setInput(i, input.staging->address());
+    input.staged = staging.get();
+    executor->setInput(i, staging->address());
   }
   return {};
 }
@@ -187,11 +191,33 @@ Status Context::setScalar(std::string_view name, double value) {
 }
 
 Status Context::run(Trace *trace) {
+  DLC_TRY(start(trace));
+  return finish();
+}
+
+Status Context::start(Trace *trace) {
+  if (impl->started - impl->finished == 2)
+    return invalid("entry '", impl->entry.name, "': two runs are not finished yet");
   DLC_TRY(impl->prepareState());
   DLC_TRY(impl->stageInputs());
-  impl->accumulators.clear();
   auto done = [&](uint32_t record) { return impl->showWrites(*trace, record); };
-  return impl->executor->run(trace, done).in(concat("entry '", impl->entry.name, "'"));
+  DLC_TRY(impl->executor->run(impl->started % 2, trace, done)
+              .in(concat("entry '", impl->entry.name, "'")));
+  ++impl->started;
+  return {};
+}
+
+Status Context::finish() {
+  if (impl->started == impl->finished)
+    return invalid("entry '", impl->entry.name, "': no run was started");
+  Result<std::span<const float>> results = impl->executor->results(impl->finished++ % 2);
+  if (!results.ok())
+    return results.takeStatus().in(concat("entry '", impl->entry.name, "'"));
+  size_t next = 0;
+  for (size_t i = 0; i < impl->entry.outputs.size(); ++i)
+    if (impl->entry.outputs[i].kind == DLC_VALUE_ACCUMULATOR)
+      impl->accumulators[i] = (*results)[next++];
+  return {};
 }
 
 Status Context::Impl::readStorage(const ValueInfo &output, std::span<std::byte> destination) const {
@@ -211,7 +237,7 @@ Status Context::Impl::readStorage(const ValueInfo &output, std::span<std::byte> 
     // An input handed through: what was bound, in the layout kernels saw.
     const InputBinding &input = inputs[at.index];
     if (input.staged)
-      return input.staging->read(at.offset, destination);
+      return input.staged->read(at.offset, destination);
     if (!input.source.data())
       return invalid("entry '", entry.name, "' has not run yet");
     std::copy_n(input.source.data() + at.offset, destination.size(), destination.begin());
@@ -222,11 +248,8 @@ Status Context::Impl::readStorage(const ValueInfo &output, std::span<std::byte> 
 
 Status Context::Impl::readAccumulator(size_t index, std::span<std::byte> destination) const {
   auto known = accumulators.find(index);
-  if (known == accumulators.end()) {
-    float value = 0;
-    DLC_TRY(readStorage(entry.outputs[index], std::as_writable_bytes(std::span(&value, 1))));
-    known = accumulators.emplace(index, value).first;
-  }
+  if (known == accumulators.end())
+    return invalid("entry '", entry.name, "' has not run yet");
   std::ranges::copy(std::as_bytes(std::span(&known->second, 1)), destination.begin());
   return {};
 }

@@ -36,6 +36,9 @@ static void *addressOf(const dlc_argument &argument, const Spaces &spaces) {
 void Executor::prepare(const Spaces &spaces) {
   arena = spaces.arena;
   inputs.resize(entry.inputs.size());
+  for (const ValueInfo &output : entry.outputs)
+    if (output.kind == DLC_VALUE_ACCUMULATOR)
+      accumulators.push_back(static_cast<std::byte *>(addressOf(output.location, spaces)));
   inputUses.resize(entry.inputs.size());
   std::vector<size_t> firstBuffer;
   for (uint32_t i = 0; i < entry.records.count; ++i) {
@@ -102,8 +105,8 @@ Status Executor::walk(Trace *trace, const RecordDone &done) {
   return {};
 }
 
-Status Executor::run(Trace *trace, const RecordDone &done) {
-  DLC_TRY_ASSIGN(wanted, queue->begin({arena, inputs, trace != nullptr}));
+Status Executor::run(unsigned slot, Trace *trace, const RecordDone &done) {
+  DLC_TRY_ASSIGN(wanted, queue->begin({arena, inputs, trace != nullptr, accumulators, slot}));
   Status walked = wanted ? walk(trace, done) : Status();
   Status ended = queue->end();
   return walked.ok() ? std::move(ended) : std::move(walked);

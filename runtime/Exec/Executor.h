@@ -29,9 +29,13 @@ public:
   /// Says where an input stands in the following runs.
   void setInput(size_t index, const std::byte *address);
 
-  /// With `trace`, waits for each record, times it, and calls `done` with its number in the plan.
+  /// Issues a run; see CommandQueue for its slot. With `trace`, waits for each record, times it,
+  /// and calls `done` with its number in the plan.
   using RecordDone = std::function<Status(uint32_t record)>;
-  Status run(Trace *trace, const RecordDone &done);
+  Status run(unsigned slot, Trace *trace, const RecordDone &done);
+
+  /// Waits for the last run with this slot; values of the entry's accumulators, in their order.
+  Result<std::span<const float>> results(unsigned slot) { return queue->results(slot); }
 
 private:
   Executor(const Plan &plan, const EntryInfo &entry, std::unique_ptr<CommandQueue> queue)
@@ -56,6 +60,8 @@ private:
   std::vector<std::vector<InputUse>> inputUses;
   /// Where each input stands.
   std::vector<const std::byte *> inputs;
+  /// Where each accumulator stands.
+  std::vector<const std::byte *> accumulators;
   std::byte *arena = nullptr;
 };
 

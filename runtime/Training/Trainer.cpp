@@ -1,6 +1,7 @@
 // The loop over epochs, batches and the step table.
 #include "runtime/Training/Trainer.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Device/Device.h"
 
 #include <chrono>
 #include <cmath>
@@ -97,15 +98,28 @@ Status Trainer::checkLoss(const Context &context) const {
   return {};
 }
 
-Status Trainer::runStep(size_t index, const Batch &batch) {
-  Step &step = steps[index];
-  if ((position.step + 1) % step.every != 0)
-    return {};
+/// Issues the runs that are due for the next batch.
+Status Trainer::startBatch(const Batch &batch) {
+  const uint64_t number = position.step + inFlight.size();
+  StartedBatch started{static_cast<uint64_t>(batch.valid), {}};
+  for (Step &step : steps) {
+    if ((number + 1) % step.every != 0)
+      continue;
+    Context &context = *step.context;
+    DLC_TRY(bindBatch(context, steps[0].context->entry(), batch));
+    if (state->module()->plan().findScalar("step"))
+      DLC_TRY(context.setScalar("step", static_cast<double>(number)));
+    DLC_TRY(context.start());
+    started.ran.push_back(&step);
+  }
+  inFlight.push_back(std::move(started));
+  ++stepsStarted;
+  return {};
+}
+
+Status Trainer::finishStep(Step &step) {
   Context &context = *step.context;
-  DLC_TRY(bindBatch(context, steps[0].context->entry(), batch));
-  if (state->module()->plan().findScalar("step"))
-    DLC_TRY(context.setScalar("step", static_cast<double>(position.step)));
-  DLC_TRY(context.run());
+  DLC_TRY(context.finish());
   DLC_TRY(checkLoss(context));
   DLC_TRY(step.epochSums.add(context));
   step.last.clear();
@@ -116,14 +130,24 @@ Status Trainer::runStep(size_t index, const Batch &batch) {
   return {};
 }
 
-Status Trainer::runBatch(const Batch &batch) {
-  for (size_t i = 0; i < steps.size(); ++i)
-    DLC_TRY(runStep(i, batch));
+bool Trainer::checkpointDue(uint64_t step) const {
+  return options.checkpointEvery != 0 && step % options.checkpointEvery == 0;
+}
+
+/// Waits for the oldest batch and reports it.
+Status Trainer::finishBatch(TrainObserver &observer) {
+  const StartedBatch batch = std::move(inFlight.front());
+  for (Step *step : batch.ran)
+    DLC_TRY(finishStep(*step));
+  inFlight.pop_front();
   ++position.step;
   ++position.position;
-  ++stepsDone;
-  epochSamples += static_cast<uint64_t>(batch.valid);
-  return {};
+  epochSamples += batch.samples;
+  const double seconds = secondsSince(lastFinish);
+  lastFinish = Clock::now();
+  epochSeconds += seconds;
+  observer.onStep(stepReport(batch.samples, seconds));
+  return checkpointDue(position.step) ? writeCheckpoint(observer) : Status();
 }
 
 /// With several steps their losses need the step's name.
@@ -145,10 +169,9 @@ MetricValues Trainer::epochMetrics() const {
   return all;
 }
 
-StepReport Trainer::stepReport(const Batch &batch, double seconds) const {
-  StepReport report{
-      position, loader->batches(false), epochTarget, static_cast<uint64_t>(batch.valid),
-      {},       epochMetrics(),         seconds};
+StepReport Trainer::stepReport(uint64_t samples, double seconds) const {
+  StepReport report{position, loader->batches(false), epochTarget, samples,
+                    {},       epochMetrics(),         seconds};
   for (const Step &step : steps)
     appendMetrics(report.batch, step.last, step.context->entry(), steps.size() > 1);
   return report;
@@ -176,18 +199,22 @@ Status Trainer::runEpoch(TrainObserver &observer) {
                  .epoch = static_cast<uint32_t>(position.epoch),
                  .firstBatch = position.position,
                  .keepPartial = false});
+  // Where the device works by itself, one batch is in flight while the next is made ready; but what
+  // goes into a checkpoint must not be a step ahead.
+  const size_t ahead = state->device()->sharesHostMemory() ? 0 : 1;
   while (stepsLeft() && !(stopped = observer.shouldStop())) {
-    const Clock::time_point start = Clock::now();
+    if (inFlight.empty())
+      lastFinish = Clock::now();
     const Batch *batch = loader->next();
     if (!batch)
       break;
-    DLC_TRY(runBatch(*batch));
-    const double seconds = secondsSince(start);
-    epochSeconds += seconds;
-    observer.onStep(stepReport(*batch, seconds));
-    if (options.checkpointEvery != 0 && position.step % options.checkpointEvery == 0)
-      DLC_TRY(writeCheckpoint(observer));
+    DLC_TRY(startBatch(*batch));
+    const size_t allowed = checkpointDue(position.step + inFlight.size()) ? 0 : ahead;
+    while (inFlight.size() > allowed)
+      DLC_TRY(finishBatch(observer));
   }
+  while (!inFlight.empty())
+    DLC_TRY(finishBatch(observer));
   return finishEpoch(observer);
 }
 

@@ -14,6 +14,8 @@
 #include "runtime/Training/Evaluate.h"
 #include "runtime/Training/Progress.h"
 
+#include <chrono>
+#include <deque>
 #include <optional>
 
 namespace dlc::runtime {
@@ -81,19 +83,22 @@ public:
   uint64_t epochs() const { return epochTarget; }
 
 private:
+  struct Step;
   Trainer(std::shared_ptr<State> state, TrainOptions options)
       : state(std::move(state)), options(std::move(options)) {}
   Status prepareSteps();
   Status applyOverrides();
   Status runEpoch(TrainObserver &observer);
-  Status runBatch(const Batch &batch);
-  Status runStep(size_t index, const Batch &batch);
+  Status startBatch(const Batch &batch);
+  Status finishBatch(TrainObserver &observer);
+  Status finishStep(Step &step);
+  bool checkpointDue(uint64_t step) const;
   Status checkLoss(const Context &context) const;
   Status finishEpoch(TrainObserver &observer);
   Status writeCheckpoint(TrainObserver &observer);
-  StepReport stepReport(const Batch &batch, double seconds) const;
+  StepReport stepReport(uint64_t samples, double seconds) const;
   MetricValues epochMetrics() const;
-  bool stepsLeft() const { return !options.steps || stepsDone < *options.steps; }
+  bool stepsLeft() const { return !options.steps || stepsStarted < *options.steps; }
 
   /// One row of the step table, ready to run.
   struct Step {
@@ -104,13 +109,22 @@ private:
     MetricValues last;
   };
 
+  /// A batch whose runs were started. A device that works by itself is given the next one before
+  /// this one is finished.
+  struct StartedBatch {
+    uint64_t samples;
+    std::vector<Step *> ran;
+  };
+
   std::shared_ptr<State> state;
   TrainOptions options;
   std::vector<Step> steps;
+  std::deque<StartedBatch> inFlight;
+  std::chrono::steady_clock::time_point lastFinish;
   std::unique_ptr<BatchLoader> loader;
   std::unique_ptr<Evaluator> evaluator;
   TrainingProgress position;
-  uint64_t epochTarget = 1, stepsDone = 0, epochSamples = 0;
+  uint64_t epochTarget = 1, stepsStarted = 0, epochSamples = 0;
   double epochSeconds = 0;
   bool stopped = false;
 };

@@ -2,6 +2,8 @@
 // one line it says about each thing that is missing.
 #include "runtime/Device/CUDA/CudaDevice.h"
 #include "dlc/context.h"
+#include "runtime/Data/Safetensors.h"
+#include "runtime/Training/Trainer.h"
 #include "test/lib/FakeCuda/FakeCuda.h"
 #include "test/lib/SmallModel/SmallModel.h"
 
@@ -104,10 +106,56 @@ protected:
 TEST_F(CudaDeviceTest, RecordsAStepAndReplaysIt) {
   const std::vector<float> right = expected();
   EXPECT_EQ(train(load(cudaModel()), CudaDevice::open({}).take()), right);
-  EXPECT_EQ(fakeCuda().captures, 1u);
+  EXPECT_EQ(fakeCuda().captures, 2u) << "one for each of two staging buffers";
   EXPECT_EQ(fakeCuda().graphLaunches, 5u);
   EXPECT_EQ(fakeCuda().launches, 6u * 7);
   EXPECT_EQ(fakeCuda().used, 0u) << "all memory was given back";
+}
+
+/// Losses as the trainer reports them, then every checkpoint's step.
+struct Observer : TrainObserver {
+  std::vector<double> losses;
+  std::vector<uint64_t> checkpoints;
+  void onStep(const StepReport &report) override {
+    losses.push_back(report.batch[0].second);
+    if (report.progress.step != losses.size())
+      ADD_FAILURE() << "step " << report.progress.step << " is report " << losses.size();
+  }
+  void onCheckpoint(const std::string &path) override {
+    auto file = SafetensorsFile::open(path).take();
+    checkpoints.push_back(std::stoull(file.metadata().at("step")));
+    int32_t applied = 0;
+    ASSERT_TRUE(
+        file.read(*file.find("applied"), std::as_writable_bytes(std::span(&applied, 1))).ok());
+    EXPECT_EQ(uint64_t(applied), checkpoints.back()) << "the variables are those of the step";
+  }
+};
+
+// The trainer keeps one batch ahead of the device; losses, their order, checkpoints and variables
+// are those of the CPU, which it waits for.
+TEST_F(CudaDeviceTest, TrainsOneBatchAhead) {
+  writeSmallData(folder.root(), 100, 30);
+  const std::string data = "idx:" + folder.root();
+  Observer observers[2];
+  std::vector<float> weights[2];
+  for (int cuda = 0; cuda < 2; ++cuda) {
+    auto module = cuda ? load(cudaModel()) : load(smallModel(), 1u << DLC_TARGET_CPU);
+    auto device = cuda ? CudaDevice::open({}).take() : openCpu({.threads = 1}).take();
+    auto state = State::create(module, device, 1).take();
+    auto trainer =
+        Trainer::create(
+            state, openDataset(data, Split::Train).take(), openDataset(data, Split::Test).take(),
+            {.epochs = 2, .checkpoint = folder.path("checkpoint"), .checkpointEvery = 5},
+            {.seed = 1})
+            .take();
+    ASSERT_TRUE(trainer->run(observers[cuda]).ok());
+    weights[cuda].resize(64);
+    ASSERT_TRUE(state->read(0, std::as_writable_bytes(std::span(weights[cuda]))).ok());
+  }
+  EXPECT_EQ(observers[0].losses.size(), 24u);
+  EXPECT_EQ(observers[1].losses, observers[0].losses);
+  EXPECT_EQ(observers[1].checkpoints, (std::vector<uint64_t>{5, 10, 12, 15, 20, 24}));
+  EXPECT_EQ(weights[1], weights[0]);
 }
 
 TEST_F(CudaDeviceTest, RunsWithoutGraphs) {

@@ -24,14 +24,17 @@ public:
            ThreadScratch scratch)
       : device(std::move(device)), module(std::move(module)), scratch(std::move(scratch)) {}
 
-  Result<bool> begin(const RunStart &) override {
+  Result<bool> begin(const RunStart &start) override {
     device->running().lock();
+    accumulators.begin(start);
     return true;
   }
   Status end() override {
+    accumulators.end();
     device->running().unlock();
     return {};
   }
+  Result<std::span<const float>> results(unsigned slot) override { return accumulators.of(slot); }
   Status launch(uint32_t, const Launch &launch) override {
     const KernelInfo &kernel = module->plan().kernels[launch.index];
     RunningLaunch running{module->kernelFunctions()[kernel.function], &launch.args,
@@ -63,6 +66,7 @@ private:
   std::shared_ptr<CpuDevice> device;
   std::shared_ptr<const Module> module;
   ThreadScratch scratch;
+  HostResults accumulators;
 };
 
 Status checkRunsOnCpu(const Plan &plan, uint32_t number, uint64_t &scratch) {

@@ -4,6 +4,7 @@
 #include "runtime/Core/Support.h"
 
 #include <algorithm>
+#include <cstring>
 #include <sched.h>
 
 namespace dlc::runtime {
@@ -59,6 +60,12 @@ std::string hostProperties(std::string_view device, unsigned threads) {
   return concat("{\"device\":\"", device, "\",\"threads\":", threads,
                 ",\"processors\":", usableProcessors(), ",\"cpu_features\":\"",
                 cpuFeatureNames(hostCpuFeatures()), "\"}");
+}
+
+void HostResults::end() {
+  values[slot].resize(from.size());
+  for (size_t i = 0; i < from.size(); ++i)
+    std::memcpy(&values[slot][i], from[i], sizeof(float));
 }
 
 Result<unsigned> checkedThreads(unsigned asked) {

@@ -20,6 +20,22 @@ Result<ThreadScratch> allocateScratch(uint64_t bytes, unsigned threads);
 /// Device::properties() of a device on the host's processor.
 std::string hostProperties(std::string_view device, unsigned threads);
 
+/// Accumulators of the last two runs, for queues whose runs are done when they end.
+class HostResults {
+public:
+  void begin(const RunStart &start) {
+    from.assign(start.accumulators.begin(), start.accumulators.end());
+    slot = start.slot;
+  }
+  void end();
+  std::span<const float> of(unsigned slot) const { return values[slot]; }
+
+private:
+  std::vector<const std::byte *> from;
+  unsigned slot = 0;
+  std::vector<float> values[2];
+};
+
 /// The number of threads asked for, 0 resolved to the processors that this process may use. Fails
 /// for an absurd number.
 Result<unsigned> checkedThreads(unsigned asked);

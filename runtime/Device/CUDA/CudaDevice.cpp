@@ -8,8 +8,9 @@ namespace {
 
 class CudaMemory : public DeviceMemory {
 public:
-  CudaMemory(std::shared_ptr<CudaDevice> device, void *start, uint64_t bytes)
-      : device(std::move(device)), start(static_cast<std::byte *>(start)), bytes(bytes) {}
+  CudaMemory(std::shared_ptr<CudaDevice> device, cudaStream_t stream, void *start, uint64_t bytes)
+      : device(std::move(device)), stream(stream), start(static_cast<std::byte *>(start)),
+        bytes(bytes) {}
   ~CudaMemory() override { cudaFree(start); }
   std::byte *address() override { return start; }
   uint64_t size() const override { return bytes; }
@@ -17,9 +18,10 @@ public:
   /// The source is pageable memory: CUDA has taken its bytes when the call returns.
   Status write(uint64_t offset, std::span<const std::byte> source) override {
     DLC_TRY(device->activate());
-    return checkCuda(cudaMemcpyAsync(start + offset, source.data(), source.size(),
-                                     cudaMemcpyHostToDevice, device->stream()),
-                     "writing memory");
+    DLC_TRY(checkCuda(cudaMemcpyAsync(start + offset, source.data(), source.size(),
+                                      cudaMemcpyHostToDevice, stream),
+                      "writing memory"));
+    return stream == device->stream() ? Status() : joinRuns();
   }
   Status read(uint64_t offset, std::span<std::byte> destination) const override {
     DLC_TRY(device->activate());
@@ -30,14 +32,27 @@ public:
   }
 
 private:
+  /// The next run waits for what was written.
+  Status joinRuns() {
+    if (!written.get())
+      DLC_TRY(checkCuda(cudaEventCreateWithFlags(written.out(), cudaEventDisableTiming),
+                        "making an event"));
+    DLC_TRY(checkCuda(cudaEventRecord(written.get(), stream), "writing memory"));
+    return checkCuda(cudaStreamWaitEvent(device->stream(), written.get(), 0), "writing memory");
+  }
+
   std::shared_ptr<CudaDevice> device;
+  /// Where it is written.
+  cudaStream_t stream;
   std::byte *start;
   uint64_t bytes;
+  CudaEvent written;
 };
 
-/// A run recorded for inputs that stand at these addresses.
+/// A run recorded for inputs that stand at these addresses, and for a slot.
 struct RecordedRun {
   std::vector<const std::byte *> inputs;
+  unsigned slot;
   CudaGraphExec graph;
 };
 
@@ -46,9 +61,23 @@ public:
   CudaQueue(std::shared_ptr<CudaDevice> device, std::shared_ptr<const Module> module,
             std::shared_ptr<CudaModule> code)
       : device(std::move(device)), module(std::move(module)), code(std::move(code)) {}
-  ~CudaQueue() override { (void)device->activate(); }
+  ~CudaQueue() override {
+    (void)device->activate();
+    (void)checkCuda(cudaStreamSynchronize(device->stream()), "ending");
+    if (ring)
+      cudaFreeHost(ring);
+  }
 
   Status prepare(const EntryInfo &entry) {
+    for (const ValueInfo &output : entry.outputs)
+      ringSize += output.kind == DLC_VALUE_ACCUMULATOR;
+    void *pinned = nullptr;
+    DLC_TRY(checkCuda(cudaHostAlloc(&pinned, 2 * (ringSize + 1) * sizeof(float), 0),
+                      "pinning host memory"));
+    ring = static_cast<float *>(pinned);
+    for (CudaEvent &event : finished)
+      DLC_TRY(checkCuda(cudaEventCreateWithFlags(event.out(), cudaEventDisableTiming),
+                        "making an event"));
     streams.push_back(device->stream());
     for (uint32_t i = 1; i < entry.streams; ++i) {
       DLC_TRY(
@@ -129,6 +158,12 @@ public:
     return status;
   }
 
+  Result<std::span<const float>> results(unsigned slot) override {
+    DLC_TRY(device->activate());
+    DLC_TRY(checkCuda(cudaEventSynchronize(finished[slot].get()), "running"));
+    return std::span<const float>(ring + slot * ringSize, ringSize);
+  }
+
 private:
   /// Remembers that a command of this run failed.
   Status note(Status status) {
@@ -158,10 +193,12 @@ private:
     replaying = nullptr;
     capturing = broken = timed = false;
     traced = start.traced;
+    slot = start.slot;
+    accumulators = start.accumulators;
     if (!start.traced && device->usesGraphs()) {
       for (RecordedRun &run : recorded)
-        if (std::equal(run.inputs.begin(), run.inputs.end(), start.inputs.begin(),
-                       start.inputs.end())) {
+        if (run.slot == slot && std::equal(run.inputs.begin(), run.inputs.end(),
+                                           start.inputs.begin(), start.inputs.end())) {
           replaying = &run;
           return {};
         }
@@ -198,13 +235,24 @@ private:
   Status endLocked() {
     if (!replaying) {
       Status joined = join();
+      if (joined.ok())
+        joined = keepAccumulators();
       if (capturing)
         joined = endCapture(std::move(joined));
       DLC_TRY(std::move(joined));
     }
     if (replaying)
       DLC_TRY(checkCuda(cudaGraphLaunch(replaying->graph.get(), streams[0]), "replaying a step"));
-    return checkCuda(cudaStreamSynchronize(streams[0]), "running");
+    return checkCuda(cudaEventRecord(finished[slot].get(), streams[0]), "running");
+  }
+
+  /// The run's last commands copy its accumulators to the host's ring.
+  Status keepAccumulators() {
+    for (size_t i = 0; i < accumulators.size(); ++i)
+      DLC_TRY(checkCuda(cudaMemcpyAsync(ring + slot * ringSize + i, accumulators[i], sizeof(float),
+                                        cudaMemcpyDeviceToHost, streams[0]),
+                        "keeping losses"));
+    return {};
   }
 
   /// A capture must be ended even where a command failed; then there is no graph, and nothing ran.
@@ -218,6 +266,7 @@ private:
     RecordedRun run;
     DLC_TRY(checkCuda(cudaGraphInstantiate(run.graph.out(), graph.get(), 0), "recording a step"));
     run.inputs = inputs;
+    run.slot = slot;
     // A caller that binds other memory each time would fill the device with graphs.
     constexpr size_t most = 8;
     if (recorded.size() == most)
@@ -244,6 +293,12 @@ private:
   CudaEvent before, after;
   std::vector<const std::byte *> inputs;
   uint64_t runs = 0;
+  /// The run's slot; the values of two runs, and when they are there.
+  unsigned slot = 0;
+  std::span<const std::byte *const> accumulators;
+  float *ring = nullptr;
+  size_t ringSize = 0;
+  CudaEvent finished[2];
 };
 
 /// "13.0" of 13000
@@ -278,8 +333,9 @@ Result<std::shared_ptr<Device>> CudaDevice::open(const CudaOptions &options) {
   DLC_TRY(device->activate());
   DLC_TRY(checkCuda(cudaGetDeviceProperties(&device->hardware, options.ordinal),
                     "asking for properties"));
-  DLC_TRY(checkCuda(cudaStreamCreateWithFlags(device->mainStream.out(), cudaStreamNonBlocking),
-                    "making a stream"));
+  for (CudaStream *stream : {&device->mainStream, &device->inputStream})
+    DLC_TRY(checkCuda(cudaStreamCreateWithFlags(stream->out(), cudaStreamNonBlocking),
+                      "making a stream"));
   return std::shared_ptr<Device>(std::move(device));
 }
 
@@ -326,6 +382,14 @@ std::string CudaDevice::properties() const {
 }
 
 Result<std::unique_ptr<DeviceMemory>> CudaDevice::allocate(uint64_t bytes) {
+  return allocateOn(mainStream.get(), bytes);
+}
+
+Result<std::unique_ptr<DeviceMemory>> CudaDevice::allocateStaging(uint64_t bytes) {
+  return allocateOn(inputStream.get(), bytes);
+}
+
+Result<std::unique_ptr<DeviceMemory>> CudaDevice::allocateOn(cudaStream_t stream, uint64_t bytes) {
   DLC_TRY(activate());
   void *start = nullptr;
   const uint64_t size = std::max<uint64_t>(bytes, 1);
@@ -337,8 +401,8 @@ Result<std::unique_ptr<DeviceMemory>> CudaDevice::allocate(uint64_t bytes) {
                    " MiB more, the ", hardware.name, " has ", free >> 20, " MiB free of ",
                    total >> 20);
   }
-  auto memory = std::make_unique<CudaMemory>(shared_from_this(), start, bytes);
-  DLC_TRY(checkCuda(cudaMemsetAsync(start, 0, size, stream()), "clearing memory"));
+  auto memory = std::make_unique<CudaMemory>(shared_from_this(), stream, start, bytes);
+  DLC_TRY(checkCuda(cudaMemsetAsync(start, 0, size, stream), "clearing memory"));
   return std::unique_ptr<DeviceMemory>(std::move(memory));
 }
 

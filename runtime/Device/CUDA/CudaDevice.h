@@ -1,5 +1,6 @@
-// One CUDA device. All memory traffic and the first stream of every plan go through one stream of
-// the device, so what is written before a run is there when it starts.
+// One CUDA device. Memory traffic and the first stream of every plan go through one stream of the
+// device, so what is written before a run is there when it starts. Inputs are copied on a stream of
+// their own, beside the run before, and a run's accumulators to host memory behind it.
 //
 // A run's commands are issued to the plan's streams. The first run of an entry is issued as it is,
 // which lets libraries and the driver load what they load late; the second is captured in a CUDA
@@ -24,10 +25,13 @@ public:
   DevicePeaks peaks() const override;
   bool sharesHostMemory() const override { return false; }
   Result<std::unique_ptr<DeviceMemory>> allocate(uint64_t bytes) override;
+  Result<std::unique_ptr<DeviceMemory>> allocateStaging(uint64_t bytes) override;
   Result<std::unique_ptr<CommandQueue>> createQueue(std::shared_ptr<const Module> module,
                                                     const EntryInfo &entry) override;
 
   cudaStream_t stream() const { return mainStream.get(); }
+  /// Fills staging memory beside the runs.
+  cudaStream_t copyStream() const { return inputStream.get(); }
   bool usesGraphs() const { return graphs; }
   /// Makes this the calling thread's device.
   Status activate() const { return checkCuda(cudaSetDevice(ordinal), "choosing the device"); }
@@ -40,7 +44,8 @@ private:
   int attribute(cudaDeviceAttr name) const;
 
   cudaDeviceProp hardware = {};
-  CudaStream mainStream;
+  CudaStream mainStream, inputStream;
+  Result<std::unique_ptr<DeviceMemory>> allocateOn(cudaStream_t stream, uint64_t bytes);
   std::mutex runMutex;
   std::map<const Module *, std::weak_ptr<CudaModule>> modules;
 };

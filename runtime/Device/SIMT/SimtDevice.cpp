@@ -91,14 +91,17 @@ public:
     std::seed_seq seeds{device->seed(), device->seed() >> 32, runs};
     random.seed(seeds);
     poison(start.arena);
+    accumulators.begin(start);
     ++runs;
     return true;
   }
   Status end() override {
     Status status = carryOut();
+    accumulators.end();
     device->running().unlock();
     return status;
   }
+  Result<std::span<const float>> results(unsigned slot) override { return accumulators.of(slot); }
   Result<std::optional<double>> synchronize() override {
     DLC_TRY(carryOut());
     return std::optional<double>();
@@ -197,6 +200,7 @@ private:
   std::shared_ptr<const Module> module;
   const EntryInfo &entry;
   ThreadScratch scratch;
+  HostResults accumulators;
   uint64_t runs = 0;
   std::mt19937_64 random;
   /// The run's commands in table order, and what each does.

@@ -60,6 +60,12 @@ public:
   /// where the State was changed from outside. With `trace`, times each record.
   Status run(Trace *trace = nullptr);
 
+  /// The two halves of run(), for a caller that prepares the next run while a device is at work:
+  /// start() takes the inputs and issues the run, finish() waits for the oldest run that is not
+  /// finished, of which there may be two. Results other than accumulators are the last run's.
+  Status start(Trace *trace = nullptr);
+  Status finish();
+
   /// Copies output number `index` of the last run in logical row-major form. The size must be
   /// exactly its logicalBytes().
   Status read(size_t index, std::span<std::byte> destination) const;

@@ -102,6 +102,14 @@ cudaError_t cudaFree(void *start) {
   std::free(start);
   return cudaSuccess;
 }
+cudaError_t cudaHostAlloc(void **start, size_t bytes, unsigned) {
+  *start = std::malloc(bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void *start) {
+  std::free(start);
+  return cudaSuccess;
+}
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total) {
   *total = fakeCuda().memory;
   *free = *total - fakeCuda().used;
@@ -135,6 +143,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   delete reinterpret_cast<Event *>(event);
   return cudaSuccess;
 }
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t, cudaEvent_t) {
   *milliseconds = 2;
   return cudaSuccess;
