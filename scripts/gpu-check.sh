@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Everything that needs a real GPU, in one command of a few minutes: values of every kernel and library path against the CPU,
-# compute-sanitizer on small shapes, LeNet trained on digits, times of steps and kernels beside their floors and PyTorch.
-# A short table on the terminal, a JSON record in bench/results (or --out).
+# Everything that needs a real GPU, in one command of less than eight minutes: values of every kernel and library path against the
+# CPU, LeNet trained on digits, times of steps and kernels beside their floors and PyTorch, compute-sanitizer on small shapes.
+# A short table on the terminal; a JSON record, and what failed checks printed, in bench/results (or --out).
 #
 # usage: scripts/gpu-check.sh [--device cuda|simt] [--out DIR]     packs what the build made, and runs it
 #        scripts/gpu-check.sh --pack FOLDER                        packs only: on a machine without a GPU, for one without a build
@@ -23,12 +23,15 @@ while [ $# -gt 0 ]; do
 done
 die() { echo "gpu-check.sh: $*" >&2; exit 1; }
 
-# name of the model, its source, flags of dlc. Small ones are for compute-sanitizer, which makes kernels a hundred times slower.
+# name of the model, its source, flags of dlc. Each is compiled with the libraries' products and convolutions, and as NAME-own with
+# ours. Small ones are for compute-sanitizer, which makes kernels a hundred times slower.
 models="lenet:examples/lenet/lenet.dl:
 lenet-small:examples/lenet/lenet.dl:-D N=2
 mlp-small:examples/mlp/mlp.dl:-D N=4
 kernels:bench/gpu/kernels.dl:"
 limit_mib=60
+# No check begins later than this many seconds after the first, and none takes longer than until then.
+limit_seconds=440
 
 # ------------------------------------------------------------------------------------------------ packing, in the source tree
 
@@ -45,7 +48,9 @@ pack_into() {
   while IFS=: read -r name source flags; do
     # shellcheck disable=SC2086
     "$build/bin/dlc" "$root/$source" $flags --target=cpu:avx2 -o "$folder/models/$name.cpu.so" &&
-      "$build/bin/dlc" "$root/$source" $flags --target=cuda:sm_80,sm_90,simt -o "$folder/models/$name.cuda.so" ||
+      "$build/bin/dlc" "$root/$source" $flags --target=cuda:sm_80,sm_90,simt -o "$folder/models/$name.cuda.so" &&
+      "$build/bin/dlc" "$root/$source" $flags --target=cuda:sm_80,sm_90,simt --gemm=own --conv-algorithm=own \
+        -o "$folder/models/$name-own.cuda.so" ||
       die "cannot compile $source"
   done <<<"$models"
   git -C "$root" rev-parse --short HEAD >"$folder/commit" 2>/dev/null || echo unknown >"$folder/commit"
@@ -66,73 +71,85 @@ fi
 
 # ------------------------------------------------------------------------------------------------------ running the checks
 
-run() { timeout 120 "$here/bin/dlc-run" "$@"; }
 out=${out:-$here/results}
 mkdir -p "$out" || die "cannot make $out"
+file="$out/$(date +%F)-gpu-check-$device"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-: >"$work/checks" >"$work/rivals"
+touch "$work/checks" "$work/rivals" "$work/times"
+rm -f "$file.log"
 failed=0
 begun=$SECONDS
 
+left() { # seconds that a command may take, two minutes at most
+  local rest=$((begun + limit_seconds - SECONDS))
+  echo $((rest > 120 ? 120 : rest > 1 ? rest : 1))
+}
+run() { timeout "$(left)" "$here/bin/dlc-run" "$@"; }
 json_text() { # the first line of what it reads, as a JSON string
   head -n 1 | tr -d '\000-\037' | sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$/"/'
 }
 number() { # number KEY FILE: the last value of a key in a file of JSON lines
-  grep -o "\"$1\":[-0-9.e+]*" "$2" | tail -n 1 | cut -d: -f2
+  grep -o "\"$1\": *[-0-9.e+]*" "$2" | tail -n 1 | cut -d: -f2 | tr -d ' '
 }
-row() { printf '  %-34s %-8s %5s s  %s\n' "$1" "$2" "$3" "$4"; }
+row() { printf '  %-38s %-8s %5s s  %s\n' "$1" "$2" "$3" "$4"; }
+note() { # note NAME OK SECONDS DETAIL: a check of the record; OK is true, false or null where it was left out
+  printf '%s{"name":%s,"ok":%s,"seconds":%d,"detail":%s}' "$([ -s "$work/checks" ] && echo ,)" "$(json_text <<<"$1")" "$2" "$3" \
+    "$(json_text <<<"$4")" >>"$work/checks"
+}
+left_out() {
+  row "$1" "left out" 0 "$2"
+  note "$1" null 0 "$2"
+}
 
-# check NAME COMMAND...: its last line is the detail, or the first error. No command takes more than two minutes.
+# check NAME COMMAND...: its last line is the detail, or the first error; all that a failed one printed goes to the log.
 check() {
-  local name=$1 start=$SECONDS result=ok detail
+  local name=$1 start=$SECONDS result=ok detail status=0
   shift
-  if "$@" >"$work/log" 2>&1; then
+  [ $((SECONDS - begun)) -lt $limit_seconds ] || { left_out "$name" "no time left"; return; }
+  "$@" >"$work/log" 2>&1 || status=$?
+  if [ $status -eq 0 ]; then
     detail=$(tail -n 1 "$work/log")
   else
-    [ $? -eq 124 ] && echo "took more than 120 s" >>"$work/log"
+    [ $status -eq 124 ] && echo "took too long: $((SECONDS - start)) s" >>"$work/log"
     result=failed failed=$((failed + 1))
-    detail=$(grep -m 1 -iE 'error|took more' "$work/log" || tail -n 1 "$work/log")
+    detail=$(grep -m 1 -iE 'error|took too long' "$work/log" || tail -n 1 "$work/log")
+    { echo "== $name: status $status"; head -c 200000 "$work/log"; } >>"$file.log"
   fi
   row "$name" "$result" $((SECONDS - start)) "${detail:0:120}"
-  printf '%s{"name":%s,"ok":%s,"seconds":%d,"detail":%s}' "$([ -s "$work/checks" ] && echo ,)" "$(json_text <<<"$name")" \
-    "$([ $result = ok ] && echo true || echo false)" $((SECONDS - start)) "$(json_text <<<"$detail")" >>"$work/checks"
+  note "$name" "$([ $result = ok ] && echo true || echo false)" $((SECONDS - start)) "$detail"
 }
-left_out() { row "$1" "left out" 0 "$2"; }
 
 run device --device "$device" >"$work/device" 2>"$work/error" || die "$(sed 's/^error: //' "$work/error")"
-echo "gpu-check on $(grep -oE '"(name|device)":"[^"]*"' "$work/device" | tail -n 1 | cut -d: -f2 | tr -d '"'), $(date +%F)"
+echo "gpu-check on $(grep -oE '"(name|device)":"[^"]*"' "$work/device" | head -n 2 | tail -n 1 | cut -d: -f2 | tr -d '"'), $(date +%F)"
+
+record() { # all that is known so far
+  cat >"$file.json" <<RECORD
+{"date":"$(date +%FT%T)","commit":"$(cat "$here/commit")","seconds":$((SECONDS - begun)),"failed":$failed,
+"device":$(cat "$work/device"),
+"checks":[$(cat "$work/checks")],
+"times":{$(cat "$work/times")},
+"rivals":[$(paste -sd, "$work/rivals")]}
+RECORD
+}
 
 # Values: each kernel's and library call's results against the CPU's, once command by command, once as a graph.
-parity() { run check "$here/models/$1.cpu.so" "$here/models/$1.cuda.so" --device-a cpu --device-b "$device" "${@:2}"; }
-while IFS=: read -r name _; do
-  [ -z "$only" ] || [ "$only" = "$name" ] || continue
-  case $device:$name in simt:lenet | simt:mlp-small) steps=1 ;; *) steps=3 ;; esac # these take the SIMT device seconds
-  check "values of $name, each layer" parity "$name" --activations --steps $steps
-  [ "$device" = simt ] || check "values of $name, as a graph" parity "$name" --steps 5
+parity() {
+  run check "$here/models/${1%-own}.cpu.so" "$here/models/$1.cuda.so" --device-a cpu --device-b "$device" "${@:2}"
+}
+while IFS=: read -r model _; do
+  [ -z "$only" ] || [ "$only" = "$model" ] || continue
+  for name in "$model" "$model-own"; do
+    case $device:$name in simt:lenet* | simt:mlp-small*) steps=1 ;; *) steps=3 ;; esac # these take the SIMT device seconds
+    check "values of $name, each layer" parity "$name" --activations --steps $steps
+    [ "$device" = simt ] || check "values of $name, as a graph" parity "$name" --steps 5
+  done
 done <<<"$models"
 
 if [ -n "$only" ]; then
   echo "$([ $failed -eq 0 ] && echo "all checks pass" || echo "$failed checks failed")"
   exit $((failed > 0))
 fi
-
-# Accesses, races, barriers, uninitialised reads.
-sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer || true)
-for name in lenet-small kernels; do
-  if [ "$device" = simt ]; then
-    for seed in 1 2 3; do
-      check "orders of $name, seed $seed" parity "$name" --steps 1 --simt-seed $seed
-    done
-  elif [ -n "$sanitizer" ]; then
-    for tool in memcheck racecheck initcheck synccheck; do
-      check "$tool of $name" timeout 120 "$sanitizer" --tool $tool --error-exitcode 1 \
-        "$here/bin/dlc-run" bench "$here/models/$name.cuda.so" --device cuda --no-cuda-graph --steps 1
-    done
-  else
-    left_out "sanitizer of $name" "no compute-sanitizer on PATH"
-  fi
-done
 
 # Training: LeNet learns digits.
 train() {
@@ -156,38 +173,71 @@ train() {
 }
 check "training LeNet on digits" train
 
-# Times.
-timed=$here/models/lenet.cuda.so images=64 steps=()
-[ "$device" = simt ] && timed=$here/models/lenet-small.cuda.so images=2 steps=(--steps 1)
-bench() { run bench "$timed" --device "$device" --json "${steps[@]}" "$@"; }
-bench >"$work/graph" && bench --no-cuda-graph >"$work/eager" && bench --no-cuda-graph --layers >"$work/layers" ||
-  { failed=$((failed + 1)); row "times of LeNet" failed 0 "see above"; }
-printf '\n  LeNet, %d images a step: %s ms as a graph, %s ms without\n' $images "$(number median_ms "$work/graph")" \
-  "$(number median_ms "$work/eager")"
+# Times of a step, as a graph and command by command, and of each command beside its floor.
+timed=lenet images=64 steps=()
+[ "$device" = simt ] && timed=lenet-small images=2 steps=(--steps 1)
+bench() { run bench "$here/models/$1.cuda.so" --device "$device" --json "${steps[@]}" "${@:2}"; }
+times() {
+  local name=$1 part=$work/$1
+  bench "$name" >"$part.graph" && bench "$name" --no-cuda-graph >"$part.eager" &&
+    bench "$name" --no-cuda-graph --layers >"$part.layers" || return 1
+  printf '%s"%s":{"graph":%s,"without_graph":%s,"layers":%s}' "$([ -s "$work/times" ] && echo ,)" "$name" "$(cat "$part.graph")" \
+    "$(cat "$part.eager")" "$(cat "$part.layers")" >>"$work/times"
+  printf 'LeNet, %d images a step: %.3f ms as a graph, %.3f ms without\n' $images "$(number median_ms "$part.graph")" \
+    "$(number median_ms "$part.eager")"
+}
+for name in $timed $timed-own; do
+  check "times of $name" times "$name"
+done
+record
+
+# PyTorch's time, and how much of it ours is.
 if [ "$device" = cuda ]; then
-  run bench "$timed" --device cuda --no-cuda-graph --layers | tail -n +2
-  if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
-    timeout 180 python3 "$here/rivals.py" >"$work/rivals" 2>/dev/null
+  for name in $timed $timed-own; do
+    run bench "$here/models/$name.cuda.so" --device cuda --no-cuda-graph --layers --steps 20
+  done
+  if python3 -c 'import torch; assert torch.cuda.is_available()' 2>"$work/log"; then
+    timeout "$(left)" python3 "$here/rivals.py" >"$work/rivals" 2>>"$work/log" ||
+      { echo "== PyTorch"; head -c 200000 "$work/log"; } >>"$file.log"
     while read -r line; do
-      printf '  PyTorch %-26s %8s ms\n' "$(grep -o '"mode": "[^"]*"' <<<"$line" | cut -d'"' -f4)" \
-        "$(grep -o '"median_ms": [0-9.]*' <<<"$line" | cut -d' ' -f2)"
+      printf '  PyTorch %-26s %8s ms\n' "$(grep -o '"mode": "[^"]*"' <<<"$line" | cut -d'"' -f4)" "$(number median_ms - <<<"$line")"
     done <"$work/rivals"
-    awk -v dlc="$(number median_ms "$work/graph")" -v eager="$(grep -m 1 '"eager"' "$work/rivals" | grep -o '"median_ms": [0-9.]*' | cut -d' ' -f2)" \
-      'BEGIN { if (dlc > 0 && eager > 0) printf "  dlc is %.2f times as fast as PyTorch eager\n", eager / dlc }'
+    grep -m 1 '"eager"' "$work/rivals" >"$work/torch"
+    for name in $timed $timed-own; do
+      awk -v dlc="$(number median_ms "$work/$name.graph")" -v eager="$(number median_ms "$work/torch")" -v name="$name" \
+        'BEGIN { if (dlc > 0 && eager > 0) printf "  %s is %.2f times as fast as PyTorch eager\n", name, eager / dlc }'
+    done
   else
     echo "  PyTorch is not here: left out"
   fi
+  record
 fi
 
-file="$out/$(date +%F)-gpu-check-$device.json"
-cat >"$file" <<RECORD
-{"date":"$(date +%FT%T)","commit":"$(cat "$here/commit")","seconds":$((SECONDS - begun)),"failed":$failed,
-"device":$(cat "$work/device"),
-"checks":[$(cat "$work/checks")],
-"graph":$(cat "$work/graph" 2>/dev/null || echo null),
-"without_graph":$(cat "$work/eager" 2>/dev/null || echo null),
-"layers":$(cat "$work/layers" 2>/dev/null || echo null),
-"rivals":[$(paste -sd, "$work/rivals")]}
-RECORD
-echo "$([ $failed -eq 0 ] && echo "all checks pass" || echo "$failed checks failed"), $((SECONDS - begun)) s; record in $file"
+# Accesses, races, barriers, uninitialised reads; libraries' kernels are NVIDIA's to check, but what we give them is ours.
+sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer || true)
+sanitize() { # sanitize MODEL TOOL
+  timeout "$(left)" "$sanitizer" --tool "$2" --error-exitcode 1 \
+    "$here/bin/dlc-run" bench "$here/models/$1.cuda.so" --device cuda --no-cuda-graph --steps 1
+}
+for name in lenet-small kernels; do
+  if [ "$device" = simt ]; then
+    for seed in 1 2 3; do
+      check "orders of $name-own, seed $seed" parity "$name-own" --steps 1 --simt-seed $seed
+    done
+  elif [ -n "$sanitizer" ]; then
+    for tool in memcheck racecheck initcheck synccheck; do
+      check "$tool of $name-own" sanitize "$name-own" $tool
+    done
+  else
+    left_out "sanitizer of $name-own" "no compute-sanitizer on PATH"
+  fi
+done
+if [ -n "$sanitizer" ] && [ "$device" = cuda ]; then
+  for name in lenet-small kernels; do
+    check "memcheck of $name" sanitize "$name" memcheck
+  done
+fi
+
+record
+echo "$([ $failed -eq 0 ] && echo "all checks pass" || echo "$failed checks failed"), $((SECONDS - begun)) s; record in $file.json"
 [ $failed -eq 0 ]

@@ -34,15 +34,16 @@ protected:
     target = read.take();
   }
 
-  /// LeNet's second convolution; "built" or the reason why not.
+  /// LeNet's second convolution, or another; "built" or the reason why not.
   std::string build(uint32_t op, uint32_t epilogue, uint64_t workspace,
-                    std::span<const uint64_t> engine = {}) {
-    constexpr uint64_t sizes[] = {2, 64, 1, 20, 50, 12, 5, 8, 1, 0, 0, 1, 12, 5, 8, 1, 0, 0, 1};
+                    std::span<const uint64_t> engine = {},
+                    const std::vector<uint64_t> &sizes = {2, 64, 1,  20, 50, 12, 5, 8, 1, 0,
+                                                          0, 1,  12, 5,  8,  1,  0, 0, 1}) {
     dlc_library_call call = {};
     call.op = op;
     call.epilogue = epilogue;
     call.workspace_bytes = workspace;
-    std::copy(std::begin(sizes), std::end(sizes), call.sizes);
+    std::copy(sizes.begin(), sizes.end(), call.sizes);
     EXPECT_TRUE(checkLibraryCall(call).ok());
     auto plan = ConvolutionPlan::build(*target, call, engine);
     return plan.ok() ? (*plan)->description() : std::string(plan.status().message());
@@ -55,6 +56,22 @@ protected:
 TEST_F(CudnnPlans, ThreeDirections) {
   for (uint32_t op : {DLC_CALL_CONVOLUTION, DLC_CALL_BACKWARD_DATA, DLC_CALL_BACKWARD_FILTER})
     EXPECT_EQ(build(op, 0, enough), "cuDNN's choice") << libraryOpName(op);
+}
+
+// The convolutions of the GPU check's models, with the workspace that the compiler gives them.
+TEST_F(CudnnPlans, GpuCheck) {
+  const std::vector<uint64_t> convolutions[] = {
+      {2, 64, 1, 1, 20, 28, 5, 24, 1, 0, 0, 1, 28, 5, 24, 1, 0, 0, 1},
+      {2, 2, 1, 1, 20, 28, 5, 24, 1, 0, 0, 1, 28, 5, 24, 1, 0, 0, 1},
+      {2, 2, 1, 20, 50, 12, 5, 8, 1, 0, 0, 1, 12, 5, 8, 1, 0, 0, 1},
+      {2, 5, 1, 3, 33, 19, 3, 10, 2, 1, 1, 1, 17, 3, 9, 2, 1, 1, 1},
+      {2, 5, 1, 33, 18, 4, 1, 4, 1, 0, 0, 1, 4, 1, 4, 1, 0, 0, 1},
+      {2, 5, 1, 18, 21, 4, 3, 4, 1, 1, 1, 1, 4, 3, 4, 1, 1, 1, 1},
+  };
+  for (const auto &sizes : convolutions)
+    for (uint32_t op : {DLC_CALL_CONVOLUTION, DLC_CALL_BACKWARD_DATA, DLC_CALL_BACKWARD_FILTER})
+      EXPECT_EQ(build(op, 0, 16 << 20, {}, sizes), "cuDNN's choice")
+          << libraryOpName(op) << " of " << sizes[3] << " to " << sizes[4] << " channels";
 }
 
 TEST_F(CudnnPlans, FusesBiasAddendAndRelu) {

@@ -63,12 +63,15 @@ private:
   cudnnStatus_t status;
 };
 
-/// Builds the operation graph of a call. Tensors that are arguments have the argument's number as
-/// their id; results of a step that another step takes are virtual.
+/// The id of the tensor that is an argument of the record; ids are positive.
+constexpr int64_t tensorId(int64_t argument) { return argument + 1; }
+
+/// Builds the operation graph of a call. A tensor is known by the number of the argument that it
+/// is; results of a step that another step takes are virtual.
 class GraphBuilder {
 public:
-  GraphBuilder(const Cudnn &cudnn, const dlc_library_call &call)
-      : cudnn(cudnn), call(call), sizes(convolutionSizes(call)) {
+  GraphBuilder(const CudnnTarget &target, const dlc_library_call &call)
+      : target(target), cudnn(*target.cudnn), call(call), sizes(convolutionSizes(call)) {
     // cuDNN knows two and three spatial axes: a single one gets a second of size one.
     if (sizes.axes.size() == 1)
       axes.push_back({1, 1, 1, 1, 0, 0, 1});
@@ -81,10 +84,13 @@ public:
     std::vector<cudnnBackendDescriptor_t> raw;
     for (const CudnnDescriptor &operation : operations)
       raw.push_back(operation.get());
-    return DescriptorBuilder(cudnn, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR)
-        .set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-             static_cast<int64_t>(raw.size()), raw.data())
-        .finalize("build the operation graph");
+    DescriptorBuilder graph(cudnn, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+              static_cast<int64_t>(raw.size()), raw.data());
+    // Heuristics ask the graph for the device where they are given no properties of one.
+    if (target.handle)
+      graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &target.handle);
+    return graph.finalize("build the operation graph");
   }
 
 private:
@@ -98,7 +104,7 @@ private:
   }
 
   /// A tensor [outer, channels, space...] whose channels are innermost in memory.
-  Result<CudnnDescriptor> tensor(int64_t id, uint64_t outer, uint64_t channels,
+  Result<CudnnDescriptor> tensor(int64_t number, uint64_t outer, uint64_t channels,
                                  std::vector<int64_t> space) {
     std::vector<int64_t> shape = {static_cast<int64_t>(outer), static_cast<int64_t>(channels)};
     shape.insert(shape.end(), space.begin(), space.end());
@@ -110,33 +116,33 @@ private:
       stride *= shape[axis];
     }
     strides[0] = stride;
-    const bool isVirtual = id >= firstVirtual;
+    const bool isVirtual = number >= firstVirtual;
     return DescriptorBuilder(cudnn, CUDNN_BACKEND_TENSOR_DESCRIPTOR)
         .setFloatType(CUDNN_ATTR_TENSOR_DATA_TYPE)
         .set(CUDNN_ATTR_TENSOR_DIMENSIONS, shape)
         .set(CUDNN_ATTR_TENSOR_STRIDES, strides)
-        .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id)
+        .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, tensorId(number))
         .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 16)
         .set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &isVirtual)
         .finalize("describe a tensor");
   }
-  Result<CudnnDescriptor> image(int64_t id) {
-    return tensor(id, sizes.batch, sizes.inputs, extents(&AxisSizes::input));
+  Result<CudnnDescriptor> image(int64_t number) {
+    return tensor(number, sizes.batch, sizes.inputs, extents(&AxisSizes::input));
   }
-  Result<CudnnDescriptor> output(int64_t id) {
-    return tensor(id, sizes.batch, sizes.outputs, extents(&AxisSizes::output));
+  Result<CudnnDescriptor> output(int64_t number) {
+    return tensor(number, sizes.batch, sizes.outputs, extents(&AxisSizes::output));
   }
-  Result<CudnnDescriptor> filter(int64_t id) {
-    return tensor(id, sizes.outputs, sizes.inputs / sizes.groups, extents(&AxisSizes::filter));
+  Result<CudnnDescriptor> filter(int64_t number) {
+    return tensor(number, sizes.outputs, sizes.inputs / sizes.groups, extents(&AxisSizes::filter));
   }
   /// A tensor of the result's shape.
-  Result<CudnnDescriptor> likeResult(int64_t id) {
-    return call.op == DLC_CALL_CONVOLUTION     ? output(id)
-           : call.op == DLC_CALL_BACKWARD_DATA ? image(id)
-                                               : filter(id);
+  Result<CudnnDescriptor> likeResult(int64_t number) {
+    return call.op == DLC_CALL_CONVOLUTION     ? output(number)
+           : call.op == DLC_CALL_BACKWARD_DATA ? image(number)
+                                               : filter(number);
   }
 
-  /// Id for what the next step gives: the result itself if it is the last one.
+  /// Number of what the next step gives: the result itself if it is the last one.
   int64_t nextResult() {
     const int64_t steps = std::popcount(call.epilogue);
     return done == steps ? 0 : firstVirtual + done++;
@@ -254,6 +260,7 @@ private:
     return {};
   }
 
+  const CudnnTarget &target;
   const Cudnn &cudnn;
   const dlc_library_call &call;
   ConvolutionSizes sizes;
@@ -401,9 +408,9 @@ private:
                                 CUDNN_TYPE_INT64, 1, &count, &workspace);
         status != CUDNN_STATUS_SUCCESS)
       return cudnnFailure(cudnn, status, "size a workspace");
-    if (static_cast<uint64_t>(workspace) > call.workspace_bytes)
+    if (static_cast<uint64_t>(workspace) > LibraryWorkspace::usableBytes(call))
       return unsupported("cuDNN needs a workspace of ", workspace, " bytes, the plan has ",
-                         call.workspace_bytes);
+                         LibraryWorkspace::usableBytes(call));
     return plan;
   }
 
@@ -442,7 +449,7 @@ Result<std::unique_ptr<ConvolutionPlan>> ConvolutionPlan::build(const CudnnTarge
                                                                 const dlc_library_call &call,
                                                                 std::span<const uint64_t> engine) {
   std::unique_ptr<ConvolutionPlan> made(new ConvolutionPlan(*target.cudnn, call));
-  DLC_TRY_ASSIGN(graph, GraphBuilder(*target.cudnn, call).build());
+  DLC_TRY_ASSIGN(graph, GraphBuilder(target, call).build());
   PlanBuilder builder(target, call, graph);
   // A stored engine is the compiler's choice for one version of cuDNN; another may not have it.
   if (!engine.empty())
@@ -461,8 +468,9 @@ Status ConvolutionPlan::execute(cudnnHandle_t handle, void *const *arguments) co
   const size_t count = callArguments(call).size() - (call.workspace_bytes != 0);
   std::vector<int64_t> ids(count);
   for (size_t i = 0; i < count; ++i)
-    ids[i] = static_cast<int64_t>(i);
-  void *workspace = call.workspace_bytes ? arguments[count] : nullptr;
+    ids[i] = tensorId(static_cast<int64_t>(i));
+  void *workspace =
+      call.workspace_bytes ? LibraryWorkspace::alignedStart(arguments[count]) : nullptr;
   DLC_TRY_ASSIGN(pack,
                  DescriptorBuilder(cudnn, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)
                      .set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids)

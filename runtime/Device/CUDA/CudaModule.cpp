@@ -132,11 +132,15 @@ Status CudaModule::prepare(const EntryInfo &entry) {
   return {};
 }
 
-Status CudaModule::run(uint32_t index, cudaStream_t stream, void *const *arguments) const {
+Status CudaModule::run(uint32_t index, cudaStream_t stream, void *const *arguments) {
   if (module->plan().calls[index].op == DLC_CALL_PRODUCT)
     return products.at(index)->run(blasHandle, stream, arguments);
-  if (auto status = cudnn->setStream(cudnnHandle, stream); status != CUDNN_STATUS_SUCCESS)
-    return failure(StatusCode::Failed, "device cuda: cuDNN: ", cudnn->statusText(status));
+  // Not in every call: it may do more than remember the stream, and a call may be in a capture.
+  if (stream != cudnnStream) {
+    if (auto status = cudnn->setStream(cudnnHandle, stream); status != CUDNN_STATUS_SUCCESS)
+      return failure(StatusCode::Failed, "device cuda: cuDNN: ", cudnn->statusText(status));
+    cudnnStream = stream;
+  }
   return convolutions.at(index)->execute(cudnnHandle, arguments);
 }
 

@@ -1,7 +1,8 @@
 // A module's code on one device: its kernels, loaded from the cubin for the device's architecture
 // or, without one, compiled by the driver from PTX; its library calls, prepared.
 //
-// Ownership: keeps the module. Threads: made by one thread, then read by any.
+// Ownership: keeps the module. Threads: made by one thread; kernels are read by any, calls are run
+// by one at a time.
 #ifndef DLC_RUNTIME_DEVICE_CUDA_CUDAMODULE_H
 #define DLC_RUNTIME_DEVICE_CUDA_CUDAMODULE_H
 
@@ -30,7 +31,8 @@ public:
   Status prepare(const EntryInfo &entry);
 
   const CudaKernel &kernel(uint32_t index) const { return kernels.at(index); }
-  Status run(uint32_t call, cudaStream_t stream, void *const *arguments) const;
+  /// One at a time.
+  Status run(uint32_t call, cudaStream_t stream, void *const *arguments);
 
 private:
   /// The image to load: a cubin of the same major and no higher minor architecture, the highest
@@ -48,6 +50,8 @@ private:
   cublasLtHandle_t blasHandle = nullptr;
   const Cudnn *cudnn = nullptr;
   cudnnHandle_t cudnnHandle = nullptr;
+  /// Where the handle's calls go; the default stream at first.
+  cudaStream_t cudnnStream = nullptr;
 };
 
 /// Whether an image runs on an architecture, 90 for sm_90. Part of CudaModule, for tests.

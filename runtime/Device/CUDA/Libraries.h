@@ -6,12 +6,29 @@
 #ifndef DLC_RUNTIME_DEVICE_CUDA_LIBRARIES_H
 #define DLC_RUNTIME_DEVICE_CUDA_LIBRARIES_H
 
+#include "dlc/abi.h"
 #include "dlc/status.h"
 
 #include <cublasLt.h>
 #include <cudnn.h>
 
 namespace dlc::runtime {
+
+/// A call's workspace as NVIDIA's libraries want it: cuBLASLt takes none that does not begin at a
+/// multiple of 256 bytes, but a plan's buffers begin at multiples of DLC_ALIGNMENT.
+struct LibraryWorkspace {
+  static constexpr uint64_t alignment = 256;
+
+  /// What is left of it wherever it begins.
+  static uint64_t usableBytes(const dlc_library_call &call) {
+    constexpr uint64_t most = alignment - DLC_ALIGNMENT;
+    return call.workspace_bytes > most ? call.workspace_bytes - most : 0;
+  }
+  static void *alignedStart(void *start) {
+    return reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(start) + alignment - 1) /
+                                    alignment * alignment);
+  }
+};
 
 /// The calls of cuBLASLt that products need.
 struct CublasLt {

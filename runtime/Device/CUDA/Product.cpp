@@ -70,7 +70,8 @@ Status ProductPlan::chooseAlgorithm(cublasLtHandle_t handle) {
                               CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE |
                               CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
   const uint32_t alignment = DLC_ALIGNMENT;
-  Status status = set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, call.workspace_bytes);
+  const uint64_t workspace = LibraryWorkspace::usableBytes(call);
+  Status status = set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
   for (auto [name, value] : {std::pair{CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions},
                              {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment},
                              {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment},
@@ -88,7 +89,7 @@ Status ProductPlan::chooseAlgorithm(cublasLtHandle_t handle) {
   DLC_TRY(std::move(status));
   if (count == 0)
     return unsupported("cuBLASLt has no algorithm for a product in a workspace of ",
-                       call.workspace_bytes, " bytes");
+                       workspace, " bytes");
   algorithm = found.algo;
   return {};
 }
@@ -112,11 +113,12 @@ Status ProductPlan::run(cublasLtHandle_t handle, cudaStream_t stream,
   }
   const bool adds = call.epilogue & DLC_EPILOGUE_ADD;
   const void *addend = adds ? *next++ : arguments[0];
-  void *workspace = call.workspace_bytes ? *next : nullptr;
+  const uint64_t bytes = LibraryWorkspace::usableBytes(call);
+  void *workspace = bytes ? LibraryWorkspace::alignedStart(*next) : nullptr;
   const float alpha = 1, beta = adds ? 1 : 0;
   return check(blas.matmul(handle, description, &alpha, arguments[2], first, arguments[1], second,
-                           &beta, addend, result, arguments[0], result, &algorithm, workspace,
-                           call.workspace_bytes, stream),
+                           &beta, addend, result, arguments[0], result, &algorithm, workspace, bytes,
+                           stream),
                "run a product");
 }
 
