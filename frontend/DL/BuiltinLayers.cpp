@@ -192,6 +192,11 @@ static Value buildBatchNorm(Call &call) {
     if (!bias)
       return Poison{};
   }
+  // A number of channels, which other libraries ask for, would be taken for it without a word.
+  if (call.number("epsilon") < 0 || call.number("epsilon") >= 1)
+    return call.fail("epsilon",
+                     "'epsilon' is a small number below 1, found " + text(call.value("epsilon")),
+                     "the number of channels is known: leave it out");
   auto runningMean = call.statistic("running_mean", channels, element, 0);
   auto runningVariance = call.statistic("running_variance", channels, element, 1);
   if (!runningMean || !runningVariance)

@@ -41,6 +41,9 @@ static std::optional<int64_t> classAxis(Call &call, const Tensor &logits, const 
                                         llvm::Twine(axis));
   if (llvm::ArrayRef<int64_t>(without(logits.shape(), logits.rank() - 1)) == label.shape())
     error.hint("with axis=-1 they do");
+  else if (logits.type().getShape() == label.shape())
+    error.hint("class numbers have no axis of classes; probabilities are " +
+               spelling(logits.dtype()));
   return std::nullopt;
 }
 
@@ -104,8 +107,11 @@ static Value buildProbabilities(Call &call, const Tensor &target) {
       !call.checkNotBatch(logits, {axis}, call.rangeOf("logits")))
     return Poison{};
   if (target.type() != logits.type() || target.batch != logits.batch)
-    return call.fail("label", "probabilities " + describe(target.type()) + " do not fit logits " +
-                                  describe(logits.type()));
+    return call.fail("label",
+                     "probabilities " + describe(target.type()) + " do not fit logits " +
+                         describe(logits.type()),
+                     target.rank() < logits.rank() ? "class numbers are integers, such as i32[N]"
+                                                   : "");
   if (!call.requireDefault({"label_smoothing"}))
     return Poison{};
   return applyReduction(call, probabilityCrossEntropy(call, logits, target, axis));

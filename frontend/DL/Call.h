@@ -24,6 +24,10 @@ public:
   bool flag(llvm::StringRef name) const { return value(name).as<bool>(); }
   llvm::StringRef string(llvm::StringRef name) const { return value(name).as<std::string>(); }
   bool isNone(llvm::StringRef name) const { return value(name).isNone(); }
+  /// Given without its name: it may have been meant for another argument.
+  bool isPositional(llvm::StringRef name) const {
+    return slot(name).name.text.empty() && slot(name).range.begin != range.begin;
+  }
   Operand operand(llvm::StringRef name) const { return {slot(name).value, slot(name).range}; }
   /// An integer for all, or one each: `count` numbers of at least `least`. False after an error.
   bool integers(llvm::StringRef name, size_t count, int64_t least,

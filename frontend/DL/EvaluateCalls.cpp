@@ -1,6 +1,7 @@
 // Calls: arguments and attributes are sorted out the same way for built-ins, blocks, models and
 // layers.
 #include "frontend/DL/Call.h"
+#include "frontend/DL/Foreign.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -60,7 +61,7 @@ bool Evaluator::bindArguments(llvm::StringRef callee, SourceRange name,
         llvm::SmallVector<llvm::StringRef> candidates(params);
         candidates.append(attributeNames.begin(), attributeNames.end());
         error(argument.name.range, callee + " has no argument '" + argument.name.text + "'")
-            .hint(didYouMean(argument.name.text, candidates));
+            .hint(hintForArgument(argument.name.text, candidates));
         return false;
       }
     }
@@ -222,7 +223,8 @@ bool Evaluator::convertArgument(const Builtin &builtin, const BuiltinParam &para
     if (!wantsTensor) {
       errorAbout(argument.range,
                  "'" + param.name + "' expects " + expected + ", found " + describe(value), *tensor,
-                 "the tensor");
+                 "the tensor")
+          .hint(builtin.name == "len" && !source.empty() ? "size(" + source + ", 0)" : "");
       return false;
     }
     llvm::StringRef cast = param.kind == ParamKind::FloatTensor ? "f32" : "i32";
@@ -237,9 +239,28 @@ bool Evaluator::convertArgument(const Builtin &builtin, const BuiltinParam &para
   auto builder = error(argument.range,
                        "'" + param.name + "' expects " + expected + ", found " + describe(value));
   bool wantsInteger = param.kind == ParamKind::Integer || param.kind == ParamKind::Integers;
+  bool wantsTensor = param.kind == ParamKind::Tensor || param.kind == ParamKind::FloatTensor ||
+                     param.kind == ParamKind::IndexTensor;
+  const Callable *callable = value.getIf<Callable>();
   if (wantsInteger && value.is<double>() && !source.empty())
     builder.hint("int(" + source + ")");
+  else if (wantsTensor && callable && callable->model)
+    builder.hint("call it: " + callable->model->block->name.text +
+                 "(...), or leave its name out: then 'output' is what it returns");
+  else if (argument.name.text.empty() && builtin.params.size() > 1)
+    // Taken for another argument, as in linear(784, 300).
+    builder.hint(builtin.signature());
   return false;
+}
+
+/// Sizes and axes are one argument: reshape(x, (4, 5)), not reshape(x, 4, 5).
+static std::string hintForList(const Builtin &builtin,
+                               llvm::ArrayRef<EvaluatedArgument> arguments) {
+  if (builtin.params.empty() || arguments.size() <= builtin.params.size())
+    return "";
+  const BuiltinParam &last = builtin.params.back();
+  bool isList = last.kind == ParamKind::Sequence || last.kind == ParamKind::Integers;
+  return isList ? ": " + last.name.str() + " is one argument, such as (4, 5)" : "";
 }
 
 static bool takesLayerAttributes(const Builtin &builtin) {
@@ -285,7 +306,7 @@ Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
   std::vector<EvaluatedArgument> slots;
   if (!bindArguments(
           builtin.name, name, params, required, arguments, slots,
-          [&] { return builtin.signature(); }, attributeNames))
+          [&] { return builtin.signature() + hintForList(builtin, arguments); }, attributeNames))
     return Poison{};
   for (auto [param, slot] : llvm::zip(builtin.params, slots)) {
     if (!slot.range.isValid())
@@ -375,6 +396,7 @@ Value Evaluator::callBlock(const Block &block, Module &module, SourceRange name,
   Frame own;
   own.module = &module;
   own.block = &block;
+  own.body = block.body;
   own.call = &callFrames.back();
   own.parent = frame;
   own.names = &scope;
@@ -415,6 +437,7 @@ Value Evaluator::callModel(ModelInstance &model, llvm::ArrayRef<EvaluatedArgumen
   Frame own;
   own.module = model.module;
   own.block = &block;
+  own.body = block.body;
   own.call = &callFrames.back();
   own.parent = frame;
   own.names = &scope;
@@ -478,6 +501,9 @@ Value Evaluator::callLayer(LayerInstance &layer, SourceRange name,
       llvm::any_of(given, [](auto &each) { return !each.name.text.empty(); })) {
     error(name, "layer '" + layer.name + "' takes " + counted(holeCount, "value") +
                     ", one for each '_', found " + llvm::Twine(given.size()))
+        .hint(holeCount ? ""
+                        : "layer " + layer.name + " = " + layer.node->callee.text +
+                              "(_, ...): '_' is the value to come")
         .note(layer.node->name.range, "declared here");
     return Poison{};
   }

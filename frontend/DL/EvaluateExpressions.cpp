@@ -1,4 +1,6 @@
 // Expressions: names, sequences, pipes, indices. Operators are in EvaluateOperators.cpp.
+#include "frontend/DL/Foreign.h"
+#include "frontend/DL/NameWalker.h"
 #include "frontend/DL/TensorOps.h"
 
 namespace dlc::frontend {
@@ -97,6 +99,41 @@ Value Evaluator::evaluateName(llvm::StringRef name, SourceRange range) {
   return errorUnknownName(name, range);
 }
 
+bool Evaluator::isKnown(llvm::StringRef name) const {
+  return lookupLocal(name) || frame->module->items.contains(name) || findBuiltin(name) ||
+         (frame->seesDimensions && dimensions && dimensions->contains(name)) ||
+         llvm::any_of(builtinConstants(), [&](const auto &each) { return each.name == name; });
+}
+
+/// What may be meant by a name that is not bound.
+std::string Evaluator::hintForUnknown(llvm::StringRef name, SourceRange range) const {
+  unsigned later = 0;
+  bool isOfAStep = false;
+  forEachBinding(frame->body, /*inSteps=*/false, [&](const Name &each, const BindingStatement *) {
+    if (each.text == name && each.range.begin > range.begin)
+      later = program.sources.lineColumn(each.range).line;
+  });
+  forEachBinding(frame->body, /*inSteps=*/true, [&](const Name &each, const BindingStatement *) {
+    isOfAStep |= each.text == name;
+  });
+  if (later)
+    return "it is bound only later, in line " + std::to_string(later);
+  if (isOfAStep)
+    return "the names of a step end with it";
+  llvm::SmallVector<llvm::StringRef> candidates(frame->module->items.keys());
+  for (const llvm::StringMap<Bound> &scope : frame->scopes)
+    candidates.append(scope.keys().begin(), scope.keys().end());
+  for (const Builtin &builtin : builtins())
+    candidates.push_back(builtin.name);
+  std::string hint = hintForName(name, candidates);
+  if (!hint.empty() || frame->block || name.size() > 60)
+    return hint;
+  if (name == "output")
+    return "a model that the section names is not called by itself: y = Model(...)";
+  std::string data = "'" + name.str() + ": i32[N]' declares what the data delivers";
+  return lookupLocal("output") ? "'output' is what the model returns; " + data : data;
+}
+
 Value Evaluator::errorUnknownName(llvm::StringRef name, SourceRange range) {
   if (auto ended = frame->ended.find(name); ended != frame->ended.end()) {
     auto [where, kind] = ended->second;
@@ -105,12 +142,7 @@ Value Evaluator::errorUnknownName(llvm::StringRef name, SourceRange range) {
         .note(where, "bound here");
     return Poison{};
   }
-  llvm::SmallVector<llvm::StringRef> candidates(frame->module->items.keys());
-  for (const llvm::StringMap<Bound> &scope : frame->scopes)
-    candidates.append(scope.keys().begin(), scope.keys().end());
-  for (const Builtin &builtin : builtins())
-    candidates.push_back(builtin.name);
-  error(range, "unknown name '" + name.take_front(60) + "'").hint(didYouMean(name, candidates));
+  error(range, "unknown name '" + name.take_front(60) + "'").hint(hintForUnknown(name, range));
   return Poison{};
 }
 
@@ -293,16 +325,61 @@ Value Evaluator::applyIndex(const Value &base, llvm::ArrayRef<Subscript> subscri
   return spendElements(result.size(), subscript.range) ? Value(std::move(result)) : Value(Poison{});
 }
 
+/// `nn` in nn.Linear; null if the path begins with more than a name.
+static const NameExpr *rootOf(const MemberExpr &node) {
+  const Expr *base = node.base;
+  while (auto *member = llvm::dyn_cast<MemberExpr>(base))
+    base = member->base;
+  return llvm::dyn_cast<NameExpr>(base);
+}
+
+static llvm::SmallVector<llvm::StringRef> builtinNames() {
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const Builtin &builtin : builtins())
+    names.push_back(builtin.name);
+  return names;
+}
+
+/// A path such as torch.nn.Linear: what it ends in may be known.
+Value Evaluator::errorUnknownPath(const MemberExpr &node, const NameExpr &root) {
+  llvm::StringRef native = nativeName(node.member.text, builtinNames());
+  llvm::StringRef path = program.sources.text(node.range);
+  if (native.empty() || path.contains('\n') || path.size() > 60)
+    return errorUnknownName(root.name, root.range);
+  error(node.range, "unknown name '" + path + "'").hint("did you mean '" + native + "'?");
+  return Poison{};
+}
+
+/// A tensor, a number or a block has no members; a method of elsewhere may be a function here.
+Value Evaluator::errorNoMember(const MemberExpr &node, const Value &base) {
+  llvm::StringRef member = node.member.text, native = nativeName(member, builtinNames());
+  llvm::StringRef source = shortText(node.base->range);
+  if (base.isTensor() && member == "T")
+    native = "transpose";
+  if (!source.empty() && base.isTensor() && !native.empty()) {
+    bool takesMore = findBuiltin(native)->params.size() > 1;
+    error(node.member.range, "a tensor has no member '" + member + "'")
+        .hint(native + "(" + source + (takesMore ? ", ...)" : ")"));
+    return Poison{};
+  }
+  auto builder =
+      error(node.member.range, "only a layer has weights to name, this is " + describe(base));
+  if (base.isSequence() && member == "append")
+    builder.hint(source + " = " + source + " + [...]");
+  else
+    builder.hint("layer f = ..., then f.weight");
+  return Poison{};
+}
+
 Value Evaluator::evaluateMember(const MemberExpr &node) {
+  if (const NameExpr *root = rootOf(node); root && !isKnown(root->name))
+    return errorUnknownPath(node, *root);
   Value base = evaluate(*node.base);
   if (base.isPoison())
     return base;
   const Callable *callable = base.getIf<Callable>();
-  if (!callable || !callable->layer || !callable->layer->callee.builtin) {
-    error(node.member.range, "only a layer has weights to name, this is " + describe(base))
-        .hint("layer f = ..., then f.weight");
-    return Poison{};
-  }
+  if (!callable || !callable->layer || !callable->layer->callee.builtin)
+    return errorNoMember(node, base);
   const LayerInstance &layer = *callable->layer;
   if (layer.hasFailed)
     return Poison{};

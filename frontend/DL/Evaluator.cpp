@@ -168,8 +168,10 @@ mlir::RankedTensorType Evaluator::evaluateType(const ast::Type &type, BatchAxis 
       if (!isBound) {
         llvm::SmallVector<llvm::StringRef> constants(frame->module->items.keys());
         llvm::StringRef nearest = nearestName(name->name, constants);
+        bool isBatch = name->name == "B" || name->name.starts_with("batch");
         error(name->range, "dimension '" + name->name + "' is not bound")
-            .hint(nearest.empty()
+            .hint(isBatch ? "the batch is called N"
+                  : nearest.empty()
                       ? "bind it in the train section, or by -D " + name->name.str() + "=..."
                       : "a constant '" + nearest.str() + "' exists; or bind it by -D");
         failed = true;

@@ -113,6 +113,8 @@ struct Frame {
   Module *module = nullptr;
   /// Null in a section.
   const ast::Block *block = nullptr;
+  /// What runs: of the block, or of the section.
+  ast::Body body;
   const CallFrame *call = nullptr;
   Frame *parent = nullptr;
   NameScope *names = nullptr;
@@ -206,7 +208,11 @@ private:
   void observeValue(SourceRange range, const Value &value);
   Value evaluateConstant(ConstantItem &constant, SourceRange range);
   Value evaluateOverride(ConstantItem &constant);
+  bool isKnown(llvm::StringRef name) const;
+  std::string hintForUnknown(llvm::StringRef name, SourceRange range) const;
   Value errorUnknownName(llvm::StringRef name, SourceRange range);
+  Value errorUnknownPath(const ast::MemberExpr &node, const ast::NameExpr &root);
+  Value errorNoMember(const ast::MemberExpr &node, const Value &base);
   Value evaluateSequence(const ast::SequenceExpr &node);
   Value evaluateUnary(const ast::UnaryExpr &node);
   Value evaluateBinary(const ast::BinaryExpr &node);

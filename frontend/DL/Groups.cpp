@@ -51,6 +51,12 @@ static void errorNoMatch(Evaluator &evaluator, const ast::PatternString &pattern
       variables.push_back(variable.get());
   auto error = evaluator.error(pattern.range, "the pattern matches none of the " +
                                                   counted(variables.size(), "parameter"));
+  // "bias" is often meant as the bias of every layer.
+  std::string anywhere = "**." + pattern.text.take_front(64).str();
+  if (llvm::any_of(variables, [&](auto *each) { return matchesPattern(anywhere, each->key); })) {
+    error.hint("did you mean \"" + anywhere + "\"?");
+    return;
+  }
   std::string plain;
   llvm::copy_if(pattern.text.take_front(64), std::back_inserter(plain),
                 [](char c) { return c != '*'; });
@@ -95,7 +101,9 @@ static bool applySetting(Evaluator &evaluator, const ast::Setting &setting, cons
   llvm::SmallVector<llvm::StringRef> names{"lr_mult", "decay_mult", "frozen", "init", "optimizer"};
   if (!llvm::is_contained(names, name))
     evaluator.error(setting.name.range, "a group has no setting '" + name + "'")
-        .hint(didYouMean(name, names));
+        .hint(name == "lr" || name == "learning_rate"
+                  ? "lr_mult is a factor on the optimizer's learning rate"
+                  : didYouMean(name, names));
   else
     evaluator.error(setting.value->range, "'" + name + "' of a group is " +
                                               (name == "frozen"      ? "true or false"
@@ -127,7 +135,8 @@ void applyGroups(Evaluator &evaluator, llvm::ArrayRef<ParameterGroup> groups, bo
   }
 }
 
-mlir::Attribute optimizerAttribute(mlir::MLIRContext *context, const PlanValue &plan) {
+mlir::Attribute optimizerAttribute(mlir::MLIRContext *context, const PlanValue &plan,
+                                   double rateFactor) {
   mlir::Builder builder(context);
   llvm::SmallVector<mlir::NamedAttribute> settings;
   for (auto [param, value] : llvm::zip(plan.maker->params, plan.arguments)) {
@@ -136,7 +145,8 @@ mlir::Attribute optimizerAttribute(mlir::MLIRContext *context, const PlanValue &
       if (*flag)
         settings.push_back(builder.getNamedAttr(param.name, builder.getBoolAttr(true)));
     } else if (isRate || value.number() != 0) {
-      settings.push_back(builder.getNamedAttr(param.name, builder.getF64FloatAttr(value.number())));
+      settings.push_back(builder.getNamedAttr(
+          param.name, builder.getF64FloatAttr(value.number() * (isRate ? rateFactor : 1))));
     }
   }
   return dl::SgdAttr::get(context, builder.getDictionaryAttr(settings));

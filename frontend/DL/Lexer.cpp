@@ -3,6 +3,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/ConvertUTF.h"
 
 namespace dlc::frontend {
@@ -80,6 +81,21 @@ static std::pair<TokenKind, unsigned> classifySign(llvm::StringRef text) {
     if (text.starts_with(sign.spelling))
       return {sign.kind, unsigned(sign.spelling.size())};
   return {TokenKind::EndOfFile, 0};
+}
+
+/// What signs of other languages are here.
+static llvm::StringRef hintForSign(llvm::StringRef sign) {
+  return llvm::StringSwitch<llvm::StringRef>(sign)
+      .Case("#", "a comment begins with '//'")
+      .Case(";", "a statement ends without a sign")
+      .Case("'", "strings stand in '\"'")
+      .Cases({"&", "&&"}, "'and' joins conditions")
+      .Case("|", "a pipe is '|>'")
+      .Case("||", "'or' joins conditions")
+      .Case("!", "'not' turns a condition around")
+      .Case("^", "'**' is the power")
+      .Case("?", "if condition then a else b")
+      .Default("");
 }
 
 llvm::StringRef describe(TokenKind kind) {
@@ -320,7 +336,8 @@ private:
       ++tail;
     if (tail != end)
       engine.error(range(at, tail), "a number cannot be followed by letters")
-          .hint("a space, or a name that begins with a letter");
+          .hint(text[end] == '_' ? "digits stand without '_'"
+                                 : "a space, or a name that begins with a letter");
     finish(kind, end);
     at = tail;
   }
@@ -368,12 +385,8 @@ private:
     auto error = engine.error(range(begin, at), "unexpected character " + shown);
     if (byte >= 0x80)
       error.hint("letters other than ASCII may stand in comments and strings only");
-    else if (byte == '#')
-      error.hint("a comment begins with '//'");
-    else if (byte == ';')
-      error.hint("a statement ends without a sign");
-    else if (byte == '\'')
-      error.hint("strings stand in '\"'");
+    else
+      error.hint(hintForSign(hintForSign(bad).empty() ? first : bad));
   }
 
   DiagnosticEngine &engine;

@@ -1,7 +1,10 @@
 // Expressions and types: precedence climbing over one table; a pipe is a flat list of stages.
+#include "frontend/DL/Foreign.h"
 #include "frontend/DL/ParserImpl.h"
 
 #include "llvm/ADT/ScopeExit.h"
+
+#include <cmath>
 
 namespace dlc::frontend {
 
@@ -349,6 +352,11 @@ Expr *Parser::parsePostfix() {
     } else if (accept(TokenKind::Dot)) {
       auto *node = createExpr<MemberExpr>(ExprKind::Member, begin);
       node->base = base;
+      if (llvm::isa<IntegerExpr>(base)) {
+        engine.error(previousRange(), "a float has digits on both sides of its point")
+            .hint("such as 1.0");
+        return nullptr;
+      }
       if (!expectName(node->member))
         return nullptr;
       next = node;
@@ -472,6 +480,11 @@ Expr *Parser::parsePrimary() {
                     "line " + std::to_string(lineOf(token)) + " begins a new statement");
       return nullptr;
     }
+    bool isWord = peek(1).is(TokenKind::Name) && !peek(1).startsLine;
+    if (llvm::StringRef hint = isWord ? hintForStatement(token.text) : ""; !hint.empty()) {
+      errorExpected("an expression", hint);
+      return nullptr;
+    }
     auto *node = createExpr<NameExpr>(ExprKind::NameRef, token.range);
     node->name = advance().text;
     return node;
@@ -481,7 +494,9 @@ Expr *Parser::parsePrimary() {
   case TokenKind::LeftBracket:
     return parseBracketed();
   default:
-    errorExpected("an expression");
+    errorExpected("an expression", at(TokenKind::Dot) && peek(1).is(TokenKind::Integer)
+                                       ? "a float has digits on both sides of its point"
+                                       : "");
     return nullptr;
   }
 }
@@ -545,12 +560,18 @@ bool Parser::parseItems(const Token &open, TokenKind close, llvm::SmallVectorImp
 
 bool Parser::parseType(Type &type) {
   if (!at(TokenKind::DType))
-    return errorExpected("a type such as f32[N, 10]");
+    return errorExpected("a type such as f32[N, 10]",
+                         at(TokenKind::Name) ? hintForType(peek().text)
+                         : at(TokenKind::Integer) || at(TokenKind::Float)
+                             ? "a value is bound by '='"
+                             : "");
   const Token &dtype = advance();
   type.dtype = dtype.text;
   if (!at(TokenKind::LeftBracket))
     return errorExpected("'[' and the dimensions of a type",
-                         "a scalar is " + type.dtype.str() + "[]");
+                         at(TokenKind::LeftParen)
+                             ? "dimensions stand in '[ ]': " + type.dtype.str() + "[N, 10]"
+                             : "a scalar is " + type.dtype.str() + "[]");
   Token open = advance();
   llvm::SmallVector<Expr *> dimensions;
   bool endsInComma = false;

@@ -1,4 +1,5 @@
 // Statements and their bodies, and how parsing goes on after an error in one.
+#include "frontend/DL/Foreign.h"
 #include "frontend/DL/ParserImpl.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -31,14 +32,25 @@ bool Parser::beginsStatement(size_t index) const {
   }
 }
 
+/// Always false.
+bool Parser::errorNoBody() {
+  std::string hint = "a body stands in '{ }'";
+  if (at(TokenKind::Assign))
+    hint = "'==' compares";
+  else if (at(TokenKind::Then) || at(TokenKind::Else))
+    hint = "'if ... then ... else ...' is an expression, bind it to a name";
+  return errorExpected("'{'", hint);
+}
+
 /// Parses `{ statements }`. `end` is the closing brace.
 bool Parser::parseBody(Body &body, BodyKind kind, SourceRange &end) {
   Nesting level(*this);
   if (level.isTooDeep())
     return errorTooDeep(peek().range);
   Token open = peek();
-  if (!expect(TokenKind::LeftBrace))
-    return false;
+  if (!at(TokenKind::LeftBrace))
+    return errorNoBody();
+  advance();
   llvm::SmallVector<Statement *> statements;
   while (!at(TokenKind::RightBrace)) {
     if (at(TokenKind::EndOfFile) || beginsItem(position) || engine.isFull()) {
@@ -50,8 +62,9 @@ bool Parser::parseBody(Body &body, BodyKind kind, SourceRange &end) {
                               : "line " + std::to_string(lineOf(peek())) + " begins a new item"));
       return false;
     }
+    // What follows in the same line is no statement, but a slip in the returned value.
     if (!statements.empty() && statements.back()->kind == StatementKind::Return &&
-        !std::exchange(returnReported, true))
+        peek().startsLine && !std::exchange(returnReported, true))
       engine.error(statements.back()->range, "'return' must be the last statement of its body");
     size_t before = position;
     openBrackets = 0;
@@ -95,6 +108,38 @@ void Parser::recoverStatement(unsigned open) {
   }
 }
 
+/// What may be meant by tokens that begin no statement.
+std::string Parser::hintForStatementHere() const {
+  if (at(TokenKind::Arrow))
+    return "a pipe is '|>'";
+  if (at(TokenKind::Comma))
+    return "a statement ends without a sign";
+  if (at(TokenKind::RightParen) || at(TokenKind::RightBracket))
+    return "nothing is open that it could close";
+  if ((at(TokenKind::Slash) && peek(1).is(TokenKind::Star)) ||
+      (at(TokenKind::Minus) && peek(1).is(TokenKind::Minus)))
+    return "a comment begins with '//'";
+  if (!at(TokenKind::Name))
+    return "";
+  std::string name = peek().text.str();
+  const Token &next = peek(1);
+  bool isCall = next.is(TokenKind::LeftParen);
+  llvm::StringRef habit = hintForStatement(name);
+  if (!habit.empty() && (!isCall || name == "print"))
+    return habit.str();
+  if (isCall)
+    return "a value is bound to a name: 'name = " + name + "(...)'";
+  if (next.is(TokenKind::Equal))
+    return "a value is bound by '='";
+  bool isUpdate = peek(2).is(TokenKind::Assign) && next.range.length == 1 &&
+                  llvm::StringRef("+-*/").contains(sources.text(next.range));
+  if (isUpdate)
+    return "'" + name + " = " + name + " " + sources.text(next.range).str() + " ...'";
+  if (next.is(TokenKind::Dot))
+    return hintForMethod(name, peek(2).text);
+  return "";
+}
+
 void Parser::errorNoStatement() {
   static constexpr llvm::StringLiteral words[] = {"layer",  "parameter",  "state",  "for",
                                                   "repeat", "if",         "assert", "return",
@@ -103,14 +148,9 @@ void Parser::errorNoStatement() {
     engine.error(peek().range, "'else' without an 'if' before it");
     return;
   }
-  std::string hint;
-  if (at(TokenKind::Name)) {
-    llvm::SmallVector<llvm::StringRef> candidates(std::begin(words), std::end(words));
-    hint = didYouMean(peek().text, candidates);
-  }
-  if (hint.empty() && at(TokenKind::Name) && peek(1).is(TokenKind::LeftParen))
-    hint = "a value is bound to a name: 'name = " + peek().text.str() + "(...)'";
-  errorExpected("a statement", hint);
+  llvm::SmallVector<llvm::StringRef> candidates(std::begin(words), std::end(words));
+  std::string hint = at(TokenKind::Name) ? didYouMean(peek().text, candidates) : "";
+  errorExpected("a statement", hint.empty() ? hintForStatementHere() : hint);
 }
 
 Statement *Parser::parseStatement(BodyKind kind) {
@@ -135,10 +175,11 @@ Statement *Parser::parseStatement(BodyKind kind) {
   if (next.is(TokenKind::Assign) || next.is(TokenKind::Comma))
     return parseBinding();
   if (next.is(TokenKind::Colon)) {
-    if (kind != BodyKind::Train && kind != BodyKind::Infer)
-      engine.error(peek().range, "a field stands in a train or infer section only")
-          .hint("'parameter' declares a weight");
-    return parseFieldStatement();
+    if (kind == BodyKind::Train || kind == BodyKind::Infer)
+      return parseFieldStatement();
+    engine.error(peek().range, "a field stands in a train or infer section only")
+        .hint("a value is bound without a type; 'parameter' declares a weight");
+    return nullptr;
   }
   if (llvm::is_contained(statementWords(), peek().text))
     return parseWordStatement(kind);
@@ -291,10 +332,6 @@ Statement *Parser::parseIf() {
   auto *node = createStatement<IfStatement>(StatementKind::If, begin);
   if (!(node->condition = parseExpr()))
     return nullptr;
-  if (at(TokenKind::Then)) {
-    errorExpected("'{'", "'if ... then ... else ...' is an expression, bind it to a name");
-    return nullptr;
-  }
   if (!parseBody(node->thenBody, BodyKind::Nested, end))
     return nullptr;
   if (!accept(TokenKind::Else))
@@ -372,8 +409,11 @@ Statement *Parser::parseGroup() {
   llvm::SmallVector<PatternString> patterns;
   do {
     PatternString pattern;
-    if (!parseStringPattern(pattern))
+    if (!at(TokenKind::String)) {
+      errorExpected("a pattern of parameter names", "such as \"head.*\" or \"**.bias\"");
       return nullptr;
+    }
+    parseStringPattern(pattern);
     patterns.push_back(pattern);
   } while (accept(TokenKind::Comma));
   if (!expect(TokenKind::LeftBrace))

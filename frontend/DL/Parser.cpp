@@ -1,6 +1,9 @@
 // Tokens, and the items of a file: imports, constants, blocks, models, train and infer sections.
 #include "frontend/DL/Parser.h"
+#include "frontend/DL/Foreign.h"
 #include "frontend/DL/ParserImpl.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 namespace dlc::frontend {
 
@@ -44,7 +47,9 @@ bool Parser::expectName(Name &name) {
     // The keyword or dtype that a person took for a name deserves its own words.
     llvm::StringRef text = peek().text;
     bool word = !text.empty() && (llvm::isAlpha(text.front()) || text.front() == '_');
-    return errorExpected("a name", word ? "'" + text.str() + "' is a word of the language" : "");
+    return errorExpected("a name", word ? "'" + text.str() + "' is a word of the language"
+                                   : at(TokenKind::String) ? "names stand without '\"'"
+                                                           : "");
   }
   const Token &token = advance();
   name = {token.text, token.range};
@@ -70,11 +75,24 @@ bool Parser::expectClose(const Token &open, TokenKind close) {
   else if (beginsStatement(position) || beginsItem(position))
     why = "line " + std::to_string(lineOf(peek())) + " begins a new statement";
   if (why.empty())
-    return errorExpected(expected);
+    return errorExpected(expected, hintInBrackets());
+  // The rest of the line may be a comment that was meant as a division.
+  llvm::StringRef line = sources.line(open.range.file, lineOf(open));
+  bool isComment = line.contains("//");
   engine.error(open.range, "this " + describe(open.kind) + " is not closed; " + why)
-      .hint("expected " + expected);
+      .hint(isComment ? "'//' begins a comment; div(a, b) rounds down" : "expected " + expected);
   openBrackets = 0;
   return false;
+}
+
+/// What may be meant by a sign that cannot follow an item in brackets.
+std::string Parser::hintInBrackets() const {
+  if (at(TokenKind::For))
+    return "a list is built by a loop: s = s + [x]";
+  bool isNamed = position && tokens[position - 1].is(TokenKind::Name);
+  if (at(TokenKind::Colon) && isNamed)
+    return "an argument by name is " + tokens[position - 1].text.str() + "=value";
+  return "";
 }
 
 // ------------------------------------------------------------------------------------------- items
@@ -139,7 +157,15 @@ void Parser::parseItem() {
   std::string hint;
   if (at(TokenKind::Name)) {
     llvm::SmallVector<llvm::StringRef> candidates(std::begin(words), std::end(words));
-    hint = didYouMean(peek().text, candidates);
+    hint = hintForStatement(peek().text);
+    if (llvm::is_contained(statementWords(), peek().text))
+      hint = "'" + peek().text.str() + "' stands in a block, a model or a section";
+    else if (hint.empty())
+      hint = didYouMean(peek().text, candidates);
+  } else if (at(TokenKind::String)) {
+    hint = "documentation is '///' before an item";
+  } else if (at(TokenKind::Import)) {
+    hint = hintForStatement("import");
   } else if (peek(1).is(TokenKind::Assign)) {
     hint = "'" + peek().text.str() + "' is a word of the language";
   }
@@ -162,11 +188,19 @@ void Parser::recoverItem() {
 void Parser::parseImport() {
   auto *import = create<Import>();
   SourceRange begin = advance().range;
+  if (!at(TokenKind::String)) {
+    errorExpected("a file in '\"'", hintForStatement("import"));
+    return;
+  }
   if (!parseStringPattern(import->path) || !expect(TokenKind::Import))
     return;
   llvm::SmallVector<Name> names;
   do {
     Name name;
+    if (at(TokenKind::Star)) {
+      errorExpected("a name", "only listed names arrive: import Bottleneck, BasicBlock");
+      return;
+    }
     if (!expectName(name))
       return;
     names.push_back(name);
@@ -196,7 +230,7 @@ void Parser::parseBlock(bool isModel) {
     return;
   if (isModel) {
     if (!at(TokenKind::Arrow)) {
-      errorExpected("'->' and what the model returns");
+      errorExpected("'->' and what the model returns", "-> f32[N, 10]");
       return;
     }
     advance();
@@ -209,8 +243,10 @@ void Parser::parseBlock(bool isModel) {
   if (engine.errorCount() != errorsBefore)
     return;
   if (block->body.empty() || block->body.back()->kind != StatementKind::Return)
-    engine.error(block->end, (isModel ? "model '" : "block '") + block->name.text +
-                                 "' has no 'return' at its end");
+    engine
+        .error(block->end, (isModel ? "model '" : "block '") + block->name.text +
+                               "' has no 'return' at its end")
+        .hint("return ...");
   file.blocks.push_back(block);
 }
 
@@ -224,6 +260,11 @@ bool Parser::parseParams(Block &block) {
     Param param;
     if (!expectName(param.name))
       return false;
+    if (!block.isModel && at(TokenKind::Colon)) {
+      engine.error(param.name.range, "a parameter of a block has no type")
+          .hint("the ops inside check what they are given");
+      return false;
+    }
     if (accept(TokenKind::Colon)) {
       param.type.emplace();
       if (!parseType(*param.type))
@@ -249,9 +290,6 @@ void Parser::checkParams(const Block &block) {
       engine.error(param.name.range, "a model's parameter needs a type or a default")
           .hint("an input is '" + param.name.text + ": f32[N, ...]', a setting '" +
                 param.name.text + " = value'");
-    else if (!block.isModel && param.type)
-      engine.error(param.type->range, "a parameter of a block has no type")
-          .hint("the ops inside check what they are given");
     else if (defaults && !param.defaultValue)
       engine.error(param.name.range, block.isModel
                                          ? "the inputs of a model stand before its settings"
@@ -263,6 +301,11 @@ void Parser::checkParams(const Block &block) {
 bool Parser::parseResults(Results &results) {
   SourceRange begin = peek().range;
   if (!at(TokenKind::LeftParen)) {
+    if (at(TokenKind::Name) && peek(1).is(TokenKind::Colon)) {
+      errorExpected("a type such as f32[N, 10]", "results with names stand in parentheses: (" +
+                                                     peek().text.str() + ": f32[N, 10])");
+      return false;
+    }
     results.single.emplace();
     if (!parseType(*results.single))
       return false;
@@ -294,6 +337,10 @@ void Parser::parseSection(bool isTrain) {
   section->isTrain = isTrain;
   section->documentation = keep(peek().documentation);
   section->range = advance().range;
+  if (!at(TokenKind::Name)) {
+    errorExpected("the name of a model", isTrain ? "train Model { ... }" : "infer Model { ... }");
+    return;
+  }
   if (!parseUses(section->uses))
     return;
   if (accept(TokenKind::As) && !expectName(section->name))

@@ -36,6 +36,7 @@ private:
   /// The rest of a bracketed list after an item: the closing sign, or an error that finds the
   /// unclosed one.
   bool expectClose(const Token &open, TokenKind close);
+  std::string hintInBrackets() const;
   bool beginsStatement(size_t index) const;
   bool beginsItem(size_t index) const;
   unsigned lineOf(const Token &token) const { return sources.lineColumn(token.range).line; }
@@ -125,7 +126,9 @@ private:
   ast::Statement *parseStep();
   bool parseStepTarget(ast::StepTarget &target);
   bool parseStringPattern(ast::PatternString &pattern);
+  bool errorNoBody();
   void errorNoStatement();
+  std::string hintForStatementHere() const;
   void recoverStatement(unsigned openBrackets);
 
   // ---- items

@@ -93,6 +93,11 @@ FileId Program::findImport(const Module &module, const ast::Import &import) {
     return file;
   }
   auto error = engine.error(import.path.range, "there is no file '" + path + "'");
+  for (llvm::StringRef folder : options.includeDirs) {
+    std::string whole = "std/" + llvm::sys::path::stem(path).str() + ".dl";
+    if (llvm::sys::fs::exists(folder + "/" + whole) && whole != path)
+      error.hint("did you mean \"" + whole + "\"?");
+  }
   for (const std::string &candidate : candidates)
     error.note({}, "looked for " + candidate);
   return noFile;

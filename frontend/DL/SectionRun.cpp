@@ -13,6 +13,8 @@ SectionRun::SectionRun(Program &program, Module &module, EntryBuilder &entry,
   frame.names = &names;
   frame.scopes.emplace_back();
   frame.seesDimensions = true;
+  if (section)
+    frame.body = section->body;
   evaluator.frame = &frame;
   evaluator.dimensions = &dimensions;
   for (const ModelUse &use : uses) {
@@ -120,9 +122,8 @@ void SectionRun::callImplicitModel() {
   for (const Param &param : implicitModel->block->params)
     if (param.type) {
       const Bound *input = evaluator.lookupLocal(param.name.text);
-      modelResult = Poison{};
       if (!input)
-        return;
+        return bindResults(*implicitModel->block, modelResult = Poison{});
       arguments.push_back({{}, input->value, anchor()});
     }
   modelResult = evaluator.callModel(*implicitModel, arguments, anchor(), /*implicit=*/true);

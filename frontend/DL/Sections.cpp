@@ -254,6 +254,14 @@ static std::vector<Variable *> readTargets(SectionRun &run, llvm::ArrayRef<Model
   return members;
 }
 
+/// The factor on the learning rate for a batch that is not `reference_batch`; 1 without one.
+static double rateFactor(SectionRun &run, const EntryBuilder &entry) {
+  const Bound *reference = run.lookup("reference_batch");
+  return reference && reference->value.isInteger()
+             ? double(entry.samples()) / double(reference->value.integer())
+             : 1;
+}
+
 /// Sets `updates` of a train entry: those of its targets that the loss depends on.
 static void addUpdates(SectionRun &run, EntryBuilder &entry, const PlanValue &optimizer,
                        llvm::ArrayRef<Variable *> targets, const StepStatement *step) {
@@ -263,6 +271,7 @@ static void addUpdates(SectionRun &run, EntryBuilder &entry, const PlanValue &op
   llvm::StringMap<bool> read = readsBehind(run.loss()->value);
   llvm::SmallVector<mlir::Attribute> updates;
   bool moves = false;
+  double factor = rateFactor(run, entry);
   for (const auto &variable : program.variables) {
     const UpdateSettings &settings = variable->settings;
     if (variable->role != dl::Role::Parameter || settings.frozen || !read.contains(variable->key) ||
@@ -273,7 +282,7 @@ static void addUpdates(SectionRun &run, EntryBuilder &entry, const PlanValue &op
     updates.push_back(dl::UpdateAttr::get(
         context, mlir::FlatSymbolRefAttr::get(context, variable->key),
         builder.getF64FloatAttr(settings.lrMult), builder.getF64FloatAttr(settings.decayMult),
-        optimizerAttribute(context, settings.optimizer ? *settings.optimizer : optimizer)));
+        optimizerAttribute(context, settings.optimizer ? *settings.optimizer : optimizer, factor)));
   }
   SourceRange loss = run.lossBinding()->names.front().range;
   bool isWanted = program.options.inputGradients;

@@ -1,5 +1,6 @@
 // What is read from a section before its evaluation: compile-time settings, dimensions, and the
 // uses of names.
+#include "frontend/DL/Foreign.h"
 #include "frontend/DL/NameWalker.h"
 #include "frontend/DL/Sections.h"
 
@@ -41,19 +42,26 @@ static void checkStepSettings(Program &program, const StepStatement &step) {
 
 void checkUnusedNames(Program &program, const Section &section,
                       const llvm::StringMap<SourceRange> &dimensions) {
-  llvm::StringMap<bool> read;
-  NameWalker([&](llvm::StringRef name) { read[name] = true; }).walk(section.body);
+  // How often each name is read. What a binding reads of itself, as in accuracy = accuracy(...), is
+  // no use of it.
+  llvm::StringMap<int> reads;
+  NameWalker([&](llvm::StringRef name) { ++reads[name]; }).walk(section.body);
+  forEachBinding(section.body, /*inSteps=*/true,
+                 [&](const Name &name, const BindingStatement *binding) {
+                   NameWalker([&](llvm::StringRef each) {
+                     reads[each] -= each == name.text;
+                   }).walk(binding ? binding->value : nullptr);
+                 });
   llvm::ArrayRef<llvm::StringLiteral> settings = trainSettings;
   if (!section.isTrain)
     settings = settings.take_front(1);
   forEachBinding(section.body, /*inSteps=*/true, [&](const Name &name, const BindingStatement *) {
-    if (read.contains(name.text) || dimensions.contains(name.text) ||
+    if (reads.lookup(name.text) > 0 || dimensions.contains(name.text) ||
         llvm::is_contained(settings, name.text))
       return;
     llvm::SmallVector<llvm::StringRef> candidates(settings.begin(), settings.end());
-    llvm::StringRef nearest = nearestName(name.text, candidates);
     program.engine.error(name.range, "'" + name.text + "' is bound and never used")
-        .hint(nearest.empty() ? "" : "did you mean the setting '" + nearest.str() + "'?");
+        .hint(hintForSetting(name.text, candidates));
   });
   for (const Statement *statement : section.body)
     if (auto *step = llvm::dyn_cast<StepStatement>(statement))
@@ -154,6 +162,32 @@ void collectDimensions(const Module &module, const Section &section, llvm::Array
 
 // ---------------------------------------------------------------------------- after the evaluation
 
+/// What a setting should be, if the value is something else.
+static llvm::StringRef expectedSetting(llvm::StringRef name, const Value &value) {
+  bool isCount = value.isInteger() && value.integer() >= 1;
+  const DType *dtype = value.getIf<DType>();
+  if (name == "precision")
+    return dtype && (isFloat(*dtype) && *dtype != DType::F64) ? "" : "f32, bf16 or f16";
+  if (name == "accumulate")
+    return isCount ? "" : "an integer of 1 or more";
+  if (value.isNone())
+    return "";
+  const std::string *word = value.getIf<std::string>();
+  const Plan *plan = value.getIf<Plan>();
+  if (name == "reference_batch")
+    return isCount ? "" : "an integer of 1 or more";
+  if (name == "loss_scale")
+    return (word && *word == "dynamic") || (value.isNumber() && value.number() > 0)
+               ? ""
+               : "a number above 0 or \"dynamic\"";
+  if (name == "ema")
+    return value.isNumber() && value.number() >= 0 && value.number() < 1 ? ""
+                                                                         : "a decay such as 0.999";
+  if (name == "clip")
+    return plan && (*plan)->maker->category == Category::Clip ? "" : "such as global_norm(1.0)";
+  return "";
+}
+
 void checkSettings(Evaluator &evaluator,
                    llvm::function_ref<const Bound *(llvm::StringRef)> lookup) {
   auto isNeutral = [](llvm::StringRef name, const Value &value) {
@@ -163,12 +197,17 @@ void checkSettings(Evaluator &evaluator,
       return value.isInteger() && value.integer() == 1;
     if (name == "schedule" && value.is<Plan>())
       return value.as<Plan>()->maker->name == "constant";
-    return value.isNone();
+    return value.isNone() || name == "reference_batch";
   };
   for (llvm::StringRef name :
        {"precision", "loss_scale", "accumulate", "ema", "reference_batch", "schedule", "clip"}) {
     const Bound *bound = lookup(name);
-    if (bound && !bound->value.isPoison() && !isNeutral(name, bound->value))
+    if (!bound || bound->value.isPoison())
+      continue;
+    if (llvm::StringRef expected = expectedSetting(name, bound->value); !expected.empty())
+      evaluator.error(bound->range,
+                      "'" + name + "' is " + expected + ", found " + describe(bound->value));
+    else if (!isNeutral(name, bound->value))
       evaluator.error(bound->range,
                       "'" + name + "' with " + describe(bound->value) + " is not available yet");
   }

@@ -81,10 +81,13 @@ bool checkWindowFits(Call &call, const Tensor &x, const Window &window) {
   std::string dilated = llvm::ArrayRef<int64_t>(extents) == llvm::ArrayRef<int64_t>(window.kernel)
                             ? ""
                             : " with dilation";
-  call.evaluator.errorAbout(call.rangeOf("kernel"),
-                            "kernel " + joinSizes(extents) + dilated +
-                                " is larger than the padded input " + joinSizes(padded),
-                            x, sizes);
+  call.evaluator
+      .errorAbout(call.rangeOf("kernel"),
+                  "kernel " + joinSizes(extents) + dilated + " is larger than the padded input " +
+                      joinSizes(padded),
+                  x, sizes)
+      // conv2d(3, 64, 3): the channels of the input came first.
+      .hint(call.isPositional("stride") ? call.builtin.signature() : "");
   return false;
 }
 

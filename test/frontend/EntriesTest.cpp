@@ -185,6 +185,21 @@ TEST(Entries, GroupsSetWhatTheyMatchAndTheLaterWins) {
       HasSubstr("@linear1.bias : tensor<10xf32> role<parameter> init(<constant, 2.500000e-01"));
 }
 
+/// The rate of a batch of 4 where the file was written for one of 16; also that of a group.
+TEST(Entries, AReferenceBatchScalesEveryRate) {
+  Compiled compiled(
+      linear("  loss = softmax_cross_entropy(output, label)\n"
+             "  reference_batch = 16\n"
+             "  parameters \"**.bias\" { optimizer = sgd(learning_rate=2, momentum=0.5) }\n"));
+  std::vector<std::string> rates;
+  for (auto update :
+       entryOf(compiled, "train_step").getUpdatesAttr().getAsRange<dl::UpdateAttr>()) {
+    auto sgd = llvm::cast<dl::SgdAttr>(update.getOptimizer());
+    rates.push_back(text(sgd.get("learning_rate")) + " " + text(sgd.get("momentum")));
+  }
+  EXPECT_THAT(rates, ElementsAre("0.025 0.0", "0.5 0.5"));
+}
+
 TEST(Entries, AFrozenLayerIsNotUpdated) {
   Compiled compiled(linear(std::string(plainLoss) + "\n  parameters \"*.bias\" { frozen = true }"));
   EXPECT_THAT(compiled.module(), Not(HasSubstr("#dl.update<@linear1.bias")));

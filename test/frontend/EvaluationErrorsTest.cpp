@@ -41,7 +41,7 @@ R"dl(test.dl:2:19: error: 'channels' expects an integer, found the float 24.0
 {"WrongKindOfString", R"dl(y = x |> conv2d("8", 3))dl",
 R"dl(test.dl:2:19: error: 'channels' expects an integer, found the string "8"
   y = x |> conv2d("8", 3)
-                  ^~~
+                  ^~~ conv2d(x, channels, kernel, stride=1, padding=0, ...)
 )dl", {}},
 {"TensorWhereANumberIsExpected", "y = x |> conv2d(x, 3)",
 R"dl(test.dl:2:19: error: 'channels' expects an integer, found the tensor f32[4, 3, 8, 8]

@@ -102,7 +102,7 @@ R"dl(test.dl:9:5: error: the loss does not depend on any parameter that step 'd'
   metric m = mean(score))dl",
 R"dl(test.dl:12:19: error: unknown name 'score'
   metric m = mean(score)
-                  ^~~~~
+                  ^~~~~ the names of a step end with it
 )dl", {}},
 {"LossOfAStepIsNoScalar", R"dl(  step d updates D { loss = D(x) })dl",
 R"dl(test.dl:8:29: error: the loss must be a scalar f32[], found f32[4, 1]
@@ -145,7 +145,7 @@ R"dl(test.dl:9:5: error: 'step' stands in a train section only
   })dl",
 R"dl(test.dl:9:5: error: a field stands in a train or infer section only
     y: f32[N]
-    ^ 'parameter' declares a weight
+    ^ a value is bound without a type; 'parameter' declares a weight
 )dl", {}},
 {"TargetIsANumber", R"dl(  step d updates 3 { loss = 1 })dl",
 R"dl(test.dl:8:18: error: expected the name of a model or a pattern of parameter names, found '3'

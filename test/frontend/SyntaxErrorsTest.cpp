@@ -314,7 +314,7 @@ R"dl(test.dl:2:3: error: 'return' must be the last statement of its body
 )dl",
 R"dl(test.dl:3:1: error: block 'B' has no 'return' at its end
 }
-^
+^ return ...
 )dl", {}},
 {"ReturnInTrain", R"dl(train M {
   return 3
@@ -331,7 +331,7 @@ R"dl(test.dl:2:3: error: a train section returns nothing
 )dl",
 R"dl(test.dl:2:3: error: a field stands in a train or infer section only
   label: i32[N]
-  ^~~~~ 'parameter' declares a weight
+  ^~~~~ a value is bound without a type; 'parameter' declares a weight
 )dl", {}},
 {"MetricInABlock", R"dl(block B(x) {
   metric a = accuracy(x, x)
@@ -370,7 +370,7 @@ R"dl(test.dl:2:26: error: 'every' counts from 1
 )dl",
 R"dl(test.dl:1:20: error: expected '->' and what the model returns, found '{'
 model M(x: f32[N]) { return x }
-                   ^
+                   ^ -> f32[N, 10]
 )dl", {}},
 {"ModelParameterWithoutType", R"dl(model M(x) -> f32[N] { return x }
 )dl",
@@ -386,9 +386,9 @@ model M(width=3, x: f32[N]) -> f32[N] { return x }
 )dl", {}},
 {"BlockParameterWithType", R"dl(block B(x: f32[N]) { return x }
 )dl",
-R"dl(test.dl:1:12: error: a parameter of a block has no type
+R"dl(test.dl:1:9: error: a parameter of a block has no type
 block B(x: f32[N]) { return x }
-           ^~~~~~ the ops inside check what they are given
+        ^ the ops inside check what they are given
 )dl", {}},
 {"DefaultBeforeRequired", R"dl(block B(a=1, b) { return b }
 )dl",
@@ -406,7 +406,7 @@ model M(x: f32) -> f32[N] { return x }
 )dl",
 R"dl(test.dl:1:12: error: expected a type such as f32[N, 10], found 'float'
 model M(x: float[N]) -> f32[N] { return x }
-           ^~~~~
+           ^~~~~ did you mean 'f32'?
 )dl", {}},
 {"LayerWithoutCall", R"dl(block B(x) {
   layer f = linear
