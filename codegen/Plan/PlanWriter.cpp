@@ -303,8 +303,10 @@ void PlanWriter::addScalars(exec::ProgramOp program) {
 dlc_range PlanWriter::addCallArguments(exec::LaunchOp launch, const LibraryCall &call) {
   dlc_range range = {static_cast<uint32_t>(tables.arguments.size()), static_cast<uint32_t>(call.arguments.size())};
   for (auto [i, piece] : llvm::enumerate(call.arguments)) {
-    bool isWorkspace = call.call.workspace_bytes != 0 && i + 1 == call.arguments.size();
-    dlc_argument row = convertArgument(launch.getBuffers()[piece.buffer], i == 0 || isWorkspace ? DLC_WRITE : DLC_READ);
+    bool inWorkspace = piece.buffer == kernels.lookup(launch.getKernel()).getNumBuffers();
+    dlc_argument row = convertArgument(launch.getBuffers()[piece.buffer], inWorkspace ? DLC_READ | DLC_WRITE
+                                                                          : i == 0    ? DLC_WRITE
+                                                                                      : DLC_READ);
     row.offset += piece.offset;
     row.bytes = piece.bytes ? piece.bytes : row.bytes;
     tables.arguments.push_back(row);
@@ -312,7 +314,7 @@ dlc_range PlanWriter::addCallArguments(exec::LaunchOp launch, const LibraryCall 
   return range;
 }
 
-/// One record a phase; the first carries the figures of all.
+/// One record a phase. One carries the figures of all: the library call if there is one, else the first.
 void PlanWriter::addLaunch(exec::LaunchOp launch, dlc_record record) {
   exec::KernelOp kernel = kernels.lookup(launch.getKernel());
   SmallVector<std::pair<Value, int32_t>> buffers;
@@ -320,13 +322,17 @@ void PlanWriter::addLaunch(exec::LaunchOp launch, dlc_record record) {
     buffers.push_back({buffer, access});
   record.kind = DLC_RECORD_LAUNCH;
   record.arguments = addArguments(buffers);
-  record.flops = kernel.getFlops();
-  record.bytes = kernel.getBytesMoved();
+  uint32_t number = kernelNumbers.lookup(launch.getKernel());
+  size_t count = llvm::range_size(*kernel.getPhases()), main = 0;
+  for (size_t i = 0; i < count; ++i)
+    if (callOf(number, i))
+      main = i;
   for (auto [i, attribute] : llvm::enumerate(*kernel.getPhases())) {
-    uint32_t number = kernelNumbers.lookup(launch.getKernel());
     record.index = phaseRows[number][i];
     record.tasks = cast<exec::PhaseAttr>(attribute).getTasks();
     record.phase = i;
+    record.flops = i == main ? kernel.getFlops() : 0;
+    record.bytes = i == main ? kernel.getBytesMoved() : 0;
     dlc_record row = record;
     if (const LibraryCall *call = callOf(number, i)) {
       row.kind = DLC_RECORD_LIBRARY;
@@ -334,7 +340,6 @@ void PlanWriter::addLaunch(exec::LaunchOp launch, dlc_record record) {
       row.arguments = addCallArguments(launch, *call);
     }
     tables.records.push_back(row);
-    record.flops = record.bytes = 0;
   }
 }
 

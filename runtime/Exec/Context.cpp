@@ -116,13 +116,13 @@ Status Context::Impl::prepareState() {
   return {};
 }
 
-/// Tells the trace what a record wrote to the arena.
+/// Tells the trace which results a record wrote to the arena; a workspace is written and read.
 Status Context::Impl::showWrites(const Trace &trace, uint32_t record) const {
   const Plan &plan = state->module()->plan();
   const dlc_range range = plan.records[record].arguments;
   for (uint32_t i = 0; trace.onWrite && i < range.count; ++i) {
     const dlc_argument &argument = plan.arguments[range.first + i];
-    if (argument.space != DLC_SPACE_ARENA || !(argument.access & DLC_WRITE))
+    if (argument.space != DLC_SPACE_ARENA || argument.access != DLC_WRITE)
       continue;
     std::vector<std::byte> written(argument.bytes);
     DLC_TRY(arena->read(argument.offset, written));

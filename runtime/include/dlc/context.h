@@ -27,8 +27,8 @@ namespace dlc::runtime {
 struct Trace {
   /// Seconds each record took. Events take none.
   std::vector<double> seconds;
-  /// If set, hears after each record what that wrote to the arena: number of the record in the
-  /// plan, and the bytes of each such argument.
+  /// If set, hears after each record which results that wrote to the arena: number of the record in
+  /// the plan, and the bytes of each argument that it writes and does not read.
   std::function<void(uint32_t record, std::span<const std::byte> written)> onWrite;
 };
 
