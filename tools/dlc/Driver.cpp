@@ -107,6 +107,15 @@ LogicalResult Driver::compile() {
   module = frontend::compile(sources, options.input, language, context, engine);
   if (!module)
     return failure();
+  if (!options.checkNames.empty()) {
+    std::string error;
+    frontend::FileId list = sources.load(options.checkNames, error);
+    if (list == frontend::noFile)
+      return engine.error({}, "cannot read '" + options.checkNames + "': " + error), failure();
+    checkNames(*module, options.checkNames, sources.text(list), engine);
+    if (engine.hasErrors())
+      return failure();
+  }
   if (options.emit == Emit::Names)
     return writeText(listNames(*module));
   if (options.emit == Emit::DL)

@@ -53,6 +53,7 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
   addProvider(app, "--conv-algorithm", options.ownConvolutions, "whose convolutions on CUDA: own, or library (default): cuDNN");
   app.add_option("--emit", emit, "names, dl, dl-train, dl-fused, exec, report, kernels, asm, cuda, ptx")
       ->check(oneOf(keysOf(emits())))->option_text("WHAT");
+  app.add_option("--check-names", options.checkNames, "fail if --emit=names differs from this earlier list")->option_text("FILE");
   app.add_option("--train", options.trainSection, "which train section to compile")->option_text("NAME");
   app.add_option("--infer-batch", options.inferBatches, "batch sizes of the inference entries: 1,16")
       ->delimiter(',')->check(CLI::PositiveNumber)->option_text("N,...")->allow_extra_args(false);
@@ -75,6 +76,10 @@ std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
   addOptions(app, options, emit);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::CallForHelp &) {
+    // Without the library's empty lines at the end it fits on one screen.
+    std::cout << llvm::StringRef(app.help()).rtrim().str() << "\n";
+    return std::nullopt;
   } catch (const CLI::Success &success) {
     exitCode = app.exit(success);
     return std::nullopt;

@@ -20,6 +20,7 @@ struct Options {
   std::vector<std::string> defines, includeDirs, disabledPasses;
   std::vector<int64_t> inferBatches;
   std::string trainSection;
+  std::string checkNames; ///< an earlier list of --emit=names; empty: none
   bool ownProducts = false, ownConvolutions = false; ///< CUDA: no library
   bool inputGradients = false;
   bool warningsAreErrors = false;
