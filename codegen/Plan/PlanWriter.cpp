@@ -32,6 +32,7 @@ private:
   void addScalars(exec::ProgramOp program);
   void addRecord(exec::RecordOp record);
   void addLaunch(exec::LaunchOp launch, dlc_record record);
+  dlc_range addSchedule(exec::ProgramOp program);
   void addSettings();
   FailureOr<dlc_type> convertType(Operation *op, RankedTensorType type);
   FailureOr<dlc_value> convertValue(exec::ProgramOp program, exec::ValueAttr value);
@@ -368,6 +369,19 @@ void PlanWriter::addRecord(exec::RecordOp op) {
   tables.records.push_back(record);
 }
 
+dlc_range PlanWriter::addSchedule(exec::ProgramOp program) {
+  dlc_range range = {static_cast<uint32_t>(tables.schedule.size()), 0};
+  if (!program.getSchedule())
+    return range;
+  for (auto part : program.getSchedule()->getAsRange<exec::SchedulePartAttr>())
+    tables.schedule.push_back({static_cast<uint32_t>(part.getKind()), part.getInEpochs(),
+                               part.getLength().getValueAsDouble(), part.getN().getValueAsDouble(),
+                               part.getA().getValueAsDouble(), part.getB().getValueAsDouble(),
+                               part.getC().getValueAsDouble()});
+  range.count = tables.schedule.size() - range.first;
+  return range;
+}
+
 LogicalResult PlanWriter::addProgram(exec::ProgramOp program) {
   dlc_entry entry = {};
   entry.name = tables.addString(program.getSymName());
@@ -389,7 +403,8 @@ LogicalResult PlanWriter::addProgram(exec::ProgramOp program) {
     addRecord(record);
   entry.records.count = tables.records.size() - entry.records.first;
   if (program.getKind() == exec::ProgramKind::Train)
-    tables.steps.push_back({static_cast<uint32_t>(tables.entries.size()), static_cast<uint32_t>(program.getEvery())});
+    tables.steps.push_back({static_cast<uint32_t>(tables.entries.size()), static_cast<uint32_t>(program.getEvery()),
+                            addSchedule(program)});
   tables.entries.push_back(entry);
   return success();
 }

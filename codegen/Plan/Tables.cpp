@@ -67,7 +67,7 @@ struct Body {
 } // namespace
 
 std::string Tables::serialise(dlc_plan_header header) const {
-  constexpr size_t tableCount = 17;
+  constexpr size_t tableCount = 18;
   std::string blob(sizeof(dlc_plan_header) + tableCount * sizeof(dlc_table), '\0');
   align(blob);
   Body body{blob.size(), {}, {}};
@@ -88,6 +88,7 @@ std::string Tables::serialise(dlc_plan_header header) const {
   body.add(DLC_TABLE_IMAGES, llvm::ArrayRef(images));
   body.add(DLC_TABLE_IMAGE_BYTES, llvm::ArrayRef<char>(imageBytes.data(), imageBytes.size()));
   body.add(DLC_TABLE_CALLS, llvm::ArrayRef(calls));
+  body.add(DLC_TABLE_SCHEDULE, llvm::ArrayRef(schedule));
   header.magic = DLC_PLAN_MAGIC;
   header.size = sizeof(dlc_plan_header);
   header.table_count = body.directory.size();

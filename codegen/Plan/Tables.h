@@ -27,6 +27,7 @@ public:
   std::vector<dlc_setting> settings;
   std::vector<dlc_image> images;
   std::vector<dlc_library_call> calls;
+  std::vector<dlc_schedule_part> schedule;
 
   dlc_string addString(llvm::StringRef text);
   /// Offset in the constants table, a multiple of DLC_ALIGNMENT.

@@ -64,6 +64,12 @@ def DL_InitialiserKind : DL_Enum<"InitialiserKind", "distribution of a variable'
   I32EnumAttrCase<"Constant", 1, "constant">, I32EnumAttrCase<"Uniform", 2, "uniform">,
   I32EnumAttrCase<"Normal", 3, "normal">, I32EnumAttrCase<"TruncatedNormal", 4, "truncated_normal">,
   I32EnumAttrCase<"Orthogonal", 5, "orthogonal">]>;
+def DL_ScheduleKind : DL_Enum<"ScheduleKind", "curve of a part of a schedule, see dlc_schedule_kind", [
+  I32EnumAttrCase<"Constant", 1, "constant">, I32EnumAttrCase<"Step", 2, "step">,
+  I32EnumAttrCase<"Exponential", 3, "exponential">, I32EnumAttrCase<"Polynomial", 4, "polynomial">,
+  I32EnumAttrCase<"Cosine", 5, "cosine">, I32EnumAttrCase<"CosineRestarts", 6, "cosine_restarts">,
+  I32EnumAttrCase<"OneCycle", 7, "one_cycle">, I32EnumAttrCase<"Cyclic", 8, "cyclic">,
+  I32EnumAttrCase<"Warmup", 9, "warmup">]>;
 def DL_ReduceKind : DL_KeywordEnum<"ReduceKind", "how elements are combined", [
   I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Min", 2, "min">]>;
 def DL_Predicate : DL_KeywordEnum<"Predicate", "comparison", [
@@ -134,6 +140,18 @@ def DL_MetricAttr : DL_Attr<"Metric", "metric"> {
   let parameters = (ins "::mlir::StringAttr":$name, EnumParameter<DL_MetricKind>:$kind,
                         EnumParameter<DL_Finish>:$finish, ArrayRefParameter<"::dlc::dl::TermAttr">:$terms);
   let assemblyFormat = "`<` $name `,` $kind `,` $finish `,` `[` $terms `]` `>`";
+}
+
+def DL_SchedulePartAttr : DL_Attr<"SchedulePart", "schedule_part"> {
+  let summary = "a part of the schedule of the learning rate, see dlc_schedule_part";
+  let description = [{
+    `#dl.schedule_part<cosine, in_epochs = true, length = 2.0, n = 2.0, 0.0, 0.0, 0.0>`: the numbers are a, b and c.
+  }];
+  let parameters = (ins EnumParameter<DL_ScheduleKind>:$kind, "bool":$inEpochs, "::mlir::FloatAttr":$length,
+                        "::mlir::FloatAttr":$n, "::mlir::FloatAttr":$a, "::mlir::FloatAttr":$b, "::mlir::FloatAttr":$c);
+  let assemblyFormat = [{
+    `<` $kind `,` `in_epochs` `=` $inEpochs `,` `length` `=` $length `,` `n` `=` $n `,` $a `,` $b `,` $c `>`
+  }];
 }
 
 #endif

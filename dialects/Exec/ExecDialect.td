@@ -54,6 +54,12 @@ def Exec_MetricKind : Exec_Enum<"MetricKind", "loss or metric", [
   I32EnumAttrCase<"Loss", 1, "loss">, I32EnumAttrCase<"Metric", 2, "metric">]>;
 def Exec_Finish : Exec_Enum<"Finish", "what is applied to a metric's total", [
   I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Exp", 1, "exp">]>;
+def Exec_ScheduleKind : Exec_Enum<"ScheduleKind", "curve of a part of a schedule, see dlc_schedule_kind", [
+  I32EnumAttrCase<"Constant", 1, "constant">, I32EnumAttrCase<"Step", 2, "step">,
+  I32EnumAttrCase<"Exponential", 3, "exponential">, I32EnumAttrCase<"Polynomial", 4, "polynomial">,
+  I32EnumAttrCase<"Cosine", 5, "cosine">, I32EnumAttrCase<"CosineRestarts", 6, "cosine_restarts">,
+  I32EnumAttrCase<"OneCycle", 7, "one_cycle">, I32EnumAttrCase<"Cyclic", 8, "cyclic">,
+  I32EnumAttrCase<"Warmup", 9, "warmup">]>;
 def Exec_Access : Exec_Enum<"Access", "how a record touches a buffer", [
   I32EnumAttrCase<"Read", 1, "read">, I32EnumAttrCase<"Write", 2, "write">, I32EnumAttrCase<"ReadWrite", 3, "update">]>;
 
@@ -118,6 +124,18 @@ def Exec_MetricAttr : Exec_Attr<"Metric", "metric"> {
   let parameters = (ins "::mlir::StringAttr":$name, EnumParameter<Exec_MetricKind>:$kind,
                         EnumParameter<Exec_Finish>:$finish, ArrayRefParameter<"::dlc::exec::TermAttr">:$terms);
   let assemblyFormat = "`<` $name `,` $kind `,` $finish `,` `[` $terms `]` `>`";
+}
+
+def Exec_SchedulePartAttr : Exec_Attr<"SchedulePart", "schedule_part"> {
+  let summary = "a part of the schedule of the learning rate, see dlc_schedule_part";
+  let description = [{
+    `#exec.schedule_part<cosine, in_epochs = true, length = 2.0, n = 2.0, 0.0, 0.0, 0.0>`: the numbers are a, b and c.
+  }];
+  let parameters = (ins EnumParameter<Exec_ScheduleKind>:$kind, "bool":$inEpochs, "::mlir::FloatAttr":$length,
+                        "::mlir::FloatAttr":$n, "::mlir::FloatAttr":$a, "::mlir::FloatAttr":$b, "::mlir::FloatAttr":$c);
+  let assemblyFormat = [{
+    `<` $kind `,` `in_epochs` `=` $inEpochs `,` `length` `=` $length `,` `n` `=` $n `,` $a `,` $b `,` $c `>`
+  }];
 }
 
 def Exec_BufferType : TypeDef<Exec_Dialect, "Buffer"> {

@@ -78,7 +78,8 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, IsolatedFromAbove, HasParent<":
   let description = [{
     References to memory and records in straight line, ended by exec.output. `arena_bytes` is set by exec-plan-memory, `streams`
     and `events` by exec-schedule-streams. `batch` is 0 for a program without a batch axis; `valid` numbers the input that
-    says how many samples count; a training step runs on each `every`-th batch.
+    says how many samples count; a training step runs on each `every`-th batch, with
+    scheduled scalars multiplied by the factor of `schedule`.
     ```mlir
     exec.program @infer_n1 attributes {kind = #exec.program<infer>, batch = 1, inputs = [...], outputs = [...], metrics = []} {
       %x = exec.input 0 : !exec.buffer<3136>
@@ -94,6 +95,7 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, IsolatedFromAbove, HasParent<":
                        TypedArrayAttrBase<Exec_ValueAttr, "inputs">:$inputs,
                        TypedArrayAttrBase<Exec_ValueAttr, "outputs">:$outputs,
                        TypedArrayAttrBase<Exec_MetricAttr, "metrics">:$metrics,
+                       OptionalAttr<TypedArrayAttrBase<Exec_SchedulePartAttr, "schedule">>:$schedule,
                        OptionalAttr<I64Attr>:$valid, DefaultValuedAttr<I64Attr, "1">:$every,
                        DefaultValuedAttr<I64Attr, "0">:$arena_bytes, DefaultValuedAttr<I64Attr, "1">:$streams,
                        DefaultValuedAttr<I64Attr, "0">:$events);

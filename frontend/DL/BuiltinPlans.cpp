@@ -21,6 +21,40 @@ static Value keepSgd(Call &call) {
   return keep(call);
 }
 
+/// A length or distance that is 0 or below, or is given in both units.
+static Value keepSchedule(Call &call) {
+  bool inEpochs = !call.isNone("epochs"), inSteps = !call.isNone("steps");
+  if (inEpochs && inSteps)
+    return call.fail("steps", "'epochs' and 'steps' are both given", "leave one out");
+  if (!inEpochs && !inSteps && call.builtin.name != "constant" && call.builtin.name != "exponential")
+    return call.fail("epochs", "neither 'epochs' nor 'steps' is given",
+                     call.builtin.name.str() + "(epochs=10)");
+  for (llvm::StringRef name : {"epochs", "steps"}) {
+    const Value &value = call.value(name);
+    if (value.isNumber() && !(value.number() > 0))
+      return call.fail(name, "'" + name + "' is above 0, found " + text(value));
+    Value last = int64_t(0);
+    for (const Value &item : value.isSequence() ? value.items() : llvm::ArrayRef<Value>()) {
+      if (!item.isNumber())
+        return call.fail(name, "'" + name + "' is a sequence of numbers, found " + describe(item));
+      if (!(item.number() > last.number()))
+        return call.fail(name, "'" + name + "' grows from above 0, found " + text(item) +
+                                   " behind " + text(last));
+      last = item;
+    }
+  }
+  for (const BuiltinParam &param : call.builtin.params) {
+    bool isFactor = param.kind == ParamKind::Number && param.name != "epochs" &&
+                    param.name != "steps" && param.name != "multiply";
+    if (isFactor && !(call.number(param.name) >= 0))
+      return call.fail(param.name,
+                       "'" + param.name + "' is 0 or more, found " + text(call.value(param.name)));
+    if (param.name == "multiply" && !(call.number("multiply") >= 1))
+      return call.fail("multiply", "'multiply' is 1 or more, found " + text(call.value("multiply")));
+  }
+  return keep(call);
+}
+
 static Value keepUniform(Call &call) {
   if (call.number("low") > call.number("high"))
     return call.fail("low", "'low' is above 'high': " + text(call.value("low")) + " and " +
@@ -109,24 +143,31 @@ static std::vector<Builtin> scheduleRows() {
     return Builtin{name, Category::Schedule, std::move(params), doc, build};
   };
   return {
-      row("constant", "the base rate", {epochs, steps}, keep),
-      row("step", "a factor each n", {epochs, steps, tenth}),
-      row("multistep", "a factor at each of a list", {epochs, steps, tenth}),
-      row("exponential", "a factor each n", {{"factor", K::Number}, epochs, steps}),
-      row("polynomial", "down to `end` over n", {epochs, steps, {"power", K::Number, 1}, end}),
-      row("cosine", "half a cosine down to `end` over n", {epochs, steps, end}),
-      row("cosine_restarts", "cosines that begin again",
-          {epochs, steps, {"multiply", K::Number, 1}, end}),
+      row("constant", "the base rate", {epochs, steps}, keepSchedule),
+      row("step", "a factor each n", {epochs, steps, tenth}, keepSchedule),
+      row("multistep", "a factor at each of a list",
+          {{"epochs", K::Sequence, NoneValue{}, true},
+           {"steps", K::Sequence, NoneValue{}, true},
+           tenth},
+          keepSchedule),
+      row("exponential", "falls smoothly by a factor in n, 1 epoch if not given",
+          {{"factor", K::Number}, epochs, steps}, keepSchedule),
+      row("polynomial", "down to `end` over n", {epochs, steps, {"power", K::Number, 1}, end},
+          keepSchedule),
+      row("cosine", "half a cosine down to `end` over n", {epochs, steps, end}, keepSchedule),
+      row("cosine_restarts", "cosines that begin again, each `multiply` times as long",
+          {epochs, steps, {"multiply", K::Number, 1}, end}, keepSchedule),
       row("one_cycle", "up, then down far below the base rate",
           {epochs,
            steps,
            {"peak", K::Number, 0.3},
            {"start", K::Number, 0.04},
-           {"end", K::Number, 4e-6}}),
+           {"end", K::Number, 4e-6}},
+          keepSchedule),
       row("cyclic", "up and down between `low` and the base rate",
-          {epochs, steps, {"low", K::Number, 0.1}}),
+          {epochs, steps, {"low", K::Number, 0.1}}, keepSchedule),
       row("warmup", "linear from `start` up to the base rate",
-          {epochs, steps, {"start", K::Number, 0.1}}),
+          {epochs, steps, {"start", K::Number, 0.1}}, keepSchedule),
       row("plateau", "a factor when a metric stops improving",
           {{"metric", K::String, "loss"},
            {"mode", K::String, "min"},

@@ -345,8 +345,7 @@ SectionCompiler::evaluateTrain(const Section &section, const StepStatement *step
   auto entry =
       std::make_unique<TrainEntry>(*this, section, step, name, places.location(name, range));
   if (step && step->every > 1)
-    entry->builder.entry()->setAttr("dl.every",
-                                    entry->builder.builder.getI64IntegerAttr(step->every));
+    entry->builder.entry().setEvery(step->every);
   entry->run.run();
   if (!entry->run.lossBinding())
     program.engine
@@ -365,6 +364,8 @@ void SectionCompiler::finishTrain(TrainEntry &entry, const Section &section) {
     run.addAccumulators();
     run.addModelResults();
     optimizer = readOptimizer(program, run, section, entry.step);
+    if (const Bound *schedule = run.lookup("schedule"))
+      entry.builder.entry().setScheduleAttr(scheduleAttribute(run.evaluator, *schedule));
   }
   if (!optimizer)
     return entry.builder.finish({});

@@ -53,6 +53,11 @@ bool matchesPattern(llvm::StringRef pattern, llvm::StringRef key);
 mlir::Attribute optimizerAttribute(mlir::MLIRContext *context, const PlanValue &plan,
                                    double rateFactor);
 
+// ---- Schedules.cpp
+
+/// The parts of a step's schedule; null for the constant one, and after an error.
+mlir::ArrayAttr scheduleAttribute(Evaluator &evaluator, const Bound &schedule);
+
 // ---- Sections.cpp
 
 class SectionCompiler {

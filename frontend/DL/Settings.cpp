@@ -195,12 +195,10 @@ void checkSettings(Evaluator &evaluator,
       return value.is<DType>() && value.as<DType>() == DType::F32;
     if (name == "accumulate")
       return value.isInteger() && value.integer() == 1;
-    if (name == "schedule" && value.is<Plan>())
-      return value.as<Plan>()->maker->name == "constant";
     return value.isNone() || name == "reference_batch";
   };
   for (llvm::StringRef name :
-       {"precision", "loss_scale", "accumulate", "ema", "reference_batch", "schedule", "clip"}) {
+       {"precision", "loss_scale", "accumulate", "ema", "reference_batch", "clip"}) {
     const Bound *bound = lookup(name);
     if (!bound || bound->value.isPoison())
       continue;

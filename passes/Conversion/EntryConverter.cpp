@@ -330,6 +330,18 @@ static SmallVector<Attribute> getMetrics(dl::EntryOp entry) {
   return metrics;
 }
 
+/// Null if there is none.
+static ArrayAttr getSchedule(dl::EntryOp entry) {
+  SmallVector<Attribute> parts;
+  if (!entry.getScheduleAttr())
+    return nullptr;
+  for (auto part : entry.getScheduleAttr().getAsRange<dl::SchedulePartAttr>())
+    parts.push_back(exec::SchedulePartAttr::get(
+        entry.getContext(), static_cast<exec::ScheduleKind>(part.getKind()), part.getInEpochs(), part.getLength(),
+        part.getN(), part.getA(), part.getB(), part.getC()));
+  return ArrayAttr::get(entry.getContext(), parts);
+}
+
 void EntryConverter::createProgram() {
   builder.setInsertionPointToEnd(entry->getBlock());
   IntegerAttr valid;
@@ -344,9 +356,9 @@ void EntryConverter::createProgram() {
   program = exec::ProgramOp::create(
       builder, entry.getLoc(), entry.getSymName(), static_cast<exec::ProgramKind>(entry.getKind()), batch,
       builder.getArrayAttr(getInputs(entry)), builder.getArrayAttr(getOutputs(entry)),
-      builder.getArrayAttr(getMetrics(entry)), valid);
-  if (auto every = entry->getAttrOfType<IntegerAttr>("dl.every"))
-    program.setEvery(every.getInt());
+      builder.getArrayAttr(getMetrics(entry)), getSchedule(entry), valid);
+  if (entry.getEvery())
+    program.setEvery(*entry.getEvery());
 }
 
 //===----------------------------------------------------------------------------------------------------------------===//

@@ -32,6 +32,7 @@ private:
   Status decodeImages();
   Status decodeCalls();
   Status decodeRecordTables();
+  Status decodeSchedule();
   Status decodeSteps();
   Status decodeSettings();
   Status decodeEntries();
@@ -408,6 +409,24 @@ Status Decoder::decodeEntries() {
   return checkDistinct(plan.entries, "entries");
 }
 
+Status Decoder::decodeSchedule() {
+  for (size_t i = 0; i < raw.schedule.size(); ++i) {
+    const dlc_schedule_part &part = raw.schedule[i];
+    if (part.kind < DLC_SCHEDULE_CONSTANT || part.kind > DLC_SCHEDULE_WARMUP)
+      return damaged("schedule part ", i, " has kind ", part.kind, ", which is unknown");
+    const bool usesN = part.kind != DLC_SCHEDULE_CONSTANT;
+    const bool restarts = part.kind == DLC_SCHEDULE_COSINE_RESTARTS;
+    for (double number : {part.length, part.n, part.a, part.b, part.c})
+      if (!std::isfinite(number))
+        return damaged("schedule part ", i, " has a number that is not finite");
+    if (part.length < 0 || (usesN && part.n <= 0) || (restarts && part.b < 1))
+      return damaged("schedule part ", i, " has length ", part.length, ", n ", part.n, " and b ",
+                     part.b);
+  }
+  plan.schedule = std::move(raw.schedule);
+  return {};
+}
+
 Status Decoder::decodeSteps() {
   for (size_t i = 0; i < raw.steps.size(); ++i) {
     const dlc_step &step = raw.steps[i];
@@ -418,6 +437,9 @@ Status Decoder::decodeSteps() {
     if (kind != DLC_ENTRY_TRAIN && kind != DLC_ENTRY_ACCUMULATE)
       return damaged("step ", i, " runs entry '", plan.entries[step.entry].name,
                      "', which does not train");
+    if (!rangeFits(step.schedule, plan.schedule))
+      return damaged("step ", i, " has schedule parts ",
+                     rangeText(step.schedule, plan.schedule.size()));
   }
   plan.steps = std::move(raw.steps);
   return {};
@@ -452,6 +474,7 @@ Result<Plan> Decoder::run() {
   DLC_TRY(decodeCalls());
   DLC_TRY(decodeRecordTables());
   DLC_TRY(decodeEntries());
+  DLC_TRY(decodeSchedule());
   DLC_TRY(decodeSteps());
   DLC_TRY(decodeSettings());
   DLC_TRY(checkRecords(plan));

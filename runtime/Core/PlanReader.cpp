@@ -42,6 +42,8 @@ static uint32_t firstStride(uint32_t kind) {
     return 40;
   case DLC_TABLE_CALLS:
     return 288;
+  case DLC_TABLE_SCHEDULE:
+    return 48;
   default:
     return 0;
   }
@@ -114,6 +116,8 @@ static void takeTable(std::span<const std::byte> blob, const dlc_table &table, R
     return;
   case DLC_TABLE_CALLS:
     return copyTable(blob, table, plan.calls);
+  case DLC_TABLE_SCHEDULE:
+    return copyTable(blob, table, plan.schedule);
   default:
     return;
   }

@@ -36,6 +36,7 @@ struct RawPlan {
   std::vector<dlc_image> images;
   std::span<const std::byte> imageBytes;
   std::vector<dlc_library_call> calls;
+  std::vector<dlc_schedule_part> schedule;
 };
 
 /// Reads the tables of a blob. The blob starts at an address that is a multiple of DLC_ALIGNMENT.

@@ -2,6 +2,7 @@
 #include "runtime/Training/Trainer.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Device/Device.h"
+#include "runtime/Training/Schedule.h"
 
 #include <chrono>
 #include <cmath>
@@ -49,7 +50,12 @@ Status Trainer::prepareSteps() {
   for (const dlc_step &step : module.plan().steps) {
     DLC_TRY_ASSIGN(context, Context::create(state, module.plan().entries[step.entry].name));
     const EntryInfo &entry = context->entry();
-    steps.push_back({std::move(context), step.every, MetricSums(entry), {}});
+    const std::span schedule(module.plan().schedule);
+    steps.push_back({std::move(context),
+                     step.every,
+                     schedule.subspan(step.schedule.first, step.schedule.count),
+                     MetricSums(entry),
+                     {}});
   }
   if (steps.empty())
     return invalid(module.path(), ": the module has no step that trains");
@@ -68,6 +74,21 @@ Status Trainer::applyOverrides() {
     }
     for (Step &step : steps)
       DLC_TRY(step.context->setScalar(name, value));
+  }
+  return {};
+}
+
+/// Writes the scheduled scalars for the batch after `number` others.
+Status Trainer::applySchedule(Step &step, uint64_t number) {
+  if (step.schedule.empty())
+    return {};
+  const double factor = scheduleFactor(step.schedule, number, loader->batches(false));
+  for (const ScalarInfo &scalar : state->module()->plan().scalars) {
+    if (!scalar.scheduled)
+      continue;
+    auto given = options.overrides.find(std::string(scalar.name));
+    const double base = given == options.overrides.end() ? scalar.value : given->second;
+    DLC_TRY(step.context->setScalar(scalar.name, base * factor));
   }
   return {};
 }
@@ -109,6 +130,7 @@ Status Trainer::startBatch(const Batch &batch) {
     DLC_TRY(bindBatch(context, steps[0].context->entry(), batch));
     if (state->module()->plan().findScalar("step"))
       DLC_TRY(context.setScalar("step", static_cast<double>(number)));
+    DLC_TRY(applySchedule(step, number));
     DLC_TRY(context.start());
     started.ran.push_back(&step);
   }

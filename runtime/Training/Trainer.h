@@ -17,6 +17,7 @@
 #include <chrono>
 #include <deque>
 #include <optional>
+#include <span>
 
 namespace dlc::runtime {
 
@@ -88,6 +89,7 @@ private:
       : state(std::move(state)), options(std::move(options)) {}
   Status prepareSteps();
   Status applyOverrides();
+  Status applySchedule(Step &step, uint64_t number);
   Status runEpoch(TrainObserver &observer);
   Status startBatch(const Batch &batch);
   Status finishBatch(TrainObserver &observer);
@@ -104,6 +106,7 @@ private:
   struct Step {
     std::unique_ptr<Context> context;
     uint32_t every;
+    std::span<const dlc_schedule_part> schedule;
     MetricSums epochSums;
     /// Values of the last batch.
     MetricValues last;

@@ -73,9 +73,8 @@ TEST(Steps, AreEntriesThatUpdateTheirTargets) {
 
 TEST(Steps, RunOnEveryNthBatch) {
   Compiled compiled(gan + "}\n");
-  EXPECT_FALSE(entryOf(compiled, "critic")->hasAttr("dl.every"));
-  EXPECT_EQ(entryOf(compiled, "generator")->getAttrOfType<mlir::IntegerAttr>("dl.every").getInt(),
-            5);
+  EXPECT_FALSE(entryOf(compiled, "critic").getEvery());
+  EXPECT_EQ(entryOf(compiled, "generator").getEvery(), 5);
 }
 
 TEST(Steps, TakeTheSameInputsAndKeepTheirOwnMetrics) {
@@ -196,4 +195,72 @@ TEST(ResNet50, IsAsLargeAsItsPaperSays) {
   for (const char *name : {"conv1.weight", "bn1.scale", "stage1.Bottleneck1.downsample.conv.weight",
                            "stage3.Bottleneck6.bn3.running_mean"})
     EXPECT_TRUE(module->lookupSymbol(name)) << name;
+}
+
+/// The parts of an entry's schedule: "warmup steps 5.0 of 5.0: 0.1 0.0 0.0" for length, n, a, b, c.
+static std::vector<std::string> schedule(llvm::StringRef text, llvm::StringRef entry) {
+  Compiled compiled(text);
+  EXPECT_EQ(compiled.diagnostics(), "");
+  std::vector<std::string> parts;
+  std::optional<mlir::ArrayAttr> attribute = entryOf(compiled, entry).getSchedule();
+  for (auto part : attribute.value_or(mlir::ArrayAttr::get(&compiled.context, {}))
+                       .getAsRange<dl::SchedulePartAttr>()) {
+    char line[128];
+    snprintf(line, sizeof(line), "%s %s %g of %g: %g %g %g",
+             dl::stringifyScheduleKind(part.getKind()).str().c_str(),
+             part.getInEpochs() ? "epochs" : "steps", part.getLength().getValueAsDouble(),
+             part.getN().getValueAsDouble(), part.getA().getValueAsDouble(),
+             part.getB().getValueAsDouble(), part.getC().getValueAsDouble());
+    parts.push_back(line);
+  }
+  return parts;
+}
+
+/// A perceptron with this schedule.
+static std::string scheduled(llvm::StringRef value) {
+  return ("model M(x: f32[N, 3]) -> f32[N, 10] { return x |> linear(10) }\n"
+          "train M {\n  label: i32[N]\n  loss = softmax_cross_entropy(output, label)\n"
+          "  optimizer = sgd(learning_rate=0.1)\n  batch = 4\n  schedule = " +
+          value + "\n}\n")
+      .str();
+}
+
+TEST(Schedules, KeepEveryCurve) {
+  const std::pair<const char *, const char *> curves[] = {
+      {"step(epochs=30)", "step epochs 0 of 30: 0.1 0 0"},
+      {"exponential(0.5)", "exponential epochs 0 of 1: 0.5 0 0"},
+      {"exponential(0.5, steps=100)", "exponential steps 0 of 100: 0.5 0 0"},
+      {"polynomial(epochs=85, power=2, end=0.25)", "polynomial epochs 0 of 85: 2 0.25 0"},
+      {"cosine(steps=7, end=0.5)", "cosine steps 0 of 7: 0.5 0 0"},
+      {"cosine_restarts(epochs=3, multiply=2, end=0.5)",
+       "cosine_restarts epochs 0 of 3: 0.5 2 0"},
+      {"one_cycle(epochs=12, end=0.25)", "one_cycle epochs 0 of 12: 0.3 0.04 0.25"},
+      {"cyclic(steps=9)", "cyclic steps 0 of 9: 0.1 0 0"},
+      {"warmup(epochs=1.5)", "warmup epochs 0 of 1.5: 0.1 0 0"}};
+  for (auto [value, part] : curves)
+    EXPECT_THAT(schedule(scheduled(value), "train_step"), ElementsAre(part));
+}
+
+TEST(Schedules, AreConstantWhereNothingIsSaid) {
+  EXPECT_THAT(schedule(scheduled("none"), "train_step"), testing::IsEmpty());
+  EXPECT_THAT(schedule(scheduled("constant()"), "train_step"), testing::IsEmpty());
+}
+
+TEST(Schedules, RunPartsOneAfterTheOther) {
+  EXPECT_THAT(schedule(scheduled("[constant(epochs=6), exponential(0.5)]"), "train_step"),
+              ElementsAre("constant epochs 6 of 6: 1 0 0", "exponential epochs 0 of 1: 0.5 0 0"));
+  // A level for each time between two falls.
+  EXPECT_THAT(schedule(scheduled("[warmup(steps=10), multistep(epochs=[30, 50], factor=0.5)]"),
+                       "train_step"),
+              ElementsAre("warmup steps 10 of 10: 0.1 0 0", "constant epochs 30 of 0: 1 0 0",
+                          "constant epochs 20 of 0: 0.5 0 0", "constant epochs 0 of 0: 0.25 0 0"));
+}
+
+// A step has its own schedule, or the section's.
+TEST(Schedules, BelongToSteps) {
+  std::string text = gan + "  schedule = cosine(epochs=4)\n}\n";
+  const std::string head = "every 5 {";
+  text.insert(text.find(head) + head.size(), "\n    schedule = step(epochs=3)");
+  EXPECT_THAT(schedule(text, "critic"), ElementsAre("cosine epochs 0 of 4: 0 0 0"));
+  EXPECT_THAT(schedule(text, "generator"), ElementsAre("step epochs 0 of 3: 0.1 0 0"));
 }

@@ -209,6 +209,17 @@ TEST(Loader, ChecksScalarsStepsAndKernels) {
       {"step 0 runs entry 3 of 3 every 1 batches", [](auto &p) { p.steps[0].entry = 3; }},
       {"step 0 runs entry 0 of 3 every 0 batches", [](auto &p) { p.steps[0].every = 0; }},
       {"step 0 runs entry 'infer_n1', which does not train", [](auto &p) { p.steps[0].entry = 2; }},
+      {"step 0 has schedule parts [1, 3) of 0", [](auto &p) { p.steps[0].schedule = {1, 2}; }},
+      {"schedule part 0 has kind 10, which is unknown",
+       [](auto &p) { p.schedule.push_back({10, 0, 0, 1, 0, 0, 0}); }},
+      {"schedule part 0 has length 0, n 0 and b 0",
+       [](auto &p) { p.schedule.push_back({DLC_SCHEDULE_COSINE, 0, 0, 0, 0, 0, 0}); }},
+      {"schedule part 0 has length 0, n 1 and b 0.5",
+       [](auto &p) {
+         p.schedule.push_back({DLC_SCHEDULE_COSINE_RESTARTS, 0, 0, 1, 0, 0.5, 0});
+       }},
+      {"schedule part 0 has a number that is not finite",
+       [](auto &p) { p.schedule.push_back({DLC_SCHEDULE_CONSTANT, 0, 0, 0, 1.0 / 0.0, 0, 0}); }},
       {"kernel 'logits' is for target 9, which is unknown",
        [](auto &p) { p.kernels[0].target = 9; }},
       {"damaged module: kernel 'logits' is function 11 of 11",

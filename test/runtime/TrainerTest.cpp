@@ -81,6 +81,46 @@ TEST(Trainer, LearnsAndReports) {
   EXPECT_LT(last.train[0].second, observer.epochs[0].train[0].second);
 }
 
+/// The weights after two epochs of the small model with this schedule and rate.
+static std::vector<std::byte> weightsAfter(std::vector<dlc_schedule_part> parts, double rate,
+                                           const std::vector<uint64_t> &pieces = {24}) {
+  Training run;
+  PlanBuilder plan = smallModel();
+  plan.scalars[0].scheduled = 1;
+  plan.steps[0].schedule = {0, static_cast<uint32_t>(parts.size())};
+  plan.schedule = std::move(parts);
+  writeFile(run.folder.path("small.so"), moduleWith(plan.blob()));
+  const std::string path = run.checkpoint("scheduled.safetensors");
+  std::shared_ptr<State> state;
+  for (const uint64_t &steps : pieces) {
+    Observer observer;
+    state = run.freshState();
+    EXPECT_TRUE(run.train(state,
+                          {.epochs = 2,
+                           .steps = steps,
+                           .checkpoint = path,
+                           .overrides = {{"optimizer.learning_rate", rate}}},
+                          &steps != pieces.data(), observer)
+                    .ok());
+  }
+  std::vector<std::byte> weights(4 * 16 * sizeof(float));
+  EXPECT_TRUE(state->read(0, weights).ok());
+  return weights;
+}
+
+// Half the rate times two is the rate; the factor counts batches, over epochs and resumptions.
+TEST(Trainer, MultipliesScheduledScalars) {
+  const auto whole = weightsAfter({}, 0.125);
+  EXPECT_EQ(weightsAfter({{DLC_SCHEDULE_CONSTANT, 0, 0, 0, 0.5, 0, 0}}, 0.25), whole);
+  EXPECT_NE(weightsAfter({{DLC_SCHEDULE_CONSTANT, 0, 0, 0, 0.5, 0, 0}}, 0.125), whole);
+  const std::vector<dlc_schedule_part> cosine = {{DLC_SCHEDULE_COSINE, 1, 0, 2, 0, 0, 0}};
+  EXPECT_NE(weightsAfter(cosine, 0.125), whole);
+  EXPECT_EQ(weightsAfter(cosine, 0.125, {5, 9, 10}), weightsAfter(cosine, 0.125));
+  // A fall behind the last batch changes nothing.
+  EXPECT_EQ(weightsAfter({{DLC_SCHEDULE_STEP, 1, 0, 2, 0.1, 0, 0}}, 0.125), whole);
+  EXPECT_NE(weightsAfter({{DLC_SCHEDULE_STEP, 0, 0, 23, 0.1, 0, 0}}, 0.125), whole);
+}
+
 // The report of an epoch is the mean over its samples, so over equal batches the mean of their
 // losses.
 TEST(Trainer, AveragesOverTheEpoch) {

@@ -128,7 +128,8 @@ typedef enum dlc_table_kind {
   DLC_TABLE_SETTINGS = 14,   /* dlc_setting */
   DLC_TABLE_IMAGES = 15,     /* dlc_image */
   DLC_TABLE_IMAGE_BYTES = 16, /* bytes, stride 1: cubins and PTX, each at a multiple of DLC_ALIGNMENT */
-  DLC_TABLE_CALLS = 17       /* dlc_library_call */
+  DLC_TABLE_CALLS = 17,      /* dlc_library_call */
+  DLC_TABLE_SCHEDULE = 18    /* dlc_schedule_part */
 } dlc_table_kind;
 
 typedef struct dlc_table {
@@ -294,11 +295,36 @@ typedef struct dlc_term {
   double coefficient;
 } dlc_term;
 
-/* The training loop: entry `entry` runs on each `every`-th batch, in table order. */
+/* The training loop: entry `entry` runs on each `every`-th batch, in table order. Before each run its scheduled scalars are
+ * multiplied by the schedule's factor. The parts of a schedule run one after the other, the last one for ever; `schedule` is
+ * empty: the factor is 1. */
 typedef struct dlc_step {
   uint32_t entry;
   uint32_t every;
+  dlc_range schedule;        /* of schedule parts */
 } dlc_step;
+
+/* The factor as a function of t, the batches trained on since the part began; n in batches. Behind its end a curve that has
+ * one keeps its last value. */
+typedef enum dlc_schedule_kind {
+  DLC_SCHEDULE_CONSTANT = 1, /* a */
+  DLC_SCHEDULE_STEP = 2,     /* a ^ floor(t / n) */
+  DLC_SCHEDULE_EXPONENTIAL = 3, /* a ^ (t / n) */
+  DLC_SCHEDULE_POLYNOMIAL = 4, /* from 1 to b over n: b + (1 - b) * (1 - t / n) ^ a */
+  DLC_SCHEDULE_COSINE = 5,   /* from 1 to a over n, half a cosine */
+  DLC_SCHEDULE_COSINE_RESTARTS = 6, /* the same again and again, each b times as long as the one before */
+  DLC_SCHEDULE_ONE_CYCLE = 7, /* half cosines from b to 1 at a * n - 1, then to c at n - 1 */
+  DLC_SCHEDULE_CYCLIC = 8,   /* from a to 1 over n, back over n, again */
+  DLC_SCHEDULE_WARMUP = 9    /* from a to 1 over n */
+} dlc_schedule_kind;
+
+typedef struct dlc_schedule_part {
+  uint32_t kind;             /* dlc_schedule_kind */
+  uint32_t in_epochs;        /* 1: n and length count epochs, 0: batches */
+  double length;             /* of the part; of the last one ignored */
+  double n;
+  double a, b, c;
+} dlc_schedule_part;
 
 /* Defaults that the source gives to the trainer: "epochs". */
 typedef struct dlc_setting {

@@ -122,6 +122,8 @@ struct Plan {
   std::vector<dlc_argument> arguments;
   std::vector<uint64_t> immediates;
   std::vector<dlc_step> steps;
+  /// Parts of the steps' schedules.
+  std::vector<dlc_schedule_part> schedule;
   std::vector<SettingInfo> settings;
   std::span<const std::byte> constants;
   /// Cubins and PTX of CUDA kernels.

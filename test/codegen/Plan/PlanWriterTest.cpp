@@ -162,6 +162,18 @@ TEST_F(PlanWriter, EntryWithItsValuesMetricsAndStep) {
   EXPECT_EQ(term.constant_count, 16.0);
   dlc_step step = reader.read<dlc_step>(DLC_TABLE_STEPS).at(0);
   EXPECT_EQ(step.every, 5u);
+  ASSERT_EQ(step.schedule.count, 2u);
+  auto schedule = reader.read<dlc_schedule_part>(DLC_TABLE_SCHEDULE);
+  const dlc_schedule_part warmup = schedule.at(step.schedule.first), cycle = schedule.at(step.schedule.first + 1);
+  EXPECT_EQ(warmup.kind, DLC_SCHEDULE_WARMUP);
+  EXPECT_EQ(warmup.in_epochs, 0u);
+  EXPECT_EQ(warmup.length, 7);
+  EXPECT_EQ(warmup.a, 0.5);
+  EXPECT_EQ(cycle.kind, DLC_SCHEDULE_ONE_CYCLE);
+  EXPECT_EQ(cycle.in_epochs, 1u);
+  EXPECT_EQ(cycle.n, 3);
+  EXPECT_EQ(cycle.b, 0.04);
+  EXPECT_EQ(cycle.c, 0.01);
   auto scalars = reader.read<dlc_scalar>(DLC_TABLE_SCALARS);
   ASSERT_EQ(scalars.size(), 2u);
   EXPECT_EQ(reader.text(scalars[0].name), "optimizer.momentum");

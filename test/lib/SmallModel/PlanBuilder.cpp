@@ -187,7 +187,7 @@ static void putTable(std::vector<std::byte> &blob, size_t slot, uint32_t kind, c
 }
 
 std::vector<std::byte> PlanBuilder::blob() const {
-  constexpr uint32_t tables = 17;
+  constexpr uint32_t tables = 18;
   std::vector<std::byte> blob(sizeof(dlc_plan_header) + tables * sizeof(dlc_table));
   size_t slot = 0;
   auto put = [&](uint32_t kind, const auto &table) {
@@ -210,6 +210,7 @@ std::vector<std::byte> PlanBuilder::blob() const {
   put(DLC_TABLE_IMAGES, images);
   put(DLC_TABLE_IMAGE_BYTES, imageBytes);
   put(DLC_TABLE_CALLS, calls);
+  put(DLC_TABLE_SCHEDULE, schedule);
   blob.resize(aligned(blob.size()));
   dlc_plan_header complete = header;
   complete.magic = DLC_PLAN_MAGIC;

@@ -28,6 +28,7 @@ struct PlanBuilder {
   std::vector<dlc_argument> arguments;
   std::vector<uint64_t> immediates;
   std::vector<dlc_step> steps;
+  std::vector<dlc_schedule_part> schedule;
   std::vector<dlc_setting> settings;
   std::vector<dlc_image> images;
   std::vector<std::byte> imageBytes;

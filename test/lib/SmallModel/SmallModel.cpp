@@ -115,7 +115,7 @@ void addTrainStep(PlanBuilder &plan, const Shared &s, bool twoStreams) {
   plan.output("gradient.linear1.weight", weightType, DLC_VALUE_GRADIENT, weight, s.weight);
   plan.output("gradient.linear1.bias", biasType, DLC_VALUE_GRADIENT, bias, s.bias);
   plan.endEntry();
-  plan.steps.push_back({static_cast<uint32_t>(plan.entries.size() - 1), 1});
+  plan.steps.push_back({static_cast<uint32_t>(plan.entries.size() - 1), 1, {}});
 }
 
 void addInfer(PlanBuilder &plan, const Shared &s) {

@@ -1,0 +1,74 @@
+// Curves of abi.h's dlc_schedule_kind.
+#include "runtime/Training/Schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace dlc::runtime {
+
+/// Half a cosine from `from` to `to` while x goes from 0 to 1.
+static double halfCosine(double from, double to, double x) {
+  return to + (from - to) * (1 + std::cos(std::numbers::pi * x)) / 2;
+}
+
+/// How far t is into its cycle, where the cycles are n, n * growth, n * growth^2, ... long.
+static double cyclePosition(double t, double n, double growth) {
+  if (growth == 1)
+    return std::fmod(t, n) / n;
+  // Cycle i starts at n * (growth^i - 1) / (growth - 1).
+  const double i = std::floor(std::log1p(t / n * (growth - 1)) / std::log(growth) + 1e-9);
+  const double length = n * std::pow(growth, i);
+  const double start = (length - n) / (growth - 1);
+  return std::clamp((t - start) / length, 0.0, 1.0);
+}
+
+static double oneCycle(const dlc_schedule_part &part, double t, double n) {
+  const double top = part.a * n - 1, end = n - 1;
+  if (t < top)
+    return halfCosine(part.b, 1, t / top);
+  return end > top ? halfCosine(1, part.c, std::min(1.0, (t - top) / (end - top))) : part.c;
+}
+
+static double factorAt(const dlc_schedule_part &part, double t, double n) {
+  const double x = std::min(t / n, 1.0);
+  switch (part.kind) {
+  case DLC_SCHEDULE_STEP:
+    // A product of n and a whole number may lie a rounding below itself.
+    return std::pow(part.a, std::floor(t / n + 1e-9));
+  case DLC_SCHEDULE_EXPONENTIAL:
+    return std::pow(part.a, t / n);
+  case DLC_SCHEDULE_POLYNOMIAL:
+    return part.b + (1 - part.b) * std::pow(1 - x, part.a);
+  case DLC_SCHEDULE_COSINE:
+    return halfCosine(1, part.a, x);
+  case DLC_SCHEDULE_COSINE_RESTARTS:
+    return halfCosine(1, part.a, cyclePosition(t, n, part.b));
+  case DLC_SCHEDULE_ONE_CYCLE:
+    return oneCycle(part, t, n);
+  case DLC_SCHEDULE_CYCLIC: {
+    const double way = std::fmod(t, 2 * n) / n;
+    return part.a + (1 - part.a) * (way <= 1 ? way : 2 - way);
+  }
+  case DLC_SCHEDULE_WARMUP:
+    return part.a + (1 - part.a) * x;
+  default:
+    return part.a;
+  }
+}
+
+double scheduleFactor(std::span<const dlc_schedule_part> parts, uint64_t step,
+                      uint64_t epochSteps) {
+  double t = static_cast<double>(step);
+  for (const dlc_schedule_part &part : parts) {
+    const double unit = part.in_epochs ? static_cast<double>(epochSteps) : 1;
+    // A part that ends within a batch gives this batch to its successor.
+    const double length = std::floor(part.length * unit);
+    if (&part == &parts.back() || t < length)
+      return factorAt(part, t, part.n * unit);
+    t -= length;
+  }
+  return 1;
+}
+
+} // namespace dlc::runtime
