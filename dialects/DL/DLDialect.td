@@ -70,6 +70,9 @@ def DL_ScheduleKind : DL_Enum<"ScheduleKind", "curve of a part of a schedule, se
   I32EnumAttrCase<"Cosine", 5, "cosine">, I32EnumAttrCase<"CosineRestarts", 6, "cosine_restarts">,
   I32EnumAttrCase<"OneCycle", 7, "one_cycle">, I32EnumAttrCase<"Cyclic", 8, "cyclic">,
   I32EnumAttrCase<"Warmup", 9, "warmup">]>;
+def DL_ClipKind : DL_Enum<"ClipKind", "what of the gradients is limited", [
+  I32EnumAttrCase<"Value", 1, "value">, I32EnumAttrCase<"ParameterNorm", 2, "parameter_norm">,
+  I32EnumAttrCase<"GlobalNorm", 3, "global_norm">]>;
 def DL_ReduceKind : DL_KeywordEnum<"ReduceKind", "how elements are combined", [
   I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Min", 2, "min">]>;
 def DL_Predicate : DL_KeywordEnum<"Predicate", "comparison", [
@@ -126,6 +129,16 @@ def DL_UpdateAttr : DL_Attr<"Update", "update"> {
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$variable, "::mlir::FloatAttr":$lrMult,
                         "::mlir::FloatAttr":$decayMult, "::mlir::Attribute":$optimizer);
   let assemblyFormat = "`<` $variable `,` `lr_mult` `=` $lrMult `,` `decay_mult` `=` $decayMult `,` $optimizer `>`";
+}
+
+def DL_ClipAttr : DL_Attr<"Clip", "clip"> {
+  let summary = "limit on the gradients of a training step, as PyTorch's clip_grad_value_ and clip_grad_norm_";
+  let description = [{
+    value: each element to -limit .. limit. parameter_norm, global_norm: the gradient of each parameter, or all of the step's
+    together, times min(1, limit / (norm + 1e-6)), before weight decay. `#dl.clip<global_norm, 1.0>`
+  }];
+  let parameters = (ins EnumParameter<DL_ClipKind>:$kind, "::mlir::FloatAttr":$limit);
+  let assemblyFormat = "`<` $kind `,` $limit `>`";
 }
 
 def DL_TermAttr : DL_Attr<"Term", "term"> {

@@ -34,6 +34,7 @@ def DL_EntryOp : DL_Op<"entry", [
     variable whose gradient this is).
     `updates`: #dl.update list of the parameters that the step trains. `metrics`: #dl.metric list over accumulators.
     `every`: a training step runs on each so many batches. `schedule`: #dl.schedule_part list, of its learning rates.
+    `clip`: the limit on the gradients that `updates` takes.
     Before dl-differentiate the terminator of an entry with updates carries the loss.
     (C1) A variable is assigned at most once, and not read behind its assignment. (C2) `updates` name parameters of the
     module, each once. (C3) The terms of `metrics` name accumulators among the results. (C4) Names of inputs are distinct, and
@@ -52,7 +53,8 @@ def DL_EntryOp : DL_Op<"entry", [
                        OptionalAttr<TypedArrayAttrBase<DL_UpdateAttr, "updates">>:$updates,
                        OptionalAttr<TypedArrayAttrBase<DL_MetricAttr, "metrics">>:$metrics,
                        OptionalAttr<I64Attr>:$every,
-                       OptionalAttr<TypedArrayAttrBase<DL_SchedulePartAttr, "schedule">>:$schedule);
+                       OptionalAttr<TypedArrayAttrBase<DL_SchedulePartAttr, "schedule">>:$schedule,
+                       OptionalAttr<DL_ClipAttr>:$clip);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -117,7 +117,19 @@ static Value buildProbabilities(Call &call, const Tensor &target) {
   return applyReduction(call, probabilityCrossEntropy(call, logits, target, axis));
 }
 
+/// A loss on logits has the activation inside: a second one makes the model learn slowly and
+/// nothing else tells of it.
+static void warnActivation(Call &call, llvm::StringRef inside) {
+  if (call.tensor("logits").activation != inside)
+    return;
+  call.evaluator.program.engine
+      .warning(call.rangeOf("logits"),
+               call.label + " applies " + inside + " itself, this has gone through it already")
+      .hint("give it the logits");
+}
+
 static Value buildSoftmaxCrossEntropy(Call &call) {
+  warnActivation(call, "softmax");
   if (!call.requireDefault({"ignore", "weight"}))
     return Poison{};
   const Tensor *label = call.value("label").getIf<Tensor>();
@@ -167,6 +179,7 @@ buildElementLoss(Call &call, llvm::StringRef first,
 }
 
 static Value buildSigmoidCrossEntropy(Call &call) {
+  warnActivation(call, "sigmoid");
   if (!call.requireDefault({"weight", "positive_weight"}))
     return Poison{};
   return buildElementLoss(call, "logits", [&](mlir::Value logits, mlir::Value target) {

@@ -176,10 +176,16 @@ static std::vector<Builtin> scheduleRows() {
   };
 }
 
+static Value keepLimit(Call &call) {
+  if (call.number("limit") > 0)
+    return keep(call);
+  return call.fail("limit", "'limit' is above 0, found " + text(call.value("limit")));
+}
+
 static std::vector<Builtin> clipRows() {
   using K = ParamKind;
   auto row = [](llvm::StringLiteral name, llvm::StringLiteral doc) {
-    return Builtin{name, Category::Clip, {{"limit", K::Number}}, doc};
+    return Builtin{name, Category::Clip, {{"limit", K::Number}}, doc, keepLimit};
   };
   return {row("value", "limits each element of the gradients"),
           row("parameter_norm", "limits the norm of each parameter's gradient"),

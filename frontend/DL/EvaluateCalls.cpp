@@ -320,7 +320,15 @@ Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
     call.setPath(layer->path, {});
   else if (!ownName.path.empty())
     call.setPath(names().join(ownName.path), ownName.range);
-  return builtin.build(call);
+  Value result = builtin.build(call);
+  if (builtin.name != "softmax" && builtin.name != "sigmoid")
+    return result;
+  if (const Tensor *tensor = result.getIf<Tensor>()) {
+    Tensor marked = *tensor;
+    marked.activation = builtin.name;
+    return marked;
+  }
+  return result;
 }
 
 // ------------------------------------------------------------------------------- blocks and models

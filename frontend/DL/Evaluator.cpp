@@ -145,7 +145,9 @@ void Evaluator::bind(llvm::StringRef name, Value value, SourceRange range, int64
         found->second = {std::move(value), range, 0};
         return;
       }
-  frame->scopes.back()[name] = {std::move(value), range, turn};
+  bool isSetting = !turn && llvm::is_contained(frame->settings, name);
+  auto &scope = isSetting ? frame->scopes[frame->settingsScope] : frame->scopes.back();
+  scope[name] = {std::move(value), range, turn};
   frame->ended.erase(name);
 }
 

@@ -124,6 +124,10 @@ struct Frame {
   /// Names that ended with a body: where they were bound, and "if", "for", "repeat".
   llvm::StringMap<std::pair<SourceRange, llvm::StringRef>> ended;
   std::vector<OpenState> states;
+  /// Names that belong to one scope, in whatever `if` inside it they are bound: the settings of a
+  /// section or step.
+  llvm::ArrayRef<llvm::StringLiteral> settings;
+  size_t settingsScope = 0;
   /// Symbolic dimensions are plain integers in models and sections.
   bool seesDimensions = false;
 };

@@ -15,6 +15,8 @@ SectionRun::SectionRun(Program &program, Module &module, EntryBuilder &entry,
   frame.seesDimensions = true;
   if (section)
     frame.body = section->body;
+  if (section && section->isTrain)
+    frame.settings = trainSettingNames();
   evaluator.frame = &frame;
   evaluator.dimensions = &dimensions;
   for (const ModelUse &use : uses) {
@@ -54,6 +56,7 @@ void SectionRun::run() {
 void SectionRun::runStep() {
   stepNames.prefix = step->name.text.str();
   frame.names = &stepNames;
+  frame.settingsScope = frame.scopes.size();
   frame.scopes.emplace_back();
   for (const Statement *statement : step->body) {
     if (auto *group = llvm::dyn_cast<GroupStatement>(statement))

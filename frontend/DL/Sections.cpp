@@ -262,6 +262,16 @@ static double rateFactor(SectionRun &run, const EntryBuilder &entry) {
              : 1;
 }
 
+/// Null for none.
+static dl::ClipAttr clipAttribute(mlir::MLIRContext *context, const Value &value) {
+  const Plan *plan = value.getIf<Plan>();
+  if (!plan)
+    return {};
+  auto kind = dl::symbolizeClipKind((*plan)->maker->name);
+  return dl::ClipAttr::get(context, *kind,
+                           mlir::Builder(context).getF64FloatAttr((*plan)->number("limit")));
+}
+
 /// Sets `updates` of a train entry: those of its targets that the loss depends on.
 static void addUpdates(SectionRun &run, EntryBuilder &entry, const PlanValue &optimizer,
                        llvm::ArrayRef<Variable *> targets, const StepStatement *step) {
@@ -364,6 +374,8 @@ void SectionCompiler::finishTrain(TrainEntry &entry, const Section &section) {
     run.addAccumulators();
     run.addModelResults();
     optimizer = readOptimizer(program, run, section, entry.step);
+    if (const Bound *clip = run.lookup("clip"))
+      entry.builder.entry().setClipAttr(clipAttribute(&program.context, clip->value));
     if (const Bound *schedule = run.lookup("schedule"))
       entry.builder.entry().setScheduleAttr(scheduleAttribute(run.evaluator, *schedule));
   }

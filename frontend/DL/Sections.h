@@ -38,6 +38,8 @@ void checkUnusedNames(Program &program, const ast::Section &section,
                       const llvm::StringMap<SourceRange> &dimensions);
 /// Reports settings whose value dlc cannot honour so far.
 void checkSettings(Evaluator &evaluator, llvm::function_ref<const Bound *(llvm::StringRef)> lookup);
+/// Of the section; a step has some of its own.
+llvm::ArrayRef<llvm::StringLiteral> trainSettingNames();
 /// The last binding of a name in a body, steps inside it left out.
 const ast::BindingStatement *findBinding(ast::Body body, llvm::StringRef name);
 

@@ -12,6 +12,8 @@ static constexpr llvm::StringLiteral trainSettings[] = {
     "batch",           "epochs", "precision", "loss_scale", "accumulate", "ema",
     "reference_batch", "loss",   "optimizer", "schedule",   "clip"};
 
+llvm::ArrayRef<llvm::StringLiteral> trainSettingNames() { return trainSettings; }
+
 // ------------------------------------------------------------------------------------ uses of
 // names
 
@@ -195,7 +197,7 @@ void checkSettings(Evaluator &evaluator,
       return value.is<DType>() && value.as<DType>() == DType::F32;
     if (name == "accumulate")
       return value.isInteger() && value.integer() == 1;
-    return value.isNone() || name == "reference_batch";
+    return value.isNone() || name == "reference_batch" || name == "clip";
   };
   for (llvm::StringRef name :
        {"precision", "loss_scale", "accumulate", "ema", "reference_batch", "clip"}) {

@@ -90,6 +90,8 @@ struct Tensor {
   /// What was applied to the sum of the terms; only `None` adds up further.
   dl::Finish finish = dl::Finish::None;
   const Origin *origin = nullptr;
+  /// "softmax" or "sigmoid", if the tensor is the result of one.
+  llvm::StringRef activation = {};
 
   mlir::RankedTensorType type() const {
     return llvm::cast<mlir::RankedTensorType>(value.getType());

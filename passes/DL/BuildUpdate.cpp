@@ -9,11 +9,14 @@
 //   dl.assign @w, %new#0
 //   dl.assign @w.momentum, %new#1
 //
+// `clip` limits the gradients before: by element in the body, or by a factor from their norms.
+//
 // One multi_tensor for all parameters with equal optimizer settings and element type. Numbers are
 // scalars of the runtime; the optimizer, Nesterov, momentum or not, dampening or not are structure.
 // The formula and its order are PyTorch's.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/TensorBuilder.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -54,6 +57,7 @@ public:
 
 private:
   LogicalResult collect();
+  void prepareClip(StringRef prefix);
   Value gradientOf(StringAttr variable);
   void build(const Group &group, StringRef prefix);
   void buildBody(MultiTensorOp op, const Group &group);
@@ -66,6 +70,9 @@ private:
   OpBuilder builder;
   Location loc;
   SmallVector<Group> groups;
+  /// What the body clips by: the limit of each element, or the factor of all gradients; null
+  /// without.
+  Value clipScalar;
 };
 
 /// Arithmetic on one element of the body, in the parameters' element type.
@@ -77,6 +84,11 @@ public:
   Value add(Value a, Value b) { return AddOp::create(builder, loc, a, b); }
   Value subtract(Value a, Value b) { return SubtractOp::create(builder, loc, a, b); }
   Value multiply(Value a, Value b) { return MultiplyOp::create(builder, loc, a, b); }
+  Value clamp(Value a, Value limit) {
+    Value low = NegateOp::create(builder, loc, limit),
+          above = MaximumOp::create(builder, loc, a, low);
+    return MinimumOp::create(builder, loc, above, limit);
+  }
   /// A scalar of the runtime, an f32, as an element.
   Value element(Value scalar) {
     return scalar.getType() == type ? scalar
@@ -145,17 +157,65 @@ LogicalResult UpdateBuilder::collect() {
   return success();
 }
 
+/// f32[]: the sum of the squares of all elements.
+static Value sumOfSquares(TensorBuilder &b, Value x) {
+  auto type = TensorBuilder::typeOf(x);
+  Value squares = b.multiply(x, x);
+  if (type.getRank() != 0)
+    squares =
+        b.reduce(ReduceKind::Sum, squares, llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())));
+  Type single = RankedTensorType::get({}, b.builder.getF32Type());
+  return squares.getType() == single
+             ? squares
+             : CastOp::create(b.builder, b.loc, single, squares).getResult();
+}
+
+/// What the gradients are multiplied by, so that a norm is not above the limit.
+static Value factorOf(TensorBuilder &b, Value squares, Value limit) {
+  Value norm = SqrtOp::create(b.builder, b.loc, squares);
+  Value factor = b.divide(limit, b.add(norm, b.splatLike(norm, 1e-6)));
+  return MinimumOp::create(b.builder, b.loc, factor, b.splatLike(factor, 1.0));
+}
+
+void UpdateBuilder::prepareClip(StringRef prefix) {
+  ClipAttr clip = entry.getClipAttr();
+  if (!clip)
+    return;
+  Value limit = scalar(prefix + "clip.limit", clip.getLimit().getValueAsDouble());
+  if (clip.getKind() == ClipKind::Value) {
+    clipScalar = limit;
+    return;
+  }
+  TensorBuilder b{builder, NameLoc::get(builder.getStringAttr("optimizer/clip"), entry.getLoc())};
+  Value total;
+  for (Group &group : groups)
+    for (Parameter &parameter : group.parameters) {
+      Value squares = sumOfSquares(b, parameter.gradient);
+      if (clip.getKind() == ClipKind::ParameterNorm) {
+        Value factor = b.castLike(factorOf(b, squares, limit), parameter.gradient);
+        auto type = TensorBuilder::typeOf(parameter.gradient);
+        parameter.gradient = b.multiply(parameter.gradient, b.broadcast(factor, type, {}));
+      } else {
+        total = total ? b.add(total, squares) : squares;
+      }
+    }
+  if (total)
+    clipScalar = factorOf(b, total, limit);
+}
+
 LogicalResult UpdateBuilder::run() {
   if (failed(collect()))
     return failure();
-  std::string base =
-      entry.getSymName() == "train_step" ? "optimizer" : (entry.getSymName() + ".optimizer").str();
+  std::string prefix = entry.getSymName() == "train_step" ? "" : (entry.getSymName() + ".").str();
+  std::string base = prefix + "optimizer";
+  prepareClip(prefix);
   llvm::MapVector<Attribute, unsigned> numbers;
   for (const Group &group : groups)
     numbers.insert({group.optimizer, numbers.size() + 1});
   for (const Group &group : groups)
     build(group, numbers.size() == 1 ? base : base + std::to_string(numbers[group.optimizer]));
   entry.removeUpdatesAttr();
+  entry.removeClipAttr();
   return success();
 }
 
@@ -227,6 +287,8 @@ void UpdateBuilder::build(const Group &group, StringRef prefix) {
   SmallVector<Value> scalars = {
       scalar(prefix + ".learning_rate", optimizer.get("learning_rate"), /*scheduled=*/true),
       scalar(prefix + ".weight_decay", optimizer.get("weight_decay"))};
+  if (clipScalar)
+    scalars.push_back(clipScalar);
   if (hasMomentum(optimizer))
     scalars.push_back(scalar(prefix + ".momentum", optimizer.get("momentum")));
   if (hasDampening(optimizer)) {
@@ -244,8 +306,8 @@ void UpdateBuilder::build(const Group &group, StringRef prefix) {
     AssignOp::create(builder, variable.getLoc(), variable.getSymName(), value);
 }
 
-/// PyTorch's SGD on one element: streams p, g [, v]; [lr_mult, decay_mult]; lr, decay [, momentum
-/// [, dampening, step]].
+/// PyTorch's SGD on one element: streams p, g [, v]; [lr_mult, decay_mult]; lr, decay [, clip]
+/// [, momentum [, dampening, step]].
 void UpdateBuilder::buildBody(MultiTensorOp op, const Group &group) {
   Type scalarType = RankedTensorType::get({}, builder.getF32Type());
   Type type = RankedTensorType::get({}, group.elementType);
@@ -265,6 +327,10 @@ void UpdateBuilder::buildBody(MultiTensorOp op, const Group &group) {
   if (lrMult) {
     lr = b.multiply(lr, lrMult);
     decay = b.multiply(decay, decayMult);
+  }
+  if (clipScalar) {
+    bool byElement = entry.getClipAttr().getKind() == ClipKind::Value;
+    g = byElement ? b.clamp(g, take()) : b.multiply(g, take());
   }
   g = b.add(g, b.multiply(decay, p));
   SmallVector<Value> yielded;

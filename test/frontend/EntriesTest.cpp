@@ -302,6 +302,26 @@ infer M { return output }
                                               "linear2.weight 5x10", "linear2.bias 5"));
 }
 
+/// Also those that are read after the evaluation: they do not end with the `if`.
+TEST(Entries, EverySettingMayStandInAnIf) {
+  Compiled compiled("fast = true\n" +
+                    inModel("x = relu(x)")
+                        .insert(inModel("x = relu(x)").rfind("}"),
+                                "  if fast {\n"
+                                "    epochs = 3\n"
+                                "    clip = value(0.5)\n"
+                                "    optimizer = sgd(learning_rate=0.7)\n"
+                                "    loss = 2 * softmax_cross_entropy(output, label)\n"
+                                "  }\n"));
+  std::string text = compiled.module();
+  EXPECT_THAT(text, HasSubstr("dl.epochs = 3"));
+  EXPECT_THAT(text, HasSubstr("#dl.clip<value, 5.000000e-01"));
+  EXPECT_THAT(text, HasSubstr("learning_rate = 0.69999999999999996"));
+  EXPECT_THAT(terms(entryOf(compiled, "train_step"), "loss"), ElementsAre("2.0 * loss.sum / 4.0"));
+  Compiled only(linear("  if true { loss = softmax_cross_entropy(output, label) }"));
+  EXPECT_THAT(terms(entryOf(only, "train_step"), "loss"), ElementsAre("1.0 * loss.sum / 4.0"));
+}
+
 TEST(Entries, SettingsStandInIfAndUseConstants) {
   Compiled compiled("base = 2\n" + linear(std::string(plainLoss) +
                                           "\n  big = base > 1\n  if big { batch = base * 8 }"));

@@ -638,21 +638,6 @@ R"dl(test.dl:9:15: error: 'constant' has no end, so no part can follow it
   schedule = [constant(), cosine(epochs=3)]
               ^~~~~~~~ constant(epochs=6)
 )dl", {}},
-{"ClipNotAvailable", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
-  return x |> linear(10)
-}
-train M {
-  label: i32[N]
-  loss = softmax_cross_entropy(output, label)
-  optimizer = sgd(learning_rate=0.1)
-  batch = 4
-  clip = global_norm(1.0)
-}
-)dl",
-R"dl(test.dl:9:10: error: global_norm is not available yet
-  clip = global_norm(1.0)
-         ^~~~~~~~~~~
-)dl", {}},
 {"EpochsOfAString", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)
 }

@@ -32,6 +32,11 @@ R"dl(test.dl:8:18: error: 'Dd' is not a model of this section
   step d updates Dd { loss = mean(D(x)) }
                  ^~ did you mean 'D'?
 )dl", {}},
+{"ClipOfNothing", R"dl(  step d updates D { clip = value(0)  loss = mean(D(x)) })dl",
+R"dl(test.dl:8:35: error: 'limit' is above 0, found 0
+  step d updates D { clip = value(0)  loss = mean(D(x)) }
+                                  ^
+)dl", {}},
 {"TargetMatchesNothing", R"dl(  step d updates "D.conv*.*" { loss = mean(D(x)) })dl",
 R"dl(test.dl:8:18: error: the pattern matches none of the 2 parameters
   step d updates "D.conv*.*" { loss = mean(D(x)) }

@@ -103,6 +103,26 @@ TEST(Steps, TakeTheSectionsSettingsWhereTheyGiveNone) {
   EXPECT_THAT(updates(entryOf(compiled, "b")), ElementsAre("linear1.bias x1.0"));
 }
 
+/// A step has the section's clip where it gives none; none is none.
+TEST(Steps, ClipAsTheirSettingsSay) {
+  Compiled compiled(inModel("x = relu(x)")
+                        .insert(inModel("x = relu(x)").rfind("}"),
+                                "  clip = global_norm(2)\n"
+                                "  step a updates M { metric m = loss }\n"
+                                "  step b updates M { clip = value(0.5)  loss = 2 * loss }\n"
+                                "  step c updates M { clip = none  loss = 3 * loss }\n"));
+  EXPECT_EQ(compiled.diagnostics(), "");
+  auto clip = [&](llvm::StringRef entry) {
+    dl::ClipAttr attribute = entryOf(compiled, entry).getClipAttr();
+    return attribute ? dl::stringifyClipKind(attribute.getKind()).str() + " " +
+                           std::to_string(attribute.getLimit().getValueAsDouble()).substr(0, 3)
+                     : "none";
+  };
+  EXPECT_EQ(clip("a"), "global_norm 2.0");
+  EXPECT_EQ(clip("b"), "value 0.5");
+  EXPECT_EQ(clip("c"), "none");
+}
+
 static const char *carried = R"(
 model M(x: f32[N, 3]) -> f32[N, 2] {
   state h: f32[N, 3] = 1

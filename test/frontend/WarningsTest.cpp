@@ -69,6 +69,19 @@ TEST(Warnings, AStepThatUpdatesNothing) {
 )");
 }
 
+TEST(Warnings, AnActivationBeforeALossThatHasIt) {
+  std::string text = inModel("x = relu(x)");
+  text.replace(text.find("linear(10)"), 10, "linear(10) |> softmax");
+  EXPECT_EQ(
+      warnings(text),
+      R"(test.dl:7:32: warning: softmax_cross_entropy applies softmax itself, this has gone through it already
+  loss = softmax_cross_entropy(output, label)
+                               ^~~~~~ give it the logits
+)");
+  text.replace(text.find("|> softmax"), 10, "|> softmax |> log");
+  EXPECT_EQ(warnings(text), "");
+}
+
 TEST(Warnings, AreErrorsIfAskedFor) {
   SourceManager sources;
   DiagnosticEngine engine;

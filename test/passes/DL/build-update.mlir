@@ -93,6 +93,62 @@ dl.entry @critic(%dw: tensor<4x3xf32>, %db: tensor<4xf32>, %dh: tensor<2xf64>)
   dl.return %dw, %db, %dh : tensor<4x3xf32>, tensor<4xf32>, tensor<2xf64>
 }
 
+// Elements are clipped in the body, before decay; the limit is a scalar of the runtime.
+// CHECK-LABEL: dl.entry @by_value
+// CHECK-NOT: clip =
+// CHECK-DAG: %[[LIMIT:.*]] = dl.scalar "by_value.clip.limit", 5.000000e-01 :
+// CHECK: dl.multi_tensor(%{{.*}}, %{{.*}}) scalars(%{{.*}}, %{{.*}}, %[[LIMIT]])
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<f32>, %[[G:.*]]: tensor<f32>, %{{.*}}: tensor<f32>, %[[D:.*]]: tensor<f32>, %[[L:.*]]: tensor<f32>):
+// CHECK-NEXT: %[[LOW:.*]] = dl.negate %[[L]]
+// CHECK-NEXT: %[[ABOVE:.*]] = dl.maximum %[[G]], %[[LOW]]
+// CHECK-NEXT: %[[CLIPPED:.*]] = dl.minimum %[[ABOVE]], %[[L]]
+// CHECK-NEXT: dl.multiply %[[D]]
+// CHECK-NEXT: dl.add %[[CLIPPED]]
+dl.entry @by_value(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w})
+    attributes {kind = #dl.entry<train>, clip = #dl.clip<value, 5.0e-01>, updates = [
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.1 : f64}>>]} {
+  dl.return %dw : tensor<4x3xf32>
+}
+
+// One norm of all gradients, in whatever groups they are, is one factor for all; it is at most 1.
+// CHECK-LABEL: dl.entry @by_global_norm
+// CHECK-SAME: %[[DW:.*]]: tensor<4x3xf32>{{.*}}, %[[DH:.*]]: tensor<2xf64>
+// CHECK: %[[LIMIT:.*]] = dl.scalar "by_global_norm.clip.limit"
+// CHECK: %[[W2:.*]] = dl.multiply %[[DW]], %[[DW]]
+// CHECK: %[[SW:.*]] = dl.reduce sum %[[W2]] axes = [0, 1]
+// CHECK: %[[H2:.*]] = dl.multiply %[[DH]], %[[DH]]
+// CHECK: %[[SH:.*]] = dl.reduce sum %[[H2]] axes = [0]
+// CHECK: %[[SH32:.*]] = dl.cast %[[SH]] : tensor<f64> to tensor<f32>
+// CHECK: %[[SUM:.*]] = dl.add %[[SW]], %[[SH32]]
+// CHECK: %[[NORM:.*]] = dl.sqrt %[[SUM]]
+// CHECK: %[[SAFE:.*]] = dl.add %[[NORM]]
+// CHECK: %[[RATIO:.*]] = dl.divide %[[LIMIT]], %[[SAFE]]
+// CHECK: %[[FACTOR:.*]] = dl.minimum %[[RATIO]]
+// CHECK: dl.multi_tensor(%{{.*}}, %[[DW]]) scalars(%{{.*}}, %{{.*}}, %[[FACTOR]])
+// CHECK: dl.multi_tensor(%{{.*}}, %[[DH]]) scalars(%{{.*}}, %{{.*}}, %[[FACTOR]])
+dl.entry @by_global_norm(%dw: tensor<4x3xf32>, %dh: tensor<2xf64>)
+    -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w},
+        tensor<2xf64> {dl.name = "gradient.h", dl.kind = #dl.value<gradient>, dl.of = @h})
+    attributes {kind = #dl.entry<train>, clip = #dl.clip<global_norm, 1.0>, updates = [
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.1 : f64}>>,
+      #dl.update<@h, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.1 : f64}>>]} {
+  dl.return %dw, %dh : tensor<4x3xf32>, tensor<2xf64>
+}
+
+// Each gradient by its own norm: what the update takes is the clipped one, what the entry returns is not.
+// CHECK-LABEL: dl.entry @by_parameter_norm
+// CHECK-SAME: %[[DW:.*]]: tensor<4x3xf32>
+// CHECK: %[[FACTOR:.*]] = dl.minimum
+// CHECK: %[[WIDE:.*]] = dl.broadcast %[[FACTOR]]
+// CHECK: %[[CLIPPED:.*]] = dl.multiply %[[DW]], %[[WIDE]]
+// CHECK: dl.multi_tensor(%{{.*}}, %[[CLIPPED]]) scalars(%{{[^,]*}}, %{{[^,]*}})
+// CHECK: dl.return %[[DW]]
+dl.entry @by_parameter_norm(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w})
+    attributes {kind = #dl.entry<train>, clip = #dl.clip<parameter_norm, 1.0>, updates = [
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.1 : f64}>>]} {
+  dl.return %dw : tensor<4x3xf32>
+}
+
 // Nothing is updated outside of training.
 // CHECK-LABEL: dl.entry @evaluate
 // CHECK-NEXT: dl.read @w
