@@ -153,10 +153,9 @@ fi
 
 # Training: LeNet learns digits.
 train() {
-  "$here/bin/make-digits" "$work/digits" >/dev/null || return 1
   local length=(--epochs 2)
   [ "$device" = simt ] && length=(--steps 8)
-  run train "$here/models/lenet.cuda.so" --device "$device" --data "idx:$work/digits" --seed 1 --json "${length[@]}" \
+  run train "$here/models/$1.cuda.so" --device "$device" --data "idx:$work/digits" --seed 1 --json "${length[@]}" \
     >"$work/training" || return 1
   if [ "$device" = simt ]; then
     local first last
@@ -171,7 +170,10 @@ train() {
     echo "test accuracy $accuracy after 2 epochs, $(number images_per_second "$work/training") images/s"
   fi
 }
-check "training LeNet on digits" train
+"$here/bin/make-digits" "$work/digits" >/dev/null || die "cannot make digits in $work"
+for name in lenet lenet-own; do
+  check "training $name on digits" train $name
+done
 
 # Times of a step, as a graph and command by command, and of each command beside its floor.
 timed=lenet images=64 steps=()

@@ -23,6 +23,8 @@ config.substitutions += [
 ]
 if os.path.exists(os.path.join(config.build_root, "lib", "libdlc_cuda.so")):
     config.available_features.add("cuda-toolkit")
+    if glob.glob(os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "lib64", "libcudnn.so.9")):
+        config.available_features.add("cudnn")
 if glob.glob(os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "lib64", "libnvrtc.so*")):
     config.available_features.add("nvrtc")
 else:

@@ -243,7 +243,8 @@ static std::optional<unsigned> givenAsIs(const ChannelTensor &tensor) {
   return tensor.liesEqually() ? plainOperand(tensor.value) : std::nullopt;
 }
 
-static std::optional<Candidate> scheduleConvolution(const KernelSpec &spec) {
+static std::optional<Candidate> scheduleConvolution(const KernelSpec &spec,
+                                                    const CudaTarget &target) {
   ConvolutionCall c(spec.anchorOp());
   if (!getElementTypeOrSelf(c.result.value).isF32() ||
       c.result.elements() * c.first.elements() * c.second.elements() == 0)
@@ -252,6 +253,16 @@ static std::optional<Candidate> scheduleConvolution(const KernelSpec &spec) {
   LibraryCall library;
   library.call = describeCall(c);
   Candidate candidate;
+  candidate.schedule = "cuDNN";
+  if (target.chooseEngine) {
+    std::optional<std::vector<uint64_t>> engine = target.chooseEngine(library.call);
+    if (!engine)
+      return std::nullopt;
+    library.engine = std::move(*engine);
+    candidate.schedule += " engine";
+    for (uint64_t number : library.engine)
+      candidate.schedule += " " + std::to_string(number);
+  }
   BufferPiece result = workspace.take(c.result.elements() * sizeof(float));
   library.arguments.push_back(result);
   llvm::json::Array places{int64_t(result.offset / sizeof(float))};
@@ -265,7 +276,6 @@ static std::optional<Candidate> scheduleConvolution(const KernelSpec &spec) {
     candidate.phases.push_back({tensor->blocks(), 0});
   }
   library.arguments.push_back(workspace.take(convolutionWorkspace));
-  candidate.schedule = "cuDNN";
   candidate.parameters = std::move(places);
   candidate.workspaceBytes = workspace.bytes();
   candidate.phases.push_back({1, 0, 0, std::make_shared<LibraryCall>(library)});
@@ -333,7 +343,7 @@ SmallVector<Candidate> LibraryGenerator::schedules(const KernelSpec &spec,
   if (matmul && target.gemm == Provider::Library)
     candidate = scheduleProduct(spec, matmul);
   else if (spec.anchor() == Anchor::Convolution && target.convolution == Provider::Library)
-    candidate = scheduleConvolution(spec);
+    candidate = scheduleConvolution(spec, target);
   if (!candidate)
     return {};
   // The user has asked for it: ahead of our own.

@@ -14,7 +14,9 @@
 #include "dlc/abi.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
+#include <functional>
 #include <memory>
+#include <optional>
 #include <variant>
 
 namespace dlc::codegen {
@@ -41,6 +43,9 @@ struct CudaTarget {
   llvm::SmallVector<unsigned> architectures;
   bool simt = false; ///< the kernels once more as native code, for the SIMT device
   Provider gemm = Provider::Library, convolution = Provider::Library;
+  /// If set: cuDNN's engine for a convolution, then pairs of knob and value; nothing if it has
+  /// none, which leaves the convolution to our own. Called by several threads.
+  std::function<std::optional<std::vector<uint64_t>>(const dlc_library_call &call)> chooseEngine;
 
   /// "sm_80,sm_90,simt"; fails with a message for anything else.
   static llvm::Expected<CudaTarget> get(llvm::StringRef names);
@@ -65,6 +70,7 @@ struct BufferPiece {
 struct LibraryCall {
   dlc_library_call call = {};
   llvm::SmallVector<BufferPiece> arguments;
+  std::vector<uint64_t> engine = {}; ///< see CudaTarget::chooseEngine
 };
 
 /// One launch of a kernel: a grid of independent tasks. Phases run one after the other.

@@ -178,7 +178,10 @@ LogicalResult PlanWriter::addKernels() {
     for (auto [i, phase] : llvm::enumerate(kernel.getPhasesAttr().getAsRange<exec::PhaseAttr>())) {
       if (const LibraryCall *call = callOf(number, i)) {
         rows.push_back(tables.calls.size());
-        tables.calls.push_back(call->call);
+        dlc_library_call entry = call->call;
+        entry.engine = {static_cast<uint32_t>(tables.immediates.size()), static_cast<uint32_t>(call->engine.size())};
+        llvm::append_range(tables.immediates, call->engine);
+        tables.calls.push_back(entry);
         continue;
       }
       dlc_kernel row = {};

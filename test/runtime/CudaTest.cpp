@@ -21,6 +21,22 @@ TEST(Cuda, ChoosesImages) {
   EXPECT_FALSE(imageServes(ptx80, 75));
 }
 
+// Wherever a plan's workspace begins, the usable bytes from the next multiple of 256 lie in it.
+TEST(Cuda, AlignsWorkspaces) {
+  dlc_library_call call = {};
+  call.workspace_bytes = 4096;
+  EXPECT_EQ(LibraryWorkspace::usableBytes(call), 4096u - 192);
+  for (uintptr_t start = 4096; start < 4096 + 256; start += DLC_ALIGNMENT) {
+    const auto aligned = reinterpret_cast<uintptr_t>(
+        LibraryWorkspace::alignedStart(reinterpret_cast<void *>(start)));
+    EXPECT_EQ(aligned % 256, 0u);
+    EXPECT_GE(aligned, start);
+    EXPECT_LE(aligned + LibraryWorkspace::usableBytes(call), start + call.workspace_bytes);
+  }
+  call.workspace_bytes = 100;
+  EXPECT_EQ(LibraryWorkspace::usableBytes(call), 0u);
+}
+
 class CudnnPlans : public testing::Test {
 protected:
   void SetUp() override {
@@ -29,26 +45,37 @@ protected:
     text << file.rdbuf();
     if (auto cudnn = Cudnn::load(); !cudnn.ok())
       GTEST_SKIP() << cudnn.status().message();
-    auto read = CudnnTarget::fromJson(text.str());
+    properties = text.str();
+    auto read = CudnnTarget::fromJson(properties);
     ASSERT_TRUE(read.ok()) << read.status().message();
     target = read.take();
   }
 
-  /// LeNet's second convolution, or another; "built" or the reason why not.
-  std::string build(uint32_t op, uint32_t epilogue, uint64_t workspace,
-                    std::span<const uint64_t> engine = {},
-                    const std::vector<uint64_t> &sizes = {2, 64, 1,  20, 50, 12, 5, 8, 1, 0,
-                                                          0, 1,  12, 5,  8,  1,  0, 0, 1}) {
+  static inline const std::vector<uint64_t> conv2 = {2, 64, 1,  20, 50, 12, 5, 8, 1, 0,
+                                                     0, 1,  12, 5,  8,  1,  0, 0, 1};
+
+  /// LeNet's second convolution, or another.
+  static dlc_library_call callOf(uint32_t op, uint32_t epilogue, uint64_t workspace,
+                                 const std::vector<uint64_t> &sizes = conv2) {
     dlc_library_call call = {};
     call.op = op;
     call.epilogue = epilogue;
     call.workspace_bytes = workspace;
     std::copy(sizes.begin(), sizes.end(), call.sizes);
     EXPECT_TRUE(checkLibraryCall(call).ok());
+    return call;
+  }
+
+  /// Which engine it got, or the reason why none.
+  std::string build(uint32_t op, uint32_t epilogue, uint64_t workspace,
+                    std::span<const uint64_t> engine = {},
+                    const std::vector<uint64_t> &sizes = conv2) {
+    const dlc_library_call call = callOf(op, epilogue, workspace, sizes);
     auto plan = ConvolutionPlan::build(*target, call, engine);
     return plan.ok() ? (*plan)->description() : std::string(plan.status().message());
   }
 
+  std::string properties;
   std::optional<CudnnTarget> target;
   static constexpr uint64_t enough = 64 << 20;
 };
@@ -96,6 +123,18 @@ TEST_F(CudnnPlans, RebuildsStoredEngines) {
     EXPECT_TRUE(text.starts_with("engine") || text == "cuDNN's choice") << text;
   }
   EXPECT_GT(rebuilt, 0u);
+  // cuDNN's own choice, with its knobs, is one that can be rebuilt.
+  auto choose = ConvolutionPlan::openEngineChooser(properties);
+  ASSERT_TRUE(choose.ok()) << choose.status().message();
+  for (uint32_t op : {DLC_CALL_CONVOLUTION, DLC_CALL_BACKWARD_DATA, DLC_CALL_BACKWARD_FILTER}) {
+    auto engine = (*choose)(callOf(op, 0, enough));
+    ASSERT_TRUE(engine.ok()) << engine.status().message();
+    EXPECT_EQ(build(op, 0, enough, *engine),
+              concat("engine ", (*engine)[0], ", ", engine->size() / 2, " knobs"));
+  }
+  const auto refused = (*choose)(callOf(DLC_CALL_CONVOLUTION, DLC_EPILOGUE_COLUMN_SUMS, enough));
+  EXPECT_EQ(refused.status().code(), StatusCode::Unsupported);
+  EXPECT_FALSE(ConvolutionPlan::openEngineChooser("{").ok());
   const uint64_t unknown = 12345;
   EXPECT_EQ(build(DLC_CALL_CONVOLUTION, 0, enough, std::span(&unknown, 1)), "cuDNN's choice");
 }

@@ -12,6 +12,7 @@
 #include "frontend/DL/Frontend.h"
 #include "mlir/Pass/PassManager.h"
 #include "tools/dlc/Diagnostics.h"
+#include "tools/dlc/Engines.h"
 #include "tools/dlc/Library.h"
 #include "tools/dlc/Names.h"
 #include "llvm/ADT/StringExtras.h"
@@ -154,6 +155,9 @@ LogicalResult Driver::checkEmit() {
 LogicalResult Driver::compileTarget() {
   if (failed(checkEmit()))
     return failure();
+  if (auto *cuda = std::get_if<codegen::CudaTarget>(&target); cuda && !options.cudnnDevice.empty())
+    if (failed(check(chooseEngines(*cuda, options.cudnnDevice))))
+      return failure();
   FailureOr<std::vector<codegen::SelectedKernel>> kernels = codegen::planModule(*module, target, pipeline);
   if (failed(kernels))
     return failure();

@@ -5,6 +5,7 @@
 #include "llvm/Support/Path.h"
 #include <CLI/CLI.hpp>
 #include <map>
+#include <sstream>
 
 namespace dlc::tool {
 
@@ -51,6 +52,8 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
       ->check(checkTarget)->option_text("T");
   addProvider(app, "--gemm", options.ownProducts, "whose products on CUDA: own, or library (default): cuBLASLt");
   addProvider(app, "--conv-algorithm", options.ownConvolutions, "whose convolutions on CUDA: own, or library (default): cuDNN");
+  app.add_option("--cudnn-device", options.cudnnDevice, "choose cuDNN's engines now, for the GPU that `dlc-run device` described")
+      ->option_text("FILE");
   app.add_option("--emit", emit, "names, dl, dl-train, dl-fused, exec, report, kernels, asm, cuda, ptx")
       ->check(oneOf(keysOf(emits())))->option_text("WHAT");
   app.add_option("--check-names", options.checkNames, "fail if --emit=names differs from this earlier list")->option_text("FILE");
@@ -81,7 +84,9 @@ std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
     std::cout << llvm::StringRef(app.help()).rtrim().str() << "\n";
     return std::nullopt;
   } catch (const CLI::Success &success) {
-    exitCode = app.exit(success);
+    std::ostringstream text; // without the empty line at its end
+    exitCode = app.exit(success, text);
+    std::cout << llvm::StringRef(text.str()).rtrim().str() << "\n";
     return std::nullopt;
   } catch (const CLI::ParseError &error) {
     std::cerr << "dlc: error: " << error.what() << "\ndlc --help lists the options\n";

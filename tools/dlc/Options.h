@@ -22,6 +22,7 @@ struct Options {
   std::string trainSection;
   std::string checkNames; ///< an earlier list of --emit=names; empty: none
   bool ownProducts = false, ownConvolutions = false; ///< CUDA: no library
+  std::string cudnnDevice; ///< CUDA: file with the properties of the GPU that cuDNN's engines are chosen for
   bool inputGradients = false;
   bool warningsAreErrors = false;
   bool cache = true;

@@ -271,13 +271,19 @@ private:
   int64_t done = 0;
 };
 
+/// A plan, and the engine and knobs that it is made of.
+struct BuiltPlan {
+  CudnnDescriptor plan;
+  std::vector<uint64_t> engine;
+};
+
 /// Chooses an engine for a graph and makes the plan.
 class PlanBuilder {
 public:
   PlanBuilder(const CudnnTarget &target, const dlc_library_call &call, const CudnnDescriptor &graph)
       : target(target), cudnn(*target.cudnn), call(call), graph(graph) {}
 
-  Result<CudnnDescriptor> fromEngine(std::span<const uint64_t> stored) {
+  Result<BuiltPlan> fromEngine(std::span<const uint64_t> stored) {
     DLC_TRY_ASSIGN(engine, withDevice(DescriptorBuilder(cudnn, CUDNN_BACKEND_ENGINE_DESCRIPTOR)
                                           .set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph)
                                           .set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, int64_t(stored[0])),
@@ -301,11 +307,12 @@ public:
       config.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                  int64_t(raw.size()), raw.data());
     DLC_TRY_ASSIGN(configured, config.finalize("configure an engine"));
-    return fromConfig(configured);
+    DLC_TRY_ASSIGN(plan, fromConfig(configured));
+    return BuiltPlan{std::move(plan), {stored.begin(), stored.end()}};
   }
 
   /// The first that fits of what cuDNN proposes, its best first.
-  Result<CudnnDescriptor> fromHeuristics() {
+  Result<BuiltPlan> fromHeuristics() {
     Status last = unsupported("cuDNN proposes no engine");
     for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
       auto heuristic =
@@ -321,8 +328,10 @@ public:
       DLC_TRY_ASSIGN(proposals, proposalsOf(*heuristic));
       for (const CudnnDescriptor &proposal : proposals) {
         auto plan = fromConfig(proposal);
-        if (plan.ok())
-          return plan;
+        if (plan.ok()) {
+          DLC_TRY_ASSIGN(engine, engineOf(proposal));
+          return BuiltPlan{plan.take(), std::move(engine)};
+        }
         last = plan.takeStatus();
       }
     }
@@ -368,6 +377,36 @@ private:
       return cudnnFailure(cudnn, status, "list engines");
     return descriptorsOf(heuristic, CUDNN_ATTR_ENGINEHEUR_RESULTS,
                          CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, count);
+  }
+
+  Result<int64_t> number(const CudnnDescriptor &from, cudnnBackendAttributeName_t name) {
+    int64_t value = 0, count = 0;
+    if (auto status = cudnn.get(from.get(), name, CUDNN_TYPE_INT64, 1, &count, &value);
+        status != CUDNN_STATUS_SUCCESS)
+      return cudnnFailure(cudnn, status, "describe an engine");
+    return value;
+  }
+
+  /// The engine of a configuration, and each knob with its value.
+  Result<std::vector<uint64_t>> engineOf(const CudnnDescriptor &config) {
+    DLC_TRY_ASSIGN(engines, descriptorsOf(config, CUDNN_ATTR_ENGINECFG_ENGINE,
+                                          CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1));
+    DLC_TRY_ASSIGN(index, number(engines[0], CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
+    DLC_TRY_ASSIGN(choices, descriptorsOf(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                                          CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
+                                          CUDNN_KNOB_TYPE_COUNTS));
+    std::vector<uint64_t> engine = {static_cast<uint64_t>(index)};
+    for (const CudnnDescriptor &choice : choices) {
+      cudnnBackendKnobType_t knob = CUDNN_KNOB_TYPE_COUNTS;
+      int64_t count = 0;
+      if (auto status = cudnn.get(choice.get(), CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE,
+                                  CUDNN_TYPE_KNOB_TYPE, 1, &count, &knob);
+          status != CUDNN_STATUS_SUCCESS)
+        return cudnnFailure(cudnn, status, "describe a knob");
+      DLC_TRY_ASSIGN(value, number(choice, CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
+      engine.insert(engine.end(), {static_cast<uint64_t>(knob), static_cast<uint64_t>(value)});
+    }
+    return engine;
   }
 
   /// Refuses an engine that rounds inputs, or whose results depend on chance.
@@ -454,14 +493,25 @@ Result<std::unique_ptr<ConvolutionPlan>> ConvolutionPlan::build(const CudnnTarge
   // A stored engine is the compiler's choice for one version of cuDNN; another may not have it.
   if (!engine.empty())
     if (auto stored = builder.fromEngine(engine); stored.ok()) {
-      made->plan = stored.take();
+      made->plan = std::move(stored->plan);
+      made->chosen = std::move(stored->engine);
       made->text = concat("engine ", engine[0], ", ", engine.size() / 2, " knobs");
       return made;
     }
-  DLC_TRY_ASSIGN(chosen, builder.fromHeuristics());
-  made->plan = std::move(chosen);
+  DLC_TRY_ASSIGN(built, builder.fromHeuristics());
+  made->plan = std::move(built.plan);
+  made->chosen = std::move(built.engine);
   made->text = "cuDNN's choice";
   return made;
+}
+
+Result<EngineChooser> ConvolutionPlan::openEngineChooser(const std::string &properties) {
+  DLC_TRY_ASSIGN(read, CudnnTarget::fromJson(properties));
+  auto target = std::make_shared<CudnnTarget>(std::move(read));
+  return EngineChooser([target](const dlc_library_call &call) -> Result<std::vector<uint64_t>> {
+    DLC_TRY_ASSIGN(plan, build(*target, call, {}));
+    return plan->engine();
+  });
 }
 
 Status ConvolutionPlan::execute(cudnnHandle_t handle, void *const *arguments) const {

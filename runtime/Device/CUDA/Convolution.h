@@ -9,6 +9,7 @@
 #define DLC_RUNTIME_DEVICE_CUDA_CONVOLUTION_H
 
 #include "runtime/Core/LibraryCall.h"
+#include "runtime/Device/CUDA/Engines.h"
 #include "runtime/Device/CUDA/Libraries.h"
 
 #include <memory>
@@ -59,11 +60,16 @@ public:
   static Result<std::unique_ptr<ConvolutionPlan>>
   build(const CudnnTarget &target, const dlc_library_call &call, std::span<const uint64_t> engine);
 
+  /// Engines for plans that are stored and rebuilt elsewhere.
+  static Result<EngineChooser> openEngineChooser(const std::string &properties);
+
   /// `arguments` are those of the record, in device memory.
   Status execute(cudnnHandle_t handle, void *const *arguments) const;
 
-  /// "engine 7, 3 knobs"
+  /// "engine 7, 3 knobs", or "cuDNN's choice" of it.
   const std::string &description() const { return text; }
+  /// Engine, then pairs of knob and value: build() makes the same plan of them.
+  const std::vector<uint64_t> &engine() const { return chosen; }
 
 private:
   ConvolutionPlan(const Cudnn &cudnn, const dlc_library_call &call) : cudnn(cudnn), call(call) {}
@@ -71,6 +77,7 @@ private:
   const Cudnn &cudnn;
   dlc_library_call call;
   CudnnDescriptor plan;
+  std::vector<uint64_t> chosen;
   std::string text;
 };
 

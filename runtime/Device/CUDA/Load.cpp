@@ -1,5 +1,5 @@
-// openCuda: finds libdlc_cuda.so and asks it for the device. This file is part of the host and
-// knows nothing of CUDA.
+// Finds libdlc_cuda.so and asks it for the device, or for engines. This file is part of the host
+// and knows nothing of CUDA.
 #include "runtime/Core/Support.h"
 #include "runtime/Device/CUDA/Plugin.h"
 
@@ -36,14 +36,24 @@ static Result<void *> openPlugin() {
                      "loader's path; it is built where CMake finds a CUDA toolkit");
 }
 
-Result<std::shared_ptr<Device>> openCuda(const CudaOptions &options) {
+static Result<const CudaPlugin *> loadPlugin() {
   // Never closed: devices, and threads of NVIDIA's libraries, live in it.
   DLC_TRY_ASSIGN(library, openPlugin());
   auto query = reinterpret_cast<CudaPluginQuery>(dlsym(library, cudaPluginSymbol));
   const CudaPlugin *plugin = query ? query() : nullptr;
   if (!plugin || plugin->version != cudaPluginVersion)
     return unsupported("device cuda: ", pluginName, " belongs to another version of dlc");
+  return plugin;
+}
+
+Result<std::shared_ptr<Device>> openCuda(const CudaOptions &options) {
+  DLC_TRY_ASSIGN(plugin, loadPlugin());
   return plugin->open(options);
+}
+
+Result<EngineChooser> openEngineChooser(const std::string &properties) {
+  DLC_TRY_ASSIGN(plugin, loadPlugin());
+  return plugin->engines(properties);
 }
 
 } // namespace dlc::runtime

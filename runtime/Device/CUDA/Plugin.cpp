@@ -5,6 +5,7 @@
 using namespace dlc::runtime;
 
 extern "C" __attribute__((visibility("default"))) const CudaPlugin *dlc_cuda_plugin() {
-  static const CudaPlugin plugin = {cudaPluginVersion, CudaDevice::open};
+  static const CudaPlugin plugin = {cudaPluginVersion, CudaDevice::open,
+                                    ConvolutionPlan::openEngineChooser};
   return &plugin;
 }

@@ -3,16 +3,18 @@
 #ifndef DLC_RUNTIME_DEVICE_CUDA_PLUGIN_H
 #define DLC_RUNTIME_DEVICE_CUDA_PLUGIN_H
 
+#include "runtime/Device/CUDA/Engines.h"
 #include "runtime/Device/Device.h"
 
 namespace dlc::runtime {
 
 /// Changes with every change of Device.h or of what it uses.
-inline constexpr uint32_t cudaPluginVersion = 1;
+inline constexpr uint32_t cudaPluginVersion = 2;
 
 struct CudaPlugin {
   uint32_t version;
   Result<std::shared_ptr<Device>> (*open)(const CudaOptions &options);
+  Result<EngineChooser> (*engines)(const std::string &properties);
 };
 
 using CudaPluginQuery = const CudaPlugin *(*)();

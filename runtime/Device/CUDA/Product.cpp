@@ -52,6 +52,10 @@ Status ProductPlan::describe() {
                                       : bias       ? CUBLASLT_EPILOGUE_BIAS
                                                    : CUBLASLT_EPILOGUE_DEFAULT;
   DLC_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
+  // The choice of an algorithm reads off this address how far a bias is aligned; run() gives it.
+  const uintptr_t someBias = DLC_ALIGNMENT;
+  if (bias)
+    DLC_TRY(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, someBias));
   DLC_TRY(call.transpose_b ? describeMatrix(first, s.k, s.n, s.strideB)
                            : describeMatrix(first, s.n, s.k, s.strideB));
   DLC_TRY(call.transpose_a ? describeMatrix(second, s.m, s.k, s.strideA)
@@ -117,8 +121,8 @@ Status ProductPlan::run(cublasLtHandle_t handle, cudaStream_t stream,
   void *workspace = bytes ? LibraryWorkspace::alignedStart(*next) : nullptr;
   const float alpha = 1, beta = adds ? 1 : 0;
   return check(blas.matmul(handle, description, &alpha, arguments[2], first, arguments[1], second,
-                           &beta, addend, result, arguments[0], result, &algorithm, workspace, bytes,
-                           stream),
+                           &beta, addend, result, arguments[0], result, &algorithm, workspace,
+                           bytes, stream),
                "run a product");
 }
 

@@ -1,0 +1,42 @@
+//===- Engines.cpp - see Engines.h ----------------------------------------------------------------------------------===//
+#include "tools/dlc/Engines.h"
+#include "runtime/Device/CUDA/Engines.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace json = llvm::json;
+
+namespace dlc::tool {
+
+/// cuDNN's text of the device.
+static llvm::Expected<std::string> readProperties(llvm::StringRef file) {
+  auto buffer = llvm::MemoryBuffer::getFile(file);
+  if (!buffer)
+    return llvm::createStringError("--cudnn-device: " + file.str() + ": " + buffer.getError().message());
+  llvm::Expected<json::Value> value = json::parse((*buffer)->getBuffer());
+  if (!value) {
+    llvm::consumeError(value.takeError());
+    return llvm::createStringError("--cudnn-device: " + file.str() + ": expected the JSON that dlc-run device prints of a GPU");
+  }
+  if (const json::Object *object = value->getAsObject())
+    if (const json::Value *inner = object->get("cudnn"))
+      return llvm::formatv("{0}", *inner).str();
+  return (*buffer)->getBuffer().str();
+}
+
+llvm::Error chooseEngines(codegen::CudaTarget &target, llvm::StringRef file) {
+  llvm::Expected<std::string> properties = readProperties(file);
+  if (!properties)
+    return properties.takeError();
+  auto chooser = runtime::openEngineChooser(*properties);
+  if (!chooser.ok())
+    return llvm::createStringError("--cudnn-device: " + std::string(chooser.status().message()));
+  target.chooseEngine = [choose = chooser.take()](const dlc_library_call &call) -> std::optional<std::vector<uint64_t>> {
+    auto engine = choose(call);
+    if (!engine.ok())
+      return std::nullopt;
+    return engine.take();
+  };
+  return llvm::Error::success();
+}
+
+} // namespace dlc::tool
