@@ -169,74 +169,6 @@ template <unsigned spatial> static Value buildTransposed(Call &call) {
   return call.make(y, x.batch, {&x, &*weight});
 }
 
-/// Channels normalised over the batch: PyTorch's running statistics, with the unbiased variance.
-static Value buildBatchNorm(Call &call) {
-  const Tensor &x = call.tensor("x");
-  if (!call.requireDefault({"sync"}))
-    return Poison{};
-  if (x.rank() < 2)
-    return call.fail("x",
-                     "batch_norm expects a tensor of rank 2 or more, found " + describe(x.type()));
-  if (!call.checkNotBatch(x, {1}, call.rangeOf("x")))
-    return Poison{};
-  int64_t channels = x.shape()[1], count = channels ? x.type().getNumElements() / channels : 0;
-  if (count < 2)
-    return call.fail("x",
-                     "batch_norm needs 2 or more elements a channel, found " + describe(x.type()));
-  mlir::Type element = x.type().getElementType();
-  call.location();
-  std::optional<Tensor> scale, bias;
-  if (call.flag("affine")) {
-    scale = call.weight("scale", {channels}, element, 1, channels, channels);
-    bias = scale ? call.weight("bias", {channels}, element, 0, channels, channels) : std::nullopt;
-    if (!bias)
-      return Poison{};
-  }
-  // A number of channels, which other libraries ask for, would be taken for it without a word.
-  if (call.number("epsilon") < 0 || call.number("epsilon") >= 1)
-    return call.fail("epsilon",
-                     "'epsilon' is a small number below 1, found " + text(call.value("epsilon")),
-                     "the number of channels is known: leave it out");
-  auto runningMean = call.statistic("running_mean", channels, element, 0);
-  auto runningVariance = call.statistic("running_variance", channels, element, 1);
-  if (!runningMean || !runningVariance)
-    return Poison{};
-
-  dl::TensorBuilder b{call.entry().builder, call.location()};
-  llvm::SmallVector<int64_t> axes;
-  for (int64_t axis = 0; axis < x.rank(); ++axis)
-    if (axis != 1)
-      axes.push_back(axis);
-  auto spread = [&](mlir::Value each) { return b.broadcastOver(each, x.type(), axes); };
-  auto average = [&](mlir::Value each) {
-    return b.scale(b.reduce(dl::ReduceKind::Sum, each, axes), 1.0 / double(count));
-  };
-  bool isTraining = call.entry().isTraining() &&
-                    !call.evaluator.isFrozen(call.path() + ".scale", call.attributes);
-  mlir::Value mean = isTraining ? average(x.value) : runningMean->value;
-  mlir::Value centred = b.subtract(x.value, spread(mean));
-  mlir::Value variance =
-      isTraining ? average(b.multiply(centred, centred)) : runningVariance->value;
-  mlir::Value shifted = b.add(variance, b.splatLike(variance, call.number("epsilon")));
-  mlir::Value factor =
-      b.divide(b.splatLike(variance, 1), dl::SqrtOp::create(b.builder, b.loc, shifted).getResult());
-  if (scale)
-    factor = b.multiply(factor, scale->value);
-  mlir::Value y = b.multiply(centred, spread(factor));
-  if (bias)
-    y = b.add(y, spread(bias->value));
-  if (isTraining) {
-    double momentum = call.number("momentum");
-    auto keep = [&](llvm::StringRef name, mlir::Value running, mlir::Value now, double factor) {
-      mlir::Value next = b.add(b.scale(running, 1 - momentum), b.scale(now, momentum * factor));
-      call.entry().assignIfUsed(call.path() + "." + name.str(), next, y);
-    };
-    keep("running_mean", runningMean->value, mean, 1);
-    keep("running_variance", runningVariance->value, variance, double(count) / double(count - 1));
-  }
-  return call.makeLike(y, x);
-}
-
 /// x, or a trained multiple of it below 0: one for all channels or one each.
 static Value buildPrelu(Call &call) {
   const Tensor &x = call.tensor("x");
@@ -334,47 +266,6 @@ std::vector<Builtin> layerBuiltins() {
         {"padding_index", K::Integer, NoneValue{}, true},
         {"weight", K::FloatTensor, NoneValue{}, true}},
        "row `index` of a table of `count` rows"},
-      {"batch_norm",
-       Category::Layer,
-       {{"x", K::FloatTensor},
-        {"epsilon", K::Number, 1e-5},
-        {"momentum", K::Number, 0.1},
-        {"affine", K::Bool, true},
-        {"sync", K::Bool, false}},
-       "normalises each channel (axis 1) over the batch",
-       buildBatchNorm,
-       "bn"},
-      {"layer_norm",
-       Category::Layer,
-       {{"x", K::FloatTensor},
-        {"axes", K::Integers, -1},
-        {"epsilon", K::Number, 1e-5},
-        {"affine", K::Bool, true}},
-       "normalises each sample over `axes`",
-       nullptr,
-       "ln"},
-      {"rms_norm",
-       Category::Layer,
-       {{"x", K::FloatTensor},
-        {"axes", K::Integers, -1},
-        {"epsilon", K::Number, 1e-5},
-        {"affine", K::Bool, true}},
-       "divides by the root of the mean square over `axes`",
-       nullptr,
-       "rms"},
-      {"group_norm",
-       Category::Layer,
-       {{"x", K::FloatTensor},
-        {"groups", K::Integer},
-        {"epsilon", K::Number, 1e-5},
-        {"affine", K::Bool, true}},
-       "normalises groups of channels of each sample",
-       nullptr,
-       "gn"},
-      {"instance_norm",
-       Category::Layer,
-       {{"x", K::FloatTensor}, {"epsilon", K::Number, 1e-5}, {"affine", K::Bool, false}},
-       "normalises each channel of each sample"},
       recurrent("lstm", "LSTM over [T, N, C]; gives output, h, c"),
       recurrent("gru", "GRU over [T, N, C]; gives output, h"),
       {"prelu",

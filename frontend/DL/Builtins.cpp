@@ -63,8 +63,8 @@ std::string Builtin::signature() const {
 llvm::ArrayRef<Builtin> builtins() {
   static const std::vector<Builtin> table = [] {
     std::vector<Builtin> rows;
-    for (auto *part : {layerBuiltins, elementwiseBuiltins, tensorBuiltins, lossBuiltins,
-                       compileTimeBuiltins, planBuiltins})
+    for (auto *part : {layerBuiltins, normBuiltins, elementwiseBuiltins, tensorBuiltins,
+                       lossBuiltins, compileTimeBuiltins, planBuiltins})
       for (Builtin &row : part())
         rows.push_back(std::move(row));
     return rows;

@@ -100,6 +100,7 @@ bool isLayerAttribute(llvm::StringRef name);
 
 /// The rows of each file; put together by `builtins`.
 std::vector<Builtin> layerBuiltins();
+std::vector<Builtin> normBuiltins();
 std::vector<Builtin> elementwiseBuiltins();
 std::vector<Builtin> tensorBuiltins();
 std::vector<Builtin> lossBuiltins();

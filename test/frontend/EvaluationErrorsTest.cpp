@@ -219,6 +219,32 @@ R"dl(test.dl:2:12: error: conv2d expects a tensor of rank 4, found f32[4, 192]
   y = x |> flatten |> conv2d(8, 3)
            ^~~~~~~
 )dl", {}},
+{"GroupsOfANorm", "y = x |> group_norm(2)",
+R"dl(test.dl:2:23: error: 2 groups do not divide the 3 channels of f32[4, 3, 8, 8]
+  y = x |> group_norm(2)
+                      ^
+)dl", {}},
+{"NormOverTheBatch", "y = x |> layer_norm(axes=0)",
+R"dl(test.dl:2:7: error: layer_norm cannot work across the batch, axis 0 of f32[4, 3, 8, 8]
+  y = x |> layer_norm(axes=0)
+      ^
+test.dl:1:9: note: 'x' is declared here
+)dl", {}},
+{"NormOfNothing", "y = zeros((0, 3)) |> layer_norm",
+R"dl(test.dl:2:7: error: layer_norm needs an axis and elements, found f32[0, 3]
+  y = zeros((0, 3)) |> layer_norm
+      ^~~~~~~~~~~~~
+)dl", {}},
+{"NormOfOnePixel", "y = x |> mean(axes=(2, 3)) |> instance_norm",
+R"dl(test.dl:2:12: error: instance_norm needs 2 or more pixels a channel, found f32[4, 3]
+  y = x |> mean(axes=(2, 3)) |> instance_norm
+           ^~~~~~~~~~~~~~~~~
+)dl", {}},
+{"NormOfAVector", "y = x |> mean(axes=(1, 2, 3)) |> group_norm(1)",
+R"dl(test.dl:2:12: error: group_norm expects a tensor of rank 2 or more with elements, found f32[4]
+  y = x |> mean(axes=(1, 2, 3)) |> group_norm(1)
+           ^~~~~~~~~~~~~~~~~~~~
+)dl", {}},
 {"WeightOfAnotherShape", "y = x |> linear(8, weight=zeros((3, 3)))",
 R"dl(test.dl:2:29: error: linear needs a weight f32[8, 8], found f32[3, 3]
   y = x |> linear(8, weight=zeros((3, 3)))

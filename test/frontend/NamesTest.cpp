@@ -60,6 +60,13 @@ TEST(Names, WeightlessCallsMoveNoLayer) {
             keys("y = relu(x) + x |> conv2d(3, 1) |> tanh |> conv2d(3, 1)"));
 }
 
+TEST(Names, NormsHaveTheirWords) {
+  EXPECT_THAT(
+      keys("y = x |> layer_norm |> rms_norm |> group_norm(3) |> instance_norm(affine=true)"),
+      ElementsAre("ln1.scale", "ln1.bias", "rms1.scale", "gn1.scale", "gn1.bias",
+                  "instance_norm1.scale", "instance_norm1.bias"));
+}
+
 TEST(Names, ALayerHasItsOwnNameAndOneSetOfWeights) {
   EXPECT_THAT(
       keys("layer f = conv2d(_, 3, 1, bias=false)\ny = x |> f |> conv2d(3, 1, bias=false) |> f"),

@@ -332,10 +332,10 @@ R"dl(test.dl:2:12: error: batch_norm cannot work across the batch, axis 1 of f32
            ^~~~~~~~~~~~~~~~~~~~~~~
 test.dl:2:12: note: the batch comes from this transpose
 )dl", {}},
-{"NotAvailable", R"dl(y = x |> layer_norm)dl",
-R"dl(test.dl:2:12: error: layer_norm is not available yet
-  y = x |> layer_norm
-           ^~~~~~~~~~
+{"NotAvailable", R"dl(y = x |> dropout)dl",
+R"dl(test.dl:2:12: error: dropout is not available yet
+  y = x |> dropout
+           ^~~~~~~
 )dl", {}},
 {"HuberDelta", R"dl(y = huber(x, x, delta=0))dl",
 R"dl(test.dl:2:25: error: 'delta' is above 0, found 0
@@ -382,10 +382,10 @@ R"dl(test.dl:2:32: error: sigmoid_cross_entropy expects tensors or numbers, foun
   y = sigmoid_cross_entropy(x, "yes")
                                ^~~~~
 )dl", {}},
-{"FailedLayerIsSilent", R"dl(layer f = layer_norm(_)
+{"FailedLayerIsSilent", R"dl(layer f = dropout(_)
 y = f(x)
 z = f.scale)dl",
-R"dl(test.dl:3:7: error: layer_norm is not available yet
+R"dl(test.dl:3:7: error: dropout is not available yet
   y = f(x)
       ^
 )dl", {}},

@@ -52,6 +52,13 @@ def huber(d, delta):
     return 0.5 * d * d if abs(d) <= delta else delta * (abs(d) - 0.5 * delta)
 
 
+def normal(values, centre=True):
+    """Mean 0 and variance 1, or only the latter."""
+    mean = sum(values) / len(values) if centre else 0.0
+    square = sum((v - mean) ** 2 for v in values) / len(values)
+    return [(v - mean) / math.sqrt(square + 1e-5) for v in values]
+
+
 def expected():
     each = {"relu6": lambda v: min(max(v, 0), 6), "leaky_relu": lambda v: v if v > 0 else 0.2 * v, "elu": lambda v: elu(v, 1.5),
             "selu": lambda v: 1.0507009873554805 * elu(v, 1.6732632423543772),
@@ -78,6 +85,12 @@ def expected():
     values["smoothed"] = [-0.9 * row[label] - 0.1 * sum(row) / 8 for row, label in zip(logs, LABEL)]
     values["probabilities"] = [-sum(t * v for t, v in zip(other, row)) for row, other in zip(logs, TARGET)]
     values["top3"] = [float(sum(v > row[label] for v in row) < 3) for row, label in zip(X, LABEL)]
+    values["layer_norm"] = [1.5 * v + 0.25 for row in X for v in normal(row)]
+    values["axes_norm"] = [v for row in X for v in normal(row)]
+    values["rms_norm"] = [1.5 * v for row in X for v in normal(row, centre=False)]
+    halves = [v for row in X for half in (row[:4], row[4:]) for v in normal(half)]
+    values["group_norm"] = [1.5 * v + 0.25 for v in halves]
+    values["instance_norm"] = halves
     return values
 
 
