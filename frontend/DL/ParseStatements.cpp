@@ -62,14 +62,19 @@ bool Parser::parseBody(Body &body, BodyKind kind, SourceRange &end) {
                               : "line " + std::to_string(lineOf(peek())) + " begins a new item"));
       return false;
     }
-    // What follows in the same line is no statement, but a slip in the returned value.
-    if (!statements.empty() && statements.back()->kind == StatementKind::Return &&
-        peek().startsLine && !std::exchange(returnReported, true))
-      engine.error(statements.back()->range, "'return' must be the last statement of its body");
+    auto reportReturn = [&] {
+      if (!statements.empty() && statements.back()->kind == StatementKind::Return &&
+          !std::exchange(returnReported, true))
+        engine.error(statements.back()->range, "'return' must be the last statement of its body");
+    };
+    // What follows in the same line may be no statement, but a slip in the returned value.
+    if (peek().startsLine)
+      reportReturn();
     size_t before = position;
     openBrackets = 0;
     file.statementStarts.push_back(peek().range.begin);
     if (Statement *statement = parseStatement(kind)) {
+      reportReturn();
       statements.push_back(statement);
       continue;
     }
@@ -191,10 +196,12 @@ Statement *Parser::parseStatement(BodyKind kind) {
 Statement *Parser::parseWordStatement(BodyKind kind) {
   bool inTrain = kind == BodyKind::Train, inStep = kind == BodyKind::Step;
   llvm::StringRef word = peek().text;
+  llvm::StringRef hint = kind == BodyKind::Nested ? "and not inside 'for', 'repeat' or 'if'" : "";
   if ((word == "metric" || word == "parameters") && !inTrain && !inStep)
-    engine.error(peek().range, "'" + word + "' stands in a train section or a step only");
+    engine.error(peek().range, "'" + word + "' stands in a train section or a step only")
+        .hint(hint);
   if (word == "step" && !inTrain)
-    engine.error(peek().range, "'step' stands in a train section only");
+    engine.error(peek().range, "'step' stands in a train section only").hint(hint);
   if (word == "layer")
     return parseLayer();
   if (word == "parameter")

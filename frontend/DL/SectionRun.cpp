@@ -226,7 +226,9 @@ void SectionRun::addMetric(llvm::StringRef name, dl::MetricKind kind, const Valu
         .error(Evaluator::valueRange(expr),
                what + " must be a scalar f32[], found " +
                    (tensor ? describe(tensor->type()) : describe(value)))
-        .hint(tensor && isFloat(tensor->dtype()) ? "mean(...)" : "");
+        .hint(!tensor || !isFloat(tensor->dtype()) ? ""
+              : tensor->rank() == 0                ? "f32(output) before the loss"
+                                                   : "mean(...)");
     return;
   }
   metrics.push_back({name.str(), kind, *tensor});

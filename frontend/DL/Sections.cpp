@@ -603,6 +603,22 @@ void SectionCompiler::writeVariables() {
                            mlir::FlatSymbolRefAttr());
 }
 
+/// An infer section of another train section's model is not for this module; one of no train
+/// section would be lost without a word.
+void SectionCompiler::checkTrainedSomewhere(const Section &section) {
+  for (const Use &use : section.uses) {
+    bool isTrained = llvm::any_of(main.tree->sections, [&](const Section *other) {
+      return other->isTrain && llvm::any_of(other->uses, [&](const Use &each) {
+               return each.model.text == use.model.text;
+             });
+    });
+    if (!isTrained)
+      program.engine
+          .error(use.model.range, "no train section has the model '" + use.model.text + "'")
+          .hint("an infer section uses what a train section has trained");
+  }
+}
+
 void SectionCompiler::run() {
   const Section *train = chooseTrain();
   bool hasTrain = llvm::any_of(main.tree->sections, [](const Section *s) { return s->isTrain; });
@@ -640,8 +656,10 @@ void SectionCompiler::run() {
       if (trained != trainUses.end())
         use = *trained;
     }
-    if (!listed)
+    if (!listed) {
+      checkTrainedSomewhere(*section);
       continue;
+    }
     hasInfer = true;
     compileInfer(section, uses, section->name.text.empty() ? "infer" : section->name.text.str());
   }

@@ -94,6 +94,7 @@ private:
                     Dimensions &dimensions);
   void checkVariableNames();
   void writeVariables();
+  void checkTrainedSomewhere(const ast::Section &section);
   void writeDescription();
 
   Program &program;

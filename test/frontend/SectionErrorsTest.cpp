@@ -48,6 +48,55 @@ R"dl(test.dl:4:10: error: 'M' is listed twice
 train M, M {
          ^ a section has one instance of a model; calling it twice shares its weights
 )dl", {}},
+{"InferOfAnUntrainedModel", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
+  return x |> linear(10)
+}
+model Other(x: f32[N, 3]) -> f32[N, 3] {
+  return relu(x)
+}
+train M {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+}
+infer Other {
+  batch = 1
+}
+)dl",
+R"dl(test.dl:13:7: error: no train section has the model 'Other'
+infer Other {
+      ^~~~~ an infer section uses what a train section has trained
+)dl", {}},
+{"LossOfF64", R"dl(model M(x: f64[N, 3]) -> f64[N, 10] {
+  return x |> linear(10)
+}
+train M {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+}
+)dl",
+R"dl(test.dl:6:10: error: the loss must be a scalar f32[], found f64[]
+  loss = softmax_cross_entropy(output, label)
+         ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~ f32(output) before the loss
+)dl", {}},
+{"MetricInAnIf", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
+  return x |> linear(10)
+}
+train M {
+  label: i32[N]
+  if true { metric a = accuracy(output, label) }
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+}
+)dl",
+R"dl(test.dl:6:13: error: 'metric' stands in a train section or a step only
+  if true { metric a = accuracy(output, label) }
+            ^~~~~~ and not inside 'for', 'repeat' or 'if'
+)dl", {}},
 {"BlockIsNoModel", R"dl(block B(x) { return x }
 train B {
   label: i32[N]

@@ -299,6 +299,12 @@ R"dl(test.dl:3:5: error: 'return' stands at the end of a block, not inside 'for'
     return x
     ^~~~~~ bind a name here and return it at the end
 )dl", {}},
+{"TwoReturnsInALine", R"dl(block B(x) { return x  return x }
+)dl",
+R"dl(test.dl:1:14: error: 'return' must be the last statement of its body
+block B(x) { return x  return x }
+             ^~~~~~~~
+)dl", {}},
 {"ReturnIsNotLast", R"dl(block B(x) {
   return x
   y = relu(x)

@@ -6,6 +6,10 @@
 
 using namespace dlc::frontend;
 
+/// LLVM's shared libraries are not instrumented: what they allocate from arenas that our code has
+/// marked would be reported.
+extern "C" const char *__asan_default_options() { return "allow_user_poisoning=0"; }
+
 /// A context keeps all types and locations that it has seen: now and then it is made anew.
 static mlir::MLIRContext &context() {
   static std::unique_ptr<mlir::MLIRContext> current;
