@@ -2,6 +2,7 @@
 #include "runtime/Device/CUDA/CudaDevice.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace dlc::runtime {
 namespace {
@@ -11,19 +12,22 @@ public:
   CudaMemory(std::shared_ptr<CudaDevice> device, cudaStream_t stream, void *start, uint64_t bytes)
       : device(std::move(device)), stream(stream), start(static_cast<std::byte *>(start)),
         bytes(bytes) {}
-  ~CudaMemory() override { cudaFree(start); }
+  ~CudaMemory() override {
+    cudaFree(start);
+    if (pinned)
+      cudaFreeHost(pinned);
+  }
   std::byte *address() override { return start; }
   uint64_t size() const override { return bytes; }
 
-  /// The source is pageable memory: CUDA has taken its bytes when the call returns.
   Status write(uint64_t offset, std::span<const std::byte> source) override {
+    std::lock_guard lock(device->running());
     DLC_TRY(device->activate());
-    DLC_TRY(checkCuda(cudaMemcpyAsync(start + offset, source.data(), source.size(),
-                                      cudaMemcpyHostToDevice, stream),
-                      "writing memory"));
-    return stream == device->stream() ? Status() : joinRuns();
+    return stream == device->stream() ? device->upload(start + offset, source)
+                                      : stage(offset, source);
   }
   Status read(uint64_t offset, std::span<std::byte> destination) const override {
+    std::lock_guard lock(device->running());
     DLC_TRY(device->activate());
     DLC_TRY(checkCuda(cudaMemcpyAsync(destination.data(), start + offset, destination.size(),
                                       cudaMemcpyDeviceToHost, device->stream()),
@@ -32,11 +36,21 @@ public:
   }
 
 private:
-  /// The next run waits for what was written.
-  Status joinRuns() {
-    if (!written.get())
+  /// Copies through pinned memory of its own: the caller's bytes are taken, runs go on meanwhile,
+  /// and the next run waits.
+  Status stage(uint64_t offset, std::span<const std::byte> source) {
+    if (!pinned) {
+      DLC_TRY(checkCuda(cudaHostAlloc(&pinned, std::max<uint64_t>(bytes, 1), 0), "pinning memory"));
       DLC_TRY(checkCuda(cudaEventCreateWithFlags(written.out(), cudaEventDisableTiming),
                         "making an event"));
+    }
+    // The write before, if it is still being copied.
+    DLC_TRY(checkCuda(cudaEventSynchronize(written.get()), "writing memory"));
+    std::byte *from = static_cast<std::byte *>(pinned) + offset;
+    std::memcpy(from, source.data(), source.size());
+    DLC_TRY(checkCuda(
+        cudaMemcpyAsync(start + offset, from, source.size(), cudaMemcpyHostToDevice, stream),
+        "writing memory"));
     DLC_TRY(checkCuda(cudaEventRecord(written.get(), stream), "writing memory"));
     return checkCuda(cudaStreamWaitEvent(device->stream(), written.get(), 0), "writing memory");
   }
@@ -46,6 +60,8 @@ private:
   cudaStream_t stream;
   std::byte *start;
   uint64_t bytes;
+  /// Of staging memory.
+  void *pinned = nullptr;
   CudaEvent written;
 };
 
@@ -62,6 +78,7 @@ public:
             std::shared_ptr<CudaModule> code)
       : device(std::move(device)), module(std::move(module)), code(std::move(code)) {}
   ~CudaQueue() override {
+    std::lock_guard lock(device->running());
     (void)device->activate();
     (void)checkCuda(cudaStreamSynchronize(device->stream()), "ending");
     if (ring)
@@ -336,7 +353,32 @@ Result<std::shared_ptr<Device>> CudaDevice::open(const CudaOptions &options) {
   for (CudaStream *stream : {&device->mainStream, &device->inputStream})
     DLC_TRY(checkCuda(cudaStreamCreateWithFlags(stream->out(), cudaStreamNonBlocking),
                       "making a stream"));
+  DLC_TRY(checkCuda(cudaHostAlloc(&device->uploads, uploadBytes, 0), "pinning memory"));
   return std::shared_ptr<Device>(std::move(device));
+}
+
+CudaDevice::~CudaDevice() {
+  if (uploads)
+    cudaFreeHost(uploads);
+}
+
+Status CudaDevice::upload(std::byte *to, std::span<const std::byte> source) {
+  if (source.empty())
+    return {};
+  const void *from = source.data();
+  // Large writes, of variables and constants, are no part of a step: they are waited for.
+  const bool waits = source.size() > uploadBytes / 8;
+  if (!waits) {
+    if (uploaded + source.size() > uploadBytes) {
+      DLC_TRY(checkCuda(cudaStreamSynchronize(stream()), "writing memory"));
+      uploaded = 0;
+    }
+    from = std::memcpy(static_cast<std::byte *>(uploads) + uploaded, source.data(), source.size());
+    uploaded += (source.size() + DLC_ALIGNMENT - 1) / DLC_ALIGNMENT * DLC_ALIGNMENT;
+  }
+  DLC_TRY(checkCuda(cudaMemcpyAsync(to, from, source.size(), cudaMemcpyHostToDevice, stream()),
+                    "writing memory"));
+  return waits ? checkCuda(cudaStreamSynchronize(stream()), "writing memory") : Status();
 }
 
 int CudaDevice::attribute(cudaDeviceAttr name) const {
@@ -390,6 +432,7 @@ Result<std::unique_ptr<DeviceMemory>> CudaDevice::allocateStaging(uint64_t bytes
 }
 
 Result<std::unique_ptr<DeviceMemory>> CudaDevice::allocateOn(cudaStream_t stream, uint64_t bytes) {
+  std::lock_guard lock(runMutex);
   DLC_TRY(activate());
   void *start = nullptr;
   const uint64_t size = std::max<uint64_t>(bytes, 1);

@@ -1,6 +1,8 @@
 // One CUDA device. Memory traffic and the first stream of every plan go through one stream of the
 // device, so what is written before a run is there when it starts. Inputs are copied on a stream of
-// their own, beside the run before, and a run's accumulators to host memory behind it.
+// their own, beside the run before, and a run's accumulators to host memory behind it. CUDA may
+// read pageable host memory after a call has returned, so what a caller gives goes through pinned
+// memory or is waited for.
 //
 // A run's commands are issued to the plan's streams. The first run of an entry is issued as it is,
 // which lets libraries and the driver load what they load late; the second is captured in a CUDA
@@ -18,6 +20,7 @@ namespace dlc::runtime {
 class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice> {
 public:
   static Result<std::shared_ptr<Device>> open(const CudaOptions &options);
+  ~CudaDevice() override;
 
   std::string_view name() const override { return hardware.name; }
   dlc_target target() const override { return DLC_TARGET_CUDA; }
@@ -35,8 +38,12 @@ public:
   bool usesGraphs() const { return graphs; }
   /// Makes this the calling thread's device.
   Status activate() const { return checkCuda(cudaSetDevice(ordinal), "choosing the device"); }
-  /// Held by the queue whose run is in progress.
-  std::mutex &running() { return runMutex; }
+  /// Held by the queue whose run is in progress, and by who gives the first stream something else:
+  /// it would end up in a graph that another thread records.
+  std::recursive_mutex &running() { return runMutex; }
+  /// Copies to device memory before the next run; the source's bytes are taken. With running()
+  /// held.
+  Status upload(std::byte *to, std::span<const std::byte> source);
 
 private:
   int ordinal = 0;
@@ -46,7 +53,11 @@ private:
   cudaDeviceProp hardware = {};
   CudaStream mainStream, inputStream;
   Result<std::unique_ptr<DeviceMemory>> allocateOn(cudaStream_t stream, uint64_t bytes);
-  std::mutex runMutex;
+  std::recursive_mutex runMutex;
+  /// Pinned bytes that small writes pass through: filled up, then waited for and filled again.
+  static constexpr size_t uploadBytes = 64 << 10;
+  void *uploads = nullptr;
+  size_t uploaded = 0;
   std::map<const Module *, std::weak_ptr<CudaModule>> modules;
 };
 

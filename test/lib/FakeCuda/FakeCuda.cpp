@@ -37,10 +37,23 @@ struct Capture {
   std::set<cudaStream_t> streams, unjoined;
 };
 std::map<void *, uint64_t> sizes;
+/// Host memory that copies may read after their call; by its start.
+std::map<const char *, uint64_t> pinned;
+/// The stream of a copy from other host memory that nothing has waited for yet, or null: such
+/// memory may be read too late, so nothing but waiting is allowed.
+cudaStream_t pageableCopy = nullptr;
 Capture *capture = nullptr;
+
+bool isPinned(const void *start) {
+  auto after = pinned.upper_bound(static_cast<const char *>(start));
+  return after != pinned.begin() && static_cast<const char *>(start) <
+                                        std::prev(after)->first + std::prev(after)->second;
+}
 
 /// Runs a command, or keeps it for the graph.
 cudaError_t issue(cudaStream_t stream, Command command) {
+  if (pageableCopy)
+    return cudaErrorNotReady;
   if (!capture) {
     command();
     return cudaSuccess;
@@ -104,9 +117,11 @@ cudaError_t cudaFree(void *start) {
 }
 cudaError_t cudaHostAlloc(void **start, size_t bytes, unsigned) {
   *start = std::malloc(bytes);
+  pinned[static_cast<char *>(*start)] = bytes;
   return cudaSuccess;
 }
 cudaError_t cudaFreeHost(void *start) {
+  pinned.erase(static_cast<char *>(start));
   std::free(start);
   return cudaSuccess;
 }
@@ -115,9 +130,12 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total) {
   *free = *total - fakeCuda().used;
   return cudaSuccess;
 }
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind,
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
-  return issue(stream, [=] { std::memcpy(to, from, bytes); });
+  const cudaError_t error = issue(stream, [=] { std::memcpy(to, from, bytes); });
+  if (kind == cudaMemcpyHostToDevice && !isPinned(from))
+    pageableCopy = stream;
+  return error;
 }
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream) {
   return issue(stream, [=] { std::memset(to, value, bytes); });
@@ -131,7 +149,9 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   delete reinterpret_cast<Stream *>(stream);
   return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) {
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (stream == pageableCopy)
+    pageableCopy = nullptr;
   return capture ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) {
@@ -149,6 +169,8 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t, cudaEvent_t) 
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  if (pageableCopy)
+    return cudaErrorNotReady;
   auto &recorded = *reinterpret_cast<Event *>(event);
   recorded.covers.clear();
   if (capture) {
