@@ -117,6 +117,8 @@ void SectionRun::declareInputs() {
       BatchAxis batch;
       if (auto type = evaluator.evaluateType(node->field.type, &batch))
         declareInput(node->field.name, type, batch);
+      else
+        evaluator.bind(node->field.name.text, Poison{}, node->field.name.range);
     }
 }
 

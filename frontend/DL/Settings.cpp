@@ -42,6 +42,26 @@ static void checkStepSettings(Program &program, const StepStatement &step) {
   });
 }
 
+/// Warns of a setting that is bound again before anything reads it: one of the two is a leftover.
+static void warnBoundTwice(Program &program, Body body) {
+  llvm::StringMap<Name> unread;
+  for (Statement *const &statement : body) {
+    if (auto *step = llvm::dyn_cast<StepStatement>(statement))
+      warnBoundTwice(program, step->body);
+    NameWalker([&](llvm::StringRef name) { unread.erase(name); }).walk(Body(statement));
+    auto *binding = llvm::dyn_cast<BindingStatement>(statement);
+    if (!binding || !llvm::is_contained(trainSettings, binding->names.front().text))
+      continue;
+    const Name &name = binding->names.front();
+    auto [first, isNew] = unread.try_emplace(name.text, name);
+    if (!isNew)
+      program.engine
+          .warning(first->second.range, "'" + name.text + "' is bound again before it is read")
+          .note(name.range, "bound again here");
+    first->second = name;
+  }
+}
+
 void checkUnusedNames(Program &program, const Section &section,
                       const llvm::StringMap<SourceRange> &dimensions) {
   // How often each name is read. What a binding reads of itself, as in accuracy = accuracy(...), is
@@ -54,6 +74,8 @@ void checkUnusedNames(Program &program, const Section &section,
                      reads[each] -= each == name.text;
                    }).walk(binding ? binding->value : nullptr);
                  });
+  if (section.isTrain)
+    warnBoundTwice(program, section.body);
   llvm::ArrayRef<llvm::StringLiteral> settings = trainSettings;
   if (!section.isTrain)
     settings = settings.take_front(1);

@@ -97,6 +97,20 @@ R"dl(test.dl:6:13: error: 'metric' stands in a train section or a step only
   if true { metric a = accuracy(output, label) }
             ^~~~~~ and not inside 'for', 'repeat' or 'if'
 )dl", {}},
+{"AFieldWithoutATypeIsSilent", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
+  return x |> linear(10)
+}
+train M {
+  label: i32[N, classes]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+}
+)dl",
+R"dl(test.dl:5:17: error: dimension 'classes' is not bound
+  label: i32[N, classes]
+                ^~~~~~~ bind it in the train section, or by -D classes=...
+)dl", {}},
 {"BlockIsNoModel", R"dl(block B(x) { return x }
 train B {
   label: i32[N]

@@ -82,6 +82,21 @@ TEST(Warnings, AnActivationBeforeALossThatHasIt) {
   EXPECT_EQ(warnings(text), "");
 }
 
+TEST(Warnings, ASettingThatIsBoundTwice) {
+  auto behind = [](llvm::StringRef more) {
+    std::string text = inModel("x = relu(x)");
+    return text.insert(text.rfind("}"), more.str());
+  };
+  EXPECT_EQ(warnings(behind("  epochs = 2\n  epochs = 3\n")),
+            R"(test.dl:10:3: warning: 'epochs' is bound again before it is read
+  epochs = 2
+  ^~~~~~
+test.dl:11:3: note: bound again here
+)");
+  EXPECT_EQ(warnings(behind("  loss = loss + 1\n  if true { batch = 8 }\n")), "");
+  EXPECT_EQ(warnings(behind("  metric m = loss\n  loss = 2 * mean(output)\n")), "");
+}
+
 TEST(Warnings, AreErrorsIfAskedFor) {
   SourceManager sources;
   DiagnosticEngine engine;
