@@ -81,9 +81,9 @@ rm -f "$file.log"
 failed=0
 begun=$SECONDS
 
-left() { # seconds that a command may take, two minutes at most
-  local rest=$((begun + limit_seconds - SECONDS))
-  echo $((rest > 120 ? 120 : rest > 1 ? rest : 1))
+left() { # left [MOST]: seconds that a command may take, two minutes at most if not said otherwise
+  local rest=$((begun + limit_seconds - SECONDS)) most=${1:-120}
+  echo $((rest > most ? most : rest > 1 ? rest : 1))
 }
 run() { timeout "$(left)" "$here/bin/dlc-run" "$@"; }
 json_text() { # the first line of what it reads, as a JSON string
@@ -196,10 +196,14 @@ record
 # PyTorch's time, and how much of it ours is.
 if [ "$device" = cuda ]; then
   for name in $timed $timed-own; do
-    run bench "$here/models/$name.cuda.so" --device cuda --no-cuda-graph --layers --steps 20
+    run bench "$here/models/$name.cuda.so" --device cuda --no-cuda-graph --layers --steps 20 >"$work/slowest" || continue
+    printf '\n  the slowest commands of %s\n' "$name"
+    sed -n 2p "$work/slowest"
+    tail -n +3 "$work/slowest" | sort -k4,4 -rn | head -n 10
   done
+  echo
   if python3 -c 'import torch; assert torch.cuda.is_available()' 2>"$work/log"; then
-    timeout "$(left)" python3 "$here/rivals.py" >"$work/rivals" 2>>"$work/log" ||
+    timeout "$(left 180)" python3 "$here/rivals.py" >"$work/rivals" 2>>"$work/log" ||
       { echo "== PyTorch"; head -c 200000 "$work/log"; } >>"$file.log"
     while read -r line; do
       printf '  PyTorch %-26s %8s ms\n' "$(grep -o '"mode": "[^"]*"' <<<"$line" | cut -d'"' -f4)" "$(number median_ms - <<<"$line")"

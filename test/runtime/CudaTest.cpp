@@ -37,6 +37,18 @@ TEST(Cuda, AlignsWorkspaces) {
   EXPECT_EQ(LibraryWorkspace::usableBytes(call), 0u);
 }
 
+TEST(Cuda, SaysWhatToDoWithoutALibrary) {
+  dlc_library_call call = {};
+  call.op = DLC_CALL_PRODUCT;
+  EXPECT_EQ(withRemedy(unsupported("no cuBLASLt"), call).message(),
+            "no cuBLASLt; compiled with --gemm=own the model needs no library for it");
+  call.op = DLC_CALL_BACKWARD_DATA;
+  EXPECT_EQ(withRemedy(unsupported("no cuDNN"), call).message(),
+            "no cuDNN; compiled with --conv-algorithm=own the model needs no library for it");
+  EXPECT_EQ(withRemedy(invalid("something else"), call).message(), "something else");
+  EXPECT_TRUE(withRemedy({}, call).ok());
+}
+
 class CudnnPlans : public testing::Test {
 protected:
   void SetUp() override {

@@ -116,6 +116,14 @@ Status CudaModule::prepareCall(uint32_t index) {
   return {};
 }
 
+Status withRemedy(Status status, const dlc_library_call &call) {
+  if (status.code() != StatusCode::Unsupported)
+    return status;
+  return unsupported(status.message(), "; compiled with ",
+                     call.op == DLC_CALL_PRODUCT ? "--gemm=own" : "--conv-algorithm=own",
+                     " the model needs no library for it");
+}
+
 Status CudaModule::prepare(const EntryInfo &entry) {
   const Plan &plan = module->plan();
   for (uint32_t i = entry.records.first; i < entry.records.first + entry.records.count; ++i) {
@@ -123,7 +131,8 @@ Status CudaModule::prepare(const EntryInfo &entry) {
     if (record.kind == DLC_RECORD_LAUNCH)
       DLC_TRY(loadKernel(record.index));
     else if (record.kind == DLC_RECORD_LIBRARY)
-      DLC_TRY(prepareCall(record.index).in(concat("'", plan.recordNames[i], "'")));
+      DLC_TRY(withRemedy(prepareCall(record.index), plan.calls[record.index])
+                  .in(concat("'", plan.recordNames[i], "'")));
     else if (record.kind == DLC_RECORD_COLLECTIVE_START ||
              record.kind == DLC_RECORD_COLLECTIVE_WAIT)
       return unsupported("record ", i, " '", plan.recordNames[i],

@@ -57,6 +57,10 @@ private:
 /// Whether an image runs on an architecture, 90 for sm_90. Part of CudaModule, for tests.
 bool imageServes(const dlc_image &image, int architecture);
 
+/// Where a library, or what a call needs of it, is missing, the message says what the user can do;
+/// other messages stay. Part of CudaModule, for tests.
+Status withRemedy(Status status, const dlc_library_call &call);
+
 } // namespace dlc::runtime
 
 #endif
