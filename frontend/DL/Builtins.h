@@ -103,6 +103,7 @@ std::vector<Builtin> layerBuiltins();
 std::vector<Builtin> normBuiltins();
 std::vector<Builtin> elementwiseBuiltins();
 std::vector<Builtin> tensorBuiltins();
+std::vector<Builtin> pixelBuiltins();
 std::vector<Builtin> lossBuiltins();
 std::vector<Builtin> compileTimeBuiltins();
 std::vector<Builtin> planBuiltins();

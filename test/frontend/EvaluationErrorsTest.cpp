@@ -219,6 +219,31 @@ R"dl(test.dl:2:12: error: conv2d expects a tensor of rank 4, found f32[4, 192]
   y = x |> flatten |> conv2d(8, 3)
            ^~~~~~~
 )dl", {}},
+{"ShuffleOfThreeChannels", "y = x |> pixel_shuffle(2)",
+R"dl(test.dl:2:26: error: 4 pixels a square do not divide the 3 channels of f32[4, 3, 8, 8]
+  y = x |> pixel_shuffle(2)
+                         ^
+)dl", {}},
+{"UpsampleBilinear", "y = x |> upsample(2, mode=\"bilinear\")",
+R"dl(test.dl:2:29: error: 'mode' of upsample is not available yet
+  y = x |> upsample(2, mode="bilinear")
+                            ^~~~~~~~~~
+)dl", {}},
+{"UpsampleByNothing", "y = x |> upsample(0)",
+R"dl(test.dl:2:21: error: 'factor' is 1 or more, found 0
+  y = x |> upsample(0)
+                    ^
+)dl", {}},
+{"ResponseOfAMatrix", "y = x |> flatten |> local_response_norm(5)",
+R"dl(test.dl:2:12: error: local_response_norm expects a tensor [N, C, spatial...] of rank 3 to 5, found f32[4, 192]
+  y = x |> flatten |> local_response_norm(5)
+           ^~~~~~~
+)dl", {}},
+{"ResponseOfTooManyChannels", "y = x |> local_response_norm(7)",
+R"dl(test.dl:2:32: error: 'size' is from 1 to twice the 3 channels, found 7
+  y = x |> local_response_norm(7)
+                               ^
+)dl", {}},
 {"GroupsOfANorm", "y = x |> group_norm(2)",
 R"dl(test.dl:2:23: error: 2 groups do not divide the 3 channels of f32[4, 3, 8, 8]
   y = x |> group_norm(2)

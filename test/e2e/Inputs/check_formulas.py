@@ -59,6 +59,14 @@ def normal(values, centre=True):
     return [(v - mean) / math.sqrt(square + 1e-5) for v in values]
 
 
+def response(row, channels, size, alpha, beta, k):
+    """Local response norm of a sample [channels, pixels]: size // 2 channels before, the others behind."""
+    pixels = len(row) // channels
+    square = lambda c, p: row[c * pixels + p] ** 2 if 0 <= c < channels else 0.0
+    mean = lambda c, p: sum(square(c - size // 2 + i, p) for i in range(size)) / size
+    return [row[c * pixels + p] / (k + alpha * mean(c, p)) ** beta for c in range(channels) for p in range(pixels)]
+
+
 def expected():
     each = {"relu6": lambda v: min(max(v, 0), 6), "leaky_relu": lambda v: v if v > 0 else 0.2 * v, "elu": lambda v: elu(v, 1.5),
             "selu": lambda v: 1.0507009873554805 * elu(v, 1.6732632423543772),
@@ -91,6 +99,10 @@ def expected():
     halves = [v for row in X for half in (row[:4], row[4:]) for v in normal(half)]
     values["group_norm"] = [1.5 * v + 0.25 for v in halves]
     values["instance_norm"] = halves
+    values["shuffled"] = [row[2 * (2 * (h % 2) + w % 2) + w // 2] for row in X for h in range(2) for w in range(4)]
+    values["upsampled"] = [row[4 * c + 2 * (h // 2) + w // 2] for row in X for c in range(2) for h in range(4) for w in range(4)]
+    values["response"] = [v for row in X for v in response(row, 4, 3, 0.5, 0.75, 2)]
+    values["wide_response"] = [v for row in X for v in response(row, 2, 4, 0.5, 1.25, 1)]
     return values
 
 
