@@ -380,7 +380,8 @@ dlc_range PlanWriter::addSchedule(exec::ProgramOp program) {
     tables.schedule.push_back({static_cast<uint32_t>(part.getKind()), part.getInEpochs(),
                                part.getLength().getValueAsDouble(), part.getN().getValueAsDouble(),
                                part.getA().getValueAsDouble(), part.getB().getValueAsDouble(),
-                               part.getC().getValueAsDouble()});
+                               part.getC().getValueAsDouble(),
+                               part.getMetric() ? tables.addString(part.getMetric().getValue()) : dlc_string()});
   range.count = tables.schedule.size() - range.first;
   return range;
 }

@@ -69,7 +69,7 @@ def DL_ScheduleKind : DL_Enum<"ScheduleKind", "curve of a part of a schedule, se
   I32EnumAttrCase<"Exponential", 3, "exponential">, I32EnumAttrCase<"Polynomial", 4, "polynomial">,
   I32EnumAttrCase<"Cosine", 5, "cosine">, I32EnumAttrCase<"CosineRestarts", 6, "cosine_restarts">,
   I32EnumAttrCase<"OneCycle", 7, "one_cycle">, I32EnumAttrCase<"Cyclic", 8, "cyclic">,
-  I32EnumAttrCase<"Warmup", 9, "warmup">]>;
+  I32EnumAttrCase<"Warmup", 9, "warmup">, I32EnumAttrCase<"Plateau", 10, "plateau">]>;
 def DL_ClipKind : DL_Enum<"ClipKind", "what of the gradients is limited", [
   I32EnumAttrCase<"Value", 1, "value">, I32EnumAttrCase<"ParameterNorm", 2, "parameter_norm">,
   I32EnumAttrCase<"GlobalNorm", 3, "global_norm">]>;
@@ -161,9 +161,11 @@ def DL_SchedulePartAttr : DL_Attr<"SchedulePart", "schedule_part"> {
     `#dl.schedule_part<cosine, in_epochs = true, length = 2.0, n = 2.0, 0.0, 0.0, 0.0>`: the numbers are a, b and c.
   }];
   let parameters = (ins EnumParameter<DL_ScheduleKind>:$kind, "bool":$inEpochs, "::mlir::FloatAttr":$length,
-                        "::mlir::FloatAttr":$n, "::mlir::FloatAttr":$a, "::mlir::FloatAttr":$b, "::mlir::FloatAttr":$c);
+                        "::mlir::FloatAttr":$n, "::mlir::FloatAttr":$a, "::mlir::FloatAttr":$b, "::mlir::FloatAttr":$c,
+                        OptionalParameter<"::mlir::StringAttr">:$metric);
   let assemblyFormat = [{
-    `<` $kind `,` `in_epochs` `=` $inEpochs `,` `length` `=` $length `,` `n` `=` $n `,` $a `,` $b `,` $c `>`
+    `<` $kind `,` `in_epochs` `=` $inEpochs `,` `length` `=` $length `,` `n` `=` $n `,` $a `,` $b `,` $c
+    (`,` `metric` `=` $metric^)? `>`
   }];
 }
 

@@ -59,7 +59,7 @@ def Exec_ScheduleKind : Exec_Enum<"ScheduleKind", "curve of a part of a schedule
   I32EnumAttrCase<"Exponential", 3, "exponential">, I32EnumAttrCase<"Polynomial", 4, "polynomial">,
   I32EnumAttrCase<"Cosine", 5, "cosine">, I32EnumAttrCase<"CosineRestarts", 6, "cosine_restarts">,
   I32EnumAttrCase<"OneCycle", 7, "one_cycle">, I32EnumAttrCase<"Cyclic", 8, "cyclic">,
-  I32EnumAttrCase<"Warmup", 9, "warmup">]>;
+  I32EnumAttrCase<"Warmup", 9, "warmup">, I32EnumAttrCase<"Plateau", 10, "plateau">]>;
 def Exec_Access : Exec_Enum<"Access", "how a record touches a buffer", [
   I32EnumAttrCase<"Read", 1, "read">, I32EnumAttrCase<"Write", 2, "write">, I32EnumAttrCase<"ReadWrite", 3, "update">]>;
 
@@ -132,9 +132,11 @@ def Exec_SchedulePartAttr : Exec_Attr<"SchedulePart", "schedule_part"> {
     `#exec.schedule_part<cosine, in_epochs = true, length = 2.0, n = 2.0, 0.0, 0.0, 0.0>`: the numbers are a, b and c.
   }];
   let parameters = (ins EnumParameter<Exec_ScheduleKind>:$kind, "bool":$inEpochs, "::mlir::FloatAttr":$length,
-                        "::mlir::FloatAttr":$n, "::mlir::FloatAttr":$a, "::mlir::FloatAttr":$b, "::mlir::FloatAttr":$c);
+                        "::mlir::FloatAttr":$n, "::mlir::FloatAttr":$a, "::mlir::FloatAttr":$b, "::mlir::FloatAttr":$c,
+                        OptionalParameter<"::mlir::StringAttr">:$metric);
   let assemblyFormat = [{
-    `<` $kind `,` `in_epochs` `=` $inEpochs `,` `length` `=` $length `,` `n` `=` $n `,` $a `,` $b `,` $c `>`
+    `<` $kind `,` `in_epochs` `=` $inEpochs `,` `length` `=` $length `,` `n` `=` $n `,` $a `,` $b `,` $c
+    (`,` `metric` `=` $metric^)? `>`
   }];
 }
 

@@ -55,6 +55,16 @@ static Value keepSchedule(Call &call) {
   return keep(call);
 }
 
+static Value keepPlateau(Call &call) {
+  if (call.string("mode") != "min" && call.string("mode") != "max")
+    return call.fail("mode", "'mode' is \"min\" or \"max\", found " + text(call.value("mode")));
+  if (!(call.number("factor") >= 0))
+    return call.fail("factor", "'factor' is 0 or more, found " + text(call.value("factor")));
+  if (call.integer("patience") < 0)
+    return call.fail("patience", "'patience' is 0 or more, found " + text(call.value("patience")));
+  return keep(call);
+}
+
 static Value keepUniform(Call &call) {
   if (call.number("low") > call.number("high"))
     return call.fail("low", "'low' is above 'high': " + text(call.value("low")) + " and " +
@@ -168,11 +178,12 @@ static std::vector<Builtin> scheduleRows() {
           {epochs, steps, {"low", K::Number, 0.1}}, keepSchedule),
       row("warmup", "linear from `start` up to the base rate",
           {epochs, steps, {"start", K::Number, 0.1}}, keepSchedule),
-      row("plateau", "a factor when a metric stops improving",
+      row("plateau", "a factor when a metric of more than `patience` evaluations was no better than before",
           {{"metric", K::String, "loss"},
            {"mode", K::String, "min"},
            tenth,
-           {"patience", K::Integer, 10}}),
+           {"patience", K::Integer, 10}},
+          keepPlateau),
   };
 }
 

@@ -7,8 +7,8 @@ namespace {
 /// Turns the calls of one schedule into parts.
 class ScheduleReader {
 public:
-  explicit ScheduleReader(Evaluator &evaluator)
-      : evaluator(evaluator), builder(&evaluator.program.context) {}
+  ScheduleReader(Evaluator &evaluator, llvm::ArrayRef<llvm::StringRef> metrics)
+      : evaluator(evaluator), metrics(metrics), builder(&evaluator.program.context) {}
 
   bool read(const Value &value, SourceRange range) {
     if (!value.isSequence())
@@ -42,6 +42,8 @@ private:
       return fail(range, value);
     const PlanValue &call = **plan;
     llvm::StringRef name = call.maker->name;
+    if (name == "plateau")
+      return isLast ? addPlateau(call) : failEndless(call);
     bool inSteps = !call.get("steps").isNone();
     const Value &distance = call.get(inSteps ? "steps" : "epochs");
     if (name == "multistep")
@@ -92,6 +94,20 @@ private:
     return {Kind::Constant, {1}, false};
   }
 
+  bool addPlateau(const PlanValue &call) {
+    const std::string &metric = call.get("metric").as<std::string>();
+    if (!llvm::is_contained(metrics, metric)) {
+      evaluator.error(call.ranges[0], "evaluations yield no '" + metric + "'")
+          .hint(metrics.empty() ? "the loss and the metrics of the section itself are evaluated"
+                                : didYouMean(metric, metrics));
+      return false;
+    }
+    Numbers numbers{call.number("factor"), call.number("patience"),
+                    call.get("mode").as<std::string>() == "max" ? 1.0 : 0.0};
+    add(dl::ScheduleKind::Plateau, /*inEpochs=*/true, 0, 0, numbers, metric);
+    return true;
+  }
+
   /// A level for each time between two falls.
   bool addFalls(llvm::ArrayRef<Value> times, bool inEpochs, double factor) {
     double level = 1, start = 0;
@@ -104,24 +120,35 @@ private:
     return true;
   }
 
-  void add(dl::ScheduleKind kind, bool inEpochs, double length, double n, Numbers numbers) {
+  void add(dl::ScheduleKind kind, bool inEpochs, double length, double n, Numbers numbers,
+           llvm::StringRef metric = "") {
     auto real = [&](double number) { return builder.getF64FloatAttr(number); };
     parts.push_back(dl::SchedulePartAttr::get(builder.getContext(), kind, inEpochs, real(length),
                                               real(n), real(numbers.a), real(numbers.b),
-                                              real(numbers.c)));
+                                              real(numbers.c),
+                                              metric.empty() ? mlir::StringAttr()
+                                                             : builder.getStringAttr(metric)));
   }
 
   Evaluator &evaluator;
+  llvm::ArrayRef<llvm::StringRef> metrics;
   mlir::Builder builder;
   llvm::SmallVector<mlir::Attribute> parts;
 };
 } // namespace
 
-mlir::ArrayAttr scheduleAttribute(Evaluator &evaluator, const Bound &schedule) {
+mlir::ArrayAttr scheduleAttribute(Evaluator &evaluator, const ast::Section &section,
+                                  const Bound &schedule) {
   const Plan *plan = schedule.value.getIf<Plan>();
   if (schedule.value.isNone() || (plan && (*plan)->maker->name == "constant"))
     return {};
-  ScheduleReader reader(evaluator);
+  llvm::SmallVector<llvm::StringRef> metrics;
+  if (findBinding(section.body, "loss"))
+    metrics.push_back("loss");
+  for (const ast::Statement *statement : section.body)
+    if (auto *metric = llvm::dyn_cast<ast::MetricStatement>(statement))
+      metrics.push_back(metric->name.text);
+  ScheduleReader reader(evaluator, metrics);
   return reader.read(schedule.value, schedule.range) ? reader.take() : mlir::ArrayAttr();
 }
 

@@ -377,7 +377,7 @@ void SectionCompiler::finishTrain(TrainEntry &entry, const Section &section) {
     if (const Bound *clip = run.lookup("clip"))
       entry.builder.entry().setClipAttr(clipAttribute(&program.context, clip->value));
     if (const Bound *schedule = run.lookup("schedule"))
-      entry.builder.entry().setScheduleAttr(scheduleAttribute(run.evaluator, *schedule));
+      entry.builder.entry().setScheduleAttr(scheduleAttribute(run.evaluator, section, *schedule));
   }
   if (!optimizer)
     return entry.builder.finish({});

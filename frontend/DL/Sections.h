@@ -57,8 +57,10 @@ mlir::Attribute optimizerAttribute(mlir::MLIRContext *context, const PlanValue &
 
 // ---- Schedules.cpp
 
-/// The parts of a step's schedule; null for the constant one, and after an error.
-mlir::ArrayAttr scheduleAttribute(Evaluator &evaluator, const Bound &schedule);
+/// The parts of a step's schedule; null for the constant one, and after an error. `section` says
+/// what evaluations yield.
+mlir::ArrayAttr scheduleAttribute(Evaluator &evaluator, const ast::Section &section,
+                                  const Bound &schedule);
 
 // ---- Sections.cpp
 

@@ -338,7 +338,7 @@ static ArrayAttr getSchedule(dl::EntryOp entry) {
   for (auto part : entry.getScheduleAttr().getAsRange<dl::SchedulePartAttr>())
     parts.push_back(exec::SchedulePartAttr::get(
         entry.getContext(), static_cast<exec::ScheduleKind>(part.getKind()), part.getInEpochs(), part.getLength(),
-        part.getN(), part.getA(), part.getB(), part.getC()));
+        part.getN(), part.getA(), part.getB(), part.getC(), part.getMetric()));
   return ArrayAttr::get(entry.getContext(), parts);
 }
 

@@ -32,6 +32,7 @@ private:
   Status decodeImages();
   Status decodeCalls();
   Status decodeRecordTables();
+  Status decodeSchedulePart(const dlc_schedule_part &part);
   Status decodeSchedule();
   Status decodeSteps();
   Status decodeSettings();
@@ -409,21 +410,27 @@ Status Decoder::decodeEntries() {
   return checkDistinct(plan.entries, "entries");
 }
 
+Status Decoder::decodeSchedulePart(const dlc_schedule_part &part) {
+  if (part.kind < DLC_SCHEDULE_CONSTANT || part.kind > DLC_SCHEDULE_PLATEAU)
+    return damaged("kind ", part.kind, " is unknown");
+  for (double number : {part.length, part.n, part.a, part.b, part.c})
+    if (!std::isfinite(number))
+      return damaged("a number is not finite");
+  const bool isCurve = part.kind != DLC_SCHEDULE_CONSTANT && part.kind != DLC_SCHEDULE_PLATEAU;
+  const bool restarts = part.kind == DLC_SCHEDULE_COSINE_RESTARTS;
+  if (part.length < 0 || (isCurve && part.n <= 0) || (restarts && part.b < 1))
+    return damaged("length ", part.length, ", n ", part.n, " and b ", part.b);
+  SchedulePart info = {static_cast<dlc_schedule_kind>(part.kind), part.in_epochs != 0, part.length,
+                       part.n, part.a, part.b, part.c, {}};
+  if (part.kind == DLC_SCHEDULE_PLATEAU)
+    DLC_TRY(decodeName(part.metric, info.metric, "the metric's name"));
+  plan.schedule.push_back(info);
+  return {};
+}
+
 Status Decoder::decodeSchedule() {
-  for (size_t i = 0; i < raw.schedule.size(); ++i) {
-    const dlc_schedule_part &part = raw.schedule[i];
-    if (part.kind < DLC_SCHEDULE_CONSTANT || part.kind > DLC_SCHEDULE_WARMUP)
-      return damaged("schedule part ", i, " has kind ", part.kind, ", which is unknown");
-    const bool usesN = part.kind != DLC_SCHEDULE_CONSTANT;
-    const bool restarts = part.kind == DLC_SCHEDULE_COSINE_RESTARTS;
-    for (double number : {part.length, part.n, part.a, part.b, part.c})
-      if (!std::isfinite(number))
-        return damaged("schedule part ", i, " has a number that is not finite");
-    if (part.length < 0 || (usesN && part.n <= 0) || (restarts && part.b < 1))
-      return damaged("schedule part ", i, " has length ", part.length, ", n ", part.n, " and b ",
-                     part.b);
-  }
-  plan.schedule = std::move(raw.schedule);
+  for (size_t i = 0; i < raw.schedule.size(); ++i)
+    DLC_TRY(decodeSchedulePart(raw.schedule[i]).in(concat("schedule part ", i)));
   return {};
 }
 

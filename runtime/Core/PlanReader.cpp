@@ -43,7 +43,7 @@ static uint32_t firstStride(uint32_t kind) {
   case DLC_TABLE_CALLS:
     return 288;
   case DLC_TABLE_SCHEDULE:
-    return 48;
+    return 56;
   default:
     return 0;
   }

@@ -1,4 +1,4 @@
-// The one helper of Support.h that is not a template.
+// Those helpers of Support.h that are no templates.
 #include "runtime/Core/Support.h"
 
 namespace dlc::runtime {
@@ -33,6 +33,27 @@ bool isPrintableUtf8(std::string_view text) {
     text.remove_prefix(length);
   }
   return true;
+}
+
+bool takeSpace(std::string_view &text, const char *end) {
+  text.remove_prefix(end - text.data());
+  if (text.empty())
+    return true;
+  const bool isSpace = text.front() == ' ';
+  text.remove_prefix(1);
+  return isSpace && !text.empty();
+}
+
+std::string exactText(double number) {
+  char digits[64];
+  return {digits,
+          std::to_chars(digits, digits + sizeof(digits), number, std::chars_format::hex).ptr};
+}
+
+bool takeNumber(std::string_view &text, double &number) {
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::hex);
+  return error == std::errc() && takeSpace(text, end);
 }
 
 } // namespace dlc::runtime

@@ -4,6 +4,7 @@
 
 #include "dlc/status.h"
 
+#include <charconv>
 #include <sstream>
 
 /// Returns the Status of `expression` from the surrounding function unless it is ok.
@@ -49,6 +50,20 @@ inline bool fits(uint64_t offset, uint64_t size, uint64_t limit) {
 
 /// Whether `text` is well-formed UTF-8 without control characters: what a name may be.
 bool isPrintableUtf8(std::string_view text);
+
+/// Drops what lies before `end` and one space from the front of `text`; false if something else
+/// follows.
+bool takeSpace(std::string_view &text, const char *end);
+
+/// A number in hexadecimal, so that reading it back gives its bits.
+std::string exactText(double number);
+
+/// Takes a number (a floating one as exactText writes it) and one space from the front of `text`.
+bool takeNumber(std::string_view &text, double &number);
+template <typename Integer> bool takeNumber(std::string_view &text, Integer &number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && takeSpace(text, end);
+}
 
 } // namespace dlc::runtime
 

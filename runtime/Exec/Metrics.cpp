@@ -2,7 +2,6 @@
 #include "runtime/Exec/Metrics.h"
 #include "runtime/Core/Support.h"
 
-#include <charconv>
 #include <cmath>
 
 namespace dlc::runtime {
@@ -38,26 +37,17 @@ double MetricSums::value(size_t index) const {
 
 std::string MetricSums::save() const {
   std::string text = std::to_string(runCount);
-  for (double total : totals) {
-    char digits[64];
-    auto end = std::to_chars(digits, digits + sizeof(digits), total, std::chars_format::hex).ptr;
-    text.append(" ").append(digits, end);
-  }
+  for (double total : totals)
+    text += " " + exactText(total);
   return text;
 }
 
 Status MetricSums::restore(std::string_view text) {
-  const char *at = text.data(), *end = text.data() + text.size();
-  auto next = [&](auto &value, auto... format) {
-    auto [stop, error] = std::from_chars(at, end, value, format...);
-    at = stop != end ? stop + 1 : stop;
-    return error == std::errc();
-  };
   MetricSums restored(*entry);
-  bool good = next(restored.runCount);
+  bool good = takeNumber(text, restored.runCount);
   for (double &total : restored.totals)
-    good = good && next(total, std::chars_format::hex);
-  if (!good || at != end)
+    good = good && takeNumber(text, total);
+  if (!good || !text.empty())
     return damaged("sums of entry '", entry->name, "': expected ", totals.size() + 1, " numbers");
   *this = std::move(restored);
   return {};

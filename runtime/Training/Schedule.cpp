@@ -1,5 +1,6 @@
 // Curves of abi.h's dlc_schedule_kind.
 #include "runtime/Training/Schedule.h"
+#include "runtime/Core/Support.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,14 +24,14 @@ static double cyclePosition(double t, double n, double growth) {
   return std::clamp((t - start) / length, 0.0, 1.0);
 }
 
-static double oneCycle(const dlc_schedule_part &part, double t, double n) {
+static double oneCycle(const SchedulePart &part, double t, double n) {
   const double top = part.a * n - 1, end = n - 1;
   if (t < top)
     return halfCosine(part.b, 1, t / top);
   return end > top ? halfCosine(1, part.c, std::min(1.0, (t - top) / (end - top))) : part.c;
 }
 
-static double factorAt(const dlc_schedule_part &part, double t, double n) {
+static double factorAt(const SchedulePart &part, double t, double n) {
   const double x = std::min(t / n, 1.0);
   switch (part.kind) {
   case DLC_SCHEDULE_STEP:
@@ -52,23 +53,70 @@ static double factorAt(const dlc_schedule_part &part, double t, double n) {
   }
   case DLC_SCHEDULE_WARMUP:
     return part.a + (1 - part.a) * x;
-  default:
-    return part.a;
+  case DLC_SCHEDULE_PLATEAU:
+    return 1;
+  case DLC_SCHEDULE_CONSTANT:
+    break;
+  }
+  return part.a;
+}
+
+/// The part that holds for batch `t`, which becomes the batches since the part began.
+static const SchedulePart *findPart(std::span<const SchedulePart> parts, double &t,
+                                    uint64_t epochSteps) {
+  for (const SchedulePart &part : parts) {
+    // A part that ends within a batch gives this batch to its successor.
+    const double unit = part.inEpochs ? static_cast<double>(epochSteps) : 1;
+    const double length = std::floor(part.length * unit);
+    if (&part == &parts.back() || t < length)
+      return &part;
+    t -= length;
+  }
+  return nullptr;
+}
+
+const SchedulePart *schedulePart(std::span<const SchedulePart> parts, uint64_t step,
+                                 uint64_t epochSteps) {
+  double t = static_cast<double>(step);
+  return findPart(parts, t, epochSteps);
+}
+
+double scheduleFactor(std::span<const SchedulePart> parts, uint64_t step, uint64_t epochSteps) {
+  double t = static_cast<double>(step);
+  const SchedulePart *part = findPart(parts, t, epochSteps);
+  if (!part)
+    return 1;
+  return factorAt(*part, t, part->n * (part->inEpochs ? static_cast<double>(epochSteps) : 1));
+}
+
+void Plateau::observe(const SchedulePart &part, double value) {
+  constexpr double threshold = 1e-4;
+  const bool isBetter = !hasBest || (part.c == 1 ? value > best * (1 + threshold)
+                                                 : value < best * (1 - threshold));
+  if (isBetter) {
+    hasBest = true;
+    best = value;
+    worse = 0;
+  } else if (static_cast<double>(++worse) > part.b) {
+    level *= part.a;
+    worse = 0;
   }
 }
 
-double scheduleFactor(std::span<const dlc_schedule_part> parts, uint64_t step,
-                      uint64_t epochSteps) {
-  double t = static_cast<double>(step);
-  for (const dlc_schedule_part &part : parts) {
-    const double unit = part.in_epochs ? static_cast<double>(epochSteps) : 1;
-    // A part that ends within a batch gives this batch to its successor.
-    const double length = std::floor(part.length * unit);
-    if (&part == &parts.back() || t < length)
-      return factorAt(part, t, part.n * unit);
-    t -= length;
-  }
-  return 1;
+std::string Plateau::save() const {
+  return concat(hasBest ? 1 : 0, " ", worse, " ", exactText(best), " ", exactText(level));
+}
+
+Status Plateau::restore(std::string_view text) {
+  Plateau restored;
+  int seen = 0;
+  std::string_view rest = text;
+  if (!takeNumber(rest, seen) || !takeNumber(rest, restored.worse) ||
+      !takeNumber(rest, restored.best) || !takeNumber(rest, restored.level) || !rest.empty())
+    return damaged("the state of a plateau is four numbers, found '", text, "'");
+  restored.hasBest = seen != 0;
+  *this = restored;
+  return {};
 }
 
 } // namespace dlc::runtime

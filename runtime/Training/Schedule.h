@@ -2,17 +2,41 @@
 #ifndef DLC_RUNTIME_TRAINING_SCHEDULE_H
 #define DLC_RUNTIME_TRAINING_SCHEDULE_H
 
-#include "dlc/abi.h"
+#include "dlc/plan.h"
+#include "dlc/status.h"
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace dlc::runtime {
 
 /// The factor for the batch after `step` others, where an epoch has `epochSteps` batches. The parts
 /// are those of dlc_step.schedule; none: 1. With `steps` as unit each curve is that of PyTorch's
 /// scheduler of the same name, stepped once a batch.
-double scheduleFactor(std::span<const dlc_schedule_part> parts, uint64_t step, uint64_t epochSteps);
+/// A plateau counts as 1: its factor is the Plateau's.
+double scheduleFactor(std::span<const SchedulePart> parts, uint64_t step, uint64_t epochSteps);
+
+/// The part that holds for that batch; null without parts.
+const SchedulePart *schedulePart(std::span<const SchedulePart> parts, uint64_t step,
+                                 uint64_t epochSteps);
+
+/// What a plateau remembers of the evaluations so far: PyTorch's ReduceLROnPlateau with its default
+/// threshold.
+class Plateau {
+public:
+  void observe(const SchedulePart &part, double value);
+  double factor() const { return level; }
+
+  /// For a checkpoint's metadata, exact.
+  std::string save() const;
+  Status restore(std::string_view text);
+
+private:
+  bool hasBest = false;
+  double best = 0, level = 1;
+  uint64_t worse = 0;
+};
 
 } // namespace dlc::runtime
 

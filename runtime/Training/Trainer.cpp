@@ -2,7 +2,6 @@
 #include "runtime/Training/Trainer.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Device/Device.h"
-#include "runtime/Training/Schedule.h"
 
 #include <chrono>
 #include <cmath>
@@ -42,6 +41,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
     DLC_TRY_ASSIGN(evaluator, Evaluator::create(trainer->state, std::move(test)));
     trainer->evaluator = std::move(evaluator);
   }
+  DLC_TRY(trainer->checkPlateaus());
   return trainer;
 }
 
@@ -54,6 +54,7 @@ Status Trainer::prepareSteps() {
     steps.push_back({std::move(context),
                      step.every,
                      schedule.subspan(step.schedule.first, step.schedule.count),
+                     {},
                      MetricSums(entry),
                      {}});
   }
@@ -82,7 +83,8 @@ Status Trainer::applyOverrides() {
 Status Trainer::applySchedule(Step &step, uint64_t number) {
   if (step.schedule.empty())
     return {};
-  const double factor = scheduleFactor(step.schedule, number, loader->batches(false));
+  const double factor =
+      step.plateau.factor() * scheduleFactor(step.schedule, number, loader->batches(false));
   for (const ScalarInfo &scalar : state->module()->plan().scalars) {
     if (!scalar.scheduled)
       continue;
@@ -93,7 +95,40 @@ Status Trainer::applySchedule(Step &step, uint64_t number) {
   return {};
 }
 
-Status Trainer::restoreSums(const Metadata &metadata) {
+/// A plateau waits for a metric that evaluations yield.
+Status Trainer::checkPlateaus() const {
+  const Module &module = *state->module();
+  const EntryInfo *evaluate = module.plan().findEntry(DLC_ENTRY_EVALUATE);
+  for (const SchedulePart &part : module.plan().schedule) {
+    if (part.kind != DLC_SCHEDULE_PLATEAU)
+      continue;
+    bool isKnown = false;
+    for (const MetricInfo &metric : evaluate ? evaluate->metrics : std::vector<MetricInfo>())
+      isKnown |= metric.name == part.metric;
+    if (!isKnown)
+      return invalid(module.path(), ": the schedule waits for '", part.metric,
+                     "', which no evaluation yields");
+    if (!evaluator)
+      return invalid(module.path(), ": the schedule waits for '", part.metric,
+                     "' of an evaluation, and there is no test data");
+  }
+  return {};
+}
+
+void Trainer::observePlateaus(const MetricValues &metrics) {
+  for (Step &step : steps) {
+    const SchedulePart *part = schedulePart(step.schedule, position.step, loader->batches(false));
+    for (const auto &[name, value] : metrics)
+      if (part && part->kind == DLC_SCHEDULE_PLATEAU && part->metric == name)
+        step.plateau.observe(*part, value);
+  }
+}
+
+Status Trainer::restore(const Metadata &metadata) {
+  for (Step &step : steps)
+    if (auto it = metadata.find(concat("plateau.", step.context->entry().name));
+        it != metadata.end())
+      DLC_TRY(step.plateau.restore(it->second));
   if (position.position == 0)
     return {};
   epochSamples = position.position * steps[0].context->entry().batch;
@@ -206,6 +241,9 @@ Status Trainer::writeCheckpoint(TrainObserver &observer) {
   Metadata metadata = toMetadata(position);
   metadata["model"] = module.plan().model;
   metadata["graph_hash"] = module.graphHash();
+  for (const Step &step : steps)
+    if (!step.schedule.empty() && step.schedule.back().kind == DLC_SCHEDULE_PLATEAU)
+      metadata[concat("plateau.", step.context->entry().name)] = step.plateau.save();
   if (position.position != 0)
     for (const Step &step : steps)
       metadata[concat("sums.", step.context->entry().name)] = step.epochSums.save();
@@ -253,11 +291,12 @@ Status Trainer::finishEpoch(TrainObserver &observer) {
     epochSamples = 0;
     epochSeconds = 0;
   }
-  DLC_TRY(writeCheckpoint(observer));
   if (evaluator && complete) {
     DLC_TRY_ASSIGN(test, evaluator->run());
+    observePlateaus(test.metrics);
     report.test = std::move(test);
   }
+  DLC_TRY(writeCheckpoint(observer));
   report.progress = position;
   observer.onEpoch(report);
   return {};

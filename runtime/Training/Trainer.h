@@ -13,6 +13,7 @@
 #include "runtime/Exec/Metrics.h"
 #include "runtime/Training/Evaluate.h"
 #include "runtime/Training/Progress.h"
+#include "runtime/Training/Schedule.h"
 
 #include <chrono>
 #include <deque>
@@ -74,9 +75,9 @@ public:
                                                  const TrainOptions &options,
                                                  const TrainingProgress &start);
 
-  /// Restores the sums of a checkpoint taken within an epoch, so that the epoch's report is
-  /// complete.
-  Status restoreSums(const Metadata &metadata);
+  /// Restores what a checkpoint's metadata holds beside the progress: the sums of an epoch that is
+  /// not complete, so that its report will be, and what plateaus have seen.
+  Status restore(const Metadata &metadata);
 
   Status run(TrainObserver &observer);
 
@@ -89,7 +90,9 @@ private:
       : state(std::move(state)), options(std::move(options)) {}
   Status prepareSteps();
   Status applyOverrides();
+  Status checkPlateaus() const;
   Status applySchedule(Step &step, uint64_t number);
+  void observePlateaus(const MetricValues &metrics);
   Status runEpoch(TrainObserver &observer);
   Status startBatch(const Batch &batch);
   Status finishBatch(TrainObserver &observer);
@@ -106,7 +109,8 @@ private:
   struct Step {
     std::unique_ptr<Context> context;
     uint32_t every;
-    std::span<const dlc_schedule_part> schedule;
+    std::span<const SchedulePart> schedule;
+    Plateau plateau;
     MetricSums epochSums;
     /// Values of the last batch.
     MetricValues last;

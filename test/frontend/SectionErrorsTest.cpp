@@ -521,20 +521,53 @@ test.dl:11:3: error: 'ema' with the float 0.9 is not available yet
   ema = 0.9
   ^~~
 )dl", {}},
-{"ScheduleNotAvailable", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
+{"PlateauOfAnUnknownMetric", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)
 }
 train M {
   label: i32[N]
   loss = softmax_cross_entropy(output, label)
+  metric accuracy = accuracy(output, label)
   optimizer = sgd(learning_rate=0.1)
   batch = 4
-  schedule = plateau(patience=3)
+  schedule = plateau("acuracy", mode="max")
 }
 )dl",
-R"dl(test.dl:9:14: error: plateau is not available yet
-  schedule = plateau(patience=3)
-             ^~~~~~~
+R"dl(test.dl:10:22: error: evaluations yield no 'acuracy'
+  schedule = plateau("acuracy", mode="max")
+                     ^~~~~~~~~ did you mean 'accuracy'?
+)dl", {}},
+{"PlateauOfAnUnknownMode", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
+  return x |> linear(10)
+}
+train M {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  metric accuracy = accuracy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+  schedule = plateau(mode="lower")
+}
+)dl",
+R"dl(test.dl:10:27: error: 'mode' is "min" or "max", found "lower"
+  schedule = plateau(mode="lower")
+                          ^~~~~~~
+)dl", {}},
+{"PlateauWithoutPatience", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
+  return x |> linear(10)
+}
+train M {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  metric accuracy = accuracy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+  schedule = plateau(patience=-1)
+}
+)dl",
+R"dl(test.dl:10:31: error: 'patience' is 0 or more, found -1
+  schedule = plateau(patience=-1)
+                              ^~
 )dl", {}},
 {"ScheduleIsANumber", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)

@@ -232,6 +232,8 @@ static std::vector<std::string> schedule(llvm::StringRef text, llvm::StringRef e
              part.getN().getValueAsDouble(), part.getA().getValueAsDouble(),
              part.getB().getValueAsDouble(), part.getC().getValueAsDouble());
     parts.push_back(line);
+    if (part.getMetric())
+      parts.back() += " " + part.getMetric().getValue().str();
   }
   return parts;
 }
@@ -256,7 +258,9 @@ TEST(Schedules, KeepEveryCurve) {
        "cosine_restarts epochs 0 of 3: 0.5 2 0"},
       {"one_cycle(epochs=12, end=0.25)", "one_cycle epochs 0 of 12: 0.3 0.04 0.25"},
       {"cyclic(steps=9)", "cyclic steps 0 of 9: 0.1 0 0"},
-      {"warmup(epochs=1.5)", "warmup epochs 0 of 1.5: 0.1 0 0"}};
+      {"warmup(epochs=1.5)", "warmup epochs 0 of 1.5: 0.1 0 0"},
+      {"plateau(patience=3)", "plateau epochs 0 of 0: 0.1 3 0 loss"},
+      {"plateau(\"loss\", mode=\"max\", factor=0.5)", "plateau epochs 0 of 0: 0.5 10 1 loss"}};
   for (auto [value, part] : curves)
     EXPECT_THAT(schedule(scheduled(value), "train_step"), ElementsAre(part));
 }

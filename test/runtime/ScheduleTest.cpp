@@ -8,10 +8,10 @@ using namespace dlc::runtime;
 
 namespace {
 
-using Parts = std::vector<dlc_schedule_part>;
+using Parts = std::vector<SchedulePart>;
 
-Parts curve(uint32_t kind, double n, double a = 0, double b = 0, double c = 0) {
-  return {{.kind = kind, .in_epochs = 0, .length = 0, .n = n, .a = a, .b = b, .c = c}};
+Parts curve(dlc_schedule_kind kind, double n, double a = 0, double b = 0, double c = 0) {
+  return {{kind, false, 0, n, a, b, c, {}}};
 }
 
 struct Case {
@@ -38,10 +38,10 @@ const Case cases[] = {
      {0.01, 0.028, 0.046, 0.064, 0.082, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1}},
     // A level for each time between two falls, which is how multistep is kept.
     {"MultiStepLR([2, 5, 9], 0.1)",
-     {{DLC_SCHEDULE_CONSTANT, 0, 2, 0, 1, 0, 0},
-      {DLC_SCHEDULE_CONSTANT, 0, 3, 0, 0.1, 0, 0},
-      {DLC_SCHEDULE_CONSTANT, 0, 4, 0, 0.01, 0, 0},
-      {DLC_SCHEDULE_CONSTANT, 0, 0, 0, 0.001, 0, 0}},
+     {{DLC_SCHEDULE_CONSTANT, false, 2, 0, 1, 0, 0, {}},
+      {DLC_SCHEDULE_CONSTANT, false, 3, 0, 0.1, 0, 0, {}},
+      {DLC_SCHEDULE_CONSTANT, false, 4, 0, 0.01, 0, 0, {}},
+      {DLC_SCHEDULE_CONSTANT, false, 0, 0, 0.001, 0, 0, {}}},
      {0.1, 0.1, 0.01, 0.01, 0.01, 0.001, 0.001, 0.001, 0.001, 0.0001, 0.0001, 0.0001}},
 };
 
@@ -83,8 +83,8 @@ TEST(Schedule, CanBeginAtTheTopOfACycle) {
 
 // Warm up over two epochs of ten batches, then half a cosine over three, counted from its own start.
 TEST(Schedule, RunsPartsOneAfterTheOther) {
-  const Parts parts = {{DLC_SCHEDULE_WARMUP, 1, 2, 2, 0.5, 0, 0},
-                       {DLC_SCHEDULE_COSINE, 1, 0, 3, 0, 0, 0}};
+  const Parts parts = {{DLC_SCHEDULE_WARMUP, true, 2, 2, 0.5, 0, 0, {}},
+                       {DLC_SCHEDULE_COSINE, true, 0, 3, 0, 0, 0, {}}};
   EXPECT_EQ(scheduleFactor(parts, 0, 10), 0.5);
   EXPECT_NEAR(scheduleFactor(parts, 10, 10), 0.75, 1e-12);
   EXPECT_EQ(scheduleFactor(parts, 20, 10), 1);
@@ -94,10 +94,47 @@ TEST(Schedule, RunsPartsOneAfterTheOther) {
 
 // Half an epoch of 15 batches is 7 whole ones; the eighth belongs to the next part.
 TEST(Schedule, GivesABatchToOnePartOnly) {
-  const Parts parts = {{DLC_SCHEDULE_CONSTANT, 1, 0.5, 0, 1, 0, 0},
-                       {DLC_SCHEDULE_CONSTANT, 0, 0, 0, 0.25, 0, 0}};
+  const Parts parts = {{DLC_SCHEDULE_CONSTANT, true, 0.5, 0, 1, 0, 0, {}},
+                       {DLC_SCHEDULE_CONSTANT, false, 0, 0, 0.25, 0, 0, {}}};
   EXPECT_EQ(scheduleFactor(parts, 6, 15), 1);
   EXPECT_EQ(scheduleFactor(parts, 7, 15), 0.25);
+}
+
+// ReduceLROnPlateau(factor=0.5, patience=1): at the second evaluation in a row that is no better than the best one by one
+// part in 10,000.
+TEST(Plateau, FallsWhereNothingImproves) {
+  const SchedulePart part = {DLC_SCHEDULE_PLATEAU, true, 0, 0, 0.5, 1, 0, "loss"};
+  Plateau plateau;
+  std::vector<double> factors;
+  for (double loss : {1.0, 0.9, 0.89999, 0.8, 0.85, 0.79995, 0.79994, 0.7, 0.7, 0.7, 0.7, 0.7}) {
+    plateau.observe(part, loss);
+    factors.push_back(plateau.factor());
+  }
+  EXPECT_EQ(factors, (std::vector<double>{1, 1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.25, 0.25, 0.125}));
+}
+
+TEST(Plateau, CanWaitForMore) {
+  const SchedulePart part = {DLC_SCHEDULE_PLATEAU, true, 0, 0, 0.1, 0, 1, "accuracy"};
+  Plateau plateau;
+  plateau.observe(part, 0.5);
+  plateau.observe(part, 0.6);
+  EXPECT_EQ(plateau.factor(), 1);
+  plateau.observe(part, 0.6);
+  EXPECT_EQ(plateau.factor(), 0.1);
+}
+
+TEST(Plateau, IsSavedWithItsBits) {
+  const SchedulePart part = {DLC_SCHEDULE_PLATEAU, true, 0, 0, 0.3, 2, 0, "loss"};
+  Plateau one, two;
+  for (double loss : {0.1, 0.3, 0.3, 0.3, 0.3, 0.3}) {
+    one.observe(part, loss);
+    ASSERT_TRUE(two.restore(one.save()).ok());
+    EXPECT_EQ(two.save(), one.save());
+    EXPECT_EQ(two.factor(), one.factor());
+  }
+  EXPECT_EQ(two.factor(), 0.3);
+  for (const char *text : {"", "1", "1 2 0x1", "1 2 1p+0 1p+0 7", "1 2 x y"})
+    EXPECT_FALSE(two.restore(text).ok()) << text;
 }
 
 } // namespace

@@ -43,7 +43,7 @@ struct Training {
   }
 
   Status train(const std::shared_ptr<State> &state, const TrainOptions &options, bool resume,
-               TrainObserver &observer) {
+               TrainObserver &observer, bool tests = true) {
     TrainingProgress start;
     start.seed = state->seed();
     Metadata metadata;
@@ -53,10 +53,11 @@ struct Training {
     }
     const std::string data = "idx:" + folder.root();
     auto trainer = Trainer::create(state, openDataset(data, Split::Train).take(),
-                                   openDataset(data, Split::Test).take(), options, start);
+                                   tests ? openDataset(data, Split::Test).take() : nullptr, options,
+                                   start);
     if (!trainer.ok())
       return trainer.takeStatus();
-    if (Status restored = (*trainer)->restoreSums(metadata); !restored.ok())
+    if (Status restored = (*trainer)->restore(metadata); !restored.ok())
       return restored;
     return (*trainer)->run(observer);
   }
@@ -111,14 +112,46 @@ static std::vector<std::byte> weightsAfter(std::vector<dlc_schedule_part> parts,
 // Half the rate times two is the rate; the factor counts batches, over epochs and resumptions.
 TEST(Trainer, MultipliesScheduledScalars) {
   const auto whole = weightsAfter({}, 0.125);
-  EXPECT_EQ(weightsAfter({{DLC_SCHEDULE_CONSTANT, 0, 0, 0, 0.5, 0, 0}}, 0.25), whole);
-  EXPECT_NE(weightsAfter({{DLC_SCHEDULE_CONSTANT, 0, 0, 0, 0.5, 0, 0}}, 0.125), whole);
-  const std::vector<dlc_schedule_part> cosine = {{DLC_SCHEDULE_COSINE, 1, 0, 2, 0, 0, 0}};
+  EXPECT_EQ(weightsAfter({{DLC_SCHEDULE_CONSTANT, 0, 0, 0, 0.5, 0, 0, {}}}, 0.25), whole);
+  EXPECT_NE(weightsAfter({{DLC_SCHEDULE_CONSTANT, 0, 0, 0, 0.5, 0, 0, {}}}, 0.125), whole);
+  const std::vector<dlc_schedule_part> cosine = {{DLC_SCHEDULE_COSINE, 1, 0, 2, 0, 0, 0, {}}};
   EXPECT_NE(weightsAfter(cosine, 0.125), whole);
   EXPECT_EQ(weightsAfter(cosine, 0.125, {5, 9, 10}), weightsAfter(cosine, 0.125));
   // A fall behind the last batch changes nothing.
-  EXPECT_EQ(weightsAfter({{DLC_SCHEDULE_STEP, 1, 0, 2, 0.1, 0, 0}}, 0.125), whole);
-  EXPECT_NE(weightsAfter({{DLC_SCHEDULE_STEP, 0, 0, 23, 0.1, 0, 0}}, 0.125), whole);
+  EXPECT_EQ(weightsAfter({{DLC_SCHEDULE_STEP, 1, 0, 2, 0.1, 0, 0, {}}}, 0.125), whole);
+  EXPECT_NE(weightsAfter({{DLC_SCHEDULE_STEP, 0, 0, 23, 0.1, 0, 0, {}}}, 0.125), whole);
+}
+
+// A plateau sees each evaluation, also over a resumption, and needs one.
+TEST(Trainer, FallsOnPlateaus) {
+  auto train = [](std::vector<uint64_t> pieces, double mode, const char *metric, bool tests) {
+    Training run;
+    PlanBuilder plan = smallModel();
+    plan.scalars[0].scheduled = 1;
+    plan.steps[0].schedule = {0, 1};
+    plan.schedule.push_back({DLC_SCHEDULE_PLATEAU, 1, 0, 0, 0.5, 0, mode, plan.text(metric)});
+    writeFile(run.folder.path("small.so"), moduleWith(plan.blob()));
+    const std::string path = run.checkpoint("plateau.safetensors");
+    std::string seen;
+    for (const uint64_t &steps : pieces) {
+      Observer observer;
+      Status status = run.train(run.freshState(), {.epochs = 5, .steps = steps, .checkpoint = path},
+                                &steps != pieces.data(), observer, tests);
+      if (!status.ok())
+        return std::string(status.message());
+      seen = loadVariables(*run.freshState(), path, LoadMode::Everything).take()["plateau.train_step"];
+    }
+    return seen;
+  };
+  // The loss falls in each epoch; that it does not rise is five times no better than before.
+  const std::string better = train({60}, 0, "loss", true), worse = train({60}, 1, "loss", true);
+  EXPECT_TRUE(better.ends_with(" 1p+0")) << better;
+  EXPECT_TRUE(worse.ends_with(" 1p-4")) << worse;
+  EXPECT_EQ(train({7, 20, 33}, 1, "loss", true), worse);
+  EXPECT_TRUE(train({60}, 0, "loss", false).ends_with(
+      "the schedule waits for 'loss' of an evaluation, and there is no test data"));
+  EXPECT_TRUE(train({60}, 0, "perplexity", true)
+                  .ends_with("the schedule waits for 'perplexity', which no evaluation yields"));
 }
 
 // The report of an epoch is the mean over its samples, so over equal batches the mean of their

@@ -143,7 +143,7 @@ Status train(const TrainFlags &flags) {
     metadata = std::move(loaded);
   }
   DLC_TRY_ASSIGN(trainer, Trainer::create(state, trainData, testData, options, progress));
-  DLC_TRY(trainer->restoreSums(metadata).in(flags.checkpoint));
+  DLC_TRY(trainer->restore(metadata).in(flags.checkpoint));
   std::signal(SIGINT, [](int) { interrupted = 1; });
   Reporter reporter(flags.json, flags.steps);
   DLC_TRY(trainer->run(reporter).in(flags.module));

@@ -315,7 +315,9 @@ typedef enum dlc_schedule_kind {
   DLC_SCHEDULE_COSINE_RESTARTS = 6, /* the same again and again, each b times as long as the one before */
   DLC_SCHEDULE_ONE_CYCLE = 7, /* half cosines from b to 1 at a * n - 1, then to c at n - 1 */
   DLC_SCHEDULE_CYCLIC = 8,   /* from a to 1 over n, back over n, again */
-  DLC_SCHEDULE_WARMUP = 9    /* from a to 1 over n */
+  DLC_SCHEDULE_WARMUP = 9,   /* from a to 1 over n */
+  DLC_SCHEDULE_PLATEAU = 10  /* times a whenever more than b evaluations in a row were no better than the best one by one part
+                              * in 10,000; c: 1 if more of `metric` is better, 0 if less is */
 } dlc_schedule_kind;
 
 typedef struct dlc_schedule_part {
@@ -324,6 +326,7 @@ typedef struct dlc_schedule_part {
   double length;             /* of the part; of the last one ignored */
   double n;
   double a, b, c;
+  dlc_string metric;         /* PLATEAU: of the evaluate entry */
 } dlc_schedule_part;
 
 /* Defaults that the source gives to the trainer: "epochs". */

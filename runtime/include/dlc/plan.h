@@ -104,6 +104,14 @@ struct KernelInfo {
   dlc_range images;
 };
 
+/// A part of a step's schedule, see dlc_schedule_part.
+struct SchedulePart {
+  dlc_schedule_kind kind;
+  bool inEpochs;
+  double length, n, a, b, c;
+  std::string_view metric;
+};
+
 struct SettingInfo {
   std::string_view name;
   double value;
@@ -123,7 +131,7 @@ struct Plan {
   std::vector<uint64_t> immediates;
   std::vector<dlc_step> steps;
   /// Parts of the steps' schedules.
-  std::vector<dlc_schedule_part> schedule;
+  std::vector<SchedulePart> schedule;
   std::vector<SettingInfo> settings;
   std::span<const std::byte> constants;
   /// Cubins and PTX of CUDA kernels.

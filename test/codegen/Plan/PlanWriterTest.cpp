@@ -162,7 +162,7 @@ TEST_F(PlanWriter, EntryWithItsValuesMetricsAndStep) {
   EXPECT_EQ(term.constant_count, 16.0);
   dlc_step step = reader.read<dlc_step>(DLC_TABLE_STEPS).at(0);
   EXPECT_EQ(step.every, 5u);
-  ASSERT_EQ(step.schedule.count, 2u);
+  ASSERT_EQ(step.schedule.count, 3u);
   auto schedule = reader.read<dlc_schedule_part>(DLC_TABLE_SCHEDULE);
   const dlc_schedule_part warmup = schedule.at(step.schedule.first), cycle = schedule.at(step.schedule.first + 1);
   EXPECT_EQ(warmup.kind, DLC_SCHEDULE_WARMUP);
@@ -174,6 +174,7 @@ TEST_F(PlanWriter, EntryWithItsValuesMetricsAndStep) {
   EXPECT_EQ(cycle.n, 3);
   EXPECT_EQ(cycle.b, 0.04);
   EXPECT_EQ(cycle.c, 0.01);
+  EXPECT_EQ(reader.text(schedule.at(step.schedule.first + 2).metric), "accuracy");
   auto scalars = reader.read<dlc_scalar>(DLC_TABLE_SCALARS);
   ASSERT_EQ(scalars.size(), 2u);
   EXPECT_EQ(reader.text(scalars[0].name), "optimizer.momentum");
