@@ -44,7 +44,7 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
   std::vector<std::string> passes;
   for (llvm::StringRef flag : improvingPasses())
     passes.push_back(flag.str());
-  app.add_option("model", options.input, "model file (.dl)")->required()->option_text(" ");
+  app.add_option("model", options.input, "model file (.dl) to compile, training step included, into one library")->required()->option_text(" ");
   app.add_option("-o", options.output, "output file; default: the model's name with .so, or text to stdout")->option_text("FILE");
   app.add_option("-D", options.defines, "value of a constant or dimension: -D N=32")->option_text("NAME=VALUE")->allow_extra_args(false);
   app.add_option("-I", options.includeDirs, "folder to look for imports in")->option_text("DIR")->allow_extra_args(false);
@@ -71,7 +71,7 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
 }
 
 std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
-  CLI::App app("dlc compiles a model with its training step into one shared library for dlc-run.", "dlc");
+  CLI::App app("", "dlc");
   app.set_version_flag("--version", "dlc " DLC_VERSION);
   app.get_formatter()->column_width(28);
   Options options;

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Runs a benchmark that prints JSON lines and keeps what it printed, with the machine and the versions, in bench/results.
+
+usage: record.py [--out FOLDER] NAME COMMAND...      for example: record.py kernels build/release/bin/bench-kernels --json
+Writes FOLDER/DATE-NAME.json, FOLDER being bench/results: date, command, host, versions, and `figures`, the JSON lines as they were printed.
+"""
+import argparse
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def first_line(*command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout.splitlines()[0]
+    except (OSError, subprocess.CalledProcessError, IndexError):
+        return None
+
+
+def cpu():
+    fields = dict(line.split(":", 1) for line in open("/proc/cpuinfo").read().split("\n\n")[0].splitlines())
+    return {key.strip(): value.strip() for key, value in fields.items() if key.strip() in ("model name", "cpu MHz", "cache size", "flags")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--out", default=os.path.join(ROOT, "bench/results"))
+    parser.add_argument("name")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    arguments = parser.parse_args()
+    command = arguments.command
+    if not command:
+        parser.error("no command")
+    out = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if out.returncode != 0:
+        sys.exit(f"record: {command[0]} ended with status {out.returncode}; nothing was written")
+    today = datetime.date.today().isoformat()
+    record = {
+        "date": today,
+        "command": [os.path.relpath(part, ROOT) if part.startswith(ROOT) else part for part in
+                    [os.path.basename(command[0]) if "python" in command[0] else command[0], *command[1:]]],
+        "host": {**cpu(), "cores": os.cpu_count(), "load": os.getloadavg()[0], "system": platform.platform()},
+        "versions": {"commit": first_line("git", "rev-parse", "HEAD"), "dlc": first_line("build/release/bin/dlc", "--version"),
+                     "clang": first_line("clang-22", "--version"), "onednn": first_line("dpkg-query", "-Wf", "${Version}", "libdnnl-dev")},
+        "figures": [json.loads(line) for line in out.stdout.splitlines() if line.startswith("{")],
+    }
+    os.makedirs(arguments.out, exist_ok=True)
+    path = os.path.join(arguments.out, f"{today}-{arguments.name}.json")
+    with open(path, "w") as file:
+        file.write(json.dumps(record, indent=1) + "\n")
+    print(f"{len(record['figures'])} figures in {os.path.relpath(path)}")
+
+
+if __name__ == "__main__":
+    main()
