@@ -34,10 +34,8 @@ static Error failFile(const Twine &action, StringRef path, std::error_code code)
 
 Error writeFile(StringRef path, StringRef bytes) {
   Expected<sys::fs::TempFile> file = sys::fs::TempFile::create(path + "-%%%%%%%%.tmp");
-  if (!file) {
-    consumeError(file.takeError());
-    return failFile("write", path, std::make_error_code(std::errc::permission_denied));
-  }
+  if (!file)
+    return failFile("write", path, errorToErrorCode(file.takeError()));
   {
     raw_fd_ostream stream(file->FD, /*shouldClose=*/false);
     stream << bytes;

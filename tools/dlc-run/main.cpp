@@ -3,6 +3,7 @@
 #include "tools/dlc-run/Command.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdio>
 
 using namespace dlc::runtime;
@@ -37,6 +38,20 @@ struct CommandLine {
   Status run();
 };
 
+/// CLI11 by itself takes -1 for 2^64 - 1, and says of a 0 that is too small a range of 300 digits.
+CLI::Validator atLeast(uint64_t least) {
+  return CLI::Validator(
+      [least](std::string &text) {
+        uint64_t number = 0;
+        const char *end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, number);
+        if (error == std::errc() && stop == end && number >= least)
+          return std::string();
+        return "expected a whole number from " + std::to_string(least) + ", found " + text;
+      },
+      "");
+}
+
 constexpr const char *dataText = "idx:DIR, a folder with files named as MNIST's are";
 
 CLI::App *CommandLine::add(const char *name, const char *description) {
@@ -58,11 +73,13 @@ void CommandLine::addDeviceDetails(CLI::App *command, DeviceFlags &flags) {
   command
       ->add_option("--threads", flags.threads,
                    "threads of cpu and simt; default: one for each processor")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(atLeast(0));
   command
       ->add_option("--simt-seed", flags.simtSeed,
                    "order in which simt runs what is not ordered; default: 0")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(atLeast(0));
   command->add_flag("--no-cuda-graph", flags.noCudaGraph, "launch each kernel of a step by itself");
 }
 
@@ -75,7 +92,8 @@ CLI::App *CommandLine::addRunning(const char *name, const char *description, Run
   command
       ->add_option("--seed", flags.seed,
                    "seed of initial values and of the order of samples; default: 0")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(atLeast(0));
   command->add_flag("--json", flags.json, "one JSON object a line, the last one the summary");
   return command;
 }
@@ -84,15 +102,19 @@ void CommandLine::addTrain() {
   trainCommand = addRunning("train", "train a model, evaluating it after each epoch", train);
   trainCommand->add_option("--data", train.data, dataText)->required()->type_name("DATA");
   trainCommand->add_option("--epochs", train.epochs, "epochs in all; default: the model's")
-      ->type_name("N");
-  trainCommand->add_option("--steps", train.steps, "at most N batches in this run")->type_name("N");
+      ->type_name("N")
+      ->check(atLeast(1));
+  trainCommand->add_option("--steps", train.steps, "at most N batches in this run")
+      ->type_name("N")
+      ->check(atLeast(1));
   trainCommand
       ->add_option("--checkpoint", train.checkpoint,
                    "file to write after each epoch and at the end")
       ->type_name("FILE");
   trainCommand
       ->add_option("--checkpoint-every", train.checkpointEvery, "write it every N batches as well")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(atLeast(0));
   trainCommand->add_flag("--resume", train.resume,
                          "continue from the checkpoint, with the same bits");
   trainCommand
@@ -117,7 +139,8 @@ void CommandLine::addInfer() {
   inferCommand->add_option("--entry", infer.entry, "entry to run; default: the first that infers")
       ->type_name("NAME");
   inferCommand->add_option("--steps", infer.steps, "with --data: at most N batches")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(atLeast(1));
 }
 
 void CommandLine::addBench() {
@@ -126,7 +149,7 @@ void CommandLine::addBench() {
       ->type_name("NAME");
   benchCommand->add_option("--steps", bench.steps, "runs to time; default: up to 100 in 3 seconds")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(atLeast(1));
   benchCommand->add_flag("--layers", bench.layers, "time of each record of the plan");
 }
 
@@ -145,7 +168,7 @@ void CommandLine::addStep() {
       ->type_name("FILE");
   stepCommand->add_option("--steps", step.steps, "runs on the same inputs; default: 1")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(atLeast(1));
 }
 
 void CommandLine::addCheck() {
@@ -161,10 +184,11 @@ void CommandLine::addCheck() {
         ->check(CLI::IsMember({"cpu", "cuda", "simt"}));
   checkCommand->add_option("--steps", check.steps, "steps to train; default: 3")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(atLeast(1));
   checkCommand->add_option("--data", check.data, "idx:DIR; default: generated")->type_name("DATA");
   checkCommand->add_option("--seed", check.seed, "of initial values and data; default: 0")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(atLeast(0));
   checkCommand->add_flag("--activations", check.activations,
                          "compare what every layer and stage writes, too");
   addDeviceDetails(checkCommand, check.deviceB);
@@ -180,7 +204,9 @@ CommandLine::CommandLine() {
   evalCommand
       ->add_option("--checkpoint", eval.checkpoint, "weights to evaluate; default: initial values")
       ->type_name("FILE");
-  evalCommand->add_option("--steps", eval.steps, "at most N batches")->type_name("N");
+  evalCommand->add_option("--steps", eval.steps, "at most N batches")
+      ->type_name("N")
+      ->check(atLeast(1));
   addInfer();
   addBench();
   inspectCommand = add("inspect", "show entries, variables, kernels, memory and compile report");

@@ -59,7 +59,7 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
   app.add_option("--check-names", options.checkNames, "fail if --emit=names differs from this earlier list")->option_text("FILE");
   app.add_option("--train", options.trainSection, "which train section to compile")->option_text("NAME");
   app.add_option("--infer-batch", options.inferBatches, "batch sizes of the inference entries: 1,16")
-      ->delimiter(',')->check(CLI::PositiveNumber)->option_text("N,...")->allow_extra_args(false);
+      ->delimiter(',')->check(CLI::Range(int64_t(1), int64_t(1) << 32))->option_text("N,...")->allow_extra_args(false);
   app.add_flag("--input-gradients", options.inputGradients, "training steps also return the gradients of their inputs");
   app.add_option_function<std::string>("-W", [&](const std::string &) { options.warningsAreErrors = true; },
                                        "-Werror: a warning is an error")->check(oneOf({"error"}))->option_text("error");
