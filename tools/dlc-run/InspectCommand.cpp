@@ -55,6 +55,43 @@ Json describeEntry(const Plan &plan, const EntryInfo &entry) {
           {"streams", entry.streams}};
 }
 
+/// As one writes it in a model.
+Json describeSchedulePart(const SchedulePart &part) {
+  struct Names {
+    const char *curve, *a, *b, *c;
+  };
+  static constexpr Names names[] = {{"?", "", "", ""},
+                                    {"constant", "factor", "", ""},
+                                    {"step", "factor", "", ""},
+                                    {"exponential", "factor", "", ""},
+                                    {"polynomial", "power", "end", ""},
+                                    {"cosine", "end", "", ""},
+                                    {"cosine_restarts", "end", "multiply", ""},
+                                    {"one_cycle", "peak", "start", "end"},
+                                    {"cyclic", "low", "", ""},
+                                    {"warmup", "start", "", ""},
+                                    {"plateau", "factor", "patience", ""}};
+  const Names &name = names[part.kind];
+  Json described = {{"curve", name.curve}};
+  if (const double distance = part.n > 0 ? part.n : part.length; distance > 0)
+    described[part.inEpochs ? "epochs" : "steps"] = distance;
+  for (auto [key, number] : {std::pair{name.a, part.a}, {name.b, part.b}, {name.c, part.c}})
+    if (*key)
+      described[key] = number;
+  if (part.kind == DLC_SCHEDULE_PLATEAU) {
+    described["metric"] = part.metric;
+    described["mode"] = part.c == 1 ? "max" : "min";
+  }
+  return described;
+}
+
+Json describeStep(const Plan &plan, const dlc_step &step) {
+  Json schedule = Json::array();
+  for (uint32_t i = 0; i < step.schedule.count; ++i)
+    schedule.push_back(describeSchedulePart(plan.schedule[step.schedule.first + i]));
+  return {{"name", plan.entries[step.entry].name}, {"every", step.every}, {"schedule", schedule}};
+}
+
 Json describeKernel(const Plan &plan, const KernelInfo &kernel, uint64_t launches) {
   Json described = {{"symbol", kernel.symbol},
                     {"target", targetName(kernel.target)},
@@ -133,7 +170,8 @@ std::string fixedText(const char *text, size_t size) {
 Json describe(const Module &module, bool records) {
   const Plan &plan = module.plan();
   const dlc_note &note = module.note();
-  Json entries = Json::array(), variables = Json::array(), scalars = Json::array();
+  Json entries = Json::array(), variables = Json::array(), scalars = Json::array(),
+       steps = Json::array();
   for (const EntryInfo &entry : plan.entries)
     entries.push_back(describeEntry(plan, entry));
   uint64_t parameters = 0;
@@ -145,6 +183,8 @@ Json describe(const Module &module, bool records) {
   }
   for (const ScalarInfo &scalar : plan.scalars)
     scalars.push_back({{"name", scalar.name}, {"value", scalar.value}});
+  for (const dlc_step &step : plan.steps)
+    steps.push_back(describeStep(plan, step));
   Json all = {{"model", plan.model},
               {"documentation", plan.documentation},
               {"compiler", fixedText(note.compiler, sizeof(note.compiler))},
@@ -158,6 +198,7 @@ Json describe(const Module &module, bool records) {
               {"constant_bytes", plan.constants.size()},
               {"entries", entries},
               {"variables", variables},
+              {"steps", steps},
               {"scalars", scalars},
               {"kernels", describeKernels(plan)}};
   if (!plan.calls.empty())
@@ -278,6 +319,8 @@ void printAll(const Json &all) {
     variables.add({text(variable["name"]), shapeText(variable), text(variable["role"])});
   std::puts("\nvariables");
   variables.print();
+  if (!all["steps"].empty())
+    printList("steps", all["steps"]);
   if (!all["scalars"].empty())
     printList("settings", all["scalars"]);
   printList("kernels", all["kernels"]);
