@@ -376,6 +376,8 @@ void SectionCompiler::finishTrain(TrainEntry &entry, const Section &section) {
     optimizer = readOptimizer(program, run, section, entry.step);
     if (const Bound *clip = run.lookup("clip"))
       entry.builder.entry().setClipAttr(clipAttribute(&program.context, clip->value));
+    if (const Bound *ema = run.lookup("ema"); ema && ema->value.isNumber())
+      entry.builder.entry().setEma(llvm::APFloat(ema->value.number()));
     if (const Bound *schedule = run.lookup("schedule"))
       entry.builder.entry().setScheduleAttr(scheduleAttribute(run.evaluator, section, *schedule));
   }

@@ -10,6 +10,8 @@
 //   dl.assign @w.momentum, %new#1
 //
 // `clip` limits the gradients before: by element in the body, or by a factor from their norms.
+// `ema` adds a stream, the average of @w over its updates, which evaluation and inference read:
+// new @w.ema = decay * @w.ema + (1 - decay) * new @w.
 //
 // One multi_tensor for all parameters with equal optimizer settings and element type. Numbers are
 // scalars of the runtime; the optimizer, Nesterov, momentum or not, dampening or not are structure.
@@ -30,6 +32,9 @@ using namespace dlc::dl;
 
 namespace {
 
+/// The averages of parameters, by the parameter's name. All entries that update it share one.
+using Averages = llvm::StringMap<VariableOp>;
+
 /// One parameter of a group.
 struct Parameter {
   UpdateAttr update;
@@ -49,8 +54,8 @@ struct Group {
 /// Builds the update of one entry.
 class UpdateBuilder {
 public:
-  UpdateBuilder(EntryOp entry, SymbolTable &symbols)
-      : entry(entry), symbols(symbols), builder(entry.getReturn()),
+  UpdateBuilder(EntryOp entry, SymbolTable &symbols, Averages &averages)
+      : entry(entry), symbols(symbols), averages(averages), builder(entry.getReturn()),
         loc(NameLoc::get(builder.getStringAttr("optimizer/update"), entry.getLoc())) {}
 
   LogicalResult run();
@@ -62,11 +67,13 @@ private:
   void build(const Group &group, StringRef prefix);
   void buildBody(MultiTensorOp op, const Group &group);
   Value read(VariableOp variable);
-  VariableOp createSlot(VariableOp parameter, StringRef kind);
+  VariableOp createSlot(VariableOp parameter, StringRef kind, InitialiserKind first);
+  VariableOp averageOf(VariableOp parameter);
   Value scalar(const Twine &name, double value, bool scheduled = false);
 
   EntryOp entry;
   SymbolTable &symbols;
+  Averages &averages;
   OpBuilder builder;
   Location loc;
   SmallVector<Group> groups;
@@ -216,6 +223,7 @@ LogicalResult UpdateBuilder::run() {
     build(group, numbers.size() == 1 ? base : base + std::to_string(numbers[group.optimizer]));
   entry.removeUpdatesAttr();
   entry.removeClipAttr();
+  entry.removeEmaAttr();
   return success();
 }
 
@@ -236,9 +244,9 @@ Value UpdateBuilder::read(VariableOp variable) {
                         variable.getSymName());
 }
 
-/// A slot of `parameter`, zero at first, behind it and its other slots in the module. Where two
-/// entries update one parameter, each has its own.
-VariableOp UpdateBuilder::createSlot(VariableOp parameter, StringRef kind) {
+/// A slot of `parameter`, zero or a copy at first, behind it and its other slots in the module.
+/// Where two entries update one parameter, each has its own.
+VariableOp UpdateBuilder::createSlot(VariableOp parameter, StringRef kind, InitialiserKind first) {
   std::string name = (parameter.getSymName() + "." + kind).str();
   if (symbols.lookup(name))
     name += ("_" + entry.getSymName()).str();
@@ -250,12 +258,20 @@ VariableOp UpdateBuilder::createSlot(VariableOp parameter, StringRef kind) {
     last = next;
   }
   builder.setInsertionPointAfter(last);
-  auto zero = InitialiserAttr::get(builder.getContext(), InitialiserKind::Constant, 0.0);
+  auto init = InitialiserAttr::get(builder.getContext(), first, 0.0);
   auto slot =
       VariableOp::create(builder, parameter.getLoc(), name, parameter.getTensorType(), Role::Slot,
-                         zero, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+                         init, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
   symbols.insert(slot);
   return slot;
+}
+
+/// The one average of `parameter`, made where it is first asked for.
+VariableOp UpdateBuilder::averageOf(VariableOp parameter) {
+  VariableOp &average = averages[parameter.getSymName()];
+  if (!average)
+    average = createSlot(parameter, "ema", InitialiserKind::Copy);
+  return average;
 }
 
 Value UpdateBuilder::scalar(const Twine &name, double value, bool scheduled) {
@@ -280,7 +296,12 @@ void UpdateBuilder::build(const Group &group, StringRef prefix) {
     tensors.push_back(parameter.gradient);
   if (hasMomentum(optimizer))
     for (const Parameter &parameter : group.parameters) {
-      assigned.push_back(createSlot(parameter.variable, "momentum"));
+      assigned.push_back(createSlot(parameter.variable, "momentum", InitialiserKind::Constant));
+      tensors.push_back(read(assigned.back()));
+    }
+  if (entry.getEma())
+    for (const Parameter &parameter : group.parameters) {
+      assigned.push_back(averageOf(parameter.variable));
       tensors.push_back(read(assigned.back()));
     }
 
@@ -295,6 +316,8 @@ void UpdateBuilder::build(const Group &group, StringRef prefix) {
     scalars.push_back(scalar(prefix + ".dampening", optimizer.get("dampening")));
     scalars.push_back(scalar("step", 0.0));
   }
+  if (entry.getEma())
+    scalars.push_back(scalar("ema.decay", entry.getEma()->convertToDouble()));
 
   SmallVector<Type> types;
   for (VariableOp variable : assigned)
@@ -306,8 +329,8 @@ void UpdateBuilder::build(const Group &group, StringRef prefix) {
     AssignOp::create(builder, variable.getLoc(), variable.getSymName(), value);
 }
 
-/// PyTorch's SGD on one element: streams p, g [, v]; [lr_mult, decay_mult]; lr, decay [, clip]
-/// [, momentum [, dampening, step]].
+/// PyTorch's SGD on one element, and its average: streams p, g [, v] [, average]; [lr_mult,
+/// decay_mult]; lr, decay [, clip] [, momentum [, dampening, step]] [, the average's decay].
 void UpdateBuilder::buildBody(MultiTensorOp op, const Group &group) {
   Type scalarType = RankedTensorType::get({}, builder.getF32Type());
   Type type = RankedTensorType::get({}, group.elementType);
@@ -322,6 +345,7 @@ void UpdateBuilder::buildBody(MultiTensorOp op, const Group &group) {
   unsigned next = 0;
   auto take = [&] { return b.element(block->getArgument(next++)); };
   Value p = take(), g = take(), v = hasMomentum(group.optimizer) ? take() : Value();
+  Value average = entry.getEma() ? take() : Value();
   Value lrMult = group.hasMultipliers() ? take() : Value(), decayMult = lrMult ? take() : Value();
   Value lr = take(), decay = take();
   if (lrMult) {
@@ -345,7 +369,12 @@ void UpdateBuilder::buildBody(MultiTensorOp op, const Group &group) {
     g = isNesterov(group.optimizer) ? b.add(g, b.multiply(momentum, v)) : v;
     yielded.push_back(v);
   }
-  yielded.insert(yielded.begin(), b.subtract(p, b.multiply(lr, g)));
+  p = b.subtract(p, b.multiply(lr, g));
+  yielded.insert(yielded.begin(), p);
+  if (average) {
+    Value kept = take(), added = b.subtract(b.number(1.0), kept);
+    yielded.push_back(b.add(b.multiply(kept, average), b.multiply(added, p)));
+  }
   YieldOp::create(builder, loc, yielded);
 }
 
@@ -353,9 +382,15 @@ namespace {
 struct BuildUpdate : dlc::dl::impl::BuildUpdateBase<BuildUpdate> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
+    Averages averages;
     for (EntryOp entry : getOperation().getOps<EntryOp>())
-      if (entry.getUpdates() && failed(UpdateBuilder(entry, symbols).run()))
+      if (entry.getUpdates() && failed(UpdateBuilder(entry, symbols, averages).run()))
         return signalPassFailure();
+    for (EntryOp entry : getOperation().getOps<EntryOp>())
+      if (entry.getKind() == EntryKind::Evaluate || entry.getKind() == EntryKind::Infer)
+        for (ReadOp read : entry.getBlock().getOps<ReadOp>())
+          if (VariableOp average = averages.lookup(read.getVariable()))
+            read.setVariable(average.getSymName());
   }
 };
 } // namespace

@@ -508,7 +508,6 @@ train M {
   batch = 4
   precision = bf16
   accumulate = 4
-  ema = 0.9
 }
 )dl",
 R"dl(test.dl:9:3: error: 'precision' with the dtype bf16 is not available yet
@@ -517,9 +516,6 @@ R"dl(test.dl:9:3: error: 'precision' with the dtype bf16 is not available yet
 test.dl:10:3: error: 'accumulate' with the integer 4 is not available yet
   accumulate = 4
   ^~~~~~~~~~
-test.dl:11:3: error: 'ema' with the float 0.9 is not available yet
-  ema = 0.9
-  ^~~
 )dl", {}},
 {"PlateauOfAnUnknownMetric", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)

@@ -157,8 +157,20 @@ TEST(Loader, ChecksVariables) {
       {"variable 'linear1.weight': claims 256 bytes, f32[5, 16] takes 320",
        [](auto &p) { p.variables[0].type.shape[0] = 5; }},
       {"variable 'linear1.weight': role 0 is unknown", [](auto &p) { p.variables[0].role = 0; }},
-      {"variable 'linear1.weight': initialiser 6 is unknown",
-       [](auto &p) { p.variables[0].initialiser = 6; }},
+      {"variable 'linear1.weight': initialiser 7 is unknown",
+       [](auto &p) { p.variables[0].initialiser = 7; }},
+      {"variable 'linear1.weight': begins as a copy, but has no parameter to copy",
+       [](auto &p) { p.variables[0].initialiser = DLC_INIT_COPY; }},
+      {"variable 'linear1.bias.velocity': is f32[4], but begins as a copy of f32[4, 16]",
+       [](auto &p) {
+         p.variables[3].initialiser = DLC_INIT_COPY;
+         p.variables[3].of = 0;
+       }},
+      {"variable 'linear1.bias.velocity': is f32[4], but begins as a copy of i32[4]",
+       [](auto &p) {
+         p.variables[3].initialiser = DLC_INIT_COPY;
+         p.variables[1].type.dtype = DLC_I32;
+       }},
       {"variable 'linear1.weight': the initialiser's parameters are not finite",
        [](auto &p) { p.variables[0].a = NAN; }},
       {"variable 'linear1.weight': bytes [4, +256) do not fit the state of 704 bytes, aligned to "

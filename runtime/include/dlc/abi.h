@@ -213,7 +213,8 @@ typedef enum dlc_initialiser_kind {
   DLC_INIT_UNIFORM = 2,      /* in [a, b) */
   DLC_INIT_NORMAL = 3,       /* mean a, standard deviation b */
   DLC_INIT_TRUNCATED_NORMAL = 4, /* the same, redrawn outside two standard deviations */
-  DLC_INIT_ORTHOGONAL = 5    /* gain a */
+  DLC_INIT_ORTHOGONAL = 5,   /* gain a */
+  DLC_INIT_COPY = 6          /* slots only: the value of the parameter `of`, of the same dtype and shape */
 } dlc_initialiser_kind;
 
 /* Random initialisers draw Philox4x32-10 with key = seed, counter = (element / 4, sample 0, step 0, hash), hash = the low
