@@ -118,7 +118,8 @@ Attribute InitialiserAttr::parse(AsmParser &parser, Type) {
   std::optional<InitialiserKind> kind = symbolizeInitialiserKind(keyword);
   if (!kind) {
     parser.emitError(loc, "unknown initialiser '")
-        << keyword << "', expected constant, uniform, normal, truncated_normal or orthogonal";
+        << keyword
+        << "', expected constant, uniform, normal, truncated_normal, orthogonal or copy";
     return {};
   }
   if (parser.parseComma() || parser.parseFloat(a) || parser.parseComma() || parser.parseFloat(b) ||

@@ -63,7 +63,7 @@ def DL_Finish : DL_Enum<"Finish", "what is applied to a metric's total", [
 def DL_InitialiserKind : DL_Enum<"InitialiserKind", "distribution of a variable's first value", [
   I32EnumAttrCase<"Constant", 1, "constant">, I32EnumAttrCase<"Uniform", 2, "uniform">,
   I32EnumAttrCase<"Normal", 3, "normal">, I32EnumAttrCase<"TruncatedNormal", 4, "truncated_normal">,
-  I32EnumAttrCase<"Orthogonal", 5, "orthogonal">]>;
+  I32EnumAttrCase<"Orthogonal", 5, "orthogonal">, I32EnumAttrCase<"Copy", 6, "copy">]>;
 def DL_ScheduleKind : DL_Enum<"ScheduleKind", "curve of a part of a schedule, see dlc_schedule_kind", [
   I32EnumAttrCase<"Constant", 1, "constant">, I32EnumAttrCase<"Step", 2, "step">,
   I32EnumAttrCase<"Exponential", 3, "exponential">, I32EnumAttrCase<"Polynomial", 4, "polynomial">,

@@ -18,15 +18,18 @@ static bool sameLogicalType(Type a, Type b) {
 RankedTensorType VariableOp::getTensorType() { return cast<RankedTensorType>(getType()); }
 
 LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  bool isCopy = getInit().getKind() == InitialiserKind::Copy;
   if (!getOf())
-    return success();
+    return isCopy ? emitOpError("(C2) the initialiser 'copy' needs 'of'") : success();
   if (getRole() != Role::Slot)
     return emitOpError("(C1) 'of' is for slots, but the role is ") << stringifyRole(getRole());
   auto of = symbols.lookupNearestSymbolFrom<VariableOp>(*this, getOfAttr());
   if (!of || of.getRole() != Role::Parameter)
     return emitOpError("(C1) ") << getOfAttr() << " is not a parameter of this module";
-  if (of.getTensorType().getShape() != getTensorType().getShape()) {
-    InFlightDiagnostic error = emitOpError("(C1) has type ")
+  bool isSame = isCopy ? sameLogicalType(of.getTensorType(), getTensorType())
+                       : of.getTensorType().getShape() == getTensorType().getShape();
+  if (!isSame) {
+    InFlightDiagnostic error = emitOpError(isCopy ? "(C2) has type " : "(C1) has type ")
                                << getTensorType() << ", but its parameter has "
                                << of.getTensorType();
     error.attachNote(of.getLoc()) << "the parameter is here";
@@ -88,10 +91,6 @@ void EntryOp::print(OpAsmPrinter &printer) {
 }
 
 ReturnOp EntryOp::getReturn() { return cast<ReturnOp>(getBlock().getTerminator()); }
-
-std::string EntryOp::getAccumulateName() {
-  return getSymName() == "train_step" ? "accumulate_step" : (getSymName() + "_accumulate").str();
-}
 
 StringRef EntryOp::getInputName(unsigned index) {
   auto name = getArgAttrOfType<StringAttr>(index, "dl.name");

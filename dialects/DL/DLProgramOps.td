@@ -13,7 +13,8 @@ def DL_VariableOp : DL_Op<"variable", [
     dl.variable @conv1.weight : tensor<20x1x5x5xf32> role<parameter> init(<uniform, -0.2, 0.2>)
     dl.variable @conv1.weight.momentum : tensor<20x1x5x5xf32> role<slot> of(@conv1.weight) init(<constant, 0.0, 0.0>)
     ```
-    (C1) `of` is given for slots only, and names a parameter of the same logical shape. Not differentiable itself; see dl.read.
+    (C1) `of` is given for slots only, and names a parameter of the same logical shape. (C2) The initialiser `copy`, the first value
+    of `of`, needs it, of the same element type. Not differentiable itself; see dl.read.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<DL_Tensor>:$type, DL_RoleAttr:$role,
                        DL_InitialiserAttr:$init, OptionalAttr<FlatSymbolRefAttr>:$of);
@@ -34,7 +35,8 @@ def DL_EntryOp : DL_Op<"entry", [
     variable whose gradient this is).
     `updates`: #dl.update list of the parameters that the step trains. `metrics`: #dl.metric list over accumulators.
     `every`: a training step runs on each so many batches. `schedule`: #dl.schedule_part list, of its learning rates.
-    `clip`: the limit on the gradients that `updates` takes. `accumulate`: how many runs' gradients are averaged for an update.
+    `clip`: the limit on the gradients that `updates` takes. `ema`: the decay of the moving average of each parameter in `updates`,
+    which evaluation and inference read.
     Before dl-differentiate the terminator of an entry with updates carries the loss.
     (C1) A variable is assigned at most once, and not read behind its assignment. (C2) `updates` name parameters of the
     module, each once. (C3) The terms of `metrics` name accumulators among the results. (C4) Names of inputs are distinct, and
@@ -52,9 +54,9 @@ def DL_EntryOp : DL_Op<"entry", [
                        DL_EntryKindAttr:$kind,
                        OptionalAttr<TypedArrayAttrBase<DL_UpdateAttr, "updates">>:$updates,
                        OptionalAttr<TypedArrayAttrBase<DL_MetricAttr, "metrics">>:$metrics,
-                       OptionalAttr<I64Attr>:$every, OptionalAttr<I64Attr>:$accumulate,
+                       OptionalAttr<I64Attr>:$every,
                        OptionalAttr<TypedArrayAttrBase<DL_SchedulePartAttr, "schedule">>:$schedule,
-                       OptionalAttr<DL_ClipAttr>:$clip);
+                       OptionalAttr<DL_ClipAttr>:$clip, OptionalAttr<F64Attr>:$ema);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -66,8 +68,6 @@ def DL_EntryOp : DL_Op<"entry", [
     ::mlir::Region *getCallableRegion() { return &getBody(); }
     ::mlir::Block &getBlock() { return getBody().front(); }
     ReturnOp getReturn();
-    /// What the part of this training step is called that runs on each batch, where gradients accumulate.
-    ::std::string getAccumulateName();
     ::llvm::StringRef getInputName(unsigned index);
     ::llvm::StringRef getOutputName(unsigned index);
     ValueKind getOutputKind(unsigned index);

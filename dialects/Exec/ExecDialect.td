@@ -42,7 +42,7 @@ def Exec_Role : Exec_Enum<"Role", "what a variable is for", [
 def Exec_InitialiserKind : Exec_Enum<"InitialiserKind", "distribution of a variable's first value", [
   I32EnumAttrCase<"Constant", 1, "constant">, I32EnumAttrCase<"Uniform", 2, "uniform">,
   I32EnumAttrCase<"Normal", 3, "normal">, I32EnumAttrCase<"TruncatedNormal", 4, "truncated_normal">,
-  I32EnumAttrCase<"Orthogonal", 5, "orthogonal">]>;
+  I32EnumAttrCase<"Orthogonal", 5, "orthogonal">, I32EnumAttrCase<"Copy", 6, "copy">]>;
 def Exec_ProgramKind : Exec_Enum<"ProgramKind", "what a program is for", [
   I32EnumAttrCase<"Train", 1, "train">, I32EnumAttrCase<"Evaluate", 2, "evaluate">,
   I32EnumAttrCase<"Infer", 3, "infer">, I32EnumAttrCase<"Prepare", 4, "prepare">,

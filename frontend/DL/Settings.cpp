@@ -205,8 +205,10 @@ static llvm::StringRef expectedSetting(llvm::StringRef name, const Value &value)
                ? ""
                : "a number above 0 or \"dynamic\"";
   if (name == "ema")
-    return value.isNumber() && value.number() >= 0 && value.number() < 1 ? ""
-                                                                         : "a decay such as 0.999";
+    // Kernels take it as an f32, where 1 would keep the first value for ever.
+    return value.isNumber() && value.number() >= 0 && static_cast<float>(value.number()) < 1
+               ? ""
+               : "a decay such as 0.999";
   if (name == "clip")
     return plan && (*plan)->maker->category == Category::Clip ? "" : "such as global_norm(1.0)";
   return "";
@@ -217,7 +219,9 @@ void checkSettings(Evaluator &evaluator,
   auto isNeutral = [](llvm::StringRef name, const Value &value) {
     if (name == "precision")
       return value.is<DType>() && value.as<DType>() == DType::F32;
-    return value.isNone() || name == "accumulate" || name == "reference_batch" || name == "clip";
+    if (name == "accumulate")
+      return value.isInteger() && value.integer() == 1;
+    return value.isNone() || name == "reference_batch" || name == "clip" || name == "ema";
   };
   for (llvm::StringRef name :
        {"precision", "loss_scale", "accumulate", "ema", "reference_batch", "clip"}) {

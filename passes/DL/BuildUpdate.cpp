@@ -10,12 +10,8 @@
 //   dl.assign @w.momentum, %new#1
 //
 // `clip` limits the gradients before: by element in the body, or by a factor from their norms.
-//
-// With `accumulate = k` the entry ends with the gradients' average, kept in slots, and the update
-// is an entry of its own that runs k times less often and clears them:
-//
-//   dl.entry @accumulate_step        @w.gradient_sum += %dw / k
-//   dl.entry @train_step every = k   the update from @w.gradient_sum, which becomes 0
+// `ema` adds a stream, the average of @w over its updates, which evaluation and inference read:
+// new @w.ema = decay * @w.ema + (1 - decay) * new @w.
 //
 // One multi_tensor for all parameters with equal optimizer settings and element type. Numbers are
 // scalars of the runtime; the optimizer, Nesterov, momentum or not, dampening or not are structure.
@@ -36,13 +32,14 @@ using namespace dlc::dl;
 
 namespace {
 
+/// The averages of parameters, by the parameter's name. All entries that update it share one.
+using Averages = llvm::StringMap<VariableOp>;
+
 /// One parameter of a group.
 struct Parameter {
   UpdateAttr update;
   VariableOp variable;
   Value gradient;
-  /// Where gradients accumulate: the slot that the gradient is read from.
-  VariableOp sum = {};
 };
 
 /// Parameters that share a multi_tensor.
@@ -57,26 +54,26 @@ struct Group {
 /// Builds the update of one entry.
 class UpdateBuilder {
 public:
-  UpdateBuilder(EntryOp entry, SymbolTable &symbols)
-      : entry(entry), symbols(symbols), builder(entry.getReturn()),
+  UpdateBuilder(EntryOp entry, SymbolTable &symbols, Averages &averages)
+      : entry(entry), symbols(symbols), averages(averages), builder(entry.getReturn()),
         loc(NameLoc::get(builder.getStringAttr("optimizer/update"), entry.getLoc())) {}
 
   LogicalResult run();
 
 private:
   LogicalResult collect();
-  void accumulate(int64_t runs);
-  void addToSums(Group &group, int64_t runs);
   void prepareClip(StringRef prefix);
   Value gradientOf(StringAttr variable);
   void build(const Group &group, StringRef prefix);
   void buildBody(MultiTensorOp op, const Group &group);
   Value read(VariableOp variable);
-  VariableOp createSlot(VariableOp parameter, StringRef kind);
+  VariableOp createSlot(VariableOp parameter, StringRef kind, InitialiserKind first);
+  VariableOp averageOf(VariableOp parameter);
   Value scalar(const Twine &name, double value, bool scheduled = false);
 
   EntryOp entry;
   SymbolTable &symbols;
+  Averages &averages;
   OpBuilder builder;
   Location loc;
   SmallVector<Group> groups;
@@ -213,66 +210,9 @@ void UpdateBuilder::prepareClip(StringRef prefix) {
     clipScalar = factorOf(b, total, limit);
 }
 
-/// Assigns sum + gradient / runs to the sums of a group.
-void UpdateBuilder::addToSums(Group &group, int64_t runs) {
-  SmallVector<Value> tensors;
-  for (Parameter &parameter : group.parameters) {
-    parameter.sum = createSlot(parameter.variable, "gradient_sum");
-    tensors.push_back(read(parameter.sum));
-  }
-  SmallVector<Type> types = llvm::map_to_vector(tensors, [](Value sum) { return sum.getType(); });
-  for (const Parameter &parameter : group.parameters)
-    tensors.push_back(parameter.gradient);
-  Location place = NameLoc::get(builder.getStringAttr("optimizer/accumulate"), entry.getLoc());
-  auto added = MultiTensorOp::create(builder, place, types, tensors, ValueRange(), /*streams=*/2,
-                                     ArrayRef<double>());
-  for (auto [parameter, value] : llvm::zip_equal(group.parameters, added.getResults()))
-    AssignOp::create(builder, parameter.sum.getLoc(), parameter.sum.getSymName(), value);
-
-  Type type = RankedTensorType::get({}, group.elementType);
-  OpBuilder::InsertionGuard guard(builder);
-  added.getBody().getBlocks().clear();
-  Block *block = builder.createBlock(&added.getBody(), {}, {type, type}, {place, place});
-  BodyBuilder b(builder, place, type);
-  Value share = b.multiply(block->getArgument(1), b.number(1.0 / double(runs)));
-  YieldOp::create(builder, place, ValueRange(b.add(block->getArgument(0), share)));
-}
-
-/// Ends the entry with the sums of its gradients, and goes on in a second one that takes them.
-void UpdateBuilder::accumulate(int64_t runs) {
-  for (Group &group : groups)
-    addToSums(group, runs);
-  EntryOp sums = entry;
-  std::string name = sums.getSymName().str();
-  symbols.remove(sums);
-  sums.setSymName(sums.getAccumulateName());
-  sums.setKind(EntryKind::Accumulate);
-  symbols.insert(sums);
-
-  builder.setInsertionPointAfter(sums);
-  entry = EntryOp::create(builder, sums.getLoc(), name, builder.getFunctionType({}, {}),
-                          EntryKind::Train);
-  symbols.insert(entry);
-  entry.setEvery(int64_t(sums.getEvery().value_or(1)) * runs);
-  entry.setScheduleAttr(sums.getScheduleAttr());
-  entry.setClipAttr(sums.getClipAttr());
-  sums.removeScheduleAttr();
-  sums.removeClipAttr();
-  builder.setInsertionPointToEnd(&entry.getBlock());
-  builder.setInsertionPoint(ReturnOp::create(builder, sums.getLoc(), ValueRange(), Value()));
-  for (Group &group : groups)
-    for (Parameter &parameter : group.parameters)
-      parameter.gradient = read(parameter.sum);
-}
-
 LogicalResult UpdateBuilder::run() {
   if (failed(collect()))
     return failure();
-  int64_t runs = entry.getAccumulate().value_or(1);
-  entry.removeUpdatesAttr();
-  entry.removeAccumulateAttr();
-  if (runs > 1 && !groups.empty())
-    accumulate(runs);
   std::string prefix = entry.getSymName() == "train_step" ? "" : (entry.getSymName() + ".").str();
   std::string base = prefix + "optimizer";
   prepareClip(prefix);
@@ -281,7 +221,9 @@ LogicalResult UpdateBuilder::run() {
     numbers.insert({group.optimizer, numbers.size() + 1});
   for (const Group &group : groups)
     build(group, numbers.size() == 1 ? base : base + std::to_string(numbers[group.optimizer]));
+  entry.removeUpdatesAttr();
   entry.removeClipAttr();
+  entry.removeEmaAttr();
   return success();
 }
 
@@ -302,9 +244,9 @@ Value UpdateBuilder::read(VariableOp variable) {
                         variable.getSymName());
 }
 
-/// A slot of `parameter`, zero at first, behind it and its other slots in the module. Where two
-/// entries update one parameter, each has its own.
-VariableOp UpdateBuilder::createSlot(VariableOp parameter, StringRef kind) {
+/// A slot of `parameter`, zero or a copy at first, behind it and its other slots in the module.
+/// Where two entries update one parameter, each has its own.
+VariableOp UpdateBuilder::createSlot(VariableOp parameter, StringRef kind, InitialiserKind first) {
   std::string name = (parameter.getSymName() + "." + kind).str();
   if (symbols.lookup(name))
     name += ("_" + entry.getSymName()).str();
@@ -316,12 +258,20 @@ VariableOp UpdateBuilder::createSlot(VariableOp parameter, StringRef kind) {
     last = next;
   }
   builder.setInsertionPointAfter(last);
-  auto zero = InitialiserAttr::get(builder.getContext(), InitialiserKind::Constant, 0.0);
+  auto init = InitialiserAttr::get(builder.getContext(), first, 0.0);
   auto slot =
       VariableOp::create(builder, parameter.getLoc(), name, parameter.getTensorType(), Role::Slot,
-                         zero, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+                         init, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
   symbols.insert(slot);
   return slot;
+}
+
+/// The one average of `parameter`, made where it is first asked for.
+VariableOp UpdateBuilder::averageOf(VariableOp parameter) {
+  VariableOp &average = averages[parameter.getSymName()];
+  if (!average)
+    average = createSlot(parameter, "ema", InitialiserKind::Copy);
+  return average;
 }
 
 Value UpdateBuilder::scalar(const Twine &name, double value, bool scheduled) {
@@ -346,13 +296,14 @@ void UpdateBuilder::build(const Group &group, StringRef prefix) {
     tensors.push_back(parameter.gradient);
   if (hasMomentum(optimizer))
     for (const Parameter &parameter : group.parameters) {
-      assigned.push_back(createSlot(parameter.variable, "momentum"));
+      assigned.push_back(createSlot(parameter.variable, "momentum", InitialiserKind::Constant));
       tensors.push_back(read(assigned.back()));
     }
-
-  for (const Parameter &parameter : group.parameters)
-    if (parameter.sum)
-      assigned.push_back(parameter.sum);
+  if (entry.getEma())
+    for (const Parameter &parameter : group.parameters) {
+      assigned.push_back(averageOf(parameter.variable));
+      tensors.push_back(read(assigned.back()));
+    }
 
   SmallVector<Value> scalars = {
       scalar(prefix + ".learning_rate", optimizer.get("learning_rate"), /*scheduled=*/true),
@@ -365,6 +316,8 @@ void UpdateBuilder::build(const Group &group, StringRef prefix) {
     scalars.push_back(scalar(prefix + ".dampening", optimizer.get("dampening")));
     scalars.push_back(scalar("step", 0.0));
   }
+  if (entry.getEma())
+    scalars.push_back(scalar("ema.decay", entry.getEma()->convertToDouble()));
 
   SmallVector<Type> types;
   for (VariableOp variable : assigned)
@@ -376,8 +329,8 @@ void UpdateBuilder::build(const Group &group, StringRef prefix) {
     AssignOp::create(builder, variable.getLoc(), variable.getSymName(), value);
 }
 
-/// PyTorch's SGD on one element: streams p, g [, v]; [lr_mult, decay_mult]; lr, decay [, clip]
-/// [, momentum [, dampening, step]].
+/// PyTorch's SGD on one element, and its average: streams p, g [, v] [, average]; [lr_mult,
+/// decay_mult]; lr, decay [, clip] [, momentum [, dampening, step]] [, the average's decay].
 void UpdateBuilder::buildBody(MultiTensorOp op, const Group &group) {
   Type scalarType = RankedTensorType::get({}, builder.getF32Type());
   Type type = RankedTensorType::get({}, group.elementType);
@@ -392,6 +345,7 @@ void UpdateBuilder::buildBody(MultiTensorOp op, const Group &group) {
   unsigned next = 0;
   auto take = [&] { return b.element(block->getArgument(next++)); };
   Value p = take(), g = take(), v = hasMomentum(group.optimizer) ? take() : Value();
+  Value average = entry.getEma() ? take() : Value();
   Value lrMult = group.hasMultipliers() ? take() : Value(), decayMult = lrMult ? take() : Value();
   Value lr = take(), decay = take();
   if (lrMult) {
@@ -415,9 +369,12 @@ void UpdateBuilder::buildBody(MultiTensorOp op, const Group &group) {
     g = isNesterov(group.optimizer) ? b.add(g, b.multiply(momentum, v)) : v;
     yielded.push_back(v);
   }
-  yielded.insert(yielded.begin(), b.subtract(p, b.multiply(lr, g)));
-  if (group.parameters.front().sum)
-    yielded.push_back(b.number(0.0));
+  p = b.subtract(p, b.multiply(lr, g));
+  yielded.insert(yielded.begin(), p);
+  if (average) {
+    Value kept = take(), added = b.subtract(b.number(1.0), kept);
+    yielded.push_back(b.add(b.multiply(kept, average), b.multiply(added, p)));
+  }
   YieldOp::create(builder, loc, yielded);
 }
 
@@ -425,9 +382,15 @@ namespace {
 struct BuildUpdate : dlc::dl::impl::BuildUpdateBase<BuildUpdate> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
+    Averages averages;
     for (EntryOp entry : getOperation().getOps<EntryOp>())
-      if (entry.getUpdates() && failed(UpdateBuilder(entry, symbols).run()))
+      if (entry.getUpdates() && failed(UpdateBuilder(entry, symbols, averages).run()))
         return signalPassFailure();
+    for (EntryOp entry : getOperation().getOps<EntryOp>())
+      if (entry.getKind() == EntryKind::Evaluate || entry.getKind() == EntryKind::Infer)
+        for (ReadOp read : entry.getBlock().getOps<ReadOp>())
+          if (VariableOp average = averages.lookup(read.getVariable()))
+            read.setVariable(average.getSymName());
   }
 };
 } // namespace

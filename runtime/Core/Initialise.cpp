@@ -148,6 +148,8 @@ std::vector<std::byte> initialValue(const VariableInfo &variable, uint64_t seed)
       store(i, matrix[i]);
     break;
   }
+  case DLC_INIT_COPY:
+    break; // a value of the state, not of a formula
   }
   return bytes;
 }

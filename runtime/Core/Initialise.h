@@ -7,7 +7,7 @@
 
 namespace dlc::runtime {
 
-/// The logical row-major bytes of a variable's initial value.
+/// The logical row-major bytes of a variable's initial value, unless that is a copy of another's.
 std::vector<std::byte> initialValue(const VariableInfo &variable, uint64_t seed);
 
 /// Writes `value` as one element of a dtype, rounded to nearest even; integers are rounded, then

@@ -35,7 +35,6 @@ private:
   Status decodeSchedulePart(const dlc_schedule_part &part);
   Status decodeSchedule();
   Status decodeSteps();
-  Status checkUpdates();
   Status decodeSettings();
   Status decodeEntries();
   Status decodeEntry(const dlc_entry &raw, EntryInfo &out);
@@ -128,7 +127,7 @@ Status Decoder::decodeVariable(const dlc_variable &variable, VariableInfo &out) 
   DLC_TRY(decodeType(variable.type, out.type));
   if (variable.role < DLC_ROLE_PARAMETER || variable.role > DLC_ROLE_DERIVED)
     return damaged("role ", variable.role, " is unknown");
-  if (variable.initialiser < DLC_INIT_CONSTANT || variable.initialiser > DLC_INIT_ORTHOGONAL)
+  if (variable.initialiser < DLC_INIT_CONSTANT || variable.initialiser > DLC_INIT_COPY)
     return damaged("initialiser ", variable.initialiser, " is unknown");
   if (!std::isfinite(variable.a) || !std::isfinite(variable.b))
     return damaged("the initialiser's parameters are not finite");
@@ -146,6 +145,14 @@ Status Decoder::decodeVariable(const dlc_variable &variable, VariableInfo &out) 
                                      : variable.of != DLC_NONE)
     return damaged("'of' is ", variable.of, ", expected ",
                    variable.role == DLC_ROLE_SLOT ? "the index of a parameter" : "none");
+  if (variable.initialiser == DLC_INIT_COPY) {
+    if (variable.role != DLC_ROLE_SLOT)
+      return damaged("begins as a copy, but has no parameter to copy");
+    TensorType copied;
+    DLC_TRY(decodeType(raw.variables[variable.of].type, copied));
+    if (copied.dtype != out.type.dtype || copied.shape != out.type.shape)
+      return damaged("is ", out.type.str(), ", but begins as a copy of ", copied.str());
+  }
   out.role = static_cast<dlc_role>(variable.role);
   out.initialiser = static_cast<dlc_initialiser_kind>(variable.initialiser);
   out.a = variable.a;
@@ -450,20 +457,6 @@ Status Decoder::decodeSteps() {
                      rangeText(step.schedule, plan.schedule.size()));
   }
   plan.steps = std::move(raw.steps);
-  return checkUpdates();
-}
-
-/// Behind each step that accumulates stands the one that takes what it has.
-Status Decoder::checkUpdates() {
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const size_t update = plan.updateOf(i);
-    if (update == i)
-      continue;
-    const dlc_step *next = update < plan.steps.size() ? &plan.steps[update] : nullptr;
-    if (!next || plan.entries[next->entry].kind != DLC_ENTRY_TRAIN ||
-        next->every % plan.steps[i].every != 0)
-      return damaged("step ", i, " accumulates gradients, and the next one is not their update");
-  }
   return {};
 }
 

@@ -21,13 +21,22 @@ Result<std::shared_ptr<State>> State::create(std::shared_ptr<const Module> modul
   const std::vector<VariableInfo> &variables = state->owner->plan().variables;
   for (size_t i = 0; i < variables.size(); ++i)
     // Fresh memory is zero already: slots cost nothing until they are used.
-    if (variables[i].initialiser != DLC_INIT_CONSTANT || variables[i].a != 0)
+    if (variables[i].initialiser != DLC_INIT_COPY &&
+        (variables[i].initialiser != DLC_INIT_CONSTANT || variables[i].a != 0))
+      DLC_TRY(state->initialise(i));
+  for (size_t i = 0; i < variables.size(); ++i)
+    if (variables[i].initialiser == DLC_INIT_COPY)
       DLC_TRY(state->initialise(i));
   return state;
 }
 
 Status State::initialise(size_t index) {
-  return write(index, initialValue(owner->plan().variables[index], initialSeed));
+  const VariableInfo &variable = owner->plan().variables[index];
+  if (variable.initialiser != DLC_INIT_COPY)
+    return write(index, initialValue(variable, initialSeed));
+  std::vector<std::byte> value(variable.type.logicalBytes());
+  DLC_TRY(read(variable.of, value));
+  return write(index, value);
 }
 
 static Status checkSize(const VariableInfo &variable, size_t size) {

@@ -56,6 +56,9 @@ Result<Metadata> loadVariables(State &state, const std::string &path, LoadMode m
     const VariableInfo *variable = plan.findVariable(file.tensors()[i].name);
     DLC_TRY(state.write(static_cast<size_t>(variable - plan.variables.data()), contents[i]));
   }
+  for (size_t i = 0; i < plan.variables.size(); ++i)
+    if (plan.variables[i].initialiser == DLC_INIT_COPY && !file.find(plan.variables[i].name))
+      DLC_TRY(state.initialise(i));
   return file.metadata();
 }
 

@@ -810,6 +810,21 @@ R"dl(test.dl:8:3: error: 'ema' is a decay such as 0.999, found the float 1.5
   ema = 1.5
   ^~~
 )dl", {}},
+{"DecayOfOneInF32", R"dl(model Net(x: f32[N, 784]) -> f32[N, 10] {
+  return linear(x, 10)
+}
+train Net {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  ema = 0.99999999
+  batch = 64
+}
+)dl",
+R"dl(test.dl:8:3: error: 'ema' is a decay such as 0.999, found the float 0.99999999
+  ema = 0.99999999
+  ^~~
+)dl", {}},
 {"LossScaleOfAWord", R"dl(model Net(x: f32[N, 784]) -> f32[N, 10] {
   return linear(x, 10)
 }

@@ -77,15 +77,6 @@ TEST(Steps, RunOnEveryNthBatch) {
   EXPECT_EQ(entryOf(compiled, "generator").getEvery(), 5);
 }
 
-TEST(Steps, AccumulateAsTheSectionSays) {
-  Compiled compiled(gan + "  accumulate = 3\n}\n");
-  EXPECT_THAT(entries(compiled), ElementsAre("critic", "generator", "infer_G_n1", "infer_D_n1"));
-  for (const char *name : {"critic", "generator"})
-    EXPECT_EQ(entryOf(compiled, name).getAccumulate(), 3);
-  EXPECT_EQ(entryOf(compiled, "generator").getEvery(), 5);
-  EXPECT_EQ(entryOf(compiled, "generator").getAccumulateName(), "generator_accumulate");
-}
-
 TEST(Steps, TakeTheSameInputsAndKeepTheirOwnMetrics) {
   Compiled compiled(gan + "}\n");
   for (const char *name : {"critic", "generator"})
@@ -130,6 +121,28 @@ TEST(Steps, ClipAsTheirSettingsSay) {
   EXPECT_EQ(clip("a"), "global_norm 2.0");
   EXPECT_EQ(clip("b"), "value 0.5");
   EXPECT_EQ(clip("c"), "none");
+}
+
+/// The average is the section's; each step that updates a parameter adds to it.
+TEST(Steps, ShareTheDecayOfTheAverages) {
+  auto decays = [](const char *setting) {
+    Compiled compiled(inModel("x = relu(x)")
+                          .insert(inModel("x = relu(x)").rfind("}"),
+                                  std::string(setting) +
+                                      "  step a updates M { metric m = loss }\n"
+                                      "  step b updates \"*.bias\" { loss = 2 * loss }\n"));
+    EXPECT_EQ(compiled.diagnostics(), "");
+    std::string found;
+    for (const char *step : {"a", "b", "evaluate", "infer_n1"}) {
+      std::optional<llvm::APFloat> decay = entryOf(compiled, step).getEma();
+      found += decay ? std::to_string(decay->convertToDouble()).substr(0, 4) + " " : "none ";
+    }
+    return found;
+  };
+  EXPECT_EQ(decays("  ema = 0.75\n"), "0.75 0.75 none none ");
+  EXPECT_EQ(decays("  ema = 0\n"), "0.00 0.00 none none ");
+  EXPECT_EQ(decays("  ema = none\n"), "none none none none ");
+  EXPECT_EQ(decays(""), "none none none none ");
 }
 
 static const char *carried = R"(
@@ -263,8 +276,7 @@ TEST(Schedules, KeepEveryCurve) {
       {"exponential(0.5, steps=100)", "exponential steps 0 of 100: 0.5 0 0"},
       {"polynomial(epochs=85, power=2, end=0.25)", "polynomial epochs 0 of 85: 2 0.25 0"},
       {"cosine(steps=7, end=0.5)", "cosine steps 0 of 7: 0.5 0 0"},
-      {"cosine_restarts(epochs=3, multiply=2, end=0.5)",
-       "cosine_restarts epochs 0 of 3: 0.5 2 0"},
+      {"cosine_restarts(epochs=3, multiply=2, end=0.5)", "cosine_restarts epochs 0 of 3: 0.5 2 0"},
       {"one_cycle(epochs=12, end=0.25)", "one_cycle epochs 0 of 12: 0.3 0.04 0.25"},
       {"cyclic(steps=9)", "cyclic steps 0 of 9: 0.1 0 0"},
       {"warmup(epochs=1.5)", "warmup epochs 0 of 1.5: 0.1 0 0"},

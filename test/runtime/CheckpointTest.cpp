@@ -165,6 +165,60 @@ TEST(Checkpoint, RefusesWhatDoesNotFit) {
   EXPECT_EQ(message({weight, bias}, LoadMode::Parameters), "loaded");
 }
 
+/// The values of a variable of floats.
+std::vector<float> valuesOf(const State &state, std::string_view name) {
+  const Plan &plan = state.module()->plan();
+  const VariableInfo *variable = plan.findVariable(name);
+  std::vector<float> values(variable->type.elementCount());
+  const auto index = static_cast<size_t>(variable - plan.variables.data());
+  EXPECT_TRUE(state.read(index, std::as_writable_bytes(std::span(values))).ok());
+  return values;
+}
+
+// A slot that begins as a copy of its parameter, also of a loaded one without the slot.
+TEST(Checkpoint, CopiesAParameterForASlotThatIsMissing) {
+  TemporaryFolder folder;
+  PlanBuilder plan = smallModel();
+  plan.variables[2].initialiser = DLC_INIT_COPY;
+  writeFile(folder.path("copy.so"), moduleWith(plan.blob()));
+  auto module = Module::load(folder.path("copy.so")).take();
+  auto state = State::create(module, openCpu({.threads = 1}).take(), 1).take();
+  const std::string weight = "linear1.weight", slot = "linear1.weight.velocity";
+  const std::vector<float> first = valuesOf(*state, weight);
+  EXPECT_NE(first, std::vector<float>(64));
+  EXPECT_EQ(valuesOf(*state, slot), first);
+  EXPECT_EQ(valuesOf(*state, "linear1.bias.velocity"), std::vector<float>(4));
+
+  const std::string path = folder.path("w.safetensors");
+  const std::vector<float> weights(64, 2), slots(64, 3), biases(4, 1);
+  auto save = [&](bool hasSlot) {
+    std::vector<StoredTensor> tensors = {{weight, DLC_F32, {4, 16}, 0, 0},
+                                         {"linear1.bias", DLC_F32, {4}, 0, 0}};
+    if (hasSlot)
+      tensors.push_back({slot, DLC_F32, {4, 16}, 0, 0});
+    auto writer = SafetensorsWriter::create(path, tensors, {});
+    EXPECT_TRUE(writer->append(std::as_bytes(std::span(weights))).ok());
+    EXPECT_TRUE(writer->append(std::as_bytes(std::span(biases))).ok());
+    if (hasSlot)
+      EXPECT_TRUE(writer->append(std::as_bytes(std::span(slots))).ok());
+    EXPECT_TRUE(writer->commit().ok());
+  };
+  for (LoadMode mode : {LoadMode::Weights, LoadMode::Parameters}) {
+    save(/*hasSlot=*/true);
+    EXPECT_TRUE(loadVariables(*state, path, mode).ok());
+    EXPECT_EQ(valuesOf(*state, weight), weights);
+    EXPECT_EQ(valuesOf(*state, slot), slots);
+    save(/*hasSlot=*/false);
+    EXPECT_TRUE(loadVariables(*state, path, mode).ok());
+    EXPECT_EQ(valuesOf(*state, slot), weights);
+  }
+  // A reset takes the parameter as it is now; to go on as before, the slot must be there.
+  EXPECT_TRUE(state->reset(DLC_ROLE_SLOT).ok());
+  EXPECT_EQ(valuesOf(*state, slot), weights);
+  EXPECT_EQ(std::string(loadVariables(*state, path, LoadMode::Everything).status().message()),
+            path + ": no tensor 'linear1.weight.velocity', the slot f32[4, 16]");
+}
+
 // 1,000 damaged files: loaded or refused with one line, never a signal.
 TEST(Checkpoint, SurvivesDamage) {
   Ready ready;

@@ -157,8 +157,20 @@ TEST(Loader, ChecksVariables) {
       {"variable 'linear1.weight': claims 256 bytes, f32[5, 16] takes 320",
        [](auto &p) { p.variables[0].type.shape[0] = 5; }},
       {"variable 'linear1.weight': role 0 is unknown", [](auto &p) { p.variables[0].role = 0; }},
-      {"variable 'linear1.weight': initialiser 6 is unknown",
-       [](auto &p) { p.variables[0].initialiser = 6; }},
+      {"variable 'linear1.weight': initialiser 7 is unknown",
+       [](auto &p) { p.variables[0].initialiser = 7; }},
+      {"variable 'linear1.weight': begins as a copy, but has no parameter to copy",
+       [](auto &p) { p.variables[0].initialiser = DLC_INIT_COPY; }},
+      {"variable 'linear1.bias.velocity': is f32[4], but begins as a copy of f32[4, 16]",
+       [](auto &p) {
+         p.variables[3].initialiser = DLC_INIT_COPY;
+         p.variables[3].of = 0;
+       }},
+      {"variable 'linear1.bias.velocity': is f32[4], but begins as a copy of i32[4]",
+       [](auto &p) {
+         p.variables[3].initialiser = DLC_INIT_COPY;
+         p.variables[1].type.dtype = DLC_I32;
+       }},
       {"variable 'linear1.weight': the initialiser's parameters are not finite",
        [](auto &p) { p.variables[0].a = NAN; }},
       {"variable 'linear1.weight': bytes [4, +256) do not fit the state of 704 bytes, aligned to "
@@ -209,15 +221,6 @@ TEST(Loader, ChecksScalarsStepsAndKernels) {
       {"step 0 runs entry 3 of 3 every 1 batches", [](auto &p) { p.steps[0].entry = 3; }},
       {"step 0 runs entry 0 of 3 every 0 batches", [](auto &p) { p.steps[0].every = 0; }},
       {"step 0 runs entry 'infer_n1', which does not train", [](auto &p) { p.steps[0].entry = 2; }},
-      {"step 0 accumulates gradients, and the next one is not their update",
-       [](auto &p) { p.entries[0].kind = DLC_ENTRY_ACCUMULATE; }},
-      {"step 0 accumulates gradients, and the next one is not their update",
-       [](auto &p) {
-         p.entries[0].kind = DLC_ENTRY_ACCUMULATE;
-         p.entries[2].kind = DLC_ENTRY_TRAIN;
-         p.steps[0].every = 2;
-         p.steps.push_back({2, 3, {}});
-       }},
       {"step 0 has schedule parts [1, 3) of 0", [](auto &p) { p.steps[0].schedule = {1, 2}; }},
       {"schedule part 0: kind 11 is unknown",
        [](auto &p) { p.schedule.push_back({11, 0, 0, 1, 0, 0, 0, {}}); }},

@@ -213,7 +213,8 @@ typedef enum dlc_initialiser_kind {
   DLC_INIT_UNIFORM = 2,      /* in [a, b) */
   DLC_INIT_NORMAL = 3,       /* mean a, standard deviation b */
   DLC_INIT_TRUNCATED_NORMAL = 4, /* the same, redrawn outside two standard deviations */
-  DLC_INIT_ORTHOGONAL = 5    /* gain a */
+  DLC_INIT_ORTHOGONAL = 5,   /* gain a */
+  DLC_INIT_COPY = 6          /* slots only: the value of the parameter `of`, of the same dtype and shape */
 } dlc_initialiser_kind;
 
 /* Random initialisers draw Philox4x32-10 with key = seed, counter = (element / 4, sample 0, step 0, hash), hash = the low
@@ -232,7 +233,7 @@ typedef struct dlc_variable {
 
 /* A number that the runtime writes before each step and kernels read by pointer. */
 typedef struct dlc_scalar {
-  dlc_string name;           /* "optimizer.learning_rate"; "step": runs of the entry so far, counted by the trainer */
+  dlc_string name;           /* "optimizer.learning_rate"; "step": updates applied so far, counted by the trainer */
   uint32_t dtype;            /* DLC_F32 */
   uint32_t scheduled;        /* 1: the trainer multiplies it by the schedule's factor */
   uint64_t offset;           /* in the scalars block */
@@ -296,9 +297,8 @@ typedef struct dlc_term {
 } dlc_term;
 
 /* The training loop: entry `entry` runs on each `every`-th batch, in table order. Before each run its scheduled scalars are
- * multiplied by the schedule's factor for the first of these batches. The parts of a schedule run one after the other, the
- * last one for ever; `schedule` is empty: the factor is 1. A step whose entry accumulates gradients is followed by the step of
- * its update, whose `every` is a multiple. */
+ * multiplied by the schedule's factor. The parts of a schedule run one after the other, the last one for ever; `schedule` is
+ * empty: the factor is 1. */
 typedef struct dlc_step {
   uint32_t entry;
   uint32_t every;

@@ -17,7 +17,8 @@ namespace dlc::runtime {
 using Metadata = std::map<std::string, std::string>;
 
 enum class LoadMode {
-  /// Every parameter and statistic must be in the file; slots and counters are taken if present.
+  /// Every parameter and statistic must be in the file; slots and counters are taken if present. An
+  /// average of a parameter that is not begins as a copy of it, as in a new State.
   Weights,
   /// As Weights, but a statistic may be missing and keeps its value.
   Parameters,

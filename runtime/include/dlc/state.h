@@ -31,10 +31,14 @@ public:
   uint64_t seed() const { return initialSeed; }
 
   /// Copies variable number `index`, in logical row-major form, to or from the caller's memory.
-  /// Fails if the size is not exactly TensorType::logicalBytes().
+  /// Fails if the size is not exactly TensorType::logicalBytes(). A write to a parameter leaves the
+  /// slots that began as a copy of it.
   Status read(size_t index, std::span<std::byte> destination) const;
   Status write(size_t index, std::span<const std::byte> source);
 
+  /// Sets variable number `index` back to its initial value; a copy (DLC_INIT_COPY) takes what its
+  /// parameter has now.
+  Status initialise(size_t index);
   /// Sets all variables of one role back to their initial values, as an epoch's beginning does with
   /// DLC_ROLE_STATE.
   Status reset(dlc_role role);
@@ -53,7 +57,6 @@ public:
 
 private:
   State() = default;
-  Status initialise(size_t index);
 
   std::shared_ptr<const Module> owner;
   std::shared_ptr<Device> place;

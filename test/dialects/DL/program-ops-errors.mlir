@@ -20,7 +20,19 @@ dl.variable @s : tensor<4xf32> role<slot> of(@p) init(<constant, 0.0, 0.0>)
 
 // -----
 
-// expected-error @+1 {{unknown initialiser 'gauss', expected constant, uniform, normal, truncated_normal or orthogonal}}
+// expected-error @+1 {{'dl.variable' op (C2) the initialiser 'copy' needs 'of'}}
+dl.variable @s : tensor<3xf32> role<parameter> init(<copy, 0.0, 0.0>)
+
+// -----
+
+// expected-note @+1 {{the parameter is here}}
+dl.variable @p : tensor<3xf32> role<parameter> init(<constant, 0.0, 0.0>)
+// expected-error @+1 {{'dl.variable' op (C2) has type 'tensor<3xf64>', but its parameter has 'tensor<3xf32>'}}
+dl.variable @s : tensor<3xf64> role<slot> of(@p) init(<copy, 0.0, 0.0>)
+
+// -----
+
+// expected-error @+1 {{unknown initialiser 'gauss', expected constant, uniform, normal, truncated_normal, orthogonal or copy}}
 dl.variable @p : tensor<3xf32> role<parameter> init(<gauss, 0.0, 0.0>)
 
 // -----

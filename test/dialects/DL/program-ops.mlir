@@ -7,6 +7,8 @@ dl.variable @conv1.weight : tensor<20x1x5x5xf32> role<parameter> init(#dl.init<u
 // CHECK: dl.variable @conv1.weight.momentum : tensor<20x1x5x5xf32> role<slot> of(@conv1.weight) init(<constant, 0.000000e+00, 0.000000e+00>)
 dl.variable @conv1.weight.momentum : tensor<20x1x5x5xf32> role<slot> of(@conv1.weight) init(#dl.init<constant, 0.0, 0.0>)
 dl.variable @p : tensor<4x3xf32> role<parameter> init(#dl.init<orthogonal, 1.0, 0.0>)
+// CHECK: dl.variable @p.ema : tensor<4x3xf32> role<slot> of(@p) init(<copy, 0.000000e+00, 0.000000e+00>)
+dl.variable @p.ema : tensor<4x3xf32> role<slot> of(@p) init(#dl.init<copy, 0.0, 0.0>)
 
 // An entry carries its names, kinds, updates and metrics.
 // CHECK-LABEL: dl.entry @train_step(

@@ -6,6 +6,8 @@
 exec.variable @w : tensor<4xf32> role<parameter> init(<uniform, -0.2 : f64, 0.2 : f64>) at 0 bytes 16
 // CHECK: exec.variable @w.momentum : tensor<4xf32> role<slot> of(@w) init(<constant, 0.000000e+00 : f64, 0.000000e+00 : f64>) at 64 bytes 16
 exec.variable @w.momentum : tensor<4xf32> role<slot> of(@w) init(<constant, 0.0 : f64, 0.0 : f64>) at 64 bytes 16
+// CHECK: exec.variable @w.ema : tensor<4xf32> role<slot> of(@w) init(<copy, 0.000000e+00 : f64, 0.000000e+00 : f64>) at 128 bytes 16
+exec.variable @w.ema : tensor<4xf32> role<slot> of(@w) init(<copy, 0.0 : f64, 0.0 : f64>) at 128 bytes 16
 
 // CHECK: exec.kernel @add [#exec.argument<read 16>, #exec.argument<read 16>, #exec.argument<write 16>] in_place [#exec.in_place<0 into 2>]
 // CHECK-SAME: phases = [#exec.phase<"add_0" tasks = 4 scratch = 64>, #exec.phase<"add_1" tasks = 1 scratch = 0>]

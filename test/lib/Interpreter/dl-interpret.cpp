@@ -72,6 +72,9 @@ static bool giveVariables(ModuleOp module, const Flags &flags, const Tensors &gi
     else if (init.getKind() == dl::InitialiserKind::Constant)
       interpreter.variables[name] = Tensor::filled(interpreter::shapeOf(variable.getTensorType()),
                                                    init.getA().convertToDouble());
+    else if (init.getKind() == dl::InitialiserKind::Copy &&
+             interpreter.variables.count(variable.getOf()->str()))
+      interpreter.variables[name] = interpreter.variables.at(variable.getOf()->str());
     else
       return fail("the variable @" + name +
                   " has no value: neither a tensor of that name nor --fill");
