@@ -66,7 +66,7 @@ llvm::Error NativeKernel::load(llvm::StringRef object) {
 void NativeKernel::run(std::vector<void *> buffers) {
   if (selected.candidate.workspaceBytes)
     buffers.push_back(workspace->data());
-  dlc_args args{sizeof(dlc_args), uint32_t(buffers.size()), buffers.data(), nullptr};
+  dlc_args args{sizeof(dlc_args), uint32_t(buffers.size()), buffers.data(), nullptr, nullptr};
   for (auto [function, phase] : llvm::zip_equal(functions, selected.candidate.phases))
     for (uint32_t task = 0; task < phase.tasks; ++task)
       function(&args, task, scratch->data());
