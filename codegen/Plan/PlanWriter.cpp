@@ -406,7 +406,7 @@ LogicalResult PlanWriter::addProgram(exec::ProgramOp program) {
   for (auto record : program.getBlock().getOps<exec::RecordOp>())
     addRecord(record);
   entry.records.count = tables.records.size() - entry.records.first;
-  if (program.getKind() == exec::ProgramKind::Train)
+  if (program.getKind() == exec::ProgramKind::Train || program.getKind() == exec::ProgramKind::Accumulate)
     tables.steps.push_back({static_cast<uint32_t>(tables.entries.size()), static_cast<uint32_t>(program.getEvery()),
                             addSchedule(program)});
   tables.entries.push_back(entry);

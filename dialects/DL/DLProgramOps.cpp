@@ -92,6 +92,10 @@ void EntryOp::print(OpAsmPrinter &printer) {
 
 ReturnOp EntryOp::getReturn() { return cast<ReturnOp>(getBlock().getTerminator()); }
 
+std::string EntryOp::getAccumulateName() {
+  return getSymName() == "train_step" ? "accumulate_step" : (getSymName() + "_accumulate").str();
+}
+
 StringRef EntryOp::getInputName(unsigned index) {
   auto name = getArgAttrOfType<StringAttr>(index, "dl.name");
   return name ? name.getValue() : StringRef();

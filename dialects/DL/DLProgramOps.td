@@ -35,8 +35,8 @@ def DL_EntryOp : DL_Op<"entry", [
     variable whose gradient this is).
     `updates`: #dl.update list of the parameters that the step trains. `metrics`: #dl.metric list over accumulators.
     `every`: a training step runs on each so many batches. `schedule`: #dl.schedule_part list, of its learning rates.
-    `clip`: the limit on the gradients that `updates` takes. `ema`: the decay of the moving average of each parameter in `updates`,
-    which evaluation and inference read.
+    `clip`: the limit on the gradients that `updates` takes. `accumulate`: how many runs' gradients are averaged for an update.
+    `ema`: the decay of the moving average of each parameter in `updates`, which evaluation and inference read.
     Before dl-differentiate the terminator of an entry with updates carries the loss.
     (C1) A variable is assigned at most once, and not read behind its assignment. (C2) `updates` name parameters of the
     module, each once. (C3) The terms of `metrics` name accumulators among the results. (C4) Names of inputs are distinct, and
@@ -54,7 +54,7 @@ def DL_EntryOp : DL_Op<"entry", [
                        DL_EntryKindAttr:$kind,
                        OptionalAttr<TypedArrayAttrBase<DL_UpdateAttr, "updates">>:$updates,
                        OptionalAttr<TypedArrayAttrBase<DL_MetricAttr, "metrics">>:$metrics,
-                       OptionalAttr<I64Attr>:$every,
+                       OptionalAttr<I64Attr>:$every, OptionalAttr<I64Attr>:$accumulate,
                        OptionalAttr<TypedArrayAttrBase<DL_SchedulePartAttr, "schedule">>:$schedule,
                        OptionalAttr<DL_ClipAttr>:$clip, OptionalAttr<F64Attr>:$ema);
   let regions = (region SizedRegion<1>:$body);
@@ -68,6 +68,8 @@ def DL_EntryOp : DL_Op<"entry", [
     ::mlir::Region *getCallableRegion() { return &getBody(); }
     ::mlir::Block &getBlock() { return getBody().front(); }
     ReturnOp getReturn();
+    /// What the part of this training step is called that runs on each batch, where gradients accumulate.
+    ::std::string getAccumulateName();
     ::llvm::StringRef getInputName(unsigned index);
     ::llvm::StringRef getOutputName(unsigned index);
     ValueKind getOutputKind(unsigned index);

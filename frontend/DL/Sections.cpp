@@ -5,6 +5,7 @@
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include <limits>
 
 namespace dlc::frontend {
 
@@ -254,11 +255,19 @@ static std::vector<Variable *> readTargets(SectionRun &run, llvm::ArrayRef<Model
   return members;
 }
 
-/// The factor on the learning rate for a batch that is not `reference_batch`; 1 without one.
+/// How many batches' gradients an update averages.
+static int64_t accumulatedBatches(SectionRun &run) {
+  const Bound *accumulate = run.lookup("accumulate");
+  return accumulate && accumulate->value.isInteger() ? accumulate->value.integer() : 1;
+}
+
+/// The factor on the learning rate where the samples of an update are not `reference_batch`; 1
+/// without one.
 static double rateFactor(SectionRun &run, const EntryBuilder &entry) {
   const Bound *reference = run.lookup("reference_batch");
   return reference && reference->value.isInteger()
-             ? double(entry.samples()) / double(reference->value.integer())
+             ? double(entry.samples()) * double(accumulatedBatches(run)) /
+                   double(reference->value.integer())
              : 1;
 }
 
@@ -367,6 +376,24 @@ SectionCompiler::evaluateTrain(const Section &section, const StepStatement *step
   return entry;
 }
 
+/// Marks an entry whose gradients accumulate; its part that runs on each batch needs a name too.
+void SectionCompiler::readAccumulate(TrainEntry &entry) {
+  int64_t batches = accumulatedBatches(entry.run);
+  if (batches <= 1)
+    return;
+  dl::EntryOp op = entry.builder.entry();
+  int64_t every = entry.step ? entry.step->every : 1;
+  SourceRange range = entry.run.lookup("accumulate")->range;
+  if (batches > std::numeric_limits<int32_t>::max() / every)
+    program.engine.error(range, "'accumulate' of " + llvm::Twine(batches) +
+                                    (every > 1 ? " and 'every " + std::to_string(every) + "' leave"
+                                               : std::string(" leaves")) +
+                                    " more than 2147483647 batches between two updates");
+  else if (claimEntry(op.getAccumulateName(), entry.step ? entry.step->name.range : range,
+                      "give the step another name"))
+    op.setAccumulate(batches);
+}
+
 void SectionCompiler::finishTrain(TrainEntry &entry, const Section &section) {
   SectionRun &run = entry.run;
   const PlanValue *optimizer = nullptr;
@@ -378,6 +405,7 @@ void SectionCompiler::finishTrain(TrainEntry &entry, const Section &section) {
       entry.builder.entry().setClipAttr(clipAttribute(&program.context, clip->value));
     if (const Bound *ema = run.lookup("ema"); ema && ema->value.isNumber())
       entry.builder.entry().setEma(llvm::APFloat(ema->value.number()));
+    readAccumulate(entry);
     if (const Bound *schedule = run.lookup("schedule"))
       entry.builder.entry().setScheduleAttr(scheduleAttribute(run.evaluator, section, *schedule));
   }

@@ -85,6 +85,7 @@ private:
   void compileTrain(const ast::Section &section);
   std::unique_ptr<TrainEntry> evaluateTrain(const ast::Section &section,
                                             const ast::StepStatement *step);
+  void readAccumulate(TrainEntry &entry);
   void finishTrain(TrainEntry &entry, const ast::Section &section);
   void compileEvaluate(const ast::Section &section);
   bool claimEntry(const std::string &name, SourceRange range, llvm::StringRef hint);

@@ -219,9 +219,8 @@ void checkSettings(Evaluator &evaluator,
   auto isNeutral = [](llvm::StringRef name, const Value &value) {
     if (name == "precision")
       return value.is<DType>() && value.as<DType>() == DType::F32;
-    if (name == "accumulate")
-      return value.isInteger() && value.integer() == 1;
-    return value.isNone() || name == "reference_batch" || name == "clip" || name == "ema";
+    return value.isNone() || name == "accumulate" || name == "ema" || name == "reference_batch" ||
+           name == "clip";
   };
   for (llvm::StringRef name :
        {"precision", "loss_scale", "accumulate", "ema", "reference_batch", "clip"}) {

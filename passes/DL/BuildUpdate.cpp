@@ -13,6 +13,12 @@
 // `ema` adds a stream, the average of @w over its updates, which evaluation and inference read:
 // new @w.ema = decay * @w.ema + (1 - decay) * new @w.
 //
+// With `accumulate = k` the entry ends with the gradients' average, kept in slots, and the update
+// is an entry of its own that runs k times less often and clears them:
+//
+//   dl.entry @accumulate_step        @w.gradient_sum += %dw / k
+//   dl.entry @train_step every = k   the update from @w.gradient_sum, which becomes 0
+//
 // One multi_tensor for all parameters with equal optimizer settings and element type. Numbers are
 // scalars of the runtime; the optimizer, Nesterov, momentum or not, dampening or not are structure.
 // The formula and its order are PyTorch's.
@@ -40,6 +46,8 @@ struct Parameter {
   UpdateAttr update;
   VariableOp variable;
   Value gradient;
+  /// Where gradients accumulate: the slot that the gradient is read from.
+  VariableOp sum = {};
 };
 
 /// Parameters that share a multi_tensor.
@@ -62,6 +70,8 @@ public:
 
 private:
   LogicalResult collect();
+  void accumulate(int64_t runs);
+  void addToSums(Group &group, int64_t runs);
   void prepareClip(StringRef prefix);
   Value gradientOf(StringAttr variable);
   void build(const Group &group, StringRef prefix);
@@ -210,9 +220,68 @@ void UpdateBuilder::prepareClip(StringRef prefix) {
     clipScalar = factorOf(b, total, limit);
 }
 
+/// Assigns sum + gradient / runs to the sums of a group.
+void UpdateBuilder::addToSums(Group &group, int64_t runs) {
+  SmallVector<Value> tensors;
+  for (Parameter &parameter : group.parameters) {
+    parameter.sum = createSlot(parameter.variable, "gradient_sum", InitialiserKind::Constant);
+    tensors.push_back(read(parameter.sum));
+  }
+  SmallVector<Type> types = llvm::map_to_vector(tensors, [](Value sum) { return sum.getType(); });
+  for (const Parameter &parameter : group.parameters)
+    tensors.push_back(parameter.gradient);
+  Location place = NameLoc::get(builder.getStringAttr("optimizer/accumulate"), entry.getLoc());
+  auto added = MultiTensorOp::create(builder, place, types, tensors, ValueRange(), /*streams=*/2,
+                                     ArrayRef<double>());
+  for (auto [parameter, value] : llvm::zip_equal(group.parameters, added.getResults()))
+    AssignOp::create(builder, parameter.sum.getLoc(), parameter.sum.getSymName(), value);
+
+  Type type = RankedTensorType::get({}, group.elementType);
+  OpBuilder::InsertionGuard guard(builder);
+  added.getBody().getBlocks().clear();
+  Block *block = builder.createBlock(&added.getBody(), {}, {type, type}, {place, place});
+  BodyBuilder b(builder, place, type);
+  Value share = b.multiply(block->getArgument(1), b.number(1.0 / double(runs)));
+  YieldOp::create(builder, place, ValueRange(b.add(block->getArgument(0), share)));
+}
+
+/// Ends the entry with the sums of its gradients, and goes on in a second one that takes them.
+void UpdateBuilder::accumulate(int64_t runs) {
+  for (Group &group : groups)
+    addToSums(group, runs);
+  EntryOp sums = entry;
+  std::string name = sums.getSymName().str();
+  symbols.remove(sums);
+  sums.setSymName(sums.getAccumulateName());
+  sums.setKind(EntryKind::Accumulate);
+  symbols.insert(sums);
+
+  builder.setInsertionPointAfter(sums);
+  entry = EntryOp::create(builder, sums.getLoc(), name, builder.getFunctionType({}, {}),
+                          EntryKind::Train);
+  symbols.insert(entry);
+  entry.setEvery(int64_t(sums.getEvery().value_or(1)) * runs);
+  entry.setScheduleAttr(sums.getScheduleAttr());
+  entry.setClipAttr(sums.getClipAttr());
+  entry.setEmaAttr(sums.getEmaAttr());
+  sums.removeScheduleAttr();
+  sums.removeClipAttr();
+  sums.removeEmaAttr();
+  builder.setInsertionPointToEnd(&entry.getBlock());
+  builder.setInsertionPoint(ReturnOp::create(builder, sums.getLoc(), ValueRange(), Value()));
+  for (Group &group : groups)
+    for (Parameter &parameter : group.parameters)
+      parameter.gradient = read(parameter.sum);
+}
+
 LogicalResult UpdateBuilder::run() {
   if (failed(collect()))
     return failure();
+  int64_t runs = entry.getAccumulate().value_or(1);
+  entry.removeUpdatesAttr();
+  entry.removeAccumulateAttr();
+  if (runs > 1 && !groups.empty())
+    accumulate(runs);
   std::string prefix = entry.getSymName() == "train_step" ? "" : (entry.getSymName() + ".").str();
   std::string base = prefix + "optimizer";
   prepareClip(prefix);
@@ -221,7 +290,6 @@ LogicalResult UpdateBuilder::run() {
     numbers.insert({group.optimizer, numbers.size() + 1});
   for (const Group &group : groups)
     build(group, numbers.size() == 1 ? base : base + std::to_string(numbers[group.optimizer]));
-  entry.removeUpdatesAttr();
   entry.removeClipAttr();
   entry.removeEmaAttr();
   return success();
@@ -305,6 +373,10 @@ void UpdateBuilder::build(const Group &group, StringRef prefix) {
       tensors.push_back(read(assigned.back()));
     }
 
+  for (const Parameter &parameter : group.parameters)
+    if (parameter.sum)
+      assigned.push_back(parameter.sum);
+
   SmallVector<Value> scalars = {
       scalar(prefix + ".learning_rate", optimizer.get("learning_rate"), /*scheduled=*/true),
       scalar(prefix + ".weight_decay", optimizer.get("weight_decay"))};
@@ -375,6 +447,8 @@ void UpdateBuilder::buildBody(MultiTensorOp op, const Group &group) {
     Value kept = take(), added = b.subtract(b.number(1.0), kept);
     yielded.push_back(b.add(b.multiply(kept, average), b.multiply(added, p)));
   }
+  if (group.parameters.front().sum)
+    yielded.push_back(b.number(0.0));
   YieldOp::create(builder, loc, yielded);
 }
 

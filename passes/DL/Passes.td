@@ -38,6 +38,9 @@ def BuildUpdate : Pass<"dl-build-update", "::mlir::ModuleOp"> {
     and the scalars (`optimizer.learning_rate`, ...; `optimizer1.` and on where settings differ; `<entry>.optimizer` for
     entries other than train_step). Consumes `updates`, `clip` and `ema`; with `ema`, entries that evaluate or infer read the
     averages of the parameters.
+
+    With `accumulate = k` the entry becomes `accumulate_step` (`<entry>_accumulate`), which adds a k-th of its gradients to
+    slots, and the update becomes an entry with the old name that takes these, clears them and runs k times less often.
   }];
 }
 

@@ -35,6 +35,7 @@ private:
   Status decodeSchedulePart(const dlc_schedule_part &part);
   Status decodeSchedule();
   Status decodeSteps();
+  Status checkUpdates();
   Status decodeSettings();
   Status decodeEntries();
   Status decodeEntry(const dlc_entry &raw, EntryInfo &out);
@@ -457,6 +458,20 @@ Status Decoder::decodeSteps() {
                      rangeText(step.schedule, plan.schedule.size()));
   }
   plan.steps = std::move(raw.steps);
+  return checkUpdates();
+}
+
+/// Behind each step that accumulates stands the one that takes what it has.
+Status Decoder::checkUpdates() {
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const size_t update = plan.updateOf(i);
+    if (update == i)
+      continue;
+    const dlc_step *next = update < plan.steps.size() ? &plan.steps[update] : nullptr;
+    if (!next || plan.entries[next->entry].kind != DLC_ENTRY_TRAIN ||
+        next->every % plan.steps[i].every != 0)
+      return damaged("step ", i, " accumulates gradients, and the next one is not their update");
+  }
   return {};
 }
 

@@ -47,11 +47,14 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
 
 Status Trainer::prepareSteps() {
   const Module &module = *state->module();
-  for (const dlc_step &step : module.plan().steps) {
-    DLC_TRY_ASSIGN(context, Context::create(state, module.plan().entries[step.entry].name));
+  const Plan &plan = module.plan();
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const dlc_step &step = plan.steps[i];
+    DLC_TRY_ASSIGN(context, Context::create(state, plan.entries[step.entry].name));
     const EntryInfo &entry = context->entry();
-    const std::span schedule(module.plan().schedule);
+    const std::span schedule(plan.schedule);
     steps.push_back({std::move(context),
+                     plan.entries[plan.steps[plan.updateOf(i)].entry].name,
                      step.every,
                      schedule.subspan(step.schedule.first, step.schedule.count),
                      {},
@@ -79,7 +82,7 @@ Status Trainer::applyOverrides() {
   return {};
 }
 
-/// Writes the scheduled scalars for the batch after `number` others.
+/// Writes the scheduled scalars for the factor after `number` batches.
 Status Trainer::applySchedule(Step &step, uint64_t number) {
   if (step.schedule.empty())
     return {};
@@ -162,10 +165,12 @@ Status Trainer::startBatch(const Batch &batch) {
     if ((number + 1) % step.every != 0)
       continue;
     Context &context = *step.context;
+    const uint64_t runs = number / step.every;
     DLC_TRY(bindBatch(context, steps[0].context->entry(), batch));
     if (state->module()->plan().findScalar("step"))
-      DLC_TRY(context.setScalar("step", static_cast<double>(number)));
-    DLC_TRY(applySchedule(step, number));
+      DLC_TRY(context.setScalar("step", static_cast<double>(runs)));
+    // Of all batches that an update is for, the first one's: that of one batch with all samples.
+    DLC_TRY(applySchedule(step, runs * step.every));
     DLC_TRY(context.start());
     started.ran.push_back(&step);
   }
@@ -207,11 +212,13 @@ Status Trainer::finishBatch(TrainObserver &observer) {
   return checkpointDue(position.step) ? writeCheckpoint(observer) : Status();
 }
 
-/// With several steps their losses need the step's name.
-static void appendMetrics(MetricValues &all, const MetricValues &values, const EntryInfo &entry,
+/// With several steps that update their losses need the step's name.
+bool Trainer::severalTrain() const { return steps.front().name != steps.back().name; }
+
+static void appendMetrics(MetricValues &all, const MetricValues &values, std::string_view step,
                           bool named) {
   for (const auto &[name, value] : values)
-    all.emplace_back(named ? concat(entry.name, ".", name) : name, value);
+    all.emplace_back(named ? concat(step, ".", name) : name, value);
 }
 
 MetricValues Trainer::epochMetrics() const {
@@ -221,7 +228,7 @@ MetricValues Trainer::epochMetrics() const {
     MetricValues values;
     for (size_t i = 0; i < entry.metrics.size() && step.epochSums.runs() > 0; ++i)
       values.emplace_back(entry.metrics[i].name, step.epochSums.value(i));
-    appendMetrics(all, values, entry, steps.size() > 1);
+    appendMetrics(all, values, step.name, severalTrain());
   }
   return all;
 }
@@ -230,7 +237,7 @@ StepReport Trainer::stepReport(uint64_t samples, double seconds) const {
   StepReport report{position, loader->batches(false), epochTarget, samples,
                     {},       epochMetrics(),         seconds};
   for (const Step &step : steps)
-    appendMetrics(report.batch, step.last, step.context->entry(), steps.size() > 1);
+    appendMetrics(report.batch, step.last, step.name, severalTrain());
   return report;
 }
 

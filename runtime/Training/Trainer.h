@@ -92,6 +92,7 @@ private:
   Status applyOverrides();
   Status checkPlateaus() const;
   Status applySchedule(Step &step, uint64_t number);
+  bool severalTrain() const;
   void observePlateaus(const MetricValues &metrics);
   Status runEpoch(TrainObserver &observer);
   Status startBatch(const Batch &batch);
@@ -108,6 +109,8 @@ private:
   /// One row of the step table, ready to run.
   struct Step {
     std::unique_ptr<Context> context;
+    /// What its losses are told apart by: the entry, or that of the update that it accumulates for.
+    std::string_view name;
     uint32_t every;
     std::span<const SchedulePart> schedule;
     Plateau plateau;

@@ -200,6 +200,18 @@ TEST(Entries, AReferenceBatchScalesEveryRate) {
   EXPECT_THAT(rates, ElementsAre("0.025 0.0", "0.5 0.5"));
 }
 
+TEST(Entries, GradientsAccumulateOverSeveralBatches) {
+  Compiled compiled(
+      linear(std::string(plainLoss) + "\n  accumulate = 8\n  reference_batch = 16\n"));
+  EXPECT_EQ(compiled.diagnostics(), "");
+  dl::EntryOp entry = entryOf(compiled, "train_step");
+  EXPECT_EQ(entry.getAccumulate(), 8);
+  EXPECT_EQ(entry.getAccumulateName(), "accumulate_step");
+  auto update = llvm::cast<dl::UpdateAttr>(entry.getUpdatesAttr()[0]);
+  EXPECT_EQ(llvm::cast<dl::SgdAttr>(update.getOptimizer()).get("learning_rate"), 0.1 * 4 * 8 / 16);
+  EXPECT_FALSE(entryOf(compiled, "evaluate").getAccumulate());
+}
+
 TEST(Entries, AFrozenLayerIsNotUpdated) {
   Compiled compiled(linear(std::string(plainLoss) + "\n  parameters \"*.bias\" { frozen = true }"));
   EXPECT_THAT(compiled.module(), Not(HasSubstr("#dl.update<@linear1.bias")));

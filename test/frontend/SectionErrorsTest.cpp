@@ -507,14 +507,29 @@ train M {
   optimizer = sgd(learning_rate=0.1)
   batch = 4
   precision = bf16
-  accumulate = 4
+  loss_scale = 0.5
 }
 )dl",
 R"dl(test.dl:9:3: error: 'precision' with the dtype bf16 is not available yet
   precision = bf16
   ^~~~~~~~~
-test.dl:10:3: error: 'accumulate' with the integer 4 is not available yet
-  accumulate = 4
+test.dl:10:3: error: 'loss_scale' with the float 0.5 is not available yet
+  loss_scale = 0.5
+  ^~~~~~~~~~
+)dl", {}},
+{"AccumulateOfTooManyBatches", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
+  return x |> linear(10)
+}
+train M {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+  accumulate = 3000000000
+}
+)dl",
+R"dl(test.dl:9:3: error: 'accumulate' of 3000000000 leaves more than 2147483647 batches between two updates
+  accumulate = 3000000000
   ^~~~~~~~~~
 )dl", {}},
 {"PlateauOfAnUnknownMetric", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {

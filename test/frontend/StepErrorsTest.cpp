@@ -60,6 +60,22 @@ R"dl(test.dl:10:5: error: 'accumulate' is a setting of the section
     accumulate = 2
     ^~~~~~~~~~ bind it outside of the steps
 )dl", {}},
+{"AccumulateOfTooManyRuns", R"dl(  accumulate = 1000000
+  step d updates D every 1000000 {
+    loss = mean(D(x))
+  })dl",
+R"dl(test.dl:8:3: error: 'accumulate' of 1000000 and 'every 1000000' leave more than 2147483647 batches between two updates
+  accumulate = 1000000
+  ^~~~~~~~~~
+)dl", {}},
+{"StepNamedAsOneThatAccumulates", R"dl(  accumulate = 2
+  step d updates D { loss = mean(D(x)) }
+  step d_accumulate updates G { loss = mean(D(G(z))) })dl",
+R"dl(test.dl:9:8: error: there are two entries named 'd_accumulate'
+  step d updates D { loss = mean(D(x)) }
+       ^ give the step another name
+test.dl:10:8: note: the first is made here
+)dl", {}},
 {"MisspeltSettingInAStep", R"dl(  step d updates D {
     los = mean(D(x))
   })dl",

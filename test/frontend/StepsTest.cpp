@@ -77,6 +77,15 @@ TEST(Steps, RunOnEveryNthBatch) {
   EXPECT_EQ(entryOf(compiled, "generator").getEvery(), 5);
 }
 
+TEST(Steps, AccumulateAsTheSectionSays) {
+  Compiled compiled(gan + "  accumulate = 3\n}\n");
+  EXPECT_THAT(entries(compiled), ElementsAre("critic", "generator", "infer_G_n1", "infer_D_n1"));
+  for (const char *name : {"critic", "generator"})
+    EXPECT_EQ(entryOf(compiled, name).getAccumulate(), 3);
+  EXPECT_EQ(entryOf(compiled, "generator").getEvery(), 5);
+  EXPECT_EQ(entryOf(compiled, "generator").getAccumulateName(), "generator_accumulate");
+}
+
 TEST(Steps, TakeTheSameInputsAndKeepTheirOwnMetrics) {
   Compiled compiled(gan + "}\n");
   for (const char *name : {"critic", "generator"})

@@ -36,6 +36,7 @@ protected:
   }
 
   std::vector<Numbers> train(const Settings &settings);
+  std::vector<Numbers> trainInParts(const Settings &settings, int parts);
 
   MLIRContext context;
   nlohmann::json reference;
@@ -43,19 +44,19 @@ protected:
 
 } // namespace
 
-static std::string program(const Settings &settings) {
+static std::string program(const Settings &settings, int accumulate = 1) {
   std::string text;
   llvm::raw_string_ostream(text) << llvm::formatv(
       R"(dl.variable @p : tensor<12xf64> role<parameter> init(#dl.init<constant, 0.0, 0.0>)
          dl.entry @train_step(%g: tensor<12xf64>)
              -> (tensor<12xf64> {{dl.kind = #dl.value<gradient>, dl.of = @p})
-             attributes {{kind = #dl.entry<train>, updates = [#dl.update<@p, lr_mult = 1.0,
+             attributes {{kind = #dl.entry<train>, accumulate = {5}, updates = [#dl.update<@p, lr_mult = 1.0,
                decay_mult = 1.0, #dl.sgd<{{learning_rate = {0:F6} : f64, momentum = {1:F6} : f64,
                dampening = {2:F6} : f64, weight_decay = {3:F6} : f64, nesterov = {4}}>>]} {{
            dl.return %g : tensor<12xf64>
          })",
       settings.rate, settings.momentum, settings.dampening, settings.weightDecay,
-      settings.nesterov ? "true" : "false");
+      settings.nesterov ? "true" : "false", accumulate);
   return text;
 }
 
@@ -79,6 +80,35 @@ std::vector<Numbers> OptimizersTest::train(const Settings &settings) {
   return path;
 }
 
+/// The same where each gradient comes as the average of `parts` others.
+std::vector<Numbers> OptimizersTest::trainInParts(const Settings &settings, int parts) {
+  auto module = parseSourceString<ModuleOp>(program(settings, parts), &context);
+  PassManager manager(&context);
+  manager.addPass(dl::createBuildUpdate());
+  EXPECT_TRUE(module && succeeded(manager.run(*module)));
+  Interpreter interpreter;
+  interpreter.variables["p"] = {{12}, reference["start"]};
+  for (const char *slot : {"p.momentum", "p.gradient_sum"})
+    interpreter.variables[slot] = Tensor::filled({12}, 0);
+  std::vector<Numbers> path;
+  for (Numbers gradient : reference["gradients"]) {
+    for (int part = 0; part < parts; ++part) {
+      Numbers own = gradient;
+      for (double &value : own)
+        value += part - (parts - 1) / 2.0;
+      EXPECT_TRUE(succeeded(interpreter.run(module->lookupSymbol<dl::EntryOp>("accumulate_step"),
+                                            Tensor{{12}, own})));
+      EXPECT_EQ(interpreter.variables["p"].values,
+                path.empty() ? reference["start"].get<Numbers>() : path.back());
+    }
+    interpreter.scalars["step"] = path.size();
+    EXPECT_TRUE(succeeded(interpreter.run(module->lookupSymbol<dl::EntryOp>("train_step"), {})));
+    EXPECT_EQ(interpreter.variables["p.gradient_sum"].values, Numbers(12, 0));
+    path.push_back(interpreter.variables["p"].values);
+  }
+  return path;
+}
+
 static void expectEqual(const std::vector<Numbers> &found, const std::vector<Numbers> &expected) {
   ASSERT_EQ(found.size(), expected.size());
   for (size_t step = 0; step < found.size(); ++step)
@@ -93,9 +123,10 @@ TEST_F(OptimizersTest, EqualPyTorch) {
     if (!settings.contains("nesterov"))
       continue; // only SGD has it
     SCOPED_TRACE(name);
-    expectEqual(train({settings["lr"], settings["momentum"], settings["dampening"],
-                       settings["weight_decay"], settings["nesterov"]}),
-                trajectory["parameters"]);
+    Settings same = {settings["lr"], settings["momentum"], settings["dampening"],
+                     settings["weight_decay"], settings["nesterov"]};
+    expectEqual(train(same), trajectory["parameters"]);
+    expectEqual(trainInParts(same, 3), trajectory["parameters"]);
     ++checked;
   }
   EXPECT_EQ(checked, 4u);
@@ -124,7 +155,9 @@ static std::vector<Numbers> trainLikePyTorch(const Settings &settings, Numbers p
 TEST_F(OptimizersTest, FirstStepIsNotDampened) {
   for (Settings settings : {Settings{.momentum = 0.9, .dampening = 0.5},
                             Settings{.momentum = 0.5, .dampening = 0.25, .weightDecay = 0.125},
-                            Settings{.momentum = 0, .dampening = 0.5}})
-    expectEqual(train(settings),
-                trainLikePyTorch(settings, reference["start"], reference["gradients"]));
+                            Settings{.momentum = 0, .dampening = 0.5}}) {
+    auto expected = trainLikePyTorch(settings, reference["start"], reference["gradients"]);
+    expectEqual(train(settings), expected);
+    expectEqual(trainInParts(settings, 4), expected);
+  }
 }

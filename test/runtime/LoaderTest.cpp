@@ -221,6 +221,15 @@ TEST(Loader, ChecksScalarsStepsAndKernels) {
       {"step 0 runs entry 3 of 3 every 1 batches", [](auto &p) { p.steps[0].entry = 3; }},
       {"step 0 runs entry 0 of 3 every 0 batches", [](auto &p) { p.steps[0].every = 0; }},
       {"step 0 runs entry 'infer_n1', which does not train", [](auto &p) { p.steps[0].entry = 2; }},
+      {"step 0 accumulates gradients, and the next one is not their update",
+       [](auto &p) { p.entries[0].kind = DLC_ENTRY_ACCUMULATE; }},
+      {"step 0 accumulates gradients, and the next one is not their update",
+       [](auto &p) {
+         p.entries[0].kind = DLC_ENTRY_ACCUMULATE;
+         p.entries[2].kind = DLC_ENTRY_TRAIN;
+         p.steps[0].every = 2;
+         p.steps.push_back({2, 3, {}});
+       }},
       {"step 0 has schedule parts [1, 3) of 0", [](auto &p) { p.steps[0].schedule = {1, 2}; }},
       {"schedule part 0: kind 11 is unknown",
        [](auto &p) { p.schedule.push_back({11, 0, 0, 1, 0, 0, 0, {}}); }},

@@ -191,9 +191,12 @@ private:
     return runSide(b, entry).in(b.state->module()->path());
   }
 
+  /// An update has its own error and that of the gradients which the entry before accumulated.
   double limit(size_t entry) const {
-    return errorFactor * ownError(a.plan(), a.contexts[entry]->entry()) *
-           std::sqrt(static_cast<double>(step));
+    double error = ownError(a.plan(), a.contexts[entry]->entry());
+    if (entry > 0 && a.contexts[entry - 1]->entry().kind == DLC_ENTRY_ACCUMULATE)
+      error = std::hypot(error, ownError(a.plan(), a.contexts[entry - 1]->entry()));
+    return errorFactor * error * std::sqrt(static_cast<double>(step));
   }
 
   void report(Difference difference, std::string kind) {

@@ -49,7 +49,10 @@ Result<std::shared_ptr<State>> RunFlags::createState() const {
 Result<const EntryInfo *> selectEntry(const Module &module, const std::string &name,
                                       dlc_entry_kind otherwise) {
   const Plan &plan = module.plan();
-  const EntryInfo *entry = name.empty() ? plan.findEntry(otherwise) : plan.findEntry(name);
+  const bool isStep = name.empty() && otherwise == DLC_ENTRY_TRAIN && !plan.steps.empty();
+  const EntryInfo *entry = isStep         ? &plan.entries[plan.steps[0].entry]
+                           : name.empty() ? plan.findEntry(otherwise)
+                                          : plan.findEntry(name);
   if (entry)
     return entry;
   std::string known;

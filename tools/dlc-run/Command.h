@@ -88,7 +88,8 @@ Status check(const CheckFlags &flags);
 /// Prints what is known of a device, as JSON.
 Status describeDevice(const DeviceFlags &flags);
 
-/// The entry of that name, or, without a name, the first of a kind.
+/// The entry of that name, or, without a name, the first of a kind; of those that train the one
+/// that the first step begins with.
 Result<const EntryInfo *> selectEntry(const Module &module, const std::string &name,
                                       dlc_entry_kind otherwise);
 

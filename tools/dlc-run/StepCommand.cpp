@@ -69,6 +69,34 @@ Status saveResults(const Context &context, const MetricValues &metrics, const st
   return saveTensors(path, tensors, {{"entry", std::string(entry.name)}});
 }
 
+/// The update that takes what an entry accumulates, and after how many of its runs.
+struct Update {
+  std::unique_ptr<Context> context;
+  uint64_t every = 0;
+
+  Status runAfter(uint64_t runs, bool countsSteps) {
+    if (!context || runs % every != 0)
+      return {};
+    if (countsSteps)
+      DLC_TRY(context->setScalar("step", static_cast<double>(runs / every - 1)));
+    return context->run();
+  }
+};
+
+/// An update without a context where `entry` accumulates nothing.
+Result<Update> openUpdate(const std::shared_ptr<State> &state, const EntryInfo &entry) {
+  const Plan &plan = state->module()->plan();
+  Update update;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const dlc_step &next = plan.steps[plan.updateOf(i)];
+    if (&plan.entries[plan.steps[i].entry] != &entry || plan.updateOf(i) == i)
+      continue;
+    DLC_TRY_ASSIGN(context, Context::create(state, plan.entries[next.entry].name));
+    update = {std::move(context), next.every / plan.steps[i].every};
+  }
+  return update;
+}
+
 } // namespace
 
 Status step(const StepFlags &flags) {
@@ -78,6 +106,7 @@ Status step(const StepFlags &flags) {
   }
   DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), flags.entry, DLC_ENTRY_TRAIN));
   DLC_TRY_ASSIGN(context, Context::create(state, entry->name));
+  DLC_TRY_ASSIGN(update, openUpdate(state, *entry));
   DLC_TRY_ASSIGN(inputs, bindInputs(*context, flags.inputs));
   const bool countsSteps = state->module()->plan().findScalar("step") != nullptr;
   MetricValues metrics;
@@ -87,6 +116,7 @@ Status step(const StepFlags &flags) {
     DLC_TRY(context->run());
     DLC_TRY_ASSIGN(values, lastMetrics(*context));
     metrics = std::move(values);
+    DLC_TRY(update.runAfter(i + 1, countsSteps));
     if (flags.json) {
       Json line = {{"step", i + 1}, {"entry", entry->name}};
       addMetrics(line, metrics);

@@ -233,7 +233,7 @@ typedef struct dlc_variable {
 
 /* A number that the runtime writes before each step and kernels read by pointer. */
 typedef struct dlc_scalar {
-  dlc_string name;           /* "optimizer.learning_rate"; "step": updates applied so far, counted by the trainer */
+  dlc_string name;           /* "optimizer.learning_rate"; "step": runs of the entry so far, counted by the trainer */
   uint32_t dtype;            /* DLC_F32 */
   uint32_t scheduled;        /* 1: the trainer multiplies it by the schedule's factor */
   uint64_t offset;           /* in the scalars block */
@@ -297,8 +297,9 @@ typedef struct dlc_term {
 } dlc_term;
 
 /* The training loop: entry `entry` runs on each `every`-th batch, in table order. Before each run its scheduled scalars are
- * multiplied by the schedule's factor. The parts of a schedule run one after the other, the last one for ever; `schedule` is
- * empty: the factor is 1. */
+ * multiplied by the schedule's factor for the first of these batches. The parts of a schedule run one after the other, the
+ * last one for ever; `schedule` is empty: the factor is 1. A step whose entry accumulates gradients is followed by the step of
+ * its update, whose `every` is a multiple. */
 typedef struct dlc_step {
   uint32_t entry;
   uint32_t every;

@@ -145,6 +145,11 @@ struct Plan {
   const EntryInfo *findEntry(dlc_entry_kind kind) const;
   const VariableInfo *findVariable(std::string_view name) const;
   const ScalarInfo *findScalar(std::string_view name) const;
+  /// The step that takes what step number `index` accumulates; `index` itself if it accumulates
+  /// nothing.
+  size_t updateOf(size_t index) const {
+    return index + (entries[steps[index].entry].kind == DLC_ENTRY_ACCUMULATE ? 1 : 0);
+  }
 };
 
 /// "parameter", "slot", ...

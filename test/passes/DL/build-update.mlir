@@ -149,6 +149,39 @@ dl.entry @by_parameter_norm(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name =
   dl.return %dw : tensor<4x3xf32>
 }
 
+// Where gradients accumulate, the entry adds a fourth of each to a slot. The update is an entry of its own, on each eighth batch
+// here: it takes the slots as gradients, clips, updates and averages, and clears them.
+// CHECK-LABEL: dl.entry @parts_accumulate
+// CHECK-SAME: every = 2 : i64, kind = #dl.entry<accumulate>}
+// CHECK: %[[SUM:.*]] = dl.read @w.gradient_sum
+// CHECK-NOT: dl.scalar
+// CHECK: %[[NEW:.*]] = dl.multi_tensor(%[[SUM]], %[[DW:.*]]) scalars() {multipliers = array<f64>, streams = 2 : i64}
+// CHECK-NEXT: ^bb0(%[[S:.*]]: tensor<f32>, %[[G:.*]]: tensor<f32>):
+// CHECK-NEXT: %[[FOURTH:.*]] = dl.constant dense<2.500000e-01>
+// CHECK-NEXT: %[[SHARE:.*]] = dl.multiply %[[G]], %[[FOURTH]]
+// CHECK-NEXT: %[[ADDED:.*]] = dl.add %[[S]], %[[SHARE]]
+// CHECK-NEXT: dl.yield %[[ADDED]]
+// CHECK: dl.assign @w.gradient_sum, %[[NEW]]
+// CHECK-NEXT: dl.return %[[DW]]
+// CHECK: dl.entry @parts() attributes {every = 8 : i64, kind = #dl.entry<train>, schedule = [
+// CHECK-DAG: %[[W:.*]] = dl.read @w :
+// CHECK-DAG: %[[SUM:.*]] = dl.read @w.gradient_sum
+// CHECK: %[[SQUARES:.*]] = dl.multiply %[[SUM]], %[[SUM]]
+// CHECK: dl.reduce sum %[[SQUARES]]
+// CHECK: dl.scalar "parts.optimizer.learning_rate", 1.000000e-01 scheduled
+// CHECK: %[[NEW:.*]]:4 = dl.multi_tensor(%[[W]], %[[SUM]], %{{.*}}, %{{.*}}) scalars
+// CHECK: %[[ZERO:.*]] = dl.constant dense<0.000000e+00>
+// CHECK: dl.yield %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[ZERO]]
+// CHECK: dl.assign @w.ema, %[[NEW]]#2
+// CHECK-NEXT: dl.assign @w.gradient_sum, %[[NEW]]#3
+// CHECK: dl.return
+dl.entry @parts(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w})
+    attributes {kind = #dl.entry<train>, every = 2, accumulate = 4, ema = 9.0e-01, clip = #dl.clip<global_norm, 1.0>,
+      schedule = [#dl.schedule_part<cosine, in_epochs = false, length = 0.0, n = 8.0, 0.0, 0.0, 0.0>], updates = [
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.1 : f64, momentum = 0.9 : f64}>>]} {
+  dl.return %dw : tensor<4x3xf32>
+}
+
 // Nothing is updated outside of training.
 // CHECK-LABEL: dl.entry @evaluate
 // CHECK-NEXT: dl.read @w
