@@ -61,12 +61,12 @@ static double factorAt(const SchedulePart &part, double t, double n) {
   return part.a;
 }
 
-/// The part that holds for batch `t`, which becomes the batches since the part began.
+/// The part that holds after `t` updates, which becomes the updates since the part began.
 static const SchedulePart *findPart(std::span<const SchedulePart> parts, double &t,
-                                    uint64_t epochSteps) {
+                                    double epochUpdates) {
   for (const SchedulePart &part : parts) {
-    // A part that ends within a batch gives this batch to its successor.
-    const double unit = part.inEpochs ? static_cast<double>(epochSteps) : 1;
+    // A part that ends within an update gives it to its successor.
+    const double unit = part.inEpochs ? epochUpdates : 1;
     const double length = std::floor(part.length * unit);
     if (&part == &parts.back() || t < length)
       return &part;
@@ -75,18 +75,18 @@ static const SchedulePart *findPart(std::span<const SchedulePart> parts, double 
   return nullptr;
 }
 
-const SchedulePart *schedulePart(std::span<const SchedulePart> parts, uint64_t step,
-                                 uint64_t epochSteps) {
-  double t = static_cast<double>(step);
-  return findPart(parts, t, epochSteps);
+const SchedulePart *schedulePart(std::span<const SchedulePart> parts, uint64_t updates,
+                                 double epochUpdates) {
+  double t = static_cast<double>(updates);
+  return findPart(parts, t, epochUpdates);
 }
 
-double scheduleFactor(std::span<const SchedulePart> parts, uint64_t step, uint64_t epochSteps) {
-  double t = static_cast<double>(step);
-  const SchedulePart *part = findPart(parts, t, epochSteps);
+double scheduleFactor(std::span<const SchedulePart> parts, uint64_t updates, double epochUpdates) {
+  double t = static_cast<double>(updates);
+  const SchedulePart *part = findPart(parts, t, epochUpdates);
   if (!part)
     return 1;
-  return factorAt(*part, t, part->n * (part->inEpochs ? static_cast<double>(epochSteps) : 1));
+  return factorAt(*part, t, part->n * (part->inEpochs ? epochUpdates : 1));
 }
 
 void Plateau::observe(const SchedulePart &part, double value) {

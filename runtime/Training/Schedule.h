@@ -1,4 +1,4 @@
-// The factor on the learning rates, as a function of the batches trained on.
+// The factor on the learning rates, as a function of the updates made.
 #ifndef DLC_RUNTIME_TRAINING_SCHEDULE_H
 #define DLC_RUNTIME_TRAINING_SCHEDULE_H
 
@@ -11,15 +11,15 @@
 
 namespace dlc::runtime {
 
-/// The factor for the batch after `step` others, where an epoch has `epochSteps` batches. The parts
-/// are those of dlc_step.schedule; none: 1. With `steps` as unit each curve is that of PyTorch's
-/// scheduler of the same name, stepped once a batch.
+/// The factor for the update after `updates` others, where an epoch has `epochUpdates` of them. The
+/// parts are those of dlc_step.schedule; none: 1. With `steps` as unit each curve is that of
+/// PyTorch's scheduler of the same name, stepped with the optimizer.
 /// A plateau counts as 1: its factor is the Plateau's.
-double scheduleFactor(std::span<const SchedulePart> parts, uint64_t step, uint64_t epochSteps);
+double scheduleFactor(std::span<const SchedulePart> parts, uint64_t updates, double epochUpdates);
 
-/// The part that holds for that batch; null without parts.
-const SchedulePart *schedulePart(std::span<const SchedulePart> parts, uint64_t step,
-                                 uint64_t epochSteps);
+/// The part that holds for that update; null without parts.
+const SchedulePart *schedulePart(std::span<const SchedulePart> parts, uint64_t updates,
+                                 double epochUpdates);
 
 /// What a plateau remembers of the evaluations so far: PyTorch's ReduceLROnPlateau with its default
 /// threshold.

@@ -82,12 +82,16 @@ Status Trainer::applyOverrides() {
   return {};
 }
 
-/// Writes the scheduled scalars for the factor after `number` batches.
-Status Trainer::applySchedule(Step &step, uint64_t number) {
+double Trainer::epochUpdates(const Step &step) const {
+  return static_cast<double>(loader->batches(false)) / step.every;
+}
+
+/// Writes the scheduled scalars for the update after `updates` others.
+Status Trainer::applySchedule(Step &step, uint64_t updates) {
   if (step.schedule.empty())
     return {};
   const double factor =
-      step.plateau.factor() * scheduleFactor(step.schedule, number, loader->batches(false));
+      step.plateau.factor() * scheduleFactor(step.schedule, updates, epochUpdates(step));
   for (const ScalarInfo &scalar : state->module()->plan().scalars) {
     if (!scalar.scheduled)
       continue;
@@ -120,7 +124,7 @@ Status Trainer::checkPlateaus() const {
 
 void Trainer::observePlateaus(const MetricValues &metrics) {
   for (Step &step : steps) {
-    const SchedulePart *part = schedulePart(step.schedule, position.step, loader->batches(false));
+    const SchedulePart *part = schedulePart(step.schedule, position.step / step.every, epochUpdates(step));
     for (const auto &[name, value] : metrics)
       if (part && part->kind == DLC_SCHEDULE_PLATEAU && part->metric == name)
         step.plateau.observe(*part, value);
@@ -169,8 +173,7 @@ Status Trainer::startBatch(const Batch &batch) {
     DLC_TRY(bindBatch(context, steps[0].context->entry(), batch));
     if (state->module()->plan().findScalar("step"))
       DLC_TRY(context.setScalar("step", static_cast<double>(runs)));
-    // Of all batches that an update is for, the first one's: that of one batch with all samples.
-    DLC_TRY(applySchedule(step, runs * step.every));
+    DLC_TRY(applySchedule(step, runs));
     DLC_TRY(context.start());
     started.ran.push_back(&step);
   }

@@ -91,7 +91,8 @@ private:
   Status prepareSteps();
   Status applyOverrides();
   Status checkPlateaus() const;
-  Status applySchedule(Step &step, uint64_t number);
+  double epochUpdates(const Step &step) const;
+  Status applySchedule(Step &step, uint64_t updates);
   bool severalTrain() const;
   void observePlateaus(const MetricValues &metrics);
   Status runEpoch(TrainObserver &observer);

@@ -297,17 +297,17 @@ typedef struct dlc_term {
 } dlc_term;
 
 /* The training loop: entry `entry` runs on each `every`-th batch, in table order. Before each run its scheduled scalars are
- * multiplied by the schedule's factor for the first of these batches. The parts of a schedule run one after the other, the
- * last one for ever; `schedule` is empty: the factor is 1. A step whose entry accumulates gradients is followed by the step of
- * its update, whose `every` is a multiple. */
+ * multiplied by the schedule's factor. The parts of a schedule run one after the other, the last one for ever; `schedule` is
+ * empty: the factor is 1. A step whose entry accumulates gradients is followed by the step of its update, whose `every` is a
+ * multiple. */
 typedef struct dlc_step {
   uint32_t entry;
   uint32_t every;
   dlc_range schedule;        /* of schedule parts */
 } dlc_step;
 
-/* The factor as a function of t, the batches trained on since the part began; n in batches. Behind its end a curve that has
- * one keeps its last value. */
+/* The factor as a function of t, the runs of the step since the part began; n in runs. Behind its end a curve that has one
+ * keeps its last value. */
 typedef enum dlc_schedule_kind {
   DLC_SCHEDULE_CONSTANT = 1, /* a */
   DLC_SCHEDULE_STEP = 2,     /* a ^ floor(t / n) */
@@ -324,7 +324,7 @@ typedef enum dlc_schedule_kind {
 
 typedef struct dlc_schedule_part {
   uint32_t kind;             /* dlc_schedule_kind */
-  uint32_t in_epochs;        /* 1: n and length count epochs, 0: batches */
+  uint32_t in_epochs;        /* 1: n and length count epochs, 0: runs of the step */
   double length;             /* of the part; of the last one ignored */
   double n;
   double a, b, c;
