@@ -248,9 +248,14 @@ bool isListOfObjects(const Json &value) {
 /// inside of an item follow as tables of their own.
 void printList(const std::string &title, const Json &list) {
   std::vector<std::string> columns;
+  auto isNested = [&](const std::string &key) {
+    return std::any_of(list.begin(), list.end(), [&](const Json &item) {
+      return item.contains(key) && isListOfObjects(item[key]);
+    });
+  };
   for (const Json &item : list)
     for (const auto &field : item.items())
-      if (!isListOfObjects(field.value()) &&
+      if (!isNested(field.key()) &&
           std::find(columns.begin(), columns.end(), field.key()) == columns.end())
         columns.push_back(field.key());
   Table table(columns);
