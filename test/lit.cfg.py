@@ -14,6 +14,7 @@ tools = os.path.join(config.build_root, "bin")
 config.environment["PATH"] = os.pathsep.join([tools, config.llvm_bin, os.environ.get("PATH", "")])
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.build_root, "test", "cache")
 config.environment["LC_ALL"] = "C.UTF-8"
+config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 config.substitutions += [
     ("%shared", config.reference_data),
     ("%examples", os.path.join(config.source_root, "examples")),

@@ -2,32 +2,12 @@
 
 usage: check_batch_norm.py write FILE | checkpoint STEP FILE | check STEP INFER
 """
-import json
-import struct
 import sys
+
+from tensor_file import load, save
 
 X = [[[1.0, 2.0, 3.5], [-100.0, -101.0, -99.5]], [[-2.0, 0.5, 4.0], [-100.5, -98.0, -103.0]]]
 RATE, EPSILON = 0.5, 1e-5
-
-
-def tensors(path):
-    raw = open(path, "rb").read()
-    size = struct.unpack("<Q", raw[:8])[0]
-    header, data = json.loads(raw[8:8 + size]), raw[8 + size:]
-    return {name: struct.unpack(f"<{(info['data_offsets'][1] - info['data_offsets'][0]) // 4}f", data[slice(*info["data_offsets"])])
-            for name, info in header.items() if name != "__metadata__" and info["dtype"] == "F32"}
-
-
-def save(path, values):
-    """Named tensors of rank 1, or x."""
-    header, data = {}, b""
-    for name, numbers in values.items():
-        part = struct.pack(f"<{len(numbers)}f", *numbers)
-        shape = [2, 2, 3] if name == "x" else [len(numbers)]
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(part)]}
-        data += part
-    text = json.dumps(header).encode()
-    open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
 
 
 # The second channel lies near -100: its mean is known to 100 * 2^-24 = 6e-6, which the gradient of scale multiplies by x.
@@ -41,10 +21,10 @@ def close(name, found, wanted, limit=ROUNDING):
 
 def main():
     if sys.argv[1] == "write":
-        return save(sys.argv[2], {"x": [v for sample in X for row in sample for v in row]})
+        return save(sys.argv[2], {"x": ([2, 2, 3], [v for sample in X for row in sample for v in row])})
     if sys.argv[1] == "checkpoint":
-        return save(sys.argv[3], {name: each for name, each in tensors(sys.argv[2]).items() if name.startswith("bn1.")})
-    step, infer = tensors(sys.argv[2]), tensors(sys.argv[3])
+        return save(sys.argv[3], {name: ([len(each)], each) for name, each in load(sys.argv[2]).items() if name.startswith("bn1.")})
+    step, infer = load(sys.argv[2]), load(sys.argv[3])
     normal, means, variances = [], [], []
     for channel in range(2):
         values = [v for sample in X for v in sample[channel]]

@@ -3,33 +3,15 @@
 usage: check_ema.py start INPUTS PARAMETERS | steps DECAY COUNT STEP | each STEP STEP | pick STEP FILE VARIABLE=TENSOR...
        | output FILE STEP VARIABLE | averages FILE equal|differ
 """
-import json
-import struct
 import sys
+
+from tensor_file import load, save
 
 X = [0.0227, 0.6891, -0.9808, -0.5759, -0.4110]
 P = [0.8201, -0.4612, -0.0284, -0.1597, 0.7680]
 RATE, MOMENTUM = 0.5, 0.5
 # In each of 20 steps two roundings of f32, of numbers below 20: 40 * 20 * 2^-25.
 ROUNDING = 3e-5
-
-
-def tensors(path):
-    raw = open(path, "rb").read()
-    size = struct.unpack("<Q", raw[:8])[0]
-    header, data = json.loads(raw[8:8 + size]), raw[8 + size:]
-    return {name: struct.unpack(f"<{(info['data_offsets'][1] - info['data_offsets'][0]) // 4}f", data[slice(*info["data_offsets"])])
-            for name, info in header.items() if name != "__metadata__" and info["dtype"] == "F32"}
-
-
-def save(path, values):
-    header, data = {}, b""
-    for name, numbers in values.items():
-        shape = [1, 5] if name == "x" else [5]
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 20]}
-        data += struct.pack("<5f", *numbers)
-    text = json.dumps(header).encode()
-    open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
 
 
 def close(name, found, wanted):
@@ -78,19 +60,19 @@ def averages(found, word):
 def main():
     word, *rest = sys.argv[1:]
     if word == "start":
-        save(rest[0], {"x": X})
-        save(rest[1], {"p": P})
+        save(rest[0], {"x": ([1, 5], X)})
+        save(rest[1], {"p": ([5], P)})
     elif word == "steps":
-        steps(float(rest[0]), int(rest[1]), tensors(rest[2]))
+        steps(float(rest[0]), int(rest[1]), load(rest[2]))
     elif word == "each":
-        each(tensors(rest[0]), tensors(rest[1]))
+        each(load(rest[0]), load(rest[1]))
     elif word == "pick":
-        found = tensors(rest[0])
-        save(rest[1], {pair.split("=")[0]: found[pair.split("=")[1]] for pair in rest[2:]})
+        found = load(rest[0])
+        save(rest[1], {pair.split("=")[0]: ([5], found[pair.split("=")[1]]) for pair in rest[2:]})
     elif word == "output":
-        output(tensors(rest[0]), tensors(rest[1]), rest[2])
+        output(load(rest[0]), load(rest[1]), rest[2])
     else:
-        averages(tensors(rest[0]), rest[1])
+        averages(load(rest[0]), rest[1])
     print("as computed")
 
 

@@ -2,38 +2,14 @@
 
 usage: check_formulas.py write FILE | check OUTPUTS
 """
-import json
 import math
-import struct
 import sys
+
+from tensor_file import load, save
 
 X = [[-100.0, -3.5, -1.25, -0.5, 0.25, 1.0, 4.0, 90.0], [0.5, -0.5, 2.0, -2.0, 7.0, 3.0, -6.0, 0.125]]
 LABEL = [6, 3]
 TARGET = [[0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0], [0.25, 0.125, 0.125, 0.0, 0.0, 0.5, 0.0, 0.0]]
-
-
-def write(path):
-    tensors = {"x": ("F32", [2, 8], struct.pack("<16f", *X[0], *X[1])), "label": ("I32", [2], struct.pack("<2i", *LABEL)),
-               "target": ("F32", [2, 8], struct.pack("<16f", *TARGET[0], *TARGET[1]))}
-    header, data = {}, b""
-    for name, (dtype, shape, part) in tensors.items():
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(part)]}
-        data += part
-    text = json.dumps(header).encode()
-    open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
-
-
-def read(path):
-    raw = open(path, "rb").read()
-    size = struct.unpack("<Q", raw[:8])[0]
-    header, data = json.loads(raw[8:8 + size]), raw[8 + size:]
-    found = {}
-    for name, info in header.items():
-        if name != "__metadata__":
-            begin, end = info["data_offsets"]
-            kind = {"F32": "f", "I32": "i"}[info["dtype"]]
-            found[name] = list(struct.unpack(f"<{(end - begin) // 4}{kind}", data[begin:end]))
-    return found
 
 
 def sigmoid(v):
@@ -108,8 +84,8 @@ def expected():
 
 def main():
     if sys.argv[1] == "write":
-        return write(sys.argv[2])
-    found, wanted = read(sys.argv[2]), expected()
+        return save(sys.argv[2], {"x": ([2, 8], X[0] + X[1]), "label": ([2], LABEL, "I32"), "target": ([2, 8], TARGET[0] + TARGET[1])})
+    found, wanted = load(sys.argv[2]), expected()
     assert sorted(found) == sorted(wanted), sorted(found)
     for name, values in wanted.items():
         largest = max(map(abs, values)) or 1

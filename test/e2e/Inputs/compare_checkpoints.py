@@ -2,22 +2,14 @@
 
 usage: compare_checkpoints.py A B LIMIT
 """
-import json
 import math
-import struct
 import sys
 
-
-def tensors(path):
-    raw = open(path, "rb").read()
-    size = struct.unpack("<Q", raw[:8])[0]
-    header, data = json.loads(raw[8:8 + size]), raw[8 + size:]
-    return {name: struct.unpack(f"<{(info['data_offsets'][1] - info['data_offsets'][0]) // 4}f", data[slice(*info["data_offsets"])])
-            for name, info in header.items() if name != "__metadata__"}
+from tensor_file import load
 
 
 def main():
-    a, b = tensors(sys.argv[1]), tensors(sys.argv[2])
+    a, b = load(sys.argv[1]), load(sys.argv[2])
     for name in sorted(set(a) | set(b)):
         if name not in a or name not in b:
             values = a.get(name) or b.get(name)
