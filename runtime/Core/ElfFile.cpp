@@ -43,10 +43,6 @@ Result<ElfFile> ElfFile::parse(std::span<const std::byte> content) {
   return file;
 }
 
-static uint64_t alignUp(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) & ~(alignment - 1);
-}
-
 Result<std::optional<FileRange>> ElfFile::findNote(std::string_view owner, uint32_t type) const {
   Elf64_Ehdr header;
   readStruct(0, header);

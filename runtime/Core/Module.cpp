@@ -40,7 +40,7 @@ Status Module::Impl::readFile() {
   DLC_TRY(checkModule(content, file));
   note = file.note;
   blobSize = file.planAt.size;
-  const size_t padded = (blobSize + DLC_ALIGNMENT - 1) / DLC_ALIGNMENT * DLC_ALIGNMENT;
+  const size_t padded = alignUp(blobSize, DLC_ALIGNMENT);
   blob.reset(static_cast<std::byte *>(std::aligned_alloc(DLC_ALIGNMENT, padded)));
   if (!blob)
     return failure(StatusCode::OutOfMemory, "no memory for a plan of ", blobSize, " bytes");

@@ -48,6 +48,11 @@ inline bool fits(uint64_t offset, uint64_t size, uint64_t limit) {
   return offset <= limit && size <= limit - offset;
 }
 
+/// The first multiple of `alignment`, a power of two, that is not below `value`.
+inline uint64_t alignUp(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
+
 /// Whether `text` is well-formed UTF-8 without control characters: what a name may be.
 bool isPrintableUtf8(std::string_view text);
 

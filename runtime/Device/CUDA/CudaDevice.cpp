@@ -374,7 +374,7 @@ Status CudaDevice::upload(std::byte *to, std::span<const std::byte> source) {
       uploaded = 0;
     }
     from = std::memcpy(static_cast<std::byte *>(uploads) + uploaded, source.data(), source.size());
-    uploaded += (source.size() + DLC_ALIGNMENT - 1) / DLC_ALIGNMENT * DLC_ALIGNMENT;
+    uploaded += alignUp(source.size(), DLC_ALIGNMENT);
   }
   DLC_TRY(checkCuda(cudaMemcpyAsync(to, from, source.size(), cudaMemcpyHostToDevice, stream()),
                     "writing memory"));

@@ -8,6 +8,7 @@
 
 #include "dlc/abi.h"
 #include "dlc/status.h"
+#include "runtime/Core/Support.h"
 
 #include <cublasLt.h>
 #include <cudnn.h>
@@ -25,8 +26,7 @@ struct LibraryWorkspace {
     return call.workspace_bytes > most ? call.workspace_bytes - most : 0;
   }
   static void *alignedStart(void *start) {
-    return reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(start) + alignment - 1) /
-                                    alignment * alignment);
+    return reinterpret_cast<void *>(alignUp(reinterpret_cast<uintptr_t>(start), alignment));
   }
 };
 
