@@ -12,16 +12,34 @@ static Value keep(Call &call) {
   return Plan(std::make_shared<const PlanValue>(std::move(plan)));
 }
 
+/// False after an error: the number is below `least`.
+static bool isAtLeast(Call &call, llvm::StringRef name, int64_t least) {
+  if (call.number(name) >= least)
+    return true;
+  call.fail(name, "'" + name + "' is " + llvm::Twine(least) + " or more, found " +
+                      text(call.value(name)));
+  return false;
+}
+
+/// False after an error: the string is neither of the two.
+static bool isEither(Call &call, llvm::StringRef name, llvm::StringRef a, llvm::StringRef b) {
+  if (call.string(name) == a || call.string(name) == b)
+    return true;
+  call.fail(name, "'" + name + "' is \"" + a + "\" or \"" + b + "\", found " +
+                      text(call.value(name)));
+  return false;
+}
+
 static Value keepSgd(Call &call) {
   for (llvm::StringRef name : {"learning_rate", "momentum", "dampening", "weight_decay"})
-    if (call.number(name) < 0)
-      return call.fail(name, "'" + name + "' is 0 or more, found " + text(call.value(name)));
+    if (!isAtLeast(call, name, 0))
+      return {};
   if (call.flag("nesterov") && (call.number("momentum") == 0 || call.number("dampening") != 0))
     return call.fail("nesterov", "nesterov needs a momentum and no dampening");
   return keep(call);
 }
 
-/// A length or distance that is 0 or below, or is given in both units.
+/// Lengths and distances are in one unit and above 0, factors 0 or more.
 static Value keepSchedule(Call &call) {
   bool inEpochs = !call.isNone("epochs"), inSteps = !call.isNone("steps");
   if (inEpochs && inSteps)
@@ -44,25 +62,17 @@ static Value keepSchedule(Call &call) {
     }
   }
   for (const BuiltinParam &param : call.builtin.params) {
-    bool isFactor = param.kind == ParamKind::Number && param.name != "epochs" &&
-                    param.name != "steps" && param.name != "multiply";
-    if (isFactor && !(call.number(param.name) >= 0))
-      return call.fail(param.name,
-                       "'" + param.name + "' is 0 or more, found " + text(call.value(param.name)));
-    if (param.name == "multiply" && !(call.number("multiply") >= 1))
-      return call.fail("multiply", "'multiply' is 1 or more, found " + text(call.value("multiply")));
+    bool isDistance = param.name == "epochs" || param.name == "steps";
+    if (!isDistance && !isAtLeast(call, param.name, param.name == "multiply" ? 1 : 0))
+      return {};
   }
   return keep(call);
 }
 
 static Value keepPlateau(Call &call) {
-  if (call.string("mode") != "min" && call.string("mode") != "max")
-    return call.fail("mode", "'mode' is \"min\" or \"max\", found " + text(call.value("mode")));
-  if (!(call.number("factor") >= 0))
-    return call.fail("factor", "'factor' is 0 or more, found " + text(call.value("factor")));
-  if (call.integer("patience") < 0)
-    return call.fail("patience", "'patience' is 0 or more, found " + text(call.value("patience")));
-  return keep(call);
+  bool isValid = isEither(call, "mode", "min", "max") && isAtLeast(call, "factor", 0) &&
+                 isAtLeast(call, "patience", 0);
+  return isValid ? keep(call) : Value();
 }
 
 static Value keepUniform(Call &call) {
@@ -73,16 +83,11 @@ static Value keepUniform(Call &call) {
 }
 
 static Value keepDeviation(Call &call) {
-  if (call.number("std") < 0)
-    return call.fail("std", "'std' is 0 or more, found " + text(call.value("std")));
-  return keep(call);
+  return isAtLeast(call, "std", 0) ? keep(call) : Value();
 }
 
 static Value keepKaiming(Call &call) {
-  if (call.string("mode") != "fan_in" && call.string("mode") != "fan_out")
-    return call.fail("mode",
-                     "'mode' is \"fan_in\" or \"fan_out\", found " + text(call.value("mode")));
-  return keep(call);
+  return isEither(call, "mode", "fan_in", "fan_out") ? keep(call) : Value();
 }
 
 static std::vector<Builtin> optimizerRows() {
