@@ -3,6 +3,7 @@
 #include "runtime/Core/Support.h"
 #include "runtime/Device/Device.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -109,10 +110,8 @@ Status Trainer::checkPlateaus() const {
   for (const SchedulePart &part : module.plan().schedule) {
     if (part.kind != DLC_SCHEDULE_PLATEAU)
       continue;
-    bool isKnown = false;
-    for (const MetricInfo &metric : evaluate ? evaluate->metrics : std::vector<MetricInfo>())
-      isKnown |= metric.name == part.metric;
-    if (!isKnown)
+    auto isMeant = [&](const MetricInfo &metric) { return metric.name == part.metric; };
+    if (!evaluate || std::none_of(evaluate->metrics.begin(), evaluate->metrics.end(), isMeant))
       return invalid(module.path(), ": the schedule waits for '", part.metric,
                      "', which no evaluation yields");
     if (!evaluator)
@@ -124,7 +123,8 @@ Status Trainer::checkPlateaus() const {
 
 void Trainer::observePlateaus(const MetricValues &metrics) {
   for (Step &step : steps) {
-    const SchedulePart *part = schedulePart(step.schedule, position.step / step.every, epochUpdates(step));
+    const SchedulePart *part =
+        schedulePart(step.schedule, position.step / step.every, epochUpdates(step));
     for (const auto &[name, value] : metrics)
       if (part && part->kind == DLC_SCHEDULE_PLATEAU && part->metric == name)
         step.plateau.observe(*part, value);
