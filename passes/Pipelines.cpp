@@ -17,7 +17,8 @@ using namespace mlir;
 using namespace dlc;
 
 ArrayRef<StringRef> dlc::improvingPasses() {
-  static constexpr StringRef flags[] = {"dl-simplify", "cse", "dl-fuse", "dl-schedule", "exec-plan-memory"};
+  static constexpr StringRef flags[] = {"dl-simplify",       "cse",         "dl-fuse",
+                                        "dl-assign-layouts", "dl-schedule", "exec-plan-memory"};
   return flags;
 }
 
@@ -59,6 +60,10 @@ void dlc::addFusionPasses(OpPassManager &manager, const DLPipelineOptions &optio
   // own.
   manager.addNestedPass<dl::EntryOp>(dl::createFuse({isEnabled(options, "dl-fuse")}));
 
+  // On regions, since only what goes into one or comes out of one is stored.
+  if (options.channelsLast && isEnabled(options, "dl-assign-layouts"))
+    manager.addPass(dl::createAssignLayouts());
+
   // On regions, since these are what is executed and what memory is allocated for. Last: everything
   // behind it takes the order of the block as the order of execution.
   improve(manager, options, dl::createSchedule());
@@ -88,6 +93,9 @@ struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
   Option<bool> keepInputGradients{*this, "keep-input-gradients",
                                   llvm::cl::desc("keep the gradients of inputs"),
                                   llvm::cl::init(false)};
+  Option<bool> channelsLast{*this, "channels-last",
+                            llvm::cl::desc("convolutions want channels innermost"),
+                            llvm::cl::init(false)};
   ListOption<std::string> disable{*this, "disable",
                                   llvm::cl::desc("improving passes to leave out")};
 };
@@ -102,7 +110,8 @@ static LogicalResult buildPipeline(OpPassManager &manager, StringRef text,
     if (!llvm::is_contained(improvingPasses(), flag))
       return fail("'" + flag + "' is not an improving pass: expected one of " +
                   llvm::join(improvingPasses(), ", "));
-  DLPipelineOptions options{flags.keepInputGradients, {flags.disable.begin(), flags.disable.end()}};
+  DLPipelineOptions options{flags.keepInputGradients, {flags.disable.begin(), flags.disable.end()},
+                            flags.channelsLast};
   addTrainPasses(manager, options);
   addFusionPasses(manager, options);
   return success();

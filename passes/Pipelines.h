@@ -14,6 +14,8 @@ struct DLPipelineOptions {
   bool keepInputGradients = false;
   /// Flags of improving passes to leave out, see improvingPasses().
   std::vector<std::string> disable;
+  /// The target's convolutions want their tensors with channels innermost.
+  bool channelsLast = false;
 };
 
 /// Flags of the passes that only improve: without any of them the program computes the same.

@@ -10,6 +10,19 @@ using namespace dlc::codegen;
 // Sizes
 //===------------------------------------------------------------------------------------------===//
 
+std::optional<unsigned> codegen::storedOperand(Value value) {
+  bool isReshaped = false;
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<dl::ReshapeOp, dl::ConvertLayoutOp>(op))
+      return std::nullopt;
+    isReshaped |= isa<dl::ReshapeOp>(op);
+    value = op->getOperand(0);
+  }
+  if (isReshaped && !PhysicalLayout::get(cast<RankedTensorType>(value.getType())).rowMajor)
+    return std::nullopt;
+  return cast<BlockArgument>(value).getArgNumber();
+}
+
 ReducedAxes::ReducedAxes(dl::ReduceOp op) {
   auto type = cast<RankedTensorType>(op.getX().getType());
   for (int64_t axis = 0; axis < type.getRank(); ++axis) {
@@ -310,8 +323,8 @@ SmallVector<StringRef> codegen::skeletonsOf(const KernelSpec &spec) {
     return {"transpose"};
   case Anchor::Reduce:
     return ReducedAxes(cast<dl::ReduceOp>(spec.anchorOp())).alongRows()
-               ? SmallVector<StringRef>{"reduce_rows"}
-               : SmallVector<StringRef>{"reduce_channels"};
+               ? SmallVector<StringRef>{"reduce_rows", "reduce_parts"}
+               : SmallVector<StringRef>{"reduce_channels", "reduce_parts"};
   case Anchor::Window:
     return {"axis", "window"};
   case Anchor::Softmax:

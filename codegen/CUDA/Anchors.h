@@ -34,6 +34,10 @@ mlir::FailureOr<AnchorForm> describeAnchor(KernelText &text, bool storesFront = 
 /// results in front of the anchor.
 mlir::LogicalResult addStore(KernelText &text, const AnchorForm &form, llvm::StringRef name);
 
+/// The operand of the kernel that `value` is, stored in whatever layout; reshaped at most, where
+/// that changes nothing in memory.
+std::optional<unsigned> storedOperand(mlir::Value value);
+
 /// How a reduction walks its operand: the operand's shape with neighbouring axes of one kind
 /// merged.
 struct ReducedAxes {

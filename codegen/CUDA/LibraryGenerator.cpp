@@ -2,9 +2,10 @@
 //
 // A product is one call where its epilogue is one that cuBLASLt has: bias, addend, ReLU. Else the
 // call writes into the workspace, and a launch finishes the elements. A convolution runs in NHWC
-// (filters: output channels, space, input channels): launches turn its operands, with all that is
-// fused in front of them, and another one turns and finishes its result. A tensor that lies in
-// memory equally in both orders is given as it is.
+// (filters: output channels, space, input channels). A tensor that lies so in memory is given as it
+// is; else a launch turns it, with all that is fused in front of it. A result that lies so is the
+// call's own, where its epilogue is one that cuDNN has: bias, addend, ReLU behind the forward
+// direction. Else another launch finishes it and brings it into its order.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
@@ -24,7 +25,7 @@ namespace {
 class LibraryGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "library"; }
-  unsigned version() const override { return 1; }
+  unsigned version() const override { return 2; }
   SmallVector<Candidate> schedules(const KernelSpec &spec,
                                    const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
@@ -32,14 +33,12 @@ public:
 
 } // namespace
 
-/// The operand of the kernel that `value` is, reshaped at most; it stands in memory row-major.
-static std::optional<unsigned> plainOperand(Value value) {
-  while (auto reshape = value.getDefiningOp<dl::ReshapeOp>())
-    value = reshape.getX();
-  auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument || !PhysicalLayout::get(cast<RankedTensorType>(value.getType())).rowMajor)
+/// The operand of the kernel that `value` is, row-major in memory.
+static std::optional<unsigned> plainOperand(const KernelSpec &spec, Value value) {
+  std::optional<unsigned> operand = storedOperand(value);
+  if (operand && !PhysicalLayout::get(spec.operandTypes()[*operand]).rowMajor)
     return std::nullopt;
-  return argument.getArgNumber();
+  return operand;
 }
 
 /// Memory of the workspace, given out piece by piece.
@@ -62,22 +61,27 @@ private:
 } // namespace
 
 //===------------------------------------------------------------------------------------------===//
-// Products
+// Epilogues
 //===------------------------------------------------------------------------------------------===//
 
 namespace {
-/// What follows the product, as far as cuBLASLt knows it: bits and their operands, in their order.
+/// What follows the call's own result, as far as the library knows it: bits and their operands, in
+/// their order.
 struct Epilogue {
   uint32_t bits = 0;
   SmallVector<unsigned> operands;
 };
+/// The operand of the kernel that a value is, stored as the call's result is.
+using StoredAlike = llvm::function_ref<std::optional<unsigned>(Value value)>;
 } // namespace
 
-/// Follows the chain from the product to the kernel's one result.
-static std::optional<Epilogue> matchEpilogue(const KernelSpec &spec) {
+/// Follows the chain from the anchor to the kernel's one result. A bias has an element for each
+/// index along `biasAxis`.
+static std::optional<Epilogue> matchEpilogue(const KernelSpec &spec, int64_t biasAxis,
+                                             StoredAlike storedAlike) {
   Epilogue epilogue;
   Value value = spec.anchorOp()->getResult(0);
-  if (spec.resultTypes().size() != 1 || !PhysicalLayout::get(spec.resultTypes()[0]).rowMajor)
+  if (spec.resultTypes().size() != 1)
     return std::nullopt;
   auto type = cast<RankedTensorType>(value.getType());
   while (value != spec.result(0)) {
@@ -89,16 +93,17 @@ static std::optional<Epilogue> matchEpilogue(const KernelSpec &spec) {
     } else if (auto sum = dyn_cast<dl::AddOp>(user)) {
       Value other = sum.getA() == value ? sum.getB() : sum.getA();
       auto bias = other.getDefiningOp<dl::BroadcastOp>();
-      bool isBias = bias && bias.getDims() == ArrayRef<int64_t>{type.getRank() - 1} &&
+      bool isBias = bias && bias.getDims() == ArrayRef<int64_t>{biasAxis} &&
                     cast<RankedTensorType>(bias.getX().getType()).getDimSize(0) ==
-                        type.getShape().back();
+                        type.getDimSize(biasAxis);
       uint32_t bit = isBias ? DLC_EPILOGUE_BIAS : DLC_EPILOGUE_ADD;
-      std::optional<unsigned> operand = plainOperand(isBias ? bias.getX() : other);
+      std::optional<unsigned> operand =
+          isBias ? plainOperand(spec, bias.getX()) : storedAlike(other);
       if (!operand || epilogue.bits >= bit)
         return std::nullopt;
       epilogue.bits |= bit;
       epilogue.operands.push_back(*operand);
-    } else if (!isa<dl::ReshapeOp>(user)) {
+    } else if (!isa<dl::ReshapeOp, dl::ConvertLayoutOp>(user)) {
       return std::nullopt;
     }
     value = user->getResult(0);
@@ -106,9 +111,13 @@ static std::optional<Epilogue> matchEpilogue(const KernelSpec &spec) {
   return epilogue;
 }
 
+//===------------------------------------------------------------------------------------------===//
+// Products
+//===------------------------------------------------------------------------------------------===//
+
 static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, dl::MatmulOp op) {
   ProductSizes s(op);
-  std::optional<unsigned> a = plainOperand(op.getA()), b = plainOperand(op.getB());
+  std::optional<unsigned> a = plainOperand(spec, op.getA()), b = plainOperand(spec, op.getB());
   if (!a || !b || s.batch * s.m * s.n * s.k == 0 || !getElementTypeOrSelf(op.getC()).isF32())
     return std::nullopt;
   WorkspacePlan workspace(spec);
@@ -119,7 +128,10 @@ static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, dl::Matm
   llvm::copy(ArrayRef<int64_t>{s.batch, s.m, s.n, s.k, s.m * s.k, s.k * s.n, s.m * s.n},
              library.call.sizes);
   library.call.workspace_bytes = productWorkspace;
-  std::optional<Epilogue> epilogue = matchEpilogue(spec);
+  std::optional<Epilogue> epilogue;
+  if (PhysicalLayout::get(spec.resultTypes()[0]).rowMajor)
+    epilogue = matchEpilogue(spec, cast<RankedTensorType>(op.getC().getType()).getRank() - 1,
+                             [&](Value value) { return plainOperand(spec, value); });
   if (epilogue) {
     library.call.epilogue = epilogue->bits;
     library.arguments = {{unsigned(spec.operandTypes().size())}, {*a}, {*b}};
@@ -238,9 +250,107 @@ static dlc_library_call describeCall(const ConvolutionCall &c) {
   return call;
 }
 
-/// The operand as it is, if it can be given so; else its place in the workspace.
-static std::optional<unsigned> givenAsIs(const ChannelTensor &tensor) {
-  return tensor.liesEqually() ? plainOperand(tensor.value) : std::nullopt;
+/// Whether a tensor of the kernel has its channels innermost in memory.
+static bool standsAsCalled(const ChannelTensor &tensor, RankedTensorType type) {
+  return dl::LayoutAttr::isChannelsLast(type) ||
+         (tensor.liesEqually() && PhysicalLayout::get(type).rowMajor);
+}
+
+/// The operand as it is, if it can be given so; else its place is in the workspace.
+static std::optional<unsigned> givenAsIs(const KernelSpec &spec, const ChannelTensor &tensor,
+                                         Value value) {
+  std::optional<unsigned> operand = storedOperand(value);
+  if (operand && !standsAsCalled(tensor, spec.operandTypes()[*operand]))
+    return std::nullopt;
+  return operand;
+}
+
+/// Whether what `value` is computed from lies with channels innermost: then no tile needs turning.
+static bool comesChannelsLast(Value value) {
+  if (isa<BlockArgument>(value))
+    return dl::LayoutAttr::isChannelsLast(cast<RankedTensorType>(value.getType()));
+  return llvm::any_of(value.getDefiningOp()->getOperands(), comesChannelsLast);
+}
+
+static bool leavesChannelsLast(const KernelSpec &spec) {
+  return llvm::any_of(spec.resultTypes(), dl::LayoutAttr::isChannelsLast);
+}
+
+/// A launch between a tensor of the kernel and its place in the workspace.
+static Phase movingPhase(const ChannelTensor &tensor, bool inOrder) {
+  return {inOrder ? blocksFor(tensor.elements(), threads) : tensor.blocks(), 0};
+}
+
+/// What cuDNN has behind this convolution; nothing if a launch has to finish it.
+static std::optional<Epilogue> matchConvolutionEpilogue(const KernelSpec &spec,
+                                                        const ConvolutionCall &c) {
+  if (!standsAsCalled(c.result, spec.resultTypes()[0]))
+    return std::nullopt;
+  std::optional<Epilogue> epilogue = matchEpilogue(
+      spec, 1, [&](Value value) { return givenAsIs(spec, c.result, value); });
+  if (epilogue && epilogue->bits != 0 && c.op != DLC_CALL_CONVOLUTION)
+    return std::nullopt;
+  return epilogue;
+}
+
+static std::string describeEpilogue(const Epilogue &epilogue) {
+  std::string text;
+  for (auto [bit, name] : {std::pair(DLC_EPILOGUE_BIAS, " + bias"), {DLC_EPILOGUE_ADD, " + addend"},
+                           {DLC_EPILOGUE_RELU, " + ReLU"}})
+    text += epilogue.bits & bit ? name : "";
+  return text;
+}
+
+/// `epilogue`: nothing if a launch finishes the result. The parameters are the places in the
+/// workspace, in elements: the result's, or -1 if it has none, and those of turned operands.
+static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaTarget &target,
+                                             const ConvolutionCall &c,
+                                             const std::optional<Epilogue> &epilogue) {
+  WorkspacePlan workspace(spec);
+  LibraryCall library;
+  library.call = describeCall(c);
+  Candidate candidate;
+  candidate.schedule =
+      epilogue ? "cuDNN" + describeEpilogue(*epilogue) : "cuDNN, finished by a launch";
+  if (epilogue)
+    library.call.epilogue = epilogue->bits;
+  if (target.chooseEngine) {
+    std::optional<std::vector<uint64_t>> engine = target.chooseEngine(library.call);
+    if (!engine)
+      return std::nullopt;
+    library.engine = std::move(*engine);
+    candidate.schedule += ", engine";
+    for (uint64_t number : library.engine)
+      candidate.schedule += " " + std::to_string(number);
+  }
+  auto placeOf = [](const BufferPiece &piece) { return int64_t(piece.offset / sizeof(float)); };
+  llvm::json::Array places;
+  if (epilogue) {
+    library.arguments.push_back({unsigned(spec.operandTypes().size())});
+    places.push_back(-1);
+  } else {
+    library.arguments.push_back(workspace.take(c.result.elements() * sizeof(float)));
+    places.push_back(placeOf(library.arguments.back()));
+  }
+  for (const ChannelTensor *tensor : {&c.first, &c.second}) {
+    if (std::optional<unsigned> operand = givenAsIs(spec, *tensor, tensor->value)) {
+      library.arguments.push_back({*operand});
+      continue;
+    }
+    library.arguments.push_back(workspace.take(tensor->elements() * sizeof(float)));
+    places.push_back(placeOf(library.arguments.back()));
+    candidate.phases.push_back(movingPhase(*tensor, comesChannelsLast(tensor->value)));
+  }
+  if (epilogue)
+    for (unsigned operand : epilogue->operands)
+      library.arguments.push_back({operand});
+  library.arguments.push_back(workspace.take(convolutionWorkspace));
+  candidate.parameters = std::move(places);
+  candidate.workspaceBytes = workspace.bytes();
+  candidate.phases.push_back({1, 0, 0, std::make_shared<LibraryCall>(library)});
+  if (!epilogue)
+    candidate.phases.push_back(movingPhase(c.result, leavesChannelsLast(spec)));
+  return candidate;
 }
 
 static std::optional<Candidate> scheduleConvolution(const KernelSpec &spec,
@@ -249,37 +359,13 @@ static std::optional<Candidate> scheduleConvolution(const KernelSpec &spec,
   if (!getElementTypeOrSelf(c.result.value).isF32() ||
       c.result.elements() * c.first.elements() * c.second.elements() == 0)
     return std::nullopt;
-  WorkspacePlan workspace(spec);
-  LibraryCall library;
-  library.call = describeCall(c);
-  Candidate candidate;
-  candidate.schedule = "cuDNN";
-  if (target.chooseEngine) {
-    std::optional<std::vector<uint64_t>> engine = target.chooseEngine(library.call);
-    if (!engine)
-      return std::nullopt;
-    library.engine = std::move(*engine);
-    candidate.schedule += " engine";
-    for (uint64_t number : library.engine)
-      candidate.schedule += " " + std::to_string(number);
-  }
-  BufferPiece result = workspace.take(c.result.elements() * sizeof(float));
-  library.arguments.push_back(result);
-  llvm::json::Array places{int64_t(result.offset / sizeof(float))};
-  for (const ChannelTensor *tensor : {&c.first, &c.second}) {
-    if (std::optional<unsigned> operand = givenAsIs(*tensor)) {
-      library.arguments.push_back({*operand});
-      continue;
-    }
-    library.arguments.push_back(workspace.take(tensor->elements() * sizeof(float)));
-    places.push_back(int64_t(library.arguments.back().offset / sizeof(float)));
-    candidate.phases.push_back({tensor->blocks(), 0});
-  }
-  library.arguments.push_back(workspace.take(convolutionWorkspace));
-  candidate.parameters = std::move(places);
-  candidate.workspaceBytes = workspace.bytes();
-  candidate.phases.push_back({1, 0, 0, std::make_shared<LibraryCall>(library)});
-  candidate.phases.push_back({c.result.blocks(), 0});
+  std::optional<Epilogue> epilogue = matchConvolutionEpilogue(spec, c);
+  std::optional<Candidate> candidate;
+  if (epilogue)
+    candidate = scheduleCall(spec, target, c, epilogue);
+  // No engine may have this epilogue, and one the plain convolution.
+  if (!candidate && (!epilogue || epilogue->bits != 0))
+    candidate = scheduleCall(spec, target, c, std::nullopt);
   return candidate;
 }
 
@@ -290,45 +376,61 @@ static std::string pixelIndices(StringRef n, ArrayRef<int64_t> space) {
       .str();
 }
 
-static std::string sizesText(int64_t batch, int64_t m, int64_t n) {
-  return llvm::formatv("  static constexpr int BATCH = {0}, M = {1}, N = {2}, THREADS = {3};\n",
-                       batch, m, n, threads)
-      .str();
+/// A phase that moves `tensor` to its place in the workspace, or from there: element by element in
+/// the order of the workspace, or in turned tiles.
+static void writeMove(KernelText &text, const ChannelTensor &tensor, bool inOrder,
+                      bool toWorkspace, int64_t place) {
+  std::string indices = pixelIndices("pixel", tensor.space);
+  std::string element = llvm::formatv("partial[{0} + (b * {1} + pixel) * {2} + c]", place,
+                                      tensor.pixels(), tensor.channels);
+  std::string read =
+      toWorkspace ? ("Problem::" + tensor.name + "(b, c, " + indices + ")").str() : element;
+  std::string write = toWorkspace ? element + " = v" : "finish(b, c, " + indices + ", v)";
+  if (inOrder) {
+    text.phaseWithMembers(
+        threads, "map",
+        llvm::formatv("  static constexpr int ELEMENTS = {0}, THREADS = {1};\n"
+                      "  static constexpr bool QUADS = false;\n"
+                      "  __device__ void one(int i) const {{\n"
+                      "    int b = i / {2}, pixel = i / {3} % {4}, c = i % {3};\n"
+                      "    T v = {5};\n    {6};\n  }\n",
+                      tensor.elements(), threads, tensor.channels * tensor.pixels(),
+                      tensor.channels, tensor.pixels(), read, write)
+            .str());
+    return;
+  }
+  // Neighbours in memory are pixels outside of the workspace, and channels in it.
+  StringRef m = toWorkspace ? "c" : "pixel", n = toWorkspace ? "pixel" : "c";
+  auto extent = [&](StringRef index) { return index == "c" ? tensor.channels : tensor.pixels(); };
+  text.phaseWithMembers(
+      threads, "transpose",
+      llvm::formatv("  static constexpr int BATCH = {0}, M = {1}, N = {2}, THREADS = {3};\n"
+                    "  __device__ T x(int b, int {4}, int {5}) const {{ return {6}; }\n"
+                    "  __device__ void store(int b, int {4}, int {5}, T v) const {{ {7}; }\n",
+                    tensor.outer, extent(m), extent(n), threads, m, n, read, write)
+          .str());
 }
 
 static FailureOr<KernelText> writeConvolution(const KernelSpec &spec,
                                               const llvm::json::Array &places) {
   ConvolutionCall c(spec.anchorOp());
-  KernelText text(spec, {"axis", "transpose"});
-  FailureOr<AnchorForm> form = describeAnchor(text);
-  if (failed(form) || failed(addStore(text, *form, "finish")))
-    return failure();
-  text.workspace(form->element);
-  size_t next = 1;
-  for (const ChannelTensor *tensor : {&c.first, &c.second}) {
-    if (givenAsIs(*tensor))
-      continue;
-    // x[b, m, n] with channels m and pixels n goes to [b, n, m].
-    text.phaseWithMembers(
-        threads, "transpose",
-        sizesText(tensor->outer, tensor->channels, tensor->pixels()) +
-            llvm::formatv("  __device__ T x(int b, int m, int n) const {{ return Problem::{0}(b, m, "
-                          "{1}); }\n  __device__ void store(int b, int m, int n, T v) const {{ "
-                          "partial[{2} + (b * N + n) * M + m] = v; }\n",
-                          tensor->name, pixelIndices("n", tensor->space),
-                          *places[next++].getAsInteger())
-                .str());
+  KernelText text(spec, {"axis", "map", "transpose"});
+  const int64_t resultPlace = *places[0].getAsInteger();
+  const bool launches = resultPlace >= 0 || places.size() > 1;
+  if (launches) {
+    FailureOr<AnchorForm> form = describeAnchor(text);
+    if (failed(form) || (resultPlace >= 0 && failed(addStore(text, *form, "finish"))))
+      return failure();
+    text.workspace(form->element);
   }
+  size_t next = 1;
+  for (const ChannelTensor *tensor : {&c.first, &c.second})
+    if (!givenAsIs(spec, *tensor, tensor->value))
+      writeMove(text, *tensor, comesChannelsLast(tensor->value), /*toWorkspace=*/true,
+                *places[next++].getAsInteger());
   text.libraryPhase();
-  const ChannelTensor &result = c.result;
-  text.phaseWithMembers(
-      threads, "transpose",
-      sizesText(result.outer, result.pixels(), result.channels) +
-          llvm::formatv("  __device__ T x(int b, int m, int n) const {{ return partial[{0} + (b * M "
-                        "+ m) * N + n]; }\n  __device__ void store(int b, int m, int n, T v) const "
-                        "{{ finish(b, n, {1}, v); }\n",
-                        *places[0].getAsInteger(), pixelIndices("m", result.space))
-              .str());
+  if (resultPlace >= 0)
+    writeMove(text, c.result, leavesChannelsLast(spec), /*toWorkspace=*/false, resultPlace);
   return text;
 }
 

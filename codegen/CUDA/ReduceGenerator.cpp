@@ -1,9 +1,9 @@
 //===- ReduceGenerator.cpp - reductions over any axes -----------------------------------------===//
 //
-// Where neighbours in memory are combined with each other, a block takes a row (reduce_rows); where
-// there are few rows, several blocks take parts of it and a second phase combines these. Else a
-// warp's lanes take neighbouring results (reduce_channels). The element is computed by whatever is
-// fused in front of the reduction, and stored on the way if it is a result itself.
+// Where neighbours in memory are combined with each other, a block takes a row (reduce_rows), else
+// a warp's lanes take neighbouring results (reduce_channels). Where that makes few blocks, several
+// of them take parts, and a second phase combines these (reduce_parts). The element is computed by
+// whatever is fused in front of the reduction, and stored on the way if it is a result itself.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
@@ -17,7 +17,7 @@ namespace {
 class ReduceGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-reduce"; }
-  unsigned version() const override { return 1; }
+  unsigned version() const override { return 2; }
   SmallVector<Candidate> schedules(const KernelSpec &spec,
                                    const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
@@ -26,13 +26,15 @@ public:
 
 static const uint32_t threads = 256, partsThreads = 128;
 
-/// How many blocks share a row, so that a GPU is filled and each still has work.
-static int64_t partsOf(int64_t kept, int64_t reduced) {
-  const int64_t wantedBlocks = 512, leastElements = 2048;
-  int64_t parts = std::clamp<int64_t>(reduced / leastElements, 1,
-                                      std::max<int64_t>(1, wantedBlocks / std::max<int64_t>(kept, 1)));
+/// How many blocks share what one would take otherwise, so that a GPU is filled and each still has
+/// work. `blocks`: without sharing; `each`: elements that one result combines; `least`: of these a
+/// block is worth its launch for.
+static int64_t partsOf(int64_t blocks, int64_t each, int64_t least) {
+  const int64_t wantedBlocks = 512;
+  int64_t parts = std::clamp<int64_t>(each / least, 1, std::max<int64_t>(1, wantedBlocks / blocks));
   // No part is empty.
-  return llvm::divideCeil(reduced, llvm::divideCeil(std::max<int64_t>(reduced, 1), parts));
+  int64_t part = llvm::divideCeil(std::max<int64_t>(each, 1), parts);
+  return std::max<int64_t>(1, llvm::divideCeil(each, part));
 }
 
 SmallVector<Candidate> ReduceGenerator::schedules(const KernelSpec &spec,
@@ -45,13 +47,14 @@ SmallVector<Candidate> ReduceGenerator::schedules(const KernelSpec &spec,
   if (kept == 0)
     return {};
   Candidate candidate;
-  int64_t parts = axes.alongRows() ? std::max<int64_t>(1, partsOf(kept, reduced)) : 1;
+  bool rows = axes.alongRows();
+  int64_t blocks = rows ? kept : blocksFor(kept, 32);
+  int64_t parts = partsOf(blocks, reduced, rows ? 8 * threads : threads / 4);
   candidate.parameters = parts;
-  candidate.schedule = axes.alongRows() ? "rows parts " + std::to_string(parts) : "channels";
-  candidate.phases.push_back(
-      {axes.alongRows() ? uint32_t(kept * parts) : blocksFor(kept, 32), 0});
+  candidate.schedule = (rows ? "rows parts " : "channels parts ") + std::to_string(parts);
+  candidate.phases.push_back({uint32_t(blocks * parts), 0});
   if (parts > 1) {
-    candidate.phases.push_back({blocksFor(kept, partsThreads), 0});
+    candidate.phases.push_back({blocksFor(kept, partsThreads / 32), 0});
     candidate.workspaceBytes = kept * parts * storageBytes(getElementTypeOrSelf(op.getX()));
   }
   candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), candidate.phases.size());
@@ -65,8 +68,7 @@ FailureOr<KernelText> ReduceGenerator::write(const KernelSpec &spec,
   int64_t parts = *candidate.parameters.getAsInteger();
   KernelText text(spec, skeletonsOf(spec));
   text.constant("THREADS", threads);
-  if (rows)
-    text.constant("PARTS", parts);
+  text.constant("PARTS", parts);
   FailureOr<AnchorForm> form = describeAnchor(text, /*storesFront=*/true);
   if (failed(form) || failed(addStore(text, *form, "store")))
     return failure();

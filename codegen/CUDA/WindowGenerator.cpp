@@ -12,7 +12,7 @@ namespace {
 class WindowGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-window"; }
-  unsigned version() const override { return 1; }
+  unsigned version() const override { return 2; }
   SmallVector<Candidate> schedules(const KernelSpec &spec,
                                    const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
@@ -33,6 +33,16 @@ SmallVector<Candidate> WindowGenerator::schedules(const KernelSpec &spec,
   return {candidate};
 }
 
+/// Whether the larger of the anchor's tensors, the one of pixels under the windows, is stored with
+/// its channels innermost.
+static bool isChannelsLast(const KernelSpec &spec) {
+  Operation *op = spec.anchorOp();
+  if (isa<dl::MaxPoolBackwardOp, dl::AveragePoolBackwardOp>(op))
+    return dl::LayoutAttr::isChannelsLast(spec.resultTypes().front());
+  std::optional<unsigned> x = storedOperand(op->getOperand(0));
+  return x && dl::LayoutAttr::isChannelsLast(spec.operandTypes()[*x]);
+}
+
 FailureOr<KernelText> WindowGenerator::write(const KernelSpec &spec,
                                              const Candidate &candidate) const {
   KernelText text(spec, skeletonsOf(spec));
@@ -42,6 +52,8 @@ FailureOr<KernelText> WindowGenerator::write(const KernelSpec &spec,
   text.constant("THREADS", threads);
   text.constant("PER_THREAD", perThread);
   text.constant("ELEMENTS", product(form->space));
+  auto shape = cast<RankedTensorType>(spec.anchorOp()->getResult(0).getType()).getShape();
+  text.constant("INNER", isChannelsLast(spec) ? shape[1] : 1);
   for (auto [name, size] : llvm::zip(ArrayRef<StringRef>{"SIZE_D", "SIZE_H", "SIZE_W"},
                                      ArrayRef<int64_t>(form->space).drop_front()))
     text.constant(name, size);

@@ -183,7 +183,7 @@ static uint64_t flopsOf(Operation &op) {
           steps += isa<dl::ElementwiseOp>(inner);
         return steps * elements;
       })
-      .Case<dl::CastOp, dl::SelectOp, dl::CompareOp>([](auto) { return 0; })
+      .Case<dl::CastOp, dl::SelectOp, dl::CompareOp, dl::ConvertLayoutOp>([](auto) { return 0; })
       .Case<dl::ElementwiseOp>([](Operation *op) { return elementsOf(op->getResult(0)); })
       .Default([](auto) { return 0; });
 }
@@ -301,7 +301,8 @@ std::string KernelSpec::stem() const {
       std::tie(anchorText, sizes) = anchorName(op);
       continue;
     }
-    if (!isa<dl::ElementwiseOp>(inner) || isa<dl::SelectOp, dl::CastOp, dl::CompareOp>(inner) ||
+    if (!isa<dl::ElementwiseOp>(inner) ||
+        isa<dl::SelectOp, dl::CastOp, dl::CompareOp, dl::ConvertLayoutOp>(inner) ||
         ++named > maxOps)
       continue;
     // An addition of a broadcast vector is a bias.

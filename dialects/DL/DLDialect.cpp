@@ -13,7 +13,24 @@ using namespace dlc::dl;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/DL/DLAttrs.cpp.inc"
 
+namespace {
+/// Types print as tensor<2x3x4x5xf32, #nhwc>.
+struct LayoutAliases : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+
+  AliasResult getAlias(Attribute attribute, raw_ostream &os) const override {
+    auto layout = dyn_cast<LayoutAttr>(attribute);
+    size_t rank = layout ? layout.getOrder().size() : 0;
+    if (rank < 3 || rank > 5 || layout != LayoutAttr::getChannelsLast(layout.getContext(), rank))
+      return AliasResult::NoAlias;
+    os << ArrayRef<StringRef>{"nwc", "nhwc", "ndhwc"}[rank - 3];
+    return AliasResult::FinalAlias;
+  }
+};
+} // namespace
+
 void DLDialect::initialize() {
+  addInterfaces<LayoutAliases>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "dialects/DL/DLAttrs.cpp.inc"
@@ -96,6 +113,17 @@ LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementTy
                          << blocks[i + 1] << " needs an axis below " << rank
                          << " and a size above 1";
   return success();
+}
+
+LayoutAttr LayoutAttr::getChannelsLast(MLIRContext *context, int64_t rank) {
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(rank));
+  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  return get(context, order, {});
+}
+
+bool LayoutAttr::isChannelsLast(RankedTensorType type) {
+  return type.getRank() >= 3 &&
+         type.getEncoding() == getChannelsLast(type.getContext(), type.getRank());
 }
 
 //===------------------------------------------------------------------------------------------===//

@@ -98,6 +98,12 @@ def DL_LayoutAttr : DL_Attr<"Layout", "layout", [
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$order, OptionalArrayRefParameter<"int64_t">:$blocks);
   let assemblyFormat = "`<` `order` `=` `[` $order `]` (`,` `blocks` `=` `[` $blocks^ `]`)? `>`";
+  let extraClassDeclaration = [{
+    /// The axis of channels, 1, innermost, all others in their order: nhwc. `rank` is at least 3.
+    static LayoutAttr getChannelsLast(::mlir::MLIRContext *context, int64_t rank);
+    /// Whether `type` is stored so.
+    static bool isChannelsLast(::mlir::RankedTensorType type);
+  }];
 }
 
 def DL_InitialiserAttr : DL_Attr<"Initialiser", "init"> {

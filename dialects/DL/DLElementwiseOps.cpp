@@ -166,6 +166,10 @@ static Value castInteger(OpBuilder &builder, Location loc, Value x, bool fromUns
   return arith::ExtSIOp::create(builder, loc, type, x);
 }
 
+Value ConvertLayoutOp::buildScalar(OpBuilder &, Location, ValueRange operands) {
+  return operands[0];
+}
+
 Value CastOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
   Value x = operands[0];
   Type to = elementOf(getY());
@@ -247,6 +251,18 @@ OpFoldResult DivideOp::fold(FoldAdaptor adaptor) {
     return getA();
   return foldSplats(adaptor.getA(), adaptor.getB(), getType(),
                     [](APFloat a, const APFloat &b) { return a / b; });
+}
+
+OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
+  if (getX().getType() == getType())
+    return getX();
+  auto inner = getX().getDefiningOp<ConvertLayoutOp>();
+  if (!inner)
+    return {};
+  if (inner.getX().getType() == getType())
+    return inner.getX();
+  getXMutable().assign(inner.getX());
+  return getResult();
 }
 
 OpFoldResult CastOp::fold(FoldAdaptor adaptor) {

@@ -70,4 +70,19 @@ def DL_CastOp : DL_Elementwise<"cast"> {
   let hasFolder = 1;
 }
 
+def DL_ConvertLayoutOp : DL_Op<"convert_layout", [
+    Pure, SameOperandsAndResultShape, SameOperandsAndResultElementType,
+    DeclareOpInterfaceMethods<DL_ElementwiseOpInterface>]> {
+  let summary = "the same values in another physical layout";
+  let description = [{
+    `%y = dl.convert_layout %x : tensor<2x3x4x5xf32, #dl.layout<order = [0, 2, 3, 1]>> to tensor<2x3x4x5xf32>`
+    At the borders of a dl.fused it says how operands and results are stored; between them values have no layout.
+    Not differentiable: layouts come after differentiation.
+  }];
+  let arguments = (ins DL_Tensor:$x);
+  let results = (outs DL_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
+  let hasFolder = 1;
+}
+
 #endif

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #include "passes/Conversion/OutlineKernels.h"
+#include "passes/Conversion/StorageOrder.h"
 #include "passes/Conversion/Storage.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -75,6 +76,7 @@ exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
   return create(fused, buffers, findInPlacePairs(fused), [&](Region &region) {
     IRMapping mapping;
     fused.getBody().cloneInto(&region, mapping);
+    adoptStorageOrder(region.front());
   });
 }
 

@@ -10,7 +10,7 @@
 // CHECK-NOT: dl.fused
 // CHECK: dl.multi_tensor
 // OFF-COUNT-30: dl.fused
-// UNKNOWN: 'dl-fues' is not an improving pass: expected one of dl-simplify, cse, dl-fuse, dl-schedule
+// UNKNOWN: 'dl-fues' is not an improving pass: expected one of dl-simplify, cse, dl-fuse, dl-assign-layouts, dl-schedule
 
 #sgd = #dl.sgd<{learning_rate = 0.01 : f64, momentum = 0.9 : f64, weight_decay = 0.0005 : f64}>
 dl.variable @conv1.weight : tensor<20x1x5x5xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)

@@ -121,7 +121,9 @@ LogicalResult Driver::compile() {
     return writeText(listNames(*module));
   if (options.emit == Emit::DL)
     return writeModule();
-  pipeline = {options.inputGradients, options.disabledPasses};
+  auto *cuda = std::get_if<codegen::CudaTarget>(&target);
+  pipeline = {options.inputGradients, options.disabledPasses,
+              cuda && cuda->convolution == codegen::Provider::Library};
   if (failed(runPasses([&](OpPassManager &manager) { addTrainPasses(manager, pipeline); })))
     return failure();
   if (options.emit == Emit::DLTrain)

@@ -66,7 +66,7 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
   app.add_option("--threads", options.threads, "threads that compile kernels; default: one a core")
       ->check(CLI::Range(1u, 4096u))->option_text("N");
   app.add_flag_callback("--no-cache", [&] { options.cache = false; }, "compile all kernels, keep none in the cache");
-  app.add_option("--disable-pass", options.disabledPasses, "leave out: " + llvm::join(passes, ", "))
+  app.add_option("--disable-pass", options.disabledPasses, "leave out a pass that only improves; a wrong name lists them")
       ->check(oneOf(passes))->option_text("PASS")->allow_extra_args(false);
 }
 

@@ -1,21 +1,23 @@
 // reduce_channels: y[k] = x[0, k] op x[1, k] op ... op x[REDUCED - 1, k], where neighbours along k are neighbours in memory.
 //
-//   P::KEPT, REDUCED, Op, T, p.x(k, r), p.store(k, v)     as in reduce_rows
+//   P::KEPT, REDUCED, PARTS, Op, T, p.x(k, r), p.partial, p.store(k, v)     as in reduce_rows
 //
-// A block takes 32 channels, a warp every WARPS-th row of them: each load of a warp is one line of memory. The warps' values meet
-// in shared memory, in the order of the warps.
+// A block takes 32 channels, or a part of their rows, a warp every WARPS-th row of it: each load of a warp is one line of memory.
+// The warps' values meet in shared memory, in the order of the warps.
 template <class P> __device__ void reduceChannels(const P &p) {
   using T = typename P::T;
-  constexpr int WARPS = P::THREADS / 32;
+  constexpr int WARPS = P::THREADS / 32, PART = divideUp(P::REDUCED, P::PARTS);
   struct Partials {
     T value[WARPS][32];
   };
   SHARED(Partials, shared);
-  int warp = threadIdx.x / 32, lane = threadIdx.x % 32, k = blockIdx.x * 32 + lane;
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  int k = blockIdx.x / P::PARTS * 32 + lane, part = blockIdx.x % P::PARTS;
+  int first = part * PART, last = first + PART < P::REDUCED ? first + PART : P::REDUCED;
   if (k < P::KEPT) {
-    T v = P::IS_SUM ? T(0) : p.x(k, 0);
+    T v = P::IS_SUM ? T(0) : p.x(k, first);
 #pragma unroll 4
-    for (int r = warp; r < P::REDUCED; r += WARPS)
+    for (int r = first + warp; r < last; r += WARPS)
       v = P::Op::combine(v, p.x(k, r));
     shared.value[warp][lane] = v;
   }
@@ -25,5 +27,8 @@ template <class P> __device__ void reduceChannels(const P &p) {
   T v = shared.value[0][lane];
   for (int w = 1; w < WARPS; ++w)
     v = P::Op::combine(v, shared.value[w][lane]);
-  p.store(k, v);
+  if constexpr (P::PARTS > 1)
+    p.partial[k * P::PARTS + part] = v;
+  else
+    p.store(k, v);
 }

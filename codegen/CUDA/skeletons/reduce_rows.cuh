@@ -5,7 +5,7 @@
 //   P::PARTS             blocks that share a row, where there are few rows; each writes a partial result
 //   P::Op, T             how to combine: Sum, Max, Min; and the type of it
 //   p.x(k, r)            one element
-//   p.partial            workspace [KEPT, PARTS], if PARTS > 1
+//   p.partial            workspace [KEPT, PARTS], if PARTS > 1, for reduce_parts
 //   p.store(k, v)        finishes and stores a row's value
 //
 // A thread combines every THREADS-th element, a warp its lanes, the first warp the warps: the order is the same always.
@@ -50,15 +50,4 @@ template <class P> __device__ void reduceRows(const P &p) {
     p.partial[blockIdx.x] = v;
   else
     p.store(k, v);
-}
-
-// The second phase where rows have parts: one thread a row, parts in order.
-template <class P> __device__ void reduceParts(const P &p) {
-  int k = blockIdx.x * P::PARTS_THREADS + threadIdx.x;
-  if (k >= P::KEPT)
-    return;
-  auto v = p.partial[k * P::PARTS];
-  for (int part = 1; part < P::PARTS; ++part)
-    v = P::Op::combine(v, p.partial[k * P::PARTS + part]);
-  p.store(k, v);
 }

@@ -91,7 +91,8 @@ template <class P> __device__ auto averagePoolBackward(const P &p, int i, int d,
 }
 
 // The kernel: p.element(i, d, h, w) computes one element of [IMAGES, SIZE_D, SIZE_H, SIZE_W] and stores it; a thread takes
-// PER_THREAD of them, THREADS apart.
+// PER_THREAD of them, THREADS apart. They are numbered as they lie in memory: INNER images, the channels where these are
+// innermost and else 1, lie beside each other at each pixel.
 template <class P> __device__ void window(const P &p) {
   int first = blockIdx.x * P::THREADS * P::PER_THREAD + threadIdx.x;
 #pragma unroll
@@ -99,7 +100,8 @@ template <class P> __device__ void window(const P &p) {
     int e = first + i * P::THREADS;
     if (e >= P::ELEMENTS)
       return;
-    int w = e % P::SIZE_W, h = e / P::SIZE_W % P::SIZE_H, d = e / (P::SIZE_W * P::SIZE_H) % P::SIZE_D;
-    p.element(e / (P::SIZE_W * P::SIZE_H * P::SIZE_D), d, h, w);
+    int pixel = e / P::INNER;
+    int w = pixel % P::SIZE_W, h = pixel / P::SIZE_W % P::SIZE_H, d = pixel / (P::SIZE_W * P::SIZE_H) % P::SIZE_D;
+    p.element(pixel / (P::SIZE_W * P::SIZE_H * P::SIZE_D) * P::INNER + e % P::INNER, d, h, w);
   }
 }

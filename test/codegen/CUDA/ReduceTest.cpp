@@ -24,8 +24,10 @@ TEST(CudaReduce, Rows) {
   checkCudaKernel(reduce("sum", "4x0xf32", "4xf32", "1"), 0, "cuda-reduce");
 }
 
-/// Channels that are neighbours in memory, fewer and more than a warp's lanes.
+/// Channels that are neighbours in memory, fewer and more than a warp's lanes; shared by several blocks, with a shorter last part.
 TEST(CudaReduce, Channels) {
+  checkCudaKernel(reduce("sum", "9x11x13x20xf32", "20xf32", "0, 1, 2"), rounding, "cuda-reduce");
+  checkCudaKernel(reduce("max", "1001x40xf32", "40xf32", "0"), 0, "cuda-reduce");
   checkCudaKernel(reduce("sum", "64x10xf32", "10xf32", "0"), rounding, "cuda-reduce");
   checkCudaKernel(reduce("sum", "33x70xf32", "70xf32", "0"), rounding, "cuda-reduce");
   checkCudaKernel(reduce("max", "3x5x40xi32", "3x40xi32", "1"), 0, "cuda-reduce");

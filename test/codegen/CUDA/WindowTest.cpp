@@ -1,5 +1,6 @@
 //===- WindowTest.cpp - CUDA pooling and its gradients on the SIMT device -------------------------------------------===//
 #include "test/codegen/Harness.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace dlc::test;
@@ -60,5 +61,33 @@ TEST(CudaWindow, All) {
     std::vector<Tensor> down = {backward.randomInputs(5)[0], made[1]}, back = {images[0], made[1]};
     EXPECT_LE(relativeError(backward.run(down)[0], backward.oracle(down)[0]), rounding) << p.x;
     EXPECT_EQ(gather.run(back)[0].values, made[0].values) << p.x;
+  }
+}
+
+/// Pixels with their channels innermost are walked in that order; of the smaller tensors some lie row-major.
+TEST(CudaWindow, ChannelsLast) {
+  for (const Pool &p : {pools[0], pools[1], pools[4]}) {
+    const std::string order = std::count(p.x.begin(), p.x.end(), 'x') == 4 ? "0, 2, 3, 4, 1" : "0, 2, 3, 1";
+    auto type = [](const std::string &shape, const std::string &element) { return "tensor<" + shape + "x" + element + ">"; };
+    auto last = [&](const std::string &shape, const std::string &element) {
+      return "tensor<" + shape + "x" + element + ", #dl.layout<order = [" + order + "]>>";
+    };
+    const std::string x = type(p.x, "f32"), y = type(p.y, "f32"), i = type(p.y, "ui8"), xl = last(p.x, "f32"), yl = last(p.y, "f32"),
+                      il = last(p.y, "ui8");
+    auto convert = [](const std::string &to, const std::string &from, const std::string &fromType, const std::string &toType) {
+      return "\n %" + to + " = dl.convert_layout %" + from + " : " + fromType + " to " + toType;
+    };
+    checkCudaKernel({xl, y + ", " + il,
+                     "^bb0(%a: " + xl + "):" + convert("x", "a", xl, x) + "\n %y, %i = dl.max_pool %x" + p.attributes() + " : " + x +
+                         " -> " + y + ", " + i + convert("b", "i", i, il) + "\n dl.yield %y, %b : " + y + ", " + il},
+                    0, "cuda-window");
+    checkCudaKernel({yl, xl,
+                     "^bb0(%a: " + yl + "):" + convert("d", "a", yl, y) + "\n %x = dl.average_pool_backward %d" + p.attributes() + " : " +
+                         y + " to " + x + convert("b", "x", x, xl) + "\n dl.yield %b : " + xl},
+                    rounding, "cuda-window");
+    checkCudaKernel({y, xl,
+                     "^bb0(%d: " + y + "):\n %x = dl.average_pool_backward %d" + p.attributes() + " : " + y + " to " + x +
+                         convert("b", "x", x, xl) + "\n dl.yield %b : " + xl},
+                    rounding, "cuda-window");
   }
 }

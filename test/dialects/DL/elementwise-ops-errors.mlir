@@ -46,3 +46,19 @@ dl.entry @predicate(%a: tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
   %0 = dl.compare less %a, %a : tensor<4xf32>
   dl.return
 }
+
+// -----
+
+dl.entry @layout_shape(%a: tensor<4x3xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{'dl.convert_layout' op requires the same shape for all operands and results}}
+  %0 = dl.convert_layout %a : tensor<4x3xf32> to tensor<3x4xf32, #dl.layout<order = [1, 0]>>
+  dl.return
+}
+
+// -----
+
+dl.entry @layout_element(%a: tensor<4x3xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{'dl.convert_layout' op requires the same element type for all operands and results}}
+  %0 = dl.convert_layout %a : tensor<4x3xf32> to tensor<4x3xi32, #dl.layout<order = [1, 0]>>
+  dl.return
+}

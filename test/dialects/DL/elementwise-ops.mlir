@@ -23,6 +23,8 @@ dl.entry @unary(%x: tensor<4x3xf32>, %i: tensor<4xi32>, %u: tensor<4xui8>) attri
   %7 = dl.abs %x : tensor<4x3xf32>
   // CHECK: dl.cast %[[U]] : tensor<4xui8> to tensor<4xf32>
   %8 = dl.cast %u : tensor<4xui8> to tensor<4xf32>
+  // CHECK: dl.convert_layout %[[X]] : tensor<4x3xf32> to tensor<4x3xf32, #dl.layout<order = [1, 0]>>
+  %9 = dl.convert_layout %x : tensor<4x3xf32> to tensor<4x3xf32, #dl.layout<order = [1, 0]>>
   dl.return
 }
 

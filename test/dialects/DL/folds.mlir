@@ -78,3 +78,17 @@ dl.entry @shapes(%x: tensor<2x3x4xf32>)
   dl.return %0, %1, %2, %3, %5, %7, %8 : tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>,
       tensor<24xf32>, tensor<3x4x2xf32>, tensor<2x3x4xf32>
 }
+
+// A layout and back is nothing, a chain of conversions one. Three axes to five have short names.
+#nhwc = #dl.layout<order = [0, 2, 3, 1]>
+// CHECK-LABEL: dl.entry @layouts(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x4x5xf32>)
+// CHECK-NEXT: %[[L:.*]] = dl.convert_layout %[[X]] : tensor<2x3x4x5xf32> to tensor<2x3x4x5xf32, #nhwc>
+// CHECK-NEXT: dl.return %[[X]], %[[L]]
+dl.entry @layouts(%x: tensor<2x3x4x5xf32>) -> (tensor<2x3x4x5xf32>, tensor<2x3x4x5xf32, #nhwc>) attributes {kind = #dl.entry<infer>} {
+  %0 = dl.convert_layout %x : tensor<2x3x4x5xf32> to tensor<2x3x4x5xf32, #nhwc>
+  %1 = dl.convert_layout %0 : tensor<2x3x4x5xf32, #nhwc> to tensor<2x3x4x5xf32>
+  %2 = dl.convert_layout %1 : tensor<2x3x4x5xf32> to tensor<2x3x4x5xf32, #dl.layout<order = [3, 2, 1, 0]>>
+  %3 = dl.convert_layout %2 : tensor<2x3x4x5xf32, #dl.layout<order = [3, 2, 1, 0]>> to tensor<2x3x4x5xf32, #nhwc>
+  dl.return %1, %3 : tensor<2x3x4x5xf32>, tensor<2x3x4x5xf32, #nhwc>
+}

@@ -66,7 +66,7 @@ static Scalar formulaOf(Operation *op) {
       .Case<dl::MaximumOp>([](auto) { return [](Args v) { return extremum(v[0], v[1], 1); }; })
       .Case<dl::MinimumOp>([](auto) { return [](Args v) { return extremum(v[0], v[1], -1); }; })
       .Case<dl::SelectOp>([](auto) { return [](Args v) { return v[0] != 0 ? v[1] : v[2]; }; })
-      .Case<dl::CastOp>([](auto) { return [](Args v) { return v[0]; }; })
+      .Case<dl::CastOp, dl::ConvertLayoutOp>([](auto) { return [](Args v) { return v[0]; }; })
       .Case<dl::CompareOp>([](dl::CompareOp compareOp) {
         dl::Predicate predicate = compareOp.getPredicate();
         return [predicate](Args v) { return compare(predicate, v[0], v[1]); };
