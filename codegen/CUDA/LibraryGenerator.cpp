@@ -314,6 +314,8 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
       epilogue ? "cuDNN" + describeEpilogue(*epilogue) : "cuDNN, finished by a launch";
   if (epilogue)
     library.call.epilogue = epilogue->bits;
+  // cuDNN does not say when it reads the addend.
+  candidate.inPlace = !epilogue || !(epilogue->bits & DLC_EPILOGUE_ADD);
   if (target.chooseEngine) {
     std::optional<std::vector<uint64_t>> engine = target.chooseEngine(library.call);
     if (!engine)

@@ -86,6 +86,8 @@ struct Candidate {
   std::string schedule; ///< complete and canonical: equal text, equal code
   llvm::SmallVector<Phase, 1> phases;
   uint64_t workspaceBytes = 0; ///< buffer shared by the phases; the launch's last argument if not 0
+  /// A result may lie in the memory of an operand that it needs at the same places only.
+  bool inPlace = true;
   double cost = 0;             ///< estimated seconds on one core
   llvm::json::Value parameters = nullptr; ///< the generator's own numbers, read back by emit
 };

@@ -16,6 +16,8 @@ static void setSelection(exec::KernelOp kernel, const SelectedKernel &selected) 
     phases.push_back(exec::PhaseAttr::get(kernel.getContext(), builder.getStringAttr(function), phase.tasks,
                                           phase.scratchBytes));
   kernel.setPhasesAttr(builder.getArrayAttr(phases));
+  if (!selected.candidate.inPlace)
+    kernel.removeInPlaceAttr();
   kernel.setWorkspace(selected.candidate.workspaceBytes);
   kernel.setKey(selected.keyText());
   kernel.setSchedule((selected.generator->name() + ": " + selected.candidate.schedule).str());
