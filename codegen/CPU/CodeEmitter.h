@@ -14,9 +14,6 @@
 
 namespace dlc::codegen {
 
-/// bf16 and f16: sums of them are kept in f32.
-inline bool isSmallFloat(mlir::Type element) { return element.isBF16() || element.isF16(); }
-
 /// Integers, loops and memory at the place where the builder stands.
 class CodeEmitter {
 public:

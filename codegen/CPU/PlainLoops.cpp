@@ -33,13 +33,16 @@ public:
   Value accuracy(dl::AccuracyOp op);
 
 private:
+  /// An element as the definitions compute with it: 16-bit floats in f32, so that only the result
+  /// is rounded.
   Value read(Value tensor, const Indices &indices) {
     auto shape = cast<RankedTensorType>(tensor.getType()).getShape();
     Point point;
     point.shape.assign(shape.begin(), shape.end());
     point.indices = indices;
     BodyEmitter body = kernel.body();
-    return body.emit(tensor, point);
+    Value element = body.emit(tensor, point);
+    return isSmallFloat(element.getType()) ? e.convertFloat(element, elementOf(tensor)) : element;
   }
   Value add(Value a, Value b) { return arith::AddFOp::create(e.b, e.loc, a, b); }
   Value mul(Value a, Value b) { return arith::MulFOp::create(e.b, e.loc, a, b); }
@@ -53,19 +56,17 @@ private:
     return arith::SelectOp::create(e.b, e.loc, condition, a, b);
   }
   Value yes() { return e.number(1, e.b.getI1Type()); }
-  Type elementOf(Value tensor) { return getElementTypeOrSelf(tensor); }
+  Type elementOf(Value tensor) { return accumulatorType(getElementTypeOrSelf(tensor)); }
 
   using Turn = llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ValueRange)>;
   SmallVector<Value> loops(ArrayRef<int64_t> shape, ValueRange init, Turn turn) {
     return e.nest(shape, 1, init, turn);
   }
-  /// Sums `term` over all indices of `shape`; 16-bit floats are summed in f32.
+  /// Sums `term` over all indices of `shape`.
   Value sum(ArrayRef<int64_t> shape, Type type, llvm::function_ref<Value(ArrayRef<Value>)> term) {
-    Type wide = isSmallFloat(type) ? e.b.getF32Type() : type;
-    Value total = loops(shape, e.number(0, wide), [&](ArrayRef<Value> i, ValueRange total) {
-      return SmallVector<Value>{add(total[0], e.convertFloat(term(i), wide))};
+    return loops(shape, e.number(0, type), [&](ArrayRef<Value> i, ValueRange total) {
+      return SmallVector<Value>{add(total[0], term(i))};
     })[0];
-    return e.convertFloat(total, type);
   }
 
   /// Indices inside a tensor, and whether they were before clamping.
@@ -192,7 +193,7 @@ Value PlainLoops::reduce(dl::ReduceOp op) {
   };
   bool isUnsigned = type.getElementType().isUnsignedInteger();
   if (op.getKind() == dl::ReduceKind::Sum && isa<FloatType>(type.getElementType()))
-    return sum(extents, type.getElementType(), element);
+    return sum(extents, elementOf(op.getX()), element);
   Value init;
   if (op.getKind() == dl::ReduceKind::Sum) {
     init = e.number(0, e.b.getIntegerType(type.getElementTypeBitWidth()));
@@ -210,7 +211,7 @@ Value PlainLoops::matmul(dl::MatmulOp op) {
   int64_t rank = a.getRank();
   int64_t depth = a.getDimSize(op.getTransposeA() ? rank - 2 : rank - 1);
   Indices batch(at.begin(), at.end() - 2);
-  return sum(depth, a.getElementType(), [&](ArrayRef<Value> k) {
+  return sum(depth, elementOf(op.getA()), [&](ArrayRef<Value> k) {
     Indices left = batch, right = batch;
     left.append({at[rank - 2], k[0]});
     right.append({k[0], at[rank - 1]});
@@ -415,7 +416,7 @@ Value codegen::plainAnchorValue(KernelFunction &kernel, unsigned number, const P
   // Scalars fit every index space.
   Point own = *reshapePoint(kernel.builder, kernel.e.loc, point, type.getShape());
   PlainLoops loops(kernel, own.indices);
-  return llvm::TypeSwitch<Operation *, Value>(op)
+  Value value = llvm::TypeSwitch<Operation *, Value>(op)
       .Case<dl::ReduceOp>([&](auto op) { return loops.reduce(op); })
       .Case<dl::MatmulOp>([&](auto op) { return loops.matmul(op); })
       .Case<dl::ConvolutionOp>([&](auto op) { return loops.convolution(op); })
@@ -430,4 +431,6 @@ Value codegen::plainAnchorValue(KernelFunction &kernel, unsigned number, const P
       .Case<dl::SoftmaxCrossEntropyBackwardOp>(
           [&](auto op) { return loops.crossEntropyBackward(op); })
       .Case<dl::AccuracyOp>([&](auto op) { return loops.accuracy(op); });
+  Type element = type.getElementType();
+  return isSmallFloat(element) ? kernel.e.convertFloat(value, element) : value;
 }

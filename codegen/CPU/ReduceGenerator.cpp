@@ -97,11 +97,9 @@ static SmallVector<Value> walkedValues(const KernelSpec &spec) {
   return values;
 }
 
-/// The type of partial results: integers signless, 16-bit floats as f32.
+/// The type of partial results: integers signless.
 static Type accumulatorOf(dl::ReduceOp op) {
-  Type element = op.getType().getElementType();
-  if (isSmallFloat(element))
-    return Float32Type::get(op.getContext());
+  Type element = accumulatorType(op.getType().getElementType());
   if (auto integer = dyn_cast<IntegerType>(element))
     return IntegerType::get(op.getContext(), integer.getWidth());
   return element;

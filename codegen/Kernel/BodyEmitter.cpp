@@ -425,6 +425,20 @@ Value BodyEmitter::computeIota(dl::IotaOp op, const Point &point) {
   return arith::AddIOp::create(builder, loc, splat(builder, loc, index, point.width), offsets);
 }
 
+/// A float or vector of floats in `element`, wider or narrower.
+static Value convertFloat(OpBuilder &b, Location loc, Value value, Type element) {
+  Type from = getElementTypeOrSelf(value), type = element;
+  if (from == element)
+    return value;
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    type = vector.clone(element);
+  if (from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
+    return b.createOrFold<arith::ExtFOp>(loc, type, value);
+  return arith::TruncFOp::create(b, loc, type, value);
+}
+
+/// An op on 16-bit floats computes in f32 and rounds once, whatever it is made of and however ops
+/// are fused into kernels.
 Value BodyEmitter::computeElementwise(dl::ElementwiseOp op, const Point &point) {
   SmallVector<Value> operands;
   bool anyVector = false;
@@ -432,11 +446,15 @@ Value BodyEmitter::computeElementwise(dl::ElementwiseOp op, const Point &point) 
     operands.push_back(emit(operand, point));
     if (!operands.back())
       return {};
+    if (isSmallFloat(getElementTypeOrSelf(operands.back())))
+      operands.back() = convertFloat(builder, loc, operands.back(), builder.getF32Type());
     anyVector |= isa<VectorType>(operands.back().getType());
   }
   if (anyVector)
     for (Value &operand : operands)
       if (!isa<VectorType>(operand.getType()))
         operand = splat(builder, loc, operand, point.width);
-  return op.buildScalar(builder, loc, operands);
+  Value result = op.buildScalar(builder, loc, operands);
+  Type element = getElementTypeOrSelf(op->getResult(0));
+  return isSmallFloat(element) ? convertFloat(builder, loc, result, element) : result;
 }

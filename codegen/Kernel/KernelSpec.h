@@ -101,6 +101,13 @@ struct PhysicalLayout {
 /// Number of elements of a shape.
 int64_t product(llvm::ArrayRef<int64_t> extents);
 
+/// bf16 and f16: computed in f32, and rounded behind each op.
+inline bool isSmallFloat(mlir::Type element) { return element.isBF16() || element.isF16(); }
+/// The type that sums of `element` are kept in until they are rounded, once: f32 for bf16 and f16.
+inline mlir::Type accumulatorType(mlir::Type element) {
+  return isSmallFloat(element) ? mlir::Float32Type::get(element.getContext()) : element;
+}
+
 /// Bytes of one stored element: bool is one byte.
 int64_t storageBytes(mlir::Type elementType);
 /// Bytes of a tensor in memory, padding of its layout included.

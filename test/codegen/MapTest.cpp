@@ -99,7 +99,7 @@ TEST(Map, Types) {
               rounding, "cpu-map");
 }
 
-/// f64 through and through; bf16 and f16 are computed in f32 between roundings.
+/// f64 through and through; ops on bf16 and f16 compute in f32 and round once each.
 TEST(Map, OtherFloats) {
   checkKernel({"tensor<37xf64>", "tensor<37xf64>", R"(
 ^bb0(%x: tensor<37xf64>):
@@ -120,6 +120,14 @@ TEST(Map, OtherFloats) {
   %1 = dl.add %0, %x : tensor<37xbf16>
   dl.yield %1 : tensor<37xbf16>)"},
               1.0 / 128, "cpu-map");
+  // Each op rounds: the product to 227 / 512, the sum to even, away from what f32 would give it.
+  CompiledTestKernel chain({"tensor<1xbf16>, tensor<1xbf16>", "tensor<1xbf16>", R"(
+^bb0(%a: tensor<1xbf16>, %b: tensor<1xbf16>):
+  %0 = dl.multiply %a, %b : tensor<1xbf16>
+  %1 = dl.add %0, %a : tensor<1xbf16>
+  dl.yield %1 : tensor<1xbf16>)"});
+  ASSERT_TRUE(chain);
+  EXPECT_EQ(chain.run({Tensor{{1}, {0.515625}}, Tensor{{1}, {0.859375}}})[0].values[0], 0.9609375);
   // Half an ulp of bf16's 8 bits.
   checkKernel({"tensor<37xf32>", "tensor<37xbf16>", R"(
 ^bb0(%x: tensor<37xf32>):
