@@ -22,14 +22,18 @@ config.substitutions += [
     ("%python", "python3"),
     ("%build", config.build_root),
 ]
+cuda = os.environ.get("CUDA_HOME", "/usr/local/cuda")
 if os.path.exists(os.path.join(config.build_root, "lib", "libdlc_cuda.so")):
     config.available_features.add("cuda-toolkit")
-    if glob.glob(os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "lib64", "libcudnn.so.9")):
+    if glob.glob(os.path.join(cuda, "lib64", "libcudnn.so.9")):
         config.available_features.add("cudnn")
-if glob.glob(os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "lib64", "libnvrtc.so*")):
+if glob.glob(os.path.join(cuda, "lib64", "libnvrtc.so*")):
     config.available_features.add("nvrtc")
 else:
     lit_config.note("nvrtc: no CUDA toolkit, the tests of cubins are left out")
+if os.path.exists(os.path.join(cuda, "include", "cuda_bf16.h")):
+    config.available_features.add("cuda-headers")
+    config.substitutions.append(("%cuda", cuda))
 for feature, path in [("mnist", "data/mnist"), ("goldens", "goldens/nets")]:
     if os.path.isdir(os.path.join(config.reference_data, path)):
         config.available_features.add(feature)

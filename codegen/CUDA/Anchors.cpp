@@ -110,7 +110,7 @@ private:
     function.returns(element);
     return text.add(function);
   }
-  /// T, the type that the anchor computes with.
+  /// T, the type that the anchor computes with: that of sums.
   LogicalResult setType(Type element) {
     std::string name = computedTypeName(element);
     text.type("T", name);
@@ -353,7 +353,7 @@ LogicalResult codegen::addStore(KernelText &text, const AnchorForm &form, String
   Point own = DeviceFunction::point(form.space, indices);
   SmallVector<Value> values;
   for (auto [i, result] : llvm::enumerate(spec.anchorOp()->getResults()))
-    values.push_back(function.addValue(i == 0 ? "v" : "tap", getElementTypeOrSelf(result)));
+    values.push_back(function.addSum(i == 0 ? "v" : "tap", getElementTypeOrSelf(result)));
   BodyEmitter body = function.body([&](unsigned number, const Point &at) {
     return at == own ? values[number] : Value();
   });

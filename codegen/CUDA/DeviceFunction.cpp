@@ -15,7 +15,7 @@ using namespace dlc::codegen;
 //===------------------------------------------------------------------------------------------===//
 
 std::string codegen::computedTypeName(Type element) {
-  if (element.isF32())
+  if (element.isF32() || isSmallFloat(element))
     return "float";
   if (element.isF64())
     return "double";
@@ -31,6 +31,10 @@ std::string codegen::computedTypeName(Type element) {
 }
 
 std::string codegen::storedTypeName(Type element) {
+  if (element.isBF16())
+    return "__nv_bfloat16";
+  if (element.isF16())
+    return "__half";
   return element.isInteger(1) ? "unsigned char" : computedTypeName(element);
 }
 
@@ -73,6 +77,16 @@ Value DeviceFunction::addValue(StringRef name, Type element) {
   names[value] = name.str();
   parameters.push_back(computedTypeName(element) + " " + name.str());
   return value;
+}
+
+Value DeviceFunction::rounded(Value sum, Type element) {
+  if (!isSmallFloat(element))
+    return sum;
+  return arith::TruncFOp::create(builder, loc, element, sum);
+}
+
+Value DeviceFunction::addSum(StringRef name, Type element) {
+  return rounded(addValue(name, accumulatorType(element)), element);
 }
 
 LogicalResult DeviceFunction::assign(StringRef name, Type element, Value value) {
@@ -236,8 +250,9 @@ LogicalResult DeviceFunction::storeLinear(BodyEmitter::AnchorValue anchor, unsig
 }
 
 Value DeviceFunction::call(StringRef callee, ArrayRef<Value> arguments, Type element) {
-  return LLVM::CallOp::create(builder, loc, TypeRange(computedType(element)), callee, arguments)
-      .getResult();
+  Type type = accumulatorType(computedType(element));
+  Value sum = LLVM::CallOp::create(builder, loc, TypeRange(type), callee, arguments).getResult();
+  return rounded(sum, element);
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -288,8 +303,15 @@ private:
     bool single = op.getResult(0).getType().isF32();
     return call(op, (function + (single ? "f" : "")).str());
   }
+  /// To bf16 and f16: a float with such a value.
   Expression cast(Operation &op) {
-    return call(op, wordOf(computedTypeName(op.getResult(0).getType())));
+    Type type = op.getResult(0).getType();
+    Expression result = call(op, wordOf(computedTypeName(type)));
+    if (!isSmallFloat(type))
+      return result;
+    // A float is rounded once, not to f32 before.
+    std::string value = isa<arith::TruncFOp>(op) ? expression(op.getOperand(0)).text : result.text;
+    return {"float(" + storedTypeName(type) + "(" + value + "))"};
   }
   /// Types of two words cannot be called.
   static std::string wordOf(const std::string &type) {
@@ -342,7 +364,7 @@ Expression StatementPrinter::constant(arith::ConstantOp op) {
     return {value < 0 ? "(" + text + ")" : text};
   }
   auto number = cast<FloatAttr>(op.getValue());
-  bool single = number.getType().isF32();
+  bool single = !number.getType().isF64();
   double value = number.getValueAsDouble();
   std::string text;
   if (std::isnan(value))

@@ -12,11 +12,12 @@
 
 namespace dlc::codegen {
 
-/// The C++ type of a stored element: bool is unsigned char. Empty if CUDA kernels do not know it.
+/// The C++ type of a stored element: bool is unsigned char, bf16 and f16 are the types of NVIDIA's
+/// headers. Empty if CUDA kernels do not know it.
 std::string storedTypeName(mlir::Type element);
 /// The type of an element in memory: bool is a byte, unsigned integers are signless.
 mlir::Type storedType(mlir::Type element);
-/// The C++ type of a computed element: bool is bool.
+/// The C++ type of a computed element: bool is bool; bf16 and f16 are floats with such values.
 std::string computedTypeName(mlir::Type element);
 
 /// Name of the member that holds buffer `number` of a spec: x0, x1, ... for operands, then y0, ...
@@ -31,6 +32,8 @@ public:
   mlir::Value index(unsigned parameter) const { return indices[parameter]; }
   /// One more parameter: a computed element.
   mlir::Value addValue(llvm::StringRef name, mlir::Type element);
+  /// The same for an element that a skeleton has summed: not rounded to `element` before.
+  mlir::Value addSum(llvm::StringRef name, mlir::Type element);
   /// One more parameter, behind all others, that is assigned: `T &name`; a stored element, or null if there is no value.
   mlir::LogicalResult assign(llvm::StringRef name, mlir::Type element, mlir::Value value);
 
@@ -59,7 +62,7 @@ public:
   /// Stores element `linear` of result `number` as it lies in memory; padding becomes zero.
   mlir::LogicalResult storeLinear(BodyEmitter::AnchorValue anchor, unsigned number,
                                   mlir::Value linear);
-  /// The result of a function of this struct or a skeleton: name(arguments...).
+  /// The result of a function of this struct or a skeleton, which may be a sum: name(arguments...).
   mlir::Value call(llvm::StringRef name, llvm::ArrayRef<mlir::Value> arguments, mlir::Type element);
   void returns(mlir::Value value) { returned = value; }
 
@@ -71,6 +74,8 @@ public:
 private:
   mlir::Value bufferPointer(unsigned number);
   mlir::Value offsetOf(mlir::RankedTensorType type, const Point &point);
+  /// A sum in the type that it is of.
+  mlir::Value rounded(mlir::Value sum, mlir::Type element);
 
   std::unique_ptr<mlir::Block> block;
   mlir::OpBuilder builder;

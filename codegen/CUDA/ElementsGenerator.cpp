@@ -50,8 +50,8 @@ static void addAnchorFunction(KernelText &text, const AnchorForm &form, unsigned
   StringRef member = !isa<dl::MaxPoolOp>(op) ? "" : number == 0 ? ".value" : ".tap";
   text.members(
       llvm::formatv("  __device__ {0} anchor{1}({2}) const {{ return {3}(*this{4}){5}; }\n",
-                    storedTypeName(getElementTypeOrSelf(op->getResult(number))), number,
-                    parameters, form.function, arguments, member)
+                    storedTypeName(accumulatorType(getElementTypeOrSelf(op->getResult(number)))),
+                    number, parameters, form.function, arguments, member)
           .str());
 }
 

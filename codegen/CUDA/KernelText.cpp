@@ -38,6 +38,15 @@ void KernelText::phaseWithMembers(uint32_t threads, StringRef skeleton, StringRe
   phases.push_back({threads, call, members.str()});
 }
 
+/// NVIDIA's headers for the types that `text` uses; others compile without.
+static std::vector<std::string> headersOf(StringRef text) {
+  std::vector<std::string> headers;
+  for (auto [type, header] : {std::pair("__nv_bfloat16", "cuda_bf16.h"), {"__half", "cuda_fp16.h"}})
+    if (text.contains(type))
+      headers.push_back(header);
+  return headers;
+}
+
 CudaSource KernelText::finish(StringRef symbol) const {
   CudaSource source;
   source.skeletons = {"common"};
@@ -82,5 +91,6 @@ CudaSource KernelText::finish(StringRef symbol) const {
     source.functions.push_back(function);
     source.threads.push_back(phase.threads);
   }
+  source.headers = headersOf(source.text);
   return source;
 }

@@ -35,8 +35,8 @@ public:
   /// Members as they stand, indented by two.
   void members(llvm::StringRef text) { body += text.str(); }
   mlir::LogicalResult add(DeviceFunction &function);
-  /// A workspace of `element`, as the member `partial`.
-  void workspace(mlir::Type element) { workspaceElement = element; }
+  /// A workspace of sums of `element`, as the member `partial`.
+  void workspace(mlir::Type element) { workspaceElement = accumulatorType(element); }
   /// Declarations before the struct.
   void declare(llvm::StringRef text) { declarations += text.str(); }
   /// An entry point of `threads` threads a block: skeleton(Problem{...}).

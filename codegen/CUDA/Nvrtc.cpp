@@ -72,6 +72,9 @@ llvm::Expected<const Nvrtc *> Nvrtc::load() {
                                           "version 12 or later"));
     nvrtc.call = &functions;
     nvrtc.versionText = std::to_string(major) + "." + std::to_string(minor);
+    Dl_info place;
+    if (dladdr(reinterpret_cast<void *>(functions.version), &place) && place.dli_fname)
+      nvrtc.folderPath = llvm::sys::path::parent_path(place.dli_fname).str();
     return std::pair(nvrtc, std::string());
   }();
   if (!loaded.first.call)
@@ -127,16 +130,22 @@ static bool readFigures(StringRef log, llvm::ArrayRef<std::string> functions,
 }
 
 llvm::Expected<std::pair<KernelImage, KernelImage>>
-Nvrtc::compile(StringRef text, unsigned architecture, llvm::ArrayRef<std::string> functions) const {
+Nvrtc::compile(StringRef text, unsigned architecture, llvm::ArrayRef<std::string> functions,
+               llvm::ArrayRef<std::string> includeFolders) const {
   auto fail = [&](const llvm::Twine &message) {
     return llvm::createStringError(functions.front() + ": " + message);
   };
   Program program;
   if (call->create(&program, text.str().c_str(), "kernel.cu", 0, nullptr, nullptr) != 0)
     return fail("NVRTC takes no program");
-  std::string name = "--gpu-architecture=sm_" + std::to_string(architecture);
-  const char *options[] = {name.c_str(), "--std=c++17", "--ptxas-options=-v"};
-  Result result = call->compile(program, std::size(options), options);
+  std::vector<std::string> words = {"--gpu-architecture=sm_" + std::to_string(architecture),
+                                    "--std=c++17", "--ptxas-options=-v"};
+  for (const std::string &folder : includeFolders)
+    words.push_back("--include-path=" + folder);
+  std::vector<const char *> options;
+  for (const std::string &word : words)
+    options.push_back(word.c_str());
+  Result result = call->compile(program, options.size(), options.data());
   auto read = [&](auto size, auto get) {
     size_t bytes = 0;
     std::string content;

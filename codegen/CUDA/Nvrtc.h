@@ -39,16 +39,19 @@ public:
 
   /// "13.0"
   const std::string &version() const { return versionText; }
+  /// The folder that the library is in.
+  const std::string &folder() const { return folderPath; }
   /// The cubin of `text` for `architecture`, and the PTX that it was made from. `functions`: the
-  /// names of the kernel's phases. May be called from several threads.
+  /// names of the kernel's phases; `includeFolders`: where its headers are. May be called from
+  /// several threads.
   llvm::Expected<std::pair<KernelImage, KernelImage>>
-  compile(llvm::StringRef text, unsigned architecture,
-          llvm::ArrayRef<std::string> functions) const;
+  compile(llvm::StringRef text, unsigned architecture, llvm::ArrayRef<std::string> functions,
+          llvm::ArrayRef<std::string> includeFolders) const;
 
 private:
   struct Functions;
   const Functions *call = nullptr;
-  std::string versionText;
+  std::string versionText, folderPath;
 };
 
 } // namespace dlc::codegen

@@ -95,7 +95,8 @@ SmallVector<Candidate> ProductGenerator::schedules(const KernelSpec &spec,
     candidate.phases.push_back({uint32_t(blocks), 0});
     if (split > 1) {
       candidate.phases.push_back({blocksFor(p->batch * p->m * p->n, partsThreads), 0});
-      candidate.workspaceBytes = split * p->batch * p->m * p->n * storageBytes(p->element);
+      candidate.workspaceBytes =
+          split * p->batch * p->m * p->n * storageBytes(accumulatorType(p->element));
     }
     // What the blocks multiply, padding of tiles included, spread over the multiprocessors; small
     // tiles read more for each product.

@@ -55,7 +55,8 @@ SmallVector<Candidate> ReduceGenerator::schedules(const KernelSpec &spec,
   candidate.phases.push_back({uint32_t(blocks * parts), 0});
   if (parts > 1) {
     candidate.phases.push_back({blocksFor(kept, partsThreads / 32), 0});
-    candidate.workspaceBytes = kept * parts * storageBytes(getElementTypeOrSelf(op.getX()));
+    candidate.workspaceBytes =
+        kept * parts * storageBytes(accumulatorType(getElementTypeOrSelf(op.getX())));
   }
   candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), candidate.phases.size());
   return {candidate};

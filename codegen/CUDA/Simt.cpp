@@ -18,13 +18,14 @@ namespace fs = llvm::sys::fs;
 
 std::string dlc::codegen::simtSymbol(StringRef function) { return function.str() + "_simt"; }
 
-/// The order of skeletons in a file: as they need each other, each once.
-static std::vector<std::string> mergedSkeletons(llvm::ArrayRef<CudaSource> kernels) {
+/// What the kernels of a file name, each once, in an order that is right for all of them.
+static std::vector<std::string> merged(llvm::ArrayRef<CudaSource> kernels,
+                                       std::vector<std::string> CudaSource::*names) {
   std::vector<std::string> all;
   for (const CudaSource &kernel : kernels)
-    for (const std::string &skeleton : kernel.skeletons)
-      if (!llvm::is_contained(all, skeleton))
-        all.push_back(skeleton);
+    for (const std::string &name : kernel.*names)
+      if (!llvm::is_contained(all, name))
+        all.push_back(name);
   return all;
 }
 
@@ -40,9 +41,11 @@ static std::string entryText(const CudaSource &kernel, unsigned phase, StringRef
 }
 
 std::string dlc::codegen::simtText(llvm::ArrayRef<CudaSource> kernels) {
-  std::string text = "#line 1 \"abi.h\"\n" + embeddedText("abi.h").str() + "\n#line 1 \"simt.h\"\n" +
+  // NVIDIA's headers come first: simt.h has its own of CUDA's words.
+  std::string text = includesOf(merged(kernels, &CudaSource::headers)) + "#line 1 \"abi.h\"\n" +
+                     embeddedText("abi.h").str() + "\n#line 1 \"simt.h\"\n" +
                      embeddedText("simt.h").str();
-  for (const std::string &skeleton : mergedSkeletons(kernels))
+  for (const std::string &skeleton : merged(kernels, &CudaSource::skeletons))
     text += "\n#line 1 \"" + skeleton + ".cuh\"\n" + embeddedText(skeleton + ".cuh").str();
   for (const CudaSource &kernel : kernels) {
     if (kernel.functions.empty())
@@ -95,7 +98,8 @@ static const char *const flags[] = {"-x",
                                     "-w",
                                     "-c"};
 
-llvm::Expected<std::string> HostCompiler::compile(StringRef text) const {
+llvm::Expected<std::string>
+HostCompiler::compile(StringRef text, llvm::ArrayRef<std::string> includeFolders) const {
   llvm::SmallString<128> folder;
   if (std::error_code code = fs::createUniqueDirectory("dlc-simt", folder))
     return llvm::createStringError("cannot create a temporary folder: " + code.message());
@@ -111,6 +115,8 @@ llvm::Expected<std::string> HostCompiler::compile(StringRef text) const {
     return llvm::createStringError("cannot write '" + source + "': " + code.message());
   std::vector<StringRef> arguments = {path};
   llvm::append_range(arguments, flags);
+  for (const std::string &folder : includeFolders)
+    llvm::append_range(arguments, std::initializer_list<StringRef>{"-isystem", folder});
   llvm::append_range(arguments, std::initializer_list<StringRef>{source, "-o", object});
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log), StringRef(log)};
   std::string message;

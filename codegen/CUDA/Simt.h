@@ -13,8 +13,10 @@ struct HostCompiler {
 
   /// Fails with a message if there is none.
   static llvm::Expected<HostCompiler> find();
-  /// Compiles to a relocatable object. Fails with the first error.
-  llvm::Expected<std::string> compile(llvm::StringRef text) const;
+  /// Compiles to a relocatable object, with headers of `includeFolders`. Fails with the first
+  /// error.
+  llvm::Expected<std::string> compile(llvm::StringRef text,
+                                      llvm::ArrayRef<std::string> includeFolders) const;
 };
 
 /// One C++ text with several kernels, against codegen/CUDA/simt/simt.h. Each phase becomes a

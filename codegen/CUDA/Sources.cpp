@@ -32,8 +32,15 @@ const std::string &dlc::codegen::allSkeletons() {
   return all;
 }
 
-std::string dlc::codegen::completeText(const CudaSource &source, bool lineMarkers) {
+std::string dlc::codegen::includesOf(llvm::ArrayRef<std::string> headers) {
   std::string text;
+  for (const std::string &header : headers)
+    text += "#include <" + header + ">\n";
+  return text;
+}
+
+std::string dlc::codegen::completeText(const CudaSource &source, bool lineMarkers) {
+  std::string text = includesOf(source.headers);
   for (const std::string &skeleton : source.skeletons) {
     std::string file = skeleton + ".cuh";
     if (lineMarkers)

@@ -13,8 +13,11 @@ llvm::StringRef embeddedText(llvm::StringRef file);
 /// All skeletons one behind the other: part of the key of every kernel.
 const std::string &allSkeletons();
 
-/// A kernel as it is compiled: its skeletons, then its own text. `lineMarkers`: messages name the
-/// skeleton and its line.
+/// The lines that include `headers`.
+std::string includesOf(llvm::ArrayRef<std::string> headers);
+
+/// A kernel as it is compiled: its headers and skeletons, then its own text. `lineMarkers`: messages
+/// name the skeleton and its line.
 std::string completeText(const CudaSource &source, bool lineMarkers);
 
 } // namespace dlc::codegen

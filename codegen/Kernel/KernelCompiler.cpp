@@ -4,6 +4,7 @@
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Lowering.h"
 #include "codegen/CUDA/Generators.h"
+#include "codegen/CUDA/Headers.h"
 #include "codegen/CUDA/Simt.h"
 #include "codegen/CUDA/Sources.h"
 #include "codegen/Kernel/KernelCache.h"
@@ -338,6 +339,13 @@ llvm::Expected<std::string> codegen::printCudaKernel(const SelectedKernel &kerne
   return completeText(sources->front(), /*lineMarkers=*/false);
 }
 
+/// NVIDIA's headers, if `sources` need them; else nothing.
+static llvm::Expected<CudaHeaders> headersFor(ArrayRef<CudaSource> sources) {
+  if (llvm::all_of(sources, [](const CudaSource &source) { return source.headers.empty(); }))
+    return CudaHeaders();
+  return CudaHeaders::find();
+}
+
 /// A job makes one kernel's cubin and PTX for one architecture; the PTX of the lowest is kept.
 static llvm::Expected<std::vector<CompiledKernel>>
 compileForCuda(ArrayRef<SelectedKernel> kernels, const CudaTarget &target,
@@ -351,6 +359,9 @@ compileForCuda(ArrayRef<SelectedKernel> kernels, const CudaTarget &target,
   llvm::Expected<std::vector<CudaSource>> sources = sourcesOf(kernels);
   if (!sources)
     return sources.takeError();
+  llvm::Expected<CudaHeaders> headers = headersFor(*sources);
+  if (!headers)
+    return headers.takeError();
   size_t perKernel = target.architectures.size();
   std::vector<std::string> texts;
   std::vector<Job> jobs;
@@ -360,15 +371,18 @@ compileForCuda(ArrayRef<SelectedKernel> kernels, const CudaTarget &target,
       continue;
     kernelOfText.push_back(number);
     texts.push_back(completeText(source, /*lineMarkers=*/true));
+    std::string identity = source.headers.empty() ? "" : headers->identity;
     for (unsigned architecture : target.architectures)
       jobs.push_back({hashText("nvrtc " + (*nvrtc)->version() + " sm_" +
-                               std::to_string(architecture) + '\0' + texts.back()),
+                               std::to_string(architecture) + '\0' + identity + '\0' +
+                               texts.back()),
                       texts.back().size()});
   }
   auto results = Jobs::run(jobs, options, [&]() -> llvm::Expected<Jobs::Run> {
     return Jobs::Run([&](size_t i) -> llvm::Expected<std::string> {
       auto images = (*nvrtc)->compile(texts[i / perKernel], target.architectures[i % perKernel],
-                                      (*sources)[kernelOfText[i / perKernel]].functions);
+                                      (*sources)[kernelOfText[i / perKernel]].functions,
+                                      headers->folders);
       if (!images)
         return images.takeError();
       std::string cubin = images->first.serialise();
@@ -414,6 +428,9 @@ codegen::compileSimt(ArrayRef<SelectedKernel> kernels, const CompileOptions &opt
   llvm::Expected<std::vector<CudaSource>> sources = sourcesOf(kernels);
   if (!sources)
     return sources.takeError();
+  llvm::Expected<CudaHeaders> headers = headersFor(*sources);
+  if (!headers)
+    return headers.takeError();
   // Enough files for all cores, and as many on every machine: equal input, equal bytes.
   const size_t kernelsPerFile = 10;
   std::vector<std::string> texts;
@@ -421,11 +438,12 @@ codegen::compileSimt(ArrayRef<SelectedKernel> kernels, const CompileOptions &opt
   for (ArrayRef<CudaSource> rest = *sources; !rest.empty();
        rest = rest.drop_front(std::min(kernelsPerFile, rest.size()))) {
     texts.push_back(simtText(rest.take_front(std::min(kernelsPerFile, rest.size()))));
-    jobs.push_back({hashText("simt " + compiler->identity + '\0' + texts.back()),
+    jobs.push_back({hashText("simt " + compiler->identity + '\0' + headers->identity + '\0' +
+                             texts.back()),
                     texts.back().size()});
   }
   auto results = Jobs::run(jobs, options, [&]() -> llvm::Expected<Jobs::Run> {
-    return Jobs::Run([&](size_t i) { return compiler->compile(texts[i]); });
+    return Jobs::Run([&](size_t i) { return compiler->compile(texts[i], headers->folders); });
   });
   if (!results)
     return results.takeError();

@@ -114,8 +114,10 @@ public:
                                    mlir::ModuleOp module) const = 0;
 };
 
-/// The text of a CUDA kernel. In front of `text` stand the skeletons that it names, in this order.
+/// The text of a CUDA kernel. In front of `text` stand the headers and skeletons that it names, in
+/// this order.
 struct CudaSource {
+  std::vector<std::string> headers; ///< NVIDIA's, for the types of bf16 and f16: "cuda_bf16.h"
   std::vector<std::string> skeletons;
   std::string text;
   std::vector<std::string> parameters; ///< element types of the buffers: "const float"

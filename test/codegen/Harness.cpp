@@ -254,13 +254,20 @@ void CompiledTestKernel::State::launch(const SelectedKernel &kernel, TaskOrder o
   }
 }
 
-CompiledTestKernel::CompiledTestKernel(const KernelSource &source, StringRef targetName,
-                                       StringRef generator) {
+static codegen::Target targetOf(StringRef name) {
+  return llvm::cantFail(getTarget(name.starts_with("cuda") ? name.str() : "cpu:" + name.str()));
+}
+
+CompiledTestKernel::CompiledTestKernel() {
   DialectRegistry registry;
   registerKernelDialects(registry);
   context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   context->loadAllAvailableDialects();
   state = std::make_unique<State>();
+}
+
+void CompiledTestKernel::choose(const KernelSource &source, const codegen::Target &target,
+                                StringRef generator) {
   std::string text = source.moduleText();
   // The number of results is not in the source: take it from the types.
   size_t results = StringRef(source.results).count("tensor<");
@@ -272,25 +279,40 @@ CompiledTestKernel::CompiledTestKernel(const KernelSource &source, StringRef tar
   }
   module = std::move(*parsed);
   auto spec = KernelSpec::get(kernelBlock(*module));
-  bool cuda = targetName.starts_with("cuda");
-  auto target = getTarget(cuda ? targetName.str() : "cpu:" + targetName.str());
-  if (failed(spec) || !target) {
+  if (failed(spec)) {
     ADD_FAILURE() << "no kernel";
     return;
   }
   analysed = std::make_unique<KernelSpec>(*spec);
-  for (GeneratedCandidate &candidate : allCandidates(*spec, *target)) {
+  for (GeneratedCandidate &candidate : allCandidates(*spec, target)) {
     if (!generator.empty() && candidate.generator->name() != generator)
       continue;
-    selected = selectCandidate(*spec, *target, candidate);
-    CompileOptions options;
-    options.cache = false;
-    std::string error = cuda ? loadSimt(options) : loadNative(*target, options);
-    EXPECT_EQ(error, "") << text;
-    loaded = error.empty();
+    selected = selectCandidate(*spec, target, candidate);
     return;
   }
   ADD_FAILURE() << "no candidate of generator '" << generator.str() << "' for\n" << text;
+}
+
+CompiledTestKernel::CompiledTestKernel(const KernelSource &source, StringRef targetName,
+                                       StringRef generator)
+    : CompiledTestKernel() {
+  codegen::Target target = targetOf(targetName);
+  choose(source, target, generator);
+  if (!selected.generator)
+    return;
+  CompileOptions options;
+  options.cache = false;
+  std::string error =
+      targetName.starts_with("cuda") ? loadSimt(options) : loadNative(target, options);
+  EXPECT_EQ(error, "") << source.moduleText();
+  loaded = error.empty();
+}
+
+SelectedKernel CompiledTestKernel::select(const KernelSource &source, StringRef target,
+                                          StringRef generator) {
+  CompiledTestKernel kernel;
+  kernel.choose(source, targetOf(target), generator);
+  return kernel.selected;
 }
 
 std::string CompiledTestKernel::loadNative(const codegen::Target &target,

@@ -32,6 +32,8 @@ public:
   CompiledTestKernel(const KernelSource &source, llvm::StringRef target = "native",
                      llvm::StringRef generator = "");
   ~CompiledTestKernel();
+  /// What the constructor would compile; its generator is null after a test failure.
+  static codegen::SelectedKernel select(const KernelSource &source, llvm::StringRef target, llvm::StringRef generator);
 
   explicit operator bool() const { return loaded; }
   const codegen::SelectedKernel &selection() const { return selected; }
@@ -51,6 +53,8 @@ public:
 
 private:
   struct State;
+  CompiledTestKernel();
+  void choose(const KernelSource &source, const codegen::Target &target, llvm::StringRef generator);
   /// Empty, or what went wrong.
   std::string loadNative(const codegen::Target &target, const codegen::CompileOptions &options);
   std::string loadSimt(const codegen::CompileOptions &options);
@@ -58,7 +62,7 @@ private:
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::unique_ptr<codegen::KernelSpec> analysed;
-  codegen::SelectedKernel selected;
+  codegen::SelectedKernel selected = {};
   std::unique_ptr<State> state;
   bool loaded = false;
 };

@@ -5,7 +5,7 @@
 //   P::TM, TN                   what a thread accumulates: THREADS = (TILE_M / TM) * (TILE_N / TN)
 //   P::SPLIT                    blocks that share a tile of C, each with a part of k; 1: none
 //   P::A_ALONG_K, B_ALONG_K     neighbours in memory lie along k, else along m or n
-//   P::A_QUADS, B_QUADS         four neighbours are one 16-byte load: p.aQuad(b, m, k), p.bQuad(b, k, n)
+//   P::A_QUADS, B_QUADS         four neighbours are one load, as stored: p.aQuad(b, m, k), p.bQuad(b, k, n)
 //   p.a(b, m, k), p.b(b, k, n)  one element
 //   p.partial                   workspace [SPLIT, BATCH, M, N], if SPLIT > 1
 //   p.store(b, m, n, c)         finishes and stores an element of C
@@ -48,7 +48,7 @@ template <class T, int SIZE, int TILE_K, int THREADS, bool ALONG_K, bool QUADS> 
       place(l, i, k);
       bool inside = i0 + i < sizeI && k0 + k < lastK;
       if constexpr (QUADS) {
-        Quad<T> q{};
+        decltype(operand.quad(0, 0)) q{};
         if (inside)
           q = operand.quad(i0 + i, k0 + k);
 #pragma unroll

@@ -1,7 +1,7 @@
 // map: y[i] = f(x[i], ...), element by element over one index space.
 //
 //   P::ELEMENTS    elements of the space
-//   P::QUADS       a thread takes four neighbours with 16-byte accesses, else one element
+//   P::QUADS       a thread takes four neighbours with one access to each operand, else one element
 //   p.four(i)      computes and stores elements i to i + 3, i a multiple of 4
 //   p.one(i)       computes and stores element i
 template <class P> __device__ void map(const P &p) {

@@ -1,4 +1,5 @@
 //===- SimtTest.cpp - what the SIMT device sees in CUDA text --------------------------------------------------------===//
+#include "codegen/CUDA/Headers.h"
 #include "codegen/CUDA/Simt.h"
 #include "codegen/CUDA/Sources.h"
 #include "dlc/abi.h"
@@ -13,21 +14,27 @@ using namespace dlc::codegen;
 
 namespace {
 
-/// One kernel `f` over a buffer of floats, 64 threads a block.
+/// One kernel `f` over a buffer of 64 floats, or of 64 elements of a type of `header`; 64 threads a block.
 class Kernel {
 public:
-  explicit Kernel(const std::string &body) {
+  explicit Kernel(const std::string &body, const std::string &element = "float", const std::string &header = "") {
     CudaSource source;
+    CudaHeaders headers;
+    if (!header.empty()) {
+      source.headers = {header};
+      headers = llvm::cantFail(CudaHeaders::find());
+      bytes = 64 * 2;
+    }
     source.skeletons = {"common"};
     source.text = "__device__ int opaque(int i) { asm(\"\" : \"+r\"(i)); return i; }\n"
-                  "extern \"C\" __global__ void f(Buffer<float> y) {\n" +
+                  "extern \"C\" __global__ void f(Buffer<" + element + "> y) {\n" +
                   body + "\n}\n";
-    source.parameters = {"float"};
+    source.parameters = {element};
     source.functions = {"f"};
     source.threads = {64};
     llvm::InitializeNativeTarget();
     jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
-    std::string object = llvm::cantFail(llvm::cantFail(HostCompiler::find()).compile(simtText(source)));
+    std::string object = llvm::cantFail(llvm::cantFail(HostCompiler::find()).compile(simtText(source), headers.folders));
     llvm::cantFail(jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object)));
     llvm::orc::SymbolMap libc;
     libc[jit->mangleAndIntern("memset")] = {llvm::orc::ExecutorAddr::fromPtr(&memset), llvm::JITSymbolFlags::Exported};
@@ -39,8 +46,7 @@ public:
   /// Runs one block; returns what was reported, "file:line thread message".
   std::string run(uint64_t seed) {
     std::fill(y.begin(), y.end(), -1);
-    const uint64_t bytes[] = {y.size() * sizeof(float)};
-    dlc_simt simt = {sizeof(dlc_simt), 1, seed, bytes, fail, this};
+    dlc_simt simt = {sizeof(dlc_simt), 1, seed, &bytes, fail, this};
     void *buffers[] = {y.data()};
     dlc_args args = {sizeof(dlc_args), 1, buffers, nullptr, &simt};
     report.clear();
@@ -60,6 +66,7 @@ private:
 
   std::unique_ptr<llvm::orc::LLJIT> jit;
   dlc_kernel_fn function;
+  uint64_t bytes = 64 * sizeof(float);
   std::vector<char> scratch = std::vector<char>(64 * (1 << 15) + (128 << 10));
   std::string report;
   jmp_buf escape;
@@ -117,6 +124,20 @@ TEST(Simt, OutOfBounds) {
   EXPECT_EQ(below.run(5), "f.cu:4 thread 0: access of element -1 of buffer 0, which has 64");
   Kernel quad("int i = opaque(threadIdx.x);\n  if (i == 0)\n    storeQuad(y, 62, Quad<float>{});");
   EXPECT_EQ(quad.run(5), "f.cu:5 thread 0: store of a quad of element 62 of buffer 0, which has 64");
+}
+
+/// The same for elements of two bytes.
+TEST(Simt, OutOfBoundsSmallFloat) {
+  if (llvm::Expected<CudaHeaders> headers = CudaHeaders::find(); !headers)
+    GTEST_SKIP() << llvm::toString(headers.takeError());
+  for (auto [type, header] : {std::pair("__nv_bfloat16", "cuda_bf16.h"), {"__half", "cuda_fp16.h"}}) {
+    Kernel element("int i = opaque(threadIdx.x);\n  y[i + 1] = 1.0f;", type, header);
+    EXPECT_EQ(element.run(5), "f.cu:4 thread 63: access of element 64 of buffer 0, which has 64");
+    Kernel quad("int i = opaque(threadIdx.x);\n  if (i == 0)\n    storeQuad(y, 64, Quad<" + std::string(type) + ">{});", type, header);
+    EXPECT_EQ(quad.run(5), "f.cu:5 thread 0: store of a quad of element 64 of buffer 0, which has 64");
+    Kernel inside("int i = opaque(threadIdx.x);\n  if (i == 0)\n    storeQuad(y, 60, Quad<" + std::string(type) + ">{});", type, header);
+    EXPECT_EQ(inside.run(5), "");
+  }
 }
 
 /// Sums by shuffles, under all orders.
