@@ -127,14 +127,7 @@ Value CodeEmitter::number(double value, Type type) {
 }
 
 Value CodeEmitter::convertFloat(Value value, Type element) {
-  Type from = getElementTypeOrSelf(value), type = element;
-  if (from == element)
-    return value;
-  if (auto vector = dyn_cast<VectorType>(value.getType()))
-    type = vector.clone(element);
-  if (from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
-    return arith::ExtFOp::create(b, loc, type, value);
-  return arith::TruncFOp::create(b, loc, type, value);
+  return codegen::convertFloat(b, loc, value, element);
 }
 
 Value CodeEmitter::splat(Value scalar, int64_t width) {

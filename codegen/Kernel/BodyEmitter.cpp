@@ -425,8 +425,7 @@ Value BodyEmitter::computeIota(dl::IotaOp op, const Point &point) {
   return arith::AddIOp::create(builder, loc, splat(builder, loc, index, point.width), offsets);
 }
 
-/// A float or vector of floats in `element`, wider or narrower.
-static Value convertFloat(OpBuilder &b, Location loc, Value value, Type element) {
+Value codegen::convertFloat(OpBuilder &b, Location loc, Value value, Type element) {
   Type from = getElementTypeOrSelf(value), type = element;
   if (from == element)
     return value;

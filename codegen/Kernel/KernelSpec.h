@@ -108,6 +108,10 @@ inline mlir::Type accumulatorType(mlir::Type element) {
   return isSmallFloat(element) ? mlir::Float32Type::get(element.getContext()) : element;
 }
 
+/// A float or vector of floats in element type `element`.
+mlir::Value convertFloat(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
+                         mlir::Type element);
+
 /// Bytes of one stored element: bool is one byte.
 int64_t storageBytes(mlir::Type elementType);
 /// Bytes of a tensor in memory, padding of its layout included.
