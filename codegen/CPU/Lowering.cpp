@@ -96,6 +96,49 @@ llvm::Expected<CpuTarget> CpuTarget::get(StringRef name) {
 // To the LLVM dialect
 //===------------------------------------------------------------------------------------------===//
 
+namespace {
+/// f64 to bf16 or f16 in one rounding, by way of f32: where that step is inexact it goes to the
+/// neighbour with an odd last bit, which is no tie and no value of the smaller type ("round to
+/// odd", Boldo and Melquiond 2008).
+struct NarrowDouble : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &b) const override {
+    Value x = op.getIn();
+    if (!getElementTypeOrSelf(x).isF64() || !isSmallFloat(getElementTypeOrSelf(op.getType())))
+      return failure();
+    Location loc = op.getLoc();
+    auto like = [&](Type element) {
+      auto vector = dyn_cast<VectorType>(x.getType());
+      return vector ? Type(vector.clone(element)) : element;
+    };
+    Type f32 = like(b.getF32Type()), i32 = like(b.getI32Type());
+    auto number = [&](int64_t value) -> Value {
+      TypedAttr attribute = b.getI32IntegerAttr(value);
+      if (auto vector = dyn_cast<VectorType>(i32))
+        attribute = DenseElementsAttr::get(vector, Attribute(attribute));
+      return arith::ConstantOp::create(b, loc, attribute);
+    };
+    Value near = arith::TruncFOp::create(b, loc, f32, x);
+    Value back = arith::ExtFOp::create(b, loc, x.getType(), near);
+    Value bits = arith::BitcastOp::create(b, loc, i32, near);
+    // Bits of floats rise with the magnitude, whatever the sign. False for NaN.
+    Value inexact = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ONE, back, x);
+    Value below = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT,
+                                        math::AbsFOp::create(b, loc, back),
+                                        math::AbsFOp::create(b, loc, x));
+    Value even = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                       arith::AndIOp::create(b, loc, bits, number(1)), number(0));
+    Value step = arith::SelectOp::create(b, loc, below, number(1), number(-1));
+    Value odd = arith::SelectOp::create(b, loc, arith::AndIOp::create(b, loc, inexact, even),
+                                        arith::AddIOp::create(b, loc, bits, step), bits);
+    b.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(),
+                                          arith::BitcastOp::create(b, loc, f32, odd));
+    return success();
+  }
+};
+} // namespace
+
 /// Rewrites arithmetic on bf16 and f16 to f32 between conversions, and bf16's rounding to integer
 /// ops: processors without these types would call library functions.
 static LogicalResult expandSmallFloats(ModuleOp module) {
@@ -127,6 +170,7 @@ static LogicalResult expandSmallFloats(ModuleOp module) {
     return failure();
   RewritePatternSet expand(context);
   arith::populateExpandBFloat16Patterns(expand);
+  expand.add<NarrowDouble>(context, /*benefit=*/2);
   return applyPatternsGreedily(module, std::move(expand));
 }
 

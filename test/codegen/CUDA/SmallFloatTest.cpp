@@ -317,11 +317,20 @@ TEST_P(CudaSmallFloat, Widens) {
   }
 }
 
-/// From f64 in one rounding: through f32 the second value would be a tie, and go to 1.
+/// From f64 in one rounding: halfway between two values, and so near to that that f32 would take it for a tie.
 TEST_P(CudaSmallFloat, FromDouble) {
-  double tie = 1 + GetParam().unit;
-  EXPECT_EQ(castOn("cuda:simt", "f64", GetParam().name, {tie, tie + 0x1p-40, 1e300}),
-            (std::vector<double>{1, 1 + 2 * GetParam().unit, INFINITY}));
+  std::vector<double> values = {0, -0.0, 1e300, -1e300, 5e-324, -5e-324, 1e-40, INFINITY, -INFINITY, NAN};
+  for (uint32_t bits = 0; bits < 0x10000; bits += 7) {
+    double value = GetParam().value(bits), next = GetParam().value(bits + 1), middle = (value + next) / 2;
+    if (std::isfinite(middle))
+      values.insert(values.end(), {middle, middle * (1 - 0x1p-45), middle * (1 + 0x1p-45)});
+  }
+  for (const char *target : {"cuda:simt", "native", "avx2"}) {
+    std::vector<double> result = castOn(target, "f64", GetParam().name, values);
+    ASSERT_EQ(result.size(), values.size());
+    for (size_t i = 0; i < values.size(); ++i)
+      ASSERT_TRUE(sameBits(result[i], GetParam().rounded(values[i]))) << values[i] << " became " << result[i] << " on " << target;
+  }
 }
 
 /// Each op rounds by itself: the same bits as on the CPU, for operands of all sizes, subnormal, infinite and not a number. For a
