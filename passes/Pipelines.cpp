@@ -17,8 +17,9 @@ using namespace mlir;
 using namespace dlc;
 
 ArrayRef<StringRef> dlc::improvingPasses() {
-  static constexpr StringRef flags[] = {"dl-simplify",       "cse",         "dl-fuse",
-                                        "dl-assign-layouts", "dl-schedule", "exec-plan-memory"};
+  static constexpr StringRef flags[] = {
+      "dl-simplify", "cse", "dl-fuse", "dl-assign-layouts", "dl-fuse-product-gradients",
+      "dl-schedule", "exec-plan-memory"};
   return flags;
 }
 
@@ -64,6 +65,11 @@ void dlc::addFusionPasses(OpPassManager &manager, const DLPipelineOptions &optio
   if (options.channelsLast && isEnabled(options, "dl-assign-layouts"))
     manager.addPass(dl::createAssignLayouts());
 
+  // Joins regions that dl-fuse keeps apart: only cuBLASLt has epilogues for them. Behind
+  // dl-assign-layouts, as it takes row-major matrices only, and before their order is fixed.
+  if (options.libraryProducts)
+    improve(manager, options, dl::createFuseProductGradients());
+
   // On regions, since these are what is executed and what memory is allocated for. Last: everything
   // behind it takes the order of the block as the order of execution.
   improve(manager, options, dl::createSchedule());
@@ -96,6 +102,8 @@ struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
   Option<bool> channelsLast{*this, "channels-last",
                             llvm::cl::desc("convolutions want channels innermost"),
                             llvm::cl::init(false)};
+  Option<bool> libraryProducts{*this, "library-products", llvm::cl::desc("products are cuBLASLt's"),
+                               llvm::cl::init(false)};
   ListOption<std::string> disable{*this, "disable",
                                   llvm::cl::desc("improving passes to leave out")};
 };
@@ -110,8 +118,10 @@ static LogicalResult buildPipeline(OpPassManager &manager, StringRef text,
     if (!llvm::is_contained(improvingPasses(), flag))
       return fail("'" + flag + "' is not an improving pass: expected one of " +
                   llvm::join(improvingPasses(), ", "));
-  DLPipelineOptions options{flags.keepInputGradients, {flags.disable.begin(), flags.disable.end()},
-                            flags.channelsLast};
+  DLPipelineOptions options{flags.keepInputGradients,
+                            {flags.disable.begin(), flags.disable.end()},
+                            flags.channelsLast,
+                            flags.libraryProducts};
   addTrainPasses(manager, options);
   addFusionPasses(manager, options);
   return success();

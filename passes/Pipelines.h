@@ -16,6 +16,8 @@ struct DLPipelineOptions {
   std::vector<std::string> disable;
   /// The target's convolutions want their tensors with channels innermost.
   bool channelsLast = false;
+  /// Products are cuBLASLt's, so what its epilogues compute is worth joining to them.
+  bool libraryProducts = false;
 };
 
 /// Flags of the passes that only improve: without any of them the program computes the same.

@@ -28,7 +28,8 @@ die() { echo "gpu-check.sh: $*" >&2; exit 1; }
 models="lenet:examples/lenet/lenet.dl:
 lenet-small:examples/lenet/lenet.dl:-D N=2
 mlp-small:examples/mlp/mlp.dl:-D N=4
-kernels:bench/gpu/kernels.dl:"
+kernels:bench/gpu/kernels.dl:
+linear:bench/gpu/linear.dl:"
 limit_mib=60
 # No check begins later than this many seconds after the first, and none takes longer than until then.
 limit_seconds=440
@@ -244,7 +245,7 @@ for name in lenet-small kernels; do
   fi
 done
 if [ -n "$sanitizer" ] && [ "$device" = cuda ]; then
-  for name in lenet-small kernels; do
+  for name in lenet-small kernels linear; do
     check "memcheck of $name" sanitize "$name" memcheck
   done
 fi

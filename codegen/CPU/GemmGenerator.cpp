@@ -50,7 +50,7 @@ static GemmProblem problemOf(dl::MatmulOp op) {
 SmallVector<Candidate> GemmGenerator::candidates(const KernelSpec &spec,
                                                  const CpuTarget &target) const {
   auto op = dyn_cast_or_null<dl::MatmulOp>(spec.anchorOp());
-  if (!op || !getElementTypeOrSelf(op.getC()).isF32() || !followsAnchor(spec) ||
+  if (!op || spec.hasSums() || !getElementTypeOrSelf(op.getC()).isF32() || !followsAnchor(spec) ||
       !canWalkPrologueResults(spec))
     return {};
   GemmProblem problem = problemOf(op);

@@ -64,7 +64,9 @@ static LogicalResult storeElement(KernelFunction &kernel, unsigned number, Value
   // Padding is computed at the nearest element and thrown away.
   for (auto [extent, index] : llvm::zip_equal(point.shape, point.indices))
     index = e.minimum(index, e.constant(extent - 1));
-  Value value = body.emitStored(kernel.spec.result(number), point);
+  Value result = kernel.spec.result(number);
+  Value value = kernel.spec.isSum(result) ? plainValue(kernel, cast<OpResult>(result), point)
+                                          : body.emitStored(result, point);
   if (!value)
     return failure();
   value = e.select(exists, value, e.number(0, value.getType()));

@@ -40,7 +40,9 @@ private:
     Point point;
     point.shape.assign(shape.begin(), shape.end());
     point.indices = indices;
-    BodyEmitter body = kernel.body();
+    // Sums beside the anchor may need it.
+    BodyEmitter body = kernel.body(
+        [&](unsigned result, const Point &at) { return plainAnchorValue(kernel, result, at); });
     Value element = body.emit(tensor, point);
     return isSmallFloat(element.getType()) ? e.convertFloat(element, elementOf(tensor)) : element;
   }
@@ -409,10 +411,15 @@ Value PlainLoops::accuracy(dl::AccuracyOp op) {
 }
 
 Value codegen::plainAnchorValue(KernelFunction &kernel, unsigned number, const Point &point) {
+  return plainValue(kernel, kernel.spec.anchorOp()->getResult(number), point);
+}
+
+Value codegen::plainValue(KernelFunction &kernel, OpResult result, const Point &point) {
   if (point.width != 1)
     return {};
-  Operation *op = kernel.spec.anchorOp();
-  auto type = cast<RankedTensorType>(op->getResult(number).getType());
+  Operation *op = result.getOwner();
+  unsigned number = result.getResultNumber();
+  auto type = cast<RankedTensorType>(result.getType());
   // Scalars fit every index space.
   Point own = *reshapePoint(kernel.builder, kernel.e.loc, point, type.getShape());
   PlainLoops loops(kernel, own.indices);

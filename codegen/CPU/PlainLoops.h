@@ -9,6 +9,8 @@ namespace dlc::codegen {
 /// Result `number` of the kernel's anchor at a scalar point, computed where the builder stands.
 /// Null for vectors.
 mlir::Value plainAnchorValue(KernelFunction &kernel, unsigned number, const Point &point);
+/// The same for the anchor or a sum beside it.
+mlir::Value plainValue(KernelFunction &kernel, mlir::OpResult result, const Point &point);
 
 } // namespace dlc::codegen
 

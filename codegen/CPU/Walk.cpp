@@ -30,8 +30,8 @@ double codegen::walkSeconds(const KernelSpec &spec, double operations) {
 
 bool codegen::followsAnchor(const KernelSpec &spec) {
   return llvm::none_of(spec.block(), [&](Operation &op) {
-    return isa<dl::BroadcastOp, dl::TransposeOp>(op) && &op != spec.anchorOp() &&
-           spec.dependsOnAnchor(op.getResult(0));
+    return isa<dl::BroadcastOp, dl::TransposeOp, dl::PackBitsOp, dl::UnpackBitsOp>(op) &&
+           &op != spec.anchorOp() && spec.dependsOnAnchor(op.getResult(0));
   });
 }
 

@@ -47,6 +47,15 @@ SmallVector<int64_t> ReducedAxes::extents(bool ofReduced) const {
   return result;
 }
 
+Point codegen::reducedPoint(DeviceFunction &function, const ReducedAxes &axes) {
+  SmallVector<Value> k = function.delinearize(function.index(0), axes.extents(false));
+  SmallVector<Value> r = function.delinearize(function.index(1), axes.extents(true)), indices;
+  size_t nextK = 0, nextR = 0;
+  for (bool isReduced : axes.reduced)
+    indices.push_back(isReduced ? r[nextR++] : k[nextK++]);
+  return DeviceFunction::point(axes.shape, indices);
+}
+
 ProductSizes::ProductSizes(dl::MatmulOp op) {
   auto a = cast<RankedTensorType>(op.getA().getType()).getShape();
   auto c = cast<RankedTensorType>(op.getC().getType()).getShape();
@@ -137,12 +146,7 @@ FailureOr<AnchorForm> AnchorPrinter::reduce(dl::ReduceOp op) {
   if (failed(setType(elementOf(op.getX()))))
     return failure();
   DeviceFunction function(spec, "x", {"k", "r"});
-  SmallVector<Value> k = function.delinearize(function.index(0), kept);
-  SmallVector<Value> r = function.delinearize(function.index(1), reduced), indices;
-  size_t nextK = 0, nextR = 0;
-  for (bool isReduced : axes.reduced)
-    indices.push_back(isReduced ? r[nextR++] : k[nextK++]);
-  Point point = DeviceFunction::point(axes.shape, indices);
+  Point point = reducedPoint(function, axes);
   BodyEmitter body = function.body();
   Value element = body.emit(op.getX(), point);
   if (!element)
@@ -341,6 +345,8 @@ SmallVector<StringRef> codegen::skeletonsOf(const KernelSpec &spec) {
 
 LogicalResult codegen::addStore(KernelText &text, const AnchorForm &form, StringRef name) {
   const KernelSpec &spec = text.spec;
+  if (spec.hasSums())
+    return failure();
   DeviceFunction function(spec, name, form.axes);
   SmallVector<Value> indices;
   for (unsigned i = 0; i < form.axes.size(); ++i)

@@ -31,7 +31,7 @@ mlir::FailureOr<AnchorForm> describeAnchor(KernelText &text, bool storesFront = 
 
 /// Adds `name`(axes..., v): finishes all results behind the anchor at the anchor's element and
 /// stores them. Fails if one of them needs the anchor elsewhere, or is padded, or if there are
-/// results in front of the anchor.
+/// results in front of the anchor or sums beside it.
 mlir::LogicalResult addStore(KernelText &text, const AnchorForm &form, llvm::StringRef name);
 
 /// The operand of the kernel that `value` is, stored in whatever layout; reshaped at most, where
@@ -49,6 +49,10 @@ struct ReducedAxes {
   /// Whether neighbours in memory are combined with each other.
   bool alongRows() const { return shape.empty() || reduced.back(); }
 };
+
+/// The point of the operand that a reduction's accessor x(k, r) reads: element r of those that are
+/// combined to element k.
+Point reducedPoint(DeviceFunction &function, const ReducedAxes &axes);
 
 /// Sizes of a matrix product.
 struct ProductSizes {

@@ -1,8 +1,9 @@
 //===- ElementsGenerator.cpp - the generator of last resort -----------------------------------===//
 //
 // Any region but an update, right and slow: each result is a phase, each of its elements a thread,
-// and where the anchor's value is needed its definition is computed (*_elements.cuh). Takes every
-// layout and reshape; other generators may refuse what they do not like.
+// and where the anchor's value is needed its definition is computed (*_elements.cuh), also for each
+// term of a sum beside it. Takes every layout and reshape; other generators may refuse what they do
+// not like.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
@@ -75,12 +76,40 @@ static SmallVector<StringRef> definitionsOf(Anchor anchor) {
   }
 }
 
+/// Members of the phase that stores a sum beside the anchor. Empty if they cannot be printed.
+static std::string
+sumMembers(const KernelSpec &spec, unsigned number,
+           llvm::function_ref<BodyEmitter::AnchorValue(DeviceFunction &)> anchor) {
+  auto op = spec.result(number).getDefiningOp<dl::ReduceOp>();
+  if (!PhysicalLayout::get(spec.resultTypes()[number]).rowMajor)
+    return "";
+  ReducedAxes axes(op);
+  DeviceFunction x(spec, "x", {"k", "r"});
+  BodyEmitter body = x.body(anchor(x));
+  Value element = body.emit(op.getX(), reducedPoint(x, axes));
+  if (!element)
+    return "";
+  x.returns(element);
+  std::string text = x.print();
+  if (text.empty())
+    return "";
+  return llvm::formatv(
+             "  using T = {0};\n  using Op = Sum;\n  static constexpr bool IS_SUM = true;\n"
+             "  static constexpr int REDUCED = {1};\n{2}"
+             "  __device__ void one(int i) const {{ {3}[i] = reduceElement(*this, i); }\n",
+             computedTypeName(getElementTypeOrSelf(op.getX())), product(axes.extents(true)), text,
+             bufferName(spec, spec.operandTypes().size() + number))
+      .str();
+}
+
 FailureOr<KernelText> ElementsGenerator::write(const KernelSpec &spec,
                                                const Candidate &candidate) const {
   SmallVector<StringRef> skeletons = {"map"};
   if (hasFunction(spec)) {
     llvm::append_range(skeletons, skeletonsOf(spec));
     llvm::append_range(skeletons, definitionsOf(spec.anchor()));
+    if (spec.hasSums())
+      llvm::append_range(skeletons, definitionsOf(Anchor::Reduce));
   }
   KernelText text(spec, skeletons);
   text.constant("THREADS", threads);
@@ -92,21 +121,28 @@ FailureOr<KernelText> ElementsGenerator::write(const KernelSpec &spec,
     for (unsigned number = 0; number < spec.anchorOp()->getNumResults(); ++number)
       addAnchorFunction(text, *form, number);
   }
+  auto anchorOf = [&](DeviceFunction &function) -> BodyEmitter::AnchorValue {
+    if (failed(form))
+      return {};
+    return [&](unsigned result, const Point &at) {
+      Type element = getElementTypeOrSelf(spec.anchorOp()->getResult(result));
+      SmallVector<Value> indices = function.reshape(at, form->space).indices;
+      if (form->axes.size() != form->space.size())
+        indices = {function.linear({indices[0], indices[2]}, {form->space[0], form->space[2]}),
+                   indices[1]};
+      return function.call("anchor" + std::to_string(result), indices, element);
+    };
+  };
   for (auto [number, type] : llvm::enumerate(spec.resultTypes())) {
-    DeviceFunction one(spec, "one", {"i"});
-    BodyEmitter::AnchorValue anchor;
-    if (succeeded(form))
-      anchor = [&](unsigned result, const Point &at) {
-        Type element = getElementTypeOrSelf(spec.anchorOp()->getResult(result));
-        SmallVector<Value> indices = one.reshape(at, form->space).indices;
-        if (form->axes.size() != form->space.size())
-          indices = {one.linear({indices[0], indices[2]}, {form->space[0], form->space[2]}),
-                     indices[1]};
-        return one.call("anchor" + std::to_string(result), indices, element);
-      };
-    if (failed(one.storeLinear(anchor, number, one.index(0))))
-      return failure();
-    std::string body = one.print();
+    std::string body;
+    if (spec.isSum(spec.result(number))) {
+      body = sumMembers(spec, number, anchorOf);
+    } else {
+      DeviceFunction one(spec, "one", {"i"});
+      if (failed(one.storeLinear(anchorOf(one), number, one.index(0))))
+        return failure();
+      body = one.print();
+    }
     if (body.empty())
       return failure();
     text.phaseWithMembers(threads, "map",

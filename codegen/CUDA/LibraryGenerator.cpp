@@ -1,7 +1,8 @@
 //===- LibraryGenerator.cpp - products by cuBLASLt, convolutions by cuDNN ---------------------===//
 //
-// A product is one call where its epilogue is one that cuBLASLt has: bias, addend, ReLU. Else the
-// call writes into the workspace, and a launch finishes the elements. A convolution runs in NHWC
+// A product is one call where its epilogue is one that cuBLASLt has: bias, addend, ReLU; a ReLU's
+// bits, the mask by such bits, sums (see passes/DL/FuseProductGradients.cpp). Else the call writes
+// into the workspace, and a launch finishes the elements. A convolution runs in NHWC
 // (filters: output channels, space, input channels). A tensor that lies so in memory is given as it
 // is; else a launch turns it, with all that is fused in front of it. A result that lies so is the
 // call's own, where its epilogue is one that cuDNN has: bias, addend, ReLU behind the forward
@@ -10,6 +11,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
+#include "dialects/DL/Folding.h"
 #include "dlc/abi.h"
 #include "mlir/IR/Matchers.h"
 
@@ -25,7 +27,7 @@ namespace {
 class LibraryGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "library"; }
-  unsigned version() const override { return 2; }
+  unsigned version() const override { return 3; }
   SmallVector<Candidate> schedules(const KernelSpec &spec,
                                    const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
@@ -65,50 +67,166 @@ private:
 //===------------------------------------------------------------------------------------------===//
 
 namespace {
-/// What follows the call's own result, as far as the library knows it: bits and their operands, in
-/// their order.
+/// What follows the anchor, as far as the library knows it: the bits of dlc_epilogue, and the
+/// buffers of the call's own result and of each step that has one, in the order of the call.
 struct Epilogue {
   uint32_t bits = 0;
-  SmallVector<unsigned> operands;
+  unsigned result = 0;
+  SmallVector<unsigned> buffers;
 };
 /// The operand of the kernel that a value is, stored as the call's result is.
 using StoredAlike = llvm::function_ref<std::optional<unsigned>(Value value)>;
+
+/// Reads a kernel as a call with one of the library's epilogues.
+class EpilogueMatcher {
+public:
+  /// A bias has an element for each index along `biasAxis`.
+  EpilogueMatcher(const KernelSpec &spec, int64_t biasAxis, StoredAlike storedAlike)
+      : spec(spec), biasAxis(biasAxis), storedAlike(storedAlike),
+        anchor(spec.anchorOp()->getResult(0)), product(anchor.getDefiningOp<dl::MatmulOp>()),
+        type(cast<RankedTensorType>(anchor.getType())) {}
+
+  std::optional<Epilogue> match();
+
+private:
+  bool findWhole();
+  bool takeStep(Operation *step, Value value);
+  bool takeMask(dl::SelectOp select, Value value);
+  bool takeResult(unsigned number);
+  bool takeBits(dl::PackBitsOp pack, unsigned buffer);
+  bool takeSum(dl::ReduceOp sum, unsigned buffer);
+  bool take(uint32_t step, std::optional<unsigned> buffer);
+
+  const KernelSpec &spec;
+  int64_t biasAxis;
+  StoredAlike storedAlike;
+  Value anchor;
+  dl::MatmulOp product; ///< the anchor, or null: convolutions have no bits and no sums
+  RankedTensorType type;
+  Value whole; ///< the result that has the anchor's elements
+  Epilogue epilogue;
+};
 } // namespace
 
-/// Follows the chain from the anchor to the kernel's one result. A bias has an element for each
-/// index along `biasAxis`.
-static std::optional<Epilogue> matchEpilogue(const KernelSpec &spec, int64_t biasAxis,
-                                             StoredAlike storedAlike) {
-  Epilogue epilogue;
-  Value value = spec.anchorOp()->getResult(0);
-  if (spec.resultTypes().size() != 1)
-    return std::nullopt;
-  auto type = cast<RankedTensorType>(value.getType());
-  while (value != spec.result(0)) {
-    if (!value.hasOneUse())
-      return std::nullopt;
-    Operation *user = *value.user_begin();
-    if (isa<dl::ReluOp>(user) && epilogue.bits < DLC_EPILOGUE_RELU) {
-      epilogue.bits |= DLC_EPILOGUE_RELU;
-    } else if (auto sum = dyn_cast<dl::AddOp>(user)) {
-      Value other = sum.getA() == value ? sum.getB() : sum.getA();
-      auto bias = other.getDefiningOp<dl::BroadcastOp>();
-      bool isBias = bias && bias.getDims() == ArrayRef<int64_t>{biasAxis} &&
-                    cast<RankedTensorType>(bias.getX().getType()).getDimSize(0) ==
-                        type.getDimSize(biasAxis);
-      uint32_t bit = isBias ? DLC_EPILOGUE_BIAS : DLC_EPILOGUE_ADD;
-      std::optional<unsigned> operand =
-          isBias ? plainOperand(spec, bias.getX()) : storedAlike(other);
-      if (!operand || epilogue.bits >= bit)
-        return std::nullopt;
-      epilogue.bits |= bit;
-      epilogue.operands.push_back(*operand);
-    } else if (!isa<dl::ReshapeOp, dl::ConvertLayoutOp>(user)) {
-      return std::nullopt;
-    }
-    value = user->getResult(0);
+static bool isZero(Value value) {
+  auto zero = value.getDefiningOp<dl::ConstantOp>();
+  return zero && dl::isSplatOf(zero.getValue(), 0);
+}
+
+/// Adds a step behind those that come before it, and its buffer.
+bool EpilogueMatcher::take(uint32_t step, std::optional<unsigned> buffer) {
+  if (!buffer || epilogue.bits >= step)
+    return false;
+  epilogue.bits |= step;
+  epilogue.buffers.push_back(*buffer);
+  return true;
+}
+
+/// The one result that is no bits and no sum.
+bool EpilogueMatcher::findWhole() {
+  for (unsigned number = 0; number < spec.resultTypes().size(); ++number) {
+    Value value = spec.result(number);
+    if (spec.isSum(value) || value.getDefiningOp<dl::PackBitsOp>())
+      continue;
+    if (whole)
+      return false;
+    whole = value;
+    epilogue.result = spec.operandTypes().size() + number;
   }
+  return bool(whole);
+}
+
+/// `step` is the one user of `value`, which has been computed so far.
+bool EpilogueMatcher::takeStep(Operation *step, Value value) {
+  if (isa<dl::ReshapeOp, dl::ConvertLayoutOp>(step))
+    return true;
+  if (isa<dl::ReluOp>(step)) {
+    bool isNext = epilogue.bits < DLC_EPILOGUE_RELU;
+    epilogue.bits |= DLC_EPILOGUE_RELU;
+    return isNext;
+  }
+  if (auto select = dyn_cast<dl::SelectOp>(step))
+    return takeMask(select, value);
+  auto sum = dyn_cast<dl::AddOp>(step);
+  if (!sum)
+    return false;
+  Value other = sum.getA() == value ? sum.getB() : sum.getA();
+  auto bias = other.getDefiningOp<dl::BroadcastOp>();
+  bool isBias =
+      bias && bias.getDims() == ArrayRef<int64_t>{biasAxis} &&
+      cast<RankedTensorType>(bias.getX().getType()).getDimSize(0) == type.getDimSize(biasAxis);
+  return isBias ? take(DLC_EPILOGUE_BIAS, plainOperand(spec, bias.getX()))
+                : take(DLC_EPILOGUE_ADD, storedAlike(other));
+}
+
+bool EpilogueMatcher::takeMask(dl::SelectOp select, Value value) {
+  auto mask = select.getCondition().getDefiningOp<dl::UnpackBitsOp>();
+  return product && mask && value == anchor && select.getA() == value && isZero(select.getB()) &&
+         take(DLC_EPILOGUE_BIT_MASK, plainOperand(spec, mask.getX()));
+}
+
+/// Bits of what is above 0 behind a ReLU.
+bool EpilogueMatcher::takeBits(dl::PackBitsOp pack, unsigned buffer) {
+  auto positive = pack.getX().getDefiningOp<dl::CompareOp>();
+  return positive && positive.getPredicate() == dl::Predicate::GT && positive.getA() == whole &&
+         isZero(positive.getB()) && (epilogue.bits & DLC_EPILOGUE_RELU) &&
+         !(epilogue.bits & DLC_EPILOGUE_ADD) && take(DLC_EPILOGUE_RELU_BITS, buffer);
+}
+
+/// Sums over the rows of the masked product, or over k of an operand of a product alone.
+bool EpilogueMatcher::takeSum(dl::ReduceOp sum, unsigned buffer) {
+  if (sum.getAxes() != ArrayRef<int64_t>{0})
+    return false;
+  if (sum.getX() == whole)
+    return epilogue.bits == DLC_EPILOGUE_BIT_MASK && take(DLC_EPILOGUE_COLUMN_SUMS, buffer);
+  if (epilogue.bits != 0)
+    return false;
+  if (sum.getX() == product.getA() && product.getTransposeA())
+    return take(DLC_EPILOGUE_SUMS_A, buffer);
+  return sum.getX() == product.getB() && !product.getTransposeB() &&
+         take(DLC_EPILOGUE_SUMS_B, buffer);
+}
+
+/// A result beside the whole one: of products of two matrices only.
+bool EpilogueMatcher::takeResult(unsigned number) {
+  if (!product || whole.getType() != type)
+    return false;
+  Value value = spec.result(number);
+  unsigned buffer = spec.operandTypes().size() + number;
+  if (auto pack = value.getDefiningOp<dl::PackBitsOp>())
+    return takeBits(pack, buffer);
+  return takeSum(value.getDefiningOp<dl::ReduceOp>(), buffer);
+}
+
+/// Follows the chain from the anchor to the whole result, then looks at the others.
+std::optional<Epilogue> EpilogueMatcher::match() {
+  if (!findWhole())
+    return std::nullopt;
+  for (Value value = anchor; value != whole;) {
+    if (!value.hasOneUse() || !takeStep(*value.user_begin(), value))
+      return std::nullopt;
+    value = value.user_begin()->getResult(0);
+  }
+  for (unsigned number = 0; number < spec.resultTypes().size(); ++number)
+    if (spec.result(number) != whole && !takeResult(number))
+      return std::nullopt;
+  if (epilogue.bits >= DLC_EPILOGUE_RELU_BITS && type.getRank() != 2)
+    return std::nullopt;
   return epilogue;
+}
+
+static std::string describeEpilogue(const Epilogue &epilogue) {
+  std::string text;
+  for (auto [bit, name] : {std::pair(DLC_EPILOGUE_BIAS, " + bias"),
+                           {DLC_EPILOGUE_ADD, " + addend"},
+                           {DLC_EPILOGUE_RELU, " + ReLU"},
+                           {DLC_EPILOGUE_RELU_BITS, " + its bits"},
+                           {DLC_EPILOGUE_BIT_MASK, " + mask by bits"},
+                           {DLC_EPILOGUE_COLUMN_SUMS, " + column sums"},
+                           {DLC_EPILOGUE_SUMS_A, " + sums of a"},
+                           {DLC_EPILOGUE_SUMS_B, " + sums of b"}})
+    text += epilogue.bits & bit ? name : "";
+  return text;
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -129,20 +247,22 @@ static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, dl::Matm
              library.call.sizes);
   library.call.workspace_bytes = productWorkspace;
   std::optional<Epilogue> epilogue;
-  if (PhysicalLayout::get(spec.resultTypes()[0]).rowMajor)
-    epilogue = matchEpilogue(spec, cast<RankedTensorType>(op.getC().getType()).getRank() - 1,
-                             [&](Value value) { return plainOperand(spec, value); });
+  auto isRowMajor = [](RankedTensorType type) { return PhysicalLayout::get(type).rowMajor; };
+  auto storedAlike = [&](Value value) { return plainOperand(spec, value); };
+  if (llvm::all_of(spec.resultTypes(), isRowMajor))
+    epilogue = EpilogueMatcher(spec, op.getC().getType().getRank() - 1, storedAlike).match();
   if (epilogue) {
     library.call.epilogue = epilogue->bits;
-    library.arguments = {{unsigned(spec.operandTypes().size())}, {*a}, {*b}};
-    for (unsigned operand : epilogue->operands)
-      library.arguments.push_back({operand});
+    library.arguments = {{epilogue->result}, {*a}, {*b}};
+    for (unsigned buffer : epilogue->buffers)
+      library.arguments.push_back({buffer});
   } else {
     library.arguments = {workspace.take(s.batch * s.m * s.n * sizeof(float)), {*a}, {*b}};
   }
   library.arguments.push_back(workspace.take(productWorkspace));
   Candidate candidate;
-  candidate.schedule = epilogue ? "cuBLASLt" : "cuBLASLt, finished by a launch";
+  candidate.schedule =
+      epilogue ? "cuBLASLt" + describeEpilogue(*epilogue) : "cuBLASLt, finished by a launch";
   candidate.parameters = !epilogue;
   candidate.workspaceBytes = workspace.bytes();
   candidate.phases.push_back({1, 0, 0, std::make_shared<LibraryCall>(library)});
@@ -286,19 +406,11 @@ static std::optional<Epilogue> matchConvolutionEpilogue(const KernelSpec &spec,
                                                         const ConvolutionCall &c) {
   if (!standsAsCalled(c.result, spec.resultTypes()[0]))
     return std::nullopt;
-  std::optional<Epilogue> epilogue = matchEpilogue(
-      spec, 1, [&](Value value) { return givenAsIs(spec, c.result, value); });
+  auto storedAlike = [&](Value value) { return givenAsIs(spec, c.result, value); };
+  std::optional<Epilogue> epilogue = EpilogueMatcher(spec, 1, storedAlike).match();
   if (epilogue && epilogue->bits != 0 && c.op != DLC_CALL_CONVOLUTION)
     return std::nullopt;
   return epilogue;
-}
-
-static std::string describeEpilogue(const Epilogue &epilogue) {
-  std::string text;
-  for (auto [bit, name] : {std::pair(DLC_EPILOGUE_BIAS, " + bias"), {DLC_EPILOGUE_ADD, " + addend"},
-                           {DLC_EPILOGUE_RELU, " + ReLU"}})
-    text += epilogue.bits & bit ? name : "";
-  return text;
 }
 
 /// `epilogue`: nothing if a launch finishes the result. The parameters are the places in the
@@ -328,7 +440,7 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
   auto placeOf = [](const BufferPiece &piece) { return int64_t(piece.offset / sizeof(float)); };
   llvm::json::Array places;
   if (epilogue) {
-    library.arguments.push_back({unsigned(spec.operandTypes().size())});
+    library.arguments.push_back({epilogue->result});
     places.push_back(-1);
   } else {
     library.arguments.push_back(workspace.take(c.result.elements() * sizeof(float)));
@@ -344,8 +456,8 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
     candidate.phases.push_back(movingPhase(*tensor, comesChannelsLast(tensor->value)));
   }
   if (epilogue)
-    for (unsigned operand : epilogue->operands)
-      library.arguments.push_back({operand});
+    for (unsigned buffer : epilogue->buffers)
+      library.arguments.push_back({buffer});
   library.arguments.push_back(workspace.take(convolutionWorkspace));
   candidate.parameters = std::move(places);
   candidate.workspaceBytes = workspace.bytes();

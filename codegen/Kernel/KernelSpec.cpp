@@ -40,9 +40,22 @@ static LogicalResult checkBodyOp(Operation &op) {
     return success();
   }
   if (isa<dl::ElementwiseOp, dl::BroadcastOp, dl::ReshapeOp, dl::TransposeOp, dl::IotaOp,
-          dl::YieldOp>(op))
+          dl::PackBitsOp, dl::UnpackBitsOp, dl::YieldOp>(op))
     return success();
   return op.emitError("this op cannot be part of a kernel");
+}
+
+/// Sums stand beside a product if they are results and nothing else.
+static bool areSumsBeside(Block &block) {
+  return llvm::range_size(block.getOps<dl::MatmulOp>()) == 1 &&
+         llvm::all_of(block.getOps<dl::ReduceOp>(), [](dl::ReduceOp reduce) {
+           return reduce.getKind() == dl::ReduceKind::Sum && reduce->hasOneUse() &&
+                  isa<dl::YieldOp>(*reduce->user_begin());
+         });
+}
+
+bool KernelSpec::hasSums() const {
+  return llvm::any_of(body->back().getOperands(), [&](Value result) { return isSum(result); });
 }
 
 FailureOr<KernelSpec> KernelSpec::get(Block &block) {
@@ -52,7 +65,10 @@ FailureOr<KernelSpec> KernelSpec::get(Block &block) {
     return emitError(block.getParent()->getLoc(), "a kernel's region ends with dl.yield"),
            failure();
   dl::TransposeOp transpose;
+  const bool sumsBeside = areSumsBeside(block);
   for (Operation &op : block) {
+    if (sumsBeside && isa<dl::ReduceOp>(op))
+      continue;
     std::optional<Anchor> anchor = anchorOf(op);
     if (anchor && spec.op) {
       InFlightDiagnostic error = op.emitError("a kernel has one anchor, this is the second");

@@ -31,12 +31,20 @@ using KernelKey = std::array<uint8_t, 16>;
 class KernelSpec {
 public:
   /// `block`: dl ops ended by dl.yield. Fails (with an error at the offending op) if there is more
-  /// than one anchor, or an op that no kernel can hold.
+  /// than one anchor, or an op that no kernel can hold. Sums beside a matmul are no anchors: see
+  /// isSum.
   static mlir::FailureOr<KernelSpec> get(mlir::Block &block);
 
   Anchor anchor() const { return kind; }
   /// Null for Anchor::Map.
   mlir::Operation *anchorOp() const { return op; }
+  /// Whether `value` is a sum beside a matmul: a result, of a reduction that is not the anchor. It
+  /// is no part of a body: BodyEmitter gives null for it.
+  bool isSum(mlir::Value value) const {
+    return value.getDefiningOp<dl::ReduceOp>() && kind == Anchor::Gemm;
+  }
+  /// Whether there is one. Generators that do not know them decline.
+  bool hasSums() const;
   mlir::Block &block() const { return *body; }
 
   /// Operands and results with their physical types, in the order of the launch's buffers: operands
@@ -163,6 +171,8 @@ private:
   mlir::Value computeLanes(mlir::Value value, const Point &point);
   mlir::Value computeBroadcast(dl::BroadcastOp op, const Point &point);
   mlir::Value computeIota(dl::IotaOp op, const Point &point);
+  mlir::Value computePackedBits(dl::PackBitsOp op, const Point &point);
+  mlir::Value computeUnpackedBit(dl::UnpackBitsOp op, const Point &point);
   mlir::Value computeElementwise(dl::ElementwiseOp op, const Point &point);
 
   const KernelSpec &spec;

@@ -306,11 +306,8 @@ void PlanWriter::addScalars(exec::ProgramOp program) {
 /// Pieces of the launch's buffers, in the order of the call.
 dlc_range PlanWriter::addCallArguments(exec::LaunchOp launch, const LibraryCall &call) {
   dlc_range range = {static_cast<uint32_t>(tables.arguments.size()), static_cast<uint32_t>(call.arguments.size())};
-  for (auto [i, piece] : llvm::enumerate(call.arguments)) {
-    bool inWorkspace = piece.buffer == kernels.lookup(launch.getKernel()).getNumBuffers();
-    dlc_argument row = convertArgument(launch.getBuffers()[piece.buffer], inWorkspace ? DLC_READ | DLC_WRITE
-                                                                          : i == 0    ? DLC_WRITE
-                                                                                      : DLC_READ);
+  for (const BufferPiece &piece : call.arguments) {
+    dlc_argument row = convertArgument(launch.getBuffers()[piece.buffer], launch.getAccess()[piece.buffer]);
     row.offset += piece.offset;
     row.bytes = piece.bytes ? piece.bytes : row.bytes;
     tables.arguments.push_back(row);

@@ -154,7 +154,8 @@ def DL_FusedOp : DL_Op<"fused", [Pure, IsolatedFromAbove, SingleBlockImplicitTer
   let summary = "a group of ops that becomes one kernel";
   let description = [{
     The block's arguments are the operands; the body holds dl ops: at most one anchor (convolution, matmul, reduce, pooling,
-    softmax family) with element-wise, broadcast, reshape, constant and cast ops before and behind it.
+    softmax family) with element-wise, broadcast, reshape, constant and cast ops before and behind it. Beside a matmul there may
+    be sums (`dl.reduce sum`) that are results and nothing else: of its operands, or of what is made of it.
     ```mlir
     %y = dl.fused(%x, %w, %b) : (...) -> tensor<64x20x24x24xf32> {
     ^bb0(%0: ..., %1: ..., %2: tensor<20xf32>):

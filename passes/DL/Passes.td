@@ -66,6 +66,17 @@ def AssignLayouts : Pass<"dl-assign-layouts", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dlc::dl::DLDialect"];
 }
 
+def FuseProductGradients : Pass<"dl-fuse-product-gradients", "::dlc::dl::EntryOp"> {
+  let summary = "lets cuBLASLt compute the gradients of biases and relus within the products of linear layers";
+  let description = [{
+    Behind dl-fuse, where products are the library's. For products of f32 matrices: a product that is masked by the output of
+    another one's relu reads its bits instead (`dl.pack_bits`), and that product computes them; the sum over the rows of a
+    product so masked is a further result of it; else the sum over the rows of a matrix is a further result of a product that
+    sums over the same rows (a weight's gradient). Everything else stays as it is: sums behind or before other ops, products
+    with an addend.
+  }];
+}
+
 def Schedule : Pass<"dl-schedule", "::dlc::dl::EntryOp"> {
   let summary = "fixes the order of execution: from here on it is the order of the block";
   let description = [{

@@ -153,3 +153,25 @@ TEST(Loops, SmallFloats) {
   std::fill_n(image[0].values.begin(), 145, 1.0);
   EXPECT_EQ(mean.run(image)[0].values[0], 0.5);
 }
+
+/// Sums beside a product, of its operands and of what is made of it: a generator that takes
+/// everything takes them.
+TEST(Loops, SumsBesideAProduct) {
+  checkKernel({"tensor<7x5xf32>, tensor<7x19xf32>",
+               "tensor<5x19xf32>, tensor<5xf32>, tensor<19xf32>, tensor<19xf32>", R"(
+^bb0(%a: tensor<7x5xf32>, %b: tensor<7x19xf32>):
+  %0 = dl.matmul %a, %b transpose_a : tensor<7x5xf32>, tensor<7x19xf32>
+  %1 = dl.relu %0 : tensor<5x19xf32>
+  %2 = dl.reduce sum %a axes = [0] : tensor<7x5xf32>
+  %3 = dl.reduce sum %b axes = [0] : tensor<7x19xf32>
+  %4 = dl.reduce sum %1 axes = [0] : tensor<5x19xf32>
+  dl.yield %1, %2, %3, %4 : tensor<5x19xf32>, tensor<5xf32>, tensor<19xf32>, tensor<19xf32>)"},
+              1e-6, "cpu-loops");
+  // One rounding to bf16.
+  checkKernel({"tensor<7x5xbf16>, tensor<7x3xbf16>", "tensor<5x3xbf16>, tensor<5xbf16>", R"(
+^bb0(%a: tensor<7x5xbf16>, %b: tensor<7x3xbf16>):
+  %0 = dl.matmul %a, %b transpose_a : tensor<7x5xbf16>, tensor<7x3xbf16>
+  %1 = dl.reduce sum %a axes = [0] : tensor<7x5xbf16>
+  dl.yield %0, %1 : tensor<5x3xbf16>, tensor<5xbf16>)"},
+              4e-3, "cpu-loops");
+}

@@ -70,10 +70,37 @@ TEST_F(Spec, TwoAnchors) {
 %out = dl.fused(%in) : (tensor<4x4xf32>) -> tensor<4xf32> {
 ^bb0(%x: tensor<4x4xf32>):
   %0 = dl.matmul %x, %x : tensor<4x4xf32>, tensor<4x4xf32>
-  %1 = dl.reduce sum %0 axes = [0] : tensor<4x4xf32>
+  %1 = dl.reduce max %0 axes = [0] : tensor<4x4xf32>
   dl.yield %1 : tensor<4xf32>
 })")));
   EXPECT_EQ(message, "a kernel has one anchor, this is the second");
+}
+
+/// A sum beside a product is a result; one that something else reads is a second anchor.
+TEST_F(Spec, SumsBesideAProduct) {
+  ScopedDiagnosticHandler handler(&context, [](Diagnostic &) { return success(); });
+  auto spec = get(R"(
+%in = builtin.unrealized_conversion_cast to tensor<4x4xf32>
+%out:2 = dl.fused(%in) : (tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4x4xf32>) {
+^bb0(%x: tensor<4x4xf32>):
+  %0 = dl.reduce sum %x axes = [0] : tensor<4x4xf32>
+  %1 = dl.matmul %x, %x : tensor<4x4xf32>, tensor<4x4xf32>
+  dl.yield %0, %1 : tensor<4xf32>, tensor<4x4xf32>
+})");
+  ASSERT_TRUE(succeeded(spec));
+  EXPECT_EQ(spec->anchor(), Anchor::Gemm);
+  EXPECT_TRUE(spec->hasSums());
+  EXPECT_TRUE(spec->isSum(spec->result(0)));
+  EXPECT_FALSE(spec->isSum(spec->result(1)));
+  EXPECT_TRUE(failed(get(R"(
+%in = builtin.unrealized_conversion_cast to tensor<4x4xf32>
+%out:2 = dl.fused(%in) : (tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4x4xf32>) {
+^bb0(%x: tensor<4x4xf32>):
+  %0 = dl.reduce sum %x axes = [0] : tensor<4x4xf32>
+  %1 = dl.exp %0 : tensor<4xf32>
+  %2 = dl.matmul %x, %x : tensor<4x4xf32>, tensor<4x4xf32>
+  dl.yield %1, %2 : tensor<4xf32>, tensor<4x4xf32>
+})")));
 }
 
 TEST_F(Spec, ConstantThatIsNoSplat) {

@@ -80,25 +80,90 @@ TEST(LibraryCall, Products) {
   }
 }
 
-// All epilogues at once, in the order of their bits.
-TEST(LibraryCall, Epilogues) {
+// Bias, addend and ReLU, in the order of their bits.
+TEST(LibraryCall, ForwardEpilogues) {
   constexpr uint64_t m = 6, n = 5, k = 4;
   const Arguments plain = run(callOf(DLC_CALL_PRODUCT, {1, m, n, k}));
-  const dlc_library_call call = callOf(DLC_CALL_PRODUCT, {1, m, n, k}, 31);
-  // The operands, then bias, addend and mask, are drawn in this order.
-  const Arguments all = run(call);
-  ASSERT_EQ(all.values.size(), 7u);
+  const Arguments all = run(callOf(DLC_CALL_PRODUCT, {1, m, n, k}, 7));
+  // The operands, then bias and addend, are drawn in this order.
+  ASSERT_EQ(all.values.size(), 5u);
   ASSERT_EQ(all.values[1], plain.values[1]);
+  std::vector<double> want(m * n);
+  for (uint64_t i = 0; i < m * n; ++i)
+    want[i] = std::max(double(plain.values[0][i]) + all.values[3][i % n] + all.values[4][i], 0.0);
+  expectNear(all.values[0], want);
+}
+
+// A plan may let the result take the addend's memory.
+TEST(LibraryCall, AddsInPlace) {
+  const dlc_library_call call =
+      callOf(DLC_CALL_PRODUCT, {1, 6, 5, 4}, DLC_EPILOGUE_BIAS | DLC_EPILOGUE_ADD);
+  const Arguments apart = run(call);
+  Arguments together(call);
+  together.pointers[0] = together.pointers[4];
+  ThreadPool pool(2);
+  runLibraryCall(call, together.pointers.data(), pool);
+  EXPECT_EQ(together.values[4], apart.values[0]);
+}
+
+/// Byte `index` of an argument.
+uint8_t byteOf(const std::vector<float> &argument, uint64_t index) {
+  return reinterpret_cast<const uint8_t *>(argument.data())[index];
+}
+
+// The bits of a ReLU, in rows of 16 bytes a begun 128 columns.
+TEST(LibraryCall, ReluBits) {
+  constexpr uint64_t m = 3, k = 4;
+  for (const auto [n, rowBytes] : {std::pair<uint64_t, uint64_t>{5, 16}, {128, 16}, {129, 32}}) {
+    const dlc_library_call call =
+        callOf(DLC_CALL_PRODUCT, {1, m, n, k}, DLC_EPILOGUE_RELU | DLC_EPILOGUE_RELU_BITS);
+    const Arguments all = run(call);
+    ASSERT_EQ(callArguments(call)[3].bytes, m * rowBytes);
+    unsigned set = 0;
+    for (uint64_t row = 0; row < m; ++row)
+      for (uint64_t column = 0; column < rowBytes * 8; ++column) {
+        const bool bit = byteOf(all.values[3], row * rowBytes + column / 8) >> column % 8 & 1;
+        ASSERT_EQ(bit, column < n && all.values[0][row * n + column] > 0) << row << ", " << column;
+        set += bit;
+      }
+    EXPECT_GT(set, 0u);
+  }
+}
+
+// A mask by bits, and the sums of the columns that are left.
+TEST(LibraryCall, BitMask) {
+  constexpr uint64_t m = 4, n = 131, k = 3, rowBytes = 32;
+  const Arguments plain = run(callOf(DLC_CALL_PRODUCT, {1, m, n, k}));
+  const Arguments all =
+      run(callOf(DLC_CALL_PRODUCT, {1, m, n, k}, DLC_EPILOGUE_BIT_MASK | DLC_EPILOGUE_COLUMN_SUMS));
   std::vector<double> want(m * n), sums(n);
   for (uint64_t i = 0; i < m * n; ++i) {
-    want[i] = double(plain.values[0][i]) + all.values[3][i % n] + all.values[4][i];
-    want[i] = std::max(want[i], 0.0);
-    if (all.values[5][i] <= 0)
-      want[i] = 0;
-    sums[i % n] += want[i];
+    const uint64_t column = i % n;
+    if (byteOf(all.values[3], i / n * rowBytes + column / 8) >> column % 8 & 1)
+      want[i] = plain.values[0][i];
+    sums[column] += want[i];
   }
   expectNear(all.values[0], want);
-  expectNear(all.values[6], sums);
+  expectNear(all.values[4], sums);
+}
+
+// Sums of an operand over k, stored either way.
+TEST(LibraryCall, SumsOfOperands) {
+  constexpr uint64_t m = 6, n = 5, k = 7;
+  for (const bool ofA : {true, false})
+    for (const uint32_t transposed : {0, 1}) {
+      dlc_library_call call =
+          callOf(DLC_CALL_PRODUCT, {1, m, n, k}, ofA ? DLC_EPILOGUE_SUMS_A : DLC_EPILOGUE_SUMS_B);
+      (ofA ? call.transpose_a : call.transpose_b) = transposed;
+      const Arguments all = run(call);
+      const uint64_t count = ofA ? m : n;
+      const bool depthFirst = ofA == bool(transposed);
+      std::vector<double> want(count);
+      for (uint64_t i = 0; i < count; ++i)
+        for (uint64_t x = 0; x < k; ++x)
+          want[i] += all.values[ofA ? 1 : 2][depthFirst ? x * count + i : i * k + x];
+      expectNear(all.values[3], want);
+    }
 }
 
 struct Convolution {

@@ -414,7 +414,28 @@ TEST(Loader, ChecksLibraryCalls) {
   const std::string record = "entry 'train_step', record 0 'linear1/forward': ";
   const std::vector<Broken> cases = {
       {"library call 0: op 9 is unknown", [](auto &p) { p.calls[0].op = 9; }},
-      {"library call 0: epilogue 64 is unknown", [](auto &p) { p.calls[0].epilogue = 64; }},
+      {"library call 0: epilogue 256 is none that a product has",
+       [](auto &p) { p.calls[0].epilogue = 256; }},
+      {"library call 0: epilogue 8 is none that a product has",
+       [](auto &p) { p.calls[0].epilogue = DLC_EPILOGUE_RELU_BITS; }},
+      {"library call 0: epilogue 14 is none that a product has",
+       [](auto &p) {
+         p.calls[0].epilogue = DLC_EPILOGUE_ADD | DLC_EPILOGUE_RELU | DLC_EPILOGUE_RELU_BITS;
+       }},
+      {"library call 0: epilogue 32 is none that a product has",
+       [](auto &p) { p.calls[0].epilogue = DLC_EPILOGUE_COLUMN_SUMS; }},
+      {"library call 0: epilogue 192 is none that a product has",
+       [](auto &p) { p.calls[0].epilogue = DLC_EPILOGUE_SUMS_A | DLC_EPILOGUE_SUMS_B; }},
+      {"library call 0: epilogue 16 is none that a convolution has",
+       [](auto &p) {
+         p.calls[0].op = DLC_CALL_CONVOLUTION;
+         p.calls[0].epilogue = DLC_EPILOGUE_BIT_MASK;
+       }},
+      {"library call 0: a product of 2 matrices with epilogue 64, which is for one",
+       [](auto &p) {
+         p.calls[0].sizes[0] = 2, p.calls[0].sizes[6] = 32;
+         p.calls[0].epilogue = DLC_EPILOGUE_SUMS_A;
+       }},
       {"library call 0: a product of 1 times 8x0x16", [](auto &p) { p.calls[0].sizes[2] = 0; }},
       {"library call 0: a product of 4294967296 times 4294967296x4x16",
        [](auto &p) { p.calls[0].sizes[0] = p.calls[0].sizes[1] = uint64_t(1) << 32; }},
@@ -446,6 +467,19 @@ TEST(Loader, ChecksLibraryCalls) {
       {"has 4 arguments, expected 3", [](auto &p) { p.calls[0].epilogue = 0; }},
       {"argument 0, the call's result, has 128 bytes, expected 256",
        [](auto &p) { p.calls[0].sizes[1] = 16; }},
+      {"argument 3, the call's ReLU bits, must be written",
+       [](auto &p) { p.calls[0].epilogue = DLC_EPILOGUE_RELU | DLC_EPILOGUE_RELU_BITS; }},
+      {"argument 3, the call's bit mask, has 16 bytes, expected 128",
+       [](auto &p) { p.calls[0].epilogue = DLC_EPILOGUE_BIT_MASK; }},
+      {"argument 3, the call's sums of a, must be written",
+       [](auto &p) { p.calls[0].epilogue = DLC_EPILOGUE_SUMS_A; }},
+      {"argument 3, the call's sums of a, has 16 bytes, expected 32",
+       [](auto &p) {
+         p.calls[0].epilogue = DLC_EPILOGUE_SUMS_A;
+         dlc_argument &sums = p.arguments[p.records[0].arguments.first + 3];
+         sums = p.arguments[p.records[0].arguments.first];
+         sums.bytes = 16;
+       }},
       {"argument 0, the call's result, must be written",
        [](auto &p) { p.arguments[p.records[0].arguments.first].access = DLC_READ; }},
       {"argument 3, the call's bias, has 4 bytes, expected 16",

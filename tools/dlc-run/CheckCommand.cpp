@@ -17,7 +17,7 @@ namespace dlc::runtime::tool {
 namespace {
 
 /// What the records of one run wrote, by layer and stage, in table order: of several records of one
-/// name what the last one wrote, of several buffers the largest.
+/// name what the last one wrote, of several buffers the largest, of equal ones the first.
 class Activations {
 public:
   Trace watch(const Plan &plan) {
@@ -45,7 +45,7 @@ private:
     auto [it, isNew] = values.try_emplace(std::string(name));
     if (isNew)
       order.push_back(it->first);
-    else if (it->second.record == record && count < it->second.values.size())
+    else if (it->second.record == record && count <= it->second.values.size())
       return;
     it->second = {record, std::vector<float>(count)};
     std::memcpy(it->second.values.data(), written.data(), count * sizeof(float));
@@ -336,7 +336,7 @@ Status check(const CheckFlags &flags) {
   } else {
     printTable(check.differences);
     if (flags.activations && check.leftOut != 0)
-      std::printf("%llu activations were left out: no float32, or another size on the other side\n",
+      std::printf("%llu activations were left out: no float32, or another size or none on the other side\n",
                   static_cast<unsigned long long>(check.leftOut));
     if (same)
       std::printf("the same within %g times float32's own error, over %llu steps\n", errorFactor,

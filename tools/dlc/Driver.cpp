@@ -123,7 +123,8 @@ LogicalResult Driver::compile() {
     return writeModule();
   auto *cuda = std::get_if<codegen::CudaTarget>(&target);
   pipeline = {options.inputGradients, options.disabledPasses,
-              cuda && cuda->convolution == codegen::Provider::Library};
+              cuda && cuda->convolution == codegen::Provider::Library,
+              cuda && cuda->gemm == codegen::Provider::Library};
   if (failed(runPasses([&](OpPassManager &manager) { addTrainPasses(manager, pipeline); })))
     return failure();
   if (options.emit == Emit::DLTrain)

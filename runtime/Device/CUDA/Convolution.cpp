@@ -204,10 +204,8 @@ private:
   }
 
   Status addEpilogue() {
-    int64_t argument = 3;
+    const int64_t argument = 3;
     const uint64_t channels = resultShape(call).columns;
-    if (call.epilogue & DLC_EPILOGUE_COLUMN_SUMS)
-      return unsupported("a convolution with column sums, which cuDNN does not offer");
     // The addend before the bias: the order in which cuDNN's fused engines know them. The arguments
     // stand in the order of the bits.
     const bool biased = call.epilogue & DLC_EPILOGUE_BIAS, added = call.epilogue & DLC_EPILOGUE_ADD;
@@ -219,13 +217,8 @@ private:
       DLC_TRY_ASSIGN(bias, tensor(argument, 1, channels, std::vector<int64_t>(axes.size(), 1)));
       DLC_TRY(addPointwise(CUDNN_POINTWISE_ADD, &bias));
     }
-    argument += biased + added;
     if (call.epilogue & DLC_EPILOGUE_RELU)
       DLC_TRY(addPointwise(CUDNN_POINTWISE_RELU_FWD, nullptr));
-    if (call.epilogue & DLC_EPILOGUE_MASK) {
-      DLC_TRY_ASSIGN(mask, likeResult(argument++));
-      DLC_TRY(addPointwise(CUDNN_POINTWISE_RELU_BWD, &mask));
-    }
     return {};
   }
 

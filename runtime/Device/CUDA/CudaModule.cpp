@@ -119,6 +119,10 @@ Status CudaModule::prepareCall(uint32_t index) {
 Status withRemedy(Status status, const dlc_library_call &call) {
   if (status.code() != StatusCode::Unsupported)
     return status;
+  if (isGradientEpilogue(call))
+    return unsupported(status.message(),
+                       "; compiled with --disable-pass=dl-fuse-product-gradients or --gemm=own the "
+                       "model does without it");
   return unsupported(status.message(), "; compiled with ",
                      call.op == DLC_CALL_PRODUCT ? "--gemm=own" : "--conv-algorithm=own",
                      " the model needs no library for it");

@@ -4,7 +4,38 @@
 
 namespace dlc::runtime {
 
-static constexpr uint32_t offered = DLC_EPILOGUE_BIAS | DLC_EPILOGUE_ADD | DLC_EPILOGUE_RELU;
+/// cuBLASLt's name of an epilogue; an addend is no part of it. What our A is to us, B is to
+/// cuBLASLt.
+static cublasLtEpilogue_t epilogueOf(const dlc_library_call &call) {
+  switch (call.epilogue & ~uint32_t(DLC_EPILOGUE_ADD)) {
+  case DLC_EPILOGUE_BIAS:
+    return CUBLASLT_EPILOGUE_BIAS;
+  case DLC_EPILOGUE_RELU:
+    return CUBLASLT_EPILOGUE_RELU;
+  case DLC_EPILOGUE_BIAS | DLC_EPILOGUE_RELU:
+    return CUBLASLT_EPILOGUE_RELU_BIAS;
+  case DLC_EPILOGUE_RELU | DLC_EPILOGUE_RELU_BITS:
+    return CUBLASLT_EPILOGUE_RELU_AUX;
+  case DLC_EPILOGUE_BIAS | DLC_EPILOGUE_RELU | DLC_EPILOGUE_RELU_BITS:
+    return CUBLASLT_EPILOGUE_RELU_AUX_BIAS;
+  case DLC_EPILOGUE_BIT_MASK:
+    return CUBLASLT_EPILOGUE_DRELU;
+  case DLC_EPILOGUE_BIT_MASK | DLC_EPILOGUE_COLUMN_SUMS:
+    return CUBLASLT_EPILOGUE_DRELU_BGRAD;
+  case DLC_EPILOGUE_SUMS_A:
+    return CUBLASLT_EPILOGUE_BGRADB;
+  case DLC_EPILOGUE_SUMS_B:
+    return CUBLASLT_EPILOGUE_BGRADA;
+  default: // checkLibraryCall has let no other through.
+    return CUBLASLT_EPILOGUE_DEFAULT;
+  }
+}
+
+/// Epilogues with a vector along the columns or rows of the result: cuBLASLt's bias or its
+/// gradient.
+static constexpr uint32_t vectorSteps =
+    DLC_EPILOGUE_BIAS | DLC_EPILOGUE_COLUMN_SUMS | DLC_EPILOGUE_SUMS_A | DLC_EPILOGUE_SUMS_B;
+static constexpr uint32_t bitSteps = DLC_EPILOGUE_RELU_BITS | DLC_EPILOGUE_BIT_MASK;
 
 Status ProductPlan::check(cublasStatus_t status, std::string_view what) const {
   if (status == CUBLAS_STATUS_SUCCESS)
@@ -34,9 +65,6 @@ Status ProductPlan::describeMatrix(cublasLtMatrixLayout_t &layout, uint64_t rows
 }
 
 Status ProductPlan::describe() {
-  if (call.epilogue & ~offered)
-    return unsupported("a product with epilogue ", call.epilogue,
-                       ", cuBLASLt offers bias, addend and ReLU");
   const ProductSizes s = productSizes(call);
   DLC_TRY(check(blas.descriptionCreate(&description, CUBLAS_COMPUTE_32F, CUDA_R_32F),
                 "describe a product"));
@@ -46,16 +74,17 @@ Status ProductPlan::describe() {
   const cublasOperation_t operations[] = {CUBLAS_OP_N, CUBLAS_OP_T};
   DLC_TRY(set(CUBLASLT_MATMUL_DESC_TRANSA, operations[call.transpose_b]));
   DLC_TRY(set(CUBLASLT_MATMUL_DESC_TRANSB, operations[call.transpose_a]));
-  const bool relu = call.epilogue & DLC_EPILOGUE_RELU, bias = call.epilogue & DLC_EPILOGUE_BIAS;
-  const cublasLtEpilogue_t epilogue = relu && bias ? CUBLASLT_EPILOGUE_RELU_BIAS
-                                      : relu       ? CUBLASLT_EPILOGUE_RELU
-                                      : bias       ? CUBLASLT_EPILOGUE_BIAS
-                                                   : CUBLASLT_EPILOGUE_DEFAULT;
-  DLC_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
-  // The choice of an algorithm reads off this address how far a bias is aligned; run() gives it.
-  const uintptr_t someBias = DLC_ALIGNMENT;
-  if (bias)
-    DLC_TRY(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, someBias));
+  DLC_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogueOf(call)));
+  // The choice of an algorithm reads off these addresses how far they are aligned; run() gives
+  // them.
+  const uintptr_t somewhere = DLC_ALIGNMENT;
+  if (call.epilogue & vectorSteps)
+    DLC_TRY(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, somewhere));
+  if (call.epilogue & bitSteps) {
+    DLC_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, somewhere));
+    const auto rowBits = static_cast<int64_t>(bitRowBytes(call) * 8);
+    DLC_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, rowBits));
+  }
   DLC_TRY(call.transpose_b ? describeMatrix(first, s.k, s.n, s.strideB)
                            : describeMatrix(first, s.n, s.k, s.strideB));
   DLC_TRY(call.transpose_a ? describeMatrix(second, s.m, s.k, s.strideA)
@@ -91,9 +120,12 @@ Status ProductPlan::chooseAlgorithm(cublasLtHandle_t handle) {
                    "choose an algorithm");
   blas.preferenceDestroy(preference);
   DLC_TRY(std::move(status));
-  if (count == 0)
-    return unsupported("cuBLASLt has no algorithm for a product in a workspace of ",
-                       workspace, " bytes");
+  if (count == 0) {
+    const ProductSizes s = productSizes(call);
+    return unsupported("cuBLASLt has no algorithm for a product of ", s.m, "x", s.n, "x", s.k,
+                       " with epilogue ", call.epilogue, " in a workspace of ", workspace,
+                       " bytes");
+  }
   algorithm = found.algo;
   return {};
 }
@@ -109,14 +141,19 @@ ProductPlan::build(const CublasLt &blas, cublasLtHandle_t handle, const dlc_libr
 Status ProductPlan::run(cublasLtHandle_t handle, cudaStream_t stream,
                         void *const *arguments) const {
   void *const *next = arguments + 3;
-  if (call.epilogue & DLC_EPILOGUE_BIAS) {
-    const void *bias = *next++;
-    DLC_TRY(check(
-        blas.descriptionSet(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias)),
-        "take a bias"));
-  }
+  auto give = [&](cublasLtMatmulDescAttributes_t name) {
+    const void *address = *next++;
+    return check(blas.descriptionSet(description, name, &address, sizeof(address)),
+                 "take an operand of an epilogue");
+  };
+  if (call.epilogue & DLC_EPILOGUE_BIAS)
+    DLC_TRY(give(CUBLASLT_MATMUL_DESC_BIAS_POINTER));
   const bool adds = call.epilogue & DLC_EPILOGUE_ADD;
   const void *addend = adds ? *next++ : arguments[0];
+  if (call.epilogue & bitSteps)
+    DLC_TRY(give(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER));
+  if (call.epilogue & vectorSteps & ~uint32_t(DLC_EPILOGUE_BIAS))
+    DLC_TRY(give(CUBLASLT_MATMUL_DESC_BIAS_POINTER));
   const uint64_t bytes = LibraryWorkspace::usableBytes(call);
   void *workspace = bytes ? LibraryWorkspace::alignedStart(*next) : nullptr;
   const float alpha = 1, beta = adds ? 1 : 0;

@@ -1,7 +1,8 @@
 // A product of the plan as a cuBLASLt multiplication in strict float32, prepared once.
 //
 // Row-major is column-major transposed: result^T (n x m) = op_b(B)^T op_a(A)^T, so cuBLASLt's first
-// operand is B. Its bias then runs along the columns of the row-major result, as abi.h wants it.
+// operand is B. Its bias then runs along the columns of the row-major result, as abi.h wants it, a
+// ReLU's bits likewise, and its sums of A are those of our B.
 //
 // Threads: run by one at a time for a handle.
 #ifndef DLC_RUNTIME_DEVICE_CUDA_PRODUCT_H

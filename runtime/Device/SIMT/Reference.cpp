@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 namespace dlc::runtime {
 namespace {
@@ -175,8 +176,37 @@ private:
   std::vector<size_t> firstRun;
 };
 
+/// sums[j] = sum over i of x[i, j].
+void addRows(float *sums, const float *x, uint64_t rows, uint64_t columns) {
+  std::vector<double> exact(columns, 0);
+  for (uint64_t row = 0; row < rows; ++row)
+    addScaled(exact.data(), 1, x + row * columns, columns);
+  std::copy(exact.begin(), exact.end(), sums);
+}
+
+/// Sums of a product's operand over k, `count` of them: it stands as [k, count], or as [count, k].
+void sumOverDepth(float *sums, const void *operand, uint64_t count, uint64_t depth,
+                  bool depthFirst) {
+  const auto *x = static_cast<const float *>(operand);
+  if (depthFirst)
+    return addRows(sums, x, depth, count);
+  for (uint64_t i = 0; i < count; ++i)
+    sums[i] = static_cast<float>(std::accumulate(x + i * depth, x + (i + 1) * depth, 0.0));
+}
+
+/// Elements of the addend, which may lie where a product's result is going to be.
+std::vector<float> copyAddend(const dlc_library_call &call, void *const *arguments) {
+  if (!(call.epilogue & DLC_EPILOGUE_ADD))
+    return {};
+  const ResultShape shape = resultShape(call);
+  const bool biased = call.epilogue & DLC_EPILOGUE_BIAS;
+  const auto *addend = static_cast<const float *>(arguments[biased ? 4 : 3]);
+  return {addend, addend + shape.rows * shape.columns};
+}
+
 /// The steps of an epilogue in the order of their bits, on the whole result.
-void applyEpilogue(const dlc_library_call &call, void *const *arguments) {
+void applyEpilogue(const dlc_library_call &call, void *const *arguments,
+                   const std::vector<float> &addend) {
   if (call.epilogue == 0)
     return;
   const ResultShape shape = resultShape(call);
@@ -189,24 +219,40 @@ void applyEpilogue(const dlc_library_call &call, void *const *arguments) {
       result[i] += bias[i % shape.columns];
   }
   if (call.epilogue & DLC_EPILOGUE_ADD) {
-    const auto *addend = static_cast<const float *>(*next++);
+    ++next;
     for (uint64_t i = 0; i < count; ++i)
       result[i] += addend[i];
   }
   if (call.epilogue & DLC_EPILOGUE_RELU)
     for (uint64_t i = 0; i < count; ++i)
       result[i] = result[i] < 0 ? 0 : result[i]; // Not a number stays so.
-  if (call.epilogue & DLC_EPILOGUE_MASK) {
-    const auto *mask = static_cast<const float *>(*next++);
-    for (uint64_t i = 0; i < count; ++i)
-      result[i] = mask[i] <= 0 ? 0 : result[i];
+  if (call.epilogue & DLC_EPILOGUE_RELU_BITS) {
+    const uint64_t rowBytes = bitRowBytes(call);
+    auto *bits = static_cast<uint8_t *>(*next++);
+    std::fill_n(bits, shape.rows * rowBytes, uint8_t(0));
+    for (uint64_t i = 0; i < count; ++i) {
+      const uint64_t column = i % shape.columns;
+      if (result[i] > 0)
+        bits[i / shape.columns * rowBytes + column / 8] |= uint8_t(1 << column % 8);
+    }
   }
-  if (call.epilogue & DLC_EPILOGUE_COLUMN_SUMS) {
-    std::vector<double> sums(shape.columns, 0);
-    for (uint64_t row = 0; row < shape.rows; ++row)
-      addScaled(sums.data(), 1, result + row * shape.columns, shape.columns);
-    std::copy(sums.begin(), sums.end(), static_cast<float *>(*next));
+  if (call.epilogue & DLC_EPILOGUE_BIT_MASK) {
+    const uint64_t rowBytes = bitRowBytes(call);
+    const auto *bits = static_cast<const uint8_t *>(*next++);
+    for (uint64_t i = 0; i < count; ++i) {
+      const uint64_t column = i % shape.columns;
+      if (!(bits[i / shape.columns * rowBytes + column / 8] >> column % 8 & 1))
+        result[i] = 0;
+    }
   }
+  if (call.epilogue & DLC_EPILOGUE_COLUMN_SUMS)
+    addRows(static_cast<float *>(*next++), result, shape.rows, shape.columns);
+  if (call.epilogue & DLC_EPILOGUE_SUMS_A)
+    sumOverDepth(static_cast<float *>(*next++), arguments[1], productSizes(call).m,
+                 productSizes(call).k, call.transpose_a);
+  if (call.epilogue & DLC_EPILOGUE_SUMS_B)
+    sumOverDepth(static_cast<float *>(*next++), arguments[2], productSizes(call).n,
+                 productSizes(call).k, !call.transpose_b);
 }
 
 } // namespace
@@ -215,6 +261,7 @@ void runLibraryCall(const dlc_library_call &call, void *const *arguments, Thread
   auto *result = static_cast<float *>(arguments[0]);
   const auto *first = static_cast<const float *>(arguments[1]),
              *second = static_cast<const float *>(arguments[2]);
+  const std::vector<float> addend = copyAddend(call, arguments);
   switch (call.op) {
   case DLC_CALL_PRODUCT: {
     const ProductSizes sizes = productSizes(call);
@@ -231,7 +278,7 @@ void runLibraryCall(const dlc_library_call &call, void *const *arguments, Thread
   default:
     Convolution(call).backwardFilter(result, first, second, pool);
   }
-  applyEpilogue(call, arguments);
+  applyEpilogue(call, arguments, addend);
 }
 
 } // namespace dlc::runtime

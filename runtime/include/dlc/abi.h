@@ -369,8 +369,8 @@ typedef enum dlc_image_kind { DLC_IMAGE_CUBIN = 1, DLC_IMAGE_PTX = 2 } dlc_image
 
 /* A call of a library on the device: cuBLASLt for products, cuDNN for convolutions.
  * Product: result = epilogue(op_a(A) * op_b(B)), row-major, f32. Arguments: result, A, B, then those of the epilogue in the
- * order of its bits, then the workspace if it has bytes. sizes: batch, m, n, k, then the batch strides of A, B, result in
- * elements.
+ * order of its bits (further results are written), then the workspace if it has bytes. sizes: batch, m, n, k, then the batch
+ * strides of A, B, result in elements.
  * Convolution: sizes: spatial rank, batch, groups, input channels, output channels; then for each spatial axis input size,
  * filter size, output size, stride, padding below, padding above, dilation. Layout: batch, space, channels (NHWC) for
  * images; output channels, space, input channels for filters. Arguments: forward y, x, w; backward data dx, dy, w; backward
@@ -379,12 +379,19 @@ typedef enum dlc_library_op {
   DLC_CALL_PRODUCT = 1, DLC_CALL_CONVOLUTION = 2, DLC_CALL_BACKWARD_DATA = 3, DLC_CALL_BACKWARD_FILTER = 4
 } dlc_library_op;
 
+/* The steps behind a product or convolution. Products have one of: BIAS, ADD and RELU in any combination; RELU | RELU_BITS
+ * with or without BIAS; BIT_MASK with or without COLUMN_SUMS; SUMS_A; SUMS_B, all but the first without a batch.
+ * Convolutions: BIAS, ADD and RELU in any combination. Bits: of row r and column c it is bit c % 8 of byte r * ld + c / 8,
+ * where ld = 16 * ceil(n / 128); nothing reads those beyond column n. */
 typedef enum dlc_epilogue {
-  DLC_EPILOGUE_BIAS = 1,       /* + bias[column or output channel] */
-  DLC_EPILOGUE_ADD = 2,        /* + a tensor of the result's shape */
-  DLC_EPILOGUE_RELU = 4,       /* max(., 0) */
-  DLC_EPILOGUE_MASK = 8,       /* 0 where a tensor of the result's shape is <= 0: ReLU's gradient by its output */
-  DLC_EPILOGUE_COLUMN_SUMS = 16 /* one more result: sum of the epilogue's output over rows, the bias' gradient */
+  DLC_EPILOGUE_BIAS = 1,         /* + bias[column or output channel] */
+  DLC_EPILOGUE_ADD = 2,          /* + a tensor of the result's shape; a product's may lie where its result does */
+  DLC_EPILOGUE_RELU = 4,         /* max(., 0) */
+  DLC_EPILOGUE_RELU_BITS = 8,    /* one more result, bytes [m, ld]: the bit is 1 where the epilogue's output is > 0 */
+  DLC_EPILOGUE_BIT_MASK = 16,    /* 0 where the bit of an operand, bytes [m, ld], is 0: ReLU's gradient */
+  DLC_EPILOGUE_COLUMN_SUMS = 32, /* one more result, [n]: sums of the epilogue's output over rows, the gradient of a bias */
+  DLC_EPILOGUE_SUMS_A = 64,      /* one more result, [m]: sums of op_a(A) over k, the gradient of the bias beside a weight's */
+  DLC_EPILOGUE_SUMS_B = 128      /* one more result, [n]: sums of op_b(B) over k */
 } dlc_epilogue;
 
 #define DLC_CALL_SIZES 32

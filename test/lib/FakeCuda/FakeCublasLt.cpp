@@ -1,0 +1,230 @@
+// The fake's calls. What cuBLASLt refuses, it refuses: a missing pointer, a leading dimension of
+// bits that is no multiple of 128.
+#include "test/lib/FakeCuda/FakeCublasLt.h"
+
+#include <cstring>
+#include <vector>
+
+using namespace dlc::test;
+
+std::set<cublasLtEpilogue_t> dlc::test::epiloguesWithoutAlgorithm;
+
+namespace {
+
+struct Description {
+  int32_t transA = CUBLAS_OP_N, transB = CUBLAS_OP_N;
+  uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  void *bias = nullptr, *aux = nullptr;
+  int64_t auxLd = 0;
+};
+
+struct Matrix {
+  uint64_t rows = 0, columns = 0;
+  int64_t ld = 0, stride = 0;
+  int32_t batch = 1;
+
+  uint64_t place(uint64_t row, uint64_t column, int32_t number) const {
+    return row + column * static_cast<uint64_t>(ld) + static_cast<uint64_t>(number * stride);
+  }
+};
+
+template <typename To, typename From> To &of(From handle) {
+  return *reinterpret_cast<To *>(handle);
+}
+
+template <typename Field> cublasStatus_t setField(Field &field, const void *value, size_t bytes) {
+  if (bytes != sizeof(field))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(&field, value, bytes);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t createDescription(cublasLtMatmulDesc_t *made, cublasComputeType_t compute,
+                                 cudaDataType_t scale) {
+  *made = reinterpret_cast<cublasLtMatmulDesc_t>(new Description);
+  return compute == CUBLAS_COMPUTE_32F && scale == CUDA_R_32F ? CUBLAS_STATUS_SUCCESS
+                                                              : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+cublasStatus_t destroyDescription(cublasLtMatmulDesc_t description) {
+  delete &of<Description>(description);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t setDescription(cublasLtMatmulDesc_t handle, cublasLtMatmulDescAttributes_t name,
+                              const void *value, size_t bytes) {
+  auto &d = of<Description>(handle);
+  switch (name) {
+  case CUBLASLT_MATMUL_DESC_TRANSA:
+    return setField(d.transA, value, bytes);
+  case CUBLASLT_MATMUL_DESC_TRANSB:
+    return setField(d.transB, value, bytes);
+  case CUBLASLT_MATMUL_DESC_EPILOGUE:
+    return setField(d.epilogue, value, bytes);
+  case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+    return setField(d.bias, value, bytes);
+  case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
+    return setField(d.aux, value, bytes);
+  case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
+    return setField(d.auxLd, value, bytes);
+  default:
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+}
+
+cublasStatus_t createLayout(cublasLtMatrixLayout_t *made, cudaDataType type, uint64_t rows,
+                            uint64_t columns, int64_t ld) {
+  *made = reinterpret_cast<cublasLtMatrixLayout_t>(new Matrix{rows, columns, ld});
+  return type == CUDA_R_32F && ld >= static_cast<int64_t>(rows) ? CUBLAS_STATUS_SUCCESS
+                                                                : CUBLAS_STATUS_INVALID_VALUE;
+}
+
+cublasStatus_t destroyLayout(cublasLtMatrixLayout_t layout) {
+  delete &of<Matrix>(layout);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t setLayout(cublasLtMatrixLayout_t handle, cublasLtMatrixLayoutAttribute_t name,
+                         const void *value, size_t bytes) {
+  if (name == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT)
+    return setField(of<Matrix>(handle).batch, value, bytes);
+  if (name == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET)
+    return setField(of<Matrix>(handle).stride, value, bytes);
+  return CUBLAS_STATUS_INVALID_VALUE;
+}
+
+cublasStatus_t createPreference(cublasLtMatmulPreference_t *made) {
+  *made = reinterpret_cast<cublasLtMatmulPreference_t>(new char);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t destroyPreference(cublasLtMatmulPreference_t preference) {
+  delete reinterpret_cast<char *>(preference);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t setPreference(cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t,
+                             const void *, size_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+bool hasBits(uint32_t epilogue) { return epilogue & 128; }
+
+/// Whether all that the epilogue needs is given.
+bool isComplete(const Description &d, const Matrix &result) {
+  constexpr uint32_t vectors =
+      CUBLASLT_EPILOGUE_BIAS | 16 | CUBLASLT_EPILOGUE_BGRADA | CUBLASLT_EPILOGUE_BGRADB;
+  if ((d.epilogue & vectors) && !d.bias)
+    return false;
+  return !hasBits(d.epilogue) ||
+         (d.aux && d.auxLd % 128 == 0 && d.auxLd >= static_cast<int64_t>(result.rows) &&
+          result.batch == 1);
+}
+
+cublasStatus_t findAlgorithm(cublasLtHandle_t, cublasLtMatmulDesc_t handle, cublasLtMatrixLayout_t,
+                             cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                             cublasLtMatrixLayout_t result, cublasLtMatmulPreference_t, int,
+                             cublasLtMatmulHeuristicResult_t *, int *count) {
+  const auto &d = of<Description>(handle);
+  *count = !epiloguesWithoutAlgorithm.contains(static_cast<cublasLtEpilogue_t>(d.epilogue));
+  return isComplete(d, of<Matrix>(result)) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+}
+
+/// The bit of element (row, column) of the result, and its byte.
+uint8_t &byteOf(const Description &d, uint64_t row, uint64_t column) {
+  return static_cast<uint8_t *>(d.aux)[(column * static_cast<uint64_t>(d.auxLd) + row) / 8];
+}
+
+cublasStatus_t multiply(cublasLtHandle_t, cublasLtMatmulDesc_t handle, const void *alpha,
+                        const void *a, cublasLtMatrixLayout_t layoutA, const void *b,
+                        cublasLtMatrixLayout_t layoutB, const void *beta, const void *c,
+                        cublasLtMatrixLayout_t, void *d, cublasLtMatrixLayout_t layoutD,
+                        const cublasLtMatmulAlgo_t *, void *, size_t, cudaStream_t) {
+  const auto &description = of<Description>(handle);
+  const auto &A = of<Matrix>(layoutA), &B = of<Matrix>(layoutB), &D = of<Matrix>(layoutD);
+  if (!isComplete(description, D))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  const bool turnA = description.transA == CUBLAS_OP_T, turnB = description.transB == CUBLAS_OP_T;
+  const uint64_t depth = turnA ? A.rows : A.columns;
+  if ((turnA ? A.columns : A.rows) != D.rows || (turnB ? B.rows : B.columns) != D.columns ||
+      (turnB ? B.columns : B.rows) != depth)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  auto left = [&](uint64_t i, uint64_t k, int32_t n) {
+    return double(static_cast<const float *>(a)[turnA ? A.place(k, i, n) : A.place(i, k, n)]);
+  };
+  auto right = [&](uint64_t k, uint64_t j, int32_t n) {
+    return double(static_cast<const float *>(b)[turnB ? B.place(j, k, n) : B.place(k, j, n)]);
+  };
+  auto *vector = static_cast<float *>(description.bias);
+  const auto epilogue = static_cast<cublasLtEpilogue_t>(description.epilogue);
+  std::vector<double> sums(D.rows, 0);
+  for (int32_t n = 0; n < D.batch; ++n)
+    for (uint64_t j = 0; j < D.columns; ++j)
+      for (uint64_t i = 0; i < D.rows; ++i) {
+        double value = 0;
+        for (uint64_t k = 0; k < depth; ++k)
+          value += left(i, k, n) * right(k, j, n);
+        value *= *static_cast<const float *>(alpha);
+        if (*static_cast<const float *>(beta) != 0)
+          value += double(*static_cast<const float *>(beta)) *
+                   static_cast<const float *>(c)[D.place(i, j, n)];
+        if (epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS ||
+            epilogue == CUBLASLT_EPILOGUE_RELU_AUX_BIAS)
+          value += vector[i];
+        const uint8_t bit = uint8_t(1 << i % 8);
+        switch (epilogue) {
+        case CUBLASLT_EPILOGUE_RELU_AUX:
+        case CUBLASLT_EPILOGUE_RELU_AUX_BIAS:
+          byteOf(description, i, j) =
+              uint8_t((byteOf(description, i, j) & ~bit) | (value > 0 ? bit : 0));
+          [[fallthrough]];
+        case CUBLASLT_EPILOGUE_RELU:
+        case CUBLASLT_EPILOGUE_RELU_BIAS:
+          value = value > 0 ? value : 0;
+          break;
+        case CUBLASLT_EPILOGUE_DRELU:
+        case CUBLASLT_EPILOGUE_DRELU_BGRAD:
+          value = byteOf(description, i, j) & bit ? value : 0;
+          break;
+        default:
+          break;
+        }
+        sums[i] += value;
+        static_cast<float *>(d)[D.place(i, j, n)] = static_cast<float>(value);
+      }
+  if (epilogue == CUBLASLT_EPILOGUE_DRELU_BGRAD)
+    std::copy(sums.begin(), sums.end(), vector);
+  // "The bias size corresponds to the number of rows (B: columns) of the matrix D. The reduction
+  // happens over the GEMM's k."
+  if (epilogue == CUBLASLT_EPILOGUE_BGRADA || epilogue == CUBLASLT_EPILOGUE_BGRADB)
+    for (uint64_t i = 0; i < (epilogue == CUBLASLT_EPILOGUE_BGRADA ? D.rows : D.columns); ++i) {
+      double sum = 0;
+      for (uint64_t k = 0; k < depth; ++k)
+        sum += epilogue == CUBLASLT_EPILOGUE_BGRADA ? left(i, k, 0) : right(k, i, 0);
+      vector[i] = static_cast<float>(sum);
+    }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+} // namespace
+
+const dlc::runtime::CublasLt &dlc::test::fakeCublasLt() {
+  static const dlc::runtime::CublasLt fake = {
+      [](cublasLtHandle_t *) { return CUBLAS_STATUS_SUCCESS; },
+      [](cublasLtHandle_t) { return CUBLAS_STATUS_SUCCESS; },
+      [](cublasStatus_t status) {
+        return status == CUBLAS_STATUS_SUCCESS ? "success" : "the fake refuses";
+      },
+      multiply,
+      findAlgorithm,
+      createDescription,
+      destroyDescription,
+      setDescription,
+      createLayout,
+      destroyLayout,
+      setLayout,
+      createPreference,
+      destroyPreference,
+      setPreference};
+  return fake;
+}

@@ -1,0 +1,142 @@
+// A product with each of its epilogues through a fake cuBLASLt, against the SIMT device's
+// reference: what the CUDA device says in column-major terms is what abi.h says in row-major ones.
+#include "runtime/Device/CUDA/CudaModule.h"
+#include "runtime/Device/SIMT/Reference.h"
+#include "test/lib/FakeCuda/FakeCublasLt.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace dlc::runtime;
+using namespace dlc::test;
+
+namespace {
+
+constexpr uint32_t bias = DLC_EPILOGUE_BIAS, add = DLC_EPILOGUE_ADD, relu = DLC_EPILOGUE_RELU,
+                   bits = DLC_EPILOGUE_RELU_BITS, mask = DLC_EPILOGUE_BIT_MASK,
+                   columnSums = DLC_EPILOGUE_COLUMN_SUMS, sumsA = DLC_EPILOGUE_SUMS_A,
+                   sumsB = DLC_EPILOGUE_SUMS_B;
+constexpr uint32_t epilogues[] = {0,           bias,
+                                  add,         bias | add,
+                                  relu,        bias | relu,
+                                  add | relu,  bias | add | relu,
+                                  relu | bits, bias | relu | bits,
+                                  mask,        mask | columnSums,
+                                  sumsA,       sumsB};
+
+dlc_library_call callOf(uint64_t m, uint64_t n, uint64_t k, uint32_t epilogue, unsigned transposes,
+                        uint64_t batch = 1) {
+  dlc_library_call call = {};
+  call.op = DLC_CALL_PRODUCT;
+  call.epilogue = epilogue;
+  call.transpose_a = transposes & 1;
+  call.transpose_b = transposes >> 1;
+  const uint64_t sizes[] = {batch, m, n, k, m * k, k * n, m * n};
+  std::copy(std::begin(sizes), std::end(sizes), call.sizes);
+  const Status status = checkLibraryCall(call);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return call;
+}
+
+/// A call's arguments: operands drawn by chance (any bytes serve as bits), results full of a byte.
+std::vector<std::vector<std::byte>> makeArguments(const dlc_library_call &call, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::vector<std::byte>> all;
+  for (const CallArgument &argument : callArguments(call)) {
+    std::vector<float> values(argument.bytes / sizeof(float));
+    for (float &value : values)
+      value = float(int(random() % 2001) - 1000) / 1000;
+    auto &bytes = all.emplace_back(argument.bytes, std::byte(0));
+    if (argument.access == DLC_READ)
+      std::memcpy(bytes.data(), values.data(), argument.bytes);
+  }
+  return all;
+}
+
+std::vector<void *> addressesOf(std::vector<std::vector<std::byte>> &arguments) {
+  std::vector<void *> addresses;
+  for (auto &argument : arguments)
+    addresses.push_back(argument.data());
+  return addresses;
+}
+
+/// Both round a sum that they compute in double once, but a relu's input may be a rounding away
+/// from 0 in one of them: none is, as no random sum comes that near.
+void expectEqual(const dlc_library_call &call, const std::vector<std::vector<std::byte>> &got,
+                 const std::vector<std::vector<std::byte>> &want) {
+  const std::vector<CallArgument> arguments = callArguments(call);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].name == "ReLU bits") {
+      EXPECT_EQ(got[i], want[i]);
+      continue;
+    }
+    const auto *a = reinterpret_cast<const float *>(got[i].data()),
+               *b = reinterpret_cast<const float *>(want[i].data());
+    for (size_t j = 0; j < got[i].size() / sizeof(float) && arguments[i].access == DLC_WRITE; ++j)
+      ASSERT_NEAR(a[j], b[j], 1e-5) << arguments[i].name << " " << j;
+  }
+}
+
+void checkProduct(const dlc_library_call &call) {
+  auto plan = ProductPlan::build(fakeCublasLt(), nullptr, call);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  // Twice: nothing of the first run's addresses stays.
+  for (unsigned seed : {1, 2}) {
+    auto got = makeArguments(call, seed), want = got;
+    Status ran = (*plan)->run(nullptr, nullptr, addressesOf(got).data());
+    ASSERT_TRUE(ran.ok()) << ran.message();
+    ThreadPool pool(1);
+    runLibraryCall(call, addressesOf(want).data(), pool);
+    expectEqual(call, got, want);
+  }
+}
+
+// Rows of more than 128 bits, of less, and of whole bytes; each transposition.
+TEST(Product, Epilogues) {
+  for (uint32_t epilogue : epilogues)
+    for (unsigned transposes = 0; transposes < 4; ++transposes)
+      for (uint64_t n : {131, 3, 128}) {
+        SCOPED_TRACE(concat("epilogue ", epilogue, ", transposes ", transposes, ", n = ", n));
+        checkProduct(callOf(5, n, 7, epilogue, transposes));
+      }
+}
+
+TEST(Product, Batches) {
+  for (uint32_t epilogue : {0u, relu, add})
+    checkProduct(callOf(4, 6, 5, epilogue, 2, 3));
+}
+
+// The addend may be the result: cuBLASLt's C is D then.
+TEST(Product, AddsInPlace) {
+  const dlc_library_call call = callOf(5, 9, 7, bias | add, 2);
+  auto plan = ProductPlan::build(fakeCublasLt(), nullptr, call);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  auto apart = makeArguments(call, 1), together = apart;
+  ASSERT_TRUE((*plan)->run(nullptr, nullptr, addressesOf(apart).data()).ok());
+  std::vector<void *> addresses = addressesOf(together);
+  addresses[0] = addresses[4];
+  ASSERT_TRUE((*plan)->run(nullptr, nullptr, addresses.data()).ok());
+  EXPECT_EQ(together[4], apart[0]);
+}
+
+// One line names what is missing and the way out.
+TEST(Product, NoAlgorithm) {
+  epiloguesWithoutAlgorithm = {CUBLASLT_EPILOGUE_DRELU_BGRAD, CUBLASLT_EPILOGUE_BIAS};
+  auto messageFor = [](uint32_t epilogue) {
+    const dlc_library_call call = callOf(5, 8, 7, epilogue, 0);
+    auto plan = ProductPlan::build(fakeCublasLt(), nullptr, call);
+    return std::string(withRemedy(plan.takeStatus(), call).in("'linear2/backward_data'").message());
+  };
+  EXPECT_EQ(messageFor(mask | columnSums),
+            "'linear2/backward_data': cuBLASLt has no algorithm for a product of 5x8x7 with "
+            "epilogue 48 in a workspace of 0 "
+            "bytes; compiled with --disable-pass=dl-fuse-product-gradients or --gemm=own the model "
+            "does without it");
+  EXPECT_EQ(messageFor(bias), "'linear2/backward_data': cuBLASLt has no algorithm for a product of "
+                              "5x8x7 with epilogue 1 in a workspace of 0 "
+                              "bytes; compiled with --gemm=own the model needs no library for it");
+  epiloguesWithoutAlgorithm.clear();
+}
+
+} // namespace
