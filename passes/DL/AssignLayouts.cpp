@@ -191,10 +191,14 @@ void LayoutClasses::propagate() {
       for (Value value : storedBy(fused))
         want(value);
   });
+  // There and back, so that a chain of any length takes one turn.
   bool changed = true;
-  while (std::exchange(changed, false))
+  while (std::exchange(changed, false)) {
     for (FusedOp fused : followers)
       changed |= follow(fused);
+    for (FusedOp fused : llvm::reverse(followers))
+      changed |= follow(fused);
+  }
 }
 
 void LayoutClasses::build() {
