@@ -46,16 +46,27 @@ int64_t ReportBuilder::countParameters(const exec::Extent &extent) {
   return count;
 }
 
-/// Shape of the first result; empty for a kernel without results or with several tensors in one buffer.
-static json::Array getShape(exec::KernelOp kernel) {
-  json::Array shape;
+/// Type of the first result; null for a kernel without results or with several tensors in one buffer.
+static RankedTensorType getResultType(exec::KernelOp kernel) {
   Operation &end = kernel.getBlock().back();
   bool isPlain = end.getNumOperands() > 0 &&
                  end.getNumOperands() + kernel.getBlock().getNumArguments() == kernel.getNumBuffers();
-  if (isPlain)
-    for (int64_t size : cast<RankedTensorType>(end.getOperand(0).getType()).getShape())
-      shape.push_back(size);
-  return shape;
+  return isPlain ? cast<RankedTensorType>(end.getOperand(0).getType()) : RankedTensorType();
+}
+
+/// Its shape, and its layout if it is not row-major: "nhwc".
+static void addResult(json::Object &row, RankedTensorType type) {
+  json::Array shape;
+  if (type)
+    llvm::append_range(shape, type.getShape());
+  row["shape"] = std::move(shape);
+  auto layout = type ? dyn_cast_or_null<dl::LayoutAttr>(type.getEncoding()) : dl::LayoutAttr();
+  if (!layout)
+    return;
+  std::string text = layout.getShortName().str();
+  if (text.empty())
+    llvm::raw_string_ostream(text) << layout;
+  row["layout"] = text;
 }
 
 json::Object ReportBuilder::buildRow(exec::RecordOp record) {
@@ -76,10 +87,10 @@ json::Object ReportBuilder::buildRow(exec::RecordOp record) {
     flops = kernel.getFlops();
     touched = kernel.getBytesMoved();
     row["kernel"] = launch.getKernel().str();
-    row["shape"] = getShape(kernel);
+    addResult(row, getResultType(kernel));
   } else {
     row["kernel"] = record->getName().stripDialect().str();
-    row["shape"] = json::Array();
+    addResult(row, {});
   }
   row["parameters"] = parameters;
   row["flops"] = flops;
@@ -125,10 +136,14 @@ json::Object ReportBuilder::build() {
   json::Array entries;
   for (auto program : module.getOps<exec::ProgramOp>())
     entries.push_back(buildEntry(program));
-  int64_t kernels = llvm::range_size(module.getOps<exec::KernelOp>());
+  json::Array schedules;
+  for (auto kernel : module.getOps<exec::KernelOp>())
+    schedules.push_back(
+        json::Object{{"kernel", kernel.getSymName().str()}, {"schedule", kernel.getSchedule().value_or("").str()}});
+  int64_t kernels = schedules.size();
   return json::Object{{"model", module.getSymName().value_or("").str()}, {"parameters", parameters},
                       {"parameter_bytes", parameterBytes}, {"state_bytes", stateBytes}, {"kernels", kernels},
-                      {"entries", std::move(entries)}};
+                      {"entries", std::move(entries)}, {"schedules", std::move(schedules)}};
 }
 
 /// What the cubins of CUDA kernels need of a GPU.
@@ -179,10 +194,14 @@ static std::string formatBytes(double bytes) {
   return llvm::formatv("{0} {1}", llvm::format(unit == 0 ? "%.0f" : "%.2f", bytes), units[unit]);
 }
 
-static std::string formatShape(const json::Array *shape) {
+/// "64x20x24x24 nhwc".
+static std::string formatShape(const json::Object &row) {
+  const json::Array *shape = row.getArray("shape");
   if (!shape || shape->empty())
     return "-";
-  return llvm::join(llvm::map_range(*shape, [](const json::Value &v) { return std::to_string(*v.getAsInteger()); }), "x");
+  std::string text =
+      llvm::join(llvm::map_range(*shape, [](const json::Value &v) { return std::to_string(*v.getAsInteger()); }), "x");
+  return text + (row.getString("layout") ? " " + row.getString("layout")->str() : "");
 }
 
 namespace {
@@ -224,11 +243,23 @@ static void printEntry(const json::Object &entry, llvm::raw_ostream &out) {
     for (const json::Value &value : *layers) {
       const json::Object &row = *value.getAsObject();
       table.add({row.getString("layer").value_or("").str(), row.getString("stage").value_or("").str(),
-                 formatShape(row.getArray("shape")), withFactor(get(row, "parameters"), ""),
+                 formatShape(row), withFactor(get(row, "parameters"), ""),
                  withFactor(get(row, "flops"), ""), formatBytes(get(row, "activation_bytes")),
                  row.getString("kernel").value_or("").str()});
     }
   table.add({"total", "", "", "", withFactor(get(entry, "flops"), ""), formatBytes(get(entry, "activation_bytes")), ""});
+  table.print(out);
+}
+
+/// Whose code each kernel is, and how it goes about it.
+static void printSchedules(const json::Array &schedules, llvm::raw_ostream &out) {
+  Table table;
+  table.add({"kernel", "schedule"});
+  for (const json::Value &value : schedules) {
+    const json::Object &row = *value.getAsObject();
+    table.add({row.getString("kernel")->str(), row.getString("schedule")->str()});
+  }
+  out << '\n';
   table.print(out);
 }
 
@@ -256,6 +287,8 @@ void printReport(const json::Value &report, llvm::raw_ostream &out) {
   if (const json::Array *entries = all.getArray("entries"))
     for (const json::Value &entry : *entries)
       printEntry(*entry.getAsObject(), out);
+  if (const json::Array *schedules = all.getArray("schedules"))
+    printSchedules(*schedules, out);
   if (const json::Array *code = all.getArray("code"))
     printCode(*code, out);
 }

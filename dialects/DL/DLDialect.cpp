@@ -20,10 +20,9 @@ struct LayoutAliases : OpAsmDialectInterface {
 
   AliasResult getAlias(Attribute attribute, raw_ostream &os) const override {
     auto layout = dyn_cast<LayoutAttr>(attribute);
-    size_t rank = layout ? layout.getOrder().size() : 0;
-    if (rank < 3 || rank > 5 || layout != LayoutAttr::getChannelsLast(layout.getContext(), rank))
+    if (!layout || layout.getShortName().empty())
       return AliasResult::NoAlias;
-    os << ArrayRef<StringRef>{"nwc", "nhwc", "ndhwc"}[rank - 3];
+    os << layout.getShortName();
     return AliasResult::FinalAlias;
   }
 };
@@ -119,6 +118,14 @@ LayoutAttr LayoutAttr::getChannelsLast(MLIRContext *context, int64_t rank) {
   SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(rank));
   std::rotate(order.begin() + 1, order.begin() + 2, order.end());
   return get(context, order, {});
+}
+
+StringRef LayoutAttr::getShortName() const {
+  static constexpr StringRef names[] = {"nwc", "nhwc", "ndhwc"};
+  size_t rank = getOrder().size();
+  bool isNamed = rank >= 3 && rank < 3 + std::size(names) &&
+                 *this == getChannelsLast(getContext(), rank);
+  return isNamed ? names[rank - 3] : "";
 }
 
 bool LayoutAttr::isChannelsLast(RankedTensorType type) {

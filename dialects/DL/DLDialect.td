@@ -103,6 +103,8 @@ def DL_LayoutAttr : DL_Attr<"Layout", "layout", [
     static LayoutAttr getChannelsLast(::mlir::MLIRContext *context, int64_t rank);
     /// Whether `type` is stored so.
     static bool isChannelsLast(::mlir::RankedTensorType type);
+    /// "nwc", "nhwc" or "ndhwc" for channels last; empty for other layouts.
+    ::llvm::StringRef getShortName() const;
   }];
 }
 

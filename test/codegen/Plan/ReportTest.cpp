@@ -60,6 +60,9 @@ train_step, batch 16: 4 launches of 1 kernels, arena 512 B
   loss   forward      -           0     0          4 B  fill
   conv   update      16           0   100          0 B  sum
   total                               200        132 B
+
+  kernel  schedule
+  sum     cpu-map: 16 elements
 )");
 }
 
