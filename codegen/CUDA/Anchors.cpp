@@ -75,6 +75,12 @@ static SmallVector<dl::WindowAxis> threeAxes(const dl::WindowGeometry &g) {
   return axes;
 }
 
+static void addAxes(KernelText &text, const dl::WindowGeometry &g) {
+  static constexpr StringRef names[] = {"D", "H", "W"};
+  for (auto [name, axis] : llvm::zip_equal(names, threeAxes(g)))
+    text.axis(name, axis);
+}
+
 static SmallVector<int64_t> imageShape(ArrayRef<int64_t> lead, const dl::WindowGeometry &g,
                                        int64_t dl::WindowAxis::*extent) {
   SmallVector<int64_t> shape(lead);
@@ -200,9 +206,7 @@ FailureOr<AnchorForm> AnchorPrinter::convolution(Op op, StringRef function, Valu
   text.constant("CHANNELS", g.channels);
   text.constant("FILTERS", g.filters);
   text.constant("GROUPS", g.groups);
-  SmallVector<dl::WindowAxis> axes = threeAxes(g);
-  for (auto [name, axis] : llvm::zip_equal(ArrayRef<StringRef>{"D", "H", "W"}, axes))
-    text.axis(name, axis);
+  addAxes(text, g);
   struct Tensor {
     Value value;
     StringRef name;
@@ -232,8 +236,7 @@ FailureOr<AnchorForm> AnchorPrinter::window(const dl::WindowGeometry &g, bool ba
                                             StringRef function) {
   int64_t images = g.batch * g.channels;
   text.constant("IMAGES", images);
-  for (auto [name, axis] : llvm::zip_equal(ArrayRef<StringRef>{"D", "H", "W"}, threeAxes(g)))
-    text.axis(name, axis);
+  addAxes(text, g);
   SmallVector<int64_t> input = imageShape({images}, g, &dl::WindowAxis::input);
   SmallVector<int64_t> output = imageShape({images}, g, &dl::WindowAxis::output);
   Operation *op = spec.anchorOp();

@@ -54,8 +54,9 @@ FailureOr<KernelText> WindowGenerator::write(const KernelSpec &spec,
   text.constant("ELEMENTS", product(form->space));
   auto shape = cast<RankedTensorType>(spec.anchorOp()->getResult(0).getType()).getShape();
   text.constant("INNER", isChannelsLast(spec) ? shape[1] : 1);
-  for (auto [name, size] : llvm::zip(ArrayRef<StringRef>{"SIZE_D", "SIZE_H", "SIZE_W"},
-                                     ArrayRef<int64_t>(form->space).drop_front()))
+  static constexpr StringRef sizes[] = {"SIZE_D", "SIZE_H", "SIZE_W"};
+  for (auto [name, size] :
+       llvm::zip_equal(sizes, ArrayRef<int64_t>(form->space).drop_front()))
     text.constant(name, size);
   std::string element = "    auto v = " + form->function + "(*this, i, d, h, w);\n";
   std::string values = "v";

@@ -435,7 +435,7 @@ static void checkFor(ArrayRef<StringRef> targets, const KernelSource &source, do
     for (TaskOrder order : {TaskOrder::Backward, TaskOrder::Shuffled}) {
       std::vector<Tensor> other = kernel.run(inputs, order);
       for (auto [a, b] : llvm::zip_equal(first, other))
-        EXPECT_EQ(std::memcmp(a.values.data(), b.values.data(), a.values.size() * 8), 0);
+        EXPECT_TRUE(a.values.empty() || std::memcmp(a.values.data(), b.values.data(), a.values.size() * 8) == 0);
     }
   }
 }
