@@ -1,5 +1,6 @@
 //===- Lowering.cpp - see Lowering.h ----------------------------------------------------------===//
 #include "codegen/CPU/Lowering.h"
+#include "codegen/CPU/CodeEmitter.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -113,12 +114,7 @@ struct NarrowDouble : OpRewritePattern<arith::TruncFOp> {
       return vector ? Type(vector.clone(element)) : element;
     };
     Type f32 = like(b.getF32Type()), i32 = like(b.getI32Type());
-    auto number = [&](int64_t value) -> Value {
-      TypedAttr attribute = b.getI32IntegerAttr(value);
-      if (auto vector = dyn_cast<VectorType>(i32))
-        attribute = DenseElementsAttr::get(vector, Attribute(attribute));
-      return arith::ConstantOp::create(b, loc, attribute);
-    };
+    CodeEmitter e(b, loc);
     Value near = arith::TruncFOp::create(b, loc, f32, x);
     Value back = arith::ExtFOp::create(b, loc, x.getType(), near);
     Value bits = arith::BitcastOp::create(b, loc, i32, near);
@@ -128,8 +124,9 @@ struct NarrowDouble : OpRewritePattern<arith::TruncFOp> {
                                         math::AbsFOp::create(b, loc, back),
                                         math::AbsFOp::create(b, loc, x));
     Value even = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                       arith::AndIOp::create(b, loc, bits, number(1)), number(0));
-    Value step = arith::SelectOp::create(b, loc, below, number(1), number(-1));
+                                       arith::AndIOp::create(b, loc, bits, e.number(1, i32)),
+                                       e.number(0, i32));
+    Value step = arith::SelectOp::create(b, loc, below, e.number(1, i32), e.number(-1, i32));
     Value odd = arith::SelectOp::create(b, loc, arith::AndIOp::create(b, loc, inexact, even),
                                         arith::AddIOp::create(b, loc, bits, step), bits);
     b.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(),

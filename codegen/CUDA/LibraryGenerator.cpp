@@ -12,8 +12,8 @@
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
 #include "dialects/DL/Folding.h"
+#include "dialects/DL/Slice.h"
 #include "dlc/abi.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -108,11 +108,6 @@ private:
 };
 } // namespace
 
-static bool isZero(Value value) {
-  auto zero = value.getDefiningOp<dl::ConstantOp>();
-  return zero && dl::isSplatOf(zero.getValue(), 0);
-}
-
 /// Adds a step behind those that come before it, and its buffer.
 bool EpilogueMatcher::take(uint32_t step, std::optional<unsigned> buffer) {
   if (!buffer || epilogue.bits >= step)
@@ -161,7 +156,8 @@ bool EpilogueMatcher::takeStep(Operation *step, Value value) {
 
 bool EpilogueMatcher::takeMask(dl::SelectOp select, Value value) {
   auto mask = select.getCondition().getDefiningOp<dl::UnpackBitsOp>();
-  return product && mask && value == anchor && select.getA() == value && isZero(select.getB()) &&
+  return product && mask && value == anchor && select.getA() == value &&
+         dl::isSplatOf(select.getB(), 0) &&
          take(DLC_EPILOGUE_BIT_MASK, plainOperand(spec, mask.getX()));
 }
 
@@ -169,7 +165,7 @@ bool EpilogueMatcher::takeMask(dl::SelectOp select, Value value) {
 bool EpilogueMatcher::takeBits(dl::PackBitsOp pack, unsigned buffer) {
   auto positive = pack.getX().getDefiningOp<dl::CompareOp>();
   return positive && positive.getPredicate() == dl::Predicate::GT && positive.getA() == whole &&
-         isZero(positive.getB()) && (epilogue.bits & DLC_EPILOGUE_RELU) &&
+         dl::isSplatOf(positive.getB(), 0) && (epilogue.bits & DLC_EPILOGUE_RELU) &&
          !(epilogue.bits & DLC_EPILOGUE_ADD) && take(DLC_EPILOGUE_RELU_BITS, buffer);
 }
 
@@ -387,9 +383,9 @@ static std::optional<unsigned> givenAsIs(const KernelSpec &spec, const ChannelTe
 
 /// Whether what `value` is computed from lies with channels innermost: then no tile needs turning.
 static bool comesChannelsLast(Value value) {
-  if (isa<BlockArgument>(value))
-    return dl::LayoutAttr::isChannelsLast(cast<RankedTensorType>(value.getType()));
-  return llvm::any_of(value.getDefiningOp()->getOperands(), comesChannelsLast);
+  return llvm::any_of(dl::backwardSlice(value), [](Value source) {
+    return dl::LayoutAttr::isChannelsLast(cast<RankedTensorType>(source.getType()));
+  });
 }
 
 static bool leavesChannelsLast(const KernelSpec &spec) {

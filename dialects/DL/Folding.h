@@ -4,6 +4,7 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/APFloat.h"
 
 namespace dlc::dl {
@@ -23,6 +24,12 @@ inline bool isSplatOf(mlir::Attribute constant, int64_t value) {
   auto splat = mlir::dyn_cast_or_null<mlir::SplatElementsAttr>(constant);
   return splat && mlir::isa<mlir::IntegerType>(splat.getElementType()) &&
          splat.getSplatValue<llvm::APInt>() == value;
+}
+
+/// Whether `value` is a constant of that kind.
+inline bool isSplatOf(mlir::Value value, int64_t number) {
+  mlir::Attribute constant;
+  return mlir::matchPattern(value, mlir::m_Constant(&constant)) && isSplatOf(constant, number);
 }
 
 } // namespace dlc::dl

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #include "passes/Conversion/OutlineKernels.h"
+#include "dialects/DL/Slice.h"
 #include "passes/Conversion/StorageOrder.h"
 #include "passes/Conversion/Storage.h"
 #include "llvm/ADT/SetVector.h"
@@ -17,16 +18,6 @@
 using namespace mlir;
 
 namespace dlc {
-
-/// Values that `value` is computed from, itself included.
-static llvm::SetVector<Value> backwardSlice(Value value) {
-  llvm::SetVector<Value> slice;
-  slice.insert(value);
-  for (size_t i = 0; i < slice.size(); ++i)
-    if (Operation *op = slice[i].getDefiningOp())
-      slice.insert(op->operand_begin(), op->operand_end());
-  return slice;
-}
 
 /// True if every path from `argument` to `result` goes through element-wise ops only.
 static bool sameIndexOnly(BlockArgument argument, Value result,
@@ -49,7 +40,8 @@ static bool sameIndexOnly(BlockArgument argument, Value result,
 static SmallVector<exec::InPlaceAttr> findInPlacePairs(dl::FusedOp fused) {
   Block &block = fused.getBody().front();
   OperandRange yielded = block.getTerminator()->getOperands();
-  SmallVector<llvm::SetVector<Value>> slices = llvm::map_to_vector(yielded, backwardSlice);
+  SmallVector<llvm::SetVector<Value>> slices =
+      llvm::map_to_vector(yielded, [](Value value) { return dl::backwardSlice(value); });
   SmallVector<exec::InPlaceAttr> pairs;
   for (BlockArgument argument : block.getArguments()) {
     int64_t users = llvm::count_if(slices, [&](auto &slice) { return slice.contains(argument); });

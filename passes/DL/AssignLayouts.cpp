@@ -21,6 +21,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DL.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "passes/DL/Passes.h"
 
@@ -47,40 +48,27 @@ public:
   void apply();
 
 private:
-  using Class = unsigned;
-  struct State {
-    bool fixed = false, wanted = false;
-  };
+  /// A value or the name of a variable.
+  using Item = const void *;
+  static Item itemOf(Value value) { return value.getAsOpaquePointer(); }
+  static Item itemOf(StringAttr variable) { return variable.getAsOpaquePointer(); }
 
+  template <typename A, typename B> void unite(A a, B b) {
+    classes.unionSets(itemOf(a), itemOf(b));
+  }
   void addEntry(EntryOp entry);
-  void addVariable(VariableOp variable);
   void propagate();
   bool follow(FusedOp fused);
-
-  Class classOf(Value value) {
-    return find(values.try_emplace(value, parent.size()).first->second);
-  }
-  Class classOf(StringAttr variable) {
-    return find(variables.try_emplace(variable, parent.size()).first->second);
-  }
-  Class find(Class number);
-  template <typename A, typename B> void unite(A a, B b);
-  void fix(ValueRange range) {
-    for (Value value : range)
-      states[classOf(value)].fixed = true;
-  }
   bool want(Value value);
-  bool isChannelsLast(Class number) {
-    State state = states[find(number)];
-    return state.wanted && !state.fixed;
+  template <typename T> bool isChannelsLast(T item) {
+    return wanted.contains(classes.getOrInsertLeaderValue(itemOf(item)));
   }
   void convertBorders(FusedOp fused);
 
   ModuleOp module;
-  llvm::DenseMap<Value, Class> values;
-  llvm::DenseMap<StringAttr, Class> variables;
-  SmallVector<Class> parent; ///< union-find
-  SmallVector<State> states; ///< of a class, at its root
+  llvm::EquivalenceClasses<Item> classes;
+  SmallVector<Value> rowMajor;        ///< values whose classes are fixed
+  llvm::DenseSet<Item> fixed, wanted; ///< leaders of classes; none is both
 };
 
 } // namespace
@@ -107,38 +95,14 @@ static SmallVector<Value> storedBy(FusedOp fused) {
   return all;
 }
 
-LayoutClasses::Class LayoutClasses::find(Class number) {
-  while (parent.size() <= number) {
-    parent.push_back(parent.size());
-    states.emplace_back();
-  }
-  while (parent[number] != number)
-    number = parent[number] = parent[parent[number]];
-  return number;
-}
-
-template <typename A, typename B> void LayoutClasses::unite(A a, B b) {
-  Class one = classOf(a), other = classOf(b);
-  parent[other] = one;
-  states[one].fixed |= states[other].fixed;
-  states[one].wanted |= states[other].wanted;
-}
-
 /// True if that is news.
 bool LayoutClasses::want(Value value) {
-  State &state = states[classOf(value)];
-  if (typeOf(value).getRank() < 3 || state.fixed || state.wanted)
-    return false;
-  return state.wanted = true;
-}
-
-void LayoutClasses::addVariable(VariableOp variable) {
-  if (variable.getOf())
-    unite(variable.getSymNameAttr(), variable.getOfAttr().getAttr());
+  Item leader = classes.getOrInsertLeaderValue(itemOf(value));
+  return typeOf(value).getRank() >= 3 && !fixed.contains(leader) && wanted.insert(leader).second;
 }
 
 void LayoutClasses::addEntry(EntryOp entry) {
-  fix(entry.getBlock().getArguments());
+  llvm::append_range(rowMajor, entry.getBlock().getArguments());
   for (Operation &op : entry.getBlock())
     llvm::TypeSwitch<Operation *>(&op)
         .Case([&](ReadOp read) { unite(read.getResult(), read.getVariableAttr().getAttr()); })
@@ -157,21 +121,21 @@ void LayoutClasses::addEntry(EntryOp entry) {
           // A gradient lies as its variable does.
           for (auto [i, value] : llvm::enumerate(end.getOutputs()))
             if (entry.getOutputKind(i) != ValueKind::Gradient)
-              fix(value);
+              rowMajor.push_back(value);
         })
         .Case([&](FusedOp fused) {
           if (wishOf(fused) == Wish::RowMajor)
-            fix(storedBy(fused));
+            llvm::append_range(rowMajor, storedBy(fused));
         })
         .Default([&](Operation *other) {
-          fix(other->getOperands());
-          fix(other->getResults());
+          llvm::append_range(rowMajor, other->getOperands());
+          llvm::append_range(rowMajor, other->getResults());
         });
 }
 
 bool LayoutClasses::follow(FusedOp fused) {
   SmallVector<Value> all = storedBy(fused);
-  auto leader = llvm::find_if(all, [&](Value value) { return isChannelsLast(classOf(value)); });
+  auto leader = llvm::find_if(all, [&](Value value) { return isChannelsLast(value); });
   if (leader == all.end())
     return false;
   bool changed = false;
@@ -203,9 +167,12 @@ void LayoutClasses::propagate() {
 
 void LayoutClasses::build() {
   for (auto variable : module.getOps<VariableOp>())
-    addVariable(variable);
+    if (variable.getOf())
+      unite(variable.getSymNameAttr(), variable.getOfAttr().getAttr());
   for (auto entry : module.getOps<EntryOp>())
     addEntry(entry);
+  for (Value value : rowMajor)
+    fixed.insert(classes.getOrInsertLeaderValue(itemOf(value)));
   propagate();
 }
 
@@ -235,11 +202,13 @@ void LayoutClasses::convertBorders(FusedOp fused) {
 }
 
 void LayoutClasses::apply() {
-  for (auto [value, number] : values)
-    if (isChannelsLast(number))
-      Value(value).setType(channelsLast(typeOf(value)));
+  for (auto entry : module.getOps<EntryOp>())
+    for (Operation &op : entry.getBlock())
+      for (Value value : op.getResults())
+        if (isChannelsLast(value))
+          value.setType(channelsLast(typeOf(value)));
   for (auto variable : module.getOps<VariableOp>())
-    if (isChannelsLast(classOf(variable.getSymNameAttr())))
+    if (isChannelsLast(variable.getSymNameAttr()))
       variable.setType(channelsLast(variable.getTensorType()));
   for (auto entry : module.getOps<EntryOp>()) {
     TypeRange results = entry.getReturn().getOutputs().getTypes();

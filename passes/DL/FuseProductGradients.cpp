@@ -23,10 +23,9 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/Folding.h"
+#include "dialects/DL/Slice.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
-#include "mlir/IR/Matchers.h"
 #include "passes/DL/Passes.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace dlc::dl {
 #define GEN_PASS_DEF_FUSEPRODUCTGRADIENTS
@@ -45,11 +44,6 @@ static bool isPlainMatrix(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   return type.getRank() == 2 && type.getElementType().isF32() && !type.getEncoding() &&
          type.getNumElements() != 0;
-}
-
-static bool isZero(Value value) {
-  Attribute constant;
-  return matchPattern(value, m_Constant(&constant)) && isSplatOf(constant, 0);
 }
 
 static Block &bodyOf(FusedOp fused) { return fused.getBody().front(); }
@@ -96,7 +90,8 @@ static ReluOp matchForward(FusedOp fused) {
 static SelectOp matchMasked(FusedOp fused) {
   Value yielded = yieldedBy(fused);
   auto select = yielded ? yielded.getDefiningOp<SelectOp>() : SelectOp();
-  return select && select.getA().hasOneUse() && asProduct(select.getA()) && isZero(select.getB())
+  return select && select.getA().hasOneUse() && asProduct(select.getA()) &&
+                 isSplatOf(select.getB(), 0)
              ? select
              : SelectOp();
 }
@@ -181,7 +176,7 @@ void Rewriter::maskByBits(FusedOp fused) {
   SelectOp select = matchMasked(fused);
   auto compare = select ? select.getCondition().getDefiningOp<CompareOp>() : CompareOp();
   if (!compare || compare.getPredicate() != Predicate::GT || !isa<BlockArgument>(compare.getA()) ||
-      !isZero(compare.getB()))
+      !isSplatOf(compare.getB(), 0))
     return;
   auto relu = dyn_cast<OpResult>(operandOf(fused, compare.getA()));
   auto forward = relu ? dyn_cast<FusedOp>(relu.getOwner()) : FusedOp();
@@ -207,13 +202,8 @@ void Rewriter::maskByBits(FusedOp fused) {
 
 /// Whether `op` needs a result of `other`.
 static bool dependsOn(Operation *op, Operation *other) {
-  llvm::SetVector<Operation *> needed;
-  needed.insert(op);
-  for (size_t i = 0; i < needed.size(); ++i)
-    for (Value operand : needed[i]->getOperands())
-      if (Operation *producer = operand.getDefiningOp())
-        needed.insert(producer);
-  return needed.contains(other);
+  return llvm::any_of(backwardSlice(op->getOperands()),
+                      [&](Value value) { return value.getDefiningOp() == other; });
 }
 
 void Rewriter::join(FusedOp sums, ReduceOp reduce, FusedOp product, Value summed) {

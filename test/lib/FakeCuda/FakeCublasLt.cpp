@@ -32,6 +32,11 @@ template <typename To, typename From> To &of(From handle) {
   return *reinterpret_cast<To *>(handle);
 }
 
+template <typename Object, typename Handle> cublasStatus_t destroy(Handle handle) {
+  delete &of<Object>(handle);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
 template <typename Field> cublasStatus_t setField(Field &field, const void *value, size_t bytes) {
   if (bytes != sizeof(field))
     return CUBLAS_STATUS_INVALID_VALUE;
@@ -44,11 +49,6 @@ cublasStatus_t createDescription(cublasLtMatmulDesc_t *made, cublasComputeType_t
   *made = reinterpret_cast<cublasLtMatmulDesc_t>(new Description);
   return compute == CUBLAS_COMPUTE_32F && scale == CUDA_R_32F ? CUBLAS_STATUS_SUCCESS
                                                               : CUBLAS_STATUS_NOT_SUPPORTED;
-}
-
-cublasStatus_t destroyDescription(cublasLtMatmulDesc_t description) {
-  delete &of<Description>(description);
-  return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t setDescription(cublasLtMatmulDesc_t handle, cublasLtMatmulDescAttributes_t name,
@@ -79,11 +79,6 @@ cublasStatus_t createLayout(cublasLtMatrixLayout_t *made, cudaDataType type, uin
                                                                 : CUBLAS_STATUS_INVALID_VALUE;
 }
 
-cublasStatus_t destroyLayout(cublasLtMatrixLayout_t layout) {
-  delete &of<Matrix>(layout);
-  return CUBLAS_STATUS_SUCCESS;
-}
-
 cublasStatus_t setLayout(cublasLtMatrixLayout_t handle, cublasLtMatrixLayoutAttribute_t name,
                          const void *value, size_t bytes) {
   if (name == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT)
@@ -95,11 +90,6 @@ cublasStatus_t setLayout(cublasLtMatrixLayout_t handle, cublasLtMatrixLayoutAttr
 
 cublasStatus_t createPreference(cublasLtMatmulPreference_t *made) {
   *made = reinterpret_cast<cublasLtMatmulPreference_t>(new char);
-  return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t destroyPreference(cublasLtMatmulPreference_t preference) {
-  delete reinterpret_cast<char *>(preference);
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -218,13 +208,13 @@ const dlc::runtime::CublasLt &dlc::test::fakeCublasLt() {
       multiply,
       findAlgorithm,
       createDescription,
-      destroyDescription,
+      destroy<Description>,
       setDescription,
       createLayout,
-      destroyLayout,
+      destroy<Matrix>,
       setLayout,
       createPreference,
-      destroyPreference,
+      destroy<char>,
       setPreference};
   return fake;
 }
