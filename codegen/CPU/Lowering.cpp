@@ -28,6 +28,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
+#include "llvm/TargetParser/X86TargetParser.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/LICM.h"
@@ -44,29 +45,50 @@ static const char *const targetTriple = "x86_64-unknown-linux-gnu";
 // Targets
 //===------------------------------------------------------------------------------------------===//
 
+namespace {
+/// What one bit of a module's note requires of a processor.
+struct RequiredFeatures {
+  uint64_t bit;
+  SmallVector<StringRef> names; ///< LLVM's
+};
+} // namespace
+
+static SmallVector<RequiredFeatures> requiredFeatures() {
+  auto level = [](StringRef cpu) {
+    SmallVector<StringRef> names;
+    llvm::X86::getFeaturesForCPU(cpu, names);
+    llvm::erase(names, "x87"); // which no host lists
+    return names;
+  };
+  return {{DLC_CPU_AVX2_FMA, level("x86-64-v3")},
+          {DLC_CPU_AVX512, level("x86-64-v4")},
+          {DLC_CPU_AVX512_VNNI, {"avx512vnni"}},
+          {DLC_CPU_AVX512_BF16, {"avx512bf16"}},
+          {DLC_CPU_AMX_BF16, {"amx-bf16", "amx-tile"}}};
+}
+
+/// Uses only what the note can ask for: a module must not need more than the loader checks. So
+/// AVX-512 FP16 stays unused, too, with which LLVM would compute f16 ops in f16 and join them.
 static CpuTarget hostTarget() {
   CpuTarget target;
   target.cpu = llvm::sys::getHostCPUName().str();
-  llvm::SubtargetFeatures features;
   auto host = llvm::sys::getHostCPUFeatures();
+  llvm::StringMap<bool> used = {{"64bit", true}};
+  for (const RequiredFeatures &required : requiredFeatures()) {
+    if (!llvm::all_of(required.names, [&](StringRef name) { return host.lookup(name); }))
+      continue;
+    target.required |= required.bit;
+    for (StringRef name : required.names) {
+      used[name] = true;
+      llvm::X86::updateImpliedFeatures(name, true, used);
+    }
+  }
+  llvm::SubtargetFeatures features;
   SmallVector<StringRef> names = llvm::to_vector(host.keys());
   llvm::sort(names);
   for (StringRef name : names)
-    features.AddFeature(name, host[name]);
+    features.AddFeature(name, used.lookup(name));
   target.features = features.getString();
-  auto has = [&](std::initializer_list<StringRef> needed) {
-    return llvm::all_of(needed, [&](StringRef name) { return host.lookup(name); });
-  };
-  if (has({"avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe"}))
-    target.required |= DLC_CPU_AVX2_FMA;
-  if (has({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}))
-    target.required |= DLC_CPU_AVX512;
-  if (has({"avx512vnni"}))
-    target.required |= DLC_CPU_AVX512_VNNI;
-  if (has({"avx512bf16"}))
-    target.required |= DLC_CPU_AVX512_BF16;
-  if (has({"amx-bf16", "amx-tile"}))
-    target.required |= DLC_CPU_AMX_BF16;
   return target;
 }
 
