@@ -154,9 +154,11 @@ struct BroadcastGroups {
 class CutCollector {
 public:
   explicit CutCollector(const KernelSpec &spec) : spec(spec) {}
+  /// Sorted, each once. A value is looked at once, however many ops read it.
   SmallVector<int64_t> collect(Value value);
 
 private:
+  SmallVector<int64_t> find(Value value);
   void addBorders(SmallVector<int64_t> &cuts, ArrayRef<int64_t> shape) {
     int64_t behind = 1;
     for (int64_t extent : llvm::reverse(shape)) {
@@ -168,6 +170,7 @@ private:
   void addBroadcast(SmallVector<int64_t> &cuts, dl::BroadcastOp op);
 
   const KernelSpec &spec;
+  DenseMap<Value, SmallVector<int64_t>> known;
 };
 } // namespace
 
@@ -187,6 +190,16 @@ void CutCollector::addBroadcast(SmallVector<int64_t> &cuts, dl::BroadcastOp op) 
 }
 
 SmallVector<int64_t> CutCollector::collect(Value value) {
+  if (auto it = known.find(value); it != known.end())
+    return it->second;
+  SmallVector<int64_t> cuts = find(value);
+  llvm::sort(cuts);
+  cuts.erase(llvm::unique(cuts), cuts.end());
+  known[value] = cuts;
+  return cuts;
+}
+
+SmallVector<int64_t> CutCollector::find(Value value) {
   SmallVector<int64_t> cuts;
   auto type = cast<RankedTensorType>(value.getType());
   if (isa<BlockArgument>(value)) {

@@ -25,10 +25,15 @@ struct Extent {
   bool sameRegion(const Extent &other) const {
     return space == other.space && root == other.root && number == other.number;
   }
+  int64_t end() const { return offset + bytes; }
+  /// True if all bytes of `other` belong to it.
+  bool contains(const Extent &other) const {
+    return sameRegion(other) && offset <= other.offset && other.end() <= end();
+  }
   /// True if a byte belongs to both. Empty extents overlap nothing.
   bool overlaps(const Extent &other) const {
-    return sameRegion(other) && offset < other.offset + other.bytes &&
-           other.offset < offset + bytes && bytes > 0 && other.bytes > 0;
+    return sameRegion(other) && offset < other.end() && other.offset < end() && bytes > 0 &&
+           other.bytes > 0;
   }
 };
 

@@ -67,7 +67,9 @@ FusionGraph::FusionGraph(Block &block, bool recompute) : block(block) {
       continue;
     Node node = nodes.size();
     nodes.insert({&op, node});
-    parent.push_back(node);
+    owner.push_back(node);
+    order.push_back(node);
+    place.push_back(node);
     anchor.push_back(isOutside(&op) || isElementwise(&op) ? nullptr : &op);
     members.push_back({node});
     incoming.emplace_back();
@@ -95,16 +97,11 @@ void FusionGraph::connect(Value operand, Node consumer, Link link) {
   edges.push_back({nodes.lookup(producer), consumer, link});
 }
 
-FusionGraph::Node FusionGraph::groupOf(Node node) const {
-  while (parent[node] != node)
-    node = parent[node];
-  return node;
-}
-
-/// Whether no group would depend on itself if the two were one: no path leads from `producer`
-/// through a third group to `consumer`, and every edge between the two is a `link`.
-bool FusionGraph::keepsOrder(Node producer, Node consumer, Link link) const {
-  llvm::DenseSet<Node> seen = {consumer};
+/// Finds the groups behind `producer` in the order that `consumer` depends on. Fails if a group would
+/// depend on itself were the two one: a path leads from `producer` through a third group to
+/// `consumer`, or an edge between the two is no `link`.
+LogicalResult FusionGraph::findBetween(Node producer, Node consumer, Link link,
+                                       DenseSet<Node> &between) const {
   SmallVector<Node> pending = {consumer};
   while (!pending.empty()) {
     Node group = pending.pop_back_val();
@@ -112,23 +109,44 @@ bool FusionGraph::keepsOrder(Node producer, Node consumer, Link link) const {
       for (unsigned index : incoming[node]) {
         Node source = groupOf(edges[index].from);
         if (source == producer && (group != consumer || edges[index].link != link))
-          return false;
-        if (source != producer && seen.insert(source).second)
+          return failure();
+        if (source != group && place[source] > place[producer] && between.insert(source).second)
           pending.push_back(source);
       }
   }
-  return true;
+  return success();
 }
 
 bool FusionGraph::tryMerge(const Edge &edge) {
   Node producer = groupOf(edge.from), consumer = groupOf(edge.to);
-  if (!keepsOrder(producer, consumer, edge.link))
+  DenseSet<Node> between;
+  if (failed(findBetween(producer, consumer, edge.link, between)))
     return false;
-  parent[consumer] = producer;
-  members[producer].append(members[consumer]);
-  if (!anchor[producer])
-    anchor[producer] = anchor[consumer];
+  bool swapped = members[producer].size() < members[consumer].size();
+  Node kept = swapped ? consumer : producer, gone = swapped ? producer : consumer;
+  moveTogether(place[producer], place[consumer], kept, between);
+  for (Node node : members[gone])
+    owner[node] = kept;
+  members[kept].append(members[gone]);
+  members[gone].clear();
+  if (!anchor[kept])
+    anchor[kept] = anchor[gone];
   return true;
+}
+
+/// Keeps every group behind those it depends on when the groups at `first` and `last` become `kept`:
+/// what the later one depends on goes before it, the rest behind.
+void FusionGraph::moveTogether(size_t first, size_t last, Node kept, const DenseSet<Node> &before) {
+  SmallVector<Node> moved, behind;
+  for (size_t i = first + 1; i < last; ++i)
+    if (Node group = order[i]; place[group] == i) // else a place that a merge has left free
+      (before.contains(group) ? moved : behind).push_back(group);
+  moved.push_back(kept);
+  moved.append(behind);
+  for (Node group : moved) {
+    order[first] = group;
+    place[group] = first++;
+  }
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -186,9 +204,10 @@ bool FusionGraph::mayFollow(const Edge &edge) const {
 /// an anchor comes first, and of those the last computed: what it waits for is there then.
 void FusionGraph::fuseBehindProducers() {
   for (Node node = 0; node < nodes.size(); ++node) {
-    if (prefersPrologue(groupOf(node)))
+    auto follows = [&](unsigned index) { return mayFollow(edges[index]); };
+    SmallVector<unsigned> candidates = llvm::filter_to_vector(incoming[node], follows);
+    if (candidates.empty() || prefersPrologue(groupOf(node)))
       continue;
-    SmallVector<unsigned> candidates = incoming[node];
     llvm::sort(candidates, [&](unsigned a, unsigned b) {
       auto order = [&](const Edge &edge) {
         return std::make_pair(anchor[groupOf(edge.from)] != nullptr, edge.from);
@@ -201,16 +220,24 @@ void FusionGraph::fuseBehindProducers() {
   }
 }
 
+/// The one op outside of `group` that uses values of it; null if there are several or none.
+Operation *FusionGraph::soleUser(Node group) const {
+  Operation *sole = nullptr;
+  auto isSole = [&](Operation *user) {
+    if (!sole && !isIn(user, group))
+      sole = user;
+    return user == sole || isIn(user, group);
+  };
+  bool one = llvm::all_of(members[group], [&](Node node) { return allUsers(opOf(node), isSole); });
+  return one ? sole : nullptr;
+}
+
 /// An element-wise group may join the anchor that reads it if nothing else uses any of its values:
 /// else it is computed and stored once, not once a user.
 bool FusionGraph::mayPrecede(const Edge &edge) const {
   Node group = groupOf(edge.from);
-  if (edge.link != Link::Prologue || isOutside(opOf(edge.from)) || anchor[group])
-    return false;
-  return llvm::all_of(members[group], [&](Node member) {
-    return allUsers(opOf(member),
-                    [&](Operation *user) { return user == opOf(edge.to) || isIn(user, group); });
-  });
+  return edge.link == Link::Prologue && !isOutside(opOf(edge.from)) && !anchor[group] &&
+         soleUser(group) == opOf(edge.to);
 }
 
 /// Whether `group` would be stored in addition to what it is computed from if it stood behind a

@@ -60,12 +60,15 @@ private:
 
   void classify(bool recompute);
   void connect(mlir::Value operand, Node consumer, Link link);
-  Node groupOf(Node node) const;
+  Node groupOf(Node node) const { return owner[node]; }
   bool mayFollow(const Edge &edge) const;
+  mlir::Operation *soleUser(Node group) const;
   bool mayPrecede(const Edge &edge) const;
   bool prefersPrologue(Node group) const;
-  bool keepsOrder(Node producer, Node consumer, Link link) const;
+  llvm::LogicalResult findBetween(Node producer, Node consumer, Link link,
+                                  llvm::DenseSet<Node> &between) const;
   bool tryMerge(const Edge &edge);
+  void moveTogether(size_t first, size_t last, Node kept, const llvm::DenseSet<Node> &before);
   bool allUsers(mlir::Value value, llvm::function_ref<bool(mlir::Operation *)> accepts) const;
   bool allUsers(mlir::Operation *op, llvm::function_ref<bool(mlir::Operation *)> accepts) const;
   bool isIn(mlir::Operation *op, Node group) const;
@@ -77,9 +80,11 @@ private:
   llvm::SmallVector<Edge> edges;
   llvm::SmallVector<llvm::SmallVector<unsigned>> incoming; ///< of a node, as indices into edges
   llvm::SmallVector<llvm::SmallVector<unsigned>> outgoing; ///< likewise
-  llvm::SmallVector<Node> parent;              ///< union-find; the root is the group's name
-  llvm::SmallVector<mlir::Operation *> anchor; ///< of a group, at its root; null: element-wise only
-  llvm::SmallVector<llvm::SmallVector<Node>> members; ///< of a group, at its root
+  llvm::SmallVector<Node> owner; ///< of a node: the one that stands for its group
+  llvm::SmallVector<Node> order; ///< groups, each behind those that it depends on
+  llvm::SmallVector<size_t> place;                    ///< of a group in that order
+  llvm::SmallVector<mlir::Operation *> anchor;        ///< of a group; null: element-wise only
+  llvm::SmallVector<llvm::SmallVector<Node>> members; ///< of a group
 };
 
 } // namespace dlc::dl

@@ -51,6 +51,7 @@ private:
   LogicalResult checkBuffers();
   LogicalResult checkRecord(RecordOp record, unsigned number);
   LogicalResult checkOrder(const Touch &touch);
+  void remember(const Touch &touch);
   LogicalResult checkWritten(const Touch &touch, Operation *reader);
   LogicalResult checkLaunch(LaunchOp launch, ArrayRef<Touch> own);
   LogicalResult checkOutputs();
@@ -65,7 +66,10 @@ private:
   HappensBefore order;
   Lifetimes lifetimes;
   bool isPlaced = false;
-  SmallVector<Touch> touches; ///< of the records checked so far
+  /// Of the records checked so far, less those that a later write of all their bytes is ordered
+  /// behind: what is ordered behind that write is ordered behind them.
+  SmallVector<Touch> latest;
+  llvm::DenseMap<Operation *, SmallVector<Touch>> writes; ///< all so far, by exec.alloc
 };
 
 /// (V2)
@@ -96,8 +100,8 @@ LogicalResult Verifier::checkBuffers() {
     if (isPlaced && !alloc.getOffsetAttr())
       return alloc.emitOpError() << "has no offset, others of @" << program.getSymName() << " have";
   for (auto state : program.getBlock().getOps<StateOp>())
-    if (Extent extent = getExtent(state); extent.offset + extent.bytes > alignUp(stateBytes))
-      return state.emitOpError() << "ends at byte " << extent.offset + extent.bytes << " of a state of " << stateBytes;
+    if (Extent extent = getExtent(state); extent.end() > alignUp(stateBytes))
+      return state.emitOpError() << "ends at byte " << extent.end() << " of a state of " << stateBytes;
   for (auto input : program.getBlock().getOps<InputOp>()) {
     int64_t count = llvm::count_if(program.getBlock().getOps<InputOp>(),
                                    [&](InputOp other) { return other.getNumber() == input.getNumber() && other.getType() != input.getType(); });
@@ -128,13 +132,21 @@ LogicalResult Verifier::checkRecord(RecordOp record, unsigned number) {
   }
   if (launch && failed(checkLaunch(launch, own)))
     return failure();
-  touches.append(own);
+  llvm::for_each(own, [&](const Touch &touch) { remember(touch); });
   return success();
+}
+
+void Verifier::remember(const Touch &touch) {
+  if (touch.writes) {
+    llvm::erase_if(latest, [&](const Touch &other) { return touch.place.contains(other.place); });
+    writes[touch.extent.root].push_back(touch);
+  }
+  latest.push_back(touch);
 }
 
 /// (V3)
 LogicalResult Verifier::checkOrder(const Touch &touch) {
-  for (const Touch &other : touches) {
+  for (const Touch &other : latest) {
     if ((!touch.writes && !other.writes) || !touch.place.overlaps(other.place) ||
         order.before(other.record, touch.record))
       continue;
@@ -152,15 +164,15 @@ LogicalResult Verifier::checkWritten(const Touch &touch, Operation *reader) {
   if (touch.extent.space != Space::Arena || touch.extent.bytes == 0)
     return success();
   SmallVector<std::pair<int64_t, int64_t>> written;
-  for (const Touch &other : touches)
-    if (other.writes && other.extent.sameRegion(touch.extent) && order.before(other.record, touch.record))
+  for (const Touch &other : writes[touch.extent.root])
+    if (order.before(other.record, touch.record))
       written.push_back({other.extent.offset, other.extent.offset + alignUp(other.extent.bytes)});
   llvm::sort(written);
   int64_t end = touch.extent.offset;
   for (auto [first, last] : written)
     if (first <= end)
       end = std::max(end, last);
-  if (end < touch.extent.offset + touch.extent.bytes)
+  if (end < touch.extent.end())
     return reader->emitOpError() << "byte " << end << " of a buffer is read before it is written";
   return success();
 }
@@ -191,15 +203,14 @@ LogicalResult Verifier::checkOutputs() {
     if (extent.space != Space::Arena)
       return program.getOutput().emitOpError() << "output " << i << " does not stand in the arena";
     SmallVector<std::pair<int64_t, int64_t>> written;
-    for (const Touch &touch : touches)
-      if (touch.writes && touch.extent.sameRegion(extent))
-        written.push_back({touch.extent.offset, touch.extent.offset + touch.extent.bytes});
+    for (const Touch &touch : writes[extent.root])
+      written.push_back({touch.extent.offset, touch.extent.end()});
     llvm::sort(written);
     int64_t end = extent.offset;
     for (auto [first, last] : written)
       if (first <= end)
         end = std::max(end, last);
-    if (end < extent.offset + extent.bytes)
+    if (end < extent.end())
       return program.getOutput().emitOpError() << "output " << i << " is not written";
   }
   return success();
@@ -240,19 +251,25 @@ bool Verifier::isInPlace(AllocOp operand, AllocOp result) {
          llvm::all_of(writes, [&](const RecordAccess &y) { return y.record == at || order.before(at, y.record); });
 }
 
+/// Allocs are looked at in the order of their places, each beside those that begin before it ends.
 LogicalResult Verifier::checkSharing() {
   if (!isPlaced)
     return success();
-  SmallVector<AllocOp> allocs(program.getBlock().getOps<AllocOp>());
-  for (size_t i = 0; i < allocs.size(); ++i)
-    for (size_t j = i + 1; j < allocs.size(); ++j) {
-      AllocOp a = allocs[i], b = allocs[j];
-      if (!getPlacedExtent(a).overlaps(getPlacedExtent(b)) || endsBefore(a, b) || endsBefore(b, a) ||
-          isInPlace(a, b) || isInPlace(b, a))
+  SmallVector<std::pair<Extent, AllocOp>> allocs;
+  for (auto alloc : program.getBlock().getOps<AllocOp>())
+    allocs.push_back({getPlacedExtent(alloc), alloc});
+  llvm::stable_sort(allocs, [](auto &a, auto &b) { return a.first.offset < b.first.offset; });
+  SmallVector<std::pair<Extent, AllocOp>> open;
+  for (auto &[place, b] : allocs) {
+    llvm::erase_if(open, [&](auto &other) { return other.first.end() <= place.offset; });
+    for (auto &[otherPlace, a] : open) {
+      if (!place.overlaps(otherPlace) || endsBefore(a, b) || endsBefore(b, a) || isInPlace(a, b) || isInPlace(b, a))
         continue;
       return (a.emitOpError() << "shares bytes with a buffer that lives at the same time").attachNote(b.getLoc())
              << "the other buffer";
     }
+    open.push_back({place, b});
+  }
   return success();
 }
 
