@@ -1,7 +1,8 @@
 //===- Simt.cpp - see Simt.h ------------------------------------------------------------------===//
 #include "codegen/CUDA/Simt.h"
 #include "codegen/CUDA/Sources.h"
-#include "llvm/ADT/ScopeExit.h"
+#include "codegen/Kernel/Status.h"
+#include "runtime/Core/FileWriter.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -100,24 +101,18 @@ static const char *const flags[] = {"-x",
 
 llvm::Expected<std::string>
 HostCompiler::compile(StringRef text, llvm::ArrayRef<std::string> includeFolders) const {
-  llvm::SmallString<128> folder;
-  if (std::error_code code = fs::createUniqueDirectory("dlc-simt", folder))
-    return llvm::createStringError("cannot create a temporary folder: " + code.message());
-  llvm::scope_exit cleanUp([&] { (void)fs::remove_directories(folder); });
-  std::string source = (folder + "/kernels.cpp").str(), object = (folder + "/kernels.o").str(),
-              log = (folder + "/log").str();
-  std::error_code code;
-  {
-    llvm::raw_fd_ostream stream(source, code);
-    stream << text;
-  }
-  if (code)
-    return llvm::createStringError("cannot write '" + source + "': " + code.message());
+  auto folder = toExpected(dlc::runtime::ScratchFolder::create());
+  if (!folder)
+    return folder.takeError();
+  llvm::Expected<std::string> source = toExpected(folder->write("kernels.cpp", text));
+  if (!source)
+    return source.takeError();
+  std::string object = folder->pathOf("kernels.o"), log = folder->pathOf("log");
   std::vector<StringRef> arguments = {path};
   llvm::append_range(arguments, flags);
   for (const std::string &folder : includeFolders)
     llvm::append_range(arguments, std::initializer_list<StringRef>{"-isystem", folder});
-  llvm::append_range(arguments, std::initializer_list<StringRef>{source, "-o", object});
+  llvm::append_range(arguments, std::initializer_list<StringRef>{*source, "-o", object});
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log), StringRef(log)};
   std::string message;
   int result = llvm::sys::ExecuteAndWait(path, arguments, std::nullopt, redirects, 0, 0, &message);

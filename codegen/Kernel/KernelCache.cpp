@@ -1,13 +1,16 @@
 //===- KernelCache.cpp - see KernelCache.h ----------------------------------------------------===//
 #include "codegen/Kernel/KernelCache.h"
+#include "runtime/Core/FileWriter.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
+#include <filesystem>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+using namespace dlc;
 using namespace dlc::codegen;
 using llvm::StringRef;
 namespace fs = llvm::sys::fs;
@@ -69,35 +72,26 @@ std::optional<std::string> KernelCache::load(const KernelKey &key) const {
   if (std::memcmp(&expected, &found, sizeof(found)) != 0)
     return std::nullopt;
   // The time of the last use decides what trim deletes.
-  int descriptor;
-  if (!fs::openFileForWrite(pathOf(key), descriptor, fs::CD_OpenExisting, fs::OF_Append)) {
-    (void)fs::setLastAccessAndModificationTime(descriptor, std::chrono::system_clock::now());
-    llvm::sys::Process::SafelyCloseFileDescriptor(descriptor);
-  }
+  std::error_code ignored;
+  std::filesystem::last_write_time(pathOf(key), std::filesystem::file_time_type::clock::now(),
+                                   ignored);
   return object.str();
 }
 
 void KernelCache::store(const KernelKey &key, StringRef object) const {
   if (folder.empty() || fs::create_directories(folder))
     return;
-  llvm::SmallString<128> pattern(folder);
-  llvm::sys::path::append(pattern, "%%%%%%%%%%%%.tmp");
-  auto file = fs::TempFile::create(pattern);
-  if (!file)
-    return llvm::consumeError(file.takeError());
   EntryHeader header;
   header.size = object.size();
   header.hash = hashText(object);
-  llvm::raw_fd_ostream stream(file->FD, /*shouldClose=*/false);
-  stream.write(reinterpret_cast<const char *>(&header), sizeof(header));
-  stream << object;
-  stream.flush();
-  bool complete = !stream.has_error();
-  stream.clear_error();
-  llvm::consumeError(complete ? file->keep(pathOf(key)) : file->discard());
+  std::string entry(reinterpret_cast<const char *>(&header), sizeof(header));
+  entry += object;
+  // An entry that could not be written is made again by the next compilation.
+  (void)runtime::writeFile(pathOf(key), entry, runtime::Durability::Cached);
 }
 
 void KernelCache::trim(uint64_t bytes) const {
+  runtime::removeLeftovers(folder);
   struct Entry {
     std::string path;
     uint64_t size;

@@ -6,14 +6,13 @@
 //===----------------------------------------------------------------------------------------------------------------===//
 #include "codegen/Plan/Link.h"
 #include "codegen/Kernel/KernelCache.h"
+#include "codegen/Kernel/Status.h"
 #include "dlc/abi.h"
+#include "runtime/Core/FileWriter.h"
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Object/ELFObjectFile.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <mutex>
 
@@ -28,43 +27,9 @@ ArrayRef<StringRef> allowedImports() {
   return names;
 }
 
-static Error failFile(const Twine &action, StringRef path, std::error_code code) {
-  return createStringError("cannot " + action + " '" + path + "': " + StringRef(code.message()).lower());
-}
-
-Error writeFile(StringRef path, StringRef bytes) {
-  Expected<sys::fs::TempFile> file = sys::fs::TempFile::create(path + "-%%%%%%%%.tmp");
-  if (!file)
-    return failFile("write", path, errorToErrorCode(file.takeError()));
-  {
-    raw_fd_ostream stream(file->FD, /*shouldClose=*/false);
-    stream << bytes;
-    stream.flush();
-    if (std::error_code code = stream.error()) {
-      stream.clear_error();
-      consumeError(file->discard());
-      return failFile("write", path, code);
-    }
-  }
-  return file->keep(path);
-}
-
 //===----------------------------------------------------------------------------------------------------------------===//
 // Linking
 //===----------------------------------------------------------------------------------------------------------------===//
-
-/// Writes `bytes` to a file that nobody else reads.
-static Error writePlain(StringRef path, StringRef bytes) {
-  std::error_code code;
-  raw_fd_ostream stream(path, code);
-  if (!code) {
-    stream << bytes;
-    stream.close();
-    code = stream.error();
-    stream.clear_error();
-  }
-  return code ? failFile("write", path, code) : Error::success();
-}
 
 /// Runs lld on files in `folder`.
 static Error runLinker(ArrayRef<std::string> files, StringRef script, StringRef output) {
@@ -85,26 +50,23 @@ static Error runLinker(ArrayRef<std::string> files, StringRef script, StringRef 
   return Error::success();
 }
 
-static Expected<std::string> linkIn(StringRef folder, ArrayRef<StringRef> objects) {
-  auto inFolder = [&](const Twine &name) {
-    SmallString<128> path(folder);
-    sys::path::append(path, name);
-    return std::string(path);
-  };
+static Expected<std::string> linkIn(const runtime::ScratchFolder &folder, ArrayRef<StringRef> objects) {
   std::vector<std::string> files;
   for (auto [i, object] : llvm::enumerate(objects)) {
-    files.push_back(inFolder(Twine(i) + ".o"));
-    if (Error error = writePlain(files.back(), object))
-      return std::move(error);
+    Expected<std::string> file = toExpected(folder.write(std::to_string(i) + ".o", object));
+    if (!file)
+      return file.takeError();
+    files.push_back(std::move(*file));
   }
-  std::string script = inFolder("exports"), output = inFolder("module.so");
-  if (Error error = writePlain(script, "{ global: dlc_module_query; local: *; };\n"))
-    return std::move(error);
-  if (Error error = runLinker(files, script, output))
+  Expected<std::string> script = toExpected(folder.write("exports", "{ global: dlc_module_query; local: *; };\n"));
+  if (!script)
+    return script.takeError();
+  std::string output = folder.pathOf("module.so");
+  if (Error error = runLinker(files, *script, output))
     return std::move(error);
   ErrorOr<std::unique_ptr<MemoryBuffer>> linked = MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!linked)
-    return failFile("read", output, linked.getError());
+    return createStringError("cannot read '" + output + "': " + StringRef(linked.getError().message()).lower());
   return (*linked)->getBuffer().str();
 }
 
@@ -166,11 +128,10 @@ static Error seal(std::string &bytes) {
 }
 
 Expected<std::string> linkModule(ArrayRef<StringRef> objects) {
-  SmallString<128> folder;
-  if (std::error_code code = sys::fs::createUniqueDirectory("dlc", folder))
-    return failFile("create a folder like", folder, code);
-  llvm::scope_exit cleanUp([&] { (void)sys::fs::remove_directories(folder); });
-  Expected<std::string> module = linkIn(folder, objects);
+  Expected<runtime::ScratchFolder> folder = toExpected(runtime::ScratchFolder::create());
+  if (!folder)
+    return folder.takeError();
+  Expected<std::string> module = linkIn(*folder, objects);
   if (!module)
     return module.takeError();
   if (Error error = seal(*module))

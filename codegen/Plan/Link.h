@@ -16,9 +16,6 @@ llvm::Expected<std::string> linkModule(llvm::ArrayRef<llvm::StringRef> objects);
 /// Functions of libc that compiled kernels may call.
 llvm::ArrayRef<llvm::StringRef> allowedImports();
 
-/// Writes a file under a temporary name in the same folder, then renames it: readers see the old file or the new one.
-llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes);
-
 } // namespace dlc::codegen
 
 #endif

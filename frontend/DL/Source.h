@@ -52,6 +52,8 @@ public:
   /// Reads a file. On failure returns noFile and sets `error` to one line without the file's name.
   FileId load(llvm::StringRef path, std::string &error);
 
+  /// Files are numbered from 0.
+  FileId size() const { return static_cast<FileId>(files.size()); }
   llvm::StringRef name(FileId file) const { return files[file]->name; }
   llvm::StringRef text(FileId file) const { return files[file]->text; }
   llvm::StringRef text(SourceRange range) const {

@@ -1,5 +1,4 @@
-// Files: reading with sizes checked, and writing so that a reader sees the old or the new content,
-// never half of one.
+// Files: reading with sizes checked. FileWriter.h writes.
 //
 // Ownership: a File closes its descriptor. Threads: readAt may be called by several threads at
 // once.
@@ -36,28 +35,6 @@ private:
 };
 
 Result<std::vector<std::byte>> readWholeFile(const std::string &path);
-
-/// Writes a file that appears under its name only when it is complete: temporary file in the same
-/// folder, fsync, rename, fsync of the folder. Destroyed before commit(), it leaves nothing.
-class AtomicFileWriter {
-public:
-  static Result<AtomicFileWriter> create(const std::string &path);
-  AtomicFileWriter(AtomicFileWriter &&other) noexcept;
-  AtomicFileWriter &operator=(AtomicFileWriter &&) = delete;
-  ~AtomicFileWriter();
-
-  Status append(std::span<const std::byte> data);
-  Status commit();
-
-private:
-  AtomicFileWriter(int descriptor, std::string path, std::string temporary)
-      : descriptor(descriptor), path(std::move(path)), temporary(std::move(temporary)) {}
-  Status writeOut();
-
-  int descriptor;
-  std::string path, temporary;
-  std::vector<std::byte> pending;
-};
 
 } // namespace dlc::runtime
 

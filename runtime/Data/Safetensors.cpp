@@ -73,7 +73,7 @@ Result<SafetensorsWriter> SafetensorsWriter::create(const std::string &path,
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const uint64_t headerBytes = text.size();
 
-  DLC_TRY_ASSIGN(file, AtomicFileWriter::create(path));
+  DLC_TRY_ASSIGN(file, FileWriter::create(path));
   SafetensorsWriter writer(std::move(file));
   DLC_TRY(writer.append(std::as_bytes(std::span(&headerBytes, 1))));
   DLC_TRY(writer.append(std::as_bytes(std::span(text))));

@@ -9,6 +9,7 @@
 #include "dlc/abi.h"
 #include "dlc/checkpoint.h"
 #include "runtime/Core/File.h"
+#include "runtime/Core/FileWriter.h"
 
 namespace dlc::runtime {
 
@@ -59,8 +60,8 @@ public:
   Status commit() { return writer.commit(); }
 
 private:
-  explicit SafetensorsWriter(AtomicFileWriter writer) : writer(std::move(writer)) {}
-  AtomicFileWriter writer;
+  explicit SafetensorsWriter(FileWriter writer) : writer(std::move(writer)) {}
+  FileWriter writer;
 };
 
 } // namespace dlc::runtime

@@ -1,4 +1,4 @@
-"""Checks that every include respects the borders between the parts of dlc.
+"""Checks that every include respects the borders between the parts of dlc, and that files are written by one piece of code.
 
 usage: check_borders.py ROOT      prints one line a violation, exits 1 if there is one
 """
@@ -17,7 +17,8 @@ MAY_INCLUDE = {
     "passes/DL": ("dialects/DL", "passes"),
     "passes/Exec": ("dialects/Exec", "passes"),
     "passes": ("dialects", "passes"),
-    "codegen": ("dialects", "passes", "runtime/include/dlc/abi.h"),
+    # All files are written in one way.
+    "codegen": ("dialects", "passes", "runtime/include/dlc/abi.h", "runtime/include/dlc/status.h", "runtime/Core/FileWriter.h"),
     "runtime": ("runtime",),
     "examples": ("runtime/include/dlc",),
     "tools": None,
@@ -46,6 +47,16 @@ def allowed(part, path, include):
     return any(include == p or include.startswith(p + "/") for p in (part, *MAY_INCLUDE[part]))
 
 
+# Files are written by FileWriter.cpp alone; StandardStreams.cpp opens /dev/null.
+WRITER = re.compile(r"\b(raw_fd_ostream|ofstream|fopen|TempFile|writeToOutput|ToolOutputFile|openOutputFile|openFileForWrite|"
+                    r"createUnique\w+|mkd?o?s?temps?|O_CREAT|O_WRONLY|O_RDWR)\b|[\s:](creat|rename)\(")
+MAY_WRITE = ("runtime/Core/FileWriter.cpp", "tools/StandardStreams.cpp")
+
+
+def writes_files(part, path, line):
+    return part not in ("test", "bench") and path not in MAY_WRITE and not line.lstrip().startswith("//") and WRITER.search(line)
+
+
 def has_main_or_flags(part, line):
     return part in ("dialects", "frontend", "passes", "codegen", "runtime") and re.match(r"^(int main\(|.*\bcl::opt<)", line)
 
@@ -66,6 +77,9 @@ def main():
                     bad += 1
                 elif has_main_or_flags(part.split("/")[0], line):
                     print(f"{path}:{number}: main() and flags belong in tools/")
+                    bad += 1
+                if writes_files(part, path, line):
+                    print(f"{path}:{number}: files are written by runtime/Core/FileWriter.h")
                     bad += 1
     return 1 if bad else 0
 

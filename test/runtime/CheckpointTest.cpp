@@ -64,7 +64,7 @@ TEST(Safetensors, LeavesNothingHalfWritten) {
   { auto writer = SafetensorsWriter::create(folder.path("t"), {{"a", DLC_F32, {2}, 0, 0}}, {}); }
   EXPECT_TRUE(std::filesystem::is_empty(folder.root()));
   auto nowhere = SafetensorsWriter::create(folder.path("no/t"), {}, {});
-  EXPECT_NE(std::string(nowhere.status().message()).find("cannot create a temporary file"),
+  EXPECT_NE(std::string(nowhere.status().message()).find("cannot write: folder "),
             std::string::npos);
 }
 

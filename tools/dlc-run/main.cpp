@@ -1,5 +1,6 @@
 // dlc-run: runs what dlc compiled. Trains, evaluates, infers, measures and shows modules. Here are
 // its flags.
+#include "tools/StandardStreams.h"
 #include "tools/dlc-run/Command.h"
 
 #include <CLI/CLI.hpp>
@@ -246,7 +247,7 @@ Status CommandLine::run() {
 
 } // namespace
 
-int main(int argc, char **argv) {
+static int run(int argc, char **argv) {
   CommandLine line;
   try {
     line.app.parse(argc, argv);
@@ -262,4 +263,9 @@ int main(int argc, char **argv) {
     return 0;
   std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
   return 1;
+}
+
+int main(int argc, char **argv) {
+  dlc::tool::prepareStreams();
+  return dlc::tool::finishStreams(run(argc, argv));
 }

@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------------------------------------------------===//
 #include "tools/dlc/Driver.h"
-#include "codegen/Plan/Link.h"
+#include "codegen/Kernel/Status.h"
 #include "codegen/Plan/ModuleCompiler.h"
 #include "codegen/Plan/Report.h"
 #include "dialects/Exec/Memory.h"
 #include "frontend/DL/Frontend.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/Core/FileWriter.h"
 #include "tools/dlc/Diagnostics.h"
 #include "tools/dlc/Engines.h"
 #include "tools/dlc/Library.h"
@@ -58,6 +59,8 @@ private:
   LogicalResult writeText(llvm::StringRef text);
   LogicalResult writeModule();
   LogicalResult check(llvm::Error error);
+  LogicalResult check(const runtime::Status &status);
+  LogicalResult checkOutput();
 
   const Options &options;
   codegen::Target target;
@@ -76,16 +79,28 @@ LogicalResult Driver::check(llvm::Error error) {
   return failure();
 }
 
+LogicalResult Driver::check(const runtime::Status &status) {
+  return check(codegen::toError(status));
+}
+
+/// Standard output that is lost is found at the program's end.
 LogicalResult Driver::writeText(StringRef text) {
   if (!options.output.empty())
-    return check(codegen::writeFile(options.output, text));
+    return check(runtime::writeFile(options.output, text));
   llvm::outs() << text;
-  llvm::outs().flush();
-  if (!llvm::outs().has_error())
+  return success();
+}
+
+/// Before hours of work: nothing that was read is overwritten, and there is a place for the result.
+LogicalResult Driver::checkOutput() {
+  if (options.output.empty())
     return success();
-  llvm::outs().clear_error();
-  engine.error({}, "cannot write to standard output");
-  return failure();
+  std::vector<std::string> inputs = {options.input, options.checkNames, options.cudnnDevice};
+  for (frontend::FileId file = 0; file < sources.size(); ++file)
+    inputs.push_back(sources.name(file).str());
+  if (failed(check(runtime::checkNoInput(options.output, inputs))))
+    return failure();
+  return check(runtime::checkWritable(options.output));
 }
 
 LogicalResult Driver::writeModule() {
@@ -106,7 +121,7 @@ LogicalResult Driver::compile() {
                                      options.inferBatches, options.inputGradients};
   engine.warningsAreErrors = options.warningsAreErrors;
   module = frontend::compile(sources, options.input, language, context, engine);
-  if (!module)
+  if (!module || failed(checkOutput()))
     return failure();
   if (!options.checkNames.empty()) {
     std::string error;
@@ -181,7 +196,7 @@ LogicalResult Driver::compileTarget() {
   llvm::Expected<std::string> bytes = codegen::compileModule(*module, *kernels, target, compilation());
   if (!bytes)
     return check(bytes.takeError());
-  return check(codegen::writeFile(options.output, *bytes));
+  return check(runtime::writeFile(options.output, *bytes));
 }
 
 /// Kernels are compiled for what only their code tells: the registers of cubins.

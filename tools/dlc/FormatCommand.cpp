@@ -5,9 +5,8 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "frontend/DL/Format.h"
+#include "runtime/Core/FileWriter.h"
 #include "tools/dlc/Commands.h"
-#include "llvm/Support/Error.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -47,13 +46,8 @@ static int formatFile(const std::string &path, const FormatOptions &options) {
     llvm::errs() << path << ": not in canonical layout; dlc fmt " << path << " rewrites it\n";
     return 1;
   }
-  // All or nothing: a full disk must not cost the file.
-  if (llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &out) {
-        out << *text;
-        return llvm::Error::success();
-      })) {
-    llvm::errs() << "error: cannot write '" << path << "': " << llvm::toString(std::move(error))
-                 << '\n';
+  if (dlc::runtime::Status written = dlc::runtime::writeFile(path, *text); !written.ok()) {
+    llvm::errs() << "error: " << written.message() << '\n';
     return 1;
   }
   return 0;

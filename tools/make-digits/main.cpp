@@ -1,7 +1,8 @@
 // make-digits: renders handwritten-like digits into IDX files named as MNIST's, so that a first
 // model can be trained without a download. The same flags give the same bytes.
-#include "runtime/Core/File.h"
+#include "runtime/Core/FileWriter.h"
 #include "runtime/Core/Support.h"
+#include "tools/StandardStreams.h"
 #include "tools/make-digits/Render.h"
 
 #include <CLI/CLI.hpp>
@@ -24,12 +25,6 @@ void appendBigEndian(std::vector<std::byte> &out, uint32_t value) {
     out.push_back(static_cast<std::byte>(value >> shift));
 }
 
-runtime::Status writeFile(const std::string &path, const std::vector<std::byte> &content) {
-  DLC_TRY_ASSIGN(file, runtime::AtomicFileWriter::create(path));
-  DLC_TRY(file.append(content));
-  return file.commit();
-}
-
 /// Images and labels of one set, as two IDX files.
 runtime::Status writeSet(const Flags &flags, const char *prefix, uint32_t set, uint32_t count) {
   std::vector<std::byte> images, labels;
@@ -47,8 +42,8 @@ runtime::Status writeSet(const Flags &flags, const char *prefix, uint32_t set, u
     labels.push_back(static_cast<std::byte>(digit));
   }
   const std::string path = flags.folder + "/" + prefix;
-  DLC_TRY(writeFile(path + "-images-idx3-ubyte", images));
-  return writeFile(path + "-labels-idx1-ubyte", labels);
+  DLC_TRY(runtime::writeFile(path + "-images-idx3-ubyte", images));
+  return runtime::writeFile(path + "-labels-idx1-ubyte", labels);
 }
 
 /// A portable grey map with 20 samples of each digit, a row each, for the eye.
@@ -65,7 +60,7 @@ runtime::Status writeSheet(const Flags &flags) {
         content[text.size() + (digit * side + i / side) * width + column * side + i % side] =
             std::byte(image[i]);
     }
-  return writeFile(flags.sheet, content);
+  return runtime::writeFile(flags.sheet, content);
 }
 
 runtime::Status run(const Flags &flags) {
@@ -83,7 +78,7 @@ runtime::Status run(const Flags &flags) {
 
 } // namespace
 
-int main(int argc, char **argv) {
+static int runTool(int argc, char **argv) {
   Flags flags;
   CLI::App app("Renders handwritten-like digits into IDX files named as MNIST's.", "make-digits");
   app.add_option("folder", flags.folder, "folder to write to; made if it is not there")
@@ -111,4 +106,9 @@ int main(int argc, char **argv) {
     return 0;
   std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
   return 1;
+}
+
+int main(int argc, char **argv) {
+  tool::prepareStreams();
+  return tool::finishStreams(runTool(argc, argv));
 }
