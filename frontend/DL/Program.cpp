@@ -148,7 +148,8 @@ void Program::readDefines(Module &main) {
     bool isConstant = tree->constants.size() == 1 && tree->blocks.empty() &&
                       tree->sections.empty() && tree->imports.empty();
     if (!isConstant || own.hasErrors()) {
-      engine.error({file, 0, uint32_t(text.size())}, "expected NAME=value, found '" + text + "'");
+      engine.error({file, 0, uint32_t(text.size())}, "expected NAME=value, found '" + text + "'")
+          .hint("as -D N=32");
       continue;
     }
     const ast::Constant &define = *tree->constants.front();

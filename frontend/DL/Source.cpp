@@ -43,6 +43,11 @@ FileId SourceManager::load(llvm::StringRef path, std::string &error) {
     error = buffer.getError().message();
     return noFile;
   }
+  if ((*buffer)->getBuffer().starts_with("\x7F"
+                                         "ELF")) {
+    error = "it is a compiled module, which dlc-run runs";
+    return noFile;
+  }
   return add(path, (*buffer)->getBuffer().take_front(maxFileBytes));
 }
 

@@ -24,7 +24,7 @@ Result<ElfFile> ElfFile::parse(std::span<const std::byte> content) {
   ElfFile file(content);
   Elf64_Ehdr header;
   if (!file.readStruct(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-    return damaged("not a module: no ELF file");
+    return damaged("not a module: no ELF file; dlc compiles a model (.dl) to one");
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
     return damaged("not a module: expected a 64-bit little-endian ELF file");
   if (header.e_type != ET_DYN)

@@ -114,7 +114,9 @@ std::string Module::targetNames() const {
 Status Module::requireTarget(dlc_target target) const {
   if (compiledFor(target))
     return {};
-  return unsupported(path(), ": compiled for ", targetNames(), ", not for ", targetName(target));
+  const std::string_view name = target == DLC_TARGET_SIMT ? "cuda:simt" : targetName(target);
+  return unsupported(path(), ": compiled for ", targetNames(), ", not for ", targetName(target),
+                     "; dlc --target=", name, " compiles for it");
 }
 
 std::string Module::graphHash() const {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -110,6 +111,11 @@ Result<std::string> findFile(const std::string &folder, std::string_view name) {
   for (const char *ending : {"", ".gz"})
     if (access((path + ending).c_str(), R_OK) == 0)
       return path + ending;
+  struct stat info;
+  if (stat(folder.c_str(), &info) != 0)
+    return failure(StatusCode::Io, folder, ": ", std::strerror(errno));
+  if (!S_ISDIR(info.st_mode))
+    return failure(StatusCode::Io, folder, ": no folder; expected the one with ", name);
   return failure(StatusCode::Io, folder, ": no file ", name, " or ", name, ".gz that can be read");
 }
 
@@ -160,9 +166,12 @@ Result<std::shared_ptr<const Dataset>> openIdxDataset(const std::string &folder,
 
 Result<std::shared_ptr<const Dataset>> openDataset(const std::string &description, Split split) {
   constexpr std::string_view idx = "idx:";
-  if (description.starts_with(idx))
+  if (description.starts_with(idx) && description.size() > idx.size())
     return openIdxDataset(description.substr(idx.size()), split);
-  return invalid("data '", description, "': expected idx:DIR");
+  struct stat info;
+  const bool isPath = stat(description.c_str(), &info) == 0;
+  return invalid("data '", description, "': expected idx:DIR",
+                 isPath ? concat("; did you mean 'idx:", description, "'?") : "");
 }
 
 } // namespace dlc::runtime

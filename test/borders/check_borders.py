@@ -50,7 +50,7 @@ def allowed(part, path, include):
 # Files are written by FileWriter.cpp alone; StandardStreams.cpp opens /dev/null.
 WRITER = re.compile(r"\b(raw_fd_ostream|ofstream|fopen|TempFile|writeToOutput|ToolOutputFile|openOutputFile|openFileForWrite|"
                     r"createUnique\w+|mkd?o?s?temps?|O_CREAT|O_WRONLY|O_RDWR)\b|[\s:](creat|rename)\(")
-MAY_WRITE = ("runtime/Core/FileWriter.cpp", "tools/StandardStreams.cpp")
+MAY_WRITE = ("runtime/Core/FileWriter.cpp", "tools/CommandLine/StandardStreams.cpp")
 
 
 def writes_files(part, path, line):

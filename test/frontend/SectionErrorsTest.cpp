@@ -916,7 +916,7 @@ train M {
 )dl",
 R"dl(-D:1:1: error: expected NAME=value, found 'N'
 N
-^
+^ as -D N=32
 )dl", {"N"}},
 {"DefineBatch", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)

@@ -55,8 +55,9 @@ TEST(Loader, DecodesThePlan) {
 
 // What is no module is told from what is a damaged one.
 TEST(Loader, RefusesOtherFiles) {
-  EXPECT_EQ(messageFor({}), "not a module: no ELF file");
-  EXPECT_EQ(messageFor(std::vector<std::byte>(100, std::byte('x'))), "not a module: no ELF file");
+  EXPECT_EQ(messageFor({}), "not a module: no ELF file; dlc compiles a model (.dl) to one");
+  EXPECT_EQ(messageFor(std::vector<std::byte>(100, std::byte('x'))),
+            "not a module: no ELF file; dlc compiles a model (.dl) to one");
   EXPECT_EQ(messageFor(readFile("/proc/self/exe")),
             "not a dlc module: the ELF file has no note of owner 'dlc'");
   TemporaryFolder folder;
@@ -498,10 +499,12 @@ TEST(Loader, LoadsModulesForOtherDevices) {
   ASSERT_TRUE(module.ok()) << module.status().message();
   EXPECT_EQ((*module)->targetNames(), "cuda, simt");
   auto state = State::create(*module, openCpu().take(), 0);
-  EXPECT_EQ(state.status().message(), path + ": compiled for cuda, simt, not for cpu");
+  EXPECT_EQ(state.status().message(),
+            path + ": compiled for cuda, simt, not for cpu; dlc --target=cpu compiles for it");
   auto cpu = Module::load(writeSmallModule(folder)).take();
   EXPECT_EQ(State::create(cpu, openSimt().take(), 0).status().message(),
-            cpu->path() + ": compiled for cpu, not for simt");
+            cpu->path() +
+                ": compiled for cpu, not for simt; dlc --target=cuda:simt compiles for it");
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "dlc/checkpoint.h"
 #include "dlc/context.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,7 +43,7 @@ struct TrainFlags : RunFlags {
   std::optional<uint64_t> epochs, steps;
   uint64_t checkpointEvery = 0;
   bool resume = false;
-  std::vector<std::string> overrides;
+  std::map<std::string, double> overrides;
 };
 
 struct EvalFlags : RunFlags {

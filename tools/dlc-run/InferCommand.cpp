@@ -216,8 +216,6 @@ Status predict(const InferFlags &flags, Context &context) {
 } // namespace
 
 Status infer(const InferFlags &flags) {
-  if (flags.inputs.empty() == flags.data.empty())
-    return invalid("infer needs one of --inputs FILE and --data idx:DIR");
   DLC_TRY_ASSIGN(state, flags.createState());
   if (!flags.checkpoint.empty()) {
     DLC_TRY_ASSIGN(metadata, loadVariables(*state, flags.checkpoint, LoadMode::Weights));

@@ -85,25 +85,8 @@ private:
   double seconds = 0;
 };
 
-/// "optimizer.learning_rate=0.1"
-Status parseOverrides(const std::vector<std::string> &texts,
-                      std::map<std::string, double> &overrides) {
-  for (const std::string &text : texts) {
-    const size_t equals = text.find('=');
-    char *end = nullptr;
-    const std::string number = equals == std::string::npos ? "" : text.substr(equals + 1);
-    const double value = std::strtod(number.c_str(), &end);
-    if (number.empty() || *end != '\0')
-      return invalid("--override ", text, ": expected NAME=NUMBER");
-    overrides[text.substr(0, equals)] = value;
-  }
-  return {};
-}
-
 /// Loads the checkpoint of an earlier run; afterwards the run goes on as if it had never ended.
 Result<Metadata> resumeFrom(const TrainFlags &flags, State &state, TrainingProgress &progress) {
-  if (flags.checkpoint.empty())
-    return invalid("--resume needs --checkpoint FILE");
   DLC_TRY_ASSIGN(metadata, loadVariables(state, flags.checkpoint, LoadMode::Everything));
   Result<TrainingProgress> found = progressFrom(metadata);
   if (!found.ok())
@@ -126,8 +109,7 @@ Status train(const TrainFlags &flags) {
                        .steps = flags.steps,
                        .checkpoint = flags.checkpoint,
                        .checkpointEvery = flags.checkpointEvery,
-                       .overrides = {}};
-  DLC_TRY(parseOverrides(flags.overrides, options.overrides));
+                       .overrides = flags.overrides};
   DLC_TRY_ASSIGN(state, flags.createState());
   DLC_TRY_ASSIGN(trainData, openDataset(flags.data, Split::Train));
   std::shared_ptr<const Dataset> testData;

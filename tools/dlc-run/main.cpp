@@ -1,14 +1,15 @@
 // dlc-run: runs what dlc compiled. Trains, evaluates, infers, measures and shows modules. Here are
 // its flags.
-#include "tools/StandardStreams.h"
+#include "tools/CommandLine/CommandLine.h"
+#include "tools/CommandLine/StandardStreams.h"
 #include "tools/dlc-run/Command.h"
 
-#include <CLI/CLI.hpp>
-#include <charconv>
 #include <cstdio>
+#include <map>
 
 using namespace dlc::runtime;
 using namespace dlc::runtime::tool;
+using namespace dlc::tool;
 
 namespace {
 
@@ -39,26 +40,10 @@ struct CommandLine {
   Status run();
 };
 
-/// CLI11 by itself takes -1 for 2^64 - 1, and says of a 0 that is too small a range of 300 digits.
-CLI::Validator atLeast(uint64_t least) {
-  return CLI::Validator(
-      [least](std::string &text) {
-        uint64_t number = 0;
-        const char *end = text.data() + text.size();
-        const auto [stop, error] = std::from_chars(text.data(), end, number);
-        if (error == std::errc() && stop == end && number >= least)
-          return std::string();
-        return "expected a whole number from " + std::to_string(least) + ", found " + text;
-      },
-      "");
-}
-
 constexpr const char *dataText = "idx:DIR, a folder with files named as MNIST's are";
 
 CLI::App *CommandLine::add(const char *name, const char *description) {
-  CLI::App *command = app.add_subcommand(name, description);
-  command->footer("");
-  return command;
+  return app.add_subcommand(name, description);
 }
 
 void CommandLine::addDevice(CLI::App *command, DeviceFlags &flags) {
@@ -66,7 +51,7 @@ void CommandLine::addDevice(CLI::App *command, DeviceFlags &flags) {
       ->add_option("--device", flags.device,
                    "cpu, cuda or simt (a CUDA module on the CPU); default: the module's")
       ->type_name("DEVICE")
-      ->check(CLI::IsMember({"cpu", "cuda", "simt"}));
+      ->check(oneOf({"cpu", "cuda", "simt"}));
   addDeviceDetails(command, flags);
 }
 
@@ -75,12 +60,12 @@ void CommandLine::addDeviceDetails(CLI::App *command, DeviceFlags &flags) {
       ->add_option("--threads", flags.threads,
                    "threads of cpu and simt; default: one for each processor")
       ->type_name("N")
-      ->check(atLeast(0));
+      ->check(wholeNumber(0));
   command
       ->add_option("--simt-seed", flags.simtSeed,
                    "order in which simt runs what is not ordered; default: 0")
       ->type_name("N")
-      ->check(atLeast(0));
+      ->check(wholeNumber(0));
   command->add_flag("--no-cuda-graph", flags.noCudaGraph, "launch each kernel of a step by itself");
 }
 
@@ -94,9 +79,20 @@ CLI::App *CommandLine::addRunning(const char *name, const char *description, Run
       ->add_option("--seed", flags.seed,
                    "seed of initial values and of the order of samples; default: 0")
       ->type_name("N")
-      ->check(atLeast(0));
+      ->check(wholeNumber(0));
   command->add_flag("--json", flags.json, "one JSON object a line, the last one the summary");
   return command;
+}
+
+/// "optimizer.learning_rate=0.1"
+void addOverride(const std::string &text, std::map<std::string, double> &overrides) {
+  const size_t equals = std::min(text.find('='), text.size());
+  const std::string number = text.substr(std::min(equals + 1, text.size()));
+  char *end = nullptr;
+  const double value = std::strtod(number.c_str(), &end);
+  if (equals == 0 || number.empty() || *end != '\0')
+    throw CLI::ValidationError("--override", "expected NAME=NUMBER, found '" + text + "'");
+  overrides[text.substr(0, equals)] = value;
 }
 
 void CommandLine::addTrain() {
@@ -104,23 +100,29 @@ void CommandLine::addTrain() {
   trainCommand->add_option("--data", train.data, dataText)->required()->type_name("DATA");
   trainCommand->add_option("--epochs", train.epochs, "epochs in all; default: the model's")
       ->type_name("N")
-      ->check(atLeast(1));
+      ->check(wholeNumber(1));
   trainCommand->add_option("--steps", train.steps, "at most N batches in this run")
       ->type_name("N")
-      ->check(atLeast(1));
-  trainCommand
-      ->add_option("--checkpoint", train.checkpoint,
-                   "file to write after each epoch and at the end")
-      ->type_name("FILE");
+      ->check(wholeNumber(1));
+  CLI::Option *checkpoint = trainCommand
+                                ->add_option("--checkpoint", train.checkpoint,
+                                             "file to write after each epoch and at the end")
+                                ->type_name("FILE");
   trainCommand
       ->add_option("--checkpoint-every", train.checkpointEvery, "write it every N batches as well")
       ->type_name("N")
-      ->check(atLeast(0));
-  trainCommand->add_flag("--resume", train.resume,
-                         "continue from the checkpoint, with the same bits");
+      ->check(wholeNumber(0));
   trainCommand
-      ->add_option("--override", train.overrides,
-                   "set a number of the model, as optimizer.learning_rate=0.1")
+      ->add_flag("--resume", train.resume, "continue from the checkpoint, with the same bits")
+      ->needs(checkpoint);
+  trainCommand
+      ->add_option_function<std::vector<std::string>>(
+          "--override",
+          [this](const std::vector<std::string> &texts) {
+            for (const std::string &text : texts)
+              addOverride(text, train.overrides);
+          },
+          "set a number of the model, as optimizer.learning_rate=0.1")
       ->type_name("NAME=NUMBER");
 }
 
@@ -130,18 +132,24 @@ void CommandLine::addInfer() {
   inferCommand
       ->add_option("--checkpoint", infer.checkpoint, "weights to use; default: initial values")
       ->type_name("FILE");
-  inferCommand
-      ->add_option("--inputs", infer.inputs, "safetensors with the inputs, any number of samples")
-      ->type_name("FILE");
+  CLI::Option *inputs = inferCommand
+                            ->add_option("--inputs", infer.inputs,
+                                         "safetensors with the inputs, any number of samples")
+                            ->type_name("FILE");
   inferCommand->add_option("--save", infer.save, "file for the outputs; default: print them")
       ->type_name("FILE");
   inferCommand->add_option("--data", infer.data, "idx:DIR: print a prediction for each test image")
-      ->type_name("DATA");
+      ->type_name("DATA")
+      ->excludes(inputs);
+  inferCommand->callback([this] {
+    if (infer.inputs.empty() && infer.data.empty())
+      throw CLI::RequiredError("one of --inputs FILE and --data idx:DIR");
+  });
   inferCommand->add_option("--entry", infer.entry, "entry to run; default: the first that infers")
       ->type_name("NAME");
   inferCommand->add_option("--steps", infer.steps, "with --data: at most N batches")
       ->type_name("N")
-      ->check(atLeast(1));
+      ->check(wholeNumber(1));
 }
 
 void CommandLine::addBench() {
@@ -150,7 +158,7 @@ void CommandLine::addBench() {
       ->type_name("NAME");
   benchCommand->add_option("--steps", bench.steps, "runs to time; default: up to 100 in 3 seconds")
       ->type_name("N")
-      ->check(atLeast(1));
+      ->check(wholeNumber(1));
   benchCommand->add_flag("--layers", bench.layers, "time of each record of the plan");
 }
 
@@ -169,7 +177,7 @@ void CommandLine::addStep() {
       ->type_name("FILE");
   stepCommand->add_option("--steps", step.steps, "runs on the same inputs; default: 1")
       ->type_name("N")
-      ->check(atLeast(1));
+      ->check(wholeNumber(1));
 }
 
 void CommandLine::addCheck() {
@@ -182,14 +190,14 @@ void CommandLine::addCheck() {
        {std::pair{"--device-a", &check.deviceA.device}, {"--device-b", &check.deviceB.device}})
     checkCommand->add_option(name, *device, "cpu, cuda or simt; default: the module's")
         ->type_name("DEVICE")
-        ->check(CLI::IsMember({"cpu", "cuda", "simt"}));
+        ->check(oneOf({"cpu", "cuda", "simt"}));
   checkCommand->add_option("--steps", check.steps, "steps to train; default: 3")
       ->type_name("N")
-      ->check(atLeast(1));
+      ->check(wholeNumber(1));
   checkCommand->add_option("--data", check.data, "idx:DIR; default: generated")->type_name("DATA");
   checkCommand->add_option("--seed", check.seed, "of initial values and data; default: 0")
       ->type_name("N")
-      ->check(atLeast(0));
+      ->check(wholeNumber(0));
   checkCommand->add_flag("--activations", check.activations,
                          "compare what every layer and stage writes, too");
   addDeviceDetails(checkCommand, check.deviceB);
@@ -198,6 +206,7 @@ void CommandLine::addCheck() {
 
 CommandLine::CommandLine() {
   app.require_subcommand(1);
+  app.set_version_flag("--version", "dlc-run " DLC_VERSION);
   app.footer("dlc-run COMMAND --help shows a command's flags.");
   addTrain();
   evalCommand = addRunning("eval", "loss and metrics on the test split", eval);
@@ -207,7 +216,7 @@ CommandLine::CommandLine() {
       ->type_name("FILE");
   evalCommand->add_option("--steps", eval.steps, "at most N batches")
       ->type_name("N")
-      ->check(atLeast(1));
+      ->check(wholeNumber(1));
   addInfer();
   addBench();
   inspectCommand = add("inspect", "show entries, variables, kernels, memory and compile report");
@@ -245,24 +254,50 @@ Status CommandLine::run() {
   return tool::check(check);
 }
 
+/// Flags and commands of other tools, and what is set elsewhere here.
+std::string advise(const std::string &word) {
+  static const std::map<std::string, std::string> known = {
+      {"--lr", "--override optimizer.learning_rate=NUMBER sets it"},
+      {"--learning-rate", "--override optimizer.learning_rate=NUMBER sets it"},
+      {"--momentum", "--override optimizer.momentum=NUMBER sets it"},
+      {"--weight-decay", "--override optimizer.weight_decay=NUMBER sets it"},
+      {"--batch", "the model's train section sets it, dlc -D N=64 overrides it"},
+      {"--batch-size", "the model's train section sets it, dlc -D N=64 overrides it"},
+      {"--gpu", "did you mean '--device cuda'?"},
+      {"--cuda", "did you mean '--device cuda'?"},
+      {"--cpu", "did you mean '--device cpu'?"},
+      {"--output", "--checkpoint FILE keeps what was trained, --save FILE what was computed"},
+      {"-o", "--checkpoint FILE keeps what was trained, --save FILE what was computed"},
+      {"--weights", "did you mean '--checkpoint'?"},
+      {"--load", "did you mean '--checkpoint'?"},
+      {"--model", "the module stands behind the command: dlc-run train MODULE.so"},
+      {"--target", "dlc compiles for a target, --device says where a module runs"},
+      {"help", "did you mean '--help'?"},
+      {"version", "did you mean '--version'?"},
+      {"test", "did you mean 'eval'?"},
+      {"predict", "did you mean 'infer'?"},
+      {"compile", "dlc MODEL.dl compiles"}};
+  if (auto it = known.find(word); it != known.end())
+    return it->second;
+  if (word.ends_with(".so"))
+    return "the command comes first: dlc-run train " + word;
+  if (word.ends_with(".dl"))
+    return "dlc " + word + " compiles it, dlc-run train MODULE.so runs the result";
+  return "";
+}
+
 } // namespace
 
 static int run(int argc, char **argv) {
   CommandLine line;
-  try {
-    line.app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    if (error.get_exit_code() == 0)
-      return line.app.exit(error);
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 2;
-  }
+  if (const auto exitCode = readCommandLine(line.app, argc, argv, advise))
+    return *exitCode;
   Status status = line.run();
   std::fflush(stdout);
   if (status.ok())
-    return 0;
+    return Done;
   std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
-  return 1;
+  return Failed;
 }
 
 int main(int argc, char **argv) {

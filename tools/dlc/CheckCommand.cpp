@@ -6,13 +6,13 @@
 //===------------------------------------------------------------------------------------------===//
 #include "frontend/DL/Frontend.h"
 #include "mlir/IR/MLIRContext.h"
+#include "tools/CommandLine/CommandLine.h"
 #include "tools/dlc/Commands.h"
 #include "tools/dlc/Library.h"
+#include "tools/dlc/Options.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
-#include <CLI/CLI.hpp>
-#include <iostream>
 
 using namespace dlc::frontend;
 namespace json = llvm::json;
@@ -59,7 +59,7 @@ int runCheck(int argc, char **argv) {
   app.add_option("model", input, "model file (.dl)")->required()->option_text(" ");
   app.add_flag("--json", asJson, "a list of diagnostics as JSON, on standard output");
   app.add_option("-W", werror, "-Werror: a warning is an error")
-      ->check(CLI::IsMember({"error"}))
+      ->check(oneOf({"error"}))
       ->option_text("error");
   app.add_option("-D", options.defines, "value of a constant or dimension: -D N=32")
       ->option_text("NAME=VALUE")
@@ -69,14 +69,8 @@ int runCheck(int argc, char **argv) {
       ->allow_extra_args(false);
   app.add_option("--train", options.trainSection, "which train section to check")
       ->option_text("NAME");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success &success) {
-    return app.exit(success);
-  } catch (const CLI::ParseError &error) {
-    std::cerr << "dlc check: error: " << error.what() << "\ndlc check --help lists the options\n";
-    return 2;
-  }
+  if (const std::optional<int> ended = readCommandLine(app, argc, argv, advise))
+    return *ended;
   options.includeDirs = withLibrary(std::move(options.includeDirs));
 
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);

@@ -50,7 +50,6 @@ private:
   LogicalResult compile();
   LogicalResult runPasses(llvm::function_ref<void(OpPassManager &)> add);
   LogicalResult compileTarget();
-  LogicalResult checkEmit();
   LogicalResult printReport(ArrayRef<codegen::SelectedKernel> kernels);
   LogicalResult printKernels(ArrayRef<codegen::SelectedKernel> kernels, const codegen::CpuTarget &target);
   LogicalResult printCudaKernels(ArrayRef<codegen::SelectedKernel> kernels);
@@ -158,21 +157,7 @@ codegen::CompileOptions Driver::compilation() const {
   return result;
 }
 
-/// Some texts exist for one kind of target only.
-LogicalResult Driver::checkEmit() {
-  bool cuda = std::holds_alternative<codegen::CudaTarget>(target);
-  bool forCpu = options.emit == Emit::Kernels || options.emit == Emit::Assembly;
-  bool forCuda = options.emit == Emit::Cuda || options.emit == Emit::PTX;
-  if (forCpu && cuda)
-    return engine.error({}, "--emit=kernels and --emit=asm are for CPU targets: use --emit=cuda or --emit=ptx"), failure();
-  if (forCuda && !cuda)
-    return engine.error({}, "--emit=cuda and --emit=ptx need a CUDA target: --target=cuda:sm_90"), failure();
-  return success();
-}
-
 LogicalResult Driver::compileTarget() {
-  if (failed(checkEmit()))
-    return failure();
   if (auto *cuda = std::get_if<codegen::CudaTarget>(&target); cuda && !options.cudnnDevice.empty())
     if (failed(check(chooseEngines(*cuda, options.cudnnDevice))))
       return failure();
@@ -272,6 +257,23 @@ LogicalResult Driver::printCudaKernels(ArrayRef<codegen::SelectedKernel> kernels
 std::string checkTarget(const std::string &name) {
   llvm::Expected<codegen::Target> target = codegen::getTarget(name);
   return target ? "" : llvm::toString(target.takeError());
+}
+
+std::string checkForTarget(const Options &options) {
+  bool cuda = std::holds_alternative<codegen::CudaTarget>(
+      llvm::cantFail(codegen::getTarget(options.target)));
+  if (cuda && (options.emit == Emit::Kernels || options.emit == Emit::Assembly))
+    return "--emit=kernels and --emit=asm are for CPU targets: use --emit=cuda or --emit=ptx";
+  if (cuda)
+    return "";
+  if (options.emit == Emit::Cuda || options.emit == Emit::PTX)
+    return "--emit=cuda and --emit=ptx need a CUDA target: --target=cuda:sm_90";
+  for (auto [isGiven, flag] : {std::pair{options.ownProducts, "--gemm"},
+                               {options.ownConvolutions, "--conv-algorithm"},
+                               {!options.cudnnDevice.empty(), "--cudnn-device"}})
+    if (isGiven)
+      return std::string(flag) + " needs a CUDA target: --target=cuda:sm_90";
+  return "";
 }
 
 int compileModel(const Options &options) { return Driver(options).run(); }

@@ -6,10 +6,10 @@
 //===------------------------------------------------------------------------------------------===//
 #include "frontend/DL/Format.h"
 #include "runtime/Core/FileWriter.h"
+#include "tools/CommandLine/CommandLine.h"
 #include "tools/dlc/Commands.h"
+#include "tools/dlc/Options.h"
 #include "llvm/Support/raw_ostream.h"
-#include <CLI/CLI.hpp>
-#include <iostream>
 
 using namespace dlc::frontend;
 
@@ -60,14 +60,8 @@ int runFormat(int argc, char **argv) {
   auto *check = app.add_flag("--check", options.check,
                              "change nothing; exit with 1 if a file is not canonical");
   app.add_flag("--print", options.print, "print the result, change nothing")->excludes(check);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success &success) {
-    return app.exit(success);
-  } catch (const CLI::ParseError &error) {
-    std::cerr << "dlc fmt: error: " << error.what() << "\ndlc fmt --help lists the options\n";
-    return 2;
-  }
+  if (const std::optional<int> ended = readCommandLine(app, argc, argv, advise))
+    return *ended;
   int exitCode = 0;
   for (const std::string &path : options.files)
     exitCode |= formatFile(path, options);

@@ -5,6 +5,7 @@
 // after each change, which takes milliseconds.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "tools/CommandLine/ExitCode.h"
 #include "tools/dlc/Commands.h"
 #include "tools/dlc/LanguageIndex.h"
 #include "llvm/Support/ConvertUTF.h"
@@ -312,9 +313,9 @@ int LanguageServer::run() {
 
 int runLanguageServer(int argc, char **) {
   if (argc > 1) {
-    llvm::errs() << "dlc lsp: error: takes no arguments; it speaks the language server protocol on "
+    llvm::errs() << "error: dlc lsp takes no arguments; it speaks the language server protocol on "
                     "standard input and output\n";
-    return 2;
+    return WrongUsage;
   }
   return LanguageServer().run();
 }

@@ -1,11 +1,12 @@
 //===- Options.cpp - the command line of dlc ------------------------------------------------------------------------===//
 #include "tools/dlc/Options.h"
 #include "passes/Pipelines.h"
+#include "tools/CommandLine/CommandLine.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include <CLI/CLI.hpp>
+#include "llvm/Support/raw_ostream.h"
 #include <map>
-#include <sstream>
 
 namespace dlc::tool {
 
@@ -15,17 +16,6 @@ static const std::vector<std::pair<std::string, Emit>> &emits() {
       {"exec", Emit::Exec},     {"report", Emit::Report}, {"kernels", Emit::Kernels},  {"asm", Emit::Assembly},
       {"cuda", Emit::Cuda},     {"ptx", Emit::PTX}};
   return all;
-}
-
-/// Fails for a value that is not one of `expected`.
-static CLI::Validator oneOf(std::vector<std::string> expected) {
-  return CLI::Validator(
-      [expected](std::string &value) {
-        if (llvm::is_contained(expected, value))
-          return std::string();
-        return "found '" + value + "', expected one of " + llvm::join(expected, ", ");
-      },
-      "");
 }
 
 template <typename Range> static std::vector<std::string> keysOf(const Range &range) {
@@ -58,44 +48,77 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
       ->check(oneOf(keysOf(emits())))->option_text("WHAT");
   app.add_option("--check-names", options.checkNames, "fail if --emit=names differs from this earlier list")->option_text("FILE");
   app.add_option("--train", options.trainSection, "which train section to compile")->option_text("NAME");
-  app.add_option("--infer-batch", options.inferBatches, "batch sizes of the inference entries: 1,16")
-      ->delimiter(',')->check(CLI::Range(int64_t(1), int64_t(1) << 32))->option_text("N,...")->allow_extra_args(false);
+  app.add_option("--infer-batch", options.inferBatches,
+                 "batch sizes of the inference entries: 1,16")
+      ->delimiter(',')
+      ->check(wholeNumber(1, uint64_t(1) << 32))
+      ->option_text("N,...")
+      ->allow_extra_args(false);
   app.add_flag("--input-gradients", options.inputGradients, "training steps also return the gradients of their inputs");
   app.add_option_function<std::string>("-W", [&](const std::string &) { options.warningsAreErrors = true; },
                                        "-Werror: a warning is an error")->check(oneOf({"error"}))->option_text("error");
   app.add_option("--threads", options.threads, "threads that compile kernels; default: one a core")
-      ->check(CLI::Range(1u, 4096u))->option_text("N");
+      ->check(wholeNumber(1, 4096))
+      ->option_text("N");
   app.add_flag_callback("--no-cache", [&] { options.cache = false; }, "compile all kernels, keep none in the cache");
   app.add_option("--disable-pass", options.disabledPasses, "leave out a pass that only improves; a wrong name lists them")
       ->check(oneOf(passes))->option_text("PASS")->allow_extra_args(false);
 }
 
+std::string advise(const std::string &word) {
+  static const std::map<std::string, std::string> known = {
+      {"--output", "did you mean '-o'?"},
+      {"--out", "did you mean '-o'?"},
+      {"--define", "did you mean '-D'?"},
+      {"--include", "did you mean '-I'?"},
+      {"-O", "code is always optimised; --disable-pass leaves a pass out"},
+      {"--gpu", "did you mean '--target=cuda'?"},
+      {"--cuda", "did you mean '--target=cuda'?"},
+      {"--device", "--target says what to compile for, dlc-run --device where it runs"},
+      {"--lr", "dlc-run train --override optimizer.learning_rate=NUMBER sets it"},
+      {"--learning-rate", "dlc-run train --override optimizer.learning_rate=NUMBER sets it"},
+      {"--batch", "the train section sets it, -D N=64 overrides it"},
+      {"--batch-size", "the train section sets it, -D N=64 overrides it"},
+      {"--data", "dlc-run train has it"},
+      {"--epochs", "dlc-run train has it"},
+      {"--checkpoint", "dlc-run train has it"},
+      {"--resume", "dlc-run train has it"},
+      {"help", "did you mean '--help'?"},
+      {"version", "did you mean '--version'?"},
+      {"format", "did you mean 'fmt'?"},
+      {"compile", "dlc MODEL.dl compiles"},
+      {"build", "dlc MODEL.dl compiles"}};
+  if (auto it = known.find(llvm::StringRef(word).starts_with("-O") ? "-O" : word);
+      it != known.end())
+    return it->second;
+  for (const char *command :
+       {"train", "eval", "infer", "bench", "inspect", "step", "device", "run"})
+    if (word == command)
+      return "dlc-run runs what dlc compiled: dlc MODEL.dl -o MODULE.so, then dlc-run " +
+             std::string(word == "run" ? "train" : command) + " MODULE.so";
+  if (llvm::sys::fs::exists(word + ".dl"))
+    return "did you mean '" + word + ".dl'?";
+  return "";
+}
+
 std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
   CLI::App app("", "dlc");
   app.set_version_flag("--version", "dlc " DLC_VERSION);
-  app.get_formatter()->column_width(28);
   Options options;
   std::string emit;
   addOptions(app, options, emit);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp &) {
-    // Without the library's empty lines at the end it fits on one screen.
-    std::cout << llvm::StringRef(app.help()).rtrim().str() << "\n";
-    return std::nullopt;
-  } catch (const CLI::Success &success) {
-    std::ostringstream text; // without the empty line at its end
-    exitCode = app.exit(success, text);
-    std::cout << llvm::StringRef(text.str()).rtrim().str() << "\n";
-    return std::nullopt;
-  } catch (const CLI::ParseError &error) {
-    std::cerr << "dlc: error: " << error.what() << "\ndlc --help lists the options\n";
-    exitCode = 2;
+  if (const std::optional<int> ended = readCommandLine(app, argc, argv, advise)) {
+    exitCode = *ended;
     return std::nullopt;
   }
   for (const auto &[name, value] : emits())
     if (name == emit)
       options.emit = value;
+  if (const std::string conflict = checkForTarget(options); !conflict.empty()) {
+    llvm::errs() << "error: " << conflict << '\n';
+    exitCode = WrongUsage;
+    return std::nullopt;
+  }
   if (options.output.empty() && options.emit == Emit::Module)
     options.output = (llvm::sys::path::stem(options.input) + ".so").str();
   return options;

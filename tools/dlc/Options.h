@@ -32,6 +32,12 @@ struct Options {
 /// What is wrong with the name of a target; empty if nothing is.
 std::string checkTarget(const std::string &name);
 
+/// Which flag does not go with the target; empty if all do.
+std::string checkForTarget(const Options &options);
+
+/// What to say of a flag or command that dlc does not have (CommandLine.h).
+std::string advise(const std::string &word);
+
 /// Reads the command line. Without a value the program is to end with `exitCode`: help, version or an error was printed.
 std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode);
 

@@ -1,26 +1,38 @@
 //===- dlc.cpp - the compiler's command -----------------------------------------------------------------------------===//
 //
 // `dlc model.dl` compiles; `dlc check`, `dlc fmt` and `dlc lsp` are for writing models.
-// Exit codes: 0 done, 1 the model or the machine is at fault and it has been said why, 2 the command line is.
+// Exit codes are those of all tools, see ExitCode.h.
 //
 //===----------------------------------------------------------------------------------------------------------------===//
+#include "tools/CommandLine/CommandLine.h"
+#include "tools/CommandLine/StandardStreams.h"
 #include "tools/dlc/Commands.h"
 #include "tools/dlc/Driver.h"
+#include "tools/dlc/Options.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
-#include "tools/StandardStreams.h"
-#include <string_view>
+
+using namespace dlc::tool;
+
+/// A word, where a model file should stand, that is no file: `dlc chek`.
+static bool isMeantAsCommand(llvm::StringRef word) {
+  return !word.empty() && !word.contains('.') && !word.contains('/') && !word.starts_with("-") &&
+         !llvm::sys::fs::exists(word);
+}
 
 static int run(int argc, char **argv) {
-  std::string_view word = argc > 1 ? argv[1] : "";
+  llvm::StringRef word = argc > 1 ? argv[1] : "";
   if (word == "check")
-    return dlc::tool::runCheck(argc - 1, argv + 1);
+    return runCheck(argc - 1, argv + 1);
   if (word == "fmt")
-    return dlc::tool::runFormat(argc - 1, argv + 1);
+    return runFormat(argc - 1, argv + 1);
   if (word == "lsp")
-    return dlc::tool::runLanguageServer(argc - 1, argv + 1);
-  int exitCode = 0;
-  std::optional<dlc::tool::Options> options = dlc::tool::parseCommandLine(argc, argv, exitCode);
-  return options ? dlc::tool::compileModel(*options) : exitCode;
+    return runLanguageServer(argc - 1, argv + 1);
+  if (isMeantAsCommand(word))
+    return reportUnknownCommand(word.str(), {"check", "fmt", "lsp"}, advise);
+  int exitCode = Done;
+  std::optional<Options> options = parseCommandLine(argc, argv, exitCode);
+  return options ? compileModel(*options) : exitCode;
 }
 
 /// Whether what was written to one of LLVM's streams got lost. One that still knows of it at the program's end would call that
@@ -37,10 +49,10 @@ static int finish(int exitCode) {
   if (lost)
     llvm::errs() << "error: cannot write to standard output: " << lost.message() << '\n';
   bool unheard = bool(takeError(llvm::errs()));
-  return dlc::tool::finishStreams(exitCode == 0 && (lost || unheard) ? 1 : exitCode);
+  return finishStreams(exitCode == Done && (lost || unheard) ? Failed : exitCode);
 }
 
 int main(int argc, char **argv) {
-  dlc::tool::prepareStreams();
+  prepareStreams();
   return finish(run(argc, argv));
 }

@@ -2,10 +2,10 @@
 // model can be trained without a download. The same flags give the same bytes.
 #include "runtime/Core/FileWriter.h"
 #include "runtime/Core/Support.h"
-#include "tools/StandardStreams.h"
+#include "tools/CommandLine/CommandLine.h"
+#include "tools/CommandLine/StandardStreams.h"
 #include "tools/make-digits/Render.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 
@@ -86,26 +86,24 @@ static int runTool(int argc, char **argv) {
       ->type_name("DIR");
   app.add_option("--train", flags.train, "training images; default: 12000")
       ->type_name("N")
-      ->check(CLI::Range(1, 10'000'000));
+      ->check(tool::wholeNumber(1, 10'000'000));
   app.add_option("--test", flags.test, "test images; default: 2000")
       ->type_name("N")
-      ->check(CLI::Range(1, 10'000'000));
-  app.add_option("--seed", flags.seed, "seed; default: 0")->type_name("N");
+      ->check(tool::wholeNumber(1, 10'000'000));
+  app.add_option("--seed", flags.seed, "seed; default: 0")
+      ->type_name("N")
+      ->check(tool::wholeNumber(0));
   app.add_option("--sheet", flags.sheet, "also write samples of each digit as one PGM picture")
       ->type_name("FILE");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    if (error.get_exit_code() == 0)
-      return app.exit(error);
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 2;
-  }
+  app.set_version_flag("--version", "make-digits " DLC_VERSION);
+  const auto noAdvice = [](const std::string &) { return std::string(); };
+  if (const auto exitCode = tool::readCommandLine(app, argc, argv, noAdvice))
+    return *exitCode;
   runtime::Status status = run(flags);
   if (status.ok())
-    return 0;
+    return tool::Done;
   std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
-  return 1;
+  return tool::Failed;
 }
 
 int main(int argc, char **argv) {

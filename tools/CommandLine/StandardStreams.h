@@ -1,7 +1,7 @@
 // What each program of dlc does about the streams it was started with: none of them may end in a
 // file of ours, and output that is lost is a failure.
-#ifndef DLC_TOOLS_STANDARDSTREAMS_H
-#define DLC_TOOLS_STANDARDSTREAMS_H
+#ifndef DLC_TOOLS_COMMANDLINE_STANDARDSTREAMS_H
+#define DLC_TOOLS_COMMANDLINE_STANDARDSTREAMS_H
 
 namespace dlc::tool {
 

@@ -1,5 +1,6 @@
 // Standard streams at a program's beginning and end.
-#include "tools/StandardStreams.h"
+#include "tools/CommandLine/StandardStreams.h"
+#include "tools/CommandLine/ExitCode.h"
 
 #include <cerrno>
 #include <csignal>
@@ -25,7 +26,7 @@ int finishStreams(int exitCode) {
   // Nobody knows any more why an earlier write failed.
   std::fprintf(stderr, "error: cannot write to standard output%s%s\n", flushed ? "" : ": ",
                flushed ? "" : std::strerror(errno));
-  return exitCode == 0 ? 1 : exitCode;
+  return exitCode == Done ? Failed : exitCode;
 }
 
 } // namespace dlc::tool

@@ -1,0 +1,37 @@
+// What the command lines of all tools have in common: help that fits on a screen, and one line
+// about a mistake, with the name that was meant.
+#ifndef DLC_TOOLS_COMMANDLINE_COMMANDLINE_H
+#define DLC_TOOLS_COMMANDLINE_COMMANDLINE_H
+
+#include "tools/CommandLine/ExitCode.h"
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dlc::tool {
+
+/// What to say of a flag or command that people look for and that has another name or place here:
+/// "--override optimizer.learning_rate=NUMBER sets it"; empty for any other word. A flag is asked
+/// for with its dashes and without its value.
+using Advice = std::function<std::string(const std::string &word)>;
+
+/// Reads the command line. With a value the program is to end with it: help or the version was
+/// printed, or one line about a mistake.
+std::optional<int> readCommandLine(CLI::App &app, int argc, const char *const *argv,
+                                   const Advice &advice);
+
+/// Says on standard error that there is no such command, and which one may have been meant.
+int reportUnknownCommand(const std::string &word, const std::vector<std::string> &commands,
+                         const Advice &advice);
+
+/// Whole numbers of a range. CLI11's own check takes -1 for 2^64 - 1.
+CLI::Validator wholeNumber(uint64_t least, uint64_t most = UINT64_MAX);
+/// One of these words.
+CLI::Validator oneOf(std::vector<std::string> expected);
+
+} // namespace dlc::tool
+
+#endif
