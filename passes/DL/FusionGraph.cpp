@@ -97,8 +97,8 @@ void FusionGraph::connect(Value operand, Node consumer, Link link) {
   edges.push_back({nodes.lookup(producer), consumer, link});
 }
 
-/// Finds the groups behind `producer` in the order that `consumer` depends on. Fails if a group would
-/// depend on itself were the two one: a path leads from `producer` through a third group to
+/// Finds the groups behind `producer` in the order that `consumer` depends on. Fails if a group
+/// would depend on itself were the two one: a path leads from `producer` through a third group to
 /// `consumer`, or an edge between the two is no `link`.
 LogicalResult FusionGraph::findBetween(Node producer, Node consumer, Link link,
                                        DenseSet<Node> &between) const {
@@ -134,8 +134,8 @@ bool FusionGraph::tryMerge(const Edge &edge) {
   return true;
 }
 
-/// Keeps every group behind those it depends on when the groups at `first` and `last` become `kept`:
-/// what the later one depends on goes before it, the rest behind.
+/// Keeps every group behind those it depends on when the groups at `first` and `last` become
+/// `kept`: what the later one depends on goes before it, the rest behind.
 void FusionGraph::moveTogether(size_t first, size_t last, Node kept, const DenseSet<Node> &before) {
   SmallVector<Node> moved, behind;
   for (size_t i = first + 1; i < last; ++i)

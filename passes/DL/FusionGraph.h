@@ -80,10 +80,10 @@ private:
   llvm::SmallVector<Edge> edges;
   llvm::SmallVector<llvm::SmallVector<unsigned>> incoming; ///< of a node, as indices into edges
   llvm::SmallVector<llvm::SmallVector<unsigned>> outgoing; ///< likewise
-  llvm::SmallVector<Node> owner; ///< of a node: the one that stands for its group
-  llvm::SmallVector<Node> order; ///< groups, each behind those that it depends on
-  llvm::SmallVector<size_t> place;                    ///< of a group in that order
-  llvm::SmallVector<mlir::Operation *> anchor;        ///< of a group; null: element-wise only
+  llvm::SmallVector<Node> owner;               ///< of a node: the one that stands for its group
+  llvm::SmallVector<Node> order;               ///< groups, each behind those that it depends on
+  llvm::SmallVector<size_t> place;             ///< of a group in that order
+  llvm::SmallVector<mlir::Operation *> anchor; ///< of a group; null: element-wise only
   llvm::SmallVector<llvm::SmallVector<Node>> members; ///< of a group
 };
 

@@ -11,6 +11,7 @@
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/DenseSet.h"
+#include <set>
 
 namespace dlc::dl {
 #define GEN_PASS_DEF_SCHEDULE
@@ -35,7 +36,9 @@ private:
   using Rank = std::tuple<int, int64_t, size_t>;
   Rank rank(size_t index) const;
   int64_t addedBytes(Operation *op) const;
+  void makeReady(size_t index);
   void markDone(Operation *op);
+  void rankReaders(Value buffer);
 
   SmallVector<Operation *> ops;
   /// Operands of ops[i] that are still to be computed.
@@ -44,6 +47,9 @@ private:
   /// Uses still to come, of a buffer: a value that is no view.
   llvm::DenseMap<Value, unsigned> usesLeft;
   llvm::DenseSet<Operation *> weightGradients;
+  /// What could run now, the best first, and where each stands there.
+  std::set<Rank> ready;
+  llvm::DenseMap<size_t, Rank> readyRank;
 };
 
 } // namespace
@@ -111,26 +117,45 @@ Scheduler::Rank Scheduler::rank(size_t index) const {
   return {weightGradients.contains(op) ? 1 : 2, addedBytes(op), index};
 }
 
+void Scheduler::makeReady(size_t index) {
+  readyRank[index] = rank(index);
+  ready.insert(readyRank[index]);
+}
+
+/// The last reader of a buffer frees it, and so moves forward among what is ready.
+void Scheduler::rankReaders(Value buffer) {
+  for (Operation *user : buffer.getUsers()) {
+    if (auto view = dyn_cast<ReshapeOp>(user))
+      rankReaders(view.getY());
+    auto found = position.find(user);
+    if (found == position.end() || !readyRank.contains(found->second))
+      continue;
+    ready.erase(readyRank[found->second]);
+    makeReady(found->second);
+  }
+}
+
 void Scheduler::markDone(Operation *op) {
   if (!isa<ReshapeOp>(op))
     for (Value buffer : buffersOf(op))
-      --usesLeft[buffer];
+      if (--usesLeft[buffer] == 1)
+        rankReaders(buffer);
   for (Operation *user : op->getUsers())
-    if (auto found = position.find(user); found != position.end())
-      --missing[found->second];
+    if (auto found = position.find(user); found != position.end() && --missing[found->second] == 0)
+      makeReady(found->second);
 }
 
 SmallVector<Operation *> Scheduler::run() {
   SmallVector<Operation *> order;
-  SmallVector<bool> done(ops.size());
-  while (order.size() < ops.size()) {
-    std::optional<size_t> best;
-    for (size_t i = 0; i < ops.size(); ++i)
-      if (!done[i] && missing[i] == 0 && (!best || rank(i) < rank(*best)))
-        best = i;
-    done[*best] = true;
-    order.push_back(ops[*best]);
-    markDone(ops[*best]);
+  for (size_t i = 0; i < ops.size(); ++i)
+    if (missing[i] == 0)
+      makeReady(i);
+  while (!ready.empty()) {
+    size_t best = std::get<2>(*ready.begin());
+    ready.erase(ready.begin());
+    readyRank.erase(best);
+    order.push_back(ops[best]);
+    markDone(ops[best]);
   }
   return order;
 }
