@@ -14,21 +14,32 @@ static Status ioFailure(std::string_view path, std::string_view what) {
   return failure(StatusCode::Io, path, ": ", what, ": ", std::strerror(errno));
 }
 
+/// What a path leads to that is no regular file.
+static std::string_view kindName(mode_t mode) {
+  return S_ISDIR(mode)    ? "a folder"
+         : S_ISFIFO(mode) ? "a fifo"
+         : S_ISSOCK(mode) ? "a socket"
+                          : "a device";
+}
+
+static Status notRegular(std::string_view path, mode_t mode) {
+  return failure(StatusCode::Io, path, ": expected a regular file, found ", kindName(mode));
+}
+
 Result<File> File::openForReading(const std::string &path) {
-  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0)
-    return ioFailure(path, "cannot open");
   struct stat status;
-  if (fstat(descriptor, &status) != 0) {
-    Status failed = ioFailure(path, "cannot read");
-    close(descriptor);
-    return failed;
-  }
-  if (!S_ISREG(status.st_mode)) {
-    close(descriptor);
-    return failure(StatusCode::Io, path, ": not a regular file");
-  }
-  return File(descriptor, path, static_cast<uint64_t>(status.st_size));
+  // Not blocking, because opening a fifo would wait for who writes to it.
+  File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), path, 0);
+  if (file.descriptor < 0 && errno == ENXIO && stat(path.c_str(), &status) == 0)
+    return notRegular(path, status.st_mode); // a socket cannot be opened
+  if (file.descriptor < 0)
+    return ioFailure(path, "cannot open");
+  if (fstat(file.descriptor, &status) != 0)
+    return ioFailure(path, "cannot read");
+  if (!S_ISREG(status.st_mode))
+    return notRegular(path, status.st_mode);
+  file.bytes = static_cast<uint64_t>(status.st_size);
+  return file;
 }
 
 File::File(File &&other) noexcept
@@ -57,9 +68,13 @@ Status File::readAt(uint64_t offset, std::span<std::byte> destination) const {
   return {};
 }
 
-Result<std::vector<std::byte>> readWholeFile(const std::string &path) {
+Result<std::vector<std::byte>> readWholeFile(const std::string &path, uint64_t limit) {
   DLC_TRY_ASSIGN(file, File::openForReading(path));
-  std::vector<std::byte> content(file.size());
+  if (file.size() > limit)
+    return damaged(path, ": has ", file.size(), " bytes, expected at most ", limit);
+  std::vector<std::byte> content;
+  DLC_TRY(reserveRoom(content, file.size()).in(path));
+  content.resize(file.size());
   DLC_TRY(file.readAt(0, content));
   return content;
 }

@@ -1,4 +1,6 @@
-// Files: reading with sizes checked. FileWriter.h writes.
+// Files: reading with kinds and sizes checked. FileWriter.h writes.
+//
+// Whatever is read is opened once, and is a regular file: a fifo would hang, a device never end.
 //
 // Ownership: a File closes its descriptor. Threads: readAt may be called by several threads at
 // once.
@@ -16,6 +18,7 @@ namespace dlc::runtime {
 
 class File {
 public:
+  /// Fails with Io, the path first, for what cannot be opened or is no regular file.
   static Result<File> openForReading(const std::string &path);
   File(File &&other) noexcept;
   File &operator=(File &&) = delete;
@@ -25,6 +28,8 @@ public:
   const std::string &path() const { return name; }
   /// Fills `destination` from `offset`; reaching the end of the file is an error.
   Status readAt(uint64_t offset, std::span<std::byte> destination) const;
+  /// Hands the descriptor over, to be closed by who takes it.
+  int release() { return std::exchange(descriptor, -1); }
 
 private:
   File(int descriptor, std::string path, uint64_t size)
@@ -34,7 +39,8 @@ private:
   uint64_t bytes;
 };
 
-Result<std::vector<std::byte>> readWholeFile(const std::string &path);
+/// Fails for a file of more than `limit` bytes, which what is looked for cannot have.
+Result<std::vector<std::byte>> readWholeFile(const std::string &path, uint64_t limit);
 
 } // namespace dlc::runtime
 

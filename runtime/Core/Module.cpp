@@ -21,6 +21,7 @@ struct Module::Impl {
       dlclose(library);
   }
   Status readFile();
+  Status takeContent(std::span<const std::byte> content);
   Status openLibrary();
   Status checkLibrary(const dlc_module *module);
 
@@ -35,7 +36,13 @@ struct Module::Impl {
 };
 
 Status Module::Impl::readFile() {
-  DLC_TRY_ASSIGN(content, readWholeFile(path));
+  // A module holds code and tables; what is larger than this is none.
+  constexpr uint64_t limit = uint64_t(4) << 30;
+  DLC_TRY_ASSIGN(content, readWholeFile(path, limit));
+  return takeContent(content).in(path);
+}
+
+Status Module::Impl::takeContent(std::span<const std::byte> content) {
   DLC_TRY_ASSIGN(file, locateModule(content));
   DLC_TRY(checkModule(content, file));
   note = file.note;
@@ -85,14 +92,13 @@ Status Module::Impl::checkLibrary(const dlc_module *module) {
 }
 
 Result<std::shared_ptr<const Module>> Module::load(const std::string &path) {
-  auto impl = std::make_unique<Impl>();
-  impl->path = path;
-  Status status = impl->readFile();
-  if (status.ok())
-    status = impl->openLibrary();
-  if (!status.ok())
-    return status.code() == StatusCode::Io ? std::move(status) : std::move(status).in(path);
-  return std::shared_ptr<const Module>(new Module(std::move(impl)));
+  return guarded([&]() -> Result<std::shared_ptr<const Module>> {
+    auto impl = std::make_unique<Impl>();
+    impl->path = path;
+    DLC_TRY(impl->readFile());
+    DLC_TRY(impl->openLibrary().in(path));
+    return std::shared_ptr<const Module>(new Module(std::move(impl)));
+  });
 }
 
 Module::Module(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}

@@ -11,6 +11,11 @@ State::~State() = default;
 
 Result<std::shared_ptr<State>> State::create(std::shared_ptr<const Module> module,
                                              std::shared_ptr<Device> device, uint64_t seed) {
+  return guarded([&] { return make(std::move(module), std::move(device), seed); });
+}
+
+Result<std::shared_ptr<State>> State::make(std::shared_ptr<const Module> module,
+                                           std::shared_ptr<Device> device, uint64_t seed) {
   std::shared_ptr<State> state(new State());
   DLC_TRY(module->requireTarget(device->target()));
   DLC_TRY_ASSIGN(block, device->allocate(module->plan().stateBytes));
@@ -31,12 +36,14 @@ Result<std::shared_ptr<State>> State::create(std::shared_ptr<const Module> modul
 }
 
 Status State::initialise(size_t index) {
-  const VariableInfo &variable = owner->plan().variables[index];
-  if (variable.initialiser != DLC_INIT_COPY)
-    return write(index, initialValue(variable, initialSeed));
-  std::vector<std::byte> value(variable.type.logicalBytes());
-  DLC_TRY(read(variable.of, value));
-  return write(index, value);
+  return guarded([&]() -> Status {
+    const VariableInfo &variable = owner->plan().variables[index];
+    if (variable.initialiser != DLC_INIT_COPY)
+      return write(index, initialValue(variable, initialSeed));
+    std::vector<std::byte> value(variable.type.logicalBytes());
+    DLC_TRY(read(variable.of, value));
+    return write(index, value);
+  });
 }
 
 static Status checkSize(const VariableInfo &variable, size_t size) {
@@ -47,25 +54,29 @@ static Status checkSize(const VariableInfo &variable, size_t size) {
 }
 
 Status State::read(size_t index, std::span<std::byte> destination) const {
-  const VariableInfo &variable = owner->plan().variables[index];
-  DLC_TRY(checkSize(variable, destination.size()));
-  if (variable.type.isRowMajor())
-    return block->read(variable.offset, destination);
-  std::vector<std::byte> storage(variable.bytes);
-  DLC_TRY(block->read(variable.offset, storage));
-  unpackLayout(variable.type, storage.data(), destination.data());
-  return {};
+  return guarded([&]() -> Status {
+    const VariableInfo &variable = owner->plan().variables[index];
+    DLC_TRY(checkSize(variable, destination.size()));
+    if (variable.type.isRowMajor())
+      return block->read(variable.offset, destination);
+    std::vector<std::byte> storage(variable.bytes);
+    DLC_TRY(block->read(variable.offset, storage));
+    unpackLayout(variable.type, storage.data(), destination.data());
+    return {};
+  });
 }
 
 Status State::write(size_t index, std::span<const std::byte> source) {
-  const VariableInfo &variable = owner->plan().variables[index];
-  DLC_TRY(checkSize(variable, source.size()));
-  ++changes;
-  if (variable.type.isRowMajor())
-    return block->write(variable.offset, source);
-  std::vector<std::byte> storage(variable.bytes);
-  packLayout(variable.type, source.data(), storage.data());
-  return block->write(variable.offset, storage);
+  return guarded([&]() -> Status {
+    const VariableInfo &variable = owner->plan().variables[index];
+    DLC_TRY(checkSize(variable, source.size()));
+    ++changes;
+    if (variable.type.isRowMajor())
+      return block->write(variable.offset, source);
+    std::vector<std::byte> storage(variable.bytes);
+    packLayout(variable.type, source.data(), storage.data());
+    return block->write(variable.offset, storage);
+  });
 }
 
 Status State::reset(dlc_role role) {
@@ -76,18 +87,20 @@ Status State::reset(dlc_role role) {
 }
 
 Result<std::shared_ptr<State>> State::clone() const {
-  std::shared_ptr<State> copy(new State());
-  DLC_TRY_ASSIGN(memory, place->allocate(owner->plan().stateBytes));
-  std::vector<std::byte> content(owner->plan().stateBytes);
-  DLC_TRY(block->read(0, content));
-  DLC_TRY(memory->write(0, content));
-  copy->block = std::move(memory);
-  copy->owner = owner;
-  copy->place = place;
-  copy->initialSeed = initialSeed;
-  copy->changes = changes;
-  copy->prepared = prepared;
-  return copy;
+  return guarded([&]() -> Result<std::shared_ptr<State>> {
+    std::shared_ptr<State> copy(new State());
+    DLC_TRY_ASSIGN(memory, place->allocate(owner->plan().stateBytes));
+    std::vector<std::byte> content(owner->plan().stateBytes);
+    DLC_TRY(block->read(0, content));
+    DLC_TRY(memory->write(0, content));
+    copy->block = std::move(memory);
+    copy->owner = owner;
+    copy->place = place;
+    copy->initialSeed = initialSeed;
+    copy->changes = changes;
+    copy->prepared = prepared;
+    return copy;
+  });
 }
 
 } // namespace dlc::runtime

@@ -1,7 +1,46 @@
 // Those helpers of Support.h that are no templates.
 #include "runtime/Core/Support.h"
 
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+#include <system_error>
+
 namespace dlc::runtime {
+
+Status Status::in(std::string_view context) &&noexcept {
+  if (!ok())
+    try {
+      text = std::make_unique<std::string>(concat(context, ": ", message()));
+    } catch (const std::bad_alloc &) {
+      // The bare reason must do.
+    }
+  return std::move(*this);
+}
+
+/// Throws again what is being handled, to tell its kind.
+static Status describeThrown() {
+  try {
+    throw;
+  } catch (const std::bad_alloc &) {
+    return Status::outOfMemory();
+  } catch (const std::length_error &) {
+    // A container that was asked for more than there can be.
+    return Status::outOfMemory();
+  } catch (const std::system_error &error) {
+    return failure(StatusCode::Io, error.what());
+  } catch (const std::exception &error) {
+    return failure(StatusCode::Failed, "internal error of the runtime: ", error.what());
+  }
+}
+
+Status thrownStatus() noexcept {
+  try {
+    return describeThrown();
+  } catch (...) {
+    return Status::outOfMemory();
+  }
+}
 
 /// Length of the well-formed sequence at the front of `text`, 0 if there is none.
 static size_t sequenceLength(std::string_view text) {
@@ -33,6 +72,19 @@ bool isPrintableUtf8(std::string_view text) {
     text.remove_prefix(length);
   }
   return true;
+}
+
+std::string excerpt(std::string_view text) {
+  constexpr size_t most = 100;
+  std::string out;
+  for (size_t characters = 0; !text.empty(); ++characters) {
+    if (characters == most)
+      return out + "...";
+    const size_t length = sequenceLength(text);
+    out += length == 0 ? "?" : text.substr(0, length);
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return out;
 }
 
 bool takeSpace(std::string_view &text, const char *end) {

@@ -1,4 +1,5 @@
-// Small helpers of the runtime's own code: passing a failure on, and building its message.
+// Small helpers of the runtime's own code: passing a failure on, building its message, and turning
+// what the C++ library throws into one.
 #ifndef DLC_RUNTIME_CORE_SUPPORT_H
 #define DLC_RUNTIME_CORE_SUPPORT_H
 
@@ -6,6 +7,7 @@
 
 #include <charconv>
 #include <sstream>
+#include <type_traits>
 
 /// Returns the Status of `expression` from the surrounding function unless it is ok.
 #define DLC_TRY(expression)                                                                        \
@@ -26,6 +28,8 @@ namespace dlc::runtime {
 /// The parts as one text.
 template <typename... Parts> std::string concat(const Parts &...parts) {
   std::ostringstream stream;
+  // A stream by itself swallows what is thrown inside of it, and half a text would come back.
+  stream.exceptions(std::ios::badbit);
   (stream << ... << parts);
   return std::move(stream).str();
 }
@@ -42,6 +46,36 @@ template <typename... Parts> Status unsupported(const Parts &...parts) {
 template <typename... Parts> Status invalid(const Parts &...parts) {
   return failure(StatusCode::InvalidArgument, parts...);
 }
+
+/// The exception being handled as a Status: memory or a thread that cannot be had.
+Status thrownStatus() noexcept;
+
+/// What `body` returns, a Status or a Result; what it throws becomes one. Every function of the API
+/// that may allocate has its body in one, so that behind this border the C++ library may throw.
+template <typename Body> std::invoke_result_t<Body> guarded(Body &&body) noexcept {
+  try {
+    return body();
+  } catch (...) {
+    return thrownStatus();
+  }
+}
+
+/// Makes room for `bytes` bytes in all. For numbers that a file decides: says how much there is
+/// not.
+template <typename Container> Status reserveRoom(Container &container, uint64_t bytes) {
+  static_assert(sizeof(typename Container::value_type) == 1);
+  Status status = guarded([&] {
+    container.reserve(bytes);
+    return Status();
+  });
+  if (status.ok())
+    return status;
+  return failure(StatusCode::OutOfMemory, "no memory for ", bytes, " bytes");
+}
+
+/// A piece of text that came from a file, fit for a message: at most 100 characters, control
+/// characters and broken UTF-8 as '?'.
+std::string excerpt(std::string_view text);
 
 /// True if [offset, offset + size) lies in [0, limit); no overflow.
 inline bool fits(uint64_t offset, uint64_t size, uint64_t limit) {

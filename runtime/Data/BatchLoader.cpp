@@ -1,6 +1,7 @@
 // A ring of batches between one producer thread and one consumer.
 #include "runtime/Data/BatchLoader.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Core/Thread.h"
 #include "runtime/Data/Shuffle.h"
 
 #include <cstring>
@@ -25,6 +26,7 @@ BatchLoader::BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> 
     : entry(entry), dataset(std::move(dataset)), mapping(std::move(mapping)) {
   for (Batch &batch : ring) {
     batch.inputs.resize(entry.inputs.size());
+    batch.samples.reserve(entry.batch);
     for (const MappedInput &mapped : this->mapping) {
       const uint64_t bytes = entry.inputs[mapped.input].type.logicalBytes();
       storage.emplace_back(bytes + DLC_ALIGNMENT);
@@ -53,7 +55,7 @@ void BatchLoader::stop() {
     producer.join();
 }
 
-void BatchLoader::start(const Pass &wanted) {
+Status BatchLoader::start(const Pass &wanted) {
   stop();
   pass = wanted;
   const auto size = static_cast<uint32_t>(dataset->size());
@@ -67,7 +69,11 @@ void BatchLoader::start(const Pass &wanted) {
   batchCount = all - std::min(all, pass.firstBatch);
   filled = released = taken = 0;
   stopping = false;
-  producer = std::thread([this] { produce(); });
+  // Nothing may be thrown out of a thread: what produce() needs is there by now.
+  return guarded([&] {
+    producer = startThread([this] { produce(); });
+    return Status();
+  });
 }
 
 void BatchLoader::produce() {

@@ -46,8 +46,8 @@ public:
 
   /// Batches of a whole pass.
   uint64_t batches(bool keepPartial) const;
-  /// Begins a pass; what was prefetched for another is dropped.
-  void start(const Pass &pass);
+  /// Begins a pass; what was prefetched for another is dropped. Fails where no thread can be had.
+  Status start(const Pass &pass);
   /// The next batch, or null at the end of the pass.
   const Batch *next();
 

@@ -24,9 +24,9 @@ static bool isRequired(dlc_role role, LoadMode mode) {
 
 static Status checkTensor(const StoredTensor &tensor, const VariableInfo *variable) {
   if (!variable || !isStored(variable->role))
-    return invalid("tensor '", tensor.name, "' is no variable of the model");
+    return invalid(tensor.quoted(), " is no variable of the model");
   if (tensor.dtype != variable->type.dtype || tensor.shape != variable->type.shape)
-    return invalid("tensor '", tensor.name, "' is ", tensor.typeText(), ", the model expects ",
+    return invalid(tensor.quoted(), " is ", tensor.typeText(), ", the model expects ",
                    variable->type.str());
   return {};
 }
@@ -42,15 +42,17 @@ static Status checkFile(const SafetensorsFile &file, const Plan &plan, LoadMode 
   return {};
 }
 
-Result<Metadata> loadVariables(State &state, const std::string &path, LoadMode mode) {
+static Result<Metadata> load(State &state, const std::string &path, LoadMode mode) {
   const Plan &plan = state.module()->plan();
   DLC_TRY_ASSIGN(file, SafetensorsFile::open(path));
   DLC_TRY(checkFile(file, plan, mode).in(path));
   // All is read before the first variable changes, so that a failure changes none.
   std::vector<std::vector<std::byte>> contents;
   for (const StoredTensor &tensor : file.tensors()) {
-    contents.emplace_back(tensor.bytes);
-    DLC_TRY(file.read(tensor, contents.back()));
+    std::vector<std::byte> &content = contents.emplace_back();
+    DLC_TRY(reserveRoom(content, tensor.bytes).in(path));
+    content.resize(tensor.bytes);
+    DLC_TRY(file.read(tensor, content));
   }
   for (size_t i = 0; i < contents.size(); ++i) {
     const VariableInfo *variable = plan.findVariable(file.tensors()[i].name);
@@ -62,7 +64,11 @@ Result<Metadata> loadVariables(State &state, const std::string &path, LoadMode m
   return file.metadata();
 }
 
-Status saveVariables(const State &state, const std::string &path, const Metadata &metadata) {
+Result<Metadata> loadVariables(State &state, const std::string &path, LoadMode mode) {
+  return guarded([&] { return load(state, path, mode); });
+}
+
+static Status save(const State &state, const std::string &path, const Metadata &metadata) {
   const Plan &plan = state.module()->plan();
   std::vector<StoredTensor> tensors;
   std::vector<size_t> indices;
@@ -80,6 +86,10 @@ Status saveVariables(const State &state, const std::string &path, const Metadata
     DLC_TRY(writer.append(content));
   }
   return writer.commit();
+}
+
+Status saveVariables(const State &state, const std::string &path, const Metadata &metadata) {
+  return guarded([&] { return save(state, path, metadata); });
 }
 
 } // namespace dlc::runtime

@@ -1,5 +1,6 @@
 // Reading IDX files through zlib, which passes plain files through unchanged.
 #include "runtime/Data/IdxDataset.h"
+#include "runtime/Core/File.h"
 #include "runtime/Core/Layout.h"
 #include "runtime/Core/Support.h"
 
@@ -16,12 +17,29 @@ namespace {
 /// A file opened through zlib, closed at the end of its scope.
 class GzipReader {
 public:
-  explicit GzipReader(const std::string &path) : path(path), file(gzopen(path.c_str(), "rbe")) {}
+  static Result<GzipReader> open(const std::string &path) {
+    DLC_TRY_ASSIGN(plain, File::openForReading(path));
+    const uint64_t bytes = plain.size();
+    const int descriptor = plain.release();
+    gzFile file = gzdopen(descriptor, "rb");
+    if (file)
+      return GzipReader(path, bytes, file);
+    close(descriptor);
+    return Status::outOfMemory().in(path);
+  }
+  GzipReader(GzipReader &&other) noexcept
+      : path(other.path), fileBytes(other.fileBytes), file(std::exchange(other.file, nullptr)) {}
+  GzipReader &operator=(GzipReader &&) = delete;
   ~GzipReader() {
     if (file)
       gzclose(file);
   }
-  bool isOpen() const { return file != nullptr; }
+
+  /// What the file can hold at most. DEFLATE makes of a byte no more than 1,032.
+  uint64_t mostContent() const {
+    constexpr uint64_t bestRatio = 1032;
+    return gzdirect(file) ? fileBytes : fileBytes * bestRatio;
+  }
 
   /// Reads up to `size` bytes; fewer only at the end of the file.
   Result<size_t> read(std::byte *out, size_t size) {
@@ -30,7 +48,7 @@ public:
       const auto piece = static_cast<unsigned>(std::min<size_t>(size - total, 1u << 30));
       const int got = gzread(file, out + total, piece);
       if (got < 0)
-        return damaged(path, ": ", reason());
+        return failed();
       if (got == 0)
         break;
       total += static_cast<size_t>(got);
@@ -44,12 +62,21 @@ public:
   }
 
 private:
-  std::string reason() const {
+  GzipReader(const std::string &path, uint64_t fileBytes, gzFile file)
+      : path(path), fileBytes(fileBytes), file(file) {}
+
+  Status failed() const {
     int code = Z_OK;
     const char *text = gzerror(file, &code);
-    return code == Z_ERRNO ? std::strerror(errno) : concat("damaged compressed data: ", text);
+    if (code == Z_MEM_ERROR)
+      return Status::outOfMemory().in(path);
+    if (code == Z_ERRNO)
+      return failure(StatusCode::Io, path, ": cannot read: ", std::strerror(errno));
+    return damaged(path, ": damaged compressed data: ", text);
   }
-  std::string path;
+
+  const std::string &path;
+  uint64_t fileBytes;
   gzFile file;
 };
 
@@ -122,16 +149,16 @@ Result<std::string> findFile(const std::string &folder, std::string_view name) {
 } // namespace
 
 Result<IdxFile> readIdxFile(const std::string &path) {
-  GzipReader reader(path);
-  if (!reader.isOpen())
-    return failure(StatusCode::Io, path, ": cannot open: ", std::strerror(errno));
+  DLC_TRY_ASSIGN(reader, GzipReader::open(path));
   IdxFile file;
   DLC_TRY(readHeader(reader, path, file));
   const auto expected = checkedElementCount(file.shape);
   if (!expected)
     return damaged(path, ": the IDX header claims too many elements");
-  // Grows with what is really there: a damaged header must not ask for all memory.
+  // One more, to see that nothing follows; not more than a file of this size can hold, for a
+  // damaged header must not ask for all memory. Pages are touched as far as the file fills them.
   constexpr size_t chunk = 1 << 22;
+  DLC_TRY(reserveRoom(file.data, std::min(*expected + 1, reader.mostContent() + chunk)).in(path));
   size_t size = 0;
   while (true) {
     const size_t wanted = std::min<uint64_t>(*expected + 1 - size, chunk);

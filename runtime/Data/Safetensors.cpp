@@ -12,6 +12,7 @@ namespace dlc::runtime {
 static_assert(std::endian::native == std::endian::little, "files and memory share one byte order");
 
 std::string StoredTensor::typeText() const { return TensorType{dtype, shape, {}}.str(); }
+std::string StoredTensor::quoted() const { return concat("tensor '", excerpt(name), "'"); }
 
 Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
   // The format's own limit.
@@ -26,7 +27,9 @@ Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
   if (headerBytes > maxHeader || headerBytes > size - sizeof(headerBytes))
     return damaged(path, ": damaged safetensors file: a header of ", headerBytes,
                    " bytes in a file of ", size);
-  std::string header(headerBytes, '\0');
+  std::string header;
+  DLC_TRY(reserveRoom(header, headerBytes).in(path));
+  header.resize(headerBytes);
   DLC_TRY(file.file.readAt(sizeof(headerBytes), std::as_writable_bytes(std::span(header))));
   const uint64_t dataStart = sizeof(headerBytes) + headerBytes;
   DLC_TRY(parseSafetensorsHeader(header, dataStart, size - dataStart, file.entries, file.text)
@@ -42,7 +45,7 @@ const StoredTensor *SafetensorsFile::find(std::string_view name) const {
 
 Status SafetensorsFile::read(const StoredTensor &tensor, std::span<std::byte> destination) const {
   if (destination.size() != tensor.bytes)
-    return invalid(path(), ": tensor '", tensor.name, "' has ", tensor.bytes, " bytes, expected ",
+    return invalid(path(), ": ", tensor.quoted(), " has ", tensor.bytes, " bytes, expected ",
                    destination.size());
   return file.readAt(tensor.offset, destination);
 }

@@ -23,6 +23,8 @@ struct StoredTensor {
 
   /// "f32[64, 10]"
   std::string typeText() const;
+  /// "tensor 'conv1.weight'": for messages, of bounded length.
+  std::string quoted() const;
 };
 
 class SafetensorsFile {

@@ -1,4 +1,5 @@
 // The JSON header of a safetensors file, checked field by field.
+#include "runtime/Core/Json.h"
 #include "runtime/Core/Layout.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Data/Safetensors.h"
@@ -44,7 +45,8 @@ static Status parseTensor(const json &value, uint64_t dataStart, uint64_t dataBy
       return damaged("'", field, "' is missing");
   const uint32_t dtype = parseDtype(value["dtype"]);
   if (dtype == 0)
-    return damaged("dtype ", value["dtype"].dump(-1, ' ', false, json::error_handler_t::replace),
+    return damaged("dtype ",
+                   excerpt(value["dtype"].dump(-1, ' ', false, json::error_handler_t::replace)),
                    " is none of F32, F64, BF16, F16, I32, I64, U8, BOOL");
   tensor.dtype = static_cast<dlc_dtype>(dtype);
   DLC_TRY(parseShape(value["shape"], tensor));
@@ -83,7 +85,7 @@ static Status checkCoverage(std::vector<StoredTensor> &tensors, uint64_t dataSta
   uint64_t expected = dataStart;
   for (const StoredTensor &tensor : tensors) {
     if (tensor.offset != expected)
-      return damaged("tensor '", tensor.name, "' begins at byte ", tensor.offset - dataStart,
+      return damaged(tensor.quoted(), " begins at byte ", tensor.offset - dataStart,
                      " of the data, expected ", expected - dataStart);
     expected += tensor.bytes;
   }
@@ -94,6 +96,7 @@ static Status checkCoverage(std::vector<StoredTensor> &tensors, uint64_t dataSta
 
 Status parseSafetensorsHeader(std::string_view text, uint64_t dataStart, uint64_t dataBytes,
                               std::vector<StoredTensor> &tensors, Metadata &metadata) {
+  DLC_TRY(checkJsonDepth(text));
   const json header = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!header.is_object())
     return damaged("the header is no JSON object");
@@ -106,8 +109,7 @@ Status parseSafetensorsHeader(std::string_view text, uint64_t dataStart, uint64_
     tensor.name = it.key();
     if (!isPrintableUtf8(tensor.name))
       return damaged("a tensor's name is not printable UTF-8");
-    DLC_TRY(
-        parseTensor(*it, dataStart, dataBytes, tensor).in(concat("tensor '", tensor.name, "'")));
+    DLC_TRY(parseTensor(*it, dataStart, dataBytes, tensor).in(tensor.quoted()));
     tensors.push_back(std::move(tensor));
   }
   return checkCoverage(tensors, dataStart, dataBytes);

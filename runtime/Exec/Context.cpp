@@ -132,7 +132,12 @@ Status Context::Impl::showWrites(const Trace &trace, uint32_t record) const {
 }
 
 Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<State> state,
-                                                 std::string_view name) {
+                                                 std::string_view entry) {
+  return guarded([&] { return make(std::move(state), entry); });
+}
+
+Result<std::unique_ptr<Context>> Context::make(std::shared_ptr<State> state,
+                                               std::string_view name) {
   const Module &module = *state->module();
   const EntryInfo *entry = module.plan().findEntry(name);
   if (!entry) {
@@ -175,19 +180,23 @@ static Status checkBytes(const EntryInfo &entry, const ValueInfo &value, size_t 
 }
 
 Status Context::bind(size_t index, std::span<const std::byte> source) {
-  if (index >= impl->inputs.size())
-    return invalid("entry '", impl->entry.name, "': input ", index, " of ", impl->inputs.size());
-  DLC_TRY(checkBytes(impl->entry, impl->entry.inputs[index], source.size()));
-  impl->inputs[index].source = source;
-  return {};
+  return guarded([&]() -> Status {
+    if (index >= impl->inputs.size())
+      return invalid("entry '", impl->entry.name, "': input ", index, " of ", impl->inputs.size());
+    DLC_TRY(checkBytes(impl->entry, impl->entry.inputs[index], source.size()));
+    impl->inputs[index].source = source;
+    return {};
+  });
 }
 
 Status Context::setScalar(std::string_view name, double value) {
-  const ScalarInfo *scalar = impl->state->module()->plan().findScalar(name);
-  if (!scalar)
-    return invalid(impl->state->module()->path(), ": no scalar '", name, "'");
-  const float number = static_cast<float>(value);
-  return impl->scalars->write(scalar->offset, std::as_bytes(std::span(&number, 1)));
+  return guarded([&]() -> Status {
+    const ScalarInfo *scalar = impl->state->module()->plan().findScalar(name);
+    if (!scalar)
+      return invalid(impl->state->module()->path(), ": no scalar '", name, "'");
+    const float number = static_cast<float>(value);
+    return impl->scalars->write(scalar->offset, std::as_bytes(std::span(&number, 1)));
+  });
 }
 
 Status Context::run(Trace *trace) {
@@ -196,6 +205,10 @@ Status Context::run(Trace *trace) {
 }
 
 Status Context::start(Trace *trace) {
+  return guarded([&] { return startRun(trace); });
+}
+
+Status Context::startRun(Trace *trace) {
   if (impl->started - impl->finished == 2)
     return invalid("entry '", impl->entry.name, "': two runs are not finished yet");
   DLC_TRY(impl->prepareState());
@@ -208,16 +221,18 @@ Status Context::start(Trace *trace) {
 }
 
 Status Context::finish() {
-  if (impl->started == impl->finished)
-    return invalid("entry '", impl->entry.name, "': no run was started");
-  Result<std::span<const float>> results = impl->executor->results(impl->finished++ % 2);
-  if (!results.ok())
-    return results.takeStatus().in(concat("entry '", impl->entry.name, "'"));
-  size_t next = 0;
-  for (size_t i = 0; i < impl->entry.outputs.size(); ++i)
-    if (impl->entry.outputs[i].kind == DLC_VALUE_ACCUMULATOR)
-      impl->accumulators[i] = (*results)[next++];
-  return {};
+  return guarded([&]() -> Status {
+    if (impl->started == impl->finished)
+      return invalid("entry '", impl->entry.name, "': no run was started");
+    Result<std::span<const float>> results = impl->executor->results(impl->finished++ % 2);
+    if (!results.ok())
+      return results.takeStatus().in(concat("entry '", impl->entry.name, "'"));
+    size_t next = 0;
+    for (size_t i = 0; i < impl->entry.outputs.size(); ++i)
+      if (impl->entry.outputs[i].kind == DLC_VALUE_ACCUMULATOR)
+        impl->accumulators[i] = (*results)[next++];
+    return {};
+  });
 }
 
 Status Context::Impl::readStorage(const ValueInfo &output, std::span<std::byte> destination) const {
@@ -255,6 +270,10 @@ Status Context::Impl::readAccumulator(size_t index, std::span<std::byte> destina
 }
 
 Status Context::read(size_t index, std::span<std::byte> destination) const {
+  return guarded([&] { return readOutput(index, destination); });
+}
+
+Status Context::readOutput(size_t index, std::span<std::byte> destination) const {
   if (index >= impl->entry.outputs.size())
     return invalid("entry '", impl->entry.name, "': output ", index, " of ",
                    impl->entry.outputs.size());
@@ -271,12 +290,14 @@ Status Context::read(size_t index, std::span<std::byte> destination) const {
 }
 
 Result<double> Context::metric(size_t index) const {
-  if (index >= impl->entry.metrics.size())
-    return invalid("entry '", impl->entry.name, "': metric ", index, " of ",
-                   impl->entry.metrics.size());
-  MetricSums sums(impl->entry);
-  DLC_TRY(sums.add(*this));
-  return sums.value(index);
+  return guarded([&]() -> Result<double> {
+    if (index >= impl->entry.metrics.size())
+      return invalid("entry '", impl->entry.name, "': metric ", index, " of ",
+                     impl->entry.metrics.size());
+    MetricSums sums(impl->entry);
+    DLC_TRY(sums.add(*this));
+    return sums.value(index);
+  });
 }
 
 } // namespace dlc::runtime

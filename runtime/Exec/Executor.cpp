@@ -107,7 +107,8 @@ Status Executor::walk(Trace *trace, const RecordDone &done) {
 
 Status Executor::run(unsigned slot, Trace *trace, const RecordDone &done) {
   DLC_TRY_ASSIGN(wanted, queue->begin({arena, inputs, trace != nullptr, accumulators, slot}));
-  Status walked = wanted ? walk(trace, done) : Status();
+  // Whatever happens in between, the run ends: the device is held until then.
+  Status walked = wanted ? guarded([&] { return walk(trace, done); }) : Status();
   Status ended = queue->end();
   return walked.ok() ? std::move(ended) : std::move(walked);
 }

@@ -46,7 +46,7 @@ Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
   MetricSums sums(entry);
   EvaluateReport report;
   DLC_TRY(context->state()->reset(DLC_ROLE_METRIC));
-  loader->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = keepPartial});
+  DLC_TRY(loader->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = keepPartial}));
   while (report.batches < maxBatches) {
     const Batch *batch = loader->next();
     if (!batch)

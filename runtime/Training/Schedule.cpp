@@ -113,7 +113,7 @@ Status Plateau::restore(std::string_view text) {
   std::string_view rest = text;
   if (!takeNumber(rest, seen) || !takeNumber(rest, restored.worse) ||
       !takeNumber(rest, restored.best) || !takeNumber(rest, restored.level) || !rest.empty())
-    return damaged("the state of a plateau is four numbers, found '", text, "'");
+    return damaged("the state of a plateau is four numbers, found '", excerpt(text), "'");
   restored.hasBest = seen != 0;
   *this = restored;
   return {};

@@ -265,10 +265,10 @@ Status Trainer::writeCheckpoint(TrainObserver &observer) {
 Status Trainer::runEpoch(TrainObserver &observer) {
   if (position.position == 0)
     DLC_TRY(state->reset(DLC_ROLE_STATE));
-  loader->start({.seed = position.seed,
-                 .epoch = static_cast<uint32_t>(position.epoch),
-                 .firstBatch = position.position,
-                 .keepPartial = false});
+  DLC_TRY(loader->start({.seed = position.seed,
+                         .epoch = static_cast<uint32_t>(position.epoch),
+                         .firstBatch = position.position,
+                         .keepPartial = false}));
   // Where the device works by itself, one batch is in flight while the next is made ready; but what
   // goes into a checkpoint must not be a step ahead.
   const size_t ahead = state->device()->sharesHostMemory() ? 0 : 1;

@@ -180,7 +180,7 @@ TEST(Batches, ConvertSamples) {
         entryWith({inputOf("label", DLC_I32, {8}), inputOf("image", dtype, {8, 16})}, 8);
     auto loader = BatchLoader::create(entry, small.data);
     ASSERT_TRUE(loader.ok()) << loader.status().message();
-    (*loader)->start({});
+    ASSERT_TRUE((*loader)->start({}).ok());
     const Batch *batch = (*loader)->next();
     ASSERT_NE(batch, nullptr);
     for (uint32_t i = 0; i < 8; ++i) {
@@ -203,7 +203,8 @@ TEST(Batches, HandleThePartialBatch) {
   const EntryInfo entry = entryWith({inputOf("image", DLC_U8, {8, 4, 4})}, 8);
   auto loader = BatchLoader::create(entry, small.data).take();
   auto validCounts = [&](bool keepPartial) {
-    loader->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = keepPartial});
+    EXPECT_TRUE(
+        loader->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = keepPartial}).ok());
     std::vector<int32_t> valid;
     while (const Batch *batch = loader->next()) {
       valid.push_back(batch->valid);
@@ -224,7 +225,8 @@ TEST(Batches, ContinueInTheMiddle) {
   const EntryInfo entry = entryWith({inputOf("image", DLC_U8, {8, 4, 4})}, 8);
   auto loader = BatchLoader::create(entry, small.data).take();
   auto samples = [&](uint64_t first) {
-    loader->start({.seed = 4, .epoch = 2, .firstBatch = first, .keepPartial = false});
+    EXPECT_TRUE(
+        loader->start({.seed = 4, .epoch = 2, .firstBatch = first, .keepPartial = false}).ok());
     std::vector<uint32_t> all;
     while (const Batch *batch = loader->next())
       all.insert(all.end(), batch->samples.begin(), batch->samples.end());

@@ -142,8 +142,7 @@ private:
     DLC_TRY_ASSIGN(data, openDataset(flags.data, Split::Train));
     DLC_TRY_ASSIGN(opened, BatchLoader::create(a.contexts[0]->entry(), std::move(data)));
     loader = std::move(opened);
-    loader->start({.seed = flags.seed, .epoch = 0, .firstBatch = 0, .keepPartial = false});
-    return {};
+    return loader->start({.seed = flags.seed, .epoch = 0, .firstBatch = 0, .keepPartial = false});
   }
 
   /// Gives both sides the same inputs.

@@ -22,17 +22,16 @@ Result<uint64_t> countSamples(const EntryInfo &entry, const SafetensorsFile &fil
     auto input = std::find_if(entry.inputs.begin(), entry.inputs.end(),
                               [&](const ValueInfo &value) { return value.name == stored.name; });
     if (input == entry.inputs.end())
-      return invalid("tensor '", stored.name, "' is no input of entry '", entry.name, "'");
+      return invalid(stored.quoted(), " is no input of entry '", entry.name, "'");
     std::vector<uint64_t> one = stored.shape, expected = input->type.shape;
     if (input->batchAxis == 0 && !one.empty()) {
       if (samples && *samples != one[0])
-        return invalid("tensor '", stored.name, "' has ", one[0], " samples, another tensor ",
-                       *samples);
+        return invalid(stored.quoted(), " has ", one[0], " samples, another tensor ", *samples);
       samples = one[0];
       one[0] = expected[0];
     }
     if (stored.dtype != input->type.dtype || one != expected)
-      return invalid("tensor '", stored.name, "' is ", stored.typeText(), ", entry '", entry.name,
+      return invalid(stored.quoted(), " is ", stored.typeText(), ", entry '", entry.name,
                      "' expects ", input->type.str(),
                      input->batchAxis == 0 ? " with any number of samples" : "");
   }
@@ -178,7 +177,7 @@ Status predict(const InferFlags &flags, Context &context) {
                    "': predictions need an output of scores by sample and class");
   DLC_TRY_ASSIGN(data, openDataset(flags.data, Split::Test));
   DLC_TRY_ASSIGN(loader, BatchLoader::create(entry, data));
-  loader->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = true});
+  DLC_TRY(loader->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = true}));
   const uint64_t classes = entry.outputs[0].type.shape[1];
   uint64_t right = 0, seen = 0;
   for (uint64_t run = 0; run < flags.steps.value_or(UINT64_MAX); ++run) {

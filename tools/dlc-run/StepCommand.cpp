@@ -21,10 +21,10 @@ Result<std::vector<HostTensor>> bindInputs(Context &context, const std::string &
   for (const StoredTensor &stored : file.tensors()) {
     const int index = context.findInput(stored.name);
     if (index < 0)
-      return invalid(path, ": tensor '", stored.name, "' is no input of entry '", entry.name, "'");
+      return invalid(path, ": ", stored.quoted(), " is no input of entry '", entry.name, "'");
     const TensorType &type = entry.inputs[static_cast<size_t>(index)].type;
     if (stored.dtype != type.dtype || stored.shape != type.shape)
-      return invalid(path, ": tensor '", stored.name, "' is ", stored.typeText(), ", entry '",
+      return invalid(path, ": ", stored.quoted(), " is ", stored.typeText(), ", entry '",
                      entry.name, "' expects ", type.str());
     DLC_TRY_ASSIGN(tensor, readTensor(file, stored));
     DLC_TRY(context.bind(static_cast<size_t>(index), tensor.bytes));

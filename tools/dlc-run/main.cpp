@@ -1,5 +1,6 @@
 // dlc-run: runs what dlc compiled. Trains, evaluates, infers, measures and shows modules. Here are
 // its flags.
+#include "runtime/Core/Support.h"
 #include "tools/CommandLine/CommandLine.h"
 #include "tools/CommandLine/StandardStreams.h"
 #include "tools/dlc-run/Command.h"
@@ -286,17 +287,23 @@ std::string advise(const std::string &word) {
   return "";
 }
 
-} // namespace
-
-static int run(int argc, char **argv) {
+Result<int> parseAndRun(int argc, char **argv) {
   CommandLine line;
   if (const auto exitCode = readCommandLine(line.app, argc, argv, advise))
     return *exitCode;
-  Status status = line.run();
+  DLC_TRY(line.run());
+  return Done;
+}
+
+} // namespace
+
+static int run(int argc, char **argv) {
+  Result<int> exitCode = guarded([&] { return parseAndRun(argc, argv); });
   std::fflush(stdout);
-  if (status.ok())
-    return Done;
-  std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
+  if (exitCode.ok())
+    return *exitCode;
+  const std::string_view message = exitCode.status().message();
+  std::fprintf(stderr, "error: %.*s\n", static_cast<int>(message.size()), message.data());
   return Failed;
 }
 

@@ -76,9 +76,7 @@ runtime::Status run(const Flags &flags) {
   return flags.sheet.empty() ? runtime::Status() : writeSheet(flags);
 }
 
-} // namespace
-
-static int runTool(int argc, char **argv) {
+runtime::Result<int> parseAndRun(int argc, char **argv) {
   Flags flags;
   CLI::App app("Renders handwritten-like digits into IDX files named as MNIST's.", "make-digits");
   app.add_option("folder", flags.folder, "folder to write to; made if it is not there")
@@ -99,10 +97,18 @@ static int runTool(int argc, char **argv) {
   const auto noAdvice = [](const std::string &) { return std::string(); };
   if (const auto exitCode = tool::readCommandLine(app, argc, argv, noAdvice))
     return *exitCode;
-  runtime::Status status = run(flags);
-  if (status.ok())
-    return tool::Done;
-  std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
+  DLC_TRY(run(flags));
+  return tool::Done;
+}
+
+} // namespace
+
+static int runTool(int argc, char **argv) {
+  runtime::Result<int> exitCode = runtime::guarded([&] { return parseAndRun(argc, argv); });
+  if (exitCode.ok())
+    return *exitCode;
+  const std::string_view message = exitCode.status().message();
+  std::fprintf(stderr, "error: %.*s\n", static_cast<int>(message.size()), message.data());
   return tool::Failed;
 }
 

@@ -25,8 +25,8 @@ public:
       : device(std::move(device)), module(std::move(module)), scratch(std::move(scratch)) {}
 
   Result<bool> begin(const RunStart &start) override {
-    device->running().lock();
     accumulators.begin(start);
+    device->running().lock();
     return true;
   }
   Status end() override {
@@ -108,8 +108,10 @@ Result<std::unique_ptr<CommandQueue>> CpuDevice::createQueue(std::shared_ptr<con
 }
 
 Result<std::shared_ptr<Device>> openCpu(const CpuOptions &options) {
-  DLC_TRY_ASSIGN(threads, checkedThreads(options.threads));
-  return std::shared_ptr<Device>(std::make_shared<CpuDevice>(threads));
+  return guarded([&]() -> Result<std::shared_ptr<Device>> {
+    DLC_TRY_ASSIGN(threads, checkedThreads(options.threads));
+    return std::shared_ptr<Device>(std::make_shared<CpuDevice>(threads));
+  });
 }
 
 } // namespace dlc::runtime

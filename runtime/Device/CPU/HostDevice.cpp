@@ -62,8 +62,13 @@ std::string hostProperties(std::string_view device, unsigned threads) {
                 cpuFeatureNames(hostCpuFeatures()), "\"}");
 }
 
-void HostResults::end() {
+void HostResults::begin(const RunStart &start) {
+  from.assign(start.accumulators.begin(), start.accumulators.end());
+  slot = start.slot;
   values[slot].resize(from.size());
+}
+
+void HostResults::end() {
   for (size_t i = 0; i < from.size(); ++i)
     std::memcpy(&values[slot][i], from[i], sizeof(float));
 }

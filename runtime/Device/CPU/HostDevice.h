@@ -23,10 +23,8 @@ std::string hostProperties(std::string_view device, unsigned threads);
 /// Accumulators of the last two runs, for queues whose runs are done when they end.
 class HostResults {
 public:
-  void begin(const RunStart &start) {
-    from.assign(start.accumulators.begin(), start.accumulators.end());
-    slot = start.slot;
-  }
+  /// Allocates what end() needs.
+  void begin(const RunStart &start);
   void end();
   std::span<const float> of(unsigned slot) const { return values[slot]; }
 

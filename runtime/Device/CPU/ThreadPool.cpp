@@ -1,5 +1,6 @@
 // The pool's hand-over protocol; see ThreadPool.h for the idea.
 #include "runtime/Device/CPU/ThreadPool.h"
+#include "runtime/Core/Thread.h"
 
 #include <chrono>
 
@@ -32,9 +33,12 @@ template <typename Condition> static bool spinUntil(Condition &&condition) {
   return condition();
 }
 
-ThreadPool::ThreadPool(unsigned threads) {
+// The object is complete before the first thread: if one cannot be had, the destructor ends those
+// that could.
+ThreadPool::ThreadPool(unsigned threads) : ThreadPool() {
+  workers.reserve(threads);
   for (unsigned i = 1; i < threads; ++i)
-    workers.emplace_back([this, i] { work(i); });
+    workers.push_back(startThread([this, i] { work(i); }));
 }
 
 ThreadPool::~ThreadPool() {

@@ -7,7 +7,8 @@
 // Which thread runs which task is left to chance; kernels are written so that it does not matter
 // (abi.h).
 //
-// Threads: run() by one thread at a time. Failure: none after construction.
+// Threads: run() by one thread at a time; a task must not throw. Failure: none after construction,
+// which throws where a thread cannot be had.
 #ifndef DLC_RUNTIME_DEVICE_CPU_THREADPOOL_H
 #define DLC_RUNTIME_DEVICE_CPU_THREADPOOL_H
 
@@ -37,6 +38,7 @@ public:
   void run(uint32_t tasks, Task task, const void *context);
 
 private:
+  ThreadPool() = default;
   void work(unsigned thread);
   void takeTasks(unsigned thread);
 

@@ -115,7 +115,7 @@ public:
 
   Result<bool> begin(const RunStart &start) override {
     device->running().lock();
-    Status status = beginLocked(start);
+    Status status = guarded([&] { return beginLocked(start); });
     if (!status.ok()) {
       device->running().unlock();
       return status;
@@ -169,7 +169,7 @@ public:
   }
 
   Status end() override {
-    Status status = endLocked();
+    Status status = guarded([&] { return endLocked(); });
     ++runs;
     device->running().unlock();
     return status;

@@ -47,13 +47,17 @@ static Result<const CudaPlugin *> loadPlugin() {
 }
 
 Result<std::shared_ptr<Device>> openCuda(const CudaOptions &options) {
-  DLC_TRY_ASSIGN(plugin, loadPlugin());
-  return plugin->open(options);
+  return guarded([&]() -> Result<std::shared_ptr<Device>> {
+    DLC_TRY_ASSIGN(plugin, loadPlugin());
+    return plugin->open(options);
+  });
 }
 
 Result<EngineChooser> openEngineChooser(const std::string &properties) {
-  DLC_TRY_ASSIGN(plugin, loadPlugin());
-  return plugin->engines(properties);
+  return guarded([&]() -> Result<EngineChooser> {
+    DLC_TRY_ASSIGN(plugin, loadPlugin());
+    return plugin->engines(properties);
+  });
 }
 
 } // namespace dlc::runtime

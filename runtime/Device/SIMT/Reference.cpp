@@ -7,18 +7,36 @@
 #include "runtime/Core/LibraryCall.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <new>
 #include <numeric>
 
 namespace dlc::runtime {
 namespace {
 
+/// A body that several threads run, and whether memory ended in one of them: nothing may be thrown
+/// out of a thread of the pool.
+template <typename Body> struct SharedBody {
+  const Body &body;
+  mutable std::atomic<bool> failed{false};
+
+  static void run(const void *context, uint32_t i, unsigned) {
+    const auto &shared = *static_cast<const SharedBody *>(context);
+    try {
+      shared.body(i);
+    } catch (const std::bad_alloc &) {
+      shared.failed = true;
+    }
+  }
+};
+
 /// Runs body(i) for i < count on the pool.
 template <typename Body> void parallel(ThreadPool &pool, uint64_t count, const Body &body) {
-  pool.run(
-      static_cast<uint32_t>(count),
-      [](const void *context, uint32_t i, unsigned) { (*static_cast<const Body *>(context))(i); },
-      &body);
+  const SharedBody<Body> shared{body};
+  pool.run(static_cast<uint32_t>(count), SharedBody<Body>::run, &shared);
+  if (shared.failed)
+    throw std::bad_alloc();
 }
 
 /// Sum of a[i] b[i], in eight interleaved partial sums.

@@ -87,11 +87,11 @@ public:
         scratch(std::move(scratch)), recordedBy(entry.events, OrderedCommand::none) {}
 
   Result<bool> begin(const RunStart &start) override {
-    device->running().lock();
+    accumulators.begin(start);
     std::seed_seq seeds{device->seed(), device->seed() >> 32, runs};
     random.seed(seeds);
+    device->running().lock();
     poison(start.arena);
-    accumulators.begin(start);
     ++runs;
     return true;
   }
@@ -141,8 +141,9 @@ private:
   using Command = std::function<Status()>;
 
   Status add(uint32_t stream, Command command, size_t waitsFor = OrderedCommand::none) {
-    order.push_back({stream, waitsFor});
+    // In this order, so that each number in `order` has its command even if memory ends here.
     commands.push_back(std::move(command));
+    order.push_back({stream, waitsFor});
     return {};
   }
 
@@ -155,11 +156,14 @@ private:
       arena[i] = std::byte(pattern[i % 2]);
   }
 
-  Status carryOut() {
-    Status status;
+  Status runCommands() {
     for (size_t command : adversarialOrder(order, random))
-      if (status = commands[command](); !status.ok())
-        break;
+      DLC_TRY(commands[command]());
+    return {};
+  }
+
+  Status carryOut() {
+    Status status = guarded([&] { return runCommands(); });
     order.clear();
     commands.clear();
     // Who waits for an event from now on, waits for what is done.
@@ -235,8 +239,10 @@ Result<std::unique_ptr<CommandQueue>> SimtDevice::createQueue(std::shared_ptr<co
 }
 
 Result<std::shared_ptr<Device>> openSimt(const SimtOptions &options) {
-  DLC_TRY_ASSIGN(threads, checkedThreads(options.threads));
-  return std::shared_ptr<Device>(std::make_shared<SimtDevice>(threads, options.seed));
+  return guarded([&]() -> Result<std::shared_ptr<Device>> {
+    DLC_TRY_ASSIGN(threads, checkedThreads(options.threads));
+    return std::shared_ptr<Device>(std::make_shared<SimtDevice>(threads, options.seed));
+  });
 }
 
 } // namespace dlc::runtime

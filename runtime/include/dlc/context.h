@@ -75,6 +75,10 @@ public:
 
 private:
   struct Impl;
+  static Result<std::unique_ptr<Context>> make(std::shared_ptr<State> state,
+                                               std::string_view entry);
+  Status startRun(Trace *trace);
+  Status readOutput(size_t index, std::span<std::byte> destination) const;
   explicit Context(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };

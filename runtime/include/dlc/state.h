@@ -57,6 +57,8 @@ public:
 
 private:
   State() = default;
+  static Result<std::shared_ptr<State>> make(std::shared_ptr<const Module> module,
+                                             std::shared_ptr<Device> device, uint64_t seed);
 
   std::shared_ptr<const Module> owner;
   std::shared_ptr<Device> place;

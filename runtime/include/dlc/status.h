@@ -5,8 +5,8 @@
 // it is about.
 //
 // Threads: plain values; distinct objects may be used by distinct threads.
-// Failure: the runtime does not survive exhaustion of small allocations (messages, tables); buffers
-// whose size comes from a file are allocated without exceptions and reported as OutOfMemory.
+// Failure: memory that cannot be had, of any size, is a Status like any other; that one takes no
+// memory itself.
 #ifndef DLC_STATUS_H
 #define DLC_STATUS_H
 
@@ -40,26 +40,28 @@ class [[nodiscard]] Status {
 public:
   Status() = default;
   Status(StatusCode code, std::string message)
-      : payload(std::make_unique<Payload>(Payload{code, std::move(message)})) {}
-
-  bool ok() const { return !payload; }
-  StatusCode code() const { return payload ? payload->code : StatusCode::Ok; }
-  /// Empty if ok().
-  std::string_view message() const { return payload ? payload->message : std::string_view(); }
-
-  /// The same failure, its message preceded by `context` and ": ". Success stays success.
-  Status in(std::string_view context) && {
-    if (payload)
-      payload->message = std::string(context) + ": " + payload->message;
-    return std::move(*this);
+      : reason(code), text(std::make_unique<std::string>(std::move(message))) {}
+  /// What is left to say where there is no memory for a message.
+  static Status outOfMemory() noexcept {
+    Status status;
+    status.reason = StatusCode::OutOfMemory;
+    return status;
   }
 
+  bool ok() const { return reason == StatusCode::Ok; }
+  StatusCode code() const { return reason; }
+  /// Empty if ok().
+  std::string_view message() const {
+    return text ? std::string_view(*text) : ok() ? "" : "out of memory";
+  }
+
+  /// The same failure, its message preceded by `context` and ": " unless there is no memory for it.
+  /// Success stays success.
+  Status in(std::string_view context) && noexcept;
+
 private:
-  struct Payload {
-    StatusCode code;
-    std::string message;
-  };
-  std::unique_ptr<Payload> payload;
+  StatusCode reason = StatusCode::Ok;
+  std::unique_ptr<std::string> text;
 };
 
 /// A T, or the Status that says why there is none. Owns the value; take() moves it out.

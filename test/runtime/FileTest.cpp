@@ -1,0 +1,56 @@
+// What is read is a regular file, of a size that can be.
+#include "runtime/Core/File.h"
+#include "dlc/module.h"
+#include "test/lib/SmallModel/SmallModel.h"
+
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+using namespace dlc::runtime;
+using namespace dlc::test;
+
+namespace {
+
+std::string messageFor(const std::string &path, uint64_t limit = 100) {
+  auto content = readWholeFile(path, limit);
+  return content.ok() ? "read" : std::string(content.status().message());
+}
+
+// A fifo without a writer would hang whoever opens it.
+TEST(File, RefusesWhatIsNoRegularFile) {
+  TemporaryFolder folder;
+  const std::string fifo = folder.path("fifo"), socketPath = folder.path("socket");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const int server = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  ASSERT_LT(socketPath.size(), sizeof(address.sun_path));
+  socketPath.copy(address.sun_path, sizeof(address.sun_path));
+  ASSERT_EQ(bind(server, reinterpret_cast<sockaddr *>(&address), sizeof(address)), 0);
+  EXPECT_EQ(messageFor(fifo), fifo + ": expected a regular file, found a fifo");
+  EXPECT_EQ(messageFor(socketPath), socketPath + ": expected a regular file, found a socket");
+  EXPECT_EQ(messageFor(folder.root()), folder.root() + ": expected a regular file, found a folder");
+  EXPECT_EQ(messageFor("/dev/zero"), "/dev/zero: expected a regular file, found a device");
+  EXPECT_EQ(messageFor(folder.path("none")),
+            folder.path("none") + ": cannot open: No such file or directory");
+  close(server);
+}
+
+// A file that only claims its size, as sparse ones do, is refused before it is given memory.
+TEST(File, RefusesWhatIsTooLarge) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("large");
+  writeFile(path, std::vector<std::byte>(100));
+  EXPECT_EQ(messageFor(path), "read");
+  std::filesystem::resize_file(path, 101);
+  EXPECT_EQ(messageFor(path), path + ": has 101 bytes, expected at most 100");
+  std::filesystem::resize_file(path, uint64_t(1) << 40);
+  EXPECT_EQ(messageFor(path), path + ": has 1099511627776 bytes, expected at most 100");
+  EXPECT_EQ(Module::load(path).status().message(),
+            path + ": has 1099511627776 bytes, expected at most 4294967296");
+}
+
+} // namespace
