@@ -1,6 +1,9 @@
 # Configuration of the lit tests. Substitutions: %shared (reference data), %examples, %tools.
 import glob
 import os
+import subprocess
+import sys
+
 import lit.formats
 
 config.name = "dlc"
@@ -11,7 +14,21 @@ config.test_source_root = os.path.join(config.source_root, "test")
 config.test_exec_root = os.path.join(config.build_root, "test")
 
 tools = os.path.join(config.build_root, "bin")
-config.environment["PATH"] = os.pathsep.join([tools, config.llvm_bin, os.environ.get("PATH", "")])
+# Tests see the programs that scripts/install-deps.sh brings onto a bare machine, and no other: what a test calls is there as well.
+programs = os.path.join(config.test_exec_root, "programs")
+packages = [sys.executable, os.path.join(config.test_source_root, "packages", "system_packages.py")]
+linked = subprocess.run([*packages, "programs", config.source_root, programs], capture_output=True, text=True)
+if linked.returncode == 0:
+    config.available_features.add("debian")
+    if os.path.exists("/var/lib/dpkg/info/python3-pip.list"):
+        config.available_features.add("pip")
+    path = [tools, programs]
+elif linked.returncode == 3:
+    lit_config.note(f"debian: {linked.stdout.strip()}, the tests run with all programs of this machine")
+    path = [tools, config.llvm_bin, os.environ.get("PATH", "")]
+else:
+    lit_config.fatal(linked.stderr)
+config.environment["PATH"] = os.pathsep.join(path)
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.build_root, "test", "cache")
 config.environment["LC_ALL"] = "C.UTF-8"
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -22,18 +39,17 @@ config.substitutions += [
     ("%python", "python3"),
     ("%build", config.build_root),
 ]
-cuda = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+# Where the build found a toolkit, dlc does too, if both are told the same.
+if "CUDA_HOME" in os.environ:
+    config.environment["CUDA_HOME"] = os.environ["CUDA_HOME"]
+config.substitutions.append(("%cuda", config.cuda_home or "/no-toolkit"))
+for feature, path in [("cudnn", "lib64/libcudnn.so.9"), ("nvrtc", "lib64/libnvrtc.so*"), ("cuda-headers", "include/cuda_bf16.h")]:
+    if config.cuda_home and glob.glob(os.path.join(config.cuda_home, path)):
+        config.available_features.add(feature)
+    else:
+        lit_config.note(f"{feature}: no toolkit with {path}, the tests that need it are left out")
 if os.path.exists(os.path.join(config.build_root, "lib", "libdlc_cuda.so")):
     config.available_features.add("cuda-toolkit")
-    if glob.glob(os.path.join(cuda, "lib64", "libcudnn.so.9")):
-        config.available_features.add("cudnn")
-if glob.glob(os.path.join(cuda, "lib64", "libnvrtc.so*")):
-    config.available_features.add("nvrtc")
-else:
-    lit_config.note("nvrtc: no CUDA toolkit, the tests of cubins are left out")
-if os.path.exists(os.path.join(cuda, "include", "cuda_bf16.h")):
-    config.available_features.add("cuda-headers")
-    config.substitutions.append(("%cuda", cuda))
 for feature, path in [("mnist", "data/mnist"), ("goldens", "goldens/nets")]:
     if os.path.isdir(os.path.join(config.reference_data, path)):
         config.available_features.add(feature)

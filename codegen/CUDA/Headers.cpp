@@ -1,9 +1,9 @@
 //===- Headers.cpp - see Headers.h ------------------------------------------------------------===//
 #include "codegen/CUDA/Headers.h"
 #include "codegen/CUDA/Nvrtc.h"
+#include "runtime/Device/CUDA/Toolkit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/xxhash.h"
 #include <optional>
 
@@ -22,14 +22,13 @@ static std::optional<std::string> readHeaders(const std::string &folder) {
 }
 
 static std::vector<std::string> places() {
-  if (auto home = llvm::sys::Process::GetEnv("CUDA_HOME"); home && !home->empty())
-    return {*home + "/include"};
   std::vector<std::string> all;
   if (llvm::Expected<const Nvrtc *> nvrtc = Nvrtc::load())
     all.push_back((*nvrtc)->folder() + "/../include");
   else
     llvm::consumeError(nvrtc.takeError());
-  all.push_back("/usr/local/cuda/include");
+  for (const std::filesystem::path &toolkit : dlc::runtime::cudaToolkits())
+    all.push_back((toolkit / "include").string());
   return all;
 }
 
@@ -46,5 +45,6 @@ llvm::Expected<CudaHeaders> CudaHeaders::find() {
   }
   return llvm::createStringError(
       "no CUDA headers found: kernels with bf16 or f16 need a CUDA toolkit's cuda_bf16.h and "
-      "cuda_fp16.h (in $CUDA_HOME/include, beside NVRTC or in /usr/local/cuda/include)");
+      "cuda_fp16.h (in $CUDA_HOME/include, beside NVRTC, in build/cuda/include or "
+      "/usr/local/cuda/include); scripts/install-deps.sh --cuda brings them");
 }

@@ -14,7 +14,7 @@ struct CudaHeaders {
   std::vector<std::string> folders; ///< to search for them and for what they include
   std::string identity;             ///< changes when their text does
 
-  /// In $CUDA_HOME if that is set, and only there; else beside NVRTC, then in the usual place.
+  /// Beside NVRTC, then in the toolkits; $CUDA_HOME alone if that is set.
   /// Fails with a message if there are none.
   static llvm::Expected<CudaHeaders> find();
 };

@@ -1,9 +1,9 @@
 //===- Nvrtc.cpp - see Nvrtc.h ----------------------------------------------------------------===//
 #include "codegen/CUDA/Nvrtc.h"
+#include "runtime/Device/CUDA/Toolkit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include <dlfcn.h>
 
 using namespace dlc::codegen;
@@ -30,27 +30,20 @@ struct Nvrtc::Functions {
   Result (*ptx)(Program, char *);
 };
 
-/// Where $CUDA_HOME says, and only there; else in the library path and the usual place.
-static void *openLibrary() {
-  std::vector<std::string> folders = {"", "/usr/local/cuda/lib64/"};
-  if (auto home = llvm::sys::Process::GetEnv("CUDA_HOME"); home && !home->empty())
-    folders = {*home + "/lib64/"};
-  for (const std::string &folder : folders)
-    for (const char *name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
-      if (void *library = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL))
-        return library;
-  return nullptr;
-}
-
 llvm::Expected<const Nvrtc *> Nvrtc::load() {
   static Functions functions;
   static const std::pair<Nvrtc, std::string> loaded = [] {
     Nvrtc nvrtc;
-    void *library = openLibrary();
+    void *library = dlc::runtime::openCudaLibrary({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
+                                             dlc::runtime::CudaLibrary::OfToolkit)
+                        .handle;
     if (!library)
-      return std::pair(nvrtc, std::string("no CUDA toolkit found: --target=cuda:sm_<N> needs "
-                                          "NVRTC (libnvrtc.so in $CUDA_HOME/lib64, the library path "
-                                          "or /usr/local/cuda/lib64); --target=cuda:simt does not"));
+      return std::pair(nvrtc,
+                       std::string("no CUDA toolkit found: --target=cuda:sm_<N> needs NVRTC "
+                                   "(libnvrtc.so in $CUDA_HOME/lib64, build/cuda/lib64, the "
+                                   "library path or /usr/local/cuda/lib64), which "
+                                   "scripts/install-deps.sh --cuda brings; --target=cuda:simt "
+                                   "does not"));
     bool complete = true;
     auto find = [&](auto &function, const char *name) {
       function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));

@@ -17,8 +17,9 @@ MAY_INCLUDE = {
     "passes/DL": ("dialects/DL", "passes"),
     "passes/Exec": ("dialects/Exec", "passes"),
     "passes": ("dialects", "passes"),
-    # All files are written in one way.
-    "codegen": ("dialects", "passes", "runtime/include/dlc/abi.h", "runtime/include/dlc/status.h", "runtime/Core/FileWriter.h"),
+    # All files are written in one way, and NVIDIA's libraries are looked for in one way.
+    "codegen": ("dialects", "passes", "runtime/include/dlc/abi.h", "runtime/include/dlc/status.h", "runtime/Core/FileWriter.h",
+                "runtime/Device/CUDA/Toolkit.h"),
     "runtime": ("runtime",),
     "examples": ("runtime/include/dlc",),
     "tools": None,

@@ -1,8 +1,8 @@
 """Runs what the documentation shows: every line of a ```sh block, and every ```dl block through dlc.
 
 usage: run_commands.py ROOT WORK FILE...
-Left out: lines that start with scripts/ or cmake, because they would build and run these very tests; quick-start.test runs the
-quick start. Prints each command; exits 1 with its output at the first that fails.
+Left out: lines that start with scripts/ or cmake, because they would build and run these very tests, or fetch NVIDIA's packages;
+quick-start.test runs the quick start, test/scripts runs scripts/install-deps.sh --cuda with small packages. Prints each command; exits 1 with its output at the first that fails.
 """
 import os
 import re

@@ -1,72 +1,20 @@
-// Finding and opening libraries.
+// Opening libraries and finding their functions.
 #include "runtime/Device/CUDA/Libraries.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Device/CUDA/Toolkit.h"
 
-#include <cstdlib>
 #include <dlfcn.h>
-#include <filesystem>
-#include <vector>
 
 namespace dlc::runtime {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::vector<fs::path> foldersIn(const fs::path &folder) {
-  std::vector<fs::path> folders;
-  std::error_code error;
-  for (const auto &entry : fs::directory_iterator(folder, error))
-    if (entry.is_directory(error))
-      folders.push_back(entry.path());
-  return folders;
-}
-
-/// Every site-packages folder of the Python installations in a prefix.
-void addPackages(const fs::path &prefix, std::vector<fs::path> &packages) {
-  for (const fs::path &python : foldersIn(prefix / "lib"))
-    if (python.filename().string().starts_with("python"))
-      for (const char *name : {"site-packages", "dist-packages"})
-        packages.push_back(python / name);
-}
-
-/// The active virtual environment, the prefix of each `python3` on PATH, and the usual places.
-std::vector<fs::path> sitePackages() {
-  std::vector<fs::path> packages;
-  if (const char *environment = std::getenv("VIRTUAL_ENV"))
-    addPackages(environment, packages);
-  const char *path = std::getenv("PATH");
-  std::string_view left = path ? path : "";
-  while (!left.empty()) {
-    const fs::path folder = left.substr(0, left.find(':'));
-    left.remove_prefix(std::min(left.size(), folder.native().size() + 1));
-    std::error_code error;
-    if (fs::exists(folder / "python3", error))
-      addPackages(folder.parent_path(), packages);
-  }
-  for (const char *prefix : {"/usr/local", "/usr", "/opt/torch/.venv", "/opt/conda"})
-    addPackages(prefix, packages);
-  return packages;
-}
-
-/// Opens `name` from the loader's path, from the CUDA toolkit, or from PyTorch's packages.
 Result<void *> openLibrary(const std::string &name, std::string_view purpose) {
-  if (void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL))
-    return library;
-  std::string reason = dlerror();
-  std::vector<fs::path> folders = {"/usr/local/cuda/lib64"};
-  for (const fs::path &packages : sitePackages())
-    for (const fs::path &package : foldersIn(packages / "nvidia"))
-      folders.push_back(package / "lib");
-  for (const fs::path &folder : folders) {
-    std::error_code error;
-    if (!fs::exists(folder / name, error))
-      continue;
-    if (void *library = dlopen((folder / name).c_str(), RTLD_NOW | RTLD_LOCAL))
-      return library;
-    reason = dlerror();
-  }
+  const OpenedLibrary opened = openCudaLibrary({name}, CudaLibrary::Any);
+  if (opened.handle)
+    return opened.handle;
   return unsupported("the plan's ", purpose, " need ", name,
-                     ", which is neither on the loader's path nor in PyTorch's packages: ", reason);
+                     ", which is neither in a CUDA toolkit nor on the loader's path nor in ",
+                     "PyTorch's packages: ", opened.reason);
 }
 
 /// Fills in function pointers by name; remembers the first that is missing.

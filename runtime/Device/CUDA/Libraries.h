@@ -1,6 +1,5 @@
 // NVIDIA's libraries, opened when a plan first calls them: a plan without library calls needs the
-// driver alone. They are looked for where the system's loader looks, then where PyTorch's packages
-// from PyPI keep them (nvidia/*/lib in a site-packages folder).
+// driver alone. Toolkit.h says where they are looked for.
 //
 // Ownership: a library stays open as long as the process. Threads: load() may be called by any.
 #ifndef DLC_RUNTIME_DEVICE_CUDA_LIBRARIES_H

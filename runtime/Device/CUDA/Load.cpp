@@ -2,19 +2,13 @@
 // and knows nothing of CUDA.
 #include "runtime/Core/Support.h"
 #include "runtime/Device/CUDA/Plugin.h"
+#include "runtime/Device/CUDA/Toolkit.h"
 
 #include <dlfcn.h>
-#include <filesystem>
 
 namespace dlc::runtime {
 
 static constexpr const char *pluginName = "libdlc_cuda.so";
-
-/// Folder of the running program, empty if the system does not say.
-static std::filesystem::path programFolder() {
-  std::error_code ignored;
-  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-}
 
 /// Opens the first plugin there is: beside the program, in ../lib from there, on the loader's path.
 static Result<void *> openPlugin() {
@@ -33,7 +27,8 @@ static Result<void *> openPlugin() {
     }
   }
   return unsupported("device cuda: no ", pluginName, " beside the program, in ../lib or on the ",
-                     "loader's path; it is built where CMake finds a CUDA toolkit");
+                     "loader's path; it is built where CMake finds a CUDA toolkit, such as "
+                     "scripts/install-deps.sh --cuda brings");
 }
 
 static Result<const CudaPlugin *> loadPlugin() {
