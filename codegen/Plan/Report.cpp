@@ -99,6 +99,24 @@ json::Object ReportBuilder::buildRow(exec::RecordOp record) {
   return row;
 }
 
+/// What the records of each layer cost together, the layers in order of their first record.
+static json::Array sumByLayer(const json::Array &rows) {
+  json::Array sums;
+  llvm::StringMap<size_t> places;
+  for (const json::Value &value : rows) {
+    const json::Object &row = *value.getAsObject();
+    StringRef layer = *row.getString("layer");
+    auto [place, isNew] = places.try_emplace(layer, sums.size());
+    if (isNew)
+      sums.push_back(json::Object{{"layer", layer.str()}, {"records", 0}});
+    json::Object &sum = *sums[place->second].getAsObject();
+    sum["records"] = *sum.getInteger("records") + 1;
+    for (const char *key : {"parameters", "flops", "bytes", "activation_bytes"})
+      sum[key] = sum.getInteger(key).value_or(0) + *row.getInteger(key);
+  }
+  return sums;
+}
+
 json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
   json::Array rows;
   llvm::StringSet<> kernels;
@@ -117,10 +135,12 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
     }
     rows.push_back(std::move(row));
   }
+  json::Array sums = sumByLayer(rows);
   return json::Object{{"name", program.getSymName().str()}, {"batch", static_cast<int64_t>(program.getBatch())},
                       {"arena_bytes", static_cast<int64_t>(program.getArenaBytes())}, {"launches", launches},
                       {"kernels", static_cast<int64_t>(kernels.size())}, {"flops", flops}, {"bytes", bytes},
-                      {"activation_bytes", activations}, {"layers", std::move(rows)}};
+                      {"activation_bytes", activations}, {"sums", std::move(sums)},
+                      {"layers", std::move(rows)}};
 }
 
 json::Object ReportBuilder::build() {
@@ -205,9 +225,11 @@ static std::string formatShape(const json::Object &row) {
 }
 
 namespace {
-/// Rows of texts, printed with columns of equal width: the first two and the last to the left, the others to the right.
+/// Rows of texts, printed with columns of equal width: the first ones and the last to the left, the others to the right.
 class Table {
 public:
+  /// `leading`: how many of the first columns are texts.
+  explicit Table(size_t leading = 2) : leading(leading) {}
   void add(std::initializer_list<std::string> cells) { rows.emplace_back(cells); }
 
   void print(llvm::raw_ostream &out) const {
@@ -219,7 +241,7 @@ public:
       std::string line;
       for (auto [i, cell] : llvm::enumerate(row)) {
         std::string gap(widths[i] - cell.size(), ' ');
-        bool left = i < 2 || i + 1 == row.size();
+        bool left = i < leading || i + 1 == row.size();
         line += "  " + (left ? cell + gap : gap + cell);
       }
       out << StringRef(line).rtrim() << '\n';
@@ -227,11 +249,31 @@ public:
   }
 
 private:
+  size_t leading;
   std::vector<std::vector<std::string>> rows;
 };
 } // namespace
 
 static int64_t get(const json::Object &object, StringRef name) { return object.getInteger(name).value_or(0); }
+
+/// A line a layer: what its kernels cost together, and their share of the entry's FLOPs.
+static void printSums(const json::Object &entry, llvm::raw_ostream &out) {
+  const json::Array *sums = entry.getArray("sums");
+  if (!sums)
+    return;
+  Table table(/*leading=*/1);
+  table.add({"layer", "kernels", "parameters", "FLOP", "share", "bytes", "activations", ""});
+  double all = std::max<int64_t>(1, get(entry, "flops"));
+  for (const json::Value &value : *sums) {
+    const json::Object &row = *value.getAsObject();
+    table.add({row.getString("layer").value_or("").str(), std::to_string(get(row, "records")),
+               withFactor(get(row, "parameters"), ""), withFactor(get(row, "flops"), ""),
+               llvm::formatv("{0:F1}%", 100 * get(row, "flops") / all), formatBytes(get(row, "bytes")),
+               formatBytes(get(row, "activation_bytes")), ""});
+  }
+  out << '\n' << entry.getString("name").value_or("") << " by layer\n";
+  table.print(out);
+}
 
 static void printEntry(const json::Object &entry, llvm::raw_ostream &out) {
   out << '\n' << entry.getString("name").value_or("") << ", batch " << get(entry, "batch") << ": "
@@ -249,6 +291,7 @@ static void printEntry(const json::Object &entry, llvm::raw_ostream &out) {
     }
   table.add({"total", "", "", "", withFactor(get(entry, "flops"), ""), formatBytes(get(entry, "activation_bytes")), ""});
   table.print(out);
+  printSums(entry, out);
 }
 
 /// Whose code each kernel is, and how it goes about it.

@@ -13,6 +13,7 @@ namespace dlc::codegen {
 ///
 ///   model, target, parameters, parameter_bytes, state_bytes, kernels (distinct)
 ///   entries: name, batch, arena_bytes, launches, kernels (distinct), flops, bytes, activation_bytes
+///     sums, one a layer in order of its first record: layer, records, parameters, flops, bytes, activation_bytes
 ///     layers, one a record in order: layer, stage, shape (first result), layout (of it, where it is not row-major: "nhwc"),
 ///       parameters, flops, bytes, activation_bytes, kernel
 ///   schedules, one a kernel: kernel, schedule (generator and what it does: "library: cuDNN + bias + ReLU")
@@ -25,7 +26,7 @@ namespace dlc::codegen {
 llvm::json::Value buildReport(mlir::ModuleOp module, const Target &target, llvm::ArrayRef<SelectedKernel> selected = {},
                               llvm::ArrayRef<CompiledKernel> compiled = {});
 
-/// The report for people: a table an entry, aligned, with units.
+/// The report for people: two tables an entry, of its records and of its layers, aligned, with units.
 void printReport(const llvm::json::Value &report, llvm::raw_ostream &out);
 
 } // namespace dlc::codegen

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 namespace dlc::runtime::tool {
 namespace {
@@ -121,6 +122,26 @@ void printLayers(const Json &layers, double totalMs) {
   table.print();
 }
 
+/// The same by layer: what its kernels take together.
+void printSums(const Json &layers, double totalMs) {
+  std::vector<std::string> order;
+  std::map<std::string, std::pair<uint64_t, double>> sums;
+  for (const Json &row : layers) {
+    const std::string name = row["name"].get<std::string>();
+    const auto [it, isNew] = sums.try_emplace(name.substr(0, name.find('/')));
+    if (isNew)
+      order.push_back(it->first);
+    ++it->second.first;
+    it->second.second += row["ms"].get<double>();
+  }
+  Table table({"layer", "kernels", "ms", "share"});
+  for (const std::string &layer : order)
+    table.add({layer, std::to_string(sums[layer].first), printf("%.4f", sums[layer].second),
+               printf("%.1f%%", sums[layer].second / totalMs * 100)});
+  std::puts("\nby layer");
+  table.print();
+}
+
 } // namespace
 
 Status bench(const BenchFlags &flags) {
@@ -151,8 +172,10 @@ Status bench(const BenchFlags &flags) {
               "%.1f ms after opening\n",
               std::string(entry->name).c_str(), median, sorted.front(), sorted.back(),
               sorted.size(), rate, result.firstRun);
-  if (flags.layers)
+  if (flags.layers) {
     printLayers(layers, median);
+    printSums(layers, median);
+  }
   return {};
 }
 

@@ -64,7 +64,10 @@ struct BenchFlags : RunFlags {
 
 struct InspectFlags {
   std::string module;
-  bool json = false, records = false;
+  bool json = false;
+  /// What is shown besides the summary.
+  bool entries = false, variables = false, settings = false, kernels = false, layers = false,
+       records = false, all = false;
 };
 
 struct StepFlags : RunFlags {

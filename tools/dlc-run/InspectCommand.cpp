@@ -4,6 +4,7 @@
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Output.h"
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 
@@ -167,19 +168,21 @@ std::string fixedText(const char *text, size_t size) {
   return std::string(text, strnlen(text, size));
 }
 
-Json describe(const Module &module, bool records) {
+Json describe(const Module &module) {
   const Plan &plan = module.plan();
   const dlc_note &note = module.note();
   Json entries = Json::array(), variables = Json::array(), scalars = Json::array(),
        steps = Json::array();
   for (const EntryInfo &entry : plan.entries)
     entries.push_back(describeEntry(plan, entry));
-  uint64_t parameters = 0;
+  uint64_t parameters = 0, parameterBytes = 0;
   for (const VariableInfo &variable : plan.variables) {
     variables.push_back(describeType(variable.name, variable.type));
     variables.back()["role"] = roleName(variable.role);
-    if (variable.role == DLC_ROLE_PARAMETER)
-      parameters += variable.type.elementCount();
+    if (variable.role != DLC_ROLE_PARAMETER)
+      continue;
+    parameters += variable.type.elementCount();
+    parameterBytes += variable.type.logicalBytes();
   }
   for (const ScalarInfo &scalar : plan.scalars)
     scalars.push_back({{"name", scalar.name}, {"value", scalar.value}});
@@ -194,6 +197,7 @@ Json describe(const Module &module, bool records) {
               {"cpu_features", cpuFeatureNames(note.cpu_features)},
               {"graph_hash", module.graphHash()},
               {"parameters", parameters},
+              {"parameter_bytes", parameterBytes},
               {"state_bytes", plan.stateBytes},
               {"constant_bytes", plan.constants.size()},
               {"entries", entries},
@@ -203,8 +207,7 @@ Json describe(const Module &module, bool records) {
               {"kernels", describeKernels(plan)}};
   if (!plan.calls.empty())
     all["library_calls"] = describeCalls(plan);
-  if (records)
-    all["records"] = describeRecords(plan);
+  all["records"] = describeRecords(plan);
   Json report = Json::parse(plan.report, nullptr, /*allow_exceptions=*/false);
   all["report"] = report.is_discarded() ? Json() : report;
   return all;
@@ -258,6 +261,10 @@ void printList(const std::string &title, const Json &list) {
       if (!isNested(field.key()) &&
           std::find(columns.begin(), columns.end(), field.key()) == columns.end())
         columns.push_back(field.key());
+  // The keys of a report are sorted; what a row is about comes first.
+  std::stable_partition(columns.begin(), columns.end(), [](const std::string &key) {
+    return key == "name" || key == "layer" || key == "stage";
+  });
   Table table(columns);
   for (const Json &item : list) {
     std::vector<std::string> row;
@@ -274,31 +281,7 @@ void printList(const std::string &title, const Json &list) {
                   field.value());
 }
 
-/// The compile report, whatever its sections: lists as tables, the rest as lines.
-void printReport(const Json &report) {
-  if (!report.is_object())
-    return;
-  std::puts("\ncompile report");
-  for (const auto &section : report.items())
-    if (section.value().is_primitive())
-      std::printf("  %s: %s\n", section.key().c_str(),
-                  cell(section.key(), section.value()).c_str());
-  for (const auto &section : report.items()) {
-    if (isListOfObjects(section.value()))
-      printList(section.key(), section.value());
-    else if (section.value().is_object())
-      printList(section.key(), Json::array({section.value()}));
-  }
-}
-
 void printEntries(const Json &entries) {
-  Table table({"entry", "batch", "launches", "kernels", "FLOPs", "arena"});
-  for (const Json &entry : entries)
-    table.add({text(entry["name"]), text(entry["batch"]), text(entry["launches"]),
-               text(entry["kernels"]), countText(entry["flops"].get<double>()),
-               bytesText(entry["arena_bytes"].get<double>())});
-  std::puts("\nentries");
-  table.print();
   for (const Json &entry : entries) {
     std::printf("\n%s\n", text(entry["name"]).c_str());
     Table values({"", "name", "type"});
@@ -310,41 +293,133 @@ void printEntries(const Json &entries) {
   }
 }
 
-void printAll(const Json &all) {
-  std::printf("%s  %s parameters  %s of variables  for %s  by %s\n", text(all["model"]).c_str(),
-              countText(all["parameters"].get<double>()).c_str(),
-              bytesText(all["state_bytes"].get<double>()).c_str(),
-              text(all["cpu"] == "" ? all["targets"] : all["cpu"]).c_str(),
-              text(all["compiler"]).c_str());
-  if (all["documentation"] != "")
-    std::printf("%s\n", text(all["documentation"]).c_str());
-  printEntries(all["entries"]);
-  Table variables({"variable", "type", "role"});
-  for (const Json &variable : all["variables"])
-    variables.add({text(variable["name"]), shapeText(variable), text(variable["role"])});
+void printVariables(const Json &variables) {
+  Table table({"variable", "type", "role"});
+  for (const Json &variable : variables)
+    table.add({text(variable["name"]), shapeText(variable), text(variable["role"])});
   std::puts("\nvariables");
-  variables.print();
-  if (!all["steps"].empty())
-    printList("steps", all["steps"]);
+  table.print();
+}
+
+/// A table of a section, if there is one and it is not empty.
+void printSection(const Json &all, const std::string &key, const std::string &title) {
+  if (const auto it = all.find(key); it != all.end() && isListOfObjects(*it))
+    printList(title, *it);
+}
+
+/// Of each entry what its layers cost, then its kernels one by one.
+void printLayers(const Json &report) {
+  const auto entries = report.find("entries");
+  if (entries == report.end() || !isListOfObjects(*entries))
+    return;
+  for (const Json &entry : *entries) {
+    const std::string name = entry.contains("name") ? text(entry["name"]) : "";
+    printSection(entry, "sums", name + " by layer");
+    printSection(entry, "layers", name + " by kernel");
+  }
+}
+
+std::string joined(const std::vector<std::string> &parts) {
+  std::string line;
+  for (const std::string &part : parts)
+    line += (line.empty() ? "" : ", ") + part;
+  return line;
+}
+
+std::string signatureText(const Json &value) {
+  return text(value["name"]) + " " + shapeText(value);
+}
+
+/// What an entry takes and gives, without the sums behind its metrics.
+void printSignature(const Json &entry) {
+  std::vector<std::string> takes, gives;
+  size_t gradients = 0;
+  for (const Json &input : entry["inputs"])
+    takes.push_back(signatureText(input));
+  for (const Json &output : entry["outputs"]) {
+    gradients += output["kind"] == "gradient";
+    if (output["kind"] == "result")
+      gives.push_back(signatureText(output));
+  }
+  for (const Json &metric : entry["metrics"])
+    gives.push_back(text(metric));
+  if (gradients != 0)
+    gives.push_back(std::to_string(gradients) + " gradients");
+  std::printf("\n%s\n", text(entry["name"]).c_str());
+  if (!takes.empty())
+    std::printf("  takes  %s\n", joined(takes).c_str());
+  if (!gives.empty())
+    std::printf("  gives  %s\n", joined(gives).c_str());
+}
+
+std::string settingsText(const Json &scalars) {
+  std::vector<std::string> settings;
+  for (const Json &scalar : scalars)
+    settings.push_back(text(scalar["name"]) + "=" + cell("value", scalar["value"]));
+  return joined(settings);
+}
+
+void printFact(const char *name, const std::string &value) {
+  std::printf("  %-10s  %s\n", name, value.c_str());
+}
+
+/// What one wants to know at a glance.
+void printSummary(const Json &all) {
+  std::printf("%s%s\n", text(all["model"]).c_str(),
+              all["documentation"] == "" ? "" : (": " + text(all["documentation"])).c_str());
+  double arena = 0;
+  for (const Json &entry : all["entries"])
+    arena = std::max(arena, entry["arena_bytes"].get<double>());
+  printFact("target", text(all["targets"]) + (all["cpu"] == "" ? "" : " " + text(all["cpu"])) +
+                          ", compiled by " + text(all["compiler"]));
+  printFact("parameters", countText(all["parameters"].get<double>()) + ", " +
+                              bytesText(all["parameter_bytes"].get<double>()));
+  printFact("memory", bytesText(all["state_bytes"].get<double>()) + " for variables, up to " +
+                          bytesText(arena) + " for an entry's tensors");
   if (!all["scalars"].empty())
-    printList("settings", all["scalars"]);
-  printList("kernels", all["kernels"]);
-  if (all.contains("library_calls"))
-    printList("library calls", all["library_calls"]);
-  if (all.contains("records"))
-    printList("records", all["records"]);
-  printReport(all["report"]);
+    printFact("settings", settingsText(all["scalars"]));
+  Table table({"entry", "batch", "launches", "kernels", "FLOPs", "tensors"});
+  for (const Json &entry : all["entries"])
+    table.add({text(entry["name"]), text(entry["batch"]), text(entry["launches"]),
+               text(entry["kernels"]), countText(entry["flops"].get<double>()),
+               bytesText(entry["arena_bytes"].get<double>())});
+  std::puts("");
+  table.print();
+  for (const Json &entry : all["entries"])
+    printSignature(entry);
+}
+
+void printTables(const Json &all, const InspectFlags &flags) {
+  if (flags.all || flags.entries)
+    printEntries(all["entries"]);
+  if (flags.all || flags.variables)
+    printVariables(all["variables"]);
+  if (flags.all || flags.settings)
+    for (auto [key, title] : {std::pair{"steps", "steps"}, {"scalars", "settings"}})
+      printSection(all, key, title);
+  if (flags.all || flags.kernels) {
+    for (auto [key, title] : {std::pair{"kernels", "kernels"}, {"library_calls", "library calls"}})
+      printSection(all, key, title);
+    for (auto [key, title] : {std::pair{"schedules", "schedules"}, {"code", "code"}})
+      printSection(all["report"], key, title);
+  }
+  if (flags.all || flags.layers)
+    printLayers(all["report"]);
+  if (flags.all || flags.records)
+    printSection(all, "records", "records");
 }
 
 } // namespace
 
 Status inspect(const InspectFlags &flags) {
   DLC_TRY_ASSIGN(module, Module::load(flags.module));
-  const Json all = describe(*module, flags.records);
-  if (flags.json)
+  const Json all = describe(*module);
+  if (flags.json) {
     printJson(all);
-  else
-    printAll(all);
+    return {};
+  }
+  printSummary(all);
+  printTables(all, flags);
   return {};
 }
 

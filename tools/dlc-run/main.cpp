@@ -36,6 +36,7 @@ struct CommandLine {
   void addTrain();
   void addInfer();
   void addBench();
+  void addInspect();
   void addStep();
   void addCheck();
   Status run();
@@ -163,6 +164,21 @@ void CommandLine::addBench() {
   benchCommand->add_flag("--layers", bench.layers, "time of each record of the plan");
 }
 
+void CommandLine::addInspect() {
+  inspectCommand = add("inspect", "show what a module holds: a summary, and tables by flags");
+  inspectCommand->add_option("module", inspect.module, "module that dlc wrote")
+      ->required()
+      ->type_name("MODULE.so");
+  inspectCommand->add_flag("--entries", inspect.entries, "inputs and all outputs of each entry");
+  inspectCommand->add_flag("--variables", inspect.variables, "variables: type and role");
+  inspectCommand->add_flag("--settings", inspect.settings, "steps, schedules, numbers to override");
+  inspectCommand->add_flag("--kernels", inspect.kernels, "kernels, and how each is made");
+  inspectCommand->add_flag("--layers", inspect.layers, "what each layer costs, and each kernel");
+  inspectCommand->add_flag("--records", inspect.records, "the plan, record by record");
+  inspectCommand->add_flag("--all", inspect.all, "all of these");
+  inspectCommand->add_flag("--json", inspect.json, "everything as one JSON object");
+}
+
 void CommandLine::addStep() {
   stepCommand = addRunning("step", "run one entry on tensors from a file, save all it makes", step);
   stepCommand->add_option("--entry", step.entry, "entry to run; default: the first that trains")
@@ -220,12 +236,7 @@ CommandLine::CommandLine() {
       ->check(wholeNumber(1));
   addInfer();
   addBench();
-  inspectCommand = add("inspect", "show entries, variables, kernels, memory and compile report");
-  inspectCommand->add_option("module", inspect.module, "module that dlc wrote")
-      ->required()
-      ->type_name("MODULE.so");
-  inspectCommand->add_flag("--json", inspect.json, "everything as one JSON object");
-  inspectCommand->add_flag("--records", inspect.records, "the plan's records as well");
+  addInspect();
   addStep();
   addCheck();
   deviceCommand = add("device", "show what is known of a device, as JSON");

@@ -5,13 +5,23 @@
 
 namespace dlc::tool {
 
-std::vector<std::string> withLibrary(std::vector<std::string> folders) {
+/// share/dlc beside the folder of the program.
+static std::string libraryFolder() {
   std::string program =
-      llvm::sys::fs::getMainExecutable("dlc", reinterpret_cast<void *>(&withLibrary));
+      llvm::sys::fs::getMainExecutable("dlc", reinterpret_cast<void *>(&libraryFolder));
   llvm::SmallString<256> share(llvm::sys::path::parent_path(llvm::sys::path::parent_path(program)));
   llvm::sys::path::append(share, "share", "dlc");
-  folders.push_back(share.str().str());
+  return share.str().str();
+}
+
+std::vector<std::string> withLibrary(std::vector<std::string> folders) {
+  folders.push_back(libraryFolder());
   return folders;
+}
+
+std::string withoutLibrary(llvm::StringRef path) {
+  llvm::StringRef inside = path;
+  return inside.consume_front(libraryFolder() + "/") ? inside.str() : path.str();
 }
 
 } // namespace dlc::tool

@@ -1,6 +1,7 @@
 //===- Names.cpp - the list of a model's variables ------------------------------------------------------------------===//
 #include "tools/dlc/Names.h"
 #include "dialects/DL/DL.h"
+#include "tools/dlc/Library.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -25,10 +26,10 @@ static std::string describe(RankedTensorType type) {
   return text;
 }
 
-/// "lenet.dl:8"; empty for what stands nowhere.
+/// "lenet.dl:8", "std/resnet.dl:19"; empty for what stands nowhere.
 static std::string placeOf(dl::VariableOp variable) {
   auto place = variable.getLoc()->findInstanceOf<FileLineColLoc>();
-  return place ? (place.getFilename().getValue() + ":" + llvm::Twine(place.getLine())).str() : "";
+  return place ? withoutLibrary(place.getFilename()) + ":" + std::to_string(place.getLine()) : "";
 }
 
 std::string listNames(ModuleOp module) {

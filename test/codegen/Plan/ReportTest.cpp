@@ -41,6 +41,14 @@ TEST_F(Report, TotalsAndRows) {
   EXPECT_EQ(forward.getString("stage"), "forward");
   EXPECT_EQ(forward.getInteger("parameters"), 12);
   EXPECT_EQ(forward.getInteger("activation_bytes"), 64); // the workspace is none
+  const llvm::json::Array &sums = *entry.getArray("sums");
+  ASSERT_EQ(sums.size(), 2u);
+  const llvm::json::Object &conv = *sums[0].getAsObject();
+  EXPECT_EQ(conv.getString("layer"), "conv");
+  EXPECT_EQ(conv.getInteger("records"), 3);
+  EXPECT_EQ(conv.getInteger("flops"), 200);
+  EXPECT_EQ(conv.getInteger("parameters"), 12);
+  EXPECT_EQ(conv.getInteger("activation_bytes"), 128);
   const llvm::json::Object &update = *rows[3].getAsObject();
   EXPECT_EQ(update.getString("stage"), "update");
   EXPECT_EQ(update.getInteger("parameters"), 0); // counted once
@@ -60,6 +68,11 @@ train_step, batch 16: 4 launches of 1 kernels, arena 512 B
   loss   forward      -           0     0          4 B  fill
   conv   update      16           0   100          0 B  sum
   total                               200        132 B
+
+train_step by layer
+  layer  kernels  parameters  FLOP   share  bytes  activations
+  conv         3          12   200  100.0%  528 B        128 B
+  loss         1           0     0    0.0%    4 B          4 B
 
   kernel  schedule
   sum     cpu-map: 16 elements
