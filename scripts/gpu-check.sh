@@ -41,7 +41,8 @@ pack_into() {
   root=$(dirname "$here")
   build=${DLC_BUILD:-$root/build/release}
   [ -x "$build/bin/dlc" ] && [ -x "$build/bin/dlc-run" ] || die "no dlc in $build/bin: run scripts/build.sh first"
-  [ -e "$build/lib/libdlc_cuda.so" ] || die "no libdlc_cuda.so in $build/lib: the build found no CUDA toolkit"
+  [ -e "$build/lib/libdlc_cuda.so" ] ||
+    die "no libdlc_cuda.so in $build/lib: the build found no CUDA toolkit; scripts/install-deps.sh --cuda brings one"
   mkdir -p "$folder"/{bin,lib,models} || die "cannot make $folder"
   cp "$build/bin/dlc-run" "$build/bin/make-digits" "$folder/bin/" &&
     cp "$build/lib/libdlc_cuda.so" "$folder/lib/" &&
