@@ -4,6 +4,9 @@
 # usage: scripts/summary.sh LIT-LOG CTEST-LOG      exits 1 if a test failed or none ran
 set -uo pipefail
 lit=${1:?LIT-LOG} ctest=${2:?CTEST-LOG}
+for log in "$lit" "$ctest"; do
+  [ -r "$log" ] || { echo "summary.sh: cannot read $log" >&2; exit 1; }
+done
 
 count() { grep -cE "$1" "$2"; }
 outcome='^ *[0-9]+/[0-9]+ +Test +#[0-9]+: .*'

@@ -11,6 +11,7 @@ usage: system_packages.py files ROOT BUILD [--besides FOLDER] [--without PACKAGE
 installed.
 """
 import argparse
+import fcntl
 import functools
 import os
 import re
@@ -163,15 +164,15 @@ def alternatives(name):
 
 
 def link_programs(system, arguments):
-    made = {e.name: os.readlink(e) for e in os.scandir(arguments.folder)} if os.path.isdir(arguments.folder) else {}
-    if made == system.programs:
-        return 0  # other tests may be running with it
-    fresh = f"{arguments.folder}.{os.getpid()}"
-    os.makedirs(fresh)
-    for name, program in system.programs.items():
-        os.symlink(program, f"{fresh}/{name}")
-    shutil.rmtree(arguments.folder, ignore_errors=True)
-    os.rename(fresh, arguments.folder)
+    with open(f"{arguments.folder}.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another run may be at it
+        made = {e.name: os.readlink(e) for e in os.scandir(arguments.folder)} if os.path.isdir(arguments.folder) else {}
+        if made == system.programs:
+            return 0  # tests may be running with it
+        shutil.rmtree(arguments.folder, ignore_errors=True)
+        os.makedirs(arguments.folder)
+        for name, program in system.programs.items():
+            os.symlink(program, f"{arguments.folder}/{name}")
     return 0
 
 
