@@ -36,6 +36,7 @@ private:
   void addSettings();
   FailureOr<dlc_type> convertType(Operation *op, RankedTensorType type);
   FailureOr<dlc_value> convertValue(exec::ProgramOp program, exec::ValueAttr value);
+  void setElementTypes(exec::KernelOp kernel, dlc_range arguments);
   dlc_argument convertArgument(Value buffer, int32_t access);
   dlc_range addArguments(ArrayRef<std::pair<Value, int32_t>> buffers);
 
@@ -75,6 +76,23 @@ std::optional<dlc_dtype> convertElementType(Type type) {
         }
       })
       .Default([](Type) { return std::nullopt; });
+}
+
+/// The element types of a kernel's buffers; a workspace has none.
+SmallVector<Type> bufferElements(exec::KernelOp kernel) {
+  SmallVector<Value> values;
+  Block &block = kernel.getBlock();
+  if (auto multi = dyn_cast<dl::MultiTensorOp>(block.front())) {
+    for (int64_t stream = 0; stream < static_cast<int64_t>(multi.getStreams()); ++stream)
+      values.push_back(multi.getTensor(stream, 0));
+    llvm::append_range(values, multi.getScalars());
+    for (size_t first = 0; first < multi.getNumResults(); first += multi.getCount())
+      values.push_back(multi.getResult(first));
+  } else {
+    llvm::append_range(values, block.getArguments());
+    llvm::append_range(values, block.getTerminator()->getOperands());
+  }
+  return llvm::map_to_vector(values, [](Value value) { return getElementTypeOrSelf(value); });
 }
 
 FailureOr<dlc_type> PlanWriter::convertType(Operation *op, RankedTensorType type) {
@@ -241,6 +259,11 @@ dlc_range PlanWriter::addArguments(ArrayRef<std::pair<Value, int32_t>> buffers) 
   return range;
 }
 
+void PlanWriter::setElementTypes(exec::KernelOp kernel, dlc_range arguments) {
+  for (auto [i, type] : llvm::enumerate(bufferElements(kernel)))
+    tables.arguments[arguments.first + i].dtype = convertElementType(type).value_or(dlc_dtype(0));
+}
+
 FailureOr<dlc_value> PlanWriter::convertValue(exec::ProgramOp program, exec::ValueAttr value) {
   FailureOr<dlc_type> type = convertType(program, value.getType());
   if (failed(type))
@@ -255,6 +278,7 @@ FailureOr<dlc_value> PlanWriter::convertValue(exec::ProgramOp program, exec::Val
 }
 
 LogicalResult PlanWriter::addValues(exec::ProgramOp program) {
+  auto classes = program->getAttrOfType<DenseI64ArrayAttr>("dl.classes");
   for (auto [i, attribute] : llvm::enumerate(program.getInputs())) {
     FailureOr<dlc_value> row = convertValue(program, cast<exec::ValueAttr>(attribute));
     if (failed(row))
@@ -263,6 +287,7 @@ LogicalResult PlanWriter::addValues(exec::ProgramOp program) {
     row->location.index = i;
     row->location.access = DLC_READ;
     row->location.bytes = storageBytes(cast<exec::ValueAttr>(attribute).getType());
+    row->classes = classes && llvm::isUInt<32>(classes[i]) ? classes[i] : 0;
     tables.values.push_back(*row);
   }
   for (auto [attribute, buffer] : llvm::zip_equal(program.getOutputs(), program.getOutput().getBuffers())) {
@@ -306,8 +331,11 @@ void PlanWriter::addScalars(exec::ProgramOp program) {
 /// Pieces of the launch's buffers, in the order of the call.
 dlc_range PlanWriter::addCallArguments(exec::LaunchOp launch, const LibraryCall &call) {
   dlc_range range = {static_cast<uint32_t>(tables.arguments.size()), static_cast<uint32_t>(call.arguments.size())};
+  SmallVector<Type> elements = bufferElements(kernels.lookup(launch.getKernel()));
   for (const BufferPiece &piece : call.arguments) {
     dlc_argument row = convertArgument(launch.getBuffers()[piece.buffer], launch.getAccess()[piece.buffer]);
+    if (piece.buffer < elements.size())
+      row.dtype = convertElementType(elements[piece.buffer]).value_or(dlc_dtype(0));
     row.offset += piece.offset;
     row.bytes = piece.bytes ? piece.bytes : row.bytes;
     tables.arguments.push_back(row);
@@ -323,6 +351,7 @@ void PlanWriter::addLaunch(exec::LaunchOp launch, dlc_record record) {
     buffers.push_back({buffer, access});
   record.kind = DLC_RECORD_LAUNCH;
   record.arguments = addArguments(buffers);
+  setElementTypes(kernel, record.arguments);
   uint32_t number = kernelNumbers.lookup(launch.getKernel());
   size_t count = llvm::range_size(*kernel.getPhases()), main = 0;
   for (size_t i = 0; i < count; ++i)

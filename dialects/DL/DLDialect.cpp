@@ -59,6 +59,15 @@ static LogicalResult verifyBatchAxis(Operation *op, Attribute value, Type type) 
   return success();
 }
 
+static LogicalResult verifyClasses(Operation *op, Attribute value, Type type) {
+  auto classes = dyn_cast<IntegerAttr>(value);
+  if (!classes || !classes.getType().isSignlessInteger(64) || classes.getInt() < 1)
+    return op->emitOpError("expects dl.classes to be an i64 of 1 or more, found ") << value;
+  if (!isa<IntegerType>(getElementTypeOrSelf(type)))
+    return op->emitOpError("has dl.classes on ") << type << ", which is no tensor of integers";
+  return success();
+}
+
 LogicalResult DLDialect::verifyRegionArgAttribute(Operation *op, unsigned regionIndex,
                                                   unsigned argIndex, NamedAttribute attribute) {
   StringRef name = attribute.getName();
@@ -66,9 +75,11 @@ LogicalResult DLDialect::verifyRegionArgAttribute(Operation *op, unsigned region
     return success();
   if (name == "dl.valid" && isa<UnitAttr>(attribute.getValue()))
     return success();
+  Type type = cast<FunctionOpInterface>(op).getArgumentTypes()[argIndex];
   if (name == "dl.batch_axis")
-    return verifyBatchAxis(op, attribute.getValue(),
-                           cast<FunctionOpInterface>(op).getArgumentTypes()[argIndex]);
+    return verifyBatchAxis(op, attribute.getValue(), type);
+  if (name == "dl.classes")
+    return verifyClasses(op, attribute.getValue(), type);
   return op->emitOpError("has an unknown or malformed attribute ")
          << attribute.getName() << " = " << attribute.getValue() << " on argument " << argIndex;
 }

@@ -30,7 +30,8 @@ def DL_EntryOp : DL_Op<"entry", [
   let summary = "one program: a training step, evaluation, inference";
   let description = [{
     A function whose arguments are what the data delivers. Reads of variables stand at the top, assignments at the end.
-    Argument attributes: `dl.name`, `dl.batch_axis` (i64), `dl.valid` (unit: the number of samples that count).
+    Argument attributes: `dl.name`, `dl.batch_axis` (i64), `dl.valid` (unit: the number of samples that count), `dl.classes`
+    (i64: each number is a class, from 0 to this less 1).
     Result attributes: `dl.name`, `dl.kind` (#dl.value<result|accumulator|gradient>), `dl.batch_axis`, `dl.of` (symbol of the
     variable whose gradient this is).
     `updates`: #dl.update list of the parameters that the step trains. `metrics`: #dl.metric list over accumulators.

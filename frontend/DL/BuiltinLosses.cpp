@@ -72,6 +72,7 @@ static std::optional<Tensor> onClasses(Call &call, int64_t *classes = nullptr) {
   if (classes)
     *classes = *axis;
   EntryBuilder &entry = call.entry();
+  entry.markClasses(label.value, logits.shape()[*axis]);
   mlir::Value value =
       Op::create(entry.builder, call.location(), entry.withShape(logits.value, label.shape()),
                  logits.value, label.value, *axis);
@@ -92,9 +93,16 @@ static Value buildTopAccuracy(Call &call) {
                                   describe(logits.type()) + " with classes on axis 1");
   if (call.integer("k") < 1)
     return call.fail("k", "'k' is 1 or more, found " + llvm::Twine(call.integer("k")));
+  int64_t classes = logits.shape()[axis];
+  if (call.integer("k") >= classes)
+    return call.fail("k",
+                     "'k' is below the number of classes, which is " + llvm::Twine(classes) +
+                         ", found " + llvm::Twine(call.integer("k")),
+                     "the label is always among all of them");
   auto batch = sampleBatch(call, logits, label, axis);
   if (!batch)
     return Poison{};
+  call.entry().markClasses(label.value, classes);
   mlir::Value value = topAccuracy(call, logits.value, label.value, call.integer("k"), axis);
   return applyReduction(call, call.make(value, *batch, {&logits, &label}));
 }

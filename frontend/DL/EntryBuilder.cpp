@@ -30,6 +30,25 @@ mlir::Value EntryBuilder::addInput(llvm::StringRef name, mlir::RankedTensorType 
   return op.getBody().front().addArgument(type, location);
 }
 
+void EntryBuilder::markClasses(mlir::Value label, int64_t classes) {
+  if (classes == 0)
+    return;
+  while (mlir::Operation *made = label.getDefiningOp()) {
+    auto cast = llvm::dyn_cast<dl::CastOp>(made);
+    bool keepsNumbers = llvm::isa<dl::ReshapeOp, dl::TransposeOp, dl::BroadcastOp>(made) ||
+                        (cast && llvm::isa<mlir::IntegerType>(getElementTypeOrSelf(cast.getX())));
+    if (!keepsNumbers)
+      return;
+    label = made->getOperand(0);
+  }
+  mlir::Attribute &known = inputAttributes[llvm::cast<mlir::BlockArgument>(label).getArgNumber()];
+  mlir::NamedAttrList attributes(llvm::cast<mlir::DictionaryAttr>(known));
+  if (auto before = llvm::dyn_cast_or_null<mlir::IntegerAttr>(attributes.get("dl.classes")))
+    classes = std::min(classes, before.getInt());
+  attributes.set("dl.classes", builder.getI64IntegerAttr(classes));
+  known = attributes.getDictionary(builder.getContext());
+}
+
 mlir::Value EntryBuilder::valid() {
   if (validInput)
     return validInput;

@@ -28,6 +28,9 @@ public:
 
   mlir::Value addInput(llvm::StringRef name, mlir::RankedTensorType type, BatchAxis batch,
                        mlir::Location location);
+  /// Notes that `label` holds numbers of classes, from 0 to `classes` - 1. Where it is an input, in
+  /// whatever shape or integer type, the runtime checks what it is given.
+  void markClasses(mlir::Value label, int64_t classes);
   /// The number of valid samples, i32[]; becomes an input when it is first asked for.
   mlir::Value valid();
   /// The same as f32[].

@@ -285,6 +285,18 @@ static DictionaryAttr getAttributes(ArrayAttr all, unsigned number) {
   return all ? cast<DictionaryAttr>(all[number]) : DictionaryAttr();
 }
 
+/// `dl.classes` of each argument, 0 without; null if no argument has them.
+static DenseI64ArrayAttr getClasses(dl::EntryOp entry) {
+  SmallVector<int64_t> classes;
+  for (unsigned i = 0; i < entry.getArgumentTypes().size(); ++i) {
+    auto count = entry.getArgAttrOfType<IntegerAttr>(i, "dl.classes");
+    classes.push_back(count ? count.getInt() : 0);
+  }
+  return llvm::any_of(classes, [](int64_t count) { return count != 0; })
+             ? DenseI64ArrayAttr::get(entry.getContext(), classes)
+             : DenseI64ArrayAttr();
+}
+
 static SmallVector<Attribute> getInputs(dl::EntryOp entry) {
   SmallVector<Attribute> inputs;
   for (auto [i, type] : llvm::enumerate(entry.getArgumentTypes()))
@@ -359,6 +371,8 @@ void EntryConverter::createProgram() {
       builder.getArrayAttr(getMetrics(entry)), getSchedule(entry), valid);
   if (entry.getEvery())
     program.setEvery(*entry.getEvery());
+  if (DenseI64ArrayAttr classes = getClasses(entry))
+    program->setAttr("dl.classes", classes);
 }
 
 //===----------------------------------------------------------------------------------------------------------------===//

@@ -77,4 +77,12 @@ double loadElement(dlc_dtype dtype, const std::byte *in) {
   return 0;
 }
 
+std::optional<uint64_t> findNaN(dlc_dtype dtype, std::span<const std::byte> elements) {
+  const uint64_t size = dtypeSize(dtype), count = isWhole(dtype) ? 0 : elements.size() / size;
+  for (uint64_t i = 0; i < count; ++i)
+    if (std::isnan(loadElement(dtype, elements.data() + i * size)))
+      return i;
+  return {};
+}
+
 } // namespace dlc::runtime

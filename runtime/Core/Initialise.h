@@ -5,6 +5,8 @@
 
 #include "dlc/plan.h"
 
+#include <optional>
+
 namespace dlc::runtime {
 
 /// The logical row-major bytes of a variable's initial value, unless that is a copy of another's.
@@ -15,6 +17,14 @@ std::vector<std::byte> initialValue(const VariableInfo &variable, uint64_t seed)
 void storeElement(dlc_dtype dtype, double value, std::byte *out);
 /// Reads one element.
 double loadElement(dlc_dtype dtype, const std::byte *in);
+
+/// Whether an element that is a class is one of 0 to `classes` - 1.
+inline bool isClass(double element, uint64_t classes) {
+  return element >= 0 && element < static_cast<double>(classes);
+}
+
+/// The number of the first element that is not a number, if there is one.
+std::optional<uint64_t> findNaN(dlc_dtype dtype, std::span<const std::byte> elements);
 
 } // namespace dlc::runtime
 

@@ -49,6 +49,10 @@ Status checkArgument(const Plan &plan, const EntryInfo &entry, const dlc_argumen
   if (!fits(argument.offset, argument.bytes, limit))
     return damaged("bytes [", argument.offset, ", +", argument.bytes, ") end beyond the ",
                    spaceName(argument.space), ", which has ", limit);
+  const uint64_t element = argument.dtype == 0 ? 1 : dtypeSize(argument.dtype);
+  if (element == 0 || argument.bytes % element != 0)
+    return damaged(argument.bytes, " bytes of dtype ", argument.dtype,
+                   ", which is unknown or does not divide them");
   return {};
 }
 

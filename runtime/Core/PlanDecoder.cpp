@@ -295,10 +295,16 @@ Status Decoder::decodeValue(const dlc_value &value, ValueInfo &out) {
   if (value.location.bytes != out.type.storageBytes())
     return damaged("claims ", value.location.bytes, " bytes, ", out.type.str(), " takes ",
                    out.type.storageBytes());
+  if (value.location.dtype != 0 && value.location.dtype != value.type.dtype)
+    return damaged("stands where dtype ", value.location.dtype, " is, it is ", out.type.str());
   if (value.of != DLC_NONE &&
       (value.of >= plan.variables.size() || value.kind != DLC_VALUE_GRADIENT))
     return damaged("'of' is ", value.of, ", there are ", plan.variables.size(), " variables");
   out.of = value.of;
+  if (value.classes != 0 && (value.kind != DLC_VALUE_INPUT || !isWhole(out.type.dtype)))
+    return damaged(value.classes, " classes of ", out.type.str(),
+                   ", expected none, or an input of whole numbers");
+  out.classes = value.classes;
   return {};
 }
 

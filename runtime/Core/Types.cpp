@@ -32,6 +32,10 @@ std::string_view dtypeName(uint32_t dtype) {
   return dtype < std::size(names) ? names[dtype] : names[0];
 }
 
+bool isWhole(uint32_t dtype) {
+  return dtype == DLC_I32 || dtype == DLC_I64 || dtype == DLC_U8 || dtype == DLC_BOOL;
+}
+
 std::string_view roleName(dlc_role role) {
   static constexpr std::string_view names[] = {"?",     "parameter", "slot",   "statistic",
                                                "state", "counter",   "metric", "derived"};

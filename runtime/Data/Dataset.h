@@ -23,6 +23,8 @@ struct DatasetField {
   dlc_dtype dtype;
   /// Of one sample.
   std::vector<uint64_t> shape;
+  /// For messages: where the field comes from.
+  std::string file;
 };
 
 class Dataset {
@@ -38,7 +40,11 @@ public:
 
 enum class Split { Train, Test };
 
-/// Opens what `--data` says: "idx:DIR", a folder with files named as MNIST's are.
+/// Whether any of a split's files is there, whatever is in it.
+bool hasSplit(const std::string &description, Split split);
+
+/// Opens what `--data` says: "idx:DIR", a folder with files named as MNIST's are. A split without
+/// samples is an error.
 Result<std::shared_ptr<const Dataset>> openDataset(const std::string &description, Split split);
 
 } // namespace dlc::runtime

@@ -112,12 +112,13 @@ Status readHeader(GzipReader &reader, const std::string &path, IdxFile &out) {
 /// Images and labels in memory.
 class IdxDataset : public Dataset {
 public:
-  IdxDataset(std::string folder, IdxFile images, IdxFile labels)
+  IdxDataset(std::string folder, std::string imagePath, std::string labelPath, IdxFile images,
+             IdxFile labels)
       : folder(std::move(folder)), images(std::move(images)), labels(std::move(labels)) {
     const std::vector<uint64_t> &shape = this->images.shape;
-    fieldList = {{FieldKind::Image, DLC_U8, {shape.begin() + 1, shape.end()}},
-                 {FieldKind::Label, DLC_U8, {}}};
-    imageBytes = size() == 0 ? 0 : this->images.data.size() / size();
+    fieldList = {{FieldKind::Image, DLC_U8, {shape.begin() + 1, shape.end()}, std::move(imagePath)},
+                 {FieldKind::Label, DLC_U8, {}, std::move(labelPath)}};
+    imageBytes = this->images.data.size() / size();
   }
   const std::string &name() const override { return folder; }
   uint64_t size() const override { return images.shape[0]; }
@@ -133,9 +134,22 @@ private:
   std::vector<DatasetField> fieldList;
 };
 
+constexpr std::string_view imageFile = "-images-idx3-ubyte", labelFile = "-labels-idx1-ubyte";
+constexpr const char *endings[] = {"", ".gz"};
+
+std::string_view prefixOf(Split split) { return split == Split::Train ? "train" : "t10k"; }
+
+bool hasIdxSplit(const std::string &folder, Split split) {
+  for (std::string_view name : {imageFile, labelFile})
+    for (const char *ending : endings)
+      if (access(concat(folder, "/", prefixOf(split), name, ending).c_str(), F_OK) == 0)
+        return true;
+  return false;
+}
+
 Result<std::string> findFile(const std::string &folder, std::string_view name) {
   std::string path = concat(folder, "/", name);
-  for (const char *ending : {"", ".gz"})
+  for (const char *ending : endings)
     if (access((path + ending).c_str(), R_OK) == 0)
       return path + ending;
   struct stat info;
@@ -176,9 +190,8 @@ Result<IdxFile> readIdxFile(const std::string &path) {
 }
 
 Result<std::shared_ptr<const Dataset>> openIdxDataset(const std::string &folder, Split split) {
-  const std::string prefix = split == Split::Train ? "train" : "t10k";
-  DLC_TRY_ASSIGN(imagePath, findFile(folder, prefix + "-images-idx3-ubyte"));
-  DLC_TRY_ASSIGN(labelPath, findFile(folder, prefix + "-labels-idx1-ubyte"));
+  DLC_TRY_ASSIGN(imagePath, findFile(folder, concat(prefixOf(split), imageFile)));
+  DLC_TRY_ASSIGN(labelPath, findFile(folder, concat(prefixOf(split), labelFile)));
   DLC_TRY_ASSIGN(images, readIdxFile(imagePath));
   DLC_TRY_ASSIGN(labels, readIdxFile(labelPath));
   if (images.shape.size() < 2)
@@ -187,18 +200,31 @@ Result<std::shared_ptr<const Dataset>> openIdxDataset(const std::string &folder,
     return damaged(labelPath, ": labels need one axis, found ", labels.shape.size());
   if (images.shape[0] != labels.shape[0])
     return damaged(labelPath, ": ", labels.shape[0], " labels for ", images.shape[0], " images");
-  return std::shared_ptr<const Dataset>(
-      std::make_shared<IdxDataset>(folder, std::move(images), std::move(labels)));
+  if (images.shape[0] == 0)
+    return damaged(imagePath, ": there are no samples in it");
+  return std::shared_ptr<const Dataset>(std::make_shared<IdxDataset>(
+      folder, std::move(imagePath), std::move(labelPath), std::move(images), std::move(labels)));
 }
 
-Result<std::shared_ptr<const Dataset>> openDataset(const std::string &description, Split split) {
+/// The folder of "idx:DIR".
+static Result<std::string> idxFolder(const std::string &description) {
   constexpr std::string_view idx = "idx:";
   if (description.starts_with(idx) && description.size() > idx.size())
-    return openIdxDataset(description.substr(idx.size()), split);
+    return description.substr(idx.size());
   struct stat info;
   const bool isPath = stat(description.c_str(), &info) == 0;
   return invalid("data '", description, "': expected idx:DIR",
                  isPath ? concat("; did you mean 'idx:", description, "'?") : "");
+}
+
+bool hasSplit(const std::string &description, Split split) {
+  Result<std::string> folder = idxFolder(description);
+  return folder.ok() && hasIdxSplit(*folder, split);
+}
+
+Result<std::shared_ptr<const Dataset>> openDataset(const std::string &description, Split split) {
+  DLC_TRY_ASSIGN(folder, idxFolder(description));
+  return openIdxDataset(folder, split);
 }
 
 } // namespace dlc::runtime

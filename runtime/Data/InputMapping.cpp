@@ -1,5 +1,6 @@
 // Matching fields and inputs.
 #include "runtime/Data/InputMapping.h"
+#include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
 
 #include <algorithm>
@@ -39,6 +40,20 @@ static Result<MappedInput> mapInput(const EntryInfo &entry, size_t number, const
                      input.type.dtype};
 }
 
+Status checkClasses(const Dataset &dataset, size_t field, uint64_t classes, std::string_view of) {
+  const DatasetField &labels = dataset.fields()[field];
+  const uint64_t elements = TensorType{labels.dtype, labels.shape, {}}.elementCount();
+  for (uint64_t sample = 0; sample < dataset.size(); ++sample)
+    for (uint64_t i = 0; i < elements; ++i) {
+      const double label =
+          loadElement(labels.dtype, dataset.sample(sample, field) + i * dtypeSize(labels.dtype));
+      if (!isClass(label, classes))
+        return invalid(labels.file, ": sample ", sample, " has label ", label, ", the classes of ",
+                       of, " are 0 to ", classes - 1);
+    }
+  return {};
+}
+
 Result<std::vector<MappedInput>> mapInputs(const EntryInfo &entry, const Dataset &dataset) {
   std::vector<MappedInput> mapped;
   for (size_t i = 0; i < entry.inputs.size(); ++i) {
@@ -52,6 +67,9 @@ Result<std::vector<MappedInput>> mapInputs(const EntryInfo &entry, const Dataset
         return invalid("entry '", entry.name, "': inputs '", entry.inputs[other.input].name,
                        "' and '", entry.inputs[i].name, "' both take the ",
                        fieldName(dataset.fields()[input->field].kind));
+    if (const uint32_t classes = entry.inputs[i].classes)
+      DLC_TRY(checkClasses(dataset, input->field, classes,
+                           concat("input '", entry.inputs[i].name, "'")));
     mapped.push_back(*input);
   }
   return mapped;

@@ -1,5 +1,6 @@
 // Binds the caller's memory, the State and an arena to one entry's executor.
 #include "dlc/context.h"
+#include "runtime/Core/Initialise.h"
 #include "runtime/Core/Layout.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Exec/Executor.h"
@@ -23,6 +24,8 @@ struct Context::Impl {
   Impl(std::shared_ptr<State> state, const EntryInfo &entry)
       : state(std::move(state)), entry(entry) {}
   Status allocate();
+  uint64_t validSamples() const;
+  Status checkClasses(size_t index) const;
   Status stageInputs();
   Status prepareState();
   Status showWrites(const Trace &trace, uint32_t record) const;
@@ -66,6 +69,34 @@ Status Context::Impl::allocate() {
   return {};
 }
 
+/// Samples of a run that count.
+uint64_t Context::Impl::validSamples() const {
+  if (entry.validInput == DLC_NONE || !inputs[entry.validInput].source.data())
+    return entry.batch;
+  const double bound = loadElement(DLC_I32, inputs[entry.validInput].source.data());
+  return static_cast<uint64_t>(std::clamp(bound, 0.0, static_cast<double>(entry.batch)));
+}
+
+/// A number outside of the classes would read another sample's scores or nothing at all, and train
+/// on without a word.
+Status Context::Impl::checkClasses(size_t index) const {
+  const ValueInfo &input = entry.inputs[index];
+  if (input.classes == 0)
+    return {};
+  const std::byte *source = inputs[index].source.data();
+  const bool bySample = input.batchAxis == 0 && entry.batch != 0;
+  const uint64_t all = input.type.elementCount(), perSample = bySample ? all / entry.batch : all;
+  const uint64_t checked = bySample ? perSample * validSamples() : all;
+  for (uint64_t i = 0; i < checked; ++i) {
+    const double label = loadElement(input.type.dtype, source + i * dtypeSize(input.type.dtype));
+    if (!isClass(label, input.classes))
+      return invalid("entry '", entry.name, "': ", bySample ? "sample " : "element ",
+                     bySample ? i / perSample : i, " of input '", input.name, "' is ", label,
+                     ", its classes are 0 to ", input.classes - 1);
+  }
+  return {};
+}
+
 /// Copies inputs that stand where or how kernels cannot read them, and tells the executor all
 /// addresses.
 Status Context::Impl::stageInputs() {
@@ -77,6 +108,7 @@ Status Context::Impl::stageInputs() {
         return invalid("entry '", entry.name, "': input '", entry.inputs[i].name, "' is not bound");
       input.source = std::as_bytes(std::span(&wholeBatch, 1));
     }
+    DLC_TRY(checkClasses(i));
     const bool aligned = reinterpret_cast<uintptr_t>(input.source.data()) % DLC_ALIGNMENT == 0;
     input.staged = nullptr;
     if (aligned && type.isRowMajor() && state->device()->sharesHostMemory()) {
@@ -126,7 +158,8 @@ Status Context::Impl::showWrites(const Trace &trace, uint32_t record) const {
       continue;
     std::vector<std::byte> written(argument.bytes);
     DLC_TRY(arena->read(argument.offset, written));
-    trace.onWrite(record, written);
+    if (trace.onWrite(record, argument, written))
+      DLC_TRY(arena->write(argument.offset, written));
   }
   return {};
 }

@@ -127,6 +127,37 @@ TEST(Entries, EvaluationMasksThePadding) {
   });
 }
 
+// The least count of what takes an input for classes stands at it, in whatever shape or integer
+// type it gets there; what is computed from data is no input.
+TEST(Entries, InputsSayTheirClasses) {
+  Compiled compiled(R"(
+model M(x: f32[N, 3]) -> (output: f32[N, 10], few: f32[N, 5]) { return linear(x, 10), linear(x, 5) }
+train M {
+  label: i32[N]
+  coarse: i64[N, 1]
+  word: i32[N]
+  loss = softmax_cross_entropy(output, label) + softmax_cross_entropy(few, i32(reshape(coarse, (N,))))
+  metric a = accuracy(output, reshape(coarse, (N,)))
+  metric b = top_k_accuracy(output, word, k=3)
+  metric c = accuracy(few, argmax(output, 1))
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+}
+)");
+  EXPECT_EQ(compiled.diagnostics(), "");
+  for (const char *entry : {"train_step", "evaluate"}) {
+    dl::EntryOp op = entryOf(compiled, entry);
+    auto classes = [&](unsigned input) {
+      auto count = op.getArgAttrOfType<mlir::IntegerAttr>(input, "dl.classes");
+      return count ? count.getInt() : 0;
+    };
+    EXPECT_EQ(classes(0), 0);
+    EXPECT_EQ(classes(1), 10);
+    EXPECT_EQ(classes(2), 5);
+    EXPECT_EQ(classes(3), 10);
+  }
+}
+
 TEST(Entries, TheMaskFollowsTheBatchThroughAReshape) {
   Compiled compiled(R"(
 model M(x: f32[T, N, 3]) -> f32[T, N, 5] { return x |> reshape((T * N, 3)) |> linear(5) |> reshape((T, N, 5)) }

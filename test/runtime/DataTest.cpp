@@ -119,6 +119,20 @@ TEST(Idx, OpensAFolder) {
   EXPECT_TRUE(message.ends_with("train-labels-idx1-ubyte: 1 labels for 40 images")) << message;
 }
 
+// A split without samples is an error; one without files is not there, with any of them it is.
+TEST(Idx, TellsAnEmptySplitFromNone) {
+  TemporaryFolder folder;
+  const std::string data = "idx:" + folder.root();
+  EXPECT_FALSE(hasSplit(data, Split::Test));
+  EXPECT_FALSE(hasSplit("csv:x", Split::Test));
+  writeFile(folder.path("t10k-labels-idx1-ubyte.gz"), idx({0, 0, 8, 1, 0, 0, 0, 0}));
+  EXPECT_TRUE(hasSplit(data, Split::Test));
+  EXPECT_FALSE(hasSplit(data, Split::Train));
+  writeFile(folder.path("t10k-images-idx3-ubyte"), idx({0, 0, 8, 2, 0, 0, 0, 0, 0, 0, 0, 4}));
+  EXPECT_EQ(openDataset(data, Split::Test).status().message(),
+            folder.path("t10k-images-idx3-ubyte") + ": there are no samples in it");
+}
+
 TEST(Shuffle, IsAPermutationOfSeedAndEpoch) {
   auto order = shuffledOrder(1000, 1, 0);
   auto sorted = order;
@@ -237,6 +251,26 @@ TEST(Batches, ContinueInTheMiddle) {
   EXPECT_EQ(samples(5), std::vector<uint32_t>(whole.begin() + 40, whole.end()));
   EXPECT_TRUE(samples(12).empty());
   EXPECT_TRUE(samples(13).empty());
+}
+
+// Of a label that is no class of the input the error names file, sample, label and classes.
+TEST(Batches, RefuseLabelsThatAreNoClass) {
+  Small small(20);
+  ValueInfo label = inputOf("label", DLC_I32, {8});
+  label.classes = 4;
+  auto message = [&] {
+    auto data = openDataset("idx:" + small.folder.root(), Split::Train).take();
+    return std::string(BatchLoader::create(entryWith({label}, 8), data).status().message());
+  };
+  EXPECT_EQ(message(), "");
+  const std::string path = small.folder.path("train-labels-idx1-ubyte");
+  std::vector<std::byte> content = readFile(path);
+  constexpr size_t header = 8;
+  content[header + 17] = std::byte(255);
+  writeFile(path, content);
+  EXPECT_EQ(message(), path + ": sample 17 has label 255, the classes of input 'label' are 0 to 3");
+  label.classes = 256;
+  EXPECT_EQ(message(), "");
 }
 
 TEST(Batches, SayWhatDoesNotFit) {

@@ -110,6 +110,50 @@ std::vector<std::byte> trainedOn(Ready &ready, unsigned threads) {
   return variablesOf(*state);
 }
 
+// A label outside of the classes is an error before anything has run; in padding it is none.
+TEST(Exec, RefusesLabelsThatAreNoClass) {
+  Ready ready;
+  auto state = ready.state();
+  auto step = Context::create(state, "train_step").take();
+  Inputs inputs;
+  inputs.bindTo(*step);
+  const auto before = variablesOf(*state);
+  for (int32_t label : {4, -1}) {
+    inputs.label[5] = label;
+    const Status status = step->run();
+    EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+    EXPECT_EQ(status.message(), "entry 'train_step': sample 5 of input 'label' is " +
+                                    std::to_string(label) + ", its classes are 0 to 3");
+  }
+  EXPECT_EQ(variablesOf(*state), before);
+  auto evaluation = Context::create(state, "evaluate").take();
+  inputs.bindTo(*evaluation);
+  int32_t valid = 5;
+  ASSERT_TRUE(evaluation->bind(2, std::as_bytes(std::span(&valid, 1))).ok());
+  EXPECT_TRUE(evaluation->run().ok());
+  valid = 6;
+  EXPECT_FALSE(evaluation->run().ok());
+}
+
+// What a watcher makes of a result is what later records read.
+TEST(Exec, LetsAWatcherChangeResults) {
+  Ready ready;
+  auto context = Context::create(ready.state(), "train_step").take();
+  Inputs inputs;
+  inputs.bindTo(*context);
+  Trace trace;
+  trace.onWrite = [&](uint32_t record, const dlc_argument &argument, std::span<std::byte> written) {
+    EXPECT_EQ(argument.dtype, uint32_t(DLC_F32));
+    const bool isLogits = ready.module->plan().recordNames[record] == "linear1/forward";
+    if (isLogits)
+      std::ranges::fill(written, std::byte(0));
+    return isLogits;
+  };
+  ASSERT_TRUE(context->run(&trace).ok());
+  // Equal logits of four classes; the kernel's logarithm is good to about 3e-5.
+  EXPECT_NEAR(*context->metric(0), std::log(4.0), 1e-4);
+}
+
 // The same bits with 1, 2 and 3 threads, and in two runs.
 TEST(Exec, SameBitsForAnyNumberOfThreads) {
   Ready ready;

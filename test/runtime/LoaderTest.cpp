@@ -277,6 +277,15 @@ TEST(Loader, ChecksEntries) {
       {"entry 'train_step': output 'output': bytes [64000, +128) end beyond the arena, which has "
        "896",
        [](auto &p) { p.values[2].location.offset = 64000; }},
+      {"entry 'train_step': input 'image': 4 classes of f32[8, 1, 4, 4], expected none, or an "
+       "input "
+       "of whole numbers",
+       [](auto &p) { p.values[0].classes = 4; }},
+      {"entry 'train_step': output 'output': 4 classes of f32[8, 4], expected none, or an input of "
+       "whole numbers",
+       [](auto &p) { p.values[2].classes = 4; }},
+      {"entry 'train_step': input 'image': stands where dtype 5 is, it is f32[8, 1, 4, 4]",
+       [](auto &p) { p.values[0].location.dtype = DLC_I32; }},
       {"entry 'train_step': output 'output': kind 0 is unknown",
        [](auto &p) { p.values[2].kind = 0; }},
       {"entry 'train_step': output 'output': an accumulator must be f32[], found f32[8, 4]",
@@ -316,6 +325,10 @@ TEST(Loader, ChecksRecords) {
        [](auto &p) { p.arguments[1].offset = 4; }},
       {"argument 1: bytes [0, +1024) end beyond the state, which has 704",
        [](auto &p) { p.arguments[1].bytes = 1024; }},
+      {"argument 0: 512 bytes of dtype 9, which is unknown or does not divide them",
+       [](auto &p) { p.arguments[0].dtype = 9; }},
+      {"argument 3: 126 bytes of dtype 1, which is unknown or does not divide them",
+       [](auto &p) { p.arguments[3].bytes = 126; }},
       {"argument 3: bytes [0, +18446744073709551615) end beyond the arena, which has 896",
        [](auto &p) { p.arguments[3].bytes = UINT64_MAX; }},
   };

@@ -32,9 +32,7 @@ Result<std::vector<HostTensor>> bindRandom(Context &context, uint64_t seed) {
   for (size_t i = 0; i < entry.inputs.size(); ++i) {
     if (i == entry.validInput)
       continue;
-    const ValueInfo &input = entry.inputs[i];
-    tensors.push_back(makeTensor(input.name, input.type.dtype, input.type.shape));
-    fillRandom(tensors.back(), seed);
+    tensors.push_back(randomInput(entry.inputs[i], seed));
     DLC_TRY(context.bind(i, tensors.back().bytes));
   }
   return tensors;

@@ -22,8 +22,11 @@ std::string_view valueKindName(dlc_value_kind kind) {
 
 Json describeEntry(const Plan &plan, const EntryInfo &entry) {
   Json inputs = Json::array(), outputs = Json::array(), metrics = Json::array();
-  for (const ValueInfo &input : entry.inputs)
+  for (const ValueInfo &input : entry.inputs) {
     inputs.push_back(describeType(input.name, input.type));
+    if (input.classes != 0)
+      inputs.back()["classes"] = input.classes;
+  }
   for (const ValueInfo &output : entry.outputs) {
     outputs.push_back(describeType(output.name, output.type));
     outputs.back()["kind"] = valueKindName(output.kind);
@@ -286,7 +289,10 @@ void printEntries(const Json &entries) {
     std::printf("\n%s\n", text(entry["name"]).c_str());
     Table values({"", "name", "type"});
     for (const Json &input : entry["inputs"])
-      values.add({"input", text(input["name"]), shapeText(input)});
+      values.add(
+          {"input", text(input["name"]),
+           shapeText(input) +
+               (input.contains("classes") ? " of " + text(input["classes"]) + " classes" : "")});
     for (const Json &output : entry["outputs"])
       values.add({text(output["kind"]), text(output["name"]), shapeText(output)});
     values.print();

@@ -1,10 +1,14 @@
 // Errors and their limits.
 #include "tools/dlc-run/Parity.h"
 #include "runtime/Core/Initialise.h"
+#include "runtime/Core/ModuleFile.h"
+#include "runtime/Core/Philox.h"
 #include "runtime/Core/Support.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <numeric>
 
 namespace dlc::runtime::tool {
 
@@ -19,21 +23,70 @@ static double elementsWritten(const Plan &plan, const dlc_record &record) {
   return std::max(written, 1.0);
 }
 
-double ownError(const Plan &plan, const EntryInfo &entry) {
-  constexpr double unitRoundoff = 0x1p-24;
+static constexpr double unitRoundoff = 0x1p-24;
+
+/// Terms of the sums that each record of an entry makes. The phases of a kernel follow each other:
+/// their arithmetic belongs to what the last one writes, the others have 0.
+static std::vector<double> termsOfRecords(const Plan &plan, const EntryInfo &entry) {
   const uint32_t end = entry.records.first + entry.records.count;
-  double terms = 0;
+  std::vector<double> terms(entry.records.count, 0);
   for (uint32_t i = entry.records.first; i < end;) {
-    // The phases of a kernel follow each other: their arithmetic belongs to what the last one
-    // writes.
     double flops = 0;
     const uint32_t first = i;
     do
       flops += static_cast<double>(plan.records[i].flops);
     while (++i < end && plan.recordNames[i] == plan.recordNames[first]);
-    terms += std::max(1.0, flops / 2 / elementsWritten(plan, plan.records[i - 1]));
+    terms[i - 1 - entry.records.first] =
+        std::max(1.0, flops / 2 / elementsWritten(plan, plan.records[i - 1]));
   }
-  return unitRoundoff * std::sqrt(terms);
+  return terms;
+}
+
+double ownError(const Plan &plan, const EntryInfo &entry) {
+  const std::vector<double> terms = termsOfRecords(plan, entry);
+  return unitRoundoff * std::sqrt(std::accumulate(terms.begin(), terms.end(), 0.0));
+}
+
+Roundings::Roundings(const Plan &plan, const EntryInfo &entry)
+    : plan(plan), entry(entry), terms(termsOfRecords(plan, entry)) {}
+
+/// The most terms that are summed to make a buffer, or of it before it is overwritten.
+double Roundings::termsBehind(uint32_t record, const dlc_argument &argument) const {
+  auto meets = [&](const dlc_argument &other) {
+    return other.space == argument.space && other.offset < argument.offset + argument.bytes &&
+           argument.offset < other.offset + other.bytes;
+  };
+  double most = terms[record - entry.records.first];
+  for (uint32_t i = record + 1; i < entry.records.first + entry.records.count; ++i) {
+    const dlc_range range = plan.records[i].arguments;
+    for (const dlc_argument &other : std::span(plan.arguments).subspan(range.first, range.count)) {
+      if (!meets(other))
+        continue;
+      if (other.access == DLC_WRITE)
+        return most;
+      most = std::max(most, terms[i - entry.records.first]);
+    }
+  }
+  return most;
+}
+
+bool Roundings::move(uint32_t record, const dlc_argument &argument, std::span<std::byte> written,
+                     uint64_t seed) const {
+  if (argument.dtype != DLC_F32 || terms[record - entry.records.first] == 0)
+    return false;
+  const double size = multiple * unitRoundoff * std::sqrt(termsBehind(record, argument));
+  constexpr uint32_t wordBits = 32, drawBits = 4 * wordBits;
+  PhiloxWords signs{};
+  for (uint32_t i = 0; i < written.size() / sizeof(float); ++i) {
+    if (i % drawBits == 0)
+      signs = philox(seed, {i / drawBits, record, 0, hashName("rounding")});
+    const bool up = signs[i % drawBits / wordBits] >> i % wordBits & 1;
+    float value;
+    std::memcpy(&value, written.data() + i * sizeof(float), sizeof(float));
+    value *= static_cast<float>(1 + (up ? size : -size));
+    std::memcpy(written.data() + i * sizeof(float), &value, sizeof(float));
+  }
+  return true;
 }
 
 static std::string placeText(uint64_t element, const std::vector<uint64_t> &shape) {
@@ -60,18 +113,29 @@ public:
     }
   }
 
-  double error() const {
-    if (squares == 0)
-      return 0;
-    return reference == 0 ? INFINITY : std::sqrt(squares / reference);
+  /// Writes what was gathered, all but where it is.
+  void describe(Difference &difference) const {
+    difference.distance = std::sqrt(squares);
+    difference.reference = std::sqrt(reference);
+    difference.error = squares == 0 ? 0 : difference.distance / difference.reference;
+    difference.a = worstA;
+    difference.b = worstB;
   }
 
   uint64_t worst = 0;
-  double worstA = 0, worstB = 0;
 
 private:
-  double squares = 0, reference = 0, worstDistance = -1;
+  double squares = 0, reference = 0, worstDistance = -1, worstA = 0, worstB = 0;
 };
+
+void Difference::allow(double most) {
+  // By infinity where b is zero.
+  const double raised = most / reference;
+  if (!(raised > limit))
+    return;
+  cancels |= tooLarge();
+  limit = raised;
+}
 
 Difference compareTensors(const HostTensor &a, const HostTensor &b, double limit) {
   ErrorSum sum;
@@ -79,31 +143,18 @@ Difference compareTensors(const HostTensor &a, const HostTensor &b, double limit
   for (uint64_t i = 0; i < a.type.elementCount(); ++i)
     sum.add(i, loadElement(a.type.dtype, a.bytes.data() + i * size),
             loadElement(b.type.dtype, b.bytes.data() + i * size));
-  const bool real = a.type.dtype == DLC_F32 || a.type.dtype == DLC_F64 ||
-                    a.type.dtype == DLC_BF16 || a.type.dtype == DLC_F16;
   Difference difference;
+  sum.describe(difference);
   difference.name = a.name;
-  difference.error = sum.error();
-  difference.limit = real ? limit : 0;
+  difference.limit = isWhole(a.type.dtype) ? 0 : limit;
   difference.place = placeText(sum.worst, a.type.shape);
-  difference.a = sum.worstA;
-  difference.b = sum.worstB;
   return difference;
-}
-
-/// Numbers of an ordinary size. Integers and bytes that are taken for float32 are tiny, huge or no
-/// numbers.
-static bool looksLikeFloats(const std::vector<float> &values) {
-  return std::all_of(values.begin(), values.end(), [](float value) {
-    const float size = std::abs(value);
-    return value == 0 || (size > 1e-30f && size < 1e30f);
-  });
 }
 
 std::optional<Difference> compareAsSets(std::vector<float> a, std::vector<float> b, double limit) {
   std::erase(a, 0.0f);
   std::erase(b, 0.0f);
-  if (a.size() != b.size() || !looksLikeFloats(b))
+  if (a.size() != b.size())
     return {};
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());
@@ -111,11 +162,9 @@ std::optional<Difference> compareAsSets(std::vector<float> a, std::vector<float>
   for (size_t i = 0; i < a.size(); ++i)
     sum.add(i, a[i], b[i]);
   Difference difference;
-  difference.error = sum.error();
+  sum.describe(difference);
   difference.limit = limit;
   difference.place = concat("rank ", sum.worst);
-  difference.a = sum.worstA;
-  difference.b = sum.worstB;
   return difference;
 }
 

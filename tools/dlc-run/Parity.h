@@ -6,8 +6,18 @@
 // u sqrt(K), u = 2^-24, and independent errors add up in squares. So after s steps of an entry
 // whose records sum K1, K2, ... terms for each element that they write, float32's own error is u
 // sqrt(s (K1 + K2 + ...)). Two builds that are both right differ by up to twice that; the limit is
-// four times. An element of a max pooling or ReLU that lies within rounding of a tie may take the
-// other branch, which no bound on rounding covers: it shows as a single large difference.
+// four times.
+//
+// Where terms cancel, a tensor is far smaller than what it was summed from and its error is not:
+// the gradient of a bias in front of a batch norm is zero, so all that is ever computed of it is
+// error. Such errors are measured. By the probabilistic backward error (Higham and Mary, 2019) a
+// record that sums K terms computes the exact sum of terms that are each off by about u sqrt(K). So
+// one build trains again while each float32 that a record writes is moved by twice that, up or down
+// by chance; half the distance by which a tensor is moved then is its own error, whatever cancels
+// on the way, and four times that is a limit as well.
+//
+// An element of a max pooling or ReLU that lies within rounding of a tie may take the other branch,
+// which no bound on rounding covers: it shows as a single large difference.
 #ifndef DLC_TOOLS_DLC_RUN_PARITY_H
 #define DLC_TOOLS_DLC_RUN_PARITY_H
 
@@ -21,24 +31,52 @@ inline constexpr double errorFactor = 4;
 /// float32's own error after one step of an entry; times sqrt(s) after s steps.
 double ownError(const Plan &plan, const EntryInfo &entry);
 
+/// Moves what the records of an entry write by a multiple of the error that float32 makes there.
+class Roundings {
+public:
+  /// How many times the error: a move by a single u is one that rounding takes back.
+  static constexpr double multiple = 2;
+
+  Roundings(const Plan &plan, const EntryInfo &entry);
+
+  /// Moves the numbers that a record wrote to the arena, by signs drawn from the seed; false, and
+  /// nothing moved, where they are no float32 or not complete yet.
+  bool move(uint32_t record, const dlc_argument &argument, std::span<std::byte> written,
+            uint64_t seed) const;
+
+private:
+  double termsBehind(uint32_t record, const dlc_argument &argument) const;
+
+  const Plan &plan;
+  const EntryInfo &entry;
+  /// Terms of each sum that a record makes: those of all phases at the last one, 0 at the others.
+  std::vector<double> terms;
+};
+
 struct Difference {
   uint64_t step = 0;
   /// "loss", "activation", "result", "gradient", "parameter", ...
   std::string kind;
   std::string name;
+  /// Of the tensors: ||a - b|| and ||b||.
+  double distance = 0, reference = 0;
   double error = 0, limit = 0;
+  /// Terms cancel: the limit is that of the measured error, and the usual one would be too low.
+  bool cancels = false;
   /// Where they differ most, "[3, 0, 1]", and the two values there.
   std::string place;
   double a = 0, b = 0;
 
   bool tooLarge() const { return !(error <= limit); }
+  /// Raises the limit to a distance.
+  void allow(double most);
 };
 
 /// Compares element by element. Integers must be equal: their limit is zero.
 Difference compareTensors(const HostTensor &a, const HostTensor &b, double limit);
 
-/// Compares as sets of float32, for buffers whose layouts differ; zeros are left out, because
-/// layouts pad with them. Nothing if the sets have different sizes or hold what is no float32.
+/// Compares as sets, for buffers whose layouts differ; zeros are left out, because layouts pad with
+/// them. Nothing if the sets have different sizes.
 std::optional<Difference> compareAsSets(std::vector<float> a, std::vector<float> b, double limit);
 
 } // namespace dlc::runtime::tool

@@ -50,16 +50,17 @@ Result<HostTensor> readVariable(const State &state, size_t index) {
   return tensor;
 }
 
-void fillRandom(HostTensor &tensor, uint64_t seed) {
+HostTensor randomInput(const ValueInfo &input, uint64_t seed) {
+  HostTensor tensor = makeTensor(input.name, input.type.dtype, input.type.shape);
   const uint64_t size = dtypeSize(tensor.type.dtype), count = tensor.type.elementCount();
-  const bool whole = tensor.type.dtype == DLC_I32 || tensor.type.dtype == DLC_I64 ||
-                     tensor.type.dtype == DLC_BOOL || tensor.type.dtype == DLC_U8;
-  const uint32_t hash = hashName(tensor.name);
+  const bool whole = isWhole(tensor.type.dtype);
+  const uint32_t hash = hashName(tensor.name), classes = input.classes == 0 ? 2 : input.classes;
   for (uint64_t i = 0; i < count; ++i) {
     const uint32_t word = philox(seed, {static_cast<uint32_t>(i / 4), 0, 0, hash})[i % 4];
-    storeElement(tensor.type.dtype, whole ? word & 1 : (word >> 8) * 0x1p-24,
+    storeElement(tensor.type.dtype, whole ? word % classes : (word >> 8) * 0x1p-24,
                  tensor.bytes.data() + i * size);
   }
+  return tensor;
 }
 
 } // namespace dlc::runtime::tool

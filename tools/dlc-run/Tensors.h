@@ -42,9 +42,9 @@ Result<HostTensor> readOutput(const Context &context, size_t index);
 /// Variable number `index`.
 Result<HostTensor> readVariable(const State &state, size_t index);
 
-/// Random contents for an input: floats in [0, 1), integers 0 or 1, so that they are in range as
-/// labels and indices.
-void fillRandom(HostTensor &tensor, uint64_t seed);
+/// Random contents for an input: floats in [0, 1), classes of those that it has, other integers 0
+/// or 1, so that they are in range as indices.
+HostTensor randomInput(const ValueInfo &input, uint64_t seed);
 
 } // namespace dlc::runtime::tool
 

@@ -198,7 +198,7 @@ typedef struct dlc_argument {
   uint64_t offset;           /* a multiple of DLC_ALIGNMENT, except in DLC_SPACE_SCALARS */
   uint64_t bytes;
   uint32_t access;           /* dlc_access */
-  uint32_t reserved;
+  uint32_t dtype;            /* dlc_dtype of its elements, gaps between tensors included; 0: bytes, such as a workspace */
 } dlc_argument;
 
 /* ---------------------------------------------------------------------------------------------- variables */
@@ -274,7 +274,7 @@ typedef struct dlc_value {
   uint32_t batch_axis;       /* axis that counts samples, or DLC_NONE */
   dlc_argument location;     /* outputs: where the value stands after a run, until the next run; inputs: their own space */
   uint32_t of;               /* DLC_VALUE_GRADIENT of a variable: its index, else DLC_NONE */
-  uint32_t reserved;
+  uint32_t classes;          /* inputs of whole numbers: if not 0, each is a class, from 0 to classes - 1 */
 } dlc_value;
 
 typedef enum dlc_metric_kind { DLC_METRIC_LOSS = 1, DLC_METRIC_METRIC = 2 } dlc_metric_kind;

@@ -28,8 +28,10 @@ struct Trace {
   /// Seconds each record took. Events take none.
   std::vector<double> seconds;
   /// If set, hears after each record which results that wrote to the arena: number of the record in
-  /// the plan, and the bytes of each argument that it writes and does not read.
-  std::function<void(uint32_t record, std::span<const std::byte> written)> onWrite;
+  /// the plan, each argument that it writes and does not read, and the bytes there. Where it
+  /// returns true, what it has made of these bytes takes their place.
+  std::function<bool(uint32_t record, const dlc_argument &argument, std::span<std::byte> written)>
+      onWrite;
 };
 
 class Context {
@@ -57,7 +59,9 @@ public:
   Status setScalar(std::string_view name, double value);
 
   /// Runs the entry once and returns when all of it is done. Refreshes derived variables first
-  /// where the State was changed from outside. With `trace`, times each record.
+  /// where the State was changed from outside. With `trace`, times each record. Fails with
+  /// InvalidArgument, before anything has run, if an input is not bound or, of those that hold
+  /// classes (ValueInfo::classes), a valid sample has a number that is none of them.
   Status run(Trace *trace = nullptr);
 
   /// The two halves of run(), for a caller that prepares the next run while a device is at work:

@@ -21,6 +21,8 @@ namespace dlc::runtime {
 uint64_t dtypeSize(uint32_t dtype);
 /// "f32", "i32", ...
 std::string_view dtypeName(uint32_t dtype);
+/// Whether elements of a dtype are whole numbers; bool's are.
+bool isWhole(uint32_t dtype);
 
 /// The type of a tensor: logical shape, and the physical layout in which kernels see it.
 struct TensorType {
@@ -68,6 +70,8 @@ struct ValueInfo {
   dlc_argument location;
   /// Gradient of a variable: its index, else DLC_NONE.
   uint32_t of;
+  /// Inputs of whole numbers: if not 0, each is a class, from 0 to classes - 1.
+  uint32_t classes = 0;
 };
 
 /// value = finish(sum over terms of coefficient * sum / count); sum and count number outputs of the

@@ -125,7 +125,7 @@ void PlanBuilder::metric(std::string_view name, dlc_metric_kind kind, uint32_t s
 }
 
 dlc_argument PlanBuilder::arena(uint64_t bytes) {
-  dlc_argument argument{DLC_SPACE_ARENA, 0, entry().arena_bytes, bytes, DLC_READ, 0};
+  dlc_argument argument{DLC_SPACE_ARENA, 0, entry().arena_bytes, bytes, DLC_READ, DLC_F32};
   entry().arena_bytes += aligned(bytes);
   return argument;
 }

@@ -58,6 +58,7 @@ dlc_argument addLoss(PlanBuilder &plan, const Shared &s, bool counts) {
   const uint64_t sample = sizeof(float);
   const uint32_t image = plan.input("image", PlanBuilder::type(DLC_F32, {batch, 1, 4, 4}));
   const uint32_t label = plan.input("label", PlanBuilder::type(DLC_I32, {batch}));
+  plan.values.back().classes = classes;
   const uint32_t valid =
       counts ? plan.input("valid", PlanBuilder::type(DLC_I32, {}), DLC_NONE) : label;
   if (counts)
