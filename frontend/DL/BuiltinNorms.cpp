@@ -25,11 +25,15 @@ static Value buildBatchNorm(Call &call) {
   if (!call.checkNotBatch(x, {1}, call.rangeOf("x")))
     return Poison{};
   int64_t channels = x.shape()[1], count = channels ? x.type().getNumElements() / channels : 0;
-  if (count < 2)
-    return call.fail("x",
-                     "batch_norm needs 2 or more elements a channel, found " + describe(x.type()));
   mlir::Type element = x.type().getElementType();
   call.location();
+  bool isTraining = call.entry().isTraining() &&
+                    !call.evaluator.isFrozen(call.path() + ".scale", call.attributes);
+  if (isTraining && count < 2)
+    return call.fail("x",
+                     "batch_norm needs 2 or more elements a channel in training, found " +
+                         describe(x.type()),
+                     "a larger batch; frozen=true uses the running statistics");
   std::optional<Tensor> scale, bias;
   if (call.flag("affine")) {
     scale = call.weight("scale", {channels}, element, 1, channels, channels);
@@ -51,8 +55,6 @@ static Value buildBatchNorm(Call &call) {
   auto average = [&](mlir::Value each) {
     return b.scale(b.reduce(dl::ReduceKind::Sum, each, axes), 1.0 / double(count));
   };
-  bool isTraining = call.entry().isTraining() &&
-                    !call.evaluator.isFrozen(call.path() + ".scale", call.attributes);
   mlir::Value mean = isTraining ? average(x.value) : runningMean->value;
   mlir::Value centred = b.subtract(x.value, spread(mean));
   mlir::Value variance =

@@ -24,6 +24,9 @@ const Section *SectionCompiler::chooseTrain() {
   const std::string &wanted = program.options.trainSection;
   if (wanted.empty() && sections.size() <= 1)
     return sections.empty() ? nullptr : sections.front();
+  for (const Section *section : sections)
+    if (!claimSection(nameOf(section), *section))
+      return nullptr;
   std::string known;
   for (const Section *section : sections) {
     if (!wanted.empty() && nameOf(section) == wanted)
@@ -39,6 +42,17 @@ const Section *SectionCompiler::chooseTrain() {
     program.engine.error({}, "there is no train section '" + wanted + "'")
         .hint(known.empty() ? "the file has none" : "the file has " + known);
   return nullptr;
+}
+
+bool SectionCompiler::claimSection(llvm::StringRef name, const Section &section) {
+  std::string keyword = section.isTrain ? "train" : "infer";
+  auto [first, isNew] = sectionNames.try_emplace(keyword + " " + name.str(), section.range);
+  if (!isNew)
+    program.engine
+        .error(section.range, "there are two " + keyword + " sections named '" + name + "'")
+        .hint(keyword + " " + section.uses.front().model.text.str() + " as NAME")
+        .note(first->second, "the first is here");
+  return isNew;
 }
 
 bool SectionCompiler::resolveSettings(ModelUse &use, llvm::ArrayRef<Argument> arguments) {
@@ -168,6 +182,8 @@ bool SectionCompiler::bindDimensions(const Section &section) {
   checkUnusedNames(program, section, names);
   if (!valid || dimensions.contains("N"))
     return valid;
+  if (findBinding(section.body, "N"))
+    return false;
   if (const BindingStatement *batch = findBinding(section.body, "batch"))
     program.engine.error(batch->value->range, "'batch' must be known before the model is evaluated")
         .hint("it may use constants and numbers");
@@ -504,6 +520,7 @@ void SectionCompiler::compileTrain(const Section &section) {
     return;
   if (hasEvaluation)
     compileEvaluate(section);
+  warnUnreadFields(program, section, trainUses);
   warnUntrained();
 }
 
@@ -581,6 +598,8 @@ void SectionCompiler::compileInfer(const Section *section, llvm::ArrayRef<ModelU
     if (program.engine.hasErrors())
       return;
   }
+  if (section)
+    warnUnreadFields(program, *section, uses);
 }
 
 // --------------------------------------------------------------------------------------------- all
@@ -691,7 +710,9 @@ void SectionCompiler::run() {
       continue;
     }
     hasInfer = true;
-    compileInfer(section, uses, section->name.text.empty() ? "infer" : section->name.text.str());
+    std::string name = section->name.text.empty() ? "infer" : section->name.text.str();
+    if (claimSection(name, *section))
+      compileInfer(section, uses, name);
   }
   if (!hasInfer)
     for (const ModelUse &use : trainUses)

@@ -33,6 +33,8 @@ void collectDimensions(const Module &module, const ast::Section &section,
                        llvm::ArrayRef<ModelUse> uses, llvm::StringMap<SourceRange> &names);
 /// Is the name called or piped into anywhere in the section?
 bool mentions(const ast::Section &section, llvm::StringRef name);
+/// Warns of fields that nothing reads: neither the section nor a model that is called by itself.
+void warnUnreadFields(Program &program, const ast::Section &section, llvm::ArrayRef<ModelUse> uses);
 /// Reports names that are bound and never read.
 void checkUnusedNames(Program &program, const ast::Section &section,
                       const llvm::StringMap<SourceRange> &dimensions);
@@ -88,6 +90,8 @@ private:
   void readAccumulate(TrainEntry &entry);
   void finishTrain(TrainEntry &entry, const ast::Section &section);
   void compileEvaluate(const ast::Section &section);
+  /// False, with an error, if another section of the kind has the name.
+  bool claimSection(llvm::StringRef name, const ast::Section &section);
   bool claimEntry(const std::string &name, SourceRange range, llvm::StringRef hint);
   void readFrozenPatterns(const ast::Section &section);
   void warnUntrained();
@@ -105,7 +109,7 @@ private:
   mlir::ModuleOp module;
   std::vector<ModelUse> trainUses;
   Dimensions dimensions;
-  llvm::StringMap<SourceRange> entryNames;
+  llvm::StringMap<SourceRange> entryNames, sectionNames;
 };
 
 } // namespace dlc::frontend

@@ -62,10 +62,9 @@ static void warnBoundTwice(Program &program, Body body) {
   }
 }
 
-void checkUnusedNames(Program &program, const Section &section,
-                      const llvm::StringMap<SourceRange> &dimensions) {
-  // How often each name is read. What a binding reads of itself, as in accuracy = accuracy(...), is
-  // no use of it.
+/// How often a section reads each name. What a binding reads of itself, as in accuracy =
+/// accuracy(...), is no use of it.
+static llvm::StringMap<int> countReads(const Section &section) {
   llvm::StringMap<int> reads;
   NameWalker([&](llvm::StringRef name) { ++reads[name]; }).walk(section.body);
   forEachBinding(section.body, /*inSteps=*/true,
@@ -74,19 +73,46 @@ void checkUnusedNames(Program &program, const Section &section,
                      reads[each] -= each == name.text;
                    }).walk(binding ? binding->value : nullptr);
                  });
+  return reads;
+}
+
+void warnUnreadFields(Program &program, const Section &section, llvm::ArrayRef<ModelUse> uses) {
+  if (program.engine.hasErrors())
+    return;
+  llvm::StringMap<int> reads = countReads(section);
+  if (uses.size() == 1 && !mentions(section, uses.front().block->name.text))
+    for (const Param &param : uses.front().block->params)
+      ++reads[param.name.text];
+  for (const Statement *statement : section.body)
+    if (auto *node = llvm::dyn_cast<FieldStatement>(statement))
+      if (const Name &name = node->field.name;
+          reads.lookup(name.text) <= 0 && !name.text.starts_with("_"))
+        program.engine.warning(name.range, "the field '" + name.text + "' is never used")
+            .hint("the data must deliver it all the same");
+}
+
+void checkUnusedNames(Program &program, const Section &section,
+                      const llvm::StringMap<SourceRange> &dimensions) {
+  llvm::StringMap<int> reads = countReads(section);
   if (section.isTrain)
     warnBoundTwice(program, section.body);
   llvm::ArrayRef<llvm::StringLiteral> settings = trainSettings;
   if (!section.isTrain)
     settings = settings.take_front(1);
-  forEachBinding(section.body, /*inSteps=*/true, [&](const Name &name, const BindingStatement *) {
-    if (reads.lookup(name.text) > 0 || dimensions.contains(name.text) ||
-        llvm::is_contained(settings, name.text))
-      return;
-    llvm::SmallVector<llvm::StringRef> candidates(settings.begin(), settings.end());
-    program.engine.error(name.range, "'" + name.text + "' is bound and never used")
-        .hint(hintForSetting(name.text, candidates));
-  });
+  forEachBinding(section.body, /*inSteps=*/true,
+                 [&](const Name &name, const BindingStatement *binding) {
+                   if (name.text == "N" && binding && dimensions.contains("N")) {
+                     program.engine.error(name.range, "'N' is the batch, which is bound by 'batch'")
+                         .hint("batch = " + program.sources.text(binding->value->range).str());
+                     return;
+                   }
+                   if (reads.lookup(name.text) > 0 || dimensions.contains(name.text) ||
+                       llvm::is_contained(settings, name.text))
+                     return;
+                   llvm::SmallVector<llvm::StringRef> candidates(settings.begin(), settings.end());
+                   program.engine.error(name.range, "'" + name.text + "' is bound and never used")
+                       .hint(hintForSetting(name.text, candidates));
+                 });
   for (const Statement *statement : section.body)
     if (auto *step = llvm::dyn_cast<StepStatement>(statement))
       checkStepSettings(program, *step);

@@ -686,6 +686,71 @@ R"dl(test.dl:2:13: error: parameter 'p' is f32[4, 3] in train_step and f32[1, 3]
   parameter p: f32[N, 3] = 0
             ^ its shape must not use N
 )dl", {}},
+{"TrainSectionsOfOneName", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
+  return x |> linear(10)
+}
+train M {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+}
+train M {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 8
+}
+)dl",
+R"dl(test.dl:10:1: error: there are two train sections named 'M'
+train M {
+^~~~~ train M as NAME
+test.dl:4:1: note: the first is here
+)dl", {}},
+{"TheBatchByItsSymbol", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
+  return x |> linear(10)
+}
+train M {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+  N = 8
+}
+)dl",
+R"dl(test.dl:9:3: error: 'N' is the batch, which is bound by 'batch'
+  N = 8
+  ^ batch = 8
+)dl", {}},
+{"TheBatchByItsSymbolOnly", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
+  return x |> linear(10)
+}
+train M {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  N = 8
+}
+)dl",
+R"dl(test.dl:8:3: error: 'N' is the batch, which is bound by 'batch'
+  N = 8
+  ^ batch = 8
+)dl", {}},
+{"TheBatchOfInferenceByItsSymbol", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
+  return x |> linear(10)
+}
+train M {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+}
+infer M { N = [1, 2] }
+)dl",
+R"dl(test.dl:10:11: error: 'N' is the batch, which is bound by 'batch'
+infer M { N = [1, 2] }
+          ^ batch = [1, 2]
+)dl", {}},
 {"EntriesOfOneName", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)
 }
@@ -696,12 +761,12 @@ train M {
   batch = 4
 }
 infer M { batch = 2 }
-infer M { batch = [1, 2] }
+infer M { batch = 1 }
 )dl",
-R"dl(test.dl:11:1: error: there are two entries named 'infer_n2'
-infer M { batch = [1, 2] }
-^~~~~ infer ... as NAME
-test.dl:10:1: note: the first is made here
+R"dl(test.dl:11:1: error: there are two infer sections named 'infer'
+infer M { batch = 1 }
+^~~~~ infer M as NAME
+test.dl:10:1: note: the first is here
 )dl", {}},
 {"InferReturnsANumber", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)

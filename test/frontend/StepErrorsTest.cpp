@@ -378,6 +378,16 @@ R"dl(test.dl:2:59: error: 'k' is 1 or more, found 0
   y = top_k_accuracy(flatten(x), argmax(flatten(x), 1), k=0)
                                                           ^
 )dl", {}},
+{"TopKOfAllClasses", R"dl(y = top_k_accuracy(flatten(x), argmax(flatten(x), 1), k=192))dl",
+R"dl(test.dl:2:59: error: 'k' is below the number of classes, which is 192, found 192
+  y = top_k_accuracy(flatten(x), argmax(flatten(x), 1), k=192)
+                                                          ^~~ the label is always among all of them
+)dl", {}},
+{"BatchNormOfOneElement", R"dl(y = sum(x, axes=(0, 2, 3)) |> reshape((1, 3)) |> batch_norm)dl",
+R"dl(test.dl:2:33: error: batch_norm needs 2 or more elements a channel in training, found f32[1, 3]
+  y = sum(x, axes=(0, 2, 3)) |> reshape((1, 3)) |> batch_norm
+                                ^~~~~~~~~~~~~~~ a larger batch; frozen=true uses the running statistics
+)dl", {}},
 {"TopKLabels", R"dl(y = top_k_accuracy(flatten(x), i32(x)))dl",
 R"dl(test.dl:2:34: error: labels i32[4, 3, 8, 8] do not fit logits f32[4, 192] with classes on axis 1
   y = top_k_accuracy(flatten(x), i32(x))

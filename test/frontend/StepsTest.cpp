@@ -207,6 +207,15 @@ TEST(BatchNorm, FrozenItKeepsItsStatistics) {
   EXPECT_THAT(assigned(entryOf(byGroup, "train_step")), ElementsAre());
 }
 
+// Running statistics do not ask how many elements a channel has: one sample, or a frozen layer.
+TEST(BatchNorm, OneElementAChannelIsEnoughForInference) {
+  Compiled compiled(normed("x = x |> global_average_pool |> batch_norm"));
+  EXPECT_EQ(compiled.diagnostics(), "");
+  std::string alone = normed("x = x |> global_average_pool |> batch_norm(frozen=true)");
+  alone.replace(alone.find("batch = 4"), 9, "batch = 1");
+  EXPECT_EQ(Compiled(alone).diagnostics(), "");
+}
+
 TEST(BatchNorm, SharedItAssignsOnceWhatBothCallsSaw) {
   Compiled compiled(normed("layer norm = batch_norm(_)\nx = x |> norm |> norm"));
   EXPECT_THAT(assigned(entryOf(compiled, "train_step")),

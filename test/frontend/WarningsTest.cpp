@@ -39,6 +39,31 @@ TEST(Warnings, ANameThatIsBoundAgainAndReadIsUsed) {
   EXPECT_EQ(warnings(inModel("y = 1\nif y == 1 { y = 2 }\nfor i in range(2) { x = relu(x) }")), "");
 }
 
+// A model that is called by itself reads the fields of its inputs' names.
+TEST(Warnings, FieldsThatNothingReads) {
+  auto text = [](const std::string &fields, const std::string &section) {
+    return "model M(x: f32[N, 3]) -> f32[N, 2] {\n  return linear(x, 2)\n}\ntrain M {\n" + fields +
+           "  label: i32[N]\n" + section + "  optimizer = sgd(learning_rate=0.1)\n  batch = 4\n}\n";
+  };
+  EXPECT_EQ(warnings(text("  x: f32[N, 3]\n  _later: i32[N]\n", "  loss = mean(output)\n")),
+            R"(test.dl:7:3: warning: the field 'label' is never used
+  label: i32[N]
+  ^~~~~ the data must deliver it all the same
+)");
+  EXPECT_EQ(warnings(text("  x: f32[N, 3]\n  z: f32[N, 3]\n",
+                          "  loss = softmax_cross_entropy(M(z), label)\n")),
+            R"(test.dl:5:3: warning: the field 'x' is never used
+  x: f32[N, 3]
+  ^ the data must deliver it all the same
+)");
+  EXPECT_EQ(warnings(text("", "  loss = softmax_cross_entropy(output, label)\n") +
+                     "infer M { z: f32[N, 3]\n return output }\n"),
+            R"(test.dl:10:11: warning: the field 'z' is never used
+infer M { z: f32[N, 3]
+          ^ the data must deliver it all the same
+)");
+}
+
 static const char *aux = R"(
 model M(x: f32[N, 3]) -> (score: f32[N, 2], aux: f32[N, 4]) {
   return linear(x, 2), linear(x, 4, name="aux")
