@@ -1,5 +1,6 @@
 // Evaluation over a dataset.
 #include "runtime/Training/Evaluate.h"
+#include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Exec/Metrics.h"
 
@@ -27,6 +28,30 @@ Status bindBatch(Context &context, const EntryInfo &loaded, const Batch &batch) 
   return {};
 }
 
+Status checkResults(const Context &context, std::span<const uint32_t> samples,
+                    std::string_view source) {
+  const EntryInfo &entry = context.entry();
+  for (size_t i = 0; i < entry.outputs.size(); ++i) {
+    const ValueInfo &output = entry.outputs[i];
+    if (output.kind != DLC_VALUE_RESULT)
+      continue;
+    std::vector<std::byte> bytes(output.type.logicalBytes());
+    DLC_TRY(context.read(i, bytes));
+    const bool bySample =
+        output.batchAxis == 0 && entry.batch != 0 && output.type.shape[0] == entry.batch;
+    const uint64_t perSample = bySample ? bytes.size() / entry.batch : bytes.size();
+    const std::span valid(bytes.data(), bySample ? perSample * samples.size() : bytes.size());
+    const auto found = findNaN(output.type.dtype, valid);
+    if (found && bySample)
+      return failure(StatusCode::Failed, source, ": sample ",
+                     samples[*found * dtypeSize(output.type.dtype) / perSample], ": '", output.name,
+                     "' is not a number");
+    if (found)
+      return failure(StatusCode::Failed, source, ": '", output.name, "' is not a number");
+  }
+  return {};
+}
+
 Result<std::unique_ptr<Evaluator>> Evaluator::create(std::shared_ptr<State> state,
                                                      std::shared_ptr<const Dataset> dataset) {
   const Module &module = *state->module();
@@ -34,8 +59,12 @@ Result<std::unique_ptr<Evaluator>> Evaluator::create(std::shared_ptr<State> stat
   if (!entry)
     return invalid(module.path(), ": the module has no entry that evaluates");
   DLC_TRY_ASSIGN(context, Context::create(std::move(state), entry->name));
-  DLC_TRY_ASSIGN(loader, BatchLoader::create(context->entry(), std::move(dataset)));
-  return std::unique_ptr<Evaluator>(new Evaluator(std::move(context), std::move(loader)));
+  DLC_TRY_ASSIGN(loader, BatchLoader::create(context->entry(), dataset));
+  if (loader->batches(entry->validInput != DLC_NONE) == 0)
+    return invalid(dataset->name(), ": ", dataset->size(), " samples do not fill one batch of ",
+                   entry->batch);
+  return std::unique_ptr<Evaluator>(
+      new Evaluator(std::move(context), std::move(loader), dataset->name()));
 }
 
 Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
@@ -53,6 +82,7 @@ Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
       break;
     DLC_TRY(bindBatch(*context, entry, *batch));
     DLC_TRY(context->run());
+    DLC_TRY(checkResults(*context, batch->samples, source));
     DLC_TRY(sums.add(*context));
     report.samples += static_cast<uint64_t>(batch->valid);
     ++report.batches;

@@ -24,6 +24,11 @@ struct EvaluateReport {
 /// whose inputs are a subset of its inputs by name. The batch must live until the run has returned.
 Status bindBatch(Context &context, const EntryInfo &loaded, const Batch &batch);
 
+/// Fails if a result of the context's last run is not a number, naming its sample: number i of the
+/// run's samples is number samples[i] of `source`. What lies beyond them is padding.
+Status checkResults(const Context &context, std::span<const uint32_t> samples,
+                    std::string_view source);
+
 class Evaluator {
 public:
   /// Fails with InvalidArgument if the module has no evaluate entry or the data does not fit it.
@@ -31,15 +36,19 @@ public:
                                                    std::shared_ptr<const Dataset> dataset);
 
   uint64_t batches() const { return loader->batches(/*keepPartial=*/true); }
-  /// Stops after `maxBatches`. `progress`, if any, hears how many are done.
+  /// Stops after `maxBatches`. `progress`, if any, hears how many are done. Fails if a result is
+  /// not a number: a metric need not tell, as no logit is the largest then.
   Result<EvaluateReport> run(uint64_t maxBatches = UINT64_MAX,
                              const std::function<void(uint64_t)> &progress = {});
 
 private:
-  Evaluator(std::unique_ptr<Context> context, std::unique_ptr<BatchLoader> loader)
-      : context(std::move(context)), loader(std::move(loader)) {}
+  Evaluator(std::unique_ptr<Context> context, std::unique_ptr<BatchLoader> loader,
+            std::string source)
+      : context(std::move(context)), loader(std::move(loader)), source(std::move(source)) {}
   std::unique_ptr<Context> context;
   std::unique_ptr<BatchLoader> loader;
+  /// The dataset's name.
+  std::string source;
 };
 
 } // namespace dlc::runtime

@@ -2,6 +2,7 @@
 #include "runtime/Training/Progress.h"
 #include "runtime/Core/Support.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace dlc::runtime {
@@ -31,6 +32,11 @@ Result<TrainingProgress> progressFrom(const Metadata &metadata) {
   DLC_TRY(readNumber(metadata, "step", progress.step));
   DLC_TRY(readNumber(metadata, "epoch", progress.epoch));
   DLC_TRY(readNumber(metadata, "position", progress.position));
+  // An epoch has at least one batch; the order of samples takes 32 bits of its number.
+  const uint64_t most = std::min<uint64_t>(progress.step, UINT32_MAX);
+  if (progress.epoch > most || progress.position > progress.step - progress.epoch)
+    return damaged("the metadata claims ", progress.epoch, " epochs and ", progress.position,
+                   " batches after ", progress.step, " steps");
   return progress;
 }
 

@@ -16,7 +16,7 @@ struct TrainingProgress {
 
 Metadata toMetadata(const TrainingProgress &progress);
 
-/// Fails with Damaged if an entry is missing or is no number.
+/// Fails with Damaged if an entry is missing or is no number, or if they cannot all be true.
 Result<TrainingProgress> progressFrom(const Metadata &metadata);
 
 } // namespace dlc::runtime

@@ -89,6 +89,18 @@ double scheduleFactor(std::span<const SchedulePart> parts, uint64_t updates, dou
   return factorAt(*part, t, part->n * (part->inEpochs ? epochUpdates : 1));
 }
 
+Status applyFactor(Context &context, double factor,
+                   const std::map<std::string, double> &overrides) {
+  for (const ScalarInfo &scalar : context.state()->module()->plan().scalars) {
+    if (!scalar.scheduled)
+      continue;
+    auto given = overrides.find(std::string(scalar.name));
+    const double base = given == overrides.end() ? scalar.value : given->second;
+    DLC_TRY(context.setScalar(scalar.name, base * factor));
+  }
+  return {};
+}
+
 void Plateau::observe(const SchedulePart &part, double value) {
   constexpr double threshold = 1e-4;
   const bool isBetter = !hasBest || (part.c == 1 ? value > best * (1 + threshold)

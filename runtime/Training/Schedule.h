@@ -2,10 +2,10 @@
 #ifndef DLC_RUNTIME_TRAINING_SCHEDULE_H
 #define DLC_RUNTIME_TRAINING_SCHEDULE_H
 
-#include "dlc/plan.h"
-#include "dlc/status.h"
+#include "dlc/context.h"
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 
@@ -16,6 +16,11 @@ namespace dlc::runtime {
 /// PyTorch's scheduler of the same name, stepped with the optimizer.
 /// A plateau counts as 1: its factor is the Plateau's.
 double scheduleFactor(std::span<const SchedulePart> parts, uint64_t updates, double epochUpdates);
+
+/// Writes a context's scheduled scalars: what was set in the place of their defaults, else these,
+/// times the factor.
+Status applyFactor(Context &context, double factor,
+                   const std::map<std::string, double> &overrides = {});
 
 /// The part that holds for that update; null without parts.
 const SchedulePart *schedulePart(std::span<const SchedulePart> parts, uint64_t updates,

@@ -93,14 +93,7 @@ Status Trainer::applySchedule(Step &step, uint64_t updates) {
     return {};
   const double factor =
       step.plateau.factor() * scheduleFactor(step.schedule, updates, epochUpdates(step));
-  for (const ScalarInfo &scalar : state->module()->plan().scalars) {
-    if (!scalar.scheduled)
-      continue;
-    auto given = options.overrides.find(std::string(scalar.name));
-    const double base = given == options.overrides.end() ? scalar.value : given->second;
-    DLC_TRY(step.context->setScalar(scalar.name, base * factor));
-  }
-  return {};
+  return applyFactor(*step.context, factor, options.overrides);
 }
 
 /// A plateau waits for a metric that evaluations yield.

@@ -271,6 +271,18 @@ TEST(Trainer, SaysWhatIsWrong) {
             run.folder.root() + ": 7 samples do not fill one batch of 8");
   EXPECT_EQ(progressFrom({{"seed", "1"}}).status().message(),
             "no 'step' in the metadata: not written by a training run");
+  auto claims = [](const char *step, const char *epoch, const char *position) {
+    return std::string(
+        progressFrom({{"seed", "1"}, {"step", step}, {"epoch", epoch}, {"position", position}})
+            .status()
+            .message());
+  };
+  EXPECT_EQ(claims("20", "2", "18"), "");
+  EXPECT_EQ(claims("20", "2", "19"), "the metadata claims 2 epochs and 19 batches after 20 steps");
+  EXPECT_EQ(claims("20", "18446744073709551615", "0"),
+            "the metadata claims 18446744073709551615 epochs and 0 batches after 20 steps");
+  EXPECT_EQ(claims("18446744073709551615", "4294967296", "0"),
+            "the metadata claims 4294967296 epochs and 0 batches after 18446744073709551615 steps");
   EXPECT_EQ(progressFrom({{"seed", "x"}}).status().message(),
             "'seed' in the metadata is no whole number");
 }

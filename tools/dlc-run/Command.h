@@ -73,6 +73,7 @@ struct InspectFlags {
 struct StepFlags : RunFlags {
   std::string entry, parameters, inputs, save;
   uint64_t steps = 1;
+  std::optional<uint64_t> epochSteps;
 };
 
 struct CheckFlags {

@@ -55,7 +55,10 @@ public:
     for (uint64_t first = 0; first < std::max<uint64_t>(samples, 1); first += step) {
       const uint64_t count = std::min(step, samples - std::min(samples, first));
       DLC_TRY(bind(first, count));
-      DLC_TRY(context.run());
+      Status ran = context.run();
+      if (!ran.ok())
+        return first == 0 ? std::move(ran)
+                          : std::move(ran).in(concat("from sample ", first, " on"));
       DLC_TRY(collect(first, count));
     }
     return std::move(outputs);
@@ -120,6 +123,22 @@ private:
   uint64_t samples;
 };
 
+/// Fails with the first sample of the first output that is not a number.
+Status checkOutputs(const EntryInfo &entry, const std::vector<HostTensor> &outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const TensorType &type = outputs[i].type;
+    const auto found = findNaN(type.dtype, outputs[i].bytes);
+    if (!found)
+      continue;
+    const bool bySample = entry.outputs[i].batchAxis == 0;
+    return failure(
+        StatusCode::Failed,
+        bySample ? concat("sample ", *found / (type.elementCount() / type.shape[0]), ": ") : "",
+        "'", outputs[i].name, "' is not a number");
+  }
+  return {};
+}
+
 void printOutputs(const std::vector<HostTensor> &outputs, bool json) {
   Json line = Json::object();
   for (const HostTensor &tensor : outputs) {
@@ -147,12 +166,14 @@ Status inferFile(const InferFlags &flags, Context &context) {
     DLC_TRY_ASSIGN(tensor, readTensor(file, stored));
     inputs.push_back(std::move(tensor));
   }
-  DLC_TRY_ASSIGN(outputs, BatchedRun(context, std::move(inputs), *samples).run());
-  if (flags.save.empty()) {
-    printOutputs(outputs, flags.json);
-    return {};
-  }
-  return saveTensors(flags.save, outputs, {{"entry", std::string(context.entry().name)}});
+  Result<std::vector<HostTensor>> outputs = BatchedRun(context, std::move(inputs), *samples).run();
+  if (!outputs.ok())
+    return outputs.takeStatus().in(flags.inputs);
+  if (flags.save.empty())
+    printOutputs(*outputs, flags.json);
+  else
+    DLC_TRY(saveTensors(flags.save, *outputs, {{"entry", std::string(context.entry().name)}}));
+  return checkOutputs(context.entry(), *outputs).in(flags.inputs);
 }
 
 /// Class with the largest score in one row of the first output.
@@ -179,6 +200,8 @@ Status predict(const InferFlags &flags, Context &context) {
   DLC_TRY_ASSIGN(loader, BatchLoader::create(entry, data));
   DLC_TRY(loader->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = true}));
   const uint64_t classes = entry.outputs[0].type.shape[1];
+  constexpr size_t labels = 1;
+  DLC_TRY(checkClasses(*data, labels, classes, concat("output '", entry.outputs[0].name, "'")));
   uint64_t right = 0, seen = 0;
   for (uint64_t run = 0; run < flags.steps.value_or(UINT64_MAX); ++run) {
     const Batch *batch = loader->next();
@@ -186,10 +209,11 @@ Status predict(const InferFlags &flags, Context &context) {
       break;
     DLC_TRY(bindBatch(context, entry, *batch));
     DLC_TRY(context.run());
+    DLC_TRY(checkResults(context, batch->samples, data->name()));
     DLC_TRY_ASSIGN(output, readOutput(context, 0));
     for (uint64_t i = 0; i < batch->samples.size(); ++i) {
       const auto [best, score] = largest(output, i, classes);
-      const auto label = static_cast<uint64_t>(*data->sample(batch->samples[i], 1));
+      const auto label = static_cast<uint64_t>(*data->sample(batch->samples[i], labels));
       right += best == label;
       ++seen;
       if (flags.json)

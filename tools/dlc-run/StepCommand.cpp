@@ -1,22 +1,38 @@
 // dlc-run step: runs one entry on tensors from files and writes everything it made. How a model is
 // debugged and compared with another framework.
 #include "runtime/Core/Support.h"
+#include "runtime/Training/Schedule.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Output.h"
 #include "tools/dlc-run/Tensors.h"
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace dlc::runtime::tool {
 namespace {
+
+/// Which inputs a file must hold.
+Status requireInputs(const EntryInfo &entry) {
+  std::string names;
+  for (size_t i = 0; i < entry.inputs.size(); ++i)
+    if (i != entry.validInput)
+      names +=
+          concat(names.empty() ? "" : ", ", entry.inputs[i].name, " ", entry.inputs[i].type.str());
+  if (names.empty())
+    return {};
+  return invalid("entry '", entry.name, "' needs --inputs FILE, safetensors with ", names);
+}
 
 /// Reads the entry's inputs from the file by name and binds them. Only `valid` may be missing.
 Result<std::vector<HostTensor>> bindInputs(Context &context, const std::string &path) {
   const EntryInfo &entry = context.entry();
   std::vector<HostTensor> tensors;
-  if (path.empty())
+  if (path.empty()) {
+    DLC_TRY(requireInputs(entry));
     return tensors;
+  }
   DLC_TRY_ASSIGN(file, SafetensorsFile::open(path));
   for (const StoredTensor &stored : file.tensors()) {
     const int index = context.findInput(stored.name);
@@ -69,22 +85,55 @@ Status saveResults(const Context &context, const MetricValues &metrics, const st
   return saveTensors(path, tensors, {{"entry", std::string(entry.name)}});
 }
 
+/// The schedule of an entry's learning rates, as training would follow it.
+struct Rates {
+  std::span<const SchedulePart> parts;
+  double epochUpdates = 0;
+
+  /// For the update after `updates` others.
+  Status apply(Context &context, uint64_t updates) const {
+    return parts.empty() ? Status()
+                         : applyFactor(context, scheduleFactor(parts, updates, epochUpdates));
+  }
+};
+
+Result<Rates> ratesOf(const StepFlags &flags, const Plan &plan, const EntryInfo &entry) {
+  auto step = std::find_if(plan.steps.begin(), plan.steps.end(), [&](const dlc_step &each) {
+    return &plan.entries[each.entry] == &entry;
+  });
+  if (step == plan.steps.end())
+    return Rates();
+  const auto parts = std::span(plan.schedule).subspan(step->schedule.first, step->schedule.count);
+  const bool countsEpochs =
+      std::any_of(parts.begin(), parts.end(), [](const SchedulePart &p) { return p.inEpochs; });
+  // The first update is the same in an epoch of any length.
+  constexpr uint64_t anyLength = 1'000'000;
+  if (countsEpochs && flags.steps > 1 && !flags.epochSteps)
+    return invalid("the schedule of entry '", entry.name,
+                   "' counts epochs: --epoch-steps N says how many batches one has");
+  return Rates{parts, static_cast<double>(flags.epochSteps.value_or(anyLength)) / step->every};
+}
+
 /// The update that takes what an entry accumulates, and after how many of its runs.
 struct Update {
   std::unique_ptr<Context> context;
   uint64_t every = 0;
+  Rates rates;
 
   Status runAfter(uint64_t runs, bool countsSteps) {
     if (!context || runs % every != 0)
       return {};
+    const uint64_t updates = runs / every - 1;
     if (countsSteps)
-      DLC_TRY(context->setScalar("step", static_cast<double>(runs / every - 1)));
+      DLC_TRY(context->setScalar("step", static_cast<double>(updates)));
+    DLC_TRY(rates.apply(*context, updates));
     return context->run();
   }
 };
 
 /// An update without a context where `entry` accumulates nothing.
-Result<Update> openUpdate(const std::shared_ptr<State> &state, const EntryInfo &entry) {
+Result<Update> openUpdate(const StepFlags &flags, const std::shared_ptr<State> &state,
+                          const EntryInfo &entry) {
   const Plan &plan = state->module()->plan();
   Update update;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
@@ -92,7 +141,8 @@ Result<Update> openUpdate(const std::shared_ptr<State> &state, const EntryInfo &
     if (&plan.entries[plan.steps[i].entry] != &entry || plan.updateOf(i) == i)
       continue;
     DLC_TRY_ASSIGN(context, Context::create(state, plan.entries[next.entry].name));
-    update = {std::move(context), next.every / plan.steps[i].every};
+    DLC_TRY_ASSIGN(rates, ratesOf(flags, plan, context->entry()));
+    update = {std::move(context), next.every / plan.steps[i].every, rates};
   }
   return update;
 }
@@ -106,14 +156,16 @@ Status step(const StepFlags &flags) {
   }
   DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), flags.entry, DLC_ENTRY_TRAIN));
   DLC_TRY_ASSIGN(context, Context::create(state, entry->name));
-  DLC_TRY_ASSIGN(update, openUpdate(state, *entry));
+  DLC_TRY_ASSIGN(rates, ratesOf(flags, state->module()->plan(), *entry));
+  DLC_TRY_ASSIGN(update, openUpdate(flags, state, *entry));
   DLC_TRY_ASSIGN(inputs, bindInputs(*context, flags.inputs));
   const bool countsSteps = state->module()->plan().findScalar("step") != nullptr;
   MetricValues metrics;
   for (uint64_t i = 0; i < flags.steps; ++i) {
     if (countsSteps)
       DLC_TRY(context->setScalar("step", static_cast<double>(i)));
-    DLC_TRY(context->run());
+    DLC_TRY(rates.apply(*context, i));
+    DLC_TRY(context->run().in(flags.inputs.empty() ? flags.module : flags.inputs));
     DLC_TRY_ASSIGN(values, lastMetrics(*context));
     metrics = std::move(values);
     DLC_TRY(update.runAfter(i + 1, countsSteps));

@@ -85,6 +85,17 @@ private:
   double seconds = 0;
 };
 
+/// The test data; none for a module that evaluates nothing, or where no test files are.
+Result<std::shared_ptr<const Dataset>> openTestData(const TrainFlags &flags, const Module &module) {
+  if (!module.plan().findEntry(DLC_ENTRY_EVALUATE))
+    return std::shared_ptr<const Dataset>();
+  if (hasSplit(flags.data, Split::Test))
+    return openDataset(flags.data, Split::Test);
+  std::fprintf(stderr, "note: %s: no test files, so epochs end without an evaluation\n",
+               flags.data.c_str());
+  return std::shared_ptr<const Dataset>();
+}
+
 /// Loads the checkpoint of an earlier run; afterwards the run goes on as if it had never ended.
 Result<Metadata> resumeFrom(const TrainFlags &flags, State &state, TrainingProgress &progress) {
   DLC_TRY_ASSIGN(metadata, loadVariables(state, flags.checkpoint, LoadMode::Everything));
@@ -112,11 +123,7 @@ Status train(const TrainFlags &flags) {
                        .overrides = flags.overrides};
   DLC_TRY_ASSIGN(state, flags.createState());
   DLC_TRY_ASSIGN(trainData, openDataset(flags.data, Split::Train));
-  std::shared_ptr<const Dataset> testData;
-  if (state->module()->plan().findEntry(DLC_ENTRY_EVALUATE)) {
-    DLC_TRY_ASSIGN(opened, openDataset(flags.data, Split::Test));
-    testData = std::move(opened);
-  }
+  DLC_TRY_ASSIGN(testData, openTestData(flags, *state->module()));
   TrainingProgress progress;
   progress.seed = flags.seed.value_or(0);
   Metadata metadata;
@@ -126,6 +133,13 @@ Status train(const TrainFlags &flags) {
   }
   DLC_TRY_ASSIGN(trainer, Trainer::create(state, trainData, testData, options, progress));
   DLC_TRY(trainer->restore(metadata).in(flags.checkpoint));
+  if (progress.epoch >= trainer->epochs())
+    std::fprintf(
+        stderr,
+        "note: nothing to do: %s has trained %llu of %llu epochs; --epochs %llu trains one more\n",
+        flags.checkpoint.c_str(), static_cast<unsigned long long>(progress.epoch),
+        static_cast<unsigned long long>(trainer->epochs()),
+        static_cast<unsigned long long>(progress.epoch + 1));
   std::signal(SIGINT, [](int) { interrupted = 1; });
   Reporter reporter(flags.json, flags.steps);
   DLC_TRY(trainer->run(reporter).in(flags.module));

@@ -195,6 +195,11 @@ void CommandLine::addStep() {
   stepCommand->add_option("--steps", step.steps, "runs on the same inputs; default: 1")
       ->type_name("N")
       ->check(wholeNumber(1));
+  stepCommand
+      ->add_option("--epoch-steps", step.epochSteps,
+                   "batches of an epoch, for a schedule that counts epochs")
+      ->type_name("N")
+      ->check(wholeNumber(1));
 }
 
 void CommandLine::addCheck() {
