@@ -220,11 +220,13 @@ std::string text(const Json &value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+/// "i32[8] of 4 classes"
 std::string shapeText(const Json &tensor) {
   std::string shape = text(tensor["dtype"]) + "[";
   for (const Json &extent : tensor["shape"])
     shape += (shape.back() == '[' ? "" : ", ") + extent.dump();
-  return shape + "]";
+  shape += "]";
+  return tensor.contains("classes") ? shape + " of " + text(tensor["classes"]) + " classes" : shape;
 }
 
 /// A number with the unit that its name tells; a shape as 64x20x24x24.
@@ -289,10 +291,7 @@ void printEntries(const Json &entries) {
     std::printf("\n%s\n", text(entry["name"]).c_str());
     Table values({"", "name", "type"});
     for (const Json &input : entry["inputs"])
-      values.add(
-          {"input", text(input["name"]),
-           shapeText(input) +
-               (input.contains("classes") ? " of " + text(input["classes"]) + " classes" : "")});
+      values.add({"input", text(input["name"]), shapeText(input)});
     for (const Json &output : entry["outputs"])
       values.add({text(output["kind"]), text(output["name"]), shapeText(output)});
     values.print();
