@@ -18,7 +18,7 @@ if [ "${1:-}" = --inside ]; then
   mount -t proc proc "$root/proc"
   for folder in sys dev; do mount --rbind /$folder "$root/$folder"; done
   if [ -n "$data" ]; then
-    mkdir "$root/root/shared"
+    mkdir -p "$root/root/shared"
     mount --bind "$data" "$root/root/shared"
     mount -o remount,bind,ro "$root/root/shared"
   fi

@@ -100,6 +100,24 @@ TEST_F(Toolkit, PackagesOfPythonComeLast) {
             only);
 }
 
+TEST_F(Toolkit, OpensWhatNvrtcLooksForByName) {
+  auto isOpen = [](const fs::path &file) {
+    return dlopen(file.c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr;
+  };
+  copyTo(folder / "lib64/libdlc-toolkit-home.so");
+  const fs::path beside = copyTo(folder / "lib64/libnvrtc-builtins.so.99.0");
+  const fs::path packages = folder / "lib/python3.11/site-packages/nvidia";
+  copyTo(packages / "cudnn/lib/libdlc-toolkit-package.so");
+  const fs::path other = copyTo(packages / "cu99/lib/libnvrtc-builtins.so.99.1");
+  Variable environment("VIRTUAL_ENV", folder.string()), home("CUDA_HOME", folder.string());
+  EXPECT_FALSE(isOpen(beside) || isOpen(other));
+  EXPECT_TRUE(openCudaLibrary({"libdlc-toolkit-home.so"}, CudaLibrary::OfToolkit).handle);
+  EXPECT_TRUE(isOpen(beside));
+  EXPECT_FALSE(isOpen(other));
+  EXPECT_TRUE(openCudaLibrary({"libdlc-toolkit-package.so"}, CudaLibrary::Any).handle);
+  EXPECT_TRUE(isOpen(other));
+}
+
 TEST_F(Toolkit, SaysWhyALibraryCannotBeOpened) {
   Variable home("CUDA_HOME", folder.string());
   const OpenedLibrary none = openCudaLibrary({"libdlc-toolkit-none.so"}, CudaLibrary::Any);

@@ -79,6 +79,23 @@ static std::vector<fs::path> libraryFolders(CudaLibrary kind) {
   return folders;
 }
 
+/// NVRTC opens its built-in functions by their bare name. The loader finds them outside of its path
+/// if they are open already.
+static void openBuiltins(const fs::path &folder) {
+  std::error_code error;
+  for (const auto &entry : fs::directory_iterator(folder, error))
+    if (entry.path().filename().string().starts_with("libnvrtc-builtins.so."))
+      dlopen(entry.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
+/// cuDNN compiles some of its engines with NVRTC, which PyTorch's packages keep in another folder.
+static void openBuiltinsFor(const fs::path &folder) {
+  openBuiltins(folder);
+  if (const fs::path packages = folder.parent_path().parent_path(); packages.filename() == "nvidia")
+    for (const fs::path &package : foldersIn(packages))
+      openBuiltins(package / "lib");
+}
+
 OpenedLibrary openCudaLibrary(std::initializer_list<std::string> names, CudaLibrary kind) {
   OpenedLibrary opened;
   for (const fs::path &folder : libraryFolders(kind))
@@ -87,8 +104,11 @@ OpenedLibrary openCudaLibrary(std::initializer_list<std::string> names, CudaLibr
       if (!folder.empty() && !fs::exists(folder / name, error))
         continue;
       opened.handle = dlopen((folder / name).c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (opened.handle)
+      if (opened.handle) {
+        if (!folder.empty())
+          openBuiltinsFor(folder);
         return opened;
+      }
       opened.reason = dlerror();
     }
   return opened;

@@ -30,7 +30,8 @@ struct OpenedLibrary {
 };
 
 /// Opens the first of `names` in the first place that has one: the toolkits, the loader's path, the
-/// packages that PyTorch brings from PyPI (nvidia/*/lib in a site-packages folder).
+/// packages that PyTorch brings from PyPI (nvidia/*/lib in a site-packages folder). What NVRTC opens
+/// by name alone is opened with it, since that may be outside of the loader's path.
 OpenedLibrary openCudaLibrary(std::initializer_list<std::string> names, CudaLibrary kind);
 
 } // namespace dlc::runtime
