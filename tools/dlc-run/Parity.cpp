@@ -50,13 +50,16 @@ double ownError(const Plan &plan, const EntryInfo &entry) {
 Roundings::Roundings(const Plan &plan, const EntryInfo &entry)
     : plan(plan), entry(entry), terms(termsOfRecords(plan, entry)) {}
 
-/// The most terms that are summed to make a buffer, or of it before it is overwritten.
+/// The most terms that are summed to make a buffer, or of it before it is overwritten; at least as
+/// many as give four roundings, since functions such as tanh are off by up to three (see
+/// MathPolynomials.cpp) and rarely stand alone.
 double Roundings::termsBehind(uint32_t record, const dlc_argument &argument) const {
   auto meets = [&](const dlc_argument &other) {
     return other.space == argument.space && other.offset < argument.offset + argument.bytes &&
            argument.offset < other.offset + other.bytes;
   };
-  double most = terms[record - entry.records.first];
+  constexpr double leastTerms = 16;
+  double most = std::max(leastTerms, terms[record - entry.records.first]);
   for (uint32_t i = record + 1; i < entry.records.first + entry.records.count; ++i) {
     const dlc_range range = plan.records[i].arguments;
     for (const dlc_argument &other : std::span(plan.arguments).subspan(range.first, range.count)) {
