@@ -50,6 +50,11 @@ struct FrontendOptions {
   EvaluationObserver *observer = nullptr;
 };
 
+/// Where a file that is imported may be, in the order of looking: beside the importing file, then
+/// in the include folders.
+std::vector<std::string> importCandidates(llvm::StringRef importer, llvm::StringRef path,
+                                          llvm::ArrayRef<std::string> includeDirs);
+
 /// Compiles a file that `sources` holds already.
 mlir::OwningOpRef<mlir::ModuleOp> compile(SourceManager &sources, FileId file,
                                           const FrontendOptions &options,

@@ -4,6 +4,12 @@
 
 namespace dlc::frontend {
 
+llvm::ArrayRef<llvm::StringLiteral> groupSettingNames() {
+  static constexpr llvm::StringLiteral names[] = {"lr_mult", "decay_mult", "frozen", "init",
+                                                  "optimizer"};
+  return names;
+}
+
 /// `*` within one part of a name: matched by going back to the last star.
 static bool matchesPart(llvm::StringRef pattern, llvm::StringRef part) {
   size_t p = 0, i = 0, star = llvm::StringRef::npos, from = 0;
@@ -98,7 +104,7 @@ static bool applySetting(Evaluator &evaluator, const ast::Setting &setting, cons
     variable.settings.optimizer = *plan;
     return true;
   }
-  llvm::SmallVector<llvm::StringRef> names{"lr_mult", "decay_mult", "frozen", "init", "optimizer"};
+  llvm::SmallVector<llvm::StringRef> names(groupSettingNames());
   if (!llvm::is_contained(names, name))
     evaluator.error(setting.name.range, "a group has no setting '" + name + "'")
         .hint(name == "lr" || name == "learning_rate"

@@ -69,20 +69,27 @@ void Program::checkParams(const ast::Block &block) {
 
 // ----------------------------------------------------------------------------------------- imports
 
-/// Relative to the file, then the include folders. An error if it is nowhere.
-FileId Program::findImport(const Module &module, const ast::Import &import) {
-  llvm::StringRef path = import.path.text;
+std::vector<std::string> importCandidates(llvm::StringRef importer, llvm::StringRef path,
+                                          llvm::ArrayRef<std::string> includeDirs) {
   std::vector<std::string> candidates;
-  llvm::SmallString<256> beside = sources.name(module.tree->file);
+  llvm::SmallString<256> beside = importer;
   llvm::sys::path::remove_filename(beside);
   llvm::sys::path::append(beside, path);
   llvm::sys::path::remove_dots(beside, /*remove_dot_dot=*/true);
   candidates.push_back(beside.str().str());
-  for (const std::string &folder : options.includeDirs) {
+  for (const std::string &folder : includeDirs) {
     llvm::SmallString<256> candidate(folder);
     llvm::sys::path::append(candidate, path);
     candidates.push_back(candidate.str().str());
   }
+  return candidates;
+}
+
+/// An error if it is nowhere.
+FileId Program::findImport(const Module &module, const ast::Import &import) {
+  llvm::StringRef path = import.path.text;
+  std::vector<std::string> candidates =
+      importCandidates(sources.name(module.tree->file), path, options.includeDirs);
   for (const std::string &candidate : candidates) {
     if (!llvm::sys::fs::exists(candidate))
       continue;

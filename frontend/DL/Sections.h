@@ -42,6 +42,8 @@ void checkUnusedNames(Program &program, const ast::Section &section,
 void checkSettings(Evaluator &evaluator, llvm::function_ref<const Bound *(llvm::StringRef)> lookup);
 /// Of the section; a step has some of its own.
 llvm::ArrayRef<llvm::StringLiteral> trainSettingNames();
+/// What a `parameters` group sets.
+llvm::ArrayRef<llvm::StringLiteral> groupSettingNames();
 /// The last binding of a name in a body, steps inside it left out.
 const ast::BindingStatement *findBinding(ast::Body body, llvm::StringRef name);
 

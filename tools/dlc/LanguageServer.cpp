@@ -1,8 +1,12 @@
 //===- LanguageServer.cpp - dlc lsp -----------------------------------------------------------===//
 //
 // The language server protocol over standard input and output: diagnostics as one types (whole
-// documents are sent), hover, go to definition, completion. One thread; a model is evaluated anew
-// after each change, which takes milliseconds.
+// documents are sent), hover, definition, references, rename, completion, signatures, the outline,
+// formatting. One thread; a model is evaluated anew after each change, which takes milliseconds.
+//
+// The structures of the answers are LLVM's (Support/LSP). Its transport is not used: it cannot
+// refuse what is nested too deeply, does not answer what is no JSON, and knows no document that has
+// no file yet.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "tools/CommandLine/ExitCode.h"
@@ -10,12 +14,14 @@
 #include "tools/dlc/LanguageIndex.h"
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/LSP/Protocol.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdio>
 #include <cstring>
 
 using namespace dlc::frontend;
 namespace json = llvm::json;
+namespace lsp = llvm::lsp;
 
 namespace dlc::tool {
 
@@ -66,16 +72,15 @@ unsigned utf16Units(llvm::StringRef text) {
   return units;
 }
 
-json::Object position(const SourceManager &sources, FileId file, uint32_t offset) {
+lsp::Position positionOf(const SourceManager &sources, FileId file, uint32_t offset) {
   llvm::StringRef before = sources.text(file).take_front(offset);
   size_t start = before.rfind('\n') + 1;
-  return json::Object{{"line", int64_t(before.count('\n'))},
-                      {"character", int64_t(utf16Units(before.drop_front(start)))}};
+  return lsp::Position(int(before.count('\n')), int(utf16Units(before.drop_front(start))));
 }
 
-json::Object rangeOf(const SourceManager &sources, SourceRange range) {
-  return json::Object{{"start", position(sources, range.file, range.begin)},
-                      {"end", position(sources, range.file, range.end())}};
+lsp::Range rangeOf(const SourceManager &sources, SourceRange range) {
+  return lsp::Range(positionOf(sources, range.file, range.begin),
+                    positionOf(sources, range.file, range.end()));
 }
 
 uint32_t offsetOf(llvm::StringRef text, int64_t line, int64_t character) {
@@ -121,21 +126,29 @@ std::string uriOf(llvm::StringRef path) {
 // The server
 //===------------------------------------------------------------------------------------------===//
 
+/// A request that cannot be followed, and the code of the protocol for it.
+llvm::Error fail(lsp::ErrorCode code, const llvm::Twine &why) {
+  return llvm::make_error<lsp::LSPError>(why.str(), code);
+}
+
+/// The document and the place in it that a request is about.
+struct Asked {
+  const LanguageIndex *index;
+  uint32_t offset;
+  llvm::StringRef uri;
+};
+
 class LanguageServer {
 public:
   int run();
 
 private:
-  /// The result of a request; an error for one that is not known.
-  std::optional<json::Value> answer(llvm::StringRef method, const json::Object &params);
+  llvm::Expected<json::Value> answer(llvm::StringRef method, const json::Object &params);
   void notified(llvm::StringRef method, const json::Object &params);
   void update(llvm::StringRef uri, llvm::StringRef text);
   void publish(llvm::StringRef uri, const LanguageIndex *index);
-  /// The document and the offset that a request is about; null if it is not open.
-  const LanguageIndex *find(const json::Object &params, uint32_t &offset) const;
-  json::Value hover(const json::Object &params) const;
-  json::Value definition(const json::Object &params) const;
-  json::Value completion(const json::Object &params) const;
+  /// Without a place the offset is 0; nothing if the document is not open.
+  std::optional<Asked> find(const json::Object &params) const;
 
   llvm::StringMap<std::unique_ptr<LanguageIndex>> documents;
   bool isShutDown = false;
@@ -143,64 +156,178 @@ private:
 
 json::Object capabilities() {
   return json::Object{
-      {"textDocumentSync", 1},
+      {"textDocumentSync", int(lsp::TextDocumentSyncKind::Full)},
       {"hoverProvider", true},
       {"definitionProvider", true},
-      {"completionProvider", json::Object{{"triggerCharacters", json::Array{"(", ",", ">"}}}}};
+      {"referencesProvider", true},
+      {"renameProvider", json::Object{{"prepareProvider", true}}},
+      {"documentSymbolProvider", true},
+      {"documentFormattingProvider", true},
+      {"signatureHelpProvider", json::Object{{"triggerCharacters", json::Array{"(", ",", "="}}}},
+      {"completionProvider",
+       json::Object{{"triggerCharacters", json::Array{"(", ",", ">", "=", ":"}}}}};
 }
 
-const LanguageIndex *LanguageServer::find(const json::Object &params, uint32_t &offset) const {
+std::optional<Asked> LanguageServer::find(const json::Object &params) const {
   const json::Object *document = params.getObject("textDocument"),
                      *place = params.getObject("position");
-  if (!document || !place)
-    return nullptr;
-  auto found = documents.find(document->getString("uri").value_or(""));
+  auto found = documents.find(document ? document->getString("uri").value_or("") : "");
   if (found == documents.end())
-    return nullptr;
+    return std::nullopt;
   const LanguageIndex &index = *found->second;
-  offset = offsetOf(index.sources.text(index.file), place->getInteger("line").value_or(0),
-                    place->getInteger("character").value_or(0));
-  return &index;
+  const uint32_t offset =
+      place ? offsetOf(index.sources.text(index.file), place->getInteger("line").value_or(0),
+                       place->getInteger("character").value_or(0))
+            : 0;
+  return Asked{&index, offset, found->first()};
 }
 
-json::Value LanguageServer::hover(const json::Object &params) const {
-  uint32_t offset = 0;
+//===------------------------------------------------------------------------------------------===//
+// Answers
+//===------------------------------------------------------------------------------------------===//
+
+using Answer = llvm::Expected<json::Value>;
+
+Answer hover(const Asked &asked, const json::Object &) {
   SourceRange range;
-  const LanguageIndex *index = find(params, offset);
-  std::string text = index ? index->hover(offset, range) : "";
+  std::string text = asked.index->hover(asked.offset, range);
   if (text.empty())
     return nullptr;
-  return json::Object{{"contents", json::Object{{"kind", "markdown"}, {"value", text}}},
-                      {"range", rangeOf(index->sources, range)}};
+  lsp::Hover hover(rangeOf(asked.index->sources, range));
+  hover.contents.value = std::move(text);
+  return toJSON(hover);
 }
 
-json::Value LanguageServer::definition(const json::Object &params) const {
-  uint32_t offset = 0;
-  const LanguageIndex *index = find(params, offset);
-  SourceRange range = index ? index->definition(offset) : SourceRange();
-  if (!range.isValid())
-    return nullptr;
-  return json::Object{{"uri", uriOf(index->sources.name(range.file))},
-                      {"range", rangeOf(index->sources, range)}};
+/// A place in any file; that of the document itself keeps the name under which it was opened.
+json::Object locationOf(const Asked &asked, SourceRange range) {
+  const SourceManager &sources = asked.index->sources;
+  const bool isOwn = range.file == asked.index->file;
+  return json::Object{{"uri", isOwn ? asked.uri.str() : uriOf(sources.name(range.file))},
+                      {"range", toJSON(rangeOf(sources, range))}};
 }
 
-json::Value LanguageServer::completion(const json::Object &params) const {
-  uint32_t offset = 0;
+Answer definition(const Asked &asked, const json::Object &) {
+  SourceRange range = asked.index->definition(asked.offset);
+  return range.isValid() ? json::Value(locationOf(asked, range)) : json::Value(nullptr);
+}
+
+Answer references(const Asked &asked, const json::Object &params) {
+  const json::Object *context = params.getObject("context");
+  const bool withDefinitions = context && context->getBoolean("includeDeclaration").value_or(false);
+  json::Array list;
+  for (SourceRange range : asked.index->references(asked.offset, withDefinitions))
+    list.push_back(locationOf(asked, range));
+  return list;
+}
+
+Answer prepareRename(const Asked &asked, const json::Object &) {
+  llvm::Expected<SourceRange> range = asked.index->findRenamable(asked.offset);
+  if (!range)
+    return fail(lsp::ErrorCode::RequestFailed, llvm::toString(range.takeError()));
+  return toJSON(rangeOf(asked.index->sources, *range));
+}
+
+Answer renaming(const Asked &asked, const json::Object &params) {
+  const llvm::StringRef name = params.getString("newName").value_or("");
+  auto ranges = asked.index->placesToRename(asked.offset, name);
+  if (!ranges)
+    return fail(lsp::ErrorCode::RequestFailed, llvm::toString(ranges.takeError()));
+  lsp::WorkspaceEdit edit;
+  for (SourceRange range : *ranges)
+    edit.changes[asked.uri.str()].push_back({rangeOf(asked.index->sources, range), name.str()});
+  return toJSON(edit);
+}
+
+lsp::CompletionItemKind kindOf(LanguageIndex::Completion::Kind kind) {
+  static constexpr lsp::CompletionItemKind kinds[] = {
+      lsp::CompletionItemKind::Field, lsp::CompletionItemKind::Function,
+      lsp::CompletionItemKind::Variable, lsp::CompletionItemKind::Keyword,
+      lsp::CompletionItemKind::TypeParameter};
+  return kinds[kind];
+}
+
+Answer completion(const Asked &asked, const json::Object &) {
   json::Array items;
-  const LanguageIndex *index = find(params, offset);
-  // CompletionItemKind of the protocol.
-  static constexpr int kinds[] = {/*Field*/ 5, /*Function*/ 3, /*Variable*/ 6, /*Keyword*/ 14};
-  if (index)
-    for (auto [i, each] : llvm::enumerate(index->completions(offset))) {
-      char order[16];
-      std::snprintf(order, sizeof order, "%05zu", size_t(i));
-      items.push_back(json::Object{{"label", each.label},
-                                   {"detail", each.detail},
-                                   {"kind", kinds[each.kind]},
-                                   {"sortText", std::string(order)}});
-    }
+  for (const LanguageIndex::Completion &each : asked.index->completions(asked.offset)) {
+    // Editors sort by text; the order is that of the list.
+    std::string order = std::to_string(items.size());
+    order.insert(0, 6 - std::min<size_t>(6, order.size()), '0');
+    lsp::CompletionItem item(each.label, kindOf(each.kind), order);
+    item.detail = each.detail;
+    items.push_back(toJSON(item));
+  }
   return items;
 }
+
+Answer signatureHelp(const Asked &asked, const json::Object &) {
+  auto found = asked.index->signature(asked.offset);
+  if (!found)
+    return nullptr;
+  lsp::SignatureInformation signature;
+  signature.label = found->callable.label;
+  signature.documentation = found->callable.documentation;
+  for (const LanguageCallable::Param &param : found->callable.params) {
+    lsp::ParameterInformation information;
+    information.labelOffsets = {unsigned(param.begin), unsigned(param.end)};
+    signature.parameters.push_back(std::move(information));
+  }
+  lsp::SignatureHelp help;
+  help.activeParameter = int(found->active);
+  help.signatures.push_back(std::move(signature));
+  return toJSON(help);
+}
+
+lsp::DocumentSymbol symbolOf(const LanguageIndex &index, const LanguageIndex::Outline &outline) {
+  static constexpr lsp::SymbolKind kinds[] = {lsp::SymbolKind::Constant, lsp::SymbolKind::Function,
+                                              lsp::SymbolKind::Class,    lsp::SymbolKind::Namespace,
+                                              lsp::SymbolKind::Field,    lsp::SymbolKind::Variable};
+  lsp::DocumentSymbol symbol(outline.name, kinds[outline.kind],
+                             rangeOf(index.sources, outline.range),
+                             rangeOf(index.sources, outline.nameRange));
+  symbol.detail = outline.detail;
+  for (const LanguageIndex::Outline &child : outline.children)
+    symbol.children.push_back(symbolOf(index, child));
+  return symbol;
+}
+
+Answer documentSymbols(const Asked &asked, const json::Object &) {
+  json::Array list;
+  for (const LanguageIndex::Outline &each : asked.index->outline())
+    list.push_back(toJSON(symbolOf(*asked.index, each)));
+  return list;
+}
+
+/// One edit of the whole text, or none where nothing changes.
+Answer formatting(const Asked &asked, const json::Object &) {
+  const LanguageIndex &index = *asked.index;
+  std::optional<std::string> text = index.formatted();
+  if (!text)
+    return fail(lsp::ErrorCode::RequestFailed, "the file has a syntax error");
+  const llvm::StringRef old = index.sources.text(index.file);
+  if (*text == old)
+    return json::Array();
+  const SourceRange all{index.file, 0, uint32_t(old.size())};
+  return json::Array{toJSON(lsp::TextEdit{rangeOf(index.sources, all), *text})};
+}
+
+/// What is asked about an open document.
+const llvm::StringMap<Answer (*)(const Asked &, const json::Object &)> &requests() {
+  static const llvm::StringMap<Answer (*)(const Asked &, const json::Object &)> all = {
+      {"textDocument/hover", hover},
+      {"textDocument/definition", definition},
+      {"textDocument/references", references},
+      {"textDocument/prepareRename", prepareRename},
+      {"textDocument/rename", renaming},
+      {"textDocument/completion", completion},
+      {"textDocument/signatureHelp", signatureHelp},
+      {"textDocument/documentSymbol", documentSymbols},
+      {"textDocument/formatting", formatting}};
+  return all;
+}
+
+//===------------------------------------------------------------------------------------------===//
+// The conversation
+//===------------------------------------------------------------------------------------------===//
 
 void LanguageServer::publish(llvm::StringRef uri, const LanguageIndex *index) {
   json::Array list;
@@ -215,17 +342,17 @@ void LanguageServer::publish(llvm::StringRef uri, const LanguageIndex *index) {
         message = sources.describe(diagnostic.range) + ": " + message;
       if (!diagnostic.hint.empty())
         message += "\n" + diagnostic.hint;
-      json::Object each{{"range", rangeOf(sources, range)},
+      json::Object each{{"range", toJSON(rangeOf(sources, range))},
                         {"severity", diagnostic.severity == Severity::Error ? 1 : 2},
                         {"source", "dlc"},
                         {"message", message}};
       json::Array notes;
       for (const Note &note : diagnostic.notes)
         if (note.range.isValid())
-          notes.push_back(
-              json::Object{{"location", json::Object{{"uri", uriOf(sources.name(note.range.file))},
-                                                     {"range", rangeOf(sources, note.range)}}},
-                           {"message", note.message}});
+          notes.push_back(json::Object{
+              {"location", json::Object{{"uri", uriOf(sources.name(note.range.file))},
+                                        {"range", toJSON(rangeOf(sources, note.range))}}},
+              {"message", note.message}});
       if (!notes.empty())
         each["relatedInformation"] = std::move(notes);
       list.push_back(std::move(each));
@@ -257,8 +384,8 @@ void LanguageServer::notified(llvm::StringRef method, const json::Object &params
   }
 }
 
-std::optional<json::Value> LanguageServer::answer(llvm::StringRef method,
-                                                  const json::Object &params) {
+llvm::Expected<json::Value> LanguageServer::answer(llvm::StringRef method,
+                                                   const json::Object &params) {
   if (method == "initialize")
     return json::Object{{"capabilities", capabilities()},
                         {"serverInfo", json::Object{{"name", "dlc"}, {"version", DLC_VERSION}}}};
@@ -266,13 +393,22 @@ std::optional<json::Value> LanguageServer::answer(llvm::StringRef method,
     isShutDown = true;
     return nullptr;
   }
-  if (method == "textDocument/hover")
-    return hover(params);
-  if (method == "textDocument/definition")
-    return definition(params);
-  if (method == "textDocument/completion")
-    return completion(params);
-  return std::nullopt;
+  auto request = requests().find(method);
+  if (request == requests().end())
+    return fail(lsp::ErrorCode::MethodNotFound, "dlc has no method " + method);
+  std::optional<Asked> asked = find(params);
+  return asked ? request->second(*asked, params) : json::Value(nullptr);
+}
+
+/// The answer to a request, or why there is none.
+json::Object replyTo(const json::Value &id, llvm::Expected<json::Value> result) {
+  if (result)
+    return json::Object{{"id", id}, {"result", std::move(*result)}};
+  json::Object error;
+  llvm::handleAllErrors(result.takeError(), [&](const lsp::LSPError &failure) {
+    error = json::Object{{"code", int(failure.code)}, {"message", failure.message}};
+  });
+  return json::Object{{"id", id}, {"error", std::move(error)}};
 }
 
 /// As the protocol wants: 0 after `shutdown` and `exit`, 1 if the input ends before.
@@ -298,13 +434,7 @@ int LanguageServer::run() {
       notified(*method, params ? *params : none);
       continue;
     }
-    if (std::optional<json::Value> result = answer(*method, params ? *params : none))
-      send(json::Object{{"id", *id}, {"result", std::move(*result)}});
-    else
-      send(
-          json::Object{{"id", *id},
-                       {"error", json::Object{{"code", -32601},
-                                              {"message", "dlc has no method " + method->str()}}}});
+    send(replyTo(*id, answer(*method, params ? *params : none)));
   }
   return 1;
 }
