@@ -47,7 +47,6 @@ void LanguageScan::openItemAt(size_t at) {
 
 void LanguageScan::openBracket(size_t at) {
   OpenBracket next;
-  next.token = at;
   next.statement = at + 1;
   const bool afterName = at > 0 && isKind(at - 1, TokenKind::Name);
   const bool isHeader =

@@ -26,8 +26,8 @@ struct OpenBracket {
   unsigned positional = 0;
   llvm::StringRef argument;
   llvm::SmallVector<llvm::StringRef, 8> named;
-  /// Index of the bracket's token, and of a Body's statement the first one.
-  size_t token = 0, statement = 0;
+  /// Of a Body: the index of the first token of its last statement.
+  size_t statement = 0;
 };
 
 /// A block, model, section, constant or import; names of all but sections are those of the file.
