@@ -14,5 +14,5 @@ mkdir -p "$out"
 run() { printf '\n$ %s\n' "$*"; "$@"; }
 run $bin/make-digits "$out/digits"
 run $bin/dlc examples/lenet/lenet.dl -o "$out/lenet.so"
-run $bin/dlc-run train "$out/lenet.so" --data "idx:$out/digits" --epochs 2 --seed 1 --threads 2 --checkpoint "$out/lenet.safetensors"
+run $bin/dlc-run train "$out/lenet.so" --data "idx:$out/digits" --epochs 2 --seed 1 --threads 2 --checkpoint "$out/lenet.safetensors" --overwrite
 run $bin/dlc-run eval "$out/lenet.so" --data "idx:$out/digits" --checkpoint "$out/lenet.safetensors"

@@ -85,4 +85,28 @@ std::optional<uint64_t> findNaN(dlc_dtype dtype, std::span<const std::byte> elem
   return {};
 }
 
+/// A float is finite unless all bits of its exponent are set.
+template <typename Bits>
+static bool noneHasAll(Bits exponent, std::span<const std::byte> elements) {
+  bool all = true;
+  for (size_t at = 0; at + sizeof(Bits) <= elements.size(); at += sizeof(Bits))
+    all &= (get<Bits>(elements.data() + at) & exponent) != exponent;
+  return all;
+}
+
+bool allFinite(dlc_dtype dtype, std::span<const std::byte> elements) {
+  switch (dtype) {
+  case DLC_F32:
+    return noneHasAll<uint32_t>(0x7f800000, elements);
+  case DLC_F64:
+    return noneHasAll<uint64_t>(0x7ff0000000000000, elements);
+  case DLC_BF16:
+    return noneHasAll<uint16_t>(0x7f80, elements);
+  case DLC_F16:
+    return noneHasAll<uint16_t>(0x7c00, elements);
+  default:
+    return true;
+  }
+}
+
 } // namespace dlc::runtime

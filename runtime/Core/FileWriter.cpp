@@ -315,24 +315,20 @@ Status writeFile(const std::string &path, std::string_view content, Durability d
   return writeFile(path, std::as_bytes(std::span(content)), durability);
 }
 
-Status checkWritable(const std::string &path) {
-  DLC_TRY_ASSIGN(place, resolve(path));
-  if (place.isStream())
-    return place.ownDescriptor >= 0 ? Status() : checkReplaceable(place, path);
-  return FileWriter::create(path).takeStatus();
-}
-
 bool isSameFile(const std::string &a, const std::string &b) {
   struct stat first, second;
   return stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0 && S_ISREG(first.st_mode) &&
          first.st_ino == second.st_ino && first.st_dev == second.st_dev;
 }
 
-Status checkNoInput(const std::string &output, std::span<const std::string> inputs) {
+Status checkWritable(const std::string &path, std::span<const std::string> inputs) {
+  DLC_TRY_ASSIGN(place, resolve(path));
   for (const std::string &input : inputs)
-    if (isSameFile(output, input))
-      return invalid(output, ": is an input as well; name another file for the output");
-  return {};
+    if (isSameFile(path, input))
+      return invalid(path, ": is an input as well; name another file for the output");
+  if (place.isStream())
+    return place.ownDescriptor >= 0 ? Status() : checkReplaceable(place, path);
+  return FileWriter::create(path).takeStatus();
 }
 
 //--------------------------------------------------------------------------------------------------

@@ -66,14 +66,12 @@ Status writeFile(const std::string &path, std::span<const std::byte> content,
 Status writeFile(const std::string &path, std::string_view content,
                  Durability durability = Durability::Durable);
 
-/// Whether `path` could be written now; changes nothing.
-Status checkWritable(const std::string &path);
-
 /// Whether two names lead to one regular file.
 bool isSameFile(const std::string &a, const std::string &b);
 
-/// Fails if `output` is one of the `inputs`; empty names are none.
-Status checkNoInput(const std::string &output, std::span<const std::string> inputs);
+/// Whether `path` could be written now and is none of the inputs, of which empty ones are none;
+/// changes nothing.
+Status checkWritable(const std::string &path, std::span<const std::string> inputs = {});
 
 /// Removes the temporary files of processes that live no more: all in `folder`, or those of the
 /// file `name` in it.

@@ -27,6 +27,14 @@ void hashBytes(std::span<const std::byte> content, uint8_t out[16]) {
   hashWithHole(content, content.size(), out);
 }
 
+std::string hexadecimal(std::span<const uint8_t, 16> hash) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (uint8_t byte : hash)
+    (text += digits[byte >> 4]) += digits[byte & 15];
+  return text;
+}
+
 uint32_t hashName(std::string_view name) {
   return static_cast<uint32_t>(XXH3_64bits(name.data(), name.size()));
 }

@@ -17,6 +17,8 @@ std::vector<std::byte> initialValue(const VariableInfo &variable, uint64_t seed)
 void storeElement(dlc_dtype dtype, double value, std::byte *out);
 /// Reads one element.
 double loadElement(dlc_dtype dtype, const std::byte *in);
+/// Whether none of the elements is infinite or not a number.
+bool allFinite(dlc_dtype dtype, std::span<const std::byte> elements);
 
 /// Whether an element that is a class is one of 0 to `classes` - 1.
 inline bool isClass(double element, uint64_t classes) {

@@ -125,12 +125,6 @@ Status Module::requireTarget(dlc_target target) const {
                      "; dlc --target=", name, " compiles for it");
 }
 
-std::string Module::graphHash() const {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  for (uint8_t byte : impl->note.graph_hash)
-    (text += digits[byte >> 4]) += digits[byte & 15];
-  return text;
-}
+std::string Module::graphHash() const { return hexadecimal(impl->note.graph_hash); }
 
 } // namespace dlc::runtime

@@ -32,6 +32,9 @@ void hashWithHole(std::span<const std::byte> content, uint64_t hole, uint8_t out
 /// The same without a hole.
 void hashBytes(std::span<const std::byte> content, uint8_t out[16]);
 
+/// 32 lower-case hexadecimal digits.
+std::string hexadecimal(std::span<const uint8_t, 16> hash);
+
 /// Low 32 bits of XXH3-64 of a name, as random initialisers use it.
 uint32_t hashName(std::string_view name);
 

@@ -1,5 +1,6 @@
 // Variables to and from safetensors files.
 #include "dlc/checkpoint.h"
+#include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Data/Safetensors.h"
 
@@ -31,8 +32,37 @@ static Status checkTensor(const StoredTensor &tensor, const VariableInfo *variab
   return {};
 }
 
+/// The compiler's hash of what the model computes, as text; empty if the module has none.
+static std::string graphOf(const Plan &plan) {
+  for (const SettingInfo &setting : plan.settings)
+    if (setting.name == "graph" && setting.value > 0 && setting.value < 0x1p53)
+      return std::to_string(static_cast<uint64_t>(setting.value));
+  return {};
+}
+
+/// Whether the file says nothing else of `key`. Files of other programs do not say.
+static bool agrees(const SafetensorsFile &file, const char *key, std::string_view expected) {
+  auto it = file.metadata().find(key);
+  return it == file.metadata().end() || expected.empty() || it->second == expected;
+}
+
+static Status checkModel(const SafetensorsFile &file, const Plan &plan) {
+  if (!agrees(file, "model", plan.model))
+    return invalid("is of model '", file.metadata().at("model"), "', the module's is '", plan.model,
+                   "'");
+  return {};
+}
+
+/// Where all tensors are alike.
+static Status checkGraph(const SafetensorsFile &file, const Plan &plan) {
+  if (!agrees(file, "graph", graphOf(plan)))
+    return invalid("is of another model '", plan.model,
+                   "': its tensors are the same, the operations on them are not");
+  return {};
+}
+
 /// Both ways: every tensor is a variable, every required variable is there.
-static Status checkFile(const SafetensorsFile &file, const Plan &plan, LoadMode mode) {
+static Status checkTensors(const SafetensorsFile &file, const Plan &plan, LoadMode mode) {
   for (const StoredTensor &tensor : file.tensors())
     DLC_TRY(checkTensor(tensor, plan.findVariable(tensor.name)));
   for (const VariableInfo &variable : plan.variables)
@@ -42,25 +72,46 @@ static Status checkFile(const SafetensorsFile &file, const Plan &plan, LoadMode 
   return {};
 }
 
-static Result<Metadata> load(State &state, const std::string &path, LoadMode mode) {
+static Status checkFile(const SafetensorsFile &file, const Plan &plan, LoadMode mode) {
+  const bool isOurs = mode != LoadMode::Parameters;
+  if (isOurs)
+    DLC_TRY(checkModel(file, plan));
+  DLC_TRY(checkTensors(file, plan, mode));
+  return isOurs ? checkGraph(file, plan) : Status();
+}
+
+/// All is read before the first variable changes, so that a failure changes none. A copy of a
+/// parameter that is not among the tensors follows it.
+static Status take(State &state, const SafetensorsFile &file,
+                   const std::vector<const StoredTensor *> &tensors) {
   const Plan &plan = state.module()->plan();
-  DLC_TRY_ASSIGN(file, SafetensorsFile::open(path));
-  DLC_TRY(checkFile(file, plan, mode).in(path));
-  // All is read before the first variable changes, so that a failure changes none.
   std::vector<std::vector<std::byte>> contents;
-  for (const StoredTensor &tensor : file.tensors()) {
+  for (const StoredTensor *tensor : tensors) {
     std::vector<std::byte> &content = contents.emplace_back();
-    DLC_TRY(reserveRoom(content, tensor.bytes).in(path));
-    content.resize(tensor.bytes);
-    DLC_TRY(file.read(tensor, content));
+    DLC_TRY(reserveRoom(content, tensor->bytes).in(file.path()));
+    content.resize(tensor->bytes);
+    DLC_TRY(file.read(*tensor, content));
   }
+  std::vector<bool> taken(plan.variables.size(), false);
   for (size_t i = 0; i < contents.size(); ++i) {
-    const VariableInfo *variable = plan.findVariable(file.tensors()[i].name);
-    DLC_TRY(state.write(static_cast<size_t>(variable - plan.variables.data()), contents[i]));
+    const auto index =
+        static_cast<size_t>(plan.findVariable(tensors[i]->name) - plan.variables.data());
+    DLC_TRY(state.write(index, contents[i]));
+    taken[index] = true;
   }
   for (size_t i = 0; i < plan.variables.size(); ++i)
-    if (plan.variables[i].initialiser == DLC_INIT_COPY && !file.find(plan.variables[i].name))
+    if (plan.variables[i].initialiser == DLC_INIT_COPY && !taken[i])
       DLC_TRY(state.initialise(i));
+  return {};
+}
+
+static Result<Metadata> load(State &state, const std::string &path, LoadMode mode) {
+  DLC_TRY_ASSIGN(file, SafetensorsFile::open(path));
+  DLC_TRY(checkFile(file, state.module()->plan(), mode).in(path));
+  std::vector<const StoredTensor *> tensors;
+  for (const StoredTensor &tensor : file.tensors())
+    tensors.push_back(&tensor);
+  DLC_TRY(take(state, file, tensors));
   return file.metadata();
 }
 
@@ -68,28 +119,69 @@ Result<Metadata> loadVariables(State &state, const std::string &path, LoadMode m
   return guarded([&] { return load(state, path, mode); });
 }
 
-static Status save(const State &state, const std::string &path, const Metadata &metadata) {
-  const Plan &plan = state.module()->plan();
-  std::vector<StoredTensor> tensors;
-  std::vector<size_t> indices;
-  for (size_t i = 0; i < plan.variables.size(); ++i) {
-    const VariableInfo &variable = plan.variables[i];
-    if (!isStored(variable.role))
+static Result<MatchReport> match(State &state, const std::string &path) {
+  DLC_TRY_ASSIGN(file, SafetensorsFile::open(path));
+  MatchReport report;
+  std::vector<const StoredTensor *> tensors;
+  for (const VariableInfo &variable : state.module()->plan().variables) {
+    if (!isRequired(variable.role, LoadMode::Weights))
       continue;
-    tensors.push_back({std::string(variable.name), variable.type.dtype, variable.type.shape, 0, 0});
-    indices.push_back(i);
+    const StoredTensor *tensor = file.find(variable.name);
+    if (!tensor) {
+      report.missing.emplace_back(variable.name);
+      continue;
+    }
+    DLC_TRY(checkTensor(*tensor, &variable).in(path));
+    tensors.push_back(tensor);
   }
-  DLC_TRY_ASSIGN(writer, SafetensorsWriter::create(path, tensors, metadata));
-  for (size_t index : indices) {
-    std::vector<std::byte> content(plan.variables[index].type.logicalBytes());
-    DLC_TRY(state.read(index, content));
-    DLC_TRY(writer.append(content));
+  if (tensors.empty())
+    return invalid(path, ": none of its tensors is a parameter of the model");
+  DLC_TRY(take(state, file, tensors));
+  report.taken = tensors.size();
+  return report;
+}
+
+Result<MatchReport> loadMatching(State &state, const std::string &path) {
+  return guarded([&] { return match(state, path); });
+}
+
+/// Calls `use` with each variable that a checkpoint holds and its contents.
+template <typename Use> static Status forEachStored(const State &state, Use use) {
+  const Plan &plan = state.module()->plan();
+  std::vector<std::byte> content;
+  for (size_t i = 0; i < plan.variables.size(); ++i) {
+    if (!isStored(plan.variables[i].role))
+      continue;
+    content.resize(plan.variables[i].type.logicalBytes());
+    DLC_TRY(state.read(i, content));
+    DLC_TRY(use(plan.variables[i], std::span<const std::byte>(content)));
   }
+  return {};
+}
+
+/// Twice over the variables: checksums stand before the tensors in the file.
+static Status save(const State &state, const std::string &path, Metadata metadata) {
+  using Content = std::span<const std::byte>;
+  std::vector<StoredTensor> tensors;
+  DLC_TRY(forEachStored(state, [&](const VariableInfo &variable, Content content) -> Status {
+    if (!allFinite(variable.type.dtype, content))
+      return failure(StatusCode::Failed, "the ", roleName(variable.role), " '", variable.name,
+                     "' holds a number that is not finite");
+    tensors.push_back({std::string(variable.name), variable.type.dtype, variable.type.shape, 0, 0,
+                       checksumOf(content)});
+    return {};
+  }));
+  metadata["model"] = state.module()->plan().model;
+  if (std::string graph = graphOf(state.module()->plan()); !graph.empty())
+    metadata["graph"] = std::move(graph);
+  DLC_TRY_ASSIGN(writer, SafetensorsWriter::create(path, tensors, std::move(metadata)));
+  DLC_TRY(forEachStored(
+      state, [&](const VariableInfo &, Content content) { return writer.append(content); }));
   return writer.commit();
 }
 
-Status saveVariables(const State &state, const std::string &path, const Metadata &metadata) {
-  return guarded([&] { return save(state, path, metadata); });
+Status saveVariables(const State &state, const std::string &path, Metadata metadata) {
+  return guarded([&] { return save(state, path, std::move(metadata)); });
 }
 
 } // namespace dlc::runtime

@@ -34,6 +34,7 @@ Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
   const uint64_t dataStart = sizeof(headerBytes) + headerBytes;
   DLC_TRY(parseSafetensorsHeader(header, dataStart, size - dataStart, file.entries, file.text)
               .in(concat(path, ": damaged safetensors file")));
+  DLC_TRY(takeChecksums(file.text, file.entries).in(path));
   return file;
 }
 
@@ -47,7 +48,11 @@ Status SafetensorsFile::read(const StoredTensor &tensor, std::span<std::byte> de
   if (destination.size() != tensor.bytes)
     return invalid(path(), ": ", tensor.quoted(), " has ", tensor.bytes, " bytes, expected ",
                    destination.size());
-  return file.readAt(tensor.offset, destination);
+  DLC_TRY(file.readAt(tensor.offset, destination));
+  if (!tensor.checksum.empty() && tensor.checksum != checksumOf(destination))
+    return damaged(path(), ": tensor '", tensor.name, "' is damaged: its checksum is ",
+                   checksumOf(destination), ", expected ", tensor.checksum);
+  return {};
 }
 
 static std::string_view formatName(dlc_dtype dtype) {
@@ -58,7 +63,8 @@ static std::string_view formatName(dlc_dtype dtype) {
 
 Result<SafetensorsWriter> SafetensorsWriter::create(const std::string &path,
                                                     const std::vector<StoredTensor> &tensors,
-                                                    const Metadata &metadata) {
+                                                    Metadata metadata) {
+  addChecksums(metadata, tensors);
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty())
     header["__metadata__"] = metadata;

@@ -96,6 +96,9 @@ static Status checkCoverage(std::vector<StoredTensor> &tensors, uint64_t dataSta
 
 Status parseSafetensorsHeader(std::string_view text, uint64_t dataStart, uint64_t dataBytes,
                               std::vector<StoredTensor> &tensors, Metadata &metadata) {
+  // For the parser a zero is the end of the text, whatever follows.
+  if (text.find('\0') != std::string_view::npos)
+    return damaged("the header holds a zero byte");
   DLC_TRY(checkJsonDepth(text));
   const json header = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!header.is_object())

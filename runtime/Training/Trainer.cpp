@@ -1,5 +1,6 @@
 // The loop over epochs, batches and the step table.
 #include "runtime/Training/Trainer.h"
+#include "runtime/Core/FileWriter.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Device/Device.h"
 
@@ -43,6 +44,8 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
     trainer->evaluator = std::move(evaluator);
   }
   DLC_TRY(trainer->checkPlateaus());
+  if (!options.checkpoint.empty())
+    DLC_TRY(checkWritable(options.checkpoint));
   return trainer;
 }
 
@@ -154,6 +157,14 @@ Status Trainer::checkLoss(const Context &context) const {
   return {};
 }
 
+Status Trainer::checkEvaluation(const MetricValues &metrics) const {
+  for (const auto &[name, value] : metrics)
+    if (!std::isfinite(value))
+      return failure(StatusCode::Failed, "evaluation after epoch ", position.epoch, ": the ", name,
+                     " is ", value, "; a smaller learning rate may help");
+  return {};
+}
+
 /// Issues the runs that are due for the next batch.
 Status Trainer::startBatch(const Batch &batch) {
   const uint64_t number = position.step + inFlight.size();
@@ -242,7 +253,6 @@ Status Trainer::writeCheckpoint(TrainObserver &observer) {
     return {};
   const Module &module = *state->module();
   Metadata metadata = toMetadata(position);
-  metadata["model"] = module.plan().model;
   metadata["graph_hash"] = module.graphHash();
   for (const Step &step : steps)
     if (!step.schedule.empty() && step.schedule.back().kind == DLC_SCHEDULE_PLATEAU)
@@ -250,9 +260,31 @@ Status Trainer::writeCheckpoint(TrainObserver &observer) {
   if (position.position != 0)
     for (const Step &step : steps)
       metadata[concat("sums.", step.context->entry().name)] = step.epochSums.save();
-  DLC_TRY(saveVariables(*state, options.checkpoint, metadata));
-  observer.onCheckpoint(options.checkpoint);
+  Status saved = saveVariables(*state, options.checkpoint, std::move(metadata));
+  ++saves;
+  if (saved.ok()) {
+    savedStep = position.step;
+    observer.onCheckpoint(options.checkpoint);
+    return {};
+  }
+  // A disk or memory that is full now may have room later; numbers that are not finite stay so.
+  if (saved.code() == StatusCode::Failed)
+    return failure(StatusCode::Failed, "step ", position.step, ": ", saved.message(),
+                   "; a smaller learning rate may help");
+  if (saved.code() != StatusCode::Io && saved.code() != StatusCode::OutOfMemory)
+    return saved;
+  ++failedSaves;
+  observer.onCheckpointFailed(saved);
   return {};
+}
+
+Status Trainer::checkpointStatus() const {
+  if (failedSaves == 0)
+    return {};
+  return failure(StatusCode::Io, options.checkpoint, ": ", failedSaves, " of ", saves,
+                 " checkpoints could not be written; ",
+                 savedStep ? concat("the file holds step ", *savedStep)
+                           : std::string("the file is as it was before"));
 }
 
 Status Trainer::runEpoch(TrainObserver &observer) {
@@ -296,6 +328,7 @@ Status Trainer::finishEpoch(TrainObserver &observer) {
   }
   if (evaluator && complete) {
     DLC_TRY_ASSIGN(test, evaluator->run());
+    DLC_TRY(checkEvaluation(test.metrics));
     observePlateaus(test.metrics);
     report.test = std::move(test);
   }

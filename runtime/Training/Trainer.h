@@ -5,8 +5,9 @@
 // module, so a run that is killed and resumed from its checkpoint ends with the bits of one that
 // was not.
 //
-// Ownership: shares the State and the datasets. Threads: one at a time. Failure: a step that yields
-// a loss which is not finite ends the run; the last checkpoint stays.
+// Ownership: shares the State and the datasets. Threads: one at a time. Failure: a loss, a result
+// of an evaluation or a variable in a checkpoint that is not finite ends the run; the last
+// checkpoint stays. A checkpoint that cannot be written does not end it.
 #ifndef DLC_RUNTIME_TRAINING_TRAINER_H
 #define DLC_RUNTIME_TRAINING_TRAINER_H
 
@@ -61,14 +62,16 @@ public:
   virtual void onStep(const StepReport &report) {}
   virtual void onEpoch(const EpochReport &report) {}
   virtual void onCheckpoint(const std::string &path) {}
+  /// A checkpoint could not be written. The run goes on, and the next one is tried.
+  virtual void onCheckpointFailed(const Status &reason) {}
   /// Asked before each batch; true ends the run as if it were complete.
   virtual bool shouldStop() { return false; }
 };
 
 class Trainer {
 public:
-  /// `test` may be null. `start` continues where a checkpoint left off; the State holds its
-  /// variables already.
+  /// Fails before the first step if there can be no checkpoint. `test` may be null. `start`
+  /// continues where a checkpoint left off; the State holds its variables already.
   static Result<std::unique_ptr<Trainer>> create(std::shared_ptr<State> state,
                                                  std::shared_ptr<const Dataset> train,
                                                  std::shared_ptr<const Dataset> test,
@@ -80,6 +83,9 @@ public:
   Status restore(const Metadata &metadata);
 
   Status run(TrainObserver &observer);
+
+  /// After a run: says how many checkpoints could not be written, and what the file holds.
+  Status checkpointStatus() const;
 
   const TrainingProgress &progress() const { return position; }
   uint64_t epochs() const { return epochTarget; }
@@ -101,6 +107,7 @@ private:
   Status finishStep(Step &step);
   bool checkpointDue(uint64_t step) const;
   Status checkLoss(const Context &context) const;
+  Status checkEvaluation(const MetricValues &metrics) const;
   Status finishEpoch(TrainObserver &observer);
   Status writeCheckpoint(TrainObserver &observer);
   StepReport stepReport(uint64_t samples, double seconds) const;
@@ -137,6 +144,9 @@ private:
   TrainingProgress position;
   uint64_t epochTarget = 1, stepsStarted = 0, epochSamples = 0;
   double epochSeconds = 0;
+  /// Checkpoints tried, those that could not be written, and the step that the last good one holds.
+  uint64_t saves = 0, failedSaves = 0;
+  std::optional<uint64_t> savedStep;
   bool stopped = false;
 };
 

@@ -21,12 +21,13 @@ def run(command, work):
 
 
 def main():
-    root, work, files = sys.argv[1], sys.argv[2], sys.argv[3:]
-    os.makedirs(work, exist_ok=True)
-    if not os.path.exists(f"{work}/examples"):
-        os.symlink(f"{root}/examples", f"{work}/examples")
+    root, files = sys.argv[1], sys.argv[3:]
     count = 0
-    for file in files:
+    for place, file in enumerate(files):  # each in a folder of its own
+        work = os.path.join(sys.argv[2], str(place))
+        os.makedirs(work, exist_ok=True)
+        if not os.path.exists(f"{work}/examples"):
+            os.symlink(f"{root}/examples", f"{work}/examples")
         for number, (language, text) in enumerate(BLOCK.findall(open(file, encoding="utf-8").read())):
             if language == "dl":
                 open(f"{work}/block{number}.dl", "w", encoding="utf-8").write(text)

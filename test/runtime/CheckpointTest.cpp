@@ -1,8 +1,10 @@
 // safetensors files: what is written is read, what is damaged is refused.
 #include "dlc/checkpoint.h"
+#include "runtime/Core/Initialise.h"
 #include "runtime/Data/Safetensors.h"
 #include "test/lib/SmallModel/SmallModel.h"
 
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -129,6 +131,138 @@ TEST(Checkpoint, RestoresEverything) {
   ASSERT_TRUE(
       loadVariables(*second, ready.folder.path("c.safetensors"), LoadMode::Everything).ok());
   EXPECT_EQ(ready.save(*second), expected);
+}
+
+// A checkpoint whose bits changed is no checkpoint: each bit, in the data and in the header.
+TEST(Checkpoint, SeesEveryFlippedBit) {
+  Ready ready;
+  auto state = ready.state(1);
+  const std::string path = ready.folder.path("c.safetensors");
+  ASSERT_TRUE(saveVariables(*state, path, {{"epoch", "12"}, {"step", "345"}}).ok());
+  auto content = readFile(path);
+  uint64_t header = 0;
+  std::memcpy(&header, content.data(), 8);
+  for (size_t bit = 0; bit < content.size() * 8; ++bit) {
+    content[bit / 8] ^= std::byte(1u << bit % 8);
+    writeFile(path, content);
+    content[bit / 8] ^= std::byte(1u << bit % 8);
+    auto loaded = loadVariables(*state, path, LoadMode::Everything);
+    ASSERT_FALSE(loaded.ok()) << "bit " << bit % 8 << " of byte " << bit / 8;
+    if (bit / 8 < 8 + header)
+      continue;
+    // What a tensor holds is reported with its name.
+    const std::string message(loaded.status().message());
+    ASSERT_TRUE(message.starts_with(path + ": tensor '")) << message;
+    ASSERT_NE(message.find("' is damaged: its checksum is "), std::string::npos) << message;
+  }
+}
+
+// Files of other programs have no checksums, and those that came before ours had.
+TEST(Checkpoint, AcceptsFilesWithoutChecksums) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("t");
+  const std::vector<float> values = {1, 2};
+  for (const std::string &checksum :
+       {std::string(), checksumOf(std::as_bytes(std::span(values))), std::string(32, '0')}) {
+    auto writer =
+        SafetensorsWriter::create(path, {{"a", DLC_F32, {2}, 0, 0, checksum}}, {{"key", "value"}});
+    ASSERT_TRUE(writer->append(std::as_bytes(std::span(values))).ok());
+    ASSERT_TRUE(writer->commit().ok());
+    auto file = SafetensorsFile::open(path);
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    EXPECT_EQ(file->metadata(), (Metadata{{"key", "value"}}));
+    std::vector<float> back(2);
+    Status read = file->read(*file->find("a"), std::as_writable_bytes(std::span(back)));
+    EXPECT_EQ(read.message(), checksum != std::string(32, '0')
+                                  ? ""
+                                  : path + ": tensor 'a' is damaged: its checksum is " +
+                                        checksumOf(std::as_bytes(std::span(values))) +
+                                        ", expected " + checksum);
+  }
+}
+
+// Numbers that are not finite are not written, in any type that can hold them.
+TEST(Checkpoint, KeepsTheOldFileWhereANumberIsNotFinite) {
+  Ready ready;
+  auto state = ready.state(1);
+  const auto good = ready.save(*state);
+  std::vector<float> bias(4, 1);
+  for (float bad : {INFINITY, -INFINITY, NAN}) {
+    bias[2] = bad;
+    ASSERT_TRUE(state->write(1, std::as_bytes(std::span(bias))).ok());
+    Status status = saveVariables(*state, ready.folder.path("c.safetensors"), {});
+    EXPECT_EQ(status.code(), StatusCode::Failed);
+    EXPECT_EQ(status.message(), "the parameter 'linear1.bias' holds a number that is not finite");
+    EXPECT_EQ(readFile(ready.folder.path("c.safetensors")), good);
+  }
+  for (auto [dtype, finite, infinite] : std::vector<std::tuple<dlc_dtype, uint64_t, uint64_t>>{
+           {DLC_F64, 0x7fefffffffffffff, 0x7ff0000000000000},
+           {DLC_BF16, 0x7f7f, 0xff80},
+           {DLC_F16, 0x7bff, 0x7e00},
+           {DLC_F32, 0xff7fffff, 0x7f800001}}) {
+    const uint64_t numbers[] = {finite, infinite};
+    auto bytes = std::as_bytes(std::span(numbers));
+    EXPECT_TRUE(allFinite(dtype, bytes.first(dtypeSize(dtype))));
+    EXPECT_FALSE(allFinite(dtype, bytes.subspan(8, dtypeSize(dtype))));
+  }
+  const uint64_t ones = ~uint64_t(0);
+  EXPECT_TRUE(allFinite(DLC_I64, std::as_bytes(std::span(&ones, 1))));
+}
+
+// Another model's file is refused with both names, whatever its tensors are, unless it is asked
+// for.
+TEST(Checkpoint, RefusesAnotherModel) {
+  Ready ready;
+  auto state = ready.state(1);
+  PlanBuilder plan = smallModel();
+  plan.header.model = plan.text("Other");
+  writeFile(ready.folder.path("other.so"), moduleWith(plan.blob()));
+  auto other = State::create(Module::load(ready.folder.path("other.so")).take(),
+                             openCpu({.threads = 1}).take(), 2)
+                   .take();
+  const std::string path = ready.folder.path("other.safetensors");
+  ASSERT_TRUE(saveVariables(*other, path, {}).ok());
+  const auto before = ready.save(*state);
+  for (LoadMode mode : {LoadMode::Weights, LoadMode::Everything})
+    EXPECT_EQ(loadVariables(*state, path, mode).status().message(),
+              path + ": is of model 'Other', the module's is 'Small'");
+  EXPECT_EQ(ready.save(*state), before);
+  auto report = loadMatching(*state, path);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->taken, 2u);
+  EXPECT_TRUE(report->missing.empty());
+}
+
+// Starting from what was learnt elsewhere: parameters by name, nothing else.
+TEST(Checkpoint, TakesWhatMatches) {
+  Ready ready;
+  auto state = ready.state(1);
+  const std::string path = ready.folder.path("w.safetensors");
+  auto save = [&](const StoredTensor &tensor) {
+    const std::vector<float> ones(64, 1);
+    auto writer = SafetensorsWriter::create(path, {tensor, {"x", DLC_F32, {3}, 0, 0}}, {});
+    const TensorType type{tensor.dtype, tensor.shape, {}};
+    EXPECT_TRUE(writer->append(std::as_bytes(std::span(ones)).first(type.logicalBytes())).ok());
+    EXPECT_TRUE(writer->append(std::as_bytes(std::span(ones)).first(12)).ok());
+    EXPECT_TRUE(writer->commit().ok());
+  };
+  auto weights = [&] {
+    std::vector<float> values(64);
+    EXPECT_TRUE(state->read(0, std::as_writable_bytes(std::span(values))).ok());
+    return values;
+  };
+  save({"linear1.weight", DLC_F32, {4, 16}, 0, 0});
+  auto report = loadMatching(*state, path);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->taken, 1u);
+  EXPECT_EQ(report->missing, (std::vector<std::string>{"linear1.bias"}));
+  EXPECT_EQ(weights(), std::vector<float>(64, 1));
+  save({"linear1.weight", DLC_F32, {16, 4}, 0, 0});
+  EXPECT_EQ(loadMatching(*state, path).status().message(),
+            path + ": tensor 'linear1.weight' is f32[16, 4], the model expects f32[4, 16]");
+  save({"y", DLC_F32, {4}, 0, 0});
+  EXPECT_EQ(loadMatching(*state, path).status().message(),
+            path + ": none of its tensors is a parameter of the model");
 }
 
 // What does not belong to the model is an error, and nothing of the file has been taken then.

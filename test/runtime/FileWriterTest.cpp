@@ -150,9 +150,9 @@ TEST(FileWriter, GoesOnWhereAnOwnDescriptorStands) {
 TEST(FileWriter, SaysWhatIsWrong) {
   TemporaryFolder folder;
   const std::string root = folder.root();
-  for (auto check : {std::function<Status(const std::string &)>(checkWritable),
-                     std::function<Status(const std::string &)>(
-                         [](const std::string &path) { return writeFile(path, "x"); })}) {
+  using Check = std::function<Status(const std::string &)>;
+  for (const Check &check : {Check([](const std::string &path) { return checkWritable(path); }),
+                             Check([](const std::string &path) { return writeFile(path, "x"); })}) {
     EXPECT_EQ(message(check("")), "the name of the file to write is empty");
     EXPECT_EQ(message(check(root)), root + ": cannot write: it is a folder");
     EXPECT_EQ(message(check(root + "/")), root + "/: cannot write: it names a folder");
@@ -364,12 +364,12 @@ TEST(FileWriter, KnowsAFileByAnyName) {
   for (const char *name : {"a", "hard", "soft", "./a"}) {
     const std::string path = folder.path(name);
     EXPECT_TRUE(isSameFile(folder.path("a"), path)) << path;
-    EXPECT_EQ(message(checkNoInput(path, std::vector{folder.path("b"), folder.path("a")})),
+    EXPECT_EQ(message(checkWritable(path, std::vector{folder.path("b"), folder.path("a")})),
               path + ": is an input as well; name another file for the output");
   }
   EXPECT_FALSE(isSameFile(folder.path("a"), folder.path("b")));
   EXPECT_FALSE(isSameFile("/dev/null", "/dev/null"));
-  EXPECT_TRUE(checkNoInput(folder.path("new"), std::vector{folder.path("a"), std::string()}).ok());
+  EXPECT_TRUE(checkWritable(folder.path("new"), std::vector{folder.path("a"), std::string()}).ok());
 }
 
 } // namespace

@@ -1,11 +1,12 @@
 // Training: that it learns, stops, and goes on after a kill with the bits of a run that was not
 // killed.
-#include "runtime/Data/Safetensors.h"
 #include "runtime/Training/Trainer.h"
+#include "runtime/Data/Safetensors.h"
 #include "test/lib/SmallModel/SmallModel.h"
 
 #include <cmath>
 #include <csignal>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,14 +53,16 @@ struct Training {
       start = progressFrom(metadata).take();
     }
     const std::string data = "idx:" + folder.root();
-    auto trainer = Trainer::create(state, openDataset(data, Split::Train).take(),
-                                   tests ? openDataset(data, Split::Test).take() : nullptr, options,
-                                   start);
+    auto trainer =
+        Trainer::create(state, openDataset(data, Split::Train).take(),
+                        tests ? openDataset(data, Split::Test).take() : nullptr, options, start);
     if (!trainer.ok())
       return trainer.takeStatus();
     if (Status restored = (*trainer)->restore(metadata); !restored.ok())
       return restored;
-    return (*trainer)->run(observer);
+    if (Status ran = (*trainer)->run(observer); !ran.ok())
+      return ran;
+    return (*trainer)->checkpointStatus();
   }
 
   std::string checkpoint(const char *name) const { return folder.path(name); }
@@ -139,7 +142,8 @@ TEST(Trainer, FallsOnPlateaus) {
                                 &steps != pieces.data(), observer, tests);
       if (!status.ok())
         return std::string(status.message());
-      seen = loadVariables(*run.freshState(), path, LoadMode::Everything).take()["plateau.train_step"];
+      seen =
+          loadVariables(*run.freshState(), path, LoadMode::Everything).take()["plateau.train_step"];
     }
     return seen;
   };
@@ -148,8 +152,9 @@ TEST(Trainer, FallsOnPlateaus) {
   EXPECT_TRUE(better.ends_with(" 1p+0")) << better;
   EXPECT_TRUE(worse.ends_with(" 1p-4")) << worse;
   EXPECT_EQ(train({7, 20, 33}, 1, "loss", true), worse);
-  EXPECT_TRUE(train({60}, 0, "loss", false).ends_with(
-      "the schedule waits for 'loss' of an evaluation, and there is no test data"));
+  EXPECT_TRUE(
+      train({60}, 0, "loss", false)
+          .ends_with("the schedule waits for 'loss' of an evaluation, and there is no test data"));
   EXPECT_TRUE(train({60}, 0, "perplexity", true)
                   .ends_with("the schedule waits for 'perplexity', which no evaluation yields"));
 }
@@ -255,6 +260,102 @@ TEST(Trainer, StopsAtALossThatIsNoNumber) {
   EXPECT_EQ(status.code(), StatusCode::Failed);
   EXPECT_NE(std::string(status.message()).find("entry 'train_step': the loss is"),
             std::string::npos)
+      << status.message();
+  EXPECT_EQ(readFile(path), good);
+}
+
+// The place for the checkpoint is tried before anything is computed.
+TEST(Trainer, NeedsAPlaceForTheCheckpoint) {
+  Training run;
+  Observer observer;
+  const std::string path = run.folder.path("none/c");
+  EXPECT_EQ(run.train(run.freshState(), {.checkpoint = path}, false, observer).message(),
+            path + ": cannot write: folder " + run.folder.path("none/") +
+                ": No such file or directory");
+  EXPECT_TRUE(observer.losses.empty());
+  EXPECT_EQ(
+      run.train(run.freshState(), {.checkpoint = run.folder.root()}, false, observer).message(),
+      run.folder.root() + ": cannot write: it is a folder");
+}
+
+/// Takes the checkpoint's folder away for some steps.
+struct Saboteur : Observer {
+  std::string folder;
+  uint64_t from = 0, to = 0;
+  std::vector<std::string> failures;
+  void onStep(const StepReport &report) override {
+    Observer::onStep(report);
+    if (report.progress.step == from)
+      std::filesystem::rename(folder, folder + ".away");
+    if (report.progress.step == to)
+      std::filesystem::rename(folder + ".away", folder);
+  }
+  void onCheckpointFailed(const Status &reason) override {
+    failures.emplace_back(reason.message());
+  }
+};
+
+// A checkpoint that cannot be written costs nothing but itself: the run goes on, the next is tried.
+TEST(Trainer, GoesOnWithoutACheckpoint) {
+  Training run;
+  const auto expected = after(run, {10});
+  Saboteur observer;
+  observer.folder = run.folder.path("place");
+  observer.from = 3;
+  observer.to = 8;
+  std::filesystem::create_directory(observer.folder);
+  const TrainOptions options{
+      .epochs = 5, .steps = 10, .checkpoint = observer.folder + "/c", .checkpointEvery = 2};
+  Status status = run.train(run.freshState(), options, false, observer);
+  EXPECT_EQ(status.code(), StatusCode::Io);
+  EXPECT_EQ(status.message(), options.checkpoint + ": 2 of 6 checkpoints could not be written; "
+                                                   "the file holds step 10");
+  EXPECT_EQ(observer.failures,
+            (std::vector<std::string>(2, options.checkpoint + ": cannot write: folder " +
+                                             observer.folder + "/: No such file or directory")));
+  EXPECT_EQ(readFile(options.checkpoint), expected);
+  observer.from = 15;
+  observer.to = UINT64_MAX;
+  EXPECT_EQ(run.train(run.freshState(), options, true, observer).message(),
+            options.checkpoint +
+                ": 4 of 7 checkpoints could not be written; the file holds step 14");
+}
+
+// Weights may be infinite a step before the loss is: they are not saved.
+TEST(Trainer, SavesNothingThatIsNotFinite) {
+  Training run;
+  Observer observer;
+  const std::string path = run.checkpoint("c.safetensors");
+  ASSERT_TRUE(
+      run.train(run.freshState(), {.epochs = 5, .steps = 6, .checkpoint = path}, false, observer)
+          .ok());
+  const auto good = readFile(path);
+  const TrainOptions options{.epochs = 5,
+                             .steps = 1,
+                             .checkpoint = path,
+                             .overrides = {{"optimizer.learning_rate", 1e300}}};
+  Status status = run.train(run.freshState(), options, true, observer);
+  EXPECT_EQ(status.code(), StatusCode::Failed);
+  EXPECT_EQ(status.message(), "step 7: the parameter 'linear1.weight' holds a number that is not "
+                              "finite; a smaller learning rate may help");
+  EXPECT_EQ(readFile(path), good);
+}
+
+// The last step of an epoch spoils the weights, yet not the scores: the evaluation's loss shows it.
+TEST(Trainer, StopsAtAnEvaluationThatIsNoNumber) {
+  Training run;
+  Observer observer;
+  const std::string path = run.checkpoint("c.safetensors");
+  ASSERT_TRUE(
+      run.train(run.freshState(), {.epochs = 5, .steps = 11, .checkpoint = path}, false, observer)
+          .ok());
+  const auto good = readFile(path);
+  const TrainOptions options{
+      .epochs = 5, .checkpoint = path, .overrides = {{"optimizer.learning_rate", 1e36}}};
+  Status status = run.train(run.freshState(), options, true, observer);
+  EXPECT_EQ(status.code(), StatusCode::Failed);
+  EXPECT_EQ(observer.losses.size(), 12u);
+  EXPECT_TRUE(status.message().starts_with("evaluation after epoch 1: the loss is "))
       << status.message();
   EXPECT_EQ(readFile(path), good);
 }

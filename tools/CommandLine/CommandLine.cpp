@@ -203,6 +203,14 @@ CLI::Validator wholeNumber(uint64_t least, uint64_t most) {
       "");
 }
 
+CLI::Validator fileName() {
+  return CLI::Validator(
+      [](std::string &text) {
+        return text.empty() ? std::string("expected a file, found an empty name") : std::string();
+      },
+      "");
+}
+
 CLI::Validator oneOf(std::vector<std::string> expected) {
   return CLI::Validator(
       [expected](std::string &value) {

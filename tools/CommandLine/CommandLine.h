@@ -29,6 +29,8 @@ int reportUnknownCommand(const std::string &word, const std::vector<std::string>
 
 /// Whole numbers of a range. CLI11's own check takes -1 for 2^64 - 1.
 CLI::Validator wholeNumber(uint64_t least, uint64_t most = UINT64_MAX);
+/// Any name but an empty one, as an unset variable of a shell gives.
+CLI::Validator fileName();
 /// One of these words.
 CLI::Validator oneOf(std::vector<std::string> expected);
 

@@ -39,10 +39,10 @@ struct RunFlags {
 };
 
 struct TrainFlags : RunFlags {
-  std::string data, checkpoint;
+  std::string data, checkpoint, initFrom;
   std::optional<uint64_t> epochs, steps;
   uint64_t checkpointEvery = 0;
-  bool resume = false;
+  bool resume = false, overwrite = false;
   std::map<std::string, double> overrides;
 };
 

@@ -239,6 +239,8 @@ Status predict(const InferFlags &flags, Context &context) {
 } // namespace
 
 Status infer(const InferFlags &flags) {
+  if (!flags.save.empty())
+    DLC_TRY(checkWritable(flags.save, std::vector{flags.module, flags.checkpoint, flags.inputs}));
   DLC_TRY_ASSIGN(state, flags.createState());
   if (!flags.checkpoint.empty()) {
     DLC_TRY_ASSIGN(metadata, loadVariables(*state, flags.checkpoint, LoadMode::Weights));

@@ -48,9 +48,15 @@ void ProgressLine::update(const std::string &title, uint64_t done, uint64_t tota
   std::fflush(stdout);
 }
 
+void ProgressLine::clear() const {
+  std::fputs(terminal ? "\r\x1b[K" : "", stdout);
+  std::fflush(stdout);
+}
+
 void ProgressLine::finish(const std::string &line) {
   tenths = 0;
-  std::printf("%s%s\n", terminal ? "\r\x1b[K" : "", line.c_str());
+  clear();
+  std::printf("%s\n", line.c_str());
   std::fflush(stdout);
 }
 

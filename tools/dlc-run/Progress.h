@@ -16,6 +16,8 @@ public:
   /// `secondsLeft` to go. Draws only when there is something new to see.
   void update(const std::string &title, uint64_t done, uint64_t total, const std::string &text,
               double secondsLeft);
+  /// Takes the bar away, for a line on standard error.
+  void clear() const;
   /// Takes the bar away and writes a line that stays.
   void finish(const std::string &line);
 

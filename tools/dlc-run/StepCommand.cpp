@@ -150,6 +150,8 @@ Result<Update> openUpdate(const StepFlags &flags, const std::shared_ptr<State> &
 } // namespace
 
 Status step(const StepFlags &flags) {
+  if (!flags.save.empty())
+    DLC_TRY(checkWritable(flags.save, std::vector{flags.module, flags.parameters, flags.inputs}));
   DLC_TRY_ASSIGN(state, flags.createState());
   if (!flags.parameters.empty()) {
     DLC_TRY_ASSIGN(metadata, loadVariables(*state, flags.parameters, LoadMode::Parameters));

@@ -29,7 +29,8 @@ Status saveTensors(const std::string &path, const std::vector<HostTensor> &tenso
                    const Metadata &metadata) {
   std::vector<StoredTensor> announced;
   for (const HostTensor &tensor : tensors)
-    announced.push_back({tensor.name, tensor.type.dtype, tensor.type.shape, 0, 0});
+    announced.push_back(
+        {tensor.name, tensor.type.dtype, tensor.type.shape, 0, 0, checksumOf(tensor.bytes)});
   DLC_TRY_ASSIGN(writer, SafetensorsWriter::create(path, announced, metadata));
   for (const HostTensor &tensor : tensors)
     DLC_TRY(writer.append(tensor.bytes));

@@ -1,17 +1,38 @@
 // dlc-run train: from initial values or a checkpoint to a trained model.
+#include "runtime/Core/FileWriter.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Data/Safetensors.h"
 #include "runtime/Training/Trainer.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Output.h"
 #include "tools/dlc-run/Progress.h"
 
 #include <csignal>
+#include <filesystem>
 
 namespace dlc::runtime::tool {
 namespace {
 
-/// Set by Ctrl-C: the run then ends after the current step, with a checkpoint.
+/// Set by a signal that asks for the end: the run then ends after the current step, with a
+/// checkpoint.
 volatile std::sig_atomic_t interrupted = 0;
+
+/// A second signal of the kind ends the process at once, but for SIGPIPE: each further line of
+/// output raises one, also before the checkpoint is written. A signal that whoever started the
+/// process ignores, as nohup does, stays ignored.
+void stopOnSignals() {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    struct sigaction before, action = {};
+    action.sa_handler = [](int number) {
+      interrupted = 1;
+      if (number == SIGPIPE)
+        std::signal(SIGPIPE, SIG_IGN);
+    };
+    action.sa_flags = SA_RESTART | (signal == SIGPIPE ? 0 : int(SA_RESETHAND));
+    if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+      sigaction(signal, &action, nullptr);
+  }
+}
 
 /// Shows a run to people or, with --json, to scripts.
 class Reporter : public TrainObserver {
@@ -53,6 +74,11 @@ public:
     if (report.test)
       line += "  test " + metricsText(report.test->metrics);
     bar.finish(line);
+  }
+
+  void onCheckpointFailed(const Status &reason) override {
+    bar.clear();
+    std::fprintf(stderr, "warning: %s; training goes on\n", std::string(reason.message()).c_str());
   }
 
   /// What is printed last.
@@ -113,6 +139,47 @@ Result<Metadata> resumeFrom(const TrainFlags &flags, State &state, TrainingProgr
   return metadata;
 }
 
+bool holdsSomething(const std::string &path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error) &&
+         std::filesystem::file_size(path, error) != 0 && !error;
+}
+
+/// Nothing that was read or trained before is lost by a mistake: a checkpoint that is there is
+/// continued, or replaced on demand; any other file is never replaced.
+Status checkCheckpoint(const TrainFlags &flags, const Plan &plan) {
+  const std::string &path = flags.checkpoint;
+  DLC_TRY(checkWritable(path, std::vector{flags.module, flags.initFrom}));
+  if (flags.resume || !holdsSomething(path))
+    return {};
+  Result<SafetensorsFile> file = SafetensorsFile::open(path);
+  Result<TrainingProgress> progress =
+      file.ok() ? progressFrom(file->metadata()) : Result<TrainingProgress>(file.takeStatus());
+  if (!progress.ok())
+    return invalid(path, ": exists and is no checkpoint; name another file, or remove it");
+  if (flags.overwrite)
+    return {};
+  auto model = file->metadata().find("model");
+  if (model != file->metadata().end() && model->second != plan.model)
+    return invalid(path, ": is a checkpoint of model '", model->second, "', the module's is '",
+                   plan.model, "'; --overwrite replaces it");
+  return invalid(path, ": is the checkpoint of an earlier run, after step ", progress->step,
+                 "; --resume continues it, --overwrite replaces it");
+}
+
+/// Says on standard error what was not found, as a new last layer is not.
+Status initialiseFrom(const std::string &path, State &state) {
+  DLC_TRY_ASSIGN(report, loadMatching(state, path));
+  if (report.missing.empty())
+    return {};
+  std::string names;
+  for (const std::string &name : report.missing)
+    names += (names.empty() ? "" : ", ") + name;
+  std::fprintf(stderr, "note: %s: %zu of %zu taken; these begin as in a new run: %s\n",
+               path.c_str(), report.taken, report.taken + report.missing.size(), names.c_str());
+  return {};
+}
+
 } // namespace
 
 Status train(const TrainFlags &flags) {
@@ -122,6 +189,10 @@ Status train(const TrainFlags &flags) {
                        .checkpointEvery = flags.checkpointEvery,
                        .overrides = flags.overrides};
   DLC_TRY_ASSIGN(state, flags.createState());
+  if (!flags.checkpoint.empty())
+    DLC_TRY(checkCheckpoint(flags, state->module()->plan()));
+  if (!flags.initFrom.empty())
+    DLC_TRY(initialiseFrom(flags.initFrom, *state));
   DLC_TRY_ASSIGN(trainData, openDataset(flags.data, Split::Train));
   DLC_TRY_ASSIGN(testData, openTestData(flags, *state->module()));
   TrainingProgress progress;
@@ -140,11 +211,11 @@ Status train(const TrainFlags &flags) {
         flags.checkpoint.c_str(), static_cast<unsigned long long>(progress.epoch),
         static_cast<unsigned long long>(trainer->epochs()),
         static_cast<unsigned long long>(progress.epoch + 1));
-  std::signal(SIGINT, [](int) { interrupted = 1; });
+  stopOnSignals();
   Reporter reporter(flags.json, flags.steps);
   DLC_TRY(trainer->run(reporter).in(flags.module));
   reporter.summary(*trainer);
-  return {};
+  return trainer->checkpointStatus();
 }
 
 } // namespace dlc::runtime::tool

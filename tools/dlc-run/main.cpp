@@ -109,14 +109,25 @@ void CommandLine::addTrain() {
   CLI::Option *checkpoint = trainCommand
                                 ->add_option("--checkpoint", train.checkpoint,
                                              "file to write after each epoch and at the end")
-                                ->type_name("FILE");
+                                ->type_name("FILE")
+                                ->check(fileName());
   trainCommand
       ->add_option("--checkpoint-every", train.checkpointEvery, "write it every N batches as well")
       ->type_name("N")
-      ->check(wholeNumber(0));
+      ->check(wholeNumber(0))
+      ->needs(checkpoint);
+  trainCommand
+      ->add_flag("--overwrite", train.overwrite, "replace the checkpoint of another run or model")
+      ->needs(checkpoint);
+  CLI::Option *initFrom = trainCommand
+                              ->add_option("--init-from", train.initFrom,
+                                           "start from weights of another run or model, by name")
+                              ->type_name("FILE")
+                              ->check(fileName());
   trainCommand
       ->add_flag("--resume", train.resume, "continue from the checkpoint, with the same bits")
-      ->needs(checkpoint);
+      ->needs(checkpoint)
+      ->excludes(initFrom);
   trainCommand
       ->add_option_function<std::vector<std::string>>(
           "--override",
@@ -133,13 +144,15 @@ void CommandLine::addInfer() {
       addRunning("infer", "outputs for inputs from a file, or predictions for a data set", infer);
   inferCommand
       ->add_option("--checkpoint", infer.checkpoint, "weights to use; default: initial values")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(fileName());
   CLI::Option *inputs = inferCommand
                             ->add_option("--inputs", infer.inputs,
                                          "safetensors with the inputs, any number of samples")
                             ->type_name("FILE");
   inferCommand->add_option("--save", infer.save, "file for the outputs; default: print them")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(fileName());
   inferCommand->add_option("--data", infer.data, "idx:DIR: print a prediction for each test image")
       ->type_name("DATA")
       ->excludes(inputs);
@@ -191,7 +204,8 @@ void CommandLine::addStep() {
       ->type_name("FILE");
   stepCommand
       ->add_option("--save", step.save, "file for outputs, loss, metrics, gradients and variables")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(fileName());
   stepCommand->add_option("--steps", step.steps, "runs on the same inputs; default: 1")
       ->type_name("N")
       ->check(wholeNumber(1));
@@ -235,7 +249,8 @@ CommandLine::CommandLine() {
   evalCommand->add_option("--data", eval.data, dataText)->required()->type_name("DATA");
   evalCommand
       ->add_option("--checkpoint", eval.checkpoint, "weights to evaluate; default: initial values")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(fileName());
   evalCommand->add_option("--steps", eval.steps, "at most N batches")
       ->type_name("N")
       ->check(wholeNumber(1));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------------------------------------------------===//
 #include "tools/dlc/Driver.h"
 #include "codegen/Kernel/Status.h"
+#include "codegen/Plan/GraphHash.h"
 #include "codegen/Plan/ModuleCompiler.h"
 #include "codegen/Plan/Report.h"
 #include "dialects/Exec/Memory.h"
@@ -97,9 +98,7 @@ LogicalResult Driver::checkOutput() {
   std::vector<std::string> inputs = {options.input, options.checkNames, options.cudnnDevice};
   for (frontend::FileId file = 0; file < sources.size(); ++file)
     inputs.push_back(sources.name(file).str());
-  if (failed(check(runtime::checkNoInput(options.output, inputs))))
-    return failure();
-  return check(runtime::checkWritable(options.output));
+  return check(runtime::checkWritable(options.output, inputs));
 }
 
 LogicalResult Driver::writeModule() {
@@ -135,6 +134,7 @@ LogicalResult Driver::compile() {
     return writeText(listNames(*module));
   if (options.emit == Emit::DL)
     return writeModule();
+  codegen::recordGraphHash(*module);
   auto *cuda = std::get_if<codegen::CudaTarget>(&target);
   pipeline = {options.inputGradients, options.disabledPasses,
               cuda && cuda->convolution == codegen::Provider::Library,

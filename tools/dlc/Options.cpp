@@ -35,7 +35,8 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
   for (llvm::StringRef flag : improvingPasses())
     passes.push_back(flag.str());
   app.add_option("model", options.input, "model file (.dl) to compile, training step included, into one library")->required()->option_text(" ");
-  app.add_option("-o", options.output, "output file; default: the model's name with .so, or text to stdout")->option_text("FILE");
+  app.add_option("-o", options.output, "output file; default: the model's name with .so, or text to stdout")
+      ->check(fileName())->option_text("FILE");
   app.add_option("-D", options.defines, "value of a constant or dimension: -D N=32")->option_text("NAME=VALUE")->allow_extra_args(false);
   app.add_option("-I", options.includeDirs, "folder to look for imports in")->option_text("DIR")->allow_extra_args(false);
   app.add_option("--target", options.target, "cpu (default), cpu:avx2, cpu:avx512, cuda or cuda:sm_80,simt")

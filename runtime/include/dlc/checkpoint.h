@@ -10,6 +10,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace dlc::runtime {
 
@@ -26,15 +27,27 @@ enum class LoadMode {
   Everything,
 };
 
-/// Loads variables from a safetensors file and returns its metadata. A tensor that the model has
-/// not, a missing one, another dtype or shape, and any damage is an error that names file and
-/// tensor.
+/// Loads variables from a safetensors file and returns its metadata. A file that another model
+/// wrote, a tensor that the model has not, a missing one, another dtype or shape, and any damage is
+/// an error that names file and tensor.
 Result<Metadata> loadVariables(State &state, const std::string &path, LoadMode mode);
 
-/// Writes parameters, slots, statistics, states and counters to `path`: into a temporary file
-/// beside it, synchronised, then renamed, so that `path` holds the old or the new checkpoint
-/// whatever happens.
-Status saveVariables(const State &state, const std::string &path, const Metadata &metadata);
+/// What loadMatching found.
+struct MatchReport {
+  /// Parameters and statistics that were taken, in how many, and those that the file has not.
+  size_t taken = 0;
+  std::vector<std::string> missing;
+};
+
+/// Takes those parameters and statistics that the file has under the same names, whichever model
+/// wrote it, and leaves the others as they are: to start from what was learnt elsewhere. Fails if
+/// one has another dtype or shape, or if there is none.
+Result<MatchReport> loadMatching(State &state, const std::string &path);
+
+/// Writes parameters, slots, statistics, states and counters to `path`, each with a checksum, as
+/// FileWriter.h writes: `path` holds the old or the new checkpoint whatever happens. Fails with
+/// code Failed, and writes nothing, if one of them holds a number that is not finite.
+Status saveVariables(const State &state, const std::string &path, Metadata metadata);
 
 } // namespace dlc::runtime
 

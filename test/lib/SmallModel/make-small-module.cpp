@@ -20,6 +20,10 @@ int main(int argc, char **argv) {
   dlc::test::PlanBuilder faster = dlc::test::smallModel();
   faster.scalars[0].value = 0.11;
   dlc::test::writeFile(folder + "/faster.so", dlc::test::moduleWith(faster.blob()));
+  // The same under another name.
+  dlc::test::PlanBuilder other = dlc::test::smallModel();
+  other.header.model = other.text("Other");
+  dlc::test::writeFile(folder + "/other.so", dlc::test::moduleWith(other.blob()));
   dlc::test::writeSmallData(folder + "/data", 404, 101);
   return 0;
 }
