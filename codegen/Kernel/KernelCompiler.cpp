@@ -8,12 +8,12 @@
 #include "codegen/CUDA/Simt.h"
 #include "codegen/CUDA/Sources.h"
 #include "codegen/Kernel/KernelCache.h"
+#include "codegen/Kernel/Threads.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Config/llvm-config.h"
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <thread>
 
 using namespace mlir;
 using namespace dlc;
@@ -260,9 +260,9 @@ Jobs::run(ArrayRef<Job> jobs, const CompileOptions &options,
   Jobs all(jobs, options);
   all.lookUp();
   unsigned cores = options.threads ? options.threads : std::thread::hardware_concurrency();
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < std::min<size_t>(std::max(cores, 1u), all.missing.size()); ++i)
-    threads.emplace_back([&] { all.work(createRun); });
+  size_t workers = std::min<size_t>(std::max(cores, 1u), all.missing.size());
+  std::vector<std::thread> threads =
+      startThreads(std::max<size_t>(workers, 1) - 1, [&] { all.work(createRun); });
   all.work(createRun);
   for (std::thread &thread : threads)
     thread.join();

@@ -1,8 +1,7 @@
 // Owns source texts; finds lines by binary search in a table made once per file.
 #include "frontend/DL/Source.h"
 
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "runtime/Core/File.h"
 
 #include <algorithm>
 
@@ -22,33 +21,27 @@ FileId SourceManager::add(llvm::StringRef name, llvm::StringRef text) {
 }
 
 FileId SourceManager::load(llvm::StringRef path, std::string &error) {
-  llvm::sys::fs::file_status status;
-  if (std::error_code code = llvm::sys::fs::status(path, status)) {
-    error = code.message();
+  auto content = runtime::readWholeFile(path.str(), maxFileBytes);
+  if (!content.ok()) {
+    llvm::StringRef reason(content.status().message());
+    // The caller names the file.
+    if (reason.consume_front(path))
+      reason.consume_front(": ");
+    reason.consume_front("cannot open: ");
+    error = reason.str();
     return noFile;
   }
-  using llvm::sys::fs::file_type;
-  if (status.type() != file_type::regular_file && status.type() != file_type::fifo_file) {
-    error = status.type() == file_type::directory_file ? "it is a directory" : "it is no file";
-    return noFile;
-  }
-  if (status.getSize() > maxFileBytes) {
-    error = "it has " + std::to_string(status.getSize()) + " bytes, the limit is " +
-            std::to_string(maxFileBytes);
-    return noFile;
-  }
-  auto buffer =
-      llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!buffer) {
-    error = buffer.getError().message();
-    return noFile;
-  }
-  if ((*buffer)->getBuffer().starts_with("\x7F"
-                                         "ELF")) {
+  llvm::StringRef text(reinterpret_cast<const char *>(content->data()), content->size());
+  if (text.starts_with("\x7F"
+                       "ELF")) {
     error = "it is a compiled module, which dlc-run runs";
     return noFile;
   }
-  return add(path, (*buffer)->getBuffer().take_front(maxFileBytes));
+  if (size_t at = text.find('\0'); at != llvm::StringRef::npos) {
+    error = "it is no text: byte " + std::to_string(at) + " is zero";
+    return noFile;
+  }
+  return add(path, text);
 }
 
 LineColumn SourceManager::lineColumn(SourceRange range) const {

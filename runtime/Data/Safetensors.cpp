@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace dlc::runtime {
 
@@ -61,24 +62,51 @@ static std::string_view formatName(dlc_dtype dtype) {
   return names[dtype];
 }
 
+/// As a JSON string.
+static std::string quotedJson(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// Written by hand: to destroy a tree of the library takes memory.
+static std::string metadataText(const Metadata &metadata) {
+  std::string text;
+  for (const auto &[key, value] : metadata)
+    text += concat(text.empty() ? "" : ",", quotedJson(key), ":", quotedJson(value));
+  return concat("\"__metadata__\":{", text, "}");
+}
+
+static std::string tensorText(const StoredTensor &tensor, uint64_t offset, uint64_t bytes) {
+  std::string shape;
+  for (uint64_t extent : tensor.shape)
+    shape += concat(shape.empty() ? "" : ",", extent);
+  return concat(quotedJson(tensor.name), ":{\"dtype\":\"", formatName(tensor.dtype),
+                "\",\"shape\":[", shape, "],\"data_offsets\":[", offset, ",", offset + bytes, "]}");
+}
+
+/// The header without its padding. Fails for two tensors of one name.
+static Result<std::string> headerText(const std::vector<StoredTensor> &tensors,
+                                      const Metadata &metadata) {
+  std::string text = metadata.empty() ? "" : metadataText(metadata);
+  std::set<std::string_view> names;
+  uint64_t offset = 0;
+  for (const StoredTensor &tensor : tensors) {
+    if (!names.insert(tensor.name).second)
+      return invalid("two tensors are called '", tensor.name, "'");
+    const uint64_t bytes = TensorType{tensor.dtype, tensor.shape, {}}.logicalBytes();
+    text += (text.empty() ? "" : ",") + tensorText(tensor, offset, bytes);
+    offset += bytes;
+  }
+  return concat("{", text, "}");
+}
+
 Result<SafetensorsWriter> SafetensorsWriter::create(const std::string &path,
                                                     const std::vector<StoredTensor> &tensors,
                                                     Metadata metadata) {
   addChecksums(metadata, tensors);
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!metadata.empty())
-    header["__metadata__"] = metadata;
-  uint64_t offset = 0;
-  for (const StoredTensor &tensor : tensors) {
-    const uint64_t bytes = TensorType{tensor.dtype, tensor.shape, {}}.logicalBytes();
-    if (header.contains(tensor.name))
-      return invalid(path, ": two tensors are called '", tensor.name, "'");
-    header[tensor.name] = {{"dtype", formatName(tensor.dtype)},
-                           {"shape", tensor.shape},
-                           {"data_offsets", {offset, offset + bytes}}};
-    offset += bytes;
-  }
-  std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  Result<std::string> header = headerText(tensors, metadata);
+  if (!header.ok())
+    return header.takeStatus().in(path);
+  std::string text = header.take();
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const uint64_t headerBytes = text.size();
 

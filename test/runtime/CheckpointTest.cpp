@@ -111,6 +111,36 @@ TEST(Safetensors, ChecksTheHeader) {
             "'__metadata__' holds something else than text");
 }
 
+// Depth and length of what a file says do not matter: messages quote a little of it.
+TEST(Safetensors, BoundsWhatItQuotes) {
+  TemporaryFolder folder;
+  auto header = [&](const std::string &text) {
+    return messageFor(folder, fileOf(text, 8)).substr(std::strlen("damaged safetensors file: "));
+  };
+  const std::string deep(1000000, '['), longName(1000000, 'n'),
+      good = R"({"dtype": "F32", "shape": [2], "data_offsets": [0, 8]})";
+  EXPECT_EQ(header(deep), "the header is no JSON object");
+  EXPECT_EQ(header("{\"a\": " + deep), "tensor 'a': expected dtype, shape and data_offsets");
+  EXPECT_EQ(header("{\"a\": {\"dtype\": " + deep), "tensor 'a': 'dtype' is no text");
+  EXPECT_EQ(header("{\"a\": {\"shape\": " + deep),
+            "tensor 'a': 'shape' holds something else than whole numbers");
+  EXPECT_EQ(header("{\"__metadata__\": {\"shape\": " + deep),
+            "'__metadata__' holds something else than text");
+  EXPECT_EQ(header("{\"__metadata__\": 1}"), "'__metadata__' is no object");
+  EXPECT_EQ(header("{\"" + longName + "\": 1}"),
+            "tensor '" + longName.substr(0, 100) + "...': expected dtype, shape and data_offsets");
+  EXPECT_EQ(header(R"({"a": {"dtype": ")" + longName + "\"}}"),
+            "tensor 'a': dtype \"" + longName.substr(0, 100) +
+                "...\" is none of F32, F64, BF16, F16, I32, I64, U8, BOOL");
+  EXPECT_EQ(header(R"({"a": {"dtype": "F32", "shape": [1,1,1,1,1,1,1,1,1]}})"),
+            "tensor 'a': 'shape' is no list of at most 8 numbers");
+  EXPECT_EQ(header(R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4, 8]}})"),
+            "tensor 'a': 'data_offsets' is no pair of whole numbers");
+  EXPECT_EQ(header(R"({"a": {"dtype": "F32", "shape": [1]}})"),
+            "tensor 'a': 'data_offsets' is missing");
+  EXPECT_EQ(header("{\"a\": " + good + ", \"a\": " + good + "}"), "tensor 'a' is there twice");
+}
+
 struct Ready {
   TemporaryFolder folder;
   std::shared_ptr<const Module> module = Module::load(writeSmallModule(folder)).take();

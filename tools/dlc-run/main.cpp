@@ -3,6 +3,7 @@
 #include "runtime/Core/Support.h"
 #include "tools/CommandLine/CommandLine.h"
 #include "tools/CommandLine/StandardStreams.h"
+#include "tools/CommandLine/Terminate.h"
 #include "tools/dlc-run/Command.h"
 
 #include <cstdio>
@@ -340,5 +341,6 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   dlc::tool::prepareStreams();
+  dlc::tool::reportTermination();
   return dlc::tool::finishStreams(run(argc, argv));
 }

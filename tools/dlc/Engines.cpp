@@ -1,7 +1,8 @@
 //===- Engines.cpp - see Engines.h ----------------------------------------------------------------------------------===//
 #include "tools/dlc/Engines.h"
+#include "runtime/Core/File.h"
+#include "runtime/Core/Json.h"
 #include "runtime/Device/CUDA/Engines.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 namespace json = llvm::json;
 
@@ -9,10 +10,14 @@ namespace dlc::tool {
 
 /// cuDNN's text of the device.
 static llvm::Expected<std::string> readProperties(llvm::StringRef file) {
-  auto buffer = llvm::MemoryBuffer::getFile(file);
-  if (!buffer)
-    return llvm::createStringError("--cudnn-device: " + file.str() + ": " + buffer.getError().message());
-  llvm::Expected<json::Value> value = json::parse((*buffer)->getBuffer());
+  constexpr uint64_t limit = 1 << 20;
+  auto content = runtime::readWholeFile(file.str(), limit);
+  if (!content.ok())
+    return llvm::createStringError("--cudnn-device: " + std::string(content.status().message()));
+  llvm::StringRef text(reinterpret_cast<const char *>(content->data()), content->size());
+  if (runtime::Status deep = runtime::checkJsonDepth(text).in(file); !deep.ok())
+    return llvm::createStringError("--cudnn-device: " + std::string(deep.message()));
+  llvm::Expected<json::Value> value = json::parse(text);
   if (!value) {
     llvm::consumeError(value.takeError());
     return llvm::createStringError("--cudnn-device: " + file.str() + ": expected the JSON that dlc-run device prints of a GPU");
@@ -20,7 +25,7 @@ static llvm::Expected<std::string> readProperties(llvm::StringRef file) {
   if (const json::Object *object = value->getAsObject())
     if (const json::Value *inner = object->get("cudnn"))
       return llvm::formatv("{0}", *inner).str();
-  return (*buffer)->getBuffer().str();
+  return text.str();
 }
 
 llvm::Error chooseEngines(codegen::CudaTarget &target, llvm::StringRef file) {

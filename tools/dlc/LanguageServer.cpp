@@ -10,6 +10,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "tools/CommandLine/ExitCode.h"
+#include "runtime/Core/Json.h"
 #include "tools/dlc/Commands.h"
 #include "tools/dlc/LanguageIndex.h"
 #include "llvm/Support/ConvertUTF.h"
@@ -34,6 +35,12 @@ constexpr size_t maxMessageBytes = 64u << 20;
 // Messages
 //===------------------------------------------------------------------------------------------===//
 
+/// Says why the input cannot be followed any further.
+std::nullopt_t refuse(const llvm::Twine &what) {
+  llvm::errs() << "error: dlc lsp: " << what << '\n';
+  return std::nullopt;
+}
+
 /// The next message; nothing at the end of the input, or where the input is no message.
 std::optional<std::string> readMessage() {
   size_t length = 0;
@@ -43,14 +50,26 @@ std::optional<std::string> readMessage() {
     if (text.empty())
       break;
     if (text.consume_front_insensitive("content-length:") && text.trim().getAsInteger(10, length))
-      return std::nullopt;
+      return refuse("Content-Length is no number of bytes");
   }
+  if (std::feof(stdin))
+    return std::nullopt;
   if (length == 0 || length > maxMessageBytes)
-    return std::nullopt;
+    return refuse("a message of " + llvm::Twine(length) + " bytes, expected 1 to " +
+                  llvm::Twine(maxMessageBytes));
   std::string body(length, '\0');
-  if (std::fread(body.data(), 1, length, stdin) != length)
-    return std::nullopt;
+  size_t got = std::fread(body.data(), 1, length, stdin);
+  if (got != length)
+    return refuse("the input ends after " + llvm::Twine(got) + " of " + llvm::Twine(length) +
+                  " bytes");
   return body;
+}
+
+/// llvm::json recurses, so the depth is looked at first.
+llvm::Expected<json::Value> parse(llvm::StringRef body) {
+  if (runtime::Status deep = runtime::checkJsonDepth(body); !deep.ok())
+    return llvm::createStringError(std::string(deep.message()));
+  return json::parse(body);
 }
 
 void send(json::Object message) {
@@ -414,7 +433,7 @@ json::Object replyTo(const json::Value &id, llvm::Expected<json::Value> result) 
 /// As the protocol wants: 0 after `shutdown` and `exit`, 1 if the input ends before.
 int LanguageServer::run() {
   while (std::optional<std::string> body = readMessage()) {
-    llvm::Expected<json::Value> message = json::parse(*body);
+    llvm::Expected<json::Value> message = parse(*body);
     if (!message) {
       send(json::Object{{"id", nullptr},
                         {"error", json::Object{{"code", -32700},

@@ -8,6 +8,7 @@
 #include "tools/CommandLine/StandardStreams.h"
 #include "tools/dlc/Commands.h"
 #include "tools/dlc/Driver.h"
+#include "tools/dlc/Failures.h"
 #include "tools/dlc/Options.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -54,5 +55,6 @@ static int finish(int exitCode) {
 
 int main(int argc, char **argv) {
   prepareStreams();
+  installFailureHandlers();
   return finish(run(argc, argv));
 }

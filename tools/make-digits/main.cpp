@@ -4,6 +4,7 @@
 #include "runtime/Core/Support.h"
 #include "tools/CommandLine/CommandLine.h"
 #include "tools/CommandLine/StandardStreams.h"
+#include "tools/CommandLine/Terminate.h"
 #include "tools/make-digits/Render.h"
 
 #include <cstdio>
@@ -114,5 +115,6 @@ static int runTool(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   tool::prepareStreams();
+  tool::reportTermination();
   return tool::finishStreams(runTool(argc, argv));
 }
