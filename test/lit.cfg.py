@@ -55,3 +55,6 @@ for feature, path in [("mnist", "data/mnist"), ("goldens", "goldens/nets")]:
         config.available_features.add(feature)
     else:
         lit_config.note(f"{feature}: no {path} in {config.reference_data}, the tests that need it are left out")
+# Where the allocator is the sanitizer's, none can be put before it.
+if "-fsanitize" in config.cxx_flags:
+    config.available_features.add("sanitizers")

@@ -41,7 +41,7 @@ static Status takeOwn(Metadata &metadata) {
   if (own.empty() && !expected)
     return {};
   return damaged("its metadata is damaged: the checksum is ", checksumOf(metadata), ", expected ",
-                 own.empty() ? "one" : own.mapped());
+                 own.empty() ? "one" : excerpt(own.mapped()));
 }
 
 Status takeChecksums(Metadata &metadata, std::vector<StoredTensor> &tensors) {
@@ -51,7 +51,8 @@ Status takeChecksums(Metadata &metadata, std::vector<StoredTensor> &tensors) {
       tensor.checksum = std::move(node.mapped());
   for (const auto &[key, value] : metadata)
     if (key.starts_with(tensorKeys))
-      return damaged("no tensor '", key.substr(tensorKeys.size()), "', whose checksum it has");
+      return damaged("no tensor '", excerpt(key.substr(tensorKeys.size())),
+                     "', whose checksum it has");
   return {};
 }
 

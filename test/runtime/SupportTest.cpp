@@ -37,9 +37,9 @@ TEST(Status, OutOfMemoryTakesAPlace) {
 
 TEST(Support, SaysHowMuchMemoryThereIsNot) {
   std::string text;
-  const Status status = reserveRoom(text, uint64_t(1) << 62);
+  const Status status = reserveRoom(text, uint64_t(1) << 63);
   EXPECT_EQ(status.code(), StatusCode::OutOfMemory);
-  EXPECT_EQ(status.message(), "no memory for 4611686018427387904 bytes");
+  EXPECT_EQ(status.message(), "no memory for 9223372036854775808 bytes");
   EXPECT_TRUE(reserveRoom(text, 1000).ok());
   EXPECT_GE(text.capacity(), 1000u);
 }

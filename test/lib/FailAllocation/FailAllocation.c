@@ -5,9 +5,9 @@
 //   FAIL_ALLOCATION=K   number K fails, counted from 1; the others do not. 0 or no number: none.
 //   FAIL_REPORT=FILE    how many there were is written here when the program ends by itself.
 //   FAIL_PATHS=1        fails each call path that allocates, once, in a child that is forked there,
-//                       and goes on without it; what children did goes into the report. For programs
-//                       of one thread that take too long to be started for each of a million
-//                       allocations.
+//                       and goes on without it; what children did goes into the report. For
+//                       programs of one thread that take too long to be started for each of a
+//                       million allocations.
 //
 // fail_allocations.py drives it.
 #define _GNU_SOURCE
@@ -27,10 +27,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t count, size_t size);
-extern void *__libc_realloc(void *memory, size_t size);
-extern void *__libc_memalign(size_t alignment, size_t size);
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+void *memalign(size_t alignment, size_t size);
 
 static atomic_bool counting;
 static atomic_ulong allocations;
@@ -130,11 +130,28 @@ static bool fails(void) {
   return result;
 }
 
-void *malloc(size_t size) { return fails() ? NULL : __libc_malloc(size); }
-void *calloc(size_t count, size_t size) { return fails() ? NULL : __libc_calloc(count, size); }
-void *realloc(void *memory, size_t size) { return fails() ? NULL : __libc_realloc(memory, size); }
+/// The C library's own, looked up at the first call, which is before any constructor.
+#define REAL(name, ...)                                                                            \
+  ({                                                                                               \
+    static typeof(&name) real;                                                                     \
+    if (!real)                                                                                     \
+      real = (typeof(&name))dlsym(RTLD_NEXT, #name);                                               \
+    real(__VA_ARGS__);                                                                             \
+  })
+
+// A program with a malloc of its own calls those that begin with __libc.
+void *__libc_malloc(size_t size) { return fails() ? NULL : REAL(__libc_malloc, size); }
+void *__libc_calloc(size_t count, size_t size) {
+  return fails() ? NULL : REAL(__libc_calloc, count, size);
+}
+void *__libc_realloc(void *memory, size_t size) {
+  return fails() ? NULL : REAL(__libc_realloc, memory, size);
+}
+void *malloc(size_t size) { return __libc_malloc(size); }
+void *calloc(size_t count, size_t size) { return __libc_calloc(count, size); }
+void *realloc(void *memory, size_t size) { return __libc_realloc(memory, size); }
 void *memalign(size_t alignment, size_t size) {
-  return fails() ? NULL : __libc_memalign(alignment, size);
+  return fails() ? NULL : REAL(memalign, alignment, size);
 }
 void *aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
 int posix_memalign(void **out, size_t alignment, size_t size) {
@@ -153,10 +170,7 @@ void *mmap(void *start, size_t size, int protection, int flags, int file, off_t 
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
                    void *argument) {
-  static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-  if (!real)
-    real = dlsym(RTLD_NEXT, "pthread_create");
-  return fails() ? EAGAIN : real(thread, attributes, body, argument);
+  return fails() ? EAGAIN : REAL(pthread_create, thread, attributes, body, argument);
 }
 
 //--------------------------------------------------------------------------------------------------
@@ -201,8 +215,6 @@ static int countedMain(int argc, char **argv, char **environment) {
 
 int __libc_start_main(int (*mainFunction)(int, char **, char **), int argc, char **argv,
                       void (*init)(void), void (*fini)(void), void (*linker)(void), void *stack) {
-  int (*real)(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void),
-              void (*)(void), void *) = dlsym(RTLD_NEXT, "__libc_start_main");
   realMain = mainFunction;
-  return real(countedMain, argc, argv, init, fini, linker, stack);
+  return REAL(__libc_start_main, countedMain, argc, argv, init, fini, linker, stack);
 }
