@@ -143,6 +143,11 @@ Status Trainer::restore(const Metadata &metadata) {
   return {};
 }
 
+/// Without the sign that a NaN may have.
+static std::string numberText(double value) {
+  return std::isnan(value) ? "not a number" : concat(value);
+}
+
 Status Trainer::checkLoss(const Context &context) const {
   const EntryInfo &entry = context.entry();
   for (size_t i = 0; i < entry.metrics.size(); ++i) {
@@ -151,7 +156,7 @@ Status Trainer::checkLoss(const Context &context) const {
     DLC_TRY_ASSIGN(value, context.metric(i));
     if (!std::isfinite(value))
       return failure(StatusCode::Failed, "step ", position.step + 1, " of entry '", entry.name,
-                     "': the ", entry.metrics[i].name, " is ", value,
+                     "': the ", entry.metrics[i].name, " is ", numberText(value),
                      "; a smaller learning rate may help");
   }
   return {};
@@ -161,7 +166,7 @@ Status Trainer::checkEvaluation(const MetricValues &metrics) const {
   for (const auto &[name, value] : metrics)
     if (!std::isfinite(value))
       return failure(StatusCode::Failed, "evaluation after epoch ", position.epoch, ": the ", name,
-                     " is ", value, "; a smaller learning rate may help");
+                     " is ", numberText(value), "; a smaller learning rate may help");
   return {};
 }
 
