@@ -150,7 +150,7 @@ std::vector<Builtin> elementwiseBuiltins() {
       {"gelu",
        Category::Function,
        {{"x", K::FloatTensor}, {"approximate", K::String, "none"}},
-       "x * Phi(x)",
+       "x * Phi(x); so far by its formula with tanh only: approximate=\"tanh\"",
        buildGelu},
       unary("silu", "x * sigmoid(x)", buildSilu),
       unary("hardswish", "x * relu6(x + 3) / 6", buildHardswish),

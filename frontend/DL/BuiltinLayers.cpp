@@ -68,12 +68,19 @@ static Value buildLinear(Call &call) {
   return call.make(y, x.batch, {&x, &*weight});
 }
 
+static Value failRank(Call &call, const Tensor &x, unsigned spatial) {
+  static constexpr llvm::StringLiteral axes[] = {"width", "height, width", "depth, height, width"};
+  return call.fail("x",
+                   call.label + " expects a tensor of rank " + llvm::Twine(spatial + 2) +
+                       ", found " + describe(x.type()),
+                   "[N, channels, " + axes[spatial - 1] + "]: reshape(x, ...) makes it");
+}
+
 /// conv1d, conv2d, conv3d: x [N, C, spatial...].
 template <unsigned spatial> static Value buildConvolution(Call &call) {
   const Tensor &x = call.tensor("x");
   if (x.rank() != spatial + 2)
-    return call.fail("x", call.label + " expects a tensor of rank " + llvm::Twine(spatial + 2) +
-                              ", found " + describe(x.type()));
+    return failRank(call, x, spatial);
   int64_t filters = call.integer("channels"), groups = call.integer("groups"),
           channels = x.shape()[1];
   if (filters < 1)
@@ -119,8 +126,7 @@ template <unsigned spatial> static Value buildConvolution(Call &call) {
 template <unsigned spatial> static Value buildTransposed(Call &call) {
   const Tensor &x = call.tensor("x");
   if (x.rank() != spatial + 2)
-    return call.fail("x", call.label + " expects a tensor of rank " + llvm::Twine(spatial + 2) +
-                              ", found " + describe(x.type()));
+    return failRank(call, x, spatial);
   int64_t filters = call.integer("channels"), groups = call.integer("groups"),
           channels = x.shape()[1];
   if (filters < 1)
@@ -272,7 +278,9 @@ std::vector<Builtin> layerBuiltins() {
        Category::Layer,
        {{"x", K::FloatTensor}, {"count", K::Integer, 1}, {"start", K::Number, 0.25}},
        "leaky ReLU whose slope is trained",
-       buildPrelu},
+       buildPrelu,
+       "",
+       2},
   };
 }
 

@@ -53,6 +53,15 @@ static std::optional<BatchAxis> sampleBatch(Call &call, const Tensor &logits, co
   BatchAxis batch = logits.batch;
   if (batch.axis > axis)
     --batch.axis;
+  if (batch.exists() && !label.batch.exists() && label.hasData) {
+    call.evaluator
+        .errorAbout(call.rangeOf("label"),
+                    "labels " + describe(label.type()) + " have no batch axis, the logits " +
+                        describe(logits.type()) + " have one",
+                    label, "it")
+        .hint("the axis that counts samples is called N");
+    return std::nullopt;
+  }
   if (!batch.exists() || !label.batch.exists() || batch == label.batch)
     return batch;
   call.fail("label", "the batch lies on axis " + llvm::Twine(label.batch.axis) +
@@ -120,7 +129,7 @@ static Value buildProbabilities(Call &call, const Tensor &target) {
                          describe(logits.type()),
                      target.rank() < logits.rank() ? "class numbers are integers, such as i32[N]"
                                                    : "");
-  if (!call.requireDefault({"label_smoothing"}))
+  if (!call.requireDefault("label_smoothing"))
     return Poison{};
   return applyReduction(call, probabilityCrossEntropy(call, logits, target, axis));
 }
@@ -138,14 +147,13 @@ static void warnActivation(Call &call, llvm::StringRef inside) {
 
 static Value buildSoftmaxCrossEntropy(Call &call) {
   warnActivation(call, "softmax");
-  if (!call.requireDefault({"ignore", "weight"}))
-    return Poison{};
   const Tensor *label = call.value("label").getIf<Tensor>();
   if (label && isFloat(label->dtype()))
     return buildProbabilities(call, *label);
   if (!label || (label->dtype() != DType::I32 && label->dtype() != DType::I64))
-    return call.fail("label", "'label' expects an i32 or i64 tensor, found " +
-                                  describe(call.value("label")));
+    return call.fail("label",
+                     "'label' expects an i32 or i64 tensor, found " + describe(call.value("label")),
+                     label ? "cast it with i32(...)" : "");
   double smoothing = call.number("label_smoothing");
   if (smoothing < 0 || smoothing > 1)
     return call.fail("label_smoothing", "'label_smoothing' is between 0 and 1, found " +
@@ -161,8 +169,6 @@ static Value buildSoftmaxCrossEntropy(Call &call) {
 
 /// exp of the mean cross entropy, taken when all batches have been added up.
 static Value buildPerplexity(Call &call) {
-  if (!call.requireDefault({"reduction"}))
-    return Poison{};
   auto losses = onClasses<dl::SoftmaxCrossEntropyOp>(call);
   Value mean = losses ? applyReduceAll(call, Reduction::Mean, *losses) : Value(Poison{});
   if (mean.isPoison())
@@ -188,8 +194,6 @@ buildElementLoss(Call &call, llvm::StringRef first,
 
 static Value buildSigmoidCrossEntropy(Call &call) {
   warnActivation(call, "sigmoid");
-  if (!call.requireDefault({"weight", "positive_weight"}))
-    return Poison{};
   return buildElementLoss(call, "logits", [&](mlir::Value logits, mlir::Value target) {
     return sigmoidCrossEntropy(call, logits, target);
   });
@@ -259,6 +263,8 @@ std::vector<Builtin> lossBuiltins() {
   auto metric = [&](llvm::StringLiteral name, llvm::StringLiteral doc,
                     std::vector<BuiltinParam> params, Value (*build)(Call &) = nullptr) {
     params.push_back(reduction);
+    // It ends in a function of the sum over all batches.
+    params.back().isDefaultOnly = name == "perplexity";
     return Builtin{name, Category::Metric, std::move(params), doc, build};
   };
   const BuiltinParam logits{"logits", K::FloatTensor}, index{"label", K::IndexTensor},
@@ -270,14 +276,14 @@ std::vector<Builtin> lossBuiltins() {
             {"label", K::Any},
             axis,
             {"label_smoothing", K::Number, 0},
-            {"ignore", K::Integer, NoneValue{}, true},
-            {"weight", K::Tensor, NoneValue{}, true}},
+            {"ignore", K::Integer, NoneValue{}, true, /*isDefaultOnly=*/true},
+            {"weight", K::Tensor, NoneValue{}, true, /*isDefaultOnly=*/true}},
            buildSoftmaxCrossEntropy),
       loss("sigmoid_cross_entropy", "cross entropy of independent yes or no answers",
            {logits,
             {"target", K::Any},
-            {"weight", K::Tensor, NoneValue{}, true},
-            {"positive_weight", K::Tensor, NoneValue{}, true}},
+            {"weight", K::Tensor, NoneValue{}, true, /*isDefaultOnly=*/true},
+            {"positive_weight", K::Tensor, NoneValue{}, true, /*isDefaultOnly=*/true}},
            buildSigmoidCrossEntropy),
       loss("mean_squared_error", "(a - target)^2", {a, target}, buildDifference<true>),
       loss("mean_absolute_error", "|a - target|", {a, target}, buildDifference<false>),

@@ -17,7 +17,7 @@ static bool checkEpsilon(Call &call) {
 /// Channels normalised over the batch: PyTorch's running statistics, with the unbiased variance.
 static Value buildBatchNorm(Call &call) {
   const Tensor &x = call.tensor("x");
-  if (!call.requireDefault({"sync"}) || !checkEpsilon(call))
+  if (!checkEpsilon(call))
     return Poison{};
   if (x.rank() < 2)
     return call.fail("x",
@@ -188,7 +188,11 @@ std::vector<Builtin> normBuiltins() {
   return {
       {"batch_norm",
        Category::Layer,
-       {x, epsilon, {"momentum", K::Number, 0.1}, affine, {"sync", K::Bool, false}},
+       {x,
+        epsilon,
+        {"momentum", K::Number, 0.1},
+        affine,
+        {"sync", K::Bool, false, false, /*isDefaultOnly=*/true}},
        "normalises each channel (axis 1) over the batch",
        buildBatchNorm,
        "bn"},

@@ -30,8 +30,7 @@ static bool checkFactor(Call &call) {
 static Value buildUpsample(Call &call) {
   const Tensor &x = call.tensor("x");
   int64_t factor = call.integer("factor");
-  if (!checkImages(call, x, 3, 5) || !checkFactor(call) ||
-      !call.requireDefault({"mode", "align_corners"}))
+  if (!checkImages(call, x, 3, 5) || !checkFactor(call))
     return Poison{};
   llvm::SmallVector<int64_t> narrow(x.shape().take_front(2)), wide = narrow, result = narrow;
   for (int64_t size : x.shape().drop_front(2)) {
@@ -113,12 +112,19 @@ std::vector<Builtin> pixelBuiltins() {
         {"beta", K::Number, 0.75},
         {"k", K::Number, 1}},
        "divides by a power of the mean square of neighbouring channels",
-       buildLocalResponseNorm},
+       buildLocalResponseNorm,
+       "",
+       2},
       {"upsample",
        Category::Function,
-       {x, factor, {"mode", K::String, "nearest"}, {"align_corners", K::Bool, false}},
+       {x,
+        factor,
+        {"mode", K::String, "nearest", false, /*isDefaultOnly=*/true},
+        {"align_corners", K::Bool, false, false, /*isDefaultOnly=*/true}},
        "enlarges the spatial axes",
-       buildUpsample},
+       buildUpsample,
+       "",
+       2},
       {"pixel_shuffle", Category::Function, {x, factor}, "channels to pixels", buildPixelShuffle},
   };
 }

@@ -25,8 +25,8 @@ static bool isAtLeast(Call &call, llvm::StringRef name, int64_t least) {
 static bool isEither(Call &call, llvm::StringRef name, llvm::StringRef a, llvm::StringRef b) {
   if (call.string(name) == a || call.string(name) == b)
     return true;
-  call.fail(name, "'" + name + "' is \"" + a + "\" or \"" + b + "\", found " +
-                      text(call.value(name)));
+  call.fail(name,
+            "'" + name + "' is \"" + a + "\" or \"" + b + "\", found " + text(call.value(name)));
   return false;
 }
 
@@ -44,7 +44,8 @@ static Value keepSchedule(Call &call) {
   bool inEpochs = !call.isNone("epochs"), inSteps = !call.isNone("steps");
   if (inEpochs && inSteps)
     return call.fail("steps", "'epochs' and 'steps' are both given", "leave one out");
-  if (!inEpochs && !inSteps && call.builtin.name != "constant" && call.builtin.name != "exponential")
+  if (!inEpochs && !inSteps && call.builtin.name != "constant" &&
+      call.builtin.name != "exponential")
     return call.fail("epochs", "neither 'epochs' nor 'steps' is given",
                      call.builtin.name.str() + "(epochs=10)");
   for (llvm::StringRef name : {"epochs", "steps"}) {
@@ -82,9 +83,7 @@ static Value keepUniform(Call &call) {
   return keep(call);
 }
 
-static Value keepDeviation(Call &call) {
-  return isAtLeast(call, "std", 0) ? keep(call) : Value();
-}
+static Value keepDeviation(Call &call) { return isAtLeast(call, "std", 0) ? keep(call) : Value(); }
 
 static Value keepKaiming(Call &call) {
   return isEither(call, "mode", "fan_in", "fan_out") ? keep(call) : Value();
@@ -154,8 +153,8 @@ static std::vector<Builtin> scheduleRows() {
       steps{"steps", K::Number, NoneValue{}, true};
   const BuiltinParam end{"end", K::Number, 0}, tenth{"factor", K::Number, 0.1};
   auto row = [](llvm::StringLiteral name, llvm::StringLiteral doc, std::vector<BuiltinParam> params,
-                Value (*build)(Call &) = nullptr) {
-    return Builtin{name, Category::Schedule, std::move(params), doc, build};
+                Value (*build)(Call &) = nullptr, std::optional<unsigned> positional = {}) {
+    return Builtin{name, Category::Schedule, std::move(params), doc, build, "", positional};
   };
   return {
       row("constant", "the base rate", {epochs, steps}, keepSchedule),
@@ -183,12 +182,13 @@ static std::vector<Builtin> scheduleRows() {
           {epochs, steps, {"low", K::Number, 0.1}}, keepSchedule),
       row("warmup", "linear from `start` up to the base rate",
           {epochs, steps, {"start", K::Number, 0.1}}, keepSchedule),
-      row("plateau", "a factor when a metric of more than `patience` evaluations was no better than before",
+      row("plateau",
+          "a factor when a metric of more than `patience` evaluations was no better than before",
           {{"metric", K::String, "loss"},
            {"mode", K::String, "min"},
            tenth,
            {"patience", K::Integer, 10}},
-          keepPlateau),
+          keepPlateau, 1),
   };
 }
 

@@ -203,8 +203,6 @@ static Value buildOnes(Call &call) { return makeSplat(call, 1); }
 static Value buildFull(Call &call) { return makeSplat(call, call.number("value")); }
 
 static Value buildTensor(Call &call) {
-  if (!call.requireDefault({"file"}))
-    return Poison{};
   if (!call.value("numbers").isSequence())
     return call.fail("numbers", "'numbers' expects a sequence of numbers, found " +
                                     describe(call.value("numbers")));
@@ -245,19 +243,22 @@ static Value buildTensor(Call &call) {
 static std::vector<Builtin> reductionRows() {
   using K = ParamKind;
   auto reduction = [](llvm::StringLiteral name, llvm::StringLiteral doc,
-                      Value (*build)(Call &) = nullptr) {
+                      Value (*build)(Call &) = nullptr, unsigned positional = 2) {
     return Builtin{
         name,
         Category::Function,
         {{"x", K::Tensor}, {"axes", K::Integers, NoneValue{}, true}, {"keep", K::Bool, false}},
         doc,
-        build};
+        build,
+        "",
+        positional};
   };
   return {
       reduction("sum", "sum over axes, or all", buildReduce<Reduction::Sum>),
       reduction("mean", "mean over axes, or all", buildReduce<Reduction::Mean>),
-      reduction("max", "largest element over axes, or all", buildReduce<Reduction::Max>),
-      reduction("min", "smallest element over axes, or all", buildReduce<Reduction::Min>),
+      // max(x, 0) is taken for the larger of the two.
+      reduction("max", "largest element over axes, or all", buildReduce<Reduction::Max>, 1),
+      reduction("min", "smallest element over axes, or all", buildReduce<Reduction::Min>, 1),
       reduction("product", "product over axes, or all"),
       reduction("norm", "root of the sum of squares over axes, or all", buildNorm),
       {"argmax",
@@ -288,9 +289,10 @@ static std::vector<Builtin> poolRows() {
   average.push_back({"count_include_pad", K::Bool, true});
   return {
       {"max_pool", Category::Function, window,
-       "maximum over a window; the stride is the kernel if not given", buildPool<Pool::Max>},
+       "maximum over a window; the stride is the kernel if not given", buildPool<Pool::Max>, "", 2},
       {"average_pool", Category::Function, average,
-       "mean over a window; the stride is the kernel if not given", buildPool<Pool::Average>},
+       "mean over a window; the stride is the kernel if not given", buildPool<Pool::Average>, "",
+       2},
       {"global_average_pool",
        Category::Function,
        {{"x", K::FloatTensor}},
@@ -367,7 +369,10 @@ static std::vector<Builtin> otherRows() {
         {"mask", K::Tensor, NoneValue{}, true},
         {"scale", K::Number, NoneValue{}, true},
         {"dropout", K::Number, 0}},
-       "softmax(q k^T) v on [N, heads, T, D]"},
+       "softmax(q k^T) v on [N, heads, T, D]",
+       nullptr,
+       "",
+       3},
       {"gather",
        Category::Function,
        {{"x", K::Tensor}, {"index", K::IndexTensor}, {"axis", K::Integer, 0}},
@@ -402,9 +407,11 @@ static std::vector<Builtin> otherRows() {
        {{"numbers", K::Any, NoneValue{}},
         {"shape", K::Integers, NoneValue{}, true},
         {"dtype", K::DType, DType::F32},
-        {"file", K::String, NoneValue{}, true}},
+        {"file", K::String, NoneValue{}, true, /*isDefaultOnly=*/true}},
        "a tensor of given numbers",
-       buildTensor},
+       buildTensor,
+       "",
+       1},
       {"zeros", Category::Source, {{"shape", K::Integers}}, "f32 zeros", buildZeros},
       {"ones", Category::Source, {{"shape", K::Integers}}, "f32 ones", buildOnes},
       {"full",

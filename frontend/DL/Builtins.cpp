@@ -1,6 +1,9 @@
 // The table put together, and how one finds and prints a row.
 #include "frontend/DL/Builtins.h"
+#include "frontend/DL/Diagnostics.h"
+#include "frontend/DL/Foreign.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <numbers>
@@ -44,18 +47,42 @@ static std::string textOf(const Value &value) {
 
 std::string defaultText(const BuiltinParam &param) { return textOf(param.defaultValue); }
 
+unsigned Builtin::byPosition() const {
+  if (positional)
+    return *positional;
+  unsigned required = llvm::count_if(params, [](auto &param) { return param.isRequired(); });
+  switch (category) {
+  case Category::CompileTime:
+    return params.size();
+  // One option, as in softmax(x, 1).
+  case Category::Function:
+    return std::min<unsigned>(params.size(), required + 1);
+  // One number, as in adam(1e-3).
+  case Category::Optimizer:
+  case Category::Initialiser:
+    return std::max(1u, required);
+  default:
+    return required;
+  }
+}
+
+/// "stride=1", with a ", " before it, and the '*' that ends the arguments by position.
+static std::string parameterText(const Builtin &builtin, size_t i) {
+  const BuiltinParam &param = builtin.params[i];
+  return std::string(i ? ", " : "") + (i == builtin.byPosition() ? "*, " : "") + param.name.str() +
+         (param.isRequired() ? "" : "=" + textOf(param.defaultValue));
+}
+
 std::string Builtin::signature() const {
   // All that is required and two of the rest: enough to remember the order.
   unsigned optional = 0;
   std::string result = name.str() + "(";
-  for (auto [i, param] : llvm::enumerate(params)) {
-    if (!param.isRequired() && ++optional > 2) {
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (!params[i].isRequired() && ++optional > 2) {
       result += ", ...";
       break;
     }
-    result += (i ? ", " : "") + param.name.str();
-    if (!param.isRequired())
-      result += "=" + textOf(param.defaultValue);
+    result += parameterText(*this, i);
   }
   return result + ")";
 }
@@ -63,8 +90,8 @@ std::string Builtin::signature() const {
 llvm::ArrayRef<Builtin> builtins() {
   static const std::vector<Builtin> table = [] {
     std::vector<Builtin> rows;
-    for (auto *part : {layerBuiltins, normBuiltins, elementwiseBuiltins, tensorBuiltins, pixelBuiltins,
-                       lossBuiltins, compileTimeBuiltins, planBuiltins})
+    for (auto *part : {layerBuiltins, normBuiltins, elementwiseBuiltins, tensorBuiltins,
+                       pixelBuiltins, lossBuiltins, compileTimeBuiltins, planBuiltins})
       for (Builtin &row : part())
         rows.push_back(std::move(row));
     return rows;
@@ -80,6 +107,17 @@ const Builtin *findBuiltin(llvm::StringRef name) {
     return map;
   }();
   return byName.lookup(name);
+}
+
+/// What of a row dlc lacks so far.
+static std::string unavailableNote(const Builtin &row) {
+  if (!row.build)
+    return " *(not available yet)*";
+  std::string names;
+  for (const BuiltinParam &param : row.params)
+    if (param.isDefaultOnly)
+      names += (names.empty() ? "`" : ", `") + param.name.str() + "`";
+  return names.empty() ? "" : " *(not available yet: " + names + ")*";
 }
 
 std::string builtinTables() {
@@ -102,17 +140,60 @@ std::string builtinTables() {
       if (!llvm::is_contained(categories, row.category))
         continue;
       text += "| `" + row.name.str() + "(";
-      for (auto [i, param] : llvm::enumerate(row.params))
-        text += (i ? ", " : "") + param.name.str() +
-                (param.isRequired() ? "" : "=" + defaultText(param));
+      for (size_t i = 0; i < row.params.size(); ++i)
+        text += parameterText(row, i);
       text += ")` | " + (isLayer ? row.nameWord().str() + " | " : "");
       std::string doc = row.doc.str();
       for (size_t at = 0; (at = doc.find('|', at)) != std::string::npos; at += 2)
         doc.insert(at, "\\");
-      text += doc + (row.build ? "" : " *(not available yet)*") + " |\n";
+      text += doc + unavailableNote(row) + " |\n";
     }
   }
   return text;
+}
+
+llvm::SmallVector<llvm::StringRef> builtinNames() {
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const Builtin &builtin : builtins())
+    names.push_back(builtin.name);
+  return names;
+}
+
+llvm::SmallVector<llvm::StringRef> availableNames(Category category) {
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const Builtin &builtin : builtins())
+    if (builtin.category == category && builtin.build)
+      names.push_back(builtin.name);
+  return names;
+}
+
+std::string availableList(Category category) { return llvm::join(availableNames(category), ", "); }
+
+/// How a built-in is called, as short as it may be.
+static std::string callText(const Builtin &builtin) {
+  bool hasLength = llvm::any_of(builtin.params, [](auto &param) { return param.name == "epochs"; });
+  return hasLength && builtin.byPosition() == 0 ? builtin.name.str() + "(epochs=10)"
+                                                : builtin.signature();
+}
+
+std::string hintForPlan(const Value &value, Category category) {
+  if (const Callable *callable = value.getIf<Callable>();
+      callable && callable->builtin && callable->builtin->category == category)
+    return "call it: " + callText(*callable->builtin);
+  const std::string *word = value.getIf<std::string>();
+  if (!word)
+    return "";
+  // Constants are their numbers.
+  if (category == Category::Initialiser && llvm::StringRef(*word).contains_insensitive("zero"))
+    return "0";
+  if (category == Category::Initialiser && llvm::StringRef(*word).contains_insensitive("one"))
+    return "1";
+  llvm::SmallVector<llvm::StringRef> names = availableNames(category);
+  llvm::StringRef native = nativeName(*word, names);
+  if (native.empty())
+    native = nearestName(*word, names);
+  return native.empty() ? "one of " + availableList(category)
+                        : "without '\"': " + callText(*findBuiltin(native));
 }
 
 llvm::ArrayRef<BuiltinConstant> builtinConstants() {

@@ -58,6 +58,8 @@ struct BuiltinParam {
   Value defaultValue = {};
   /// Takes `none` too.
   bool orNone = false;
+  /// dlc lacks all but the default so far.
+  bool isDefaultOnly = false;
 
   bool isRequired() const { return defaultValue.isPoison(); }
 };
@@ -71,10 +73,16 @@ struct Builtin {
   Value (*build)(Call &call) = nullptr;
   /// The word in names of weights, if it is not `name`.
   llvm::StringLiteral word = "";
+  /// Arguments that may be given by position, if it is not what the category says.
+  std::optional<unsigned> positional = {};
 
   /// What names a call of it: "conv" for conv2d.
   llvm::StringRef nameWord() const { return word.empty() ? name : word; }
-  /// "conv2d(x, channels, kernel, stride=1, padding=0, ...)"
+  /// How many arguments may be given by position. The others are given by name, where a number
+  /// without one would be taken for something else: by people who know another order, or because
+  /// there are two ways to count.
+  unsigned byPosition() const;
+  /// "conv2d(x, channels, kernel, *, stride=1, padding=0, ...)": by name behind the '*'.
   std::string signature() const;
 };
 
@@ -84,6 +92,14 @@ std::string defaultText(const BuiltinParam &param);
 /// All rows, in the order of the language's page.
 llvm::ArrayRef<Builtin> builtins();
 const Builtin *findBuiltin(llvm::StringRef name);
+/// Of all rows, or of those of a category that are available.
+llvm::SmallVector<llvm::StringRef> builtinNames();
+llvm::SmallVector<llvm::StringRef> availableNames(Category category);
+/// "uniform, normal, truncated_normal"
+std::string availableList(Category category);
+/// For a value where a call of a built-in of `category` is expected: a function that is not called,
+/// or its name in quotes. May be empty.
+std::string hintForPlan(const Value &value, Category category);
 
 /// The rows as tables for documentation, one for each category, in Markdown.
 std::string builtinTables();

@@ -57,11 +57,10 @@ static bool isDefault(const Value &value, const Value &standard) {
   return value.isNone() && standard.isNone();
 }
 
-bool Call::requireDefault(llvm::ArrayRef<llvm::StringRef> names) {
+bool Call::requireDefault(llvm::StringRef name) {
   for (const BuiltinParam &param : builtin.params)
-    if (llvm::is_contained(names, param.name) &&
-        !isDefault(value(param.name), param.defaultValue)) {
-      fail(param.name, "'" + param.name + "' of " + label + " is not available yet");
+    if (param.name == name && !isDefault(value(name), param.defaultValue)) {
+      fail(name, "'" + name + "' of " + label + " is not available yet");
       return false;
     }
   return true;

@@ -24,10 +24,6 @@ public:
   bool flag(llvm::StringRef name) const { return value(name).as<bool>(); }
   llvm::StringRef string(llvm::StringRef name) const { return value(name).as<std::string>(); }
   bool isNone(llvm::StringRef name) const { return value(name).isNone(); }
-  /// Given without its name: it may have been meant for another argument.
-  bool isPositional(llvm::StringRef name) const {
-    return slot(name).name.text.empty() && slot(name).range.begin != range.begin;
-  }
   Operand operand(llvm::StringRef name) const { return {slot(name).value, slot(name).range}; }
   /// An integer for all, or one each: `count` numbers of at least `least`. False after an error.
   bool integers(llvm::StringRef name, size_t count, int64_t least,
@@ -37,8 +33,8 @@ public:
 
   /// Reports at an argument; poison.
   Value fail(llvm::StringRef argument, const llvm::Twine &message, const llvm::Twine &hint = "");
-  /// "softmax_cross_entropy's 'weight' is not available yet", unless the argument has its default.
-  bool requireDefault(llvm::ArrayRef<llvm::StringRef> names);
+  /// "'weight' of softmax_cross_entropy is not available yet", unless the argument has its default.
+  bool requireDefault(llvm::StringRef name);
 
   // ---- weights of a layer
   /// Declares path.name, or finds it where the layer is shared. `standard` is used where no `init`

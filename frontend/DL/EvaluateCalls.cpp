@@ -2,8 +2,9 @@
 // layers.
 #include "frontend/DL/Call.h"
 #include "frontend/DL/Foreign.h"
+#include "frontend/DL/Lexer.h"
 
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace dlc::frontend {
 
@@ -30,6 +31,9 @@ bool Evaluator::evaluateArguments(llvm::ArrayRef<Argument> arguments,
                                   std::vector<EvaluatedArgument> &result) {
   bool valid = true;
   for (const Argument &argument : arguments) {
+    bool isInit = argument.name.text == "init" || argument.name.text == "bias_init";
+    llvm::SaveAndRestore guard(wanted,
+                               isInit ? std::optional(Category::Initialiser) : std::nullopt);
     Value value = evaluate(*argument.value);
     valid &= !value.isPoison();
     result.push_back({argument.name, std::move(value), argument.value->range});
@@ -38,14 +42,15 @@ bool Evaluator::evaluateArguments(llvm::ArrayRef<Argument> arguments,
 }
 
 bool Evaluator::bindArguments(llvm::StringRef callee, SourceRange name,
-                              llvm::ArrayRef<llvm::StringRef> params, llvm::ArrayRef<bool> required,
+                              llvm::ArrayRef<llvm::StringRef> params,
                               std::vector<EvaluatedArgument> &arguments,
                               std::vector<EvaluatedArgument> &slots,
                               llvm::function_ref<std::string()> signature,
-                              llvm::ArrayRef<llvm::StringRef> attributeNames) {
+                              llvm::ArrayRef<llvm::StringRef> attributeNames,
+                              const Builtin *builtin) {
   std::vector<bool> given(params.size());
   slots.assign(params.size(), {});
-  size_t next = 0;
+  size_t next = 0, byPosition = builtin ? builtin->byPosition() : params.size();
   for (EvaluatedArgument &argument : arguments) {
     size_t slot = next;
     if (argument.name.text.empty()) {
@@ -54,14 +59,24 @@ bool Evaluator::bindArguments(llvm::StringRef callee, SourceRange name,
             .hint(signature());
         return false;
       }
+      if (next == byPosition) {
+        error(argument.range,
+              byPosition == 0
+                  ? callee + " takes its arguments by name"
+                  : callee + " takes " + counted(byPosition, "argument") +
+                        " by position: " + llvm::join(params.take_front(byPosition), ", "))
+            .hint(hintForPosition(*builtin, argument));
+        return false;
+      }
       ++next;
     } else {
       slot = llvm::find(params, argument.name.text) - params.begin();
       if (slot == params.size()) {
         llvm::SmallVector<llvm::StringRef> candidates(params);
         candidates.append(attributeNames.begin(), attributeNames.end());
+        std::string hint = hintForArgument(argument.name.text, candidates);
         error(argument.name.range, callee + " has no argument '" + argument.name.text + "'")
-            .hint(hintForArgument(argument.name.text, candidates));
+            .hint(hint.empty() ? "it takes " + llvm::join(params, ", ") : hint);
         return false;
       }
     }
@@ -73,9 +88,17 @@ bool Evaluator::bindArguments(llvm::StringRef callee, SourceRange name,
     given[slot] = true;
     slots[slot] = std::move(argument);
   }
-  for (size_t i = 0; i < params.size(); ++i)
-    if (required[i] && !given[i]) {
-      error(name, callee + " needs '" + params[i] + "'").hint(signature());
+  return true;
+}
+
+bool Evaluator::requireArguments(llvm::StringRef callee, SourceRange name,
+                                 llvm::ArrayRef<llvm::StringRef> params,
+                                 llvm::ArrayRef<bool> required,
+                                 llvm::ArrayRef<EvaluatedArgument> slots,
+                                 llvm::function_ref<std::string()> signature) {
+  for (auto [param, isRequired, slot] : llvm::zip(params, required, slots))
+    if (isRequired && !slot.range.isValid()) {
+      error(name, callee + " needs '" + param + "'").hint(signature());
       return false;
     }
   return true;
@@ -130,7 +153,8 @@ bool Evaluator::takeAttribute(const EvaluatedArgument &argument, LayerAttributes
       return true;
     }
     error(argument.range,
-          "'" + word + "' is a number or such as normal(0, 0.02), found " + describe(value));
+          "'" + word + "' is a number or such as normal(0, 0.02), found " + describe(value))
+        .hint(hintForPlan(value, Category::Initialiser));
     return false;
   }
   error(argument.name.range, "the attribute '" + word + "' is not available yet");
@@ -211,6 +235,58 @@ static bool fits(ParamKind kind, const Value &value) {
   return false;
 }
 
+std::string Evaluator::hintForPosition(const Builtin &builtin,
+                                       const EvaluatedArgument &argument) const {
+  bool isLayer = builtin.category == Category::Layer;
+  std::string hint = isLayer ? "the size of the input is known: leave it out"
+                             : hintForValue(builtin.name, argument.value.isTensor(), "");
+  size_t byPosition = builtin.byPosition();
+  const BuiltinParam &param = builtin.params[byPosition];
+  llvm::StringRef source = shortText(argument.range);
+  // A number that came behind the size of the input is no epsilon.
+  bool mayBeMeant = fits(param.kind, argument.value) && !source.empty() &&
+                    (!isLayer || param.kind == ParamKind::Integers);
+  if (mayBeMeant)
+    return (hint.empty() ? "" : hint + "; or name it: ") + param.name.str() + "=" + source.str();
+  // mean(x, 2, 3)
+  const BuiltinParam *last = byPosition ? &builtin.params[byPosition - 1] : nullptr;
+  if (!isLayer && last && last->kind == ParamKind::Integers && argument.value.isInteger())
+    return last->name.str() + " is one argument, such as (4, 5)";
+  return hint;
+}
+
+/// What may be meant by a value of another kind; may be empty.
+static std::string hintForKind(const Builtin &builtin, const BuiltinParam &param,
+                               const EvaluatedArgument &argument, llvm::StringRef source) {
+  const Value &value = argument.value;
+  bool wantsInteger = param.kind == ParamKind::Integer || param.kind == ParamKind::Integers;
+  bool wantsNumber = wantsInteger || param.kind == ParamKind::Number;
+  bool wantsTensor = param.kind == ParamKind::Tensor || param.kind == ParamKind::FloatTensor ||
+                     param.kind == ParamKind::IndexTensor;
+  const Callable *callable = value.getIf<Callable>();
+  const Plan *plan = value.getIf<Plan>();
+  const std::string *word = value.getIf<std::string>();
+  double number;
+  if (wantsInteger && value.is<double>() && !source.empty())
+    return "int(" + source.str() + ")";
+  if (wantsNumber && word && !llvm::StringRef(*word).getAsDouble(number))
+    return "without '\"': " + *word;
+  if (wantsNumber && plan && (*plan)->maker->category == Category::Schedule)
+    return "a setting of its own: schedule = " + (*plan)->maker->name.str() + "(...)";
+  if (param.kind == ParamKind::DType && word)
+    return llvm::is_contained(dtypeWords(), *word) ? "without '\"': " + *word : hintForType(*word);
+  if (param.kind == ParamKind::Bool && (value.isInteger() || value.isNone()))
+    return value.isInteger() && value.integer() != 0 ? "true" : "false";
+  if (wantsTensor && callable && callable->model)
+    return ("call it: " + callable->model->block->name.text +
+            "(...), or leave its name out: then 'output' is what it returns")
+        .str();
+  if (std::string habit = hintForValue(builtin.name, /*isTensor=*/false, source); !habit.empty())
+    return habit;
+  // Taken for another argument, as in linear(784, 300).
+  return argument.name.text.empty() && builtin.params.size() > 1 ? builtin.signature() : "";
+}
+
 bool Evaluator::convertArgument(const Builtin &builtin, const BuiltinParam &param,
                                 EvaluatedArgument &argument, SourceRange name) {
   const Value &value = argument.value;
@@ -224,7 +300,7 @@ bool Evaluator::convertArgument(const Builtin &builtin, const BuiltinParam &para
       errorAbout(argument.range,
                  "'" + param.name + "' expects " + expected + ", found " + describe(value), *tensor,
                  "the tensor")
-          .hint(builtin.name == "len" && !source.empty() ? "size(" + source + ", 0)" : "");
+          .hint(hintForValue(builtin.name, /*isTensor=*/true, source));
       return false;
     }
     llvm::StringRef cast = param.kind == ParamKind::FloatTensor ? "f32" : "i32";
@@ -233,23 +309,14 @@ bool Evaluator::convertArgument(const Builtin &builtin, const BuiltinParam &para
     bool sameDType = tensor->origin && tensor->origin->dtype == tensor->dtype();
     auto builder = sameDType ? errorAbout(name, message, *tensor, describe(tensor->type()))
                              : error(name, message);
-    builder.hint(source.empty() ? "cast it with " + cast + "(...)" : cast + "(" + source + ")");
+    bool isLogits = param.name == "logits" && !isFloat(tensor->dtype());
+    builder.hint(isLogits         ? builtin.signature()
+                 : source.empty() ? "cast it with " + cast.str() + "(...)"
+                                  : (cast + "(" + source + ")").str());
     return false;
   }
-  auto builder = error(argument.range,
-                       "'" + param.name + "' expects " + expected + ", found " + describe(value));
-  bool wantsInteger = param.kind == ParamKind::Integer || param.kind == ParamKind::Integers;
-  bool wantsTensor = param.kind == ParamKind::Tensor || param.kind == ParamKind::FloatTensor ||
-                     param.kind == ParamKind::IndexTensor;
-  const Callable *callable = value.getIf<Callable>();
-  if (wantsInteger && value.is<double>() && !source.empty())
-    builder.hint("int(" + source + ")");
-  else if (wantsTensor && callable && callable->model)
-    builder.hint("call it: " + callable->model->block->name.text +
-                 "(...), or leave its name out: then 'output' is what it returns");
-  else if (argument.name.text.empty() && builtin.params.size() > 1)
-    // Taken for another argument, as in linear(784, 300).
-    builder.hint(builtin.signature());
+  error(argument.range, "'" + param.name + "' expects " + expected + ", found " + describe(value))
+      .hint(hintForKind(builtin, param, argument, source));
   return false;
 }
 
@@ -261,6 +328,12 @@ static std::string hintForList(const Builtin &builtin,
   const BuiltinParam &last = builtin.params.back();
   bool isList = last.kind == ParamKind::Sequence || last.kind == ParamKind::Integers;
   return isList ? ": " + last.name.str() + " is one argument, such as (4, 5)" : "";
+}
+
+/// Categories that are few enough to be listed, and of which another one will do.
+static bool listsAlternatives(Category category) {
+  return category == Category::Optimizer || category == Category::Metric ||
+         category == Category::Loss;
 }
 
 static bool takesLayerAttributes(const Builtin &builtin) {
@@ -282,7 +355,9 @@ static bool takesName(const Builtin &builtin) {
 Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
                              std::vector<EvaluatedArgument> arguments, LayerInstance *layer) {
   if (!builtin.build) {
-    error(name, builtin.name + " is not available yet");
+    error(name, builtin.name + " is not available yet")
+        .hint(listsAlternatives(builtin.category) ? "there is " + availableList(builtin.category)
+                                                  : "");
     return Poison{};
   }
   if (!entry && builtin.category == Category::Source) {
@@ -304,22 +379,27 @@ Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
   if (takesLayerAttributes(builtin))
     attributeNames.assign(std::begin(layerAttributes), std::end(layerAttributes));
   std::vector<EvaluatedArgument> slots;
-  if (!bindArguments(
-          builtin.name, name, params, required, arguments, slots,
-          [&] { return builtin.signature() + hintForList(builtin, arguments); }, attributeNames))
+  auto signature = [&] { return builtin.signature() + hintForList(builtin, arguments); };
+  if (!bindArguments(builtin.name, name, params, arguments, slots, signature, attributeNames,
+                     &builtin))
     return Poison{};
-  for (auto [param, slot] : llvm::zip(builtin.params, slots)) {
+  for (auto [param, slot] : llvm::zip(builtin.params, slots))
+    if (slot.range.isValid() && !convertArgument(builtin, param, slot, name))
+      return Poison{};
+  if (!requireArguments(builtin.name, name, params, required, slots, signature))
+    return Poison{};
+  for (auto [param, slot] : llvm::zip(builtin.params, slots))
     if (!slot.range.isValid())
       slot = {{}, param.defaultValue, name};
-    else if (!convertArgument(builtin, param, slot, name))
-      return Poison{};
-  }
   Call call(*this, builtin, name, std::move(slots));
   call.attributes = attributes;
   if (layer)
     call.setPath(layer->path, {});
   else if (!ownName.path.empty())
     call.setPath(names().join(ownName.path), ownName.range);
+  for (const BuiltinParam &param : builtin.params)
+    if (param.isDefaultOnly && !call.requireDefault(param.name))
+      return Poison{};
   Value result = builtin.build(call);
   if (builtin.name != "softmax" && builtin.name != "sigmoid")
     return result;
@@ -391,10 +471,10 @@ Value Evaluator::callBlock(const Block &block, Module &module, SourceRange name,
   llvm::SmallVector<llvm::StringRef> attributeNames(std::begin(layerAttributes),
                                                     std::end(layerAttributes));
   std::vector<EvaluatedArgument> slots;
+  auto signature = [&] { return signatureOf(block); };
   if (!enterCall(block, name) || !takeAttributes(arguments, true, attributes, ownName) ||
-      !bindArguments(
-          block.name.text, name, params, required, arguments, slots,
-          [&] { return signatureOf(block); }, attributeNames))
+      !bindArguments(block.name.text, name, params, arguments, slots, signature, attributeNames) ||
+      !requireArguments(block.name.text, name, params, required, slots, signature))
     return Poison{};
 
   NameScope scope;
@@ -432,9 +512,10 @@ Value Evaluator::callModel(ModelInstance &model, llvm::ArrayRef<EvaluatedArgumen
     if (param.type)
       params.push_back(param.name.text);
   llvm::SmallVector<bool> required(params.size(), true);
+  auto signature = [&] { return signatureOf(block); };
   if (!enterCall(block, range) ||
-      !bindArguments(block.name.text, range, params, required, arguments, slots,
-                     [&] { return signatureOf(block); }, {}))
+      !bindArguments(block.name.text, range, params, arguments, slots, signature, {}) ||
+      !requireArguments(block.name.text, range, params, required, slots, signature))
     return Poison{};
   NameScope scope;
   scope.prefix = model.prefix;
@@ -475,6 +556,12 @@ Value Evaluator::checkResults(const Block &block, Value result) {
   std::string what = block.name.text.str() + " returns";
   if (block.results.single) {
     SourceRange range = last.values.size() == 1 ? valueRange(*last.values.front()) : last.range;
+    if (result.isSequence()) {
+      error(range, what + " " + counted(result.items().size(), "value") + ", declared is one")
+          .hint("several results have names: -> (a: f32[N, 10], b: f32[N, 2])")
+          .note(block.results.range, "declared here");
+      return Poison{};
+    }
     return checkType(result, *block.results.single, range, what) ? result : Value(Poison{});
   }
   llvm::ArrayRef<Field> fields = block.results.fields;
@@ -576,8 +663,16 @@ Value Evaluator::evaluateCall(const CallExpr &node) {
   }
   if (auto *callable = callee.getIf<Callable>())
     return call(*callable, node.callee->range, std::move(arguments));
-  error(node.callee->range, "this cannot be called: it is " + describe(callee));
+  errorNotCallable(node.callee->range, "this", callee);
   return Poison{};
+}
+
+void Evaluator::errorNotCallable(SourceRange range, const llvm::Twine &what, const Value &callee) {
+  auto builder = error(range, what + " cannot be called: it is " + describe(callee));
+  llvm::StringRef name = program.sources.text(range);
+  const Bound *bound = lookupLocal(name);
+  if (bound && findBuiltin(name))
+    builder.note(bound->range, "'" + name + "' is bound here, which hides the built-in");
 }
 
 } // namespace dlc::frontend

@@ -105,33 +105,68 @@ bool Evaluator::isKnown(llvm::StringRef name) const {
          llvm::any_of(builtinConstants(), [&](const auto &each) { return each.name == name; });
 }
 
-/// What may be meant by a name that is not bound.
-std::string Evaluator::hintForUnknown(llvm::StringRef name, SourceRange range) const {
-  unsigned later = 0;
+/// Where in the body a name is bound that has no value here.
+std::string Evaluator::hintForBinding(llvm::StringRef name, SourceRange range) const {
+  unsigned later = 0, earlier = 0;
   bool isOfAStep = false;
   forEachBinding(frame->body, /*inSteps=*/false, [&](const Name &each, const BindingStatement *) {
-    if (each.text == name && each.range.begin > range.begin)
-      later = program.sources.lineColumn(each.range).line;
+    if (each.text == name)
+      (each.range.begin > range.begin ? later : earlier) =
+          program.sources.lineColumn(each.range).line;
   });
   forEachBinding(frame->body, /*inSteps=*/true, [&](const Name &each, const BindingStatement *) {
     isOfAStep |= each.text == name;
   });
   if (later)
     return "it is bound only later, in line " + std::to_string(later);
-  if (isOfAStep)
-    return "the names of a step end with it";
+  if (earlier)
+    return "it is bound in line " + std::to_string(earlier) + ", in a body that does not run";
+  return isOfAStep ? "the names of a step end with it" : "";
+}
+
+/// In a section, an unknown name may be what the data is to deliver.
+std::string Evaluator::hintForData(llvm::StringRef name) const {
+  const Block *called = frame->calledModel;
+  if (name == "output" && called && !called->results.single) {
+    std::string names;
+    for (const Field &field : called->results.fields)
+      names += (names.empty() ? "'" : "', '") + field.name.text.str();
+    return "what " + called->name.text.str() + " returns is called " + names + "'";
+  }
+  if (name == "output")
+    return "a model that the section names is not called by itself: y = Model(...)";
+  // A model's input of that name says of what type it is.
+  std::string type = "i32[N]";
+  for (const auto &[word, bound] : frame->scopes.front())
+    if (auto *callable = bound.value.getIf<Callable>(); callable && callable->model)
+      for (const Param &param : callable->model->block->params)
+        if (param.name.text == name && param.type)
+          type = program.sources.text(param.type->range).str();
+  std::string data = "'" + name.str() + ": " + type + "' declares what the data delivers";
+  return lookupLocal("output") ? "'output' is what the model returns; " + data : data;
+}
+
+/// What may be meant by a name that is not bound.
+std::string Evaluator::hintForUnknown(llvm::StringRef name, SourceRange range) {
+  if (std::string hint = hintForBinding(name, range); !hint.empty())
+    return hint;
+  if (wanted)
+    if (std::string hint = hintForName(name, availableNames(*wanted)); !hint.empty())
+      return hint;
+  if (std::string hint = program.hintForImport(name, /*mayBeNear=*/false); !hint.empty())
+    return hint;
   llvm::SmallVector<llvm::StringRef> candidates(frame->module->items.keys());
   for (const llvm::StringMap<Bound> &scope : frame->scopes)
     candidates.append(scope.keys().begin(), scope.keys().end());
-  for (const Builtin &builtin : builtins())
-    candidates.push_back(builtin.name);
+  for (llvm::StringRef builtin : builtinNames())
+    candidates.push_back(builtin);
   std::string hint = hintForName(name, candidates);
-  if (!hint.empty() || frame->block || name.size() > 60)
-    return hint;
-  if (name == "output")
-    return "a model that the section names is not called by itself: y = Model(...)";
-  std::string data = "'" + name.str() + ": i32[N]' declares what the data delivers";
-  return lookupLocal("output") ? "'output' is what the model returns; " + data : data;
+  if (hint.empty())
+    hint = program.hintForImport(name, /*mayBeNear=*/true);
+  if (hint.empty() && wanted)
+    hint = "there is " + availableList(*wanted);
+  bool mayBeData = frame->seesDimensions && !frame->block && name.size() <= 60;
+  return hint.empty() && mayBeData ? hintForData(name) : hint;
 }
 
 Value Evaluator::errorUnknownName(llvm::StringRef name, SourceRange range) {
@@ -174,9 +209,9 @@ Value Evaluator::evaluateConstant(ConstantItem &constant, SourceRange range) {
 Value Evaluator::evaluateOverride(ConstantItem &constant) {
   const Value &standard = constant.value;
   // A shell eats quotes: a bare word is a string where one is expected.
-  if (auto *word = llvm::dyn_cast<NameExpr>(constant.override); word && standard.is<std::string>())
-    return word->name.str();
-  Value value = evaluate(*constant.override);
+  auto *word = llvm::dyn_cast<NameExpr>(constant.override);
+  bool isString = word && (standard.is<std::string>() || !isKnown(word->name));
+  Value value = isString ? Value(word->name.str()) : evaluate(*constant.override);
   if (value.isPoison())
     return value;
   if (standard.is<double>() && value.isInteger())
@@ -221,7 +256,10 @@ bool Evaluator::conditionOf(const Expr &expr, bool &result) {
           "a condition must be known at compile time, this is a tensor " + describe(tensor->type()))
         .hint("select(condition, a, b) chooses between tensors");
   else if (!value.isPoison())
-    error(expr.range, "a condition must be a bool, found " + describe(value));
+    error(expr.range, "a condition must be a bool, found " + describe(value))
+        .hint(value.isNumber()     ? "compare it: " + shortText(expr.range) + " != 0"
+              : value.isSequence() ? "compare its length: len(s) != 0"
+                                   : "");
   return false;
 }
 
@@ -253,8 +291,7 @@ Value Evaluator::evaluatePipe(const PipeExpr &node) {
     } else if (auto *callable = callee.getIf<Callable>()) {
       value = call(*callable, stage.name.range, std::move(arguments));
     } else {
-      error(stage.name.range,
-            "'" + stage.name.text + "' cannot be called: it is " + describe(callee));
+      errorNotCallable(stage.name.range, "'" + stage.name.text + "'", callee);
       value = Poison{};
     }
     for (llvm::ArrayRef<Subscript> index : stage.indices)
@@ -291,7 +328,10 @@ Value Evaluator::applyIndex(const Value &base, llvm::ArrayRef<Subscript> subscri
     return Poison{};
   }
   if (!base.isSequence()) {
-    error(range, "only sequences and tensors have elements, this is " + describe(base));
+    error(range, "only sequences and tensors have elements, this is " + describe(base))
+        .hint(base.is<Callable>() ? "arguments stand in '( )'"
+              : base.is<DType>()  ? "a type stands behind ':', as in label: i32[N]"
+                                  : "");
     return Poison{};
   }
   if (subscripts.size() != 1) {
@@ -333,20 +373,15 @@ static const NameExpr *rootOf(const MemberExpr &node) {
   return llvm::dyn_cast<NameExpr>(base);
 }
 
-static llvm::SmallVector<llvm::StringRef> builtinNames() {
-  llvm::SmallVector<llvm::StringRef> names;
-  for (const Builtin &builtin : builtins())
-    names.push_back(builtin.name);
-  return names;
-}
-
 /// A path such as torch.nn.Linear: what it ends in may be known.
 Value Evaluator::errorUnknownPath(const MemberExpr &node, const NameExpr &root) {
   llvm::StringRef native = nativeName(node.member.text, builtinNames());
   llvm::StringRef path = program.sources.text(node.range);
-  if (native.empty() || path.contains('\n') || path.size() > 60)
+  std::string hint = native.empty() ? program.hintForImport(node.member.text, /*mayBeNear=*/false)
+                                    : "did you mean '" + native.str() + "'?";
+  if (hint.empty() || path.contains('\n') || path.size() > 60)
     return errorUnknownName(root.name, root.range);
-  error(node.range, "unknown name '" + path + "'").hint("did you mean '" + native + "'?");
+  error(node.range, "unknown name '" + path + "'").hint(hint);
   return Poison{};
 }
 
@@ -362,11 +397,16 @@ Value Evaluator::errorNoMember(const MemberExpr &node, const Value &base) {
         .hint(native + "(" + source + (takesMore ? ", ...)" : ")"));
     return Poison{};
   }
-  auto builder =
-      error(node.member.range, "only a layer has weights to name, this is " + describe(base));
-  if (base.isSequence() && member == "append")
-    builder.hint(source + " = " + source + " + [...]");
-  else
+  if (base.isTensor()) {
+    error(node.member.range, "a tensor has no member '" + member + "'")
+        .hint(hintForMember(source.empty() ? "x" : source, member));
+    return Poison{};
+  }
+  auto builder = error(node.member.range, describe(base) + " has no member '" + member + "'");
+  if (base.isSequence())
+    builder.hint(member == "append" ? source + " = " + source + " + [...]"
+                                    : llvm::Twine("len(s), s[0], s + t"));
+  else if (base.is<Callable>())
     builder.hint("layer f = ..., then f.weight");
   return Poison{};
 }

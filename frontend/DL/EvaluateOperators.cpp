@@ -319,7 +319,14 @@ Value Evaluator::applyBinary(const BinaryExpr &node, const Value &lhs, const Val
       return applyPower(site, a, b);
     }
   }
-  error(node.opRange, label + " does not work on " + describe(lhs) + " and " + describe(rhs));
+  auto builder =
+      error(node.opRange, label + " does not work on " + describe(lhs) + " and " + describe(rhs));
+  if (lhs.is<std::string>() || rhs.is<std::string>())
+    builder.hint("strings are names and choices only: they are not computed");
+  else if (lhs.isSequence() && node.op == BinaryOp::Add)
+    builder.hint("a sequence joins sequences: s + [x]");
+  else if (lhs.isSequence() || rhs.isSequence())
+    builder.hint("a loop computes with elements: for x in s { ... }");
   return Poison{};
 }
 

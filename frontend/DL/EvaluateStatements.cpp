@@ -3,6 +3,8 @@
 #include "frontend/DL/Call.h"
 #include "frontend/DL/Initialisers.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 namespace dlc::frontend {
 
 using namespace ast;
@@ -52,7 +54,20 @@ bool Evaluator::execute(const Statement &statement) {
   return true;
 }
 
+/// What a setting of a section takes.
+static std::optional<Category> categoryOfSetting(llvm::StringRef name) {
+  return llvm::StringSwitch<std::optional<Category>>(name)
+      .Case("optimizer", Category::Optimizer)
+      .Case("schedule", Category::Schedule)
+      .Case("clip", Category::Clip)
+      .Case("loss", Category::Loss)
+      .Default(std::nullopt);
+}
+
 bool Evaluator::executeBinding(const BindingStatement &node) {
+  bool isSetting = llvm::is_contained(frame->settings, node.names.front().text);
+  llvm::SaveAndRestore guard(wanted,
+                             isSetting ? categoryOfSetting(node.names.front().text) : std::nullopt);
   Value value = evaluate(*node.value);
   if (node.names.size() == 1) {
     bind(node.names.front().text, std::move(value), node.names.front().range);
@@ -119,9 +134,16 @@ bool Evaluator::executeLayer(const LayerStatement &node) {
 bool Evaluator::executeParameter(const ParameterStatement &node) {
   bind(node.name.text, Poison{}, node.name.range);
   mlir::RankedTensorType type = evaluateType(node.type);
+  llvm::SaveAndRestore guard(wanted, std::optional(Category::Initialiser));
   Value init = evaluate(*node.init);
   if (!type || init.isPoison())
     return true;
+  if (init.isTensor()) {
+    error(node.init->range,
+          "an initialiser is a number or such as normal(0, 0.02), found " + describe(init))
+        .hint("the number fills it: " + node.name.text + ": ... = 0");
+    return true;
+  }
   if (!entry) {
     error(node.range, "a parameter stands in a model, or in a block that a model calls");
     return true;

@@ -138,6 +138,9 @@ const Bound *Evaluator::lookupLocal(llvm::StringRef name) const {
 
 void Evaluator::bind(llvm::StringRef name, Value value, SourceRange range, int64_t turn) {
   observeValue(range, value);
+  // The value is of no interest, and nothing can read it.
+  if (name == "_")
+    return;
   // A name of a surrounding body is rebound; a loop's variables are always the loop's own.
   if (!turn)
     for (llvm::StringMap<Bound> &scope : llvm::reverse(frame->scopes))
@@ -170,7 +173,9 @@ mlir::RankedTensorType Evaluator::evaluateType(const ast::Type &type, BatchAxis 
       if (!isBound) {
         llvm::SmallVector<llvm::StringRef> constants(frame->module->items.keys());
         llvm::StringRef nearest = nearestName(name->name, constants);
-        bool isBatch = name->name == "B" || name->name.starts_with("batch");
+        static constexpr llvm::StringLiteral batches[] = {"B", "b", "n", "BS", "None"};
+        bool isBatch =
+            llvm::is_contained(batches, name->name) || name->name.starts_with_insensitive("batch");
         error(name->range, "dimension '" + name->name + "' is not bound")
             .hint(isBatch ? "the batch is called N"
                   : nearest.empty()
@@ -185,7 +190,8 @@ mlir::RankedTensorType Evaluator::evaluateType(const ast::Type &type, BatchAxis 
     if (size.isPoison())
       continue;
     if (!size.isInteger() || size.integer() < 0) {
-      error(dimension->range, "a dimension is an integer of 0 or more, found " + describe(size));
+      error(dimension->range, "a dimension is an integer of 0 or more, found " + describe(size))
+          .hint(batch && shape.empty() ? "the batch is called N" : "");
       failed = true;
       continue;
     }
@@ -208,7 +214,9 @@ bool Evaluator::checkType(const Value &value, const ast::Type &declared, SourceR
   if (tensor && tensor->type() == type)
     return true;
   std::string found = tensor ? describe(tensor->type()) : describe(value);
+  bool hasMoreAxes = tensor && type.getRank() == 2 && tensor->rank() > 2;
   error(range, what + " " + found + ", declared is " + describe(type))
+      .hint(hasMoreAxes ? "flatten joins all axes but the first: x |> flatten |> linear(10)" : "")
       .note(declared.range, "declared here");
   return false;
 }

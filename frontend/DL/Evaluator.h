@@ -130,6 +130,8 @@ struct Frame {
   size_t settingsScope = 0;
   /// Symbolic dimensions are plain integers in models and sections.
   bool seesDimensions = false;
+  /// Of a section: the model that is called by itself.
+  const ast::Block *calledModel = nullptr;
 };
 
 class Evaluator {
@@ -201,6 +203,8 @@ public:
   Frame *frame = nullptr;
   /// Values of the symbolic dimensions of the section.
   const llvm::StringMap<int64_t> *dimensions = nullptr;
+  /// What the value that is evaluated is used as, for hints: an initialiser behind `init=`.
+  std::optional<Category> wanted;
 
 private:
   friend class Call;
@@ -213,7 +217,9 @@ private:
   Value evaluateConstant(ConstantItem &constant, SourceRange range);
   Value evaluateOverride(ConstantItem &constant);
   bool isKnown(llvm::StringRef name) const;
-  std::string hintForUnknown(llvm::StringRef name, SourceRange range) const;
+  std::string hintForUnknown(llvm::StringRef name, SourceRange range);
+  std::string hintForBinding(llvm::StringRef name, SourceRange range) const;
+  std::string hintForData(llvm::StringRef name) const;
   Value errorUnknownName(llvm::StringRef name, SourceRange range);
   Value errorUnknownPath(const ast::MemberExpr &node, const ast::NameExpr &root);
   Value errorNoMember(const ast::MemberExpr &node, const Value &base);
@@ -247,13 +253,20 @@ private:
   bool takeAttribute(const EvaluatedArgument &argument, LayerAttributes &attributes, OwnName &name);
   bool checkPath(const EvaluatedArgument &argument, OwnName &name);
   /// Sorts arguments into `slots`, one per parameter; false after an error. `signature` is the hint
-  /// for a missing one.
-  bool bindArguments(llvm::StringRef callee, SourceRange name,
-                     llvm::ArrayRef<llvm::StringRef> params, llvm::ArrayRef<bool> required,
-                     std::vector<EvaluatedArgument> &arguments,
-                     std::vector<EvaluatedArgument> &slots,
-                     llvm::function_ref<std::string()> signature,
-                     llvm::ArrayRef<llvm::StringRef> attributeNames);
+  /// for one too many. Not all of a built-in's may be given by position.
+  bool
+  bindArguments(llvm::StringRef callee, SourceRange name, llvm::ArrayRef<llvm::StringRef> params,
+                std::vector<EvaluatedArgument> &arguments, std::vector<EvaluatedArgument> &slots,
+                llvm::function_ref<std::string()> signature,
+                llvm::ArrayRef<llvm::StringRef> attributeNames, const Builtin *builtin = nullptr);
+  /// Reports the first slot that has no argument and no default.
+  bool requireArguments(llvm::StringRef callee, SourceRange name,
+                        llvm::ArrayRef<llvm::StringRef> params, llvm::ArrayRef<bool> required,
+                        llvm::ArrayRef<EvaluatedArgument> slots,
+                        llvm::function_ref<std::string()> signature);
+  /// For an argument behind those that may be given by position.
+  std::string hintForPosition(const Builtin &builtin, const EvaluatedArgument &argument) const;
+  void errorNotCallable(SourceRange range, const llvm::Twine &what, const Value &callee);
   bool convertArgument(const Builtin &builtin, const BuiltinParam &param,
                        EvaluatedArgument &argument, SourceRange name);
   Value runBody(const ast::Block &block);

@@ -70,7 +70,46 @@ static constexpr Foreign names[] = {{"cat", "concat"},
                                     {"cosineannealinglr", "cosine"},
                                     {"onecyclelr", "one_cycle"},
                                     {"reducelronplateau", "plateau"},
-                                    {"linearlr", "warmup"}};
+                                    {"linearlr", "warmup"},
+                                    {"henormal", "kaiming_normal"},
+                                    {"heuniform", "kaiming_uniform"},
+                                    {"kaiming", "kaiming_normal"},
+                                    {"msra", "kaiming_normal"},
+                                    {"xavier", "xavier_uniform"},
+                                    {"glorot", "xavier_uniform"},
+                                    {"glorotuniform", "xavier_uniform"},
+                                    {"glorotnormal", "xavier_normal"},
+                                    {"gaussian", "normal"},
+                                    {"truncnormal", "truncated_normal"},
+                                    {"zeroslike", "zeros"},
+                                    {"oneslike", "ones"},
+                                    {"fulllike", "full"},
+                                    {"batchnormalization", "batch_norm"},
+                                    {"layernormalization", "layer_norm"},
+                                    {"fullyconnected", "linear"},
+                                    {"maxpooling", "max_pool"},
+                                    {"averagepooling", "average_pool"},
+                                    {"globalaveragepooling", "global_average_pool"},
+                                    {"globalmaxpooling", "global_max_pool"},
+                                    {"upsampling", "upsample"},
+                                    {"multiheadattention", "attention"},
+                                    {"hardtanh", "clamp"},
+                                    {"mul", "multiply"},
+                                    {"sub", "subtract"},
+                                    {"power", "pow"},
+                                    {"categoricalcrossentropy", "softmax_cross_entropy"},
+                                    {"sparsecategoricalcrossentropy", "softmax_cross_entropy"},
+                                    {"categoricalaccuracy", "accuracy"},
+                                    {"sparsecategoricalaccuracy", "accuracy"},
+                                    {"clipbyvalue", "value"},
+                                    {"clipbynorm", "parameter_norm"},
+                                    {"clipbyglobalnorm", "global_norm"},
+                                    {"cosineannealingwarmrestarts", "cosine_restarts"},
+                                    {"cosinedecay", "cosine"},
+                                    {"exponentialdecay", "exponential"},
+                                    {"cycliclr", "cyclic"},
+                                    {"constantlr", "constant"},
+                                    {"poly", "polynomial"}};
 
 /// Names that are nothing here, with what is done instead.
 static constexpr Foreign habits[] = {
@@ -91,7 +130,26 @@ static constexpr Foreign habits[] = {
     {"True", "did you mean 'true'?"},
     {"False", "did you mean 'false'?"},
     {"None", "did you mean 'none'?"},
-    {"inf", "there is no infinity: a large number, such as 1e30"}};
+    {"inf", "there is no infinity: a large number, such as 1e30"},
+    {"str", "strings are names and choices only: they are not computed"},
+    {"cast", "f32(x) casts to f32, i32(x) to i32"},
+    {"Parameter", "parameter w: f32[3] = normal(0, 0.02)"},
+    {"Variable", "parameter w: f32[3] = normal(0, 0.02)"},
+    {"Input", "an input stands in the model's head: model Name(x: f32[N, 784])"},
+    {"Activation", "the function itself: x |> relu"},
+    {"keras", "built-ins have no prefix: linear(x, 10)"},
+    {"layers", "built-ins have no prefix: linear(x, 10)"},
+    {"jnp", "built-ins have no prefix: exp(x)"},
+    {"numpy", "built-ins have no prefix: exp(x)"},
+    {"this", "nothing is kept in an object: y = linear(x, 10) owns its weights"},
+    {"valid", "padding=0, which is the default"},
+    {"null", "did you mean 'none'?"},
+    {"nullptr", "did you mean 'none'?"},
+    {"NULL", "did you mean 'none'?"},
+    {"nan", "there is no such number"},
+    {"PI", "did you mean 'pi'?"},
+    {"isinstance", "values of compile time compare by '==': x == none"},
+    {"input", "an input stands in the model's head: model Name(x: f32[N, 784])"}};
 
 /// Arguments. A word may stand for several: the one that the call takes is meant.
 static constexpr Foreign arguments[] = {{"lr", "learning_rate"},
@@ -139,7 +197,64 @@ static constexpr Foreign arguments[] = {{"lr", "learning_rate"},
                                         {"gamma", "factor"},
                                         {"max_norm", "limit"},
                                         {"clip_value", "limit"},
-                                        {"weight_filler", "init"}};
+                                        {"weight_filler", "init"},
+                                        {"beta", "momentum"},
+                                        {"nesterov_momentum", "nesterov"},
+                                        {"wd", "weight_decay"},
+                                        {"decay", "weight_decay"},
+                                        {"l2", "weight_decay"},
+                                        {"alpha", "slope"},
+                                        {"a", "slope"},
+                                        {"stddev", "std"},
+                                        {"sigma", "std"},
+                                        {"mu", "mean"},
+                                        {"loc", "mean"},
+                                        {"scale", "std"},
+                                        {"minval", "low"},
+                                        {"maxval", "high"},
+                                        {"min", "low"},
+                                        {"max", "high"},
+                                        {"T_max", "epochs"},
+                                        {"T_0", "epochs"},
+                                        {"T_mult", "multiply"},
+                                        {"step_size", "epochs"},
+                                        {"stepsize", "steps"},
+                                        {"milestones", "epochs"},
+                                        {"total_iters", "epochs"},
+                                        {"total_steps", "steps"},
+                                        {"num_steps", "steps"},
+                                        {"max_iter", "steps"},
+                                        {"eta_min", "end"},
+                                        {"monitor", "metric"},
+                                        {"drop_prob", "rate"},
+                                        {"smoothing", "label_smoothing"},
+                                        {"pool_size", "kernel"},
+                                        {"kernel_shape", "kernel"},
+                                        {"dilation_rate", "dilation"},
+                                        {"use_bias", "bias"},
+                                        {"bias_term", "bias"},
+                                        {"kernel_initializer", "init"},
+                                        {"bias_initializer", "bias_init"},
+                                        {"bias_filler", "bias_init"},
+                                        {"input_dim", "count"},
+                                        {"output_dim", "width"},
+                                        {"perm", "order"},
+                                        {"target_shape", "shape"},
+                                        {"newshape", "shape"},
+                                        {"reduce", "reduction"},
+                                        {"labels", "label"},
+                                        {"targets", "target"},
+                                        {"y_true", "label"},
+                                        {"y_true", "target"},
+                                        {"y_pred", "logits"},
+                                        {"y_pred", "a"},
+                                        {"input", "x"},
+                                        {"input", "logits"},
+                                        {"input", "a"},
+                                        {"inputs", "x"},
+                                        {"topk", "k"},
+                                        {"size", "factor"},
+                                        {"lr_decay", "rate_decay"}};
 
 static constexpr Foreign argumentHabits[] = {
     {"in_features", "the input's size is known: leave it out"},
@@ -148,7 +263,19 @@ static constexpr Foreign argumentHabits[] = {
     {"input_size", "the input's size is known: leave it out"},
     {"inplace", "no value changes in place: leave it out"},
     {"device", "where it runs is said to dlc: --target"},
-    {"requires_grad", "frozen=true at a layer, or in a 'parameters' group"}};
+    {"requires_grad", "frozen=true at a layer, or in a 'parameters' group"},
+    {"activation", "a function behind it: |> relu"},
+    {"padding_mode", "padding is with zeros: leave it out"},
+    {"data_format", "images are [N, channels, height, width]: leave it out"},
+    {"input_shape", "the input's size is known: leave it out"},
+    {"params", "what is trained is the section's models: leave it out"},
+    {"parameters", "what is trained is the section's models: leave it out"},
+    {"training", "dlc knows the phase: leave it out"},
+    {"track_running_stats", "they are always kept: leave it out"},
+    {"from_logits", "it takes logits always: leave it out"},
+    {"maximize", "a loss with '-' before it: leave it out"},
+    {"fused", "dlc chooses: leave it out"},
+    {"foreach", "dlc chooses: leave it out"}};
 
 static constexpr Foreign settings[] = {{"batch_size", "batch"},
                                        {"batchsize", "batch"},
@@ -166,7 +293,20 @@ static constexpr Foreign settings[] = {{"batch_size", "batch"},
                                        {"dtype", "precision"},
                                        {"amp", "precision"},
                                        {"iter_size", "accumulate"},
-                                       {"accumulation_steps", "accumulate"}};
+                                       {"accumulation_steps", "accumulate"},
+                                       {"bs", "batch"},
+                                       {"minibatch", "batch"},
+                                       {"max_epochs", "epochs"},
+                                       {"max_epoch", "epochs"},
+                                       {"n_epochs", "epochs"},
+                                       {"loss_fn", "loss"},
+                                       {"objective", "loss"},
+                                       {"cost", "loss"},
+                                       {"optim", "optimizer"},
+                                       {"lr_schedule", "schedule"},
+                                       {"gradient_clip_val", "clip"},
+                                       {"ema_decay", "ema"},
+                                       {"gradient_accumulation_steps", "accumulate"}};
 
 static constexpr Foreign settingHabits[] = {
     {"learning_rate", "an argument of the optimizer: sgd(learning_rate=0.1)"},
@@ -175,7 +315,13 @@ static constexpr Foreign settingHabits[] = {
     {"momentum", "an argument of the optimizer: sgd(learning_rate=0.1, momentum=0.9)"},
     {"accuracy", "'metric accuracy = ...' makes a number to watch of it"},
     {"seed", "dlc-run takes it: --seed"},
-    {"shuffle", "dlc-run shuffles"}};
+    {"shuffle", "dlc-run shuffles"},
+    {"metrics", "'metric accuracy = accuracy(output, label)' makes a number to watch"},
+    {"device", "where it runs is said to dlc: --target"},
+    {"data", "dlc-run takes it: --data"},
+    {"dataset", "dlc-run takes it: --data"},
+    {"num_workers", "dlc-run takes it: --threads"},
+    {"num_threads", "dlc-run takes it: --threads"}};
 
 static constexpr Foreign statements[] = {
     {"def", "'block Name(x) { ... return y }' is a function"},
@@ -193,13 +339,59 @@ static constexpr Foreign statements[] = {
     {"lambda", "a function is a 'block' of the file"},
     {"with", "gradients and phases are dlc's: leave it out"},
     {"self", "nothing is kept in an object: 'y = linear(x, 10)' owns its weights"},
-    {"print", "'dlc lsp' shows types and shapes, 'assert' checks them"}};
+    {"print", "'dlc lsp' shows types and shapes, 'assert' checks them"},
+    {"int", "a value is bound without a type: 'name = value'"},
+    {"float", "a value is bound without a type: 'name = value'"},
+    {"double", "a value is bound without a type: 'name = value'"},
+    {"long", "a value is bound without a type: 'name = value'"},
+    {"string", "a value is bound without a type: 'name = value'"},
+    {"Tensor", "a value is bound without a type: 'name = value'"},
+    {"static", "a value is bound by 'name = value'"},
+    {"yield", "'return' gives what a block computes"},
+    {"del", "a name ends with its body: leave it out"},
+    {"pass", "a body may be empty: leave it out"},
+    {"break", "a loop runs to its end: 'if' leaves out what is not wanted"},
+    {"continue", "a loop runs to its end: 'if' leaves out what is not wanted"},
+    {"try", "an error is one of compile time: leave it out"},
+    {"raise", "'assert condition, \"message\"' reports an error"},
+    {"throw", "'assert condition, \"message\"' reports an error"},
+    {"global", "a block sees the constants of the file: leave it out"},
+    {"switch", "'if ... { } else if ... { } else { }'"},
+    {"match", "'if ... { } else if ... { } else { }'"},
+    {"do", "'repeat 3 { ... }' or 'for i in range(3) { ... }'"},
+    {"is", "'==' compares"},
+    {"in", "'in' belongs to 'for'; '==' compares"},
+    {"struct", "'model Name(x: f32[N, 784]) -> f32[N, 10] { ... return y }' is a network"},
+    {"using", "from \"std/resnet.dl\" import Bottleneck"},
+    {"include", "from \"std/resnet.dl\" import Bottleneck"},
+    {"require", "from \"std/resnet.dl\" import Bottleneck"},
+    {"async", "nothing waits at run time: leave it out"},
+    {"end", "a body ends with '}'"}};
 
 static constexpr Foreign types[] = {{"float32", "f32"},   {"float", "f32"},   {"float64", "f64"},
                                     {"double", "f64"},    {"float16", "f16"}, {"half", "f16"},
                                     {"bfloat16", "bf16"}, {"int32", "i32"},   {"int", "i32"},
                                     {"int64", "i64"},     {"long", "i64"},    {"uint8", "u8"},
                                     {"byte", "u8"},       {"Tensor", "f32"},  {"tensor", "f32"}};
+
+namespace {
+/// A built-in that is given what another one takes. '$' stands for what it was given.
+struct ForeignValue {
+  llvm::StringLiteral builtin;
+  bool isTensor;
+  llvm::StringLiteral hint;
+};
+} // namespace
+
+static constexpr ForeignValue values[] = {{"len", true, "size($, 0)"},
+                                          {"range", true, "range(size($, 0))"},
+                                          {"int", true, "i32($) casts it"},
+                                          {"float", true, "f32($) casts it"},
+                                          {"max", false, "maximum(a, b) is the larger of two"},
+                                          {"min", false, "minimum(a, b) is the smaller of two"},
+                                          {"sum", false, "a loop adds numbers: s = s + n"},
+                                          {"channels", false, "a number is its own size"},
+                                          {"tensor", true, "it is a tensor already"}};
 
 static llvm::StringRef lookUp(llvm::ArrayRef<Foreign> table, llvm::StringRef word) {
   auto found = llvm::find_if(table, [&](const Foreign &each) { return each.word == word; });
@@ -246,6 +438,8 @@ llvm::StringRef nativeName(llvm::StringRef word, llvm::ArrayRef<llvm::StringRef>
 std::string hintForName(llvm::StringRef word, llvm::ArrayRef<llvm::StringRef> candidates) {
   if (llvm::StringRef habit = lookUp(habits, word); !habit.empty())
     return habit.str();
+  if (llvm::StringRef type = lookUp(types, word); !type.empty())
+    return question(type);
   llvm::StringRef native = nativeName(word, candidates);
   return native.empty() ? didYouMean(word, candidates) : question(native);
 }
@@ -267,7 +461,30 @@ std::string hintForSetting(llvm::StringRef word, llvm::ArrayRef<llvm::StringRef>
   return native.empty() ? "" : ("did you mean the setting '" + native + "'?").str();
 }
 
+std::string hintForValue(llvm::StringRef builtin, bool isTensor, llvm::StringRef source) {
+  auto found = llvm::find_if(values, [&](const ForeignValue &each) {
+    return each.builtin == builtin && each.isTensor == isTensor;
+  });
+  if (found == std::end(values))
+    return "";
+  auto [before, after] = llvm::StringRef(found->hint).split('$');
+  bool hasPlace = before.size() != found->hint.size();
+  return (before + (!hasPlace ? "" : source.empty() ? "x" : source) + after).str();
+}
+
 llvm::StringRef hintForStatement(llvm::StringRef word) { return lookUp(statements, word); }
+
+std::string hintForMember(llvm::StringRef source, llvm::StringRef member) {
+  static constexpr llvm::StringLiteral casts[] = {"to",     "astype", "type", "float",   "half",
+                                                  "double", "long",   "int",  "bfloat16"};
+  static constexpr llvm::StringLiteral moves[] = {"cuda", "cpu",        "device", "numpy",
+                                                  "item", "contiguous", "clone",  "copy"};
+  if (llvm::is_contained(casts, member))
+    return ("f32(" + source + ") casts it to f32, i32(" + source + ") to i32").str();
+  if (llvm::is_contained(moves, member))
+    return "where a value lies is dlc's: leave it out";
+  return ("functions take it: relu(" + source + ")").str();
+}
 
 std::string hintForMethod(llvm::StringRef object, llvm::StringRef method) {
   static constexpr llvm::StringLiteral training[] = {"backward", "step", "zero_grad", "train",

@@ -24,6 +24,10 @@ std::string hintForSetting(llvm::StringRef word, llvm::ArrayRef<llvm::StringRef>
 llvm::StringRef hintForStatement(llvm::StringRef word);
 /// For a statement `object.method(...)`, which the language does not have.
 std::string hintForMethod(llvm::StringRef object, llvm::StringRef method);
+/// For a member of a tensor, written as `source`, that stands for no function here.
+std::string hintForMember(llvm::StringRef source, llvm::StringRef member);
+/// For a value of another kind than the built-in takes; empty if nothing is known to be meant.
+std::string hintForValue(llvm::StringRef builtin, bool isTensor, llvm::StringRef source);
 /// For a word where a type stands.
 std::string hintForType(llvm::StringRef word);
 

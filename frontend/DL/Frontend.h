@@ -24,7 +24,8 @@ namespace dlc::frontend {
 class EvaluationObserver {
 public:
   virtual ~EvaluationObserver() = default;
-  /// A name is read at `use`; it got its value at `definition`, which may be in no file (a built-in).
+  /// A name is read at `use`; it got its value at `definition`, which may be in no file (a
+  /// built-in).
   virtual void onName(SourceRange use, SourceRange definition) = 0;
   /// What stands at `range` has this value: "the tensor f32[64, 10]".
   virtual void onValue(SourceRange range, const std::string &description) = 0;
@@ -44,8 +45,10 @@ struct FrontendOptions {
   std::vector<int64_t> inferBatches;
   /// `--input-gradients`: a training step that updates no parameter is of use then.
   bool inputGradients = false;
-  /// For editors: a file of blocks alone is no error.
+  /// For editors: a file without a section is no error.
   bool mayHaveNoSection = false;
+  /// A file of blocks alone, which others import, is no error.
+  bool mayBeLibrary = false;
   /// Null: nobody watches.
   EvaluationObserver *observer = nullptr;
 };

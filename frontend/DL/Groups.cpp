@@ -2,6 +2,8 @@
 #include "frontend/DL/Initialisers.h"
 #include "frontend/DL/Sections.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 namespace dlc::frontend {
 
 llvm::ArrayRef<llvm::StringLiteral> groupSettingNames() {
@@ -77,6 +79,18 @@ static void errorNoMatch(Evaluator &evaluator, const ast::PatternString &pattern
   error.hint(hint);
 }
 
+static std::string hintForGroupSetting(llvm::StringRef name,
+                                       llvm::ArrayRef<llvm::StringRef> names) {
+  if (name == "lr" || name == "learning_rate")
+    return "lr_mult is a factor on the optimizer's learning rate";
+  if (name == "weight_decay")
+    return "decay_mult is a factor on the optimizer's weight decay";
+  if (name == "requires_grad" || name == "trainable")
+    return "did you mean 'frozen'?";
+  std::string near = didYouMean(name, names);
+  return near.empty() ? "it has " + llvm::join(names, ", ") : near;
+}
+
 static bool applySetting(Evaluator &evaluator, const ast::Setting &setting, const Value &value,
                          Variable &variable, bool inStep) {
   llvm::StringRef name = setting.name.text;
@@ -107,9 +121,7 @@ static bool applySetting(Evaluator &evaluator, const ast::Setting &setting, cons
   llvm::SmallVector<llvm::StringRef> names(groupSettingNames());
   if (!llvm::is_contained(names, name))
     evaluator.error(setting.name.range, "a group has no setting '" + name + "'")
-        .hint(name == "lr" || name == "learning_rate"
-                  ? "lr_mult is a factor on the optimizer's learning rate"
-                  : didYouMean(name, names));
+        .hint(hintForGroupSetting(name, names));
   else
     evaluator.error(setting.value->range, "'" + name + "' of a group is " +
                                               (name == "frozen"      ? "true or false"

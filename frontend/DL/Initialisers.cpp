@@ -34,8 +34,10 @@ dl::InitialiserAttr resolveInitialiser(Evaluator &evaluator, const Value &init, 
     return make(dl::InitialiserKind::Constant, init.number());
   const Plan *value = init.getIf<Plan>();
   if (!value || (*value)->maker->category != Category::Initialiser) {
-    evaluator.error(range, "an initialiser is a number or such as normal(0, 0.02), found " +
-                               describe(init));
+    evaluator
+        .error(range,
+               "an initialiser is a number or such as normal(0, 0.02), found " + describe(init))
+        .hint(hintForPlan(init, Category::Initialiser));
     return {};
   }
   const PlanValue &plan = **value;

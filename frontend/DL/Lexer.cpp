@@ -3,7 +3,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/ConvertUTF.h"
 
 namespace dlc::frontend {
@@ -83,19 +82,63 @@ static std::pair<TokenKind, unsigned> classifySign(llvm::StringRef text) {
   return {TokenKind::EndOfFile, 0};
 }
 
-/// What signs of other languages are here.
+namespace {
+/// What a sign of another language is here.
+struct ForeignSign {
+  llvm::StringLiteral spelling;
+  llvm::StringLiteral hint;
+};
+} // namespace
+
+/// Signs whose characters are those of ours, longest first; no program has them side by side.
+static constexpr ForeignSign foreignSigns[] = {
+    {"***", "'**' is the power"},
+    {"===", "'==' compares"},
+    {"!==", "'!=' compares"},
+    {"...", "each axis has its place: x[:, :, 0]"},
+    {"/*", "a comment begins with '//', on each of its lines"},
+    {"<>", "'!=' compares"},
+    {"=>", "a function is a 'block' of the file"},
+    {":=", "a value is bound by '='"},
+    {"++", "'i = i + 1'"}};
+
+/// Characters that begin no token of ours.
+static constexpr ForeignSign foreignCharacters[] = {
+    {"#", "a comment begins with '//'"},
+    {";", "a statement ends without a sign"},
+    {"'", "strings stand in '\"'"},
+    {"&", "'and' joins conditions"},
+    {"&&", "'and' joins conditions"},
+    {"|", "a pipe is '|>'"},
+    {"||", "'or' joins conditions"},
+    {"!", "'not' turns a condition around"},
+    {"~", "'not' turns a condition around"},
+    {"^", "'**' is the power"},
+    {"?", "if condition then a else b"},
+    {"\\", "lines need no sign to go on: a pipe may begin the next one"},
+    {"`", "strings stand in '\"'"},
+    {"\u201C", "strings stand in '\"'"},
+    {"\u201D", "strings stand in '\"'"},
+    {"\u2018", "strings stand in '\"'"},
+    {"\u2019", "strings stand in '\"'"},
+    {"\u2212", "minus is '-'"},
+    {"\u2013", "minus is '-'"},
+    {"\u2014", "minus is '-'"},
+    {"\u00D7", "times is '*'"},
+    {"\u00F7", "'/' divides"},
+    {"\u2264", "write '<='"},
+    {"\u2265", "write '>='"},
+    {"\u2260", "write '!='"},
+    {"\u2192", "write '->', or '|>' for a pipe"},
+    {"\u00A0", "a space of another kind: write a plain one"},
+    {"\u200B", "a space of another kind: leave it out"},
+    {"\u3000", "a space of another kind: write a plain one"},
+    {"\uFEFF", "a byte order mark stands at the start of a file only: leave it out"}};
+
 static llvm::StringRef hintForSign(llvm::StringRef sign) {
-  return llvm::StringSwitch<llvm::StringRef>(sign)
-      .Case("#", "a comment begins with '//'")
-      .Case(";", "a statement ends without a sign")
-      .Case("'", "strings stand in '\"'")
-      .Cases({"&", "&&"}, "'and' joins conditions")
-      .Case("|", "a pipe is '|>'")
-      .Case("||", "'or' joins conditions")
-      .Case("!", "'not' turns a condition around")
-      .Case("^", "'**' is the power")
-      .Case("?", "if condition then a else b")
-      .Default("");
+  auto found = llvm::find_if(foreignCharacters,
+                             [&](const ForeignSign &each) { return each.spelling == sign; });
+  return found == std::end(foreignCharacters) ? llvm::StringRef() : llvm::StringRef(found->hint);
 }
 
 llvm::StringRef describe(TokenKind kind) {
@@ -302,11 +345,24 @@ private:
       lexNumber();
     } else if (c == '"') {
       lexString();
+    } else if (skipForeign()) {
+      return;
     } else if (auto [kind, size] = classifySign(rest()); size != 0) {
       finish(kind, at + size);
     } else {
       skipUnknown();
     }
+  }
+
+  /// What may be meant by letters behind a number.
+  static llvm::StringRef hintForTail(llvm::StringRef number, llvm::StringRef tail) {
+    if (tail.starts_with("_"))
+      return "digits stand without '_'";
+    if (number == "0" && llvm::StringRef("xXbBoO").contains(tail.front()))
+      return "integers are decimal";
+    if (tail.size() <= 2 && tail.find_first_not_of("fFlLuU") == llvm::StringRef::npos)
+      return "a number has no suffix: its tensor gives it a dtype";
+    return "a space, or a name that begins with a letter";
   }
 
   void lexNumber() {
@@ -336,8 +392,7 @@ private:
       ++tail;
     if (tail != end)
       engine.error(range(at, tail), "a number cannot be followed by letters")
-          .hint(text[end] == '_' ? "digits stand without '_'"
-                                 : "a space, or a name that begins with a letter");
+          .hint(hintForTail(text.slice(at, end), text.slice(end, tail)));
     finish(kind, end);
     at = tail;
   }
@@ -366,6 +421,21 @@ private:
     finish(TokenKind::String, end + 1);
   }
 
+  /// Reports a sign of another language that is made of our characters. True if there was one.
+  bool skipForeign() {
+    for (const ForeignSign &sign : foreignSigns) {
+      if (!rest().starts_with(sign.spelling))
+        continue;
+      engine.error(range(at, at + sign.spelling.size()), "unexpected '" + sign.spelling + "'")
+          .hint(sign.hint);
+      // Words of a comment are no tokens.
+      size_t end = sign.spelling == "/*" ? rest().find("*/") : llvm::StringRef::npos;
+      at += end == llvm::StringRef::npos ? sign.spelling.size() : end + 2;
+      return true;
+    }
+    return false;
+  }
+
   /// Reports a run of characters that begin no token, once.
   void skipUnknown() {
     size_t begin = at;
@@ -380,13 +450,44 @@ private:
     llvm::StringRef first =
         bad.take_front(std::min<size_t>(llvm::getNumBytesForUTF8(bad.front()), bad.size()));
     unsigned char byte = first.front();
-    std::string shown = byte < 0x20 || byte == 0x7F ? "with code " + std::to_string(unsigned(byte))
-                                                    : "'" + first.str() + "'";
-    auto error = engine.error(range(begin, at), "unexpected character " + shown);
-    if (byte >= 0x80)
-      error.hint("letters other than ASCII may stand in comments and strings only");
-    else
-      error.hint(hintForSign(hintForSign(bad).empty() ? first : bad));
+    bool isInvisible = hintForSign(first).starts_with("a space") || first == "\uFEFF";
+    std::string shown = byte < 0x20 || byte == 0x7F || isInvisible
+                            ? "with code " + std::to_string(codeOf(first))
+                            : "'" + first.str() + "'";
+    llvm::StringRef hint = hintForSign(hintForSign(bad).empty() ? first : bad);
+    if (hint.empty() && byte >= 0x80)
+      hint = "letters other than ASCII may stand in comments and strings only";
+    engine.error(range(begin, skipQuoted(first, begin)), "unexpected character " + shown)
+        .hint(hint);
+  }
+
+  /// The code point of one character.
+  static unsigned codeOf(llvm::StringRef character) {
+    unsigned char first = character.front();
+    unsigned code = character.size() == 1 ? first : first & (0x7Fu >> character.size());
+    for (char next : character.drop_front())
+      code = code << 6 | (next & 0x3F);
+    return code;
+  }
+
+  /// What stands behind the sign of a comment, or up to the quote that ends a string, is no
+  /// program: one error tells of it. The end of what the error marks.
+  size_t skipQuoted(llvm::StringRef sign, size_t begin) {
+    size_t lineEnd = std::min(text.find('\n', begin), text.size());
+    size_t marked = at;
+    if (sign == "#") {
+      at = lineEnd;
+      return begin + 1;
+    }
+    llvm::StringRef closing = sign == "'" || sign == "`" ? sign
+                              : sign == "\u201C"         ? "\u201D"
+                              : sign == "\u2018"         ? "\u2019"
+                                                         : "";
+    size_t end = closing.empty() ? llvm::StringRef::npos
+                                 : text.slice(0, lineEnd).find(closing, begin + sign.size());
+    if (end == llvm::StringRef::npos)
+      return marked;
+    return at = end + closing.size();
   }
 
   DiagnosticEngine &engine;

@@ -27,6 +27,9 @@ private:
   llvm::function_ref<void(llvm::StringRef)> visit;
 };
 
+/// A name that begins with '_' says that nothing may read it.
+inline bool isUnusedOnPurpose(llvm::StringRef name) { return name.starts_with("_"); }
+
 /// Calls `visit` for every name that a body binds, also inside `if`, `for`, `repeat`, and steps if
 /// `inSteps`. A `layer` has no binding statement.
 void forEachBinding(

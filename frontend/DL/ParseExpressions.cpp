@@ -1,4 +1,5 @@
 // Expressions and types: precedence climbing over one table; a pipe is a flat list of stages.
+#include "frontend/DL/Builtins.h"
 #include "frontend/DL/Foreign.h"
 #include "frontend/DL/ParserImpl.h"
 
@@ -197,8 +198,10 @@ Expr *Parser::parsePipe() {
 
 bool Parser::parseStage(Stage &stage) {
   if (!at(TokenKind::Name) && !at(TokenKind::DType))
-    return errorExpected("the name of a function or layer after '|>'");
+    return errorMissing("the name of a function or layer after '|>'");
   const Token &name = advance();
+  if (at(TokenKind::Dot))
+    return errorPathAsStage(name);
   stage.isDType = name.is(TokenKind::DType);
   stage.name = {name.text, name.range};
   if (atCall()) {
@@ -217,6 +220,21 @@ bool Parser::parseStage(Stage &stage) {
   stage.indices = keep<llvm::ArrayRef<Subscript>>(indices);
   stage.range = name.range.to(previousRange());
   return true;
+}
+
+/// At the first '.' of `x |> nn.ReLU()`; false.
+bool Parser::errorPathAsStage(const Token &root) {
+  llvm::StringRef last;
+  while (accept(TokenKind::Dot))
+    last = advance().text;
+  SourceRange path = root.range.to(previousRange());
+  llvm::SmallVector<llvm::StringRef> builtins = builtinNames();
+  llvm::StringRef native = nativeName(last, builtins);
+  engine
+      .error(path, "expected the name of a function or layer after '|>', found '" +
+                       sources.text(path).take_front(60) + "'")
+      .hint(native.empty() ? hintForName(root.text, builtins) : "did you mean '" + native + "'?");
+  return false;
 }
 
 /// At an operator after a stage: reports it with both ways to write what may be meant.
@@ -494,10 +512,27 @@ Expr *Parser::parsePrimary() {
   case TokenKind::LeftBracket:
     return parseBracketed();
   default:
-    errorExpected("an expression", at(TokenKind::Dot) && peek(1).is(TokenKind::Integer)
-                                       ? "a float has digits on both sides of its point"
-                                       : "");
+    errorMissing("an expression", hintForOperand());
     return nullptr;
+  }
+}
+
+/// What may be meant by a token that begins no expression.
+llvm::StringRef Parser::hintForOperand() const {
+  switch (peek().kind) {
+  case TokenKind::Dot:
+    return peek(1).is(TokenKind::Integer) ? "a float has digits on both sides of its point" : "";
+  case TokenKind::Star:
+  case TokenKind::StarStar:
+    return "a sequence is not unpacked: each argument stands for itself";
+  case TokenKind::Plus:
+    return "a number needs no '+'";
+  case TokenKind::LeftBrace:
+    return "a sequence stands in '[ ]'; there are no dictionaries";
+  case TokenKind::If:
+    return "'if ... then ... else ...' needs parentheses here";
+  default:
+    return "";
   }
 }
 

@@ -20,6 +20,8 @@ bool Parser::beginsStatement(size_t index) const {
   case TokenKind::Assert:
   case TokenKind::Return:
     return true;
+  case TokenKind::Underscore:
+    return tokens[index + 1].is(TokenKind::Assign) || tokens[index + 1].is(TokenKind::Comma);
   case TokenKind::Name: {
     const Token &next = tokens[index + 1];
     if (next.is(TokenKind::Assign) || next.is(TokenKind::Comma) || next.is(TokenKind::Colon))
@@ -39,6 +41,8 @@ bool Parser::errorNoBody() {
     hint = "'==' compares";
   else if (at(TokenKind::Then) || at(TokenKind::Else))
     hint = "'if ... then ... else ...' is an expression, bind it to a name";
+  else if (at(TokenKind::Arrow))
+    hint = "only a model says what it returns";
   return errorExpected("'{'", hint);
 }
 
@@ -53,6 +57,17 @@ bool Parser::parseBody(Body &body, BodyKind kind, SourceRange &end) {
   advance();
   llvm::SmallVector<Statement *> statements;
   while (!at(TokenKind::RightBrace)) {
+    if (beginsNestedItem() && !engine.isFull()) {
+      engine
+          .error(peek().range,
+                 describe(peek().kind) + " stands outside of blocks, models and sections")
+          .hint("put it before this body, or close the body with '}'");
+      unsigned errorsBefore = engine.errorCount();
+      parseItem();
+      if (engine.errorCount() != errorsBefore)
+        recoverStatement(openBrackets);
+      continue;
+    }
     if (at(TokenKind::EndOfFile) || beginsItem(position) || engine.isFull()) {
       if (!std::exchange(braceReported, true))
         engine.error(open.range,
@@ -121,17 +136,20 @@ std::string Parser::hintForStatementHere() const {
     return "a statement ends without a sign";
   if (at(TokenKind::RightParen) || at(TokenKind::RightBracket))
     return "nothing is open that it could close";
-  if ((at(TokenKind::Slash) && peek(1).is(TokenKind::Star)) ||
-      (at(TokenKind::Minus) && peek(1).is(TokenKind::Minus)))
+  if (at(TokenKind::Minus) && peek(1).is(TokenKind::Minus))
     return "a comment begins with '//'";
-  if (!at(TokenKind::Name))
-    return "";
   std::string name = peek().text.str();
   const Token &next = peek(1);
   bool isCall = next.is(TokenKind::LeftParen);
   llvm::StringRef habit = hintForStatement(name);
   if (!habit.empty() && (!isCall || name == "print"))
     return habit.str();
+  if (at(TokenKind::DType))
+    return "a value is bound without a type: 'name = value'";
+  if (!at(TokenKind::Name))
+    return next.is(TokenKind::Assign) || next.is(TokenKind::Colon)
+               ? "'" + name + "' is a word of the language"
+               : "";
   if (isCall)
     return "a value is bound to a name: 'name = " + name + "(...)'";
   if (next.is(TokenKind::Equal))
@@ -142,6 +160,8 @@ std::string Parser::hintForStatementHere() const {
     return "'" + name + " = " + name + " " + sources.text(next.range).str() + " ...'";
   if (next.is(TokenKind::Dot))
     return hintForMethod(name, peek(2).text);
+  if (next.startsLine || next.is(TokenKind::RightBrace))
+    return "a value is bound by '" + name + " = value', data is declared by '" + name + ": i32[N]'";
   return "";
 }
 
@@ -154,7 +174,9 @@ void Parser::errorNoStatement() {
     return;
   }
   llvm::SmallVector<llvm::StringRef> candidates(std::begin(words), std::end(words));
-  std::string hint = at(TokenKind::Name) ? didYouMean(peek().text, candidates) : "";
+  bool isAlone = peek(1).startsLine || peek(1).is(TokenKind::RightBrace);
+  bool mayBeSlip = at(TokenKind::Name) && !isAlone && hintForStatement(peek().text).empty();
+  std::string hint = mayBeSlip ? didYouMean(peek().text, candidates) : "";
   errorExpected("a statement", hint.empty() ? hintForStatementHere() : hint);
 }
 
@@ -172,6 +194,8 @@ Statement *Parser::parseStatement(BodyKind kind) {
     return parseReturn(kind);
   case TokenKind::Name:
     break;
+  case TokenKind::Underscore:
+    return parseBinding();
   default:
     errorNoStatement();
     return nullptr;
@@ -220,7 +244,7 @@ Statement *Parser::parseBinding() {
   SourceRange begin = peek().range;
   do {
     Name name;
-    if (!expectName(name))
+    if (!expectTarget(name))
       return nullptr;
     names.push_back(name);
   } while (accept(TokenKind::Comma));
@@ -254,8 +278,22 @@ Statement *Parser::parseLayer() {
 Statement *Parser::parseParameter() {
   SourceRange begin = advance().range;
   auto *node = createStatement<ParameterStatement>(StatementKind::Parameter, begin);
-  if (!expectName(node->name) || !expect(TokenKind::Colon) || !parseType(node->type) ||
-      !expect(TokenKind::Assign) || !(node->init = parseExpr()))
+  if (!expectName(node->name))
+    return nullptr;
+  llvm::StringRef name = node->name.text;
+  if (!at(TokenKind::Colon)) {
+    errorExpected("':' and a type", ("parameter " + name + ": f32[3] = 0").str());
+    return nullptr;
+  }
+  advance();
+  if (!parseType(node->type))
+    return nullptr;
+  if (!at(TokenKind::Assign)) {
+    errorExpected("'='", "what it begins with: = normal(0, 0.02)");
+    return nullptr;
+  }
+  advance();
+  if (!(node->init = parseExpr()))
     return nullptr;
   node->range = begin.to(previousRange());
   return node;
@@ -284,7 +322,12 @@ Statement *Parser::parseFor() {
   } while (accept(TokenKind::Comma));
   node->patterns = keep<Pattern>(patterns);
   SourceRange end;
-  if (!expect(TokenKind::In) || !(node->sequence = parseExpr()) || !parseLabel(node->label) ||
+  if (!at(TokenKind::In)) {
+    errorExpected("'in'", "for i in range(3) { ... }");
+    return nullptr;
+  }
+  advance();
+  if (!(node->sequence = parseExpr()) || !parseLabel(node->label) ||
       !parseBody(node->body, BodyKind::Nested, end))
     return nullptr;
   return node;
@@ -297,7 +340,7 @@ bool Parser::parsePattern(Pattern &pattern) {
   pattern.range = peek().range;
   if (!at(TokenKind::LeftParen)) {
     Name name;
-    if (!expectName(name))
+    if (!expectTarget(name))
       return false;
     pattern.name = name.text;
     return true;
@@ -339,6 +382,12 @@ Statement *Parser::parseIf() {
   auto *node = createStatement<IfStatement>(StatementKind::If, begin);
   if (!(node->condition = parseExpr()))
     return nullptr;
+  if (at(TokenKind::Else)) {
+    llvm::StringRef condition = sources.text(node->condition->range);
+    engine.error(begin, "the condition of a choice stands before both values")
+        .hint("if " + (condition.size() > 60 ? "condition" : condition) + " then a else b");
+    return nullptr;
+  }
   if (!parseBody(node->thenBody, BodyKind::Nested, end))
     return nullptr;
   if (!accept(TokenKind::Else))
@@ -396,7 +445,14 @@ Statement *Parser::parseFieldStatement() {
 Statement *Parser::parseMetric() {
   SourceRange begin = advance().range;
   auto *node = createStatement<MetricStatement>(StatementKind::Metric, begin);
-  if (!expectName(node->name) || !expect(TokenKind::Assign) || !(node->value = parseExpr()))
+  if (!expectName(node->name))
+    return nullptr;
+  if (!at(TokenKind::Assign)) {
+    errorExpected("'='", ("metric " + node->name.text + " = accuracy(output, label)").str());
+    return nullptr;
+  }
+  advance();
+  if (!(node->value = parseExpr()))
     return nullptr;
   node->range = begin.to(previousRange());
   return node;

@@ -9,6 +9,11 @@ namespace dlc::frontend {
 
 using namespace ast;
 
+static constexpr llvm::StringLiteral modelHint =
+    "a network is 'model Name(x: f32[N, 784]) -> f32[N, 10] { ... return y }'";
+static constexpr llvm::StringLiteral resultsHint =
+    "several results have names: -> (a: f32[N, 10], b: f32[N, 2])";
+
 Parser::Parser(const SourceManager &sources, DiagnosticEngine &engine, ast::File &file)
     : sources(sources), engine(engine), file(file), tokens(tokenize(sources, file.file, engine)) {}
 
@@ -40,17 +45,25 @@ bool Parser::accept(TokenKind kind) {
   return true;
 }
 
-bool Parser::expect(TokenKind kind) { return accept(kind) || errorExpected(describe(kind)); }
+bool Parser::expect(TokenKind kind) { return accept(kind) || errorMissing(describe(kind)); }
 
-bool Parser::expectName(Name &name) {
+bool Parser::expectName(Name &name, llvm::StringRef hint) {
   if (!at(TokenKind::Name)) {
     // The keyword or dtype that a person took for a name deserves its own words.
     llvm::StringRef text = peek().text;
     bool word = !text.empty() && (llvm::isAlpha(text.front()) || text.front() == '_');
     return errorExpected("a name", word ? "'" + text.str() + "' is a word of the language"
                                    : at(TokenKind::String) ? "names stand without '\"'"
-                                                           : "");
+                                                           : hint.str());
   }
+  const Token &token = advance();
+  name = {token.text, token.range};
+  return true;
+}
+
+bool Parser::expectTarget(Name &name) {
+  if (!at(TokenKind::Underscore))
+    return expectName(name);
   const Token &token = advance();
   name = {token.text, token.range};
   return true;
@@ -59,6 +72,14 @@ bool Parser::expectName(Name &name) {
 bool Parser::errorExpected(llvm::StringRef expected, llvm::StringRef hint) {
   engine.error(peek().range, "expected " + expected + ", found " + describe(peek())).hint(hint);
   return false;
+}
+
+bool Parser::errorMissing(llvm::StringRef expected, llvm::StringRef hint) {
+  bool isNextLine = peek().startsLine && position && !at(TokenKind::EndOfFile);
+  if (!hint.empty() || !isNextLine)
+    return errorExpected(expected, hint);
+  return errorExpected(expected,
+                       "line " + std::to_string(lineOf(tokens[position - 1])) + " ends without it");
 }
 
 bool Parser::expectClose(const Token &open, TokenKind close) {
@@ -75,7 +96,7 @@ bool Parser::expectClose(const Token &open, TokenKind close) {
   else if (beginsStatement(position) || beginsItem(position))
     why = "line " + std::to_string(lineOf(peek())) + " begins a new statement";
   if (why.empty())
-    return errorExpected(expected, hintInBrackets());
+    return errorExpected(expected, hintInBrackets(open));
   // The rest of the line may be a comment that was meant as a division.
   llvm::StringRef line = sources.line(open.range.file, lineOf(open));
   bool isComment = line.contains("//");
@@ -86,12 +107,18 @@ bool Parser::expectClose(const Token &open, TokenKind close) {
 }
 
 /// What may be meant by a sign that cannot follow an item in brackets.
-std::string Parser::hintInBrackets() const {
+std::string Parser::hintInBrackets(const Token &open) const {
   if (at(TokenKind::For))
     return "a list is built by a loop: s = s + [x]";
+  if (at(TokenKind::If))
+    return "a choice is 'if condition then a else b'";
   bool isNamed = position && tokens[position - 1].is(TokenKind::Name);
   if (at(TokenKind::Colon) && isNamed)
     return "an argument by name is " + tokens[position - 1].text.str() + "=value";
+  if (at(TokenKind::String) && isNamed)
+    return "a string has no prefix";
+  if (at(TokenKind::RightParen) || at(TokenKind::RightBracket))
+    return ("a " + describe(open.kind) + " is open here").str();
   return "";
 }
 
@@ -100,6 +127,10 @@ std::string Parser::hintInBrackets() const {
 bool Parser::beginsItem(size_t index) const {
   const Token &token = tokens[index];
   if (!token.startsLine)
+    return false;
+  // A word of the language where a name was meant.
+  const Token &next = tokens[std::min(index + 1, tokens.size() - 1)];
+  if (next.is(TokenKind::Colon) || next.is(TokenKind::Assign) || next.is(TokenKind::Comma))
     return false;
   switch (token.kind) {
   case TokenKind::Block:
@@ -111,6 +142,10 @@ bool Parser::beginsItem(size_t index) const {
   default:
     return false;
   }
+}
+
+bool Parser::beginsNestedItem() const {
+  return beginsItem(position) && sources.lineColumn(peek().range).column > 1;
 }
 
 void Parser::parseFile() {
@@ -153,23 +188,33 @@ void Parser::parseItem() {
         .hint("'language' before an integer is kept free for one");
     return;
   }
+  errorExpected("a block, model, train, infer or 'name = value'", hintForItem());
+}
+
+/// What may be meant by tokens that begin no item.
+std::string Parser::hintForItem() const {
   static constexpr llvm::StringLiteral words[] = {"block", "model", "train", "infer", "from"};
-  std::string hint;
-  if (at(TokenKind::Name)) {
-    llvm::SmallVector<llvm::StringRef> candidates(std::begin(words), std::end(words));
-    hint = hintForStatement(peek().text);
-    if (llvm::is_contained(statementWords(), peek().text))
-      hint = "'" + peek().text.str() + "' stands in a block, a model or a section";
-    else if (hint.empty())
-      hint = didYouMean(peek().text, candidates);
-  } else if (at(TokenKind::String)) {
-    hint = "documentation is '///' before an item";
-  } else if (at(TokenKind::Import)) {
-    hint = hintForStatement("import");
-  } else if (peek(1).is(TokenKind::Assign)) {
-    hint = "'" + peek().text.str() + "' is a word of the language";
-  }
-  errorExpected("a block, model, train, infer or 'name = value'", hint);
+  const Token &token = peek(), &next = peek(1);
+  if (at(TokenKind::String))
+    return "documentation is '///' before an item";
+  if (at(TokenKind::LeftBrace) || (at(TokenKind::Name) && next.is(TokenKind::Colon)))
+    return modelHint.str();
+  if (!at(TokenKind::Name) && next.is(TokenKind::Assign))
+    return "'" + token.text.str() + "' is a word of the language";
+  bool isStatement = at(TokenKind::For) || at(TokenKind::Repeat) || at(TokenKind::If) ||
+                     at(TokenKind::Return) || at(TokenKind::Assert) ||
+                     llvm::is_contained(statementWords(), token.text);
+  if (isStatement)
+    return "'" + token.text.str() + "' stands in a block, a model or a section";
+  if (llvm::StringRef habit = hintForStatement(token.text); !habit.empty())
+    return habit.str();
+  if (!at(TokenKind::Name))
+    return "";
+  llvm::SmallVector<llvm::StringRef> candidates(std::begin(words), std::end(words));
+  std::string near = didYouMean(token.text, candidates);
+  return near.empty() && next.is(TokenKind::LeftParen)
+             ? "calls stand in a block, a model or a section"
+             : near;
 }
 
 /// Skips to the next line that begins an item, past bodies.
@@ -197,14 +242,20 @@ void Parser::parseImport() {
   llvm::SmallVector<Name> names;
   do {
     Name name;
-    if (at(TokenKind::Star)) {
-      errorExpected("a name", "only listed names arrive: import Bottleneck, BasicBlock");
+    if (at(TokenKind::Star) || at(TokenKind::LeftParen)) {
+      errorExpected("a name", at(TokenKind::Star)
+                                  ? "only listed names arrive: import Bottleneck, BasicBlock"
+                                  : "names stand without parentheses");
       return;
     }
     if (!expectName(name))
       return;
     names.push_back(name);
   } while (accept(TokenKind::Comma));
+  if (at(TokenKind::As)) {
+    errorExpected("',' or the next item", "an imported name stays as it is");
+    return;
+  }
   import->names = keep<Name>(names);
   import->range = begin.to(previousRange());
   if (!file.constants.empty() || !file.blocks.empty() || !file.sections.empty())
@@ -226,7 +277,8 @@ void Parser::parseBlock(bool isModel) {
   block->isModel = isModel;
   block->documentation = keep(peek().documentation);
   advance();
-  if (!expectName(block->name) || !parseParams(*block))
+  if (!expectName(block->name, isModel ? llvm::StringRef(modelHint) : hintForStatement("def")) ||
+      !parseParams(*block))
     return;
   if (isModel) {
     if (!at(TokenKind::Arrow)) {
@@ -310,13 +362,15 @@ bool Parser::parseResults(Results &results) {
     if (!parseType(*results.single))
       return false;
     results.range = results.single->range;
-    return true;
+    return !at(TokenKind::Comma) || errorExpected("'{'", resultsHint);
   }
   Token open = advance();
   ++openBrackets;
   llvm::SmallVector<Field> fields;
   do {
     Field field;
+    if (at(TokenKind::DType))
+      return errorExpected("a name", resultsHint);
     if (!parseField(field))
       return false;
     fields.push_back(field);

@@ -29,16 +29,24 @@ private:
   bool accept(TokenKind kind);
   /// Takes a token of this kind or reports "expected ..., found ...".
   bool expect(TokenKind kind);
-  bool expectName(ast::Name &name);
+  /// `hint` is for a token that is no word.
+  bool expectName(ast::Name &name, llvm::StringRef hint = "");
+  /// A name that gets a value, or `_` for a value of no interest.
+  bool expectTarget(ast::Name &name);
   /// Always false, so that a parse function can return it.
   bool errorExpected(llvm::StringRef expected, llvm::StringRef hint = "");
+  /// The same where something was begun: the line may have ended too early.
+  bool errorMissing(llvm::StringRef expected, llvm::StringRef hint = "");
   SourceRange previousRange() const { return tokens[position - 1].range; }
   /// The rest of a bracketed list after an item: the closing sign, or an error that finds the
   /// unclosed one.
   bool expectClose(const Token &open, TokenKind close);
-  std::string hintInBrackets() const;
+  std::string hintInBrackets(const Token &open) const;
+  llvm::StringRef hintForOperand() const;
   bool beginsStatement(size_t index) const;
   bool beginsItem(size_t index) const;
+  /// An item inside a body, by its indentation: else the body is not closed.
+  bool beginsNestedItem() const;
   unsigned lineOf(const Token &token) const { return sources.lineColumn(token.range).line; }
 
   // ---- nodes
@@ -82,6 +90,7 @@ private:
   ast::Expr *parseConditional();
   ast::Expr *parsePipe();
   bool parseStage(ast::Stage &stage);
+  bool errorPathAsStage(const Token &root);
   void errorOperatorAfterStage(uint32_t pipeBegin);
   ast::Expr *parseBinary(int minPrecedence);
   ast::Expr *parseOperand(int minPrecedence);
@@ -142,6 +151,7 @@ private:
   bool parseField(ast::Field &field);
   void parseSection(bool isTrain);
   bool parseUses(llvm::ArrayRef<ast::Use> &uses);
+  std::string hintForItem() const;
   void recoverItem();
 
   const SourceManager &sources;

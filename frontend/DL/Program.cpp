@@ -3,6 +3,7 @@
 #include "frontend/DL/Builtins.h"
 #include "frontend/DL/Parser.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -100,14 +101,45 @@ FileId Program::findImport(const Module &module, const ast::Import &import) {
     return file;
   }
   auto error = engine.error(import.path.range, "there is no file '" + path + "'");
-  for (llvm::StringRef folder : options.includeDirs) {
-    std::string whole = "std/" + llvm::sys::path::stem(path).str() + ".dl";
-    if (llvm::sys::fs::exists(folder + "/" + whole) && whole != path)
-      error.hint("did you mean \"" + whole + "\"?");
-  }
+  readLibrary();
+  llvm::SmallVector<llvm::StringRef> files(libraryFiles.begin(), libraryFiles.end());
+  std::string whole = "std/" + llvm::sys::path::stem(path).str() + ".dl";
+  if (llvm::StringRef near = nearestName(whole, files); !near.empty())
+    error.hint("did you mean \"" + near + "\"?");
+  else if (!files.empty())
+    error.hint("there is " + llvm::join(files, ", "));
   for (const std::string &candidate : candidates)
     error.note({}, "looked for " + candidate);
   return noFile;
+}
+
+void Program::readLibrary() {
+  if (std::exchange(hasReadLibrary, true))
+    return;
+  SourceManager own;
+  DiagnosticEngine silent;
+  for (const std::string &folder : options.includeDirs) {
+    std::error_code code;
+    for (llvm::sys::fs::directory_iterator each(folder + "/std", code), end; each != end && !code;
+         each.increment(code)) {
+      std::string error, file = "std/" + llvm::sys::path::filename(each->path()).str();
+      FileId id = file.ends_with(".dl") ? own.load(each->path(), error) : noFile;
+      if (id == noFile)
+        continue;
+      libraryFiles.push_back(file);
+      std::unique_ptr<ast::File> tree = parse(own, id, silent);
+      for (const ast::Block *block : tree->blocks)
+        libraryNames.try_emplace(block->name.text.str(), file);
+    }
+  }
+  llvm::sort(libraryFiles);
+}
+
+std::string Program::hintForImport(llvm::StringRef name, bool mayBeNear) {
+  readLibrary();
+  llvm::SmallVector<llvm::StringRef> names(llvm::make_first_range(libraryNames));
+  auto found = libraryNames.find((mayBeNear ? nearestName(name, names) : name).str());
+  return found == libraryNames.end() ? "" : "from \"" + found->second + "\" import " + found->first;
 }
 
 bool Program::import(Module &module, const ast::Import &node) {
@@ -138,8 +170,10 @@ bool Program::import(Module &module, const ast::Import &node) {
       continue;
     }
     llvm::SmallVector<llvm::StringRef> names(other->items.keys());
+    llvm::sort(names);
+    std::string near = didYouMean(name.text, names);
     engine.error(name.range, "\"" + node.path.text + "\" has no '" + name.text + "'")
-        .hint(didYouMean(name.text, names));
+        .hint(near.empty() && names.size() <= 10 ? "it has " + llvm::join(names, ", ") : near);
     all = false;
   }
   return all;

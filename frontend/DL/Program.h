@@ -68,6 +68,8 @@ struct Variable {
   bool isTrained = false;
   /// A parameter, or a statistic such as batch_norm's running mean, which no optimizer sees.
   dl::Role role = dl::Role::Parameter;
+  /// The loss of some step depends on it.
+  bool isInALoss = false;
 };
 
 /// A `state` of one entry (dl.variable): its value goes from step to step of that entry.
@@ -87,6 +89,9 @@ public:
 
   /// Parses the file and all it imports, collects items. Null after an error.
   Module *load(FileId file);
+  /// "from "std/resnet.dl" import Bottleneck", for a name of dlc's own library or, `mayBeNear`, one
+  /// near it; else empty.
+  std::string hintForImport(llvm::StringRef name, bool mayBeNear);
   /// Parses `-D` and attaches it to the constants of `main`; the others must be dimensions.
   void readDefines(Module &main);
 
@@ -116,7 +121,13 @@ private:
   bool import(Module &module, const ast::Import &import);
   FileId findImport(const Module &module, const ast::Import &import);
   void checkParams(const ast::Block &block);
+  void readLibrary();
 
+  /// Files in the folders `std` of the include folders, "std/resnet.dl", and the file of each of
+  /// their blocks; read when the first message needs them.
+  std::vector<std::string> libraryFiles;
+  std::map<std::string, std::string> libraryNames;
+  bool hasReadLibrary = false;
   std::map<std::string, std::unique_ptr<Module>> modules;
   std::vector<std::unique_ptr<ConstantItem>> constants;
   std::vector<std::unique_ptr<ast::File>> defineTrees;

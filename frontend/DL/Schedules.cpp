@@ -1,6 +1,8 @@
 // Schedules: from calls kept as data to the parts that the trainer runs.
 #include "frontend/DL/Sections.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 namespace dlc::frontend {
 
 namespace {
@@ -30,9 +32,10 @@ private:
 
   bool fail(SourceRange range, const Value &found) {
     if (!found.isPoison())
-      evaluator.error(range,
-                      "'schedule' is such as cosine(epochs=10), or a sequence of them, found " +
-                          describe(found));
+      evaluator
+          .error(range, "'schedule' is such as cosine(epochs=10), or a sequence of them, found " +
+                            describe(found))
+          .hint(hintForPlan(found, Category::Schedule));
     return false;
   }
 
@@ -47,7 +50,8 @@ private:
     bool inSteps = !call.get("steps").isNone();
     const Value &distance = call.get(inSteps ? "steps" : "epochs");
     if (name == "multistep")
-      return isLast ? addFalls(distance.items(), !inSteps, call.number("factor")) : failEndless(call);
+      return isLast ? addFalls(distance.items(), !inSteps, call.number("factor"))
+                    : failEndless(call);
     double n = distance.isNone() ? 1 : distance.number();
     auto [kind, numbers, ends] = curveOf(call);
     ends |= name == "constant" && !distance.isNone();
@@ -84,9 +88,8 @@ private:
     if (name == "cosine_restarts")
       return {Kind::CosineRestarts, {call.number("end"), call.number("multiply")}, false};
     if (name == "one_cycle")
-      return {Kind::OneCycle,
-              {call.number("peak"), call.number("start"), call.number("end")},
-              true};
+      return {
+          Kind::OneCycle, {call.number("peak"), call.number("start"), call.number("end")}, true};
     if (name == "cyclic")
       return {Kind::Cyclic, {call.number("low")}, false};
     if (name == "warmup")
@@ -97,9 +100,11 @@ private:
   bool addPlateau(const PlanValue &call) {
     const std::string &metric = call.get("metric").as<std::string>();
     if (!llvm::is_contained(metrics, metric)) {
+      std::string near = didYouMean(metric, metrics);
       evaluator.error(call.ranges[0], "evaluations yield no '" + metric + "'")
           .hint(metrics.empty() ? "the loss and the metrics of the section itself are evaluated"
-                                : didYouMean(metric, metrics));
+                : near.empty()  ? "they yield '" + llvm::join(metrics, "', '") + "'"
+                                : near);
       return false;
     }
     Numbers numbers{call.number("factor"), call.number("patience"),
@@ -123,11 +128,10 @@ private:
   void add(dl::ScheduleKind kind, bool inEpochs, double length, double n, Numbers numbers,
            llvm::StringRef metric = "") {
     auto real = [&](double number) { return builder.getF64FloatAttr(number); };
-    parts.push_back(dl::SchedulePartAttr::get(builder.getContext(), kind, inEpochs, real(length),
-                                              real(n), real(numbers.a), real(numbers.b),
-                                              real(numbers.c),
-                                              metric.empty() ? mlir::StringAttr()
-                                                             : builder.getStringAttr(metric)));
+    parts.push_back(dl::SchedulePartAttr::get(
+        builder.getContext(), kind, inEpochs, real(length), real(n), real(numbers.a),
+        real(numbers.b), real(numbers.c),
+        metric.empty() ? mlir::StringAttr() : builder.getStringAttr(metric)));
   }
 
   Evaluator &evaluator;

@@ -32,6 +32,7 @@ SectionRun::SectionRun(Program &program, Module &module, EntryBuilder &entry,
   }
   if (uses.size() == 1 && (!section || !mentions(*section, uses.front().block->name.text)))
     implicitModel = &instances.front();
+  frame.calledModel = implicitModel ? implicitModel->block : nullptr;
 }
 
 SourceRange SectionRun::anchor() const {
@@ -62,8 +63,7 @@ void SectionRun::runStep() {
     if (auto *group = llvm::dyn_cast<GroupStatement>(statement))
       stepGroups.push_back(readGroup(*group));
     else if (auto *metric = llvm::dyn_cast<MetricStatement>(statement))
-      addMetric(metric->name.text, dl::MetricKind::Metric, evaluator.evaluate(*metric->value),
-                *metric->value);
+      addMetric(*metric);
     else
       evaluator.execute(*statement);
   }
@@ -75,6 +75,17 @@ const BindingStatement *SectionRun::lossBinding() const {
 }
 
 // ------------------------------------------------------------------------------------------ inputs
+
+/// The settings of a section are names in it: nothing else can have one of them.
+bool SectionRun::checkNoSetting(const Name &name, llvm::StringRef what, llvm::StringRef hint) {
+  if (!section || !section->isTrain || !llvm::is_contained(trainSettingNames(), name.text))
+    return true;
+  evaluator
+      .error(name.range,
+             "'" + name.text + "' is a setting of train sections and cannot name " + what)
+      .hint(hint);
+  return false;
+}
 
 void SectionRun::declareInput(const Name &name, mlir::RankedTensorType type, BatchAxis batch) {
   if (name.text == "valid") {
@@ -105,7 +116,9 @@ void SectionRun::declareInputs() {
     }
   for (const Param &param :
        implicitModel ? implicitModel->block->params : llvm::ArrayRef<Param>()) {
-    if (!param.type || fields.contains(param.name.text))
+    if (!param.type || fields.contains(param.name.text) ||
+        !checkNoSetting(param.name, "an input that the section calls the model on",
+                        "another name, or call the model: x: f32[N, ...], then y = Model(x)"))
       continue;
     BatchAxis batch;
     if (auto type = evaluator.inputType(*implicitModel, *param.type, &batch))
@@ -115,7 +128,10 @@ void SectionRun::declareInputs() {
     if (auto *node = llvm::dyn_cast<FieldStatement>(statement);
         node && fields.lookup(node->field.name.text) == &node->field) {
       BatchAxis batch;
-      if (auto type = evaluator.evaluateType(node->field.type, &batch))
+      auto type = checkNoSetting(node->field.name, "data", "another name")
+                      ? evaluator.evaluateType(node->field.type, &batch)
+                      : mlir::RankedTensorType();
+      if (type)
         declareInput(node->field.name, type, batch);
       else
         evaluator.bind(node->field.name.text, Poison{}, node->field.name.range);
@@ -142,6 +158,9 @@ void SectionRun::bindResults(const Block &model, const Value &result) {
   }
   llvm::ArrayRef<Field> fields = model.results.fields;
   for (auto [i, field] : llvm::enumerate(fields)) {
+    if (!checkNoSetting(field.name, "a result of the model that the section calls",
+                        "another name, or call the model: y, z = Model(x)"))
+      continue;
     Value each = result;
     if (result.isSequence())
       each = result.items()[i];
@@ -160,7 +179,7 @@ void SectionRun::runStatement(const Statement &statement) {
     if (step)
       return;
     auto &node = llvm::cast<MetricStatement>(statement);
-    addMetric(node.name.text, dl::MetricKind::Metric, evaluator.evaluate(*node.value), *node.value);
+    addMetric(node);
     return;
   }
   case StatementKind::Group:
@@ -183,8 +202,13 @@ void SectionRun::runStatement(const Statement &statement) {
 
 ParameterGroup SectionRun::readGroup(const GroupStatement &node) {
   ParameterGroup group{&node, {}};
-  for (const Setting &setting : node.settings)
+  for (const Setting &setting : node.settings) {
+    llvm::SaveAndRestore guard(
+        evaluator.wanted, setting.name.text == "init"        ? std::optional(Category::Initialiser)
+                          : setting.name.text == "optimizer" ? std::optional(Category::Optimizer)
+                                                             : std::nullopt);
     group.settings.push_back(evaluator.evaluate(*setting.value));
+  }
   return group;
 }
 
@@ -211,6 +235,11 @@ static SourceRange operationRange(const Expr &expr) {
   return expr.range;
 }
 
+void SectionRun::addMetric(const MetricStatement &node) {
+  llvm::SaveAndRestore guard(evaluator.wanted, std::optional(Category::Metric));
+  addMetric(node.name.text, dl::MetricKind::Metric, evaluator.evaluate(*node.value), *node.value);
+}
+
 void SectionRun::addMetric(llvm::StringRef name, dl::MetricKind kind, const Value &value,
                            const Expr &expr) {
   bool isLoss = kind == dl::MetricKind::Loss;
@@ -228,9 +257,10 @@ void SectionRun::addMetric(llvm::StringRef name, dl::MetricKind kind, const Valu
         .error(Evaluator::valueRange(expr),
                what + " must be a scalar f32[], found " +
                    (tensor ? describe(tensor->type()) : describe(value)))
-        .hint(!tensor || !isFloat(tensor->dtype()) ? ""
-              : tensor->rank() == 0                ? "f32(output) before the loss"
-                                                   : "mean(...)");
+        .hint(!tensor ? hintForPlan(value, isLoss ? Category::Loss : Category::Metric)
+              : !isFloat(tensor->dtype()) ? ""
+              : tensor->rank() == 0       ? "f32(output) before the loss"
+                                          : "mean(...)");
     return;
   }
   metrics.push_back({name.str(), kind, *tensor});
@@ -245,8 +275,10 @@ void SectionRun::addMetric(llvm::StringRef name, dl::MetricKind kind, const Valu
       range, (isLoss ? "the loss" : "a metric") +
                  llvm::Twine(" must be a sum of multiples of "
                              "means over the batch, so that partial batches and ranks add up"));
-  if (!isLoss && evaluator.program.sources.text(range) == "exp")
-    error.hint("perplexity(...), or exp per sample before the mean");
+  bool isExp = !isLoss && evaluator.program.sources.text(range) == "exp";
+  error.hint(isExp    ? "perplexity(...), or exp per sample before the mean"
+             : isLoss ? "compute it per sample, with reduction=\"none\", and take the mean last"
+                      : "");
 }
 
 std::string SectionRun::addTerm(const Metric &metric, size_t index, mlir::Value sum) {

@@ -43,6 +43,7 @@ private:
     Tensor value;
   };
 
+  bool checkNoSetting(const ast::Name &name, llvm::StringRef what, llvm::StringRef hint);
   void declareInputs();
   void declareInput(const ast::Name &name, mlir::RankedTensorType type, BatchAxis batch);
   void callImplicitModel();
@@ -51,6 +52,7 @@ private:
   void runStep();
   ParameterGroup readGroup(const ast::GroupStatement &group);
   void readLoss();
+  void addMetric(const ast::MetricStatement &node);
   void addMetric(llvm::StringRef name, dl::MetricKind kind, const Value &value,
                  const ast::Expr &expr);
   dl::MetricAttr describeMetric(const Metric &metric);

@@ -74,12 +74,15 @@ bool SectionCompiler::resolveSettings(ModelUse &use, llvm::ArrayRef<Argument> ar
   for (const Argument &argument : arguments) {
     llvm::StringRef name = argument.name.text;
     if (name.empty() || !llvm::is_contained(settings, name)) {
+      std::string near = didYouMean(name, settings);
       program.engine
           .error(name.empty() ? argument.value->range : argument.name.range,
                  name.empty() ? "settings of a model are given by name"
                               : "model '" + use.block->name.text.str() + "' has no setting '" +
                                     name.str() + "'")
-          .hint(name.empty() ? "" : didYouMean(name, settings));
+          .hint(!near.empty()      ? near
+                : settings.empty() ? "it has none"
+                                   : "it has " + llvm::join(settings, ", "));
       valid = false;
       continue;
     }
@@ -109,8 +112,16 @@ bool SectionCompiler::resolveUses(const Section &section, bool takesSettings,
       for (const auto &[name, each] : main.items)
         if (each.block && each.block->isModel)
           models.push_back(name);
-      program.engine.error(node.model.range, "there is no model '" + node.model.text + "'")
-          .hint(didYouMean(node.model.text, models));
+      llvm::sort(models);
+      std::string near = didYouMean(node.model.text, models);
+      bool isBlock = item != main.items.end() && item->second.block;
+      program.engine
+          .error(node.model.range, isBlock ? "'" + node.model.text + "' is a block, not a model"
+                                           : "there is no model '" + node.model.text + "'")
+          .hint(!near.empty()    ? near
+                : isBlock        ? "model Name(x: f32[N, 784]) -> f32[N, 10] { ... } calls it"
+                : models.empty() ? "the file has none"
+                                 : "the file has " + llvm::join(models, ", "));
       valid = false;
       continue;
     }
@@ -180,6 +191,7 @@ bool SectionCompiler::bindDimensions(const Section &section) {
     if (name != "N")
       valid &= readDimension(name, settings, range);
   checkUnusedNames(program, section, names);
+  valid &= checkBatchAxis(section, names);
   if (!valid || dimensions.contains("N"))
     return valid;
   if (findBinding(section.body, "N"))
@@ -193,18 +205,50 @@ bool SectionCompiler::bindDimensions(const Section &section) {
   return false;
 }
 
-void SectionCompiler::checkDefines() {
+/// Without an axis that counts samples nothing would say what the batch is.
+bool SectionCompiler::checkBatchAxis(const Section &section,
+                                     const llvm::StringMap<SourceRange> &names) {
+  if (names.contains("N") || main.items.contains("N"))
+    return true;
+  SourceRange range = section.uses.front().model.range;
+  for (const ModelUse &use : llvm::reverse(trainUses))
+    for (const Param &param : llvm::reverse(use.block->params))
+      if (param.type)
+        range = param.type->range;
+  program.engine.error(range, "no axis counts the samples of a batch: it is called N")
+      .hint("such as f32[N, 784]");
+  return false;
+}
+
+/// What `-D` can set, or how to make it able to set what is meant.
+std::string SectionCompiler::hintForDefine(llvm::StringRef name) {
+  if (name == "batch")
+    return "-D N=...";
+  for (const ModelUse &use : trainUses)
+    for (const Param &param : use.block->params)
+      if (!param.type && param.name.text == name)
+        return ("a setting of " + use.block->name.text + ": train " + use.block->name.text + "(" +
+                name + "=c) and a constant c = ... let -D set c")
+            .str();
+  if (llvm::is_contained(trainSettingNames(), name))
+    return ("a setting of the section: " + name + " = c and a constant c = ... let -D set c").str();
   llvm::SmallVector<llvm::StringRef> names;
-  for (const auto &[name, item] : main.items)
+  for (const auto &[each, item] : main.items)
     if (item.constant)
-      names.push_back(name);
-  for (const auto &[name, size] : dimensions)
-    names.push_back(name);
+      names.push_back(each);
+  for (const auto &[each, size] : dimensions)
+    names.push_back(each);
+  llvm::sort(names);
+  std::string near = didYouMean(name, names);
+  return near.empty() ? "there is " + llvm::join(names, ", ") : near;
+}
+
+void SectionCompiler::checkDefines() {
   for (const Program::Define &define : program.dimensionDefines)
     if (!define.isUsed)
       program.engine
           .error(define.name.range, "there is no constant or dimension '" + define.name.text + "'")
-          .hint(define.name.text == "batch" ? "-D N=..." : didYouMean(define.name.text, names));
+          .hint(hintForDefine(define.name.text));
 }
 
 // ------------------------------------------------------------------------------------------- train
@@ -238,9 +282,10 @@ static const PlanValue *readOptimizer(Program &program, SectionRun &run, const S
   if (plan && (*plan)->maker->category == Category::Optimizer)
     return plan->get();
   if (!optimizer->value.isPoison())
-    program.engine.error(optimizer->range,
-                         "'optimizer' is such as sgd(learning_rate=0.01), found " +
-                             describe(optimizer->value));
+    program.engine
+        .error(optimizer->range, "'optimizer' is such as sgd(learning_rate=0.01), found " +
+                                     describe(optimizer->value))
+        .hint(hintForPlan(optimizer->value, Category::Optimizer));
   return nullptr;
 }
 
@@ -304,6 +349,8 @@ static void addUpdates(SectionRun &run, EntryBuilder &entry, const PlanValue &op
   mlir::MLIRContext *context = &program.context;
   mlir::Builder builder(context);
   llvm::StringMap<bool> read = readsBehind(run.loss()->value);
+  for (const auto &variable : program.variables)
+    variable->isInALoss |= read.contains(variable->key);
   llvm::SmallVector<mlir::Attribute> updates;
   bool moves = false;
   double factor = rateFactor(run, entry);
@@ -467,7 +514,9 @@ void SectionCompiler::warnUntrained() {
   for (const auto &variable : program.variables)
     if (variable->role == dl::Role::Parameter && !variable->isTrained && !variable->settings.frozen)
       program.engine.warning(variable->range, "the weight '" + variable->key + "' is never trained")
-          .hint("no loss depends on it; frozen = true keeps it as it is");
+          .hint(variable->isInALoss
+                    ? "a loss depends on it, but no step updates it; frozen = true says so"
+                    : "no loss depends on it; frozen = true keeps it as it is");
 }
 
 /// Reads `frozen` of the section's groups before the models are evaluated.
@@ -671,7 +720,10 @@ void SectionCompiler::checkTrainedSomewhere(const Section &section) {
 void SectionCompiler::run() {
   const Section *train = chooseTrain();
   bool hasTrain = llvm::any_of(main.tree->sections, [](const Section *s) { return s->isTrain; });
-  if (main.tree->sections.empty() && program.options.mayHaveNoSection)
+  bool isLibrary = !main.tree->blocks.empty() &&
+                   llvm::none_of(main.tree->blocks, [](const Block *b) { return b->isModel; });
+  if (main.tree->sections.empty() &&
+      (program.options.mayHaveNoSection || (isLibrary && program.options.mayBeLibrary)))
     return;
   if (main.tree->sections.empty()) {
     program.engine.error({main.tree->file, 0, 0}, "the file has no train and no infer section")

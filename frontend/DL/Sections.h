@@ -84,6 +84,8 @@ private:
   bool bindDimensions(const ast::Section &section);
   bool readDimension(llvm::StringRef name, const llvm::StringMap<Bound> &settings,
                      SourceRange range);
+  bool checkBatchAxis(const ast::Section &section, const llvm::StringMap<SourceRange> &names);
+  std::string hintForDefine(llvm::StringRef name);
   void checkDefines();
   struct TrainEntry;
   void compileTrain(const ast::Section &section);

@@ -107,7 +107,7 @@ void checkUnusedNames(Program &program, const Section &section,
                      return;
                    }
                    if (reads.lookup(name.text) > 0 || dimensions.contains(name.text) ||
-                       llvm::is_contained(settings, name.text))
+                       isUnusedOnPurpose(name.text) || llvm::is_contained(settings, name.text))
                      return;
                    llvm::SmallVector<llvm::StringRef> candidates(settings.begin(), settings.end());
                    program.engine.error(name.range, "'" + name.text + "' is bound and never used")
@@ -240,6 +240,16 @@ static llvm::StringRef expectedSetting(llvm::StringRef name, const Value &value)
   return "";
 }
 
+/// What may be meant by a value that the setting does not take.
+static std::string hintForSettingValue(llvm::StringRef name, const Value &value) {
+  if (name == "clip")
+    return value.isNumber() ? "global_norm(" + text(value) + ")"
+                            : hintForPlan(value, Category::Clip);
+  if (name == "precision" && value.is<std::string>())
+    return hintForType(value.as<std::string>());
+  return "";
+}
+
 void checkSettings(Evaluator &evaluator,
                    llvm::function_ref<const Bound *(llvm::StringRef)> lookup) {
   auto isNeutral = [](llvm::StringRef name, const Value &value) {
@@ -254,8 +264,10 @@ void checkSettings(Evaluator &evaluator,
     if (!bound || bound->value.isPoison())
       continue;
     if (llvm::StringRef expected = expectedSetting(name, bound->value); !expected.empty())
-      evaluator.error(bound->range,
-                      "'" + name + "' is " + expected + ", found " + describe(bound->value));
+      evaluator
+          .error(bound->range,
+                 "'" + name + "' is " + expected + ", found " + describe(bound->value))
+          .hint(hintForSettingValue(name, bound->value));
     else if (!isNeutral(name, bound->value))
       evaluator.error(bound->range,
                       "'" + name + "' with " + describe(bound->value) + " is not available yet");

@@ -8,8 +8,6 @@ namespace dlc::frontend {
 
 using namespace ast;
 
-static bool isMeant(llvm::StringRef name) { return name.starts_with("_"); }
-
 static void walkResults(NameWalker &walker, const Results &results) {
   if (results.single)
     walker.walk(*results.single);
@@ -34,13 +32,13 @@ static void warnInBlock(Program &program, const Block &block) {
   NameWalker walker(visit);
   walkBlock(walker, block);
   for (const Param &param : block.params)
-    if (!read.contains(param.name.text) && !isMeant(param.name.text))
+    if (!read.contains(param.name.text) && !isUnusedOnPurpose(param.name.text))
       program.engine.warning(param.name.range, "'" + param.name.text + "' of '" + block.name.text +
                                                    "' is never used");
   forEachBinding(block.body, /*inSteps=*/false,
                  [&](const Name &name, const BindingStatement *binding) {
                    // Of several names, taken apart together, some may be of no interest.
-                   bool used = read.contains(name.text) || isMeant(name.text);
+                   bool used = read.contains(name.text) || isUnusedOnPurpose(name.text);
                    for (const Name &each : binding ? binding->names : llvm::ArrayRef<Name>())
                      used |= read.contains(each.text);
                    if (!used)
@@ -71,7 +69,7 @@ void warnUnused(Program &program, const Module &module) {
       if (!read.contains(name.text))
         program.engine.warning(name.range, "'" + name.text + "' is imported and never used");
   for (const Constant *constant : file.constants)
-    if (!read.contains(constant->name.text) && !isMeant(constant->name.text))
+    if (!read.contains(constant->name.text) && !isUnusedOnPurpose(constant->name.text))
       program.engine.warning(constant->name.range,
                              "the constant '" + constant->name.text + "' is never used");
   for (const Block *block : file.blocks)

@@ -6,6 +6,17 @@ namespace dlc::frontend {
 /// Far beyond any tensor, small enough that sums of products of two stay in 64 bits.
 static constexpr int64_t maxWindowNumber = 1 << 30;
 
+/// The words that others have for it.
+static llvm::StringRef hintForPadding(const Value &padding) {
+  const std::string *word = padding.getIf<std::string>();
+  if (!word)
+    return "";
+  llvm::StringRef text = *word;
+  return text.equals_insensitive("same")    ? "\"same\""
+         : text.equals_insensitive("valid") ? "0, which is the default"
+                                            : "";
+}
+
 /// "same", one number, one an axis, or (before, after) an axis.
 static bool readPadding(Call &call, unsigned spatial, Window &window) {
   const Value &padding = call.value("padding");
@@ -40,8 +51,10 @@ static bool readPadding(Call &call, unsigned spatial, Window &window) {
     valid = isCount(item) || sides;
   }
   if (!valid)
-    call.fail("padding", "'padding' is an integer of 0 or more, one for each of the " +
-                             llvm::Twine(spatial) + " axes, or (before, after) for each");
+    call.fail("padding",
+              "'padding' is an integer of 0 or more, one for each of the " + llvm::Twine(spatial) +
+                  " axes, (before, after) for each, or \"same\", found " + describe(padding),
+              hintForPadding(padding));
   return valid;
 }
 
@@ -86,8 +99,10 @@ bool checkWindowFits(Call &call, const Tensor &x, const Window &window) {
                   "kernel " + joinSizes(extents) + dilated + " is larger than the padded input " +
                       joinSizes(padded),
                   x, sizes)
-      // conv2d(3, 64, 3): the channels of the input came first.
-      .hint(call.isPositional("stride") ? call.builtin.signature() : "");
+      // As TensorFlow lays images: [N, height, width, channels].
+      .hint(x.rank() == 4 && x.shape().back() <= 4 && extents.front() <= padded.front()
+                ? "images are [N, channels, height, width]"
+                : "");
   return false;
 }
 

@@ -86,7 +86,7 @@ from "head.dl" import Hed, width
                       ^~~ did you mean 'Head'?
 main.dl:1:28: error: "head.dl" has no 'width'
 from "head.dl" import Hed, width
-                           ^~~~~
+                           ^~~~~ it has Head
 )");
 }
 

@@ -32,7 +32,7 @@ train Model {
 )dl",
 R"dl(test.dl:4:7: error: there is no model 'Model'
 train Model {
-      ^~~~~
+      ^~~~~ the file has M
 )dl", {}},
 {"ModelTwice", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)
@@ -119,9 +119,9 @@ train B {
   batch = 4
 }
 )dl",
-R"dl(test.dl:2:7: error: there is no model 'B'
+R"dl(test.dl:2:7: error: 'B' is a block, not a model
 train B {
-      ^
+      ^ model Name(x: f32[N, 784]) -> f32[N, 10] { ... } calls it
 )dl", {}},
 {"NameTakenByItems", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)
@@ -196,7 +196,7 @@ train M(3) {
 )dl",
 R"dl(test.dl:4:9: error: settings of a model are given by name
 train M(3) {
-        ^
+        ^ it has width
 )dl", {}},
 {"WrongResult", R"dl(model M(x: f32[N, 3]) -> f32[N, 11] {
   return x |> linear(10)
@@ -353,7 +353,7 @@ train M {
 )dl",
 R"dl(test.dl:6:10: error: the loss must be a sum of multiples of means over the batch, so that partial batches and ranks add up
   loss = sqrt(mean(square(output)))
-         ^~~~
+         ^~~~ compute it per sample, with reduction="none", and take the mean last
 )dl", {}},
 {"MetricIsNoSum", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)
@@ -453,7 +453,7 @@ train M {
 )dl",
 R"dl(test.dl:7:15: error: adam is not available yet
   optimizer = adam()
-              ^~~~
+              ^~~~ there is sgd
 )dl", {}},
 {"NegativeRate", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)
@@ -619,7 +619,7 @@ train M {
 )dl",
 R"dl(test.dl:9:21: error: a group has no setting 'decay'
   parameters "**" { decay = 0 }
-                    ^~~~~
+                    ^~~~~ it has lr_mult, decay_mult, frozen, init, optimizer
 )dl", {}},
 {"WrongGroupSetting", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)
@@ -827,7 +827,7 @@ infer Q { return output }
 )dl",
 R"dl(test.dl:10:7: error: there is no model 'Q'
 infer Q { return output }
-      ^
+      ^ the file has M
 )dl", {}},
 {"ConstantOfItself", R"dl(a = b
 b = a
@@ -951,7 +951,7 @@ train M {
 )dl",
 R"dl(-D:1:1: error: there is no constant or dimension 'rate'
 rate=3
-^~~~
+^~~~ there is N
 )dl", {"rate=3"}},
 {"DefineOfAnotherKind", R"dl(rate = 0.1
 model M(x: f32[N, 3]) -> f32[N, 10] {

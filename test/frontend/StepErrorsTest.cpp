@@ -222,7 +222,7 @@ test.dl:2:13: note: first used here
 h = h + 1)dl",
 R"dl(test.dl:2:21: error: an initialiser is a number or such as normal(0, 0.02), found the string "zero"
   state h: f32[3] = "zero"
-                    ^~~~~~
+                    ^~~~~~ 0
 )dl", {}},
 {"PowerOfTwoTensors", R"dl(y = x ** x)dl",
 R"dl(test.dl:2:9: error: '**' of the tensor f32[4, 3, 8, 8] and the tensor f32[4, 3, 8, 8] is not available yet
@@ -315,7 +315,7 @@ R"dl(test.dl:2:22: error: 'count' is 1 or the number of channels of f32[4, 3, 8,
 {"TransposedRank", R"dl(y = x |> flatten |> conv_transpose2d(8, 3))dl",
 R"dl(test.dl:2:12: error: conv_transpose2d expects a tensor of rank 4, found f32[4, 192]
   y = x |> flatten |> conv_transpose2d(8, 3)
-           ^~~~~~~
+           ^~~~~~~ [N, channels, height, width]: reshape(x, ...) makes it
 )dl", {}},
 {"TransposedOutputPadding", R"dl(y = x |> conv_transpose2d(8, 3, output_padding=1))dl",
 R"dl(test.dl:2:50: error: 'output_padding' is smaller than the stride, found 1 and 1

@@ -66,11 +66,11 @@ R"dl(test.dl:1:9: error: this number does not fit in 64 bits
 width = 1e999
         ^~~~~
 )dl", {}},
-{"ColumnsCountCharacters", R"dl(/* é */ width = 3
+{"ColumnsCountCharacters", R"dl(name = "é" + é
 )dl",
-R"dl(test.dl:1:4: error: unexpected character 'é'
-/* é */ width = 3
-   ^ letters other than ASCII may stand in comments and strings only
+R"dl(test.dl:1:14: error: unexpected character 'é'
+name = "é" + é
+             ^ letters other than ASCII may stand in comments and strings only
 )dl", {}},
 {"ColumnAfterWideText", R"dl(name = "äöü" 3
 )dl",
@@ -81,7 +81,7 @@ name = "äöü" 3
 {"TabsKeepTheCaretBelow", llvm::StringRef("block B(x) {\n\ty = x +\n\treturn y\n}\n", 34),
 R"dl(test.dl:3:2: error: expected an expression, found 'return'
 	return y
-	^~~~~~
+	^~~~~~ line 2 ends without it
 )dl", {}},
 {"CarriageReturns", llvm::StringRef("a = 1\r\nb = = 2\r\n", 16),
 R"dl(test.dl:2:5: error: expected an expression, found '='
@@ -449,13 +449,13 @@ test.dl:3:7: error: this '(' is not closed; line 4 begins a new statement
       ^ expected ',' or ')'
 test.dl:5:9: error: expected 'in', found 'range'
   for i range(3) { w = w }
-        ^~~~~
+        ^~~~~ for i in range(3) { ... }
 test.dl:6:7: error: expected an expression, found '='
   v = = 2
       ^
 test.dl:9:7: error: expected a name, found '('
 block (x) { return x }
-      ^
+      ^ 'block Name(x) { ... return y }' is a function
 test.dl:10:5: error: expected an expression, found ']'
 c = ]
     ^

@@ -72,6 +72,7 @@ int runCheck(int argc, char **argv) {
   if (const std::optional<int> ended = readCommandLine(app, argc, argv, advise))
     return *ended;
   options.includeDirs = withLibrary(std::move(options.includeDirs));
+  options.mayBeLibrary = true;
 
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   SourceManager sources;
