@@ -92,28 +92,34 @@ template <Reduction kind> static Value buildGlobalPool(Call &call) {
 
 // ------------------------------------------------------------------------------------------ shapes
 
-/// Sizes of 0 or more; at most `wildcards` times -1. False after an error.
-static bool readShape(Call &call, int64_t wildcards, llvm::SmallVectorImpl<int64_t> &shape) {
+/// Sizes of 0 or more; once -1 if `mayBeOpen`. False after an error.
+static bool readShape(Call &call, bool mayBeOpen, llvm::SmallVectorImpl<int64_t> &shape) {
   const Value &given = call.value("shape");
   if (given.isInteger())
     shape.push_back(given.integer());
   else
     for (const Value &item : given.items())
       shape.push_back(item.integer());
-  for (int64_t size : shape)
-    if (size < 0 && !(size == -1 && wildcards-- > 0)) {
-      call.fail("shape", "a size is 0 or more" +
-                             std::string(wildcards < 0 ? ", one may be -1" : "") + ", found " +
-                             std::to_string(size));
+  bool isOpen = false;
+  for (int64_t size : shape) {
+    if (size >= 0)
+      continue;
+    if (size != -1 || !mayBeOpen || std::exchange(isOpen, true)) {
+      call.fail("shape", size == -1 && mayBeOpen
+                             ? std::string("more than one size is -1")
+                             : "a size is 0 or more" +
+                                   std::string(mayBeOpen ? ", one may be -1" : "") + ", found " +
+                                   std::to_string(size));
       return false;
     }
+  }
   return true;
 }
 
 static Value buildReshape(Call &call) {
   const Tensor &x = call.tensor("x");
   llvm::SmallVector<int64_t> shape;
-  if (!readShape(call, /*wildcards=*/1, shape))
+  if (!readShape(call, /*mayBeOpen=*/true, shape))
     return Poison{};
   int64_t count = x.type().getNumElements();
   if (auto *open = llvm::find(shape, -1); open != shape.end()) {
@@ -127,7 +133,8 @@ static Value buildReshape(Call &call) {
   auto found = elementCount(shape);
   if (!found || *found != count)
     return call.fail("shape", describe(x.type()) + " has " + llvm::Twine(count) +
-                                  " elements, the shape " + joinSizes(shape) + " does not");
+                                  " elements, the shape " + joinSizes(shape) +
+                                  (found ? " has " + std::to_string(*found) : " has more"));
   return applyReshape(call, x, shape);
 }
 
@@ -165,7 +172,8 @@ static Value buildTranspose(Call &call) {
 static Value buildBroadcast(Call &call) {
   const Tensor &x = call.tensor("x");
   llvm::SmallVector<int64_t> shape;
-  if (!readShape(call, /*wildcards=*/0, shape) || !call.checkSize(shape, x.type().getElementType()))
+  if (!readShape(call, /*mayBeOpen=*/false, shape) ||
+      !call.checkSize(shape, x.type().getElementType()))
     return Poison{};
   int64_t offset = int64_t(shape.size()) - x.rank();
   bool fits = offset >= 0;
@@ -192,7 +200,7 @@ static Value buildByPhase(Call &call) {
 static Value makeSplat(Call &call, double value) {
   llvm::SmallVector<int64_t> shape;
   mlir::Type element = mlir::Float32Type::get(&call.evaluator.program.context);
-  if (!readShape(call, /*wildcards=*/0, shape) || !call.checkSize(shape, element))
+  if (!readShape(call, /*mayBeOpen=*/false, shape) || !call.checkSize(shape, element))
     return Poison{};
   return call.make(
       call.entry().splat(call.location(), mlir::RankedTensorType::get(shape, element), value), {},
@@ -210,7 +218,7 @@ static Value buildTensor(Call &call) {
   llvm::SmallVector<int64_t> shape;
   if (call.isNone("shape"))
     shape.push_back(numbers.size());
-  else if (!readShape(call, /*wildcards=*/0, shape))
+  else if (!readShape(call, /*mayBeOpen=*/false, shape))
     return Poison{};
   DType dtype = call.value("dtype").as<DType>();
   mlir::Type element = elementType(dtype, &call.evaluator.program.context);
@@ -226,8 +234,9 @@ static Value buildTensor(Call &call) {
     bool fits = number.isInteger() ? fitsInto(number.integer(), dtype)
                                    : isFloat(dtype) && number.isNumber();
     if (!fits)
-      return call.fail("numbers",
-                       "an element of " + spelling(dtype) + " cannot be " + describe(number));
+      return call.fail(
+          "numbers", "an element of " + spelling(dtype) + " cannot be " + describe(number),
+          number.isSequence() ? "numbers stand in one sequence: shape=(2, 2) lays them" : "");
     elements.push_back(isFloat(dtype)
                            ? mlir::Attribute(builder.getFloatAttr(element, number.number()))
                            : builder.getIntegerAttr(element, number.integer()));

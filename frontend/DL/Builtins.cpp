@@ -177,17 +177,19 @@ static std::string callText(const Builtin &builtin) {
 }
 
 std::string hintForPlan(const Value &value, Category category) {
-  if (const Callable *callable = value.getIf<Callable>();
-      callable && callable->builtin && callable->builtin->category == category)
-    return "call it: " + callText(*callable->builtin);
+  const Callable *callable = value.getIf<Callable>();
+  const Builtin *builtin = callable ? callable->builtin : nullptr;
+  if (builtin && builtin->category == category)
+    return "call it: " + callText(*builtin);
   const std::string *word = value.getIf<std::string>();
+  llvm::StringRef name = word      ? llvm::StringRef(*word)
+                         : builtin ? llvm::StringRef(builtin->name)
+                                   : llvm::StringRef();
+  bool isOne = name.starts_with_insensitive("one"), isZero = name.starts_with_insensitive("zero");
+  if (category == Category::Initialiser && (isOne || isZero || value.isTensor()))
+    return std::string("a number fills it: ") + (isOne ? "1" : "0");
   if (!word)
     return "";
-  // Constants are their numbers.
-  if (category == Category::Initialiser && llvm::StringRef(*word).contains_insensitive("zero"))
-    return "0";
-  if (category == Category::Initialiser && llvm::StringRef(*word).contains_insensitive("one"))
-    return "1";
   llvm::SmallVector<llvm::StringRef> names = availableNames(category);
   llvm::StringRef native = nativeName(*word, names);
   if (native.empty())

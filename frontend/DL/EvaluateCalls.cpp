@@ -269,10 +269,13 @@ static std::string hintForKind(const Builtin &builtin, const BuiltinParam &param
   double number;
   if (wantsInteger && value.is<double>() && !source.empty())
     return "int(" + source.str() + ")";
-  if (wantsNumber && word && !llvm::StringRef(*word).getAsDouble(number))
+  bool isShort = word && word->size() <= 40;
+  if (wantsNumber && isShort && !llvm::StringRef(*word).getAsDouble(number))
     return "without '\"': " + *word;
   if (wantsNumber && plan && (*plan)->maker->category == Category::Schedule)
     return "a setting of its own: schedule = " + (*plan)->maker->name.str() + "(...)";
+  if (param.kind == ParamKind::Sequence && value.isNumber() && !source.empty())
+    return "[" + source.str() + "]";
   if (param.kind == ParamKind::DType && word)
     return llvm::is_contained(dtypeWords(), *word) ? "without '\"': " + *word : hintForType(*word);
   if (param.kind == ParamKind::Bool && (value.isInteger() || value.isNone()))
@@ -361,7 +364,8 @@ Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
     return Poison{};
   }
   if (!entry && builtin.category == Category::Source) {
-    error(name, "this must be known at compile time, " + builtin.name + " makes a tensor");
+    error(name, "this must be known at compile time, " + builtin.name + " makes a tensor")
+        .hint("a model or a block may make it");
     return Poison{};
   }
   LayerAttributes attributes = layer ? layer->attributes : frame->attributes;
@@ -443,6 +447,7 @@ bool Evaluator::enterCall(const Block &block, SourceRange range) {
 
 /// Runs the body in the current frame, whose first scope holds the parameters.
 Value Evaluator::runBody(const Block &block) {
+  llvm::SaveAndRestore guard(wanted, std::optional<Category>());
   if (!executeBody(block.body.drop_back()))
     return Poison{};
   keepStates();

@@ -3,6 +3,8 @@
 #include "frontend/DL/NameWalker.h"
 #include "frontend/DL/TensorOps.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 namespace dlc::frontend {
 
 using namespace ast;
@@ -431,9 +433,19 @@ Value Evaluator::evaluateMember(const MemberExpr &node) {
     tensor.origin = makeOrigin(node.member.range, "the weight '" + key + "'", tensor);
     return tensor;
   }
-  error(node.member.range,
-        "layer '" + layer.name + "' has no weight '" + node.member.text + "' before this point")
-      .note(layer.node->name.range, "declared here; its weights exist from its first call on");
+  llvm::SmallVector<llvm::StringRef> weights;
+  for (const auto &[each, variable] : program.variableByKey)
+    if (llvm::StringRef name = each;
+        name.consume_front(layer.path + ".") && usedKeys.contains(each))
+      weights.push_back(name);
+  llvm::sort(weights);
+  auto builder =
+      error(node.member.range, "layer '" + layer.name + "' has no weight '" + node.member.text +
+                                   "'" + (weights.empty() ? " before this point" : ""));
+  if (weights.empty())
+    builder.note(layer.node->name.range, "declared here; its weights exist from its first call on");
+  else
+    builder.hint("it has " + llvm::join(weights, ", "));
   return Poison{};
 }
 

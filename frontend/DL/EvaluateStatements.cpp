@@ -278,7 +278,9 @@ bool Evaluator::executeFor(const ForStatement &node) {
     return false;
   if (!sequence.isSequence()) {
     error(node.sequence->range, "'for' goes through a sequence, found " + describe(sequence))
-        .hint(sequence.isInteger() ? "range(" + shortText(node.sequence->range) + ")" : "");
+        .hint(sequence.isInteger()  ? "range(" + shortText(node.sequence->range) + ")"
+              : sequence.isTensor() ? "range(size(" + shortText(node.sequence->range) + ", 0))"
+                                    : llvm::Twine(""));
     return false;
   }
   SourceRange patternRange = node.patterns.front().range.to(node.patterns.back().range);

@@ -148,6 +148,8 @@ static constexpr Foreign habits[] = {
     {"NULL", "did you mean 'none'?"},
     {"nan", "there is no such number"},
     {"PI", "did you mean 'pi'?"},
+    {"TRUE", "did you mean 'true'?"},
+    {"FALSE", "did you mean 'false'?"},
     {"isinstance", "values of compile time compare by '==': x == none"},
     {"input", "an input stands in the model's head: model Name(x: f32[N, 784])"}};
 
@@ -264,6 +266,8 @@ static constexpr Foreign argumentHabits[] = {
     {"inplace", "no value changes in place: leave it out"},
     {"device", "where it runs is said to dlc: --target"},
     {"requires_grad", "frozen=true at a layer, or in a 'parameters' group"},
+    {"trainable", "frozen=true at a layer, or in a 'parameters' group"},
+    {"weight_decay", "an argument of the optimizer; decay_mult is a factor on it"},
     {"activation", "a function behind it: |> relu"},
     {"padding_mode", "padding is with zeros: leave it out"},
     {"data_format", "images are [N, channels, height, width]: leave it out"},
@@ -366,7 +370,9 @@ static constexpr Foreign statements[] = {
     {"include", "from \"std/resnet.dl\" import Bottleneck"},
     {"require", "from \"std/resnet.dl\" import Bottleneck"},
     {"async", "nothing waits at run time: leave it out"},
-    {"end", "a body ends with '}'"}};
+    {"end", "a body ends with '}'"},
+    {"network", "'model Name(x: f32[N, 784]) -> f32[N, 10] { ... return y }' is a network"},
+    {"net", "'model Name(x: f32[N, 784]) -> f32[N, 10] { ... return y }' is a network"}};
 
 static constexpr Foreign types[] = {{"float32", "f32"},   {"float", "f32"},   {"float64", "f64"},
                                     {"double", "f64"},    {"float16", "f16"}, {"half", "f16"},
@@ -488,7 +494,7 @@ std::string hintForMember(llvm::StringRef source, llvm::StringRef member) {
 
 std::string hintForMethod(llvm::StringRef object, llvm::StringRef method) {
   static constexpr llvm::StringLiteral training[] = {"backward", "step", "zero_grad", "train",
-                                                     "eval"};
+                                                     "eval",     "fit",  "compile"};
   if (llvm::is_contained(training, method))
     return "the train section does it: leave it out";
   if (method == "append")

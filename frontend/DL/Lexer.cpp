@@ -98,7 +98,7 @@ static constexpr ForeignSign foreignSigns[] = {
     {"...", "each axis has its place: x[:, :, 0]"},
     {"/*", "a comment begins with '//', on each of its lines"},
     {"<>", "'!=' compares"},
-    {"=>", "a function is a 'block' of the file"},
+    {"=>", "'->' stands before a result, '|>' before a stage"},
     {":=", "a value is bound by '='"},
     {"++", "'i = i + 1'"}};
 

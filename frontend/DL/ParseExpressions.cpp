@@ -4,8 +4,10 @@
 #include "frontend/DL/ParserImpl.h"
 
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
+#include <cstdlib>
 
 namespace dlc::frontend {
 
@@ -198,7 +200,8 @@ Expr *Parser::parsePipe() {
 
 bool Parser::parseStage(Stage &stage) {
   if (!at(TokenKind::Name) && !at(TokenKind::DType))
-    return errorMissing("the name of a function or layer after '|>'");
+    return errorMissing("the name of a function or layer after '|>'",
+                        at(TokenKind::String) ? "names stand without '\"'" : "");
   const Token &name = advance();
   if (at(TokenKind::Dot))
     return errorPathAsStage(name);
@@ -518,7 +521,7 @@ Expr *Parser::parsePrimary() {
 }
 
 /// What may be meant by a token that begins no expression.
-llvm::StringRef Parser::hintForOperand() const {
+std::string Parser::hintForOperand() const {
   switch (peek().kind) {
   case TokenKind::Dot:
     return peek(1).is(TokenKind::Integer) ? "a float has digits on both sides of its point" : "";
@@ -532,8 +535,11 @@ llvm::StringRef Parser::hintForOperand() const {
   case TokenKind::If:
     return "'if ... then ... else ...' needs parentheses here";
   default:
-    return "";
+    break;
   }
+  llvm::StringRef text = peek().text;
+  bool isWord = !text.empty() && llvm::isAlpha(text.front()) && !peek().startsLine;
+  return isWord ? "'" + text.str() + "' is a word of the language" : "";
 }
 
 Expr *Parser::parseInteger() {
@@ -548,7 +554,9 @@ Expr *Parser::parseInteger() {
 Expr *Parser::parseFloat() {
   const Token &token = advance();
   auto *node = createExpr<FloatExpr>(ExprKind::Float, token.range);
-  if (!token.text.getAsDouble(node->value) && std::isfinite(node->value))
+  // StringRef::getAsDouble crashes on a million digits.
+  node->value = std::strtod(token.text.str().c_str(), nullptr);
+  if (std::isfinite(node->value))
     return node;
   engine.error(token.range, "this number does not fit in 64 bits");
   return nullptr;
@@ -593,13 +601,18 @@ bool Parser::parseItems(const Token &open, TokenKind close, llvm::SmallVectorImp
   return expectClose(open, close);
 }
 
+/// What may be meant by a token that begins no type.
+std::string Parser::hintForTypeHere() const {
+  if (at(TokenKind::LeftBracket))
+    return "a dtype stands before the dimensions: f32[N, 10]";
+  std::string hint = at(TokenKind::Name) ? hintForType(peek().text) : "";
+  bool isValue = at(TokenKind::Name) || at(TokenKind::Integer) || at(TokenKind::Float);
+  return hint.empty() && isValue ? "a value is bound by '='" : hint;
+}
+
 bool Parser::parseType(Type &type) {
   if (!at(TokenKind::DType))
-    return errorExpected("a type such as f32[N, 10]",
-                         at(TokenKind::Name) ? hintForType(peek().text)
-                         : at(TokenKind::Integer) || at(TokenKind::Float)
-                             ? "a value is bound by '='"
-                             : "");
+    return errorExpected("a type such as f32[N, 10]", hintForTypeHere());
   const Token &dtype = advance();
   type.dtype = dtype.text;
   if (!at(TokenKind::LeftBracket))

@@ -3,7 +3,7 @@
 #include "frontend/DL/ParserImpl.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace dlc::frontend {
 
@@ -138,18 +138,28 @@ std::string Parser::hintForStatementHere() const {
     return "nothing is open that it could close";
   if (at(TokenKind::Minus) && peek(1).is(TokenKind::Minus))
     return "a comment begins with '//'";
+  if (at(TokenKind::Assign))
+    return "a field has no value: the data delivers it";
+  if (at(TokenKind::At))
+    return "there are no decorators: leave it out";
+  bool isOpening = at(TokenKind::LeftParen) || at(TokenKind::LeftBracket);
+  if (isOpening && peek().startsLine)
+    return ("a " + describe(peek().kind) + " that goes on with a line stands on it").str();
   std::string name = peek().text.str();
   const Token &next = peek(1);
   bool isCall = next.is(TokenKind::LeftParen);
+  bool isMeantAsName = next.is(TokenKind::Assign) || next.is(TokenKind::Colon);
+  if (isMeantAsName && !at(TokenKind::Name) && !name.empty() && llvm::isAlpha(name.front()))
+    return "'" + name + "' is a word of the language";
+  if (at(TokenKind::Name) && next.is(TokenKind::LeftBracket) && !next.startsLine)
+    return "no value changes in place: a new one is bound to a name";
   llvm::StringRef habit = hintForStatement(name);
   if (!habit.empty() && (!isCall || name == "print"))
     return habit.str();
   if (at(TokenKind::DType))
     return "a value is bound without a type: 'name = value'";
   if (!at(TokenKind::Name))
-    return next.is(TokenKind::Assign) || next.is(TokenKind::Colon)
-               ? "'" + name + "' is a word of the language"
-               : "";
+    return "";
   if (isCall)
     return "a value is bound to a name: 'name = " + name + "(...)'";
   if (next.is(TokenKind::Equal))
@@ -248,6 +258,10 @@ Statement *Parser::parseBinding() {
       return nullptr;
     names.push_back(name);
   } while (accept(TokenKind::Comma));
+  if (at(TokenKind::Colon)) {
+    errorExpected("'='", "each field stands by itself: 'name: i32[N]'");
+    return nullptr;
+  }
   if (!expect(TokenKind::Assign))
     return nullptr;
   Expr *value = parseExpr();
@@ -445,7 +459,7 @@ Statement *Parser::parseFieldStatement() {
 Statement *Parser::parseMetric() {
   SourceRange begin = advance().range;
   auto *node = createStatement<MetricStatement>(StatementKind::Metric, begin);
-  if (!expectName(node->name))
+  if (!expectName(node->name, "metric accuracy = accuracy(output, label)"))
     return nullptr;
   if (!at(TokenKind::Assign)) {
     errorExpected("'='", ("metric " + node->name.text + " = accuracy(output, label)").str());
@@ -466,6 +480,19 @@ bool Parser::parseStringPattern(PatternString &pattern) {
   return true;
 }
 
+/// `lr_mult = 2` of a group.
+bool Parser::parseSetting(Setting &setting) {
+  if (!at(TokenKind::Name))
+    return errorExpected("'name = value' or '}'");
+  if (!expectName(setting.name))
+    return false;
+  if (!at(TokenKind::Assign))
+    return errorExpected("'='", (setting.name.text + " = value").str());
+  advance();
+  setting.value = parseExpr();
+  return setting.value != nullptr;
+}
+
 Statement *Parser::parseGroup() {
   SourceRange begin = advance().range;
   auto *node = createStatement<GroupStatement>(StatementKind::Group, begin);
@@ -479,18 +506,22 @@ Statement *Parser::parseGroup() {
     parseStringPattern(pattern);
     patterns.push_back(pattern);
   } while (accept(TokenKind::Comma));
-  if (!expect(TokenKind::LeftBrace))
+  if (!at(TokenKind::LeftBrace)) {
+    errorNoBody();
     return nullptr;
+  }
+  advance();
   llvm::SmallVector<Setting> settings;
   while (!accept(TokenKind::RightBrace)) {
     Setting setting;
-    if (!at(TokenKind::Name)) {
-      errorExpected("'name = value' or '}'");
+    file.statementStarts.push_back(peek().range.begin);
+    if (!parseSetting(setting)) {
+      // The rest of the group's line is no statement of the section.
+      while (!at(TokenKind::RightBrace) && !peek().startsLine && !at(TokenKind::EndOfFile))
+        advance();
+      accept(TokenKind::RightBrace);
       return nullptr;
     }
-    file.statementStarts.push_back(peek().range.begin);
-    if (!expectName(setting.name) || !expect(TokenKind::Assign) || !(setting.value = parseExpr()))
-      return nullptr;
     settings.push_back(setting);
   }
   node->patterns = keep<PatternString>(patterns);

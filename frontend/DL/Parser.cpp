@@ -197,8 +197,15 @@ std::string Parser::hintForItem() const {
   const Token &token = peek(), &next = peek(1);
   if (at(TokenKind::String))
     return "documentation is '///' before an item";
-  if (at(TokenKind::LeftBrace) || (at(TokenKind::Name) && next.is(TokenKind::Colon)))
+  bool isField = at(TokenKind::Name) && next.is(TokenKind::Colon);
+  if (isField && (peek(2).is(TokenKind::Name) || peek(2).is(TokenKind::DType)))
+    return "a constant has no type: '" + token.text.str() + " = value'";
+  if (at(TokenKind::LeftBrace) || isField)
     return modelHint.str();
+  if (at(TokenKind::RightBrace))
+    return "nothing is open that it could close";
+  if (at(TokenKind::Name) && next.is(TokenKind::Dot))
+    return hintForMethod(token.text, peek(2).text);
   if (!at(TokenKind::Name) && next.is(TokenKind::Assign))
     return "'" + token.text.str() + "' is a word of the language";
   bool isStatement = at(TokenKind::For) || at(TokenKind::Repeat) || at(TokenKind::If) ||
@@ -304,8 +311,10 @@ void Parser::parseBlock(bool isModel) {
 
 bool Parser::parseParams(Block &block) {
   Token open = peek();
-  if (!expect(TokenKind::LeftParen))
-    return false;
+  if (!at(TokenKind::LeftParen))
+    return errorExpected("'('",
+                         block.isModel ? llvm::StringRef(modelHint) : hintForStatement("def"));
+  advance();
   ++openBrackets;
   llvm::SmallVector<Param> params;
   while (!at(TokenKind::RightParen)) {
@@ -321,6 +330,8 @@ bool Parser::parseParams(Block &block) {
       param.type.emplace();
       if (!parseType(*param.type))
         return false;
+      if (at(TokenKind::Assign))
+        return errorExpected("',' or ')'", "an input has no default: the data delivers it");
     } else if (accept(TokenKind::Assign) && !(param.defaultValue = parseExpr())) {
       return false;
     }

@@ -42,7 +42,7 @@ private:
   /// unclosed one.
   bool expectClose(const Token &open, TokenKind close);
   std::string hintInBrackets(const Token &open) const;
-  llvm::StringRef hintForOperand() const;
+  std::string hintForOperand() const;
   bool beginsStatement(size_t index) const;
   bool beginsItem(size_t index) const;
   /// An item inside a body, by its indentation: else the body is not closed.
@@ -113,6 +113,7 @@ private:
   bool atCall() const { return at(TokenKind::LeftParen) && !peek().startsLine; }
   bool atIndex() const { return at(TokenKind::LeftBracket) && !peek().startsLine; }
   bool parseType(ast::Type &type);
+  std::string hintForTypeHere() const;
 
   // ---- statements
   bool parseBody(ast::Body &body, BodyKind kind, SourceRange &end);
@@ -131,6 +132,7 @@ private:
   ast::Statement *parseReturn(BodyKind kind);
   ast::Statement *parseFieldStatement();
   ast::Statement *parseMetric();
+  bool parseSetting(ast::Setting &setting);
   ast::Statement *parseGroup();
   ast::Statement *parseStep();
   bool parseStepTarget(ast::StepTarget &target);

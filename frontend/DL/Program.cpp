@@ -102,12 +102,13 @@ FileId Program::findImport(const Module &module, const ast::Import &import) {
   }
   auto error = engine.error(import.path.range, "there is no file '" + path + "'");
   readLibrary();
-  llvm::SmallVector<llvm::StringRef> files(libraryFiles.begin(), libraryFiles.end());
-  std::string whole = "std/" + llvm::sys::path::stem(path).str() + ".dl";
-  if (llvm::StringRef near = nearestName(whole, files); !near.empty())
-    error.hint("did you mean \"" + near + "\"?");
-  else if (!files.empty())
-    error.hint("there is " + llvm::join(files, ", "));
+  llvm::SmallVector<llvm::StringRef> names(
+      llvm::map_range(libraryFiles, [](auto &file) { return llvm::sys::path::stem(file); }));
+  llvm::StringRef near = nearestName(llvm::sys::path::stem(path), names);
+  if (!near.empty() && "std/" + near.str() + ".dl" != path)
+    error.hint("did you mean \"std/" + near + ".dl\"?");
+  else if (!libraryFiles.empty())
+    error.hint("there is " + llvm::join(libraryFiles, ", "));
   for (const std::string &candidate : candidates)
     error.note({}, "looked for " + candidate);
   return noFile;

@@ -86,7 +86,7 @@ void warnUnreadFields(Program &program, const Section &section, llvm::ArrayRef<M
   for (const Statement *statement : section.body)
     if (auto *node = llvm::dyn_cast<FieldStatement>(statement))
       if (const Name &name = node->field.name;
-          reads.lookup(name.text) <= 0 && !name.text.starts_with("_"))
+          reads.lookup(name.text) <= 0 && !isUnusedOnPurpose(name.text))
         program.engine.warning(name.range, "the field '" + name.text + "' is never used")
             .hint("the data must deliver it all the same");
 }

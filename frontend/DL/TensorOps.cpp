@@ -147,16 +147,17 @@ static bool joinBatch(Site &site, const Tensor &a, const Tensor &b, llvm::ArrayR
     return false;
   }
   int64_t size = batch.outer * site.entry().samples() * batch.inner;
-  // Data that has as many elements as there are samples, and none of them is a sample's.
+  // A field that has as many elements as there are samples, and none of them is a sample's.
   const Tensor &other = left.exists() ? b : a;
   int64_t axis = batch.axis - (int64_t(shape.size()) - other.rank());
-  bool isOtherData = batch.exists() && left.exists() != right.exists() && other.hasData &&
-                     axis >= 0 && size != 1 && other.shape()[axis] == size;
+  bool isField = other.hasData && other.origin && other.origin->isDeclaration;
+  bool isOtherData = batch.exists() && left.exists() != right.exists() && isField && axis >= 0 &&
+                     size != 1 && other.shape()[axis] == size;
   if (isOtherData) {
     site.evaluator
         .errorAbout(site.range,
-                    describe(other.type()) + " has no batch axis, " +
-                        describe((left.exists() ? a : b).type()) + " has one",
+                    "the batch axis of " + describe((left.exists() ? a : b).type()) +
+                        " meets an axis of " + describe(other.type()) + " that counts no samples",
                     other, describe(other.type()))
         .hint("the axis that counts samples is called N");
     return false;

@@ -1,4 +1,5 @@
-"""Runs what the documentation shows: every line of a ```sh block, and every ```dl block through dlc.
+"""Runs what the documentation shows: every line of a ```sh block; every ```dl block through dlc, and those that can be trained
+as it says, with data that make-digits makes, for two steps.
 
 usage: run_commands.py ROOT WORK FILE...
 Left out: lines that start with scripts/ or cmake, because they would build and run these very tests, or fetch NVIDIA's packages;
@@ -31,7 +32,11 @@ def main():
         for number, (language, text) in enumerate(BLOCK.findall(open(file, encoding="utf-8").read())):
             if language == "dl":
                 open(f"{work}/block{number}.dl", "w", encoding="utf-8").write(text)
+                trained = re.search("^train ", text, re.M)
                 text = f"dlc block{number}.dl -o block{number}.so\n"
+                if trained:
+                    text += "[ -d few ] || make-digits few --train 96 --test 32\n"
+                    text += f"dlc-run train block{number}.so --data idx:few --steps 2\n"
             elif language != "sh":
                 continue
             for line in text.splitlines():

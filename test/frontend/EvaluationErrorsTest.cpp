@@ -283,7 +283,7 @@ R"dl(test.dl:2:12: error: linear cannot work across the batch, axis 3 of f32[3, 
 test.dl:2:12: note: the batch comes from this transpose
 )dl", {}},
 {"ReshapeCount", "y = x |> reshape((4, 5))",
-R"dl(test.dl:2:20: error: f32[4, 3, 8, 8] has 768 elements, the shape 4x5 does not
+R"dl(test.dl:2:20: error: f32[4, 3, 8, 8] has 768 elements, the shape 4x5 has 20
   y = x |> reshape((4, 5))
                    ^~~~~~
 )dl", {}},
@@ -293,7 +293,7 @@ R"dl(test.dl:2:20: error: f32[4, 3, 8, 8] has 768 elements, the other sizes do n
                    ^~~~~~~~~~
 )dl", {}},
 {"ReshapeTwoWildcards", "y = x |> reshape((-1, -1))",
-R"dl(test.dl:2:20: error: a size is 0 or more, one may be -1, found -1
+R"dl(test.dl:2:20: error: more than one size is -1
   y = x |> reshape((-1, -1))
                    ^~~~~~~~
 )dl", {}},
@@ -478,7 +478,7 @@ R"dl(test.dl:2:31: error: 'lr_mult' is a number of 0 or more, found the integer 
 {"InitIsAString", R"dl(y = conv2d(x, 8, 3, init="zeros"))dl",
 R"dl(test.dl:2:28: error: 'init' is a number or such as normal(0, 0.02), found the string "zeros"
   y = conv2d(x, 8, 3, init="zeros")
-                           ^~~~~~~ 0
+                           ^~~~~~~ a number fills it: 0
 )dl", {}},
 {"UniformTurnedAround", "y = conv2d(x, 8, 3, init=uniform(1, 0))",
 R"dl(test.dl:2:36: error: 'low' is above 'high': 1 and 0
@@ -531,7 +531,7 @@ R"dl(test.dl:2:16: error: a parameter is trained, so its dtype is a float, found
 {"ParameterInitialiser", R"dl(parameter p: f32[3] = "ones")dl",
 R"dl(test.dl:2:13: error: an initialiser is a number or such as normal(0, 0.02), found the string "ones"
   parameter p: f32[3] = "ones"
-            ^ 1
+            ^ a number fills it: 1
 )dl", {}},
 {"NegativeDimension", "parameter p: f32[3 - 4] = 0",
 R"dl(test.dl:2:20: error: a dimension is an integer of 0 or more, found the integer -1

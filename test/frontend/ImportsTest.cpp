@@ -90,6 +90,46 @@ from "head.dl" import Hed, width
 )");
 }
 
+TEST_F(ImportsTest, BlocksOfTheLibraryThatAreNotImported) {
+  auto compiled = [&](llvm::StringRef call) {
+    write("main.dl", "model M(x: f32[N, 3, 8, 8]) -> f32[N, 10] {\n  return " + call.str() +
+                         " |> flatten |> linear(10)\n}\ntrain M {\n  label: i32[N]\n  loss = "
+                         "softmax_cross_entropy(output, label)\n  optimizer = "
+                         "sgd(learning_rate=0.1)\n  batch = 4\n}\n");
+    return compileMain({LIBRARY});
+  };
+  EXPECT_EQ(compiled("x |> Bottleneck(16)"), R"(main.dl:2:15: error: unknown name 'Bottleneck'
+  return x |> Bottleneck(16) |> flatten |> linear(10)
+              ^~~~~~~~~~ from "std/resnet.dl" import Bottleneck
+)");
+  EXPECT_EQ(compiled("Botleneck(x, 16)"), R"(main.dl:2:10: error: unknown name 'Botleneck'
+  return Botleneck(x, 16) |> flatten |> linear(10)
+         ^~~~~~~~~ from "std/resnet.dl" import Bottleneck
+)");
+  EXPECT_EQ(compiled("resnet.BasicBlock(x, 16)"),
+            R"(main.dl:2:10: error: unknown name 'resnet.BasicBlock'
+  return resnet.BasicBlock(x, 16) |> flatten |> linear(10)
+         ^~~~~~~~~~~~~~~~~ from "std/resnet.dl" import BasicBlock
+)");
+}
+
+TEST_F(ImportsTest, AFileOfTheLibraryNearby) {
+  write("main.dl", std::string("from \"std/restnet.dl\" import Bottleneck\n") + model);
+  EXPECT_EQ(compileMain({LIBRARY}), R"(main.dl:1:6: error: there is no file 'std/restnet.dl'
+from "std/restnet.dl" import Bottleneck
+     ^~~~~~~~~~~~~~~~ did you mean "std/resnet.dl"?
+note: looked for std/restnet.dl
+note: looked for )" LIBRARY R"(/std/restnet.dl
+)");
+  write("main.dl", std::string("from \"std/alexnet.dl\" import AlexNet\n") + model);
+  EXPECT_EQ(compileMain({LIBRARY}), R"(main.dl:1:6: error: there is no file 'std/alexnet.dl'
+from "std/alexnet.dl" import AlexNet
+     ^~~~~~~~~~~~~~~~ there is std/densenet.dl, std/inception.dl, std/mobilenet.dl, std/resnet.dl, std/transformer.dl, std/unet.dl
+note: looked for std/alexnet.dl
+note: looked for )" LIBRARY R"(/std/alexnet.dl
+)");
+}
+
 TEST_F(ImportsTest, ACycleIsAnError) {
   write("main.dl", std::string("from \"head.dl\" import Head\n") + model);
   write("head.dl", "from \"main.dl\" import M\nblock Head(x) { return x |> linear(10) }\n");

@@ -88,7 +88,28 @@ TEST(Language, StatementsNeedNoSeparator) {
 TEST(Language, ExpressionsGoOnInTheNextLine) {
   expectAccepted("a = 1\n  + 2\n  |> maximum(1)\nassert a == 3");
   EXPECT_EQ(Compiled(inModel("a = maximum\n(1, 2)")).diagnostics(),
-            "test.dl:3:3: error: expected a statement, found '('\n  (1, 2)\n  ^\n");
+            "test.dl:3:3: error: expected a statement, found '('\n  (1, 2)\n  ^ a '(' that goes on "
+            "with a line stands on it\n");
+}
+
+// '_' takes a value of no interest; it is no name, so nothing reads it.
+TEST(Language, AValueOfNoInterest) {
+  expectAccepted("_, b = [1, 2]\n_ = b\nfor _ in range(2) { x = relu(x) }\n"
+                 "for i, (_, w) in enumerate([(3, 4)]) { assert i == 0 and w == 4 }");
+  Compiled section(R"(model M(x: f32[N, 3]) -> (a: f32[N, 2], b: f32[N, 4]) {
+  return linear(x, 2), linear(x, 4, frozen=true)
+}
+train M {
+  x: f32[N, 3]
+  label: i32[N]
+  a, _ = M(x)
+  _a, _rest = M(x)
+  loss = softmax_cross_entropy(a, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+}
+)");
+  EXPECT_EQ(section.diagnostics(), "");
 }
 
 TEST(Language, BlocksAreFunctionsOfAnyValue) {

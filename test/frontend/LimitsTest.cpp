@@ -44,6 +44,16 @@ TEST(Limits, TenThousandBodies) {
   EXPECT_NE(diagnostics.find("levels deep"), std::string::npos) << diagnostics;
 }
 
+TEST(Limits, AMillionDigits) {
+  std::string diagnostics, digits = repeated("9", 1000000);
+  EXPECT_LT(secondsOf(inModel("a = 1." + digits), &diagnostics), 1);
+  EXPECT_EQ(diagnostics.find("error: "), std::string::npos) << diagnostics;
+  EXPECT_LT(secondsOf(inModel("a = " + digits), &diagnostics), 1);
+  EXPECT_NE(diagnostics.find("error: this integer does not fit in 64 bits"), std::string::npos);
+  EXPECT_LT(secondsOf(inModel("a = linear(x, \"1." + digits + "\")"), &diagnostics), 1);
+  EXPECT_NE(diagnostics.find("error: 'features' expects an integer"), std::string::npos);
+}
+
 TEST(Limits, LoopBombsEndSoon) {
   std::string diagnostics;
   for (const char *body :

@@ -859,7 +859,7 @@ train M {
 )dl",
 R"dl(test.dl:1:5: error: this must be known at compile time, zeros makes a tensor
 a = zeros((3,))
-    ^~~~~
+    ^~~~~ a model or a block may make it
 )dl", {}},
 {"BlockOfItself", R"dl(block B(x) { return C(x) }
 block C(x) { return B(x) }

@@ -222,7 +222,7 @@ test.dl:2:13: note: first used here
 h = h + 1)dl",
 R"dl(test.dl:2:21: error: an initialiser is a number or such as normal(0, 0.02), found the string "zero"
   state h: f32[3] = "zero"
-                    ^~~~~~ 0
+                    ^~~~~~ a number fills it: 0
 )dl", {}},
 {"PowerOfTwoTensors", R"dl(y = x ** x)dl",
 R"dl(test.dl:2:9: error: '**' of the tensor f32[4, 3, 8, 8] and the tensor f32[4, 3, 8, 8] is not available yet

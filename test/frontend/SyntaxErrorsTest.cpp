@@ -166,7 +166,7 @@ b = 2
 )dl",
 R"dl(test.dl:2:1: error: expected a block, model, train, infer or 'name = value', found '}'
 }
-^
+^ nothing is open that it could close
 )dl", {}},
 {"MissingComma", R"dl(block B(x) {
   return conv2d(x 8, 3)

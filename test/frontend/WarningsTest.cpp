@@ -84,6 +84,23 @@ TEST(Warnings, WeightsThatNothingTrains) {
   EXPECT_EQ(warnings(aux + std::string("  parameters \"aux.*\" { frozen = true }\n}\n")), "");
 }
 
+TEST(Warnings, WeightsThatALossUsesAndNoStepUpdates) {
+  EXPECT_EQ(warnings(R"(model A(x: f32[N, 3]) -> f32[N, 3] { return linear(x, 3) }
+model B(x: f32[N, 3]) -> f32[N, 2] { return linear(x, 2, bias=false) }
+train A, B {
+  x: f32[N, 3]
+  label: i32[N]
+  optimizer = sgd(learning_rate=0.1)
+  step first updates A { loss = softmax_cross_entropy(B(A(x)), label) }
+  batch = 4
+}
+)"),
+            R"(test.dl:2:45: warning: the weight 'B.linear1.weight' is never trained
+model B(x: f32[N, 3]) -> f32[N, 2] { return linear(x, 2, bias=false) }
+                                            ^~~~~~ a loss depends on it, but no step updates it; frozen = true says so
+)");
+}
+
 TEST(Warnings, AStepThatUpdatesNothing) {
   EXPECT_EQ(warnings(inModel("x = relu(x)")
                          .insert(inModel("x = relu(x)").rfind("}"),
