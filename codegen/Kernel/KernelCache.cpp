@@ -16,14 +16,24 @@ using llvm::StringRef;
 namespace fs = llvm::sys::fs;
 
 namespace {
+/// What stands before an object. The key is that of the entry's name, too: a file under another
+/// name, copied or renamed, is no entry.
 struct EntryHeader {
-  char magic[8] = {'D', 'L', 'C', 'K', 'E', 'R', 'N', '1'};
+  char magic[8] = {'D', 'L', 'C', 'K', 'E', 'R', 'N', '2'};
   uint64_t size = 0;
-  KernelKey hash = {};
+  KernelKey hash = {}, key = {};
 };
 } // namespace
 
 static constexpr StringRef extension = ".o";
+
+static EntryHeader headerOf(const KernelKey &key, StringRef object) {
+  EntryHeader header;
+  header.size = object.size();
+  header.hash = hashText(object);
+  header.key = key;
+  return header;
+}
 
 KernelKey dlc::codegen::hashText(StringRef text) {
   XXH128_canonical_t canonical;
@@ -57,19 +67,28 @@ std::string KernelCache::pathOf(const KernelKey &key) const {
   return path.str().str();
 }
 
+/// The content of a file, if that is what stands there, and of a size that an entry has: a pipe
+/// would not end, and who knows what lies in a folder that anyone may write to.
+static std::unique_ptr<llvm::MemoryBuffer> readEntry(const std::string &path) {
+  constexpr uint64_t largest = uint64_t(1) << 30;
+  fs::file_status status;
+  if (fs::status(path, status) || status.type() != fs::file_type::regular_file ||
+      status.getSize() < sizeof(EntryHeader) || status.getSize() > largest)
+    return nullptr;
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false, /*IsVolatile=*/true);
+  return buffer && (*buffer)->getBufferSize() >= sizeof(EntryHeader) ? std::move(*buffer) : nullptr;
+}
+
 std::optional<std::string> KernelCache::load(const KernelKey &key) const {
   if (folder.empty())
     return std::nullopt;
-  auto buffer = llvm::MemoryBuffer::getFile(pathOf(key), /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false, /*IsVolatile=*/true);
-  if (!buffer || (*buffer)->getBufferSize() < sizeof(EntryHeader))
+  std::unique_ptr<llvm::MemoryBuffer> buffer = readEntry(pathOf(key));
+  if (!buffer)
     return std::nullopt;
-  StringRef bytes = (*buffer)->getBuffer(), object = bytes.drop_front(sizeof(EntryHeader));
-  EntryHeader expected, found;
-  std::memcpy(&found, bytes.data(), sizeof(found));
-  expected.size = object.size();
-  expected.hash = hashText(object);
-  if (std::memcmp(&expected, &found, sizeof(found)) != 0)
+  StringRef bytes = buffer->getBuffer(), object = bytes.drop_front(sizeof(EntryHeader));
+  const EntryHeader expected = headerOf(key, object);
+  if (std::memcmp(&expected, bytes.data(), sizeof(expected)) != 0)
     return std::nullopt;
   // The time of the last use decides what trim deletes.
   std::error_code ignored;
@@ -81,13 +100,17 @@ std::optional<std::string> KernelCache::load(const KernelKey &key) const {
 void KernelCache::store(const KernelKey &key, StringRef object) const {
   if (folder.empty() || fs::create_directories(folder))
     return;
-  EntryHeader header;
-  header.size = object.size();
-  header.hash = hashText(object);
+  const EntryHeader header = headerOf(key, object);
   std::string entry(reinterpret_cast<const char *>(&header), sizeof(header));
   entry += object;
+  // A pipe would be waited for, a device written to. LLVM's remove leaves such alone.
+  const std::string path = pathOf(key);
+  std::error_code ignored;
+  if (const auto status = std::filesystem::symlink_status(path, ignored);
+      exists(status) && !is_regular_file(status) && !is_directory(status))
+    std::filesystem::remove(path, ignored);
   // An entry that could not be written is made again by the next compilation.
-  (void)runtime::writeFile(pathOf(key), entry, runtime::Durability::Cached);
+  (void)runtime::writeFile(path, entry, runtime::Durability::Cached);
 }
 
 void KernelCache::trim(uint64_t bytes) const {
@@ -102,7 +125,8 @@ void KernelCache::trim(uint64_t bytes) const {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     fs::file_status status;
-    if (!StringRef(it->path()).ends_with(extension) || fs::status(it->path(), status))
+    if (!StringRef(it->path()).ends_with(extension) || fs::status(it->path(), status) ||
+        status.type() != fs::file_type::regular_file)
       continue;
     entries.push_back({it->path(), status.getSize(), status.getLastModificationTime()});
     total += status.getSize();

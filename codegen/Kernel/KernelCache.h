@@ -1,9 +1,10 @@
 //===- KernelCache.h - compiled kernels on disk -------------------------------------*- C++ -*-===//
 //
-// One file a key: a header with magic, size and XXH3-128 of the object, then the object. Files
+// One file a key: a header with magic, key, size and XXH3-128 of the object, then the object. Files
 // appear by rename, so readers never see half of one, and any number of processes may share a
-// folder. What does not match its header counts as absent and is written anew. Nothing here fails:
-// a cache that cannot be used is an empty one.
+// folder. What does not match its header, or stands under the name of another key, counts as absent
+// and is written anew; so does what is no file. Nothing here fails: a cache that cannot be used is
+// an empty one.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_KERNEL_KERNELCACHE_H
@@ -27,7 +28,8 @@ public:
   /// The object of `key`, if there is an undamaged one. May be called from several threads.
   std::optional<std::string> load(const KernelKey &key) const;
   void store(const KernelKey &key, llvm::StringRef object) const;
-  /// Deletes the files used longest ago until at most `bytes` are left.
+  /// Deletes what killed compilers left, then the files used longest ago until at most `bytes` are
+  /// left.
   void trim(uint64_t bytes) const;
 
 private:

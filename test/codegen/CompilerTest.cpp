@@ -6,8 +6,12 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace mlir;
 using namespace dlc;
@@ -86,8 +90,8 @@ TEST_F(Compiler, Identity) {
   EXPECT_NE(a.key, exponential(100).key);
 }
 
-/// Code for this machine's processor needs nothing that a module's note cannot name. Each feature is on or off: what the processor's
-/// name stands for beyond them would be on.
+/// Code for this machine's processor needs nothing that a module's note cannot name. Each feature
+/// is on or off: what the processor's name stands for beyond them would be on.
 TEST_F(Compiler, NativeFeatures) {
   auto has = [&](StringRef feature) {
     return llvm::is_contained(llvm::split(target.features, ','), feature);
@@ -134,6 +138,59 @@ TEST_F(Compiler, DamagedEntries) {
   damage(good.substr(0, 10));
   damage("");
   damage(good + "x");
+}
+
+/// An entry under another name, renamed or copied, is never used, though nothing in it is damaged.
+TEST_F(Compiler, EntriesUnderOtherNames) {
+  SelectedKernel first = exponential(100), second = exponential(200);
+  EXPECT_FALSE(compiledFromCache(first));
+  const std::string path = folder.files().front();
+  llvm::SmallString<128> other(folder.path);
+  llvm::sys::path::append(other, second.keyText() + ".o");
+  ASSERT_FALSE(llvm::sys::fs::copy_file(path, other));
+  EXPECT_FALSE(compiledFromCache(second));
+  EXPECT_TRUE(compiledFromCache(second));
+  ASSERT_FALSE(llvm::sys::fs::rename(path, other));
+  EXPECT_FALSE(compiledFromCache(second));
+  EXPECT_FALSE(compiledFromCache(first));
+  EXPECT_TRUE(compiledFromCache(first));
+}
+
+/// What stands in an entry's place and is no file is left alone: a folder, a pipe, a link to a
+/// device, a link to nothing, a terabyte of nothing.
+TEST_F(Compiler, PlacesThatAreTaken) {
+  SelectedKernel kernel = exponential(100);
+  EXPECT_FALSE(compiledFromCache(kernel));
+  const std::string path = folder.files().front();
+  auto taken = [&](bool made, const char *what) {
+    ASSERT_TRUE(made) << what;
+    EXPECT_FALSE(compiledFromCache(kernel)) << what;
+    std::filesystem::remove_all(path);
+  };
+  std::filesystem::remove(path);
+  taken(std::filesystem::create_directories(path + "/inside"), "a folder");
+  taken(mkfifo(path.c_str(), 0600) == 0, "a pipe");
+  taken(symlink("/dev/zero", path.c_str()) == 0, "a device");
+  taken(symlink("/nowhere/nothing", path.c_str()) == 0, "a link to nothing");
+  std::ofstream(path) << "";
+  std::error_code error;
+  std::filesystem::resize_file(path, uint64_t(1) << 40, error);
+  taken(!error, "a terabyte");
+  EXPECT_FALSE(compiledFromCache(kernel));
+  EXPECT_TRUE(compiledFromCache(kernel));
+}
+
+/// A folder that cannot be written to, or not even looked into, makes no difference but time.
+TEST_F(Compiler, FoldersWithoutPermission) {
+  if (geteuid() == 0)
+    GTEST_SKIP() << "the superuser needs no permission";
+  SelectedKernel kernel = exponential(100);
+  std::filesystem::permissions(folder.path.c_str(), std::filesystem::perms(0500));
+  EXPECT_FALSE(compiledFromCache(kernel));
+  std::filesystem::permissions(folder.path.c_str(), std::filesystem::perms(0));
+  EXPECT_FALSE(compiledFromCache(kernel));
+  std::filesystem::permissions(folder.path.c_str(), std::filesystem::perms(0700));
+  EXPECT_TRUE(folder.files().empty());
 }
 
 /// Many threads and one folder: all get the object, and one good entry is left.
