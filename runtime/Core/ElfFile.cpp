@@ -20,10 +20,11 @@ template <typename T> bool ElfFile::readStruct(uint64_t offset, T &out) const {
   return true;
 }
 
-Result<ElfFile> ElfFile::parse(std::span<const std::byte> content) {
-  ElfFile file(content);
+static_assert(ElfFile::headerBytes == sizeof(Elf64_Ehdr));
+
+Status ElfFile::checkHeader(std::span<const std::byte> start, uint64_t size) {
   Elf64_Ehdr header;
-  if (!file.readStruct(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+  if (!ElfFile(start).readStruct(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
     return damaged("not a module: no ELF file; dlc compiles a model (.dl) to one");
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
     return damaged("not a module: expected a 64-bit little-endian ELF file");
@@ -34,16 +35,24 @@ Result<ElfFile> ElfFile::parse(std::span<const std::byte> content) {
                        ", this one is ", hostMachine);
   if (header.e_phnum != 0 && header.e_phentsize != sizeof(Elf64_Phdr))
     return damaged("damaged ELF file: program headers of ", header.e_phentsize, " bytes");
-  if (!fits(header.e_phoff, uint64_t(header.e_phnum) * sizeof(Elf64_Phdr), content.size()))
+  if (!fits(header.e_phoff, uint64_t(header.e_phnum) * sizeof(Elf64_Phdr), size))
     return damaged("damaged ELF file: program headers end beyond the file");
   if (header.e_shnum != 0 && header.e_shentsize != sizeof(Elf64_Shdr))
     return damaged("damaged ELF file: section headers of ", header.e_shentsize, " bytes");
-  if (!fits(header.e_shoff, uint64_t(header.e_shnum) * sizeof(Elf64_Shdr), content.size()))
+  if (!fits(header.e_shoff, uint64_t(header.e_shnum) * sizeof(Elf64_Shdr), size))
     return damaged("damaged ELF file: section headers end beyond the file");
-  return file;
+  return {};
+}
+
+Result<ElfFile> ElfFile::parse(std::span<const std::byte> content) {
+  DLC_TRY(checkHeader(content, content.size()));
+  return ElfFile(content);
 }
 
 Result<std::optional<FileRange>> ElfFile::findNote(std::string_view owner, uint32_t type) const {
+  // A library has a handful; segments of a damaged file may overlap.
+  constexpr unsigned mostNotes = 10000;
+  unsigned notes = 0;
   Elf64_Ehdr header;
   readStruct(0, header);
   for (unsigned i = 0; i < header.e_phnum; ++i) {
@@ -57,6 +66,8 @@ Result<std::optional<FileRange>> ElfFile::findNote(std::string_view owner, uint3
     const uint64_t end = segment.p_offset + segment.p_filesz;
     for (uint64_t at = segment.p_offset; fits(at, sizeof(Elf64_Nhdr), end);) {
       Elf64_Nhdr note;
+      if (++notes > mostNotes)
+        return damaged("damaged ELF file: more than ", mostNotes, " notes");
       readStruct(at, note);
       const uint64_t name = at + sizeof(note);
       const uint64_t descriptor = alignUp(name + note.n_namesz, alignment);
@@ -91,8 +102,8 @@ Result<std::optional<FileRange>> ElfFile::findSection(std::string_view name) con
     readStruct(header.e_shoff + i * sizeof(Elf64_Shdr), section);
     if (section.sh_name >= names.size())
       continue;
-    std::string_view rest = names.substr(section.sh_name);
-    if (rest.substr(0, rest.find('\0')) != name)
+    const std::string_view rest = names.substr(section.sh_name);
+    if (!rest.starts_with(name) || rest.size() == name.size() || rest[name.size()] != '\0')
       continue;
     if (section.sh_type != SHT_PROGBITS ||
         !fits(section.sh_offset, section.sh_size, content.size()))

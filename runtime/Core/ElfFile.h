@@ -21,6 +21,11 @@ struct FileRange {
 
 class ElfFile {
 public:
+  static constexpr size_t headerBytes = 64;
+  /// Whether a file of `size` bytes that begins with `start` (headerBytes, or all of a shorter
+  /// file) may be one that parse() accepts.
+  static Status checkHeader(std::span<const std::byte> start, uint64_t size);
+
   /// Accepts 64-bit little-endian shared libraries for this machine's architecture.
   static Result<ElfFile> parse(std::span<const std::byte> content);
 

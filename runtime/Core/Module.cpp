@@ -1,71 +1,43 @@
-// Loading: check the file, decode and check the plan, and only then open the library.
+// Loading: copy the file where nobody can change it, check the copy, decode and check its plan, and
+// only then open it as a library.
 #include "dlc/module.h"
-#include "runtime/Core/File.h"
 #include "runtime/Core/ModuleFile.h"
+#include "runtime/Core/ModuleImage.h"
 #include "runtime/Core/PlanDecoder.h"
 #include "runtime/Core/Support.h"
 
-#include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
+#include <new>
 
 namespace dlc::runtime {
 
-struct FreeMemory {
-  void operator()(void *memory) const { std::free(memory); }
-};
-
 struct Module::Impl {
-  ~Impl() {
-    if (library)
-      dlclose(library);
-  }
-  Status readFile();
-  Status takeContent(std::span<const std::byte> content);
+  Impl(std::string path, ModuleImage image) : path(std::move(path)), image(std::move(image)) {}
+  Status check();
   Status openLibrary();
   Status checkLibrary(const dlc_module *module);
 
   std::string path;
+  ModuleImage image;
   dlc_note note = {};
-  /// An own copy of the plan: what was checked stays what is used, whatever happens to the file.
-  std::unique_ptr<std::byte, FreeMemory> blob;
-  uint64_t blobSize = 0;
+  std::span<const std::byte> blob;
   Plan plan;
-  void *library = nullptr;
   std::span<const dlc_kernel_fn> kernels;
 };
 
-Status Module::Impl::readFile() {
-  // A module holds code and tables; what is larger than this is none.
-  constexpr uint64_t limit = uint64_t(4) << 30;
-  DLC_TRY_ASSIGN(content, readWholeFile(path, limit));
-  return takeContent(content).in(path);
-}
-
-Status Module::Impl::takeContent(std::span<const std::byte> content) {
-  DLC_TRY_ASSIGN(file, locateModule(content));
-  DLC_TRY(checkModule(content, file));
+Status Module::Impl::check() {
+  DLC_TRY_ASSIGN(file, locateModule(image.content()));
+  DLC_TRY(checkModule(image.content(), file));
   note = file.note;
-  blobSize = file.planAt.size;
-  const size_t padded = alignUp(blobSize, DLC_ALIGNMENT);
-  blob.reset(static_cast<std::byte *>(std::aligned_alloc(DLC_ALIGNMENT, padded)));
-  if (!blob)
-    return failure(StatusCode::OutOfMemory, "no memory for a plan of ", blobSize, " bytes");
-  std::memcpy(blob.get(), content.data() + file.planAt.offset, blobSize);
-  DLC_TRY_ASSIGN(decoded, decodePlan({blob.get(), blobSize}));
+  blob = image.content().subspan(file.planAt.offset, file.planAt.size);
+  DLC_TRY_ASSIGN(decoded, decodePlan(blob));
   plan = std::move(decoded);
   return {};
 }
 
 Status Module::Impl::openLibrary() {
-  // A name without a slash would be searched for in the library path.
-  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
-  library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char *reason = dlerror();
-    return damaged("cannot be opened as a library: ", reason ? reason : "unknown reason");
-  }
-  auto query = reinterpret_cast<dlc_module_query_fn>(dlsym(library, "dlc_module_query"));
+  DLC_TRY(image.open());
+  auto query = reinterpret_cast<dlc_module_query_fn>(image.find("dlc_module_query"));
   if (!query)
     return damaged("damaged module: no symbol dlc_module_query");
   const dlc_module *module = query(DLC_ABI_VERSION);
@@ -78,9 +50,10 @@ Status Module::Impl::checkLibrary(const dlc_module *module) {
   if (module->size < sizeof(dlc_module) || module->abi_version != note.abi_version)
     return damaged("damaged module: its descriptor has ", module->size, " bytes and ABI version ",
                    module->abi_version);
-  // The library was opened by name; it must be the file that was checked.
-  if (module->plan_size != blobSize || std::memcmp(module->plan, blob.get(), blobSize) != 0)
-    return damaged("the file changed while it was loaded");
+  // What the dynamic loader mapped must be what was checked.
+  if (!module->plan || module->plan_size != blob.size() ||
+      std::memcmp(module->plan, blob.data(), blob.size()) != 0)
+    return damaged("damaged module: its descriptor has another plan than the file");
   kernels = {module->kernels, module->kernel_count};
   const bool simt = note.targets >> DLC_TARGET_SIMT & 1;
   for (const KernelInfo &kernel : plan.kernels)
@@ -93,9 +66,10 @@ Status Module::Impl::checkLibrary(const dlc_module *module) {
 
 Result<std::shared_ptr<const Module>> Module::load(const std::string &path) {
   return guarded([&]() -> Result<std::shared_ptr<const Module>> {
-    auto impl = std::make_unique<Impl>();
-    impl->path = path;
-    DLC_TRY(impl->readFile());
+    DLC_TRY_ASSIGN(file, File::openForReading(path));
+    DLC_TRY_ASSIGN(image, ModuleImage::copy(file));
+    auto impl = std::make_unique<Impl>(path, std::move(image));
+    DLC_TRY(impl->check().in(path));
     DLC_TRY(impl->openLibrary().in(path));
     return std::shared_ptr<const Module>(new Module(std::move(impl)));
   });

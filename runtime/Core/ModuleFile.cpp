@@ -70,6 +70,9 @@ Status checkModule(std::span<const std::byte> content, const ModuleFile &file) {
   if (note.plan_size != file.planAt.size)
     return damaged("damaged module: the note claims a plan of ", note.plan_size, " bytes, found ",
                    file.planAt.size);
+  if (file.planAt.offset % DLC_ALIGNMENT != 0)
+    return damaged("damaged module: the plan begins at byte ", file.planAt.offset,
+                   ", expected a multiple of ", DLC_ALIGNMENT);
   hashBytes(content.subspan(file.planAt.offset, file.planAt.size), hash);
   if (std::memcmp(hash, note.graph_hash, sizeof(hash)) != 0)
     return damaged("damaged module: the plan's hash is not the one in the note");

@@ -8,16 +8,6 @@
 
 namespace dlc::runtime {
 
-Status Status::in(std::string_view context) &&noexcept {
-  if (!ok())
-    try {
-      text = std::make_unique<std::string>(concat(context, ": ", message()));
-    } catch (const std::bad_alloc &) {
-      // The bare reason must do.
-    }
-  return std::move(*this);
-}
-
 /// Throws again what is being handled, to tell its kind.
 static Status describeThrown() {
   try {
@@ -42,7 +32,7 @@ Status thrownStatus() noexcept {
   }
 }
 
-/// Length of the well-formed sequence at the front of `text`, 0 if there is none.
+/// Length of the character at the front of `text`, 0 if it is a control character or no UTF-8.
 static size_t sequenceLength(std::string_view text) {
   auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   unsigned char lead = byte(0);
@@ -57,9 +47,10 @@ static size_t sequenceLength(std::string_view text) {
   for (size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xc0) != 0x80)
       return 0;
-  // Over-long forms, surrogates and what lies beyond U+10FFFF.
-  if ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) >= 0xa0) ||
-      (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) >= 0x90))
+  // Over-long forms, surrogates, what lies beyond U+10FFFF, and the control characters from U+0080.
+  if ((lead == 0xc2 && byte(1) < 0xa0) || (lead == 0xe0 && byte(1) < 0xa0) ||
+      (lead == 0xed && byte(1) >= 0xa0) || (lead == 0xf0 && byte(1) < 0x90) ||
+      (lead == 0xf4 && byte(1) >= 0x90))
     return 0;
   return length;
 }
@@ -74,17 +65,34 @@ bool isPrintableUtf8(std::string_view text) {
   return true;
 }
 
+/// Takes the character at the front of `text` and writes it so that a terminal may see it.
+static void takePrintable(std::string_view &text, std::string &shown) {
+  static constexpr char digits[] = "0123456789abcdef";
+  const size_t length = sequenceLength(text);
+  if (length == 0) {
+    const auto byte = static_cast<unsigned char>(text[0]);
+    ((shown += "\\x") += digits[byte >> 4]) += digits[byte & 15];
+  }
+  shown.append(text, 0, length);
+  text.remove_prefix(std::max<size_t>(length, 1));
+}
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  while (!text.empty())
+    takePrintable(text, shown);
+  return shown;
+}
+
 std::string excerpt(std::string_view text) {
   constexpr size_t most = 100;
-  std::string out;
+  std::string shown;
   for (size_t characters = 0; !text.empty(); ++characters) {
     if (characters == most)
-      return out + "...";
-    const size_t length = sequenceLength(text);
-    out += length == 0 ? "?" : text.substr(0, length);
-    text.remove_prefix(std::max<size_t>(length, 1));
+      return shown + "...";
+    takePrintable(text, shown);
   }
-  return out;
+  return shown;
 }
 
 bool takeSpace(std::string_view &text, const char *end) {

@@ -73,8 +73,7 @@ template <typename Container> Status reserveRoom(Container &container, uint64_t 
   return failure(StatusCode::OutOfMemory, "no memory for ", bytes, " bytes");
 }
 
-/// A piece of text that came from a file, fit for a message: at most 100 characters, control
-/// characters and broken UTF-8 as '?'.
+/// A piece of text that came from a file, fit for a message: printable, at most 100 characters.
 std::string excerpt(std::string_view text);
 
 /// True if [offset, offset + size) lies in [0, limit); no overflow.
@@ -89,6 +88,10 @@ inline uint64_t alignUp(uint64_t value, uint64_t alignment) {
 
 /// Whether `text` is well-formed UTF-8 without control characters: what a name may be.
 bool isPrintableUtf8(std::string_view text);
+
+/// `text` as a terminal may see it: each byte of a control character, and of what is no UTF-8, as
+/// \xNN. What is printable stays as it is.
+std::string printable(std::string_view text);
 
 /// Drops what lies before `end` and one space from the front of `text`; false if something else
 /// follows.

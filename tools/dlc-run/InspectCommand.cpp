@@ -171,6 +171,18 @@ std::string fixedText(const char *text, size_t size) {
   return std::string(text, strnlen(text, size));
 }
 
+/// The model's text may have several lines, but nothing else that a terminal would obey.
+std::string printableLines(std::string_view text) {
+  std::string lines;
+  for (bool more = true; more;) {
+    const size_t end = text.find('\n');
+    more = end != std::string_view::npos;
+    lines += printable(text.substr(0, end)) + (more ? "\n" : "");
+    text.remove_prefix(more ? end + 1 : text.size());
+  }
+  return lines;
+}
+
 Json describe(const Module &module) {
   const Plan &plan = module.plan();
   const dlc_note &note = module.note();
@@ -217,7 +229,7 @@ Json describe(const Module &module) {
 }
 
 std::string text(const Json &value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? printable(value.get_ref<const std::string &>()) : value.dump();
 }
 
 /// "i32[8] of 4 classes"
@@ -256,28 +268,29 @@ bool isListOfObjects(const Json &value) {
 /// inside of an item follow as tables of their own.
 void printList(const std::string &title, const Json &list) {
   std::vector<std::string> columns;
-  auto isNested = [&](const std::string &key) {
-    return std::any_of(list.begin(), list.end(), [&](const Json &item) {
-      return item.contains(key) && isListOfObjects(item[key]);
-    });
-  };
+  std::set<std::string> known;
   for (const Json &item : list)
     for (const auto &field : item.items())
-      if (!isNested(field.key()) &&
-          std::find(columns.begin(), columns.end(), field.key()) == columns.end())
+      if (isListOfObjects(field.value()))
+        known.insert(field.key());
+  for (const Json &item : list)
+    for (const auto &field : item.items())
+      if (known.insert(field.key()).second)
         columns.push_back(field.key());
   // The keys of a report are sorted; what a row is about comes first.
   std::stable_partition(columns.begin(), columns.end(), [](const std::string &key) {
     return key == "name" || key == "layer" || key == "stage";
   });
-  Table table(columns);
+  std::vector<std::string> headings;
+  std::ranges::transform(columns, std::back_inserter(headings), printable);
+  Table table(headings);
   for (const Json &item : list) {
     std::vector<std::string> row;
     for (const std::string &column : columns)
       row.push_back(item.contains(column) ? cell(column, item[column]) : "");
     table.add(row);
   }
-  std::printf("\n%s\n", title.c_str());
+  std::printf("\n%s\n", printable(title).c_str());
   table.print();
   for (const Json &item : list)
     for (const auto &field : item.items())
@@ -371,7 +384,9 @@ void printFact(const char *name, const std::string &value) {
 /// What one wants to know at a glance.
 void printSummary(const Json &all) {
   std::printf("%s%s\n", text(all["model"]).c_str(),
-              all["documentation"] == "" ? "" : (": " + text(all["documentation"])).c_str());
+              all["documentation"] == ""
+                  ? ""
+                  : (": " + printableLines(all["documentation"].get<std::string>())).c_str());
   double arena = 0;
   for (const Json &entry : all["entries"])
     arena = std::max(arena, entry["arena_bytes"].get<double>());

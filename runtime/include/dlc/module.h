@@ -6,7 +6,8 @@
 //
 // Loading runs nothing of the file before all of it has been checked: ELF structure, note, ABI
 // version, hash of the whole file, target, processor features, then every index, offset, size and
-// name of the plan.
+// name of the plan. What is checked and run is a private copy: a file that changes, shrinks or goes
+// while its module is loaded makes no difference.
 //
 // Ownership: load() returns shared ownership; States and Contexts keep their Module loaded.
 // Threads: all of a Module may be used by any number of threads at once.

@@ -2,7 +2,8 @@
 // the Status that says why there is none. Nothing throws over the library's border.
 //
 // A message is one line, lower case, without a full stop, and names the file, entry or tensor that
-// it is about.
+// it is about. Whatever a damaged file or a path puts into it, it stays one line of at most about
+// 1,000 bytes: control characters are written as \xNN, and what is longer lacks its middle.
 //
 // Threads: plain values; distinct objects may be used by distinct threads.
 // Failure: memory that cannot be had, of any size, is a Status like any other; that one takes no
@@ -39,8 +40,7 @@ enum class StatusCode : uint8_t {
 class [[nodiscard]] Status {
 public:
   Status() = default;
-  Status(StatusCode code, std::string message)
-      : reason(code), text(std::make_unique<std::string>(std::move(message))) {}
+  Status(StatusCode code, std::string_view message);
   /// What is left to say where there is no memory for a message.
   static Status outOfMemory() noexcept {
     Status status;

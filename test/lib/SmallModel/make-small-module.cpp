@@ -24,6 +24,16 @@ int main(int argc, char **argv) {
   dlc::test::PlanBuilder other = dlc::test::smallModel();
   other.header.model = other.text("Other");
   dlc::test::writeFile(folder + "/other.so", dlc::test::moduleWith(other.blob()));
+  // Texts that a terminal would obey, in places where they are allowed.
+  dlc::test::PlanBuilder loud = dlc::test::smallModel();
+  loud.header.documentation = loud.text("first\x1b[2J line\nsecond line");
+  loud.header.report = loud.text(R"({"code": [{"name": "a\u009bb", "\u001b[0m": 1}]})");
+  dlc::test::writeFile(folder + "/loud.so", dlc::test::moduleWith(loud.blob()));
+  // Its inference has no classes.
+  dlc::test::PlanBuilder empty = dlc::test::smallModel();
+  empty.values.back().type.shape[1] = 0;
+  empty.values.back().location.bytes = 0;
+  dlc::test::writeFile(folder + "/empty.so", dlc::test::moduleWith(empty.blob()));
   dlc::test::writeSmallData(folder + "/data", 404, 101);
   return 0;
 }
