@@ -42,9 +42,10 @@ Status checkArgument(const Plan &plan, const EntryInfo &entry, const dlc_argumen
   const bool writable = argument.space == DLC_SPACE_ARENA || argument.space == DLC_SPACE_STATE;
   if (!writable && (argument.access & DLC_WRITE))
     return damaged("writes to the ", spaceName(argument.space), ", which is read-only");
-  if (argument.space != DLC_SPACE_SCALARS && argument.offset % DLC_ALIGNMENT != 0)
+  const uint64_t alignment = argument.space == DLC_SPACE_SCALARS ? sizeof(float) : DLC_ALIGNMENT;
+  if (argument.offset % alignment != 0)
     return damaged("byte ", argument.offset, " of the ", spaceName(argument.space),
-                   " is not a multiple of ", DLC_ALIGNMENT);
+                   " is not a multiple of ", alignment);
   const uint64_t limit = spaceBytes(plan, entry, argument);
   if (!fits(argument.offset, argument.bytes, limit))
     return damaged("bytes [", argument.offset, ", +", argument.bytes, ") end beyond the ",
@@ -72,19 +73,27 @@ private:
   Status checkCopy(const dlc_record &record);
   Status checkFill(const dlc_record &record);
   Status checkEvent(const dlc_record &record);
-  Status checkCounts(const dlc_record &record, uint32_t arguments, uint32_t immediates);
+  Status checkOperands(const dlc_record &record, uint32_t arguments, uint32_t immediates);
+  Status checkArguments(const dlc_record &record);
 
   const Plan &plan;
   const EntryInfo &entry;
   std::vector<bool> recorded;
 };
 
-Status RecordChecker::checkCounts(const dlc_record &record, uint32_t arguments,
-                                  uint32_t immediates) {
+Status RecordChecker::checkOperands(const dlc_record &record, uint32_t arguments,
+                                    uint32_t immediates) {
   if (record.arguments.count != arguments)
     return damaged("has ", record.arguments.count, " arguments, expected ", arguments);
   if (record.immediates.count != immediates)
     return damaged("has ", record.immediates.count, " immediates, expected ", immediates);
+  return checkArguments(record);
+}
+
+Status RecordChecker::checkArguments(const dlc_record &record) {
+  for (uint32_t i = 0; i < record.arguments.count; ++i)
+    DLC_TRY(checkArgument(plan, entry, plan.arguments[record.arguments.first + i])
+                .in(concat("argument ", i)));
   return {};
 }
 
@@ -92,14 +101,17 @@ Status RecordChecker::checkLaunch(const dlc_record &record) {
   if (record.index >= plan.kernels.size())
     return damaged("launches kernel ", record.index, " of ", plan.kernels.size());
   const KernelInfo &kernel = plan.kernels[record.index];
-  return checkCounts(record, kernel.arguments, kernel.immediates);
+  constexpr uint32_t mostTasks = INT32_MAX; // of a grid on CUDA; a thread pool's counter has more
+  if (record.tasks > mostTasks)
+    return damaged("launches ", record.tasks, " tasks, at most ", mostTasks);
+  return checkOperands(record, kernel.arguments, kernel.immediates);
 }
 
 Status RecordChecker::checkLibrary(const dlc_record &record) {
   if (record.index >= plan.calls.size())
     return damaged("makes library call ", record.index, " of ", plan.calls.size());
   const std::vector<CallArgument> expected = callArguments(plan.calls[record.index]);
-  DLC_TRY(checkCounts(record, static_cast<uint32_t>(expected.size()), 0));
+  DLC_TRY(checkOperands(record, static_cast<uint32_t>(expected.size()), 0));
   for (uint32_t i = 0; i < record.arguments.count; ++i) {
     const dlc_argument &argument = plan.arguments[record.arguments.first + i];
     if ((argument.access & expected[i].access) != expected[i].access)
@@ -113,7 +125,7 @@ Status RecordChecker::checkLibrary(const dlc_record &record) {
 }
 
 Status RecordChecker::checkCopy(const dlc_record &record) {
-  DLC_TRY(checkCounts(record, 2, 0));
+  DLC_TRY(checkOperands(record, 2, 0));
   const dlc_argument &to = plan.arguments[record.arguments.first];
   const dlc_argument &from = plan.arguments[record.arguments.first + 1];
   if (to.access != DLC_WRITE || from.access != DLC_READ)
@@ -127,7 +139,7 @@ Status RecordChecker::checkCopy(const dlc_record &record) {
 }
 
 Status RecordChecker::checkFill(const dlc_record &record) {
-  DLC_TRY(checkCounts(record, 1, 0));
+  DLC_TRY(checkOperands(record, 1, 0));
   if (plan.arguments[record.arguments.first].access != DLC_WRITE)
     return damaged("a fill must write its argument");
   if (record.value > 0xff)
@@ -136,7 +148,7 @@ Status RecordChecker::checkFill(const dlc_record &record) {
 }
 
 Status RecordChecker::checkEvent(const dlc_record &record) {
-  DLC_TRY(checkCounts(record, 0, 0));
+  DLC_TRY(checkOperands(record, 0, 0));
   if (record.index >= entry.events)
     return damaged("event ", record.index, " of ", entry.events);
   if (record.kind == DLC_RECORD_RECORD_EVENT)
@@ -153,9 +165,6 @@ Status RecordChecker::check(const dlc_record &record) {
     return damaged("its arguments end beyond the table of ", plan.arguments.size());
   if (!fits(record.immediates.first, record.immediates.count, plan.immediates.size()))
     return damaged("its immediates end beyond the table of ", plan.immediates.size());
-  for (uint32_t i = 0; i < record.arguments.count; ++i)
-    DLC_TRY(checkArgument(plan, entry, plan.arguments[record.arguments.first + i])
-                .in(concat("argument ", i)));
   switch (record.kind) {
   case DLC_RECORD_LAUNCH:
     return checkLaunch(record);
@@ -170,7 +179,8 @@ Status RecordChecker::check(const dlc_record &record) {
     return checkLibrary(record);
   case DLC_RECORD_COLLECTIVE_START:
   case DLC_RECORD_COLLECTIVE_WAIT:
-    return {}; // Their operands are the device's to check; one without them refuses the plan.
+    // How many there are is the device's to check; one without collectives refuses the plan.
+    return checkArguments(record);
   default:
     return damaged("kind ", record.kind, " is unknown");
   }
@@ -179,9 +189,8 @@ Status RecordChecker::check(const dlc_record &record) {
 } // namespace
 
 Status checkRecords(const Plan &plan) {
-  constexpr uint64_t limit = uint64_t(1) << 56;
   for (const EntryInfo &entry : plan.entries) {
-    if (entry.arenaBytes > limit)
+    if (entry.arenaBytes > largestSpace)
       return damaged("entry '", entry.name, "': an arena of ", entry.arenaBytes, " bytes");
     RecordChecker checker(plan, entry);
     for (uint32_t i = 0; i < entry.records.count; ++i) {

@@ -1,5 +1,6 @@
 // From the ABI's structs to a Plan, with everything checked but the records.
 #include "runtime/Core/PlanDecoder.h"
+#include "runtime/Core/Json.h"
 #include "runtime/Core/Layout.h"
 #include "runtime/Core/LibraryCall.h"
 #include "runtime/Core/PlanReader.h"
@@ -21,11 +22,14 @@ public:
 private:
   Status decodeName(dlc_string string, std::string_view &out, std::string_view of);
   Status decodeText(dlc_string string, std::string_view &out, std::string_view of);
+  Status decodeOptionalName(dlc_string string, std::string_view &out, std::string_view of);
+  Status decodeHeader();
   Status decodeType(const dlc_type &raw, TensorType &out);
   Status decodeLayout(const dlc_layout &raw, TensorType &out);
   Status decodeVariables();
   Status decodeVariable(const dlc_variable &raw, VariableInfo &out);
   Status checkVariablesApart();
+  Status checkScalarsEnd();
   Status decodeScalars();
   Status decodeKernels();
   Status checkCudaKernel(const dlc_kernel &kernel);
@@ -42,13 +46,20 @@ private:
   Status decodeValues(dlc_range range, const EntryInfo &entry, bool inputs,
                       std::vector<ValueInfo> &out);
   Status decodeValue(const dlc_value &raw, ValueInfo &out);
-  Status checkInput(const EntryInfo &entry, const ValueInfo &input, size_t number);
+  Status checkInput(const ValueInfo &input, size_t number);
   Status checkOutput(const EntryInfo &entry, const ValueInfo &output);
   Status decodeMetrics(dlc_range range, EntryInfo &entry);
   Status decodeTerm(const dlc_term &term, const EntryInfo &entry);
+  Status checkAllTaken();
+
+  /// How far the owners of a table's elements have come: each begins where the one before ended.
+  struct Taken {
+    uint32_t images = 0, schedule = 0, values = 0, metrics = 0, terms = 0, records = 0;
+  };
 
   RawPlan raw;
   Plan plan;
+  Taken taken;
 };
 
 template <typename T> bool rangeFits(dlc_range range, const std::vector<T> &table) {
@@ -57,6 +68,20 @@ template <typename T> bool rangeFits(dlc_range range, const std::vector<T> &tabl
 
 std::string rangeText(dlc_range range, size_t limit) {
   return concat("[", range.first, ", ", uint64_t(range.first) + range.count, ") of ", limit);
+}
+
+/// Takes the next elements of a table, which belong to their owners in order: so each has one, and
+/// the work of reading them all is bounded by the plan's size. `what` precedes the range in a
+/// message.
+template <typename T>
+Status takeRange(dlc_range range, const std::vector<T> &table, uint32_t &taken,
+                 std::string_view what) {
+  if (!rangeFits(range, table))
+    return damaged(what, " ", rangeText(range, table.size()));
+  if (range.count != 0 && range.first != taken)
+    return damaged(what, " ", rangeText(range, table.size()), ", expected from ", taken);
+  taken += range.count;
+  return {};
 }
 
 /// Two items of one table may not share a name.
@@ -79,13 +104,19 @@ Status Decoder::decodeText(dlc_string string, std::string_view &out, std::string
   return {};
 }
 
-Status Decoder::decodeName(dlc_string string, std::string_view &out, std::string_view of) {
+Status Decoder::decodeOptionalName(dlc_string string, std::string_view &out, std::string_view of) {
+  constexpr uint32_t longest = 4096;
+  if (string.length > longest)
+    return damaged(of, " has ", string.length, " bytes, at most ", longest);
   DLC_TRY(decodeText(string, out, of));
-  if (out.empty())
-    return damaged(of, " is empty");
   if (!isPrintableUtf8(out))
     return damaged(of, " is not printable UTF-8");
   return {};
+}
+
+Status Decoder::decodeName(dlc_string string, std::string_view &out, std::string_view of) {
+  DLC_TRY(decodeOptionalName(string, out, of));
+  return out.empty() ? damaged(of, " is empty") : Status();
 }
 
 Status Decoder::decodeLayout(const dlc_layout &layout, TensorType &out) {
@@ -116,10 +147,12 @@ Status Decoder::decodeType(const dlc_type &type, TensorType &out) {
     return damaged("rank ", type.rank, " is above ", DLC_MAX_RANK);
   out.dtype = static_cast<dlc_dtype>(type.dtype);
   out.shape.assign(type.shape, type.shape + type.rank);
-  if (!checkedElementCount(out.shape))
+  const std::optional<uint64_t> elements = checkedElementCount(out.shape);
+  if (!elements || *elements > largestSpace / sizeof(double))
     return damaged("shape ", out.str(), " has too many elements");
   DLC_TRY(decodeLayout(type.layout, out));
-  if (!checkedElementCount(physicalShape(out)))
+  const std::optional<uint64_t> stored = checkedElementCount(physicalShape(out));
+  if (!stored || *stored > largestSpace / sizeof(double))
     return damaged("the layout of ", out.str(), " has too many elements");
   return {};
 }
@@ -173,6 +206,11 @@ Status Decoder::checkVariablesApart() {
   for (size_t i = 1; i < order.size(); ++i)
     if (order[i - 1]->offset + order[i - 1]->bytes > order[i]->offset)
       return damaged("variables '", order[i - 1]->name, "' and '", order[i]->name, "' overlap");
+  uint64_t end = 0;
+  for (const VariableInfo &variable : plan.variables)
+    end = std::max(end, alignUp(variable.offset + variable.bytes, DLC_ALIGNMENT));
+  if (end != plan.stateBytes)
+    return damaged("a state of ", plan.stateBytes, " bytes, its variables end at ", end);
   return {};
 }
 
@@ -198,12 +236,25 @@ Status Decoder::decodeScalars() {
         !fits(scalar.offset, sizeof(float), raw.header.scalars_bytes))
       return damaged("scalar '", info.name, "' at byte ", scalar.offset,
                      " does not fit the block of ", raw.header.scalars_bytes, " bytes");
+    if (scalar.scheduled > 1)
+      return damaged("scalar '", info.name, "': 'scheduled' is ", scalar.scheduled,
+                     ", expected 0 or 1");
     info.offset = scalar.offset;
     info.value = scalar.value;
-    info.scheduled = scalar.scheduled != 0;
+    info.scheduled = scalar.scheduled == 1;
     plan.scalars.push_back(info);
   }
-  return checkDistinct(plan.scalars, "scalars");
+  DLC_TRY(checkDistinct(plan.scalars, "scalars"));
+  return checkScalarsEnd();
+}
+
+Status Decoder::checkScalarsEnd() {
+  uint64_t end = 0;
+  for (const ScalarInfo &scalar : plan.scalars)
+    end = std::max<uint64_t>(end, scalar.offset + sizeof(float));
+  if (end != plan.scalarsBytes)
+    return damaged("a scalars block of ", plan.scalarsBytes, " bytes, its scalars end at ", end);
+  return {};
 }
 
 Status Decoder::decodeKernels() {
@@ -222,8 +273,12 @@ Status Decoder::decodeKernels() {
     info.threads = kernel.threads;
     info.sharedBytes = kernel.shared_bytes;
     info.images = kernel.images;
-    if (info.target == DLC_TARGET_CUDA)
-      DLC_TRY(checkCudaKernel(kernel).in(concat("kernel '", info.symbol, "'")));
+    Status status = takeRange(kernel.images, raw.images, taken.images, "its images are");
+    if (status.ok() && kernel.scratch_bytes > largestSpace)
+      status = damaged("a scratch of ", kernel.scratch_bytes, " bytes");
+    if (status.ok() && info.target == DLC_TARGET_CUDA)
+      status = checkCudaKernel(kernel);
+    DLC_TRY(std::move(status).in(concat("kernel '", info.symbol, "'")));
     plan.kernels.push_back(info);
   }
   return {};
@@ -235,8 +290,6 @@ Status Decoder::checkCudaKernel(const dlc_kernel &kernel) {
     return damaged("blocks of ", kernel.threads, " threads, expected 1 to ", maxThreads);
   if (kernel.shared_bytes > maxShared)
     return damaged("blocks with ", kernel.shared_bytes, " bytes of shared memory");
-  if (!rangeFits(kernel.images, raw.images))
-    return damaged("its images are ", rangeText(kernel.images, raw.images.size()));
   return {};
 }
 
@@ -259,9 +312,11 @@ Status Decoder::decodeCalls() {
   for (size_t i = 0; i < raw.calls.size(); ++i) {
     const dlc_library_call &call = raw.calls[i];
     Status status = checkLibraryCall(call);
-    // An engine, then pairs of knob and value.
-    if (status.ok() && (!rangeFits(call.engine, raw.immediates) ||
-                        (call.engine.count != 0 && call.engine.count % 2 == 0)))
+    // An engine, then pairs of knob and value; cuDNN has some 40 knobs.
+    constexpr uint32_t mostNumbers = 1 + 2 * 64;
+    if (status.ok() &&
+        (!rangeFits(call.engine, raw.immediates) || call.engine.count > mostNumbers ||
+         (call.engine.count != 0 && call.engine.count % 2 == 0)))
       status = damaged("its engine is immediates ", rangeText(call.engine, raw.immediates.size()));
     DLC_TRY(std::move(status).in(concat("library call ", i)));
   }
@@ -272,9 +327,7 @@ Status Decoder::decodeCalls() {
 Status Decoder::decodeRecordTables() {
   for (size_t i = 0; i < raw.records.size(); ++i) {
     std::string_view name;
-    DLC_TRY(decodeText(raw.records[i].name, name, concat("name of record ", i)));
-    if (!isPrintableUtf8(name))
-      return damaged("name of record ", i, " is not printable UTF-8");
+    DLC_TRY(decodeOptionalName(raw.records[i].name, name, concat("name of record ", i)));
     plan.recordNames.push_back(name);
   }
   plan.records = std::move(raw.records);
@@ -300,6 +353,9 @@ Status Decoder::decodeValue(const dlc_value &value, ValueInfo &out) {
   if (value.of != DLC_NONE &&
       (value.of >= plan.variables.size() || value.kind != DLC_VALUE_GRADIENT))
     return damaged("'of' is ", value.of, ", there are ", plan.variables.size(), " variables");
+  if (value.of != DLC_NONE && out.type.shape != plan.variables[value.of].type.shape)
+    return damaged("is ", out.type.str(), ", the gradient of ",
+                   plan.variables[value.of].type.str());
   out.of = value.of;
   if (value.classes != 0 && (value.kind != DLC_VALUE_INPUT || !isWhole(out.type.dtype)))
     return damaged(value.classes, " classes of ", out.type.str(),
@@ -308,15 +364,19 @@ Status Decoder::decodeValue(const dlc_value &value, ValueInfo &out) {
   return {};
 }
 
-Status Decoder::checkInput(const EntryInfo &entry, const ValueInfo &input, size_t number) {
+Status Decoder::checkInput(const ValueInfo &input, size_t number) {
   if (input.kind != DLC_VALUE_INPUT || input.location.space != DLC_SPACE_INPUT ||
       input.location.index != number || input.location.offset != 0)
     return damaged("an input must stand at the start of its own space");
-  if (input.batchAxis != DLC_NONE && entry.batch != 0 &&
-      input.type.shape[input.batchAxis] != entry.batch)
-    return damaged("axis ", input.batchAxis, " of ", input.type.str(),
-                   " counts samples, the entry has ", entry.batch);
   return {};
+}
+
+/// What counts samples has as many as a run of the entry.
+static Status checkBatchAxis(const EntryInfo &entry, const ValueInfo &value) {
+  if (value.batchAxis == DLC_NONE || value.type.shape[value.batchAxis] == entry.batch)
+    return {};
+  return damaged("axis ", value.batchAxis, " of ", value.type.str(),
+                 " counts samples, the entry has ", entry.batch);
 }
 
 Status Decoder::checkOutput(const EntryInfo &entry, const ValueInfo &output) {
@@ -325,21 +385,25 @@ Status Decoder::checkOutput(const EntryInfo &entry, const ValueInfo &output) {
   if (output.kind == DLC_VALUE_ACCUMULATOR &&
       (output.type.dtype != DLC_F32 || !output.type.shape.empty()))
     return damaged("an accumulator must be f32[], found ", output.type.str());
+  if (output.kind == DLC_VALUE_ACCUMULATOR && output.location.space != DLC_SPACE_ARENA &&
+      output.location.space != DLC_SPACE_STATE)
+    return damaged("an accumulator must stand in the arena or in the state");
   return checkArgument(plan, entry, output.location);
 }
 
 Status Decoder::decodeValues(dlc_range range, const EntryInfo &entry, bool inputs,
                              std::vector<ValueInfo> &out) {
   std::string_view what = inputs ? "inputs" : "outputs";
-  if (!rangeFits(range, raw.values))
-    return damaged(what, " are values ", rangeText(range, raw.values.size()));
+  DLC_TRY(takeRange(range, raw.values, taken.values, concat(what, " are values")));
   for (uint32_t i = 0; i < range.count; ++i) {
     const dlc_value &value = raw.values[range.first + i];
     ValueInfo info;
     DLC_TRY(decodeName(value.name, info.name, concat("name of ", what, " ", i)));
     Status status = decodeValue(value, info);
     if (status.ok())
-      status = inputs ? checkInput(entry, info, i) : checkOutput(entry, info);
+      status = inputs ? checkInput(info, i) : checkOutput(entry, info);
+    if (status.ok())
+      status = checkBatchAxis(entry, info);
     DLC_TRY(std::move(status).in(concat(inputs ? "input '" : "output '", info.name, "'")));
     out.push_back(std::move(info));
   }
@@ -362,8 +426,7 @@ Status Decoder::decodeTerm(const dlc_term &term, const EntryInfo &entry) {
 }
 
 Status Decoder::decodeMetrics(dlc_range range, EntryInfo &entry) {
-  if (!rangeFits(range, raw.metrics))
-    return damaged("metrics ", rangeText(range, raw.metrics.size()));
+  DLC_TRY(takeRange(range, raw.metrics, taken.metrics, "metrics"));
   for (uint32_t i = 0; i < range.count; ++i) {
     const dlc_metric &metric = raw.metrics[range.first + i];
     MetricInfo info;
@@ -374,9 +437,8 @@ Status Decoder::decodeMetrics(dlc_range range, EntryInfo &entry) {
       return damaged("metric '", info.name, "' finishes by ", metric.finish, ", which is unknown");
     info.kind = static_cast<dlc_metric_kind>(metric.kind);
     info.finish = static_cast<dlc_finish>(metric.finish);
-    if (!rangeFits(metric.terms, raw.terms))
-      return damaged("metric '", info.name, "' has terms ",
-                     rangeText(metric.terms, raw.terms.size()));
+    DLC_TRY(takeRange(metric.terms, raw.terms, taken.terms,
+                      concat("metric '", info.name, "' has terms")));
     for (uint32_t t = 0; t < metric.terms.count; ++t) {
       info.terms.push_back(raw.terms[metric.terms.first + t]);
       DLC_TRY(
@@ -396,15 +458,16 @@ Status Decoder::decodeEntry(const dlc_entry &entry, EntryInfo &out) {
   out.streams = entry.streams;
   out.events = entry.events;
   out.batch = entry.batch;
-  if (!rangeFits(entry.records, plan.records))
-    return damaged("records ", rangeText(entry.records, plan.records.size()));
+  DLC_TRY(takeRange(entry.records, plan.records, taken.records, "records"));
   constexpr uint32_t maxStreams = 1024;
   if (entry.streams > maxStreams || entry.events > entry.records.count)
     return damaged(entry.streams, " streams and ", entry.events, " events for ",
                    entry.records.count, " records");
-  if (entry.batch >> 32)
+  if (entry.batch >> 31)
     return damaged("a batch of ", entry.batch, " samples");
   DLC_TRY(decodeValues(entry.inputs, out, true, out.inputs));
+  if (out.kind == DLC_ENTRY_PREPARE && !out.inputs.empty())
+    return damaged("prepares variables, but has ", out.inputs.size(), " inputs");
   DLC_TRY(decodeValues(entry.outputs, out, false, out.outputs));
   DLC_TRY(decodeMetrics(entry.metrics, out));
   out.validInput = entry.valid_input;
@@ -431,12 +494,22 @@ Status Decoder::decodeSchedulePart(const dlc_schedule_part &part) {
   for (double number : {part.length, part.n, part.a, part.b, part.c})
     if (!std::isfinite(number))
       return damaged("a number is not finite");
+  if (part.in_epochs > 1)
+    return damaged("'in_epochs' is ", part.in_epochs, ", expected 0 or 1");
   const bool isCurve = part.kind != DLC_SCHEDULE_CONSTANT && part.kind != DLC_SCHEDULE_PLATEAU;
   const bool restarts = part.kind == DLC_SCHEDULE_COSINE_RESTARTS;
   if (part.length < 0 || (isCurve && part.n <= 0) || (restarts && part.b < 1))
     return damaged("length ", part.length, ", n ", part.n, " and b ", part.b);
-  SchedulePart info = {static_cast<dlc_schedule_kind>(part.kind), part.in_epochs != 0, part.length,
-                       part.n, part.a, part.b, part.c, {}};
+  SchedulePart info = {static_cast<dlc_schedule_kind>(part.kind),
+                       part.in_epochs != 0,
+                       part.length,
+                       part.n,
+                       part.a,
+                       part.b,
+                       part.c,
+                       {}};
+  if (part.kind == DLC_SCHEDULE_PLATEAU && part.c != 0 && part.c != 1)
+    return damaged("c is ", part.c, ", expected 1 if more is better, else 0");
   if (part.kind == DLC_SCHEDULE_PLATEAU)
     DLC_TRY(decodeName(part.metric, info.metric, "the metric's name"));
   plan.schedule.push_back(info);
@@ -459,9 +532,8 @@ Status Decoder::decodeSteps() {
     if (kind != DLC_ENTRY_TRAIN && kind != DLC_ENTRY_ACCUMULATE)
       return damaged("step ", i, " runs entry '", plan.entries[step.entry].name,
                      "', which does not train");
-    if (!rangeFits(step.schedule, plan.schedule))
-      return damaged("step ", i, " has schedule parts ",
-                     rangeText(step.schedule, plan.schedule.size()));
+    DLC_TRY(takeRange(step.schedule, plan.schedule, taken.schedule,
+                      concat("step ", i, " has schedule parts")));
   }
   plan.steps = std::move(raw.steps);
   return checkUpdates();
@@ -491,18 +563,41 @@ Status Decoder::decodeSettings() {
   return checkDistinct(plan.settings, "settings");
 }
 
+/// What nobody refers to would be read by those who walk whole tables, and checked by nobody.
+Status Decoder::checkAllTaken() {
+  struct Table {
+    std::string_view name, owner;
+    size_t size;
+    uint32_t taken;
+  };
+  const Table tables[] = {{"images", "kernel", plan.images.size(), taken.images},
+                          {"schedule parts", "step", plan.schedule.size(), taken.schedule},
+                          {"values", "entry", raw.values.size(), taken.values},
+                          {"metrics", "entry", raw.metrics.size(), taken.metrics},
+                          {"terms", "metric", raw.terms.size(), taken.terms},
+                          {"records", "entry", plan.records.size(), taken.records}};
+  for (const Table &table : tables)
+    if (table.taken != table.size)
+      return damaged(table.size - table.taken, " of ", table.size, " ", table.name,
+                     " belong to no ", table.owner);
+  return {};
+}
+
+Status Decoder::decodeHeader() {
+  const dlc_plan_header &header = raw.header;
+  if (header.state_bytes > largestSpace || header.scalars_bytes > largestSpace)
+    return damaged("a state of ", header.state_bytes, " bytes, scalars of ", header.scalars_bytes);
+  plan.stateBytes = header.state_bytes;
+  plan.scalarsBytes = header.scalars_bytes;
+  DLC_TRY(decodeOptionalName(header.model, plan.model, "the model's name"));
+  DLC_TRY(decodeText(header.documentation, plan.documentation, "the model's documentation"));
+  DLC_TRY(decodeText(header.report, plan.report, "the compile report"));
+  return checkJsonDepth(plan.report).in("the compile report");
+}
+
 Result<Plan> Decoder::run() {
-  // Nothing sane is larger; below this no sum of two sizes overflows.
-  constexpr uint64_t limit = uint64_t(1) << 56;
-  if (raw.header.state_bytes > limit || raw.header.scalars_bytes > limit)
-    return damaged("a state of ", raw.header.state_bytes, " bytes, scalars of ",
-                   raw.header.scalars_bytes);
-  plan.stateBytes = raw.header.state_bytes;
-  plan.scalarsBytes = raw.header.scalars_bytes;
+  DLC_TRY(decodeHeader());
   plan.constants = raw.constants;
-  DLC_TRY(decodeText(raw.header.model, plan.model, "the model's name"));
-  DLC_TRY(decodeText(raw.header.documentation, plan.documentation, "the model's documentation"));
-  DLC_TRY(decodeText(raw.header.report, plan.report, "the compile report"));
   DLC_TRY(decodeVariables());
   DLC_TRY(decodeScalars());
   DLC_TRY(decodeKernels());
@@ -513,6 +608,7 @@ Result<Plan> Decoder::run() {
   DLC_TRY(decodeSchedule());
   DLC_TRY(decodeSteps());
   DLC_TRY(decodeSettings());
+  DLC_TRY(checkAllTaken());
   DLC_TRY(checkRecords(plan));
   return std::move(plan);
 }

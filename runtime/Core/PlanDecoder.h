@@ -9,6 +9,10 @@
 
 namespace dlc::runtime {
 
+/// Bytes of the largest tensor, state, arena or scratch that a plan may ask for: no machine has
+/// more, and below this no sum of two sizes overflows.
+inline constexpr uint64_t largestSpace = uint64_t(1) << 46;
+
 /// Decodes and checks a whole blob. Names in the Plan view the blob. Messages are without the
 /// file's name.
 Result<Plan> decodePlan(std::span<const std::byte> blob);

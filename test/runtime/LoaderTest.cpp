@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <elf.h>
 #include <functional>
 #include <gtest/gtest.h>
 
@@ -50,7 +51,7 @@ TEST(Loader, DecodesThePlan) {
   ASSERT_EQ(plan.variables.size(), 5u);
   EXPECT_EQ(plan.variables[2].role, DLC_ROLE_SLOT);
   EXPECT_EQ(plan.variables[2].of, 0u);
-  EXPECT_EQ((*module)->kernelFunctions().size(), 11u);
+  EXPECT_EQ((*module)->kernelFunctions().size(), 12u);
 }
 
 // What is no module is told from what is a damaged one.
@@ -66,6 +67,19 @@ TEST(Loader, RefusesOtherFiles) {
       std::string::npos);
   EXPECT_NE(std::string(Module::load(folder.root()).status().message()).find("found a folder"),
             std::string::npos);
+}
+
+// Notes are looked for in the file's own segments, and there may be many where there are holes.
+TEST(Loader, BoundsNotes) {
+  auto module = moduleWith(smallModel().blob());
+  auto *header = reinterpret_cast<Elf64_Ehdr *>(module.data());
+  auto *segment = reinterpret_cast<Elf64_Phdr *>(module.data() + header->e_phoff);
+  while (segment->p_type != PT_NOTE)
+    ++segment;
+  segment->p_offset = module.size();
+  segment->p_filesz = 10001 * sizeof(Elf64_Nhdr);
+  module.resize(module.size() + 10001 * sizeof(Elf64_Nhdr));
+  EXPECT_EQ(messageFor(module), "damaged ELF file: more than 10000 notes");
 }
 
 // A module of a newer ABI, for another device or for another processor says so; none of it is run.
@@ -203,6 +217,10 @@ TEST(Loader, ChecksVariables) {
        }},
       {"variable 'linear1.weight': the layout has 3 blocks, at most 2",
        [](auto &p) { p.variables[0].type.layout.block_count = 3; }},
+      {"a state of 768 bytes, its variables end at 704",
+       [](auto &p) { p.header.state_bytes += 64; }},
+      {"a state of 140737488355328 bytes, scalars of 8",
+       [](auto &p) { p.header.state_bytes = uint64_t(1) << 47; }},
   });
   const std::string message =
       messageForPlan([](auto &p) { p.variables[0].name.offset = 1u << 31; });
@@ -218,6 +236,10 @@ TEST(Loader, ChecksScalarsStepsAndKernels) {
        [](auto &p) { p.scalars[1].offset = 8; }},
       {"scalar 'step' at byte 2 does not fit the block of 8 bytes",
        [](auto &p) { p.scalars[1].offset = 2; }},
+      {"scalar 'step': 'scheduled' is 2, expected 0 or 1",
+       [](auto &p) { p.scalars[1].scheduled = 2; }},
+      {"a scalars block of 12 bytes, its scalars end at 8",
+       [](auto &p) { p.header.scalars_bytes = 12; }},
       {"two scalars are called 'step'", [](auto &p) { p.scalars[0].name = p.scalars[1].name; }},
       {"step 0 runs entry 3 of 3 every 1 batches", [](auto &p) { p.steps[0].entry = 3; }},
       {"step 0 runs entry 0 of 3 every 0 batches", [](auto &p) { p.steps[0].every = 0; }},
@@ -231,23 +253,48 @@ TEST(Loader, ChecksScalarsStepsAndKernels) {
          p.steps[0].every = 2;
          p.steps.push_back({2, 3, {}});
        }},
-      {"step 0 has schedule parts [1, 3) of 0", [](auto &p) { p.steps[0].schedule = {1, 2}; }},
+      {"step 0 has schedule parts [1, 3) of 0",
+       [](auto &p) {
+         p.steps[0].schedule = {1, 2};
+       }},
       {"schedule part 0: kind 11 is unknown",
-       [](auto &p) { p.schedule.push_back({11, 0, 0, 1, 0, 0, 0, {}}); }},
+       [](auto &p) {
+         p.schedule.push_back({11, 0, 0, 1, 0, 0, 0, {}});
+       }},
       {"schedule part 0: length 0, n 0 and b 0",
-       [](auto &p) { p.schedule.push_back({DLC_SCHEDULE_COSINE, 0, 0, 0, 0, 0, 0, {}}); }},
+       [](auto &p) {
+         p.schedule.push_back({DLC_SCHEDULE_COSINE, 0, 0, 0, 0, 0, 0, {}});
+       }},
       {"schedule part 0: length 0, n 1 and b 0.5",
        [](auto &p) {
          p.schedule.push_back({DLC_SCHEDULE_COSINE_RESTARTS, 0, 0, 1, 0, 0.5, 0, {}});
        }},
       {"schedule part 0: a number is not finite",
-       [](auto &p) { p.schedule.push_back({DLC_SCHEDULE_CONSTANT, 0, 0, 0, 1.0 / 0.0, 0, 0, {}}); }},
+       [](auto &p) {
+         p.schedule.push_back({DLC_SCHEDULE_CONSTANT, 0, 0, 0, 1.0 / 0.0, 0, 0, {}});
+       }},
       {"schedule part 0: the metric's name is empty",
-       [](auto &p) { p.schedule.push_back({DLC_SCHEDULE_PLATEAU, 0, 0, 0, 0.5, 1, 0, {}}); }},
+       [](auto &p) {
+         p.schedule.push_back({DLC_SCHEDULE_PLATEAU, 0, 0, 0, 0.5, 1, 0, {}});
+       }},
+      {"schedule part 0: 'in_epochs' is 2, expected 0 or 1",
+       [](auto &p) {
+         p.schedule.push_back({DLC_SCHEDULE_CONSTANT, 2, 0, 0, 1, 0, 0, {}});
+       }},
+      {"schedule part 0: c is 0.5, expected 1 if more is better, else 0",
+       [](auto &p) {
+         p.schedule.push_back({DLC_SCHEDULE_PLATEAU, 0, 0, 0, 0.5, 1, 0.5, {}});
+       }},
+      {"1 of 1 schedule parts belong to no step",
+       [](auto &p) {
+         p.schedule.push_back({DLC_SCHEDULE_CONSTANT, 0, 0, 0, 1, 0, 0, {}});
+       }},
+      {"kernel 'logits': a scratch of 140737488355328 bytes",
+       [](auto &p) { p.kernels[0].scratch_bytes = uint64_t(1) << 47; }},
       {"kernel 'logits' is for target 9, which is unknown",
        [](auto &p) { p.kernels[0].target = 9; }},
-      {"damaged module: kernel 'logits' is function 11 of 11",
-       [](auto &p) { p.kernels[0].function = 11; }},
+      {"damaged module: kernel 'logits' is function 12 of 12",
+       [](auto &p) { p.kernels[0].function = 12; }},
   });
 }
 
@@ -258,6 +305,18 @@ TEST(Loader, ChecksEntries) {
        [](auto &p) { p.entries[0].inputs.first = 30; }},
       {"entry 'train_step': records [0, 4294967295) of 11",
        [](auto &p) { p.entries[0].records.count = DLC_NONE; }},
+      {"entry 'evaluate': records [6, 9) of 11, expected from 7",
+       [](auto &p) { p.entries[1].records.first = 6; }},
+      {"1 of 11 records belong to no entry", [](auto &p) { p.entries[2].records.count = 0; }},
+      {"entry 'train_step': outputs are values [1, 7) of 17, expected from 2",
+       [](auto &p) { p.entries[0].outputs.first = 1; }},
+      {"entry 'train_step': metric 'accuracy' has terms [0, 1) of 4, expected from 1",
+       [](auto &p) { p.metrics[1].terms.first = 0; }},
+      {"2 of 4 metrics belong to no entry", [](auto &p) { p.entries[1].metrics.count = 0; }},
+      {"entry 'train_step': a batch of 2147483648 samples",
+       [](auto &p) { p.entries[0].batch = uint64_t(1) << 31; }},
+      {"entry 'train_step': prepares variables, but has 2 inputs",
+       [](auto &p) { p.entries[0].kind = DLC_ENTRY_PREPARE; }},
       {"entry 'train_step': 2000 streams and 0 events for 7 records",
        [](auto &p) { p.entries[0].streams = 2000; }},
       {"entry 'train_step': 1 streams and 8 events for 7 records",
@@ -268,6 +327,19 @@ TEST(Loader, ChecksEntries) {
       {"entry 'train_step': input 'image': axis 0 of f32[8, 1, 4, 4] counts samples, the entry has "
        "9",
        [](auto &p) { p.entries[0].batch = 9; }},
+      {"entry 'train_step': input 'image': axis 0 of f32[8, 1, 4, 4] counts samples, the entry has "
+       "0",
+       [](auto &p) { p.entries[0].batch = 0; }},
+      {"entry 'train_step': output 'output': axis 1 of f32[8, 4] counts samples, the entry has 8",
+       [](auto &p) { p.values[2].batch_axis = 1; }},
+      {"entry 'train_step': output 'loss.sum': an accumulator must stand in the arena or in the "
+       "state",
+       [](auto &p) {
+         p.values[3].location = p.values[0].location, p.values[3].location.bytes = 4;
+       }},
+      {"entry 'train_step': output 'gradient.linear1.weight': is f32[4, 16], the gradient of "
+       "f32[4]",
+       [](auto &p) { p.values[6].of = 1; }},
       {"entry 'train_step': input 'image': batch axis 4 of f32[8, 1, 4, 4]",
        [](auto &p) { p.values[0].batch_axis = 4; }},
       {"entry 'train_step': input 'image': an input must stand at the start of its own space",
@@ -309,6 +381,8 @@ TEST(Loader, ChecksRecords) {
       {"kind 0 is unknown", [](auto &p) { p.records[0].kind = 0; }},
       {"stream 1 of 1", [](auto &p) { p.records[0].stream = 1; }},
       {"launches kernel 6 of 6", [](auto &p) { p.records[0].index = 6; }},
+      {"launches 2147483648 tasks, at most 2147483647",
+       [](auto &p) { p.records[0].tasks = 1u << 31; }},
       {"has 3 arguments, expected 4", [](auto &p) { p.records[0].arguments.count = 3; }},
       {"has 1 immediates, expected 2", [](auto &p) { p.records[0].immediates.count = 1; }},
       {"its immediates end beyond the table of 21",
@@ -334,6 +408,50 @@ TEST(Loader, ChecksRecords) {
   };
   for (const Broken &broken : cases)
     EXPECT_EQ(messageForPlan(broken.change), first + broken.message);
+}
+
+// A scalar is read as a float, so it stands where one may.
+TEST(Loader, ChecksPlacesOfScalars) {
+  EXPECT_EQ(messageForPlan([](auto &p) {
+              for (dlc_argument &argument : p.arguments)
+                if (argument.space == DLC_SPACE_SCALARS)
+                  argument.offset += 2, argument.bytes = 2;
+            }),
+            "entry 'train_step', record 4 'linear1.weight/update': argument 3: byte 2 of the "
+            "scalars block is not a multiple of 4");
+}
+
+// Texts of a file cannot fill a terminal: names are bounded, and so is a message about several.
+TEST(Loader, BoundsNames) {
+  const auto named = [](size_t length) {
+    return [=](PlanBuilder &p) { p.entries[0].name = p.text(std::string(length, 'x')); };
+  };
+  EXPECT_EQ(messageForPlan(named(4096)), "loaded");
+  EXPECT_EQ(messageForPlan(named(4097)), "name of entry 0 has 4097 bytes, at most 4096");
+  const std::string message = messageForPlan([&](PlanBuilder &p) {
+    named(4096)(p);
+    p.entries[0].kind = 9;
+  });
+  EXPECT_LE(message.size(), 1000u);
+  EXPECT_TRUE(message.starts_with("entry 'xxxx")) << message;
+  EXPECT_TRUE(message.ends_with("xxxx': kind 9 is unknown")) << message;
+  EXPECT_EQ(messageForPlan([](auto &p) { p.header.model = p.text("a\x1b[2Jb"); }),
+            "the model's name is not printable UTF-8");
+  EXPECT_EQ(messageForPlan([](auto &p) { p.header.model = p.text("a\u009b2Jb"); }),
+            "the model's name is not printable UTF-8");
+}
+
+// What prints the report goes down its tree.
+TEST(Loader, BoundsTheReport) {
+  const auto nested = [](size_t depth) {
+    return [=](PlanBuilder &p) {
+      p.header.report = p.text("{\"[[[\": " + std::string(depth - 1, '[') + "\"\\\"[\"" +
+                               std::string(depth - 1, ']') + "}");
+    };
+  };
+  EXPECT_EQ(messageForPlan(nested(64)), "loaded");
+  EXPECT_EQ(messageForPlan(nested(65)), "the compile report: JSON nested more than 64 deep");
+  EXPECT_EQ(messageForPlan(nested(20000)), "the compile report: JSON nested more than 64 deep");
 }
 
 /// Makes the small plan's first record something else.
@@ -417,8 +535,8 @@ TEST(Loader, ChecksImagesAndCudaKernels) {
        [](auto &p) { p.kernels[0].threads = 1025; }},
       {"kernel 'logits': blocks with 2097152 bytes of shared memory",
        [](auto &p) { p.kernels[0].shared_bytes = 2 << 20; }},
-      {"damaged module: kernel 'logits' is function 11 of 11",
-       [](auto &p) { p.kernels[0].function = 11; }},
+      {"damaged module: kernel 'logits' is function 12 of 12",
+       [](auto &p) { p.kernels[0].function = 12; }},
   };
   for (const Broken &broken : cases)
     EXPECT_EQ(messageForCudaPlan(broken.change), broken.message);

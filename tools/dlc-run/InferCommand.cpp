@@ -193,9 +193,10 @@ std::pair<uint64_t, double> largest(const HostTensor &output, uint64_t row, uint
 Status predict(const InferFlags &flags, Context &context) {
   const EntryInfo &entry = context.entry();
   if (entry.outputs.empty() || entry.outputs[0].type.shape.size() != 2 ||
-      entry.outputs[0].batchAxis != 0)
+      entry.outputs[0].type.shape[1] == 0 || entry.outputs[0].batchAxis != 0)
     return invalid("entry '", entry.name,
-                   "': predictions need an output of scores by sample and class");
+                   "': predictions need an output of scores by sample and class, found ",
+                   entry.outputs.empty() ? "none" : entry.outputs[0].type.str());
   DLC_TRY_ASSIGN(data, openDataset(flags.data, Split::Test));
   DLC_TRY_ASSIGN(loader, BatchLoader::create(entry, data));
   DLC_TRY(loader->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = true}));

@@ -139,10 +139,12 @@ typedef struct dlc_table {
   uint64_t count;            /* elements */
 } dlc_table;
 
-/* A piece of the strings table: `offset` counts from the table's start, `length` excludes the terminating zero. */
+/* A piece of the strings table: `offset` counts from the table's start, `length` excludes the terminating zero. Names are
+ * printable UTF-8 of at most 4,096 bytes. */
 typedef struct dlc_string { uint32_t offset, length; } dlc_string;
 
-/* A run of elements [first, first + count) of the table named at the field. */
+/* A run of elements [first, first + count) of the table named at the field. Those of values, metrics, terms, records, schedule
+ * parts and images follow each other in the order of their owners and leave nothing out; arguments and immediates may be shared. */
 typedef struct dlc_range { uint32_t first, count; } dlc_range;
 
 typedef struct dlc_plan_header {
@@ -195,7 +197,7 @@ typedef enum dlc_access { DLC_READ = 1, DLC_WRITE = 2 } dlc_access; /* bit set *
 typedef struct dlc_argument {
   uint32_t space;            /* dlc_space */
   uint32_t index;            /* DLC_SPACE_INPUT: number of the input in its entry; else 0 */
-  uint64_t offset;           /* a multiple of DLC_ALIGNMENT, except in DLC_SPACE_SCALARS */
+  uint64_t offset;           /* a multiple of DLC_ALIGNMENT, in DLC_SPACE_SCALARS of 4 */
   uint64_t bytes;
   uint32_t access;           /* dlc_access */
   uint32_t dtype;            /* dlc_dtype of its elements, gaps between tensors included; 0: bytes, such as a workspace */
