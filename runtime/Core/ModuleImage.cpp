@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
@@ -109,6 +110,19 @@ Result<ModuleImage> ModuleImage::copyToFolder(const File &file) {
   return image;
 }
 
+/// Whether the process may write files of this size, in memory or elsewhere.
+static bool mayCopy(uint64_t size) {
+  rlimit limit;
+  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || size <= limit.rlim_cur;
+}
+
+Result<ModuleImage> ModuleImage::useItself(const File &file) {
+  const int descriptor = ::open(file.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  ModuleImage image(descriptor, nameOfDescriptor(descriptor));
+  DLC_TRY(image.map(file.size()).in(file.path()));
+  return image;
+}
+
 ModuleImage::ModuleImage(ModuleImage &&other) noexcept
     : descriptor(std::exchange(other.descriptor, -1)), name(std::move(other.name)),
       folder(std::move(other.folder)), bytes(std::exchange(other.bytes, {})),
@@ -131,6 +145,8 @@ Result<ModuleImage> ModuleImage::copy(const File &file) {
   DLC_TRY(ElfFile::checkHeader(header, file.size()).in(file.path()));
   if (file.size() > largest)
     return damaged(file.path(), ": has ", file.size(), " bytes, expected at most ", largest);
+  if (!mayCopy(file.size()))
+    return useItself(file);
   Result<ModuleImage> image = copyToMemory(file);
   return image.status().code() == StatusCode::Unsupported ? copyToFolder(file) : std::move(image);
 }

@@ -3,7 +3,8 @@
 //
 // The copy is a sealed memfd, which debuggers and profilers find as /proc/PID/fd/N with the file's
 // name in their maps. Where a process may have none, or cannot name it because /proc is not there,
-// it is a temporary file that loses its name as soon as the library is open. Either way a loaded
+// it is a temporary file that loses its name as soon as the library is open. Only a process that
+// may not write files of that size (ulimit -f) uses the module's file itself. Either way a loaded
 // module costs its size in memory or on disk, once a process; the pages of its kernels, plan and
 // constants are those of the copy.
 //
@@ -44,6 +45,7 @@ private:
   ModuleImage(int descriptor, std::string name) : descriptor(descriptor), name(std::move(name)) {}
   static Result<ModuleImage> copyToMemory(const File &file);
   static Result<ModuleImage> copyToFolder(const File &file);
+  static Result<ModuleImage> useItself(const File &file);
   Status map(uint64_t size);
 
   int descriptor;

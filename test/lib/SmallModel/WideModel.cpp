@@ -178,8 +178,11 @@ private:
                 {plan.ofInput(image), plan.ofVariable(weight), plan.ofVariable(bias),
                  ofConstants(0, 64), writing(result)},
                 {features, classes});
+    const dlc_argument scores = plan.arena(batch * classes * 2 * sizeof(float));
+    plan.launch("scores/fill", 0, 0, {writing(scores)}, {});
+    plan.records.back().kind = DLC_RECORD_FILL;
     plan.output("output", blocked(PlanBuilder::type(DLC_F32, {batch, classes * 2})),
-                DLC_VALUE_RESULT, plan.arena(batch * classes * 2 * sizeof(float)));
+                DLC_VALUE_RESULT, scores);
     plan.output("image", blocked(PlanBuilder::type(DLC_F32, {batch, features})), DLC_VALUE_RESULT,
                 plan.ofInput(image));
     plan.output("bias", PlanBuilder::type(DLC_F32, {classes}), DLC_VALUE_RESULT,
