@@ -1,17 +1,18 @@
 //===- LibraryGenerator.cpp - products by cuBLASLt, convolutions by cuDNN ---------------------===//
 //
-// A product is one call where its epilogue is one that cuBLASLt has: bias, addend, ReLU; a ReLU's
-// bits, the mask by such bits, sums (see passes/DL/FuseProductGradients.cpp). Else the call writes
-// into the workspace, and a launch finishes the elements. A convolution runs in NHWC
-// (filters: output channels, space, input channels). A tensor that lies so in memory is given as it
+// A product is one call where its epilogue is one that cuBLASLt has: bias, addend, sums (see
+// passes/DL/FuseProductGradients.cpp). Else the call writes into the workspace, and a launch
+// finishes the elements. So it is with ReLU: cuBLASLt's makes 0 of what is not a number, and only
+// cuDNN's slowest engine promises to keep it; a run that has diverged must not look finite.
+// A convolution takes its tensors with the
+// channels innermost or not, as its math wants it. A tensor that lies so in memory is given as it
 // is; else a launch turns it, with all that is fused in front of it. A result that lies so is the
-// call's own, where its epilogue is one that cuDNN has: bias, addend, ReLU behind the forward
-// direction. Else another launch finishes it and brings it into its order.
+// call's own, where its epilogue is one that cuDNN has: bias, addend behind the forward direction.
+// Else another launch finishes it and brings it into its order.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
-#include "dialects/DL/Folding.h"
 #include "dialects/DL/Slice.h"
 #include "dlc/abi.h"
 
@@ -20,14 +21,14 @@ using namespace dlc;
 using namespace dlc::codegen;
 
 static const uint32_t threads = 256, partsThreads = 128;
-static const uint64_t productWorkspace = 4 << 20, convolutionWorkspace = 16 << 20;
+static const uint64_t productWorkspace = 4 << 20;
 
 namespace {
 
 class LibraryGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "library"; }
-  unsigned version() const override { return 3; }
+  unsigned version() const override { return 4; }
   SmallVector<Candidate> schedules(const KernelSpec &spec,
                                    const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
@@ -91,9 +92,7 @@ public:
 private:
   bool findWhole();
   bool takeStep(Operation *step, Value value);
-  bool takeMask(dl::SelectOp select, Value value);
   bool takeResult(unsigned number);
-  bool takeBits(dl::PackBitsOp pack, unsigned buffer);
   bool takeSum(dl::ReduceOp sum, unsigned buffer);
   bool take(uint32_t step, std::optional<unsigned> buffer);
 
@@ -101,7 +100,7 @@ private:
   int64_t biasAxis;
   StoredAlike storedAlike;
   Value anchor;
-  dl::MatmulOp product; ///< the anchor, or null: convolutions have no bits and no sums
+  dl::MatmulOp product; ///< the anchor, or null: convolutions have no sums
   RankedTensorType type;
   Value whole; ///< the result that has the anchor's elements
   Epilogue epilogue;
@@ -117,11 +116,11 @@ bool EpilogueMatcher::take(uint32_t step, std::optional<unsigned> buffer) {
   return true;
 }
 
-/// The one result that is no bits and no sum.
+/// The one result that is no sum.
 bool EpilogueMatcher::findWhole() {
   for (unsigned number = 0; number < spec.resultTypes().size(); ++number) {
     Value value = spec.result(number);
-    if (spec.isSum(value) || value.getDefiningOp<dl::PackBitsOp>())
+    if (spec.isSum(value))
       continue;
     if (whole)
       return false;
@@ -135,13 +134,6 @@ bool EpilogueMatcher::findWhole() {
 bool EpilogueMatcher::takeStep(Operation *step, Value value) {
   if (isa<dl::ReshapeOp, dl::ConvertLayoutOp>(step))
     return true;
-  if (isa<dl::ReluOp>(step)) {
-    bool isNext = epilogue.bits < DLC_EPILOGUE_RELU;
-    epilogue.bits |= DLC_EPILOGUE_RELU;
-    return isNext;
-  }
-  if (auto select = dyn_cast<dl::SelectOp>(step))
-    return takeMask(select, value);
   auto sum = dyn_cast<dl::AddOp>(step);
   if (!sum)
     return false;
@@ -154,28 +146,9 @@ bool EpilogueMatcher::takeStep(Operation *step, Value value) {
                 : take(DLC_EPILOGUE_ADD, storedAlike(other));
 }
 
-bool EpilogueMatcher::takeMask(dl::SelectOp select, Value value) {
-  auto mask = select.getCondition().getDefiningOp<dl::UnpackBitsOp>();
-  return product && mask && value == anchor && select.getA() == value &&
-         dl::isSplatOf(select.getB(), 0) &&
-         take(DLC_EPILOGUE_BIT_MASK, plainOperand(spec, mask.getX()));
-}
-
-/// Bits of what is above 0 behind a ReLU.
-bool EpilogueMatcher::takeBits(dl::PackBitsOp pack, unsigned buffer) {
-  auto positive = pack.getX().getDefiningOp<dl::CompareOp>();
-  return positive && positive.getPredicate() == dl::Predicate::GT && positive.getA() == whole &&
-         dl::isSplatOf(positive.getB(), 0) && (epilogue.bits & DLC_EPILOGUE_RELU) &&
-         !(epilogue.bits & DLC_EPILOGUE_ADD) && take(DLC_EPILOGUE_RELU_BITS, buffer);
-}
-
-/// Sums over the rows of the masked product, or over k of an operand of a product alone.
+/// Sums over k of an operand of a product alone.
 bool EpilogueMatcher::takeSum(dl::ReduceOp sum, unsigned buffer) {
-  if (sum.getAxes() != ArrayRef<int64_t>{0})
-    return false;
-  if (sum.getX() == whole)
-    return epilogue.bits == DLC_EPILOGUE_BIT_MASK && take(DLC_EPILOGUE_COLUMN_SUMS, buffer);
-  if (epilogue.bits != 0)
+  if (sum.getAxes() != ArrayRef<int64_t>{0} || epilogue.bits != 0)
     return false;
   if (sum.getX() == product.getA() && product.getTransposeA())
     return take(DLC_EPILOGUE_SUMS_A, buffer);
@@ -187,11 +160,8 @@ bool EpilogueMatcher::takeSum(dl::ReduceOp sum, unsigned buffer) {
 bool EpilogueMatcher::takeResult(unsigned number) {
   if (!product || whole.getType() != type)
     return false;
-  Value value = spec.result(number);
-  unsigned buffer = spec.operandTypes().size() + number;
-  if (auto pack = value.getDefiningOp<dl::PackBitsOp>())
-    return takeBits(pack, buffer);
-  return takeSum(value.getDefiningOp<dl::ReduceOp>(), buffer);
+  return takeSum(spec.result(number).getDefiningOp<dl::ReduceOp>(),
+                 spec.operandTypes().size() + number);
 }
 
 /// Follows the chain from the anchor to the whole result, then looks at the others.
@@ -206,7 +176,7 @@ std::optional<Epilogue> EpilogueMatcher::match() {
   for (unsigned number = 0; number < spec.resultTypes().size(); ++number)
     if (spec.result(number) != whole && !takeResult(number))
       return std::nullopt;
-  if (epilogue.bits >= DLC_EPILOGUE_RELU_BITS && type.getRank() != 2)
+  if (epilogue.bits >= DLC_EPILOGUE_SUMS_A && type.getRank() != 2)
     return std::nullopt;
   return epilogue;
 }
@@ -215,10 +185,6 @@ static std::string describeEpilogue(const Epilogue &epilogue) {
   std::string text;
   for (auto [bit, name] : {std::pair(DLC_EPILOGUE_BIAS, " + bias"),
                            {DLC_EPILOGUE_ADD, " + addend"},
-                           {DLC_EPILOGUE_RELU, " + ReLU"},
-                           {DLC_EPILOGUE_RELU_BITS, " + its bits"},
-                           {DLC_EPILOGUE_BIT_MASK, " + mask by bits"},
-                           {DLC_EPILOGUE_COLUMN_SUMS, " + column sums"},
                            {DLC_EPILOGUE_SUMS_A, " + sums of a"},
                            {DLC_EPILOGUE_SUMS_B, " + sums of b"}})
     text += epilogue.bits & bit ? name : "";
@@ -229,7 +195,8 @@ static std::string describeEpilogue(const Epilogue &epilogue) {
 // Products
 //===------------------------------------------------------------------------------------------===//
 
-static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, dl::MatmulOp op) {
+static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, const CudaTarget &target,
+                                                dl::MatmulOp op) {
   ProductSizes s(op);
   std::optional<unsigned> a = plainOperand(spec, op.getA()), b = plainOperand(spec, op.getB());
   if (!a || !b || s.batch * s.m * s.n * s.k == 0 || !getElementTypeOrSelf(op.getC()).isF32())
@@ -242,6 +209,7 @@ static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, dl::Matm
   llvm::copy(ArrayRef<int64_t>{s.batch, s.m, s.n, s.k, s.m * s.k, s.k * s.n, s.m * s.n},
              library.call.sizes);
   library.call.workspace_bytes = productWorkspace;
+  library.call.math = target.math;
   std::optional<Epilogue> epilogue;
   auto isRowMajor = [](RankedTensorType type) { return PhysicalLayout::get(type).rowMajor; };
   auto storedAlike = [&](Value value) { return plainOperand(spec, value); };
@@ -259,6 +227,8 @@ static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, dl::Matm
   Candidate candidate;
   candidate.schedule =
       epilogue ? "cuBLASLt" + describeEpilogue(*epilogue) : "cuBLASLt, finished by a launch";
+  if (target.math == DLC_MATH_TF32)
+    candidate.schedule += ", TF32";
   candidate.parameters = !epilogue;
   candidate.workspaceBytes = workspace.bytes();
   candidate.phases.push_back({1, 0, 0, std::make_shared<LibraryCall>(library)});
@@ -289,12 +259,13 @@ static FailureOr<KernelText> writeProduct(const KernelSpec &spec, bool finishes)
 
 namespace {
 
-/// A convolution's tensor: outer index, channels, space. cuDNN wants the channels last.
+/// A convolution's tensor: outer index, channels, space.
 struct ChannelTensor {
   StringRef name; ///< of its accessor
   Value value;
   int64_t outer, channels;
   SmallVector<int64_t, 3> space; ///< three extents
+  bool channelsLast;             ///< in memory as the call takes it
 
   int64_t pixels() const { return product(space); }
   int64_t elements() const { return outer * channels * pixels(); }
@@ -312,12 +283,13 @@ struct ConvolutionCall {
   dlc_library_op op;
   ChannelTensor result, first, second;
 
-  explicit ConvolutionCall(Operation *anchor);
+  ConvolutionCall(Operation *anchor, bool channelsLast);
+  bool channelsLast() const { return result.channelsLast; }
 
 private:
   ChannelTensor image(StringRef name, Value value, int64_t channels,
                       int64_t dl::WindowAxis::*extent) const {
-    return {name, value, geometry.batch, channels, spaceOf(extent)};
+    return {name, value, geometry.batch, channels, spaceOf(extent), false};
   }
   SmallVector<int64_t, 3> spaceOf(int64_t dl::WindowAxis::*extent) const {
     SmallVector<int64_t, 3> space(3 - geometry.axes.size(), 1);
@@ -330,7 +302,7 @@ private:
     ChannelTensor input = image("x", x, geometry.channels, &dl::WindowAxis::input);
     ChannelTensor output = image("y", y, geometry.filters, &dl::WindowAxis::output);
     ChannelTensor filter = {"w", w, geometry.filters, geometry.channels / geometry.groups,
-                            spaceOf(&dl::WindowAxis::kernel)};
+                            spaceOf(&dl::WindowAxis::kernel), false};
     result = op == DLC_CALL_CONVOLUTION ? output : op == DLC_CALL_BACKWARD_DATA ? input : filter;
     first = op == DLC_CALL_CONVOLUTION ? input : output;
     second = op == DLC_CALL_BACKWARD_FILTER ? input : filter;
@@ -339,7 +311,7 @@ private:
 
 } // namespace
 
-ConvolutionCall::ConvolutionCall(Operation *anchor) {
+ConvolutionCall::ConvolutionCall(Operation *anchor, bool channelsLast) {
   if (auto forward = dyn_cast<dl::ConvolutionOp>(anchor)) {
     geometry = forward.getGeometry();
     set(forward.getX(), forward.getW(), forward.getY(), DLC_CALL_CONVOLUTION);
@@ -351,6 +323,8 @@ ConvolutionCall::ConvolutionCall(Operation *anchor) {
     geometry = filter.getGeometry();
     set(filter.getX(), filter.getDw(), filter.getDy(), DLC_CALL_BACKWARD_FILTER);
   }
+  for (ChannelTensor *tensor : {&result, &first, &second})
+    tensor->channelsLast = channelsLast;
 }
 
 static dlc_library_call describeCall(const ConvolutionCall &c) {
@@ -362,14 +336,15 @@ static dlc_library_call describeCall(const ConvolutionCall &c) {
     sizes.append(
         {axis.input, axis.kernel, axis.output, axis.stride, axis.low, axis.high, axis.dilation});
   llvm::copy(sizes, call.sizes);
-  call.workspace_bytes = convolutionWorkspace;
+  call.layout = c.channelsLast() ? DLC_CALL_CHANNELS_LAST : DLC_CALL_CHANNELS_FIRST;
   return call;
 }
 
-/// Whether a tensor of the kernel has its channels innermost in memory.
+/// Whether a tensor of the kernel lies in memory as the call takes it.
 static bool standsAsCalled(const ChannelTensor &tensor, RankedTensorType type) {
-  return dl::LayoutAttr::isChannelsLast(type) ||
-         (tensor.liesEqually() && PhysicalLayout::get(type).rowMajor);
+  const bool last = dl::LayoutAttr::isChannelsLast(type),
+             first = PhysicalLayout::get(type).rowMajor;
+  return (tensor.channelsLast ? last : first) || (tensor.liesEqually() && (last || first));
 }
 
 /// The operand as it is, if it can be given so; else its place is in the workspace.
@@ -381,15 +356,17 @@ static std::optional<unsigned> givenAsIs(const KernelSpec &spec, const ChannelTe
   return operand;
 }
 
-/// Whether what `value` is computed from lies with channels innermost: then no tile needs turning.
-static bool comesChannelsLast(Value value) {
-  return llvm::any_of(dl::backwardSlice(value), [](Value source) {
+/// Whether what an operand is computed from lies as the call takes it: then no tile needs turning.
+static bool comesInOrder(const ChannelTensor &tensor) {
+  bool last = llvm::any_of(dl::backwardSlice(tensor.value), [](Value source) {
     return dl::LayoutAttr::isChannelsLast(cast<RankedTensorType>(source.getType()));
   });
+  return last == tensor.channelsLast;
 }
 
-static bool leavesChannelsLast(const KernelSpec &spec) {
-  return llvm::any_of(spec.resultTypes(), dl::LayoutAttr::isChannelsLast);
+/// The same of what is computed from the result.
+static bool leavesInOrder(const KernelSpec &spec, const ChannelTensor &result) {
+  return llvm::any_of(spec.resultTypes(), dl::LayoutAttr::isChannelsLast) == result.channelsLast;
 }
 
 /// A launch between a tensor of the kernel and its place in the workspace.
@@ -406,17 +383,23 @@ static std::optional<Epilogue> matchConvolutionEpilogue(const KernelSpec &spec,
   std::optional<Epilogue> epilogue = EpilogueMatcher(spec, 1, storedAlike).match();
   if (epilogue && epilogue->bits != 0 && c.op != DLC_CALL_CONVOLUTION)
     return std::nullopt;
+  // No engine adds a tensor alone.
+  if (epilogue && epilogue->bits == DLC_EPILOGUE_ADD)
+    return std::nullopt;
   return epilogue;
 }
 
-/// `epilogue`: nothing if a launch finishes the result. The parameters are the places in the
-/// workspace, in elements: the result's, or -1 if it has none, and those of turned operands.
+/// `epilogue`: nothing if a launch finishes the result. The parameters are the order of channels,
+/// then places in the workspace, in elements: the result's, or -1 if it has none, and those of
+/// operands that do not stand as called.
 static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaTarget &target,
                                              const ConvolutionCall &c,
                                              const std::optional<Epilogue> &epilogue) {
   WorkspacePlan workspace(spec);
   LibraryCall library;
   library.call = describeCall(c);
+  library.call.math = target.math;
+  library.call.workspace_bytes = target.workspaceLimit;
   Candidate candidate;
   candidate.schedule =
       epilogue ? "cuDNN" + describeEpilogue(*epilogue) : "cuDNN, finished by a launch";
@@ -425,16 +408,21 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
   // cuDNN does not say when it reads the addend.
   candidate.inPlace = !epilogue || !(epilogue->bits & DLC_EPILOGUE_ADD);
   if (target.chooseEngine) {
-    std::optional<std::vector<uint64_t>> engine = target.chooseEngine(library.call);
+    std::optional<LibraryEngine> engine = target.chooseEngine(library.call);
     if (!engine)
       return std::nullopt;
-    library.engine = std::move(*engine);
+    library.engine = std::move(engine->numbers);
+    library.call.workspace_bytes = engine->workspaceBytes;
     candidate.schedule += ", engine";
     for (uint64_t number : library.engine)
       candidate.schedule += " " + std::to_string(number);
+    candidate.schedule += ", workspace " + std::to_string(engine->workspaceBytes);
   }
+  if (target.math == DLC_MATH_TF32)
+    candidate.schedule += ", TF32";
   auto placeOf = [](const BufferPiece &piece) { return int64_t(piece.offset / sizeof(float)); };
   llvm::json::Array places;
+  places.push_back(c.channelsLast());
   if (epilogue) {
     library.arguments.push_back({epilogue->result});
     places.push_back(-1);
@@ -449,23 +437,24 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
     }
     library.arguments.push_back(workspace.take(tensor->elements() * sizeof(float)));
     places.push_back(placeOf(library.arguments.back()));
-    candidate.phases.push_back(movingPhase(*tensor, comesChannelsLast(tensor->value)));
+    candidate.phases.push_back(movingPhase(*tensor, comesInOrder(*tensor)));
   }
   if (epilogue)
     for (unsigned buffer : epilogue->buffers)
       library.arguments.push_back({buffer});
-  library.arguments.push_back(workspace.take(convolutionWorkspace));
+  if (library.call.workspace_bytes != 0)
+    library.arguments.push_back(workspace.take(library.call.workspace_bytes));
   candidate.parameters = std::move(places);
   candidate.workspaceBytes = workspace.bytes();
   candidate.phases.push_back({1, 0, 0, std::make_shared<LibraryCall>(library)});
   if (!epilogue)
-    candidate.phases.push_back(movingPhase(c.result, leavesChannelsLast(spec)));
+    candidate.phases.push_back(movingPhase(c.result, leavesInOrder(spec, c.result)));
   return candidate;
 }
 
 static std::optional<Candidate> scheduleConvolution(const KernelSpec &spec,
                                                     const CudaTarget &target) {
-  ConvolutionCall c(spec.anchorOp());
+  ConvolutionCall c(spec.anchorOp(), target.wantsChannelsLast());
   if (!getElementTypeOrSelf(c.result.value).isF32() ||
       c.result.elements() * c.first.elements() * c.second.elements() == 0)
     return std::nullopt;
@@ -491,8 +480,11 @@ static std::string pixelIndices(StringRef n, ArrayRef<int64_t> space) {
 static void writeMove(KernelText &text, const ChannelTensor &tensor, bool inOrder,
                       bool toWorkspace, int64_t place) {
   std::string indices = pixelIndices("pixel", tensor.space);
-  std::string element = llvm::formatv("partial[{0} + (b * {1} + pixel) * {2} + c]", place,
-                                      tensor.pixels(), tensor.channels);
+  const int64_t pixels = tensor.pixels(), channels = tensor.channels;
+  std::string element =
+      tensor.channelsLast
+          ? llvm::formatv("partial[{0} + (b * {1} + pixel) * {2} + c]", place, pixels, channels)
+          : llvm::formatv("partial[{0} + (b * {1} + c) * {2} + pixel]", place, channels, pixels);
   std::string read =
       toWorkspace ? ("Problem::" + tensor.name + "(b, c, " + indices + ")").str() : element;
   std::string write = toWorkspace ? element + " = v" : "finish(b, c, " + indices + ", v)";
@@ -502,15 +494,17 @@ static void writeMove(KernelText &text, const ChannelTensor &tensor, bool inOrde
         llvm::formatv("  static constexpr int ELEMENTS = {0}, THREADS = {1};\n"
                       "  static constexpr bool QUADS = false;\n"
                       "  __device__ void one(int i) const {{\n"
-                      "    int b = i / {2}, pixel = i / {3} % {4}, c = i % {3};\n"
-                      "    T v = {5};\n    {6};\n  }\n",
-                      tensor.elements(), threads, tensor.channels * tensor.pixels(),
-                      tensor.channels, tensor.pixels(), read, write)
+                      "    int b = i / {2}, {3} = i / {4} % {5}, {6} = i % {4};\n"
+                      "    T v = {7};\n    {8};\n  }\n",
+                      tensor.elements(), threads, channels * pixels,
+                      tensor.channelsLast ? "pixel" : "c", tensor.channelsLast ? channels : pixels,
+                      tensor.channelsLast ? pixels : channels, tensor.channelsLast ? "c" : "pixel",
+                      read, write)
             .str());
     return;
   }
-  // Neighbours in memory are pixels outside of the workspace, and channels in it.
-  StringRef m = toWorkspace ? "c" : "pixel", n = toWorkspace ? "pixel" : "c";
+  // Neighbours in memory are channels on one side, and pixels on the other.
+  StringRef m = toWorkspace == tensor.channelsLast ? "c" : "pixel", n = m == "c" ? "pixel" : "c";
   auto extent = [&](StringRef index) { return index == "c" ? tensor.channels : tensor.pixels(); };
   text.phaseWithMembers(
       threads, "transpose",
@@ -523,24 +517,24 @@ static void writeMove(KernelText &text, const ChannelTensor &tensor, bool inOrde
 
 static FailureOr<KernelText> writeConvolution(const KernelSpec &spec,
                                               const llvm::json::Array &places) {
-  ConvolutionCall c(spec.anchorOp());
+  ConvolutionCall c(spec.anchorOp(), *places[0].getAsBoolean());
   KernelText text(spec, {"axis", "map", "transpose"});
-  const int64_t resultPlace = *places[0].getAsInteger();
-  const bool launches = resultPlace >= 0 || places.size() > 1;
+  const int64_t resultPlace = *places[1].getAsInteger();
+  const bool launches = resultPlace >= 0 || places.size() > 2;
   if (launches) {
     FailureOr<AnchorForm> form = describeAnchor(text);
     if (failed(form) || (resultPlace >= 0 && failed(addStore(text, *form, "finish"))))
       return failure();
     text.workspace(form->element);
   }
-  size_t next = 1;
+  size_t next = 2;
   for (const ChannelTensor *tensor : {&c.first, &c.second})
     if (!givenAsIs(spec, *tensor, tensor->value))
-      writeMove(text, *tensor, comesChannelsLast(tensor->value), /*toWorkspace=*/true,
+      writeMove(text, *tensor, comesInOrder(*tensor), /*toWorkspace=*/true,
                 *places[next++].getAsInteger());
   text.libraryPhase();
   if (resultPlace >= 0)
-    writeMove(text, c.result, leavesChannelsLast(spec), /*toWorkspace=*/false, resultPlace);
+    writeMove(text, c.result, leavesInOrder(spec, c.result), /*toWorkspace=*/false, resultPlace);
   return text;
 }
 
@@ -553,7 +547,7 @@ SmallVector<Candidate> LibraryGenerator::schedules(const KernelSpec &spec,
   std::optional<Candidate> candidate;
   auto matmul = dyn_cast_or_null<dl::MatmulOp>(spec.anchorOp());
   if (matmul && target.gemm == Provider::Library)
-    candidate = scheduleProduct(spec, matmul);
+    candidate = scheduleProduct(spec, target, matmul);
   else if (spec.anchor() == Anchor::Convolution && target.convolution == Provider::Library)
     candidate = scheduleConvolution(spec, target);
   if (!candidate)

@@ -104,6 +104,23 @@ FailureOr<SelectedKernel> codegen::selectKernel(Block &block, const Target &targ
   return selectCandidate(*spec, target, all.front());
 }
 
+static bool callsLibrary(const Candidate &candidate) {
+  return llvm::any_of(candidate.phases, [](const Phase &phase) { return bool(phase.call); });
+}
+
+std::optional<SelectedKernel> codegen::selectAlternative(Block &block, const Target &target,
+                                                         const SelectedKernel &choice) {
+  if (!callsLibrary(choice.candidate))
+    return std::nullopt;
+  FailureOr<KernelSpec> spec = KernelSpec::get(block);
+  if (failed(spec))
+    return std::nullopt;
+  for (const GeneratedCandidate &candidate : allCandidates(*spec, target))
+    if (!callsLibrary(candidate.candidate))
+      return selectCandidate(*spec, target, candidate);
+  return std::nullopt;
+}
+
 //===------------------------------------------------------------------------------------------===//
 // Compilation
 //===------------------------------------------------------------------------------------------===//

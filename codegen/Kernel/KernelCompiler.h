@@ -32,6 +32,8 @@ struct SelectedKernel {
   std::string symbol;                        ///< <stem>_<first 8 hexadecimal digits of the key>
   llvm::SmallVector<std::string, 1> symbols; ///< of each phase
   uint64_t flops = 0, bytes = 0;
+  /// A kernel with a library call: number of the kernel that computes the same without it.
+  std::optional<size_t> alternative = std::nullopt;
 
   /// The phases that are launches: what an object or an image of the kernel has.
   llvm::SmallVector<unsigned> launches() const;
@@ -48,6 +50,9 @@ std::vector<GeneratedCandidate> allCandidates(const KernelSpec &spec, const Targ
 
 /// Analyses the region and takes the cheapest candidate. Fails with an error at the offending op.
 mlir::FailureOr<SelectedKernel> selectKernel(mlir::Block &block, const Target &target);
+/// For a choice with a library call the cheapest candidate without one; nothing for others.
+std::optional<SelectedKernel> selectAlternative(mlir::Block &block, const Target &target,
+                                                const SelectedKernel &choice);
 /// The same for a choice already made (a plan's lock file, a benchmark).
 SelectedKernel selectCandidate(const KernelSpec &spec, const Target &target,
                                const GeneratedCandidate &choice);

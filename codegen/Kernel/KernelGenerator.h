@@ -37,15 +37,31 @@ struct CpuTarget {
 /// Whose code computes a product or a convolution on CUDA.
 enum class Provider { Library, Own };
 
+/// One of cuDNN's engines.
+struct LibraryEngine {
+  std::vector<uint64_t> numbers; ///< engine, then pairs of knob and value
+  uint64_t workspaceBytes = 0;   ///< that a call needs for it
+};
+
 /// The GPUs to generate for.
 struct CudaTarget {
   /// 80 for sm_80: a cubin each, and PTX for the lowest; ascending. May be empty with `simt`.
   llvm::SmallVector<unsigned> architectures;
   bool simt = false; ///< the kernels once more as native code, for the SIMT device
   Provider gemm = Provider::Library, convolution = Provider::Library;
-  /// If set: cuDNN's engine for a convolution, then pairs of knob and value; nothing if it has
-  /// none, which leaves the convolution to our own. Called by several threads.
-  std::function<std::optional<std::vector<uint64_t>>(const dlc_library_call &call)> chooseEngine;
+  /// What libraries may do to their operands. Our own kernels always compute in float32.
+  dlc_math math = DLC_MATH_STRICT;
+  /// Bytes of workspace that a call of cuDNN may have.
+  uint64_t workspaceLimit = 16 << 20;
+  /// If set: cuDNN's engine for a convolution; nothing if it has none, which leaves the convolution
+  /// to our own. Called by several threads.
+  std::function<std::optional<LibraryEngine>(const dlc_library_call &call)> chooseEngine;
+
+  /// Whether convolutions want their tensors with channels innermost. Tensor cores do; cuDNN's
+  /// engines for strict float32 want them first, and turn others in a workspace of their size.
+  bool wantsChannelsLast() const {
+    return convolution == Provider::Library && math == DLC_MATH_TF32;
+  }
 
   /// "sm_80,sm_90,simt"; fails with a message for anything else.
   static llvm::Expected<CudaTarget> get(llvm::StringRef names);

@@ -23,7 +23,23 @@ private:
   LogicalResult addVariables();
   LogicalResult addKernels();
   void addFunction(dlc_kernel &row, StringRef function);
-  void addImages(dlc_kernel &row, size_t kernel, unsigned launch);
+  /// Which of the target's kernels a launch belongs to, and the how manieth of its launches it is.
+  struct KernelCode {
+    size_t kernel;
+    unsigned launch;
+  };
+  void addImages(dlc_kernel &row, KernelCode code);
+  uint32_t addKernel(StringRef function, uint64_t scratch, size_t buffers, ArrayRef<uint8_t> key, KernelCode code);
+  uint32_t addCall(const LibraryCall &call);
+  /// A phase of a kernel as the tables have it.
+  struct PhaseRow {
+    uint32_t number; ///< in the kernels or the calls
+    uint32_t tasks;
+    const LibraryCall *library; ///< null for a launch
+    bool hasFigures = false;    ///< its records say what all of the kernel costs
+    uint32_t condition = DLC_ALWAYS, call = 0;
+  };
+  void addAlternative(size_t number, size_t buffers, SmallVectorImpl<PhaseRow> &rows);
   const LibraryCall *callOf(size_t kernel, unsigned phase) const;
   dlc_range addCallArguments(exec::LaunchOp launch, const LibraryCall &call);
   LogicalResult addProgram(exec::ProgramOp program);
@@ -46,7 +62,7 @@ private:
   Tables tables;
   std::vector<std::string> functions;
   llvm::StringMap<uint32_t> variableNumbers, kernelNumbers; ///< by symbol
-  std::vector<SmallVector<uint32_t>> phaseRows;             ///< of each kernel's phases: in the kernels or the calls
+  std::vector<SmallVector<PhaseRow>> phaseRows;             ///< of each kernel
   llvm::StringMap<exec::KernelOp> kernels;
   uint64_t stateBytes = 0, scalarsBytes = 0;
 };
@@ -155,7 +171,8 @@ void PlanWriter::addFunction(dlc_kernel &row, StringRef function) {
 }
 
 /// All phases of a kernel are in each of its images; what they need of a GPU differs.
-void PlanWriter::addImages(dlc_kernel &row, size_t kernel, unsigned launch) {
+void PlanWriter::addImages(dlc_kernel &row, KernelCode code) {
+  auto [kernel, launch] = code;
   const CompiledKernel &compiled = cuda->compiled[kernel];
   const SelectedKernel &selected = cuda->kernels[kernel];
   row.threads = selected.candidate.phases[selected.launches()[launch]].threads;
@@ -184,6 +201,45 @@ const LibraryCall *PlanWriter::callOf(size_t kernel, unsigned phase) const {
   return &*cuda->kernels[kernel].candidate.phases[phase].call;
 }
 
+/// Adds a launch of a kernel that takes so many buffers; its number in the table.
+uint32_t PlanWriter::addKernel(StringRef function, uint64_t scratch, size_t buffers, ArrayRef<uint8_t> key, KernelCode code) {
+  dlc_kernel row = {};
+  row.symbol = tables.addString(function);
+  addFunction(row, function);
+  row.scratch_bytes = scratch;
+  row.arguments = buffers;
+  llvm::copy(key, row.key);
+  if (cuda)
+    addImages(row, code);
+  tables.kernels.push_back(row);
+  return tables.kernels.size() - 1;
+}
+
+uint32_t PlanWriter::addCall(const LibraryCall &call) {
+  dlc_library_call row = call.call;
+  row.engine = {static_cast<uint32_t>(tables.immediates.size()), static_cast<uint32_t>(call.engine.size())};
+  llvm::append_range(tables.immediates, call.engine);
+  tables.calls.push_back(row);
+  return tables.calls.size() - 1;
+}
+
+/// The launches of the kernel that runs where a library refuses the call of kernel `number`.
+void PlanWriter::addAlternative(size_t number, size_t buffers, SmallVectorImpl<PhaseRow> &rows) {
+  if (!cuda || !cuda->kernels[number].alternative)
+    return;
+  uint32_t call = llvm::find_if(rows, [](const PhaseRow &row) { return row.library; })->number;
+  for (PhaseRow &row : rows) {
+    row.condition = DLC_IF_ACCEPTED;
+    row.call = call;
+  }
+  size_t other = *cuda->kernels[number].alternative;
+  const SelectedKernel &selected = cuda->kernels[other];
+  for (auto [i, phase] : llvm::enumerate(selected.candidate.phases)) {
+    uint32_t row = addKernel(selected.symbols[i], phase.scratchBytes, buffers, selected.key, {other, unsigned(i)});
+    rows.push_back({row, phase.tasks, nullptr, i == 0, DLC_IF_REFUSED, call});
+  }
+}
+
 LogicalResult PlanWriter::addKernels() {
   for (auto [number, kernel] : llvm::enumerate(module.getOps<exec::KernelOp>())) {
     std::string key = llvm::fromHex(kernel.getKey().value_or(""));
@@ -191,28 +247,20 @@ LogicalResult PlanWriter::addKernels() {
       return kernel.emitError() << "no code has been chosen for this kernel";
     kernels[kernel.getSymName()] = kernel;
     kernelNumbers[kernel.getSymName()] = number;
-    SmallVector<uint32_t> &rows = phaseRows.emplace_back();
+    size_t buffers = kernel.getNumBuffers() + (kernel.getWorkspace() > 0);
+    SmallVector<PhaseRow> &rows = phaseRows.emplace_back();
     unsigned launches = 0;
     for (auto [i, phase] : llvm::enumerate(kernel.getPhasesAttr().getAsRange<exec::PhaseAttr>())) {
-      if (const LibraryCall *call = callOf(number, i)) {
-        rows.push_back(tables.calls.size());
-        dlc_library_call entry = call->call;
-        entry.engine = {static_cast<uint32_t>(tables.immediates.size()), static_cast<uint32_t>(call->engine.size())};
-        llvm::append_range(tables.immediates, call->engine);
-        tables.calls.push_back(entry);
-        continue;
-      }
-      dlc_kernel row = {};
-      row.symbol = tables.addString(phase.getFunction());
-      addFunction(row, phase.getFunction());
-      row.scratch_bytes = phase.getScratch();
-      row.arguments = kernel.getNumBuffers() + (kernel.getWorkspace() > 0);
-      llvm::copy(key, row.key);
-      if (cuda)
-        addImages(row, number, launches++);
-      rows.push_back(tables.kernels.size());
-      tables.kernels.push_back(row);
+      const LibraryCall *call = callOf(number, i);
+      uint32_t row = call ? addCall(*call)
+                          : addKernel(phase.getFunction(), phase.getScratch(), buffers,
+                                      llvm::arrayRefFromStringRef(key), {number, launches++});
+      rows.push_back({row, call ? 0 : static_cast<uint32_t>(phase.getTasks()), call});
     }
+    // One carries the figures of all.
+    auto library = llvm::find_if(rows, [](const PhaseRow &row) { return row.library; });
+    (library == rows.end() ? rows.front() : *library).hasFigures = true;
+    addAlternative(number, buffers, rows);
   }
   return success();
 }
@@ -343,33 +391,25 @@ dlc_range PlanWriter::addCallArguments(exec::LaunchOp launch, const LibraryCall 
   return range;
 }
 
-/// One record a phase. One carries the figures of all: the library call if there is one, else the first.
+/// One record a phase.
 void PlanWriter::addLaunch(exec::LaunchOp launch, dlc_record record) {
   exec::KernelOp kernel = kernels.lookup(launch.getKernel());
   SmallVector<std::pair<Value, int32_t>> buffers;
   for (auto [buffer, access] : llvm::zip_equal(launch.getBuffers(), launch.getAccess()))
     buffers.push_back({buffer, access});
-  record.kind = DLC_RECORD_LAUNCH;
-  record.arguments = addArguments(buffers);
-  setElementTypes(kernel, record.arguments);
-  uint32_t number = kernelNumbers.lookup(launch.getKernel());
-  size_t count = llvm::range_size(*kernel.getPhases()), main = 0;
-  for (size_t i = 0; i < count; ++i)
-    if (callOf(number, i))
-      main = i;
-  for (auto [i, attribute] : llvm::enumerate(*kernel.getPhases())) {
-    record.index = phaseRows[number][i];
-    record.tasks = cast<exec::PhaseAttr>(attribute).getTasks();
+  dlc_range arguments = addArguments(buffers);
+  setElementTypes(kernel, arguments);
+  for (auto [i, phase] : llvm::enumerate(phaseRows[kernelNumbers.lookup(launch.getKernel())])) {
+    record.kind = phase.library ? DLC_RECORD_LIBRARY : DLC_RECORD_LAUNCH;
+    record.arguments = phase.library ? addCallArguments(launch, *phase.library) : arguments;
+    record.index = phase.number;
+    record.tasks = phase.tasks;
     record.phase = i;
-    record.flops = i == main ? kernel.getFlops() : 0;
-    record.bytes = i == main ? kernel.getBytesMoved() : 0;
-    dlc_record row = record;
-    if (const LibraryCall *call = callOf(number, i)) {
-      row.kind = DLC_RECORD_LIBRARY;
-      row.tasks = 0;
-      row.arguments = addCallArguments(launch, *call);
-    }
-    tables.records.push_back(row);
+    record.flops = phase.hasFigures ? kernel.getFlops() : 0;
+    record.bytes = phase.hasFigures ? kernel.getBytesMoved() : 0;
+    record.condition = phase.condition;
+    record.call = phase.call;
+    tables.records.push_back(record);
   }
 }
 

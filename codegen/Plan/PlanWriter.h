@@ -16,7 +16,7 @@ struct PlanBlob {
   std::vector<std::string> functions; ///< kernel functions by dlc_kernel.function: symbols for the linker
 };
 
-/// What a CUDA plan holds beside the program: the module's kernels in their order.
+/// What a CUDA plan holds beside the program: the module's kernels in their order, then alternatives.
 struct CudaCode {
   bool simt = false; ///< the module has them as native functions too
   llvm::ArrayRef<SelectedKernel> kernels;

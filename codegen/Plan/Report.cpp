@@ -181,12 +181,21 @@ static json::Array buildCode(ArrayRef<SelectedKernel> selected, ArrayRef<Compile
   return rows;
 }
 
+static StringRef mathName(dlc_math math) { return math == DLC_MATH_TF32 ? "tf32" : "strict"; }
+
 json::Value buildReport(ModuleOp module, const Target &target, ArrayRef<SelectedKernel> selected,
                         ArrayRef<CompiledKernel> compiled) {
   json::Object report = ReportBuilder(module).build();
   report["target"] = targetName(target);
-  if (std::holds_alternative<CudaTarget>(target))
+  if (auto *cuda = std::get_if<CudaTarget>(&target)) {
+    report["math"] = mathName(cuda->math);
     report["code"] = buildCode(selected, compiled);
+    if (!cuda->architectures.empty())
+      if (llvm::Expected<const Nvrtc *> nvrtc = Nvrtc::load())
+        report["nvrtc"] = (*nvrtc)->version();
+      else
+        llvm::consumeError(nvrtc.takeError());
+  }
   return report;
 }
 
@@ -324,7 +333,8 @@ static void printCode(const json::Array &code, llvm::raw_ostream &out) {
 void printReport(const json::Value &report, llvm::raw_ostream &out) {
   const json::Object &all = *report.getAsObject();
   StringRef model = all.getString("model").value_or("");
-  out << (model.empty() ? "model" : model) << " for " << all.getString("target").value_or("") << ": "
+  out << (model.empty() ? "model" : model) << " for " << all.getString("target").value_or("")
+      << (all.getString("math") == "tf32" ? ", libraries in TF32" : "") << ": "
       << get(all, "parameters") << " parameters (" << formatBytes(get(all, "parameter_bytes")) << "), state "
       << formatBytes(get(all, "state_bytes")) << ", " << get(all, "kernels") << " kernels\n";
   if (const json::Array *entries = all.getArray("entries"))

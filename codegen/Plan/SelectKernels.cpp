@@ -9,35 +9,51 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-static void setSelection(exec::KernelOp kernel, const SelectedKernel &selected) {
+/// "library: cuDNN", "cpu-map: map"
+static std::string describe(const SelectedKernel &selected) {
+  return (selected.generator->name() + ": " + selected.candidate.schedule).str();
+}
+
+/// `alternative`: a kernel that may run instead, or null.
+static void setSelection(exec::KernelOp kernel, const SelectedKernel &selected, const SelectedKernel *alternative) {
   Builder builder(kernel.getContext());
   SmallVector<Attribute> phases;
   for (auto [phase, function] : llvm::zip_equal(selected.candidate.phases, selected.symbols))
     phases.push_back(exec::PhaseAttr::get(kernel.getContext(), builder.getStringAttr(function), phase.tasks,
                                           phase.scratchBytes));
   kernel.setPhasesAttr(builder.getArrayAttr(phases));
-  if (!selected.candidate.inPlace)
+  if (!selected.candidate.inPlace || (alternative && !alternative->candidate.inPlace))
     kernel.removeInPlaceAttr();
-  kernel.setWorkspace(selected.candidate.workspaceBytes);
+  kernel.setWorkspace(std::max(selected.candidate.workspaceBytes,
+                               alternative ? alternative->candidate.workspaceBytes : uint64_t(0)));
   kernel.setKey(selected.keyText());
-  kernel.setSchedule((selected.generator->name() + ": " + selected.candidate.schedule).str());
+  kernel.setSchedule(describe(selected) + (alternative ? "; if refused " + describe(*alternative) : ""));
   kernel.setFlops(selected.flops);
   kernel.setBytesMoved(selected.bytes);
   kernel.setSymName(selected.symbol);
 }
 
 FailureOr<std::vector<SelectedKernel>> selectKernels(ModuleOp module, const Target &target) {
-  std::vector<SelectedKernel> all;
+  std::vector<SelectedKernel> all, alternatives;
   llvm::DenseMap<StringAttr, FlatSymbolRefAttr> renamed;
   for (auto kernel : module.getOps<exec::KernelOp>()) {
     FailureOr<SelectedKernel> selected = selectKernel(kernel.getBlock(), target);
     if (failed(selected))
       return failure();
     StringAttr name = kernel.getSymNameAttr();
-    setSelection(kernel, *selected);
+    std::optional<SelectedKernel> alternative = selectAlternative(kernel.getBlock(), target, *selected);
+    setSelection(kernel, *selected, alternative ? &*alternative : nullptr);
     renamed[name] = FlatSymbolRefAttr::get(kernel);
+    if (alternative) {
+      selected->alternative = alternatives.size();
+      alternatives.push_back(std::move(*alternative));
+    }
     all.push_back(std::move(*selected));
   }
+  for (SelectedKernel &kernel : all)
+    if (kernel.alternative)
+      *kernel.alternative += all.size();
+  llvm::append_range(all, std::move(alternatives));
   module.walk([&](exec::LaunchOp launch) {
     if (auto known = renamed.find(launch.getKernelAttr().getAttr()); known != renamed.end())
       launch.setKernelAttr(known->second);

@@ -1,28 +1,16 @@
-//===- FuseProductGradients.cpp - a linear layer's gradients in the epilogues of products -----===//
+//===- FuseProductGradients.cpp - the gradient of a bias in that of its weight ----------------===//
 //
-// Behind dl-fuse, for products that a library computes. Three rewrites, for matrices of f32 only,
-// each to what is one call of cuBLASLt:
-//
-//   %y = fused{ matmul; bias; relu }
-//   %dx = fused{ matmul; select(%y > 0) }
-// ->
-//   %y, %bits = fused{ matmul; bias; relu; pack_bits(relu > 0) }
-//   %dx = fused{ matmul; select(unpack_bits(%bits)) }
-//
-//   %dx = fused{ matmul; select(unpack_bits(%bits)) }
-//   %db = fused{ reduce sum %dx axes = [0] }
-// ->
-//   %dx, %db = fused{ matmul; select(unpack_bits(%bits)); reduce sum }
+// Behind dl-fuse, for products that a library computes. For matrices of f32 only, to what is one
+// call of cuBLASLt:
 //
 //   %db = fused{ reduce sum %dy axes = [0] }
 //   %dw = fused{ matmul(%dy^T, %x) }
 // ->
 //   %dw, %db = fused{ matmul(%dy^T, %x); reduce sum %dy }
 //
-// The last also for a weight stored the other way round, matmul(%x^T, %dy).
+// The same for a weight stored the other way round, matmul(%x^T, %dy).
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/Folding.h"
 #include "dialects/DL/Slice.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "passes/DL/Passes.h"
@@ -60,40 +48,6 @@ static MatmulOp asProduct(Value value) {
                  isPlainMatrix(matmul.getA()) && isPlainMatrix(matmul.getB())
              ? matmul
              : MatmulOp();
-}
-
-/// `value` without the addition of a bias to each row. The bias is an argument, and nothing else
-/// reads what it is added to.
-static Value withoutBias(Value value) {
-  auto sum = value.getDefiningOp<AddOp>();
-  if (!sum)
-    return value;
-  for (auto [product, other] : {std::pair(sum.getA(), sum.getB()), {sum.getB(), sum.getA()}}) {
-    auto bias = other.getDefiningOp<BroadcastOp>();
-    if (bias && isa<BlockArgument>(bias.getX()) && bias.getDims() == ArrayRef<int64_t>{1} &&
-        cast<RankedTensorType>(bias.getX().getType()).getDimSize(0) ==
-            bias.getY().getType().getDimSize(1) &&
-        product.hasOneUse())
-      return product;
-  }
-  return value;
-}
-
-/// The relu of a region that is a product, perhaps a bias, and a relu.
-static ReluOp matchForward(FusedOp fused) {
-  Value yielded = yieldedBy(fused);
-  auto relu = yielded ? yielded.getDefiningOp<ReluOp>() : ReluOp();
-  return relu && relu.getX().hasOneUse() && asProduct(withoutBias(relu.getX())) ? relu : ReluOp();
-}
-
-/// The last op of a region that is a product, 0 where a condition does not hold.
-static SelectOp matchMasked(FusedOp fused) {
-  Value yielded = yieldedBy(fused);
-  auto select = yielded ? yielded.getDefiningOp<SelectOp>() : SelectOp();
-  return select && select.getA().hasOneUse() && asProduct(select.getA()) &&
-                 isSplatOf(select.getB(), 0)
-             ? select
-             : SelectOp();
 }
 
 /// The reduction of a region that sums the rows of its one operand.
@@ -135,9 +89,6 @@ class Rewriter {
 public:
   explicit Rewriter(Block &block) : block(block) {}
   void run() {
-    // A relu's product stands before those that it masks, so what is replaced has been visited.
-    for (FusedOp fused : llvm::to_vector(block.getOps<FusedOp>()))
-      maskByBits(fused);
     // Collected first: joining replaces products, but no sums.
     SmallVector<FusedOp> sums(llvm::make_filter_range(block.getOps<FusedOp>(), matchRowSums));
     for (FusedOp fused : sums)
@@ -147,58 +98,12 @@ public:
   }
 
 private:
-  void maskByBits(FusedOp fused);
-  Value bitsOf(OpResult relu);
   void joinProduct(FusedOp sums, ReduceOp reduce);
   void join(FusedOp sums, ReduceOp reduce, FusedOp product, Value summed);
 
   Block &block;
-  /// Of the value of a relu: its bits, so that they are computed once.
-  llvm::DenseMap<Value, Value> bits;
 };
 } // namespace
-
-/// The bits of a forward product's relu, as a further result of its region.
-Value Rewriter::bitsOf(OpResult relu) {
-  if (Value known = bits.lookup(relu))
-    return known;
-  auto forward = cast<FusedOp>(relu.getOwner());
-  OpBuilder builder(bodyOf(forward).getTerminator());
-  ReluOp inner = matchForward(forward);
-  Value zero = ConstantOp::createSplat(builder, inner.getLoc(), inner.getType(), 0);
-  Value positive = CompareOp::create(builder, inner.getLoc(), Predicate::GT, inner.getY(), zero);
-  Value packed = addResult(forward, PackBitsOp::create(builder, inner.getLoc(), positive));
-  return bits[packed.getDefiningOp()->getResult(0)] = packed;
-}
-
-/// Lets a product that is masked by a forward product's relu read its bits.
-void Rewriter::maskByBits(FusedOp fused) {
-  SelectOp select = matchMasked(fused);
-  auto compare = select ? select.getCondition().getDefiningOp<CompareOp>() : CompareOp();
-  if (!compare || compare.getPredicate() != Predicate::GT || !isa<BlockArgument>(compare.getA()) ||
-      !isSplatOf(compare.getB(), 0))
-    return;
-  auto relu = dyn_cast<OpResult>(operandOf(fused, compare.getA()));
-  auto forward = relu ? dyn_cast<FusedOp>(relu.getOwner()) : FusedOp();
-  // A region that has its bits already has two results.
-  if (!forward || (!bits.contains(relu) && !matchForward(forward)))
-    return;
-  Value packed = bitsOf(relu);
-  fused.getOperandsMutable().append(packed);
-  Value argument = bodyOf(fused).addArgument(packed.getType(), packed.getLoc());
-  OpBuilder builder(compare);
-  compare.replaceAllUsesWith(
-      UnpackBitsOp::create(builder, compare.getLoc(), compare.getType(), argument).getResult());
-  auto wholeRelu = cast<BlockArgument>(compare.getA());
-  compare.erase();
-  if (wholeRelu.use_empty()) {
-    fused.getOperandsMutable().erase(wholeRelu.getArgNumber());
-    bodyOf(fused).eraseArgument(wholeRelu.getArgNumber());
-  }
-  for (Operation &op : llvm::make_early_inc_range(bodyOf(fused)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
-}
 
 /// Whether `op` needs a result of `other`.
 static bool dependsOn(Operation *op, Operation *other) {
@@ -214,14 +119,9 @@ void Rewriter::join(FusedOp sums, ReduceOp reduce, FusedOp product, Value summed
   sums.erase();
 }
 
-/// The sums of rows join the masked product that computes what they sum, else a product that reads
-/// it along its rows.
+/// The sums of rows join a product that reads along its rows what they sum.
 void Rewriter::joinProduct(FusedOp sums, ReduceOp reduce) {
   Value summed = operandOf(sums, reduce.getX());
-  if (auto masked = summed.getDefiningOp<FusedOp>())
-    if (SelectOp select = matchMasked(masked);
-        select && select.getCondition().getDefiningOp<UnpackBitsOp>())
-      return join(sums, reduce, masked, select);
   for (FusedOp product : block.getOps<FusedOp>()) {
     Value yielded = yieldedBy(product);
     MatmulOp matmul = yielded ? asProduct(yielded) : MatmulOp();

@@ -67,13 +67,11 @@ def AssignLayouts : Pass<"dl-assign-layouts", "::mlir::ModuleOp"> {
 }
 
 def FuseProductGradients : Pass<"dl-fuse-product-gradients", "::dlc::dl::EntryOp"> {
-  let summary = "lets cuBLASLt compute the gradients of biases and relus within the products of linear layers";
+  let summary = "lets cuBLASLt compute the gradients of biases within those of weights";
   let description = [{
-    Behind dl-fuse, where products are the library's. For products of f32 matrices: a product that is masked by the output of
-    another one's relu reads its bits instead (`dl.pack_bits`), and that product computes them; the sum over the rows of a
-    product so masked is a further result of it; else the sum over the rows of a matrix is a further result of a product that
-    sums over the same rows (a weight's gradient). Everything else stays as it is: sums behind or before other ops, products
-    with an addend.
+    Behind dl-fuse, where products are the library's. For products of f32 matrices: the sum over the rows of a matrix becomes a
+    further result of a product that sums over the same rows (a weight's gradient). Everything else stays as it is: sums behind
+    or before other ops, products with an addend.
   }];
 }
 

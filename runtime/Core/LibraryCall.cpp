@@ -3,22 +3,12 @@
 #include "dlc/plan.h"
 #include "runtime/Core/Support.h"
 
-#include <algorithm>
-
 namespace dlc::runtime {
 
 /// In dlc_library_call.sizes a convolution's axes follow its five first sizes.
 static constexpr size_t firstAxis = 5;
 
-static constexpr uint32_t forwardSteps = DLC_EPILOGUE_BIAS | DLC_EPILOGUE_ADD | DLC_EPILOGUE_RELU;
-/// What a product may have beside combinations of these.
-static constexpr uint32_t gradientEpilogues[] = {
-    DLC_EPILOGUE_RELU | DLC_EPILOGUE_RELU_BITS,
-    DLC_EPILOGUE_BIAS | DLC_EPILOGUE_RELU | DLC_EPILOGUE_RELU_BITS,
-    DLC_EPILOGUE_BIT_MASK,
-    DLC_EPILOGUE_BIT_MASK | DLC_EPILOGUE_COLUMN_SUMS,
-    DLC_EPILOGUE_SUMS_A,
-    DLC_EPILOGUE_SUMS_B};
+static constexpr uint32_t forwardSteps = DLC_EPILOGUE_BIAS | DLC_EPILOGUE_ADD;
 
 ProductSizes productSizes(const dlc_library_call &call) {
   const uint64_t *s = call.sizes;
@@ -42,11 +32,8 @@ static uint64_t boundedProduct(std::initializer_list<uint64_t> factors) {
 }
 
 bool isGradientEpilogue(const dlc_library_call &call) {
-  return call.op == DLC_CALL_PRODUCT && std::ranges::count(gradientEpilogues, call.epilogue) != 0;
-}
-
-uint64_t bitRowBytes(const dlc_library_call &call) {
-  return alignUp(productSizes(call).n, 128) / 8;
+  return call.op == DLC_CALL_PRODUCT &&
+         (call.epilogue == DLC_EPILOGUE_SUMS_A || call.epilogue == DLC_EPILOGUE_SUMS_B);
 }
 
 static Status checkProduct(const dlc_library_call &call) {
@@ -66,7 +53,7 @@ static Status checkProduct(const dlc_library_call &call) {
   if (s.batch > 1 && isGradientEpilogue(call))
     return damaged("a product of ", s.batch, " matrices with epilogue ", call.epilogue,
                    ", which is for one");
-  if (s.batch > 1 && s.strideResult != s.m * s.n && (call.epilogue & ~uint32_t(DLC_EPILOGUE_RELU)))
+  if (s.batch > 1 && s.strideResult != s.m * s.n && call.epilogue != 0)
     return damaged("a batched product with an epilogue whose results are not contiguous");
   return {};
 }
@@ -139,6 +126,10 @@ Status checkLibraryCall(const dlc_library_call &call) {
     return damaged("op ", call.op, " is unknown");
   if ((call.epilogue & ~forwardSteps) && !isGradientEpilogue(call))
     return damaged("epilogue ", call.epilogue, " is none that a ", libraryOpName(call.op), " has");
+  if (call.layout > (call.op == DLC_CALL_PRODUCT ? 0u : uint32_t(DLC_CALL_CHANNELS_FIRST)))
+    return damaged("layout ", call.layout, " is none that a ", libraryOpName(call.op), " has");
+  if (call.math > DLC_MATH_TF32)
+    return damaged("math ", call.math, " is unknown");
   if (call.workspace_bytes >> 50)
     return damaged("a workspace of ", call.workspace_bytes, " bytes");
   DLC_TRY(call.op == DLC_CALL_PRODUCT ? checkProduct(call) : checkConvolution(call));
@@ -186,12 +177,6 @@ std::vector<CallArgument> callArguments(const dlc_library_call &call) {
   if (call.epilogue & DLC_EPILOGUE_ADD)
     arguments.push_back({"addend", shape.rows * row, DLC_READ});
   // The rest is of products only.
-  if (call.epilogue & DLC_EPILOGUE_RELU_BITS)
-    arguments.push_back({"ReLU bits", shape.rows * bitRowBytes(call), DLC_WRITE});
-  if (call.epilogue & DLC_EPILOGUE_BIT_MASK)
-    arguments.push_back({"bit mask", shape.rows * bitRowBytes(call), DLC_READ});
-  if (call.epilogue & DLC_EPILOGUE_COLUMN_SUMS)
-    arguments.push_back({"column sums", row, DLC_WRITE});
   if (call.epilogue & DLC_EPILOGUE_SUMS_A)
     arguments.push_back({"sums of a", productSizes(call).m * sizeof(float), DLC_WRITE});
   if (call.epilogue & DLC_EPILOGUE_SUMS_B)

@@ -36,12 +36,8 @@ struct ResultShape {
 };
 ResultShape resultShape(const dlc_library_call &call);
 
-/// Whether the call has one of the epilogues that only single products have: bits of a ReLU, its
-/// gradient by them, sums.
+/// Whether the call has one of the epilogues that only single products have: sums of an operand.
 bool isGradientEpilogue(const dlc_library_call &call);
-
-/// Bytes of a row of a product's ReLU bits or bit mask.
-uint64_t bitRowBytes(const dlc_library_call &call);
 
 /// What one argument must be: at least so many bytes, and what the call does with it.
 struct CallArgument {

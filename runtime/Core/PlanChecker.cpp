@@ -75,6 +75,7 @@ private:
   Status checkEvent(const dlc_record &record);
   Status checkOperands(const dlc_record &record, uint32_t arguments, uint32_t immediates);
   Status checkArguments(const dlc_record &record);
+  Status checkCondition(const dlc_record &record);
 
   const Plan &plan;
   const EntryInfo &entry;
@@ -158,6 +159,23 @@ Status RecordChecker::checkEvent(const dlc_record &record) {
   return {};
 }
 
+Status RecordChecker::checkCondition(const dlc_record &record) {
+  if (record.condition > DLC_IF_REFUSED)
+    return damaged("condition ", record.condition, " is unknown");
+  if (record.condition == DLC_ALWAYS)
+    return record.call == 0 ? Status() : damaged("has no condition, but one's call ", record.call);
+  if (record.call >= plan.calls.size())
+    return damaged("depends on library call ", record.call, " of ", plan.calls.size());
+  const bool isCall = record.kind == DLC_RECORD_LIBRARY;
+  if (!isCall && record.kind != DLC_RECORD_LAUNCH)
+    return damaged("kind ", record.kind, " has condition ", record.condition,
+                   ", which launches and library calls have");
+  if (isCall && (record.condition != DLC_IF_ACCEPTED || record.call != record.index))
+    return damaged("library call ", record.index, " has condition ", record.condition, " of call ",
+                   record.call);
+  return {};
+}
+
 Status RecordChecker::check(const dlc_record &record) {
   if (record.stream >= entry.streams)
     return damaged("stream ", record.stream, " of ", entry.streams);
@@ -165,6 +183,7 @@ Status RecordChecker::check(const dlc_record &record) {
     return damaged("its arguments end beyond the table of ", plan.arguments.size());
   if (!fits(record.immediates.first, record.immediates.count, plan.immediates.size()))
     return damaged("its immediates end beyond the table of ", plan.immediates.size());
+  DLC_TRY(checkCondition(record));
   switch (record.kind) {
   case DLC_RECORD_LAUNCH:
     return checkLaunch(record);

@@ -88,6 +88,13 @@ const VariableInfo *Plan::findVariable(std::string_view name) const {
 }
 const ScalarInfo *Plan::findScalar(std::string_view name) const { return findNamed(scalars, name); }
 
+bool Plan::hasAlternative(const EntryInfo &entry, uint32_t call) const {
+  return std::ranges::any_of(std::span(records).subspan(entry.records.first, entry.records.count),
+                             [&](const dlc_record &record) {
+                               return record.condition == DLC_IF_REFUSED && record.call == call;
+                             });
+}
+
 const EntryInfo *Plan::findEntry(dlc_entry_kind kind) const {
   auto it = std::find_if(entries.begin(), entries.end(),
                          [&](const EntryInfo &entry) { return entry.kind == kind; });

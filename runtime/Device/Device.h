@@ -15,6 +15,8 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace dlc::runtime {
 
@@ -75,8 +77,17 @@ public:
   virtual Result<std::optional<double>> synchronize() = 0;
   /// Ends the run, also one whose commands failed. They may still be at work.
   virtual Status end() = 0;
+  /// Whether a library call of the entry is made, and not the launches that take its part.
+  virtual bool accepts([[maybe_unused]] uint32_t call) const { return true; }
   /// Waits for the last run with this slot, and gives its accumulators.
   virtual Result<std::span<const float>> results(unsigned slot) = 0;
+};
+
+/// What a library said to one call of a plan.
+struct CallReport {
+  bool accepted;
+  /// How it would run, or why it will not.
+  std::string detail;
 };
 
 /// What a device can do at most; 0 where that is not known.
@@ -101,6 +112,11 @@ public:
   /// Memory for an input of every second run: a write need not wait for the run before.
   virtual Result<std::unique_ptr<DeviceMemory>> allocateStaging(uint64_t bytes) {
     return allocate(bytes);
+  }
+  /// Asks the libraries about all calls of a plan, in the order of the plan; runs nothing.
+  virtual Result<std::vector<CallReport>>
+  probe([[maybe_unused]] std::shared_ptr<const Module> module) {
+    return std::vector<CallReport>(); // A device without libraries.
   }
   /// Fails with Unsupported if the entry has a record or kernel that this device cannot run.
   virtual Result<std::unique_ptr<CommandQueue>> createQueue(std::shared_ptr<const Module> module,

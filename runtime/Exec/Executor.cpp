@@ -56,6 +56,8 @@ void Executor::prepare(const Spaces &spaces) {
     dlc_args args = {sizeof(dlc_args), record.arguments.count, buffers.data() + firstBuffer[i],
                      plan.immediates.data() + record.immediates.first, nullptr};
     launches.push_back({entry.records.first + i, record.index, record.tasks, args});
+    skipped.push_back(record.condition != DLC_ALWAYS &&
+                      queue->accepts(record.call) != (record.condition == DLC_IF_ACCEPTED));
   }
 }
 
@@ -93,6 +95,8 @@ Status Executor::walk(Trace *trace, const RecordDone &done) {
   if (trace)
     trace->seconds.assign(entry.records.count, 0);
   for (uint32_t i = 0; i < entry.records.count; ++i) {
+    if (skipped[i])
+      continue;
     const Clock::time_point start = trace ? Clock::now() : Clock::time_point();
     DLC_TRY(issue(plan.records[entry.records.first + i], launches[i]));
     if (trace) {

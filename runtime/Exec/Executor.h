@@ -57,6 +57,8 @@ private:
   std::vector<void *> buffers;
   /// One for each record; empty where it launches nothing.
   std::vector<Launch> launches;
+  /// For each record whether its condition keeps it from running.
+  std::vector<bool> skipped;
   std::vector<std::vector<InputUse>> inputUses;
   /// Where each input stands.
   std::vector<const std::byte *> inputs;

@@ -4,6 +4,7 @@
 #include "dlc/context.h"
 #include "runtime/Data/Safetensors.h"
 #include "runtime/Training/Trainer.h"
+#include "test/lib/FakeCuda/FakeCublasLt.h"
 #include "test/lib/FakeCuda/FakeCuda.h"
 #include "test/lib/SmallModel/SmallModel.h"
 
@@ -193,6 +194,109 @@ TEST_F(CudaDeviceTest, ForgetsAGraphThatFailed) {
   ASSERT_TRUE(context->run().ok());
   EXPECT_EQ(fakeCuda().captures, 2u);
   EXPECT_EQ(fakeCuda().graphLaunches, 1u);
+}
+
+/// The model with its first record as a product of cuBLASLt; behind it, as an alternative, the
+/// launch that it was.
+PlanBuilder libraryModel(bool alternative) {
+  PlanBuilder plan = cudaModel();
+  dlc_library_call call = {};
+  call.op = DLC_CALL_PRODUCT;
+  call.epilogue = DLC_EPILOGUE_BIAS;
+  call.transpose_b = 1;
+  const uint64_t sizes[] = {1, 8, 4, 16};
+  std::copy(std::begin(sizes), std::end(sizes), call.sizes);
+  plan.calls.push_back(call);
+  dlc_record record = plan.records[0];
+  const dlc_argument *old = plan.arguments.data() + record.arguments.first;
+  const std::vector<dlc_argument> arguments = {old[3], old[0], old[1],
+                                               old[2]}; // result, a, b, bias
+  record.kind = DLC_RECORD_LIBRARY;
+  record.index = record.tasks = record.immediates.count = 0;
+  record.arguments.first = static_cast<uint32_t>(plan.arguments.size());
+  plan.arguments.insert(plan.arguments.end(), arguments.begin(), arguments.end());
+  if (!alternative) {
+    plan.records[0] = record;
+    return plan;
+  }
+  record.condition = DLC_IF_ACCEPTED;
+  plan.records[0].condition = DLC_IF_REFUSED;
+  plan.records.insert(plan.records.begin(), record);
+  for (dlc_entry &entry : plan.entries)
+    (&entry == plan.entries.data() ? entry.records.count : entry.records.first) += 1;
+  return plan;
+}
+
+/// Puts the fake in cuBLASLt's place as long as it lives.
+struct StandIn {
+  explicit StandIn(std::set<cublasLtEpilogue_t> refused) {
+    epiloguesWithoutAlgorithm = std::move(refused);
+    CublasLt::replace(&fakeCublasLt());
+  }
+  ~StandIn() {
+    CublasLt::replace(nullptr);
+    epiloguesWithoutAlgorithm.clear();
+  }
+};
+
+// A call that the library takes is made, and the launch in its place is not; a call that it refuses
+// is one warning, and the launch runs. Libraries can be left out by choice: nothing to warn of.
+TEST_F(CudaDeviceTest, RunsItsOwnKernelWhereALibraryRefuses) {
+  const std::vector<float> right = expected();
+  std::vector<std::string> warnings;
+  auto open = [&](bool libraries) {
+    // Without graphs: the fake multiplies at once, also where CUDA would record it.
+    return CudaDevice::open({.graph = false,
+                             .libraries = libraries,
+                             .warn = [&](std::string_view line) { warnings.emplace_back(line); }})
+        .take();
+  };
+  auto near = [&](const std::vector<float> &values) {
+    ASSERT_EQ(values.size(), right.size());
+    for (size_t i = 0; i < right.size(); ++i)
+      EXPECT_NEAR(values[i], right[i], 1e-5) << i;
+  };
+  StandIn takesAll({});
+  near(train(load(libraryModel(true)), open(true)));
+  EXPECT_EQ(fakeCuda().launches, 6u * 6);
+  EXPECT_TRUE(warnings.empty());
+
+  fakeCuda().launches = 0;
+  EXPECT_EQ(train(load(libraryModel(true)), open(false)), right);
+  EXPECT_EQ(fakeCuda().launches, 6u * 7);
+  EXPECT_TRUE(warnings.empty());
+
+  StandIn refuses({CUBLASLT_EPILOGUE_BIAS});
+  fakeCuda().launches = 0;
+  EXPECT_EQ(train(load(libraryModel(true)), open(true)), right);
+  EXPECT_EQ(fakeCuda().launches, 6u * 7);
+  EXPECT_EQ(warnings,
+            std::vector<std::string>{
+                "cuBLASLt has no algorithm for a product of 8x4x16 with epilogue 1 in a workspace "
+                "of 0 bytes: kernels of dlc run for 'linear1/forward'"});
+}
+
+// Without an alternative a call that is refused ends loading.
+TEST_F(CudaDeviceTest, NeedsWhatHasNoAlternative) {
+  StandIn refuses({CUBLASLT_EPILOGUE_BIAS});
+  EXPECT_EQ(messageOf(libraryModel(false)),
+            path + ": entry 'train_step': cuBLASLt has no algorithm for a product of 8x4x16 with "
+                   "epilogue 1 in a workspace of 0 bytes: 'linear1/forward'; the plan has no "
+                   "kernels of dlc beside these calls");
+}
+
+// All calls that were refused are listed, those of one reason together, each name once.
+TEST(Refusals, ListsAll) {
+  Refusals refusals;
+  EXPECT_TRUE(refusals.empty());
+  for (const char *name : {"a", "b", "a", "c", "d", "e", "f"})
+    refusals.add("no cuDNN", name);
+  refusals.add("no algorithm", "g");
+  EXPECT_EQ(refusals.text(), "no algorithm: 'g'; no cuDNN: 'a', 'b', 'c', 'd', 'e', 'f'");
+  EXPECT_EQ(
+      refusals.warnings(),
+      (std::vector<std::string>{"no algorithm: kernels of dlc run for 'g'",
+                                "no cuDNN: kernels of dlc run for 'a', 'b', 'c', 'd' and 2 more"}));
 }
 
 TEST_F(CudaDeviceTest, SaysWhatIsMissing) {

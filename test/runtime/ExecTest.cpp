@@ -290,7 +290,6 @@ TEST(Exec, RefusesRecordsOfOtherDevices) {
   EXPECT_EQ(refusal([](PlanBuilder &plan) {
               dlc_library_call call = {};
               call.op = DLC_CALL_PRODUCT;
-              call.epilogue = DLC_EPILOGUE_RELU;
               call.sizes[0] = call.sizes[1] = call.sizes[2] = call.sizes[3] = 1;
               plan.calls.push_back(call);
               dlc_record &record = plan.records[0];

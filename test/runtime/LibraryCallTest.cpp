@@ -1,6 +1,8 @@
 // Library calls as the SIMT device computes them, against the definition in abi.h written down
 // element by element.
 #include "runtime/Core/LibraryCall.h"
+#include "dlc/plan.h"
+#include "runtime/Core/Support.h"
 #include "runtime/Device/SIMT/Reference.h"
 
 #include <cmath>
@@ -80,17 +82,17 @@ TEST(LibraryCall, Products) {
   }
 }
 
-// Bias, addend and ReLU, in the order of their bits.
+// Bias and addend, in the order of their bits.
 TEST(LibraryCall, ForwardEpilogues) {
   constexpr uint64_t m = 6, n = 5, k = 4;
   const Arguments plain = run(callOf(DLC_CALL_PRODUCT, {1, m, n, k}));
-  const Arguments all = run(callOf(DLC_CALL_PRODUCT, {1, m, n, k}, 7));
+  const Arguments all = run(callOf(DLC_CALL_PRODUCT, {1, m, n, k}, 3));
   // The operands, then bias and addend, are drawn in this order.
   ASSERT_EQ(all.values.size(), 5u);
   ASSERT_EQ(all.values[1], plain.values[1]);
   std::vector<double> want(m * n);
   for (uint64_t i = 0; i < m * n; ++i)
-    want[i] = std::max(double(plain.values[0][i]) + all.values[3][i % n] + all.values[4][i], 0.0);
+    want[i] = double(plain.values[0][i]) + all.values[3][i % n] + all.values[4][i];
   expectNear(all.values[0], want);
 }
 
@@ -104,47 +106,6 @@ TEST(LibraryCall, AddsInPlace) {
   ThreadPool pool(2);
   runLibraryCall(call, together.pointers.data(), pool);
   EXPECT_EQ(together.values[4], apart.values[0]);
-}
-
-/// Byte `index` of an argument.
-uint8_t byteOf(const std::vector<float> &argument, uint64_t index) {
-  return reinterpret_cast<const uint8_t *>(argument.data())[index];
-}
-
-// The bits of a ReLU, in rows of 16 bytes a begun 128 columns.
-TEST(LibraryCall, ReluBits) {
-  constexpr uint64_t m = 3, k = 4;
-  for (const auto [n, rowBytes] : {std::pair<uint64_t, uint64_t>{5, 16}, {128, 16}, {129, 32}}) {
-    const dlc_library_call call =
-        callOf(DLC_CALL_PRODUCT, {1, m, n, k}, DLC_EPILOGUE_RELU | DLC_EPILOGUE_RELU_BITS);
-    const Arguments all = run(call);
-    ASSERT_EQ(callArguments(call)[3].bytes, m * rowBytes);
-    unsigned set = 0;
-    for (uint64_t row = 0; row < m; ++row)
-      for (uint64_t column = 0; column < rowBytes * 8; ++column) {
-        const bool bit = byteOf(all.values[3], row * rowBytes + column / 8) >> column % 8 & 1;
-        ASSERT_EQ(bit, column < n && all.values[0][row * n + column] > 0) << row << ", " << column;
-        set += bit;
-      }
-    EXPECT_GT(set, 0u);
-  }
-}
-
-// A mask by bits, and the sums of the columns that are left.
-TEST(LibraryCall, BitMask) {
-  constexpr uint64_t m = 4, n = 131, k = 3, rowBytes = 32;
-  const Arguments plain = run(callOf(DLC_CALL_PRODUCT, {1, m, n, k}));
-  const Arguments all =
-      run(callOf(DLC_CALL_PRODUCT, {1, m, n, k}, DLC_EPILOGUE_BIT_MASK | DLC_EPILOGUE_COLUMN_SUMS));
-  std::vector<double> want(m * n), sums(n);
-  for (uint64_t i = 0; i < m * n; ++i) {
-    const uint64_t column = i % n;
-    if (byteOf(all.values[3], i / n * rowBytes + column / 8) >> column % 8 & 1)
-      want[i] = plain.values[0][i];
-    sums[column] += want[i];
-  }
-  expectNear(all.values[0], want);
-  expectNear(all.values[4], sums);
 }
 
 // Sums of an operand over k, stored either way.
@@ -253,6 +214,66 @@ TEST(LibraryCall, GradientsOfFilters) {
     });
     expectNear(a.values[0], want);
   }
+}
+
+/// [outer, channels, pixels] as [outer, pixels, channels].
+std::vector<float> channelsLast(const std::vector<float> &x, uint64_t outer, uint64_t channels) {
+  const uint64_t pixels = x.size() / outer / channels;
+  std::vector<float> turned(x.size());
+  for (uint64_t i = 0; i < x.size(); ++i)
+    turned[(i / channels / pixels * pixels + i % pixels) * channels + i / pixels % channels] = x[i];
+  return turned;
+}
+
+// With the channels first a call computes the same, in all directions and with each epilogue.
+TEST(LibraryCall, ChannelsFirst) {
+  for (const Convolution &c : convolutions)
+    for (auto op : {DLC_CALL_CONVOLUTION, DLC_CALL_BACKWARD_DATA, DLC_CALL_BACKWARD_FILTER}) {
+      SCOPED_TRACE(concat(c.name, ", ", libraryOpName(op)));
+      dlc_library_call call = callOf(op, c.sizes, DLC_EPILOGUE_BIAS | DLC_EPILOGUE_ADD);
+      call.layout = DLC_CALL_CHANNELS_FIRST;
+      Arguments first = run(call), last(call);
+      const ConvolutionSizes s = convolutionSizes(call);
+      const std::pair<uint64_t, uint64_t> image = {s.batch, s.inputs},
+                                          output = {s.batch, s.outputs},
+                                          filter = {s.outputs, s.inputs / s.groups};
+      const auto result = op == DLC_CALL_CONVOLUTION     ? output
+                          : op == DLC_CALL_BACKWARD_DATA ? image
+                                                         : filter;
+      const std::pair<uint64_t, uint64_t> sides[] = {
+          result, op == DLC_CALL_CONVOLUTION ? image : output,
+          op == DLC_CALL_BACKWARD_FILTER ? image : filter};
+      for (size_t i : {1, 2})
+        std::ranges::copy(channelsLast(first.values[i], sides[i].first, sides[i].second),
+                          last.values[i].begin());
+      std::ranges::copy(channelsLast(first.values[4], result.first, result.second),
+                        last.values[4].begin());
+      call.layout = DLC_CALL_CHANNELS_LAST;
+      ThreadPool pool(2);
+      runLibraryCall(call, last.pointers.data(), pool);
+      EXPECT_EQ(channelsLast(first.values[0], result.first, result.second), last.values[0]);
+    }
+}
+
+// TF32 rounds both operands to 10 bits behind the point, ties to even; what is no number stays.
+TEST(LibraryCall, RoundsToTf32) {
+  dlc_library_call call = callOf(DLC_CALL_PRODUCT, {1, 1, 1, 1});
+  call.math = DLC_MATH_TF32;
+  auto product = [&](float a, float b) {
+    float result = 0;
+    void *arguments[] = {&result, &a, &b};
+    ThreadPool pool(1);
+    runLibraryCall(call, arguments, pool);
+    return result;
+  };
+  EXPECT_EQ(product(1 + 0x1p-10f, 1), 1 + 0x1p-10f);
+  EXPECT_EQ(product(1 + 0x1p-11f, 1), 1.0f);
+  EXPECT_EQ(product(1, 1 + 0x3p-11f), 1 + 0x2p-10f);
+  EXPECT_EQ(product(-1 - 0x1.8p-11f, 1), -1 - 0x1p-10f);
+  EXPECT_TRUE(std::isnan(product(NAN, 1)));
+  EXPECT_EQ(product(INFINITY, 1), INFINITY);
+  call.math = DLC_MATH_STRICT;
+  EXPECT_EQ(product(1 + 0x1p-11f, 1), 1 + 0x1p-11f);
 }
 
 } // namespace

@@ -548,20 +548,14 @@ TEST(Loader, ChecksLibraryCalls) {
       {"library call 0: op 9 is unknown", [](auto &p) { p.calls[0].op = 9; }},
       {"library call 0: epilogue 256 is none that a product has",
        [](auto &p) { p.calls[0].epilogue = 256; }},
-      {"library call 0: epilogue 8 is none that a product has",
-       [](auto &p) { p.calls[0].epilogue = DLC_EPILOGUE_RELU_BITS; }},
-      {"library call 0: epilogue 14 is none that a product has",
-       [](auto &p) {
-         p.calls[0].epilogue = DLC_EPILOGUE_ADD | DLC_EPILOGUE_RELU | DLC_EPILOGUE_RELU_BITS;
-       }},
-      {"library call 0: epilogue 32 is none that a product has",
-       [](auto &p) { p.calls[0].epilogue = DLC_EPILOGUE_COLUMN_SUMS; }},
+      {"library call 0: epilogue 5 is none that a product has",
+       [](auto &p) { p.calls[0].epilogue = 5; }},
       {"library call 0: epilogue 192 is none that a product has",
        [](auto &p) { p.calls[0].epilogue = DLC_EPILOGUE_SUMS_A | DLC_EPILOGUE_SUMS_B; }},
-      {"library call 0: epilogue 16 is none that a convolution has",
+      {"library call 0: epilogue 64 is none that a convolution has",
        [](auto &p) {
          p.calls[0].op = DLC_CALL_CONVOLUTION;
-         p.calls[0].epilogue = DLC_EPILOGUE_BIT_MASK;
+         p.calls[0].epilogue = DLC_EPILOGUE_SUMS_A;
        }},
       {"library call 0: a product of 2 matrices with epilogue 64, which is for one",
        [](auto &p) {
@@ -574,6 +568,11 @@ TEST(Loader, ChecksLibraryCalls) {
       {"library call 0: a product with batch strides 0, 0, 31",
        [](auto &p) { p.calls[0].sizes[0] = 2, p.calls[0].sizes[6] = 31; }},
       {"library call 0: transposes by 0 and 2", [](auto &p) { p.calls[0].transpose_b = 2; }},
+      {"library call 0: layout 1 is none that a product has",
+       [](auto &p) { p.calls[0].layout = 1; }},
+      {"library call 0: layout 2 is none that a convolution has",
+       [](auto &p) { p.calls[0].op = DLC_CALL_CONVOLUTION, p.calls[0].layout = 2; }},
+      {"library call 0: math 2 is unknown", [](auto &p) { p.calls[0].math = 2; }},
       {"library call 0: its engine is immediates [19, 22) of 19",
        [](auto &p) {
          p.immediates.resize(19);
@@ -596,13 +595,20 @@ TEST(Loader, ChecksLibraryCalls) {
     EXPECT_EQ(messageForCudaPlan(broken.change), broken.message);
   const std::vector<Broken> records = {
       {"makes library call 1 of 1", [](auto &p) { p.records[0].index = 1; }},
+      {"condition 3 is unknown", [](auto &p) { p.records[0].condition = 3; }},
+      {"has no condition, but one's call 1", [](auto &p) { p.records[0].call = 1; }},
+      {"depends on library call 1 of 1",
+       [](auto &p) { p.records[0].condition = DLC_IF_ACCEPTED, p.records[0].call = 1; }},
+      {"library call 0 has condition 2 of call 0",
+       [](auto &p) { p.records[0].condition = DLC_IF_REFUSED; }},
+      {"kind 7 has condition 1, which launches and library calls have",
+       [](auto &p) {
+         p.records[0].kind = DLC_RECORD_RECORD_EVENT;
+         p.records[0].condition = DLC_IF_ACCEPTED;
+       }},
       {"has 4 arguments, expected 3", [](auto &p) { p.calls[0].epilogue = 0; }},
       {"argument 0, the call's result, has 128 bytes, expected 256",
        [](auto &p) { p.calls[0].sizes[1] = 16; }},
-      {"argument 3, the call's ReLU bits, must be written",
-       [](auto &p) { p.calls[0].epilogue = DLC_EPILOGUE_RELU | DLC_EPILOGUE_RELU_BITS; }},
-      {"argument 3, the call's bit mask, has 16 bytes, expected 128",
-       [](auto &p) { p.calls[0].epilogue = DLC_EPILOGUE_BIT_MASK; }},
       {"argument 3, the call's sums of a, must be written",
        [](auto &p) { p.calls[0].epilogue = DLC_EPILOGUE_SUMS_A; }},
       {"argument 3, the call's sums of a, has 16 bytes, expected 32",

@@ -107,6 +107,9 @@ public:
     return {};
   }
 
+  /// Whether a library call of one of the sides rounds its operands.
+  bool rounds() const { return roundsToTf32(a.plan()) || roundsToTf32(b.plan()); }
+
   /// In the order of steps, and within a step in that of computation.
   std::vector<Difference> differences;
   /// Activations that only one side has, or that cannot be compared.
@@ -198,11 +201,17 @@ private:
     return runSide(b, entry).in(b.state->module()->path());
   }
 
+  /// That of the side which rounds more.
+  double errorOf(size_t entry) const {
+    return std::max(ownError(a.plan(), a.contexts[entry]->entry()),
+                    ownError(b.plan(), b.contexts[entry]->entry()));
+  }
+
   /// An update has its own error and that of the gradients which the entry before accumulated.
   double limit(size_t entry) const {
-    double error = ownError(a.plan(), a.contexts[entry]->entry());
+    double error = errorOf(entry);
     if (entry > 0 && a.contexts[entry - 1]->entry().kind == DLC_ENTRY_ACCUMULATE)
-      error = std::hypot(error, ownError(a.plan(), a.contexts[entry - 1]->entry()));
+      error = std::hypot(error, errorOf(entry - 1));
     return errorFactor * error * std::sqrt(static_cast<double>(step));
   }
 
@@ -361,11 +370,13 @@ Status check(const CheckFlags &flags) {
   DLC_TRY_ASSIGN(second, openSide(flags.b, flags.deviceB, flags.seed, &entries));
   std::vector<Difference> differences;
   uint64_t leftOut;
+  bool rounds;
   {
     Check check(flags, std::move(first), std::move(second));
     DLC_TRY(check.run());
     differences = std::move(check.differences);
     leftOut = check.leftOut;
+    rounds = check.rounds();
   }
   if (anyTooLarge(differences))
     DLC_TRY(allowRoundings(flags, differences));
@@ -389,7 +400,8 @@ Status check(const CheckFlags &flags) {
           "%llu activations were left out: no float32, or another size or none on the other side\n",
           static_cast<unsigned long long>(leftOut));
     if (same)
-      std::printf("the same within %g times float32's own error, over %llu steps\n", errorFactor,
+      std::printf("the same within %g times %s's own error, over %llu steps\n", errorFactor,
+                  rounds ? "TF32" : "float32",
                   static_cast<unsigned long long>(flags.steps));
   }
   if (same)

@@ -2,7 +2,9 @@
 #include "tools/dlc-run/Command.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Device/Device.h"
+#include "tools/dlc-run/Output.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace dlc::runtime::tool {
@@ -28,13 +30,41 @@ Result<std::shared_ptr<Device>> DeviceFlags::open(const Module &module) const {
 
 Result<std::shared_ptr<Device>> DeviceFlags::open() const {
   if (device == "cuda")
-    return openCuda({.graph = !noCudaGraph});
+    return openCuda({.graph = !noCudaGraph, .libraries = !noLibraries, .warn = [](auto line) {
+                       std::fprintf(stderr, "warning: %s\n", std::string(line).c_str());
+                     }});
   if (device == "simt")
-    return openSimt({.threads = threads, .seed = simtSeed});
+    return openSimt({.threads = threads, .seed = simtSeed, .libraries = !noLibraries});
   return openCpu({.threads = threads});
 }
 
-Status describeDevice(const DeviceFlags &flags) {
+/// The layers and stages that make a call, each once.
+static Json usersOf(const Plan &plan, uint32_t call) {
+  Json users = Json::array();
+  for (size_t i = 0; i < plan.records.size(); ++i)
+    if (plan.records[i].kind == DLC_RECORD_LIBRARY && plan.records[i].index == call &&
+        std::ranges::find(users, Json(plan.recordNames[i])) == users.end())
+      users.push_back(plan.recordNames[i]);
+  return users;
+}
+
+static Status probe(const DeviceFlags &flags, const std::string &path) {
+  DLC_TRY_ASSIGN(module, Module::load(path));
+  DLC_TRY_ASSIGN(device, flags.open(*module));
+  DLC_TRY_ASSIGN(reports, device->probe(module));
+  for (uint32_t call = 0; call < reports.size(); ++call) {
+    Json line = describeCall(module->plan(), call);
+    line["users"] = usersOf(module->plan(), call);
+    line["accepted"] = reports[call].accepted;
+    line["detail"] = reports[call].detail;
+    printJson(line);
+  }
+  return {};
+}
+
+Status describeDevice(const DeviceFlags &flags, const std::string &module) {
+  if (!module.empty())
+    return probe(flags, module);
   DLC_TRY_ASSIGN(device, flags.open());
   std::printf("%s\n", device->properties().c_str());
   return {};

@@ -19,7 +19,7 @@ struct DeviceFlags {
   std::string device;
   unsigned threads = 0;
   uint64_t simtSeed = 0;
-  bool noCudaGraph = false;
+  bool noCudaGraph = false, noLibraries = false;
 
   /// Fails if the module was compiled for another device.
   Result<std::shared_ptr<Device>> open(const Module &module) const;
@@ -90,8 +90,9 @@ Status bench(const BenchFlags &flags);
 Status inspect(const InspectFlags &flags);
 Status step(const StepFlags &flags);
 Status check(const CheckFlags &flags);
-/// Prints what is known of a device, as JSON.
-Status describeDevice(const DeviceFlags &flags);
+/// Prints what is known of a device, as JSON; with a module what the device's libraries say to each
+/// of its calls, a line each.
+Status describeDevice(const DeviceFlags &flags, const std::string &module);
 
 /// The entry of that name, or, without a name, the first of a kind; of those that train the one
 /// that the first step begins with.

@@ -37,6 +37,8 @@ Json describeEntry(const Plan &plan, const EntryInfo &entry) {
   uint64_t launches = 0, libraryCalls = 0, flops = 0;
   for (uint32_t i = 0; i < entry.records.count; ++i) {
     const dlc_record &record = plan.records[entry.records.first + i];
+    if (record.condition == DLC_IF_REFUSED)
+      continue;
     flops += record.flops;
     libraryCalls += record.kind == DLC_RECORD_LIBRARY;
     if (record.kind != DLC_RECORD_LAUNCH)
@@ -131,27 +133,15 @@ Json describeKernels(const Plan &plan) {
 
 Json describeCalls(const Plan &plan) {
   Json calls = Json::array();
-  for (const dlc_library_call &call : plan.calls) {
-    Json sizes = Json::array();
-    size_t used = DLC_CALL_SIZES;
-    while (used > 0 && call.sizes[used - 1] == 0)
-      --used;
-    for (size_t i = 0; i < used; ++i)
-      sizes.push_back(call.sizes[i]);
-    calls.push_back(
-        {{"op", libraryOpName(call.op)},
-         {"sizes", sizes},
-         {"epilogue", call.epilogue},
-         {"workspace_bytes", call.workspace_bytes},
-         {"engine",
-          call.engine.count == 0 ? Json("heuristic") : Json(plan.immediates[call.engine.first])}});
-  }
+  for (uint32_t call = 0; call < plan.calls.size(); ++call)
+    calls.push_back(describeCall(plan, call));
   return calls;
 }
 
 Json describeRecords(const Plan &plan) {
   static constexpr std::string_view kinds[] = {
       "?", "launch", "library", "copy", "fill", "start", "wait", "record_event", "wait_event"};
+  static constexpr std::string_view conditions[] = {"", "accepted", "refused"};
   Json records = Json::array();
   for (size_t i = 0; i < plan.records.size(); ++i) {
     const dlc_record &record = plan.records[i];
@@ -161,6 +151,7 @@ Json describeRecords(const Plan &plan) {
          {"stream", record.stream},
          {"kernel", record.kind == DLC_RECORD_LAUNCH ? plan.kernels[record.index].symbol : ""},
          {"tasks", record.tasks},
+         {"if", conditions[record.condition]},
          {"flops", record.flops},
          {"bytes", record.bytes}});
   }

@@ -14,6 +14,31 @@ void printJson(const Json &object) {
   std::fflush(stdout);
 }
 
+/// Of a convolution's tensors; products are row-major.
+static std::string_view layoutName(const dlc_library_call &call) {
+  if (call.op == DLC_CALL_PRODUCT)
+    return "rows";
+  return call.layout == DLC_CALL_CHANNELS_LAST ? "nhwc" : "nchw";
+}
+
+Json describeCall(const Plan &plan, uint32_t number) {
+  const dlc_library_call &call = plan.calls[number];
+  Json sizes = Json::array();
+  size_t used = DLC_CALL_SIZES;
+  while (used > 0 && call.sizes[used - 1] == 0)
+    --used;
+  for (size_t i = 0; i < used; ++i)
+    sizes.push_back(call.sizes[i]);
+  return {{"op", libraryOpName(call.op)},
+          {"sizes", sizes},
+          {"epilogue", call.epilogue},
+          {"layout", layoutName(call)},
+          {"math", call.math == DLC_MATH_TF32 ? "tf32" : "strict"},
+          {"workspace_bytes", call.workspace_bytes},
+          {"engine",
+           call.engine.count == 0 ? Json("heuristic") : Json(plan.immediates[call.engine.first])}};
+}
+
 void addMetrics(Json &object, const MetricValues &metrics, const std::string &prefix) {
   for (const auto &[name, value] : metrics)
     object[prefix + name] = std::isfinite(value) ? Json(value) : Json();

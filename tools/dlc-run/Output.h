@@ -15,6 +15,8 @@ using Json = nlohmann::ordered_json;
 
 /// One object on one line of standard output.
 void printJson(const Json &object);
+/// A library call of the plan: what it computes and how.
+Json describeCall(const Plan &plan, uint32_t number);
 /// Numbers that are not finite become null, as JSON has none.
 void addMetrics(Json &object, const MetricValues &metrics, const std::string &prefix = "");
 

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 
 namespace dlc::runtime::tool {
 
@@ -26,25 +25,50 @@ static double elementsWritten(const Plan &plan, const dlc_record &record) {
 static constexpr double unitRoundoff = 0x1p-24;
 
 /// Terms of the sums that each record of an entry makes. The phases of a kernel follow each other:
-/// their arithmetic belongs to what the last one writes, the others have 0.
+/// their arithmetic belongs to what the last one writes, the others have 0. So it is with launches
+/// that take the part of a library call.
 static std::vector<double> termsOfRecords(const Plan &plan, const EntryInfo &entry) {
   const uint32_t end = entry.records.first + entry.records.count;
   std::vector<double> terms(entry.records.count, 0);
   for (uint32_t i = entry.records.first; i < end;) {
     double flops = 0;
     const uint32_t first = i;
-    do
+    uint32_t last = i;
+    do {
+      if (plan.records[i].condition == DLC_IF_REFUSED)
+        continue;
       flops += static_cast<double>(plan.records[i].flops);
-    while (++i < end && plan.recordNames[i] == plan.recordNames[first]);
-    terms[i - 1 - entry.records.first] =
-        std::max(1.0, flops / 2 / elementsWritten(plan, plan.records[i - 1]));
+      last = i;
+    } while (++i < end && plan.recordNames[i] == plan.recordNames[first]);
+    const double each = std::max(1.0, flops / 2 / elementsWritten(plan, plan.records[last]));
+    terms[last - entry.records.first] = terms[i - 1 - entry.records.first] = each;
   }
   return terms;
 }
 
+bool roundsToTf32(const Plan &plan) {
+  return std::ranges::any_of(
+      plan.calls, [](const dlc_library_call &call) { return call.math == DLC_MATH_TF32; });
+}
+
+/// What rounding both operands of its library call to TF32 adds to the square of a record's error:
+/// the roundings themselves, and the elements behind that take another branch for it.
+static double tf32Error(const Plan &plan, const dlc_record &record) {
+  constexpr double roundoff = 0x1p-11, branches = roundoff / 64;
+  const bool rounds =
+      record.kind == DLC_RECORD_LIBRARY && plan.calls[record.index].math == DLC_MATH_TF32;
+  return rounds ? 2 * roundoff * roundoff + branches : 0;
+}
+
 double ownError(const Plan &plan, const EntryInfo &entry) {
   const std::vector<double> terms = termsOfRecords(plan, entry);
-  return unitRoundoff * std::sqrt(std::accumulate(terms.begin(), terms.end(), 0.0));
+  double squares = 0;
+  for (uint32_t i = 0; i < entry.records.count; ++i) {
+    const dlc_record &record = plan.records[entry.records.first + i];
+    if (record.condition != DLC_IF_REFUSED)
+      squares += unitRoundoff * unitRoundoff * terms[i] + tf32Error(plan, record);
+  }
+  return std::sqrt(squares);
 }
 
 Roundings::Roundings(const Plan &plan, const EntryInfo &entry)

@@ -6,7 +6,10 @@
 // u sqrt(K), u = 2^-24, and independent errors add up in squares. So after s steps of an entry
 // whose records sum K1, K2, ... terms for each element that they write, float32's own error is u
 // sqrt(s (K1 + K2 + ...)). Two builds that are both right differ by up to twice that; the limit is
-// four times.
+// four times. A library call that rounds its operands to TF32 adds their roundings, of v = 2^-11,
+// to the squares, and v / 64 for the share of elements that a rounding of v moves across a tie of a
+// max pooling or the bend of a ReLU, whose gradients are then others altogether: measured are v /
+// 50 a call in LeNet and v / 37 in bench/gpu/kernels.dl, within the four times.
 //
 // Where terms cancel, a tensor is far smaller than what it was summed from and its error is not:
 // the gradient of a bias in front of a batch norm is zero, so all that is ever computed of it is
@@ -28,8 +31,11 @@ namespace dlc::runtime::tool {
 /// How many times float32's own error two builds may differ.
 inline constexpr double errorFactor = 4;
 
-/// float32's own error after one step of an entry; times sqrt(s) after s steps.
+/// The error of an entry's own arithmetic after one step; times sqrt(s) after s steps.
 double ownError(const Plan &plan, const EntryInfo &entry);
+
+/// Whether library calls of the plan round their operands.
+bool roundsToTf32(const Plan &plan);
 
 /// Moves what the records of an entry write by a multiple of the error that float32 makes there.
 class Roundings {

@@ -26,6 +26,7 @@ struct CommandLine {
   StepFlags step;
   CheckFlags check;
   DeviceFlags device;
+  std::string probedModule;
   CLI::App *trainCommand, *evalCommand, *inferCommand, *benchCommand, *inspectCommand, *stepCommand,
       *checkCommand, *deviceCommand;
 
@@ -70,6 +71,8 @@ void CommandLine::addDeviceDetails(CLI::App *command, DeviceFlags &flags) {
       ->type_name("N")
       ->check(wholeNumber(0));
   command->add_flag("--no-cuda-graph", flags.noCudaGraph, "launch each kernel of a step by itself");
+  command->add_flag("--no-libraries", flags.noLibraries,
+                    "cuda and simt: dlc's own kernels for all calls of cuBLASLt and cuDNN");
 }
 
 CLI::App *CommandLine::addRunning(const char *name, const char *description, RunFlags &flags) {
@@ -262,6 +265,10 @@ CommandLine::CommandLine() {
   addCheck();
   deviceCommand = add("device", "show what is known of a device, as JSON");
   addDevice(deviceCommand, device);
+  deviceCommand
+      ->add_option("--probe", probedModule,
+                   "what its libraries say to each call of the module instead, a line each")
+      ->type_name("MODULE.so");
 }
 
 Status CommandLine::run() {
@@ -278,12 +285,13 @@ Status CommandLine::run() {
   if (*stepCommand)
     return tool::step(step);
   if (*deviceCommand)
-    return tool::describeDevice(device);
+    return tool::describeDevice(device, probedModule);
   DeviceFlags &first = check.deviceA;
   const DeviceFlags &second = check.deviceB;
   first.threads = second.threads;
   first.simtSeed = second.simtSeed;
   first.noCudaGraph = second.noCudaGraph;
+  first.noLibraries = second.noLibraries;
   return tool::check(check);
 }
 

@@ -35,6 +35,8 @@ public:
     if (auto *cuda = std::get_if<codegen::CudaTarget>(&target)) {
       cuda->gemm = options.ownProducts ? codegen::Provider::Own : codegen::Provider::Library;
       cuda->convolution = options.ownConvolutions ? codegen::Provider::Own : codegen::Provider::Library;
+      cuda->math = options.tf32 ? DLC_MATH_TF32 : DLC_MATH_STRICT;
+      cuda->workspaceLimit = options.workspaceLimitMiB << 20;
     }
   }
 
@@ -136,8 +138,10 @@ LogicalResult Driver::compile() {
     return writeModule();
   codegen::recordGraphHash(*module);
   auto *cuda = std::get_if<codegen::CudaTarget>(&target);
+  if (options.tf32 && !cuda)
+    engine.warning({}, "--math=tf32 is for CUDA: the CPU computes in float32");
   pipeline = {options.inputGradients, options.disabledPasses,
-              cuda && cuda->convolution == codegen::Provider::Library,
+              cuda && cuda->wantsChannelsLast(),
               cuda && cuda->gemm == codegen::Provider::Library};
   if (failed(runPasses([&](OpPassManager &manager) { addTrainPasses(manager, pipeline); })))
     return failure();
@@ -230,6 +234,14 @@ std::string Driver::listUses(StringRef kernel) {
   return text;
 }
 
+/// The layers that launch a kernel, or whose library call it stands in for.
+static std::string purposeOf(ArrayRef<codegen::SelectedKernel> kernels, size_t number, const std::string &uses) {
+  for (const codegen::SelectedKernel &kernel : kernels)
+    if (kernel.alternative == number)
+      return "// where a library refuses " + kernel.symbol + "\n";
+  return uses;
+}
+
 /// Each CUDA kernel with the layers that use it: its text, or the PTX of the lowest architecture.
 LogicalResult Driver::printCudaKernels(ArrayRef<codegen::SelectedKernel> kernels) {
   std::vector<codegen::CompiledKernel> compiled(kernels.size());
@@ -242,12 +254,12 @@ LogicalResult Driver::printCudaKernels(ArrayRef<codegen::SelectedKernel> kernels
     compiled = std::move(*result);
   }
   std::string all;
-  for (auto [kernel, code] : llvm::zip_equal(kernels, compiled)) {
+  for (auto [number, kernel, code] : llvm::enumerate(kernels, compiled)) {
     llvm::Expected<std::string> text = code.images.empty() ? codegen::printCudaKernel(kernel) : code.images.back().bytes.c_str();
     if (!text)
       return check(text.takeError());
     all += "// " + kernel.symbol + ": " + kernel.generator->name().str() + ", " + kernel.candidate.schedule + "\n" +
-           listUses(kernel.symbol) + "\n" + (text->empty() ? "" : *text + "\n");
+           purposeOf(kernels, number, listUses(kernel.symbol)) + "\n" + (text->empty() ? "" : *text + "\n");
   }
   return writeText(all);
 }

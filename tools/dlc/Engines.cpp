@@ -35,11 +35,11 @@ llvm::Error chooseEngines(codegen::CudaTarget &target, llvm::StringRef file) {
   auto chooser = runtime::openEngineChooser(*properties);
   if (!chooser.ok())
     return llvm::createStringError("--cudnn-device: " + std::string(chooser.status().message()));
-  target.chooseEngine = [choose = chooser.take()](const dlc_library_call &call) -> std::optional<std::vector<uint64_t>> {
+  target.chooseEngine = [choose = chooser.take()](const dlc_library_call &call) -> std::optional<codegen::LibraryEngine> {
     auto engine = choose(call);
     if (!engine.ok())
       return std::nullopt;
-    return engine.take();
+    return codegen::LibraryEngine{engine->numbers, engine->workspaceBytes};
   };
   return llvm::Error::success();
 }

@@ -23,6 +23,8 @@ struct Options {
   std::string checkNames; ///< an earlier list of --emit=names; empty: none
   bool ownProducts = false, ownConvolutions = false; ///< CUDA: no library
   std::string cudnnDevice; ///< CUDA: file with the properties of the GPU that cuDNN's engines are chosen for
+  bool tf32 = false;       ///< CUDA: libraries may round operands to TF32
+  uint64_t workspaceLimitMiB = 16; ///< CUDA: of a call of cuDNN
   bool inputGradients = false;
   bool warningsAreErrors = false;
   bool cache = true;

@@ -103,17 +103,22 @@ private:
     return values;
   }
 
-  /// A tensor [outer, channels, space...] whose channels are innermost in memory.
+  /// A tensor [outer, channels, space...], in memory as the call says.
   Result<CudnnDescriptor> tensor(int64_t number, uint64_t outer, uint64_t channels,
                                  std::vector<int64_t> space) {
     std::vector<int64_t> shape = {static_cast<int64_t>(outer), static_cast<int64_t>(channels)};
     shape.insert(shape.end(), space.begin(), space.end());
+    const bool channelsLast = call.layout == DLC_CALL_CHANNELS_LAST;
     std::vector<int64_t> strides(shape.size());
     strides[1] = 1;
-    int64_t stride = shape[1];
+    int64_t stride = channelsLast ? shape[1] : 1;
     for (size_t axis = shape.size() - 1; axis >= 2; --axis) {
       strides[axis] = stride;
       stride *= shape[axis];
+    }
+    if (!channelsLast) {
+      strides[1] = stride;
+      stride *= shape[1];
     }
     strides[0] = stride;
     const bool isVirtual = number >= firstVirtual;
@@ -211,19 +216,18 @@ private:
     const bool biased = call.epilogue & DLC_EPILOGUE_BIAS, added = call.epilogue & DLC_EPILOGUE_ADD;
     if (added) {
       DLC_TRY_ASSIGN(addend, likeResult(argument + biased));
-      DLC_TRY(addPointwise(CUDNN_POINTWISE_ADD, &addend));
+      DLC_TRY(addSum(addend));
     }
     if (biased) {
       DLC_TRY_ASSIGN(bias, tensor(argument, 1, channels, std::vector<int64_t>(axes.size(), 1)));
-      DLC_TRY(addPointwise(CUDNN_POINTWISE_ADD, &bias));
+      DLC_TRY(addSum(bias));
     }
-    if (call.epilogue & DLC_EPILOGUE_RELU)
-      DLC_TRY(addPointwise(CUDNN_POINTWISE_RELU_FWD, nullptr));
     return {};
   }
 
-  /// One step on what is the result so far. ReLU's gradient takes it as dy and the mask as x.
-  Status addPointwise(cudnnPointwiseMode_t mode, const CudnnDescriptor *operand) {
+  /// Adds an operand to what is the result so far.
+  Status addSum(const CudnnDescriptor &operand) {
+    const cudnnPointwiseMode_t mode = CUDNN_POINTWISE_ADD;
     DLC_TRY_ASSIGN(pointwise,
                    DescriptorBuilder(cudnn, CUDNN_BACKEND_POINTWISE_DESCRIPTOR)
                        .set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode)
@@ -231,17 +235,10 @@ private:
                        .finalize("describe an epilogue"));
     DLC_TRY_ASSIGN(next, likeResult(nextResult()));
     DescriptorBuilder operation(cudnn, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, pointwise);
-    if (mode == CUDNN_POINTWISE_RELU_BWD) {
-      operation.set(CUDNN_ATTR_OPERATION_POINTWISE_DYDESC, result)
-          .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, *operand)
-          .set(CUDNN_ATTR_OPERATION_POINTWISE_DXDESC, next);
-    } else {
-      operation.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, result);
-      if (operand)
-        operation.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *operand);
-      operation.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, next);
-    }
+    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, pointwise)
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, result)
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, operand)
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, next);
     DLC_TRY(add(operation));
     result = std::move(next);
     return {};
@@ -264,10 +261,10 @@ private:
   int64_t done = 0;
 };
 
-/// A plan, and the engine and knobs that it is made of.
+/// A plan, and what it is made of.
 struct BuiltPlan {
   CudnnDescriptor plan;
-  std::vector<uint64_t> engine;
+  ChosenEngine engine;
 };
 
 /// Chooses an engine for a graph and makes the plan.
@@ -300,8 +297,7 @@ public:
       config.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                  int64_t(raw.size()), raw.data());
     DLC_TRY_ASSIGN(configured, config.finalize("configure an engine"));
-    DLC_TRY_ASSIGN(plan, fromConfig(configured));
-    return BuiltPlan{std::move(plan), {stored.begin(), stored.end()}};
+    return fromConfig(configured, {stored.begin(), stored.end()});
   }
 
   /// The first that fits of what cuDNN proposes, its best first.
@@ -320,11 +316,10 @@ public:
       }
       DLC_TRY_ASSIGN(proposals, proposalsOf(*heuristic));
       for (const CudnnDescriptor &proposal : proposals) {
-        auto plan = fromConfig(proposal);
-        if (plan.ok()) {
-          DLC_TRY_ASSIGN(engine, engineOf(proposal));
-          return BuiltPlan{plan.take(), std::move(engine)};
-        }
+        DLC_TRY_ASSIGN(engine, engineOf(proposal));
+        auto plan = fromConfig(proposal, std::move(engine));
+        if (plan.ok())
+          return plan;
         last = plan.takeStatus();
       }
     }
@@ -402,7 +397,7 @@ private:
     return engine;
   }
 
-  /// Refuses an engine that rounds inputs, or whose results depend on chance.
+  /// Refuses an engine that rounds more than the call allows, or whose results depend on chance.
   Status checkNotes(const CudnnDescriptor &config) {
     DLC_TRY_ASSIGN(engines, descriptorsOf(config, CUDNN_ATTR_ENGINECFG_ENGINE,
                                           CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1));
@@ -414,8 +409,11 @@ private:
       return cudnnFailure(cudnn, status, "describe an engine");
     for (int64_t i = 0; i < count; ++i)
       switch (notes[static_cast<size_t>(i)]) {
-      case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
-      case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
+      case CUDNN_NUMERICAL_NOTE_TENSOR_CORE: // of float32: TF32
+        if (call.math == DLC_MATH_TF32)
+          break;
+        [[fallthrough]];
+      case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS: // to 16 bits
       case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
         return unsupported("cuDNN's engines all round float32 to fewer bits");
       case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
@@ -426,7 +424,10 @@ private:
     return {};
   }
 
-  Result<CudnnDescriptor> fromConfig(const CudnnDescriptor &config) {
+  Result<BuiltPlan> fromConfig(const CudnnDescriptor &config, std::vector<uint64_t> engine) {
+    // The direct one of last resort, at 1 to 3 TFLOP/s; cuDNN proposes it before engines of use.
+    if (engine[0] == 0)
+      return unsupported("cuDNN's engines that fit are all slower than a kernel of dlc");
     DLC_TRY(checkNotes(config));
     DescriptorBuilder builder(cudnn, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
     builder.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
@@ -443,7 +444,8 @@ private:
     if (static_cast<uint64_t>(workspace) > LibraryWorkspace::usableBytes(call))
       return unsupported("cuDNN needs a workspace of ", workspace, " bytes, the plan has ",
                          LibraryWorkspace::usableBytes(call));
-    return plan;
+    const uint64_t needed = LibraryWorkspace::neededBytes(static_cast<uint64_t>(workspace));
+    return BuiltPlan{std::move(plan), {std::move(engine), needed}};
   }
 
   const CudnnTarget &target;
@@ -488,20 +490,23 @@ Result<std::unique_ptr<ConvolutionPlan>> ConvolutionPlan::build(const CudnnTarge
     if (auto stored = builder.fromEngine(engine); stored.ok()) {
       made->plan = std::move(stored->plan);
       made->chosen = std::move(stored->engine);
-      made->text = concat("engine ", engine[0], ", ", engine.size() / 2, " knobs");
       return made;
     }
   DLC_TRY_ASSIGN(built, builder.fromHeuristics());
   made->plan = std::move(built.plan);
   made->chosen = std::move(built.engine);
-  made->text = "cuDNN's choice";
   return made;
+}
+
+std::string ConvolutionPlan::description() const {
+  return concat("engine ", chosen.numbers[0], ", ", chosen.numbers.size() / 2, " knobs, ",
+                chosen.workspaceBytes, " bytes of workspace");
 }
 
 Result<EngineChooser> ConvolutionPlan::openEngineChooser(const std::string &properties) {
   DLC_TRY_ASSIGN(read, CudnnTarget::fromJson(properties));
   auto target = std::make_shared<CudnnTarget>(std::move(read));
-  return EngineChooser([target](const dlc_library_call &call) -> Result<std::vector<uint64_t>> {
+  return EngineChooser([target](const dlc_library_call &call) -> Result<ChosenEngine> {
     DLC_TRY_ASSIGN(plan, build(*target, call, {}));
     return plan->engine();
   });

@@ -66,10 +66,10 @@ public:
   /// `arguments` are those of the record, in device memory.
   Status execute(cudnnHandle_t handle, void *const *arguments) const;
 
-  /// "engine 7, 3 knobs", or "cuDNN's choice" of it.
-  const std::string &description() const { return text; }
-  /// Engine, then pairs of knob and value: build() makes the same plan of them.
-  const std::vector<uint64_t> &engine() const { return chosen; }
+  /// "engine 7, 3 knobs, 0 bytes of workspace".
+  std::string description() const;
+  /// build() makes the same plan of its numbers.
+  const ChosenEngine &engine() const { return chosen; }
 
 private:
   ConvolutionPlan(const Cudnn &cudnn, const dlc_library_call &call) : cudnn(cudnn), call(call) {}
@@ -77,8 +77,7 @@ private:
   const Cudnn &cudnn;
   dlc_library_call call;
   CudnnDescriptor plan;
-  std::vector<uint64_t> chosen;
-  std::string text;
+  ChosenEngine chosen;
 };
 
 } // namespace dlc::runtime

@@ -175,6 +175,7 @@ public:
     return status;
   }
 
+  bool accepts(uint32_t call) const override { return code->accepts(call); }
   Result<std::span<const float>> results(unsigned slot) override {
     DLC_TRY(device->activate());
     DLC_TRY(checkCuda(cudaEventSynchronize(finished[slot].get()), "running"));
@@ -345,8 +346,7 @@ Result<std::shared_ptr<Device>> CudaDevice::open(const CudaOptions &options) {
   if (options.ordinal < 0 || options.ordinal >= count)
     return unsupported("device cuda: device ", options.ordinal, " of ", count);
   auto device = std::make_shared<CudaDevice>();
-  device->ordinal = options.ordinal;
-  device->graphs = options.graph;
+  device->options = options;
   DLC_TRY(device->activate());
   DLC_TRY(checkCuda(cudaGetDeviceProperties(&device->hardware, options.ordinal),
                     "asking for properties"));
@@ -383,7 +383,7 @@ Status CudaDevice::upload(std::byte *to, std::span<const std::byte> source) {
 
 int CudaDevice::attribute(cudaDeviceAttr name) const {
   int value = 0;
-  return cudaDeviceGetAttribute(&value, name, ordinal) == cudaSuccess ? value : 0;
+  return cudaDeviceGetAttribute(&value, name, options.ordinal) == cudaSuccess ? value : 0;
 }
 
 DevicePeaks CudaDevice::peaks() const {
@@ -417,8 +417,12 @@ std::string CudaDevice::properties() const {
     text += concat(",\"", name, "\":", value);
   text += concat(",\"peak_tflops\":", peaks().flopsPerSecond * 1e-12,
                  ",\"peak_gb_per_second\":", peaks().bytesPerSecond * 1e-9);
+  if (auto blas = CublasLt::load(); blas.ok())
+    text += concat(",\"cublaslt\":", (*blas)->version());
+  if (auto dnn = Cudnn::load(); dnn.ok())
+    text += concat(",\"cudnn_version\":", (*dnn)->version());
   // What a compiler without a device needs to ask this cuDNN about this device.
-  if (auto json = CudnnTarget::jsonOf(ordinal); json.ok())
+  if (auto json = CudnnTarget::jsonOf(options.ordinal); json.ok())
     text += concat(",\"cudnn\":", *json);
   return text + "}";
 }
@@ -449,6 +453,12 @@ Result<std::unique_ptr<DeviceMemory>> CudaDevice::allocateOn(cudaStream_t stream
   return std::unique_ptr<DeviceMemory>(std::move(memory));
 }
 
+Result<std::vector<CallReport>> CudaDevice::probe(std::shared_ptr<const Module> module) {
+  std::lock_guard lock(runMutex);
+  DLC_TRY(activate());
+  return CudaModule(std::move(module), hardware, options).probe();
+}
+
 Result<std::unique_ptr<CommandQueue>> CudaDevice::createQueue(std::shared_ptr<const Module> module,
                                                               const EntryInfo &entry) {
   DLC_TRY(activate());
@@ -457,7 +467,7 @@ Result<std::unique_ptr<CommandQueue>> CudaDevice::createQueue(std::shared_ptr<co
     std::lock_guard lock(runMutex);
     std::weak_ptr<CudaModule> &known = modules[module.get()];
     if (!(code = known.lock()))
-      known = code = std::make_shared<CudaModule>(module, hardware);
+      known = code = std::make_shared<CudaModule>(module, hardware, options);
     DLC_TRY(code->prepare(entry));
   }
   auto queue = std::make_unique<CudaQueue>(shared_from_this(), std::move(module), std::move(code));

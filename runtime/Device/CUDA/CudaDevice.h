@@ -32,12 +32,16 @@ public:
   Result<std::unique_ptr<CommandQueue>> createQueue(std::shared_ptr<const Module> module,
                                                     const EntryInfo &entry) override;
 
+  Result<std::vector<CallReport>> probe(std::shared_ptr<const Module> module) override;
+
   cudaStream_t stream() const { return mainStream.get(); }
   /// Fills staging memory beside the runs.
   cudaStream_t copyStream() const { return inputStream.get(); }
-  bool usesGraphs() const { return graphs; }
+  bool usesGraphs() const { return options.graph; }
   /// Makes this the calling thread's device.
-  Status activate() const { return checkCuda(cudaSetDevice(ordinal), "choosing the device"); }
+  Status activate() const {
+    return checkCuda(cudaSetDevice(options.ordinal), "choosing the device");
+  }
   /// Held by the queue whose run is in progress, and by who gives the first stream something else:
   /// it would end up in a graph that another thread records.
   std::recursive_mutex &running() { return runMutex; }
@@ -46,8 +50,7 @@ public:
   Status upload(std::byte *to, std::span<const std::byte> source);
 
 private:
-  int ordinal = 0;
-  bool graphs = true;
+  CudaOptions options;
   int attribute(cudaDeviceAttr name) const;
 
   cudaDeviceProp hardware = {};

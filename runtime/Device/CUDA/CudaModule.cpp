@@ -1,7 +1,7 @@
 // Loading kernels and preparing library calls.
 #include "runtime/Device/CUDA/CudaModule.h"
 
-#include <set>
+#include <algorithm>
 
 namespace dlc::runtime {
 
@@ -84,6 +84,7 @@ Status CudaModule::loadKernel(uint32_t index) {
   return {};
 }
 
+/// Fails with Unsupported if the library is missing or refuses the call, each time it is asked.
 Status CudaModule::prepareCall(uint32_t index) {
   const Plan &plan = module->plan();
   const dlc_library_call &call = plan.calls[index];
@@ -116,27 +117,85 @@ Status CudaModule::prepareCall(uint32_t index) {
   return {};
 }
 
-Status withRemedy(Status status, const dlc_library_call &call) {
-  if (status.code() != StatusCode::Unsupported)
-    return status;
-  if (isGradientEpilogue(call))
-    return unsupported(status.message(),
-                       "; compiled with --disable-pass=dl-fuse-product-gradients or --gemm=own the "
-                       "model does without it");
-  return unsupported(status.message(), "; compiled with ",
-                     call.op == DLC_CALL_PRODUCT ? "--gemm=own" : "--conv-algorithm=own",
-                     " the model needs no library for it");
+void Refusals::add(std::string_view reason, std::string_view record) {
+  std::vector<std::string> &names = records[std::string(reason)];
+  if (std::ranges::find(names, record) == names.end())
+    names.emplace_back(record);
+}
+
+/// "'conv1', 'conv2' and 5 more"
+static std::string namesText(const std::vector<std::string> &names, size_t most) {
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), most); ++i)
+    text += concat(i == 0 ? "'" : ", '", names[i], "'");
+  return names.size() > most ? concat(text, " and ", names.size() - most, " more") : text;
+}
+
+std::string Refusals::text() const {
+  std::string all;
+  for (const auto &[reason, names] : records)
+    all += concat(all.empty() ? "" : "; ", reason, ": ", namesText(names, names.size()));
+  return all;
+}
+
+std::vector<std::string> Refusals::warnings() const {
+  constexpr size_t mostNames = 4;
+  std::vector<std::string> lines;
+  for (const auto &[reason, names] : records)
+    lines.push_back(concat(reason, ": kernels of dlc run for ", namesText(names, mostNames)));
+  return lines;
+}
+
+std::vector<CallReport> CudaModule::probe() {
+  std::vector<CallReport> reports;
+  for (uint32_t call = 0; call < module->plan().calls.size(); ++call) {
+    const Status status = prepareCall(call);
+    if (!status.ok())
+      reports.push_back({false, std::string(status.message())});
+    else if (auto product = products.find(call); product != products.end())
+      reports.push_back({true, product->second->choice()});
+    else
+      reports.push_back({true, convolutions.at(call)->description()});
+  }
+  return reports;
+}
+
+/// Asks the libraries about all calls of the entry before anything is loaded.
+Status CudaModule::prepareCalls(const EntryInfo &entry) {
+  const Plan &plan = module->plan();
+  Refusals missing, replaced;
+  for (uint32_t i = entry.records.first; i < entry.records.first + entry.records.count; ++i) {
+    const uint32_t call = plan.records[i].index;
+    if (plan.records[i].kind != DLC_RECORD_LIBRARY)
+      continue;
+    Status status = options.libraries ? prepareCall(call) : unsupported("libraries are left out");
+    if (status.ok())
+      continue;
+    if (status.code() != StatusCode::Unsupported)
+      return std::move(status).in(concat("'", plan.recordNames[i], "'"));
+    const bool isNew = refused.insert(call).second;
+    if (!plan.hasAlternative(entry, call))
+      missing.add(status.message(), plan.recordNames[i]);
+    else if (isNew && options.libraries)
+      replaced.add(status.message(), plan.recordNames[i]);
+  }
+  if (!missing.empty())
+    return unsupported(missing.text(), "; the plan has no kernels of dlc beside these calls");
+  for (const std::string &line : replaced.warnings())
+    if (options.warn)
+      options.warn(line);
+  return {};
 }
 
 Status CudaModule::prepare(const EntryInfo &entry) {
   const Plan &plan = module->plan();
+  DLC_TRY(prepareCalls(entry));
   for (uint32_t i = entry.records.first; i < entry.records.first + entry.records.count; ++i) {
     const dlc_record &record = plan.records[i];
-    if (record.kind == DLC_RECORD_LAUNCH)
+    const bool runs = record.condition == DLC_ALWAYS ||
+                      accepts(record.call) == (record.condition == DLC_IF_ACCEPTED);
+    if (record.kind == DLC_RECORD_LAUNCH && runs)
       DLC_TRY(loadKernel(record.index));
-    else if (record.kind == DLC_RECORD_LIBRARY)
-      DLC_TRY(withRemedy(prepareCall(record.index), plan.calls[record.index])
-                  .in(concat("'", plan.recordNames[i], "'")));
     else if (record.kind == DLC_RECORD_COLLECTIVE_START ||
              record.kind == DLC_RECORD_COLLECTIVE_WAIT)
       return unsupported("record ", i, " '", plan.recordNames[i],

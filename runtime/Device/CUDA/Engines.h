@@ -12,10 +12,16 @@
 
 namespace dlc::runtime {
 
-/// Engine, then pairs of knob and value, as dlc_library_call.engine keeps them. Fails with
-/// Unsupported if no engine can run the call in strict float32 in the workspace that it has.
-/// Threads: may be called by any.
-using EngineChooser = std::function<Result<std::vector<uint64_t>>(const dlc_library_call &call)>;
+struct ChosenEngine {
+  /// Engine, then pairs of knob and value, as dlc_library_call.engine keeps them.
+  std::vector<uint64_t> numbers;
+  /// What a call that uses it needs.
+  uint64_t workspaceBytes = 0;
+};
+
+/// Fails with Unsupported if no engine of use can run the call by its math in the workspace that it
+/// has. Threads: may be called by any.
+using EngineChooser = std::function<Result<ChosenEngine>(const dlc_library_call &call)>;
 
 /// For a device by its properties, the JSON that cuDNN writes of one: "cudnn" of
 /// Device::properties. Fails if there is no plugin, no cuDNN here, or the text is none of its

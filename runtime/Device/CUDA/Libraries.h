@@ -24,6 +24,10 @@ struct LibraryWorkspace {
     constexpr uint64_t most = alignment - DLC_ALIGNMENT;
     return call.workspace_bytes > most ? call.workspace_bytes - most : 0;
   }
+  /// What a call must have for so many usable bytes.
+  static uint64_t neededBytes(uint64_t usable) {
+    return usable ? usable + alignment - DLC_ALIGNMENT : 0;
+  }
   static void *alignedStart(void *start) {
     return reinterpret_cast<void *>(alignUp(reinterpret_cast<uintptr_t>(start), alignment));
   }
@@ -31,6 +35,7 @@ struct LibraryWorkspace {
 
 /// The calls of cuBLASLt that products need.
 struct CublasLt {
+  decltype(&cublasLtGetVersion) version;
   decltype(&cublasLtCreate) create;
   decltype(&cublasLtDestroy) destroy;
   decltype(&cublasLtGetStatusString) statusText;
@@ -47,10 +52,13 @@ struct CublasLt {
   decltype(&cublasLtMatmulPreferenceSetAttribute) preferenceSet;
 
   static Result<const CublasLt *> load();
+  /// What load() gives from now on, or null for the library again: for tests.
+  static void replace(const CublasLt *standIn);
 };
 
 /// The backend calls of cuDNN that convolutions need.
 struct Cudnn {
+  decltype(&cudnnGetVersion) version;
   decltype(&cudnnCreate) create;
   decltype(&cudnnDestroy) destroy;
   decltype(&cudnnSetStream) setStream;

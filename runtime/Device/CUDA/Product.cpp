@@ -10,18 +10,6 @@ static cublasLtEpilogue_t epilogueOf(const dlc_library_call &call) {
   switch (call.epilogue & ~uint32_t(DLC_EPILOGUE_ADD)) {
   case DLC_EPILOGUE_BIAS:
     return CUBLASLT_EPILOGUE_BIAS;
-  case DLC_EPILOGUE_RELU:
-    return CUBLASLT_EPILOGUE_RELU;
-  case DLC_EPILOGUE_BIAS | DLC_EPILOGUE_RELU:
-    return CUBLASLT_EPILOGUE_RELU_BIAS;
-  case DLC_EPILOGUE_RELU | DLC_EPILOGUE_RELU_BITS:
-    return CUBLASLT_EPILOGUE_RELU_AUX;
-  case DLC_EPILOGUE_BIAS | DLC_EPILOGUE_RELU | DLC_EPILOGUE_RELU_BITS:
-    return CUBLASLT_EPILOGUE_RELU_AUX_BIAS;
-  case DLC_EPILOGUE_BIT_MASK:
-    return CUBLASLT_EPILOGUE_DRELU;
-  case DLC_EPILOGUE_BIT_MASK | DLC_EPILOGUE_COLUMN_SUMS:
-    return CUBLASLT_EPILOGUE_DRELU_BGRAD;
   case DLC_EPILOGUE_SUMS_A:
     return CUBLASLT_EPILOGUE_BGRADB;
   case DLC_EPILOGUE_SUMS_B:
@@ -34,8 +22,7 @@ static cublasLtEpilogue_t epilogueOf(const dlc_library_call &call) {
 /// Epilogues with a vector along the columns or rows of the result: cuBLASLt's bias or its
 /// gradient.
 static constexpr uint32_t vectorSteps =
-    DLC_EPILOGUE_BIAS | DLC_EPILOGUE_COLUMN_SUMS | DLC_EPILOGUE_SUMS_A | DLC_EPILOGUE_SUMS_B;
-static constexpr uint32_t bitSteps = DLC_EPILOGUE_RELU_BITS | DLC_EPILOGUE_BIT_MASK;
+    DLC_EPILOGUE_BIAS | DLC_EPILOGUE_SUMS_A | DLC_EPILOGUE_SUMS_B;
 
 Status ProductPlan::check(cublasStatus_t status, std::string_view what) const {
   if (status == CUBLAS_STATUS_SUCCESS)
@@ -66,8 +53,9 @@ Status ProductPlan::describeMatrix(cublasLtMatrixLayout_t &layout, uint64_t rows
 
 Status ProductPlan::describe() {
   const ProductSizes s = productSizes(call);
-  DLC_TRY(check(blas.descriptionCreate(&description, CUBLAS_COMPUTE_32F, CUDA_R_32F),
-                "describe a product"));
+  const cublasComputeType_t compute =
+      call.math == DLC_MATH_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  DLC_TRY(check(blas.descriptionCreate(&description, compute, CUDA_R_32F), "describe a product"));
   auto set = [&](cublasLtMatmulDescAttributes_t name, const auto &value) {
     return check(blas.descriptionSet(description, name, &value, sizeof(value)), "set an attribute");
   };
@@ -80,11 +68,6 @@ Status ProductPlan::describe() {
   const uintptr_t somewhere = DLC_ALIGNMENT;
   if (call.epilogue & vectorSteps)
     DLC_TRY(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, somewhere));
-  if (call.epilogue & bitSteps) {
-    DLC_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, somewhere));
-    const auto rowBits = static_cast<int64_t>(bitRowBytes(call) * 8);
-    DLC_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, rowBits));
-  }
   DLC_TRY(call.transpose_b ? describeMatrix(first, s.k, s.n, s.strideB)
                            : describeMatrix(first, s.n, s.k, s.strideB));
   DLC_TRY(call.transpose_a ? describeMatrix(second, s.m, s.k, s.strideA)
@@ -127,6 +110,7 @@ Status ProductPlan::chooseAlgorithm(cublasLtHandle_t handle) {
                        " bytes");
   }
   algorithm = found.algo;
+  workspaceBytes = found.workspaceSize;
   return {};
 }
 
@@ -138,22 +122,19 @@ ProductPlan::build(const CublasLt &blas, cublasLtHandle_t handle, const dlc_libr
   return plan;
 }
 
+std::string ProductPlan::choice() const { return concat(workspaceBytes, " bytes of workspace"); }
+
 Status ProductPlan::run(cublasLtHandle_t handle, cudaStream_t stream,
                         void *const *arguments) const {
   void *const *next = arguments + 3;
-  auto give = [&](cublasLtMatmulDescAttributes_t name) {
+  if (call.epilogue & vectorSteps) {
     const void *address = *next++;
-    return check(blas.descriptionSet(description, name, &address, sizeof(address)),
-                 "take an operand of an epilogue");
-  };
-  if (call.epilogue & DLC_EPILOGUE_BIAS)
-    DLC_TRY(give(CUBLASLT_MATMUL_DESC_BIAS_POINTER));
+    DLC_TRY(check(blas.descriptionSet(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &address,
+                                      sizeof(address)),
+                  "take an operand of an epilogue"));
+  }
   const bool adds = call.epilogue & DLC_EPILOGUE_ADD;
   const void *addend = adds ? *next++ : arguments[0];
-  if (call.epilogue & bitSteps)
-    DLC_TRY(give(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER));
-  if (call.epilogue & vectorSteps & ~uint32_t(DLC_EPILOGUE_BIAS))
-    DLC_TRY(give(CUBLASLT_MATMUL_DESC_BIAS_POINTER));
   const uint64_t bytes = LibraryWorkspace::usableBytes(call);
   void *workspace = bytes ? LibraryWorkspace::alignedStart(*next) : nullptr;
   const float alpha = 1, beta = adds ? 1 : 0;

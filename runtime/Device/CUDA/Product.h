@@ -1,8 +1,8 @@
-// A product of the plan as a cuBLASLt multiplication in strict float32, prepared once.
+// A product of the plan as a cuBLASLt multiplication, prepared once.
 //
 // Row-major is column-major transposed: result^T (n x m) = op_b(B)^T op_a(A)^T, so cuBLASLt's first
-// operand is B. Its bias then runs along the columns of the row-major result, as abi.h wants it, a
-// ReLU's bits likewise, and its sums of A are those of our B.
+// operand is B. Its bias then runs along the columns of the row-major result, as abi.h wants it,
+// and its sums of A are those of our B.
 //
 // Threads: run by one at a time for a handle.
 #ifndef DLC_RUNTIME_DEVICE_CUDA_PRODUCT_H
@@ -22,6 +22,9 @@ public:
                                                     const dlc_library_call &call);
   ~ProductPlan();
 
+  /// "4096 bytes of workspace".
+  std::string choice() const;
+
   /// `arguments` are those of the record, in device memory.
   Status run(cublasLtHandle_t handle, cudaStream_t stream, void *const *arguments) const;
 
@@ -38,6 +41,8 @@ private:
   cublasLtMatmulDesc_t description = nullptr;
   cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
   cublasLtMatmulAlgo_t algorithm = {};
+  /// Of the algorithm.
+  size_t workspaceBytes = 0;
 };
 
 } // namespace dlc::runtime

@@ -2,12 +2,16 @@
 //
 // A convolution is taken apart into runs: at one output position, a run is a stretch of the image
 // and the stretch of one output channel's filter that it meets, both contiguous. The three
-// directions are then a dot product, a scaled addition to the image, and one to the filter.
+// directions are then a dot product, a scaled addition to the image, and one to the filter. Tensors
+// with channels first are turned before and after, operands of TF32 are rounded before.
 #include "runtime/Device/SIMT/Reference.h"
 #include "runtime/Core/LibraryCall.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <new>
 #include <numeric>
@@ -241,30 +245,6 @@ void applyEpilogue(const dlc_library_call &call, void *const *arguments,
     for (uint64_t i = 0; i < count; ++i)
       result[i] += addend[i];
   }
-  if (call.epilogue & DLC_EPILOGUE_RELU)
-    for (uint64_t i = 0; i < count; ++i)
-      result[i] = result[i] < 0 ? 0 : result[i]; // Not a number stays so.
-  if (call.epilogue & DLC_EPILOGUE_RELU_BITS) {
-    const uint64_t rowBytes = bitRowBytes(call);
-    auto *bits = static_cast<uint8_t *>(*next++);
-    std::fill_n(bits, shape.rows * rowBytes, uint8_t(0));
-    for (uint64_t i = 0; i < count; ++i) {
-      const uint64_t column = i % shape.columns;
-      if (result[i] > 0)
-        bits[i / shape.columns * rowBytes + column / 8] |= uint8_t(1 << column % 8);
-    }
-  }
-  if (call.epilogue & DLC_EPILOGUE_BIT_MASK) {
-    const uint64_t rowBytes = bitRowBytes(call);
-    const auto *bits = static_cast<const uint8_t *>(*next++);
-    for (uint64_t i = 0; i < count; ++i) {
-      const uint64_t column = i % shape.columns;
-      if (!(bits[i / shape.columns * rowBytes + column / 8] >> column % 8 & 1))
-        result[i] = 0;
-    }
-  }
-  if (call.epilogue & DLC_EPILOGUE_COLUMN_SUMS)
-    addRows(static_cast<float *>(*next++), result, shape.rows, shape.columns);
   if (call.epilogue & DLC_EPILOGUE_SUMS_A)
     sumOverDepth(static_cast<float *>(*next++), arguments[1], productSizes(call).m,
                  productSizes(call).k, call.transpose_a);
@@ -273,9 +253,62 @@ void applyEpilogue(const dlc_library_call &call, void *const *arguments,
                  productSizes(call).k, !call.transpose_b);
 }
 
-} // namespace
+/// A tensor of a convolution call as [outer, channels, space].
+struct Turning {
+  uint64_t outer, channels, pixels;
+};
 
-void runLibraryCall(const dlc_library_call &call, void *const *arguments, ThreadPool &pool) {
+/// Of the tensors [images of batch, inputs; images of batch, outputs; filters].
+Turning turningOf(const dlc_library_call &call, bool isFilter, bool isInput) {
+  const ConvolutionSizes s = convolutionSizes(call);
+  uint64_t AxisSizes::*extent = isFilter  ? &AxisSizes::filter
+                                : isInput ? &AxisSizes::input
+                                          : &AxisSizes::output;
+  uint64_t pixels = 1;
+  for (const AxisSizes &axis : s.axes)
+    pixels *= axis.*extent;
+  if (isFilter)
+    return {s.outputs, s.inputs / s.groups, pixels};
+  return {s.batch, isInput ? s.inputs : s.outputs, pixels};
+}
+
+/// In the order of the call's arguments: result, first, second.
+std::array<Turning, 3> turningsOf(const dlc_library_call &call) {
+  const Turning image = turningOf(call, false, true), output = turningOf(call, false, false),
+                filter = turningOf(call, true, false);
+  switch (call.op) {
+  case DLC_CALL_CONVOLUTION:
+    return {output, image, filter};
+  case DLC_CALL_BACKWARD_DATA:
+    return {image, output, filter};
+  default:
+    return {filter, output, image};
+  }
+}
+
+/// The same elements with the channels innermost, or back.
+std::vector<float> turn(const float *from, const Turning &t, bool toChannelsLast) {
+  std::vector<float> to(t.outer * t.channels * t.pixels);
+  for (uint64_t o = 0; o < t.outer; ++o)
+    for (uint64_t c = 0; c < t.channels; ++c)
+      for (uint64_t p = 0; p < t.pixels; ++p) {
+        const uint64_t first = (o * t.channels + c) * t.pixels + p,
+                       last = (o * t.pixels + p) * t.channels + c;
+        to[toChannelsLast ? last : first] = from[toChannelsLast ? first : last];
+      }
+  return to;
+}
+
+/// To 10 bits behind the point, ties to even; infinities and NaN stay.
+float roundToTf32(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  if (!std::isfinite(value))
+    return value;
+  bits += 0xfff + (bits >> 13 & 1);
+  return std::bit_cast<float>(bits & ~uint32_t(0x1fff));
+}
+
+void runChannelsLast(const dlc_library_call &call, void *const *arguments, ThreadPool &pool) {
   auto *result = static_cast<float *>(arguments[0]);
   const auto *first = static_cast<const float *>(arguments[1]),
              *second = static_cast<const float *>(arguments[2]);
@@ -297,6 +330,53 @@ void runLibraryCall(const dlc_library_call &call, void *const *arguments, Thread
     Convolution(call).backwardFilter(result, first, second, pool);
   }
   applyEpilogue(call, arguments, addend);
+}
+
+/// The call on tensors with channels last.
+void runTurned(const dlc_library_call &call, void *const *arguments, ThreadPool &pool) {
+  const std::array<Turning, 3> turnings = turningsOf(call);
+  std::vector<void *> addresses(arguments, arguments + callArguments(call).size());
+  std::vector<std::vector<float>> turned;
+  auto replace = [&](size_t argument, const Turning &turning) {
+    turned.push_back(turn(static_cast<const float *>(arguments[argument]), turning, true));
+    addresses[argument] = turned.back().data();
+  };
+  for (size_t i = 1; i < 3; ++i)
+    replace(i, turnings[i]);
+  if (call.epilogue & DLC_EPILOGUE_ADD)
+    replace(call.epilogue & DLC_EPILOGUE_BIAS ? 4 : 3, turnings[0]);
+  std::vector<float> result(turnings[0].outer * turnings[0].channels * turnings[0].pixels);
+  addresses[0] = result.data();
+  dlc_library_call last = call;
+  last.layout = DLC_CALL_CHANNELS_LAST;
+  runChannelsLast(last, addresses.data(), pool);
+  std::ranges::copy(turn(result.data(), turnings[0], false), static_cast<float *>(arguments[0]));
+}
+
+/// The call on operands that have been rounded.
+void runRounded(const dlc_library_call &call, void *const *arguments, ThreadPool &pool) {
+  const std::vector<CallArgument> described = callArguments(call);
+  std::vector<void *> addresses(arguments, arguments + described.size());
+  std::vector<float> operands[2];
+  for (size_t i = 0; i < 2; ++i) {
+    const auto *from = static_cast<const float *>(arguments[i + 1]);
+    operands[i].assign(from, from + described[i + 1].bytes / sizeof(float));
+    std::ranges::transform(operands[i], operands[i].begin(), roundToTf32);
+    addresses[i + 1] = operands[i].data();
+  }
+  dlc_library_call strict = call;
+  strict.math = DLC_MATH_STRICT;
+  runLibraryCall(strict, addresses.data(), pool);
+}
+
+} // namespace
+
+void runLibraryCall(const dlc_library_call &call, void *const *arguments, ThreadPool &pool) {
+  if (call.math == DLC_MATH_TF32)
+    return runRounded(call, arguments, pool);
+  if (call.layout == DLC_CALL_CHANNELS_FIRST)
+    return runTurned(call, arguments, pool);
+  runChannelsLast(call, arguments, pool);
 }
 
 } // namespace dlc::runtime

@@ -101,6 +101,7 @@ public:
     device->running().unlock();
     return status;
   }
+  bool accepts(uint32_t) const override { return device->hasLibraries(); }
   Result<std::span<const float>> results(unsigned slot) override { return accumulators.of(slot); }
   Result<std::optional<double>> synchronize() override {
     DLC_TRY(carryOut());
@@ -220,6 +221,11 @@ Result<std::unique_ptr<DeviceMemory>> SimtDevice::allocate(uint64_t bytes) {
   return allocateOnHost(bytes);
 }
 
+Result<std::vector<CallReport>> SimtDevice::probe(std::shared_ptr<const Module> module) {
+  const CallReport each = {libraries, libraries ? "plain loops" : "libraries are left out"};
+  return std::vector<CallReport>(module->plan().calls.size(), each);
+}
+
 Result<std::unique_ptr<CommandQueue>> SimtDevice::createQueue(std::shared_ptr<const Module> module,
                                                               const EntryInfo &entry) {
   DLC_TRY(checkCpuFeatures(module->note()).in(module->path()));
@@ -230,6 +236,10 @@ Result<std::unique_ptr<CommandQueue>> SimtDevice::createQueue(std::shared_ptr<co
     if (record.kind == DLC_RECORD_COLLECTIVE_START || record.kind == DLC_RECORD_COLLECTIVE_WAIT)
       return unsupported("record ", i, " '", plan.recordNames[i],
                          "' is a collective, which the simt device does not run");
+    if (record.kind == DLC_RECORD_LIBRARY && !libraries &&
+        !plan.hasAlternative(entry, record.index))
+      return unsupported("record ", i, " '", plan.recordNames[i],
+                         "' is a library call without a kernel of dlc beside it");
     if (record.kind == DLC_RECORD_LAUNCH)
       bytes = std::max(bytes, plan.kernels[record.index].scratchBytes);
   }
@@ -241,7 +251,7 @@ Result<std::unique_ptr<CommandQueue>> SimtDevice::createQueue(std::shared_ptr<co
 Result<std::shared_ptr<Device>> openSimt(const SimtOptions &options) {
   return guarded([&]() -> Result<std::shared_ptr<Device>> {
     DLC_TRY_ASSIGN(threads, checkedThreads(options.threads));
-    return std::shared_ptr<Device>(std::make_shared<SimtDevice>(threads, options.seed));
+    return std::shared_ptr<Device>(std::make_shared<SimtDevice>(threads, options));
   });
 }
 

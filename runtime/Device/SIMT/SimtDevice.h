@@ -22,7 +22,8 @@ namespace dlc::runtime {
 
 class SimtDevice : public Device, public std::enable_shared_from_this<SimtDevice> {
 public:
-  SimtDevice(unsigned threads, uint64_t seed) : threadPool(threads), initialSeed(seed) {}
+  SimtDevice(unsigned threads, const SimtOptions &options)
+      : threadPool(threads), initialSeed(options.seed), libraries(options.libraries) {}
 
   std::string_view name() const override { return "simt"; }
   dlc_target target() const override { return DLC_TARGET_SIMT; }
@@ -32,14 +33,18 @@ public:
   Result<std::unique_ptr<CommandQueue>> createQueue(std::shared_ptr<const Module> module,
                                                     const EntryInfo &entry) override;
 
+  Result<std::vector<CallReport>> probe(std::shared_ptr<const Module> module) override;
+
   ThreadPool &pool() { return threadPool; }
   uint64_t seed() const { return initialSeed; }
+  bool hasLibraries() const { return libraries; }
   /// Held by the queue whose run is in progress.
   std::mutex &running() { return runMutex; }
 
 private:
   ThreadPool threadPool;
   uint64_t initialSeed;
+  bool libraries;
   std::mutex runMutex;
 };
 

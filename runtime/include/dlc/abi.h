@@ -374,27 +374,32 @@ typedef enum dlc_image_kind { DLC_IMAGE_CUBIN = 1, DLC_IMAGE_PTX = 2 } dlc_image
  * order of its bits (further results are written), then the workspace if it has bytes. sizes: batch, m, n, k, then the batch
  * strides of A, B, result in elements.
  * Convolution: sizes: spatial rank, batch, groups, input channels, output channels; then for each spatial axis input size,
- * filter size, output size, stride, padding below, padding above, dilation. Layout: batch, space, channels (NHWC) for
- * images; output channels, space, input channels for filters. Arguments: forward y, x, w; backward data dx, dy, w; backward
- * filter dw, dy, x; then epilogue and workspace as above. */
+ * filter size, output size, stride, padding below, padding above, dilation. Arguments: forward y, x, w; backward data dx,
+ * dy, w; backward filter dw, dy, x; then epilogue and workspace as above; all but bias and workspace lie as `layout` says. */
 typedef enum dlc_library_op {
   DLC_CALL_PRODUCT = 1, DLC_CALL_CONVOLUTION = 2, DLC_CALL_BACKWARD_DATA = 3, DLC_CALL_BACKWARD_FILTER = 4
 } dlc_library_op;
 
-/* The steps behind a product or convolution. Products have one of: BIAS, ADD and RELU in any combination; RELU | RELU_BITS
- * with or without BIAS; BIT_MASK with or without COLUMN_SUMS; SUMS_A; SUMS_B, all but the first without a batch.
- * Convolutions: BIAS, ADD and RELU in any combination. Bits: of row r and column c it is bit c % 8 of byte r * ld + c / 8,
- * where ld = 16 * ceil(n / 128); nothing reads those beyond column n. */
+/* The steps behind a product or convolution: BIAS, ADD, both, or for a product without a batch one of SUMS_A and SUMS_B. The
+ * bits between them were a ReLU's; a loader refuses them, as cuBLASLt's makes 0 of what is not a number. */
 typedef enum dlc_epilogue {
   DLC_EPILOGUE_BIAS = 1,         /* + bias[column or output channel] */
   DLC_EPILOGUE_ADD = 2,          /* + a tensor of the result's shape; a product's may lie where its result does */
-  DLC_EPILOGUE_RELU = 4,         /* max(., 0) */
-  DLC_EPILOGUE_RELU_BITS = 8,    /* one more result, bytes [m, ld]: the bit is 1 where the epilogue's output is > 0 */
-  DLC_EPILOGUE_BIT_MASK = 16,    /* 0 where the bit of an operand, bytes [m, ld], is 0: ReLU's gradient */
-  DLC_EPILOGUE_COLUMN_SUMS = 32, /* one more result, [n]: sums of the epilogue's output over rows, the gradient of a bias */
   DLC_EPILOGUE_SUMS_A = 64,      /* one more result, [m]: sums of op_a(A) over k, the gradient of the bias beside a weight's */
   DLC_EPILOGUE_SUMS_B = 128      /* one more result, [n]: sums of op_b(B) over k */
 } dlc_epilogue;
+
+/* How images and filters lie in memory, outermost axis first. */
+typedef enum dlc_call_layout {
+  DLC_CALL_CHANNELS_LAST = 0, /* batch, space, channels; output channels, space, input channels */
+  DLC_CALL_CHANNELS_FIRST = 1 /* batch, channels, space; output channels, input channels, space */
+} dlc_call_layout;
+
+/* What a call may do to its operands. Sums are of float32 either way. */
+typedef enum dlc_math {
+  DLC_MATH_STRICT = 0,       /* nothing: products of float32 */
+  DLC_MATH_TF32 = 1          /* round them to 10 bits behind the point, as tensor cores do */
+} dlc_math;
 
 #define DLC_CALL_SIZES 32
 typedef struct dlc_library_call {
@@ -404,6 +409,8 @@ typedef struct dlc_library_call {
   uint64_t sizes[DLC_CALL_SIZES];
   uint64_t workspace_bytes;
   dlc_range engine;          /* of immediates: cuDNN engine, then pairs of knob and value; empty: the library's heuristic */
+  uint32_t layout;           /* dlc_call_layout of a convolution's tensors */
+  uint32_t math;             /* dlc_math */
 } dlc_library_call;
 
 typedef enum dlc_record_kind {
@@ -430,7 +437,17 @@ typedef struct dlc_record {
   dlc_string name;           /* layer and stage: features.conv2/backward_filter */
   uint64_t flops;            /* multiply and add counted as two; for the report, the trace and floors */
   uint64_t bytes;            /* bytes that it must read and write at least */
+  uint32_t condition;        /* dlc_condition; LAUNCH and LIBRARY only */
+  uint32_t call;             /* of a condition: the library call, of a LIBRARY record its own; else 0 */
 } dlc_record;
+
+/* When a record runs. A library may refuse a call when the plan is loaded: launches that take its part stand behind it. A call
+ * without them must be accepted. */
+typedef enum dlc_condition {
+  DLC_ALWAYS = 0,
+  DLC_IF_ACCEPTED = 1,       /* the call, and launches before and behind it that belong to it */
+  DLC_IF_REFUSED = 2         /* launches that compute the same without the library */
+} dlc_condition;
 
 #ifdef __cplusplus
 }

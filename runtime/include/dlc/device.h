@@ -9,7 +9,9 @@
 
 #include "dlc/status.h"
 
+#include <functional>
 #include <memory>
+#include <string_view>
 
 namespace dlc::runtime {
 
@@ -31,6 +33,8 @@ struct SimtOptions {
   /// Chooses the order of everything that a plan leaves open: streams, blocks, warps, threads. A
   /// plan without errors gives the same results for every seed.
   uint64_t seed = 0;
+  /// False: as if all calls of libraries were refused.
+  bool libraries = true;
 };
 
 /// Opens the CPU as a device for CUDA plans whose kernels were compiled for it too.
@@ -41,6 +45,11 @@ struct CudaOptions {
   int ordinal = 0;
   /// Whether the steps of a plan are recorded once and then replayed as one CUDA graph.
   bool graph = true;
+  /// False: as if NVIDIA's libraries refused all calls.
+  bool libraries = true;
+  /// Hears, in one line a reason, which calls a library refused: launches of the plan run in their
+  /// place. Called while contexts are made.
+  std::function<void(std::string_view line)> warn = {};
 };
 
 /// Opens a CUDA device through libdlc_cuda.so, which is looked for beside the program, in ../lib

@@ -149,6 +149,8 @@ struct Plan {
   const EntryInfo *findEntry(dlc_entry_kind kind) const;
   const VariableInfo *findVariable(std::string_view name) const;
   const ScalarInfo *findScalar(std::string_view name) const;
+  /// Whether the entry has launches that take the part of a library call.
+  bool hasAlternative(const EntryInfo &entry, uint32_t call) const;
   /// The step that takes what step number `index` accumulates; `index` itself if it accumulates
   /// nothing.
   size_t updateOf(size_t index) const {

@@ -1,5 +1,4 @@
-// The fake's calls. What cuBLASLt refuses, it refuses: a missing pointer, a leading dimension of
-// bits that is no multiple of 128.
+// The fake's calls. What cuBLASLt refuses, it refuses: a missing pointer.
 #include "test/lib/FakeCuda/FakeCublasLt.h"
 
 #include <cstring>
@@ -14,8 +13,7 @@ namespace {
 struct Description {
   int32_t transA = CUBLAS_OP_N, transB = CUBLAS_OP_N;
   uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  void *bias = nullptr, *aux = nullptr;
-  int64_t auxLd = 0;
+  void *bias = nullptr;
 };
 
 struct Matrix {
@@ -47,8 +45,8 @@ template <typename Field> cublasStatus_t setField(Field &field, const void *valu
 cublasStatus_t createDescription(cublasLtMatmulDesc_t *made, cublasComputeType_t compute,
                                  cudaDataType_t scale) {
   *made = reinterpret_cast<cublasLtMatmulDesc_t>(new Description);
-  return compute == CUBLAS_COMPUTE_32F && scale == CUDA_R_32F ? CUBLAS_STATUS_SUCCESS
-                                                              : CUBLAS_STATUS_NOT_SUPPORTED;
+  const bool known = compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+  return known && scale == CUDA_R_32F ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
 cublasStatus_t setDescription(cublasLtMatmulDesc_t handle, cublasLtMatmulDescAttributes_t name,
@@ -63,10 +61,6 @@ cublasStatus_t setDescription(cublasLtMatmulDesc_t handle, cublasLtMatmulDescAtt
     return setField(d.epilogue, value, bytes);
   case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
     return setField(d.bias, value, bytes);
-  case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
-    return setField(d.aux, value, bytes);
-  case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
-    return setField(d.auxLd, value, bytes);
   default:
     return CUBLAS_STATUS_INVALID_VALUE;
   }
@@ -98,31 +92,20 @@ cublasStatus_t setPreference(cublasLtMatmulPreference_t, cublasLtMatmulPreferenc
   return CUBLAS_STATUS_SUCCESS;
 }
 
-bool hasBits(uint32_t epilogue) { return epilogue & 128; }
-
 /// Whether all that the epilogue needs is given.
-bool isComplete(const Description &d, const Matrix &result) {
+bool isComplete(const Description &d) {
   constexpr uint32_t vectors =
-      CUBLASLT_EPILOGUE_BIAS | 16 | CUBLASLT_EPILOGUE_BGRADA | CUBLASLT_EPILOGUE_BGRADB;
-  if ((d.epilogue & vectors) && !d.bias)
-    return false;
-  return !hasBits(d.epilogue) ||
-         (d.aux && d.auxLd % 128 == 0 && d.auxLd >= static_cast<int64_t>(result.rows) &&
-          result.batch == 1);
+      CUBLASLT_EPILOGUE_BIAS | CUBLASLT_EPILOGUE_BGRADA | CUBLASLT_EPILOGUE_BGRADB;
+  return !(d.epilogue & vectors) || d.bias;
 }
 
 cublasStatus_t findAlgorithm(cublasLtHandle_t, cublasLtMatmulDesc_t handle, cublasLtMatrixLayout_t,
-                             cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                             cublasLtMatrixLayout_t result, cublasLtMatmulPreference_t, int,
-                             cublasLtMatmulHeuristicResult_t *, int *count) {
+                             cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                             cublasLtMatmulPreference_t, int, cublasLtMatmulHeuristicResult_t *,
+                             int *count) {
   const auto &d = of<Description>(handle);
   *count = !epiloguesWithoutAlgorithm.contains(static_cast<cublasLtEpilogue_t>(d.epilogue));
-  return isComplete(d, of<Matrix>(result)) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
-}
-
-/// The bit of element (row, column) of the result, and its byte.
-uint8_t &byteOf(const Description &d, uint64_t row, uint64_t column) {
-  return static_cast<uint8_t *>(d.aux)[(column * static_cast<uint64_t>(d.auxLd) + row) / 8];
+  return isComplete(d) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
 }
 
 cublasStatus_t multiply(cublasLtHandle_t, cublasLtMatmulDesc_t handle, const void *alpha,
@@ -132,7 +115,7 @@ cublasStatus_t multiply(cublasLtHandle_t, cublasLtMatmulDesc_t handle, const voi
                         const cublasLtMatmulAlgo_t *, void *, size_t, cudaStream_t) {
   const auto &description = of<Description>(handle);
   const auto &A = of<Matrix>(layoutA), &B = of<Matrix>(layoutB), &D = of<Matrix>(layoutD);
-  if (!isComplete(description, D))
+  if (!isComplete(description))
     return CUBLAS_STATUS_INVALID_VALUE;
   const bool turnA = description.transA == CUBLAS_OP_T, turnB = description.transB == CUBLAS_OP_T;
   const uint64_t depth = turnA ? A.rows : A.columns;
@@ -147,7 +130,6 @@ cublasStatus_t multiply(cublasLtHandle_t, cublasLtMatmulDesc_t handle, const voi
   };
   auto *vector = static_cast<float *>(description.bias);
   const auto epilogue = static_cast<cublasLtEpilogue_t>(description.epilogue);
-  std::vector<double> sums(D.rows, 0);
   for (int32_t n = 0; n < D.batch; ++n)
     for (uint64_t j = 0; j < D.columns; ++j)
       for (uint64_t i = 0; i < D.rows; ++i) {
@@ -158,32 +140,10 @@ cublasStatus_t multiply(cublasLtHandle_t, cublasLtMatmulDesc_t handle, const voi
         if (*static_cast<const float *>(beta) != 0)
           value += double(*static_cast<const float *>(beta)) *
                    static_cast<const float *>(c)[D.place(i, j, n)];
-        if (epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS ||
-            epilogue == CUBLASLT_EPILOGUE_RELU_AUX_BIAS)
+        if (epilogue == CUBLASLT_EPILOGUE_BIAS)
           value += vector[i];
-        const uint8_t bit = uint8_t(1 << i % 8);
-        switch (epilogue) {
-        case CUBLASLT_EPILOGUE_RELU_AUX:
-        case CUBLASLT_EPILOGUE_RELU_AUX_BIAS:
-          byteOf(description, i, j) =
-              uint8_t((byteOf(description, i, j) & ~bit) | (value > 0 ? bit : 0));
-          [[fallthrough]];
-        case CUBLASLT_EPILOGUE_RELU:
-        case CUBLASLT_EPILOGUE_RELU_BIAS:
-          value = value > 0 ? value : 0;
-          break;
-        case CUBLASLT_EPILOGUE_DRELU:
-        case CUBLASLT_EPILOGUE_DRELU_BGRAD:
-          value = byteOf(description, i, j) & bit ? value : 0;
-          break;
-        default:
-          break;
-        }
-        sums[i] += value;
         static_cast<float *>(d)[D.place(i, j, n)] = static_cast<float>(value);
       }
-  if (epilogue == CUBLASLT_EPILOGUE_DRELU_BGRAD)
-    std::copy(sums.begin(), sums.end(), vector);
   // "The bias size corresponds to the number of rows (B: columns) of the matrix D. The reduction
   // happens over the GEMM's k."
   if (epilogue == CUBLASLT_EPILOGUE_BGRADA || epilogue == CUBLASLT_EPILOGUE_BGRADB)
@@ -200,6 +160,7 @@ cublasStatus_t multiply(cublasLtHandle_t, cublasLtMatmulDesc_t handle, const voi
 
 const dlc::runtime::CublasLt &dlc::test::fakeCublasLt() {
   static const dlc::runtime::CublasLt fake = {
+      [] { return size_t(130000); },
       [](cublasLtHandle_t *) { return CUBLAS_STATUS_SUCCESS; },
       [](cublasLtHandle_t) { return CUBLAS_STATUS_SUCCESS; },
       [](cublasStatus_t status) {

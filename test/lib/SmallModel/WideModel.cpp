@@ -91,7 +91,7 @@ private:
   void addLibraryCall(dlc_argument y, dlc_argument x) {
     dlc_library_call call = {};
     call.op = DLC_CALL_PRODUCT;
-    call.epilogue = DLC_EPILOGUE_BIAS | DLC_EPILOGUE_RELU;
+    call.epilogue = DLC_EPILOGUE_BIAS;
     call.transpose_b = 1;
     const uint64_t sizes[] = {1, batch, classes, features};
     std::copy(std::begin(sizes), std::end(sizes), call.sizes);

@@ -1,27 +1,19 @@
 // RUN: dlc-opt --dl-fuse-product-gradients %s | FileCheck %s
 
-// A linear layer with a relu, the gradient behind it, and the sums that are gradients of biases. The forward product also computes
-// the relu's bits, the product that is masked reads them; the sum of its rows is a result of it. The sum of dy's rows joins the
-// product that sums over the same rows.
+// A linear layer's backward pass: the sum of dy's rows joins the product that sums over the same rows. The mask of a ReLU stays
+// with its product, and so do sums that no product reads along its rows.
 // CHECK-LABEL: dl.entry @layers
-// CHECK: %[[Y:.*]]:2 = dl.fused(%[[X:.*]], %{{.*}}, %{{.*}}) : (tensor<6x5xf32>, tensor<200x5xf32>, tensor<200xf32>) -> (tensor<6x200xf32>, tensor<6x32xui8>)
-// CHECK: %[[R:.*]] = dl.relu
-// CHECK: %[[G:.*]] = dl.compare gt %[[R]], %{{.*}}
-// CHECK-NEXT: %[[P:.*]] = dl.pack_bits %[[G]]
-// CHECK-NEXT: dl.yield %[[R]], %[[P]]
-// CHECK: %[[DX:.*]]:2 = dl.fused(%[[DY:.*]], %{{.*}}, %[[Y]]#1) : (tensor<6x3xf32>, tensor<3x200xf32>, tensor<6x32xui8>) -> (tensor<6x200xf32>, tensor<200xf32>)
-// CHECK: %[[M:.*]] = dl.matmul
-// CHECK: %[[U:.*]] = dl.unpack_bits %{{.*}} : tensor<6x32xui8> to tensor<6x200xi1>
-// CHECK-NOT: dl.compare
-// CHECK: %[[S:.*]] = dl.select %[[U]], %[[M]], %{{.*}}
-// CHECK-NEXT: %[[B:.*]] = dl.reduce sum %[[S]] axes = [0]
-// CHECK-NEXT: dl.yield %[[S]], %[[B]]
-// CHECK: %[[DW:.*]]:2 = dl.fused(%[[DY]], %[[Y]]#0)
+// CHECK: %[[Y:.*]] = dl.fused(%[[X:.*]], %{{.*}}, %{{.*}}) : (tensor<6x5xf32>, tensor<200x5xf32>, tensor<200xf32>) -> tensor<6x200xf32>
+// CHECK: %[[DX:.*]] = dl.fused(%[[DY:.*]], %{{.*}}, %[[Y]])
+// CHECK: dl.matmul
+// CHECK: dl.compare gt
+// CHECK: %[[DB:.*]] = dl.fused(%[[DX]])
+// CHECK: %[[DW:.*]]:2 = dl.fused(%[[DY]], %[[Y]])
 // CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<6x3xf32>,
 // CHECK-NEXT: %[[C:.*]] = dl.matmul %[[A]], %{{.*}} transpose_a
 // CHECK-NEXT: %[[D:.*]] = dl.reduce sum %[[A]] axes = [0]
 // CHECK-NEXT: dl.yield %[[C]], %[[D]]
-// CHECK: dl.return %[[DX]]#0, %[[DX]]#1, %[[DW]]#0, %[[DW]]#1
+// CHECK: dl.return %[[DX]], %[[DB]], %[[DW]]#0, %[[DW]]#1
 dl.entry @layers(%x: tensor<6x5xf32>, %w: tensor<200x5xf32>, %b: tensor<200xf32>, %v: tensor<3x200xf32>, %dy: tensor<6x3xf32>)
     -> (tensor<6x200xf32>, tensor<200xf32>, tensor<3x200xf32>, tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
   %y = dl.fused(%x, %w, %b) : (tensor<6x5xf32>, tensor<200x5xf32>, tensor<200xf32>) -> tensor<6x200xf32> {
@@ -83,111 +75,6 @@ dl.entry @other_storage(%x: tensor<6x5xf32>, %dy: tensor<6x3xf32>) -> (tensor<3x
     dl.yield %2 : tensor<5x3xf32>
   }
   dl.return %e, %dw : tensor<3xf32>, tensor<5x3xf32>
-}
-
-// Two masks by one relu share its bits; the relu itself has no other reader.
-// CHECK-LABEL: dl.entry @two_masks
-// CHECK: %[[Y:.*]]:2 = dl.fused
-// CHECK-COUNT-1: dl.pack_bits
-// CHECK: dl.fused(%{{.*}}, %{{.*}}, %[[Y]]#1)
-// CHECK: dl.unpack_bits
-// CHECK: dl.fused(%{{.*}}, %{{.*}}, %[[Y]]#1)
-// CHECK: dl.unpack_bits
-dl.entry @two_masks(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) attributes {kind = #dl.entry<infer>} {
-  %y = dl.fused(%x, %w) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
-  ^bb0(%0: tensor<4x4xf32>, %1: tensor<4x4xf32>):
-    %2 = dl.matmul %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
-    %3 = dl.relu %2 : tensor<4x4xf32>
-    dl.yield %3 : tensor<4x4xf32>
-  }
-  %a = dl.fused(%x, %w, %y) : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
-  ^bb0(%0: tensor<4x4xf32>, %1: tensor<4x4xf32>, %2: tensor<4x4xf32>):
-    %3 = dl.matmul %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
-    %4 = dl.constant dense<0.0> : tensor<4x4xf32>
-    %5 = dl.compare gt %2, %4 : tensor<4x4xf32>
-    %6 = dl.select %5, %3, %4 : tensor<4x4xf32>
-    dl.yield %6 : tensor<4x4xf32>
-  }
-  %b = dl.fused(%w, %x, %y) : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
-  ^bb0(%0: tensor<4x4xf32>, %1: tensor<4x4xf32>, %2: tensor<4x4xf32>):
-    %3 = dl.matmul %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
-    %4 = dl.constant dense<0.0> : tensor<4x4xf32>
-    %5 = dl.compare gt %2, %4 : tensor<4x4xf32>
-    %6 = dl.select %5, %3, %4 : tensor<4x4xf32>
-    dl.yield %6 : tensor<4x4xf32>
-  }
-  dl.return %a, %b : tensor<4x4xf32>, tensor<4x4xf32>
-}
-
-// A mask by what no product's relu computes stays: an input, a relu behind an addend.
-// So do the sums of a product masked by it, for which cuBLASLt has no epilogue.
-// CHECK-LABEL: dl.entry @other_masks
-// CHECK-NOT: bits
-// CHECK: dl.reduce sum %{{.*}} axes = [0]
-// CHECK-NEXT: dl.yield %{{[^,]*}} : tensor<4xf32>
-// CHECK-NOT: bits
-// CHECK: dl.return
-dl.entry @other_masks(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
-  %y = dl.fused(%x, %w) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
-  ^bb0(%0: tensor<4x4xf32>, %1: tensor<4x4xf32>):
-    %2 = dl.matmul %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
-    %3 = dl.add %2, %0 : tensor<4x4xf32>
-    %4 = dl.relu %3 : tensor<4x4xf32>
-    dl.yield %4 : tensor<4x4xf32>
-  }
-  %a = dl.fused(%x, %w, %y) : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
-  ^bb0(%0: tensor<4x4xf32>, %1: tensor<4x4xf32>, %2: tensor<4x4xf32>):
-    %3 = dl.matmul %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
-    %4 = dl.constant dense<0.0> : tensor<4x4xf32>
-    %5 = dl.compare gt %2, %4 : tensor<4x4xf32>
-    %6 = dl.select %5, %3, %4 : tensor<4x4xf32>
-    dl.yield %6 : tensor<4x4xf32>
-  }
-  %b = dl.fused(%x, %w, %x) : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
-  ^bb0(%0: tensor<4x4xf32>, %1: tensor<4x4xf32>, %2: tensor<4x4xf32>):
-    %3 = dl.matmul %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
-    %4 = dl.constant dense<0.0> : tensor<4x4xf32>
-    %5 = dl.compare gt %2, %4 : tensor<4x4xf32>
-    %6 = dl.select %5, %3, %4 : tensor<4x4xf32>
-    dl.yield %6 : tensor<4x4xf32>
-  }
-  %s = dl.fused(%b) : (tensor<4x4xf32>) -> tensor<4xf32> {
-  ^bb0(%0: tensor<4x4xf32>):
-    %1 = dl.reduce sum %0 axes = [0] : tensor<4x4xf32>
-    dl.yield %1 : tensor<4xf32>
-  }
-  dl.return %a, %b, %s : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>
-}
-
-// A mask that keeps what another predicate says, or puts something else than 0, is no relu's gradient.
-// CHECK-LABEL: dl.entry @not_a_gradient
-// CHECK-NOT: bits
-// CHECK: dl.return
-dl.entry @not_a_gradient(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) attributes {kind = #dl.entry<infer>} {
-  %y = dl.fused(%x, %w) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
-  ^bb0(%0: tensor<4x4xf32>, %1: tensor<4x4xf32>):
-    %2 = dl.matmul %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
-    %3 = dl.relu %2 : tensor<4x4xf32>
-    dl.yield %3 : tensor<4x4xf32>
-  }
-  %a = dl.fused(%x, %w, %y) : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
-  ^bb0(%0: tensor<4x4xf32>, %1: tensor<4x4xf32>, %2: tensor<4x4xf32>):
-    %3 = dl.matmul %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
-    %4 = dl.constant dense<0.0> : tensor<4x4xf32>
-    %5 = dl.compare ge %2, %4 : tensor<4x4xf32>
-    %6 = dl.select %5, %3, %4 : tensor<4x4xf32>
-    dl.yield %6 : tensor<4x4xf32>
-  }
-  %b = dl.fused(%x, %w, %y) : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
-  ^bb0(%0: tensor<4x4xf32>, %1: tensor<4x4xf32>, %2: tensor<4x4xf32>):
-    %3 = dl.matmul %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
-    %4 = dl.constant dense<0.0> : tensor<4x4xf32>
-    %5 = dl.constant dense<1.0> : tensor<4x4xf32>
-    %6 = dl.compare gt %2, %4 : tensor<4x4xf32>
-    %7 = dl.select %6, %3, %5 : tensor<4x4xf32>
-    dl.yield %7 : tensor<4x4xf32>
-  }
-  dl.return %a, %b : tensor<4x4xf32>, tensor<4x4xf32>
 }
 
 // Sums that stay apart: of columns, behind which something follows, of an operand that the product does not sum over, of other
