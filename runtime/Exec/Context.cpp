@@ -38,6 +38,8 @@ struct Context::Impl {
   std::unique_ptr<DeviceMemory> arena, scalars, constants;
   std::unique_ptr<Executor> executor;
   std::vector<InputBinding> inputs;
+  /// Whether the inputs stand where the executor knows them to be.
+  bool kept = false;
   int32_t wholeBatch = 0;
   /// Runs started and finished.
   uint64_t started = 0, finished = 0;
@@ -100,6 +102,8 @@ Status Context::Impl::checkClasses(size_t index) const {
 /// Copies inputs that stand where or how kernels cannot read them, and tells the executor all
 /// addresses.
 Status Context::Impl::stageInputs() {
+  if (kept)
+    return {};
   for (size_t i = 0; i < inputs.size(); ++i) {
     InputBinding &input = inputs[i];
     const TensorType &type = entry.inputs[i].type;
@@ -218,6 +222,21 @@ Status Context::bind(size_t index, std::span<const std::byte> source) {
       return invalid("entry '", impl->entry.name, "': input ", index, " of ", impl->inputs.size());
     DLC_TRY(checkBytes(impl->entry, impl->entry.inputs[index], source.size()));
     impl->inputs[index].source = source;
+    impl->kept = false;
+    return {};
+  });
+}
+
+Status Context::keepInputs() {
+  return guarded([&]() -> Status {
+    impl->kept = false;
+    DLC_TRY(impl->stageInputs());
+    // A read waits for the write.
+    std::byte first{};
+    for (InputBinding &input : impl->inputs)
+      if (input.staged && input.staged->size() != 0)
+        DLC_TRY(input.staged->read(0, std::span(&first, 1)));
+    impl->kept = true;
     return {};
   });
 }

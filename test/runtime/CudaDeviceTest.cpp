@@ -165,6 +165,27 @@ TEST_F(CudaDeviceTest, RunsWithoutGraphs) {
   EXPECT_EQ(fakeCuda().captures, 0u);
 }
 
+// Inputs that are kept on the device are read from there until one is bound anew.
+TEST_F(CudaDeviceTest, KeepsInputs) {
+  auto state = State::create(load(cudaModel()), CudaDevice::open({}).take(), 3).take();
+  auto context = Context::create(state, "evaluate").take();
+  std::vector<float> image(8 * 16, 0.5f);
+  std::vector<int32_t> label(8, 1);
+  ASSERT_TRUE(context->bind(0, std::as_bytes(std::span(image))).ok());
+  ASSERT_TRUE(context->bind(1, std::as_bytes(std::span(label))).ok());
+  auto loss = [&] {
+    EXPECT_TRUE(context->run().ok());
+    return *context->metric(0);
+  };
+  const double first = loss();
+  ASSERT_TRUE(context->keepInputs().ok());
+  std::fill(image.begin(), image.end(), 3.0f);
+  for (int run = 0; run < 3; ++run)
+    EXPECT_EQ(loss(), first);
+  ASSERT_TRUE(context->bind(0, std::as_bytes(std::span(image))).ok());
+  EXPECT_NE(loss(), first);
+}
+
 // A traced run is never a graph; the device's clock times its launches, not the events between
 // them.
 TEST_F(CudaDeviceTest, TimesByTheDevicesClock) {

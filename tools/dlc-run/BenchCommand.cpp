@@ -1,4 +1,5 @@
-// dlc-run bench: how long one run of an entry takes, on random data of the right shapes.
+// dlc-run bench: how long one run of an entry takes, on random data of the right shapes. Inputs are
+// copied to the device before, and timed apart.
 #include "runtime/Core/Support.h"
 #include "runtime/Device/Device.h"
 #include "tools/dlc-run/Command.h"
@@ -22,6 +23,8 @@ struct Measurement {
   /// From opening the module to the end of the first run: what a program waits for.
   double firstRun;
   std::vector<double> milliseconds;
+  /// Of copying the inputs to the device.
+  std::vector<double> transfers;
   /// Sum over the runs, for each record.
   std::vector<double> recordSeconds;
 };
@@ -38,6 +41,21 @@ Result<std::vector<HostTensor>> bindRandom(Context &context, uint64_t seed) {
   return tensors;
 }
 
+Status measureTransfers(Context &context, std::vector<double> &milliseconds) {
+  constexpr unsigned copies = 5;
+  while (milliseconds.size() < copies) {
+    const Clock::time_point start = Clock::now();
+    DLC_TRY(context.keepInputs());
+    milliseconds.push_back(millisecondsSince(start));
+  }
+  return {};
+}
+
+double medianOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
 Result<Measurement> measure(Context &context, const BenchFlags &flags, Clock::time_point opened) {
   constexpr uint64_t warmUp = 3, most = 100, least = 5;
   constexpr double enoughSeconds = 3;
@@ -46,6 +64,7 @@ Result<Measurement> measure(Context &context, const BenchFlags &flags, Clock::ti
   double total = 0;
   DLC_TRY(context.run());
   result.firstRun = millisecondsSince(opened);
+  DLC_TRY(measureTransfers(context, result.transfers));
   for (uint64_t i = 1; i < warmUp; ++i)
     DLC_TRY(context.run());
   auto wanted = [&] {
@@ -86,6 +105,9 @@ Json describeLayers(const Plan &plan, const EntryInfo &entry, const Measurement 
   for (uint32_t i = 0; i < entry.records.count; ++i) {
     const dlc_record &record = plan.records[entry.records.first + i];
     if (record.kind == DLC_RECORD_RECORD_EVENT || record.kind == DLC_RECORD_WAIT_EVENT)
+      continue;
+    // An alternative that does not run on this device.
+    if (record.condition != DLC_ALWAYS && result.recordSeconds[i] == 0)
       continue;
     const double seconds =
         result.recordSeconds[i] / static_cast<double>(result.milliseconds.size());
@@ -149,27 +171,37 @@ Status bench(const BenchFlags &flags) {
   DLC_TRY_ASSIGN(context, Context::create(state, entry->name));
   DLC_TRY_ASSIGN(inputs, bindRandom(*context, flags.seed.value_or(0)));
   DLC_TRY_ASSIGN(result, measure(*context, flags, opened));
-  std::vector<double> sorted = result.milliseconds;
-  std::sort(sorted.begin(), sorted.end());
-  const double median = (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2;
+  const auto [least, most] = std::ranges::minmax(result.milliseconds);
+  const double median = medianOf(result.milliseconds), transfer = medianOf(result.transfers);
+  uint64_t inputBytes = 0;
+  for (const HostTensor &input : inputs)
+    inputBytes += input.bytes.size();
   const double rate = static_cast<double>(entry->batch) / median * 1e3;
   const Json layers = flags.layers ? describeLayers(state->module()->plan(), *entry, result,
                                                     state->device()->peaks())
                                    : Json();
   if (flags.json) {
-    Json line = {{"entry", entry->name},    {"steps", sorted.size()},
-                 {"median_ms", median},     {"min_ms", sorted.front()},
-                 {"max_ms", sorted.back()}, {"images_per_second", rate},
+    Json line = {{"entry", entry->name},
+                 {"steps", result.milliseconds.size()},
+                 {"median_ms", median},
+                 {"min_ms", least},
+                 {"max_ms", most},
+                 {"images_per_second", rate},
+                 {"inputs_ms", transfer},
+                 {"input_bytes", inputBytes},
                  {"load_to_first_run_ms", result.firstRun}};
     if (flags.layers)
       line["layers"] = layers;
     printJson(line);
     return {};
   }
-  std::printf("%s: median %.3f ms, min %.3f ms, max %.3f ms over %zu runs, %.0f images/s; first run done "
-              "%.1f ms after opening\n",
-              std::string(entry->name).c_str(), median, sorted.front(), sorted.back(),
-              sorted.size(), rate, result.firstRun);
+  std::printf(
+      "%s: median %.3f ms, min %.3f ms, max %.3f ms over %zu runs, %.0f images/s; first run done "
+      "%.1f ms after opening\n",
+      std::string(entry->name).c_str(), median, least, most, result.milliseconds.size(), rate,
+      result.firstRun);
+  std::printf("inputs: %.3f ms to the device for %.1f KB, not part of a run\n", transfer,
+              static_cast<double>(inputBytes) * 1e-3);
   if (flags.layers) {
     printLayers(layers, median);
     printSums(layers, median);

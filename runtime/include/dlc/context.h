@@ -54,6 +54,10 @@ public:
   /// `valid` need not be bound: it is the batch then.
   Status bind(size_t index, std::span<const std::byte> source);
 
+  /// Copies the bound inputs to the device and returns when they are there. Runs use these copies
+  /// until an input is bound again.
+  Status keepInputs();
+
   /// Writes a number of the scalars block; it stays until it is written again. Defaults are in
   /// Plan::scalars.
   Status setScalar(std::string_view name, double value);
