@@ -68,4 +68,15 @@ Status File::readAt(uint64_t offset, std::span<std::byte> destination) const {
   return {};
 }
 
+Result<std::vector<std::byte>> readWholeFile(const std::string &path, uint64_t limit) {
+  DLC_TRY_ASSIGN(file, File::openForReading(path));
+  if (file.size() > limit)
+    return damaged(path, ": has ", file.size(), " bytes, expected at most ", limit);
+  std::vector<std::byte> content;
+  DLC_TRY(reserveRoom(content, file.size()).in(path));
+  content.resize(file.size());
+  DLC_TRY(file.readAt(0, content));
+  return content;
+}
+
 } // namespace dlc::runtime

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace dlc::runtime {
 
@@ -37,6 +38,9 @@ private:
   std::string name;
   uint64_t bytes;
 };
+
+/// Fails for a file of more than `limit` bytes, which what is looked for cannot have.
+Result<std::vector<std::byte>> readWholeFile(const std::string &path, uint64_t limit);
 
 } // namespace dlc::runtime
 
