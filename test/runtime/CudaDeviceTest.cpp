@@ -19,9 +19,10 @@ namespace {
 PlanBuilder cudaModel(uint32_t architecture = 90) {
   PlanBuilder plan = smallSimtModel();
   plan.imageBytes.resize(64);
-  plan.images.push_back({DLC_IMAGE_CUBIN, architecture, 0, 64, 32, 0, 0, 0});
-  for (dlc_kernel &kernel : plan.kernels)
-    kernel.images = {0, 1};
+  for (dlc_kernel &kernel : plan.kernels) {
+    kernel.images = {uint32_t(plan.images.size()), 1};
+    plan.images.push_back({DLC_IMAGE_CUBIN, architecture, 0, 64, 32, 0, 0, 0});
+  }
   return plan;
 }
 
