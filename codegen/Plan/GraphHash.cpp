@@ -1,5 +1,4 @@
-//===- GraphHash.cpp - see GraphHash.h
-//---------------------------------------------------------===//
+//===- GraphHash.cpp - see GraphHash.h --------------------------------------------------------===//
 //
 // A setting is a double, so the hash has 52 bits. It is of a text with one line an op:
 //

@@ -1,5 +1,4 @@
-//===- Harness.cpp - see Harness.h
-//-----------------------------------------------------------------------------------===//
+//===- Harness.cpp - see Harness.h ------------------------------------------------------------===//
 #include "test/codegen/Harness.h"
 #include "codegen/CUDA/Simt.h"
 #include "dlc/abi.h"

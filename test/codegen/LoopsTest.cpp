@@ -1,5 +1,4 @@
-//===- LoopsTest.cpp - the generator of last resort takes every anchor
-//-----------------------------------------------===//
+//===- LoopsTest.cpp - the generator of last resort takes every anchor ------------------------===//
 #include "test/codegen/Harness.h"
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-//===- MapTest.cpp - element-wise kernels
-//----------------------------------------------------------------------------===//
+//===- MapTest.cpp - element-wise kernels -----------------------------------------------------===//
 #include "test/codegen/Harness.h"
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-//===- MathTest.cpp - errors of exp, log, tanh and sigmoid in units in the last place
-//--------------------------------===//
+//===- MathTest.cpp - errors of exp, log, tanh and sigmoid in units in the last place ---------===//
 //
 // Against libm in double (f32) or long double (f64), on a dense sample of bit patterns. The limits
 // are those stated in MathPolynomials.cpp; libm's own error is far below them.

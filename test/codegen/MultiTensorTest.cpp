@@ -1,5 +1,4 @@
-//===- MultiTensorTest.cpp - one update over many tensors
-//------------------------------------------------------------===//
+//===- MultiTensorTest.cpp - one update over many tensors -------------------------------------===//
 #include "test/codegen/Harness.h"
 #include <gtest/gtest.h>
 

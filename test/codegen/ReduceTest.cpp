@@ -1,5 +1,4 @@
-//===- ReduceTest.cpp - reductions along any axes
-//--------------------------------------------------------------------===//
+//===- ReduceTest.cpp - reductions along any axes ---------------------------------------------===//
 #include "test/codegen/Harness.h"
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
-//===- SoftmaxTest.cpp - cross entropy, its gradient, accuracy
-//-------------------------------------------------------===//
+//===- SoftmaxTest.cpp - cross entropy, its gradient, accuracy --------------------------------===//
 #include "test/codegen/Harness.h"
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-//===- SpecTest.cpp - reading a kernel's region
-//----------------------------------------------------------------------===//
+//===- SpecTest.cpp - reading a kernel's region -----------------------------------------------===//
 #include "mlir/IR/Diagnostics.h"
 #include "test/codegen/Harness.h"
 #include <gtest/gtest.h>

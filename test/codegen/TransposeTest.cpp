@@ -1,5 +1,4 @@
-//===- TransposeTest.cpp - permutations
-//------------------------------------------------------------------------------===//
+//===- TransposeTest.cpp - permutations -------------------------------------------------------===//
 #include "test/codegen/Harness.h"
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
-//===- WindowTest.cpp - pooling and its gradients
-//--------------------------------------------------------------------===//
+//===- WindowTest.cpp - pooling and its gradients ---------------------------------------------===//
 #include "test/codegen/Harness.h"
 #include <gtest/gtest.h>
 
