@@ -395,9 +395,10 @@ def main():
                 name = checks.describe()
             except Failed as failure:
                 sys.exit(f"gpu-check: {str(failure).removeprefix('error: ')}")
+            before = checks.failed
             print(f"gpu-check on {name}, {datetime.date.today()}, run {number}", flush=True)
             getattr(checks, f"run{number}")()
-            checks.record.add("end", seconds=round(time.monotonic() - checks.begun, 1), failed=checks.failed)
+            checks.record.add("end", seconds=round(time.monotonic() - checks.begun, 1), failed=checks.failed - before)
             print(f"  record in {checks.path}")
     finally:
         shutil.rmtree(checks.work, ignore_errors=True)

@@ -1,4 +1,4 @@
-# Configuration of the lit tests. Substitutions: %shared (reference data), %examples, %tools.
+# Configuration of the lit tests. Substitutions: %shared (reference data), %examples, %root, %python, %build, %cuda (its headers).
 import glob
 import os
 import subprocess

@@ -39,6 +39,8 @@ Result<uint64_t> countSamples(const EntryInfo &entry, const SafetensorsFile &fil
     if (i != entry.validInput && !file.find(entry.inputs[i].name))
       return invalid("no tensor '", entry.inputs[i].name, "', the input ",
                      entry.inputs[i].type.str());
+  if (samples == uint64_t(0))
+    return invalid("there are no samples in it");
   return samples.value_or(entry.batch);
 }
 

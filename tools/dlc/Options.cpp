@@ -48,8 +48,8 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
   app.add_option_function<std::string>("--math", [&](const std::string &value) { options.tf32 = value == "tf32"; },
                                        "libraries' arithmetic on CUDA: strict (default), or tf32: 3 digits")
       ->check(oneOf({"strict", "tf32"}))->option_text("HOW");
-  app.add_option("--workspace-limit", options.workspaceLimitMiB, "most memory that a call of cuDNN may use besides; default 16")
-      ->check(CLI::Range(uint64_t(0), uint64_t(1) << 20))->option_text("MIB");
+  app.add_option("--workspace-limit", options.workspaceLimitMiB, "most memory that a call of cuDNN may use besides; default: 16")
+      ->check(wholeNumber(0, uint64_t(1) << 20))->option_text("MIB");
   app.add_option("--emit", emit, "names, dl, dl-train, dl-fused, exec, report, kernels, asm, cuda, ptx")
       ->check(oneOf(keysOf(emits())))->option_text("WHAT");
   app.add_option("--check-names", options.checkNames, "fail if --emit=names differs from this earlier list")->option_text("FILE");

@@ -4,9 +4,10 @@ usage: fail_allocations.py [--samples N | --paths] LIBRARY COMMAND...
 
 Each run must end with exit code 1 and one line on standard error that begins with "error: ", or make
 do without the memory: exit code 0 and none there. Warnings may stand before, as of a checkpoint that
-could not be written. A signal, a second line or ten seconds without an end is wrong. Each allocation fails, or with --samples N of them, evenly spread. With --paths the
-program is run once, and each of its call paths that allocates fails in a child forked there: for
-programs of one thread whose temporary files a child cannot remove, as dlc check.
+could not be written. A signal, a second line or two minutes without an end is wrong. Each allocation
+fails, or with --samples N of them, evenly spread. With --paths the program is run once, and each of
+its call paths that allocates fails in a child forked there: for programs of one thread whose
+temporary files a child cannot remove, as dlc check.
 """
 import argparse
 import os
@@ -18,7 +19,7 @@ import tempfile
 def run(arguments, report, **settings):
     environment = dict(os.environ, LD_PRELOAD=os.path.abspath(arguments.library), FAIL_REPORT=report,
                        **{name: str(value) for name, value in settings.items()})
-    timeout = None if "FAIL_PATHS" in settings else 10
+    timeout = None if "FAIL_PATHS" in settings else 120
     return subprocess.run(arguments.command, env=environment, capture_output=True, timeout=timeout, errors="replace",
                           text=True)
 

@@ -30,6 +30,8 @@ size = fcntl.fcntl(write, 1031, 4096)  # F_SETPIPE_SZ
 process = subprocess.Popen(command, stdout=write)
 waiting = array.array("i", [0])
 while waiting[0] < size - 200:
+    if process.poll() is not None:
+        sys.exit(f"dlc-run ended with {process.returncode} before it waited for a reader")
     fcntl.ioctl(read, termios.FIONREAD, waiting)
 process.send_signal(signal.SIGTERM)
 while catches(process.pid, signal.SIGTERM):  # until the first one has arrived: two that wait are one
