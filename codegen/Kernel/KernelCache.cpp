@@ -1,9 +1,9 @@
 //===- KernelCache.cpp - see KernelCache.h ----------------------------------------------------===//
 #include "codegen/Kernel/KernelCache.h"
+#include "runtime/Core/File.h"
 #include "runtime/Core/FileWriter.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include <filesystem>
@@ -67,26 +67,15 @@ std::string KernelCache::pathOf(const KernelKey &key) const {
   return path.str().str();
 }
 
-/// The content of a file, if that is what stands there, and of a size that an entry has: a pipe
-/// would not end, and who knows what lies in a folder that anyone may write to.
-static std::unique_ptr<llvm::MemoryBuffer> readEntry(const std::string &path) {
-  constexpr uint64_t largest = uint64_t(1) << 30;
-  fs::file_status status;
-  if (fs::status(path, status) || status.type() != fs::file_type::regular_file ||
-      status.getSize() < sizeof(EntryHeader) || status.getSize() > largest)
-    return nullptr;
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false, /*IsVolatile=*/true);
-  return buffer && (*buffer)->getBufferSize() >= sizeof(EntryHeader) ? std::move(*buffer) : nullptr;
-}
-
 std::optional<std::string> KernelCache::load(const KernelKey &key) const {
   if (folder.empty())
     return std::nullopt;
-  std::unique_ptr<llvm::MemoryBuffer> buffer = readEntry(pathOf(key));
-  if (!buffer)
+  constexpr uint64_t largest = uint64_t(1) << 30;
+  auto content = runtime::readWholeFile(pathOf(key), largest);
+  if (!content.ok() || content->size() < sizeof(EntryHeader))
     return std::nullopt;
-  StringRef bytes = buffer->getBuffer(), object = bytes.drop_front(sizeof(EntryHeader));
+  StringRef bytes(reinterpret_cast<const char *>(content->data()), content->size());
+  StringRef object = bytes.drop_front(sizeof(EntryHeader));
   const EntryHeader expected = headerOf(key, object);
   if (std::memcmp(&expected, bytes.data(), sizeof(expected)) != 0)
     return std::nullopt;

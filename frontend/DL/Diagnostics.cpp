@@ -1,6 +1,8 @@
 // Keeps diagnostics and prints them in the one style of the language.
 #include "frontend/DL/Diagnostics.h"
 
+#include "runtime/Core/NearestName.h"
+
 #include "llvm/Support/ConvertUTF.h"
 
 #include <algorithm>
@@ -120,20 +122,7 @@ void render(const DiagnosticEngine &engine, const SourceManager &sources, llvm::
 }
 
 llvm::StringRef nearestName(llvm::StringRef word, llvm::ArrayRef<llvm::StringRef> candidates) {
-  // A third of the word may be wrong, of a single letter nothing. A word longer than any name is no
-  // slip, and the distance is quadratic.
-  if (word.size() > 64)
-    return {};
-  unsigned limit = (word.size() + 1) / 3, best = limit + 1;
-  llvm::StringRef nearest;
-  for (llvm::StringRef candidate : candidates) {
-    unsigned distance = word.edit_distance(candidate, /*AllowReplacements=*/true, limit);
-    if (distance < best) {
-      best = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest;
+  return runtime::nearestName(word, {candidates.begin(), candidates.end()});
 }
 
 std::string didYouMean(llvm::StringRef word, llvm::ArrayRef<llvm::StringRef> candidates) {

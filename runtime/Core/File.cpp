@@ -10,10 +10,6 @@
 
 namespace dlc::runtime {
 
-static Status ioFailure(std::string_view path, std::string_view what) {
-  return failure(StatusCode::Io, path, ": ", what, ": ", std::strerror(errno));
-}
-
 /// What a path leads to that is no regular file.
 static std::string_view kindName(mode_t mode) {
   return S_ISDIR(mode)    ? "a folder"

@@ -14,10 +14,6 @@
 
 namespace dlc::runtime {
 
-static Status ioFailure(std::string_view path, std::string_view what) {
-  return failure(StatusCode::Io, path, ": ", what, ": ", std::strerror(errno));
-}
-
 //--------------------------------------------------------------------------------------------------
 // Where a name leads
 //--------------------------------------------------------------------------------------------------
@@ -241,16 +237,20 @@ FileWriter::~FileWriter() {
   close(descriptor);
 }
 
-Status FileWriter::write(std::span<const std::byte> data) {
+bool writeAll(int descriptor, std::span<const std::byte> data) {
   while (!data.empty()) {
     const ssize_t written = ::write(descriptor, data.data(), data.size());
     if (written < 0 && errno == EINTR)
       continue;
     if (written < 0)
-      return ioFailure(path, "cannot write");
+      return false;
     data = data.subspan(static_cast<size_t>(written));
   }
-  return {};
+  return true;
+}
+
+Status FileWriter::write(std::span<const std::byte> data) {
+  return writeAll(descriptor, data) ? Status() : ioFailure(path, "cannot write");
 }
 
 Status FileWriter::writeOut() {

@@ -61,6 +61,9 @@ private:
   std::vector<std::byte> pending;
 };
 
+/// Writes all of it to an open file; false with errno if that fails.
+bool writeAll(int descriptor, std::span<const std::byte> data);
+
 Status writeFile(const std::string &path, std::span<const std::byte> content,
                  Durability durability = Durability::Durable);
 Status writeFile(const std::string &path, std::string_view content,

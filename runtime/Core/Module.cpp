@@ -67,7 +67,7 @@ Status Module::Impl::checkLibrary(const dlc_module *module) {
 Result<std::shared_ptr<const Module>> Module::load(const std::string &path) {
   return guarded([&]() -> Result<std::shared_ptr<const Module>> {
     DLC_TRY_ASSIGN(file, File::openForReading(path));
-    DLC_TRY_ASSIGN(image, ModuleImage::copy(file));
+    DLC_TRY_ASSIGN(image, ModuleImage::copy(std::move(file)));
     auto impl = std::make_unique<Impl>(path, std::move(image));
     DLC_TRY(impl->check().in(path));
     DLC_TRY(impl->openLibrary().in(path));

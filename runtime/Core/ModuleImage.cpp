@@ -46,16 +46,8 @@ static std::string nameOfDescriptor(int descriptor) {
   return access(name.c_str(), R_OK) == 0 ? name : std::string();
 }
 
-static Status writeAll(int descriptor, std::span<const std::byte> data) {
-  while (!data.empty()) {
-    const ssize_t written = write(descriptor, data.data(), data.size());
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0)
-      return systemFailure("no private copy of the module");
-    data = data.subspan(static_cast<size_t>(written));
-  }
-  return {};
+static Status copyPiece(int descriptor, std::span<const std::byte> data) {
+  return writeAll(descriptor, data) ? Status() : systemFailure("no private copy of the module");
 }
 
 /// Calls take with one piece of the file after the other. A copy is made by writing: a page that
@@ -88,7 +80,7 @@ Result<ModuleImage> ModuleImage::copyToMemory(const File &file) {
   ModuleImage image(descriptor, nameOfDescriptor(descriptor));
   if (image.name.empty())
     return unsupported(path, ": no name for a file in memory");
-  DLC_TRY(forEachPiece(file, [&](auto piece) { return writeAll(descriptor, piece); }));
+  DLC_TRY(forEachPiece(file, [&](auto piece) { return copyPiece(descriptor, piece); }));
   constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
   if (fcntl(descriptor, F_ADD_SEALS, seals) != 0)
     return systemFailure("cannot seal the private copy").in(path);
@@ -116,9 +108,10 @@ static bool mayCopy(uint64_t size) {
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 || size <= limit.rlim_cur;
 }
 
-Result<ModuleImage> ModuleImage::useItself(const File &file) {
-  const int descriptor = ::open(file.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  ModuleImage image(descriptor, nameOfDescriptor(descriptor));
+Result<ModuleImage> ModuleImage::useItself(File file) {
+  const int descriptor = file.release();
+  std::string name = nameOfDescriptor(descriptor);
+  ModuleImage image(descriptor, name.empty() ? file.path() : std::move(name));
   DLC_TRY(image.map(file.size()).in(file.path()));
   return image;
 }
@@ -137,7 +130,7 @@ ModuleImage::~ModuleImage() {
     close(descriptor);
 }
 
-Result<ModuleImage> ModuleImage::copy(const File &file) {
+Result<ModuleImage> ModuleImage::copy(File file) {
   // What is no module is not worth a copy.
   std::byte start[ElfFile::headerBytes];
   const auto header = std::span(start).first(std::min<uint64_t>(sizeof(start), file.size()));
@@ -146,7 +139,7 @@ Result<ModuleImage> ModuleImage::copy(const File &file) {
   if (file.size() > largest)
     return damaged(file.path(), ": has ", file.size(), " bytes, expected at most ", largest);
   if (!mayCopy(file.size()))
-    return useItself(file);
+    return useItself(std::move(file));
   Result<ModuleImage> image = copyToMemory(file);
   return image.status().code() == StatusCode::Unsupported ? copyToFolder(file) : std::move(image);
 }

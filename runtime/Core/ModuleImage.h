@@ -28,7 +28,7 @@ public:
 
   /// Copies a file whose first bytes are an ELF header's. Failures: Damaged (no module), Io,
   /// OutOfMemory; their messages begin with the file's path.
-  static Result<ModuleImage> copy(const File &file);
+  static Result<ModuleImage> copy(File file);
   ModuleImage(ModuleImage &&other) noexcept;
   ModuleImage &operator=(ModuleImage &&) = delete;
   ~ModuleImage();
@@ -45,7 +45,7 @@ private:
   ModuleImage(int descriptor, std::string name) : descriptor(descriptor), name(std::move(name)) {}
   static Result<ModuleImage> copyToMemory(const File &file);
   static Result<ModuleImage> copyToFolder(const File &file);
-  static Result<ModuleImage> useItself(const File &file);
+  static Result<ModuleImage> useItself(File file);
   Status map(uint64_t size);
 
   int descriptor;

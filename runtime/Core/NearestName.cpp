@@ -21,14 +21,15 @@ static size_t editDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-std::string_view nearestName(std::string_view word, const std::vector<std::string> &candidates) {
+std::string_view nearestName(std::string_view word,
+                             const std::vector<std::string_view> &candidates) {
   // A third of the word may be wrong, of a single letter nothing; a long word is no slip.
   constexpr size_t longest = 64;
   size_t best = (word.size() + 1) / 3 + 1;
   std::string_view nearest;
   if (word.size() > longest)
     return nearest;
-  for (const std::string &candidate : candidates) {
+  for (std::string_view candidate : candidates) {
     if (candidate.size() > longest + best)
       continue;
     const size_t distance = editDistance(word, candidate);

@@ -2,15 +2,15 @@
 #ifndef DLC_RUNTIME_CORE_NEAREST_NAME_H
 #define DLC_RUNTIME_CORE_NEAREST_NAME_H
 
-#include <string>
 #include <string_view>
 #include <vector>
 
 namespace dlc::runtime {
 
 /// The candidate nearest to `word` by edit distance, the first of equal ones; empty if none is near
-/// enough to be a slip. The rule is that of the frontend, which has LLVM's distance.
-std::string_view nearestName(std::string_view word, const std::vector<std::string> &candidates);
+/// enough to be a slip.
+std::string_view nearestName(std::string_view word,
+                             const std::vector<std::string_view> &candidates);
 
 } // namespace dlc::runtime
 

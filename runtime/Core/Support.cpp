@@ -2,11 +2,17 @@
 #include "runtime/Core/Support.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <new>
 #include <stdexcept>
 #include <system_error>
 
 namespace dlc::runtime {
+
+Status ioFailure(std::string_view path, std::string_view what) {
+  return failure(StatusCode::Io, path, ": ", what, ": ", std::strerror(errno));
+}
 
 /// Throws again what is being handled, to tell its kind.
 static Status describeThrown() {

@@ -47,6 +47,9 @@ template <typename... Parts> Status invalid(const Parts &...parts) {
   return failure(StatusCode::InvalidArgument, parts...);
 }
 
+/// What errno says of a file.
+Status ioFailure(std::string_view path, std::string_view what);
+
 /// The exception being handled as a Status: memory or a thread that cannot be had.
 Status thrownStatus() noexcept;
 

@@ -126,9 +126,10 @@ TEST(ModuleImage, SeesTheNewContentOfAFile) {
 TEST(ModuleImage, IsSealed) {
   TemporaryFolder folder;
   auto file = File::openForReading(writeSmallModule(folder));
-  auto image = ModuleImage::copy(*file);
+  const uint64_t size = file->size();
+  auto image = ModuleImage::copy(file.take());
   ASSERT_TRUE(image.ok()) << image.status().message();
-  ASSERT_EQ(image->content().size(), file->size());
+  ASSERT_EQ(image->content().size(), size);
   int copies = 0;
   for (const auto &entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     std::error_code gone;

@@ -1,4 +1,4 @@
-// The same cases as for the frontend's rule (LexerTest): both must find the same names.
+// Which slips are recognised; LexerTest tries the frontend's use of it.
 #include "runtime/Core/NearestName.h"
 
 #include <gtest/gtest.h>

@@ -17,7 +17,7 @@ static std::string join(const std::vector<std::string> &words) {
 
 /// "; did you mean 'train'?", or empty.
 static std::string meant(const std::string &word, const std::vector<std::string> &candidates) {
-  const std::string nearest(runtime::nearestName(word, candidates));
+  const std::string nearest(runtime::nearestName(word, {candidates.begin(), candidates.end()}));
   return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
 }
 
@@ -28,7 +28,7 @@ static std::string meantFlag(const std::string &flag, const std::vector<std::str
   };
   std::vector<std::string> names;
   std::transform(flags.begin(), flags.end(), std::back_inserter(names), bare);
-  const std::string nearest(runtime::nearestName(bare(flag), names));
+  const std::string nearest(runtime::nearestName(bare(flag), {names.begin(), names.end()}));
   const auto it = std::find(names.begin(), names.end(), nearest);
   return nearest.empty() ? "" : "; did you mean '" + flags[size_t(it - names.begin())] + "'?";
 }

@@ -2,8 +2,7 @@
 // its flags.
 #include "runtime/Core/Support.h"
 #include "tools/CommandLine/CommandLine.h"
-#include "tools/CommandLine/StandardStreams.h"
-#include "tools/CommandLine/Terminate.h"
+#include "tools/CommandLine/RunTool.h"
 #include "tools/dlc-run/Command.h"
 
 #include <cstdio>
@@ -337,18 +336,6 @@ Result<int> parseAndRun(int argc, char **argv) {
 
 } // namespace
 
-static int run(int argc, char **argv) {
-  Result<int> exitCode = guarded([&] { return parseAndRun(argc, argv); });
-  std::fflush(stdout);
-  if (exitCode.ok())
-    return *exitCode;
-  const std::string_view message = exitCode.status().message();
-  std::fprintf(stderr, "error: %.*s\n", static_cast<int>(message.size()), message.data());
-  return Failed;
-}
-
 int main(int argc, char **argv) {
-  dlc::tool::prepareStreams();
-  dlc::tool::reportTermination();
-  return dlc::tool::finishStreams(run(argc, argv));
+  return dlc::tool::runTool([&] { return parseAndRun(argc, argv); });
 }

@@ -3,8 +3,7 @@
 #include "runtime/Core/FileWriter.h"
 #include "runtime/Core/Support.h"
 #include "tools/CommandLine/CommandLine.h"
-#include "tools/CommandLine/StandardStreams.h"
-#include "tools/CommandLine/Terminate.h"
+#include "tools/CommandLine/RunTool.h"
 #include "tools/make-digits/Render.h"
 
 #include <cstdio>
@@ -104,17 +103,6 @@ runtime::Result<int> parseAndRun(int argc, char **argv) {
 
 } // namespace
 
-static int runTool(int argc, char **argv) {
-  runtime::Result<int> exitCode = runtime::guarded([&] { return parseAndRun(argc, argv); });
-  if (exitCode.ok())
-    return *exitCode;
-  const std::string_view message = exitCode.status().message();
-  std::fprintf(stderr, "error: %.*s\n", static_cast<int>(message.size()), message.data());
-  return tool::Failed;
-}
-
 int main(int argc, char **argv) {
-  tool::prepareStreams();
-  tool::reportTermination();
-  return tool::finishStreams(runTool(argc, argv));
+  return tool::runTool([&] { return parseAndRun(argc, argv); });
 }
