@@ -1,5 +1,6 @@
 // What this processor and its operating system offer, in the bits of the note.
 #include "runtime/Core/ModuleFile.h"
+#include "runtime/Core/Support.h"
 
 #include <iterator>
 
@@ -66,9 +67,8 @@ std::string cpuFeatureNames(uint64_t features) {
   for (unsigned bit = 0; bit < 64; ++bit) {
     if (!(features >> bit & 1))
       continue;
-    if (!text.empty())
-      text += ", ";
-    text += bit < std::size(names) ? std::string(names[bit]) : "feature " + std::to_string(bit);
+    addItem(text,
+            bit < std::size(names) ? std::string(names[bit]) : "feature " + std::to_string(bit));
   }
   return text;
 }

@@ -14,6 +14,12 @@ Status ioFailure(std::string_view path, std::string_view what) {
   return failure(StatusCode::Io, path, ": ", what, ": ", std::strerror(errno));
 }
 
+void addItem(std::string &list, std::string_view item) {
+  if (!list.empty())
+    list += ", ";
+  list += item;
+}
+
 /// Throws again what is being handled, to tell its kind.
 static Status describeThrown() {
   try {

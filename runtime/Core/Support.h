@@ -50,6 +50,9 @@ template <typename... Parts> Status invalid(const Parts &...parts) {
 /// What errno says of a file.
 Status ioFailure(std::string_view path, std::string_view what);
 
+/// Adds to a list of a message: "a, b, c".
+void addItem(std::string &list, std::string_view item);
+
 /// The exception being handled as a Status: memory or a thread that cannot be had.
 Status thrownStatus() noexcept;
 

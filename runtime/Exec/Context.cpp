@@ -180,7 +180,7 @@ Result<std::unique_ptr<Context>> Context::make(std::shared_ptr<State> state,
   if (!entry) {
     std::string known;
     for (const EntryInfo &other : module.plan().entries)
-      known += (known.empty() ? "" : ", ") + std::string(other.name);
+      addItem(known, other.name);
     return invalid(module.path(), ": no entry '", name, "'; there are: ", known);
   }
   auto impl = std::make_unique<Impl>(std::move(state), *entry);

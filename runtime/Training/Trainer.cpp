@@ -77,7 +77,7 @@ Status Trainer::applyOverrides() {
       std::string known;
       for (const ScalarInfo &scalar : module.plan().scalars)
         if (scalar.name != "step")
-          known += (known.empty() ? "" : ", ") + std::string(scalar.name);
+          addItem(known, scalar.name);
       return invalid(module.path(), ": no setting '", name, "' to override; there are: ", known);
     }
     for (Step &step : steps)

@@ -1,6 +1,7 @@
 // CLI11's errors say what the parser met. Here they become what the user did.
 #include "tools/CommandLine/CommandLine.h"
 #include "runtime/Core/NearestName.h"
+#include "runtime/Core/Support.h"
 
 #include <algorithm>
 #include <charconv>
@@ -11,7 +12,7 @@ namespace dlc::tool {
 static std::string join(const std::vector<std::string> &words) {
   std::string text;
   for (const std::string &word : words)
-    text += (text.empty() ? "" : ", ") + word;
+    runtime::addItem(text, word);
   return text;
 }
 

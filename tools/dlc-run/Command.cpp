@@ -87,7 +87,7 @@ Result<const EntryInfo *> selectEntry(const Module &module, const std::string &n
     return entry;
   std::string known;
   for (const EntryInfo &other : plan.entries)
-    known += (known.empty() ? "" : ", ") + std::string(other.name);
+    addItem(known, other.name);
   return invalid(module.path(), ": no entry ",
                  name.empty() ? concat("of kind ", entryKindName(otherwise))
                               : concat("'", name, "'"),

@@ -174,7 +174,7 @@ std::string printableLines(std::string_view text) {
   return lines;
 }
 
-Json describe(const Module &module) {
+Json describe(const Module &module, bool records) {
   const Plan &plan = module.plan();
   const dlc_note &note = module.note();
   Json entries = Json::array(), variables = Json::array(), scalars = Json::array(),
@@ -213,7 +213,8 @@ Json describe(const Module &module) {
               {"kernels", describeKernels(plan)}};
   if (!plan.calls.empty())
     all["library_calls"] = describeCalls(plan);
-  all["records"] = describeRecords(plan);
+  if (records)
+    all["records"] = describeRecords(plan);
   Json report = Json::parse(plan.report, nullptr, /*allow_exceptions=*/false);
   all["report"] = report.is_discarded() ? Json() : report;
   return all;
@@ -328,44 +329,37 @@ void printLayers(const Json &report) {
   }
 }
 
-std::string joined(const std::vector<std::string> &parts) {
-  std::string line;
-  for (const std::string &part : parts)
-    line += (line.empty() ? "" : ", ") + part;
-  return line;
-}
-
 std::string signatureText(const Json &value) {
   return text(value["name"]) + " " + shapeText(value);
 }
 
 /// What an entry takes and gives, without the sums behind its metrics.
 void printSignature(const Json &entry) {
-  std::vector<std::string> takes, gives;
+  std::string takes, gives;
   size_t gradients = 0;
   for (const Json &input : entry["inputs"])
-    takes.push_back(signatureText(input));
+    addItem(takes, signatureText(input));
   for (const Json &output : entry["outputs"]) {
     gradients += output["kind"] == "gradient";
     if (output["kind"] == "result")
-      gives.push_back(signatureText(output));
+      addItem(gives, signatureText(output));
   }
   for (const Json &metric : entry["metrics"])
-    gives.push_back(text(metric));
+    addItem(gives, text(metric));
   if (gradients != 0)
-    gives.push_back(std::to_string(gradients) + " gradients");
+    addItem(gives, std::to_string(gradients) + " gradients");
   std::printf("\n%s\n", text(entry["name"]).c_str());
   if (!takes.empty())
-    std::printf("  takes  %s\n", joined(takes).c_str());
+    std::printf("  takes  %s\n", takes.c_str());
   if (!gives.empty())
-    std::printf("  gives  %s\n", joined(gives).c_str());
+    std::printf("  gives  %s\n", gives.c_str());
 }
 
 std::string settingsText(const Json &scalars) {
-  std::vector<std::string> settings;
+  std::string settings;
   for (const Json &scalar : scalars)
-    settings.push_back(text(scalar["name"]) + "=" + cell("value", scalar["value"]));
-  return joined(settings);
+    addItem(settings, text(scalar["name"]) + "=" + cell("value", scalar["value"]));
+  return settings;
 }
 
 void printFact(const char *name, const std::string &value) {
@@ -424,7 +418,7 @@ void printTables(const Json &all, const InspectFlags &flags) {
 
 Status inspect(const InspectFlags &flags) {
   DLC_TRY_ASSIGN(module, Module::load(flags.module));
-  const Json all = describe(*module);
+  const Json all = describe(*module, flags.json || flags.all || flags.records);
   if (flags.json) {
     printJson(all);
     return {};

@@ -18,8 +18,7 @@ Status requireInputs(const EntryInfo &entry) {
   std::string names;
   for (size_t i = 0; i < entry.inputs.size(); ++i)
     if (i != entry.validInput)
-      names +=
-          concat(names.empty() ? "" : ", ", entry.inputs[i].name, " ", entry.inputs[i].type.str());
+      addItem(names, concat(entry.inputs[i].name, " ", entry.inputs[i].type.str()));
   if (names.empty())
     return {};
   return invalid("entry '", entry.name, "' needs --inputs FILE, safetensors with ", names);

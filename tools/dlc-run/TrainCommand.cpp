@@ -174,7 +174,7 @@ Status initialiseFrom(const std::string &path, State &state) {
     return {};
   std::string names;
   for (const std::string &name : report.missing)
-    names += (names.empty() ? "" : ", ") + name;
+    addItem(names, name);
   std::fprintf(stderr, "note: %s: %zu of %zu taken; these begin as in a new run: %s\n",
                path.c_str(), report.taken, report.taken + report.missing.size(), names.c_str());
   return {};

@@ -4,6 +4,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "tools/dlc/Failures.h"
+#include "runtime/Core/FileWriter.h"
 #include "tools/CommandLine/ExitCode.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -16,12 +17,7 @@
 namespace dlc::tool {
 
 static void say(llvm::StringRef text) {
-  while (!text.empty()) {
-    ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-    if (written <= 0)
-      return;
-    text = text.drop_front(written);
-  }
+  (void)runtime::writeAll(STDERR_FILENO, std::as_bytes(std::span(text)));
 }
 
 /// Several threads may come here at once; one speaks.

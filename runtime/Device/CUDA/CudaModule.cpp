@@ -46,7 +46,7 @@ static std::string imageNames(const Plan &plan, const KernelInfo &kernel) {
   }
   std::string text;
   for (const std::string &name : names)
-    text += (text.empty() ? "" : ", ") + name;
+    addItem(text, name);
   return text.empty() ? "no CUDA architecture" : text;
 }
 
