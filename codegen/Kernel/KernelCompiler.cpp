@@ -1,8 +1,8 @@
 //===- KernelCompiler.cpp - selection, identity, parallel compilation -------------------------===//
 #include "codegen/Kernel/KernelCompiler.h"
-#include "codegen/CPU/CodeEmitter.h"
+#include "codegen/CPU/Emitter/CodeEmitter.h"
 #include "codegen/CPU/Generators.h"
-#include "codegen/CPU/Lowering.h"
+#include "codegen/CPU/Lowering/Lowering.h"
 #include "codegen/CUDA/Generators.h"
 #include "codegen/CUDA/Headers.h"
 #include "codegen/CUDA/Simt.h"

@@ -12,7 +12,7 @@
 #ifndef DLC_FRONTEND_DL_FRONTEND_H
 #define DLC_FRONTEND_DL_FRONTEND_H
 
-#include "frontend/DL/Diagnostics.h"
+#include "frontend/DL/Syntax/Diagnostics.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -1,6 +1,6 @@
 // Which name was meant by one that does not exist.
-#ifndef DLC_RUNTIME_CORE_NEAREST_NAME_H
-#define DLC_RUNTIME_CORE_NEAREST_NAME_H
+#ifndef DLC_RUNTIME_CORE_NEARESTNAME_H
+#define DLC_RUNTIME_CORE_NEARESTNAME_H
 
 #include <string_view>
 #include <vector>

@@ -1,6 +1,6 @@
 // What people write who come from PyTorch, Keras or Caffe: each message names the place, what was
 // expected and found, and what it is called here.
-#include "Harness.h"
+#include "test/frontend/Harness.h"
 
 #include <gtest/gtest.h>
 

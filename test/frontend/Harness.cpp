@@ -1,5 +1,5 @@
 // See Harness.h.
-#include "Harness.h"
+#include "test/frontend/Harness.h"
 
 #include "dialects/DL/DL.h"
 #include "llvm/Support/raw_ostream.h"

@@ -1,6 +1,6 @@
 // The mistakes of the first day, each with the exact line that helps: what is written as in Python,
 // C++, PyTorch, Keras or Caffe, slips of the hand, and what is said elsewhere in another place.
-#include "Harness.h"
+#include "test/frontend/Harness.h"
 
 #include <gtest/gtest.h>
 

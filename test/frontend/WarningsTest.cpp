@@ -1,5 +1,5 @@
 // Warnings with their exact text; they leave the module, and -Werror takes it.
-#include "Harness.h"
+#include "test/frontend/Harness.h"
 
 #include <gtest/gtest.h>
 

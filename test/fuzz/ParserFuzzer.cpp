@@ -1,7 +1,7 @@
 // Any bytes: the parser reports errors or gives a tree; what it accepts can be formatted, and
 // formatting is idempotent and keeps the program.
-#include "frontend/DL/Format.h"
-#include "frontend/DL/Lexer.h"
+#include "frontend/DL/Syntax/Format.h"
+#include "frontend/DL/Syntax/Lexer.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace dlc::frontend;

@@ -2,7 +2,7 @@
 #ifndef DLC_TOOLS_DLC_DIAGNOSTICS_H
 #define DLC_TOOLS_DLC_DIAGNOSTICS_H
 
-#include "frontend/DL/Diagnostics.h"
+#include "frontend/DL/Syntax/Diagnostics.h"
 #include "mlir/IR/Diagnostics.h"
 
 namespace dlc::tool {

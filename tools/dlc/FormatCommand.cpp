@@ -4,7 +4,7 @@
 // is left as it is.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "frontend/DL/Format.h"
+#include "frontend/DL/Syntax/Format.h"
 #include "runtime/Core/FileWriter.h"
 #include "tools/CommandLine/CommandLine.h"
 #include "tools/dlc/Commands.h"

@@ -1,6 +1,6 @@
 //===- LanguageCompletion.cpp - what may be written at a place --------------------------------===//
-#include "frontend/DL/Builtins.h"
-#include "frontend/DL/Sections.h"
+#include "frontend/DL/Builtins/Builtins.h"
+#include "frontend/DL/Sections/Sections.h"
 #include "tools/dlc/LanguageIndex.h"
 
 using namespace dlc::frontend;

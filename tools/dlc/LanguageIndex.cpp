@@ -1,7 +1,7 @@
 //===- LanguageIndex.cpp - one file as an editor knows it: hover and definition ---------------===//
 #include "tools/dlc/LanguageIndex.h"
-#include "frontend/DL/Builtins.h"
-#include "frontend/DL/Format.h"
+#include "frontend/DL/Builtins/Builtins.h"
+#include "frontend/DL/Syntax/Format.h"
 #include "mlir/IR/MLIRContext.h"
 #include "tools/dlc/Library.h"
 

@@ -1,6 +1,6 @@
 //===- LanguageScan.cpp - what each name of a text is -----------------------------------------===//
 #include "tools/dlc/LanguageScan.h"
-#include "frontend/DL/Sections.h"
+#include "frontend/DL/Sections/Sections.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace dlc::frontend;

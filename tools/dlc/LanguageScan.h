@@ -9,7 +9,7 @@
 #ifndef DLC_TOOLS_DLC_LANGUAGESCAN_H
 #define DLC_TOOLS_DLC_LANGUAGESCAN_H
 
-#include "frontend/DL/Lexer.h"
+#include "frontend/DL/Syntax/Lexer.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>
 

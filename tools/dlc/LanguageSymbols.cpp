@@ -1,6 +1,6 @@
 //===- LanguageSymbols.cpp - the names of a file: references, rename, outline -----------------===//
-#include "frontend/DL/Builtins.h"
-#include "frontend/DL/Parser.h"
+#include "frontend/DL/Builtins/Builtins.h"
+#include "frontend/DL/Syntax/Parser.h"
 #include "tools/dlc/LanguageIndex.h"
 #include "llvm/ADT/StringExtras.h"
 

@@ -1,5 +1,5 @@
 //===- PlanWriterTest.cpp - tables of the blob ----------------------------------------------------------------------===//
-#include "Program.h"
+#include "test/codegen/Plan/Program.h"
 #include "codegen/Plan/PlanWriter.h"
 #include "dialects/DL/DL.h"
 #include "dlc/abi.h"

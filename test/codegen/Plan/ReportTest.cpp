@@ -1,5 +1,5 @@
 //===- ReportTest.cpp - the compile report --------------------------------------------------------------------------===//
-#include "Program.h"
+#include "test/codegen/Plan/Program.h"
 #include "codegen/Plan/Report.h"
 #include "dialects/DL/DL.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -3,8 +3,8 @@
 //
 // It understands what abi.h uses: typedef struct and typedef enum, numbers of fixed size, arrays of
 // constant size, nested structs, pointers. That the sizes are the compiler's is tested.
-#ifndef DLC_TEST_LIB_ABIFIELDS_H
-#define DLC_TEST_LIB_ABIFIELDS_H
+#ifndef DLC_TEST_LIB_ABIFIELDS_ABIFIELDS_H
+#define DLC_TEST_LIB_ABIFIELDS_ABIFIELDS_H
 
 #include <cstdint>
 #include <map>

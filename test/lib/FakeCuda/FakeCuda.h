@@ -4,8 +4,8 @@
 // that was not forked from the first, or that was not joined to it at the end.
 //
 // A program that links it links no other CUDA runtime.
-#ifndef DLC_TEST_LIB_FAKECUDA_H
-#define DLC_TEST_LIB_FAKECUDA_H
+#ifndef DLC_TEST_LIB_FAKECUDA_FAKECUDA_H
+#define DLC_TEST_LIB_FAKECUDA_FAKECUDA_H
 
 #include <cstdint>
 #include <functional>

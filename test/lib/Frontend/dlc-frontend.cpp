@@ -3,9 +3,9 @@
 //   dlc-frontend [--locations] [-D NAME=value]... [-I DIR]... [--train NAME] [--infer-batch K]...
 //   file.dl
 //   dlc-frontend --words | --table      the words of the language; the tables of docs/language.md
-#include "frontend/DL/Builtins.h"
+#include "frontend/DL/Builtins/Builtins.h"
 #include "frontend/DL/Frontend.h"
-#include "frontend/DL/Lexer.h"
+#include "frontend/DL/Syntax/Lexer.h"
 
 #include "CLI/CLI.hpp"
 #include "mlir/IR/MLIRContext.h"

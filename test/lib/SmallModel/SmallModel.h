@@ -1,7 +1,7 @@
 // A hand-made model, softmax regression on images of 4x4 with 4 classes, as a plan and as a module
 // file; and data that it can learn.
-#ifndef DLC_TEST_LIB_SMALLMODEL_H
-#define DLC_TEST_LIB_SMALLMODEL_H
+#ifndef DLC_TEST_LIB_SMALLMODEL_SMALLMODEL_H
+#define DLC_TEST_LIB_SMALLMODEL_SMALLMODEL_H
 
 #include "test/lib/SmallModel/PlanBuilder.h"
 

@@ -2,8 +2,8 @@
 // initialiser and entry: what tests break field by field. Its kernels compute nothing, so that no
 // number of the plan leads them astray; on the SIMT device they read the ends of their buffers.
 // dlc-run can inspect, train, evaluate and infer with it, on the data of writeSmallData.
-#ifndef DLC_TEST_LIB_WIDEMODEL_H
-#define DLC_TEST_LIB_WIDEMODEL_H
+#ifndef DLC_TEST_LIB_SMALLMODEL_WIDEMODEL_H
+#define DLC_TEST_LIB_SMALLMODEL_WIDEMODEL_H
 
 #include "test/lib/SmallModel/PlanBuilder.h"
 

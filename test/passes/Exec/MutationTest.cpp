@@ -4,8 +4,8 @@
 // sees. Then each event is removed and each buffer moved in turn. What exec-verify still accepts must still be right.
 //
 //===----------------------------------------------------------------------------------------------------------------===//
-#include "RandomProgram.h"
-#include "Simulator.h"
+#include "test/passes/Exec/RandomProgram.h"
+#include "test/passes/Exec/Simulator.h"
 #include "dialects/DL/DL.h"
 #include "passes/Exec/Passes.h"
 #include "mlir/IR/OwningOpRef.h"

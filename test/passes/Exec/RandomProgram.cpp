@@ -1,5 +1,5 @@
 //===- RandomProgram.cpp - exec programs drawn from a seed ----------------------------------------------------------===//
-#include "RandomProgram.h"
+#include "test/passes/Exec/RandomProgram.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <random>
 #include <vector>

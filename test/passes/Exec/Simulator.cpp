@@ -1,5 +1,5 @@
 //===- Simulator.cpp - runs a program on marked memory --------------------------------------------------------------===//
-#include "Simulator.h"
+#include "test/passes/Exec/Simulator.h"
 #include "dialects/Exec/Memory.h"
 #include <map>
 #include <random>

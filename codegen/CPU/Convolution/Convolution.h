@@ -1,0 +1,48 @@
+//===- Convolution.h - direct convolution in all three directions -------------------*- C++ -*-===//
+//
+// Any groups, strides, dilations and paddings per side, one to three spatial dimensions, tensors in
+// plain N C (D H) W order.
+//
+// All directions run on the micro-kernel of MicroKernel.h with output channels across vector lanes
+// and pixels (or, for the filter's gradient, taps) as broadcast rows. There is no im2col: a task
+// copies the zero-padded input block that it needs into its scratch, and a table of offsets (or
+// fixed row distances) walks the taps over it. Pointwise convolutions in the data directions are
+// matrix products and go to Gemm.h.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CPU_CONVOLUTION_CONVOLUTION_H
+#define DLC_CODEGEN_CPU_CONVOLUTION_CONVOLUTION_H
+
+#include "codegen/CPU/Convolution/ConvolutionSchedule.h"
+#include "codegen/CPU/Gemm/PackEmitter.h"
+
+namespace dlc::codegen {
+
+/// The loop indices of a tensor [outer, channels, spatial...]: (outer, channel, d, h, w).
+PackedPhase::IndexMap imageMap(int64_t outer, int64_t channels,
+                               const ConvolutionProblem::Spatial &spatial);
+
+/// Copies rows x pitch elements of a plane to `target`, from row and column `corner[3]`,
+/// `corner[4]` on; what lies outside the tensor is zero. Rows are stored in ascending order in
+/// whole vectors: up to lanes - 1 elements behind the last row are overwritten.
+void copyPlane(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::Value> corner,
+               const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t pitch,
+               mlir::Value target);
+
+/// Forward and backward data.
+Candidate dataCandidate(const ConvolutionProblem &problem, const DataSchedule &schedule,
+                        const MachineModel &machine);
+mlir::LogicalResult emitDataConvolution(const KernelSpec &spec, const Candidate &candidate,
+                                        const CpuTarget &target, llvm::StringRef symbol,
+                                        mlir::ModuleOp module, const ConvolutionProblem &problem);
+
+/// Backward filter.
+Candidate filterCandidate(const ConvolutionProblem &problem, const FilterSchedule &schedule,
+                          const MachineModel &machine);
+mlir::LogicalResult emitFilterConvolution(const KernelSpec &spec, const Candidate &candidate,
+                                          const CpuTarget &target, llvm::StringRef symbol,
+                                          mlir::ModuleOp module, const ConvolutionProblem &problem);
+
+} // namespace dlc::codegen
+
+#endif

@@ -1,0 +1,396 @@
+//===- ConvolutionData.cpp - forward and backward data ----------------------------------------===//
+//
+// Two phases:
+//   0  packs the filter into panels [phase][group][panel][source channel][tap][vectors * lanes] in
+//   the workspace; 1  for each (image, group, band of pixels, chunk of panels): copies the source
+//   block with its zero border, runs the
+//      micro-kernel over strips of tiles, transposes each finished strip to channel-major rows and
+//      writes them.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "codegen/CPU/Convolution/Convolution.h"
+#include "codegen/CPU/Gemm/MicroKernel.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+namespace {
+
+/// Columns of the phase table.
+enum PhaseField : int64_t {
+  Taps,        // taps of the phase
+  OffsetStart, // first entry in the table of source offsets
+  FilterStart, // first entry in the table of filter indices
+  SliceStart,  // first entry in the table of depth offsets
+  PackedStart, // first element of the packed filter
+  FirstD,
+  FirstH,
+  FirstW, // first target index
+  CountD,
+  CountH,
+  CountW, // target indices
+  MinH,
+  MinW,   // smallest source distance of a tap
+  Slices, // depth taps
+  PhaseFields
+};
+
+/// Everything that both phases of a kernel agree on.
+struct DataPlan {
+  DataPlan(const ConvolutionProblem &problem, const DataSchedule &schedule, int64_t lanes);
+
+  const ConvolutionProblem &problem;
+  DataGeometry geometry;
+  DataSchedule schedule;
+  DataBlock block;
+  int64_t lanes, width, panels, packedElements = 0;
+  /// A phase a row; offsets of (channel, tap) in the source block; (d, r, s) of each tap; depth
+  /// offsets.
+  SmallVector<int32_t> phaseTable, offsetTable, filterTable, sliceTable;
+
+  bool isForward() const { return problem.direction == ConvolutionProblem::Direction::Forward; }
+  int64_t boxSize() const { return schedule.boxRows * schedule.boxCols; }
+  int64_t slotElements() const { return boxSize() * width; }
+  int64_t blocks() const { return ceilDiv(geometry.sourceChannels, schedule.channelBlock); }
+  int64_t chunks() const { return ceilDiv(panels, schedule.panels); }
+  int64_t rowBands() const {
+    return ceilDiv(geometry.maxCount(1), schedule.bandRows * schedule.boxRows);
+  }
+  int64_t colBands() const {
+    return ceilDiv(geometry.maxCount(2), schedule.bandCols * schedule.boxCols);
+  }
+  /// Source channels that a task of phase 0 packs: about 16k elements.
+  int64_t packedChannels() const;
+  int64_t packTasks() const;
+  int64_t computeTasks() const;
+  // Scratch of phase 1: a strip of finished rows, the source block, accumulators.
+  int64_t stripPixels() const { return roundUp(schedule.bandCols * boxSize(), lanes); }
+  int64_t stageElements() const { return lanes * stripPixels(); }
+  int64_t sourceElements() const {
+    return roundUp(schedule.channelBlock * block.slices * block.plane() + lanes, lanes);
+  }
+  int64_t accumulatorElements() const;
+
+private:
+  void appendPhase(int64_t phase);
+};
+
+/// One phase of a kernel.
+class DataPhase : public PackedPhase {
+public:
+  DataPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
+            const DataPlan &plan)
+      : PackedPhase(spec, target, module, name, /*hasWorkspace=*/true), plan(plan),
+        geometry(plan.geometry), schedule(plan.schedule) {}
+
+  void pack();
+  void compute(LLVM::LLVMFuncOp micro);
+
+private:
+  /// Coordinates of a compute task.
+  struct Task {
+    Value phase, image, group, depth, row, col, panel, panelEnd;
+  };
+
+  Value field(Value phase, PhaseField which);
+  Task decode(Value number);
+  void packTap(Value phase, Value group, Value panel, Value channel, Value tap, Value target);
+  void copySource(const Task &task, Value firstChannel, Value channels);
+  void runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstChannel, Value channels);
+  void finishStrip(const Task &task, Value panel, Value row, Value acc);
+
+  const DataPlan &plan;
+  const DataGeometry &geometry;
+  const DataSchedule &schedule;
+  Source image, filter;
+  Sink target;
+  Value stage, block, accumulators; ///< in the scratch
+};
+
+} // namespace
+
+//===------------------------------------------------------------------------------------------===//
+// Plan
+//===------------------------------------------------------------------------------------------===//
+
+DataPlan::DataPlan(const ConvolutionProblem &problem, const DataSchedule &schedule, int64_t lanes)
+    : problem(problem), geometry(problem), schedule(schedule), block(geometry, schedule),
+      lanes(lanes), width(schedule.vectors * lanes),
+      panels(ceilDiv(geometry.targetChannels, width)) {
+  for (int64_t phase = 0; phase < geometry.phases(); ++phase)
+    appendPhase(phase);
+}
+
+void DataPlan::appendPhase(int64_t phase) {
+  const PhaseDimension &d = geometry.dimension(phase, 0), &h = geometry.dimension(phase, 1),
+                       &w = geometry.dimension(phase, 2);
+  const int64_t taps = geometry.taps(phase);
+  int64_t row[PhaseFields] = {};
+  row[Taps] = taps;
+  row[OffsetStart] = int64_t(offsetTable.size());
+  row[FilterStart] = int64_t(filterTable.size());
+  row[SliceStart] = int64_t(sliceTable.size());
+  row[PackedStart] = packedElements;
+  row[FirstD] = d.first, row[FirstH] = h.first, row[FirstW] = w.first;
+  row[CountD] = d.count, row[CountH] = h.count, row[CountW] = w.count;
+  row[MinH] = h.minOffset(), row[MinW] = w.minOffset();
+  row[Slices] = taps ? int64_t(d.taps.size()) : 0;
+  phaseTable.append(row, row + PhaseFields);
+
+  for (const ConvolutionTap &tap : d.taps)
+    sliceTable.push_back(int32_t(tap.offset));
+  auto forEachTap = [&](auto visit) {
+    for (auto [slice, td] : llvm::enumerate(d.taps))
+      for (const ConvolutionTap &th : h.taps)
+        for (const ConvolutionTap &tw : w.taps)
+          visit(int64_t(slice), td, th, tw);
+  };
+  forEachTap([&](int64_t, auto &td, auto &th, auto &tw) {
+    filterTable.push_back(
+        int32_t((td.kernel * geometry.kernel[1] + th.kernel) * geometry.kernel[2] + tw.kernel));
+  });
+  for (int64_t channel = 0; channel < schedule.channelBlock; ++channel)
+    forEachTap([&](int64_t slice, auto &, auto &th, auto &tw) {
+      offsetTable.push_back(int32_t((channel * block.slices + slice) * block.plane() +
+                                    (th.offset - row[MinH]) * block.pitch + tw.offset - row[MinW]));
+    });
+  packedElements += geometry.groups * panels * geometry.sourceChannels * taps * width;
+}
+
+int64_t DataPlan::packedChannels() const {
+  int64_t elements = width * geometry.maxTaps(0) * geometry.maxTaps(1) * geometry.maxTaps(2);
+  return std::clamp<int64_t>(16384 / std::max<int64_t>(1, elements), 1, geometry.sourceChannels);
+}
+
+int64_t DataPlan::packTasks() const {
+  return geometry.phases() * geometry.groups * panels *
+         ceilDiv(geometry.sourceChannels, packedChannels());
+}
+
+int64_t DataPlan::computeTasks() const {
+  return geometry.phases() * chunks() * geometry.groups * geometry.batch * geometry.maxCount(0) *
+         rowBands() * colBands();
+}
+
+int64_t DataPlan::accumulatorElements() const {
+  int64_t strips = blocks() > 1 ? schedule.bandRows * schedule.panels : 1;
+  // The transposition of a strip's end reads whole tiles.
+  return (strips * schedule.bandCols * boxSize() + lanes) * width;
+}
+
+Candidate codegen::dataCandidate(const ConvolutionProblem &problem, const DataSchedule &schedule,
+                                 const MachineModel &machine) {
+  DataPlan plan(problem, schedule, machine.lanes);
+  Candidate candidate;
+  candidate.schedule = schedule.text();
+  candidate.parameters = schedule.toJSON();
+  candidate.workspaceBytes = 4 * std::max(plan.packedElements, plan.width);
+  uint64_t scratch = plan.stageElements() + plan.sourceElements() + plan.accumulatorElements();
+  candidate.phases.push_back({uint32_t(plan.packTasks()), 0});
+  candidate.phases.push_back({uint32_t(plan.computeTasks()), 4 * scratch});
+  candidate.cost = secondsOf(1.2 * dataCycles(plan.geometry, machine, schedule));
+  return candidate;
+}
+
+Value DataPhase::field(Value phase, PhaseField which) {
+  if (geometry.phases() == 1)
+    return e.constant(plan.phaseTable[which]);
+  return e.entry(e.table("phases", plan.phaseTable), e.add(e.mul(phase, PhaseFields), which));
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Phase 0: filter panels
+//===------------------------------------------------------------------------------------------===//
+
+/// The filter is indexed (k, c, d, r, s).
+void DataPhase::pack() {
+  const ConvolutionProblem &p = plan.problem;
+  filter = source(1, imageMap(p.outChannels, p.inChannels / p.groups, p.kernel));
+  const int64_t step = plan.packedChannels();
+  SmallVector<Value> place =
+      e.delinearize(kernel.task, {geometry.phases(), geometry.groups, plan.panels,
+                                  ceilDiv(geometry.sourceChannels, step)});
+  Value phase = place[0], group = place[1], panel = place[2], first = e.mul(place[3], step);
+  Value taps = field(phase, Taps);
+  Value start = e.mul(e.add(e.mul(group, plan.panels), panel), geometry.sourceChannels);
+  Value panelData = e.at(kernel.workspace(),
+                         e.add(field(phase, PackedStart), e.mul(e.mul(start, taps), plan.width)));
+  Value last = e.minimum(e.add(first, step), e.constant(geometry.sourceChannels));
+  e.loop(first, last, 1, [&](Value channel) {
+    e.loop(e.constant(0), taps, 1, [&](Value tap) {
+      Value offset = e.mul(e.add(e.mul(channel, taps), tap), plan.width);
+      packTap(phase, group, panel, channel, tap, e.at(panelData, offset));
+    });
+  });
+}
+
+void DataPhase::packTap(Value phase, Value group, Value panel, Value channel, Value tap,
+                        Value target) {
+  Value flat = e.entry(e.table("filter", plan.filterTable), e.add(field(phase, FilterStart), tap));
+  SmallVector<Value> place = e.delinearize(flat, geometry.kernel);
+  for (int64_t v = 0; v < schedule.vectors; ++v) {
+    Value lane = e.add(e.mul(panel, plan.width), v * e.lanes);
+    Value mask = e.lanesBelow(e.sub(e.constant(geometry.targetChannels), lane));
+    // The lanes are k forward, c backward.
+    Value k =
+        e.add(e.mul(group, plan.isForward() ? geometry.targetChannels : geometry.sourceChannels),
+              plan.isForward() ? lane : channel);
+    Value c = plan.isForward() ? channel : lane;
+    Place from{{k, c, place[0], place[1], place[2]}, plan.isForward() ? 0u : 1u, 1, mask};
+    e.storeAligned(filter.read(from), e.at(target, v * e.lanes));
+  }
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Phase 1: compute
+//===------------------------------------------------------------------------------------------===//
+
+DataPhase::Task DataPhase::decode(Value number) {
+  SmallVector<Value> place =
+      e.delinearize(number, {geometry.phases(), plan.chunks(), geometry.groups, geometry.batch,
+                             geometry.maxCount(0), plan.rowBands(), plan.colBands()});
+  Task task;
+  task.phase = place[0];
+  task.panel = e.mul(place[1], schedule.panels);
+  task.panelEnd = e.minimum(e.add(task.panel, schedule.panels), e.constant(plan.panels));
+  task.group = place[2], task.image = place[3], task.depth = place[4];
+  task.row = e.mul(place[5], schedule.bandRows * schedule.boxRows);
+  task.col = e.mul(place[6], schedule.bandCols * schedule.boxCols);
+  return task;
+}
+
+void DataPhase::compute(LLVM::LLVMFuncOp micro) {
+  image = source(
+      0, imageMap(geometry.batch, geometry.groups * geometry.sourceChannels, geometry.source));
+  auto space = geometry.target;
+  if (schedule.boxRows > 1)
+    space = {space[0], 1, space[1] * space[2]}; // whole rows are written as one
+  target = sink(imageMap(geometry.batch, geometry.groups * geometry.targetChannels, space));
+  stage = kernel.scratch;
+  block = e.at(stage, plan.stageElements());
+  accumulators = e.at(block, plan.sourceElements());
+  Task task = decode(kernel.task);
+  Value channels = e.constant(geometry.sourceChannels);
+  e.when(e.less(task.depth, field(task.phase, CountD)), [&] {
+    e.loop(e.constant(0), channels, schedule.channelBlock, [&](Value first) {
+      Value count = e.minimum(e.constant(schedule.channelBlock), e.sub(channels, first));
+      copySource(task, first, count);
+      runTiles(task, micro, first, count);
+    });
+  });
+}
+
+void DataPhase::copySource(const Task &task, Value firstChannel, Value channels) {
+  Value top = e.add(e.mul(task.row, geometry.sourceStep[1]), field(task.phase, MinH));
+  Value left = e.add(e.mul(task.col, geometry.sourceStep[2]), field(task.phase, MinW));
+  Value channelBase = e.add(e.mul(task.group, geometry.sourceChannels), firstChannel);
+  e.loop(e.constant(0), channels, 1, [&](Value channel) {
+    e.loop(e.constant(0), field(task.phase, Slices), 1, [&](Value slice) {
+      Value depth = e.constant(0);
+      if (!geometry.isFlat())
+        depth = e.add(e.mul(task.depth, geometry.sourceStep[0]),
+                      e.entry(e.table("slices", plan.sliceTable),
+                              e.add(field(task.phase, SliceStart), slice)));
+      Value plane = e.add(e.mul(channel, plan.block.slices), slice);
+      copyPlane(e, image, {task.image, e.add(channelBase, channel), depth, top, left},
+                geometry.source, plan.block.rows, plan.block.pitch,
+                e.at(block, e.mul(plane, plan.block.plane())));
+    });
+  });
+}
+
+void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstChannel,
+                         Value channels) {
+  Value taps = field(task.phase, Taps);
+  Value offsets =
+      e.at(e.table("offsets", plan.offsetTable), field(task.phase, OffsetStart), e.b.getI32Type());
+  Value packed = e.at(kernel.workspace(), field(task.phase, PackedStart));
+  Value steps = e.mul(channels, taps);
+  Value accumulate = e.less(e.constant(0), firstChannel);
+  Value last = e.less(e.constant(geometry.sourceChannels - 1), e.add(firstChannel, channels));
+  auto tiles = [&](Value count, Value start, int64_t box, int64_t limit) {
+    Value left = e.maximum(e.sub(count, start), e.constant(0));
+    return e.minimum(e.div(e.add(left, box - 1), box), e.constant(limit));
+  };
+  Value rows = tiles(field(task.phase, CountH), task.row, schedule.boxRows, schedule.bandRows);
+  Value cols = tiles(field(task.phase, CountW), task.col, schedule.boxCols, schedule.bandCols);
+  const int64_t rowStep = schedule.boxRows * geometry.sourceStep[1] * plan.block.pitch;
+  const int64_t colStep = schedule.boxCols * geometry.sourceStep[2];
+  e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
+    Value start = e.add(e.mul(task.group, plan.panels), panel);
+    start = e.add(e.mul(start, geometry.sourceChannels), firstChannel);
+    Value panelData = e.at(packed, e.mul(e.mul(start, taps), plan.width));
+    e.loop(e.constant(0), rows, 1, [&](Value row) {
+      Value strip = e.constant(0);
+      if (plan.blocks() > 1)
+        strip = e.add(e.mul(e.sub(panel, task.panel), schedule.bandRows), row);
+      Value acc = e.at(accumulators, e.mul(strip, schedule.bandCols * plan.slotElements()));
+      e.loop(e.constant(0), cols, 1, [&](Value col) {
+        Value corner = e.at(block, e.add(e.mul(row, rowStep), e.mul(col, colStep)));
+        Value slot = e.at(acc, e.mul(col, plan.slotElements()));
+        LLVM::CallOp::create(e.b, e.loc, micro,
+                             ValueRange{corner, panelData, offsets, steps, slot, accumulate});
+      });
+      e.when(last,
+             [&] { finishStrip(task, panel, e.add(task.row, e.mul(row, schedule.boxRows)), acc); });
+    });
+  });
+}
+
+/// A strip is a row of tiles: its pixels follow each other, in the accumulators and, `targetStep`
+/// apart, in the target.
+void DataPhase::finishStrip(const Task &task, Value panel, Value row, Value acc) {
+  Value pixels = e.minimum(e.constant(schedule.bandCols * schedule.boxCols),
+                           e.sub(field(task.phase, CountW), task.col));
+  Value h = e.add(field(task.phase, FirstH), e.mul(row, geometry.targetStep[1]));
+  Value w = e.add(field(task.phase, FirstW), e.mul(task.col, geometry.targetStep[2]));
+  if (schedule.boxRows > 1) {
+    Value rows = e.sub(field(task.phase, CountH), row);
+    pixels = e.mul(e.minimum(e.constant(schedule.boxRows), rows), schedule.boxCols);
+    w = e.mul(h, geometry.target[2]);
+    h = e.constant(0);
+  }
+  Value d = e.add(field(task.phase, FirstD), e.mul(task.depth, geometry.targetStep[0]));
+  const int64_t pitch = plan.stripPixels();
+  e.loop(schedule.vectors, [&](Value v) {
+    e.loop(e.constant(0), pixels, e.lanes, [&](Value pixel) {
+      Value corner = e.add(e.mul(pixel, plan.width), e.mul(v, e.lanes));
+      e.transpose(e.at(acc, corner), e.constant(plan.width), e.at(stage, pixel), e.constant(pitch));
+    });
+    Value lane = e.add(e.mul(panel, plan.width), e.mul(v, e.lanes));
+    Value channels =
+        e.minimum(e.constant(e.lanes), e.sub(e.constant(geometry.targetChannels), lane));
+    Value firstChannel = e.add(e.mul(task.group, geometry.targetChannels), lane);
+    e.loop(e.constant(0), channels, 1, [&](Value channel) {
+      e.loop(e.constant(0), pixels, e.lanes, [&](Value pixel) {
+        Value value = e.loadAligned(e.at(stage, e.add(e.mul(channel, pitch), pixel)));
+        Value left = e.add(w, e.mul(pixel, geometry.targetStep[2]));
+        target.write(value, {{task.image, e.add(firstChannel, channel), d, h, left},
+                             4,
+                             geometry.targetStep[2],
+                             e.lanesBelow(e.sub(pixels, pixel))});
+      });
+    });
+  });
+}
+
+LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candidate &candidate,
+                                           const CpuTarget &target, StringRef symbol,
+                                           ModuleOp module, const ConvolutionProblem &problem) {
+  DataPlan plan(problem, DataSchedule::fromJSON(candidate.parameters), target.vectorBytes / 4);
+  MicroKernel micro;
+  for (int64_t m = 0; m < plan.boxSize(); ++m)
+    micro.rowOffsets.push_back(m / plan.schedule.boxCols * plan.geometry.sourceStep[1] *
+                                   plan.block.pitch +
+                               m % plan.schedule.boxCols * plan.geometry.sourceStep[2]);
+  micro.vectors = plan.schedule.vectors;
+  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
+  DataPhase panels(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
+  panels.pack();
+  DataPhase pixels(spec, target, module, phaseSymbol(symbol, candidate, 1), plan);
+  pixels.compute(function);
+  if (failed(panels.finish()) || failed(pixels.finish()))
+    return failure();
+  return emitPrologueResults(spec, candidate, target, symbol, module);
+}

@@ -1,0 +1,309 @@
+//===- ConvolutionFilter.cpp - the filter's gradient ------------------------------------------===//
+//
+// Two phases:
+//   0  for each (part of the batch, group, chunk of output channels, chunk of input channels):
+//   copies bands of x with their
+//      zero border, transposes the same pixels of dy to [pixel][output channel] panels, and lets
+//      every register tile, a box of taps, reduce over the pixels into its accumulators in the
+//      workspace;
+//   1  adds the parts of the batch in ascending order and writes them.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "codegen/CPU/Convolution/Convolution.h"
+#include "codegen/CPU/Gemm/MicroKernel.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+namespace {
+
+/// Everything that both phases of a kernel agree on.
+struct FilterPlan {
+  FilterPlan(const ConvolutionProblem &problem, const FilterSchedule &schedule, int64_t lanes)
+      : problem(problem), schedule(schedule), block(problem, schedule), lanes(lanes),
+        width(schedule.vectors * lanes), inChannels(problem.inChannels / problem.groups),
+        outChannels(problem.outChannels / problem.groups), panels(ceilDiv(outChannels, width)) {}
+
+  const ConvolutionProblem &problem;
+  FilterSchedule schedule;
+  FilterBlock block;
+  int64_t lanes, width;
+  int64_t inChannels, outChannels, panels; ///< of a group
+
+  int64_t slotElements() const { return schedule.boxSize() * width; }
+  int64_t chunks() const { return ceilDiv(inChannels, schedule.channels); }
+  int64_t panelChunks() const { return ceilDiv(panels, schedule.panels); }
+  int64_t bandPixels() const { return schedule.bandRows * schedule.bandCols; }
+  int64_t images() const { return ceilDiv(problem.batch, schedule.splits); }
+  /// Of one part of the batch: [group][chunk][panel][tile][box][width].
+  int64_t partElements() const {
+    return problem.groups * chunks() * panels * block.tiles() * slotElements();
+  }
+  // Scratch of phase 0: a tile, panels of dy, a block of x. Transposed tiles are written whole: a
+  // narrow last one spills over the panel's end, as copied rows do over the block's.
+  int64_t panelElements() const { return (bandPixels() + lanes) * width; }
+  int64_t sourceElements() const { return roundUp(block.planes * block.plane() + lanes, lanes); }
+};
+
+/// One phase of a kernel.
+class FilterPhase : public PackedPhase {
+public:
+  FilterPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
+              const FilterPlan &plan)
+      : PackedPhase(spec, target, module, name, /*hasWorkspace=*/true), plan(plan),
+        problem(plan.problem), schedule(plan.schedule), block(plan.block) {}
+
+  void reduce(LLVM::LLVMFuncOp micro);
+  void addParts();
+
+private:
+  /// Coordinates of a task of phase 0.
+  struct Task {
+    Value split, group, panel, panelEnd, chunk, channel, channels;
+  };
+  /// A band of pixels: image, depth, first row and column, and its extents.
+  struct Band {
+    Value image, depth, row, col, rows, cols;
+  };
+
+  Task decode(Value number);
+  void forEachBand(const Task &task, llvm::function_ref<void(const Band &)> body);
+  void copySource(const Task &task, const Band &band);
+  void packGradient(const Task &task, const Band &band);
+  void packTile(const Task &task, const Band &band, Value panel, Value row, Value col,
+                Value target);
+  void runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value steps, Value accumulate);
+  void finishRow(Value group, Value panel, Value chunk, Value tile, Value row, Value parts);
+  /// Of the accumulators of a panel, in elements.
+  Value slots(Value group, Value chunk, Value panel);
+
+  const FilterPlan &plan;
+  const ConvolutionProblem &problem;
+  const FilterSchedule &schedule;
+  const FilterBlock &block;
+  Source image, gradient;
+  Sink filter;
+  Value tileBuffer, panelBuffer, sourceBuffer; ///< in the scratch
+};
+
+} // namespace
+
+Candidate codegen::filterCandidate(const ConvolutionProblem &problem,
+                                   const FilterSchedule &schedule, const MachineModel &machine) {
+  FilterPlan plan(problem, schedule, machine.lanes);
+  Candidate candidate;
+  candidate.schedule = schedule.text();
+  candidate.parameters = schedule.toJSON();
+  candidate.workspaceBytes = 4 * schedule.splits * plan.partElements();
+  uint64_t scratch = machine.lanes * machine.lanes + schedule.panels * plan.panelElements() +
+                     plan.sourceElements();
+  int64_t tasks = schedule.splits * problem.groups * plan.panelChunks() * plan.chunks();
+  candidate.phases.push_back({uint32_t(tasks), 4 * scratch});
+  candidate.phases.push_back({uint32_t(problem.groups * plan.chunks() * plan.panels), 0});
+  candidate.cost = secondsOf(1.2 * filterCycles(problem, machine, schedule));
+  return candidate;
+}
+
+Value FilterPhase::slots(Value group, Value chunk, Value panel) {
+  Value place = e.add(e.mul(e.add(e.mul(group, plan.chunks()), chunk), plan.panels), panel);
+  return e.mul(place, block.tiles() * plan.slotElements());
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Phase 0: sums over pixels
+//===------------------------------------------------------------------------------------------===//
+
+FilterPhase::Task FilterPhase::decode(Value number) {
+  SmallVector<Value> place =
+      e.delinearize(number, {schedule.splits, problem.groups, plan.panelChunks(), plan.chunks()});
+  Task task;
+  task.split = place[0], task.group = place[1], task.chunk = place[3];
+  task.panel = e.mul(place[2], schedule.panels);
+  task.panelEnd = e.minimum(e.add(task.panel, schedule.panels), e.constant(plan.panels));
+  task.channel = e.mul(task.chunk, schedule.channels);
+  task.channels =
+      e.minimum(e.constant(schedule.channels), e.sub(e.constant(plan.inChannels), task.channel));
+  return task;
+}
+
+void FilterPhase::forEachBand(const Task &task, llvm::function_ref<void(const Band &)> body) {
+  const auto &output = problem.output;
+  Value first = e.mul(task.split, plan.images());
+  Value last = e.minimum(e.add(first, plan.images()), e.constant(problem.batch));
+  auto left = [&](int64_t box, int64_t extent, Value start) {
+    return e.minimum(e.constant(box), e.sub(e.constant(extent), start));
+  };
+  e.loop(first, last, 1, [&](Value image) {
+    e.loop(output[0], [&](Value depth) {
+      e.loop(e.constant(0), e.constant(output[1]), schedule.bandRows, [&](Value row) {
+        e.loop(e.constant(0), e.constant(output[2]), schedule.bandCols, [&](Value col) {
+          body({image, depth, row, col, left(schedule.bandRows, output[1], row),
+                left(schedule.bandCols, output[2], col)});
+        });
+      });
+    });
+  });
+}
+
+void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
+  image = source(0, imageMap(problem.batch, problem.inChannels, problem.input));
+  gradient = source(1, imageMap(problem.batch, problem.outChannels, problem.output));
+  Task task = decode(kernel.task);
+  tileBuffer = kernel.scratch;
+  panelBuffer = e.at(tileBuffer, e.lanes * e.lanes);
+  sourceBuffer = e.at(panelBuffer, schedule.panels * plan.panelElements());
+  Value firstImage = e.mul(task.split, plan.images());
+  forEachBand(task, [&](const Band &band) {
+    copySource(task, band);
+    packGradient(task, band);
+    Value position =
+        e.add(e.add(e.sub(band.image, firstImage), band.depth), e.add(band.row, band.col));
+    runTiles(task, micro, e.mul(band.rows, band.cols), e.less(e.constant(0), position));
+  });
+}
+
+void FilterPhase::copySource(const Task &task, const Band &band) {
+  auto origin = [&](Value index, unsigned axis) {
+    return e.sub(e.mul(index, problem.stride[axis]), e.constant(problem.padLow[axis]));
+  };
+  Value first = e.add(e.mul(task.group, plan.inChannels), task.channel);
+  e.loop(block.planes, [&](Value plane) {
+    // Channels that do not exist repeat the last one: what is computed from them is not written,
+    // but must not be slow.
+    Value channel = e.minimum(e.div(plane, problem.kernel[0]), e.add(task.channels, -1));
+    Value slice = e.mul(e.rem(plane, problem.kernel[0]), problem.dilation[0]);
+    Value corner[] = {band.image, e.add(first, channel), e.add(origin(band.depth, 0), slice),
+                      origin(band.row, 1), origin(band.col, 2)};
+    copyPlane(e, image, corner, problem.input, block.rows, block.pitch,
+              e.at(sourceBuffer, e.mul(plane, block.plane())));
+  });
+}
+
+void FilterPhase::packGradient(const Task &task, const Band &band) {
+  e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
+    Value base = e.at(panelBuffer, e.mul(e.sub(panel, task.panel), plan.panelElements()));
+    e.loop(e.constant(0), band.rows, 1, [&](Value row) {
+      // Ascending, so that what a narrow tile spills is overwritten by its successor.
+      e.loop(e.constant(0), band.cols, e.lanes,
+             [&](Value col) { packTile(task, band, panel, row, col, base); });
+    });
+  });
+}
+
+/// lanes pixels of every vector of the panel.
+void FilterPhase::packTile(const Task &task, const Band &band, Value panel, Value row, Value col,
+                           Value target) {
+  Value mask = e.lanesBelow(e.sub(band.cols, col));
+  Value pixel = e.add(e.mul(row, schedule.bandCols), col);
+  e.loop(schedule.vectors, [&](Value v) {
+    Value lane = e.add(e.mul(panel, plan.width), e.mul(v, e.lanes));
+    Value channels = e.minimum(e.constant(e.lanes), e.sub(e.constant(plan.outChannels), lane));
+    channels = e.maximum(channels, e.constant(0));
+    Value first = e.add(e.mul(task.group, plan.outChannels), lane);
+    e.clearRows(tileBuffer, channels);
+    e.loop(e.constant(0), channels, 1, [&](Value channel) {
+      Value vector = gradient.read({{band.image, e.add(first, channel), band.depth,
+                                     e.add(band.row, row), e.add(band.col, col)},
+                                    4,
+                                    1,
+                                    mask});
+      e.storeAligned(vector, e.at(tileBuffer, e.mul(channel, e.lanes)));
+    });
+    e.transpose(tileBuffer, e.constant(e.lanes),
+                e.at(target, e.add(e.mul(pixel, plan.width), e.mul(v, e.lanes))),
+                e.constant(plan.width));
+  });
+}
+
+void FilterPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value steps,
+                           Value accumulate) {
+  SmallVector<int32_t> offsets;
+  for (int64_t pixel = 0; pixel < plan.bandPixels(); ++pixel)
+    offsets.push_back(int32_t(pixel / schedule.bandCols * problem.stride[1] * block.pitch +
+                              pixel % schedule.bandCols * problem.stride[2]));
+  Value table = e.table("offsets", offsets);
+  Value part = e.at(kernel.workspace(), e.mul(task.split, plan.partElements()));
+  e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
+    Value packed = e.at(panelBuffer, e.mul(e.sub(panel, task.panel), plan.panelElements()));
+    Value acc = e.at(part, slots(task.group, task.chunk, panel));
+    e.loop(block.tiles(), [&](Value tile) {
+      SmallVector<Value> place =
+          e.delinearize(tile, {block.channelTiles, block.rowTiles, block.colTiles});
+      Value corner =
+          e.add(e.mul(place[0], schedule.boxChannels * block.plane()),
+                e.add(e.mul(place[1], schedule.boxRows * problem.dilation[1] * block.pitch),
+                      e.mul(place[2], schedule.boxCols * problem.dilation[2])));
+      LLVM::CallOp::create(e.b, e.loc, micro,
+                           ValueRange{e.at(sourceBuffer, corner), packed, table, steps,
+                                      e.at(acc, e.mul(tile, plan.slotElements())), accumulate});
+    });
+  });
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Phase 1: the parts' sum
+//===------------------------------------------------------------------------------------------===//
+
+void FilterPhase::addParts() {
+  filter = sink(imageMap(problem.outChannels, plan.inChannels, problem.kernel));
+  SmallVector<Value> place =
+      e.delinearize(kernel.task, {problem.groups, plan.chunks(), plan.panels});
+  Value parts = e.at(kernel.workspace(), slots(place[0], place[1], place[2]));
+  e.loop(block.tiles(), [&](Value tile) {
+    e.loop(schedule.boxSize(),
+           [&](Value row) { finishRow(place[0], place[2], place[1], tile, row, parts); });
+  });
+}
+
+/// Adds the parts of one tap for a panel of output channels and writes them.
+void FilterPhase::finishRow(Value group, Value panel, Value chunk, Value tile, Value row,
+                            Value parts) {
+  SmallVector<Value> box =
+      e.delinearize(tile, {block.channelTiles, block.rowTiles, block.colTiles});
+  SmallVector<Value> inBox =
+      e.delinearize(row, {schedule.boxChannels, schedule.boxRows, schedule.boxCols});
+  Value plane = e.add(e.mul(box[0], schedule.boxChannels), inBox[0]);
+  Value r = e.add(e.mul(box[1], schedule.boxRows), inBox[1]);
+  Value s = e.add(e.mul(box[2], schedule.boxCols), inBox[2]);
+  Value d = e.rem(plane, problem.kernel[0]), inChunk = e.div(plane, problem.kernel[0]);
+  Value channel = e.add(e.mul(chunk, schedule.channels), inChunk);
+  auto below = [&](Value index, int64_t extent) { return e.less(index, e.constant(extent)); };
+  Value exists = e.both(e.both(below(s, problem.kernel[2]), below(r, problem.kernel[1])),
+                        e.both(below(inChunk, schedule.channels), below(channel, plan.inChannels)));
+  e.when(exists, [&] {
+    e.loop(schedule.vectors, [&](Value v) {
+      Value place = e.add(e.mul(tile, plan.slotElements()), e.mul(row, plan.width));
+      place = e.add(place, e.mul(v, e.lanes));
+      Value sum = e.sum(e.loadAligned(e.at(parts, place)), schedule.splits, [&](Value split) {
+        return e.loadAligned(e.at(parts, e.add(e.mul(split, plan.partElements()), place)));
+      });
+      Value lane = e.add(e.mul(panel, plan.width), e.mul(v, e.lanes));
+      Value mask = e.lanesBelow(e.sub(e.constant(plan.outChannels), lane));
+      filter.write(sum,
+                   {{e.add(e.mul(group, plan.outChannels), lane), channel, d, r, s}, 0, 1, mask});
+    });
+  });
+}
+
+LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candidate &candidate,
+                                             const CpuTarget &target, StringRef symbol,
+                                             ModuleOp module, const ConvolutionProblem &problem) {
+  FilterPlan plan(problem, FilterSchedule::fromJSON(candidate.parameters), target.vectorBytes / 4);
+  const FilterSchedule &s = plan.schedule;
+  MicroKernel micro;
+  for (int64_t m = 0; m < s.boxSize(); ++m)
+    micro.rowOffsets.push_back(m / (s.boxCols * s.boxRows) * plan.block.plane() +
+                               m / s.boxCols % s.boxRows * problem.dilation[1] * plan.block.pitch +
+                               m % s.boxCols * problem.dilation[2]);
+  micro.vectors = s.vectors;
+  micro.stepA = s.bandRows == 1 ? problem.stride[2] : 0;
+  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
+  FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
+  sums.reduce(function);
+  FilterPhase finish(spec, target, module, phaseSymbol(symbol, candidate, 1), plan);
+  finish.addParts();
+  if (failed(sums.finish()) || failed(finish.finish()))
+    return failure();
+  return emitPrologueResults(spec, candidate, target, symbol, module);
+}

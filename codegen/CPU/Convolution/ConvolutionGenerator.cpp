@@ -1,0 +1,176 @@
+//===- ConvolutionGenerator.cpp - the convolution family on the CPU ---------------------------===//
+//
+// float32, any geometry, any body before and behind. Refuses empty tensors and bodies whose results
+// cannot be written along the anchor's rows.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "codegen/CPU/Convolution/Convolution.h"
+#include "codegen/CPU/Gemm/Gemm.h"
+#include "codegen/CPU/Generators.h"
+#include "codegen/CPU/Emitter/Walk.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+using Direction = ConvolutionProblem::Direction;
+
+namespace {
+
+class ConvolutionGenerator : public CpuGenerator {
+public:
+  StringRef name() const override { return "cpu-convolution"; }
+  unsigned version() const override { return 2; }
+  SmallVector<Candidate> candidates(const KernelSpec &spec, const CpuTarget &target) const override;
+  LogicalResult emit(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
+                     StringRef symbol, ModuleOp module) const override;
+};
+
+} // namespace
+
+//===------------------------------------------------------------------------------------------===//
+// What both directions share
+//===------------------------------------------------------------------------------------------===//
+
+PackedPhase::IndexMap codegen::imageMap(int64_t outer, int64_t channels,
+                                        const ConvolutionProblem::Spatial &spatial) {
+  return PackedPhase::IndexMap::identity({outer, channels, spatial[0], spatial[1], spatial[2]});
+}
+
+void codegen::copyPlane(PackEmitter &e, const Source &source, ArrayRef<Value> corner,
+                        const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t pitch,
+                        Value target) {
+  Value zero = e.constant(0);
+  auto inside = [&](Value index, int64_t extent) {
+    return e.both(e.less(e.constant(-1), index), e.less(index, e.constant(extent)));
+  };
+  // Masked rows are not read as vectors, but a body may read scalars that belong to the row.
+  auto nearest = [&](Value index, int64_t extent) {
+    return e.minimum(e.maximum(index, zero), e.constant(extent - 1));
+  };
+  Value depthExists = inside(corner[2], extents[0]), depth = nearest(corner[2], extents[0]);
+  e.loop(rows, [&](Value row) {
+    Value h = e.add(corner[3], row);
+    Value exists = e.both(depthExists, inside(h, extents[1]));
+    h = nearest(h, extents[1]);
+    // Before every column there is none: no lane passes.
+    Value end = e.select(exists, e.constant(extents[2]), e.constant(-(int64_t(1) << 30)));
+    e.loop(zero, e.constant(pitch), e.lanes, [&](Value chunk) {
+      Value w = e.add(corner[4], chunk);
+      Value mask = e.intersect(e.lanesFrom(e.sub(zero, w)), e.lanesBelow(e.sub(end, w)));
+      Value vector = source.read({{corner[0], corner[1], depth, h, w}, 4, 1, mask});
+      e.storeUnaligned(vector, e.at(target, e.add(e.mul(row, pitch), chunk)));
+    });
+  });
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Problems
+//===------------------------------------------------------------------------------------------===//
+
+static ConvolutionProblem problemOf(Operation *op) {
+  ConvolutionProblem p;
+  dl::ConvolutionGeometry g =
+      llvm::TypeSwitch<Operation *, dl::ConvolutionGeometry>(op)
+          .Case<dl::ConvolutionOp, dl::ConvolutionBackwardDataOp, dl::ConvolutionBackwardFilterOp>(
+              [](auto conv) { return conv.getGeometry(); });
+  p.direction = isa<dl::ConvolutionOp>(op)               ? Direction::Forward
+                : isa<dl::ConvolutionBackwardDataOp>(op) ? Direction::BackwardData
+                                                         : Direction::BackwardFilter;
+  p.batch = g.batch, p.groups = g.groups;
+  p.inChannels = g.channels, p.outChannels = g.filters;
+  const size_t missing = 3 - g.axes.size();
+  for (auto [i, axis] : llvm::enumerate(g.axes)) {
+    size_t place = missing + i;
+    p.input[place] = axis.input, p.output[place] = axis.output, p.kernel[place] = axis.kernel;
+    p.stride[place] = axis.stride, p.dilation[place] = axis.dilation, p.padLow[place] = axis.low;
+  }
+  return p;
+}
+
+/// The index space of the anchor's result.
+static SmallVector<int64_t> resultSpace(const ConvolutionProblem &p) {
+  if (p.direction == Direction::BackwardFilter)
+    return imageMap(p.outChannels, p.inChannels / p.groups, p.kernel).shape;
+  bool forward = p.direction == Direction::Forward;
+  return imageMap(p.batch, forward ? p.outChannels : p.inChannels, forward ? p.output : p.input)
+      .shape;
+}
+
+/// The product that a pointwise convolution is in its data directions: pixels are columns, images
+/// and groups batches.
+static GemmProblem pointwiseProduct(const ConvolutionProblem &p) {
+  const bool forward = p.direction == Direction::Forward;
+  const int64_t in = p.inChannels / p.groups, out = p.outChannels / p.groups;
+  GemmProblem g;
+  g.batch = p.batch * p.groups;
+  g.m = forward ? out : in;
+  g.k = forward ? in : out;
+  g.n = product(p.input);
+  g.a = 1, g.b = 0;
+  g.rowsContiguousA = !forward; // the filter is [group][out][in]
+  g.columnsContiguousB = true;
+  g.mapA = {{p.groups, out, in}, {0, forward ? 1u : 2u, forward ? 2u : 1u}, /*wraps=*/true};
+  g.mapB = PackedPhase::IndexMap::identity({g.batch, g.k, g.n});
+  g.mapC = PackedPhase::IndexMap::identity({g.batch, g.m, g.n});
+  return g;
+}
+
+static bool isProduct(const KernelSpec &spec, const ConvolutionProblem &p) {
+  return p.direction != Direction::BackwardFilter && isPointwise(p) &&
+         isVectorAxis(spec, pointwiseProduct(p).mapC.shape, 2);
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Generator
+//===------------------------------------------------------------------------------------------===//
+
+static Candidate candidateOf(const KernelSpec &spec, const ConvolutionProblem &p,
+                             const MachineModel &machine) {
+  if (isProduct(spec, p)) {
+    GemmProblem product = pointwiseProduct(p);
+    return gemmCandidate(product, chooseGemmSchedule(product, machine), machine);
+  }
+  if (p.direction == Direction::BackwardFilter)
+    return filterCandidate(p, chooseFilterSchedule(p, machine), machine);
+  SmallVector<int64_t> rows = resultSpace(p);
+  rows[4] *= rows[3];
+  rows[3] = 1;
+  bool severalRows = isVectorAxis(spec, rows, 4);
+  return dataCandidate(p, chooseDataSchedule(DataGeometry(p), machine, severalRows), machine);
+}
+
+SmallVector<Candidate> ConvolutionGenerator::candidates(const KernelSpec &spec,
+                                                        const CpuTarget &target) const {
+  if (spec.anchor() != Anchor::Convolution ||
+      !getElementTypeOrSelf(spec.anchorOp()->getResult(0)).isF32() || !followsAnchor(spec) ||
+      !canWalkPrologueResults(spec))
+    return {};
+  auto isEmpty = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getNumElements() == 0;
+  };
+  if (llvm::any_of(spec.anchorOp()->getOperands(), isEmpty))
+    return {};
+  ConvolutionProblem p = problemOf(spec.anchorOp());
+  unsigned axis = p.direction == Direction::BackwardFilter ? 0 : 4;
+  if (!isVectorAxis(spec, resultSpace(p), axis))
+    return {};
+  Candidate candidate = candidateOf(spec, p, MachineModel(target));
+  addPrologueResults(spec, target, candidate);
+  return {candidate};
+}
+
+LogicalResult ConvolutionGenerator::emit(const KernelSpec &spec, const Candidate &candidate,
+                                         const CpuTarget &target, StringRef symbol,
+                                         ModuleOp module) const {
+  ConvolutionProblem p = problemOf(spec.anchorOp());
+  if (isProduct(spec, p))
+    return emitGemm(spec, candidate, target, symbol, module, pointwiseProduct(p));
+  if (p.direction == Direction::BackwardFilter)
+    return emitFilterConvolution(spec, candidate, target, symbol, module, p);
+  return emitDataConvolution(spec, candidate, target, symbol, module, p);
+}
+
+std::unique_ptr<CpuGenerator> codegen::createConvolutionGenerator() {
+  return std::make_unique<ConvolutionGenerator>();
+}

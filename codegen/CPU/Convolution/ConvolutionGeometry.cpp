@@ -1,0 +1,108 @@
+//===- ConvolutionGeometry.cpp - see ConvolutionGeometry.h ------------------------------------===//
+#include "codegen/CPU/Convolution/ConvolutionGeometry.h"
+#include "codegen/CPU/CostModel.h"
+#include <algorithm>
+
+using namespace dlc::codegen;
+
+bool dlc::codegen::isPointwise(const ConvolutionProblem &p) {
+  const ConvolutionProblem::Spatial ones{1, 1, 1}, zeros{0, 0, 0};
+  return p.kernel == ones && p.stride == ones && p.padLow == zeros && p.output == p.input;
+}
+
+int64_t PhaseDimension::minOffset() const {
+  int64_t result = taps.empty() ? 0 : taps.front().offset;
+  for (const ConvolutionTap &tap : taps)
+    result = std::min(result, tap.offset);
+  return result;
+}
+
+int64_t PhaseDimension::maxOffset() const {
+  int64_t result = taps.empty() ? 0 : taps.front().offset;
+  for (const ConvolutionTap &tap : taps)
+    result = std::max(result, tap.offset);
+  return result;
+}
+
+static PhaseDimension forwardDimension(const ConvolutionProblem &p, unsigned axis) {
+  PhaseDimension result;
+  result.count = p.output[axis];
+  for (int64_t r = 0; r < p.kernel[axis]; ++r)
+    result.taps.push_back({r, r * p.dilation[axis] - p.padLow[axis]});
+  return result;
+}
+
+/// Phase `first` of backward data: x index first + i * stride meets y index i + offset through tap
+/// r if first + padLow - r * dilation = offset * stride.
+static PhaseDimension backwardDimension(const ConvolutionProblem &p, unsigned axis, int64_t first) {
+  PhaseDimension result;
+  result.first = first;
+  result.count = ceilDiv(p.input[axis] - first, p.stride[axis]);
+  for (int64_t r = 0; r < p.kernel[axis]; ++r) {
+    int64_t distance = first + p.padLow[axis] - r * p.dilation[axis];
+    if (distance % p.stride[axis] == 0)
+      result.taps.push_back({r, distance / p.stride[axis]});
+  }
+  return result;
+}
+
+DataGeometry::DataGeometry(const ConvolutionProblem &p)
+    : batch(p.batch), groups(p.groups), kernel(p.kernel) {
+  const bool forward = p.direction == ConvolutionProblem::Direction::Forward;
+  const ConvolutionProblem::Spatial ones{1, 1, 1};
+  sourceChannels = (forward ? p.inChannels : p.outChannels) / p.groups;
+  targetChannels = (forward ? p.outChannels : p.inChannels) / p.groups;
+  source = forward ? p.input : p.output;
+  target = forward ? p.output : p.input;
+  sourceStep = forward ? p.stride : ones;
+  targetStep = forward ? ones : p.stride;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    if (forward)
+      dimensions[axis].push_back(forwardDimension(p, axis));
+    else
+      for (int64_t first = 0; first < std::min(p.stride[axis], p.input[axis]); ++first)
+        dimensions[axis].push_back(backwardDimension(p, axis, first));
+  }
+}
+
+int64_t DataGeometry::phases() const {
+  return int64_t(dimensions[0].size() * dimensions[1].size() * dimensions[2].size());
+}
+
+const PhaseDimension &DataGeometry::dimension(int64_t phase, unsigned axis) const {
+  for (unsigned inner = 2; inner > axis; --inner)
+    phase /= int64_t(dimensions[inner].size());
+  return dimensions[axis][phase % dimensions[axis].size()];
+}
+
+int64_t DataGeometry::taps(int64_t phase) const {
+  int64_t result = 1;
+  for (unsigned axis = 0; axis < 3; ++axis)
+    result *= int64_t(dimension(phase, axis).taps.size());
+  return result;
+}
+
+int64_t DataGeometry::maxCount(unsigned axis) const {
+  int64_t result = 0;
+  for (const PhaseDimension &d : dimensions[axis])
+    result = std::max(result, d.count);
+  return result;
+}
+int64_t DataGeometry::maxTaps(unsigned axis) const {
+  int64_t result = 0;
+  for (const PhaseDimension &d : dimensions[axis])
+    result = std::max(result, int64_t(d.taps.size()));
+  return result;
+}
+int64_t DataGeometry::maxSpan(unsigned axis) const {
+  int64_t result = 0;
+  for (const PhaseDimension &d : dimensions[axis])
+    result = std::max(result, d.maxOffset() - d.minOffset());
+  return result;
+}
+
+bool DataGeometry::isFlat() const {
+  const PhaseDimension &depth = dimensions[0].front();
+  return dimensions[0].size() == 1 && source[0] == 1 && depth.count == 1 &&
+         depth.taps.size() == 1 && depth.taps.front().offset == 0;
+}

@@ -1,0 +1,75 @@
+//===- ConvolutionGeometry.h - index arithmetic of convolutions ---------------------*- C++ -*-===//
+//
+// In its data directions a convolution computes
+//
+//   target[n][t][first + i * targetStep] = sum over source channels and taps of
+//       source[n][s][i * sourceStep + tap.offset] * filter[tap]
+//
+// Forward is one such phase. Backward data with stride s is s phases for each dimension, one for
+// each remainder of the target's index: within a phase every tap meets the source at a fixed
+// distance.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CPU_CONVOLUTION_CONVOLUTIONGEOMETRY_H
+#define DLC_CODEGEN_CPU_CONVOLUTION_CONVOLUTIONGEOMETRY_H
+
+#include "llvm/ADT/SmallVector.h"
+#include <array>
+#include <cstdint>
+
+namespace dlc::codegen {
+
+/// A convolution x -> y in one of its directions, always as three spatial dimensions: missing ones
+/// stand first with extent 1.
+struct ConvolutionProblem {
+  enum class Direction { Forward, BackwardData, BackwardFilter };
+  using Spatial = std::array<int64_t, 3>;
+
+  Direction direction = Direction::Forward;
+  int64_t batch = 1, groups = 1;
+  int64_t inChannels = 1, outChannels = 1; ///< of x and y, all groups together
+  Spatial input{1, 1, 1}, kernel{1, 1, 1}; ///< extents of x and of the filter
+  Spatial stride{1, 1, 1}, dilation{1, 1, 1}, padLow{0, 0, 0};
+  Spatial output{1, 1, 1}; ///< extents of y
+};
+
+struct ConvolutionTap {
+  int64_t kernel, offset; ///< index in the filter and distance in the source
+};
+/// One dimension of one phase.
+struct PhaseDimension {
+  /// Target indices: first, first + targetStep, ..., `count` of them.
+  int64_t first = 0, count = 0;
+  llvm::SmallVector<ConvolutionTap> taps;
+
+  int64_t minOffset() const;
+  int64_t maxOffset() const;
+};
+
+struct DataGeometry {
+  int64_t batch, groups;
+  /// Channels of one group.
+  int64_t sourceChannels, targetChannels;
+  ConvolutionProblem::Spatial source, target, kernel, sourceStep, targetStep;
+  /// Phases in the order (d, h, w), each dimension's list.
+  std::array<llvm::SmallVector<PhaseDimension>, 3> dimensions;
+
+  explicit DataGeometry(const ConvolutionProblem &problem);
+  int64_t phases() const;
+  const PhaseDimension &dimension(int64_t phase, unsigned axis) const;
+  int64_t taps(int64_t phase) const;
+  /// The largest, over the phases, number of target indices, of taps, and distance from the first
+  /// to the last tap.
+  int64_t maxCount(unsigned axis) const;
+  int64_t maxTaps(unsigned axis) const;
+  int64_t maxSpan(unsigned axis) const;
+  /// True if the source has no depth: every access has depth index 0.
+  bool isFlat() const;
+};
+
+/// A 1x1 convolution without stride and padding: a matrix product of pixels.
+bool isPointwise(const ConvolutionProblem &problem);
+
+} // namespace dlc::codegen
+
+#endif

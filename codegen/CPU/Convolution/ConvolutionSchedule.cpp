@@ -1,0 +1,239 @@
+//===- ConvolutionSchedule.cpp - see ConvolutionSchedule.h ------------------------------------===//
+#include "codegen/CPU/Convolution/ConvolutionSchedule.h"
+#include <algorithm>
+#include <limits>
+
+using namespace dlc;
+using namespace dlc::codegen;
+
+DataBlock::DataBlock(const DataGeometry &g, const DataSchedule &s)
+    : rows((s.bandRows * s.boxRows - 1) * g.sourceStep[1] + g.maxSpan(1) + 1),
+      pitch((s.bandCols * s.boxCols - 1) * g.sourceStep[2] + g.maxSpan(2) + 1),
+      slices(std::max<int64_t>(1, g.maxTaps(0))) {}
+
+/// Cycles outside the reduction loop for one tile: clearing, storing, transposing and the
+/// epilogue's rows.
+static double tileOverhead(const MachineModel &m, int64_t rows, int64_t vectors, int64_t channels) {
+  double transposes = double(ceilDiv(rows, m.lanes) * vectors) * double(6 * m.lanes);
+  return 40 + 1.5 * double(rows * vectors) + transposes + 4 * double(channels);
+}
+
+static int64_t maxReduction(const DataGeometry &g) {
+  return g.sourceChannels * std::max<int64_t>(1, g.maxTaps(0) * g.maxTaps(1) * g.maxTaps(2));
+}
+
+double codegen::dataCycles(const DataGeometry &g, const MachineModel &m, const DataSchedule &s) {
+  int64_t rows = s.boxRows * s.boxCols, width = s.vectors * m.lanes;
+  int64_t panels = ceilDiv(g.targetChannels, width);
+  double tiles = double(g.phases() * g.batch * g.groups * g.maxCount(0) *
+                        ceilDiv(g.maxCount(1), s.boxRows) * ceilDiv(g.maxCount(2), s.boxCols));
+  double steps = double(maxReduction(g)) * cyclesPerStep(rows, s.vectors);
+  return tiles *
+         (double(panels) * steps +
+          double(panels) * tileOverhead(m, rows, s.vectors, std::min(width, g.targetChannels)));
+}
+
+static DataSchedule chooseTile(const DataGeometry &g, const MachineModel &m, bool severalRows) {
+  DataSchedule best;
+  double bestCost = std::numeric_limits<double>::infinity();
+  auto consider = [&](int64_t boxRows, int64_t boxCols, int64_t vectors) {
+    DataSchedule s;
+    s.boxRows = boxRows, s.boxCols = boxCols, s.vectors = vectors;
+    double cost = dataCycles(g, m, s);
+    if (cost < bestCost) {
+      bestCost = cost;
+      best = s;
+    }
+  };
+  const int64_t height = g.maxCount(1), width = g.maxCount(2);
+  for (int64_t vectors = 1; vectors <= 4; ++vectors) {
+    int64_t rows = maxTileRows(m, vectors);
+    for (int64_t cols = 1; cols <= std::min(rows, width); ++cols)
+      consider(1, cols, vectors);
+    if (severalRows)
+      for (int64_t box = 2; box <= std::min(height, rows / std::max<int64_t>(1, width)); ++box)
+        consider(box, width, vectors);
+  }
+  return best;
+}
+
+/// The next smaller size of equal parts that cover `extent`; `size` > 1.
+static int64_t onePartMore(int64_t extent, int64_t size) {
+  return std::min(size - 1, ceilDiv(extent, ceilDiv(extent, size) + 1));
+}
+
+DataSchedule codegen::chooseDataSchedule(const DataGeometry &g, const MachineModel &m,
+                                         bool severalRows) {
+  severalRows &= g.targetStep[2] == 1 && g.targetStep[1] == 1;
+  DataSchedule s = chooseTile(g, m, severalRows);
+  const int64_t tileRows = std::max<int64_t>(1, ceilDiv(g.maxCount(1), s.boxRows));
+  const int64_t tileCols = std::max<int64_t>(1, ceilDiv(g.maxCount(2), s.boxCols));
+  const int64_t panels = ceilDiv(g.targetChannels, s.vectors * m.lanes);
+  s.channelBlock = g.sourceChannels;
+  s.bandRows = tileRows;
+  s.bandCols = tileCols;
+  s.panels = panels;
+
+  auto blockBytes = [&] {
+    DataBlock block(g, s);
+    return 4 * s.channelBlock * block.slices * block.plane();
+  };
+  // One panel of the filter and the source block share L2 with what streams past: each gets a
+  // quarter.
+  const int64_t taps = maxReduction(g) / g.sourceChannels;
+  auto panelBytes = [&] { return 4 * s.channelBlock * taps * s.vectors * m.lanes; };
+  while (panelBytes() > m.l2Bytes / 4 && s.channelBlock > 1)
+    s.channelBlock = ceilDiv(s.channelBlock, 2);
+  while (blockBytes() > m.l2Bytes / 4 && s.bandRows > 1)
+    s.bandRows = onePartMore(tileRows, s.bandRows);
+  while (blockBytes() > m.l2Bytes / 4 && s.bandCols > 1)
+    s.bandCols = onePartMore(tileCols, s.bandCols);
+  while (blockBytes() > m.l2Bytes / 4 && s.channelBlock > 1)
+    s.channelBlock = ceilDiv(s.channelBlock, 2);
+
+  auto tasks = [&] {
+    return g.phases() * g.batch * g.groups * g.maxCount(0) * ceilDiv(panels, s.panels) *
+           ceilDiv(tileRows, s.bandRows) * ceilDiv(tileCols, s.bandCols);
+  };
+  auto taskWork = [&] {
+    return double(s.bandRows * s.boxRows * s.bandCols * s.boxCols * s.panels * s.vectors *
+                  m.lanes) *
+           double(maxReduction(g));
+  };
+  while (tasks() < wantedTasks && taskWork() > 2 * smallestTask) {
+    if (s.panels > 1)
+      s.panels = ceilDiv(s.panels, 2);
+    else if (s.bandRows > 1)
+      s.bandRows = ceilDiv(s.bandRows, 2);
+    else if (s.bandCols > 1)
+      s.bandCols = ceilDiv(s.bandCols, 2);
+    else
+      break;
+  }
+  return s;
+}
+
+FilterBlock::FilterBlock(const ConvolutionProblem &p, const FilterSchedule &s)
+    : channelTiles(ceilDiv(s.channels * p.kernel[0], s.boxChannels)),
+      rowTiles(ceilDiv(p.kernel[1], s.boxRows)), colTiles(ceilDiv(p.kernel[2], s.boxCols)) {
+  planes = channelTiles * s.boxChannels;
+  rows = (s.bandRows - 1) * p.stride[1] + (rowTiles * s.boxRows - 1) * p.dilation[1] + 1;
+  pitch = (s.bandCols - 1) * p.stride[2] + (colTiles * s.boxCols - 1) * p.dilation[2] + 1;
+}
+
+/// Pixels of one call of the micro-kernel: a packed panel of dy stays in L1 while the tiles pass
+/// over it.
+static int64_t bandPixels(const MachineModel &m, int64_t vectors) {
+  return std::max<int64_t>(m.lanes, m.l1Bytes / (4 * vectors * m.lanes));
+}
+
+double codegen::filterCycles(const ConvolutionProblem &p, const MachineModel &m,
+                             const FilterSchedule &s) {
+  const int64_t channels = p.inChannels / p.groups * p.kernel[0];
+  double tiles = double(p.groups * ceilDiv(channels, s.boxChannels) *
+                        ceilDiv(p.kernel[1], s.boxRows) * ceilDiv(p.kernel[2], s.boxCols) *
+                        ceilDiv(p.outChannels / p.groups, s.vectors * m.lanes));
+  double pixels = double(p.batch * p.output[0] * p.output[1] * p.output[2]);
+  double calls = std::max(1.0, pixels / double(bandPixels(m, s.vectors)));
+  return tiles * (pixels * cyclesPerStep(s.boxSize(), s.vectors) +
+                  calls * (30 + 3 * double(s.boxSize() * s.vectors)));
+}
+
+static FilterSchedule chooseFilterTile(const ConvolutionProblem &p, const MachineModel &m) {
+  FilterSchedule best;
+  double bestCost = std::numeric_limits<double>::infinity();
+  const int64_t channels = p.inChannels / p.groups * p.kernel[0];
+  auto consider = [&](int64_t boxChannels, int64_t boxRows, int64_t boxCols, int64_t vectors) {
+    FilterSchedule s;
+    s.boxChannels = boxChannels, s.boxRows = boxRows, s.boxCols = boxCols, s.vectors = vectors;
+    double cost = filterCycles(p, m, s);
+    if (cost < bestCost) {
+      bestCost = cost;
+      best = s;
+    }
+  };
+  for (int64_t vectors = 1; vectors <= 4; ++vectors) {
+    int64_t rows = maxTileRows(m, vectors);
+    for (int64_t cols = 1; cols <= std::min(rows, p.kernel[2]); ++cols)
+      consider(1, 1, cols, vectors);
+    for (int64_t box = 2; box <= std::min(p.kernel[1], rows / p.kernel[2]); ++box)
+      consider(1, box, p.kernel[2], vectors);
+    for (int64_t box = 2; box <= std::min(channels, rows / (p.kernel[1] * p.kernel[2])); ++box)
+      consider(box, p.kernel[1], p.kernel[2], vectors);
+  }
+  return best;
+}
+
+FilterSchedule codegen::chooseFilterSchedule(const ConvolutionProblem &p, const MachineModel &m) {
+  FilterSchedule s = chooseFilterTile(p, m);
+  const ConvolutionProblem::Spatial out = p.output;
+  const int64_t width = s.vectors * m.lanes, channels = p.inChannels / p.groups;
+  const int64_t panels = ceilDiv(p.outChannels / p.groups, width);
+  const int64_t pixels = bandPixels(m, s.vectors);
+  s.bandCols = std::max<int64_t>(1, std::min(out[2], pixels));
+  if (s.bandCols == out[2])
+    s.bandRows = std::max<int64_t>(1, std::min(out[1], pixels / s.bandCols));
+  s.channels = channels;
+  s.panels = panels;
+
+  auto accumulatorBytes = [&] {
+    return 4 * FilterBlock(p, s).tiles() * s.boxChannels * s.boxRows * s.boxCols * s.panels * width;
+  };
+  auto sourceBytes = [&] {
+    FilterBlock block(p, s);
+    return 4 * block.planes * block.plane();
+  };
+  while (sourceBytes() > m.l2Bytes / 2 && s.channels > 1)
+    s.channels = ceilDiv(s.channels, 2);
+  while (accumulatorBytes() > m.l2Bytes / 2 && (s.panels > 1 || s.channels > 1)) {
+    if (s.panels > 1)
+      s.panels = ceilDiv(s.panels, 2);
+    else
+      s.channels = ceilDiv(s.channels, 2);
+  }
+  const int64_t grid = p.groups * ceilDiv(panels, s.panels) * ceilDiv(channels, s.channels);
+  s.splits = std::max<int64_t>(1, std::min(p.batch, wantedTasks / std::max<int64_t>(1, grid)));
+  s.splits = ceilDiv(p.batch, ceilDiv(p.batch, s.splits)); // every part has an image
+  return s;
+}
+
+//===------------------------------------------------------------------------------------------===//
+// As text and data
+//===------------------------------------------------------------------------------------------===//
+
+static int64_t numberAt(const llvm::json::Value &list, size_t place) {
+  return *(*list.getAsArray())[place].getAsInteger();
+}
+
+std::string DataSchedule::text() const {
+  std::string text;
+  llvm::raw_string_ostream(text) << "convolution tile " << boxRows << "x" << boxCols << "x"
+                                 << vectors << " channels " << channelBlock << " task " << bandRows
+                                 << "x" << bandCols << "x" << panels;
+  return text;
+}
+llvm::json::Value DataSchedule::toJSON() const {
+  return llvm::json::Array{boxRows, boxCols, vectors, channelBlock, bandRows, bandCols, panels};
+}
+DataSchedule DataSchedule::fromJSON(const llvm::json::Value &value) {
+  return {numberAt(value, 0), numberAt(value, 1), numberAt(value, 2), numberAt(value, 3),
+          numberAt(value, 4), numberAt(value, 5), numberAt(value, 6)};
+}
+
+std::string FilterSchedule::text() const {
+  std::string text;
+  llvm::raw_string_ostream(text) << "convolution filter tile " << boxChannels << "x" << boxRows
+                                 << "x" << boxCols << "x" << vectors << " band " << bandRows << "x"
+                                 << bandCols << " task " << channels << "x" << panels << " splits "
+                                 << splits;
+  return text;
+}
+llvm::json::Value FilterSchedule::toJSON() const {
+  return llvm::json::Array{boxChannels, boxRows,  boxCols, vectors, bandRows,
+                           bandCols,    channels, panels,  splits};
+}
+FilterSchedule FilterSchedule::fromJSON(const llvm::json::Value &value) {
+  return {numberAt(value, 0), numberAt(value, 1), numberAt(value, 2),
+          numberAt(value, 3), numberAt(value, 4), numberAt(value, 5),
+          numberAt(value, 6), numberAt(value, 7), numberAt(value, 8)};
+}

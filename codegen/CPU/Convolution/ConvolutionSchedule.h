@@ -1,0 +1,75 @@
+//===- ConvolutionSchedule.h - tiles, blocks and tasks of direct convolutions -------*- C++ -*-===//
+//
+// How a convolution is cut, chosen from the machine model alone.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CPU_CONVOLUTION_CONVOLUTIONSCHEDULE_H
+#define DLC_CODEGEN_CPU_CONVOLUTION_CONVOLUTIONSCHEDULE_H
+
+#include "codegen/CPU/Convolution/ConvolutionGeometry.h"
+#include "codegen/CPU/CostModel.h"
+
+namespace dlc::codegen {
+
+/// Forward and backward data. A register tile is boxRows x boxCols target pixels times `vectors`
+/// vectors of target channels (a panel); boxRows > 1 only if boxCols spans the whole width.
+struct DataSchedule {
+  int64_t boxRows = 1, boxCols = 1, vectors = 1;
+  /// Source channels of one reduction block.
+  int64_t channelBlock = 1;
+  /// Of one task: tiles in each direction, and panels.
+  int64_t bandRows = 1, bandCols = 1, panels = 1;
+
+  std::string text() const;
+  llvm::json::Value toJSON() const;
+  static DataSchedule fromJSON(const llvm::json::Value &value);
+};
+
+/// Backward filter. A register tile is a box of (channel, r, s) taps times `vectors` vectors of
+/// output channels.
+struct FilterSchedule {
+  int64_t boxChannels = 1, boxRows = 1, boxCols = 1, vectors = 1;
+  /// Pixels of dy reduced by one call of the micro-kernel; several rows only if they are whole.
+  int64_t bandRows = 1, bandCols = 1;
+  /// Of one task: input channels, panels of output channels; and in how many parts the batch is
+  /// split.
+  int64_t channels = 1, panels = 1, splits = 1;
+
+  int64_t boxSize() const { return boxChannels * boxRows * boxCols; }
+  std::string text() const;
+  llvm::json::Value toJSON() const;
+  static FilterSchedule fromJSON(const llvm::json::Value &value);
+};
+
+/// `severalRows`: whether a tile may hold several rows, that is, whether rows may be written as
+/// one.
+DataSchedule chooseDataSchedule(const DataGeometry &geometry, const MachineModel &machine,
+                                bool severalRows);
+FilterSchedule chooseFilterSchedule(const ConvolutionProblem &problem, const MachineModel &machine);
+/// Estimated cycles.
+double dataCycles(const DataGeometry &geometry, const MachineModel &machine,
+                  const DataSchedule &schedule);
+double filterCycles(const ConvolutionProblem &problem, const MachineModel &machine,
+                    const FilterSchedule &schedule);
+
+/// Derived sizes of the scratch block of a data convolution, in elements.
+struct DataBlock {
+  int64_t rows, pitch, slices;
+
+  DataBlock(const DataGeometry &geometry, const DataSchedule &schedule);
+  int64_t plane() const { return rows * pitch; }
+};
+
+/// Derived sizes of the scratch block of a filter gradient: `planes` is channels times depth taps
+/// of one task, rounded up to whole boxes; tiles count boxes.
+struct FilterBlock {
+  int64_t planes, rows, pitch, channelTiles, rowTiles, colTiles;
+
+  FilterBlock(const ConvolutionProblem &problem, const FilterSchedule &schedule);
+  int64_t plane() const { return rows * pitch; }
+  int64_t tiles() const { return channelTiles * rowTiles * colTiles; }
+};
+
+} // namespace dlc::codegen
+
+#endif

@@ -1,0 +1,148 @@
+//===- CodeEmitter.h - shorthand for the loops and memory accesses of CPU kernels ---*- C++ -*-===//
+//
+// CPU generators write scf + arith + vector + LLVM-pointer operations inside llvm.func: ops that
+// need only one-to-one lowerings, so that a kernel compiles in milliseconds. All integers are i64
+// and fold while they are built; loops whose trip count is known to be at most one leave no loop
+// behind.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CPU_EMITTER_CODEEMITTER_H
+#define DLC_CODEGEN_CPU_EMITTER_CODEEMITTER_H
+
+#include "codegen/Kernel/KernelGenerator.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+namespace dlc::codegen {
+
+/// Integers, loops and memory at the place where the builder stands.
+class CodeEmitter {
+public:
+  CodeEmitter(mlir::OpBuilder &builder, mlir::Location loc) : b(builder), loc(loc) {}
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+
+  // 64-bit integers, folded while they are built. Division rounds down; operands are not negative.
+  mlir::Value constant(int64_t value);
+  mlir::Value add(mlir::Value a, mlir::Value c);
+  mlir::Value add(mlir::Value a, int64_t c) { return add(a, constant(c)); }
+  mlir::Value sub(mlir::Value a, mlir::Value c);
+  mlir::Value mul(mlir::Value a, mlir::Value c);
+  mlir::Value mul(mlir::Value a, int64_t c) { return mul(a, constant(c)); }
+  mlir::Value div(mlir::Value a, int64_t c);
+  mlir::Value rem(mlir::Value a, int64_t c);
+  mlir::Value minimum(mlir::Value a, mlir::Value c);
+  mlir::Value maximum(mlir::Value a, mlir::Value c);
+  mlir::Value less(mlir::Value a, mlir::Value c);
+  mlir::Value equal(mlir::Value a, mlir::Value c);
+  mlir::Value both(mlir::Value a, mlir::Value c);
+  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value c);
+  static std::optional<int64_t> known(mlir::Value value);
+
+  /// for (i = lower; i < upper; i += step)
+  void loop(mlir::Value lower, mlir::Value upper, int64_t step,
+            llvm::function_ref<void(mlir::Value)> body);
+  void loop(int64_t count, llvm::function_ref<void(mlir::Value)> body) {
+    loop(constant(0), constant(count), 1, body);
+  }
+  /// The same with values carried from turn to turn; returns those of the last turn.
+  using CarryBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value index,
+                                                                      mlir::ValueRange carried)>;
+  llvm::SmallVector<mlir::Value> carry(mlir::Value lower, mlir::Value upper, int64_t step,
+                                       mlir::ValueRange init, CarryBody body);
+  /// Nested loops over all indices of `shape`, values carried through; extents up to `unroll` leave
+  /// no loop.
+  using NestBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+      llvm::ArrayRef<mlir::Value> indices, mlir::ValueRange carried)>;
+  llvm::SmallVector<mlir::Value> nest(llvm::ArrayRef<int64_t> shape, int64_t unroll,
+                                      mlir::ValueRange init, NestBody body);
+  void when(mlir::Value condition, llvm::function_ref<void()> body);
+
+  /// The indices of element number `linear` of `shape`, in row-major order.
+  llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear, llvm::ArrayRef<int64_t> shape);
+
+  // Numbers and vectors of any type.
+  mlir::Type pointerType() { return mlir::LLVM::LLVMPointerType::get(b.getContext()); }
+  /// `value` as a scalar or vector of `type`.
+  mlir::Value number(double value, mlir::Type type);
+  mlir::Value splat(mlir::Value scalar, int64_t width);
+  /// A float or vector of floats in element type `element`.
+  mlir::Value convertFloat(mlir::Value value, mlir::Type element);
+  /// Lanes i < count of `width`; null if those are all.
+  mlir::Value firstLanes(mlir::Value count, int64_t width);
+  mlir::Value firstLanes(int64_t count, int64_t width) {
+    return firstLanes(constant(count), width);
+  }
+  mlir::Value extractLane(mlir::Value vector, int64_t lane);
+  /// 0, 1, 2, ... as vector<width x i32>.
+  mlir::Value laneNumbers(int64_t width);
+  /// Lanes where `mask` is set from `a`, else from `c`; `a` if the mask is null.
+  mlir::Value blend(mlir::Value mask, mlir::Value a, mlir::Value c);
+  /// Combines all lanes of `vector` pairwise, always in the same order.
+  mlir::Value reduceLanes(mlir::Value vector,
+                          llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
+
+  // Memory. Offsets count elements.
+  mlir::Value at(mlir::Value base, mlir::Value offset, mlir::Type element);
+  mlir::Value load(mlir::Value base, mlir::Value offset, mlir::Type element);
+  void store(mlir::Value value, mlir::Value base, mlir::Value offset);
+  /// `width` elements, `step` apart; lanes off `mask` are zero and not touched in memory, a null
+  /// mask takes all.
+  mlir::Value loadVector(mlir::Value base, mlir::Value offset, mlir::Type element, int64_t width,
+                         int64_t step = 1, mlir::Value mask = {});
+  void storeVector(mlir::Value vector, mlir::Value base, mlir::Value offset, int64_t step = 1,
+                   mlir::Value mask = {});
+
+private:
+  mlir::Value loadPairs(mlir::Value pointer, mlir::VectorType type, mlir::Value mask);
+  mlir::Value elementPointers(mlir::Value pointer, mlir::Type element, int64_t width, int64_t step);
+};
+
+/// A function of `module` that may use the target's full vectors; the builder is left at its start.
+/// Internal ones are never inlined.
+mlir::LLVM::LLVMFuncOp createFunction(mlir::OpBuilder &builder, mlir::Location loc,
+                                      mlir::ModuleOp module, const CpuTarget &target,
+                                      llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments,
+                                      bool exported);
+
+/// One phase of a kernel: a dlc_kernel_fn with its buffers, and the spec's values in it.
+class KernelFunction {
+public:
+  /// Creates function `name` in `module` and stands at its start.
+  KernelFunction(const KernelSpec &spec, const CpuTarget &target, mlir::ModuleOp module,
+                 llvm::StringRef name, bool hasWorkspace);
+  /// Ends the function.
+  void finish();
+
+  const KernelSpec &spec;
+  const CpuTarget &target;
+  mlir::OpBuilder builder;
+  CodeEmitter e;
+  mlir::Value task;    ///< i64
+  mlir::Value scratch; ///< pointer
+  /// Lanes of a vector of 32-bit elements: the width that generators walk with, whatever the types.
+  const int64_t lanes;
+
+  mlir::Value operand(unsigned number) const { return buffers[number]; }
+  mlir::Value result(unsigned number) const { return buffers[spec.operandTypes().size() + number]; }
+  mlir::Value workspace() const { return buffers.back(); }
+
+  /// A fresh emitter for the spec's values; see BodyEmitter.
+  BodyEmitter body(BodyEmitter::AnchorValue anchor = {});
+  /// Computes result `number` at `point` and stores it.
+  mlir::LogicalResult storeResult(BodyEmitter &body, unsigned number, const Point &point);
+
+  /// Element(s) of a tensor at a point, as stored; null if the layout scatters the lanes.
+  mlir::Value load(mlir::Value base, mlir::RankedTensorType type, const Point &point);
+  void store(mlir::Value value, mlir::Value base, mlir::RankedTensorType type, const Point &point);
+
+private:
+  llvm::SmallVector<mlir::Value> buffers;
+};
+
+/// The numbers of the results that need the anchor, or of those that do not.
+llvm::SmallVector<unsigned> resultsBehindAnchor(const KernelSpec &spec, bool behind);
+
+} // namespace dlc::codegen
+
+#endif

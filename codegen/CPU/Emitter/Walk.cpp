@@ -1,0 +1,205 @@
+//===- Walk.cpp - see Walk.h ------------------------------------------------------------------===//
+#include "codegen/CPU/Emitter/Walk.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+//===------------------------------------------------------------------------------------------===//
+// Plans
+//===------------------------------------------------------------------------------------------===//
+
+double codegen::bodyWeight(const KernelSpec &spec) {
+  double weight = 1;
+  for (Operation &op : spec.block())
+    weight += llvm::TypeSwitch<Operation *, double>(&op)
+                  .Case<dl::ExpOp, dl::LogOp, dl::SigmoidOp>([](auto) { return 16; })
+                  .Case<dl::TanhOp>([](auto) { return 32; })
+                  .Case<dl::SqrtOp, dl::DivideOp>([](auto) { return 8; })
+                  .Case<dl::ElementwiseOp>([](auto) { return 1; })
+                  .Default([](auto) { return 0; });
+  return weight;
+}
+
+double codegen::walkSeconds(const KernelSpec &spec, double operations) {
+  const double operationsPerSecond = 20e9, bytesPerSecond = 10e9;
+  return std::max(operations / operationsPerSecond, double(spec.bytes()) / bytesPerSecond);
+}
+
+bool codegen::followsAnchor(const KernelSpec &spec) {
+  return llvm::none_of(spec.block(), [&](Operation &op) {
+    return isa<dl::BroadcastOp, dl::TransposeOp, dl::PackBitsOp, dl::UnpackBitsOp>(op) &&
+           &op != spec.anchorOp() && spec.dependsOnAnchor(op.getResult(0));
+  });
+}
+
+WalkPlan WalkPlan::get(ArrayRef<int64_t> space, double weight, const CpuTarget &target) {
+  // A task should be worth some ten microseconds, and there should be enough of them for many
+  // cores.
+  const double grain = 32768;
+  const int64_t maxTasks = 128;
+  WalkPlan plan;
+  plan.space.assign(space.begin(), space.end());
+  int64_t lanes = target.vectorBytes / 4, inner = plan.inner(), outer = plan.outer();
+  plan.width = std::min<int64_t>(lanes, llvm::PowerOf2Ceil(inner));
+  plan.unroll = weight > 8 ? 2 : 4;
+  plan.unroll = std::clamp<int64_t>(inner / plan.width, 1, plan.unroll);
+  double work = weight * double(inner) * double(outer);
+  int64_t tasks = std::clamp<int64_t>(int64_t(work / grain), 1, maxTasks);
+  plan.rows = llvm::divideCeil(outer, std::min(tasks, outer));
+  int64_t pieces = std::max<int64_t>(1, tasks / outer);
+  plan.chunk = inner;
+  if (pieces > 1)
+    plan.chunk = llvm::alignTo(llvm::divideCeil(inner, pieces), plan.width * plan.unroll);
+  return plan;
+}
+
+std::string WalkPlan::text() const {
+  std::string result;
+  llvm::raw_string_ostream stream(result);
+  llvm::interleave(space, stream, "x");
+  stream << " rows " << rows << " chunk " << chunk << " width " << width << " unroll " << unroll;
+  return result;
+}
+
+llvm::json::Value WalkPlan::toJSON() const {
+  return llvm::json::Object{{"space", llvm::json::Array(space)},
+                            {"rows", rows},
+                            {"chunk", chunk},
+                            {"width", width},
+                            {"unroll", unroll}};
+}
+
+WalkPlan WalkPlan::fromJSON(const llvm::json::Value &value) {
+  const llvm::json::Object &object = *value.getAsObject();
+  WalkPlan plan;
+  for (const llvm::json::Value &extent : *object.getArray("space"))
+    plan.space.push_back(*extent.getAsInteger());
+  plan.rows = *object.getInteger("rows");
+  plan.chunk = *object.getInteger("chunk");
+  plan.width = *object.getInteger("width");
+  plan.unroll = *object.getInteger("unroll");
+  return plan;
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Walks
+//===------------------------------------------------------------------------------------------===//
+
+namespace {
+/// Emits the steps of one row.
+struct RowWalk {
+  CodeEmitter &e;
+  const WalkPlan &plan;
+  ArrayRef<Value> outer;
+  WalkBody body;
+  LogicalResult result = success();
+
+  Point pointAt(Value index, Value mask) {
+    Point point;
+    point.shape = plan.space;
+    point.indices.assign(outer.begin(), outer.end());
+    point.indices.push_back(index);
+    point.axis = plan.width > 1 ? plan.space.size() - 1 : -1;
+    point.width = plan.width;
+    point.mask = mask;
+    return point;
+  }
+
+  void step(Value index, int64_t vectors, Value mask = {}) {
+    SmallVector<Point> points;
+    for (int64_t i = 0; i < vectors; ++i)
+      points.push_back(pointAt(e.add(index, i * plan.width), mask));
+    if (failed(body(points)))
+      result = failure();
+  }
+};
+} // namespace
+
+LogicalResult codegen::walkRow(CodeEmitter &e, const WalkPlan &plan, ArrayRef<Value> outer,
+                               Value lower, Value upper, WalkBody body) {
+  RowWalk walk{e, plan, outer, body};
+  Value length = e.sub(upper, lower);
+  auto known = CodeEmitter::known(length);
+  auto roundDown = [&](int64_t size) { return e.add(lower, e.mul(e.div(length, size), size)); };
+  Value place = lower;
+  if (plan.unroll > 1) {
+    Value end = roundDown(plan.width * plan.unroll);
+    e.loop(place, end, plan.width * plan.unroll,
+           [&](Value index) { walk.step(index, plan.unroll); });
+    place = end;
+  }
+  Value end = roundDown(plan.width);
+  if (known) {
+    // The rest of a known length is one step.
+    int64_t vectors = *CodeEmitter::known(e.sub(end, place)) / plan.width;
+    if (plan.unroll == 1)
+      e.loop(place, end, plan.width, [&](Value index) { walk.step(index, 1); });
+    else if (vectors > 0)
+      walk.step(place, vectors);
+  } else {
+    e.loop(place, end, plan.width, [&](Value index) { walk.step(index, 1); });
+  }
+  Value rest = e.sub(upper, end);
+  e.when(e.less(e.constant(0), rest), [&] { walk.step(end, 1, e.firstLanes(rest, plan.width)); });
+  return walk.result;
+}
+
+LogicalResult codegen::walkTask(KernelFunction &kernel, const WalkPlan &plan, WalkBody body) {
+  return walkRows(kernel, plan, [&](ArrayRef<Value> outer, Value lower, Value upper) {
+    return walkRow(kernel.e, plan, outer, lower, upper, body);
+  });
+}
+
+LogicalResult codegen::walkRows(KernelFunction &kernel, const WalkPlan &plan, RowBody body) {
+  CodeEmitter &e = kernel.e;
+  int64_t outer = plan.outer(), inner = plan.inner(), chunks = plan.chunks();
+  Value block = e.div(kernel.task, chunks), piece = e.rem(kernel.task, chunks);
+  Value lower = e.constant(0), upper = e.constant(inner);
+  if (chunks > 1) {
+    lower = e.mul(piece, plan.chunk);
+    upper = e.minimum(e.add(lower, plan.chunk), upper);
+  }
+  Value first = e.mul(block, plan.rows), last = e.add(first, plan.rows);
+  if (outer % plan.rows != 0)
+    last = e.minimum(last, e.constant(outer));
+  if (plan.rows == 1)
+    last = e.add(first, 1);
+  LogicalResult result = success();
+  auto row = [&](Value index) {
+    auto outerShape = ArrayRef<int64_t>(plan.space).drop_back();
+    SmallVector<Value> indices;
+    if (!outerShape.empty())
+      indices = e.delinearize(index, outerShape);
+    if (failed(body(indices, lower, upper)))
+      result = failure();
+  };
+  if (outer == 1)
+    row(e.constant(0));
+  else if (plan.rows == 1)
+    row(first);
+  else
+    e.loop(first, last, 1, row);
+  return result;
+}
+
+LogicalResult codegen::storeAtPoints(KernelFunction &kernel, ArrayRef<unsigned> numbers,
+                                     ArrayRef<Point> points, BodyEmitter::AnchorValue anchor) {
+  SmallVector<SmallVector<Value>> values;
+  for (const Point &point : points) {
+    BodyEmitter body = kernel.body(anchor);
+    SmallVector<Value> &row = values.emplace_back();
+    for (unsigned number : numbers) {
+      row.push_back(body.emitStored(kernel.spec.result(number), point));
+      if (!row.back())
+        return emitError(kernel.e.loc,
+                         "the anchor's value is needed at another place than its own");
+    }
+  }
+  for (auto [point, row] : llvm::zip_equal(points, values))
+    for (auto [number, value] : llvm::zip_equal(numbers, row))
+      kernel.store(value, kernel.result(number), kernel.spec.resultTypes()[number], point);
+  return success();
+}

@@ -1,0 +1,298 @@
+//===- Gemm.cpp - emits packed matrix products, see Gemm.h ------------------------------------===//
+#include "codegen/CPU/Gemm/Gemm.h"
+#include "codegen/CPU/Gemm/MicroKernel.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+namespace {
+
+/// One phase of a product.
+class GemmPhase : public PackedPhase {
+public:
+  GemmPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
+            const GemmProblem &problem, const GemmSchedule &schedule)
+      : PackedPhase(spec, target, module, name, schedule.splits > 1), problem(problem),
+        schedule(schedule), layout(problem, schedule, e.lanes), c(sink(problem.mapC)) {}
+
+  void multiply(LLVM::LLVMFuncOp micro);
+  void addParts();
+
+private:
+  /// Ranges of tiles, panels and k.
+  struct Task {
+    Value split, batch, tile, tileEnd, panel, panelEnd, k, kEnd;
+  };
+  /// What is packed at a time: tiles, panels, and `steps` steps of k.
+  struct Block {
+    Value tile, tileEnd, panel, panelEnd, k, steps;
+  };
+
+  Task decode(Value number);
+  void packA(const Task &task, const Block &block, Value target);
+  void packB(const Task &task, const Block &block, Value target);
+  void packBlock(const Source &source, unsigned along, bool lanesContiguous, ArrayRef<Value> corner,
+                 Value first, Value end, int64_t size, Value steps, Value target);
+  void packVector(const Source &source, ArrayRef<Value> corner, unsigned along,
+                  bool lanesContiguous, Value left, Value steps, int64_t pitch, Value target);
+  void runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp micro, Value packedA,
+                Value packedB, Value accumulators);
+  void prefetchTile(Value batch, Value tile, Value panel);
+  void finishTile(Value batch, Value tile, Value panel,
+                  llvm::function_ref<Value(Value place)> value);
+
+  const GemmProblem &problem;
+  const GemmSchedule &schedule;
+  GemmLayout layout;
+  Sink c;
+  Source a, b;
+  Value tileBuffer; ///< lanes x lanes elements of scratch
+};
+
+} // namespace
+
+GemmPhase::Task GemmPhase::decode(Value number) {
+  Task task;
+  auto take = [&](int64_t count) {
+    Value part = e.rem(number, count);
+    number = e.div(number, count);
+    return part;
+  };
+  auto range = [&](int64_t count, int64_t step, Value &begin, Value &end) {
+    begin = e.mul(take(ceilDiv(count, step)), step);
+    end = e.minimum(e.add(begin, step), e.constant(count));
+  };
+  range(layout.tiles, schedule.tiles, task.tile, task.tileEnd);
+  range(layout.panels, schedule.panels, task.panel, task.panelEnd);
+  task.batch = take(problem.batch);
+  task.split = take(schedule.splits);
+  const int64_t blocks = ceilDiv(problem.k, schedule.depth);
+  const int64_t part = ceilDiv(blocks, schedule.splits) * schedule.depth;
+  task.k = e.mul(task.split, part);
+  task.kEnd = e.minimum(e.add(task.k, part), e.constant(problem.k));
+  return task;
+}
+
+void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
+  a = source(problem.a, problem.mapA);
+  b = source(problem.b, problem.mapB);
+  Task task = decode(kernel.task);
+  tileBuffer = kernel.scratch;
+  Value packedA = e.at(tileBuffer, e.lanes * e.lanes);
+  Value packedB = e.at(packedA, schedule.blockTiles * layout.tileElements);
+  Value accumulators = e.at(packedB, schedule.blockPanels * layout.panelElements);
+  if (layout.inWorkspace)
+    accumulators = e.at(kernel.workspace(), e.mul(task.split, layout.partElements));
+  e.loop(task.k, task.kEnd, schedule.depth, [&](Value k) {
+    Block block;
+    block.k = k;
+    block.steps = e.minimum(e.constant(schedule.depth), e.sub(task.kEnd, k));
+    e.loop(task.panel, task.panelEnd, schedule.blockPanels, [&](Value panel) {
+      block.panel = panel;
+      block.panelEnd = e.minimum(e.add(panel, schedule.blockPanels), task.panelEnd);
+      packB(task, block, packedB);
+      e.loop(task.tile, task.tileEnd, schedule.blockTiles, [&](Value tile) {
+        block.tile = tile;
+        block.tileEnd = e.minimum(e.add(tile, schedule.blockTiles), task.tileEnd);
+        // The only block of a stays packed while b passes.
+        if (schedule.blockTiles < schedule.tiles)
+          packA(task, block, packedA);
+        else
+          e.when(e.less(panel, e.add(task.panel, 1)), [&] { packA(task, block, packedA); });
+        runTiles(task, block, micro, packedA, packedB, accumulators);
+      });
+    });
+  });
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Packing
+//===------------------------------------------------------------------------------------------===//
+
+void GemmPhase::packA(const Task &task, const Block &block, Value target) {
+  packBlock(a, /*along=*/1, problem.rowsContiguousA, {task.batch, e.constant(0), block.k},
+            block.tile, block.tileEnd, schedule.rows, block.steps, target);
+}
+
+void GemmPhase::packB(const Task &task, const Block &block, Value target) {
+  packBlock(b, /*along=*/2, problem.columnsContiguousB, {task.batch, block.k, e.constant(0)},
+            block.panel, block.panelEnd, layout.width, block.steps, target);
+}
+
+/// Packs panels [first, end) of `size` elements along index `along` as [panel][step][pitch], pitch
+/// = size in whole vectors. Lanes that are neighbours in memory are read along the rows of the
+/// matrix; others panel by panel.
+void GemmPhase::packBlock(const Source &source, unsigned along, bool lanesContiguous,
+                          ArrayRef<Value> corner, Value first, Value end, int64_t size, Value steps,
+                          Value target) {
+  const int64_t pitch = roundUp(size, e.lanes);
+  const int64_t extent = along == 1 ? problem.m : problem.n;
+  auto pack = [&](Value panel, Value step, Value count) {
+    Value base =
+        e.at(target, e.add(e.mul(e.sub(panel, first), schedule.depth * pitch), e.mul(step, pitch)));
+    SmallVector<Value> at(corner);
+    at[3 - along] = e.add(at[3 - along], step);
+    e.loop(e.constant(0), e.constant(pitch), e.lanes, [&](Value lane) {
+      at[along] = e.add(e.mul(panel, size), lane);
+      packVector(source, at, along, lanesContiguous, e.sub(e.constant(extent), at[along]), count,
+                 pitch, e.at(base, lane));
+    });
+  };
+  auto panels = [&](Value step, Value count) {
+    e.loop(first, end, 1, [&](Value panel) { pack(panel, step, count); });
+  };
+  if (!lanesContiguous)
+    return panels(e.constant(0), steps);
+  e.loop(e.constant(0), steps, 1, [&](Value step) { panels(step, e.constant(1)); });
+}
+
+/// Packs `steps` rows of one vector each, `pitch` apart: the elements of `source` from `corner` on,
+/// `left` of them along index `along`, across the lanes, and the other index down the rows. Unless
+/// the lanes are neighbours in memory, tiles are transposed on the way.
+void GemmPhase::packVector(const Source &source, ArrayRef<Value> corner, unsigned along,
+                           bool lanesContiguous, Value left, Value steps, int64_t pitch,
+                           Value target) {
+  const unsigned across = 3 - along;
+  auto moved = [&](Value lane, Value step) {
+    SmallVector<Value> indices(corner);
+    indices[along] = e.add(indices[along], lane);
+    indices[across] = e.add(indices[across], step);
+    return indices;
+  };
+  Value zero = e.constant(0), whole = zero;
+  if (lanesContiguous) {
+    Value mask = e.lanesBelow(left);
+    e.loop(zero, steps, 1, [&](Value step) {
+      Value vector = source.read({moved(zero, step), along, 1, mask});
+      e.storeAligned(vector, e.at(target, e.mul(step, pitch)));
+    });
+    return;
+  }
+  if (source.address && source.strides[across] == 1) {
+    // Tiles inside the matrix need no copy.
+    whole = e.select(e.less(e.constant(e.lanes - 1), left), e.mul(e.div(steps, e.lanes), e.lanes),
+                     zero);
+    e.loop(zero, whole, e.lanes, [&](Value step) {
+      e.transpose(source.address(moved(zero, step)), e.constant(source.strides[along]),
+                  e.at(target, e.mul(step, pitch)), e.constant(pitch));
+    });
+  }
+  // A panel may end inside the tile: then whole vectors of lanes lie outside.
+  Value count = e.maximum(e.minimum(e.constant(e.lanes), left), zero);
+  e.loop(whole, steps, e.lanes, [&](Value step) {
+    Value mask = e.lanesBelow(e.sub(steps, step));
+    e.clearRows(tileBuffer, count);
+    e.loop(zero, count, 1, [&](Value lane) {
+      Value vector = source.read({moved(lane, step), across, 1, mask});
+      e.storeAligned(vector, e.at(tileBuffer, e.mul(lane, e.lanes)));
+    });
+    e.transpose(tileBuffer, e.constant(e.lanes), e.at(target, e.mul(step, pitch)),
+                e.constant(pitch));
+  });
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Tiles
+//===------------------------------------------------------------------------------------------===//
+
+void GemmPhase::runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp micro,
+                         Value packedA, Value packedB, Value accumulators) {
+  Value noOffsets = LLVM::ZeroOp::create(e.b, e.loc, e.pointerType());
+  Value accumulate = e.less(task.k, block.k);
+  Value last = e.less(e.constant(problem.k - 1), e.add(block.k, block.steps));
+  auto run = [&](Value tile, Value panel) {
+    Value slot = e.constant(0);
+    if (layout.inWorkspace)
+      slot = e.add(e.mul(e.add(e.mul(task.batch, layout.panels), panel), layout.tiles), tile);
+    else if (layout.keepsAll)
+      slot = e.add(e.mul(e.sub(panel, task.panel), schedule.tiles), e.sub(tile, task.tile));
+    Value acc = e.at(accumulators, e.mul(slot, layout.slotElements));
+    Value rows = e.at(packedA, e.mul(e.sub(tile, block.tile), layout.tileElements));
+    Value columns = e.at(packedB, e.mul(e.sub(panel, block.panel), layout.panelElements));
+    if (!layout.inWorkspace)
+      e.when(last, [&] { prefetchTile(task.batch, tile, panel); });
+    LLVM::CallOp::create(e.b, e.loc, micro,
+                         ValueRange{rows, columns, noOffsets, block.steps, acc, accumulate});
+    if (!layout.inWorkspace)
+      e.when(last, [&] {
+        finishTile(task.batch, tile, panel,
+                   [&](Value place) { return e.loadAligned(e.at(acc, place)); });
+      });
+  };
+  auto tiles = [&](auto body) { e.loop(block.tile, block.tileEnd, 1, body); };
+  auto panels = [&](auto body) { e.loop(block.panel, block.panelEnd, 1, body); };
+  if (schedule.alongRows)
+    tiles([&](Value tile) { panels([&](Value panel) { run(tile, panel); }); });
+  else
+    panels([&](Value panel) { tiles([&](Value tile) { run(tile, panel); }); });
+}
+
+/// The result's lines arrive while the micro-kernel works: it would wait for memory otherwise.
+void GemmPhase::prefetchTile(Value batch, Value tile, Value panel) {
+  Value row = e.mul(tile, schedule.rows), column = e.mul(panel, layout.width);
+  for (int64_t m = 0; m < schedule.rows; ++m)
+    for (int64_t v = 0; v < layout.width; v += lineElements)
+      c.prefetch({batch, e.add(row, m), e.add(column, v)});
+}
+
+/// Writes the rows and vectors of a tile that exist; `value` gives the finished vector at a place
+/// of the tile.
+void GemmPhase::finishTile(Value batch, Value tile, Value panel,
+                           llvm::function_ref<Value(Value place)> value) {
+  Value row = e.mul(tile, schedule.rows), column = e.mul(panel, layout.width);
+  Value rows = e.minimum(e.constant(schedule.rows), e.sub(e.constant(problem.m), row));
+  Value left = e.sub(e.constant(problem.n), column);
+  auto write = [&](Value m, Value v, Value mask) {
+    c.write(value(e.add(e.mul(m, layout.width), v)),
+            {{batch, e.add(row, m), e.add(column, v)}, 2, 1, mask});
+  };
+  if (problem.n >= layout.width)
+    e.when(e.less(e.constant(layout.width - 1), left), [&] {
+      e.loop(e.constant(0), rows, 1, [&](Value m) {
+        for (int64_t v = 0; v < layout.width; v += e.lanes)
+          write(m, e.constant(v), Value());
+      });
+    });
+  if (problem.n % layout.width != 0)
+    e.when(e.less(left, e.constant(layout.width)), [&] {
+      e.loop(e.constant(0), left, e.lanes, [&](Value v) {
+        Value mask = e.lanesBelow(e.sub(left, v));
+        e.loop(e.constant(0), rows, 1, [&](Value m) { write(m, v, mask); });
+      });
+    });
+}
+
+void GemmPhase::addParts() {
+  Value tile = e.rem(kernel.task, layout.tiles), rest = e.div(kernel.task, layout.tiles);
+  Value panel = e.rem(rest, layout.panels), batch = e.div(rest, layout.panels);
+  Value parts = e.at(kernel.workspace(), e.mul(kernel.task, layout.slotElements));
+  finishTile(batch, tile, panel, [&](Value place) {
+    return e.sum(e.loadAligned(e.at(parts, place)), schedule.splits, [&](Value split) {
+      return e.loadAligned(e.at(parts, e.add(e.mul(split, layout.partElements), place)));
+    });
+  });
+}
+
+LogicalResult codegen::emitGemm(const KernelSpec &spec, const Candidate &candidate,
+                                const CpuTarget &target, StringRef symbol, ModuleOp module,
+                                const GemmProblem &problem) {
+  GemmSchedule schedule = GemmSchedule::fromJSON(candidate.parameters);
+  GemmLayout layout(problem, schedule, target.vectorBytes / 4);
+  MicroKernel micro;
+  micro.rowOffsets = llvm::to_vector(llvm::seq<int64_t>(0, schedule.rows));
+  micro.vectors = schedule.vectors;
+  micro.stepA = roundUp(schedule.rows, layout.lanes);
+  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
+  GemmPhase product(spec, target, module, phaseSymbol(symbol, candidate, 0), problem, schedule);
+  product.multiply(function);
+  if (failed(product.finish()))
+    return failure();
+  if (layout.inWorkspace) {
+    GemmPhase finish(spec, target, module, phaseSymbol(symbol, candidate, 1), problem, schedule);
+    finish.addParts();
+    if (failed(finish.finish()))
+      return failure();
+  }
+  return emitPrologueResults(spec, candidate, target, symbol, module);
+}

@@ -1,0 +1,64 @@
+//===- Gemm.h - packed matrix products ----------------------------------------------*- C++ -*-===//
+//
+//   c[batch][m][n] = sum over k of a[batch][m][k] * b[batch][k][n]
+//
+// Cache blocks of both operands are packed into a task's scratch in the order in which the
+// micro-kernel walks them; what is fused before the operands runs while packing, what is fused
+// behind on finished accumulators. A product with a long sum and a small result is split along k:
+// the parts meet in a workspace and are added in ascending order by a second phase.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CPU_GEMM_GEMM_H
+#define DLC_CODEGEN_CPU_GEMM_GEMM_H
+
+#include "codegen/CPU/CostModel.h"
+#include "codegen/CPU/Gemm/PackEmitter.h"
+
+namespace dlc::codegen {
+
+/// A product as its emitter sees it. Loop indices are (batch, m, k), (batch, k, n) and (batch, m,
+/// n).
+struct GemmProblem {
+  int64_t batch = 1, m = 1, n = 1, k = 1;
+  /// Whether a's neighbours in memory lie along m, b's along n.
+  bool rowsContiguousA = false, columnsContiguousB = true;
+  /// Numbers of a and b among the anchor's operands.
+  unsigned a = 0, b = 1;
+  PackedPhase::IndexMap mapA, mapB, mapC;
+};
+
+struct GemmSchedule {
+  int64_t rows = 1, vectors = 1; ///< register tile
+  int64_t depth = 1;             ///< steps of one reduction block, a multiple of the vector length
+  int64_t blockTiles = 1;        ///< tiles along m that are packed at a time
+  int64_t blockPanels = 1;       ///< panels along n that are packed at a time
+  int64_t tiles = 1, panels = 1; ///< of one task: tiles along m, panels along n
+  int64_t splits = 1;            ///< parts of k
+  bool alongRows = false;        ///< a tile passes over all panels before the next: long runs of c
+
+  std::string text() const;
+  llvm::json::Value toJSON() const;
+  static GemmSchedule fromJSON(const llvm::json::Value &value);
+};
+
+GemmSchedule chooseGemmSchedule(const GemmProblem &problem, const MachineModel &machine);
+/// Grid, scratch, workspace and cost of a schedule.
+Candidate gemmCandidate(const GemmProblem &problem, const GemmSchedule &schedule,
+                        const MachineModel &machine);
+mlir::LogicalResult emitGemm(const KernelSpec &spec, const Candidate &candidate,
+                             const CpuTarget &target, llvm::StringRef symbol, mlir::ModuleOp module,
+                             const GemmProblem &problem);
+
+/// Sizes that follow from problem and schedule, in elements.
+struct GemmLayout {
+  int64_t lanes, width, tiles, panels;
+  int64_t tileElements, panelElements, slotElements, partElements;
+  bool inWorkspace; ///< parts of k meet in the workspace
+  bool keepsAll;    ///< accumulators of all tiles outlive a reduction block
+
+  GemmLayout(const GemmProblem &problem, const GemmSchedule &schedule, int64_t lanes);
+};
+
+} // namespace dlc::codegen
+
+#endif

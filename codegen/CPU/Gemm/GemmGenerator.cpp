@@ -1,0 +1,75 @@
+//===- GemmGenerator.cpp - dl.matmul on the CPU -----------------------------------------------===//
+//
+// float32, any batch axes and transpositions, any body before and behind. Refuses empty tensors and
+// bodies whose results cannot be written along the product's rows.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "codegen/CPU/Gemm/Gemm.h"
+#include "codegen/CPU/Generators.h"
+#include "codegen/CPU/Emitter/Walk.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+namespace {
+
+class GemmGenerator : public CpuGenerator {
+public:
+  StringRef name() const override { return "cpu-gemm"; }
+  unsigned version() const override { return 3; }
+  SmallVector<Candidate> candidates(const KernelSpec &spec, const CpuTarget &target) const override;
+  LogicalResult emit(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
+                     StringRef symbol, ModuleOp module) const override;
+};
+
+} // namespace
+
+static GemmProblem problemOf(dl::MatmulOp op) {
+  auto a = cast<RankedTensorType>(op.getA().getType()),
+       c = cast<RankedTensorType>(op.getC().getType());
+  const int64_t rank = c.getRank();
+  GemmProblem p;
+  p.batch = product(c.getShape().drop_back(2));
+  p.m = c.getDimSize(rank - 2);
+  p.n = c.getDimSize(rank - 1);
+  p.k = a.getDimSize(rank - (op.getTransposeA() ? 2 : 1));
+  p.rowsContiguousA = op.getTransposeA();
+  p.columnsContiguousB = !op.getTransposeB();
+  auto map = [&](int64_t rows, int64_t columns, bool transposed) -> PackedPhase::IndexMap {
+    if (transposed)
+      return {{p.batch, columns, rows}, {0, 2, 1}, /*wraps=*/false};
+    return PackedPhase::IndexMap::identity({p.batch, rows, columns});
+  };
+  p.mapA = map(p.m, p.k, op.getTransposeA());
+  p.mapB = map(p.k, p.n, op.getTransposeB());
+  p.mapC = map(p.m, p.n, false);
+  return p;
+}
+
+SmallVector<Candidate> GemmGenerator::candidates(const KernelSpec &spec,
+                                                 const CpuTarget &target) const {
+  auto op = dyn_cast_or_null<dl::MatmulOp>(spec.anchorOp());
+  if (!op || spec.hasSums() || !getElementTypeOrSelf(op.getC()).isF32() || !followsAnchor(spec) ||
+      !canWalkPrologueResults(spec))
+    return {};
+  GemmProblem problem = problemOf(op);
+  if (problem.batch * problem.m * problem.n * problem.k == 0 ||
+      !isVectorAxis(spec, problem.mapC.shape, 2))
+    return {};
+  MachineModel machine(target);
+  Candidate candidate = gemmCandidate(problem, chooseGemmSchedule(problem, machine), machine);
+  addPrologueResults(spec, target, candidate);
+  return {candidate};
+}
+
+LogicalResult GemmGenerator::emit(const KernelSpec &spec, const Candidate &candidate,
+                                  const CpuTarget &target, StringRef symbol,
+                                  ModuleOp module) const {
+  GemmProblem problem = problemOf(cast<dl::MatmulOp>(spec.anchorOp()));
+  return emitGemm(spec, candidate, target, symbol, module, problem);
+}
+
+std::unique_ptr<CpuGenerator> codegen::createGemmGenerator() {
+  return std::make_unique<GemmGenerator>();
+}

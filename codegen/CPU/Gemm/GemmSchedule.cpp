@@ -1,0 +1,137 @@
+//===- GemmSchedule.cpp - register tile, cache blocks and grid of a matrix product ------------===//
+#include "codegen/CPU/Gemm/Gemm.h"
+#include "codegen/CPU/Gemm/PackEmitter.h"
+#include <algorithm>
+#include <limits>
+
+using namespace dlc;
+using namespace dlc::codegen;
+
+/// Rows and columns that a task keeps if it can, so that packing stays a few percent of its work.
+static const int64_t keptRows = 256, keptColumns = 512;
+
+GemmLayout::GemmLayout(const GemmProblem &p, const GemmSchedule &s, int64_t lanes)
+    : lanes(lanes), width(s.vectors * lanes), tiles(ceilDiv(p.m, s.rows)),
+      panels(ceilDiv(p.n, width)), tileElements(s.depth * roundUp(s.rows, lanes)),
+      panelElements(s.depth * width), slotElements(s.rows * width),
+      partElements(p.batch * tiles * panels * slotElements), inWorkspace(s.splits > 1),
+      keepsAll(p.k > s.depth) {}
+
+/// Longest reduction block: its panel of b still comes mostly from L1. Longer ones would save
+/// little, as the accumulators' way through memory is short by then; shorter ones cost passes over
+/// the accumulators.
+static int64_t blockDepth(const GemmProblem &p, const MachineModel &m, int64_t vectors) {
+  int64_t longest = std::max(m.lanes, m.l1Bytes * 3 / 2 / (4 * vectors * m.lanes));
+  return roundUp(ceilDiv(p.k, ceilDiv(p.k, longest)), m.lanes);
+}
+
+/// Cycles of all tiles, without packing.
+static double tileCycles(const GemmProblem &p, const MachineModel &m, const GemmSchedule &s) {
+  double tiles = double(p.batch * ceilDiv(p.m, s.rows) * ceilDiv(p.n, s.vectors * m.lanes));
+  double perBlock = 30 + 3 * double(s.rows * s.vectors);
+  // A panel of b comes from L2: about a cycle of waiting for each line.
+  double waiting = double(s.vectors * m.lanes) / lineElements;
+  return tiles * (double(p.k) * (cyclesPerStep(s.rows, s.vectors) + waiting) +
+                  perBlock * double(ceilDiv(p.k, s.depth)));
+}
+
+static GemmSchedule chooseTile(const GemmProblem &p, const MachineModel &m) {
+  GemmSchedule best;
+  double bestCost = std::numeric_limits<double>::infinity();
+  for (int64_t vectors = 1; vectors <= 4; ++vectors)
+    for (int64_t rows = 1; rows <= std::min(p.m, maxTileRows(m, vectors)); ++rows) {
+      GemmSchedule s;
+      s.rows = rows, s.vectors = vectors, s.depth = blockDepth(p, m, vectors);
+      double cost = tileCycles(p, m, s);
+      if (cost < bestCost) {
+        bestCost = cost;
+        best = s;
+      }
+    }
+  return best;
+}
+
+/// Halves the task until there are enough of them, as long as packing stays cheap beside the work.
+static void chooseGrid(const GemmProblem &p, const GemmLayout &layout, GemmSchedule &s) {
+  auto tasks = [&] {
+    return p.batch * ceilDiv(layout.tiles, s.tiles) * ceilDiv(layout.panels, s.panels);
+  };
+  auto work = [&] { return double(s.tiles * s.rows * s.panels * layout.width) * double(p.k); };
+  const bool small =
+      double(p.batch) * double(p.m) * double(p.n) * double(p.k) < wantedTasks * smallestTask;
+  while (tasks() < wantedTasks && work() > 2 * smallestTask) {
+    if (s.panels > 1 && (small || s.panels * layout.width > keptColumns))
+      s.panels = ceilDiv(s.panels, 2);
+    else if (s.tiles > 1 && (small || s.tiles * s.rows > keptRows))
+      s.tiles = ceilDiv(s.tiles, 2);
+    else
+      break;
+  }
+  // A long sum over a small result is the only parallelism left.
+  const int64_t blocks = ceilDiv(p.k, s.depth), blocksOfPart = 4;
+  if (tasks() < wantedTasks / 4 && work() > 2 * smallestTask && blocks >= 2 * blocksOfPart) {
+    int64_t parts = std::min(ceilDiv(wantedTasks, tasks()), blocks / blocksOfPart);
+    s.splits = ceilDiv(blocks, ceilDiv(blocks, parts)); // every part has a block
+  }
+}
+
+GemmSchedule codegen::chooseGemmSchedule(const GemmProblem &p, const MachineModel &m) {
+  GemmSchedule s = chooseTile(p, m);
+  GemmLayout layout(p, s, m.lanes);
+  s.tiles = layout.tiles;
+  s.panels = std::min(layout.panels, std::max<int64_t>(1, 2 * keptColumns / layout.width));
+  chooseGrid(p, layout, s);
+  // The packed block of a stays in a quarter of L2, beside the accumulators and the stream of b.
+  const int64_t fitting = std::max<int64_t>(1, m.l2Bytes / 4 / (4 * layout.tileElements));
+  s.blockTiles = ceilDiv(s.tiles, ceilDiv(s.tiles, fitting));
+  // A quarter is b's, too, unless a would have to be packed again for each of its blocks.
+  s.blockPanels = s.panels;
+  if (s.blockTiles == s.tiles) {
+    int64_t fits = std::max<int64_t>(1, m.l2Bytes / 4 / (4 * layout.panelElements));
+    s.blockPanels = ceilDiv(s.panels, ceilDiv(s.panels, fits));
+  }
+  // One short reduction block: the way of the result to memory decides, and memory wants long runs.
+  s.alongRows = !layout.keepsAll;
+  return s;
+}
+
+Candidate codegen::gemmCandidate(const GemmProblem &p, const GemmSchedule &s,
+                                 const MachineModel &m) {
+  GemmLayout layout(p, s, m.lanes);
+  int64_t slots = layout.inWorkspace ? 0 : layout.keepsAll ? s.tiles * s.panels : 1;
+  int64_t scratch = m.lanes * m.lanes + s.blockTiles * layout.tileElements +
+                    s.blockPanels * layout.panelElements + slots * layout.slotElements;
+  int64_t tasks =
+      s.splits * p.batch * ceilDiv(layout.tiles, s.tiles) * ceilDiv(layout.panels, s.panels);
+  Candidate candidate;
+  candidate.schedule = s.text();
+  candidate.phases.push_back({uint32_t(tasks), uint64_t(4 * scratch)});
+  if (layout.inWorkspace) {
+    candidate.workspaceBytes = 4 * s.splits * layout.partElements;
+    candidate.phases.push_back({uint32_t(p.batch * layout.tiles * layout.panels), 0});
+  }
+  candidate.cost = secondsOf(1.2 * tileCycles(p, m, s));
+  candidate.parameters = s.toJSON();
+  return candidate;
+}
+
+std::string GemmSchedule::text() const {
+  std::string text;
+  llvm::raw_string_ostream(text) << "gemm " << rows << "x" << vectors << " depth " << depth
+                                 << " block " << blockTiles << "x" << blockPanels
+                                 << (alongRows ? " along rows" : "") << " task " << tiles << "x" << panels
+                                 << " splits " << splits;
+  return text;
+}
+
+llvm::json::Value GemmSchedule::toJSON() const {
+  return llvm::json::Array{rows,  vectors, depth,  blockTiles, blockPanels,
+                           tiles, panels,  splits, alongRows};
+}
+
+GemmSchedule GemmSchedule::fromJSON(const llvm::json::Value &value) {
+  const llvm::json::Array &list = *value.getAsArray();
+  auto number = [&](size_t i) { return *list[i].getAsInteger(); };
+  return {number(0), number(1), number(2), number(3), number(4),
+          number(5), number(6), number(7), *list[8].getAsBoolean()};
+}

@@ -1,0 +1,92 @@
+//===- MicroKernel.cpp - see MicroKernel.h ----------------------------------------------------===//
+#include "codegen/CPU/Gemm/MicroKernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+namespace {
+/// The pieces of the function while it is built.
+struct MicroKernelBuilder {
+  PackEmitter &e;
+  const MicroKernel &kernel;
+  Value a, panel, offsets;
+
+  SmallVector<Value> step(Value k, ValueRange accumulators);
+  SmallVector<Value> reduce(Value steps);
+};
+} // namespace
+
+/// One step of the sum.
+SmallVector<Value> MicroKernelBuilder::step(Value k, ValueRange accumulators) {
+  Value row = e.at(a, kernel.stepA ? e.mul(k, kernel.stepA) : e.entry(offsets, k));
+  Value place = e.at(panel, e.mul(k, kernel.vectors * e.lanes));
+  SmallVector<Value> columns, next;
+  const int64_t ahead = 8; // steps: covers the latency of L2
+  for (int64_t v = 0; v < kernel.vectors; ++v)
+    e.prefetch(e.at(place, (ahead * kernel.vectors + v) * e.lanes), /*forWriting=*/false);
+  for (int64_t v = 0; v < kernel.vectors; ++v)
+    columns.push_back(e.loadAligned(e.at(place, v * e.lanes)));
+  for (int64_t m = 0; m < kernel.rows(); ++m) {
+    Value factor = e.splat(e.load(row, e.constant(kernel.rowOffsets[m]), e.floatType()), e.lanes);
+    for (int64_t v = 0; v < kernel.vectors; ++v)
+      next.push_back(vector::FMAOp::create(e.b, e.loc, factor, columns[v],
+                                           accumulators[m * kernel.vectors + v]));
+  }
+  return next;
+}
+
+/// All steps, two at a time: loop overhead would take issue slots from the multiplications.
+SmallVector<Value> MicroKernelBuilder::reduce(Value steps) {
+  SmallVector<Value> zeros(kernel.rows() * kernel.vectors, e.zeroVector());
+  Value pairs = e.mul(e.div(steps, 2), 2);
+  auto loop = scf::ForOp::create(e.b, e.loc, e.constant(0), pairs, e.constant(2), zeros);
+  OpBuilder::InsertionGuard guard(e.b);
+  e.b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> first = step(loop.getInductionVar(), loop.getRegionIterArgs());
+  // Keeps the second step's loads where they are: hoisted over the first, they would spill
+  // accumulators.
+  LLVM::InlineAsmOp::create(e.b, e.loc, TypeRange(), ValueRange(), "", "~{memory}",
+                            /*has_side_effects=*/true, /*is_align_stack=*/false,
+                            LLVM::tailcallkind::TailCallKind::None, nullptr, nullptr);
+  scf::YieldOp::create(e.b, e.loc, step(e.add(loop.getInductionVar(), 1), first));
+  e.b.setInsertionPointAfter(loop);
+  auto odd = scf::IfOp::create(e.b, e.loc, loop.getResultTypes(), e.less(pairs, steps), true);
+  e.b.setInsertionPointToStart(odd.thenBlock());
+  scf::YieldOp::create(e.b, e.loc, step(pairs, loop.getResults()));
+  e.b.setInsertionPointToStart(odd.elseBlock());
+  scf::YieldOp::create(e.b, e.loc, loop.getResults());
+  return llvm::to_vector_of<Value>(odd.getResults());
+}
+
+LLVM::LLVMFuncOp codegen::emitMicroKernel(ModuleOp module, const CpuTarget &target,
+                                          const MicroKernel &kernel) {
+  OpBuilder b(module.getContext());
+  PackEmitter e(b, module.getLoc(), module, target);
+  Type p = e.pointerType();
+  auto function = createFunction(b, e.loc, module, target, "micro_kernel",
+                                 {p, p, p, b.getI64Type(), p, b.getI1Type()}, /*exported=*/false);
+  Value acc = function.getArgument(4), accumulate = function.getArgument(5);
+  const int64_t count = kernel.rows() * kernel.vectors;
+  auto place = [&](int64_t i) { return e.at(acc, i * e.lanes); };
+  // What the sums are added to arrives while they are made.
+  for (int64_t i = 0; i < count * e.lanes; i += lineElements)
+    e.prefetch(e.at(acc, i), /*forWriting=*/true);
+  MicroKernelBuilder builder{e, kernel, function.getArgument(0), function.getArgument(1),
+                             function.getArgument(2)};
+  SmallVector<Value> sums = builder.reduce(function.getArgument(3));
+  auto branch = scf::IfOp::create(b, e.loc, accumulate, /*withElseRegion=*/true);
+  OpBuilder after = OpBuilder::atBlockEnd(b.getBlock());
+  b.setInsertionPointToStart(branch.thenBlock());
+  for (int64_t i = 0; i < count; ++i)
+    e.storeAligned(arith::AddFOp::create(b, e.loc, sums[i], e.loadAligned(place(i))), place(i));
+  b.setInsertionPointToStart(branch.elseBlock());
+  for (int64_t i = 0; i < count; ++i)
+    e.storeAligned(sums[i], place(i));
+  LLVM::ReturnOp::create(after, e.loc, ValueRange());
+  return function;
+}

@@ -1,0 +1,35 @@
+//===- MicroKernel.h - the inner loop of matrix products and convolutions -----------*- C++ -*-===//
+//
+//   acc[m][n] (+)= sum over k of A(m, k) * B[k][n]       m < rows, n < vectors * lanes
+//
+// B is a packed panel, `vectors` full vectors a step. A is read by scalar broadcasts from where it
+// lies: row m stands at a fixed distance from row 0, step k either at k * stepA or at offsets[k],
+// so that a convolution's taps need no im2col. Accumulators live in registers during the loop and
+// are stored once, packed [rows][vectors * lanes].
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CPU_GEMM_MICROKERNEL_H
+#define DLC_CODEGEN_CPU_GEMM_MICROKERNEL_H
+
+#include "codegen/CPU/Gemm/PackEmitter.h"
+
+namespace dlc::codegen {
+
+struct MicroKernel {
+  /// Distance of each row of A from the first, in elements.
+  llvm::SmallVector<int64_t> rowOffsets;
+  int64_t vectors = 1;
+  /// Elements between steps of A; 0 means a table of 32-bit offsets.
+  int64_t stepA = 0;
+
+  int64_t rows() const { return int64_t(rowOffsets.size()); }
+};
+
+/// The function of `module`: void (a, b, offsets, steps: i64, acc, accumulate: i1); `accumulate`
+/// adds to what acc holds.
+mlir::LLVM::LLVMFuncOp emitMicroKernel(mlir::ModuleOp module, const CpuTarget &target,
+                                       const MicroKernel &kernel);
+
+} // namespace dlc::codegen
+
+#endif

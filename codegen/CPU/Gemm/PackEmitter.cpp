@@ -1,0 +1,290 @@
+//===- PackEmitter.cpp - see PackEmitter.h ----------------------------------------------------===//
+#include "codegen/CPU/Gemm/PackEmitter.h"
+#include "codegen/CPU/Emitter/Walk.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+//===------------------------------------------------------------------------------------------===//
+// Vectors
+//===------------------------------------------------------------------------------------------===//
+
+Value PackEmitter::loadAligned(Value pointer) {
+  return LLVM::LoadOp::create(b, loc, vectorType(), pointer, target.vectorBytes);
+}
+void PackEmitter::storeAligned(Value vector, Value pointer) {
+  LLVM::StoreOp::create(b, loc, vector, pointer, target.vectorBytes);
+}
+void PackEmitter::storeUnaligned(Value vector, Value pointer) {
+  LLVM::StoreOp::create(b, loc, vector, pointer, /*alignment=*/4);
+}
+void PackEmitter::prefetch(Value pointer, bool forWriting) {
+  LLVM::Prefetch::create(b, loc, pointer, forWriting, /*hint=*/3, /*cache=*/1);
+}
+
+Value PackEmitter::entry(Value table, Value index) {
+  Value narrow = CodeEmitter::load(table, index, b.getI32Type());
+  return arith::ExtSIOp::create(b, loc, b.getI64Type(), narrow);
+}
+
+Value PackEmitter::table(StringRef name, ArrayRef<int32_t> values) {
+  if (!module.lookupSymbol(name)) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(module.getBody());
+    auto type = LLVM::LLVMArrayType::get(b.getI32Type(), values.size());
+    LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal, name,
+                           b.getI32TensorAttr(values), /*alignment=*/64);
+  }
+  return LLVM::AddressOfOp::create(b, loc, pointerType(), name);
+}
+
+Value PackEmitter::sum(Value first, int64_t count, llvm::function_ref<Value(Value)> term) {
+  auto turn = [&](Value index, ValueRange carried) -> SmallVector<Value> {
+    return {arith::AddFOp::create(b, loc, carried[0], term(index)).getResult()};
+  };
+  return carry(constant(1), constant(count), 1, first, turn).front();
+}
+
+Value PackEmitter::lanesFrom(Value bound) {
+  auto value = known(bound);
+  if (value && *value <= 0)
+    return {};
+  Value narrow = b.createOrFold<arith::TruncIOp>(loc, b.getI32Type(), bound);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, laneNumbers(lanes),
+                               splat(narrow, lanes));
+}
+
+Value PackEmitter::intersect(Value a, Value c) {
+  return a && c ? arith::AndIOp::create(b, loc, a, c).getResult() : a ? a : c;
+}
+
+void PackEmitter::clearRows(Value tile, Value first) {
+  loop(first, constant(lanes), 1,
+       [&](Value row) { storeAligned(zeroVector(), at(tile, mul(row, lanes))); });
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Transposition
+//===------------------------------------------------------------------------------------------===//
+
+/// One level of a transposition inside 128-bit blocks: interleaves groups of `group` lanes of two
+/// rows.
+static Value interleave(PackEmitter &e, Value low, Value high, int64_t group, bool upper) {
+  SmallVector<int64_t> lanes;
+  for (int64_t block = 0; block < e.lanes; block += 4)
+    for (int64_t i = 0; i < 4; i += 2 * group)
+      for (int64_t side = 0; side < 2; ++side)
+        for (int64_t lane = 0; lane < group; ++lane)
+          lanes.push_back(side * e.lanes + block + i / 2 + (upper ? 2 : 0) + lane);
+  return vector::ShuffleOp::create(e.b, e.loc, low, high, lanes);
+}
+
+/// Takes the even or odd 128-bit blocks of two rows.
+static Value pickBlocks(PackEmitter &e, Value low, Value high, bool odd) {
+  SmallVector<int64_t> lanes;
+  for (int64_t side = 0; side < 2; ++side)
+    for (int64_t block = odd ? 4 : 0; block < e.lanes; block += 8)
+      for (int64_t lane = 0; lane < 4; ++lane)
+        lanes.push_back(side * e.lanes + block + lane);
+  return vector::ShuffleOp::create(e.b, e.loc, low, high, lanes);
+}
+
+/// Transposes the 128-bit blocks rows[0..n) (n blocks each) and returns the result's rows in order.
+static SmallVector<Value> transposeBlocks(PackEmitter &e, ArrayRef<Value> rows) {
+  if (rows.size() == 1)
+    return {rows[0]};
+  SmallVector<Value> even, odd, result(rows.size());
+  for (size_t i = 0; i < rows.size(); i += 2) {
+    even.push_back(pickBlocks(e, rows[i], rows[i + 1], false));
+    odd.push_back(pickBlocks(e, rows[i], rows[i + 1], true));
+  }
+  SmallVector<Value> evens = transposeBlocks(e, even), odds = transposeBlocks(e, odd);
+  for (size_t i = 0; i < evens.size(); ++i) {
+    result[2 * i] = evens[i];
+    result[2 * i + 1] = odds[i];
+  }
+  return result;
+}
+
+LLVM::LLVMFuncOp PackEmitter::transposeFunction() {
+  const char *name = "transpose_tile";
+  if (auto found = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+    return found;
+  OpBuilder::InsertionGuard guard(b);
+  Type p = pointerType(), i = b.getI64Type();
+  auto function = createFunction(b, loc, module, target, name, {p, i, p, i}, /*exported=*/false);
+  SmallVector<Value> rows, quads(lanes);
+  for (int64_t r = 0; r < lanes; ++r)
+    rows.push_back(
+        loadVector(function.getArgument(0), mul(function.getArgument(1), r), floatType(), lanes));
+  // Groups of four rows: quads[4 * g + j] holds column 4 * block + j of rows 4g .. 4g + 3 in each
+  // of its blocks.
+  for (int64_t g = 0; g < lanes; g += 4) {
+    Value t[4] = {interleave(*this, rows[g], rows[g + 1], 1, false),
+                  interleave(*this, rows[g], rows[g + 1], 1, true),
+                  interleave(*this, rows[g + 2], rows[g + 3], 1, false),
+                  interleave(*this, rows[g + 2], rows[g + 3], 1, true)};
+    for (int64_t j = 0; j < 4; ++j)
+      quads[g + j] = interleave(*this, t[j / 2], t[j / 2 + 2], 2, j % 2);
+  }
+  for (int64_t j = 0; j < 4; ++j) {
+    SmallVector<Value> blocks;
+    for (int64_t g = 0; g < lanes; g += 4)
+      blocks.push_back(quads[g + j]);
+    for (auto [block, row] : llvm::enumerate(transposeBlocks(*this, blocks)))
+      storeUnaligned(
+          row, at(function.getArgument(2), mul(function.getArgument(3), int64_t(4 * block + j))));
+  }
+  LLVM::ReturnOp::create(b, loc, ValueRange());
+  return function;
+}
+
+void PackEmitter::transpose(Value source, Value sourceStride, Value target, Value targetStride) {
+  LLVM::CallOp::create(b, loc, transposeFunction(),
+                       ValueRange{source, sourceStride, target, targetStride});
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Operands and results
+//===------------------------------------------------------------------------------------------===//
+
+PackedPhase::IndexMap PackedPhase::IndexMap::identity(ArrayRef<int64_t> shape) {
+  return {SmallVector<int64_t>(shape),
+          llvm::to_vector(llvm::seq<unsigned>(0, unsigned(shape.size())))};
+}
+
+SmallVector<Value> PackedPhase::tensorIndices(ValueRange indices, const IndexMap &map) {
+  SmallVector<Value> result(map.shape.size());
+  for (auto [index, axis] : llvm::zip_equal(indices, map.order))
+    result[axis] = index;
+  if (map.wraps)
+    result[map.order[0]] = e.rem(indices[0], map.shape[map.order[0]]);
+  return result;
+}
+
+Value PackedPhase::linearOffset(ValueRange tensorIndices, const IndexMap &map) {
+  Value offset = e.constant(0);
+  for (auto [index, extent] : llvm::zip_equal(tensorIndices, map.shape))
+    offset = e.add(e.mul(offset, extent), index);
+  return offset;
+}
+
+Point PackedPhase::pointOf(const Place &place, const IndexMap &map) {
+  Point point;
+  point.shape = map.shape;
+  point.indices = tensorIndices(place.indices, map);
+  point.axis = map.order[place.axis];
+  point.width = e.lanes;
+  point.step = place.step;
+  point.mask = place.mask;
+  return point;
+}
+
+Source PackedPhase::source(unsigned number, const IndexMap &map) {
+  Value value = kernel.spec.anchorOp()->getOperand(number);
+  Source source;
+  source.read = [this, value, map](const Place &place) -> Value {
+    Value vector = kernel.body().emitVector(value, pointOf(place, map));
+    if (!vector) {
+      failed = true;
+      return e.zeroVector();
+    }
+    return isa<BlockArgument>(value) ? vector : e.blend(place.mask, vector, e.zeroVector());
+  };
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument || !PhysicalLayout::get(cast<RankedTensorType>(value.getType())).rowMajor)
+    return source;
+  for (unsigned axis : map.order)
+    source.strides.push_back(product(ArrayRef(map.shape).drop_front(axis + 1)));
+  source.address = [this, argument, map](ValueRange indices) {
+    return e.at(kernel.operand(argument.getArgNumber()),
+                linearOffset(tensorIndices(indices, map), map));
+  };
+  return source;
+}
+
+Sink PackedPhase::sink(const IndexMap &map) {
+  Sink sink;
+  sink.write = [this, map](Value vector, const Place &place) {
+    Point point = pointOf(place, map);
+    auto anchor = [&](unsigned, const Point &at) { return at == point ? vector : Value(); };
+    failed |=
+        mlir::failed(storeAtPoints(kernel, resultsBehindAnchor(kernel.spec, true), point, anchor));
+  };
+  sink.prefetch = [this, map](ValueRange indices) {
+    for (unsigned number : resultsBehindAnchor(kernel.spec, true)) {
+      RankedTensorType type = kernel.spec.resultTypes()[number];
+      if (!PhysicalLayout::get(type).rowMajor || !type.getElementType().isF32())
+        continue;
+      e.prefetch(e.at(kernel.result(number), linearOffset(tensorIndices(indices, map), map)),
+                 /*forWriting=*/true);
+    }
+  };
+  return sink;
+}
+
+LogicalResult PackedPhase::finish() {
+  kernel.finish();
+  return failure(failed);
+}
+
+bool codegen::isVectorAxis(const KernelSpec &spec, ArrayRef<int64_t> space, unsigned axis) {
+  SmallVector<Value> roots;
+  for (unsigned number : resultsBehindAnchor(spec, true))
+    roots.push_back(spec.result(number));
+  FailureOr<SmallVector<int64_t>> refined = refineIndexSpace(spec, roots, space);
+  if (mlir::failed(refined))
+    return false;
+  // The axis is whole if the refined space has borders at both of its ends and none between.
+  auto borders = [](ArrayRef<int64_t> shape) {
+    SmallVector<int64_t> result{1};
+    for (int64_t extent : llvm::reverse(shape))
+      result.push_back(result.back() * extent);
+    return result;
+  };
+  int64_t behind = product(space.drop_front(axis + 1));
+  return llvm::none_of(borders(*refined), [&](int64_t border) {
+    return border > behind && border < behind * space[axis];
+  });
+}
+
+static FailureOr<WalkPlan> prologueWalk(const KernelSpec &spec, const CpuTarget &target,
+                                        unsigned number) {
+  Value result = spec.result(number);
+  FailureOr<SmallVector<int64_t>> space =
+      refineIndexSpace(spec, result, spec.resultTypes()[number].getNumElements());
+  if (failed(space))
+    return failure();
+  return WalkPlan::get(*space, bodyWeight(spec), target);
+}
+
+bool codegen::canWalkPrologueResults(const KernelSpec &spec) {
+  return llvm::all_of(resultsBehindAnchor(spec, false), [&](unsigned number) {
+    return succeeded(prologueWalk(spec, CpuTarget(), number));
+  });
+}
+
+void codegen::addPrologueResults(const KernelSpec &spec, const CpuTarget &target,
+                                 Candidate &candidate) {
+  for (unsigned number : resultsBehindAnchor(spec, false))
+    candidate.phases.push_back({prologueWalk(spec, target, number)->tasks(), 0});
+}
+
+LogicalResult codegen::emitPrologueResults(const KernelSpec &spec, const Candidate &candidate,
+                                           const CpuTarget &target, StringRef symbol,
+                                           ModuleOp module) {
+  SmallVector<unsigned> numbers = resultsBehindAnchor(spec, false);
+  unsigned phase = candidate.phases.size() - numbers.size();
+  for (unsigned number : numbers) {
+    KernelFunction kernel(spec, target, module, phaseSymbol(symbol, candidate, phase++),
+                          candidate.workspaceBytes != 0);
+    auto store = [&](ArrayRef<Point> points) { return storeAtPoints(kernel, number, points, {}); };
+    if (failed(walkTask(kernel, *prologueWalk(spec, target, number), store)))
+      return failure();
+    kernel.finish();
+  }
+  return success();
+}

@@ -1,0 +1,146 @@
+//===- PackEmitter.h - vectors of float32 in scratch memory -------------------------*- C++ -*-===//
+//
+// What packed kernels add to CodeEmitter: full vectors at aligned places of the scratch,
+// transposition of square tiles, and the kernel's operands and results as sources and sinks of
+// vectors.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CPU_GEMM_PACKEMITTER_H
+#define DLC_CODEGEN_CPU_GEMM_PACKEMITTER_H
+
+#include "codegen/CPU/Emitter/CodeEmitter.h"
+
+namespace dlc::codegen {
+
+class PackEmitter : public CodeEmitter {
+public:
+  PackEmitter(mlir::OpBuilder &builder, mlir::Location loc, mlir::ModuleOp module,
+              const CpuTarget &target)
+      : CodeEmitter(builder, loc), module(module), target(target), lanes(target.vectorBytes / 4) {}
+
+  mlir::ModuleOp module;
+  const CpuTarget &target;
+  const int64_t lanes;
+
+  mlir::Type floatType() { return b.getF32Type(); }
+  mlir::VectorType vectorType() { return mlir::VectorType::get({lanes}, floatType()); }
+
+  using CodeEmitter::at;
+  /// `offset` float32 elements behind `base`.
+  mlir::Value at(mlir::Value base, mlir::Value offset) { return at(base, offset, floatType()); }
+  mlir::Value at(mlir::Value base, int64_t offset) { return at(base, constant(offset)); }
+
+  /// A full vector at a place aligned to vectors.
+  mlir::Value loadAligned(mlir::Value pointer);
+  void storeAligned(mlir::Value vector, mlir::Value pointer);
+  /// A full vector anywhere.
+  void storeUnaligned(mlir::Value vector, mlir::Value pointer);
+  mlir::Value zeroVector() { return number(0, vectorType()); }
+  /// Brings a cache line near.
+  void prefetch(mlir::Value pointer, bool forWriting);
+  /// Entry `index` of a table of 32-bit integers.
+  mlir::Value entry(mlir::Value table, mlir::Value index);
+  /// The address of the module's constant table `name`; made on first use.
+  mlir::Value table(llvm::StringRef name, llvm::ArrayRef<int32_t> values);
+
+  /// first + term(1) + ... + term(count - 1), added in this order.
+  mlir::Value sum(mlir::Value first, int64_t count,
+                  llvm::function_ref<mlir::Value(mlir::Value)> term);
+
+  /// Lanes i < bound, lanes i >= bound, and lanes of both masks; null stands for all.
+  mlir::Value lanesBelow(mlir::Value bound) { return firstLanes(bound, lanes); }
+  mlir::Value lanesFrom(mlir::Value bound);
+  mlir::Value intersect(mlir::Value a, mlir::Value c);
+
+  /// Transposes a lanes x lanes tile, through a function of the module; strides in elements between
+  /// rows.
+  void transpose(mlir::Value source, mlir::Value sourceStride, mlir::Value target,
+                 mlir::Value targetStride);
+  /// Zeroes rows [first, lanes) of a packed tile: what is computed from them is never written, but
+  /// stray denormal numbers would make it slow.
+  void clearRows(mlir::Value tile, mlir::Value first);
+
+private:
+  mlir::LLVM::LLVMFuncOp transposeFunction();
+};
+
+/// float32 elements of a cache line.
+constexpr int64_t lineElements = 16;
+
+/// A vector's worth of points of an index space: lane i stands at `indices` plus i * step along
+/// `axis`.
+struct Place {
+  llvm::SmallVector<mlir::Value> indices;
+  unsigned axis = 0;
+  int64_t step = 1;
+  mlir::Value mask; ///< lanes that exist, or null: all. Others are read as zero and not written
+};
+
+/// An operand of the anchor as its loops index it, whatever is fused before it.
+struct Source {
+  std::function<mlir::Value(const Place &)> read;
+  /// Distance in memory along each index, and the address of an element; empty unless the operand
+  /// lies in memory as it is.
+  llvm::SmallVector<int64_t> strides;
+  std::function<mlir::Value(mlir::ValueRange)> address;
+};
+
+/// Where finished values of the anchor go, through whatever is fused behind it.
+struct Sink {
+  std::function<void(mlir::Value, const Place &)> write;
+  /// Fetches the lines that a write of one vector at these indices will touch.
+  std::function<void(mlir::ValueRange)> prefetch;
+};
+
+/// One phase of a packed kernel: its function, and an emitter that stands in it.
+class PackedPhase {
+public:
+  PackedPhase(const KernelSpec &spec, const CpuTarget &target, mlir::ModuleOp module,
+              llvm::StringRef name, bool hasWorkspace)
+      : kernel(spec, target, module, name, hasWorkspace),
+        e(kernel.builder, kernel.e.loc, module, target) {}
+
+  /// How loop indices stand for a tensor's: index i is axis order[i] of the index space `shape`.
+  struct IndexMap {
+    llvm::SmallVector<int64_t> shape;
+    llvm::SmallVector<unsigned> order;
+    bool wraps = false; ///< index 0 is taken modulo the extent of its axis
+
+    static IndexMap identity(llvm::ArrayRef<int64_t> shape);
+  };
+  /// Operand `number` of the anchor.
+  Source source(unsigned number, const IndexMap &map);
+  /// The results behind the anchor.
+  Sink sink(const IndexMap &map);
+
+  /// Ends the function; fails if some value could not be had.
+  mlir::LogicalResult finish();
+
+  KernelFunction kernel;
+  PackEmitter e;
+
+private:
+  /// The loop indices as the tensor's.
+  llvm::SmallVector<mlir::Value> tensorIndices(mlir::ValueRange indices, const IndexMap &map);
+  /// Row-major place in the map's shape.
+  mlir::Value linearOffset(mlir::ValueRange tensorIndices, const IndexMap &map);
+  Point pointOf(const Place &place, const IndexMap &map);
+
+  bool failed = false;
+};
+
+/// Whether all results behind the anchor can be written in vectors along axis `axis` of the index
+/// space `space`.
+bool isVectorAxis(const KernelSpec &spec, llvm::ArrayRef<int64_t> space, unsigned axis);
+
+/// Results that do not need the anchor are walked on their own, in phases behind the anchor's.
+void addPrologueResults(const KernelSpec &spec, const CpuTarget &target, Candidate &candidate);
+mlir::LogicalResult emitPrologueResults(const KernelSpec &spec, const Candidate &candidate,
+                                        const CpuTarget &target, llvm::StringRef symbol,
+                                        mlir::ModuleOp module);
+/// Whether addPrologueResults can walk all of them.
+bool canWalkPrologueResults(const KernelSpec &spec);
+
+} // namespace dlc::codegen
+
+#endif

@@ -1,0 +1,109 @@
+//===- LoopsGenerator.cpp - the generator of last resort --------------------------------------===//
+//
+// Any region whose anchor is on tensors, right and slow: each element of each result is computed on
+// its own, and where the anchor's value is needed its definition is written out as loops. Takes
+// every layout, type, reshape and empty tensor; other generators may refuse what they do not like.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "codegen/CPU/Generators.h"
+#include "codegen/CPU/Loops/PlainLoops.h"
+#include "codegen/CPU/Emitter/Walk.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+namespace {
+
+class LoopsGenerator : public CpuGenerator {
+public:
+  StringRef name() const override { return "cpu-loops"; }
+  unsigned version() const override { return 3; }
+  SmallVector<Candidate> candidates(const KernelSpec &spec, const CpuTarget &target) const override;
+  LogicalResult emit(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
+                     StringRef symbol, ModuleOp module) const override;
+};
+
+} // namespace
+
+/// One phase a result: tasks of equal shares of its elements, the padding of its layout included.
+static WalkPlan planOf(const KernelSpec &spec, unsigned number) {
+  const int64_t maxTasks = 64;
+  WalkPlan plan;
+  int64_t elements = PhysicalLayout::get(spec.resultTypes()[number]).elements;
+  plan.space = {elements, 1};
+  plan.rows = std::max<int64_t>(1, (elements + maxTasks - 1) / maxTasks);
+  return plan;
+}
+
+/// The logical place of stored element `linear`, and whether it is one: it may be padding.
+static std::pair<Point, Value> placeOf(CodeEmitter &e, RankedTensorType type, Value linear) {
+  PhysicalLayout layout = PhysicalLayout::get(type);
+  Point point;
+  point.shape.assign(type.getShape().begin(), type.getShape().end());
+  point.indices.assign(point.shape.size(), e.constant(0));
+  SmallVector<int64_t> extents;
+  for (const PhysicalLayout::Dimension &d : layout.dimensions)
+    extents.push_back(d.extent);
+  SmallVector<Value> physical = e.delinearize(linear, extents);
+  for (auto [d, index] : llvm::zip_equal(layout.dimensions, physical))
+    point.indices[d.axis] = e.add(point.indices[d.axis], e.mul(index, d.divisor));
+  Value exists = e.number(1, e.b.getI1Type());
+  if (layout.elements != type.getNumElements())
+    for (auto [extent, index] : llvm::zip_equal(point.shape, point.indices))
+      exists = e.both(exists, e.less(index, e.constant(extent)));
+  return {point, exists};
+}
+
+/// Stores element `linear` of a result, or the zero that pads it.
+static LogicalResult storeElement(KernelFunction &kernel, unsigned number, Value linear) {
+  CodeEmitter &e = kernel.e;
+  auto [point, exists] = placeOf(e, kernel.spec.resultTypes()[number], linear);
+  BodyEmitter body = kernel.body(
+      [&](unsigned result, const Point &at) { return plainAnchorValue(kernel, result, at); });
+  // Padding is computed at the nearest element and thrown away.
+  for (auto [extent, index] : llvm::zip_equal(point.shape, point.indices))
+    index = e.minimum(index, e.constant(extent - 1));
+  Value result = kernel.spec.result(number);
+  Value value = kernel.spec.isSum(result) ? plainValue(kernel, cast<OpResult>(result), point)
+                                          : body.emitStored(result, point);
+  if (!value)
+    return failure();
+  value = e.select(exists, value, e.number(0, value.getType()));
+  e.store(value, kernel.result(number), linear);
+  return success();
+}
+
+SmallVector<Candidate> LoopsGenerator::candidates(const KernelSpec &spec,
+                                                  const CpuTarget &target) const {
+  if (spec.anchor() == Anchor::MultiTensor)
+    return {};
+  Candidate candidate;
+  candidate.schedule = "loops";
+  for (unsigned number = 0; number < spec.resultTypes().size(); ++number)
+    candidate.phases.push_back({planOf(spec, number).tasks(), 0});
+  // Far behind every other generator.
+  const double operationsPerSecond = 1e8;
+  candidate.cost = 1e-3 + double(spec.flops() + spec.bytes()) / operationsPerSecond;
+  return {candidate};
+}
+
+LogicalResult LoopsGenerator::emit(const KernelSpec &spec, const Candidate &candidate,
+                                   const CpuTarget &target, StringRef symbol,
+                                   ModuleOp module) const {
+  for (unsigned number = 0; number < spec.resultTypes().size(); ++number) {
+    KernelFunction kernel(spec, target, module, phaseSymbol(symbol, candidate, number),
+                          /*hasWorkspace=*/false);
+    LogicalResult result = walkTask(kernel, planOf(spec, number), [&](ArrayRef<Point> points) {
+      return storeElement(kernel, number, points.front().indices.front());
+    });
+    kernel.finish();
+    if (failed(result))
+      return failure();
+  }
+  return success();
+}
+
+std::unique_ptr<CpuGenerator> codegen::createLoopsGenerator() {
+  return std::make_unique<LoopsGenerator>();
+}

@@ -1,0 +1,324 @@
+//===- Lowering.cpp - see Lowering.h ----------------------------------------------------------===//
+#include "codegen/CPU/Lowering/Lowering.h"
+#include "codegen/CPU/Emitter/CodeEmitter.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Object/ObjectFile.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+#include "llvm/TargetParser/X86TargetParser.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include <mutex>
+
+using namespace mlir;
+using namespace dlc::codegen;
+
+static const char *const targetTriple = "x86_64-unknown-linux-gnu";
+
+//===------------------------------------------------------------------------------------------===//
+// Targets
+//===------------------------------------------------------------------------------------------===//
+
+namespace {
+/// What one bit of a module's note requires of a processor.
+struct RequiredFeatures {
+  uint64_t bit;
+  SmallVector<StringRef> names; ///< LLVM's
+};
+} // namespace
+
+static SmallVector<RequiredFeatures> requiredFeatures() {
+  auto level = [](StringRef cpu) {
+    SmallVector<StringRef> names;
+    llvm::X86::getFeaturesForCPU(cpu, names);
+    llvm::erase(names, "x87"); // which no host lists
+    return names;
+  };
+  return {{DLC_CPU_AVX2_FMA, level("x86-64-v3")},
+          {DLC_CPU_AVX512, level("x86-64-v4")},
+          {DLC_CPU_AVX512_VNNI, {"avx512vnni"}},
+          {DLC_CPU_AVX512_BF16, {"avx512bf16"}},
+          {DLC_CPU_AMX_BF16, {"amx-bf16", "amx-tile"}}};
+}
+
+/// Uses only what the note can ask for: a module must not need more than the loader checks. So
+/// AVX-512 FP16 stays unused, too, with which LLVM would compute f16 ops in f16 and join them.
+static CpuTarget hostTarget() {
+  CpuTarget target;
+  target.cpu = llvm::sys::getHostCPUName().str();
+  auto host = llvm::sys::getHostCPUFeatures();
+  llvm::StringMap<bool> used = {{"64bit", true}};
+  for (const RequiredFeatures &required : requiredFeatures()) {
+    if (!llvm::all_of(required.names, [&](StringRef name) { return host.lookup(name); }))
+      continue;
+    target.required |= required.bit;
+    for (StringRef name : required.names) {
+      used[name] = true;
+      llvm::X86::updateImpliedFeatures(name, true, used);
+    }
+  }
+  llvm::SubtargetFeatures features;
+  SmallVector<StringRef> names = llvm::to_vector(host.keys());
+  llvm::sort(names);
+  for (StringRef name : names)
+    features.AddFeature(name, used.lookup(name));
+  target.features = features.getString();
+  return target;
+}
+
+llvm::Expected<CpuTarget> CpuTarget::get(StringRef name) {
+  CpuTarget target;
+  if (name == "native") {
+    target = hostTarget();
+    if (!(target.required & DLC_CPU_AVX2_FMA))
+      return llvm::createStringError("this machine's processor '" + target.cpu +
+                                     "' lacks AVX2 and FMA, which the CPU target needs");
+  } else if (name == "avx2") {
+    target.cpu = "x86-64-v3";
+    target.required = DLC_CPU_AVX2_FMA;
+  } else if (name == "avx512") {
+    target.cpu = "x86-64-v4";
+    target.required = DLC_CPU_AVX2_FMA | DLC_CPU_AVX512;
+  } else {
+    return llvm::createStringError("unknown CPU '" + name + "', expected native, avx2 or avx512");
+  }
+  if (target.required & DLC_CPU_AVX512) {
+    target.vectorBytes = 64;
+    target.vectorRegisters = 32;
+  }
+  return target;
+}
+
+//===------------------------------------------------------------------------------------------===//
+// To the LLVM dialect
+//===------------------------------------------------------------------------------------------===//
+
+namespace {
+/// f64 to bf16 or f16 in one rounding, by way of f32: where that step is inexact it goes to the
+/// neighbour with an odd last bit, which is no tie and no value of the smaller type ("round to
+/// odd", Boldo and Melquiond 2008).
+struct NarrowDouble : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &b) const override {
+    Value x = op.getIn();
+    if (!getElementTypeOrSelf(x).isF64() || !isSmallFloat(getElementTypeOrSelf(op.getType())))
+      return failure();
+    Location loc = op.getLoc();
+    auto like = [&](Type element) {
+      auto vector = dyn_cast<VectorType>(x.getType());
+      return vector ? Type(vector.clone(element)) : element;
+    };
+    Type f32 = like(b.getF32Type()), i32 = like(b.getI32Type());
+    CodeEmitter e(b, loc);
+    Value near = arith::TruncFOp::create(b, loc, f32, x);
+    Value back = arith::ExtFOp::create(b, loc, x.getType(), near);
+    Value bits = arith::BitcastOp::create(b, loc, i32, near);
+    // Bits of floats rise with the magnitude, whatever the sign. False for NaN.
+    Value inexact = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ONE, back, x);
+    Value below = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT,
+                                        math::AbsFOp::create(b, loc, back),
+                                        math::AbsFOp::create(b, loc, x));
+    Value even = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                       arith::AndIOp::create(b, loc, bits, e.number(1, i32)),
+                                       e.number(0, i32));
+    Value step = arith::SelectOp::create(b, loc, below, e.number(1, i32), e.number(-1, i32));
+    Value odd = arith::SelectOp::create(b, loc, arith::AndIOp::create(b, loc, inexact, even),
+                                        arith::AddIOp::create(b, loc, bits, step), bits);
+    b.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(),
+                                          arith::BitcastOp::create(b, loc, f32, odd));
+    return success();
+  }
+};
+} // namespace
+
+/// Rewrites arithmetic on bf16 and f16 to f32 between conversions, and bf16's rounding to integer
+/// ops: processors without these types would call library functions.
+static LogicalResult expandSmallFloats(ModuleOp module) {
+  bool found = module
+                   .walk([](Operation *op) {
+                     return llvm::any_of(op->getResultTypes(),
+                                         [](Type type) {
+                                           Type element = getElementTypeOrSelf(type);
+                                           return element.isBF16() || element.isF16();
+                                         })
+                                ? WalkResult::interrupt()
+                                : WalkResult::advance();
+                   })
+                   .wasInterrupted();
+  if (!found)
+    return success();
+  MLIRContext *context = module.getContext();
+  TypeConverter converter;
+  Type f32 = Float32Type::get(context);
+  arith::populateEmulateUnsupportedFloatsConversions(
+      converter, {BFloat16Type::get(context), Float16Type::get(context)}, f32);
+  RewritePatternSet emulate(context);
+  arith::populateEmulateUnsupportedFloatsPatterns(emulate, converter);
+  ConversionTarget target(*context);
+  arith::populateEmulateUnsupportedFloatsLegality(target, converter);
+  target.addDynamicallyLegalDialect<math::MathDialect>(
+      [&](Operation *op) { return converter.isLegal(op); });
+  if (failed(applyPartialConversion(module, target, std::move(emulate))))
+    return failure();
+  RewritePatternSet expand(context);
+  arith::populateExpandBFloat16Patterns(expand);
+  expand.add<NarrowDouble>(context, /*benefit=*/2);
+  return applyPatternsGreedily(module, std::move(expand));
+}
+
+LogicalResult dlc::codegen::lowerToLLVM(ModuleOp module) {
+  if (failed(expandSmallFloats(module)))
+    return failure();
+  expandMath(module);
+  MLIRContext *context = module.getContext();
+  RewritePatternSet control(context);
+  populateSCFToControlFlowConversionPatterns(control);
+  ConversionTarget noLoops(*context);
+  noLoops.addIllegalDialect<scf::SCFDialect>();
+  noLoops.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  if (failed(applyPartialConversion(module, noLoops, std::move(control))))
+    return failure();
+  LLVMTypeConverter converter(context);
+  RewritePatternSet patterns(context);
+  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+  arith::populateArithToLLVMConversionPatterns(converter, patterns);
+  populateMathToLLVMConversionPatterns(converter, patterns);
+  populateVectorToLLVMConversionPatterns(converter, patterns);
+  ub::populateUBToLLVMConversionPatterns(converter, patterns);
+  LLVMConversionTarget target(*context);
+  target.addLegalOp<ModuleOp>();
+  return applyFullConversion(module, target, std::move(patterns));
+}
+
+//===------------------------------------------------------------------------------------------===//
+// To machine code
+//===------------------------------------------------------------------------------------------===//
+
+void dlc::codegen::registerTranslations(DialectRegistry &registry) {
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+CodeWriter::CodeWriter(std::unique_ptr<llvm::TargetMachine> machine)
+    : machine(std::move(machine)) {}
+CodeWriter::CodeWriter(CodeWriter &&) = default;
+CodeWriter::~CodeWriter() = default;
+
+llvm::Expected<CodeWriter> CodeWriter::create(const CpuTarget &target) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+  llvm::Triple triple(targetTriple);
+  std::string message;
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!found)
+    return llvm::createStringError(message);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  std::unique_ptr<llvm::TargetMachine> machine(
+      found->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+                                 std::nullopt, llvm::CodeGenOptLevel::Default));
+  if (!machine)
+    return llvm::createStringError("LLVM cannot generate code for '" + target.cpu + "'");
+  return CodeWriter(std::move(machine));
+}
+
+/// Generators write the code nearly as it is to be; what is left are address arithmetic, common
+/// expressions and invariants.
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  // No library at all: no pass may invent a call.
+  llvm::TargetLibraryInfoImpl library(module.getTargetTriple());
+  library.disableAllFunctions();
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::FunctionPassManager pipeline;
+  pipeline.addPass(llvm::EarlyCSEPass());
+  pipeline.addPass(llvm::InstCombinePass());
+  pipeline.addPass(llvm::SimplifyCFGPass());
+  pipeline.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                         /*UseMemorySSA=*/true));
+  pipeline.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  llvm::ModulePassManager all;
+  all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(pipeline)));
+  all.run(module, modules);
+}
+
+llvm::Expected<std::string> CodeWriter::write(ModuleOp source, Output output) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(source, context, "kernel");
+  if (!module)
+    return llvm::createStringError("the kernel's code does not translate to LLVM IR");
+  module->setDataLayout(machine->createDataLayout());
+  module->setTargetTriple(machine->getTargetTriple());
+  optimize(*module, *machine);
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  if (output == Output::LLVM) {
+    module->print(stream, nullptr);
+    return bytes.str().str();
+  }
+  llvm::legacy::PassManager passes;
+  auto type = output == Output::Object ? llvm::CodeGenFileType::ObjectFile
+                                       : llvm::CodeGenFileType::AssemblyFile;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, type))
+    return llvm::createStringError("LLVM cannot write this kind of file");
+  passes.run(*module);
+  return bytes.str().str();
+}
+
+std::string dlc::codegen::foreignSymbol(StringRef bytes) {
+  auto object = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "kernel"));
+  if (!object)
+    return llvm::toString(object.takeError());
+  for (const llvm::object::SymbolRef &symbol : (*object)->symbols()) {
+    llvm::Expected<uint32_t> flags = symbol.getFlags();
+    llvm::Expected<StringRef> name = symbol.getName();
+    if (!flags || !name) {
+      llvm::consumeError(flags.takeError());
+      llvm::consumeError(name.takeError());
+      continue;
+    }
+    bool needed = *flags & llvm::object::SymbolRef::SF_Undefined;
+    if (needed && !name->empty() && *name != "memcpy" && *name != "memset")
+      return name->str();
+  }
+  return "";
+}

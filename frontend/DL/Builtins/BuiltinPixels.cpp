@@ -1,0 +1,132 @@
+// Pixels and channels beside each other: upsampling, pixel shuffle, local response norm. Formulas
+// of reshape, broadcast and pooling.
+#include "frontend/DL/Builtins/Formulas.h"
+
+#include "dialects/DL/TensorBuilder.h"
+
+namespace dlc::frontend {
+
+/// Reports unless x is [N, C, spatial...] with the batch on axis 0 and `least` to `most` axes.
+static bool checkImages(Call &call, const Tensor &x, int64_t least, int64_t most) {
+  if (x.rank() < least || x.rank() > most) {
+    std::string ranks = std::to_string(least);
+    if (most != least)
+      ranks += " to " + std::to_string(most);
+    call.fail("x", call.label + " expects a tensor [N, C, spatial...] of rank " + ranks +
+                       ", found " + describe(x.type()));
+    return false;
+  }
+  return call.checkNotBatch(x, llvm::to_vector(llvm::seq<int64_t>(1, x.rank())), call.rangeOf("x"));
+}
+
+static bool checkFactor(Call &call) {
+  if (call.integer("factor") >= 1 && call.integer("factor") <= 1 << 20)
+    return true;
+  call.fail("factor", "'factor' is 1 or more, found " + llvm::Twine(call.integer("factor")));
+  return false;
+}
+
+/// Each pixel `factor` times along every spatial axis: [N, C, H, 1, W, 1] -> [N, C, H, f, W, f].
+static Value buildUpsample(Call &call) {
+  const Tensor &x = call.tensor("x");
+  int64_t factor = call.integer("factor");
+  if (!checkImages(call, x, 3, 5) || !checkFactor(call))
+    return Poison{};
+  llvm::SmallVector<int64_t> narrow(x.shape().take_front(2)), wide = narrow, result = narrow;
+  for (int64_t size : x.shape().drop_front(2)) {
+    narrow.append({size, 1});
+    wide.append({size, factor});
+    result.push_back(size * factor);
+  }
+  if (!call.checkSize(result, x.type().getElementType()))
+    return Poison{};
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  // The axes of size 1 are dropped by the broadcast's map, so x itself is what is repeated.
+  llvm::SmallVector<int64_t> dims{0, 1};
+  for (int64_t axis = 2; axis < int64_t(wide.size()); axis += 2)
+    dims.push_back(axis);
+  mlir::Value y = b.broadcast(x.value, x.type().clone(wide), dims);
+  return call.make(b.reshape(y, x.type().clone(result)), x.batch, {&x});
+}
+
+/// [N, C r r, H, W] -> [N, C, H r, W r], channel c r r + i r + j to pixel (i, j) of each square.
+static Value buildPixelShuffle(Call &call) {
+  const Tensor &x = call.tensor("x");
+  int64_t r = call.integer("factor");
+  if (!checkImages(call, x, 4, 4) || !checkFactor(call))
+    return Poison{};
+  llvm::ArrayRef<int64_t> shape = x.shape();
+  if (shape[1] % (r * r) != 0)
+    return call.fail("factor", llvm::Twine(r * r) + " pixels a square do not divide the " +
+                                   llvm::Twine(shape[1]) + " channels of " + describe(x.type()));
+  int64_t channels = shape[1] / (r * r);
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  mlir::Value split =
+      b.reshape(x.value, x.type().clone({shape[0], channels, r, r, shape[2], shape[3]}));
+  mlir::Value turned =
+      dl::TransposeOp::create(b.builder, b.loc, split, llvm::ArrayRef<int64_t>{0, 1, 4, 2, 5, 3});
+  return call.make(
+      b.reshape(turned, x.type().clone({shape[0], channels, shape[2] * r, shape[3] * r})), x.batch,
+      {&x});
+}
+
+/// x / (k + alpha * mean of the squares of `size` neighbouring channels) ** beta; a channel beyond
+/// the border counts as 0, as in PyTorch.
+static Value buildLocalResponseNorm(Call &call) {
+  const Tensor &x = call.tensor("x");
+  int64_t size = call.integer("size");
+  if (!checkImages(call, x, 3, 5))
+    return Poison{};
+  if (size < 1 || size > 2 * x.shape()[1])
+    return call.fail("size", "'size' is from 1 to twice the " + llvm::Twine(x.shape()[1]) +
+                                 " channels, found " + llvm::Twine(size));
+  if (call.number("k") <= 0 || call.number("alpha") < 0)
+    return call.fail(call.number("k") <= 0 ? "k" : "alpha", "'k' is above 0, 'alpha' 0 or more");
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  int64_t pixels = 1;
+  for (int64_t each : x.shape().drop_front(2))
+    pixels *= each;
+  auto flat = x.type().clone({x.shape()[0], 1, x.shape()[1], pixels});
+  mlir::Value squares = b.reshape(b.multiply(x.value, x.value), flat);
+  mlir::Value mean = dl::AveragePoolOp::create(
+      b.builder, b.loc, flat, squares, llvm::ArrayRef<int64_t>{size, 1},
+      llvm::ArrayRef<int64_t>{1, 1}, llvm::ArrayRef<int64_t>{size / 2, (size - 1) / 2, 0, 0},
+      llvm::ArrayRef<int64_t>{1, 1}, /*count_include_pad=*/true);
+  mean = b.scale(b.reshape(mean, x.type()), call.number("alpha"));
+  Tensor base = call.makeLike(b.add(mean, b.splatLike(mean, call.number("k"))), x);
+  Value divisor = applyPower(call, {base, call.rangeOf("x")}, call.operand("beta"));
+  if (!divisor.isTensor())
+    return divisor;
+  return call.makeLike(b.divide(x.value, divisor.as<Tensor>().value), x);
+}
+
+std::vector<Builtin> pixelBuiltins() {
+  using K = ParamKind;
+  const BuiltinParam x{"x", K::FloatTensor}, factor{"factor", K::Integer};
+  return {
+      {"local_response_norm",
+       Category::Function,
+       {x,
+        {"size", K::Integer},
+        {"alpha", K::Number, 1e-4},
+        {"beta", K::Number, 0.75},
+        {"k", K::Number, 1}},
+       "divides by a power of the mean square of neighbouring channels",
+       buildLocalResponseNorm,
+       "",
+       2},
+      {"upsample",
+       Category::Function,
+       {x,
+        factor,
+        {"mode", K::String, "nearest", false, /*isDefaultOnly=*/true},
+        {"align_corners", K::Bool, false, false, /*isDefaultOnly=*/true}},
+       "enlarges the spatial axes",
+       buildUpsample,
+       "",
+       2},
+      {"pixel_shuffle", Category::Function, {x, factor}, "channels to pixels", buildPixelShuffle},
+  };
+}
+
+} // namespace dlc::frontend

@@ -1,0 +1,453 @@
+// Reductions, pooling, shapes, products, and tensors made from nothing.
+#include "frontend/DL/Builtins/Formulas.h"
+#include "frontend/DL/Builtins/Windows.h"
+
+namespace dlc::frontend {
+
+// -------------------------------------------------------------------------------------- reductions
+
+bool readAxes(Call &call, int64_t rank, llvm::SmallVectorImpl<int64_t> &axes) {
+  const Value &given = call.value("axes");
+  llvm::SmallVector<int64_t> numbers;
+  if (given.isNone())
+    llvm::append_range(numbers, llvm::seq<int64_t>(0, rank));
+  else if (given.isInteger())
+    numbers.push_back(given.integer());
+  else
+    for (const Value &item : given.items())
+      numbers.push_back(item.integer());
+  for (int64_t number : numbers) {
+    int64_t axis = number < 0 ? number + rank : number;
+    if (axis < 0 || axis >= rank) {
+      call.fail("axes", "there is no axis " + llvm::Twine(number) + ", the tensor has " +
+                            llvm::Twine(rank));
+      return false;
+    }
+    if (llvm::is_contained(axes, axis)) {
+      call.fail("axes", "axis " + llvm::Twine(number) + " is given twice");
+      return false;
+    }
+    axes.push_back(axis);
+  }
+  llvm::sort(axes);
+  return true;
+}
+
+template <Reduction kind> static Value buildReduce(Call &call) {
+  const Tensor &x = call.tensor("x");
+  llvm::SmallVector<int64_t> axes;
+  if (!readAxes(call, x.rank(), axes))
+    return Poison{};
+  return applyReduce(call, kind, x, axes, call.flag("keep"));
+}
+
+// ----------------------------------------------------------------------------------------- pooling
+
+enum class Pool { Max, Average };
+
+static bool checkPoolInput(Call &call, const Tensor &x) {
+  if (x.rank() < 3 || x.rank() > 5) {
+    call.fail("x", call.label + " expects a tensor [N, C, spatial...] of rank 3 to 5, found " +
+                       describe(x.type()));
+    return false;
+  }
+  return call.checkNotBatch(x, llvm::to_vector(llvm::seq<int64_t>(2, x.rank())), call.rangeOf("x"));
+}
+
+template <Pool kind> static Value buildPool(Call &call) {
+  const Tensor &x = call.tensor("x");
+  Window window;
+  if (!checkPoolInput(call, x) || !readWindow(call, x.rank() - 2, window))
+    return Poison{};
+  for (size_t i = 0; i < window.kernel.size(); ++i)
+    if (std::max(window.padding[2 * i], window.padding[2 * i + 1]) >= window.extent(i))
+      return call.fail("padding", "the padding of " + call.label + " is smaller than its kernel");
+  if (!checkWindowFits(call, x, window))
+    return Poison{};
+  llvm::SmallVector<int64_t> shape(x.shape().take_front(2));
+  llvm::append_range(shape, outputSizes(x, window, call.flag("ceil_mode")));
+  EntryBuilder &entry = call.entry();
+  auto type = entry.withShape(x.value, shape);
+  if (!call.checkSize(shape, type.getElementType()))
+    return Poison{};
+  mlir::Value y;
+  if constexpr (kind == Pool::Max)
+    y = dl::MaxPoolOp::create(entry.builder, call.location(), type, /*index=*/mlir::Type(), x.value,
+                              window.kernel, window.strides, window.padding, window.dilations)
+            .getY();
+  else
+    y = dl::AveragePoolOp::create(entry.builder, call.location(), type, x.value, window.kernel,
+                                  window.strides, window.padding, window.dilations,
+                                  call.flag("count_include_pad"));
+  return call.make(y, x.batch, {&x});
+}
+
+template <Reduction kind> static Value buildGlobalPool(Call &call) {
+  const Tensor &x = call.tensor("x");
+  if (!checkPoolInput(call, x))
+    return Poison{};
+  return applyReduce(call, kind, x, llvm::to_vector(llvm::seq<int64_t>(2, x.rank())),
+                     /*keep=*/true);
+}
+
+// ------------------------------------------------------------------------------------------ shapes
+
+/// Sizes of 0 or more; once -1 if `mayBeOpen`. False after an error.
+static bool readShape(Call &call, bool mayBeOpen, llvm::SmallVectorImpl<int64_t> &shape) {
+  const Value &given = call.value("shape");
+  if (given.isInteger())
+    shape.push_back(given.integer());
+  else
+    for (const Value &item : given.items())
+      shape.push_back(item.integer());
+  bool isOpen = false;
+  for (int64_t size : shape) {
+    if (size >= 0)
+      continue;
+    if (size != -1 || !mayBeOpen || std::exchange(isOpen, true)) {
+      call.fail("shape", size == -1 && mayBeOpen
+                             ? std::string("more than one size is -1")
+                             : "a size is 0 or more" +
+                                   std::string(mayBeOpen ? ", one may be -1" : "") + ", found " +
+                                   std::to_string(size));
+      return false;
+    }
+  }
+  return true;
+}
+
+static Value buildReshape(Call &call) {
+  const Tensor &x = call.tensor("x");
+  llvm::SmallVector<int64_t> shape;
+  if (!readShape(call, /*mayBeOpen=*/true, shape))
+    return Poison{};
+  int64_t count = x.type().getNumElements();
+  if (auto *open = llvm::find(shape, -1); open != shape.end()) {
+    *open = 1;
+    auto known = elementCount(shape);
+    if (!known || *known == 0 || count % *known != 0)
+      return call.fail("shape", describe(x.type()) + " has " + llvm::Twine(count) +
+                                    " elements, the other sizes do not divide it");
+    *open = count / *known;
+  }
+  auto found = elementCount(shape);
+  if (!found || *found != count)
+    return call.fail("shape", describe(x.type()) + " has " + llvm::Twine(count) +
+                                  " elements, the shape " + joinSizes(shape) +
+                                  (found ? " has " + std::to_string(*found) : " has more"));
+  return applyReshape(call, x, shape);
+}
+
+static Value buildFlatten(Call &call) {
+  const Tensor &x = call.tensor("x");
+  int64_t start = call.integer("start");
+  if (start < 0 || start > x.rank())
+    return call.fail("start", "there is no axis " + llvm::Twine(start) + ", the tensor has " +
+                                  llvm::Twine(x.rank()));
+  llvm::SmallVector<int64_t> shape(x.shape().take_front(start));
+  shape.push_back(*elementCount(x.shape().drop_front(start)));
+  return applyReshape(call, x, shape);
+}
+
+static Value buildTranspose(Call &call) {
+  const Tensor &x = call.tensor("x");
+  llvm::SmallVector<int64_t> order, shape;
+  if (!call.integers("order", x.rank(), 0, order))
+    return Poison{};
+  BatchAxis batch = x.batch;
+  for (auto [i, axis] : llvm::enumerate(order)) {
+    if (axis >= x.rank() || llvm::is_contained(llvm::ArrayRef(order).take_front(i), axis))
+      return call.fail("order", "the order of the axes names each of 0 to " +
+                                    llvm::Twine(x.rank() - 1) + " once");
+    shape.push_back(x.shape()[axis]);
+    if (axis == x.batch.axis)
+      batch.axis = i;
+  }
+  EntryBuilder &entry = call.entry();
+  mlir::Value y = dl::TransposeOp::create(entry.builder, call.location(),
+                                          entry.withShape(x.value, shape), x.value, order);
+  return call.make(y, batch, {&x});
+}
+
+static Value buildBroadcast(Call &call) {
+  const Tensor &x = call.tensor("x");
+  llvm::SmallVector<int64_t> shape;
+  if (!readShape(call, /*mayBeOpen=*/false, shape) ||
+      !call.checkSize(shape, x.type().getElementType()))
+    return Poison{};
+  int64_t offset = int64_t(shape.size()) - x.rank();
+  bool fits = offset >= 0;
+  for (int64_t i = 0; fits && i < x.rank(); ++i)
+    fits = x.shape()[i] == 1 || x.shape()[i] == shape[offset + i];
+  BatchAxis batch = x.batch;
+  if (batch.exists())
+    batch.axis += offset;
+  if (!fits || (batch.exists() && shape[batch.axis] != x.shape()[x.batch.axis]))
+    return call.fail("shape", describe(x.type()) + " cannot be repeated to " + joinSizes(shape));
+  return call.make(call.entry().expandTo(call.location(), x.value, shape), batch, {&x});
+}
+
+static Value buildMatmul(Call &call) {
+  return applyMatmul(call, call.operand("a"), call.operand("b"));
+}
+
+static Value buildByPhase(Call &call) {
+  return call.value(call.entry().isTraining() ? "training" : "inference");
+}
+
+// ------------------------------------------------------------------------------------------ making
+
+static Value makeSplat(Call &call, double value) {
+  llvm::SmallVector<int64_t> shape;
+  mlir::Type element = mlir::Float32Type::get(&call.evaluator.program.context);
+  if (!readShape(call, /*mayBeOpen=*/false, shape) || !call.checkSize(shape, element))
+    return Poison{};
+  return call.make(
+      call.entry().splat(call.location(), mlir::RankedTensorType::get(shape, element), value), {},
+      {});
+}
+static Value buildZeros(Call &call) { return makeSplat(call, 0); }
+static Value buildOnes(Call &call) { return makeSplat(call, 1); }
+static Value buildFull(Call &call) { return makeSplat(call, call.number("value")); }
+
+static Value buildTensor(Call &call) {
+  if (!call.value("numbers").isSequence())
+    return call.fail("numbers", "'numbers' expects a sequence of numbers, found " +
+                                    describe(call.value("numbers")));
+  llvm::ArrayRef<Value> numbers = call.value("numbers").items();
+  llvm::SmallVector<int64_t> shape;
+  if (call.isNone("shape"))
+    shape.push_back(numbers.size());
+  else if (!readShape(call, /*mayBeOpen=*/false, shape))
+    return Poison{};
+  DType dtype = call.value("dtype").as<DType>();
+  mlir::Type element = elementType(dtype, &call.evaluator.program.context);
+  if (!call.checkSize(shape, element))
+    return Poison{};
+  if (*elementCount(shape) != int64_t(numbers.size()))
+    return call.fail("numbers", "the shape " + joinSizes(shape) + " has " +
+                                    llvm::Twine(*elementCount(shape)) + " elements, " +
+                                    llvm::Twine(numbers.size()) + " numbers are given");
+  mlir::Builder builder(&call.evaluator.program.context);
+  llvm::SmallVector<mlir::Attribute> elements;
+  for (const Value &number : numbers) {
+    bool fits = number.isInteger() ? fitsInto(number.integer(), dtype)
+                                   : isFloat(dtype) && number.isNumber();
+    if (!fits)
+      return call.fail(
+          "numbers", "an element of " + spelling(dtype) + " cannot be " + describe(number),
+          number.isSequence() ? "numbers stand in one sequence: shape=(2, 2) lays them" : "");
+    elements.push_back(isFloat(dtype)
+                           ? mlir::Attribute(builder.getFloatAttr(element, number.number()))
+                           : builder.getIntegerAttr(element, number.integer()));
+  }
+  auto type = mlir::RankedTensorType::get(shape, element);
+  auto value = llvm::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::get(type, elements));
+  return call.make(dl::ConstantOp::create(call.entry().builder, call.location(), type, value), {},
+                   {});
+}
+
+// -------------------------------------------------------------------------------------------- rows
+
+static std::vector<Builtin> reductionRows() {
+  using K = ParamKind;
+  auto reduction = [](llvm::StringLiteral name, llvm::StringLiteral doc,
+                      Value (*build)(Call &) = nullptr, unsigned positional = 2) {
+    return Builtin{
+        name,
+        Category::Function,
+        {{"x", K::Tensor}, {"axes", K::Integers, NoneValue{}, true}, {"keep", K::Bool, false}},
+        doc,
+        build,
+        "",
+        positional};
+  };
+  return {
+      reduction("sum", "sum over axes, or all", buildReduce<Reduction::Sum>),
+      reduction("mean", "mean over axes, or all", buildReduce<Reduction::Mean>),
+      // max(x, 0) is taken for the larger of the two.
+      reduction("max", "largest element over axes, or all", buildReduce<Reduction::Max>, 1),
+      reduction("min", "smallest element over axes, or all", buildReduce<Reduction::Min>, 1),
+      reduction("product", "product over axes, or all"),
+      reduction("norm", "root of the sum of squares over axes, or all", buildNorm),
+      {"argmax",
+       Category::Function,
+       {{"x", K::Tensor}, {"axis", K::Integer}},
+       "index of the largest element",
+       buildArgmax},
+      {"cumulative_sum",
+       Category::Function,
+       {{"x", K::Tensor}, {"axis", K::Integer}},
+       "running sum along an axis"},
+      {"top_k",
+       Category::Function,
+       {{"x", K::Tensor}, {"k", K::Integer}},
+       "the k largest of the last axis: values, indices"},
+  };
+}
+
+static std::vector<Builtin> poolRows() {
+  using K = ParamKind;
+  std::vector<BuiltinParam> window{{"x", K::FloatTensor},
+                                   {"kernel", K::Integers},
+                                   {"stride", K::Integers, NoneValue{}, true},
+                                   {"padding", K::Any, 0},
+                                   {"dilation", K::Integers, 1},
+                                   {"ceil_mode", K::Bool, false}};
+  std::vector<BuiltinParam> average = window;
+  average.push_back({"count_include_pad", K::Bool, true});
+  return {
+      {"max_pool", Category::Function, window,
+       "maximum over a window; the stride is the kernel if not given", buildPool<Pool::Max>, "", 2},
+      {"average_pool", Category::Function, average,
+       "mean over a window; the stride is the kernel if not given", buildPool<Pool::Average>, "",
+       2},
+      {"global_average_pool",
+       Category::Function,
+       {{"x", K::FloatTensor}},
+       "mean of each channel; the axes stay with size 1",
+       buildGlobalPool<Reduction::Mean>},
+      {"global_max_pool",
+       Category::Function,
+       {{"x", K::FloatTensor}},
+       "maximum of each channel; the axes stay with size 1",
+       buildGlobalPool<Reduction::Max>},
+  };
+}
+
+static std::vector<Builtin> shapeRows() {
+  using K = ParamKind;
+  return {
+      {"reshape",
+       Category::Function,
+       {{"x", K::Tensor}, {"shape", K::Integers}},
+       "the same elements in another shape; one size may be -1",
+       buildReshape},
+      {"flatten",
+       Category::Function,
+       {{"x", K::Tensor}, {"start", K::Integer, 1}},
+       "joins the axes from `start` on",
+       buildFlatten},
+      {"transpose",
+       Category::Function,
+       {{"x", K::Tensor}, {"order", K::Integers}},
+       "axis i of the result is axis order[i]",
+       buildTranspose},
+      {"concat",
+       Category::Function,
+       {{"parts", K::Sequence}, {"axis", K::Integer, 1}},
+       "joins tensors along an axis"},
+      {"stack",
+       Category::Function,
+       {{"parts", K::Sequence}, {"axis", K::Integer, 0}},
+       "joins tensors along a new axis"},
+      {"split",
+       Category::Function,
+       {{"x", K::Tensor}, {"sizes", K::Integers}, {"axis", K::Integer, 1}},
+       "parts along an axis: a count, or their sizes"},
+      {"pad",
+       Category::Function,
+       {{"x", K::Tensor}, {"sides", K::Sequence}, {"value", K::Number, 0}},
+       "adds (before, after) to each axis"},
+      {"broadcast",
+       Category::Function,
+       {{"x", K::Tensor}, {"shape", K::Integers}},
+       "repeats to a shape, from the right",
+       buildBroadcast},
+  };
+}
+
+static std::vector<Builtin> otherRows() {
+  using K = ParamKind;
+  return {
+      {"dropout",
+       Category::Function,
+       {{"x", K::FloatTensor}, {"rate", K::Number, 0.5}},
+       "zeroes elements in training, scales the others"},
+      {"matmul",
+       Category::Function,
+       {{"a", K::Tensor}, {"b", K::Tensor}},
+       "matrix product over the last two axes, as '@'",
+       buildMatmul},
+      {"attention",
+       Category::Function,
+       {{"q", K::FloatTensor},
+        {"k", K::FloatTensor},
+        {"v", K::FloatTensor},
+        {"causal", K::Bool, false},
+        {"mask", K::Tensor, NoneValue{}, true},
+        {"scale", K::Number, NoneValue{}, true},
+        {"dropout", K::Number, 0}},
+       "softmax(q k^T) v on [N, heads, T, D]",
+       nullptr,
+       "",
+       3},
+      {"gather",
+       Category::Function,
+       {{"x", K::Tensor}, {"index", K::IndexTensor}, {"axis", K::Integer, 0}},
+       "picks by index"},
+      {"scatter_add",
+       Category::Function,
+       {{"x", K::Tensor},
+        {"index", K::IndexTensor},
+        {"values", K::Tensor},
+        {"axis", K::Integer, 0}},
+       "adds at an index"},
+      {"one_hot",
+       Category::Function,
+       {{"index", K::IndexTensor}, {"count", K::Integer}},
+       "1 at the index, else 0",
+       buildOneHot},
+      {"gradient",
+       Category::Function,
+       {{"y", K::FloatTensor}, {"x", K::FloatTensor}},
+       "dy/dx of a scalar y"},
+      {"stop_gradient",
+       Category::Function,
+       {{"x", K::FloatTensor}},
+       "x, through which no gradient flows"},
+      {"by_phase",
+       Category::Source,
+       {{"training", K::Any}, {"inference", K::Any}},
+       "one value in training, the other else",
+       buildByPhase},
+      {"tensor",
+       Category::Source,
+       {{"numbers", K::Any, NoneValue{}},
+        {"shape", K::Integers, NoneValue{}, true},
+        {"dtype", K::DType, DType::F32},
+        {"file", K::String, NoneValue{}, true, /*isDefaultOnly=*/true}},
+       "a tensor of given numbers",
+       buildTensor,
+       "",
+       1},
+      {"zeros", Category::Source, {{"shape", K::Integers}}, "f32 zeros", buildZeros},
+      {"ones", Category::Source, {{"shape", K::Integers}}, "f32 ones", buildOnes},
+      {"full",
+       Category::Source,
+       {{"shape", K::Integers}, {"value", K::Number}},
+       "f32 of one value",
+       buildFull},
+      {"random_normal",
+       Category::Source,
+       {{"shape", K::Integers}, {"mean", K::Number, 0}, {"std", K::Number, 1}},
+       "normal draws"},
+      {"random_uniform",
+       Category::Source,
+       {{"shape", K::Integers}, {"low", K::Number, 0}, {"high", K::Number, 1}},
+       "uniform draws"},
+      {"random_bernoulli",
+       Category::Source,
+       {{"shape", K::Integers}, {"p", K::Number}},
+       "1 with probability p, else 0"},
+  };
+}
+
+std::vector<Builtin> tensorBuiltins() {
+  std::vector<Builtin> rows;
+  for (auto part : {reductionRows(), poolRows(), shapeRows(), otherRows()})
+    llvm::append_range(rows, part);
+  return rows;
+}
+
+} // namespace dlc::frontend

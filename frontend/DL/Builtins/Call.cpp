@@ -1,0 +1,82 @@
+// See Call.h.
+#include "frontend/DL/Builtins/Call.h"
+
+namespace dlc::frontend {
+
+const EvaluatedArgument &Call::slot(llvm::StringRef name) const {
+  for (auto [param, slot] : llvm::zip(builtin.params, slots))
+    if (param.name == name)
+      return slot;
+  llvm_unreachable("a builder names only the parameters of its row");
+}
+
+Value Call::fail(llvm::StringRef argument, const llvm::Twine &message, const llvm::Twine &hint) {
+  evaluator.error(rangeOf(argument), message).hint(hint);
+  return Poison{};
+}
+
+bool Call::integers(llvm::StringRef name, size_t count, int64_t least,
+                    llvm::SmallVectorImpl<int64_t> &result) {
+  const Value &argument = value(name);
+  if (argument.isInteger()) {
+    result.assign(count, argument.integer());
+  } else {
+    for (const Value &item : argument.items())
+      result.push_back(item.integer());
+  }
+  if (result.size() != count) {
+    fail(name, "'" + name + "' of " + label + " has " + llvm::Twine(count) +
+                   " numbers, one an axis, found " + llvm::Twine(result.size()));
+    return false;
+  }
+  for (int64_t number : result)
+    if (number < least) {
+      fail(name,
+           "'" + name + "' is " + llvm::Twine(least) + " or more, found " + llvm::Twine(number));
+      return false;
+    }
+  return true;
+}
+
+bool Call::axis(llvm::StringRef name, int64_t rank, int64_t &result) {
+  int64_t given = integer(name);
+  result = given < 0 ? given + rank : given;
+  if (result >= 0 && result < rank)
+    return true;
+  fail(name, "there is no axis " + llvm::Twine(given) + ", the tensor has " + llvm::Twine(rank));
+  return false;
+}
+
+static bool isDefault(const Value &value, const Value &standard) {
+  if (value.isNumber() && standard.isNumber())
+    return value.number() == standard.number();
+  if (value.is<bool>() && standard.is<bool>())
+    return value.as<bool>() == standard.as<bool>();
+  if (value.is<std::string>() && standard.is<std::string>())
+    return value.as<std::string>() == standard.as<std::string>();
+  return value.isNone() && standard.isNone();
+}
+
+bool Call::requireDefault(llvm::StringRef name) {
+  for (const BuiltinParam &param : builtin.params)
+    if (param.name == name && !isDefault(value(name), param.defaultValue)) {
+      fail(name, "'" + name + "' of " + label + " is not available yet");
+      return false;
+    }
+  return true;
+}
+
+std::optional<Tensor> Call::weight(llvm::StringRef name, llvm::ArrayRef<int64_t> shape,
+                                   mlir::Type element, const Value &standard, int64_t fanIn,
+                                   int64_t fanOut) {
+  if (!checkSize(shape, element))
+    return std::nullopt;
+  const Value &given = name == "bias" ? attributes.biasInit : attributes.init;
+  mlir::Location where = location();
+  return evaluator.parameter(takenPath + "." + name.str(),
+                             mlir::RankedTensorType::get(shape, element),
+                             given.isNone() ? standard : given, attributes, fanIn, fanOut,
+                             nameRange.isValid() ? nameRange : range, where);
+}
+
+} // namespace dlc::frontend

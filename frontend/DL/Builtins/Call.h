@@ -1,0 +1,77 @@
+// What a built-in's function is given: its arguments by name, checked and converted by the row of
+// the table.
+#ifndef DLC_FRONTEND_DL_BUILTINS_CALL_H
+#define DLC_FRONTEND_DL_BUILTINS_CALL_H
+
+#include "frontend/DL/Evaluation/TensorOps.h"
+
+namespace dlc::frontend {
+
+class Call : public Site {
+public:
+  Call(Evaluator &evaluator, const Builtin &builtin, SourceRange range,
+       std::vector<EvaluatedArgument> slots)
+      : Site(evaluator, range, builtin.nameWord(), builtin.name.str()), builtin(builtin),
+        slots(std::move(slots)) {}
+
+  // ---- arguments; the name is one of the row's
+  const Value &value(llvm::StringRef name) const { return slot(name).value; }
+  /// Of the argument, or of the callee's name where the default holds.
+  SourceRange rangeOf(llvm::StringRef name) const { return slot(name).range; }
+  const Tensor &tensor(llvm::StringRef name) const { return value(name).as<Tensor>(); }
+  int64_t integer(llvm::StringRef name) const { return value(name).integer(); }
+  double number(llvm::StringRef name) const { return value(name).number(); }
+  bool flag(llvm::StringRef name) const { return value(name).as<bool>(); }
+  llvm::StringRef string(llvm::StringRef name) const { return value(name).as<std::string>(); }
+  bool isNone(llvm::StringRef name) const { return value(name).isNone(); }
+  Operand operand(llvm::StringRef name) const { return {slot(name).value, slot(name).range}; }
+  /// An integer for all, or one each: `count` numbers of at least `least`. False after an error.
+  bool integers(llvm::StringRef name, size_t count, int64_t least,
+                llvm::SmallVectorImpl<int64_t> &result);
+  /// Axis numbers from -rank to rank - 1, made positive. False after an error.
+  bool axis(llvm::StringRef name, int64_t rank, int64_t &result);
+
+  /// Reports at an argument; poison.
+  Value fail(llvm::StringRef argument, const llvm::Twine &message, const llvm::Twine &hint = "");
+  /// "'weight' of softmax_cross_entropy is not available yet", unless the argument has its default.
+  bool requireDefault(llvm::StringRef name);
+
+  // ---- weights of a layer
+  /// Declares path.name, or finds it where the layer is shared. `standard` is used where no `init`
+  /// is given.
+  std::optional<Tensor> weight(llvm::StringRef name, llvm::ArrayRef<int64_t> shape,
+                               mlir::Type element, const Value &standard, int64_t fanIn,
+                               int64_t fanOut);
+
+  /// A statistic of the layer, `shape` numbers that begin as `first`.
+  std::optional<Tensor> statistic(llvm::StringRef name, int64_t count, mlir::Type element,
+                                  double first) {
+    return evaluator.statistic(path() + "." + name.str(),
+                               mlir::RankedTensorType::get({count}, element), first, range,
+                               location());
+  }
+
+  /// The path is given from outside, by `name="x"` or a shared layer; `place` is where.
+  void setPath(std::string path, SourceRange place) {
+    takenPath = std::move(path);
+    hasPath = true;
+    nameRange = place;
+  }
+
+  const Builtin &builtin;
+  LayerAttributes attributes;
+
+private:
+  const EvaluatedArgument &slot(llvm::StringRef name) const;
+  /// Where the name was given; invalid if it was counted.
+  SourceRange nameRange;
+  std::vector<EvaluatedArgument> slots;
+};
+
+/// The argument `axes` of a reduction, increasing and without repeats; none means all of `rank`.
+/// False after an error.
+bool readAxes(Call &call, int64_t rank, llvm::SmallVectorImpl<int64_t> &axes);
+
+} // namespace dlc::frontend
+
+#endif

@@ -1,0 +1,58 @@
+// Built-ins that are formulas of the dialect's primitives: one function a row of the table.
+//
+// Each is written so that neither it nor its gradient overflows where the result is finite: exp
+// sees no positive numbers, and a branch that `select` drops holds no infinity whose gradient would
+// be NaN.
+#ifndef DLC_FRONTEND_DL_BUILTINS_FORMULAS_H
+#define DLC_FRONTEND_DL_BUILTINS_FORMULAS_H
+
+#include "frontend/DL/Builtins/Call.h"
+
+namespace dlc::frontend {
+
+// Of one tensor, element by element.
+Value buildRelu6(Call &call);
+Value buildLeakyRelu(Call &call);
+Value buildElu(Call &call);
+Value buildSelu(Call &call);
+Value buildGelu(Call &call);
+Value buildSilu(Call &call);
+Value buildHardswish(Call &call);
+Value buildHardsigmoid(Call &call);
+Value buildSoftplus(Call &call);
+Value buildRsqrt(Call &call);
+Value buildSign(Call &call);
+template <bool logarithm> Value buildSoftmax(Call &call);
+
+/// x ** number; the exponent is a compile-time number.
+Value applyPower(Site &site, const Operand &base, const Operand &exponent);
+Value buildPower(Call &call);
+
+enum class Logic { And, Or };
+template <Logic kind> Value buildLogical(Call &call);
+Value buildLogicalNot(Call &call);
+
+// Along axes.
+Value buildNorm(Call &call);
+Value buildArgmax(Call &call);
+Value buildOneHot(Call &call);
+
+// Losses and metrics, one value a sample; the caller reduces them.
+/// Label smoothing adds `smoothing` of the mean over all classes.
+Tensor smoothedCrossEntropy(Call &call, const Tensor &crossEntropy, int64_t axis, double smoothing);
+/// Labels are probabilities.
+Tensor probabilityCrossEntropy(Call &call, const Tensor &logits, const Tensor &target,
+                               int64_t axis);
+mlir::Value sigmoidCrossEntropy(Call &call, mlir::Value logits, mlir::Value target);
+mlir::Value huber(Call &call, mlir::Value difference, double delta);
+mlir::Value hinge(Call &call, mlir::Value score, mlir::Value target, double margin);
+/// Not yet summed over the classes.
+mlir::Value divergence(Call &call, mlir::Value logProbability, mlir::Value target);
+/// 1 where logit and target agree, else 0.
+mlir::Value binaryAccuracy(Call &call, mlir::Value logits, mlir::Value target, double threshold);
+/// 1 where fewer than `k` logits are above the label's, else 0; classes on `axis`.
+mlir::Value topAccuracy(Call &call, mlir::Value logits, mlir::Value label, int64_t k, int64_t axis);
+
+} // namespace dlc::frontend
+
+#endif

@@ -1,0 +1,103 @@
+// Builds one dl.entry: inputs, reads, ops, outputs, and the terminator at the end.
+//
+// Knows nothing of the language: shapes are right when they come here. In entries that pad their
+// last batch (evaluate, infer) it also makes the mask of the valid samples.
+#ifndef DLC_FRONTEND_DL_EVALUATION_ENTRYBUILDER_H
+#define DLC_FRONTEND_DL_EVALUATION_ENTRYBUILDER_H
+
+#include "frontend/DL/Evaluation/Value.h"
+
+#include "dialects/DL/DL.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace dlc::frontend {
+
+enum class Arithmetic : uint8_t { Add, Subtract, Multiply, Divide, Maximum, Minimum };
+
+class EntryBuilder {
+public:
+  EntryBuilder(mlir::ModuleOp module, llvm::StringRef name, dl::EntryKind kind, int64_t samples,
+               mlir::Location location);
+
+  llvm::StringRef name() { return op.getSymName(); }
+  /// N: the samples of one micro-batch.
+  int64_t samples() const { return batchSize; }
+  bool isTraining() const { return kind == dl::EntryKind::Train; }
+  /// Samples beyond the `valid` input are padding.
+  bool hasPadding() const { return !isTraining(); }
+
+  mlir::Value addInput(llvm::StringRef name, mlir::RankedTensorType type, BatchAxis batch,
+                       mlir::Location location);
+  /// Notes that `label` holds numbers of classes, from 0 to `classes` - 1. Where it is an input, in
+  /// whatever shape or integer type, the runtime checks what it is given.
+  void markClasses(mlir::Value label, int64_t classes);
+  /// The number of valid samples, i32[]; becomes an input when it is first asked for.
+  mlir::Value valid();
+  /// The same as f32[].
+  mlir::Value validCount();
+  mlir::Value read(llvm::StringRef key, mlir::RankedTensorType type, mlir::Location location);
+
+  /// The value of a variable after the updates so far.
+  mlir::Value current(llvm::StringRef key, mlir::RankedTensorType type, mlir::Location location);
+  /// As `assign`, for a statistic of `anchor`: nothing is kept of what no result and no loss needs.
+  void assignIfUsed(llvm::StringRef key, mlir::Value value, mlir::Value anchor) {
+    statistics.push_back({key.str(), value, anchor});
+  }
+  /// Gives a variable its value for the next run of the entry.
+  void assign(llvm::StringRef key, mlir::Value value, mlir::Location location) {
+    assignments.push_back({key.str(), value, location});
+  }
+
+  mlir::RankedTensorType withShape(mlir::Value like, llvm::ArrayRef<int64_t> shape);
+  mlir::Value splat(mlir::Location location, mlir::RankedTensorType type, double value);
+  /// Repeats along new and size-1 axes; axis i of `x` becomes axis dims[i].
+  mlir::Value broadcast(mlir::Location location, mlir::Value x, llvm::ArrayRef<int64_t> dims,
+                        llvm::ArrayRef<int64_t> shape);
+  /// NumPy's broadcasting, from the right; `x` itself if it has the shape.
+  mlir::Value expandTo(mlir::Location location, mlir::Value x, llvm::ArrayRef<int64_t> shape);
+  mlir::Value arithmetic(mlir::Location location, Arithmetic kind, mlir::Value a, mlir::Value b);
+  mlir::Value reshape(mlir::Location location, mlir::Value x, llvm::ArrayRef<int64_t> shape);
+  /// Drops the axes.
+  mlir::Value reduce(mlir::Location location, dl::ReduceKind kind, mlir::Value x,
+                     llvm::ArrayRef<int64_t> axes);
+  /// `x` with `fill` in the place of samples that are padding; `x` itself where there is no
+  /// padding.
+  mlir::Value maskPadding(mlir::Location location, mlir::Value x, BatchAxis batch, double fill);
+
+  void addOutput(mlir::Value value, llvm::StringRef name, dl::ValueKind kind, BatchAxis batch = {});
+  /// Ends the entry: drops what no output and no loss needs.
+  void finish(mlir::Value loss);
+  dl::EntryOp entry() { return op; }
+
+  mlir::OpBuilder builder;
+
+private:
+  mlir::Value sampleMask();
+  void eraseUnused();
+
+  dl::EntryOp op;
+  dl::EntryKind kind;
+  int64_t batchSize;
+  mlir::Value validInput, validFloat, mask;
+  llvm::StringMap<mlir::Value> reads;
+  mlir::Operation *lastRead = nullptr;
+  llvm::SmallVector<mlir::Attribute> inputAttributes, outputAttributes;
+  llvm::SmallVector<mlir::Value> outputs;
+  struct Assignment {
+    std::string key;
+    mlir::Value value;
+    mlir::Location location;
+  };
+  std::vector<Assignment> assignments;
+  struct Statistic {
+    std::string key;
+    mlir::Value value;
+    mlir::Value anchor;
+  };
+  void assignStatistics();
+  std::vector<Statistic> statistics;
+};
+
+} // namespace dlc::frontend
+
+#endif

@@ -1,0 +1,452 @@
+// Expressions: names, sequences, pipes, indices. Operators are in EvaluateOperators.cpp.
+#include "frontend/DL/Syntax/Foreign.h"
+#include "frontend/DL/Syntax/NameWalker.h"
+#include "frontend/DL/Evaluation/TensorOps.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+namespace dlc::frontend {
+
+using namespace ast;
+
+Value Evaluator::evaluate(const Expr &expr) {
+  if (!spend(1, expr.range))
+    return Poison{};
+  if (depth >= maxEvaluationDepth) {
+    if (!std::exchange(stopped, true))
+      error(expr.range,
+            "evaluation is nested more than " + llvm::Twine(maxEvaluationDepth) + " levels deep");
+    return Poison{};
+  }
+  llvm::SaveAndRestore guard(depth, depth + 1);
+  switch (expr.kind) {
+  case ExprKind::Integer:
+    return llvm::cast<IntegerExpr>(expr).value;
+  case ExprKind::Float:
+    return llvm::cast<FloatExpr>(expr).value;
+  case ExprKind::String:
+    return llvm::cast<StringExpr>(expr).value.str();
+  case ExprKind::Bool:
+    return llvm::cast<BoolExpr>(expr).value;
+  case ExprKind::None:
+    return NoneValue{};
+  case ExprKind::DType:
+    return parseDType(llvm::cast<DTypeExpr>(expr).name);
+  case ExprKind::Hole:
+    return holes.back();
+  case ExprKind::NameRef:
+    return evaluateName(llvm::cast<NameExpr>(expr).name, expr.range);
+  case ExprKind::Sequence:
+    return evaluateSequence(llvm::cast<SequenceExpr>(expr));
+  case ExprKind::Unary:
+    return evaluateUnary(llvm::cast<UnaryExpr>(expr));
+  case ExprKind::Binary:
+    return evaluateBinary(llvm::cast<BinaryExpr>(expr));
+  case ExprKind::Conditional:
+    return evaluateConditional(llvm::cast<ConditionalExpr>(expr));
+  case ExprKind::Pipe:
+    return evaluatePipe(llvm::cast<PipeExpr>(expr));
+  case ExprKind::Call:
+    return evaluateCall(llvm::cast<CallExpr>(expr));
+  case ExprKind::Index:
+    return evaluateIndexExpr(llvm::cast<IndexExpr>(expr));
+  case ExprKind::Member:
+    return evaluateMember(llvm::cast<MemberExpr>(expr));
+  }
+  return Poison{};
+}
+
+// ------------------------------------------------------------------------------------------- names
+
+void Evaluator::observeValue(SourceRange range, const Value &value) {
+  if (program.options.observer && range.isValid() && !value.isPoison())
+    program.options.observer->onValue(range, describe(value));
+}
+
+Value Evaluator::evaluateItem(const Item &item, SourceRange range) {
+  if (program.options.observer)
+    program.options.observer->onName(range, item.constant ? item.constant->node->name.range
+                                                          : item.block->name.range);
+  if (item.constant) {
+    Value value = evaluateConstant(*item.constant, range);
+    observeValue(range, value);
+    return value;
+  }
+  Callable callable;
+  callable.block = item.block;
+  callable.module = item.module;
+  return callable;
+}
+
+Value Evaluator::evaluateName(llvm::StringRef name, SourceRange range) {
+  if (const Bound *bound = lookupLocal(name)) {
+    if (program.options.observer)
+      program.options.observer->onName(range, bound->range);
+    observeValue(range, bound->value);
+    return bound->value;
+  }
+  if (auto item = frame->module->items.find(name); item != frame->module->items.end())
+    return evaluateItem(item->second, range);
+  if (frame->seesDimensions && dimensions)
+    if (auto dimension = dimensions->find(name); dimension != dimensions->end())
+      return dimension->second;
+  if (const Builtin *builtin = findBuiltin(name)) {
+    Callable callable;
+    callable.builtin = builtin;
+    return callable;
+  }
+  for (const BuiltinConstant &constant : builtinConstants())
+    if (constant.name == name)
+      return constant.value;
+  return errorUnknownName(name, range);
+}
+
+bool Evaluator::isKnown(llvm::StringRef name) const {
+  return lookupLocal(name) || frame->module->items.contains(name) || findBuiltin(name) ||
+         (frame->seesDimensions && dimensions && dimensions->contains(name)) ||
+         llvm::any_of(builtinConstants(), [&](const auto &each) { return each.name == name; });
+}
+
+/// Where in the body a name is bound that has no value here.
+std::string Evaluator::hintForBinding(llvm::StringRef name, SourceRange range) const {
+  unsigned later = 0, earlier = 0;
+  bool isOfAStep = false;
+  forEachBinding(frame->body, /*inSteps=*/false, [&](const Name &each, const BindingStatement *) {
+    if (each.text == name)
+      (each.range.begin > range.begin ? later : earlier) =
+          program.sources.lineColumn(each.range).line;
+  });
+  forEachBinding(frame->body, /*inSteps=*/true, [&](const Name &each, const BindingStatement *) {
+    isOfAStep |= each.text == name;
+  });
+  if (later)
+    return "it is bound only later, in line " + std::to_string(later);
+  if (earlier)
+    return "it is bound in line " + std::to_string(earlier) + ", in a body that does not run";
+  return isOfAStep ? "the names of a step end with it" : "";
+}
+
+/// In a section, an unknown name may be what the data is to deliver.
+std::string Evaluator::hintForData(llvm::StringRef name) const {
+  const Block *called = frame->calledModel;
+  if (name == "output" && called && !called->results.single) {
+    std::string names;
+    for (const Field &field : called->results.fields)
+      names += (names.empty() ? "'" : "', '") + field.name.text.str();
+    return "what " + called->name.text.str() + " returns is called " + names + "'";
+  }
+  if (name == "output")
+    return "a model that the section names is not called by itself: y = Model(...)";
+  // A model's input of that name says of what type it is.
+  std::string type = "i32[N]";
+  for (const auto &[word, bound] : frame->scopes.front())
+    if (auto *callable = bound.value.getIf<Callable>(); callable && callable->model)
+      for (const Param &param : callable->model->block->params)
+        if (param.name.text == name && param.type)
+          type = program.sources.text(param.type->range).str();
+  std::string data = "'" + name.str() + ": " + type + "' declares what the data delivers";
+  return lookupLocal("output") ? "'output' is what the model returns; " + data : data;
+}
+
+/// What may be meant by a name that is not bound.
+std::string Evaluator::hintForUnknown(llvm::StringRef name, SourceRange range) {
+  if (std::string hint = hintForBinding(name, range); !hint.empty())
+    return hint;
+  if (wanted)
+    if (std::string hint = hintForName(name, availableNames(*wanted)); !hint.empty())
+      return hint;
+  if (std::string hint = program.hintForImport(name, /*mayBeNear=*/false); !hint.empty())
+    return hint;
+  llvm::SmallVector<llvm::StringRef> candidates(frame->module->items.keys());
+  for (const llvm::StringMap<Bound> &scope : frame->scopes)
+    candidates.append(scope.keys().begin(), scope.keys().end());
+  for (llvm::StringRef builtin : builtinNames())
+    candidates.push_back(builtin);
+  std::string hint = hintForName(name, candidates);
+  if (hint.empty())
+    hint = program.hintForImport(name, /*mayBeNear=*/true);
+  if (hint.empty() && wanted)
+    hint = "there is " + availableList(*wanted);
+  bool mayBeData = frame->seesDimensions && !frame->block && name.size() <= 60;
+  return hint.empty() && mayBeData ? hintForData(name) : hint;
+}
+
+Value Evaluator::errorUnknownName(llvm::StringRef name, SourceRange range) {
+  if (auto ended = frame->ended.find(name); ended != frame->ended.end()) {
+    auto [where, kind] = ended->second;
+    error(range, "'" + name + "' is bound only inside the '" + kind + "'")
+        .hint("bind it before the '" + kind + "'")
+        .note(where, "bound here");
+    return Poison{};
+  }
+  error(range, "unknown name '" + name.take_front(60) + "'").hint(hintForUnknown(name, range));
+  return Poison{};
+}
+
+Value Evaluator::evaluateConstant(ConstantItem &constant, SourceRange range) {
+  const Constant &node = *constant.node;
+  if (constant.state == ConstantItem::Done)
+    return constant.value;
+  if (constant.state == ConstantItem::Running) {
+    error(range, "the constant '" + node.name.text + "' depends on itself")
+        .note(node.name.range, "declared here");
+    return Poison{};
+  }
+  constant.state = ConstantItem::Running;
+  NameScope names;
+  Frame own;
+  own.module = constant.module;
+  own.names = &names;
+  own.scopes.emplace_back();
+  llvm::SaveAndRestore frameGuard(frame, &own);
+  llvm::SaveAndRestore<EntryBuilder *> entryGuard(entry, nullptr);
+  constant.value = evaluate(*node.value);
+  if (constant.override && !constant.value.isPoison())
+    constant.value = evaluateOverride(constant);
+  constant.state = ConstantItem::Done;
+  return constant.value;
+}
+
+/// The value of `-D`, which must be of the kind of the default.
+Value Evaluator::evaluateOverride(ConstantItem &constant) {
+  const Value &standard = constant.value;
+  // A shell eats quotes: a bare word is a string where one is expected.
+  auto *word = llvm::dyn_cast<NameExpr>(constant.override);
+  bool isString = word && (standard.is<std::string>() || !isKnown(word->name));
+  Value value = isString ? Value(word->name.str()) : evaluate(*constant.override);
+  if (value.isPoison())
+    return value;
+  if (standard.is<double>() && value.isInteger())
+    return value.number();
+  bool sameKind = (standard.isInteger() && value.isInteger()) ||
+                  (standard.is<double>() && value.is<double>()) ||
+                  (standard.is<bool>() && value.is<bool>()) ||
+                  (standard.isSequence() && value.isSequence()) ||
+                  (standard.is<std::string>() && value.is<std::string>()) ||
+                  (standard.is<DType>() && value.is<DType>());
+  if (sameKind)
+    return value;
+  program.engine
+      .error(constant.override->range, "'" + constant.node->name.text + "' is " +
+                                           describe(standard) + " in the file, here it is " +
+                                           describe(value))
+      .note(constant.node->name.range, "declared here");
+  return Poison{};
+}
+
+// --------------------------------------------------------------------------- sequences, conditions
+
+Value Evaluator::evaluateSequence(const SequenceExpr &node) {
+  std::vector<Value> items;
+  items.reserve(node.items.size());
+  bool failed = false;
+  for (const Expr *item : node.items) {
+    items.push_back(evaluate(*item));
+    failed |= items.back().isPoison();
+  }
+  return failed ? Value(Poison{}) : makeSequence(std::move(items), node.range);
+}
+
+bool Evaluator::conditionOf(const Expr &expr, bool &result) {
+  Value value = evaluate(expr);
+  if (auto *flag = value.getIf<bool>()) {
+    result = *flag;
+    return true;
+  }
+  if (auto *tensor = value.getIf<Tensor>())
+    error(expr.range,
+          "a condition must be known at compile time, this is a tensor " + describe(tensor->type()))
+        .hint("select(condition, a, b) chooses between tensors");
+  else if (!value.isPoison())
+    error(expr.range, "a condition must be a bool, found " + describe(value))
+        .hint(value.isNumber()     ? "compare it: " + shortText(expr.range) + " != 0"
+              : value.isSequence() ? "compare its length: len(s) != 0"
+                                   : "");
+  return false;
+}
+
+Value Evaluator::evaluateConditional(const ConditionalExpr &node) {
+  bool condition;
+  if (!conditionOf(*node.condition, condition))
+    return Poison{};
+  return evaluate(condition ? *node.thenValue : *node.elseValue);
+}
+
+// ------------------------------------------------------------------------- pipes, indices, members
+
+Value Evaluator::evaluatePipe(const PipeExpr &node) {
+  Value value = evaluate(*node.head);
+  SourceRange valueAt = node.head->range;
+  for (const Stage &stage : node.stages) {
+    if (stopped)
+      return Poison{};
+    holes.push_back(value);
+    std::vector<EvaluatedArgument> arguments;
+    if (!stage.hasHole)
+      arguments.push_back({{}, value, valueAt});
+    bool valid = evaluateArguments(stage.arguments, arguments);
+    holes.pop_back();
+    // After a failed stage the rest is silent, but its names are still looked up.
+    Value callee = evaluateName(stage.name.text, stage.name.range);
+    if (callee.isPoison() || !valid) {
+      value = Poison{};
+    } else if (auto *callable = callee.getIf<Callable>()) {
+      value = call(*callable, stage.name.range, std::move(arguments));
+    } else {
+      errorNotCallable(stage.name.range, "'" + stage.name.text + "'", callee);
+      value = Poison{};
+    }
+    for (llvm::ArrayRef<Subscript> index : stage.indices)
+      value = applyIndex(value, index, stage.range);
+    valueAt = stage.range;
+  }
+  return value;
+}
+
+Value Evaluator::evaluateIndexExpr(const IndexExpr &node) {
+  return applyIndex(evaluate(*node.base), node.subscripts, node.range);
+}
+
+bool Evaluator::subscriptInteger(const Expr *expr, int64_t missing, int64_t &result) {
+  result = missing;
+  if (!expr)
+    return true;
+  Value value = evaluate(*expr);
+  if (value.isInteger()) {
+    result = value.integer();
+    return true;
+  }
+  if (!value.isPoison())
+    error(expr->range, "an index is an integer, found " + describe(value));
+  return false;
+}
+
+Value Evaluator::applyIndex(const Value &base, llvm::ArrayRef<Subscript> subscripts,
+                            SourceRange range) {
+  if (base.isPoison())
+    return base;
+  if (base.isTensor()) {
+    error(range, "indexing a tensor is not available yet");
+    return Poison{};
+  }
+  if (!base.isSequence()) {
+    error(range, "only sequences and tensors have elements, this is " + describe(base))
+        .hint(base.is<Callable>() ? "arguments stand in '( )'"
+              : base.is<DType>()  ? "a type stands behind ':', as in label: i32[N]"
+                                  : "");
+    return Poison{};
+  }
+  if (subscripts.size() != 1) {
+    error(subscripts[1].range, "a sequence has one index");
+    return Poison{};
+  }
+  const Subscript &subscript = subscripts.front();
+  llvm::ArrayRef<Value> items = base.items();
+  int64_t size = items.size(), begin, end, step;
+  if (!subscriptInteger(subscript.begin, 0, begin) || !subscriptInteger(subscript.end, size, end) ||
+      !subscriptInteger(subscript.step, 1, step))
+    return Poison{};
+  auto fromEnd = [&](int64_t i) { return i < 0 ? i + size : i; };
+  if (!subscript.isSlice) {
+    begin = fromEnd(begin);
+    if (begin >= 0 && begin < size)
+      return items[begin];
+    error(subscript.range, "there is no element " + text(evaluate(*subscript.begin)) +
+                               ", the sequence has " + llvm::Twine(size));
+    return Poison{};
+  }
+  if (step <= 0) {
+    error(subscript.range, "the step of a slice is 1 or more, found " + llvm::Twine(step));
+    return Poison{};
+  }
+  begin = std::clamp<int64_t>(fromEnd(begin), 0, size);
+  end = std::clamp<int64_t>(fromEnd(end), 0, size);
+  std::vector<Value> result;
+  for (int64_t i = begin; i < end; i += std::min(step, size))
+    result.push_back(items[i]);
+  return spendElements(result.size(), subscript.range) ? Value(std::move(result)) : Value(Poison{});
+}
+
+/// `nn` in nn.Linear; null if the path begins with more than a name.
+static const NameExpr *rootOf(const MemberExpr &node) {
+  const Expr *base = node.base;
+  while (auto *member = llvm::dyn_cast<MemberExpr>(base))
+    base = member->base;
+  return llvm::dyn_cast<NameExpr>(base);
+}
+
+/// A path such as torch.nn.Linear: what it ends in may be known.
+Value Evaluator::errorUnknownPath(const MemberExpr &node, const NameExpr &root) {
+  llvm::StringRef native = nativeName(node.member.text, builtinNames());
+  llvm::StringRef path = program.sources.text(node.range);
+  std::string hint = native.empty() ? program.hintForImport(node.member.text, /*mayBeNear=*/false)
+                                    : "did you mean '" + native.str() + "'?";
+  if (hint.empty() || path.contains('\n') || path.size() > 60)
+    return errorUnknownName(root.name, root.range);
+  error(node.range, "unknown name '" + path + "'").hint(hint);
+  return Poison{};
+}
+
+/// A tensor, a number or a block has no members; a method of elsewhere may be a function here.
+Value Evaluator::errorNoMember(const MemberExpr &node, const Value &base) {
+  llvm::StringRef member = node.member.text, native = nativeName(member, builtinNames());
+  llvm::StringRef source = shortText(node.base->range);
+  if (base.isTensor() && member == "T")
+    native = "transpose";
+  if (!source.empty() && base.isTensor() && !native.empty()) {
+    bool takesMore = findBuiltin(native)->params.size() > 1;
+    error(node.member.range, "a tensor has no member '" + member + "'")
+        .hint(native + "(" + source + (takesMore ? ", ...)" : ")"));
+    return Poison{};
+  }
+  if (base.isTensor()) {
+    error(node.member.range, "a tensor has no member '" + member + "'")
+        .hint(hintForMember(source.empty() ? "x" : source, member));
+    return Poison{};
+  }
+  auto builder = error(node.member.range, describe(base) + " has no member '" + member + "'");
+  if (base.isSequence())
+    builder.hint(member == "append" ? source + " = " + source + " + [...]"
+                                    : llvm::Twine("len(s), s[0], s + t"));
+  else if (base.is<Callable>())
+    builder.hint("layer f = ..., then f.weight");
+  return Poison{};
+}
+
+Value Evaluator::evaluateMember(const MemberExpr &node) {
+  if (const NameExpr *root = rootOf(node); root && !isKnown(root->name))
+    return errorUnknownPath(node, *root);
+  Value base = evaluate(*node.base);
+  if (base.isPoison())
+    return base;
+  const Callable *callable = base.getIf<Callable>();
+  if (!callable || !callable->layer || !callable->layer->callee.builtin)
+    return errorNoMember(node, base);
+  const LayerInstance &layer = *callable->layer;
+  if (layer.hasFailed)
+    return Poison{};
+  std::string key = layer.path + "." + node.member.text.str();
+  auto variable = program.variableByKey.find(key);
+  if (usedKeys.contains(key) && variable != program.variableByKey.end()) {
+    Tensor tensor;
+    tensor.value = entry->read(key, variable->second->type, variable->second->location);
+    tensor.origin = makeOrigin(node.member.range, "the weight '" + key + "'", tensor);
+    return tensor;
+  }
+  llvm::SmallVector<llvm::StringRef> weights;
+  for (const auto &[each, variable] : program.variableByKey)
+    if (llvm::StringRef name = each;
+        name.consume_front(layer.path + ".") && usedKeys.contains(each))
+      weights.push_back(name);
+  llvm::sort(weights);
+  auto builder =
+      error(node.member.range, "layer '" + layer.name + "' has no weight '" + node.member.text +
+                                   "'" + (weights.empty() ? " before this point" : ""));
+  if (weights.empty())
+    builder.note(layer.node->name.range, "declared here; its weights exist from its first call on");
+  else
+    builder.hint("it has " + llvm::join(weights, ", "));
+  return Poison{};
+}
+
+} // namespace dlc::frontend

@@ -1,0 +1,121 @@
+// Train and infer sections: from the evaluated bindings to entries.
+#ifndef DLC_FRONTEND_DL_SECTIONS_SECTIONS_H
+#define DLC_FRONTEND_DL_SECTIONS_SECTIONS_H
+
+#include "frontend/DL/Evaluation/Evaluator.h"
+
+namespace dlc::frontend {
+
+/// A model that a section lists, with the values of its settings.
+struct ModelUse {
+  const ast::Block *block = nullptr;
+  Module *module = nullptr;
+  std::string prefix;
+  llvm::StringMap<Value> settings;
+};
+
+/// Values of symbolic dimensions, N among them.
+using Dimensions = llvm::StringMap<int64_t>;
+
+/// A `parameters` group of a train section, its settings evaluated.
+struct ParameterGroup {
+  const ast::GroupStatement *node;
+  std::vector<Value> settings;
+};
+
+// ---- Settings.cpp
+
+/// The compile-time bindings of a section: what can be known before the model is evaluated.
+llvm::StringMap<Bound> evaluateSettings(Program &program, Module &module,
+                                        const ast::Section &section);
+/// Names of dimensions in the types of the models and fields that nothing else binds.
+void collectDimensions(const Module &module, const ast::Section &section,
+                       llvm::ArrayRef<ModelUse> uses, llvm::StringMap<SourceRange> &names);
+/// Is the name called or piped into anywhere in the section?
+bool mentions(const ast::Section &section, llvm::StringRef name);
+/// Warns of fields that nothing reads: neither the section nor a model that is called by itself.
+void warnUnreadFields(Program &program, const ast::Section &section, llvm::ArrayRef<ModelUse> uses);
+/// Reports names that are bound and never read.
+void checkUnusedNames(Program &program, const ast::Section &section,
+                      const llvm::StringMap<SourceRange> &dimensions);
+/// Reports settings whose value dlc cannot honour so far.
+void checkSettings(Evaluator &evaluator, llvm::function_ref<const Bound *(llvm::StringRef)> lookup);
+/// Of the section; a step has some of its own.
+llvm::ArrayRef<llvm::StringLiteral> trainSettingNames();
+/// What a `parameters` group sets.
+llvm::ArrayRef<llvm::StringLiteral> groupSettingNames();
+/// The last binding of a name in a body, steps inside it left out.
+const ast::BindingStatement *findBinding(ast::Body body, llvm::StringRef name);
+
+// ---- Groups.cpp
+
+/// Writes the settings of the groups into the variables they match; `inStep`: they stand in a step.
+void applyGroups(Evaluator &evaluator, llvm::ArrayRef<ParameterGroup> groups, bool inStep);
+/// The variables that a pattern names; an error if there are none.
+std::vector<Variable *> matchVariables(Evaluator &evaluator, const ast::PatternString &pattern);
+/// "**" any parts, "*" within a part.
+bool matchesPattern(llvm::StringRef pattern, llvm::StringRef key);
+/// Null after an error. `rateFactor` multiplies the learning rate.
+mlir::Attribute optimizerAttribute(mlir::MLIRContext *context, const PlanValue &plan,
+                                   double rateFactor);
+
+// ---- Schedules.cpp
+
+/// The parts of a step's schedule; null for the constant one, and after an error. `section` says
+/// what evaluations yield.
+mlir::ArrayAttr scheduleAttribute(Evaluator &evaluator, const ast::Section &section,
+                                  const Bound &schedule);
+
+// ---- Sections.cpp
+
+class SectionCompiler {
+public:
+  SectionCompiler(Program &program, Module &main, mlir::ModuleOp module)
+      : program(program), main(main), module(module) {}
+  /// Builds all entries and the variables.
+  void run();
+
+private:
+  struct InferPlan;
+
+  const ast::Section *chooseTrain();
+  bool resolveUses(const ast::Section &section, bool takesSettings, std::vector<ModelUse> &uses);
+  bool resolveSettings(ModelUse &use, llvm::ArrayRef<ast::Argument> arguments);
+  bool bindDimensions(const ast::Section &section);
+  bool readDimension(llvm::StringRef name, const llvm::StringMap<Bound> &settings,
+                     SourceRange range);
+  bool checkBatchAxis(const ast::Section &section, const llvm::StringMap<SourceRange> &names);
+  std::string hintForDefine(llvm::StringRef name);
+  void checkDefines();
+  struct TrainEntry;
+  void compileTrain(const ast::Section &section);
+  std::unique_ptr<TrainEntry> evaluateTrain(const ast::Section &section,
+                                            const ast::StepStatement *step);
+  void readAccumulate(TrainEntry &entry);
+  void finishTrain(TrainEntry &entry, const ast::Section &section);
+  void compileEvaluate(const ast::Section &section);
+  /// False, with an error, if another section of the kind has the name.
+  bool claimSection(llvm::StringRef name, const ast::Section &section);
+  bool claimEntry(const std::string &name, SourceRange range, llvm::StringRef hint);
+  void readFrozenPatterns(const ast::Section &section);
+  void warnUntrained();
+  void compileInfer(const ast::Section *section, llvm::ArrayRef<ModelUse> uses,
+                    const std::string &name);
+  bool inferBatches(const ast::Section *section, std::vector<int64_t> &batches,
+                    Dimensions &dimensions);
+  void checkVariableNames();
+  void writeVariables();
+  void checkTrainedSomewhere(const ast::Section &section);
+  void writeDescription();
+
+  Program &program;
+  Module &main;
+  mlir::ModuleOp module;
+  std::vector<ModelUse> trainUses;
+  Dimensions dimensions;
+  llvm::StringMap<SourceRange> entryNames, sectionNames;
+};
+
+} // namespace dlc::frontend
+
+#endif

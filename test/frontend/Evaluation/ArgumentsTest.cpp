@@ -1,0 +1,335 @@
+// Tries each argument of each built-in, because the language's page says which are available: its
+// tables are made from the rows that are tried here. A row without a trial is a failure.
+#include "test/frontend/Harness.h"
+
+#include "frontend/DL/Builtins/Builtins.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include <gtest/gtest.h>
+
+using namespace dlc::frontend;
+using namespace dlc::frontend::test;
+
+namespace {
+/// Arguments that a built-in needs, and for its options, where the standard trial of their kind
+/// will not do, what stands behind those: "padding" -> "padding=1".
+struct Trial {
+  const char *name;
+  std::string required;
+  llvm::StringMap<std::string> options = {};
+};
+} // namespace
+
+static llvm::StringMap<std::string> window(const std::string &weight) {
+  return {{"groups", "groups=3"}, {"weight", "weight=zeros(" + weight + ")"}};
+}
+static llvm::StringMap<std::string> transposed(const std::string &weight) {
+  llvm::StringMap<std::string> options = window(weight);
+  options["output_padding"] = "stride=2, output_padding=1";
+  return options;
+}
+/// Of a curve that needs a length: the other unit instead of the one it has, or beside it.
+static llvm::StringMap<std::string> curve() {
+  llvm::StringMap<std::string> options{{"epochs", "epochs=2"}, {"steps", "steps=2"}};
+  for (const char *name : {"factor", "power", "end", "multiply", "peak", "start", "low"})
+    options[name] =
+        std::string("epochs=2, ") + name + (name == std::string("multiply") ? "=2" : "=0.5");
+  return options;
+}
+
+static const std::vector<Trial> &trials() {
+  static const std::vector<Trial> list{
+      {"conv1d", "line, 3, 3", window("(3, 3, 3)")},
+      {"conv2d", "x, 3, 3", window("(3, 3, 3, 3)")},
+      {"conv3d", "volume, 3, 2", window("(3, 3, 2, 2, 2)")},
+      {"conv_transpose1d", "line, 3, 3", transposed("(3, 3, 3)")},
+      {"conv_transpose2d", "x, 3, 3", transposed("(3, 3, 3, 3)")},
+      {"conv_transpose3d", "volume, 3, 3", transposed("(3, 3, 3, 3, 3)")},
+      {"linear", "x, 2", {{"weight", "weight=zeros((2, 8))"}}},
+      {"prelu", "x", {{"count", "count=3"}}},
+      {"batch_norm", "x"},
+      {"layer_norm", "x", {{"axes", "axes=(2, 3)"}}},
+      {"rms_norm", "x", {{"axes", "axes=(2, 3)"}}},
+      {"group_norm", "x, 3"},
+      {"instance_norm", "x"},
+      {"relu", "x"},
+      {"relu6", "x"},
+      {"leaky_relu", "x"},
+      {"elu", "x"},
+      {"selu", "x"},
+      {"gelu", "x", {{"approximate", "approximate=\"tanh\""}}},
+      {"silu", "x"},
+      {"hardswish", "x"},
+      {"hardsigmoid", "x"},
+      {"softplus", "x"},
+      {"sigmoid", "x"},
+      {"tanh", "x"},
+      {"softmax", "x"},
+      {"log_softmax", "x"},
+      {"add", "x, 1"},
+      {"subtract", "x, 1"},
+      {"multiply", "x, 2"},
+      {"divide", "x, 2"},
+      {"maximum", "x, 1"},
+      {"minimum", "x, 1"},
+      {"pow", "x, 2"},
+      {"exp", "x"},
+      {"log", "x"},
+      {"sqrt", "x"},
+      {"rsqrt", "x"},
+      {"abs", "x"},
+      {"sign", "x"},
+      {"square", "x"},
+      {"clamp", "x, 0, 1"},
+      {"select", "x > 0, x, 0"},
+      {"logical_and", "x > 0, x < 1"},
+      {"logical_or", "x > 0, x < 1"},
+      {"logical_not", "x > 0"},
+      {"f32", "label"},
+      {"f64", "x"},
+      {"bf16", "x"},
+      {"f16", "x"},
+      {"i32", "x"},
+      {"i64", "x"},
+      {"u8", "x"},
+      {"bool", "x"},
+      {"sum", "x"},
+      {"mean", "x"},
+      {"max", "x"},
+      {"min", "x"},
+      {"norm", "x"},
+      {"argmax", "x, 1"},
+      {"max_pool", "x, 3"},
+      {"average_pool", "x, 3"},
+      {"global_average_pool", "x"},
+      {"global_max_pool", "x"},
+      {"reshape", "x, (N, 192)"},
+      {"flatten", "x"},
+      {"transpose", "x, (0, 1, 3, 2)"},
+      {"broadcast", "x, (2, N, 3, 8, 8)"},
+      {"matmul", "x, x"},
+      {"one_hot", "label, 10"},
+      {"by_phase", "x, 2 * x"},
+      {"tensor",
+       "[1.0, 2.0]",
+       {{"numbers", "[3.0]"}, {"shape", "shape=(2, 1)"}, {"file", "file=\"a.bin\""}}},
+      {"zeros", "(2, 3)"},
+      {"ones", "(2, 3)"},
+      {"full", "(2, 3), 0.5"},
+      {"local_response_norm", "x, 3"},
+      {"upsample", "x, 2"},
+      {"pixel_shuffle", "reshape(x, (N, 12, 4, 4)), 2"},
+      {"softmax_cross_entropy",
+       "scores, label",
+       {{"axis", "axis=-1"}, {"weight", "weight=zeros((10,))"}}},
+      {"sigmoid_cross_entropy",
+       "scores, 1",
+       {{"weight", "weight=zeros((10,))"}, {"positive_weight", "positive_weight=zeros((10,))"}}},
+      {"mean_squared_error", "scores, scores"},
+      {"mean_absolute_error", "scores, scores"},
+      {"huber", "scores, scores"},
+      {"kl_divergence", "scores, scores"},
+      {"hinge", "scores, scores"},
+      {"accuracy", "scores, label", {{"axis", "axis=-1"}}},
+      {"top_k_accuracy", "scores, label"},
+      {"binary_accuracy", "scores, 1"},
+      {"perplexity", "scores, label", {{"axis", "axis=-1"}}},
+      {"channels", "x"},
+      {"size", "x, 1"},
+      {"shape", "x"},
+      {"rank", "x"},
+      {"len", "[1]"},
+      {"range", "3", {{"b", "b=5"}, {"step", "b=5, step=2"}}},
+      {"enumerate", "[1]"},
+      {"zip", "[1], [2]"},
+      {"reversed", "[1]"},
+      {"div", "3, 2"},
+      {"int", "2.5"},
+      {"float", "2"},
+      {"sgd",
+       "0.1",
+       {{"dampening", "momentum=0.5, dampening=0.5"}, {"nesterov", "momentum=0.5, nesterov=true"}}},
+      {"constant", "", curve()},
+      {"step", "", curve()},
+      {"multistep",
+       "",
+       {{"epochs", "epochs=[1, 2]"},
+        {"steps", "steps=[1, 2]"},
+        {"factor", "epochs=[1], factor=0.5"}}},
+      {"exponential", "0.5", {{"epochs", "epochs=2"}, {"steps", "steps=2"}}},
+      {"polynomial", "", curve()},
+      {"cosine", "", curve()},
+      {"cosine_restarts", "", curve()},
+      {"one_cycle", "", curve()},
+      {"cyclic", "", curve()},
+      {"warmup", "", curve()},
+      {"plateau", "", {{"metric", "metric=\"accuracy\""}, {"mode", "mode=\"max\""}}},
+      {"value", "1"},
+      {"parameter_norm", "1"},
+      {"global_norm", "1"},
+      {"uniform", "0, 1"},
+      {"normal", "0, 1"},
+      {"truncated_normal", "0, 1"},
+      {"xavier_uniform", ""},
+      {"xavier_normal", ""},
+      {"kaiming_uniform", "", {{"mode", "mode=\"fan_out\""}}},
+      {"kaiming_normal", "", {{"mode", "mode=\"fan_out\""}}},
+      {"orthogonal", ""},
+  };
+  return list;
+}
+
+static const Trial *findTrial(llvm::StringRef name) {
+  for (const Trial &trial : trials())
+    if (name == trial.name)
+      return &trial;
+  return nullptr;
+}
+
+/// A value that is not the default, by the kind of the parameter.
+static std::string otherValue(const BuiltinParam &param) {
+  std::string name = param.name.str();
+  switch (param.kind) {
+  case ParamKind::Bool:
+    return name + (param.defaultValue.as<bool>() ? "=false" : "=true");
+  case ParamKind::Number:
+    return name + "=0.5";
+  case ParamKind::String:
+    return name + "=\"sum\"";
+  case ParamKind::DType:
+    return name + "=f64";
+  default:
+    return name + (name == "axis" || name == "axes" || name == "padding" ? "=1" : "=2");
+  }
+}
+
+/// What is said of a call of it; empty if it is taken.
+static std::string complaint(const Builtin &row, const std::string &arguments) {
+  Compiled compiled(inModel("line = reshape(x, (N, 3, 64))\n"
+                            "volume = reshape(x, (N, 3, 4, 4, 4))\n"
+                            "scores = linear(flatten(x), 10)\n"
+                            "label = argmax(scores, 1)\n"
+                            "tried = " +
+                            row.name.str() + "(" + arguments + ")"));
+  return compiled.engine.hasErrors() ? compiled.engine.diagnostics().front().message : "";
+}
+
+static std::string joined(const std::string &a, const std::string &b) {
+  return a + (a.empty() || b.empty() ? "" : ", ") + b;
+}
+
+TEST(Arguments, EachOptionIsAvailableOrMarkedInTheTable) {
+  for (const Builtin &row : builtins()) {
+    if (!row.build)
+      continue;
+    const Trial *trial = findTrial(row.name);
+    ASSERT_TRUE(trial) << "no trial of " << row.name.str();
+    for (const BuiltinParam &param : row.params) {
+      if (param.isRequired())
+        continue;
+      auto own = trial->options.find(param.name);
+      std::string option = own == trial->options.end() ? otherValue(param) : own->second;
+      bool replaces = row.name == "tensor" && param.name == "numbers";
+      std::string arguments = replaces ? option : joined(trial->required, option);
+      EXPECT_EQ(complaint(row, arguments),
+                param.isDefaultOnly
+                    ? ("'" + param.name + "' of " + row.name + " is not available yet").str()
+                    : "")
+          << row.name.str() << "(" << arguments << ")";
+    }
+  }
+}
+
+/// The one default that is not: what the row's text says of it is what the compiler says.
+TEST(Arguments, DefaultsAreAvailable) {
+  for (const Trial &trial : trials()) {
+    const Builtin &row = *findBuiltin(trial.name);
+    bool needsLength =
+        row.category == Category::Schedule && row.byPosition() == 0 && row.name != "constant";
+    std::string said =
+        complaint(row, needsLength ? trial.options.lookup("epochs") : trial.required);
+    EXPECT_EQ(said, row.name == "gelu" ? "gelu by the exact formula is not available yet" : "")
+        << trial.name;
+  }
+  EXPECT_EQ(findBuiltin("gelu")->doc,
+            "x * Phi(x); so far by its formula with tanh only: approximate=\"tanh\"");
+}
+
+TEST(Arguments, WhatIsMarkedAsNotAvailableIsRefused) {
+  for (const Builtin &row : builtins())
+    if (!row.build)
+      EXPECT_EQ(complaint(row, ""), row.name.str() + " is not available yet");
+}
+
+TEST(Arguments, WhatStandsBehindTheStarIsGivenByName) {
+  for (const Builtin &row : builtins()) {
+    unsigned count = row.byPosition();
+    if (!row.build || count == row.params.size())
+      continue;
+    // As many as may stand there, none of which is looked at before they are counted.
+    std::string arguments = "x";
+    for (unsigned i = 0; i < count; ++i)
+      arguments += ", x";
+    std::string expected = row.name.str() + " takes its arguments by name";
+    if (count) {
+      llvm::SmallVector<llvm::StringRef> names;
+      for (const BuiltinParam &param : llvm::ArrayRef(row.params).take_front(count))
+        names.push_back(param.name);
+      expected = row.name.str() + " takes " + std::to_string(count) + " argument" +
+                 (count == 1 ? "" : "s") + " by position: " + llvm::join(names, ", ");
+    }
+    EXPECT_EQ(complaint(row, arguments), expected);
+  }
+}
+
+/// What the page says of operators, settings and attributes, in its own words.
+TEST(Arguments, WhatElseThePageMarksIsRefused) {
+  struct Claim {
+    const char *page;
+    std::string program;
+    const char *message;
+  };
+  auto inTrain = [](const std::string &setting) {
+    std::string text = inModel("");
+    return text.insert(text.rfind("  batch"), "  " + setting + "\n");
+  };
+  const Claim claims[] = {
+      {"`2 ** x`", inModel("y = 2 ** x"),
+       "'**' of the integer 2 and the tensor f32[4, 3, 8, 8] is not available yet"},
+      {"`x[:, 0]`", inModel("y = x[:, 0]"), "indexing a tensor is not available yet"},
+      {"`precision`", inTrain("precision = bf16"),
+       "'precision' with the dtype bf16 is not available yet"},
+      {"`loss_scale`", inTrain("loss_scale = 2"),
+       "'loss_scale' with the integer 2 is not available yet"},
+      {"`precision`", inModel("y = linear(x, 3, precision=f16)"),
+       "the attribute 'precision' is not available yet"},
+      {"`algorithm`", inModel("y = linear(x, 3, algorithm=\"gemm\")"),
+       "the attribute 'algorithm' is not available yet"},
+      {"`backward_data_algorithm`", inModel("y = linear(x, 3, backward_data_algorithm=\"gemm\")"),
+       "the attribute 'backward_data_algorithm' is not available yet"},
+      {"`backward_filter_algorithm`",
+       inModel("y = linear(x, 3, backward_filter_algorithm=\"gemm\")"),
+       "the attribute 'backward_filter_algorithm' is not available yet"},
+      {"`workspace`", inModel("y = linear(x, 3, workspace=8)"),
+       "the attribute 'workspace' is not available yet"},
+  };
+  SourceManager sources;
+  std::string error;
+  FileId page = sources.load(DOCUMENTATION "/language.md", error);
+  ASSERT_NE(page, noFile) << error;
+  for (const Claim &claim : claims) {
+    EXPECT_TRUE(sources.text(page).contains(claim.page)) << claim.page;
+    Compiled compiled(claim.program);
+    ASSERT_TRUE(compiled.engine.hasErrors()) << claim.program;
+    EXPECT_EQ(compiled.engine.diagnostics().front().message, claim.message);
+  }
+}
+
+/// And that what it says to work does.
+TEST(Arguments, PaddingThatKeepsTheSize) {
+  for (const char *call :
+       {"conv2d(x, 3, 5, padding=\"same\")", "max_pool(x, 3, stride=1, padding=\"same\")"}) {
+    Compiled compiled(inModel(std::string("y = ") + call + "\nassert shape(y) == shape(x)"));
+    EXPECT_FALSE(compiled.engine.hasErrors()) << compiled.diagnostics();
+  }
+}

@@ -1,0 +1,661 @@
+// Errors of names, arguments, types, shapes and limits with their exact text. The text stands in
+// the body of the model of `inModel`.
+#include "test/frontend/Harness.h"
+
+#include <gtest/gtest.h>
+
+using namespace dlc::frontend::test;
+
+// clang-format off
+static const ErrorCase cases[] = {
+{"UnknownName", "y = x |> batchnorm",
+R"dl(test.dl:2:12: error: unknown name 'batchnorm'
+  y = x |> batchnorm
+           ^~~~~~~~~ did you mean 'batch_norm'?
+)dl", {}},
+{"UnknownArgument", "y = x |> conv2d(8, 3, pading=1)",
+R"dl(test.dl:2:25: error: conv2d has no argument 'pading'
+  y = x |> conv2d(8, 3, pading=1)
+                        ^~~~~~ did you mean 'padding'?
+)dl", {}},
+{"MissingArgument", "y = conv2d(x, 64, stride=2)",
+R"dl(test.dl:2:7: error: conv2d needs 'kernel'
+  y = conv2d(x, 64, stride=2)
+      ^~~~~~ conv2d(x, channels, kernel, *, stride=1, padding=0, ...)
+)dl", {}},
+{"TooManyArguments", "y = relu(x, 2, 3)",
+R"dl(test.dl:2:15: error: relu takes 1 argument at most
+  y = relu(x, 2, 3)
+              ^ relu(x)
+)dl", {}},
+{"ArgumentGivenTwice", "y = x |> linear(8, features=9)",
+R"dl(test.dl:2:22: error: 'features' of linear is given twice
+  y = x |> linear(8, features=9)
+                     ^~~~~~~~
+)dl", {}},
+{"WrongKind", "y = x |> conv2d(0.75 * 32, 3)",
+R"dl(test.dl:2:19: error: 'channels' expects an integer, found the float 24.0
+  y = x |> conv2d(0.75 * 32, 3)
+                  ^~~~~~~~~ int(0.75 * 32)
+)dl", {}},
+{"WrongKindOfString", R"dl(y = x |> conv2d("8", 3))dl",
+R"dl(test.dl:2:19: error: 'channels' expects an integer, found the string "8"
+  y = x |> conv2d("8", 3)
+                  ^~~ without '"': 8
+)dl", {}},
+{"TensorWhereANumberIsExpected", "y = x |> conv2d(x, 3)",
+R"dl(test.dl:2:19: error: 'channels' expects an integer, found the tensor f32[4, 3, 8, 8]
+  y = x |> conv2d(x, 3)
+                  ^
+test.dl:1:9: note: 'x' is declared here
+)dl", {}},
+{"NotATensor", "y = relu(3)",
+R"dl(test.dl:2:12: error: 'x' expects a floating-point tensor, found the integer 3
+  y = relu(3)
+           ^
+)dl", {}},
+{"IntegerTensor", "y = i32(x) |> conv2d(8, 3)",
+R"dl(test.dl:2:17: error: conv2d expects a floating-point tensor, found i32[4, 3, 8, 8]
+  y = i32(x) |> conv2d(8, 3)
+                ^~~~~~ f32(i32(x))
+)dl", {}},
+{"NotCallable", R"dl(y = 3
+z = y(x))dl",
+R"dl(test.dl:3:7: error: this cannot be called: it is the integer 3
+  z = y(x)
+      ^
+)dl", {}},
+{"NotCallableStage", R"dl(y = 3
+z = x |> y)dl",
+R"dl(test.dl:3:12: error: 'y' cannot be called: it is the integer 3
+  z = x |> y
+           ^
+)dl", {}},
+{"InexactDivision", "y = x |> linear(7 / 2)",
+R"dl(test.dl:2:21: error: 7 / 2 is not an integer
+  y = x |> linear(7 / 2)
+                    ^ div(7, 2) rounds down
+)dl", {}},
+{"InexactDivisionInLoop", R"dl(for width in [8, 7] {
+  y = x |> linear(width / 2)
+})dl",
+R"dl(test.dl:3:27: error: 7 / 2 is not an integer
+    y = x |> linear(width / 2)
+                          ^ div(width, 2) rounds down
+test.dl:2:7: note: width = 7, in turn 2 of this loop
+)dl", {}},
+{"DivisionByZero", "y = 7 % 0",
+R"dl(test.dl:2:9: error: division by zero
+  y = 7 % 0
+        ^
+)dl", {}},
+{"IntegerOverflow", "y = 9223372036854775807 + 1",
+R"dl(test.dl:2:27: error: integer overflow: 9223372036854775807 + 1
+  y = 9223372036854775807 + 1
+                          ^
+)dl", {}},
+{"PowerOverflow", "y = 10 ** 19",
+R"dl(test.dl:2:10: error: integer overflow: 10 ** 19
+  y = 10 ** 19
+         ^~
+)dl", {}},
+{"NotOnATensor", "y = not (x > 0)",
+R"dl(test.dl:2:12: error: 'not' expects a bool, found the tensor bool[4, 3, 8, 8]
+  y = not (x > 0)
+           ^~~~~ logical_not(x) works on tensors
+)dl", {}},
+{"AndOnANumber", "y = true and 3",
+R"dl(test.dl:2:16: error: 'and' expects a bool, found the integer 3
+  y = true and 3
+               ^
+)dl", {}},
+{"ConditionIsATensor", "if mean(x) > 0 { x = relu(x) }",
+R"dl(test.dl:2:6: error: a condition must be known at compile time, this is a tensor bool[]
+  if mean(x) > 0 { x = relu(x) }
+     ^~~~~~~~~~~ select(condition, a, b) chooses between tensors
+)dl", {}},
+{"ConditionIsANumber", "if 3 { x = relu(x) }",
+R"dl(test.dl:2:6: error: a condition must be a bool, found the integer 3
+  if 3 { x = relu(x) }
+     ^ compare it: 3 != 0
+)dl", {}},
+{"BoundOnlyInsideIf", R"dl(if 1 < 2 { aux = x }
+y = aux)dl",
+R"dl(test.dl:3:7: error: 'aux' is bound only inside the 'if'
+  y = aux
+      ^~~ bind it before the 'if'
+test.dl:2:14: note: bound here
+)dl", {}},
+{"BoundOnlyInsideFor", R"dl(for i in range(2) { aux = x }
+y = aux)dl",
+R"dl(test.dl:3:7: error: 'aux' is bound only inside the 'for'
+  y = aux
+      ^~~ bind it before the 'for'
+test.dl:2:23: note: bound here
+)dl", {}},
+{"ShapesDoNotFit", R"dl(y = conv2d(x, 8, 3)
+z = x + y)dl",
+R"dl(test.dl:3:9: error: shapes f32[4, 3, 8, 8] and f32[4, 8, 6, 6] do not fit: axis 1 is 3 and 8
+  z = x + y
+        ^
+test.dl:2:7: note: 8 comes from this conv2d
+)dl", {}},
+{"ShapesOfDifferentRank", R"dl(y = zeros((5, 7))
+z = x + y)dl",
+R"dl(test.dl:3:9: error: shapes f32[4, 3, 8, 8] and f32[5, 7] do not fit: axis -2 is 8 and 5
+  z = x + y
+        ^
+test.dl:2:7: note: 5 comes from this zeros
+)dl", {}},
+{"DifferentDtypes", "y = x + i32(x)",
+R"dl(test.dl:2:9: error: f32[4, 3, 8, 8] and i32[4, 3, 8, 8] have different dtypes
+  y = x + i32(x)
+        ^ cast one of them, as in f32(x)
+)dl", {}},
+{"FloatBesideInteger", "y = i32(x) * 0.5",
+R"dl(test.dl:2:14: error: the float 0.5 stands beside the integer tensor i32[4, 3, 8, 8]
+  y = i32(x) * 0.5
+             ^ cast the tensor with f32(...)
+)dl", {}},
+{"DivideIntegers", "y = i32(x) / 2",
+R"dl(test.dl:2:14: error: '/' does not work on i32[4, 3, 8, 8]
+  y = i32(x) / 2
+             ^ cast it with f32(...)
+)dl", {}},
+{"ArithmeticOnAString", R"dl(y = x + "a")dl",
+R"dl(test.dl:2:11: error: '+' expects tensors or numbers, found the string "a"
+  y = x + "a"
+          ^~~
+)dl", {}},
+{"KernelTooLarge", "y = x |> conv2d(8, 9)",
+R"dl(test.dl:2:22: error: kernel 9x9 is larger than the padded input 8x8
+  y = x |> conv2d(8, 9)
+                     ^
+test.dl:1:9: note: 'x' is declared here
+)dl", {}},
+{"KernelTooLargeAfterALayer", "y = x |> max_pool(4) |> conv2d(8, 3)",
+R"dl(test.dl:2:37: error: kernel 3x3 is larger than the padded input 2x2
+  y = x |> max_pool(4) |> conv2d(8, 3)
+                                    ^
+test.dl:2:12: note: 2x2 comes from this max_pool
+)dl", {}},
+{"KernelOfThreeAxes", "y = x |> conv2d(8, (3, 3, 3))",
+R"dl(test.dl:2:22: error: 'kernel' of conv2d has 2 numbers, one an axis, found 3
+  y = x |> conv2d(8, (3, 3, 3))
+                     ^~~~~~~~~
+)dl", {}},
+{"KernelZero", "y = x |> conv2d(8, 0)",
+R"dl(test.dl:2:22: error: 'kernel' is 1 or more, found 0
+  y = x |> conv2d(8, 0)
+                     ^
+)dl", {}},
+{"StrideZero", "y = x |> conv2d(8, 3, stride=0)",
+R"dl(test.dl:2:32: error: 'stride' is 1 or more, found 0
+  y = x |> conv2d(8, 3, stride=0)
+                               ^
+)dl", {}},
+{"PaddingOfThreeAxes", "y = x |> conv2d(8, 3, padding=(1, 1, 1))",
+R"dl(test.dl:2:33: error: 'padding' is an integer of 0 or more, one for each of the 2 axes, (before, after) for each, or "same", found a sequence of 3
+  y = x |> conv2d(8, 3, padding=(1, 1, 1))
+                                ^~~~~~~~~
+)dl", {}},
+{"PaddingSameWithStride", R"dl(y = x |> conv2d(8, 3, stride=2, padding="same"))dl",
+R"dl(test.dl:2:43: error: padding "same" needs stride 1, found 2
+  y = x |> conv2d(8, 3, stride=2, padding="same")
+                                          ^~~~~~
+)dl", {}},
+{"PoolPadding", "y = x |> max_pool(2, padding=2)",
+R"dl(test.dl:2:32: error: the padding of max_pool is smaller than its kernel
+  y = x |> max_pool(2, padding=2)
+                               ^
+)dl", {}},
+{"GroupsDoNotDivide", "y = x |> conv2d(8, 3, groups=2)",
+R"dl(test.dl:2:32: error: 2 groups do not divide 3 input and 8 output channels
+  y = x |> conv2d(8, 3, groups=2)
+                               ^
+)dl", {}},
+{"WrongRank", "y = x |> flatten |> conv2d(8, 3)",
+R"dl(test.dl:2:12: error: conv2d expects a tensor of rank 4, found f32[4, 192]
+  y = x |> flatten |> conv2d(8, 3)
+           ^~~~~~~ [N, channels, height, width]: reshape(x, ...) makes it
+)dl", {}},
+{"ShuffleOfThreeChannels", "y = x |> pixel_shuffle(2)",
+R"dl(test.dl:2:26: error: 4 pixels a square do not divide the 3 channels of f32[4, 3, 8, 8]
+  y = x |> pixel_shuffle(2)
+                         ^
+)dl", {}},
+{"UpsampleBilinear", "y = x |> upsample(2, mode=\"bilinear\")",
+R"dl(test.dl:2:29: error: 'mode' of upsample is not available yet
+  y = x |> upsample(2, mode="bilinear")
+                            ^~~~~~~~~~
+)dl", {}},
+{"UpsampleByNothing", "y = x |> upsample(0)",
+R"dl(test.dl:2:21: error: 'factor' is 1 or more, found 0
+  y = x |> upsample(0)
+                    ^
+)dl", {}},
+{"ResponseOfAMatrix", "y = x |> flatten |> local_response_norm(5)",
+R"dl(test.dl:2:12: error: local_response_norm expects a tensor [N, C, spatial...] of rank 3 to 5, found f32[4, 192]
+  y = x |> flatten |> local_response_norm(5)
+           ^~~~~~~
+)dl", {}},
+{"ResponseOfTooManyChannels", "y = x |> local_response_norm(7)",
+R"dl(test.dl:2:32: error: 'size' is from 1 to twice the 3 channels, found 7
+  y = x |> local_response_norm(7)
+                               ^
+)dl", {}},
+{"GroupsOfANorm", "y = x |> group_norm(2)",
+R"dl(test.dl:2:23: error: 2 groups do not divide the 3 channels of f32[4, 3, 8, 8]
+  y = x |> group_norm(2)
+                      ^
+)dl", {}},
+{"NormOverTheBatch", "y = x |> layer_norm(axes=0)",
+R"dl(test.dl:2:7: error: layer_norm cannot work across the batch, axis 0 of f32[4, 3, 8, 8]
+  y = x |> layer_norm(axes=0)
+      ^
+test.dl:1:9: note: 'x' is declared here
+)dl", {}},
+{"NormOfNothing", "y = zeros((0, 3)) |> layer_norm",
+R"dl(test.dl:2:7: error: layer_norm needs an axis and elements, found f32[0, 3]
+  y = zeros((0, 3)) |> layer_norm
+      ^~~~~~~~~~~~~
+)dl", {}},
+{"NormOfOnePixel", "y = x |> mean(axes=(2, 3)) |> instance_norm",
+R"dl(test.dl:2:12: error: instance_norm needs 2 or more pixels a channel, found f32[4, 3]
+  y = x |> mean(axes=(2, 3)) |> instance_norm
+           ^~~~~~~~~~~~~~~~~
+)dl", {}},
+{"NormOfAVector", "y = x |> mean(axes=(1, 2, 3)) |> group_norm(1)",
+R"dl(test.dl:2:12: error: group_norm expects a tensor of rank 2 or more with elements, found f32[4]
+  y = x |> mean(axes=(1, 2, 3)) |> group_norm(1)
+           ^~~~~~~~~~~~~~~~~~~~
+)dl", {}},
+{"WeightOfAnotherShape", "y = x |> linear(8, weight=zeros((3, 3)))",
+R"dl(test.dl:2:29: error: linear needs a weight f32[8, 8], found f32[3, 3]
+  y = x |> linear(8, weight=zeros((3, 3)))
+                            ^~~~~~~~~~~~~
+test.dl:2:29: note: it comes from this zeros
+)dl", {}},
+{"AcrossTheBatch", "y = x |> transpose((1, 2, 3, 0)) |> linear(8)",
+R"dl(test.dl:2:12: error: linear cannot work across the batch, axis 3 of f32[3, 8, 8, 4]
+  y = x |> transpose((1, 2, 3, 0)) |> linear(8)
+           ^~~~~~~~~~~~~~~~~~~~~~~
+test.dl:2:12: note: the batch comes from this transpose
+)dl", {}},
+{"ReshapeCount", "y = x |> reshape((4, 5))",
+R"dl(test.dl:2:20: error: f32[4, 3, 8, 8] has 768 elements, the shape 4x5 has 20
+  y = x |> reshape((4, 5))
+                   ^~~~~~
+)dl", {}},
+{"ReshapeWildcard", "y = x |> reshape((N, -1, 7))",
+R"dl(test.dl:2:20: error: f32[4, 3, 8, 8] has 768 elements, the other sizes do not divide it
+  y = x |> reshape((N, -1, 7))
+                   ^~~~~~~~~~
+)dl", {}},
+{"ReshapeTwoWildcards", "y = x |> reshape((-1, -1))",
+R"dl(test.dl:2:20: error: more than one size is -1
+  y = x |> reshape((-1, -1))
+                   ^~~~~~~~
+)dl", {}},
+{"ReshapeSplitsTheBatch", "y = x |> reshape((2, 2, 192))",
+R"dl(test.dl:2:12: error: reshape splits the batch, axis 0 of f32[4, 3, 8, 8], over several axes
+  y = x |> reshape((2, 2, 192))
+           ^~~~~~~
+)dl", {}},
+{"TransposeOrder", "y = x |> transpose((0, 1, 1, 2))",
+R"dl(test.dl:2:22: error: the order of the axes names each of 0 to 3 once
+  y = x |> transpose((0, 1, 1, 2))
+                     ^~~~~~~~~~~~
+)dl", {}},
+{"NoSuchAxis", "y = x |> sum(axes=4)",
+R"dl(test.dl:2:21: error: there is no axis 4, the tensor has 4
+  y = x |> sum(axes=4)
+                    ^
+)dl", {}},
+{"AxisTwice", "y = x |> sum(axes=(1, -3))",
+R"dl(test.dl:2:21: error: axis -3 is given twice
+  y = x |> sum(axes=(1, -3))
+                    ^~~~~~~
+)dl", {}},
+{"TwoBatchAxes", R"dl(y = mean(x, axes=(1, 2, 3))
+z = reshape(y, (N, 1)) + y)dl",
+R"dl(test.dl:3:26: error: the batch lies on axis 0 of f32[4, 1] and on axis 1 of f32[4]
+  z = reshape(y, (N, 1)) + y
+                         ^
+)dl", {}},
+{"InnerSizesOfAProduct", "y = flatten(x) @ zeros((10, 3))",
+R"dl(test.dl:2:18: error: shapes f32[4, 192] and f32[10, 3] do not fit: the inner sizes are 192 and 10
+  y = flatten(x) @ zeros((10, 3))
+                 ^
+test.dl:2:20: note: 10 comes from this zeros
+)dl", {}},
+{"ProductOfANumber", "y = 3 @ x",
+R"dl(test.dl:2:7: error: '@' expects floating-point tensors of rank 2 or more, found the integer 3
+  y = 3 @ x
+      ^
+)dl", {}},
+{"AbsurdSize", "y = zeros((1000000, 1000000, 1000))",
+R"dl(test.dl:2:7: error: zeros would make a tensor of 1000000x1000000x1000 elements, more than 2^47 bytes
+  y = zeros((1000000, 1000000, 1000))
+      ^~~~~
+)dl", {}},
+{"AbsurdLayer", "y = x |> flatten |> linear(1000000000000)",
+R"dl(test.dl:2:23: error: linear would make a tensor of 1000000000000x192 elements, more than 2^47 bytes
+  y = x |> flatten |> linear(1000000000000)
+                      ^~~~~~
+)dl", {}},
+{"ForOverANumber", "for i in 3 { x = relu(x) }",
+R"dl(test.dl:2:12: error: 'for' goes through a sequence, found the integer 3
+  for i in 3 { x = relu(x) }
+           ^ range(3)
+)dl", {}},
+{"ForPattern", "for a, b in [(1, 2), (3, 4, 5)] { x = relu(x) }",
+R"dl(test.dl:2:7: error: turn 2 of this loop has 3 values, 2 names take them
+  for a, b in [(1, 2), (3, 4, 5)] { x = relu(x) }
+      ^~~~
+)dl", {}},
+{"RepeatOfAFloat", "repeat 2.5 { x = relu(x) }",
+R"dl(test.dl:2:10: error: 'repeat' takes an integer of 0 or more, found the float 2.5
+  repeat 2.5 { x = relu(x) }
+         ^~~
+)dl", {}},
+{"LoopTooLong", "repeat 100001 { y = 1 }",
+R"dl(test.dl:2:3: error: loops run more than 100000 times in all
+  repeat 100001 { y = 1 }
+  ^~~~~~
+)dl", {}},
+{"LoopBomb", "repeat 99999 { repeat 99999 { y = 1 } }",
+R"dl(test.dl:2:3: error: loops run more than 100000 times in all
+  repeat 99999 { repeat 99999 { y = 1 } }
+  ^~~~~~
+)dl", {}},
+{"SequenceBomb", R"dl(s = [1]
+repeat 99 { s = s + s })dl",
+R"dl(test.dl:3:21: error: sequences have more than 1000000 elements in all
+  repeat 99 { s = s + s }
+                    ^
+)dl", {}},
+{"EqualityBomb", R"dl(s = [1]
+repeat 50 { s = [s, s] }
+y = s == s)dl",
+R"dl(test.dl:4:9: error: evaluation of the model takes more than 5000000 steps
+  y = s == s
+        ^~
+)dl", {}},
+{"RangeBomb", "y = range(9000000000000000000)",
+R"dl(test.dl:2:7: error: sequences have more than 1000000 elements in all
+  y = range(9000000000000000000)
+      ^~~~~
+)dl", {}},
+{"AssertFails", R"dl(width = 3
+assert width == 4, "width must be four")dl",
+R"dl(test.dl:3:10: error: width must be four
+  assert width == 4, "width must be four"
+         ^~~~~~~~~~
+test.dl:2:3: note: width = 3
+)dl", {}},
+{"AssertWithoutMessage", R"dl(width = 3
+assert width == 4)dl",
+R"dl(test.dl:3:10: error: the assertion does not hold
+  assert width == 4
+         ^~~~~~~~~~
+test.dl:2:3: note: width = 3
+)dl", {}},
+{"UnpackCount", "a, b = [1, 2, 3]",
+R"dl(test.dl:2:3: error: this gives 3 values, 2 names take them
+  a, b = [1, 2, 3]
+  ^~~~
+)dl", {}},
+{"UnpackANumber", "a, b = 3",
+R"dl(test.dl:2:3: error: 2 names take the values of the integer 3
+  a, b = 3
+  ^~~~
+)dl", {}},
+{"IndexOutOfRange", R"dl(a = [1, 2, 3]
+b = a[3])dl",
+R"dl(test.dl:3:9: error: there is no element 3, the sequence has 3
+  b = a[3]
+        ^
+)dl", {}},
+{"IndexOfANumber", R"dl(a = 3
+b = a[0])dl",
+R"dl(test.dl:3:7: error: only sequences and tensors have elements, this is the integer 3
+  b = a[0]
+      ^~~~
+)dl", {}},
+{"IndexIsAFloat", R"dl(a = [1, 2, 3]
+b = a[0.5])dl",
+R"dl(test.dl:3:9: error: an index is an integer, found the float 0.5
+  b = a[0.5]
+        ^~~
+)dl", {}},
+{"SliceStep", R"dl(a = [1, 2, 3]
+b = a[::0])dl",
+R"dl(test.dl:3:9: error: the step of a slice is 1 or more, found 0
+  b = a[::0]
+        ^~~
+)dl", {}},
+{"TensorIndex", "y = x[:, 0]",
+R"dl(test.dl:2:7: error: indexing a tensor is not available yet
+  y = x[:, 0]
+      ^~~~~~~
+)dl", {}},
+{"AttributeNotAvailable", R"dl(y = x |> conv2d(8, 3, algorithm="fft"))dl",
+R"dl(test.dl:2:25: error: the attribute 'algorithm' is not available yet
+  y = x |> conv2d(8, 3, algorithm="fft")
+                        ^~~~~~~~~
+)dl", {}},
+{"NameTaken", R"dl(y = conv2d(x, 8, 3, name="mix")
+z = conv2d(x, 8, 3, name="mix"))dl",
+R"dl(test.dl:3:28: error: the weight name 'mix.weight' is taken
+  z = conv2d(x, 8, 3, name="mix")
+                           ^~~~~ label the loop with 'as', or share the weights with 'layer'
+test.dl:2:28: note: first used here
+)dl", {}},
+{"NameTakenInALoop", R"dl(for i in range(3) {
+  y = x |> conv2d(3, 3, name="mix")
+})dl",
+R"dl(test.dl:3:32: error: the weight name 'mix.weight' is taken
+    y = x |> conv2d(3, 3, name="mix")
+                               ^~~~~ label the loop with 'as', or share the weights with 'layer'
+test.dl:3:32: note: first used here, in turn 1 of the loop at test.dl:2:3
+)dl", {}},
+{"NameIsNoPath", R"dl(y = conv2d(x, 8, 3, name="a..b"))dl",
+R"dl(test.dl:2:28: error: a name is a string of letters, digits and '_', parts joined by '.', found the string "a..b"
+  y = conv2d(x, 8, 3, name="a..b")
+                           ^~~~~~
+)dl", {}},
+{"NameIsANumber", "y = conv2d(x, 8, 3, name=3)",
+R"dl(test.dl:2:28: error: a name is a string of letters, digits and '_', parts joined by '.', found the integer 3
+  y = conv2d(x, 8, 3, name=3)
+                           ^
+)dl", {}},
+{"MultiplierIsNegative", "y = conv2d(x, 8, 3, lr_mult=-1)",
+R"dl(test.dl:2:31: error: 'lr_mult' is a number of 0 or more, found the integer -1
+  y = conv2d(x, 8, 3, lr_mult=-1)
+                              ^~
+)dl", {}},
+{"InitIsAString", R"dl(y = conv2d(x, 8, 3, init="zeros"))dl",
+R"dl(test.dl:2:28: error: 'init' is a number or such as normal(0, 0.02), found the string "zeros"
+  y = conv2d(x, 8, 3, init="zeros")
+                           ^~~~~~~ a number fills it: 0
+)dl", {}},
+{"UniformTurnedAround", "y = conv2d(x, 8, 3, init=uniform(1, 0))",
+R"dl(test.dl:2:36: error: 'low' is above 'high': 1 and 0
+  y = conv2d(x, 8, 3, init=uniform(1, 0))
+                                   ^
+)dl", {}},
+{"LayerOfANumber", R"dl(width = 3
+layer f = width(_))dl",
+R"dl(test.dl:3:13: error: 'layer' takes a built-in layer, a block or a model, this is the integer 3
+  layer f = width(_)
+            ^~~~~
+)dl", {}},
+{"LayerCount", R"dl(layer f = linear(_, 8)
+y = f(x, x))dl",
+R"dl(test.dl:3:7: error: layer 'f' takes 1 value, one for each '_', found 2
+  y = f(x, x)
+      ^
+test.dl:2:9: note: declared here
+)dl", {}},
+{"LayerName", R"dl(layer f = linear(_, 8, name="g"))dl",
+R"dl(test.dl:2:26: error: a 'layer' is named by its own name
+  layer f = linear(_, 8, name="g")
+                         ^~~~ leave 'name' out
+)dl", {}},
+{"SharedWithAnotherShape", R"dl(layer f = linear(_, 8)
+y = f(x)
+z = f(flatten(x)))dl",
+R"dl(test.dl:4:7: error: parameter 'f.weight' is f32[8, 8] at its first use and f32[8, 192] here
+  z = f(flatten(x))
+      ^
+test.dl:3:7: note: first used here
+)dl", {}},
+{"MemberBeforeTheCall", R"dl(layer f = linear(_, 8)
+y = f.weight)dl",
+R"dl(test.dl:3:9: error: layer 'f' has no weight 'weight' before this point
+  y = f.weight
+        ^~~~~~
+test.dl:2:9: note: declared here; its weights exist from its first call on
+)dl", {}},
+{"MemberOfATensor", "y = x.weight",
+R"dl(test.dl:2:9: error: a tensor has no member 'weight'
+  y = x.weight
+        ^~~~~~ functions take it: relu(x)
+)dl", {}},
+{"ParameterOfIntegers", "parameter p: i32[3] = 0",
+R"dl(test.dl:2:16: error: a parameter is trained, so its dtype is a float, found i32[3]
+  parameter p: i32[3] = 0
+               ^~~~~~
+)dl", {}},
+{"ParameterInitialiser", R"dl(parameter p: f32[3] = "ones")dl",
+R"dl(test.dl:2:13: error: an initialiser is a number or such as normal(0, 0.02), found the string "ones"
+  parameter p: f32[3] = "ones"
+            ^ a number fills it: 1
+)dl", {}},
+{"NegativeDimension", "parameter p: f32[3 - 4] = 0",
+R"dl(test.dl:2:20: error: a dimension is an integer of 0 or more, found the integer -1
+  parameter p: f32[3 - 4] = 0
+                   ^~~~~
+)dl", {}},
+{"UnboundDimension", "parameter p: f32[width] = 0",
+R"dl(test.dl:2:20: error: dimension 'width' is not bound
+  parameter p: f32[width] = 0
+                   ^~~~~ bind it in the train section, or by -D width=...
+)dl", {}},
+{"SelectNeedsBool", "y = select(x, x, x)",
+R"dl(test.dl:2:14: error: 'condition' expects a bool tensor, found f32[4, 3, 8, 8]
+  y = select(x, x, x)
+             ^ a comparison such as x > 0
+)dl", {}},
+{"TensorNumbers", "y = tensor([1, 2, 3], shape=(2, 2))",
+R"dl(test.dl:2:14: error: the shape 2x2 has 4 elements, 3 numbers are given
+  y = tensor([1, 2, 3], shape=(2, 2))
+             ^~~~~~~~~
+)dl", {}},
+{"FloatInAnIntegerTensor", "y = tensor([1, 2.5], dtype=i32)",
+R"dl(test.dl:2:14: error: an element of i32 cannot be the float 2.5
+  y = tensor([1, 2.5], dtype=i32)
+             ^~~~~~~~
+)dl", {}},
+{"LogOfZero", "y = log(0)",
+R"dl(test.dl:2:11: error: log of 0 is not a number
+  y = log(0)
+          ^
+)dl", {}},
+{"CastOfANumber", "y = f32(3)",
+R"dl(test.dl:2:11: error: f32 casts a tensor, found the integer 3
+  y = f32(3)
+          ^ float(x) converts a number
+)dl", {}},
+{"ManyErrors", R"dl(y0 = unknown0
+y1 = unknown1
+y2 = unknown2
+y3 = unknown3
+y4 = unknown4
+y5 = unknown5
+y6 = unknown6
+y7 = unknown7
+y8 = unknown8
+y9 = unknown9
+y10 = unknown10
+y11 = unknown11
+y12 = unknown12
+y13 = unknown13
+y14 = unknown14
+y15 = unknown15
+y16 = unknown16
+y17 = unknown17
+y18 = unknown18
+y19 = unknown19
+y20 = unknown20
+y21 = unknown21
+y22 = unknown22
+y23 = unknown23
+y24 = unknown24)dl",
+R"dl(test.dl:2:8: error: unknown name 'unknown0'
+  y0 = unknown0
+       ^~~~~~~~
+test.dl:3:8: error: unknown name 'unknown1'
+  y1 = unknown1
+       ^~~~~~~~
+test.dl:4:8: error: unknown name 'unknown2'
+  y2 = unknown2
+       ^~~~~~~~
+test.dl:5:8: error: unknown name 'unknown3'
+  y3 = unknown3
+       ^~~~~~~~
+test.dl:6:8: error: unknown name 'unknown4'
+  y4 = unknown4
+       ^~~~~~~~
+test.dl:7:8: error: unknown name 'unknown5'
+  y5 = unknown5
+       ^~~~~~~~
+test.dl:8:8: error: unknown name 'unknown6'
+  y6 = unknown6
+       ^~~~~~~~
+test.dl:9:8: error: unknown name 'unknown7'
+  y7 = unknown7
+       ^~~~~~~~
+test.dl:10:8: error: unknown name 'unknown8'
+  y8 = unknown8
+       ^~~~~~~~
+test.dl:11:8: error: unknown name 'unknown9'
+  y9 = unknown9
+       ^~~~~~~~
+test.dl:12:9: error: unknown name 'unknown10'
+  y10 = unknown10
+        ^~~~~~~~~
+test.dl:13:9: error: unknown name 'unknown11'
+  y11 = unknown11
+        ^~~~~~~~~
+test.dl:14:9: error: unknown name 'unknown12'
+  y12 = unknown12
+        ^~~~~~~~~
+test.dl:15:9: error: unknown name 'unknown13'
+  y13 = unknown13
+        ^~~~~~~~~
+test.dl:16:9: error: unknown name 'unknown14'
+  y14 = unknown14
+        ^~~~~~~~~
+test.dl:17:9: error: unknown name 'unknown15'
+  y15 = unknown15
+        ^~~~~~~~~
+test.dl:18:9: error: unknown name 'unknown16'
+  y16 = unknown16
+        ^~~~~~~~~
+test.dl:19:9: error: unknown name 'unknown17'
+  y17 = unknown17
+        ^~~~~~~~~
+test.dl:20:9: error: unknown name 'unknown18'
+  y18 = unknown18
+        ^~~~~~~~~
+test.dl:21:9: error: unknown name 'unknown19'
+  y19 = unknown19
+        ^~~~~~~~~
+20 errors are the limit, there may be more
+)dl", {}},
+};
+// clang-format on
+
+TEST(EvaluationErrors, SayWhatIsWrong) { checkErrors(cases, inModel); }
