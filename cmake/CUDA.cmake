@@ -1,5 +1,5 @@
-# Finds NVIDIA's toolkit; nothing else decides where it is while dlc is built. runtime/Device/CUDA/Toolkit.cpp looks in the same
-# places in the same order when dlc runs.
+# Finds NVIDIA's toolkit; nothing else decides where it is while dlc is built. runtime/Device/CUDA/Toolkit.cpp looks for toolkits in
+# the same order when dlc runs, and behind them on the loader's path and in Python's packages.
 #   DLC_CUDA_HOME     the folder with include/ and lib64/: $CUDA_HOME alone if that is set; else what scripts/install-deps.sh
 #                     --cuda made, or /usr/local/cuda. Empty if there is none.
 #   dlc_cuda_headers  the headers of cudart, cuBLASLt and cuDNN, and dlc_cudart, static cudart with them; only where all are there

@@ -17,9 +17,13 @@ using namespace mlir;
 using namespace dlc;
 
 ArrayRef<StringRef> dlc::improvingPasses() {
-  static constexpr StringRef flags[] = {
-      "dl-simplify", "cse", "dl-fuse", "dl-assign-layouts", "dl-fuse-product-gradients",
-      "dl-schedule", "exec-plan-memory"};
+  static constexpr StringRef flags[] = {"dl-simplify",
+                                        "cse",
+                                        "dl-fuse",
+                                        "dl-assign-layouts",
+                                        "dl-fuse-product-gradients",
+                                        "dl-schedule",
+                                        "exec-plan-memory"};
   return flags;
 }
 
@@ -76,8 +80,8 @@ void dlc::addFusionPasses(OpPassManager &manager, const DLPipelineOptions &optio
 }
 
 void dlc::addConversionPasses(OpPassManager &manager) {
-  // The border between values and memory. Kernels are chosen behind it, when equal ones are one, and before anything asks for
-  // their workspace and cost.
+  // The border between values and memory. Kernels are chosen behind it, when equal ones are one,
+  // and before anything asks for their workspace and cost.
   manager.addPass(createConvertDLToExec());
 }
 
@@ -131,7 +135,8 @@ void dlc::registerPipelines() {
   registerPassPipeline(
       "dl-pipeline", "all passes on the dl dialect", buildPipeline,
       [](function_ref<void(const detail::PassOptions &)> handle) { handle(PipelineFlags()); });
-  PassPipelineRegistration<>("exec-pipeline", "from dl.fused to a plan for one stream, without choosing kernels",
+  PassPipelineRegistration<>("exec-pipeline",
+                             "from dl.fused to a plan for one stream, without choosing kernels",
                              [](OpPassManager &manager) {
                                addConversionPasses(manager);
                                addPlanPasses(manager, {}, /*streams=*/1);

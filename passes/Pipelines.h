@@ -29,7 +29,8 @@ void addTrainPasses(mlir::OpPassManager &manager, const DLPipelineOptions &optio
 /// From there to one region a kernel, in order of execution: `--emit=dl-fused`.
 void addFusionPasses(mlir::OpPassManager &manager, const DLPipelineOptions &options);
 
-/// From regions to kernels and buffers: `--emit=exec` shows the state after this, kernel selection and addPlanPasses.
+/// From regions to kernels and buffers: `--emit=exec` shows the state after this, kernel selection
+/// and addPlanPasses.
 void addConversionPasses(mlir::OpPassManager &manager);
 
 /// Streams, events, memory and the proof that all of it is ordered. Behind kernel selection.

@@ -213,13 +213,18 @@ FailureOr<AnchorForm> AnchorPrinter::convolution(Op op, StringRef function, Valu
     SmallVector<int64_t> shape;
     SmallVector<StringRef> axes;
   };
-  Tensor all[] = {
-      {x, "x", imageShape({g.batch, g.channels}, g, &dl::WindowAxis::input),
-       {"n", "c", "d", "h", "w"}},
-      {w, "w", imageShape({g.filters, g.channels / g.groups}, g, &dl::WindowAxis::kernel),
-       {"f", "c", "t", "r", "s"}},
-      {y, "y", imageShape({g.batch, g.filters}, g, &dl::WindowAxis::output),
-       {"n", "f", "o", "p", "q"}}};
+  Tensor all[] = {{x,
+                   "x",
+                   imageShape({g.batch, g.channels}, g, &dl::WindowAxis::input),
+                   {"n", "c", "d", "h", "w"}},
+                  {w,
+                   "w",
+                   imageShape({g.filters, g.channels / g.groups}, g, &dl::WindowAxis::kernel),
+                   {"f", "c", "t", "r", "s"}},
+                  {y,
+                   "y",
+                   imageShape({g.batch, g.filters}, g, &dl::WindowAxis::output),
+                   {"n", "f", "o", "p", "q"}}};
   if (failed(setType(elementOf(result))))
     return failure();
   AnchorForm form;
@@ -253,12 +258,11 @@ FailureOr<AnchorForm> AnchorPrinter::window(const dl::WindowGeometry &g, bool ba
   if (op->getNumOperands() > 1 &&
       failed(accessor("index", op->getOperand(1), output, {"i", "o", "p", "q"})))
     return failure();
-  return AnchorForm{backward ? input : output, {"i", "d", "h", "w"}, elementOf(op->getResult(0)),
-                    function.str()};
+  return AnchorForm{
+      backward ? input : output, {"i", "d", "h", "w"}, elementOf(op->getResult(0)), function.str()};
 }
 
-template <typename Op>
-FailureOr<AnchorForm> AnchorPrinter::softmax(Op op, StringRef function) {
+template <typename Op> FailureOr<AnchorForm> AnchorPrinter::softmax(Op op, StringRef function) {
   auto shape = cast<RankedTensorType>(op.getLogits().getType()).getShape();
   int64_t axis = op.getAxis(), classes = shape[axis];
   int64_t outer = product(shape.take_front(axis)), inner = product(shape.drop_front(axis + 1));
@@ -355,17 +359,15 @@ LogicalResult codegen::addStore(KernelText &text, const AnchorForm &form, String
   for (unsigned i = 0; i < form.axes.size(); ++i)
     indices.push_back(function.index(i));
   if (form.axes.size() != form.space.size()) {
-    SmallVector<Value> place =
-        function.delinearize(indices[0], {form.space[0], form.space[2]});
+    SmallVector<Value> place = function.delinearize(indices[0], {form.space[0], form.space[2]});
     indices = {place[0], indices[1], place[1]};
   }
   Point own = DeviceFunction::point(form.space, indices);
   SmallVector<Value> values;
   for (auto [i, result] : llvm::enumerate(spec.anchorOp()->getResults()))
     values.push_back(function.addSum(i == 0 ? "v" : "tap", getElementTypeOrSelf(result)));
-  BodyEmitter body = function.body([&](unsigned number, const Point &at) {
-    return at == own ? values[number] : Value();
-  });
+  BodyEmitter body = function.body(
+      [&](unsigned number, const Point &at) { return at == own ? values[number] : Value(); });
   for (auto [number, type] : llvm::enumerate(spec.resultTypes())) {
     if (!spec.dependsOnAnchor(spec.result(number))) {
       if (spec.anchor() == Anchor::Reduce)

@@ -61,8 +61,8 @@ static Type computedType(Type element) {
 
 DeviceFunction::DeviceFunction(const KernelSpec &spec, StringRef name,
                                ArrayRef<StringRef> parameterNames)
-    : spec(spec), block(std::make_unique<Block>()),
-      builder(spec.block().getParent()->getContext()), loc(builder.getUnknownLoc()), name(name) {
+    : spec(spec), block(std::make_unique<Block>()), builder(spec.block().getParent()->getContext()),
+      loc(builder.getUnknownLoc()), name(name) {
   builder.getContext()->loadDialect<arith::ArithDialect, math::MathDialect, LLVM::LLVMDialect>();
   builder.setInsertionPointToEnd(block.get());
   for (StringRef parameter : parameterNames) {
@@ -181,13 +181,12 @@ BodyEmitter DeviceFunction::body(BodyEmitter::AnchorValue anchor) {
 }
 
 BodyEmitter DeviceFunction::body(const Point &own, std::function<Value(unsigned)> known) {
-  return BodyEmitter(
-      spec, builder, loc,
-      [this, own, known = std::move(known)](unsigned number, const Point &point) {
-        Value value = point == own ? known(number) : Value();
-        return value ? value : load(number, point);
-      },
-      {});
+  return BodyEmitter(spec, builder, loc,
+                     [this, own, known = std::move(known)](unsigned number, const Point &point) {
+                       Value value = point == own ? known(number) : Value();
+                       return value ? value : load(number, point);
+                     },
+                     {});
 }
 
 BodyEmitter DeviceFunction::body(const KernelSpec &other, std::function<Value(unsigned)> operand) {
@@ -233,8 +232,8 @@ LogicalResult DeviceFunction::storeLinear(BodyEmitter::AnchorValue anchor, unsig
   // Padding is computed at the nearest element and thrown away.
   if (layout.elements != type.getNumElements())
     for (auto [extent, index] : llvm::zip_equal(logical.shape, logical.indices)) {
-      Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index,
-                                           constant(extent));
+      Value inside =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index, constant(extent));
       exists = exists ? arith::AndIOp::create(builder, loc, exists, inside).getResult() : inside;
       index = arith::MinSIOp::create(builder, loc, index, constant(extent - 1));
     }
@@ -267,9 +266,7 @@ struct Expression {
   std::string text;
   Strength strength = Atom;
 
-  std::string within(Strength needed) const {
-    return strength < needed ? "(" + text + ")" : text;
-  }
+  std::string within(Strength needed) const { return strength < needed ? "(" + text + ")" : text; }
 };
 
 /// Prints the ops of a block as statements. Sticky failure: `text()` is empty after an unknown op.

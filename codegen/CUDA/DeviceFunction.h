@@ -34,7 +34,8 @@ public:
   mlir::Value addValue(llvm::StringRef name, mlir::Type element);
   /// The same for an element that a skeleton has summed: not rounded to `element` before.
   mlir::Value addSum(llvm::StringRef name, mlir::Type element);
-  /// One more parameter, behind all others, that is assigned: `T &name`; a stored element, or null if there is no value.
+  /// One more parameter, behind all others, that is assigned: `T &name`; a stored element, or null
+  /// if there is no value.
   mlir::LogicalResult assign(llvm::StringRef name, mlir::Type element, mlir::Value value);
 
   /// A scalar point of `shape`.

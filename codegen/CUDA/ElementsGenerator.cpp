@@ -20,14 +20,13 @@ class ElementsGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-elements"; }
   unsigned version() const override { return 1; }
-  SmallVector<Candidate> schedules(const KernelSpec &spec,
-                                   const CudaTarget &target) const override;
+  SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
 } // namespace
 
 SmallVector<Candidate> ElementsGenerator::schedules(const KernelSpec &spec,
-                                                 const CudaTarget &target) const {
+                                                    const CudaTarget &target) const {
   if (spec.anchor() == Anchor::MultiTensor)
     return {};
   Candidate candidate;

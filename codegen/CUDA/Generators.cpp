@@ -8,9 +8,11 @@ using namespace dlc::codegen;
 
 llvm::ArrayRef<const CudaGenerator *> dlc::codegen::cudaGenerators() {
   static const std::unique_ptr<CudaGenerator> owned[] = {
-      createCudaMapGenerator(),     createCudaReduceGenerator(),    createCudaWindowGenerator(),
-      createCudaSoftmaxGenerator(), createCudaTransposeGenerator(), createCudaMultiTensorGenerator(),
-      createCudaProductGenerator(), createLibraryGenerator(),         createCudaElementsGenerator()};
+      createCudaMapGenerator(),       createCudaReduceGenerator(),
+      createCudaWindowGenerator(),    createCudaSoftmaxGenerator(),
+      createCudaTransposeGenerator(), createCudaMultiTensorGenerator(),
+      createCudaProductGenerator(),   createLibraryGenerator(),
+      createCudaElementsGenerator()};
   static const auto pointers = [] {
     std::array<const CudaGenerator *, std::size(owned)> result;
     llvm::transform(owned, result.begin(), [](auto &generator) { return generator.get(); });

@@ -40,7 +40,9 @@ public:
   /// Declarations before the struct.
   void declare(llvm::StringRef text) { declarations += text.str(); }
   /// An entry point of `threads` threads a block: skeleton(Problem{...}).
-  void phase(uint32_t threads, llvm::StringRef skeleton) { phaseWithMembers(threads, skeleton, ""); }
+  void phase(uint32_t threads, llvm::StringRef skeleton) {
+    phaseWithMembers(threads, skeleton, "");
+  }
   /// The same; `members` of its own make it a struct derived from Problem.
   void phaseWithMembers(uint32_t threads, llvm::StringRef skeleton, llvm::StringRef members);
   /// The same; `call` writes the call from the text of the problem.

@@ -29,8 +29,7 @@ class LibraryGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "library"; }
   unsigned version() const override { return 4; }
-  SmallVector<Candidate> schedules(const KernelSpec &spec,
-                                   const CudaTarget &target) const override;
+  SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
 
@@ -301,8 +300,12 @@ private:
     op = direction;
     ChannelTensor input = image("x", x, geometry.channels, &dl::WindowAxis::input);
     ChannelTensor output = image("y", y, geometry.filters, &dl::WindowAxis::output);
-    ChannelTensor filter = {"w", w, geometry.filters, geometry.channels / geometry.groups,
-                            spaceOf(&dl::WindowAxis::kernel), false};
+    ChannelTensor filter = {"w",
+                            w,
+                            geometry.filters,
+                            geometry.channels / geometry.groups,
+                            spaceOf(&dl::WindowAxis::kernel),
+                            false};
     result = op == DLC_CALL_CONVOLUTION ? output : op == DLC_CALL_BACKWARD_DATA ? input : filter;
     first = op == DLC_CALL_CONVOLUTION ? input : output;
     second = op == DLC_CALL_BACKWARD_FILTER ? input : filter;
@@ -477,8 +480,8 @@ static std::string pixelIndices(StringRef n, ArrayRef<int64_t> space) {
 
 /// A phase that moves `tensor` to its place in the workspace, or from there: element by element in
 /// the order of the workspace, or in turned tiles.
-static void writeMove(KernelText &text, const ChannelTensor &tensor, bool inOrder,
-                      bool toWorkspace, int64_t place) {
+static void writeMove(KernelText &text, const ChannelTensor &tensor, bool inOrder, bool toWorkspace,
+                      int64_t place) {
   std::string indices = pixelIndices("pixel", tensor.space);
   const int64_t pixels = tensor.pixels(), channels = tensor.channels;
   std::string element =
@@ -489,18 +492,18 @@ static void writeMove(KernelText &text, const ChannelTensor &tensor, bool inOrde
       toWorkspace ? ("Problem::" + tensor.name + "(b, c, " + indices + ")").str() : element;
   std::string write = toWorkspace ? element + " = v" : "finish(b, c, " + indices + ", v)";
   if (inOrder) {
-    text.phaseWithMembers(
-        threads, "map",
-        llvm::formatv("  static constexpr int ELEMENTS = {0}, THREADS = {1};\n"
-                      "  static constexpr bool QUADS = false;\n"
-                      "  __device__ void one(int i) const {{\n"
-                      "    int b = i / {2}, {3} = i / {4} % {5}, {6} = i % {4};\n"
-                      "    T v = {7};\n    {8};\n  }\n",
-                      tensor.elements(), threads, channels * pixels,
-                      tensor.channelsLast ? "pixel" : "c", tensor.channelsLast ? channels : pixels,
-                      tensor.channelsLast ? pixels : channels, tensor.channelsLast ? "c" : "pixel",
-                      read, write)
-            .str());
+    text.phaseWithMembers(threads, "map",
+                          llvm::formatv("  static constexpr int ELEMENTS = {0}, THREADS = {1};\n"
+                                        "  static constexpr bool QUADS = false;\n"
+                                        "  __device__ void one(int i) const {{\n"
+                                        "    int b = i / {2}, {3} = i / {4} % {5}, {6} = i % {4};\n"
+                                        "    T v = {7};\n    {8};\n  }\n",
+                                        tensor.elements(), threads, channels * pixels,
+                                        tensor.channelsLast ? "pixel" : "c",
+                                        tensor.channelsLast ? channels : pixels,
+                                        tensor.channelsLast ? pixels : channels,
+                                        tensor.channelsLast ? "c" : "pixel", read, write)
+                              .str());
     return;
   }
   // Neighbours in memory are channels on one side, and pixels on the other.

@@ -17,8 +17,7 @@ class MapGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-map"; }
   unsigned version() const override { return 1; }
-  SmallVector<Candidate> schedules(const KernelSpec &spec,
-                                   const CudaTarget &target) const override;
+  SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
 } // namespace
@@ -28,7 +27,7 @@ static int64_t elementsOf(const KernelSpec &spec) {
 }
 
 SmallVector<Candidate> MapGenerator::schedules(const KernelSpec &spec,
-                                                 const CudaTarget &target) const {
+                                               const CudaTarget &target) const {
   if (spec.anchor() != Anchor::Map || elementsOf(spec) == 0)
     return {};
   for (RankedTensorType type : spec.resultTypes())
@@ -89,9 +88,9 @@ FailureOr<KernelText> MapGenerator::write(const KernelSpec &spec,
     storeOne += "    " + word("y", number) + "[i] = " + word("r", number) + ";\n";
   }
   text.members("  __device__ void four(int i) const {\n" + four +
-               "#pragma unroll\n    for (int l = 0; l < 4; ++l)\n      body(" + callFour +
-               ");\n" + storeFour + "  }\n  __device__ void one(int i) const {\n" + one +
-               "    body(" + callOne + ");\n" + storeOne + "  }\n");
+               "#pragma unroll\n    for (int l = 0; l < 4; ++l)\n      body(" + callFour + ");\n" +
+               storeFour + "  }\n  __device__ void one(int i) const {\n" + one + "    body(" +
+               callOne + ");\n" + storeOne + "  }\n");
   text.phase(threads, "map");
   return text;
 }

@@ -15,8 +15,7 @@ class MultiTensorGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-multi-tensor"; }
   unsigned version() const override { return 1; }
-  SmallVector<Candidate> schedules(const KernelSpec &spec,
-                                   const CudaTarget &target) const override;
+  SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
 
@@ -41,7 +40,7 @@ static std::pair<SmallVector<Row>, int64_t> rowsOf(dl::MultiTensorOp op) {
 }
 
 SmallVector<Candidate> MultiTensorGenerator::schedules(const KernelSpec &spec,
-                                                 const CudaTarget &target) const {
+                                                       const CudaTarget &target) const {
   if (spec.anchor() != Anchor::MultiTensor)
     return {};
   Candidate candidate;
@@ -66,19 +65,19 @@ static std::string printCaller(const KernelSpec &spec, bool quads, const std::st
     arguments += (i ? ", a" : "a") + n + suffix;
   }
   for (int64_t i = 0; i < multipliers; ++i)
-    arguments += ", MULTIPLIERS[tensor * " + std::to_string(multipliers) + " + " +
-                 std::to_string(i) + "]";
+    arguments +=
+        ", MULTIPLIERS[tensor * " + std::to_string(multipliers) + " + " + std::to_string(i) + "]";
   for (unsigned i = 0; i < scalars; ++i)
     arguments += ", x" + std::to_string(streams + i) + "[0]";
   for (unsigned i = 0; i < spec.resultTypes().size(); ++i) {
     std::string n = std::to_string(i);
     before += "    " + type + " r" + n + ";\n";
     arguments += ", r" + n + suffix;
-    after += quads ? "    storeQuad(y" + n + ", i, r" + n + ");\n"
-                   : "    y" + n + "[i] = r" + n + ";\n";
+    after +=
+        quads ? "    storeQuad(y" + n + ", i, r" + n + ");\n" : "    y" + n + "[i] = r" + n + ";\n";
   }
-  std::string loop = quads ? "#pragma unroll\n    for (int l = 0; l < 4; ++l)\n      body("
-                           : "    body(";
+  std::string loop =
+      quads ? "#pragma unroll\n    for (int l = 0; l < 4; ++l)\n      body(" : "    body(";
   return std::string("  __device__ void ") + (quads ? "four" : "one") +
          "(int i, int tensor) const {\n" + before + loop + arguments + ");\n" + after + "  }\n";
 }
@@ -118,9 +117,8 @@ FailureOr<KernelText> MultiTensorGenerator::write(const KernelSpec &spec,
   int64_t multipliers = op.getMultipliersPerTensor();
   for (bool quads : {true, false})
     text.members(printCaller(spec, quads, storedTypeName(element), multipliers));
-  text.phaseCalling(threads, [](StringRef problem) {
-    return ("multiTensor(" + problem + ", TENSORS)").str();
-  });
+  text.phaseCalling(
+      threads, [](StringRef problem) { return ("multiTensor(" + problem + ", TENSORS)").str(); });
   return text;
 }
 

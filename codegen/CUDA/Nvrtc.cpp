@@ -34,9 +34,10 @@ llvm::Expected<const Nvrtc *> Nvrtc::load() {
   static Functions functions;
   static const std::pair<Nvrtc, std::string> loaded = [] {
     Nvrtc nvrtc;
-    void *library = dlc::runtime::openCudaLibrary({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
-                                             dlc::runtime::CudaLibrary::OfToolkit)
-                        .handle;
+    void *library =
+        dlc::runtime::openCudaLibrary({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
+                                      dlc::runtime::CudaLibrary::OfToolkit)
+            .handle;
     if (!library)
       return std::pair(nvrtc,
                        std::string("no CUDA toolkit found: --target=cuda:sm_<N> needs NVRTC "
@@ -46,7 +47,8 @@ llvm::Expected<const Nvrtc *> Nvrtc::load() {
                                    "does not"));
     bool complete = true;
     auto find = [&](auto &function, const char *name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
       complete &= function != nullptr;
     };
     find(functions.version, "nvrtcVersion");
@@ -111,8 +113,8 @@ static bool readFigures(StringRef log, llvm::ArrayRef<std::string> functions,
     if (current < 0)
       continue;
     if (line.contains("bytes spill stores"))
-      figures[current].spillBytes =
-          std::max(numberBefore(line, " bytes spill stores"), numberBefore(line, " bytes spill loads"));
+      figures[current].spillBytes = std::max(numberBefore(line, " bytes spill stores"),
+                                             numberBefore(line, " bytes spill loads"));
     if (line.contains(" registers")) {
       figures[current].registers = numberBefore(line, " registers");
       figures[current].sharedBytes = numberBefore(line, " bytes smem");
@@ -154,8 +156,8 @@ Nvrtc::compile(StringRef text, unsigned architecture, llvm::ArrayRef<std::string
   KernelImage ptx{DLC_IMAGE_PTX, architecture, read(call->ptxSize, call->ptx), {}};
   call->destroy(&program);
   if (result != 0 || cubin.bytes.empty() || ptx.bytes.empty())
-    return fail("NVRTC " + version() + " for sm_" + llvm::Twine(architecture) + " failed: " +
-                StringRef(log.c_str()).trim());
+    return fail("NVRTC " + version() + " for sm_" + llvm::Twine(architecture) +
+                " failed: " + StringRef(log.c_str()).trim());
   if (!readFigures(log.c_str(), functions, cubin.figures))
     return fail("NVRTC " + version() + " does not say how many registers the kernel uses");
   return std::pair(std::move(cubin), std::move(ptx));

@@ -17,8 +17,7 @@ class ProductGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-product"; }
   unsigned version() const override { return 1; }
-  SmallVector<Candidate> schedules(const KernelSpec &spec,
-                                   const CudaTarget &target) const override;
+  SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
 
@@ -51,8 +50,8 @@ static std::optional<Problem> problemOf(const KernelSpec &spec) {
   auto sizes = [&](const dl::ConvolutionGeometry &g) {
     struct {
       int64_t groups, channels, filters, taps, in, out;
-    } s{g.groups, g.channels / g.groups, g.filters / g.groups, g.kernelSize(),
-        g.batch * g.inputPixels(), g.batch * g.outputPixels()};
+    } s{g.groups,       g.channels / g.groups,     g.filters / g.groups,
+        g.kernelSize(), g.batch * g.inputPixels(), g.batch * g.outputPixels()};
     return s;
   };
   if (auto forward = dyn_cast<dl::ConvolutionOp>(op)) {
@@ -82,7 +81,7 @@ static int64_t splitOf(const Problem &p, const Tile &tile) {
 }
 
 SmallVector<Candidate> ProductGenerator::schedules(const KernelSpec &spec,
-                                                 const CudaTarget &target) const {
+                                                   const CudaTarget &target) const {
   std::optional<Problem> p = problemOf(spec);
   if (!p || p->batch * p->m * p->n == 0)
     return {};
@@ -103,9 +102,9 @@ SmallVector<Candidate> ProductGenerator::schedules(const KernelSpec &spec,
     double waves = std::max(1.0, double(blocks) / multiprocessors);
     double work = 2.0 * tile.m * tile.n * llvm::divideCeil(p->k, split);
     double reads = 1 + 16.0 / tile.m + 16.0 / tile.n;
-    candidate.cost = waves * work * reads / 6e10 +
-                     gpuSeconds(spec.bytes() + 2 * candidate.workspaceBytes, 0,
-                                candidate.phases.size());
+    candidate.cost =
+        waves * work * reads / 6e10 +
+        gpuSeconds(spec.bytes() + 2 * candidate.workspaceBytes, 0, candidate.phases.size());
     all.push_back(std::move(candidate));
   }
   return all;
@@ -133,8 +132,8 @@ static void addQuadReader(KernelText &text, dl::MatmulOp op, StringRef name, Val
   unsigned number = cast<BlockArgument>(operand).getArgNumber();
   text.members(llvm::formatv("  __device__ auto {0}(int b, int {1}, int {2}) const {{ return "
                              "loadQuad({3}, (b * {4} + {5}) * {6} + {7}); }\n",
-                             name, row, column, bufferName(text.spec, number), rows, outer,
-                             columns, inner)
+                             name, row, column, bufferName(text.spec, number), rows, outer, columns,
+                             inner)
                    .str());
 }
 
@@ -148,8 +147,12 @@ FailureOr<KernelText> ProductGenerator::write(const KernelSpec &spec,
   auto matmul = dyn_cast<dl::MatmulOp>(spec.anchorOp());
   if (failed(form) || failed(addStore(text, *form, matmul ? "store" : "finish")))
     return failure();
-  for (auto [name, value] : {std::pair("TILE_M", tile.m), {"TILE_N", tile.n}, {"TILE_K", tile.k},
-                             {"TM", tile.tm}, {"TN", tile.tn}, {"SPLIT", split}})
+  for (auto [name, value] : {std::pair("TILE_M", tile.m),
+                             {"TILE_N", tile.n},
+                             {"TILE_K", tile.k},
+                             {"TM", tile.tm},
+                             {"TN", tile.tn},
+                             {"SPLIT", split}})
     text.constant(name, value);
   if (split > 1) {
     text.constant("PARTS_THREADS", partsThreads);

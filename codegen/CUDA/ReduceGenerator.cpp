@@ -18,8 +18,7 @@ class ReduceGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-reduce"; }
   unsigned version() const override { return 2; }
-  SmallVector<Candidate> schedules(const KernelSpec &spec,
-                                   const CudaTarget &target) const override;
+  SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
 } // namespace
@@ -38,7 +37,7 @@ static int64_t partsOf(int64_t blocks, int64_t each, int64_t least) {
 }
 
 SmallVector<Candidate> ReduceGenerator::schedules(const KernelSpec &spec,
-                                                 const CudaTarget &target) const {
+                                                  const CudaTarget &target) const {
   auto op = dyn_cast_or_null<dl::ReduceOp>(spec.anchorOp());
   if (!op)
     return {};

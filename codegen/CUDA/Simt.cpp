@@ -36,7 +36,8 @@ static std::string entryText(const CudaSource &kernel, unsigned phase, StringRef
   for (auto [i, type] : llvm::enumerate(kernel.parameters))
     arguments += (i ? ", " : "") + ("{a, " + std::to_string(i) + "}");
   return "extern \"C\" void " + simtSymbol(kernel.functions[phase]) +
-         "(const dlc_args *args, uint32_t task, void *scratch) {\n  simt::run(args, task, scratch, " +
+         "(const dlc_args *args, uint32_t task, void *scratch) {\n  simt::run(args, task, "
+         "scratch, " +
          std::to_string(kernel.threads[phase]) + ", [](const dlc_args *a) { " + scope.str() +
          "::" + kernel.functions[phase] + "(" + arguments + "); });\n}\n";
 }
@@ -71,8 +72,9 @@ llvm::Expected<HostCompiler> HostCompiler::find() {
     fs::file_status status;
     if (!path || fs::status(*path, status))
       continue;
-    std::string identity = *path + " " + std::to_string(status.getSize()) + " " +
-                           std::to_string(status.getLastModificationTime().time_since_epoch().count());
+    std::string identity =
+        *path + " " + std::to_string(status.getSize()) + " " +
+        std::to_string(status.getLastModificationTime().time_since_epoch().count());
     return HostCompiler{*path, identity};
   }
   return llvm::createStringError("no C++ compiler found: --target=cuda:simt needs clang++-22, "
@@ -123,5 +125,6 @@ HostCompiler::compile(StringRef text, llvm::ArrayRef<std::string> includeFolders
   for (StringRef line : llvm::split(words ? (*words)->getBuffer() : StringRef(), '\n'))
     if (line.contains("error") && message.empty())
       message = line.str();
-  return llvm::createStringError(path + " cannot compile the kernels for the SIMT device: " + message);
+  return llvm::createStringError(path +
+                                 " cannot compile the kernels for the SIMT device: " + message);
 }

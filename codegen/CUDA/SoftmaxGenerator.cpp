@@ -13,8 +13,7 @@ class SoftmaxGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-softmax"; }
   unsigned version() const override { return 1; }
-  SmallVector<Candidate> schedules(const KernelSpec &spec,
-                                   const CudaTarget &target) const override;
+  SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
 } // namespace
@@ -26,7 +25,7 @@ static Value labelOf(Operation *op) {
 }
 
 SmallVector<Candidate> SoftmaxGenerator::schedules(const KernelSpec &spec,
-                                                 const CudaTarget &target) const {
+                                                   const CudaTarget &target) const {
   if (spec.anchor() != Anchor::Softmax)
     return {};
   int64_t rows = cast<RankedTensorType>(labelOf(spec.anchorOp()).getType()).getNumElements();

@@ -16,8 +16,8 @@ const std::string &allSkeletons();
 /// The lines that include `headers`.
 std::string includesOf(llvm::ArrayRef<std::string> headers);
 
-/// A kernel as it is compiled: its headers and skeletons, then its own text. `lineMarkers`: messages
-/// name the skeleton and its line.
+/// A kernel as it is compiled: its headers and skeletons, then its own text. `lineMarkers`:
+/// messages name the skeleton and its line.
 std::string completeText(const CudaSource &source, bool lineMarkers);
 
 } // namespace dlc::codegen

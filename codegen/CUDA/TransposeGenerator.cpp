@@ -18,8 +18,7 @@ class TransposeGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-transpose"; }
   unsigned version() const override { return 1; }
-  SmallVector<Candidate> schedules(const KernelSpec &spec,
-                                   const CudaTarget &target) const override;
+  SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
 
@@ -55,7 +54,7 @@ struct Turn {
 } // namespace
 
 SmallVector<Candidate> TransposeGenerator::schedules(const KernelSpec &spec,
-                                                 const CudaTarget &target) const {
+                                                     const CudaTarget &target) const {
   auto op = dyn_cast_or_null<dl::TransposeOp>(spec.anchorOp());
   if (!op || op.getType().getNumElements() == 0)
     return {};
@@ -64,10 +63,10 @@ SmallVector<Candidate> TransposeGenerator::schedules(const KernelSpec &spec,
     return {};
   Candidate candidate;
   candidate.schedule = "transpose";
-  candidate.phases.push_back({uint32_t(product(turn.batchShape()) *
-                                       llvm::divideCeil(turn.shape[turn.m], 32) *
-                                       llvm::divideCeil(turn.shape[turn.n], 32)),
-                              0});
+  candidate.phases.push_back(
+      {uint32_t(product(turn.batchShape()) * llvm::divideCeil(turn.shape[turn.m], 32) *
+                llvm::divideCeil(turn.shape[turn.n], 32)),
+       0});
   candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), 1);
   return {candidate};
 }

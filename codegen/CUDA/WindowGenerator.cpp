@@ -13,14 +13,13 @@ class WindowGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-window"; }
   unsigned version() const override { return 2; }
-  SmallVector<Candidate> schedules(const KernelSpec &spec,
-                                   const CudaTarget &target) const override;
+  SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
 } // namespace
 
 SmallVector<Candidate> WindowGenerator::schedules(const KernelSpec &spec,
-                                                 const CudaTarget &target) const {
+                                                  const CudaTarget &target) const {
   if (spec.anchor() != Anchor::Window)
     return {};
   auto type = cast<RankedTensorType>(spec.anchorOp()->getResult(0).getType());
@@ -55,8 +54,7 @@ FailureOr<KernelText> WindowGenerator::write(const KernelSpec &spec,
   auto shape = cast<RankedTensorType>(spec.anchorOp()->getResult(0).getType()).getShape();
   text.constant("INNER", isChannelsLast(spec) ? shape[1] : 1);
   static constexpr StringRef sizes[] = {"SIZE_D", "SIZE_H", "SIZE_W"};
-  for (auto [name, size] :
-       llvm::zip_equal(sizes, ArrayRef<int64_t>(form->space).drop_front()))
+  for (auto [name, size] : llvm::zip_equal(sizes, ArrayRef<int64_t>(form->space).drop_front()))
     text.constant(name, size);
   std::string element = "    auto v = " + form->function + "(*this, i, d, h, w);\n";
   std::string values = "v";

@@ -291,9 +291,9 @@ Jobs::run(ArrayRef<Job> jobs, const CompileOptions &options,
   return std::move(all.results);
 }
 
-static llvm::Expected<std::vector<CompiledKernel>>
-compileForCpu(ArrayRef<SelectedKernel> kernels, const CpuTarget &target,
-              const CompileOptions &options) {
+static llvm::Expected<std::vector<CompiledKernel>> compileForCpu(ArrayRef<SelectedKernel> kernels,
+                                                                 const CpuTarget &target,
+                                                                 const CompileOptions &options) {
   std::vector<Job> jobs;
   for (const SelectedKernel &kernel : kernels)
     jobs.push_back({kernel.key, kernel.text.size()});
@@ -364,9 +364,9 @@ static llvm::Expected<CudaHeaders> headersFor(ArrayRef<CudaSource> sources) {
 }
 
 /// A job makes one kernel's cubin and PTX for one architecture; the PTX of the lowest is kept.
-static llvm::Expected<std::vector<CompiledKernel>>
-compileForCuda(ArrayRef<SelectedKernel> kernels, const CudaTarget &target,
-               const CompileOptions &options) {
+static llvm::Expected<std::vector<CompiledKernel>> compileForCuda(ArrayRef<SelectedKernel> kernels,
+                                                                  const CudaTarget &target,
+                                                                  const CompileOptions &options) {
   std::vector<CompiledKernel> compiled(kernels.size());
   if (target.architectures.empty())
     return compiled;
@@ -390,16 +390,16 @@ compileForCuda(ArrayRef<SelectedKernel> kernels, const CudaTarget &target,
     texts.push_back(completeText(source, /*lineMarkers=*/true));
     std::string identity = source.headers.empty() ? "" : headers->identity;
     for (unsigned architecture : target.architectures)
-      jobs.push_back({hashText("nvrtc " + (*nvrtc)->version() + " sm_" +
-                               std::to_string(architecture) + '\0' + identity + '\0' +
-                               texts.back()),
-                      texts.back().size()});
+      jobs.push_back(
+          {hashText("nvrtc " + (*nvrtc)->version() + " sm_" + std::to_string(architecture) + '\0' +
+                    identity + '\0' + texts.back()),
+           texts.back().size()});
   }
   auto results = Jobs::run(jobs, options, [&]() -> llvm::Expected<Jobs::Run> {
     return Jobs::Run([&](size_t i) -> llvm::Expected<std::string> {
-      auto images = (*nvrtc)->compile(texts[i / perKernel], target.architectures[i % perKernel],
-                                      (*sources)[kernelOfText[i / perKernel]].functions,
-                                      headers->folders);
+      auto images =
+          (*nvrtc)->compile(texts[i / perKernel], target.architectures[i % perKernel],
+                            (*sources)[kernelOfText[i / perKernel]].functions, headers->folders);
       if (!images)
         return images.takeError();
       std::string cubin = images->first.serialise();
@@ -437,8 +437,8 @@ codegen::compileKernels(ArrayRef<SelectedKernel> kernels, const Target &target,
   return compileForCuda(kernels, std::get<CudaTarget>(target), options);
 }
 
-llvm::Expected<std::vector<std::string>>
-codegen::compileSimt(ArrayRef<SelectedKernel> kernels, const CompileOptions &options) {
+llvm::Expected<std::vector<std::string>> codegen::compileSimt(ArrayRef<SelectedKernel> kernels,
+                                                              const CompileOptions &options) {
   llvm::Expected<HostCompiler> compiler = HostCompiler::find();
   if (!compiler)
     return compiler.takeError();
@@ -455,9 +455,9 @@ codegen::compileSimt(ArrayRef<SelectedKernel> kernels, const CompileOptions &opt
   for (ArrayRef<CudaSource> rest = *sources; !rest.empty();
        rest = rest.drop_front(std::min(kernelsPerFile, rest.size()))) {
     texts.push_back(simtText(rest.take_front(std::min(kernelsPerFile, rest.size()))));
-    jobs.push_back({hashText("simt " + compiler->identity + '\0' + headers->identity + '\0' +
-                             texts.back()),
-                    texts.back().size()});
+    jobs.push_back(
+        {hashText("simt " + compiler->identity + '\0' + headers->identity + '\0' + texts.back()),
+         texts.back().size()});
   }
   auto results = Jobs::run(jobs, options, [&]() -> llvm::Expected<Jobs::Run> {
     return Jobs::Run([&](size_t i) { return compiler->compile(texts[i], headers->folders); });

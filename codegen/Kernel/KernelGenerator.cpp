@@ -1,4 +1,4 @@
-//===- KernelGenerator.cpp - names of phases ---------------------------------------------------===//
+//===- KernelGenerator.cpp - names of phases --------------------------------------------------===//
 #include "codegen/Kernel/KernelGenerator.h"
 
 std::string dlc::codegen::phaseSymbol(llvm::StringRef symbol, size_t phases, unsigned phase) {

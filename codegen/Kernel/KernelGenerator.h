@@ -92,8 +92,8 @@ struct LibraryCall {
 /// One launch of a kernel: a grid of independent tasks. Phases run one after the other.
 struct Phase {
   uint32_t tasks = 0;
-  uint64_t scratchBytes = 0; ///< of one task
-  uint32_t threads = 0;      ///< CUDA: of a block; a task is a block
+  uint64_t scratchBytes = 0;                         ///< of one task
+  uint32_t threads = 0;                              ///< CUDA: of a block; a task is a block
   std::shared_ptr<const LibraryCall> call = nullptr; ///< CUDA: instead of a launch
 };
 
@@ -104,7 +104,7 @@ struct Candidate {
   uint64_t workspaceBytes = 0; ///< buffer shared by the phases; the launch's last argument if not 0
   /// A result may lie in the memory of an operand that it needs at the same places only.
   bool inPlace = true;
-  double cost = 0;             ///< estimated seconds on one core
+  double cost = 0;                        ///< estimated seconds on one core
   llvm::json::Value parameters = nullptr; ///< the generator's own numbers, read back by emit
 };
 

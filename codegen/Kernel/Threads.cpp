@@ -1,4 +1,5 @@
-// The C++ library throws where a thread cannot be had; the rest of the compiler knows no exceptions.
+// The C++ library throws where a thread cannot be had; the rest of the compiler knows no
+// exceptions.
 #include "codegen/Kernel/Threads.h"
 
 #include <system_error>

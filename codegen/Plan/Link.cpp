@@ -1,15 +1,16 @@
-//===- Link.cpp - objects become a sealed module --------------------------------------------------------------------===//
+//===- Link.cpp - objects become a sealed module ----------------------------------------------===//
 //
-// lld takes files, so the objects go through a folder of their own; none of its names reaches the output. lld keeps global state and
-// resets every llvm::cl option: one link at a time, and no option of this process lives there.
+// lld takes files, so the objects go through a folder of their own; none of its names reaches the
+// output. lld keeps global state and resets every llvm::cl option: one link at a time, and no
+// option of this process lives there.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/Plan/Link.h"
 #include "codegen/Kernel/KernelCache.h"
 #include "codegen/Kernel/Status.h"
 #include "dlc/abi.h"
-#include "runtime/Core/FileWriter.h"
 #include "lld/Common/Driver.h"
+#include "runtime/Core/FileWriter.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -27,15 +28,27 @@ ArrayRef<StringRef> allowedImports() {
   return names;
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Linking
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 /// Runs lld on files in `folder`.
 static Error runLinker(ArrayRef<std::string> files, StringRef script, StringRef output) {
-  std::vector<std::string> arguments = {
-      "ld.lld",        "-shared",  "--build-id=none", "--hash-style=gnu", "-z", "noexecstack", "-z", "now", "-z", "relro",
-      "--threads=1",   "--no-dynamic-linker", ("--version-script=" + script).str(), "-o", output.str()};
+  std::vector<std::string> arguments = {"ld.lld",
+                                        "-shared",
+                                        "--build-id=none",
+                                        "--hash-style=gnu",
+                                        "-z",
+                                        "noexecstack",
+                                        "-z",
+                                        "now",
+                                        "-z",
+                                        "relro",
+                                        "--threads=1",
+                                        "--no-dynamic-linker",
+                                        ("--version-script=" + script).str(),
+                                        "-o",
+                                        output.str()};
   llvm::append_range(arguments, files);
   std::vector<const char *> pointers;
   for (const std::string &argument : arguments)
@@ -50,7 +63,8 @@ static Error runLinker(ArrayRef<std::string> files, StringRef script, StringRef 
   return Error::success();
 }
 
-static Expected<std::string> linkIn(const runtime::ScratchFolder &folder, ArrayRef<StringRef> objects) {
+static Expected<std::string> linkIn(const runtime::ScratchFolder &folder,
+                                    ArrayRef<StringRef> objects) {
   std::vector<std::string> files;
   for (auto [i, object] : llvm::enumerate(objects)) {
     Expected<std::string> file = toExpected(folder.write(std::to_string(i) + ".o", object));
@@ -58,21 +72,24 @@ static Expected<std::string> linkIn(const runtime::ScratchFolder &folder, ArrayR
       return file.takeError();
     files.push_back(std::move(*file));
   }
-  Expected<std::string> script = toExpected(folder.write("exports", "{ global: dlc_module_query; local: *; };\n"));
+  Expected<std::string> script =
+      toExpected(folder.write("exports", "{ global: dlc_module_query; local: *; };\n"));
   if (!script)
     return script.takeError();
   std::string output = folder.pathOf("module.so");
   if (Error error = runLinker(files, *script, output))
     return std::move(error);
-  ErrorOr<std::unique_ptr<MemoryBuffer>> linked = MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  ErrorOr<std::unique_ptr<MemoryBuffer>> linked =
+      MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!linked)
-    return createStringError("cannot read '" + output + "': " + StringRef(linked.getError().message()).lower());
+    return createStringError("cannot read '" + output +
+                             "': " + StringRef(linked.getError().message()).lower());
   return (*linked)->getBuffer().str();
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Checks and the seal
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 using ElfFile = object::ELFFile<object::ELF64LE>;
 
@@ -83,7 +100,8 @@ static Error checkImports(const object::ELFObjectFile<object::ELF64LE> &file) {
     Expected<StringRef> name = symbol.getName();
     if (!flags || !name)
       return joinErrors(flags.takeError(), name.takeError());
-    if ((*flags & object::SymbolRef::SF_Undefined) && !name->empty() && !llvm::is_contained(allowedImports(), *name))
+    if ((*flags & object::SymbolRef::SF_Undefined) && !name->empty() &&
+        !llvm::is_contained(allowedImports(), *name))
       return createStringError("a kernel calls '" + *name + "', which a module cannot take along");
   }
   return Error::success();

@@ -1,4 +1,4 @@
-//===- Link.h - objects become a sealed module ----------------------------------------------------------*- C++ -*-===//
+//===- Link.h - objects become a sealed module --------------------------------------*- C++ -*-===//
 #ifndef DLC_CODEGEN_PLAN_LINK_H
 #define DLC_CODEGEN_PLAN_LINK_H
 
@@ -8,9 +8,9 @@
 
 namespace dlc::codegen {
 
-/// Links relocatable objects into a shared library that exports dlc_module_query only, in this process, and seals it: writes the
-/// hash of the file into its note. Equal objects in equal order give equal bytes. Fails if the objects need a function other
-/// than those of `allowedImports`.
+/// Links relocatable objects into a shared library that exports dlc_module_query only, in this
+/// process, and seals it: writes the hash of the file into its note. Equal objects in equal order
+/// give equal bytes. Fails if the objects need a function other than those of `allowedImports`.
 llvm::Expected<std::string> linkModule(llvm::ArrayRef<llvm::StringRef> objects);
 
 /// Functions of libc that compiled kernels may call.

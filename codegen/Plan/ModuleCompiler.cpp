@@ -1,11 +1,11 @@
-//===- ModuleCompiler.cpp - from fused dl to a module ---------------------------------------------------------------===//
+//===- ModuleCompiler.cpp - from fused dl to a module -----------------------------------------===//
 #include "codegen/Plan/ModuleCompiler.h"
 #include "codegen/Plan/Link.h"
 #include "codegen/Plan/ModuleObject.h"
 #include "codegen/Plan/PlanWriter.h"
 #include "codegen/Plan/Report.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -21,16 +21,16 @@ FailureOr<std::vector<SelectedKernel>> planModule(ModuleOp module, const Target 
   if (failed(kernels))
     return failure();
   PassManager plan(module.getContext());
-  // On the CPU the pool runs one launch at a time on all cores: a second stream would only add events. A GPU has room for
-  // small kernels beside each other.
+  // On the CPU the pool runs one launch at a time on all cores: a second stream would only add
+  // events. A GPU has room for small kernels beside each other.
   addPlanPasses(plan, options, std::holds_alternative<CpuTarget>(target) ? 1 : 2);
   if (failed(plan.run(module)))
     return failure();
   return kernels;
 }
 
-llvm::Expected<std::string> compileModule(ModuleOp module, ArrayRef<SelectedKernel> kernels, const Target &target,
-                                          const CompileOptions &options) {
+llvm::Expected<std::string> compileModule(ModuleOp module, ArrayRef<SelectedKernel> kernels,
+                                          const Target &target, const CompileOptions &options) {
   // What a CUDA plan holds is known when its kernels are compiled.
   llvm::Expected<std::vector<CompiledKernel>> compiled = compileKernels(kernels, target, options);
   if (!compiled)
@@ -39,10 +39,12 @@ llvm::Expected<std::string> compileModule(ModuleOp module, ArrayRef<SelectedKern
   llvm::Expected<std::vector<std::string>> simt = std::vector<std::string>();
   if (cuda && cuda->simt && !(simt = compileSimt(kernels, options)))
     return simt.takeError();
-  std::string report = llvm::formatv("{0}", buildReport(module, target, kernels, *compiled)), message;
+  std::string report = llvm::formatv("{0}", buildReport(module, target, kernels, *compiled)),
+              message;
   CudaCode code{cuda && cuda->simt, kernels, *compiled};
   FailureOr<PlanBlob> plan = [&] {
-    ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) { message = diagnostic.str(); });
+    ScopedDiagnosticHandler handler(module.getContext(),
+                                    [&](Diagnostic &diagnostic) { message = diagnostic.str(); });
     return writePlan(module, report, cuda ? &code : nullptr);
   }();
   if (failed(plan))

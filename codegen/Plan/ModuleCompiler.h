@@ -1,11 +1,12 @@
-//===- ModuleCompiler.h - from fused dl to a module -----------------------------------------------------*- C++ -*-===//
+//===- ModuleCompiler.h - from fused dl to a module ---------------------------------*- C++ -*-===//
 //
-//   planModule     dl after dl-schedule -> exec with everything decided: kernels, streams, memory; verified
-//   compileModule  that -> the bytes of model.so: report, plan, compiled kernels, linked and sealed
+//   planModule     dl after dl-schedule -> exec with everything decided (kernels, streams, memory),
+//                  verified
+//   compileModule  that -> the bytes of model.so: report, plan, compiled kernels, linked, sealed
 //
 // Diagnostics of planning go through the context; compileModule fails with one message.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_PLAN_MODULECOMPILER_H
 #define DLC_CODEGEN_PLAN_MODULECOMPILER_H
 
@@ -18,7 +19,8 @@ namespace dlc::codegen {
 mlir::FailureOr<std::vector<SelectedKernel>> planModule(mlir::ModuleOp module, const Target &target,
                                                         const DLPipelineOptions &options);
 
-llvm::Expected<std::string> compileModule(mlir::ModuleOp module, llvm::ArrayRef<SelectedKernel> kernels,
+llvm::Expected<std::string> compileModule(mlir::ModuleOp module,
+                                          llvm::ArrayRef<SelectedKernel> kernels,
                                           const Target &target, const CompileOptions &options);
 
 } // namespace dlc::codegen

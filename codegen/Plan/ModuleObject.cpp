@@ -1,14 +1,15 @@
-//===- ModuleObject.cpp - the object file that makes kernels a module -----------------------------------------------===//
+//===- ModuleObject.cpp - the object file that makes kernels a module -------------------------===//
 //
 // Data and one function, as LLVM IR:
 //
 //   @plan    = constant [N x i8] ..., section ".dlc.plan", align 64
 //   @kernels = constant [K x ptr] [...]
 //   @module  = constant dlc_module { ..., @plan, N, @kernels, K }
-//   @note    = constant { 4, sizeof(dlc_note), 1, "dlc\0", dlc_note }, section ".note.dlc"   (LLVM makes it SHT_NOTE)
+//   @note    = constant { 4, sizeof(dlc_note), 1, "dlc\0", dlc_note }, section ".note.dlc"
+//              (LLVM makes it SHT_NOTE)
 //   define ptr @dlc_module_query(i32 %newest) { return %newest >= ABI ? @module : null }
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/Plan/ModuleObject.h"
 #include "codegen/Kernel/KernelCache.h"
 #include "dlc/abi.h"
@@ -29,8 +30,8 @@ namespace {
 class ModuleBuilder {
 public:
   explicit ModuleBuilder(LLVMContext &context)
-      : module("dlc", context), pointer(PointerType::getUnqual(context)), i32(Type::getInt32Ty(context)),
-        i64(Type::getInt64Ty(context)) {}
+      : module("dlc", context), pointer(PointerType::getUnqual(context)),
+        i32(Type::getInt32Ty(context)), i64(Type::getInt64Ty(context)) {}
 
   void build(const PlanBlob &plan, const dlc_note &note) {
     GlobalVariable *blob = addData("plan", StringRef(plan.bytes), DLC_ALIGNMENT);
@@ -43,13 +44,16 @@ public:
 
 private:
   GlobalVariable *addConstant(StringRef name, Constant *value, uint64_t alignment) {
-    auto *global = new GlobalVariable(module, value->getType(), /*isConstant=*/true, GlobalValue::InternalLinkage, value, name);
+    auto *global = new GlobalVariable(module, value->getType(), /*isConstant=*/true,
+                                      GlobalValue::InternalLinkage, value, name);
     global->setAlignment(Align(alignment));
     return global;
   }
 
   GlobalVariable *addData(StringRef name, StringRef bytes, uint64_t alignment) {
-    return addConstant(name, ConstantDataArray::getString(module.getContext(), bytes, /*AddNull=*/false), alignment);
+    return addConstant(name,
+                       ConstantDataArray::getString(module.getContext(), bytes, /*AddNull=*/false),
+                       alignment);
   }
 
   GlobalVariable *addKernels(ArrayRef<std::string> functions) {
@@ -61,19 +65,26 @@ private:
       kernel->setVisibility(GlobalValue::HiddenVisibility);
       table.push_back(kernel);
     }
-    return addConstant("kernels", ConstantArray::get(ArrayType::get(pointer, table.size()), table), 8);
+    return addConstant("kernels", ConstantArray::get(ArrayType::get(pointer, table.size()), table),
+                       8);
   }
 
   GlobalVariable *addModule(GlobalVariable *blob, uint64_t size, GlobalVariable *kernels) {
     uint64_t count = cast<ArrayType>(kernels->getValueType())->getNumElements();
-    Constant *fields[] = {ConstantInt::get(i32, sizeof(dlc_module)), ConstantInt::get(i32, DLC_ABI_VERSION), blob,
-                          ConstantInt::get(i64, size), kernels, ConstantInt::get(i32, count), ConstantInt::get(i32, 0)};
+    Constant *fields[] = {ConstantInt::get(i32, sizeof(dlc_module)),
+                          ConstantInt::get(i32, DLC_ABI_VERSION),
+                          blob,
+                          ConstantInt::get(i64, size),
+                          kernels,
+                          ConstantInt::get(i32, count),
+                          ConstantInt::get(i32, 0)};
     return addConstant("module", ConstantStruct::getAnon(fields), 8);
   }
 
   void addNote(const dlc_note &note) {
     std::string bytes;
-    for (uint32_t number : {uint32_t(sizeof(DLC_NOTE_NAME)), uint32_t(sizeof(dlc_note)), DLC_NOTE_TYPE})
+    for (uint32_t number :
+         {uint32_t(sizeof(DLC_NOTE_NAME)), uint32_t(sizeof(dlc_note)), DLC_NOTE_TYPE})
       bytes.append(reinterpret_cast<const char *>(&number), sizeof(number));
     bytes.append(DLC_NOTE_NAME, sizeof(DLC_NOTE_NAME));
     bytes.append(reinterpret_cast<const char *>(&note), sizeof(note));
@@ -139,8 +150,8 @@ Expected<std::string> buildModuleObject(const PlanBlob &plan, const codegen::Tar
   const llvm::Target *backend = TargetRegistry::lookupTarget(triple, error);
   if (!backend)
     return createStringError(error);
-  std::unique_ptr<TargetMachine> machine(
-      backend->createTargetMachine(triple, "x86-64", "", TargetOptions(), Reloc::PIC_, std::nullopt, CodeGenOptLevel::None));
+  std::unique_ptr<TargetMachine> machine(backend->createTargetMachine(
+      triple, "x86-64", "", TargetOptions(), Reloc::PIC_, std::nullopt, CodeGenOptLevel::None));
   builder.module.setTargetTriple(triple);
   builder.module.setDataLayout(machine->createDataLayout());
   SmallVector<char> object;

@@ -1,12 +1,12 @@
-//===- PlanWriter.cpp - exec programs as the plan's blob ------------------------------------------------------------===//
+//===- PlanWriter.cpp - exec programs as the plan's blob --------------------------------------===//
 #include "codegen/Plan/PlanWriter.h"
 #include "codegen/CUDA/Simt.h"
 #include "codegen/Plan/Tables.h"
 #include "dialects/DL/DL.h"
 #include "dialects/Exec/Memory.h"
+#include "passes/Conversion/Storage.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "passes/Conversion/Storage.h"
 
 using namespace mlir;
 
@@ -16,7 +16,8 @@ namespace {
 
 class PlanWriter {
 public:
-  PlanWriter(ModuleOp module, StringRef report, const CudaCode *cuda) : module(module), report(report), cuda(cuda) {}
+  PlanWriter(ModuleOp module, StringRef report, const CudaCode *cuda)
+      : module(module), report(report), cuda(cuda) {}
   FailureOr<PlanBlob> write();
 
 private:
@@ -29,7 +30,8 @@ private:
     unsigned launch;
   };
   void addImages(dlc_kernel &row, KernelCode code);
-  uint32_t addKernel(StringRef function, uint64_t scratch, size_t buffers, ArrayRef<uint8_t> key, KernelCode code);
+  uint32_t addKernel(StringRef function, uint64_t scratch, size_t buffers, ArrayRef<uint8_t> key,
+                     KernelCode code);
   uint32_t addCall(const LibraryCall &call);
   /// A phase of a kernel as the tables have it.
   struct PhaseRow {
@@ -67,9 +69,9 @@ private:
   uint64_t stateBytes = 0, scalarsBytes = 0;
 };
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Types
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 std::optional<dlc_dtype> convertElementType(Type type) {
   return TypeSwitch<Type, std::optional<dlc_dtype>>(type)
@@ -114,9 +116,10 @@ SmallVector<Type> bufferElements(exec::KernelOp kernel) {
 FailureOr<dlc_type> PlanWriter::convertType(Operation *op, RankedTensorType type) {
   std::optional<dlc_dtype> dtype = convertElementType(type.getElementType());
   auto layout = dyn_cast_or_null<dl::LayoutAttr>(type.getEncoding());
-  if (!dtype || type.getRank() > DLC_MAX_RANK || (layout && layout.getBlocks().size() > 2 * DLC_MAX_BLOCKS))
-    return op->emitError() << "a module cannot hold the type " << type << ": at most " << DLC_MAX_RANK
-                           << " axes and " << DLC_MAX_BLOCKS << " blocks";
+  if (!dtype || type.getRank() > DLC_MAX_RANK ||
+      (layout && layout.getBlocks().size() > 2 * DLC_MAX_BLOCKS))
+    return op->emitError() << "a module cannot hold the type " << type << ": at most "
+                           << DLC_MAX_RANK << " axes and " << DLC_MAX_BLOCKS << " blocks";
   dlc_type result = {};
   result.dtype = *dtype;
   result.rank = type.getRank();
@@ -133,9 +136,9 @@ FailureOr<dlc_type> PlanWriter::convertType(Operation *op, RankedTensorType type
   return result;
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Module level
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 LogicalResult PlanWriter::addVariables() {
   for (auto variable : module.getOps<exec::VariableOp>())
@@ -176,15 +179,17 @@ void PlanWriter::addImages(dlc_kernel &row, KernelCode code) {
   const CompiledKernel &compiled = cuda->compiled[kernel];
   const SelectedKernel &selected = cuda->kernels[kernel];
   row.threads = selected.candidate.phases[selected.launches()[launch]].threads;
-  row.images = {static_cast<uint32_t>(tables.images.size()), static_cast<uint32_t>(compiled.images.size())};
+  row.images = {static_cast<uint32_t>(tables.images.size()),
+                static_cast<uint32_t>(compiled.images.size())};
   for (auto [i, image] : llvm::enumerate(compiled.images)) {
     dlc_image entry = {};
     entry.kind = image.kind;
     entry.architecture = image.architecture;
     entry.bytes = image.bytes.size();
     // Later launches refer to the bytes of the first.
-    entry.offset = launch == 0 ? tables.addImage(image.bytes)
-                               : tables.images[row.images.first - launch * compiled.images.size() + i].offset;
+    entry.offset =
+        launch == 0 ? tables.addImage(image.bytes)
+                    : tables.images[row.images.first - launch * compiled.images.size() + i].offset;
     if (image.kind == DLC_IMAGE_CUBIN) {
       entry.registers = image.figures[launch].registers;
       entry.spill_bytes = image.figures[launch].spillBytes;
@@ -202,7 +207,8 @@ const LibraryCall *PlanWriter::callOf(size_t kernel, unsigned phase) const {
 }
 
 /// Adds a launch of a kernel that takes so many buffers; its number in the table.
-uint32_t PlanWriter::addKernel(StringRef function, uint64_t scratch, size_t buffers, ArrayRef<uint8_t> key, KernelCode code) {
+uint32_t PlanWriter::addKernel(StringRef function, uint64_t scratch, size_t buffers,
+                               ArrayRef<uint8_t> key, KernelCode code) {
   dlc_kernel row = {};
   row.symbol = tables.addString(function);
   addFunction(row, function);
@@ -217,7 +223,8 @@ uint32_t PlanWriter::addKernel(StringRef function, uint64_t scratch, size_t buff
 
 uint32_t PlanWriter::addCall(const LibraryCall &call) {
   dlc_library_call row = call.call;
-  row.engine = {static_cast<uint32_t>(tables.immediates.size()), static_cast<uint32_t>(call.engine.size())};
+  row.engine = {static_cast<uint32_t>(tables.immediates.size()),
+                static_cast<uint32_t>(call.engine.size())};
   llvm::append_range(tables.immediates, call.engine);
   tables.calls.push_back(row);
   return tables.calls.size() - 1;
@@ -235,7 +242,8 @@ void PlanWriter::addAlternative(size_t number, size_t buffers, SmallVectorImpl<P
   size_t other = *cuda->kernels[number].alternative;
   const SelectedKernel &selected = cuda->kernels[other];
   for (auto [i, phase] : llvm::enumerate(selected.candidate.phases)) {
-    uint32_t row = addKernel(selected.symbols[i], phase.scratchBytes, buffers, selected.key, {other, unsigned(i)});
+    uint32_t row = addKernel(selected.symbols[i], phase.scratchBytes, buffers, selected.key,
+                             {other, unsigned(i)});
     rows.push_back({row, phase.tasks, nullptr, i == 0, DLC_IF_REFUSED, call});
   }
 }
@@ -265,7 +273,8 @@ LogicalResult PlanWriter::addKernels() {
   return success();
 }
 
-/// Numbers that the source gives to the trainer stand at the module: dl.epochs = 2 is the setting "epochs".
+/// Numbers that the source gives to the trainer stand at the module: dl.epochs = 2 is the setting
+/// "epochs".
 void PlanWriter::addSettings() {
   for (NamedAttribute attribute : module->getDiscardableAttrs()) {
     StringRef name = attribute.getName().strref();
@@ -278,9 +287,9 @@ void PlanWriter::addSettings() {
   }
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Programs
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 dlc_argument PlanWriter::convertArgument(Value buffer, int32_t access) {
   exec::Extent extent = exec::getPlacedExtent(buffer);
@@ -301,7 +310,8 @@ dlc_argument PlanWriter::convertArgument(Value buffer, int32_t access) {
 }
 
 dlc_range PlanWriter::addArguments(ArrayRef<std::pair<Value, int32_t>> buffers) {
-  dlc_range range = {static_cast<uint32_t>(tables.arguments.size()), static_cast<uint32_t>(buffers.size())};
+  dlc_range range = {static_cast<uint32_t>(tables.arguments.size()),
+                     static_cast<uint32_t>(buffers.size())};
   for (auto [buffer, access] : buffers)
     tables.arguments.push_back(convertArgument(buffer, access));
   return range;
@@ -338,7 +348,8 @@ LogicalResult PlanWriter::addValues(exec::ProgramOp program) {
     row->classes = classes && llvm::isUInt<32>(classes[i]) ? classes[i] : 0;
     tables.values.push_back(*row);
   }
-  for (auto [attribute, buffer] : llvm::zip_equal(program.getOutputs(), program.getOutput().getBuffers())) {
+  for (auto [attribute, buffer] :
+       llvm::zip_equal(program.getOutputs(), program.getOutput().getBuffers())) {
     FailureOr<dlc_value> row = convertValue(program, cast<exec::ValueAttr>(attribute));
     if (failed(row))
       return failure();
@@ -349,18 +360,21 @@ LogicalResult PlanWriter::addValues(exec::ProgramOp program) {
 }
 
 void PlanWriter::addMetrics(exec::ProgramOp program, dlc_entry &entry) {
-  entry.metrics = {static_cast<uint32_t>(tables.metrics.size()), static_cast<uint32_t>(program.getMetrics().size())};
+  entry.metrics = {static_cast<uint32_t>(tables.metrics.size()),
+                   static_cast<uint32_t>(program.getMetrics().size())};
   for (auto metric : program.getMetrics().getAsRange<exec::MetricAttr>()) {
     dlc_metric row = {};
     row.name = tables.addString(metric.getName());
     row.kind = static_cast<uint32_t>(metric.getKind());
     row.finish = static_cast<uint32_t>(metric.getFinish());
-    row.terms = {static_cast<uint32_t>(tables.terms.size()), static_cast<uint32_t>(metric.getTerms().size())};
+    row.terms = {static_cast<uint32_t>(tables.terms.size()),
+                 static_cast<uint32_t>(metric.getTerms().size())};
     tables.metrics.push_back(row);
     for (exec::TermAttr term : metric.getTerms())
-      tables.terms.push_back({static_cast<uint32_t>(term.getSum()),
-                              term.getCount() < 0 ? DLC_NONE : static_cast<uint32_t>(term.getCount()),
-                              term.getConstantCount().getValueAsDouble(), term.getCoefficient().getValueAsDouble()});
+      tables.terms.push_back(
+          {static_cast<uint32_t>(term.getSum()),
+           term.getCount() < 0 ? DLC_NONE : static_cast<uint32_t>(term.getCount()),
+           term.getConstantCount().getValueAsDouble(), term.getCoefficient().getValueAsDouble()});
   }
 }
 
@@ -368,20 +382,23 @@ void PlanWriter::addMetrics(exec::ProgramOp program, dlc_entry &entry) {
 void PlanWriter::addScalars(exec::ProgramOp program) {
   for (auto scalar : program.getBlock().getOps<exec::ScalarOp>()) {
     uint64_t offset = scalar.getOffset();
-    if (llvm::any_of(tables.scalars, [&](const dlc_scalar &known) { return known.offset == offset; }))
+    if (llvm::any_of(tables.scalars,
+                     [&](const dlc_scalar &known) { return known.offset == offset; }))
       continue;
-    tables.scalars.push_back({tables.addString(scalar.getName()), DLC_F32, scalar.getScheduled(), offset,
-                              scalar.getValue().convertToDouble()});
+    tables.scalars.push_back({tables.addString(scalar.getName()), DLC_F32, scalar.getScheduled(),
+                              offset, scalar.getValue().convertToDouble()});
     scalarsBytes = std::max(scalarsBytes, offset + 4);
   }
 }
 
 /// Pieces of the launch's buffers, in the order of the call.
 dlc_range PlanWriter::addCallArguments(exec::LaunchOp launch, const LibraryCall &call) {
-  dlc_range range = {static_cast<uint32_t>(tables.arguments.size()), static_cast<uint32_t>(call.arguments.size())};
+  dlc_range range = {static_cast<uint32_t>(tables.arguments.size()),
+                     static_cast<uint32_t>(call.arguments.size())};
   SmallVector<Type> elements = bufferElements(kernels.lookup(launch.getKernel()));
   for (const BufferPiece &piece : call.arguments) {
-    dlc_argument row = convertArgument(launch.getBuffers()[piece.buffer], launch.getAccess()[piece.buffer]);
+    dlc_argument row =
+        convertArgument(launch.getBuffers()[piece.buffer], launch.getAccess()[piece.buffer]);
     if (piece.buffer < elements.size())
       row.dtype = convertElementType(elements[piece.buffer]).value_or(dlc_dtype(0));
     row.offset += piece.offset;
@@ -421,7 +438,8 @@ void PlanWriter::addRecord(exec::RecordOp op) {
     return addLaunch(launch, record);
   if (auto copy = dyn_cast<exec::CopyOp>(*op)) {
     record.kind = DLC_RECORD_COPY;
-    record.arguments = addArguments({{copy.getDestination(), DLC_WRITE}, {copy.getSource(), DLC_READ}});
+    record.arguments =
+        addArguments({{copy.getDestination(), DLC_WRITE}, {copy.getSource(), DLC_READ}});
     record.bytes = 2 * exec::getBytes(copy.getSource());
   } else if (auto fill = dyn_cast<exec::FillOp>(*op)) {
     record.kind = DLC_RECORD_FILL;
@@ -443,11 +461,12 @@ dlc_range PlanWriter::addSchedule(exec::ProgramOp program) {
   if (!program.getSchedule())
     return range;
   for (auto part : program.getSchedule()->getAsRange<exec::SchedulePartAttr>())
-    tables.schedule.push_back({static_cast<uint32_t>(part.getKind()), part.getInEpochs(),
-                               part.getLength().getValueAsDouble(), part.getN().getValueAsDouble(),
-                               part.getA().getValueAsDouble(), part.getB().getValueAsDouble(),
-                               part.getC().getValueAsDouble(),
-                               part.getMetric() ? tables.addString(part.getMetric().getValue()) : dlc_string()});
+    tables.schedule.push_back(
+        {static_cast<uint32_t>(part.getKind()), part.getInEpochs(),
+         part.getLength().getValueAsDouble(), part.getN().getValueAsDouble(),
+         part.getA().getValueAsDouble(), part.getB().getValueAsDouble(),
+         part.getC().getValueAsDouble(),
+         part.getMetric() ? tables.addString(part.getMetric().getValue()) : dlc_string()});
   range.count = tables.schedule.size() - range.first;
   return range;
 }
@@ -472,9 +491,10 @@ LogicalResult PlanWriter::addProgram(exec::ProgramOp program) {
   for (auto record : program.getBlock().getOps<exec::RecordOp>())
     addRecord(record);
   entry.records.count = tables.records.size() - entry.records.first;
-  if (program.getKind() == exec::ProgramKind::Train || program.getKind() == exec::ProgramKind::Accumulate)
-    tables.steps.push_back({static_cast<uint32_t>(tables.entries.size()), static_cast<uint32_t>(program.getEvery()),
-                            addSchedule(program)});
+  if (program.getKind() == exec::ProgramKind::Train ||
+      program.getKind() == exec::ProgramKind::Accumulate)
+    tables.steps.push_back({static_cast<uint32_t>(tables.entries.size()),
+                            static_cast<uint32_t>(program.getEvery()), addSchedule(program)});
   tables.entries.push_back(entry);
   return success();
 }

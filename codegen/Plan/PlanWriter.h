@@ -1,4 +1,4 @@
-//===- PlanWriter.h - exec programs as the plan's blob --------------------------------------------------*- C++ -*-===//
+//===- PlanWriter.h - exec programs as the plan's blob ------------------------------*- C++ -*-===//
 #ifndef DLC_CODEGEN_PLAN_PLANWRITER_H
 #define DLC_CODEGEN_PLAN_PLANWRITER_H
 
@@ -12,21 +12,24 @@ namespace dlc::codegen {
 
 /// The plan as it stands in the module.
 struct PlanBlob {
-  std::string bytes;                  ///< a dlc_plan_header and its tables
-  std::vector<std::string> functions; ///< kernel functions by dlc_kernel.function: symbols for the linker
+  std::string bytes; ///< a dlc_plan_header and its tables
+  std::vector<std::string>
+      functions; ///< kernel functions by dlc_kernel.function: symbols for the linker
 };
 
-/// What a CUDA plan holds beside the program: the module's kernels in their order, then alternatives.
+/// What a CUDA plan holds beside the program: the module's kernels in their order, then
+/// alternatives.
 struct CudaCode {
   bool simt = false; ///< the module has them as native functions too
   llvm::ArrayRef<SelectedKernel> kernels;
   llvm::ArrayRef<CompiledKernel> compiled;
 };
 
-/// Writes the tables of runtime/include/dlc/abi.h from a module after exec-verify. Equal modules give equal bytes. `report` is the
-/// compile report as JSON. Fails at a kernel without phases and at a type that the tables cannot hold.
-/// `cuda`: null for the CPU.
-mlir::FailureOr<PlanBlob> writePlan(mlir::ModuleOp module, llvm::StringRef report, const CudaCode *cuda = nullptr);
+/// Writes the tables of runtime/include/dlc/abi.h from a module after exec-verify. Equal modules
+/// give equal bytes. `report` is the compile report as JSON. Fails at a kernel without phases and
+/// at a type that the tables cannot hold. `cuda`: null for the CPU.
+mlir::FailureOr<PlanBlob> writePlan(mlir::ModuleOp module, llvm::StringRef report,
+                                    const CudaCode *cuda = nullptr);
 
 } // namespace dlc::codegen
 

@@ -1,4 +1,4 @@
-//===- Report.cpp - what a compiled model costs ---------------------------------------------------------------------===//
+//===- Report.cpp - what a compiled model costs -----------------------------------------------===//
 #include "codegen/Plan/Report.h"
 #include "dialects/Exec/Memory.h"
 #include "llvm/ADT/StringExtras.h"
@@ -10,9 +10,9 @@ namespace json = llvm::json;
 
 namespace dlc::codegen {
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // As data
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 namespace {
 class ReportBuilder {
@@ -33,24 +33,29 @@ private:
 };
 } // namespace
 
-static int64_t countElements(exec::VariableOp variable) { return variable.getTensorType().getNumElements(); }
+static int64_t countElements(exec::VariableOp variable) {
+  return variable.getTensorType().getNumElements();
+}
 
 int64_t ReportBuilder::countParameters(const exec::Extent &extent) {
   int64_t count = 0;
   for (auto variable : module.getOps<exec::VariableOp>()) {
     int64_t first = variable.getOffset(), end = first + static_cast<int64_t>(variable.getBytes());
-    bool inside = extent.space == exec::Space::State && extent.offset <= first && end <= extent.offset + extent.bytes;
+    bool inside = extent.space == exec::Space::State && extent.offset <= first &&
+                  end <= extent.offset + extent.bytes;
     if (inside && variable.getRole() == exec::Role::Parameter && counted.insert(variable).second)
       count += countElements(variable);
   }
   return count;
 }
 
-/// Type of the first result; null for a kernel without results or with several tensors in one buffer.
+/// Type of the first result; null for a kernel without results or with several tensors in one
+/// buffer.
 static RankedTensorType getResultType(exec::KernelOp kernel) {
   Operation &end = kernel.getBlock().back();
-  bool isPlain = end.getNumOperands() > 0 &&
-                 end.getNumOperands() + kernel.getBlock().getNumArguments() == kernel.getNumBuffers();
+  bool isPlain =
+      end.getNumOperands() > 0 &&
+      end.getNumOperands() + kernel.getBlock().getNumArguments() == kernel.getNumBuffers();
   return isPlain ? cast<RankedTensorType>(end.getOperand(0).getType()) : RankedTensorType();
 }
 
@@ -79,7 +84,8 @@ json::Object ReportBuilder::buildRow(exec::RecordOp record) {
     touched += exec::getBytes(access.buffer);
     if (access.reads)
       parameters += countParameters(exec::getExtent(access.buffer));
-    if (access.writes && !access.reads && exec::getExtent(access.buffer).space == exec::Space::Arena)
+    if (access.writes && !access.reads &&
+        exec::getExtent(access.buffer).space == exec::Space::Arena)
       activations += exec::getBytes(access.buffer);
   }
   if (auto launch = dyn_cast<exec::LaunchOp>(*record)) {
@@ -136,10 +142,15 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
     rows.push_back(std::move(row));
   }
   json::Array sums = sumByLayer(rows);
-  return json::Object{{"name", program.getSymName().str()}, {"batch", static_cast<int64_t>(program.getBatch())},
-                      {"arena_bytes", static_cast<int64_t>(program.getArenaBytes())}, {"launches", launches},
-                      {"kernels", static_cast<int64_t>(kernels.size())}, {"flops", flops}, {"bytes", bytes},
-                      {"activation_bytes", activations}, {"sums", std::move(sums)},
+  return json::Object{{"name", program.getSymName().str()},
+                      {"batch", static_cast<int64_t>(program.getBatch())},
+                      {"arena_bytes", static_cast<int64_t>(program.getArenaBytes())},
+                      {"launches", launches},
+                      {"kernels", static_cast<int64_t>(kernels.size())},
+                      {"flops", flops},
+                      {"bytes", bytes},
+                      {"activation_bytes", activations},
+                      {"sums", std::move(sums)},
                       {"layers", std::move(rows)}};
 }
 
@@ -158,12 +169,16 @@ json::Object ReportBuilder::build() {
     entries.push_back(buildEntry(program));
   json::Array schedules;
   for (auto kernel : module.getOps<exec::KernelOp>())
-    schedules.push_back(
-        json::Object{{"kernel", kernel.getSymName().str()}, {"schedule", kernel.getSchedule().value_or("").str()}});
+    schedules.push_back(json::Object{{"kernel", kernel.getSymName().str()},
+                                     {"schedule", kernel.getSchedule().value_or("").str()}});
   int64_t kernels = schedules.size();
-  return json::Object{{"model", module.getSymName().value_or("").str()}, {"parameters", parameters},
-                      {"parameter_bytes", parameterBytes}, {"state_bytes", stateBytes}, {"kernels", kernels},
-                      {"entries", std::move(entries)}, {"schedules", std::move(schedules)}};
+  return json::Object{{"model", module.getSymName().value_or("").str()},
+                      {"parameters", parameters},
+                      {"parameter_bytes", parameterBytes},
+                      {"state_bytes", stateBytes},
+                      {"kernels", kernels},
+                      {"entries", std::move(entries)},
+                      {"schedules", std::move(schedules)}};
 }
 
 /// What the cubins of CUDA kernels need of a GPU.
@@ -199,9 +214,9 @@ json::Value buildReport(ModuleOp module, const Target &target, ArrayRef<Selected
   return report;
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // For people
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 /// "0", "820", "1.50 M": three digits and a factor of 1000.
 static std::string withFactor(double number, StringRef unit) {
@@ -210,7 +225,8 @@ static std::string withFactor(double number, StringRef unit) {
   for (; number >= 1000 && factor + 1 < std::size(factors); ++factor)
     number /= 1000;
   const char *format = factor == 0 || number >= 100 ? "%.0f" : number >= 10 ? "%.1f" : "%.2f";
-  std::string text = llvm::formatv("{0} {1}{2}", llvm::format(format, number), factors[factor], unit);
+  std::string text =
+      llvm::formatv("{0} {1}{2}", llvm::format(format, number), factors[factor], unit);
   return StringRef(text).rtrim().str();
 }
 
@@ -228,13 +244,16 @@ static std::string formatShape(const json::Object &row) {
   const json::Array *shape = row.getArray("shape");
   if (!shape || shape->empty())
     return "-";
-  std::string text =
-      llvm::join(llvm::map_range(*shape, [](const json::Value &v) { return std::to_string(*v.getAsInteger()); }), "x");
+  std::string text = llvm::join(
+      llvm::map_range(*shape,
+                      [](const json::Value &v) { return std::to_string(*v.getAsInteger()); }),
+      "x");
   return text + (row.getString("layout") ? " " + row.getString("layout")->str() : "");
 }
 
 namespace {
-/// Rows of texts, printed with columns of equal width: the first ones and the last to the left, the others to the right.
+/// Rows of texts, printed with columns of equal width: the first ones and the last to the left, the
+/// others to the right.
 class Table {
 public:
   /// `leading`: how many of the first columns are texts.
@@ -263,7 +282,9 @@ private:
 };
 } // namespace
 
-static int64_t get(const json::Object &object, StringRef name) { return object.getInteger(name).value_or(0); }
+static int64_t get(const json::Object &object, StringRef name) {
+  return object.getInteger(name).value_or(0);
+}
 
 /// A line a layer: what its kernels cost together, and their share of the entry's FLOPs.
 static void printSums(const json::Object &entry, llvm::raw_ostream &out) {
@@ -277,15 +298,16 @@ static void printSums(const json::Object &entry, llvm::raw_ostream &out) {
     const json::Object &row = *value.getAsObject();
     table.add({row.getString("layer").value_or("").str(), std::to_string(get(row, "records")),
                withFactor(get(row, "parameters"), ""), withFactor(get(row, "flops"), ""),
-               llvm::formatv("{0:F1}%", 100 * get(row, "flops") / all), formatBytes(get(row, "bytes")),
-               formatBytes(get(row, "activation_bytes")), ""});
+               llvm::formatv("{0:F1}%", 100 * get(row, "flops") / all),
+               formatBytes(get(row, "bytes")), formatBytes(get(row, "activation_bytes")), ""});
   }
   out << '\n' << entry.getString("name").value_or("") << " by layer\n";
   table.print(out);
 }
 
 static void printEntry(const json::Object &entry, llvm::raw_ostream &out) {
-  out << '\n' << entry.getString("name").value_or("") << ", batch " << get(entry, "batch") << ": "
+  out << '\n'
+      << entry.getString("name").value_or("") << ", batch " << get(entry, "batch") << ": "
       << get(entry, "launches") << " launches of " << get(entry, "kernels") << " kernels, arena "
       << formatBytes(get(entry, "arena_bytes")) << '\n';
   Table table;
@@ -293,12 +315,14 @@ static void printEntry(const json::Object &entry, llvm::raw_ostream &out) {
   if (const json::Array *layers = entry.getArray("layers"))
     for (const json::Value &value : *layers) {
       const json::Object &row = *value.getAsObject();
-      table.add({row.getString("layer").value_or("").str(), row.getString("stage").value_or("").str(),
-                 formatShape(row), withFactor(get(row, "parameters"), ""),
-                 withFactor(get(row, "flops"), ""), formatBytes(get(row, "activation_bytes")),
+      table.add({row.getString("layer").value_or("").str(),
+                 row.getString("stage").value_or("").str(), formatShape(row),
+                 withFactor(get(row, "parameters"), ""), withFactor(get(row, "flops"), ""),
+                 formatBytes(get(row, "activation_bytes")),
                  row.getString("kernel").value_or("").str()});
     }
-  table.add({"total", "", "", "", withFactor(get(entry, "flops"), ""), formatBytes(get(entry, "activation_bytes")), ""});
+  table.add({"total", "", "", "", withFactor(get(entry, "flops"), ""),
+             formatBytes(get(entry, "activation_bytes")), ""});
   table.print(out);
   printSums(entry, out);
 }
@@ -322,9 +346,9 @@ static void printCode(const json::Array &code, llvm::raw_ostream &out) {
   table.add({"kernel", "architecture", "threads", "registers", "spill", "shared", ""});
   for (const json::Value &value : code) {
     const json::Object &row = *value.getAsObject();
-    table.add({row.getString("kernel")->str(), row.getString("architecture")->str(), std::to_string(get(row, "threads")),
-               std::to_string(get(row, "registers")), formatBytes(get(row, "spill_bytes")),
-               formatBytes(get(row, "shared_bytes")), ""});
+    table.add({row.getString("kernel")->str(), row.getString("architecture")->str(),
+               std::to_string(get(row, "threads")), std::to_string(get(row, "registers")),
+               formatBytes(get(row, "spill_bytes")), formatBytes(get(row, "shared_bytes")), ""});
   }
   out << '\n';
   table.print(out);
@@ -335,8 +359,9 @@ void printReport(const json::Value &report, llvm::raw_ostream &out) {
   StringRef model = all.getString("model").value_or("");
   out << (model.empty() ? "model" : model) << " for " << all.getString("target").value_or("")
       << (all.getString("math") == "tf32" ? ", libraries in TF32" : "") << ": "
-      << get(all, "parameters") << " parameters (" << formatBytes(get(all, "parameter_bytes")) << "), state "
-      << formatBytes(get(all, "state_bytes")) << ", " << get(all, "kernels") << " kernels\n";
+      << get(all, "parameters") << " parameters (" << formatBytes(get(all, "parameter_bytes"))
+      << "), state " << formatBytes(get(all, "state_bytes")) << ", " << get(all, "kernels")
+      << " kernels\n";
   if (const json::Array *entries = all.getArray("entries"))
     for (const json::Value &entry : *entries)
       printEntry(*entry.getAsObject(), out);

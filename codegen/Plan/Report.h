@@ -1,4 +1,4 @@
-//===- Report.h - what a compiled model costs -----------------------------------------------------------*- C++ -*-===//
+//===- Report.h - what a compiled model costs ---------------------------------------*- C++ -*-===//
 #ifndef DLC_CODEGEN_PLAN_REPORT_H
 #define DLC_CODEGEN_PLAN_REPORT_H
 
@@ -12,21 +12,26 @@ namespace dlc::codegen {
 /// The compile report of a planned module, as it stands in the plan:
 ///
 ///   model, target, parameters, parameter_bytes, state_bytes, kernels (distinct)
-///   entries: name, batch, arena_bytes, launches, kernels (distinct), flops, bytes, activation_bytes
-///     sums, one a layer in order of its first record: layer, records, parameters, flops, bytes, activation_bytes
-///     layers, one a record in order: layer, stage, shape (first result), layout (of it, where it is not row-major: "nhwc"),
-///       parameters, flops, bytes, activation_bytes, kernel
-///   schedules, one a kernel: kernel, schedule (generator and what it does: "library: cuDNN + bias + ReLU")
-///   code (CUDA), one a phase of a kernel and architecture: kernel, architecture, threads, registers, spill_bytes, shared_bytes
+///   entries: name, batch, arena_bytes, launches, kernels (distinct), flops, bytes,
+///     activation_bytes
+///     sums, one a layer in order of its first record: layer, records, parameters, flops, bytes,
+///       activation_bytes
+///     layers, one a record in order: layer, stage, shape (first result), layout (of it, where it
+///       is not row-major: "nhwc"), parameters, flops, bytes, activation_bytes, kernel
+///   schedules, one a kernel: kernel, schedule ("library: cuDNN + bias + ReLU")
+///   code (CUDA), one a phase of a kernel and architecture: kernel, architecture, threads,
+///     registers, spill_bytes, shared_bytes
 ///
-/// A kernel that knows no axes sees its tensors in the order of memory, and so is its shape. FLOPs count a multiply and an add as
-/// two; parameters are those that the record is the first of the entry to read; activation_bytes is what it writes into the arena.
-/// Sizes in bytes.
+/// A kernel that knows no axes sees its tensors in the order of memory, and so is its shape. FLOPs
+/// count a multiply and an add as two; parameters are those that the record is the first of the
+/// entry to read; activation_bytes is what it writes into the arena. Sizes in bytes.
 /// `selected` and `compiled` are the module's kernels, or empty where they have not been compiled.
-llvm::json::Value buildReport(mlir::ModuleOp module, const Target &target, llvm::ArrayRef<SelectedKernel> selected = {},
+llvm::json::Value buildReport(mlir::ModuleOp module, const Target &target,
+                              llvm::ArrayRef<SelectedKernel> selected = {},
                               llvm::ArrayRef<CompiledKernel> compiled = {});
 
-/// The report for people: two tables an entry, of its records and of its layers, aligned, with units.
+/// The report for people: two tables an entry, of its records and of its layers, aligned, with
+/// units.
 void printReport(const llvm::json::Value &report, llvm::raw_ostream &out);
 
 } // namespace dlc::codegen

@@ -1,8 +1,9 @@
-//===- SelectKernels.cpp - how each exec.kernel will run ------------------------------------------------------------===//
+//===- SelectKernels.cpp - how each exec.kernel will run --------------------------------------===//
 //
-// Runs behind convert-dl-to-exec, where equal kernels are one, and before exec-plan-memory, which places the workspaces.
+// Runs behind convert-dl-to-exec, where equal kernels are one, and before exec-plan-memory, which
+// places the workspaces.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/Plan/SelectKernels.h"
 
 using namespace mlir;
@@ -15,19 +16,21 @@ static std::string describe(const SelectedKernel &selected) {
 }
 
 /// `alternative`: a kernel that may run instead, or null.
-static void setSelection(exec::KernelOp kernel, const SelectedKernel &selected, const SelectedKernel *alternative) {
+static void setSelection(exec::KernelOp kernel, const SelectedKernel &selected,
+                         const SelectedKernel *alternative) {
   Builder builder(kernel.getContext());
   SmallVector<Attribute> phases;
   for (auto [phase, function] : llvm::zip_equal(selected.candidate.phases, selected.symbols))
-    phases.push_back(exec::PhaseAttr::get(kernel.getContext(), builder.getStringAttr(function), phase.tasks,
-                                          phase.scratchBytes));
+    phases.push_back(exec::PhaseAttr::get(kernel.getContext(), builder.getStringAttr(function),
+                                          phase.tasks, phase.scratchBytes));
   kernel.setPhasesAttr(builder.getArrayAttr(phases));
   if (!selected.candidate.inPlace || (alternative && !alternative->candidate.inPlace))
     kernel.removeInPlaceAttr();
   kernel.setWorkspace(std::max(selected.candidate.workspaceBytes,
                                alternative ? alternative->candidate.workspaceBytes : uint64_t(0)));
   kernel.setKey(selected.keyText());
-  kernel.setSchedule(describe(selected) + (alternative ? "; if refused " + describe(*alternative) : ""));
+  kernel.setSchedule(describe(selected) +
+                     (alternative ? "; if refused " + describe(*alternative) : ""));
   kernel.setFlops(selected.flops);
   kernel.setBytesMoved(selected.bytes);
   kernel.setSymName(selected.symbol);
@@ -41,7 +44,8 @@ FailureOr<std::vector<SelectedKernel>> selectKernels(ModuleOp module, const Targ
     if (failed(selected))
       return failure();
     StringAttr name = kernel.getSymNameAttr();
-    std::optional<SelectedKernel> alternative = selectAlternative(kernel.getBlock(), target, *selected);
+    std::optional<SelectedKernel> alternative =
+        selectAlternative(kernel.getBlock(), target, *selected);
     setSelection(kernel, *selected, alternative ? &*alternative : nullptr);
     renamed[name] = FlatSymbolRefAttr::get(kernel);
     if (alternative) {
@@ -69,8 +73,12 @@ struct SelectSchedules : PassWrapper<SelectSchedules, OperationPass<ModuleOp>> {
   SelectSchedules(const SelectSchedules &other) : PassWrapper(other) {}
 
   StringRef getArgument() const override { return "exec-select-schedules"; }
-  StringRef getDescription() const override { return "chooses the code of every kernel for a target"; }
-  void getDependentDialects(DialectRegistry &registry) const override { registerKernelDialects(registry); }
+  StringRef getDescription() const override {
+    return "chooses the code of every kernel for a target";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registerKernelDialects(registry);
+  }
 
   void runOnOperation() override {
     llvm::Expected<Target> parsed = getTarget(target);
@@ -82,7 +90,8 @@ struct SelectSchedules : PassWrapper<SelectSchedules, OperationPass<ModuleOp>> {
       signalPassFailure();
   }
 
-  Option<std::string> target{*this, "target", llvm::cl::desc("cpu, cpu:avx2, cuda:sm_90, ..."), llvm::cl::init("cpu")};
+  Option<std::string> target{*this, "target", llvm::cl::desc("cpu, cpu:avx2, cuda:sm_90, ..."),
+                             llvm::cl::init("cpu")};
 };
 } // namespace
 

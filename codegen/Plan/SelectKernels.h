@@ -1,4 +1,4 @@
-//===- SelectKernels.h - how each exec.kernel will run --------------------------------------------------*- C++ -*-===//
+//===- SelectKernels.h - how each exec.kernel will run ------------------------------*- C++ -*-===//
 #ifndef DLC_CODEGEN_PLAN_SELECTKERNELS_H
 #define DLC_CODEGEN_PLAN_SELECTKERNELS_H
 
@@ -8,9 +8,11 @@
 
 namespace dlc::codegen {
 
-/// Chooses the code of every exec.kernel: fills in phases, workspace, key, schedule and cost figures, and renames it after what
-/// it computes. The result lists the kernels in their order in the module, for compileKernels.
-mlir::FailureOr<std::vector<SelectedKernel>> selectKernels(mlir::ModuleOp module, const Target &target);
+/// Chooses the code of every exec.kernel: fills in phases, workspace, key, schedule and cost
+/// figures, and renames it after what it computes. The result lists the kernels in their order in
+/// the module, for compileKernels.
+mlir::FailureOr<std::vector<SelectedKernel>> selectKernels(mlir::ModuleOp module,
+                                                           const Target &target);
 
 /// The same as a pass, `exec-select-schedules`, with the target as its option.
 void registerSelectSchedules();

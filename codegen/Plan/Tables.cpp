@@ -1,9 +1,9 @@
-//===- Tables.cpp - the tables of the blob while they grow ----------------------------------------------------------===//
+//===- Tables.cpp - the tables of the blob while they grow ------------------------------------===//
 //
-// The structs of abi.h have no padding and this compiler runs on little-endian machines only, so their bytes in memory are
-// the bytes of the blob.
+// The structs of abi.h have no padding and this compiler runs on little-endian machines only, so
+// their bytes in memory are the bytes of the blob.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/Plan/Tables.h"
 #include <bit>
 #include <cstring>
@@ -19,7 +19,8 @@ static_assert(std::has_unique_object_representations_v<dlc_kernel>);
 static_assert(std::has_unique_object_representations_v<dlc_record>);
 static_assert(std::has_unique_object_representations_v<dlc_image>);
 static_assert(std::has_unique_object_representations_v<dlc_library_call>);
-// The others hold doubles, for which the trait says nothing: their sizes are the sums of their fields.
+// The others hold doubles, for which the trait says nothing: their sizes are the sums of their
+// fields.
 static_assert(sizeof(dlc_variable) == 8 + sizeof(dlc_type) + 2 * 4 + 2 * 8 + 2 * 8 + 2 * 4);
 static_assert(sizeof(dlc_scalar) == 8 + 2 * 4 + 2 * 8 && sizeof(dlc_term) == 2 * 4 + 2 * 8);
 
@@ -60,7 +61,8 @@ struct Body {
 
   template <typename T> void add(dlc_table_kind kind, llvm::ArrayRef<T> table) {
     align(bytes);
-    directory.push_back({static_cast<uint32_t>(kind), sizeof(T), start + bytes.size(), table.size()});
+    directory.push_back(
+        {static_cast<uint32_t>(kind), sizeof(T), start + bytes.size(), table.size()});
     bytes.append(reinterpret_cast<const char *>(table.data()), table.size() * sizeof(T));
   }
 };
@@ -94,7 +96,8 @@ std::string Tables::serialise(dlc_plan_header header) const {
   header.table_count = body.directory.size();
   header.total_size = blob.size() + body.bytes.size();
   std::memcpy(blob.data(), &header, sizeof(header));
-  std::memcpy(blob.data() + sizeof(header), body.directory.data(), body.directory.size() * sizeof(dlc_table));
+  std::memcpy(blob.data() + sizeof(header), body.directory.data(),
+              body.directory.size() * sizeof(dlc_table));
   return blob + body.bytes;
 }
 

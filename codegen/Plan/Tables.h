@@ -1,4 +1,4 @@
-//===- Tables.h - the tables of the blob while they grow ------------------------------------------------*- C++ -*-===//
+//===- Tables.h - the tables of the blob while they grow ----------------------------*- C++ -*-===//
 #ifndef DLC_CODEGEN_PLAN_TABLES_H
 #define DLC_CODEGEN_PLAN_TABLES_H
 

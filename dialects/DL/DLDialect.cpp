@@ -134,8 +134,8 @@ LayoutAttr LayoutAttr::getChannelsLast(MLIRContext *context, int64_t rank) {
 StringRef LayoutAttr::getShortName() const {
   static constexpr StringRef names[] = {"nwc", "nhwc", "ndhwc"};
   size_t rank = getOrder().size();
-  bool isNamed = rank >= 3 && rank < 3 + std::size(names) &&
-                 *this == getChannelsLast(getContext(), rank);
+  bool isNamed =
+      rank >= 3 && rank < 3 + std::size(names) && *this == getChannelsLast(getContext(), rank);
   return isNamed ? names[rank - 3] : "";
 }
 
@@ -164,8 +164,7 @@ Attribute InitialiserAttr::parse(AsmParser &parser, Type) {
   std::optional<InitialiserKind> kind = symbolizeInitialiserKind(keyword);
   if (!kind) {
     parser.emitError(loc, "unknown initialiser '")
-        << keyword
-        << "', expected constant, uniform, normal, truncated_normal, orthogonal or copy";
+        << keyword << "', expected constant, uniform, normal, truncated_normal, orthogonal or copy";
     return {};
   }
   if (parser.parseComma() || parser.parseFloat(a) || parser.parseComma() || parser.parseFloat(b) ||

@@ -1,4 +1,4 @@
-//===- DLDialect.td - the dl dialect ----------------------------------------------------------------------------------===//
+//===- DLDialect.td - the dl dialect ----------------------------------------------------------===//
 // Graph of tensors with value semantics: what a model and its training step compute, before any decision on memory.
 #ifndef DLC_DL_DIALECT_TD
 #define DLC_DL_DIALECT_TD
@@ -27,9 +27,9 @@ class DL_Attr<string name, string mnemonic_, list<Trait> traits = []> : AttrDef<
   let mnemonic = mnemonic_;
 }
 
-//===------------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Enums
-//===------------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 class DL_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::dlc::dl";
@@ -83,9 +83,9 @@ def DL_RoleAttr : DL_EnumAttr<DL_Role, "role">;
 def DL_EntryKindAttr : DL_EnumAttr<DL_EntryKind, "entry">;
 def DL_ValueKindAttr : DL_EnumAttr<DL_ValueKind, "value">;
 
-//===------------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Attributes
-//===------------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 def DL_LayoutAttr : DL_Attr<"Layout", "layout", [
     DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {

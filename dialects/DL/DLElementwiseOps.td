@@ -1,4 +1,4 @@
-//===- DLElementwiseOps.td - one element in, one element out ----------------------------------------------------------===//
+//===- DLElementwiseOps.td - one element in, one element out ----------------------------------===//
 #ifndef DLC_DL_ELEMENTWISE_OPS_TD
 #define DLC_DL_ELEMENTWISE_OPS_TD
 

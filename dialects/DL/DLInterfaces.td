@@ -1,4 +1,4 @@
-//===- DLInterfaces.td - what passes and generators ask of a dl op ----------------------------------------------------===//
+//===- DLInterfaces.td - what passes and generators ask of a dl op ----------------------------===//
 #ifndef DLC_DL_INTERFACES_TD
 #define DLC_DL_INTERFACES_TD
 

@@ -1,4 +1,4 @@
-//===- DLNetworkOps.td - convolutions, pooling, losses ----------------------------------------------------------------===//
+//===- DLNetworkOps.td - convolutions, pooling, losses ----------------------------------------===//
 #ifndef DLC_DL_NETWORK_OPS_TD
 #define DLC_DL_NETWORK_OPS_TD
 

@@ -1,4 +1,4 @@
-//===- DLOpBase.td - shared pieces of the dl op definitions -----------------------------------------------------------===//
+//===- DLOpBase.td - shared pieces of the dl op definitions -----------------------------------===//
 #ifndef DLC_DL_OP_BASE_TD
 #define DLC_DL_OP_BASE_TD
 

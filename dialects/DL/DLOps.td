@@ -1,4 +1,4 @@
-//===- DLOps.td - all ops of the dl dialect ---------------------------------------------------------------------------===//
+//===- DLOps.td - all ops of the dl dialect ---------------------------------------------------===//
 include "dialects/DL/DLProgramOps.td"
 include "dialects/DL/DLElementwiseOps.td"
 include "dialects/DL/DLTensorOps.td"

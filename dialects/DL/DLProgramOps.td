@@ -1,4 +1,4 @@
-//===- DLProgramOps.td - variables, entries and the regions that passes build -----------------------------------------===//
+//===- DLProgramOps.td - variables, entries and the regions that passes build -----------------===//
 #ifndef DLC_DL_PROGRAM_OPS_TD
 #define DLC_DL_PROGRAM_OPS_TD
 

@@ -1,4 +1,4 @@
-//===- DLTensorOps.td - shapes, reductions, products ------------------------------------------------------------------===//
+//===- DLTensorOps.td - shapes, reductions, products ------------------------------------------===//
 #ifndef DLC_DL_TENSOR_OPS_TD
 #define DLC_DL_TENSOR_OPS_TD
 

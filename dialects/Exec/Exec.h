@@ -1,4 +1,4 @@
-//===- Exec.h - the exec dialect: attributes, interfaces, ops -------------------------------------------*- C++ -*-===//
+//===- Exec.h - the exec dialect: attributes, interfaces, ops -----------------------*- C++ -*-===//
 #ifndef DLC_DIALECTS_EXEC_EXEC_H
 #define DLC_DIALECTS_EXEC_EXEC_H
 

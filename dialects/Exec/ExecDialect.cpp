@@ -1,7 +1,7 @@
-//===- ExecDialect.cpp - registration of the exec dialect -----------------------------------------------------------===//
+//===- ExecDialect.cpp - registration of the exec dialect -------------------------------------===//
 #include "dialects/Exec/Exec.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace dlc::exec;

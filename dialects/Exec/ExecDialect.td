@@ -1,4 +1,4 @@
-//===- ExecDialect.td - the exec dialect ------------------------------------------------------------------------------===//
+//===- ExecDialect.td - the exec dialect ------------------------------------------------------===//
 // The static plan: memory, launches and their order, as straight-line programs. Knows nothing of tensors' meaning.
 #ifndef DLC_EXEC_DIALECT_TD
 #define DLC_EXEC_DIALECT_TD
@@ -22,9 +22,9 @@ def Exec_Dialect : Dialect {
 
 class Exec_Attr<string name, string mnemonic_> : AttrDef<Exec_Dialect, name> { let mnemonic = mnemonic_; }
 
-//===------------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Enums: the numbers are those of runtime/include/dlc/abi.h
-//===------------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 class Exec_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::dlc::exec";
@@ -66,9 +66,9 @@ def Exec_Access : Exec_Enum<"Access", "how a record touches a buffer", [
 def Exec_RoleAttr : Exec_EnumAttr<Exec_Role, "role">;
 def Exec_ProgramKindAttr : Exec_EnumAttr<Exec_ProgramKind, "program">;
 
-//===------------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Attributes and the type
-//===------------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 def Exec_InitialiserAttr : Exec_Attr<"Initialiser", "init"> {
   let summary = "first value of a variable: kind(a, b), see dlc_initialiser_kind";

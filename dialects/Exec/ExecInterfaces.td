@@ -1,4 +1,4 @@
-//===- ExecInterfaces.td - what passes ask of a record ----------------------------------------------------------------===//
+//===- ExecInterfaces.td - what passes ask of a record ----------------------------------------===//
 #ifndef DLC_EXEC_INTERFACES_TD
 #define DLC_EXEC_INTERFACES_TD
 

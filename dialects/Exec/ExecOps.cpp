@@ -1,4 +1,4 @@
-//===- ExecOps.cpp - verifiers and accesses of the exec ops ---------------------------------------------------------===//
+//===- ExecOps.cpp - verifiers and accesses of the exec ops -----------------------------------===//
 #include "dialects/Exec/Exec.h"
 #include "dialects/Exec/Memory.h"
 
@@ -45,9 +45,9 @@ static LogicalResult verifyOffset(Operation *op, int64_t offset) {
   return success();
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Module level
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 LogicalResult VariableOp::verify() {
   if (failed(verifyOffset(*this, getOffsetAttr().getInt()))) // (C1)
@@ -85,8 +85,9 @@ static LogicalResult verifyMetrics(ProgramOp program) {
     for (TermAttr term : metric.getTerms())
       if (term.getSum() < 0 || term.getSum() >= outputs || term.getCount() < -1 ||
           term.getCount() >= outputs)
-        return program.emitOpError() << "metric " << metric.getName()
-                                     << " names an output that does not exist; there are " << outputs;
+        return program.emitOpError()
+               << "metric " << metric.getName()
+               << " names an output that does not exist; there are " << outputs;
   return success();
 }
 
@@ -99,13 +100,14 @@ LogicalResult ProgramOp::verify() {
   if (failed(verifyMetrics(*this))) // (C2)
     return failure();
   if (getValidAttr() && getValid() >= getInputs().size()) // (C3)
-    return emitOpError() << "valid is input " << *getValid() << ", there are " << getInputs().size();
+    return emitOpError() << "valid is input " << *getValid() << ", there are "
+                         << getInputs().size();
   return success();
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Memory
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 LogicalResult AllocOp::verify() {
   if (!getOffsetAttr())
@@ -160,9 +162,9 @@ LogicalResult ViewOp::verify() {
   return success();
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Records
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto kernel = symbols.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
@@ -174,8 +176,8 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   size_t listed = kernel.getNumBuffers(), found = getBuffers().size();
   bool workspace = kernel.getWorkspace() > 0 && found == listed + 1;
   if (found != listed && !workspace) // (C1)
-    return emitOpError() << "passes " << found << " buffers to @" << getKernel()
-                         << ", which takes " << listed;
+    return emitOpError() << "passes " << found << " buffers to @" << getKernel() << ", which takes "
+                         << listed;
   for (size_t i = 0; i < found; ++i) {
     bool extra = i == listed;
     Access access = extra ? Access::ReadWrite : kernel.getBuffer(i).getAccess();

@@ -1,4 +1,4 @@
-//===- Memory.cpp - which bytes a buffer of a program stands for ----------------------------------------------------===//
+//===- Memory.cpp - which bytes a buffer of a program stands for ------------------------------===//
 #include "dialects/Exec/Memory.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -17,13 +17,16 @@ Extent getExtent(Value buffer) {
   }
   return TypeSwitch<Operation *, Extent>(op)
       .Case([&](StateOp state) {
-        return Extent{Space::State, nullptr, 0, offset + static_cast<int64_t>(state.getOffset()), bytes};
+        return Extent{Space::State, nullptr, 0, offset + static_cast<int64_t>(state.getOffset()),
+                      bytes};
       })
       .Case([&](InputOp input) {
-        return Extent{Space::Input, nullptr, static_cast<int64_t>(input.getNumber()), offset, bytes};
+        return Extent{Space::Input, nullptr, static_cast<int64_t>(input.getNumber()), offset,
+                      bytes};
       })
       .Case([&](ScalarOp scalar) {
-        return Extent{Space::Scalars, nullptr, 0, offset + static_cast<int64_t>(scalar.getOffset()), bytes};
+        return Extent{Space::Scalars, nullptr, 0, offset + static_cast<int64_t>(scalar.getOffset()),
+                      bytes};
       })
       .Case([&](ConstantOp) { return Extent{Space::Constant, op, 0, offset, bytes}; })
       .Default([&](Operation *) { return Extent{Space::Arena, op, 0, offset, bytes}; });

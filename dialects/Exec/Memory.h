@@ -1,9 +1,9 @@
-//===- Memory.h - which bytes a buffer of a program stands for ------------------------------------------*- C++ -*-===//
+//===- Memory.h - which bytes a buffer of a program stands for ----------------------*- C++ -*-===//
 //
-// Passes compare buffers by extents: a region of memory, and a range of bytes in it. Before planning each exec.alloc is a
-// region of its own; after it, allocs are ranges of one arena.
+// Passes compare buffers by extents: a region of memory, and a range of bytes in it. Before
+// planning each exec.alloc is a region of its own; after it, allocs are ranges of one arena.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_DIALECTS_EXEC_MEMORY_H
 #define DLC_DIALECTS_EXEC_MEMORY_H
 
@@ -14,12 +14,13 @@ namespace dlc::exec {
 /// The numbers are those of dlc_space.
 enum class Space { Arena = 1, State = 2, Input = 3, Constant = 4, Scalars = 5 };
 
-/// Bytes [offset, offset + bytes) of a region. The region is a space, and in it an exec.alloc or exec.constant (`root`) or the
-/// number of an input.
+/// Bytes [offset, offset + bytes) of a region. The region is a space, and in it an exec.alloc or
+/// exec.constant (`root`) or the number of an input.
 struct Extent {
   Space space = Space::Arena;
-  mlir::Operation *root = nullptr; ///< Arena: the exec.alloc; Constant: the exec.constant; else null
-  int64_t number = 0;              ///< Input: its number
+  mlir::Operation *root =
+      nullptr;        ///< Arena: the exec.alloc; Constant: the exec.constant; else null
+  int64_t number = 0; ///< Input: its number
   int64_t offset = 0, bytes = 0;
 
   bool sameRegion(const Extent &other) const {
@@ -48,7 +49,8 @@ int64_t getBytes(mlir::Value buffer);
 /// `bytes` rounded up to a multiple of `alignment`.
 inline int64_t alignUp(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-/// The layer and stage that a location names, "" if it names none. Of a fused location, the first part that has a name.
+/// The layer and stage that a location names, "" if it names none. Of a fused location, the first
+/// part that has a name.
 llvm::StringRef getRecordName(mlir::Location loc);
 
 } // namespace dlc::exec

@@ -1,7 +1,7 @@
 // The order of compilation: parse, imports, -D, sections, verify.
 #include "frontend/DL/Frontend.h"
-#include "frontend/DL/Sections/Sections.h"
 #include "frontend/DL/Evaluation/Unused.h"
+#include "frontend/DL/Sections/Sections.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"

@@ -1,8 +1,9 @@
-//===- ConvertDLToExec.cpp - values become buffers, fused groups become kernels -------------------------------------===//
+//===- ConvertDLToExec.cpp - values become buffers, fused groups become kernels ---------------===//
 //
-// See Passes.td for the rules with a before and after. Refuses an op that dl-fuse should have put into a group.
+// See Passes.td for the rules with a before and after. Refuses an op that dl-fuse should have put
+// into a group.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/Conversion/EntryConverter.h"
 #include "passes/Conversion/Passes.h"
 
@@ -15,11 +16,14 @@ namespace dlc {
 
 static exec::VariableOp convertVariable(dl::VariableOp op, const StateLayout &state) {
   OpBuilder builder(op);
-  auto number = [&](const llvm::APFloat &value) { return builder.getF64FloatAttr(value.convertToDouble()); };
+  auto number = [&](const llvm::APFloat &value) {
+    return builder.getF64FloatAttr(value.convertToDouble());
+  };
   dl::InitialiserAttr init = op.getInit();
   return exec::VariableOp::create(
       builder, op.getLoc(), op.getSymName(), op.getType(), static_cast<exec::Role>(op.getRole()),
-      exec::InitialiserAttr::get(op.getContext(), static_cast<exec::InitialiserKind>(init.getKind()),
+      exec::InitialiserAttr::get(op.getContext(),
+                                 static_cast<exec::InitialiserKind>(init.getKind()),
                                  number(init.getA()), number(init.getB())),
       op.getOfAttr(), state.getOffset(op.getSymName()), storageBytes(op.getTensorType()));
 }

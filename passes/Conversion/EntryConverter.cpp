@@ -1,4 +1,4 @@
-//===- EntryConverter.cpp - one dl.entry becomes one exec.program ---------------------------------------------------===//
+//===- EntryConverter.cpp - one dl.entry becomes one exec.program -----------------------------===//
 #include "passes/Conversion/EntryConverter.h"
 #include "dialects/Exec/Memory.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -7,7 +7,9 @@ using namespace mlir;
 
 namespace dlc {
 
-static int64_t bytesOf(Value tensor) { return storageBytes(cast<RankedTensorType>(tensor.getType())); }
+static int64_t bytesOf(Value tensor) {
+  return storageBytes(cast<RankedTensorType>(tensor.getType()));
+}
 
 FailureOr<int64_t> ScalarLayout::getOffset(dl::ScalarOp op) {
   auto [known, isNew] = scalars.insert({op.getName(), op});
@@ -43,9 +45,9 @@ LogicalResult EntryConverter::convert() {
   return success();
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Planning: which values are computed where they are needed
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 void EntryConverter::planInPlace() {
   for (auto assign : entry.getBlock().getOps<dl::AssignOp>()) {
@@ -60,14 +62,16 @@ void EntryConverter::planInPlace() {
     planAssignment(assign);
 }
 
-/// A stream of variables that follow each other in the state is passed as it is. Any other gets a flat buffer, into which its
-/// tensors are computed if a kernel makes them and they are not computed elsewhere, and copied otherwise.
+/// A stream of variables that follow each other in the state is passed as it is. Any other gets a
+/// flat buffer, into which its tensors are computed if a kernel makes them and they are not
+/// computed elsewhere, and copied otherwise.
 void EntryConverter::planStreams(dl::MultiTensorOp op) {
   FlatLayout flat = flatLayout(op);
   for (int64_t s = 0; s < static_cast<int64_t>(op.getStreams()); ++s) {
     auto tensors = op.getTensors().slice(s * op.getCount(), op.getCount());
     Stream &stream = streams[op].emplace_back();
-    if (StringRef first = state.findFlat(llvm::map_to_vector(tensors, getReadVariable), op); !first.empty()) {
+    if (StringRef first = state.findFlat(llvm::map_to_vector(tensors, getReadVariable), op);
+        !first.empty()) {
       stream.flat = createState(first, flat.total, op.getLoc());
       continue;
     }
@@ -82,7 +86,8 @@ void EntryConverter::planStreams(dl::MultiTensorOp op) {
   }
 }
 
-/// Results that are all assigned to variables which follow each other are computed there, if no one needs the old values.
+/// Results that are all assigned to variables which follow each other are computed there, if no one
+/// needs the old values.
 void EntryConverter::planFlatResults(dl::MultiTensorOp op) {
   FlatLayout flat = flatLayout(op);
   int64_t count = op.getCount();
@@ -94,7 +99,8 @@ void EntryConverter::planFlatResults(dl::MultiTensorOp op) {
       if (known == assignments.end())
         break;
       dl::AssignOp assign = known->second.front();
-      // At the update itself every tensor of the same number may be read: it is at the same place of its flat buffer.
+      // At the update itself every tensor of the same number may be read: it is at the same place
+      // of its flat buffer.
       auto sameTensor = [&](OpOperand &use) {
         int64_t number = use.getOperandNumber();
         return number < static_cast<int64_t>(op.getTensors().size()) && number % count == i;
@@ -106,13 +112,15 @@ void EntryConverter::planFlatResults(dl::MultiTensorOp op) {
     }
     bool all = static_cast<int64_t>(targets.size()) == count;
     StringRef first = all ? state.findFlat(variables, op) : "";
-    flatResults[op].push_back(first.empty() ? Value() : createState(first, flat.total, op.getLoc()));
+    flatResults[op].push_back(first.empty() ? Value()
+                                            : createState(first, flat.total, op.getLoc()));
     if (!first.empty())
       assignedInPlace.insert_range(targets);
   }
 }
 
-/// A result of a kernel is computed in the variable that it is assigned to, if no one needs the old value.
+/// A result of a kernel is computed in the variable that it is assigned to, if no one needs the old
+/// value.
 void EntryConverter::planAssignment(dl::AssignOp assign) {
   auto value = dyn_cast<OpResult>(skipReshapes(assign.getValue()));
   auto fused = value ? dyn_cast<dl::FusedOp>(value.getOwner()) : dl::FusedOp();
@@ -122,7 +130,9 @@ void EntryConverter::planAssignment(dl::AssignOp assign) {
   unsigned result = fused.getNumOperands() + value.getResultNumber();
   auto sameIndex = [&](OpOperand &use) {
     auto pairs = kernel.getInPlaceAttr();
-    return pairs && llvm::is_contained(pairs, exec::InPlaceAttr::get(assign.getContext(), use.getOperandNumber(), result));
+    return pairs &&
+           llvm::is_contained(
+               pairs, exec::InPlaceAttr::get(assign.getContext(), use.getOperandNumber(), result));
   };
   if (!canOverwrite(assign.getVariable(), fused, sameIndex))
     return;
@@ -130,8 +140,9 @@ void EntryConverter::planAssignment(dl::AssignOp assign) {
   assignedInPlace.insert(assign);
 }
 
-/// True if every use of the old value of `variable` comes before `producer` writes the new one. Uses by the producer itself
-/// must be `allowed`. Outputs and assignments take a copy made at the beginning.
+/// True if every use of the old value of `variable` comes before `producer` writes the new one.
+/// Uses by the producer itself must be `allowed`. Outputs and assignments take a copy made at the
+/// beginning.
 bool EntryConverter::canOverwrite(StringRef variable, Operation *producer,
                                   llvm::function_ref<bool(OpOperand &)> allowed) {
   SmallVector<Value> olds;
@@ -151,9 +162,9 @@ bool EntryConverter::canOverwrite(StringRef variable, Operation *producer,
   return true;
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Emission
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 LogicalResult EntryConverter::emit(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
@@ -163,7 +174,8 @@ LogicalResult EntryConverter::emit(Operation *op) {
       .Case([&](dl::ConstantOp constant) {
         auto type = cast<RankedTensorType>(constant.getType());
         auto value = packConstant(cast<DenseElementsAttr>(constant.getValue()), type);
-        buffers[constant] = exec::ConstantOp::create(builder, op->getLoc(), bufferType(storageBytes(type)), value);
+        buffers[constant] =
+            exec::ConstantOp::create(builder, op->getLoc(), bufferType(storageBytes(type)), value);
         return success();
       })
       .Case([&](dl::ReshapeOp reshape) -> LogicalResult {
@@ -178,7 +190,8 @@ LogicalResult EntryConverter::emit(Operation *op) {
       });
 }
 
-/// A read is the variable's memory. Who needs the old value at the end, when it may be overwritten, gets a copy of it.
+/// A read is the variable's memory. Who needs the old value at the end, when it may be overwritten,
+/// gets a copy of it.
 void EntryConverter::emitRead(dl::ReadOp op) {
   Value buffer = buffers[op] = createState(op.getVariable(), bytesOf(op), op.getLoc());
   SmallVector<Value> olds = {op};
@@ -189,7 +202,8 @@ void EntryConverter::emitRead(dl::ReadOp op) {
         olds.push_back(user->getResult(0));
       isOutput |= isa<dl::ReturnOp>(user);
       auto assign = dyn_cast<dl::AssignOp>(user);
-      isMoved |= assign && assign.getVariable() != op.getVariable() && assigned.contains(op.getVariable());
+      isMoved |=
+          assign && assign.getVariable() != op.getVariable() && assigned.contains(op.getVariable());
     }
   if (isOutput || isMoved)
     snapshots[op] = createCopy(buffer, (op.getVariable() + "/read").str());
@@ -199,8 +213,9 @@ LogicalResult EntryConverter::emitScalar(dl::ScalarOp op) {
   FailureOr<int64_t> offset = scalars.getOffset(op);
   if (failed(offset))
     return failure();
-  buffers[op] = exec::ScalarOp::create(builder, op.getLoc(), bufferType(4), op.getNameAttr(), op.getValueAttr(),
-                                       op.getScheduledAttr(), builder.getI64IntegerAttr(*offset));
+  buffers[op] = exec::ScalarOp::create(builder, op.getLoc(), bufferType(4), op.getNameAttr(),
+                                       op.getValueAttr(), op.getScheduledAttr(),
+                                       builder.getI64IntegerAttr(*offset));
   return success();
 }
 
@@ -228,7 +243,8 @@ LogicalResult EntryConverter::emitMultiTensor(dl::MultiTensorOp op) {
     for (auto [i, copied] : llvm::enumerate(stream.copied))
       if (copied)
         createCopy(buffers.lookup(op.getTensor(s, i)),
-                   createView(stream.flat, flat.offsets[i], flat.bytes[i], op.getLoc()), name + "/gather");
+                   createView(stream.flat, flat.offsets[i], flat.bytes[i], op.getLoc()),
+                   name + "/gather");
     arguments.push_back(stream.flat);
   }
   for (Value scalar : op.getScalars())
@@ -253,7 +269,8 @@ void EntryConverter::emitAssignments() {
       continue;
     Value snapshot = snapshots.lookup(value);
     Value target = createState(assign.getVariable(), bytesOf(value), assign.getLoc());
-    createCopy(snapshot ? snapshot : buffers.lookup(value), target, (assign.getVariable() + "/assign").str());
+    createCopy(snapshot ? snapshot : buffers.lookup(value), target,
+               (assign.getVariable() + "/assign").str());
   }
 }
 
@@ -271,9 +288,9 @@ void EntryConverter::emitOutputs() {
   exec::OutputOp::create(builder, entry.getReturn().getLoc(), outputs);
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Attributes of the program
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 /// `dl.batch_axis` of an argument or result, -1 without one.
 static int64_t getBatchAxis(DictionaryAttr attributes) {
@@ -301,8 +318,9 @@ static SmallVector<Attribute> getInputs(dl::EntryOp entry) {
   SmallVector<Attribute> inputs;
   for (auto [i, type] : llvm::enumerate(entry.getArgumentTypes()))
     inputs.push_back(exec::ValueAttr::get(
-        entry.getContext(), StringAttr::get(entry.getContext(), entry.getInputName(i)), exec::ValueKind::Input,
-        cast<RankedTensorType>(type), getBatchAxis(getAttributes(entry.getArgAttrsAttr(), i)), {}));
+        entry.getContext(), StringAttr::get(entry.getContext(), entry.getInputName(i)),
+        exec::ValueKind::Input, cast<RankedTensorType>(type),
+        getBatchAxis(getAttributes(entry.getArgAttrsAttr(), i)), {}));
   return inputs;
 }
 
@@ -319,7 +337,8 @@ static SmallVector<Attribute> getOutputs(dl::EntryOp entry) {
   return outputs;
 }
 
-/// The metrics of `entry`, with accumulators by number instead of name. The verifier of dl.entry has looked for the names.
+/// The metrics of `entry`, with accumulators by number instead of name. The verifier of dl.entry
+/// has looked for the names.
 static SmallVector<Attribute> getMetrics(dl::EntryOp entry) {
   MLIRContext *context = entry.getContext();
   SmallVector<Attribute> metrics;
@@ -334,9 +353,10 @@ static SmallVector<Attribute> getMetrics(dl::EntryOp entry) {
   for (auto metric : entry.getMetricsAttr().getAsRange<dl::MetricAttr>()) {
     SmallVector<exec::TermAttr> terms;
     for (dl::TermAttr term : metric.getTerms())
-      terms.push_back(exec::TermAttr::get(context, find(term.getSum()), find(term.getCount()), term.getConstantCount(),
-                                          term.getCoefficient()));
-    metrics.push_back(exec::MetricAttr::get(context, metric.getName(), static_cast<exec::MetricKind>(metric.getKind()),
+      terms.push_back(exec::TermAttr::get(context, find(term.getSum()), find(term.getCount()),
+                                          term.getConstantCount(), term.getCoefficient()));
+    metrics.push_back(exec::MetricAttr::get(context, metric.getName(),
+                                            static_cast<exec::MetricKind>(metric.getKind()),
                                             static_cast<exec::Finish>(metric.getFinish()), terms));
   }
   return metrics;
@@ -349,8 +369,8 @@ static ArrayAttr getSchedule(dl::EntryOp entry) {
     return nullptr;
   for (auto part : entry.getScheduleAttr().getAsRange<dl::SchedulePartAttr>())
     parts.push_back(exec::SchedulePartAttr::get(
-        entry.getContext(), static_cast<exec::ScheduleKind>(part.getKind()), part.getInEpochs(), part.getLength(),
-        part.getN(), part.getA(), part.getB(), part.getC(), part.getMetric()));
+        entry.getContext(), static_cast<exec::ScheduleKind>(part.getKind()), part.getInEpochs(),
+        part.getLength(), part.getN(), part.getA(), part.getB(), part.getC(), part.getMetric()));
   return ArrayAttr::get(entry.getContext(), parts);
 }
 
@@ -366,8 +386,8 @@ void EntryConverter::createProgram() {
       batch = cast<RankedTensorType>(type).getDimSize(axis);
   }
   program = exec::ProgramOp::create(
-      builder, entry.getLoc(), entry.getSymName(), static_cast<exec::ProgramKind>(entry.getKind()), batch,
-      builder.getArrayAttr(getInputs(entry)), builder.getArrayAttr(getOutputs(entry)),
+      builder, entry.getLoc(), entry.getSymName(), static_cast<exec::ProgramKind>(entry.getKind()),
+      batch, builder.getArrayAttr(getInputs(entry)), builder.getArrayAttr(getOutputs(entry)),
       builder.getArrayAttr(getMetrics(entry)), getSchedule(entry), valid);
   if (entry.getEvery())
     program.setEvery(*entry.getEvery());
@@ -375,11 +395,13 @@ void EntryConverter::createProgram() {
     program->setAttr("dl.classes", classes);
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Small parts
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
-exec::BufferType EntryConverter::bufferType(int64_t bytes) { return exec::BufferType::get(entry.getContext(), bytes); }
+exec::BufferType EntryConverter::bufferType(int64_t bytes) {
+  return exec::BufferType::get(entry.getContext(), bytes);
+}
 
 Value EntryConverter::createAlloc(int64_t bytes, Location loc) {
   return exec::AllocOp::create(builder, loc, bufferType(bytes), IntegerAttr());
@@ -390,7 +412,8 @@ Value EntryConverter::createView(Value source, int64_t offset, int64_t bytes, Lo
 }
 
 Value EntryConverter::createState(StringRef variable, int64_t bytes, Location loc) {
-  return exec::StateOp::create(builder, loc, bufferType(bytes), variable, state.getOffset(variable));
+  return exec::StateOp::create(builder, loc, bufferType(bytes), variable,
+                               state.getOffset(variable));
 }
 
 Value EntryConverter::createCopy(Value source, StringRef name) {

@@ -1,10 +1,11 @@
-//===- EntryConverter.h - one dl.entry becomes one exec.program -----------------------------------------*- C++ -*-===//
+//===- EntryConverter.h - one dl.entry becomes one exec.program ---------------------*- C++ -*-===//
 //
-// Two steps. Planning decides where values are computed: a gradient in its group's flat buffer, an assigned value in its
-// variable. Emission then walks the entry once, in order, and makes buffers and records. What planning could not place is
-// copied: before the launch that needs it flat, or at the end into its variable.
+// Two steps. Planning decides where values are computed: a gradient in its group's flat buffer, an
+// assigned value in its variable. Emission then walks the entry once, in order, and makes buffers
+// and records. What planning could not place is copied: before the launch that needs it flat, or at
+// the end into its variable.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_CONVERSION_ENTRYCONVERTER_H
 #define DLC_PASSES_CONVERSION_ENTRYCONVERTER_H
 
@@ -28,16 +29,18 @@ private:
 
 class EntryConverter {
 public:
-  EntryConverter(dl::EntryOp entry, const StateLayout &state, KernelOutliner &kernels, ScalarLayout &scalars);
+  EntryConverter(dl::EntryOp entry, const StateLayout &state, KernelOutliner &kernels,
+                 ScalarLayout &scalars);
 
   mlir::LogicalResult convert();
 
 private:
-  /// A stream of a multi_tensor in memory: a range of the state, or a buffer of the arena into which its tensors are written
-  /// or copied.
+  /// A stream of a multi_tensor in memory: a range of the state, or a buffer of the arena into
+  /// which its tensors are written or copied.
   struct Stream {
     mlir::Value flat;
-    llvm::SmallVector<bool> copied; ///< tensor i has to be copied into the flat buffer; empty for a range of the state
+    llvm::SmallVector<bool>
+        copied; ///< tensor i has to be copied into the flat buffer; empty for a range of the state
   };
 
   // Planning.
@@ -65,7 +68,8 @@ private:
   mlir::Value createState(llvm::StringRef variable, int64_t bytes, mlir::Location loc);
   mlir::Value createCopy(mlir::Value source, llvm::StringRef name);
   void createCopy(mlir::Value source, mlir::Value destination, llvm::StringRef name);
-  void createLaunch(exec::KernelOp kernel, llvm::ArrayRef<mlir::Value> arguments, mlir::Location loc);
+  void createLaunch(exec::KernelOp kernel, llvm::ArrayRef<mlir::Value> arguments,
+                    mlir::Location loc);
 
   dl::EntryOp entry;
   const StateLayout &state;
@@ -74,13 +78,16 @@ private:
   exec::ProgramOp program;
   mlir::OpBuilder builder;
 
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<dl::AssignOp, 1>> assignments; ///< by the assigned value
-  llvm::DenseSet<llvm::StringRef> assigned;                                    ///< variables
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<dl::AssignOp, 1>>
+      assignments;                                 ///< by the assigned value
+  llvm::DenseSet<llvm::StringRef> assigned;        ///< variables
   llvm::DenseMap<mlir::Value, mlir::Value> placed; ///< values with a buffer chosen by planning
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Stream>> streams;
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> flatResults; ///< ranges of the state, or null
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>>
+      flatResults; ///< ranges of the state, or null
   llvm::DenseSet<mlir::Operation *> assignedInPlace;
-  llvm::DenseMap<mlir::Value, mlir::Value> snapshots; ///< copies of old values that are needed at the end
+  llvm::DenseMap<mlir::Value, mlir::Value>
+      snapshots; ///< copies of old values that are needed at the end
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
 };
 

@@ -1,19 +1,20 @@
-//===- OutlineKernels.cpp - regions become kernels, equal ones share one --------------------------------------------===//
+//===- OutlineKernels.cpp - regions become kernels, equal ones share one ----------------------===//
 //
-// A result may lie in an operand's memory if computing the result's element needs the operand's element at the same index and
-// nothing else of the operand, and no other result needs the operand: then no order in which a generator computes elements
-// can read what has been overwritten. For the flat buffers of a multi-tensor update this holds for every pair, because all
-// streams are read at an index before anything is written there.
+// A result may lie in an operand's memory if computing the result's element needs the operand's
+// element at the same index and nothing else of the operand, and no other result needs the operand:
+// then no order in which a generator computes elements can read what has been overwritten. For the
+// flat buffers of a multi-tensor update this holds for every pair, because all streams are read at
+// an index before anything is written there.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/Conversion/OutlineKernels.h"
 #include "dialects/DL/Slice.h"
-#include "passes/Conversion/StorageOrder.h"
+#include "mlir/IR/IRMapping.h"
 #include "passes/Conversion/Storage.h"
+#include "passes/Conversion/StorageOrder.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/xxhash.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -28,7 +29,8 @@ static bool sameIndexOnly(BlockArgument argument, Value result,
   reached.insert(argument);
   for (size_t i = 0; i < reached.size(); ++i)
     for (Operation *user : reached[i].getUsers()) {
-      if (isa<dl::YieldOp>(user) || !llvm::any_of(user->getResults(), [&](Value r) { return slice.contains(r); }))
+      if (isa<dl::YieldOp>(user) ||
+          !llvm::any_of(user->getResults(), [&](Value r) { return slice.contains(r); }))
         continue;
       if (!isa<dl::ElementwiseOp>(user))
         return false;
@@ -59,7 +61,8 @@ exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
   MLIRContext *context = fused.getContext();
   SmallVector<exec::ArgumentAttr> buffers;
   auto add = [&](Type type, exec::Access access) {
-    buffers.push_back(exec::ArgumentAttr::get(context, access, storageBytes(cast<RankedTensorType>(type))));
+    buffers.push_back(
+        exec::ArgumentAttr::get(context, access, storageBytes(cast<RankedTensorType>(type))));
   };
   for (Type type : fused.getOperands().getTypes())
     add(type, exec::Access::Read);
@@ -89,7 +92,8 @@ exec::KernelOp KernelOutliner::outline(dl::MultiTensorOp multi) {
     IRMapping mapping;
     for (Value operand : multi->getOperands())
       mapping.map(operand, block.addArgument(operand.getType(), operand.getLoc()));
-    // An operand that stands twice in the list is two arguments: the clone's operands are set by place.
+    // An operand that stands twice in the list is two arguments: the clone's operands are set by
+    // place.
     OpBuilder builder = OpBuilder::atBlockEnd(&block);
     Operation *clone = builder.clone(*multi, mapping);
     clone->setOperands(block.getArguments());
@@ -101,10 +105,12 @@ exec::KernelOp KernelOutliner::create(Operation *source, ArrayRef<exec::Argument
                                       ArrayRef<exec::InPlaceAttr> inPlace,
                                       llvm::function_ref<void(Region &)> fill) {
   OpBuilder builder(before);
-  auto array = [&](auto list) { return builder.getArrayAttr(SmallVector<Attribute>(list.begin(), list.end())); };
-  auto kernel = exec::KernelOp::create(builder, builder.getUnknownLoc(), StringRef("k"), array(buffers),
-                                       inPlace.empty() ? ArrayAttr() : array(inPlace), ArrayAttr(), 0,
-                                       StringAttr(), StringAttr());
+  auto array = [&](auto list) {
+    return builder.getArrayAttr(SmallVector<Attribute>(list.begin(), list.end()));
+  };
+  auto kernel = exec::KernelOp::create(
+      builder, builder.getUnknownLoc(), StringRef("k"), array(buffers),
+      inPlace.empty() ? ArrayAttr() : array(inPlace), ArrayAttr(), 0, StringAttr(), StringAttr());
   fill(kernel.getBody());
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -1,4 +1,4 @@
-//===- OutlineKernels.h - regions become kernels, equal ones share one ----------------------------------*- C++ -*-===//
+//===- OutlineKernels.h - regions become kernels, equal ones share one --------------*- C++ -*-===//
 #ifndef DLC_PASSES_CONVERSION_OUTLINEKERNELS_H
 #define DLC_PASSES_CONVERSION_OUTLINEKERNELS_H
 
@@ -8,8 +8,8 @@
 
 namespace dlc {
 
-/// Creates the exec.kernels of a module, before `before`. A kernel is named k_<16 hexadecimal digits>: the hash of its
-/// text without locations and names.
+/// Creates the exec.kernels of a module, before `before`. A kernel is named k_<16 hexadecimal
+/// digits>: the hash of its text without locations and names.
 class KernelOutliner {
 public:
   explicit KernelOutliner(mlir::Operation *before) : before(before) {}
@@ -17,7 +17,8 @@ public:
   /// The kernel for one dl.fused: buffers are its operands, then its results.
   exec::KernelOp outline(dl::FusedOp fused);
 
-  /// The kernel for one dl.multi_tensor: buffers are a flat one a stream, the scalars, a flat one a yielded value.
+  /// The kernel for one dl.multi_tensor: buffers are a flat one a stream, the scalars, a flat one a
+  /// yielded value.
   exec::KernelOp outline(dl::MultiTensorOp multi);
 
 private:

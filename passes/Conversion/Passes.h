@@ -1,4 +1,4 @@
-//===- Passes.h - conversions between dialects ----------------------------------------------------------*- C++ -*-===//
+//===- Passes.h - conversions between dialects --------------------------------------*- C++ -*-===//
 #ifndef DLC_PASSES_CONVERSION_PASSES_H
 #define DLC_PASSES_CONVERSION_PASSES_H
 

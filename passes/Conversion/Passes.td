@@ -1,4 +1,4 @@
-//===- Passes.td - conversions between dialects -----------------------------------------------------------------------===//
+//===- Passes.td - conversions between dialects -----------------------------------------------===//
 #ifndef DLC_PASSES_CONVERSION_PASSES_TD
 #define DLC_PASSES_CONVERSION_PASSES_TD
 

@@ -1,8 +1,8 @@
-//===- StateLayout.cpp - places of variables in the state -----------------------------------------------------------===//
+//===- StateLayout.cpp - places of variables in the state -------------------------------------===//
 #include "passes/Conversion/StateLayout.h"
 #include "dialects/Exec/Memory.h"
-#include "llvm/ADT/StringSet.h"
 #include "passes/Conversion/Storage.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -19,7 +19,8 @@ StringRef getReadVariable(Value value) {
   return read ? read.getVariable() : StringRef();
 }
 
-/// The variables that stream number `stream` of `op` reads; empty if one of its tensors is not a variable.
+/// The variables that stream number `stream` of `op` reads; empty if one of its tensors is not a
+/// variable.
 static SmallVector<StringRef> getStreamVariables(dl::MultiTensorOp op, int64_t stream) {
   SmallVector<StringRef> variables;
   for (int64_t i = 0; i < op.getCount(); ++i) {
@@ -46,7 +47,8 @@ void StateLayout::place(StringRef variable, int64_t bytes) {
   total += exec::alignUp(bytes);
 }
 
-/// Places all of `variables` one after the other, or none if one of them has its place already or stands twice.
+/// Places all of `variables` one after the other, or none if one of them has its place already or
+/// stands twice.
 void StateLayout::placeStream(dl::MultiTensorOp op, ArrayRef<StringRef> variables) {
   llvm::StringSet<> seen;
   for (StringRef variable : variables)

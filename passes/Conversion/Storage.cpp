@@ -1,4 +1,4 @@
-//===- Storage.cpp - how many bytes a tensor takes, and in which order they stand -----------------------------------===//
+//===- Storage.cpp - how many bytes a tensor takes, and in which order they stand -------------===//
 #include "passes/Conversion/Storage.h"
 #include "dialects/Exec/Memory.h"
 

@@ -1,8 +1,9 @@
-//===- Storage.h - how many bytes a tensor takes, and in which order they stand -------------------------*- C++ -*-===//
+//===- Storage.h - how many bytes a tensor takes, and in which order they stand -----*- C++ -*-===//
 //
-// The one place where a layout becomes bytes: everything behind it (exec, plan, kernels' buffers) counts bytes.
+// The one place where a layout becomes bytes: everything behind it (exec, plan, kernels' buffers)
+// counts bytes.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_CONVERSION_STORAGE_H
 #define DLC_PASSES_CONVERSION_STORAGE_H
 
@@ -19,7 +20,8 @@ int64_t storageBytes(mlir::RankedTensorType type);
 /// The elements of a constant in the order of its type's layout, padding as zeros, bool as u8.
 mlir::DenseElementsAttr packConstant(mlir::DenseElementsAttr value, mlir::RankedTensorType type);
 
-/// Places of the tensors of a stream in its flat buffer: tensor i at offsets[i], each at a multiple of 64.
+/// Places of the tensors of a stream in its flat buffer: tensor i at offsets[i], each at a multiple
+/// of 64.
 struct FlatLayout {
   llvm::SmallVector<int64_t> offsets;
   llvm::SmallVector<int64_t> bytes; ///< of each tensor

@@ -1,4 +1,4 @@
-//===- StorageOrder.cpp - see StorageOrder.h ------------------------------------------------------------------------===//
+//===- StorageOrder.cpp - see StorageOrder.h --------------------------------------------------===//
 #include "passes/Conversion/StorageOrder.h"
 
 using namespace mlir;
@@ -17,7 +17,9 @@ public:
 private:
   bool findLayout();
   bool accepts(Operation &op) const;
-  bool hasRank(Value value) const { return typeOf(value).getRank() == static_cast<int64_t>(order.size()); }
+  bool hasRank(Value value) const {
+    return typeOf(value).getRank() == static_cast<int64_t>(order.size());
+  }
   static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
   RankedTensorType stored(Value value) const;
   /// Places of logical axes, in the order of `axes`.
@@ -46,7 +48,8 @@ bool StorageOrder::findLayout() {
   place.resize(order.size());
   for (auto [i, axis] : llvm::enumerate(order))
     place[axis] = i;
-  return llvm::all_of(outer, [&](Value value) { return !hasRank(value) || typeOf(value).getEncoding() == layout; });
+  return llvm::all_of(
+      outer, [&](Value value) { return !hasRank(value) || typeOf(value).getEncoding() == layout; });
 }
 
 SmallVector<int64_t> StorageOrder::placesOf(ArrayRef<int64_t> axes) const {
@@ -100,7 +103,8 @@ void StorageOrder::rewrite(Operation &op) {
     constant.setValueAttr(cast<SplatElementsAttr>(constant.getValue()).resizeSplat(type));
   if (auto iota = dyn_cast<dl::IotaOp>(op))
     iota.setAxis(place[iota.getAxis()]);
-  if (auto broadcast = dyn_cast<dl::BroadcastOp>(op); broadcast && broadcast.getDims().size() < order.size())
+  if (auto broadcast = dyn_cast<dl::BroadcastOp>(op);
+      broadcast && broadcast.getDims().size() < order.size())
     broadcast.setDims(placesOf(broadcast.getDims()));
   op.getResult(0).setType(type);
 }

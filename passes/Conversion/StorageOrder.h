@@ -1,4 +1,4 @@
-//===- StorageOrder.h - kernels that know no axes see tensors as they lie in memory -----------------------*- C++ -*-===//
+//===- StorageOrder.h - kernels that know no axes see tensors as they lie in memory -*- C++ -*-===//
 #ifndef DLC_PASSES_CONVERSION_STORAGEORDER_H
 #define DLC_PASSES_CONVERSION_STORAGEORDER_H
 
@@ -6,10 +6,11 @@
 
 namespace dlc {
 
-/// Rewrites the body of a kernel so that the axes of its tensors stand in the order in which they lie in memory, and no tensor
-/// has a layout: [2, 3, 4, 5] with channels last becomes [2, 4, 5, 3]. Generators then walk memory in order, and kernels that
-/// differ in their layouts only are one. Only where the order of axes means nothing: element-wise ops, broadcasts and a
-/// reduction, all tensors of the layout's rank stored in the same order. Otherwise nothing changes.
+/// Rewrites the body of a kernel so that the axes of its tensors stand in the order in which they
+/// lie in memory, and no tensor has a layout: [2, 3, 4, 5] with channels last becomes [2, 4, 5, 3].
+/// Generators then walk memory in order, and kernels that differ in their layouts only are one.
+/// Only where the order of axes means nothing: element-wise ops, broadcasts and a reduction, all
+/// tensors of the layout's rank stored in the same order. Otherwise nothing changes.
 void adoptStorageOrder(mlir::Block &body);
 
 } // namespace dlc

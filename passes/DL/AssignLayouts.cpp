@@ -21,9 +21,9 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DL.h"
+#include "passes/DL/Passes.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "passes/DL/Passes.h"
 
 namespace dlc::dl {
 #define GEN_PASS_DEF_ASSIGNLAYOUTS
@@ -106,9 +106,8 @@ void LayoutClasses::addEntry(EntryOp entry) {
   for (Operation &op : entry.getBlock())
     llvm::TypeSwitch<Operation *>(&op)
         .Case([&](ReadOp read) { unite(read.getResult(), read.getVariableAttr().getAttr()); })
-        .Case([&](AssignOp assign) {
-          unite(assign.getValue(), assign.getVariableAttr().getAttr());
-        })
+        .Case(
+            [&](AssignOp assign) { unite(assign.getValue(), assign.getVariableAttr().getAttr()); })
         .Case([&](MultiTensorOp multi) {
           for (int64_t i = 0; i < multi.getCount(); ++i) {
             for (int64_t stream = 1; stream < int64_t(multi.getStreams()); ++stream)
@@ -212,8 +211,7 @@ void LayoutClasses::apply() {
       variable.setType(channelsLast(variable.getTensorType()));
   for (auto entry : module.getOps<EntryOp>()) {
     TypeRange results = entry.getReturn().getOutputs().getTypes();
-    entry.setFunctionType(
-        FunctionType::get(entry.getContext(), entry.getArgumentTypes(), results));
+    entry.setFunctionType(FunctionType::get(entry.getContext(), entry.getArgumentTypes(), results));
   }
   module.walk([&](FusedOp fused) { convertBorders(fused); });
 }

@@ -1,4 +1,4 @@
-//===- Passes.td - passes on the dl dialect, in the order of passes/Pipelines.cpp --------------===//
+//===- Passes.td - passes on the dl dialect, in the order of passes/Pipelines.cpp -------------===//
 #ifndef DLC_PASSES_DL_PASSES_TD
 #define DLC_PASSES_DL_PASSES_TD
 

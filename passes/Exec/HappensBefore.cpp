@@ -1,4 +1,4 @@
-//===- HappensBefore.cpp - the order of a program's records ---------------------------------------------------------===//
+//===- HappensBefore.cpp - the order of a program's records -----------------------------------===//
 #include "passes/Exec/HappensBefore.h"
 #include "dialects/Exec/Memory.h"
 

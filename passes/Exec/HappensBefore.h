@@ -1,10 +1,11 @@
-//===- HappensBefore.h - the order of a program's records -----------------------------------------------*- C++ -*-===//
+//===- HappensBefore.h - the order of a program's records ---------------------------*- C++ -*-===//
 //
-// A record starts after all earlier records of its stream, after what those streams' records had behind them when an event
-// was recorded that it or an earlier record of its stream waits for, and after nothing else. Kept as vector clocks: for each
-// record and stream, how many records of that stream have completed before it starts.
+// A record starts after all earlier records of its stream, after what those streams' records had
+// behind them when an event was recorded that it or an earlier record of its stream waits for, and
+// after nothing else. Kept as vector clocks: for each record and stream, how many records of that
+// stream have completed before it starts.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_EXEC_HAPPENSBEFORE_H
 #define DLC_PASSES_EXEC_HAPPENSBEFORE_H
 
@@ -24,9 +25,10 @@ public:
 
 private:
   llvm::SmallVector<RecordOp> records;
-  llvm::SmallVector<int64_t> stream;                         ///< of each record
-  llvm::SmallVector<int64_t> position;                       ///< of each record in its stream
-  llvm::SmallVector<llvm::SmallVector<int64_t, 2>> clocks;   ///< of each record: completed records of each stream
+  llvm::SmallVector<int64_t> stream;   ///< of each record
+  llvm::SmallVector<int64_t> position; ///< of each record in its stream
+  llvm::SmallVector<llvm::SmallVector<int64_t, 2>>
+      clocks; ///< of each record: completed records of each stream
 };
 
 /// One record's access to a buffer.
@@ -35,8 +37,8 @@ struct RecordAccess {
   bool reads = false, writes = false;
 };
 
-/// The records that touch each exec.alloc of a program, in the order of the text, and which allocs live to the end because an
-/// output stands in them.
+/// The records that touch each exec.alloc of a program, in the order of the text, and which allocs
+/// live to the end because an output stands in them.
 struct Lifetimes {
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<RecordAccess>> accesses;
   llvm::DenseSet<mlir::Operation *> outputs;

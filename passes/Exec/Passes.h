@@ -1,4 +1,4 @@
-//===- Passes.h - passes on the exec dialect ------------------------------------------------------------*- C++ -*-===//
+//===- Passes.h - passes on the exec dialect ----------------------------------------*- C++ -*-===//
 #ifndef DLC_PASSES_EXEC_PASSES_H
 #define DLC_PASSES_EXEC_PASSES_H
 

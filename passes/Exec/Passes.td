@@ -1,4 +1,4 @@
-//===- Passes.td - passes on the exec dialect, in the order of passes/Pipelines.cpp -----------------------------------===//
+//===- Passes.td - passes on the exec dialect, in the order of passes/Pipelines.cpp -----------===//
 #ifndef DLC_PASSES_EXEC_PASSES_TD
 #define DLC_PASSES_EXEC_PASSES_TD
 

@@ -1,9 +1,10 @@
-//===- PlanMemory.cpp - offsets in the arena ------------------------------------------------------------------------===//
+//===- PlanMemory.cpp - offsets in the arena --------------------------------------------------===//
 //
-// See Passes.td for the rules. Greedy by size is the strategy of TensorFlow Lite's arena planner (Pisarchyk and Lee, "Efficient
-// memory management for deep neural net inference", 2020), here with lifetimes that are partially ordered.
+// See Passes.td for the rules. Greedy by size is the strategy of TensorFlow Lite's arena planner
+// (Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020), here with
+// lifetimes that are partially ordered.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "dialects/Exec/Memory.h"
 #include "passes/Exec/HappensBefore.h"
 #include "passes/Exec/Passes.h"
@@ -28,10 +29,14 @@ struct Slot {
 
 class Planner {
 public:
-  Planner(ProgramOp program, SymbolTable &symbols) : program(program), symbols(symbols), order(program) {
+  Planner(ProgramOp program, SymbolTable &symbols)
+      : program(program), symbols(symbols), order(program) {
     Lifetimes lifetimes(program, order);
     for (auto alloc : program.getBlock().getOps<AllocOp>()) {
-      Slot slot{{alloc}, alignUp(getBytes(alloc)), lifetimes.accesses.lookup(alloc), lifetimes.outputs.contains(alloc)};
+      Slot slot{{alloc},
+                alignUp(getBytes(alloc)),
+                lifetimes.accesses.lookup(alloc),
+                lifetimes.outputs.contains(alloc)};
       slotOf[alloc] = slots.size();
       slots.push_back(std::move(slot));
     }
@@ -54,9 +59,9 @@ private:
   llvm::DenseMap<Operation *, unsigned> slotOf;
 };
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // In place
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 void Planner::mergeInPlace() {
   for (auto [i, record] : llvm::enumerate(order.getRecords()))
@@ -69,7 +74,8 @@ void Planner::mergeInPlace() {
 /// The slot that a launch's buffer is all of, if no other buffer of the launch stands in it.
 std::optional<unsigned> Planner::findWholeSlot(LaunchOp launch, unsigned buffer) {
   Extent extent = getExtent(launch.getBuffers()[buffer]);
-  if (extent.space != Space::Arena || extent.offset != 0 || extent.bytes != getBytes(extent.root->getResult(0)))
+  if (extent.space != Space::Arena || extent.offset != 0 ||
+      extent.bytes != getBytes(extent.root->getResult(0)))
     return std::nullopt;
   unsigned slot = slotOf.lookup(extent.root);
   for (auto [i, other] : llvm::enumerate(launch.getBuffers())) {
@@ -80,11 +86,13 @@ std::optional<unsigned> Planner::findWholeSlot(LaunchOp launch, unsigned buffer)
   return slot;
 }
 
-/// Gives the result the operand's place, if the operand is used for the last time here and the result for the first time.
+/// Gives the result the operand's place, if the operand is used for the last time here and the
+/// result for the first time.
 void Planner::merge(LaunchOp launch, unsigned record, InPlaceAttr pair) {
   std::optional<unsigned> from = findWholeSlot(launch, pair.getOperand());
   std::optional<unsigned> into = findWholeSlot(launch, pair.getResult());
-  if (!from || !into || *from == *into || slots[*from].bytes != slots[*into].bytes || slots[*from].isOutput)
+  if (!from || !into || *from == *into || slots[*from].bytes != slots[*into].bytes ||
+      slots[*from].isOutput)
     return;
   Slot &operand = slots[*from], &result = slots[*into];
   for (const RecordAccess &access : operand.accesses)
@@ -101,20 +109,22 @@ void Planner::merge(LaunchOp launch, unsigned record, InPlaceAttr pair) {
   result = Slot();
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Placement
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 /// True if every access to `a` has completed before any to `b` starts.
 bool Planner::endsBefore(const Slot &a, const Slot &b) const {
   if (a.isOutput)
     return false;
   return llvm::all_of(a.accesses, [&](const RecordAccess &x) {
-    return llvm::all_of(b.accesses, [&](const RecordAccess &y) { return order.before(x.record, y.record); });
+    return llvm::all_of(b.accesses,
+                        [&](const RecordAccess &y) { return order.before(x.record, y.record); });
   });
 }
 
-/// The start of the smallest gap for `slot` between the placed slots that live at the same time; behind them if there is none.
+/// The start of the smallest gap for `slot` between the placed slots that live at the same time;
+/// behind them if there is none.
 int64_t Planner::findOffset(const Slot &slot, ArrayRef<unsigned> placed) const {
   SmallVector<std::pair<int64_t, int64_t>> taken;
   for (unsigned i : placed)
@@ -137,7 +147,9 @@ void Planner::place(bool reuse) {
   for (auto [i, slot] : llvm::enumerate(slots))
     if (!slot.allocs.empty())
       bySize.push_back(i);
-  llvm::sort(bySize, [&](unsigned a, unsigned b) { return std::pair(-slots[a].bytes, a) < std::pair(-slots[b].bytes, b); });
+  llvm::sort(bySize, [&](unsigned a, unsigned b) {
+    return std::pair(-slots[a].bytes, a) < std::pair(-slots[b].bytes, b);
+  });
   int64_t arena = 0;
   SmallVector<unsigned> placed;
   for (unsigned i : bySize) {
@@ -150,9 +162,9 @@ void Planner::place(bool reuse) {
   program.setArenaBytes(arena);
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // The pass
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 /// Gives each launch of a kernel with a workspace its buffer.
 static void addWorkspaces(ProgramOp program, SymbolTable &symbols) {
@@ -162,7 +174,8 @@ static void addWorkspaces(ProgramOp program, SymbolTable &symbols) {
       continue;
     OpBuilder builder(launch);
     auto type = BufferType::get(launch.getContext(), kernel.getWorkspace());
-    launch.getBuffersMutable().append(AllocOp::create(builder, launch.getLoc(), type, IntegerAttr()).getBuffer());
+    launch.getBuffersMutable().append(
+        AllocOp::create(builder, launch.getLoc(), type, IntegerAttr()).getBuffer());
     SmallVector<int32_t> access(launch.getAccess());
     access.push_back(static_cast<int32_t>(Access::ReadWrite));
     launch.setAccess(access);

@@ -1,12 +1,12 @@
-//===- ScheduleStreams.cpp - streams for records, events between streams --------------------------------------------===//
+//===- ScheduleStreams.cpp - streams for records, events between streams ----------------------===//
 //
-// See Passes.td for what it does with a before and after. Works on logical buffers, before memory is planned: planning then
-// reuses memory only where this order allows it.
+// See Passes.td for what it does with a before and after. Works on logical buffers, before memory
+// is planned: planning then reuses memory only where this order allows it.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "dialects/Exec/Memory.h"
-#include "llvm/ADT/SetVector.h"
 #include "passes/Exec/Passes.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -17,7 +17,8 @@ namespace dlc::exec {
 
 namespace {
 
-/// Conflicts of a program's records: predecessors[i] lists the records before i that touch a byte of i's, one of both writing.
+/// Conflicts of a program's records: predecessors[i] lists the records before i that touch a byte
+/// of i's, one of both writing.
 struct Conflicts {
   SmallVector<RecordOp> records;
   SmallVector<SmallVector<unsigned>> predecessors;
@@ -29,7 +30,8 @@ struct Conflicts {
       bool writes;
     };
     DenseMap<std::pair<int, void *>, SmallVector<Touch>> regions;
-    records.assign(program.getBlock().getOps<RecordOp>().begin(), program.getBlock().getOps<RecordOp>().end());
+    records.assign(program.getBlock().getOps<RecordOp>().begin(),
+                   program.getBlock().getOps<RecordOp>().end());
     for (auto [i, record] : llvm::enumerate(records)) {
       SmallVector<BufferAccess> accesses;
       record.getAccesses(accesses);
@@ -76,7 +78,8 @@ private:
   int64_t choose(unsigned record) const {
     double inputs = inputsReady(record);
     auto rank = [&](int64_t stream) {
-      bool continues = last[stream] != ~0u && llvm::is_contained(conflicts.predecessors[record], last[stream]);
+      bool continues =
+          last[stream] != ~0u && llvm::is_contained(conflicts.predecessors[record], last[stream]);
       return std::tuple(std::max(ready[stream], inputs), !continues, stream);
     };
     int64_t best = 0;
@@ -122,7 +125,8 @@ public:
   }
 
 private:
-  /// The predecessors of `record` that nothing orders before it yet, less those that another of them implies.
+  /// The predecessors of `record` that nothing orders before it yet, less those that another of
+  /// them implies.
   SmallVector<unsigned> findMissing(unsigned record) const {
     const auto &now = current[streams[record]];
     SmallVector<unsigned> missing;
@@ -131,7 +135,8 @@ private:
         missing.push_back(before);
     SmallVector<unsigned> needed;
     for (unsigned a : missing)
-      if (llvm::none_of(missing, [&](unsigned b) { return a != b && clocks[b][streams[a]] > position[a]; }))
+      if (llvm::none_of(missing,
+                        [&](unsigned b) { return a != b && clocks[b][streams[a]] > position[a]; }))
         needed.push_back(a);
     llvm::sort(needed);
     return needed;
@@ -153,10 +158,11 @@ private:
 
   const Conflicts &conflicts;
   ArrayRef<int64_t> streams;
-  SmallVector<SmallVector<int64_t>> current; ///< of each stream: records of every stream known to be complete
-  SmallVector<SmallVector<int64_t>> clocks;  ///< of each record: the same when it has completed
-  SmallVector<int64_t> position;             ///< of each record in its stream
-  llvm::DenseMap<unsigned, int64_t> events;  ///< by the record that they follow
+  SmallVector<SmallVector<int64_t>>
+      current; ///< of each stream: records of every stream known to be complete
+  SmallVector<SmallVector<int64_t>> clocks; ///< of each record: the same when it has completed
+  SmallVector<int64_t> position;            ///< of each record in its stream
+  llvm::DenseMap<unsigned, int64_t> events; ///< by the record that they follow
 };
 
 struct ScheduleStreams : impl::ScheduleStreamsBase<ScheduleStreams> {

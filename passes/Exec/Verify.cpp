@@ -1,12 +1,13 @@
-//===- Verify.cpp - proves that a plan is ordered -------------------------------------------------------------------===//
+//===- Verify.cpp - proves that a plan is ordered ---------------------------------------------===//
 //
-// See Passes.td for the list of what is checked. Shares with the planning passes only the definition of happens-before.
+// See Passes.td for the list of what is checked. Shares with the planning passes only the
+// definition of happens-before.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "dialects/Exec/Memory.h"
-#include "llvm/ADT/DenseSet.h"
 #include "passes/Exec/HappensBefore.h"
 #include "passes/Exec/Passes.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 
@@ -20,7 +21,8 @@ namespace {
 class Verifier {
 public:
   Verifier(ProgramOp program, SymbolTable &symbols, int64_t stateBytes)
-      : program(program), symbols(symbols), stateBytes(stateBytes), order(program), lifetimes(program, order) {
+      : program(program), symbols(symbols), stateBytes(stateBytes), order(program),
+        lifetimes(program, order) {
     for (auto alloc : program.getBlock().getOps<AllocOp>())
       isPlaced |= alloc.getOffsetAttr() != nullptr;
   }
@@ -45,7 +47,9 @@ private:
 
   RecordOp getRecord(unsigned number) const { return order.getRecords()[number]; }
   /// The name of record number `i`, in quotes.
-  std::string quote(unsigned number) const { return "'" + getRecordName(getRecord(number)->getLoc()).str() + "'"; }
+  std::string quote(unsigned number) const {
+    return "'" + getRecordName(getRecord(number)->getLoc()).str() + "'";
+  }
 
   LogicalResult checkEvents();
   LogicalResult checkBuffers();
@@ -89,7 +93,8 @@ LogicalResult Verifier::checkEvents() {
     if (event && !recorded.insert(number).second)
       return record->emitOpError() << "records event " << number << " a second time";
     if (wait && !recorded.contains(number))
-      return record->emitOpError() << "waits for event " << number << ", which is not recorded before";
+      return record->emitOpError()
+             << "waits for event " << number << ", which is not recorded before";
   }
   return success();
 }
@@ -101,10 +106,12 @@ LogicalResult Verifier::checkBuffers() {
       return alloc.emitOpError() << "has no offset, others of @" << program.getSymName() << " have";
   for (auto state : program.getBlock().getOps<StateOp>())
     if (Extent extent = getExtent(state); extent.end() > alignUp(stateBytes))
-      return state.emitOpError() << "ends at byte " << extent.end() << " of a state of " << stateBytes;
+      return state.emitOpError() << "ends at byte " << extent.end() << " of a state of "
+                                 << stateBytes;
   for (auto input : program.getBlock().getOps<InputOp>()) {
-    int64_t count = llvm::count_if(program.getBlock().getOps<InputOp>(),
-                                   [&](InputOp other) { return other.getNumber() == input.getNumber() && other.getType() != input.getType(); });
+    int64_t count = llvm::count_if(program.getBlock().getOps<InputOp>(), [&](InputOp other) {
+      return other.getNumber() == input.getNumber() && other.getType() != input.getType();
+    });
     if (count > 0)
       return input.emitOpError() << "has another size elsewhere in @" << program.getSymName();
   }
@@ -117,7 +124,8 @@ LogicalResult Verifier::checkRecord(RecordOp record, unsigned number) {
   SmallVector<BufferAccess> accesses;
   record.getAccesses(accesses);
   auto launch = dyn_cast<LaunchOp>(*record);
-  size_t workspace = launch ? symbols.lookup<KernelOp>(launch.getKernel()).getNumBuffers() : accesses.size();
+  size_t workspace =
+      launch ? symbols.lookup<KernelOp>(launch.getKernel()).getNumBuffers() : accesses.size();
   SmallVector<Touch> own;
   for (auto [i, access] : llvm::enumerate(accesses)) {
     Extent extent = getExtent(access.buffer);
@@ -151,15 +159,17 @@ LogicalResult Verifier::checkOrder(const Touch &touch) {
         order.before(other.record, touch.record))
       continue;
     return (getRecord(touch.record)->emitOpError()
-            << quote(touch.record) << " touches bytes of " << quote(other.record) << ", but nothing orders them")
+            << quote(touch.record) << " touches bytes of " << quote(other.record)
+            << ", but nothing orders them")
                .attachNote(getRecord(other.record)->getLoc())
            << quote(other.record) << " is here";
   }
   return success();
 }
 
-/// (V5) `touch` may read what records before it have written into the same buffer. A record that writes a tensor owns the bytes
-/// up to the next multiple of the alignment: the gap behind a tensor in a flat buffer is never looked at.
+/// (V5) `touch` may read what records before it have written into the same buffer. A record that
+/// writes a tensor owns the bytes up to the next multiple of the alignment: the gap behind a tensor
+/// in a flat buffer is never looked at.
 LogicalResult Verifier::checkWritten(const Touch &touch, Operation *reader) {
   if (touch.extent.space != Space::Arena || touch.extent.bytes == 0)
     return success();
@@ -183,10 +193,12 @@ LogicalResult Verifier::checkLaunch(LaunchOp launch, ArrayRef<Touch> own) {
     for (size_t j = 0; j < own.size(); ++j) {
       if (i == j || !own[j].writes || !own[i].place.overlaps(own[j].place))
         continue;
-      bool same = own[i].place.offset == own[j].place.offset && own[i].place.bytes == own[j].place.bytes;
-      if (own[i].writes || !same || !llvm::is_contained(getInPlacePairs(launch), InPlaceAttr::get(launch.getContext(), i, j)))
-        return launch.emitOpError() << "buffers " << i << " and " << j << " of " << quote(own[i].record)
-                                    << " share memory";
+      bool same =
+          own[i].place.offset == own[j].place.offset && own[i].place.bytes == own[j].place.bytes;
+      if (own[i].writes || !same ||
+          !llvm::is_contained(getInPlacePairs(launch), InPlaceAttr::get(launch.getContext(), i, j)))
+        return launch.emitOpError() << "buffers " << i << " and " << j << " of "
+                                    << quote(own[i].record) << " share memory";
     }
   return success();
 }
@@ -216,9 +228,9 @@ LogicalResult Verifier::checkOutputs() {
   return success();
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // (V4) Sharing of the arena
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 /// True if every access to `a` has completed before any to `b` starts.
 bool Verifier::endsBefore(AllocOp a, AllocOp b) {
@@ -231,8 +243,8 @@ bool Verifier::endsBefore(AllocOp a, AllocOp b) {
   return true;
 }
 
-/// True if one launch reads `operand` for the last time and writes `result` for the first time, in the same place, and its
-/// kernel allows that.
+/// True if one launch reads `operand` for the last time and writes `result` for the first time, in
+/// the same place, and its kernel allows that.
 bool Verifier::isInPlace(AllocOp operand, AllocOp result) {
   const auto &reads = lifetimes.accesses[operand], &writes = lifetimes.accesses[result];
   if (reads.empty() || writes.empty() || operand.getOffset() != result.getOffset() ||
@@ -241,14 +253,18 @@ bool Verifier::isInPlace(AllocOp operand, AllocOp result) {
   unsigned at = writes.front().record;
   auto launch = dyn_cast<LaunchOp>(*getRecord(at));
   bool allowed = launch && llvm::any_of(getInPlacePairs(launch), [&](Attribute attribute) {
-    auto pair = cast<InPlaceAttr>(attribute);
-    return getExtent(launch.getBuffers()[pair.getOperand()]).root == operand &&
-           getExtent(launch.getBuffers()[pair.getResult()]).root == result;
-  });
+                   auto pair = cast<InPlaceAttr>(attribute);
+                   return getExtent(launch.getBuffers()[pair.getOperand()]).root == operand &&
+                          getExtent(launch.getBuffers()[pair.getResult()]).root == result;
+                 });
   if (!allowed)
     return false;
-  return llvm::all_of(reads, [&](const RecordAccess &x) { return x.record == at || order.before(x.record, at); }) &&
-         llvm::all_of(writes, [&](const RecordAccess &y) { return y.record == at || order.before(at, y.record); });
+  return llvm::all_of(
+             reads,
+             [&](const RecordAccess &x) { return x.record == at || order.before(x.record, at); }) &&
+         llvm::all_of(writes, [&](const RecordAccess &y) {
+           return y.record == at || order.before(at, y.record);
+         });
 }
 
 /// Allocs are looked at in the order of their places, each beside those that begin before it ends.
@@ -263,9 +279,11 @@ LogicalResult Verifier::checkSharing() {
   for (auto &[place, b] : allocs) {
     llvm::erase_if(open, [&](auto &other) { return other.first.end() <= place.offset; });
     for (auto &[otherPlace, a] : open) {
-      if (!place.overlaps(otherPlace) || endsBefore(a, b) || endsBefore(b, a) || isInPlace(a, b) || isInPlace(b, a))
+      if (!place.overlaps(otherPlace) || endsBefore(a, b) || endsBefore(b, a) || isInPlace(a, b) ||
+          isInPlace(b, a))
         continue;
-      return (a.emitOpError() << "shares bytes with a buffer that lives at the same time").attachNote(b.getLoc())
+      return (a.emitOpError() << "shares bytes with a buffer that lives at the same time")
+                 .attachNote(b.getLoc())
              << "the other buffer";
     }
     open.push_back({place, b});

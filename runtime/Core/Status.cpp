@@ -25,7 +25,7 @@ static std::string messageLine(std::string_view text) {
 Status::Status(StatusCode code, std::string_view message)
     : reason(code), text(std::make_unique<std::string>(messageLine(message))) {}
 
-Status Status::in(std::string_view context) &&noexcept {
+Status Status::in(std::string_view context) && noexcept {
   if (!ok())
     try {
       text = std::make_unique<std::string>(messageLine(concat(context, ": ", message())));

@@ -103,8 +103,8 @@ Status applyFactor(Context &context, double factor,
 
 void Plateau::observe(const SchedulePart &part, double value) {
   constexpr double threshold = 1e-4;
-  const bool isBetter = !hasBest || (part.c == 1 ? value > best * (1 + threshold)
-                                                 : value < best * (1 - threshold));
+  const bool isBetter =
+      !hasBest || (part.c == 1 ? value > best * (1 + threshold) : value < best * (1 - threshold));
   if (isBetter) {
     hasBest = true;
     best = value;

@@ -19,9 +19,9 @@ using namespace dlc;
 using namespace dlc::test;
 using namespace dlc::codegen;
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Memory
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 namespace {
 
@@ -140,9 +140,9 @@ static Tensor readTensor(const char *buffer, RankedTensorType type) {
   return result;
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Kernels
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 std::string KernelSource::moduleText() const {
   size_t count = operands.empty() ? 0 : 1, depth = 0;
@@ -231,14 +231,15 @@ void CompiledTestKernel::State::allocate(const KernelSpec &spec, const SelectedK
 /// A kernel that is checked makes no such mistake.
 static void reportFailure(const dlc_simt *, uint32_t block, uint32_t thread, const char *file,
                           uint32_t line, const char *message) {
-  llvm::report_fatal_error(llvm::formatv("{0}:{1}: block {2}, thread {3}: {4}", file, line, block,
-                                         thread, message)
-                               .str()
-                               .c_str());
+  llvm::report_fatal_error(
+      llvm::formatv("{0}:{1}: block {2}, thread {3}: {4}", file, line, block, thread, message)
+          .str()
+          .c_str());
 }
 
 void CompiledTestKernel::State::launch(const SelectedKernel &kernel, TaskOrder order) {
-  dlc_simt simt = {sizeof(dlc_simt), 0, uint64_t(order) * 7919, bufferBytes.data(), reportFailure, nullptr};
+  dlc_simt simt = {sizeof(dlc_simt), 0,      uint64_t(order) * 7919, bufferBytes.data(),
+                   reportFailure,    nullptr};
   dlc_args args = {sizeof(dlc_args), uint32_t(pointers.size()), pointers.data(), nullptr, &simt};
   for (auto [number, phase] : llvm::enumerate(kernel.candidate.phases)) {
     simt.grid = phase.tasks;
@@ -400,9 +401,9 @@ std::vector<Tensor> CompiledTestKernel::randomInputs(uint64_t seed) const {
   return inputs;
 }
 
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 // Comparison
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 
 double test::relativeError(const Tensor &a, const Tensor &b) {
   double difference = 0, largest = 0;
@@ -434,7 +435,8 @@ static void checkFor(ArrayRef<StringRef> targets, const KernelSource &source, do
     for (TaskOrder order : {TaskOrder::Backward, TaskOrder::Shuffled}) {
       std::vector<Tensor> other = kernel.run(inputs, order);
       for (auto [a, b] : llvm::zip_equal(first, other))
-        EXPECT_TRUE(a.values.empty() || std::memcmp(a.values.data(), b.values.data(), a.values.size() * 8) == 0);
+        EXPECT_TRUE(a.values.empty() ||
+                    std::memcmp(a.values.data(), b.values.data(), a.values.size() * 8) == 0);
     }
   }
 }

@@ -4,7 +4,7 @@
 // tensor is a fault; results and scratch are poisoned before each run. Tasks run in any order
 // wanted. The oracle is the float64 interpreter.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TEST_CODEGEN_HARNESS_H
 #define DLC_TEST_CODEGEN_HARNESS_H
 
@@ -27,13 +27,14 @@ enum class TaskOrder { Forward, Backward, Shuffled };
 
 class CompiledTestKernel {
 public:
-  /// Compiles `source` with the named generator ("": the cheapest candidate) for "native", "avx2" or
-  /// "cuda:simt". Adds a test failure and stays empty if that fails.
+  /// Compiles `source` with the named generator ("": the cheapest candidate) for "native", "avx2"
+  /// or "cuda:simt". Adds a test failure and stays empty if that fails.
   CompiledTestKernel(const KernelSource &source, llvm::StringRef target = "native",
                      llvm::StringRef generator = "");
   ~CompiledTestKernel();
   /// What the constructor would compile; its generator is null after a test failure.
-  static codegen::SelectedKernel select(const KernelSource &source, llvm::StringRef target, llvm::StringRef generator);
+  static codegen::SelectedKernel select(const KernelSource &source, llvm::StringRef target,
+                                        llvm::StringRef generator);
 
   explicit operator bool() const { return loaded; }
   const codegen::SelectedKernel &selection() const { return selected; }

@@ -1,4 +1,5 @@
-// The numbers behind the reference networks: u(key, i), a counter-based formula in place of stored parameters and inputs.
+// The numbers behind the reference networks: u(key, i), a counter-based formula in place of stored
+// parameters and inputs.
 #ifndef DLC_TEST_E2E_FORMULA_H
 #define DLC_TEST_E2E_FORMULA_H
 
@@ -26,7 +27,8 @@ inline std::vector<double> formula(std::string_view key, uint64_t count) {
 }
 
 /// The same, scaled, shifted and rounded to float32: what a float32 program starts from.
-inline std::vector<float> formulaF32(std::string_view key, uint64_t count, double scale = 1, double offset = 0) {
+inline std::vector<float> formulaF32(std::string_view key, uint64_t count, double scale = 1,
+                                     double offset = 0) {
   std::vector<float> out;
   out.reserve(count);
   for (double v : formula(key, count))

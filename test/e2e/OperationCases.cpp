@@ -1,5 +1,6 @@
-// Turns the attributes of a reference case of one operation into a model in the dl language whose training step computes the
-// output, and the gradients of all inputs and parameters when `dy` flows in.
+// Turns the attributes of a reference case of one operation into a model in the dl language whose
+// training step computes the output, and the gradients of all inputs and parameters when `dy` flows
+// in.
 #include "test/e2e/OperationCases.h"
 
 #include <functional>
@@ -21,14 +22,15 @@ std::string boolean(const json &value) { return value.get<bool>() ? "true" : "fa
 
 std::string convolution(const json &a) {
   const json &p = a["padding_top_left_bottom_right"];
-  return "conv2d(x, " + a["channels_out"].dump() + ", " + join(a["kernel"]) + ", stride=" + join(a["stride"]) + ", padding=((" +
-         p[0].dump() + ", " + p[2].dump() + "), (" + p[1].dump() + ", " + p[3].dump() + ")), dilation=" + join(a["dilation"]) +
+  return "conv2d(x, " + a["channels_out"].dump() + ", " + join(a["kernel"]) +
+         ", stride=" + join(a["stride"]) + ", padding=((" + p[0].dump() + ", " + p[2].dump() +
+         "), (" + p[1].dump() + ", " + p[3].dump() + ")), dilation=" + join(a["dilation"]) +
          ", groups=" + a["groups"].dump() + ", bias=" + boolean(a["bias"]) + ", name=\"op\")";
 }
 
 std::string pooling(const json &a) {
-  std::string out = a["op"].get<std::string>() + "(x, " + number(a["kernel"]) + ", stride=" + number(a["stride"]) +
-                    ", padding=" + number(a["padding"]);
+  std::string out = a["op"].get<std::string>() + "(x, " + number(a["kernel"]) +
+                    ", stride=" + number(a["stride"]) + ", padding=" + number(a["padding"]);
   if (a.contains("ceil_mode"))
     out += ", ceil_mode=" + boolean(a["ceil_mode"]);
   if (a.contains("count_include_pad"))
@@ -36,15 +38,18 @@ std::string pooling(const json &a) {
   return out + ")";
 }
 
-/// The expression of the case's output in terms of its inputs; empty for an operation that this table does not know.
+/// The expression of the case's output in terms of its inputs; empty for an operation that this
+/// table does not know.
 std::string expression(const json &a) {
   const std::string op = a["op"];
   static const std::map<std::string, std::function<std::string(const json &)>> table = {
       {"conv2d", convolution},
       {"max_pool", pooling},
       {"average_pool", pooling},
-      {"linear", [](const json &a) {
-         return "linear(x, " + a["channels_out"].dump() + ", bias=" + boolean(a["bias"]) + ", name=\"op\")";
+      {"linear",
+       [](const json &a) {
+         return "linear(x, " + a["channels_out"].dump() + ", bias=" + boolean(a["bias"]) +
+                ", name=\"op\")";
        }},
       {"matmul", [](const json &) { return "a @ b"; }},
       {"add", [](const json &) { return "a + b"; }},
@@ -72,7 +77,8 @@ std::string typeOf(const char *dtype, const std::vector<uint64_t> &shape, uint64
 
 } // namespace
 
-std::string operationModel(const json &attributes, const std::map<std::string, std::vector<uint64_t>> &shapes) {
+std::string operationModel(const json &attributes,
+                           const std::map<std::string, std::vector<uint64_t>> &shapes) {
   const std::string body = expression(attributes);
   if (body.empty())
     return "";
@@ -83,13 +89,15 @@ std::string operationModel(const json &attributes, const std::map<std::string, s
   for (const auto &[name, shape] : shapes)
     if (name.starts_with("input.") && name != "input.label")
       inputs += (inputs.empty() ? "" : ", ") + name.substr(6) + ": " + typeOf("f32", shape, batch);
-  std::string text = "model Case(" + inputs + ") -> " + typeOf("f32", output, batch) + " {\n  return " + body + "\n}\n";
+  std::string text = "model Case(" + inputs + ") -> " + typeOf("f32", output, batch) +
+                     " {\n  return " + body + "\n}\n";
   text += "train Case {\n";
   if (isLoss)
     text += "  label: i32[N]\n  loss = softmax_cross_entropy(output, label)\n";
   else
     text += "  dy: " + typeOf("f32", output, batch) + "\n  loss = sum(output * dy)\n";
-  return text + "  optimizer = sgd(learning_rate=0.0)\n  batch = " + std::to_string(batch) + "\n}\n";
+  return text + "  optimizer = sgd(learning_rate=0.0)\n  batch = " + std::to_string(batch) +
+         "\n}\n";
 }
 
 } // namespace dlc::test

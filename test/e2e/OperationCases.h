@@ -10,9 +10,10 @@
 
 namespace dlc::test {
 
-/// `attributes`: the case's metadata; `shapes`: of its tensors, named input.x, parameter.weight, output. Layers with weights are
-/// named `op`. Empty if the operation is not one that dlc has.
-std::string operationModel(const nlohmann::json &attributes, const std::map<std::string, std::vector<uint64_t>> &shapes);
+/// `attributes`: the case's metadata; `shapes`: of its tensors, named input.x, parameter.weight,
+/// output. Layers with weights are named `op`. Empty if the operation is not one that dlc has.
+std::string operationModel(const nlohmann::json &attributes,
+                           const std::map<std::string, std::vector<uint64_t>> &shapes);
 
 } // namespace dlc::test
 

@@ -54,7 +54,8 @@ Tensors readTensors(const std::string &path, Metadata *metadata) {
   Tensors out;
   for (const StoredTensor &stored : file.tensors()) {
     if (stored.dtype != DLC_F32 && stored.dtype != DLC_I32)
-      orDie(Status(StatusCode::Unsupported, path + ": '" + stored.name + "' is neither f32 nor i32"));
+      orDie(
+          Status(StatusCode::Unsupported, path + ": '" + stored.name + "' is neither f32 nor i32"));
     std::vector<std::byte> bytes(stored.bytes);
     orDie(file.read(stored, bytes));
     out[stored.name] = {stored.dtype, stored.shape,
@@ -69,8 +70,12 @@ void writeTensors(const std::string &path, const Tensors &tensors) {
   std::vector<StoredTensor> stored;
   std::vector<std::vector<std::byte>> contents;
   for (const auto &[name, tensor] : tensors) {
-    contents.push_back(tensor.dtype == DLC_F32 ? narrow<float>(tensor.values) : narrow<int32_t>(tensor.values));
-    stored.push_back({.name = name, .dtype = tensor.dtype, .shape = tensor.shape, .bytes = contents.back().size()});
+    contents.push_back(tensor.dtype == DLC_F32 ? narrow<float>(tensor.values)
+                                               : narrow<int32_t>(tensor.values));
+    stored.push_back({.name = name,
+                      .dtype = tensor.dtype,
+                      .shape = tensor.shape,
+                      .bytes = contents.back().size()});
   }
   SafetensorsWriter writer = orDie(SafetensorsWriter::create(path, stored, {}));
   for (const std::vector<std::byte> &bytes : contents)

@@ -1,4 +1,5 @@
-// Named tensors on the host, read from and written to safetensors files, and the distances that tests measure.
+// Named tensors on the host, read from and written to safetensors files, and the distances that
+// tests measure.
 #ifndef DLC_TEST_E2E_TENSORS_H
 #define DLC_TEST_E2E_TENSORS_H
 
@@ -19,7 +20,8 @@ using Tensors = std::map<std::string, Tensor>;
 Tensor makeTensor(std::vector<uint64_t> shape, const std::vector<float> &values);
 Tensor makeTensor(std::vector<uint64_t> shape, const std::vector<int32_t> &values);
 
-/// Ends the program with a message if the file cannot be read or holds another dtype than f32 and i32.
+/// Ends the program with a message if the file cannot be read or holds another dtype than f32 and
+/// i32.
 Tensors readTensors(const std::string &path, runtime::Metadata *metadata = nullptr);
 void writeTensors(const std::string &path, const Tensors &tensors);
 

@@ -1,10 +1,13 @@
 // Compares dlc, through its command line tools, with values that PyTorch computed in float64.
 //
-//   check-goldens FOLDER --work DIR --operations 'conv2d_*'     single operations: output and every gradient
-//   check-goldens FOLDER --work DIR --network lenet --model lenet.dl --layers conv1,conv2,linear1,linear2
+//   check-goldens FOLDER --work DIR --operations 'conv2d_*'
+//       single operations: output and every gradient
+//   check-goldens FOLDER --work DIR --network lenet --model lenet.dl --layers conv1,conv2
+//       a network: loss, activations, gradients
 //
-// The limit is four times the error of PyTorch's own float32 (stored with each value) plus 1e-6: what another order of
-// summation can cost. Prints a line a tensor; exits 1 if one is beyond its limit, if a tool fails, or if nothing was compared.
+// The limit is four times the error of PyTorch's own float32 (stored with each value) plus 1e-6:
+// what another order of summation can cost. Prints a line a tensor; exits 1 if one is beyond its
+// limit, if a tool fails, or if nothing was compared.
 #include "test/e2e/Formula.h"
 #include "test/e2e/OperationCases.h"
 #include "test/e2e/Tensors.h"
@@ -43,13 +46,15 @@ struct Checker {
     return false;
   }
 
-  /// Runs one entry on `inputs` and `parameters`. The goldens' rate is constant: in an epoch as long as this one a schedule stays
-  /// where it begins.
-  bool step(const std::string &module, const std::string &entry, int steps, const Tensors &parameters,
-            const Tensors &inputs, Tensors &out) {
+  /// Runs one entry on `inputs` and `parameters`. The goldens' rate is constant: in an epoch as
+  /// long as this one a schedule stays where it begins.
+  bool step(const std::string &module, const std::string &entry, int steps,
+            const Tensors &parameters, const Tensors &inputs, Tensors &out) {
     writeTensors(work + "/inputs.safetensors", inputs);
-    std::string command = "dlc-run step " + module + " --entry " + entry + " --inputs " + work + "/inputs.safetensors --save " +
-                          work + "/out.safetensors --epoch-steps 1000000000 --steps " + std::to_string(steps) + " > /dev/null";
+    std::string command = "dlc-run step " + module + " --entry " + entry + " --inputs " + work +
+                          "/inputs.safetensors --save " + work +
+                          "/out.safetensors --epoch-steps 1000000000 --steps " +
+                          std::to_string(steps) + " > /dev/null";
     if (!parameters.empty()) {
       writeTensors(work + "/parameters.safetensors", parameters);
       command += " --parameters " + work + "/parameters.safetensors";
@@ -61,12 +66,15 @@ struct Checker {
   }
 
   void operation(const fs::path &file);
-  void network(const fs::path &file, const std::string &model, const std::vector<std::string> &layers);
-  void summary(const std::string &name, const json &expected, const Tensor &value, double float32Error);
+  void network(const fs::path &file, const std::string &model,
+               const std::vector<std::string> &layers);
+  void summary(const std::string &name, const json &expected, const Tensor &value,
+               double float32Error);
 };
 
 /// The model's inputs and parameters of a case, under the names that the model gives them.
-void splitCase(const Tensors &golden, Tensors &inputs, Tensors &parameters, std::map<std::string, std::vector<uint64_t>> &shapes) {
+void splitCase(const Tensors &golden, Tensors &inputs, Tensors &parameters,
+               std::map<std::string, std::vector<uint64_t>> &shapes) {
   for (const auto &[name, tensor] : golden) {
     shapes[name] = tensor.shape;
     if (name.starts_with("input."))
@@ -98,7 +106,8 @@ void Checker::operation(const fs::path &file) {
   if (!run("dlc " + source + " -o " + module + " --input-gradients") ||
       !step(module, "train_step", 1, parameters, inputs, trained))
     return;
-  report(name + " output", maxError(trained[isLoss ? "loss" : "output"], golden.at("output")), float32["output"]);
+  report(name + " output", maxError(trained[isLoss ? "loss" : "output"], golden.at("output")),
+         float32["output"]);
   for (const auto &[key, expected] : golden)
     if (key.starts_with("gradient.") && key != "gradient.output") {
       const std::string tensor = key.substr(9);
@@ -107,10 +116,13 @@ void Checker::operation(const fs::path &file) {
     }
 }
 
-/// A tensor of a network against its summary: norm, product with a probe vector, samples, each relative to the norm.
-void Checker::summary(const std::string &name, const json &expected, const Tensor &value, double float32Error) {
+/// A tensor of a network against its summary: norm, product with a probe vector, samples, each
+/// relative to the norm.
+void Checker::summary(const std::string &name, const json &expected, const Tensor &value,
+                      double float32Error) {
   const double norm = expected["l2"];
-  const std::vector<double> probe = formula("probe" + std::to_string(int(expected["index"])), value.values.size());
+  const std::vector<double> probe =
+      formula("probe" + std::to_string(int(expected["index"])), value.values.size());
   double squares = 0, dot = 0;
   for (size_t i = 0; i < value.values.size(); ++i) {
     squares += value.values[i] * value.values[i];
@@ -126,15 +138,18 @@ void Checker::summary(const std::string &name, const json &expected, const Tenso
       return report(name, INFINITY, float32Error);
     samples += std::pow((value.values[at] - double(expected["values"][i])) / typical, 2);
   }
-  // The samples' errors are summed up as a norm, like the error of the whole tensor that float32_error is.
+  // The samples' errors are summed up as a norm, like the error of the whole tensor that
+  // float32_error is.
   error = std::max(error, std::sqrt(samples / double(expected["at"].size())));
   report(name, error, float32Error);
 }
 
-void Checker::network(const fs::path &file, const std::string &model, const std::vector<std::string> &layers) {
+void Checker::network(const fs::path &file, const std::string &model,
+                      const std::vector<std::string> &layers) {
   const json golden = json::parse(std::ifstream(file));
   const std::vector<uint64_t> shape = golden["input"];
-  const json &gradients = golden["first_step"]["gradients"], &finals = golden["parameters_after_3_steps"];
+  const json &gradients = golden["first_step"]["gradients"],
+             &finals = golden["parameters_after_3_steps"];
   Tensors parameters;
   std::vector<std::string> keys;
   for (size_t i = 0; i < gradients.size(); ++i) {
@@ -142,9 +157,11 @@ void Checker::network(const fs::path &file, const std::string &model, const std:
     uint64_t count = 1;
     for (uint64_t d : dims)
       count *= d;
-    const double scale = dims.size() > 1 ? std::sqrt(6.0 / (double(count) / double(dims[0]))) : 0.05;
+    const double scale =
+        dims.size() > 1 ? std::sqrt(6.0 / (double(count) / double(dims[0]))) : 0.05;
     keys.push_back(layers.at(i / 2) + (i % 2 ? ".bias" : ".weight"));
-    parameters[keys.back()] = makeTensor(dims, formulaF32("parameter" + std::to_string(i), count, scale));
+    parameters[keys.back()] =
+        makeTensor(dims, formulaF32("parameter" + std::to_string(i), count, scale));
   }
   uint64_t count = 1;
   for (uint64_t d : shape)
@@ -154,21 +171,25 @@ void Checker::network(const fs::path &file, const std::string &model, const std:
 
   const std::string module = work + "/network.so", batch = std::to_string(shape[0]);
   Tensors first, second, third;
-  if (!run("dlc " + model + " -o " + module + " -D N=" + batch + " -D learning_rate=" + golden["learning_rate"].dump()) ||
-      !step(module, "train_step", 1, parameters, inputs, first) || !step(module, "train_step", 2, parameters, inputs, second) ||
+  if (!run("dlc " + model + " -o " + module + " -D N=" + batch +
+           " -D learning_rate=" + golden["learning_rate"].dump()) ||
+      !step(module, "train_step", 1, parameters, inputs, first) ||
+      !step(module, "train_step", 2, parameters, inputs, second) ||
       !step(module, "train_step", 3, parameters, inputs, third))
     return;
 
   double worst = 0;
   for (size_t i = 0; i < gradients.size(); ++i) {
     worst = std::max(worst, double(gradients[i]["float32_error"]));
-    summary("gradient." + keys[i], gradients[i], first["gradient." + keys[i]], gradients[i]["float32_error"]);
+    summary("gradient." + keys[i], gradients[i], first["gradient." + keys[i]],
+            gradients[i]["float32_error"]);
   }
   summary("logits", golden["first_step"]["logits"], first["output"], worst);
   const Tensors *steps[] = {&first, &second, &third};
   for (int i = 0; i < 3; ++i) {
     const double expected = golden["losses"][i];
-    report("loss " + std::to_string(i + 1), std::abs(steps[i]->at("loss").values.at(0) - expected) / expected, worst);
+    report("loss " + std::to_string(i + 1),
+           std::abs(steps[i]->at("loss").values.at(0) - expected) / expected, worst);
   }
   for (size_t i = 0; i < finals.size(); ++i)
     summary(keys[i] + " after 3 steps", finals[i], third[keys[i]], worst);

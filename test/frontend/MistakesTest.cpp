@@ -6,17 +6,16 @@
 
 using namespace dlc::frontend::test;
 
-/// A train section of the model M from an image; what it needs and `body` does not say stands behind
-/// it. The body begins in line 5.
+/// A train section of the model M from an image; what it needs and `body` does not say stands
+/// behind it. The body begins in line 5.
 static std::string inTrain(llvm::StringRef body) {
   std::string text = "model M(image: f32[N, 784]) -> f32[N, 10] {\n  return linear(image, 10)\n}\n"
                      "train M {\n";
   llvm::SmallVector<llvm::StringRef> lines;
   if (!body.empty())
     body.split(lines, '\n');
-  for (llvm::StringRef standard :
-       {"label: i32[N]", "loss = softmax_cross_entropy(output, label)",
-        "optimizer = sgd(learning_rate=0.1)", "batch = 4"}) {
+  for (llvm::StringRef standard : {"label: i32[N]", "loss = softmax_cross_entropy(output, label)",
+                                   "optimizer = sgd(learning_rate=0.1)", "batch = 4"}) {
     llvm::StringRef word = standard.take_while([](char c) { return llvm::isAlpha(c); });
     auto binds = [&](llvm::StringRef line) {
       return line.starts_with(word) && !llvm::isAlnum(line.drop_front(word.size()).front());

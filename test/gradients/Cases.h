@@ -15,8 +15,8 @@ struct DrawRange {
 
 struct Case {
   const char *name;
-  const char *signature;          ///< "(%x: tensor<3xf64>) -> tensor<3xf64>"
-  const char *body;               ///< ops, and dl.return
+  const char *signature;              ///< "(%x: tensor<3xf64>) -> tensor<3xf64>"
+  const char *body;                   ///< ops, and dl.return
   std::vector<DrawRange> ranges = {}; ///< one an argument; the default where absent
 };
 

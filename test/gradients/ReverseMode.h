@@ -1,4 +1,5 @@
-//===- ReverseMode.h - the plainest differentiation of an entry, for testing single rules ----*- C++ -* ---===//
+//===- ReverseMode.h - the plainest differentiation of an entry, for testing single rules ----*- C++
+//===//
 //
 // Independent of dl-differentiate: no pruning, no saving, nothing but the rules in reverse order.
 // Applied twice it gives gradients of gradients.

@@ -1,10 +1,11 @@
-//===- LayoutsRandomTest.cpp - layouts on random graphs of images ---------------------------------------------------===//
+//===- LayoutsRandomTest.cpp - layouts on random graphs of images -----------------------------===//
 //
-// Graphs that nobody would draw, of convolutions, pooling, products, transpositions, reductions and element-wise ops on images,
-// with variables that are read and assigned. Fused and laid out they verify, and give what they gave. So they do when every
-// kernel that knows no axes is rewritten to the order of memory, with transpositions around it.
+// Graphs that nobody would draw, of convolutions, pooling, products, transpositions, reductions and
+// element-wise ops on images, with variables that are read and assigned. Fused and laid out they
+// verify, and give what they gave. So they do when every kernel that knows no axes is rewritten to
+// the order of memory, with transpositions around it.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -21,7 +22,8 @@ using interpreter::Tensor;
 
 namespace {
 
-/// Draws a program as text. Kinds of values: image [2, 3, 4, 4], vector [3] of channels, plane [2, 4, 4] of pixels.
+/// Draws a program as text. Kinds of values: image [2, 3, 4, 4], vector [3] of channels, plane [2,
+/// 4, 4] of pixels.
 class ProgramText {
 public:
   explicit ProgramText(unsigned seed) : random(seed) {}
@@ -44,8 +46,8 @@ private:
 
 } // namespace
 
-static const std::string imageType = "tensor<2x3x4x4xf32>", vectorType = "tensor<3xf32>", planeType = "tensor<2x4x4xf32>",
-                         filterType = "tensor<3x3x3x3xf32>";
+static const std::string imageType = "tensor<2x3x4x4xf32>", vectorType = "tensor<3xf32>",
+                         planeType = "tensor<2x4x4xf32>", filterType = "tensor<3x3x3x3xf32>";
 
 std::string ProgramText::add(Kind kind, std::string text) {
   for (size_t at; (at = text.find('$')) != std::string::npos;)
@@ -59,12 +61,15 @@ std::string ProgramText::add(Kind kind, std::string text) {
 void ProgramText::image() {
   const std::string window = " strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1]";
   std::string a = any(Image), b = any(Image);
-  auto bounded = [&](const std::string &text) { add(Image, "dl.tanh " + add(Image, text) + " : $"); };
+  auto bounded = [&](const std::string &text) {
+    add(Image, "dl.tanh " + add(Image, text) + " : $");
+  };
   switch (pick(18)) {
   case 0:
     return bounded("dl.convolution " + a + ", %w" + window + " groups = 1 : $, " + filterType);
   case 1:
-    return bounded("dl.convolution_backward_data " + a + ", %w" + window + " groups = 1 : $, " + filterType + " to $");
+    return bounded("dl.convolution_backward_data " + a + ", %w" + window + " groups = 1 : $, " +
+                   filterType + " to $");
   case 2:
     return bounded("dl.add " + a + ", " + b + " : $");
   case 3:
@@ -128,14 +133,18 @@ std::string ProgramText::draw(unsigned ops) {
   for (unsigned i = 0; i < 3; ++i) {
     outputs += (i ? ", " : "") + any(i == 2 ? Vector : Image);
     types += (i ? ", " : "") + (i == 2 ? vectorType : imageType);
-    attributes += std::string(i ? ", " : "") + (i == 2 ? vectorType : imageType) + " {dl.name = \"out" + std::to_string(i) +
-                  "\", dl.kind = #dl.value<" + (i == 1 ? "gradient>, dl.of = @s}" : "result>}");
+    attributes += std::string(i ? ", " : "") + (i == 2 ? vectorType : imageType) +
+                  " {dl.name = \"out" + std::to_string(i) + "\", dl.kind = #dl.value<" +
+                  (i == 1 ? "gradient>, dl.of = @s}" : "result>}");
   }
   std::string init = " init(<constant, 0.0, 0.0>)\n";
-  return "dl.variable @w : " + filterType + " role<parameter>" + init + "dl.variable @s : " + imageType + " role<parameter>" + init +
-         "dl.entry @f(%x: " + imageType + ", %b: " + vectorType + ", %p: " + planeType + ") -> (" + attributes +
-         ") attributes {kind = #dl.entry<train>} {\n  %w = dl.read @w : " + filterType + "\n  %s = dl.read @s : " + imageType + "\n" +
-         body + "  dl.assign @s, " + any(Image) + " : " + imageType + "\n  dl.return " + outputs + " : " + types + "\n}\n";
+  return "dl.variable @w : " + filterType + " role<parameter>" + init +
+         "dl.variable @s : " + imageType + " role<parameter>" + init +
+         "dl.entry @f(%x: " + imageType + ", %b: " + vectorType + ", %p: " + planeType + ") -> (" +
+         attributes +
+         ") attributes {kind = #dl.entry<train>} {\n  %w = dl.read @w : " + filterType +
+         "\n  %s = dl.read @s : " + imageType + "\n" + body + "  dl.assign @s, " + any(Image) +
+         " : " + imageType + "\n  dl.return " + outputs + " : " + types + "\n}\n";
 }
 
 static std::vector<Tensor> run(dl::EntryOp entry) {
@@ -154,7 +163,8 @@ static std::vector<Tensor> run(dl::EntryOp entry) {
 }
 
 static SmallVector<int64_t> orderOf(Type type) {
-  return SmallVector<int64_t>(cast<dl::LayoutAttr>(cast<RankedTensorType>(type).getEncoding()).getOrder());
+  return SmallVector<int64_t>(
+      cast<dl::LayoutAttr>(cast<RankedTensorType>(type).getEncoding()).getOrder());
 }
 
 /// Puts the kernel as it is outlined in place of `fused`, if it changes. True if it does.
@@ -165,11 +175,15 @@ static bool adoptInPlace(dl::FusedOp fused) {
   Location loc = fused.getLoc();
   bool changed = copy.getBody().front().getArgumentTypes() != fused->getOperandTypes();
   SmallVector<Value> operands;
-  for (auto [operand, argument] : llvm::zip_equal(fused.getOperands(), copy.getBody().front().getArguments()))
-    operands.push_back(operand.getType() == argument.getType()
-                           ? operand
-                           : dl::TransposeOp::create(builder, loc, operand, orderOf(operand.getType())).getResult());
-  auto stored = dl::FusedOp::create(builder, loc, copy.getBody().front().getTerminator()->getOperandTypes(), operands);
+  for (auto [operand, argument] :
+       llvm::zip_equal(fused.getOperands(), copy.getBody().front().getArguments()))
+    operands.push_back(
+        operand.getType() == argument.getType()
+            ? operand
+            : dl::TransposeOp::create(builder, loc, operand, orderOf(operand.getType()))
+                  .getResult());
+  auto stored = dl::FusedOp::create(
+      builder, loc, copy.getBody().front().getTerminator()->getOperandTypes(), operands);
   stored.getBody().takeBody(copy.getBody());
   copy->destroy();
   for (auto [old, result] : llvm::zip_equal(fused.getResults(), stored.getResults())) {
@@ -178,7 +192,8 @@ static bool adoptInPlace(dl::FusedOp fused) {
       SmallVector<int64_t> order = orderOf(old.getType()), back(order.size());
       for (auto [i, axis] : llvm::enumerate(order))
         back[axis] = i;
-      value = dl::ConvertLayoutOp::create(builder, loc, old.getType(), dl::TransposeOp::create(builder, loc, result, back));
+      value = dl::ConvertLayoutOp::create(builder, loc, old.getType(),
+                                          dl::TransposeOp::create(builder, loc, result, back));
     }
     changed |= old.getType() != result.getType();
     old.replaceAllUsesWith(value);
@@ -188,7 +203,8 @@ static bool adoptInPlace(dl::FusedOp fused) {
 }
 
 /// Counts tensors that lie with channels innermost, and kernels that were rewritten.
-static void checkProgram(MLIRContext &context, unsigned seed, unsigned &laidOut, unsigned &rewritten) {
+static void checkProgram(MLIRContext &context, unsigned seed, unsigned &laidOut,
+                         unsigned &rewritten) {
   std::string text = ProgramText(seed).draw(6 + seed % 30);
   SCOPED_TRACE(text);
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);

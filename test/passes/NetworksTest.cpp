@@ -50,8 +50,8 @@ static void expectNear(double found, double expected, double scale, const std::s
 /// A tensor against its summary: norm, product with a probe vector, and samples.
 static void expectSummary(const Tensor &tensor, const json &summary, const std::string &what) {
   double squares = 0, product = 0;
-  Tensor probe = interpreter::uniformTensor(
-      tensor.shape, "probe" + std::to_string(summary["index"].get<int>()));
+  Tensor probe = interpreter::uniformTensor(tensor.shape,
+                                            "probe" + std::to_string(summary["index"].get<int>()));
   for (int64_t i = 0; i < tensor.size(); ++i) {
     squares += tensor.values[i] * tensor.values[i];
     product += tensor.values[i] * probe.values[i];

@@ -1,4 +1,4 @@
-//===- dlc-opt.cpp - runs dlc's passes on textual IR, for tests and debugging ---------------------------------------===//
+//===- dlc-opt.cpp - runs dlc's passes on textual IR, for tests and debugging -----------------===//
 #include "codegen/Plan/SelectKernels.h"
 #include "dialects/DL/DL.h"
 #include "dialects/Exec/Exec.h"

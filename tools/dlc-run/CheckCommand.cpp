@@ -401,8 +401,7 @@ Status check(const CheckFlags &flags) {
           static_cast<unsigned long long>(leftOut));
     if (same)
       std::printf("the same within %g times %s's own error, over %llu steps\n", errorFactor,
-                  rounds ? "TF32" : "float32",
-                  static_cast<unsigned long long>(flags.steps));
+                  rounds ? "TF32" : "float32", static_cast<unsigned long long>(flags.steps));
   }
   if (same)
     return {};

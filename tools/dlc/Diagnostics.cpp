@@ -1,4 +1,4 @@
-//===- Diagnostics.cpp - errors of passes in the frontend's style ---------------------------------------------------===//
+//===- Diagnostics.cpp - errors of passes in the frontend's style -----------------------------===//
 #include "tools/dlc/Diagnostics.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -6,14 +6,18 @@ using namespace mlir;
 
 namespace dlc::tool {
 
-/// The character at a location, as a range of the file; without a file if the location is not in the source.
+/// The character at a location, as a range of the file; without a file if the location is not in
+/// the source.
 static frontend::SourceRange findRange(Location loc, const frontend::SourceManager &sources) {
   auto place = loc->findInstanceOf<FileLineColLoc>();
-  return place ? sources.find(place.getFilename(), {place.getLine(), place.getColumn()}) : frontend::SourceRange();
+  return place ? sources.find(place.getFilename(), {place.getLine(), place.getColumn()})
+               : frontend::SourceRange();
 }
 
-static void forward(Diagnostic &diagnostic, const frontend::SourceManager &sources, frontend::DiagnosticEngine &engine) {
-  if (diagnostic.getSeverity() != DiagnosticSeverity::Error && diagnostic.getSeverity() != DiagnosticSeverity::Warning)
+static void forward(Diagnostic &diagnostic, const frontend::SourceManager &sources,
+                    frontend::DiagnosticEngine &engine) {
+  if (diagnostic.getSeverity() != DiagnosticSeverity::Error &&
+      diagnostic.getSeverity() != DiagnosticSeverity::Warning)
     return;
   bool isError = diagnostic.getSeverity() == DiagnosticSeverity::Error;
   frontend::Diagnostic result;
@@ -25,7 +29,8 @@ static void forward(Diagnostic &diagnostic, const frontend::SourceManager &sourc
   engine.report(std::move(result));
 }
 
-DiagnosticForwarder::DiagnosticForwarder(MLIRContext &context, const frontend::SourceManager &sources,
+DiagnosticForwarder::DiagnosticForwarder(MLIRContext &context,
+                                         const frontend::SourceManager &sources,
                                          frontend::DiagnosticEngine &engine)
     : handler(&context, [&sources, &engine](Diagnostic &diagnostic) {
         forward(diagnostic, sources, engine);

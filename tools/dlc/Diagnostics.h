@@ -1,4 +1,4 @@
-//===- Diagnostics.h - errors of passes in the frontend's style -----------------------------------------*- C++ -*-===//
+//===- Diagnostics.h - errors of passes in the frontend's style ---------------------*- C++ -*-===//
 #ifndef DLC_TOOLS_DLC_DIAGNOSTICS_H
 #define DLC_TOOLS_DLC_DIAGNOSTICS_H
 
@@ -7,7 +7,8 @@
 
 namespace dlc::tool {
 
-/// While it lives, errors that passes report on ops go to `engine`, at the place in the source from which the op comes.
+/// While it lives, errors that passes report on ops go to `engine`, at the place in the source from
+/// which the op comes.
 class DiagnosticForwarder {
 public:
   DiagnosticForwarder(mlir::MLIRContext &context, const frontend::SourceManager &sources,

@@ -1,9 +1,9 @@
-//===- Driver.cpp - one compilation ---------------------------------------------------------------------------------===//
+//===- Driver.cpp - one compilation -----------------------------------------------------------===//
 //
-// The way through the house: frontend, passes on dl, conversion, kernel selection, plan, code, module. Each `--emit` stops behind
-// its stage and prints what is there.
+// The way through the house: frontend, passes on dl, conversion, kernel selection, plan, code,
+// module. Each `--emit` stops behind its stage and prints what is there.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/dlc/Driver.h"
 #include "codegen/Kernel/Status.h"
 #include "codegen/Plan/GraphHash.h"
@@ -34,7 +34,8 @@ public:
     context.loadDialect<dl::DLDialect, exec::ExecDialect>();
     if (auto *cuda = std::get_if<codegen::CudaTarget>(&target)) {
       cuda->gemm = options.ownProducts ? codegen::Provider::Own : codegen::Provider::Library;
-      cuda->convolution = options.ownConvolutions ? codegen::Provider::Own : codegen::Provider::Library;
+      cuda->convolution =
+          options.ownConvolutions ? codegen::Provider::Own : codegen::Provider::Library;
       cuda->math = options.tf32 ? DLC_MATH_TF32 : DLC_MATH_STRICT;
       cuda->workspaceLimit = options.workspaceLimitMiB << 20;
     }
@@ -54,7 +55,8 @@ private:
   LogicalResult runPasses(llvm::function_ref<void(OpPassManager &)> add);
   LogicalResult compileTarget();
   LogicalResult printReport(ArrayRef<codegen::SelectedKernel> kernels);
-  LogicalResult printKernels(ArrayRef<codegen::SelectedKernel> kernels, const codegen::CpuTarget &target);
+  LogicalResult printKernels(ArrayRef<codegen::SelectedKernel> kernels,
+                             const codegen::CpuTarget &target);
   LogicalResult printCudaKernels(ArrayRef<codegen::SelectedKernel> kernels);
   std::string listUses(StringRef kernel);
   codegen::CompileOptions compilation() const;
@@ -117,8 +119,9 @@ LogicalResult Driver::runPasses(llvm::function_ref<void(OpPassManager &)> add) {
 }
 
 LogicalResult Driver::compile() {
-  frontend::FrontendOptions language{options.defines, withLibrary(options.includeDirs), options.trainSection,
-                                     options.inferBatches, options.inputGradients};
+  frontend::FrontendOptions language{options.defines, withLibrary(options.includeDirs),
+                                     options.trainSection, options.inferBatches,
+                                     options.inputGradients};
   engine.warningsAreErrors = options.warningsAreErrors;
   module = frontend::compile(sources, options.input, language, context, engine);
   if (!module || failed(checkOutput()))
@@ -140,8 +143,7 @@ LogicalResult Driver::compile() {
   auto *cuda = std::get_if<codegen::CudaTarget>(&target);
   if (options.tf32 && !cuda)
     engine.warning({}, "--math=tf32 is for CUDA: the CPU computes in float32");
-  pipeline = {options.inputGradients, options.disabledPasses,
-              cuda && cuda->wantsChannelsLast(),
+  pipeline = {options.inputGradients, options.disabledPasses, cuda && cuda->wantsChannelsLast(),
               cuda && cuda->gemm == codegen::Provider::Library};
   if (failed(runPasses([&](OpPassManager &manager) { addTrainPasses(manager, pipeline); })))
     return failure();
@@ -165,7 +167,8 @@ LogicalResult Driver::compileTarget() {
   if (auto *cuda = std::get_if<codegen::CudaTarget>(&target); cuda && !options.cudnnDevice.empty())
     if (failed(check(chooseEngines(*cuda, options.cudnnDevice))))
       return failure();
-  FailureOr<std::vector<codegen::SelectedKernel>> kernels = codegen::planModule(*module, target, pipeline);
+  FailureOr<std::vector<codegen::SelectedKernel>> kernels =
+      codegen::planModule(*module, target, pipeline);
   if (failed(kernels))
     return failure();
   switch (options.emit) {
@@ -182,7 +185,8 @@ LogicalResult Driver::compileTarget() {
   default:
     break;
   }
-  llvm::Expected<std::string> bytes = codegen::compileModule(*module, *kernels, target, compilation());
+  llvm::Expected<std::string> bytes =
+      codegen::compileModule(*module, *kernels, target, compilation());
   if (!bytes)
     return check(bytes.takeError());
   return check(runtime::writeFile(options.output, *bytes));
@@ -207,15 +211,17 @@ LogicalResult Driver::printReport(ArrayRef<codegen::SelectedKernel> kernels) {
 }
 
 /// Each kernel as its generator emitted it, or as assembly.
-LogicalResult Driver::printKernels(ArrayRef<codegen::SelectedKernel> kernels, const codegen::CpuTarget &target) {
+LogicalResult Driver::printKernels(ArrayRef<codegen::SelectedKernel> kernels,
+                                   const codegen::CpuTarget &target) {
   bool assembly = options.emit == Emit::Assembly;
   std::string all;
   for (const codegen::SelectedKernel &kernel : kernels) {
-    llvm::Expected<std::string> text =
-        codegen::printKernel(kernel, target, assembly ? codegen::KernelForm::Assembly : codegen::KernelForm::MLIR);
+    llvm::Expected<std::string> text = codegen::printKernel(
+        kernel, target, assembly ? codegen::KernelForm::Assembly : codegen::KernelForm::MLIR);
     if (!text)
       return check(text.takeError());
-    all += (assembly ? "# " : "// ") + kernel.symbol + ": " + kernel.generator->name().str() + ", " + kernel.candidate.schedule + "\n" + *text;
+    all += (assembly ? "# " : "// ") + kernel.symbol + ": " + kernel.generator->name().str() +
+           ", " + kernel.candidate.schedule + "\n" + *text;
   }
   return writeText(all);
 }
@@ -235,7 +241,8 @@ std::string Driver::listUses(StringRef kernel) {
 }
 
 /// The layers that launch a kernel, or whose library call it stands in for.
-static std::string purposeOf(ArrayRef<codegen::SelectedKernel> kernels, size_t number, const std::string &uses) {
+static std::string purposeOf(ArrayRef<codegen::SelectedKernel> kernels, size_t number,
+                             const std::string &uses) {
   for (const codegen::SelectedKernel &kernel : kernels)
     if (kernel.alternative == number)
       return "// where a library refuses " + kernel.symbol + "\n";
@@ -255,11 +262,13 @@ LogicalResult Driver::printCudaKernels(ArrayRef<codegen::SelectedKernel> kernels
   }
   std::string all;
   for (auto [number, kernel, code] : llvm::enumerate(kernels, compiled)) {
-    llvm::Expected<std::string> text = code.images.empty() ? codegen::printCudaKernel(kernel) : code.images.back().bytes.c_str();
+    llvm::Expected<std::string> text =
+        code.images.empty() ? codegen::printCudaKernel(kernel) : code.images.back().bytes.c_str();
     if (!text)
       return check(text.takeError());
-    all += "// " + kernel.symbol + ": " + kernel.generator->name().str() + ", " + kernel.candidate.schedule + "\n" +
-           purposeOf(kernels, number, listUses(kernel.symbol)) + "\n" + (text->empty() ? "" : *text + "\n");
+    all += "// " + kernel.symbol + ": " + kernel.generator->name().str() + ", " +
+           kernel.candidate.schedule + "\n" + purposeOf(kernels, number, listUses(kernel.symbol)) +
+           "\n" + (text->empty() ? "" : *text + "\n");
   }
   return writeText(all);
 }

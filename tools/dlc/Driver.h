@@ -1,4 +1,4 @@
-//===- Driver.h - one compilation -----------------------------------------------------------------------*- C++ -*-===//
+//===- Driver.h - one compilation ---------------------------------------------------*- C++ -*-===//
 #ifndef DLC_TOOLS_DLC_DRIVER_H
 #define DLC_TOOLS_DLC_DRIVER_H
 
@@ -6,7 +6,8 @@
 
 namespace dlc::tool {
 
-/// Compiles as asked; errors go to standard error. Returns the exit code: 0, or 1 if there was an error.
+/// Compiles as asked; errors go to standard error. Returns the exit code: 0, or 1 if there was an
+/// error.
 int compileModel(const Options &options);
 
 } // namespace dlc::tool

@@ -1,4 +1,4 @@
-//===- Engines.cpp - see Engines.h ----------------------------------------------------------------------------------===//
+//===- Engines.cpp - see Engines.h ------------------------------------------------------------===//
 #include "tools/dlc/Engines.h"
 #include "runtime/Core/File.h"
 #include "runtime/Core/Json.h"
@@ -20,7 +20,8 @@ static llvm::Expected<std::string> readProperties(llvm::StringRef file) {
   llvm::Expected<json::Value> value = json::parse(text);
   if (!value) {
     llvm::consumeError(value.takeError());
-    return llvm::createStringError("--cudnn-device: " + file.str() + ": expected the JSON that dlc-run device prints of a GPU");
+    return llvm::createStringError("--cudnn-device: " + file.str() +
+                                   ": expected the JSON that dlc-run device prints of a GPU");
   }
   if (const json::Object *object = value->getAsObject())
     if (const json::Value *inner = object->get("cudnn"))
@@ -35,7 +36,8 @@ llvm::Error chooseEngines(codegen::CudaTarget &target, llvm::StringRef file) {
   auto chooser = runtime::openEngineChooser(*properties);
   if (!chooser.ok())
     return llvm::createStringError("--cudnn-device: " + std::string(chooser.status().message()));
-  target.chooseEngine = [choose = chooser.take()](const dlc_library_call &call) -> std::optional<codegen::LibraryEngine> {
+  target.chooseEngine = [choose = chooser.take()](
+                            const dlc_library_call &call) -> std::optional<codegen::LibraryEngine> {
     auto engine = choose(call);
     if (!engine.ok())
       return std::nullopt;

@@ -9,8 +9,8 @@
 // no file yet.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "tools/CommandLine/ExitCode.h"
 #include "runtime/Core/Json.h"
+#include "tools/CommandLine/ExitCode.h"
 #include "tools/dlc/Commands.h"
 #include "tools/dlc/LanguageIndex.h"
 #include "llvm/Support/ConvertUTF.h"

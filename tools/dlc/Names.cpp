@@ -1,4 +1,4 @@
-//===- Names.cpp - the list of a model's variables ------------------------------------------------------------------===//
+//===- Names.cpp - the list of a model's variables --------------------------------------------===//
 #include "tools/dlc/Names.h"
 #include "dialects/DL/DL.h"
 #include "tools/dlc/Library.h"
@@ -42,8 +42,10 @@ std::string listNames(ModuleOp module) {
   for (auto variable : module.getOps<dl::VariableOp>()) {
     std::string row;
     llvm::raw_string_ostream(row) << llvm::left_justify(variable.getSymName(), names) << "  "
-                                  << llvm::left_justify(describe(variable.getTensorType()), types) << "  "
-                                  << llvm::left_justify(dl::stringifyRole(variable.getRole()), 9) << "  " << placeOf(variable);
+                                  << llvm::left_justify(describe(variable.getTensorType()), types)
+                                  << "  "
+                                  << llvm::left_justify(dl::stringifyRole(variable.getRole()), 9)
+                                  << "  " << placeOf(variable);
     text += StringRef(row).rtrim().str() + "\n";
   }
   return text;
@@ -58,7 +60,8 @@ struct Row {
 };
 } // namespace
 
-void checkNames(ModuleOp module, StringRef path, StringRef list, frontend::DiagnosticEngine &engine) {
+void checkNames(ModuleOp module, StringRef path, StringRef list,
+                frontend::DiagnosticEngine &engine) {
   llvm::MapVector<StringRef, Row> rows;
   SmallVector<StringRef> lines;
   list.split(lines, '\n', -1, /*KeepEmpty=*/false);
@@ -69,10 +72,13 @@ void checkNames(ModuleOp module, StringRef path, StringRef list, frontend::Diagn
       rest = rest.drop_front(std::min(rest.size(), rest.find("  ")));
     }
     if (columns.size() != 3 && columns.size() != 4) {
-      engine.error({}, path + ":" + llvm::Twine(i + 1) + ": expected a line of --emit=names, found '" + line.take_front(60) + "'");
+      engine.error({}, path + ":" + llvm::Twine(i + 1) +
+                           ": expected a line of --emit=names, found '" + line.take_front(60) +
+                           "'");
       return;
     }
-    rows[columns[0]] = {columns[1], columns[2], columns.size() == 4 ? columns[3] : "", unsigned(i + 1)};
+    rows[columns[0]] = {columns[1], columns[2], columns.size() == 4 ? columns[3] : "",
+                        unsigned(i + 1)};
   }
   auto is = [](const llvm::Twine &type, StringRef role, StringRef place) {
     return ("the " + role + " " + type + (place.empty() ? "" : " of ") + place).str();
@@ -82,19 +88,21 @@ void checkNames(ModuleOp module, StringRef path, StringRef list, frontend::Diagn
     StringRef role = dl::stringifyRole(variable.getRole());
     auto found = rows.find(variable.getSymName());
     if (found == rows.end()) {
-      engine.error({}, "'" + variable.getSymName() + "', " + is(type, role, place) + ", is not in " + path);
+      engine.error({}, "'" + variable.getSymName() + "', " + is(type, role, place) +
+                           ", is not in " + path);
       continue;
     }
     Row &row = found->second;
     row.isSeen = true;
     if (row.type != type || row.role != role)
-      engine.error({}, "'" + variable.getSymName() + "' is " + is(type, role, place) + ", in " + path + ":" +
-                           llvm::Twine(row.line) + " " + is(row.type, row.role, row.place));
+      engine.error({}, "'" + variable.getSymName() + "' is " + is(type, role, place) + ", in " +
+                           path + ":" + llvm::Twine(row.line) + " " +
+                           is(row.type, row.role, row.place));
   }
   for (const auto &[name, row] : rows)
     if (!row.isSeen)
-      engine.error({}, "there is no '" + name + "' any more, in " + path + ":" + llvm::Twine(row.line) + " it is " +
-                           is(row.type, row.role, row.place));
+      engine.error({}, "there is no '" + name + "' any more, in " + path + ":" +
+                           llvm::Twine(row.line) + " it is " + is(row.type, row.role, row.place));
 }
 
 } // namespace dlc::tool

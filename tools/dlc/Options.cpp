@@ -1,4 +1,4 @@
-//===- Options.cpp - the command line of dlc ------------------------------------------------------------------------===//
+//===- Options.cpp - the command line of dlc --------------------------------------------------===//
 #include "tools/dlc/Options.h"
 #include "passes/Pipelines.h"
 #include "tools/CommandLine/CommandLine.h"
@@ -12,9 +12,10 @@ namespace dlc::tool {
 
 static const std::vector<std::pair<std::string, Emit>> &emits() {
   static const std::vector<std::pair<std::string, Emit>> all = {
-      {"names", Emit::Names},   {"dl", Emit::DL},         {"dl-train", Emit::DLTrain}, {"dl-fused", Emit::DLFused},
-      {"exec", Emit::Exec},     {"report", Emit::Report}, {"kernels", Emit::Kernels},  {"asm", Emit::Assembly},
-      {"cuda", Emit::Cuda},     {"ptx", Emit::PTX}};
+      {"names", Emit::Names},      {"dl", Emit::DL},        {"dl-train", Emit::DLTrain},
+      {"dl-fused", Emit::DLFused}, {"exec", Emit::Exec},    {"report", Emit::Report},
+      {"kernels", Emit::Kernels},  {"asm", Emit::Assembly}, {"cuda", Emit::Cuda},
+      {"ptx", Emit::PTX}};
   return all;
 }
 
@@ -26,49 +27,82 @@ template <typename Range> static std::vector<std::string> keysOf(const Range &ra
 }
 
 static void addProvider(CLI::App &app, const char *flag, bool &own, const char *text) {
-  app.add_option_function<std::string>(flag, [&own](const std::string &value) { own = value == "own"; }, text)
-      ->check(oneOf({"own", "library"}))->option_text("WHOSE");
+  app.add_option_function<std::string>(
+         flag, [&own](const std::string &value) { own = value == "own"; }, text)
+      ->check(oneOf({"own", "library"}))
+      ->option_text("WHOSE");
 }
 
 static void addOptions(CLI::App &app, Options &options, std::string &emit) {
   std::vector<std::string> passes;
   for (llvm::StringRef flag : improvingPasses())
     passes.push_back(flag.str());
-  app.add_option("model", options.input, "model file (.dl) to compile, training step included, into one library")->required()->option_text(" ");
-  app.add_option("-o", options.output, "output file; default: the model's name with .so, or text to stdout")
-      ->check(fileName())->option_text("FILE");
-  app.add_option("-D", options.defines, "value of a constant or dimension: -D N=32")->option_text("NAME=VALUE")->allow_extra_args(false);
-  app.add_option("-I", options.includeDirs, "folder to look for imports in")->option_text("DIR")->allow_extra_args(false);
-  app.add_option("--target", options.target, "cpu (default), cpu:avx2, cpu:avx512, cuda or cuda:sm_80,simt")
-      ->check(checkTarget)->option_text("T");
-  addProvider(app, "--gemm", options.ownProducts, "whose products on CUDA: own, or library (default): cuBLASLt");
-  addProvider(app, "--conv-algorithm", options.ownConvolutions, "whose convolutions on CUDA: own, or library (default): cuDNN");
-  app.add_option("--cudnn-device", options.cudnnDevice, "choose cuDNN's engines now, for the GPU that `dlc-run device` described")
+  app.add_option("model", options.input,
+                 "model file (.dl) to compile, training step included, into one library")
+      ->required()
+      ->option_text(" ");
+  app.add_option("-o", options.output,
+                 "output file; default: the model's name with .so, or text to stdout")
+      ->check(fileName())
       ->option_text("FILE");
-  app.add_option_function<std::string>("--math", [&](const std::string &value) { options.tf32 = value == "tf32"; },
-                                       "libraries' arithmetic on CUDA: strict (default), or tf32: 3 digits")
-      ->check(oneOf({"strict", "tf32"}))->option_text("HOW");
-  app.add_option("--workspace-limit", options.workspaceLimitMiB, "most memory that a call of cuDNN may use besides; default: 16")
-      ->check(wholeNumber(0, uint64_t(1) << 20))->option_text("MIB");
-  app.add_option("--emit", emit, "names, dl, dl-train, dl-fused, exec, report, kernels, asm, cuda, ptx")
-      ->check(oneOf(keysOf(emits())))->option_text("WHAT");
-  app.add_option("--check-names", options.checkNames, "fail if --emit=names differs from this earlier list")->option_text("FILE");
-  app.add_option("--train", options.trainSection, "which train section to compile")->option_text("NAME");
+  app.add_option("-D", options.defines, "value of a constant or dimension: -D N=32")
+      ->option_text("NAME=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("-I", options.includeDirs, "folder to look for imports in")
+      ->option_text("DIR")
+      ->allow_extra_args(false);
+  app.add_option("--target", options.target,
+                 "cpu (default), cpu:avx2, cpu:avx512, cuda or cuda:sm_80,simt")
+      ->check(checkTarget)
+      ->option_text("T");
+  addProvider(app, "--gemm", options.ownProducts,
+              "whose products on CUDA: own, or library (default): cuBLASLt");
+  addProvider(app, "--conv-algorithm", options.ownConvolutions,
+              "whose convolutions on CUDA: own, or library (default): cuDNN");
+  app.add_option("--cudnn-device", options.cudnnDevice,
+                 "choose cuDNN's engines now, for the GPU that `dlc-run device` described")
+      ->option_text("FILE");
+  app.add_option_function<std::string>(
+         "--math", [&](const std::string &value) { options.tf32 = value == "tf32"; },
+         "libraries' arithmetic on CUDA: strict (default), or tf32: 3 digits")
+      ->check(oneOf({"strict", "tf32"}))
+      ->option_text("HOW");
+  app.add_option("--workspace-limit", options.workspaceLimitMiB,
+                 "most memory that a call of cuDNN may use besides; default: 16")
+      ->check(wholeNumber(0, uint64_t(1) << 20))
+      ->option_text("MIB");
+  app.add_option("--emit", emit,
+                 "names, dl, dl-train, dl-fused, exec, report, kernels, asm, cuda, ptx")
+      ->check(oneOf(keysOf(emits())))
+      ->option_text("WHAT");
+  app.add_option("--check-names", options.checkNames,
+                 "fail if --emit=names differs from this earlier list")
+      ->option_text("FILE");
+  app.add_option("--train", options.trainSection, "which train section to compile")
+      ->option_text("NAME");
   app.add_option("--infer-batch", options.inferBatches,
                  "batch sizes of the inference entries: 1,16")
       ->delimiter(',')
       ->check(wholeNumber(1, uint64_t(1) << 32))
       ->option_text("N,...")
       ->allow_extra_args(false);
-  app.add_flag("--input-gradients", options.inputGradients, "training steps also return the gradients of their inputs");
-  app.add_option_function<std::string>("-W", [&](const std::string &) { options.warningsAreErrors = true; },
-                                       "-Werror: a warning is an error")->check(oneOf({"error"}))->option_text("error");
+  app.add_flag("--input-gradients", options.inputGradients,
+               "training steps also return the gradients of their inputs");
+  app.add_option_function<std::string>(
+         "-W", [&](const std::string &) { options.warningsAreErrors = true; },
+         "-Werror: a warning is an error")
+      ->check(oneOf({"error"}))
+      ->option_text("error");
   app.add_option("--threads", options.threads, "threads that compile kernels; default: one a core")
       ->check(wholeNumber(1, 4096))
       ->option_text("N");
-  app.add_flag_callback("--no-cache", [&] { options.cache = false; }, "compile all kernels, keep none in the cache");
-  app.add_option("--disable-pass", options.disabledPasses, "leave out a pass that only improves; a wrong name lists them")
-      ->check(oneOf(passes))->option_text("PASS")->allow_extra_args(false);
+  app.add_flag_callback(
+      "--no-cache", [&] { options.cache = false; }, "compile all kernels, keep none in the cache");
+  app.add_option("--disable-pass", options.disabledPasses,
+                 "leave out a pass that only improves; a wrong name lists them")
+      ->check(oneOf(passes))
+      ->option_text("PASS")
+      ->allow_extra_args(false);
 }
 
 std::string advise(const std::string &word) {

@@ -1,4 +1,4 @@
-//===- Options.h - the command line of dlc --------------------------------------------------------------*- C++ -*-===//
+//===- Options.h - the command line of dlc ------------------------------------------*- C++ -*-===//
 #ifndef DLC_TOOLS_DLC_OPTIONS_H
 #define DLC_TOOLS_DLC_OPTIONS_H
 
@@ -14,7 +14,7 @@ enum class Emit { Module, Names, DL, DLTrain, DLFused, Exec, Report, Kernels, As
 
 struct Options {
   std::string input;
-  std::string output;      ///< empty: <model>.so for a module, standard output for text
+  std::string output; ///< empty: <model>.so for a module, standard output for text
   std::string target = "cpu";
   Emit emit = Emit::Module;
   std::vector<std::string> defines, includeDirs, disabledPasses;
@@ -22,7 +22,8 @@ struct Options {
   std::string trainSection;
   std::string checkNames; ///< an earlier list of --emit=names; empty: none
   bool ownProducts = false, ownConvolutions = false; ///< CUDA: no library
-  std::string cudnnDevice; ///< CUDA: file with the properties of the GPU that cuDNN's engines are chosen for
+  std::string cudnnDevice; ///< CUDA: file with the properties of the GPU that cuDNN's engines are
+                           ///< chosen for
   bool tf32 = false;       ///< CUDA: libraries may round operands to TF32
   uint64_t workspaceLimitMiB = 16; ///< CUDA: of a call of cuDNN
   bool inputGradients = false;
@@ -40,7 +41,8 @@ std::string checkForTarget(const Options &options);
 /// What to say of a flag or command that dlc does not have (CommandLine.h).
 std::string advise(const std::string &word);
 
-/// Reads the command line. Without a value the program is to end with `exitCode`: help, version or an error was printed.
+/// Reads the command line. Without a value the program is to end with `exitCode`: help, version or
+/// an error was printed.
 std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode);
 
 } // namespace dlc::tool

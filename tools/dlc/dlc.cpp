@@ -1,9 +1,9 @@
-//===- dlc.cpp - the compiler's command -----------------------------------------------------------------------------===//
+//===- dlc.cpp - the compiler's command -------------------------------------------------------===//
 //
 // `dlc model.dl` compiles; `dlc check`, `dlc fmt` and `dlc lsp` are for writing models.
 // Exit codes are those of all tools, see ExitCode.h.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "tools/CommandLine/CommandLine.h"
 #include "tools/CommandLine/StandardStreams.h"
 #include "tools/dlc/Commands.h"
@@ -36,8 +36,8 @@ static int run(int argc, char **argv) {
   return options ? compileModel(*options) : exitCode;
 }
 
-/// Whether what was written to one of LLVM's streams got lost. One that still knows of it at the program's end would call that
-/// an internal error.
+/// Whether what was written to one of LLVM's streams got lost. One that still knows of it at the
+/// program's end would call that an internal error.
 template <typename Stream> static std::error_code takeError(Stream &stream) {
   stream.flush();
   std::error_code error = stream.error();

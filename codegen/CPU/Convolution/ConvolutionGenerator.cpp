@@ -5,9 +5,9 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"
+#include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Gemm/Gemm.h"
 #include "codegen/CPU/Generators.h"
-#include "codegen/CPU/Emitter/Walk.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -186,7 +186,8 @@ static unsigned bytesOf(Type element) {
   return isa<LLVM::LLVMPointerType>(element) ? 8 : storageBytes(element);
 }
 
-/// Small floats move as integers: LLVM converts masked vectors of them lane by lane, by library calls.
+/// Small floats move as integers: LLVM converts masked vectors of them lane by lane, by library
+/// calls.
 static Type memoryType(Type type) {
   Type element = getElementTypeOrSelf(type);
   if (!element.isBF16() && !element.isF16())

@@ -4,9 +4,9 @@
 // bodies whose results cannot be written along the product's rows.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Gemm/Gemm.h"
 #include "codegen/CPU/Generators.h"
-#include "codegen/CPU/Emitter/Walk.h"
 
 using namespace mlir;
 using namespace dlc;

@@ -119,8 +119,8 @@ std::string GemmSchedule::text() const {
   std::string text;
   llvm::raw_string_ostream(text) << "gemm " << rows << "x" << vectors << " depth " << depth
                                  << " block " << blockTiles << "x" << blockPanels
-                                 << (alongRows ? " along rows" : "") << " task " << tiles << "x" << panels
-                                 << " splits " << splits;
+                                 << (alongRows ? " along rows" : "") << " task " << tiles << "x"
+                                 << panels << " splits " << splits;
   return text;
 }
 
@@ -132,6 +132,7 @@ llvm::json::Value GemmSchedule::toJSON() const {
 GemmSchedule GemmSchedule::fromJSON(const llvm::json::Value &value) {
   const llvm::json::Array &list = *value.getAsArray();
   auto number = [&](size_t i) { return *list[i].getAsInteger(); };
-  return {number(0), number(1), number(2), number(3), number(4),
-          number(5), number(6), number(7), *list[8].getAsBoolean()};
+  return {number(0), number(1), number(2),
+          number(3), number(4), number(5),
+          number(6), number(7), *list[8].getAsBoolean()};
 }

@@ -5,9 +5,9 @@
 // every layout, type, reshape and empty tensor; other generators may refuse what they do not like.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Loops/PlainLoops.h"
-#include "codegen/CPU/Emitter/Walk.h"
 
 using namespace mlir;
 using namespace dlc;

@@ -423,21 +423,23 @@ Value codegen::plainValue(KernelFunction &kernel, OpResult result, const Point &
   // Scalars fit every index space.
   Point own = *reshapePoint(kernel.builder, kernel.e.loc, point, type.getShape());
   PlainLoops loops(kernel, own.indices);
-  Value value = llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<dl::ReduceOp>([&](auto op) { return loops.reduce(op); })
-      .Case<dl::MatmulOp>([&](auto op) { return loops.matmul(op); })
-      .Case<dl::ConvolutionOp>([&](auto op) { return loops.convolution(op); })
-      .Case<dl::ConvolutionBackwardDataOp>([&](auto op) { return loops.convolutionData(op); })
-      .Case<dl::ConvolutionBackwardFilterOp>([&](auto op) { return loops.convolutionFilter(op); })
-      .Case<dl::MaxPoolOp>([&](auto op) { return loops.maxPool(op, number == 1); })
-      .Case<dl::MaxPoolBackwardOp>([&](auto op) { return loops.maxPoolBackward(op); })
-      .Case<dl::MaxPoolGatherOp>([&](auto op) { return loops.maxPoolGather(op); })
-      .Case<dl::AveragePoolOp>([&](auto op) { return loops.averagePool(op); })
-      .Case<dl::AveragePoolBackwardOp>([&](auto op) { return loops.averagePoolBackward(op); })
-      .Case<dl::SoftmaxCrossEntropyOp>([&](auto op) { return loops.crossEntropy(op); })
-      .Case<dl::SoftmaxCrossEntropyBackwardOp>(
-          [&](auto op) { return loops.crossEntropyBackward(op); })
-      .Case<dl::AccuracyOp>([&](auto op) { return loops.accuracy(op); });
+  Value value =
+      llvm::TypeSwitch<Operation *, Value>(op)
+          .Case<dl::ReduceOp>([&](auto op) { return loops.reduce(op); })
+          .Case<dl::MatmulOp>([&](auto op) { return loops.matmul(op); })
+          .Case<dl::ConvolutionOp>([&](auto op) { return loops.convolution(op); })
+          .Case<dl::ConvolutionBackwardDataOp>([&](auto op) { return loops.convolutionData(op); })
+          .Case<dl::ConvolutionBackwardFilterOp>(
+              [&](auto op) { return loops.convolutionFilter(op); })
+          .Case<dl::MaxPoolOp>([&](auto op) { return loops.maxPool(op, number == 1); })
+          .Case<dl::MaxPoolBackwardOp>([&](auto op) { return loops.maxPoolBackward(op); })
+          .Case<dl::MaxPoolGatherOp>([&](auto op) { return loops.maxPoolGather(op); })
+          .Case<dl::AveragePoolOp>([&](auto op) { return loops.averagePool(op); })
+          .Case<dl::AveragePoolBackwardOp>([&](auto op) { return loops.averagePoolBackward(op); })
+          .Case<dl::SoftmaxCrossEntropyOp>([&](auto op) { return loops.crossEntropy(op); })
+          .Case<dl::SoftmaxCrossEntropyBackwardOp>(
+              [&](auto op) { return loops.crossEntropyBackward(op); })
+          .Case<dl::AccuracyOp>([&](auto op) { return loops.accuracy(op); });
   Type element = type.getElementType();
   return isSmallFloat(element) ? kernel.e.convertFloat(value, element) : value;
 }

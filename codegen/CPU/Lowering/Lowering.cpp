@@ -142,9 +142,9 @@ struct NarrowDouble : OpRewritePattern<arith::TruncFOp> {
     Value bits = arith::BitcastOp::create(b, loc, i32, near);
     // Bits of floats rise with the magnitude, whatever the sign. False for NaN.
     Value inexact = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ONE, back, x);
-    Value below = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT,
-                                        math::AbsFOp::create(b, loc, back),
-                                        math::AbsFOp::create(b, loc, x));
+    Value below =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, math::AbsFOp::create(b, loc, back),
+                              math::AbsFOp::create(b, loc, x));
     Value even = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                        arith::AndIOp::create(b, loc, bits, e.number(1, i32)),
                                        e.number(0, i32));

@@ -7,8 +7,8 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/CodeEmitter.h"
-#include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Emitter/Walk.h"
+#include "codegen/CPU/Generators.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

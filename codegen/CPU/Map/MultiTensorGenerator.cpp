@@ -6,8 +6,8 @@
 // pieces as make a grain of work.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Emitter/Walk.h"
+#include "codegen/CPU/Generators.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;

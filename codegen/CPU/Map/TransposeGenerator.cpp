@@ -5,8 +5,8 @@
 // and short axes go the way of map kernels, which gather.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Emitter/Walk.h"
+#include "codegen/CPU/Generators.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"

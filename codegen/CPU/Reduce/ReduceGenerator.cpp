@@ -15,8 +15,8 @@
 // gradient sums it) are stored from the same walk.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Emitter/Walk.h"
+#include "codegen/CPU/Generators.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>

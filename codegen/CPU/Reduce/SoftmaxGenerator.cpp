@@ -6,8 +6,8 @@
 // in each pass over a row: they come from the nearest cache, or stay in registers.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Emitter/Walk.h"
+#include "codegen/CPU/Generators.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"

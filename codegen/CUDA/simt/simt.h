@@ -1,12 +1,14 @@
-// simt: CUDA C++ on a CPU. A task is one block of the grid; each of its threads is a fiber with a stack of its own.
+// simt: CUDA C++ on a CPU. A task is one block of the grid; each of its threads is a fiber with a
+// stack of its own.
 //
-// Threads run one at a time, each until it reaches a barrier, a shuffle or its end. In what order they run is drawn from the
-// device's seed, block by block and interval by interval: what is right under one order only is found under another. Shared memory
-// is full of NaN when a block begins. An access outside of a buffer and a barrier that not all threads reach end the launch with
-// a report: dlc_simt.fail.
+// Threads run one at a time, each until it reaches a barrier, a shuffle or its end. In what order
+// they run is drawn from the device's seed, block by block and interval by interval: what is right
+// under one order only is found under another. Shared memory is full of NaN when a block begins. An
+// access outside of a buffer and a barrier that not all threads reach end the launch with a report:
+// dlc_simt.fail.
 //
-// Needs nothing but a compiler for x86-64: no libc, no thread-local memory. A fiber finds itself by its stack pointer, since stacks
-// stand at multiples of their size.
+// Needs nothing but a compiler for x86-64: no libc, no thread-local memory. A fiber finds itself by
+// its stack pointer, since stacks stand at multiples of their size.
 #define DLC_SIMT
 #define __global__
 #define __device__
@@ -27,15 +29,16 @@ enum class State : uint8_t { Ready, AtBarrier, AtShuffle, Done };
 
 struct Block;
 
-/// A thread. Stands at the low end of its stack, but not exactly: at equal places of all stacks, fibers would fight for the same
-/// lines of the cache.
+/// A thread. Stands at the low end of its stack, but not exactly: at equal places of all stacks,
+/// fibers would fight for the same lines of the cache.
 struct Fiber {
   Block *block;
   Dim3 thread;
   const char *file; ///< where it waits
   unsigned line;
-  unsigned mask;    ///< lanes that it shuffles with
-  unsigned turn;    ///< of `exchanged`: the next shuffle must not overwrite what others still have to read
+  unsigned mask; ///< lanes that it shuffles with
+  unsigned
+      turn; ///< of `exchanged`: the next shuffle must not overwrite what others still have to read
   uint64_t exchanged[2];
 };
 
@@ -71,16 +74,19 @@ inline Fiber &self() {
   return fiberOn(stack);
 }
 
-inline Fiber &Block::fiber(unsigned thread) { return fiberOn(reinterpret_cast<uint64_t>(stacks) + thread * STACK); }
+inline Fiber &Block::fiber(unsigned thread) {
+  return fiberOn(reinterpret_cast<uint64_t>(stacks) + thread * STACK);
+}
 
-/// Saves the running stack in *save and continues on `to`. Registers that a call preserves travel on the stacks.
+/// Saves the running stack in *save and continues on `to`. Registers that a call preserves travel
+/// on the stacks.
 __attribute__((naked, noinline)) static void switchStack(void **save, void *to) {
   asm volatile("push %rbp\n push %rbx\n push %r12\n push %r13\n push %r14\n push %r15\n"
                "mov %rsp, (%rdi)\n mov %rsi, %rsp\n"
                "pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbx\n pop %rbp\n ret\n");
 }
 
-//===- Failures -------------------------------------------------------------------------------------------------------===//
+//===- Failures -------------------------------------------------------------------------------===//
 
 struct Message {
   Failure &failure;
@@ -119,18 +125,20 @@ inline void leave(Fiber &fiber, State state) {
   __builtin_unreachable();
 }
 
-[[noreturn]] __attribute__((noinline, cold)) static void outside(int64_t index, uint64_t size, unsigned buffer, const char *what,
+[[noreturn]] __attribute__((noinline, cold)) static void outside(int64_t index, uint64_t size,
+                                                                 unsigned buffer, const char *what,
                                                                  const char *file, unsigned line) {
   Fiber &fiber = self();
   Failure &failure = fiber.block->failure;
   failure.file = file;
   failure.line = line;
   failure.thread = fiber.thread.x;
-  Message(failure) << what << " of element " << index << " of buffer " << int64_t(buffer) << ", which has " << int64_t(size);
+  Message(failure) << what << " of element " << index << " of buffer " << int64_t(buffer)
+                   << ", which has " << int64_t(size);
   giveUp(fiber);
 }
 
-//===- Buffers --------------------------------------------------------------------------------------------------------===//
+//===- Buffers --------------------------------------------------------------------------------===//
 
 /// An index, and the place in the source that uses it.
 struct Place {
@@ -148,7 +156,8 @@ template <class T> struct Buffer {
   unsigned number;
 
   Buffer(const dlc_args *args, unsigned number)
-      : start(static_cast<T *>(args->buffers[number])), size(args->simt->buffer_bytes[number] / sizeof(T)), number(number) {}
+      : start(static_cast<T *>(args->buffers[number])),
+        size(args->simt->buffer_bytes[number] / sizeof(T)), number(number) {}
 
   T &operator[](Place at) const {
     if (uint64_t(at.index) >= size) [[unlikely]]
@@ -157,7 +166,7 @@ template <class T> struct Buffer {
   }
 };
 
-//===- Threads --------------------------------------------------------------------------------------------------------===//
+//===- Threads --------------------------------------------------------------------------------===//
 
 static void wait(State state, const char *file, unsigned line) {
   Fiber &fiber = self();
@@ -166,7 +175,8 @@ static void wait(State state, const char *file, unsigned line) {
   leave(fiber, state);
 }
 
-template <class T> inline T shuffle(unsigned mask, T value, unsigned lane, const char *file, unsigned line) {
+template <class T>
+inline T shuffle(unsigned mask, T value, unsigned lane, const char *file, unsigned line) {
   static_assert(sizeof(T) <= sizeof(uint64_t));
   Fiber &fiber = self();
   unsigned turn = fiber.turn++ % 2;
@@ -195,7 +205,7 @@ template <class T> inline T &shared() {
   __builtin_unreachable();
 }
 
-//===- The scheduler --------------------------------------------------------------------------------------------------===//
+//===- The scheduler --------------------------------------------------------------------------===//
 
 /// SplitMix64.
 struct Random {
@@ -217,7 +227,8 @@ struct Scheduler {
 
   [[noreturn]] void fail() {
     const dlc_simt *simt = block.args->simt;
-    simt->fail(simt, block.number.x, block.failure.thread, block.failure.file, block.failure.line, block.failure.message);
+    simt->fail(simt, block.number.x, block.failure.thread, block.failure.file, block.failure.line,
+               block.failure.message);
     __builtin_trap();
   }
 
@@ -229,7 +240,8 @@ struct Scheduler {
 
   /// Lanes of a warp that shuffle with each other, all arrived: they may go on.
   bool releaseShuffles(unsigned warp) {
-    unsigned present = 0, first = warp * WARP, count = threads - first < WARP ? threads - first : WARP;
+    unsigned present = 0, first = warp * WARP,
+             count = threads - first < WARP ? threads - first : WARP;
     bool released = false;
     for (unsigned lane = 0; lane < count; ++lane)
       present |= unsigned(block.states[first + lane] == State::AtShuffle) << lane;
@@ -237,7 +249,8 @@ struct Scheduler {
       return false;
     unsigned exist = count == WARP ? ~0u : (1u << count) - 1;
     for (unsigned lane = 0; lane < count; ++lane) {
-      if (block.states[first + lane] != State::AtShuffle || (block.fiber(first + lane).mask & exist & ~present))
+      if (block.states[first + lane] != State::AtShuffle ||
+          (block.fiber(first + lane).mask & exist & ~present))
         continue;
       block.states[first + lane] = State::Ready;
       released = true;
@@ -293,13 +306,16 @@ struct Scheduler {
       if (inState[unsigned(State::Done)] == threads)
         return;
       if (inState[unsigned(State::AtShuffle)])
-        reportDivergence(firstIn(State::AtShuffle), "divergent shuffle: not all lanes of its mask reach it");
+        reportDivergence(firstIn(State::AtShuffle),
+                         "divergent shuffle: not all lanes of its mask reach it");
       if (inState[unsigned(State::Done)])
-        reportDivergence(firstIn(State::AtBarrier), "divergent barrier: not all threads of the block reach it");
+        reportDivergence(firstIn(State::AtBarrier),
+                         "divergent barrier: not all threads of the block reach it");
       const Fiber &first = block.fiber(0);
       for (unsigned thread = 1; thread < threads; ++thread)
         if (block.fiber(thread).line != first.line || block.fiber(thread).file != first.file)
-          reportDivergence(thread, "divergent barrier: threads of the block wait at different ones");
+          reportDivergence(thread,
+                           "divergent barrier: threads of the block wait at different ones");
       for (unsigned thread = 0; thread < threads; ++thread)
         block.states[thread] = State::Ready;
     }
@@ -307,8 +323,10 @@ struct Scheduler {
 };
 
 /// Runs block number `task` of `threads` threads.
-static void run(const dlc_args *args, uint32_t task, void *scratch, unsigned threads, void (*kernel)(const dlc_args *)) {
-  char *stacks = reinterpret_cast<char *>((reinterpret_cast<uint64_t>(scratch) + STACK - 1) & ~(STACK - 1));
+static void run(const dlc_args *args, uint32_t task, void *scratch, unsigned threads,
+                void (*kernel)(const dlc_args *)) {
+  char *stacks =
+      reinterpret_cast<char *>((reinterpret_cast<uint64_t>(scratch) + STACK - 1) & ~(STACK - 1));
   Block &block = *reinterpret_cast<Block *>(stacks + threads * STACK);
   block.args = args;
   block.kernel = kernel;
@@ -320,7 +338,8 @@ static void run(const dlc_args *args, uint32_t task, void *scratch, unsigned thr
   block.poisoned = block.failed = false;
   for (unsigned thread = 0; thread < threads; ++thread) {
     char *stack = stacks + thread * STACK;
-    void **top = reinterpret_cast<void **>(stack + STACK - shiftOf(reinterpret_cast<uint64_t>(stack)));
+    void **top =
+        reinterpret_cast<void **>(stack + STACK - shiftOf(reinterpret_cast<uint64_t>(stack)));
     *--top = nullptr;
     *--top = reinterpret_cast<void *>(&start);
     for (int i = 0; i < 6; ++i)
@@ -335,7 +354,7 @@ static void run(const dlc_args *args, uint32_t task, void *scratch, unsigned thr
 
 } // namespace simt
 
-//===- What CUDA C++ offers -------------------------------------------------------------------------------------------===//
+//===- What CUDA C++ offers -------------------------------------------------------------------===//
 
 #define threadIdx (::simt::self().thread)
 #define blockIdx (::simt::self().block->number)
@@ -345,7 +364,8 @@ static void run(const dlc_args *args, uint32_t task, void *scratch, unsigned thr
 #define __syncthreads() ::simt::wait(::simt::State::AtBarrier, __FILE__, __LINE__)
 #define __syncwarp() (void)::simt::shuffle(0xffffffffu, 0, 0, __FILE__, __LINE__)
 #define __shfl_sync(mask, value, lane) ::simt::shuffle(mask, value, lane, __FILE__, __LINE__)
-#define __shfl_xor_sync(mask, value, bits) ::simt::shuffle(mask, value, ::simt::self().thread.x ^ (bits), __FILE__, __LINE__)
+#define __shfl_xor_sync(mask, value, bits)                                                         \
+  ::simt::shuffle(mask, value, ::simt::self().thread.x ^ (bits), __FILE__, __LINE__)
 template <class T> using Buffer = simt::Buffer<T>;
 
 namespace simt {
@@ -358,7 +378,8 @@ template <class T> struct Plain<const T> {
 } // namespace simt
 
 template <class T> struct Quad;
-template <class T> inline Quad<typename simt::Plain<T>::Type> loadQuad(Buffer<T> buffer, simt::Place at) {
+template <class T>
+inline Quad<typename simt::Plain<T>::Type> loadQuad(Buffer<T> buffer, simt::Place at) {
   if (at.index < 0 || at.index % 4 != 0 || uint64_t(at.index) + 4 > buffer.size) [[unlikely]]
     simt::outside(at.index, buffer.size, buffer.number, "load of a quad", at.file, at.line);
   return *reinterpret_cast<const Quad<typename simt::Plain<T>::Type> *>(buffer.start + at.index);
@@ -373,7 +394,8 @@ inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); 
 inline float sqrtf(float x) { return __builtin_sqrtf(x); }
 inline double sqrt(double x) { return __builtin_sqrt(x); }
 
-// exp, log and tanh in double, by series after a reduction of the argument: errors of a few units in the last place.
+// exp, log and tanh in double, by series after a reduction of the argument: errors of a few units
+// in the last place.
 inline double exp(double x) {
   if (x != x)
     return x;

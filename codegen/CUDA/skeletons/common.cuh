@@ -1,11 +1,13 @@
 // common: what every kernel text begins with.
 //
-// Kernels take their buffers as Buffer<T>: a plain pointer here, a checked one where the same text runs on a CPU
-// (codegen/CUDA/simt). A result may lie in an operand's memory, so none is __restrict__, and a thread loads what it needs of an
-// element before it stores there. Indices are ints: no tensor of a kernel has 2^31 elements.
+// Kernels take their buffers as Buffer<T>: a plain pointer here, a checked one where the same text
+// runs on a CPU (codegen/CUDA/simt). A result may lie in an operand's memory, so none is
+// __restrict__, and a thread loads what it needs of an element before it stores there. Indices are
+// ints: no tensor of a kernel has 2^31 elements.
 //
-// bf16 and f16 are __nv_bfloat16 and __half in memory, and floats as soon as they are loaded: what is rounded where is written out in
-// the kernel's own text, and skeletons compute, sum and exchange floats.
+// bf16 and f16 are __nv_bfloat16 and __half in memory, and floats as soon as they are loaded: what
+// is rounded where is written out in the kernel's own text, and skeletons compute, sum and exchange
+// floats.
 #ifndef DLC_SIMT
 template <class T> using Buffer = T *;
 
@@ -13,14 +15,19 @@ template <class T> using Buffer = T *;
 #define SHARED(Type, name) __shared__ Type name
 #endif
 
-// Four neighbours, moved by one access: 16 bytes for float, 8 for bf16. Their index is a multiple of 4.
+// Four neighbours, moved by one access: 16 bytes for float, 8 for bf16. Their index is a multiple
+// of 4.
 template <class T> struct alignas(4 * sizeof(T)) Quad {
   T v[4];
 };
 
 #ifndef DLC_SIMT
-template <class T> __device__ inline Quad<T> loadQuad(const T *p, int i) { return *reinterpret_cast<const Quad<T> *>(p + i); }
-template <class T> __device__ inline void storeQuad(T *p, int i, Quad<T> q) { *reinterpret_cast<Quad<T> *>(p + i) = q; }
+template <class T> __device__ inline Quad<T> loadQuad(const T *p, int i) {
+  return *reinterpret_cast<const Quad<T> *>(p + i);
+}
+template <class T> __device__ inline void storeQuad(T *p, int i, Quad<T> q) {
+  *reinterpret_cast<Quad<T> *>(p + i) = q;
+}
 #endif
 
 // NaN stays NaN, unlike in fmaxf.

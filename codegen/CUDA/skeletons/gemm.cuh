@@ -5,13 +5,14 @@
 //   P::TM, TN                   what a thread accumulates: THREADS = (TILE_M / TM) * (TILE_N / TN)
 //   P::SPLIT                    blocks that share a tile of C, each with a part of k; 1: none
 //   P::A_ALONG_K, B_ALONG_K     neighbours in memory lie along k, else along m or n
-//   P::A_QUADS, B_QUADS         four neighbours are one load, as stored: p.aQuad(b, m, k), p.bQuad(b, k, n)
+//   P::A_QUADS, B_QUADS         four neighbours are one load, as stored: p.aQuad(b, m, k),
+//                               p.bQuad(b, k, n)
 //   p.a(b, m, k), p.b(b, k, n)  one element
 //   p.partial                   workspace [SPLIT, BATCH, M, N], if SPLIT > 1
 //   p.store(b, m, n, c)         finishes and stores an element of C
 //
-// While a tile is multiplied from shared memory, the next one is on its way into registers. A thread's columns are TILE_N / TN
-// apart: the lanes of a warp read and write neighbours.
+// While a tile is multiplied from shared memory, the next one is on its way into registers. A
+// thread's columns are TILE_N / TN apart: the lanes of a warp read and write neighbours.
 
 // The operands as a tile's loader asks for them: index i along m or n.
 template <class P> struct OperandA {
@@ -41,7 +42,8 @@ template <class T, int SIZE, int TILE_K, int THREADS, bool ALONG_K, bool QUADS> 
   }
 
   // What lies outside of [sizeI, lastK) is zero.
-  template <class Operand> __device__ void load(const Operand &operand, int i0, int sizeI, int k0, int lastK) {
+  template <class Operand>
+  __device__ void load(const Operand &operand, int i0, int sizeI, int k0, int lastK) {
 #pragma unroll
     for (int l = 0; l < LOADS; ++l) {
       int i, k;
@@ -74,7 +76,8 @@ template <class T, int SIZE, int TILE_K, int THREADS, bool ALONG_K, bool QUADS> 
 
 template <class P> __device__ void gemm(const P &p) {
   using T = typename P::T;
-  constexpr int TM = P::TM, TN = P::TN, ROWS = P::TILE_M / TM, COLUMNS = P::TILE_N / TN, THREADS = ROWS * COLUMNS;
+  constexpr int TM = P::TM, TN = P::TN, ROWS = P::TILE_M / TM, COLUMNS = P::TILE_N / TN,
+                THREADS = ROWS * COLUMNS;
   constexpr int TILES_M = divideUp(P::M, P::TILE_M), TILES_N = divideUp(P::N, P::TILE_N);
   constexpr int PART = divideUp(divideUp(P::K, P::SPLIT), P::TILE_K) * P::TILE_K;
   // The padding spreads the columns of a tile that arrives along k over the banks.
@@ -84,7 +87,8 @@ template <class P> __device__ void gemm(const P &p) {
   SHARED(Tiles, tiles);
 
   int tile = blockIdx.x / P::SPLIT, part = blockIdx.x % P::SPLIT;
-  int n0 = tile % TILES_N * P::TILE_N, m0 = tile / TILES_N % TILES_M * P::TILE_M, batch = tile / (TILES_N * TILES_M);
+  int n0 = tile % TILES_N * P::TILE_N, m0 = tile / TILES_N % TILES_M * P::TILE_M,
+      batch = tile / (TILES_N * TILES_M);
   int row = threadIdx.x / COLUMNS, column = threadIdx.x % COLUMNS;
   int firstK = part * PART, lastK = firstK + PART < P::K ? firstK + PART : P::K;
 

@@ -1,7 +1,7 @@
 // multi_tensor: one element-wise function over many tensors at once, the optimizer's update.
 //
-//   Tensor i lies at the same place in the flat buffers of all streams: elements offset .. offset + size - 1, offset a multiple of
-//   16. What lies between tensors is not touched.
+//   Tensor i lies at the same place in the flat buffers of all streams: elements offset ..
+//   offset + size - 1, offset a multiple of 16. What lies between tensors is not touched.
 //
 //   TENSORS                     a Tensor each, in the order of their blocks
 //   P::COUNT, CHUNK             tensors; elements of a block, a multiple of 4

@@ -1,5 +1,5 @@
-// product_elements: single elements of what gemm computes by the block, as the definition says. For kernels that need the
-// anchor's value at other places than its own: right, and slow.
+// product_elements: single elements of what gemm computes by the block, as the definition says. For
+// kernels that need the anchor's value at other places than its own: right, and slow.
 
 template <class P> __device__ auto productElement(const P &p, int b, int m, int n) {
   typename P::T sum = 0;

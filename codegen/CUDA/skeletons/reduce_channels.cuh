@@ -1,9 +1,10 @@
-// reduce_channels: y[k] = x[0, k] op x[1, k] op ... op x[REDUCED - 1, k], where neighbours along k are neighbours in memory.
+// reduce_channels: y[k] = x[0, k] op x[1, k] op ... op x[REDUCED - 1, k], where neighbours along k
+// are neighbours in memory.
 //
 //   P::KEPT, REDUCED, PARTS, Op, T, p.x(k, r), p.partial, p.store(k, v)     as in reduce_rows
 //
-// A block takes 32 channels, or a part of their rows, a warp every WARPS-th row of it: each load of a warp is one line of memory.
-// The warps' values meet in shared memory, in the order of the warps.
+// A block takes 32 channels, or a part of their rows, a warp every WARPS-th row of it: each load of
+// a warp is one line of memory. The warps' values meet in shared memory, in the order of the warps.
 template <class P> __device__ void reduceChannels(const P &p) {
   using T = typename P::T;
   constexpr int WARPS = P::THREADS / 32, PART = divideUp(P::REDUCED, P::PARTS);

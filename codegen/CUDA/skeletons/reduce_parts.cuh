@@ -1,9 +1,11 @@
-// reduce_parts: the second phase of a reduction whose results several blocks have computed parts of.
+// reduce_parts: the second phase of a reduction whose results several blocks have computed parts
+// of.
 //
 //   P::KEPT, PARTS, Op, T, p.partial [KEPT, PARTS], p.store(k, v)     as in reduce_rows
 //   P::PARTS_THREADS                                                  of a block
 //
-// A warp combines the parts of one result: a lane every 32nd, then the lanes, in the same order always.
+// A warp combines the parts of one result: a lane every 32nd, then the lanes, in the same order
+// always.
 template <class P> __device__ void reduceParts(const P &p) {
   int k = blockIdx.x * (P::PARTS_THREADS / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (k >= P::KEPT)

@@ -1,14 +1,16 @@
-// reduce_rows: y[k] = x[k, 0] op x[k, 1] op ... op x[k, REDUCED - 1], where neighbours along r are neighbours in memory.
+// reduce_rows: y[k] = x[k, 0] op x[k, 1] op ... op x[k, REDUCED - 1], where neighbours along r are
+// neighbours in memory.
 //
 //   P::KEPT, REDUCED     sizes
 //   P::THREADS           of a block
-//   P::PARTS             blocks that share a row, where there are few rows; each writes a partial result
+//   P::PARTS             blocks that share a row, where there are few rows; each writes a part
 //   P::Op, T             how to combine: Sum, Max, Min; and the type of it
 //   p.x(k, r)            one element
 //   p.partial            workspace [KEPT, PARTS], if PARTS > 1, for reduce_parts
 //   p.store(k, v)        finishes and stores a row's value
 //
-// A thread combines every THREADS-th element, a warp its lanes, the first warp the warps: the order is the same always.
+// A thread combines every THREADS-th element, a warp its lanes, the first warp the warps: the order
+// is the same always.
 
 // Combines v over the block's threads; thread 0 gets the result.
 template <class P> __device__ typename P::T combineBlock(typename P::T v, int warps) {
@@ -28,7 +30,8 @@ template <class P> __device__ typename P::T combineBlock(typename P::T v, int wa
   return v;
 }
 
-// This thread's share of elements [first, last) of row k. Max and min begin with the first one, which its thread then meets again.
+// This thread's share of elements [first, last) of row k. Max and min begin with the first one,
+// which its thread then meets again.
 template <class P> __device__ typename P::T combineRange(const P &p, int k, int first, int last) {
   using T = typename P::T;
   T v = P::IS_SUM ? T(0) : p.x(k, first);

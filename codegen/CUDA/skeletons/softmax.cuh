@@ -6,7 +6,8 @@
 //   p.dloss(row)        the loss's gradient; backward only
 //   p.store(row, v)     finishes and stores a row's value; backward: p.store(row, c, v)
 //
-// A warp takes a row, a lane every 32nd class. Logits are read again in each pass over the row: they stay in the cache.
+// A warp takes a row, a lane every 32nd class. Logits are read again in each pass over the row:
+// they stay in the cache.
 template <class P> struct Row {
   typename P::T largest, sum; // max x, and sum of exp(x - max x)
 };
@@ -34,7 +35,9 @@ template <class P> __device__ void crossEntropy(const P &p) {
   Row<P> r = softmaxRow(p, row, lane);
   auto label = p.label(row);
   if (lane == 0)
-    p.store(row, label >= 0 && label < P::CLASSES ? logarithm(r.sum) + (r.largest - p.x(row, int(label))) : typename P::T(0));
+    p.store(row, label >= 0 && label < P::CLASSES
+                     ? logarithm(r.sum) + (r.largest - p.x(row, int(label)))
+                     : typename P::T(0));
 }
 
 template <class P> __device__ void crossEntropyBackward(const P &p) {
@@ -51,7 +54,8 @@ template <class P> __device__ void crossEntropyBackward(const P &p) {
   }
 }
 
-// The first of equal logits is the largest, NaN never is; the smallest class among the lanes' best wins.
+// The first of equal logits is the largest, NaN never is; the smallest class among the lanes' best
+// wins.
 template <class P> __device__ void accuracy(const P &p) {
   using T = typename P::T;
   int row = (blockIdx.x * P::THREADS + threadIdx.x) / 32, lane = threadIdx.x % 32;

@@ -1,5 +1,5 @@
-// softmax_elements: single elements of what softmax computes by the block, as the definition says. For kernels that need the
-// anchor's value at other places than its own: right, and slow.
+// softmax_elements: single elements of what softmax computes by the block, as the definition says.
+// For kernels that need the anchor's value at other places than its own: right, and slow.
 
 // A row of softmax on one thread.
 template <class P> __device__ Row<P> rowElement(const P &p, int row) {
@@ -14,7 +14,8 @@ template <class P> __device__ Row<P> rowElement(const P &p, int row) {
 template <class P> __device__ auto crossEntropyElement(const P &p, int row) {
   Row<P> r = rowElement(p, row);
   auto label = p.label(row);
-  return label >= 0 && label < P::CLASSES ? logarithm(r.sum) + (r.largest - p.x(row, int(label))) : typename P::T(0);
+  return label >= 0 && label < P::CLASSES ? logarithm(r.sum) + (r.largest - p.x(row, int(label)))
+                                          : typename P::T(0);
 }
 template <class P> __device__ auto crossEntropyBackwardElement(const P &p, int row, int c) {
   using T = typename P::T;

@@ -1,11 +1,12 @@
-// transpose: y[b, n, m] = f(x[b, m, n]), where neighbours along n are neighbours in x, and neighbours along m in y.
+// transpose: y[b, n, m] = f(x[b, m, n]), where neighbours along n are neighbours in x, and
+// neighbours along m in y.
 //
 //   P::BATCH, M, N     sizes
 //   p.x(b, m, n)       one element of the operand
 //   p.store(b, m, n, v)
 //
-// A block turns a tile of 32 x 32 through shared memory, so that both sides move whole lines; the column more keeps the banks
-// apart.
+// A block turns a tile of 32 x 32 through shared memory, so that both sides move whole lines; the
+// column more keeps the banks apart.
 template <class P> __device__ void transpose(const P &p) {
   constexpr int TILE = 32, ROWS = P::THREADS / TILE;
   constexpr int TILES_M = divideUp(P::M, TILE), TILES_N = divideUp(P::N, TILE);

@@ -1,5 +1,5 @@
-// window: pooling of x [IMAGES, D, H, W] and its gradients. An image is one channel of one sample; axes that the model does not
-// have are of size 1.
+// window: pooling of x [IMAGES, D, H, W] and its gradients. An image is one channel of one sample;
+// axes that the model does not have are of size 1.
 //
 //   P::IMAGES, P::D, P::H, P::W     sizes; D, H, W are of type Axis
 //   p.x(i, d, h, w)                 an element of the input; average backward: none
@@ -10,7 +10,8 @@
 // Gradients gather, each element from the windows that hold it: nothing is added in memory,
 // so the order is the same always.
 
-// Taps of output `out` that count in an average: those inside of the tensor, or of the tensor with its padding.
+// Taps of output `out` that count in an average: those inside of the tensor, or of the tensor with
+// its padding.
 __device__ constexpr int countedTaps(const Axis &a, int out, bool padding) {
   int count = 0;
   for (int tap = 0; tap < a.kernel; ++tap) {
@@ -25,7 +26,8 @@ template <class T> struct Winner {
   int tap;
 };
 
-// The first largest element of the window, NaN before all; without an element inside: -infinity, tap 0.
+// The first largest element of the window, NaN before all; without an element inside: -infinity,
+// tap 0.
 template <class P> __device__ auto maxPool(const P &p, int i, int o, int y, int x) {
   using T = typename P::T;
   Winner<T> best{-T(infinity()), -1};
@@ -48,7 +50,8 @@ template <class P> __device__ auto maxPoolBackward(const P &p, int i, int d, int
     for (int r = 0; r < P::H.kernel; ++r)
       for (int s = 0; s < P::W.kernel; ++s) {
         int o = outputAt(P::D, d, t), y = outputAt(P::H, h, r), x = outputAt(P::W, w, s);
-        if (o >= 0 && y >= 0 && x >= 0 && p.index(i, o, y, x) == (t * P::H.kernel + r) * P::W.kernel + s)
+        if (o >= 0 && y >= 0 && x >= 0 &&
+            p.index(i, o, y, x) == (t * P::H.kernel + r) * P::W.kernel + s)
           sum += p.dy(i, o, y, x);
       }
   return sum;
@@ -57,12 +60,14 @@ template <class P> __device__ auto maxPoolBackward(const P &p, int i, int d, int
 template <class P> __device__ auto maxPoolGather(const P &p, int i, int o, int y, int x) {
   int tap = p.index(i, o, y, x);
   int d = inputAt(P::D, o, tap / (P::H.kernel * P::W.kernel));
-  int h = inputAt(P::H, y, tap / P::W.kernel % P::H.kernel), w = inputAt(P::W, x, tap % P::W.kernel);
+  int h = inputAt(P::H, y, tap / P::W.kernel % P::H.kernel),
+      w = inputAt(P::W, x, tap % P::W.kernel);
   return d >= 0 && h >= 0 && w >= 0 ? p.x(i, d, h, w) : typename P::T(0);
 }
 
 template <class P> __device__ auto countOf(int o, int y, int x) {
-  return typename P::T(countedTaps(P::D, o, P::COUNT_PADDING) * countedTaps(P::H, y, P::COUNT_PADDING) *
+  return typename P::T(countedTaps(P::D, o, P::COUNT_PADDING) *
+                       countedTaps(P::H, y, P::COUNT_PADDING) *
                        countedTaps(P::W, x, P::COUNT_PADDING));
 }
 
@@ -90,9 +95,10 @@ template <class P> __device__ auto averagePoolBackward(const P &p, int i, int d,
   return sum;
 }
 
-// The kernel: p.element(i, d, h, w) computes one element of [IMAGES, SIZE_D, SIZE_H, SIZE_W] and stores it; a thread takes
-// PER_THREAD of them, THREADS apart. They are numbered as they lie in memory: INNER images, the channels where these are
-// innermost and else 1, lie beside each other at each pixel.
+// The kernel: p.element(i, d, h, w) computes one element of [IMAGES, SIZE_D, SIZE_H, SIZE_W] and
+// stores it; a thread takes PER_THREAD of them, THREADS apart. They are numbered as they lie in
+// memory: INNER images, the channels where these are innermost and else 1, lie beside each other at
+// each pixel.
 template <class P> __device__ void window(const P &p) {
   int first = blockIdx.x * P::THREADS * P::PER_THREAD + threadIdx.x;
 #pragma unroll
@@ -101,7 +107,8 @@ template <class P> __device__ void window(const P &p) {
     if (e >= P::ELEMENTS)
       return;
     int pixel = e / P::INNER;
-    int w = pixel % P::SIZE_W, h = pixel / P::SIZE_W % P::SIZE_H, d = pixel / (P::SIZE_W * P::SIZE_H) % P::SIZE_D;
+    int w = pixel % P::SIZE_W, h = pixel / P::SIZE_W % P::SIZE_H,
+        d = pixel / (P::SIZE_W * P::SIZE_H) % P::SIZE_D;
     p.element(pixel / (P::SIZE_W * P::SIZE_H * P::SIZE_D) * P::INNER + e % P::INNER, d, h, w);
   }
 }

@@ -1,7 +1,7 @@
 // Layers: what owns weights. Defaults of weights are PyTorch's.
 #include "frontend/DL/Builtins/Call.h"
-#include "frontend/DL/Evaluation/Initialisers.h"
 #include "frontend/DL/Builtins/Windows.h"
+#include "frontend/DL/Evaluation/Initialisers.h"
 
 #include "dialects/DL/TensorBuilder.h"
 

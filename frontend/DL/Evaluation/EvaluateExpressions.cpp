@@ -1,7 +1,7 @@
 // Expressions: names, sequences, pipes, indices. Operators are in EvaluateOperators.cpp.
+#include "frontend/DL/Evaluation/TensorOps.h"
 #include "frontend/DL/Syntax/Foreign.h"
 #include "frontend/DL/Syntax/NameWalker.h"
-#include "frontend/DL/Evaluation/TensorOps.h"
 
 #include "llvm/ADT/StringExtras.h"
 

@@ -1,8 +1,8 @@
 // Errors, names, locations, limits, types and weights: what all of evaluation uses.
 #include "frontend/DL/Evaluation/Evaluator.h"
 #include "frontend/DL/Evaluation/Initialisers.h"
-#include "frontend/DL/Sections/Sections.h"
 #include "frontend/DL/Evaluation/TensorOps.h"
+#include "frontend/DL/Sections/Sections.h"
 
 #include "mlir/IR/Location.h"
 

@@ -3,8 +3,8 @@
 #ifndef DLC_FRONTEND_DL_EVALUATION_PROGRAM_H
 #define DLC_FRONTEND_DL_EVALUATION_PROGRAM_H
 
-#include "frontend/DL/Frontend.h"
 #include "frontend/DL/Evaluation/Value.h"
+#include "frontend/DL/Frontend.h"
 
 #include "dialects/DL/DL.h"
 #include "llvm/ADT/StringMap.h"

@@ -1,8 +1,8 @@
 // What is read from a section before its evaluation: compile-time settings, dimensions, and the
 // uses of names.
+#include "frontend/DL/Sections/Sections.h"
 #include "frontend/DL/Syntax/Foreign.h"
 #include "frontend/DL/Syntax/NameWalker.h"
-#include "frontend/DL/Sections/Sections.h"
 
 namespace dlc::frontend {
 

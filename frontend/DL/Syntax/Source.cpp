@@ -56,7 +56,8 @@ LineColumn SourceManager::lineColumn(SourceRange range) const {
 SourceRange SourceManager::find(llvm::StringRef name, LineColumn place) const {
   for (FileId id = 0; id < files.size(); ++id) {
     const File &file = *files[id];
-    if (file.name != name || place.line == 0 || place.line > file.lineStarts.size() || place.column == 0)
+    if (file.name != name || place.line == 0 || place.line > file.lineStarts.size() ||
+        place.column == 0)
       continue;
     uint32_t start = file.lineStarts[place.line - 1], end = start + line(id, place.line).size();
     uint32_t at = start;

@@ -60,7 +60,8 @@ public:
     return text(range.file).substr(range.begin, range.length);
   }
   LineColumn lineColumn(SourceRange range) const;
-  /// The character at a place that a message names; no file if there is none of that name, or no such place in it.
+  /// The character at a place that a message names; no file if there is none of that name, or no
+  /// such place in it.
   SourceRange find(llvm::StringRef name, LineColumn place) const;
   /// The line, counted from 1, without its end.
   llvm::StringRef line(FileId file, unsigned line) const;

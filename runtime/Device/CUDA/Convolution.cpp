@@ -380,9 +380,9 @@ private:
     DLC_TRY_ASSIGN(engines, descriptorsOf(config, CUDNN_ATTR_ENGINECFG_ENGINE,
                                           CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1));
     DLC_TRY_ASSIGN(index, number(engines[0], CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
-    DLC_TRY_ASSIGN(choices, descriptorsOf(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
-                                          CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
-                                          CUDNN_KNOB_TYPE_COUNTS));
+    DLC_TRY_ASSIGN(choices,
+                   descriptorsOf(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                                 CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS));
     std::vector<uint64_t> engine = {static_cast<uint64_t>(index)};
     for (const CudnnDescriptor &choice : choices) {
       cudnnBackendKnobType_t knob = CUDNN_KNOB_TYPE_COUNTS;

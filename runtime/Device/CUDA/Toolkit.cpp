@@ -59,7 +59,7 @@ static std::vector<fs::path> sitePackages() {
     if (fs::exists(folder / "python3", error))
       addPackages(folder.parent_path(), packages);
   }
-  for (const char *prefix : {"/usr/local", "/usr", "/opt/torch/.venv", "/opt/conda"})
+  for (const char *prefix : {"/usr/local", "/usr", "/opt/conda"})
     addPackages(prefix, packages);
   return packages;
 }

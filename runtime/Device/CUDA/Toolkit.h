@@ -1,7 +1,7 @@
 // Where NVIDIA's libraries and headers are looked for when dlc runs; nothing else decides that.
-// cmake/CUDA.cmake decides it for the build, in the same order. The compiler asks for NVRTC and the
-// headers of 16-bit floats, libdlc_cuda.so for cuBLASLt and cuDNN; this file is part of both, and
-// knows neither CUDA nor LLVM.
+// cmake/CUDA.cmake decides it for the build, toolkits in the same order. The compiler asks for
+// NVRTC and the headers of 16-bit floats, libdlc_cuda.so for cuBLASLt and cuDNN; this file is part
+// of both, and knows neither CUDA nor LLVM.
 #ifndef DLC_RUNTIME_DEVICE_CUDA_TOOLKIT_H
 #define DLC_RUNTIME_DEVICE_CUDA_TOOLKIT_H
 
@@ -30,8 +30,8 @@ struct OpenedLibrary {
 };
 
 /// Opens the first of `names` in the first place that has one: the toolkits, the loader's path, the
-/// packages that PyTorch brings from PyPI (nvidia/*/lib in a site-packages folder). What NVRTC opens
-/// by name alone is opened with it, since that may be outside of the loader's path.
+/// packages that PyTorch brings from PyPI (nvidia/*/lib in a site-packages folder). What NVRTC
+/// opens by name alone is opened with it, since that may be outside of the loader's path.
 OpenedLibrary openCudaLibrary(std::initializer_list<std::string> names, CudaLibrary kind);
 
 } // namespace dlc::runtime

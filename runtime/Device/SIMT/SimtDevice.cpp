@@ -134,8 +134,7 @@ public:
     return add(stream, [] { return Status(); });
   }
   Status waitEvent(uint32_t stream, uint32_t event) override {
-    return add(
-        stream, [] { return Status(); }, recordedBy[event]);
+    return add(stream, [] { return Status(); }, recordedBy[event]);
   }
 
 private:
@@ -152,7 +151,7 @@ private:
   /// huge number: max(x, 0) hides the first kind, a comparison may hide the second.
   void poison(std::byte *arena) {
     static constexpr uint8_t patterns[2][2] = {{0xf7, 0x7f}, {0x7e, 0x7e}};
-    const uint8_t(&pattern)[2] = patterns[(device->seed() + runs) % 2];
+    const uint8_t (&pattern)[2] = patterns[(device->seed() + runs) % 2];
     for (uint64_t i = 0; i < entry.arenaBytes; ++i)
       arena[i] = std::byte(pattern[i % 2]);
   }

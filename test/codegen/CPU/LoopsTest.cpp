@@ -132,15 +132,16 @@ TEST(Loops, PaddedLayout) {
   EXPECT_EQ(std::count(memory.begin(), memory.end(), 0.0f), 64 - 30);
 }
 
-/// Anchors on 16-bit floats compute in f32 and round once: products beyond f16's largest number meet their opposites, and a window of
-/// 289 elements, which is no number of bf16, counts them all.
+/// Anchors on 16-bit floats compute in f32 and round once: products beyond f16's largest number
+/// meet their opposites, and a window of 289 elements, which is no number of bf16, counts them all.
 TEST(Loops, SmallFloats) {
   CompiledTestKernel product({"tensor<1x2xf16>, tensor<2x1xf16>", "tensor<1x1xf16>", R"(
 ^bb0(%a: tensor<1x2xf16>, %b: tensor<2x1xf16>):
   %0 = dl.matmul %a, %b : tensor<1x2xf16>, tensor<2x1xf16>
   dl.yield %0 : tensor<1x1xf16>)"});
   ASSERT_TRUE(product);
-  EXPECT_EQ(product.run({Tensor{{1, 2}, {1024, 1024}}, Tensor{{2, 1}, {1024, -1016}}})[0].values[0], 8192);
+  EXPECT_EQ(product.run({Tensor{{1, 2}, {1024, 1024}}, Tensor{{2, 1}, {1024, -1016}}})[0].values[0],
+            8192);
   CompiledTestKernel mean({"tensor<1x1x17x17xbf16>", "tensor<1x1x1x1xbf16>", R"(
 ^bb0(%x: tensor<1x1x17x17xbf16>):
   %y = dl.average_pool %x kernel = [17, 17] strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<1x1x17x17xbf16> -> tensor<1x1x1x1xbf16>

@@ -3,7 +3,7 @@
 // Against libm in double (f32) or long double (f64), on a dense sample of bit patterns. The limits
 // are those stated in MathPolynomials.cpp; libm's own error is far below them.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "test/codegen/Harness.h"
 #include <cmath>
 #include <cstring>

@@ -1,4 +1,4 @@
-//===- MapTest.cpp - element-wise CUDA kernels on the SIMT device ---------------------------------------------------===//
+//===- MapTest.cpp - element-wise CUDA kernels on the SIMT device -----------------------------===//
 #include "test/codegen/Harness.h"
 #include <gtest/gtest.h>
 
@@ -9,7 +9,8 @@ static const double rounding = 1e-6;
 
 /// A chain of everything, over a size that leaves a tail of quads, with a scalar.
 TEST(CudaMap, Chain) {
-  checkCudaKernel({"tensor<7x11x13xf32>, tensor<7x11x13xf32>, tensor<f32>", "tensor<7x11x13xf32>, tensor<7x11x13xf32>", R"(
+  checkCudaKernel({"tensor<7x11x13xf32>, tensor<7x11x13xf32>, tensor<f32>",
+                   "tensor<7x11x13xf32>, tensor<7x11x13xf32>", R"(
 ^bb0(%x: tensor<7x11x13xf32>, %y: tensor<7x11x13xf32>, %s: tensor<f32>):
   %0 = dl.relu %x : tensor<7x11x13xf32>
   %1 = dl.sigmoid %y : tensor<7x11x13xf32>
@@ -68,17 +69,24 @@ TEST(CudaMap, Types) {
                   1e-15, "cuda-map");
 }
 
-/// Results of different sizes, padded and permuted layouts: what only the generator of last resort takes.
+/// Results of different sizes, padded and permuted layouts: what only the generator of last resort
+/// takes.
 TEST(CudaMap, Elements) {
   const std::string nhwc = "tensor<2x5x3x7xf32, #dl.layout<order = [0, 2, 3, 1]>>";
   checkCudaKernel({nhwc + ", tensor<5xf32>, tensor<3xf32>", nhwc + ", tensor<3xf32>",
-                   "^bb0(%x: " + nhwc + ", %b: tensor<5xf32>, %y: tensor<3xf32>):\n %0 = dl.broadcast %b dims = [1] : tensor<5xf32> to " +
+                   "^bb0(%x: " + nhwc +
+                       ", %b: tensor<5xf32>, %y: tensor<3xf32>):\n %0 = dl.broadcast %b dims = [1] "
+                       ": tensor<5xf32> to " +
                        nhwc + "\n %1 = dl.add %x, %0 : " + nhwc +
-                       "\n %2 = dl.negate %y : tensor<3xf32>\n dl.yield %1, %2 : " + nhwc + ", tensor<3xf32>"},
+                       "\n %2 = dl.negate %y : tensor<3xf32>\n dl.yield %1, %2 : " + nhwc +
+                       ", tensor<3xf32>"},
                   rounding, "cuda-elements");
-  const std::string padded = "tensor<2x5x3xf32, #dl.layout<order = [0, 2, 1], blocks = [1, 4, 2, 2]>>";
-  CompiledTestKernel kernel({padded, padded, "^bb0(%x: " + padded + "):\n %0 = dl.exp %x : " + padded + "\n dl.yield %0 : " + padded},
-                            "cuda:simt");
+  const std::string padded =
+      "tensor<2x5x3xf32, #dl.layout<order = [0, 2, 1], blocks = [1, 4, 2, 2]>>";
+  CompiledTestKernel kernel(
+      {padded, padded,
+       "^bb0(%x: " + padded + "):\n %0 = dl.exp %x : " + padded + "\n dl.yield %0 : " + padded},
+      "cuda:simt");
   ASSERT_TRUE(kernel);
   std::vector<Tensor> inputs = kernel.randomInputs();
   EXPECT_LE(relativeError(kernel.run(inputs)[0], kernel.oracle(inputs)[0]), rounding);
@@ -87,7 +95,8 @@ TEST(CudaMap, Elements) {
   EXPECT_EQ(std::count(memory.begin(), memory.end(), 0.0f), 64 - 30);
 }
 
-/// Tiles with tails on both sides, a batch, and work fused on both sides; the last axis stays the last: elements.
+/// Tiles with tails on both sides, a batch, and work fused on both sides; the last axis stays the
+/// last: elements.
 TEST(CudaMap, Transpose) {
   checkCudaKernel({"tensor<3x37x5x41xf32>, tensor<37xf32>", "tensor<3x41x5x37xf32>", R"(
 ^bb0(%x: tensor<3x37x5x41xf32>, %b: tensor<37xf32>):

@@ -1,4 +1,4 @@
-//===- ProductTest.cpp - CUDA products, convolutions and updates on the SIMT device ---------------------------------===//
+//===- ProductTest.cpp - CUDA products, convolutions and updates on the SIMT device -----------===//
 #include "test/codegen/Harness.h"
 #include <gtest/gtest.h>
 
@@ -9,17 +9,21 @@ static const double rounding = 3e-6;
 
 static KernelSource product(int64_t batch, int64_t m, int64_t n, int64_t k, bool ta, bool tb) {
   auto type = [&](int64_t rows, int64_t columns) {
-    return "tensor<" + std::to_string(batch) + "x" + std::to_string(rows) + "x" + std::to_string(columns) + "xf32>";
+    return "tensor<" + std::to_string(batch) + "x" + std::to_string(rows) + "x" +
+           std::to_string(columns) + "xf32>";
   };
-  const std::string a = ta ? type(k, m) : type(m, k), b = tb ? type(n, k) : type(k, n), c = type(m, n),
-                    bias = "tensor<" + std::to_string(n) + "xf32>";
+  const std::string a = ta ? type(k, m) : type(m, k), b = tb ? type(n, k) : type(k, n),
+                    c = type(m, n), bias = "tensor<" + std::to_string(n) + "xf32>";
   return {a + ", " + b + ", " + bias, c,
-          "^bb0(%a: " + a + ", %b: " + b + ", %v: " + bias + "):\n %0 = dl.matmul %a, %b" + (ta ? " transpose_a" : "") +
-              (tb ? " transpose_b" : "") + " : " + a + ", " + b + "\n %1 = dl.broadcast %v dims = [2] : " + bias + " to " + c +
-              "\n %2 = dl.add %0, %1 : " + c + "\n %3 = dl.relu %2 : " + c + "\n dl.yield %3 : " + c};
+          "^bb0(%a: " + a + ", %b: " + b + ", %v: " + bias + "):\n %0 = dl.matmul %a, %b" +
+              (ta ? " transpose_a" : "") + (tb ? " transpose_b" : "") + " : " + a + ", " + b +
+              "\n %1 = dl.broadcast %v dims = [2] : " + bias + " to " + c +
+              "\n %2 = dl.add %0, %1 : " + c + "\n %3 = dl.relu %2 : " + c +
+              "\n dl.yield %3 : " + c};
 }
 
-/// All transpositions, tails in every direction, rows with and without whole quads, a k that is split.
+/// All transpositions, tails in every direction, rows with and without whole quads, a k that is
+/// split.
 TEST(CudaProduct, Matmul) {
   for (bool ta : {false, true})
     for (bool tb : {false, true}) {
@@ -39,46 +43,58 @@ struct Convolution {
 } // namespace
 
 static const Convolution convolutions[] = {
-    {"3x3x12x11", "5x3x5x5", "3x5x8x7", "strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1"},
-    {"2x4x9x8", "6x2x3x2", "2x6x4x9", "strides = [2, 1] padding = [1, 0, 2, 1] dilations = [1, 2] groups = 2"},
+    {"3x3x12x11", "5x3x5x5", "3x5x8x7",
+     "strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1"},
+    {"2x4x9x8", "6x2x3x2", "2x6x4x9",
+     "strides = [2, 1] padding = [1, 0, 2, 1] dilations = [1, 2] groups = 2"},
     {"2x3x17", "4x3x3", "2x4x8", "strides = [2] padding = [0, 0] dilations = [1] groups = 1"},
-    {"1x2x5x6x7", "3x2x2x3x3", "1x3x4x6x7", "strides = [1, 1, 1] padding = [0, 0, 1, 1, 1, 1] dilations = [1, 1, 1] groups = 1"},
+    {"1x2x5x6x7", "3x2x2x3x3", "1x3x4x6x7",
+     "strides = [1, 1, 1] padding = [0, 0, 1, 1, 1, 1] dilations = [1, 1, 1] groups = 1"},
     // Many pixels for few weights: the filter's gradient is split.
-    {"9x1x28x28", "4x1x5x5", "9x4x24x24", "strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1"},
+    {"9x1x28x28", "4x1x5x5", "9x4x24x24",
+     "strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1"},
 };
 
 /// Three directions; groups, strides, dilation, padding per side; one to three axes.
 TEST(CudaProduct, Convolution) {
   for (const Convolution &c : convolutions) {
-    const std::string x = "tensor<" + c.x + "xf32>", w = "tensor<" + c.w + "xf32>", y = "tensor<" + c.y + "xf32>";
+    const std::string x = "tensor<" + c.x + "xf32>", w = "tensor<" + c.w + "xf32>",
+                      y = "tensor<" + c.y + "xf32>";
     for (const char *generator : {"cuda-product", "cuda-elements"}) {
       if (c.x[0] == '9' && std::string(generator) == "cuda-elements")
         continue;
       checkCudaKernel({x + ", " + w, y,
-                       "^bb0(%x: " + x + ", %w: " + w + "):\n %0 = dl.convolution %x, %w " + c.attributes + " : " + x + ", " + w +
-                           "\n %1 = dl.relu %0 : " + y + "\n dl.yield %1 : " + y},
+                       "^bb0(%x: " + x + ", %w: " + w + "):\n %0 = dl.convolution %x, %w " +
+                           c.attributes + " : " + x + ", " + w + "\n %1 = dl.relu %0 : " + y +
+                           "\n dl.yield %1 : " + y},
                       rounding, generator);
       checkCudaKernel({y + ", " + w, x,
-                       "^bb0(%d: " + y + ", %w: " + w + "):\n %0 = dl.convolution_backward_data %d, %w " + c.attributes + " : " + y +
-                           ", " + w + " to " + x + "\n dl.yield %0 : " + x},
+                       "^bb0(%d: " + y + ", %w: " + w +
+                           "):\n %0 = dl.convolution_backward_data %d, %w " + c.attributes + " : " +
+                           y + ", " + w + " to " + x + "\n dl.yield %0 : " + x},
                       rounding, generator);
       checkCudaKernel({x + ", " + y, w,
-                       "^bb0(%x: " + x + ", %d: " + y + "):\n %0 = dl.convolution_backward_filter %x, %d " + c.attributes + " : " + x +
-                           ", " + y + " to " + w + "\n dl.yield %0 : " + w},
+                       "^bb0(%x: " + x + ", %d: " + y +
+                           "):\n %0 = dl.convolution_backward_filter %x, %d " + c.attributes +
+                           " : " + x + ", " + y + " to " + w + "\n dl.yield %0 : " + w},
                       rounding, generator);
     }
   }
 }
 
-/// Tensors of all sizes in flat buffers with multipliers of their own; the gaps between tensors stay as they were.
+/// Tensors of all sizes in flat buffers with multipliers of their own; the gaps between tensors
+/// stay as they were.
 TEST(CudaMultiTensor, Momentum) {
-  const std::string types = "tensor<5xf32>, tensor<3x9001xf32>, tensor<1xf32>, tensor<5xf32>, tensor<3x9001xf32>, tensor<1xf32>";
+  const std::string types = "tensor<5xf32>, tensor<3x9001xf32>, tensor<1xf32>, tensor<5xf32>, "
+                            "tensor<3x9001xf32>, tensor<1xf32>";
   const std::string results = "tensor<5xf32>, tensor<3x9001xf32>, tensor<1xf32>";
   const std::vector<int64_t> sizes = {5, 27003, 1}, starts = {0, 16, 27024};
-  CompiledTestKernel kernel({types + ", tensor<f32>", results, R"(
+  CompiledTestKernel kernel({types + ", tensor<f32>", results,
+                             R"(
 ^bb0(%p0: tensor<5xf32>, %p1: tensor<3x9001xf32>, %p2: tensor<1xf32>, %g0: tensor<5xf32>, %g1: tensor<3x9001xf32>, %g2: tensor<1xf32>, %lr: tensor<f32>):
   %r:3 = dl.multi_tensor(%p0, %p1, %p2, %g0, %g1, %g2) scalars(%lr)
-      {streams = 2 : i64, multipliers = array<f64: 1.0, 0.5, 2.0, 0.25, 4.0, 0.0>} : ()" + types + ", tensor<f32>) -> (" + results + R"() {
+      {streams = 2 : i64, multipliers = array<f64: 1.0, 0.5, 2.0, 0.25, 4.0, 0.0>} : ()" +
+                                 types + ", tensor<f32>) -> (" + results + R"() {
   ^bb0(%p: tensor<f32>, %g: tensor<f32>, %a: tensor<f32>, %b: tensor<f32>, %s: tensor<f32>):
     %0 = dl.multiply %b, %p : tensor<f32>
     %1 = dl.add %g, %0 : tensor<f32>
@@ -87,7 +103,8 @@ TEST(CudaMultiTensor, Momentum) {
     %5 = dl.subtract %p, %4 : tensor<f32>
     dl.yield %5 : tensor<f32>
   }
-  dl.yield %r#0, %r#1, %r#2 : )" + results},
+  dl.yield %r#0, %r#1, %r#2 : )" +
+                                 results},
                             "cuda:simt", "cuda-multi-tensor");
   ASSERT_TRUE(kernel);
   std::vector<Tensor> inputs = kernel.randomInputs();
@@ -99,7 +116,8 @@ TEST(CudaMultiTensor, Momentum) {
     for (int64_t i = starts[tensor]; i < starts[tensor] + sizes[tensor]; ++i) {
       covered[i] = true;
       float p = inputs[0].values[i], g = inputs[1].values[i];
-      ASSERT_NEAR(outputs[0].values[i], p - 0.125 * lr[tensor] * (g + decay[tensor] * p), 1e-6) << i;
+      ASSERT_NEAR(outputs[0].values[i], p - 0.125 * lr[tensor] * (g + decay[tensor] * p), 1e-6)
+          << i;
     }
   // The harness poisons results: bytes 0xcb.
   for (size_t i = 0; i < covered.size(); ++i)
@@ -108,37 +126,47 @@ TEST(CudaMultiTensor, Momentum) {
 }
 
 /// A kernel with the ops of `body` on %a, %b (and %m, bytes of bits) as they are given.
-static void checkElements(const std::string &operands, const std::string &results, const std::string &body) {
+static void checkElements(const std::string &operands, const std::string &results,
+                          const std::string &body) {
   checkCudaKernel({operands, results, body}, rounding, "cuda-elements");
 }
 
-/// What dl-fuse-product-gradients makes, should the library not take it: bits, masks by them, sums beside the product.
+/// What dl-fuse-product-gradients makes, should the library not take it: bits, masks by them, sums
+/// beside the product.
 TEST(CudaProduct, GradientEpilogues) {
-  const std::string a = "tensor<5x7xf32>", b = "tensor<7x131xf32>", c = "tensor<5x131xf32>", bits = "tensor<5x32xui8>";
-  const std::string head = "^bb0(%a: " + a + ", %b: " + b + "):\n %0 = dl.matmul %a, %b : " + a + ", " + b + "\n";
+  const std::string a = "tensor<5x7xf32>", b = "tensor<7x131xf32>", c = "tensor<5x131xf32>",
+                    bits = "tensor<5x32xui8>";
+  const std::string head =
+      "^bb0(%a: " + a + ", %b: " + b + "):\n %0 = dl.matmul %a, %b : " + a + ", " + b + "\n";
   checkElements(a + ", " + b, c + ", " + bits,
-                head + " %1 = dl.relu %0 : " + c + "\n %z = dl.constant dense<0.0> : " + c + "\n %2 = dl.compare gt %1, %z : " + c +
-                    "\n %3 = dl.pack_bits %2 : tensor<5x131xi1>\n dl.yield %1, %3 : " + c + ", " + bits);
-  checkElements(a + ", " + b + ", " + bits, c + ", tensor<131xf32>",
-                "^bb0(%a: " + a + ", %b: " + b + ", %m: " + bits + "):\n %0 = dl.matmul %a, %b : " + a + ", " + b +
-                    "\n %1 = dl.unpack_bits %m : " + bits + " to tensor<5x131xi1>\n %z = dl.constant dense<0.0> : " + c +
-                    "\n %2 = dl.select %1, %0, %z : " + c + "\n %3 = dl.reduce sum %2 axes = [0] : " + c + "\n dl.yield %2, %3 : " + c +
-                    ", tensor<131xf32>");
+                head + " %1 = dl.relu %0 : " + c + "\n %z = dl.constant dense<0.0> : " + c +
+                    "\n %2 = dl.compare gt %1, %z : " + c +
+                    "\n %3 = dl.pack_bits %2 : tensor<5x131xi1>\n dl.yield %1, %3 : " + c + ", " +
+                    bits);
+  checkElements(
+      a + ", " + b + ", " + bits, c + ", tensor<131xf32>",
+      "^bb0(%a: " + a + ", %b: " + b + ", %m: " + bits + "):\n %0 = dl.matmul %a, %b : " + a +
+          ", " + b + "\n %1 = dl.unpack_bits %m : " + bits +
+          " to tensor<5x131xi1>\n %z = dl.constant dense<0.0> : " + c +
+          "\n %2 = dl.select %1, %0, %z : " + c + "\n %3 = dl.reduce sum %2 axes = [0] : " + c +
+          "\n dl.yield %2, %3 : " + c + ", tensor<131xf32>");
   const std::string at = "tensor<7x5xf32>";
   checkElements(at + ", " + b, c + ", tensor<5xf32>, tensor<131xf32>",
-                "^bb0(%a: " + at + ", %b: " + b + "):\n %0 = dl.matmul %a, %b transpose_a : " + at + ", " + b +
-                    "\n %1 = dl.reduce sum %a axes = [0] : " + at + "\n %2 = dl.reduce sum %b axes = [0] : " + b +
-                    "\n dl.yield %0, %1, %2 : " + c + ", tensor<5xf32>, tensor<131xf32>");
+                "^bb0(%a: " + at + ", %b: " + b + "):\n %0 = dl.matmul %a, %b transpose_a : " + at +
+                    ", " + b + "\n %1 = dl.reduce sum %a axes = [0] : " + at +
+                    "\n %2 = dl.reduce sum %b axes = [0] : " + b + "\n dl.yield %0, %1, %2 : " + c +
+                    ", tensor<5xf32>, tensor<131xf32>");
 }
 
 /// A mask by bits alone is an epilogue like others.
 TEST(CudaProduct, MaskByBits) {
-  checkCudaKernel({"tensor<37x19xf32>, tensor<19x70xf32>, tensor<37x16xui8>", "tensor<37x70xf32>", R"(
+  checkCudaKernel(
+      {"tensor<37x19xf32>, tensor<19x70xf32>, tensor<37x16xui8>", "tensor<37x70xf32>", R"(
 ^bb0(%a: tensor<37x19xf32>, %b: tensor<19x70xf32>, %m: tensor<37x16xui8>):
   %0 = dl.matmul %a, %b : tensor<37x19xf32>, tensor<19x70xf32>
   %1 = dl.unpack_bits %m : tensor<37x16xui8> to tensor<37x70xi1>
   %2 = dl.constant dense<0.0> : tensor<37x70xf32>
   %3 = dl.select %1, %0, %2 : tensor<37x70xf32>
   dl.yield %3 : tensor<37x70xf32>)"},
-                  rounding, "cuda-product");
+      rounding, "cuda-product");
 }

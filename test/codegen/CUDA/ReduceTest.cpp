@@ -1,4 +1,4 @@
-//===- ReduceTest.cpp - CUDA reductions and softmax on the SIMT device ----------------------------------------------===//
+//===- ReduceTest.cpp - CUDA reductions and softmax on the SIMT device ------------------------===//
 #include "test/codegen/Harness.h"
 #include <gtest/gtest.h>
 
@@ -7,13 +7,15 @@ using namespace dlc::test;
 // Sums of up to some ten thousand elements by halves.
 static const double rounding = 2e-6;
 
-static KernelSource reduce(const std::string &kind, const std::string &from, const std::string &to, const std::string &axes) {
+static KernelSource reduce(const std::string &kind, const std::string &from, const std::string &to,
+                           const std::string &axes) {
   return {"tensor<" + from + ">", "tensor<" + to + ">",
-          "^bb0(%x: tensor<" + from + ">):\n %0 = dl.reduce " + kind + " %x axes = [" + axes + "] : tensor<" + from +
-              ">\n dl.yield %0 : tensor<" + to + ">"};
+          "^bb0(%x: tensor<" + from + ">):\n %0 = dl.reduce " + kind + " %x axes = [" + axes +
+              "] : tensor<" + from + ">\n dl.yield %0 : tensor<" + to + ">"};
 }
 
-/// Rows: short, longer than a block, shared by several blocks; all elements; other operators and types.
+/// Rows: short, longer than a block, shared by several blocks; all elements; other operators and
+/// types.
 TEST(CudaReduce, Rows) {
   checkCudaKernel(reduce("sum", "5x7xf32", "5xf32", "1"), rounding, "cuda-reduce");
   checkCudaKernel(reduce("sum", "3x1001xf32", "3xf32", "1"), rounding, "cuda-reduce");
@@ -24,7 +26,8 @@ TEST(CudaReduce, Rows) {
   checkCudaKernel(reduce("sum", "4x0xf32", "4xf32", "1"), 0, "cuda-reduce");
 }
 
-/// Channels that are neighbours in memory, fewer and more than a warp's lanes; shared by several blocks, with a shorter last part.
+/// Channels that are neighbours in memory, fewer and more than a warp's lanes; shared by several
+/// blocks, with a shorter last part.
 TEST(CudaReduce, Channels) {
   checkCudaKernel(reduce("sum", "9x11x13x20xf32", "20xf32", "0, 1, 2"), rounding, "cuda-reduce");
   checkCudaKernel(reduce("max", "1001x40xf32", "40xf32", "0"), 0, "cuda-reduce");
@@ -33,9 +36,11 @@ TEST(CudaReduce, Channels) {
   checkCudaKernel(reduce("max", "3x5x40xi32", "3x40xi32", "1"), 0, "cuda-reduce");
 }
 
-/// What is fused in front may be a result itself: dx behind ReLU, whose sum is the bias' gradient. Behind, a scale.
+/// What is fused in front may be a result itself: dx behind ReLU, whose sum is the bias' gradient.
+/// Behind, a scale.
 TEST(CudaReduce, Fused) {
-  checkCudaKernel({"tensor<8x6x5x5xf32>, tensor<8x6x5x5xf32>, tensor<6xf32>", "tensor<8x6x5x5xf32>, tensor<6xf32>", R"(
+  checkCudaKernel({"tensor<8x6x5x5xf32>, tensor<8x6x5x5xf32>, tensor<6xf32>",
+                   "tensor<8x6x5x5xf32>, tensor<6xf32>", R"(
 ^bb0(%x: tensor<8x6x5x5xf32>, %d: tensor<8x6x5x5xf32>, %s: tensor<6xf32>):
   %z = dl.constant dense<0.0> : tensor<8x6x5x5xf32>
   %m = dl.compare gt %x, %z : tensor<8x6x5x5xf32>
@@ -65,16 +70,19 @@ TEST(CudaSoftmax, Classification) {
     int axis;
   };
   for (const Case &c : {Case{"9x10", "9", 1}, Case{"3x7x5", "3x5", 1}, Case{"2x70", "2", 1}}) {
-    const std::string x = "tensor<" + c.logits + "xf32>", l = "tensor<" + c.label + "xi32>", r = "tensor<" + c.label + "xf32>";
+    const std::string x = "tensor<" + c.logits + "xf32>", l = "tensor<" + c.label + "xi32>",
+                      r = "tensor<" + c.label + "xf32>";
     const std::string axis = " axis = " + std::to_string(c.axis) + " : ";
     for (const char *generator : {"cuda-softmax", "cuda-elements"}) {
       for (std::string op : {"softmax_cross_entropy", "accuracy"})
         checkCudaKernel({x + ", " + l, r,
-                         "^bb0(%x: " + x + ", %l: " + l + "):\n %0 = dl." + op + " %x, %l" + axis + x + ", " + l + "\n dl.yield %0 : " + r},
+                         "^bb0(%x: " + x + ", %l: " + l + "):\n %0 = dl." + op + " %x, %l" + axis +
+                             x + ", " + l + "\n dl.yield %0 : " + r},
                         rounding, generator);
       checkCudaKernel({r + ", " + x + ", " + l, x,
-                       "^bb0(%d: " + r + ", %x: " + x + ", %l: " + l + "):\n %0 = dl.softmax_cross_entropy_backward %d, %x, %l" + axis +
-                           r + ", " + x + ", " + l + "\n dl.yield %0 : " + x},
+                       "^bb0(%d: " + r + ", %x: " + x + ", %l: " + l +
+                           "):\n %0 = dl.softmax_cross_entropy_backward %d, %x, %l" + axis + r +
+                           ", " + x + ", " + l + "\n dl.yield %0 : " + x},
                       rounding, generator);
     }
   }

@@ -1,6 +1,6 @@
-//===- SimtTest.cpp - what the SIMT device sees in CUDA text --------------------------------------------------------===//
-#include "codegen/CUDA/Headers.h"
+//===- SimtTest.cpp - what the SIMT device sees in CUDA text ----------------------------------===//
 #include "codegen/CUDA/Simt.h"
+#include "codegen/CUDA/Headers.h"
 #include "codegen/CUDA/Sources.h"
 #include "dlc/abi.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -14,10 +14,12 @@ using namespace dlc::codegen;
 
 namespace {
 
-/// One kernel `f` over a buffer of 64 floats, or of 64 elements of a type of `header`; 64 threads a block.
+/// One kernel `f` over a buffer of 64 floats, or of 64 elements of a type of `header`; 64 threads a
+/// block.
 class Kernel {
 public:
-  explicit Kernel(const std::string &body, const std::string &element = "float", const std::string &header = "") {
+  explicit Kernel(const std::string &body, const std::string &element = "float",
+                  const std::string &header = "") {
     CudaSource source;
     CudaHeaders headers;
     if (!header.empty()) {
@@ -27,18 +29,21 @@ public:
     }
     source.skeletons = {"common"};
     source.text = "__device__ int opaque(int i) { asm(\"\" : \"+r\"(i)); return i; }\n"
-                  "extern \"C\" __global__ void f(Buffer<" + element + "> y) {\n" +
-                  body + "\n}\n";
+                  "extern \"C\" __global__ void f(Buffer<" +
+                  element + "> y) {\n" + body + "\n}\n";
     source.parameters = {element};
     source.functions = {"f"};
     source.threads = {64};
     llvm::InitializeNativeTarget();
     jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
-    std::string object = llvm::cantFail(llvm::cantFail(HostCompiler::find()).compile(simtText(source), headers.folders));
+    std::string object = llvm::cantFail(
+        llvm::cantFail(HostCompiler::find()).compile(simtText(source), headers.folders));
     llvm::cantFail(jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object)));
     llvm::orc::SymbolMap libc;
-    libc[jit->mangleAndIntern("memset")] = {llvm::orc::ExecutorAddr::fromPtr(&memset), llvm::JITSymbolFlags::Exported};
-    libc[jit->mangleAndIntern("memcpy")] = {llvm::orc::ExecutorAddr::fromPtr(&memcpy), llvm::JITSymbolFlags::Exported};
+    libc[jit->mangleAndIntern("memset")] = {llvm::orc::ExecutorAddr::fromPtr(&memset),
+                                            llvm::JITSymbolFlags::Exported};
+    libc[jit->mangleAndIntern("memcpy")] = {llvm::orc::ExecutorAddr::fromPtr(&memcpy),
+                                            llvm::JITSymbolFlags::Exported};
     llvm::cantFail(jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(libc)));
     function = llvm::cantFail(jit->lookup(simtSymbol("f"))).toPtr<dlc_kernel_fn>();
   }
@@ -58,9 +63,11 @@ public:
   std::vector<float> y = std::vector<float>(64);
 
 private:
-  static void fail(const dlc_simt *simt, uint32_t block, uint32_t thread, const char *file, uint32_t line, const char *message) {
+  static void fail(const dlc_simt *simt, uint32_t block, uint32_t thread, const char *file,
+                   uint32_t line, const char *message) {
     Kernel &self = *static_cast<Kernel *>(simt->user);
-    self.report = std::string(file) + ":" + std::to_string(line) + " thread " + std::to_string(thread) + ": " + message;
+    self.report = std::string(file) + ":" + std::to_string(line) + " thread " +
+                  std::to_string(thread) + ": " + message;
     longjmp(self.escape, 1);
   }
 
@@ -74,12 +81,15 @@ private:
 
 } // namespace
 
-static const std::string exchange[] = {"struct S { float v[64]; }; SHARED(S, s);\n  int t = threadIdx.x;\n  s.v[t] = t;\n",
-                                       "  y[t] = s.v[63 - t];"};
+static const std::string exchange[] = {
+    "struct S { float v[64]; }; SHARED(S, s);\n  int t = threadIdx.x;\n  s.v[t] = t;\n",
+    "  y[t] = s.v[63 - t];"};
 
-/// With its barrier the exchange is right under every order; without it wrong under some, and what was not written yet is NaN.
+/// With its barrier the exchange is right under every order; without it wrong under some, and what
+/// was not written yet is NaN.
 TEST(Simt, RemovedBarrier) {
-  Kernel right(exchange[0] + "  __syncthreads();\n" + exchange[1]), wrong(exchange[0] + exchange[1]);
+  Kernel right(exchange[0] + "  __syncthreads();\n" + exchange[1]),
+      wrong(exchange[0] + exchange[1]);
   int seen = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     EXPECT_EQ(right.run(seed), "");
@@ -96,7 +106,8 @@ TEST(Simt, RemovedBarrier) {
 
 /// Lanes of one warp are no more ordered than warps are.
 TEST(Simt, RaceWithinWarp) {
-  Kernel wrong("struct S { float v[64]; }; SHARED(S, s);\n  int t = threadIdx.x;\n  s.v[t] = t;\n  y[t] = s.v[t ^ 1];");
+  Kernel wrong("struct S { float v[64]; }; SHARED(S, s);\n  int t = threadIdx.x;\n  s.v[t] = t;\n  "
+               "y[t] = s.v[t ^ 1];");
   int seen = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     wrong.run(seed);
@@ -106,14 +117,19 @@ TEST(Simt, RaceWithinWarp) {
   EXPECT_GT(seen, 0);
 }
 
-/// A barrier that half of the block reaches, two different ones, and a shuffle that half of a warp reaches.
+/// A barrier that half of the block reaches, two different ones, and a shuffle that half of a warp
+/// reaches.
 TEST(Simt, Divergence) {
   Kernel half("if (threadIdx.x < 32)\n  __syncthreads();");
-  EXPECT_EQ(half.run(3), "f.cu:4 thread 0: divergent barrier: not all threads of the block reach it");
+  EXPECT_EQ(half.run(3),
+            "f.cu:4 thread 0: divergent barrier: not all threads of the block reach it");
   Kernel two("if (threadIdx.x < 40)\n  __syncthreads();\nelse\n  __syncthreads();");
-  EXPECT_EQ(two.run(3), "f.cu:6 thread 40: divergent barrier: threads of the block wait at different ones");
-  Kernel shuffle("if (threadIdx.x % 32 < 16)\n  y[threadIdx.x] = __shfl_xor_sync(0xffffffffu, 1.0f, 1);");
-  EXPECT_EQ(shuffle.run(3), "f.cu:4 thread 0: divergent shuffle: not all lanes of its mask reach it");
+  EXPECT_EQ(two.run(3),
+            "f.cu:6 thread 40: divergent barrier: threads of the block wait at different ones");
+  Kernel shuffle(
+      "if (threadIdx.x % 32 < 16)\n  y[threadIdx.x] = __shfl_xor_sync(0xffffffffu, 1.0f, 1);");
+  EXPECT_EQ(shuffle.run(3),
+            "f.cu:4 thread 0: divergent shuffle: not all lanes of its mask reach it");
 }
 
 /// Accesses outside of a buffer, by element and by four.
@@ -123,19 +139,26 @@ TEST(Simt, OutOfBounds) {
   Kernel below("int i = opaque(threadIdx.x);\n  y[i - 1] = 1;");
   EXPECT_EQ(below.run(5), "f.cu:4 thread 0: access of element -1 of buffer 0, which has 64");
   Kernel quad("int i = opaque(threadIdx.x);\n  if (i == 0)\n    storeQuad(y, 62, Quad<float>{});");
-  EXPECT_EQ(quad.run(5), "f.cu:5 thread 0: store of a quad of element 62 of buffer 0, which has 64");
+  EXPECT_EQ(quad.run(5),
+            "f.cu:5 thread 0: store of a quad of element 62 of buffer 0, which has 64");
 }
 
 /// The same for elements of two bytes.
 TEST(Simt, OutOfBoundsSmallFloat) {
   if (llvm::Expected<CudaHeaders> headers = CudaHeaders::find(); !headers)
     GTEST_SKIP() << llvm::toString(headers.takeError());
-  for (auto [type, header] : {std::pair("__nv_bfloat16", "cuda_bf16.h"), {"__half", "cuda_fp16.h"}}) {
+  for (auto [type, header] :
+       {std::pair("__nv_bfloat16", "cuda_bf16.h"), {"__half", "cuda_fp16.h"}}) {
     Kernel element("int i = opaque(threadIdx.x);\n  y[i + 1] = 1.0f;", type, header);
     EXPECT_EQ(element.run(5), "f.cu:4 thread 63: access of element 64 of buffer 0, which has 64");
-    Kernel quad("int i = opaque(threadIdx.x);\n  if (i == 0)\n    storeQuad(y, 64, Quad<" + std::string(type) + ">{});", type, header);
-    EXPECT_EQ(quad.run(5), "f.cu:5 thread 0: store of a quad of element 64 of buffer 0, which has 64");
-    Kernel inside("int i = opaque(threadIdx.x);\n  if (i == 0)\n    storeQuad(y, 60, Quad<" + std::string(type) + ">{});", type, header);
+    Kernel quad("int i = opaque(threadIdx.x);\n  if (i == 0)\n    storeQuad(y, 64, Quad<" +
+                    std::string(type) + ">{});",
+                type, header);
+    EXPECT_EQ(quad.run(5),
+              "f.cu:5 thread 0: store of a quad of element 64 of buffer 0, which has 64");
+    Kernel inside("int i = opaque(threadIdx.x);\n  if (i == 0)\n    storeQuad(y, 60, Quad<" +
+                      std::string(type) + ">{});",
+                  type, header);
     EXPECT_EQ(inside.run(5), "");
   }
 }

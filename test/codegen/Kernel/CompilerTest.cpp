@@ -180,8 +180,8 @@ TEST_F(Compiler, PlacesThatAreTaken) {
   EXPECT_TRUE(compiledFromCache(kernel));
 }
 
-/// A folder that cannot be written to, or not even looked into, makes no difference but time. The superuser needs no permission:
-/// for this test it is nobody.
+/// A folder that cannot be written to, or not even looked into, makes no difference but time. The
+/// superuser needs no permission: for this test it is nobody.
 TEST_F(Compiler, FoldersWithoutPermission) {
   constexpr uid_t nobody = 65534;
   const uid_t user = geteuid();

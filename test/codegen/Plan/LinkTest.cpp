@@ -1,8 +1,8 @@
-//===- LinkTest.cpp - modules as the loader sees them ---------------------------------------------------------------===//
+//===- LinkTest.cpp - modules as the loader sees them -----------------------------------------===//
 //
 // Links modules without kernels and reads them back with the runtime's own code.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/Plan/Link.h"
 #include "codegen/Plan/ModuleObject.h"
 #include "runtime/Core/ModuleFile.h"
@@ -22,9 +22,13 @@ std::string object(const codegen::PlanBlob &plan) {
   return *bytes;
 }
 
-std::span<const std::byte> view(const std::string &bytes) { return std::as_bytes(std::span(bytes.data(), bytes.size())); }
+std::span<const std::byte> view(const std::string &bytes) {
+  return std::as_bytes(std::span(bytes.data(), bytes.size()));
+}
 
-codegen::PlanBlob blob(std::vector<std::string> functions = {}) { return {std::string(1000, 'x'), std::move(functions)}; }
+codegen::PlanBlob blob(std::vector<std::string> functions = {}) {
+  return {std::string(1000, 'x'), std::move(functions)};
+}
 
 TEST(Link, SealedModulePassesTheLoadersChecks) {
   std::string own = object(blob());
@@ -56,7 +60,8 @@ TEST(Link, AnyChangedByteBreaksTheSeal) {
 
 TEST(Link, EqualInputEqualBytes) {
   std::string own = object(blob());
-  llvm::Expected<std::string> first = codegen::linkModule({own}), second = codegen::linkModule({object(blob())});
+  llvm::Expected<std::string> first = codegen::linkModule({own}),
+                              second = codegen::linkModule({object(blob())});
   ASSERT_TRUE(first && second);
   EXPECT_EQ(*first, *second);
 }

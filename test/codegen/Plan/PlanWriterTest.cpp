@@ -1,10 +1,10 @@
-//===- PlanWriterTest.cpp - tables of the blob ----------------------------------------------------------------------===//
-#include "test/codegen/Plan/Program.h"
+//===- PlanWriterTest.cpp - tables of the blob ------------------------------------------------===//
 #include "codegen/Plan/PlanWriter.h"
 #include "dialects/DL/DL.h"
 #include "dlc/abi.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
+#include "test/codegen/Plan/Program.h"
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,9 @@ namespace {
 
 class PlanWriter : public testing::Test {
 protected:
-  PlanWriter() : context(MLIRContext::Threading::DISABLED) { context.loadDialect<dl::DLDialect, exec::ExecDialect>(); }
+  PlanWriter() : context(MLIRContext::Threading::DISABLED) {
+    context.loadDialect<dl::DLDialect, exec::ExecDialect>();
+  }
 
   codegen::PlanBlob write(StringRef text) {
     module = parseSourceString<ModuleOp>(text, &context);
@@ -33,7 +35,9 @@ struct Reader {
   const std::string &bytes;
   dlc_plan_header header;
 
-  explicit Reader(const std::string &bytes) : bytes(bytes) { std::memcpy(&header, bytes.data(), sizeof(header)); }
+  explicit Reader(const std::string &bytes) : bytes(bytes) {
+    std::memcpy(&header, bytes.data(), sizeof(header));
+  }
 
   std::vector<dlc_table> tables() const {
     std::vector<dlc_table> all(header.table_count);
@@ -120,7 +124,8 @@ TEST_F(PlanWriter, BuffersOfAllSpaces) {
   auto arguments = reader.read<dlc_argument>(DLC_TABLE_ARGUMENTS);
   auto records = reader.read<dlc_record>(DLC_TABLE_RECORDS);
   const dlc_argument *launch = &arguments[records[0].arguments.first];
-  std::vector<uint32_t> spaces = {DLC_SPACE_STATE, DLC_SPACE_CONSTANT, DLC_SPACE_SCALARS, DLC_SPACE_ARENA, DLC_SPACE_ARENA};
+  std::vector<uint32_t> spaces = {DLC_SPACE_STATE, DLC_SPACE_CONSTANT, DLC_SPACE_SCALARS,
+                                  DLC_SPACE_ARENA, DLC_SPACE_ARENA};
   for (size_t i = 0; i < spaces.size(); ++i)
     EXPECT_EQ(launch[i].space, spaces[i]) << i;
   EXPECT_EQ(launch[0].offset, 64u);
@@ -164,7 +169,8 @@ TEST_F(PlanWriter, EntryWithItsValuesMetricsAndStep) {
   EXPECT_EQ(step.every, 5u);
   ASSERT_EQ(step.schedule.count, 3u);
   auto schedule = reader.read<dlc_schedule_part>(DLC_TABLE_SCHEDULE);
-  const dlc_schedule_part warmup = schedule.at(step.schedule.first), cycle = schedule.at(step.schedule.first + 1);
+  const dlc_schedule_part warmup = schedule.at(step.schedule.first),
+                          cycle = schedule.at(step.schedule.first + 1);
   EXPECT_EQ(warmup.kind, DLC_SCHEDULE_WARMUP);
   EXPECT_EQ(warmup.in_epochs, 0u);
   EXPECT_EQ(warmup.length, 7);
@@ -192,19 +198,23 @@ TEST_F(PlanWriter, EqualModulesGiveEqualBytes) {
 void expectError(MLIRContext &context, StringRef text, StringRef message) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   std::string found;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) { found = diagnostic.str(); });
+  ScopedDiagnosticHandler handler(&context,
+                                  [&](Diagnostic &diagnostic) { found = diagnostic.str(); });
   EXPECT_TRUE(failed(codegen::writePlan(*module, "")));
   EXPECT_EQ(found, message);
 }
 
 TEST_F(PlanWriter, RefusesAKernelWithoutCode) {
-  expectError(context, "exec.kernel @k [#exec.argument<read 4>] {\n  dl.yield\n}", "no code has been chosen for this kernel");
+  expectError(context, "exec.kernel @k [#exec.argument<read 4>] {\n  dl.yield\n}",
+              "no code has been chosen for this kernel");
 }
 
 TEST_F(PlanWriter, RefusesATypeThatTheTablesCannotHold) {
-  expectError(context,
-              "exec.variable @w : tensor<1x1x1x1x1x1x1x1x1xf32> role<parameter> init(<constant, 0.0 : f64, 0.0 : f64>) at 0 bytes 4",
-              "a module cannot hold the type 'tensor<1x1x1x1x1x1x1x1x1xf32>': at most 8 axes and 2 blocks");
+  expectError(
+      context,
+      "exec.variable @w : tensor<1x1x1x1x1x1x1x1x1xf32> role<parameter> init(<constant, 0.0 : f64, "
+      "0.0 : f64>) at 0 bytes 4",
+      "a module cannot hold the type 'tensor<1x1x1x1x1x1x1x1x1xf32>': at most 8 axes and 2 blocks");
 }
 
 } // namespace

@@ -1,11 +1,12 @@
-//===- Program.h - a small planned program for the tests of the plan ------------------------------------*- C++ -*-===//
+//===- Program.h - a small planned program for the tests of the plan ----------------*- C++ -*-===//
 #ifndef DLC_TEST_CODEGEN_PLAN_PROGRAM_H
 #define DLC_TEST_CODEGEN_PLAN_PROGRAM_H
 
 namespace dlc::test {
 
-/// One entry with everything that the tables hold: a kernel in two phases with a workspace, a copy, a fill, events on two streams, a
-/// constant that is used twice, scalars, a metric, a blocked layout, a setting.
+/// One entry with everything that the tables hold: a kernel in two phases with a workspace, a copy,
+/// a fill, events on two streams, a constant that is used twice, scalars, a metric, a blocked
+/// layout, a setting.
 inline constexpr const char *program = R"mlir(
 module @model attributes {dl.documentation = "about it", dl.epochs = 3 : i64} {
   exec.variable @conv.weight : tensor<1x6x1x2xf32, #dl.layout<order = [0, 2, 1, 3], blocks = [1, 4]>> role<parameter> init(<uniform, -0.5 : f64, 0.25 : f64>) at 64 bytes 64

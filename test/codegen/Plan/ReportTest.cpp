@@ -1,9 +1,9 @@
-//===- ReportTest.cpp - the compile report --------------------------------------------------------------------------===//
-#include "test/codegen/Plan/Program.h"
+//===- ReportTest.cpp - the compile report ----------------------------------------------------===//
 #include "codegen/Plan/Report.h"
 #include "dialects/DL/DL.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
+#include "test/codegen/Plan/Program.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -51,7 +51,7 @@ TEST_F(Report, TotalsAndRows) {
   EXPECT_EQ(conv.getInteger("activation_bytes"), 128);
   const llvm::json::Object &update = *rows[3].getAsObject();
   EXPECT_EQ(update.getString("stage"), "update");
-  EXPECT_EQ(update.getInteger("parameters"), 0); // counted once
+  EXPECT_EQ(update.getInteger("parameters"), 0);       // counted once
   EXPECT_EQ(update.getInteger("activation_bytes"), 0); // it writes a variable
 }
 

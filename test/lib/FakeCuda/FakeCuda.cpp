@@ -46,8 +46,8 @@ Capture *capture = nullptr;
 
 bool isPinned(const void *start) {
   auto after = pinned.upper_bound(static_cast<const char *>(start));
-  return after != pinned.begin() && static_cast<const char *>(start) <
-                                        std::prev(after)->first + std::prev(after)->second;
+  return after != pinned.begin() &&
+         static_cast<const char *>(start) < std::prev(after)->first + std::prev(after)->second;
 }
 
 /// Runs a command, or keeps it for the graph.

@@ -1,6 +1,6 @@
-/* The native half of a hand-made module: softmax regression with momentum, small enough to be checked by eye. It lets the
- * runtime be tested without the compiler. Plan and note are empty here; test/lib/ModuleFileWriter fills them in and seals
- * the file.
+/* The native half of a hand-made module: softmax regression with momentum, small enough to be
+ * checked by eye. It lets the runtime be tested without the compiler. Plan and note are empty here;
+ * test/lib/ModuleFileWriter fills them in and seals the file.
  *
  * Shapes: N samples, F features, C classes. Immediates are given at each kernel. */
 #include "dlc/abi.h"
@@ -17,7 +17,8 @@ struct note_section {
   dlc_note descriptor;
 };
 __attribute__((section(".note.dlc"), aligned(4), used, visibility("hidden")))
-const volatile struct note_section note = {4, sizeof(dlc_note), DLC_NOTE_TYPE, "dlc", {.magic = DLC_NOTE_MAGIC, .size = sizeof(dlc_note)}};
+const volatile struct note_section note = {
+    4, sizeof(dlc_note), DLC_NOTE_TYPE, "dlc", {.magic = DLC_NOTE_MAGIC, .size = sizeof(dlc_note)}};
 
 static float exponential(float x) {
   /* e^x = (e^(x/256))^256, by six terms of the series. */
@@ -41,7 +42,8 @@ static float logarithm(float x) {
   return y;
 }
 
-/* logits[n, c] = sum_f image[n, f] weight[c, f] + bias[c]. One task for each sample. Immediates: F, C. */
+/* logits[n, c] = sum_f image[n, f] weight[c, f] + bias[c]. One task for each sample. Immediates: F,
+ * C. */
 static void logits(const dlc_args *args, uint32_t task, void *scratch) {
   const float *image = args->buffers[0], *weight = args->buffers[1], *bias = args->buffers[2];
   float *out = args->buffers[3], *row = scratch;
@@ -56,8 +58,8 @@ static void logits(const dlc_args *args, uint32_t task, void *scratch) {
   }
 }
 
-/* Cross entropy of one sample, its gradient by the logits, and whether it was right. One task for each sample.
- * Immediates: N, C. */
+/* Cross entropy of one sample, its gradient by the logits, and whether it was right. One task for
+ * each sample. Immediates: N, C. */
 static void cross_entropy(const dlc_args *args, uint32_t task, void *scratch) {
   const float *logit = args->buffers[0];
   const int32_t *label = args->buffers[1];
@@ -82,8 +84,8 @@ static void cross_entropy(const dlc_args *args, uint32_t task, void *scratch) {
   (void)scratch;
 }
 
-/* Sums of losses and right answers over the valid samples, in order. One task. Buffers: loss, right, valid or any i32,
- * out loss, out right, out count. Immediates: N, whether valid counts. */
+/* Sums of losses and right answers over the valid samples, in order. One task. Buffers: loss,
+ * right, valid or any i32, out loss, out right, out count. Immediates: N, whether valid counts. */
 static void sum_samples(const dlc_args *args, uint32_t task, void *scratch) {
   const float *loss = args->buffers[0], *right = args->buffers[1];
   const int32_t *valid = args->buffers[2];
@@ -103,7 +105,8 @@ static void sum_samples(const dlc_args *args, uint32_t task, void *scratch) {
 static void weight_gradient(const dlc_args *args, uint32_t task, void *scratch) {
   const float *gradient = args->buffers[0], *image = args->buffers[1];
   float *weight = args->buffers[2], *bias = args->buffers[3];
-  const uint64_t samples = args->constants[0], features = args->constants[1], classes = args->constants[2];
+  const uint64_t samples = args->constants[0], features = args->constants[1],
+                 classes = args->constants[2];
   float sum = 0;
   for (uint64_t n = 0; n < samples; ++n)
     sum += gradient[n * classes + task];
@@ -117,8 +120,8 @@ static void weight_gradient(const dlc_args *args, uint32_t task, void *scratch) 
   (void)scratch;
 }
 
-/* velocity = 0.9 velocity + gradient; parameter -= rate / (1 + step / 100) velocity. One task for each block of elements.
- * Scalars: rate, step. Immediates: elements, elements of a block. */
+/* velocity = 0.9 velocity + gradient; parameter -= rate / (1 + step / 100) velocity. One task for
+ * each block of elements. Scalars: rate, step. Immediates: elements, elements of a block. */
 static void update(const dlc_args *args, uint32_t task, void *scratch) {
   float *parameter = args->buffers[0], *velocity = args->buffers[1];
   const float *gradient = args->buffers[2], *rate = args->buffers[3], *step = args->buffers[4];
@@ -150,7 +153,8 @@ static void store_checked(struct store *store) {
   ((float *)args->buffers[0])[at] = 1.0f;
 }
 
-/* out[task * stride] = 1, on a stack of its own in the scratch, as the fibers of real kernels have. Immediates: stride. */
+/* out[task * stride] = 1, on a stack of its own in the scratch, as the fibers of real kernels have.
+ * Immediates: stride. */
 static void store(const dlc_args *args, uint32_t task, void *scratch) {
   struct store store = {args, task};
 #if defined(__x86_64__)
@@ -166,7 +170,8 @@ static void store(const dlc_args *args, uint32_t task, void *scratch) {
 #endif
 }
 
-/* Computes nothing. On the SIMT device, which knows their sizes, reads both ends of each buffer: they must be there. */
+/* Computes nothing. On the SIMT device, which knows their sizes, reads both ends of each buffer:
+ * they must be there. */
 static void touch(const dlc_args *args, uint32_t task, void *scratch) {
   for (uint32_t i = 0; args->simt && i < args->buffer_count; ++i) {
     const volatile uint8_t *bytes = args->buffers[i];
@@ -184,11 +189,12 @@ HIDDEN void simt_no_barrier(const dlc_args *args, uint32_t task, void *scratch);
 HIDDEN void simt_outside(const dlc_args *args, uint32_t task, void *scratch);
 HIDDEN void simt_divergent(const dlc_args *args, uint32_t task, void *scratch);
 
-static const dlc_kernel_fn kernels[] = {logits, cross_entropy, sum_samples, weight_gradient, update, count, store,
-                                        simt_reverse, simt_no_barrier, simt_outside, simt_divergent, touch};
+static const dlc_kernel_fn kernels[] = {
+    logits, cross_entropy, sum_samples,     weight_gradient, update,         count,
+    store,  simt_reverse,  simt_no_barrier, simt_outside,    simt_divergent, touch};
 /* In a section of its own, where a test finds it in the file. */
-__attribute__((section("dlc_descriptor")))
-static dlc_module module = {sizeof(dlc_module), 0, 0, 0, kernels, sizeof(kernels) / sizeof(kernels[0]), 0};
+__attribute__((section("dlc_descriptor"))) static dlc_module module = {
+    sizeof(dlc_module), 0, 0, 0, kernels, sizeof(kernels) / sizeof(kernels[0]), 0};
 
 __attribute__((visibility("default"))) const dlc_module *dlc_module_query(uint32_t newest_abi) {
   module.plan = (const uint8_t *)plan_bytes;

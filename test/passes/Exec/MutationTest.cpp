@@ -1,16 +1,17 @@
-//===- MutationTest.cpp - exec-verify against broken plans ----------------------------------------------------------===//
+//===- MutationTest.cpp - exec-verify against broken plans ------------------------------------===//
 //
-// Plans of random programs on 1 to 4 streams are right: exec-verify accepts them, and 20 shuffled runs see what a run in order
-// sees. Then each event is removed and each buffer moved in turn. What exec-verify still accepts must still be right.
+// Plans of random programs on 1 to 4 streams are right: exec-verify accepts them, and 20 shuffled
+// runs see what a run in order sees. Then each event is removed and each buffer moved in turn. What
+// exec-verify still accepts must still be right.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
-#include "test/passes/Exec/RandomProgram.h"
-#include "test/passes/Exec/Simulator.h"
+//===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DL.h"
-#include "passes/Exec/Passes.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "passes/Exec/Passes.h"
+#include "test/passes/Exec/RandomProgram.h"
+#include "test/passes/Exec/Simulator.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -20,11 +21,14 @@ namespace {
 
 class Mutation : public testing::TestWithParam<int> {
 protected:
-  Mutation() : context(MLIRContext::Threading::DISABLED) { context.loadDialect<dl::DLDialect, exec::ExecDialect>(); }
+  Mutation() : context(MLIRContext::Threading::DISABLED) {
+    context.loadDialect<dl::DLDialect, exec::ExecDialect>();
+  }
 
   /// The planned program of a seed.
   OwningOpRef<ModuleOp> plan(unsigned seed) {
-    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(test::drawProgram(seed, 25), &context);
+    OwningOpRef<ModuleOp> module =
+        parseSourceString<ModuleOp>(test::drawProgram(seed, 25), &context);
     PassManager manager(&context);
     manager.addPass(exec::createScheduleStreams({GetParam()}));
     manager.addPass(exec::createPlanMemory());
@@ -39,7 +43,9 @@ protected:
     return succeeded(manager.run(module));
   }
 
-  static exec::ProgramOp program(ModuleOp module) { return *module.getOps<exec::ProgramOp>().begin(); }
+  static exec::ProgramOp program(ModuleOp module) {
+    return *module.getOps<exec::ProgramOp>().begin();
+  }
 
   /// True if no order of 20 gives a record other contents than the text does.
   static bool isRight(ModuleOp module) {
@@ -69,7 +75,8 @@ TEST_P(Mutation, EveryEventIsNeeded) {
     OwningOpRef<ModuleOp> module = plan(seed);
     for (uint64_t event = 0; event < program(*module).getEvents(); ++event) {
       OwningOpRef<ModuleOp> copy = module->clone();
-      for (auto wait : llvm::make_early_inc_range(program(*copy).getBlock().getOps<exec::WaitEventOp>()))
+      for (auto wait :
+           llvm::make_early_inc_range(program(*copy).getBlock().getOps<exec::WaitEventOp>()))
         if (wait.getEvent() == event)
           wait.erase();
       // Scheduling makes no event that another order implies, so without one the plan is wrong.
@@ -88,9 +95,11 @@ TEST_P(Mutation, MovedBuffersAreReportedOrHarmless) {
     unsigned count = llvm::range_size(original.getBlock().getOps<exec::AllocOp>());
     for (unsigned i = 0; i < count; ++i) {
       OwningOpRef<ModuleOp> copy = module->clone();
-      exec::AllocOp alloc = *std::next(program(*copy).getBlock().getOps<exec::AllocOp>().begin(), i);
+      exec::AllocOp alloc =
+          *std::next(program(*copy).getBlock().getOps<exec::AllocOp>().begin(), i);
       uint64_t offset = *alloc.getOffset();
-      alloc.setOffset(offset >= exec::alignment ? offset - exec::alignment : offset + exec::alignment);
+      alloc.setOffset(offset >= exec::alignment ? offset - exec::alignment
+                                                : offset + exec::alignment);
       program(*copy).setArenaBytes(original.getArenaBytes() + exec::alignment);
       if (accepts(*copy))
         EXPECT_TRUE(isRight(*copy)) << "seed " << seed << " buffer " << i;

@@ -1,4 +1,4 @@
-//===- RandomProgram.cpp - exec programs drawn from a seed ----------------------------------------------------------===//
+//===- RandomProgram.cpp - exec programs drawn from a seed ------------------------------------===//
 #include "test/passes/Exec/RandomProgram.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <random>
@@ -39,16 +39,23 @@ public:
       a = pick();
     while (b.name == "%w")
       b = pick();
-    std::string head = "exec.program @p attributes {kind = #exec.program<train>, inputs = [], metrics = [], outputs = ["
-                       "#exec.value<\"a\" result tensor<f32>>, #exec.value<\"b\" result tensor<f32>>]} {\n";
+    std::string head =
+        "exec.program @p attributes {kind = #exec.program<train>, inputs = [], metrics = [], "
+        "outputs = ["
+        "#exec.value<\"a\" result tensor<f32>>, #exec.value<\"b\" result tensor<f32>>]} {\n";
     return prologue + head + references + body +
-           llvm::formatv("  exec.output {0}, {1} : {2}, {3}\n}\n", a.name, b.name, type(a), type(b)).str();
+           llvm::formatv("  exec.output {0}, {1} : {2}, {3}\n}\n", a.name, b.name, type(a), type(b))
+               .str();
   }
 
 private:
-  unsigned below(unsigned limit) { return std::uniform_int_distribution<unsigned>(0, limit - 1)(random); }
+  unsigned below(unsigned limit) {
+    return std::uniform_int_distribution<unsigned>(0, limit - 1)(random);
+  }
   Buffer pick() { return readable[below(readable.size())]; }
-  static std::string type(const Buffer &buffer) { return llvm::formatv("!exec.buffer<{0}>", buffer.bytes); }
+  static std::string type(const Buffer &buffer) {
+    return llvm::formatv("!exec.buffer<{0}>", buffer.bytes);
+  }
 
   Buffer alloc(int64_t bytes) {
     Buffer buffer{llvm::formatv("%b{0}", next++), bytes};
@@ -57,12 +64,15 @@ private:
   }
 
   void fill(const Buffer &buffer, unsigned record) {
-    body += llvm::formatv("  exec.fill {0} with {1} stream 0 : <{2}> loc(\"r{1}\")\n", buffer.name, record, buffer.bytes);
+    body += llvm::formatv("  exec.fill {0} with {1} stream 0 : <{2}> loc(\"r{1}\")\n", buffer.name,
+                          record, buffer.bytes);
   }
 
-  void launch(const char *kernel, const Buffer &x, const Buffer &y, const Buffer &z, unsigned record) {
-    body += llvm::formatv("  exec.launch @{0}(read {1}, read {2}, write {3}) stream 0 : {4}, {5}, {6} loc(\"r{7}\")\n", kernel,
-                          x.name, y.name, z.name, type(x), type(y), type(z), record);
+  void launch(const char *kernel, const Buffer &x, const Buffer &y, const Buffer &z,
+              unsigned record) {
+    body += llvm::formatv("  exec.launch @{0}(read {1}, read {2}, write {3}) stream 0 : {4}, {5}, "
+                          "{6} loc(\"r{7}\")\n",
+                          kernel, x.name, y.name, z.name, type(x), type(y), type(z), record);
   }
 
   /// A flat buffer whose pieces two records write.
@@ -70,7 +80,8 @@ private:
     Buffer flat = alloc(256);
     for (unsigned half : {0, 128}) {
       Buffer piece{llvm::formatv("%b{0}", next++), 128};
-      references += llvm::formatv("  {0} = exec.view {1} at {2} : <256> to <128>\n", piece.name, flat.name, half);
+      references += llvm::formatv("  {0} = exec.view {1} at {2} : <256> to <128>\n", piece.name,
+                                  flat.name, half);
       fill(piece, record);
     }
     readable.push_back(flat);
@@ -88,7 +99,8 @@ private:
     case 2: {
       Buffer from = pick(), to = alloc(from.bytes);
       readable.push_back(to);
-      body += llvm::formatv("  exec.copy {0} to {1} stream 0 : <{2}>, <{2}> loc(\"r{3}\")\n", from.name, to.name, from.bytes, record);
+      body += llvm::formatv("  exec.copy {0} to {1} stream 0 : <{2}>, <{2}> loc(\"r{3}\")\n",
+                            from.name, to.name, from.bytes, record);
       return;
     }
     case 3: // The variable, and now and then an older buffer, is overwritten.

@@ -1,4 +1,4 @@
-//===- Simulator.cpp - runs a program on marked memory --------------------------------------------------------------===//
+//===- Simulator.cpp - runs a program on marked memory ----------------------------------------===//
 #include "test/passes/Exec/Simulator.h"
 #include "dialects/Exec/Memory.h"
 #include <map>
@@ -13,7 +13,8 @@ namespace dlc::test {
 namespace {
 class Simulator {
 public:
-  Simulator(ProgramOp program, bool placed) : program(program), placed(placed), symbols(program->getParentOp()) {
+  Simulator(ProgramOp program, bool placed)
+      : program(program), placed(placed), symbols(program->getParentOp()) {
     for (auto record : program.getBlock().getOps<RecordOp>())
       records.push_back(record);
     seen.resize(records.size() + 1);
@@ -45,7 +46,8 @@ public:
 private:
   template <typename Visit> void forEachCell(Value buffer, Visit visit) {
     Extent extent = placed ? getPlacedExtent(buffer) : getExtent(buffer);
-    for (int64_t cell = extent.offset / alignment; cell * alignment < extent.offset + extent.bytes; ++cell)
+    for (int64_t cell = extent.offset / alignment; cell * alignment < extent.offset + extent.bytes;
+         ++cell)
       visit(memory.try_emplace({extent.space, extent.root, cell}, -1).first->second);
   }
 
@@ -76,7 +78,8 @@ Observations runShuffled(ProgramOp program, unsigned seed) {
     streams[simulator.records[i].getStreamNumber()].push_back(i);
   std::set<int64_t> completed;
   while (!streams.empty()) {
-    auto stream = std::next(streams.begin(), std::uniform_int_distribution<size_t>(0, streams.size() - 1)(random));
+    auto stream = std::next(streams.begin(),
+                            std::uniform_int_distribution<size_t>(0, streams.size() - 1)(random));
     RecordOp record = simulator.records[stream->second.back()];
     auto wait = dyn_cast<WaitEventOp>(*record);
     if (wait && !completed.count(wait.getEvent()))

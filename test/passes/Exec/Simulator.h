@@ -1,11 +1,12 @@
-//===- Simulator.h - runs a program on marked memory ----------------------------------------------------*- C++ -*-===//
+//===- Simulator.h - runs a program on marked memory --------------------------------*- C++ -*-===//
 //
-// The oracle of the mutation tests: it knows nothing of happens-before. Memory is cells of 64 bytes; a record marks the cells
-// that it writes with its number and notes the marks of those that it reads. What each record must see follows from running
-// the text in order with memory of its own for each buffer; what it does see, from running the streams in a random order that
-// the events allow, in the planned arena.
+// The oracle of the mutation tests: it knows nothing of happens-before. Memory is cells of 64
+// bytes; a record marks the cells that it writes with its number and notes the marks of those that
+// it reads. What each record must see follows from running the text in order with memory of its own
+// for each buffer; what it does see, from running the streams in a random order that the events
+// allow, in the planned arena.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TEST_PASSES_EXEC_SIMULATOR_H
 #define DLC_TEST_PASSES_EXEC_SIMULATOR_H
 

@@ -208,13 +208,9 @@ TEST(Loader, ChecksVariables) {
       {"variable 'linear1.weight': the layout's order is no permutation of 2 axes",
        [](auto &p) { p.variables[0].type.layout.permuted = 1; }},
       {"variable 'linear1.weight': the layout's block 0 splits axis 7 of 2 by 4",
-       [](auto &p) {
-         p.variables[0].type.layout = {{}, 0, 1, {7}, {4}};
-       }},
+       [](auto &p) { p.variables[0].type.layout = {{}, 0, 1, {7}, {4}}; }},
       {"variable 'linear1.weight': the layout's block 0 splits axis 0 of 2 by 0",
-       [](auto &p) {
-         p.variables[0].type.layout = {{}, 0, 1, {0}, {0}};
-       }},
+       [](auto &p) { p.variables[0].type.layout = {{}, 0, 1, {0}, {0}}; }},
       {"variable 'linear1.weight': the layout has 3 blocks, at most 2",
        [](auto &p) { p.variables[0].type.layout.block_count = 3; }},
       {"a state of 768 bytes, its variables end at 704",
@@ -253,18 +249,11 @@ TEST(Loader, ChecksScalarsStepsAndKernels) {
          p.steps[0].every = 2;
          p.steps.push_back({2, 3, {}});
        }},
-      {"step 0 has schedule parts [1, 3) of 0",
-       [](auto &p) {
-         p.steps[0].schedule = {1, 2};
-       }},
+      {"step 0 has schedule parts [1, 3) of 0", [](auto &p) { p.steps[0].schedule = {1, 2}; }},
       {"schedule part 0: kind 11 is unknown",
-       [](auto &p) {
-         p.schedule.push_back({11, 0, 0, 1, 0, 0, 0, {}});
-       }},
+       [](auto &p) { p.schedule.push_back({11, 0, 0, 1, 0, 0, 0, {}}); }},
       {"schedule part 0: length 0, n 0 and b 0",
-       [](auto &p) {
-         p.schedule.push_back({DLC_SCHEDULE_COSINE, 0, 0, 0, 0, 0, 0, {}});
-       }},
+       [](auto &p) { p.schedule.push_back({DLC_SCHEDULE_COSINE, 0, 0, 0, 0, 0, 0, {}}); }},
       {"schedule part 0: length 0, n 1 and b 0.5",
        [](auto &p) {
          p.schedule.push_back({DLC_SCHEDULE_COSINE_RESTARTS, 0, 0, 1, 0, 0.5, 0, {}});
@@ -274,21 +263,13 @@ TEST(Loader, ChecksScalarsStepsAndKernels) {
          p.schedule.push_back({DLC_SCHEDULE_CONSTANT, 0, 0, 0, 1.0 / 0.0, 0, 0, {}});
        }},
       {"schedule part 0: the metric's name is empty",
-       [](auto &p) {
-         p.schedule.push_back({DLC_SCHEDULE_PLATEAU, 0, 0, 0, 0.5, 1, 0, {}});
-       }},
+       [](auto &p) { p.schedule.push_back({DLC_SCHEDULE_PLATEAU, 0, 0, 0, 0.5, 1, 0, {}}); }},
       {"schedule part 0: 'in_epochs' is 2, expected 0 or 1",
-       [](auto &p) {
-         p.schedule.push_back({DLC_SCHEDULE_CONSTANT, 2, 0, 0, 1, 0, 0, {}});
-       }},
+       [](auto &p) { p.schedule.push_back({DLC_SCHEDULE_CONSTANT, 2, 0, 0, 1, 0, 0, {}}); }},
       {"schedule part 0: c is 0.5, expected 1 if more is better, else 0",
-       [](auto &p) {
-         p.schedule.push_back({DLC_SCHEDULE_PLATEAU, 0, 0, 0, 0.5, 1, 0.5, {}});
-       }},
+       [](auto &p) { p.schedule.push_back({DLC_SCHEDULE_PLATEAU, 0, 0, 0, 0.5, 1, 0.5, {}}); }},
       {"1 of 1 schedule parts belong to no step",
-       [](auto &p) {
-         p.schedule.push_back({DLC_SCHEDULE_CONSTANT, 0, 0, 0, 1, 0, 0, {}});
-       }},
+       [](auto &p) { p.schedule.push_back({DLC_SCHEDULE_CONSTANT, 0, 0, 0, 1, 0, 0, {}}); }},
       {"kernel 'logits': a scratch of 140737488355328 bytes",
        [](auto &p) { p.kernels[0].scratch_bytes = uint64_t(1) << 47; }},
       {"kernel 'logits' is for target 9, which is unknown",
@@ -579,9 +560,7 @@ TEST(Loader, ChecksLibraryCalls) {
          p.calls[0].engine = {19, 3};
        }},
       {"library call 0: its engine is immediates [0, 2) of 21",
-       [](auto &p) {
-         p.calls[0].engine = {0, 2};
-       }},
+       [](auto &p) { p.calls[0].engine = {0, 2}; }},
       {"library call 0: a convolution over 4 axes, expected 1 to 3",
        [](auto &p) { p.calls[0].op = DLC_CALL_CONVOLUTION, p.calls[0].sizes[0] = 4; }},
       {"library call 0: an axis of 5 with a filter of 3 gives 4",

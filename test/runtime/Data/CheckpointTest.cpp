@@ -62,7 +62,9 @@ TEST(Safetensors, WritesWhatItReads) {
 // A writer that is given up leaves no file, temporary ones included.
 TEST(Safetensors, LeavesNothingHalfWritten) {
   TemporaryFolder folder;
-  { auto writer = SafetensorsWriter::create(folder.path("t"), {{"a", DLC_F32, {2}, 0, 0}}, {}); }
+  {
+    auto writer = SafetensorsWriter::create(folder.path("t"), {{"a", DLC_F32, {2}, 0, 0}}, {});
+  }
   EXPECT_TRUE(std::filesystem::is_empty(folder.root()));
   auto nowhere = SafetensorsWriter::create(folder.path("no/t"), {}, {});
   EXPECT_NE(std::string(nowhere.status().message()).find("cannot write: folder "),

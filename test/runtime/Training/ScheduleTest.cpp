@@ -1,4 +1,5 @@
-// The curves of schedules against the rates of PyTorch's schedulers of the same names, and how parts follow each other.
+// The curves of schedules against the rates of PyTorch's schedulers of the same names, and how
+// parts follow each other.
 #include "runtime/Training/Schedule.h"
 
 #include <gtest/gtest.h>
@@ -22,19 +23,30 @@ struct Case {
 };
 
 const Case cases[] = {
-    {"StepLR(3, 0.5)", curve(DLC_SCHEDULE_STEP, 3, 0.5),
+    {"StepLR(3, 0.5)",
+     curve(DLC_SCHEDULE_STEP, 3, 0.5),
      {0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.025, 0.025, 0.025, 0.0125, 0.0125, 0.0125}},
-    {"ExponentialLR(0.9)", curve(DLC_SCHEDULE_EXPONENTIAL, 1, 0.9),
-     {0.1, 0.09, 0.081, 0.0729, 0.06561, 0.059049, 0.0531441, 0.04782969, 0.043046721, 0.0387420489, 0.03486784401, 0.031381059609}},
-    {"CosineAnnealingLR(12, 0.001)", curve(DLC_SCHEDULE_COSINE, 12, 0.01),
-     {0.1, 0.0983133284013, 0.0933682574873, 0.0855017856687, 0.07525, 0.0633115427326, 0.0505, 0.0376884572674, 0.02575, 0.0154982143313, 0.00763174251267, 0.00268667159869}},
-    {"PolynomialLR(12, 2)", curve(DLC_SCHEDULE_POLYNOMIAL, 12, 2),
-     {0.1, 0.0840277777778, 0.0694444444444, 0.05625, 0.0444444444444, 0.0340277777778, 0.025, 0.0173611111111, 0.0111111111111, 0.00625, 0.00277777777778, 0.000694444444444}},
-    {"OneCycleLR(0.1, total_steps=12)", curve(DLC_SCHEDULE_ONE_CYCLE, 12, 0.3, 0.04, 4e-6),
-     {0.004, 0.034978965422, 0.0879285159122, 0.0994415435451, 0.0933012969841, 0.081174565395, 0.0647378997695, 0.0462637102667, 0.0283060998209, 0.0133477530189, 0.00345669874254, 4e-07}},
-    {"CyclicLR(0.01, 0.1, 3)", curve(DLC_SCHEDULE_CYCLIC, 3, 0.1),
+    {"ExponentialLR(0.9)",
+     curve(DLC_SCHEDULE_EXPONENTIAL, 1, 0.9),
+     {0.1, 0.09, 0.081, 0.0729, 0.06561, 0.059049, 0.0531441, 0.04782969, 0.043046721, 0.0387420489,
+      0.03486784401, 0.031381059609}},
+    {"CosineAnnealingLR(12, 0.001)",
+     curve(DLC_SCHEDULE_COSINE, 12, 0.01),
+     {0.1, 0.0983133284013, 0.0933682574873, 0.0855017856687, 0.07525, 0.0633115427326, 0.0505,
+      0.0376884572674, 0.02575, 0.0154982143313, 0.00763174251267, 0.00268667159869}},
+    {"PolynomialLR(12, 2)",
+     curve(DLC_SCHEDULE_POLYNOMIAL, 12, 2),
+     {0.1, 0.0840277777778, 0.0694444444444, 0.05625, 0.0444444444444, 0.0340277777778, 0.025,
+      0.0173611111111, 0.0111111111111, 0.00625, 0.00277777777778, 0.000694444444444}},
+    {"OneCycleLR(0.1, total_steps=12)",
+     curve(DLC_SCHEDULE_ONE_CYCLE, 12, 0.3, 0.04, 4e-6),
+     {0.004, 0.034978965422, 0.0879285159122, 0.0994415435451, 0.0933012969841, 0.081174565395,
+      0.0647378997695, 0.0462637102667, 0.0283060998209, 0.0133477530189, 0.00345669874254, 4e-07}},
+    {"CyclicLR(0.01, 0.1, 3)",
+     curve(DLC_SCHEDULE_CYCLIC, 3, 0.1),
      {0.01, 0.04, 0.07, 0.1, 0.07, 0.04, 0.01, 0.04, 0.07, 0.1, 0.07, 0.04}},
-    {"LinearLR(0.1, 1, 5)", curve(DLC_SCHEDULE_WARMUP, 5, 0.1),
+    {"LinearLR(0.1, 1, 5)",
+     curve(DLC_SCHEDULE_WARMUP, 5, 0.1),
      {0.01, 0.028, 0.046, 0.064, 0.082, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1}},
     // A level for each time between two falls, which is how multistep is kept.
     {"MultiStepLR([2, 5, 9], 0.1)",
@@ -81,7 +93,8 @@ TEST(Schedule, CanBeginAtTheTopOfACycle) {
   EXPECT_EQ(scheduleFactor(curve(DLC_SCHEDULE_ONE_CYCLE, 1, 0.3, 0.04, 0.5), 0, 1), 0.5);
 }
 
-// Warm up over two epochs of ten batches, then half a cosine over three, counted from its own start.
+// Warm up over two epochs of ten batches, then half a cosine over three, counted from its own
+// start.
 TEST(Schedule, RunsPartsOneAfterTheOther) {
   const Parts parts = {{DLC_SCHEDULE_WARMUP, true, 2, 2, 0.5, 0, 0, {}},
                        {DLC_SCHEDULE_COSINE, true, 0, 3, 0, 0, 0, {}}};
@@ -100,8 +113,8 @@ TEST(Schedule, GivesABatchToOnePartOnly) {
   EXPECT_EQ(scheduleFactor(parts, 7, 15), 0.25);
 }
 
-// ReduceLROnPlateau(factor=0.5, patience=1): at the second evaluation in a row that is no better than the best one by one
-// part in 10,000.
+// ReduceLROnPlateau(factor=0.5, patience=1): at the second evaluation in a row that is no better
+// than the best one by one part in 10,000.
 TEST(Plateau, FallsWhereNothingImproves) {
   const SchedulePart part = {DLC_SCHEDULE_PLATEAU, true, 0, 0, 0.5, 1, 0, "loss"};
   Plateau plateau;
