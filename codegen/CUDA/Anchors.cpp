@@ -1,5 +1,8 @@
 //===- Anchors.cpp - see Anchors.h ------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -9,6 +9,7 @@
 #define DLC_CODEGEN_CUDA_ANCHORS_H
 
 #include "codegen/CUDA/KernelText.h"
+#include "dialects/DL/DLTensorOps.h"
 
 namespace dlc::codegen {
 

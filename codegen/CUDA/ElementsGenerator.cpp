@@ -8,6 +8,8 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
+#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLTensorOps.h"
 
 using namespace mlir;
 using namespace dlc;

@@ -13,6 +13,9 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "dialects/DL/Slice.h"
 #include "dlc/abi.h"
 

@@ -1,5 +1,6 @@
 //===- MultiTensorGenerator.cpp - one element-wise function over many tensors -----------------===//
 #include "codegen/CUDA/Generators.h"
+#include "dialects/DL/DLProgramOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 

@@ -1,6 +1,7 @@
 //===- SoftmaxGenerator.cpp - cross entropy, its gradient, accuracy: a warp a row -------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
+#include "dialects/DL/DLNetworkOps.h"
 
 using namespace mlir;
 using namespace dlc;

@@ -1,6 +1,7 @@
 //===- WindowGenerator.cpp - pooling and its gradients ----------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
+#include "dialects/DL/DLNetworkOps.h"
 
 using namespace mlir;
 using namespace dlc;

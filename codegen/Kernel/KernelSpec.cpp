@@ -1,5 +1,9 @@
 //===- KernelSpec.cpp - reads a kernel's region: anchor, types, identity, name ----------------===//
 #include "codegen/Kernel/KernelSpec.h"
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "dlc/abi.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

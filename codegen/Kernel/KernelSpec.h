@@ -12,7 +12,8 @@
 #ifndef DLC_CODEGEN_KERNEL_KERNELSPEC_H
 #define DLC_CODEGEN_KERNEL_KERNELSPEC_H
 
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include <array>

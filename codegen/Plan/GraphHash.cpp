@@ -7,7 +7,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/Plan/GraphHash.h"
 #include "codegen/Kernel/KernelCache.h"
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLProgramOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include <set>
 

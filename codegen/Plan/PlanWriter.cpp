@@ -2,7 +2,7 @@
 #include "codegen/Plan/PlanWriter.h"
 #include "codegen/CUDA/Simt.h"
 #include "codegen/Plan/Tables.h"
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLProgramOps.h"
 #include "dialects/Exec/Memory.h"
 #include "passes/Conversion/Storage.h"
 #include "llvm/ADT/StringExtras.h"

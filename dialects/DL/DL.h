@@ -1,4 +1,8 @@
-//===- DL.h - the dl dialect: attributes, interfaces, ops ---------------------------*- C++ -*-===//
+//===- DL.h - the dl dialect: attributes and interfaces -----------------------------*- C++ -*-===//
+//
+// The ops stand in a header for each of their files: a change of one rebuilds only what names them.
+//
+//===------------------------------------------------------------------------------------------===//
 #ifndef DLC_DIALECTS_DL_DL_H
 #define DLC_DIALECTS_DL_DL_H
 
@@ -19,18 +23,11 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/BitVector.h"
 
-namespace dlc::dl {
-class ReturnOp;
-} // namespace dlc::dl
-
 #include "dialects/DL/DLDialect.h.inc"
 #include "dialects/DL/DLEnums.h.inc"
 #include "dialects/DL/DLInterfaces.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/DL/DLAttrs.h.inc"
-
-#define GET_OP_CLASSES
-#include "dialects/DL/DLOps.h.inc"
 
 #endif

@@ -4,6 +4,7 @@
 // cannot hide.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLNetworkOps.h"
 #include "dialects/DL/TensorBuilder.h"
 #include <limits>
 

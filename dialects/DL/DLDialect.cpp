@@ -1,5 +1,5 @@
 //===- DLDialect.cpp - the dl dialect: registration and attributes ----------------------------===//
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -34,7 +34,10 @@ void DLDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "dialects/DL/DLAttrs.cpp.inc"
       >();
-  registerDLDialectOperations(this);
+  registerProgramOps();
+  registerElementwiseOps();
+  registerTensorOps();
+  registerNetworkOps();
 }
 
 Operation *DLDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,

@@ -21,6 +21,12 @@ def DL_Dialect : Dialect {
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let extraClassDeclaration = [{
+    void registerProgramOps();
+    void registerElementwiseOps();
+    void registerTensorOps();
+    void registerNetworkOps();
+  }];
 }
 
 class DL_Attr<string name, string mnemonic_, list<Trait> traits = []> : AttrDef<DL_Dialect, name, traits> {

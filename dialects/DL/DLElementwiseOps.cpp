@@ -1,5 +1,6 @@
 //===- DLElementwiseOps.cpp - element-wise ops as scalars, and their folds --------------------===//
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "dialects/DL/Folding.h"
 
 using namespace mlir;

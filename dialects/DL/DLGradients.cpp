@@ -5,6 +5,9 @@
 // use the op's result where they can: the operand then need not be saved.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "dialects/DL/TensorBuilder.h"
 
 using namespace mlir;

@@ -1,5 +1,5 @@
 //===- DLNetworkOps.cpp - geometry, inference and verification of network ops -----------------===//
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLNetworkOps.h"
 
 using namespace mlir;
 using namespace dlc::dl;

@@ -1,5 +1,5 @@
 //===- DLProgramOps.cpp - variables, entries and the regions that passes build ----------------===//
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLProgramOps.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/StringSet.h"
 

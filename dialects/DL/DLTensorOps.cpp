@@ -1,5 +1,5 @@
 //===- DLTensorOps.cpp - constants, shapes, reductions, products ------------------------------===//
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;

@@ -7,7 +7,8 @@
 #ifndef DLC_DIALECTS_DL_TENSORBUILDER_H
 #define DLC_DIALECTS_DL_TENSORBUILDER_H
 
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLTensorOps.h"
 
 namespace dlc::dl {
 

@@ -4,6 +4,7 @@
 // into a group.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLProgramOps.h"
 #include "passes/Conversion/EntryConverter.h"
 #include "passes/Conversion/Passes.h"
 

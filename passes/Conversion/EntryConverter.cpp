@@ -1,5 +1,7 @@
 //===- EntryConverter.cpp - one dl.entry becomes one exec.program -----------------------------===//
 #include "passes/Conversion/EntryConverter.h"
+#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "dialects/Exec/Memory.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -9,6 +9,7 @@
 #ifndef DLC_PASSES_CONVERSION_ENTRYCONVERTER_H
 #define DLC_PASSES_CONVERSION_ENTRYCONVERTER_H
 
+#include "dialects/DL/DLProgramOps.h"
 #include "passes/Conversion/OutlineKernels.h"
 #include "passes/Conversion/StateLayout.h"
 #include "passes/Conversion/Storage.h"

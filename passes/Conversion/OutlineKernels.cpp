@@ -8,6 +8,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "passes/Conversion/OutlineKernels.h"
+#include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/Slice.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Conversion/Storage.h"

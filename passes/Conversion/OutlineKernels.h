@@ -2,7 +2,7 @@
 #ifndef DLC_PASSES_CONVERSION_OUTLINEKERNELS_H
 #define DLC_PASSES_CONVERSION_OUTLINEKERNELS_H
 
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLProgramOps.h"
 #include "dialects/Exec/Exec.h"
 #include "llvm/ADT/StringMap.h"
 

@@ -1,5 +1,7 @@
 //===- StateLayout.cpp - places of variables in the state -------------------------------------===//
 #include "passes/Conversion/StateLayout.h"
+#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "dialects/Exec/Memory.h"
 #include "passes/Conversion/Storage.h"
 #include "llvm/ADT/StringSet.h"

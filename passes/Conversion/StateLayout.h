@@ -9,7 +9,7 @@
 #ifndef DLC_PASSES_CONVERSION_STATELAYOUT_H
 #define DLC_PASSES_CONVERSION_STATELAYOUT_H
 
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLProgramOps.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace dlc {

@@ -1,5 +1,6 @@
 //===- Storage.cpp - how many bytes a tensor takes, and in which order they stand -------------===//
 #include "passes/Conversion/Storage.h"
+#include "dialects/DL/DLProgramOps.h"
 #include "dialects/Exec/Memory.h"
 
 using namespace mlir;

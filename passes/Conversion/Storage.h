@@ -7,7 +7,7 @@
 #ifndef DLC_PASSES_CONVERSION_STORAGE_H
 #define DLC_PASSES_CONVERSION_STORAGE_H
 
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLProgramOps.h"
 
 namespace dlc {
 

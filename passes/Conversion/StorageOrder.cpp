@@ -1,5 +1,8 @@
 //===- StorageOrder.cpp - see StorageOrder.h --------------------------------------------------===//
 #include "passes/Conversion/StorageOrder.h"
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
 
 using namespace mlir;
 

@@ -20,7 +20,10 @@
 // A kernel that meets both converts at its border, on the way in or out.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -24,6 +24,9 @@
 // The formula and its order are PyTorch's.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "dialects/DL/TensorBuilder.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/MapVector.h"

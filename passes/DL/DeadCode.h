@@ -2,7 +2,7 @@
 #ifndef DLC_PASSES_DL_DEADCODE_H
 #define DLC_PASSES_DL_DEADCODE_H
 
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLProgramOps.h"
 
 namespace dlc::dl {
 

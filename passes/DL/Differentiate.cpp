@@ -17,6 +17,10 @@
 // with a warning.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "dialects/DL/Names.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"

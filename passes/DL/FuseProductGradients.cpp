@@ -11,6 +11,8 @@
 // The same for a weight stored the other way round, matmul(%x^T, %dy).
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "dialects/DL/Slice.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "passes/DL/Passes.h"

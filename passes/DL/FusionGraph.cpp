@@ -1,5 +1,9 @@
 //===- FusionGraph.cpp - which ops of an entry become one kernel ------------------------------===//
 #include "passes/DL/FusionGraph.h"
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

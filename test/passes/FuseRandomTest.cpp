@@ -5,6 +5,9 @@
 // two anchors.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/DL/Passes.h"
 #include "test/lib/Interpreter/Interpreter.h"

@@ -5,6 +5,7 @@
 // what differs here is the fault of the graph.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLProgramOps.h"
 #include "frontend/DL/Frontend.h"
 #include "passes/Pipelines.h"
 #include "test/lib/Interpreter/Interpreter.h"

@@ -4,6 +4,7 @@
 // against PyTorch's loop written out. All in float64, so that only rounding may differ.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLProgramOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/DL/Passes.h"

@@ -7,6 +7,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "passes/DL/Passes.h"
+#include "dialects/DL/DLProgramOps.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/Pipelines.h"
 #include "test/lib/Interpreter/Interpreter.h"

@@ -8,6 +8,7 @@
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Gemm/Gemm.h"
 #include "codegen/CPU/Generators.h"
+#include "dialects/DL/DLNetworkOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -1,5 +1,7 @@
 //===- Walk.cpp - see Walk.h ------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/Walk.h"
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 

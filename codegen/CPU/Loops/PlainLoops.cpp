@@ -1,5 +1,7 @@
 //===- PlainLoops.cpp - see PlainLoops.h ------------------------------------------------------===//
 #include "codegen/CPU/Loops/PlainLoops.h"
+#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -1,5 +1,6 @@
 //===- Window.cpp - plans and taps of windows -------------------------------------------------===//
 #include "codegen/CPU/Window/Window.h"
+#include "dialects/DL/DLNetworkOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -1,4 +1,6 @@
 // Layers: what owns weights. Defaults of weights are PyTorch's.
+#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "frontend/DL/Builtins/Call.h"
 #include "frontend/DL/Builtins/Windows.h"
 #include "frontend/DL/Evaluation/Initialisers.h"

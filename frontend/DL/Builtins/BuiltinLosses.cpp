@@ -1,5 +1,7 @@
 // Losses and metrics. Each is a value per sample, then a reduction over all of them that counts
 // valid samples only.
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLNetworkOps.h"
 #include "frontend/DL/Builtins/Formulas.h"
 
 namespace dlc::frontend {

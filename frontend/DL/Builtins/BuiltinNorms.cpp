@@ -1,4 +1,5 @@
 // Norms: over the batch, over axes of each sample, over groups of channels. Written as formulas.
+#include "dialects/DL/DLElementwiseOps.h"
 #include "frontend/DL/Builtins/Call.h"
 
 #include "dialects/DL/TensorBuilder.h"

@@ -1,5 +1,7 @@
 // Pixels and channels beside each other: upsampling, pixel shuffle, local response norm. Formulas
 // of reshape, broadcast and pooling.
+#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "frontend/DL/Builtins/Formulas.h"
 
 #include "dialects/DL/TensorBuilder.h"

@@ -1,4 +1,6 @@
 // Reductions, pooling, shapes, products, and tensors made from nothing.
+#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "frontend/DL/Builtins/Formulas.h"
 #include "frontend/DL/Builtins/Windows.h"
 

@@ -1,5 +1,6 @@
 // See Formulas.h.
 #include "frontend/DL/Builtins/Formulas.h"
+#include "dialects/DL/DLElementwiseOps.h"
 
 #include "dialects/DL/TensorBuilder.h"
 

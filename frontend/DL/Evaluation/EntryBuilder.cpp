@@ -1,5 +1,8 @@
 // The raw side of evaluation: one dl op at a time.
 #include "frontend/DL/Evaluation/EntryBuilder.h"
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

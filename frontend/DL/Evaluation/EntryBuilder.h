@@ -7,7 +7,7 @@
 
 #include "frontend/DL/Evaluation/Value.h"
 
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLProgramOps.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace dlc::frontend {

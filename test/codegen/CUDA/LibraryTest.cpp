@@ -1,5 +1,7 @@
 //===- LibraryTest.cpp - the library takes what dl-fuse-product-gradients makes ---------------===//
 #include "codegen/Kernel/KernelCompiler.h"
+#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipelines.h"

@@ -1,4 +1,5 @@
 //===- DecomposeTest.cpp - composites in primitives against their own formulas ----------------===//
+#include "dialects/DL/DLProgramOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "test/lib/Interpreter/Interpreter.h"

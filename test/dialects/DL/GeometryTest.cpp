@@ -1,5 +1,6 @@
 //===- GeometryTest.cpp - sizes of windows and convolutions -----------------------------------===//
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLProgramOps.h"
 #include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>
 

@@ -1,7 +1,8 @@
 // What sections become: inputs, outputs, accumulators, updates, groups, inference entries.
 #include "test/frontend/Harness.h"
 
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "dialects/DL/Names.h"
 #include "frontend/DL/Sections/Sections.h"
 

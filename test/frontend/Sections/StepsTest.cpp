@@ -1,7 +1,7 @@
 // What steps, carried state and batch norm become: entries, updates, variables, assignments.
 #include "test/frontend/Harness.h"
 
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLProgramOps.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

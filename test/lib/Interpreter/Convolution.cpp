@@ -1,4 +1,5 @@
 //===- Convolution.cpp - the convolution family -----------------------------------------------===//
+#include "dialects/DL/DLNetworkOps.h"
 #include "test/lib/Interpreter/Interpreter.h"
 
 using namespace mlir;

@@ -1,4 +1,5 @@
 //===- Elementwise.cpp - one element at a time ------------------------------------------------===//
+#include "dialects/DL/DLElementwiseOps.h"
 #include "test/lib/Interpreter/Interpreter.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>

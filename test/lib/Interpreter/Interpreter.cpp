@@ -1,5 +1,6 @@
 //===- Interpreter.cpp - entries, variables and regions ---------------------------------------===//
 #include "test/lib/Interpreter/Interpreter.h"
+#include "dialects/DL/DLProgramOps.h"
 
 using namespace mlir;
 

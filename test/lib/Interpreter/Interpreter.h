@@ -13,7 +13,7 @@
 #ifndef DLC_TEST_LIB_INTERPRETER_INTERPRETER_H
 #define DLC_TEST_LIB_INTERPRETER_INTERPRETER_H
 
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLProgramOps.h"
 #include "test/lib/Interpreter/Tensor.h"
 #include <map>
 #include <optional>

@@ -1,4 +1,5 @@
 //===- TensorOps.cpp - constants, shapes, reductions, products --------------------------------===//
+#include "dialects/DL/DLTensorOps.h"
 #include "test/lib/Interpreter/Interpreter.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>

@@ -5,6 +5,7 @@
 // assigned variables, one a line, or saves them.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLProgramOps.h"
 #include "mlir/Parser/Parser.h"
 #include "test/lib/Interpreter/Interpreter.h"
 #include "test/lib/Interpreter/TensorFile.h"
