@@ -235,7 +235,7 @@ TEST(Simt, SeesAMissingBarrier) {
 TEST(Simt, SeesADivergentBarrier) {
   const std::string message = runReverse(withDivergentBarrier, 0);
   EXPECT_TRUE(message.starts_with("entry 'train_step': 'rows', kernel reverse, block ")) << message;
-  EXPECT_NE(message.find("SmallModelSimt.cpp:20: divergent barrier"), std::string::npos) << message;
+  EXPECT_NE(message.find("SmallModelSimt.cpp:21: divergent barrier"), std::string::npos) << message;
 }
 
 // A write outside of a buffer: the last thread of the last block.
@@ -245,7 +245,7 @@ TEST(Simt, SeesAWriteOutsideOfABuffer) {
     EXPECT_TRUE(
         message.starts_with("entry 'train_step': 'rows', kernel reverse, block 2, thread 63, "))
         << message;
-    EXPECT_NE(message.find("SmallModelSimt.cpp:21: "), std::string::npos) << message;
+    EXPECT_NE(message.find("SmallModelSimt.cpp:22: "), std::string::npos) << message;
     EXPECT_NE(message.find("of element 192 of buffer 1, which has 192"), std::string::npos)
         << message;
   }
