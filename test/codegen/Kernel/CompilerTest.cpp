@@ -1,7 +1,7 @@
 //===- CompilerTest.cpp - identity, cache and objects of kernels ------------------------------===//
 #include "codegen/Kernel/KernelCache.h"
 #include "test/codegen/Harness.h"
-#include "llvm/ADT/ScopeExit.h"
+#include "test/lib/Nobody/Nobody.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -180,14 +180,11 @@ TEST_F(Compiler, PlacesThatAreTaken) {
   EXPECT_TRUE(compiledFromCache(kernel));
 }
 
-/// A folder that cannot be written to, or not even looked into, makes no difference but time. The
-/// superuser needs no permission: for this test it is nobody.
+/// A folder that cannot be written to, or not even looked into, makes no difference but time.
 TEST_F(Compiler, FoldersWithoutPermission) {
-  constexpr uid_t nobody = 65534;
-  const uid_t user = geteuid();
-  if (user == 0)
-    ASSERT_EQ(chown(folder.path.c_str(), nobody, gid_t(-1)) | seteuid(nobody), 0);
-  llvm::scope_exit restore([&] { EXPECT_EQ(seteuid(user), 0); });
+  test::Nobody user(folder.path.c_str());
+  if (!user)
+    GTEST_SKIP() << "the superuser cannot become nobody here";
   SelectedKernel kernel = exponential(100);
   std::filesystem::permissions(folder.path.c_str(), std::filesystem::perms(0500));
   EXPECT_FALSE(compiledFromCache(kernel));
