@@ -225,6 +225,24 @@ LogicalResult ReturnOp::verify() {
 }
 
 //===------------------------------------------------------------------------------------------===//
+// gradient
+//===------------------------------------------------------------------------------------------===//
+
+LogicalResult GradientOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                           ValueRange operands, DictionaryAttr attributes,
+                                           OpaqueProperties properties, RegionRange regions,
+                                           SmallVectorImpl<Type> &results) {
+  if (cast<RankedTensorType>(operands[0].getType()).getRank() != 0)
+    return emitOptionalError(location, getOperationName(), ": (C1) expects y of rank 0, found ",
+                             operands[0].getType());
+  if (operands.size() == 1)
+    return emitOptionalError(location, getOperationName(),
+                             ": (C2) has nothing to differentiate by");
+  llvm::append_range(results, operands.drop_front().getTypes());
+  return success();
+}
+
+//===------------------------------------------------------------------------------------------===//
 // fused, multi_tensor
 //===------------------------------------------------------------------------------------------===//
 

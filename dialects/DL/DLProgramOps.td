@@ -107,6 +107,19 @@ def DL_AssignOp : DL_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpInterfa
   let assemblyFormat = "$variable `,` $value attr-dict `:` type($value)";
 }
 
+def DL_GradientOp : DL_Op<"gradient", [Pure, HasParent<"EntryOp">, DL_InferType]> {
+  let summary = "dy/dx of a scalar y, as a value";
+  let description = [{
+    `%dx, %dw = dl.gradient %y by %x, %w : tensor<f32> by tensor<64x3xf32>, tensor<3xf32>`: one result for each of `xs`, of its type.
+    An x is any value that y is computed from; what y has of it by other ways is not counted. dl-differentiate builds the gradients
+    in its place, so that they can be differentiated again.
+    (C1) y has rank 0. (C2) There is an x. Gradient: that of what dl-differentiate builds.
+  }];
+  let arguments = (ins DL_FloatTensor:$y, Variadic<DL_FloatTensor>:$xs);
+  let results = (outs Variadic<DL_FloatTensor>:$gradients);
+  let assemblyFormat = "$y `by` $xs attr-dict `:` type($y) `by` type($xs)";
+}
+
 def DL_ScalarOp : DL_Op<"scalar", [Pure]> {
   let summary = "a number that the runtime gives before each step: learning rate, momentum, step";
   let description = [{

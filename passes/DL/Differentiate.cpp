@@ -1,20 +1,22 @@
-//===- Differentiate.cpp - reverse-mode derivatives of an entry's loss ------------------------===//
+//===- Differentiate.cpp - gradient(y, xs), and the gradients of an entry's loss --------------===//
 //
-//   %y = dl.convolution %x, %w ...
-//   ...
+//   %dx = dl.gradient %y by %x : tensor<f32> by tensor<8x3xf32>
+//   %loss = ... %dx ...
 //   dl.return %sum loss(%loss)
 // ->
-//   %y = dl.convolution %x, %w ...
-//   ...
+//   %dx = ...
+//   %loss = ... %dx ...
 //   %dw = dl.convolution_backward_filter %x, %dy ...
 //   dl.return %sum, %dw
 //
-// One reverse sweep over the block, which is in topological order: when an op is reached, all
-// contributions to the gradients of its results are there. Rules stand with the ops
+// A gradient is one reverse sweep over what stands in front of it, which is in topological order:
+// when an op is reached, all contributions to the gradients of its results are there. Each
+// dl.gradient is one, in the order of the block, so that what it builds is there when a later one
+// or the loss is differentiated; the loss is the last. Rules stand with the ops
 // (DifferentiableOp); a composite without a rule is replaced by its decomposition when the sweep
-// reaches it. A loss that depends on no updated parameter is an error that names the op at which
-// the gradient ends; a parameter of several that the loss does not depend on has gradient zero,
-// with a warning.
+// reaches it. A y that does not depend on its x is an error, as is a loss that depends on no
+// updated parameter: it names the op at which the gradient ends; a parameter of several that the
+// loss does not depend on has gradient zero, with a warning.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLElementwiseOps.h"
@@ -38,18 +40,27 @@ static bool isFloat(Type type) { return isa<FloatType>(getElementTypeOrSelf(type
 
 namespace {
 
-/// The reverse sweep over one entry.
+/// For ops made from a composite: what the user wrote.
+using CompositeNames = llvm::DenseMap<Operation *, std::string>;
+
+/// One gradient(y, xs).
 class ReverseSweep {
 public:
-  ReverseSweep(EntryOp entry, SymbolTable &symbols)
-      : entry(entry), symbols(symbols), builder(entry.getContext()),
-        loss(entry.getReturn().getLoss()) {}
+  /// What it builds stands in front of `end`, behind y. Messages call y by `phrase`, "the loss".
+  ReverseSweep(Value y, StringRef phrase, Operation *end, CompositeNames &composites)
+      : y(y), phrase(phrase), end(end), builder(end), composites(composites) {}
 
-  /// Leaves the entry with gradients as results and without a loss; failure after an error.
-  LogicalResult run();
+  /// Builds dy/dx for each of `xs`; failure after an error.
+  LogicalResult run(ArrayRef<Value> xs);
+
+  /// dy/dx, null where y does not depend on x.
+  Value gradientOf(Value x) const { return gradients.lookup(x); }
+
+  /// The error that y depends on none of what it should, with `message` and the op where the
+  /// gradient ends, if there is one; otherwise at `loc`.
+  LogicalResult failUnreached(Location loc, StringRef message);
 
 private:
-  void findSources();
   void markActive(Operation *op);
   bool isActiveFloat(Value value) { return isFloat(value.getType()) && active.contains(value); }
   LogicalResult visit(Operation *&op);
@@ -57,28 +68,43 @@ private:
   LogicalResult applyRule(DifferentiableOp rule);
   void nameStages(Operation *op, Operation *before, ArrayRef<Value> operandGradients);
   void accumulate(Value value, Value contribution);
-  LogicalResult checkReached();
   Operation *whereGradientEnds(Operation *op);
-  void addOutputs();
-  Value zeroGradient(VariableOp parameter);
 
   std::string spelling(Operation *op);
   void notePath(InFlightDiagnostic &diagnostic, Operation *op);
 
-  EntryOp entry;
-  SymbolTable &symbols;
+  Value y;
+  StringRef phrase;
+  Operation *end;
   OpBuilder builder;
-  Value loss;
-  /// Updated variables in order, each with the value that dl.read gave; null if the entry does not
-  /// read it.
-  SmallVector<std::pair<VariableOp, Value>> parameters;
-  /// Values that depend on a parameter or on a float input.
+  CompositeNames &composites;
+  /// Values that depend on an x.
   llvm::DenseSet<Value> active;
   llvm::DenseMap<Value, Value> gradients;
   /// Ops through which no gradient flowed although one arrived: for the error that names one.
   SmallVector<Operation *> blocked;
-  /// For ops made from a composite: what the user wrote.
-  llvm::DenseMap<Operation *, std::string> composites;
+};
+
+/// All gradients of one entry.
+class EntryGradients {
+public:
+  EntryGradients(EntryOp entry, SymbolTable &symbols) : entry(entry), symbols(symbols) {}
+
+  /// Leaves the entry without dl.gradient, and one that trains with gradients as results and
+  /// without a loss; failure after an error.
+  LogicalResult run();
+
+private:
+  void mergeReads();
+  LogicalResult resolve(GradientOp request);
+  LogicalResult differentiateLoss();
+  Value zeroGradient(VariableOp parameter);
+
+  EntryOp entry;
+  SymbolTable &symbols;
+  /// The one value of each variable that the entry reads.
+  llvm::DenseMap<StringAttr, Value> reads;
+  CompositeNames composites;
 };
 
 } // namespace
@@ -103,52 +129,22 @@ static std::string stageOf(Operation *gradientOp, Value operand) {
   return isa<ConvolutionBackwardDataOp, MatmulOp>(gradientOp) ? "backward_data" : "backward";
 }
 
-/// Several reads of one variable become one, so that there is one value to differentiate by.
-void ReverseSweep::findSources() {
-  llvm::DenseMap<StringAttr, Value> reads;
-  for (ReadOp read : llvm::make_early_inc_range(entry.getBlock().getOps<ReadOp>())) {
-    auto [first, inserted] = reads.try_emplace(read.getVariableAttr().getAttr(), read.getResult());
-    if (!inserted) {
-      read.getResult().replaceAllUsesWith(first->second);
-      read.erase();
-    }
-  }
-  for (UpdateAttr update : entry.getUpdatesAttr().getAsRange<UpdateAttr>()) {
-    StringAttr name = update.getVariable().getAttr();
-    Value read = reads.lookup(name);
-    parameters.emplace_back(symbols.lookup<VariableOp>(name), read);
-    if (read)
-      active.insert(read);
-  }
-  for (BlockArgument argument : entry.getBlock().getArguments())
-    if (isFloat(argument.getType()))
-      active.insert(argument);
-}
-
 void ReverseSweep::markActive(Operation *op) {
   if (llvm::any_of(op->getOperands(), [&](Value operand) { return active.contains(operand); }))
     active.insert(op->result_begin(), op->result_end());
 }
 
-LogicalResult ReverseSweep::run() {
-  findSources();
-  for (Operation &op : entry.getBlock())
-    markActive(&op);
+LogicalResult ReverseSweep::run(ArrayRef<Value> xs) {
+  active.insert(xs.begin(), xs.end());
+  for (Operation *op = &end->getBlock()->front(); op != end; op = op->getNextNode())
+    markActive(op);
 
-  Operation *last = entry.getReturn()->getPrevNode();
-  builder.setInsertionPoint(entry.getReturn());
-  gradients[loss] = ConstantOp::createSplat(builder, stageLoc(loss.getLoc(), "backward"),
-                                            cast<RankedTensorType>(loss.getType()), 1.0);
-  while (last) {
-    Operation *op = last;
-    if (failed(visit(op)))
+  Operation *last = end->getPrevNode();
+  gradients[y] = ConstantOp::createSplat(builder, stageLoc(y.getLoc(), "backward"),
+                                         cast<RankedTensorType>(y.getType()), 1.0);
+  while (last)
+    if (failed(visit(last)))
       return failure();
-    last = op;
-  }
-  if (failed(checkReached()))
-    return failure();
-  addOutputs();
-  eraseDeadOps(entry);
   return success();
 }
 
@@ -166,8 +162,8 @@ LogicalResult ReverseSweep::visit(Operation *&op) {
     auto rule = dyn_cast<DifferentiableOp>(op);
     if (!rule &&
         llvm::any_of(op->getOperands(), [&](Value operand) { return isActiveFloat(operand); })) {
-      InFlightDiagnostic error = emitError(op->getLoc())
-                                 << spelling(op) << " has no gradient, and the loss depends on it";
+      InFlightDiagnostic error = emitError(op->getLoc()) << spelling(op) << " has no gradient, and "
+                                                         << phrase << " depends on it";
       notePath(error, op);
       return error;
     }
@@ -180,27 +176,24 @@ LogicalResult ReverseSweep::visit(Operation *&op) {
   return success();
 }
 
-/// Replaces `composite` by its formula and returns the last op of it, where the sweep goes on.
+/// Puts the formula of `composite` in its place and returns the last op of it, where the sweep goes
+/// on. The composite stays, dead, as its results may be an x.
 Operation *ReverseSweep::decompose(DecomposableOp composite) {
   Operation *op = composite, *before = op->getPrevNode();
   OpBuilder inPlace(op);
   std::string name = spelling(op);
   SmallVector<Value> formula = composite.decompose(inPlace);
-  for (Operation *part = before ? before->getNextNode() : &entry.getBlock().front(); part != op;
+  for (Operation *part = before ? before->getNextNode() : &op->getBlock()->front(); part != op;
        part = part->getNextNode()) {
     composites[part] = name;
     markActive(part);
   }
   for (auto [result, value] : llvm::zip_equal(op->getResults(), formula)) {
-    Value arrived = gradients.lookup(result);
-    gradients.erase(result);
     result.replaceAllUsesWith(value);
-    if (arrived)
+    if (Value arrived = gradients.lookup(result))
       accumulate(value, arrived);
   }
-  Operation *next = op->getPrevNode();
-  op->erase();
-  return next;
+  return op->getPrevNode();
 }
 
 LogicalResult ReverseSweep::applyRule(DifferentiableOp rule) {
@@ -212,7 +205,7 @@ LogicalResult ReverseSweep::applyRule(DifferentiableOp rule) {
   for (Value operand : op->getOperands())
     wanted.push_back(isActiveFloat(operand));
 
-  Operation *before = entry.getReturn()->getPrevNode();
+  Operation *before = end->getPrevNode();
   if (failed(rule.buildGradient(builder, resultGradients, wanted, operandGradients)))
     return failure();
   nameStages(op, before, operandGradients);
@@ -228,8 +221,7 @@ LogicalResult ReverseSweep::applyRule(DifferentiableOp rule) {
 /// they serve.
 void ReverseSweep::nameStages(Operation *op, Operation *before, ArrayRef<Value> operandGradients) {
   llvm::DenseSet<Operation *> unnamed;
-  for (Operation *made = before->getNextNode(); made != entry.getReturn().getOperation();
-       made = made->getNextNode())
+  for (Operation *made = before->getNextNode(); made != end; made = made->getNextNode())
     unnamed.insert(made);
   for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), operandGradients)) {
     Operation *root = gradient ? gradient.getDefiningOp() : nullptr;
@@ -268,55 +260,14 @@ Operation *ReverseSweep::whereGradientEnds(Operation *op) {
   return op;
 }
 
-/// An error if no updated parameter has a gradient.
-LogicalResult ReverseSweep::checkReached() {
-  if (parameters.empty() || llvm::any_of(parameters, [&](auto &parameter) {
-        return gradients.contains(parameter.second);
-      }))
-    return success();
-  StringRef message = "the loss does not depend on any updated parameter";
+LogicalResult ReverseSweep::failUnreached(Location loc, StringRef message) {
   if (blocked.empty())
-    return emitError(loss.getLoc()) << message;
-  Operation *end = whereGradientEnds(blocked.front());
-  InFlightDiagnostic error = emitError(end->getLoc())
-                             << message << ": " << spelling(end) << " has no gradient";
-  notePath(error, end);
+    return emitError(loc) << message;
+  Operation *last = whereGradientEnds(blocked.front());
+  InFlightDiagnostic error = emitError(last->getLoc())
+                             << message << ": " << spelling(last) << " has no gradient";
+  notePath(error, last);
   return error;
-}
-
-/// Warns about a parameter whose gradient is zero, and makes it.
-Value ReverseSweep::zeroGradient(VariableOp parameter) {
-  emitWarning(parameter.getLoc()) << "the loss of '" << entry.getSymName()
-                                  << "' does not depend on the parameter '"
-                                  << parameter.getSymName() << "': its gradient is zero";
-  auto [layer, name] = splitName(parameter.getSymName());
-  Location loc =
-      NameLoc::get(builder.getStringAttr(layer + "/backward_" + name), parameter.getLoc());
-  return ConstantOp::createSplat(builder, loc, parameter.getTensorType(), 0.0);
-}
-
-/// Turns gradients into results: of the parameters in the order of `updates`, then of the float
-/// inputs.
-void ReverseSweep::addOutputs() {
-  entry.getReturn().getLossMutable().clear();
-  for (auto [variable, read] : parameters) {
-    Value gradient = read ? gradients.lookup(read) : Value();
-    entry.addOutput(gradient ? gradient : zeroGradient(variable),
-                    ("gradient." + variable.getSymName()).str(), ValueKind::Gradient,
-                    FlatSymbolRefAttr::get(variable.getSymNameAttr()));
-  }
-  for (BlockArgument input : entry.getBlock().getArguments()) {
-    if (!isFloat(input.getType()))
-      continue;
-    Value gradient = gradients.lookup(input);
-    if (!gradient)
-      gradient = ConstantOp::createSplat(builder, stageLoc(loss.getLoc(), "backward"),
-                                         cast<RankedTensorType>(input.getType()), 0.0);
-    std::string name = ("gradient." + entry.getInputName(input.getArgNumber())).str();
-    entry.addOutput(gradient, name, ValueKind::Gradient);
-    if (Attribute axis = entry.getArgAttr(input.getArgNumber(), "dl.batch_axis"))
-      entry.setResultAttr(entry.getNumResults() - 1, "dl.batch_axis", axis);
-  }
 }
 
 /// The op as the user knows it: the name of the composite that it comes from, else its own.
@@ -328,8 +279,8 @@ std::string ReverseSweep::spelling(Operation *op) {
 /// Adds the note `path to the loss: argmax -> cast -> reduce -> loss`, a shortest path from `op`.
 void ReverseSweep::notePath(InFlightDiagnostic &diagnostic, Operation *op) {
   llvm::DenseMap<Operation *, Operation *> next;
-  SmallVector<Operation *> pending = {loss.getDefiningOp()};
-  next[loss.getDefiningOp()] = nullptr;
+  SmallVector<Operation *> pending = {y.getDefiningOp()};
+  next[y.getDefiningOp()] = nullptr;
   for (size_t i = 0; i < pending.size() && !next.contains(op); ++i)
     for (Value operand : pending[i]->getOperands())
       if (Operation *source = operand.getDefiningOp();
@@ -343,19 +294,123 @@ void ReverseSweep::notePath(InFlightDiagnostic &diagnostic, Operation *op) {
       path += name + " -> ";
     previous = name;
   }
-  diagnostic.attachNote(loss.getLoc()) << "path to the loss: " << path << "loss";
+  diagnostic.attachNote(y.getLoc())
+      << "path to " << phrase << ": " << path << phrase.substr(phrase.rfind(' ') + 1);
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Entries
+//===------------------------------------------------------------------------------------------===//
+
+/// Several reads of one variable become one, so that there is one value to differentiate by.
+void EntryGradients::mergeReads() {
+  for (ReadOp read : llvm::make_early_inc_range(entry.getBlock().getOps<ReadOp>())) {
+    auto [first, inserted] = reads.try_emplace(read.getVariableAttr().getAttr(), read.getResult());
+    if (!inserted) {
+      read.getResult().replaceAllUsesWith(first->second);
+      read.erase();
+    }
+  }
+}
+
+LogicalResult EntryGradients::resolve(GradientOp request) {
+  // Rules and decompositions put other values in the place of those that it names.
+  SmallVector<Value> xs(request.getXs());
+  ReverseSweep sweep(request.getY(), "y", request, composites);
+  if (failed(sweep.run(xs)))
+    return failure();
+  for (auto [x, result] : llvm::zip_equal(xs, request.getResults())) {
+    Value gradient = sweep.gradientOf(x);
+    if (!gradient)
+      return sweep.failUnreached(request.getLoc(),
+                                 "the y of this gradient does not depend on its x");
+    result.replaceAllUsesWith(gradient);
+  }
+  request.erase();
+  return success();
+}
+
+/// Warns about a parameter whose gradient is zero, and makes it.
+Value EntryGradients::zeroGradient(VariableOp parameter) {
+  emitWarning(parameter.getLoc()) << "the loss of '" << entry.getSymName()
+                                  << "' does not depend on the parameter '"
+                                  << parameter.getSymName() << "': its gradient is zero";
+  auto [layer, name] = splitName(parameter.getSymName());
+  OpBuilder builder(entry.getReturn());
+  Location loc =
+      NameLoc::get(builder.getStringAttr(layer + "/backward_" + name), parameter.getLoc());
+  return ConstantOp::createSplat(builder, loc, parameter.getTensorType(), 0.0);
+}
+
+/// A zero of `input` where the loss does not depend on it.
+static Value inputGradient(const ReverseSweep &sweep, BlockArgument input, Value loss) {
+  if (Value gradient = sweep.gradientOf(input))
+    return gradient;
+  OpBuilder builder(input.getOwner()->getTerminator());
+  return ConstantOp::createSplat(builder, stageLoc(loss.getLoc(), "backward"),
+                                 cast<RankedTensorType>(input.getType()), 0.0);
+}
+
+/// Turns gradients of the loss into results: of the parameters in the order of `updates`, then of
+/// the float inputs.
+LogicalResult EntryGradients::differentiateLoss() {
+  Value loss = entry.getReturn().getLoss();
+  SmallVector<Value> parameters, inputs;
+  for (UpdateAttr update : entry.getUpdatesAttr().getAsRange<UpdateAttr>())
+    if (Value read = reads.lookup(update.getVariable().getAttr()))
+      parameters.push_back(read);
+  for (BlockArgument argument : entry.getBlock().getArguments())
+    if (isFloat(argument.getType()))
+      inputs.push_back(argument);
+
+  ReverseSweep sweep(loss, "the loss", entry.getReturn(), composites);
+  if (failed(sweep.run(llvm::to_vector(llvm::concat<Value>(parameters, inputs)))))
+    return failure();
+  if (!entry.getUpdates()->empty() &&
+      llvm::none_of(parameters, [&](Value read) { return bool(sweep.gradientOf(read)); }))
+    return sweep.failUnreached(loss.getLoc(), "the loss does not depend on any updated parameter");
+
+  entry.getReturn().getLossMutable().clear();
+  for (UpdateAttr update : entry.getUpdatesAttr().getAsRange<UpdateAttr>()) {
+    auto variable = symbols.lookup<VariableOp>(update.getVariable().getAttr());
+    Value gradient = sweep.gradientOf(reads.lookup(variable.getSymNameAttr()));
+    entry.addOutput(gradient ? gradient : zeroGradient(variable),
+                    ("gradient." + variable.getSymName()).str(), ValueKind::Gradient,
+                    FlatSymbolRefAttr::get(variable.getSymNameAttr()));
+  }
+  for (Value input : inputs) {
+    unsigned index = cast<BlockArgument>(input).getArgNumber();
+    std::string name = ("gradient." + entry.getInputName(index)).str();
+    entry.addOutput(inputGradient(sweep, cast<BlockArgument>(input), loss), name,
+                    ValueKind::Gradient);
+    if (Attribute axis = entry.getArgAttr(index, "dl.batch_axis"))
+      entry.setResultAttr(entry.getNumResults() - 1, "dl.batch_axis", axis);
+  }
+  return success();
+}
+
+LogicalResult EntryGradients::run() {
+  bool hasLoss = entry.getUpdates() && entry.getReturn().getLoss();
+  SmallVector<GradientOp> requests(entry.getBlock().getOps<GradientOp>());
+  if (!hasLoss && requests.empty())
+    return success();
+  mergeReads();
+  for (GradientOp request : requests)
+    if (failed(resolve(request)))
+      return failure();
+  if (hasLoss && failed(differentiateLoss()))
+    return failure();
+  eraseDeadOps(entry);
+  return success();
 }
 
 namespace {
 struct Differentiate : dlc::dl::impl::DifferentiateBase<Differentiate> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    for (EntryOp entry : getOperation().getOps<EntryOp>()) {
-      if (!entry.getUpdates() || !entry.getReturn().getLoss())
-        continue;
-      if (failed(ReverseSweep(entry, symbols).run()))
+    for (EntryOp entry : getOperation().getOps<EntryOp>())
+      if (failed(EntryGradients(entry, symbols).run()))
         return signalPassFailure();
-    }
   }
 };
 } // namespace

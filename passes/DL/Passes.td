@@ -9,14 +9,14 @@ def Simplify : Pass<"dl-simplify", "::dlc::dl::EntryOp"> {
   let description = [{
     Folds constants and identities, and rewrites `max_pool(relu(x))` into `relu(max_pool(x))` where the relu has no other
     use: the same values from fewer relus, and a smaller tensor is saved for the backward pass. Drops ops and reads that
-    nothing uses.
+    nothing uses. An entry with `dl.gradient` stays as it is: folds make one value of two that a gradient tells apart.
   }];
 }
 
 def Differentiate : Pass<"dl-differentiate", "::mlir::ModuleOp"> {
-  let summary = "reverse-mode derivatives of each entry's loss";
+  let summary = "reverse-mode derivatives: dl.gradient, and each entry's loss";
   let description = [{
-    For each entry with `updates`: computes the gradient of the terminator's loss in every variable listed there and in
+    Builds what each `dl.gradient` asks for in its place, the first of the block first. Then, for each entry with `updates`: computes the gradient of the terminator's loss in every variable listed there and in
     every float input, and returns each as the result `gradient.<name>`. Composites without a rule are decomposed first.
     The loss operand disappears. A gradient op is named after its forward op and its stage: `conv2/backward_filter`.
   }];

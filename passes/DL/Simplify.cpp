@@ -7,11 +7,13 @@
 //   %y = dl.relu %p : tensor<64x20x12x12xf32>
 //
 // relu is monotone, so the two commute; behind the pool it works on a quarter of the elements, and
-// only the pooled tensor is saved for the backward pass.
+// only the pooled tensor is saved for the backward pass. An entry with dl.gradient stays as it is:
+// a fold makes one value of two, x and x * 1, which the gradient by one of them tells apart.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLProgramOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/DL/DeadCode.h"
@@ -56,6 +58,8 @@ struct Simplify : dlc::dl::impl::SimplifyBase<Simplify> {
   }
 
   void runOnOperation() override {
+    if (!getOperation().getBlock().getOps<GradientOp>().empty())
+      return;
     if (failed(applyPatternsGreedily(getOperation(), patterns)))
       return signalPassFailure();
     eraseDeadOps(getOperation());

@@ -1,5 +1,6 @@
 // Reductions, pooling, shapes, products, and tensors made from nothing.
 #include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
 #include "frontend/DL/Builtins/Formulas.h"
 #include "frontend/DL/Builtins/Windows.h"
@@ -359,6 +360,18 @@ static std::vector<Builtin> shapeRows() {
   };
 }
 
+/// Of the samples' sum, it is each sample's own: a gradient by x lies along x's batch.
+static Value buildGradient(Call &call) {
+  const Tensor &y = call.tensor("y"), &x = call.tensor("x");
+  if (y.rank() != 0)
+    return call.fail("y", "gradient expects a scalar y, found " + describe(y.type()),
+                     "the gradient of its sum: gradient(sum(y), x)");
+  auto gradient = dl::GradientOp::create(call.entry().builder, call.location(), y.value, x.value);
+  Tensor result = call.makeLike(gradient.getResult(0), x);
+  result.hasData = x.hasData || y.hasData;
+  return result;
+}
+
 static std::vector<Builtin> otherRows() {
   using K = ParamKind;
   return {
@@ -403,7 +416,8 @@ static std::vector<Builtin> otherRows() {
       {"gradient",
        Category::Function,
        {{"y", K::FloatTensor}, {"x", K::FloatTensor}},
-       "dy/dx of a scalar y"},
+       "dy/dx of a scalar y",
+       buildGradient},
       {"stop_gradient",
        Category::Function,
        {{"x", K::FloatTensor}},

@@ -297,3 +297,20 @@ dl.entry @multi_tensor_c5_yield(%a: tensor<3xf32>) attributes {kind = #dl.entry<
   }
   dl.return
 }
+
+// -----
+
+dl.entry @gradient_c1(%x: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+  // expected-error @+1 {{dl.gradient: (C1) expects y of rank 0, found 'tensor<3xf32>'}}
+  %g = dl.gradient %x by %x : tensor<3xf32> by tensor<3xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @gradient_c2(%x: tensor<f32>) attributes {kind = #dl.entry<train>} {
+  // expected-error @+2 {{dl.gradient: (C2) has nothing to differentiate by}}
+  // expected-error @+1 {{failed to infer returned types}}
+  "dl.gradient"(%x) : (tensor<f32>) -> ()
+  dl.return
+}

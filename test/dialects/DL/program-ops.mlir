@@ -46,6 +46,8 @@ dl.entry @train_step(%x: tensor<4x3xf32> {dl.name = "x", dl.batch_axis = 0 : i64
     dl.yield %2 : tensor<f32>
   }
   %loss = dl.reduce sum %f axes = [0, 1] : tensor<4x3xf32>
+  // CHECK: %{{.*}}:2 = dl.gradient %{{.*}} by %[[X]], %[[P]] : tensor<f32> by tensor<4x3xf32>, tensor<4x3xf32>
+  %d:2 = dl.gradient %loss by %x, %p : tensor<f32> by tensor<4x3xf32>, tensor<4x3xf32>
   // CHECK: dl.assign @p, %{{.*}} : tensor<4x3xf32>
   dl.assign @p, %new : tensor<4x3xf32>
   // CHECK: dl.return %[[L:.*]] : tensor<f32> loss(%[[L]] : tensor<f32>)

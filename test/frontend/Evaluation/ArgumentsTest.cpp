@@ -109,6 +109,7 @@ static const std::vector<Trial> &trials() {
       {"broadcast", "x, (2, N, 3, 8, 8)"},
       {"matmul", "x, x"},
       {"one_hot", "label, 10"},
+      {"gradient", "sum(x), x"},
       {"by_phase", "x, 2 * x"},
       {"tensor",
        "[1.0, 2.0]",

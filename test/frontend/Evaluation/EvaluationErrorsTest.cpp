@@ -33,6 +33,21 @@ R"dl(test.dl:2:22: error: 'features' of linear is given twice
   y = x |> linear(8, features=9)
                      ^~~~~~~~
 )dl", {}},
+{"GradientOfATensor", "y = gradient(relu(x), x)",
+R"dl(test.dl:2:16: error: gradient expects a scalar y, found f32[4, 3, 8, 8]
+  y = gradient(relu(x), x)
+               ^~~~~~~ the gradient of its sum: gradient(sum(y), x)
+)dl", {}},
+{"GradientByIntegers", "y = gradient(sum(x), i32(x))",
+R"dl(test.dl:2:7: error: gradient expects a floating-point tensor, found i32[4, 3, 8, 8]
+  y = gradient(sum(x), i32(x))
+      ^~~~~~~~ f32(i32(x))
+)dl", {}},
+{"GradientOfANumber", "y = gradient(3, x)",
+R"dl(test.dl:2:16: error: 'y' expects a floating-point tensor, found the integer 3
+  y = gradient(3, x)
+               ^ gradient(y, x)
+)dl", {}},
 {"WrongKind", "y = x |> conv2d(0.75 * 32, 3)",
 R"dl(test.dl:2:19: error: 'channels' expects an integer, found the float 24.0
   y = x |> conv2d(0.75 * 32, 3)

@@ -11,6 +11,14 @@ Shape shapeOf(Type type) {
   return Shape(shape.begin(), shape.end());
 }
 
+static std::vector<Tensor> valuesOf(ValueRange wanted,
+                                    const llvm::DenseMap<Value, Tensor> &environment) {
+  std::vector<Tensor> values;
+  for (Value value : wanted)
+    values.push_back(environment.at(value));
+  return values;
+}
+
 FailureOr<Interpreter::Results> Interpreter::run(dl::EntryOp entry, ArrayRef<Tensor> inputs) {
   if (inputs.size() != entry.getNumArguments())
     return entry.emitError("expects ")
@@ -35,26 +43,72 @@ FailureOr<Interpreter::Results> Interpreter::run(dl::EntryOp entry, ArrayRef<Ten
 }
 
 FailureOr<std::vector<Tensor>> Interpreter::runBlock(Block &block, ArrayRef<Tensor> arguments) {
-  llvm::DenseMap<Value, Tensor> values;
+  Environment values;
   for (auto [argument, value] : llvm::zip_equal(block.getArguments(), arguments))
     values[argument] = value;
-  auto operandsOf = [&](Operation &op) {
-    std::vector<Tensor> operands;
-    for (Value operand : op.getOperands())
-      operands.push_back(values.at(operand));
-    return operands;
-  };
-  for (Operation &op : block.without_terminator()) {
-    FailureOr<std::vector<Tensor>> results = runOp(&op, operandsOf(op));
+  SmallVector<Operation *> ops;
+  for (Operation &op : block.without_terminator())
+    ops.push_back(&op);
+  if (failed(runOps(ops, values)))
+    return failure();
+  return valuesOf(block.getTerminator()->getOperands(), values);
+}
+
+LogicalResult Interpreter::runOps(ArrayRef<Operation *> ops, Environment &environment) {
+  for (Operation *op : ops) {
+    auto gradient = dyn_cast<dl::GradientOp>(op);
+    FailureOr<std::vector<Tensor>> results =
+        gradient ? runGradient(gradient, environment)
+                 : runOp(op, valuesOf(op->getOperands(), environment));
     if (failed(results))
       return failure();
-    for (auto [result, value] : llvm::zip_equal(op.getResults(), *results)) {
+    for (auto [result, value] : llvm::zip_equal(op->getResults(), *results)) {
       if (value.shape != shapeOf(result.getType()))
-        return op.emitError("the interpreter's result differs in shape from ") << result.getType();
-      values[result] = std::move(value);
+        return op->emitError("the interpreter's result differs in shape from ") << result.getType();
+      environment[result] = std::move(value);
     }
   }
-  return operandsOf(*block.getTerminator());
+  return success();
+}
+
+/// The ops in front of `end` that need `x`, in order.
+static SmallVector<Operation *> opsFrom(Value x, Operation *end) {
+  llvm::DenseSet<Value> needing{x};
+  SmallVector<Operation *> ops;
+  for (Operation *op = &end->getBlock()->front(); op != end; op = op->getNextNode())
+    if (llvm::any_of(op->getOperands(), [&](Value each) { return needing.contains(each); })) {
+      needing.insert(op->result_begin(), op->result_end());
+      ops.push_back(op);
+    }
+  return ops;
+}
+
+/// (y(x + h) - y(x - h)) / 2h for each element of each x, by running again what lies between.
+FailureOr<std::vector<Tensor>> Interpreter::runGradient(dl::GradientOp op,
+                                                        const Environment &environment) {
+  constexpr double h = 1e-4;
+  std::vector<Tensor> gradients;
+  for (Value x : op.getXs()) {
+    SmallVector<Operation *> between = opsFrom(x, op);
+    Environment values{{x, environment.at(x)}, {op.getY(), environment.at(op.getY())}};
+    for (Operation *each : between)
+      for (Value operand : each->getOperands())
+        values[operand] = environment.at(operand);
+    Tensor gradient = environment.at(x);
+    for (auto [element, slope] : llvm::enumerate(gradient.values)) {
+      double centre = slope, ys[2];
+      for (int side : {0, 1}) {
+        values[x].values[element] = centre + (side ? h : -h);
+        if (failed(runOps(between, values)))
+          return failure();
+        ys[side] = values[op.getY()].values[0];
+      }
+      values[x].values[element] = centre;
+      slope = (ys[1] - ys[0]) / (2 * h);
+    }
+    gradients.push_back(std::move(gradient));
+  }
+  return gradients;
 }
 
 FailureOr<std::vector<Tensor>> Interpreter::runOp(Operation *op, ArrayRef<Tensor> operands) {

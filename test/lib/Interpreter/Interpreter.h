@@ -3,7 +3,8 @@
 // Computes every op from the text of its definition, in float64 and in the slowest obvious way. It
 // shares no index or shape code with the dialect or the lowerings, and computes composites by their
 // own formula instead of decompose(), so that an error there shows as a difference. Casts between
-// float types change nothing; integers wrap as their type does.
+// float types change nothing; integers wrap as their type does. dl.gradient is a central
+// difference.
 //
 // Variables live in the object from run to run, as they do in the runtime: reads see the values at
 // the beginning of a run, assignments are adopted at its end. Errors are reported at the op that
@@ -48,6 +49,12 @@ public:
                                                 llvm::ArrayRef<Tensor> arguments);
 
 private:
+  using Environment = llvm::DenseMap<mlir::Value, Tensor>;
+
+  /// Runs `ops` in turn, on values of `environment`, and puts their results there.
+  mlir::LogicalResult runOps(llvm::ArrayRef<mlir::Operation *> ops, Environment &environment);
+  mlir::FailureOr<std::vector<Tensor>> runGradient(dl::GradientOp op,
+                                                   const Environment &environment);
   mlir::FailureOr<std::vector<Tensor>> runOp(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
   mlir::FailureOr<std::vector<Tensor>> runMultiTensor(dl::MultiTensorOp op,
                                                       llvm::ArrayRef<Tensor> operands);

@@ -4,6 +4,7 @@
 // RUN: dl-interpret %s --entry bits | FileCheck %s --check-prefix=BITS
 // RUN: dl-interpret %s --entry windows | FileCheck %s --check-prefix=WINDOWS
 // RUN: dl-interpret %s --entry classes | FileCheck %s --check-prefix=CLASSES
+// RUN: dl-interpret %s --entry slopes | FileCheck %s --check-prefix=SLOPES
 // RUN: dl-interpret %s --entry step --runs 2 --scalar rate 0.25 --schedule-factor 3 | FileCheck %s --check-prefix=STEP
 // RUN: dl-interpret %s --entry filled --fill --classes 4 | FileCheck %s --check-prefix=FILLED
 // RUN: dl-interpret %s --entry step --save %t.safetensors
@@ -123,4 +124,18 @@ dl.entry @step() -> (tensor<2xf32> {dl.name = "before"}) attributes {kind = #dl.
 // NOWHERE: error: no entry 'nowhere' in {{.*}}dl-interpret.mlir
 dl.entry @filled(%x: tensor<2x40xf32> {dl.name = "x"}, %label: tensor<3xi32>) -> (tensor<2x40xf32>, tensor<3xi32>) attributes {kind = #dl.entry<infer>} {
   dl.return %x, %label : tensor<2x40xf32>, tensor<3xi32>
+}
+
+// Central differences of x0^2 + x1^2 + 3 x0, exact but for rounding; by the squares alone what they add to y.
+// SLOPES: dsquare: [2] {{(1|0.99999999[0-9]*|1.000000[0-9]*)}} {{(1|0.99999999[0-9]*|1.000000[0-9]*)$}}
+// SLOPES: dx: [2] {{(5|4.99999999[0-9]*|5.000000[0-9]*)}} {{(6|5.99999999[0-9]*|6.000000[0-9]*)$}}
+dl.entry @slopes() -> (tensor<2xf64> {dl.name = "dx"}, tensor<2xf64> {dl.name = "dsquare"}) attributes {kind = #dl.entry<infer>} {
+  %x = dl.constant dense<[1.0, 3.0]> : tensor<2xf64>
+  %factors = dl.constant dense<[3.0, 0.0]> : tensor<2xf64>
+  %square = dl.multiply %x, %x : tensor<2xf64>
+  %part = dl.multiply %x, %factors : tensor<2xf64>
+  %both = dl.add %square, %part : tensor<2xf64>
+  %y = dl.reduce sum %both axes = [0] : tensor<2xf64>
+  %g:2 = dl.gradient %y by %x, %square : tensor<f64> by tensor<2xf64>, tensor<2xf64>
+  dl.return %g#0, %g#1 : tensor<2xf64>, tensor<2xf64>
 }

@@ -53,3 +53,38 @@ dl.entry @unused() -> () attributes {kind = #dl.entry<train>, updates = [
   %s = dl.reduce sum %w axes = [0] : tensor<4xf32>
   dl.return loss(%s : tensor<f32>)
 }
+
+// -----
+
+dl.entry @no_way(%x: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+  %y = dl.reduce sum %x axes = [0] : tensor<4xf32>
+  // expected-error @+1 {{the y of this gradient does not depend on its x}}
+  %g = dl.gradient %y by %z : tensor<f32> by tensor<4xf32>
+  dl.return %g : tensor<4xf32>
+}
+
+// -----
+
+dl.entry @only_by_integers(%x: tensor<4x5xf32>, %label: tensor<4xi32>) -> (tensor<4x5xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{the y of this gradient does not depend on its x: accuracy has no gradient}}
+  %a = dl.accuracy %x, %label axis = 1 : tensor<4x5xf32>, tensor<4xi32>
+  // expected-note @+1 {{path to y: accuracy -> reduce -> y}}
+  %y = dl.reduce sum %a axes = [0] : tensor<4xf32>
+  %g = dl.gradient %y by %x : tensor<f32> by tensor<4x5xf32>
+  dl.return %g : tensor<4x5xf32>
+}
+
+// -----
+
+dl.entry @through_a_region(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{fused has no gradient, and y depends on it}}
+  %z = dl.fused(%x) : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%0: tensor<4xf32>):
+    %1 = dl.exp %0 : tensor<4xf32>
+    dl.yield %1 : tensor<4xf32>
+  }
+  // expected-note @+1 {{path to y: fused -> reduce -> y}}
+  %y = dl.reduce sum %z axes = [0] : tensor<4xf32>
+  %g = dl.gradient %y by %x : tensor<f32> by tensor<4xf32>
+  dl.return %g : tensor<4xf32>
+}

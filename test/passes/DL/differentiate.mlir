@@ -96,3 +96,49 @@ dl.entry @evaluate(%x: tensor<2xf32>) -> (tensor<2xf32>) attributes {kind = #dl.
   %y = dl.exp %x : tensor<2xf32>
   dl.return %y : tensor<2xf32>
 }
+
+// A gradient in the program is built where it stands, and the loss is differentiated through it: of (dy/dx)^2 by w, for y = sum of w x.
+// CHECK-LABEL: dl.entry @gradient_in_a_loss
+// CHECK: %[[W:.*]] = dl.read @linear1.bias
+// CHECK: %[[SLOPE:.*]] = dl.multiply %{{.*}}, %[[W]] : tensor<5xf32> loc("product/backward"
+// CHECK-NOT: dl.gradient
+// CHECK: dl.multiply %{{.*}}, %[[SLOPE]] : tensor<5xf32>
+// CHECK: dl.return %{{.*}}, %{{.*}} : tensor<5xf32>, tensor<5xf32>
+dl.entry @gradient_in_a_loss(%x: tensor<5xf32> {dl.name = "x"}) -> () attributes {kind = #dl.entry<train>, updates = [
+      #dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>]} {
+  %w = dl.read @linear1.bias : tensor<5xf32>
+  %p = dl.multiply %x, %w : tensor<5xf32> loc("product")
+  %y = dl.reduce sum %p axes = [0] : tensor<5xf32>
+  %slope = dl.gradient %y by %x : tensor<f32> by tensor<5xf32>
+  %square = dl.multiply %slope, %slope : tensor<5xf32>
+  %s = dl.reduce sum %square axes = [0] : tensor<5xf32>
+  dl.return loss(%s : tensor<f32>)
+}
+
+// Entries that train nothing have gradients as well; by several values, y itself among them, at once.
+// CHECK-LABEL: dl.entry @gradients_at_inference
+// CHECK: %[[ONE:.*]] = dl.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[DE:.*]] = dl.broadcast %[[ONE]]
+// CHECK: %[[DX:.*]] = dl.multiply %[[DE]], %{{.*}} loc("exp/backward"
+// CHECK: dl.return %[[DE]], %[[DX]], %[[ONE]]
+dl.entry @gradients_at_inference(%x: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>, tensor<f32>) attributes {kind = #dl.entry<infer>} {
+  %e = dl.exp %x : tensor<5xf32> loc("exp")
+  %y = dl.reduce sum %e axes = [0] : tensor<5xf32>
+  %g:3 = dl.gradient %y by %e, %x, %y : tensor<f32> by tensor<5xf32>, tensor<5xf32>, tensor<f32>
+  dl.return %g#0, %g#1, %g#2 : tensor<5xf32>, tensor<5xf32>, tensor<f32>
+}
+
+// By a value that a rule and a decomposition put others in the place of.
+// CHECK-LABEL: dl.entry @replaced_values
+// CHECK: %{{.*}}, %{{.*}} = dl.max_pool {{.*}} tensor<1x1x2x2xui8>
+// CHECK-NOT: dl.gradient
+// CHECK: dl.return
+dl.entry @replaced_values(%x: tensor<1x1x4x4xf32>, %label: tensor<4xi32>) -> (tensor<1x1x2x2xf32>, tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+  %p = dl.max_pool %x kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<1x1x4x4xf32> -> tensor<1x1x2x2xf32>
+  %q = dl.reshape %p : tensor<1x1x2x2xf32> to tensor<4x1xf32>
+  %c = dl.softmax_cross_entropy %q, %label axis = 1 : tensor<4x1xf32>, tensor<4xi32>
+  %l = dl.multiply %c, %c : tensor<4xf32>
+  %y = dl.reduce sum %l axes = [0] : tensor<4xf32>
+  %g:3 = dl.gradient %y by %p, %c, %x : tensor<f32> by tensor<1x1x2x2xf32>, tensor<4xf32>, tensor<1x1x4x4xf32>
+  dl.return %g#0, %g#1 : tensor<1x1x2x2xf32>, tensor<4xf32>
+}

@@ -56,3 +56,15 @@ dl.entry @folds() -> (tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
   %y = dl.broadcast %half dims = [] : tensor<f32> to tensor<4xf32>
   dl.return %y : tensor<4xf32>
 }
+
+// Nothing folds where a gradient tells x from x * 1: by %b it is 1, by %x it would be 2.
+// CHECK-LABEL: dl.entry @with_a_gradient
+// CHECK: %[[B:.*]] = dl.multiply
+// CHECK: dl.gradient %{{.*}} by %[[B]]
+dl.entry @with_a_gradient(%x: tensor<f32>) -> (tensor<f32>) attributes {kind = #dl.entry<infer>} {
+  %one = dl.constant dense<1.0> : tensor<f32>
+  %b = dl.multiply %x, %one : tensor<f32>
+  %y = dl.add %x, %b : tensor<f32>
+  %g = dl.gradient %y by %b : tensor<f32> by tensor<f32>
+  dl.return %g : tensor<f32>
+}
