@@ -145,6 +145,7 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
   return json::Object{{"name", program.getSymName().str()},
                       {"batch", static_cast<int64_t>(program.getBatch())},
                       {"arena_bytes", static_cast<int64_t>(program.getArenaBytes())},
+                      {"live_bytes", static_cast<int64_t>(program.getLiveBytes())},
                       {"launches", launches},
                       {"kernels", static_cast<int64_t>(kernels.size())},
                       {"flops", flops},
@@ -309,7 +310,8 @@ static void printEntry(const json::Object &entry, llvm::raw_ostream &out) {
   out << '\n'
       << entry.getString("name").value_or("") << ", batch " << get(entry, "batch") << ": "
       << get(entry, "launches") << " launches of " << get(entry, "kernels") << " kernels, arena "
-      << formatBytes(get(entry, "arena_bytes")) << '\n';
+      << formatBytes(get(entry, "arena_bytes")) << " for " << formatBytes(get(entry, "live_bytes"))
+      << " live at once\n";
   Table table;
   table.add({"layer", "stage", "shape", "parameters", "FLOP", "activations", "kernel"});
   if (const json::Array *layers = entry.getArray("layers"))

@@ -12,8 +12,8 @@ namespace dlc::codegen {
 /// The compile report of a planned module, as it stands in the plan:
 ///
 ///   model, target, parameters, parameter_bytes, state_bytes, kernels (distinct)
-///   entries: name, batch, arena_bytes, launches, kernels (distinct), flops, bytes,
-///     activation_bytes
+///   entries: name, batch, arena_bytes, live_bytes (the most of it in use at once), launches,
+///     kernels (distinct), flops, bytes, activation_bytes
 ///     sums, one a layer in order of its first record: layer, records, parameters, flops, bytes,
 ///       activation_bytes
 ///     layers, one a record in order: layer, stage, shape (first result), layout (of it, where it

@@ -76,8 +76,9 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, IsolatedFromAbove, HasParent<":
     SingleBlock]> {
   let summary = "what one entry of the module runs";
   let description = [{
-    References to memory and records in straight line, ended by exec.output. `arena_bytes` is set by exec-plan-memory, `streams`
-    and `events` by exec-schedule-streams. `batch` is 0 for a program without a batch axis; `valid` numbers the input that
+    References to memory and records in straight line, ended by exec.output. `arena_bytes` is set by exec-plan-memory, and
+    beside it `live_bytes`, the most bytes of it that are in use at once when records run in the order of the text; `streams` and
+    `events` by exec-schedule-streams. `batch` is 0 for a program without a batch axis; `valid` numbers the input that
     says how many samples count; a training step runs on each `every`-th batch, with
     scheduled scalars multiplied by the factor of `schedule`.
     ```mlir
@@ -98,7 +99,7 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, IsolatedFromAbove, HasParent<":
                        OptionalAttr<TypedArrayAttrBase<Exec_SchedulePartAttr, "schedule">>:$schedule,
                        OptionalAttr<I64Attr>:$valid, DefaultValuedAttr<I64Attr, "1">:$every,
                        DefaultValuedAttr<I64Attr, "0">:$arena_bytes, DefaultValuedAttr<I64Attr, "1">:$streams,
-                       DefaultValuedAttr<I64Attr, "0">:$events);
+                       DefaultValuedAttr<I64Attr, "0">:$events, DefaultValuedAttr<I64Attr, "0">:$live_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;

@@ -23,18 +23,13 @@ struct Extent {
   int64_t number = 0; ///< Input: its number
   int64_t offset = 0, bytes = 0;
 
-  bool sameRegion(const Extent &other) const {
-    return space == other.space && root == other.root && number == other.number;
-  }
+  /// What tells its region from others.
+  std::tuple<Space, mlir::Operation *, int64_t> getRegion() const { return {space, root, number}; }
   int64_t end() const { return offset + bytes; }
-  /// True if all bytes of `other` belong to it.
-  bool contains(const Extent &other) const {
-    return sameRegion(other) && offset <= other.offset && other.end() <= end();
-  }
   /// True if a byte belongs to both. Empty extents overlap nothing.
   bool overlaps(const Extent &other) const {
-    return sameRegion(other) && offset < other.end() && other.offset < end() && bytes > 0 &&
-           other.bytes > 0;
+    return getRegion() == other.getRegion() && offset < other.end() && other.offset < end() &&
+           bytes > 0 && other.bytes > 0;
   }
 };
 

@@ -22,29 +22,50 @@ public:
   llvm::ArrayRef<RecordOp> getRecords() const { return records; }
   /// True if record `a` has completed before record `b` starts, whatever the executor does.
   bool before(unsigned a, unsigned b) const { return position[a] < clocks[b][stream[a]]; }
+  unsigned getNumStreams() const { return ofStream.size(); }
+  unsigned getStream(unsigned record) const { return stream[record]; }
+  /// The first record of `stream` in the order of the text that may not have completed when
+  /// `record` starts; the number of records if there is none.
+  unsigned getFirstOpen(unsigned record, unsigned stream) const;
 
 private:
   llvm::SmallVector<RecordOp> records;
-  llvm::SmallVector<int64_t> stream;   ///< of each record
-  llvm::SmallVector<int64_t> position; ///< of each record in its stream
+  llvm::SmallVector<llvm::SmallVector<unsigned>> ofStream; ///< the records of each stream
+  llvm::SmallVector<int64_t> stream;                       ///< of each record
+  llvm::SmallVector<int64_t> position;                     ///< of each record in its stream
   llvm::SmallVector<llvm::SmallVector<int64_t, 2>>
       clocks; ///< of each record: completed records of each stream
 };
 
-/// One record's access to a buffer.
-struct RecordAccess {
-  unsigned record = 0;
-  bool reads = false, writes = false;
+/// When a buffer of the arena is in use: from the first of the records that touch it to the last,
+/// or to the end of the program if an output stands in it. Streams may run far apart, so both ends
+/// have a place on each stream; places are numbers of records in the order of the text.
+struct Lifetime {
+  static constexpr unsigned never = ~0u;
+
+  llvm::SmallVector<unsigned> accesses; ///< the records that touch it, in the order of the text
+  /// By stream: behind the last access on it, 0 if there is none; `never` for an output.
+  llvm::SmallVector<unsigned, 4> last;
+  /// By stream: the first record that may not have completed when an access starts.
+  llvm::SmallVector<unsigned, 4> open;
+
+  /// True if every access has completed before any to `other` starts, whatever the executor does.
+  bool endsBefore(const Lifetime &other) const;
+  /// True if every access but that of `record` has completed before it starts.
+  bool endsWith(unsigned record, const HappensBefore &order) const;
+  /// True if every access but that of `record` starts after it has completed.
+  bool startsWith(unsigned record, const HappensBefore &order) const;
+  /// Adds the accesses of `other`, which starts where this ends.
+  void append(const Lifetime &other);
+
+  /// The first access, and behind the last one, in the order of the text.
+  unsigned getFirst() const { return accesses.empty() ? never : accesses.front(); }
+  unsigned getEnd() const { return *llvm::max_element(last); }
 };
 
-/// The records that touch each exec.alloc of a program, in the order of the text, and which allocs
-/// live to the end because an output stands in them.
-struct Lifetimes {
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<RecordAccess>> accesses;
-  llvm::DenseSet<mlir::Operation *> outputs;
-
-  Lifetimes(ProgramOp program, const HappensBefore &order);
-};
+/// The lifetimes of all allocs of a program.
+llvm::DenseMap<mlir::Operation *, Lifetime> findLifetimes(ProgramOp program,
+                                                          const HappensBefore &order);
 
 } // namespace dlc::exec
 

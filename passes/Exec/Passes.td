@@ -26,9 +26,11 @@ def PlanMemory : Pass<"exec-plan-memory", "::mlir::ModuleOp"> {
   let summary = "gives each arena buffer its offset";
   let description = [{
     Two buffers may share bytes if all accesses of one happen before all accesses of the other, by streams and events, not
-    by position; outputs live to the end. Buffers are placed by falling size, each into the smallest gap between those it
-    may not overlap. A launch's result takes its operand's place where the kernel allows it (`in_place`) and the operand is
-    not needed afterwards. Launches of kernels with a workspace get one. Buffers that nothing touches are removed.
+    by position; outputs live to the end. Buffers are placed one by one, each into a gap between those it may not overlap, in
+    several orders: by falling size, size times lifetime, lifetime, by first and by last use. The smallest arena is kept, and the
+    search ends where it is the most that lives at once (`live_bytes`), as no arena is smaller than that. A launch's result
+    takes its operand's place where the kernel allows it (`in_place`) and the operand is not needed afterwards. Launches of
+    kernels with a workspace get one. Buffers that nothing touches are removed.
     `%0 = exec.alloc : !exec.buffer<64>` becomes `%0 = exec.alloc at 0 : !exec.buffer<64>`.
   }];
   let options = [Option<"reuse", "reuse", "bool", "true", "false: each buffer has a place of its own">];

@@ -1,13 +1,11 @@
 //===- PlanMemory.cpp - offsets in the arena --------------------------------------------------===//
 //
-// See Passes.td for the rules. Greedy by size is the strategy of TensorFlow Lite's arena planner
-// (Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020), here with
-// lifetimes that are partially ordered.
+// See Passes.td for the rules, and Placement.h for how offsets are found.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/Exec/Memory.h"
-#include "passes/Exec/HappensBefore.h"
 #include "passes/Exec/Passes.h"
+#include "passes/Exec/Placement.h"
 
 using namespace mlir;
 
@@ -18,27 +16,14 @@ namespace dlc::exec {
 
 namespace {
 
-/// A place in the arena: one alloc, or several of equal size that take it one after the other.
-struct Slot {
-  SmallVector<AllocOp> allocs;
-  int64_t bytes = 0;
-  SmallVector<RecordAccess> accesses; ///< in the order of the text
-  bool isOutput = false;
-  int64_t offset = -1;
-};
-
 class Planner {
 public:
   Planner(ProgramOp program, SymbolTable &symbols)
       : program(program), symbols(symbols), order(program) {
-    Lifetimes lifetimes(program, order);
+    auto lifetimes = findLifetimes(program, order);
     for (auto alloc : program.getBlock().getOps<AllocOp>()) {
-      Slot slot{{alloc},
-                alignUp(getBytes(alloc)),
-                lifetimes.accesses.lookup(alloc),
-                lifetimes.outputs.contains(alloc)};
       slotOf[alloc] = slots.size();
-      slots.push_back(std::move(slot));
+      slots.push_back({alignUp(getBytes(alloc)), std::move(lifetimes[alloc])});
     }
   }
 
@@ -49,12 +34,12 @@ public:
 private:
   void merge(LaunchOp launch, unsigned record, InPlaceAttr pair);
   std::optional<unsigned> findWholeSlot(LaunchOp launch, unsigned buffer);
-  bool endsBefore(const Slot &a, const Slot &b) const;
-  int64_t findOffset(const Slot &slot, ArrayRef<unsigned> placed) const;
 
   ProgramOp program;
   SymbolTable &symbols;
   HappensBefore order;
+  /// Places in the arena: of one alloc, or of several of equal size that take it one after the
+  /// other. Those that have been merged into another one are empty and never in use.
   SmallVector<Slot> slots;
   llvm::DenseMap<Operation *, unsigned> slotOf;
 };
@@ -91,75 +76,26 @@ std::optional<unsigned> Planner::findWholeSlot(LaunchOp launch, unsigned buffer)
 void Planner::merge(LaunchOp launch, unsigned record, InPlaceAttr pair) {
   std::optional<unsigned> from = findWholeSlot(launch, pair.getOperand());
   std::optional<unsigned> into = findWholeSlot(launch, pair.getResult());
-  if (!from || !into || *from == *into || slots[*from].bytes != slots[*into].bytes ||
-      slots[*from].isOutput)
+  if (!from || !into || *from == *into || slots[*from].bytes != slots[*into].bytes)
     return;
-  Slot &operand = slots[*from], &result = slots[*into];
-  for (const RecordAccess &access : operand.accesses)
-    if (access.record != record && !order.before(access.record, record))
-      return;
-  for (const RecordAccess &access : result.accesses)
-    if (access.record != record && !order.before(record, access.record))
-      return;
-  operand.allocs.append(result.allocs);
-  operand.accesses.append(result.accesses);
-  operand.isOutput = result.isOutput;
-  for (AllocOp alloc : result.allocs)
-    slotOf[alloc] = *from;
-  result = Slot();
+  Lifetime &operand = slots[*from].lifetime, &result = slots[*into].lifetime;
+  if (!operand.endsWith(record, order) || !result.startsWith(record, order))
+    return;
+  operand.append(result);
+  slots[*into].bytes = 0;
+  slotOf[getExtent(launch.getBuffers()[pair.getResult()]).root] = *from;
 }
 
 //===------------------------------------------------------------------------------------------===//
 // Placement
 //===------------------------------------------------------------------------------------------===//
 
-/// True if every access to `a` has completed before any to `b` starts.
-bool Planner::endsBefore(const Slot &a, const Slot &b) const {
-  if (a.isOutput)
-    return false;
-  return llvm::all_of(a.accesses, [&](const RecordAccess &x) {
-    return llvm::all_of(b.accesses,
-                        [&](const RecordAccess &y) { return order.before(x.record, y.record); });
-  });
-}
-
-/// The start of the smallest gap for `slot` between the placed slots that live at the same time;
-/// behind them if there is none.
-int64_t Planner::findOffset(const Slot &slot, ArrayRef<unsigned> placed) const {
-  SmallVector<std::pair<int64_t, int64_t>> taken;
-  for (unsigned i : placed)
-    if (!endsBefore(slots[i], slot) && !endsBefore(slot, slots[i]))
-      taken.push_back({slots[i].offset, slots[i].offset + slots[i].bytes});
-  llvm::sort(taken);
-  int64_t end = 0, best = -1, bestGap = std::numeric_limits<int64_t>::max();
-  for (auto [first, last] : taken) {
-    if (int64_t gap = first - end; gap >= slot.bytes && gap < bestGap) {
-      best = end;
-      bestGap = gap;
-    }
-    end = std::max(end, last);
-  }
-  return best >= 0 ? best : end;
-}
-
 void Planner::place(bool reuse) {
-  SmallVector<unsigned> bySize;
-  for (auto [i, slot] : llvm::enumerate(slots))
-    if (!slot.allocs.empty())
-      bySize.push_back(i);
-  llvm::sort(bySize, [&](unsigned a, unsigned b) {
-    return std::pair(-slots[a].bytes, a) < std::pair(-slots[b].bytes, b);
-  });
-  int64_t arena = 0;
-  SmallVector<unsigned> placed;
-  for (unsigned i : bySize) {
-    slots[i].offset = reuse ? findOffset(slots[i], placed) : arena;
-    arena = std::max(arena, slots[i].offset + slots[i].bytes);
-    placed.push_back(i);
-    for (AllocOp alloc : slots[i].allocs)
-      alloc.setOffset(slots[i].offset);
-  }
-  program.setArenaBytes(arena);
+  Placement placement = reuse ? exec::place(slots, order) : placeApart(slots);
+  for (auto alloc : program.getBlock().getOps<AllocOp>())
+    alloc.setOffset(placement.offsets[slotOf.lookup(alloc)]);
+  program.setArenaBytes(placement.bytes);
+  program.setLiveBytes(findLiveBytes(slots, order.getRecords().size()));
 }
 
 //===------------------------------------------------------------------------------------------===//

@@ -5,6 +5,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/Exec/Memory.h"
+#include "passes/Exec/Bytes.h"
 #include "passes/Exec/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -18,33 +19,23 @@ namespace dlc::exec {
 namespace {
 
 /// Conflicts of a program's records: predecessors[i] lists the records before i that touch a byte
-/// of i's, one of both writing.
+/// of i's, one of both writing, but for those that another write of these bytes is behind.
 struct Conflicts {
   SmallVector<RecordOp> records;
   SmallVector<SmallVector<unsigned>> predecessors;
 
-  explicit Conflicts(ProgramOp program) {
-    struct Touch {
-      unsigned record;
-      Extent extent;
-      bool writes;
-    };
-    DenseMap<std::pair<int, void *>, SmallVector<Touch>> regions;
-    records.assign(program.getBlock().getOps<RecordOp>().begin(),
-                   program.getBlock().getOps<RecordOp>().end());
+  explicit Conflicts(ProgramOp program) : records(program.getBlock().getOps<RecordOp>()) {
+    RegionHistory history;
     for (auto [i, record] : llvm::enumerate(records)) {
       SmallVector<BufferAccess> accesses;
       record.getAccesses(accesses);
       llvm::SetVector<unsigned> before;
       for (const BufferAccess &access : accesses) {
         Extent extent = getExtent(access.buffer);
-        auto &touches = regions[{static_cast<int>(extent.space), extent.root}];
-        for (const Touch &touch : touches)
-          if (touch.record != i && (touch.writes || access.writes) && touch.extent.overlaps(extent))
-            before.insert(touch.record);
-        touches.push_back({static_cast<unsigned>(i), extent, access.writes});
+        history[extent.getRegion()].touch(i, {extent.offset, extent.end()}, access.writes,
+                                          [&](unsigned other) { before.insert(other); });
       }
-      predecessors.push_back(SmallVector<unsigned>(before.begin(), before.end()));
+      predecessors.push_back(before.takeVector());
     }
   }
 };

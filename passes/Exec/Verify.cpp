@@ -1,10 +1,12 @@
 //===- Verify.cpp - proves that a plan is ordered ---------------------------------------------===//
 //
 // See Passes.td for the list of what is checked. Shares with the planning passes only the
-// definition of happens-before.
+// definitions of happens-before and of a conflict; test/passes/Exec/MutationTest.cpp holds both
+// against runs in other orders.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/Exec/Memory.h"
+#include "passes/Exec/Bytes.h"
 #include "passes/Exec/HappensBefore.h"
 #include "passes/Exec/Passes.h"
 #include "llvm/ADT/DenseSet.h"
@@ -22,7 +24,7 @@ class Verifier {
 public:
   Verifier(ProgramOp program, SymbolTable &symbols, int64_t stateBytes)
       : program(program), symbols(symbols), stateBytes(stateBytes), order(program),
-        lifetimes(program, order) {
+        lifetimes(findLifetimes(program, order)) {
     for (auto alloc : program.getBlock().getOps<AllocOp>())
       isPlaced |= alloc.getOffsetAttr() != nullptr;
   }
@@ -55,12 +57,10 @@ private:
   LogicalResult checkBuffers();
   LogicalResult checkRecord(RecordOp record, unsigned number);
   LogicalResult checkOrder(const Touch &touch);
-  void remember(const Touch &touch);
   LogicalResult checkWritten(const Touch &touch, Operation *reader);
   LogicalResult checkLaunch(LaunchOp launch, ArrayRef<Touch> own);
   LogicalResult checkOutputs();
   LogicalResult checkSharing();
-  bool endsBefore(AllocOp a, AllocOp b);
   bool isInPlace(AllocOp operand, AllocOp result);
   ArrayRef<Attribute> getInPlacePairs(LaunchOp launch);
 
@@ -68,12 +68,11 @@ private:
   SymbolTable &symbols;
   int64_t stateBytes;
   HappensBefore order;
-  Lifetimes lifetimes;
+  llvm::DenseMap<Operation *, Lifetime> lifetimes;
   bool isPlaced = false;
-  /// Of the records checked so far, less those that a later write of all their bytes is ordered
-  /// behind: what is ordered behind that write is ordered behind them.
-  SmallVector<Touch> latest;
-  llvm::DenseMap<Operation *, SmallVector<Touch>> writes; ///< all so far, by exec.alloc
+  /// Of the records checked so far, by region.
+  RegionHistory history;
+  llvm::DenseMap<Operation *, ByteSet> written; ///< of each exec.alloc
 };
 
 /// (V2)
@@ -108,13 +107,10 @@ LogicalResult Verifier::checkBuffers() {
     if (Extent extent = getExtent(state); extent.end() > alignUp(stateBytes))
       return state.emitOpError() << "ends at byte " << extent.end() << " of a state of "
                                  << stateBytes;
-  for (auto input : program.getBlock().getOps<InputOp>()) {
-    int64_t count = llvm::count_if(program.getBlock().getOps<InputOp>(), [&](InputOp other) {
-      return other.getNumber() == input.getNumber() && other.getType() != input.getType();
-    });
-    if (count > 0)
+  llvm::DenseMap<int64_t, Type> inputs;
+  for (auto input : program.getBlock().getOps<InputOp>())
+    if (inputs.try_emplace(input.getNumber(), input.getType()).first->second != input.getType())
       return input.emitOpError() << "has another size elsewhere in @" << program.getSymName();
-  }
   return success();
 }
 
@@ -140,65 +136,64 @@ LogicalResult Verifier::checkRecord(RecordOp record, unsigned number) {
   }
   if (launch && failed(checkLaunch(launch, own)))
     return failure();
-  llvm::for_each(own, [&](const Touch &touch) { remember(touch); });
+  for (const Touch &touch : own)
+    if (touch.writes && touch.extent.space == Space::Arena)
+      written[touch.extent.root].add({touch.extent.offset, touch.extent.end()});
   return success();
-}
-
-void Verifier::remember(const Touch &touch) {
-  if (touch.writes) {
-    llvm::erase_if(latest, [&](const Touch &other) { return touch.place.contains(other.place); });
-    writes[touch.extent.root].push_back(touch);
-  }
-  latest.push_back(touch);
 }
 
 /// (V3)
 LogicalResult Verifier::checkOrder(const Touch &touch) {
-  for (const Touch &other : latest) {
-    if ((!touch.writes && !other.writes) || !touch.place.overlaps(other.place) ||
-        order.before(other.record, touch.record))
-      continue;
-    return (getRecord(touch.record)->emitOpError()
-            << quote(touch.record) << " touches bytes of " << quote(other.record)
-            << ", but nothing orders them")
-               .attachNote(getRecord(other.record)->getLoc())
-           << quote(other.record) << " is here";
-  }
-  return success();
+  const Extent &place = touch.place;
+  std::optional<unsigned> unordered;
+  history[place.getRegion()].touch(touch.record, {place.offset, place.end()}, touch.writes,
+                                   [&](unsigned other) {
+                                     if (!order.before(other, touch.record))
+                                       unordered = other;
+                                   });
+  if (!unordered)
+    return success();
+  return (getRecord(touch.record)->emitOpError()
+          << quote(touch.record) << " touches bytes of " << quote(*unordered)
+          << ", but nothing orders them")
+             .attachNote(getRecord(*unordered)->getLoc())
+         << quote(*unordered) << " is here";
 }
 
-/// (V5) `touch` may read what records before it have written into the same buffer. A record that
-/// writes a tensor owns the bytes up to the next multiple of the alignment: the gap behind a tensor
-/// in a flat buffer is never looked at.
+/// (V5) `touch` may read what records before it have written into the same buffer: all of them are
+/// ordered (V3). A record that writes a tensor owns the bytes up to the next multiple of the
+/// alignment: the gap behind a tensor in a flat buffer is never looked at.
 LogicalResult Verifier::checkWritten(const Touch &touch, Operation *reader) {
-  if (touch.extent.space != Space::Arena || touch.extent.bytes == 0)
+  if (touch.extent.space != Space::Arena)
     return success();
-  SmallVector<std::pair<int64_t, int64_t>> written;
-  for (const Touch &other : writes[touch.extent.root])
-    if (order.before(other.record, touch.record))
-      written.push_back({other.extent.offset, other.extent.offset + alignUp(other.extent.bytes)});
-  llvm::sort(written);
-  int64_t end = touch.extent.offset;
-  for (auto [first, last] : written)
-    if (first <= end)
-      end = std::max(end, last);
-  if (end < touch.extent.end())
-    return reader->emitOpError() << "byte " << end << " of a buffer is read before it is written";
+  ByteRange bytes(touch.extent.offset, touch.extent.end());
+  int64_t missing = written[touch.extent.root].findMissing(bytes, alignment);
+  if (missing < bytes.second)
+    return reader->emitOpError() << "byte " << missing
+                                 << " of a buffer is read before it is written";
   return success();
 }
 
 /// (V4) within one launch: only a result in place shares bytes with another buffer that is written.
 LogicalResult Verifier::checkLaunch(LaunchOp launch, ArrayRef<Touch> own) {
-  for (size_t i = 0; i < own.size(); ++i)
-    for (size_t j = 0; j < own.size(); ++j) {
-      if (i == j || !own[j].writes || !own[i].place.overlaps(own[j].place))
-        continue;
-      bool same =
-          own[i].place.offset == own[j].place.offset && own[i].place.bytes == own[j].place.bytes;
-      if (own[i].writes || !same ||
-          !llvm::is_contained(getInPlacePairs(launch), InPlaceAttr::get(launch.getContext(), i, j)))
-        return launch.emitOpError() << "buffers " << i << " and " << j << " of "
-                                    << quote(own[i].record) << " share memory";
+  auto pairs = getInPlacePairs(launch);
+  auto mayShare = [&](unsigned a, unsigned b) {
+    return !own[a].writes && own[a].place.offset == own[b].place.offset &&
+           own[a].place.bytes == own[b].place.bytes &&
+           llvm::is_contained(pairs, InPlaceAttr::get(launch.getContext(), a, b));
+  };
+  SmallVector<unsigned> sorted = llvm::to_vector(llvm::seq<unsigned>(own.size()));
+  llvm::sort(sorted, [&](unsigned a, unsigned b) {
+    return std::pair(own[a].place.offset, a) < std::pair(own[b].place.offset, b);
+  });
+  for (auto [at, i] : llvm::enumerate(sorted))
+    for (unsigned j : ArrayRef(sorted).drop_front(at + 1)) {
+      if (own[j].place.offset >= own[i].place.end())
+        break;
+      if ((own[i].writes || own[j].writes) && own[i].place.overlaps(own[j].place) &&
+          !mayShare(i, j) && !mayShare(j, i))
+        return launch.emitOpError() << "buffers " << std::min(i, j) << " and " << std::max(i, j)
+                                    << " of " << quote(own[i].record) << " share memory";
     }
   return success();
 }
@@ -214,15 +209,8 @@ LogicalResult Verifier::checkOutputs() {
     Extent extent = getExtent(output);
     if (extent.space != Space::Arena)
       return program.getOutput().emitOpError() << "output " << i << " does not stand in the arena";
-    SmallVector<std::pair<int64_t, int64_t>> written;
-    for (const Touch &touch : writes[extent.root])
-      written.push_back({touch.extent.offset, touch.extent.end()});
-    llvm::sort(written);
-    int64_t end = extent.offset;
-    for (auto [first, last] : written)
-      if (first <= end)
-        end = std::max(end, last);
-    if (end < extent.end())
+    ByteRange bytes(extent.offset, extent.end());
+    if (written[extent.root].findMissing(bytes) < bytes.second)
       return program.getOutput().emitOpError() << "output " << i << " is not written";
   }
   return success();
@@ -232,61 +220,46 @@ LogicalResult Verifier::checkOutputs() {
 // (V4) Sharing of the arena
 //===------------------------------------------------------------------------------------------===//
 
-/// True if every access to `a` has completed before any to `b` starts.
-bool Verifier::endsBefore(AllocOp a, AllocOp b) {
-  if (lifetimes.outputs.contains(a))
-    return false;
-  for (const RecordAccess &x : lifetimes.accesses[a])
-    for (const RecordAccess &y : lifetimes.accesses[b])
-      if (!order.before(x.record, y.record))
-        return false;
-  return true;
-}
-
 /// True if one launch reads `operand` for the last time and writes `result` for the first time, in
 /// the same place, and its kernel allows that.
 bool Verifier::isInPlace(AllocOp operand, AllocOp result) {
-  const auto &reads = lifetimes.accesses[operand], &writes = lifetimes.accesses[result];
-  if (reads.empty() || writes.empty() || operand.getOffset() != result.getOffset() ||
-      operand.getType() != result.getType() || lifetimes.outputs.contains(operand))
+  const Lifetime &reads = lifetimes[operand], &writes = lifetimes[result];
+  if (reads.accesses.empty() || writes.accesses.empty() ||
+      operand.getOffset() != result.getOffset() || operand.getType() != result.getType())
     return false;
-  unsigned at = writes.front().record;
+  unsigned at = writes.accesses.front();
   auto launch = dyn_cast<LaunchOp>(*getRecord(at));
   bool allowed = launch && llvm::any_of(getInPlacePairs(launch), [&](Attribute attribute) {
                    auto pair = cast<InPlaceAttr>(attribute);
                    return getExtent(launch.getBuffers()[pair.getOperand()]).root == operand &&
                           getExtent(launch.getBuffers()[pair.getResult()]).root == result;
                  });
-  if (!allowed)
-    return false;
-  return llvm::all_of(
-             reads,
-             [&](const RecordAccess &x) { return x.record == at || order.before(x.record, at); }) &&
-         llvm::all_of(writes, [&](const RecordAccess &y) {
-           return y.record == at || order.before(at, y.record);
-         });
+  return allowed && reads.endsWith(at, order) && writes.startsWith(at, order);
 }
 
-/// Allocs are looked at in the order of their places, each beside those that begin before it ends.
+/// Allocs are looked at in the order of their first access, each beside those that had its bytes
+/// last: those that had them before end before those.
 LogicalResult Verifier::checkSharing() {
   if (!isPlaced)
     return success();
-  SmallVector<std::pair<Extent, AllocOp>> allocs;
-  for (auto alloc : program.getBlock().getOps<AllocOp>())
-    allocs.push_back({getPlacedExtent(alloc), alloc});
-  llvm::stable_sort(allocs, [](auto &a, auto &b) { return a.first.offset < b.first.offset; });
-  SmallVector<std::pair<Extent, AllocOp>> open;
-  for (auto &[place, b] : allocs) {
-    llvm::erase_if(open, [&](auto &other) { return other.first.end() <= place.offset; });
-    for (auto &[otherPlace, a] : open) {
-      if (!place.overlaps(otherPlace) || endsBefore(a, b) || endsBefore(b, a) || isInPlace(a, b) ||
-          isInPlace(b, a))
-        continue;
-      return (a.emitOpError() << "shares bytes with a buffer that lives at the same time")
+  SmallVector<AllocOp> allocs(program.getBlock().getOps<AllocOp>());
+  SmallVector<std::pair<unsigned, unsigned>> sorted;
+  for (auto [i, alloc] : llvm::enumerate(allocs))
+    sorted.emplace_back(lifetimes[alloc].getFirst(), i);
+  llvm::sort(sorted);
+  ByteHistory owners;
+  for (auto [first, i] : sorted) {
+    AllocOp b = allocs[i], other;
+    Extent place = getPlacedExtent(b);
+    owners.touch(i, {place.offset, place.end()}, /*writes=*/true, [&](unsigned number) {
+      AllocOp a = allocs[number];
+      if (!lifetimes[a].endsBefore(lifetimes[b]) && !isInPlace(a, b))
+        other = a;
+    });
+    if (other)
+      return (other.emitOpError() << "shares bytes with a buffer that lives at the same time")
                  .attachNote(b.getLoc())
              << "the other buffer";
-    }
-    open.push_back({place, b});
   }
   return success();
 }

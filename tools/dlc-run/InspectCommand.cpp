@@ -217,6 +217,12 @@ Json describe(const Module &module, bool records) {
     all["records"] = describeRecords(plan);
   Json report = Json::parse(plan.report, nullptr, /*allow_exceptions=*/false);
   all["report"] = report.is_discarded() ? Json() : report;
+  if (const auto rows = all["report"].find("entries"); rows != all["report"].end())
+    for (Json &entry : all["entries"])
+      for (const Json &row : *rows)
+        if (row.is_object() && row.contains("live_bytes") && row.contains("name") &&
+            row["name"] == entry["name"])
+          entry["live_bytes"] = row["live_bytes"];
   return all;
 }
 
@@ -383,11 +389,12 @@ void printSummary(const Json &all) {
                           bytesText(arena) + " for an entry's tensors");
   if (!all["scalars"].empty())
     printFact("settings", settingsText(all["scalars"]));
-  Table table({"entry", "batch", "launches", "kernels", "FLOPs", "tensors"});
+  Table table({"entry", "batch", "launches", "kernels", "FLOPs", "tensors", "live at once"});
   for (const Json &entry : all["entries"])
     table.add({text(entry["name"]), text(entry["batch"]), text(entry["launches"]),
                text(entry["kernels"]), countText(entry["flops"].get<double>()),
-               bytesText(entry["arena_bytes"].get<double>())});
+               bytesText(entry["arena_bytes"].get<double>()),
+               entry.contains("live_bytes") ? cell("live_bytes", entry["live_bytes"]) : "-"});
   std::puts("");
   table.print();
   for (const Json &entry : all["entries"])

@@ -18,7 +18,7 @@ module @model attributes {dl.documentation = "about it", dl.epochs = 3 : i64} {
   ^bb0(%x: tensor<16xf32>, %c: tensor<2xf32>, %s: tensor<f32>):
     dl.yield %x : tensor<16xf32>
   }
-  exec.program @train_step attributes {kind = #exec.program<train>, batch = 16 : i64, every = 5 : i64, schedule = [#exec.schedule_part<warmup, in_epochs = false, length = 7.0 : f64, n = 7.0 : f64, 0.5 : f64, 0.0 : f64, 0.0 : f64>, #exec.schedule_part<one_cycle, in_epochs = true, length = 0.0 : f64, n = 3.0 : f64, 0.3 : f64, 0.04 : f64, 0.01 : f64>, #exec.schedule_part<plateau, in_epochs = true, length = 0.0 : f64, n = 0.0 : f64, 0.5 : f64, 3.0 : f64, 1.0 : f64, metric = "accuracy">], arena_bytes = 512 : i64, streams = 2 : i64, events = 1 : i64,
+  exec.program @train_step attributes {kind = #exec.program<train>, batch = 16 : i64, every = 5 : i64, schedule = [#exec.schedule_part<warmup, in_epochs = false, length = 7.0 : f64, n = 7.0 : f64, 0.5 : f64, 0.0 : f64, 0.0 : f64>, #exec.schedule_part<one_cycle, in_epochs = true, length = 0.0 : f64, n = 3.0 : f64, 0.3 : f64, 0.04 : f64, 0.01 : f64>, #exec.schedule_part<plateau, in_epochs = true, length = 0.0 : f64, n = 0.0 : f64, 0.5 : f64, 3.0 : f64, 1.0 : f64, metric = "accuracy">], arena_bytes = 512 : i64, live_bytes = 256 : i64, streams = 2 : i64, events = 1 : i64,
       inputs = [#exec.value<"x" input tensor<16xf32> batch_axis = 0>, #exec.value<"valid" input tensor<i32>>], valid = 1 : i64,
       outputs = [#exec.value<"loss.sum" accumulator tensor<f32>>, #exec.value<"gradient.conv.weight" gradient tensor<16xf32> of = @conv.weight>],
       metrics = [#exec.metric<"loss", loss, exp, [<0, count = 16.0 : f64, coefficient = 2.0 : f64>]>]} {

@@ -61,7 +61,7 @@ TEST_F(Report, TablesAreAligned) {
   codegen::printReport(report, stream);
   EXPECT_EQ(text, R"(model for znver5: 12 parameters (64 B), state 128 B, 1 kernels
 
-train_step, batch 16: 4 launches of 1 kernels, arena 512 B
+train_step, batch 16: 4 launches of 1 kernels, arena 512 B for 256 B live at once
   layer  stage    shape  parameters  FLOP  activations  kernel
   conv   forward     16          12   100         64 B  sum
   conv   copy         -           0     0         64 B  copy

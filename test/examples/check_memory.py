@@ -1,0 +1,18 @@
+"""Fails where an entry of an example has an arena of more than 1.05 times its live bytes; prints both for all."""
+import pathlib
+import re
+import subprocess
+import sys
+
+wrong = 0
+for model in sorted(pathlib.Path(sys.argv[1]).glob("*/*.dl")):
+    plan = subprocess.run(["dlc", "--emit=exec", model], capture_output=True, text=True)
+    if plan.returncode != 0 and "is not available yet" in plan.stderr:
+        continue
+    if plan.returncode != 0:
+        sys.exit(plan.stderr)
+    for name, attributes in re.findall(r"exec\.program @(\w+) attributes \{(.*)\} \{", plan.stdout):
+        arena, live = (int(re.search(rf"\b{key} = (\d+)", attributes)[1]) for key in ("arena_bytes", "live_bytes"))
+        print(model.stem, name, arena, live, f"{arena / live:.3f}")
+        wrong += arena > 1.05 * live
+sys.exit(f"{wrong} arenas are too large" if wrong else 0)
