@@ -26,11 +26,11 @@ std::optional<unsigned> codegen::storedOperand(Value value) {
   return cast<BlockArgument>(value).getArgNumber();
 }
 
-ReducedAxes::ReducedAxes(dl::ReduceOp op) {
-  auto type = cast<RankedTensorType>(op.getX().getType());
+ReducedAxes::ReducedAxes(dl::ReductionOp op) {
+  auto type = cast<RankedTensorType>(op.getReduced().getType());
   for (int64_t axis = 0; axis < type.getRank(); ++axis) {
     int64_t extent = type.getDimSize(axis);
-    bool isReduced = llvm::is_contained(op.getAxes(), axis);
+    bool isReduced = llvm::is_contained(op.getReducedAxes(), axis);
     if (extent == 1)
       continue;
     if (!shape.empty() && reduced.back() == isReduced) {
@@ -50,7 +50,8 @@ SmallVector<int64_t> ReducedAxes::extents(bool ofReduced) const {
   return result;
 }
 
-Point codegen::reducedPoint(DeviceFunction &function, const ReducedAxes &axes) {
+/// The point of the operand that element r of those that are combined to element k stands at.
+static Point reducedPoint(DeviceFunction &function, const ReducedAxes &axes) {
   SmallVector<Value> k = function.delinearize(function.index(0), axes.extents(false));
   SmallVector<Value> r = function.delinearize(function.index(1), axes.extents(true)), indices;
   size_t nextK = 0, nextR = 0;
@@ -107,7 +108,7 @@ public:
 
 private:
   using Form = FailureOr<AnchorForm>;
-  Form reduce(dl::ReduceOp op);
+  Form reduce();
   Form matmul(dl::MatmulOp op);
   template <typename Op>
   Form convolution(Op op, StringRef function, Value x, Value w, Value y, Value result);
@@ -144,34 +145,119 @@ private:
 
 static Type elementOf(Value tensor) { return getElementTypeOrSelf(tensor); }
 
-FailureOr<AnchorForm> AnchorPrinter::reduce(dl::ReduceOp op) {
-  ReducedAxes axes(op);
-  SmallVector<int64_t> kept = axes.extents(false), reduced = axes.extents(true);
-  bool isSum = op.getKind() == dl::ReduceKind::Sum;
-  text.constant("KEPT", product(kept));
-  text.constant("REDUCED", product(reduced));
-  text.flag("IS_SUM", isSum);
-  text.type("Op", isSum ? "Sum" : op.getKind() == dl::ReduceKind::Max ? "Max" : "Min");
-  if (failed(setType(elementOf(op.getX()))))
-    return failure();
-  DeviceFunction function(spec, "x", {"k", "r"});
-  Point point = reducedPoint(function, axes);
-  BodyEmitter body = function.body();
-  Value element = body.emit(op.getX(), point);
-  if (!element)
-    return failure();
-  for (unsigned number = 0; number < spec.resultTypes().size(); ++number) {
-    if (!storesFront || spec.dependsOnAnchor(spec.result(number)))
-      continue;
-    // Max and min meet an element twice, and it may have been overwritten in between.
-    if (!isSum || spec.resultTypes()[number].getNumElements() != product(axes.shape) ||
-        failed(function.store(body, number, point)))
-      return failure();
+std::string codegen::totalMember(ArrayRef<dl::ReductionOp> reductions, unsigned number) {
+  for (auto [i, op] : llvm::enumerate(reductions)) {
+    unsigned results = op->getNumResults();
+    if (number < results) {
+      StringRef field = !isa<dl::MomentsOp>(*op) ? "value" : number == 0 ? "mean" : "m2";
+      return ("r" + Twine(i) + "." + field).str();
+    }
+    number -= results;
   }
-  function.returns(element);
-  if (failed(text.add(function)))
+  llvm_unreachable("no result of the reductions");
+}
+
+/// Of one reduction: a total, or count, mean and m2.
+static unsigned valuesOf(dl::ReductionOp op) { return isa<dl::MomentsOp>(*op) ? 3 : 1; }
+
+unsigned codegen::totalValues(ArrayRef<dl::ReductionOp> reductions) {
+  unsigned values = 0;
+  for (dl::ReductionOp op : reductions)
+    values += valuesOf(op);
+  return values;
+}
+
+/// struct Totals; empty if a type is none that CUDA kernels know.
+static std::string totalsStruct(ArrayRef<dl::ReductionOp> reductions) {
+  std::string fields, clear, finish, merge, shuffled, save, load;
+  unsigned values = 0;
+  for (size_t i = 0; i < reductions.size(); ++i) {
+    dl::ReductionOp op = reductions[i];
+    std::string type = computedTypeName(elementOf(op.getReduced())), r = "r" + std::to_string(i);
+    if (type.empty())
+      return "";
+    if (auto reduce = dyn_cast<dl::ReduceOp>(*op)) {
+      StringRef kind = reduce.getKind() == dl::ReduceKind::Sum   ? "Sum"
+                       : reduce.getKind() == dl::ReduceKind::Max ? "Max"
+                                                                 : "Min";
+      fields += llvm::formatv("    Total<{0}, {1}> {2};\n", kind, type, r).str();
+    } else {
+      fields += llvm::formatv("    Moments<{0}> {1};\n", type, r).str();
+    }
+    clear += " " + r + ".clear();";
+    finish += " " + r + ".finish();";
+    merge += " " + r + ".merge(b." + r + ");";
+    shuffled += (i == 0 ? "" : ", ") + r + ".shuffled(bits)";
+    std::string at = values == 0 ? "at" : "at + " + std::to_string(values) + " * STRIDE";
+    save += " " + r + ".template save<STRIDE>(p, " + at + ");";
+    load += " " + r + ".template load<STRIDE>(p, " + at + ");";
+    values += valuesOf(op);
+  }
+  return llvm::formatv("  struct Totals {{\n{0}"
+                       "    __device__ void clear() {{{1} }\n"
+                       "    __device__ void finish() {{{2} }\n"
+                       "    __device__ void merge(const Totals &b) {{{3} }\n"
+                       "    __device__ Totals shuffled(int bits) const {{ return {{{4}}; }\n"
+                       "    template <int STRIDE, class B> "
+                       "__device__ void save(B p, int at) const {{{5} }\n"
+                       "    template <int STRIDE, class B> "
+                       "__device__ void load(B p, int at) {{{6} }\n"
+                       "  };\n",
+                       fields, clear, finish, merge, shuffled, save, load);
+}
+
+std::string
+codegen::reductionMembers(const KernelSpec &spec, ArrayRef<dl::ReductionOp> reductions,
+                          llvm::function_ref<BodyEmitter::AnchorValue(DeviceFunction &)> anchor,
+                          bool storesFront) {
+  ReducedAxes axes(reductions.front());
+  std::string text = totalsStruct(reductions), functions, values, adds;
+  if (text.empty())
+    return "";
+  for (size_t i = 0; i < reductions.size(); ++i) {
+    dl::ReductionOp op = reductions[i];
+    std::string number = std::to_string(i);
+    DeviceFunction function(spec, "element" + number, {"k", "r"});
+    Point point = reducedPoint(function, axes);
+    BodyEmitter body = function.body(anchor(function));
+    Value element = body.emit(op.getReduced(), point);
+    if (!element)
+      return "";
+    // The last one stores: before it all have loaded what a result may lie in.
+    for (unsigned result = 0;
+         storesFront && i + 1 == reductions.size() && result < spec.resultTypes().size();
+         ++result) {
+      if (spec.dependsOnAnchor(spec.result(result)))
+        continue;
+      if (spec.resultTypes()[result].getNumElements() != product(axes.shape) ||
+          failed(function.store(body, result, point)))
+        return "";
+    }
+    function.returns(element);
+    std::string printed = function.print();
+    if (printed.empty())
+      return "";
+    functions += printed;
+    values += "    auto e" + number + " = element" + number + "(k, r);\n";
+    adds += "    v.r" + number + ".add(e" + number + ");\n";
+  }
+  return llvm::formatv("  static constexpr int KEPT = {0};\n  static constexpr int REDUCED = {1};\n"
+                       "{2}{3}  __device__ void add(Totals &v, int k, int r) const {{\n{4}{5}  }\n",
+                       product(axes.extents(false)), product(axes.extents(true)), text, functions,
+                       values, adds);
+}
+
+FailureOr<AnchorForm> AnchorPrinter::reduce() {
+  dl::ReductionOp first = spec.reductions().front();
+  auto noAnchor = [](DeviceFunction &) { return BodyEmitter::AnchorValue(); };
+  std::string members = reductionMembers(spec, spec.reductions(), noAnchor, storesFront);
+  if (members.empty())
     return failure();
-  return AnchorForm{{product(kept)}, {"k"}, elementOf(op.getY()), "reduceElement"};
+  text.members(members);
+  return AnchorForm{{product(ReducedAxes(first).extents(false))},
+                    {"k"},
+                    elementOf(first->getResult(0)),
+                    "reduceElement"};
 }
 
 FailureOr<AnchorForm> AnchorPrinter::matmul(dl::MatmulOp op) {
@@ -296,7 +382,7 @@ template <typename Op> FailureOr<AnchorForm> AnchorPrinter::softmax(Op op, Strin
 
 FailureOr<AnchorForm> AnchorPrinter::describe() {
   return llvm::TypeSwitch<Operation *, Form>(spec.anchorOp())
-      .Case<dl::ReduceOp>([&](auto op) { return reduce(op); })
+      .Case<dl::ReductionOp>([&](auto) { return reduce(); })
       .Case<dl::MatmulOp>([&](auto op) { return matmul(op); })
       .Case<dl::ConvolutionOp>([&](auto op) {
         return convolution(op, "convolutionElement", op.getX(), op.getW(), op.getY(), op.getY());
@@ -336,9 +422,9 @@ SmallVector<StringRef> codegen::skeletonsOf(const KernelSpec &spec) {
   case Anchor::Transpose:
     return {"transpose"};
   case Anchor::Reduce:
-    return ReducedAxes(cast<dl::ReduceOp>(spec.anchorOp())).alongRows()
-               ? SmallVector<StringRef>{"reduce_rows", "reduce_parts"}
-               : SmallVector<StringRef>{"reduce_channels", "reduce_parts"};
+    return ReducedAxes(spec.reductions().front()).alongRows()
+               ? SmallVector<StringRef>{"reductions", "reduce_rows", "reduce_parts"}
+               : SmallVector<StringRef>{"reductions", "reduce_channels", "reduce_parts"};
   case Anchor::Window:
     return {"axis", "window"};
   case Anchor::Softmax:
@@ -367,8 +453,13 @@ LogicalResult codegen::addStore(KernelText &text, const AnchorForm &form, String
   }
   Point own = DeviceFunction::point(form.space, indices);
   SmallVector<Value> values;
-  for (auto [i, result] : llvm::enumerate(spec.anchorOp()->getResults()))
-    values.push_back(function.addSum(i == 0 ? "v" : "tap", getElementTypeOrSelf(result)));
+  std::string arguments;
+  for (auto [i, result] : llvm::enumerate(spec.anchorResults())) {
+    std::string value = "v" + (i == 0 ? "" : std::to_string(i));
+    values.push_back(function.addSum(value, getElementTypeOrSelf(result)));
+    if (spec.anchor() == Anchor::Reduce)
+      arguments += ", v." + totalMember(spec.reductions(), i);
+  }
   BodyEmitter body = function.body(
       [&](unsigned number, const Point &at) { return at == own ? values[number] : Value(); });
   for (auto [number, type] : llvm::enumerate(spec.resultTypes())) {
@@ -382,5 +473,12 @@ LogicalResult codegen::addStore(KernelText &text, const AnchorForm &form, String
         failed(function.store(body, number, own)))
       return failure();
   }
-  return text.add(function);
+  if (failed(text.add(function)))
+    return failure();
+  if (spec.anchor() == Anchor::Reduce)
+    text.members(
+        llvm::formatv("  __device__ void {0}(int k, const Totals &v) const {{ {0}(k{1}); }\n", name,
+                      arguments)
+            .str());
+  return success();
 }

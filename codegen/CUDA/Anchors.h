@@ -40,20 +40,26 @@ mlir::LogicalResult addStore(KernelText &text, const AnchorForm &form, llvm::Str
 std::optional<unsigned> storedOperand(mlir::Value value);
 
 /// How a reduction walks its operand: the operand's shape with neighbouring axes of one kind
-/// merged.
+/// merged. Reductions of one kernel have the same.
 struct ReducedAxes {
   llvm::SmallVector<int64_t> shape;
   llvm::SmallVector<bool> reduced;
 
-  explicit ReducedAxes(dl::ReduceOp op);
+  explicit ReducedAxes(dl::ReductionOp op);
   llvm::SmallVector<int64_t> extents(bool ofReduced) const;
   /// Whether neighbours in memory are combined with each other.
   bool alongRows() const { return shape.empty() || reduced.back(); }
 };
 
-/// The point of the operand that a reduction's accessor x(k, r) reads: element r of those that are
-/// combined to element k.
-Point reducedPoint(DeviceFunction &function, const ReducedAxes &axes);
+/// Members for the reductions' skeletons: KEPT, REDUCED, Totals and add(v, k, r). `anchor` gives
+/// the values that operands may need, `storesFront` as above. Empty if they cannot be printed.
+std::string reductionMembers(const KernelSpec &spec, llvm::ArrayRef<dl::ReductionOp> reductions,
+                             llvm::function_ref<BodyEmitter::AnchorValue(DeviceFunction &)> anchor,
+                             bool storesFront);
+/// The member of Totals that result `number` of `reductions`, counted through all of them, is in.
+std::string totalMember(llvm::ArrayRef<dl::ReductionOp> reductions, unsigned number);
+/// Values that Totals has.
+unsigned totalValues(llvm::ArrayRef<dl::ReductionOp> reductions);
 
 /// Sizes of a matrix product.
 struct ProductSizes {

@@ -21,7 +21,7 @@ namespace {
 class ElementsGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-elements"; }
-  unsigned version() const override { return 1; }
+  unsigned version() const override { return 2; }
   SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
@@ -49,11 +49,16 @@ static void addAnchorFunction(KernelText &text, const AnchorForm &form, unsigned
     parameters += (parameters.empty() ? "int " : ", int ") + axis.str();
     arguments += ", " + axis.str();
   }
-  StringRef member = !isa<dl::MaxPoolOp>(op) ? "" : number == 0 ? ".value" : ".tap";
+  std::string member;
+  if (text.spec.anchor() == Anchor::Reduce)
+    member = "." + totalMember(text.spec.reductions(), number);
+  else if (isa<dl::MaxPoolOp>(op))
+    member = number == 0 ? ".value" : ".tap";
   text.members(
-      llvm::formatv("  __device__ {0} anchor{1}({2}) const {{ return {3}(*this{4}){5}; }\n",
-                    storedTypeName(accumulatorType(getElementTypeOrSelf(op->getResult(number)))),
-                    number, parameters, form.function, arguments, member)
+      llvm::formatv(
+          "  __device__ {0} anchor{1}({2}) const {{ return {3}(*this{4}){5}; }\n",
+          storedTypeName(accumulatorType(getElementTypeOrSelf(text.spec.anchorResults()[number]))),
+          number, parameters, form.function, arguments, member)
           .str());
 }
 
@@ -65,7 +70,7 @@ static bool hasFunction(const KernelSpec &spec) {
 static SmallVector<StringRef> definitionsOf(Anchor anchor) {
   switch (anchor) {
   case Anchor::Reduce:
-    return {"reduce_elements"};
+    return {"reductions", "reduce_elements"};
   case Anchor::Gemm:
     return {"product_elements"};
   case Anchor::Convolution:
@@ -84,22 +89,12 @@ sumMembers(const KernelSpec &spec, unsigned number,
   auto op = spec.result(number).getDefiningOp<dl::ReduceOp>();
   if (!PhysicalLayout::get(spec.resultTypes()[number]).rowMajor)
     return "";
-  ReducedAxes axes(op);
-  DeviceFunction x(spec, "x", {"k", "r"});
-  BodyEmitter body = x.body(anchor(x));
-  Value element = body.emit(op.getX(), reducedPoint(x, axes));
-  if (!element)
+  std::string members = reductionMembers(spec, dl::ReductionOp(op), anchor, /*storesFront=*/false);
+  if (members.empty())
     return "";
-  x.returns(element);
-  std::string text = x.print();
-  if (text.empty())
-    return "";
-  return llvm::formatv(
-             "  using T = {0};\n  using Op = Sum;\n  static constexpr bool IS_SUM = true;\n"
-             "  static constexpr int REDUCED = {1};\n{2}"
-             "  __device__ void one(int i) const {{ {3}[i] = reduceElement(*this, i); }\n",
-             computedTypeName(getElementTypeOrSelf(op.getX())), product(axes.extents(true)), text,
-             bufferName(spec, spec.operandTypes().size() + number))
+  return llvm::formatv("{0}  __device__ void one(int i) const {{ {1}[i] = reduceElement(*this, "
+                       "i).r0.value; }\n",
+                       members, bufferName(spec, spec.operandTypes().size() + number))
       .str();
 }
 
@@ -119,14 +114,14 @@ FailureOr<KernelText> ElementsGenerator::write(const KernelSpec &spec,
   if (hasFunction(spec)) {
     if (failed(form = describeAnchor(text)))
       return failure();
-    for (unsigned number = 0; number < spec.anchorOp()->getNumResults(); ++number)
+    for (unsigned number = 0; number < spec.anchorResults().size(); ++number)
       addAnchorFunction(text, *form, number);
   }
   auto anchorOf = [&](DeviceFunction &function) -> BodyEmitter::AnchorValue {
     if (failed(form))
       return {};
     return [&](unsigned result, const Point &at) {
-      Type element = getElementTypeOrSelf(spec.anchorOp()->getResult(result));
+      Type element = getElementTypeOrSelf(spec.anchorResults()[result]);
       SmallVector<Value> indices = function.reshape(at, form->space).indices;
       if (form->axes.size() != form->space.size())
         indices = {function.linear({indices[0], indices[2]}, {form->space[0], form->space[2]}),

@@ -1,9 +1,10 @@
 //===- ReduceGenerator.cpp - reductions over any axes -----------------------------------------===//
 //
-// Where neighbours in memory are combined with each other, a block takes a row (reduce_rows), else
-// a warp's lanes take neighbouring results (reduce_channels). Where that makes few blocks, several
-// of them take parts, and a second phase combines these (reduce_parts). The element is computed by
-// whatever is fused in front of the reduction, and stored on the way if it is a result itself.
+// Any number of them over one index space, read once. Where neighbours in memory are combined with
+// each other, a block takes a row (reduce_rows), else a warp's lanes take neighbouring results
+// (reduce_channels). Where that makes few blocks, several of them take parts, and a second phase
+// combines these (reduce_parts). The element is computed by whatever is fused in front of the
+// reduction, and stored on the way if it is a result itself.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
@@ -18,7 +19,7 @@ namespace {
 class ReduceGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-reduce"; }
-  unsigned version() const override { return 2; }
+  unsigned version() const override { return 3; }
   SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
@@ -37,26 +38,37 @@ static int64_t partsOf(int64_t blocks, int64_t each, int64_t least) {
   return std::max<int64_t>(1, llvm::divideCeil(each, part));
 }
 
+/// The type of all totals, in which parts are left; none if they differ.
+static std::optional<Type> commonElement(const KernelSpec &spec) {
+  auto elementOf = [](dl::ReductionOp op) {
+    return accumulatorType(getElementTypeOrSelf(op.getReduced()));
+  };
+  Type first = elementOf(spec.reductions().front());
+  bool common =
+      llvm::all_of(spec.reductions(), [&](dl::ReductionOp op) { return elementOf(op) == first; });
+  return common ? std::optional(first) : std::nullopt;
+}
+
 SmallVector<Candidate> ReduceGenerator::schedules(const KernelSpec &spec,
                                                   const CudaTarget &target) const {
-  auto op = dyn_cast_or_null<dl::ReduceOp>(spec.anchorOp());
-  if (!op)
+  if (spec.anchor() != Anchor::Reduce)
     return {};
-  ReducedAxes axes(op);
+  ReducedAxes axes(spec.reductions().front());
   int64_t kept = product(axes.extents(false)), reduced = product(axes.extents(true));
   if (kept == 0)
     return {};
   Candidate candidate;
   bool rows = axes.alongRows();
   int64_t blocks = rows ? kept : blocksFor(kept, 32);
-  int64_t parts = partsOf(blocks, reduced, rows ? 8 * threads : threads / 4);
+  std::optional<Type> element = commonElement(spec);
+  int64_t parts = element ? partsOf(blocks, reduced, rows ? 8 * threads : threads / 4) : 1;
   candidate.parameters = parts;
   candidate.schedule = (rows ? "rows parts " : "channels parts ") + std::to_string(parts);
   candidate.phases.push_back({uint32_t(blocks * parts), 0});
   if (parts > 1) {
     candidate.phases.push_back({blocksFor(kept, partsThreads / 32), 0});
     candidate.workspaceBytes =
-        kept * parts * storageBytes(accumulatorType(getElementTypeOrSelf(op.getX())));
+        totalValues(spec.reductions()) * kept * parts * storageBytes(*element);
   }
   candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), candidate.phases.size());
   return {candidate};
@@ -64,8 +76,7 @@ SmallVector<Candidate> ReduceGenerator::schedules(const KernelSpec &spec,
 
 FailureOr<KernelText> ReduceGenerator::write(const KernelSpec &spec,
                                              const Candidate &candidate) const {
-  auto op = cast<dl::ReduceOp>(spec.anchorOp());
-  bool rows = ReducedAxes(op).alongRows();
+  bool rows = ReducedAxes(spec.reductions().front()).alongRows();
   int64_t parts = *candidate.parameters.getAsInteger();
   KernelText text(spec, skeletonsOf(spec));
   text.constant("THREADS", threads);

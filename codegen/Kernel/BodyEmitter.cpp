@@ -210,7 +210,7 @@ SmallVector<int64_t> CutCollector::find(Value value) {
   }
   Operation *op = value.getDefiningOp();
   // The generator asks in the space that it has the anchor's values in.
-  if (op == spec.anchorOp())
+  if (spec.anchorResult(value))
     return cuts;
   // Their operands live in another order, or eight to a byte: what that needs is served by scalars.
   if (isa<dl::TransposeOp, dl::PackBitsOp, dl::UnpackBitsOp>(op)) {
@@ -349,8 +349,8 @@ Value BodyEmitter::compute(Value value, const Point &point) {
     return loaded ? loadedToComputed(builder, loc, loaded, element) : Value();
   }
   Operation *op = value.getDefiningOp();
-  if (op == spec.anchorOp()) {
-    Value known = anchor ? anchor(cast<OpResult>(value).getResultNumber(), point) : Value();
+  if (std::optional<unsigned> number = spec.anchorResult(value)) {
+    Value known = anchor ? anchor(*number, point) : Value();
     // A transposition only changes indices: it can be looked through, any other anchor cannot.
     if (known || !isa<dl::TransposeOp>(op))
       return known;

@@ -25,7 +25,7 @@ using namespace dlc::codegen;
 /// The anchor that an op makes, if it is no part of an element-wise body.
 static std::optional<Anchor> anchorOf(Operation &op) {
   return llvm::TypeSwitch<Operation *, std::optional<Anchor>>(&op)
-      .Case<dl::ReduceOp>([](auto) { return Anchor::Reduce; })
+      .Case<dl::ReductionOp>([](auto) { return Anchor::Reduce; })
       .Case<dl::MaxPoolOp, dl::MaxPoolBackwardOp, dl::MaxPoolGatherOp, dl::AveragePoolOp,
             dl::AveragePoolBackwardOp>([](auto) { return Anchor::Window; })
       .Case<dl::SoftmaxCrossEntropyOp, dl::SoftmaxCrossEntropyBackwardOp, dl::AccuracyOp>(
@@ -52,14 +52,34 @@ static LogicalResult checkBodyOp(Operation &op) {
 /// Sums stand beside a product if they are results and nothing else.
 static bool areSumsBeside(Block &block) {
   return llvm::range_size(block.getOps<dl::MatmulOp>()) == 1 &&
-         llvm::all_of(block.getOps<dl::ReduceOp>(), [](dl::ReduceOp reduce) {
-           return reduce.getKind() == dl::ReduceKind::Sum && reduce->hasOneUse() &&
+         llvm::all_of(block.getOps<dl::ReductionOp>(), [](dl::ReductionOp reduction) {
+           auto reduce = dyn_cast<dl::ReduceOp>(*reduction);
+           return reduce && reduce.getKind() == dl::ReduceKind::Sum && reduce->hasOneUse() &&
                   isa<dl::YieldOp>(*reduce->user_begin());
          });
 }
 
-bool KernelSpec::hasSums() const {
-  return llvm::any_of(body->back().getOperands(), [&](Value result) { return isSum(result); });
+/// Whether `op` is one more reduction of the anchor's loop nest; none of them waits for another.
+bool KernelSpec::joinsAnchor(Operation &op) const {
+  auto reduction = dyn_cast<dl::ReductionOp>(op);
+  return reduction && kind == Anchor::Reduce && !dependsOnAnchor(reduction.getReduced()) &&
+         dl::shareLoops(reductionOps.front(), reduction);
+}
+
+void KernelSpec::addAnchor(Operation &op, Anchor anchor) {
+  kind = anchor;
+  if (!this->op)
+    this->op = &op;
+  if (auto reduction = dyn_cast<dl::ReductionOp>(op))
+    reductionOps.push_back(reduction);
+  llvm::append_range(anchorValues, op.getResults());
+  behindAnchor.insert_range(op.getResults());
+}
+
+/// What reads a value behind the anchor is behind it.
+void KernelSpec::follow(Operation &op) {
+  if (llvm::any_of(op.getOperands(), [&](Value operand) { return dependsOnAnchor(operand); }))
+    behindAnchor.insert_range(op.getResults());
 }
 
 FailureOr<KernelSpec> KernelSpec::get(Block &block) {
@@ -71,17 +91,16 @@ FailureOr<KernelSpec> KernelSpec::get(Block &block) {
   dl::TransposeOp transpose;
   const bool sumsBeside = areSumsBeside(block);
   for (Operation &op : block) {
-    if (sumsBeside && isa<dl::ReduceOp>(op))
-      continue;
+    spec.follow(op);
     std::optional<Anchor> anchor = anchorOf(op);
-    if (anchor && spec.op) {
+    if (anchor == Anchor::Reduce && sumsBeside) {
+      spec.reductionOps.push_back(cast<dl::ReductionOp>(op));
+    } else if (anchor && spec.op && !spec.joinsAnchor(op)) {
       InFlightDiagnostic error = op.emitError("a kernel has one anchor, this is the second");
       error.attachNote(spec.op->getLoc()) << "the first";
       return failure();
-    }
-    if (anchor) {
-      spec.kind = *anchor;
-      spec.op = &op;
+    } else if (anchor) {
+      spec.addAnchor(op, *anchor);
     } else if (failed(checkBodyOp(op))) {
       return failure();
     }
@@ -90,14 +109,10 @@ FailureOr<KernelSpec> KernelSpec::get(Block &block) {
   }
   // A transposition only changes indices; alone, it decides the loops.
   if (!spec.op && transpose) {
-    spec.kind = Anchor::Transpose;
-    spec.op = transpose;
+    spec.addAnchor(*transpose, Anchor::Transpose);
+    for (Operation &op : block)
+      spec.follow(op);
   }
-  for (Operation &op : block)
-    if (&op == spec.op || llvm::any_of(op.getOperands(), [&](Value operand) {
-          return spec.behindAnchor.contains(operand);
-        }))
-      spec.behindAnchor.insert_range(op.getResults());
   if (auto update = dyn_cast_or_null<dl::MultiTensorOp>(spec.op))
     return spec.setFlatBuffers(update);
   for (Type type : block.getArgumentTypes())
@@ -185,6 +200,8 @@ static uint64_t flopsOf(Operation &op) {
         return 2 * elementsOf(matmul.getC()) * depth;
       })
       .Case<dl::ReduceOp>([](dl::ReduceOp reduce) { return elementsOf(reduce.getX()); })
+      // Difference, two sums and a square of each element.
+      .Case<dl::MomentsOp>([](dl::MomentsOp moments) { return 4 * elementsOf(moments.getX()); })
       .Case<dl::MaxPoolOp, dl::AveragePoolOp>(
           [](auto pool) { return elementsOf(pool.getY()) * pool.getGeometry().kernelSize(); })
       .Case<dl::MaxPoolBackwardOp>([](auto pool) { return elementsOf(pool.getDy()); })
@@ -306,6 +323,7 @@ static std::pair<std::string, std::string> anchorName(Operation *op) {
       .Case<dl::ReduceOp>([&](dl::ReduceOp r) {
         return std::pair(dl::stringifyReduceKind(r.getKind()).str(), sizes(r.getX()));
       })
+      .Case<dl::MomentsOp>([&](auto m) { return std::pair("moments", sizes(m.getX())); })
       .Case<dl::MultiTensorOp>([&](auto) { return std::pair("update", std::string()); })
       .Default([&](Operation *op) {
         return std::pair(op->getName().stripDialect().str(), sizes(op->getResult(0)));
@@ -317,8 +335,10 @@ std::string KernelSpec::stem() const {
   std::string before, after, sizes, anchorText;
   size_t named = 0;
   for (Operation &inner : *body) {
-    if (&inner == op) {
-      std::tie(anchorText, sizes) = anchorName(op);
+    if (anchorResult(inner.getNumResults() ? inner.getResult(0) : Value())) {
+      std::string name;
+      std::tie(name, sizes) = anchorName(&inner);
+      anchorText += (anchorText.empty() ? "" : "_") + name;
       continue;
     }
     if (!isa<dl::ElementwiseOp>(inner) ||

@@ -2,11 +2,11 @@
 //
 // A kernel is the region of an exec.kernel: dl ops on tensors, the block's arguments are the
 // operands, dl.yield's values the results. KernelSpec reads that region once: it finds the anchor
-// (the one op that is not element-wise) and gives generators the rest as a function from indices to
-// values, pulled from the results: a generator asks for a result at an index point, gives the
-// anchor's value when asked for it, and gets arith/math ops on scalars or vectors. So bias, ReLU,
-// masks, casts and whole element-wise chains fuse into every generator in the same way, before the
-// anchor (prologue) and behind it (epilogue).
+// (the one op that is not element-wise, or several reductions of one loop nest) and gives
+// generators the rest as a function from indices to values, pulled from the results: a generator
+// asks for a result at an index point, gives the anchor's value when asked for it, and gets
+// arith/math ops on scalars or vectors. So bias, ReLU, masks, casts and whole element-wise chains
+// fuse into every generator in the same way, before the anchor (prologue) and behind it (epilogue).
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_KERNEL_KERNELSPEC_H
@@ -32,20 +32,30 @@ using KernelKey = std::array<uint8_t, 16>;
 class KernelSpec {
 public:
   /// `block`: dl ops ended by dl.yield. Fails (with an error at the offending op) if there is more
-  /// than one anchor, or an op that no kernel can hold. Sums beside a matmul are no anchors: see
-  /// isSum.
+  /// than one anchor, or an op that no kernel can hold. Reductions of one loop nest are one anchor;
+  /// sums beside a matmul are none: see isSum.
   static mlir::FailureOr<KernelSpec> get(mlir::Block &block);
 
   Anchor anchor() const { return kind; }
-  /// Null for Anchor::Map.
+  /// Null for Anchor::Map; the first of several reductions.
   mlir::Operation *anchorOp() const { return op; }
+  /// The region's reductions: those that are the anchor together, or sums beside a matmul.
+  llvm::ArrayRef<dl::ReductionOp> reductions() const { return reductionOps; }
+  /// What the anchor gives, in the order that BodyEmitter::AnchorValue counts in.
+  llvm::ArrayRef<mlir::Value> anchorResults() const { return anchorValues; }
+  /// The number of `value` among them.
+  std::optional<unsigned> anchorResult(mlir::Value value) const {
+    auto *found = llvm::find(anchorValues, value);
+    return found == anchorValues.end() ? std::nullopt
+                                       : std::optional<unsigned>(found - anchorValues.begin());
+  }
   /// Whether `value` is a sum beside a matmul: a result, of a reduction that is not the anchor. It
   /// is no part of a body: BodyEmitter gives null for it.
   bool isSum(mlir::Value value) const {
-    return value.getDefiningOp<dl::ReduceOp>() && kind == Anchor::Gemm;
+    return value.getDefiningOp<dl::ReductionOp>() && kind == Anchor::Gemm;
   }
   /// Whether there is one. Generators that do not know them decline.
-  bool hasSums() const;
+  bool hasSums() const { return kind == Anchor::Gemm && !reductionOps.empty(); }
   mlir::Block &block() const { return *body; }
 
   /// Operands and results with their physical types, in the order of the launch's buffers: operands
@@ -72,11 +82,16 @@ public:
   std::string stem() const;
 
 private:
+  bool joinsAnchor(mlir::Operation &op) const;
+  void addAnchor(mlir::Operation &op, Anchor anchor);
+  void follow(mlir::Operation &op);
   mlir::FailureOr<KernelSpec> setFlatBuffers(dl::MultiTensorOp update);
 
   Anchor kind = Anchor::Map;
   mlir::Operation *op = nullptr;
   mlir::Block *body = nullptr;
+  llvm::SmallVector<dl::ReductionOp> reductionOps;
+  llvm::SmallVector<mlir::Value> anchorValues;
   llvm::SmallVector<mlir::RankedTensorType> operands, results;
   llvm::DenseSet<mlir::Value> behindAnchor;
 };
@@ -149,7 +164,7 @@ public:
   /// Loads operand `number` at `point`, of the tensor's element type (bool as i8, u8 as signless
   /// i8). The operand varies along the vector axis, or the point is a scalar.
   using LoadOperand = std::function<mlir::Value(unsigned number, const Point &point)>;
-  /// Gives result `number` of the anchor at `point`: a vector, or a scalar that holds for all
+  /// Gives KernelSpec::anchorResults()[number] at `point`: a vector, or a scalar that holds for all
   /// lanes. Null: the generator does not have the value at this point; emit() then fails.
   using AnchorValue = std::function<mlir::Value(unsigned number, const Point &point)>;
 

@@ -221,6 +221,22 @@ LogicalResult ReduceOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted w
   });
 }
 
+LogicalResult MomentsOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                       OperandGradients &dx) {
+  if (!wanted[0])
+    return success();
+  TensorBuilder b{builder, getLoc()};
+  RankedTensorType x = b.typeOf(getX());
+  if (dy[0])
+    dx[0] = b.broadcastOver(b.scale(dy[0], 1.0 / double(getCount())), x, getAxes());
+  if (dy[1]) {
+    Value centred = b.subtract(getX(), b.broadcastOver(getMean(), x, getAxes()));
+    Value through = b.multiply(b.broadcastOver(b.scale(dy[1], 2), x, getAxes()), centred);
+    dx[0] = dx[0] ? b.add(dx[0], through) : through;
+  }
+  return success();
+}
+
 LogicalResult MatmulOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted wanted,
                                       OperandGradients &dx) {
   auto product = [&](Value a, Value b, bool transposeA, bool transposeB) -> Value {

@@ -42,4 +42,20 @@ def DL_DecomposableOpInterface : OpInterface<"DecomposableOp"> {
   ];
 }
 
+def DL_ReductionOpInterface : OpInterface<"ReductionOp"> {
+  let description = [{
+    The op combines the elements of its one operand along axes, which its results do not have. Reductions of equal shapes
+    along equal axes can share a loop nest.
+  }];
+  let cppNamespace = "::dlc::dl";
+  let methods = [
+    InterfaceMethod<"The tensor whose elements are combined.", "::mlir::Value", "getReduced", (ins), "",
+                    "return $_op.getX();">,
+    InterfaceMethod<"The axes that are dropped.", "::llvm::ArrayRef<int64_t>", "getReducedAxes", (ins), "",
+                    "return $_op.getAxes();">,
+    InterfaceMethod<"Names the axes anew.", "void", "setReducedAxes", (ins "::llvm::ArrayRef<int64_t>":$axes), "",
+                    "$_op.setAxes(axes);">
+  ];
+}
+
 #endif

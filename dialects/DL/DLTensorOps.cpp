@@ -127,28 +127,54 @@ OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
 // reduce, matmul
 //===------------------------------------------------------------------------------------------===//
 
+/// The type of what is left of `x` without `axes`. `what` is empty for an op that takes empty axes,
+/// else its name for the message. Null after an error.
+static RankedTensorType dropAxes(std::optional<Location> location, StringRef op, StringRef what,
+                                 RankedTensorType x, ArrayRef<int64_t> axes) {
+  if (!areAxes(axes, x.getRank())) {
+    (void)emitOptionalError(location, op, ": (C1) expects rising axes below ", x.getRank(),
+                            ", found [", axes, "]");
+    return {};
+  }
+  SmallVector<int64_t> shape;
+  for (auto [axis, size] : llvm::enumerate(x.getShape())) {
+    bool reduced = llvm::is_contained(axes, int64_t(axis));
+    if (reduced && size == 0 && !what.empty()) {
+      (void)emitOptionalError(location, op, ": (C2) ", what, " over axis ", axis,
+                              ", which is empty");
+      return {};
+    }
+    if (!reduced)
+      shape.push_back(size);
+  }
+  return RankedTensorType::get(shape, x.getElementType());
+}
+
 LogicalResult ReduceOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                          ValueRange operands, DictionaryAttr attributes,
                                          OpaqueProperties properties, RegionRange regions,
                                          SmallVectorImpl<Type> &results) {
   Adaptor adaptor(operands, attributes, properties, regions);
-  RankedTensorType x = tensorType(operands[0]);
-  ArrayRef<int64_t> axes = adaptor.getAxes();
-  if (!areAxes(axes, x.getRank()))
-    return emitOptionalError(location, getOperationName(), ": (C1) expects rising axes below ",
-                             x.getRank(), ", found [", axes, "]");
-  SmallVector<int64_t> shape;
-  for (auto [axis, size] : llvm::enumerate(x.getShape())) {
-    bool reduced = llvm::is_contained(axes, int64_t(axis));
-    if (reduced && size == 0 && adaptor.getKind() != ReduceKind::Sum)
-      return emitOptionalError(location, getOperationName(), ": (C2) ",
-                               stringifyReduceKind(adaptor.getKind()), " over axis ", axis,
-                               ", which is empty");
-    if (!reduced)
-      shape.push_back(size);
-  }
-  results.push_back(RankedTensorType::get(shape, x.getElementType()));
-  return success();
+  ReduceKind kind = adaptor.getKind();
+  StringRef what = kind == ReduceKind::Sum ? "" : stringifyReduceKind(kind);
+  results.push_back(
+      dropAxes(location, getOperationName(), what, tensorType(operands[0]), adaptor.getAxes()));
+  return success(results.back() != nullptr);
+}
+
+bool dlc::dl::shareLoops(ReductionOp a, ReductionOp b) {
+  return tensorType(a.getReduced()).getShape() == tensorType(b.getReduced()).getShape() &&
+         a.getReducedAxes() == b.getReducedAxes();
+}
+
+LogicalResult MomentsOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                          ValueRange operands, DictionaryAttr attributes,
+                                          OpaqueProperties properties, RegionRange regions,
+                                          SmallVectorImpl<Type> &results) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  results.assign(2, dropAxes(location, getOperationName(), "mean", tensorType(operands[0]),
+                             adaptor.getAxes()));
+  return success(results.back() != nullptr);
 }
 
 LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,

@@ -7,4 +7,9 @@
 #define GET_OP_CLASSES
 #include "dialects/DL/DLTensorOps.h.inc"
 
+namespace dlc::dl {
+/// Whether one loop nest serves both: equal shapes are combined along equal axes.
+bool shareLoops(ReductionOp a, ReductionOp b);
+} // namespace dlc::dl
+
 #endif

@@ -61,7 +61,7 @@ def DL_TransposeOp : DL_Op<"transpose", [Pure, DL_Differentiable, DL_InferType]>
   let hasFolder = 1;
 }
 
-def DL_ReduceOp : DL_Op<"reduce", [Pure, DL_Differentiable, DL_InferType]> {
+def DL_ReduceOp : DL_Op<"reduce", [Pure, DL_Differentiable, DL_InferType, DL_ReductionOpInterface]> {
   let summary = "combines all elements along axes, which are dropped";
   let description = [{
     `%s = dl.reduce sum %x axes = [0, 2, 3] : tensor<64x20x24x24xf32>`, result tensor<20xf32>.
@@ -71,6 +71,30 @@ def DL_ReduceOp : DL_Op<"reduce", [Pure, DL_Differentiable, DL_InferType]> {
   let arguments = (ins DL_ReduceKind:$kind, DL_NumberTensor:$x, DenseI64ArrayAttr:$axes);
   let results = (outs DL_NumberTensor:$y);
   let assemblyFormat = "$kind $x `axes` `=` $axes attr-dict `:` type($x)";
+}
+
+def DL_MomentsOp : DL_Op<"moments", [Pure, DL_Differentiable, DL_InferType, DL_ReductionOpInterface]> {
+  let summary = "mean, and sum of squared deviations from it, along axes, which are dropped";
+  let description = [{
+    mean = sum(x) / n, m2 = sum((x - mean)^2), where n elements are combined; m2 / n is the variance. One pass: parts have a
+    count, a mean and an m2 each, and two parts become one by Chan, Golub and LeVeque's formula (1979), always in the same
+    order; the difference of sum(x^2) and n mean^2 would be lost in rounding where the mean is large.
+    `%mean, %m2 = dl.moments %x axes = [0, 2, 3] : tensor<64x20x24x24xf32>`, results tensor<20xf32>, tensor<20xf32>.
+    (C1) axes strictly increasing, < rank. (C2) no axis of them is empty.
+    Gradient: dx = dmean / n + 2 dm2 (x - mean).
+  }];
+  let arguments = (ins DL_FloatTensor:$x, DenseI64ArrayAttr:$axes);
+  let results = (outs DL_FloatTensor:$mean, DL_FloatTensor:$m2);
+  let assemblyFormat = "$x `axes` `=` $axes attr-dict `:` type($x)";
+  let extraClassDeclaration = [{
+    /// n, the number of elements that are combined to one.
+    int64_t getCount() {
+      int64_t count = 1;
+      for (int64_t axis : getAxes())
+        count *= getX().getType().getDimSize(axis);
+      return count;
+    }
+  }];
 }
 
 def DL_MatmulOp : DL_Op<"matmul", [Pure, DL_Differentiable, DL_InferType]> {

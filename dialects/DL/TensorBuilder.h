@@ -54,6 +54,9 @@ struct TensorBuilder {
   Value reduce(ReduceKind kind, Value x, llvm::ArrayRef<int64_t> axes) {
     return ReduceOp::create(builder, loc, kind, x, axes);
   }
+  MomentsOp moments(Value x, llvm::ArrayRef<int64_t> axes) {
+    return MomentsOp::create(builder, loc, x, axes);
+  }
   Value broadcast(Value x, TensorType type, llvm::ArrayRef<int64_t> dims) {
     return type == x.getType() ? x : BroadcastOp::create(builder, loc, type, x, dims).getResult();
   }

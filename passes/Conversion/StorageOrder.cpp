@@ -65,13 +65,13 @@ bool StorageOrder::accepts(Operation &op) const {
   if (auto broadcast = dyn_cast<dl::BroadcastOp>(op))
     return hasRank(broadcast.getX()) == hasRank(broadcast.getY()) ||
            (hasRank(broadcast.getY()) && llvm::is_sorted(placesOf(broadcast.getDims())));
-  auto reduce = dyn_cast<dl::ReduceOp>(op);
-  if (!reduce || !hasRank(reduce.getX()))
-    return reduce && !hasRank(reduce.getY());
+  auto reduction = dyn_cast<dl::ReductionOp>(op);
+  if (!reduction || !hasRank(reduction.getReduced()))
+    return reduction && !hasRank(op.getResult(0));
   // What is kept must keep its order.
   SmallVector<int64_t> kept;
   for (size_t axis = 0; axis < order.size(); ++axis)
-    if (!llvm::is_contained(reduce.getAxes(), axis))
+    if (!llvm::is_contained(reduction.getReducedAxes(), axis))
       kept.push_back(axis);
   return kept.size() < order.size() && llvm::is_sorted(placesOf(kept));
 }
@@ -94,10 +94,11 @@ void StorageOrder::rewrite(Operation &op) {
     convert.erase();
     return;
   }
-  if (auto reduce = dyn_cast<dl::ReduceOp>(op); reduce && hasRank(reduce.getX())) {
-    SmallVector<int64_t> axes = placesOf(reduce.getAxes());
+  if (auto reduction = dyn_cast<dl::ReductionOp>(op);
+      reduction && hasRank(reduction.getReduced())) {
+    SmallVector<int64_t> axes = placesOf(reduction.getReducedAxes());
     llvm::sort(axes);
-    reduce.setAxes(axes);
+    reduction.setReducedAxes(axes);
   }
   if (op.getNumResults() == 0 || !hasRank(op.getResult(0)))
     return;

@@ -84,8 +84,8 @@ static Wish wishOf(FusedOp fused) {
     if (isa<ConvolutionOp, ConvolutionBackwardDataOp, ConvolutionBackwardFilterOp>(op) &&
         getElementTypeOrSelf(op.getResult(0)).isF32())
       return Wish::ChannelsLast;
-    if (!isa<ElementwiseOp, BroadcastOp, ConstantOp, IotaOp, ReduceOp, MaxPoolOp, MaxPoolBackwardOp,
-             MaxPoolGatherOp, AveragePoolOp, AveragePoolBackwardOp, YieldOp>(op))
+    if (!isa<ElementwiseOp, BroadcastOp, ConstantOp, IotaOp, ReductionOp, MaxPoolOp,
+             MaxPoolBackwardOp, MaxPoolGatherOp, AveragePoolOp, AveragePoolBackwardOp, YieldOp>(op))
       wish = Wish::RowMajor;
   }
   return wish;

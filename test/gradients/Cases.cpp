@@ -100,6 +100,14 @@ static std::vector<Case> tensorCases() {
       {"reduce_min", "(%x: tensor<2x3x4xf64>) -> tensor<f64>",
        R"(%y = dl.reduce min %x axes = [0, 1, 2] : tensor<2x3x4xf64>
           %z = dl.exp %y : tensor<f64> dl.return %z : tensor<f64>)"},
+      {"moments", "(%x: tensor<2x3x4xf64>) -> (tensor<3xf64>, tensor<3xf64>)",
+       R"(%mean, %m2 = dl.moments %x axes = [0, 2] : tensor<2x3x4xf64>
+          %0 = dl.exp %mean : tensor<3xf64>
+          %1 = dl.multiply %mean, %m2 : tensor<3xf64>
+          dl.return %0, %1 : tensor<3xf64>, tensor<3xf64>)"},
+      {"moments_m2_only", "(%x: tensor<3x4xf64>) -> tensor<3xf64>",
+       R"(%mean, %m2 = dl.moments %x axes = [1] : tensor<3x4xf64>
+          %0 = dl.log %m2 : tensor<3xf64> dl.return %0 : tensor<3xf64>)"},
       {"matmul", "(%a: tensor<3x4xf64>, %b: tensor<4x5xf64>) -> tensor<3x5xf64>",
        "%c = dl.matmul %a, %b : tensor<3x4xf64>, tensor<4x5xf64> dl.return %c : tensor<3x5xf64>"},
       {"matmul_transpose_a", "(%a: tensor<4x3xf64>, %b: tensor<4x5xf64>) -> tensor<3x5xf64>",

@@ -21,6 +21,7 @@ public:
   PlainLoops(KernelFunction &kernel, const Indices &at) : kernel(kernel), e(kernel.e), at(at) {}
 
   Value reduce(dl::ReduceOp op);
+  Value moments(dl::MomentsOp op, bool m2);
   Value matmul(dl::MatmulOp op);
   Value convolution(dl::ConvolutionOp op);
   Value convolutionData(dl::ConvolutionBackwardDataOp op);
@@ -61,6 +62,21 @@ private:
   }
   Value yes() { return e.number(1, e.b.getI1Type()); }
   Type elementOf(Value tensor) { return accumulatorType(getElementTypeOrSelf(tensor)); }
+
+  /// The extents that a reduction combines, and the element at these indices of them.
+  static SmallVector<int64_t> reducedExtents(dl::ReductionOp op) {
+    auto type = cast<RankedTensorType>(op.getReduced().getType());
+    return llvm::map_to_vector(op.getReducedAxes(),
+                               [&](int64_t axis) { return type.getDimSize(axis); });
+  }
+  Value reducedElement(dl::ReductionOp op, ArrayRef<Value> reduced) {
+    Indices indices;
+    auto kept = at.begin();
+    for (int64_t axis = 0, r = 0;
+         axis < cast<RankedTensorType>(op.getReduced().getType()).getRank(); ++axis)
+      indices.push_back(llvm::is_contained(op.getReducedAxes(), axis) ? reduced[r++] : *kept++);
+    return read(op.getReduced(), indices);
+  }
 
   using Turn = llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ValueRange)>;
   SmallVector<Value> loops(ArrayRef<int64_t> shape, ValueRange init, Turn turn) {
@@ -184,17 +200,8 @@ static Value combine(CodeEmitter &e, dl::ReduceKind kind, bool isUnsigned, Value
 
 Value PlainLoops::reduce(dl::ReduceOp op) {
   auto type = cast<RankedTensorType>(op.getX().getType());
-  auto isReduced = [&](int64_t axis) { return llvm::is_contained(op.getAxes(), axis); };
-  SmallVector<int64_t> extents;
-  for (int64_t axis : op.getAxes())
-    extents.push_back(type.getDimSize(axis));
-  auto element = [&](ArrayRef<Value> reduced) {
-    Indices indices;
-    size_t k = 0, r = 0;
-    for (int64_t axis = 0; axis < type.getRank(); ++axis)
-      indices.push_back(isReduced(axis) ? reduced[r++] : at[k++]);
-    return read(op.getX(), indices);
-  };
+  SmallVector<int64_t> extents = reducedExtents(op);
+  auto element = [&](ArrayRef<Value> reduced) { return reducedElement(op, reduced); };
   bool isUnsigned = type.getElementType().isUnsignedInteger();
   if (op.getKind() == dl::ReduceKind::Sum && isa<FloatType>(type.getElementType()))
     return sum(extents, elementOf(op.getX()), element);
@@ -208,6 +215,21 @@ Value PlainLoops::reduce(dl::ReduceOp op) {
   return loops(extents, init, [&](ArrayRef<Value> reduced, ValueRange total) {
     return SmallVector<Value>{combine(e, op.getKind(), isUnsigned, total[0], element(reduced))};
   })[0];
+}
+
+/// The mean, and then for m2 the elements once more.
+Value PlainLoops::moments(dl::MomentsOp op, bool m2) {
+  Type type = elementOf(op.getX());
+  SmallVector<int64_t> extents = reducedExtents(op);
+  Value total = sum(extents, type, [&](ArrayRef<Value> i) { return reducedElement(op, i); });
+  Value count = e.number(double(op.getCount()), type);
+  Value mean = arith::DivFOp::create(e.b, e.loc, total, count);
+  if (!m2)
+    return mean;
+  return sum(extents, type, [&](ArrayRef<Value> i) {
+    Value difference = arith::SubFOp::create(e.b, e.loc, reducedElement(op, i), mean);
+    return mul(difference, difference);
+  });
 }
 
 Value PlainLoops::matmul(dl::MatmulOp op) {
@@ -413,7 +435,7 @@ Value PlainLoops::accuracy(dl::AccuracyOp op) {
 }
 
 Value codegen::plainAnchorValue(KernelFunction &kernel, unsigned number, const Point &point) {
-  return plainValue(kernel, kernel.spec.anchorOp()->getResult(number), point);
+  return plainValue(kernel, cast<OpResult>(kernel.spec.anchorResults()[number]), point);
 }
 
 Value codegen::plainValue(KernelFunction &kernel, OpResult result, const Point &point) {
@@ -428,6 +450,7 @@ Value codegen::plainValue(KernelFunction &kernel, OpResult result, const Point &
   Value value =
       llvm::TypeSwitch<Operation *, Value>(op)
           .Case<dl::ReduceOp>([&](auto op) { return loops.reduce(op); })
+          .Case<dl::MomentsOp>([&](auto op) { return loops.moments(op, number == 1); })
           .Case<dl::MatmulOp>([&](auto op) { return loops.matmul(op); })
           .Case<dl::ConvolutionOp>([&](auto op) { return loops.convolution(op); })
           .Case<dl::ConvolutionBackwardDataOp>([&](auto op) { return loops.convolutionData(op); })

@@ -1,26 +1,27 @@
-//===- ReduceGenerator.cpp - sums, maxima and minima along any axes ---------------------------===//
+//===- ReduceGenerator.cpp - sums, maxima, minima and moments along any axes ------------------===//
 //
-// The operand's index space is cut into axes that are wholly kept or wholly reduced; its last axis
-// is walked in vectors.
+// Any number of them over one index space, read once. The operands' index space is cut into axes
+// that are wholly kept or wholly reduced; its last axis is walked in vectors.
 //
 //   rows      the last axis is reduced: one kept element at a time, vectors of partial results,
 //             combined pairwise at the end
 //   columns   the last axis is kept: vectors of kept elements, walked down the reduced axes
 //
 // Partial results are combined in blocks of blocks, never in one long chain, so that the error of a
-// sum grows with the logarithm of its length. A task takes some kept elements. Where these are too
-// few for many cores, the first reduced axis is also split: tasks leave partial results in the
-// workspace, a second phase combines them in fixed order. Nothing depends on the number of threads.
-// Results that do not need the reduction (the gradient behind a ReLU, stored while the bias
-// gradient sums it) are stored from the same walk.
+// sum grows with the logarithm of its length; an innermost block is a tile (Reductions.h). A task
+// takes some kept elements. Where these are too few for many cores, the first reduced axis is also
+// split: tasks leave partial results in the workspace, a second phase combines them in fixed order.
+// Nothing depends on the number of threads. Results that do not need a reduction (the gradient
+// behind a ReLU, stored while the bias gradient sums it) are stored from the same walk.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Generators.h"
+#include "codegen/CPU/Reduce/Reductions.h"
 #include "dialects/DL/DLTensorOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "dlc/abi.h"
 #include "llvm/Support/MathExtras.h"
-#include <limits>
+#include <numeric>
 
 using namespace mlir;
 using namespace dlc;
@@ -66,6 +67,9 @@ struct ReducePlan {
     return space;
   }
   int64_t units() const { return product(unitSpace()); }
+  /// Elements of the innermost reduced axis that one point stands for, and one turn of its loop.
+  int64_t width() const { return rows() ? lanes : 1; }
+  int64_t step() const { return width() * unroll; }
   int64_t unitBlocks() const { return llvm::divideCeil(units(), perTask); }
   std::string text() const;
 
@@ -76,7 +80,7 @@ private:
 class ReduceGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-reduce"; }
-  unsigned version() const override { return 2; }
+  unsigned version() const override { return 3; }
   SmallVector<Candidate> candidates(const KernelSpec &spec, const CpuTarget &target) const override;
   LogicalResult emit(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
                      StringRef symbol, ModuleOp module) const override;
@@ -88,22 +92,14 @@ public:
 // Plan
 //===------------------------------------------------------------------------------------------===//
 
-static dl::ReduceOp reduceOf(const KernelSpec &spec) { return cast<dl::ReduceOp>(spec.anchorOp()); }
-
-/// Values that the walk computes: the operand, and the results that do not need the reduction.
+/// Values that the walk computes: the operands, and the results that do not need a reduction.
 static SmallVector<Value> walkedValues(const KernelSpec &spec) {
-  SmallVector<Value> values{reduceOf(spec).getX()};
+  SmallVector<Value> values;
+  for (dl::ReductionOp op : spec.reductions())
+    values.push_back(op.getReduced());
   for (unsigned number : resultsBehindAnchor(spec, false))
     values.push_back(spec.result(number));
   return values;
-}
-
-/// The type of partial results: integers signless.
-static Type accumulatorOf(dl::ReduceOp op) {
-  Type element = accumulatorType(op.getType().getElementType());
-  if (auto integer = dyn_cast<IntegerType>(element))
-    return IntegerType::get(op.getContext(), integer.getWidth());
-  return element;
 }
 
 static SmallVector<Value> finishedValues(const KernelSpec &spec) {
@@ -113,14 +109,14 @@ static SmallVector<Value> finishedValues(const KernelSpec &spec) {
   return values;
 }
 
-/// The operand's axes: neighbours of one kind are one, unless the values before or behind the
+/// The operands' axes: neighbours of one kind are one, unless the values before or behind the
 /// reduction tell them apart.
 static std::optional<SmallVector<Axis>> axesOf(const KernelSpec &spec) {
-  dl::ReduceOp op = reduceOf(spec);
-  auto shape = cast<RankedTensorType>(op.getX().getType()).getShape();
+  dl::ReductionOp op = spec.reductions().front();
+  auto shape = cast<RankedTensorType>(op.getReduced().getType()).getShape();
   SmallVector<Axis> groups;
   for (auto [axis, extent] : llvm::enumerate(shape)) {
-    bool reduced = llvm::is_contained(op.getAxes(), int64_t(axis));
+    bool reduced = llvm::is_contained(op.getReducedAxes(), int64_t(axis));
     if (extent == 1)
       continue;
     if (!groups.empty() && groups.back().reduced == reduced)
@@ -169,6 +165,13 @@ static std::optional<SmallVector<Axis>> axesOf(const KernelSpec &spec) {
   return refine(groups, true, *behind);
 }
 
+/// Four chains of additions hide their latency, if their totals leave half of the registers free.
+static int64_t chainsOf(const KernelSpec &spec, const CpuTarget &target) {
+  const int64_t registers = target.vectorBytes == 64 ? 32 : 16;
+  int64_t slots = Reductions::slotTypes(spec).size();
+  return llvm::bit_floor<uint64_t>(std::clamp<int64_t>(registers / 2 / slots, 1, 4));
+}
+
 std::optional<ReducePlan> ReducePlan::get(const KernelSpec &spec, const CpuTarget &target) {
   if (!followsAnchor(spec))
     return std::nullopt;
@@ -180,12 +183,11 @@ std::optional<ReducePlan> ReducePlan::get(const KernelSpec &spec, const CpuTarge
   int64_t inner = plan.axes.back().extent, widest = target.vectorBytes / 4;
   plan.lanes = std::min<int64_t>(widest, llvm::PowerOf2Ceil(inner));
   int64_t vectors = llvm::divideCeil(inner, plan.lanes);
-  // Four chains of additions hide their latency.
-  const int64_t chains = 4;
+  const int64_t chains = chainsOf(spec, target);
   if (plan.rows()) {
     plan.unroll = std::clamp<int64_t>(inner / plan.lanes, 1, chains);
   } else {
-    plan.vectors = vectors % 4 == 0 ? 4 : vectors % 2 == 0 ? 2 : 1;
+    plan.vectors = std::gcd(vectors, chains);
     SmallVector<int64_t> reduced = plan.extents(true);
     plan.unroll = reduced.empty() ? 1 : std::min(chains / plan.vectors, reduced.back());
   }
@@ -227,105 +229,73 @@ std::string ReducePlan::text() const {
 
 namespace {
 
+/// Partial results of several vectors side by side, or of several chains of them.
+using Partials = SmallVector<Partial>;
+
 /// Emits the walk of one unit.
 class ReduceEmitter {
 public:
   ReduceEmitter(KernelFunction &kernel, const ReducePlan &plan)
-      : kernel(kernel), e(kernel.e), plan(plan), op(reduceOf(kernel.spec)),
-        stored(resultsBehindAnchor(kernel.spec, false)) {
-    element = accumulatorOf(op);
-    isUnsigned = getElementTypeOrSelf(op.getType()).isUnsignedInteger();
-  }
+      : reductions(kernel.e, kernel.spec), kernel(kernel), e(kernel.e), plan(plan),
+        stored(resultsBehindAnchor(kernel.spec, false)) {}
 
   /// The unit at `unit` of the unit space, reduced over [lower, upper) of the first reduced axis:
-  /// per vector of the unit, a vector (columns) or the one scalar (rows).
-  SmallVector<Value> reduce(ArrayRef<Value> unit, Value lower, Value upper);
+  /// one for each vector of the unit (columns), or the one of scalars (rows).
+  Partials reduce(ArrayRef<Value> unit, Value lower, Value upper);
 
   /// Where the kept elements of vector `number` of a unit stand.
   Point keptPoint(ArrayRef<Value> unit, int64_t number);
 
-  Value combine(Value a, Value b);
-  Type accumulator() const { return element; }
-  /// A whole result in the anchor's own type.
-  Value finished(Value total) {
-    return isa<FloatType>(element) ? e.convertFloat(total, op.getType().getElementType()) : total;
-  }
+  Reductions reductions;
   LogicalResult result = success();
 
 private:
-  SmallVector<Value> level(size_t axis, Value lower, Value upper);
-  SmallVector<Value> innermostRows(Value lower, Value upper);
-  SmallVector<Value> innermostColumns(Value lower, Value upper);
-  SmallVector<Value> blocked(Value lower, Value upper, int64_t step, size_t chains,
-                             llvm::function_ref<SmallVector<Value>(Value, ValueRange)> turn);
-  Value walked(const Point &point);
-  Value accumulate(Value total, const Point &point);
-  Value identity(Type type);
-  Point pointAt(ArrayRef<Value> reduced, int64_t vector);
+  using Turn = llvm::function_ref<Partials(Value index, ArrayRef<Partial> totals)>;
+  using Block = llvm::function_ref<Partials(Value lower, Value upper)>;
+  Partials carry(Value lower, Value upper, int64_t step, const Partials &init, Turn turn);
+  Partials blocked(Value lower, Value upper, int64_t step, Block block);
+  Partials level(size_t axis, Value lower, Value upper);
+  Partials tile(Value lower, Value upper);
+  Partials nothing(size_t count) { return Partials(count, reductions.none(plan.lanes)); }
+  Partials merge(ArrayRef<Partial> a, ArrayRef<Partial> b);
+  Partials joinPairs(Partials totals, size_t count);
+  Value element(BodyEmitter &body, Value operand, const Point &point);
+  SmallVector<Value> walked(const Point &point);
+  Point innermostPoint(Value index, int64_t vector, Value end);
+  Point pointAt(ArrayRef<Value> reduced, int64_t vector, Value mask);
 
   KernelFunction &kernel;
   CodeEmitter &e;
   const ReducePlan &plan;
-  dl::ReduceOp op;
   SmallVector<unsigned> stored;
-  Type element;
-  bool isUnsigned;
   ArrayRef<Value> unit;
   SmallVector<Value> reducedIndices;
 };
 
 } // namespace
 
-Value ReduceEmitter::identity(Type type) {
-  bool isFloat = isa<FloatType>(element);
-  double infinity = std::numeric_limits<double>::infinity();
-  if (op.getKind() == dl::ReduceKind::Sum)
-    return e.number(0, type);
-  bool max = op.getKind() == dl::ReduceKind::Max;
-  if (isFloat)
-    return e.number(max ? -infinity : infinity, type);
-  unsigned bits = element.getIntOrFloatBitWidth();
-  APInt value = max ? (isUnsigned ? APInt::getZero(bits) : APInt::getSignedMinValue(bits))
-                    : (isUnsigned ? APInt::getMaxValue(bits) : APInt::getSignedMaxValue(bits));
-  TypedAttr attribute = e.b.getIntegerAttr(element, value);
-  if (auto vector = dyn_cast<VectorType>(type))
-    attribute = DenseElementsAttr::get(vector, Attribute(attribute));
-  return arith::ConstantOp::create(e.b, e.loc, attribute);
+/// A reduction's operand at `point`, in the type of its total.
+Value ReduceEmitter::element(BodyEmitter &body, Value operand, const Point &point) {
+  Value value = e.splat(body.emitVector(operand, point), point.width);
+  if (Type element = getElementTypeOrSelf(value); isa<FloatType>(element))
+    return e.convertFloat(value, accumulatorType(element));
+  return value;
 }
 
-Value ReduceEmitter::combine(Value a, Value b) {
-  bool isFloat = isa<FloatType>(element);
-  auto &builder = e.b;
-  switch (op.getKind()) {
-  case dl::ReduceKind::Sum:
-    return isFloat ? arith::AddFOp::create(builder, e.loc, a, b).getResult()
-                   : arith::AddIOp::create(builder, e.loc, a, b).getResult();
-  case dl::ReduceKind::Max:
-    return isFloat      ? arith::MaximumFOp::create(builder, e.loc, a, b).getResult()
-           : isUnsigned ? arith::MaxUIOp::create(builder, e.loc, a, b).getResult()
-                        : arith::MaxSIOp::create(builder, e.loc, a, b).getResult();
-  case dl::ReduceKind::Min:
-    return isFloat      ? arith::MinimumFOp::create(builder, e.loc, a, b).getResult()
-           : isUnsigned ? arith::MinUIOp::create(builder, e.loc, a, b).getResult()
-                        : arith::MinSIOp::create(builder, e.loc, a, b).getResult();
-  }
-  llvm_unreachable("all kinds are listed");
-}
-
-/// The operand at `point`; results that the walk stores are stored on the way.
-Value ReduceEmitter::walked(const Point &point) {
+/// All operands at `point`; results that the walk stores are stored on the way.
+SmallVector<Value> ReduceEmitter::walked(const Point &point) {
   BodyEmitter body = kernel.body();
-  Value value = e.splat(body.emitVector(op.getX(), point), point.width);
-  if (isa<FloatType>(element))
-    value = e.convertFloat(value, element);
+  SmallVector<Value> values, toStore;
+  for (dl::ReductionOp op : kernel.spec.reductions())
+    values.push_back(element(body, op.getReduced(), point));
   for (unsigned number : stored)
-    if (failed(kernel.storeResult(body, number, point)))
+    toStore.push_back(body.emitStored(kernel.spec.result(number), point));
+  for (auto [number, value] : llvm::zip_equal(stored, toStore))
+    if (value)
+      kernel.store(value, kernel.result(number), kernel.spec.resultTypes()[number], point);
+    else
       result = failure();
-  return point.mask ? e.blend(point.mask, value, identity(value.getType())) : value;
-}
-
-Value ReduceEmitter::accumulate(Value total, const Point &point) {
-  return combine(total, walked(point));
+  return values;
 }
 
 Point ReduceEmitter::keptPoint(ArrayRef<Value> unit, int64_t number) {
@@ -346,12 +316,13 @@ Point ReduceEmitter::keptPoint(ArrayRef<Value> unit, int64_t number) {
   return point;
 }
 
-/// The operand's point: the unit's kept indices, and the reduced ones.
-Point ReduceEmitter::pointAt(ArrayRef<Value> reduced, int64_t vector) {
+/// The operands' point: the unit's kept indices, and the reduced ones. `mask`: of lanes along a
+/// reduced axis.
+Point ReduceEmitter::pointAt(ArrayRef<Value> reduced, int64_t vector, Value mask) {
   Point kept = keptPoint(unit, vector), point;
   point.shape = plan.space();
-  point.width = kept.width;
-  point.mask = kept.mask;
+  point.width = plan.lanes;
+  point.mask = plan.rows() ? mask : kept.mask;
   size_t k = 0, r = 0;
   for (Axis axis : plan.axes)
     point.indices.push_back(axis.reduced ? reduced[r++] : kept.indices[k++]);
@@ -360,136 +331,162 @@ Point ReduceEmitter::pointAt(ArrayRef<Value> reduced, int64_t vector) {
   return point;
 }
 
-/// A loop whose partial results start anew in each block of turns, so that no chain of additions
+/// At `index` of the innermost reduced axis, which ends at `end`; null: behind the vector.
+Point ReduceEmitter::innermostPoint(Value index, int64_t vector, Value end) {
+  SmallVector<Value> reduced = reducedIndices;
+  reduced.push_back(index);
+  Value mask;
+  if (end && plan.width() > 1)
+    mask = e.firstLanes(e.sub(end, index), plan.lanes);
+  return pointAt(reduced, vector, mask);
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Loops
+//===------------------------------------------------------------------------------------------===//
+
+/// A loop that carries partial results.
+Partials ReduceEmitter::carry(Value lower, Value upper, int64_t step, const Partials &init,
+                              Turn turn) {
+  size_t slots = init.front().size();
+  auto split = [&](ValueRange values) {
+    Partials partials;
+    for (; !values.empty(); values = values.drop_front(slots))
+      partials.emplace_back(llvm::to_vector_of<Value>(values.take_front(slots)));
+    return partials;
+  };
+  auto joined = [](ArrayRef<Partial> partials) {
+    SmallVector<Value> values;
+    for (const Partial &partial : partials)
+      values.append(partial);
+    return values;
+  };
+  return split(e.carry(lower, upper, step, joined(init), [&](Value index, ValueRange carried) {
+    return joined(turn(index, split(carried)));
+  }));
+}
+
+Partials ReduceEmitter::merge(ArrayRef<Partial> a, ArrayRef<Partial> b) {
+  Partials merged;
+  for (auto [one, other] : llvm::zip_equal(a, b))
+    merged.push_back(reductions.merge(one, other));
+  return merged;
+}
+
+/// [lower, upper) in blocks of many steps, each reduced on its own, so that no chain of additions
 /// gets long.
-SmallVector<Value>
-ReduceEmitter::blocked(Value lower, Value upper, int64_t step, size_t chains,
-                       llvm::function_ref<SmallVector<Value>(Value, ValueRange)> turn) {
+Partials ReduceEmitter::blocked(Value lower, Value upper, int64_t step, Block block) {
   const int64_t blockTurns = 64;
-  Type type = element;
-  if (plan.lanes > 1)
-    type = VectorType::get({plan.lanes}, element);
-  SmallVector<Value> zero(chains, identity(type));
+  int64_t size = blockTurns * step;
   auto from = CodeEmitter::known(lower), to = CodeEmitter::known(upper);
-  int64_t block = blockTurns * step;
-  if (from && to && *to - *from <= 2 * block)
-    return e.carry(lower, upper, step, zero, turn);
-  return e.carry(lower, upper, block, zero, [&](Value start, ValueRange totals) {
-    Value end = e.minimum(e.add(start, block), upper);
-    SmallVector<Value> partial = e.carry(start, end, step, zero, turn), sums;
-    for (auto [total, value] : llvm::zip_equal(totals, partial))
-      sums.push_back(combine(total, value));
-    return sums;
-  });
+  if (from && to && *to - *from <= 2 * size)
+    return block(lower, upper);
+  return carry(lower, upper, size, nothing(plan.vectors),
+               [&](Value start, ArrayRef<Partial> totals) {
+                 return merge(totals, block(start, e.minimum(e.add(start, size), upper)));
+               });
 }
 
-/// Adds neighbours until `count` are left.
-static SmallVector<Value> combinePairs(ReduceEmitter &emitter, SmallVector<Value> values,
-                                       size_t count) {
-  while (values.size() > count) {
-    SmallVector<Value> next;
-    size_t half = std::max(values.size() / 2 / count * count, count);
+/// Joins totals of one tile pair by pair until `count` are left.
+Partials ReduceEmitter::joinPairs(Partials totals, size_t count) {
+  while (totals.size() > count) {
+    Partials next;
+    size_t half = std::max(totals.size() / 2 / count * count, count);
     for (size_t i = 0; i < half; ++i)
-      next.push_back(i + half < values.size() ? emitter.combine(values[i], values[i + half])
-                                              : values[i]);
-    for (size_t i = 2 * half; i < values.size(); ++i)
-      next[i % half] = emitter.combine(next[i % half], values[i]);
-    values = std::move(next);
+      next.push_back(i + half < totals.size() ? reductions.join(totals[i], totals[i + half])
+                                              : totals[i]);
+    for (size_t i = 2 * half; i < totals.size(); ++i)
+      next[i % half] = reductions.join(next[i % half], totals[i]);
+    totals = std::move(next);
   }
-  return values;
+  return totals;
 }
 
-/// The vectors of the last axis; the rest behind the last whole vector is masked.
-SmallVector<Value> ReduceEmitter::innermostRows(Value lower, Value upper) {
-  int64_t lanes = plan.lanes, step = lanes * plan.unroll;
-  auto pointOf = [&](Value index, Value mask) {
-    SmallVector<Value> reduced = reducedIndices;
-    reduced.push_back(index);
-    Point point = pointAt(reduced, 0);
-    point.axis = lanes > 1 ? point.shape.size() - 1 : -1;
-    point.width = lanes;
-    point.mask = mask;
-    return point;
+/// [lower, upper) of the innermost reduced axis: `unroll` turns at a time, each with totals of its
+/// own, then what is left of them; along rows the last vector may be short.
+Partials ReduceEmitter::tile(Value lower, Value upper) {
+  size_t vectors = plan.vectors;
+  int64_t width = plan.width(), step = plan.step();
+  SmallVector<SmallVector<Value>> origins(vectors);
+  for (auto [v, origin] : llvm::enumerate(origins)) {
+    Point first = innermostPoint(lower, v, upper);
+    BodyEmitter body = kernel.body();
+    origin = reductions.origins(first.mask,
+                                [&](Value operand) { return element(body, operand, first); });
+  }
+  auto add = [&](const Partial &total, Value index, size_t v, Value end) {
+    Point point = innermostPoint(index, v, end);
+    return reductions.add(total, walked(point), origins[v], point.mask);
   };
-  Value length = e.sub(upper, lower);
-  Value end = e.add(lower, e.mul(e.div(length, step), step));
-  SmallVector<Value> totals =
-      blocked(lower, end, step, plan.unroll, [&](Value index, ValueRange carried) {
-        SmallVector<Value> next;
-        for (int64_t i = 0; i < plan.unroll; ++i)
-          next.push_back(accumulate(carried[i], pointOf(e.add(index, i * lanes), {})));
-        return next;
-      });
-  SmallVector<Value> total = combinePairs(*this, totals, 1);
-  // At most plan.unroll turns: whole vectors, then a masked one.
-  return e.carry(end, upper, lanes, total, [&](Value index, ValueRange carried) {
-    Value mask = e.firstLanes(e.sub(upper, index), lanes);
-    return SmallVector<Value>{accumulate(carried[0], pointOf(index, mask))};
-  });
-}
-
-/// The innermost reduced axis of columns: `unroll` rows at a time, each with its own totals.
-SmallVector<Value> ReduceEmitter::innermostColumns(Value lower, Value upper) {
-  int64_t step = plan.unroll;
-  auto row = [&](Value index, ValueRange totals) {
-    SmallVector<Value> reduced = reducedIndices, next;
-    reduced.push_back(index);
-    for (int64_t v = 0; v < plan.vectors; ++v)
-      next.push_back(accumulate(totals[v], pointAt(reduced, v)));
-    return next;
-  };
-  Value end = e.add(lower, e.mul(e.div(e.sub(upper, lower), step), step));
-  SmallVector<Value> totals =
-      blocked(lower, end, step, step * plan.vectors, [&](Value index, ValueRange carried) {
-        SmallVector<Value> next;
-        for (int64_t i = 0; i < step; ++i)
-          next.append(row(e.add(index, i), carried.slice(i * plan.vectors, plan.vectors)));
-        return next;
-      });
-  totals = combinePairs(*this, totals, plan.vectors);
-  return step == 1 ? totals : e.carry(end, upper, 1, totals, row);
+  Value whole = e.add(lower, e.mul(e.div(e.sub(upper, lower), step), step));
+  Partials totals =
+      carry(lower, whole, step, nothing(plan.unroll * vectors),
+            [&](Value index, ArrayRef<Partial> carried) {
+              Partials next;
+              for (auto [i, total] : llvm::enumerate(carried))
+                next.push_back(add(total, e.add(index, i / vectors * width), i % vectors, {}));
+              return next;
+            });
+  totals = joinPairs(std::move(totals), vectors);
+  if (step > 1)
+    totals = carry(whole, upper, width, totals, [&](Value index, ArrayRef<Partial> carried) {
+      Partials next;
+      for (auto [v, total] : llvm::enumerate(carried))
+        next.push_back(add(total, index, v, upper));
+      return next;
+    });
+  for (auto [total, origin] : llvm::zip_equal(totals, origins))
+    total = reductions.finishTile(total, origin);
+  return totals;
 }
 
 /// The reduction over reduced axis number `axis` and those inside it.
-SmallVector<Value> ReduceEmitter::level(size_t axis, Value lower, Value upper) {
+Partials ReduceEmitter::level(size_t axis, Value lower, Value upper) {
   SmallVector<int64_t> extents = plan.extents(true);
   if (axis + 1 == extents.size())
-    return plan.rows() ? innermostRows(lower, upper) : innermostColumns(lower, upper);
-  return blocked(lower, upper, 1, plan.vectors, [&](Value index, ValueRange totals) {
-    reducedIndices.push_back(index);
-    SmallVector<Value> inner = level(axis + 1, e.constant(0), e.constant(extents[axis + 1]));
-    reducedIndices.pop_back();
-    SmallVector<Value> sums;
-    for (auto [total, value] : llvm::zip_equal(totals, inner))
-      sums.push_back(combine(total, value));
-    return sums;
+    return blocked(lower, upper, plan.step(),
+                   [&](Value start, Value end) { return tile(start, end); });
+  return blocked(lower, upper, 1, [&](Value start, Value end) {
+    return carry(start, end, 1, nothing(plan.vectors), [&](Value index, ArrayRef<Partial> totals) {
+      reducedIndices.push_back(index);
+      Partials inner = level(axis + 1, e.constant(0), e.constant(extents[axis + 1]));
+      reducedIndices.pop_back();
+      return merge(totals, inner);
+    });
   });
 }
 
-SmallVector<Value> ReduceEmitter::reduce(ArrayRef<Value> at, Value lower, Value upper) {
+Partials ReduceEmitter::reduce(ArrayRef<Value> at, Value lower, Value upper) {
   unit = at;
   reducedIndices.clear();
-  SmallVector<Value> totals;
+  Partials totals;
   if (!plan.extents(true).empty()) {
     totals = level(0, lower, upper);
   } else {
-    for (int64_t v = 0; v < plan.vectors; ++v)
-      totals.push_back(walked(pointAt({}, v)));
+    for (int64_t v = 0; v < plan.vectors; ++v) {
+      Point point = pointAt({}, v, {});
+      BodyEmitter body = kernel.body();
+      SmallVector<Value> origins = reductions.origins(
+          point.mask, [&](Value operand) { return element(body, operand, point); });
+      Partial one = reductions.add(reductions.none(plan.lanes), walked(point), origins, point.mask);
+      totals.push_back(reductions.finishTile(one, origins));
+    }
   }
-  if (!plan.rows() || plan.lanes == 1)
-    return totals;
-  return {e.reduceLanes(totals[0], [&](Value a, Value b) { return combine(a, b); })};
+  if (plan.rows())
+    totals[0] = reductions.mergeLanes(totals[0], plan.lanes);
+  return totals;
 }
 
 //===------------------------------------------------------------------------------------------===//
 // Phases
 //===------------------------------------------------------------------------------------------===//
 
-/// The tasks' walk over units. Gives each vector's totals to `store`, with the point of its kept
-/// elements.
-static LogicalResult
-emitUnits(KernelFunction &kernel, const ReducePlan &plan,
-          llvm::function_ref<LogicalResult(const Point &, Value total, Value piece)> store) {
+/// The tasks' walk over units. Gives each vector's partial result to `store`, with the point of its
+/// kept elements.
+static LogicalResult emitUnits(
+    KernelFunction &kernel, const ReducePlan &plan,
+    llvm::function_ref<LogicalResult(ReduceEmitter &, const Point &, const Partial &, Value piece)>
+        store) {
   CodeEmitter &e = kernel.e;
   SmallVector<int64_t> reduced = plan.extents(true);
   Value block = e.div(kernel.task, plan.splits), piece = e.rem(kernel.task, plan.splits);
@@ -508,12 +505,9 @@ emitUnits(KernelFunction &kernel, const ReducePlan &plan,
     if (!unitSpace.empty())
       unit = e.delinearize(number, unitSpace);
     ReduceEmitter emitter(kernel, plan);
-    SmallVector<Value> totals = emitter.reduce(unit, lower, upper);
-    if (plan.splits == 1)
-      for (Value &total : totals)
-        total = emitter.finished(total);
+    Partials totals = emitter.reduce(unit, lower, upper);
     for (auto [i, total] : llvm::enumerate(totals))
-      if (failed(store(emitter.keptPoint(unit, i), total, piece)))
+      if (failed(store(emitter, emitter.keptPoint(unit, i), total, piece)))
         result = failure();
     if (failed(emitter.result))
       result = failure();
@@ -535,23 +529,45 @@ static Value linearIndex(CodeEmitter &e, const Point &point) {
 /// One phase: reduce and finish.
 static LogicalResult emitWhole(KernelFunction &kernel, const ReducePlan &plan) {
   SmallVector<unsigned> finished = resultsBehindAnchor(kernel.spec, true);
-  return emitUnits(kernel, plan, [&](const Point &point, Value total, Value) {
-    auto anchor = [&](unsigned, const Point &asked) { return asked == point ? total : Value(); };
-    return storeAtPoints(kernel, finished, point, anchor);
-  });
+  return emitUnits(kernel, plan,
+                   [&](ReduceEmitter &emitter, const Point &point, const Partial &total, Value) {
+                     SmallVector<Value> values = emitter.reductions.results(total);
+                     auto anchor = [&](unsigned number, const Point &asked) {
+                       return asked == point ? values[number] : Value();
+                     };
+                     return storeAtPoints(kernel, finished, point, anchor);
+                   });
+}
+
+/// The workspace of two phases: for each slot [splits, kept], and the bytes of all. A slot begins
+/// at a whole cache line, so that slots of any types stand side by side.
+static std::pair<SmallVector<int64_t>, int64_t> slotOffsets(const KernelSpec &spec,
+                                                            const ReducePlan &plan) {
+  SmallVector<int64_t> offsets;
+  int64_t bytes = 0;
+  for (Type type : Reductions::slotTypes(spec)) {
+    offsets.push_back(llvm::alignTo(bytes, DLC_ALIGNMENT));
+    bytes = offsets.back() + plan.splits * plan.kept() * storageBytes(type);
+  }
+  return {offsets, bytes};
 }
 
 /// First of two phases: partial results, piece by piece.
 static LogicalResult emitPartial(KernelFunction &kernel, const ReducePlan &plan) {
   CodeEmitter &e = kernel.e;
-  return emitUnits(kernel, plan, [&](const Point &point, Value total, Value piece) {
-    Value offset = e.add(e.mul(piece, plan.kept()), linearIndex(e, point));
-    if (point.width == 1)
-      e.store(total, kernel.workspace(), offset);
-    else
-      e.storeVector(total, kernel.workspace(), offset, 1, point.mask);
-    return success();
-  });
+  SmallVector<int64_t> offsets = slotOffsets(kernel.spec, plan).first;
+  return emitUnits(kernel, plan,
+                   [&](ReduceEmitter &, const Point &point, const Partial &total, Value piece) {
+                     Value place = e.add(e.mul(piece, plan.kept()), linearIndex(e, point));
+                     for (auto [slot, offset] : llvm::zip_equal(total, offsets)) {
+                       Value base = e.at(kernel.workspace(), e.constant(offset), e.b.getI8Type());
+                       if (point.width == 1)
+                         e.store(slot, base, place);
+                       else
+                         e.storeVector(slot, base, place, 1, point.mask);
+                     }
+                     return success();
+                   });
 }
 
 static WalkPlan combinePlan(const ReducePlan &plan, const CpuTarget &target) {
@@ -561,27 +577,43 @@ static WalkPlan combinePlan(const ReducePlan &plan, const CpuTarget &target) {
   return WalkPlan::get(kept, double(plan.splits), target);
 }
 
+/// The pieces of the kept elements at `point`, merged in order.
+static Partial mergePieces(KernelFunction &kernel, const ReducePlan &plan, Reductions &reductions,
+                           const Point &point) {
+  CodeEmitter &e = kernel.e;
+  SmallVector<int64_t> offsets = slotOffsets(kernel.spec, plan).first;
+  Value place = linearIndex(e, point);
+  auto piece = [&](Value number) {
+    Value index = e.add(e.mul(number, plan.kept()), place);
+    Partial partial;
+    for (auto [type, offset] : llvm::zip_equal(Reductions::slotTypes(kernel.spec), offsets)) {
+      Value base = e.at(kernel.workspace(), e.constant(offset), e.b.getI8Type());
+      partial.push_back(point.width == 1
+                            ? e.load(base, index, type)
+                            : e.loadVector(base, index, type, point.width, 1, point.mask));
+    }
+    return partial;
+  };
+  return e.carry(e.constant(1), e.constant(plan.splits), 1, piece(e.constant(0)),
+                 [&](Value number, ValueRange total) {
+                   return reductions.merge(llvm::to_vector_of<Value>(total), piece(number));
+                 });
+}
+
 /// Second of two phases: the pieces of each kept element in order.
 static LogicalResult emitCombined(KernelFunction &kernel, const ReducePlan &plan) {
-  CodeEmitter &e = kernel.e;
-  ReduceEmitter emitter(kernel, plan);
-  Type element = emitter.accumulator();
-  auto anchor = [&](unsigned, const Point &point) -> Value {
-    Value place = linearIndex(e, point);
-    auto piece = [&](Value number) {
-      Value offset = e.add(e.mul(number, plan.kept()), place);
-      return point.width == 1
-                 ? e.load(kernel.workspace(), offset, element)
-                 : e.loadVector(kernel.workspace(), offset, element, point.width, 1, point.mask);
-    };
-    return emitter.finished(e.carry(e.constant(1), e.constant(plan.splits), 1, piece(e.constant(0)),
-                                    [&](Value number, ValueRange total) {
-                                      return SmallVector<Value>{
-                                          emitter.combine(total[0], piece(number))};
-                                    })[0]);
-  };
+  Reductions reductions(kernel.e, kernel.spec);
   SmallVector<unsigned> finished = resultsBehindAnchor(kernel.spec, true);
   return walkTask(kernel, combinePlan(plan, kernel.target), [&](ArrayRef<Point> points) {
+    // All results of a point come from one merge.
+    SmallVector<std::pair<Point, SmallVector<Value>>> known;
+    auto anchor = [&](unsigned number, const Point &point) -> Value {
+      auto *same = llvm::find_if(known, [&](auto &entry) { return entry.first == point; });
+      if (same != known.end())
+        return same->second[number];
+      known.emplace_back(point, reductions.results(mergePieces(kernel, plan, reductions, point)));
+      return known.back().second[number];
+    };
     return storeAtPoints(kernel, finished, points, anchor);
   });
 }
@@ -598,8 +630,7 @@ SmallVector<Candidate> ReduceGenerator::candidates(const KernelSpec &spec,
   candidate.phases = {{uint32_t(plan->unitBlocks() * plan->splits), 0}};
   if (plan->splits > 1) {
     candidate.phases.push_back({combinePlan(*plan, target).tasks(), 0});
-    candidate.workspaceBytes =
-        plan->splits * plan->kept() * storageBytes(accumulatorOf(reduceOf(spec)));
+    candidate.workspaceBytes = slotOffsets(spec, *plan).second;
   }
   double elements = double(plan->kept()) * double(product(plan->extents(true)));
   candidate.cost = walkSeconds(spec, bodyWeight(spec) * elements);

@@ -90,6 +90,85 @@ TEST(Reduce, BroadcastInside) {
 /// Of nothing: a sum is zero.
 TEST(Reduce, Empty) { checkKernel(reduction("sum", "tensor<0x5xf32>", "tensor<5xf32>", "0"), 0); }
 
+// A mean is as exact as the elements that it is of; of those around zero it is a small part.
+static const double momentsRounding = 4e-6;
+
+static KernelSource moments(const std::string &from, const std::string &to,
+                            const std::string &axes) {
+  return {from, to + ", " + to,
+          "^bb0(%x: " + from + "):\n %0:2 = dl.moments %x axes = [" + axes + "] : " + from +
+              "\n dl.yield %0#0, %0#1 : " + to + ", " + to};
+}
+
+/// Rows of all lengths around vectors, unrolled steps and blocks of them; kept axes anywhere; of
+/// one element each.
+TEST(Reduce, Moments) {
+  for (int size : {2, 3, 10, 16, 17, 49, 64, 67, 5000, 9001}) {
+    std::string from = "tensor<7x" + std::to_string(size) + "xf32>";
+    checkKernel(moments(from, "tensor<7xf32>", "1"), momentsRounding, "cpu-reduce");
+  }
+  checkKernel(moments("tensor<8x20x13x11xf32>", "tensor<20xf32>", "0, 2, 3"), momentsRounding,
+              "cpu-reduce");
+  checkKernel(moments("tensor<3x4x5x6xf32>", "tensor<4x6xf32>", "0, 2"), momentsRounding,
+              "cpu-reduce");
+  checkKernel(moments("tensor<67x37xf32>", "tensor<37xf32>", "0"), momentsRounding, "cpu-reduce");
+  checkKernel(moments("tensor<1x37xf32>", "tensor<37xf32>", "0"), momentsRounding, "cpu-reduce");
+  checkKernel(moments("tensor<7x67xf32>", "tensor<7xf32>", "1"), momentsRounding, "cpu-loops");
+}
+
+/// Two phases merge pieces by the same formula, along rows and columns.
+TEST(Reduce, MomentsInPieces) {
+  checkKernel(moments("tensor<1001x503xf32>", "tensor<f32>", "0, 1"), momentsRounding,
+              "cpu-reduce");
+  checkKernel(moments("tensor<40009x5xf32>", "tensor<5xf32>", "0"), momentsRounding, "cpu-reduce");
+}
+
+/// A mean some thousand times the deviation: the difference of squares and squared mean would have
+/// no right digit. The means of parts are rounded by 1/4096, where they differ by a few hundredths:
+/// their share of m2 is a few hundredths as well.
+TEST(Reduce, MomentsOfALargeMean) {
+  checkKernel({"tensor<6x5x40x9xf32>", "tensor<5xf32>, tensor<5xf32>", R"(
+^bb0(%x: tensor<6x5x40x9xf32>):
+  %c = dl.constant dense<4096.0> : tensor<6x5x40x9xf32>
+  %0 = dl.add %x, %c : tensor<6x5x40x9xf32>
+  %1:2 = dl.moments %0 axes = [0, 2, 3] : tensor<6x5x40x9xf32>
+  dl.yield %1#0, %1#1 : tensor<5xf32>, tensor<5xf32>)"},
+              2e-4, "cpu-reduce");
+}
+
+/// Small floats: one rounding of each result.
+TEST(Reduce, MomentsOfSmallFloats) {
+  checkKernel(moments("tensor<300x7xbf16>", "tensor<7xbf16>", "0"), 1.0 / 256, "cpu-reduce");
+  checkKernel(moments("tensor<7x300xf16>", "tensor<7xf16>", "1"), 1.0 / 1024, "cpu-reduce");
+}
+
+/// The sums of a batch norm's backward pass: one walk over dy and x, which also stores the masked
+/// dy; a scaled result behind each.
+static KernelSource severalReductions(const std::string &shape, const std::string &kept,
+                                      const std::string &axes, const std::string &dims) {
+  const std::string x = "tensor<" + shape + "xf32>", c = "tensor<" + kept + "xf32>",
+                    b = " dims = [" + dims + "] : " + c + " to " + x,
+                    r = " axes = [" + axes + "] : " + x;
+  return {x + ", " + x + ", " + c, x + ", " + c + ", " + c + ", " + c + ", " + c,
+          "^bb0(%dy: " + x + ", %x: " + x + ", %mean: " + c + "):\n" +
+              " %zero = dl.constant dense<0.0> : " + x + "\n %m = dl.compare gt %x, %zero : " + x +
+              "\n %dz = dl.select %m, %dy, %zero : " + x + "\n %mb = dl.broadcast %mean" + b +
+              "\n %d = dl.subtract %x, %mb : " + x + "\n %p = dl.multiply %dz, %d : " + x +
+              "\n %s = dl.reduce sum %dz" + r + "\n %t = dl.reduce sum %p" + r +
+              "\n %scaled = dl.multiply %t, %mean : " + c + "\n %max = dl.reduce max %x" + r +
+              "\n %mo:2 = dl.moments %x" + r + "\n %v = dl.multiply %mo#1, %s : " + c +
+              "\n dl.yield %dz, %s, %scaled, %max, %v : " + x + ", " + c + ", " + c + ", " + c +
+              ", " + c};
+}
+
+TEST(Reduce, Several) {
+  // Products of sums that nearly cancel: the largest is what the tolerance is of.
+  checkKernel(severalReductions("6x5x4x9", "5", "0, 2, 3", "1"), 4e-6, "cpu-reduce");
+  checkKernel(severalReductions("64x37", "37", "0", "1"), 4e-6, "cpu-reduce");
+  checkKernel(severalReductions("40009x5", "5", "0", "1"), 4e-5, "cpu-reduce");
+  checkKernel(severalReductions("64x37", "37", "0", "1"), 4e-6, "cpu-loops");
+}
+
 /// 16-bit floats are summed in f32: one rounding at the end.
 TEST(Reduce, SmallFloats) {
   checkKernel(reduction("sum", "tensor<3000x7xbf16>", "tensor<7xbf16>", "0"), 1.0 / 256,

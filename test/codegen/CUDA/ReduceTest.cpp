@@ -6,6 +6,8 @@ using namespace dlc::test;
 
 // Sums of up to some ten thousand elements by halves.
 static const double rounding = 2e-6;
+// A mean is as exact as the elements that it is of; of those around zero it is a small part.
+static const double momentsRounding = 4e-6;
 
 static KernelSource reduce(const std::string &kind, const std::string &from, const std::string &to,
                            const std::string &axes) {
@@ -34,6 +36,64 @@ TEST(CudaReduce, Channels) {
   checkCudaKernel(reduce("sum", "64x10xf32", "10xf32", "0"), rounding, "cuda-reduce");
   checkCudaKernel(reduce("sum", "33x70xf32", "70xf32", "0"), rounding, "cuda-reduce");
   checkCudaKernel(reduce("max", "3x5x40xi32", "3x40xi32", "1"), 0, "cuda-reduce");
+}
+
+static KernelSource moments(const std::string &from, const std::string &to,
+                            const std::string &axes) {
+  const std::string x = "tensor<" + from + "xf32>", y = "tensor<" + to + ">";
+  return {x, y + ", " + y,
+          "^bb0(%x: " + x + "):\n %0:2 = dl.moments %x axes = [" + axes + "] : " + x +
+              "\n dl.yield %0#0, %0#1 : " + y + ", " + y};
+}
+
+/// Rows and channels, of one block and of several.
+TEST(CudaReduce, Moments) {
+  for (const char *generator : {"cuda-reduce", "cuda-elements"}) {
+    checkCudaKernel(moments("5x7", "5xf32", "1"), momentsRounding, generator);
+    checkCudaKernel(moments("33x70", "70xf32", "0"), momentsRounding, generator);
+  }
+  checkCudaKernel(moments("64x3x15x15", "3xf32", "0, 2, 3"), momentsRounding, "cuda-reduce");
+  checkCudaKernel(moments("1001x40", "40xf32", "0"), momentsRounding, "cuda-reduce");
+  checkCudaKernel(moments("9001", "f32", "0"), momentsRounding, "cuda-reduce");
+}
+
+/// A mean some thousand times the deviation: what is left is the momentsRounding of x itself.
+TEST(CudaReduce, MomentsOfALargeMean) {
+  checkCudaKernel({"tensor<8x6x25x5xf32>", "tensor<6xf32>, tensor<6xf32>", R"(
+^bb0(%x: tensor<8x6x25x5xf32>):
+  %c = dl.constant dense<4096.0> : tensor<8x6x25x5xf32>
+  %0 = dl.add %x, %c : tensor<8x6x25x5xf32>
+  %1:2 = dl.moments %0 axes = [0, 2, 3] : tensor<8x6x25x5xf32>
+  dl.yield %1#0, %1#1 : tensor<6xf32>, tensor<6xf32>)"},
+                  2e-4, "cuda-reduce");
+}
+
+/// Several reductions in one walk, which also stores what two of them read; totals of two types
+/// take one block a row.
+TEST(CudaReduce, Several) {
+  for (const char *generator : {"cuda-reduce", "cuda-elements"})
+    checkCudaKernel({"tensor<8x6x5x5xf32>, tensor<8x6x5x5xf32>, tensor<6xf32>",
+                     "tensor<8x6x5x5xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>", R"(
+^bb0(%x: tensor<8x6x5x5xf32>, %d: tensor<8x6x5x5xf32>, %s: tensor<6xf32>):
+  %z = dl.constant dense<0.0> : tensor<8x6x5x5xf32>
+  %m = dl.compare gt %x, %z : tensor<8x6x5x5xf32>
+  %dx = dl.select %m, %d, %z : tensor<8x6x5x5xf32>
+  %p = dl.multiply %dx, %x : tensor<8x6x5x5xf32>
+  %db = dl.reduce sum %dx axes = [0, 2, 3] : tensor<8x6x5x5xf32>
+  %ds = dl.reduce sum %p axes = [0, 2, 3] : tensor<8x6x5x5xf32>
+  %mo:2 = dl.moments %x axes = [0, 2, 3] : tensor<8x6x5x5xf32>
+  %1 = dl.multiply %ds, %mo#0 : tensor<6xf32>
+  dl.yield %dx, %1, %db, %mo#1 : tensor<8x6x5x5xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>)"},
+                    rounding, generator);
+  checkCudaKernel({"tensor<2x9001xf32>", "tensor<2xf32>, tensor<2xi32>", R"(
+^bb0(%x: tensor<2x9001xf32>):
+  %z = dl.constant dense<0.0> : tensor<2x9001xf32>
+  %m = dl.compare gt %x, %z : tensor<2x9001xf32>
+  %i = dl.cast %m : tensor<2x9001xi1> to tensor<2x9001xi32>
+  %0 = dl.reduce max %x axes = [1] : tensor<2x9001xf32>
+  %1 = dl.reduce sum %i axes = [1] : tensor<2x9001xi32>
+  dl.yield %0, %1 : tensor<2xf32>, tensor<2xi32>)"},
+                  0, "cuda-reduce");
 }
 
 /// What is fused in front may be a result itself: dx behind ReLU, whose sum is the bias' gradient.

@@ -75,6 +75,37 @@ TEST_F(Spec, TwoAnchors) {
   EXPECT_EQ(message, "a kernel has one anchor, this is the second");
 }
 
+/// Reductions of one loop nest are the anchor together; over other axes, or of each other, they are
+/// a second one.
+TEST_F(Spec, SeveralReductions) {
+  ScopedDiagnosticHandler handler(&context, [](Diagnostic &) { return success(); });
+  auto text = [](const char *second) {
+    return std::string(R"(
+%in = builtin.unrealized_conversion_cast to tensor<4x4xf32>
+%out:4 = dl.fused(%in) : (tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4x4xf32>) {
+^bb0(%x: tensor<4x4xf32>):
+  %e = dl.exp %x : tensor<4x4xf32>
+  %0:2 = dl.moments %x axes = [0] : tensor<4x4xf32>
+  %b = dl.broadcast %0#0 dims = [1] : tensor<4xf32> to tensor<4x4xf32>
+  %1 = dl.reduce )") +
+           second + R"( : tensor<4x4xf32>
+  %2 = dl.add %0#1, %1 : tensor<4xf32>
+  dl.yield %0#0, %1, %2, %e : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4x4xf32>
+})";
+  };
+  auto spec = get(text("sum %e axes = [0]"));
+  ASSERT_TRUE(succeeded(spec));
+  EXPECT_EQ(spec->anchor(), Anchor::Reduce);
+  EXPECT_EQ(spec->reductions().size(), 2u);
+  EXPECT_EQ(spec->anchorResults().size(), 3u);
+  EXPECT_EQ(spec->anchorResult(spec->result(1)), 2u);
+  EXPECT_TRUE(spec->dependsOnAnchor(spec->result(2)));
+  EXPECT_FALSE(spec->dependsOnAnchor(spec->result(3)));
+  EXPECT_FALSE(spec->hasSums());
+  EXPECT_TRUE(failed(get(text("sum %e axes = [1]"))));
+  EXPECT_TRUE(failed(get(text("sum %b axes = [0]"))));
+}
+
 /// A sum beside a product is a result; one that something else reads is a second anchor.
 TEST_F(Spec, SumsBesideAProduct) {
   ScopedDiagnosticHandler handler(&context, [](Diagnostic &) { return success(); });

@@ -97,6 +97,22 @@ dl.entry @reduce_c2(%x: tensor<0x6xf32>) attributes {kind = #dl.entry<infer>} {
 
 // -----
 
+dl.entry @moments_c1(%x: tensor<2x6xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{dl.moments: (C1) expects rising axes below 2, found [1, 0]}}
+  %0:2 = dl.moments %x axes = [1, 0] : tensor<2x6xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @moments_c2(%x: tensor<3x0xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{dl.moments: (C2) mean over axis 1, which is empty}}
+  %0:2 = dl.moments %x axes = [1] : tensor<3x0xf32>
+  dl.return
+}
+
+// -----
+
 dl.entry @matmul_c1(%a: tensor<2x3x4xf32>, %b: tensor<5x4x3xf32>) attributes {kind = #dl.entry<infer>} {
   // expected-error @+1 {{dl.matmul: (C1) expects equal ranks of at least 2 and equal batch axes, found 'tensor<2x3x4xf32>' and 'tensor<5x4x3xf32>'}}
   %0 = dl.matmul %a, %b : tensor<2x3x4xf32>, tensor<5x4x3xf32>

@@ -27,6 +27,16 @@ dl.entry @shapes(%x: tensor<2x3x4xf32>)
   dl.return %3, %4, %5, %6 : tensor<4x2x3xf32>, tensor<3xf32>, tensor<f32>, tensor<2x4xf32>
 }
 
+// Both results lack the axes.
+// CHECK-LABEL: dl.entry @moments(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x4xf32>
+dl.entry @moments(%x: tensor<2x3x4xf32>) -> (tensor<3xf32>, tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+  // CHECK: %[[MEAN:.*]], %[[M2:.*]] = dl.moments %[[X]] axes = [0, 2] : tensor<2x3x4xf32>
+  %mean, %m2 = dl.moments %x axes = [0, 2] : tensor<2x3x4xf32>
+  // CHECK: dl.return %[[MEAN]], %[[M2]] : tensor<3xf32>, tensor<3xf32>
+  dl.return %mean, %m2 : tensor<3xf32>, tensor<3xf32>
+}
+
 // Tensors of size zero are legal.
 // CHECK-LABEL: dl.entry @empty
 dl.entry @empty(%x: tensor<0x3xf32>) -> tensor<3xf32> attributes {kind = #dl.entry<infer>} {

@@ -88,6 +88,27 @@ static Tensor reduce(dl::ReduceOp op, const Tensor &x) {
   return result;
 }
 
+/// The mean first, then the squares of what is left of each element.
+static std::vector<Tensor> moments(dl::MomentsOp op, const Tensor &x) {
+  auto keptIndex = [&](const Index &index) {
+    Index kept;
+    for (size_t axis = 0; axis < index.size(); ++axis)
+      if (!llvm::is_contained(op.getAxes(), int64_t(axis)))
+        kept.push_back(index[axis]);
+    return kept;
+  };
+  double count = 1;
+  for (int64_t axis : op.getAxes())
+    count *= double(x.shape[axis]);
+  Tensor mean = Tensor::filled(shapeOf(op.getMean().getType()), 0), m2 = mean;
+  forEachIndex(x.shape,
+               [&](const Index &index) { mean.at(keptIndex(index)) += x.at(index) / count; });
+  forEachIndex(x.shape, [&](const Index &index) {
+    m2.at(keptIndex(index)) += std::pow(x.at(index) - mean.at(keptIndex(index)), 2);
+  });
+  return {mean, m2};
+}
+
 /// c[batch..., i, j] = sum over k of a[batch..., i, k] * b[batch..., k, j], a and b transposed
 /// where asked.
 static Tensor matmul(dl::MatmulOp op, const Tensor &a, const Tensor &b) {
@@ -147,6 +168,7 @@ Values runTensorOp(Operation *op, ArrayRef<Tensor> operands) {
       .Case<dl::BroadcastOp>([&](auto op) { return Result{broadcast(op, operands[0])}; })
       .Case<dl::TransposeOp>([&](auto op) { return Result{transpose(op, operands[0])}; })
       .Case<dl::ReduceOp>([&](auto op) { return Result{reduce(op, operands[0])}; })
+      .Case<dl::MomentsOp>([&](auto op) { return moments(op, operands[0]); })
       .Case<dl::MatmulOp>([&](auto op) { return Result{matmul(op, operands[0], operands[1])}; })
       .Case<dl::ReshapeOp>([&](dl::ReshapeOp op) {
         return Result{Tensor{shapeOf(op.getType()), operands[0].values}};
