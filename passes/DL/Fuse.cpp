@@ -145,6 +145,8 @@ struct Fuse : dlc::dl::impl::FuseBase<Fuse> {
       graph.fuseChains();
       graph.fuseBehindProducers();
       graph.fuseBeforeAnchors();
+      graph.fuseSiblingReductions();
+      graph.fuseStoresBesideReductions();
     }
     SmallVector<Operation *> replaced;
     for (Operation &op : block)

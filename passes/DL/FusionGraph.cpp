@@ -31,7 +31,7 @@ bool FusionGraph::isElementwise(Operation *op) {
 /// Anchors whose generators apply element-wise ops to what they have just computed.
 static bool takesEpilogue(Operation *anchor) {
   return isa<ConvolutionOp, ConvolutionBackwardDataOp, ConvolutionBackwardFilterOp, MatmulOp,
-             ReduceOp, MaxPoolOp, MaxPoolBackwardOp, MaxPoolGatherOp, AveragePoolOp,
+             ReductionOp, MaxPoolOp, MaxPoolBackwardOp, MaxPoolGatherOp, AveragePoolOp,
              AveragePoolBackwardOp>(anchor);
 }
 
@@ -43,18 +43,55 @@ static bool takesPrologue(Operation *anchor, unsigned operand) {
     return operand == 0;
   if (isa<ConvolutionBackwardFilterOp>(anchor))
     return operand == 1;
-  return isa<ReduceOp, MatmulOp>(anchor);
+  return isa<ReductionOp, MatmulOp>(anchor);
+}
+
+/// Whether a value is in memory whatever becomes of its element-wise users.
+static bool isStoredAnyway(Value value) {
+  Operation *op = value.getDefiningOp();
+  return !op || FusionGraph::isOutside(op) || llvm::any_of(value.getUsers(), [](Operation *user) {
+    return !FusionGraph::isElementwise(user);
+  });
+}
+
+/// Sums and products of a tensor that is stored anyway with numbers that are the same along an
+/// axis, also a few of them in a row: (x - mean) * factor. To read x and compute them costs less
+/// than to store them and read them.
+static DenseSet<Operation *> findScaledAndShifted(Block &block) {
+  const unsigned longest = 4;
+  llvm::DenseMap<Operation *, unsigned> length;
+  auto isSpread = [](Value value) {
+    Operation *op = value.getDefiningOp();
+    return op && (isa<BroadcastOp>(op) || isSplat(op));
+  };
+  for (Operation &op : block) {
+    if (!isa<AddOp, SubtractOp, MultiplyOp>(op))
+      continue;
+    Value x = isSpread(op.getOperand(0)) ? op.getOperand(1) : op.getOperand(0);
+    Value spread = x == op.getOperand(0) ? op.getOperand(1) : op.getOperand(0);
+    if (isSpread(x) || !isSpread(spread))
+      continue;
+    unsigned before = length.lookup(x.getDefiningOp());
+    if (before < longest && (before > 0 || isStoredAnyway(x)))
+      length[&op] = before + 1;
+  }
+  DenseSet<Operation *> found;
+  for (auto [op, steps] : length)
+    found.insert(op);
+  return found;
 }
 
 /// Backwards, since an op is recomputed only if all its users let it be.
 void FusionGraph::classify(bool recompute) {
+  DenseSet<Operation *> scaled = findScaledAndShifted(block);
   for (Operation &op : llvm::reverse(block)) {
     bool always = isSplat(&op) || isa<IotaOp>(op);
-    if (!recompute || (!always && !isa<BroadcastOp, CastOp, CompareOp>(op)))
+    if (!recompute ||
+        (!always && !isa<BroadcastOp, CastOp, CompareOp>(op) && !scaled.contains(&op)))
       continue;
     if (llvm::all_of(op.getUsers(), [&](Operation *user) {
           return isRecomputed(user) ||
-                 (always ? !isOutside(user) : isElementwise(user) || isa<ReduceOp>(user));
+                 (always ? !isOutside(user) : isElementwise(user) || isa<ReductionOp>(user));
         }))
       recomputed.insert(&op);
   }
@@ -103,8 +140,8 @@ void FusionGraph::connect(Value operand, Node consumer, Link link) {
 
 /// Finds the groups behind `producer` in the order that `consumer` depends on. Fails if a group
 /// would depend on itself were the two one: a path leads from `producer` through a third group to
-/// `consumer`, or an edge between the two is no `link`.
-LogicalResult FusionGraph::findBetween(Node producer, Node consumer, Link link,
+/// `consumer`, or an edge between the two is of a kind that is not among `allowed`.
+LogicalResult FusionGraph::findBetween(Node producer, Node consumer, ArrayRef<Link> allowed,
                                        DenseSet<Node> &between) const {
   SmallVector<Node> pending = {consumer};
   while (!pending.empty()) {
@@ -112,7 +149,8 @@ LogicalResult FusionGraph::findBetween(Node producer, Node consumer, Link link,
     for (Node node : members[group])
       for (unsigned index : incoming[node]) {
         Node source = groupOf(edges[index].from);
-        if (source == producer && (group != consumer || edges[index].link != link))
+        if (source == producer &&
+            (group != consumer || !llvm::is_contained(allowed, edges[index].link)))
           return failure();
         if (source != group && place[source] > place[producer] && between.insert(source).second)
           pending.push_back(source);
@@ -121,10 +159,10 @@ LogicalResult FusionGraph::findBetween(Node producer, Node consumer, Link link,
   return success();
 }
 
-bool FusionGraph::tryMerge(const Edge &edge) {
-  Node producer = groupOf(edge.from), consumer = groupOf(edge.to);
+/// Makes one group of two, the first of which comes first in the order.
+bool FusionGraph::tryMerge(Node producer, Node consumer, ArrayRef<Link> allowed) {
   DenseSet<Node> between;
-  if (failed(findBetween(producer, consumer, edge.link, between)))
+  if (failed(findBetween(producer, consumer, allowed, between)))
     return false;
   bool swapped = members[producer].size() < members[consumer].size();
   Node kept = swapped ? consumer : producer, gone = swapped ? producer : consumer;
@@ -191,7 +229,7 @@ void FusionGraph::fuseChains() {
     if (edge.link == Link::Chain && !isOutside(op) && isElementwise(op) &&
         groupOf(edge.from) != consumer &&
         allUsers(op, [&](Operation *user) { return isIn(user, consumer); }))
-      tryMerge(edge);
+      tryMerge(groupOf(edge.from), consumer, edge.link);
   }
 }
 
@@ -220,7 +258,7 @@ void FusionGraph::fuseBehindProducers() {
     });
     for (unsigned index : candidates)
       if (mayFollow(edges[index]))
-        tryMerge(edges[index]);
+        tryMerge(groupOf(edges[index].from), groupOf(edges[index].to), edges[index].link);
   }
 }
 
@@ -266,7 +304,69 @@ bool FusionGraph::prefersPrologue(Node group) const {
 void FusionGraph::fuseBeforeAnchors() {
   for (const Edge &edge : edges)
     if (mayPrecede(edge))
-      tryMerge(edge);
+      tryMerge(groupOf(edge.from), groupOf(edge.to), edge.link);
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Reductions
+//===------------------------------------------------------------------------------------------===//
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+/// The tensors of the index space of `group`'s reductions that it reads from outside.
+llvm::SetVector<Value> FusionGraph::walkedBy(Node group) const {
+  ArrayRef<int64_t> space = shapeOf(cast<ReductionOp>(anchor[group]).getReduced());
+  llvm::SetVector<Value> pending, result;
+  for (Node node : members[group])
+    pending.insert(opOf(node)->operand_begin(), opOf(node)->operand_end());
+  for (size_t i = 0; i < pending.size(); ++i) {
+    Operation *producer = pending[i].getDefiningOp();
+    if (producer && isRecomputed(producer))
+      pending.insert(producer->operand_begin(), producer->operand_end());
+    else if (!(producer && isIn(producer, group)) && shapeOf(pending[i]) == space)
+      result.insert(pending[i]);
+  }
+  return result;
+}
+
+void FusionGraph::fuseSiblingReductions() {
+  llvm::MapVector<Value, SmallVector<Node>> readers;
+  for (Node node = 0; node < nodes.size(); ++node)
+    if (groupOf(node) == node && isa_and_nonnull<ReductionOp>(anchor[node]))
+      for (Value value : walkedBy(node))
+        readers[value].push_back(node);
+  for (auto &[value, groups] : readers) {
+    // The last group of each loop nest: a reader that may not join it opens another.
+    SmallVector<Node> nests;
+    for (Node reader : groups) {
+      auto *nest = llvm::find_if(nests, [&](Node other) {
+        return shareLoops(cast<ReductionOp>(anchor[groupOf(other)]),
+                          cast<ReductionOp>(anchor[groupOf(reader)]));
+      });
+      if (nest == nests.end()) {
+        nests.push_back(reader);
+        continue;
+      }
+      Node first = groupOf(*nest), last = groupOf(reader);
+      if (place[first] > place[last])
+        std::swap(first, last);
+      if (first != last && !tryMerge(first, last, {}))
+        *nest = reader;
+    }
+  }
+}
+
+/// A group that no anchor could take whole, since it is stored for others too, is stored by the
+/// reductions that read it.
+void FusionGraph::fuseStoresBesideReductions() {
+  for (const Edge &edge : edges) {
+    Node group = groupOf(edge.from), consumer = groupOf(edge.to);
+    if (edge.link == Link::Prologue && !isOutside(opOf(edge.from)) && !anchor[group] &&
+        isa<ReductionOp>(opOf(edge.to)))
+      tryMerge(group, consumer, {Link::Prologue, Link::Chain});
+  }
 }
 
 //===------------------------------------------------------------------------------------------===//

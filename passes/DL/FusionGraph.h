@@ -1,14 +1,15 @@
 //===- FusionGraph.h - which ops of an entry become one kernel ----------------------*- C++ -*-===//
 //
 // The ops of an entry as a graph of groups that grow by merging. Knows what is legal (one anchor a
-// group, no cycle between groups, values of one shape behind the anchor) and in which order to
-// merge; does not touch the IR.
+// group, or several reductions of one loop nest, no cycle between groups, values of one shape
+// behind the anchor) and in which order to merge; does not touch the IR.
 //
 // Ops are of four classes:
 //   outside       never in a region: read, assign, scalar, constant that is no splat, reshape,
 //                 multi_tensor, fused, return
 //   recomputed    too cheap to store, cloned into every region that uses them: splats, iota;
-//                 broadcast, cast and compare where only element-wise ops and reductions use them
+//                 broadcast, cast and compare, and a stored tensor scaled or shifted, where only
+//                 element-wise ops and reductions use them
 //   element-wise  the other ElementwiseOps, and what could be recomputed but is not
 //   anchor        everything else: it decides the kernel's loops
 //
@@ -18,6 +19,7 @@
 
 #include "dialects/DL/DL.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace dlc::dl {
 
@@ -34,6 +36,11 @@ public:
   void fuseBehindProducers();
   /// What is left of element-wise groups, in front of the one anchor that uses them.
   void fuseBeforeAnchors();
+  /// Reductions that read a tensor in common, over one index space: a batch norm's sums of dy and
+  /// of dy times the normalised x.
+  void fuseSiblingReductions();
+  /// Element-wise groups that are stored, into reductions that read them: stored from their walk.
+  void fuseStoresBesideReductions();
 
   static bool isOutside(mlir::Operation *op);
   /// Computes each element from at most one element of each operand, without any loop.
@@ -65,9 +72,10 @@ private:
   mlir::Operation *soleUser(Node group) const;
   bool mayPrecede(const Edge &edge) const;
   bool prefersPrologue(Node group) const;
-  llvm::LogicalResult findBetween(Node producer, Node consumer, Link link,
+  llvm::SetVector<mlir::Value> walkedBy(Node group) const;
+  llvm::LogicalResult findBetween(Node producer, Node consumer, llvm::ArrayRef<Link> allowed,
                                   llvm::DenseSet<Node> &between) const;
-  bool tryMerge(const Edge &edge);
+  bool tryMerge(Node producer, Node consumer, llvm::ArrayRef<Link> allowed);
   void moveTogether(size_t first, size_t last, Node kept, const llvm::DenseSet<Node> &before);
   bool allUsers(mlir::Value value, llvm::function_ref<bool(mlir::Operation *)> accepts) const;
   bool allUsers(mlir::Operation *op, llvm::function_ref<bool(mlir::Operation *)> accepts) const;
@@ -80,10 +88,11 @@ private:
   llvm::SmallVector<Edge> edges;
   llvm::SmallVector<llvm::SmallVector<unsigned>> incoming; ///< of a node, as indices into edges
   llvm::SmallVector<llvm::SmallVector<unsigned>> outgoing; ///< likewise
-  llvm::SmallVector<Node> owner;               ///< of a node: the one that stands for its group
-  llvm::SmallVector<Node> order;               ///< groups, each behind those that it depends on
-  llvm::SmallVector<size_t> place;             ///< of a group in that order
-  llvm::SmallVector<mlir::Operation *> anchor; ///< of a group; null: element-wise only
+  llvm::SmallVector<Node> owner;   ///< of a node: the one that stands for its group
+  llvm::SmallVector<Node> order;   ///< groups, each behind those that it depends on
+  llvm::SmallVector<size_t> place; ///< of a group in that order
+  llvm::SmallVector<mlir::Operation *>
+      anchor; ///< of a group, one of its reductions; null: element-wise only
   llvm::SmallVector<llvm::SmallVector<Node>> members; ///< of a group
 };
 

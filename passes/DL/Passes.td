@@ -5,11 +5,12 @@
 include "mlir/Pass/PassBase.td"
 
 def Simplify : Pass<"dl-simplify", "::dlc::dl::EntryOp"> {
-  let summary = "folds, moves relu behind max_pool, drops dead ops";
+  let summary = "folds, moves relu behind max_pool and factors behind sums, drops dead ops";
   let description = [{
     Folds constants and identities, and rewrites `max_pool(relu(x))` into `relu(max_pool(x))` where the relu has no other
-    use: the same values from fewer relus, and a smaller tensor is saved for the backward pass. Drops ops and reads that
-    nothing uses. An entry with `dl.gradient` stays as it is: folds make one value of two that a gradient tells apart.
+    use: the same values from fewer relus, and a smaller tensor is saved for the backward pass. A factor that all terms of
+    a sum have, and a sign, are multiplied behind it. Drops ops and reads that nothing uses. An entry with `dl.gradient`
+    stays as it is: folds make one value of two that a gradient tells apart.
   }];
 }
 
@@ -49,7 +50,9 @@ def Fuse : Pass<"dl-fuse", "::dlc::dl::EntryOp"> {
   let description = [{
     Afterwards an entry consists of read, assign, scalar, constant (not splat), reshape (a view), fused, multi_tensor and
     return. A region holds at most one anchor (convolution, product, reduction, window, softmax, transpose) and the
-    element-wise ops before and behind it.
+    element-wise ops before and behind it. Reductions along equal axes that read a tensor in common are one anchor: their
+    kernel reads it once, and stores what it computes on the way where others need it too. A stored tensor that is scaled
+    and shifted by channel, as a norm does it, is so again wherever it is read.
   }];
   let options = [Option<"enable", "enable", "bool", "true", "false: each op alone in its region">];
 }

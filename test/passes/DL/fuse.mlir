@@ -82,15 +82,18 @@ dl.entry @prologue(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<4xf32>) 
   dl.return %s : tensor<4xf32>
 }
 
-// Two anchors read the chain: it is computed and stored once. Its several results are those of one region.
+// Two anchors read the chain: it is computed and stored once, by the first of them as it is a reduction. Its several
+// results are those of one region.
 // CHECK-LABEL: dl.entry @stored_once
-// CHECK-NEXT: %[[P:.*]]:2 = dl.fused
-// CHECK: dl.multiply
-// CHECK-NEXT: dl.exp
-// CHECK-NEXT: dl.yield
-// CHECK: dl.fused(%[[P]]#0)
-// CHECK: dl.fused(%[[P]]#0)
-// CHECK: dl.return %{{.*}}, %{{.*}}, %[[P]]#1
+// CHECK-NEXT: %[[P:.*]]:3 = dl.fused
+// CHECK: %[[M:.*]] = dl.multiply
+// CHECK-NEXT: %[[S:.*]] = dl.reduce sum %[[M]] axes = [0]
+// CHECK-NEXT: %[[E:.*]] = dl.exp %[[M]]
+// CHECK-NEXT: dl.yield %[[M]], %[[E]], %[[S]]
+// CHECK: %[[T:.*]] = dl.fused(%[[P]]#0)
+// CHECK: dl.reduce max
+// CHECK-NOT: dl.fused
+// CHECK: dl.return %[[P]]#2, %[[T]], %[[P]]#1
 // OFF-LABEL: dl.entry @stored_once
 dl.entry @stored_once(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x4xf32>) attributes {kind = #dl.entry<infer>} {
   %p = dl.multiply %a, %b : tensor<4x4xf32>
@@ -100,15 +103,87 @@ dl.entry @stored_once(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<4xf32
   dl.return %s, %t, %e : tensor<4xf32>, tensor<4xf32>, tensor<4x4xf32>
 }
 
+// Two sums that read dz are one walk over it, which also stores it; what only one of them needs is computed on the way.
+// CHECK-LABEL: dl.entry @sibling_reductions
+// CHECK-NEXT: %[[S:.*]]:3 = dl.fused
+// CHECK: %[[DZ:.*]] = dl.select
+// CHECK: dl.reduce sum %[[DZ]] axes = [0]
+// CHECK: dl.multiply %[[DZ]],
+// CHECK-NEXT: dl.reduce sum
+// CHECK: dl.yield
+// CHECK: dl.fused(
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: dl.matmul
+// CHECK-NOT: dl.fused
+// OFF-LABEL: dl.entry @sibling_reductions
+dl.entry @sibling_reductions(%g: tensor<4x6xf32>, %x: tensor<4x6xf32>, %w: tensor<6x4xf32>)
+    -> (tensor<6xf32>, tensor<6xf32>, tensor<4x4xf32>) attributes {kind = #dl.entry<infer>} {
+  %zero = dl.constant dense<0.0> : tensor<4x6xf32>
+  %m = dl.compare gt %x, %zero : tensor<4x6xf32>
+  %dz = dl.select %m, %g, %zero : tensor<4x6xf32>
+  %p = dl.multiply %dz, %x : tensor<4x6xf32>
+  %s = dl.reduce sum %dz axes = [0] : tensor<4x6xf32>
+  %t = dl.reduce sum %p axes = [0] : tensor<4x6xf32>
+  %y = dl.matmul %dz, %w : tensor<4x6xf32>, tensor<6x4xf32>
+  dl.return %s, %t, %y : tensor<6xf32>, tensor<6xf32>, tensor<4x4xf32>
+}
+
+// Reductions stay apart where one waits for the other, where the axes differ, and where they read nothing in common.
+// CHECK-LABEL: dl.entry @no_siblings
+// CHECK-COUNT-4: dl.fused
+// CHECK-NOT: dl.fused
+// CHECK: dl.return
+// OFF-LABEL: dl.entry @no_siblings
+dl.entry @no_siblings(%x: tensor<4x4xf32>, %z: tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+    attributes {kind = #dl.entry<infer>} {
+  %s = dl.reduce max %x axes = [0] : tensor<4x4xf32>
+  %b = dl.broadcast %s dims = [1] : tensor<4xf32> to tensor<4x4xf32>
+  %d = dl.divide %x, %b : tensor<4x4xf32>
+  %t = dl.reduce sum %d axes = [0] : tensor<4x4xf32>
+  %u = dl.reduce sum %x axes = [1] : tensor<4x4xf32>
+  %v = dl.reduce sum %z axes = [0] : tensor<4x4xf32>
+  %w = dl.add %t, %v : tensor<4xf32>
+  dl.return %s, %u, %w : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// A norm stores x alone: x - mean is computed where it is read, in the forward and the backward pass.
+// CHECK-LABEL: dl.entry @norm
+// CHECK: %[[X:.*]] = dl.fused
+// CHECK: dl.matmul
+// CHECK: %[[M:.*]]:2 = dl.fused(%[[X]])
+// CHECK: dl.moments
+// CHECK: %[[Y:.*]] = dl.fused(%[[X]], %[[M]]#0, %[[M]]#1)
+// CHECK: dl.subtract
+// CHECK: dl.tanh
+// CHECK: dl.fused(%{{.*}}, %[[X]], %[[M]]#0)
+// CHECK: dl.reduce sum
+// CHECK: dl.reduce sum
+// CHECK-NOT: dl.fused
+// CHECK: dl.return
+// OFF-LABEL: dl.entry @norm
+dl.entry @norm(%a: tensor<4x4xf32>, %g: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>)
+    attributes {kind = #dl.entry<infer>} {
+  %x = dl.matmul %a, %a : tensor<4x4xf32>, tensor<4x4xf32>
+  %mean, %m2 = dl.moments %x axes = [0] : tensor<4x4xf32>
+  %spread = dl.broadcast %mean dims = [1] : tensor<4xf32> to tensor<4x4xf32>
+  %c = dl.subtract %x, %spread : tensor<4x4xf32>
+  %f = dl.broadcast %m2 dims = [1] : tensor<4xf32> to tensor<4x4xf32>
+  %n = dl.multiply %c, %f : tensor<4x4xf32>
+  %y = dl.tanh %n : tensor<4x4xf32>
+  %p = dl.multiply %g, %c : tensor<4x4xf32>
+  %s = dl.reduce sum %g axes = [0] : tensor<4x4xf32>
+  %t = dl.reduce sum %p axes = [0] : tensor<4x4xf32>
+  dl.return %y, %s, %t : tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
 // The softmax needs its sum before it can divide: a region that held both ends would wait for itself.
 // CHECK-LABEL: dl.entry @no_cycle
-// CHECK-NEXT: %[[E:.*]] = dl.fused
+// CHECK-NEXT: %[[E:.*]]:2 = dl.fused
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: dl.exp
+// CHECK-NEXT: dl.reduce sum
 // CHECK-NEXT: dl.yield
-// CHECK: %[[S:.*]] = dl.fused(%[[E]])
-// CHECK: dl.reduce sum
-// CHECK: dl.fused(%[[E]], %[[S]])
+// CHECK: dl.fused(%[[E]]#0, %[[E]]#1)
 // CHECK: dl.broadcast
 // CHECK-NEXT: dl.divide
 // OFF-LABEL: dl.entry @no_cycle

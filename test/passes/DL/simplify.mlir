@@ -68,3 +68,50 @@ dl.entry @with_a_gradient(%x: tensor<f32>) -> (tensor<f32>) attributes {kind = #
   %g = dl.gradient %y by %b : tensor<f32> by tensor<f32>
   dl.return %g : tensor<f32>
 }
+
+// A factor that is the same for all terms of a sum leaves it, and so does a sign.
+// CHECK-LABEL: dl.entry @factor_of_sum(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x4xf32>, %[[V:.*]]: tensor<3xf32>
+// CHECK-NEXT: %[[S:.*]] = dl.reduce sum %[[X]] axes = [0, 2]
+// CHECK-NEXT: %[[P:.*]] = dl.multiply %[[S]], %[[V]]
+// CHECK-NEXT: %[[N:.*]] = dl.negate %[[P]]
+// CHECK-NEXT: dl.return %[[N]]
+dl.entry @factor_of_sum(%x: tensor<2x3x4xf32>, %v: tensor<3xf32>) -> (tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+  %0 = dl.broadcast %v dims = [1] : tensor<3xf32> to tensor<2x3x4xf32>
+  %1 = dl.multiply %0, %x : tensor<2x3x4xf32>
+  %2 = dl.negate %1 : tensor<2x3x4xf32>
+  %3 = dl.reduce sum %2 axes = [0, 2] : tensor<2x3x4xf32>
+  dl.return %3 : tensor<3xf32>
+}
+
+// The sum keeps more axes than the factor has.
+// CHECK-LABEL: dl.entry @factor_of_matrix(
+// CHECK-DAG: %[[S:.*]] = dl.reduce sum %{{.*}} axes = [2]
+// CHECK-DAG: %[[V:.*]] = dl.broadcast %{{.*}} dims = [1] : tensor<3xf32> to tensor<2x3xf32>
+// CHECK: dl.multiply %[[S]], %[[V]]
+dl.entry @factor_of_matrix(%x: tensor<2x3x4xf32>, %v: tensor<3xf32>) -> (tensor<2x3xf32>) attributes {kind = #dl.entry<infer>} {
+  %0 = dl.broadcast %v dims = [1] : tensor<3xf32> to tensor<2x3x4xf32>
+  %1 = dl.multiply %x, %0 : tensor<2x3x4xf32>
+  %2 = dl.reduce sum %1 axes = [2] : tensor<2x3x4xf32>
+  dl.return %2 : tensor<2x3xf32>
+}
+
+// A factor that differs between the terms stays, as does one of a maximum, and one whose product is stored for others
+// while x is not.
+// CHECK-LABEL: dl.entry @factors_that_stay(
+// CHECK: %[[P:.*]] = dl.multiply
+// CHECK: dl.reduce sum %[[P]] axes = [1]
+// CHECK: dl.reduce max %[[P]]
+// CHECK: %[[Q:.*]] = dl.multiply
+// CHECK: dl.reduce sum %[[Q]]
+dl.entry @factors_that_stay(%x: tensor<2x3xf32>, %v: tensor<3xf32>, %w: tensor<2xf32>) -> (tensor<2xf32>, tensor<3xf32>, tensor<2xf32>, tensor<2x3xf32>) attributes {kind = #dl.entry<infer>} {
+  %0 = dl.broadcast %v dims = [1] : tensor<3xf32> to tensor<2x3xf32>
+  %1 = dl.multiply %x, %0 : tensor<2x3xf32>
+  %2 = dl.reduce sum %1 axes = [1] : tensor<2x3xf32>
+  %3 = dl.reduce max %1 axes = [0] : tensor<2x3xf32>
+  %4 = dl.exp %x : tensor<2x3xf32>
+  %5 = dl.broadcast %w dims = [0] : tensor<2xf32> to tensor<2x3xf32>
+  %6 = dl.multiply %4, %5 : tensor<2x3xf32>
+  %7 = dl.reduce sum %6 axes = [1] : tensor<2x3xf32>
+  dl.return %2, %3, %7, %6 : tensor<2xf32>, tensor<3xf32>, tensor<2xf32>, tensor<2x3xf32>
+}
