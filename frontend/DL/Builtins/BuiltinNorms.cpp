@@ -53,13 +53,13 @@ static Value buildBatchNorm(Call &call) {
     if (axis != 1)
       axes.push_back(axis);
   auto spread = [&](mlir::Value each) { return b.broadcastOver(each, x.type(), axes); };
-  auto average = [&](mlir::Value each) {
-    return b.scale(b.reduce(dl::ReduceKind::Sum, each, axes), 1.0 / double(count));
-  };
-  mlir::Value mean = isTraining ? average(x.value) : runningMean->value;
+  mlir::Value mean = runningMean->value, variance = runningVariance->value;
+  if (isTraining) {
+    dl::MomentsOp moments = b.moments(x.value, axes);
+    mean = moments.getMean();
+    variance = b.scale(moments.getM2(), 1.0 / double(count));
+  }
   mlir::Value centred = b.subtract(x.value, spread(mean));
-  mlir::Value variance =
-      isTraining ? average(b.multiply(centred, centred)) : runningVariance->value;
   mlir::Value shifted = b.add(variance, b.splatLike(variance, call.number("epsilon")));
   mlir::Value factor =
       b.divide(b.splatLike(variance, 1), dl::SqrtOp::create(b.builder, b.loc, shifted).getResult());
@@ -89,11 +89,15 @@ static mlir::Value standardise(dl::TensorBuilder &b, mlir::Value x, llvm::ArrayR
   double count = 1;
   for (int64_t axis : axes)
     count *= double(type.getDimSize(axis));
-  auto average = [&](mlir::Value each) {
-    return b.scale(b.reduce(dl::ReduceKind::Sum, each, axes), 1 / count);
-  };
-  mlir::Value centred = centre ? b.subtract(x, b.broadcastOver(average(x), type, axes)) : x;
-  mlir::Value square = average(b.multiply(centred, centred));
+  mlir::Value centred = x, squares;
+  if (centre) {
+    dl::MomentsOp moments = b.moments(x, axes);
+    centred = b.subtract(x, b.broadcastOver(moments.getMean(), type, axes));
+    squares = moments.getM2();
+  } else {
+    squares = b.reduce(dl::ReduceKind::Sum, b.multiply(x, x), axes);
+  }
+  mlir::Value square = b.scale(squares, 1 / count);
   mlir::Value shifted = b.add(square, b.splatLike(square, epsilon));
   mlir::Value factor =
       b.divide(b.splatLike(square, 1), dl::SqrtOp::create(b.builder, b.loc, shifted).getResult());
