@@ -455,7 +455,8 @@ LogicalResult codegen::addStore(KernelText &text, const AnchorForm &form, String
   SmallVector<Value> values;
   std::string arguments;
   for (auto [i, result] : llvm::enumerate(spec.anchorResults())) {
-    std::string value = "v" + (i == 0 ? "" : std::to_string(i));
+    // v0, v1, ... are the printer's own.
+    std::string value = i == 0 ? "v" : "value" + std::to_string(i);
     values.push_back(function.addSum(value, getElementTypeOrSelf(result)));
     if (spec.anchor() == Anchor::Reduce)
       arguments += ", v." + totalMember(spec.reductions(), i);
