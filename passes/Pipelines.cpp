@@ -18,13 +18,9 @@ using namespace mlir;
 using namespace dlc;
 
 ArrayRef<StringRef> dlc::improvingPasses() {
-  static constexpr StringRef flags[] = {"dl-simplify",
-                                        "cse",
-                                        "dl-fuse",
-                                        "dl-assign-layouts",
-                                        "dl-fuse-product-gradients",
-                                        "dl-schedule",
-                                        "exec-plan-memory"};
+  static constexpr StringRef flags[] = {
+      "dl-simplify", "cse",         "dl-fuse",         "dl-fuse-product-gradients",
+      "dl-choose",   "dl-schedule", "exec-plan-memory"};
   return flags;
 }
 
@@ -66,14 +62,14 @@ void dlc::addFusionPasses(OpPassManager &manager, const DLPipelineOptions &optio
   // own.
   manager.addNestedPass<dl::EntryOp>(dl::createFuse({isEnabled(options, "dl-fuse")}));
 
-  // On regions, since only what goes into one or comes out of one is stored.
-  if (options.channelsLast && isEnabled(options, "dl-assign-layouts"))
-    manager.addPass(dl::createAssignLayouts());
+  // Joins regions that dl-fuse keeps apart, where a generator of the target computes both at once.
+  if (options.candidates)
+    improve(manager, options, dl::createFuseProductGradients(options.candidates));
 
-  // Joins regions that dl-fuse keeps apart: only cuBLASLt has epilogues for them. Behind
-  // dl-assign-layouts, as it takes row-major matrices only, and before their order is fixed.
-  if (options.libraryProducts)
-    improve(manager, options, dl::createFuseProductGradients());
+  // On regions, since only what goes into one or comes out of one is stored, and a region is what a
+  // candidate runs. On all entries at once, which share their variables' layouts.
+  if (options.candidates && isEnabled(options, "dl-choose"))
+    manager.addPass(dl::createChoose(options.candidates));
 
   // On regions, since these are what is executed and what memory is allocated for. Last: everything
   // behind it takes the order of the block as the order of execution.
@@ -99,23 +95,41 @@ void dlc::addPlanPasses(OpPassManager &manager, const DLPipelineOptions &options
 }
 
 namespace {
-/// DLPipelineOptions as text, for dlc-opt.
-struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
+/// The source of candidates as text, for dlc-opt.
+template <typename Flags> struct TargetFlags : PassPipelineOptions<Flags> {
+  detail::PassOptions::Option<std::string> target{
+      *this, "target", llvm::cl::desc("ask what its generators offer: cpu, cuda:sm_90, ...")};
+  detail::PassOptions::Option<bool> tf32{
+      *this, "tf32", llvm::cl::desc("libraries may compute in TF32"), llvm::cl::init(false)};
+};
+struct PassFlags : TargetFlags<PassFlags> {};
+/// DLPipelineOptions as text.
+struct PipelineFlags : TargetFlags<PipelineFlags> {
   Option<bool> keepInputGradients{*this, "keep-input-gradients",
                                   llvm::cl::desc("keep the gradients of inputs"),
                                   llvm::cl::init(false)};
-  Option<bool> channelsLast{*this, "channels-last",
-                            llvm::cl::desc("convolutions want channels innermost"),
-                            llvm::cl::init(false)};
-  Option<bool> libraryProducts{*this, "library-products", llvm::cl::desc("products are cuBLASLt's"),
-                               llvm::cl::init(false)};
   ListOption<std::string> disable{*this, "disable",
                                   llvm::cl::desc("improving passes to leave out")};
 };
 } // namespace
 
-static LogicalResult buildPipeline(OpPassManager &manager, StringRef text,
-                                   function_ref<LogicalResult(const Twine &)> fail) {
+using Fail = function_ref<LogicalResult(const Twine &)>;
+using Sources = dl::CandidateSources;
+
+/// Null without a target.
+template <typename Flags>
+static FailureOr<std::shared_ptr<dl::CandidateSource>> makeSource(const Sources &sources,
+                                                                  const Flags &flags, Fail fail) {
+  if (flags.target.empty())
+    return std::shared_ptr<dl::CandidateSource>();
+  auto source = sources(flags.target, flags.tf32);
+  if (!source)
+    return fail(llvm::toString(source.takeError()));
+  return *source;
+}
+
+static LogicalResult buildPipeline(OpPassManager &manager, StringRef text, const Sources &sources,
+                                   Fail fail) {
   PipelineFlags flags;
   if (failed(flags.parseFromString(text)))
     return failure();
@@ -123,19 +137,53 @@ static LogicalResult buildPipeline(OpPassManager &manager, StringRef text,
     if (!llvm::is_contained(improvingPasses(), flag))
       return fail("'" + flag + "' is not an improving pass: expected one of " +
                   llvm::join(improvingPasses(), ", "));
-  DLPipelineOptions options{flags.keepInputGradients,
-                            {flags.disable.begin(), flags.disable.end()},
-                            flags.channelsLast,
-                            flags.libraryProducts};
+  auto source = makeSource(sources, flags, fail);
+  if (failed(source))
+    return failure();
+  DLPipelineOptions options{
+      flags.keepInputGradients, {flags.disable.begin(), flags.disable.end()}, *source};
   addTrainPasses(manager, options);
   addFusionPasses(manager, options);
   return success();
 }
 
-void dlc::registerPipelines() {
+/// A pass that takes a source of candidates, by its name.
+static void registerAsking(StringRef name, StringRef description, const Sources &sources,
+                           void (*add)(OpPassManager &, std::shared_ptr<dl::CandidateSource>)) {
   registerPassPipeline(
-      "dl-pipeline", "all passes on the dl dialect", buildPipeline,
+      name, description,
+      [=](OpPassManager &manager, StringRef text, Fail fail) -> LogicalResult {
+        PassFlags flags;
+        if (failed(flags.parseFromString(text)))
+          return failure();
+        auto source = makeSource(sources, flags, fail);
+        if (failed(source))
+          return failure();
+        if (!*source)
+          return fail("expected the option 'target'");
+        add(manager, *source);
+        return success();
+      },
+      [](function_ref<void(const detail::PassOptions &)> handle) { handle(PassFlags()); });
+}
+
+void dlc::registerPipelines(dl::CandidateSources sources) {
+  registerPassPipeline(
+      "dl-pipeline", "all passes on the dl dialect",
+      [=](OpPassManager &manager, StringRef text, Fail fail) {
+        return buildPipeline(manager, text, sources, fail);
+      },
       [](function_ref<void(const detail::PassOptions &)> handle) { handle(PipelineFlags()); });
+  registerAsking("dl-choose", "chooses layouts and code for a target", sources,
+                 [](OpPassManager &manager, std::shared_ptr<dl::CandidateSource> source) {
+                   manager.addPass(dl::createChoose(std::move(source)));
+                 });
+  registerAsking("dl-fuse-product-gradients",
+                 "lets a product compute sums of its operands, where the target can", sources,
+                 [](OpPassManager &manager, std::shared_ptr<dl::CandidateSource> source) {
+                   manager.addNestedPass<dl::EntryOp>(
+                       dl::createFuseProductGradients(std::move(source)));
+                 });
   PassPipelineRegistration<>("exec-pipeline",
                              "from dl.fused to a plan for one stream, without choosing kernels",
                              [](OpPassManager &manager) {

@@ -3,6 +3,7 @@
 #define DLC_PASSES_PIPELINES_H
 
 #include "mlir/Pass/PassManager.h"
+#include "passes/DL/CandidateSource.h"
 #include <string>
 #include <vector>
 
@@ -14,10 +15,9 @@ struct DLPipelineOptions {
   bool keepInputGradients = false;
   /// Flags of improving passes to leave out, see improvingPasses().
   std::vector<std::string> disable;
-  /// The target's convolutions want their tensors with channels innermost.
-  bool channelsLast = false;
-  /// Products are cuBLASLt's, so what its epilogues compute is worth joining to them.
-  bool libraryProducts = false;
+  /// What the target's generators offer. Without one, everything stays row-major, and no code is
+  /// chosen yet.
+  std::shared_ptr<dl::CandidateSource> candidates = nullptr;
 };
 
 /// Flags of the passes that only improve: without any of them the program computes the same.
@@ -36,8 +36,9 @@ void addConversionPasses(mlir::OpPassManager &manager);
 /// Streams, events, memory and the proof that all of it is ordered. Behind kernel selection.
 void addPlanPasses(mlir::OpPassManager &manager, const DLPipelineOptions &options, int64_t streams);
 
-/// Makes `dl-pipeline` and `exec-pipeline` known to dlc-opt.
-void registerPipelines();
+/// Makes `dl-pipeline` and `exec-pipeline` known to dlc-opt, and the passes that ask for
+/// candidates, `dl-choose` and `dl-fuse-product-gradients`.
+void registerPipelines(dl::CandidateSources sources);
 
 } // namespace dlc
 

@@ -41,6 +41,10 @@ static void collect(const Generators &generators, const KernelSpec &spec, const 
       all.push_back({generator, std::move(candidate)});
 }
 
+static bool callsLibrary(const Candidate &candidate) {
+  return llvm::any_of(candidate.phases, [](const Phase &phase) { return bool(phase.call); });
+}
+
 std::vector<GeneratedCandidate> codegen::allCandidates(const KernelSpec &spec,
                                                        const Target &target) {
   std::vector<GeneratedCandidate> all;
@@ -48,9 +52,12 @@ std::vector<GeneratedCandidate> codegen::allCandidates(const KernelSpec &spec,
     collect(cpuGenerators(), spec, *cpu, all);
   else
     collect(cudaGenerators(), spec, std::get<CudaTarget>(target), all);
-  llvm::sort(all, [](const GeneratedCandidate &a, const GeneratedCandidate &b) {
-    return std::tuple(a.candidate.cost, a.generator->name(), StringRef(a.candidate.schedule)) <
-           std::tuple(b.candidate.cost, b.generator->name(), StringRef(b.candidate.schedule));
+  auto rank = [](const GeneratedCandidate &one) {
+    return std::tuple(!callsLibrary(one.candidate), one.candidate.cost, one.generator->name(),
+                      StringRef(one.candidate.schedule));
+  };
+  llvm::sort(all, [&](const GeneratedCandidate &a, const GeneratedCandidate &b) {
+    return rank(a) < rank(b);
   });
   return all;
 }
@@ -93,7 +100,8 @@ SelectedKernel codegen::selectCandidate(const KernelSpec &spec, const Target &ta
   return kernel;
 }
 
-FailureOr<SelectedKernel> codegen::selectKernel(Block &block, const Target &target) {
+FailureOr<SelectedKernel> codegen::selectKernel(Block &block, const Target &target,
+                                                StringRef chosen) {
   FailureOr<KernelSpec> spec = KernelSpec::get(block);
   if (failed(spec))
     return failure();
@@ -101,11 +109,14 @@ FailureOr<SelectedKernel> codegen::selectKernel(Block &block, const Target &targ
   if (all.empty())
     return emitError(block.back().getLoc(), "no generator takes this kernel: ") << spec->stem(),
            failure();
-  return selectCandidate(*spec, target, all.front());
-}
-
-static bool callsLibrary(const Candidate &candidate) {
-  return llvm::any_of(candidate.phases, [](const Phase &phase) { return bool(phase.call); });
+  auto found = chosen.empty() ? all.begin() : llvm::find_if(all, [&](const auto &candidate) {
+    return candidate.name() == chosen;
+  });
+  if (found == all.end())
+    return emitError(block.back().getLoc(), "no generator offers '")
+               << chosen << "' for this kernel",
+           failure();
+  return selectCandidate(*spec, target, *found);
 }
 
 std::optional<SelectedKernel> codegen::selectAlternative(Block &block, const Target &target,

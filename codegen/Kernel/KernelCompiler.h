@@ -41,15 +41,22 @@ struct SelectedKernel {
   std::string keyText() const;
 };
 
-/// Every way to run `spec` on `target`, cheapest first; never empty for a valid spec.
+/// A candidate, and who offers it.
 struct GeneratedCandidate {
   const KernelGenerator *generator = nullptr;
   Candidate candidate;
+
+  /// "library: cuDNN", "cpu-map: map"
+  std::string name() const { return (generator->name() + ": " + candidate.schedule).str(); }
 };
+/// Every way to run `spec` on `target`, never empty for a valid spec: calls of libraries first, as
+/// the user has asked for them, and of both kinds the cheapest.
 std::vector<GeneratedCandidate> allCandidates(const KernelSpec &spec, const Target &target);
 
-/// Analyses the region and takes the cheapest candidate. Fails with an error at the offending op.
-mlir::FailureOr<SelectedKernel> selectKernel(mlir::Block &block, const Target &target);
+/// Analyses the region and takes the candidate with the name `chosen`, or the first one. Fails with
+/// an error at the offending op.
+mlir::FailureOr<SelectedKernel> selectKernel(mlir::Block &block, const Target &target,
+                                             llvm::StringRef chosen = "");
 /// For a choice with a library call the cheapest candidate without one; nothing for others.
 std::optional<SelectedKernel> selectAlternative(mlir::Block &block, const Target &target,
                                                 const SelectedKernel &choice);

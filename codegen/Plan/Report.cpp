@@ -123,11 +123,30 @@ static json::Array sumByLayer(const json::Array &rows) {
   return sums;
 }
 
+/// As estimated when it was chosen.
+static double secondsOf(exec::KernelOp kernel) {
+  FloatAttr seconds = kernel.getSecondsAttr();
+  return seconds ? seconds.getValueAsDouble() : 0;
+}
+
+/// A kernel's code, and what it would have been otherwise.
+static json::Object buildSchedule(exec::KernelOp kernel) {
+  json::Object row{{"kernel", kernel.getSymName().str()},
+                   {"schedule", kernel.getSchedule().value_or("").str()},
+                   {"estimated_seconds", secondsOf(kernel)}};
+  if (kernel.getSecondBest())
+    row["second_best"] =
+        json::Object{{"schedule", kernel.getSecondBest()->str()},
+                     {"estimated_seconds", kernel.getSecondBestSecondsAttr().getValueAsDouble()}};
+  return row;
+}
+
 json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
   json::Array rows;
   llvm::StringSet<> kernels;
   counted.clear();
   int64_t launches = 0, flops = 0, bytes = 0, activations = 0;
+  double seconds = 0;
   for (auto record : program.getBlock().getOps<exec::RecordOp>()) {
     if (isa<exec::RecordEventOp, exec::WaitEventOp>(*record))
       continue;
@@ -136,7 +155,9 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
     bytes += *row.getInteger("bytes");
     activations += *row.getInteger("activation_bytes");
     if (auto launch = dyn_cast<exec::LaunchOp>(*record)) {
-      launches += symbols.lookup<exec::KernelOp>(launch.getKernel()).getPhases()->size();
+      auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
+      launches += kernel.getPhases()->size();
+      seconds += secondsOf(kernel);
       kernels.insert(launch.getKernel());
     }
     rows.push_back(std::move(row));
@@ -151,6 +172,7 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
                       {"flops", flops},
                       {"bytes", bytes},
                       {"activation_bytes", activations},
+                      {"estimated_seconds", seconds},
                       {"sums", std::move(sums)},
                       {"layers", std::move(rows)}};
 }
@@ -170,8 +192,7 @@ json::Object ReportBuilder::build() {
     entries.push_back(buildEntry(program));
   json::Array schedules;
   for (auto kernel : module.getOps<exec::KernelOp>())
-    schedules.push_back(json::Object{{"kernel", kernel.getSymName().str()},
-                                     {"schedule", kernel.getSchedule().value_or("").str()}});
+    schedules.push_back(buildSchedule(kernel));
   int64_t kernels = schedules.size();
   return json::Object{{"model", module.getSymName().value_or("").str()},
                       {"parameters", parameters},
@@ -240,6 +261,16 @@ static std::string formatBytes(double bytes) {
   return llvm::formatv("{0} {1}", llvm::format(unit == 0 ? "%.0f" : "%.2f", bytes), units[unit]);
 }
 
+/// "17.1 ms".
+static std::string formatSeconds(double seconds) {
+  static constexpr StringRef units[] = {"ns", "us", "ms", "s"};
+  double number = seconds * 1e9;
+  size_t unit = 0;
+  for (; number >= 1000 && unit + 1 < std::size(units); ++unit)
+    number /= 1000;
+  return llvm::formatv("{0} {1}", llvm::format("%.3g", number), units[unit]);
+}
+
 /// "64x20x24x24 nhwc".
 static std::string formatShape(const json::Object &row) {
   const json::Array *shape = row.getArray("shape");
@@ -306,7 +337,8 @@ static void printSums(const json::Object &entry, llvm::raw_ostream &out) {
   table.print(out);
 }
 
-static void printEntry(const json::Object &entry, llvm::raw_ostream &out) {
+/// `onWhat`: " on one core".
+static void printEntry(const json::Object &entry, StringRef onWhat, llvm::raw_ostream &out) {
   out << '\n'
       << entry.getString("name").value_or("") << ", batch " << get(entry, "batch") << ": "
       << get(entry, "launches") << " launches of " << get(entry, "kernels") << " kernels, arena "
@@ -326,16 +358,24 @@ static void printEntry(const json::Object &entry, llvm::raw_ostream &out) {
   table.add({"total", "", "", "", withFactor(get(entry, "flops"), ""),
              formatBytes(get(entry, "activation_bytes")), ""});
   table.print(out);
+  out << "  estimated " << formatSeconds(entry.getNumber("estimated_seconds").value_or(0)) << onWhat
+      << '\n';
   printSums(entry, out);
 }
 
-/// Whose code each kernel is, and how it goes about it.
+/// Whose code each kernel is, how it goes about it and what it should cost; and the second best.
 static void printSchedules(const json::Array &schedules, llvm::raw_ostream &out) {
+  auto secondsOf = [](const json::Object &object) {
+    return formatSeconds(object.getNumber("estimated_seconds").value_or(0));
+  };
   Table table;
-  table.add({"kernel", "schedule"});
+  table.add({"kernel", "schedule", "estimated", "second best", ""});
   for (const json::Value &value : schedules) {
     const json::Object &row = *value.getAsObject();
-    table.add({row.getString("kernel")->str(), row.getString("schedule")->str()});
+    const json::Object *second = row.getObject("second_best");
+    table.add({row.getString("kernel")->str(), row.getString("schedule")->str(), secondsOf(row),
+               second ? secondsOf(*second) : "-",
+               second ? second->getString("schedule")->str() : ""});
   }
   out << '\n';
   table.print(out);
@@ -366,7 +406,7 @@ void printReport(const json::Value &report, llvm::raw_ostream &out) {
       << " kernels\n";
   if (const json::Array *entries = all.getArray("entries"))
     for (const json::Value &entry : *entries)
-      printEntry(*entry.getAsObject(), out);
+      printEntry(*entry.getAsObject(), all.getString("math") ? "" : " on one core", out);
   if (const json::Array *schedules = all.getArray("schedules"))
     printSchedules(*schedules, out);
   if (const json::Array *code = all.getArray("code"))

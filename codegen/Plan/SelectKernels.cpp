@@ -1,7 +1,8 @@
 //===- SelectKernels.cpp - how each exec.kernel will run --------------------------------------===//
 //
 // Runs behind convert-dl-to-exec, where equal kernels are one, and before exec-plan-memory, which
-// places the workspaces.
+// places the workspaces. A kernel whose region dl-choose has seen has its schedule already, and
+// here gets what follows from it; any other takes the first candidate that there is.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/Plan/SelectKernels.h"
@@ -10,9 +11,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// "library: cuDNN", "cpu-map: map"
 static std::string describe(const SelectedKernel &selected) {
-  return (selected.generator->name() + ": " + selected.candidate.schedule).str();
+  return GeneratedCandidate{selected.generator, selected.candidate}.name();
 }
 
 /// `alternative`: a kernel that may run instead, or null.
@@ -31,6 +31,7 @@ static void setSelection(exec::KernelOp kernel, const SelectedKernel &selected,
   kernel.setKey(selected.keyText());
   kernel.setSchedule(describe(selected) +
                      (alternative ? "; if refused " + describe(*alternative) : ""));
+  kernel.setSecondsAttr(builder.getF64FloatAttr(selected.candidate.cost));
   kernel.setFlops(selected.flops);
   kernel.setBytesMoved(selected.bytes);
   kernel.setSymName(selected.symbol);
@@ -40,7 +41,8 @@ FailureOr<std::vector<SelectedKernel>> selectKernels(ModuleOp module, const Targ
   std::vector<SelectedKernel> all, alternatives;
   llvm::DenseMap<StringAttr, FlatSymbolRefAttr> renamed;
   for (auto kernel : module.getOps<exec::KernelOp>()) {
-    FailureOr<SelectedKernel> selected = selectKernel(kernel.getBlock(), target);
+    FailureOr<SelectedKernel> selected =
+        selectKernel(kernel.getBlock(), target, kernel.getSchedule().value_or(""));
     if (failed(selected))
       return failure();
     StringAttr name = kernel.getSymNameAttr();

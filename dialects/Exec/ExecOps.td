@@ -46,7 +46,9 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
     Tensor i stands in each flat buffer at the same byte offset: the sum of the sizes before it, each rounded up to 64
     (`flatOffsets`). Bytes between two tensors are not the kernel's: it does not write them.
 
-    Selection fills the rest: `phases`, `workspace` bytes, `key` (32 hexadecimal digits), `schedule`, `flops`, `bytes_moved`.
+    Selection fills the rest: `phases`, `workspace` bytes, `key` (32 hexadecimal digits), `schedule`, `flops`, `bytes_moved`. A
+    schedule that is there before ("generator: schedule") is the one to take. `seconds` estimates a run, `second_best` names what
+    would have taken `second_best_seconds` instead, with the conversions around it.
     `in_place` lists the results that may lie in an operand's memory.
     ```mlir
     exec.kernel @relu_20x24_0a1b2c3d [#exec.argument<read 1920>, #exec.argument<write 1920>]
@@ -61,7 +63,9 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
                        OptionalAttr<TypedArrayAttrBase<Exec_PhaseAttr, "phases">>:$phases,
                        DefaultValuedAttr<I64Attr, "0">:$workspace, OptionalAttr<StrAttr>:$key,
                        OptionalAttr<StrAttr>:$schedule,
-                       DefaultValuedAttr<I64Attr, "0">:$flops, DefaultValuedAttr<I64Attr, "0">:$bytes_moved);
+                       DefaultValuedAttr<I64Attr, "0">:$flops, DefaultValuedAttr<I64Attr, "0">:$bytes_moved,
+                       OptionalAttr<F64Attr>:$seconds, OptionalAttr<StrAttr>:$second_best,
+                       OptionalAttr<F64Attr>:$second_best_seconds);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name $buffers (`in_place` $in_place^)? attr-dict-with-keyword $body";
   let hasVerifier = 1;

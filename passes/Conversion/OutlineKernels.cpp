@@ -58,6 +58,15 @@ static SmallVector<exec::InPlaceAttr> findInPlacePairs(dl::FusedOp fused) {
   return pairs;
 }
 
+/// "generator: schedule"; null without a candidate.
+static StringAttr scheduleOf(DictionaryAttr candidate) {
+  if (!candidate)
+    return nullptr;
+  return StringAttr::get(candidate.getContext(),
+                         candidate.getAs<StringAttr>("generator").getValue() + ": " +
+                             candidate.getAs<StringAttr>("schedule").getValue());
+}
+
 exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
   MLIRContext *context = fused.getContext();
   SmallVector<exec::ArgumentAttr> buffers;
@@ -69,11 +78,24 @@ exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
     add(type, exec::Access::Read);
   for (Type type : fused.getResultTypes())
     add(type, exec::Access::Write);
-  return create(fused, buffers, findInPlacePairs(fused), [&](Region &region) {
-    IRMapping mapping;
-    fused.getBody().cloneInto(&region, mapping);
-    adoptStorageOrder(region.front());
-  });
+  auto candidate = fused->getAttrOfType<DictionaryAttr>("dl.candidate");
+  SmallVector<exec::InPlaceAttr> inPlace;
+  if (!candidate || !candidate.contains("not_in_place"))
+    inPlace = findInPlacePairs(fused);
+  exec::KernelOp kernel =
+      create(fused, buffers, inPlace, scheduleOf(candidate), [&](Region &region) {
+        IRMapping mapping;
+        fused.getBody().cloneInto(&region, mapping);
+        adoptStorageOrder(region.front());
+      });
+  // For the report, and no part of a kernel's identity: what would have been second depends on the
+  // tensors around a region.
+  auto second = fused->getAttrOfType<DictionaryAttr>("dl.second_best");
+  if (second && !kernel.getSecondBestAttr()) {
+    kernel.setSecondBestAttr(scheduleOf(second));
+    kernel.setSecondBestSecondsAttr(second.getAs<FloatAttr>("seconds"));
+  }
+  return kernel;
 }
 
 exec::KernelOp KernelOutliner::outline(dl::MultiTensorOp multi) {
@@ -88,7 +110,7 @@ exec::KernelOp KernelOutliner::outline(dl::MultiTensorOp multi) {
   for (int64_t stream = 0; stream < streams; ++stream)
     for (int64_t result = 0; result < results; ++result)
       pairs.push_back(exec::InPlaceAttr::get(context, stream, streams + scalars + result));
-  return create(multi, buffers, pairs, [&](Region &region) {
+  return create(multi, buffers, pairs, StringAttr(), [&](Region &region) {
     Block &block = region.emplaceBlock();
     IRMapping mapping;
     for (Value operand : multi->getOperands())
@@ -103,15 +125,16 @@ exec::KernelOp KernelOutliner::outline(dl::MultiTensorOp multi) {
 }
 
 exec::KernelOp KernelOutliner::create(Operation *source, ArrayRef<exec::ArgumentAttr> buffers,
-                                      ArrayRef<exec::InPlaceAttr> inPlace,
+                                      ArrayRef<exec::InPlaceAttr> inPlace, StringAttr schedule,
                                       llvm::function_ref<void(Region &)> fill) {
   OpBuilder builder(before);
   auto array = [&](auto list) {
     return builder.getArrayAttr(SmallVector<Attribute>(list.begin(), list.end()));
   };
-  auto kernel = exec::KernelOp::create(
-      builder, builder.getUnknownLoc(), StringRef("k"), array(buffers),
-      inPlace.empty() ? ArrayAttr() : array(inPlace), ArrayAttr(), 0, StringAttr(), StringAttr());
+  auto kernel =
+      exec::KernelOp::create(builder, builder.getUnknownLoc(), StringRef("k"), array(buffers),
+                             inPlace.empty() ? ArrayAttr() : array(inPlace), ArrayAttr(), 0,
+                             StringAttr(), schedule, 0, 0, FloatAttr(), StringAttr(), FloatAttr());
   fill(kernel.getBody());
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -14,7 +14,8 @@ class KernelOutliner {
 public:
   explicit KernelOutliner(mlir::Operation *before) : before(before) {}
 
-  /// The kernel for one dl.fused: buffers are its operands, then its results.
+  /// The kernel for one dl.fused: buffers are its operands, then its results. If dl-choose has been
+  /// there, its choice is the kernel's schedule.
   exec::KernelOp outline(dl::FusedOp fused);
 
   /// The kernel for one dl.multi_tensor: buffers are a flat one a stream, the scalars, a flat one a
@@ -23,7 +24,7 @@ public:
 
 private:
   exec::KernelOp create(mlir::Operation *source, llvm::ArrayRef<exec::ArgumentAttr> buffers,
-                        llvm::ArrayRef<exec::InPlaceAttr> inPlace,
+                        llvm::ArrayRef<exec::InPlaceAttr> inPlace, mlir::StringAttr schedule,
                         llvm::function_ref<void(mlir::Region &)> fill);
 
   mlir::Operation *before;

@@ -1,7 +1,7 @@
 //===- FuseProductGradients.cpp - the gradient of a bias in that of its weight ----------------===//
 //
-// Behind dl-fuse, for products that a library computes. For matrices of f32 only, to what is one
-// call of cuBLASLt:
+// Behind dl-fuse. For matrices of f32, where the target computes both together in less time than
+// one after the other, as one call of cuBLASLt does:
 //
 //   %db = fused{ reduce sum %dy axes = [0] }
 //   %dw = fused{ matmul(%dy^T, %x) }
@@ -15,12 +15,8 @@
 #include "dialects/DL/DLTensorOps.h"
 #include "dialects/DL/Slice.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/IRMapping.h"
 #include "passes/DL/Passes.h"
-
-namespace dlc::dl {
-#define GEN_PASS_DEF_FUSEPRODUCTGRADIENTS
-#include "passes/DL/Passes.h.inc"
-} // namespace dlc::dl
 
 using namespace mlir;
 using namespace dlc::dl;
@@ -72,8 +68,9 @@ static Value operandOf(FusedOp fused, Value argument) {
 // Rewrites
 //===------------------------------------------------------------------------------------------===//
 
-/// Puts an op with one more result, `yielded` of its region, in the place of `fused`.
-static Value addResult(FusedOp fused, Value yielded) {
+/// Puts an op with one more result, `yielded` of its region, in the place of `fused`, which has no
+/// uses.
+static FusedOp addResult(FusedOp fused, Value yielded) {
   OpBuilder builder(fused);
   SmallVector<Type> types(fused.getResultTypes());
   types.push_back(yielded.getType());
@@ -81,15 +78,14 @@ static Value addResult(FusedOp fused, Value yielded) {
   auto wider = FusedOp::create(builder, fused.getLoc(), types, fused.getOperands());
   wider->setDiscardableAttrs(fused->getDiscardableAttrDictionary());
   wider.getBody().takeBody(fused.getBody());
-  fused.replaceAllUsesWith(wider.getResults().drop_back());
   fused.erase();
-  return wider.getResults().back();
+  return wider;
 }
 
 namespace {
 class Rewriter {
 public:
-  explicit Rewriter(Block &block) : block(block) {}
+  Rewriter(Block &block, CandidateSource &source) : block(block), source(source) {}
   void run() {
     // Collected first: joining replaces products, but no sums.
     SmallVector<FusedOp> sums(llvm::make_filter_range(block.getOps<FusedOp>(), matchRowSums));
@@ -101,9 +97,10 @@ public:
 
 private:
   void joinProduct(FusedOp sums, ReduceOp reduce);
-  void join(FusedOp sums, ReduceOp reduce, FusedOp product, Value summed);
+  double secondsOf(FusedOp fused) { return source.candidates(fused).front().seconds; }
 
   Block &block;
+  CandidateSource &source;
 };
 } // namespace
 
@@ -113,12 +110,15 @@ static bool dependsOn(Operation *op, Operation *other) {
                       [&](Value value) { return value.getDefiningOp() == other; });
 }
 
-void Rewriter::join(FusedOp sums, ReduceOp reduce, FusedOp product, Value summed) {
-  OpBuilder builder(bodyOf(product).getTerminator());
-  Value inner =
-      ReduceOp::create(builder, reduce.getLoc(), ReduceKind::Sum, summed, reduce.getAxes());
-  sums.getResult(0).replaceAllUsesWith(addResult(product, inner));
-  sums.erase();
+/// A copy of `product` that also sums the rows of `summed`, of its region, before it.
+static FusedOp addSums(FusedOp product, ReduceOp reduce, Value summed) {
+  OpBuilder builder(product);
+  IRMapping mapping;
+  auto copy = cast<FusedOp>(builder.clone(*product, mapping));
+  builder.setInsertionPoint(bodyOf(copy).getTerminator());
+  Value inner = ReduceOp::create(builder, reduce.getLoc(), ReduceKind::Sum, mapping.lookup(summed),
+                                 reduce.getAxes());
+  return addResult(copy, inner);
 }
 
 /// The sums of rows join a product that reads along its rows what they sum.
@@ -131,13 +131,37 @@ void Rewriter::joinProduct(FusedOp sums, ReduceOp reduce) {
       continue;
     bool isA = matmul.getTransposeA() && operandOf(product, matmul.getA()) == summed;
     bool isB = !matmul.getTransposeB() && operandOf(product, matmul.getB()) == summed;
-    if ((isA || isB) && !dependsOn(product, sums))
-      return join(sums, reduce, product, isA ? matmul.getA() : matmul.getB());
+    if ((!isA && !isB) || dependsOn(product, sums))
+      continue;
+    FusedOp joined = addSums(product, reduce, isA ? matmul.getA() : matmul.getB());
+    if (secondsOf(joined) >= secondsOf(product) + secondsOf(sums)) {
+      joined.erase();
+      return;
+    }
+    product.replaceAllUsesWith(joined.getResults().drop_back());
+    sums.getResult(0).replaceAllUsesWith(joined.getResults().back());
+    product.erase();
+    sums.erase();
+    return;
   }
 }
 
 namespace {
-struct FuseProductGradients : dlc::dl::impl::FuseProductGradientsBase<FuseProductGradients> {
-  void runOnOperation() override { Rewriter(getOperation().getBlock()).run(); }
+struct FuseProductGradients : PassWrapper<FuseProductGradients, OperationPass<EntryOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FuseProductGradients)
+
+  explicit FuseProductGradients(std::shared_ptr<CandidateSource> source)
+      : source(std::move(source)) {}
+  StringRef getArgument() const override { return "dl-fuse-product-gradients"; }
+  StringRef getDescription() const override {
+    return "lets a product compute sums of its operands, where the target can";
+  }
+  void runOnOperation() override { Rewriter(getOperation().getBlock(), *source).run(); }
+
+  std::shared_ptr<CandidateSource> source;
 };
 } // namespace
+
+std::unique_ptr<Pass> dlc::dl::createFuseProductGradients(std::shared_ptr<CandidateSource> source) {
+  return std::make_unique<FuseProductGradients>(std::move(source));
+}

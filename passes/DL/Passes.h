@@ -4,12 +4,18 @@
 
 #include "dialects/DL/DL.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/DL/CandidateSource.h"
 
 namespace dlc::dl {
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/DL/Passes.h.inc"
+
+/// The two passes that ask what the target's generators offer; not null. For dlc-opt they are
+/// registered with the pipelines, as passes with the option `target`.
+std::unique_ptr<mlir::Pass> createChoose(std::shared_ptr<CandidateSource> source);
+std::unique_ptr<mlir::Pass> createFuseProductGradients(std::shared_ptr<CandidateSource> source);
 
 } // namespace dlc::dl
 

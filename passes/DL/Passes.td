@@ -57,26 +57,8 @@ def Fuse : Pass<"dl-fuse", "::dlc::dl::EntryOp"> {
   let options = [Option<"enable", "enable", "bool", "true", "false: each op alone in its region">];
 }
 
-def AssignLayouts : Pass<"dl-assign-layouts", "::mlir::ModuleOp"> {
-  let summary = "channels innermost in memory where convolutions read and write";
-  let description = [{
-    For targets whose convolutions want channels last (cuDNN). What a float32 convolution reads or writes is stored so, and
-    so is what element-wise kernels, reductions and pooling read and write beside it. A parameter, its gradient and its slots
-    have one layout. Inputs and results of entries stay row-major, and so does what a reshape, a product, a softmax or a
-    transposition reads or writes. Layouts stand on the operands and results of `dl.fused`; `dl.convert_layout` at the borders
-    of its region leads to values without one. Checkpoints hold the logical order and do not change.
-  }];
-  let dependentDialects = ["::dlc::dl::DLDialect"];
-}
-
-def FuseProductGradients : Pass<"dl-fuse-product-gradients", "::dlc::dl::EntryOp"> {
-  let summary = "lets cuBLASLt compute the gradients of biases within those of weights";
-  let description = [{
-    Behind dl-fuse, where products are the library's. For products of f32 matrices: the sum over the rows of a matrix becomes a
-    further result of a product that sums over the same rows (a weight's gradient). Everything else stays as it is: sums behind
-    or before other ops, products with an addend.
-  }];
-}
+// Between these stand dl-fuse-product-gradients and dl-choose, which ask a target's generators: a source of candidates is no
+// option of a pass, so they are declared in Passes.h.
 
 def Schedule : Pass<"dl-schedule", "::dlc::dl::EntryOp"> {
   let summary = "fixes the order of execution: from here on it is the order of the block";

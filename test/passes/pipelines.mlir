@@ -1,6 +1,6 @@
 // RUN: dlc-opt --dl-pipeline %s | FileCheck %s
 // RUN: dlc-opt --dl-pipeline=disable=dl-fuse %s | FileCheck %s --check-prefix=OFF
-// RUN: dlc-opt --dl-pipeline=library-products %s | FileCheck %s --check-prefix=LIBRARY
+// RUN: dlc-opt --dl-pipeline=target=cuda:simt %s | FileCheck %s --check-prefix=LIBRARY
 // RUN: not dlc-opt --dl-pipeline=disable=dl-fues %s 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // The training step of LeNet: 8 kernels to the loss and 2 to the accuracy, 14 backward, one update. No gradient of the
@@ -14,7 +14,7 @@
 // Where products are cuBLASLt's, the gradients of the two linear layers' biases are results of products.
 // LIBRARY-COUNT-22: dl.fused
 // LIBRARY-NOT: dl.fused
-// UNKNOWN: 'dl-fues' is not an improving pass: expected one of dl-simplify, cse, dl-fuse, dl-assign-layouts, dl-fuse-product-gradients, dl-schedule
+// UNKNOWN: 'dl-fues' is not an improving pass: expected one of dl-simplify, cse, dl-fuse, dl-fuse-product-gradients, dl-choose, dl-schedule
 
 #sgd = #dl.sgd<{learning_rate = 0.01 : f64, momentum = 0.9 : f64, weight_decay = 0.0005 : f64}>
 dl.variable @conv1.weight : tensor<20x1x5x5xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)

@@ -1,5 +1,6 @@
 //===- dlc-opt.cpp - runs dlc's passes on textual IR, for tests and debugging -----------------===//
 #include "codegen/Plan/SelectKernels.h"
+#include "codegen/Plan/TargetCandidates.h"
 #include "dialects/DL/DL.h"
 #include "dialects/Exec/Exec.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -20,6 +21,6 @@ int main(int argc, char **argv) {
   dlc::registerConversionPasses();
   dlc::exec::registerExecPasses();
   dlc::codegen::registerSelectSchedules();
-  dlc::registerPipelines();
+  dlc::registerPipelines(dlc::codegen::findCandidateSource);
   return mlir::failed(mlir::MlirOptMain(argc, argv, "dlc's passes on textual IR\n", registry));
 }

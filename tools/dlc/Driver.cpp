@@ -9,6 +9,7 @@
 #include "codegen/Plan/GraphHash.h"
 #include "codegen/Plan/ModuleCompiler.h"
 #include "codegen/Plan/Report.h"
+#include "codegen/Plan/TargetCandidates.h"
 #include "dialects/Exec/Memory.h"
 #include "frontend/DL/Frontend.h"
 #include "mlir/Pass/PassManager.h"
@@ -143,12 +144,15 @@ LogicalResult Driver::compile() {
   auto *cuda = std::get_if<codegen::CudaTarget>(&target);
   if (options.tf32 && !cuda)
     engine.warning({}, "--math=tf32 is for CUDA: the CPU computes in float32");
-  pipeline = {options.inputGradients, options.disabledPasses, cuda && cuda->wantsChannelsLast(),
-              cuda && cuda->gemm == codegen::Provider::Library};
+  pipeline = {options.inputGradients, options.disabledPasses};
   if (failed(runPasses([&](OpPassManager &manager) { addTrainPasses(manager, pipeline); })))
     return failure();
   if (options.emit == Emit::DLTrain)
     return writeModule();
+  if (cuda && !options.cudnnDevice.empty())
+    if (failed(check(chooseEngines(*cuda, options.cudnnDevice))))
+      return failure();
+  pipeline.candidates = codegen::createCandidateSource(target);
   if (failed(runPasses([&](OpPassManager &manager) { addFusionPasses(manager, pipeline); })))
     return failure();
   if (options.emit == Emit::DLFused)
@@ -164,9 +168,6 @@ codegen::CompileOptions Driver::compilation() const {
 }
 
 LogicalResult Driver::compileTarget() {
-  if (auto *cuda = std::get_if<codegen::CudaTarget>(&target); cuda && !options.cudnnDevice.empty())
-    if (failed(check(chooseEngines(*cuda, options.cudnnDevice))))
-      return failure();
   FailureOr<std::vector<codegen::SelectedKernel>> kernels =
       codegen::planModule(*module, target, pipeline);
   if (failed(kernels))

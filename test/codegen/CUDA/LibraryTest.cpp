@@ -1,5 +1,6 @@
 //===- LibraryTest.cpp - the library takes what dl-fuse-product-gradients makes ---------------===//
 #include "codegen/Kernel/KernelCompiler.h"
+#include "codegen/Plan/TargetCandidates.h"
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
 #include "mlir/Parser/Parser.h"
@@ -81,13 +82,13 @@ static std::multiset<uint32_t> epiloguesOf(const Network &network) {
     return epilogues;
   }
   DLPipelineOptions options;
-  options.libraryProducts = true;
+  CudaTarget library;
+  library.simt = true;
+  options.candidates = createCandidateSource(library);
   PassManager manager(&context);
   addTrainPasses(manager, options);
   addFusionPasses(manager, options);
   EXPECT_TRUE(succeeded(manager.run(*module)));
-  CudaTarget library;
-  library.simt = true;
   CudaTarget own = library;
   own.gemm = Provider::Own;
   module->walk([&](dl::FusedOp fused) {

@@ -1,4 +1,4 @@
-// RUN: dlc-opt --dl-fuse-product-gradients %s | FileCheck %s
+// RUN: dlc-opt --dl-fuse-product-gradients=target=cuda:simt %s | FileCheck %s
 
 // A linear layer's backward pass: the sum of dy's rows joins the product that sums over the same rows. The mask of a ReLU stays
 // with its product, and so do sums that no product reads along its rows.

@@ -1,4 +1,4 @@
-// RUN: dlc-opt --dl-assign-layouts %s | FileCheck %s
+// RUN: dlc-opt --dl-choose="target=cuda:simt tf32" %s | FileCheck %s
 
 #nhwc = #dl.layout<order = [0, 2, 3, 1]>
 
@@ -19,16 +19,17 @@ dl.variable @other : tensor<2x8x4x4xf32> role<parameter> init(#dl.init<constant,
 // CHECK-SAME: %[[X:.*]]: tensor<2x3x10x10xf32>, %[[DY:.*]]: tensor<2x8x8x8xf32>
 // CHECK-SAME: -> (tensor<2x32xf32>, tensor<8x3x3x3xf32, #nhwc> {{{.*}}dl.name = "gradient.w"
 // CHECK: %[[W:.*]] = dl.read @w : tensor<8x3x3x3xf32, #nhwc>
-// CHECK: %[[C:.*]] = dl.fused(%[[X]], %[[W]], %{{.*}}) : (tensor<2x3x10x10xf32>, tensor<8x3x3x3xf32, #nhwc>, tensor<8xf32>) -> tensor<2x8x8x8xf32, #nhwc>
+// What is chosen stands on the region, and what would have been second.
+// CHECK: %[[C:.*]] = dl.fused(%[[X]], %[[W]], %{{.*}}) {dl.candidate = {generator = "library", schedule = "cuDNN + bias, TF32", seconds = {{.*}}}, dl.second_best = {generator = "{{.*}}", {{.*}}}} : (tensor<2x3x10x10xf32>, tensor<8x3x3x3xf32, #nhwc>, tensor<8xf32>) -> tensor<2x8x8x8xf32, #nhwc>
 // CHECK-NEXT: ^bb0(%[[X0:.*]]: tensor<2x3x10x10xf32>, %[[W0:.*]]: tensor<8x3x3x3xf32, #nhwc>,
 // CHECK-NEXT: %[[WL:.*]] = dl.convert_layout %[[W0]] : tensor<8x3x3x3xf32, #nhwc> to tensor<8x3x3x3xf32>
 // CHECK-NEXT: dl.convolution %[[X0]], %[[WL]] {{.*}} : tensor<2x3x10x10xf32>, tensor<8x3x3x3xf32>
 // CHECK: %[[CL:.*]] = dl.convert_layout %{{.*}} : tensor<2x8x8x8xf32> to tensor<2x8x8x8xf32, #nhwc>
 // CHECK-NEXT: dl.yield %[[CL]] : tensor<2x8x8x8xf32, #nhwc>
-// CHECK: dl.fused(%[[C]]) : (tensor<2x8x8x8xf32, #nhwc>) -> (tensor<2x8x4x4xf32, #nhwc>, tensor<2x8x4x4xui8, #nhwc>)
-// CHECK: dl.fused({{.*}}) : (tensor<2x8x4x4xf32, #nhwc>) -> tensor<2x8x2x2xf32> {
+// CHECK: dl.fused(%[[C]]) {{{.*}}} : (tensor<2x8x8x8xf32, #nhwc>) -> (tensor<2x8x4x4xf32, #nhwc>, tensor<2x8x4x4xui8, #nhwc>)
+// CHECK: dl.fused({{.*}}) {{{.*}}} : (tensor<2x8x4x4xf32, #nhwc>) -> tensor<2x8x2x2xf32> {
 // CHECK: dl.reshape %{{.*}} : tensor<2x8x2x2xf32> to tensor<2x32xf32>
-// CHECK: dl.fused(%[[X]], %[[DY]]) : (tensor<2x3x10x10xf32>, tensor<2x8x8x8xf32>) -> tensor<8x3x3x3xf32, #nhwc>
+// CHECK: dl.fused(%[[X]], %[[DY]]) {{{.*}}} : (tensor<2x3x10x10xf32>, tensor<2x8x8x8xf32>) -> tensor<8x3x3x3xf32, #nhwc>
 // CHECK: dl.multi_tensor{{.*}} -> (tensor<8x3x3x3xf32, #nhwc>, tensor<8x3x3x3xf32, #nhwc>)
 // CHECK: dl.assign @w, %{{.*}} : tensor<8x3x3x3xf32, #nhwc>
 // CHECK: dl.return {{.*}} : tensor<2x32xf32>, tensor<8x3x3x3xf32, #nhwc>

@@ -1,0 +1,92 @@
+//===- TargetCandidates.cpp - what a target's generators offer passes -------------------------===//
+#include "codegen/Plan/TargetCandidates.h"
+#include "codegen/CUDA/Generators.h"
+#include "codegen/Kernel/KernelCompiler.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "passes/Conversion/StorageOrder.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+namespace {
+class TargetCandidates : public dl::CandidateSource {
+public:
+  explicit TargetCandidates(const Target &target) : target(target) {}
+
+  std::vector<dl::Candidate> candidates(dl::FusedOp region) override;
+  std::vector<dl::Candidate> candidatesIn(dl::FusedOp region, const dl::Layouts &layouts) override;
+  double conversionSeconds(RankedTensorType type) override;
+
+private:
+  Target target;
+};
+} // namespace
+
+/// Of all operands, then of all results.
+static SmallVector<RankedTensorType> storedTypes(dl::FusedOp region) {
+  SmallVector<RankedTensorType> types;
+  for (Type type : region->getOperandTypes())
+    types.push_back(cast<RankedTensorType>(type));
+  for (Type type : region->getResultTypes())
+    types.push_back(cast<RankedTensorType>(type));
+  return types;
+}
+
+std::vector<dl::Candidate> TargetCandidates::candidatesIn(dl::FusedOp region,
+                                                          const dl::Layouts &layouts) {
+  // As it will be outlined.
+  OwningOpRef<dl::FusedOp> copy = region.clone();
+  Block &block = copy->getBody().front();
+  dl::storeAs(block, layouts);
+  adoptStorageOrder(block);
+  std::vector<dl::Candidate> all;
+  FailureOr<KernelSpec> spec = KernelSpec::get(block);
+  if (failed(spec))
+    return all;
+  for (const GeneratedCandidate &one : allCandidates(*spec, target))
+    all.push_back({one.generator->name().str(), one.candidate.schedule, layouts,
+                   one.candidate.workspaceBytes, one.candidate.inPlace, one.candidate.cost});
+  return all;
+}
+
+std::vector<dl::Candidate> TargetCandidates::candidates(dl::FusedOp region) {
+  SmallVector<RankedTensorType> types = storedTypes(region);
+  std::vector<dl::Candidate> all = candidatesIn(region, dl::Layouts(types.size()));
+  auto *cuda = std::get_if<CudaTarget>(&target);
+  if (!cuda || !cuda->wantsChannelsLast())
+    return all;
+  dl::Layouts last;
+  for (RankedTensorType type : types)
+    last.push_back(type.getRank() < 3
+                       ? dl::LayoutAttr()
+                       : dl::LayoutAttr::getChannelsLast(region.getContext(), type.getRank()));
+  if (llvm::any_of(last, [](dl::LayoutAttr layout) { return bool(layout); }))
+    llvm::append_range(all, candidatesIn(region, last));
+  return all;
+}
+
+/// The tensor is read and written once more, by a launch of its own or in an order that costs as
+/// much.
+double TargetCandidates::conversionSeconds(RankedTensorType type) {
+  const double bytes = 2.0 * storageBytes(type);
+  const double cpuBytesPerSecond = 5e9;
+  return std::holds_alternative<CudaTarget>(target) ? gpuSeconds(bytes, 0, 1)
+                                                    : bytes / cpuBytesPerSecond;
+}
+
+std::shared_ptr<dl::CandidateSource> createCandidateSource(const Target &target) {
+  return std::make_shared<TargetCandidates>(target);
+}
+
+llvm::Expected<std::shared_ptr<dl::CandidateSource>> findCandidateSource(StringRef name,
+                                                                         bool tf32) {
+  llvm::Expected<Target> target = getTarget(name);
+  if (!target)
+    return target.takeError();
+  if (auto *cuda = std::get_if<CudaTarget>(&*target); cuda && tf32)
+    cuda->math = DLC_MATH_TF32;
+  return createCandidateSource(*target);
+}
+
+} // namespace dlc::codegen

@@ -1,0 +1,19 @@
+//===- TargetCandidates.h - what a target's generators offer passes -----------------*- C++ -*-===//
+#ifndef DLC_CODEGEN_PLAN_TARGETCANDIDATES_H
+#define DLC_CODEGEN_PLAN_TARGETCANDIDATES_H
+
+#include "codegen/Kernel/KernelGenerator.h"
+#include "passes/DL/CandidateSource.h"
+
+namespace dlc::codegen {
+
+/// Asks all generators of a target. May be called by several threads, for different entries.
+std::shared_ptr<dl::CandidateSource> createCandidateSource(const Target &target);
+
+/// The same for a target by its name.
+llvm::Expected<std::shared_ptr<dl::CandidateSource>> findCandidateSource(llvm::StringRef target,
+                                                                         bool tf32);
+
+} // namespace dlc::codegen
+
+#endif

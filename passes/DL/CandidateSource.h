@@ -1,0 +1,62 @@
+//===- CandidateSource.h - what a target's generators offer for a region ------------*- C++ -*-===//
+//
+// The question that passes ask of code generation, which they must not know: how may this region
+// run, in which layouts, and how long does it take? A region is asked for as it is stored, before
+// outlining, so that the choice of layouts and of code is one.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_PASSES_DL_CANDIDATESOURCE_H
+#define DLC_PASSES_DL_CANDIDATESOURCE_H
+
+#include "dialects/DL/DLProgramOps.h"
+#include "llvm/Support/Error.h"
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dlc::dl {
+
+/// How a region's tensors lie in memory: its operands, then its results. Null is row-major.
+using Layouts = llvm::SmallVector<LayoutAttr>;
+
+/// One way to run a region.
+struct Candidate {
+  std::string generator;
+  std::string schedule; ///< of the generator: equal text, equal code
+  Layouts layouts;
+  uint64_t workspaceBytes = 0;
+  bool inPlace = true; ///< a result may lie in an operand that it needs at the same places only
+  /// Estimated, on one core or one GPU: so that the sum over what is run is the time of a step.
+  /// Counts packing, conversion of what does not lie as it is computed, and the workspace.
+  double seconds = 0;
+};
+
+class CandidateSource {
+public:
+  virtual ~CandidateSource() = default;
+  /// Every way to run a region whose types have no layouts yet, in all layouts that may pay. Those
+  /// of one layout stand together, the one to take first; row-major ones stand in front. Never
+  /// empty.
+  virtual std::vector<Candidate> candidates(FusedOp region) = 0;
+  /// Those in given layouts, with conversions where the region's own order is another.
+  virtual std::vector<Candidate> candidatesIn(FusedOp region, const Layouts &layouts) = 0;
+  /// What it costs a region to read or write a tensor in another layout than its own.
+  virtual double conversionSeconds(mlir::RankedTensorType type) = 0;
+};
+
+/// Makes the source for a target by its name ("cpu", "cuda:sm_90") and whether libraries may
+/// compute in TF32; fails with a message for a target that is none.
+using CandidateSources = std::function<llvm::Expected<std::shared_ptr<CandidateSource>>(
+    llvm::StringRef target, bool tf32)>;
+
+/// Gives the tensors that a region reads and writes their layouts, inside: values keep the types
+/// that they have, and dl.convert_layout leads to and from the others.
+void storeAs(mlir::Block &region, const Layouts &layouts);
+
+/// `type` in a layout; null is row-major.
+mlir::RankedTensorType inLayout(mlir::RankedTensorType type, LayoutAttr layout);
+
+} // namespace dlc::dl
+
+#endif

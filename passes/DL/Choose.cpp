@@ -1,0 +1,412 @@
+//===- Choose.cpp - layouts and candidates of all regions together ----------------------------===//
+//
+//   %y = dl.fused(%x, %w) {          %y = dl.fused(%x, %w) {dl.candidate = {generator = "library",
+//   ^bb0(%x, %w):                                           schedule = "cuDNN, TF32", ...}}
+//     %0 = dl.convolution %x, %w ->      : (... #nhwc, ... #nhwc) -> ... #nhwc {
+//     dl.yield %0 }                    %1 = dl.convert_layout %x ...
+//                                      %2 = dl.convert_layout %w ...
+//                                      %0 = dl.convolution %1, %2
+//                                      %3 = dl.convert_layout %0 ...
+//                                      dl.yield %3 }
+//
+// Runs on regions, since only what goes into one and comes out of one is stored. Tensors that must
+// lie alike (a parameter, its gradient and its slots; what a read gives and an assignment takes)
+// are one class, and a class has one layout. Inputs and results of entries, both sides of a
+// reshape, constants, and all that a product, a softmax or a transposition reads or writes are
+// row-major; any other class may have a layout that a candidate of a region around it asks for.
+//
+// Classes and regions are the nodes of a PBQP (Pbqp.h). A class chooses a layout, which costs
+// nothing; a region one of its candidates' layouts, which costs the candidate's seconds; along an
+// edge stands the conversion at the region's border where the two differ.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
+#include "passes/DL/Passes.h"
+#include "passes/DL/Pbqp.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace dlc::dl;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+//===------------------------------------------------------------------------------------------===//
+// Layouts of a region
+//===------------------------------------------------------------------------------------------===//
+
+RankedTensorType dlc::dl::inLayout(RankedTensorType type, LayoutAttr layout) {
+  return RankedTensorType::get(type.getShape(), type.getElementType(), layout);
+}
+
+void dlc::dl::storeAs(Block &region, const Layouts &layouts) {
+  Location loc = region.getParentOp()->getLoc();
+  OpBuilder builder = OpBuilder::atBlockBegin(&region);
+  for (auto [argument, layout] : llvm::zip(region.getArguments(), layouts)) {
+    auto logical = cast<RankedTensorType>(argument.getType());
+    if (logical.getEncoding() == layout)
+      continue;
+    argument.setType(inLayout(logical, layout));
+    auto converted = ConvertLayoutOp::create(builder, loc, logical, argument);
+    argument.replaceAllUsesExcept(converted, converted);
+  }
+  Operation *yield = region.getTerminator();
+  builder.setInsertionPoint(yield);
+  auto ofResults = ArrayRef(layouts).drop_front(region.getNumArguments());
+  for (auto [yielded, layout] : llvm::zip_equal(yield->getOpOperands(), ofResults))
+    if (RankedTensorType type = inLayout(typeOf(yielded.get()), layout);
+        type != yielded.get().getType())
+      yielded.set(builder.createOrFold<ConvertLayoutOp>(loc, type, yielded.get()));
+}
+
+/// All tensors that a kernel reads or writes in memory, in the order of Layouts.
+static SmallVector<Value> storedBy(FusedOp fused) {
+  SmallVector<Value> all(fused.getOperands());
+  llvm::append_range(all, fused.getResults());
+  return all;
+}
+
+/// Whether a kernel takes its tensors row-major and no other way.
+static bool isRowMajor(FusedOp fused) {
+  auto isConvolution = [](Operation &op) {
+    return isa<ConvolutionOp, ConvolutionBackwardDataOp, ConvolutionBackwardFilterOp>(op) &&
+           getElementTypeOrSelf(op.getResult(0)).isF32();
+  };
+  auto isAnyOrder = [](Operation &op) {
+    return isa<ElementwiseOp, BroadcastOp, ConstantOp, IotaOp, ReductionOp, MaxPoolOp,
+               MaxPoolBackwardOp, MaxPoolGatherOp, AveragePoolOp, AveragePoolBackwardOp, YieldOp>(
+        op);
+  };
+  Block &body = fused.getBody().front();
+  return llvm::none_of(body, isConvolution) && !llvm::all_of(body, isAnyOrder);
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Classes of tensors
+//===------------------------------------------------------------------------------------------===//
+
+namespace {
+
+/// Stored tensors and variables that must lie alike.
+class LayoutClasses {
+public:
+  explicit LayoutClasses(ModuleOp module);
+
+  /// The number of a tensor's or variable's class.
+  unsigned of(Value value) { return numberOf(value.getAsOpaquePointer()); }
+  unsigned of(StringAttr variable) { return numberOf(variable.getAsOpaquePointer()); }
+  bool isFixed(unsigned number) const { return fixed.contains(number); }
+  size_t size() const { return numbers.size(); }
+
+private:
+  using Item = const void *;
+  unsigned numberOf(Item item) {
+    return numbers.try_emplace(classes.getOrInsertLeaderValue(item), numbers.size()).first->second;
+  }
+  template <typename A, typename B> void unite(A a, B b) {
+    classes.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer());
+  }
+  void addEntry(EntryOp entry);
+  void addUpdate(MultiTensorOp update);
+
+  llvm::EquivalenceClasses<Item> classes;
+  llvm::DenseMap<Item, unsigned> numbers; ///< of leaders
+  SmallVector<Value> rowMajor;            ///< values whose classes are fixed
+  llvm::DenseSet<unsigned> fixed;
+};
+
+} // namespace
+
+void LayoutClasses::addUpdate(MultiTensorOp update) {
+  for (int64_t i = 0; i < update.getCount(); ++i) {
+    for (int64_t stream = 1; stream < int64_t(update.getStreams()); ++stream)
+      unite(update.getTensor(0, i), update.getTensor(stream, i));
+    for (size_t r = i; r < update.getNumResults(); r += update.getCount())
+      unite(update.getTensor(0, i), Value(update.getResult(r)));
+  }
+}
+
+void LayoutClasses::addEntry(EntryOp entry) {
+  llvm::append_range(rowMajor, entry.getBlock().getArguments());
+  for (Operation &op : entry.getBlock())
+    llvm::TypeSwitch<Operation *>(&op)
+        .Case([&](ReadOp read) { unite(read.getResult(), read.getVariableAttr().getAttr()); })
+        .Case(
+            [&](AssignOp assign) { unite(assign.getValue(), assign.getVariableAttr().getAttr()); })
+        .Case([&](MultiTensorOp update) { addUpdate(update); })
+        .Case([&](ReturnOp end) {
+          // A gradient lies as its variable does.
+          for (auto [i, value] : llvm::enumerate(end.getOutputs()))
+            if (entry.getOutputKind(i) != ValueKind::Gradient)
+              rowMajor.push_back(value);
+        })
+        .Case([&](FusedOp fused) {
+          if (isRowMajor(fused))
+            llvm::append_range(rowMajor, storedBy(fused));
+        })
+        .Default([&](Operation *other) {
+          llvm::append_range(rowMajor, other->getOperands());
+          llvm::append_range(rowMajor, other->getResults());
+        });
+}
+
+LayoutClasses::LayoutClasses(ModuleOp module) {
+  for (auto variable : module.getOps<VariableOp>())
+    if (variable.getOf())
+      unite(variable.getSymNameAttr(), variable.getOfAttr().getAttr());
+  for (auto entry : module.getOps<EntryOp>())
+    addEntry(entry);
+  for (Value value : rowMajor)
+    fixed.insert(of(value));
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Candidates of regions
+//===------------------------------------------------------------------------------------------===//
+
+namespace {
+
+/// What a source answers, asked once for equal regions.
+class KnownCandidates {
+public:
+  explicit KnownCandidates(CandidateSource &source) : source(source) {}
+  const std::vector<Candidate> &of(FusedOp fused);
+
+private:
+  using Known = std::pair<FusedOp, std::vector<Candidate>>;
+  CandidateSource &source;
+  llvm::DenseMap<size_t, std::vector<std::unique_ptr<Known>>> byHash;
+};
+
+} // namespace
+
+static size_t hashOf(FusedOp fused) {
+  llvm::hash_code hash =
+      llvm::hash_combine_range(fused->operand_type_begin(), fused->operand_type_end());
+  for (Operation &op : fused.getBody().front())
+    hash = llvm::hash_combine(
+        hash, OperationEquivalence::computeHash(&op, OperationEquivalence::ignoreHashValue,
+                                                OperationEquivalence::ignoreHashValue,
+                                                OperationEquivalence::IgnoreLocations));
+  return hash;
+}
+
+/// Op by op, operand by operand: a + b is not b + a, which a generator may read otherwise.
+static bool areEqual(FusedOp a, FusedOp b) {
+  llvm::DenseMap<Value, Value> equal;
+  return OperationEquivalence::isRegionEquivalentTo(
+      &a.getBody(), &b.getBody(), [&](Value x, Value y) { return success(equal.lookup(x) == y); },
+      [&](Value x, Value y) { equal[x] = y; }, OperationEquivalence::IgnoreLocations);
+}
+
+const std::vector<Candidate> &KnownCandidates::of(FusedOp fused) {
+  auto &alike = byHash[hashOf(fused)];
+  for (auto &known : alike)
+    if (areEqual(known->first, fused))
+      return known->second;
+  alike.push_back(std::make_unique<Known>(fused, source.candidates(fused)));
+  return alike.back()->second;
+}
+
+//===------------------------------------------------------------------------------------------===//
+// The choice
+//===------------------------------------------------------------------------------------------===//
+
+namespace {
+
+class Chooser {
+public:
+  Chooser(ModuleOp module, CandidateSource &source)
+      : module(module), source(source), classes(module), known(source) {}
+  void run();
+
+private:
+  struct Region {
+    FusedOp fused;
+    SmallVector<unsigned> classes; ///< of each stored tensor
+    const std::vector<Candidate> *candidates;
+    SmallVector<unsigned> firsts; ///< number of the first candidate of each layout
+  };
+  void collect();
+  void addAlternatives(const Region &region);
+  void addToGraph(const Region &region, PbqpGraph &graph);
+  void chooseLayouts();
+  double conversionsOf(const Region &region, const Layouts &layouts);
+  Layouts layoutsOf(const Region &region) const;
+  void apply();
+  void record(const Region &region);
+
+  ModuleOp module;
+  CandidateSource &source;
+  LayoutClasses classes;
+  KnownCandidates known;
+  std::vector<Region> regions;
+  std::vector<SmallVector<LayoutAttr>> alternatives; ///< of each class, row-major first
+  std::vector<LayoutAttr> chosen;                    ///< of each class
+};
+
+} // namespace
+
+void Chooser::collect() {
+  module.walk([&](FusedOp fused) {
+    Region region{fused, {}, &known.of(fused), {}};
+    for (Value value : storedBy(fused))
+      region.classes.push_back(classes.of(value));
+    const std::vector<Candidate> &all = *region.candidates;
+    for (unsigned i = 0; i < all.size(); ++i)
+      if (i == 0 || all[i].layouts != all[i - 1].layouts)
+        region.firsts.push_back(i);
+    regions.push_back(std::move(region));
+  });
+  for (auto entry : module.getOps<EntryOp>())
+    for (Operation &op : entry.getBlock())
+      for (Value value : op.getResults())
+        classes.of(value);
+  for (auto variable : module.getOps<VariableOp>())
+    classes.of(variable.getSymNameAttr());
+  alternatives.assign(classes.size(), {LayoutAttr()});
+  for (const Region &region : regions)
+    addAlternatives(region);
+  chosen.assign(classes.size(), LayoutAttr());
+}
+
+void Chooser::addAlternatives(const Region &region) {
+  for (unsigned first : region.firsts)
+    for (auto [number, layout] :
+         llvm::zip_equal(region.classes, (*region.candidates)[first].layouts))
+      if (!classes.isFixed(number) && !llvm::is_contained(alternatives[number], layout))
+        alternatives[number].push_back(layout);
+}
+
+/// A node for the region, behind those of all classes, and its edges.
+void Chooser::addToGraph(const Region &region, PbqpGraph &graph) {
+  std::vector<double> seconds;
+  for (unsigned first : region.firsts)
+    seconds.push_back((*region.candidates)[first].seconds);
+  const unsigned node = graph.addNode(seconds);
+  for (auto [place, number] : llvm::enumerate(region.classes)) {
+    const double conversion = source.conversionSeconds(typeOf(storedBy(region.fused)[place]));
+    PbqpMatrix costs(seconds.size(), alternatives[number].size());
+    for (size_t i = 0; i < costs.rows(); ++i)
+      for (size_t j = 0; j < costs.columns(); ++j)
+        if ((*region.candidates)[region.firsts[i]].layouts[place] != alternatives[number][j])
+          costs.at(i, j) = conversion;
+    graph.addEdge(node, number, costs);
+  }
+}
+
+void Chooser::chooseLayouts() {
+  if (llvm::all_of(alternatives, [](const auto &list) { return list.size() == 1; }))
+    return;
+  PbqpGraph graph;
+  for (const auto &list : alternatives)
+    graph.addNode(std::vector<double>(list.size(), 0));
+  for (const Region &region : regions)
+    addToGraph(region, graph);
+  // Conversions make every choice possible.
+  PbqpSolution solution = *solve(graph);
+  for (size_t number = 0; number < alternatives.size(); ++number)
+    chosen[number] = alternatives[number][solution.choice[number]];
+}
+
+Layouts Chooser::layoutsOf(const Region &region) const {
+  return llvm::map_to_vector(region.classes, [&](unsigned number) { return chosen[number]; });
+}
+
+/// At the region's border, for a candidate that computes in `layouts`.
+double Chooser::conversionsOf(const Region &region, const Layouts &layouts) {
+  double seconds = 0;
+  for (auto [value, number, layout] :
+       llvm::zip_equal(storedBy(region.fused), region.classes, layouts))
+    seconds += layout == chosen[number] ? 0 : source.conversionSeconds(typeOf(value));
+  return seconds;
+}
+
+static DictionaryAttr describe(MLIRContext *context, const Candidate &candidate, double seconds) {
+  Builder builder(context);
+  SmallVector<NamedAttribute> fields = {
+      builder.getNamedAttr("generator", builder.getStringAttr(candidate.generator)),
+      builder.getNamedAttr("schedule", builder.getStringAttr(candidate.schedule)),
+      builder.getNamedAttr("seconds", builder.getF64FloatAttr(seconds))};
+  if (!candidate.inPlace)
+    fields.push_back(builder.getNamedAttr("not_in_place", builder.getUnitAttr()));
+  return builder.getDictionaryAttr(fields);
+}
+
+/// Before types change: the first candidate in the layouts that the region's tensors have, and the
+/// cheapest of all others, beside the choices of the rest.
+void Chooser::record(const Region &region) {
+  FusedOp fused = region.fused;
+  const Layouts layouts = layoutsOf(region);
+  std::vector<Candidate> here;
+  for (const Candidate &candidate : *region.candidates)
+    if (candidate.layouts == layouts)
+      here.push_back(candidate);
+  if (here.empty())
+    here = source.candidatesIn(fused, layouts);
+  const Candidate *second = nullptr;
+  double seconds = 0;
+  auto consider = [&](const Candidate &candidate, double price) {
+    if (!second || price < seconds) {
+      second = &candidate;
+      seconds = price;
+    }
+  };
+  for (const Candidate &candidate : ArrayRef(here).drop_front())
+    consider(candidate, candidate.seconds);
+  for (const Candidate &candidate : *region.candidates)
+    if (candidate.layouts != layouts)
+      consider(candidate, candidate.seconds + conversionsOf(region, candidate.layouts));
+  MLIRContext *context = fused.getContext();
+  fused->setAttr("dl.candidate", describe(context, here.front(), here.front().seconds));
+  if (second)
+    fused->setAttr("dl.second_best", describe(context, *second, seconds));
+}
+
+void Chooser::apply() {
+  auto inChosen = [&](RankedTensorType type, unsigned number) {
+    return chosen[number] ? inLayout(type, chosen[number]) : type;
+  };
+  for (Region &region : regions)
+    storeAs(region.fused.getBody().front(), layoutsOf(region));
+  for (auto entry : module.getOps<EntryOp>())
+    for (Operation &op : entry.getBlock())
+      for (Value value : op.getResults())
+        value.setType(inChosen(typeOf(value), classes.of(value)));
+  for (auto variable : module.getOps<VariableOp>())
+    variable.setType(inChosen(variable.getTensorType(), classes.of(variable.getSymNameAttr())));
+  for (auto entry : module.getOps<EntryOp>()) {
+    TypeRange results = entry.getReturn().getOutputs().getTypes();
+    entry.setFunctionType(FunctionType::get(entry.getContext(), entry.getArgumentTypes(), results));
+  }
+}
+
+void Chooser::run() {
+  collect();
+  chooseLayouts();
+  for (const Region &region : regions)
+    record(region);
+  apply();
+}
+
+namespace {
+struct Choose : PassWrapper<Choose, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Choose)
+
+  explicit Choose(std::shared_ptr<CandidateSource> source) : source(std::move(source)) {}
+  StringRef getArgument() const override { return "dl-choose"; }
+  StringRef getDescription() const override {
+    return "chooses the layouts of all tensors and the code of all regions together";
+  }
+  void runOnOperation() override { Chooser(getOperation(), *source).run(); }
+
+  std::shared_ptr<CandidateSource> source;
+};
+} // namespace
+
+std::unique_ptr<Pass> dlc::dl::createChoose(std::shared_ptr<CandidateSource> source) {
+  return std::make_unique<Choose>(std::move(source));
+}
