@@ -1,8 +1,9 @@
 //===- CostModel.h - how fast a processor runs register tiles -----------------------*- C++ -*-===//
 //
-// What the packed generators know about a processor beyond its features: ports, latency, and from
-// them the cycles of a register tile. Everything comes from the target, never from the machine that
-// compiles, so that builds are reproducible.
+// What generators know about a processor beyond its features: ports, latency, and from them the
+// cycles of a register tile; the way to memory. Everything comes from the target, never from the
+// machine that compiles, so that builds are reproducible. Seconds add up: a step on one core takes
+// the sum over its kernels, which bench/estimate/estimate.py compares with the clock.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_COSTMODEL_H
@@ -36,8 +37,14 @@ int64_t maxTileRows(const MachineModel &machine, int64_t vectors);
 /// narrowest of FMA ports, load ports, issue and latency.
 double cyclesPerStep(int64_t rows, int64_t vectors);
 
-/// Estimated seconds of `cycles` on one core.
-double secondsOf(double cycles);
+/// Estimated seconds of `cycles` of register tiles on one core.
+double tileSeconds(double cycles);
+
+/// Estimated seconds in which one core reads or writes `bytes` of memory, from the last cache where
+/// they fit there.
+double memorySeconds(double bytes, const CpuTarget &target);
+/// Those of a kernel's tensors, and of its workspace, which is written and read.
+double trafficSeconds(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target);
 
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }

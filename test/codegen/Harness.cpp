@@ -267,7 +267,7 @@ CompiledTestKernel::CompiledTestKernel() {
 }
 
 void CompiledTestKernel::choose(const KernelSource &source, const codegen::Target &target,
-                                StringRef generator) {
+                                StringRef generator, unsigned number) {
   std::string text = source.moduleText();
   // The number of results is not in the source: take it from the types.
   size_t results = StringRef(source.results).count("tensor<");
@@ -287,17 +287,19 @@ void CompiledTestKernel::choose(const KernelSource &source, const codegen::Targe
   for (GeneratedCandidate &candidate : allCandidates(*spec, target)) {
     if (!generator.empty() && candidate.generator->name() != generator)
       continue;
-    selected = selectCandidate(*spec, target, candidate);
-    return;
+    if (offered++ == number)
+      selected = selectCandidate(*spec, target, candidate);
   }
+  if (selected.generator)
+    return;
   ADD_FAILURE() << "no candidate of generator '" << generator.str() << "' for\n" << text;
 }
 
 CompiledTestKernel::CompiledTestKernel(const KernelSource &source, StringRef targetName,
-                                       StringRef generator)
+                                       StringRef generator, unsigned number)
     : CompiledTestKernel() {
   codegen::Target target = targetOf(targetName);
-  choose(source, target, generator);
+  choose(source, target, generator, number);
   if (!selected.generator)
     return;
   CompileOptions options;
@@ -311,7 +313,7 @@ CompiledTestKernel::CompiledTestKernel(const KernelSource &source, StringRef tar
 SelectedKernel CompiledTestKernel::select(const KernelSource &source, StringRef target,
                                           StringRef generator) {
   CompiledTestKernel kernel;
-  kernel.choose(source, targetOf(target), generator);
+  kernel.choose(source, targetOf(target), generator, 0);
   return kernel.selected;
 }
 
@@ -419,32 +421,37 @@ double test::relativeError(const Tensor &a, const Tensor &b) {
   return difference == 0 ? 0 : largest == 0 ? difference : difference / largest;
 }
 
-static void checkFor(ArrayRef<StringRef> targets, const KernelSource &source, double tolerance,
-                     StringRef generator) {
-  for (StringRef target : targets) {
-    SCOPED_TRACE(target.str() + "\n" + source.moduleText());
-    CompiledTestKernel kernel(source, target, generator);
-    if (!kernel)
-      continue;
-    std::vector<Tensor> inputs = kernel.randomInputs(), expected = kernel.oracle(inputs);
-    std::vector<Tensor> first = kernel.run(inputs);
-    for (auto [number, pair] : llvm::enumerate(llvm::zip_equal(first, expected)))
-      EXPECT_LE(relativeError(std::get<0>(pair), std::get<1>(pair)), tolerance)
-          << "result " << number << " of " << kernel.selection().symbol << ", "
-          << kernel.selection().candidate.schedule;
-    for (TaskOrder order : {TaskOrder::Backward, TaskOrder::Shuffled}) {
-      std::vector<Tensor> other = kernel.run(inputs, order);
-      for (auto [a, b] : llvm::zip_equal(first, other))
-        EXPECT_TRUE(a.values.empty() ||
-                    std::memcmp(a.values.data(), b.values.data(), a.values.size() * 8) == 0);
-    }
+/// Returns how many candidates there are.
+static unsigned checkCandidate(const KernelSource &source, StringRef target, double tolerance,
+                               StringRef generator, unsigned number) {
+  CompiledTestKernel kernel(source, target, generator, number);
+  if (!kernel)
+    return 0;
+  std::vector<Tensor> inputs = kernel.randomInputs(), expected = kernel.oracle(inputs);
+  std::vector<Tensor> first = kernel.run(inputs);
+  for (auto [result, pair] : llvm::enumerate(llvm::zip_equal(first, expected)))
+    EXPECT_LE(relativeError(std::get<0>(pair), std::get<1>(pair)), tolerance)
+        << "result " << result << " of " << kernel.selection().symbol << ", "
+        << kernel.selection().candidate.schedule;
+  for (TaskOrder order : {TaskOrder::Backward, TaskOrder::Shuffled}) {
+    std::vector<Tensor> other = kernel.run(inputs, order);
+    for (auto [a, b] : llvm::zip_equal(first, other))
+      EXPECT_TRUE(a.values.empty() ||
+                  std::memcmp(a.values.data(), b.values.data(), a.values.size() * 8) == 0);
   }
+  return kernel.candidates();
 }
 
 void test::checkKernel(const KernelSource &source, double tolerance, StringRef generator) {
-  checkFor({"native", "avx2"}, source, tolerance, generator);
+  for (StringRef target : {"native", "avx2"}) {
+    SCOPED_TRACE(target.str() + "\n" + source.moduleText());
+    unsigned count = checkCandidate(source, target, tolerance, generator, 0);
+    for (unsigned number = 1; !generator.empty() && number < count; ++number)
+      checkCandidate(source, target, tolerance, generator, number);
+  }
 }
 
 void test::checkCudaKernel(const KernelSource &source, double tolerance, StringRef generator) {
-  checkFor({"cuda:simt"}, source, tolerance, generator);
+  SCOPED_TRACE(source.moduleText());
+  checkCandidate(source, "cuda:simt", tolerance, generator, 0);
 }

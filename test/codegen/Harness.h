@@ -27,10 +27,11 @@ enum class TaskOrder { Forward, Backward, Shuffled };
 
 class CompiledTestKernel {
 public:
-  /// Compiles `source` with the named generator ("": the cheapest candidate) for "native", "avx2"
-  /// or "cuda:simt". Adds a test failure and stays empty if that fails.
+  /// Compiles `source` with a candidate of the named generator ("": any), by its number from the
+  /// cheapest on, for "native", "avx2" or "cuda:simt". Adds a test failure and stays empty if that
+  /// fails.
   CompiledTestKernel(const KernelSource &source, llvm::StringRef target = "native",
-                     llvm::StringRef generator = "");
+                     llvm::StringRef generator = "", unsigned number = 0);
   ~CompiledTestKernel();
   /// What the constructor would compile; its generator is null after a test failure.
   static codegen::SelectedKernel select(const KernelSource &source, llvm::StringRef target,
@@ -38,6 +39,8 @@ public:
 
   explicit operator bool() const { return loaded; }
   const codegen::SelectedKernel &selection() const { return selected; }
+  /// How many candidates there were to choose from.
+  unsigned candidates() const { return offered; }
   const codegen::KernelSpec &spec() const { return *analysed; }
 
   /// Runs on tensors rounded to their types; returns the results as stored. The order is also the
@@ -55,7 +58,8 @@ public:
 private:
   struct State;
   CompiledTestKernel();
-  void choose(const KernelSource &source, const codegen::Target &target, llvm::StringRef generator);
+  void choose(const KernelSource &source, const codegen::Target &target, llvm::StringRef generator,
+              unsigned number);
   /// Empty, or what went wrong.
   std::string loadNative(const codegen::Target &target, const codegen::CompileOptions &options);
   std::string loadSimt(const codegen::CompileOptions &options);
@@ -65,6 +69,7 @@ private:
   std::unique_ptr<codegen::KernelSpec> analysed;
   codegen::SelectedKernel selected = {};
   std::unique_ptr<State> state;
+  unsigned offered = 0;
   bool loaded = false;
 };
 
@@ -72,7 +77,8 @@ private:
 double relativeError(const Tensor &a, const Tensor &b);
 
 /// Runs with random inputs in all task orders: equal bits in each, and results within `tolerance`
-/// of the oracle's. Also for AVX2. The generator's name is checked if given.
+/// of the oracle's, for every candidate of the generator. Also for AVX2. The generator's name is
+/// checked if given.
 void checkKernel(const KernelSource &source, double tolerance, llvm::StringRef generator = "");
 /// The same for CUDA's text, run by the SIMT device.
 void checkCudaKernel(const KernelSource &source, double tolerance, llvm::StringRef generator = "");

@@ -189,7 +189,7 @@ Candidate codegen::dataCandidate(const ConvolutionProblem &problem, const DataSc
   uint64_t scratch = plan.stageElements() + plan.sourceElements() + plan.accumulatorElements();
   candidate.phases.push_back({uint32_t(plan.packTasks()), 0});
   candidate.phases.push_back({uint32_t(plan.computeTasks()), 4 * scratch});
-  candidate.cost = secondsOf(1.2 * dataCycles(plan.geometry, machine, schedule));
+  candidate.cost = tileSeconds(dataCycles(plan.geometry, machine, schedule));
   return candidate;
 }
 

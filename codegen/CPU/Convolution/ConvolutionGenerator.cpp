@@ -126,12 +126,8 @@ static bool isProduct(const KernelSpec &spec, const ConvolutionProblem &p) {
 // Generator
 //===------------------------------------------------------------------------------------------===//
 
-static Candidate candidateOf(const KernelSpec &spec, const ConvolutionProblem &p,
-                             const MachineModel &machine) {
-  if (isProduct(spec, p)) {
-    GemmProblem product = pointwiseProduct(p);
-    return gemmCandidate(product, chooseGemmSchedule(product, machine), machine);
-  }
+static Candidate directCandidate(const KernelSpec &spec, const ConvolutionProblem &p,
+                                 const MachineModel &machine) {
   if (p.direction == Direction::BackwardFilter)
     return filterCandidate(p, chooseFilterSchedule(p, machine), machine);
   SmallVector<int64_t> rows = resultSpace(p);
@@ -156,16 +152,20 @@ SmallVector<Candidate> ConvolutionGenerator::candidates(const KernelSpec &spec,
   unsigned axis = p.direction == Direction::BackwardFilter ? 0 : 4;
   if (!isVectorAxis(spec, resultSpace(p), axis))
     return {};
-  Candidate candidate = candidateOf(spec, p, MachineModel(target));
-  addPrologueResults(spec, target, candidate);
-  return {candidate};
+  SmallVector<Candidate> all;
+  if (isProduct(spec, p))
+    all = gemmCandidates(pointwiseProduct(p), target);
+  all.push_back(directCandidate(spec, p, MachineModel(target)));
+  for (Candidate &candidate : all)
+    finishCandidate(spec, target, candidate);
+  return all;
 }
 
 LogicalResult ConvolutionGenerator::emit(const KernelSpec &spec, const Candidate &candidate,
                                          const CpuTarget &target, StringRef symbol,
                                          ModuleOp module) const {
   ConvolutionProblem p = problemOf(spec.anchorOp());
-  if (isProduct(spec, p))
+  if (StringRef(candidate.schedule).starts_with("gemm"))
     return emitGemm(spec, candidate, target, symbol, module, pointwiseProduct(p));
   if (p.direction == Direction::BackwardFilter)
     return emitFilterConvolution(spec, candidate, target, symbol, module, p);

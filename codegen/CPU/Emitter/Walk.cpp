@@ -1,5 +1,6 @@
 //===- Walk.cpp - see Walk.h ------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/Walk.h"
+#include "codegen/CPU/CostModel.h"
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLTensorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -25,9 +26,9 @@ double codegen::bodyWeight(const KernelSpec &spec) {
   return weight;
 }
 
-double codegen::walkSeconds(const KernelSpec &spec, double operations) {
-  const double operationsPerSecond = 20e9, bytesPerSecond = 10e9;
-  return std::max(operations / operationsPerSecond, double(spec.bytes()) / bytesPerSecond);
+double codegen::walkSeconds(const KernelSpec &spec, double operations, const CpuTarget &target) {
+  const double operationsPerSecond = 20e9;
+  return std::max(operations / operationsPerSecond, memorySeconds(double(spec.bytes()), target));
 }
 
 bool codegen::followsAnchor(const KernelSpec &spec) {

@@ -34,7 +34,7 @@ struct WalkPlan {
 /// Work of one element of the spec's body, in simple operations.
 double bodyWeight(const KernelSpec &spec);
 /// Estimated seconds on one core: the slower of `operations` in vectors and the spec's bytes.
-double walkSeconds(const KernelSpec &spec, double operations);
+double walkSeconds(const KernelSpec &spec, double operations, const CpuTarget &target);
 
 /// Whether each value behind the anchor stands at the place of the anchor's element that it needs:
 /// no broadcast or transposition follows it. Generators that finish elements as they become ready

@@ -41,10 +41,9 @@ struct GemmSchedule {
   static GemmSchedule fromJSON(const llvm::json::Value &value);
 };
 
-GemmSchedule chooseGemmSchedule(const GemmProblem &problem, const MachineModel &machine);
-/// Grid, scratch, workspace and cost of a schedule.
-Candidate gemmCandidate(const GemmProblem &problem, const GemmSchedule &schedule,
-                        const MachineModel &machine);
+/// A few schedules, by different register tiles, the fastest first. Their cost is that of the
+/// product and of packing its operands.
+llvm::SmallVector<Candidate> gemmCandidates(const GemmProblem &problem, const CpuTarget &target);
 mlir::LogicalResult emitGemm(const KernelSpec &spec, const Candidate &candidate,
                              const CpuTarget &target, llvm::StringRef symbol, mlir::ModuleOp module,
                              const GemmProblem &problem);

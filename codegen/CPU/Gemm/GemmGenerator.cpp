@@ -58,10 +58,10 @@ SmallVector<Candidate> GemmGenerator::candidates(const KernelSpec &spec,
   if (problem.batch * problem.m * problem.n * problem.k == 0 ||
       !isVectorAxis(spec, problem.mapC.shape, 2))
     return {};
-  MachineModel machine(target);
-  Candidate candidate = gemmCandidate(problem, chooseGemmSchedule(problem, machine), machine);
-  addPrologueResults(spec, target, candidate);
-  return {candidate};
+  SmallVector<Candidate> all = gemmCandidates(problem, target);
+  for (Candidate &candidate : all)
+    finishCandidate(spec, target, candidate);
+  return all;
 }
 
 LogicalResult GemmGenerator::emit(const KernelSpec &spec, const Candidate &candidate,

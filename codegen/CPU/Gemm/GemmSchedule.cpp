@@ -1,9 +1,9 @@
 //===- GemmSchedule.cpp - register tile, cache blocks and grid of a matrix product ------------===//
 #include "codegen/CPU/Gemm/Gemm.h"
 #include "codegen/CPU/Gemm/PackEmitter.h"
-#include <algorithm>
-#include <limits>
+#include "llvm/ADT/STLExtras.h"
 
+using namespace llvm;
 using namespace dlc;
 using namespace dlc::codegen;
 
@@ -35,19 +35,22 @@ static double tileCycles(const GemmProblem &p, const MachineModel &m, const Gemm
                   perBlock * double(ceilDiv(p.k, s.depth)));
 }
 
-static GemmSchedule chooseTile(const GemmProblem &p, const MachineModel &m) {
-  GemmSchedule best;
-  double bestCost = std::numeric_limits<double>::infinity();
-  for (int64_t vectors = 1; vectors <= 4; ++vectors)
+/// For each number of vectors the best tile, the fastest first.
+static std::vector<GemmSchedule> chooseTiles(const GemmProblem &p, const MachineModel &m) {
+  std::vector<GemmSchedule> best;
+  for (int64_t vectors = 1; vectors <= 4; ++vectors) {
+    std::vector<GemmSchedule> tiles;
     for (int64_t rows = 1; rows <= std::min(p.m, maxTileRows(m, vectors)); ++rows) {
-      GemmSchedule s;
+      GemmSchedule &s = tiles.emplace_back();
       s.rows = rows, s.vectors = vectors, s.depth = blockDepth(p, m, vectors);
-      double cost = tileCycles(p, m, s);
-      if (cost < bestCost) {
-        bestCost = cost;
-        best = s;
-      }
     }
+    best.push_back(*llvm::min_element(tiles, [&](const GemmSchedule &a, const GemmSchedule &b) {
+      return tileCycles(p, m, a) < tileCycles(p, m, b);
+    }));
+  }
+  llvm::stable_sort(best, [&](const GemmSchedule &a, const GemmSchedule &b) {
+    return tileCycles(p, m, a) < tileCycles(p, m, b);
+  });
   return best;
 }
 
@@ -75,8 +78,8 @@ static void chooseGrid(const GemmProblem &p, const GemmLayout &layout, GemmSched
   }
 }
 
-GemmSchedule codegen::chooseGemmSchedule(const GemmProblem &p, const MachineModel &m) {
-  GemmSchedule s = chooseTile(p, m);
+/// Blocks and grid around a register tile.
+static GemmSchedule completeSchedule(GemmSchedule s, const GemmProblem &p, const MachineModel &m) {
   GemmLayout layout(p, s, m.lanes);
   s.tiles = layout.tiles;
   s.panels = std::min(layout.panels, std::max<int64_t>(1, 2 * keptColumns / layout.width));
@@ -95,8 +98,7 @@ GemmSchedule codegen::chooseGemmSchedule(const GemmProblem &p, const MachineMode
   return s;
 }
 
-Candidate codegen::gemmCandidate(const GemmProblem &p, const GemmSchedule &s,
-                                 const MachineModel &m) {
+static Candidate gemmCandidate(const GemmProblem &p, const GemmSchedule &s, const MachineModel &m) {
   GemmLayout layout(p, s, m.lanes);
   int64_t slots = layout.inWorkspace ? 0 : layout.keepsAll ? s.tiles * s.panels : 1;
   int64_t scratch = m.lanes * m.lanes + s.blockTiles * layout.tileElements +
@@ -110,9 +112,22 @@ Candidate codegen::gemmCandidate(const GemmProblem &p, const GemmSchedule &s,
     candidate.workspaceBytes = 4 * s.splits * layout.partElements;
     candidate.phases.push_back({uint32_t(p.batch * layout.tiles * layout.panels), 0});
   }
-  candidate.cost = secondsOf(1.2 * tileCycles(p, m, s));
+  candidate.cost = tileSeconds(tileCycles(p, m, s));
   candidate.parameters = s.toJSON();
   return candidate;
+}
+
+SmallVector<Candidate> codegen::gemmCandidates(const GemmProblem &p, const CpuTarget &target) {
+  const size_t offered = 3;
+  MachineModel machine(target);
+  std::vector<GemmSchedule> tiles = chooseTiles(p, machine);
+  SmallVector<Candidate> all;
+  for (const GemmSchedule &tile : ArrayRef(tiles).take_front(offered)) {
+    all.push_back(gemmCandidate(p, completeSchedule(tile, p, machine), machine));
+    // Both operands are packed.
+    all.back().cost += memorySeconds(4.0 * p.batch * p.k * (p.m + p.n), target);
+  }
+  return all;
 }
 
 std::string GemmSchedule::text() const {

@@ -1,5 +1,6 @@
 //===- PackEmitter.cpp - see PackEmitter.h ----------------------------------------------------===//
 #include "codegen/CPU/Gemm/PackEmitter.h"
+#include "codegen/CPU/CostModel.h"
 #include "codegen/CPU/Emitter/Walk.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -267,8 +268,9 @@ bool codegen::canWalkPrologueResults(const KernelSpec &spec) {
   });
 }
 
-void codegen::addPrologueResults(const KernelSpec &spec, const CpuTarget &target,
-                                 Candidate &candidate) {
+void codegen::finishCandidate(const KernelSpec &spec, const CpuTarget &target,
+                              Candidate &candidate) {
+  candidate.cost += trafficSeconds(spec, candidate, target);
   for (unsigned number : resultsBehindAnchor(spec, false))
     candidate.phases.push_back({prologueWalk(spec, target, number)->tasks(), 0});
 }

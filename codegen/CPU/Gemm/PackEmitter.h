@@ -133,12 +133,14 @@ private:
 /// space `space`.
 bool isVectorAxis(const KernelSpec &spec, llvm::ArrayRef<int64_t> space, unsigned axis);
 
-/// Results that do not need the anchor are walked on their own, in phases behind the anchor's.
-void addPrologueResults(const KernelSpec &spec, const CpuTarget &target, Candidate &candidate);
+/// Adds what all packed kernels do beside their tiles: the way of their tensors through memory, and
+/// results that do not need the anchor, which are walked on their own, in phases behind the
+/// anchor's.
+void finishCandidate(const KernelSpec &spec, const CpuTarget &target, Candidate &candidate);
 mlir::LogicalResult emitPrologueResults(const KernelSpec &spec, const Candidate &candidate,
                                         const CpuTarget &target, llvm::StringRef symbol,
                                         mlir::ModuleOp module);
-/// Whether addPrologueResults can walk all of them.
+/// Whether finishCandidate can walk all of them.
 bool canWalkPrologueResults(const KernelSpec &spec);
 
 } // namespace dlc::codegen

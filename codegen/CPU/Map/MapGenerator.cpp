@@ -45,7 +45,7 @@ SmallVector<Candidate> MapGenerator::candidates(const KernelSpec &spec,
   Candidate candidate;
   candidate.schedule = "map " + plan.text();
   candidate.phases = {{plan.tasks(), 0}};
-  candidate.cost = walkSeconds(spec, bodyWeight(spec) * double(product(*space)));
+  candidate.cost = walkSeconds(spec, bodyWeight(spec) * double(product(*space)), target);
   candidate.parameters = plan.toJSON();
   return {candidate};
 }

@@ -76,7 +76,7 @@ SmallVector<Candidate> MultiTensorGenerator::candidates(const KernelSpec &spec,
   Candidate candidate;
   candidate.schedule = "multi_tensor grain " + std::to_string(grain);
   candidate.phases = {{UpdatePlan(updateOf(spec)).tasks(), 0}};
-  candidate.cost = walkSeconds(spec, double(spec.flops()));
+  candidate.cost = walkSeconds(spec, double(spec.flops()), target);
   return {candidate};
 }
 

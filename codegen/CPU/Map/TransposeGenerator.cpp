@@ -235,7 +235,8 @@ SmallVector<Candidate> TransposeGenerator::candidates(const KernelSpec &spec,
   stream << " lanes " << plan->lanes << " tiles " << plan->perTask;
   candidate.phases = {{plan->tasks(), 0}};
   // A map's gathers take several times as long.
-  candidate.cost = 0.5 * walkSeconds(spec, bodyWeight(spec) * double(product(plan->result)));
+  candidate.cost =
+      0.5 * walkSeconds(spec, bodyWeight(spec) * double(product(plan->result)), target);
   return {candidate};
 }
 

@@ -633,7 +633,7 @@ SmallVector<Candidate> ReduceGenerator::candidates(const KernelSpec &spec,
     candidate.workspaceBytes = slotOffsets(spec, *plan).second;
   }
   double elements = double(plan->kept()) * double(product(plan->extents(true)));
-  candidate.cost = walkSeconds(spec, bodyWeight(spec) * elements);
+  candidate.cost = walkSeconds(spec, bodyWeight(spec) * elements, target);
   return {candidate};
 }
 

@@ -1,0 +1,108 @@
+//===- CostTest.cpp - estimates against measured times
+//--------------------------------------------===//
+//
+// Kernels of AlexNet, VGG16, ResNet-50 and LeNet, as they were measured on one core (AMD EPYC, Zen
+// 4, 2026-11-22). Estimates know the target only, so they are the same on every machine.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "test/codegen/Harness.h"
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace dlc;
+using namespace dlc::test;
+
+namespace {
+struct Measured {
+  const char *name;
+  KernelSource source;
+  double ms;
+};
+} // namespace
+
+static std::string tensor(const std::string &shape) { return "tensor<" + shape + "xf32>"; }
+
+/// An op of two operands, with its types behind the colon.
+static KernelSource binary(const std::string &op, const std::string &a, const std::string &b,
+                           const std::string &c) {
+  return {tensor(a) + ", " + tensor(b), tensor(c),
+          "^bb0(%a: " + tensor(a) + ", %b: " + tensor(b) + "):\n  %c = " + op +
+              "\n  dl.yield %c : " + tensor(c)};
+}
+
+static KernelSource unary(const std::string &op, const std::string &a, const std::string &c) {
+  return {tensor(a), tensor(c),
+          "^bb0(%a: " + tensor(a) + "):\n  %c = " + op + "\n  dl.yield %c : " + tensor(c)};
+}
+
+/// A convolution of stride 1 that keeps the image's extents.
+static KernelSource convolution(const std::string &direction, const std::string &pad,
+                                const std::string &a, const std::string &b, const std::string &c) {
+  return binary("dl.convolution" + direction + " %a, %b strides = [1, 1] padding = [" + pad + ", " +
+                    pad + ", " + pad + ", " + pad + "] dilations = [1, 1] groups = 1 : " +
+                    tensor(a) + ", " + tensor(b) + (direction.empty() ? "" : " to " + tensor(c)),
+                a, b, c);
+}
+
+static KernelSource product(const std::string &a, const std::string &b, const std::string &c) {
+  return binary("dl.matmul %a, %b transpose_b : " + tensor(a) + ", " + tensor(b), a, b, c);
+}
+
+static std::vector<Measured> measuredKernels() {
+  const std::string large = "16x64x224x224", small = "16x512x14x14", wide = "16x1024x14x14",
+                    narrow = "16x256x14x14", images = "16x256x56x56", pooled = "16x64x112x112",
+                    square = "64x64x3x3", deep = "512x512x3x3", point = "1024x256x1x1";
+  const std::string window = "dl.max_pool %a kernel = [3, 3] strides = [2, 2] padding = [1, 1, 1, "
+                             "1] dilations = [1, 1] : ";
+  return {
+      {"conv3x3", convolution("", "1", large, square, large), 680},
+      {"its data", convolution("_backward_data", "1", large, square, large), 647},
+      {"its filter", convolution("_backward_filter", "1", large, large, square), 670},
+      {"deep data", convolution("_backward_data", "1", small, deep, small), 150},
+      {"deep filter", convolution("_backward_filter", "1", small, small, deep), 157},
+      {"conv1x1", convolution("", "0", narrow, point, wide), 20.4},
+      {"its data", convolution("_backward_data", "0", wide, point, narrow), 21.1},
+      {"its filter", convolution("_backward_filter", "0", narrow, wide, point), 19.1},
+      {"fc6", product("64x9216", "4096x9216", "64x4096"), 56},
+      {"linear1", product("64x800", "500x800", "64x500"), 0.68},
+      {"add", binary("dl.add %a, %b : " + tensor(images), images, images, images), 7.2},
+      {"sum", unary("dl.reduce sum %a axes = [0, 2, 3] : " + tensor(images), images, "256"), 3.2},
+      {"max_pool",
+       unary(window + tensor(pooled) + " -> " + tensor("16x64x56x56"), pooled, "16x64x56x56"),
+       8.4}};
+}
+
+static double estimatedMs(const KernelSource &source) {
+  return 1e3 * CompiledTestKernel::select(source, "avx512", "").candidate.cost;
+}
+
+// Each is near what was measured, and a step that runs all of them within a quarter.
+TEST(Cost, IsNearWhatWasMeasured) {
+  double estimated = 0, measured = 0;
+  for (const Measured &kernel : measuredKernels()) {
+    double ms = estimatedMs(kernel.source);
+    EXPECT_LT(std::abs(std::log(ms / kernel.ms)), std::log(1.7))
+        << kernel.name << ": " << ms << " ms estimated, " << kernel.ms << " measured";
+    estimated += ms;
+    measured += kernel.ms;
+  }
+  EXPECT_LT(std::abs(estimated / measured - 1), 0.25) << estimated << " of " << measured;
+}
+
+// What took clearly longer is estimated to.
+TEST(Cost, RanksAsMeasured) {
+  std::vector<Measured> kernels = measuredKernels();
+  for (const Measured &slow : kernels)
+    for (const Measured &fast : kernels)
+      if (slow.ms > 1.5 * fast.ms)
+        EXPECT_GT(estimatedMs(slow.source), estimatedMs(fast.source))
+            << slow.name << " and " << fast.name;
+}
+
+// The way of last resort stays behind.
+TEST(Cost, KeepsLoopsForLast) {
+  for (const Measured &kernel : measuredKernels())
+    EXPECT_NE(CompiledTestKernel::select(kernel.source, "avx512", "").generator->name(),
+              "cpu-loops")
+        << kernel.name;
+}
