@@ -123,22 +123,15 @@ static json::Array sumByLayer(const json::Array &rows) {
   return sums;
 }
 
-/// As estimated when it was chosen.
-static double secondsOf(exec::KernelOp kernel) {
-  FloatAttr seconds = kernel.getSecondsAttr();
-  return seconds ? seconds.getValueAsDouble() : 0;
-}
+static double valueOf(FloatAttr seconds) { return seconds ? seconds.getValueAsDouble() : 0; }
 
-/// A kernel's code, and what it would have been otherwise.
+/// A kernel's code, and what it would have been otherwise: nothing where there was no choice.
 static json::Object buildSchedule(exec::KernelOp kernel) {
-  json::Object row{{"kernel", kernel.getSymName().str()},
-                   {"schedule", kernel.getSchedule().value_or("").str()},
-                   {"estimated_seconds", secondsOf(kernel)}};
-  if (kernel.getSecondBest())
-    row["second_best"] =
-        json::Object{{"schedule", kernel.getSecondBest()->str()},
-                     {"estimated_seconds", kernel.getSecondBestSecondsAttr().getValueAsDouble()}};
-  return row;
+  return json::Object{{"kernel", kernel.getSymName().str()},
+                      {"schedule", kernel.getSchedule().value_or("").str()},
+                      {"estimated_seconds", valueOf(kernel.getSecondsAttr())},
+                      {"second_best", kernel.getSecondBest().value_or("").str()},
+                      {"second_best_seconds", valueOf(kernel.getSecondBestSecondsAttr())}};
 }
 
 json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
@@ -157,7 +150,7 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
     if (auto launch = dyn_cast<exec::LaunchOp>(*record)) {
       auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
       launches += kernel.getPhases()->size();
-      seconds += secondsOf(kernel);
+      seconds += valueOf(kernel.getSecondsAttr());
       kernels.insert(launch.getKernel());
     }
     rows.push_back(std::move(row));
@@ -365,17 +358,17 @@ static void printEntry(const json::Object &entry, StringRef onWhat, llvm::raw_os
 
 /// Whose code each kernel is, how it goes about it and what it should cost; and the second best.
 static void printSchedules(const json::Array &schedules, llvm::raw_ostream &out) {
-  auto secondsOf = [](const json::Object &object) {
-    return formatSeconds(object.getNumber("estimated_seconds").value_or(0));
+  auto seconds = [](const json::Object &row, StringRef name) {
+    return formatSeconds(row.getNumber(name).value_or(0));
   };
   Table table;
   table.add({"kernel", "schedule", "estimated", "second best", ""});
   for (const json::Value &value : schedules) {
     const json::Object &row = *value.getAsObject();
-    const json::Object *second = row.getObject("second_best");
-    table.add({row.getString("kernel")->str(), row.getString("schedule")->str(), secondsOf(row),
-               second ? secondsOf(*second) : "-",
-               second ? second->getString("schedule")->str() : ""});
+    StringRef second = row.getString("second_best").value_or("");
+    table.add({row.getString("kernel")->str(), row.getString("schedule")->str(),
+               seconds(row, "estimated_seconds"),
+               second.empty() ? "-" : seconds(row, "second_best_seconds"), second.str()});
   }
   out << '\n';
   table.print(out);

@@ -27,7 +27,7 @@ double codegen::bodyWeight(const KernelSpec &spec) {
 }
 
 double codegen::walkSeconds(const KernelSpec &spec, double operations, const CpuTarget &target) {
-  const double operationsPerSecond = 20e9;
+  const double operationsPerSecond = 50e9;
   return std::max(operations / operationsPerSecond, memorySeconds(double(spec.bytes()), target));
 }
 

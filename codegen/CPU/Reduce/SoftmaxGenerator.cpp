@@ -344,7 +344,7 @@ SmallVector<Candidate> SoftmaxGenerator::candidates(const KernelSpec &spec,
   Candidate candidate;
   candidate.schedule = "softmax lanes " + std::to_string(plan->lanes) + " " + plan->rows.text();
   candidate.phases = {{plan->rows.tasks(), 0}};
-  candidate.cost = walkSeconds(spec, 4 * double(spec.flops()), target);
+  candidate.cost = walkSeconds(spec, 10 * double(spec.flops()), target);
   return {candidate};
 }
 

@@ -178,7 +178,7 @@ SmallVector<Candidate> WindowGenerator::candidates(const KernelSpec &spec,
   Candidate candidate;
   candidate.schedule = "window " + plan->walk.text();
   candidate.phases = {{plan->walk.tasks(), plan->scratchBytes()}};
-  candidate.cost = walkSeconds(spec, 4 * double(spec.flops()), target);
+  candidate.cost = walkSeconds(spec, 10 * double(spec.flops()), target);
   return {candidate};
 }
 

@@ -13,7 +13,8 @@ module @model attributes {dl.documentation = "about it", dl.epochs = 3 : i64} {
   exec.variable @conv.weight.momentum : tensor<1x6x1x2xf32, #dl.layout<order = [0, 2, 1, 3], blocks = [1, 4]>> role<slot> of(@conv.weight) init(<constant, 0.0 : f64, 0.0 : f64>) at 0 bytes 64
   exec.kernel @sum [#exec.argument<read 64>, #exec.argument<read 8>, #exec.argument<read 4>, #exec.argument<write 64>]
       attributes {workspace = 128 : i64, key = "000102030405060708090a0b0c0d0e0f", flops = 100 : i64, bytes_moved = 200 : i64,
-                  schedule = "cpu-map: 16 elements",
+                  schedule = "cpu-map: 16 elements", seconds = 1.5e-3 : f64,
+                  second_best = "cpu-loops: loops", second_best_seconds = 0.2 : f64,
                   phases = [#exec.phase<"sum_0" tasks = 7 scratch = 256>, #exec.phase<"sum_1" tasks = 1 scratch = 0>]} {
   ^bb0(%x: tensor<16xf32>, %c: tensor<2xf32>, %s: tensor<f32>):
     dl.yield %x : tensor<16xf32>

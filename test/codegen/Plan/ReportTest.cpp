@@ -34,6 +34,7 @@ TEST_F(Report, TotalsAndRows) {
   const llvm::json::Object &entry = *(*all.getArray("entries"))[0].getAsObject();
   EXPECT_EQ(entry.getInteger("launches"), 4); // two launches in two phases
   EXPECT_EQ(entry.getInteger("flops"), 200);
+  EXPECT_EQ(entry.getNumber("estimated_seconds"), 3e-3);
   const llvm::json::Array &rows = *entry.getArray("layers");
   ASSERT_EQ(rows.size(), 4u); // events are no work
   const llvm::json::Object &forward = *rows[0].getAsObject();
@@ -41,6 +42,10 @@ TEST_F(Report, TotalsAndRows) {
   EXPECT_EQ(forward.getString("stage"), "forward");
   EXPECT_EQ(forward.getInteger("parameters"), 12);
   EXPECT_EQ(forward.getInteger("activation_bytes"), 64); // the workspace is none
+  const llvm::json::Object &schedule = *(*all.getArray("schedules"))[0].getAsObject();
+  EXPECT_EQ(schedule.getNumber("estimated_seconds"), 1.5e-3);
+  EXPECT_EQ(schedule.getString("second_best"), "cpu-loops: loops");
+  EXPECT_EQ(schedule.getNumber("second_best_seconds"), 0.2);
   const llvm::json::Array &sums = *entry.getArray("sums");
   ASSERT_EQ(sums.size(), 2u);
   const llvm::json::Object &conv = *sums[0].getAsObject();
@@ -68,14 +73,15 @@ train_step, batch 16: 4 launches of 1 kernels, arena 512 B for 256 B live at onc
   loss   forward      -           0     0          4 B  fill
   conv   update      16           0   100          0 B  sum
   total                               200        132 B
+  estimated 3 ms on one core
 
 train_step by layer
   layer  kernels  parameters  FLOP   share  bytes  activations
   conv         3          12   200  100.0%  528 B        128 B
   loss         1           0     0    0.0%    4 B          4 B
 
-  kernel  schedule
-  sum     cpu-map: 16 elements
+  kernel  schedule              estimated  second best
+  sum     cpu-map: 16 elements     1.5 ms       200 ms  cpu-loops: loops
 )");
 }
 
