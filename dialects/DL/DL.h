@@ -27,6 +27,10 @@
 #include "dialects/DL/DLEnums.h.inc"
 #include "dialects/DL/DLInterfaces.h.inc"
 
+namespace dlc::dl {
+struct OptimizerRule;
+} // namespace dlc::dl
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/DL/DLAttrs.h.inc"
 

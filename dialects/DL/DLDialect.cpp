@@ -148,7 +148,7 @@ bool LayoutAttr::isChannelsLast(RankedTensorType type) {
 }
 
 //===------------------------------------------------------------------------------------------===//
-// InitialiserAttr, SgdAttr
+// InitialiserAttr
 //===------------------------------------------------------------------------------------------===//
 
 InitialiserAttr InitialiserAttr::get(MLIRContext *context, InitialiserKind kind, double a,
@@ -182,13 +182,4 @@ void InitialiserAttr::print(AsmPrinter &printer) const {
   printer << ", ";
   printer.printFloat(getB());
   printer << ">";
-}
-
-double SgdAttr::get(StringRef name) const {
-  Attribute value = getSettings().get(name);
-  if (auto number = dyn_cast_or_null<FloatAttr>(value))
-    return number.getValueAsDouble();
-  if (auto number = dyn_cast_or_null<IntegerAttr>(value))
-    return number.getValue().getZExtValue();
-  return 0;
 }

@@ -123,25 +123,27 @@ def DL_InitialiserAttr : DL_Attr<"Initialiser", "init"> {
   let builders = [AttrBuilder<(ins "InitialiserKind":$kind, "double":$a, CArg<"double", "0.0">:$b)>];
 }
 
-def DL_SgdAttr : DL_Attr<"Sgd", "sgd"> {
-  let summary = "stochastic gradient descent with momentum and weight decay, PyTorch's formula";
+def DL_OptimizerAttr : DL_Attr<"Optimizer", "optimizer"> {
+  let summary = "the rule that makes a parameter's next value, see Optimizers.h";
   let description = [{
-    g = gradient + weight_decay * p; v = momentum * v + (1 - dampening) * g (first update: v = g);
-    p = p - learning_rate * (nesterov ? g + momentum * v : v). Numbers in dictionary form:
-    `#dl.sgd<{learning_rate = 0.01 : f64, momentum = 0.9 : f64}>`; absent ones are 0 and false.
+    `#dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64}>`: absent settings have the rule's defaults.
+    (C1) There is a rule of this name. (C2) Settings are the rule's, of their kind and within their range; those without a
+    default are given. (C3) They fit each other as the rule wants it.
   }];
-  let parameters = (ins "::mlir::DictionaryAttr":$settings);
-  let assemblyFormat = "`<` $settings `>`";
+  let parameters = (ins StringRefParameter<"of the rule">:$name, "::mlir::DictionaryAttr":$settings);
+  let assemblyFormat = "`<` $name `,` $settings `>`";
+  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The setting as a number; 0 if absent.
-    double get(::llvm::StringRef name) const;
+    const OptimizerRule &getRule() const;
+    /// The setting as a number; a flag is 0 or 1.
+    double number(::llvm::StringRef name) const;
   }];
 }
 
 def DL_UpdateAttr : DL_Attr<"Update", "update"> {
   let summary = "one parameter that a training entry updates: multipliers and its optimizer";
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$variable, "::mlir::FloatAttr":$lrMult,
-                        "::mlir::FloatAttr":$decayMult, "::mlir::Attribute":$optimizer);
+                        "::mlir::FloatAttr":$decayMult, "::dlc::dl::OptimizerAttr":$optimizer);
   let assemblyFormat = "`<` $variable `,` `lr_mult` `=` $lrMult `,` `decay_mult` `=` $decayMult `,` $optimizer `>`";
 }
 

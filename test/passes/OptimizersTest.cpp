@@ -1,9 +1,11 @@
 //===- OptimizersTest.cpp - dl-build-update against PyTorch's optimizers ----------------------===//
 //
-// Ten steps of each SGD among the reference values, and of those that are not: dampening, checked
-// against PyTorch's loop written out. All in float64, so that only rounding may differ.
+// Ten steps of each trajectory among the reference values whose rule dlc has, and of what is not
+// among them: dampening, checked against PyTorch's loop written out. All in float64, so that only
+// rounding may differ.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/Optimizers.h"
 #include "dialects/DL/DLProgramOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -12,7 +14,9 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <fstream>
 #include <gtest/gtest.h>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 using namespace mlir;
 using namespace dlc;
@@ -21,11 +25,6 @@ using interpreter::Tensor;
 using Numbers = std::vector<double>;
 
 namespace {
-
-struct Settings {
-  double rate = 0.1, momentum = 0, dampening = 0, weightDecay = 0;
-  bool nesterov = false;
-};
 
 /// A parameter of twelve elements whose gradient is the entry's input.
 class OptimizersTest : public testing::Test {
@@ -36,8 +35,9 @@ protected:
     reference = nlohmann::json::parse(file);
   }
 
-  std::vector<Numbers> train(const Settings &settings);
-  std::vector<Numbers> trainInParts(const Settings &settings, int parts);
+  OwningOpRef<ModuleOp> build(StringRef optimizer, int accumulate);
+  std::vector<Numbers> train(StringRef optimizer);
+  std::vector<Numbers> trainInParts(StringRef optimizer, int parts);
 
   MLIRContext context;
   nlohmann::json reference;
@@ -45,52 +45,52 @@ protected:
 
 } // namespace
 
-static std::string program(const Settings &settings, int accumulate = 1) {
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::formatv(
+/// A step with `optimizer`, the inside of #dl.optimizer<...>, behind dl-build-update.
+OwningOpRef<ModuleOp> OptimizersTest::build(StringRef optimizer, int accumulate) {
+  std::string text = llvm::formatv(
       R"(dl.variable @p : tensor<12xf64> role<parameter> init(#dl.init<constant, 0.0, 0.0>)
          dl.entry @train_step(%g: tensor<12xf64>)
              -> (tensor<12xf64> {{dl.kind = #dl.value<gradient>, dl.of = @p})
-             attributes {{kind = #dl.entry<train>, accumulate = {5}, updates = [#dl.update<@p, lr_mult = 1.0,
-               decay_mult = 1.0, #dl.sgd<{{learning_rate = {0:F6} : f64, momentum = {1:F6} : f64,
-               dampening = {2:F6} : f64, weight_decay = {3:F6} : f64, nesterov = {4}}>>]} {{
+             attributes {{kind = #dl.entry<train>, accumulate = {0}, updates = [
+               #dl.update<@p, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<{1}>>]} {{
            dl.return %g : tensor<12xf64>
          })",
-      settings.rate, settings.momentum, settings.dampening, settings.weightDecay,
-      settings.nesterov ? "true" : "false", accumulate);
-  return text;
-}
-
-/// The parameter after each step.
-std::vector<Numbers> OptimizersTest::train(const Settings &settings) {
-  auto module = parseSourceString<ModuleOp>(program(settings), &context);
+      accumulate, optimizer);
+  auto module = parseSourceString<ModuleOp>(text, &context);
   PassManager manager(&context);
   manager.addPass(dl::createBuildUpdate());
   EXPECT_TRUE(module && succeeded(manager.run(*module)));
-  dl::EntryOp entry = *module->getOps<dl::EntryOp>().begin();
+  return module;
+}
 
+/// The parameter where it starts, and slots with their first values.
+static void begin(Interpreter &interpreter, ModuleOp module, const Numbers &start) {
+  for (auto variable : module.getOps<dl::VariableOp>())
+    interpreter.variables[variable.getSymName().str()] =
+        Tensor::filled({12}, variable.getInit().getA().convertToDouble());
+  interpreter.variables["p"].values = start;
+}
+
+/// The parameter after each step.
+std::vector<Numbers> OptimizersTest::train(StringRef optimizer) {
+  OwningOpRef<ModuleOp> module = build(optimizer, 1);
   Interpreter interpreter;
-  interpreter.variables["p"] = {{12}, reference["start"]};
-  interpreter.variables["p.momentum"] = Tensor::filled({12}, 0);
+  begin(interpreter, *module, reference["start"]);
   std::vector<Numbers> path;
   for (Numbers gradient : reference["gradients"]) {
     interpreter.scalars["step"] = path.size();
-    EXPECT_TRUE(succeeded(interpreter.run(entry, Tensor{{12}, gradient})));
+    EXPECT_TRUE(succeeded(
+        interpreter.run(module->lookupSymbol<dl::EntryOp>("train_step"), Tensor{{12}, gradient})));
     path.push_back(interpreter.variables["p"].values);
   }
   return path;
 }
 
 /// The same where each gradient comes as the average of `parts` others.
-std::vector<Numbers> OptimizersTest::trainInParts(const Settings &settings, int parts) {
-  auto module = parseSourceString<ModuleOp>(program(settings, parts), &context);
-  PassManager manager(&context);
-  manager.addPass(dl::createBuildUpdate());
-  EXPECT_TRUE(module && succeeded(manager.run(*module)));
+std::vector<Numbers> OptimizersTest::trainInParts(StringRef optimizer, int parts) {
+  OwningOpRef<ModuleOp> module = build(optimizer, parts);
   Interpreter interpreter;
-  interpreter.variables["p"] = {{12}, reference["start"]};
-  for (const char *slot : {"p.momentum", "p.gradient_sum"})
-    interpreter.variables[slot] = Tensor::filled({12}, 0);
+  begin(interpreter, *module, reference["start"]);
   std::vector<Numbers> path;
   for (Numbers gradient : reference["gradients"]) {
     for (int part = 0; part < parts; ++part) {
@@ -117,24 +117,60 @@ static void expectEqual(const std::vector<Numbers> &found, const std::vector<Num
       ASSERT_NEAR(found[step][i], expected[step][i], 1e-12) << "step " << step << "[" << i << "]";
 }
 
-TEST_F(OptimizersTest, EqualPyTorch) {
-  unsigned checked = 0;
-  for (auto &[name, trajectory] : reference["trajectories"].items()) {
-    const nlohmann::json &settings = trajectory["settings"];
-    if (!settings.contains("nesterov"))
-      continue; // only SGD has it
-    SCOPED_TRACE(name);
-    Settings same = {settings["lr"], settings["momentum"], settings["dampening"],
-                     settings["weight_decay"], settings["nesterov"]};
-    expectEqual(train(same), trajectory["parameters"]);
-    expectEqual(trainInParts(same, 3), trajectory["parameters"]);
-    ++checked;
+/// The inside of #dl.optimizer<...> for settings of a rule by PyTorch's names; those without a
+/// meaning here are false.
+static std::string optimizerOf(const dl::OptimizerRule &rule, const nlohmann::json &settings) {
+  const std::map<std::string, std::string> ours = {{"lr", "learning_rate"}, {"eps", "epsilon"}};
+  std::string text;
+  auto add = [&](const std::string &name, const std::string &value) {
+    text += (text.empty() ? "" : ", ") + name + " = " + value;
+  };
+  auto number = [](double value) { return llvm::formatv("{0:e17} : f64", value).str(); };
+  for (auto &[name, value] : settings.items()) {
+    auto known = ours.find(name);
+    std::string setting = known == ours.end() ? name : known->second;
+    if (value.is_array())
+      for (size_t i = 0; i < value.size(); ++i)
+        add("beta" + std::to_string(i + 1), number(value[i]));
+    else if (value.is_number())
+      add(setting, number(value));
+    else if (rule.findSetting(setting))
+      add(setting, value.get<bool>() ? "true" : "false");
   }
-  EXPECT_EQ(checked, 4u);
+  return "\"" + rule.name.str() + "\", {" + text + "}";
 }
 
-/// torch.optim.SGD for one element a time.
-static std::vector<Numbers> trainLikePyTorch(const Settings &settings, Numbers p,
+/// The rule of a trajectory: SGD's are named after their settings.
+static const dl::OptimizerRule *ruleOf(const std::string &name, const nlohmann::json &settings) {
+  return dl::findOptimizer(settings.contains("nesterov") ? "sgd" : name.substr(0, name.find('_')));
+}
+
+TEST_F(OptimizersTest, EqualPyTorch) {
+  std::set<std::string> checked;
+  for (auto &[name, trajectory] : reference["trajectories"].items()) {
+    const nlohmann::json &settings = trajectory["settings"];
+    const dl::OptimizerRule *rule = ruleOf(name, settings);
+    ASSERT_TRUE(rule) << name;
+    if (!rule->body)
+      continue;
+    SCOPED_TRACE(name);
+    std::string optimizer = optimizerOf(*rule, settings);
+    expectEqual(train(optimizer), trajectory["parameters"]);
+    expectEqual(trainInParts(optimizer, 3), trajectory["parameters"]);
+    checked.insert(rule->name.str());
+  }
+  for (const dl::OptimizerRule &rule : dl::optimizerRules())
+    EXPECT_EQ(checked.contains(rule.name.str()), rule.body != nullptr) << rule.name.str();
+}
+
+namespace {
+struct Dampened {
+  double momentum = 0, dampening = 0, weightDecay = 0;
+};
+} // namespace
+
+/// torch.optim.SGD with a rate of 0.1 for one element a time.
+static std::vector<Numbers> trainLikePyTorch(const Dampened &settings, Numbers p,
                                              const std::vector<Numbers> &gradients) {
   std::vector<Numbers> path;
   Numbers buffer(p.size());
@@ -144,9 +180,9 @@ static std::vector<Numbers> trainLikePyTorch(const Settings &settings, Numbers p
       if (settings.momentum != 0) {
         bool first = path.empty();
         buffer[i] = first ? d : settings.momentum * buffer[i] + (1 - settings.dampening) * d;
-        d = settings.nesterov ? d + settings.momentum * buffer[i] : buffer[i];
+        d = buffer[i];
       }
-      p[i] -= settings.rate * d;
+      p[i] -= 0.1 * d;
     }
     path.push_back(p);
   }
@@ -154,11 +190,13 @@ static std::vector<Numbers> trainLikePyTorch(const Settings &settings, Numbers p
 }
 
 TEST_F(OptimizersTest, FirstStepIsNotDampened) {
-  for (Settings settings : {Settings{.momentum = 0.9, .dampening = 0.5},
-                            Settings{.momentum = 0.5, .dampening = 0.25, .weightDecay = 0.125},
-                            Settings{.momentum = 0, .dampening = 0.5}}) {
+  for (Dampened settings : {Dampened{0.9, 0.5}, Dampened{0.5, 0.25, 0.125}, Dampened{0, 0.5}}) {
     auto expected = trainLikePyTorch(settings, reference["start"], reference["gradients"]);
-    expectEqual(train(settings), expected);
-    expectEqual(trainInParts(settings, 4), expected);
+    std::string optimizer = llvm::formatv(
+        R"("sgd", {{learning_rate = 0.1 : f64, momentum = {0:F6} : f64, dampening = {1:F6} : f64,
+                   weight_decay = {2:F6} : f64})",
+        settings.momentum, settings.dampening, settings.weightDecay);
+    expectEqual(train(optimizer), expected);
+    expectEqual(trainInParts(optimizer, 4), expected);
   }
 }

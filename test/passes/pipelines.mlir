@@ -16,7 +16,7 @@
 // LIBRARY-NOT: dl.fused
 // UNKNOWN: 'dl-fues' is not an improving pass: expected one of dl-simplify, cse, dl-fuse, dl-fuse-product-gradients, dl-choose, dl-schedule
 
-#sgd = #dl.sgd<{learning_rate = 0.01 : f64, momentum = 0.9 : f64, weight_decay = 0.0005 : f64}>
+#sgd = #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64, weight_decay = 0.0005 : f64}>
 dl.variable @conv1.weight : tensor<20x1x5x5xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
 dl.variable @conv1.bias : tensor<20xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
 dl.variable @conv2.weight : tensor<50x20x5x5xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)

@@ -1,9 +1,9 @@
-// Optimizers, schedules, clips and initialisers: calls that are kept as data.
+// Schedules, clips and initialisers: calls that are kept as data.
 #include "frontend/DL/Builtins/Call.h"
 
 namespace dlc::frontend {
 
-static Value keep(Call &call) {
+Value keep(Call &call) {
   PlanValue plan{&call.builtin, {}, {}, call.range};
   for (const BuiltinParam &param : call.builtin.params) {
     plan.arguments.push_back(call.value(param.name));
@@ -28,15 +28,6 @@ static bool isEither(Call &call, llvm::StringRef name, llvm::StringRef a, llvm::
   call.fail(name,
             "'" + name + "' is \"" + a + "\" or \"" + b + "\", found " + text(call.value(name)));
   return false;
-}
-
-static Value keepSgd(Call &call) {
-  for (llvm::StringRef name : {"learning_rate", "momentum", "dampening", "weight_decay"})
-    if (!isAtLeast(call, name, 0))
-      return {};
-  if (call.flag("nesterov") && (call.number("momentum") == 0 || call.number("dampening") != 0))
-    return call.fail("nesterov", "nesterov needs a momentum and no dampening");
-  return keep(call);
 }
 
 /// Lengths and distances are in one unit and above 0, factors 0 or more.
@@ -87,64 +78,6 @@ static Value keepDeviation(Call &call) { return isAtLeast(call, "std", 0) ? keep
 
 static Value keepKaiming(Call &call) {
   return isEither(call, "mode", "fan_in", "fan_out") ? keep(call) : Value();
-}
-
-static std::vector<Builtin> optimizerRows() {
-  using K = ParamKind;
-  const BuiltinParam rate{"learning_rate", K::Number}, decay{"weight_decay", K::Number, 0};
-  const BuiltinParam betas{"betas", K::Sequence, std::vector<Value>{0.9, 0.999}},
-      epsilon{"epsilon", K::Number, 1e-8};
-  auto row = [](llvm::StringLiteral name, llvm::StringLiteral doc, std::vector<BuiltinParam> params,
-                Value (*build)(Call &) = nullptr) {
-    return Builtin{name, Category::Optimizer, std::move(params), doc, build};
-  };
-  return {
-      row("sgd", "stochastic gradient descent",
-          {rate,
-           {"momentum", K::Number, 0},
-           {"dampening", K::Number, 0},
-           {"nesterov", K::Bool, false},
-           decay},
-          keepSgd),
-      row("lars", "layer-wise adaptive rates",
-          {rate,
-           {"momentum", K::Number, 0.9},
-           {"nesterov", K::Bool, false},
-           decay,
-           {"trust_coefficient", K::Number, 1e-3},
-           epsilon}),
-      row("adam", "adaptive moments",
-          {{"learning_rate", K::Number, 1e-3}, betas, epsilon, decay, {"amsgrad", K::Bool, false}}),
-      row("adamw", "adam with decoupled decay",
-          {{"learning_rate", K::Number, 1e-3},
-           betas,
-           epsilon,
-           {"weight_decay", K::Number, 0.01},
-           {"amsgrad", K::Bool, false}}),
-      row("lamb", "layer-wise adaptive moments",
-          {{"learning_rate", K::Number, 1e-3},
-           betas,
-           {"epsilon", K::Number, 1e-6},
-           {"weight_decay", K::Number, 0.01}}),
-      row("rmsprop", "divides by a running root mean square",
-          {{"learning_rate", K::Number, 0.01},
-           {"alpha", K::Number, 0.99},
-           epsilon,
-           {"momentum", K::Number, 0},
-           {"centered", K::Bool, false},
-           decay}),
-      row("adagrad", "divides by the root of all squares so far",
-          {{"learning_rate", K::Number, 0.01},
-           {"rate_decay", K::Number, 0},
-           {"epsilon", K::Number, 1e-10},
-           {"initial", K::Number, 0},
-           decay}),
-      row("adadelta", "adapts by running squares of gradients and updates",
-          {{"learning_rate", K::Number, 1},
-           {"rho", K::Number, 0.9},
-           {"epsilon", K::Number, 1e-6},
-           decay}),
-  };
 }
 
 static std::vector<Builtin> scheduleRows() {
@@ -233,7 +166,7 @@ static std::vector<Builtin> initialiserRows() {
 
 std::vector<Builtin> planBuiltins() {
   std::vector<Builtin> rows;
-  for (auto part : {optimizerRows(), scheduleRows(), clipRows(), initialiserRows()})
+  for (auto part : {optimizerBuiltins(), scheduleRows(), clipRows(), initialiserRows()})
     llvm::append_range(rows, part);
   return rows;
 }

@@ -123,6 +123,7 @@ std::vector<Builtin> pixelBuiltins();
 std::vector<Builtin> lossBuiltins();
 std::vector<Builtin> compileTimeBuiltins();
 std::vector<Builtin> planBuiltins();
+std::vector<Builtin> optimizerBuiltins();
 
 } // namespace dlc::frontend
 

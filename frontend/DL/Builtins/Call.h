@@ -68,6 +68,9 @@ private:
   std::vector<EvaluatedArgument> slots;
 };
 
+/// The call as data: the function of plans whose arguments need no check.
+Value keep(Call &call);
+
 /// The argument `axes` of a reduction, increasing and without repeats; none means all of `rank`.
 /// False after an error.
 bool readAxes(Call &call, int64_t rank, llvm::SmallVectorImpl<int64_t> &axes);

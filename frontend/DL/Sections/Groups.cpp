@@ -1,4 +1,4 @@
-// Parameter groups: patterns over the names of weights, and optimizers as attributes.
+// Parameter groups: patterns over the names of weights, and what they set.
 #include "frontend/DL/Evaluation/Initialisers.h"
 #include "frontend/DL/Sections/Sections.h"
 
@@ -151,23 +151,6 @@ void applyGroups(Evaluator &evaluator, llvm::ArrayRef<ParameterGroup> groups, bo
         if (value.isPoison() || !applySetting(evaluator, setting, value, *variable, inStep))
           break;
   }
-}
-
-mlir::Attribute optimizerAttribute(mlir::MLIRContext *context, const PlanValue &plan,
-                                   double rateFactor) {
-  mlir::Builder builder(context);
-  llvm::SmallVector<mlir::NamedAttribute> settings;
-  for (auto [param, value] : llvm::zip(plan.maker->params, plan.arguments)) {
-    bool isRate = param.name == "learning_rate";
-    if (const bool *flag = value.getIf<bool>()) {
-      if (*flag)
-        settings.push_back(builder.getNamedAttr(param.name, builder.getBoolAttr(true)));
-    } else if (isRate || value.number() != 0) {
-      settings.push_back(builder.getNamedAttr(
-          param.name, builder.getF64FloatAttr(value.number() * (isRate ? rateFactor : 1))));
-    }
-  }
-  return dl::SgdAttr::get(context, builder.getDictionaryAttr(settings));
 }
 
 } // namespace dlc::frontend

@@ -1,5 +1,6 @@
 // Which entries a file has, with what N, and the variables they share.
 #include "dialects/DL/DLProgramOps.h"
+#include "frontend/DL/Builtins/BuiltinOptimizers.h"
 #include "frontend/DL/Evaluation/Initialisers.h"
 #include "frontend/DL/Sections/SectionRun.h"
 

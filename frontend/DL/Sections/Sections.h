@@ -55,9 +55,6 @@ void applyGroups(Evaluator &evaluator, llvm::ArrayRef<ParameterGroup> groups, bo
 std::vector<Variable *> matchVariables(Evaluator &evaluator, const ast::PatternString &pattern);
 /// "**" any parts, "*" within a part.
 bool matchesPattern(llvm::StringRef pattern, llvm::StringRef key);
-/// Null after an error. `rateFactor` multiplies the learning rate.
-mlir::Attribute optimizerAttribute(mlir::MLIRContext *context, const PlanValue &plan,
-                                   double rateFactor);
 
 // ---- Schedules.cpp
 

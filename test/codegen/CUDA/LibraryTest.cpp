@@ -57,7 +57,8 @@ std::string Network::text() const {
       variables += "dl.variable @" + name + std::to_string(i) + " : " + type +
                    " role<parameter> init(#dl.init<uniform, -0.5, 0.5>)\n";
       updates += (updates.empty() ? "" : ", ") + ("#dl.update<@" + name + std::to_string(i)) +
-                 ", lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.25 : f64}>>";
+                 ", lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<\"sgd\", {learning_rate = 0.25 "
+                 ": f64}>>";
     }
   }
   std::string logits = matrix(batch, outputs), losses = "tensor<" + std::to_string(batch) + "xf32>",

@@ -50,11 +50,12 @@ TEST_F(EntryTest, BuildsAddsAndErasesOutputs) {
 }
 
 TEST_F(EntryTest, SettingsOfAnOptimizer) {
-  auto sgd = cast<SgdAttr>(
-      parseAttribute("#dl.sgd<{learning_rate = 0.5 : f64, nesterov = true}>", &context));
-  EXPECT_EQ(sgd.get("learning_rate"), 0.5);
-  EXPECT_EQ(sgd.get("nesterov"), 1);
-  EXPECT_EQ(sgd.get("momentum"), 0);
+  auto sgd = cast<OptimizerAttr>(parseAttribute(
+      "#dl.optimizer<\"sgd\", {learning_rate = 0.5 : f64, momentum = 0.9 : f64, nesterov = true}>",
+      &context));
+  EXPECT_EQ(sgd.number("learning_rate"), 0.5);
+  EXPECT_EQ(sgd.number("nesterov"), 1);
+  EXPECT_EQ(sgd.number("weight_decay"), 0);
 }
 
 TEST_F(EntryTest, InitialiserOfNumbers) {

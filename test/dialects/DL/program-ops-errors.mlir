@@ -90,7 +90,7 @@ dl.entry @entry_c1_read(%x: tensor<3xf32>) attributes {kind = #dl.entry<train>} 
 dl.variable @s : tensor<3xf32> role<state> init(<constant, 0.0, 0.0>)
 // expected-error @+1 {{'dl.entry' op (C2) updates @s, which is not a parameter of this module}}
 dl.entry @entry_c2() attributes {kind = #dl.entry<train>,
-    updates = [#dl.update<@s, lr_mult = 1.0 : f64, decay_mult = 1.0 : f64, #dl.sgd<{}>>]} {
+    updates = [#dl.update<@s, lr_mult = 1.0 : f64, decay_mult = 1.0 : f64, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   dl.return
 }
 
@@ -99,10 +99,58 @@ dl.entry @entry_c2() attributes {kind = #dl.entry<train>,
 dl.variable @p : tensor<3xf32> role<parameter> init(<constant, 0.0, 0.0>)
 // expected-error @+1 {{'dl.entry' op (C2) updates @p twice}}
 dl.entry @entry_c2_twice() attributes {kind = #dl.entry<train>,
-    updates = [#dl.update<@p, lr_mult = 1.0 : f64, decay_mult = 1.0 : f64, #dl.sgd<{}>>,
-               #dl.update<@p, lr_mult = 2.0 : f64, decay_mult = 1.0 : f64, #dl.sgd<{}>>]} {
+    updates = [#dl.update<@p, lr_mult = 1.0 : f64, decay_mult = 1.0 : f64, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>,
+               #dl.update<@p, lr_mult = 2.0 : f64, decay_mult = 1.0 : f64, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   dl.return
 }
+
+// -----
+
+// (C1) There is no such rule.
+// expected-error @+1 {{there is no optimizer 'sdg'}}
+#optimizer = #dl.optimizer<"sdg", {}>
+
+// -----
+
+// (C1) The language has the name, dlc no rule.
+// expected-error @+1 {{there is no optimizer 'adadelta'}}
+#optimizer = #dl.optimizer<"adadelta", {}>
+
+// -----
+
+// (C2) No setting of the rule.
+// expected-error @+1 {{sgd has no setting 'momentun'}}
+#optimizer = #dl.optimizer<"sgd", {learning_rate = 0.1 : f64, momentun = 0.9 : f64}>
+
+// -----
+
+// (C2) A setting of another kind.
+// expected-error @+1 {{'learning_rate' of sgd is an f64, found 1 : i64}}
+#optimizer = #dl.optimizer<"sgd", {learning_rate = 1}>
+
+// -----
+
+// (C2) A flag of another kind.
+// expected-error @+1 {{'nesterov' of sgd is true or false, found 1.000000e+00 : f64}}
+#optimizer = #dl.optimizer<"sgd", {learning_rate = 0.1 : f64, nesterov = 1.0 : f64}>
+
+// -----
+
+// (C2) Outside of its range.
+// expected-error @+1 {{'momentum' of sgd is 0 or more, found -1.000000e+00 : f64}}
+#optimizer = #dl.optimizer<"sgd", {learning_rate = 0.1 : f64, momentum = -1.0 : f64}>
+
+// -----
+
+// (C2) A setting without a default is absent.
+// expected-error @+1 {{sgd needs 'learning_rate'}}
+#optimizer = #dl.optimizer<"sgd", {momentum = 0.9 : f64}>
+
+// -----
+
+// (C3) Settings that do not fit each other.
+// expected-error @+1 {{nesterov needs a momentum and no dampening}}
+#optimizer = #dl.optimizer<"sgd", {learning_rate = 0.1 : f64, nesterov = true}>
 
 // -----
 

@@ -16,11 +16,11 @@ dl.variable @p.ema : tensor<4x3xf32> role<slot> of(@p) init(#dl.init<copy, 0.0, 
 // CHECK-SAME: -> (tensor<f32> {dl.kind = #dl.value<accumulator>, dl.name = "loss.sum"})
 // CHECK-SAME: kind = #dl.entry<train>
 // CHECK-SAME: metrics = [#dl.metric<"loss", loss, none, [<"loss.sum", count = 4.000000e+00 : f64, coefficient = 1.000000e+00 : f64>]>]
-// CHECK-SAME: updates = [#dl.update<@p, lr_mult = 1.000000e+00 : f64, decay_mult = 0.000000e+00 : f64, #dl.sgd<{learning_rate = 1.000000e-02 : f64}>>]
+// CHECK-SAME: updates = [#dl.update<@p, lr_mult = 1.000000e+00 : f64, decay_mult = 0.000000e+00 : f64, <"sgd", {learning_rate = 1.000000e-02 : f64}>>]
 dl.entry @train_step(%x: tensor<4x3xf32> {dl.name = "x", dl.batch_axis = 0 : i64}, %n: tensor<i32> {dl.valid})
     -> (tensor<f32> {dl.name = "loss.sum", dl.kind = #dl.value<accumulator>}) attributes {
       kind = #dl.entry<train>,
-      updates = [#dl.update<@p, lr_mult = 1.0 : f64, decay_mult = 0.0 : f64, #dl.sgd<{learning_rate = 0.01 : f64}>>],
+      updates = [#dl.update<@p, lr_mult = 1.0 : f64, decay_mult = 0.0 : f64, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64}>>],
       metrics = [#dl.metric<"loss", loss, none, [<"loss.sum", count = 4.0 : f64, coefficient = 1.0 : f64>]>]} {
   // CHECK: %[[P:.*]] = dl.read @p : tensor<4x3xf32>
   %p = dl.read @p : tensor<4x3xf32>

@@ -35,7 +35,7 @@ dl.variable @mean : tensor<3xf32> role<statistic> init(#dl.init<constant, 0.0, 0
 // CHECK-NEXT: dl.assign @w.ema, %[[NEW]]#2
 dl.entry @first(%dw: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w})
     attributes {kind = #dl.entry<train>, ema = 0.75 : f64, updates = [
-      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.1 : f64, momentum = 0.5 : f64}>>]} {
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64, momentum = 0.5 : f64}>>]} {
   dl.return %dw : tensor<4xf32>
 }
 
@@ -55,8 +55,8 @@ dl.entry @second(%dw: tensor<4xf32>, %dh: tensor<2xf64>)
     -> (tensor<4xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w},
         tensor<2xf64> {dl.name = "gradient.h", dl.kind = #dl.value<gradient>, dl.of = @h})
     attributes {kind = #dl.entry<train>, ema = 0.75 : f64, updates = [
-      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.1 : f64}>>,
-      #dl.update<@h, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.1 : f64}>>]} {
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>,
+      #dl.update<@h, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   dl.return %dw, %dh : tensor<4xf32>, tensor<2xf64>
 }
 

@@ -33,12 +33,12 @@ dl.entry @plain(%dw: tensor<4x3xf32>, %db: tensor<4xf32>)
     -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w},
         tensor<4xf32> {dl.name = "gradient.b", dl.kind = #dl.value<gradient>, dl.of = @b})
     attributes {kind = #dl.entry<train>, updates = [
-      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.01 : f64}>>,
-      #dl.update<@b, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.01 : f64}>>]} {
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64}>>,
+      #dl.update<@b, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64}>>]} {
   dl.return %dw, %db : tensor<4x3xf32>, tensor<4xf32>
 }
 
-// Momentum with dampening, which the first step leaves out, and Nesterov. Multipliers that are not 1 scale rate and decay.
+// Momentum with dampening, which the first step leaves out. Multipliers that are not 1 scale rate and decay.
 // CHECK-LABEL: dl.entry @train_step
 // CHECK: %[[V:.*]] = dl.read @w.momentum
 // CHECK-DAG: %[[MOMENTUM:.*]] = dl.scalar "optimizer.momentum", 9.000000e-01 :
@@ -56,16 +56,33 @@ dl.entry @plain(%dw: tensor<4x3xf32>, %db: tensor<4xf32>)
 // CHECK: %[[FIRST:.*]] = dl.compare eq %[[S]]
 // CHECK: %[[ADDED:.*]] = dl.select %[[FIRST]], %[[G2]], %[[DAMPED]]
 // CHECK: %[[V2:.*]] = dl.add %[[MV]], %[[ADDED]]
-// CHECK: %[[MV2:.*]] = dl.multiply %[[M]], %[[V2]]
-// CHECK: %[[LOOK:.*]] = dl.add %[[G2]], %[[MV2]]
-// CHECK: %[[STEP:.*]] = dl.multiply %[[LR2]], %[[LOOK]]
+// CHECK: %[[STEP:.*]] = dl.multiply %[[LR2]], %[[V2]]
 // CHECK: %[[P2:.*]] = dl.subtract %[[P]], %[[STEP]]
 // CHECK: dl.yield %[[P2]], %[[V2]]
 // CHECK: dl.assign @w, %[[NEW]]#0
 // CHECK-NEXT: dl.assign @w.momentum, %[[NEW]]#1
 dl.entry @train_step(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w})
     attributes {kind = #dl.entry<train>, updates = [
-      #dl.update<@w, lr_mult = 2.0, decay_mult = 0.0, #dl.sgd<{learning_rate = 0.01 : f64, momentum = 0.9 : f64, dampening = 0.1 : f64, nesterov = true}>>]} {
+      #dl.update<@w, lr_mult = 2.0, decay_mult = 0.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64, dampening = 0.1 : f64}>>]} {
+  dl.return %dw : tensor<4x3xf32>
+}
+
+// Nesterov looks one step ahead. A multiplier of the rate alone is the only one.
+// CHECK-LABEL: dl.entry @nesterov
+// CHECK: dl.multi_tensor
+// CHECK-SAME: multipliers = array<f64: 2.000000e+00>, streams = 3
+// CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<f32>, %[[G:.*]]: tensor<f32>, %[[V:.*]]: tensor<f32>, %[[LRM:.*]]: tensor<f32>, %[[LR:.*]]: tensor<f32>, %[[D:.*]]: tensor<f32>, %[[M:.*]]: tensor<f32>):
+// CHECK-NEXT: %[[LR2:.*]] = dl.multiply %[[LR]], %[[LRM]]
+// CHECK: %[[G2:.*]] = dl.add %[[G]]
+// CHECK: %[[V2:.*]] = dl.add %{{.*}}, %[[G2]]
+// CHECK: %[[MV2:.*]] = dl.multiply %[[M]], %[[V2]]
+// CHECK: %[[LOOK:.*]] = dl.add %[[G2]], %[[MV2]]
+// CHECK: %[[STEP:.*]] = dl.multiply %[[LR2]], %[[LOOK]]
+// CHECK: %[[P2:.*]] = dl.subtract %[[P]], %[[STEP]]
+// CHECK: dl.yield %[[P2]], %[[V2]]
+dl.entry @nesterov(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w})
+    attributes {kind = #dl.entry<train>, updates = [
+      #dl.update<@w, lr_mult = 2.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64, nesterov = true}>>]} {
   dl.return %dw : tensor<4x3xf32>
 }
 
@@ -87,9 +104,9 @@ dl.entry @critic(%dw: tensor<4x3xf32>, %db: tensor<4xf32>, %dh: tensor<2xf64>)
         tensor<4xf32> {dl.name = "gradient.b", dl.kind = #dl.value<gradient>, dl.of = @b},
         tensor<2xf64> {dl.name = "gradient.h", dl.kind = #dl.value<gradient>, dl.of = @h})
     attributes {kind = #dl.entry<train>, updates = [
-      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.1 : f64, momentum = 0.5 : f64}>>,
-      #dl.update<@b, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.2 : f64}>>,
-      #dl.update<@h, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.2 : f64}>>]} {
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64, momentum = 0.5 : f64}>>,
+      #dl.update<@b, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.2 : f64}>>,
+      #dl.update<@h, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.2 : f64}>>]} {
   dl.return %dw, %db, %dh : tensor<4x3xf32>, tensor<4xf32>, tensor<2xf64>
 }
 
@@ -97,8 +114,8 @@ dl.entry @critic(%dw: tensor<4x3xf32>, %db: tensor<4xf32>, %dh: tensor<2xf64>)
 // CHECK-LABEL: dl.entry @by_value
 // CHECK-NOT: clip =
 // CHECK-DAG: %[[LIMIT:.*]] = dl.scalar "by_value.clip.limit", 5.000000e-01 :
-// CHECK: dl.multi_tensor(%{{.*}}, %{{.*}}) scalars(%{{.*}}, %{{.*}}, %[[LIMIT]])
-// CHECK-NEXT: ^bb0(%{{.*}}: tensor<f32>, %[[G:.*]]: tensor<f32>, %{{.*}}: tensor<f32>, %[[D:.*]]: tensor<f32>, %[[L:.*]]: tensor<f32>):
+// CHECK: dl.multi_tensor(%{{.*}}, %{{.*}}) scalars(%[[LIMIT]], %{{.*}}, %{{.*}})
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<f32>, %[[G:.*]]: tensor<f32>, %[[L:.*]]: tensor<f32>, %{{.*}}: tensor<f32>, %[[D:.*]]: tensor<f32>):
 // CHECK-NEXT: %[[LOW:.*]] = dl.negate %[[L]]
 // CHECK-NEXT: %[[ABOVE:.*]] = dl.maximum %[[G]], %[[LOW]]
 // CHECK-NEXT: %[[CLIPPED:.*]] = dl.minimum %[[ABOVE]], %[[L]]
@@ -106,7 +123,7 @@ dl.entry @critic(%dw: tensor<4x3xf32>, %db: tensor<4xf32>, %dh: tensor<2xf64>)
 // CHECK-NEXT: dl.add %[[CLIPPED]]
 dl.entry @by_value(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w})
     attributes {kind = #dl.entry<train>, clip = #dl.clip<value, 5.0e-01>, updates = [
-      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.1 : f64}>>]} {
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   dl.return %dw : tensor<4x3xf32>
 }
 
@@ -124,14 +141,14 @@ dl.entry @by_value(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradien
 // CHECK: %[[SAFE:.*]] = dl.add %[[NORM]]
 // CHECK: %[[RATIO:.*]] = dl.divide %[[LIMIT]], %[[SAFE]]
 // CHECK: %[[FACTOR:.*]] = dl.minimum %[[RATIO]]
-// CHECK: dl.multi_tensor(%{{.*}}, %[[DW]]) scalars(%{{.*}}, %{{.*}}, %[[FACTOR]])
-// CHECK: dl.multi_tensor(%{{.*}}, %[[DH]]) scalars(%{{.*}}, %{{.*}}, %[[FACTOR]])
+// CHECK: dl.multi_tensor(%{{.*}}, %[[DW]]) scalars(%[[FACTOR]], %{{.*}}, %{{.*}})
+// CHECK: dl.multi_tensor(%{{.*}}, %[[DH]]) scalars(%[[FACTOR]], %{{.*}}, %{{.*}})
 dl.entry @by_global_norm(%dw: tensor<4x3xf32>, %dh: tensor<2xf64>)
     -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w},
         tensor<2xf64> {dl.name = "gradient.h", dl.kind = #dl.value<gradient>, dl.of = @h})
     attributes {kind = #dl.entry<train>, clip = #dl.clip<global_norm, 1.0>, updates = [
-      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.1 : f64}>>,
-      #dl.update<@h, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.1 : f64}>>]} {
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>,
+      #dl.update<@h, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   dl.return %dw, %dh : tensor<4x3xf32>, tensor<2xf64>
 }
 
@@ -145,7 +162,7 @@ dl.entry @by_global_norm(%dw: tensor<4x3xf32>, %dh: tensor<2xf64>)
 // CHECK: dl.return %[[DW]]
 dl.entry @by_parameter_norm(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w})
     attributes {kind = #dl.entry<train>, clip = #dl.clip<parameter_norm, 1.0>, updates = [
-      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.1 : f64}>>]} {
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   dl.return %dw : tensor<4x3xf32>
 }
 
@@ -178,7 +195,7 @@ dl.entry @by_parameter_norm(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name =
 dl.entry @parts(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w})
     attributes {kind = #dl.entry<train>, every = 2, accumulate = 4, ema = 9.0e-01, clip = #dl.clip<global_norm, 1.0>,
       schedule = [#dl.schedule_part<cosine, in_epochs = false, length = 0.0, n = 8.0, 0.0, 0.0, 0.0>], updates = [
-      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.1 : f64, momentum = 0.9 : f64}>>]} {
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64, momentum = 0.9 : f64}>>]} {
   dl.return %dw : tensor<4x3xf32>
 }
 

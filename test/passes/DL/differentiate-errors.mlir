@@ -3,7 +3,7 @@
 // The op named is the one that makes a constant of its operands, not the cast behind it, and by the composite's name.
 dl.variable @w : tensor<4x5xf32> role<parameter> init(#dl.init<constant, 0.0, 0.0>)
 dl.entry @no_gradient(%label: tensor<4xi32>) -> () attributes {kind = #dl.entry<train>, updates = [
-      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>]} {
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   %x = dl.read @w : tensor<4x5xf32>
   // expected-error @+1 {{the loss does not depend on any updated parameter: accuracy has no gradient}}
   %a = dl.accuracy %x, %label axis = 1 : tensor<4x5xf32>, tensor<4xi32>
@@ -16,7 +16,7 @@ dl.entry @no_gradient(%label: tensor<4xi32>) -> () attributes {kind = #dl.entry<
 
 dl.variable @w : tensor<4xf32> role<parameter> init(#dl.init<constant, 0.0, 0.0>)
 dl.entry @no_path(%x: tensor<4xf32>) -> () attributes {kind = #dl.entry<train>, updates = [
-      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>]} {
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   // expected-error @+1 {{the loss does not depend on any updated parameter}}
   %s = dl.reduce sum %x axes = [0] : tensor<4xf32>
   dl.return loss(%s : tensor<f32>)
@@ -27,7 +27,7 @@ dl.entry @no_path(%x: tensor<4xf32>) -> () attributes {kind = #dl.entry<train>, 
 // Fusion comes after differentiation: a region has no rule.
 dl.variable @w : tensor<4xf32> role<parameter> init(#dl.init<constant, 0.0, 0.0>)
 dl.entry @no_rule() -> () attributes {kind = #dl.entry<train>, updates = [
-      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>]} {
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   %w = dl.read @w : tensor<4xf32>
   // expected-error @+1 {{fused has no gradient, and the loss depends on it}}
   %y = dl.fused(%w) : (tensor<4xf32>) -> tensor<4xf32> {
@@ -47,8 +47,8 @@ dl.variable @used : tensor<4xf32> role<parameter> init(#dl.init<constant, 0.0, 0
 // expected-warning @+1 {{the loss of 'unused' does not depend on the parameter 'conv1.bias': its gradient is zero}}
 dl.variable @conv1.bias : tensor<3xf32> role<parameter> init(#dl.init<constant, 0.0, 0.0>)
 dl.entry @unused() -> () attributes {kind = #dl.entry<train>, updates = [
-      #dl.update<@used, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>,
-      #dl.update<@conv1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>]} {
+      #dl.update<@used, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>,
+      #dl.update<@conv1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   %w = dl.read @used : tensor<4xf32>
   %s = dl.reduce sum %w axes = [0] : tensor<4xf32>
   dl.return loss(%s : tensor<f32>)

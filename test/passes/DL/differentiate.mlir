@@ -17,8 +17,8 @@ dl.variable @linear1.bias : tensor<5xf32> role<parameter> init(#dl.init<uniform,
 // CHECK: dl.return %[[SUM]], %[[DW]], %[[DB]], %[[DX]] : tensor<f32>, tensor<5x3xf32>, tensor<5xf32>, tensor<4x3xf32> loc
 dl.entry @train_step(%x: tensor<4x3xf32> {dl.name = "x", dl.batch_axis = 0 : i64}) -> (tensor<f32> {dl.name = "sum"})
     attributes {kind = #dl.entry<train>, updates = [
-      #dl.update<@linear1.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>,
-      #dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>]} {
+      #dl.update<@linear1.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>,
+      #dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   %w = dl.read @linear1.weight : tensor<5x3xf32> loc("linear1")
   %b = dl.read @linear1.bias : tensor<5xf32> loc("linear1")
   %p = dl.matmul %x, %w transpose_b : tensor<4x3xf32>, tensor<5x3xf32> loc("linear1")
@@ -35,7 +35,7 @@ dl.entry @train_step(%x: tensor<4x3xf32> {dl.name = "x", dl.batch_axis = 0 : i64
 // CHECK: %[[SUM:.*]] = dl.add {{.*}} loc("/backward_sum"
 // CHECK: dl.return %[[SUM]]
 dl.entry @two_uses() -> () attributes {kind = #dl.entry<train>, updates = [
-      #dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>]} {
+      #dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   %a = dl.read @linear1.bias : tensor<5xf32>
   %b = dl.read @linear1.bias : tensor<5xf32>
   %y = dl.multiply %a, %b : tensor<5xf32>
@@ -52,7 +52,7 @@ dl.entry @two_uses() -> () attributes {kind = #dl.entry<train>, updates = [
 // CHECK: dl.convolution_backward_filter {{.*}} loc("conv1/backward_filter"
 dl.variable @conv1.weight : tensor<2x1x3x3xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
 dl.entry @convolution(%x: tensor<1x1x6x6xf32> {dl.name = "x"}) -> () attributes {kind = #dl.entry<train>, updates = [
-      #dl.update<@conv1.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>]} {
+      #dl.update<@conv1.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   %w = dl.read @conv1.weight : tensor<2x1x3x3xf32> loc("conv1")
   %c = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1 : tensor<1x1x6x6xf32>, tensor<2x1x3x3xf32> loc("conv1")
   %y = dl.max_pool %c kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<1x2x4x4xf32> -> tensor<1x2x2x2xf32> loc("max_pool1")
@@ -67,7 +67,7 @@ dl.entry @convolution(%x: tensor<1x1x6x6xf32> {dl.name = "x"}) -> () attributes 
 // CHECK: dl.return %{{.*}} : tensor<4x5xf32>
 dl.variable @logits : tensor<4x5xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
 dl.entry @composite(%label: tensor<4xi32>) -> () attributes {kind = #dl.entry<train>, updates = [
-      #dl.update<@logits, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>]} {
+      #dl.update<@logits, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   %x = dl.read @logits : tensor<4x5xf32>
   %d = dl.constant dense<1.0> : tensor<4xf32>
   %g = dl.softmax_cross_entropy_backward %d, %x, %label axis = 1 : tensor<4xf32>, tensor<4x5xf32>, tensor<4xi32>
@@ -82,7 +82,7 @@ dl.entry @composite(%label: tensor<4xi32>) -> () attributes {kind = #dl.entry<tr
 // CHECK: %[[ZERO:.*]] = dl.constant dense<0.000000e+00> : tensor<2xf32>
 // CHECK: dl.return %{{.*}}, %[[ZERO]]
 dl.entry @other_inputs(%i: tensor<2xi32> {dl.name = "integers"}, %u: tensor<2xf32> {dl.name = "unused"}) -> ()
-    attributes {kind = #dl.entry<train>, updates = [#dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>]} {
+    attributes {kind = #dl.entry<train>, updates = [#dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   %b = dl.read @linear1.bias : tensor<5xf32>
   %s = dl.reduce sum %b axes = [0] : tensor<5xf32>
   dl.return loss(%s : tensor<f32>)
@@ -105,7 +105,7 @@ dl.entry @evaluate(%x: tensor<2xf32>) -> (tensor<2xf32>) attributes {kind = #dl.
 // CHECK: dl.multiply %{{.*}}, %[[SLOPE]] : tensor<5xf32>
 // CHECK: dl.return %{{.*}}, %{{.*}} : tensor<5xf32>, tensor<5xf32>
 dl.entry @gradient_in_a_loss(%x: tensor<5xf32> {dl.name = "x"}) -> () attributes {kind = #dl.entry<train>, updates = [
-      #dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{}>>]} {
+      #dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   %w = dl.read @linear1.bias : tensor<5xf32>
   %p = dl.multiply %x, %w : tensor<5xf32> loc("product")
   %y = dl.reduce sum %p axes = [0] : tensor<5xf32>

@@ -1,6 +1,6 @@
 // A small network with what the passes look for: relu before max_pool, bias and relu behind a convolution, a skip
 // connection, average pooling, views, a parameter with multipliers, and an evaluation that counts valid samples only.
-#sgd = #dl.sgd<{learning_rate = 0.25 : f64, momentum = 0.5 : f64, weight_decay = 0.125 : f64}>
+#sgd = #dl.optimizer<"sgd", {learning_rate = 0.25 : f64, momentum = 0.5 : f64, weight_decay = 0.125 : f64}>
 dl.variable @conv1.weight : tensor<4x1x3x3xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
 dl.variable @conv1.bias : tensor<4xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
 dl.variable @conv2.weight : tensor<4x4x3x3xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
@@ -17,8 +17,8 @@ dl.entry @train_step(%x: tensor<4x1x8x8xf32> {dl.name = "image", dl.batch_axis =
       #dl.update<@conv1.bias, lr_mult = 2.0, decay_mult = 0.0, #sgd>,
       #dl.update<@conv2.weight, lr_mult = 1.0, decay_mult = 1.0, #sgd>,
       #dl.update<@conv2.bias, lr_mult = 2.0, decay_mult = 0.0, #sgd>,
-      #dl.update<@linear1.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.25 : f64}>>,
-      #dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.25 : f64}>>]} {
+      #dl.update<@linear1.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.25 : f64}>>,
+      #dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.25 : f64}>>]} {
   %w1 = dl.read @conv1.weight : tensor<4x1x3x3xf32>
   %b1 = dl.read @conv1.bias : tensor<4xf32>
   %w2 = dl.read @conv2.weight : tensor<4x4x3x3xf32>

@@ -1,6 +1,6 @@
 // Three linear layers with relus between them, the second weight stored the other way round: what
 // dl-fuse-product-gradients looks for.
-#sgd = #dl.sgd<{learning_rate = 0.25 : f64}>
+#sgd = #dl.optimizer<"sgd", {learning_rate = 0.25 : f64}>
 dl.variable @w1 : tensor<9x6xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
 dl.variable @b1 : tensor<9xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
 dl.variable @w2 : tensor<9x7xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)

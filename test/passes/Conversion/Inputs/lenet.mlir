@@ -14,14 +14,14 @@ module @LeNet {
       attributes {kind = #dl.entry<train>,
         metrics = [#dl.metric<"loss", loss, none, [#dl.term<"loss.sum", count = 64.0 : f64, coefficient = 1.0 : f64>]>],
         updates = [
-          #dl.update<@conv1.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.01 : f64, momentum = 0.9 : f64}>>,
-          #dl.update<@conv1.bias, lr_mult = 2.0, decay_mult = 0.0, #dl.sgd<{learning_rate = 0.01 : f64, momentum = 0.9 : f64}>>,
-          #dl.update<@conv2.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.01 : f64, momentum = 0.9 : f64}>>,
-          #dl.update<@conv2.bias, lr_mult = 2.0, decay_mult = 0.0, #dl.sgd<{learning_rate = 0.01 : f64, momentum = 0.9 : f64}>>,
-          #dl.update<@linear1.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.01 : f64, momentum = 0.9 : f64}>>,
-          #dl.update<@linear1.bias, lr_mult = 2.0, decay_mult = 0.0, #dl.sgd<{learning_rate = 0.01 : f64, momentum = 0.9 : f64}>>,
-          #dl.update<@linear2.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.sgd<{learning_rate = 0.01 : f64, momentum = 0.9 : f64}>>,
-          #dl.update<@linear2.bias, lr_mult = 2.0, decay_mult = 0.0, #dl.sgd<{learning_rate = 0.01 : f64, momentum = 0.9 : f64}>>]} {
+          #dl.update<@conv1.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64}>>,
+          #dl.update<@conv1.bias, lr_mult = 2.0, decay_mult = 0.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64}>>,
+          #dl.update<@conv2.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64}>>,
+          #dl.update<@conv2.bias, lr_mult = 2.0, decay_mult = 0.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64}>>,
+          #dl.update<@linear1.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64}>>,
+          #dl.update<@linear1.bias, lr_mult = 2.0, decay_mult = 0.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64}>>,
+          #dl.update<@linear2.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64}>>,
+          #dl.update<@linear2.bias, lr_mult = 2.0, decay_mult = 0.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64}>>]} {
     %w1 = dl.read @conv1.weight : tensor<20x1x5x5xf32>
     %b1 = dl.read @conv1.bias : tensor<20xf32>
     %w2 = dl.read @conv2.weight : tensor<50x20x5x5xf32>

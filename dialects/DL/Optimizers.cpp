@@ -1,0 +1,164 @@
+//===- Optimizers.cpp - the rules, one after the other ----------------------------------------===//
+//
+// Formulas, their order and their defaults are PyTorch's, so that the same settings give the same
+// numbers. A new optimizer is a body and a row here.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/Optimizers.h"
+
+using namespace mlir;
+using namespace dlc::dl;
+
+/// What is decayed is part of the gradient.
+static Value addDecay(OptimizerBody &b, Value gradient) {
+  return b.add(gradient, b.multiply(b.setting(decaySetting), b.parameter()));
+}
+
+static Value sgd(OptimizerBody &b) {
+  Value rate = b.setting(rateSetting), g = addDecay(b, b.gradient());
+  if (b.optimizer.number("momentum") != 0) {
+    Value momentum = b.setting("momentum"), v = b.multiply(momentum, b.slot("momentum")), added = g;
+    if (b.optimizer.number("dampening") != 0) {
+      Value damped = b.multiply(b.subtract(b.number(1), b.setting("dampening")), g);
+      Value step = b.step();
+      added = b.select(b.compare(Predicate::EQ, step, b.splatLike(step, 0)), g, damped);
+    }
+    v = b.add(v, added);
+    b.setSlot("momentum", v);
+    g = b.optimizer.number("nesterov") ? b.add(g, b.multiply(momentum, v)) : v;
+  }
+  return b.subtract(b.parameter(), b.multiply(rate, g));
+}
+
+static std::optional<OptimizerRule::Mistake> checkSgd(function_ref<double(StringRef)> value) {
+  if (value("nesterov") && (value("momentum") == 0 || value("dampening") != 0))
+    return std::pair("nesterov", "nesterov needs a momentum and no dampening");
+  return {};
+}
+
+static std::vector<OptimizerRule> makeRules() {
+  auto rate = [](std::optional<double> usual = {}) { return OptimizerSetting{rateSetting, usual}; };
+  auto number = [](StringLiteral name, double usual) { return OptimizerSetting{name, usual}; };
+  auto beta = [](StringLiteral name, double usual) {
+    return OptimizerSetting{name, usual, false, 1.0, "betas"};
+  };
+  auto flag = [](StringLiteral name) { return OptimizerSetting{name, 0.0, true}; };
+  const OptimizerSetting momentum = number("momentum", 0), nesterov = flag("nesterov"),
+                         beta1 = beta("beta1", 0.9), beta2 = beta("beta2", 0.999),
+                         amsgrad = flag("amsgrad"), decay = number(decaySetting, 0),
+                         epsilon = number("epsilon", 1e-8);
+  return {
+      {"sgd",
+       "stochastic gradient descent",
+       {rate(), momentum, number("dampening", 0), nesterov, decay},
+       sgd,
+       checkSgd},
+      {"lars",
+       "layer-wise adaptive rates",
+       {rate(), number("momentum", 0.9), nesterov, decay, number("trust_coefficient", 1e-3),
+        epsilon}},
+      {"adam", "adaptive moments", {rate(1e-3), beta1, beta2, epsilon, decay, amsgrad}},
+      {"adamw",
+       "adam with decoupled decay",
+       {rate(1e-3), beta1, beta2, epsilon, number(decaySetting, 0.01), amsgrad}},
+      {"lamb",
+       "layer-wise adaptive moments",
+       {rate(1e-3), beta1, beta2, number("epsilon", 1e-6), number(decaySetting, 0.01)}},
+      {"rmsprop",
+       "divides by a running root mean square",
+       {rate(0.01), number("alpha", 0.99), epsilon, momentum, flag("centered"), decay}},
+      {"adagrad",
+       "divides by the root of all squares so far",
+       {rate(0.01), number("rate_decay", 0), number("epsilon", 1e-10), number("initial", 0),
+        decay}},
+      {"adadelta",
+       "adapts by running squares of gradients and updates",
+       {rate(1), number("rho", 0.9), number("epsilon", 1e-6), decay}},
+  };
+}
+
+ArrayRef<OptimizerRule> dlc::dl::optimizerRules() {
+  static const std::vector<OptimizerRule> rules = makeRules();
+  return rules;
+}
+
+const OptimizerRule *dlc::dl::findOptimizer(StringRef name) {
+  const auto *rule =
+      llvm::find_if(optimizerRules(), [&](const OptimizerRule &each) { return each.name == name; });
+  return rule == optimizerRules().end() ? nullptr : rule;
+}
+
+const OptimizerSetting *OptimizerRule::findSetting(StringRef name) const {
+  auto setting =
+      llvm::find_if(settings, [&](const OptimizerSetting &each) { return each.name == name; });
+  return setting == settings.end() ? nullptr : &*setting;
+}
+
+std::string OptimizerSetting::describeRange() const {
+  return limit ? "0 or more and below " + std::to_string(int(*limit)) : "0 or more";
+}
+
+//===------------------------------------------------------------------------------------------===//
+// OptimizerAttr
+//===------------------------------------------------------------------------------------------===//
+
+/// The setting of `name` among `settings`; nothing where none is given.
+static std::optional<double> lookup(DictionaryAttr settings, StringRef name) {
+  Attribute value = settings.get(name);
+  if (auto flag = dyn_cast_or_null<BoolAttr>(value))
+    return flag.getValue();
+  if (auto number = dyn_cast_or_null<FloatAttr>(value))
+    return number.getValueAsDouble();
+  return {};
+}
+
+double OptimizerAttr::number(StringRef name) const {
+  const OptimizerSetting *setting = getRule().findSetting(name);
+  assert(setting && "a body names only the settings of its rule");
+  std::optional<double> given = lookup(getSettings(), name);
+  return given ? *given : *setting->defaultValue;
+}
+
+const OptimizerRule &OptimizerAttr::getRule() const { return *findOptimizer(getName()); }
+
+static LogicalResult verifySetting(function_ref<InFlightDiagnostic()> emitError, StringRef name,
+                                   const OptimizerSetting &setting, Attribute value) {
+  if (setting.isFlag)
+    return isa<BoolAttr>(value)
+               ? success()
+               : LogicalResult(emitError() << "'" << setting.name << "' of " << name
+                                           << " is true or false, found " << value);
+  auto number = dyn_cast<FloatAttr>(value);
+  if (!number || !number.getType().isF64())
+    return emitError() << "'" << setting.name << "' of " << name << " is an f64, found " << value;
+  if (!setting.isAllowed(number.getValueAsDouble()))
+    return emitError() << "'" << setting.name << "' of " << name << " is "
+                       << setting.describeRange() << ", found " << value;
+  return success();
+}
+
+LogicalResult OptimizerAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
+                                    DictionaryAttr settings) {
+  const OptimizerRule *rule = findOptimizer(name);
+  if (!rule || !rule->body)
+    return emitError() << "there is no optimizer '" << name << "'";
+  for (NamedAttribute given : settings) {
+    const OptimizerSetting *setting = rule->findSetting(given.getName());
+    if (!setting)
+      return emitError() << name << " has no setting '" << given.getName().getValue() << "'";
+    if (failed(verifySetting(emitError, name, *setting, given.getValue())))
+      return failure();
+  }
+  for (const OptimizerSetting &setting : rule->settings)
+    if (!setting.defaultValue && !settings.get(setting.name))
+      return emitError() << name << " needs '" << setting.name << "'";
+  if (!rule->check)
+    return success();
+  auto valueOf = [&](StringRef each) {
+    std::optional<double> value = lookup(settings, each);
+    return value ? *value : *rule->findSetting(each)->defaultValue;
+  };
+  if (auto mistake = rule->check(valueOf))
+    return emitError() << mistake->second;
+  return success();
+}

@@ -1,0 +1,156 @@
+//===- ApplyRule.cpp - the optimizer's rule over the parameters of a group --------------------===//
+//
+//   %lr = dl.scalar "optimizer.learning_rate", 1.0e-02 scheduled
+//   %v = dl.read @w.momentum
+//   %new:2 = dl.multi_tensor(%w, %dw, %v) scalars(%lr, %decay, %momentum) { ... }
+//   dl.assign @w, %new#0
+//   dl.assign @w.momentum, %new#1
+//
+// Slots and scalars are those that the rule's body asks for. With `ema` there is one more stream,
+// the average of @w over its updates: new @w.ema = decay * @w.ema + (1 - decay) * new @w.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/Optimizers.h"
+#include "passes/DL/Update/EntryUpdate.h"
+#include "passes/DL/Update/MultiTensorBuilder.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace dlc::dl;
+
+namespace {
+
+/// Gives the body of a rule what it asks for, and keeps what it makes.
+class GroupBody : public OptimizerBody {
+public:
+  GroupBody(EntryUpdate &update, const ParameterGroup &group, StringRef name,
+            MultiTensorBuilder &function)
+      : OptimizerBody(function.body(), update.place("update"), group.optimizer), update(update),
+        group(group), name(name), function(function) {}
+
+  void begin();
+  Value parameter() override { return p; }
+  Value gradient() override { return g; }
+  Value slot(StringRef name, double first) override;
+  void setSlot(StringRef name, Value value) override { slots.find(name)->second.next = value; }
+  Value setting(StringRef name) override;
+  Value step() override { return element(update.scalar("step", 0)); }
+  void end(Value next);
+
+private:
+  struct Stream {
+    SmallVector<VariableOp> variables;
+    Value before, next;
+  };
+
+  Stream addStream(ArrayRef<VariableOp> variables);
+  Value clipped(Value gradient);
+  /// A factor on the setting for each parameter; 1 for settings that have none.
+  double multiplier(const UpdatedParameter &parameter, StringRef setting) const;
+  /// A scalar of the runtime, an f32, as an element of the parameters' type.
+  Value element(Value scalar) { return castLike(function.addScalar(scalar), p); }
+  Value average(Value before, Value next);
+
+  EntryUpdate &update;
+  const ParameterGroup &group;
+  StringRef name;
+  MultiTensorBuilder &function;
+  Value p, g;
+  llvm::MapVector<StringRef, Stream> slots;
+  llvm::StringMap<Value> settings;
+};
+
+} // namespace
+
+/// The streams that every rule has.
+void GroupBody::begin() {
+  p = function.addStream(
+      group.forEach([&](const UpdatedParameter &each) { return update.read(each.variable); }));
+  g = clipped(function.addStream(group.gradients()));
+}
+
+GroupBody::Stream GroupBody::addStream(ArrayRef<VariableOp> variables) {
+  Value element = function.addStream(
+      llvm::map_to_vector(variables, [&](VariableOp variable) { return update.read(variable); }));
+  return {llvm::to_vector(variables), element, element};
+}
+
+Value GroupBody::clipped(Value gradient) {
+  if (!update.clip.value)
+    return gradient;
+  Value by = element(update.clip.value);
+  if (!update.clip.isLimit)
+    return multiply(gradient, by);
+  Value above = MaximumOp::create(builder, loc, gradient, negate(by));
+  return MinimumOp::create(builder, loc, above, by);
+}
+
+Value GroupBody::slot(StringRef name, double first) {
+  if (slots.contains(name))
+    return slots.find(name)->second.before;
+  auto init = InitialiserAttr::get(builder.getContext(), InitialiserKind::Constant, first);
+  Stream stream = addStream(group.forEach(
+      [&](const UpdatedParameter &each) { return update.createSlot(each.variable, name, init); }));
+  return slots.insert({name, stream}).first->second.before;
+}
+
+double GroupBody::multiplier(const UpdatedParameter &parameter, StringRef setting) const {
+  if (setting == rateSetting)
+    return parameter.update.getLrMult().getValueAsDouble();
+  if (setting == decaySetting)
+    return parameter.update.getDecayMult().getValueAsDouble();
+  return 1;
+}
+
+Value GroupBody::setting(StringRef setting) {
+  Value &value = settings[setting];
+  if (value)
+    return value;
+  value = element(update.scalar(name + "." + setting, optimizer.number(setting),
+                                /*scheduled=*/setting == rateSetting));
+  auto multipliers =
+      group.forEach([&](const UpdatedParameter &each) { return multiplier(each, setting); });
+  if (llvm::any_of(multipliers, [](double each) { return each != 1; }))
+    value = multiply(value, castLike(function.addMultiplier(multipliers), p));
+  return value;
+}
+
+/// The parameter's average behind the update.
+Value GroupBody::average(Value before, Value next) {
+  Value kept = element(update.scalar("ema.decay", update.entry.getEma()->convertToDouble()));
+  Value added = subtract(number(1), kept);
+  return add(multiply(kept, before), multiply(added, next));
+}
+
+/// Makes the op, and assigns what it yields.
+void GroupBody::end(Value next) {
+  SmallVector<Stream> streams;
+  streams.push_back(
+      {group.forEach([](const UpdatedParameter &each) { return each.variable; }), p, next});
+  for (auto &[name, stream] : slots)
+    streams.push_back(stream);
+  if (update.entry.getEma()) {
+    Stream stream = addStream(group.forEach(
+        [&](const UpdatedParameter &each) { return update.averageOf(each.variable); }));
+    stream.next = average(stream.before, next);
+    streams.push_back(stream);
+  }
+  if (group.parameters.front().sum)
+    streams.push_back(
+        {group.forEach([](const UpdatedParameter &each) { return each.sum; }), g, number(0)});
+  MultiTensorOp op = function.finish(
+      llvm::map_to_vector(streams, [](const Stream &stream) { return stream.next; }));
+  ResultRange results = op.getResults();
+  for (const Stream &stream : streams)
+    for (VariableOp variable : stream.variables) {
+      update.assign(variable, results.front());
+      results = results.drop_front();
+    }
+}
+
+void dlc::dl::applyRule(EntryUpdate &update, const ParameterGroup &group, StringRef name) {
+  MultiTensorBuilder function(update.builder, update.place("update"));
+  GroupBody body(update, group, name, function);
+  body.begin();
+  body.end(group.optimizer.getRule().body(body));
+}

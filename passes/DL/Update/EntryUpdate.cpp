@@ -1,0 +1,70 @@
+//===- EntryUpdate.cpp - variables and scalars of an entry while its update is built ----------===//
+#include "passes/DL/Update/EntryUpdate.h"
+
+using namespace mlir;
+using namespace dlc::dl;
+
+SmallVector<Value> ParameterGroup::gradients() const {
+  return forEach([](const UpdatedParameter &each) { return each.gradient; });
+}
+
+Value EntryUpdate::read(VariableOp variable) {
+  Operation *last = nullptr;
+  for (ReadOp read : entry.getBlock().getOps<ReadOp>()) {
+    if (read.getVariable() == variable.getSymName())
+      return read.getResult();
+    last = read;
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  if (last)
+    builder.setInsertionPointAfter(last);
+  else
+    builder.setInsertionPointToStart(&entry.getBlock());
+  return ReadOp::create(builder, variable.getLoc(), variable.getTensorType(),
+                        variable.getSymName());
+}
+
+void EntryUpdate::assign(VariableOp variable, Value value) {
+  AssignOp::create(builder, variable.getLoc(), variable.getSymName(), value);
+}
+
+VariableOp EntryUpdate::createSlot(VariableOp parameter, StringRef kind, InitialiserAttr first) {
+  std::string name = (parameter.getSymName() + "." + kind).str();
+  if (symbols.lookup(name))
+    name += ("_" + entry.getSymName()).str();
+  OpBuilder::InsertionGuard guard(builder);
+  Operation *last = parameter;
+  while (auto next = dyn_cast_or_null<VariableOp>(last->getNextNode())) {
+    if (next.getOf() != parameter.getSymName())
+      break;
+    last = next;
+  }
+  builder.setInsertionPointAfter(last);
+  auto slot =
+      VariableOp::create(builder, parameter.getLoc(), name, parameter.getTensorType(), Role::Slot,
+                         first, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+  symbols.insert(slot);
+  return slot;
+}
+
+VariableOp EntryUpdate::averageOf(VariableOp parameter) {
+  VariableOp &average = averages[parameter.getSymName()];
+  if (!average)
+    average = createSlot(parameter, "ema",
+                         InitialiserAttr::get(builder.getContext(), InitialiserKind::Copy, 0));
+  return average;
+}
+
+Value EntryUpdate::scalar(const Twine &name, double value, bool scheduled) {
+  return ScalarOp::create(builder, place("update"), RankedTensorType::get({}, builder.getF32Type()),
+                          builder.getStringAttr(name), builder.getF64FloatAttr(value),
+                          scheduled ? builder.getUnitAttr() : UnitAttr());
+}
+
+Location EntryUpdate::place(StringRef part) {
+  return NameLoc::get(builder.getStringAttr("optimizer/" + part), entry.getLoc());
+}
+
+std::string EntryUpdate::prefix() {
+  return entry.getSymName() == "train_step" ? "" : (entry.getSymName() + ".").str();
+}

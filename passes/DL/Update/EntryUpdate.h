@@ -1,0 +1,92 @@
+//===- EntryUpdate.h - an entry while its update is built ---------------------------*- C++ -*-===//
+//
+// What the rooms of dl-build-update share: the parameters in groups, and how the entry's variables
+// and scalars are made. Each room is a function on it:
+//
+//   accumulateGradients   the entry ends with sums, a second one goes on with them
+//   clipGradients         by element, or by a factor from norms
+//   applyRule             one multi_tensor for a group: the optimizer's rule, and averages
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_PASSES_DL_UPDATE_ENTRYUPDATE_H
+#define DLC_PASSES_DL_UPDATE_ENTRYUPDATE_H
+
+#include "dialects/DL/DLProgramOps.h"
+
+namespace dlc::dl {
+
+/// The averages of parameters, by the parameter's name. All entries that update it share one.
+using Averages = llvm::StringMap<VariableOp>;
+
+/// One parameter of a group.
+struct UpdatedParameter {
+  UpdateAttr update;
+  VariableOp variable;
+  mlir::Value gradient;
+  /// Where gradients accumulate: the slot that the gradient is read from.
+  VariableOp sum = {};
+};
+
+/// Parameters that share a multi_tensor.
+struct ParameterGroup {
+  OptimizerAttr optimizer;
+  llvm::SmallVector<UpdatedParameter> parameters;
+
+  llvm::SmallVector<mlir::Value> gradients() const;
+  /// A value for each of the parameters.
+  template <typename Make> auto forEach(Make make) const {
+    return llvm::map_to_vector(parameters, make);
+  }
+};
+
+/// What the body of an update clips by: the limit of each element, or the factor of all gradients;
+/// null without.
+struct ClipScalar {
+  mlir::Value value = {};
+  bool isLimit = false;
+};
+
+class EntryUpdate {
+public:
+  EntryUpdate(EntryOp entry, mlir::SymbolTable &symbols, Averages &averages)
+      : entry(entry), symbols(symbols), averages(averages), builder(entry.getReturn()) {}
+
+  /// The value of `variable` at the entry's beginning.
+  mlir::Value read(VariableOp variable);
+  /// Before what ends the entry.
+  void assign(VariableOp variable, mlir::Value value);
+  /// A slot of `parameter`, behind it and its other slots in the module. Where two entries update
+  /// one parameter, each has its own.
+  VariableOp createSlot(VariableOp parameter, llvm::StringRef kind, InitialiserAttr first);
+  /// The one average of `parameter`, made where it is first asked for.
+  VariableOp averageOf(VariableOp parameter);
+  /// A scalar of the runtime.
+  mlir::Value scalar(const llvm::Twine &name, double value, bool scheduled = false);
+  /// `part` of the update as the place of an op: "optimizer/clip".
+  mlir::Location place(llvm::StringRef part);
+  /// What names of scalars begin with: nothing for the entry `train_step`, else "<entry>.".
+  std::string prefix();
+
+  EntryOp entry;
+  mlir::SymbolTable &symbols;
+  Averages &averages;
+  /// Stands before the terminator.
+  mlir::OpBuilder builder;
+  llvm::SmallVector<ParameterGroup> groups;
+  ClipScalar clip;
+};
+
+/// Ends the entry with the sums of its gradients, and goes on in a second one that takes them and
+/// runs `runs` times less often.
+void accumulateGradients(EntryUpdate &update, int64_t runs);
+
+/// Limits the gradients as the entry's `clip` asks: replaces those of the groups, or sets the
+/// scalar that the body clips by.
+void clipGradients(EntryUpdate &update);
+
+/// The update of a group; names of its scalars begin with `name`.
+void applyRule(EntryUpdate &update, const ParameterGroup &group, llvm::StringRef name);
+
+} // namespace dlc::dl
+
+#endif
