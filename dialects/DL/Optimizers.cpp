@@ -36,6 +36,30 @@ static std::optional<OptimizerRule::Mistake> checkSgd(function_ref<double(String
   return {};
 }
 
+/// The part `kept` of an average, and the rest from `value`; also the slot's next value.
+static Value updateAverage(OptimizerBody &b, StringRef slot, Value kept, Value value) {
+  Value rest = b.subtract(b.number(1), kept);
+  Value next = b.add(b.multiply(kept, b.slot(slot)), b.multiply(rest, value));
+  b.setSlot(slot, next);
+  return next;
+}
+
+static Value rmsprop(OptimizerBody &b) {
+  Value rate = b.setting(rateSetting), g = addDecay(b, b.gradient()), alpha = b.setting("alpha");
+  Value variance = updateAverage(b, "square_average", alpha, b.multiply(g, g));
+  if (b.optimizer.number("centered")) {
+    Value mean = updateAverage(b, "gradient_average", alpha, g);
+    // Rounding may leave less than nothing where the gradient hardly changes.
+    variance = b.maximum(b.subtract(variance, b.multiply(mean, mean)), b.number(0));
+  }
+  g = b.divide(g, b.add(b.sqrt(variance), b.setting("epsilon")));
+  if (b.optimizer.number("momentum") != 0) {
+    g = b.add(b.multiply(b.setting("momentum"), b.slot("momentum")), g);
+    b.setSlot("momentum", g);
+  }
+  return b.subtract(b.parameter(), b.multiply(rate, g));
+}
+
 static std::vector<OptimizerRule> makeRules() {
   auto rate = [](std::optional<double> usual = {}) { return OptimizerSetting{rateSetting, usual}; };
   auto number = [](StringLiteral name, double usual) { return OptimizerSetting{name, usual}; };
@@ -66,7 +90,8 @@ static std::vector<OptimizerRule> makeRules() {
        {rate(1e-3), beta1, beta2, number("epsilon", 1e-6), number(decaySetting, 0.01)}},
       {"rmsprop",
        "divides by a running root mean square",
-       {rate(0.01), number("alpha", 0.99), epsilon, momentum, flag("centered"), decay}},
+       {rate(0.01), number("alpha", 0.99), epsilon, momentum, flag("centered"), decay},
+       rmsprop},
       {"adagrad",
        "divides by the root of all squares so far",
        {rate(0.01), number("rate_decay", 0), number("epsilon", 1e-10), number("initial", 0),

@@ -576,7 +576,7 @@ R"dl(test.dl:5:3: error: 'optimizer' is such as sgd(learning_rate=0.01), found t
 {"OptimizerAdam", R"dl(optimizer = adam(learning_rate=0.001))dl",
 R"dl(test.dl:5:15: error: adam is not available yet
   optimizer = adam(learning_rate=0.001)
-              ^~~~ there is sgd
+              ^~~~ there is sgd, rmsprop
 )dl", {}},
 {"ScheduleString", R"dl(schedule = "cosine")dl",
 R"dl(test.dl:5:3: error: 'schedule' is such as cosine(epochs=10), or a sequence of them, found the string "cosine"
@@ -703,7 +703,7 @@ R"dl(test.dl:5:16: error: expected '=', found ':'
 {"OptimizerMomentum", R"dl(optimizer = Momentum(0.1, 0.9))dl",
 R"dl(test.dl:5:15: error: unknown name 'Momentum'
   optimizer = Momentum(0.1, 0.9)
-              ^~~~~~~~ there is sgd
+              ^~~~~~~~ there is sgd, rmsprop
 )dl", {}},
 {"ScheduleSteplr", R"dl(schedule = StepLR(30))dl",
 R"dl(test.dl:5:14: error: unknown name 'StepLR'

@@ -150,6 +150,7 @@ static const std::vector<Trial> &trials() {
       {"sgd",
        "0.1",
        {{"dampening", "momentum=0.5, dampening=0.5"}, {"nesterov", "momentum=0.5, nesterov=true"}}},
+      {"rmsprop"},
       {"constant", "", curve()},
       {"step", "", curve()},
       {"multistep",

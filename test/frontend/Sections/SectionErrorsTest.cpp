@@ -453,7 +453,7 @@ train M {
 )dl",
 R"dl(test.dl:7:15: error: adam is not available yet
   optimizer = adam()
-              ^~~~ there is sgd
+              ^~~~ there is sgd, rmsprop
 )dl", {}},
 {"NegativeRate", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)
