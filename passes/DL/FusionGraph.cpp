@@ -86,8 +86,9 @@ void FusionGraph::classify(bool recompute) {
   DenseSet<Operation *> scaled = findScaledAndShifted(block);
   for (Operation &op : llvm::reverse(block)) {
     bool always = isSplat(&op) || isa<IotaOp>(op);
-    if (!recompute ||
-        (!always && !isa<BroadcastOp, CastOp, CompareOp>(op) && !scaled.contains(&op)))
+    // With one user nothing is stored between the two anyway.
+    bool isScaled = scaled.contains(&op) && (!op.hasOneUse() || isRecomputed(*op.user_begin()));
+    if (!recompute || (!always && !isa<BroadcastOp, CastOp, CompareOp>(op) && !isScaled))
       continue;
     if (llvm::all_of(op.getUsers(), [&](Operation *user) {
           return isRecomputed(user) ||
