@@ -36,8 +36,8 @@ class CandidateSource {
 public:
   virtual ~CandidateSource() = default;
   /// Every way to run a region whose types have no layouts yet, in all layouts that may pay. Those
-  /// of one layout stand together, the one to take first; row-major ones stand in front. Never
-  /// empty.
+  /// of one layout stand together, the one to take first; row-major ones stand in front. Empty if
+  /// no kernel can hold the region, which may have been said as an error.
   virtual std::vector<Candidate> candidates(FusedOp region) = 0;
   /// Those in given layouts, with conversions where the region's own order is another.
   virtual std::vector<Candidate> candidatesIn(FusedOp region, const Layouts &layouts) = 0;

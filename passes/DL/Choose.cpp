@@ -24,6 +24,7 @@
 #include "dialects/DL/DLNetworkOps.h"
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
+#include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
 #include "passes/DL/Pbqp.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -82,6 +83,12 @@ static bool isRowMajor(FusedOp fused) {
   };
   Block &body = fused.getBody().front();
   return llvm::none_of(body, isConvolution) && !llvm::all_of(body, isAnyOrder);
+}
+
+/// Whether all results are empty: then no kernel runs, and none is asked for.
+static bool runsNothing(FusedOp fused) {
+  return llvm::all_of(fused.getResults(),
+                      [](Value result) { return typeOf(result).getNumElements() == 0; });
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -144,7 +151,7 @@ void LayoutClasses::addEntry(EntryOp entry) {
               rowMajor.push_back(value);
         })
         .Case([&](FusedOp fused) {
-          if (isRowMajor(fused))
+          if (isRowMajor(fused) || runsNothing(fused))
             llvm::append_range(rowMajor, storedBy(fused));
         })
         .Default([&](Operation *other) {
@@ -221,7 +228,7 @@ class Chooser {
 public:
   Chooser(ModuleOp module, CandidateSource &source)
       : module(module), source(source), classes(module), known(source) {}
-  void run();
+  LogicalResult run();
 
 private:
   struct Region {
@@ -230,14 +237,14 @@ private:
     const std::vector<Candidate> *candidates;
     SmallVector<unsigned> firsts; ///< number of the first candidate of each layout
   };
-  void collect();
+  LogicalResult collect();
   void addAlternatives(const Region &region);
   void addToGraph(const Region &region, PbqpGraph &graph);
   void chooseLayouts();
   double conversionsOf(const Region &region, const Layouts &layouts);
   Layouts layoutsOf(const Region &region) const;
   void apply();
-  void record(const Region &region);
+  LogicalResult record(const Region &region);
 
   ModuleOp module;
   CandidateSource &source;
@@ -250,9 +257,17 @@ private:
 
 } // namespace
 
-void Chooser::collect() {
-  module.walk([&](FusedOp fused) {
+static LogicalResult refuse(FusedOp fused) {
+  return fused.emitError("no generator of the target takes this kernel");
+}
+
+LogicalResult Chooser::collect() {
+  WalkResult result = module.walk([&](FusedOp fused) -> WalkResult {
+    if (runsNothing(fused))
+      return WalkResult::advance();
     Region region{fused, {}, &known.of(fused), {}};
+    if (region.candidates->empty())
+      return refuse(fused);
     for (Value value : storedBy(fused))
       region.classes.push_back(classes.of(value));
     const std::vector<Candidate> &all = *region.candidates;
@@ -260,7 +275,10 @@ void Chooser::collect() {
       if (i == 0 || all[i].layouts != all[i - 1].layouts)
         region.firsts.push_back(i);
     regions.push_back(std::move(region));
+    return WalkResult::advance();
   });
+  if (result.wasInterrupted())
+    return failure();
   for (auto entry : module.getOps<EntryOp>())
     for (Operation &op : entry.getBlock())
       for (Value value : op.getResults())
@@ -271,6 +289,7 @@ void Chooser::collect() {
   for (const Region &region : regions)
     addAlternatives(region);
   chosen.assign(classes.size(), LayoutAttr());
+  return success();
 }
 
 void Chooser::addAlternatives(const Region &region) {
@@ -338,7 +357,7 @@ static DictionaryAttr describe(MLIRContext *context, const Candidate &candidate,
 
 /// Before types change: the first candidate in the layouts that the region's tensors have, and the
 /// cheapest of all others, beside the choices of the rest.
-void Chooser::record(const Region &region) {
+LogicalResult Chooser::record(const Region &region) {
   FusedOp fused = region.fused;
   const Layouts layouts = layoutsOf(region);
   std::vector<Candidate> here;
@@ -347,6 +366,8 @@ void Chooser::record(const Region &region) {
       here.push_back(candidate);
   if (here.empty())
     here = source.candidatesIn(fused, layouts);
+  if (here.empty())
+    return refuse(fused);
   const Candidate *second = nullptr;
   double seconds = 0;
   auto consider = [&](const Candidate &candidate, double price) {
@@ -364,6 +385,7 @@ void Chooser::record(const Region &region) {
   fused->setAttr("dl.candidate", describe(context, here.front(), here.front().seconds));
   if (second)
     fused->setAttr("dl.second_best", describe(context, *second, seconds));
+  return success();
 }
 
 void Chooser::apply() {
@@ -384,12 +406,15 @@ void Chooser::apply() {
   }
 }
 
-void Chooser::run() {
-  collect();
+LogicalResult Chooser::run() {
+  if (failed(collect()))
+    return failure();
   chooseLayouts();
   for (const Region &region : regions)
-    record(region);
+    if (failed(record(region)))
+      return failure();
   apply();
+  return success();
 }
 
 namespace {
@@ -401,7 +426,13 @@ struct Choose : PassWrapper<Choose, OperationPass<ModuleOp>> {
   StringRef getDescription() const override {
     return "chooses the layouts of all tensors and the code of all regions together";
   }
-  void runOnOperation() override { Chooser(getOperation(), *source).run(); }
+  void runOnOperation() override {
+    // What nothing uses shall have no say.
+    for (auto entry : getOperation().getOps<EntryOp>())
+      eraseDeadOps(entry);
+    if (failed(Chooser(getOperation(), *source).run()))
+      signalPassFailure();
+  }
 
   std::shared_ptr<CandidateSource> source;
 };

@@ -97,7 +97,10 @@ public:
 
 private:
   void joinProduct(FusedOp sums, ReduceOp reduce);
-  double secondsOf(FusedOp fused) { return source.candidates(fused).front().seconds; }
+  double secondsOf(FusedOp fused) {
+    std::vector<Candidate> all = source.candidates(fused);
+    return all.empty() ? std::numeric_limits<double>::infinity() : all.front().seconds;
+  }
 
   Block &block;
   CandidateSource &source;
