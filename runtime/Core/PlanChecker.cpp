@@ -6,6 +6,8 @@
 #include "runtime/Core/PlanDecoder.h"
 #include "runtime/Core/Support.h"
 
+#include <algorithm>
+
 namespace dlc::runtime {
 
 static std::string_view spaceName(uint32_t space) {
@@ -42,7 +44,9 @@ Status checkArgument(const Plan &plan, const EntryInfo &entry, const dlc_argumen
   const bool writable = argument.space == DLC_SPACE_ARENA || argument.space == DLC_SPACE_STATE;
   if (!writable && (argument.access & DLC_WRITE))
     return damaged("writes to the ", spaceName(argument.space), ", which is read-only");
-  const uint64_t alignment = argument.space == DLC_SPACE_SCALARS ? sizeof(float) : DLC_ALIGNMENT;
+  const uint64_t alignment = argument.space == DLC_SPACE_SCALARS
+                                 ? std::max<uint64_t>(sizeof(float), dtypeSize(argument.dtype))
+                                 : DLC_ALIGNMENT;
   if (argument.offset % alignment != 0)
     return damaged("byte ", argument.offset, " of the ", spaceName(argument.space),
                    " is not a multiple of ", alignment);

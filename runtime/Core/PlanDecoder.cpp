@@ -230,15 +230,19 @@ Status Decoder::decodeScalars() {
   for (const dlc_scalar &scalar : raw.scalars) {
     ScalarInfo info;
     DLC_TRY(decodeName(scalar.name, info.name, concat("name of scalar ", plan.scalars.size())));
-    if (scalar.dtype != DLC_F32)
-      return damaged("scalar '", info.name, "' has dtype ", scalar.dtype, ", expected f32");
-    if (scalar.offset % sizeof(float) != 0 ||
-        !fits(scalar.offset, sizeof(float), raw.header.scalars_bytes))
+    if (scalar.dtype != DLC_F32 && scalar.dtype != DLC_I32 && scalar.dtype != DLC_I64)
+      return damaged("scalar '", info.name, "' has dtype ", scalar.dtype,
+                     ", expected f32, i32 or i64");
+    if (scalar.offset % dtypeSize(scalar.dtype) != 0 ||
+        !fits(scalar.offset, dtypeSize(scalar.dtype), raw.header.scalars_bytes))
       return damaged("scalar '", info.name, "' at byte ", scalar.offset,
                      " does not fit the block of ", raw.header.scalars_bytes, " bytes");
     if (scalar.scheduled > 1)
       return damaged("scalar '", info.name, "': 'scheduled' is ", scalar.scheduled,
                      ", expected 0 or 1");
+    if (scalar.scheduled == 1 && scalar.dtype != DLC_F32)
+      return damaged("scalar '", info.name, "' is scheduled, but no f32");
+    info.dtype = static_cast<dlc_dtype>(scalar.dtype);
     info.offset = scalar.offset;
     info.value = scalar.value;
     info.scheduled = scalar.scheduled == 1;
@@ -251,7 +255,7 @@ Status Decoder::decodeScalars() {
 Status Decoder::checkScalarsEnd() {
   uint64_t end = 0;
   for (const ScalarInfo &scalar : plan.scalars)
-    end = std::max<uint64_t>(end, scalar.offset + sizeof(float));
+    end = std::max<uint64_t>(end, scalar.offset + dtypeSize(scalar.dtype));
   if (end != plan.scalarsBytes)
     return damaged("a scalars block of ", plan.scalarsBytes, " bytes, its scalars end at ", end);
   return {};

@@ -246,8 +246,12 @@ Status Context::setScalar(std::string_view name, double value) {
     const ScalarInfo *scalar = impl->state->module()->plan().findScalar(name);
     if (!scalar)
       return invalid(impl->state->module()->path(), ": no scalar '", name, "'");
-    const float number = static_cast<float>(value);
-    return impl->scalars->write(scalar->offset, std::as_bytes(std::span(&number, 1)));
+    std::byte number[sizeof(double)];
+    storeElement(scalar->dtype, value, number);
+    if (isWhole(scalar->dtype) && loadElement(scalar->dtype, number) != value)
+      return invalid(impl->state->module()->path(), ": scalar '", name, "' is an ",
+                     dtypeName(scalar->dtype), ", which ", value, " is not");
+    return impl->scalars->write(scalar->offset, std::span(number, dtypeSize(scalar->dtype)));
   });
 }
 

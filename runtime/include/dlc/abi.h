@@ -270,9 +270,9 @@ typedef struct dlc_variable {
 typedef struct dlc_scalar {
   dlc_string name;    /* "optimizer.learning_rate"; "step": runs of the entry so far, counted by the
                          trainer */
-  uint32_t dtype;     /* DLC_F32 */
+  uint32_t dtype;     /* DLC_F32, DLC_I32 or DLC_I64 */
   uint32_t scheduled; /* 1: the trainer multiplies it by the schedule's factor */
-  uint64_t offset;    /* in the scalars block */
+  uint64_t offset;    /* in the scalars block, a multiple of the size */
   double value;       /* default */
 } dlc_scalar;
 

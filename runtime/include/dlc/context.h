@@ -59,7 +59,7 @@ public:
   Status keepInputs();
 
   /// Writes a number of the scalars block; it stays until it is written again. Defaults are in
-  /// Plan::scalars.
+  /// Plan::scalars. Fails where the scalar is an integer and `value` is none that it holds.
   Status setScalar(std::string_view name, double value);
 
   /// Runs the entry once and returns when all of it is done. Refreshes derived variables first

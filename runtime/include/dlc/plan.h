@@ -55,6 +55,8 @@ struct VariableInfo {
 /// A number in the scalars block.
 struct ScalarInfo {
   std::string_view name;
+  /// DLC_F32, DLC_I32 or DLC_I64.
+  dlc_dtype dtype;
   uint64_t offset;
   double value;
   bool scheduled;

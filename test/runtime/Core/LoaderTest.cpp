@@ -227,11 +227,18 @@ TEST(Loader, ChecksVariables) {
 
 TEST(Loader, ChecksScalarsStepsAndKernels) {
   expectMessages({
-      {"scalar 'step' has dtype 2, expected f32", [](auto &p) { p.scalars[1].dtype = DLC_F64; }},
+      {"scalar 'step' has dtype 2, expected f32, i32 or i64",
+       [](auto &p) { p.scalars[1].dtype = DLC_F64; }},
       {"scalar 'step' at byte 8 does not fit the block of 8 bytes",
        [](auto &p) { p.scalars[1].offset = 8; }},
       {"scalar 'step' at byte 2 does not fit the block of 8 bytes",
        [](auto &p) { p.scalars[1].offset = 2; }},
+      {"scalar 'step' at byte 4 does not fit the block of 8 bytes",
+       [](auto &p) { p.scalars[1].dtype = DLC_I64; }},
+      {"scalar 'step' at byte 4 does not fit the block of 12 bytes",
+       [](auto &p) { p.scalars[1].dtype = DLC_I64, p.header.scalars_bytes = 12; }},
+      {"scalar 'step' is scheduled, but no f32",
+       [](auto &p) { p.scalars[1].dtype = DLC_I32, p.scalars[1].scheduled = 1; }},
       {"scalar 'step': 'scheduled' is 2, expected 0 or 1",
        [](auto &p) { p.scalars[1].scheduled = 2; }},
       {"a scalars block of 12 bytes, its scalars end at 8",
@@ -391,7 +398,7 @@ TEST(Loader, ChecksRecords) {
     EXPECT_EQ(messageForPlan(broken.change), first + broken.message);
 }
 
-// A scalar is read as a float, so it stands where one may.
+// A scalar stands where a number of its type may.
 TEST(Loader, ChecksPlacesOfScalars) {
   EXPECT_EQ(messageForPlan([](auto &p) {
               for (dlc_argument &argument : p.arguments)
@@ -400,6 +407,13 @@ TEST(Loader, ChecksPlacesOfScalars) {
             }),
             "entry 'train_step', record 4 'linear1.weight/update': argument 3: byte 2 of the "
             "scalars block is not a multiple of 4");
+  EXPECT_EQ(messageForPlan([](auto &p) {
+              for (dlc_argument &argument : p.arguments)
+                if (argument.space == DLC_SPACE_SCALARS)
+                  argument.offset = 4, argument.bytes = 0, argument.dtype = DLC_I64;
+            }),
+            "entry 'train_step', record 4 'linear1.weight/update': argument 3: byte 4 of the "
+            "scalars block is not a multiple of 8");
 }
 
 // Texts of a file cannot fill a terminal: names are bounded, and so is a message about several.

@@ -271,6 +271,39 @@ TEST(Exec, SaysWhatIsWrong) {
   EXPECT_FALSE(openCpu({.threads = 100000}).ok());
 }
 
+/// The small model with its scalar 'step' an i32, which inference hands out.
+std::shared_ptr<const Module> countingModel(TemporaryFolder &folder) {
+  PlanBuilder plan = smallModel();
+  plan.scalars[1].dtype = DLC_I32;
+  dlc_value &output = plan.values.back();
+  output.type = PlanBuilder::type(DLC_I32, {});
+  output.batch_axis = DLC_NONE;
+  output.location = plan.ofScalar(1);
+  const std::string path = folder.path("counting.so");
+  writeFile(path, moduleWith(plan.blob()));
+  auto module = Module::load(path);
+  EXPECT_TRUE(module.ok()) << module.status().message();
+  return module.take();
+}
+
+// An integer is exact, where an f32 would be rounded; what is none is refused.
+TEST(Exec, WritesIntegerScalars) {
+  TemporaryFolder folder;
+  auto module = countingModel(folder);
+  auto state = State::create(module, openCpu({.threads = 1}).take(), 0).take();
+  auto context = Context::create(state, "infer_n1").take();
+  std::vector<float> image(16);
+  EXPECT_TRUE(context->bind(0, std::as_bytes(std::span(image))).ok());
+  EXPECT_TRUE(context->setScalar("step", 16777217).ok());
+  ASSERT_TRUE(context->run().ok());
+  int32_t found = 0;
+  EXPECT_TRUE(context->read(0, std::as_writable_bytes(std::span(&found, 1))).ok());
+  EXPECT_EQ(found, 16777217);
+  const std::string wrong = module->path() + ": scalar 'step' is an i32, which ";
+  EXPECT_EQ(context->setScalar("step", 0.5).message(), wrong + "0.5 is not");
+  EXPECT_EQ(context->setScalar("step", 4e9).message(), wrong + "4e+09 is not");
+}
+
 /// The small model with its first record changed; the message of making a context.
 std::string refusal(const std::function<void(PlanBuilder &)> &change) {
   TemporaryFolder folder;
