@@ -47,6 +47,11 @@ void dlc::addTrainPasses(OpPassManager &manager, const DLPipelineOptions &option
   // Before anything is spent on gradients that nobody asked for.
   manager.addNestedPass<dl::EntryOp>(dl::createPruneGradients({options.keepInputGradients}));
 
+  // Behind differentiation, which takes a composite's own gradient, and behind what chooses by
+  // layers. Before the passes below, since a formula holds constants and repeats what its
+  // gradient's formula computes.
+  manager.addNestedPass<dl::EntryOp>(dl::createDecompose());
+
   // Gradient rules do not look at constants, and ask for the same thing twice: the seed of 1 folds
   // into the loss's gradient.
   improve(manager, options, dl::createSimplify());

@@ -4,12 +4,19 @@
 // cannot hide.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLCompositeOps.h"
 #include "dialects/DL/DLNetworkOps.h"
 #include "dialects/DL/TensorBuilder.h"
 #include <limits>
+#include <numbers>
 
 using namespace mlir;
 using namespace dlc::dl;
+
+/// x - max x along the axis: the same softmax, and exp of it cannot overflow.
+static Value shiftedBelowZero(TensorBuilder &b, Value x, int64_t axis) {
+  return b.subtract(x, b.broadcastOver(b.reduce(ReduceKind::Max, x, {axis}), b.typeOf(x), {axis}));
+}
 
 /// What the softmax family shares: x is [..., classes, ...] with the classes on `axis`, label is
 /// [...] without it.
@@ -36,8 +43,7 @@ struct Classes {
         b.compare(Predicate::LT, label, b.splatLike(label, double(type().getDimSize(axis))));
     return b.keepWhere(low, b.keepWhere(high, perSample));
   }
-  /// x - max x: the same softmax, and exp of it cannot overflow.
-  Value shifted() const { return b.subtract(x, spread(reduce(ReduceKind::Max, x))); }
+  Value shifted() const { return shiftedBelowZero(b, x, axis); }
 };
 } // namespace
 
@@ -70,4 +76,201 @@ SmallVector<Value> AccuracyOp::decompose(OpBuilder &builder) {
   Value predicted = c.reduce(ReduceKind::Min, candidates);
   Value correct = b.compare(Predicate::EQ, predicted, getLabel());
   return {c.whereLabelled(b.castLike(correct, getLogits()))};
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Norms
+//===------------------------------------------------------------------------------------------===//
+
+namespace {
+/// What norms share: x is normalised along `axes`.
+struct Norm {
+  TensorBuilder &b;
+  Value x;
+  SmallVector<int64_t> axes;
+  double epsilon;
+
+  RankedTensorType type() const { return b.typeOf(x); }
+  Value spread(Value each) const { return b.broadcastOver(each, type(), axes); }
+  Value sum(Value value) const { return b.reduce(ReduceKind::Sum, value, axes); }
+  double count() const {
+    double product = 1;
+    for (int64_t axis : axes)
+      product *= double(type().getDimSize(axis));
+    return product;
+  }
+  Value average(Value value) const { return b.scale(sum(value), 1 / count()); }
+  /// Mean and variance.
+  std::pair<Value, Value> moments() const {
+    MomentsOp op = b.moments(x, axes);
+    return {op.getMean(), b.scale(op.getM2(), 1 / count())};
+  }
+  Value centred(Value mean) const { return b.subtract(x, spread(mean)); }
+  /// 1 / sqrt(variance + epsilon)
+  Value factor(Value variance) const {
+    Value shifted = b.add(variance, b.splatLike(variance, epsilon));
+    return b.divide(b.splatLike(variance, 1), b.sqrt(shifted));
+  }
+};
+} // namespace
+
+/// All axes but that of the channels.
+static SmallVector<int64_t> axesBesideChannels(Value x) {
+  SmallVector<int64_t> axes =
+      llvm::to_vector(llvm::seq<int64_t>(0, cast<RankedTensorType>(x.getType()).getRank()));
+  axes.erase(axes.begin() + 1);
+  return axes;
+}
+
+template <typename Op> static Norm channelNorm(TensorBuilder &b, Op op) {
+  return {b, op.getX(), axesBesideChannels(op.getX()), op.getEpsilon().convertToDouble()};
+}
+
+/// `centred` times a factor a channel, with the scale in it, and the bias.
+template <typename Op>
+static Value applyChannels(const Norm &norm, Op op, Value centred, Value factor) {
+  if (op.getScale())
+    factor = norm.b.multiply(factor, op.getScale());
+  Value y = norm.b.multiply(centred, norm.spread(factor));
+  return op.getBias() ? norm.b.add(y, norm.spread(op.getBias())) : y;
+}
+
+SmallVector<Value> BatchNormOp::decompose(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  Norm norm = channelNorm(b, *this);
+  auto [mean, variance] = norm.moments();
+  return {applyChannels(norm, *this, norm.centred(mean), norm.factor(variance)), mean, variance};
+}
+
+SmallVector<Value> BatchNormInferenceOp::decompose(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  Norm norm = channelNorm(b, *this);
+  return {applyChannels(norm, *this, norm.centred(getMean()), norm.factor(getVariance()))};
+}
+
+/// With f the factor and c = x - mean: dscale = f sum(dy c), and dx = s f dy - a - c b for numbers
+/// a and b a channel, so that dx is one pass.
+SmallVector<Value> BatchNormBackwardOp::decompose(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  Norm norm = channelNorm(b, *this);
+  Value centred = norm.centred(getMean()), factor = norm.factor(getVariance());
+  Value dbias = norm.sum(getDy());
+  Value dscale = b.multiply(norm.sum(b.multiply(getDy(), centred)), factor);
+  Value slope = getScale() ? b.multiply(factor, getScale()) : factor;
+  Value part = b.scale(slope, 1 / norm.count());
+  Value byMean = b.multiply(part, dbias);
+  Value byVariance = b.multiply(b.multiply(part, factor), dscale);
+  Value rest = b.add(b.multiply(centred, norm.spread(byVariance)), norm.spread(byMean));
+  return {b.subtract(b.multiply(getDy(), norm.spread(slope)), rest), dscale, dbias};
+}
+
+/// (x - mean) / sqrt(variance + epsilon)
+static Value standardise(const Norm &norm) {
+  auto [mean, variance] = norm.moments();
+  return norm.b.multiply(norm.centred(mean), norm.spread(norm.factor(variance)));
+}
+
+/// y * scale + bias, those that are there, which lie along `axes` of y.
+static Value applyAffine(TensorBuilder &b, Value y, Value scale, Value bias,
+                         ArrayRef<int64_t> axes) {
+  if (scale)
+    y = b.multiply(y, b.broadcast(scale, b.typeOf(y), axes));
+  return bias ? b.add(y, b.broadcast(bias, b.typeOf(y), axes)) : y;
+}
+
+SmallVector<Value> LayerNormOp::decompose(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  Norm norm{b, getX(), SmallVector<int64_t>(getAxes()), getEpsilon().convertToDouble()};
+  return {applyAffine(b, standardise(norm), getScale(), getBias(), getAxes())};
+}
+
+SmallVector<Value> RmsNormOp::decompose(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  Norm norm{b, getX(), SmallVector<int64_t>(getAxes()), getEpsilon().convertToDouble()};
+  Value factor = norm.factor(norm.average(b.multiply(getX(), getX())));
+  return {applyAffine(b, b.multiply(getX(), norm.spread(factor)), getScale(), {}, getAxes())};
+}
+
+SmallVector<Value> GroupNormOp::decompose(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  RankedTensorType type = b.typeOf(getX());
+  int64_t samples = type.getDimSize(0), groups = getGroups();
+  int64_t size = type.getNumElements() / (samples * groups);
+  Value grouped = b.reshape(getX(), type.clone({samples, groups, size}));
+  Norm norm{b, grouped, {2}, getEpsilon().convertToDouble()};
+  return {applyAffine(b, b.reshape(standardise(norm), type), getScale(), getBias(), {1})};
+}
+
+/// The squares as pixels of one channel: their mean along the channels is a window's.
+SmallVector<Value> LocalResponseNormOp::decompose(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  RankedTensorType type = b.typeOf(getX());
+  int64_t samples = type.getDimSize(0), channels = type.getDimSize(1), size = getSize(), pixels = 1;
+  for (int64_t each : type.getShape().drop_front(2))
+    pixels *= each;
+  RankedTensorType flat = type.clone({samples, 1, channels, pixels});
+  Value mean =
+      AveragePoolOp::create(builder, getLoc(), flat, b.reshape(b.multiply(getX(), getX()), flat),
+                            {size, 1}, {1, 1}, {size / 2, (size - 1) / 2, 0, 0}, {1, 1},
+                            /*count_include_pad=*/true);
+  Value scaled = b.scale(b.reshape(mean, type), getAlpha().convertToDouble());
+  Value base = b.shift(scaled, getK().convertToDouble());
+  return {b.divide(getX(), b.power(base, getBeta().convertToDouble()))};
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Activations
+//===------------------------------------------------------------------------------------------===//
+
+SmallVector<Value> SoftmaxOp::decompose(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  int64_t axis = getAxis();
+  Value exps = b.exp(shiftedBelowZero(b, getX(), axis));
+  Value sum = b.reduce(ReduceKind::Sum, exps, {axis});
+  return {b.divide(exps, b.broadcastOver(sum, b.typeOf(exps), {axis}))};
+}
+
+SmallVector<Value> LogSoftmaxOp::decompose(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  int64_t axis = getAxis();
+  Value shifted = shiftedBelowZero(b, getX(), axis);
+  Value sum = b.reduce(ReduceKind::Sum, b.exp(shifted), {axis});
+  return {b.subtract(shifted, b.broadcastOver(b.log(sum), b.typeOf(shifted), {axis}))};
+}
+
+SmallVector<Value> GeluOp::decompose(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  Value x = getX(), cube = b.multiply(x, b.multiply(x, x));
+  Value inner = b.scale(b.add(x, b.scale(cube, 0.044715)), std::sqrt(2 / std::numbers::pi));
+  return {b.multiply(b.scale(x, 0.5), b.shift(b.tanh(inner), 1))};
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Losses, element by element
+//===------------------------------------------------------------------------------------------===//
+
+SmallVector<Value> SigmoidCrossEntropyOp::decompose(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  return {b.subtract(b.softplus(getA()), b.multiply(getA(), getTarget()))};
+}
+
+SmallVector<Value> HuberOp::decompose(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  Value size = b.abs(b.subtract(getA(), getTarget()));
+  Value near = b.atMost(size, getDelta().convertToDouble());
+  return {b.multiply(near, b.subtract(size, b.scale(near, 0.5)))};
+}
+
+SmallVector<Value> HingeOp::decompose(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  Value product = b.multiply(getA(), getTarget());
+  return {b.atLeast(b.shift(b.negate(product), getMargin().convertToDouble()), 0)};
+}
+
+/// The branch that is dropped holds log 1, so that no gradient of it is NaN.
+SmallVector<Value> KlDivergenceOp::decompose(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  Value target = getTarget(), isPositive = b.above(target, 0);
+  Value logTarget = b.log(b.select(isPositive, target, b.splatLike(target, 1)));
+  return {b.keepWhere(isPositive, b.multiply(target, b.subtract(logTarget, getA())))};
 }

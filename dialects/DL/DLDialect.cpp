@@ -38,6 +38,7 @@ void DLDialect::initialize() {
   registerElementwiseOps();
   registerTensorOps();
   registerNetworkOps();
+  registerCompositeOps();
 }
 
 Operation *DLDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,

@@ -26,6 +26,7 @@ def DL_Dialect : Dialect {
     void registerElementwiseOps();
     void registerTensorOps();
     void registerNetworkOps();
+    void registerCompositeOps();
   }];
 }
 

@@ -5,6 +5,7 @@
 // use the op's result where they can: the operand then need not be saved.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLCompositeOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLNetworkOps.h"
 #include "dialects/DL/DLTensorOps.h"
@@ -362,4 +363,75 @@ LogicalResult SoftmaxCrossEntropyOp::buildGradient(OpBuilder &builder, Gradients
     dx[0] = SoftmaxCrossEntropyBackwardOp::create(builder, getLoc(), dloss[0], getLogits(),
                                                   getLabel(), getAxis());
   return success();
+}
+
+LogicalResult SigmoidCrossEntropyOp::buildGradient(OpBuilder &builder, Gradients dloss,
+                                                   Wanted wanted, OperandGradients &dx) {
+  TensorBuilder b{builder, getLoc()};
+  if (dloss[0] && wanted[0])
+    dx[0] = b.multiply(dloss[0], b.subtract(b.sigmoid(getA()), getTarget()));
+  if (dloss[0] && wanted[1])
+    dx[1] = b.negate(b.multiply(dloss[0], getA()));
+  return success();
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Norms and activations
+//===------------------------------------------------------------------------------------------===//
+
+/// dx of what is asked of mean and variance: dmean / n + 2 (x - mean) dvariance / n.
+static Value statisticsGradient(BatchNormOp op, TensorBuilder b, Value dmean, Value dvariance) {
+  RankedTensorType x = b.typeOf(op.getX());
+  int64_t channels = x.getDimSize(1);
+  double share = double(channels) / double(x.getNumElements());
+  auto spread = [&](Value each) { return b.broadcast(each, x, {1}); };
+  Value dx = dmean ? spread(b.scale(dmean, share)) : Value();
+  if (!dvariance)
+    return dx;
+  Value centred = b.subtract(op.getX(), spread(op.getMean()));
+  Value part = b.multiply(centred, spread(b.scale(dvariance, 2 * share)));
+  return dx ? b.add(dx, part) : part;
+}
+
+LogicalResult BatchNormOp::buildGradient(OpBuilder &builder, Gradients dresults, Wanted wanted,
+                                         OperandGradients &dx) {
+  TensorBuilder b{builder, getLoc()};
+  if (dresults[0] && llvm::is_contained(wanted, true)) {
+    auto backward = BatchNormBackwardOp::create(builder, getLoc(), dresults[0], getX(), getMean(),
+                                                getVariance(), getScale(), getEpsilon());
+    if (wanted[0])
+      dx[0] = backward.getDx();
+    unsigned next = 1;
+    for (auto [operand, gradient] :
+         {std::pair(getScale(), backward.getDscale()), std::pair(getBias(), backward.getDbias())}) {
+      if (!operand)
+        continue;
+      if (wanted[next])
+        dx[next] = gradient;
+      ++next;
+    }
+  }
+  if ((dresults[1] || dresults[2]) && wanted[0]) {
+    Value part = statisticsGradient(*this, b, dresults[1], dresults[2]);
+    dx[0] = dx[0] ? b.add(dx[0], part) : part;
+  }
+  return success();
+}
+
+LogicalResult SoftmaxOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                       OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) {
+    int64_t axis = getAxis();
+    Value sum = b.reduce(ReduceKind::Sum, b.multiply(dy, getY()), {axis});
+    return b.multiply(getY(), b.subtract(dy, b.broadcastOver(sum, b.typeOf(dy), {axis})));
+  });
+}
+
+LogicalResult LogSoftmaxOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                          OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) {
+    int64_t axis = getAxis();
+    Value sum = b.broadcastOver(b.reduce(ReduceKind::Sum, dy, {axis}), b.typeOf(dy), {axis});
+    return b.subtract(dy, b.multiply(b.exp(getY()), sum));
+  });
 }

@@ -9,6 +9,7 @@
 
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLTensorOps.h"
+#include <cmath>
 
 namespace dlc::dl {
 
@@ -35,6 +36,32 @@ struct TensorBuilder {
   Value negate(Value a) { return NegateOp::create(builder, loc, a); }
   Value exp(Value a) { return ExpOp::create(builder, loc, a); }
   Value log(Value a) { return LogOp::create(builder, loc, a); }
+  Value sqrt(Value a) { return SqrtOp::create(builder, loc, a); }
+  Value tanh(Value a) { return TanhOp::create(builder, loc, a); }
+  Value sigmoid(Value a) { return SigmoidOp::create(builder, loc, a); }
+  Value abs(Value a) { return AbsOp::create(builder, loc, a); }
+  Value shift(Value a, double by) { return add(a, splatLike(a, by)); }
+  Value atLeast(Value a, double limit) {
+    return MaximumOp::create(builder, loc, a, splatLike(a, limit));
+  }
+  Value atMost(Value a, double limit) {
+    return MinimumOp::create(builder, loc, a, splatLike(a, limit));
+  }
+  /// Whether `a` is above `limit`.
+  Value above(Value a, double limit) { return compare(Predicate::GT, a, splatLike(a, limit)); }
+  /// log(1 + exp(a)), in which exp sees no positive numbers.
+  Value softplus(Value a) { return add(atLeast(a, 0), log(shift(exp(negate(abs(a))), 1))); }
+  /// `a` to the power of a number: by squaring where it is whole.
+  Value power(Value a, double exponent) {
+    if (exponent == 0)
+      return splatLike(a, 1);
+    constexpr double mostProducts = 1024;
+    bool isWhole = exponent == std::floor(exponent) && std::abs(exponent) <= mostProducts;
+    if (!isWhole && exponent != 0.5)
+      return exp(scale(log(a), exponent));
+    Value result = isWhole ? wholePower(a, std::abs(int64_t(exponent))) : sqrt(a);
+    return exponent < 0 ? divide(splatLike(result, 1), result) : result;
+  }
   Value compare(Predicate predicate, Value a, Value b) {
     return CompareOp::create(builder, loc, predicate, a, b);
   }
@@ -74,6 +101,19 @@ struct TensorBuilder {
   /// Index along `axis`, an integer tensor of the shape `shape`.
   Value iota(llvm::ArrayRef<int64_t> shape, mlir::Type element, int64_t axis) {
     return IotaOp::create(builder, loc, TensorType::get(shape, element), axis);
+  }
+
+private:
+  /// `exponent` is above 0.
+  Value wholePower(Value a, int64_t exponent) {
+    Value result, square = a;
+    for (int64_t rest = exponent; rest != 0; rest /= 2) {
+      if (rest % 2 != 0)
+        result = result ? multiply(result, square) : square;
+      if (rest > 1)
+        square = multiply(square, square);
+    }
+    return result;
   }
 };
 

@@ -32,6 +32,14 @@ def PruneGradients : Pass<"dl-prune-gradients", "::dlc::dl::EntryOp"> {
   let options = [Option<"keepInputGradients", "keep-input-gradients", "bool", "false", "keep the gradients of inputs">];
 }
 
+def Decompose : Pass<"dl-decompose", "::dlc::dl::EntryOp"> {
+  let summary = "puts the formulas of composites in their place";
+  let description = [{
+    Norms, activations and losses become primitives, but for those that generators take whole: `dl.softmax_cross_entropy`, its gradient
+    and `dl.accuracy`. Drops dead ops.
+  }];
+}
+
 def BuildUpdate : Pass<"dl-build-update", "::mlir::ModuleOp"> {
   let summary = "the optimizer's update from gradients, as dl.multi_tensor and dl.assign";
   let description = [{

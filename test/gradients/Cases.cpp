@@ -251,11 +251,71 @@ static std::vector<Case> networkCases() {
   };
 }
 
+static std::vector<Case> compositeCases() {
+  return {
+      {"batch_norm",
+       "(%x: tensor<3x2x4xf64>, %s: tensor<2xf64>, %b: tensor<2xf64>) -> tensor<3x2x4xf64>",
+       R"(%y, %m, %v = dl.batch_norm %x scale(%s : tensor<2xf64>) bias(%b : tensor<2xf64>) epsilon = 1.0e-02 : tensor<3x2x4xf64>
+          dl.return %y : tensor<3x2x4xf64>)",
+       {{1, 3}}},
+      {"batch_norm_with_its_statistics",
+       "(%x: tensor<5x2xf64>, %b: tensor<2xf64>) -> (tensor<5x2xf64>, tensor<2xf64>, "
+       "tensor<2xf64>)",
+       R"(%y, %m, %v = dl.batch_norm %x bias(%b : tensor<2xf64>) epsilon = 1.0e-02 : tensor<5x2xf64>
+          dl.return %y, %m, %v : tensor<5x2xf64>, tensor<2xf64>, tensor<2xf64>)"},
+      {"batch_norm_statistics_alone", "(%x: tensor<3x2x4xf64>) -> (tensor<2xf64>, tensor<2xf64>)",
+       R"(%y, %m, %v = dl.batch_norm %x epsilon = 1.0e-02 : tensor<3x2x4xf64>
+          dl.return %m, %v : tensor<2xf64>, tensor<2xf64>)"},
+      {"batch_norm_inference",
+       "(%x: tensor<3x2x4xf64>, %m: tensor<2xf64>, %v: tensor<2xf64>, %s: tensor<2xf64>) -> "
+       "tensor<3x2x4xf64>",
+       R"(%y = dl.batch_norm_inference %x, %m, %v scale(%s : tensor<2xf64>) epsilon = 1.0e-02 : tensor<3x2x4xf64>
+          dl.return %y : tensor<3x2x4xf64>)",
+       {{}, {}, positive}},
+      {"layer_norm",
+       "(%x: tensor<2x3x4xf64>, %s: tensor<2x4xf64>, %b: tensor<2x4xf64>) -> tensor<2x3x4xf64>",
+       R"(%y = dl.layer_norm %x scale(%s : tensor<2x4xf64>) bias(%b : tensor<2x4xf64>) axes = [0, 2] epsilon = 1.0e-02 : tensor<2x3x4xf64>
+          dl.return %y : tensor<2x3x4xf64>)"},
+      {"rms_norm", "(%x: tensor<2x3x4xf64>, %s: tensor<4xf64>) -> tensor<2x3x4xf64>",
+       R"(%y = dl.rms_norm %x scale(%s : tensor<4xf64>) axes = [2] epsilon = 1.0e-02 : tensor<2x3x4xf64>
+          dl.return %y : tensor<2x3x4xf64>)"},
+      {"group_norm",
+       "(%x: tensor<2x4x3xf64>, %s: tensor<4xf64>, %b: tensor<4xf64>) -> tensor<2x4x3xf64>",
+       R"(%y = dl.group_norm %x scale(%s : tensor<4xf64>) bias(%b : tensor<4xf64>) groups = 2 epsilon = 1.0e-02 : tensor<2x4x3xf64>
+          dl.return %y : tensor<2x4x3xf64>)"},
+      {"local_response_norm", "(%x: tensor<2x5x3xf64>) -> tensor<2x5x3xf64>",
+       R"(%y = dl.local_response_norm %x size = 3 alpha = 1.5 beta = 0.75 k = 1.0 : tensor<2x5x3xf64>
+          dl.return %y : tensor<2x5x3xf64>)"},
+      {"softmax",
+       "(%x: tensor<2x4x3xf64>) -> tensor<2x4x3xf64>",
+       R"(%y = dl.softmax %x axis = 1 : tensor<2x4x3xf64> dl.return %y : tensor<2x4x3xf64>)",
+       {{2, 0}}},
+      {"log_softmax",
+       "(%x: tensor<2x4x3xf64>) -> tensor<2x4x3xf64>",
+       R"(%y = dl.log_softmax %x axis = 1 : tensor<2x4x3xf64> dl.return %y : tensor<2x4x3xf64>)",
+       {{2, 0}}},
+      {"gelu",
+       unarySignature,
+       "%y = dl.gelu %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>",
+       {{2, 0}}},
+      {"sigmoid_cross_entropy",
+       binarySignature,
+       "%c = dl.sigmoid_cross_entropy %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>",
+       {{3, 0}, {0.5, 0.5}}},
+      {"huber", binarySignature,
+       "%c = dl.huber %a, %b delta = 0.5 : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>"},
+      {"hinge", binarySignature,
+       "%c = dl.hinge %a, %b margin = 0.25 : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>"},
+      {"kl_divergence", binarySignature,
+       "%c = dl.kl_divergence %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>"},
+  };
+}
+
 llvm::ArrayRef<Case> allCases() {
   static const std::vector<Case> cases = [] {
     std::vector<Case> all;
-    for (auto group :
-         {elementwiseCases, tensorCases, convolutionCases, poolingCases, networkCases}) {
+    for (auto group : {elementwiseCases, tensorCases, convolutionCases, poolingCases, networkCases,
+                       compositeCases}) {
       std::vector<Case> some = group();
       all.insert(all.end(), some.begin(), some.end());
     }

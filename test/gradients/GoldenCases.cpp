@@ -1,5 +1,6 @@
 //===- GoldenCases.cpp - reference cases of single operations as dl entries -------------------===//
 #include "test/gradients/GoldenCases.h"
+#include <cstdio>
 #include <functional>
 
 using nlohmann::json;
@@ -23,6 +24,13 @@ std::string listOf(const std::vector<int64_t> &numbers) {
   return text + "]";
 }
 
+/// As MLIR reads a float.
+std::string number(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17e", value);
+  return text;
+}
+
 /// Writes one entry, line by line. Values are text: "%x".
 class Writer {
 public:
@@ -41,10 +49,10 @@ public:
   const Shape &shapeOf(const std::string &name) const { return tensors.at(name).shape; }
   const std::string &type(const std::string &value) const { return types.at(value); }
 
-  /// A new value of `type` by an op, written without its result.
-  std::string op(const std::string &text, const std::string &type) {
+  /// A new value of `type` by an op, written without its results, of which this is the first.
+  std::string op(const std::string &text, const std::string &type, int results = 1) {
     std::string value = "%" + std::to_string(types.size());
-    body += "  " + value + " = " + text + "\n";
+    body += "  " + value + ":" + std::to_string(results) + " = " + text + "\n";
     types[value] = type;
     return value;
   }
@@ -184,19 +192,104 @@ GoldenEntry crossEntropy(Writer &w) {
   return w.finish(w.binary("dl.divide", sum, count));
 }
 
+std::string affine(Writer &w) {
+  std::string text;
+  for (const char *name : {"scale", "bias"}) {
+    std::string value = w.argument(std::string("parameter.") + name);
+    text += std::string(" ") + name + "(" + value + " : " + w.type(value) + ")";
+  }
+  return text;
+}
+
+GoldenEntry batchNorm(Writer &w) {
+  std::string x = w.argument("input.x"), setting = " epsilon = 1.0e-05 : " + w.type(x);
+  if (w.a["training"])
+    return w.finish(w.op("dl.batch_norm " + x + affine(w) + setting, w.type(x), /*results=*/3));
+  std::string mean = w.argument("input.running_mean"),
+              variance = w.argument("input.running_variance");
+  return w.finish(
+      w.op("dl.batch_norm_inference " + x + ", " + mean + ", " + variance + affine(w) + setting,
+           w.type(x)));
+}
+
+GoldenEntry layerNorm(Writer &w) {
+  std::string x = w.argument("input.x");
+  std::string axis = std::to_string(w.output.size() - 1);
+  return w.finish(w.op("dl.layer_norm " + x + affine(w) + " axes = [" + axis +
+                           "] epsilon = 1.0e-05 : " + w.type(x),
+                       w.type(x)));
+}
+
+GoldenEntry groupNorm(Writer &w) {
+  std::string x = w.argument("input.x");
+  return w.finish(w.op("dl.group_norm " + x + affine(w) + " groups = " + w.a["groups"].dump() +
+                           " epsilon = 1.0e-05 : " + w.type(x),
+                       w.type(x)));
+}
+
+GoldenEntry localResponseNorm(Writer &w) {
+  std::string x = w.argument("input.x"), settings = " size = " + w.a["size"].dump();
+  for (const char *name : {"alpha", "beta", "k"})
+    settings += std::string(" ") + name + " = " + number(w.a[name]);
+  return w.finish(w.op("dl.local_response_norm " + x + settings + " : " + w.type(x), w.type(x)));
+}
+
+GoldenEntry softmax(Writer &w) {
+  int64_t axis = w.a["axis"];
+  std::string x = w.argument("input.x");
+  axis += axis < 0 ? int64_t(w.output.size()) : 0;
+  return w.finish(w.op("dl." + w.a["op"].get<std::string>() + " " + x +
+                           " axis = " + std::to_string(axis) + " : " + w.type(x),
+                       w.type(x)));
+}
+
+GoldenEntry geluByTanh(Writer &w) { return w.finish(w.unary("dl.gelu", w.argument("input.x"))); }
+
+/// The mean over all elements.
+GoldenEntry elementLoss(Writer &w) {
+  std::string x = w.argument("input.x"), target = w.argument("input.target");
+  std::string delta = w.a.contains("delta") ? " delta = " + number(w.a["delta"]) : "";
+  std::string each = w.op("dl." + w.a["op"].get<std::string>() + " " + x + ", " + target + delta +
+                              " : " + w.type(x),
+                          w.type(x));
+  const Shape &shape = w.shapeOf("input.x");
+  std::string sum = w.op("dl.reduce sum " + each + " axes = [0, 1] : " + w.type(x), typeOf({}));
+  std::string count =
+      w.op("dl.constant dense<" + std::to_string(shape[0] * shape[1]) + ".0> : " + typeOf({}),
+           typeOf({}));
+  return w.finish(w.binary("dl.divide", sum, count));
+}
+
 } // namespace
 
 GoldenEntry goldenEntry(const json &attributes, const interpreter::Tensors &tensors) {
   static const std::map<std::string, std::function<GoldenEntry(Writer &)>> writers = {
-      {"conv2d", convolution},  {"conv_transpose2d", transposedConvolution},
-      {"max_pool", pooling},    {"average_pool", pooling},
-      {"linear", linear},       {"global_average_pool", globalAveragePool},
-      {"matmul", matmul},       {"softmax_cross_entropy", crossEntropy},
-      {"add", binary},          {"multiply", binary},
-      {"divide", binary},       {"relu", unary},
-      {"sigmoid", unary},       {"tanh", unary},
-      {"exp", unary},           {"reduce_max", reduceMax},
+      {"conv2d", convolution},
+      {"conv_transpose2d", transposedConvolution},
+      {"max_pool", pooling},
+      {"average_pool", pooling},
+      {"linear", linear},
+      {"global_average_pool", globalAveragePool},
+      {"matmul", matmul},
+      {"softmax_cross_entropy", crossEntropy},
+      {"add", binary},
+      {"multiply", binary},
+      {"divide", binary},
+      {"relu", unary},
+      {"sigmoid", unary},
+      {"tanh", unary},
+      {"exp", unary},
+      {"reduce_max", reduceMax},
       {"transpose", transpose},
+      {"batch_norm", batchNorm},
+      {"layer_norm", layerNorm},
+      {"group_norm", groupNorm},
+      {"softmax", softmax},
+      {"log_softmax", softmax},
+      {"gelu_tanh", geluByTanh},
+      {"local_response_norm", localResponseNorm},
+      {"huber", elementLoss},
+      {"sigmoid_cross_entropy", elementLoss},
   };
   auto found = writers.find(attributes["op"].get<std::string>());
   if (found == writers.end())

@@ -58,8 +58,11 @@ static bool checkCase(const std::string &path) {
   size_t output = 1;
   for (auto [i, name] : llvm::enumerate(golden.arguments))
     if (isFloatTensor(entry.getArgumentTypes()[i])) {
+      const Tensor &found = results->outputs[output++];
       std::string gradient = "gradient." + name.substr(name.find('.') + 1);
-      expectNear(results->outputs[output++], tensors.at(gradient), gradient);
+      // Statistics have none there.
+      if (name.find("running_") == std::string::npos)
+        expectNear(found, tensors.at(gradient), gradient);
     }
   return true;
 }
@@ -72,6 +75,6 @@ TEST(Goldens, OperationsAndTheirGradients) {
     if (file.path().extension() == ".safetensors")
       checked += checkCase(file.path().string());
   }
-  EXPECT_GE(checked, 46);
+  EXPECT_GE(checked, 63);
   RecordProperty("cases", checked);
 }

@@ -1,5 +1,6 @@
 // Losses and metrics. Each is a value per sample, then a reduction over all of them that counts
 // valid samples only.
+#include "dialects/DL/DLCompositeOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLNetworkOps.h"
 #include "frontend/DL/Builtins/Formulas.h"
@@ -197,7 +198,7 @@ buildElementLoss(Call &call, llvm::StringRef first,
 static Value buildSigmoidCrossEntropy(Call &call) {
   warnActivation(call, "sigmoid");
   return buildElementLoss(call, "logits", [&](mlir::Value logits, mlir::Value target) {
-    return sigmoidCrossEntropy(call, logits, target);
+    return dl::SigmoidCrossEntropyOp::create(call.entry().builder, call.location(), logits, target);
   });
 }
 
@@ -213,15 +214,17 @@ static Value buildHuber(Call &call) {
   if (delta <= 0)
     return call.fail("delta", "'delta' is above 0, found " + text(call.value("delta")));
   return buildElementLoss(call, "a", [&](mlir::Value a, mlir::Value target) {
-    EntryBuilder &entry = call.entry();
-    return huber(call, entry.arithmetic(call.location(), Arithmetic::Subtract, a, target), delta);
+    return dl::HuberOp::create(call.entry().builder, call.location(), a, target,
+                               llvm::APFloat(delta));
   });
 }
 
 static Value buildHinge(Call &call) {
   double margin = call.number("margin");
-  return buildElementLoss(
-      call, "a", [&](mlir::Value a, mlir::Value target) { return hinge(call, a, target, margin); });
+  return buildElementLoss(call, "a", [&](mlir::Value a, mlir::Value target) {
+    return dl::HingeOp::create(call.entry().builder, call.location(), a, target,
+                               llvm::APFloat(margin));
+  });
 }
 
 /// A sum over the classes, so that its mean is over samples.
@@ -230,7 +233,9 @@ static Value buildDivergence(Call &call) {
   if (p.type() != target.type() || p.batch != target.batch || !p.batch.exists())
     return call.fail("target", "kl_divergence expects two batches of one type, found " +
                                    describe(p.type()) + " and " + describe(target.type()));
-  Tensor each = call.make(divergence(call, p.value, target.value), p.batch, {&p, &target});
+  mlir::Value value =
+      dl::KlDivergenceOp::create(call.entry().builder, call.location(), p.value, target.value);
+  Tensor each = call.make(value, p.batch, {&p, &target});
   llvm::SmallVector<int64_t> axes;
   for (int64_t axis = 0; axis < p.rank(); ++axis)
     if (axis != p.batch.axis)

@@ -1,5 +1,5 @@
-// Norms: over the batch, over axes of each sample, over groups of channels. Written as formulas.
-#include "dialects/DL/DLElementwiseOps.h"
+// Norms: over the batch, over axes of each sample, over groups of channels.
+#include "dialects/DL/DLCompositeOps.h"
 #include "frontend/DL/Builtins/Call.h"
 
 #include "dialects/DL/TensorBuilder.h"
@@ -47,113 +47,108 @@ static Value buildBatchNorm(Call &call) {
   if (!runningMean || !runningVariance)
     return Poison{};
 
-  dl::TensorBuilder b{call.entry().builder, call.location()};
-  llvm::SmallVector<int64_t> axes;
-  for (int64_t axis = 0; axis < x.rank(); ++axis)
-    if (axis != 1)
-      axes.push_back(axis);
-  auto spread = [&](mlir::Value each) { return b.broadcastOver(each, x.type(), axes); };
-  mlir::Value mean = runningMean->value, variance = runningVariance->value;
-  if (isTraining) {
-    dl::MomentsOp moments = b.moments(x.value, axes);
-    mean = moments.getMean();
-    variance = b.scale(moments.getM2(), 1.0 / double(count));
-  }
-  mlir::Value centred = b.subtract(x.value, spread(mean));
-  mlir::Value shifted = b.add(variance, b.splatLike(variance, call.number("epsilon")));
-  mlir::Value factor =
-      b.divide(b.splatLike(variance, 1), dl::SqrtOp::create(b.builder, b.loc, shifted).getResult());
-  if (scale)
-    factor = b.multiply(factor, scale->value);
-  mlir::Value y = b.multiply(centred, spread(factor));
-  if (bias)
-    y = b.add(y, spread(bias->value));
-  if (isTraining) {
-    double momentum = call.number("momentum");
-    auto keep = [&](llvm::StringRef name, mlir::Value running, mlir::Value now, double factor) {
-      mlir::Value next = b.add(b.scale(running, 1 - momentum), b.scale(now, momentum * factor));
-      call.entry().assignIfUsed(call.path() + "." + name.str(), next, y);
-    };
-    keep("running_mean", runningMean->value, mean, 1);
-    keep("running_variance", runningVariance->value, variance, double(count) / double(count - 1));
-  }
-  return call.makeLike(y, x);
+  mlir::OpBuilder &builder = call.entry().builder;
+  llvm::APFloat epsilon(call.number("epsilon"));
+  mlir::Value scaleValue = scale ? scale->value : mlir::Value();
+  mlir::Value biasValue = bias ? bias->value : mlir::Value();
+  if (!isTraining)
+    return call.makeLike(
+        dl::BatchNormInferenceOp::create(builder, call.location(), x.value, runningMean->value,
+                                         runningVariance->value, scaleValue, biasValue, epsilon),
+        x);
+  auto norm =
+      dl::BatchNormOp::create(builder, call.location(), x.value, scaleValue, biasValue, epsilon);
+  dl::TensorBuilder b{builder, call.location()};
+  double momentum = call.number("momentum");
+  auto keep = [&](llvm::StringRef name, mlir::Value running, mlir::Value now, double factor) {
+    mlir::Value next = b.add(b.scale(running, 1 - momentum), b.scale(now, momentum * factor));
+    call.entry().assignIfUsed(call.path() + "." + name.str(), next, norm.getY());
+  };
+  keep("running_mean", runningMean->value, norm.getMean(), 1);
+  keep("running_variance", runningVariance->value, norm.getVariance(),
+       double(count) / double(count - 1));
+  return call.makeLike(norm.getY(), x);
 }
 
 // ------------------------------------------------------------------------------- over each sample
 
-/// x over the root of its mean square along `axes`, after its mean is taken away if `centre`.
-static mlir::Value standardise(dl::TensorBuilder &b, mlir::Value x, llvm::ArrayRef<int64_t> axes,
-                               double epsilon, bool centre) {
-  auto type = dl::TensorBuilder::typeOf(x);
-  double count = 1;
-  for (int64_t axis : axes)
-    count *= double(type.getDimSize(axis));
-  mlir::Value centred = x, squares;
-  if (centre) {
-    dl::MomentsOp moments = b.moments(x, axes);
-    centred = b.subtract(x, b.broadcastOver(moments.getMean(), type, axes));
-    squares = moments.getM2();
-  } else {
-    squares = b.reduce(dl::ReduceKind::Sum, b.multiply(x, x), axes);
-  }
-  mlir::Value square = b.scale(squares, 1 / count);
-  mlir::Value shifted = b.add(square, b.splatLike(square, epsilon));
-  mlir::Value factor =
-      b.divide(b.splatLike(square, 1), dl::SqrtOp::create(b.builder, b.loc, shifted).getResult());
-  return b.multiply(centred, b.broadcastOver(factor, type, axes));
-}
+/// The weights of a norm: null where there are none.
+namespace {
+struct Affine {
+  mlir::Value scale, bias;
+};
+} // namespace
 
-/// y * scale + bias along `axes`, if the layer is affine; null after an error.
-static mlir::Value applyAffine(Call &call, mlir::Value y, llvm::ArrayRef<int64_t> axes,
-                               bool hasBias) {
+/// scale and bias along `axes` of `x`, if the layer is affine; nothing after an error.
+static std::optional<Affine> affineOf(Call &call, const Tensor &x, llvm::ArrayRef<int64_t> axes,
+                                      bool hasBias) {
   if (!call.flag("affine"))
-    return y;
-  auto type = dl::TensorBuilder::typeOf(y);
+    return Affine{};
   llvm::SmallVector<int64_t> shape;
   for (int64_t axis : axes)
-    shape.push_back(type.getDimSize(axis));
+    shape.push_back(x.shape()[axis]);
   int64_t count = shape.front();
-  auto scale = call.weight("scale", shape, type.getElementType(), 1, count, count);
-  if (!scale)
-    return {};
-  dl::TensorBuilder b{call.entry().builder, call.location()};
-  y = b.multiply(y, b.broadcast(scale->value, type, axes));
-  if (!hasBias)
-    return y;
-  auto bias = call.weight("bias", shape, type.getElementType(), 0, count, count);
-  return bias ? b.add(y, b.broadcast(bias->value, type, axes)) : mlir::Value();
+  mlir::Type element = x.type().getElementType();
+  auto scale = call.weight("scale", shape, element, 1, count, count);
+  if (!scale || !hasBias)
+    return scale ? std::optional(Affine{scale->value, {}}) : std::nullopt;
+  auto bias = call.weight("bias", shape, element, 0, count, count);
+  return bias ? std::optional(Affine{scale->value, bias->value}) : std::nullopt;
 }
 
-/// Layer norm, or with its mean left in, rms norm.
-template <bool centre> static Value buildAxesNorm(Call &call) {
-  const Tensor &x = call.tensor("x");
-  llvm::SmallVector<int64_t> axes;
+static bool readNormAxes(Call &call, const Tensor &x, llvm::SmallVectorImpl<int64_t> &axes) {
   if (!checkEpsilon(call) || !readAxes(call, x.rank(), axes) ||
       !call.checkNotBatch(x, axes, call.rangeOf("x")))
+    return false;
+  if (!axes.empty() && x.type().getNumElements() != 0)
+    return true;
+  call.fail("x", call.label + " needs an axis and elements, found " + describe(x.type()));
+  return false;
+}
+
+static Value buildLayerNorm(Call &call) {
+  const Tensor &x = call.tensor("x");
+  llvm::SmallVector<int64_t> axes;
+  if (!readNormAxes(call, x, axes))
     return Poison{};
-  if (axes.empty() || x.type().getNumElements() == 0)
-    return call.fail("x", call.label + " needs an axis and elements, found " + describe(x.type()));
   call.location();
-  dl::TensorBuilder b{call.entry().builder, call.location()};
-  mlir::Value y = standardise(b, x.value, axes, call.number("epsilon"), centre);
-  y = applyAffine(call, y, axes, /*hasBias=*/centre);
-  return y ? Value(call.makeLike(y, x)) : Value(Poison{});
+  auto affine = affineOf(call, x, axes, /*hasBias=*/true);
+  if (!affine)
+    return Poison{};
+  return call.makeLike(dl::LayerNormOp::create(call.entry().builder, call.location(), x.value,
+                                               affine->scale, affine->bias, axes,
+                                               llvm::APFloat(call.number("epsilon"))),
+                       x);
+}
+
+static Value buildRmsNorm(Call &call) {
+  const Tensor &x = call.tensor("x");
+  llvm::SmallVector<int64_t> axes;
+  if (!readNormAxes(call, x, axes))
+    return Poison{};
+  call.location();
+  auto affine = affineOf(call, x, axes, /*hasBias=*/false);
+  if (!affine)
+    return Poison{};
+  return call.makeLike(dl::RmsNormOp::create(call.entry().builder, call.location(), x.value,
+                                             affine->scale, axes,
+                                             llvm::APFloat(call.number("epsilon"))),
+                       x);
 }
 
 /// Each sample's channels in `groups` groups, which are normalised over channels and pixels.
 static Value normaliseGroups(Call &call, const Tensor &x, int64_t groups) {
-  llvm::ArrayRef<int64_t> shape = x.shape();
   llvm::SmallVector<int64_t> others = llvm::to_vector(llvm::seq<int64_t>(1, x.rank()));
   if (!checkEpsilon(call) || !call.checkNotBatch(x, others, call.rangeOf("x")))
     return Poison{};
   call.location();
-  dl::TensorBuilder b{call.entry().builder, call.location()};
-  int64_t size = x.type().getNumElements() / (shape[0] * groups);
-  mlir::Value grouped = b.reshape(x.value, x.type().clone({shape[0], groups, size}));
-  mlir::Value y = standardise(b, grouped, {2}, call.number("epsilon"), /*centre=*/true);
-  y = applyAffine(call, b.reshape(y, x.type()), {1}, /*hasBias=*/true);
-  return y ? Value(call.makeLike(y, x)) : Value(Poison{});
+  auto affine = affineOf(call, x, {1}, /*hasBias=*/true);
+  if (!affine)
+    return Poison{};
+  return call.makeLike(dl::GroupNormOp::create(call.entry().builder, call.location(), x.value,
+                                               affine->scale, affine->bias, groups,
+                                               llvm::APFloat(call.number("epsilon"))),
+                       x);
 }
 
 static bool hasChannels(Call &call, const Tensor &x) {
@@ -205,13 +200,13 @@ std::vector<Builtin> normBuiltins() {
        Category::Layer,
        {x, axes, epsilon, affine},
        "normalises each sample over `axes`",
-       buildAxesNorm<true>,
+       buildLayerNorm,
        "ln"},
       {"rms_norm",
        Category::Layer,
        {x, axes, epsilon, affine},
        "divides by the root of the mean square over `axes`",
-       buildAxesNorm<false>,
+       buildRmsNorm,
        "rms"},
       {"group_norm",
        Category::Layer,

@@ -1,6 +1,5 @@
-// Pixels and channels beside each other: upsampling, pixel shuffle, local response norm. Formulas
-// of reshape, broadcast and pooling.
-#include "dialects/DL/DLNetworkOps.h"
+// Pixels and channels beside each other: upsampling, pixel shuffle, local response norm.
+#include "dialects/DL/DLCompositeOps.h"
 #include "dialects/DL/DLTensorOps.h"
 #include "frontend/DL/Builtins/Formulas.h"
 
@@ -84,22 +83,11 @@ static Value buildLocalResponseNorm(Call &call) {
                                  " channels, found " + llvm::Twine(size));
   if (call.number("k") <= 0 || call.number("alpha") < 0)
     return call.fail(call.number("k") <= 0 ? "k" : "alpha", "'k' is above 0, 'alpha' 0 or more");
-  dl::TensorBuilder b{call.entry().builder, call.location()};
-  int64_t pixels = 1;
-  for (int64_t each : x.shape().drop_front(2))
-    pixels *= each;
-  auto flat = x.type().clone({x.shape()[0], 1, x.shape()[1], pixels});
-  mlir::Value squares = b.reshape(b.multiply(x.value, x.value), flat);
-  mlir::Value mean = dl::AveragePoolOp::create(
-      b.builder, b.loc, flat, squares, llvm::ArrayRef<int64_t>{size, 1},
-      llvm::ArrayRef<int64_t>{1, 1}, llvm::ArrayRef<int64_t>{size / 2, (size - 1) / 2, 0, 0},
-      llvm::ArrayRef<int64_t>{1, 1}, /*count_include_pad=*/true);
-  mean = b.scale(b.reshape(mean, x.type()), call.number("alpha"));
-  Tensor base = call.makeLike(b.add(mean, b.splatLike(mean, call.number("k"))), x);
-  Value divisor = applyPower(call, {base, call.rangeOf("x")}, call.operand("beta"));
-  if (!divisor.isTensor())
-    return divisor;
-  return call.makeLike(b.divide(x.value, divisor.as<Tensor>().value), x);
+  auto setting = [&](llvm::StringRef name) { return llvm::APFloat(call.number(name)); };
+  return call.makeLike(dl::LocalResponseNormOp::create(call.entry().builder, call.location(),
+                                                       x.value, size, setting("alpha"),
+                                                       setting("beta"), setting("k")),
+                       x);
 }
 
 std::vector<Builtin> pixelBuiltins() {

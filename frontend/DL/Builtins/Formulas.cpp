@@ -1,5 +1,6 @@
 // See Formulas.h.
 #include "frontend/DL/Builtins/Formulas.h"
+#include "dialects/DL/DLCompositeOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
 
 #include "dialects/DL/TensorBuilder.h"
@@ -17,24 +18,6 @@ using Node = mlir::Value;
 
 static TensorBuilder at(Site &site) { return {site.entry().builder, site.location()}; }
 
-static Node maximum(TensorBuilder &b, Node x, double limit) {
-  return dl::MaximumOp::create(b.builder, b.loc, x, b.splatLike(x, limit));
-}
-static Node minimum(TensorBuilder &b, Node x, double limit) {
-  return dl::MinimumOp::create(b.builder, b.loc, x, b.splatLike(x, limit));
-}
-static Node above(TensorBuilder &b, Node x, double limit) {
-  return b.compare(Predicate::GT, x, b.splatLike(x, limit));
-}
-static Node squareRoot(TensorBuilder &b, Node x) { return dl::SqrtOp::create(b.builder, b.loc, x); }
-static Node sigmoid(TensorBuilder &b, Node x) { return dl::SigmoidOp::create(b.builder, b.loc, x); }
-static Node shift(TensorBuilder &b, Node x, double by) { return b.add(x, b.splatLike(x, by)); }
-/// log(1 + exp(x))
-static Node softplus(TensorBuilder &b, Node x) {
-  Node magnitude = dl::AbsOp::create(b.builder, b.loc, x);
-  return b.add(maximum(b, x, 0), b.log(shift(b, b.exp(b.negate(magnitude)), 1)));
-}
-
 // ------------------------------------------------------------------------------ element by element
 
 static Value unary(Call &call, llvm::function_ref<Node(TensorBuilder &, Node)> formula) {
@@ -44,19 +27,19 @@ static Value unary(Call &call, llvm::function_ref<Node(TensorBuilder &, Node)> f
 }
 
 Value buildRelu6(Call &call) {
-  return unary(call, [](TensorBuilder &b, Node x) { return minimum(b, maximum(b, x, 0), 6); });
+  return unary(call, [](TensorBuilder &b, Node x) { return b.atMost(b.atLeast(x, 0), 6); });
 }
 
 Value buildLeakyRelu(Call &call) {
   double slope = call.number("slope");
   return unary(call, [&](TensorBuilder &b, Node x) {
-    return b.select(above(b, x, 0), x, b.scale(x, slope));
+    return b.select(b.above(x, 0), x, b.scale(x, slope));
   });
 }
 
 static Node elu(TensorBuilder &b, Node x, double alpha) {
-  Node below = b.scale(shift(b, b.exp(minimum(b, x, 0)), -1), alpha);
-  return b.select(above(b, x, 0), x, below);
+  Node below = b.scale(b.shift(b.exp(b.atMost(x, 0)), -1), alpha);
+  return b.select(b.above(x, 0), x, below);
 }
 
 Value buildElu(Call &call) {
@@ -77,27 +60,26 @@ Value buildGelu(Call &call) {
   if (call.string("approximate") != "tanh")
     return call.fail("approximate", "'approximate' is \"none\" or \"tanh\", found " +
                                         text(call.value("approximate")));
-  return unary(call, [](TensorBuilder &b, Node x) {
-    Node cube = b.multiply(x, b.multiply(x, x));
-    Node inner = b.scale(b.add(x, b.scale(cube, 0.044715)), std::sqrt(2 / M_PI));
-    Node tanh = dl::TanhOp::create(b.builder, b.loc, inner);
-    return b.multiply(b.scale(x, 0.5), shift(b, tanh, 1));
+  return unary(call, [](TensorBuilder &b, Node x) -> Node {
+    return dl::GeluOp::create(b.builder, b.loc, x);
   });
 }
 
 Value buildSilu(Call &call) {
-  return unary(call, [](TensorBuilder &b, Node x) { return b.multiply(x, sigmoid(b, x)); });
+  return unary(call, [](TensorBuilder &b, Node x) { return b.multiply(x, b.sigmoid(x)); });
 }
 
 static Node hardsigmoid(TensorBuilder &b, Node x) {
-  return b.scale(minimum(b, maximum(b, shift(b, x, 3), 0), 6), 1.0 / 6);
+  return b.scale(b.atMost(b.atLeast(b.shift(x, 3), 0), 6), 1.0 / 6);
 }
 
 Value buildHardswish(Call &call) {
   return unary(call, [](TensorBuilder &b, Node x) { return b.multiply(x, hardsigmoid(b, x)); });
 }
 Value buildHardsigmoid(Call &call) { return unary(call, hardsigmoid); }
-Value buildSoftplus(Call &call) { return unary(call, softplus); }
+Value buildSoftplus(Call &call) {
+  return unary(call, [](TensorBuilder &b, Node x) { return b.softplus(x); });
+}
 
 Value buildRsqrt(Call &call) {
   const Value &x = call.value("x");
@@ -108,8 +90,7 @@ Value buildRsqrt(Call &call) {
     return call.fail("x", "rsqrt expects a floating-point tensor or a number above 0, found " +
                               describe(x));
   TensorBuilder b = at(call);
-  return call.makeLike(b.divide(b.splatLike(tensor->value, 1), squareRoot(b, tensor->value)),
-                       *tensor);
+  return call.makeLike(b.divide(b.splatLike(tensor->value, 1), b.sqrt(tensor->value)), *tensor);
 }
 
 Value buildSign(Call &call) {
@@ -123,19 +104,7 @@ Value buildSign(Call &call) {
   Node zero = b.splatLike(tensor->value, 0), one = b.splatLike(tensor->value, 1);
   Node negative =
       b.select(b.compare(Predicate::LT, tensor->value, zero), b.splatLike(tensor->value, -1), zero);
-  return call.makeLike(b.select(above(b, tensor->value, 0), one, negative), *tensor);
-}
-
-/// x to a whole power, by squaring.
-static Node wholePower(TensorBuilder &b, Node x, int64_t exponent) {
-  Node result, square = x;
-  for (int64_t rest = exponent; rest != 0; rest /= 2) {
-    if (rest % 2 != 0)
-      result = result ? b.multiply(result, square) : square;
-    if (rest > 1)
-      square = b.multiply(square, square);
-  }
-  return result;
+  return call.makeLike(b.select(b.above(tensor->value, 0), one, negative), *tensor);
 }
 
 Value applyPower(Site &site, const Operand &base, const Operand &exponent) {
@@ -152,20 +121,7 @@ Value applyPower(Site &site, const Operand &base, const Operand &exponent) {
     return Poison{};
   }
   TensorBuilder b = at(site);
-  double power = exponent.value.number();
-  if (power == 0)
-    return site.makeLike(b.splatLike(x->value, 1), *x);
-  Node result;
-  constexpr double mostProducts = 1024;
-  if (power == 0.5)
-    result = squareRoot(b, x->value);
-  else if (power == std::floor(power) && std::abs(power) <= mostProducts)
-    result = wholePower(b, x->value, std::abs(int64_t(power)));
-  else
-    return site.makeLike(b.exp(b.scale(b.log(x->value), power)), *x);
-  if (power < 0)
-    result = b.divide(b.splatLike(result, 1), result);
-  return site.makeLike(result, *x);
+  return site.makeLike(b.power(x->value, exponent.value.number()), *x);
 }
 
 Value buildPower(Call &call) {
@@ -208,20 +164,15 @@ Value buildLogicalNot(Call &call) {
 
 // -------------------------------------------------------------------------------------- along axes
 
-template <bool logarithm> Value buildSoftmax(Call &call) {
+template <typename Op> static Value alongAxis(Call &call) {
   const Tensor &x = call.tensor("x");
   int64_t axis;
   if (!call.axis("axis", x.rank(), axis) || !call.checkNotBatch(x, {axis}, call.rangeOf("x")))
     return Poison{};
-  TensorBuilder b = at(call);
-  auto spread = [&](Node each) { return b.broadcastOver(each, x.type(), {axis}); };
-  Node shifted = b.subtract(x.value, spread(b.reduce(ReduceKind::Max, x.value, {axis})));
-  Node exps = b.exp(shifted), sum = b.reduce(ReduceKind::Sum, exps, {axis});
-  return call.makeLike(
-      logarithm ? b.subtract(shifted, spread(b.log(sum))) : b.divide(exps, spread(sum)), x);
+  return call.makeLike(Op::create(call.entry().builder, call.location(), x.value, axis), x);
 }
-template Value buildSoftmax<false>(Call &);
-template Value buildSoftmax<true>(Call &);
+Value buildSoftmax(Call &call) { return alongAxis<dl::SoftmaxOp>(call); }
+Value buildLogSoftmax(Call &call) { return alongAxis<dl::LogSoftmaxOp>(call); }
 
 /// The root of a sum of squares; its gradient is 0 where the sum is.
 Value buildNorm(Call &call) {
@@ -238,8 +189,8 @@ Value buildNorm(Call &call) {
   if (sum.isPoison())
     return sum;
   const Tensor &total = sum.as<Tensor>();
-  Node isPositive = above(b, total.value, 0);
-  Node root = squareRoot(b, b.select(isPositive, total.value, b.splatLike(total.value, 1)));
+  Node isPositive = b.above(total.value, 0);
+  Node root = b.sqrt(b.select(isPositive, total.value, b.splatLike(total.value, 1)));
   return call.make(b.keepWhere(isPositive, root), total.batch, {&total});
 }
 
@@ -289,10 +240,7 @@ Value buildOneHot(Call &call) {
 // ------------------------------------------------------------------------------ losses and metrics
 
 static Node logSoftmax(TensorBuilder &b, Node x, int64_t axis) {
-  auto type = b.typeOf(x);
-  auto spread = [&](Node each) { return b.broadcastOver(each, type, {axis}); };
-  Node shifted = b.subtract(x, spread(b.reduce(ReduceKind::Max, x, {axis})));
-  return b.subtract(shifted, spread(b.log(b.reduce(ReduceKind::Sum, b.exp(shifted), {axis}))));
+  return dl::LogSoftmaxOp::create(b.builder, b.loc, x, axis);
 }
 
 Tensor smoothedCrossEntropy(Call &call, const Tensor &crossEntropy, int64_t axis,
@@ -317,34 +265,10 @@ Tensor probabilityCrossEntropy(Call &call, const Tensor &logits, const Tensor &t
                    {&logits, &target});
 }
 
-Node sigmoidCrossEntropy(Call &call, Node logits, Node target) {
-  TensorBuilder b = at(call);
-  return b.subtract(softplus(b, logits), b.multiply(logits, target));
-}
-
-Node huber(Call &call, Node difference, double delta) {
-  TensorBuilder b = at(call);
-  Node size = dl::AbsOp::create(b.builder, b.loc, difference);
-  Node near = minimum(b, size, delta);
-  return b.multiply(near, b.subtract(size, b.scale(near, 0.5)));
-}
-
-Node hinge(Call &call, Node score, Node target, double margin) {
-  TensorBuilder b = at(call);
-  return maximum(b, shift(b, b.negate(b.multiply(score, target)), margin), 0);
-}
-
-Node divergence(Call &call, Node logProbability, Node target) {
-  TensorBuilder b = at(call);
-  Node isPositive = above(b, target, 0);
-  Node logTarget = b.log(b.select(isPositive, target, b.splatLike(target, 1)));
-  return b.keepWhere(isPositive, b.multiply(target, b.subtract(logTarget, logProbability)));
-}
-
 Node binaryAccuracy(Call &call, Node logits, Node target, double threshold) {
   TensorBuilder b = at(call);
-  Node answer = b.castLike(above(b, logits, threshold), logits);
-  Node truth = b.castLike(above(b, target, 0.5), logits);
+  Node answer = b.castLike(b.above(logits, threshold), logits);
+  Node truth = b.castLike(b.above(target, 0.5), logits);
   return b.castLike(b.compare(Predicate::EQ, answer, truth), logits);
 }
 

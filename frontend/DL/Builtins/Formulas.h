@@ -22,7 +22,8 @@ Value buildHardsigmoid(Call &call);
 Value buildSoftplus(Call &call);
 Value buildRsqrt(Call &call);
 Value buildSign(Call &call);
-template <bool logarithm> Value buildSoftmax(Call &call);
+Value buildSoftmax(Call &call);
+Value buildLogSoftmax(Call &call);
 
 /// x ** number; the exponent is a compile-time number.
 Value applyPower(Site &site, const Operand &base, const Operand &exponent);
@@ -43,11 +44,6 @@ Tensor smoothedCrossEntropy(Call &call, const Tensor &crossEntropy, int64_t axis
 /// Labels are probabilities.
 Tensor probabilityCrossEntropy(Call &call, const Tensor &logits, const Tensor &target,
                                int64_t axis);
-mlir::Value sigmoidCrossEntropy(Call &call, mlir::Value logits, mlir::Value target);
-mlir::Value huber(Call &call, mlir::Value difference, double delta);
-mlir::Value hinge(Call &call, mlir::Value score, mlir::Value target, double margin);
-/// Not yet summed over the classes.
-mlir::Value divergence(Call &call, mlir::Value logProbability, mlir::Value target);
 /// 1 where logit and target agree, else 0.
 mlir::Value binaryAccuracy(Call &call, mlir::Value logits, mlir::Value target, double threshold);
 /// 1 where fewer than `k` logits are above the label's, else 0; classes on `axis`.

@@ -12,7 +12,7 @@ using interpreter::Interpreter;
 using interpreter::Tensor;
 
 /// Runs the entry with its composites, then with their decompositions: both must agree to 1e-12.
-static std::vector<Tensor> runBothWays(StringRef text, ArrayRef<Tensor> inputs) {
+static std::vector<Tensor> runBothWays(const std::string &text, ArrayRef<Tensor> inputs) {
   MLIRContext context;
   context.loadDialect<dl::DLDialect>();
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
@@ -86,4 +86,117 @@ TEST(Decompose, Accuracy) {
     })",
       {{{5, 3}, {1, 2, 3, 2, 2, 1, 2, 2, 1, 3, 2, 1, 1, 1, 1}}, {{5}, {2, 0, 1, 7, 0}}})[0];
   EXPECT_EQ(correct.values, (std::vector<double>{1, 1, 0, 0, 1}));
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Norms, activations and losses
+//===------------------------------------------------------------------------------------------===//
+
+/// One op on x, scale, bias, ...: `body` gives `%y`, of x's type unless `result` says otherwise.
+static std::vector<Tensor> runOp(const std::string &signature, const std::string &body,
+                                 const std::string &type, ArrayRef<Tensor> inputs) {
+  return runBothWays("dl.entry @f(" + signature + ") -> " + type +
+                         " attributes {kind = #dl.entry<infer>} {\n" + body +
+                         "\ndl.return %y : " + type + "\n}",
+                     inputs);
+}
+
+static const char *const imageSignature =
+    "%x: tensor<3x6x2x4xf64>, %s: tensor<6xf64>, %b: tensor<6xf64>";
+static std::vector<Tensor> imageInputs() {
+  return {interpreter::uniformTensor({3, 6, 2, 4}, "x", 2, 5), interpreter::uniformTensor({6}, "s"),
+          interpreter::uniformTensor({6}, "b")};
+}
+static const char *const affine = " scale(%s : tensor<6xf64>) bias(%b : tensor<6xf64>) ";
+static const char *const image = "tensor<3x6x2x4xf64>";
+
+// With the statistics as results; scale and bias apart.
+TEST(Decompose, BatchNorm) {
+  for (std::string weights :
+       {affine, " scale(%s : tensor<6xf64>) ", " bias(%b : tensor<6xf64>) ", " "})
+    runBothWays(std::string("dl.entry @f(") + imageSignature + ") -> (" + image +
+                    ", tensor<6xf64>, tensor<6xf64>) attributes {kind = #dl.entry<infer>} {\n"
+                    "%y, %m, %v = dl.batch_norm %x" +
+                    weights + "epsilon = 1.0e-03 : " + image + "\ndl.return %y, %m, %v : " + image +
+                    ", tensor<6xf64>, tensor<6xf64>\n}",
+                imageInputs());
+}
+
+TEST(Decompose, BatchNormInference) {
+  std::vector<Tensor> inputs = imageInputs();
+  inputs.push_back(interpreter::uniformTensor({6}, "mean", 1, 5));
+  inputs.push_back(interpreter::uniformTensor({6}, "variance", 1, 2));
+  runOp(std::string(imageSignature) + ", %m: tensor<6xf64>, %v: tensor<6xf64>",
+        std::string("%y = dl.batch_norm_inference %x, %m, %v") + affine +
+            "epsilon = 1.0e-03 : " + image,
+        image, inputs);
+}
+
+TEST(Decompose, BatchNormBackward) {
+  for (std::string weights : {" scale(%s : tensor<6xf64>) ", " "}) {
+    std::vector<Tensor> inputs = {imageInputs()[0], imageInputs()[1],
+                                  interpreter::uniformTensor({3, 6, 2, 4}, "dy")};
+    // The moments are those of x: other ones are no derivative of a batch norm.
+    runBothWays(std::string("dl.entry @f(%x: ") + image + ", %s: tensor<6xf64>, %dy: " + image +
+                    ") -> (" + image +
+                    ", tensor<6xf64>, tensor<6xf64>) attributes {kind = #dl.entry<infer>} {\n"
+                    "%y, %mean, %variance = dl.batch_norm %x epsilon = 1.0e-03 : " +
+                    image + "\n%dx, %ds, %db = dl.batch_norm_backward %dy, %x, %mean, %variance" +
+                    weights + "epsilon = 1.0e-03 : " + image +
+                    "\ndl.return %dx, %ds, %db : " + image + ", tensor<6xf64>, tensor<6xf64>\n}",
+                inputs);
+  }
+}
+
+TEST(Decompose, GroupNorm) {
+  for (const char *groups : {"1", "3", "6"})
+    runOp(imageSignature,
+          std::string("%y = dl.group_norm %x") + affine + "groups = " + groups +
+              " epsilon = 1.0e-03 : " + image,
+          image, imageInputs());
+}
+
+// Over axes that are no neighbours.
+TEST(Decompose, LayerAndRmsNorm) {
+  std::vector<Tensor> inputs = {interpreter::uniformTensor({3, 6, 2, 4}, "x", 2, 5),
+                                interpreter::uniformTensor({6, 4}, "s"),
+                                interpreter::uniformTensor({6, 4}, "b")};
+  std::string signature = "%x: tensor<3x6x2x4xf64>, %s: tensor<6x4xf64>, %b: tensor<6x4xf64>";
+  runOp(signature,
+        std::string("%y = dl.layer_norm %x scale(%s : tensor<6x4xf64>) bias(%b : tensor<6x4xf64>) "
+                    "axes = [1, 3] epsilon = 1.0e-03 : ") +
+            image,
+        image, inputs);
+  runOp(signature,
+        std::string(
+            "%y = dl.rms_norm %x scale(%s : tensor<6x4xf64>) axes = [1, 3] epsilon = 1.0e-03 : ") +
+            image,
+        image, inputs);
+}
+
+TEST(Decompose, LocalResponseNorm) {
+  for (const char *settings :
+       {"size = 3 alpha = 0.5 beta = 0.75 k = 2.0", "size = 4 alpha = 0.5 beta = 2.0 k = 1.0",
+        "size = 12 alpha = 1.0 beta = 0.5 k = 1.0", "size = 1 alpha = 1.0 beta = -1.0 k = 1.0"})
+    runOp("%x: tensor<3x6x2x4xf64>",
+          std::string("%y = dl.local_response_norm %x ") + settings + " : " + image, image,
+          {imageInputs()[0]});
+}
+
+// Of numbers whose exponential overflows.
+TEST(Decompose, Softmax) {
+  for (const char *op : {"softmax", "log_softmax"})
+    for (const char *axis : {"0", "1", "3"})
+      runOp("%x: tensor<3x6x2x4xf64>",
+            std::string("%y = dl.") + op + " %x axis = " + axis + " : " + image, image,
+            {interpreter::uniformTensor({3, 6, 2, 4}, "x", 500, 1000)});
+}
+
+TEST(Decompose, ElementByElement) {
+  Tensor a = interpreter::uniformTensor({6, 14}, "a", 3),
+         target = interpreter::uniformTensor({6, 14}, "t");
+  for (const char *op : {"sigmoid_cross_entropy %a, %t", "huber %a, %t delta = 0.5",
+                         "hinge %a, %t margin = 0.75", "kl_divergence %a, %t", "gelu %a"})
+    runOp("%a: tensor<6x14xf64>, %t: tensor<6x14xf64>",
+          std::string("%y = dl.") + op + " : tensor<6x14xf64>", "tensor<6x14xf64>", {a, target});
 }

@@ -70,6 +70,7 @@ Values runElementwise(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 Values runTensorOp(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 Values runConvolution(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 Values runPooling(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
+Values runComposite(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 Values runClassification(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 
 } // namespace dlc::interpreter

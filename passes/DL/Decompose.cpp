@@ -1,0 +1,45 @@
+//===- Decompose.cpp - the formulas of composites in their place ------------------------------===//
+//
+//   %y = dl.softmax %x axis = 1 : tensor<5x37xf32>
+// ->
+//   %0 = dl.reduce max %x axes = [1] ...
+//   ...
+//   %y = dl.divide %4, %6 : tensor<5x37xf32>
+//
+// Those that generators take whole stay. What a composite gives and nobody needs is dropped: of
+// dl.batch_norm_backward the gradient of the first layer's input.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLProgramOps.h"
+#include "passes/DL/DeadCode.h"
+#include "passes/DL/Passes.h"
+
+namespace dlc::dl {
+#define GEN_PASS_DEF_DECOMPOSE
+#include "passes/DL/Passes.h.inc"
+} // namespace dlc::dl
+
+using namespace mlir;
+using namespace dlc::dl;
+
+/// Whether the op is the anchor of a kernel.
+static bool isTakenWhole(Operation *op) {
+  return isa<SoftmaxCrossEntropyOp, SoftmaxCrossEntropyBackwardOp, AccuracyOp>(op);
+}
+
+namespace {
+struct Decompose : dlc::dl::impl::DecomposeBase<Decompose> {
+  void runOnOperation() override {
+    for (Operation &op : llvm::make_early_inc_range(getOperation().getBlock())) {
+      auto composite = dyn_cast<DecomposableOp>(op);
+      if (!composite || isTakenWhole(&op))
+        continue;
+      OpBuilder builder(&op);
+      op.replaceAllUsesWith(composite.decompose(builder));
+      op.erase();
+    }
+    eraseDeadOps(getOperation());
+  }
+};
+} // namespace

@@ -1,0 +1,51 @@
+// RUN: dlc-opt --dl-decompose %s | FileCheck %s
+// RUN: dlc-opt --dl-differentiate --dl-prune-gradients %s | FileCheck %s --check-prefix=WHOLE
+// RUN: dlc-opt --dl-differentiate --dl-prune-gradients --dl-decompose %s | FileCheck %s --check-prefix=GRADIENT
+
+dl.variable @scale : tensor<6xf32> role<parameter> init(<constant, 1.0, 0.0>)
+
+// The largest number is taken away first, so that exp cannot overflow.
+// CHECK-LABEL: dl.entry @softmax
+// CHECK-NOT: dl.softmax
+// CHECK: %[[MAX:.*]] = dl.reduce max %[[X:.*]] axes = [1]
+// CHECK: %[[WIDE:.*]] = dl.broadcast %[[MAX]]
+// CHECK: %[[SHIFTED:.*]] = dl.subtract %[[X]], %[[WIDE]]
+// CHECK: %[[EXP:.*]] = dl.exp %[[SHIFTED]]
+// CHECK: %[[SUM:.*]] = dl.reduce sum %[[EXP]] axes = [1]
+// CHECK: %[[SUMS:.*]] = dl.broadcast %[[SUM]]
+// CHECK: %[[Y:.*]] = dl.divide %[[EXP]], %[[SUMS]]
+// CHECK: dl.return %[[Y]]
+dl.entry @softmax(%x: tensor<5x37xf32>) -> (tensor<5x37xf32>) attributes {kind = #dl.entry<infer>} {
+  %y = dl.softmax %x axis = 1 : tensor<5x37xf32>
+  dl.return %y : tensor<5x37xf32>
+}
+
+// What a generator takes whole stays.
+// CHECK-LABEL: dl.entry @taken_whole
+// CHECK: dl.softmax_cross_entropy
+// CHECK: dl.accuracy
+dl.entry @taken_whole(%x: tensor<5x37xf32>, %label: tensor<5xi32>) -> (tensor<5xf32>, tensor<5xf32>) attributes {kind = #dl.entry<infer>} {
+  %l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<5x37xf32>, tensor<5xi32>
+  %a = dl.accuracy %x, %label axis = 1 : tensor<5x37xf32>, tensor<5xi32>
+  dl.return %l, %a : tensor<5xf32>, tensor<5xf32>
+}
+
+// A batch norm is one op forward and one backward; the input's gradient is dropped with all that it would need alone: of dy and
+// x - mean one sum is left.
+// WHOLE-LABEL: dl.entry @train_step
+// WHOLE: %{{.*}}, %[[MEAN:.*]], %[[VARIANCE:.*]] = dl.batch_norm %[[X:.*]] scale(%[[SCALE:.*]] : tensor<6xf32>)
+// WHOLE: %{{.*}}, %[[DSCALE:.*]], %{{.*}} = dl.batch_norm_backward %{{.*}}, %[[X]], %[[MEAN]], %[[VARIANCE]] scale(%[[SCALE]] : tensor<6xf32>)
+// WHOLE: dl.return %[[DSCALE]]
+// GRADIENT-LABEL: dl.entry @train_step
+// GRADIENT: %[[MEAN:.*]], %[[M2:.*]] = dl.moments %[[X:.*]] axes = [0, 2]
+// GRADIENT-COUNT-1: dl.reduce sum %{{.*}} axes = [0, 2]
+// GRADIENT-NOT: dl.reduce
+// GRADIENT: dl.return
+dl.entry @train_step(%x: tensor<4x6x5xf32> {dl.name = "x"}) -> () attributes {kind = #dl.entry<train>, updates = [
+      #dl.update<@scale, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
+  %s = dl.read @scale : tensor<6xf32>
+  %y, %mean, %variance = dl.batch_norm %x scale(%s : tensor<6xf32>) epsilon = 1.0e-05 : tensor<4x6x5xf32>
+  %z = dl.multiply %y, %x : tensor<4x6x5xf32>
+  %loss = dl.reduce sum %z axes = [0, 1, 2] : tensor<4x6x5xf32>
+  dl.return loss(%loss : tensor<f32>)
+}
