@@ -21,7 +21,6 @@ namespace {
 class ElementsGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-elements"; }
-  unsigned version() const override { return 2; }
   SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };

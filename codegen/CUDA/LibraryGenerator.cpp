@@ -31,7 +31,6 @@ namespace {
 class LibraryGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "library"; }
-  unsigned version() const override { return 4; }
   SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };

@@ -16,7 +16,6 @@ namespace {
 class MapGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-map"; }
-  unsigned version() const override { return 1; }
   SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };

@@ -15,7 +15,6 @@ namespace {
 class MultiTensorGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-multi-tensor"; }
-  unsigned version() const override { return 1; }
   SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };

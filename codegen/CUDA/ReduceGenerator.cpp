@@ -19,7 +19,6 @@ namespace {
 class ReduceGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-reduce"; }
-  unsigned version() const override { return 3; }
   SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };

@@ -13,7 +13,6 @@ namespace {
 class SoftmaxGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-softmax"; }
-  unsigned version() const override { return 1; }
   SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };

@@ -21,17 +21,6 @@ StringRef dlc::codegen::embeddedText(StringRef file) {
   llvm_unreachable("every text that is asked for is embedded");
 }
 
-const std::string &dlc::codegen::allSkeletons() {
-  static const std::string all = [] {
-    std::string text;
-    for (const EmbeddedText &embedded : texts)
-      if (StringRef(embedded.file).ends_with(".cuh"))
-        text += embedded.text;
-    return text;
-  }();
-  return all;
-}
-
 std::string dlc::codegen::includesOf(llvm::ArrayRef<std::string> headers) {
   std::string text;
   for (const std::string &header : headers)

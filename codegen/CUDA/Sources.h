@@ -10,9 +10,6 @@ namespace dlc::codegen {
 /// "abi.h").
 llvm::StringRef embeddedText(llvm::StringRef file);
 
-/// All skeletons one behind the other: part of the key of every kernel.
-const std::string &allSkeletons();
-
 /// The lines that include `headers`.
 std::string includesOf(llvm::ArrayRef<std::string> headers);
 

@@ -18,7 +18,6 @@ namespace {
 class TransposeGenerator : public TextGenerator {
 public:
   StringRef name() const override { return "cuda-transpose"; }
-  unsigned version() const override { return 1; }
   SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };

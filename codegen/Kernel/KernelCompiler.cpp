@@ -8,6 +8,7 @@
 #include "codegen/CUDA/Simt.h"
 #include "codegen/CUDA/Sources.h"
 #include "codegen/Kernel/KernelCache.h"
+#include "codegen/Kernel/SourceHash.h"
 #include "codegen/Kernel/Threads.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Config/llvm-config.h"
@@ -62,16 +63,16 @@ std::vector<GeneratedCandidate> codegen::allCandidates(const KernelSpec &spec,
   return all;
 }
 
-/// What makes equal text equal code: for the CPU all of the target; a CUDA kernel's text does not
-/// know the architectures that it is compiled for.
+/// What makes equal text equal code: the sources of what makes it, and for the CPU all of the
+/// target; a CUDA kernel's text does not know the architectures that it is compiled for.
 static std::string identityOf(const Target &target) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   if (auto *cpu = std::get_if<CpuTarget>(&target))
-    stream << "llvm " LLVM_VERSION_STRING " lowering " << loweringVersion << '\0' << cpu->cpu
-           << '\0' << cpu->features << '\0' << cpu->vectorBytes;
+    stream << cpuSourceHash() << '\0' << "llvm " LLVM_VERSION_STRING << '\0' << cpu->cpu << '\0'
+           << cpu->features << '\0' << cpu->vectorBytes;
   else
-    stream << "cuda " << hexadecimal(hashText(allSkeletons()));
+    stream << cudaSourceHash();
   return text;
 }
 
@@ -79,9 +80,8 @@ static std::string identityOf(const Target &target) {
 static std::string identityOf(const SelectedKernel &kernel, const Target &target) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << "dlc " DLC_VERSION << '\0' << identityOf(target) << '\0' << kernel.generator->name()
-         << '\0' << kernel.generator->version() << '\0' << kernel.candidate.schedule << '\0'
-         << kernel.text;
+  stream << identityOf(target) << '\0' << kernel.generator->name() << '\0'
+         << kernel.candidate.schedule << '\0' << kernel.text;
   return text;
 }
 

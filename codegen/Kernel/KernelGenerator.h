@@ -1,7 +1,7 @@
 //===- KernelGenerator.h - how a kernel is made -------------------------------------*- C++ -*-===//
 //
 // A generator offers candidates for a spec and emits the code of one. Candidates are data: a
-// schedule as text, which together with the spec, the target and the generator's version is the
+// schedule as text, which together with the spec, the target and the compiler's sources is the
 // kernel's identity, and what the plan must know (grid, scratch, workspace) before any code exists.
 // Selection takes the cheapest by the cost model; emission happens once per key, in parallel, and
 // its object is cached.
@@ -113,9 +113,6 @@ class KernelGenerator {
 public:
   virtual ~KernelGenerator() = default;
   virtual llvm::StringRef name() const = 0;
-  /// Raised with every change of the generated code: part of the key, so that caches never serve
-  /// old code.
-  virtual unsigned version() const = 0;
 };
 
 class CpuGenerator : public KernelGenerator {

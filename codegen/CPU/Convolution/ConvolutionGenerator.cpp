@@ -21,7 +21,6 @@ namespace {
 class ConvolutionGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-convolution"; }
-  unsigned version() const override { return 2; }
   SmallVector<Candidate> candidates(const KernelSpec &spec, const CpuTarget &target) const override;
   LogicalResult emit(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
                      StringRef symbol, ModuleOp module) const override;

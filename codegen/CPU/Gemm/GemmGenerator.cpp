@@ -18,7 +18,6 @@ namespace {
 class GemmGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-gemm"; }
-  unsigned version() const override { return 3; }
   SmallVector<Candidate> candidates(const KernelSpec &spec, const CpuTarget &target) const override;
   LogicalResult emit(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
                      StringRef symbol, ModuleOp module) const override;

@@ -18,7 +18,6 @@ namespace {
 class LoopsGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-loops"; }
-  unsigned version() const override { return 3; }
   SmallVector<Candidate> candidates(const KernelSpec &spec, const CpuTarget &target) const override;
   LogicalResult emit(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
                      StringRef symbol, ModuleOp module) const override;

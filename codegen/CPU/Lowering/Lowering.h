@@ -17,10 +17,6 @@ class TargetMachine;
 
 namespace dlc::codegen {
 
-/// Raised with every change of the code that all kernels share: this file's, CodeEmitter's,
-/// BodyEmitter's. Part of the key, as the generators' own versions are.
-constexpr unsigned loweringVersion = 4;
-
 /// Replaces math.exp, log and tanh on f32 and f64, scalars and vectors, by polynomials in arith
 /// ops; see MathPolynomials.cpp for their errors. Math ops that are an instruction stay.
 void expandMath(mlir::ModuleOp module);

@@ -20,7 +20,6 @@ namespace {
 class MapGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-map"; }
-  unsigned version() const override { return 1; }
   SmallVector<Candidate> candidates(const KernelSpec &spec, const CpuTarget &target) const override;
   LogicalResult emit(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
                      StringRef symbol, ModuleOp module) const override;

@@ -34,7 +34,6 @@ struct UpdatePlan {
 class MultiTensorGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-multi-tensor"; }
-  unsigned version() const override { return 1; }
   SmallVector<Candidate> candidates(const KernelSpec &spec, const CpuTarget &target) const override;
   LogicalResult emit(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
                      StringRef symbol, ModuleOp module) const override;

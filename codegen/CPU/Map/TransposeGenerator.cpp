@@ -46,7 +46,6 @@ struct TransposePlan {
 class TransposeGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-transpose"; }
-  unsigned version() const override { return 1; }
   SmallVector<Candidate> candidates(const KernelSpec &spec, const CpuTarget &target) const override;
   LogicalResult emit(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
                      StringRef symbol, ModuleOp module) const override;

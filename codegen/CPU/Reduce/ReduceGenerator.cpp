@@ -80,7 +80,6 @@ private:
 class ReduceGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-reduce"; }
-  unsigned version() const override { return 3; }
   SmallVector<Candidate> candidates(const KernelSpec &spec, const CpuTarget &target) const override;
   LogicalResult emit(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
                      StringRef symbol, ModuleOp module) const override;

@@ -56,7 +56,6 @@ struct SoftmaxPlan {
 class SoftmaxGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-softmax"; }
-  unsigned version() const override { return 1; }
   SmallVector<Candidate> candidates(const KernelSpec &spec, const CpuTarget &target) const override;
   LogicalResult emit(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
                      StringRef symbol, ModuleOp module) const override;

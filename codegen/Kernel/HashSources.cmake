@@ -1,0 +1,11 @@
+# Writes the SHA-256 of files' names and contents as a C string. Arguments: OUTPUT, ROOT, FILES (separated by |).
+string(REPLACE "|" ";" FILES "${FILES}")
+list(SORT FILES)
+set(all "")
+foreach(file IN LISTS FILES)
+  file(RELATIVE_PATH name ${ROOT} ${file})
+  file(SHA256 ${file} hash)
+  string(APPEND all "${name} ${hash}\n")
+endforeach()
+string(SHA256 hash "${all}")
+file(WRITE ${OUTPUT} "\"${hash}\"\n")
