@@ -34,23 +34,27 @@ HappensBefore::HappensBefore(ProgramOp program) {
   }
 }
 
-unsigned HappensBefore::getFirstOpen(unsigned record, unsigned stream) const {
-  size_t completed = clocks[record][stream];
-  return completed < ofStream[stream].size() ? ofStream[stream][completed] : records.size();
+unsigned HappensBefore::getFirstBehind(ArrayRef<unsigned> others, unsigned onStream) const {
+  // Of each stream the last one is enough, and what is ordered behind it is the end of a stream.
+  SmallVector<unsigned, 4> last(ofStream.size(), ~0u);
+  for (unsigned other : others)
+    last[stream[other]] = other;
+  auto first = llvm::partition_point(ofStream[onStream], [&](unsigned record) {
+    return llvm::any_of(last,
+                        [&](unsigned other) { return other != ~0u && !before(other, record); });
+  });
+  return first == ofStream[onStream].end() ? ~0u : *first;
 }
 
 bool Lifetime::endsBefore(const Lifetime &other) const {
-  return llvm::all_of(llvm::zip_equal(last, other.open),
-                      [](auto ends) { return std::get<0>(ends) <= std::get<1>(ends); });
+  return llvm::all_of(llvm::zip_equal(released, other.first),
+                      [](auto places) { return std::get<0>(places) <= std::get<1>(places); });
 }
 
 bool Lifetime::endsWith(unsigned record, const HappensBefore &order) const {
-  for (auto [stream, end] : llvm::enumerate(last)) {
-    bool own = stream == order.getStream(record);
-    if (end > (own ? record + 1 : order.getFirstOpen(record, stream)))
-      return false;
-  }
-  return true;
+  return !isOutput && llvm::all_of(accesses, [&](unsigned access) {
+    return access == record || order.before(access, record);
+  });
 }
 
 bool Lifetime::startsWith(unsigned record, const HappensBefore &order) const {
@@ -59,18 +63,16 @@ bool Lifetime::startsWith(unsigned record, const HappensBefore &order) const {
 }
 
 void Lifetime::append(const Lifetime &other) {
-  accesses.append(other.accesses);
-  for (auto [mine, theirs] : llvm::zip_equal(last, other.last))
-    mine = std::max(mine, theirs);
+  accesses = other.accesses;
+  released = other.released;
+  isOutput = other.isOutput;
 }
 
 llvm::DenseMap<Operation *, Lifetime> findLifetimes(ProgramOp program, const HappensBefore &order) {
   unsigned streams = order.getNumStreams();
   llvm::DenseMap<Operation *, Lifetime> lifetimes;
   for (auto alloc : program.getBlock().getOps<AllocOp>())
-    lifetimes[alloc] = {{},
-                        SmallVector<unsigned, 4>(streams, 0),
-                        SmallVector<unsigned, 4>(streams, Lifetime::never)};
+    lifetimes[alloc].first.assign(streams, Lifetime::never);
   for (auto [i, op] : llvm::enumerate(order.getRecords())) {
     SmallVector<BufferAccess> touched;
     RecordOp record = op;
@@ -83,14 +85,17 @@ llvm::DenseMap<Operation *, Lifetime> findLifetimes(ProgramOp program, const Hap
       if (!lifetime.accesses.empty() && lifetime.accesses.back() == i)
         continue;
       lifetime.accesses.push_back(i);
-      lifetime.last[order.getStream(i)] = i + 1;
-      for (unsigned s = 0; s < streams; ++s)
-        lifetime.open[s] = std::min(lifetime.open[s], order.getFirstOpen(i, s));
+      unsigned &first = lifetime.first[order.getStream(i)];
+      first = std::min<unsigned>(first, i);
     }
   }
   for (Value output : program.getOutput().getBuffers())
     if (Extent extent = getExtent(output); extent.space == Space::Arena)
-      lifetimes[extent.root].last.assign(streams, Lifetime::never);
+      lifetimes[extent.root].isOutput = true;
+  for (auto &[alloc, lifetime] : lifetimes)
+    for (unsigned stream = 0; stream < streams; ++stream)
+      lifetime.released.push_back(
+          lifetime.isOutput ? Lifetime::never : order.getFirstBehind(lifetime.accesses, stream));
   return lifetimes;
 }
 

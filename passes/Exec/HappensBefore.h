@@ -24,9 +24,9 @@ public:
   bool before(unsigned a, unsigned b) const { return position[a] < clocks[b][stream[a]]; }
   unsigned getNumStreams() const { return ofStream.size(); }
   unsigned getStream(unsigned record) const { return stream[record]; }
-  /// The first record of `stream` in the order of the text that may not have completed when
-  /// `record` starts; the number of records if there is none.
-  unsigned getFirstOpen(unsigned record, unsigned stream) const;
+  /// The first record on a stream that starts when all of `others`, which stand in the order of the
+  /// text, have completed; ~0u if there is none.
+  unsigned getFirstBehind(llvm::ArrayRef<unsigned> others, unsigned onStream) const;
 
 private:
   llvm::SmallVector<RecordOp> records;
@@ -37,17 +37,18 @@ private:
       clocks; ///< of each record: completed records of each stream
 };
 
-/// When a buffer of the arena is in use: from the first of the records that touch it to the last,
-/// or to the end of the program if an output stands in it. Streams may run far apart, so both ends
-/// have a place on each stream; places are numbers of records in the order of the text.
+/// When a buffer of the arena is in use: from the first of the records that touch it until all of
+/// them are known to have completed, or to the end of the program if an output stands in it.
+/// Streams may run far apart, so both ends have a place on each stream. Places are numbers of
+/// records in the order of the text; `never` is behind all of them.
 struct Lifetime {
   static constexpr unsigned never = ~0u;
 
   llvm::SmallVector<unsigned> accesses; ///< the records that touch it, in the order of the text
-  /// By stream: behind the last access on it, 0 if there is none; `never` for an output.
-  llvm::SmallVector<unsigned, 4> last;
-  /// By stream: the first record that may not have completed when an access starts.
-  llvm::SmallVector<unsigned, 4> open;
+  llvm::SmallVector<unsigned, 4> first; ///< by stream: the first access on it
+  /// By stream: the first record on it that starts when all accesses have completed.
+  llvm::SmallVector<unsigned, 4> released;
+  bool isOutput = false;
 
   /// True if every access has completed before any to `other` starts, whatever the executor does.
   bool endsBefore(const Lifetime &other) const;
@@ -55,12 +56,13 @@ struct Lifetime {
   bool endsWith(unsigned record, const HappensBefore &order) const;
   /// True if every access but that of `record` starts after it has completed.
   bool startsWith(unsigned record, const HappensBefore &order) const;
-  /// Adds the accesses of `other`, which starts where this ends.
+  /// Goes on as `other`, which starts with the record that this ends with: from here on its
+  /// accesses stand for both.
   void append(const Lifetime &other);
 
   /// The first access, and behind the last one, in the order of the text.
-  unsigned getFirst() const { return accesses.empty() ? never : accesses.front(); }
-  unsigned getEnd() const { return *llvm::max_element(last); }
+  unsigned getFirst() const { return *llvm::min_element(first); }
+  unsigned getEnd() const { return isOutput || accesses.empty() ? never : accesses.back() + 1; }
 };
 
 /// The lifetimes of all allocs of a program.

@@ -6,13 +6,10 @@
 // so other orders are tried beside it.
 //
 // Which bytes are taken while a slot lives is asked of segment trees over the records, not of each
-// placed slot. Of two slots that conflict, let s be the one whose first access comes first in the
-// order of the text. The other one, t, cannot end before it; so they conflict if and only if s does
-// not end before t: on some stream, s has an access that may not have completed when t starts. With
-// [first access, last access on the stream] of s and [first record of the stream that may not have
-// completed, but not behind the first access; first access] of t, that is: these two ranges meet.
-// They never do with s and t exchanged. So each stream needs two trees: of the ranges of the first
-// kind, asked for those that meet one of the second, and the other way round.
+// placed slot. Two slots conflict if and only if, on some stream, the first access of one comes, in
+// the order of the text, when the other one has been touched but its end is not known there yet:
+// such an access is not behind the other slot, which has begun, and so is not behind it either. For
+// the slots of which this is true with the roles exchanged, all first accesses are kept as well.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "passes/Exec/Placement.h"
@@ -25,60 +22,73 @@ namespace {
 
 /// A range of records: [first, last).
 using Span = std::pair<unsigned, unsigned>;
+using Taken = llvm::SmallVectorImpl<ByteRange>;
 
-/// Bytes that are taken in spans of records.
-class SpanTree {
-public:
-  explicit SpanTree(unsigned records) : leaves(llvm::PowerOf2Ceil(records)), nodes(2 * leaves) {}
+/// A complete binary tree over the records, in an array: 1 is all, 2n and 2n + 1 the halves of n.
+class RecordTree {
+protected:
+  explicit RecordTree(unsigned records)
+      : leaves(llvm::PowerOf2Ceil(records + 1)), nodes(2 * leaves) {}
 
-  void add(Span span, ByteRange bytes) {
-    visit(1, {0, leaves}, span, [&](Node &node, bool inside) {
-      node.within.add(bytes);
-      if (inside)
-        node.throughout.add(bytes);
-    });
+  /// Calls `function` with the sets of the fewest nodes that make up `span`.
+  template <typename F> void forSpan(Span span, F &&function) {
+    size_t first = std::min(span.first, leaves) + leaves,
+           last = std::min(span.second, leaves) + leaves;
+    for (; first < last; first /= 2, last /= 2) {
+      if (first & 1)
+        function(nodes[first++]);
+      if (last & 1)
+        function(nodes[--last]);
+    }
   }
-  /// Appends the bytes taken in some span that meets `span`.
-  void collect(Span span, llvm::SmallVectorImpl<ByteRange> &taken) {
-    visit(1, {0, leaves}, span, [&](Node &node, bool inside) {
-      llvm::append_range(taken, (inside ? node.within : node.throughout).getRanges());
-    });
+  /// Calls it with the sets of all nodes that contain a record.
+  template <typename F> void forRecord(unsigned record, F &&function) {
+    for (size_t node = record + leaves; node > 0; node /= 2)
+      function(nodes[node]);
   }
 
 private:
-  struct Node {
-    ByteSet within;     ///< taken by some record of the node
-    ByteSet throughout; ///< taken by all, and for that not named in the nodes below
-  };
-
-  /// The nodes that `span` is made of, `inside`, and those above them.
-  template <typename F> void visit(unsigned node, Span covered, Span span, F &&function) {
-    if (span.second <= covered.first || covered.second <= span.first || span.first >= span.second)
-      return;
-    bool inside = span.first <= covered.first && covered.second <= span.second;
-    function(nodes[node], inside);
-    if (inside)
-      return;
-    unsigned middle = std::midpoint(covered.first, covered.second);
-    visit(2 * node, {covered.first, middle}, span, function);
-    visit(2 * node + 1, {middle, covered.second}, span, function);
-  }
-
   unsigned leaves;
-  std::vector<Node> nodes; ///< 1: all records; 2n and 2n + 1: the halves of n
+  std::vector<ByteSet> nodes;
+};
+
+/// Bytes that are taken in spans of records, to be asked for those taken at one.
+struct SpanTree : RecordTree {
+  explicit SpanTree(unsigned records) : RecordTree(records) {}
+  void add(Span span, ByteRange bytes) {
+    forSpan(span, [&](ByteSet &set) { set.add(bytes); });
+  }
+  void collect(unsigned record, Taken &taken) {
+    forRecord(record, [&](ByteSet &set) { llvm::append_range(taken, set.getRanges()); });
+  }
+};
+
+/// Bytes that are taken at records, to be asked for those taken in a span.
+struct PointTree : RecordTree {
+  explicit PointTree(unsigned records) : RecordTree(records) {}
+  void add(unsigned record, ByteRange bytes) {
+    forRecord(record, [&](ByteSet &set) { set.add(bytes); });
+  }
+  void collect(Span span, Taken &taken) {
+    forSpan(span, [&](ByteSet &set) { llvm::append_range(taken, set.getRanges()); });
+  }
 };
 
 /// The slots placed so far.
 class Placed {
 public:
   Placed(unsigned streams, unsigned records)
-      : earlier(streams, SpanTree(records)), later(streams, SpanTree(records)) {}
+      : uses(streams, SpanTree(records)), starts(streams, PointTree(records)), allStarts(records) {}
 
   void add(const Slot &slot, int64_t offset) {
+    const Lifetime &life = slot.lifetime;
     ByteRange bytes(offset, offset + slot.bytes);
-    for (size_t stream = 0; stream < earlier.size(); ++stream) {
-      earlier[stream].add(useSpan(slot, stream), bytes);
-      later[stream].add(startSpan(slot, stream), bytes);
+    for (size_t stream = 0; stream < uses.size(); ++stream) {
+      uses[stream].add({life.getFirst(), life.released[stream]}, bytes);
+      if (unsigned first = life.first[stream]; first != Lifetime::never) {
+        starts[stream].add(first, bytes);
+        allStarts.add(first, bytes);
+      }
     }
   }
 
@@ -86,10 +96,7 @@ public:
   /// the first one; behind them if there is none.
   int64_t findOffset(const Slot &slot, bool smallest) {
     llvm::SmallVector<ByteRange> taken;
-    for (size_t stream = 0; stream < earlier.size(); ++stream) {
-      earlier[stream].collect(startSpan(slot, stream), taken);
-      later[stream].collect(useSpan(slot, stream), taken);
-    }
+    collect(slot.lifetime, taken);
     llvm::sort(taken);
     int64_t end = 0, best = -1, bestGap = std::numeric_limits<int64_t>::max();
     for (auto [first, last] : taken) {
@@ -103,15 +110,21 @@ public:
   }
 
 private:
-  static Span useSpan(const Slot &slot, unsigned stream) {
-    return {slot.lifetime.getFirst(), slot.lifetime.last[stream]};
-  }
-  static Span startSpan(const Slot &slot, unsigned stream) {
-    unsigned first = slot.lifetime.getFirst();
-    return {std::min(slot.lifetime.open[stream], first), first + 1};
+  /// Most of what starts in a lifetime does so before any stream knows that it has ended. Asked of
+  /// all streams at once that is one range of bytes, where each stream's part of it is many.
+  void collect(const Lifetime &life, Taken &taken) {
+    unsigned common = std::max(life.getFirst(), *llvm::min_element(life.released));
+    allStarts.collect({life.getFirst(), common}, taken);
+    for (size_t stream = 0; stream < uses.size(); ++stream) {
+      starts[stream].collect({common, life.released[stream]}, taken);
+      if (life.first[stream] != Lifetime::never)
+        uses[stream].collect(life.first[stream], taken);
+    }
   }
 
-  std::vector<SpanTree> earlier, later; ///< by stream: use and start spans
+  std::vector<SpanTree> uses;    ///< by stream: from the first access until the end is known there
+  std::vector<PointTree> starts; ///< by stream: at the first access on it
+  PointTree allStarts;           ///< on any
 };
 
 /// How slots are ranked; those of smaller rank are placed first.
