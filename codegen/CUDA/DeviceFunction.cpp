@@ -262,7 +262,7 @@ namespace {
 
 /// An expression, and how strongly its outermost operator binds.
 struct Expression {
-  enum Strength { Ternary, Or, And, Compare, Shift, Add, Multiply, Atom };
+  enum Strength { Ternary, Or, And, Compare, Add, Multiply, Atom };
   std::string text;
   Strength strength = Atom;
 
@@ -436,7 +436,6 @@ std::optional<Expression> StatementPrinter::compute(Operation &op) {
       .Case<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(
           [&](auto) { return binary(op, "/", E::Multiply); })
       .Case<arith::RemUIOp>([&](auto) { return binary(op, "%", E::Multiply); })
-      .Case<arith::ShRUIOp>([&](auto) { return binary(op, ">>", E::Shift); })
       .Case<arith::AndIOp>([&](auto) -> std::optional<E> {
         if (!op.getResult(0).getType().isInteger(1))
           return std::nullopt;

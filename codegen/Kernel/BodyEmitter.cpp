@@ -212,8 +212,8 @@ SmallVector<int64_t> CutCollector::find(Value value) {
   // The generator asks in the space that it has the anchor's values in.
   if (spec.anchorResult(value))
     return cuts;
-  // Their operands live in another order, or eight to a byte: what that needs is served by scalars.
-  if (isa<dl::TransposeOp, dl::PackBitsOp, dl::UnpackBitsOp>(op)) {
+  // Its operand lives in another order: what that needs is served by scalars.
+  if (isa<dl::TransposeOp>(op)) {
     addBorders(cuts, type.getShape());
     return cuts;
   }
@@ -363,10 +363,6 @@ Value BodyEmitter::compute(Value value, const Point &point) {
     return computeBroadcast(broadcast, point);
   if (auto iota = dyn_cast<dl::IotaOp>(op))
     return computeIota(iota, point);
-  if (auto pack = dyn_cast<dl::PackBitsOp>(op))
-    return computePackedBits(pack, point);
-  if (auto unpack = dyn_cast<dl::UnpackBitsOp>(op))
-    return computeUnpackedBit(unpack, point);
   if (spec.isSum(value))
     return {};
   if (auto transpose = dyn_cast<dl::TransposeOp>(op)) {
@@ -454,60 +450,6 @@ Value codegen::convertFloat(OpBuilder &b, Location loc, Value value, Type elemen
   if (from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
     return b.createOrFold<arith::ExtFOp>(loc, type, value);
   return arith::TruncFOp::create(b, loc, type, value);
-}
-
-/// `point`, a scalar, in the index space [rows, columns] where columns is the tensor's last axis.
-static FailureOr<Point> rowsAndColumns(OpBuilder &b, Location loc, Value tensor,
-                                       const Point &point) {
-  if (point.width > 1)
-    return failure();
-  auto shape = cast<RankedTensorType>(tensor.getType()).getShape();
-  return reshapePoint(b, loc, point, {product(shape.drop_back()), shape.back()});
-}
-
-Value BodyEmitter::computePackedBits(dl::PackBitsOp op, const Point &point) {
-  FailureOr<Point> byte = rowsAndColumns(builder, loc, op.getY(), point);
-  if (failed(byte))
-    return {};
-  int64_t columns = op.getX().getType().getShape().back();
-  Value zero = constant(builder, loc, 0), sum = zero;
-  for (int64_t bit = 0; bit < 8; ++bit) {
-    Value column =
-        add(builder, loc, mul(builder, loc, byte->indices[1], 8), constant(builder, loc, bit));
-    Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, column,
-                                         constant(builder, loc, columns));
-    // What lies beyond the row is read at its last element, and thrown away.
-    Point element = *byte;
-    element.shape[1] = columns;
-    element.indices[1] =
-        builder.createOrFold<arith::MinSIOp>(loc, column, constant(builder, loc, columns - 1));
-    Value isSet = emit(op.getX(), element);
-    if (!isSet)
-      return {};
-    isSet = arith::AndIOp::create(builder, loc, exists, isSet);
-    sum = add(builder, loc, sum,
-              arith::SelectOp::create(builder, loc, isSet, constant(builder, loc, 1 << bit), zero));
-  }
-  return arith::TruncIOp::create(builder, loc, builder.getI8Type(), sum);
-}
-
-Value BodyEmitter::computeUnpackedBit(dl::UnpackBitsOp op, const Point &point) {
-  FailureOr<Point> own = rowsAndColumns(builder, loc, op.getY(), point);
-  if (failed(own))
-    return {};
-  Point source = *own;
-  Value eight = constant(builder, loc, 8);
-  source.shape[1] = op.getX().getType().getShape().back();
-  source.indices[1] = builder.createOrFold<arith::DivUIOp>(loc, own->indices[1], eight);
-  Value byte = emit(op.getX(), source);
-  if (!byte)
-    return {};
-  Value bit = builder.createOrFold<arith::RemUIOp>(loc, own->indices[1], eight);
-  Value wide = arith::ExtUIOp::create(builder, loc, builder.getI64Type(), byte);
-  Value shifted = arith::ShRUIOp::create(builder, loc, wide, bit);
-  Value lowest = arith::RemUIOp::create(builder, loc, shifted, constant(builder, loc, 2));
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, lowest,
-                               constant(builder, loc, 0));
 }
 
 /// An op on 16-bit floats computes in f32 and rounds once, whatever it is made of and however ops

@@ -44,7 +44,7 @@ static LogicalResult checkBodyOp(Operation &op) {
     return success();
   }
   if (isa<dl::ElementwiseOp, dl::BroadcastOp, dl::ReshapeOp, dl::TransposeOp, dl::IotaOp,
-          dl::PackBitsOp, dl::UnpackBitsOp, dl::YieldOp>(op))
+          dl::YieldOp>(op))
     return success();
   return op.emitError("this op cannot be part of a kernel");
 }

@@ -187,8 +187,6 @@ private:
   mlir::Value computeLanes(mlir::Value value, const Point &point);
   mlir::Value computeBroadcast(dl::BroadcastOp op, const Point &point);
   mlir::Value computeIota(dl::IotaOp op, const Point &point);
-  mlir::Value computePackedBits(dl::PackBitsOp op, const Point &point);
-  mlir::Value computeUnpackedBit(dl::UnpackBitsOp op, const Point &point);
   mlir::Value computeElementwise(dl::ElementwiseOp op, const Point &point);
 
   const KernelSpec &spec;

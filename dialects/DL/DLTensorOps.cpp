@@ -202,39 +202,3 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
   results.push_back(RankedTensorType::get(shape, a.getElementType()));
   return success();
 }
-
-//===------------------------------------------------------------------------------------------===//
-// pack_bits, unpack_bits
-//===------------------------------------------------------------------------------------------===//
-
-/// The packed form of a bool tensor of rank 1 or more.
-static RankedTensorType packedType(RankedTensorType bools) {
-  const int64_t rowElements = 128, rowBytes = 16;
-  SmallVector<int64_t> shape(bools.getShape());
-  shape.back() = llvm::divideCeil(shape.back(), rowElements) * rowBytes;
-  auto byte = IntegerType::get(bools.getContext(), 8, IntegerType::Unsigned);
-  return RankedTensorType::get(shape, byte);
-}
-
-LogicalResult PackBitsOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
-                                           ValueRange operands, DictionaryAttr attributes,
-                                           OpaqueProperties properties, RegionRange regions,
-                                           SmallVectorImpl<Type> &results) {
-  RankedTensorType x = tensorType(operands[0]);
-  if (x.getRank() == 0)
-    return emitOptionalError(location, getOperationName(),
-                             ": (C1) expects a rank of at least 1, found ", x);
-  results.push_back(packedType(x));
-  return success();
-}
-
-LogicalResult UnpackBitsOp::verify() {
-  RankedTensorType x = tensorType(getX()), y = tensorType(getY());
-  if (y.getRank() == 0 || x != packedType(y)) {
-    InFlightDiagnostic error = emitOpError("(C1) unpacks ") << x << " to " << y;
-    if (y.getRank() != 0)
-      error << ", which is packed as " << packedType(y);
-    return error;
-  }
-  return success();
-}

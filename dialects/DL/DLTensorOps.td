@@ -112,30 +112,4 @@ def DL_MatmulOp : DL_Op<"matmul", [Pure, DL_Differentiable, DL_InferType]> {
   }];
 }
 
-def DL_PackBitsOp : DL_Op<"pack_bits", [Pure, DL_InferType]> {
-  let summary = "a bool tensor as bits, eight to a byte";
-  let description = [{
-    Bit c % 8 of y[..., c / 8] is x[..., c]; a row takes 16 bytes for each begun 128 elements, and bits beyond it are 0. The
-    form in which cuBLASLt keeps the mask of a ReLU for its gradient: a 32nd of the tensor that it is compared from.
-    `%y = dl.pack_bits %x : tensor<64x500xi1>`, result tensor<64x64xui8>
-    (C1) rank >= 1. Inverse: dl.unpack_bits. Not differentiable.
-  }];
-  let arguments = (ins DL_BoolTensor:$x);
-  let results = (outs StaticShapeTensorOf<[UI8]>:$y);
-  let assemblyFormat = "$x attr-dict `:` type($x)";
-}
-
-def DL_UnpackBitsOp : DL_Op<"unpack_bits", [Pure]> {
-  let summary = "the bool tensor that dl.pack_bits has packed";
-  let description = [{
-    y[..., c] = bit c % 8 of x[..., c / 8].
-    `%y = dl.unpack_bits %x : tensor<64x64xui8> to tensor<64x500xi1>`
-    (C1) x has the type that dl.pack_bits gives for y. Not differentiable.
-  }];
-  let arguments = (ins StaticShapeTensorOf<[UI8]>:$x);
-  let results = (outs DL_BoolTensor:$y);
-  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
-  let hasVerifier = 1;
-}
-
 #endif

@@ -33,8 +33,8 @@ double codegen::walkSeconds(const KernelSpec &spec, double operations, const Cpu
 
 bool codegen::followsAnchor(const KernelSpec &spec) {
   return llvm::none_of(spec.block(), [&](Operation &op) {
-    return isa<dl::BroadcastOp, dl::TransposeOp, dl::PackBitsOp, dl::UnpackBitsOp>(op) &&
-           &op != spec.anchorOp() && spec.dependsOnAnchor(op.getResult(0));
+    return isa<dl::BroadcastOp, dl::TransposeOp>(op) && &op != spec.anchorOp() &&
+           spec.dependsOnAnchor(op.getResult(0));
   });
 }
 

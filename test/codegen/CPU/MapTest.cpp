@@ -166,27 +166,3 @@ TEST(Map, Layouts) {
        "^bb0(%x: " + blocked + "):\n %0 = dl.relu %x : " + blocked + "\n dl.yield %0 : " + blocked},
       rounding);
 }
-
-/// Bools to bits and back, in rows that are no multiple of eight; behind a product as well.
-TEST(Map, Bits) {
-  checkKernel({"tensor<3x131xi1>", "tensor<3x32xui8>", R"(
-^bb0(%x: tensor<3x131xi1>):
-  %0 = dl.pack_bits %x : tensor<3x131xi1>
-  dl.yield %0 : tensor<3x32xui8>)"},
-              0);
-  checkKernel({"tensor<3x32xui8>, tensor<3x131xf32>", "tensor<3x131xf32>", R"(
-^bb0(%x: tensor<3x32xui8>, %y: tensor<3x131xf32>):
-  %0 = dl.unpack_bits %x : tensor<3x32xui8> to tensor<3x131xi1>
-  %1 = dl.negate %y : tensor<3x131xf32>
-  %2 = dl.select %0, %y, %1 : tensor<3x131xf32>
-  dl.yield %2 : tensor<3x131xf32>)"},
-              0);
-  checkKernel({"tensor<5x7xf32>, tensor<7x131xf32>", "tensor<5x131xf32>, tensor<5x32xui8>", R"(
-^bb0(%a: tensor<5x7xf32>, %b: tensor<7x131xf32>):
-  %0 = dl.matmul %a, %b : tensor<5x7xf32>, tensor<7x131xf32>
-  %1 = dl.constant dense<0.0> : tensor<5x131xf32>
-  %2 = dl.compare gt %0, %1 : tensor<5x131xf32>
-  %3 = dl.pack_bits %2 : tensor<5x131xi1>
-  dl.yield %0, %3 : tensor<5x131xf32>, tensor<5x32xui8>)"},
-              rounding);
-}

@@ -112,26 +112,3 @@ TEST(CudaMap, Transpose) {
   dl.yield %1 : tensor<4x3x5xui8>)"},
                   0, "cuda-elements");
 }
-
-/// Bools to bits and back, in rows that are no multiple of eight, on a vector and in three axes.
-TEST(CudaMap, Bits) {
-  for (const char *generator : {"", "cuda-elements"}) {
-    checkCudaKernel({"tensor<3x2x131xi1>", "tensor<3x2x32xui8>", R"(
-^bb0(%x: tensor<3x2x131xi1>):
-  %0 = dl.pack_bits %x : tensor<3x2x131xi1>
-  dl.yield %0 : tensor<3x2x32xui8>)"},
-                    0, generator);
-    checkCudaKernel({"tensor<3x2x32xui8>, tensor<3x2x131xf32>", "tensor<3x2x131xf32>", R"(
-^bb0(%x: tensor<3x2x32xui8>, %y: tensor<3x2x131xf32>):
-  %0 = dl.unpack_bits %x : tensor<3x2x32xui8> to tensor<3x2x131xi1>
-  %1 = dl.negate %y : tensor<3x2x131xf32>
-  %2 = dl.select %0, %y, %1 : tensor<3x2x131xf32>
-  dl.yield %2 : tensor<3x2x131xf32>)"},
-                    0, generator);
-    checkCudaKernel({"tensor<5xi1>", "tensor<16xui8>", R"(
-^bb0(%x: tensor<5xi1>):
-  %0 = dl.pack_bits %x : tensor<5xi1>
-  dl.yield %0 : tensor<16xui8>)"},
-                    0, generator);
-  }
-}

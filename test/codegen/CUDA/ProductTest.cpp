@@ -125,48 +125,13 @@ TEST(CudaMultiTensor, Momentum) {
       ASSERT_LT(outputs[0].values[i], -2e7) << "wrote between tensors at " << i;
 }
 
-/// A kernel with the ops of `body` on %a, %b (and %m, bytes of bits) as they are given.
-static void checkElements(const std::string &operands, const std::string &results,
-                          const std::string &body) {
-  checkCudaKernel({operands, results, body}, rounding, "cuda-elements");
-}
-
-/// What dl-fuse-product-gradients makes, should the library not take it: bits, masks by them, sums
-/// beside the product.
+/// What dl-fuse-product-gradients makes, should the library not take it: sums beside the product.
 TEST(CudaProduct, GradientEpilogues) {
-  const std::string a = "tensor<5x7xf32>", b = "tensor<7x131xf32>", c = "tensor<5x131xf32>",
-                    bits = "tensor<5x32xui8>";
-  const std::string head =
-      "^bb0(%a: " + a + ", %b: " + b + "):\n %0 = dl.matmul %a, %b : " + a + ", " + b + "\n";
-  checkElements(a + ", " + b, c + ", " + bits,
-                head + " %1 = dl.relu %0 : " + c + "\n %z = dl.constant dense<0.0> : " + c +
-                    "\n %2 = dl.compare gt %1, %z : " + c +
-                    "\n %3 = dl.pack_bits %2 : tensor<5x131xi1>\n dl.yield %1, %3 : " + c + ", " +
-                    bits);
-  checkElements(
-      a + ", " + b + ", " + bits, c + ", tensor<131xf32>",
-      "^bb0(%a: " + a + ", %b: " + b + ", %m: " + bits + "):\n %0 = dl.matmul %a, %b : " + a +
-          ", " + b + "\n %1 = dl.unpack_bits %m : " + bits +
-          " to tensor<5x131xi1>\n %z = dl.constant dense<0.0> : " + c +
-          "\n %2 = dl.select %1, %0, %z : " + c + "\n %3 = dl.reduce sum %2 axes = [0] : " + c +
-          "\n dl.yield %2, %3 : " + c + ", tensor<131xf32>");
-  const std::string at = "tensor<7x5xf32>";
-  checkElements(at + ", " + b, c + ", tensor<5xf32>, tensor<131xf32>",
-                "^bb0(%a: " + at + ", %b: " + b + "):\n %0 = dl.matmul %a, %b transpose_a : " + at +
-                    ", " + b + "\n %1 = dl.reduce sum %a axes = [0] : " + at +
-                    "\n %2 = dl.reduce sum %b axes = [0] : " + b + "\n dl.yield %0, %1, %2 : " + c +
-                    ", tensor<5xf32>, tensor<131xf32>");
-}
-
-/// A mask by bits alone is an epilogue like others.
-TEST(CudaProduct, MaskByBits) {
-  checkCudaKernel(
-      {"tensor<37x19xf32>, tensor<19x70xf32>, tensor<37x16xui8>", "tensor<37x70xf32>", R"(
-^bb0(%a: tensor<37x19xf32>, %b: tensor<19x70xf32>, %m: tensor<37x16xui8>):
-  %0 = dl.matmul %a, %b : tensor<37x19xf32>, tensor<19x70xf32>
-  %1 = dl.unpack_bits %m : tensor<37x16xui8> to tensor<37x70xi1>
-  %2 = dl.constant dense<0.0> : tensor<37x70xf32>
-  %3 = dl.select %1, %0, %2 : tensor<37x70xf32>
-  dl.yield %3 : tensor<37x70xf32>)"},
-      rounding, "cuda-product");
+  const std::string a = "tensor<7x5xf32>", b = "tensor<7x131xf32>", c = "tensor<5x131xf32>";
+  checkCudaKernel({a + ", " + b, c + ", tensor<5xf32>, tensor<131xf32>",
+                   "^bb0(%a: " + a + ", %b: " + b + "):\n %0 = dl.matmul %a, %b transpose_a : " +
+                       a + ", " + b + "\n %1 = dl.reduce sum %a axes = [0] : " + a +
+                       "\n %2 = dl.reduce sum %b axes = [0] : " + b +
+                       "\n dl.yield %0, %1, %2 : " + c + ", tensor<5xf32>, tensor<131xf32>"},
+                  rounding, "cuda-elements");
 }

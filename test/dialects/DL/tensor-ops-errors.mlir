@@ -163,27 +163,3 @@ dl.entry @layout_c2_pairs(%x: tensor<2x3xf32, #dl.layout<order = [0, 1], blocks 
 dl.entry @layout_c2_axis(%x: tensor<2x3xf32, #dl.layout<order = [0, 1], blocks = [2, 16]>>) attributes {kind = #dl.entry<infer>} {
   dl.return
 }
-
-// -----
-
-dl.entry @pack_bits_c1(%x: tensor<i1>) attributes {kind = #dl.entry<infer>} {
-  // expected-error @+1 {{dl.pack_bits: (C1) expects a rank of at least 1, found 'tensor<i1>'}}
-  %0 = dl.pack_bits %x : tensor<i1>
-  dl.return
-}
-
-// -----
-
-dl.entry @unpack_bits_c1(%x: tensor<3x16xui8>) attributes {kind = #dl.entry<infer>} {
-  // expected-error @+1 {{'dl.unpack_bits' op (C1) unpacks 'tensor<3x16xui8>' to 'tensor<3x129xi1>', which is packed as 'tensor<3x32xui8>'}}
-  %0 = dl.unpack_bits %x : tensor<3x16xui8> to tensor<3x129xi1>
-  dl.return
-}
-
-// -----
-
-dl.entry @unpack_bits_c1_rank(%x: tensor<ui8>) attributes {kind = #dl.entry<infer>} {
-  // expected-error @+1 {{'dl.unpack_bits' op (C1) unpacks 'tensor<ui8>' to 'tensor<i1>'}}
-  %0 = dl.unpack_bits %x : tensor<ui8> to tensor<i1>
-  dl.return
-}

@@ -60,19 +60,6 @@ dl.entry @products(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>, %w: tensor<5x4xf32>
   dl.return %0, %1, %2, %3 : tensor<3x5xf32>, tensor<3x5xf32>, tensor<4x5xf32>, tensor<2x4x4xf32>
 }
 
-// Eight bools to a byte, in rows of 16 bytes for each begun 128.
-// CHECK-LABEL: dl.entry @bits
-// CHECK-SAME: %[[M:.*]]: tensor<3x129xi1>, %[[V:.*]]: tensor<0xi1>
-dl.entry @bits(%m: tensor<3x129xi1>, %v: tensor<0xi1>) -> (tensor<3x129xi1>, tensor<0xui8>) attributes {kind = #dl.entry<infer>} {
-  // CHECK: %[[P:.*]] = dl.pack_bits %[[M]] : tensor<3x129xi1>
-  %p = dl.pack_bits %m : tensor<3x129xi1>
-  // CHECK: dl.unpack_bits %[[P]] : tensor<3x32xui8> to tensor<3x129xi1>
-  %u = dl.unpack_bits %p : tensor<3x32xui8> to tensor<3x129xi1>
-  // CHECK: dl.pack_bits %[[V]] : tensor<0xi1>
-  %e = dl.pack_bits %v : tensor<0xi1>
-  dl.return %u, %e : tensor<3x129xi1>, tensor<0xui8>
-}
-
 // A physical layout is part of the type.
 // CHECK-LABEL: dl.entry @layout
 // CHECK-SAME: tensor<2x20x4x5xf32, #dl.layout<order = [0, 2, 3, 1], blocks = [1, 16]>>

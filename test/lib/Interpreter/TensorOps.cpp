@@ -135,31 +135,6 @@ static Tensor matmul(dl::MatmulOp op, const Tensor &a, const Tensor &b) {
   return c;
 }
 
-/// Rows of 128 elements take 16 bytes; a byte is the sum of its elements, each times a power of
-/// two.
-static Tensor packBits(const Tensor &x) {
-  Shape shape = x.shape;
-  shape.back() = (shape.back() + 127) / 128 * 16;
-  Tensor y = Tensor::filled(shape, 0);
-  forEachIndex(x.shape, [&](const Index &index) {
-    Index to = index;
-    to.back() /= 8;
-    y.at(to) += std::ldexp(x.at(index), static_cast<int>(index.back() % 8));
-  });
-  return y;
-}
-
-static Tensor unpackBits(dl::UnpackBitsOp op, const Tensor &x) {
-  Tensor y = Tensor::filled(shapeOf(op.getType()), 0);
-  forEachIndex(y.shape, [&](const Index &index) {
-    Index from = index;
-    from.back() /= 8;
-    auto byte = static_cast<unsigned>(x.at(from));
-    y.at(index) = byte >> index.back() % 8 & 1;
-  });
-  return y;
-}
-
 Values runTensorOp(Operation *op, ArrayRef<Tensor> operands) {
   using Result = std::vector<Tensor>;
   return llvm::TypeSwitch<Operation *, Values>(op)
@@ -173,8 +148,6 @@ Values runTensorOp(Operation *op, ArrayRef<Tensor> operands) {
       .Case<dl::ReshapeOp>([&](dl::ReshapeOp op) {
         return Result{Tensor{shapeOf(op.getType()), operands[0].values}};
       })
-      .Case<dl::PackBitsOp>([&](auto) { return Result{packBits(operands[0])}; })
-      .Case<dl::UnpackBitsOp>([&](auto op) { return Result{unpackBits(op, operands[0])}; })
       .Default(Values());
 }
 

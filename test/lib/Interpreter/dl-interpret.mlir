@@ -1,7 +1,6 @@
 // The interpreter on every construct, with numbers that can be worked out by hand.
 // RUN: dl-interpret %s --entry arithmetic | FileCheck %s --check-prefix=ARITHMETIC
 // RUN: dl-interpret %s --entry shapes | FileCheck %s --check-prefix=SHAPES
-// RUN: dl-interpret %s --entry bits | FileCheck %s --check-prefix=BITS
 // RUN: dl-interpret %s --entry windows | FileCheck %s --check-prefix=WINDOWS
 // RUN: dl-interpret %s --entry classes | FileCheck %s --check-prefix=CLASSES
 // RUN: dl-interpret %s --entry slopes | FileCheck %s --check-prefix=SLOPES
@@ -29,16 +28,6 @@ dl.entry @arithmetic() -> (tensor<3xf32> {dl.name = "relu"}, tensor<3xi32> {dl.n
   %d = dl.constant dense<[2, 2, 2]> : tensor<3xi32>
   %3 = dl.divide %c, %d : tensor<3xi32>
   dl.return %0, %1, %2, %3 : tensor<3xf32>, tensor<3xi32>, tensor<2xui8>, tensor<3xi32>
-}
-
-// Elements 0, 2, 3 are 1 + 4 + 8; elements 8 and 9 are 1 + 2 of the next byte.
-// BITS: packed: [16] 13 3 0 0 0 0 0 0
-// BITS: unpacked: [10] 1 0 1 1 0 0 0 0 1 1
-dl.entry @bits() -> (tensor<16xui8> {dl.name = "packed"}, tensor<10xi1> {dl.name = "unpacked"}) attributes {kind = #dl.entry<infer>} {
-  %x = dl.constant dense<[true, false, true, true, false, false, false, false, true, true]> : tensor<10xi1>
-  %0 = dl.pack_bits %x : tensor<10xi1>
-  %1 = dl.unpack_bits %0 : tensor<16xui8> to tensor<10xi1>
-  dl.return %0, %1 : tensor<16xui8>, tensor<10xi1>
 }
 
 // SHAPES: broadcast: [2, 3] 1 1 1 2 2 2
