@@ -16,9 +16,10 @@ using namespace dlc::codegen;
 std::optional<unsigned> codegen::storedOperand(Value value) {
   bool isReshaped = false;
   while (Operation *op = value.getDefiningOp()) {
-    if (!isa<dl::ReshapeOp, dl::ConvertLayoutOp>(op))
+    auto index = dyn_cast<dl::IndexOp>(op);
+    if (!isa<dl::ConvertLayoutOp>(op) && !(index && index.isView()))
       return std::nullopt;
-    isReshaped |= isa<dl::ReshapeOp>(op);
+    isReshaped |= bool(index);
     value = op->getOperand(0);
   }
   if (isReshaped && !PhysicalLayout::get(cast<RankedTensorType>(value.getType())).rowMajor)

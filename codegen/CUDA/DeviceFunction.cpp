@@ -49,12 +49,6 @@ Type codegen::storedType(Type element) {
   return element;
 }
 
-static Type computedType(Type element) {
-  if (auto integer = dyn_cast<IntegerType>(element))
-    return IntegerType::get(element.getContext(), integer.getWidth());
-  return element;
-}
-
 //===------------------------------------------------------------------------------------------===//
 // Building
 //===------------------------------------------------------------------------------------------===//

@@ -149,7 +149,8 @@ bool EpilogueMatcher::findWhole() {
 
 /// `step` is the one user of `value`, which has been computed so far.
 bool EpilogueMatcher::takeStep(Operation *step, Value value) {
-  if (isa<dl::ReshapeOp, dl::ConvertLayoutOp>(step))
+  auto index = dyn_cast<dl::IndexOp>(step);
+  if (isa<dl::ConvertLayoutOp>(step) || (index && index.isView()))
     return true;
   auto sum = dyn_cast<dl::AddOp>(step);
   if (!sum)

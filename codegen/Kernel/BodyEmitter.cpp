@@ -2,8 +2,8 @@
 //
 // Values are pulled: emit(result, point) asks for the operands of the op that makes the result, at
 // points derived from the given one, down to operands of the kernel and the anchor. Element-wise
-// ops and reshapes hand the point on, a broadcast drops axes, so a vector of points turns into a
-// scalar where the value repeats, and is splat at its first use.
+// ops hand the point on, index ops say how it changes: a broadcast drops axes, so a vector of
+// points turns into a scalar where the value repeats, and is splat at its first use.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/Kernel/KernelSpec.h"
@@ -126,30 +126,6 @@ Point codegen::lanePoint(OpBuilder &b, Location loc, const Point &point, int64_t
 //===------------------------------------------------------------------------------------------===//
 
 namespace {
-/// How a broadcast's result groups its axes: runs that the operand has, and runs that repeat it.
-struct BroadcastGroups {
-  SmallVector<int64_t> shape;
-  SmallVector<bool> repeated;
-
-  explicit BroadcastGroups(dl::BroadcastOp op) {
-    auto from = cast<RankedTensorType>(op.getX().getType());
-    auto to = cast<RankedTensorType>(op.getY().getType());
-    SmallVector<bool> repeats(to.getRank(), true);
-    for (auto [k, axis] : llvm::enumerate(op.getDims()))
-      repeats[axis] = from.getDimSize(k) != to.getDimSize(axis);
-    for (int64_t axis = 0; axis < to.getRank(); ++axis) {
-      if (to.getDimSize(axis) == 1)
-        continue;
-      if (!shape.empty() && repeated.back() == repeats[axis]) {
-        shape.back() *= to.getDimSize(axis);
-        continue;
-      }
-      shape.push_back(to.getDimSize(axis));
-      repeated.push_back(repeats[axis]);
-    }
-  }
-};
-
 /// Collects the places at which an index space must have a border between axes: a place is the
 /// number of elements behind it.
 class CutCollector {
@@ -168,24 +144,28 @@ private:
     }
     cuts.push_back(behind);
   }
-  void addBroadcast(SmallVector<int64_t> &cuts, dl::BroadcastOp op);
+  void addIndexed(SmallVector<int64_t> &cuts, dl::IndexOp op);
 
   const KernelSpec &spec;
   DenseMap<Value, SmallVector<int64_t>> known;
 };
 } // namespace
 
-void CutCollector::addBroadcast(SmallVector<int64_t> &cuts, dl::BroadcastOp op) {
-  BroadcastGroups groups(op);
-  addBorders(cuts, groups.shape);
-  // A border inside the operand stands inside a group that is not repeated.
-  for (int64_t cut : collect(op.getX())) {
-    int64_t behindX = 1, behindY = 1;
-    for (auto [extent, repeated] : llvm::reverse(llvm::zip_equal(groups.shape, groups.repeated))) {
-      if (!repeated && cut >= behindX && cut <= behindX * extent)
-        cuts.push_back(behindY * (cut / behindX));
-      behindX *= repeated ? 1 : extent;
-      behindY *= extent;
+void CutCollector::addIndexed(SmallVector<int64_t> &cuts, dl::IndexOp op) {
+  dl::IndexMap map = op.getIndexMap();
+  // What has the operand's order needs no borders of its own.
+  if (op->getNumOperands() == 1 && map.isIdentity())
+    return cuts.append(collect(op->getOperand(0)));
+  addBorders(cuts, map.result);
+  if (op->getNumOperands() == 0)
+    return;
+  // A border inside an axis of the operand stands inside the result's axis, if that is the same.
+  for (int64_t cut : collect(op->getOperand(0))) {
+    int64_t behind = 1;
+    for (const dl::IndexMap::Axis &axis : llvm::reverse(map.operand)) {
+      if (map.isWhole(axis) && cut >= behind && cut <= behind * axis.extent)
+        cuts.push_back(product(ArrayRef(map.result).drop_front(axis.from + 1)) * (cut / behind));
+      behind *= axis.extent;
     }
   }
 }
@@ -212,20 +192,8 @@ SmallVector<int64_t> CutCollector::find(Value value) {
   // The generator asks in the space that it has the anchor's values in.
   if (spec.anchorResult(value))
     return cuts;
-  // Its operand lives in another order: what that needs is served by scalars.
-  if (isa<dl::TransposeOp>(op)) {
-    addBorders(cuts, type.getShape());
-    return cuts;
-  }
-  if (auto broadcast = dyn_cast<dl::BroadcastOp>(op)) {
-    addBroadcast(cuts, broadcast);
-    return cuts;
-  }
-  if (auto iota = dyn_cast<dl::IotaOp>(op)) {
-    auto shape = type.getShape();
-    int64_t axis = iota.getAxis();
-    addBorders(cuts,
-               {product(shape.take_front(axis)), shape[axis], product(shape.drop_front(axis + 1))});
+  if (auto index = dyn_cast<dl::IndexOp>(op)) {
+    addIndexed(cuts, index);
     return cuts;
   }
   for (Value operand : op->getOperands())
@@ -290,8 +258,7 @@ static Value splat(OpBuilder &b, Location loc, Value scalar, int64_t width) {
   return vector::BroadcastOp::create(b, loc, VectorType::get({width}, scalar.getType()), scalar);
 }
 
-/// The element type as computed with: signless integers, bool as i1.
-static Type computeType(Type element) {
+Type codegen::computedType(Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
     return IntegerType::get(element.getContext(), integer.getWidth());
   return element;
@@ -336,7 +303,7 @@ static Value loadedToComputed(OpBuilder &b, Location loc, Value loaded, Type ele
 
 static Value scalarConstant(OpBuilder &b, Location loc, dl::ConstantOp op) {
   auto splat = cast<DenseElementsAttr>(op.getValue());
-  Type type = computeType(splat.getElementType());
+  Type type = computedType(splat.getElementType());
   if (isa<FloatType>(type))
     return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, splat.getSplatValue<APFloat>()));
   return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, splat.getSplatValue<APInt>()));
@@ -351,34 +318,16 @@ Value BodyEmitter::compute(Value value, const Point &point) {
   Operation *op = value.getDefiningOp();
   if (std::optional<unsigned> number = spec.anchorResult(value)) {
     Value known = anchor ? anchor(*number, point) : Value();
-    // A transposition only changes indices: it can be looked through, any other anchor cannot.
-    if (known || !isa<dl::TransposeOp>(op))
+    // What only changes indices can be looked through, any other anchor cannot.
+    if (known || !isa<dl::IndexOp>(op))
       return known;
   }
   if (auto constant = dyn_cast<dl::ConstantOp>(op))
     return scalarConstant(builder, loc, constant);
-  if (auto reshape = dyn_cast<dl::ReshapeOp>(op))
-    return emit(reshape.getX(), point);
-  if (auto broadcast = dyn_cast<dl::BroadcastOp>(op))
-    return computeBroadcast(broadcast, point);
-  if (auto iota = dyn_cast<dl::IotaOp>(op))
-    return computeIota(iota, point);
+  if (auto index = dyn_cast<dl::IndexOp>(op))
+    return computeIndexed(index, point);
   if (spec.isSum(value))
     return {};
-  if (auto transpose = dyn_cast<dl::TransposeOp>(op)) {
-    FailureOr<Point> own = reshapePoint(builder, loc, point, transpose.getType().getShape());
-    if (failed(own))
-      return {};
-    Point source = *own;
-    auto type = cast<RankedTensorType>(transpose.getX().getType());
-    source.shape.assign(type.getShape().begin(), type.getShape().end());
-    for (auto [i, axis] : llvm::enumerate(transpose.getOrder())) {
-      source.indices[axis] = own->indices[i];
-      if (own->axis == int64_t(i))
-        source.axis = axis;
-    }
-    return emit(transpose.getX(), source);
-  }
   return computeElementwise(cast<dl::ElementwiseOp>(op), point);
 }
 
@@ -396,49 +345,141 @@ Value BodyEmitter::computeLanes(Value value, const Point &point) {
   return result;
 }
 
-Value BodyEmitter::computeBroadcast(dl::BroadcastOp op, const Point &point) {
-  BroadcastGroups groups(op);
-  FailureOr<Point> grouped = reshapePoint(builder, loc, point, groups.shape);
-  if (failed(grouped))
-    return {};
-  Point source;
-  for (auto [i, extent, repeated] : llvm::enumerate(groups.shape, groups.repeated)) {
-    if (repeated)
-      continue;
-    if (grouped->axis == int64_t(i) && grouped->width > 1) {
-      source.axis = source.shape.size();
-      source.width = grouped->width;
-      source.step = grouped->step;
-      source.mask = grouped->mask;
-    }
-    source.shape.push_back(extent);
-    source.indices.push_back(grouped->indices[i]);
-  }
-  return emit(op.getX(), source);
+/// `index` and what follows it in the other lanes, as numbers of the type `element`.
+static Value laneNumbers(OpBuilder &b, Location loc, Value index, Type element, int64_t width,
+                         int64_t step) {
+  if (element != index.getType())
+    index = arith::TruncIOp::create(b, loc, element, index);
+  auto type = VectorType::get({width}, element);
+  SmallVector<Attribute> lanes;
+  for (int64_t lane = 0; lane < width; ++lane)
+    lanes.push_back(b.getIntegerAttr(element, lane * step));
+  Value offsets = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, lanes));
+  return arith::AddIOp::create(b, loc, splat(b, loc, index, width), offsets);
 }
 
-Value BodyEmitter::computeIota(dl::IotaOp op, const Point &point) {
-  auto type = cast<RankedTensorType>(op.getType());
-  ArrayRef<int64_t> shape = type.getShape();
-  int64_t axis = op.getAxis();
-  FailureOr<Point> grouped = reshapePoint(
-      builder, loc, point,
-      {product(shape.take_front(axis)), shape[axis], product(shape.drop_front(axis + 1))});
-  if (failed(grouped))
+/// The index that an op without operand gives.
+Value BodyEmitter::computeNumber(const dl::IndexMap &map, Type element, const Point &point) {
+  Value index = constant(builder, loc, 0);
+  bool isVector = false;
+  if (!map.operand.empty()) {
+    int64_t axis = map.operand.front().from;
+    index = point.indices[axis];
+    isVector = point.axis == axis && point.width > 1;
+  }
+  if (isVector)
+    return laneNumbers(builder, loc, index, element, point.width, point.step);
+  return element == index.getType() ? index : arith::TruncIOp::create(builder, loc, element, index);
+}
+
+namespace {
+/// Leads a point of an index op's result to that of its operand.
+class IndexStep {
+public:
+  IndexStep(OpBuilder &b, Location loc, const dl::IndexMap &map, const Point &own)
+      : b(b), loc(loc), map(map), own(own) {}
+
+  /// Adds an axis of the operand. Fails if the lanes of a vector of points are not equally far
+  /// apart along it.
+  LogicalResult add(const dl::IndexMap::Axis &axis);
+  /// `value`, computed at `source`, where it exists, else 0.
+  Value zeroOutside(Value value) const;
+
+  Point source; ///< moved inside where it is scalar, masked where it is a vector
+
+private:
+  Value compare(arith::CmpIPredicate predicate, Value a, int64_t c);
+  void addVector(const dl::IndexMap::Axis &axis, Value index, int64_t last);
+  Value both(Value a, Value c) { return a ? arith::AndIOp::create(b, loc, a, c).getResult() : c; }
+
+  OpBuilder &b;
+  Location loc;
+  const dl::IndexMap &map;
+  const Point &own;
+  Value exists;     ///< one bool for all lanes; null: always
+  Value lanesExist; ///< a bool a lane; null: all
+};
+} // namespace
+
+/// Of a number or a vector of numbers.
+Value IndexStep::compare(arith::CmpIPredicate predicate, Value a, int64_t c) {
+  Value limit = constant(b, loc, c);
+  if (isa<VectorType>(a.getType()))
+    limit = splat(b, loc, limit, own.width);
+  return arith::CmpIOp::create(b, loc, predicate, a, limit);
+}
+
+void IndexStep::addVector(const dl::IndexMap::Axis &axis, Value index, int64_t last) {
+  source.axis = source.shape.size();
+  source.width = own.width;
+  source.step = own.step * axis.scale;
+  source.mask = own.mask;
+  if (!map.mayMiss(axis))
+    return;
+  Value numbers = laneNumbers(b, loc, index, b.getI64Type(), own.width, source.step);
+  lanesExist = both(compare(arith::CmpIPredicate::sge, numbers, 0),
+                    compare(arith::CmpIPredicate::sle, numbers, last));
+  source.mask = both(own.mask, lanesExist);
+}
+
+LogicalResult IndexStep::add(const dl::IndexMap::Axis &axis) {
+  Value index =
+      ::add(b, loc, mul(b, loc, own.indices[axis.from], axis.scale), constant(b, loc, axis.offset));
+  const int64_t last = (axis.extent - 1) * axis.divisor;
+  if (own.width > 1 && own.axis == axis.from) {
+    if (axis.divisor != 1)
+      return failure();
+    addVector(axis, index, last);
+  } else if (map.mayMiss(axis)) {
+    exists = both(exists, compare(arith::CmpIPredicate::sge, index, 0));
+    exists = both(exists, compare(arith::CmpIPredicate::sle, index, last));
+    index = b.createOrFold<arith::MaxSIOp>(loc, index, constant(b, loc, 0));
+    index = b.createOrFold<arith::MinSIOp>(loc, index, constant(b, loc, last));
+    Value divisor = constant(b, loc, axis.divisor);
+    if (axis.divisor != 1) {
+      Value rest = arith::RemUIOp::create(b, loc, index, divisor);
+      exists = both(exists, compare(arith::CmpIPredicate::eq, rest, 0));
+      index = arith::DivUIOp::create(b, loc, index, divisor);
+    }
+  }
+  source.shape.push_back(axis.extent);
+  source.indices.push_back(index);
+  return success();
+}
+
+Value IndexStep::zeroOutside(Value value) const {
+  for (Value condition : {lanesExist, exists}) {
+    if (!condition)
+      continue;
+    if (condition == lanesExist && !isa<VectorType>(value.getType()))
+      value = splat(b, loc, value, own.width);
+    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(value.getType()));
+    value = arith::SelectOp::create(b, loc, condition, value, zero);
+  }
+  return value;
+}
+
+Value BodyEmitter::computeIndexed(dl::IndexOp op, const Point &point) {
+  dl::IndexMap map = op.getIndexMap();
+  bool hasOperand = op->getNumOperands() == 1;
+  if (hasOperand && map.isIdentity())
+    return emit(op->getOperand(0), point);
+  FailureOr<Point> own = reshapePoint(builder, loc, point, map.result);
+  if (failed(own))
     return {};
-  Type element = computeType(type.getElementType());
-  Value index = grouped->indices[1];
-  if (element != index.getType())
-    index = arith::TruncIOp::create(builder, loc, element, index);
-  if (grouped->axis != 1 || grouped->width == 1)
-    return index;
-  auto vectorType = VectorType::get({point.width}, element);
-  SmallVector<Attribute> lanes;
-  for (int64_t lane = 0; lane < point.width; ++lane)
-    lanes.push_back(builder.getIntegerAttr(element, lane * grouped->step));
-  Value offsets =
-      arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(vectorType, lanes));
-  return arith::AddIOp::create(builder, loc, splat(builder, loc, index, point.width), offsets);
+  if (!hasOperand)
+    return computeNumber(map, computedType(getElementTypeOrSelf(op->getResult(0))), *own);
+  // Without elements there is no place to move a point to.
+  if (llvm::any_of(map.operand, [](const auto &axis) { return axis.extent == 0; })) {
+    Type element = computedType(getElementTypeOrSelf(op->getResult(0)));
+    return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+  }
+  IndexStep step(builder, loc, map, *own);
+  for (const dl::IndexMap::Axis &axis : map.operand)
+    if (failed(step.add(axis)))
+      return {};
+  Value value = emit(op->getOperand(0), step.source);
+  return value ? step.zeroOutside(value) : Value();
 }
 
 Value codegen::convertFloat(OpBuilder &b, Location loc, Value value, Type element) {

@@ -1,7 +1,6 @@
 //===- KernelSpec.cpp - reads a kernel's region: anchor, types, identity, name ----------------===//
 #include "codegen/Kernel/KernelSpec.h"
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLNetworkOps.h"
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
 #include "dlc/abi.h"
@@ -12,7 +11,6 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -22,29 +20,13 @@ using namespace dlc::codegen;
 // Analysis
 //===------------------------------------------------------------------------------------------===//
 
-/// The anchor that an op makes, if it is no part of an element-wise body.
-static std::optional<Anchor> anchorOf(Operation &op) {
-  return llvm::TypeSwitch<Operation *, std::optional<Anchor>>(&op)
-      .Case<dl::ReductionOp>([](auto) { return Anchor::Reduce; })
-      .Case<dl::MaxPoolOp, dl::MaxPoolBackwardOp, dl::MaxPoolGatherOp, dl::AveragePoolOp,
-            dl::AveragePoolBackwardOp>([](auto) { return Anchor::Window; })
-      .Case<dl::SoftmaxCrossEntropyOp, dl::SoftmaxCrossEntropyBackwardOp, dl::AccuracyOp>(
-          [](auto) { return Anchor::Softmax; })
-      .Case<dl::MatmulOp>([](auto) { return Anchor::Gemm; })
-      .Case<dl::ConvolutionOp, dl::ConvolutionBackwardDataOp, dl::ConvolutionBackwardFilterOp>(
-          [](auto) { return Anchor::Convolution; })
-      .Case<dl::MultiTensorOp>([](auto) { return Anchor::MultiTensor; })
-      .Default([](auto) { return std::nullopt; });
-}
-
 static LogicalResult checkBodyOp(Operation &op) {
   if (auto constant = dyn_cast<dl::ConstantOp>(op)) {
     if (!isa<SplatElementsAttr>(constant.getValue()))
       return op.emitError("a kernel holds splat constants only: make this one an operand");
     return success();
   }
-  if (isa<dl::ElementwiseOp, dl::BroadcastOp, dl::ReshapeOp, dl::TransposeOp, dl::IotaOp,
-          dl::YieldOp>(op))
+  if (isa<dl::ElementwiseOp, dl::IndexOp, dl::YieldOp>(op))
     return success();
   return op.emitError("this op cannot be part of a kernel");
 }
@@ -88,24 +70,24 @@ FailureOr<KernelSpec> KernelSpec::get(Block &block) {
   if (block.empty() || !isa<dl::YieldOp>(block.back()))
     return emitError(block.getParent()->getLoc(), "a kernel's region ends with dl.yield"),
            failure();
-  dl::TransposeOp transpose;
+  Operation *transpose = nullptr;
   const bool sumsBeside = areSumsBeside(block);
   for (Operation &op : block) {
     spec.follow(op);
-    std::optional<Anchor> anchor = anchorOf(op);
-    if (anchor == Anchor::Reduce && sumsBeside) {
+    auto anchor = dyn_cast<dl::AnchorOp>(op);
+    if (sumsBeside && isa<dl::ReductionOp>(op)) {
       spec.reductionOps.push_back(cast<dl::ReductionOp>(op));
     } else if (anchor && spec.op && !spec.joinsAnchor(op)) {
       InFlightDiagnostic error = op.emitError("a kernel has one anchor, this is the second");
       error.attachNote(spec.op->getLoc()) << "the first";
       return failure();
     } else if (anchor) {
-      spec.addAnchor(op, *anchor);
+      spec.addAnchor(op, anchor.getAnchor());
     } else if (failed(checkBodyOp(op))) {
       return failure();
     }
-    if (auto found = dyn_cast<dl::TransposeOp>(op))
-      transpose = found;
+    if (auto index = dyn_cast<dl::IndexOp>(op); index && !index.getIndexMap().keepsOrder())
+      transpose = &op;
   }
   // A transposition only changes indices; alone, it decides the loops.
   if (!spec.op && transpose) {
@@ -186,43 +168,14 @@ PhysicalLayout PhysicalLayout::get(RankedTensorType type) {
   return result;
 }
 
-static uint64_t elementsOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getNumElements();
-}
-
 static uint64_t flopsOf(Operation &op) {
-  return llvm::TypeSwitch<Operation *, uint64_t>(&op)
-      .Case<dl::ConvolutionOp, dl::ConvolutionBackwardDataOp, dl::ConvolutionBackwardFilterOp>(
-          [](auto conv) { return conv.getGeometry().flops(); })
-      .Case<dl::MatmulOp>([](dl::MatmulOp matmul) {
-        auto a = cast<RankedTensorType>(matmul.getA().getType());
-        int64_t depth = a.getDimSize(a.getRank() - (matmul.getTransposeA() ? 2 : 1));
-        return 2 * elementsOf(matmul.getC()) * depth;
-      })
-      .Case<dl::ReduceOp>([](dl::ReduceOp reduce) { return elementsOf(reduce.getX()); })
-      // Difference, two sums and a square of each element.
-      .Case<dl::MomentsOp>([](dl::MomentsOp moments) { return 4 * elementsOf(moments.getX()); })
-      .Case<dl::MaxPoolOp, dl::AveragePoolOp>(
-          [](auto pool) { return elementsOf(pool.getY()) * pool.getGeometry().kernelSize(); })
-      .Case<dl::MaxPoolBackwardOp>([](auto pool) { return elementsOf(pool.getDy()); })
-      .Case<dl::AveragePoolBackwardOp>(
-          [](auto pool) { return elementsOf(pool.getDy()) * pool.getGeometry().kernelSize(); })
-      // Maximum, difference, exponential and sum of each logit; backward also scales and subtracts.
-      .Case<dl::SoftmaxCrossEntropyOp>([](auto op) { return 4 * elementsOf(op.getLogits()); })
-      .Case<dl::SoftmaxCrossEntropyBackwardOp>(
-          [](auto op) { return 6 * elementsOf(op.getLogits()); })
-      .Case<dl::AccuracyOp>([](auto op) { return elementsOf(op.getLogits()); })
-      .Case<dl::MultiTensorOp>([](dl::MultiTensorOp op) {
-        uint64_t elements = 0, steps = 0;
-        for (int64_t i = 0; i < op.getCount(); ++i)
-          elements += elementsOf(op.getTensor(0, i));
-        for (Operation &inner : op.getBody().front())
-          steps += isa<dl::ElementwiseOp>(inner);
-        return steps * elements;
-      })
-      .Case<dl::CastOp, dl::SelectOp, dl::CompareOp, dl::ConvertLayoutOp>([](auto) { return 0; })
-      .Case<dl::ElementwiseOp>([](Operation *op) { return elementsOf(op->getResult(0)); })
-      .Default([](auto) { return 0; });
+  if (auto anchor = dyn_cast<dl::AnchorOp>(op))
+    return anchor.getFlops();
+  auto elementwise = dyn_cast<dl::ElementwiseOp>(op);
+  if (!elementwise)
+    return 0;
+  return elementwise.getElementFlops() *
+         cast<RankedTensorType>(op.getResult(0).getType()).getNumElements();
 }
 
 uint64_t KernelSpec::flops() const {
@@ -290,72 +243,38 @@ void codegen::registerKernelDialects(DialectRegistry &registry) {
                   scf::SCFDialect, vector::VectorDialect, LLVM::LLVMDialect>();
 }
 
-static std::string times(ArrayRef<int64_t> numbers) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  llvm::interleave(numbers, stream, "x");
-  return text;
-}
-
-/// The anchor's part of a name, with the sizes that make it a problem.
-static std::pair<std::string, std::string> anchorName(Operation *op) {
-  auto sizes = [](Value value) {
-    return times(cast<RankedTensorType>(value.getType()).getShape());
-  };
-  auto conv = [&](StringRef suffix, Value filter, Value image) {
-    auto kernel = cast<RankedTensorType>(filter.getType()).getShape().drop_front(2);
-    auto shape = cast<RankedTensorType>(image.getType()).getShape().drop_front(1);
-    return std::pair("conv" + times(kernel) + suffix.str(), times(shape));
-  };
-  return llvm::TypeSwitch<Operation *, std::pair<std::string, std::string>>(op)
-      .Case<dl::ConvolutionOp>([&](auto c) { return conv("", c.getW(), c.getY()); })
-      .Case<dl::ConvolutionBackwardDataOp>(
-          [&](auto c) { return conv("_backward_data", c.getW(), c.getDx()); })
-      .Case<dl::ConvolutionBackwardFilterOp>(
-          [&](auto c) { return conv("_backward_filter", c.getDw(), c.getDy()); })
-      .Case<dl::MatmulOp>([&](dl::MatmulOp m) {
-        auto a = cast<RankedTensorType>(m.getA().getType());
-        int64_t depth = a.getDimSize(a.getRank() - (m.getTransposeA() ? 2 : 1));
-        std::string name = "matmul_" + std::string(m.getTransposeA() ? "t" : "n") +
-                           (m.getTransposeB() ? "t" : "n");
-        return std::pair(name, sizes(m.getC()) + "x" + std::to_string(depth));
-      })
-      .Case<dl::ReduceOp>([&](dl::ReduceOp r) {
-        return std::pair(dl::stringifyReduceKind(r.getKind()).str(), sizes(r.getX()));
-      })
-      .Case<dl::MomentsOp>([&](auto m) { return std::pair("moments", sizes(m.getX())); })
-      .Case<dl::MultiTensorOp>([&](auto) { return std::pair("update", std::string()); })
-      .Default([&](Operation *op) {
-        return std::pair(op->getName().stripDialect().str(), sizes(op->getResult(0)));
-      });
+/// Whether some axis of the value has the same elements throughout: added, it is a bias.
+static bool isRepeated(Value value) {
+  auto index = value.getDefiningOp<dl::IndexOp>();
+  if (!index || index->getNumOperands() == 0)
+    return false;
+  dl::IndexMap map = index.getIndexMap();
+  return map.operand.size() < map.result.size();
 }
 
 std::string KernelSpec::stem() const {
   const size_t maxOps = 3;
-  std::string before, after, sizes, anchorText;
+  std::string before, after;
+  dl::AnchorName anchor;
   size_t named = 0;
   for (Operation &inner : *body) {
     if (anchorResult(inner.getNumResults() ? inner.getResult(0) : Value())) {
-      std::string name;
-      std::tie(name, sizes) = anchorName(&inner);
-      anchorText += (anchorText.empty() ? "" : "_") + name;
+      auto known = dyn_cast<dl::AnchorOp>(inner);
+      dl::AnchorName one = known ? known.getAnchorName() : dl::AnchorName::get(&inner);
+      anchor = {anchor.name + (anchor.name.empty() ? "" : "_") + one.name, one.sizes};
       continue;
     }
-    if (!isa<dl::ElementwiseOp>(inner) ||
-        isa<dl::SelectOp, dl::CastOp, dl::CompareOp, dl::ConvertLayoutOp>(inner) ||
-        ++named > maxOps)
+    auto elementwise = dyn_cast<dl::ElementwiseOp>(inner);
+    if (!elementwise || elementwise.getElementFlops() == 0 || ++named > maxOps)
       continue;
-    // An addition of a broadcast vector is a bias.
-    bool bias = isa<dl::AddOp>(inner) && llvm::any_of(inner.getOperands(), [](Value operand) {
-                  return isa_and_nonnull<dl::BroadcastOp>(operand.getDefiningOp());
-                });
+    bool bias = isa<dl::AddOp>(inner) && llvm::any_of(inner.getOperands(), isRepeated);
     std::string name = bias ? "bias" : inner.getName().stripDialect().str();
     (dependsOnAnchor(inner.getResult(0)) || !op ? after : before) += "_" + name;
   }
-  if (sizes.empty() && !results.empty() && kind != Anchor::MultiTensor)
-    sizes = times(results.front().getShape());
-  std::string text = before + (anchorText.empty() ? "" : "_" + anchorText) + after;
+  if (anchor.sizes.empty() && !results.empty() && kind != Anchor::MultiTensor)
+    anchor.sizes = dl::timesText(results.front().getShape());
+  std::string text = before + (anchor.name.empty() ? "" : "_" + anchor.name) + after;
   if (text.empty())
     text = "_copy";
-  return text.substr(1) + (sizes.empty() ? "" : "_" + sizes);
+  return text.substr(1) + (anchor.sizes.empty() ? "" : "_" + anchor.sizes);
 }

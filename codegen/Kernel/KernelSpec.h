@@ -22,8 +22,7 @@
 
 namespace dlc::codegen {
 
-/// The op that decides the loop structure.
-enum class Anchor { Map, Reduce, Window, Transpose, Softmax, Gemm, Convolution, MultiTensor };
+using dl::Anchor;
 
 /// Identity of a kernel: 128 bits of a hash over everything that its code depends on.
 using KernelKey = std::array<uint8_t, 16>;
@@ -132,6 +131,9 @@ inline mlir::Type accumulatorType(mlir::Type element) {
   return isSmallFloat(element) ? mlir::Float32Type::get(element.getContext()) : element;
 }
 
+/// The element type as computed with: signless integers, bool as i1.
+mlir::Type computedType(mlir::Type element);
+
 /// A float or vector of floats in element type `element`.
 mlir::Value convertFloat(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
                          mlir::Type element);
@@ -185,8 +187,8 @@ public:
 private:
   mlir::Value compute(mlir::Value value, const Point &point);
   mlir::Value computeLanes(mlir::Value value, const Point &point);
-  mlir::Value computeBroadcast(dl::BroadcastOp op, const Point &point);
-  mlir::Value computeIota(dl::IotaOp op, const Point &point);
+  mlir::Value computeIndexed(dl::IndexOp op, const Point &point);
+  mlir::Value computeNumber(const dl::IndexMap &map, mlir::Type element, const Point &point);
   mlir::Value computeElementwise(dl::ElementwiseOp op, const Point &point);
 
   const KernelSpec &spec;

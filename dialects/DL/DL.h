@@ -6,7 +6,9 @@
 #ifndef DLC_DIALECTS_DL_DL_H
 #define DLC_DIALECTS_DL_DL_H
 
+#include "dialects/DL/Anchor.h"
 #include "dialects/DL/Geometry.h"
+#include "dialects/DL/IndexMap.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -29,6 +31,9 @@
 
 namespace dlc::dl {
 struct OptimizerRule;
+/// See DLOpBase.td.
+template <typename Op>
+class CheapToRecompute : public mlir::OpTrait::TraitBase<Op, CheapToRecompute> {};
 } // namespace dlc::dl
 
 #define GET_ATTRDEF_CLASSES

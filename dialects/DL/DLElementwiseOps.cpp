@@ -1,145 +1,78 @@
-//===- DLElementwiseOps.cpp - element-wise ops as scalars, and their folds --------------------===//
+//===- DLElementwiseOps.cpp - element-wise ops: what their rows name, and their folds ---------===//
+//
+// The rows of DLElementwiseOps.td hold the formulas of ops and of their gradients. Here are the
+// functions that they name, the terms that they are made of, and ops that need a body.
+//
+//===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLTensorOps.h"
 #include "dialects/DL/Folding.h"
+#include "dialects/DL/GradientRule.h"
+#include "dialects/DL/ScalarBuilder.h"
+#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Term.h"
 
 using namespace mlir;
 using namespace dlc::dl;
 
 //===------------------------------------------------------------------------------------------===//
-// Scalars
+// What rows name
 //===------------------------------------------------------------------------------------------===//
 
-static Type elementOf(Value tensor) { return cast<ShapedType>(tensor.getType()).getElementType(); }
+using ScalarTerm = Term<ScalarBuilder>;
+using TensorTerm = Term<TensorBuilder>;
+
+static Type elementOf(Value tensor) { return getElementTypeOrSelf(tensor); }
 static bool isFloat(Value tensor) { return isa<FloatType>(elementOf(tensor)); }
 /// u8 and bool; they arrive as signless integers, so that only the op's tensor type knows.
 static bool isUnsigned(Value tensor) {
   return elementOf(tensor).isUnsignedInteger() || elementOf(tensor).isInteger(1);
 }
 
+/// For the ops of one element of `op`.
+static ScalarBuilder scalars(Operation *op, OpBuilder &builder, Location loc) {
+  return {builder, loc, isUnsigned(op->getOperand(0))};
+}
+
+/// e = exp(-|x|) is at most 1, so that nothing overflows.
+static ScalarTerm stableSigmoid(ScalarTerm x) {
+  ScalarTerm e = exp(-abs(x));
+  ScalarTerm numerator = select(x >= 0, 1, e);
+  return numerator / (1 + e);
+}
+
+/// The slope of |x| times dy.
+static TensorTerm timesSign(TensorTerm x, TensorTerm dy) {
+  TensorTerm opposite = -dy;
+  TensorTerm falling = select(x < 0, opposite, 0);
+  return select(x > 0, dy, falling);
+}
+
+/// dc where `a` has won against `b`; half of it where they are equal.
+static TensorTerm toWinner(TensorTerm hasWon, TensorTerm a, TensorTerm b, TensorTerm dc) {
+  TensorTerm half = dc * 0.5;
+  TensorTerm shared = select(a == b, half, 0);
+  return select(hasWon, dc, shared);
+}
+
+#define GET_OP_CLASSES
+#include "dialects/DL/DLElementwiseOps.cpp.inc"
+
+void DLDialect::registerElementwiseOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/DL/DLElementwiseOps.cpp.inc"
+      >();
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Scalars that need a body
+//===------------------------------------------------------------------------------------------===//
+
 /// `element` with the vector shape of `like`, if it has one.
 static Type typeLike(Type like, Type element) {
   if (auto vector = dyn_cast<VectorType>(like))
     return vector.clone(element);
   return element;
-}
-
-/// The number `value` in the type of `like`, a scalar or a vector.
-static Value numberLike(OpBuilder &builder, Location loc, double value, Value like) {
-  Type element = getElementTypeOrSelf(like);
-  TypedAttr number = isa<FloatType>(element)
-                         ? TypedAttr(builder.getFloatAttr(element, value))
-                         : TypedAttr(builder.getIntegerAttr(element, int64_t(value)));
-  if (auto vector = dyn_cast<VectorType>(like.getType()))
-    number = DenseElementsAttr::get(vector, Attribute(number));
-  return arith::ConstantOp::create(builder, loc, number);
-}
-
-Value ReluOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
-  // maximumf: NaN stays NaN.
-  Value zero = numberLike(builder, loc, 0, operands[0]);
-  return arith::MaximumFOp::create(builder, loc, operands[0], zero);
-}
-
-Value SigmoidOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
-  // e = exp(-|x|) is at most 1, so that nothing overflows: x >= 0 ? 1 / (1 + e) : e / (1 + e).
-  Value x = operands[0];
-  Value one = numberLike(builder, loc, 1, x), zero = numberLike(builder, loc, 0, x);
-  Value magnitude = math::AbsFOp::create(builder, loc, x);
-  Value e = math::ExpOp::create(builder, loc, arith::NegFOp::create(builder, loc, magnitude));
-  Value positive = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGE, x, zero);
-  Value numerator = arith::SelectOp::create(builder, loc, positive, one, e);
-  Value denominator = arith::AddFOp::create(builder, loc, one, e);
-  return arith::DivFOp::create(builder, loc, numerator, denominator);
-}
-
-Value TanhOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
-  return math::TanhOp::create(builder, loc, operands[0]);
-}
-
-Value ExpOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
-  return math::ExpOp::create(builder, loc, operands[0]);
-}
-
-Value LogOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
-  return math::LogOp::create(builder, loc, operands[0]);
-}
-
-Value SqrtOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
-  return math::SqrtOp::create(builder, loc, operands[0]);
-}
-
-Value NegateOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
-  if (isFloat(getX()))
-    return arith::NegFOp::create(builder, loc, operands[0]);
-  return arith::SubIOp::create(builder, loc, numberLike(builder, loc, 0, operands[0]), operands[0]);
-}
-
-Value AbsOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
-  if (isFloat(getX()))
-    return math::AbsFOp::create(builder, loc, operands[0]);
-  if (isUnsigned(getX()))
-    return operands[0];
-  return math::AbsIOp::create(builder, loc, operands[0]);
-}
-
-/// The op on floats, signed or unsigned integers, as the tensors of `a` ask.
-template <typename Float, typename Signed, typename Unsigned>
-static Value createBinary(OpBuilder &builder, Location loc, Value a, ValueRange operands) {
-  if (isFloat(a))
-    return Float::create(builder, loc, operands[0], operands[1]);
-  if (isUnsigned(a))
-    return Unsigned::create(builder, loc, operands[0], operands[1]);
-  return Signed::create(builder, loc, operands[0], operands[1]);
-}
-
-Value AddOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
-  return createBinary<arith::AddFOp, arith::AddIOp, arith::AddIOp>(builder, loc, getA(), operands);
-}
-
-Value SubtractOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
-  return createBinary<arith::SubFOp, arith::SubIOp, arith::SubIOp>(builder, loc, getA(), operands);
-}
-
-Value MultiplyOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
-  return createBinary<arith::MulFOp, arith::MulIOp, arith::MulIOp>(builder, loc, getA(), operands);
-}
-
-Value DivideOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
-  return createBinary<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(builder, loc, getA(),
-                                                                     operands);
-}
-
-Value MaximumOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
-  return createBinary<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>(builder, loc, getA(),
-                                                                         operands);
-}
-
-Value MinimumOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
-  return createBinary<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>(builder, loc, getA(),
-                                                                         operands);
-}
-
-Value CompareOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
-  using F = arith::CmpFPredicate;
-  using I = arith::CmpIPredicate;
-  struct Row {
-    F onFloat;
-    I onSigned, onUnsigned;
-  };
-  // In the order of Predicate. Unordered only for `ne`, which is true for NaN.
-  static const Row rows[] = {{F::OEQ, I::eq, I::eq},   {F::UNE, I::ne, I::ne},
-                             {F::OLT, I::slt, I::ult}, {F::OLE, I::sle, I::ule},
-                             {F::OGT, I::sgt, I::ugt}, {F::OGE, I::sge, I::uge}};
-  const Row &row = rows[static_cast<uint32_t>(getPredicate())];
-  if (isFloat(getA()))
-    return arith::CmpFOp::create(builder, loc, row.onFloat, operands[0], operands[1]);
-  return arith::CmpIOp::create(builder, loc, isUnsigned(getA()) ? row.onUnsigned : row.onSigned,
-                               operands[0], operands[1]);
-}
-
-Value SelectOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
-  return arith::SelectOp::create(builder, loc, operands[0], operands[1], operands[2]);
 }
 
 /// Between floats: wider, narrower, or through f32 for the two 16-bit types.
@@ -167,10 +100,6 @@ static Value castInteger(OpBuilder &builder, Location loc, Value x, bool fromUns
   return arith::ExtSIOp::create(builder, loc, type, x);
 }
 
-Value ConvertLayoutOp::buildScalar(OpBuilder &, Location, ValueRange operands) {
-  return operands[0];
-}
-
 Value CastOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
   Value x = operands[0];
   Type to = elementOf(getY());
@@ -179,10 +108,8 @@ Value CastOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands)
   if (to.isInteger(1)) {
     if (elementOf(getX()).isInteger(1))
       return x;
-    Value zero = numberLike(builder, loc, 0, x);
-    if (isFloat(getX()))
-      return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, x, zero);
-    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, x, zero);
+    ScalarBuilder s = scalars(*this, builder, loc);
+    return s.compare(Predicate::NE, x, s.splatLike(x, 0));
   }
   if (isFloat(getY())) {
     Type type = typeLike(x.getType(), to);
@@ -196,6 +123,31 @@ Value CastOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands)
   if (isUnsigned(getY()))
     return arith::FPToUIOp::create(builder, loc, type, x);
   return arith::FPToSIOp::create(builder, loc, type, x);
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Gradients that need a body
+//===------------------------------------------------------------------------------------------===//
+
+LogicalResult CastOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                    OperandGradients &dx) {
+  if (dy[0] && flowsInto(*this, wanted, 0))
+    dx[0] = TensorBuilder{builder, getLoc()}.castLike(dy[0], getX());
+  return success();
+}
+
+LogicalResult CompareOp::buildGradient(OpBuilder &, Gradients, Wanted, OperandGradients &) {
+  return success(); // constant almost everywhere: no gradient flows
+}
+
+LogicalResult SelectOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted wanted,
+                                      OperandGradients &dx) {
+  TensorBuilder b{builder, getLoc()};
+  if (dc[0] && flowsInto(*this, wanted, 1))
+    dx[1] = b.keepWhere(getCondition(), dc[0]);
+  if (dc[0] && flowsInto(*this, wanted, 2))
+    dx[2] = b.dropWhere(getCondition(), dc[0]);
+  return success();
 }
 
 //===------------------------------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- DLGradients.cpp - the gradient rule of every differentiable op -------------------------===//
+//===- DLGradients.cpp - the gradient rules of ops that are not element-wise -----------------===//
 //
 // dX is the gradient of the loss in X. Each rule builds the gradients of the operands from those of
 // the results, from ops that have rules themselves, so that a gradient of a gradient works. Rules
@@ -6,26 +6,13 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLCompositeOps.h"
-#include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLNetworkOps.h"
 #include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/GradientRule.h"
 #include "dialects/DL/TensorBuilder.h"
 
 using namespace mlir;
 using namespace dlc::dl;
-
-using Gradients = ArrayRef<Value>;
-using Wanted = ArrayRef<bool>;
-using OperandGradients = SmallVectorImpl<Value>;
-
-/// A gradient flows into operand i: somebody wants it, and it is of floats.
-static bool flowsInto(Operation *op, Wanted wanted, unsigned i) {
-  return wanted[i] && isa<FloatType>(getElementTypeOrSelf(op->getOperand(i)));
-}
-
-//===------------------------------------------------------------------------------------------===//
-// Element-wise
-//===------------------------------------------------------------------------------------------===//
 
 /// The frame of all rules with one operand and one result: `rule` gives dx from dy.
 template <typename Op, typename Rule>
@@ -33,145 +20,6 @@ static LogicalResult unary(Op op, OpBuilder &builder, Gradients dy, Wanted wante
                            OperandGradients &dx, Rule rule) {
   if (dy[0] && flowsInto(op, wanted, 0))
     dx[0] = rule(TensorBuilder{builder, op.getLoc()}, dy[0]);
-  return success();
-}
-
-LogicalResult ReluOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
-                                    OperandGradients &dx) {
-  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) {
-    Value positive = b.compare(Predicate::GT, getY(), b.splatLike(getY(), 0));
-    return b.keepWhere(positive, dy);
-  });
-}
-
-LogicalResult SigmoidOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
-                                       OperandGradients &dx) {
-  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) {
-    Value rest = b.subtract(b.splatLike(getY(), 1), getY());
-    return b.multiply(dy, b.multiply(getY(), rest));
-  });
-}
-
-LogicalResult TanhOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
-                                    OperandGradients &dx) {
-  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) {
-    Value slope = b.subtract(b.splatLike(getY(), 1), b.multiply(getY(), getY()));
-    return b.multiply(dy, slope);
-  });
-}
-
-LogicalResult ExpOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
-                                   OperandGradients &dx) {
-  return unary(*this, builder, dy, wanted, dx,
-               [&](TensorBuilder b, Value dy) { return b.multiply(dy, getY()); });
-}
-
-LogicalResult LogOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
-                                   OperandGradients &dx) {
-  return unary(*this, builder, dy, wanted, dx,
-               [&](TensorBuilder b, Value dy) { return b.divide(dy, getX()); });
-}
-
-LogicalResult SqrtOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
-                                    OperandGradients &dx) {
-  return unary(*this, builder, dy, wanted, dx,
-               [&](TensorBuilder b, Value dy) { return b.divide(dy, b.scale(getY(), 2)); });
-}
-
-LogicalResult NegateOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
-                                      OperandGradients &dx) {
-  return unary(*this, builder, dy, wanted, dx,
-               [&](TensorBuilder b, Value dy) { return b.negate(dy); });
-}
-
-LogicalResult AbsOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
-                                   OperandGradients &dx) {
-  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) {
-    Value zero = b.splatLike(getX(), 0);
-    Value falling = b.keepWhere(b.compare(Predicate::LT, getX(), zero), b.negate(dy));
-    return b.select(b.compare(Predicate::GT, getX(), zero), dy, falling);
-  });
-}
-
-LogicalResult CastOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
-                                    OperandGradients &dx) {
-  return unary(*this, builder, dy, wanted, dx,
-               [&](TensorBuilder b, Value dy) { return b.castLike(dy, getX()); });
-}
-
-LogicalResult AddOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted wanted,
-                                   OperandGradients &dx) {
-  for (unsigned i : {0, 1})
-    if (dc[0] && flowsInto(*this, wanted, i))
-      dx[i] = dc[0];
-  return success();
-}
-
-LogicalResult SubtractOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted wanted,
-                                        OperandGradients &dx) {
-  if (dc[0] && flowsInto(*this, wanted, 0))
-    dx[0] = dc[0];
-  if (dc[0] && flowsInto(*this, wanted, 1))
-    dx[1] = TensorBuilder{builder, getLoc()}.negate(dc[0]);
-  return success();
-}
-
-LogicalResult MultiplyOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted wanted,
-                                        OperandGradients &dx) {
-  TensorBuilder b{builder, getLoc()};
-  if (dc[0] && flowsInto(*this, wanted, 0))
-    dx[0] = b.multiply(dc[0], getB());
-  if (dc[0] && flowsInto(*this, wanted, 1))
-    dx[1] = b.multiply(dc[0], getA());
-  return success();
-}
-
-LogicalResult DivideOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted wanted,
-                                      OperandGradients &dx) {
-  TensorBuilder b{builder, getLoc()};
-  if (dc[0] && flowsInto(*this, wanted, 0))
-    dx[0] = b.divide(dc[0], getB());
-  if (dc[0] && flowsInto(*this, wanted, 1))
-    dx[1] = b.negate(b.divide(b.multiply(dc[0], getC()), getB()));
-  return success();
-}
-
-/// maximum and minimum: dc to the operand that `wins` against the other, half where they are equal.
-template <typename Op>
-static LogicalResult extremum(Op op, Predicate wins, OpBuilder &builder, Gradients dc,
-                              Wanted wanted, OperandGradients &dx) {
-  TensorBuilder b{builder, op.getLoc()};
-  for (unsigned i : {0, 1}) {
-    if (!dc[0] || !flowsInto(op, wanted, i))
-      continue;
-    Value self = op->getOperand(i), other = op->getOperand(1 - i);
-    Value shared = b.keepWhere(b.compare(Predicate::EQ, self, other), b.scale(dc[0], 0.5));
-    dx[i] = b.select(b.compare(wins, self, other), dc[0], shared);
-  }
-  return success();
-}
-
-LogicalResult MaximumOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted wanted,
-                                       OperandGradients &dx) {
-  return extremum(*this, Predicate::GT, builder, dc, wanted, dx);
-}
-
-LogicalResult MinimumOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted wanted,
-                                       OperandGradients &dx) {
-  return extremum(*this, Predicate::LT, builder, dc, wanted, dx);
-}
-
-LogicalResult CompareOp::buildGradient(OpBuilder &, Gradients, Wanted, OperandGradients &) {
-  return success(); // constant almost everywhere: no gradient flows
-}
-
-LogicalResult SelectOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted wanted,
-                                      OperandGradients &dx) {
-  TensorBuilder b{builder, getLoc()};
-  if (dc[0] && flowsInto(*this, wanted, 1))
-    dx[1] = b.keepWhere(getCondition(), dc[0]);
-  if (dc[0] && flowsInto(*this, wanted, 2))
-    dx[2] = b.dropWhere(getCondition(), dc[0]);
   return success();
 }
 

@@ -4,11 +4,12 @@
 
 include "dialects/DL/DLOpBase.td"
 
-class DL_ConvolutionFamily<string mnemonic, list<Trait> traits = []> : DL_Op<mnemonic, !listconcat(traits, [Pure, DL_Differentiable])> {
+class DL_ConvolutionFamily<string mnemonic, list<Trait> traits = [DL_Anchor<["getAnchorName", "takesPrologue"]>]>
+    : DL_Op<mnemonic, !listconcat(traits, [Pure, DL_Differentiable])> {
   let extraClassDeclaration = "ConvolutionGeometry getGeometry();";
 }
 
-def DL_ConvolutionOp : DL_ConvolutionFamily<"convolution", [DL_InferType]> {
+def DL_ConvolutionOp : DL_ConvolutionFamily<"convolution", [DL_Anchor<["getAnchorName"]>, DL_InferType]> {
   let summary = "convolution (cross-correlation) of x [N, C, spatial...] with w [K, C / groups, kernel...]";
   let description = [{
     y[n, k, p...] = sum over c, r... of x[n, g C/groups + c, p * stride + r * dilation - low...] * w[k, c, r...], where g is k's
@@ -70,7 +71,7 @@ def DL_ConvolutionBackwardFilterOp : DL_ConvolutionFamily<"convolution_backward_
   }];
 }
 
-class DL_Window<string mnemonic, list<Trait> traits = []> : DL_Op<mnemonic, !listconcat(traits, [Pure, DL_Differentiable])> {
+class DL_Window<string mnemonic, list<string> facts = []> : DL_Op<mnemonic, [Pure, DL_Differentiable, DL_Anchor<facts>]> {
   let hasVerifier = 1;
   let extraClassDeclaration = "WindowGeometry getGeometry();";
 }
@@ -96,7 +97,7 @@ def DL_MaxPoolOp : DL_Window<"max_pool"> {
   }];
 }
 
-def DL_MaxPoolBackwardOp : DL_Window<"max_pool_backward"> {
+def DL_MaxPoolBackwardOp : DL_Window<"max_pool_backward", ["takesPrologue"]> {
   let summary = "gradient of dl.max_pool: each dy is added at its window's winner";
   let description = [{
     dx[n, c, i...] = sum of dy[n, c, p...] over the windows p whose offset index[n, c, p...] lies at i; an offset outside of x adds nothing.
@@ -144,7 +145,7 @@ def DL_AveragePoolOp : DL_Window<"average_pool"> {
   }];
 }
 
-def DL_AveragePoolBackwardOp : DL_Window<"average_pool_backward"> {
+def DL_AveragePoolBackwardOp : DL_Window<"average_pool_backward", ["takesPrologue"]> {
   let summary = "gradient of dl.average_pool";
   let description = [{
     dx[n, c, i...] = sum over the windows p that hold i of dy[n, c, p...] / (elements that count in p).
@@ -160,7 +161,8 @@ def DL_AveragePoolBackwardOp : DL_Window<"average_pool_backward"> {
   }];
 }
 
-def DL_SoftmaxCrossEntropyOp : DL_Op<"softmax_cross_entropy", [Pure, DL_Differentiable, DL_Decomposable, DL_InferType]> {
+def DL_SoftmaxCrossEntropyOp : DL_Op<"softmax_cross_entropy", [
+    Pure, DL_Differentiable, DL_Decomposable, DL_Anchor<["takesEpilogue"]>, DL_InferType]> {
   let summary = "-log softmax(logits)[label] for each sample";
   let description = [{
     loss[i...] = log(sum_c exp(x[c] - max x)) + max x - x[label], along `axis`, which is dropped.
@@ -173,7 +175,8 @@ def DL_SoftmaxCrossEntropyOp : DL_Op<"softmax_cross_entropy", [Pure, DL_Differen
   let assemblyFormat = "$logits `,` $label `axis` `=` $axis attr-dict `:` type($logits) `,` type($label)";
 }
 
-def DL_SoftmaxCrossEntropyBackwardOp : DL_Op<"softmax_cross_entropy_backward", [Pure, DL_Decomposable, DL_InferType]> {
+def DL_SoftmaxCrossEntropyBackwardOp : DL_Op<"softmax_cross_entropy_backward", [
+    Pure, DL_Decomposable, DL_Anchor<["takesEpilogue", "takesPrologue"]>, DL_InferType]> {
   let summary = "dloss * (softmax(logits) - one_hot(label))";
   let description = [{
     `%dx = dl.softmax_cross_entropy_backward %dloss, %x, %label axis = 1 : tensor<64xf32>, tensor<64x10xf32>, tensor<64xi32>`
@@ -184,7 +187,7 @@ def DL_SoftmaxCrossEntropyBackwardOp : DL_Op<"softmax_cross_entropy_backward", [
   let assemblyFormat = "$dloss `,` $logits `,` $label `axis` `=` $axis attr-dict `:` type($dloss) `,` type($logits) `,` type($label)";
 }
 
-def DL_AccuracyOp : DL_Op<"accuracy", [Pure, DL_Decomposable, DL_InferType]> {
+def DL_AccuracyOp : DL_Op<"accuracy", [Pure, DL_Decomposable, DL_Anchor<["takesEpilogue"]>, DL_InferType]> {
   let summary = "1 where the largest logit is the label's, else 0, for each sample";
   let description = [{
     The first of equal logits counts as the largest. `%a = dl.accuracy %x, %label axis = 1 : tensor<64x10xf32>, tensor<64xi32>`,

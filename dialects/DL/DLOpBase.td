@@ -24,6 +24,11 @@ class DL_Op<string mnemonic, list<Trait> traits = []> : Op<DL_Dialect, mnemonic,
 
 def DL_Differentiable : DeclareOpInterfaceMethods<DL_DifferentiableOpInterface>;
 def DL_Decomposable : DeclareOpInterfaceMethods<DL_DecomposableOpInterface>;
+/// Computing the op again costs less than storing its result and reading it back.
+def DL_CheapToRecompute : NativeOpTrait<"CheapToRecompute"> { let cppNamespace = "::dlc::dl"; }
+def DL_Index : DeclareOpInterfaceMethods<DL_IndexOpInterface>;
+/// `overridden`: the facts that differ from what the interface takes for granted.
+class DL_Anchor<list<string> overridden = []> : DeclareOpInterfaceMethods<DL_AnchorOpInterface, overridden>;
 def DL_InferType : DeclareOpInterfaceMethods<InferTypeOpInterface, ["inferReturnTypes"]>;
 
 #endif

@@ -132,7 +132,7 @@ def DL_ScalarOp : DL_Op<"scalar", [Pure]> {
 }
 
 def DL_MultiTensorOp : DL_Op<"multi_tensor", [Pure, IsolatedFromAbove, AttrSizedOperandSegments,
-    SingleBlockImplicitTerminator<"YieldOp">]> {
+    SingleBlockImplicitTerminator<"YieldOp">, DL_Anchor<["getAnchorName"]>]> {
   let summary = "one element-wise function over many tensors at once: the optimizer's update";
   let description = [{
     `tensors` are `streams` runs of `count` tensors: all parameters, then all gradients, then all first slots, ... Tensor i of

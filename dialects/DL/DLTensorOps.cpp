@@ -18,6 +18,12 @@ static bool areAxes(ArrayRef<int64_t> axes, int64_t rank) {
   return true;
 }
 
+/// Where each of `axes` stands in `order`.
+static SmallVector<int64_t> placesOf(ArrayRef<int64_t> axes, ArrayRef<int64_t> order) {
+  return llvm::map_to_vector(
+      axes, [&](int64_t axis) -> int64_t { return llvm::find(order, axis) - order.begin(); });
+}
+
 /// The splat `constant` under another type of the same element type; null if it is none.
 static Attribute resizeSplat(Attribute constant, Type type) {
   auto splat = dyn_cast_or_null<SplatElementsAttr>(constant);
@@ -45,6 +51,18 @@ LogicalResult IotaOp::verify() {
   return success();
 }
 
+IndexMap IotaOp::getIndexMap() {
+  ArrayRef<int64_t> shape = tensorType(getResult()).getShape();
+  int64_t axis = getAxis();
+  return IndexMap::get(shape, {{shape[axis], axis}});
+}
+
+FailureOr<NamedAttrList> IotaOp::permuteAxes(ArrayRef<int64_t>, ArrayRef<int64_t> resultOrder) {
+  Builder builder(getContext());
+  int64_t place = placesOf({int64_t(getAxis())}, resultOrder)[0];
+  return NamedAttrList(builder.getNamedAttr(getAxisAttrName(), builder.getI64IntegerAttr(place)));
+}
+
 //===------------------------------------------------------------------------------------------===//
 // broadcast, reshape, transpose
 //===------------------------------------------------------------------------------------------===//
@@ -70,6 +88,27 @@ OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
   return resizeSplat(adaptor.getX(), getType());
 }
 
+IndexMap BroadcastOp::getIndexMap() {
+  RankedTensorType x = tensorType(getX()), y = tensorType(getY());
+  SmallVector<IndexMap::Axis> operand;
+  for (auto [axis, dim] : llvm::enumerate(getDims()))
+    if (x.getDimSize(axis) == y.getDimSize(dim))
+      operand.push_back({x.getDimSize(axis), dim});
+  return IndexMap::get(y.getShape(), operand);
+}
+
+FailureOr<NamedAttrList> BroadcastOp::permuteAxes(ArrayRef<int64_t> operandOrder,
+                                                  ArrayRef<int64_t> resultOrder) {
+  SmallVector<int64_t> dims;
+  for (int64_t axis : operandOrder)
+    dims.push_back(getDims()[axis]);
+  dims = placesOf(dims, resultOrder);
+  if (!llvm::is_sorted(dims))
+    return failure();
+  Builder builder(getContext());
+  return NamedAttrList(builder.getNamedAttr(getDimsAttrName(), builder.getDenseI64ArrayAttr(dims)));
+}
+
 LogicalResult ReshapeOp::verify() {
   RankedTensorType x = tensorType(getX()), y = tensorType(getY());
   if (x.getNumElements() != y.getNumElements() || x.getElementType() != y.getElementType())
@@ -86,6 +125,18 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   }
   return resizeSplat(adaptor.getX(), getType());
 }
+
+IndexMap ReshapeOp::getIndexMap() {
+  int64_t elements = tensorType(getX()).getNumElements();
+  return IndexMap::get({elements}, {{elements, 0}});
+}
+
+/// The order of the elements would be another.
+FailureOr<NamedAttrList> ReshapeOp::permuteAxes(ArrayRef<int64_t>, ArrayRef<int64_t>) {
+  return failure();
+}
+
+bool ReshapeOp::isView() { return true; }
 
 LogicalResult TransposeOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                             ValueRange operands, DictionaryAttr attributes,
@@ -121,6 +172,24 @@ OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
     return getResult();
   }
   return resizeSplat(adaptor.getX(), getType());
+}
+
+IndexMap TransposeOp::getIndexMap() {
+  RankedTensorType x = tensorType(getX());
+  SmallVector<IndexMap::Axis> operand(x.getRank());
+  for (auto [i, axis] : llvm::enumerate(getOrder()))
+    operand[axis] = {x.getDimSize(axis), int64_t(i)};
+  return IndexMap::get(tensorType(getY()).getShape(), operand);
+}
+
+FailureOr<NamedAttrList> TransposeOp::permuteAxes(ArrayRef<int64_t> operandOrder,
+                                                  ArrayRef<int64_t> resultOrder) {
+  SmallVector<int64_t> axes;
+  for (int64_t axis : resultOrder)
+    axes.push_back(getOrder()[axis]);
+  Builder builder(getContext());
+  return NamedAttrList(builder.getNamedAttr(
+      getOrderAttrName(), builder.getDenseI64ArrayAttr(placesOf(axes, operandOrder))));
 }
 
 //===------------------------------------------------------------------------------------------===//

@@ -18,7 +18,7 @@ def DL_ConstantOp : DL_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["value
   }];
 }
 
-def DL_IotaOp : DL_Op<"iota", [Pure]> {
+def DL_IotaOp : DL_Op<"iota", [Pure, DL_Index, DL_CheapToRecompute]> {
   let summary = "each element is its index along an axis";
   let description = "`%i = dl.iota axis = 0 : tensor<64xi32>`. (C1) axis < rank. No gradient.";
   let arguments = (ins I64Attr:$axis);
@@ -27,7 +27,7 @@ def DL_IotaOp : DL_Op<"iota", [Pure]> {
   let hasVerifier = 1;
 }
 
-def DL_BroadcastOp : DL_Op<"broadcast", [Pure, DL_Differentiable]> {
+def DL_BroadcastOp : DL_Op<"broadcast", [Pure, DL_Differentiable, DL_Index, DL_CheapToRecompute]> {
   let summary = "repeats a tensor along new axes, and along axes of size 1";
   let description = [{
     y[i...] = x[i at dims...], 0 where x has size 1.
@@ -42,7 +42,8 @@ def DL_BroadcastOp : DL_Op<"broadcast", [Pure, DL_Differentiable]> {
   let hasFolder = 1;
 }
 
-def DL_ReshapeOp : DL_Op<"reshape", [Pure, DL_Differentiable]> {
+def DL_ReshapeOp : DL_Op<"reshape", [
+    Pure, DL_Differentiable, DeclareOpInterfaceMethods<DL_IndexOpInterface, ["isView"]>]> {
   let summary = "the same elements in row-major order under another shape";
   let description = "`%y = dl.reshape %x : tensor<64x50x4x4xf32> to tensor<64x800xf32>`. (C1) equal element counts and types. Gradient: the reshape back.";
   let arguments = (ins DL_Tensor:$x);
@@ -52,7 +53,7 @@ def DL_ReshapeOp : DL_Op<"reshape", [Pure, DL_Differentiable]> {
   let hasFolder = 1;
 }
 
-def DL_TransposeOp : DL_Op<"transpose", [Pure, DL_Differentiable, DL_InferType]> {
+def DL_TransposeOp : DL_Op<"transpose", [Pure, DL_Differentiable, DL_Index, DL_InferType]> {
   let summary = "permutes the axes: axis i of y is axis order[i] of x";
   let description = "`%y = dl.transpose %x order = [0, 2, 3, 1] : tensor<2x3x4x5xf32>`. (C1) order is a permutation. Gradient: the inverse permutation.";
   let arguments = (ins DL_Tensor:$x, DenseI64ArrayAttr:$order);
@@ -61,7 +62,9 @@ def DL_TransposeOp : DL_Op<"transpose", [Pure, DL_Differentiable, DL_InferType]>
   let hasFolder = 1;
 }
 
-def DL_ReduceOp : DL_Op<"reduce", [Pure, DL_Differentiable, DL_InferType, DL_ReductionOpInterface]> {
+def DL_ReduceOp : DL_Op<"reduce", [
+    Pure, DL_Differentiable, DL_Anchor<["getAnchorName", "takesPrologue"]>, DL_InferType,
+    DL_ReductionOpInterface]> {
   let summary = "combines all elements along axes, which are dropped";
   let description = [{
     `%s = dl.reduce sum %x axes = [0, 2, 3] : tensor<64x20x24x24xf32>`, result tensor<20xf32>.
@@ -73,7 +76,9 @@ def DL_ReduceOp : DL_Op<"reduce", [Pure, DL_Differentiable, DL_InferType, DL_Red
   let assemblyFormat = "$kind $x `axes` `=` $axes attr-dict `:` type($x)";
 }
 
-def DL_MomentsOp : DL_Op<"moments", [Pure, DL_Differentiable, DL_InferType, DL_ReductionOpInterface]> {
+def DL_MomentsOp : DL_Op<"moments", [
+    Pure, DL_Differentiable, DL_Anchor<["getAnchorName", "takesPrologue"]>, DL_InferType,
+    DL_ReductionOpInterface]> {
   let summary = "mean, and sum of squared deviations from it, along axes, which are dropped";
   let description = [{
     mean = sum(x) / n, m2 = sum((x - mean)^2), where n elements are combined; m2 / n is the variance. One pass: parts have a
@@ -97,7 +102,8 @@ def DL_MomentsOp : DL_Op<"moments", [Pure, DL_Differentiable, DL_InferType, DL_R
   }];
 }
 
-def DL_MatmulOp : DL_Op<"matmul", [Pure, DL_Differentiable, DL_InferType]> {
+def DL_MatmulOp : DL_Op<"matmul", [
+    Pure, DL_Differentiable, DL_Anchor<["getAnchorName", "takesPrologue"]>, DL_InferType]> {
   let summary = "matrix product over the last two axes; leading axes are batches";
   let description = [{
     c = op(a) @ op(b), op transposes the last two axes if asked. A linear layer is `dl.matmul %x, %w transpose_b`.

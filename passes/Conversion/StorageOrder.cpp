@@ -20,6 +20,7 @@ public:
 private:
   bool findLayout();
   bool accepts(Operation &op) const;
+  FailureOr<NamedAttrList> permuted(Operation &op) const;
   bool hasRank(Value value) const {
     return typeOf(value).getRank() == static_cast<int64_t>(order.size());
   }
@@ -59,12 +60,22 @@ SmallVector<int64_t> StorageOrder::placesOf(ArrayRef<int64_t> axes) const {
   return llvm::map_to_vector(axes, [&](int64_t axis) { return place[axis]; });
 }
 
+/// The attributes of an index op between stored tensors.
+FailureOr<NamedAttrList> StorageOrder::permuted(Operation &op) const {
+  auto orderOf = [&](Value value) {
+    return hasRank(value) ? order : llvm::to_vector(llvm::seq<int64_t>(0, typeOf(value).getRank()));
+  };
+  SmallVector<int64_t> operandOrder;
+  for (Value operand : op.getOperands())
+    operandOrder = orderOf(operand);
+  return cast<dl::IndexOp>(op).permuteAxes(operandOrder, orderOf(op.getResult(0)));
+}
+
 bool StorageOrder::accepts(Operation &op) const {
-  if (isa<dl::ElementwiseOp, dl::ConstantOp, dl::IotaOp, dl::YieldOp>(op))
+  if (isa<dl::ElementwiseOp, dl::ConstantOp, dl::YieldOp>(op))
     return true;
-  if (auto broadcast = dyn_cast<dl::BroadcastOp>(op))
-    return hasRank(broadcast.getX()) == hasRank(broadcast.getY()) ||
-           (hasRank(broadcast.getY()) && llvm::is_sorted(placesOf(broadcast.getDims())));
+  if (isa<dl::IndexOp>(op))
+    return succeeded(permuted(op));
   auto reduction = dyn_cast<dl::ReductionOp>(op);
   if (!reduction || !hasRank(reduction.getReduced()))
     return reduction && !hasRank(op.getResult(0));
@@ -100,16 +111,14 @@ void StorageOrder::rewrite(Operation &op) {
     llvm::sort(axes);
     reduction.setReducedAxes(axes);
   }
+  if (isa<dl::IndexOp>(op))
+    for (NamedAttribute attribute : *permuted(op))
+      op.setAttr(attribute.getName(), attribute.getValue());
   if (op.getNumResults() == 0 || !hasRank(op.getResult(0)))
     return;
   RankedTensorType type = stored(op.getResult(0));
   if (auto constant = dyn_cast<dl::ConstantOp>(op))
     constant.setValueAttr(cast<SplatElementsAttr>(constant.getValue()).resizeSplat(type));
-  if (auto iota = dyn_cast<dl::IotaOp>(op))
-    iota.setAxis(place[iota.getAxis()]);
-  if (auto broadcast = dyn_cast<dl::BroadcastOp>(op);
-      broadcast && broadcast.getDims().size() < order.size())
-    broadcast.setDims(placesOf(broadcast.getDims()));
   op.getResult(0).setType(type);
 }
 

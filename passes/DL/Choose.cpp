@@ -21,7 +21,6 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLNetworkOps.h"
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
 #include "passes/DL/DeadCode.h"
@@ -70,19 +69,24 @@ static SmallVector<Value> storedBy(FusedOp fused) {
   return all;
 }
 
+/// Whether the op can have all its tensors in any one layout.
+static bool takesAnyOrder(Operation &op) {
+  if (auto index = dyn_cast<IndexOp>(op))
+    return !index.isView() && index.getIndexMap().keepsOrder();
+  if (auto anchor = dyn_cast<AnchorOp>(op))
+    return anchor.getAnchor() == Anchor::Reduce || anchor.getAnchor() == Anchor::Window;
+  return true;
+}
+
 /// Whether a kernel takes its tensors row-major and no other way.
 static bool isRowMajor(FusedOp fused) {
   auto isConvolution = [](Operation &op) {
-    return isa<ConvolutionOp, ConvolutionBackwardDataOp, ConvolutionBackwardFilterOp>(op) &&
+    auto anchor = dyn_cast<AnchorOp>(op);
+    return anchor && anchor.getAnchor() == Anchor::Convolution &&
            getElementTypeOrSelf(op.getResult(0)).isF32();
   };
-  auto isAnyOrder = [](Operation &op) {
-    return isa<ElementwiseOp, BroadcastOp, ConstantOp, IotaOp, ReductionOp, MaxPoolOp,
-               MaxPoolBackwardOp, MaxPoolGatherOp, AveragePoolOp, AveragePoolBackwardOp, YieldOp>(
-        op);
-  };
   Block &body = fused.getBody().front();
-  return llvm::none_of(body, isConvolution) && !llvm::all_of(body, isAnyOrder);
+  return llvm::none_of(body, isConvolution) && !llvm::all_of(body, takesAnyOrder);
 }
 
 /// Whether all results are empty: then no kernel runs, and none is asked for.

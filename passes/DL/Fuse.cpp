@@ -122,7 +122,7 @@ FusedOp RegionBuilder::build() {
 /// serves those uses, so that the others can go on recomputing it.
 static void separateStoredConstants(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (FusionGraph::isOutside(&op) || !isa<ConstantOp, IotaOp>(op))
+    if (FusionGraph::isOutside(&op) || op.getNumOperands() != 0)
       continue;
     auto isStored = [](OpOperand &use) { return FusionGraph::isOutside(use.getOwner()); };
     if (llvm::none_of(op.getUses(), isStored) || llvm::all_of(op.getUses(), isStored))

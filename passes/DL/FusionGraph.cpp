@@ -1,8 +1,6 @@
 //===- FusionGraph.cpp - which ops of an entry become one kernel ------------------------------===//
 #include "passes/DL/FusionGraph.h"
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLNetworkOps.h"
-#include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -18,32 +16,48 @@ static bool isSplat(Operation *op) {
   return constant && isa<SplatElementsAttr>(constant.getValue());
 }
 
+/// An index op whose operand is not turned: it is computed where its elements are needed.
+static bool isOrderedIndex(Operation *op) {
+  auto index = dyn_cast<IndexOp>(op);
+  return index && !index.isView() && index.getIndexMap().keepsOrder();
+}
+
 bool FusionGraph::isOutside(Operation *op) {
   if (isa<ConstantOp>(op))
     return !isSplat(op);
-  return isa<ReadOp, AssignOp, ScalarOp, ReshapeOp, MultiTensorOp, FusedOp, ReturnOp>(op);
+  if (auto index = dyn_cast<IndexOp>(op))
+    return index.isView();
+  // An anchor with a region of its own is a kernel already.
+  return !isa<ElementwiseOp, AnchorOp>(op) || op->getNumRegions() != 0;
 }
 
 bool FusionGraph::isElementwise(Operation *op) {
-  return isa<ElementwiseOp, BroadcastOp, IotaOp>(op) || isSplat(op);
+  return isa<ElementwiseOp>(op) || isOrderedIndex(op) || isSplat(op);
 }
 
-/// Anchors whose generators apply element-wise ops to what they have just computed.
-static bool takesEpilogue(Operation *anchor) {
-  return isa<ConvolutionOp, ConvolutionBackwardDataOp, ConvolutionBackwardFilterOp, MatmulOp,
-             ReductionOp, MaxPoolOp, MaxPoolBackwardOp, MaxPoolGatherOp, AveragePoolOp,
-             AveragePoolBackwardOp>(anchor);
+static bool takesEpilogue(Operation *op) {
+  auto anchor = dyn_cast<AnchorOp>(op);
+  return anchor && anchor.takesEpilogue();
 }
 
-/// Operands that an anchor reads only a few times, so that computing them while reading costs
-/// little.
-static bool takesPrologue(Operation *anchor, unsigned operand) {
-  if (isa<ConvolutionBackwardDataOp, SoftmaxCrossEntropyBackwardOp, MaxPoolBackwardOp,
-          AveragePoolBackwardOp>(anchor))
-    return operand == 0;
-  if (isa<ConvolutionBackwardFilterOp>(anchor))
-    return operand == 1;
-  return isa<ReductionOp, MatmulOp>(anchor);
+static bool takesPrologue(Operation *op, unsigned operand) {
+  auto anchor = dyn_cast<AnchorOp>(op);
+  return anchor && anchor.takesPrologue(operand);
+}
+
+/// What a reduction or an element-wise op reads is read once: it may be computed there.
+static bool readsOnce(Operation *op) {
+  auto anchor = dyn_cast<AnchorOp>(op);
+  return FusionGraph::isElementwise(op) || (anchor && anchor.getAnchor() == Anchor::Reduce);
+}
+
+/// Whether the op gives elements of its operand several times.
+static bool repeatsOperand(Operation *op) {
+  auto index = dyn_cast<IndexOp>(op);
+  if (!index || op->getNumOperands() == 0)
+    return false;
+  IndexMap map = index.getIndexMap();
+  return map.operand.size() < map.result.size();
 }
 
 /// Whether a value is in memory whatever becomes of its element-wise users.
@@ -62,7 +76,7 @@ static DenseSet<Operation *> findScaledAndShifted(Block &block) {
   llvm::DenseMap<Operation *, unsigned> length;
   auto isSpread = [](Value value) {
     Operation *op = value.getDefiningOp();
-    return op && (isa<BroadcastOp>(op) || isSplat(op));
+    return op && (repeatsOperand(op) || isSplat(op));
   };
   for (Operation &op : block) {
     if (!isa<AddOp, SubtractOp, MultiplyOp>(op))
@@ -85,14 +99,14 @@ static DenseSet<Operation *> findScaledAndShifted(Block &block) {
 void FusionGraph::classify(bool recompute) {
   DenseSet<Operation *> scaled = findScaledAndShifted(block);
   for (Operation &op : llvm::reverse(block)) {
-    bool always = isSplat(&op) || isa<IotaOp>(op);
     // With one user nothing is stored between the two anyway.
     bool isScaled = scaled.contains(&op) && (!op.hasOneUse() || isRecomputed(*op.user_begin()));
-    if (!recompute || (!always && !isa<BroadcastOp, CastOp, CompareOp>(op) && !isScaled))
+    if (!recompute || (!isSplat(&op) && !op.hasTrait<CheapToRecompute>() && !isScaled))
       continue;
+    // What needs no operand can be computed anywhere.
+    bool always = op.getNumOperands() == 0;
     if (llvm::all_of(op.getUsers(), [&](Operation *user) {
-          return isRecomputed(user) ||
-                 (always ? !isOutside(user) : isElementwise(user) || isa<ReductionOp>(user));
+          return isRecomputed(user) || (always ? !isOutside(user) : readsOnce(user));
         }))
       recomputed.insert(&op);
   }

@@ -5,13 +5,14 @@
 // behind the anchor) and in which order to merge; does not touch the IR.
 //
 // Ops are of four classes:
-//   outside       never in a region: read, assign, scalar, constant that is no splat, reshape,
-//                 multi_tensor, fused, return
-//   recomputed    too cheap to store, cloned into every region that uses them: splats, iota;
-//                 broadcast, cast and compare, and a stored tensor scaled or shifted, where only
-//                 element-wise ops and reductions use them
-//   element-wise  the other ElementwiseOps, and what could be recomputed but is not
-//   anchor        everything else: it decides the kernel's loops
+//   outside       never in a region: what is no tensor computation (read, assign, scalar, return),
+//                 constants that are no splat, views, and what has a region already
+//   recomputed    too cheap to store, cloned into every region that uses them: splats and iota;
+//                 other ops that are CheapToRecompute, and a stored tensor scaled or shifted, where
+//                 only element-wise ops and reductions use them
+//   element-wise  the other ElementwiseOps and IndexOps that keep the order of axes, and what could
+//                 be recomputed but is not
+//   anchor        AnchorOps and transpositions: they decide the kernel's loops
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_DL_FUSIONGRAPH_H

@@ -6,53 +6,29 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "test/gradients/Cases.h"
+#include "test/lib/Interpreter/ElementwiseTable.h"
 
 namespace dlc::gradients {
 
 static const char *const unarySignature = "(%x: tensor<4x3xf64>) -> tensor<4x3xf64>";
 static const char *const binarySignature =
     "(%a: tensor<4x3xf64>, %b: tensor<4x3xf64>) -> tensor<4x3xf64>";
-static const DrawRange positive = {0.9, 1.3};
+
+/// Each row of the table of element-wise ops.
+static std::vector<Case> rowCases() {
+  std::vector<Case> cases;
+  const std::string type = "tensor<4x3xf64>";
+  for (const interpreter::ElementwiseRow &row : interpreter::elementwiseTable())
+    cases.push_back({row.name, "(" + row.argumentText(type) + ") -> " + type,
+                     "%c = " + row.opText(type) + " dl.return %c : " + type,
+                     std::vector<DrawRange>(row.operands, {row.scale, row.shift})});
+  return cases;
+}
 
 static std::vector<Case> elementwiseCases() {
   return {
-      {"relu", unarySignature, "%y = dl.relu %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>"},
-      {"sigmoid",
-       unarySignature,
-       "%y = dl.sigmoid %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>",
-       {{3, 0}}},
-      {"tanh",
-       unarySignature,
-       "%y = dl.tanh %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>",
-       {{2, 0}}},
-      {"exp", unarySignature, "%y = dl.exp %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>"},
-      {"log",
-       unarySignature,
-       "%y = dl.log %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>",
-       {positive}},
-      {"sqrt",
-       unarySignature,
-       "%y = dl.sqrt %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>",
-       {positive}},
-      {"negate", unarySignature,
-       "%y = dl.negate %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>"},
-      {"abs", unarySignature, "%y = dl.abs %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>"},
-      {"add", binarySignature,
-       "%c = dl.add %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>"},
       {"add_to_itself", unarySignature,
        "%y = dl.add %x, %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>"},
-      {"subtract", binarySignature,
-       "%c = dl.subtract %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>"},
-      {"multiply", binarySignature,
-       "%c = dl.multiply %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>"},
-      {"divide",
-       binarySignature,
-       "%c = dl.divide %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>",
-       {{}, positive}},
-      {"maximum", binarySignature,
-       "%c = dl.maximum %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>"},
-      {"minimum", binarySignature,
-       "%c = dl.minimum %a, %b : tensor<4x3xf64> dl.return %c : tensor<4x3xf64>"},
       {"compare_select", binarySignature,
        R"(%m = dl.compare lt %a, %b : tensor<4x3xf64>
           %s = dl.multiply %a, %a : tensor<4x3xf64>
@@ -314,8 +290,8 @@ static std::vector<Case> compositeCases() {
 llvm::ArrayRef<Case> allCases() {
   static const std::vector<Case> cases = [] {
     std::vector<Case> all;
-    for (auto group : {elementwiseCases, tensorCases, convolutionCases, poolingCases, networkCases,
-                       compositeCases}) {
+    for (auto group : {rowCases, elementwiseCases, tensorCases, convolutionCases, poolingCases,
+                       networkCases, compositeCases}) {
       std::vector<Case> some = group();
       all.insert(all.end(), some.begin(), some.end());
     }

@@ -3,6 +3,7 @@
 #define DLC_TEST_GRADIENTS_CASES_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include <string>
 #include <vector>
 
 namespace dlc::gradients {
@@ -14,9 +15,9 @@ struct DrawRange {
 };
 
 struct Case {
-  const char *name;
-  const char *signature;              ///< "(%x: tensor<3xf64>) -> tensor<3xf64>"
-  const char *body;                   ///< ops, and dl.return
+  std::string name;
+  std::string signature;              ///< "(%x: tensor<3xf64>) -> tensor<3xf64>"
+  std::string body;                   ///< ops, and dl.return
   std::vector<DrawRange> ranges = {}; ///< one an argument; the default where absent
 };
 

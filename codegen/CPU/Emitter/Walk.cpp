@@ -1,8 +1,6 @@
 //===- Walk.cpp - see Walk.h ------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/CostModel.h"
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLTensorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -14,15 +12,36 @@ using namespace dlc::codegen;
 // Plans
 //===------------------------------------------------------------------------------------------===//
 
+/// Functions are polynomials: see MathPolynomials.cpp.
+static double weightOfScalar(Operation *op) {
+  return llvm::TypeSwitch<Operation *, double>(op)
+      .Case<math::ExpOp, math::LogOp>([](auto) { return 16; })
+      .Case<math::TanhOp>([](auto) { return 32; })
+      .Case<math::SqrtOp, arith::DivFOp, arith::DivSIOp, arith::DivUIOp>([](auto) { return 8; })
+      .Case<arith::ConstantOp>([](auto) { return 0; })
+      .Default([](auto) { return 1; });
+}
+
+/// Of the ops that compute one element.
+static double weightOf(dl::ElementwiseOp op) {
+  Block scratch;
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointToStart(&scratch);
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(
+        scratch.addArgument(computedType(getElementTypeOrSelf(operand)), op.getLoc()));
+  op.buildScalar(builder, op.getLoc(), operands);
+  double weight = 0;
+  for (Operation &scalar : scratch)
+    weight += weightOfScalar(&scalar);
+  return weight;
+}
+
 double codegen::bodyWeight(const KernelSpec &spec) {
   double weight = 1;
-  for (Operation &op : spec.block())
-    weight += llvm::TypeSwitch<Operation *, double>(&op)
-                  .Case<dl::ExpOp, dl::LogOp, dl::SigmoidOp>([](auto) { return 16; })
-                  .Case<dl::TanhOp>([](auto) { return 32; })
-                  .Case<dl::SqrtOp, dl::DivideOp>([](auto) { return 8; })
-                  .Case<dl::ElementwiseOp>([](auto) { return 1; })
-                  .Default([](auto) { return 0; });
+  for (auto op : spec.block().getOps<dl::ElementwiseOp>())
+    weight += weightOf(op);
   return weight;
 }
 
@@ -33,8 +52,9 @@ double codegen::walkSeconds(const KernelSpec &spec, double operations, const Cpu
 
 bool codegen::followsAnchor(const KernelSpec &spec) {
   return llvm::none_of(spec.block(), [&](Operation &op) {
-    return isa<dl::BroadcastOp, dl::TransposeOp>(op) && &op != spec.anchorOp() &&
-           spec.dependsOnAnchor(op.getResult(0));
+    auto index = dyn_cast<dl::IndexOp>(op);
+    return index && &op != spec.anchorOp() && spec.dependsOnAnchor(op.getResult(0)) &&
+           !index.getIndexMap().isIdentity();
   });
 }
 

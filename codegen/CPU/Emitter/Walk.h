@@ -37,7 +37,7 @@ double bodyWeight(const KernelSpec &spec);
 double walkSeconds(const KernelSpec &spec, double operations, const CpuTarget &target);
 
 /// Whether each value behind the anchor stands at the place of the anchor's element that it needs:
-/// no broadcast or transposition follows it. Generators that finish elements as they become ready
+/// no index op that moves elements follows it. Generators that finish elements as they become ready
 /// need this.
 bool followsAnchor(const KernelSpec &spec);
 

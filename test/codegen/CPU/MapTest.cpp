@@ -1,5 +1,6 @@
 //===- MapTest.cpp - element-wise kernels -----------------------------------------------------===//
 #include "test/codegen/Harness.h"
+#include "test/lib/Interpreter/ElementwiseTable.h"
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -165,4 +166,15 @@ TEST(Map, Layouts) {
       {blocked, blocked,
        "^bb0(%x: " + blocked + "):\n %0 = dl.relu %x : " + blocked + "\n dl.yield %0 : " + blocked},
       rounding);
+}
+
+/// Every op of the table, alone behind the two operands.
+TEST(Map, EveryElementwiseOp) {
+  unsigned count;
+  const std::string type = "tensor<3x37xf32>";
+  const std::string block = dlc::interpreter::blockOfAllElementwise(type, count);
+  std::string results = type;
+  for (unsigned i = 1; i < count; ++i)
+    results += ", " + type;
+  checkKernel({type + ", " + type, results, block}, 1e-6, "cpu-map");
 }

@@ -1,5 +1,6 @@
 //===- MapTest.cpp - element-wise CUDA kernels on the SIMT device -----------------------------===//
 #include "test/codegen/Harness.h"
+#include "test/lib/Interpreter/ElementwiseTable.h"
 #include <gtest/gtest.h>
 
 using namespace dlc::test;
@@ -111,4 +112,15 @@ TEST(CudaMap, Transpose) {
   %1 = dl.transpose %x order = [1, 0, 2] : tensor<3x4x5xui8>
   dl.yield %1 : tensor<4x3x5xui8>)"},
                   0, "cuda-elements");
+}
+
+/// Every op of the table, alone behind the two operands.
+TEST(CudaMap, EveryElementwiseOp) {
+  unsigned count;
+  const std::string type = "tensor<3x37xf32>";
+  const std::string block = dlc::interpreter::blockOfAllElementwise(type, count);
+  std::string results = type;
+  for (unsigned i = 1; i < count; ++i)
+    results += ", " + type;
+  checkCudaKernel({type + ", " + type, results, block}, rounding, "cuda-map");
 }

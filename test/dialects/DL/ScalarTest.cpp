@@ -9,6 +9,7 @@
 #include "dialects/DL/DLProgramOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "test/lib/Interpreter/ElementwiseTable.h"
 #include "test/lib/Interpreter/Interpreter.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -19,16 +20,16 @@ using interpreter::Tensor;
 
 namespace {
 struct ScalarCase {
-  const char *name;
-  const char *arguments; ///< "%a: tensor<f64>, %b: tensor<f64>"
-  const char *op;        ///< "dl.add %a, %b : tensor<f64>"
+  std::string name;
+  std::string arguments; ///< "%a: tensor<f64>, %b: tensor<f64>"
+  std::string op;        ///< "dl.add %a, %b : tensor<f64>"
 };
 
 class ScalarTest : public testing::TestWithParam<ScalarCase> {
 protected:
   void SetUp() override {
     context.loadDialect<dl::DLDialect>();
-    std::string text = std::string("dl.entry @f(") + GetParam().arguments +
+    std::string text = "dl.entry @f(" + GetParam().arguments +
                        ") attributes {kind = #dl.entry<infer>} { %r = " + GetParam().op +
                        " dl.return }";
     module = parseSourceString<ModuleOp>(text, &context);
@@ -166,30 +167,7 @@ TEST_P(ScalarTest, WorksOnVectors) {
   EXPECT_TRUE(succeeded(verify(*scratch)));
 }
 
-static const ScalarCase cases[] = {
-    {"relu", "%a: tensor<f64>", "dl.relu %a : tensor<f64>"},
-    {"sigmoid", "%a: tensor<f64>", "dl.sigmoid %a : tensor<f64>"},
-    {"tanh", "%a: tensor<f64>", "dl.tanh %a : tensor<f64>"},
-    {"exp", "%a: tensor<f64>", "dl.exp %a : tensor<f64>"},
-    {"log", "%a: tensor<f64>", "dl.log %a : tensor<f64>"},
-    {"sqrt", "%a: tensor<f64>", "dl.sqrt %a : tensor<f64>"},
-    {"negate", "%a: tensor<f64>", "dl.negate %a : tensor<f64>"},
-    {"negate_i32", "%a: tensor<i32>", "dl.negate %a : tensor<i32>"},
-    {"abs", "%a: tensor<f64>", "dl.abs %a : tensor<f64>"},
-    {"abs_i32", "%a: tensor<i32>", "dl.abs %a : tensor<i32>"},
-    {"abs_u8", "%a: tensor<ui8>", "dl.abs %a : tensor<ui8>"},
-    {"add", "%a: tensor<f64>, %b: tensor<f64>", "dl.add %a, %b : tensor<f64>"},
-    {"add_u8", "%a: tensor<ui8>, %b: tensor<ui8>", "dl.add %a, %b : tensor<ui8>"},
-    {"subtract", "%a: tensor<f64>, %b: tensor<f64>", "dl.subtract %a, %b : tensor<f64>"},
-    {"multiply_i32", "%a: tensor<i32>, %b: tensor<i32>", "dl.multiply %a, %b : tensor<i32>"},
-    {"multiply", "%a: tensor<f64>, %b: tensor<f64>", "dl.multiply %a, %b : tensor<f64>"},
-    {"divide", "%a: tensor<f64>, %b: tensor<f64>", "dl.divide %a, %b : tensor<f64>"},
-    {"divide_i32", "%a: tensor<i32>, %b: tensor<i32>", "dl.divide %a, %b : tensor<i32>"},
-    {"divide_u8", "%a: tensor<ui8>, %b: tensor<ui8>", "dl.divide %a, %b : tensor<ui8>"},
-    {"maximum", "%a: tensor<f64>, %b: tensor<f64>", "dl.maximum %a, %b : tensor<f64>"},
-    {"maximum_u8", "%a: tensor<ui8>, %b: tensor<ui8>", "dl.maximum %a, %b : tensor<ui8>"},
-    {"minimum", "%a: tensor<f64>, %b: tensor<f64>", "dl.minimum %a, %b : tensor<f64>"},
-    {"minimum_i64", "%a: tensor<i64>, %b: tensor<i64>", "dl.minimum %a, %b : tensor<i64>"},
+static const ScalarCase casesWithoutRow[] = {
     {"compare_eq", "%a: tensor<f64>, %b: tensor<f64>", "dl.compare eq %a, %b : tensor<f64>"},
     {"compare_ne", "%a: tensor<f64>, %b: tensor<f64>", "dl.compare ne %a, %b : tensor<f64>"},
     {"compare_lt", "%a: tensor<f64>, %b: tensor<f64>", "dl.compare lt %a, %b : tensor<f64>"},
@@ -214,15 +192,28 @@ static const ScalarCase cases[] = {
     {"cast_bf16_f16", "%a: tensor<bf16>", "dl.cast %a : tensor<bf16> to tensor<f16>"},
     {"cast_f32_f64", "%a: tensor<f32>", "dl.cast %a : tensor<f32> to tensor<f64>"},
 };
-INSTANTIATE_TEST_SUITE_P(Ops, ScalarTest, testing::ValuesIn(cases),
-                         [](const auto &info) { return std::string(info.param.name); });
+
+static std::vector<ScalarCase> allCases() {
+  std::vector<ScalarCase> all(std::begin(casesWithoutRow), std::end(casesWithoutRow));
+  for (const interpreter::ElementwiseRow &row : interpreter::elementwiseTable()) {
+    std::vector<std::string> elements = {"f64"};
+    elements.insert(elements.end(), row.integers.begin(), row.integers.end());
+    for (const std::string &element : elements) {
+      std::string type = "tensor<" + element + ">";
+      all.push_back({row.name + "_" + element, row.argumentText(type), row.opText(type)});
+    }
+  }
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Ops, ScalarTest, testing::ValuesIn(allCases()),
+                         [](const auto &info) { return info.param.name; });
 
 // No element-wise op without a case.
 TEST(ScalarCoverage, EveryElementwiseOpHasACase) {
   MLIRContext context;
   context.loadDialect<dl::DLDialect>();
   std::string texts;
-  for (const ScalarCase &some : cases)
+  for (const ScalarCase &some : allCases())
     texts += some.op;
   for (RegisteredOperationName name : context.getRegisteredOperationsByDialect("dl"))
     if (name.hasInterface<dl::ElementwiseOp>())

@@ -1,7 +1,7 @@
 //===- Elementwise.cpp - one element at a time ------------------------------------------------===//
 #include "dialects/DL/DLElementwiseOps.h"
+#include "test/lib/Interpreter/ElementwiseTable.h"
 #include "test/lib/Interpreter/Interpreter.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 #include <functional>
 
@@ -39,40 +39,21 @@ static double compare(dl::Predicate predicate, double a, double b) {
   return 0;
 }
 
-/// The larger of two numbers where `sign` is 1, the smaller where it is -1; NaN if one is.
-static double extremum(double a, double b, int sign) {
-  if (std::isnan(a) || std::isnan(b))
-    return std::nan("");
-  return (a - b) * sign > 0 || a == b ? a : b;
-}
-
 using Scalar = std::function<double(ArrayRef<double>)>;
 
 /// The op's formula; null if it is not element-wise.
 static Scalar formulaOf(Operation *op) {
   using Args = ArrayRef<double>;
-  return llvm::TypeSwitch<Operation *, Scalar>(op)
-      .Case<dl::ReluOp>([](auto) { return [](Args v) { return extremum(v[0], 0, 1); }; })
-      .Case<dl::SigmoidOp>([](auto) { return [](Args v) { return 1 / (1 + std::exp(-v[0])); }; })
-      .Case<dl::TanhOp>([](auto) { return [](Args v) { return std::tanh(v[0]); }; })
-      .Case<dl::ExpOp>([](auto) { return [](Args v) { return std::exp(v[0]); }; })
-      .Case<dl::LogOp>([](auto) { return [](Args v) { return std::log(v[0]); }; })
-      .Case<dl::SqrtOp>([](auto) { return [](Args v) { return std::sqrt(v[0]); }; })
-      .Case<dl::NegateOp>([](auto) { return [](Args v) { return -v[0]; }; })
-      .Case<dl::AbsOp>([](auto) { return [](Args v) { return std::fabs(v[0]); }; })
-      .Case<dl::AddOp>([](auto) { return [](Args v) { return v[0] + v[1]; }; })
-      .Case<dl::SubtractOp>([](auto) { return [](Args v) { return v[0] - v[1]; }; })
-      .Case<dl::MultiplyOp>([](auto) { return [](Args v) { return v[0] * v[1]; }; })
-      .Case<dl::DivideOp>([](auto) { return [](Args v) { return v[0] / v[1]; }; })
-      .Case<dl::MaximumOp>([](auto) { return [](Args v) { return extremum(v[0], v[1], 1); }; })
-      .Case<dl::MinimumOp>([](auto) { return [](Args v) { return extremum(v[0], v[1], -1); }; })
-      .Case<dl::SelectOp>([](auto) { return [](Args v) { return v[0] != 0 ? v[1] : v[2]; }; })
-      .Case<dl::CastOp, dl::ConvertLayoutOp>([](auto) { return [](Args v) { return v[0]; }; })
-      .Case<dl::CompareOp>([](dl::CompareOp compareOp) {
-        dl::Predicate predicate = compareOp.getPredicate();
-        return [predicate](Args v) { return compare(predicate, v[0], v[1]); };
-      })
-      .Default(Scalar());
+  if (isa<dl::SelectOp>(op))
+    return [](Args v) { return v[0] != 0 ? v[1] : v[2]; };
+  if (isa<dl::CastOp, dl::ConvertLayoutOp>(op))
+    return [](Args v) { return v[0]; };
+  if (auto compareOp = dyn_cast<dl::CompareOp>(op))
+    return [compareOp](Args v) mutable { return compare(compareOp.getPredicate(), v[0], v[1]); };
+  for (const ElementwiseRow &row : elementwiseTable())
+    if (op->getName().getStringRef() == "dl." + row.name)
+      return row.formula;
+  return {};
 }
 
 Values runElementwise(Operation *op, ArrayRef<Tensor> operands) {

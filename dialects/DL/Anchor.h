@@ -1,0 +1,27 @@
+//===- Anchor.h - what a kernel's loops are made for --------------------------------*- C++ -*-===//
+#ifndef DLC_DIALECTS_DL_ANCHOR_H
+#define DLC_DIALECTS_DL_ANCHOR_H
+
+#include "mlir/IR/Operation.h"
+#include <string>
+
+namespace dlc::dl {
+
+/// The kinds of loops that a kernel can have. Map is that of element-wise and index ops alone,
+/// Transpose if one of them changes the order of axes.
+enum class Anchor { Map, Reduce, Window, Transpose, Softmax, Gemm, Convolution, MultiTensor };
+
+/// An anchor's part of a kernel's name.
+struct AnchorName {
+  std::string name, sizes;
+
+  /// By the mnemonic and the first result's shape.
+  static AnchorName get(mlir::Operation *op);
+};
+
+/// 64x56x56
+std::string timesText(llvm::ArrayRef<int64_t> numbers);
+
+} // namespace dlc::dl
+
+#endif
