@@ -46,6 +46,7 @@ def DL_ExpOp : DL_Unary<"exp", "exp(x)", "exp(x)", "dy * y">;
 def DL_LogOp : DL_Unary<"log", "natural logarithm of x", "log(x)", "dy / x">;
 def DL_SqrtOp : DL_Unary<"sqrt", "square root of x", "sqrt(x)", "dy / (y * 2)">;
 def DL_NegateOp : DL_Unary<"negate", "-x", "-x", "-dy", DL_NumberTensor>;
+def DL_SoftsignOp : DL_Unary<"softsign", "x / (1 + |x|)", "x / (1 + abs(x))", "dy / square(1 + abs(x))", DL_FloatTensor, 3>;
 def DL_AbsOp : DL_Unary<"abs", "|x|", "abs(x)", "timesSign(x, dy)", DL_NumberTensor>;
 
 /// Operands a and b, result c; da and db are computed from dc, a, b and c.

@@ -157,6 +157,7 @@ std::vector<Builtin> elementwiseBuiltins() {
       unary("hardswish", "x * relu6(x + 3) / 6", buildHardswish),
       unary("hardsigmoid", "relu6(x + 3) / 6", buildHardsigmoid),
       unary("softplus", "log(1 + exp(x))", buildSoftplus),
+      unary("softsign", "x / (1 + |x|)", buildUnary<dl::SoftsignOp>),
       unary("sigmoid", "1 / (1 + exp(-x))", buildUnary<dl::SigmoidOp>),
       unary("tanh", "hyperbolic tangent", buildUnary<dl::TanhOp>),
       {"softmax",

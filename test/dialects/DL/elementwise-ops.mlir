@@ -25,6 +25,8 @@ dl.entry @unary(%x: tensor<4x3xf32>, %i: tensor<4xi32>, %u: tensor<4xui8>) attri
   %8 = dl.cast %u : tensor<4xui8> to tensor<4xf32>
   // CHECK: dl.convert_layout %[[X]] : tensor<4x3xf32> to tensor<4x3xf32, #dl.layout<order = [1, 0]>>
   %9 = dl.convert_layout %x : tensor<4x3xf32> to tensor<4x3xf32, #dl.layout<order = [1, 0]>>
+  // CHECK: dl.softsign %[[X]] : tensor<4x3xf32>
+  %10 = dl.softsign %x : tensor<4x3xf32>
   dl.return
 }
 

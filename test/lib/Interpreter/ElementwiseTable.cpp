@@ -21,6 +21,7 @@ llvm::ArrayRef<ElementwiseRow> elementwiseTable() {
       {"exp", 1, [](Args v) { return std::exp(v[0]); }},
       {"log", 1, [](Args v) { return std::log(v[0]); }, {}, 0.9, 1.3},
       {"sqrt", 1, [](Args v) { return std::sqrt(v[0]); }, {}, 0.9, 1.3},
+      {"softsign", 1, [](Args v) { return v[0] / (1 + std::fabs(v[0])); }, {}, 2},
       {"negate", 1, [](Args v) { return -v[0]; }, {"i32"}},
       {"abs", 1, [](Args v) { return std::fabs(v[0]); }, {"i32", "ui8"}},
       {"add", 2, [](Args v) { return v[0] + v[1]; }, {"ui8"}},
