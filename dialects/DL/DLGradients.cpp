@@ -58,6 +58,21 @@ LogicalResult TransposeOp::buildGradient(OpBuilder &builder, Gradients dy, Wante
   });
 }
 
+LogicalResult SliceOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                     OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder, Value dy) -> Value {
+    return PadOp::create(builder, getLoc(), getX().getType(), dy, getStarts(), getSteps());
+  });
+}
+
+LogicalResult PadOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                   OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) -> Value {
+    return SliceOp::create(builder, getLoc(), dy, getLow(), b.typeOf(getX()).getShape(),
+                           getSteps());
+  });
+}
+
 LogicalResult ReduceOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
                                       OperandGradients &dx) {
   return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) {

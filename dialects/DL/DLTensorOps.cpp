@@ -1,5 +1,6 @@
 //===- DLTensorOps.cpp - constants, shapes, reductions, products ------------------------------===//
 #include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/Folding.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
@@ -190,6 +191,107 @@ FailureOr<NamedAttrList> TransposeOp::permuteAxes(ArrayRef<int64_t> operandOrder
   Builder builder(getContext());
   return NamedAttrList(builder.getNamedAttr(
       getOrderAttrName(), builder.getDenseI64ArrayAttr(placesOf(axes, operandOrder))));
+}
+
+//===------------------------------------------------------------------------------------------===//
+// slice, pad
+//===------------------------------------------------------------------------------------------===//
+
+/// Whether `count` elements, `step` apart from `start` on, lie within `extent`.
+static bool liesWithin(int64_t start, int64_t count, int64_t step, int64_t extent) {
+  if (start < 0 || start > extent || count < 0 || step < 1)
+    return false;
+  return count == 0 || (start < extent && count - 1 <= (extent - 1 - start) / step);
+}
+
+/// `numbers` of axes in another order.
+static SmallVector<int64_t> inOrder(ArrayRef<int64_t> numbers, ArrayRef<int64_t> order) {
+  return llvm::map_to_vector(order, [&](int64_t axis) { return numbers[axis]; });
+}
+
+LogicalResult SliceOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                        ValueRange operands, DictionaryAttr attributes,
+                                        OpaqueProperties properties, RegionRange regions,
+                                        SmallVectorImpl<Type> &results) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  RankedTensorType x = tensorType(operands[0]);
+  size_t rank = x.getRank();
+  ArrayRef<int64_t> starts = adaptor.getStarts(), sizes = adaptor.getSizes(),
+                    steps = adaptor.getSteps();
+  if (starts.size() != rank || sizes.size() != rank || steps.size() != rank)
+    return emitOptionalError(location, getOperationName(), ": (C1) expects ", rank,
+                             " starts, sizes and steps, found ", starts.size(), ", ", sizes.size(),
+                             " and ", steps.size());
+  for (size_t axis = 0; axis < rank; ++axis)
+    if (!liesWithin(starts[axis], sizes[axis], steps[axis], x.getDimSize(axis)))
+      return emitOptionalError(location, getOperationName(), ": (C2) axis ", axis, " of size ",
+                               x.getDimSize(axis), " has no ", sizes[axis], " elements from ",
+                               starts[axis], " in steps of ", steps[axis]);
+  results.push_back(RankedTensorType::get(sizes, x.getElementType()));
+  return success();
+}
+
+OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
+  if (getX().getType() == getType())
+    return getX();
+  return resizeSplat(adaptor.getX(), getType());
+}
+
+IndexMap SliceOp::getIndexMap() {
+  RankedTensorType x = tensorType(getX());
+  SmallVector<IndexMap::Axis> operand;
+  for (int64_t axis = 0; axis < x.getRank(); ++axis)
+    operand.push_back({x.getDimSize(axis), axis, getSteps()[axis], getStarts()[axis]});
+  return IndexMap::get(getSizes(), operand);
+}
+
+FailureOr<NamedAttrList> SliceOp::permuteAxes(ArrayRef<int64_t> order, ArrayRef<int64_t>) {
+  Builder builder(getContext());
+  NamedAttrList attributes;
+  attributes.set(getStartsAttrName(), builder.getDenseI64ArrayAttr(inOrder(getStarts(), order)));
+  attributes.set(getSizesAttrName(), builder.getDenseI64ArrayAttr(inOrder(getSizes(), order)));
+  attributes.set(getStepsAttrName(), builder.getDenseI64ArrayAttr(inOrder(getSteps(), order)));
+  return attributes;
+}
+
+LogicalResult PadOp::verify() {
+  RankedTensorType x = tensorType(getX()), y = tensorType(getY());
+  if (x.getRank() != y.getRank() || x.getElementType() != y.getElementType())
+    return emitOpError("(C1) expects equal ranks and element types, found ") << x << " and " << y;
+  if (int64_t(getLow().size()) != x.getRank() || int64_t(getSteps().size()) != x.getRank())
+    return emitOpError("(C1) expects ") << x.getRank() << " numbers in low and steps, found "
+                                        << getLow().size() << " and " << getSteps().size();
+  for (int64_t axis = 0; axis < x.getRank(); ++axis)
+    if (!liesWithin(getLow()[axis], x.getDimSize(axis), getSteps()[axis], y.getDimSize(axis)))
+      return emitOpError("(C2) axis ")
+             << axis << " of the result, of size " << y.getDimSize(axis) << ", does not hold "
+             << x.getDimSize(axis) << " elements from " << getLow()[axis] << " in steps of "
+             << getSteps()[axis];
+  return success();
+}
+
+OpFoldResult PadOp::fold(FoldAdaptor adaptor) {
+  if (getX().getType() == getType())
+    return getX();
+  return isSplatOf(adaptor.getX(), 0) ? resizeSplat(adaptor.getX(), getType()) : Attribute();
+}
+
+IndexMap PadOp::getIndexMap() {
+  RankedTensorType x = tensorType(getX());
+  SmallVector<IndexMap::Axis> operand;
+  for (int64_t axis = 0; axis < x.getRank(); ++axis) {
+    int64_t extent = x.getDimSize(axis), step = extent > 1 ? getSteps()[axis] : 1;
+    operand.push_back({extent, axis, 1, -getLow()[axis], step});
+  }
+  return IndexMap::get(tensorType(getY()).getShape(), operand);
+}
+
+FailureOr<NamedAttrList> PadOp::permuteAxes(ArrayRef<int64_t> order, ArrayRef<int64_t>) {
+  Builder builder(getContext());
+  NamedAttrList attributes;
+  attributes.set(getLowAttrName(), builder.getDenseI64ArrayAttr(inOrder(getLow(), order)));
+  attributes.set(getStepsAttrName(), builder.getDenseI64ArrayAttr(inOrder(getSteps(), order)));
+  return attributes;
 }
 
 //===------------------------------------------------------------------------------------------===//

@@ -62,6 +62,34 @@ def DL_TransposeOp : DL_Op<"transpose", [Pure, DL_Differentiable, DL_Index, DL_I
   let hasFolder = 1;
 }
 
+def DL_SliceOp : DL_Op<"slice", [Pure, DL_Differentiable, DL_Index, DL_InferType, DL_CheapToRecompute]> {
+  let summary = "some elements along each axis, a step apart";
+  let description = [{
+    y[i...] = x[starts[k] + i_k * steps[k]...], sizes[k] elements along axis k.
+    `%y = dl.slice %x starts = [0, 1] sizes = [4, 5] steps = [1, 2] : tensor<4x10xf32>`, result tensor<4x5xf32>
+    (C1) one start, size and step an axis. (C2) starts and sizes >= 0, steps >= 1, the last element lies in x. Gradient: dl.pad.
+  }];
+  let arguments = (ins DL_Tensor:$x, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$steps);
+  let results = (outs DL_Tensor:$y);
+  let assemblyFormat = "$x `starts` `=` $starts `sizes` `=` $sizes `steps` `=` $steps attr-dict `:` type($x)";
+  let hasFolder = 1;
+}
+
+def DL_PadOp : DL_Op<"pad", [Pure, DL_Differentiable, DL_Index]> {
+  let summary = "zeros before, between and behind the elements of each axis";
+  let description = [{
+    y[low[k] + i_k * steps[k]...] = x[i...], all else is 0: what dl.slice with these starts and steps takes apart.
+    `%y = dl.pad %x low = [0, 1] steps = [1, 2] : tensor<4x5xf32> to tensor<4x10xf32>`
+    (C1) equal ranks and element types; one low and one step an axis. (C2) low >= 0, steps >= 1, the last element lies in y.
+    Gradient: dl.slice.
+  }];
+  let arguments = (ins DL_Tensor:$x, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$steps);
+  let results = (outs DL_Tensor:$y);
+  let assemblyFormat = "$x `low` `=` $low `steps` `=` $steps attr-dict `:` type($x) `to` type($y)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
 def DL_ReduceOp : DL_Op<"reduce", [
     Pure, DL_Differentiable, DL_Anchor<["getAnchorName", "takesPrologue"]>, DL_InferType,
     DL_ReductionOpInterface]> {

@@ -58,6 +58,13 @@ std::string expression(const json &a) {
       {"reduce_mean", [](const json &a) { return "mean(x, axes=" + join(a["axes"]) + ")"; }},
       {"reduce_max", [](const json &a) { return "max(x, axes=" + join(a["axes"]) + ")"; }},
       {"transpose", [](const json &a) { return "transpose(x, " + join(a["permutation"]) + ")"; }},
+      {"slice",
+       [](const json &a) {
+         std::string axes;
+         for (int64_t axis = 0; axis < a["axis"].get<int64_t>(); ++axis)
+           axes += ":, ";
+         return "x[" + axes + a["begin"].dump() + ":" + a["end"].dump() + "]";
+       }},
       {"softmax_cross_entropy", [](const json &) { return "x"; }},
   };
   if (auto row = table.find(op); row != table.end())

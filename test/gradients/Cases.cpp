@@ -67,6 +67,12 @@ static std::vector<Case> tensorCases() {
       {"transpose", "(%x: tensor<2x3x4xf64>) -> tensor<4x2x3xf64>",
        R"(%y = dl.transpose %x order = [2, 0, 1] : tensor<2x3x4xf64>
           %z = dl.multiply %y, %y : tensor<4x2x3xf64> dl.return %z : tensor<4x2x3xf64>)"},
+      {"slice", "(%x: tensor<2x7x5xf64>) -> tensor<2x3x2xf64>",
+       R"(%y = dl.slice %x starts = [0, 1, 2] sizes = [2, 3, 2] steps = [1, 2, 1] : tensor<2x7x5xf64>
+          %z = dl.exp %y : tensor<2x3x2xf64> dl.return %z : tensor<2x3x2xf64>)"},
+      {"pad", "(%x: tensor<2x3x1xf64>) -> tensor<4x8x3xf64>",
+       R"(%y = dl.pad %x low = [1, 1, 2] steps = [1, 3, 1] : tensor<2x3x1xf64> to tensor<4x8x3xf64>
+          %z = dl.exp %y : tensor<4x8x3xf64> dl.return %z : tensor<4x8x3xf64>)"},
       {"reduce_sum", "(%x: tensor<2x3x4xf64>) -> tensor<3xf64>",
        R"(%y = dl.reduce sum %x axes = [0, 2] : tensor<2x3x4xf64>
           %z = dl.exp %y : tensor<3xf64> dl.return %z : tensor<3xf64>)"},

@@ -178,6 +178,15 @@ GoldenEntry transpose(Writer &w) {
            typeOf(w.output)));
 }
 
+GoldenEntry slice(Writer &w) {
+  std::string x = w.argument("input.x");
+  std::vector<int64_t> starts(w.output.size(), 0), steps(w.output.size(), 1);
+  starts[w.a["axis"].get<size_t>()] = w.a["begin"];
+  return w.finish(w.op("dl.slice " + x + " starts = " + listOf(starts) + " sizes = " +
+                           listOf(w.output) + " steps = " + listOf(steps) + " : " + w.type(x),
+                       typeOf(w.output)));
+}
+
 GoldenEntry crossEntropy(Writer &w) {
   if (w.a.contains("label_smoothing"))
     return {};
@@ -281,6 +290,7 @@ GoldenEntry goldenEntry(const json &attributes, const interpreter::Tensors &tens
       {"exp", unary},
       {"reduce_max", reduceMax},
       {"transpose", transpose},
+      {"slice", slice},
       {"batch_norm", batchNorm},
       {"layer_norm", layerNorm},
       {"group_norm", groupNorm},

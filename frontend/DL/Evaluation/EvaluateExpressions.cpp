@@ -1,9 +1,11 @@
 // Expressions: names, sequences, pipes, indices. Operators are in EvaluateOperators.cpp.
+#include "dialects/DL/DLTensorOps.h"
 #include "frontend/DL/Evaluation/TensorOps.h"
 #include "frontend/DL/Syntax/Foreign.h"
 #include "frontend/DL/Syntax/NameWalker.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace dlc::frontend {
 
@@ -321,14 +323,86 @@ bool Evaluator::subscriptInteger(const Expr *expr, int64_t missing, int64_t &res
   return false;
 }
 
-Value Evaluator::applyIndex(const Value &base, llvm::ArrayRef<Subscript> subscripts,
-                            SourceRange range) {
-  if (base.isPoison())
-    return base;
-  if (base.isTensor()) {
-    error(range, "indexing a tensor is not available yet");
+namespace {
+/// The elements that a subscript picks of an axis or a sequence.
+struct Pick {
+  int64_t begin, count, step;
+};
+/// Of `size` elements, which `what` has. Nothing after an error.
+using ReadSubscript = llvm::function_ref<std::optional<Pick>(
+    const Subscript &subscript, int64_t size, const llvm::Twine &what)>;
+} // namespace
+
+static Value pickElements(Evaluator &evaluator, const Tensor &x,
+                          llvm::ArrayRef<Subscript> subscripts, SourceRange range,
+                          ReadSubscript read) {
+  const int64_t rank = x.rank();
+  if (int64_t(subscripts.size()) > rank) {
+    evaluator.errorAbout(subscripts[rank].range,
+                         "there is no axis " + llvm::Twine(rank) + ", the tensor has " +
+                             llvm::Twine(rank),
+                         x, "the tensor");
     return Poison{};
   }
+  llvm::SmallVector<int64_t> starts(rank, 0), sizes(x.shape()), steps(rank, 1), picked, kept;
+  BatchAxis batch = x.batch;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    bool isGiven = axis < int64_t(subscripts.size());
+    if (isGiven) {
+      auto pick = read(subscripts[axis], sizes[axis], "axis " + llvm::Twine(axis));
+      if (!pick)
+        return Poison{};
+      if (pick->count != sizes[axis] || !subscripts[axis].isSlice)
+        picked.push_back(axis);
+      starts[axis] = pick->begin;
+      sizes[axis] = pick->count;
+      steps[axis] = pick->step;
+    }
+    if (!isGiven || subscripts[axis].isSlice)
+      kept.push_back(sizes[axis]);
+    else
+      batch.axis -= axis < x.batch.axis;
+  }
+  if (picked.empty())
+    return x;
+  Site site(evaluator, range, "slice", "'[ ]'");
+  if (!site.checkNotBatch(x, picked, range))
+    return Poison{};
+  EntryBuilder &entry = site.entry();
+  mlir::Value y =
+      dl::SliceOp::create(entry.builder, site.location(), x.value, starts, sizes, steps);
+  return site.make(entry.reshape(site.location(), y, kept), batch, {&x});
+}
+
+Value Evaluator::applyIndex(const Value &base, llvm::ArrayRef<Subscript> subscripts,
+                            SourceRange range) {
+  auto read = [&](const Subscript &subscript, int64_t size,
+                  const llvm::Twine &what) -> std::optional<Pick> {
+    int64_t begin, end, step;
+    if (!subscriptInteger(subscript.begin, 0, begin) ||
+        !subscriptInteger(subscript.end, size, end) || !subscriptInteger(subscript.step, 1, step))
+      return std::nullopt;
+    auto fromEnd = [&](int64_t i) { return i < 0 ? i + size : i; };
+    if (!subscript.isSlice) {
+      if (fromEnd(begin) >= 0 && fromEnd(begin) < size)
+        return Pick{fromEnd(begin), 1, 1};
+      error(subscript.range, "there is no element " + llvm::Twine(begin) + ", " + what + " has " +
+                                 llvm::Twine(size));
+      return std::nullopt;
+    }
+    if (step <= 0) {
+      error(subscript.range, "the step of a slice is 1 or more, found " + llvm::Twine(step));
+      return std::nullopt;
+    }
+    begin = std::clamp<int64_t>(fromEnd(begin), 0, size);
+    end = std::clamp<int64_t>(fromEnd(end), begin, size);
+    step = std::min(step, std::max<int64_t>(size, 1));
+    return Pick{begin, llvm::divideCeilSigned(end - begin, step), step};
+  };
+  if (base.isPoison())
+    return base;
+  if (base.isTensor())
+    return pickElements(*this, base.as<Tensor>(), subscripts, range, read);
   if (!base.isSequence()) {
     error(range, "only sequences and tensors have elements, this is " + describe(base))
         .hint(base.is<Callable>() ? "arguments stand in '( )'"
@@ -340,31 +414,17 @@ Value Evaluator::applyIndex(const Value &base, llvm::ArrayRef<Subscript> subscri
     error(subscripts[1].range, "a sequence has one index");
     return Poison{};
   }
-  const Subscript &subscript = subscripts.front();
   llvm::ArrayRef<Value> items = base.items();
-  int64_t size = items.size(), begin, end, step;
-  if (!subscriptInteger(subscript.begin, 0, begin) || !subscriptInteger(subscript.end, size, end) ||
-      !subscriptInteger(subscript.step, 1, step))
+  auto pick = read(subscripts.front(), items.size(), "the sequence");
+  if (!pick)
     return Poison{};
-  auto fromEnd = [&](int64_t i) { return i < 0 ? i + size : i; };
-  if (!subscript.isSlice) {
-    begin = fromEnd(begin);
-    if (begin >= 0 && begin < size)
-      return items[begin];
-    error(subscript.range, "there is no element " + text(evaluate(*subscript.begin)) +
-                               ", the sequence has " + llvm::Twine(size));
-    return Poison{};
-  }
-  if (step <= 0) {
-    error(subscript.range, "the step of a slice is 1 or more, found " + llvm::Twine(step));
-    return Poison{};
-  }
-  begin = std::clamp<int64_t>(fromEnd(begin), 0, size);
-  end = std::clamp<int64_t>(fromEnd(end), 0, size);
+  if (!subscripts.front().isSlice)
+    return items[pick->begin];
   std::vector<Value> result;
-  for (int64_t i = begin; i < end; i += std::min(step, size))
-    result.push_back(items[i]);
-  return spendElements(result.size(), subscript.range) ? Value(std::move(result)) : Value(Poison{});
+  for (int64_t i = 0; i < pick->count; ++i)
+    result.push_back(items[pick->begin + i * pick->step]);
+  return spendElements(result.size(), subscripts.front().range) ? Value(std::move(result))
+                                                                : Value(Poison{});
 }
 
 /// `nn` in nn.Linear; null if the path begins with more than a name.

@@ -178,3 +178,48 @@ TEST(Map, EveryElementwiseOp) {
     results += ", " + type;
   checkKernel({type + ", " + type, results, block}, 1e-6, "cpu-map");
 }
+
+/// Steps of 1 and 2 (two loads and a shuffle) and 3 (a gather) along the vector's axis, an offset
+/// along the other; a bias behind.
+TEST(Map, Slice) {
+  for (int step : {1, 2, 3}) {
+    std::string number = std::to_string(step);
+    checkKernel({"tensor<9x120xf32>, tensor<39xf32>", "tensor<4x39xf32>",
+                 R"(
+^bb0(%x: tensor<9x120xf32>, %b: tensor<39xf32>):
+  %e = dl.exp %x : tensor<9x120xf32>
+  %0 = dl.slice %e starts = [1, 2] sizes = [4, 39] steps = [2, )" +
+                     number +
+                     R"(] : tensor<9x120xf32>
+  %1 = dl.broadcast %b dims = [1] : tensor<39xf32> to tensor<4x39xf32>
+  %2 = dl.add %0, %1 : tensor<4x39xf32>
+  dl.yield %2 : tensor<4x39xf32>)"},
+                1e-6, "cpu-map");
+  }
+}
+
+/// Zeros around and between: masked loads where neighbours stay neighbours, single elements else.
+TEST(Map, Pad) {
+  for (int step : {1, 3}) {
+    std::string number = std::to_string(step);
+    checkKernel({"tensor<3x17xf32>, tensor<7x59xf32>", "tensor<7x59xf32>",
+                 R"(
+^bb0(%x: tensor<3x17xf32>, %y: tensor<7x59xf32>):
+  %e = dl.exp %x : tensor<3x17xf32>
+  %0 = dl.pad %e low = [1, 5] steps = [2, )" +
+                     number +
+                     R"(] : tensor<3x17xf32> to tensor<7x59xf32>
+  %1 = dl.add %0, %y : tensor<7x59xf32>
+  dl.yield %1 : tensor<7x59xf32>)"},
+                1e-6, "cpu-map");
+  }
+}
+
+/// Nothing but zeros around no elements.
+TEST(Map, PadOfNothing) {
+  checkKernel({"tensor<3x0xf32>", "tensor<3x7xf32>", R"(
+^bb0(%x: tensor<3x0xf32>):
+  %0 = dl.pad %x low = [0, 2] steps = [1, 1] : tensor<3x0xf32> to tensor<3x7xf32>
+  dl.yield %0 : tensor<3x7xf32>)"},
+              0, "cpu-map");
+}

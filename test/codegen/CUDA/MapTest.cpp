@@ -124,3 +124,16 @@ TEST(CudaMap, EveryElementwiseOp) {
     results += ", " + type;
   checkCudaKernel({type + ", " + type, results, block}, rounding, "cuda-map");
 }
+
+/// Elements a step apart, and zeros between them again.
+TEST(CudaMap, SliceAndPad) {
+  checkCudaKernel({"tensor<9x40xf32>, tensor<9x40xf32>", "tensor<9x40xf32>", R"(
+^bb0(%x: tensor<9x40xf32>, %y: tensor<9x40xf32>):
+  %e = dl.exp %x : tensor<9x40xf32>
+  %0 = dl.slice %e starts = [1, 2] sizes = [4, 13] steps = [2, 3] : tensor<9x40xf32>
+  %1 = dl.negate %0 : tensor<4x13xf32>
+  %2 = dl.pad %1 low = [1, 2] steps = [2, 3] : tensor<4x13xf32> to tensor<9x40xf32>
+  %3 = dl.add %2, %y : tensor<9x40xf32>
+  dl.yield %3 : tensor<9x40xf32>)"},
+                  rounding, "cuda-map");
+}

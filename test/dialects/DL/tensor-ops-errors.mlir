@@ -163,3 +163,43 @@ dl.entry @layout_c2_pairs(%x: tensor<2x3xf32, #dl.layout<order = [0, 1], blocks 
 dl.entry @layout_c2_axis(%x: tensor<2x3xf32, #dl.layout<order = [0, 1], blocks = [2, 16]>>) attributes {kind = #dl.entry<infer>} {
   dl.return
 }
+
+// -----
+
+dl.entry @slice_c1(%x: tensor<4x10xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{dl.slice: (C1) expects 2 starts, sizes and steps, found 1, 2 and 2}}
+  %0 = dl.slice %x starts = [0] sizes = [4, 10] steps = [1, 1] : tensor<4x10xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @slice_c2(%x: tensor<4x10xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{dl.slice: (C2) axis 1 of size 10 has no 5 elements from 2 in steps of 2}}
+  %0 = dl.slice %x starts = [0, 2] sizes = [4, 5] steps = [1, 2] : tensor<4x10xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @pad_c1_types(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{'dl.pad' op (C1) expects equal ranks and element types, found 'tensor<3xf32>' and 'tensor<4x3xf32>'}}
+  %0 = dl.pad %x low = [0] steps = [1] : tensor<3xf32> to tensor<4x3xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @pad_c1_numbers(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{'dl.pad' op (C1) expects 1 numbers in low and steps, found 1 and 2}}
+  %0 = dl.pad %x low = [0] steps = [1, 1] : tensor<3xf32> to tensor<4xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @pad_c2(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+  // expected-error @+1 {{'dl.pad' op (C2) axis 0 of the result, of size 5, does not hold 3 elements from 1 in steps of 2}}
+  %0 = dl.pad %x low = [1] steps = [2] : tensor<3xf32> to tensor<5xf32>
+  dl.return
+}

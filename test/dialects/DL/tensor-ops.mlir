@@ -60,6 +60,19 @@ dl.entry @products(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>, %w: tensor<5x4xf32>
   dl.return %0, %1, %2, %3 : tensor<3x5xf32>, tensor<3x5xf32>, tensor<4x5xf32>, tensor<2x4x4xf32>
 }
 
+// Elements with a step between them, and back to their places.
+// CHECK-LABEL: dl.entry @slices
+// CHECK-SAME: %[[X:.*]]: tensor<4x10xf32>)
+dl.entry @slices(%x: tensor<4x10xf32>) -> (tensor<4x10xf32>, tensor<0x10xf32>) attributes {kind = #dl.entry<infer>} {
+  // CHECK: %[[Y:.*]] = dl.slice %[[X]] starts = [1, 1] sizes = [3, 5] steps = [1, 2] : tensor<4x10xf32>
+  %y = dl.slice %x starts = [1, 1] sizes = [3, 5] steps = [1, 2] : tensor<4x10xf32>
+  // CHECK: dl.pad %[[Y]] low = [1, 1] steps = [1, 2] : tensor<3x5xf32> to tensor<4x10xf32>
+  %z = dl.pad %y low = [1, 1] steps = [1, 2] : tensor<3x5xf32> to tensor<4x10xf32>
+  // CHECK: dl.slice %[[X]] starts = [4, 0] sizes = [0, 10] steps = [1, 1] : tensor<4x10xf32>
+  %e = dl.slice %x starts = [4, 0] sizes = [0, 10] steps = [1, 1] : tensor<4x10xf32>
+  dl.return %z, %e : tensor<4x10xf32>, tensor<0x10xf32>
+}
+
 // A physical layout is part of the type.
 // CHECK-LABEL: dl.entry @layout
 // CHECK-SAME: tensor<2x20x4x5xf32, #dl.layout<order = [0, 2, 3, 1], blocks = [1, 16]>>

@@ -298,7 +298,6 @@ TEST(Arguments, WhatElseThePageMarksIsRefused) {
   const Claim claims[] = {
       {"`2 ** x`", inModel("y = 2 ** x"),
        "'**' of the integer 2 and the tensor f32[4, 3, 8, 8] is not available yet"},
-      {"`x[:, 0]`", inModel("y = x[:, 0]"), "indexing a tensor is not available yet"},
       {"`precision`", inTrain("precision = bf16"),
        "'precision' with the dtype bf16 is not available yet"},
       {"`loss_scale`", inTrain("loss_scale = 2"),

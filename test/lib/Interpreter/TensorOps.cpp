@@ -59,6 +59,29 @@ static Tensor transpose(dl::TransposeOp op, const Tensor &x) {
   return result;
 }
 
+static Tensor slice(dl::SliceOp op, const Tensor &x) {
+  Tensor result = Tensor::filled(shapeOf(op.getType()), 0);
+  forEachIndex(result.shape, [&](const Index &index) {
+    Index from;
+    for (size_t axis = 0; axis < index.size(); ++axis)
+      from.push_back(op.getStarts()[axis] + index[axis] * op.getSteps()[axis]);
+    result.at(index) = x.at(from);
+  });
+  return result;
+}
+
+/// From the operand's side: each element goes to its place.
+static Tensor pad(dl::PadOp op, const Tensor &x) {
+  Tensor result = Tensor::filled(shapeOf(op.getType()), 0);
+  forEachIndex(x.shape, [&](const Index &index) {
+    Index to;
+    for (size_t axis = 0; axis < index.size(); ++axis)
+      to.push_back(op.getLow()[axis] + index[axis] * op.getSteps()[axis]);
+    result.at(to) = x.at(index);
+  });
+  return result;
+}
+
 static double combine(dl::ReduceKind kind, double a, double b) {
   if (kind == dl::ReduceKind::Sum)
     return a + b;
@@ -142,6 +165,8 @@ Values runTensorOp(Operation *op, ArrayRef<Tensor> operands) {
       .Case<dl::IotaOp>([](dl::IotaOp op) { return Result{iota(op)}; })
       .Case<dl::BroadcastOp>([&](auto op) { return Result{broadcast(op, operands[0])}; })
       .Case<dl::TransposeOp>([&](auto op) { return Result{transpose(op, operands[0])}; })
+      .Case<dl::SliceOp>([&](auto op) { return Result{slice(op, operands[0])}; })
+      .Case<dl::PadOp>([&](auto op) { return Result{pad(op, operands[0])}; })
       .Case<dl::ReduceOp>([&](auto op) { return Result{reduce(op, operands[0])}; })
       .Case<dl::MomentsOp>([&](auto op) { return moments(op, operands[0]); })
       .Case<dl::MatmulOp>([&](auto op) { return Result{matmul(op, operands[0], operands[1])}; })

@@ -36,6 +36,10 @@
 // nor around an op that knows axes.
 // CHECK: exec.kernel
 // CHECK: dl.max_pool %{{.*}} : tensor<2x3x4x5xf32>
+// Parts of axes are those of the same axes elsewhere.
+// CHECK: exec.kernel
+// CHECK: %[[P:.*]] = dl.slice %{{.*}} starts = [0, 2, 0, 1] sizes = [2, 2, 2, 2] steps = [1, 1, 3, 1] : tensor<2x4x5x3xf32>
+// CHECK-NEXT: dl.pad %[[P]] low = [0, 2, 0, 1] steps = [1, 1, 3, 1] : tensor<2x2x2x2xf32> to tensor<2x4x5x3xf32>
 // CHECK-NOT: exec.kernel
 dl.entry @infer(%x: tensor<2x3x4x5xf32, #nhwc>, %rows: tensor<2x3x4x5xf32>, %b: tensor<3xf32>, %k: tensor<1x3x1x1xf32, #nhwc>,
                 %v: tensor<3x4xf32>) attributes {kind = #dl.entry<infer>} {
@@ -89,6 +93,14 @@ dl.entry @infer(%x: tensor<2x3x4x5xf32, #nhwc>, %rows: tensor<2x3x4x5xf32>, %b: 
     %2 = dl.max_pool %1 kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x3x4x5xf32> -> tensor<2x3x2x2xf32>
     %3 = dl.convert_layout %2 : tensor<2x3x2x2xf32> to tensor<2x3x2x2xf32, #nhwc>
     dl.yield %3 : tensor<2x3x2x2xf32, #nhwc>
+  }
+  %70 = dl.fused(%x) : (tensor<2x3x4x5xf32, #nhwc>) -> tensor<2x3x4x5xf32, #nhwc> {
+  ^bb0(%a: tensor<2x3x4x5xf32, #nhwc>):
+    %1 = dl.convert_layout %a : tensor<2x3x4x5xf32, #nhwc> to tensor<2x3x4x5xf32>
+    %2 = dl.slice %1 starts = [0, 1, 2, 0] sizes = [2, 2, 2, 2] steps = [1, 1, 1, 3] : tensor<2x3x4x5xf32>
+    %3 = dl.pad %2 low = [0, 1, 2, 0] steps = [1, 1, 1, 3] : tensor<2x2x2x2xf32> to tensor<2x3x4x5xf32>
+    %4 = dl.convert_layout %3 : tensor<2x3x4x5xf32> to tensor<2x3x4x5xf32, #nhwc>
+    dl.yield %4 : tensor<2x3x4x5xf32, #nhwc>
   }
   dl.return
 }

@@ -289,3 +289,22 @@ dl.entry @prologue_preferred(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tenso
   %s = dl.reduce sum %q axes = [0] : tensor<4x4xf32>
   dl.return %p, %s : tensor<4x4xf32>, tensor<4xf32>
 }
+
+// Elements a step apart are read where they are needed, and zeros between them appear there: neither is stored.
+// CHECK-LABEL: dl.entry @slices
+// CHECK-NEXT: %[[E:.*]] = dl.fused(%{{.*}}) : (tensor<4x10xf32>) -> tensor<3x5xf32>
+// CHECK: dl.slice
+// CHECK-NEXT: dl.exp
+// CHECK: dl.fused(%[[E]], %{{.*}}) : (tensor<3x5xf32>, tensor<4x10xf32>) -> tensor<4x10xf32>
+// CHECK: dl.pad
+// CHECK-NEXT: dl.add
+// CHECK-NOT: dl.fused
+// OFF-LABEL: dl.entry @slices
+// OFF-COUNT-4: dl.fused
+dl.entry @slices(%x: tensor<4x10xf32>, %y: tensor<4x10xf32>) -> tensor<4x10xf32> attributes {kind = #dl.entry<infer>} {
+  %0 = dl.slice %x starts = [1, 1] sizes = [3, 5] steps = [1, 2] : tensor<4x10xf32>
+  %1 = dl.exp %0 : tensor<3x5xf32>
+  %2 = dl.pad %1 low = [1, 1] steps = [1, 2] : tensor<3x5xf32> to tensor<4x10xf32>
+  %3 = dl.add %2, %y : tensor<4x10xf32>
+  dl.return %3 : tensor<4x10xf32>
+}
