@@ -54,7 +54,6 @@ public:
   virtual Value step() = 0;
 
   Value number(double value) { return splatLike(parameter(), value); }
-  Value sqrt(Value a) { return SqrtOp::create(builder, loc, a); }
   Value maximum(Value a, Value b) { return MaximumOp::create(builder, loc, a, b); }
 
   OptimizerAttr optimizer;

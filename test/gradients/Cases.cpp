@@ -233,6 +233,8 @@ static std::vector<Case> networkCases() {
   };
 }
 
+static const DrawRange positive = {0.9, 1.3};
+
 static std::vector<Case> compositeCases() {
   return {
       {"batch_norm",
