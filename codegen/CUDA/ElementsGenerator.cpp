@@ -101,10 +101,15 @@ FailureOr<KernelText> ElementsGenerator::write(const KernelSpec &spec,
                                                const Candidate &candidate) const {
   SmallVector<StringRef> skeletons = {"map"};
   if (hasFunction(spec)) {
-    llvm::append_range(skeletons, skeletonsOf(spec));
-    llvm::append_range(skeletons, definitionsOf(spec.anchor()));
+    auto need = [&](ArrayRef<StringRef> names) {
+      for (StringRef name : names)
+        if (!llvm::is_contained(skeletons, name))
+          skeletons.push_back(name);
+    };
+    need(skeletonsOf(spec));
+    need(definitionsOf(spec.anchor()));
     if (spec.hasSums())
-      llvm::append_range(skeletons, definitionsOf(Anchor::Reduce));
+      need(definitionsOf(Anchor::Reduce));
   }
   KernelText text(spec, skeletons);
   text.constant("THREADS", threads);

@@ -14,6 +14,7 @@ class TargetCandidates : public dl::CandidateSource {
 public:
   explicit TargetCandidates(const Target &target) : target(target) {}
 
+  void addDialects(DialectRegistry &registry) const override { registerKernelDialects(registry); }
   std::vector<dl::Candidate> candidates(dl::FusedOp region) override;
   std::vector<dl::Candidate> candidatesIn(dl::FusedOp region, const dl::Layouts &layouts) override;
   double conversionSeconds(RankedTensorType type) override;

@@ -35,6 +35,8 @@ struct Candidate {
 class CandidateSource {
 public:
   virtual ~CandidateSource() = default;
+  /// The dialects that answers are computed in: passes that ask depend on them.
+  virtual void addDialects(mlir::DialectRegistry &registry) const = 0;
   /// Every way to run a region whose types have no layouts yet, in all layouts that may pay. Those
   /// of one layout stand together, the one to take first; row-major ones stand in front. Empty if
   /// no kernel can hold the region, which may have been said as an error.

@@ -430,6 +430,9 @@ struct Choose : PassWrapper<Choose, OperationPass<ModuleOp>> {
   StringRef getDescription() const override {
     return "chooses the layouts of all tensors and the code of all regions together";
   }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    source->addDialects(registry);
+  }
   void runOnOperation() override {
     // What nothing uses shall have no say.
     for (auto entry : getOperation().getOps<EntryOp>())

@@ -159,6 +159,9 @@ struct FuseProductGradients : PassWrapper<FuseProductGradients, OperationPass<En
   StringRef getDescription() const override {
     return "lets a product compute sums of its operands, where the target can";
   }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    source->addDialects(registry);
+  }
   void runOnOperation() override { Rewriter(getOperation().getBlock(), *source).run(); }
 
   std::shared_ptr<CandidateSource> source;

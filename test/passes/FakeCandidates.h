@@ -14,6 +14,7 @@ namespace dlc::test {
 
 class FakeCandidates : public dl::CandidateSource {
 public:
+  void addDialects(mlir::DialectRegistry &) const override {}
   std::vector<dl::Candidate> candidates(dl::FusedOp region) override {
     dl::Layouts rows, last;
     for (mlir::Type type :

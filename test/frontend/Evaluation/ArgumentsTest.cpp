@@ -62,6 +62,7 @@ static const std::vector<Trial> &trials() {
       {"hardswish", "x"},
       {"hardsigmoid", "x"},
       {"softplus", "x"},
+      {"softsign", "x"},
       {"sigmoid", "x"},
       {"tanh", "x"},
       {"softmax", "x"},

@@ -459,6 +459,7 @@ R"dl(test.dl:2:12: error: there is no element 3, axis 1 has 3
 R"dl(test.dl:2:21: error: there is no axis 4, the tensor has 4
   y = x[:, 0, 1, 2, ::2]
                     ^~~
+test.dl:1:9: note: 'x' is declared here
 )dl", {}},
 {"TensorIndexStep", "y = x[:, ::-1]",
 R"dl(test.dl:2:12: error: the step of a slice is 1 or more, found -1
@@ -469,6 +470,7 @@ R"dl(test.dl:2:12: error: the step of a slice is 1 or more, found -1
 R"dl(test.dl:2:7: error: '[ ]' cannot work across the batch, axis 0 of f32[4, 3, 8, 8]
   y = x[1:]
       ^~~~~
+test.dl:1:9: note: 'x' is declared here
 )dl", {}},
 {"AttributeNotAvailable", R"dl(y = x |> conv2d(8, 3, algorithm="fft"))dl",
 R"dl(test.dl:2:25: error: the attribute 'algorithm' is not available yet
