@@ -6,11 +6,10 @@
 //   ...
 //   %y = dl.divide %4, %6 : tensor<5x37xf32>
 //
-// Those that generators take whole stay. What a composite gives and nobody needs is dropped: of
-// dl.batch_norm_backward the gradient of the first layer's input.
+// Those that are the anchor of a kernel stay. What a composite gives and nobody needs is dropped:
+// of dl.batch_norm_backward the gradient of the first layer's input.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLNetworkOps.h"
 #include "dialects/DL/DLProgramOps.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
@@ -23,17 +22,12 @@ namespace dlc::dl {
 using namespace mlir;
 using namespace dlc::dl;
 
-/// Whether the op is the anchor of a kernel.
-static bool isTakenWhole(Operation *op) {
-  return isa<SoftmaxCrossEntropyOp, SoftmaxCrossEntropyBackwardOp, AccuracyOp>(op);
-}
-
 namespace {
 struct Decompose : dlc::dl::impl::DecomposeBase<Decompose> {
   void runOnOperation() override {
     for (Operation &op : llvm::make_early_inc_range(getOperation().getBlock())) {
       auto composite = dyn_cast<DecomposableOp>(op);
-      if (!composite || isTakenWhole(&op))
+      if (!composite || isa<AnchorOp>(op))
         continue;
       OpBuilder builder(&op);
       op.replaceAllUsesWith(composite.decompose(builder));
