@@ -18,6 +18,12 @@ static Value shiftedBelowZero(TensorBuilder &b, Value x, int64_t axis) {
   return b.subtract(x, b.broadcastOver(b.reduce(ReduceKind::Max, x, {axis}), b.typeOf(x), {axis}));
 }
 
+static Value softmax(TensorBuilder &b, Value x, int64_t axis) {
+  Value exps = b.exp(shiftedBelowZero(b, x, axis));
+  return b.divide(exps,
+                  b.broadcastOver(b.reduce(ReduceKind::Sum, exps, {axis}), b.typeOf(x), {axis}));
+}
+
 /// What the softmax family shares: x is [..., classes, ...] with the classes on `axis`, label is
 /// [...] without it.
 namespace {
@@ -43,14 +49,13 @@ struct Classes {
         b.compare(Predicate::LT, label, b.splatLike(label, double(type().getDimSize(axis))));
     return b.keepWhere(low, b.keepWhere(high, perSample));
   }
-  Value shifted() const { return shiftedBelowZero(b, x, axis); }
 };
 } // namespace
 
 SmallVector<Value> SoftmaxCrossEntropyOp::decompose(OpBuilder &builder) {
   TensorBuilder b{builder, getLoc()};
   Classes c{b, getLogits(), getLabel(), int64_t(getAxis())};
-  Value shifted = c.shifted();
+  Value shifted = shiftedBelowZero(b, c.x, c.axis);
   Value logSum = b.log(c.reduce(ReduceKind::Sum, b.exp(shifted)));
   Value picked = c.reduce(ReduceKind::Sum, b.keepWhere(c.oneHot(), shifted));
   return {c.whereLabelled(b.subtract(logSum, picked))};
@@ -59,9 +64,7 @@ SmallVector<Value> SoftmaxCrossEntropyOp::decompose(OpBuilder &builder) {
 SmallVector<Value> SoftmaxCrossEntropyBackwardOp::decompose(OpBuilder &builder) {
   TensorBuilder b{builder, getLoc()};
   Classes c{b, getLogits(), getLabel(), int64_t(getAxis())};
-  Value exps = b.exp(c.shifted());
-  Value softmax = b.divide(exps, c.spread(c.reduce(ReduceKind::Sum, exps)));
-  Value error = b.subtract(softmax, b.castLike(c.oneHot(), getLogits()));
+  Value error = b.subtract(softmax(b, c.x, c.axis), b.castLike(c.oneHot(), getLogits()));
   return {b.multiply(c.spread(c.whereLabelled(getDloss())), error)};
 }
 
@@ -108,7 +111,7 @@ struct Norm {
   Value centred(Value mean) const { return b.subtract(x, spread(mean)); }
   /// 1 / sqrt(variance + epsilon)
   Value factor(Value variance) const {
-    Value shifted = b.add(variance, b.splatLike(variance, epsilon));
+    Value shifted = b.shift(variance, epsilon);
     return b.divide(b.splatLike(variance, 1), b.sqrt(shifted));
   }
 };
@@ -224,10 +227,7 @@ SmallVector<Value> LocalResponseNormOp::decompose(OpBuilder &builder) {
 
 SmallVector<Value> SoftmaxOp::decompose(OpBuilder &builder) {
   TensorBuilder b{builder, getLoc()};
-  int64_t axis = getAxis();
-  Value exps = b.exp(shiftedBelowZero(b, getX(), axis));
-  Value sum = b.reduce(ReduceKind::Sum, exps, {axis});
-  return {b.divide(exps, b.broadcastOver(sum, b.typeOf(exps), {axis}))};
+  return {softmax(b, getX(), getAxis())};
 }
 
 SmallVector<Value> LogSoftmaxOp::decompose(OpBuilder &builder) {

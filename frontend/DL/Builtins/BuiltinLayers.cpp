@@ -218,22 +218,12 @@ std::vector<Builtin> layerBuiltins() {
                    build,
                    "conv"};
   };
-  auto transposed = [](llvm::StringLiteral name, llvm::StringLiteral doc, Value (*build)(Call &)) {
-    return Builtin{name,
-                   Category::Layer,
-                   {{"x", K::FloatTensor},
-                    {"channels", K::Integer},
-                    {"kernel", K::Integers},
-                    {"stride", K::Integers, 1},
-                    {"padding", K::Any, 0},
-                    {"output_padding", K::Integers, 0},
-                    {"dilation", K::Integers, 1},
-                    {"groups", K::Integer, 1},
-                    {"bias", K::Bool, true},
-                    {"weight", K::FloatTensor, NoneValue{}, true}},
-                   doc,
-                   build,
-                   "conv_transpose"};
+  auto transposed = [&](llvm::StringLiteral name, llvm::StringLiteral doc, Value (*build)(Call &)) {
+    Builtin row = convolution(name, doc, build);
+    row.params.insert(llvm::find_if(row.params, [](auto &each) { return each.name == "dilation"; }),
+                      {"output_padding", K::Integers, 0});
+    row.word = "conv_transpose";
+    return row;
   };
   auto recurrent = [](llvm::StringLiteral name, llvm::StringLiteral doc) {
     return Builtin{name,
