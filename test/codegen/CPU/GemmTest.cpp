@@ -57,7 +57,7 @@ TEST(Gemm, Batches) {
 
 /// Long sums over a small result are split, and the parts added in a second phase.
 TEST(Gemm, SplitSum) {
-  KernelSource source = product({40, 24, 40000}, false, false);
+  KernelSource source = product({8, 24, 200000}, false, false);
   checkKernel(source, rounding, "cpu-gemm");
   CompiledTestKernel kernel(source);
   EXPECT_EQ(kernel.selection().candidate.phases.size(), 2u);
