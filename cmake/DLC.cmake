@@ -47,7 +47,7 @@ dlc_precompiled_headers(dlc_pch_dialects
   <mlir/Pass/Pass.h> <mlir/Transforms/GreedyPatternRewriteDriver.h> <mlir/Dialect/Vector/IR/VectorOps.h>
   <mlir/Dialect/SCF/IR/SCF.h> <mlir/Dialect/LLVMIR/LLVMDialect.h>
   ${CMAKE_SOURCE_DIR}/dialects/DL/DL.h)
-add_dependencies(dlc_pch_dialects DLCDialectsDLIncGen DLCDialectsExecIncGen)
+add_dependencies(dlc_pch_dialects DLCDialectsProgramIncGen DLCDialectsDLIncGen DLCDialectsExecIncGen)
 
 function(dlc_reuse_precompiled_headers name)
   if(name MATCHES "^DLCDialects")

@@ -22,7 +22,7 @@ std::optional<unsigned> codegen::storedOperand(Value value) {
     isReshaped |= bool(index);
     value = op->getOperand(0);
   }
-  if (isReshaped && !PhysicalLayout::get(cast<RankedTensorType>(value.getType())).rowMajor)
+  if (isReshaped && !program::PhysicalLayout::get(cast<RankedTensorType>(value.getType())).rowMajor)
     return std::nullopt;
   return cast<BlockArgument>(value).getArgNumber();
 }
@@ -471,7 +471,7 @@ LogicalResult codegen::addStore(KernelText &text, const AnchorForm &form, String
       return failure();
     }
     if (type.getNumElements() != product(form.space) ||
-        PhysicalLayout::get(type).elements != type.getNumElements() ||
+        program::PhysicalLayout::get(type).elements != type.getNumElements() ||
         failed(function.store(body, number, own)))
       return failure();
   }

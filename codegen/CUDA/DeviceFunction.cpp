@@ -130,7 +130,7 @@ Value DeviceFunction::offsetOf(RankedTensorType type, const Point &point) {
   auto mul = [&](Value a, int64_t b) {
     return b == 1 ? a : builder.createOrFold<arith::MulIOp>(loc, a, constant(b));
   };
-  PhysicalLayout layout = PhysicalLayout::get(type);
+  const auto layout = program::PhysicalLayout::get(type);
   Value offset;
   auto include = [&](Value index, int64_t stride) {
     if (matchPattern(index, m_Zero()))
@@ -146,7 +146,7 @@ Value DeviceFunction::offsetOf(RankedTensorType type, const Point &point) {
     }
   } else {
     Point own = reshape(point, type.getShape());
-    for (const PhysicalLayout::Dimension &d : layout.dimensions) {
+    for (const program::PhysicalLayout::Dimension &d : layout.dimensions) {
       Value index = own.indices[d.axis];
       if (d.divisor != 1)
         index = builder.createOrFold<arith::DivUIOp>(loc, index, constant(d.divisor));
@@ -208,12 +208,12 @@ LogicalResult DeviceFunction::store(BodyEmitter &body, unsigned number, const Po
 LogicalResult DeviceFunction::storeLinear(BodyEmitter::AnchorValue anchor, unsigned number,
                                           Value linear) {
   RankedTensorType type = spec.resultTypes()[number];
-  PhysicalLayout layout = PhysicalLayout::get(type);
+  const auto layout = program::PhysicalLayout::get(type);
   BodyEmitter body = this->body(std::move(anchor));
   if (layout.rowMajor)
     return store(body, number, linearPoint(linear, layout.elements));
   SmallVector<int64_t> extents;
-  for (const PhysicalLayout::Dimension &d : layout.dimensions)
+  for (const program::PhysicalLayout::Dimension &d : layout.dimensions)
     extents.push_back(d.extent);
   Point physical = reshape(linearPoint(linear, layout.elements), extents);
   Point logical = point(type.getShape(), SmallVector<Value>(type.getRank()));

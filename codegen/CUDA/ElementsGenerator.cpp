@@ -34,7 +34,7 @@ SmallVector<Candidate> ElementsGenerator::schedules(const KernelSpec &spec,
   candidate.schedule = "elements";
   for (RankedTensorType type : spec.resultTypes())
     candidate.phases.push_back(
-        {uint32_t(llvm::divideCeil(PhysicalLayout::get(type).elements, threads)), 0});
+        {uint32_t(llvm::divideCeil(program::PhysicalLayout::get(type).elements, threads)), 0});
   // Far behind every other generator.
   candidate.cost = 1e-2 + gpuSeconds(spec.bytes(), 100.0 * spec.flops(), candidate.phases.size());
   return {candidate};
@@ -86,7 +86,7 @@ static std::string
 sumMembers(const KernelSpec &spec, unsigned number,
            llvm::function_ref<BodyEmitter::AnchorValue(DeviceFunction &)> anchor) {
   auto op = spec.result(number).getDefiningOp<dl::ReduceOp>();
-  if (!PhysicalLayout::get(spec.resultTypes()[number]).rowMajor)
+  if (!program::PhysicalLayout::get(spec.resultTypes()[number]).rowMajor)
     return "";
   std::string members = reductionMembers(spec, dl::ReductionOp(op), anchor, /*storesFront=*/false);
   if (members.empty())
@@ -147,7 +147,7 @@ FailureOr<KernelText> ElementsGenerator::write(const KernelSpec &spec,
       return failure();
     text.phaseWithMembers(threads, "map",
                           ("  static constexpr int ELEMENTS = " +
-                           Twine(PhysicalLayout::get(type).elements) + ";\n" + body)
+                           Twine(program::PhysicalLayout::get(type).elements) + ";\n" + body)
                               .str());
   }
   return text;

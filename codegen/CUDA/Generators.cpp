@@ -24,7 +24,7 @@ llvm::ArrayRef<const CudaGenerator *> dlc::codegen::cudaGenerators() {
 bool codegen::fitsCuda(const KernelSpec &spec) {
   auto fits = [](RankedTensorType type) {
     return !storedTypeName(type.getElementType()).empty() &&
-           PhysicalLayout::get(type).elements < std::numeric_limits<int32_t>::max();
+           program::PhysicalLayout::get(type).elements < std::numeric_limits<int32_t>::max();
   };
   return llvm::all_of(spec.operandTypes(), fits) && llvm::all_of(spec.resultTypes(), fits);
 }

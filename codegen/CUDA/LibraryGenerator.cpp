@@ -40,7 +40,7 @@ public:
 /// The operand of the kernel that `value` is, row-major in memory.
 static std::optional<unsigned> plainOperand(const KernelSpec &spec, Value value) {
   std::optional<unsigned> operand = storedOperand(value);
-  if (operand && !PhysicalLayout::get(spec.operandTypes()[*operand]).rowMajor)
+  if (operand && !program::PhysicalLayout::get(spec.operandTypes()[*operand]).rowMajor)
     return std::nullopt;
   return operand;
 }
@@ -229,7 +229,9 @@ static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, const Cu
   library.call.workspace_bytes = productWorkspace;
   library.call.math = target.math;
   std::optional<Epilogue> epilogue;
-  auto isRowMajor = [](RankedTensorType type) { return PhysicalLayout::get(type).rowMajor; };
+  auto isRowMajor = [](RankedTensorType type) {
+    return program::PhysicalLayout::get(type).rowMajor;
+  };
   auto storedAlike = [&](Value value) { return plainOperand(spec, value); };
   if (llvm::all_of(spec.resultTypes(), isRowMajor))
     epilogue = EpilogueMatcher(spec, op.getC().getType().getRank() - 1, storedAlike).match();
@@ -367,8 +369,8 @@ static dlc_library_call describeCall(const ConvolutionCall &c) {
 
 /// Whether a tensor of the kernel lies in memory as the call takes it.
 static bool standsAsCalled(const ChannelTensor &tensor, RankedTensorType type) {
-  const bool last = dl::LayoutAttr::isChannelsLast(type),
-             first = PhysicalLayout::get(type).rowMajor;
+  const bool last = program::LayoutAttr::isChannelsLast(type),
+             first = program::PhysicalLayout::get(type).rowMajor;
   return (tensor.channelsLast ? last : first) || (tensor.liesEqually() && (last || first));
 }
 
@@ -384,14 +386,15 @@ static std::optional<unsigned> givenAsIs(const KernelSpec &spec, const ChannelTe
 /// Whether what an operand is computed from lies as the call takes it: then no tile needs turning.
 static bool comesInOrder(const ChannelTensor &tensor) {
   bool last = llvm::any_of(dl::backwardSlice(tensor.value), [](Value source) {
-    return dl::LayoutAttr::isChannelsLast(cast<RankedTensorType>(source.getType()));
+    return program::LayoutAttr::isChannelsLast(cast<RankedTensorType>(source.getType()));
   });
   return last == tensor.channelsLast;
 }
 
 /// The same of what is computed from the result.
 static bool leavesInOrder(const KernelSpec &spec, const ChannelTensor &result) {
-  return llvm::any_of(spec.resultTypes(), dl::LayoutAttr::isChannelsLast) == result.channelsLast;
+  return llvm::any_of(spec.resultTypes(), program::LayoutAttr::isChannelsLast) ==
+         result.channelsLast;
 }
 
 /// A launch between a tensor of the kernel and its place in the workspace.

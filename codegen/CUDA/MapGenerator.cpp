@@ -30,7 +30,7 @@ SmallVector<Candidate> MapGenerator::schedules(const KernelSpec &spec,
   if (spec.anchor() != Anchor::Map || elementsOf(spec) == 0)
     return {};
   for (RankedTensorType type : spec.resultTypes())
-    if (type.getNumElements() != elementsOf(spec) || !PhysicalLayout::get(type).rowMajor)
+    if (type.getNumElements() != elementsOf(spec) || !program::PhysicalLayout::get(type).rowMajor)
       return {};
   Candidate candidate;
   candidate.schedule = "map";
@@ -53,7 +53,7 @@ FailureOr<KernelText> MapGenerator::write(const KernelSpec &spec,
   llvm::MapVector<unsigned, Value> given;
   BodyEmitter body = function.body(own, [&](unsigned number) {
     RankedTensorType type = spec.operandTypes()[number];
-    if (!PhysicalLayout::get(type).rowMajor || type.getNumElements() != elements)
+    if (!program::PhysicalLayout::get(type).rowMajor || type.getNumElements() != elements)
       return Value();
     Value &value = given[number];
     if (!value)

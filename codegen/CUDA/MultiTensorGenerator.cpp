@@ -1,6 +1,7 @@
 //===- MultiTensorGenerator.cpp - one element-wise function over many tensors -----------------===//
 #include "codegen/CUDA/Generators.h"
 #include "dialects/DL/DLProgramOps.h"
+#include "passes/Conversion/Storage.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 
@@ -27,13 +28,13 @@ struct Row {
 
 /// Tensors with elements, and the number of all blocks.
 static std::pair<SmallVector<Row>, int64_t> rowsOf(dl::MultiTensorOp op) {
-  SmallVector<int64_t> offsets = flatOffsets(op);
+  const SmallVector<int64_t> offsets = flatLayout(op).offsets;
   SmallVector<Row> rows;
   int64_t blocks = 0;
   for (int64_t i = 0; i < op.getCount(); ++i) {
     auto type = cast<RankedTensorType>(op.getTensor(0, i).getType());
-    int64_t size = PhysicalLayout::get(type).elements;
-    rows.push_back({blocks, offsets[i] / storageBytes(type.getElementType()), size});
+    int64_t size = program::PhysicalLayout::get(type).elements;
+    rows.push_back({blocks, offsets[i] / program::elementBytes(type.getElementType()), size});
     blocks += llvm::divideCeil(size, chunk);
   }
   return {rows, blocks};

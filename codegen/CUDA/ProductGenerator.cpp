@@ -96,7 +96,7 @@ SmallVector<Candidate> ProductGenerator::schedules(const KernelSpec &spec,
     if (split > 1) {
       candidate.phases.push_back({blocksFor(p->batch * p->m * p->n, partsThreads), 0});
       candidate.workspaceBytes =
-          split * p->batch * p->m * p->n * storageBytes(accumulatorType(p->element));
+          split * p->batch * p->m * p->n * program::elementBytes(accumulatorType(p->element));
     }
     // What the blocks multiply, padding of tiles included, spread over the multiprocessors; small
     // tiles read more for each product.
@@ -121,7 +121,7 @@ struct Reading {
 /// Quads are for operands that stand in memory as they are, with rows of whole quads.
 static Reading readingOf(Value operand, bool kIsLast) {
   auto type = cast<RankedTensorType>(operand.getType());
-  bool plain = isa<BlockArgument>(operand) && PhysicalLayout::get(type).rowMajor;
+  bool plain = isa<BlockArgument>(operand) && program::PhysicalLayout::get(type).rowMajor;
   return {kIsLast, plain && type.getShape().back() % 4 == 0};
 }
 

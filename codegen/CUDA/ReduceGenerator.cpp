@@ -67,7 +67,7 @@ SmallVector<Candidate> ReduceGenerator::schedules(const KernelSpec &spec,
   if (parts > 1) {
     candidate.phases.push_back({blocksFor(kept, partsThreads / 32), 0});
     candidate.workspaceBytes =
-        totalValues(spec.reductions()) * kept * parts * storageBytes(*element);
+        totalValues(spec.reductions()) * kept * parts * program::elementBytes(*element);
   }
   candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), candidate.phases.size());
   return {candidate};

@@ -101,7 +101,7 @@ FailureOr<KernelText> TransposeGenerator::write(const KernelSpec &spec,
   for (auto [number, type] : llvm::enumerate(spec.resultTypes()))
     if (!spec.dependsOnAnchor(spec.result(number)) ||
         type.getNumElements() != op.getType().getNumElements() ||
-        PhysicalLayout::get(type).elements != type.getNumElements() ||
+        program::PhysicalLayout::get(type).elements != type.getNumElements() ||
         failed(store.store(behind, number, own)))
       return failure();
   if (element.empty() || failed(text.add(x)) || failed(text.add(store)))

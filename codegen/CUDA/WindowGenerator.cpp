@@ -37,9 +37,9 @@ SmallVector<Candidate> WindowGenerator::schedules(const KernelSpec &spec,
 static bool isChannelsLast(const KernelSpec &spec) {
   Operation *op = spec.anchorOp();
   if (isa<dl::MaxPoolBackwardOp, dl::AveragePoolBackwardOp>(op))
-    return dl::LayoutAttr::isChannelsLast(spec.resultTypes().front());
+    return program::LayoutAttr::isChannelsLast(spec.resultTypes().front());
   std::optional<unsigned> x = storedOperand(op->getOperand(0));
-  return x && dl::LayoutAttr::isChannelsLast(spec.operandTypes()[*x]);
+  return x && program::LayoutAttr::isChannelsLast(spec.operandTypes()[*x]);
 }
 
 FailureOr<KernelText> WindowGenerator::write(const KernelSpec &spec,

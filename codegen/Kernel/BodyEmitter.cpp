@@ -184,7 +184,7 @@ SmallVector<int64_t> CutCollector::find(Value value) {
   SmallVector<int64_t> cuts;
   auto type = cast<RankedTensorType>(value.getType());
   if (isa<BlockArgument>(value)) {
-    if (!PhysicalLayout::get(type).rowMajor)
+    if (!program::PhysicalLayout::get(type).rowMajor)
       addBorders(cuts, type.getShape());
     return cuts;
   }
@@ -230,7 +230,7 @@ codegen::refineIndexSpace(const KernelSpec &spec, ArrayRef<Value> roots, ArrayRe
     if (type.getNumElements() != elements || elements == 0)
       return failure();
     cuts.append(collector.collect(root));
-    PhysicalLayout layout = PhysicalLayout::get(type);
+    const auto layout = program::PhysicalLayout::get(type);
     // Padding must be written as zeros, which no walk over elements does.
     if (layout.elements != elements)
       return failure();

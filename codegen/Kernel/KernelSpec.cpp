@@ -3,7 +3,6 @@
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
-#include "dlc/abi.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -11,6 +10,7 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
+#include "passes/Conversion/Storage.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -104,22 +104,13 @@ FailureOr<KernelSpec> KernelSpec::get(Block &block) {
   return spec;
 }
 
-SmallVector<int64_t> codegen::flatOffsets(dl::MultiTensorOp op) {
-  SmallVector<int64_t> offsets{0};
-  for (int64_t i = 0; i < op.getCount(); ++i) {
-    int64_t bytes = storageBytes(cast<RankedTensorType>(op.getTensor(0, i).getType()));
-    offsets.push_back(offsets.back() + llvm::alignTo(bytes, DLC_ALIGNMENT));
-  }
-  return offsets;
-}
-
 FailureOr<KernelSpec> KernelSpec::setFlatBuffers(dl::MultiTensorOp update) {
   auto first = cast<RankedTensorType>(update.getTensor(0, 0).getType());
   for (Value tensor : update.getTensors())
     if (getElementTypeOrSelf(tensor) != first.getElementType())
       return update.emitError("one update takes tensors of one element type, found ")
              << getElementTypeOrSelf(tensor) << " beside " << first.getElementType();
-  int64_t elements = flatOffsets(update).back() / storageBytes(first.getElementType());
+  int64_t elements = flatLayout(update).total / program::elementBytes(first.getElementType());
   auto flat = RankedTensorType::get({elements}, first.getElementType());
   operands.assign(update.getStreams(), flat);
   for (Value scalar : update.getScalars())
@@ -133,40 +124,6 @@ FailureOr<KernelSpec> KernelSpec::setFlatBuffers(dl::MultiTensorOp update) {
 //===------------------------------------------------------------------------------------------===//
 
 int64_t codegen::product(ArrayRef<int64_t> extents) { return llvm::product_of(extents); }
-
-int64_t codegen::storageBytes(Type element) {
-  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
-}
-
-int64_t codegen::storageBytes(RankedTensorType type) {
-  return PhysicalLayout::get(type).elements * storageBytes(type.getElementType());
-}
-
-PhysicalLayout PhysicalLayout::get(RankedTensorType type) {
-  PhysicalLayout result;
-  auto layout = dyn_cast_or_null<dl::LayoutAttr>(type.getEncoding());
-  ArrayRef<int64_t> blocks = layout ? layout.getBlocks() : ArrayRef<int64_t>();
-  // The inner blocks of an axis: the product of the block sizes that come at or after a place.
-  auto blockOf = [&](int64_t axis, size_t after) {
-    int64_t size = 1;
-    for (size_t i = after; i + 1 < blocks.size(); i += 2)
-      size *= blocks[i] == axis ? blocks[i + 1] : 1;
-    return size;
-  };
-  for (int64_t place = 0; place < type.getRank(); ++place) {
-    int64_t axis = layout ? layout.getOrder()[place] : place, block = blockOf(axis, 0);
-    result.rowMajor &= axis == place && block == 1;
-    int64_t extent = llvm::divideCeilSigned(type.getDimSize(axis), block);
-    result.dimensions.push_back({axis, block, extent, 1});
-  }
-  for (size_t i = 0; i + 1 < blocks.size(); i += 2)
-    result.dimensions.push_back({blocks[i], blockOf(blocks[i], i + 2), blocks[i + 1], 1});
-  for (Dimension &dimension : llvm::reverse(result.dimensions)) {
-    dimension.stride = result.elements;
-    result.elements *= dimension.extent;
-  }
-  return result;
-}
 
 static uint64_t flopsOf(Operation &op) {
   if (auto anchor = dyn_cast<dl::AnchorOp>(op))
@@ -188,9 +145,9 @@ uint64_t KernelSpec::flops() const {
 uint64_t KernelSpec::bytes() const {
   uint64_t total = 0;
   for (RankedTensorType type : operands)
-    total += storageBytes(type);
+    total += program::storageBytes(type);
   for (RankedTensorType type : results)
-    total += storageBytes(type);
+    total += program::storageBytes(type);
   return total;
 }
 
@@ -239,8 +196,9 @@ Block &codegen::kernelBlock(ModuleOp module) {
 }
 
 void codegen::registerKernelDialects(DialectRegistry &registry) {
-  registry.insert<dl::DLDialect, arith::ArithDialect, cf::ControlFlowDialect, math::MathDialect,
-                  scf::SCFDialect, vector::VectorDialect, LLVM::LLVMDialect>();
+  registry
+      .insert<program::ProgramDialect, dl::DLDialect, arith::ArithDialect, cf::ControlFlowDialect,
+              math::MathDialect, scf::SCFDialect, vector::VectorDialect, LLVM::LLVMDialect>();
 }
 
 /// Whether some axis of the value has the same elements throughout: added, it is a bias.

@@ -14,6 +14,7 @@
 
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
+#include "dialects/Program/Layout.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include <array>
@@ -95,10 +96,6 @@ private:
   llvm::DenseSet<mlir::Value> behindAnchor;
 };
 
-/// Byte offsets of an update's tensors in its flat buffers, and the buffers' size behind them: each
-/// tensor starts at the next multiple of DLC_ALIGNMENT.
-llvm::SmallVector<int64_t> flatOffsets(dl::MultiTensorOp op);
-
 /// Reads a canonicalText back: a module whose one dl.fused has the region. Fails with an error.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> parseKernel(llvm::StringRef text,
                                                                mlir::MLIRContext *context);
@@ -106,20 +103,6 @@ mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> parseKernel(llvm::StringRef t
 mlir::Block &kernelBlock(mlir::ModuleOp module);
 /// The dialects that a context needs for parseKernel and for the generators.
 void registerKernelDialects(mlir::DialectRegistry &registry);
-
-/// Where a tensor's elements stand. Logical axes first split by blocks, then permuted.
-struct PhysicalLayout {
-  /// One physical dimension: index = (logical index of `axis` / divisor) % extent, `stride`
-  /// elements apart.
-  struct Dimension {
-    int64_t axis, divisor, extent, stride;
-  };
-  llvm::SmallVector<Dimension> dimensions; ///< outermost first
-  bool rowMajor = true;
-  int64_t elements = 1; ///< padding included
-
-  static PhysicalLayout get(mlir::RankedTensorType type);
-};
 
 /// Number of elements of a shape.
 int64_t product(llvm::ArrayRef<int64_t> extents);
@@ -137,11 +120,6 @@ mlir::Type computedType(mlir::Type element);
 /// A float or vector of floats in element type `element`.
 mlir::Value convertFloat(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
                          mlir::Type element);
-
-/// Bytes of one stored element: bool is one byte.
-int64_t storageBytes(mlir::Type elementType);
-/// Bytes of a tensor in memory, padding of its layout included.
-int64_t storageBytes(mlir::RankedTensorType type);
 
 /// A point, or a vector of points, of a tensor's index space. All indices are i64.
 struct Point {

@@ -56,7 +56,7 @@ void recordGraphHash(ModuleOp module) {
   // The same for each batch size.
   std::set<std::string> texts;
   for (auto entry : module.getOps<dl::EntryOp>())
-    if (entry.getKind() == dl::EntryKind::Infer)
+    if (entry.getKind() == program::EntryKind::Infer)
       texts.insert(printEntry(entry));
   if (texts.empty())
     return;

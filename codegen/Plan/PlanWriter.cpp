@@ -4,6 +4,7 @@
 #include "codegen/Plan/Tables.h"
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/Exec/Memory.h"
+#include "dialects/Program/Layout.h"
 #include "passes/Conversion/Storage.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -115,7 +116,7 @@ SmallVector<Type> bufferElements(exec::KernelOp kernel) {
 
 FailureOr<dlc_type> PlanWriter::convertType(Operation *op, RankedTensorType type) {
   std::optional<dlc_dtype> dtype = convertElementType(type.getElementType());
-  auto layout = dyn_cast_or_null<dl::LayoutAttr>(type.getEncoding());
+  auto layout = dyn_cast_or_null<program::LayoutAttr>(type.getEncoding());
   if (!dtype || type.getRank() > DLC_MAX_RANK ||
       (layout && layout.getBlocks().size() > 2 * DLC_MAX_BLOCKS))
     return op->emitError() << "a module cannot hold the type " << type << ": at most "
@@ -152,8 +153,8 @@ LogicalResult PlanWriter::addVariables() {
     row.type = *type;
     row.role = static_cast<uint32_t>(variable.getRole());
     row.initialiser = static_cast<uint32_t>(variable.getInit().getKind());
-    row.a = variable.getInit().getA().getValueAsDouble();
-    row.b = variable.getInit().getB().getValueAsDouble();
+    row.a = variable.getInit().getA().convertToDouble();
+    row.b = variable.getInit().getB().convertToDouble();
     row.offset = variable.getOffset();
     row.bytes = variable.getBytes();
     row.of = variable.getOf() ? variableNumbers.lookup(*variable.getOf()) : DLC_NONE;
@@ -344,7 +345,7 @@ LogicalResult PlanWriter::addValues(exec::ProgramOp program) {
     row->location.space = DLC_SPACE_INPUT;
     row->location.index = i;
     row->location.access = DLC_READ;
-    row->location.bytes = storageBytes(cast<exec::ValueAttr>(attribute).getType());
+    row->location.bytes = program::storageBytes(cast<exec::ValueAttr>(attribute).getType());
     row->classes = classes && llvm::isUInt<32>(classes[i]) ? classes[i] : 0;
     tables.values.push_back(*row);
   }
@@ -362,7 +363,7 @@ LogicalResult PlanWriter::addValues(exec::ProgramOp program) {
 void PlanWriter::addMetrics(exec::ProgramOp program, dlc_entry &entry) {
   entry.metrics = {static_cast<uint32_t>(tables.metrics.size()),
                    static_cast<uint32_t>(program.getMetrics().size())};
-  for (auto metric : program.getMetrics().getAsRange<exec::MetricAttr>()) {
+  for (auto metric : program.getMetrics().getAsRange<program::MetricAttr>()) {
     dlc_metric row = {};
     row.name = tables.addString(metric.getName());
     row.kind = static_cast<uint32_t>(metric.getKind());
@@ -370,11 +371,11 @@ void PlanWriter::addMetrics(exec::ProgramOp program, dlc_entry &entry) {
     row.terms = {static_cast<uint32_t>(tables.terms.size()),
                  static_cast<uint32_t>(metric.getTerms().size())};
     tables.metrics.push_back(row);
-    for (exec::TermAttr term : metric.getTerms())
-      tables.terms.push_back(
-          {static_cast<uint32_t>(term.getSum()),
-           term.getCount() < 0 ? DLC_NONE : static_cast<uint32_t>(term.getCount()),
-           term.getConstantCount().getValueAsDouble(), term.getCoefficient().getValueAsDouble()});
+    for (program::TermAttr term : metric.getTerms())
+      tables.terms.push_back({*program.findOutput(term.getSum()),
+                              term.getCount() ? *program.findOutput(term.getCount()) : DLC_NONE,
+                              term.getConstantCount().getValueAsDouble(),
+                              term.getCoefficient().getValueAsDouble()});
   }
 }
 
@@ -460,7 +461,7 @@ dlc_range PlanWriter::addSchedule(exec::ProgramOp program) {
   dlc_range range = {static_cast<uint32_t>(tables.schedule.size()), 0};
   if (!program.getSchedule())
     return range;
-  for (auto part : program.getSchedule()->getAsRange<exec::SchedulePartAttr>())
+  for (auto part : program.getSchedule()->getAsRange<program::SchedulePartAttr>())
     tables.schedule.push_back(
         {static_cast<uint32_t>(part.getKind()), part.getInEpochs(),
          part.getLength().getValueAsDouble(), part.getN().getValueAsDouble(),
@@ -491,8 +492,8 @@ LogicalResult PlanWriter::addProgram(exec::ProgramOp program) {
   for (auto record : program.getBlock().getOps<exec::RecordOp>())
     addRecord(record);
   entry.records.count = tables.records.size() - entry.records.first;
-  if (program.getKind() == exec::ProgramKind::Train ||
-      program.getKind() == exec::ProgramKind::Accumulate)
+  if (program.getKind() == program::EntryKind::Train ||
+      program.getKind() == program::EntryKind::Accumulate)
     tables.steps.push_back({static_cast<uint32_t>(tables.entries.size()),
                             static_cast<uint32_t>(program.getEvery()), addSchedule(program)});
   tables.entries.push_back(entry);

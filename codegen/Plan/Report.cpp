@@ -43,7 +43,7 @@ int64_t ReportBuilder::countParameters(const exec::Extent &extent) {
     int64_t first = variable.getOffset(), end = first + static_cast<int64_t>(variable.getBytes());
     bool inside = extent.space == exec::Space::State && extent.offset <= first &&
                   end <= extent.offset + extent.bytes;
-    if (inside && variable.getRole() == exec::Role::Parameter && counted.insert(variable).second)
+    if (inside && variable.getRole() == program::Role::Parameter && counted.insert(variable).second)
       count += countElements(variable);
   }
   return count;
@@ -65,7 +65,8 @@ static void addResult(json::Object &row, RankedTensorType type) {
   if (type)
     llvm::append_range(shape, type.getShape());
   row["shape"] = std::move(shape);
-  auto layout = type ? dyn_cast_or_null<dl::LayoutAttr>(type.getEncoding()) : dl::LayoutAttr();
+  auto layout =
+      type ? dyn_cast_or_null<program::LayoutAttr>(type.getEncoding()) : program::LayoutAttr();
   if (!layout)
     return;
   std::string text = layout.getShortName().str();
@@ -175,7 +176,7 @@ json::Object ReportBuilder::build() {
   for (auto variable : module.getOps<exec::VariableOp>()) {
     int64_t end = variable.getOffset() + variable.getBytes();
     stateBytes = std::max(stateBytes, exec::alignUp(end));
-    if (variable.getRole() == exec::Role::Parameter) {
+    if (variable.getRole() == program::Role::Parameter) {
       parameters += countElements(variable);
       parameterBytes += variable.getBytes();
     }

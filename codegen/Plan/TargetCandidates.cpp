@@ -60,9 +60,9 @@ std::vector<dl::Candidate> TargetCandidates::candidates(dl::FusedOp region) {
   dl::Layouts last;
   for (RankedTensorType type : types)
     last.push_back(type.getRank() < 3
-                       ? dl::LayoutAttr()
-                       : dl::LayoutAttr::getChannelsLast(region.getContext(), type.getRank()));
-  if (llvm::any_of(last, [](dl::LayoutAttr layout) { return bool(layout); }))
+                       ? program::LayoutAttr()
+                       : program::LayoutAttr::getChannelsLast(region.getContext(), type.getRank()));
+  if (llvm::any_of(last, [](program::LayoutAttr layout) { return bool(layout); }))
     llvm::append_range(all, candidatesIn(region, last));
   return all;
 }
@@ -70,7 +70,7 @@ std::vector<dl::Candidate> TargetCandidates::candidates(dl::FusedOp region) {
 /// The tensor is read and written once more, by a launch of its own or in an order that costs as
 /// much.
 double TargetCandidates::conversionSeconds(RankedTensorType type) {
-  const double bytes = 2.0 * storageBytes(type);
+  const double bytes = 2.0 * program::storageBytes(type);
   const double cpuBytesPerSecond = 5e9;
   return std::holds_alternative<CudaTarget>(target) ? gpuSeconds(bytes, 0, 1)
                                                     : bytes / cpuBytesPerSecond;

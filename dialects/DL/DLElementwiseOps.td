@@ -5,28 +5,34 @@
 include "dialects/DL/DLOpBase.td"
 
 /// `flops`: of one element, see ElementwiseOp.
-class DL_Elementwise<string mnemonic, int flops, list<Trait> traits = []> : DL_Op<mnemonic, !listconcat(traits, [
-    Pure, SameOperandsAndResultShape, DeclareOpInterfaceMethods<DL_ElementwiseOpInterface>])> {
+class DL_Elementwise<string mnemonic, int flops, list<Trait> traits = []>
+    : DL_Op<mnemonic, !listconcat(traits, [Pure, SameOperandsAndResultShape,
+                                           DeclareOpInterfaceMethods<DL_ElementwiseOpInterface>])> {
   code methods = "";
   let extraClassDefinition = [{
     uint64_t $cppClass::getElementFlops() { return }] # !cast<string>(flops) # ";}" # methods;
 }
 
-/// One operand x, one result y. `scalar` computes an element y of x, `gradient` the tensor dx from dy, x and y. Both are C++
-/// on terms (Term.h), which is written like the formula that it stands for.
-class DL_Unary<string mnemonic, string formula, string scalar, string gradient, Type type = DL_FloatTensor, int flops = 1>
+/// One operand x, one result y. `scalar` computes an element y of x, `gradient` the tensor dx from
+/// dy, x and y. Both are C++ on terms (Term.h), which is written like the formula that it stands
+/// for.
+class DL_Unary<string mnemonic, string formula, string scalar, string gradient,
+               Type type = DL_FloatTensor, int flops = 1>
     : DL_Elementwise<mnemonic, flops, [SameOperandsAndResultType, DL_Differentiable]> {
   let summary = formula;
-  let description = "`%y = dl." # mnemonic # " %x : tensor<4x3xf32>` computes " # formula # ". Gradient: `" # gradient # "`.";
+  let description = "`%y = dl." # mnemonic # " %x : tensor<4x3xf32>` computes " # formula
+                    # ". Gradient: `" # gradient # "`.";
   let arguments = (ins type:$x);
   let results = (outs type:$y);
   let assemblyFormat = "$x attr-dict `:` type($y)";
   let methods = [{
-    ::mlir::Value $cppClass::buildScalar(::mlir::OpBuilder &builder, ::mlir::Location loc, ::mlir::ValueRange operands) {
+    ::mlir::Value $cppClass::buildScalar(::mlir::OpBuilder &builder, ::mlir::Location loc,
+                                         ::mlir::ValueRange operands) {
       ScalarTerm x(scalars(*this, builder, loc), operands[0]);
       return }] # scalar # [{;
     }
-    ::llvm::LogicalResult $cppClass::buildGradient(::mlir::OpBuilder &builder, Gradients resultGradients, Wanted wanted,
+    ::llvm::LogicalResult $cppClass::buildGradient(::mlir::OpBuilder &builder,
+                                                   Gradients resultGradients, Wanted wanted,
                                                    OperandGradients &operandGradients) {
       if (!resultGradients[0] || !flowsInto(*this, wanted, 0))
         return ::mlir::success();
@@ -40,30 +46,37 @@ class DL_Unary<string mnemonic, string formula, string scalar, string gradient, 
 }
 
 def DL_ReluOp : DL_Unary<"relu", "max(x, 0)", "maximum(x, 0)", "select(y > 0, dy, 0)">;
-def DL_SigmoidOp : DL_Unary<"sigmoid", "1 / (1 + exp(-x))", "stableSigmoid(x)", "dy * (y * (1 - y))">;
+def DL_SigmoidOp
+    : DL_Unary<"sigmoid", "1 / (1 + exp(-x))", "stableSigmoid(x)", "dy * (y * (1 - y))">;
 def DL_TanhOp : DL_Unary<"tanh", "tanh(x)", "tanh(x)", "dy * (1 - square(y))">;
 def DL_ExpOp : DL_Unary<"exp", "exp(x)", "exp(x)", "dy * y">;
 def DL_LogOp : DL_Unary<"log", "natural logarithm of x", "log(x)", "dy / x">;
 def DL_SqrtOp : DL_Unary<"sqrt", "square root of x", "sqrt(x)", "dy / (y * 2)">;
 def DL_NegateOp : DL_Unary<"negate", "-x", "-x", "-dy", DL_NumberTensor>;
-def DL_SoftsignOp : DL_Unary<"softsign", "x / (1 + |x|)", "x / (1 + abs(x))", "dy / square(1 + abs(x))", DL_FloatTensor, 3>;
+def DL_SoftsignOp : DL_Unary<"softsign", "x / (1 + |x|)", "x / (1 + abs(x))",
+                             "dy / square(1 + abs(x))", DL_FloatTensor, 3>;
 def DL_AbsOp : DL_Unary<"abs", "|x|", "abs(x)", "timesSign(x, dy)", DL_NumberTensor>;
 
 /// Operands a and b, result c; da and db are computed from dc, a, b and c.
-class DL_Binary<string mnemonic, string formula, string scalar, string da, string db, list<Trait> traits = []>
-    : DL_Elementwise<mnemonic, 1, !listconcat(traits, [SameOperandsAndResultType, DL_Differentiable])> {
+class DL_Binary<string mnemonic, string formula, string scalar, string da, string db,
+                list<Trait> traits = []>
+    : DL_Elementwise<mnemonic, 1,
+                     !listconcat(traits, [SameOperandsAndResultType, DL_Differentiable])> {
   let summary = formula;
-  let description = "`%c = dl." # mnemonic # " %a, %b : tensor<4x3xf32>` computes " # formula # ". Gradient: `" # da # "` and `" # db # "`.";
+  let description = "`%c = dl." # mnemonic # " %a, %b : tensor<4x3xf32>` computes " # formula
+                    # ". Gradient: `" # da # "` and `" # db # "`.";
   let arguments = (ins DL_NumberTensor:$a, DL_NumberTensor:$b);
   let results = (outs DL_NumberTensor:$c);
   let assemblyFormat = "$a `,` $b attr-dict `:` type($c)";
   let methods = [{
-    ::mlir::Value $cppClass::buildScalar(::mlir::OpBuilder &builder, ::mlir::Location loc, ::mlir::ValueRange operands) {
+    ::mlir::Value $cppClass::buildScalar(::mlir::OpBuilder &builder, ::mlir::Location loc,
+                                         ::mlir::ValueRange operands) {
       ScalarBuilder elements = scalars(*this, builder, loc);
       ScalarTerm a(elements, operands[0]), b(elements, operands[1]);
       return }] # scalar # [{;
     }
-    ::llvm::LogicalResult $cppClass::buildGradient(::mlir::OpBuilder &builder, Gradients resultGradients, Wanted wanted,
+    ::llvm::LogicalResult $cppClass::buildGradient(::mlir::OpBuilder &builder,
+                                                   Gradients resultGradients, Wanted wanted,
                                                    OperandGradients &operandGradients) {
       if (!resultGradients[0])
         return ::mlir::success();
@@ -81,38 +94,51 @@ class DL_Binary<string mnemonic, string formula, string scalar, string da, strin
 
 def DL_AddOp : DL_Binary<"add", "a + b", "a + b", "dc", "dc", [Commutative]> { let hasFolder = 1; }
 def DL_SubtractOp : DL_Binary<"subtract", "a - b", "a - b", "dc", "-dc"> { let hasFolder = 1; }
-def DL_MultiplyOp : DL_Binary<"multiply", "a * b", "a * b", "dc * b", "dc * a", [Commutative]> { let hasFolder = 1; }
-def DL_DivideOp : DL_Binary<"divide", "a / b", "a / b", "dc / b", "-(dc * c / b)"> { let hasFolder = 1; }
+def DL_MultiplyOp : DL_Binary<"multiply", "a * b", "a * b", "dc * b", "dc * a", [Commutative]> {
+  let hasFolder = 1;
+}
+def DL_DivideOp : DL_Binary<"divide", "a / b", "a / b", "dc / b", "-(dc * c / b)"> {
+  let hasFolder = 1;
+}
 def DL_MaximumOp : DL_Binary<"maximum", "max(a, b)", "maximum(a, b)", "toWinner(a > b, a, b, dc)",
                              "toWinner(b > a, b, a, dc)", [Commutative]>;
 def DL_MinimumOp : DL_Binary<"minimum", "min(a, b)", "minimum(a, b)", "toWinner(a < b, a, b, dc)",
                              "toWinner(b < a, b, a, dc)", [Commutative]>;
 
 /// Ops that choose or convert.
-class DL_Choice<string mnemonic, list<Trait> traits, string scalar> : DL_Elementwise<mnemonic, 0, traits> {
+class DL_Choice<string mnemonic, list<Trait> traits, string scalar>
+    : DL_Elementwise<mnemonic, 0, traits> {
   let methods = [{
-    ::mlir::Value $cppClass::buildScalar(::mlir::OpBuilder &builder, ::mlir::Location loc, ::mlir::ValueRange operands) {
+    ::mlir::Value $cppClass::buildScalar(::mlir::OpBuilder &builder, ::mlir::Location loc,
+                                         ::mlir::ValueRange operands) {
       return }] # scalar # [{;
     }
   }];
 }
 
-def DL_CompareOp : DL_Choice<"compare", [SameTypeOperands, DL_InferType, DL_Differentiable, DL_CheapToRecompute],
-    "scalars(*this, builder, loc).compare(getPredicate(), operands[0], operands[1])"> {
+def DL_CompareOp
+    : DL_Choice<"compare", [SameTypeOperands, DL_InferType, DL_Differentiable, DL_CheapToRecompute],
+                "scalars(*this, builder, loc).compare(getPredicate(), operands[0], operands[1])"> {
   let summary = "a < b and its kin, as bool";
-  let description = [{`%m = dl.compare gt %a, %b : tensor<4xf32>`, result tensor<4xi1>. Comparisons with NaN are false, but for `ne`.
-    Not differentiable (no gradient flows).}];
+  let description = [{
+    `%m = dl.compare gt %a, %b : tensor<4xf32>`, result tensor<4xi1>. Comparisons with NaN are
+    false, but for `ne`. Not differentiable (no gradient flows).
+  }];
   let arguments = (ins DL_Predicate:$predicate, DL_NumberTensor:$a, DL_NumberTensor:$b);
   let results = (outs DL_BoolTensor:$result);
   let assemblyFormat = "$predicate $a `,` $b attr-dict `:` type($a)";
 }
 
-def DL_SelectOp : DL_Choice<"select", [AllTypesMatch<["a", "b", "result"]>, DL_Differentiable, TypesMatchWith<
-    "condition is bool of the same shape", "result", "condition",
-    "::llvm::cast<::mlir::RankedTensorType>($_self).clone(::mlir::IntegerType::get($_self.getContext(), 1))">],
-    "scalars(*this, builder, loc).select(operands[0], operands[1], operands[2])"> {
+def DL_SelectOp
+    : DL_Choice<"select",
+                [AllTypesMatch<["a", "b", "result"]>, DL_Differentiable,
+                 TypesMatchWith<"condition is bool of the same shape", "result", "condition",
+                                "::llvm::cast<::mlir::RankedTensorType>($_self)"
+                                ".clone(::mlir::IntegerType::get($_self.getContext(), 1))">],
+                "scalars(*this, builder, loc).select(operands[0], operands[1], operands[2])"> {
   let summary = "condition ? a : b";
-  let description = "`%c = dl.select %m, %a, %b : tensor<4xf32>`. Gradient: dc where the operand was chosen, else 0.";
+  let description = "`%c = dl.select %m, %a, %b : tensor<4xf32>`. "
+                    "Gradient: dc where the operand was chosen, else 0.";
   let arguments = (ins DL_BoolTensor:$condition, DL_Tensor:$a, DL_Tensor:$b);
   let results = (outs DL_Tensor:$result);
   let assemblyFormat = "$condition `,` $a `,` $b attr-dict `:` type($result)";
@@ -120,20 +146,23 @@ def DL_SelectOp : DL_Choice<"select", [AllTypesMatch<["a", "b", "result"]>, DL_D
 
 def DL_CastOp : DL_Elementwise<"cast", 0, [DL_Differentiable, DL_CheapToRecompute]> {
   let summary = "conversion of the element type";
-  let description = [{`%f = dl.cast %u : tensor<4xui8> to tensor<4xf32>`: round to nearest even to a smaller float, towards zero to an
-    integer. Gradient: the cast back, between floats.}];
+  let description = [{
+    `%f = dl.cast %u : tensor<4xui8> to tensor<4xf32>`: round to nearest even to a smaller float,
+    towards zero to an integer. Gradient: the cast back, between floats.
+  }];
   let arguments = (ins DL_Tensor:$x);
   let results = (outs DL_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
   let hasFolder = 1;
 }
 
-def DL_ConvertLayoutOp : DL_Choice<"convert_layout", [SameOperandsAndResultElementType], "operands[0]"> {
+def DL_ConvertLayoutOp
+    : DL_Choice<"convert_layout", [SameOperandsAndResultElementType], "operands[0]"> {
   let summary = "the same values in another physical layout";
   let description = [{
-    `%y = dl.convert_layout %x : tensor<2x3x4x5xf32, #dl.layout<order = [0, 2, 3, 1]>> to tensor<2x3x4x5xf32>`
-    At the borders of a dl.fused it says how operands and results are stored; between them values have no layout.
-    Not differentiable: layouts come after differentiation.
+    `%y = dl.convert_layout %x : tensor<2x3x4x5xf32, #program.layout<order = [0, 2, 3, 1]>> to
+    tensor<2x3x4x5xf32>` At the borders of a dl.fused it says how operands and results are stored;
+    between them values have no layout. Not differentiable: layouts come after differentiation.
   }];
   let arguments = (ins DL_Tensor:$x);
   let results = (outs DL_Tensor:$y);

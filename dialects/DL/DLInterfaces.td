@@ -6,55 +6,63 @@ include "mlir/IR/OpBase.td"
 
 def DL_ElementwiseOpInterface : OpInterface<"ElementwiseOp"> {
   let description = [{
-    The op computes each element of its one result from the elements of its operands at the same place. All operands and
-    the result have the same shape.
+    The op computes each element of its one result from the elements of its operands at the same
+    place. All operands and the result have the same shape.
   }];
   let cppNamespace = "::dlc::dl";
   let methods = [
     InterfaceMethod<[{
-      The op on scalars: arith and math ops that compute one element, or a vector of elements, from `operands`. Storage
-      types are already loaded as compute types (bool as i1, u8 as signless i8).
+      The op on scalars: arith and math ops that compute one element, or a vector of elements, from
+      `operands`. Storage types are already loaded as compute types (bool as i1, u8 as signless i8).
     }], "::mlir::Value", "buildScalar",
     (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$operands)>,
     InterfaceMethod<[{
-      Additions, multiplications and functions of one element, as reports count them. An op with none, which only chooses or
-      converts, does not appear in the name of a kernel.
+      Additions, multiplications and functions of one element, as reports count them. An op with
+      none, which only chooses or converts, does not appear in the name of a kernel.
     }], "uint64_t", "getElementFlops">
   ];
 }
 
 def DL_IndexOpInterface : OpInterface<"IndexOp"> {
   let description = [{
-    Each element of the op's one result is an element of its one operand, or 0 where there is none. Without an operand it is
-    the index itself.
+    Each element of the op's one result is an element of its one operand, or 0 where there is none.
+    Without an operand it is the index itself.
   }];
   let cppNamespace = "::dlc::dl";
   let methods = [
-    InterfaceMethod<"Where an element of the result comes from.", "::dlc::dl::IndexMap", "getIndexMap">,
+    InterfaceMethod<"Where an element of the result comes from.", "::dlc::dl::IndexMap",
+                    "getIndexMap">,
     InterfaceMethod<[{
-      The attributes of the same op between permuted tensors: axis i of the permuted operand is axis `operandOrder[i]` of the
-      operand, and likewise the result's. Fails if no such op exists.
+      The attributes of the same op between permuted tensors: axis i of the permuted operand is axis
+      `operandOrder[i]` of the operand, and likewise the result's. Fails if no such op exists.
     }], "::mlir::FailureOr<::mlir::NamedAttrList>", "permuteAxes",
     (ins "::llvm::ArrayRef<int64_t>":$operandOrder, "::llvm::ArrayRef<int64_t>":$resultOrder)>,
-    InterfaceMethod<"Whether the result is the operand's memory under another shape, so that no kernel computes it.",
-    "bool", "isView", (ins), [{}], [{ return false; }]>
+    InterfaceMethod<[{
+      Whether the result is the operand's memory under another shape, so that no kernel computes it.
+    }], "bool", "isView", (ins), [{}], [{ return false; }]>
   ];
 }
 
 def DL_AnchorOpInterface : OpInterface<"AnchorOp"> {
   let description = [{
-    The op needs loops of its own: it decides how the kernel that holds it runs. What stands before it in the kernel is
-    computed while it reads its operands, what stands behind it element by element when it is done.
+    The op needs loops of its own: it decides how the kernel that holds it runs. What stands before
+    it in the kernel is computed while it reads its operands, what stands behind it element by
+    element when it is done.
   }];
   let cppNamespace = "::dlc::dl";
   let methods = [
     InterfaceMethod<"The kind of its loops.", "::dlc::dl::Anchor", "getAnchor">,
-    InterfaceMethod<"Multiplications, additions, comparisons and functions, a multiply-add counted as two.",
-    "uint64_t", "getFlops">,
-    InterfaceMethod<"Its part of a kernel's name, and the sizes that make it a problem: (conv3x3, 64x56x56).",
-    "::dlc::dl::AnchorName", "getAnchorName", (ins), [{}], [{ return AnchorName::get($_op); }]>,
     InterfaceMethod<[{
-      Whether computing the operand anew each time that it is read costs little: it is read a few times at most.
+      Multiplications, additions, comparisons and functions, a multiply-add counted as two.
+    }], "uint64_t", "getFlops">,
+    InterfaceMethod<[{
+      Its part of a kernel's name, and the sizes that make it a problem: (conv3x3, 64x56x56).
+    }], "::dlc::dl::AnchorName", "getAnchorName", (ins), [{}], [{
+      return AnchorName::get($_op);
+    }]>,
+    InterfaceMethod<[{
+      Whether computing the operand anew each time that it is read costs little: it is read a few
+      times at most.
     }], "bool", "takesPrologue", (ins "unsigned":$operand), [{}], [{ return false; }]>,
     InterfaceMethod<"Whether element-wise ops may be applied to its results as they become ready.",
     "bool", "takesEpilogue", (ins), [{}], [{ return true; }]>
@@ -62,16 +70,20 @@ def DL_AnchorOpInterface : OpInterface<"AnchorOp"> {
 }
 
 def DL_DifferentiableOpInterface : OpInterface<"DifferentiableOp"> {
-  let description = "The op has a gradient rule. An op without it, and without decompose(), is not differentiable.";
+  let description = [{
+    The op has a gradient rule. An op without it, and without decompose(), is not differentiable.
+  }];
   let cppNamespace = "::dlc::dl";
   let methods = [
     InterfaceMethod<[{
-      Builds dl ops that compute the gradient of each operand from those of the results. `resultGradients[i]` is null if
-      nothing depends on result i. `operandGradients` comes with one null entry an operand; leave null what has no
-      gradient (integers, labels) or is not `wanted`. Returns failure only after emitting an error.
+      Builds dl ops that compute the gradient of each operand from those of the results.
+      `resultGradients[i]` is null if nothing depends on result i. `operandGradients` comes with one
+      null entry an operand; leave null what has no gradient (integers, labels) or is not `wanted`.
+      Returns failure only after emitting an error.
     }], "::llvm::LogicalResult", "buildGradient",
     (ins "::mlir::OpBuilder &":$builder, "::llvm::ArrayRef<::mlir::Value>":$resultGradients,
-         "::llvm::ArrayRef<bool>":$wanted, "::llvm::SmallVectorImpl<::mlir::Value> &":$operandGradients)>
+         "::llvm::ArrayRef<bool>":$wanted,
+         "::llvm::SmallVectorImpl<::mlir::Value> &":$operandGradients)>
   ];
 }
 
@@ -86,17 +98,17 @@ def DL_DecomposableOpInterface : OpInterface<"DecomposableOp"> {
 
 def DL_ReductionOpInterface : OpInterface<"ReductionOp"> {
   let description = [{
-    The op combines the elements of its one operand along axes, which its results do not have. Reductions of equal shapes
-    along equal axes can share a loop nest.
+    The op combines the elements of its one operand along axes, which its results do not have.
+    Reductions of equal shapes along equal axes can share a loop nest.
   }];
   let cppNamespace = "::dlc::dl";
   let methods = [
-    InterfaceMethod<"The tensor whose elements are combined.", "::mlir::Value", "getReduced", (ins), "",
-                    "return $_op.getX();">,
-    InterfaceMethod<"The axes that are dropped.", "::llvm::ArrayRef<int64_t>", "getReducedAxes", (ins), "",
-                    "return $_op.getAxes();">,
-    InterfaceMethod<"Names the axes anew.", "void", "setReducedAxes", (ins "::llvm::ArrayRef<int64_t>":$axes), "",
-                    "$_op.setAxes(axes);">
+    InterfaceMethod<"The tensor whose elements are combined.", "::mlir::Value", "getReduced", (ins),
+                    "", "return $_op.getX();">,
+    InterfaceMethod<"The axes that are dropped.", "::llvm::ArrayRef<int64_t>", "getReducedAxes",
+                    (ins), "", "return $_op.getAxes();">,
+    InterfaceMethod<"Names the axes anew.", "void", "setReducedAxes",
+                    (ins "::llvm::ArrayRef<int64_t>":$axes), "", "$_op.setAxes(axes);">
   ];
 }
 

@@ -28,7 +28,8 @@ def DL_Decomposable : DeclareOpInterfaceMethods<DL_DecomposableOpInterface>;
 def DL_CheapToRecompute : NativeOpTrait<"CheapToRecompute"> { let cppNamespace = "::dlc::dl"; }
 def DL_Index : DeclareOpInterfaceMethods<DL_IndexOpInterface>;
 /// `overridden`: the facts that differ from what the interface takes for granted.
-class DL_Anchor<list<string> overridden = []> : DeclareOpInterfaceMethods<DL_AnchorOpInterface, overridden>;
+class DL_Anchor<list<string> overridden = []>
+    : DeclareOpInterfaceMethods<DL_AnchorOpInterface, overridden>;
 def DL_InferType : DeclareOpInterfaceMethods<InferTypeOpInterface, ["inferReturnTypes"]>;
 
 #endif

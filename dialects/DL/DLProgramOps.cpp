@@ -4,6 +4,7 @@
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
+using namespace dlc;
 using namespace dlc::dl;
 
 static bool sameLogicalType(Type a, Type b) {
@@ -18,13 +19,14 @@ static bool sameLogicalType(Type a, Type b) {
 RankedTensorType VariableOp::getTensorType() { return cast<RankedTensorType>(getType()); }
 
 LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  bool isCopy = getInit().getKind() == InitialiserKind::Copy;
+  bool isCopy = getInit().getKind() == program::InitialiserKind::Copy;
   if (!getOf())
     return isCopy ? emitOpError("(C2) the initialiser 'copy' needs 'of'") : success();
-  if (getRole() != Role::Slot)
-    return emitOpError("(C1) 'of' is for slots, but the role is ") << stringifyRole(getRole());
+  if (getRole() != program::Role::Slot)
+    return emitOpError("(C1) 'of' is for slots, but the role is ")
+           << program::stringifyRole(getRole());
   auto of = symbols.lookupNearestSymbolFrom<VariableOp>(*this, getOfAttr());
-  if (!of || of.getRole() != Role::Parameter)
+  if (!of || of.getRole() != program::Role::Parameter)
     return emitOpError("(C1) ") << getOfAttr() << " is not a parameter of this module";
   bool isSame = isCopy ? sameLogicalType(of.getTensorType(), getTensorType())
                        : of.getTensorType().getShape() == getTensorType().getShape();
@@ -66,11 +68,12 @@ LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &symbols) {
 //===------------------------------------------------------------------------------------------===//
 
 void EntryOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type,
-                    EntryKind kind) {
+                    program::EntryKind kind) {
   OpBuilder::InsertionGuard guard(builder);
   state.addAttribute(getSymNameAttrName(state.name), builder.getStringAttr(name));
   state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
-  state.addAttribute(getKindAttrName(state.name), EntryKindAttr::get(builder.getContext(), kind));
+  state.addAttribute(getKindAttrName(state.name),
+                     program::EntryKindAttr::get(builder.getContext(), kind));
   SmallVector<Location> locations(type.getNumInputs(), state.location);
   builder.createBlock(state.addRegion(), {}, type.getInputs(), locations);
 }
@@ -106,16 +109,18 @@ StringRef EntryOp::getOutputName(unsigned index) {
   return name ? name.getValue() : StringRef();
 }
 
-ValueKind EntryOp::getOutputKind(unsigned index) {
-  auto kind = getResultAttrOfType<ValueKindAttr>(index, StringAttr::get(getContext(), "dl.kind"));
-  return kind ? kind.getValue() : ValueKind::Result;
+program::ValueKind EntryOp::getOutputKind(unsigned index) {
+  auto kind =
+      getResultAttrOfType<program::ValueKindAttr>(index, StringAttr::get(getContext(), "dl.kind"));
+  return kind ? kind.getValue() : program::ValueKind::Result;
 }
 
-void EntryOp::addOutput(Value value, StringRef name, ValueKind kind, FlatSymbolRefAttr of) {
+void EntryOp::addOutput(Value value, StringRef name, program::ValueKind kind,
+                        FlatSymbolRefAttr of) {
   Builder builder(getContext());
   SmallVector<NamedAttribute> attributes{
       builder.getNamedAttr("dl.name", builder.getStringAttr(name)),
-      builder.getNamedAttr("dl.kind", ValueKindAttr::get(getContext(), kind))};
+      builder.getNamedAttr("dl.kind", program::ValueKindAttr::get(getContext(), kind))};
   if (of)
     attributes.push_back(builder.getNamedAttr("dl.of", of));
   LogicalResult inserted =
@@ -163,12 +168,12 @@ static LogicalResult verifyAssignments(EntryOp entry) {
 static LogicalResult verifyMetrics(EntryOp entry) {
   llvm::StringSet<> accumulators;
   for (unsigned i = 0; i < entry.getNumResults(); ++i)
-    if (entry.getOutputKind(i) == ValueKind::Accumulator)
+    if (entry.getOutputKind(i) == program::ValueKind::Accumulator)
       accumulators.insert(entry.getOutputName(i));
   if (!entry.getMetrics())
     return success();
-  for (auto metric : entry.getMetricsAttr().getAsRange<MetricAttr>())
-    for (TermAttr term : metric.getTerms())
+  for (auto metric : entry.getMetricsAttr().getAsRange<program::MetricAttr>())
+    for (program::TermAttr term : metric.getTerms())
       for (StringAttr name : {term.getSum(), term.getCount()})
         if (name && !accumulators.contains(name.getValue()))
           return entry.emitOpError("(C3) the metric '")
@@ -206,7 +211,7 @@ LogicalResult EntryOp::verifySymbolUses(SymbolTableCollection &symbols) {
   for (auto update : getUpdatesAttr().getAsRange<UpdateAttr>()) {
     FlatSymbolRefAttr name = update.getVariable();
     auto variable = symbols.lookupNearestSymbolFrom<VariableOp>(*this, name);
-    if (!variable || variable.getRole() != Role::Parameter)
+    if (!variable || variable.getRole() != program::Role::Parameter)
       return emitOpError("(C2) updates ") << name << ", which is not a parameter of this module";
     if (!seen.insert(name.getValue()).second)
       return emitOpError("(C2) updates ") << name << " twice";

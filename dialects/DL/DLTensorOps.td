@@ -6,14 +6,17 @@ include "dialects/DL/DLOpBase.td"
 
 def DL_ConstantOp : DL_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["value", "result"]>]> {
   let summary = "a tensor known at compile time";
-  let description = "`%z = dl.constant dense<0.0> : tensor<64x20xf32>`. A splat is a number wherever it is fused. No gradient.";
+  let description =
+      "`%z = dl.constant dense<0.0> : tensor<64x20xf32>`. A splat is a number wherever it is "
+      "fused. No gradient.";
   let arguments = (ins ElementsAttr:$value);
   let results = (outs DL_Tensor:$result);
   let assemblyFormat = "$value attr-dict";
   let hasFolder = 1;
   let extraClassDeclaration = [{
     /// A splat of `value`, converted to the element type of `type`.
-    static ConstantOp createSplat(::mlir::OpBuilder &builder, ::mlir::Location loc, ::mlir::RankedTensorType type,
+    static ConstantOp createSplat(::mlir::OpBuilder &builder, ::mlir::Location loc,
+                                  ::mlir::RankedTensorType type,
                                   double value);
   }];
 }
@@ -32,7 +35,8 @@ def DL_BroadcastOp : DL_Op<"broadcast", [Pure, DL_Differentiable, DL_Index, DL_C
   let description = [{
     y[i...] = x[i at dims...], 0 where x has size 1.
     `%y = dl.broadcast %b dims = [1] : tensor<20xf32> to tensor<64x20x24x24xf32>`
-    (C1) dims.size == rank(x), strictly increasing, < rank(y). (C2) shape(x)[k] is 1 or shape(y)[dims[k]].
+    (C1) dims.size == rank(x), strictly increasing, < rank(y). (C2) shape(x)[k] is 1 or
+    shape(y)[dims[k]].
     (C3) equal element types. Gradient: the sum over the repeated axes.
   }];
   let arguments = (ins DL_Tensor:$x, DenseI64ArrayAttr:$dims);
@@ -45,7 +49,9 @@ def DL_BroadcastOp : DL_Op<"broadcast", [Pure, DL_Differentiable, DL_Index, DL_C
 def DL_ReshapeOp : DL_Op<"reshape", [
     Pure, DL_Differentiable, DeclareOpInterfaceMethods<DL_IndexOpInterface, ["isView"]>]> {
   let summary = "the same elements in row-major order under another shape";
-  let description = "`%y = dl.reshape %x : tensor<64x50x4x4xf32> to tensor<64x800xf32>`. (C1) equal element counts and types. Gradient: the reshape back.";
+  let description =
+      "`%y = dl.reshape %x : tensor<64x50x4x4xf32> to tensor<64x800xf32>`. (C1) equal element "
+      "counts and types. Gradient: the reshape back.";
   let arguments = (ins DL_Tensor:$x);
   let results = (outs DL_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
@@ -55,33 +61,41 @@ def DL_ReshapeOp : DL_Op<"reshape", [
 
 def DL_TransposeOp : DL_Op<"transpose", [Pure, DL_Differentiable, DL_Index, DL_InferType]> {
   let summary = "permutes the axes: axis i of y is axis order[i] of x";
-  let description = "`%y = dl.transpose %x order = [0, 2, 3, 1] : tensor<2x3x4x5xf32>`. (C1) order is a permutation. Gradient: the inverse permutation.";
+  let description =
+      "`%y = dl.transpose %x order = [0, 2, 3, 1] : tensor<2x3x4x5xf32>`. (C1) order is a "
+      "permutation. Gradient: the inverse permutation.";
   let arguments = (ins DL_Tensor:$x, DenseI64ArrayAttr:$order);
   let results = (outs DL_Tensor:$y);
   let assemblyFormat = "$x `order` `=` $order attr-dict `:` type($x)";
   let hasFolder = 1;
 }
 
-def DL_SliceOp : DL_Op<"slice", [Pure, DL_Differentiable, DL_Index, DL_InferType, DL_CheapToRecompute]> {
+def DL_SliceOp
+    : DL_Op<"slice", [Pure, DL_Differentiable, DL_Index, DL_InferType, DL_CheapToRecompute]> {
   let summary = "some elements along each axis, a step apart";
   let description = [{
     y[i...] = x[starts[k] + i_k * steps[k]...], sizes[k] elements along axis k.
-    `%y = dl.slice %x starts = [0, 1] sizes = [4, 5] steps = [1, 2] : tensor<4x10xf32>`, result tensor<4x5xf32>
-    (C1) one start, size and step an axis. (C2) starts and sizes >= 0, steps >= 1, the last element lies in x. Gradient: dl.pad.
+    `%y = dl.slice %x starts = [0, 1] sizes = [4, 5] steps = [1, 2] : tensor<4x10xf32>`, result
+    tensor<4x5xf32>
+    (C1) one start, size and step an axis. (C2) starts and sizes >= 0, steps >= 1, the last element
+    lies in x. Gradient: dl.pad.
   }];
-  let arguments = (ins DL_Tensor:$x, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$steps);
+  let arguments = (ins DL_Tensor:$x, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes,
+      DenseI64ArrayAttr:$steps);
   let results = (outs DL_Tensor:$y);
-  let assemblyFormat = "$x `starts` `=` $starts `sizes` `=` $sizes `steps` `=` $steps attr-dict `:` type($x)";
+  let assemblyFormat =
+      "$x `starts` `=` $starts `sizes` `=` $sizes `steps` `=` $steps attr-dict `:` type($x)";
   let hasFolder = 1;
 }
 
 def DL_PadOp : DL_Op<"pad", [Pure, DL_Differentiable, DL_Index]> {
   let summary = "zeros before, between and behind the elements of each axis";
   let description = [{
-    y[low[k] + i_k * steps[k]...] = x[i...], all else is 0: what dl.slice with these starts and steps takes apart.
+    y[low[k] + i_k * steps[k]...] = x[i...], all else is 0: what dl.slice with these starts and
+    steps takes apart.
     `%y = dl.pad %x low = [0, 1] steps = [1, 2] : tensor<4x5xf32> to tensor<4x10xf32>`
-    (C1) equal ranks and element types; one low and one step an axis. (C2) low >= 0, steps >= 1, the last element lies in y.
-    Gradient: dl.slice.
+    (C1) equal ranks and element types; one low and one step an axis. (C2) low >= 0, steps >= 1, the
+    last element lies in y. Gradient: dl.slice.
   }];
   let arguments = (ins DL_Tensor:$x, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$steps);
   let results = (outs DL_Tensor:$y);
@@ -109,10 +123,12 @@ def DL_MomentsOp : DL_Op<"moments", [
     DL_ReductionOpInterface]> {
   let summary = "mean, and sum of squared deviations from it, along axes, which are dropped";
   let description = [{
-    mean = sum(x) / n, m2 = sum((x - mean)^2), where n elements are combined; m2 / n is the variance. One pass: parts have a
-    count, a mean and an m2 each, and two parts become one by Chan, Golub and LeVeque's formula (1979), always in the same
-    order; the difference of sum(x^2) and n mean^2 would be lost in rounding where the mean is large.
-    `%mean, %m2 = dl.moments %x axes = [0, 2, 3] : tensor<64x20x24x24xf32>`, results tensor<20xf32>, tensor<20xf32>.
+    mean = sum(x) / n, m2 = sum((x - mean)^2), where n elements are combined; m2 / n is the
+    variance. One pass: parts have a count, a mean and an m2 each, and two parts become one by Chan,
+    Golub and LeVeque's formula (1979), always in the same order; the difference of sum(x^2) and n
+    mean^2 would be lost in rounding where the mean is large.
+    `%mean, %m2 = dl.moments %x axes = [0, 2, 3] : tensor<64x20x24x24xf32>`, results tensor<20xf32>,
+    tensor<20xf32>.
     (C1) axes strictly increasing, < rank. (C2) no axis of them is empty.
     Gradient: dx = dmean / n + 2 dm2 (x - mean).
   }];
@@ -134,15 +150,19 @@ def DL_MatmulOp : DL_Op<"matmul", [
     Pure, DL_Differentiable, DL_Anchor<["getAnchorName", "takesPrologue"]>, DL_InferType]> {
   let summary = "matrix product over the last two axes; leading axes are batches";
   let description = [{
-    c = op(a) @ op(b), op transposes the last two axes if asked. A linear layer is `dl.matmul %x, %w transpose_b`.
-    `%y = dl.matmul %x, %w transpose_b : tensor<64x800xf32>, tensor<500x800xf32>`, result tensor<64x500xf32>
-    (C1) equal ranks >= 2 and equal batch axes. (C2) the inner sizes agree. (C3) equal element types.
-    Gradient: two products.
+    c = op(a) @ op(b), op transposes the last two axes if asked. A linear layer is
+    `dl.matmul %x, %w transpose_b`.
+    `%y = dl.matmul %x, %w transpose_b : tensor<64x800xf32>, tensor<500x800xf32>`, result
+    tensor<64x500xf32>
+    (C1) equal ranks >= 2 and equal batch axes. (C2) the inner sizes agree. (C3) equal element
+    types. Gradient: two products.
   }];
-  let arguments = (ins DL_FloatTensor:$a, DL_FloatTensor:$b, UnitAttr:$transpose_a, UnitAttr:$transpose_b);
+  let arguments = (ins DL_FloatTensor:$a, DL_FloatTensor:$b, UnitAttr:$transpose_a,
+      UnitAttr:$transpose_b);
   let results = (outs DL_FloatTensor:$c);
   let assemblyFormat = [{
-    $a `,` $b (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? attr-dict `:` type($a) `,` type($b)
+    $a `,` $b (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? attr-dict `:` type($a)
+    `,` type($b)
   }];
 }
 

@@ -2,6 +2,7 @@
 #ifndef DLC_DIALECTS_EXEC_EXEC_H
 #define DLC_DIALECTS_EXEC_EXEC_H
 
+#include "dialects/Program/Program.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"

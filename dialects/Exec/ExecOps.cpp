@@ -1,8 +1,10 @@
 //===- ExecOps.cpp - verifiers and accesses of the exec ops -----------------------------------===//
 #include "dialects/Exec/Exec.h"
 #include "dialects/Exec/Memory.h"
+#include "dialects/Program/Layout.h"
 
 using namespace mlir;
+using namespace dlc;
 using namespace dlc::exec;
 
 /// `read %x, write %y, update %z`
@@ -78,16 +80,21 @@ LogicalResult KernelOp::verify() {
 
 OutputOp ProgramOp::getOutput() { return cast<OutputOp>(getBlock().back()); }
 
-/// Fails unless the terms of all metrics number outputs of the program.
-static LogicalResult verifyMetrics(ProgramOp program) {
-  int64_t outputs = program.getOutputs().size();
-  for (auto metric : program.getMetrics().getAsRange<MetricAttr>())
-    for (TermAttr term : metric.getTerms())
-      if (term.getSum() < 0 || term.getSum() >= outputs || term.getCount() < -1 ||
-          term.getCount() >= outputs)
-        return program.emitOpError()
-               << "metric " << metric.getName()
-               << " names an output that does not exist; there are " << outputs;
+std::optional<unsigned> ProgramOp::findOutput(StringAttr name) {
+  for (auto [i, output] : llvm::enumerate(getOutputs().getAsRange<ValueAttr>()))
+    if (output.getName() == name)
+      return i;
+  return std::nullopt;
+}
+
+/// Fails unless the terms of all metrics name outputs of the program.
+static LogicalResult verifyMetrics(ProgramOp op) {
+  for (auto metric : op.getMetrics().getAsRange<program::MetricAttr>())
+    for (program::TermAttr term : metric.getTerms())
+      for (StringAttr name : {term.getSum(), term.getCount()})
+        if (name && !op.findOutput(name))
+          return op.emitOpError() << "metric " << metric.getName() << " needs the output " << name
+                                  << ", which does not exist";
   return success();
 }
 
@@ -145,8 +152,7 @@ LogicalResult ConstantOp::verify() {
   auto value = dyn_cast<DenseElementsAttr>(getValue());
   if (!value)
     return emitOpError() << "needs dense elements";
-  int64_t width = value.getElementType().getIntOrFloatBitWidth();
-  int64_t bytes = value.getNumElements() * ((width + 7) / 8);
+  int64_t bytes = value.getNumElements() * program::elementBytes(value.getElementType());
   if (bytes != getBytes(getBuffer())) // (C1)
     return emitOpError() << "has " << bytes << " bytes, its buffer " << getBytes(getBuffer());
   return success();

@@ -16,39 +16,48 @@ class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemo
 def Exec_VariableOp : Exec_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "a tensor in the state, with its place";
   let description = [{
-    `offset` and `bytes` are its place in the state. Variables that one multi_tensor kernel updates follow each other, each
-    at the next multiple of 64, so that parameters and slots have equal offsets within their ranges.
+    `offset` and `bytes` are its place in the state. Variables that one multi_tensor kernel updates
+    follow each other, each at the next multiple of 64, so that parameters and slots have equal
+    offsets within their ranges.
     ```mlir
-    exec.variable @conv1.weight : tensor<20x1x5x5xf32> role<parameter> init(#exec.init<uniform, -0.2 : f64, 0.2 : f64>) at 0 bytes 2000
+    exec.variable @conv1.weight : tensor<20x1x5x5xf32> role<parameter>
+        init(<uniform, -0.2, 0.2>) at 0 bytes 2000
     ```
     (C1) offset is a multiple of 64 and not negative. (C2) `of` names a variable.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyStaticShapeTensor>:$type, Exec_RoleAttr:$role,
-                       Exec_InitialiserAttr:$init, OptionalAttr<FlatSymbolRefAttr>:$of, I64Attr:$offset, I64Attr:$bytes);
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyStaticShapeTensor>:$type,
+      Program_RoleAttr:$role, Program_InitialiserAttr:$init, OptionalAttr<FlatSymbolRefAttr>:$of,
+      I64Attr:$offset, I64Attr:$bytes);
   let assemblyFormat = [{
-    $sym_name `:` $type `role` `` $role (`of` `` `(` $of^ `)`)? `init` `` `(` $init `)` `at` $offset `bytes` $bytes attr-dict
+    $sym_name `:` $type `role` `` $role (`of` `` `(` $of^ `)`)? `init` `` `(` $init `)` `at` $offset
+    `bytes` $bytes attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }
+    ::mlir::RankedTensorType getTensorType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getType());
+    }
   }];
 }
 
 def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {
   let summary = "a piece of code that launches run";
   let description = [{
-    The region says what is computed, in ops of another dialect: its block's arguments are the operands, its terminator's
-    operands the results. `buffers` are the launch's arguments, operands first, then results; the workspace, if there is
-    one, comes last in a launch and is not listed here.
+    The region says what is computed, in ops of another dialect: its block's arguments are the
+    operands, its terminator's operands the results. `buffers` are the launch's arguments, operands
+    first, then results; the workspace, if there is one, comes last in a launch and is not listed
+    here.
 
-    The region of a multi-tensor update is not that plain: it holds one op over `count` tensors in each of its `streams`, and a
-    launch passes ONE flat buffer a stream, then one scalar buffer (4 bytes) a scalar, then one flat buffer a yielded value.
-    Tensor i stands in each flat buffer at the same byte offset: the sum of the sizes before it, each rounded up to 64
-    (`flatOffsets`). Bytes between two tensors are not the kernel's: it does not write them.
+    The region of a multi-tensor update is not that plain: it holds one op over `count` tensors in
+    each of its `streams`, and a launch passes ONE flat buffer a stream, then one scalar buffer (4
+    bytes) a scalar, then one flat buffer a yielded value. Tensor i stands in each flat buffer at
+    the same byte offset: the sum of the sizes before it, each rounded up to 64 (`flatLayout`).
+    Bytes between two tensors are not the kernel's: it does not write them.
 
-    Selection fills the rest: `phases`, `workspace` bytes, `key` (32 hexadecimal digits), `schedule`, `flops`, `bytes_moved`. A
-    schedule that is there before ("generator: schedule") is the one to take. `seconds` estimates a run, `second_best` names what
-    would have taken `second_best_seconds` instead, with the conversions around it.
+    Selection fills the rest: `phases`, `workspace` bytes, `key` (32 hexadecimal digits),
+    `schedule`, `flops`, `bytes_moved`. A schedule that is there before ("generator: schedule") is
+    the one to take. `seconds` estimates a run, `second_best` names what would have taken
+    `second_best_seconds` instead, with the conversions around it.
     `in_place` lists the results that may lie in an operand's memory.
     ```mlir
     exec.kernel @relu_20x24_0a1b2c3d [#exec.argument<read 1920>, #exec.argument<write 1920>]
@@ -56,23 +65,26 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
     ^bb0(%x: tensor<20x24xf32>): ...
     }
     ```
-    (C1) one block. (C2) in_place numbers a read and a written buffer of equal size. (C3) phases is not empty if present.
+    (C1) one block. (C2) in_place numbers a read and a written buffer of equal size. (C3) phases is
+    not empty if present.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypedArrayAttrBase<Exec_ArgumentAttr, "arguments">:$buffers,
-                       OptionalAttr<TypedArrayAttrBase<Exec_InPlaceAttr, "in-place pairs">>:$in_place,
-                       OptionalAttr<TypedArrayAttrBase<Exec_PhaseAttr, "phases">>:$phases,
-                       DefaultValuedAttr<I64Attr, "0">:$workspace, OptionalAttr<StrAttr>:$key,
-                       OptionalAttr<StrAttr>:$schedule,
-                       DefaultValuedAttr<I64Attr, "0">:$flops, DefaultValuedAttr<I64Attr, "0">:$bytes_moved,
-                       OptionalAttr<F64Attr>:$seconds, OptionalAttr<StrAttr>:$second_best,
-                       OptionalAttr<F64Attr>:$second_best_seconds);
+  let arguments = (ins SymbolNameAttr:$sym_name,
+      TypedArrayAttrBase<Exec_ArgumentAttr, "arguments">:$buffers,
+      OptionalAttr<TypedArrayAttrBase<Exec_InPlaceAttr, "in-place pairs">>:$in_place,
+      OptionalAttr<TypedArrayAttrBase<Exec_PhaseAttr, "phases">>:$phases,
+      DefaultValuedAttr<I64Attr, "0">:$workspace, OptionalAttr<StrAttr>:$key,
+      OptionalAttr<StrAttr>:$schedule, DefaultValuedAttr<I64Attr, "0">:$flops,
+      DefaultValuedAttr<I64Attr, "0">:$bytes_moved, OptionalAttr<F64Attr>:$seconds,
+      OptionalAttr<StrAttr>:$second_best, OptionalAttr<F64Attr>:$second_best_seconds);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name $buffers (`in_place` $in_place^)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
     unsigned getNumBuffers() { return getBuffers().size(); }
-    ArgumentAttr getBuffer(unsigned number) { return ::llvm::cast<ArgumentAttr>(getBuffers()[number]); }
+    ArgumentAttr getBuffer(unsigned number) {
+      return ::llvm::cast<ArgumentAttr>(getBuffers()[number]);
+    }
   }];
 }
 
@@ -80,36 +92,42 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, IsolatedFromAbove, HasParent<":
     SingleBlock]> {
   let summary = "what one entry of the module runs";
   let description = [{
-    References to memory and records in straight line, ended by exec.output. `arena_bytes` is set by exec-plan-memory, and
-    beside it `live_bytes`, the most bytes of it that are in use at once when records run in the order of the text; `streams` and
-    `events` by exec-schedule-streams. `batch` is 0 for a program without a batch axis; `valid` numbers the input that
-    says how many samples count; a training step runs on each `every`-th batch, with
-    scheduled scalars multiplied by the factor of `schedule`.
+    References to memory and records in straight line, ended by exec.output. `arena_bytes` is set by
+    exec-plan-memory, and beside it `live_bytes`, the most bytes of it that are in use at once when
+    records run in the order of the text; `streams` and
+    `events` by exec-schedule-streams. `batch` is 0 for a program without a batch axis; `valid`
+    numbers the input that says how many samples count; a training step runs on each `every`-th
+    batch, with scheduled scalars multiplied by the factor of `schedule`.
     ```mlir
-    exec.program @infer_n1 attributes {kind = #exec.program<infer>, batch = 1, inputs = [...], outputs = [...], metrics = []} {
+    exec.program @infer_n1 attributes {kind = #program.entry<infer>, batch = 1, inputs = [...],
+        outputs = [...], metrics = []} {
       %x = exec.input 0 : !exec.buffer<3136>
       %w = exec.state @w at 0 : !exec.buffer<31360>
       %y = exec.alloc : !exec.buffer<40>
-      exec.launch @matmul_1x10_0a1b2c3d(read %x, read %w, write %y) stream 0 : !exec.buffer<3136>, !exec.buffer<31360>, !exec.buffer<40>
+      exec.launch @matmul_1x10_0a1b2c3d(read %x, read %w, write %y) stream 0
+          : !exec.buffer<3136>, !exec.buffer<31360>, !exec.buffer<40>
       exec.output %y : !exec.buffer<40>
     }
     ```
-    (C1) one output operand an `outputs` entry. (C2) terms of metrics number outputs. (C3) `valid` and exec.input number inputs.
+    (C1) one output operand an `outputs` entry. (C2) terms of metrics name outputs. (C3) `valid` and
+    exec.input number inputs.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, Exec_ProgramKindAttr:$kind, DefaultValuedAttr<I64Attr, "0">:$batch,
-                       TypedArrayAttrBase<Exec_ValueAttr, "inputs">:$inputs,
-                       TypedArrayAttrBase<Exec_ValueAttr, "outputs">:$outputs,
-                       TypedArrayAttrBase<Exec_MetricAttr, "metrics">:$metrics,
-                       OptionalAttr<TypedArrayAttrBase<Exec_SchedulePartAttr, "schedule">>:$schedule,
-                       OptionalAttr<I64Attr>:$valid, DefaultValuedAttr<I64Attr, "1">:$every,
-                       DefaultValuedAttr<I64Attr, "0">:$arena_bytes, DefaultValuedAttr<I64Attr, "1">:$streams,
-                       DefaultValuedAttr<I64Attr, "0">:$events, DefaultValuedAttr<I64Attr, "0">:$live_bytes);
+  let arguments = (ins SymbolNameAttr:$sym_name, Program_EntryKindAttr:$kind,
+      DefaultValuedAttr<I64Attr, "0">:$batch, TypedArrayAttrBase<Exec_ValueAttr, "inputs">:$inputs,
+      TypedArrayAttrBase<Exec_ValueAttr, "outputs">:$outputs,
+      TypedArrayAttrBase<Program_MetricAttr, "metrics">:$metrics,
+      OptionalAttr<TypedArrayAttrBase<Program_SchedulePartAttr, "schedule">>:$schedule,
+      OptionalAttr<I64Attr>:$valid, DefaultValuedAttr<I64Attr, "1">:$every,
+      DefaultValuedAttr<I64Attr, "0">:$arena_bytes, DefaultValuedAttr<I64Attr, "1">:$streams,
+      DefaultValuedAttr<I64Attr, "0">:$events, DefaultValuedAttr<I64Attr, "0">:$live_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
     OutputOp getOutput();
+    /// The number of the output of this name.
+    ::std::optional<unsigned> findOutput(::mlir::StringAttr name);
   }];
 }
 
@@ -117,15 +135,17 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, IsolatedFromAbove, HasParent<":
 // Memory
 //===------------------------------------------------------------------------------------------===//
 
-class Exec_Reference<string mnemonic, list<Trait> traits = []> : Exec_Op<mnemonic, !listconcat(traits, [HasParent<"ProgramOp">])> {
+class Exec_Reference<string mnemonic, list<Trait> traits = []>
+    : Exec_Op<mnemonic, !listconcat(traits, [HasParent<"ProgramOp">])> {
   let results = (outs Exec_BufferType:$buffer);
 }
 
 def Exec_AllocOp : Exec_Reference<"alloc"> {
   let summary = "memory of the arena";
   let description = [{
-    Its contents are undefined before the first write of a run. `at` is its place, given by exec-plan-memory: buffers whose
-    lifetimes do not meet share memory. `%0 = exec.alloc at 4096 : !exec.buffer<1024>`
+    Its contents are undefined before the first write of a run. `at` is its place, given by
+    exec-plan-memory: buffers whose lifetimes do not meet share memory.
+    `%0 = exec.alloc at 4096 : !exec.buffer<1024>`
     (C1) the offset is a multiple of 64, and the buffer ends within the program's arena_bytes.
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
@@ -133,7 +153,8 @@ def Exec_AllocOp : Exec_Reference<"alloc"> {
   let hasVerifier = 1;
 }
 
-def Exec_StateOp : Exec_Reference<"state", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Exec_StateOp
+    : Exec_Reference<"state", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "memory of a variable, or of several that follow each other";
   let description = [{
     Begins where the variable begins; larger than the variable, it covers the following ones.
@@ -154,8 +175,10 @@ def Exec_InputOp : Exec_Reference<"input", [Pure]> {
 def Exec_ConstantOp : Exec_Reference<"constant", [Pure]> {
   let summary = "memory with contents known at compile time";
   let description = [{
-    The attribute's raw bytes in the physical layout that the readers expect; bool is one byte. Read-only.
-    `%t = exec.constant dense<[1, 2]> : tensor<2xi32> : !exec.buffer<8>`. (C1) as many bytes as the buffer has.
+    The attribute's raw bytes in the physical layout that the readers expect; bool is one byte.
+    Read-only.
+    `%t = exec.constant dense<[1, 2]> : tensor<2xi32> : !exec.buffer<8>`. (C1) as many bytes as the
+    buffer has.
   }];
   let arguments = (ins ElementsAttr:$value);
   let assemblyFormat = "$value attr-dict `:` type($buffer)";
@@ -165,11 +188,13 @@ def Exec_ConstantOp : Exec_Reference<"constant", [Pure]> {
 def Exec_ScalarOp : Exec_Reference<"scalar", [Pure]> {
   let summary = "a number in the scalars block, written by the runtime before each run";
   let description = [{
-    Equal names are one scalar. `%lr = exec.scalar "optimizer.learning_rate", 1.0e-02 scheduled at 0 : !exec.buffer<4>`.
+    Equal names are one scalar.
+    `%lr = exec.scalar "optimizer.learning_rate", 1.0e-02 scheduled at 0 : !exec.buffer<4>`.
     Read-only.
   }];
   let arguments = (ins StrAttr:$name, F64Attr:$value, UnitAttr:$scheduled, I64Attr:$offset);
-  let assemblyFormat = "$name `,` $value (`scheduled` $scheduled^)? `at` $offset attr-dict `:` type($buffer)";
+  let assemblyFormat =
+      "$name `,` $value (`scheduled` $scheduled^)? `at` $offset attr-dict `:` type($buffer)";
 }
 
 def Exec_ViewOp : Exec_Reference<"view", [Pure]> {
@@ -187,18 +212,24 @@ def Exec_ViewOp : Exec_Reference<"view", [Pure]> {
 // Records
 //===------------------------------------------------------------------------------------------===//
 
-class Exec_RecordOp<string mnemonic, list<Trait> traits = []> : Exec_Op<mnemonic, !listconcat(traits, [Exec_Record, HasParent<"ProgramOp">])>;
+class Exec_RecordOp<string mnemonic, list<Trait> traits = []>
+    : Exec_Op<mnemonic, !listconcat(traits, [Exec_Record, HasParent<"ProgramOp">])>;
 
 def Exec_LaunchOp : Exec_RecordOp<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a kernel: all of its phases, one after the other";
   let description = [{
-    Its location names layer and stage. The workspace, if the kernel has one, is the last buffer, accessed by `update`.
-    `exec.launch @relu_0a1b2c3d(read %x, write %y) stream 0 : !exec.buffer<1920>, !exec.buffer<1920>`
-    (C1) buffers and accesses are the kernel's, each at least as large; one more for the workspace, once it is placed.
+    Its location names layer and stage. The workspace, if the kernel has one, is the last buffer,
+    accessed by `update`.
+    `exec.launch @relu_0a1b2c3d(read %x, write %y) stream 0 : !exec.buffer<1920>,
+    !exec.buffer<1920>`
+    (C1) buffers and accesses are the kernel's, each at least as large; one more for the workspace,
+    once it is placed.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_BufferType>:$buffers, DenseI32ArrayAttr:$access,
-                       DefaultValuedAttr<I64Attr, "0">:$stream);
-  let assemblyFormat = "$kernel `` `(` custom<Accesses>($buffers, $access) `)` `stream` $stream attr-dict `:` type($buffers)";
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_BufferType>:$buffers,
+      DenseI32ArrayAttr:$access, DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat =
+      "$kernel `` `(` custom<Accesses>($buffers, $access) `)` `stream` $stream attr-dict `:` "
+      "type($buffers)";
   let extraClassDeclaration = [{
     Access getBufferAccess(unsigned number) { return static_cast<Access>(getAccess()[number]); }
   }];
@@ -206,17 +237,24 @@ def Exec_LaunchOp : Exec_RecordOp<"launch", [DeclareOpInterfaceMethods<SymbolUse
 
 def Exec_CopyOp : Exec_RecordOp<"copy"> {
   let summary = "copies a buffer to another of the same size";
-  let description = "`exec.copy %x to %y stream 0 : !exec.buffer<64>`. (C1) they do not overlap, unless through planning.";
-  let arguments = (ins Exec_BufferType:$source, Exec_BufferType:$destination, DefaultValuedAttr<I64Attr, "0">:$stream);
-  let assemblyFormat = "$source `to` $destination `stream` $stream attr-dict `:` type($source) `,` type($destination)";
+  let description =
+      "`exec.copy %x to %y stream 0 : !exec.buffer<64>`. (C1) they do not overlap, unless through "
+      "planning.";
+  let arguments = (ins Exec_BufferType:$source, Exec_BufferType:$destination,
+      DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat =
+      "$source `to` $destination `stream` $stream attr-dict `:` type($source) `,` "
+      "type($destination)";
   let hasVerifier = 1;
 }
 
 def Exec_FillOp : Exec_RecordOp<"fill"> {
   let summary = "sets each byte of a buffer";
   let description = "`exec.fill %x with 0 stream 0 : !exec.buffer<64>`. (C1) the byte is 0 to 255.";
-  let arguments = (ins Exec_BufferType:$destination, I64Attr:$value, DefaultValuedAttr<I64Attr, "0">:$stream);
-  let assemblyFormat = "$destination `with` $value `stream` $stream attr-dict `:` type($destination)";
+  let arguments = (ins Exec_BufferType:$destination, I64Attr:$value,
+      DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat =
+      "$destination `with` $value `stream` $stream attr-dict `:` type($destination)";
   let hasVerifier = 1;
 }
 
@@ -229,14 +267,16 @@ def Exec_RecordEventOp : Exec_RecordOp<"record_event"> {
 
 def Exec_WaitEventOp : Exec_RecordOp<"wait_event"> {
   let summary = "what follows on the stream starts after the event";
-  let description = "`exec.wait_event 0 stream 0`. The event is recorded before, in the order of the text.";
+  let description =
+      "`exec.wait_event 0 stream 0`. The event is recorded before, in the order of the text.";
   let arguments = (ins I64Attr:$event, DefaultValuedAttr<I64Attr, "0">:$stream);
   let assemblyFormat = "$event `stream` $stream attr-dict";
 }
 
 def Exec_OutputOp : Exec_Op<"output", [Terminator, HasParent<"ProgramOp">]> {
   let summary = "where the program's outputs stand after a run, until the next";
-  let description = "`exec.output %y, %loss : !exec.buffer<40>, !exec.buffer<4>`. (C1) memory of the arena.";
+  let description =
+      "`exec.output %y, %loss : !exec.buffer<40>, !exec.buffer<4>`. (C1) memory of the arena.";
   let arguments = (ins Variadic<Exec_BufferType>:$buffers);
   let assemblyFormat = "($buffers^ `:` type($buffers))? attr-dict";
 }

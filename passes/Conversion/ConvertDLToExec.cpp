@@ -5,6 +5,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLProgramOps.h"
+#include "dialects/Program/Layout.h"
 #include "passes/Conversion/EntryConverter.h"
 #include "passes/Conversion/Passes.h"
 
@@ -17,16 +18,9 @@ namespace dlc {
 
 static exec::VariableOp convertVariable(dl::VariableOp op, const StateLayout &state) {
   OpBuilder builder(op);
-  auto number = [&](const llvm::APFloat &value) {
-    return builder.getF64FloatAttr(value.convertToDouble());
-  };
-  dl::InitialiserAttr init = op.getInit();
-  return exec::VariableOp::create(
-      builder, op.getLoc(), op.getSymName(), op.getType(), static_cast<exec::Role>(op.getRole()),
-      exec::InitialiserAttr::get(op.getContext(),
-                                 static_cast<exec::InitialiserKind>(init.getKind()),
-                                 number(init.getA()), number(init.getB())),
-      op.getOfAttr(), state.getOffset(op.getSymName()), storageBytes(op.getTensorType()));
+  return exec::VariableOp::create(builder, op.getLoc(), op.getSymName(), op.getType(), op.getRole(),
+                                  op.getInit(), op.getOfAttr(), state.getOffset(op.getSymName()),
+                                  program::storageBytes(op.getTensorType()));
 }
 
 namespace {

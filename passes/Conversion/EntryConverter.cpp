@@ -3,6 +3,7 @@
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
 #include "dialects/Exec/Memory.h"
+#include "dialects/Program/Layout.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -10,7 +11,7 @@ using namespace mlir;
 namespace dlc {
 
 static int64_t bytesOf(Value tensor) {
-  return storageBytes(cast<RankedTensorType>(tensor.getType()));
+  return program::storageBytes(cast<RankedTensorType>(tensor.getType()));
 }
 
 FailureOr<int64_t> ScalarLayout::getOffset(dl::ScalarOp op) {
@@ -176,8 +177,8 @@ LogicalResult EntryConverter::emit(Operation *op) {
       .Case([&](dl::ConstantOp constant) {
         auto type = cast<RankedTensorType>(constant.getType());
         auto value = packConstant(cast<DenseElementsAttr>(constant.getValue()), type);
-        buffers[constant] =
-            exec::ConstantOp::create(builder, op->getLoc(), bufferType(storageBytes(type)), value);
+        buffers[constant] = exec::ConstantOp::create(
+            builder, op->getLoc(), bufferType(program::storageBytes(type)), value);
         return success();
       })
       .Case([&](dl::ReshapeOp reshape) -> LogicalResult {
@@ -321,7 +322,7 @@ static SmallVector<Attribute> getInputs(dl::EntryOp entry) {
   for (auto [i, type] : llvm::enumerate(entry.getArgumentTypes()))
     inputs.push_back(exec::ValueAttr::get(
         entry.getContext(), StringAttr::get(entry.getContext(), entry.getInputName(i)),
-        exec::ValueKind::Input, cast<RankedTensorType>(type),
+        program::ValueKind::Input, cast<RankedTensorType>(type),
         getBatchAxis(getAttributes(entry.getArgAttrsAttr(), i)), {}));
   return inputs;
 }
@@ -333,47 +334,9 @@ static SmallVector<Attribute> getOutputs(dl::EntryOp entry) {
     auto of = attributes ? attributes.getAs<FlatSymbolRefAttr>("dl.of") : FlatSymbolRefAttr();
     outputs.push_back(exec::ValueAttr::get(
         entry.getContext(), StringAttr::get(entry.getContext(), entry.getOutputName(i)),
-        static_cast<exec::ValueKind>(entry.getOutputKind(i)), cast<RankedTensorType>(type),
-        getBatchAxis(attributes), of));
+        entry.getOutputKind(i), cast<RankedTensorType>(type), getBatchAxis(attributes), of));
   }
   return outputs;
-}
-
-/// The metrics of `entry`, with accumulators by number instead of name. The verifier of dl.entry
-/// has looked for the names.
-static SmallVector<Attribute> getMetrics(dl::EntryOp entry) {
-  MLIRContext *context = entry.getContext();
-  SmallVector<Attribute> metrics;
-  if (!entry.getMetricsAttr())
-    return metrics;
-  auto find = [&](StringAttr name) -> int64_t {
-    for (int64_t i = 0, count = entry.getResultTypes().size(); name && i < count; ++i)
-      if (entry.getOutputName(i) == name.getValue())
-        return i;
-    return -1;
-  };
-  for (auto metric : entry.getMetricsAttr().getAsRange<dl::MetricAttr>()) {
-    SmallVector<exec::TermAttr> terms;
-    for (dl::TermAttr term : metric.getTerms())
-      terms.push_back(exec::TermAttr::get(context, find(term.getSum()), find(term.getCount()),
-                                          term.getConstantCount(), term.getCoefficient()));
-    metrics.push_back(exec::MetricAttr::get(context, metric.getName(),
-                                            static_cast<exec::MetricKind>(metric.getKind()),
-                                            static_cast<exec::Finish>(metric.getFinish()), terms));
-  }
-  return metrics;
-}
-
-/// Null if there is none.
-static ArrayAttr getSchedule(dl::EntryOp entry) {
-  SmallVector<Attribute> parts;
-  if (!entry.getScheduleAttr())
-    return nullptr;
-  for (auto part : entry.getScheduleAttr().getAsRange<dl::SchedulePartAttr>())
-    parts.push_back(exec::SchedulePartAttr::get(
-        entry.getContext(), static_cast<exec::ScheduleKind>(part.getKind()), part.getInEpochs(),
-        part.getLength(), part.getN(), part.getA(), part.getB(), part.getC(), part.getMetric()));
-  return ArrayAttr::get(entry.getContext(), parts);
 }
 
 void EntryConverter::createProgram() {
@@ -387,10 +350,11 @@ void EntryConverter::createProgram() {
     if (int64_t axis = getBatchAxis(attributes); axis >= 0 && batch == 0)
       batch = cast<RankedTensorType>(type).getDimSize(axis);
   }
-  program = exec::ProgramOp::create(
-      builder, entry.getLoc(), entry.getSymName(), static_cast<exec::ProgramKind>(entry.getKind()),
-      batch, builder.getArrayAttr(getInputs(entry)), builder.getArrayAttr(getOutputs(entry)),
-      builder.getArrayAttr(getMetrics(entry)), getSchedule(entry), valid);
+  ArrayAttr metrics = entry.getMetricsAttr() ? entry.getMetricsAttr() : builder.getArrayAttr({});
+  program = exec::ProgramOp::create(builder, entry.getLoc(), entry.getSymName(), entry.getKind(),
+                                    batch, builder.getArrayAttr(getInputs(entry)),
+                                    builder.getArrayAttr(getOutputs(entry)), metrics,
+                                    entry.getScheduleAttr(), valid);
   if (entry.getEvery())
     program.setEvery(*entry.getEvery());
   if (DenseI64ArrayAttr classes = getClasses(entry))

@@ -10,6 +10,7 @@
 #include "passes/Conversion/OutlineKernels.h"
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/Slice.h"
+#include "dialects/Program/Layout.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Conversion/Storage.h"
 #include "passes/Conversion/StorageOrder.h"
@@ -71,8 +72,8 @@ exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
   MLIRContext *context = fused.getContext();
   SmallVector<exec::ArgumentAttr> buffers;
   auto add = [&](Type type, exec::Access access) {
-    buffers.push_back(
-        exec::ArgumentAttr::get(context, access, storageBytes(cast<RankedTensorType>(type))));
+    buffers.push_back(exec::ArgumentAttr::get(context, access,
+                                              program::storageBytes(cast<RankedTensorType>(type))));
   };
   for (Type type : fused.getOperands().getTypes())
     add(type, exec::Access::Read);

@@ -3,6 +3,7 @@
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
 #include "dialects/Exec/Memory.h"
+#include "dialects/Program/Layout.h"
 #include "passes/Conversion/Storage.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -41,7 +42,7 @@ StateLayout::StateLayout(ModuleOp module) {
   });
   for (auto variable : module.getOps<dl::VariableOp>())
     if (!offsets.count(variable.getSymName()))
-      place(variable.getSymName(), storageBytes(variable.getTensorType()));
+      place(variable.getSymName(), program::storageBytes(variable.getTensorType()));
 }
 
 void StateLayout::place(StringRef variable, int64_t bytes) {

@@ -1,21 +1,10 @@
-//===- Storage.h - how many bytes a tensor takes, and in which order they stand -----*- C++ -*-===//
-//
-// The one place where a layout becomes bytes: everything behind it (exec, plan, kernels' buffers)
-// counts bytes.
-//
-//===------------------------------------------------------------------------------------------===//
+//===- Storage.h - constants and flat buffers as bytes ------------------------------*- C++ -*-===//
 #ifndef DLC_PASSES_CONVERSION_STORAGE_H
 #define DLC_PASSES_CONVERSION_STORAGE_H
 
 #include "dialects/DL/DLProgramOps.h"
 
 namespace dlc {
-
-/// Bytes of one element in memory; bool takes one.
-int64_t elementBytes(mlir::Type type);
-
-/// Bytes of a tensor in its physical layout, padding included.
-int64_t storageBytes(mlir::RankedTensorType type);
 
 /// The elements of a constant in the order of its type's layout, padding as zeros, bool as u8.
 mlir::DenseElementsAttr packConstant(mlir::DenseElementsAttr value, mlir::RankedTensorType type);

@@ -39,9 +39,9 @@ private:
 bool StorageOrder::findLayout() {
   SmallVector<Value> outer(body.getArguments());
   llvm::append_range(outer, body.getTerminator()->getOperands());
-  dl::LayoutAttr layout;
+  program::LayoutAttr layout;
   for (Value value : outer)
-    if (auto encoding = dyn_cast_or_null<dl::LayoutAttr>(typeOf(value).getEncoding())) {
+    if (auto encoding = dyn_cast_or_null<program::LayoutAttr>(typeOf(value).getEncoding())) {
       if (!encoding.getBlocks().empty() || (layout && layout != encoding))
         return false;
       layout = encoding;

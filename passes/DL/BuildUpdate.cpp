@@ -21,12 +21,13 @@ namespace dlc::dl {
 } // namespace dlc::dl
 
 using namespace mlir;
+using namespace dlc;
 using namespace dlc::dl;
 
 static Value gradientOf(EntryOp entry, StringAttr variable) {
   for (unsigned i = 0; i < entry.getNumResults(); ++i)
     if (auto of = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, "dl.of"))
-      if (of.getAttr() == variable && entry.getOutputKind(i) == ValueKind::Gradient)
+      if (of.getAttr() == variable && entry.getOutputKind(i) == program::ValueKind::Gradient)
         return entry.getReturn().getOutputs()[i];
   return {};
 }
@@ -81,7 +82,8 @@ static LogicalResult buildUpdate(EntryUpdate update) {
 
 /// Those that evaluate or infer read the averages, where there are any.
 static void readAverages(EntryOp entry, const Averages &averages) {
-  if (entry.getKind() != EntryKind::Evaluate && entry.getKind() != EntryKind::Infer)
+  if (entry.getKind() != program::EntryKind::Evaluate &&
+      entry.getKind() != program::EntryKind::Infer)
     return;
   for (ReadOp read : entry.getBlock().getOps<ReadOp>())
     if (VariableOp average = averages.lookup(read.getVariable()))

@@ -18,7 +18,7 @@
 namespace dlc::dl {
 
 /// How a region's tensors lie in memory: its operands, then its results. Null is row-major.
-using Layouts = llvm::SmallVector<LayoutAttr>;
+using Layouts = llvm::SmallVector<program::LayoutAttr>;
 
 /// One way to run a region.
 struct Candidate {
@@ -57,7 +57,7 @@ using CandidateSources = std::function<llvm::Expected<std::shared_ptr<CandidateS
 void storeAs(mlir::Block &region, const Layouts &layouts);
 
 /// `type` in a layout; null is row-major.
-mlir::RankedTensorType inLayout(mlir::RankedTensorType type, LayoutAttr layout);
+mlir::RankedTensorType inLayout(mlir::RankedTensorType type, program::LayoutAttr layout);
 
 } // namespace dlc::dl
 

@@ -30,6 +30,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace dlc;
 using namespace dlc::dl;
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
@@ -38,7 +39,7 @@ static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(valu
 // Layouts of a region
 //===------------------------------------------------------------------------------------------===//
 
-RankedTensorType dlc::dl::inLayout(RankedTensorType type, LayoutAttr layout) {
+RankedTensorType dlc::dl::inLayout(RankedTensorType type, program::LayoutAttr layout) {
   return RankedTensorType::get(type.getShape(), type.getElementType(), layout);
 }
 
@@ -151,7 +152,7 @@ void LayoutClasses::addEntry(EntryOp entry) {
         .Case([&](ReturnOp end) {
           // A gradient lies as its variable does.
           for (auto [i, value] : llvm::enumerate(end.getOutputs()))
-            if (entry.getOutputKind(i) != ValueKind::Gradient)
+            if (entry.getOutputKind(i) != program::ValueKind::Gradient)
               rowMajor.push_back(value);
         })
         .Case([&](FusedOp fused) {
@@ -255,8 +256,8 @@ private:
   LayoutClasses classes;
   KnownCandidates known;
   std::vector<Region> regions;
-  std::vector<SmallVector<LayoutAttr>> alternatives; ///< of each class, row-major first
-  std::vector<LayoutAttr> chosen;                    ///< of each class
+  std::vector<SmallVector<program::LayoutAttr>> alternatives; ///< of each class, row-major first
+  std::vector<program::LayoutAttr> chosen;                    ///< of each class
 };
 
 } // namespace
@@ -289,10 +290,10 @@ LogicalResult Chooser::collect() {
         classes.of(value);
   for (auto variable : module.getOps<VariableOp>())
     classes.of(variable.getSymNameAttr());
-  alternatives.assign(classes.size(), {LayoutAttr()});
+  alternatives.assign(classes.size(), {program::LayoutAttr()});
   for (const Region &region : regions)
     addAlternatives(region);
-  chosen.assign(classes.size(), LayoutAttr());
+  chosen.assign(classes.size(), program::LayoutAttr());
   return success();
 }
 

@@ -34,6 +34,7 @@ namespace dlc::dl {
 } // namespace dlc::dl
 
 using namespace mlir;
+using namespace dlc;
 using namespace dlc::dl;
 
 static bool isFloat(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }
@@ -375,14 +376,14 @@ LogicalResult EntryGradients::differentiateLoss() {
     auto variable = symbols.lookup<VariableOp>(update.getVariable().getAttr());
     Value gradient = sweep.gradientOf(reads.lookup(variable.getSymNameAttr()));
     entry.addOutput(gradient ? gradient : zeroGradient(variable),
-                    ("gradient." + variable.getSymName()).str(), ValueKind::Gradient,
+                    ("gradient." + variable.getSymName()).str(), program::ValueKind::Gradient,
                     FlatSymbolRefAttr::get(variable.getSymNameAttr()));
   }
   for (Value input : inputs) {
     unsigned index = cast<BlockArgument>(input).getArgNumber();
     std::string name = ("gradient." + entry.getInputName(index)).str();
     entry.addOutput(inputGradient(sweep, cast<BlockArgument>(input), loss), name,
-                    ValueKind::Gradient);
+                    program::ValueKind::Gradient);
     if (Attribute axis = entry.getArgAttr(index, "dl.batch_axis"))
       entry.setResultAttr(entry.getNumResults() - 1, "dl.batch_axis", axis);
   }

@@ -7,72 +7,81 @@ include "mlir/Pass/PassBase.td"
 def Simplify : Pass<"dl-simplify", "::dlc::dl::EntryOp"> {
   let summary = "folds, moves relu behind max_pool and factors behind sums, drops dead ops";
   let description = [{
-    Folds constants and identities, and rewrites `max_pool(relu(x))` into `relu(max_pool(x))` where the relu has no other
-    use: the same values from fewer relus, and a smaller tensor is saved for the backward pass. A factor that all terms of
-    a sum have, and a sign, are multiplied behind it. Drops ops and reads that nothing uses. An entry with `dl.gradient`
-    stays as it is: folds make one value of two that a gradient tells apart.
+    Folds constants and identities, and rewrites `max_pool(relu(x))` into `relu(max_pool(x))` where
+    the relu has no other use: the same values from fewer relus, and a smaller tensor is saved for
+    the backward pass. A factor that all terms of a sum have, and a sign, are multiplied behind it.
+    Drops ops and reads that nothing uses. An entry with `dl.gradient` stays as it is: folds make
+    one value of two that a gradient tells apart.
   }];
 }
 
 def Differentiate : Pass<"dl-differentiate", "::mlir::ModuleOp"> {
   let summary = "reverse-mode derivatives: dl.gradient, and each entry's loss";
   let description = [{
-    Builds what each `dl.gradient` asks for in its place, the first of the block first. Then, for each entry with `updates`: computes the gradient of the terminator's loss in every variable listed there and in
-    every float input, and returns each as the result `gradient.<name>`. Composites without a rule are decomposed first.
-    The loss operand disappears. A gradient op is named after its forward op and its stage: `conv2/backward_filter`.
+    Builds what each `dl.gradient` asks for in its place, the first of the block first. Then, for
+    each entry with `updates`: computes the gradient of the terminator's loss in every variable
+    listed there and in every float input, and returns each as the result `gradient.<name>`.
+    Composites without a rule are decomposed first. The loss operand disappears. A gradient op is
+    named after its forward op and its stage: `conv2/backward_filter`.
   }];
 }
 
 def PruneGradients : Pass<"dl-prune-gradients", "::dlc::dl::EntryOp"> {
   let summary = "drops the gradients that nobody asked for";
   let description = [{
-    Removes the results `gradient.<input>` unless they are asked for, what was computed only for them (the first layer's
-    backward_data), and results of ops that nothing uses (the index of a max_pool).
+    Removes the results `gradient.<input>` unless they are asked for, what was computed only for
+    them (the first layer's backward_data), and results of ops that nothing uses (the index of a
+    max_pool).
   }];
-  let options = [Option<"keepInputGradients", "keep-input-gradients", "bool", "false", "keep the gradients of inputs">];
+  let options = [Option<"keepInputGradients", "keep-input-gradients", "bool", "false",
+                        "keep the gradients of inputs">];
 }
 
 def Decompose : Pass<"dl-decompose", "::dlc::dl::EntryOp"> {
   let summary = "puts the formulas of composites in their place";
   let description = [{
-    Norms, activations and losses become primitives, but for those that generators take whole: `dl.softmax_cross_entropy`, its gradient
-    and `dl.accuracy`. Drops dead ops.
+    Norms, activations and losses become primitives, but for those that generators take whole:
+    `dl.softmax_cross_entropy`, its gradient and `dl.accuracy`. Drops dead ops.
   }];
 }
 
 def BuildUpdate : Pass<"dl-build-update", "::mlir::ModuleOp"> {
   let summary = "the optimizer's update from gradients, as dl.multi_tensor and dl.assign";
   let description = [{
-    Parameters of an entry with the same optimizer settings and element type share one `dl.multi_tensor`. Creates the slots
-    and the scalars (`optimizer.learning_rate`, ...; `optimizer1.` and on where settings differ; `<entry>.optimizer` for
-    entries other than train_step). Consumes `updates`, `clip` and `ema`; with `ema`, entries that evaluate or infer read the
-    averages of the parameters.
+    Parameters of an entry with the same optimizer settings and element type share one
+    `dl.multi_tensor`. Creates the slots and the scalars (`optimizer.learning_rate`, ...;
+    `optimizer1.` and on where settings differ; `<entry>.optimizer` for entries other than
+    train_step). Consumes `updates`, `clip` and `ema`; with `ema`, entries that evaluate or infer
+    read the averages of the parameters.
 
-    With `accumulate = k` the entry becomes `accumulate_step` (`<entry>_accumulate`), which adds a k-th of its gradients to
-    slots, and the update becomes an entry with the old name that takes these, clears them and runs k times less often.
+    With `accumulate = k` the entry becomes `accumulate_step` (`<entry>_accumulate`), which adds a
+    k-th of its gradients to slots, and the update becomes an entry with the old name that takes
+    these, clears them and runs k times less often.
   }];
 }
 
 def Fuse : Pass<"dl-fuse", "::dlc::dl::EntryOp"> {
   let summary = "groups ops into dl.fused regions, each of which becomes one kernel";
   let description = [{
-    Afterwards an entry consists of read, assign, scalar, constant (not splat), reshape (a view), fused, multi_tensor and
-    return. A region holds at most one anchor (convolution, product, reduction, window, softmax, transpose) and the
-    element-wise ops before and behind it. Reductions along equal axes that read a tensor in common are one anchor: their
-    kernel reads it once, and stores what it computes on the way where others need it too. A stored tensor that is scaled
-    and shifted by channel, as a norm does it, is so again wherever it is read.
+    Afterwards an entry consists of read, assign, scalar, constant (not splat), reshape (a view),
+    fused, multi_tensor and return. A region holds at most one anchor (convolution, product,
+    reduction, window, softmax, transpose) and the element-wise ops before and behind it. Reductions
+    along equal axes that read a tensor in common are one anchor: their kernel reads it once, and
+    stores what it computes on the way where others need it too. A stored tensor that is scaled and
+    shifted by channel, as a norm does it, is so again wherever it is read.
   }];
   let options = [Option<"enable", "enable", "bool", "true", "false: each op alone in its region">];
 }
 
-// Between these stand dl-fuse-product-gradients and dl-choose, which ask a target's generators: a source of candidates is no
-// option of a pass, so they are declared in Passes.h.
+// Between these stand dl-fuse-product-gradients and dl-choose, which ask a target's generators: a
+// source of candidates is no option of a pass, so they are declared in Passes.h.
 
 def Schedule : Pass<"dl-schedule", "::dlc::dl::EntryOp"> {
   let summary = "fixes the order of execution: from here on it is the order of the block";
   let description = [{
-    Reads first, assigns last. Between them: weight gradients as soon as they can be computed, otherwise the op that adds
-    least to the live bytes; equal ones in the order in which they stood. Drops dead ops.
+    Reads first, assigns last. Between them: weight gradients as soon as they can be computed,
+    otherwise the op that adds least to the live bytes; equal ones in the order in which they stood.
+    Drops dead ops.
   }];
 }
 

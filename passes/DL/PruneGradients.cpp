@@ -19,13 +19,14 @@ namespace dlc::dl {
 } // namespace dlc::dl
 
 using namespace mlir;
+using namespace dlc;
 using namespace dlc::dl;
 
 /// The results that are gradients of inputs: those that are of no variable.
 static llvm::BitVector inputGradients(EntryOp entry) {
   llvm::BitVector found(entry.getNumResults());
   for (unsigned i = 0; i < entry.getNumResults(); ++i)
-    if (entry.getOutputKind(i) == ValueKind::Gradient && !entry.getResultAttr(i, "dl.of"))
+    if (entry.getOutputKind(i) == program::ValueKind::Gradient && !entry.getResultAttr(i, "dl.of"))
       found.set(i);
   return found;
 }

@@ -10,6 +10,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
+#include "dialects/Program/Layout.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/DenseSet.h"
@@ -21,6 +22,7 @@ namespace dlc::dl {
 } // namespace dlc::dl
 
 using namespace mlir;
+using namespace dlc;
 using namespace dlc::dl;
 
 namespace {
@@ -66,8 +68,7 @@ static Value bufferOf(Value value) {
 }
 
 static int64_t bytesOf(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() * std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
+  return program::storageBytes(cast<RankedTensorType>(value.getType()));
 }
 
 /// Buffers that an op reads, each once. Variables, constants and inputs live anyway and are left

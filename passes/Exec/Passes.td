@@ -7,10 +7,11 @@ include "mlir/Pass/PassBase.td"
 def ScheduleStreams : Pass<"exec-schedule-streams", "::mlir::ModuleOp"> {
   let summary = "gives each record its stream and orders streams by events";
   let description = [{
-    Records that touch the same bytes, at least one of them writing, keep their order; all others may overlap. Each record
-    goes, in the order of the text, to the stream where it can start first by an estimate of times; on a tie to the stream
-    of the record that it waits for. An event is made only where the order does not follow from streams and earlier events,
-    so none can be left out. With one stream (the CPU: a record's tasks fill all cores) there are no events.
+    Records that touch the same bytes, at least one of them writing, keep their order; all others
+    may overlap. Each record goes, in the order of the text, to the stream where it can start first
+    by an estimate of times; on a tie to the stream of the record that it waits for. An event is
+    made only where the order does not follow from streams and earlier events, so none can be left
+    out. With one stream (the CPU: a record's tasks fill all cores) there are no events.
     ```mlir
     exec.launch @a(write %x) stream 0                   exec.launch @a(write %x) stream 0
     exec.launch @b(write %y) stream 0        becomes    exec.launch @b(write %y) stream 1
@@ -25,27 +26,32 @@ def ScheduleStreams : Pass<"exec-schedule-streams", "::mlir::ModuleOp"> {
 def PlanMemory : Pass<"exec-plan-memory", "::mlir::ModuleOp"> {
   let summary = "gives each arena buffer its offset";
   let description = [{
-    Two buffers may share bytes if all accesses of one happen before all accesses of the other, by streams and events, not
-    by position; outputs live to the end. Buffers are placed one by one, each into a gap between those it may not overlap, in
-    several orders: by falling size, size times lifetime, lifetime, by first and by last use. The smallest arena is kept, and the
-    search ends where it is the most that lives at once (`live_bytes`), as no arena is smaller than that. A launch's result
-    takes its operand's place where the kernel allows it (`in_place`) and the operand is not needed afterwards. Launches of
-    kernels with a workspace get one. Buffers that nothing touches are removed.
+    Two buffers may share bytes if all accesses of one happen before all accesses of the other, by
+    streams and events, not by position; outputs live to the end. Buffers are placed one by one,
+    each into a gap between those it may not overlap, in several orders: by falling size, size times
+    lifetime, lifetime, by first and by last use. The smallest arena is kept, and the search ends
+    where it is the most that lives at once (`live_bytes`), as no arena is smaller than that. A
+    launch's result takes its operand's place where the kernel allows it (`in_place`) and the
+    operand is not needed afterwards. Launches of kernels with a workspace get one. Buffers that
+    nothing touches are removed.
     `%0 = exec.alloc : !exec.buffer<64>` becomes `%0 = exec.alloc at 0 : !exec.buffer<64>`.
   }];
-  let options = [Option<"reuse", "reuse", "bool", "true", "false: each buffer has a place of its own">];
+  let options = [Option<"reuse", "reuse", "bool", "true",
+                        "false: each buffer has a place of its own">];
 }
 
 def Verify : Pass<"exec-verify", "::mlir::ModuleOp"> {
   let summary = "proves that a plan is ordered";
   let description = [{
     Independent of how the plan was made, checks of each program that
-    (V1) each record has a name (NameLoc); (V2) each event is recorded once and waited for only behind that, streams and events
-    are within the program's counts; (V3) of two records that touch the same byte, one of them writing, the first happens
-    before the second; (V4) buffers that share bytes of the arena have lifetimes one behind the other, or one is the other's
-    result in place; within a launch only such buffers overlap; (V5) each byte is written before it is read, and outputs
-    are written; (V6) nothing writes inputs, constants or scalars; (V7) buffers lie within the state and the inputs, outputs
-    in the arena. An error names the record, with a note at the other one.
+    (V1) each record has a name (NameLoc); (V2) each event is recorded once and waited for only
+    behind that, streams and events are within the program's counts; (V3) of two records that touch
+    the same byte, one of them writing, the first happens before the second; (V4) buffers that share
+    bytes of the arena have lifetimes one behind the other, or one is the other's result in place;
+    within a launch only such buffers overlap; (V5) each byte is written before it is read, and
+    outputs are written; (V6) nothing writes inputs, constants or scalars; (V7) buffers lie within
+    the state and the inputs, outputs in the arena. An error names the record, with a note at the
+    other one.
   }];
 }
 

@@ -11,12 +11,13 @@ CUDA = ("cuda", "cudnn", "cublas", "nccl", "nvrtc", "nvJitLink")
 
 # part -> folders of the project that it may include from (itself always); None: anything.
 MAY_INCLUDE = {
-    "dialects/DL": (),
-    "dialects/Exec": (),
+    "dialects/Program": (),
+    "dialects/DL": ("dialects/Program",),
+    "dialects/Exec": ("dialects/Program",),
     # All files are read in one way, and written in one; near names are found in one.
-    "frontend": ("dialects/DL", "runtime/include/dlc/status.h", "runtime/Core/File.h", "runtime/Core/NearestName.h"),
-    "passes/DL": ("dialects/DL", "passes"),
-    "passes/Exec": ("dialects/Exec", "passes"),
+    "frontend": ("dialects/DL", "dialects/Program", "runtime/include/dlc/status.h", "runtime/Core/File.h", "runtime/Core/NearestName.h"),
+    "passes/DL": ("dialects/DL", "dialects/Program", "passes"),
+    "passes/Exec": ("dialects/Exec", "dialects/Program", "passes"),
     "passes": ("dialects", "passes"),
     # All files are read in one way, and written in one, and NVIDIA's libraries are looked for in one way.
     "codegen": ("dialects", "passes", "runtime/include/dlc/abi.h", "runtime/include/dlc/status.h", "runtime/Core/File.h",

@@ -65,7 +65,7 @@ static void storeElement(char *place, double value, Type element) {
     std::memcpy(place, &bits, 2);
   } else {
     int64_t integer = int64_t(value);
-    std::memcpy(place, &integer, storageBytes(element));
+    std::memcpy(place, &integer, program::elementBytes(element));
   }
 }
 
@@ -89,7 +89,7 @@ static double loadElement(const char *place, Type element) {
     return number.convertToDouble();
   }
   int64_t integer = 0;
-  std::memcpy(&integer, place, storageBytes(element));
+  std::memcpy(&integer, place, program::elementBytes(element));
   if (element.isInteger(32))
     return int32_t(integer);
   return double(integer);
@@ -97,7 +97,7 @@ static double loadElement(const char *place, Type element) {
 
 /// Where element `index` of a tensor stands: the formula of dlc_layout, in the slowest obvious way.
 static int64_t storageOffset(RankedTensorType type, ArrayRef<int64_t> index) {
-  auto layout = dyn_cast_or_null<dl::LayoutAttr>(type.getEncoding());
+  auto layout = dyn_cast_or_null<program::LayoutAttr>(type.getEncoding());
   SmallVector<int64_t> sizes(type.getShape()), places(index), inner, innerSizes;
   SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
   if (layout) {
@@ -120,7 +120,7 @@ static int64_t storageOffset(RankedTensorType type, ArrayRef<int64_t> index) {
 
 template <typename Visit> static void forEachElement(RankedTensorType type, Visit visit) {
   interpreter::Shape shape(type.getShape().begin(), type.getShape().end());
-  int64_t number = 0, bytes = storageBytes(type.getElementType());
+  int64_t number = 0, bytes = program::elementBytes(type.getElementType());
   interpreter::forEachIndex(shape, [&](const interpreter::Index &index) {
     visit(number++, storageOffset(type, index) * bytes);
   });
@@ -216,12 +216,12 @@ void CompiledTestKernel::State::allocate(const KernelSpec &spec, const SelectedK
   // CUDA's text counts on aligned buffers, and checks its accesses itself.
   auto alignmentOf = [&](RankedTensorType type) {
     return kernel.candidate.phases.front().threads ? DLC_ALIGNMENT
-                                                   : storageBytes(type.getElementType());
+                                                   : program::elementBytes(type.getElementType());
   };
   for (RankedTensorType type : spec.operandTypes())
-    add(storageBytes(type), alignmentOf(type));
+    add(program::storageBytes(type), alignmentOf(type));
   for (RankedTensorType type : spec.resultTypes())
-    add(storageBytes(type), alignmentOf(type));
+    add(program::storageBytes(type), alignmentOf(type));
   if (kernel.candidate.workspaceBytes)
     add(kernel.candidate.workspaceBytes, DLC_ALIGNMENT);
   for (const Phase &phase : kernel.candidate.phases)
@@ -343,7 +343,7 @@ std::vector<Tensor> CompiledTestKernel::run(ArrayRef<Tensor> inputs, TaskOrder o
   for (auto &buffer : state->scratch)
     buffer->poison();
   for (auto [i, type] : llvm::enumerate(analysed->operandTypes())) {
-    std::memset(state->buffers[i]->data(), 0, storageBytes(type));
+    std::memset(state->buffers[i]->data(), 0, program::storageBytes(type));
     writeTensor(state->buffers[i]->data(), inputs[i], type);
   }
   state->launch(selected, order);
@@ -354,7 +354,7 @@ std::vector<Tensor> CompiledTestKernel::run(ArrayRef<Tensor> inputs, TaskOrder o
 }
 
 std::vector<float> CompiledTestKernel::resultMemory(unsigned number) const {
-  std::vector<float> memory(storageBytes(analysed->resultTypes()[number]) / 4);
+  std::vector<float> memory(program::storageBytes(analysed->resultTypes()[number]) / 4);
   const char *start = state->buffers[analysed->operandTypes().size() + number]->data();
   std::memcpy(memory.data(), start, memory.size() * 4);
   return memory;

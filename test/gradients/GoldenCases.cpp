@@ -72,7 +72,7 @@ public:
   }
   GoldenEntry finish(const std::string &result) const {
     return {"dl.entry @f(" + signature + ") -> " + type(result) +
-                " attributes {kind = #dl.entry<train>} {\n" + body + "  dl.return " + result +
+                " attributes {kind = #program.entry<train>} {\n" + body + "  dl.return " + result +
                 " : " + type(result) + "\n}",
             arguments};
   }

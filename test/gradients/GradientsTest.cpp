@@ -33,7 +33,7 @@ protected:
   void SetUp() override {
     context.loadDialect<dl::DLDialect>();
     std::string text = std::string("dl.entry @f") + GetParam().signature +
-                       " attributes {kind = #dl.entry<train>} {\n" + GetParam().body + "\n}";
+                       " attributes {kind = #program.entry<train>} {\n" + GetParam().body + "\n}";
     module = parseSourceString<ModuleOp>(text, &context);
     ASSERT_TRUE(module) << "the case does not parse";
   }

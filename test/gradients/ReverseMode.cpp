@@ -78,7 +78,7 @@ LogicalResult appendGradients(dl::EntryOp entry) {
     Value gradient = into.gradients.lookup(entry.getArgument(i));
     if (!gradient)
       gradient = dl::ConstantOp::createSplat(builder, entry.getLoc(), type, 0);
-    entry.addOutput(gradient, "gradient", dl::ValueKind::Gradient);
+    entry.addOutput(gradient, "gradient", program::ValueKind::Gradient);
   }
   return success();
 }

@@ -28,7 +28,7 @@ using Numbers = std::vector<double>;
 // The maximum of equal elements shares its gradient evenly.
 TEST(Ties, ReduceMaxSharesEvenly) {
   auto gradients = gradientsOf(R"(
-    dl.entry @f(%x: tensor<4xf64>) -> tensor<f64> attributes {kind = #dl.entry<train>} {
+    dl.entry @f(%x: tensor<4xf64>) -> tensor<f64> attributes {kind = #program.entry<train>} {
       %y = dl.reduce max %x axes = [0] : tensor<4xf64>
       dl.return %y : tensor<f64>
     })",
@@ -38,7 +38,7 @@ TEST(Ties, ReduceMaxSharesEvenly) {
 
 TEST(Ties, MaximumGivesHalfToEach) {
   auto gradients = gradientsOf(R"(
-    dl.entry @f(%a: tensor<3xf64>, %b: tensor<3xf64>) -> tensor<3xf64> attributes {kind = #dl.entry<train>} {
+    dl.entry @f(%a: tensor<3xf64>, %b: tensor<3xf64>) -> tensor<3xf64> attributes {kind = #program.entry<train>} {
       %c = dl.maximum %a, %b : tensor<3xf64>
       dl.return %c : tensor<3xf64>
     })",
@@ -51,7 +51,7 @@ TEST(Ties, MaximumGivesHalfToEach) {
 TEST(Ties, ReluAndAbsAtZero) {
   for (StringRef op : {"dl.relu", "dl.abs"}) {
     auto gradients = gradientsOf(("dl.entry @f(%x: tensor<2xf64>) -> tensor<2xf64> attributes "
-                                  "{kind = #dl.entry<train>} { %y = " +
+                                  "{kind = #program.entry<train>} { %y = " +
                                   op + " %x : tensor<2xf64> dl.return %y : tensor<2xf64> }")
                                      .str(),
                                  {{{2}, {0, 1}}}, {{2}, {3, 3}});
@@ -62,7 +62,7 @@ TEST(Ties, ReluAndAbsAtZero) {
 // The first of equal elements in the window gets all, in row-major order.
 TEST(Ties, MaxPoolGivesAllToTheFirst) {
   auto gradients = gradientsOf(R"(
-    dl.entry @f(%x: tensor<1x1x2x2xf64>) -> tensor<1x1x1x1xf64> attributes {kind = #dl.entry<train>} {
+    dl.entry @f(%x: tensor<1x1x2x2xf64>) -> tensor<1x1x1x1xf64> attributes {kind = #program.entry<train>} {
       %y = dl.max_pool %x kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1]
           : tensor<1x1x2x2xf64> -> tensor<1x1x1x1xf64>
       dl.return %y : tensor<1x1x1x1xf64>

@@ -22,8 +22,8 @@ public:
                                         mlir::SmallVector<mlir::Type>(region->getResultTypes()))) {
       int64_t rank = mlir::cast<mlir::RankedTensorType>(type).getRank();
       rows.push_back({});
-      last.push_back(rank < 3 ? dl::LayoutAttr()
-                              : dl::LayoutAttr::getChannelsLast(region.getContext(), rank));
+      last.push_back(rank < 3 ? program::LayoutAttr()
+                              : program::LayoutAttr::getChannelsLast(region.getContext(), rank));
     }
     std::vector<dl::Candidate> all = candidatesIn(region, rows);
     all.front().seconds += convolves(region) ? 1 : 0;

@@ -99,7 +99,7 @@ dl::EntryOp GraphBuilder::build(unsigned ops) {
   Location loc = builder.getUnknownLoc();
   auto entry =
       dl::EntryOp::create(builder, loc, "f", builder.getFunctionType({matrix, matrix, vector}, {}),
-                          dl::EntryKind::Infer);
+                          program::EntryKind::Infer);
   builder.setInsertionPointToEnd(&entry.getBlock());
   auto end = dl::ReturnOp::create(builder, loc, ValueRange(), Value());
   builder.setInsertionPoint(end);
@@ -108,7 +108,7 @@ dl::EntryOp GraphBuilder::build(unsigned ops) {
     values.push_back(draw(3) ? matrixOp() : vectorOp());
   for (unsigned i = 0; i < 4; ++i)
     entry.addOutput(values[values.size() - 1 - draw(values.size() / 2)], "out" + std::to_string(i),
-                    dl::ValueKind::Result);
+                    program::ValueKind::Result);
   return entry;
 }
 

@@ -138,7 +138,7 @@ std::string ProgramText::draw(unsigned ops) {
     outputs += (i ? ", " : "") + any(i == 2 ? Vector : Image);
     types += (i ? ", " : "") + (i == 2 ? vectorType : imageType);
     attributes += std::string(i ? ", " : "") + (i == 2 ? vectorType : imageType) +
-                  " {dl.name = \"out" + std::to_string(i) + "\", dl.kind = #dl.value<" +
+                  " {dl.name = \"out" + std::to_string(i) + "\", dl.kind = #program.value<" +
                   (i == 1 ? "gradient>, dl.of = @s}" : "result>}");
   }
   std::string init = " init(<constant, 0.0, 0.0>)\n";
@@ -146,7 +146,7 @@ std::string ProgramText::draw(unsigned ops) {
          "dl.variable @s : " + imageType + " role<parameter>" + init +
          "dl.entry @f(%x: " + imageType + ", %b: " + vectorType + ", %p: " + planeType + ") -> (" +
          attributes +
-         ") attributes {kind = #dl.entry<train>} {\n  %w = dl.read @w : " + filterType +
+         ") attributes {kind = #program.entry<train>} {\n  %w = dl.read @w : " + filterType +
          "\n  %s = dl.read @s : " + imageType + "\n" + body + "  dl.assign @s, " + any(Image) +
          " : " + imageType + "\n  dl.return " + outputs + " : " + types + "\n}\n";
 }
@@ -168,7 +168,7 @@ static std::vector<Tensor> run(dl::EntryOp entry) {
 
 static SmallVector<int64_t> orderOf(Type type) {
   return SmallVector<int64_t>(
-      cast<dl::LayoutAttr>(cast<RankedTensorType>(type).getEncoding()).getOrder());
+      cast<program::LayoutAttr>(cast<RankedTensorType>(type).getEncoding()).getOrder());
 }
 
 /// Puts the kernel as it is outlined in place of `fused`, if it changes. True if it does.
@@ -230,7 +230,7 @@ static void checkProgram(MLIRContext &context, unsigned seed, unsigned &laidOut,
   expectSame("laid out");
   for (auto fused : llvm::make_early_inc_range(entry.getBlock().getOps<dl::FusedOp>())) {
     for (Type type : fused.getResultTypes())
-      laidOut += dl::LayoutAttr::isChannelsLast(cast<RankedTensorType>(type));
+      laidOut += program::LayoutAttr::isChannelsLast(cast<RankedTensorType>(type));
     rewritten += adoptInPlace(fused);
   }
   expectSame("in storage order");

@@ -100,7 +100,7 @@ static void checkNetwork(const std::string &name, const std::string &example) {
   for (auto variable : module->getOps<dl::VariableOp>()) {
     std::string key = variable.getSymName().str();
     interpreter.variables[key] = Tensor::filled(interpreter::shapeOf(variable.getTensorType()), 0);
-    if (variable.getRole() != dl::Role::Parameter)
+    if (variable.getRole() != program::Role::Parameter)
       continue;
     interpreter.variables[key] = makeParameter(variable, parameters.size());
     parameters.push_back(key);
@@ -114,11 +114,11 @@ static void checkNetwork(const std::string &name, const std::string &example) {
     ASSERT_TRUE(succeeded(results));
     for (unsigned i = 0; i < entry.getNumResults(); ++i) {
       std::string output = entry.getOutputName(i).str();
-      if (entry.getOutputKind(i) == dl::ValueKind::Accumulator && output.find("loss") == 0)
+      if (entry.getOutputKind(i) == program::ValueKind::Accumulator && output.find("loss") == 0)
         expectNear(results->outputs[i].values[0] / double(shape[0]), reference["losses"][step], 1,
                    "loss of step " + std::to_string(step));
       auto key = llvm::find(parameters, StringRef(output).drop_front(strlen("gradient.")));
-      if (step == 0 && entry.getOutputKind(i) == dl::ValueKind::Gradient)
+      if (step == 0 && entry.getOutputKind(i) == program::ValueKind::Gradient)
         expectSummary(results->outputs[i],
                       reference["first_step"]["gradients"][key - parameters.begin()], output);
     }

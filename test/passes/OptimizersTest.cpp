@@ -48,10 +48,10 @@ protected:
 /// A step with `optimizer`, the inside of #dl.optimizer<...>, behind dl-build-update.
 OwningOpRef<ModuleOp> OptimizersTest::build(StringRef optimizer, int accumulate) {
   std::string text = llvm::formatv(
-      R"(dl.variable @p : tensor<12xf64> role<parameter> init(#dl.init<constant, 0.0, 0.0>)
+      R"(dl.variable @p : tensor<12xf64> role<parameter> init(#program.init<constant, 0.0, 0.0>)
          dl.entry @train_step(%g: tensor<12xf64>)
-             -> (tensor<12xf64> {{dl.kind = #dl.value<gradient>, dl.of = @p})
-             attributes {{kind = #dl.entry<train>, accumulate = {0}, updates = [
+             -> (tensor<12xf64> {{dl.kind = #program.value<gradient>, dl.of = @p})
+             attributes {{kind = #program.entry<train>, accumulate = {0}, updates = [
                #dl.update<@p, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<{1}>>]} {{
            dl.return %g : tensor<12xf64>
          })",

@@ -61,7 +61,7 @@ Interpreter PassesTest::start(ModuleOp module) {
   for (auto variable : module.getOps<dl::VariableOp>()) {
     interpreter::Shape shape = interpreter::shapeOf(variable.getTensorType());
     std::string name = variable.getSymName().str();
-    interpreter.variables[name] = variable.getRole() == dl::Role::Parameter
+    interpreter.variables[name] = variable.getRole() == program::Role::Parameter
                                       ? interpreter::uniformTensor(shape, name, 0.5)
                                       : Tensor::filled(shape, 0);
   }

@@ -17,18 +17,18 @@
 // UNKNOWN: 'dl-fues' is not an improving pass: expected one of dl-simplify, cse, dl-fuse, dl-fuse-product-gradients, dl-choose, dl-schedule
 
 #sgd = #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64, weight_decay = 0.0005 : f64}>
-dl.variable @conv1.weight : tensor<20x1x5x5xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-dl.variable @conv1.bias : tensor<20xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-dl.variable @conv2.weight : tensor<50x20x5x5xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-dl.variable @conv2.bias : tensor<50xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-dl.variable @linear1.weight : tensor<500x800xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-dl.variable @linear1.bias : tensor<500xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-dl.variable @linear2.weight : tensor<10x500xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-dl.variable @linear2.bias : tensor<10xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
+dl.variable @conv1.weight : tensor<20x1x5x5xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @conv1.bias : tensor<20xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @conv2.weight : tensor<50x20x5x5xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @conv2.bias : tensor<50xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @linear1.weight : tensor<500x800xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @linear1.bias : tensor<500xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @linear2.weight : tensor<10x500xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @linear2.bias : tensor<10xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
 
 dl.entry @train_step(%x: tensor<64x1x28x28xf32> {dl.name = "image", dl.batch_axis = 0 : i64}, %label: tensor<64xi32> {dl.name = "label", dl.batch_axis = 0 : i64})
-    -> (tensor<f32> {dl.name = "loss.sum", dl.kind = #dl.value<accumulator>}, tensor<f32> {dl.name = "accuracy.sum", dl.kind = #dl.value<accumulator>})
-    attributes {kind = #dl.entry<train>, updates = [
+    -> (tensor<f32> {dl.name = "loss.sum", dl.kind = #program.value<accumulator>}, tensor<f32> {dl.name = "accuracy.sum", dl.kind = #program.value<accumulator>})
+    attributes {kind = #program.entry<train>, updates = [
       #dl.update<@conv1.weight, lr_mult = 1.0, decay_mult = 1.0, #sgd>, #dl.update<@conv1.bias, lr_mult = 1.0, decay_mult = 1.0, #sgd>,
       #dl.update<@conv2.weight, lr_mult = 1.0, decay_mult = 1.0, #sgd>, #dl.update<@conv2.bias, lr_mult = 1.0, decay_mult = 1.0, #sgd>,
       #dl.update<@linear1.weight, lr_mult = 1.0, decay_mult = 1.0, #sgd>, #dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #sgd>,

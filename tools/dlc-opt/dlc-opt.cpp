@@ -13,7 +13,7 @@
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<dlc::dl::DLDialect, dlc::exec::ExecDialect>();
+  registry.insert<dlc::program::ProgramDialect, dlc::dl::DLDialect, dlc::exec::ExecDialect>();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();

@@ -44,7 +44,8 @@ std::string listNames(ModuleOp module) {
     llvm::raw_string_ostream(row) << llvm::left_justify(variable.getSymName(), names) << "  "
                                   << llvm::left_justify(describe(variable.getTensorType()), types)
                                   << "  "
-                                  << llvm::left_justify(dl::stringifyRole(variable.getRole()), 9)
+                                  << llvm::left_justify(program::stringifyRole(variable.getRole()),
+                                                        9)
                                   << "  " << placeOf(variable);
     text += StringRef(row).rtrim().str() + "\n";
   }
@@ -85,7 +86,7 @@ void checkNames(ModuleOp module, StringRef path, StringRef list,
   };
   for (auto variable : module.getOps<dl::VariableOp>()) {
     std::string type = describe(variable.getTensorType()), place = placeOf(variable);
-    StringRef role = dl::stringifyRole(variable.getRole());
+    StringRef role = program::stringifyRole(variable.getRole());
     auto found = rows.find(variable.getSymName());
     if (found == rows.end()) {
       engine.error({}, "'" + variable.getSymName() + "', " + is(type, role, place) +

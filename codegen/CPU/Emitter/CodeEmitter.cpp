@@ -183,7 +183,7 @@ Value CodeEmitter::reduceLanes(Value vector, llvm::function_ref<Value(Value, Val
 //===------------------------------------------------------------------------------------------===//
 
 static unsigned bytesOf(Type element) {
-  return isa<LLVM::LLVMPointerType>(element) ? 8 : storageBytes(element);
+  return isa<LLVM::LLVMPointerType>(element) ? 8 : program::elementBytes(element);
 }
 
 /// Small floats move as integers: LLVM converts masked vectors of them lane by lane, by library

@@ -89,14 +89,14 @@ static Place rowMajorPlace(CodeEmitter &e, const Point &point) {
 
 /// Fails if the lanes are not equally far apart.
 static FailureOr<Place> placeOf(CodeEmitter &e, RankedTensorType type, const Point &point) {
-  PhysicalLayout layout = PhysicalLayout::get(type);
+  const auto layout = program::PhysicalLayout::get(type);
   if (layout.rowMajor)
     return rowMajorPlace(e, point);
   FailureOr<Point> own = reshapePoint(e.b, e.loc, point, type.getShape());
   if (failed(own))
     return failure();
   Place place{e.constant(0), 0};
-  for (const PhysicalLayout::Dimension &d : layout.dimensions) {
+  for (const program::PhysicalLayout::Dimension &d : layout.dimensions) {
     bool blocked = d.divisor != 1 || d.extent < type.getDimSize(d.axis);
     if (own->width > 1 && own->axis == d.axis) {
       if (blocked)

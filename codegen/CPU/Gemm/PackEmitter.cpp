@@ -196,7 +196,7 @@ Source PackedPhase::source(unsigned number, const IndexMap &map) {
     return isa<BlockArgument>(value) ? vector : e.blend(place.mask, vector, e.zeroVector());
   };
   auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument || !PhysicalLayout::get(cast<RankedTensorType>(value.getType())).rowMajor)
+  if (!argument || !program::PhysicalLayout::get(cast<RankedTensorType>(value.getType())).rowMajor)
     return source;
   for (unsigned axis : map.order)
     source.strides.push_back(product(ArrayRef(map.shape).drop_front(axis + 1)));
@@ -218,7 +218,7 @@ Sink PackedPhase::sink(const IndexMap &map) {
   sink.prefetch = [this, map](ValueRange indices) {
     for (unsigned number : resultsBehindAnchor(kernel.spec, true)) {
       RankedTensorType type = kernel.spec.resultTypes()[number];
-      if (!PhysicalLayout::get(type).rowMajor || !type.getElementType().isF32())
+      if (!program::PhysicalLayout::get(type).rowMajor || !type.getElementType().isF32())
         continue;
       e.prefetch(e.at(kernel.result(number), linearOffset(tensorIndices(indices, map), map)),
                  /*forWriting=*/true);

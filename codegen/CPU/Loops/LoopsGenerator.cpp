@@ -29,7 +29,7 @@ public:
 static WalkPlan planOf(const KernelSpec &spec, unsigned number) {
   const int64_t maxTasks = 64;
   WalkPlan plan;
-  int64_t elements = PhysicalLayout::get(spec.resultTypes()[number]).elements;
+  int64_t elements = program::PhysicalLayout::get(spec.resultTypes()[number]).elements;
   plan.space = {elements, 1};
   plan.rows = std::max<int64_t>(1, (elements + maxTasks - 1) / maxTasks);
   return plan;
@@ -37,12 +37,12 @@ static WalkPlan planOf(const KernelSpec &spec, unsigned number) {
 
 /// The logical place of stored element `linear`, and whether it is one: it may be padding.
 static std::pair<Point, Value> placeOf(CodeEmitter &e, RankedTensorType type, Value linear) {
-  PhysicalLayout layout = PhysicalLayout::get(type);
+  const auto layout = program::PhysicalLayout::get(type);
   Point point;
   point.shape.assign(type.getShape().begin(), type.getShape().end());
   point.indices.assign(point.shape.size(), e.constant(0));
   SmallVector<int64_t> extents;
-  for (const PhysicalLayout::Dimension &d : layout.dimensions)
+  for (const program::PhysicalLayout::Dimension &d : layout.dimensions)
     extents.push_back(d.extent);
   SmallVector<Value> physical = e.delinearize(linear, extents);
   for (auto [d, index] : llvm::zip_equal(layout.dimensions, physical))

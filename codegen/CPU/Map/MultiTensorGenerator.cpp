@@ -1,7 +1,7 @@
 //===- MultiTensorGenerator.cpp - one element-wise function over many tensors -----------------===//
 //
 // The optimizer's update. A launch passes one flat buffer a stream; tensor i stands at the same
-// offset in each (flatOffsets). The kernel holds a table of pieces, each a run of elements of one
+// offset in each (flatLayout). The kernel holds a table of pieces, each a run of elements of one
 // tensor with that tensor's multipliers; long tensors are several pieces, a task takes as many
 // pieces as make a grain of work.
 //
@@ -10,6 +10,7 @@
 #include "codegen/CPU/Generators.h"
 #include "dialects/DL/DLProgramOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/Conversion/Storage.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -44,12 +45,12 @@ public:
 static const int64_t grain = 8192; // elements of a task
 
 UpdatePlan::UpdatePlan(dl::MultiTensorOp op) {
-  SmallVector<int64_t> offsets = flatOffsets(op);
+  const SmallVector<int64_t> offsets = flatLayout(op).offsets;
   int64_t inTask = grain;
   for (int64_t tensor = 0; tensor < op.getCount(); ++tensor) {
     auto type = cast<RankedTensorType>(op.getTensor(0, tensor).getType());
-    int64_t start = offsets[tensor] / storageBytes(type.getElementType());
-    int64_t elements = PhysicalLayout::get(type).elements;
+    int64_t start = offsets[tensor] / program::elementBytes(type.getElementType());
+    int64_t elements = program::PhysicalLayout::get(type).elements;
     for (int64_t done = 0; done < elements;) {
       if (inTask >= grain) {
         firstPiece.push_back(pieces.size());

@@ -546,7 +546,7 @@ static std::pair<SmallVector<int64_t>, int64_t> slotOffsets(const KernelSpec &sp
   int64_t bytes = 0;
   for (Type type : Reductions::slotTypes(spec)) {
     offsets.push_back(llvm::alignTo(bytes, DLC_ALIGNMENT));
-    bytes = offsets.back() + plan.splits * plan.kept() * storageBytes(type);
+    bytes = offsets.back() + plan.splits * plan.kept() * program::elementBytes(type);
   }
   return {offsets, bytes};
 }

@@ -180,7 +180,7 @@ static Value buildPerplexity(Call &call) {
   EntryBuilder &entry = call.entry();
   result.value =
       dl::ExpOp::create(entry.builder, call.location(), result.value.getType(), result.value);
-  result.finish = dl::Finish::Exp;
+  result.finish = program::Finish::Exp;
   return result;
 }
 

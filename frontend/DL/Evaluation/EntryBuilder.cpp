@@ -8,7 +8,7 @@
 
 namespace dlc::frontend {
 
-EntryBuilder::EntryBuilder(mlir::ModuleOp module, llvm::StringRef name, dl::EntryKind kind,
+EntryBuilder::EntryBuilder(mlir::ModuleOp module, llvm::StringRef name, program::EntryKind kind,
                            int64_t samples, mlir::Location location)
     : builder(module.getContext()), kind(kind), batchSize(samples) {
   builder.setInsertionPointToEnd(module.getBody());
@@ -201,11 +201,11 @@ mlir::Value EntryBuilder::maskPadding(mlir::Location location, mlir::Value x, Ba
 
 // ----------------------------------------------------------------------------------------- the end
 
-void EntryBuilder::addOutput(mlir::Value value, llvm::StringRef name, dl::ValueKind outputKind,
+void EntryBuilder::addOutput(mlir::Value value, llvm::StringRef name, program::ValueKind outputKind,
                              BatchAxis batch) {
   llvm::SmallVector<mlir::NamedAttribute> attributes{
       named(builder, "dl.name", builder.getStringAttr(name)),
-      named(builder, "dl.kind", dl::ValueKindAttr::get(builder.getContext(), outputKind))};
+      named(builder, "dl.kind", program::ValueKindAttr::get(builder.getContext(), outputKind))};
   if (batch.isPlain())
     attributes.push_back(named(builder, "dl.batch_axis", builder.getI64IntegerAttr(batch.axis)));
   outputAttributes.push_back(builder.getDictionaryAttr(attributes));

@@ -16,13 +16,13 @@ enum class Arithmetic : uint8_t { Add, Subtract, Multiply, Divide, Maximum, Mini
 
 class EntryBuilder {
 public:
-  EntryBuilder(mlir::ModuleOp module, llvm::StringRef name, dl::EntryKind kind, int64_t samples,
-               mlir::Location location);
+  EntryBuilder(mlir::ModuleOp module, llvm::StringRef name, program::EntryKind kind,
+               int64_t samples, mlir::Location location);
 
   llvm::StringRef name() { return op.getSymName(); }
   /// N: the samples of one micro-batch.
   int64_t samples() const { return batchSize; }
-  bool isTraining() const { return kind == dl::EntryKind::Train; }
+  bool isTraining() const { return kind == program::EntryKind::Train; }
   /// Samples beyond the `valid` input are padding.
   bool hasPadding() const { return !isTraining(); }
 
@@ -64,7 +64,8 @@ public:
   /// padding.
   mlir::Value maskPadding(mlir::Location location, mlir::Value x, BatchAxis batch, double fill);
 
-  void addOutput(mlir::Value value, llvm::StringRef name, dl::ValueKind kind, BatchAxis batch = {});
+  void addOutput(mlir::Value value, llvm::StringRef name, program::ValueKind kind,
+                 BatchAxis batch = {});
   /// Ends the entry: drops what no output and no loss needs.
   void finish(mlir::Value loss);
   dl::EntryOp entry() { return op; }
@@ -76,7 +77,7 @@ private:
   void eraseUnused();
 
   dl::EntryOp op;
-  dl::EntryKind kind;
+  program::EntryKind kind;
   int64_t batchSize;
   mlir::Value validInput, validFloat, mask;
   llvm::StringMap<mlir::Value> reads;

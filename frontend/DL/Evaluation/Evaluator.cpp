@@ -280,7 +280,7 @@ bool Evaluator::takeKey(llvm::StringRef key, SourceRange range, bool maySharedRu
 std::optional<Tensor> Evaluator::parameter(llvm::StringRef key, mlir::RankedTensorType type,
                                            const Value &init, const LayerAttributes &attributes,
                                            int64_t fanIn, int64_t fanOut, SourceRange range,
-                                           mlir::Location location, dl::Role role) {
+                                           mlir::Location location, program::Role role) {
   if (!isInModel()) {
     error(range, "a section creates no weights")
         .hint("layers and parameters stand in a model, or in a block it calls");
@@ -304,7 +304,7 @@ std::optional<Tensor> Evaluator::parameter(llvm::StringRef key, mlir::RankedTens
     return std::nullopt;
   }
   if (!variable) {
-    dl::InitialiserAttr attribute = resolveInitialiser(*this, init, fanIn, fanOut, range);
+    program::InitialiserAttr attribute = resolveInitialiser(*this, init, fanIn, fanOut, range);
     if (!attribute)
       return std::nullopt;
     program.variables.push_back(std::make_unique<Variable>(
@@ -330,7 +330,7 @@ std::optional<Tensor> Evaluator::parameter(llvm::StringRef key, mlir::RankedTens
 std::optional<Tensor> Evaluator::statistic(llvm::StringRef key, mlir::RankedTensorType type,
                                            double first, SourceRange range,
                                            mlir::Location location) {
-  return parameter(key, type, first, {}, 1, 1, range, location, dl::Role::Statistic);
+  return parameter(key, type, first, {}, 1, 1, range, location, program::Role::Statistic);
 }
 
 bool Evaluator::isFrozen(llvm::StringRef key, const LayerAttributes &attributes) const {

@@ -172,7 +172,8 @@ public:
   std::optional<Tensor> parameter(llvm::StringRef key, mlir::RankedTensorType type,
                                   const Value &init, const LayerAttributes &attributes,
                                   int64_t fanIn, int64_t fanOut, SourceRange range,
-                                  mlir::Location location, dl::Role role = dl::Role::Parameter);
+                                  mlir::Location location,
+                                  program::Role role = program::Role::Parameter);
   /// The variable of a statistic with its value at this point of the entry. Null after an error.
   std::optional<Tensor> statistic(llvm::StringRef key, mlir::RankedTensorType type, double first,
                                   SourceRange range, mlir::Location location);

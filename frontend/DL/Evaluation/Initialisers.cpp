@@ -24,14 +24,14 @@ static double xavierDeviation(const PlanValue &plan, int64_t fanIn, int64_t fanO
   return plan.number("gain") * std::sqrt(2.0 / double(std::max<int64_t>(1, fanIn + fanOut)));
 }
 
-dl::InitialiserAttr resolveInitialiser(Evaluator &evaluator, const Value &init, int64_t fanIn,
-                                       int64_t fanOut, SourceRange range) {
+program::InitialiserAttr resolveInitialiser(Evaluator &evaluator, const Value &init, int64_t fanIn,
+                                            int64_t fanOut, SourceRange range) {
   mlir::MLIRContext *context = &evaluator.program.context;
-  auto make = [&](dl::InitialiserKind kind, double a, double b = 0) {
-    return dl::InitialiserAttr::get(context, kind, a, b);
+  auto make = [&](program::InitialiserKind kind, double a, double b = 0) {
+    return program::InitialiserAttr::get(context, kind, a, b);
   };
   if (init.isNumber())
-    return make(dl::InitialiserKind::Constant, init.number());
+    return make(program::InitialiserKind::Constant, init.number());
   const Plan *value = init.getIf<Plan>();
   if (!value || (*value)->maker->category != Category::Initialiser) {
     evaluator
@@ -43,19 +43,19 @@ dl::InitialiserAttr resolveInitialiser(Evaluator &evaluator, const Value &init, 
   const PlanValue &plan = **value;
   llvm::StringRef name = plan.maker->name;
   if (name == "uniform")
-    return make(dl::InitialiserKind::Uniform, plan.number("low"), plan.number("high"));
+    return make(program::InitialiserKind::Uniform, plan.number("low"), plan.number("high"));
   if (name == "normal")
-    return make(dl::InitialiserKind::Normal, plan.number("mean"), plan.number("std"));
+    return make(program::InitialiserKind::Normal, plan.number("mean"), plan.number("std"));
   if (name == "truncated_normal")
-    return make(dl::InitialiserKind::TruncatedNormal, plan.number("mean"), plan.number("std"));
+    return make(program::InitialiserKind::TruncatedNormal, plan.number("mean"), plan.number("std"));
   if (name == "orthogonal")
-    return make(dl::InitialiserKind::Orthogonal, plan.number("gain"));
+    return make(program::InitialiserKind::Orthogonal, plan.number("gain"));
   bool xavier = name.starts_with("xavier"), uniform = name.ends_with("uniform");
   double deviation =
       xavier ? xavierDeviation(plan, fanIn, fanOut) : kaimingDeviation(plan, fanIn, fanOut);
   if (!uniform)
-    return make(dl::InitialiserKind::Normal, 0, deviation);
-  return make(dl::InitialiserKind::Uniform, -std::sqrt(3.0) * deviation,
+    return make(program::InitialiserKind::Normal, 0, deviation);
+  return make(program::InitialiserKind::Uniform, -std::sqrt(3.0) * deviation,
               std::sqrt(3.0) * deviation);
 }
 

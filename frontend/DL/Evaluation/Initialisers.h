@@ -1,4 +1,5 @@
-// Initialisers of the language as #dl.init: a number, uniform, normal, ..., kaiming_*, xavier_*.
+// Initialisers of the language as #program.init: a number, uniform, normal, ..., kaiming_*,
+// xavier_*.
 #ifndef DLC_FRONTEND_DL_EVALUATION_INITIALISERS_H
 #define DLC_FRONTEND_DL_EVALUATION_INITIALISERS_H
 
@@ -8,8 +9,8 @@ namespace dlc::frontend {
 
 /// The attribute for a number or an initialiser value; null after an error at `range`.
 /// `fanIn` and `fanOut` are the inputs and outputs of one unit.
-dl::InitialiserAttr resolveInitialiser(Evaluator &evaluator, const Value &init, int64_t fanIn,
-                                       int64_t fanOut, SourceRange range);
+program::InitialiserAttr resolveInitialiser(Evaluator &evaluator, const Value &init, int64_t fanIn,
+                                            int64_t fanOut, SourceRange range);
 
 /// PyTorch's default for weights and biases of linear and convolution: uniform within 1 /
 /// sqrt(fanIn), as a value.

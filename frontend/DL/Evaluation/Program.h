@@ -54,7 +54,7 @@ struct UpdateSettings {
 struct Variable {
   std::string key;
   mlir::RankedTensorType type;
-  dl::InitialiserAttr init;
+  program::InitialiserAttr init;
   /// The layer's call or the `parameter` statement.
   SourceRange range;
   mlir::Location location;
@@ -67,7 +67,7 @@ struct Variable {
   /// Some step updates it.
   bool isTrained = false;
   /// A parameter, or a statistic such as batch_norm's running mean, which no optimizer sees.
-  dl::Role role = dl::Role::Parameter;
+  program::Role role = program::Role::Parameter;
   /// The loss of some step depends on it.
   bool isInALoss = false;
 };
@@ -76,7 +76,7 @@ struct Variable {
 struct StateVariable {
   std::string name;
   mlir::RankedTensorType type;
-  dl::InitialiserAttr init;
+  program::InitialiserAttr init;
   SourceRange range;
   mlir::Location location;
 };

@@ -215,7 +215,7 @@ bool matchOperands(Site &site, const Operand &a, const Operand &b, Tensor &left,
 
 /// How the tensor adds up over batches, if it does: its terms, or itself if no data is in it.
 static std::optional<Terms> termsOf(const Tensor &x) {
-  if (x.terms && x.finish == dl::Finish::None)
+  if (x.terms && x.finish == program::Finish::None)
     return *x.terms;
   if (x.hasData)
     return std::nullopt;
@@ -448,7 +448,7 @@ static std::shared_ptr<const Terms> reducedTerms(Site &site, Reduction kind, con
     double samples = site.entry().samples();
     return std::make_shared<const Terms>(Terms{{sum, isMean ? samples / count : samples, true}});
   }
-  if (!x.terms || x.finish != dl::Finish::None)
+  if (!x.terms || x.finish != program::Finish::None)
     return nullptr;
   Terms result;
   for (const Term &term : *x.terms)

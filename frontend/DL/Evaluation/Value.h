@@ -88,7 +88,7 @@ struct Tensor {
   /// and ranks.
   std::shared_ptr<const Terms> terms;
   /// What was applied to the sum of the terms; only `None` adds up further.
-  dl::Finish finish = dl::Finish::None;
+  program::Finish finish = program::Finish::None;
   const Origin *origin = nullptr;
   /// "softmax" or "sigmoid", if the tensor is the result of one.
   llvm::StringRef activation = {};

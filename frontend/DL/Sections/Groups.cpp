@@ -55,7 +55,7 @@ bool matchesPattern(llvm::StringRef pattern, llvm::StringRef key) {
 static void errorNoMatch(Evaluator &evaluator, const ast::PatternString &pattern) {
   llvm::SmallVector<const Variable *> variables;
   for (const auto &variable : evaluator.program.variables)
-    if (variable->role == dl::Role::Parameter)
+    if (variable->role == program::Role::Parameter)
       variables.push_back(variable.get());
   auto error = evaluator.error(pattern.range, "the pattern matches none of the " +
                                                   counted(variables.size(), "parameter"));
@@ -134,7 +134,7 @@ static bool applySetting(Evaluator &evaluator, const ast::Setting &setting, cons
 std::vector<Variable *> matchVariables(Evaluator &evaluator, const ast::PatternString &pattern) {
   std::vector<Variable *> members;
   for (const auto &variable : evaluator.program.variables)
-    if (variable->role == dl::Role::Parameter && matchesPattern(pattern.text, variable->key))
+    if (variable->role == program::Role::Parameter && matchesPattern(pattern.text, variable->key))
       members.push_back(variable.get());
   if (members.empty())
     errorNoMatch(evaluator, pattern);

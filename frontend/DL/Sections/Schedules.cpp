@@ -68,14 +68,14 @@ private:
   }
 
   struct Curve {
-    dl::ScheduleKind kind;
+    program::ScheduleKind kind;
     Numbers numbers;
     bool ends;
   };
 
   /// The curve of every schedule but multistep.
   static Curve curveOf(const PlanValue &call) {
-    using Kind = dl::ScheduleKind;
+    using Kind = program::ScheduleKind;
     llvm::StringRef name = call.maker->name;
     if (name == "step")
       return {Kind::Step, {call.number("factor")}, false};
@@ -109,7 +109,7 @@ private:
     }
     Numbers numbers{call.number("factor"), call.number("patience"),
                     call.get("mode").as<std::string>() == "max" ? 1.0 : 0.0};
-    add(dl::ScheduleKind::Plateau, /*inEpochs=*/true, 0, 0, numbers, metric);
+    add(program::ScheduleKind::Plateau, /*inEpochs=*/true, 0, 0, numbers, metric);
     return true;
   }
 
@@ -117,18 +117,18 @@ private:
   bool addFalls(llvm::ArrayRef<Value> times, bool inEpochs, double factor) {
     double level = 1, start = 0;
     for (const Value &time : times) {
-      add(dl::ScheduleKind::Constant, inEpochs, time.number() - start, 0, {level});
+      add(program::ScheduleKind::Constant, inEpochs, time.number() - start, 0, {level});
       start = time.number();
       level *= factor;
     }
-    add(dl::ScheduleKind::Constant, inEpochs, 0, 0, {level});
+    add(program::ScheduleKind::Constant, inEpochs, 0, 0, {level});
     return true;
   }
 
-  void add(dl::ScheduleKind kind, bool inEpochs, double length, double n, Numbers numbers,
+  void add(program::ScheduleKind kind, bool inEpochs, double length, double n, Numbers numbers,
            llvm::StringRef metric = "") {
     auto real = [&](double number) { return builder.getF64FloatAttr(number); };
-    parts.push_back(dl::SchedulePartAttr::get(
+    parts.push_back(program::SchedulePartAttr::get(
         builder.getContext(), kind, inEpochs, real(length), real(n), real(numbers.a),
         real(numbers.b), real(numbers.c),
         metric.empty() ? mlir::StringAttr() : builder.getStringAttr(metric)));

@@ -216,9 +216,9 @@ void SectionRun::readLoss() {
   const Bound *bound = evaluator.lookupLocal("loss");
   const BindingStatement *node = lossBinding();
   if (bound && node)
-    addMetric("loss", dl::MetricKind::Loss, bound->value, *node->value);
+    addMetric("loss", program::MetricKind::Loss, bound->value, *node->value);
   for (const Metric &metric : metrics)
-    if (metric.kind == dl::MetricKind::Loss)
+    if (metric.kind == program::MetricKind::Loss)
       lossTensor = &metric.value;
 }
 
@@ -237,12 +237,13 @@ static SourceRange operationRange(const Expr &expr) {
 
 void SectionRun::addMetric(const MetricStatement &node) {
   llvm::SaveAndRestore guard(evaluator.wanted, std::optional(Category::Metric));
-  addMetric(node.name.text, dl::MetricKind::Metric, evaluator.evaluate(*node.value), *node.value);
+  addMetric(node.name.text, program::MetricKind::Metric, evaluator.evaluate(*node.value),
+            *node.value);
 }
 
-void SectionRun::addMetric(llvm::StringRef name, dl::MetricKind kind, const Value &value,
+void SectionRun::addMetric(llvm::StringRef name, program::MetricKind kind, const Value &value,
                            const Expr &expr) {
-  bool isLoss = kind == dl::MetricKind::Loss;
+  bool isLoss = kind == program::MetricKind::Loss;
   std::string what = isLoss ? "the loss" : ("the metric '" + name + "'").str();
   if (value.isPoison())
     return;
@@ -283,36 +284,36 @@ void SectionRun::addMetric(llvm::StringRef name, dl::MetricKind kind, const Valu
 
 std::string SectionRun::addTerm(const Metric &metric, size_t index, mlir::Value sum) {
   std::string name = metric.name + ".sum" + (index ? std::to_string(index + 1) : "");
-  entry.addOutput(sum, name, dl::ValueKind::Accumulator);
+  entry.addOutput(sum, name, program::ValueKind::Accumulator);
   return name;
 }
 
-dl::MetricAttr SectionRun::describeMetric(const Metric &metric) {
+program::MetricAttr SectionRun::describeMetric(const Metric &metric) {
   mlir::Builder builder(&evaluator.program.context);
-  llvm::SmallVector<dl::TermAttr> terms;
+  llvm::SmallVector<program::TermAttr> terms;
   for (auto [i, term] : llvm::enumerate(*metric.value.terms)) {
     bool counted = term.perSample && entry.hasPadding();
     if (counted && !std::exchange(countsSamples, true))
-      entry.addOutput(entry.validCount(), "samples.count", dl::ValueKind::Accumulator);
+      entry.addOutput(entry.validCount(), "samples.count", program::ValueKind::Accumulator);
     double constant = counted ? 0 : term.perSample ? double(entry.samples()) : 1;
-    terms.push_back(dl::TermAttr::get(
+    terms.push_back(program::TermAttr::get(
         builder.getContext(), builder.getStringAttr(addTerm(metric, i, term.sum)),
         counted ? builder.getStringAttr("samples.count") : mlir::StringAttr(),
         builder.getF64FloatAttr(constant), builder.getF64FloatAttr(term.coefficient)));
   }
-  return dl::MetricAttr::get(builder.getContext(), builder.getStringAttr(metric.name), metric.kind,
-                             metric.value.finish, terms);
+  return program::MetricAttr::get(builder.getContext(), builder.getStringAttr(metric.name),
+                                  metric.kind, metric.value.finish, terms);
 }
 
 void SectionRun::addAccumulators() {
   // The loss is shown first, wherever it stands.
   auto loss = llvm::find_if(
-      metrics, [](const Metric &metric) { return metric.kind == dl::MetricKind::Loss; });
+      metrics, [](const Metric &metric) { return metric.kind == program::MetricKind::Loss; });
   if (loss != metrics.end())
     std::rotate(metrics.begin(), loss, std::next(loss));
   llvm::SmallVector<mlir::Attribute> described;
   for (const Metric &metric : metrics) {
-    if (metric.kind == dl::MetricKind::Loss)
+    if (metric.kind == program::MetricKind::Loss)
       lossTensor = &metric.value;
     described.push_back(describeMetric(metric));
   }
@@ -328,7 +329,7 @@ void SectionRun::addResult(llvm::StringRef name, const Value &value, SourceRange
       evaluator.error(range, "an entry returns tensors, found " + describe(value));
     return;
   }
-  entry.addOutput(tensor->value, name, dl::ValueKind::Result, tensor->batch);
+  entry.addOutput(tensor->value, name, program::ValueKind::Result, tensor->batch);
 }
 
 void SectionRun::addNamedResults(llvm::ArrayRef<Value> values, const Results &declared,

@@ -39,7 +39,7 @@ public:
 private:
   struct Metric {
     std::string name;
-    dl::MetricKind kind;
+    program::MetricKind kind;
     Tensor value;
   };
 
@@ -53,9 +53,9 @@ private:
   ParameterGroup readGroup(const ast::GroupStatement &group);
   void readLoss();
   void addMetric(const ast::MetricStatement &node);
-  void addMetric(llvm::StringRef name, dl::MetricKind kind, const Value &value,
+  void addMetric(llvm::StringRef name, program::MetricKind kind, const Value &value,
                  const ast::Expr &expr);
-  dl::MetricAttr describeMetric(const Metric &metric);
+  program::MetricAttr describeMetric(const Metric &metric);
   std::string addTerm(const Metric &metric, size_t index, mlir::Value sum);
   void addNamedResults(llvm::ArrayRef<Value> values, const ast::Results &declared,
                        SourceRange range);

@@ -358,8 +358,8 @@ static void addUpdates(SectionRun &run, EntryBuilder &entry, const PlanValue &op
   double factor = rateFactor(run, entry);
   for (const auto &variable : program.variables) {
     const UpdateSettings &settings = variable->settings;
-    if (variable->role != dl::Role::Parameter || settings.frozen || !read.contains(variable->key) ||
-        !llvm::is_contained(targets, variable.get()))
+    if (variable->role != program::Role::Parameter || settings.frozen ||
+        !read.contains(variable->key) || !llvm::is_contained(targets, variable.get()))
       continue;
     variable->isTrained = true;
     moves |= settings.lrMult != 0;
@@ -400,8 +400,8 @@ static void readEpochs(Program &program, SectionRun &run, mlir::ModuleOp module)
 struct SectionCompiler::TrainEntry {
   TrainEntry(SectionCompiler &compiler, const Section &section, const StepStatement *step,
              llvm::StringRef name, mlir::Location location)
-      : step(step),
-        builder(compiler.module, name, dl::EntryKind::Train, compiler.dimensions["N"], location),
+      : step(step), builder(compiler.module, name, program::EntryKind::Train,
+                            compiler.dimensions["N"], location),
         run(compiler.program, compiler.main, builder, compiler.dimensions, compiler.trainUses,
             &section, step) {}
 
@@ -499,7 +499,7 @@ void SectionCompiler::compileEvaluate(const Section &section) {
   if (!claimEntry("evaluate", section.range, "give the step another name"))
     return;
   Evaluator places(program, nullptr);
-  EntryBuilder entry(module, "evaluate", dl::EntryKind::Evaluate, dimensions["N"],
+  EntryBuilder entry(module, "evaluate", program::EntryKind::Evaluate, dimensions["N"],
                      places.location("evaluate", section.range));
   SectionRun run(program, main, entry, dimensions, trainUses, &section);
   run.run();
@@ -514,7 +514,8 @@ void SectionCompiler::compileEvaluate(const Section &section) {
 /// A weight that costs memory in every checkpoint and never learns is likely a slip.
 void SectionCompiler::warnUntrained() {
   for (const auto &variable : program.variables)
-    if (variable->role == dl::Role::Parameter && !variable->isTrained && !variable->settings.frozen)
+    if (variable->role == program::Role::Parameter && !variable->isTrained &&
+        !variable->settings.frozen)
       program.engine.warning(variable->range, "the weight '" + variable->key + "' is never trained")
           .hint(variable->isInALoss
                     ? "a loss depends on it, but no step updates it; frozen = true says so"
@@ -640,7 +641,7 @@ void SectionCompiler::compileInfer(const Section *section, llvm::ArrayRef<ModelU
     if (!claimEntry(entryName, range, "infer ... as NAME"))
       return;
     Evaluator places(program, nullptr);
-    EntryBuilder entry(module, entryName, dl::EntryKind::Infer, batch,
+    EntryBuilder entry(module, entryName, program::EntryKind::Infer, batch,
                        places.location(entryName, range));
     SectionRun run(program, main, entry, bound, uses, section);
     run.run();
@@ -694,13 +695,13 @@ void SectionCompiler::writeVariables() {
   for (const auto &variable : program.variables)
     dl::VariableOp::create(builder, variable->location, builder.getStringAttr(variable->key),
                            mlir::TypeAttr::get(variable->type),
-                           dl::RoleAttr::get(builder.getContext(), variable->role), variable->init,
-                           mlir::FlatSymbolRefAttr());
+                           program::RoleAttr::get(builder.getContext(), variable->role),
+                           variable->init, mlir::FlatSymbolRefAttr());
   for (const StateVariable &state : program.states)
     dl::VariableOp::create(builder, state.location, builder.getStringAttr(state.name),
                            mlir::TypeAttr::get(state.type),
-                           dl::RoleAttr::get(builder.getContext(), dl::Role::State), state.init,
-                           mlir::FlatSymbolRefAttr());
+                           program::RoleAttr::get(builder.getContext(), program::Role::State),
+                           state.init, mlir::FlatSymbolRefAttr());
 }
 
 /// An infer section of another train section's model is not for this module; one of no train

@@ -11,11 +11,13 @@
 #include "passes/DL/Update/MultiTensorBuilder.h"
 
 using namespace mlir;
+using namespace dlc;
 using namespace dlc::dl;
 
 /// Assigns sum + gradient / runs to the sums of a group.
 static void addToSums(EntryUpdate &update, ParameterGroup &group, int64_t runs) {
-  auto zero = InitialiserAttr::get(update.builder.getContext(), InitialiserKind::Constant, 0);
+  auto zero = program::InitialiserAttr::get(update.builder.getContext(),
+                                            program::InitialiserKind::Constant, 0);
   for (UpdatedParameter &parameter : group.parameters)
     parameter.sum = update.createSlot(parameter.variable, "gradient_sum", zero);
   Location place = update.place("accumulate");
@@ -36,13 +38,13 @@ void dlc::dl::accumulateGradients(EntryUpdate &update, int64_t runs) {
   std::string name = sums.getSymName().str();
   update.symbols.remove(sums);
   sums.setSymName(sums.getAccumulateName());
-  sums.setKind(EntryKind::Accumulate);
+  sums.setKind(program::EntryKind::Accumulate);
   update.symbols.insert(sums);
 
   OpBuilder &builder = update.builder;
   builder.setInsertionPointAfter(sums);
   EntryOp entry = EntryOp::create(builder, sums.getLoc(), name, builder.getFunctionType({}, {}),
-                                  EntryKind::Train);
+                                  program::EntryKind::Train);
   update.symbols.insert(entry);
   entry.setEvery(int64_t(sums.getEvery().value_or(1)) * runs);
   entry.setScheduleAttr(sums.getScheduleAttr());

@@ -16,6 +16,7 @@
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
+using namespace dlc;
 using namespace dlc::dl;
 
 namespace {
@@ -88,7 +89,8 @@ Value GroupBody::clipped(Value gradient) {
 Value GroupBody::slot(StringRef name, double first) {
   if (slots.contains(name))
     return slots.find(name)->second.before;
-  auto init = InitialiserAttr::get(builder.getContext(), InitialiserKind::Constant, first);
+  auto init = program::InitialiserAttr::get(builder.getContext(),
+                                            program::InitialiserKind::Constant, first);
   Stream stream = addStream(group.forEach(
       [&](const UpdatedParameter &each) { return update.createSlot(each.variable, name, init); }));
   return slots.insert({name, stream}).first->second.before;

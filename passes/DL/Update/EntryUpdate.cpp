@@ -2,6 +2,7 @@
 #include "passes/DL/Update/EntryUpdate.h"
 
 using namespace mlir;
+using namespace dlc;
 using namespace dlc::dl;
 
 SmallVector<Value> ParameterGroup::gradients() const {
@@ -28,7 +29,8 @@ void EntryUpdate::assign(VariableOp variable, Value value) {
   AssignOp::create(builder, variable.getLoc(), variable.getSymName(), value);
 }
 
-VariableOp EntryUpdate::createSlot(VariableOp parameter, StringRef kind, InitialiserAttr first) {
+VariableOp EntryUpdate::createSlot(VariableOp parameter, StringRef kind,
+                                   program::InitialiserAttr first) {
   std::string name = (parameter.getSymName() + "." + kind).str();
   if (symbols.lookup(name))
     name += ("_" + entry.getSymName()).str();
@@ -40,9 +42,9 @@ VariableOp EntryUpdate::createSlot(VariableOp parameter, StringRef kind, Initial
     last = next;
   }
   builder.setInsertionPointAfter(last);
-  auto slot =
-      VariableOp::create(builder, parameter.getLoc(), name, parameter.getTensorType(), Role::Slot,
-                         first, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+  auto slot = VariableOp::create(builder, parameter.getLoc(), name, parameter.getTensorType(),
+                                 program::Role::Slot, first,
+                                 FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
   symbols.insert(slot);
   return slot;
 }
@@ -50,8 +52,9 @@ VariableOp EntryUpdate::createSlot(VariableOp parameter, StringRef kind, Initial
 VariableOp EntryUpdate::averageOf(VariableOp parameter) {
   VariableOp &average = averages[parameter.getSymName()];
   if (!average)
-    average = createSlot(parameter, "ema",
-                         InitialiserAttr::get(builder.getContext(), InitialiserKind::Copy, 0));
+    average = createSlot(
+        parameter, "ema",
+        program::InitialiserAttr::get(builder.getContext(), program::InitialiserKind::Copy, 0));
   return average;
 }
 

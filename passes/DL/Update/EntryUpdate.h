@@ -57,7 +57,7 @@ public:
   void assign(VariableOp variable, mlir::Value value);
   /// A slot of `parameter`, behind it and its other slots in the module. Where two entries update
   /// one parameter, each has its own.
-  VariableOp createSlot(VariableOp parameter, llvm::StringRef kind, InitialiserAttr first);
+  VariableOp createSlot(VariableOp parameter, llvm::StringRef kind, program::InitialiserAttr first);
   /// The one average of `parameter`, made where it is first asked for.
   VariableOp averageOf(VariableOp parameter);
   /// A scalar of the runtime.

@@ -119,7 +119,7 @@ TEST(Loops, SizesThatDoNotFit) {
 /// Blocks that do not divide their axis are padded with zeros.
 TEST(Loops, PaddedLayout) {
   const std::string type =
-      "tensor<2x5x3xf32, #dl.layout<order = [0, 2, 1], blocks = [1, 4, 2, 2]>>";
+      "tensor<2x5x3xf32, #program.layout<order = [0, 2, 1], blocks = [1, 4, 2, 2]>>";
   CompiledTestKernel kernel(
       {type, type,
        "^bb0(%x: " + type + "):\n %0 = dl.exp %x : " + type + "\n dl.yield %0 : " + type});

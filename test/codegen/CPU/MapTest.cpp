@@ -153,9 +153,9 @@ TEST(Map, SigmoidExtremes) {
 
 /// Operands and results in blocked and permuted layouts.
 TEST(Map, Layouts) {
-  const std::string nhwc = "tensor<2x5x3x7xf32, #dl.layout<order = [0, 2, 3, 1]>>";
+  const std::string nhwc = "tensor<2x5x3x7xf32, #program.layout<order = [0, 2, 3, 1]>>";
   const std::string blocked =
-      "tensor<2x32x3x7xf32, #dl.layout<order = [0, 1, 2, 3], blocks = [1, 16]>>";
+      "tensor<2x32x3x7xf32, #program.layout<order = [0, 1, 2, 3], blocks = [1, 16]>>";
   checkKernel({nhwc + ", tensor<5xf32>", nhwc,
                "^bb0(%x: " + nhwc +
                    ", %b: tensor<5xf32>):\n %0 = dl.broadcast %b dims = [1] : "

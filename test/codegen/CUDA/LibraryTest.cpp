@@ -55,7 +55,7 @@ std::string Network::text() const {
       if (name == "b" && !biased)
         continue;
       variables += "dl.variable @" + name + std::to_string(i) + " : " + type +
-                   " role<parameter> init(#dl.init<uniform, -0.5, 0.5>)\n";
+                   " role<parameter> init(#program.init<uniform, -0.5, 0.5>)\n";
       updates += (updates.empty() ? "" : ", ") + ("#dl.update<@" + name + std::to_string(i)) +
                  ", lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<\"sgd\", {learning_rate = 0.25 "
                  ": f64}>>";
@@ -64,7 +64,7 @@ std::string Network::text() const {
   std::string logits = matrix(batch, outputs), losses = "tensor<" + std::to_string(batch) + "xf32>",
               labels = "tensor<" + std::to_string(batch) + "xi32>";
   return variables + "dl.entry @train_step(%x: " + matrix(batch, inputs) + ", %label: " + labels +
-         ") -> () attributes {kind = #dl.entry<train>, updates = [" + updates + "]} {\n" +
+         ") -> () attributes {kind = #program.entry<train>, updates = [" + updates + "]} {\n" +
          layer(*this, 0, "%x") + "  %r = dl.relu %y0 : " + matrix(batch, hidden) + "\n" +
          layer(*this, 1, "%r") +
          "  %l = dl.softmax_cross_entropy %y1, %label axis = 1 : " + logits + ", " + labels +

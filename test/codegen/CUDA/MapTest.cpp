@@ -73,7 +73,7 @@ TEST(CudaMap, Types) {
 /// Results of different sizes, padded and permuted layouts: what only the generator of last resort
 /// takes.
 TEST(CudaMap, Elements) {
-  const std::string nhwc = "tensor<2x5x3x7xf32, #dl.layout<order = [0, 2, 3, 1]>>";
+  const std::string nhwc = "tensor<2x5x3x7xf32, #program.layout<order = [0, 2, 3, 1]>>";
   checkCudaKernel({nhwc + ", tensor<5xf32>, tensor<3xf32>", nhwc + ", tensor<3xf32>",
                    "^bb0(%x: " + nhwc +
                        ", %b: tensor<5xf32>, %y: tensor<3xf32>):\n %0 = dl.broadcast %b dims = [1] "
@@ -83,7 +83,7 @@ TEST(CudaMap, Elements) {
                        ", tensor<3xf32>"},
                   rounding, "cuda-elements");
   const std::string padded =
-      "tensor<2x5x3xf32, #dl.layout<order = [0, 2, 1], blocks = [1, 4, 2, 2]>>";
+      "tensor<2x5x3xf32, #program.layout<order = [0, 2, 1], blocks = [1, 4, 2, 2]>>";
   CompiledTestKernel kernel(
       {padded, padded,
        "^bb0(%x: " + padded + "):\n %0 = dl.exp %x : " + padded + "\n dl.yield %0 : " + padded},

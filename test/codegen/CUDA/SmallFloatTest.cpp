@@ -211,7 +211,7 @@ static std::vector<Case> others() {
   all.push_back({single("sigmoid", {"tensor<37xT>"}, "tensor<37xT>", ""), "cuda-map"});
   // A permuted layout, and a padded one.
   for (std::string layout : {"order = [0, 2, 1]", "order = [0, 2, 1], blocks = [1, 4, 2, 2]"}) {
-    const std::string type = "tensor<2x5x3xT, #dl.layout<" + layout + ">>";
+    const std::string type = "tensor<2x5x3xT, #program.layout<" + layout + ">>";
     all.push_back({{type, type,
                     "^bb0(%x: " + type + "):\n %0 = dl.multiply %x, %x : " + type +
                         "\n dl.yield %0 : " + type},

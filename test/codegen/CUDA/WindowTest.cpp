@@ -79,7 +79,7 @@ TEST(CudaWindow, ChannelsLast) {
       return "tensor<" + shape + "x" + element + ">";
     };
     auto last = [&](const std::string &shape, const std::string &element) {
-      return "tensor<" + shape + "x" + element + ", #dl.layout<order = [" + order + "]>>";
+      return "tensor<" + shape + "x" + element + ", #program.layout<order = [" + order + "]>>";
     };
     const std::string x = type(p.x, "f32"), y = type(p.y, "f32"), i = type(p.y, "ui8"),
                       xl = last(p.x, "f32"), yl = last(p.y, "f32"), il = last(p.y, "ui8");

@@ -146,10 +146,3 @@ TEST_F(Spec, ConstantThatIsNoSplat) {
 })")));
   EXPECT_EQ(message, "a kernel holds splat constants only: make this one an operand");
 }
-
-/// A blocked layout is padded to whole blocks.
-TEST_F(Spec, PhysicalBytes) {
-  auto layout = dl::LayoutAttr::get(&context, {0, 1, 2, 3}, {1, 16});
-  auto type = RankedTensorType::get({2, 20, 3, 5}, Float32Type::get(&context), layout);
-  EXPECT_EQ(storageBytes(type), 2 * 32 * 15 * 4);
-}

@@ -61,7 +61,7 @@ struct Reader {
 };
 
 TEST_F(PlanWriter, HeaderAndDirectory) {
-  codegen::PlanBlob plan = write(test::program);
+  codegen::PlanBlob plan = write(test::smallProgram);
   Reader reader(plan.bytes);
   EXPECT_EQ(reader.header.magic, DLC_PLAN_MAGIC);
   EXPECT_EQ(reader.header.total_size, plan.bytes.size());
@@ -75,7 +75,7 @@ TEST_F(PlanWriter, HeaderAndDirectory) {
 }
 
 TEST_F(PlanWriter, VariablesWithLayoutAndOwner) {
-  codegen::PlanBlob plan = write(test::program);
+  codegen::PlanBlob plan = write(test::smallProgram);
   auto variables = Reader(plan.bytes).read<dlc_variable>(DLC_TABLE_VARIABLES);
   ASSERT_EQ(variables.size(), 2u);
   const dlc_layout &layout = variables[0].type.layout;
@@ -92,7 +92,7 @@ TEST_F(PlanWriter, VariablesWithLayoutAndOwner) {
 }
 
 TEST_F(PlanWriter, OneRecordAPhaseFiguresOnce) {
-  codegen::PlanBlob plan = write(test::program);
+  codegen::PlanBlob plan = write(test::smallProgram);
   Reader reader(plan.bytes);
   EXPECT_EQ(plan.functions, (std::vector<std::string>{"sum_0", "sum_1"}));
   auto kernels = reader.read<dlc_kernel>(DLC_TABLE_KERNELS);
@@ -119,7 +119,7 @@ TEST_F(PlanWriter, OneRecordAPhaseFiguresOnce) {
 }
 
 TEST_F(PlanWriter, BuffersOfAllSpaces) {
-  codegen::PlanBlob plan = write(test::program);
+  codegen::PlanBlob plan = write(test::smallProgram);
   Reader reader(plan.bytes);
   auto arguments = reader.read<dlc_argument>(DLC_TABLE_ARGUMENTS);
   auto records = reader.read<dlc_record>(DLC_TABLE_RECORDS);
@@ -149,7 +149,7 @@ TEST_F(PlanWriter, BuffersOfAllSpaces) {
 }
 
 TEST_F(PlanWriter, EntryWithItsValuesMetricsAndStep) {
-  codegen::PlanBlob plan = write(test::program);
+  codegen::PlanBlob plan = write(test::smallProgram);
   Reader reader(plan.bytes);
   dlc_entry entry = reader.read<dlc_entry>(DLC_TABLE_ENTRIES).at(0);
   EXPECT_EQ(entry.valid_input, 1u);
@@ -191,7 +191,7 @@ TEST_F(PlanWriter, EntryWithItsValuesMetricsAndStep) {
 }
 
 TEST_F(PlanWriter, EqualModulesGiveEqualBytes) {
-  EXPECT_EQ(write(test::program).bytes, write(test::program).bytes);
+  EXPECT_EQ(write(test::smallProgram).bytes, write(test::smallProgram).bytes);
 }
 
 /// Expects writePlan to fail with this message.
@@ -212,7 +212,7 @@ TEST_F(PlanWriter, RefusesAKernelWithoutCode) {
 TEST_F(PlanWriter, RefusesATypeThatTheTablesCannotHold) {
   expectError(
       context,
-      "exec.variable @w : tensor<1x1x1x1x1x1x1x1x1xf32> role<parameter> init(<constant, 0.0 : f64, "
+      "exec.variable @w : tensor<1x1x1x1x1x1x1x1x1xf32> role<parameter> init(<constant, 0.0, "
       "0.0 : f64>) at 0 bytes 4",
       "a module cannot hold the type 'tensor<1x1x1x1x1x1x1x1x1xf32>': at most 8 axes and 2 blocks");
 }

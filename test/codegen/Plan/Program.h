@@ -7,10 +7,10 @@ namespace dlc::test {
 /// One entry with everything that the tables hold: a kernel in two phases with a workspace, a copy,
 /// a fill, events on two streams, a constant that is used twice, scalars, a metric, a blocked
 /// layout, a setting.
-inline constexpr const char *program = R"mlir(
+inline constexpr const char *smallProgram = R"mlir(
 module @model attributes {dl.documentation = "about it", dl.epochs = 3 : i64} {
-  exec.variable @conv.weight : tensor<1x6x1x2xf32, #dl.layout<order = [0, 2, 1, 3], blocks = [1, 4]>> role<parameter> init(<uniform, -0.5 : f64, 0.25 : f64>) at 64 bytes 64
-  exec.variable @conv.weight.momentum : tensor<1x6x1x2xf32, #dl.layout<order = [0, 2, 1, 3], blocks = [1, 4]>> role<slot> of(@conv.weight) init(<constant, 0.0 : f64, 0.0 : f64>) at 0 bytes 64
+  exec.variable @conv.weight : tensor<1x6x1x2xf32, #program.layout<order = [0, 2, 1, 3], blocks = [1, 4]>> role<parameter> init(<uniform, -0.5, 0.25>) at 64 bytes 64
+  exec.variable @conv.weight.momentum : tensor<1x6x1x2xf32, #program.layout<order = [0, 2, 1, 3], blocks = [1, 4]>> role<slot> of(@conv.weight) init(<constant, 0.0, 0.0>) at 0 bytes 64
   exec.kernel @sum [#exec.argument<read 64>, #exec.argument<read 8>, #exec.argument<read 4>, #exec.argument<write 64>]
       attributes {workspace = 128 : i64, key = "000102030405060708090a0b0c0d0e0f", flops = 100 : i64, bytes_moved = 200 : i64,
                   schedule = "cpu-map: 16 elements", seconds = 1.5e-3 : f64,
@@ -19,10 +19,10 @@ module @model attributes {dl.documentation = "about it", dl.epochs = 3 : i64} {
   ^bb0(%x: tensor<16xf32>, %c: tensor<2xf32>, %s: tensor<f32>):
     dl.yield %x : tensor<16xf32>
   }
-  exec.program @train_step attributes {kind = #exec.program<train>, batch = 16 : i64, every = 5 : i64, schedule = [#exec.schedule_part<warmup, in_epochs = false, length = 7.0 : f64, n = 7.0 : f64, 0.5 : f64, 0.0 : f64, 0.0 : f64>, #exec.schedule_part<one_cycle, in_epochs = true, length = 0.0 : f64, n = 3.0 : f64, 0.3 : f64, 0.04 : f64, 0.01 : f64>, #exec.schedule_part<plateau, in_epochs = true, length = 0.0 : f64, n = 0.0 : f64, 0.5 : f64, 3.0 : f64, 1.0 : f64, metric = "accuracy">], arena_bytes = 512 : i64, live_bytes = 256 : i64, streams = 2 : i64, events = 1 : i64,
+  exec.program @train_step attributes {kind = #program.entry<train>, batch = 16 : i64, every = 5 : i64, schedule = [#program.schedule_part<warmup, in_epochs = false, length = 7.0 : f64, n = 7.0 : f64, 0.5 : f64, 0.0 : f64, 0.0 : f64>, #program.schedule_part<one_cycle, in_epochs = true, length = 0.0 : f64, n = 3.0 : f64, 0.3 : f64, 0.04 : f64, 0.01 : f64>, #program.schedule_part<plateau, in_epochs = true, length = 0.0 : f64, n = 0.0 : f64, 0.5 : f64, 3.0 : f64, 1.0 : f64, metric = "accuracy">], arena_bytes = 512 : i64, live_bytes = 256 : i64, streams = 2 : i64, events = 1 : i64,
       inputs = [#exec.value<"x" input tensor<16xf32> batch_axis = 0>, #exec.value<"valid" input tensor<i32>>], valid = 1 : i64,
       outputs = [#exec.value<"loss.sum" accumulator tensor<f32>>, #exec.value<"gradient.conv.weight" gradient tensor<16xf32> of = @conv.weight>],
-      metrics = [#exec.metric<"loss", loss, exp, [<0, count = 16.0 : f64, coefficient = 2.0 : f64>]>]} {
+      metrics = [#program.metric<"loss", loss, exp, [<"loss.sum", count = 16.0 : f64, coefficient = 2.0 : f64>]>]} {
     %x = exec.input 0 : <64>
     %w = exec.state @conv.weight at 64 : <64>
     %c = exec.constant dense<1.5> : tensor<2xf32> : <8>

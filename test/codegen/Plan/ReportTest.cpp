@@ -15,7 +15,7 @@ class Report : public testing::Test {
 protected:
   Report() : context(MLIRContext::Threading::DISABLED), report(nullptr) {
     context.loadDialect<dl::DLDialect, exec::ExecDialect>();
-    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(test::program, &context);
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(test::smallProgram, &context);
     codegen::CpuTarget target;
     target.cpu = "znver5";
     report = codegen::buildReport(*module, target);

@@ -40,7 +40,7 @@ static std::vector<Tensor> runBothWays(const std::string &text, ArrayRef<Tensor>
 }
 
 static const char *const lossText = R"(
-  dl.entry @f(%x: tensor<2x5x3xf64>, %label: tensor<2x3xi32>) -> tensor<2x3xf64> attributes {kind = #dl.entry<infer>} {
+  dl.entry @f(%x: tensor<2x5x3xf64>, %label: tensor<2x3xi32>) -> tensor<2x3xf64> attributes {kind = #program.entry<infer>} {
     %l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<2x5x3xf64>, tensor<2x3xi32>
     dl.return %l : tensor<2x3xf64>
   })";
@@ -65,7 +65,7 @@ TEST(Decompose, SoftmaxCrossEntropyOfLargeLogits) {
 TEST(Decompose, SoftmaxCrossEntropyBackward) {
   Tensor gradient = runBothWays(R"(
     dl.entry @f(%dloss: tensor<4xf64>, %x: tensor<4x3xf64>, %label: tensor<4xi64>) -> tensor<4x3xf64>
-        attributes {kind = #dl.entry<infer>} {
+        attributes {kind = #program.entry<infer>} {
       %d = dl.softmax_cross_entropy_backward %dloss, %x, %label axis = 1 : tensor<4xf64>, tensor<4x3xf64>, tensor<4xi64>
       dl.return %d : tensor<4x3xf64>
     })",
@@ -80,7 +80,7 @@ TEST(Decompose, SoftmaxCrossEntropyBackward) {
 TEST(Decompose, Accuracy) {
   Tensor correct = runBothWays(
       R"(
-    dl.entry @f(%x: tensor<5x3xf64>, %label: tensor<5xi32>) -> tensor<5xf64> attributes {kind = #dl.entry<infer>} {
+    dl.entry @f(%x: tensor<5x3xf64>, %label: tensor<5xi32>) -> tensor<5xf64> attributes {kind = #program.entry<infer>} {
       %a = dl.accuracy %x, %label axis = 1 : tensor<5x3xf64>, tensor<5xi32>
       dl.return %a : tensor<5xf64>
     })",
@@ -96,7 +96,7 @@ TEST(Decompose, Accuracy) {
 static std::vector<Tensor> runOp(const std::string &signature, const std::string &body,
                                  const std::string &type, ArrayRef<Tensor> inputs) {
   return runBothWays("dl.entry @f(" + signature + ") -> " + type +
-                         " attributes {kind = #dl.entry<infer>} {\n" + body +
+                         " attributes {kind = #program.entry<infer>} {\n" + body +
                          "\ndl.return %y : " + type + "\n}",
                      inputs);
 }
@@ -115,7 +115,7 @@ TEST(Decompose, BatchNorm) {
   for (std::string weights :
        {affine, " scale(%s : tensor<6xf64>) ", " bias(%b : tensor<6xf64>) ", " "})
     runBothWays(std::string("dl.entry @f(") + imageSignature + ") -> (" + image +
-                    ", tensor<6xf64>, tensor<6xf64>) attributes {kind = #dl.entry<infer>} {\n"
+                    ", tensor<6xf64>, tensor<6xf64>) attributes {kind = #program.entry<infer>} {\n"
                     "%y, %m, %v = dl.batch_norm %x" +
                     weights + "epsilon = 1.0e-03 : " + image + "\ndl.return %y, %m, %v : " + image +
                     ", tensor<6xf64>, tensor<6xf64>\n}",
@@ -139,7 +139,7 @@ TEST(Decompose, BatchNormBackward) {
     // The moments are those of x: other ones are no derivative of a batch norm.
     runBothWays(std::string("dl.entry @f(%x: ") + image + ", %s: tensor<6xf64>, %dy: " + image +
                     ") -> (" + image +
-                    ", tensor<6xf64>, tensor<6xf64>) attributes {kind = #dl.entry<infer>} {\n"
+                    ", tensor<6xf64>, tensor<6xf64>) attributes {kind = #program.entry<infer>} {\n"
                     "%y, %mean, %variance = dl.batch_norm %x epsilon = 1.0e-03 : " +
                     image + "\n%dx, %ds, %db = dl.batch_norm_backward %dy, %x, %mean, %variance" +
                     weights + "epsilon = 1.0e-03 : " + image +

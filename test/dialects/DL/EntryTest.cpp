@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 using namespace mlir;
+using namespace dlc;
 using namespace dlc::dl;
 
 namespace {
@@ -21,21 +22,21 @@ TEST_F(EntryTest, BuildsAddsAndErasesOutputs) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
   auto type = RankedTensorType::get({4}, builder.getF32Type());
-  auto entry =
-      EntryOp::create(builder, loc, "step", builder.getFunctionType({type}, {}), EntryKind::Train);
+  auto entry = EntryOp::create(builder, loc, "step", builder.getFunctionType({type}, {}),
+                               program::EntryKind::Train);
   entry.setArgAttr(0, "dl.name", builder.getStringAttr("x"));
   builder.setInsertionPointToEnd(&entry.getBlock());
   Value y = TensorBuilder{builder, loc}.scale(entry.getArgument(0), 2);
   ReturnOp::create(builder, loc, ValueRange(), Value());
-  entry.addOutput(y, "y", ValueKind::Result);
-  entry.addOutput(entry.getArgument(0), "gradient.w", ValueKind::Gradient,
+  entry.addOutput(y, "y", program::ValueKind::Result);
+  entry.addOutput(entry.getArgument(0), "gradient.w", program::ValueKind::Gradient,
                   FlatSymbolRefAttr::get(&context, "w"));
-  entry.addOutput(y, "z", ValueKind::Accumulator);
+  entry.addOutput(y, "z", program::ValueKind::Accumulator);
   ASSERT_TRUE(succeeded(verify(*module)));
   EXPECT_EQ(entry.getInputName(0), "x");
   EXPECT_EQ(entry.getNumResults(), 3u);
   EXPECT_EQ(entry.getOutputName(1), "gradient.w");
-  EXPECT_EQ(entry.getOutputKind(1), ValueKind::Gradient);
+  EXPECT_EQ(entry.getOutputKind(1), program::ValueKind::Gradient);
   EXPECT_EQ(entry.getResultAttrOfType<FlatSymbolRefAttr>(1, "dl.of").getValue(), "w");
 
   llvm::BitVector erased(3);
@@ -44,7 +45,7 @@ TEST_F(EntryTest, BuildsAddsAndErasesOutputs) {
   ASSERT_TRUE(succeeded(verify(*module)));
   EXPECT_EQ(entry.getNumResults(), 2u);
   EXPECT_EQ(entry.getOutputName(1), "z");
-  EXPECT_EQ(entry.getOutputKind(1), ValueKind::Accumulator);
+  EXPECT_EQ(entry.getOutputKind(1), program::ValueKind::Accumulator);
   EXPECT_EQ(entry.getReturn().getOutputs().size(), 2u);
   EXPECT_EQ(entry.getReturn().getOutputs()[1], y);
 }
@@ -59,8 +60,11 @@ TEST_F(EntryTest, SettingsOfAnOptimizer) {
 }
 
 TEST_F(EntryTest, InitialiserOfNumbers) {
-  auto init = InitialiserAttr::get(&context, InitialiserKind::Uniform, -0.25, 0.25);
-  EXPECT_EQ(parseAttribute("#dl.init<uniform, -0.25, 0.25>", &context), init);
-  EXPECT_EQ(InitialiserAttr::get(&context, InitialiserKind::Constant, 1).getB().convertToDouble(),
+  auto init =
+      program::InitialiserAttr::get(&context, program::InitialiserKind::Uniform, -0.25, 0.25);
+  EXPECT_EQ(parseAttribute("#program.init<uniform, -0.25, 0.25>", &context), init);
+  EXPECT_EQ(program::InitialiserAttr::get(&context, program::InitialiserKind::Constant, 1)
+                .getB()
+                .convertToDouble(),
             0);
 }

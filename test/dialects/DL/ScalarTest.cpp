@@ -30,7 +30,7 @@ protected:
   void SetUp() override {
     context.loadDialect<dl::DLDialect>();
     std::string text = "dl.entry @f(" + GetParam().arguments +
-                       ") attributes {kind = #dl.entry<infer>} { %r = " + GetParam().op +
+                       ") attributes {kind = #program.entry<infer>} { %r = " + GetParam().op +
                        " dl.return }";
     module = parseSourceString<ModuleOp>(text, &context);
     ASSERT_TRUE(module);

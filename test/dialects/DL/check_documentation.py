@@ -23,7 +23,7 @@ def omissions(name, text):
         yield "no summary"
     if not any(re.search(re.escape(name) + r"[ (]", code) for code in CODE.findall(description)):
         yield "no example"
-    if not re.search(r"Gradient|[Nn]ot differentiable|No gradient", description):
+    if not re.search(r"Gradient|[Nn]ot\s+differentiable|No\s+gradient", description):
         yield "does not say what its gradient is"
 
 

@@ -2,7 +2,7 @@
 // RUN: dlc-opt %s --mlir-print-op-generic | dlc-opt | FileCheck %s
 
 // CHECK-LABEL: dl.entry @norms
-dl.entry @norms(%x: tensor<4x6x5x5xf32>, %c: tensor<6xf32>, %r: tensor<5x5xf32>) attributes {kind = #dl.entry<train>} {
+dl.entry @norms(%x: tensor<4x6x5x5xf32>, %c: tensor<6xf32>, %r: tensor<5x5xf32>) attributes {kind = #program.entry<train>} {
   // CHECK: %[[Y:.*]], %[[MEAN:.*]], %[[VARIANCE:.*]] = dl.batch_norm %[[X:.*]] scale(%[[C:.*]] : tensor<6xf32>) bias(%[[C]] : tensor<6xf32>) epsilon = 1.000000e-05 : tensor<4x6x5x5xf32>
   %y, %mean, %variance = dl.batch_norm %x scale(%c : tensor<6xf32>) bias(%c : tensor<6xf32>) epsilon = 1.0e-05 : tensor<4x6x5x5xf32>
   // CHECK: dl.batch_norm %[[X]] epsilon = 0.000000e+00 : tensor<4x6x5x5xf32>
@@ -23,7 +23,7 @@ dl.entry @norms(%x: tensor<4x6x5x5xf32>, %c: tensor<6xf32>, %r: tensor<5x5xf32>)
 }
 
 // CHECK-LABEL: dl.entry @activations_and_losses
-dl.entry @activations_and_losses(%a: tensor<6x14xf32>, %t: tensor<6x14xf32>) attributes {kind = #dl.entry<train>} {
+dl.entry @activations_and_losses(%a: tensor<6x14xf32>, %t: tensor<6x14xf32>) attributes {kind = #program.entry<train>} {
   // CHECK: dl.softmax %[[A:.*]] axis = 1 : tensor<6x14xf32>
   %0 = dl.softmax %a axis = 1 : tensor<6x14xf32>
   // CHECK: dl.log_softmax %[[A]] axis = 0 : tensor<6x14xf32>

@@ -1,7 +1,7 @@
 // What element-wise ops refuse.
 // RUN: dlc-opt %s --split-input-file --verify-diagnostics
 
-dl.entry @shapes(%a: tensor<4xf32>, %b: tensor<5xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @shapes(%a: tensor<4xf32>, %b: tensor<5xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.add' op requires the same type for all operands and results}}
   %0 = "dl.add"(%a, %b) : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
   dl.return
@@ -9,7 +9,7 @@ dl.entry @shapes(%a: tensor<4xf32>, %b: tensor<5xf32>) attributes {kind = #dl.en
 
 // -----
 
-dl.entry @cast(%a: tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @cast(%a: tensor<4xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.cast' op requires the same shape for all operands and results}}
   %0 = dl.cast %a : tensor<4xf32> to tensor<5xi32>
   dl.return
@@ -17,7 +17,7 @@ dl.entry @cast(%a: tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @integers(%a: tensor<4xi32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @integers(%a: tensor<4xi32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.relu' op operand #0 must be statically shaped tensor of 32-bit float or 64-bit float or bfloat16 type or 16-bit float values}}
   %0 = dl.relu %a : tensor<4xi32>
   dl.return
@@ -25,7 +25,7 @@ dl.entry @integers(%a: tensor<4xi32>) attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @dynamic(%a: tensor<?xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @dynamic(%a: tensor<?xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.relu' op operand #0 must be statically shaped}}
   %0 = dl.relu %a : tensor<?xf32>
   dl.return
@@ -33,7 +33,7 @@ dl.entry @dynamic(%a: tensor<?xf32>) attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @condition(%m: tensor<5xi1>, %a: tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @condition(%m: tensor<5xi1>, %a: tensor<4xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.select' op failed to verify that condition is bool of the same shape}}
   %0 = "dl.select"(%m, %a, %a) : (tensor<5xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   dl.return
@@ -41,7 +41,7 @@ dl.entry @condition(%m: tensor<5xi1>, %a: tensor<4xf32>) attributes {kind = #dl.
 
 // -----
 
-dl.entry @predicate(%a: tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @predicate(%a: tensor<4xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{one of the following enum values for attribute 'predicate' [eq, ne, lt, le, gt, ge]}}
   %0 = dl.compare less %a, %a : tensor<4xf32>
   dl.return
@@ -49,16 +49,16 @@ dl.entry @predicate(%a: tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @layout_shape(%a: tensor<4x3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @layout_shape(%a: tensor<4x3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.convert_layout' op requires the same shape for all operands and results}}
-  %0 = dl.convert_layout %a : tensor<4x3xf32> to tensor<3x4xf32, #dl.layout<order = [1, 0]>>
+  %0 = dl.convert_layout %a : tensor<4x3xf32> to tensor<3x4xf32, #program.layout<order = [1, 0]>>
   dl.return
 }
 
 // -----
 
-dl.entry @layout_element(%a: tensor<4x3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @layout_element(%a: tensor<4x3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.convert_layout' op requires the same element type for all operands and results}}
-  %0 = dl.convert_layout %a : tensor<4x3xf32> to tensor<4x3xi32, #dl.layout<order = [1, 0]>>
+  %0 = dl.convert_layout %a : tensor<4x3xf32> to tensor<4x3xi32, #program.layout<order = [1, 0]>>
   dl.return
 }

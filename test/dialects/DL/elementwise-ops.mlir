@@ -4,7 +4,7 @@
 
 // CHECK-LABEL: dl.entry @unary(
 // CHECK-SAME: %[[X:.*]]: tensor<4x3xf32>, %[[I:.*]]: tensor<4xi32>, %[[U:.*]]: tensor<4xui8>)
-dl.entry @unary(%x: tensor<4x3xf32>, %i: tensor<4xi32>, %u: tensor<4xui8>) attributes {kind = #dl.entry<infer>} {
+dl.entry @unary(%x: tensor<4x3xf32>, %i: tensor<4xi32>, %u: tensor<4xui8>) attributes {kind = #program.entry<infer>} {
   // CHECK: dl.relu %[[X]] : tensor<4x3xf32>
   %0 = dl.relu %x : tensor<4x3xf32>
   // CHECK: dl.sigmoid %[[X]] : tensor<4x3xf32>
@@ -23,8 +23,8 @@ dl.entry @unary(%x: tensor<4x3xf32>, %i: tensor<4xi32>, %u: tensor<4xui8>) attri
   %7 = dl.abs %x : tensor<4x3xf32>
   // CHECK: dl.cast %[[U]] : tensor<4xui8> to tensor<4xf32>
   %8 = dl.cast %u : tensor<4xui8> to tensor<4xf32>
-  // CHECK: dl.convert_layout %[[X]] : tensor<4x3xf32> to tensor<4x3xf32, #dl.layout<order = [1, 0]>>
-  %9 = dl.convert_layout %x : tensor<4x3xf32> to tensor<4x3xf32, #dl.layout<order = [1, 0]>>
+  // CHECK: dl.convert_layout %[[X]] : tensor<4x3xf32> to tensor<4x3xf32, #program.layout<order = [1, 0]>>
+  %9 = dl.convert_layout %x : tensor<4x3xf32> to tensor<4x3xf32, #program.layout<order = [1, 0]>>
   // CHECK: dl.softsign %[[X]] : tensor<4x3xf32>
   %10 = dl.softsign %x : tensor<4x3xf32>
   dl.return
@@ -32,7 +32,7 @@ dl.entry @unary(%x: tensor<4x3xf32>, %i: tensor<4xi32>, %u: tensor<4xui8>) attri
 
 // CHECK-LABEL: dl.entry @binary(
 // CHECK-SAME: %[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>)
-dl.entry @binary(%a: tensor<4xf32>, %b: tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @binary(%a: tensor<4xf32>, %b: tensor<4xf32>) attributes {kind = #program.entry<infer>} {
   // CHECK: dl.add %[[A]], %[[B]] : tensor<4xf32>
   %0 = dl.add %a, %b : tensor<4xf32>
   // CHECK: dl.subtract %[[A]], %[[B]] : tensor<4xf32>

@@ -5,7 +5,7 @@
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[I:.*]]: tensor<4xi32>)
 // CHECK-NEXT: dl.return %[[X]], %[[X]], %[[X]], %[[X]], %[[I]], %[[I]]
 dl.entry @identities(%x: tensor<4xf32>, %i: tensor<4xi32>)
-    -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xi32>, tensor<4xi32>) attributes {kind = #dl.entry<infer>} {
+    -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xi32>, tensor<4xi32>) attributes {kind = #program.entry<infer>} {
   %zero = dl.constant dense<0.0> : tensor<4xf32>
   %one = dl.constant dense<1.0> : tensor<4xf32>
   %0 = dl.add %zero, %x : tensor<4xf32>
@@ -25,7 +25,7 @@ dl.entry @identities(%x: tensor<4xf32>, %i: tensor<4xi32>)
 // CHECK: dl.subtract
 // CHECK: dl.divide
 // CHECK: dl.add
-dl.entry @no_identities(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @no_identities(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) attributes {kind = #program.entry<infer>} {
   %zero = dl.constant dense<0.0> : tensor<2xf32>
   %one = dl.constant dense<1.0> : tensor<2xf32>
   %some = dl.constant dense<[0.0, 1.0]> : tensor<2xf32>
@@ -40,7 +40,7 @@ dl.entry @no_identities(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, ten
 // CHECK-LABEL: dl.entry @splats()
 // CHECK-NEXT: %[[C:.*]] = dl.constant dense<-5.000000e-01> : tensor<2x3xf64>
 // CHECK-NEXT: dl.return %[[C]] : tensor<2x3xf64>
-dl.entry @splats() -> tensor<2x3xf64> attributes {kind = #dl.entry<infer>} {
+dl.entry @splats() -> tensor<2x3xf64> attributes {kind = #program.entry<infer>} {
   %a = dl.constant dense<2.0> : tensor<3xf32>
   %b = dl.constant dense<4.0> : tensor<3xf32>
   %0 = dl.divide %a, %b : tensor<3xf32>
@@ -65,7 +65,7 @@ dl.entry @splats() -> tensor<2x3xf64> attributes {kind = #dl.entry<infer>} {
 // CHECK-NEXT: dl.return %[[X]], %[[X]], %[[X]], %[[X]], %[[R]], %[[T]], %[[X]]
 dl.entry @shapes(%x: tensor<2x3x4xf32>)
     -> (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<24xf32>, tensor<3x4x2xf32>,
-        tensor<2x3x4xf32>) attributes {kind = #dl.entry<infer>} {
+        tensor<2x3x4xf32>) attributes {kind = #program.entry<infer>} {
   %0 = dl.reshape %x : tensor<2x3x4xf32> to tensor<2x3x4xf32>
   %1 = dl.transpose %x order = [0, 1, 2] : tensor<2x3x4xf32>
   %2 = dl.cast %x : tensor<2x3x4xf32> to tensor<2x3x4xf32>
@@ -80,15 +80,15 @@ dl.entry @shapes(%x: tensor<2x3x4xf32>)
 }
 
 // A layout and back is nothing, a chain of conversions one. Three axes to five have short names.
-#nhwc = #dl.layout<order = [0, 2, 3, 1]>
+#nhwc = #program.layout<order = [0, 2, 3, 1]>
 // CHECK-LABEL: dl.entry @layouts(
 // CHECK-SAME: %[[X:.*]]: tensor<2x3x4x5xf32>)
 // CHECK-NEXT: %[[L:.*]] = dl.convert_layout %[[X]] : tensor<2x3x4x5xf32> to tensor<2x3x4x5xf32, #nhwc>
 // CHECK-NEXT: dl.return %[[X]], %[[L]]
-dl.entry @layouts(%x: tensor<2x3x4x5xf32>) -> (tensor<2x3x4x5xf32>, tensor<2x3x4x5xf32, #nhwc>) attributes {kind = #dl.entry<infer>} {
+dl.entry @layouts(%x: tensor<2x3x4x5xf32>) -> (tensor<2x3x4x5xf32>, tensor<2x3x4x5xf32, #nhwc>) attributes {kind = #program.entry<infer>} {
   %0 = dl.convert_layout %x : tensor<2x3x4x5xf32> to tensor<2x3x4x5xf32, #nhwc>
   %1 = dl.convert_layout %0 : tensor<2x3x4x5xf32, #nhwc> to tensor<2x3x4x5xf32>
-  %2 = dl.convert_layout %1 : tensor<2x3x4x5xf32> to tensor<2x3x4x5xf32, #dl.layout<order = [3, 2, 1, 0]>>
-  %3 = dl.convert_layout %2 : tensor<2x3x4x5xf32, #dl.layout<order = [3, 2, 1, 0]>> to tensor<2x3x4x5xf32, #nhwc>
+  %2 = dl.convert_layout %1 : tensor<2x3x4x5xf32> to tensor<2x3x4x5xf32, #program.layout<order = [3, 2, 1, 0]>>
+  %3 = dl.convert_layout %2 : tensor<2x3x4x5xf32, #program.layout<order = [3, 2, 1, 0]>> to tensor<2x3x4x5xf32, #nhwc>
   dl.return %1, %3 : tensor<2x3x4x5xf32>, tensor<2x3x4x5xf32, #nhwc>
 }

@@ -1,7 +1,7 @@
 // Each constraint of convolutions, pooling and losses.
 // RUN: dlc-opt %s --split-input-file --verify-diagnostics
 
-dl.entry @convolution_c1(%x: tensor<2x4xf32>, %w: tensor<6x4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @convolution_c1(%x: tensor<2x4xf32>, %w: tensor<6x4xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.convolution: (C1) expects equal ranks from 3 to 5 and equal element types, found 'tensor<2x4xf32>' and 'tensor<6x4xf32>'}}
   %y = dl.convolution %x, %w strides = [] padding = [] dilations = [] groups = 1 : tensor<2x4xf32>, tensor<6x4xf32>
   dl.return
@@ -9,7 +9,7 @@ dl.entry @convolution_c1(%x: tensor<2x4xf32>, %w: tensor<6x4xf32>) attributes {k
 
 // -----
 
-dl.entry @convolution_c1_ranks(%x: tensor<2x4x5x6xf32>, %w: tensor<6xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @convolution_c1_ranks(%x: tensor<2x4x5x6xf32>, %w: tensor<6xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.convolution: (C1) expects equal ranks}}
   %y = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1 : tensor<2x4x5x6xf32>, tensor<6xf32>
   dl.return
@@ -17,7 +17,7 @@ dl.entry @convolution_c1_ranks(%x: tensor<2x4x5x6xf32>, %w: tensor<6xf32>) attri
 
 // -----
 
-dl.entry @convolution_c2_stride(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @convolution_c2_stride(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.convolution: (C2) expects 2 strides and dilations of at least 1 and 4 paddings of at least 0, all below 2^31}}
   %y = dl.convolution %x, %w strides = [0, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1 : tensor<2x4x5x6xf32>, tensor<6x4x2x3xf32>
   dl.return
@@ -25,7 +25,7 @@ dl.entry @convolution_c2_stride(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>
 
 // -----
 
-dl.entry @convolution_c2_padding(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @convolution_c2_padding(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.convolution: (C2) expects}}
   %y = dl.convolution %x, %w strides = [1, 1] padding = [0, 0] dilations = [1, 1] groups = 1 : tensor<2x4x5x6xf32>, tensor<6x4x2x3xf32>
   dl.return
@@ -33,7 +33,7 @@ dl.entry @convolution_c2_padding(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32
 
 // -----
 
-dl.entry @convolution_c2_huge(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @convolution_c2_huge(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.convolution: (C2) expects}}
   %y = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 4611686018427387904] groups = 1 : tensor<2x4x5x6xf32>, tensor<6x4x2x3xf32>
   dl.return
@@ -41,7 +41,7 @@ dl.entry @convolution_c2_huge(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) 
 
 // -----
 
-dl.entry @convolution_c3(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @convolution_c3(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.convolution: (C3) 2 groups do not fit 4 channels and filters 'tensor<6x4x2x3xf32>'}}
   %y = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 2 : tensor<2x4x5x6xf32>, tensor<6x4x2x3xf32>
   dl.return
@@ -49,7 +49,7 @@ dl.entry @convolution_c3(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) attri
 
 // -----
 
-dl.entry @convolution_c3_zero(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @convolution_c3_zero(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.convolution: (C3) 0 groups do not fit}}
   %y = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 0 : tensor<2x4x5x6xf32>, tensor<6x4x2x3xf32>
   dl.return
@@ -57,7 +57,7 @@ dl.entry @convolution_c3_zero(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) 
 
 // -----
 
-dl.entry @convolution_c4(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @convolution_c4(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.convolution: (C4) on spatial axis 1 the kernel spans 9 of the padded input's 7}}
   %y = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 1, 0] dilations = [1, 4] groups = 1 : tensor<2x4x5x6xf32>, tensor<6x4x2x3xf32>
   dl.return
@@ -65,7 +65,7 @@ dl.entry @convolution_c4(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) attri
 
 // -----
 
-dl.entry @backward_data_c3(%dy: tensor<2x6x4x4xf32>, %w: tensor<6x4x2x3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @backward_data_c3(%dy: tensor<2x6x4x4xf32>, %w: tensor<6x4x2x3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.convolution_backward_data' op (C3) 2 groups do not fit 4 channels}}
   %dx = dl.convolution_backward_data %dy, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 2
       : tensor<2x6x4x4xf32>, tensor<6x4x2x3xf32> to tensor<2x4x5x6xf32>
@@ -74,7 +74,7 @@ dl.entry @backward_data_c3(%dy: tensor<2x6x4x4xf32>, %w: tensor<6x4x2x3xf32>) at
 
 // -----
 
-dl.entry @backward_data_c5(%dy: tensor<2x6x4x5xf32>, %w: tensor<6x4x2x3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @backward_data_c5(%dy: tensor<2x6x4x5xf32>, %w: tensor<6x4x2x3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.convolution_backward_data' op (C5) expects dy to be 'tensor<2x6x4x4xf32>', found 'tensor<2x6x4x5xf32>'}}
   %dx = dl.convolution_backward_data %dy, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1
       : tensor<2x6x4x5xf32>, tensor<6x4x2x3xf32> to tensor<2x4x5x6xf32>
@@ -83,7 +83,7 @@ dl.entry @backward_data_c5(%dy: tensor<2x6x4x5xf32>, %w: tensor<6x4x2x3xf32>) at
 
 // -----
 
-dl.entry @backward_filter_c5(%x: tensor<2x4x5x6xf32>, %dy: tensor<3x6x4x4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @backward_filter_c5(%x: tensor<2x4x5x6xf32>, %dy: tensor<3x6x4x4xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.convolution_backward_filter' op (C5) expects dy to be 'tensor<2x6x4x4xf32>', found 'tensor<3x6x4x4xf32>'}}
   %dw = dl.convolution_backward_filter %x, %dy strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1
       : tensor<2x4x5x6xf32>, tensor<3x6x4x4xf32> to tensor<6x4x2x3xf32>
@@ -92,7 +92,7 @@ dl.entry @backward_filter_c5(%x: tensor<2x4x5x6xf32>, %dy: tensor<3x6x4x4xf32>) 
 
 // -----
 
-dl.entry @pool_c1(%x: tensor<2x3x6xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @pool_c1(%x: tensor<2x3x6xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.max_pool' op (C1) expects equal ranks from 3 to 5, batch, channels and element types, found 'tensor<2x3x6xf32>' and 'tensor<2x4x3xf32>'}}
   %0 = dl.max_pool %x kernel = [2] strides = [2] padding = [0, 0] dilations = [1] : tensor<2x3x6xf32> -> tensor<2x4x3xf32>
   dl.return
@@ -100,7 +100,7 @@ dl.entry @pool_c1(%x: tensor<2x3x6xf32>) attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @pool_c2_count(%x: tensor<2x3x6xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @pool_c2_count(%x: tensor<2x3x6xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.average_pool' op (C2) expects 1 kernel sizes, strides and dilations of at least 1 and 2 paddings of at least 0, all below 2^31}}
   %0 = dl.average_pool %x kernel = [2, 2] strides = [2] padding = [0, 0] dilations = [1] : tensor<2x3x6xf32> -> tensor<2x3x3xf32>
   dl.return
@@ -108,7 +108,7 @@ dl.entry @pool_c2_count(%x: tensor<2x3x6xf32>) attributes {kind = #dl.entry<infe
 
 // -----
 
-dl.entry @pool_c2_padding(%x: tensor<2x3x6xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @pool_c2_padding(%x: tensor<2x3x6xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.max_pool' op (C2) on spatial axis 0 the padding 0, 2 is not below the window's extent 2}}
   %0 = dl.max_pool %x kernel = [2] strides = [2] padding = [0, 2] dilations = [1] : tensor<2x3x6xf32> -> tensor<2x3x4xf32>
   dl.return
@@ -116,7 +116,7 @@ dl.entry @pool_c2_padding(%x: tensor<2x3x6xf32>) attributes {kind = #dl.entry<in
 
 // -----
 
-dl.entry @pool_c3(%x: tensor<2x3x17x17xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @pool_c3(%x: tensor<2x3x17x17xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.max_pool' op (C3) the index of a window of 289 elements does not fit a byte}}
   %0, %1 = dl.max_pool %x kernel = [17, 17] strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1]
       : tensor<2x3x17x17xf32> -> tensor<2x3x1x1xf32>, tensor<2x3x1x1xui8>
@@ -125,7 +125,7 @@ dl.entry @pool_c3(%x: tensor<2x3x17x17xf32>) attributes {kind = #dl.entry<infer>
 
 // -----
 
-dl.entry @pool_c4(%x: tensor<2x3x6xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @pool_c4(%x: tensor<2x3x6xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.max_pool' op (C4) on spatial axis 0 a window of extent 2 and stride 2 over 6 elements padded by 0, 0 cannot give 4}}
   %0 = dl.max_pool %x kernel = [2] strides = [2] padding = [0, 0] dilations = [1] : tensor<2x3x6xf32> -> tensor<2x3x4xf32>
   dl.return
@@ -134,7 +134,7 @@ dl.entry @pool_c4(%x: tensor<2x3x6xf32>) attributes {kind = #dl.entry<infer>} {
 // -----
 
 // The ceil size is 4, but its last window would start in the padding.
-dl.entry @pool_c4_ceil(%x: tensor<2x3x6xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @pool_c4_ceil(%x: tensor<2x3x6xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.average_pool' op (C4) on spatial axis 0 a window of extent 2 and stride 2 over 6 elements padded by 0, 1 cannot give 4}}
   %0 = dl.average_pool %x kernel = [2] strides = [2] padding = [0, 1] dilations = [1] : tensor<2x3x6xf32> -> tensor<2x3x4xf32>
   dl.return
@@ -142,7 +142,7 @@ dl.entry @pool_c4_ceil(%x: tensor<2x3x6xf32>) attributes {kind = #dl.entry<infer
 
 // -----
 
-dl.entry @average_pool_backward_c4(%dy: tensor<2x3x4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @average_pool_backward_c4(%dy: tensor<2x3x4xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.average_pool_backward' op (C4) on spatial axis 0}}
   %0 = dl.average_pool_backward %dy kernel = [2] strides = [2] padding = [0, 0] dilations = [1] : tensor<2x3x4xf32> to tensor<2x3x6xf32>
   dl.return
@@ -150,7 +150,7 @@ dl.entry @average_pool_backward_c4(%dy: tensor<2x3x4xf32>) attributes {kind = #d
 
 // -----
 
-dl.entry @pool_c5(%dy: tensor<2x3x3xf32>, %i: tensor<2x3x4xui8>) attributes {kind = #dl.entry<infer>} {
+dl.entry @pool_c5(%dy: tensor<2x3x3xf32>, %i: tensor<2x3x4xui8>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.max_pool_backward' op (C5) expects the index to have the shape of 'tensor<2x3x3xf32>', found 'tensor<2x3x4xui8>'}}
   %0 = dl.max_pool_backward %dy, %i kernel = [2] strides = [2] padding = [0, 0] dilations = [1]
       : tensor<2x3x3xf32>, tensor<2x3x4xui8> to tensor<2x3x6xf32>
@@ -159,7 +159,7 @@ dl.entry @pool_c5(%dy: tensor<2x3x3xf32>, %i: tensor<2x3x4xui8>) attributes {kin
 
 // -----
 
-dl.entry @gather_c5(%x: tensor<2x3x6xf32>, %i: tensor<2x3x4xui8>) attributes {kind = #dl.entry<infer>} {
+dl.entry @gather_c5(%x: tensor<2x3x6xf32>, %i: tensor<2x3x4xui8>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.max_pool_gather' op (C5) expects the index to have the shape of 'tensor<2x3x3xf32>', found 'tensor<2x3x4xui8>'}}
   %0 = dl.max_pool_gather %x, %i kernel = [2] strides = [2] padding = [0, 0] dilations = [1]
       : tensor<2x3x6xf32>, tensor<2x3x4xui8> to tensor<2x3x3xf32>
@@ -168,7 +168,7 @@ dl.entry @gather_c5(%x: tensor<2x3x6xf32>, %i: tensor<2x3x4xui8>) attributes {ki
 
 // -----
 
-dl.entry @loss_c1(%x: tensor<2x5xf32>, %label: tensor<2xi32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @loss_c1(%x: tensor<2x5xf32>, %label: tensor<2xi32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.softmax_cross_entropy: (C1) has axis 2, but rank 2}}
   %0 = dl.softmax_cross_entropy %x, %label axis = 2 : tensor<2x5xf32>, tensor<2xi32>
   dl.return
@@ -176,7 +176,7 @@ dl.entry @loss_c1(%x: tensor<2x5xf32>, %label: tensor<2xi32>) attributes {kind =
 
 // -----
 
-dl.entry @loss_c2(%x: tensor<2x5xf32>, %label: tensor<5xi32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @loss_c2(%x: tensor<2x5xf32>, %label: tensor<5xi32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.accuracy: (C2) expects at least one class on axis 1 and a label for each sample, found 'tensor<2x5xf32>' and 'tensor<5xi32>'}}
   %0 = dl.accuracy %x, %label axis = 1 : tensor<2x5xf32>, tensor<5xi32>
   dl.return
@@ -184,7 +184,7 @@ dl.entry @loss_c2(%x: tensor<2x5xf32>, %label: tensor<5xi32>) attributes {kind =
 
 // -----
 
-dl.entry @loss_c2_empty(%x: tensor<2x0xf32>, %label: tensor<2xi32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @loss_c2_empty(%x: tensor<2x0xf32>, %label: tensor<2xi32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.softmax_cross_entropy: (C2) expects at least one class on axis 1}}
   %0 = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<2x0xf32>, tensor<2xi32>
   dl.return
@@ -192,7 +192,7 @@ dl.entry @loss_c2_empty(%x: tensor<2x0xf32>, %label: tensor<2xi32>) attributes {
 
 // -----
 
-dl.entry @loss_backward_c3(%dloss: tensor<3xf32>, %x: tensor<2x5xf32>, %label: tensor<2xi32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @loss_backward_c3(%dloss: tensor<3xf32>, %x: tensor<2x5xf32>, %label: tensor<2xi32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.softmax_cross_entropy_backward: (C3) expects dloss to be 'tensor<2xf32>', found 'tensor<3xf32>'}}
   %0 = dl.softmax_cross_entropy_backward %dloss, %x, %label axis = 1 : tensor<3xf32>, tensor<2x5xf32>, tensor<2xi32>
   dl.return

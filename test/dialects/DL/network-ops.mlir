@@ -4,7 +4,7 @@
 
 // CHECK-LABEL: dl.entry @convolution(
 // CHECK-SAME: %[[X:.*]]: tensor<2x4x5x6xf32>, %[[W:.*]]: tensor<6x2x2x3xf32>)
-dl.entry @convolution(%x: tensor<2x4x5x6xf32>, %w: tensor<6x2x2x3xf32>) -> tensor<2x6x3x4xf32> attributes {kind = #dl.entry<infer>} {
+dl.entry @convolution(%x: tensor<2x4x5x6xf32>, %w: tensor<6x2x2x3xf32>) -> tensor<2x6x3x4xf32> attributes {kind = #program.entry<infer>} {
   // CHECK: %[[Y:.*]] = dl.convolution %[[X]], %[[W]] strides = [2, 1] padding = [0, 1, 2, 0] dilations = [1, 2] groups = 2 : tensor<2x4x5x6xf32>, tensor<6x2x2x3xf32>
   %y = dl.convolution %x, %w strides = [2, 1] padding = [0, 1, 2, 0] dilations = [1, 2] groups = 2
       : tensor<2x4x5x6xf32>, tensor<6x2x2x3xf32>
@@ -20,7 +20,7 @@ dl.entry @convolution(%x: tensor<2x4x5x6xf32>, %w: tensor<6x2x2x3xf32>) -> tenso
 // Spatial rank 1 and 3.
 // CHECK-LABEL: dl.entry @ranks
 dl.entry @ranks(%x1: tensor<2x3x9xf32>, %w1: tensor<4x3x2xf32>, %x3: tensor<1x2x3x4x5xf32>, %w3: tensor<2x2x2x3x2xf32>)
-    -> (tensor<2x4x4xf32>, tensor<1x2x2x2x4xf32>) attributes {kind = #dl.entry<infer>} {
+    -> (tensor<2x4x4xf32>, tensor<1x2x2x2x4xf32>) attributes {kind = #program.entry<infer>} {
   %0 = dl.convolution %x1, %w1 strides = [3] padding = [1, 2] dilations = [2] groups = 1 : tensor<2x3x9xf32>, tensor<4x3x2xf32>
   %1 = dl.convolution %x3, %w3 strides = [1, 2, 1] padding = [0, 0, 1, 1, 1, 0] dilations = [1, 1, 2] groups = 1
       : tensor<1x2x3x4x5xf32>, tensor<2x2x2x3x2xf32>
@@ -29,7 +29,7 @@ dl.entry @ranks(%x1: tensor<2x3x9xf32>, %w1: tensor<4x3x2xf32>, %x3: tensor<1x2x
 
 // CHECK-LABEL: dl.entry @pooling(
 // CHECK-SAME: %[[X:.*]]: tensor<2x3x6x7xf32>)
-dl.entry @pooling(%x: tensor<2x3x6x7xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @pooling(%x: tensor<2x3x6x7xf32>) attributes {kind = #program.entry<infer>} {
   // CHECK: dl.max_pool %[[X]] kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x3x6x7xf32> -> tensor<2x3x3x3xf32>{{$}}
   %0 = dl.max_pool %x kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x3x6x7xf32> -> tensor<2x3x3x3xf32>
   // The last window of the second axis hangs over.
@@ -54,7 +54,7 @@ dl.entry @pooling(%x: tensor<2x3x6x7xf32>) attributes {kind = #dl.entry<infer>} 
 // CHECK-LABEL: dl.entry @classes(
 // CHECK-SAME: %[[X:.*]]: tensor<2x5x3xf32>, %[[L:.*]]: tensor<2x3xi32>)
 dl.entry @classes(%x: tensor<2x5x3xf32>, %label: tensor<2x3xi32>)
-    -> (tensor<2x3xf32>, tensor<2x5x3xf32>, tensor<2x3xf32>) attributes {kind = #dl.entry<infer>} {
+    -> (tensor<2x3xf32>, tensor<2x5x3xf32>, tensor<2x3xf32>) attributes {kind = #program.entry<infer>} {
   // CHECK: %[[LOSS:.*]] = dl.softmax_cross_entropy %[[X]], %[[L]] axis = 1 : tensor<2x5x3xf32>, tensor<2x3xi32>
   %l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<2x5x3xf32>, tensor<2x3xi32>
   // CHECK: dl.softmax_cross_entropy_backward %[[LOSS]], %[[X]], %[[L]] axis = 1 : tensor<2x3xf32>, tensor<2x5x3xf32>, tensor<2x3xi32>

@@ -32,12 +32,7 @@ dl.variable @s : tensor<3xf64> role<slot> of(@p) init(<copy, 0.0, 0.0>)
 
 // -----
 
-// expected-error @+1 {{unknown initialiser 'gauss', expected constant, uniform, normal, truncated_normal, orthogonal or copy}}
-dl.variable @p : tensor<3xf32> role<parameter> init(<gauss, 0.0, 0.0>)
-
-// -----
-
-dl.entry @read_c1() attributes {kind = #dl.entry<train>} {
+dl.entry @read_c1() attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.read' op (C1) @p is not a variable of this module}}
   %p = dl.read @p : tensor<3xf32>
   dl.return
@@ -47,7 +42,7 @@ dl.entry @read_c1() attributes {kind = #dl.entry<train>} {
 
 // expected-note @+1 {{the variable is here}}
 dl.variable @p : tensor<3xf32> role<parameter> init(<constant, 0.0, 0.0>)
-dl.entry @read_c1_type() attributes {kind = #dl.entry<train>} {
+dl.entry @read_c1_type() attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.read' op (C1) has type 'tensor<3xf64>', but @p has 'tensor<3xf32>'}}
   %p = dl.read @p : tensor<3xf64>
   dl.return
@@ -57,7 +52,7 @@ dl.entry @read_c1_type() attributes {kind = #dl.entry<train>} {
 
 // expected-note @+1 {{the variable is here}}
 dl.variable @p : tensor<3xf32> role<parameter> init(<constant, 0.0, 0.0>)
-dl.entry @assign_c1(%x: tensor<4xf32>) attributes {kind = #dl.entry<train>} {
+dl.entry @assign_c1(%x: tensor<4xf32>) attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.assign' op (C1) has type 'tensor<4xf32>', but @p has 'tensor<3xf32>'}}
   dl.assign @p, %x : tensor<4xf32>
   dl.return
@@ -66,7 +61,7 @@ dl.entry @assign_c1(%x: tensor<4xf32>) attributes {kind = #dl.entry<train>} {
 // -----
 
 dl.variable @p : tensor<3xf32> role<parameter> init(<constant, 0.0, 0.0>)
-dl.entry @entry_c1_twice(%x: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+dl.entry @entry_c1_twice(%x: tensor<3xf32>) attributes {kind = #program.entry<train>} {
   // expected-note @+1 {{assigned here}}
   dl.assign @p, %x : tensor<3xf32>
   // expected-error @+1 {{'dl.assign' op (C1) @p has already been assigned in this entry}}
@@ -77,7 +72,7 @@ dl.entry @entry_c1_twice(%x: tensor<3xf32>) attributes {kind = #dl.entry<train>}
 // -----
 
 dl.variable @p : tensor<3xf32> role<parameter> init(<constant, 0.0, 0.0>)
-dl.entry @entry_c1_read(%x: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+dl.entry @entry_c1_read(%x: tensor<3xf32>) attributes {kind = #program.entry<train>} {
   // expected-note @+1 {{assigned here}}
   dl.assign @p, %x : tensor<3xf32>
   // expected-error @+1 {{'dl.read' op (C1) @p has already been assigned in this entry}}
@@ -89,7 +84,7 @@ dl.entry @entry_c1_read(%x: tensor<3xf32>) attributes {kind = #dl.entry<train>} 
 
 dl.variable @s : tensor<3xf32> role<state> init(<constant, 0.0, 0.0>)
 // expected-error @+1 {{'dl.entry' op (C2) updates @s, which is not a parameter of this module}}
-dl.entry @entry_c2() attributes {kind = #dl.entry<train>,
+dl.entry @entry_c2() attributes {kind = #program.entry<train>,
     updates = [#dl.update<@s, lr_mult = 1.0 : f64, decay_mult = 1.0 : f64, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   dl.return
 }
@@ -98,7 +93,7 @@ dl.entry @entry_c2() attributes {kind = #dl.entry<train>,
 
 dl.variable @p : tensor<3xf32> role<parameter> init(<constant, 0.0, 0.0>)
 // expected-error @+1 {{'dl.entry' op (C2) updates @p twice}}
-dl.entry @entry_c2_twice() attributes {kind = #dl.entry<train>,
+dl.entry @entry_c2_twice() attributes {kind = #program.entry<train>,
     updates = [#dl.update<@p, lr_mult = 1.0 : f64, decay_mult = 1.0 : f64, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>,
                #dl.update<@p, lr_mult = 2.0 : f64, decay_mult = 1.0 : f64, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   dl.return
@@ -155,24 +150,24 @@ dl.entry @entry_c2_twice() attributes {kind = #dl.entry<train>,
 // -----
 
 // expected-error @+1 {{'dl.entry' op (C3) the metric 'loss' needs the accumulator 'count', which is not among the results}}
-dl.entry @entry_c3(%x: tensor<f32>) -> (tensor<f32> {dl.name = "sum", dl.kind = #dl.value<accumulator>},
+dl.entry @entry_c3(%x: tensor<f32>) -> (tensor<f32> {dl.name = "sum", dl.kind = #program.value<accumulator>},
                                         tensor<f32> {dl.name = "count"})
-    attributes {kind = #dl.entry<evaluate>,
-                metrics = [#dl.metric<"loss", loss, none, [<"sum" over "count", count = 0.0 : f64, coefficient = 1.0 : f64>]>]} {
+    attributes {kind = #program.entry<evaluate>,
+                metrics = [#program.metric<"loss", loss, none, [<"sum" over "count", count = 0.0 : f64, coefficient = 1.0 : f64>]>]} {
   dl.return %x, %x : tensor<f32>, tensor<f32>
 }
 
 // -----
 
 // expected-error @+1 {{'dl.entry' op (C4) has two inputs named 'x'}}
-dl.entry @entry_c4(%x: tensor<f32> {dl.name = "x"}, %y: tensor<f32> {dl.name = "x"}) attributes {kind = #dl.entry<infer>} {
+dl.entry @entry_c4(%x: tensor<f32> {dl.name = "x"}, %y: tensor<f32> {dl.name = "x"}) attributes {kind = #program.entry<infer>} {
   dl.return
 }
 
 // -----
 
 // expected-error @+1 {{'dl.entry' op (C4) has two results named 'y'}}
-dl.entry @entry_c4_results(%x: tensor<f32>) -> (tensor<f32> {dl.name = "y"}, tensor<f32> {dl.name = "y"}) attributes {kind = #dl.entry<infer>} {
+dl.entry @entry_c4_results(%x: tensor<f32>) -> (tensor<f32> {dl.name = "y"}, tensor<f32> {dl.name = "y"}) attributes {kind = #program.entry<infer>} {
   dl.return %x, %x : tensor<f32>, tensor<f32>
 }
 
@@ -186,41 +181,41 @@ dl.entry @kind() {
 // -----
 
 // expected-error @+1 {{'dl.entry' op has dl.batch_axis 2 outside of 'tensor<4x3xf32>'}}
-dl.entry @batch_axis(%x: tensor<4x3xf32> {dl.batch_axis = 2 : i64}) attributes {kind = #dl.entry<infer>} {
+dl.entry @batch_axis(%x: tensor<4x3xf32> {dl.batch_axis = 2 : i64}) attributes {kind = #program.entry<infer>} {
   dl.return
 }
 
 // -----
 
 // expected-error @+1 {{'dl.entry' op has an unknown or malformed attribute "dl.nane" = "x" on argument 0}}
-dl.entry @argument_attribute(%x: tensor<4x3xf32> {dl.nane = "x"}) attributes {kind = #dl.entry<infer>} {
+dl.entry @argument_attribute(%x: tensor<4x3xf32> {dl.nane = "x"}) attributes {kind = #program.entry<infer>} {
   dl.return
 }
 
 // -----
 
 // expected-error @+1 {{'dl.entry' op has an unknown or malformed attribute "dl.kind" = "gradient" on result 0}}
-dl.entry @result_attribute(%x: tensor<f32>) -> (tensor<f32> {dl.kind = "gradient"}) attributes {kind = #dl.entry<infer>} {
+dl.entry @result_attribute(%x: tensor<f32>) -> (tensor<f32> {dl.kind = "gradient"}) attributes {kind = #program.entry<infer>} {
   dl.return %x : tensor<f32>
 }
 
 // -----
 
-dl.entry @return_c1(%x: tensor<f32>) -> tensor<3xf32> attributes {kind = #dl.entry<infer>} {
+dl.entry @return_c1(%x: tensor<f32>) -> tensor<3xf32> attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.return' op (C1) returns ('tensor<f32>'), but the entry declares ('tensor<3xf32>')}}
   dl.return %x : tensor<f32>
 }
 
 // -----
 
-dl.entry @return_c2(%x: tensor<1xf32>) attributes {kind = #dl.entry<train>} {
+dl.entry @return_c2(%x: tensor<1xf32>) attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.return' op (C2) expects a loss of rank 0, found 'tensor<1xf32>'}}
   dl.return loss(%x : tensor<1xf32>)
 }
 
 // -----
 
-dl.entry @fused_c1(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @fused_c1(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.fused' op (C1) the body takes ('tensor<4xf32>'), but the operands are ('tensor<3xf32>')}}
   %y = dl.fused(%x) : (tensor<3xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
@@ -231,7 +226,7 @@ dl.entry @fused_c1(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @fused_c2(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @fused_c2(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.fused' op (C2) the body yields ('tensor<3xf32>'), but the results are ('tensor<4xf32>')}}
   %y = dl.fused(%x) : (tensor<3xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<3xf32>):
@@ -243,7 +238,7 @@ dl.entry @fused_c2(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
 // -----
 
 dl.variable @p : tensor<3xf32> role<parameter> init(<constant, 0.0, 0.0>)
-dl.entry @fused_c3() attributes {kind = #dl.entry<infer>} {
+dl.entry @fused_c3() attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.fused' op (C3) the body may hold pure dl ops only}}
   %y = dl.fused() : () -> tensor<3xf32> {
     // expected-note @+1 {{dl.read is here}}
@@ -255,7 +250,7 @@ dl.entry @fused_c3() attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @multi_tensor_c1(%a: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+dl.entry @multi_tensor_c1(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.multi_tensor' op (C1) has 3 tensors for 2 streams}}
   dl.multi_tensor(%a, %a, %a) scalars() {streams = 2 : i64, multipliers = array<f64>}
       : (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> () {
@@ -266,7 +261,7 @@ dl.entry @multi_tensor_c1(%a: tensor<3xf32>) attributes {kind = #dl.entry<train>
 
 // -----
 
-dl.entry @multi_tensor_c1_none(%a: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+dl.entry @multi_tensor_c1_none(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.multi_tensor' op (C1) has 1 tensors for 0 streams}}
   dl.multi_tensor(%a) scalars() {streams = 0 : i64, multipliers = array<f64>} : (tensor<3xf32>) -> () {
     dl.yield
@@ -276,7 +271,7 @@ dl.entry @multi_tensor_c1_none(%a: tensor<3xf32>) attributes {kind = #dl.entry<t
 
 // -----
 
-dl.entry @multi_tensor_c2(%a: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+dl.entry @multi_tensor_c2(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.multi_tensor' op (C2) has 1 multipliers for 2 tensors}}
   dl.multi_tensor(%a, %a) scalars() {streams = 1 : i64, multipliers = array<f64: 1.0>}
       : (tensor<3xf32>, tensor<3xf32>) -> () {
@@ -287,7 +282,7 @@ dl.entry @multi_tensor_c2(%a: tensor<3xf32>) attributes {kind = #dl.entry<train>
 
 // -----
 
-dl.entry @multi_tensor_c3(%a: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+dl.entry @multi_tensor_c3(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.multi_tensor' op (C3) has 1 results, expected 1 yielded values of 2 tensors}}
   %0 = dl.multi_tensor(%a, %a) scalars() {streams = 1 : i64, multipliers = array<f64>}
       : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32> {
@@ -299,7 +294,7 @@ dl.entry @multi_tensor_c3(%a: tensor<3xf32>) attributes {kind = #dl.entry<train>
 
 // -----
 
-dl.entry @multi_tensor_c4(%a: tensor<3xf32>, %b: tensor<4xf32>) attributes {kind = #dl.entry<train>} {
+dl.entry @multi_tensor_c4(%a: tensor<3xf32>, %b: tensor<4xf32>) attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.multi_tensor' op (C4) tensor 0 is 'tensor<3xf32>' in stream 0, but 'tensor<4xf32>' in stream 1}}
   %0 = dl.multi_tensor(%a, %b) scalars() {streams = 2 : i64, multipliers = array<f64>}
       : (tensor<3xf32>, tensor<4xf32>) -> tensor<3xf32> {
@@ -311,7 +306,7 @@ dl.entry @multi_tensor_c4(%a: tensor<3xf32>, %b: tensor<4xf32>) attributes {kind
 
 // -----
 
-dl.entry @multi_tensor_c4_result(%a: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+dl.entry @multi_tensor_c4_result(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.multi_tensor' op (C4) tensor 0 is 'tensor<3xf32>', but result 0 is 'tensor<4xf32>'}}
   %0 = dl.multi_tensor(%a) scalars() {streams = 1 : i64, multipliers = array<f64>}
       : (tensor<3xf32>) -> tensor<4xf32> {
@@ -323,7 +318,7 @@ dl.entry @multi_tensor_c4_result(%a: tensor<3xf32>) attributes {kind = #dl.entry
 
 // -----
 
-dl.entry @multi_tensor_c5(%a: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+dl.entry @multi_tensor_c5(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.multi_tensor' op (C5) the body takes ('tensor<f32>'), expected ('tensor<f32>', 'tensor<f32>')}}
   %0 = dl.multi_tensor(%a) scalars() {streams = 1 : i64, multipliers = array<f64: 2.0>}
       : (tensor<3xf32>) -> tensor<3xf32> {
@@ -335,7 +330,7 @@ dl.entry @multi_tensor_c5(%a: tensor<3xf32>) attributes {kind = #dl.entry<train>
 
 // -----
 
-dl.entry @multi_tensor_c5_yield(%a: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+dl.entry @multi_tensor_c5_yield(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.multi_tensor' op (C5) the body yields 'tensor<i1>', expected 'tensor<f32>'}}
   %0 = dl.multi_tensor(%a) scalars() {streams = 1 : i64, multipliers = array<f64>}
       : (tensor<3xf32>) -> tensor<3xf32> {
@@ -348,7 +343,7 @@ dl.entry @multi_tensor_c5_yield(%a: tensor<3xf32>) attributes {kind = #dl.entry<
 
 // -----
 
-dl.entry @gradient_c1(%x: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
+dl.entry @gradient_c1(%x: tensor<3xf32>) attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{dl.gradient: (C1) expects y of rank 0, found 'tensor<3xf32>'}}
   %g = dl.gradient %x by %x : tensor<3xf32> by tensor<3xf32>
   dl.return
@@ -356,9 +351,16 @@ dl.entry @gradient_c1(%x: tensor<3xf32>) attributes {kind = #dl.entry<train>} {
 
 // -----
 
-dl.entry @gradient_c2(%x: tensor<f32>) attributes {kind = #dl.entry<train>} {
+dl.entry @gradient_c2(%x: tensor<f32>) attributes {kind = #program.entry<train>} {
   // expected-error @+2 {{dl.gradient: (C2) has nothing to differentiate by}}
   // expected-error @+1 {{failed to infer returned types}}
   "dl.gradient"(%x) : (tensor<f32>) -> ()
   dl.return
+}
+
+// -----
+
+// expected-error @+1 {{'dl.entry' op has an unknown or malformed attribute "dl.kind" = #program.value<input> on result 0}}
+dl.entry @kind(%x: tensor<4xf32>) -> (tensor<4xf32> {dl.kind = #program.value<input>}) attributes {kind = #program.entry<infer>} {
+  dl.return %x : tensor<4xf32>
 }

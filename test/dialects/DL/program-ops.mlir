@@ -3,25 +3,25 @@
 // RUN: dlc-opt %s --mlir-print-op-generic | dlc-opt | FileCheck %s
 
 // CHECK: dl.variable @conv1.weight : tensor<20x1x5x5xf32> role<parameter> init(<uniform, -2.000000e-01, 2.000000e-01>)
-dl.variable @conv1.weight : tensor<20x1x5x5xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
+dl.variable @conv1.weight : tensor<20x1x5x5xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
 // CHECK: dl.variable @conv1.weight.momentum : tensor<20x1x5x5xf32> role<slot> of(@conv1.weight) init(<constant, 0.000000e+00, 0.000000e+00>)
-dl.variable @conv1.weight.momentum : tensor<20x1x5x5xf32> role<slot> of(@conv1.weight) init(#dl.init<constant, 0.0, 0.0>)
-dl.variable @p : tensor<4x3xf32> role<parameter> init(#dl.init<orthogonal, 1.0, 0.0>)
+dl.variable @conv1.weight.momentum : tensor<20x1x5x5xf32> role<slot> of(@conv1.weight) init(#program.init<constant, 0.0, 0.0>)
+dl.variable @p : tensor<4x3xf32> role<parameter> init(#program.init<orthogonal, 1.0, 0.0>)
 // CHECK: dl.variable @p.ema : tensor<4x3xf32> role<slot> of(@p) init(<copy, 0.000000e+00, 0.000000e+00>)
-dl.variable @p.ema : tensor<4x3xf32> role<slot> of(@p) init(#dl.init<copy, 0.0, 0.0>)
+dl.variable @p.ema : tensor<4x3xf32> role<slot> of(@p) init(#program.init<copy, 0.0, 0.0>)
 
 // An entry carries its names, kinds, updates and metrics.
 // CHECK-LABEL: dl.entry @train_step(
 // CHECK-SAME: %[[X:.*]]: tensor<4x3xf32> {dl.batch_axis = 0 : i64, dl.name = "x"}, %{{.*}}: tensor<i32> {dl.valid})
-// CHECK-SAME: -> (tensor<f32> {dl.kind = #dl.value<accumulator>, dl.name = "loss.sum"})
-// CHECK-SAME: kind = #dl.entry<train>
-// CHECK-SAME: metrics = [#dl.metric<"loss", loss, none, [<"loss.sum", count = 4.000000e+00 : f64, coefficient = 1.000000e+00 : f64>]>]
+// CHECK-SAME: -> (tensor<f32> {dl.kind = #program.value<accumulator>, dl.name = "loss.sum"})
+// CHECK-SAME: kind = #program.entry<train>
+// CHECK-SAME: metrics = [#program.metric<"loss", loss, none, [<"loss.sum", count = 4.000000e+00 : f64, coefficient = 1.000000e+00 : f64>]>]
 // CHECK-SAME: updates = [#dl.update<@p, lr_mult = 1.000000e+00 : f64, decay_mult = 0.000000e+00 : f64, <"sgd", {learning_rate = 1.000000e-02 : f64}>>]
 dl.entry @train_step(%x: tensor<4x3xf32> {dl.name = "x", dl.batch_axis = 0 : i64}, %n: tensor<i32> {dl.valid})
-    -> (tensor<f32> {dl.name = "loss.sum", dl.kind = #dl.value<accumulator>}) attributes {
-      kind = #dl.entry<train>,
+    -> (tensor<f32> {dl.name = "loss.sum", dl.kind = #program.value<accumulator>}) attributes {
+      kind = #program.entry<train>,
       updates = [#dl.update<@p, lr_mult = 1.0 : f64, decay_mult = 0.0 : f64, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64}>>],
-      metrics = [#dl.metric<"loss", loss, none, [<"loss.sum", count = 4.0 : f64, coefficient = 1.0 : f64>]>]} {
+      metrics = [#program.metric<"loss", loss, none, [<"loss.sum", count = 4.0 : f64, coefficient = 1.0 : f64>]>]} {
   // CHECK: %[[P:.*]] = dl.read @p : tensor<4x3xf32>
   %p = dl.read @p : tensor<4x3xf32>
   // CHECK: %[[LR:.*]] = dl.scalar "optimizer.learning_rate", 1.000000e-02 scheduled : tensor<f32>
@@ -54,7 +54,7 @@ dl.entry @train_step(%x: tensor<4x3xf32> {dl.name = "x", dl.batch_axis = 0 : i64
   dl.return %loss : tensor<f32> loss(%loss : tensor<f32>)
 }
 
-// CHECK-LABEL: dl.entry @prepare() attributes {kind = #dl.entry<prepare>}
-dl.entry @prepare() attributes {kind = #dl.entry<prepare>} {
+// CHECK-LABEL: dl.entry @prepare() attributes {kind = #program.entry<prepare>}
+dl.entry @prepare() attributes {kind = #program.entry<prepare>} {
   dl.return
 }

@@ -1,7 +1,7 @@
-// Each constraint of the ops on constants, shapes, reductions and products, and of layouts.
+// Each constraint of the ops on constants, shapes, reductions and products.
 // RUN: dlc-opt %s --split-input-file --verify-diagnostics
 
-dl.entry @iota_c1() attributes {kind = #dl.entry<infer>} {
+dl.entry @iota_c1() attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.iota' op (C1) has axis 2, but rank 2}}
   %0 = dl.iota axis = 2 : tensor<2x3xi32>
   dl.return
@@ -9,7 +9,7 @@ dl.entry @iota_c1() attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @iota_c1_negative() attributes {kind = #dl.entry<infer>} {
+dl.entry @iota_c1_negative() attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.iota' op (C1) has axis -1, but rank 2}}
   %0 = dl.iota axis = -1 : tensor<2x3xi32>
   dl.return
@@ -17,7 +17,7 @@ dl.entry @iota_c1_negative() attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @constant() attributes {kind = #dl.entry<infer>} {
+dl.entry @constant() attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.constant' op failed to verify that all of {value, result} have same type}}
   %0 = "dl.constant"() {value = dense<1.0> : tensor<3xf32>} : () -> tensor<4xf32>
   dl.return
@@ -25,7 +25,7 @@ dl.entry @constant() attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @broadcast_c1(%x: tensor<3x4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @broadcast_c1(%x: tensor<3x4xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.broadcast' op (C1) expects 2 rising dims below 3, found [2, 1]}}
   %0 = dl.broadcast %x dims = [2, 1] : tensor<3x4xf32> to tensor<2x4x3xf32>
   dl.return
@@ -33,7 +33,7 @@ dl.entry @broadcast_c1(%x: tensor<3x4xf32>) attributes {kind = #dl.entry<infer>}
 
 // -----
 
-dl.entry @broadcast_c1_count(%x: tensor<3x4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @broadcast_c1_count(%x: tensor<3x4xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.broadcast' op (C1) expects 2 rising dims below 3, found [1]}}
   %0 = dl.broadcast %x dims = [1] : tensor<3x4xf32> to tensor<2x3x4xf32>
   dl.return
@@ -41,7 +41,7 @@ dl.entry @broadcast_c1_count(%x: tensor<3x4xf32>) attributes {kind = #dl.entry<i
 
 // -----
 
-dl.entry @broadcast_c2(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @broadcast_c2(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.broadcast' op (C2) axis 0 has size 3, expected 1 or 2, the size of the result's axis 0}}
   %0 = dl.broadcast %x dims = [0] : tensor<3xf32> to tensor<2x3xf32>
   dl.return
@@ -49,7 +49,7 @@ dl.entry @broadcast_c2(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @broadcast_c3(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @broadcast_c3(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.broadcast' op (C3) expects equal element types, found 'tensor<3xf32>' and 'tensor<2x3xf64>'}}
   %0 = dl.broadcast %x dims = [1] : tensor<3xf32> to tensor<2x3xf64>
   dl.return
@@ -57,7 +57,7 @@ dl.entry @broadcast_c3(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @reshape_c1(%x: tensor<2x6xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @reshape_c1(%x: tensor<2x6xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.reshape' op (C1) expects equal element counts and types, found 'tensor<2x6xf32>' and 'tensor<13xf32>'}}
   %0 = dl.reshape %x : tensor<2x6xf32> to tensor<13xf32>
   dl.return
@@ -65,7 +65,7 @@ dl.entry @reshape_c1(%x: tensor<2x6xf32>) attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @reshape_c1_type(%x: tensor<2x6xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @reshape_c1_type(%x: tensor<2x6xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.reshape' op (C1) expects equal element counts and types}}
   %0 = dl.reshape %x : tensor<2x6xf32> to tensor<12xi32>
   dl.return
@@ -73,7 +73,7 @@ dl.entry @reshape_c1_type(%x: tensor<2x6xf32>) attributes {kind = #dl.entry<infe
 
 // -----
 
-dl.entry @transpose_c1(%x: tensor<2x6xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @transpose_c1(%x: tensor<2x6xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.transpose: (C1) order [1, 1] is not a permutation of 2 axes}}
   %0 = dl.transpose %x order = [1, 1] : tensor<2x6xf32>
   dl.return
@@ -81,7 +81,7 @@ dl.entry @transpose_c1(%x: tensor<2x6xf32>) attributes {kind = #dl.entry<infer>}
 
 // -----
 
-dl.entry @reduce_c1(%x: tensor<2x6xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @reduce_c1(%x: tensor<2x6xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.reduce: (C1) expects rising axes below 2, found [0, 2]}}
   %0 = dl.reduce sum %x axes = [0, 2] : tensor<2x6xf32>
   dl.return
@@ -89,7 +89,7 @@ dl.entry @reduce_c1(%x: tensor<2x6xf32>) attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @reduce_c2(%x: tensor<0x6xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @reduce_c2(%x: tensor<0x6xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.reduce: (C2) max over axis 0, which is empty}}
   %0 = dl.reduce max %x axes = [0] : tensor<0x6xf32>
   dl.return
@@ -97,7 +97,7 @@ dl.entry @reduce_c2(%x: tensor<0x6xf32>) attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @moments_c1(%x: tensor<2x6xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @moments_c1(%x: tensor<2x6xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.moments: (C1) expects rising axes below 2, found [1, 0]}}
   %0:2 = dl.moments %x axes = [1, 0] : tensor<2x6xf32>
   dl.return
@@ -105,7 +105,7 @@ dl.entry @moments_c1(%x: tensor<2x6xf32>) attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @moments_c2(%x: tensor<3x0xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @moments_c2(%x: tensor<3x0xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.moments: (C2) mean over axis 1, which is empty}}
   %0:2 = dl.moments %x axes = [1] : tensor<3x0xf32>
   dl.return
@@ -113,7 +113,7 @@ dl.entry @moments_c2(%x: tensor<3x0xf32>) attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @matmul_c1(%a: tensor<2x3x4xf32>, %b: tensor<5x4x3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @matmul_c1(%a: tensor<2x3x4xf32>, %b: tensor<5x4x3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.matmul: (C1) expects equal ranks of at least 2 and equal batch axes, found 'tensor<2x3x4xf32>' and 'tensor<5x4x3xf32>'}}
   %0 = dl.matmul %a, %b : tensor<2x3x4xf32>, tensor<5x4x3xf32>
   dl.return
@@ -121,7 +121,7 @@ dl.entry @matmul_c1(%a: tensor<2x3x4xf32>, %b: tensor<5x4x3xf32>) attributes {ki
 
 // -----
 
-dl.entry @matmul_c1_vectors(%a: tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @matmul_c1_vectors(%a: tensor<4xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.matmul: (C1) expects equal ranks of at least 2}}
   %0 = dl.matmul %a, %a : tensor<4xf32>, tensor<4xf32>
   dl.return
@@ -129,7 +129,7 @@ dl.entry @matmul_c1_vectors(%a: tensor<4xf32>) attributes {kind = #dl.entry<infe
 
 // -----
 
-dl.entry @matmul_c2(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @matmul_c2(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.matmul: (C2) expects equal inner sizes, found 4 and 5}}
   %0 = dl.matmul %a, %b transpose_b : tensor<3x4xf32>, tensor<4x5xf32>
   dl.return
@@ -137,7 +137,7 @@ dl.entry @matmul_c2(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) attributes {kind =
 
 // -----
 
-dl.entry @matmul_c3(%a: tensor<3x4xf32>, %b: tensor<4x5xf64>) attributes {kind = #dl.entry<infer>} {
+dl.entry @matmul_c3(%a: tensor<3x4xf32>, %b: tensor<4x5xf64>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.matmul: (C3) expects equal element types, found 'tensor<3x4xf32>' and 'tensor<4x5xf64>'}}
   %0 = dl.matmul %a, %b : tensor<3x4xf32>, tensor<4x5xf64>
   dl.return
@@ -145,28 +145,7 @@ dl.entry @matmul_c3(%a: tensor<3x4xf32>, %b: tensor<4x5xf64>) attributes {kind =
 
 // -----
 
-// expected-error @+1 {{(C1) the layout's order [0, 0] is not a permutation of 2 axes}}
-dl.entry @layout_c1(%x: tensor<2x3xf32, #dl.layout<order = [0, 0]>>) attributes {kind = #dl.entry<infer>} {
-  dl.return
-}
-
-// -----
-
-// expected-error @+1 {{(C2) the layout's blocks [1] are not pairs of axis and size}}
-dl.entry @layout_c2_pairs(%x: tensor<2x3xf32, #dl.layout<order = [0, 1], blocks = [1]>>) attributes {kind = #dl.entry<infer>} {
-  dl.return
-}
-
-// -----
-
-// expected-error @+1 {{(C2) the layout's block of axis 2 by 16 needs an axis below 2 and a size above 1}}
-dl.entry @layout_c2_axis(%x: tensor<2x3xf32, #dl.layout<order = [0, 1], blocks = [2, 16]>>) attributes {kind = #dl.entry<infer>} {
-  dl.return
-}
-
-// -----
-
-dl.entry @slice_c1(%x: tensor<4x10xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @slice_c1(%x: tensor<4x10xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.slice: (C1) expects 2 starts, sizes and steps, found 1, 2 and 2}}
   %0 = dl.slice %x starts = [0] sizes = [4, 10] steps = [1, 1] : tensor<4x10xf32>
   dl.return
@@ -174,7 +153,7 @@ dl.entry @slice_c1(%x: tensor<4x10xf32>) attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @slice_c2(%x: tensor<4x10xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @slice_c2(%x: tensor<4x10xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{dl.slice: (C2) axis 1 of size 10 has no 5 elements from 2 in steps of 2}}
   %0 = dl.slice %x starts = [0, 2] sizes = [4, 5] steps = [1, 2] : tensor<4x10xf32>
   dl.return
@@ -182,7 +161,7 @@ dl.entry @slice_c2(%x: tensor<4x10xf32>) attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @pad_c1_types(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @pad_c1_types(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.pad' op (C1) expects equal ranks and element types, found 'tensor<3xf32>' and 'tensor<4x3xf32>'}}
   %0 = dl.pad %x low = [0] steps = [1] : tensor<3xf32> to tensor<4x3xf32>
   dl.return
@@ -190,7 +169,7 @@ dl.entry @pad_c1_types(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
 
 // -----
 
-dl.entry @pad_c1_numbers(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @pad_c1_numbers(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.pad' op (C1) expects 1 numbers in low and steps, found 1 and 2}}
   %0 = dl.pad %x low = [0] steps = [1, 1] : tensor<3xf32> to tensor<4xf32>
   dl.return
@@ -198,7 +177,7 @@ dl.entry @pad_c1_numbers(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>}
 
 // -----
 
-dl.entry @pad_c2(%x: tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @pad_c2(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.pad' op (C2) axis 0 of the result, of size 5, does not hold 3 elements from 1 in steps of 2}}
   %0 = dl.pad %x low = [1] steps = [2] : tensor<3xf32> to tensor<5xf32>
   dl.return

@@ -5,7 +5,7 @@
 // CHECK-LABEL: dl.entry @shapes(
 // CHECK-SAME: %[[X:.*]]: tensor<2x3x4xf32>)
 dl.entry @shapes(%x: tensor<2x3x4xf32>)
-    -> (tensor<4x2x3xf32>, tensor<3xf32>, tensor<f32>, tensor<2x4xf32>) attributes {kind = #dl.entry<infer>} {
+    -> (tensor<4x2x3xf32>, tensor<3xf32>, tensor<f32>, tensor<2x4xf32>) attributes {kind = #program.entry<infer>} {
   // CHECK: %[[C:.*]] = dl.constant dense<1.500000e+00> : tensor<3xf32>
   %c = dl.constant dense<1.5> : tensor<3xf32>
   // CHECK: dl.constant dense<[1, 2]> : tensor<2xui8>
@@ -30,7 +30,7 @@ dl.entry @shapes(%x: tensor<2x3x4xf32>)
 // Both results lack the axes.
 // CHECK-LABEL: dl.entry @moments(
 // CHECK-SAME: %[[X:.*]]: tensor<2x3x4xf32>
-dl.entry @moments(%x: tensor<2x3x4xf32>) -> (tensor<3xf32>, tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @moments(%x: tensor<2x3x4xf32>) -> (tensor<3xf32>, tensor<3xf32>) attributes {kind = #program.entry<infer>} {
   // CHECK: %[[MEAN:.*]], %[[M2:.*]] = dl.moments %[[X]] axes = [0, 2] : tensor<2x3x4xf32>
   %mean, %m2 = dl.moments %x axes = [0, 2] : tensor<2x3x4xf32>
   // CHECK: dl.return %[[MEAN]], %[[M2]] : tensor<3xf32>, tensor<3xf32>
@@ -39,7 +39,7 @@ dl.entry @moments(%x: tensor<2x3x4xf32>) -> (tensor<3xf32>, tensor<3xf32>) attri
 
 // Tensors of size zero are legal.
 // CHECK-LABEL: dl.entry @empty
-dl.entry @empty(%x: tensor<0x3xf32>) -> tensor<3xf32> attributes {kind = #dl.entry<infer>} {
+dl.entry @empty(%x: tensor<0x3xf32>) -> tensor<3xf32> attributes {kind = #program.entry<infer>} {
   %0 = dl.reduce sum %x axes = [0] : tensor<0x3xf32>
   dl.return %0 : tensor<3xf32>
 }
@@ -47,7 +47,7 @@ dl.entry @empty(%x: tensor<0x3xf32>) -> tensor<3xf32> attributes {kind = #dl.ent
 // CHECK-LABEL: dl.entry @products(
 // CHECK-SAME: %[[A:.*]]: tensor<3x4xf32>, %[[B:.*]]: tensor<4x5xf32>, %[[W:.*]]: tensor<5x4xf32>, %[[S:.*]]: tensor<2x3x4xf32>
 dl.entry @products(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>, %w: tensor<5x4xf32>, %s: tensor<2x3x4xf32>)
-    -> (tensor<3x5xf32>, tensor<3x5xf32>, tensor<4x5xf32>, tensor<2x4x4xf32>) attributes {kind = #dl.entry<infer>} {
+    -> (tensor<3x5xf32>, tensor<3x5xf32>, tensor<4x5xf32>, tensor<2x4x4xf32>) attributes {kind = #program.entry<infer>} {
   // CHECK: dl.matmul %[[A]], %[[B]] : tensor<3x4xf32>, tensor<4x5xf32>
   %0 = dl.matmul %a, %b : tensor<3x4xf32>, tensor<4x5xf32>
   // CHECK: dl.matmul %[[A]], %[[W]] transpose_b : tensor<3x4xf32>, tensor<5x4xf32>
@@ -63,7 +63,7 @@ dl.entry @products(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>, %w: tensor<5x4xf32>
 // Elements with a step between them, and back to their places.
 // CHECK-LABEL: dl.entry @slices
 // CHECK-SAME: %[[X:.*]]: tensor<4x10xf32>)
-dl.entry @slices(%x: tensor<4x10xf32>) -> (tensor<4x10xf32>, tensor<0x10xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @slices(%x: tensor<4x10xf32>) -> (tensor<4x10xf32>, tensor<0x10xf32>) attributes {kind = #program.entry<infer>} {
   // CHECK: %[[Y:.*]] = dl.slice %[[X]] starts = [1, 1] sizes = [3, 5] steps = [1, 2] : tensor<4x10xf32>
   %y = dl.slice %x starts = [1, 1] sizes = [3, 5] steps = [1, 2] : tensor<4x10xf32>
   // CHECK: dl.pad %[[Y]] low = [1, 1] steps = [1, 2] : tensor<3x5xf32> to tensor<4x10xf32>
@@ -75,9 +75,9 @@ dl.entry @slices(%x: tensor<4x10xf32>) -> (tensor<4x10xf32>, tensor<0x10xf32>) a
 
 // A physical layout is part of the type.
 // CHECK-LABEL: dl.entry @layout
-// CHECK-SAME: tensor<2x20x4x5xf32, #dl.layout<order = [0, 2, 3, 1], blocks = [1, 16]>>
-dl.entry @layout(%x: tensor<2x20x4x5xf32, #dl.layout<order = [0, 2, 3, 1], blocks = [1, 16]>>) attributes {kind = #dl.entry<infer>} {
-  // CHECK: dl.relu %{{.*}} : tensor<2x20x4x5xf32, #dl.layout<order = [0, 2, 3, 1], blocks = [1, 16]>>
-  %0 = dl.relu %x : tensor<2x20x4x5xf32, #dl.layout<order = [0, 2, 3, 1], blocks = [1, 16]>>
+// CHECK-SAME: tensor<2x20x4x5xf32, #program.layout<order = [0, 2, 3, 1], blocks = [1, 16]>>
+dl.entry @layout(%x: tensor<2x20x4x5xf32, #program.layout<order = [0, 2, 3, 1], blocks = [1, 16]>>) attributes {kind = #program.entry<infer>} {
+  // CHECK: dl.relu %{{.*}} : tensor<2x20x4x5xf32, #program.layout<order = [0, 2, 3, 1], blocks = [1, 16]>>
+  %0 = dl.relu %x : tensor<2x20x4x5xf32, #program.layout<order = [0, 2, 3, 1], blocks = [1, 16]>>
   dl.return
 }

@@ -2,13 +2,13 @@
 
 // variable C1
 // expected-error @below {{offset 32 is not a multiple of 64}}
-exec.variable @w : tensor<4xf32> role<parameter> init(<constant, 0.0 : f64, 0.0 : f64>) at 32 bytes 16
+exec.variable @w : tensor<4xf32> role<parameter> init(<constant, 0.0, 0.0>) at 32 bytes 16
 
 // -----
 
 // variable C2
 // expected-error @below {{belongs to @v, which is no variable}}
-exec.variable @w : tensor<4xf32> role<slot> of(@v) init(<constant, 0.0 : f64, 0.0 : f64>) at 0 bytes 16
+exec.variable @w : tensor<4xf32> role<slot> of(@v) init(<constant, 0.0, 0.0>) at 0 bytes 16
 
 // -----
 
@@ -32,7 +32,7 @@ exec.kernel @k [#exec.argument<read 16>] attributes {phases = []} {
 
 // program: no end
 // expected-error @below {{does not end with exec.output}}
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   %0 = exec.alloc : <4>
 }
 
@@ -40,16 +40,16 @@ exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = 
 
 // program C1
 // expected-error @below {{lists 1 outputs, exec.output has 0}}
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [#exec.value<"y" result tensor<f32>>], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [#exec.value<"y" result tensor<f32>>], metrics = []} {
   exec.output
 }
 
 // -----
 
 // program C2
-// expected-error @below {{metric "loss" names an output that does not exist; there are 0}}
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [],
-    metrics = [#exec.metric<"loss", loss, none, [<0, count = 1.0 : f64, coefficient = 1.0 : f64>]>]} {
+// expected-error @below {{metric "loss" needs the output "loss.sum", which does not exist}}
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [],
+    metrics = [#program.metric<"loss", loss, none, [<"loss.sum", count = 1.0 : f64, coefficient = 1.0 : f64>]>]} {
   exec.output
 }
 
@@ -57,13 +57,13 @@ exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = 
 
 // program C3
 // expected-error @below {{valid is input 0, there are 0}}
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], valid = 0 : i64, outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], valid = 0 : i64, outputs = [], metrics = []} {
   exec.output
 }
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   // program C3
   // expected-error @below {{is input 1, there are 0}}
   %0 = exec.input 1 : <4>
@@ -72,7 +72,7 @@ exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = 
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, arena_bytes = 64 : i64, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, arena_bytes = 64 : i64, inputs = [], outputs = [], metrics = []} {
   // alloc C1
   // expected-error @below {{ends at byte 68 of an arena of 64 bytes}}
   %0 = exec.alloc at 64 : <4>
@@ -82,8 +82,8 @@ exec.program @p attributes {kind = #exec.program<infer>, arena_bytes = 64 : i64,
 // -----
 
 // expected-note @below {{declared here}}
-exec.variable @w : tensor<4xf32> role<parameter> init(<constant, 0.0 : f64, 0.0 : f64>) at 64 bytes 16
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [], metrics = []} {
+exec.variable @w : tensor<4xf32> role<parameter> init(<constant, 0.0, 0.0>) at 64 bytes 16
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   // state C1
   // expected-error @below {{is at byte 0 of the state, its variable at 64}}
   %0 = exec.state @w at 0 : <16>
@@ -92,7 +92,7 @@ exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = 
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   // expected-error @below {{names @w, which is no variable}}
   %0 = exec.state @w at 0 : <16>
   exec.output
@@ -100,7 +100,7 @@ exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = 
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   // constant C1
   // expected-error @below {{has 8 bytes, its buffer 4}}
   %0 = exec.constant dense<[1, 2]> : tensor<2xi32> : <4>
@@ -109,7 +109,7 @@ exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = 
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   %0 = exec.alloc : <128>
   // view C1
   // expected-error @below {{ends at byte 160 of a buffer of 128}}
@@ -119,7 +119,7 @@ exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = 
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   %0 = exec.alloc : <128>
   // view C2
   // expected-error @below {{offset 4 is not a multiple of 64}}
@@ -129,7 +129,7 @@ exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = 
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   %0 = exec.alloc : <16>
   %1 = exec.alloc : <32>
   // expected-error @below {{copies 16 bytes to 32}}
@@ -139,7 +139,7 @@ exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = 
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   %0 = exec.alloc : <16>
   // fill C1
   // expected-error @below {{fills with 256, not a byte}}
@@ -149,7 +149,7 @@ exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = 
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   %0 = exec.alloc : <16>
   // expected-error @below {{names @k, which is no kernel}}
   exec.launch @k(read %0) stream 0 : !exec.buffer<16>
@@ -162,7 +162,7 @@ exec.kernel @k [#exec.argument<read 16>, #exec.argument<write 16>] {
 ^bb0(%a: tensor<4xf32>):
   dl.yield %a : tensor<4xf32>
 }
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   %0 = exec.alloc : <16>
   // launch C1: too few buffers
   // expected-error @below {{passes 1 buffers to @k, which takes 2}}
@@ -176,7 +176,7 @@ exec.kernel @k [#exec.argument<read 16>, #exec.argument<write 16>] {
 ^bb0(%a: tensor<4xf32>):
   dl.yield %a : tensor<4xf32>
 }
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   %0 = exec.alloc : <16>
   %1 = exec.alloc : <8>
   // launch C1: too small
@@ -187,7 +187,7 @@ exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = 
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   %0 = exec.alloc : <16>
   // expected-error @below {{expected read, write or update, found 'wrote'}}
   exec.launch @k(wrote %0) stream 0 : !exec.buffer<16>

@@ -2,12 +2,12 @@
 // RUN: dlc-opt %s | dlc-opt | FileCheck %s
 // RUN: dlc-opt --mlir-print-op-generic %s | dlc-opt | FileCheck %s
 
-// CHECK: exec.variable @w : tensor<4xf32> role<parameter> init(<uniform, -2.000000e-01 : f64, 2.000000e-01 : f64>) at 0 bytes 16
-exec.variable @w : tensor<4xf32> role<parameter> init(<uniform, -0.2 : f64, 0.2 : f64>) at 0 bytes 16
-// CHECK: exec.variable @w.momentum : tensor<4xf32> role<slot> of(@w) init(<constant, 0.000000e+00 : f64, 0.000000e+00 : f64>) at 64 bytes 16
-exec.variable @w.momentum : tensor<4xf32> role<slot> of(@w) init(<constant, 0.0 : f64, 0.0 : f64>) at 64 bytes 16
-// CHECK: exec.variable @w.ema : tensor<4xf32> role<slot> of(@w) init(<copy, 0.000000e+00 : f64, 0.000000e+00 : f64>) at 128 bytes 16
-exec.variable @w.ema : tensor<4xf32> role<slot> of(@w) init(<copy, 0.0 : f64, 0.0 : f64>) at 128 bytes 16
+// CHECK: exec.variable @w : tensor<4xf32> role<parameter> init(<uniform, -2.000000e-01, 2.000000e-01>) at 0 bytes 16
+exec.variable @w : tensor<4xf32> role<parameter> init(<uniform, -0.2, 0.2>) at 0 bytes 16
+// CHECK: exec.variable @w.momentum : tensor<4xf32> role<slot> of(@w) init(<constant, 0.000000e+00, 0.000000e+00>) at 64 bytes 16
+exec.variable @w.momentum : tensor<4xf32> role<slot> of(@w) init(<constant, 0.0, 0.0>) at 64 bytes 16
+// CHECK: exec.variable @w.ema : tensor<4xf32> role<slot> of(@w) init(<copy, 0.000000e+00, 0.000000e+00>) at 128 bytes 16
+exec.variable @w.ema : tensor<4xf32> role<slot> of(@w) init(<copy, 0.0, 0.0>) at 128 bytes 16
 
 // CHECK: exec.kernel @add [#exec.argument<read 16>, #exec.argument<read 16>, #exec.argument<write 16>] in_place [#exec.in_place<0 into 2>]
 // CHECK-SAME: phases = [#exec.phase<"add_0" tasks = 4 scratch = 64>, #exec.phase<"add_1" tasks = 1 scratch = 0>]
@@ -22,12 +22,12 @@ exec.kernel @add [#exec.argument<read 16>, #exec.argument<read 16>, #exec.argume
 }
 
 // CHECK-LABEL: exec.program @train_step
-// CHECK-SAME: metrics = [#exec.metric<"loss", loss, none, [<0, count = 6.400000e+01 : f64, coefficient = 1.000000e+00 : f64>]>, #exec.metric<"perplexity", metric, exp, [<0 over 1, count = 0.000000e+00 : f64, coefficient = 5.000000e-01 : f64>]>]
-exec.program @train_step attributes {kind = #exec.program<train>, batch = 4 : i64, arena_bytes = 1024 : i64, streams = 2 : i64, events = 1 : i64,
+// CHECK-SAME: metrics = [#program.metric<"loss", loss, none, [<"y", count = 6.400000e+01 : f64, coefficient = 1.000000e+00 : f64>]>, #program.metric<"perplexity", metric, exp, [<"y" over "gradient.w", count = 0.000000e+00 : f64, coefficient = 5.000000e-01 : f64>]>]
+exec.program @train_step attributes {kind = #program.entry<train>, batch = 4 : i64, arena_bytes = 1024 : i64, streams = 2 : i64, events = 1 : i64,
     inputs = [#exec.value<"x" input tensor<4xf32> batch_axis = 0>, #exec.value<"valid" input tensor<i32>>], valid = 1 : i64,
     outputs = [#exec.value<"y" result tensor<4xf32> batch_axis = 0>, #exec.value<"gradient.w" gradient tensor<4xf32> of = @w>],
-    metrics = [#exec.metric<"loss", loss, none, [<0, count = 64.0 : f64, coefficient = 1.0 : f64>]>,
-               #exec.metric<"perplexity", metric, exp, [<0 over 1, count = 0.0 : f64, coefficient = 0.5 : f64>]>]} {
+    metrics = [#program.metric<"loss", loss, none, [<"y", count = 64.0 : f64, coefficient = 1.0 : f64>]>,
+               #program.metric<"perplexity", metric, exp, [<"y" over "gradient.w", count = 0.0 : f64, coefficient = 0.5 : f64>]>]} {
   // CHECK: %[[X:.*]] = exec.input 0 : <16>
   %x = exec.input 0 : <16>
   // CHECK: %[[W:.*]] = exec.state @w at 0 : <16>

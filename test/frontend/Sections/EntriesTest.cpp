@@ -43,9 +43,9 @@ static std::vector<std::string> entries(Compiled &compiled) {
 /// "coefficient * sum / count" of each term of a metric.
 static std::vector<std::string> terms(dl::EntryOp entry, llvm::StringRef name) {
   std::vector<std::string> texts;
-  for (auto metric : entry.getMetricsAttr().getAsRange<dl::MetricAttr>())
+  for (auto metric : entry.getMetricsAttr().getAsRange<program::MetricAttr>())
     if (metric.getName() == name)
-      for (dl::TermAttr term : metric.getTerms()) {
+      for (program::TermAttr term : metric.getTerms()) {
         std::string count = term.getCount() ? term.getCount().str()
                                             : text(term.getConstantCount().getValueAsDouble());
         texts.push_back(text(term.getCoefficient().getValueAsDouble()) + " * " +

@@ -175,7 +175,7 @@ TEST(States, AreVariablesOfEachEntry) {
               ElementsAre("linear1.weight 2x3", "linear1.bias 2", "train_step.h 4x3",
                           "evaluate.h 4x3", "infer_n1.h 1x3"));
   auto state = compiled.result->lookupSymbol<dl::VariableOp>("train_step.h");
-  EXPECT_EQ(state.getRole(), dl::Role::State);
+  EXPECT_EQ(state.getRole(), program::Role::State);
   EXPECT_EQ(state.getInit().getA().convertToDouble(), 1.0);
   EXPECT_THAT(assigned(entryOf(compiled, "train_step")), ElementsAre("train_step.h"));
   EXPECT_THAT(updates(entryOf(compiled, "train_step")),
@@ -194,7 +194,7 @@ TEST(BatchNorm, KeepsStatisticsInTrainingOnly) {
   EXPECT_EQ(assigned(entryOf(compiled, "train_step")), statistics);
   EXPECT_THAT(assigned(entryOf(compiled, "evaluate")), ElementsAre());
   EXPECT_EQ(compiled.result->lookupSymbol<dl::VariableOp>("bn1.running_mean").getRole(),
-            dl::Role::Statistic);
+            program::Role::Statistic);
   EXPECT_THAT(
       updates(entryOf(compiled, "train_step")),
       ElementsAre("bn1.scale x1.0", "bn1.bias x1.0", "linear1.weight x1.0", "linear1.bias x1.0"));
@@ -245,7 +245,7 @@ TEST(ResNet50, IsAsLargeAsItsPaperSays) {
   ASSERT_TRUE(module);
   int64_t numbers = 0, parameters = 0;
   for (auto variable : module->getOps<dl::VariableOp>())
-    if (variable.getRole() == dl::Role::Parameter) {
+    if (variable.getRole() == program::Role::Parameter) {
       numbers += variable.getTensorType().getNumElements();
       ++parameters;
     }
@@ -264,10 +264,10 @@ static std::vector<std::string> schedule(llvm::StringRef text, llvm::StringRef e
   std::vector<std::string> parts;
   std::optional<mlir::ArrayAttr> attribute = entryOf(compiled, entry).getSchedule();
   for (auto part : attribute.value_or(mlir::ArrayAttr::get(&compiled.context, {}))
-                       .getAsRange<dl::SchedulePartAttr>()) {
+                       .getAsRange<program::SchedulePartAttr>()) {
     char line[128];
     snprintf(line, sizeof(line), "%s %s %g of %g: %g %g %g",
-             dl::stringifyScheduleKind(part.getKind()).str().c_str(),
+             program::stringifyScheduleKind(part.getKind()).str().c_str(),
              part.getInEpochs() ? "epochs" : "steps", part.getLength().getValueAsDouble(),
              part.getN().getValueAsDouble(), part.getA().getValueAsDouble(),
              part.getB().getValueAsDouble(), part.getC().getValueAsDouble());

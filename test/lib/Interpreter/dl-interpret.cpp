@@ -63,17 +63,17 @@ static bool giveVariables(ModuleOp module, const Flags &flags, const Tensors &gi
   int number = 0;
   for (auto variable : module.getOps<dl::VariableOp>()) {
     std::string name = variable.getSymName().str();
-    bool isParameter = variable.getRole() == dl::Role::Parameter;
+    bool isParameter = variable.getRole() == program::Role::Parameter;
     int parameter = isParameter ? number++ : -1;
-    dl::InitialiserAttr init = variable.getInit();
+    program::InitialiserAttr init = variable.getInit();
     if (auto found = given.find(name); found != given.end())
       interpreter.variables[name] = found->second;
     else if (flags.fill && isParameter)
       interpreter.variables[name] = fillParameter(variable.getTensorType(), parameter);
-    else if (init.getKind() == dl::InitialiserKind::Constant)
+    else if (init.getKind() == program::InitialiserKind::Constant)
       interpreter.variables[name] = Tensor::filled(interpreter::shapeOf(variable.getTensorType()),
                                                    init.getA().convertToDouble());
-    else if (init.getKind() == dl::InitialiserKind::Copy &&
+    else if (init.getKind() == program::InitialiserKind::Copy &&
              interpreter.variables.count(variable.getOf()->str()))
       interpreter.variables[name] = interpreter.variables.at(variable.getOf()->str());
     else

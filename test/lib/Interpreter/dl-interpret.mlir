@@ -16,7 +16,7 @@
 // ARITHMETIC: relu: [3] 1.75 0 nan
 // ARITHMETIC: wrapped: [2] 44 255
 dl.entry @arithmetic() -> (tensor<3xf32> {dl.name = "relu"}, tensor<3xi32> {dl.name = "cast"}, tensor<2xui8> {dl.name = "wrapped"},
-                           tensor<3xi32> {dl.name = "quotient"}) attributes {kind = #dl.entry<infer>} {
+                           tensor<3xi32> {dl.name = "quotient"}) attributes {kind = #program.entry<infer>} {
   %x = dl.constant dense<[1.75, -1.75, 0x7FC00000]> : tensor<3xf32>
   %0 = dl.relu %x : tensor<3xf32>
   %y = dl.constant dense<[1.75, -1.75, 254.9]> : tensor<3xf32>
@@ -35,7 +35,7 @@ dl.entry @arithmetic() -> (tensor<3xf32> {dl.name = "relu"}, tensor<3xi32> {dl.n
 // SHAPES: max: [2] 3 6
 // SHAPES: transpose: [3, 2] 1 4 2 5 3 6
 dl.entry @shapes() -> (tensor<3x2xf32> {dl.name = "transpose"}, tensor<2xf32> {dl.name = "max"}, tensor<2x3xf32> {dl.name = "broadcast"},
-                       tensor<2x2xf32> {dl.name = "matmul"}) attributes {kind = #dl.entry<infer>} {
+                       tensor<2x2xf32> {dl.name = "matmul"}) attributes {kind = #program.entry<infer>} {
   %x = dl.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
   %0 = dl.transpose %x order = [1, 0] : tensor<2x3xf32>
   %1 = dl.reduce max %x axes = [1] : tensor<2x3xf32>
@@ -52,7 +52,7 @@ dl.entry @shapes() -> (tensor<3x2xf32> {dl.name = "transpose"}, tensor<2xf32> {d
 // WINDOWS: index: [1, 1, 3] 1 1 1
 // WINDOWS: max: [1, 1, 3] 1 3 5
 dl.entry @windows() -> (tensor<1x1x3xf32> {dl.name = "convolution"}, tensor<1x1x3xf32> {dl.name = "max"}, tensor<1x1x3xui8> {dl.name = "index"},
-                        tensor<1x1x3xf32> {dl.name = "average"}, tensor<1x1x3xf32> {dl.name = "included"}) attributes {kind = #dl.entry<infer>} {
+                        tensor<1x1x3xf32> {dl.name = "average"}, tensor<1x1x3xf32> {dl.name = "included"}) attributes {kind = #program.entry<infer>} {
   %x = dl.constant dense<[[[1.0, 2.0, 3.0, 4.0, 5.0]]]> : tensor<1x1x5xf32>
   %w = dl.constant dense<[[[10.0, 1.0]]]> : tensor<1x1x2xf32>
   %0 = dl.convolution %x, %w strides = [2] padding = [1, 0] dilations = [1] groups = 1 : tensor<1x1x5xf32>, tensor<1x1x2xf32>
@@ -65,7 +65,7 @@ dl.entry @windows() -> (tensor<1x1x3xf32> {dl.name = "convolution"}, tensor<1x1x
 // log 2 for two equal logits; a label that is no class costs nothing.
 // CLASSES: accuracy: [3] 1 0 0
 // CLASSES: loss: [3] 0.693147 0.693147 0
-dl.entry @classes() -> (tensor<3xf32> {dl.name = "loss"}, tensor<3xf32> {dl.name = "accuracy"}) attributes {kind = #dl.entry<infer>} {
+dl.entry @classes() -> (tensor<3xf32> {dl.name = "loss"}, tensor<3xf32> {dl.name = "accuracy"}) attributes {kind = #program.entry<infer>} {
   %x = dl.constant dense<7.0> : tensor<3x2xf32>
   %label = dl.constant dense<[0, 1, 2]> : tensor<3xi32>
   %0 = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<3x2xf32>, tensor<3xi32>
@@ -85,7 +85,7 @@ dl.variable @q : tensor<1xf32> role<parameter> init(<constant, 2.0, 0.0>)
 // RESUMED: before: [2] 0.5 0.5
 // RESUMED: p: [2] 0.25 0.25
 // RESUMED: q: [1] 0
-dl.entry @step() -> (tensor<2xf32> {dl.name = "before"}) attributes {kind = #dl.entry<train>} {
+dl.entry @step() -> (tensor<2xf32> {dl.name = "before"}) attributes {kind = #program.entry<train>} {
   %p = dl.read @p : tensor<2xf32>
   %q = dl.read @q : tensor<1xf32>
   %rate = dl.scalar "rate", 0.5 scheduled : tensor<f32>
@@ -111,14 +111,14 @@ dl.entry @step() -> (tensor<2xf32> {dl.name = "before"}) attributes {kind = #dl.
 // FILLED: result1: [3] {{[0-3] [0-3] [0-3]$}}
 // MISSING: error: the input 'x' has no value: neither a tensor of that name nor --fill
 // NOWHERE: error: no entry 'nowhere' in {{.*}}dl-interpret.mlir
-dl.entry @filled(%x: tensor<2x40xf32> {dl.name = "x"}, %label: tensor<3xi32>) -> (tensor<2x40xf32>, tensor<3xi32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @filled(%x: tensor<2x40xf32> {dl.name = "x"}, %label: tensor<3xi32>) -> (tensor<2x40xf32>, tensor<3xi32>) attributes {kind = #program.entry<infer>} {
   dl.return %x, %label : tensor<2x40xf32>, tensor<3xi32>
 }
 
 // Central differences of x0^2 + x1^2 + 3 x0, exact but for rounding; by the squares alone what they add to y.
 // SLOPES: dsquare: [2] {{(1|0.99999999[0-9]*|1.000000[0-9]*)}} {{(1|0.99999999[0-9]*|1.000000[0-9]*)$}}
 // SLOPES: dx: [2] {{(5|4.99999999[0-9]*|5.000000[0-9]*)}} {{(6|5.99999999[0-9]*|6.000000[0-9]*)$}}
-dl.entry @slopes() -> (tensor<2xf64> {dl.name = "dx"}, tensor<2xf64> {dl.name = "dsquare"}) attributes {kind = #dl.entry<infer>} {
+dl.entry @slopes() -> (tensor<2xf64> {dl.name = "dx"}, tensor<2xf64> {dl.name = "dsquare"}) attributes {kind = #program.entry<infer>} {
   %x = dl.constant dense<[1.0, 3.0]> : tensor<2xf64>
   %factors = dl.constant dense<[3.0, 0.0]> : tensor<2xf64>
   %square = dl.multiply %x, %x : tensor<2xf64>

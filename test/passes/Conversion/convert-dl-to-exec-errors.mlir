@@ -1,6 +1,6 @@
 // RUN: dlc-opt --convert-dl-to-exec --split-input-file --verify-diagnostics %s
 
-dl.entry @infer_n1(%x: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "y", dl.kind = #dl.value<result>}) attributes {kind = #dl.entry<infer>} {
+dl.entry @infer_n1(%x: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "y", dl.kind = #program.value<result>}) attributes {kind = #program.entry<infer>} {
   // expected-error @below {{stands outside of a dl.fused, but runs as a kernel}}
   %y = dl.exp %x : tensor<4xf32>
   dl.return %y : tensor<4xf32>
@@ -8,12 +8,12 @@ dl.entry @infer_n1(%x: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "y", dl.kind 
 
 // -----
 
-dl.entry @first() -> () attributes {kind = #dl.entry<train>} {
+dl.entry @first() -> () attributes {kind = #program.entry<train>} {
   // expected-note @below {{first used here}}
   %a = dl.scalar "rate", 1.0e-1 : tensor<f32>
   dl.return
 }
-dl.entry @second() -> () attributes {kind = #dl.entry<train>} {
+dl.entry @second() -> () attributes {kind = #program.entry<train>} {
   // expected-error @below {{scalar 'rate' has another default here}}
   %a = dl.scalar "rate", 1.0e-2 : tensor<f32>
   dl.return

@@ -2,7 +2,7 @@
 
 // A fused region becomes a kernel; regions with equal text share one, whatever their layers are called. The last addition may lie
 // in its operand's memory. A reshape is the same buffer, a read the variable's memory. Names move to the launches.
-// CHECK: exec.variable @w : tensor<4xf32> role<parameter> init(<constant, 1.000000e+00 : f64, 0.000000e+00 : f64>) at 0 bytes 16
+// CHECK: exec.variable @w : tensor<4xf32> role<parameter> init(<constant, 1.000000e+00, 0.000000e+00>) at 0 bytes 16
 // CHECK: exec.kernel @[[K:k_[0-9a-f]+]] [#exec.argument<read 16>, #exec.argument<read 16>, #exec.argument<write 16>]
 // CHECK-SAME: in_place [#exec.in_place<0 into 2>, #exec.in_place<1 into 2>]
 // CHECK: dl.add
@@ -19,9 +19,9 @@
 // CHECK: %[[B:.*]] = exec.alloc : <16>
 // CHECK: exec.launch @[[K]](read %[[A]], read %[[W]], write %[[B]]) stream 0 {{.*}}loc("second"
 // CHECK: exec.output %[[B]]
-dl.variable @w : tensor<4xf32> role<parameter> init(#dl.init<constant, 1.0, 0.0>)
-dl.entry @infer_n4(%x: tensor<4xf32> {dl.name = "x", dl.batch_axis = 0 : i64}) -> (tensor<2x2xf32> {dl.name = "y", dl.kind = #dl.value<result>})
-    attributes {kind = #dl.entry<infer>} {
+dl.variable @w : tensor<4xf32> role<parameter> init(#program.init<constant, 1.0, 0.0>)
+dl.entry @infer_n4(%x: tensor<4xf32> {dl.name = "x", dl.batch_axis = 0 : i64}) -> (tensor<2x2xf32> {dl.name = "y", dl.kind = #program.value<result>})
+    attributes {kind = #program.entry<infer>} {
   %w = dl.read @w : tensor<4xf32>
   %a = dl.fused(%x, %w) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%0: tensor<4xf32>, %1: tensor<4xf32>):
@@ -45,8 +45,8 @@ dl.entry @infer_n4(%x: tensor<4xf32> {dl.name = "x", dl.batch_axis = 0 : i64}) -
 // CHECK-SAME: in_place [#exec.in_place<2 into 5>]
 // CHECK: exec.program
 dl.entry @infer_n1(%b: tensor<4xf32>, %x: tensor<2x4xf32>, %z: tensor<2x4xf32>, %s: tensor<2x4xf32>)
-    -> (tensor<4xf32> {dl.name = "sum", dl.kind = #dl.value<result>}, tensor<2x4xf32> {dl.name = "y", dl.kind = #dl.value<result>},
-        tensor<2x4xf32> {dl.name = "t", dl.kind = #dl.value<result>}) attributes {kind = #dl.entry<infer>} {
+    -> (tensor<4xf32> {dl.name = "sum", dl.kind = #program.value<result>}, tensor<2x4xf32> {dl.name = "y", dl.kind = #program.value<result>},
+        tensor<2x4xf32> {dl.name = "t", dl.kind = #program.value<result>}) attributes {kind = #program.entry<infer>} {
   %sum, %y, %t = dl.fused(%b, %x, %z, %s) : (tensor<4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> (tensor<4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) {
   ^bb0(%0: tensor<4xf32>, %1: tensor<2x4xf32>, %2: tensor<2x4xf32>, %3: tensor<2x4xf32>):
     %4 = dl.broadcast %0 dims = [1] : tensor<4xf32> to tensor<2x4xf32>
@@ -81,12 +81,12 @@ dl.entry @infer_n1(%b: tensor<4xf32>, %x: tensor<2x4xf32>, %z: tensor<2x4xf32>, 
 // CHECK: exec.launch @[[UPDATE]](read %[[P]], read %[[G]], read %[[M]], read %[[LR]], write %{{.*}}, write %{{.*}}) stream 0
 // CHECK-NOT: exec.copy
 // CHECK: exec.output %[[GA]]
-dl.variable @a : tensor<2x3xf32> role<parameter> init(#dl.init<constant, 1.0, 0.0>)
-dl.variable @a.m : tensor<2x3xf32> role<slot> of(@a) init(#dl.init<constant, 0.0, 0.0>)
-dl.variable @b : tensor<20xf32> role<parameter> init(#dl.init<constant, 1.0, 0.0>)
-dl.variable @b.m : tensor<20xf32> role<slot> of(@b) init(#dl.init<constant, 0.0, 0.0>)
-dl.entry @train_step(%x: tensor<2x3xf32>, %db: tensor<20xf32>) -> (tensor<2x3xf32> {dl.name = "gradient.a", dl.kind = #dl.value<gradient>, dl.of = @a})
-    attributes {kind = #dl.entry<train>} {
+dl.variable @a : tensor<2x3xf32> role<parameter> init(#program.init<constant, 1.0, 0.0>)
+dl.variable @a.m : tensor<2x3xf32> role<slot> of(@a) init(#program.init<constant, 0.0, 0.0>)
+dl.variable @b : tensor<20xf32> role<parameter> init(#program.init<constant, 1.0, 0.0>)
+dl.variable @b.m : tensor<20xf32> role<slot> of(@b) init(#program.init<constant, 0.0, 0.0>)
+dl.entry @train_step(%x: tensor<2x3xf32>, %db: tensor<20xf32>) -> (tensor<2x3xf32> {dl.name = "gradient.a", dl.kind = #program.value<gradient>, dl.of = @a})
+    attributes {kind = #program.entry<train>} {
   %a = dl.read @a : tensor<2x3xf32>
   %am = dl.read @a.m : tensor<2x3xf32>
   %b = dl.read @b : tensor<20xf32>
@@ -129,10 +129,10 @@ dl.entry @train_step(%x: tensor<2x3xf32>, %db: tensor<20xf32>) -> (tensor<2x3xf3
 // CHECK-NEXT: %{{.*}} = exec.state @c
 // CHECK-NEXT: exec.copy %[[C]] to %{{.*}} loc("c/assign")
 // CHECK-NOT: exec.copy
-dl.variable @a : tensor<4xf32> role<statistic> init(#dl.init<constant, 1.0, 0.0>)
-dl.variable @b : tensor<2x2xf32> role<statistic> init(#dl.init<constant, 1.0, 0.0>)
-dl.variable @c : tensor<4xf32> role<statistic> init(#dl.init<constant, 1.0, 0.0>)
-dl.entry @statistics() -> (tensor<4xf32> {dl.name = "y", dl.kind = #dl.value<result>}) attributes {kind = #dl.entry<train>} {
+dl.variable @a : tensor<4xf32> role<statistic> init(#program.init<constant, 1.0, 0.0>)
+dl.variable @b : tensor<2x2xf32> role<statistic> init(#program.init<constant, 1.0, 0.0>)
+dl.variable @c : tensor<4xf32> role<statistic> init(#program.init<constant, 1.0, 0.0>)
+dl.entry @statistics() -> (tensor<4xf32> {dl.name = "y", dl.kind = #program.value<result>}) attributes {kind = #program.entry<train>} {
   %a = dl.read @a : tensor<4xf32>
   %b = dl.read @b : tensor<2x2xf32>
   %c = dl.read @c : tensor<4xf32>
@@ -181,10 +181,10 @@ dl.entry @statistics() -> (tensor<4xf32> {dl.name = "y", dl.kind = #dl.value<res
 // CHECK: %[[Y:.*]] = exec.alloc
 // CHECK: exec.copy %[[X]] to %[[Y]] stream 0 : <16>, <16> loc("x again/output")
 // CHECK: exec.output %[[A0]], %[[Y]]
-dl.variable @a : tensor<4xf32> role<statistic> init(#dl.init<constant, 1.0, 0.0>)
-dl.variable @b : tensor<4xf32> role<statistic> init(#dl.init<constant, 1.0, 0.0>)
-dl.entry @swap(%x: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "a before", dl.kind = #dl.value<result>}, tensor<4xf32> {dl.name = "x again", dl.kind = #dl.value<result>})
-    attributes {kind = #dl.entry<train>} {
+dl.variable @a : tensor<4xf32> role<statistic> init(#program.init<constant, 1.0, 0.0>)
+dl.variable @b : tensor<4xf32> role<statistic> init(#program.init<constant, 1.0, 0.0>)
+dl.entry @swap(%x: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "a before", dl.kind = #program.value<result>}, tensor<4xf32> {dl.name = "x again", dl.kind = #program.value<result>})
+    attributes {kind = #program.entry<train>} {
   %a = dl.read @a : tensor<4xf32>
   %b = dl.read @b : tensor<4xf32>
   dl.assign @a, %b : tensor<4xf32>
@@ -202,8 +202,8 @@ dl.entry @swap(%x: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "a before", dl.ki
 // CHECK: exec.alloc : <0>
 // CHECK-NOT: exec.launch
 // CHECK: exec.output
-dl.entry @constants(%x: tensor<0x4xf32>) -> (tensor<0x4xf32> {dl.name = "y", dl.kind = #dl.value<result>}) attributes {kind = #dl.entry<infer>} {
-  %c = dl.constant dense<[[[[1, 2]], [[3, 4]], [[5, 6]], [[7, 8]], [[9, 10]], [[11, 12]]]]> : tensor<1x6x1x2xi32, #dl.layout<order = [0, 1, 2, 3], blocks = [1, 4]>>
+dl.entry @constants(%x: tensor<0x4xf32>) -> (tensor<0x4xf32> {dl.name = "y", dl.kind = #program.value<result>}) attributes {kind = #program.entry<infer>} {
+  %c = dl.constant dense<[[[[1, 2]], [[3, 4]], [[5, 6]], [[7, 8]], [[9, 10]], [[11, 12]]]]> : tensor<1x6x1x2xi32, #program.layout<order = [0, 1, 2, 3], blocks = [1, 4]>>
   %m = dl.constant dense<[true, false]> : tensor<2xi1>
   %y = dl.fused(%x) : (tensor<0x4xf32>) -> tensor<0x4xf32> {
   ^bb0(%0: tensor<0x4xf32>):

@@ -1,7 +1,7 @@
 // RUN: dlc-opt --convert-dl-to-exec --mlir-print-local-scope %s | FileCheck %s
 // Kernels whose ops know no axes see their tensors as they lie in memory.
 
-#nhwc = #dl.layout<order = [0, 2, 3, 1]>
+#nhwc = #program.layout<order = [0, 2, 3, 1]>
 
 // Batch norm's shape of kernel: a bias over the channels, now the last axis; a constant; a sum over all but the channels.
 // CHECK: exec.kernel
@@ -32,7 +32,7 @@
 // CHECK: dl.broadcast %{{.*}} dims = [1, 2] : tensor<3x4xf32> to tensor<2x3x4x5xf32>
 // nor where one tensor lies row-major,
 // CHECK: exec.kernel
-// CHECK: dl.convert_layout %{{.*}} : tensor<2x3x4x5xf32, #dl.layout<order = [0, 2, 3, 1]>> to tensor<2x3x4x5xf32>
+// CHECK: dl.convert_layout %{{.*}} : tensor<2x3x4x5xf32, #program.layout<order = [0, 2, 3, 1]>> to tensor<2x3x4x5xf32>
 // nor around an op that knows axes.
 // CHECK: exec.kernel
 // CHECK: dl.max_pool %{{.*}} : tensor<2x3x4x5xf32>
@@ -42,7 +42,7 @@
 // CHECK-NEXT: dl.pad %[[P]] low = [0, 2, 0, 1] steps = [1, 1, 3, 1] : tensor<2x2x2x2xf32> to tensor<2x4x5x3xf32>
 // CHECK-NOT: exec.kernel
 dl.entry @infer(%x: tensor<2x3x4x5xf32, #nhwc>, %rows: tensor<2x3x4x5xf32>, %b: tensor<3xf32>, %k: tensor<1x3x1x1xf32, #nhwc>,
-                %v: tensor<3x4xf32>) attributes {kind = #dl.entry<infer>} {
+                %v: tensor<3x4xf32>) attributes {kind = #program.entry<infer>} {
   %0:2 = dl.fused(%x, %b) : (tensor<2x3x4x5xf32, #nhwc>, tensor<3xf32>) -> (tensor<2x3x4x5xf32, #nhwc>, tensor<3xf32>) {
   ^bb0(%a: tensor<2x3x4x5xf32, #nhwc>, %c: tensor<3xf32>):
     %1 = dl.convert_layout %a : tensor<2x3x4x5xf32, #nhwc> to tensor<2x3x4x5xf32>

@@ -9,10 +9,10 @@
 // CHECK-NEXT: dl.variable @h.ema : tensor<2xf64> role<slot> of(@h) init(<copy,
 // CHECK: dl.variable @frozen
 // CHECK-NOT: dl.variable @frozen.ema
-dl.variable @w : tensor<4xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-dl.variable @h : tensor<2xf64> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-dl.variable @frozen : tensor<3xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-dl.variable @mean : tensor<3xf32> role<statistic> init(#dl.init<constant, 0.0, 0.0>)
+dl.variable @w : tensor<4xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @h : tensor<2xf64> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @frozen : tensor<3xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @mean : tensor<3xf32> role<statistic> init(#program.init<constant, 0.0, 0.0>)
 
 // decay * average + (1 - decay) * the new parameter, behind what the optimizer makes of it; `ema` is consumed.
 // CHECK-LABEL: dl.entry @first
@@ -33,8 +33,8 @@ dl.variable @mean : tensor<3xf32> role<statistic> init(#dl.init<constant, 0.0, 0
 // CHECK: dl.assign @w, %[[NEW]]#0
 // CHECK-NEXT: dl.assign @w.momentum, %[[NEW]]#1
 // CHECK-NEXT: dl.assign @w.ema, %[[NEW]]#2
-dl.entry @first(%dw: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w})
-    attributes {kind = #dl.entry<train>, ema = 0.75 : f64, updates = [
+dl.entry @first(%dw: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
+    attributes {kind = #program.entry<train>, ema = 0.75 : f64, updates = [
       #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64, momentum = 0.5 : f64}>>]} {
   dl.return %dw : tensor<4xf32>
 }
@@ -52,9 +52,9 @@ dl.entry @first(%dw: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "gradient.w", d
 // CHECK: dl.cast %[[D]] : tensor<f32> to tensor<f64>
 // CHECK: dl.assign @h.ema
 dl.entry @second(%dw: tensor<4xf32>, %dh: tensor<2xf64>)
-    -> (tensor<4xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w},
-        tensor<2xf64> {dl.name = "gradient.h", dl.kind = #dl.value<gradient>, dl.of = @h})
-    attributes {kind = #dl.entry<train>, ema = 0.75 : f64, updates = [
+    -> (tensor<4xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w},
+        tensor<2xf64> {dl.name = "gradient.h", dl.kind = #program.value<gradient>, dl.of = @h})
+    attributes {kind = #program.entry<train>, ema = 0.75 : f64, updates = [
       #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>,
       #dl.update<@h, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   dl.return %dw, %dh : tensor<4xf32>, tensor<2xf64>
@@ -69,17 +69,17 @@ dl.entry @second(%dw: tensor<4xf32>, %dh: tensor<2xf64>)
 // CHECK-NEXT: dl.read @w.ema :
 // CHECK-LABEL: dl.entry @other
 // CHECK-NEXT: dl.read @w :
-dl.entry @evaluate() -> (tensor<4xf32>, tensor<3xf32>, tensor<3xf32>) attributes {kind = #dl.entry<evaluate>} {
+dl.entry @evaluate() -> (tensor<4xf32>, tensor<3xf32>, tensor<3xf32>) attributes {kind = #program.entry<evaluate>} {
   %w = dl.read @w : tensor<4xf32>
   %frozen = dl.read @frozen : tensor<3xf32>
   %mean = dl.read @mean : tensor<3xf32>
   dl.return %w, %frozen, %mean : tensor<4xf32>, tensor<3xf32>, tensor<3xf32>
 }
-dl.entry @infer_n1() -> (tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @infer_n1() -> (tensor<4xf32>) attributes {kind = #program.entry<infer>} {
   %w = dl.read @w : tensor<4xf32>
   dl.return %w : tensor<4xf32>
 }
-dl.entry @other() -> (tensor<4xf32>) attributes {kind = #dl.entry<train>} {
+dl.entry @other() -> (tensor<4xf32>) attributes {kind = #program.entry<train>} {
   %w = dl.read @w : tensor<4xf32>
   dl.return %w : tensor<4xf32>
 }

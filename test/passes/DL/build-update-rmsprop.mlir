@@ -6,8 +6,8 @@
 // CHECK-DAG: dl.variable @w.momentum : tensor<4xf32> role<slot>
 // CHECK-DAG: dl.variable @b.square_average : tensor<3xf32> role<slot>
 // CHECK-NOT: dl.variable @b.
-dl.variable @w : tensor<4xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-dl.variable @b : tensor<3xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
+dl.variable @w : tensor<4xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @b : tensor<3xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
 
 // CHECK-LABEL: dl.entry @train_step
 // CHECK-DAG: %[[SQUARES:.*]] = dl.read @w.square_average
@@ -26,9 +26,9 @@ dl.variable @b : tensor<3xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>
 // CHECK: dl.assign @b, %[[NEW]]#0
 // CHECK-NEXT: dl.assign @b.square_average, %[[NEW]]#1
 dl.entry @train_step(%dw: tensor<4xf32>, %db: tensor<3xf32>)
-    -> (tensor<4xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w},
-        tensor<3xf32> {dl.name = "gradient.b", dl.kind = #dl.value<gradient>, dl.of = @b})
-    attributes {kind = #dl.entry<train>, updates = [
+    -> (tensor<4xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w},
+        tensor<3xf32> {dl.name = "gradient.b", dl.kind = #program.value<gradient>, dl.of = @b})
+    attributes {kind = #program.entry<train>, updates = [
       #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"rmsprop", {centered = true, momentum = 0.9 : f64}>>,
       #dl.update<@b, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"rmsprop", {}>>]} {
   dl.return %dw, %db : tensor<4xf32>, tensor<3xf32>

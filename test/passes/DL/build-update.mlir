@@ -1,8 +1,8 @@
 // RUN: dlc-opt --dl-build-update %s | FileCheck %s
 
-dl.variable @w : tensor<4x3xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-dl.variable @b : tensor<4xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-dl.variable @h : tensor<2xf64> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
+dl.variable @w : tensor<4x3xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @b : tensor<4xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @h : tensor<2xf64> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
 
 // Slots stand behind their parameters; each entry that updates a parameter has its own.
 // CHECK: dl.variable @w : tensor<4x3xf32> role<parameter>
@@ -30,9 +30,9 @@ dl.variable @h : tensor<2xf64> role<parameter> init(#dl.init<uniform, -0.2, 0.2>
 // CHECK-NEXT: dl.assign @b, %[[NEW]]#1
 // CHECK-NEXT: dl.return %[[DW]], %[[DB]]
 dl.entry @plain(%dw: tensor<4x3xf32>, %db: tensor<4xf32>)
-    -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w},
-        tensor<4xf32> {dl.name = "gradient.b", dl.kind = #dl.value<gradient>, dl.of = @b})
-    attributes {kind = #dl.entry<train>, updates = [
+    -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w},
+        tensor<4xf32> {dl.name = "gradient.b", dl.kind = #program.value<gradient>, dl.of = @b})
+    attributes {kind = #program.entry<train>, updates = [
       #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64}>>,
       #dl.update<@b, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64}>>]} {
   dl.return %dw, %db : tensor<4x3xf32>, tensor<4xf32>
@@ -61,8 +61,8 @@ dl.entry @plain(%dw: tensor<4x3xf32>, %db: tensor<4xf32>)
 // CHECK: dl.yield %[[P2]], %[[V2]]
 // CHECK: dl.assign @w, %[[NEW]]#0
 // CHECK-NEXT: dl.assign @w.momentum, %[[NEW]]#1
-dl.entry @train_step(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w})
-    attributes {kind = #dl.entry<train>, updates = [
+dl.entry @train_step(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
+    attributes {kind = #program.entry<train>, updates = [
       #dl.update<@w, lr_mult = 2.0, decay_mult = 0.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64, dampening = 0.1 : f64}>>]} {
   dl.return %dw : tensor<4x3xf32>
 }
@@ -80,8 +80,8 @@ dl.entry @train_step(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradi
 // CHECK: %[[STEP:.*]] = dl.multiply %[[LR2]], %[[LOOK]]
 // CHECK: %[[P2:.*]] = dl.subtract %[[P]], %[[STEP]]
 // CHECK: dl.yield %[[P2]], %[[V2]]
-dl.entry @nesterov(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w})
-    attributes {kind = #dl.entry<train>, updates = [
+dl.entry @nesterov(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
+    attributes {kind = #program.entry<train>, updates = [
       #dl.update<@w, lr_mult = 2.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64, nesterov = true}>>]} {
   dl.return %dw : tensor<4x3xf32>
 }
@@ -100,10 +100,10 @@ dl.entry @nesterov(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradien
 // CHECK-NEXT: dl.cast %[[LR]] : tensor<f32> to tensor<f64>
 // CHECK-NOT: dl.multi_tensor
 dl.entry @critic(%dw: tensor<4x3xf32>, %db: tensor<4xf32>, %dh: tensor<2xf64>)
-    -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w},
-        tensor<4xf32> {dl.name = "gradient.b", dl.kind = #dl.value<gradient>, dl.of = @b},
-        tensor<2xf64> {dl.name = "gradient.h", dl.kind = #dl.value<gradient>, dl.of = @h})
-    attributes {kind = #dl.entry<train>, updates = [
+    -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w},
+        tensor<4xf32> {dl.name = "gradient.b", dl.kind = #program.value<gradient>, dl.of = @b},
+        tensor<2xf64> {dl.name = "gradient.h", dl.kind = #program.value<gradient>, dl.of = @h})
+    attributes {kind = #program.entry<train>, updates = [
       #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64, momentum = 0.5 : f64}>>,
       #dl.update<@b, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.2 : f64}>>,
       #dl.update<@h, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.2 : f64}>>]} {
@@ -121,8 +121,8 @@ dl.entry @critic(%dw: tensor<4x3xf32>, %db: tensor<4xf32>, %dh: tensor<2xf64>)
 // CHECK-NEXT: %[[CLIPPED:.*]] = dl.minimum %[[ABOVE]], %[[L]]
 // CHECK-NEXT: dl.multiply %[[D]]
 // CHECK-NEXT: dl.add %[[CLIPPED]]
-dl.entry @by_value(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w})
-    attributes {kind = #dl.entry<train>, clip = #dl.clip<value, 5.0e-01>, updates = [
+dl.entry @by_value(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
+    attributes {kind = #program.entry<train>, clip = #dl.clip<value, 5.0e-01>, updates = [
       #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   dl.return %dw : tensor<4x3xf32>
 }
@@ -144,9 +144,9 @@ dl.entry @by_value(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradien
 // CHECK: dl.multi_tensor(%{{.*}}, %[[DW]]) scalars(%[[FACTOR]], %{{.*}}, %{{.*}})
 // CHECK: dl.multi_tensor(%{{.*}}, %[[DH]]) scalars(%[[FACTOR]], %{{.*}}, %{{.*}})
 dl.entry @by_global_norm(%dw: tensor<4x3xf32>, %dh: tensor<2xf64>)
-    -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w},
-        tensor<2xf64> {dl.name = "gradient.h", dl.kind = #dl.value<gradient>, dl.of = @h})
-    attributes {kind = #dl.entry<train>, clip = #dl.clip<global_norm, 1.0>, updates = [
+    -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w},
+        tensor<2xf64> {dl.name = "gradient.h", dl.kind = #program.value<gradient>, dl.of = @h})
+    attributes {kind = #program.entry<train>, clip = #dl.clip<global_norm, 1.0>, updates = [
       #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>,
       #dl.update<@h, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   dl.return %dw, %dh : tensor<4x3xf32>, tensor<2xf64>
@@ -160,8 +160,8 @@ dl.entry @by_global_norm(%dw: tensor<4x3xf32>, %dh: tensor<2xf64>)
 // CHECK: %[[CLIPPED:.*]] = dl.multiply %[[DW]], %[[WIDE]]
 // CHECK: dl.multi_tensor(%{{.*}}, %[[CLIPPED]]) scalars(%{{[^,]*}}, %{{[^,]*}})
 // CHECK: dl.return %[[DW]]
-dl.entry @by_parameter_norm(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w})
-    attributes {kind = #dl.entry<train>, clip = #dl.clip<parameter_norm, 1.0>, updates = [
+dl.entry @by_parameter_norm(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
+    attributes {kind = #program.entry<train>, clip = #dl.clip<parameter_norm, 1.0>, updates = [
       #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   dl.return %dw : tensor<4x3xf32>
 }
@@ -169,7 +169,7 @@ dl.entry @by_parameter_norm(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name =
 // Where gradients accumulate, the entry adds a fourth of each to a slot. The update is an entry of its own, on each eighth batch
 // here: it takes the slots as gradients, clips, updates and averages, and clears them.
 // CHECK-LABEL: dl.entry @parts_accumulate
-// CHECK-SAME: every = 2 : i64, kind = #dl.entry<accumulate>}
+// CHECK-SAME: every = 2 : i64, kind = #program.entry<accumulate>}
 // CHECK: %[[SUM:.*]] = dl.read @w.gradient_sum
 // CHECK-NOT: dl.scalar
 // CHECK: %[[NEW:.*]] = dl.multi_tensor(%[[SUM]], %[[DW:.*]]) scalars() {multipliers = array<f64>, streams = 2 : i64}
@@ -180,7 +180,7 @@ dl.entry @by_parameter_norm(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name =
 // CHECK-NEXT: dl.yield %[[ADDED]]
 // CHECK: dl.assign @w.gradient_sum, %[[NEW]]
 // CHECK-NEXT: dl.return %[[DW]]
-// CHECK: dl.entry @parts() attributes {every = 8 : i64, kind = #dl.entry<train>, schedule = [
+// CHECK: dl.entry @parts() attributes {every = 8 : i64, kind = #program.entry<train>, schedule = [
 // CHECK-DAG: %[[W:.*]] = dl.read @w :
 // CHECK-DAG: %[[SUM:.*]] = dl.read @w.gradient_sum
 // CHECK: %[[SQUARES:.*]] = dl.multiply %[[SUM]], %[[SUM]]
@@ -192,9 +192,9 @@ dl.entry @by_parameter_norm(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name =
 // CHECK: dl.assign @w.ema, %[[NEW]]#2
 // CHECK-NEXT: dl.assign @w.gradient_sum, %[[NEW]]#3
 // CHECK: dl.return
-dl.entry @parts(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w})
-    attributes {kind = #dl.entry<train>, every = 2, accumulate = 4, ema = 9.0e-01, clip = #dl.clip<global_norm, 1.0>,
-      schedule = [#dl.schedule_part<cosine, in_epochs = false, length = 0.0, n = 8.0, 0.0, 0.0, 0.0>], updates = [
+dl.entry @parts(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
+    attributes {kind = #program.entry<train>, every = 2, accumulate = 4, ema = 9.0e-01, clip = #dl.clip<global_norm, 1.0>,
+      schedule = [#program.schedule_part<cosine, in_epochs = false, length = 0.0, n = 8.0, 0.0, 0.0, 0.0>], updates = [
       #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64, momentum = 0.9 : f64}>>]} {
   dl.return %dw : tensor<4x3xf32>
 }
@@ -203,7 +203,7 @@ dl.entry @parts(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w
 // CHECK-LABEL: dl.entry @evaluate
 // CHECK-NEXT: dl.read @w
 // CHECK-NEXT: dl.return
-dl.entry @evaluate() -> (tensor<4x3xf32>) attributes {kind = #dl.entry<evaluate>} {
+dl.entry @evaluate() -> (tensor<4x3xf32>) attributes {kind = #program.entry<evaluate>} {
   %w = dl.read @w : tensor<4x3xf32>
   dl.return %w : tensor<4x3xf32>
 }

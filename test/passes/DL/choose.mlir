@@ -1,17 +1,17 @@
 // RUN: dlc-opt --dl-choose="target=cuda:simt tf32" %s | FileCheck %s
 
-#nhwc = #dl.layout<order = [0, 2, 3, 1]>
+#nhwc = #program.layout<order = [0, 2, 3, 1]>
 
 // Weight, momentum and gradient lie alike, in all entries. A bias and what no convolution meets stay as they are.
-// CHECK: #nhwc = #dl.layout<order = [0, 2, 3, 1]>
+// CHECK: #nhwc = #program.layout<order = [0, 2, 3, 1]>
 // CHECK: dl.variable @w : tensor<8x3x3x3xf32, #nhwc> role<parameter>
 // CHECK: dl.variable @w.momentum : tensor<8x3x3x3xf32, #nhwc> role<slot>
 // CHECK: dl.variable @b : tensor<8xf32> role
 // CHECK: dl.variable @other : tensor<2x8x4x4xf32> role
-dl.variable @w : tensor<8x3x3x3xf32> role<parameter> init(#dl.init<constant, 0.0, 0.0>)
-dl.variable @w.momentum : tensor<8x3x3x3xf32> role<slot> of(@w) init(#dl.init<constant, 0.0, 0.0>)
-dl.variable @b : tensor<8xf32> role<parameter> init(#dl.init<constant, 0.0, 0.0>)
-dl.variable @other : tensor<2x8x4x4xf32> role<parameter> init(#dl.init<constant, 0.0, 0.0>)
+dl.variable @w : tensor<8x3x3x3xf32> role<parameter> init(#program.init<constant, 0.0, 0.0>)
+dl.variable @w.momentum : tensor<8x3x3x3xf32> role<slot> of(@w) init(#program.init<constant, 0.0, 0.0>)
+dl.variable @b : tensor<8xf32> role<parameter> init(#program.init<constant, 0.0, 0.0>)
+dl.variable @other : tensor<2x8x4x4xf32> role<parameter> init(#program.init<constant, 0.0, 0.0>)
 
 // The input is row-major, and so is what is reshaped; between, the chain of convolution, pooling and ReLU lies with its channels
 // innermost, the byte of max_pool too. Regions convert at their borders.
@@ -34,7 +34,7 @@ dl.variable @other : tensor<2x8x4x4xf32> role<parameter> init(#dl.init<constant,
 // CHECK: dl.assign @w, %{{.*}} : tensor<8x3x3x3xf32, #nhwc>
 // CHECK: dl.return {{.*}} : tensor<2x32xf32>, tensor<8x3x3x3xf32, #nhwc>
 dl.entry @train_step(%x: tensor<2x3x10x10xf32>, %dy: tensor<2x8x8x8xf32>)
-    -> (tensor<2x32xf32>, tensor<8x3x3x3xf32> {dl.name = "gradient.w", dl.kind = #dl.value<gradient>, dl.of = @w}) attributes {kind = #dl.entry<train>} {
+    -> (tensor<2x32xf32>, tensor<8x3x3x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w}) attributes {kind = #program.entry<train>} {
   %w = dl.read @w : tensor<8x3x3x3xf32>
   %m = dl.read @w.momentum : tensor<8x3x3x3xf32>
   %b = dl.read @b : tensor<8xf32>
@@ -77,7 +77,7 @@ dl.entry @train_step(%x: tensor<2x3x10x10xf32>, %dy: tensor<2x8x8x8xf32>)
 
 // CHECK-LABEL: dl.entry @evaluate
 // CHECK: dl.read @w : tensor<8x3x3x3xf32, #nhwc>
-dl.entry @evaluate() -> tensor<8x3x3x3xf32> attributes {kind = #dl.entry<evaluate>} {
+dl.entry @evaluate() -> tensor<8x3x3x3xf32> attributes {kind = #program.entry<evaluate>} {
   %w = dl.read @w : tensor<8x3x3x3xf32>
   %0 = dl.fused(%w) : (tensor<8x3x3x3xf32>) -> tensor<8x3x3x3xf32> {
   ^bb0(%1: tensor<8x3x3x3xf32>):
@@ -94,7 +94,7 @@ dl.entry @evaluate() -> tensor<8x3x3x3xf32> attributes {kind = #dl.entry<evaluat
 // CHECK-NOT: convert_layout
 // CHECK: dl.return
 dl.entry @nothing(%x: tensor<2x3x4x4xf64>, %w: tensor<3x3x1x1xf64>)
-    -> (tensor<2x8x4x4xf32>, tensor<2x3x4x4xf64>) attributes {kind = #dl.entry<infer>} {
+    -> (tensor<2x8x4x4xf32>, tensor<2x3x4x4xf64>) attributes {kind = #program.entry<infer>} {
   %a = dl.read @other : tensor<2x8x4x4xf32>
   %0 = dl.fused(%a) : (tensor<2x8x4x4xf32>) -> tensor<2x8x4x4xf32> {
   ^bb0(%1: tensor<2x8x4x4xf32>):

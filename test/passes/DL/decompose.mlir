@@ -15,7 +15,7 @@ dl.variable @scale : tensor<6xf32> role<parameter> init(<constant, 1.0, 0.0>)
 // CHECK: %[[SUMS:.*]] = dl.broadcast %[[SUM]]
 // CHECK: %[[Y:.*]] = dl.divide %[[EXP]], %[[SUMS]]
 // CHECK: dl.return %[[Y]]
-dl.entry @softmax(%x: tensor<5x37xf32>) -> (tensor<5x37xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @softmax(%x: tensor<5x37xf32>) -> (tensor<5x37xf32>) attributes {kind = #program.entry<infer>} {
   %y = dl.softmax %x axis = 1 : tensor<5x37xf32>
   dl.return %y : tensor<5x37xf32>
 }
@@ -24,7 +24,7 @@ dl.entry @softmax(%x: tensor<5x37xf32>) -> (tensor<5x37xf32>) attributes {kind =
 // CHECK-LABEL: dl.entry @taken_whole
 // CHECK: dl.softmax_cross_entropy
 // CHECK: dl.accuracy
-dl.entry @taken_whole(%x: tensor<5x37xf32>, %label: tensor<5xi32>) -> (tensor<5xf32>, tensor<5xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @taken_whole(%x: tensor<5x37xf32>, %label: tensor<5xi32>) -> (tensor<5xf32>, tensor<5xf32>) attributes {kind = #program.entry<infer>} {
   %l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<5x37xf32>, tensor<5xi32>
   %a = dl.accuracy %x, %label axis = 1 : tensor<5x37xf32>, tensor<5xi32>
   dl.return %l, %a : tensor<5xf32>, tensor<5xf32>
@@ -41,7 +41,7 @@ dl.entry @taken_whole(%x: tensor<5x37xf32>, %label: tensor<5xi32>) -> (tensor<5x
 // GRADIENT-COUNT-1: dl.reduce sum %{{.*}} axes = [0, 2]
 // GRADIENT-NOT: dl.reduce
 // GRADIENT: dl.return
-dl.entry @train_step(%x: tensor<4x6x5xf32> {dl.name = "x"}) -> () attributes {kind = #dl.entry<train>, updates = [
+dl.entry @train_step(%x: tensor<4x6x5xf32> {dl.name = "x"}) -> () attributes {kind = #program.entry<train>, updates = [
       #dl.update<@scale, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   %s = dl.read @scale : tensor<6xf32>
   %y, %mean, %variance = dl.batch_norm %x scale(%s : tensor<6xf32>) epsilon = 1.0e-05 : tensor<4x6x5xf32>

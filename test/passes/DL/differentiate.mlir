@@ -1,13 +1,13 @@
 // RUN: dlc-opt --dl-differentiate --mlir-print-debuginfo --mlir-print-local-scope %s | FileCheck %s
 
-dl.variable @linear1.weight : tensor<5x3xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-dl.variable @linear1.bias : tensor<5xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
+dl.variable @linear1.weight : tensor<5x3xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @linear1.bias : tensor<5xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
 
 // Gradients of the parameters, then of the float inputs, become results; ops are named after layer and stage; the loss goes.
 // CHECK-LABEL: dl.entry @train_step
-// CHECK-SAME: tensor<5x3xf32> {dl.kind = #dl.value<gradient>, dl.name = "gradient.linear1.weight", dl.of = @linear1.weight}
-// CHECK-SAME: tensor<5xf32> {dl.kind = #dl.value<gradient>, dl.name = "gradient.linear1.bias", dl.of = @linear1.bias}
-// CHECK-SAME: tensor<4x3xf32> {dl.batch_axis = 0 : i64, dl.kind = #dl.value<gradient>, dl.name = "gradient.x"}
+// CHECK-SAME: tensor<5x3xf32> {dl.kind = #program.value<gradient>, dl.name = "gradient.linear1.weight", dl.of = @linear1.weight}
+// CHECK-SAME: tensor<5xf32> {dl.kind = #program.value<gradient>, dl.name = "gradient.linear1.bias", dl.of = @linear1.bias}
+// CHECK-SAME: tensor<4x3xf32> {dl.batch_axis = 0 : i64, dl.kind = #program.value<gradient>, dl.name = "gradient.x"}
 // CHECK: %[[SUM:.*]] = dl.reduce sum
 // CHECK: %[[SEED:.*]] = dl.constant dense<1.000000e+00> : tensor<f32> loc("loss/backward"
 // CHECK: %[[DY:.*]] = dl.broadcast %[[SEED]] {{.*}} loc("loss/backward"
@@ -16,7 +16,7 @@ dl.variable @linear1.bias : tensor<5xf32> role<parameter> init(#dl.init<uniform,
 // CHECK: %[[DW:.*]] = dl.matmul %[[DY]], {{.*}} loc("linear1/backward_weight"
 // CHECK: dl.return %[[SUM]], %[[DW]], %[[DB]], %[[DX]] : tensor<f32>, tensor<5x3xf32>, tensor<5xf32>, tensor<4x3xf32> loc
 dl.entry @train_step(%x: tensor<4x3xf32> {dl.name = "x", dl.batch_axis = 0 : i64}) -> (tensor<f32> {dl.name = "sum"})
-    attributes {kind = #dl.entry<train>, updates = [
+    attributes {kind = #program.entry<train>, updates = [
       #dl.update<@linear1.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>,
       #dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   %w = dl.read @linear1.weight : tensor<5x3xf32> loc("linear1")
@@ -34,7 +34,7 @@ dl.entry @train_step(%x: tensor<4x3xf32> {dl.name = "x", dl.batch_axis = 0 : i64
 // CHECK-NOT: dl.read
 // CHECK: %[[SUM:.*]] = dl.add {{.*}} loc("/backward_sum"
 // CHECK: dl.return %[[SUM]]
-dl.entry @two_uses() -> () attributes {kind = #dl.entry<train>, updates = [
+dl.entry @two_uses() -> () attributes {kind = #program.entry<train>, updates = [
       #dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   %a = dl.read @linear1.bias : tensor<5xf32>
   %b = dl.read @linear1.bias : tensor<5xf32>
@@ -50,8 +50,8 @@ dl.entry @two_uses() -> () attributes {kind = #dl.entry<train>, updates = [
 // CHECK: dl.max_pool_backward {{.*}} loc("max_pool1/backward"
 // CHECK: dl.convolution_backward_data {{.*}} loc("conv1/backward_data"
 // CHECK: dl.convolution_backward_filter {{.*}} loc("conv1/backward_filter"
-dl.variable @conv1.weight : tensor<2x1x3x3xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-dl.entry @convolution(%x: tensor<1x1x6x6xf32> {dl.name = "x"}) -> () attributes {kind = #dl.entry<train>, updates = [
+dl.variable @conv1.weight : tensor<2x1x3x3xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.entry @convolution(%x: tensor<1x1x6x6xf32> {dl.name = "x"}) -> () attributes {kind = #program.entry<train>, updates = [
       #dl.update<@conv1.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   %w = dl.read @conv1.weight : tensor<2x1x3x3xf32> loc("conv1")
   %c = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1 : tensor<1x1x6x6xf32>, tensor<2x1x3x3xf32> loc("conv1")
@@ -65,8 +65,8 @@ dl.entry @convolution(%x: tensor<1x1x6x6xf32> {dl.name = "x"}) -> () attributes 
 // CHECK-NOT: dl.softmax_cross_entropy_backward
 // CHECK: dl.exp
 // CHECK: dl.return %{{.*}} : tensor<4x5xf32>
-dl.variable @logits : tensor<4x5xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-dl.entry @composite(%label: tensor<4xi32>) -> () attributes {kind = #dl.entry<train>, updates = [
+dl.variable @logits : tensor<4x5xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.entry @composite(%label: tensor<4xi32>) -> () attributes {kind = #program.entry<train>, updates = [
       #dl.update<@logits, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   %x = dl.read @logits : tensor<4x5xf32>
   %d = dl.constant dense<1.0> : tensor<4xf32>
@@ -82,7 +82,7 @@ dl.entry @composite(%label: tensor<4xi32>) -> () attributes {kind = #dl.entry<tr
 // CHECK: %[[ZERO:.*]] = dl.constant dense<0.000000e+00> : tensor<2xf32>
 // CHECK: dl.return %{{.*}}, %[[ZERO]]
 dl.entry @other_inputs(%i: tensor<2xi32> {dl.name = "integers"}, %u: tensor<2xf32> {dl.name = "unused"}) -> ()
-    attributes {kind = #dl.entry<train>, updates = [#dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
+    attributes {kind = #program.entry<train>, updates = [#dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   %b = dl.read @linear1.bias : tensor<5xf32>
   %s = dl.reduce sum %b axes = [0] : tensor<5xf32>
   dl.return loss(%s : tensor<f32>)
@@ -92,7 +92,7 @@ dl.entry @other_inputs(%i: tensor<2xi32> {dl.name = "integers"}, %u: tensor<2xf3
 // CHECK-LABEL: dl.entry @evaluate
 // CHECK-NEXT: dl.exp
 // CHECK-NEXT: dl.return
-dl.entry @evaluate(%x: tensor<2xf32>) -> (tensor<2xf32>) attributes {kind = #dl.entry<evaluate>} {
+dl.entry @evaluate(%x: tensor<2xf32>) -> (tensor<2xf32>) attributes {kind = #program.entry<evaluate>} {
   %y = dl.exp %x : tensor<2xf32>
   dl.return %y : tensor<2xf32>
 }
@@ -104,7 +104,7 @@ dl.entry @evaluate(%x: tensor<2xf32>) -> (tensor<2xf32>) attributes {kind = #dl.
 // CHECK-NOT: dl.gradient
 // CHECK: dl.multiply %{{.*}}, %[[SLOPE]] : tensor<5xf32>
 // CHECK: dl.return %{{.*}}, %{{.*}} : tensor<5xf32>, tensor<5xf32>
-dl.entry @gradient_in_a_loss(%x: tensor<5xf32> {dl.name = "x"}) -> () attributes {kind = #dl.entry<train>, updates = [
+dl.entry @gradient_in_a_loss(%x: tensor<5xf32> {dl.name = "x"}) -> () attributes {kind = #program.entry<train>, updates = [
       #dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   %w = dl.read @linear1.bias : tensor<5xf32>
   %p = dl.multiply %x, %w : tensor<5xf32> loc("product")
@@ -121,7 +121,7 @@ dl.entry @gradient_in_a_loss(%x: tensor<5xf32> {dl.name = "x"}) -> () attributes
 // CHECK: %[[DE:.*]] = dl.broadcast %[[ONE]]
 // CHECK: %[[DX:.*]] = dl.multiply %[[DE]], %{{.*}} loc("exp/backward"
 // CHECK: dl.return %[[DE]], %[[DX]], %[[ONE]]
-dl.entry @gradients_at_inference(%x: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>, tensor<f32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @gradients_at_inference(%x: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>, tensor<f32>) attributes {kind = #program.entry<infer>} {
   %e = dl.exp %x : tensor<5xf32> loc("exp")
   %y = dl.reduce sum %e axes = [0] : tensor<5xf32>
   %g:3 = dl.gradient %y by %e, %x, %y : tensor<f32> by tensor<5xf32>, tensor<5xf32>, tensor<f32>
@@ -133,7 +133,7 @@ dl.entry @gradients_at_inference(%x: tensor<5xf32>) -> (tensor<5xf32>, tensor<5x
 // CHECK: %{{.*}}, %{{.*}} = dl.max_pool {{.*}} tensor<1x1x2x2xui8>
 // CHECK-NOT: dl.gradient
 // CHECK: dl.return
-dl.entry @replaced_values(%x: tensor<1x1x4x4xf32>, %label: tensor<4xi32>) -> (tensor<1x1x2x2xf32>, tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @replaced_values(%x: tensor<1x1x4x4xf32>, %label: tensor<4xi32>) -> (tensor<1x1x2x2xf32>, tensor<4xf32>) attributes {kind = #program.entry<infer>} {
   %p = dl.max_pool %x kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<1x1x4x4xf32> -> tensor<1x1x2x2xf32>
   %q = dl.reshape %p : tensor<1x1x2x2xf32> to tensor<4x1xf32>
   %c = dl.softmax_cross_entropy %q, %label axis = 1 : tensor<4x1xf32>, tensor<4xi32>

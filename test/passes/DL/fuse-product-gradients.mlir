@@ -15,7 +15,7 @@
 // CHECK-NEXT: dl.yield %[[C]], %[[D]]
 // CHECK: dl.return %[[DX]], %[[DB]], %[[DW]]#0, %[[DW]]#1
 dl.entry @layers(%x: tensor<6x5xf32>, %w: tensor<200x5xf32>, %b: tensor<200xf32>, %v: tensor<3x200xf32>, %dy: tensor<6x3xf32>)
-    -> (tensor<6x200xf32>, tensor<200xf32>, tensor<3x200xf32>, tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+    -> (tensor<6x200xf32>, tensor<200xf32>, tensor<3x200xf32>, tensor<3xf32>) attributes {kind = #program.entry<infer>} {
   %y = dl.fused(%x, %w, %b) : (tensor<6x5xf32>, tensor<200x5xf32>, tensor<200xf32>) -> tensor<6x200xf32> {
   ^bb0(%0: tensor<6x5xf32>, %1: tensor<200x5xf32>, %2: tensor<200xf32>):
     %3 = dl.matmul %0, %1 transpose_b : tensor<6x5xf32>, tensor<200x5xf32>
@@ -58,7 +58,7 @@ dl.entry @layers(%x: tensor<6x5xf32>, %w: tensor<200x5xf32>, %b: tensor<200xf32>
 // CHECK-NEXT: dl.reduce sum %[[B]] axes = [0]
 // CHECK: dl.fused(%[[DW]]#1)
 // CHECK: dl.exp
-dl.entry @other_storage(%x: tensor<6x5xf32>, %dy: tensor<6x3xf32>) -> (tensor<3xf32>, tensor<5x3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @other_storage(%x: tensor<6x5xf32>, %dy: tensor<6x3xf32>) -> (tensor<3xf32>, tensor<5x3xf32>) attributes {kind = #program.entry<infer>} {
   %db = dl.fused(%dy) : (tensor<6x3xf32>) -> tensor<3xf32> {
   ^bb0(%0: tensor<6x3xf32>):
     %1 = dl.reduce sum %0 axes = [0] : tensor<6x3xf32>
@@ -84,7 +84,7 @@ dl.entry @other_storage(%x: tensor<6x5xf32>, %dy: tensor<6x3xf32>) -> (tensor<3x
 // CHECK: dl.return
 dl.entry @other_sums(%x: tensor<4x4xf32>, %dy: tensor<4x4xf32>, %xd: tensor<4x4xf64>)
     -> (tensor<4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf64>, tensor<4x4xf64>, tensor<4x4xf32>)
-    attributes {kind = #dl.entry<infer>} {
+    attributes {kind = #program.entry<infer>} {
   %columns = dl.fused(%dy) : (tensor<4x4xf32>) -> tensor<4xf32> {
   ^bb0(%0: tensor<4x4xf32>):
     %1 = dl.reduce sum %0 axes = [1] : tensor<4x4xf32>
@@ -140,7 +140,7 @@ dl.entry @other_sums(%x: tensor<4x4xf32>, %dy: tensor<4x4xf32>, %xd: tensor<4x4x
 // CHECK-LABEL: dl.entry @empty
 // CHECK-NOT: dl.yield %{{.*}}, %
 // CHECK: dl.return
-dl.entry @empty(%x: tensor<0x5xf32>, %dy: tensor<0x3xf32>) -> (tensor<3xf32>, tensor<5x3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @empty(%x: tensor<0x5xf32>, %dy: tensor<0x3xf32>) -> (tensor<3xf32>, tensor<5x3xf32>) attributes {kind = #program.entry<infer>} {
   %db = dl.fused(%dy) : (tensor<0x3xf32>) -> tensor<3xf32> {
   ^bb0(%0: tensor<0x3xf32>):
     %1 = dl.reduce sum %0 axes = [0] : tensor<0x3xf32>

@@ -16,7 +16,7 @@
 // OFF-COUNT-4: dl.fused
 // OFF-NOT: dl.fused
 // OFF: dl.return
-dl.entry @epilogue(%x: tensor<1x1x6x6xf32>, %w: tensor<2x1x3x3xf32>, %b: tensor<2xf32>) -> (tensor<1x2x4x4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @epilogue(%x: tensor<1x1x6x6xf32>, %w: tensor<2x1x3x3xf32>, %b: tensor<2xf32>) -> (tensor<1x2x4x4xf32>) attributes {kind = #program.entry<infer>} {
   %c = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1 : tensor<1x1x6x6xf32>, tensor<2x1x3x3xf32>
   %r = dl.broadcast %b dims = [1] : tensor<2xf32> to tensor<1x2x4x4xf32>
   %a = dl.add %c, %r : tensor<1x2x4x4xf32>
@@ -35,7 +35,7 @@ dl.entry @epilogue(%x: tensor<1x1x6x6xf32>, %w: tensor<2x1x3x3xf32>, %b: tensor<
 // CHECK-NEXT: dl.yield %[[P]], %[[S]]
 // CHECK: dl.return %[[B]]#1, %[[B]]#0
 // OFF-LABEL: dl.entry @residual
-dl.entry @residual(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @residual(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) attributes {kind = #program.entry<infer>} {
   %a = dl.matmul %x, %w : tensor<4x4xf32>, tensor<4x4xf32>
   %b = dl.matmul %a, %w : tensor<4x4xf32>, tensor<4x4xf32>
   %s = dl.add %a, %b : tensor<4x4xf32>
@@ -57,7 +57,7 @@ dl.entry @residual(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x4xf32>
 // CHECK: dl.matmul
 // OFF-LABEL: dl.entry @relu_backward
 dl.entry @relu_backward(%g: tensor<4x4xf32>, %y: tensor<4x4xf32>, %x: tensor<4x4xf32>, %w: tensor<4x4xf32>)
-    -> (tensor<4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) attributes {kind = #dl.entry<train>} {
+    -> (tensor<4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) attributes {kind = #program.entry<train>} {
   %dy = dl.matmul %g, %w : tensor<4x4xf32>, tensor<4x4xf32>
   %zero = dl.constant dense<0.0> : tensor<4x4xf32>
   %m = dl.compare gt %y, %zero : tensor<4x4xf32>
@@ -76,7 +76,7 @@ dl.entry @relu_backward(%g: tensor<4x4xf32>, %y: tensor<4x4xf32>, %x: tensor<4x4
 // CHECK-NEXT: dl.yield
 // CHECK: dl.return %[[Y]]
 // OFF-LABEL: dl.entry @prologue
-dl.entry @prologue(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @prologue(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<4xf32>) attributes {kind = #program.entry<infer>} {
   %p = dl.multiply %a, %b : tensor<4x4xf32>
   %s = dl.reduce sum %p axes = [0] : tensor<4x4xf32>
   dl.return %s : tensor<4xf32>
@@ -95,7 +95,7 @@ dl.entry @prologue(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<4xf32>) 
 // CHECK-NOT: dl.fused
 // CHECK: dl.return %[[P]]#2, %[[T]], %[[P]]#1
 // OFF-LABEL: dl.entry @stored_once
-dl.entry @stored_once(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @stored_once(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x4xf32>) attributes {kind = #program.entry<infer>} {
   %p = dl.multiply %a, %b : tensor<4x4xf32>
   %e = dl.exp %p : tensor<4x4xf32>
   %s = dl.reduce sum %p axes = [0] : tensor<4x4xf32>
@@ -117,7 +117,7 @@ dl.entry @stored_once(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<4xf32
 // CHECK-NOT: dl.fused
 // OFF-LABEL: dl.entry @sibling_reductions
 dl.entry @sibling_reductions(%g: tensor<4x6xf32>, %x: tensor<4x6xf32>, %w: tensor<6x4xf32>)
-    -> (tensor<6xf32>, tensor<6xf32>, tensor<4x4xf32>) attributes {kind = #dl.entry<infer>} {
+    -> (tensor<6xf32>, tensor<6xf32>, tensor<4x4xf32>) attributes {kind = #program.entry<infer>} {
   %zero = dl.constant dense<0.0> : tensor<4x6xf32>
   %m = dl.compare gt %x, %zero : tensor<4x6xf32>
   %dz = dl.select %m, %g, %zero : tensor<4x6xf32>
@@ -135,7 +135,7 @@ dl.entry @sibling_reductions(%g: tensor<4x6xf32>, %x: tensor<4x6xf32>, %w: tenso
 // CHECK: dl.return
 // OFF-LABEL: dl.entry @no_siblings
 dl.entry @no_siblings(%x: tensor<4x4xf32>, %z: tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
-    attributes {kind = #dl.entry<infer>} {
+    attributes {kind = #program.entry<infer>} {
   %s = dl.reduce max %x axes = [0] : tensor<4x4xf32>
   %b = dl.broadcast %s dims = [1] : tensor<4xf32> to tensor<4x4xf32>
   %d = dl.divide %x, %b : tensor<4x4xf32>
@@ -162,7 +162,7 @@ dl.entry @no_siblings(%x: tensor<4x4xf32>, %z: tensor<4x4xf32>) -> (tensor<4xf32
 // CHECK: dl.return
 // OFF-LABEL: dl.entry @norm
 dl.entry @norm(%a: tensor<4x4xf32>, %g: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>)
-    attributes {kind = #dl.entry<infer>} {
+    attributes {kind = #program.entry<infer>} {
   %x = dl.matmul %a, %a : tensor<4x4xf32>, tensor<4x4xf32>
   %mean, %m2 = dl.moments %x axes = [0] : tensor<4x4xf32>
   %spread = dl.broadcast %mean dims = [1] : tensor<4xf32> to tensor<4x4xf32>
@@ -187,7 +187,7 @@ dl.entry @norm(%a: tensor<4x4xf32>, %g: tensor<4x4xf32>) -> (tensor<4x4xf32>, te
 // CHECK: dl.broadcast
 // CHECK-NEXT: dl.divide
 // OFF-LABEL: dl.entry @no_cycle
-dl.entry @no_cycle(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @no_cycle(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>) attributes {kind = #program.entry<infer>} {
   %e = dl.exp %x : tensor<4x4xf32>
   %s = dl.reduce sum %e axes = [1] : tensor<4x4xf32>
   %r = dl.broadcast %s dims = [0] : tensor<4xf32> to tensor<4x4xf32>
@@ -205,7 +205,7 @@ dl.entry @no_cycle(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>) attributes {kind = 
 // CHECK: dl.convolution
 // CHECK-NEXT: dl.add
 // OFF-LABEL: dl.entry @skip
-dl.entry @skip(%x: tensor<1x1x4x4xf32>, %w: tensor<1x1x3x3xf32>) -> (tensor<1x1x4x4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @skip(%x: tensor<1x1x4x4xf32>, %w: tensor<1x1x3x3xf32>) -> (tensor<1x1x4x4xf32>) attributes {kind = #program.entry<infer>} {
   %r = dl.relu %x : tensor<1x1x4x4xf32>
   %c = dl.convolution %r, %w strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 1 : tensor<1x1x4x4xf32>, tensor<1x1x3x3xf32>
   %y = dl.add %c, %r : tensor<1x1x4x4xf32>
@@ -223,7 +223,7 @@ dl.entry @skip(%x: tensor<1x1x4x4xf32>, %w: tensor<1x1x3x3xf32>) -> (tensor<1x1x
 // CHECK-NOT: dl.fused
 // CHECK: dl.return
 // OFF-LABEL: dl.entry @valid
-dl.entry @valid(%loss: tensor<8xf32>, %n: tensor<i32> {dl.valid}) -> (tensor<f32>) attributes {kind = #dl.entry<evaluate>} {
+dl.entry @valid(%loss: tensor<8xf32>, %n: tensor<i32> {dl.valid}) -> (tensor<f32>) attributes {kind = #program.entry<evaluate>} {
   %i = dl.iota axis = 0 : tensor<8xi32>
   %r = dl.broadcast %n dims = [] : tensor<i32> to tensor<8xi32>
   %m = dl.compare lt %i, %r : tensor<8xi32>
@@ -242,7 +242,7 @@ dl.entry @valid(%loss: tensor<8xf32>, %n: tensor<i32> {dl.valid}) -> (tensor<f32
 // CHECK: %[[V:.*]] = dl.reshape %[[Y]]
 // CHECK: dl.return %[[V]], %[[STORED]]
 // OFF-LABEL: dl.entry @constants
-dl.entry @constants() -> (tensor<2x1xf32>, tensor<2xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @constants() -> (tensor<2x1xf32>, tensor<2xf32>) attributes {kind = #program.entry<infer>} {
   %two = dl.constant dense<2.0> : tensor<2xf32>
   %table = dl.constant dense<[1.0, 2.0]> : tensor<2xf32>
   %y = dl.multiply %table, %two : tensor<2xf32>
@@ -262,7 +262,7 @@ dl.entry @constants() -> (tensor<2x1xf32>, tensor<2xf32>) attributes {kind = #dl
 // CHECK: dl.subtract
 // CHECK: dl.multiply %[[DY]]
 // OFF-LABEL: dl.entry @slope
-dl.entry @slope(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x4xf32>) attributes {kind = #dl.entry<train>} {
+dl.entry @slope(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x4xf32>) attributes {kind = #program.entry<train>} {
   %y = dl.tanh %x : tensor<4x4xf32>
   %q = dl.multiply %y, %y : tensor<4x4xf32>
   %one = dl.constant dense<1.0> : tensor<4x4xf32>
@@ -283,7 +283,7 @@ dl.entry @slope(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x4xf32>) a
 // CHECK: dl.multiply
 // CHECK-NEXT: dl.reduce sum
 // OFF-LABEL: dl.entry @prologue_preferred
-dl.entry @prologue_preferred(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @prologue_preferred(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4xf32>) attributes {kind = #program.entry<infer>} {
   %p = dl.matmul %x, %w : tensor<4x4xf32>, tensor<4x4xf32>
   %q = dl.multiply %p, %p : tensor<4x4xf32>
   %s = dl.reduce sum %q axes = [0] : tensor<4x4xf32>
@@ -301,7 +301,7 @@ dl.entry @prologue_preferred(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tenso
 // CHECK-NOT: dl.fused
 // OFF-LABEL: dl.entry @slices
 // OFF-COUNT-4: dl.fused
-dl.entry @slices(%x: tensor<4x10xf32>, %y: tensor<4x10xf32>) -> tensor<4x10xf32> attributes {kind = #dl.entry<infer>} {
+dl.entry @slices(%x: tensor<4x10xf32>, %y: tensor<4x10xf32>) -> tensor<4x10xf32> attributes {kind = #program.entry<infer>} {
   %0 = dl.slice %x starts = [1, 1] sizes = [3, 5] steps = [1, 2] : tensor<4x10xf32>
   %1 = dl.exp %0 : tensor<3x5xf32>
   %2 = dl.pad %1 low = [1, 1] steps = [1, 2] : tensor<3x5xf32> to tensor<4x10xf32>

@@ -1,6 +1,6 @@
 // RUN: dlc-opt --dl-schedule --mlir-print-local-scope %s | FileCheck %s
 
-dl.variable @w : tensor<8x8xf32> role<parameter> init(#dl.init<constant, 0.0, 0.0>)
+dl.variable @w : tensor<8x8xf32> role<parameter> init(#program.init<constant, 0.0, 0.0>)
 
 // Reads come first and assigns last; the weight gradient runs before the gradient that flows on, although it stands behind.
 // CHECK-LABEL: dl.entry @weight_gradient_first
@@ -11,7 +11,7 @@ dl.variable @w : tensor<8x8xf32> role<parameter> init(#dl.init<constant, 0.0, 0.
 // CHECK-NEXT: dl.assign @w
 // CHECK-NEXT: dl.return
 dl.entry @weight_gradient_first(%x: tensor<2x8xf32>, %dy: tensor<2x8xf32>)
-    -> (tensor<2x8xf32>, tensor<8x8xf32> {dl.kind = #dl.value<gradient>, dl.of = @w}) attributes {kind = #dl.entry<train>} {
+    -> (tensor<2x8xf32>, tensor<8x8xf32> {dl.kind = #program.value<gradient>, dl.of = @w}) attributes {kind = #program.entry<train>} {
   %w = dl.read @w : tensor<8x8xf32>
   dl.assign @w, %w : tensor<8x8xf32>
   %dx = dl.matmul %dy, %w : tensor<2x8xf32>, tensor<8x8xf32>
@@ -27,7 +27,7 @@ dl.entry @weight_gradient_first(%x: tensor<2x8xf32>, %dy: tensor<2x8xf32>)
 // CHECK-NEXT: %[[B:.*]] = dl.tanh
 // CHECK-NEXT: dl.reduce sum %[[B]]
 // CHECK-NEXT: dl.add
-dl.entry @one_large_tensor(%x: tensor<64x64xf32>) -> (tensor<f32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @one_large_tensor(%x: tensor<64x64xf32>) -> (tensor<f32>) attributes {kind = #program.entry<infer>} {
   %a = dl.exp %x : tensor<64x64xf32>
   %b = dl.tanh %x : tensor<64x64xf32>
   %s = dl.reduce sum %a axes = [0, 1] : tensor<64x64xf32>
@@ -42,7 +42,7 @@ dl.entry @one_large_tensor(%x: tensor<64x64xf32>) -> (tensor<f32>) attributes {k
 // CHECK-NEXT: %[[V:.*]] = dl.reshape %[[A]]
 // CHECK-NEXT: dl.reduce sum %[[V]]
 // CHECK-NEXT: dl.tanh
-dl.entry @views(%x: tensor<64x64xf32>) -> (tensor<f32>, tensor<64x64xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @views(%x: tensor<64x64xf32>) -> (tensor<f32>, tensor<64x64xf32>) attributes {kind = #program.entry<infer>} {
   %a = dl.exp %x : tensor<64x64xf32>
   %b = dl.tanh %x : tensor<64x64xf32>
   %v = dl.reshape %a : tensor<64x64xf32> to tensor<4096xf32>
@@ -55,7 +55,7 @@ dl.entry @views(%x: tensor<64x64xf32>) -> (tensor<f32>, tensor<64x64xf32>) attri
 // CHECK-NEXT: dl.exp
 // CHECK-NEXT: dl.tanh
 // CHECK-NEXT: dl.return
-dl.entry @stable(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @stable(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {kind = #program.entry<infer>} {
   %w = dl.read @w : tensor<8x8xf32>
   %dead = dl.log %w : tensor<8x8xf32>
   %a = dl.exp %x : tensor<4xf32>

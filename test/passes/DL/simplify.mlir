@@ -5,7 +5,7 @@
 // CHECK: %[[POOL:.*]] = dl.max_pool %{{.*}} kernel = [2, 2] {{.*}} -> tensor<2x3x4x4xf32>
 // CHECK-NEXT: %[[Y:.*]] = dl.relu %[[POOL]] : tensor<2x3x4x4xf32>
 // CHECK-NEXT: dl.return %[[Y]]
-dl.entry @relu_behind_pool(%x: tensor<2x3x8x8xf32>) -> (tensor<2x3x4x4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @relu_behind_pool(%x: tensor<2x3x8x8xf32>) -> (tensor<2x3x4x4xf32>) attributes {kind = #program.entry<infer>} {
   %a = dl.relu %x : tensor<2x3x8x8xf32>
   %y = dl.max_pool %a kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x3x8x8xf32> -> tensor<2x3x4x4xf32>
   dl.return %y : tensor<2x3x4x4xf32>
@@ -15,7 +15,7 @@ dl.entry @relu_behind_pool(%x: tensor<2x3x8x8xf32>) -> (tensor<2x3x4x4xf32>) att
 // CHECK-LABEL: dl.entry @relu_used_twice
 // CHECK: dl.relu %{{.*}} : tensor<2x3x8x8xf32>
 // CHECK-NEXT: dl.max_pool
-dl.entry @relu_used_twice(%x: tensor<2x3x8x8xf32>) -> (tensor<2x3x4x4xf32>, tensor<2x3x8x8xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @relu_used_twice(%x: tensor<2x3x8x8xf32>) -> (tensor<2x3x4x4xf32>, tensor<2x3x8x8xf32>) attributes {kind = #program.entry<infer>} {
   %a = dl.relu %x : tensor<2x3x8x8xf32>
   %y = dl.max_pool %a kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x3x8x8xf32> -> tensor<2x3x4x4xf32>
   dl.return %y, %a : tensor<2x3x4x4xf32>, tensor<2x3x8x8xf32>
@@ -25,7 +25,7 @@ dl.entry @relu_used_twice(%x: tensor<2x3x8x8xf32>) -> (tensor<2x3x4x4xf32>, tens
 // CHECK-LABEL: dl.entry @pool_with_index
 // CHECK: dl.relu
 // CHECK-NEXT: dl.max_pool
-dl.entry @pool_with_index(%x: tensor<2x3x8x8xf32>) -> (tensor<2x3x4x4xf32>, tensor<2x3x4x4xui8>) attributes {kind = #dl.entry<infer>} {
+dl.entry @pool_with_index(%x: tensor<2x3x8x8xf32>) -> (tensor<2x3x4x4xf32>, tensor<2x3x4x4xui8>) attributes {kind = #program.entry<infer>} {
   %a = dl.relu %x : tensor<2x3x8x8xf32>
   %y, %i = dl.max_pool %a kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x3x8x8xf32> -> tensor<2x3x4x4xf32>, tensor<2x3x4x4xui8>
   dl.return %y, %i : tensor<2x3x4x4xf32>, tensor<2x3x4x4xui8>
@@ -35,19 +35,19 @@ dl.entry @pool_with_index(%x: tensor<2x3x8x8xf32>) -> (tensor<2x3x4x4xf32>, tens
 // CHECK-LABEL: dl.entry @window_of_padding
 // CHECK: dl.relu
 // CHECK-NEXT: dl.max_pool
-dl.entry @window_of_padding(%x: tensor<1x1x1xf32>) -> (tensor<1x1x2xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @window_of_padding(%x: tensor<1x1x1xf32>) -> (tensor<1x1x2xf32>) attributes {kind = #program.entry<infer>} {
   %a = dl.relu %x : tensor<1x1x1xf32>
   %y = dl.max_pool %a kernel = [2] strides = [1] padding = [2, 2] dilations = [3] : tensor<1x1x1xf32> -> tensor<1x1x2xf32>
   dl.return %y : tensor<1x1x2xf32>
 }
 
-dl.variable @w : tensor<4xf32> role<parameter> init(#dl.init<constant, 0.0, 0.0>)
+dl.variable @w : tensor<4xf32> role<parameter> init(#program.init<constant, 0.0, 0.0>)
 
 // Constants fold; dead ops and reads go.
 // CHECK-LABEL: dl.entry @folds
 // CHECK-NEXT: %[[HALF:.*]] = dl.constant dense<5.000000e-01> : tensor<4xf32>
 // CHECK-NEXT: dl.return %[[HALF]]
-dl.entry @folds() -> (tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @folds() -> (tensor<4xf32>) attributes {kind = #program.entry<infer>} {
   %w = dl.read @w : tensor<4xf32>
   %dead = dl.exp %w : tensor<4xf32>
   %one = dl.constant dense<1.0> : tensor<f32>
@@ -61,7 +61,7 @@ dl.entry @folds() -> (tensor<4xf32>) attributes {kind = #dl.entry<infer>} {
 // CHECK-LABEL: dl.entry @with_a_gradient
 // CHECK: %[[B:.*]] = dl.multiply
 // CHECK: dl.gradient %{{.*}} by %[[B]]
-dl.entry @with_a_gradient(%x: tensor<f32>) -> (tensor<f32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @with_a_gradient(%x: tensor<f32>) -> (tensor<f32>) attributes {kind = #program.entry<infer>} {
   %one = dl.constant dense<1.0> : tensor<f32>
   %b = dl.multiply %x, %one : tensor<f32>
   %y = dl.add %x, %b : tensor<f32>
@@ -76,7 +76,7 @@ dl.entry @with_a_gradient(%x: tensor<f32>) -> (tensor<f32>) attributes {kind = #
 // CHECK-NEXT: %[[P:.*]] = dl.multiply %[[S]], %[[V]]
 // CHECK-NEXT: %[[N:.*]] = dl.negate %[[P]]
 // CHECK-NEXT: dl.return %[[N]]
-dl.entry @factor_of_sum(%x: tensor<2x3x4xf32>, %v: tensor<3xf32>) -> (tensor<3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @factor_of_sum(%x: tensor<2x3x4xf32>, %v: tensor<3xf32>) -> (tensor<3xf32>) attributes {kind = #program.entry<infer>} {
   %0 = dl.broadcast %v dims = [1] : tensor<3xf32> to tensor<2x3x4xf32>
   %1 = dl.multiply %0, %x : tensor<2x3x4xf32>
   %2 = dl.negate %1 : tensor<2x3x4xf32>
@@ -89,7 +89,7 @@ dl.entry @factor_of_sum(%x: tensor<2x3x4xf32>, %v: tensor<3xf32>) -> (tensor<3xf
 // CHECK-DAG: %[[S:.*]] = dl.reduce sum %{{.*}} axes = [2]
 // CHECK-DAG: %[[V:.*]] = dl.broadcast %{{.*}} dims = [1] : tensor<3xf32> to tensor<2x3xf32>
 // CHECK: dl.multiply %[[S]], %[[V]]
-dl.entry @factor_of_matrix(%x: tensor<2x3x4xf32>, %v: tensor<3xf32>) -> (tensor<2x3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @factor_of_matrix(%x: tensor<2x3x4xf32>, %v: tensor<3xf32>) -> (tensor<2x3xf32>) attributes {kind = #program.entry<infer>} {
   %0 = dl.broadcast %v dims = [1] : tensor<3xf32> to tensor<2x3x4xf32>
   %1 = dl.multiply %x, %0 : tensor<2x3x4xf32>
   %2 = dl.reduce sum %1 axes = [2] : tensor<2x3x4xf32>
@@ -104,7 +104,7 @@ dl.entry @factor_of_matrix(%x: tensor<2x3x4xf32>, %v: tensor<3xf32>) -> (tensor<
 // CHECK: dl.reduce max %[[P]]
 // CHECK: %[[Q:.*]] = dl.multiply
 // CHECK: dl.reduce sum %[[Q]]
-dl.entry @factors_that_stay(%x: tensor<2x3xf32>, %v: tensor<3xf32>, %w: tensor<2xf32>) -> (tensor<2xf32>, tensor<3xf32>, tensor<2xf32>, tensor<2x3xf32>) attributes {kind = #dl.entry<infer>} {
+dl.entry @factors_that_stay(%x: tensor<2x3xf32>, %v: tensor<3xf32>, %w: tensor<2xf32>) -> (tensor<2xf32>, tensor<3xf32>, tensor<2xf32>, tensor<2x3xf32>) attributes {kind = #program.entry<infer>} {
   %0 = dl.broadcast %v dims = [1] : tensor<3xf32> to tensor<2x3xf32>
   %1 = dl.multiply %x, %0 : tensor<2x3xf32>
   %2 = dl.reduce sum %1 axes = [1] : tensor<2x3xf32>

@@ -102,12 +102,13 @@ TEST_P(PlacementAtSize, TwentyThousandRecordsTakeSeconds) {
     launch('x', i, 'g', i, 'w', i);
     launch('x', i, 'g', i, 'g', i - 1);
   }
-  ProgramOp program = parse("exec.kernel @use [#exec.argument<read 64>, #exec.argument<read 64>, "
-                            "#exec.argument<write 64>] {\n  dl.yield\n}\n"
-                            "exec.program @p attributes {kind = #exec.program<infer>, inputs = [], "
-                            "outputs = [], metrics = []} {\n" +
-                                allocs + records + "exec.output\n}\n",
-                            GetParam());
+  ProgramOp program =
+      parse("exec.kernel @use [#exec.argument<read 64>, #exec.argument<read 64>, "
+            "#exec.argument<write 64>] {\n  dl.yield\n}\n"
+            "exec.program @p attributes {kind = #program.entry<infer>, inputs = [], "
+            "outputs = [], metrics = []} {\n" +
+                allocs + records + "exec.output\n}\n",
+            GetParam());
   HappensBefore order(program);
   SmallVector<Slot> slots = getSlots(program, order);
   std::clock_t start = std::clock(); // of this process: other ones may be busy

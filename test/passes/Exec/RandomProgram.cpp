@@ -7,7 +7,7 @@
 namespace dlc::test {
 
 static constexpr const char *prologue = R"(
-exec.variable @w : tensor<48xf32> role<statistic> init(<constant, 0.0 : f64, 0.0 : f64>) at 0 bytes 192
+exec.variable @w : tensor<48xf32> role<statistic> init(<constant, 0.0, 0.0>) at 0 bytes 192
 exec.kernel @plain [#exec.argument<read 64>, #exec.argument<read 64>, #exec.argument<write 64>] {
   dl.yield
 }
@@ -40,7 +40,7 @@ public:
     while (b.name == "%w")
       b = pick();
     std::string head =
-        "exec.program @p attributes {kind = #exec.program<train>, inputs = [], metrics = [], "
+        "exec.program @p attributes {kind = #program.entry<train>, inputs = [], metrics = [], "
         "outputs = ["
         "#exec.value<\"a\" result tensor<f32>>, #exec.value<\"b\" result tensor<f32>>]} {\n";
     return prologue + head + references + body +

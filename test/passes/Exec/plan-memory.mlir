@@ -21,7 +21,7 @@ exec.kernel @split [#exec.argument<read 256>, #exec.argument<write 256>] attribu
 // CHECK-NEXT: exec.alloc at 0 : <256>
 // CHECK-NEXT: exec.launch
 // OFF-LABEL: exec.program @chain attributes {arena_bytes = 768 : i64
-exec.program @chain attributes {kind = #exec.program<infer>, inputs = [], outputs = [#exec.value<"y" result tensor<64xf32>>], metrics = []} {
+exec.program @chain attributes {kind = #program.entry<infer>, inputs = [], outputs = [#exec.value<"y" result tensor<64xf32>>], metrics = []} {
   %a = exec.alloc : <256>
   %b = exec.alloc : <256>
   %c = exec.alloc : <256>
@@ -34,7 +34,7 @@ exec.program @chain attributes {kind = #exec.program<infer>, inputs = [], output
 
 // The same with an output of the first buffer: it lives to the end.
 // CHECK-LABEL: exec.program @kept attributes {arena_bytes = 768 : i64
-exec.program @kept attributes {kind = #exec.program<infer>, inputs = [], outputs = [#exec.value<"x" result tensor<64xf32>>, #exec.value<"y" result tensor<64xf32>>], metrics = []} {
+exec.program @kept attributes {kind = #program.entry<infer>, inputs = [], outputs = [#exec.value<"x" result tensor<64xf32>>, #exec.value<"y" result tensor<64xf32>>], metrics = []} {
   %a = exec.alloc : <256>
   %b = exec.alloc : <256>
   %c = exec.alloc : <256>
@@ -50,7 +50,7 @@ exec.program @kept attributes {kind = #exec.program<infer>, inputs = [], outputs
 // CHECK-NEXT: exec.alloc at 0 : <256>
 // CHECK-NEXT: exec.alloc at 256 : <256>
 // OFF-LABEL: exec.program @in_place attributes {arena_bytes = 768 : i64
-exec.program @in_place attributes {kind = #exec.program<infer>, inputs = [], outputs = [#exec.value<"x" result tensor<64xf32>>, #exec.value<"y" result tensor<64xf32>>], metrics = []} {
+exec.program @in_place attributes {kind = #program.entry<infer>, inputs = [], outputs = [#exec.value<"x" result tensor<64xf32>>, #exec.value<"y" result tensor<64xf32>>], metrics = []} {
   %a = exec.alloc : <256>
   %b = exec.alloc : <256>
   %c = exec.alloc : <256>
@@ -63,14 +63,14 @@ exec.program @in_place attributes {kind = #exec.program<infer>, inputs = [], out
 // On two streams without an event nothing orders the two chains: position in the text is no reason to share memory.
 // CHECK-LABEL: exec.program @unordered attributes {arena_bytes = 512 : i64
 // CHECK-LABEL: exec.program @ordered attributes {arena_bytes = 256 : i64
-exec.program @unordered attributes {kind = #exec.program<infer>, streams = 2 : i64, inputs = [], outputs = [], metrics = []} {
+exec.program @unordered attributes {kind = #program.entry<infer>, streams = 2 : i64, inputs = [], outputs = [], metrics = []} {
   %a = exec.alloc : <256>
   %b = exec.alloc : <256>
   exec.launch @make(write %a) stream 0 : !exec.buffer<256> loc("a")
   exec.launch @make(write %b) stream 1 : !exec.buffer<256> loc("b")
   exec.output
 }
-exec.program @ordered attributes {kind = #exec.program<infer>, streams = 2 : i64, events = 1 : i64, inputs = [], outputs = [], metrics = []} {
+exec.program @ordered attributes {kind = #program.entry<infer>, streams = 2 : i64, events = 1 : i64, inputs = [], outputs = [], metrics = []} {
   %a = exec.alloc : <256>
   %b = exec.alloc : <256>
   exec.launch @make(write %a) stream 0 : !exec.buffer<256> loc("a")
@@ -84,7 +84,7 @@ exec.program @ordered attributes {kind = #exec.program<infer>, streams = 2 : i64
 // CHECK-LABEL: exec.program @workspace attributes {arena_bytes = 1536 : i64
 // CHECK: %[[W:.*]] = exec.alloc at 0 : <1000>
 // CHECK-NEXT: exec.launch @split(read %{{.*}}, write %{{.*}}, update %[[W]])
-exec.program @workspace attributes {kind = #exec.program<infer>, inputs = [], outputs = [#exec.value<"y" result tensor<64xf32>>], metrics = []} {
+exec.program @workspace attributes {kind = #program.entry<infer>, inputs = [], outputs = [#exec.value<"y" result tensor<64xf32>>], metrics = []} {
   %a = exec.alloc : <256>
   %b = exec.alloc : <256>
   %c = exec.alloc : <256>

@@ -23,7 +23,7 @@ exec.kernel @join [#exec.argument<read 256>, #exec.argument<read 256>, #exec.arg
 // ONE-LABEL: exec.program @chains
 // ONE-NOT: event
 // ONE: exec.output
-exec.program @chains attributes {kind = #exec.program<infer>, inputs = [], outputs = [#exec.value<"y" result tensor<64xf32>>], metrics = []} {
+exec.program @chains attributes {kind = #program.entry<infer>, inputs = [], outputs = [#exec.value<"y" result tensor<64xf32>>], metrics = []} {
   %a = exec.alloc : <256>
   %b = exec.alloc : <256>
   %c = exec.alloc : <256>
@@ -43,7 +43,7 @@ exec.program @chains attributes {kind = #exec.program<infer>, inputs = [], outpu
 // CHECK: exec.wait_event 0 stream 0
 // CHECK: exec.copy %[[ALL:.*]] to %{{.*}} stream 0
 // CHECK: exec.fill %[[ALL]] with 2 stream 0
-exec.program @pieces attributes {kind = #exec.program<infer>, inputs = [], outputs = [], metrics = []} {
+exec.program @pieces attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   %all = exec.alloc : <128>
   %copy = exec.alloc : <128>
   %low = exec.view %all at 0 : <128> to <64>

@@ -1,6 +1,6 @@
 // RUN: dlc-opt --exec-verify --split-input-file --verify-diagnostics %s
 
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   %a = exec.alloc : <64>
   // V1
   // expected-error @below {{has no name: its location names no layer}}
@@ -10,7 +10,7 @@ exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = 
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   %a = exec.alloc : <64>
   // V2: a stream that the program does not have
   // expected-error @below {{is on stream 1 of 1}}
@@ -20,7 +20,7 @@ exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = 
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, streams = 2 : i64, events = 1 : i64, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, streams = 2 : i64, events = 1 : i64, inputs = [], outputs = [], metrics = []} {
   // V2: the record stands behind the wait
   // expected-error @below {{waits for event 0, which is not recorded before}}
   exec.wait_event 0 stream 0
@@ -30,7 +30,7 @@ exec.program @p attributes {kind = #exec.program<infer>, streams = 2 : i64, even
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, streams = 2 : i64, events = 1 : i64, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, streams = 2 : i64, events = 1 : i64, inputs = [], outputs = [], metrics = []} {
   exec.record_event 0 stream 1
   // expected-error @below {{records event 0 a second time}}
   exec.record_event 0 stream 1
@@ -39,7 +39,7 @@ exec.program @p attributes {kind = #exec.program<infer>, streams = 2 : i64, even
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, events = 1 : i64, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, events = 1 : i64, inputs = [], outputs = [], metrics = []} {
   // expected-error @below {{names event 1 of 1}}
   exec.record_event 1 stream 0
   exec.output
@@ -49,7 +49,7 @@ exec.program @p attributes {kind = #exec.program<infer>, events = 1 : i64, input
 
 #a = loc("layer a")
 #b = loc("layer b")
-exec.program @p attributes {kind = #exec.program<infer>, streams = 2 : i64, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, streams = 2 : i64, inputs = [], outputs = [], metrics = []} {
   %a = exec.alloc : <64>
   %b = exec.alloc : <64>
   exec.fill %a with 0 stream 0 : <64> loc(#a)
@@ -62,8 +62,8 @@ exec.program @p attributes {kind = #exec.program<infer>, streams = 2 : i64, inpu
 
 // -----
 
-exec.variable @w : tensor<16xf32> role<statistic> init(<constant, 0.0 : f64, 0.0 : f64>) at 0 bytes 64
-exec.program @p attributes {kind = #exec.program<infer>, streams = 2 : i64, inputs = [], outputs = [], metrics = []} {
+exec.variable @w : tensor<16xf32> role<statistic> init(<constant, 0.0, 0.0>) at 0 bytes 64
+exec.program @p attributes {kind = #program.entry<infer>, streams = 2 : i64, inputs = [], outputs = [], metrics = []} {
   %w = exec.state @w at 0 : <64>
   %again = exec.state @w at 0 : <64>
   exec.fill %w with 0 stream 0 : <64> loc("a")
@@ -76,7 +76,7 @@ exec.program @p attributes {kind = #exec.program<infer>, streams = 2 : i64, inpu
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, arena_bytes = 128 : i64, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, arena_bytes = 128 : i64, inputs = [], outputs = [], metrics = []} {
   // V4: the second is written between the first one's write and read
   // expected-error @below {{shares bytes with a buffer that lives at the same time}}
   %a = exec.alloc at 0 : <64>
@@ -94,7 +94,7 @@ exec.program @p attributes {kind = #exec.program<infer>, arena_bytes = 128 : i64
 exec.kernel @k [#exec.argument<read 64>, #exec.argument<write 64>] {
   dl.yield
 }
-exec.program @p attributes {kind = #exec.program<infer>, arena_bytes = 64 : i64, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, arena_bytes = 64 : i64, inputs = [], outputs = [], metrics = []} {
   %a = exec.alloc at 0 : <64>
   %b = exec.alloc at 0 : <64>
   exec.fill %a with 0 stream 0 : <64> loc("a")
@@ -106,7 +106,7 @@ exec.program @p attributes {kind = #exec.program<infer>, arena_bytes = 64 : i64,
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   %a = exec.alloc : <128>
   %b = exec.alloc : <128>
   %low = exec.view %a at 0 : <128> to <60>
@@ -119,7 +119,7 @@ exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = 
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [#exec.value<"y" result tensor<16xf32>>], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [#exec.value<"y" result tensor<16xf32>>], metrics = []} {
   %a = exec.alloc : <64>
   // V5
   // expected-error @below {{output 0 is not written}}
@@ -128,7 +128,7 @@ exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = 
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [#exec.value<"x" input tensor<16xf32>>], outputs = [], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [#exec.value<"x" input tensor<16xf32>>], outputs = [], metrics = []} {
   %x = exec.input 0 : <64>
   // V6
   // expected-error @unknown {{'a' writes read-only memory}}
@@ -138,8 +138,8 @@ exec.program @p attributes {kind = #exec.program<infer>, inputs = [#exec.value<"
 
 // -----
 
-exec.variable @w : tensor<16xf32> role<statistic> init(<constant, 0.0 : f64, 0.0 : f64>) at 0 bytes 64
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = [], metrics = []} {
+exec.variable @w : tensor<16xf32> role<statistic> init(<constant, 0.0, 0.0>) at 0 bytes 64
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   // V7
   // expected-error @below {{ends at byte 128 of a state of 64}}
   %w = exec.state @w at 0 : <128>
@@ -148,7 +148,7 @@ exec.program @p attributes {kind = #exec.program<infer>, inputs = [], outputs = 
 
 // -----
 
-exec.program @p attributes {kind = #exec.program<infer>, inputs = [#exec.value<"x" input tensor<16xf32>>], outputs = [#exec.value<"y" result tensor<16xf32>>], metrics = []} {
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [#exec.value<"x" input tensor<16xf32>>], outputs = [#exec.value<"y" result tensor<16xf32>>], metrics = []} {
   %x = exec.input 0 : <64>
   // V7
   // expected-error @below {{output 0 does not stand in the arena}}

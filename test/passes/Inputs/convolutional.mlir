@@ -1,18 +1,18 @@
 // A small network with what the passes look for: relu before max_pool, bias and relu behind a convolution, a skip
 // connection, average pooling, views, a parameter with multipliers, and an evaluation that counts valid samples only.
 #sgd = #dl.optimizer<"sgd", {learning_rate = 0.25 : f64, momentum = 0.5 : f64, weight_decay = 0.125 : f64}>
-dl.variable @conv1.weight : tensor<4x1x3x3xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
-dl.variable @conv1.bias : tensor<4xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
-dl.variable @conv2.weight : tensor<4x4x3x3xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
-dl.variable @conv2.bias : tensor<4xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
-dl.variable @linear1.weight : tensor<5x16xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
-dl.variable @linear1.bias : tensor<5xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
+dl.variable @conv1.weight : tensor<4x1x3x3xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
+dl.variable @conv1.bias : tensor<4xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
+dl.variable @conv2.weight : tensor<4x4x3x3xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
+dl.variable @conv2.bias : tensor<4xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
+dl.variable @linear1.weight : tensor<5x16xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
+dl.variable @linear1.bias : tensor<5xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
 
 dl.entry @train_step(%x: tensor<4x1x8x8xf32> {dl.name = "image", dl.batch_axis = 0 : i64},
                      %label: tensor<4xi32> {dl.name = "label", dl.batch_axis = 0 : i64})
-    -> (tensor<f32> {dl.name = "loss.sum", dl.kind = #dl.value<accumulator>},
-        tensor<f32> {dl.name = "accuracy.sum", dl.kind = #dl.value<accumulator>})
-    attributes {kind = #dl.entry<train>, updates = [
+    -> (tensor<f32> {dl.name = "loss.sum", dl.kind = #program.value<accumulator>},
+        tensor<f32> {dl.name = "accuracy.sum", dl.kind = #program.value<accumulator>})
+    attributes {kind = #program.entry<train>, updates = [
       #dl.update<@conv1.weight, lr_mult = 1.0, decay_mult = 1.0, #sgd>,
       #dl.update<@conv1.bias, lr_mult = 2.0, decay_mult = 0.0, #sgd>,
       #dl.update<@conv2.weight, lr_mult = 1.0, decay_mult = 1.0, #sgd>,
@@ -52,7 +52,7 @@ dl.entry @train_step(%x: tensor<4x1x8x8xf32> {dl.name = "image", dl.batch_axis =
 
 dl.entry @evaluate(%x: tensor<4x1x8x8xf32> {dl.name = "image", dl.batch_axis = 0 : i64},
                    %label: tensor<4xi32> {dl.name = "label", dl.batch_axis = 0 : i64}, %valid: tensor<i32> {dl.name = "valid", dl.valid})
-    -> (tensor<f32> {dl.name = "loss.sum", dl.kind = #dl.value<accumulator>}) attributes {kind = #dl.entry<evaluate>} {
+    -> (tensor<f32> {dl.name = "loss.sum", dl.kind = #program.value<accumulator>}) attributes {kind = #program.entry<evaluate>} {
   %w1 = dl.read @conv1.weight : tensor<4x1x3x3xf32>
   %c1 = dl.convolution %x, %w1 strides = [2, 2] padding = [0, 1, 0, 1] dilations = [1, 1] groups = 1 : tensor<4x1x8x8xf32>, tensor<4x1x3x3xf32>
   %r1 = dl.relu %c1 : tensor<4x4x4x4xf32>

@@ -1,16 +1,16 @@
 // Three linear layers with relus between them, the second weight stored the other way round: what
 // dl-fuse-product-gradients looks for.
 #sgd = #dl.optimizer<"sgd", {learning_rate = 0.25 : f64}>
-dl.variable @w1 : tensor<9x6xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
-dl.variable @b1 : tensor<9xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
-dl.variable @w2 : tensor<9x7xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
-dl.variable @b2 : tensor<7xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
-dl.variable @w3 : tensor<5x7xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
-dl.variable @b3 : tensor<5xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
+dl.variable @w1 : tensor<9x6xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
+dl.variable @b1 : tensor<9xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
+dl.variable @w2 : tensor<9x7xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
+dl.variable @b2 : tensor<7xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
+dl.variable @w3 : tensor<5x7xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
+dl.variable @b3 : tensor<5xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
 
 dl.entry @train_step(%x: tensor<4x6xf32> {dl.name = "x", dl.batch_axis = 0 : i64}, %label: tensor<4xi32> {dl.name = "label", dl.batch_axis = 0 : i64})
-    -> (tensor<f32> {dl.name = "loss.sum", dl.kind = #dl.value<accumulator>})
-    attributes {kind = #dl.entry<train>, updates = [
+    -> (tensor<f32> {dl.name = "loss.sum", dl.kind = #program.value<accumulator>})
+    attributes {kind = #program.entry<train>, updates = [
       #dl.update<@w1, lr_mult = 1.0, decay_mult = 1.0, #sgd>, #dl.update<@b1, lr_mult = 1.0, decay_mult = 1.0, #sgd>,
       #dl.update<@w2, lr_mult = 1.0, decay_mult = 1.0, #sgd>, #dl.update<@b2, lr_mult = 1.0, decay_mult = 1.0, #sgd>,
       #dl.update<@w3, lr_mult = 1.0, decay_mult = 1.0, #sgd>, #dl.update<@b3, lr_mult = 1.0, decay_mult = 1.0, #sgd>]} {

@@ -1,12 +1,12 @@
 // One weight used twice, sigmoid and tanh, a statistic of the batch in the loss (a broadcast of a reduction), integers cast to
 // floats, dampening and Nesterov, and two steps that update one parameter.
 #plain = #dl.optimizer<"sgd", {learning_rate = 0.125 : f64, momentum = 0.5 : f64, nesterov = true}>
-dl.variable @w : tensor<6x6xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
-dl.variable @scale : tensor<6xf32> role<parameter> init(#dl.init<uniform, -0.5, 0.5>)
+dl.variable @w : tensor<6x6xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
+dl.variable @scale : tensor<6xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
 
 dl.entry @train_step(%x: tensor<4x6xui8> {dl.name = "x", dl.batch_axis = 0 : i64}, %t: tensor<4x6xf32> {dl.name = "t", dl.batch_axis = 0 : i64})
-    -> (tensor<f32> {dl.name = "loss", dl.kind = #dl.value<accumulator>})
-    attributes {kind = #dl.entry<train>, updates = [#dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #plain>,
+    -> (tensor<f32> {dl.name = "loss", dl.kind = #program.value<accumulator>})
+    attributes {kind = #program.entry<train>, updates = [#dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #plain>,
                                                     #dl.update<@scale, lr_mult = 1.0, decay_mult = 1.0, #plain>]} {
   %w = dl.read @w : tensor<6x6xf32>
   %s = dl.read @scale : tensor<6xf32>
@@ -30,7 +30,7 @@ dl.entry @train_step(%x: tensor<4x6xui8> {dl.name = "x", dl.batch_axis = 0 : i64
   dl.return %loss : tensor<f32> loss(%loss : tensor<f32>)
 }
 
-dl.entry @second(%t: tensor<6xf32> {dl.name = "t"}) -> () attributes {kind = #dl.entry<train>, updates = [
+dl.entry @second(%t: tensor<6xf32> {dl.name = "t"}) -> () attributes {kind = #program.entry<train>, updates = [
       #dl.update<@scale, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.125 : f64, momentum = 0.5 : f64, dampening = 0.25 : f64}>>]} {
   %s = dl.read @scale : tensor<6xf32>
   %u = dl.multiply %s, %t : tensor<6xf32>

@@ -1,18 +1,18 @@
 // LeNet with a training step, as the frontend would write it: input of tests that need a whole model.
 module @LeNet {
-  dl.variable @conv1.weight : tensor<20x1x5x5xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-  dl.variable @conv1.bias : tensor<20xf32> role<parameter> init(#dl.init<uniform, -0.2, 0.2>)
-  dl.variable @conv2.weight : tensor<50x20x5x5xf32> role<parameter> init(#dl.init<uniform, -0.04, 0.04>)
-  dl.variable @conv2.bias : tensor<50xf32> role<parameter> init(#dl.init<uniform, -0.04, 0.04>)
-  dl.variable @linear1.weight : tensor<500x800xf32> role<parameter> init(#dl.init<uniform, -0.03, 0.03>)
-  dl.variable @linear1.bias : tensor<500xf32> role<parameter> init(#dl.init<uniform, -0.03, 0.03>)
-  dl.variable @linear2.weight : tensor<10x500xf32> role<parameter> init(#dl.init<uniform, -0.04, 0.04>)
-  dl.variable @linear2.bias : tensor<10xf32> role<parameter> init(#dl.init<uniform, -0.04, 0.04>)
+  dl.variable @conv1.weight : tensor<20x1x5x5xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+  dl.variable @conv1.bias : tensor<20xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+  dl.variable @conv2.weight : tensor<50x20x5x5xf32> role<parameter> init(#program.init<uniform, -0.04, 0.04>)
+  dl.variable @conv2.bias : tensor<50xf32> role<parameter> init(#program.init<uniform, -0.04, 0.04>)
+  dl.variable @linear1.weight : tensor<500x800xf32> role<parameter> init(#program.init<uniform, -0.03, 0.03>)
+  dl.variable @linear1.bias : tensor<500xf32> role<parameter> init(#program.init<uniform, -0.03, 0.03>)
+  dl.variable @linear2.weight : tensor<10x500xf32> role<parameter> init(#program.init<uniform, -0.04, 0.04>)
+  dl.variable @linear2.bias : tensor<10xf32> role<parameter> init(#program.init<uniform, -0.04, 0.04>)
   dl.entry @train_step(%image: tensor<64x1x28x28xf32> {dl.name = "image", dl.batch_axis = 0 : i64},
                        %label: tensor<64xi32> {dl.name = "label", dl.batch_axis = 0 : i64})
-      -> (tensor<f32> {dl.name = "loss.sum", dl.kind = #dl.value<accumulator>})
-      attributes {kind = #dl.entry<train>,
-        metrics = [#dl.metric<"loss", loss, none, [#dl.term<"loss.sum", count = 64.0 : f64, coefficient = 1.0 : f64>]>],
+      -> (tensor<f32> {dl.name = "loss.sum", dl.kind = #program.value<accumulator>})
+      attributes {kind = #program.entry<train>,
+        metrics = [#program.metric<"loss", loss, none, [#program.term<"loss.sum", count = 64.0 : f64, coefficient = 1.0 : f64>]>],
         updates = [
           #dl.update<@conv1.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64}>>,
           #dl.update<@conv1.bias, lr_mult = 2.0, decay_mult = 0.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64}>>,
@@ -53,7 +53,7 @@ module @LeNet {
     dl.return %sum : tensor<f32> loss(%mean : tensor<f32>)
   }
   dl.entry @infer_n1(%image: tensor<1x1x28x28xf32> {dl.name = "image", dl.batch_axis = 0 : i64})
-      -> (tensor<1x10xf32> {dl.name = "output", dl.kind = #dl.value<result>, dl.batch_axis = 0 : i64}) attributes {kind = #dl.entry<infer>} {
+      -> (tensor<1x10xf32> {dl.name = "output", dl.kind = #program.value<result>, dl.batch_axis = 0 : i64}) attributes {kind = #program.entry<infer>} {
     %w1 = dl.read @conv1.weight : tensor<20x1x5x5xf32>
     %b1 = dl.read @conv1.bias : tensor<20xf32>
     %w2 = dl.read @conv2.weight : tensor<50x20x5x5xf32>

@@ -1,0 +1,31 @@
+//===- DLEnums.td - the enums of the dl dialect alone -----------------------------------------===//
+// A file of their own: mlir-tblgen makes the code of every enum that it sees, of included files
+// too.
+#ifndef DLC_DL_ENUMS_TD
+#define DLC_DL_ENUMS_TD
+
+include "mlir/IR/EnumAttr.td"
+
+class DL_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::dlc::dl";
+  let genSpecializedAttr = 0;
+}
+// An enum that only ever stands in one op's syntax, as a keyword.
+class DL_KeywordEnum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::dlc::dl";
+}
+
+def DL_ClipKind : DL_Enum<"ClipKind", "what of the gradients is limited", [
+  I32EnumAttrCase<"Value", 1, "value">, I32EnumAttrCase<"ParameterNorm", 2, "parameter_norm">,
+  I32EnumAttrCase<"GlobalNorm", 3, "global_norm">]>;
+def DL_ReduceKind
+    : DL_KeywordEnum<"ReduceKind", "how elements are combined",
+                     [I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">,
+                      I32EnumAttrCase<"Min", 2, "min">]>;
+def DL_Predicate : DL_KeywordEnum<"Predicate", "comparison", [
+  I32EnumAttrCase<"EQ", 0, "eq">, I32EnumAttrCase<"NE", 1, "ne">, I32EnumAttrCase<"LT", 2, "lt">,
+  I32EnumAttrCase<"LE", 3, "le">, I32EnumAttrCase<"GT", 4, "gt">, I32EnumAttrCase<"GE", 5, "ge">]>;
+
+#endif

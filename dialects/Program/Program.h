@@ -1,0 +1,17 @@
+//===- Program.h - the program dialect: what dl and exec both say -------------------*- C++ -*-===//
+#ifndef DLC_DIALECTS_PROGRAM_PROGRAM_H
+#define DLC_DIALECTS_PROGRAM_PROGRAM_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
+
+#include "dialects/Program/ProgramDialect.h.inc"
+#include "dialects/Program/ProgramEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Program/ProgramAttrs.h.inc"
+
+#endif
