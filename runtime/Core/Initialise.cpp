@@ -6,6 +6,7 @@
 #include "runtime/Core/Initialise.h"
 #include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Philox.h"
+#include "runtime/Core/Thread.h"
 
 #include <algorithm>
 #include <cmath>
@@ -55,15 +56,21 @@ private:
   uint32_t hash;
 };
 
-/// Calls take(i, value) for elements 0 .. count - 1 with values from fill(block, four values).
+/// Calls take(i, value) for elements 0 .. count - 1 with values from fill(block, four values), from
+/// several threads and in any order.
 template <typename Fill, typename Take>
 void forEachElement(uint64_t count, Fill &&fill, Take &&take) {
-  double values[4];
-  for (uint64_t block = 0; block * 4 < count; ++block) {
-    fill(block, values);
-    for (uint64_t i = block * 4; i < std::min(count, block * 4 + 4); ++i)
-      take(i, values[i % 4]);
-  }
+  constexpr uint64_t blocksOfPiece = 1 << 16;
+  const uint64_t blocks = (count + 3) / 4;
+  forEachPiece((blocks + blocksOfPiece - 1) / blocksOfPiece, [&](uint64_t piece) {
+    double values[4];
+    const uint64_t end = std::min(blocks, (piece + 1) * blocksOfPiece);
+    for (uint64_t block = piece * blocksOfPiece; block < end; ++block) {
+      fill(block, values);
+      for (uint64_t i = block * 4; i < std::min(count, block * 4 + 4); ++i)
+        take(i, values[i % 4]);
+    }
+  });
 }
 
 /// A matrix with orthonormal rows or columns, whichever are fewer: normals, orthogonalised by
@@ -110,17 +117,16 @@ double justBelow(double b, double a, dlc_dtype dtype) {
 
 } // namespace
 
-std::vector<std::byte> initialValue(const VariableInfo &variable, uint64_t seed) {
+void initialValue(const VariableInfo &variable, uint64_t seed, std::span<std::byte> out) {
   const TensorType &type = variable.type;
   const uint64_t count = type.elementCount(), size = dtypeSize(type.dtype);
   const double a = variable.a, b = variable.b, highest = justBelow(b, a, type.dtype);
-  std::vector<std::byte> bytes(count * size);
   const Draw draw(seed, variable.name);
-  auto store = [&, floats = reinterpret_cast<float *>(bytes.data())](uint64_t i, double value) {
+  auto store = [&, floats = reinterpret_cast<float *>(out.data())](uint64_t i, double value) {
     if (type.dtype == DLC_F32) // nearly always
       floats[i] = static_cast<float>(value);
     else
-      storeElement(type.dtype, value, bytes.data() + i * size);
+      storeElement(type.dtype, value, out.data() + i * size);
   };
   switch (variable.initialiser) {
   case DLC_INIT_CONSTANT:
@@ -151,7 +157,6 @@ std::vector<std::byte> initialValue(const VariableInfo &variable, uint64_t seed)
   case DLC_INIT_COPY:
     break; // a value of the state, not of a formula
   }
-  return bytes;
 }
 
 } // namespace dlc::runtime

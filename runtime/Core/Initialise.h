@@ -9,8 +9,9 @@
 
 namespace dlc::runtime {
 
-/// The logical row-major bytes of a variable's initial value, unless that is a copy of another's.
-std::vector<std::byte> initialValue(const VariableInfo &variable, uint64_t seed);
+/// Writes a variable's initial value to `out`, logicalBytes() in row-major order, unless that is a
+/// copy of another's. Large ones on all processors.
+void initialValue(const VariableInfo &variable, uint64_t seed, std::span<std::byte> out);
 
 /// Writes `value` as one element of a dtype, rounded to nearest even; integers are rounded, then
 /// clamped to their range.

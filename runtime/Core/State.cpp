@@ -38,10 +38,18 @@ Result<std::shared_ptr<State>> State::make(std::shared_ptr<const Module> module,
 Status State::initialise(size_t index) {
   return guarded([&]() -> Status {
     const VariableInfo &variable = owner->plan().variables[index];
-    if (variable.initialiser != DLC_INIT_COPY)
-      return write(index, initialValue(variable, initialSeed));
+    if (variable.initialiser != DLC_INIT_COPY && variable.type.isRowMajor() &&
+        place->sharesHostMemory()) {
+      ++changes;
+      initialValue(variable, initialSeed,
+                   {block->address() + variable.offset, variable.type.logicalBytes()});
+      return {};
+    }
     std::vector<std::byte> value(variable.type.logicalBytes());
-    DLC_TRY(read(variable.of, value));
+    if (variable.initialiser == DLC_INIT_COPY)
+      DLC_TRY(read(variable.of, value));
+    else
+      initialValue(variable, initialSeed, value);
     return write(index, value);
   });
 }

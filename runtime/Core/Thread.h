@@ -1,9 +1,15 @@
-// Starting threads, in the one way that says what happened if there is none.
+// Starting threads, in the one way that says what happened if there is none, and work on all
+// processors outside of a plan.
 #ifndef DLC_RUNTIME_CORE_THREAD_H
 #define DLC_RUNTIME_CORE_THREAD_H
 
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <sched.h>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 namespace dlc::runtime {
 
@@ -14,6 +20,35 @@ template <typename Body> std::thread startThread(Body &&body) {
   } catch (const std::system_error &error) {
     throw std::system_error(error.code(), "cannot start a thread");
   }
+}
+
+/// Those that this process may run on.
+inline unsigned usableProcessors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0)
+    return 1;
+  return std::max(1, CPU_COUNT(&set));
+}
+
+/// Calls body(piece), which must not throw, for 0 .. pieces - 1 on all processors: on fewer threads
+/// where the system refuses them.
+template <typename Body> void forEachPiece(uint64_t pieces, const Body &body) {
+  std::atomic<uint64_t> next = 0;
+  auto work = [&] {
+    for (uint64_t piece = next++; piece < pieces; piece = next++)
+      body(piece);
+  };
+  std::vector<std::thread> helpers;
+  const uint64_t wanted = std::min<uint64_t>(usableProcessors(), pieces);
+  helpers.reserve(wanted);
+  try {
+    while (helpers.size() + 1 < wanted)
+      helpers.emplace_back(work);
+  } catch (const std::system_error &) {
+  }
+  work();
+  for (std::thread &helper : helpers)
+    helper.join();
 }
 
 } // namespace dlc::runtime

@@ -2,10 +2,10 @@
 #include "runtime/Device/CPU/HostDevice.h"
 #include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Core/Thread.h"
 
 #include <algorithm>
 #include <cstring>
-#include <sched.h>
 
 namespace dlc::runtime {
 namespace {
@@ -27,13 +27,6 @@ public:
 private:
   HostMemory memory;
 };
-
-unsigned usableProcessors() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) != 0)
-    return 1;
-  return std::max(1, CPU_COUNT(&set));
-}
 
 } // namespace
 

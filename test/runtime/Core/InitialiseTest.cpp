@@ -1,6 +1,7 @@
 // Random numbers, initial values and layouts.
 #include "runtime/Core/Initialise.h"
 #include "runtime/Core/Layout.h"
+#include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Philox.h"
 
 #include <cmath>
@@ -26,9 +27,8 @@ VariableInfo variable(std::string_view name, std::vector<uint64_t> shape,
 }
 
 std::vector<float> valuesOf(const VariableInfo &info, uint64_t seed) {
-  const std::vector<std::byte> bytes = initialValue(info, seed);
-  std::vector<float> values(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
+  std::vector<float> values(info.type.elementCount());
+  initialValue(info, seed, std::as_writable_bytes(std::span(values)));
   return values;
 }
 
@@ -82,6 +82,17 @@ TEST(Initialise, DependsOnSeedNameAndPlace) {
   EXPECT_NE(valuesOf(variable("w", {1000}, DLC_INIT_NORMAL, 0, 1), 8), all);
   EXPECT_EQ(valuesOf(variable("w", {3}, DLC_INIT_CONSTANT, 0.5, 0), 7),
             std::vector<float>(3, 0.5f));
+}
+
+// Large variables are drawn in pieces: each element stays where abi.h puts it.
+TEST(Initialise, DrawsEveryElementOfALargeVariable) {
+  constexpr uint64_t count = 1'000'003;
+  const VariableInfo info = variable("w", {count}, DLC_INIT_UNIFORM, -1, 1);
+  const std::vector<float> values = valuesOf(info, 7);
+  for (uint64_t i = 0; i < count; ++i) {
+    const PhiloxWords words = philox(7, {static_cast<uint32_t>(i / 4), 0, 0, hashName("w")});
+    ASSERT_EQ(values[i], float(-1 + 2 * ((words[i % 4] >> 8) * 0x1p-24))) << i;
+  }
 }
 
 TEST(Initialise, OrthogonalRowsOrColumns) {
