@@ -75,10 +75,9 @@ static double callSeconds(double flops, double bytes, dlc_math math) {
   return gpuSeconds(bytes, 0, 1) + flops / (math == DLC_MATH_TF32 ? tensorCoreRate : strictRate);
 }
 
-/// A launch that moves elements to the workspace or from there.
-static double moveSeconds(int64_t elements) {
-  return gpuSeconds(2.0 * sizeof(float) * elements, 0, 1);
-}
+/// Of a launch that moves elements to the workspace or from there.
+static uint64_t movedBytes(int64_t elements) { return 2 * sizeof(float) * elements; }
+static double moveSeconds(int64_t elements) { return gpuSeconds(movedBytes(elements), 0, 1); }
 
 //===------------------------------------------------------------------------------------------===//
 // Epilogues
@@ -255,6 +254,7 @@ static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, const Cu
   candidate.cost = callSeconds(2.0 * s.batch * s.m * s.n * s.k, spec.bytes(), target.math);
   if (!epilogue) {
     candidate.phases.push_back({blocksFor(s.batch * s.m * s.n, partsThreads), 0});
+    candidate.phases.back().sideBytes = movedBytes(s.batch * s.m * s.n);
     candidate.cost += moveSeconds(s.batch * s.m * s.n);
   }
   return candidate;
@@ -399,7 +399,9 @@ static bool leavesInOrder(const KernelSpec &spec, const ChannelTensor &result) {
 
 /// A launch between a tensor of the kernel and its place in the workspace.
 static Phase movingPhase(const ChannelTensor &tensor, bool inOrder) {
-  return {inOrder ? blocksFor(tensor.elements(), threads) : tensor.blocks(), 0};
+  Phase phase = {inOrder ? blocksFor(tensor.elements(), threads) : tensor.blocks()};
+  phase.sideBytes = movedBytes(tensor.elements());
+  return phase;
 }
 
 /// What cuDNN has behind this convolution; nothing if a launch has to finish it.

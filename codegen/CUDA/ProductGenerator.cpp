@@ -94,9 +94,10 @@ SmallVector<Candidate> ProductGenerator::schedules(const KernelSpec &spec,
     candidate.schedule = llvm::formatv("tile {0}x{1}x{2} split {3}", tile.m, tile.n, tile.k, split);
     candidate.phases.push_back({uint32_t(blocks), 0});
     if (split > 1) {
-      candidate.phases.push_back({blocksFor(p->batch * p->m * p->n, partsThreads), 0});
       candidate.workspaceBytes =
           split * p->batch * p->m * p->n * program::elementBytes(accumulatorType(p->element));
+      candidate.phases.push_back({blocksFor(p->batch * p->m * p->n, partsThreads), 0});
+      candidate.phases.back().sideBytes = candidate.workspaceBytes;
     }
     // What the blocks multiply, padding of tiles included, spread over the multiprocessors; small
     // tiles read more for each product.

@@ -65,9 +65,10 @@ SmallVector<Candidate> ReduceGenerator::schedules(const KernelSpec &spec,
   candidate.schedule = (rows ? "rows parts " : "channels parts ") + std::to_string(parts);
   candidate.phases.push_back({uint32_t(blocks * parts), 0});
   if (parts > 1) {
-    candidate.phases.push_back({blocksFor(kept, partsThreads / 32), 0});
     candidate.workspaceBytes =
         totalValues(spec.reductions()) * kept * parts * program::elementBytes(*element);
+    candidate.phases.push_back({blocksFor(kept, partsThreads / 32), 0});
+    candidate.phases.back().sideBytes = candidate.workspaceBytes;
   }
   candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), candidate.phases.size());
   return {candidate};

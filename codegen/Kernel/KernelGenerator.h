@@ -95,6 +95,9 @@ struct Phase {
   uint64_t scratchBytes = 0;                         ///< of one task
   uint32_t threads = 0;                              ///< CUDA: of a block; a task is a block
   std::shared_ptr<const LibraryCall> call = nullptr; ///< CUDA: instead of a launch
+  /// What a phase beside the work itself reads and writes: packing, moving, adding parts. 0: the
+  /// figures of the kernel are this phase's.
+  uint64_t sideBytes = 0;
 };
 
 /// One way to run a spec.

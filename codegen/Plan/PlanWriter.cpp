@@ -39,9 +39,10 @@ private:
     uint32_t number; ///< in the kernels or the calls
     uint32_t tasks;
     const LibraryCall *library; ///< null for a launch
-    bool hasFigures = false;    ///< its records say what all of the kernel costs
+    uint64_t flops = 0, bytes = 0;
     uint32_t condition = DLC_ALWAYS, call = 0;
   };
+  static void setFigures(uint64_t flops, uint64_t bytes, MutableArrayRef<PhaseRow> rows);
   void addAlternative(size_t number, size_t buffers, SmallVectorImpl<PhaseRow> &rows);
   const LibraryCall *callOf(size_t kernel, unsigned phase) const;
   dlc_range addCallArguments(exec::LaunchOp launch, const LibraryCall &call);
@@ -242,11 +243,23 @@ void PlanWriter::addAlternative(size_t number, size_t buffers, SmallVectorImpl<P
   }
   size_t other = *cuda->kernels[number].alternative;
   const SelectedKernel &selected = cuda->kernels[other];
+  SmallVector<PhaseRow> others;
   for (auto [i, phase] : llvm::enumerate(selected.candidate.phases)) {
     uint32_t row = addKernel(selected.symbols[i], phase.scratchBytes, buffers, selected.key,
                              {other, unsigned(i)});
-    rows.push_back({row, phase.tasks, nullptr, i == 0, DLC_IF_REFUSED, call});
+    others.push_back({row, phase.tasks, nullptr, 0, phase.sideBytes, DLC_IF_REFUSED, call});
   }
+  setFigures(selected.flops, selected.bytes, others);
+  llvm::append_range(rows, others);
+}
+
+/// The kernel's figures are those of its one phase that is none beside the work; where results have
+/// a phase each, the first carries them.
+void PlanWriter::setFigures(uint64_t flops, uint64_t bytes, MutableArrayRef<PhaseRow> rows) {
+  PhaseRow *work = llvm::find_if(rows, [](const PhaseRow &row) { return row.bytes == 0; });
+  assert(work != rows.end() && "a kernel without work");
+  work->flops = flops;
+  work->bytes = bytes;
 }
 
 LogicalResult PlanWriter::addKernels() {
@@ -265,10 +278,9 @@ LogicalResult PlanWriter::addKernels() {
                           : addKernel(phase.getFunction(), phase.getScratch(), buffers,
                                       llvm::arrayRefFromStringRef(key), {number, launches++});
       rows.push_back({row, call ? 0 : static_cast<uint32_t>(phase.getTasks()), call});
+      rows.back().bytes = phase.getSide();
     }
-    // One carries the figures of all.
-    auto library = llvm::find_if(rows, [](const PhaseRow &row) { return row.library; });
-    (library == rows.end() ? rows.front() : *library).hasFigures = true;
+    setFigures(kernel.getFlops(), kernel.getBytesMoved(), rows);
     addAlternative(number, buffers, rows);
   }
   return success();
@@ -423,8 +435,8 @@ void PlanWriter::addLaunch(exec::LaunchOp launch, dlc_record record) {
     record.index = phase.number;
     record.tasks = phase.tasks;
     record.phase = i;
-    record.flops = phase.hasFigures ? kernel.getFlops() : 0;
-    record.bytes = phase.hasFigures ? kernel.getBytesMoved() : 0;
+    record.flops = phase.flops;
+    record.bytes = phase.bytes;
     record.condition = phase.condition;
     record.call = phase.call;
     tables.records.push_back(record);

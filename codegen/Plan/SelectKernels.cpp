@@ -22,7 +22,7 @@ static void setSelection(exec::KernelOp kernel, const SelectedKernel &selected,
   SmallVector<Attribute> phases;
   for (auto [phase, function] : llvm::zip_equal(selected.candidate.phases, selected.symbols))
     phases.push_back(exec::PhaseAttr::get(kernel.getContext(), builder.getStringAttr(function),
-                                          phase.tasks, phase.scratchBytes));
+                                          phase.tasks, phase.scratchBytes, phase.sideBytes));
   kernel.setPhasesAttr(builder.getArrayAttr(phases));
   if (!selected.candidate.inPlace || (alternative && !alternative->candidate.inPlace))
     kernel.removeInPlaceAttr();

@@ -40,9 +40,13 @@ def Exec_PhaseAttr : Exec_Attr<"Phase", "phase"> {
   let summary = "one launch of a kernel: its function, size of the grid, scratch bytes of one task";
   let description =
       "`#exec.phase<\"relu_0a1b2c3d\" tasks = 64 scratch = 4096>`. Phases of a kernel run one "
-      "after the other.";
-  let parameters = (ins "::mlir::StringAttr":$function, "int64_t":$tasks, "int64_t":$scratch);
-  let assemblyFormat = "`<` $function `tasks` `=` $tasks `scratch` `=` $scratch `>`";
+      "after the other. `side = 8192`: a phase beside the work itself, such as packing, and the "
+      "bytes that it reads and writes; the kernel's `flops` and `bytes_moved` are not its own.";
+  let parameters = (ins "::mlir::StringAttr":$function, "int64_t":$tasks, "int64_t":$scratch,
+      DefaultValuedParameter<"int64_t", "0">:$side);
+  let assemblyFormat = [{
+    `<` $function `tasks` `=` $tasks `scratch` `=` $scratch (`side` `=` $side^)? `>`
+  }];
 }
 
 def Exec_InPlaceAttr : Exec_Attr<"InPlace", "in_place"> {

@@ -188,6 +188,7 @@ Candidate codegen::dataCandidate(const ConvolutionProblem &problem, const DataSc
   candidate.workspaceBytes = 4 * std::max(plan.packedElements, plan.width);
   uint64_t scratch = plan.stageElements() + plan.sourceElements() + plan.accumulatorElements();
   candidate.phases.push_back({uint32_t(plan.packTasks()), 0});
+  candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
   candidate.phases.push_back({uint32_t(plan.computeTasks()), 4 * scratch});
   candidate.cost = tileSeconds(dataCycles(plan.geometry, machine, schedule));
   return candidate;

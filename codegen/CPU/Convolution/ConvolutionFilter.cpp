@@ -101,6 +101,7 @@ Candidate codegen::filterCandidate(const ConvolutionProblem &problem,
   int64_t tasks = schedule.splits * problem.groups * plan.panelChunks() * plan.chunks();
   candidate.phases.push_back({uint32_t(tasks), 4 * scratch});
   candidate.phases.push_back({uint32_t(problem.groups * plan.chunks() * plan.panels), 0});
+  candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
   candidate.cost = tileSeconds(filterCycles(problem, machine, schedule));
   return candidate;
 }

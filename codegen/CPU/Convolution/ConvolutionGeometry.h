@@ -31,6 +31,10 @@ struct ConvolutionProblem {
   Spatial input{1, 1, 1}, kernel{1, 1, 1}; ///< extents of x and of the filter
   Spatial stride{1, 1, 1}, dilation{1, 1, 1}, padLow{0, 0, 0};
   Spatial output{1, 1, 1}; ///< extents of y
+
+  int64_t filterBytes() const {
+    return 4 * outChannels * (inChannels / groups) * kernel[0] * kernel[1] * kernel[2];
+  }
 };
 
 struct ConvolutionTap {

@@ -111,6 +111,7 @@ static Candidate gemmCandidate(const GemmProblem &p, const GemmSchedule &s, cons
   if (layout.inWorkspace) {
     candidate.workspaceBytes = 4 * s.splits * layout.partElements;
     candidate.phases.push_back({uint32_t(p.batch * layout.tiles * layout.panels), 0});
+    candidate.phases.back().sideBytes = candidate.workspaceBytes + 4 * p.batch * p.m * p.n;
   }
   candidate.cost = tileSeconds(tileCycles(p, m, s));
   candidate.parameters = s.toJSON();

@@ -271,8 +271,10 @@ bool codegen::canWalkPrologueResults(const KernelSpec &spec) {
 void codegen::finishCandidate(const KernelSpec &spec, const CpuTarget &target,
                               Candidate &candidate) {
   candidate.cost += trafficSeconds(spec, candidate, target);
-  for (unsigned number : resultsBehindAnchor(spec, false))
+  for (unsigned number : resultsBehindAnchor(spec, false)) {
     candidate.phases.push_back({prologueWalk(spec, target, number)->tasks(), 0});
+    candidate.phases.back().sideBytes = 2 * program::storageBytes(spec.resultTypes()[number]);
+  }
 }
 
 LogicalResult codegen::emitPrologueResults(const KernelSpec &spec, const Candidate &candidate,

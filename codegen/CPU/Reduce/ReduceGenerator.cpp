@@ -628,8 +628,9 @@ SmallVector<Candidate> ReduceGenerator::candidates(const KernelSpec &spec,
   candidate.schedule = plan->text();
   candidate.phases = {{uint32_t(plan->unitBlocks() * plan->splits), 0}};
   if (plan->splits > 1) {
-    candidate.phases.push_back({combinePlan(*plan, target).tasks(), 0});
     candidate.workspaceBytes = slotOffsets(spec, *plan).second;
+    candidate.phases.push_back({combinePlan(*plan, target).tasks(), 0});
+    candidate.phases.back().sideBytes = candidate.workspaceBytes;
   }
   double elements = double(plan->kept()) * double(product(plan->extents(true)));
   candidate.cost = walkSeconds(spec, bodyWeight(spec) * elements, target);
