@@ -398,9 +398,10 @@ void PlanWriter::addScalars(exec::ProgramOp program) {
     if (llvm::any_of(tables.scalars,
                      [&](const dlc_scalar &known) { return known.offset == offset; }))
       continue;
-    tables.scalars.push_back({tables.addString(scalar.getName()), DLC_F32, scalar.getScheduled(),
-                              offset, scalar.getValue().convertToDouble()});
-    scalarsBytes = std::max(scalarsBytes, offset + 4);
+    tables.scalars.push_back({tables.addString(scalar.getName()),
+                              uint32_t(*convertElementType(scalar.getType())),
+                              scalar.getScheduled(), offset, scalar.getValue().convertToDouble()});
+    scalarsBytes = std::max<uint64_t>(scalarsBytes, offset + exec::getBytes(scalar.getBuffer()));
   }
 }
 

@@ -2,6 +2,7 @@
 #include "dialects/DL/DLProgramOps.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/StringSet.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace dlc;
@@ -248,6 +249,22 @@ LogicalResult GradientOp::inferReturnTypes(MLIRContext *context, std::optional<L
 }
 
 //===------------------------------------------------------------------------------------------===//
+// scalar
+//===------------------------------------------------------------------------------------------===//
+
+LogicalResult ScalarOp::verify() {
+  Type element = getResult().getType().getElementType();
+  if (element.isF32())
+    return success();
+  double value = getValue().convertToDouble(), limit = element.isInteger(32) ? 0x1p31 : 0x1p63;
+  if (value != std::floor(value) || value < -limit || value >= limit)
+    return emitOpError("(C1) expects an ") << element << ", found " << getValueAttr();
+  if (getScheduled())
+    return emitOpError("(C2) is scheduled, but an ") << element;
+  return success();
+}
+
+//===------------------------------------------------------------------------------------------===//
 // fused, multi_tensor
 //===------------------------------------------------------------------------------------------===//
 
@@ -282,7 +299,8 @@ static LogicalResult verifyStreams(MultiTensorOp op) {
   for (int64_t stream = 0; stream < streams; ++stream)
     arguments.push_back(scalarOf(op.getTensor(stream, 0)));
   Type f32 = RankedTensorType::get({}, Float32Type::get(op.getContext()));
-  arguments.append(op.getMultipliersPerTensor() + op.getScalars().size(), f32);
+  arguments.append(op.getMultipliersPerTensor(), f32);
+  llvm::append_range(arguments, op.getScalars().getTypes());
   for (int64_t i = 0; i < count; ++i) {
     Type type = op.getTensor(0, i).getType();
     for (int64_t stream = 1; stream < streams; ++stream)

@@ -143,13 +143,18 @@ def DL_ScalarOp : DL_Op<"scalar", [Pure]> {
   let summary = "a number that the runtime gives before each step: learning rate, momentum, step";
   let description = [{
     Its place is the scalars block; equal names are one scalar. `scheduled` ones are multiplied by
-    the schedule's factor.
-    `%lr = dl.scalar "optimizer.learning_rate", 1.0e-02 scheduled : tensor<f32>`. Not
-    differentiable.
+    the schedule's factor. What counts is an integer, exact where an f32 has long been rounded.
+    ```mlir
+    %lr = dl.scalar "optimizer.learning_rate", 1.0e-02 scheduled : tensor<f32>
+    %step = dl.scalar "step", 0.0 : tensor<i64>
+    ```
+    (C1) The value of an integer is whole and of its range. (C2) A scheduled one is an f32.
+    Not differentiable.
   }];
   let arguments = (ins StrAttr:$name, F64Attr:$value, UnitAttr:$scheduled);
-  let results = (outs 0DTensorOf<[F32]>:$result);
+  let results = (outs DL_ScalarTensor:$result);
   let assemblyFormat = "$name `,` $value (`scheduled` $scheduled^)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def DL_MultiTensorOp : DL_Op<"multi_tensor", [Pure, IsolatedFromAbove, AttrSizedOperandSegments,
@@ -165,7 +170,7 @@ def DL_MultiTensorOp : DL_Op<"multi_tensor", [Pure, IsolatedFromAbove, AttrSized
     (C3) results.size == yielded values * count. (C4) Tensor i of every stream, and result r * count
     + i, have one type.
     (C5) The body's arguments are of rank 0: the streams' element types, then f32 for each
-    multiplier and each scalar; the yielded values have rank 0 and the results' element types.
+    multiplier, then the scalars'; the yielded values have rank 0 and the results' element types.
     ```mlir
     %new:2 = dl.multi_tensor(%p0, %g0) scalars(%lr)
         {streams = 2, multipliers = array<f64: 1.0>} ... {
@@ -176,7 +181,7 @@ def DL_MultiTensorOp : DL_Op<"multi_tensor", [Pure, IsolatedFromAbove, AttrSized
     ```
     Not differentiable.
   }];
-  let arguments = (ins Variadic<DL_FloatTensor>:$tensors, Variadic<0DTensorOf<[F32]>>:$scalars,
+  let arguments = (ins Variadic<DL_FloatTensor>:$tensors, Variadic<DL_ScalarTensor>:$scalars,
                        I64Attr:$streams, DenseF64ArrayAttr:$multipliers);
   let results = (outs Variadic<DL_FloatTensor>:$results);
   let regions = (region SizedRegion<1>:$body);

@@ -158,6 +158,14 @@ LogicalResult ConstantOp::verify() {
   return success();
 }
 
+LogicalResult ScalarOp::verify() {
+  int64_t bytes = getType().getIntOrFloatBitWidth() / 8, offset = getOffset();
+  if (bytes != getBytes(getBuffer()) || offset < 0 || offset % bytes != 0) // (C1)
+    return emitOpError() << "is an " << getType() << " at byte " << offset << " in a buffer of "
+                         << getBytes(getBuffer()) << " bytes";
+  return success();
+}
+
 LogicalResult ViewOp::verify() {
   int64_t offset = getOffsetAttr().getInt(), size = getBytes(getSource());
   if (failed(verifyOffset(*this, offset))) // (C2)

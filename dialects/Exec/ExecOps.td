@@ -49,8 +49,8 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
     here.
 
     The region of a multi-tensor update is not that plain: it holds one op over `count` tensors in
-    each of its `streams`, and a launch passes ONE flat buffer a stream, then one scalar buffer (4
-    bytes) a scalar, then one flat buffer a yielded value. Tensor i stands in each flat buffer at
+    each of its `streams`, and a launch passes ONE flat buffer a stream, then one scalar buffer a
+    scalar, then one flat buffer a yielded value. Tensor i stands in each flat buffer at
     the same byte offset: the sum of the sizes before it, each rounded up to 64 (`flatLayout`).
     Bytes between two tensors are not the kernel's: it does not write them.
 
@@ -188,13 +188,18 @@ def Exec_ConstantOp : Exec_Reference<"constant", [Pure]> {
 def Exec_ScalarOp : Exec_Reference<"scalar", [Pure]> {
   let summary = "a number in the scalars block, written by the runtime before each run";
   let description = [{
-    Equal names are one scalar.
-    `%lr = exec.scalar "optimizer.learning_rate", 1.0e-02 scheduled at 0 : !exec.buffer<4>`.
-    Read-only.
+    Equal names are one scalar. Its type is f32, i32 or i64. Read-only.
+    ```mlir
+    %lr = exec.scalar "optimizer.learning_rate", 1.0e-02 as f32 scheduled at 0 : !exec.buffer<4>
+    ```
+    (C1) As many bytes as the type has, at a multiple of them.
   }];
-  let arguments = (ins StrAttr:$name, F64Attr:$value, UnitAttr:$scheduled, I64Attr:$offset);
-  let assemblyFormat =
-      "$name `,` $value (`scheduled` $scheduled^)? `at` $offset attr-dict `:` type($buffer)";
+  let arguments = (ins StrAttr:$name, F64Attr:$value, TypeAttrOf<AnyTypeOf<[F32, I32, I64]>>:$type,
+                       UnitAttr:$scheduled, I64Attr:$offset);
+  let assemblyFormat = [{
+    $name `,` $value `as` $type (`scheduled` $scheduled^)? `at` $offset attr-dict `:` type($buffer)
+  }];
+  let hasVerifier = 1;
 }
 
 def Exec_ViewOp : Exec_Reference<"view", [Pure]> {

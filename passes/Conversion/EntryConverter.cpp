@@ -15,15 +15,22 @@ static int64_t bytesOf(Value tensor) {
 }
 
 FailureOr<int64_t> ScalarLayout::getOffset(dl::ScalarOp op) {
-  auto [known, isNew] = scalars.insert({op.getName(), op});
-  dl::ScalarOp first = known->second;
-  if (first.getValue() != op.getValue() || first.getScheduled() != op.getScheduled()) {
-    (op.emitError() << "scalar '" << op.getName() << "' has another default here")
+  auto [known, isNew] = scalars.insert({op.getName(), {op, 0}});
+  dl::ScalarOp first = known->second.op;
+  bool sameType = first.getResult().getType() == op.getResult().getType();
+  if (first.getValue() != op.getValue() || first.getScheduled() != op.getScheduled() || !sameType) {
+    (op.emitError() << "scalar '" << op.getName() << "' has another "
+                    << (sameType ? "default" : "type") << " here")
             .attachNote(first.getLoc())
         << "first used here";
     return failure();
   }
-  return 4 * static_cast<int64_t>(known - scalars.begin());
+  if (isNew) {
+    int64_t bytes = bytesOf(op.getResult());
+    known->second.offset = llvm::alignTo(end, bytes);
+    end = known->second.offset + bytes;
+  }
+  return known->second.offset;
 }
 
 EntryConverter::EntryConverter(dl::EntryOp entry, const StateLayout &state, KernelOutliner &kernels,
@@ -216,9 +223,10 @@ LogicalResult EntryConverter::emitScalar(dl::ScalarOp op) {
   FailureOr<int64_t> offset = scalars.getOffset(op);
   if (failed(offset))
     return failure();
-  buffers[op] = exec::ScalarOp::create(builder, op.getLoc(), bufferType(4), op.getNameAttr(),
-                                       op.getValueAttr(), op.getScheduledAttr(),
-                                       builder.getI64IntegerAttr(*offset));
+  buffers[op] = exec::ScalarOp::create(builder, op.getLoc(), bufferType(bytesOf(op.getResult())),
+                                       op.getNameAttr(), op.getValueAttr(),
+                                       TypeAttr::get(op.getResult().getType().getElementType()),
+                                       op.getScheduledAttr(), builder.getI64IntegerAttr(*offset));
   return success();
 }
 

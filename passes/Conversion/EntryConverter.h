@@ -21,11 +21,16 @@ namespace dlc {
 /// The scalars block: offsets of the numbers, by name. Shared by all entries.
 class ScalarLayout {
 public:
-  /// Fails with an error if the name is known with another default.
+  /// Fails with an error if the name is known with another default or type.
   mlir::FailureOr<int64_t> getOffset(dl::ScalarOp op);
 
 private:
-  llvm::MapVector<llvm::StringRef, dl::ScalarOp> scalars;
+  struct Place {
+    dl::ScalarOp op; ///< the first of the name
+    int64_t offset;  ///< a multiple of its bytes
+  };
+  llvm::MapVector<llvm::StringRef, Place> scalars;
+  int64_t end = 0;
 };
 
 class EntryConverter {

@@ -101,16 +101,19 @@ exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
 
 exec::KernelOp KernelOutliner::outline(dl::MultiTensorOp multi) {
   MLIRContext *context = multi.getContext();
-  int64_t streams = multi.getStreams(), scalars = multi.getScalars().size();
+  int64_t streams = multi.getStreams();
   int64_t results = multi.getNumResults() / multi.getCount(), total = flatLayout(multi).total;
   SmallVector<exec::ArgumentAttr> buffers;
   buffers.append(streams, exec::ArgumentAttr::get(context, exec::Access::Read, total));
-  buffers.append(scalars, exec::ArgumentAttr::get(context, exec::Access::Read, 4));
+  for (Type type : multi.getScalars().getTypes())
+    buffers.push_back(exec::ArgumentAttr::get(context, exec::Access::Read,
+                                              program::storageBytes(cast<RankedTensorType>(type))));
+  const int64_t firstResult = buffers.size();
   buffers.append(results, exec::ArgumentAttr::get(context, exec::Access::Write, total));
   SmallVector<exec::InPlaceAttr> pairs;
   for (int64_t stream = 0; stream < streams; ++stream)
     for (int64_t result = 0; result < results; ++result)
-      pairs.push_back(exec::InPlaceAttr::get(context, stream, streams + scalars + result));
+      pairs.push_back(exec::InPlaceAttr::get(context, stream, firstResult + result));
   return create(multi, buffers, pairs, StringAttr(), [&](Region &region) {
     Block &block = region.emplaceBlock();
     IRMapping mapping;

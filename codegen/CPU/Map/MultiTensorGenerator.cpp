@@ -119,7 +119,8 @@ struct PieceEmitter {
     int64_t streams = op.getStreams(), perTensor = op.getMultipliersPerTensor();
     Type element = getElementTypeOrSelf(op.getTensor(0, 0));
     if (number >= streams + perTensor)
-      return e.load(kernel.operand(number - perTensor), e.constant(0), e.b.getF32Type());
+      return e.load(kernel.operand(number - perTensor), e.constant(0),
+                    getElementTypeOrSelf(body.block().getArgument(number)));
     if (number >= streams)
       return e.load(multipliers, e.add(e.mul(tensor, perTensor), number - streams),
                     e.b.getF32Type());

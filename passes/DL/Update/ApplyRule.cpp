@@ -35,7 +35,7 @@ public:
   Value slot(StringRef name, double first) override;
   void setSlot(StringRef name, Value value) override { slots.find(name)->second.next = value; }
   Value setting(StringRef name) override;
-  Value step() override { return element(update.scalar("step", 0)); }
+  Value step() override { return function.addScalar(update.step()); }
   void end(Value next);
 
 private:

@@ -64,6 +64,11 @@ Value EntryUpdate::scalar(const Twine &name, double value, bool scheduled) {
                           scheduled ? builder.getUnitAttr() : UnitAttr());
 }
 
+Value EntryUpdate::step() {
+  return ScalarOp::create(builder, place("update"), RankedTensorType::get({}, builder.getI64Type()),
+                          builder.getStringAttr("step"), builder.getF64FloatAttr(0), UnitAttr());
+}
+
 Location EntryUpdate::place(StringRef part) {
   return NameLoc::get(builder.getStringAttr("optimizer/" + part), entry.getLoc());
 }

@@ -60,8 +60,10 @@ public:
   VariableOp createSlot(VariableOp parameter, llvm::StringRef kind, program::InitialiserAttr first);
   /// The one average of `parameter`, made where it is first asked for.
   VariableOp averageOf(VariableOp parameter);
-  /// A scalar of the runtime.
+  /// A scalar of the runtime, an f32.
   mlir::Value scalar(const llvm::Twine &name, double value, bool scheduled = false);
+  /// The number of updates so far, an i64.
+  mlir::Value step();
   /// `part` of the update as the place of an op: "optimizer/clip".
   mlir::Location place(llvm::StringRef part);
   /// What names of scalars begin with: nothing for the entry `train_step`, else "<entry>.".

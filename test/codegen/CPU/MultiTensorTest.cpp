@@ -1,6 +1,5 @@
 //===- MultiTensorTest.cpp - one update over many tensors -------------------------------------===//
-#include "test/codegen/Harness.h"
-#include <gtest/gtest.h>
+#include "test/codegen/CountingUpdate.h"
 
 using namespace dlc::test;
 
@@ -57,4 +56,9 @@ TEST(MultiTensor, Momentum) {
         ASSERT_LT(outputs[0].values[i], -2e7) << "wrote between tensors at " << i;
     EXPECT_EQ(outputs[0].values, kernel.run(inputs, TaskOrder::Shuffled)[0].values);
   }
+}
+
+TEST(MultiTensor, CountsBeyond24Bits) {
+  for (const char *target : {"native", "avx2"})
+    checkCountingUpdate(target);
 }

@@ -1,6 +1,5 @@
 //===- ProductTest.cpp - CUDA products, convolutions and updates on the SIMT device -----------===//
-#include "test/codegen/Harness.h"
-#include <gtest/gtest.h>
+#include "test/codegen/CountingUpdate.h"
 
 using namespace dlc::test;
 
@@ -124,6 +123,8 @@ TEST(CudaMultiTensor, Momentum) {
     if (!covered[i])
       ASSERT_LT(outputs[0].values[i], -2e7) << "wrote between tensors at " << i;
 }
+
+TEST(CudaMultiTensor, CountsBeyond24Bits) { checkCountingUpdate("cuda:simt"); }
 
 /// What dl-fuse-product-gradients makes, should the library not take it: sums beside the product.
 TEST(CudaProduct, GradientEpilogues) {

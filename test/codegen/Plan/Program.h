@@ -27,8 +27,8 @@ module @model attributes {dl.documentation = "about it", dl.epochs = 3 : i64} {
     %w = exec.state @conv.weight at 64 : <64>
     %c = exec.constant dense<1.5> : tensor<2xf32> : <8>
     %again = exec.constant dense<[1.5, 1.5]> : tensor<2xf32> : <8>
-    %momentum = exec.scalar "optimizer.momentum", 0.9 at 4 : <4>
-    %rate = exec.scalar "optimizer.learning_rate", 0.1 scheduled at 0 : <4>
+    %momentum = exec.scalar "optimizer.momentum", 0.9 as f32 at 4 : <4>
+    %rate = exec.scalar "optimizer.learning_rate", 0.1 as f32 scheduled at 0 : <4>
     %ws = exec.alloc at 128 : <128>
     %y = exec.alloc at 0 : <64>
     %z = exec.alloc at 256 : <64>

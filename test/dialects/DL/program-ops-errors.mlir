@@ -364,3 +364,27 @@ dl.entry @gradient_c2(%x: tensor<f32>) attributes {kind = #program.entry<train>}
 dl.entry @kind(%x: tensor<4xf32>) -> (tensor<4xf32> {dl.kind = #program.value<input>}) attributes {kind = #program.entry<infer>} {
   dl.return %x : tensor<4xf32>
 }
+
+// -----
+
+dl.entry @scalar_c1() attributes {kind = #program.entry<train>} {
+  // expected-error @+1 {{'dl.scalar' op (C1) expects an 'i64', found 5.000000e-01 : f64}}
+  %0 = dl.scalar "step", 0.5 : tensor<i64>
+  dl.return
+}
+
+// -----
+
+dl.entry @scalar_c1_range() attributes {kind = #program.entry<train>} {
+  // expected-error @+1 {{'dl.scalar' op (C1) expects an 'i32', found 0x41E0000000000000 : f64}}
+  %0 = dl.scalar "step", 2147483648.0 : tensor<i32>
+  dl.return
+}
+
+// -----
+
+dl.entry @scalar_c2() attributes {kind = #program.entry<train>} {
+  // expected-error @+1 {{'dl.scalar' op (C2) is scheduled, but an 'i64'}}
+  %0 = dl.scalar "step", 0.0 scheduled : tensor<i64>
+  dl.return
+}

@@ -26,6 +26,8 @@ dl.entry @train_step(%x: tensor<4x3xf32> {dl.name = "x", dl.batch_axis = 0 : i64
   %p = dl.read @p : tensor<4x3xf32>
   // CHECK: %[[LR:.*]] = dl.scalar "optimizer.learning_rate", 1.000000e-02 scheduled : tensor<f32>
   %lr = dl.scalar "optimizer.learning_rate", 1.0e-02 scheduled : tensor<f32>
+  // CHECK: dl.scalar "step", 0.000000e+00 : tensor<i64>
+  %step = dl.scalar "step", 0.0 : tensor<i64>
   // CHECK: %[[F:.*]] = dl.fused(%[[X]], %[[P]]) : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32> {
   // CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<4x3xf32>, %[[B:.*]]: tensor<4x3xf32>):
   // CHECK-NEXT: %[[S:.*]] = dl.add %[[A]], %[[B]] : tensor<4x3xf32>

@@ -110,6 +110,24 @@ exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs =
 // -----
 
 exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
+  // scalar C1
+  // expected-error @below {{is an 'i64' at byte 8 in a buffer of 4 bytes}}
+  %0 = exec.scalar "step", 0.0 as i64 at 8 : <4>
+  exec.output
+}
+
+// -----
+
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
+  // scalar C1
+  // expected-error @below {{is an 'i64' at byte 4 in a buffer of 8 bytes}}
+  %0 = exec.scalar "step", 0.0 as i64 at 4 : <8>
+  exec.output
+}
+
+// -----
+
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   %0 = exec.alloc : <128>
   // view C1
   // expected-error @below {{ends at byte 160 of a buffer of 128}}

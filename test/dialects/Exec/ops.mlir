@@ -34,8 +34,10 @@ exec.program @train_step attributes {kind = #program.entry<train>, batch = 4 : i
   %w = exec.state @w at 0 : <16>
   // CHECK: exec.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32> : <8>
   %c = exec.constant dense<[1.0, 2.0]> : tensor<2xf32> : <8>
-  // CHECK: exec.scalar "optimizer.learning_rate", 1.000000e-02 scheduled at 4 : <4>
-  %lr = exec.scalar "optimizer.learning_rate", 1.0e-2 scheduled at 4 : <4>
+  // CHECK: exec.scalar "optimizer.learning_rate", 1.000000e-02 as f32 scheduled at 4 : <4>
+  %lr = exec.scalar "optimizer.learning_rate", 1.0e-2 as f32 scheduled at 4 : <4>
+  // CHECK: exec.scalar "step", 0.000000e+00 as i64 at 8 : <8>
+  %step = exec.scalar "step", 0.0 as i64 at 8 : <8>
   // CHECK: %[[FLAT:.*]] = exec.alloc at 128 : <128>
   %flat = exec.alloc at 128 : <128>
   // CHECK: %[[V:.*]] = exec.view %[[FLAT]] at 64 : <128> to <16>

@@ -18,3 +18,16 @@ dl.entry @second() -> () attributes {kind = #program.entry<train>} {
   %a = dl.scalar "rate", 1.0e-2 : tensor<f32>
   dl.return
 }
+
+// -----
+
+dl.entry @first() -> () attributes {kind = #program.entry<train>} {
+  // expected-note @below {{first used here}}
+  %a = dl.scalar "step", 0.0 : tensor<i64>
+  dl.return
+}
+dl.entry @second() -> () attributes {kind = #program.entry<train>} {
+  // expected-error @below {{scalar 'step' has another type here}}
+  %a = dl.scalar "step", 0.0 : tensor<i32>
+  dl.return
+}

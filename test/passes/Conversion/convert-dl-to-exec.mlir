@@ -74,7 +74,7 @@ dl.entry @infer_n1(%b: tensor<4xf32>, %x: tensor<2x4xf32>, %z: tensor<2x4xf32>, 
 // CHECK-DAG: %[[M:.*]] = exec.state @a.m at 192 : <192>
 // CHECK-DAG: %[[G:.*]] = exec.alloc : <192>
 // CHECK-DAG: %[[GA:.*]] = exec.view %[[G]] at 0 : <192> to <24>
-// CHECK: %[[LR:.*]] = exec.scalar "optimizer.learning_rate", 1.000000e-01 scheduled at 0 : <4>
+// CHECK: %[[LR:.*]] = exec.scalar "optimizer.learning_rate", 1.000000e-01 as f32 scheduled at 0 : <4>
 // CHECK: exec.launch {{.*}}write %[[GA]]) stream 0
 // CHECK: %[[GB:.*]] = exec.view %[[G]] at 64 : <192> to <80>
 // CHECK: exec.copy %{{.*}} to %[[GB]] stream 0 : <80>, <80> loc("update/gather")

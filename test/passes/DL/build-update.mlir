@@ -43,10 +43,10 @@ dl.entry @plain(%dw: tensor<4x3xf32>, %db: tensor<4xf32>)
 // CHECK: %[[V:.*]] = dl.read @w.momentum
 // CHECK-DAG: %[[MOMENTUM:.*]] = dl.scalar "optimizer.momentum", 9.000000e-01 :
 // CHECK-DAG: %[[DAMPENING:.*]] = dl.scalar "optimizer.dampening", 1.000000e-01 :
-// CHECK-DAG: %[[STEP:.*]] = dl.scalar "step", 0.000000e+00 :
+// CHECK-DAG: %[[STEP:.*]] = dl.scalar "step", 0.000000e+00 : tensor<i64>
 // CHECK: %[[NEW:.*]]:2 = dl.multi_tensor(%{{.*}}, %{{.*}}, %[[V]]) scalars(%{{.*}}, %{{.*}}, %[[MOMENTUM]], %[[DAMPENING]], %[[STEP]])
 // CHECK-SAME: multipliers = array<f64: 2.000000e+00, 0.000000e+00>, streams = 3
-// CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<f32>, %[[G:.*]]: tensor<f32>, %[[V:.*]]: tensor<f32>, %[[LRM:.*]]: tensor<f32>, %[[DM:.*]]: tensor<f32>, %[[LR:.*]]: tensor<f32>, %[[D:.*]]: tensor<f32>, %[[M:.*]]: tensor<f32>, %[[DAMP:.*]]: tensor<f32>, %[[S:.*]]: tensor<f32>):
+// CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<f32>, %[[G:.*]]: tensor<f32>, %[[V:.*]]: tensor<f32>, %[[LRM:.*]]: tensor<f32>, %[[DM:.*]]: tensor<f32>, %[[LR:.*]]: tensor<f32>, %[[D:.*]]: tensor<f32>, %[[M:.*]]: tensor<f32>, %[[DAMP:.*]]: tensor<f32>, %[[S:.*]]: tensor<i64>):
 // CHECK-NEXT: %[[LR2:.*]] = dl.multiply %[[LR]], %[[LRM]]
 // CHECK-NEXT: %[[D2:.*]] = dl.multiply %[[D]], %[[DM]]
 // CHECK: %[[G2:.*]] = dl.add %[[G]]
