@@ -60,6 +60,57 @@ static Value rmsprop(OptimizerBody &b) {
   return b.subtract(b.parameter(), b.multiply(rate, g));
 }
 
+/// 1 - beta^t, by tanh: the difference would lose digits where the power is near 1.
+static Value correctionOf(OptimizerBody &b, Value beta, Value t) {
+  Value half = b.tanh(b.scale(b.multiply(t, b.log(beta)), 0.5));
+  return b.divide(b.scale(half, -2), b.subtract(b.number(1), half));
+}
+
+/// The rate behind the correction of the first moment, times the corrected moments' quotient.
+static Value adamStep(OptimizerBody &b, Value g) {
+  Value beta1 = b.setting("beta1"), beta2 = b.setting("beta2"), t = b.updateNumber();
+  Value mean = updateAverage(b, "gradient_average", beta1, g);
+  Value squares = updateAverage(b, "square_average", beta2, b.multiply(g, g));
+  if (b.optimizer.number("amsgrad")) {
+    squares = b.maximum(b.slot("largest_square_average"), squares);
+    b.setSlot("largest_square_average", squares);
+  }
+  Value rate = b.divide(b.setting(rateSetting), correctionOf(b, beta1, t));
+  Value root = b.divide(b.sqrt(squares), b.sqrt(correctionOf(b, beta2, t)));
+  return b.multiply(rate, b.divide(mean, b.add(root, b.setting("epsilon"))));
+}
+
+static Value adam(OptimizerBody &b) {
+  return b.subtract(b.parameter(), adamStep(b, addDecay(b, b.gradient())));
+}
+
+static Value adamw(OptimizerBody &b) {
+  Value part = b.multiply(b.setting(rateSetting), b.setting(decaySetting));
+  Value decayed = b.subtract(b.parameter(), b.multiply(part, b.parameter()));
+  return b.subtract(decayed, adamStep(b, b.gradient()));
+}
+
+static Value adagrad(OptimizerBody &b) {
+  Value g = addDecay(b, b.gradient()), rate = b.setting(rateSetting);
+  if (b.optimizer.number("rate_decay") != 0) {
+    Value before = b.subtract(b.updateNumber(), b.number(1));
+    rate = b.divide(rate, b.add(b.number(1), b.multiply(before, b.setting("rate_decay"))));
+  }
+  Value sum = b.add(b.slot("square_sum", b.optimizer.number("initial")), b.multiply(g, g));
+  b.setSlot("square_sum", sum);
+  Value root = b.add(b.sqrt(sum), b.setting("epsilon"));
+  return b.subtract(b.parameter(), b.multiply(rate, b.divide(g, root)));
+}
+
+static Value adadelta(OptimizerBody &b) {
+  Value g = addDecay(b, b.gradient()), rho = b.setting("rho"), epsilon = b.setting("epsilon");
+  Value squares = updateAverage(b, "square_average", rho, b.multiply(g, g));
+  Value moved = b.sqrt(b.add(b.slot("delta_average"), epsilon));
+  Value delta = b.multiply(b.divide(moved, b.sqrt(b.add(squares, epsilon))), g);
+  updateAverage(b, "delta_average", rho, b.multiply(delta, delta));
+  return b.subtract(b.parameter(), b.multiply(b.setting(rateSetting), delta));
+}
+
 static std::vector<OptimizerRule> makeRules() {
   auto rate = [](std::optional<double> usual = {}) { return OptimizerSetting{rateSetting, usual}; };
   auto number = [](StringLiteral name, double usual) { return OptimizerSetting{name, usual}; };
@@ -81,10 +132,11 @@ static std::vector<OptimizerRule> makeRules() {
        "layer-wise adaptive rates",
        {rate(), number("momentum", 0.9), nesterov, decay, number("trust_coefficient", 1e-3),
         epsilon}},
-      {"adam", "adaptive moments", {rate(1e-3), beta1, beta2, epsilon, decay, amsgrad}},
+      {"adam", "adaptive moments", {rate(1e-3), beta1, beta2, epsilon, decay, amsgrad}, adam},
       {"adamw",
        "adam with decoupled decay",
-       {rate(1e-3), beta1, beta2, epsilon, number(decaySetting, 0.01), amsgrad}},
+       {rate(1e-3), beta1, beta2, epsilon, number(decaySetting, 0.01), amsgrad},
+       adamw},
       {"lamb",
        "layer-wise adaptive moments",
        {rate(1e-3), beta1, beta2, number("epsilon", 1e-6), number(decaySetting, 0.01)}},
@@ -94,11 +146,12 @@ static std::vector<OptimizerRule> makeRules() {
        rmsprop},
       {"adagrad",
        "divides by the root of all squares so far",
-       {rate(0.01), number("rate_decay", 0), number("epsilon", 1e-10), number("initial", 0),
-        decay}},
+       {rate(0.01), number("rate_decay", 0), number("epsilon", 1e-10), number("initial", 0), decay},
+       adagrad},
       {"adadelta",
        "adapts by running squares of gradients and updates",
-       {rate(1), number("rho", 0.9), number("epsilon", 1e-6), decay}},
+       {rate(1), OptimizerSetting{"rho", 0.9, false, 1.0}, number("epsilon", 1e-6), decay},
+       adadelta},
   };
 }
 

@@ -50,10 +50,12 @@ public:
   virtual void setSlot(llvm::StringRef name, Value value) = 0;
   /// A setting of the rule; those of rates and decay with the parameter's own factor.
   virtual Value setting(llvm::StringRef name) = 0;
-  /// The number of updates so far.
+  /// The number of updates so far, an i64.
   virtual Value step() = 0;
 
   Value number(double value) { return splatLike(parameter(), value); }
+  /// 1 in the first update, of the parameter's type.
+  Value updateNumber() { return castLike(shift(step(), 1), parameter()); }
   Value maximum(Value a, Value b) { return MaximumOp::create(builder, loc, a, b); }
 
   OptimizerAttr optimizer;

@@ -573,10 +573,20 @@ R"dl(test.dl:5:3: error: 'optimizer' is such as sgd(learning_rate=0.01), found t
   optimizer = "sgd"
   ^~~~~~~~~ without '"': sgd(learning_rate, *, momentum=0, dampening=0, ...)
 )dl", {}},
-{"OptimizerAdam", R"dl(optimizer = adam(learning_rate=0.001))dl",
-R"dl(test.dl:5:15: error: adam is not available yet
-  optimizer = adam(learning_rate=0.001)
-              ^~~~ there is sgd, rmsprop
+{"OptimizerBetas", R"dl(optimizer = adam(betas=(0.9, 1)))dl",
+R"dl(test.dl:5:26: error: 'betas' is 2 numbers of 0 or more and below 1, found a sequence of 2
+  optimizer = adam(betas=(0.9, 1))
+                         ^~~~~~~~
+)dl", {}},
+{"OptimizerOneBeta", R"dl(optimizer = adamw(betas=0.9))dl",
+R"dl(test.dl:5:27: error: 'betas' expects a sequence, found the float 0.9
+  optimizer = adamw(betas=0.9)
+                          ^~~ [0.9]
+)dl", {}},
+{"OptimizerRho", R"dl(optimizer = adadelta(rho=1.5))dl",
+R"dl(test.dl:5:28: error: 'rho' is 0 or more and below 1, found 1.5
+  optimizer = adadelta(rho=1.5)
+                           ^~~
 )dl", {}},
 {"ScheduleString", R"dl(schedule = "cosine")dl",
 R"dl(test.dl:5:3: error: 'schedule' is such as cosine(epochs=10), or a sequence of them, found the string "cosine"
@@ -703,7 +713,7 @@ R"dl(test.dl:5:16: error: expected '=', found ':'
 {"OptimizerMomentum", R"dl(optimizer = Momentum(0.1, 0.9))dl",
 R"dl(test.dl:5:15: error: unknown name 'Momentum'
   optimizer = Momentum(0.1, 0.9)
-              ^~~~~~~~ there is sgd, rmsprop
+              ^~~~~~~~ there is sgd, adam, adamw, rmsprop, adagrad, adadelta
 )dl", {}},
 {"ScheduleSteplr", R"dl(schedule = StepLR(30))dl",
 R"dl(test.dl:5:14: error: unknown name 'StepLR'

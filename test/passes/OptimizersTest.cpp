@@ -120,7 +120,10 @@ static void expectEqual(const std::vector<Numbers> &found, const std::vector<Num
 /// The inside of #dl.optimizer<...> for settings of a rule by PyTorch's names; those without a
 /// meaning here are false.
 static std::string optimizerOf(const dl::OptimizerRule &rule, const nlohmann::json &settings) {
-  const std::map<std::string, std::string> ours = {{"lr", "learning_rate"}, {"eps", "epsilon"}};
+  const std::map<std::string, std::string> ours = {{"lr", "learning_rate"},
+                                                   {"eps", "epsilon"},
+                                                   {"lr_decay", "rate_decay"},
+                                                   {"initial_accumulator_value", "initial"}};
   std::string text;
   auto add = [&](const std::string &name, const std::string &value) {
     text += (text.empty() ? "" : ", ") + name + " = " + value;

@@ -72,7 +72,8 @@ struct InspectFlags {
 
 struct StepFlags : RunFlags {
   std::string entry, parameters, inputs, save;
-  uint64_t steps = 1;
+  /// Runs, and those that the entry has behind it: what it counts as steps goes on from there.
+  uint64_t steps = 1, from = 0;
   std::optional<uint64_t> epochSteps;
 };
 

@@ -107,7 +107,7 @@ Result<Rates> ratesOf(const StepFlags &flags, const Plan &plan, const EntryInfo 
       std::any_of(parts.begin(), parts.end(), [](const SchedulePart &p) { return p.inEpochs; });
   // The first update is the same in an epoch of any length.
   constexpr uint64_t anyLength = 1'000'000;
-  if (countsEpochs && flags.steps > 1 && !flags.epochSteps)
+  if (countsEpochs && flags.from + flags.steps > 1 && !flags.epochSteps)
     return invalid("the schedule of entry '", entry.name,
                    "' counts epochs: --epoch-steps N says how many batches one has");
   return Rates{parts, static_cast<double>(flags.epochSteps.value_or(anyLength)) / step->every};
@@ -162,7 +162,7 @@ Status step(const StepFlags &flags) {
   DLC_TRY_ASSIGN(inputs, bindInputs(*context, flags.inputs));
   const bool countsSteps = state->module()->plan().findScalar("step") != nullptr;
   MetricValues metrics;
-  for (uint64_t i = 0; i < flags.steps; ++i) {
+  for (uint64_t i = flags.from; i < flags.from + flags.steps; ++i) {
     if (countsSteps)
       DLC_TRY(context->setScalar("step", static_cast<double>(i)));
     DLC_TRY(rates.apply(*context, i));

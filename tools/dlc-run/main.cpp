@@ -213,6 +213,10 @@ void CommandLine::addStep() {
       ->type_name("N")
       ->check(wholeNumber(1));
   stepCommand
+      ->add_option("--from", step.from, "steps done before, for what counts them; default: 0")
+      ->type_name("N")
+      ->check(wholeNumber(0));
+  stepCommand
       ->add_option("--epoch-steps", step.epochSteps,
                    "batches of an epoch, for a schedule that counts epochs")
       ->type_name("N")

@@ -108,8 +108,8 @@ dl.entry @entry_c2_twice() attributes {kind = #program.entry<train>,
 // -----
 
 // (C1) The language has the name, dlc no rule.
-// expected-error @+1 {{there is no optimizer 'adadelta'}}
-#optimizer = #dl.optimizer<"adadelta", {}>
+// expected-error @+1 {{there is no optimizer 'newton'}}
+#optimizer = #dl.optimizer<"newton", {}>
 
 // -----
 

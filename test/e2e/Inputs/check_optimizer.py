@@ -21,7 +21,8 @@ def main():
     # are as long as the rate is, whatever the gradient's rounding.
     for step, (gradient, expected) in enumerate(zip(reference["gradients"], path, strict=True)):
         save(inputs, {"x": ([1, 12], gradient)})
-        subprocess.run(["dlc-run", "step", module, "--inputs", inputs, "--parameters", state, "--save", saved, *flags],
+        subprocess.run(["dlc-run", "step", module, "--inputs", inputs, "--parameters", state, "--save", saved,
+                        "--from", str(step), *flags],
                        check=True, stdout=subprocess.DEVNULL)
         variables = {key: ([12], numbers) for key, numbers in load(saved).items() if key.split(".")[0] == "p"}
         save(state, variables)
