@@ -11,12 +11,17 @@ case ${1:-} in
   *) echo "format.sh: unknown argument $1: expected --check or none" >&2; exit 2 ;;
 esac
 cd "$root"
+folders=() status=0
+for folder in bench codegen dialects examples frontend passes runtime test tools; do
+  [[ ! -d $folder ]] || folders+=("$folder")
+done
 if [[ ${mode[0]} == --dry-run ]]; then
   limit=$(sed -n 's/^ColumnLimit: //p' .clang-format)
-  find dialects passes -name '*.td' -print0 2>/dev/null |
+  find "${folders[@]}" -name '*.td' -print0 |
     xargs -0 -r awk -v limit="$limit" 'length($0) > limit {
       printf "%s:%d: error: %d columns, the limit is %d\n", FILENAME, FNR, length($0), limit; bad = 1
-    } END { exit bad }' >&2
+    } END { exit bad }' >&2 || status=1
 fi
-find bench codegen dialects examples frontend passes runtime test tools -regex '.*\.\(cpp\|h\|c\|cuh\)' -print0 2>/dev/null |
-  xargs -0 -r -P 2 -n 40 clang-format-22 "${mode[@]}" --style=file
+find "${folders[@]}" -regex '.*\.\(cpp\|h\|c\|cuh\)' -print0 |
+  xargs -0 -r -P 2 -n 40 clang-format-22 "${mode[@]}" --style=file || status=1
+exit $status
