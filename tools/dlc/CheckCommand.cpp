@@ -61,14 +61,7 @@ int runCheck(int argc, char **argv) {
   app.add_option("-W", werror, "-Werror: a warning is an error")
       ->check(oneOf({"error"}))
       ->option_text("error");
-  app.add_option("-D", options.defines, "value of a constant or dimension: -D N=32")
-      ->option_text("NAME=VALUE")
-      ->allow_extra_args(false);
-  app.add_option("-I", options.includeDirs, "folder to look for imports in")
-      ->option_text("DIR")
-      ->allow_extra_args(false);
-  app.add_option("--train", options.trainSection, "which train section to check")
-      ->option_text("NAME");
+  addLanguageOptions(app, "check", options.defines, options.includeDirs, options.trainSection);
   if (const std::optional<int> ended = readCommandLine(app, argc, argv, advise))
     return *ended;
   options.includeDirs = withLibrary(std::move(options.includeDirs));

@@ -85,24 +85,7 @@ void LanguageScan::closeBracket(size_t at) {
 
 /// Whether a token that begins a line goes on with what the line before has begun.
 static bool continues(TokenKind before) {
-  switch (before) {
-  case TokenKind::Name:
-  case TokenKind::Integer:
-  case TokenKind::Float:
-  case TokenKind::String:
-  case TokenKind::DType:
-  case TokenKind::True:
-  case TokenKind::False:
-  case TokenKind::None:
-  case TokenKind::Underscore:
-  case TokenKind::RightParen:
-  case TokenKind::RightBracket:
-  case TokenKind::RightBrace:
-  case TokenKind::LeftBrace:
-    return false;
-  default:
-    return true;
-  }
+  return !endsOperand(before) && before != TokenKind::LeftBrace && before != TokenKind::RightBrace;
 }
 
 bool LanguageScan::beginsStatement(size_t at) const {

@@ -33,6 +33,17 @@ static void addProvider(CLI::App &app, const char *flag, bool &own, const char *
       ->option_text("WHOSE");
 }
 
+void addLanguageOptions(CLI::App &app, const std::string &verb, std::vector<std::string> &defines,
+                        std::vector<std::string> &includeDirs, std::string &trainSection) {
+  app.add_option("-D", defines, "value of a constant or dimension: -D N=32")
+      ->option_text("NAME=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("-I", includeDirs, "folder to look for imports in")
+      ->option_text("DIR")
+      ->allow_extra_args(false);
+  app.add_option("--train", trainSection, "which train section to " + verb)->option_text("NAME");
+}
+
 static void addOptions(CLI::App &app, Options &options, std::string &emit) {
   std::vector<std::string> passes;
   for (llvm::StringRef flag : improvingPasses())
@@ -45,12 +56,7 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
                  "output file; default: the model's name with .so, or text to stdout")
       ->check(fileName())
       ->option_text("FILE");
-  app.add_option("-D", options.defines, "value of a constant or dimension: -D N=32")
-      ->option_text("NAME=VALUE")
-      ->allow_extra_args(false);
-  app.add_option("-I", options.includeDirs, "folder to look for imports in")
-      ->option_text("DIR")
-      ->allow_extra_args(false);
+  addLanguageOptions(app, "compile", options.defines, options.includeDirs, options.trainSection);
   app.add_option("--target", options.target,
                  "cpu (default), cpu:avx2, cpu:avx512, cuda or cuda:sm_80,simt")
       ->check(checkTarget)
@@ -78,8 +84,6 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
   app.add_option("--check-names", options.checkNames,
                  "fail if --emit=names differs from this earlier list")
       ->option_text("FILE");
-  app.add_option("--train", options.trainSection, "which train section to compile")
-      ->option_text("NAME");
   app.add_option("--infer-batch", options.inferBatches,
                  "batch sizes of the inference entries: 1,16")
       ->delimiter(',')

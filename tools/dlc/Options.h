@@ -7,6 +7,10 @@
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+}
+
 namespace dlc::tool {
 
 /// What to write instead of a module; in the order of compilation.
@@ -31,6 +35,10 @@ struct Options {
   bool cache = true;
   unsigned threads = 0;
 };
+
+/// What every command that reads a model takes: -D, -I, --train. `verb`: what it does with it.
+void addLanguageOptions(CLI::App &app, const std::string &verb, std::vector<std::string> &defines,
+                        std::vector<std::string> &includeDirs, std::string &trainSection);
 
 /// What is wrong with the name of a target; empty if nothing is.
 std::string checkTarget(const std::string &name);

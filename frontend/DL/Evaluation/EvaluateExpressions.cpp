@@ -196,10 +196,7 @@ Value Evaluator::evaluateConstant(ConstantItem &constant, SourceRange range) {
   }
   constant.state = ConstantItem::Running;
   NameScope names;
-  Frame own;
-  own.module = constant.module;
-  own.names = &names;
-  own.scopes.emplace_back();
+  Frame own(*constant.module, names);
   llvm::SaveAndRestore frameGuard(frame, &own);
   llvm::SaveAndRestore<EntryBuilder *> entryGuard(entry, nullptr);
   constant.value = evaluate(*node.value);

@@ -223,11 +223,8 @@ bool Evaluator::checkType(const Value &value, const ast::Type &declared, SourceR
 
 mlir::RankedTensorType Evaluator::inputType(const ModelInstance &model, const ast::Type &type,
                                             BatchAxis *batch) {
-  Frame own;
-  own.module = model.module;
+  Frame own(*model.module, *frame->names);
   own.parent = frame;
-  own.names = frame->names;
-  own.scopes.emplace_back();
   llvm::SaveAndRestore guard(frame, &own);
   for (const auto &[name, value] : model.settings)
     bind(name, value, {});

@@ -110,14 +110,27 @@ struct OpenState {
 
 /// What is visible while a body runs.
 struct Frame {
-  Module *module = nullptr;
+  /// Names of `module` are seen; weights get names of `names`. One scope is open.
+  Frame(Module &module, NameScope &names) : module(&module), names(&names), scopes(1) {}
+  /// The body of a block or model that `caller` calls.
+  Frame(Module &module, NameScope &names, const ast::Block &block, const CallFrame &call,
+        Frame *caller)
+      : Frame(module, names) {
+    this->block = &block;
+    this->call = &call;
+    body = block.body;
+    parent = caller;
+    seesDimensions = block.isModel;
+  }
+
+  Module *module;
   /// Null in a section.
   const ast::Block *block = nullptr;
   /// What runs: of the block, or of the section.
   ast::Body body;
   const CallFrame *call = nullptr;
   Frame *parent = nullptr;
-  NameScope *names = nullptr;
+  NameScope *names;
   LayerAttributes attributes;
   /// One per open body, innermost last.
   std::vector<llvm::StringMap<Bound>> scopes;
@@ -237,17 +250,9 @@ private:
   Value evaluateMember(const ast::MemberExpr &node);
   bool subscriptInteger(const ast::Expr *expr, int64_t missing, int64_t &result);
 
-  // ---- EvaluateCalls.cpp
+  // ---- EvaluateArguments.cpp
   bool evaluateArguments(llvm::ArrayRef<ast::Argument> arguments,
                          std::vector<EvaluatedArgument> &result);
-  Value call(const Callable &callee, SourceRange name, std::vector<EvaluatedArgument> arguments);
-  Value callUnwatched(const Callable &callee, SourceRange name,
-                      std::vector<EvaluatedArgument> arguments);
-  Value callBuiltin(const Builtin &builtin, SourceRange name,
-                    std::vector<EvaluatedArgument> arguments, LayerInstance *layer);
-  Value callBlock(const ast::Block &block, Module &module, SourceRange name,
-                  std::vector<EvaluatedArgument> arguments, LayerInstance *layer);
-  Value callLayer(LayerInstance &layer, SourceRange name, std::vector<EvaluatedArgument> arguments);
   /// Takes the attributes out of `arguments`; false after an error.
   bool takeAttributes(std::vector<EvaluatedArgument> &arguments, bool all,
                       LayerAttributes &attributes, OwnName &name);
@@ -265,18 +270,32 @@ private:
                         llvm::ArrayRef<llvm::StringRef> params, llvm::ArrayRef<bool> required,
                         llvm::ArrayRef<EvaluatedArgument> slots,
                         llvm::function_ref<std::string()> signature);
-  /// For an argument behind those that may be given by position.
-  std::string hintForPosition(const Builtin &builtin, const EvaluatedArgument &argument) const;
-  void errorNotCallable(SourceRange range, const llvm::Twine &what, const Value &callee);
+
+  // ---- CallBuiltins.cpp
+  Value callBuiltin(const Builtin &builtin, SourceRange name,
+                    std::vector<EvaluatedArgument> arguments, LayerInstance *layer);
   bool convertArgument(const Builtin &builtin, const BuiltinParam &param,
                        EvaluatedArgument &argument, SourceRange name);
-  Value runBody(const ast::Block &block);
+  /// For an argument behind those that may be given by position.
+  std::string hintForPosition(const Builtin &builtin, const EvaluatedArgument &argument) const;
+
+  // ---- CallBlocks.cpp
+  Value callBlock(const ast::Block &block, Module &module, SourceRange name,
+                  std::vector<EvaluatedArgument> arguments, LayerInstance *layer);
+  Value callLayer(LayerInstance &layer, SourceRange name, std::vector<EvaluatedArgument> arguments);
   bool enterCall(const ast::Block &block, SourceRange range);
+  Value runBody(const ast::Block &block);
   Value checkResults(const ast::Block &block, Value result);
   std::string signatureOf(const ast::Block &block);
-  bool isInModel() const;
+
+  // ---- EvaluateCalls.cpp
+  Value call(const Callable &callee, SourceRange name, std::vector<EvaluatedArgument> arguments);
+  Value callUnwatched(const Callable &callee, SourceRange name,
+                      std::vector<EvaluatedArgument> arguments);
+  void errorNotCallable(SourceRange range, const llvm::Twine &what, const Value &callee);
 
   // ---- EvaluateStatements.cpp
+  bool isInModel() const;
   bool executeBody(ast::Body body);
   bool executeScoped(ast::Body body, llvm::StringRef kind,
                      llvm::function_ref<bool()> prepare = nullptr);
@@ -321,6 +340,19 @@ private:
   std::deque<CallFrame> callFrames;
   std::deque<Origin> origins;
   std::deque<LayerInstance> layers;
+};
+
+/// Evaluates what is known before a model is: constants, settings, what `-D` gives.
+class CompileTimeEvaluator : public Evaluator {
+public:
+  CompileTimeEvaluator(Program &program, Module &module)
+      : Evaluator(program, nullptr), own(module, ownNames) {
+    frame = &own;
+  }
+
+private:
+  NameScope ownNames;
+  Frame own;
 };
 
 } // namespace dlc::frontend

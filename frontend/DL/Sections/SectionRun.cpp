@@ -8,10 +8,8 @@ using namespace ast;
 SectionRun::SectionRun(Program &program, Module &module, EntryBuilder &entry,
                        const Dimensions &dimensions, llvm::ArrayRef<ModelUse> uses,
                        const Section *section, const StepStatement *step)
-    : evaluator(program, &entry), entry(entry), uses(uses), section(section), step(step) {
-  frame.module = &module;
-  frame.names = &names;
-  frame.scopes.emplace_back();
+    : evaluator(program, &entry), entry(entry), uses(uses), section(section), step(step),
+      frame(module, names) {
   frame.seesDimensions = true;
   if (section)
     frame.body = section->body;

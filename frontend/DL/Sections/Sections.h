@@ -73,17 +73,27 @@ public:
   void run();
 
 private:
-  struct InferPlan;
-
   const ast::Section *chooseTrain();
+  /// False, with an error, if another section of the kind has the name.
+  bool claimSection(llvm::StringRef name, const ast::Section &section);
+  bool claimEntry(const std::string &name, SourceRange range, llvm::StringRef hint);
+  void writeDescription();
+
+  // ---- Models.cpp
   bool resolveUses(const ast::Section &section, bool takesSettings, std::vector<ModelUse> &uses);
   bool resolveSettings(ModelUse &use, llvm::ArrayRef<ast::Argument> arguments);
+
+  // ---- Dimensions.cpp
   bool bindDimensions(const ast::Section &section);
   bool readDimension(llvm::StringRef name, const llvm::StringMap<Bound> &settings,
                      SourceRange range);
   bool checkBatchAxis(const ast::Section &section, const llvm::StringMap<SourceRange> &names);
   std::string hintForDefine(llvm::StringRef name);
   void checkDefines();
+  bool inferBatches(const ast::Section *section, std::vector<int64_t> &batches,
+                    Dimensions &dimensions);
+
+  // ---- Train.cpp
   struct TrainEntry;
   void compileTrain(const ast::Section &section);
   std::unique_ptr<TrainEntry> evaluateTrain(const ast::Section &section,
@@ -91,19 +101,17 @@ private:
   void readAccumulate(TrainEntry &entry);
   void finishTrain(TrainEntry &entry, const ast::Section &section);
   void compileEvaluate(const ast::Section &section);
-  /// False, with an error, if another section of the kind has the name.
-  bool claimSection(llvm::StringRef name, const ast::Section &section);
-  bool claimEntry(const std::string &name, SourceRange range, llvm::StringRef hint);
   void readFrozenPatterns(const ast::Section &section);
-  void warnUntrained();
+
+  // ---- Infer.cpp
   void compileInfer(const ast::Section *section, llvm::ArrayRef<ModelUse> uses,
                     const std::string &name);
-  bool inferBatches(const ast::Section *section, std::vector<int64_t> &batches,
-                    Dimensions &dimensions);
+  void checkTrainedSomewhere(const ast::Section &section);
+
+  // ---- Variables.cpp
+  void warnUntrained();
   void checkVariableNames();
   void writeVariables();
-  void checkTrainedSomewhere(const ast::Section &section);
-  void writeDescription();
 
   Program &program;
   Module &main;

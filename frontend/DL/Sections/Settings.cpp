@@ -124,12 +124,7 @@ namespace {
 /// Evaluates those bindings of a section that read nothing but compile-time names.
 class SettingsReader {
 public:
-  SettingsReader(Program &program, Module &module) : evaluator(program, nullptr), module(module) {
-    frame.module = &module;
-    frame.names = &names;
-    frame.scopes.emplace_back();
-    evaluator.frame = &frame;
-  }
+  SettingsReader(Program &program, Module &module) : evaluator(program, module), module(module) {}
 
   void read(Body body) {
     for (Statement *const &statement : body) {
@@ -139,22 +134,21 @@ public:
         if (isKnown(binding->value))
           evaluator.bind(name.text, evaluator.evaluate(*binding->value), name.range);
         else
-          frame.scopes.back().erase(name.text);
+          bindings().erase(name.text);
       }
       auto *choice = llvm::dyn_cast<IfStatement>(statement);
       bool condition;
       bool isDecided = choice && isKnown(choice->condition);
       if (!isDecided && !llvm::isa<BindingStatement>(statement))
-        forEachBinding(statement, /*inSteps=*/false,
-                       [&](const Name &name, const BindingStatement *) {
-                         frame.scopes.back().erase(name.text);
-                       });
+        forEachBinding(
+            statement, /*inSteps=*/false,
+            [&](const Name &name, const BindingStatement *) { bindings().erase(name.text); });
       if (isDecided && evaluator.conditionOf(*choice->condition, condition))
         read(condition ? choice->thenBody : choice->elseBody);
     }
   }
 
-  llvm::StringMap<Bound> take() { return std::move(frame.scopes.back()); }
+  llvm::StringMap<Bound> take() { return std::move(bindings()); }
 
 private:
   bool isKnown(const Expr *expr) {
@@ -172,10 +166,10 @@ private:
     return known;
   }
 
-  Evaluator evaluator;
+  llvm::StringMap<Bound> &bindings() { return evaluator.frame->scopes.back(); }
+
+  CompileTimeEvaluator evaluator;
   Module &module;
-  NameScope names;
-  Frame frame;
 };
 } // namespace
 

@@ -35,26 +35,6 @@ bool isClose(TokenKind kind) {
   return kind == TokenKind::RightParen || kind == TokenKind::RightBracket;
 }
 
-/// Ends an operand: a '(', '[' or '-' behind it continues the expression.
-bool endsOperand(TokenKind kind) {
-  switch (kind) {
-  case TokenKind::Name:
-  case TokenKind::Underscore:
-  case TokenKind::Integer:
-  case TokenKind::Float:
-  case TokenKind::String:
-  case TokenKind::DType:
-  case TokenKind::True:
-  case TokenKind::False:
-  case TokenKind::None:
-  case TokenKind::RightParen:
-  case TokenKind::RightBracket:
-    return true;
-  default:
-    return false;
-  }
-}
-
 class Formatter {
 public:
   Formatter(llvm::StringRef text, std::vector<Token> allTokens, llvm::ArrayRef<uint32_t> starts)

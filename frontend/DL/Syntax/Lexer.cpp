@@ -504,6 +504,25 @@ std::vector<Token> tokenize(const SourceManager &sources, FileId file, Diagnosti
   return Lexer(sources, file, engine).run();
 }
 
+bool endsOperand(TokenKind kind) {
+  switch (kind) {
+  case TokenKind::Name:
+  case TokenKind::Underscore:
+  case TokenKind::Integer:
+  case TokenKind::Float:
+  case TokenKind::String:
+  case TokenKind::DType:
+  case TokenKind::True:
+  case TokenKind::False:
+  case TokenKind::None:
+  case TokenKind::RightParen:
+  case TokenKind::RightBracket:
+    return true;
+  default:
+    return false;
+  }
+}
+
 std::string stringValue(llvm::StringRef text) {
   text.consume_front("\"");
   text.consume_back("\"");

@@ -87,6 +87,10 @@ std::string describe(const Token &token);
 /// The fixed spelling of a keyword or sign, in quotes; "a name" and such for the others.
 llvm::StringRef describe(TokenKind kind);
 
+/// Whether an operand may end with the token: a '(', '[' or '-' behind it on the line continues the
+/// expression.
+bool endsOperand(TokenKind kind);
+
 /// All keywords but the DTYPEs, and the DTYPEs, in alphabetical order.
 llvm::ArrayRef<llvm::StringLiteral> keywords();
 llvm::ArrayRef<llvm::StringLiteral> dtypeWords();

@@ -1,0 +1,160 @@
+// Sizes of symbolic dimensions: from -D, from a section, and the batches that are inferred.
+#include "frontend/DL/Sections/Sections.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+namespace dlc::frontend {
+
+using namespace ast;
+
+/// What `name` is bound to, an integer of `least` or more; nothing after an error.
+static std::optional<int64_t> readSize(Program &program, llvm::StringRef name, const Bound &bound,
+                                       int64_t least) {
+  if (bound.value.isInteger() && bound.value.integer() >= least)
+    return bound.value.integer();
+  program.engine.error(bound.range, "'" + name + "' is an integer of " + llvm::Twine(least) +
+                                        " or more, found " + describe(bound.value));
+  return std::nullopt;
+}
+
+bool SectionCompiler::readDimension(llvm::StringRef name, const llvm::StringMap<Bound> &settings,
+                                    SourceRange range) {
+  bool isBatch = name == "N";
+  Value value = NoneValue{};
+  for (Program::Define &define : program.dimensionDefines)
+    if (define.name.text == name) {
+      value = CompileTimeEvaluator(program, main).evaluate(*define.value);
+      range = define.value->range;
+      define.isUsed = true;
+    }
+  auto setting = settings.find(isBatch ? "batch" : name);
+  if (value.isNone() && setting != settings.end()) {
+    value = setting->second.value;
+    range = setting->second.range;
+  }
+  if (value.isNone() || value.isPoison())
+    return !value.isPoison();
+  std::optional<int64_t> size =
+      readSize(program, isBatch ? "batch" : name, {value, range}, isBatch ? 1 : 0);
+  if (size)
+    dimensions[name] = *size;
+  return size.has_value();
+}
+
+bool SectionCompiler::bindDimensions(const Section &section) {
+  llvm::StringMap<Bound> settings = evaluateSettings(program, main, section);
+  llvm::StringMap<SourceRange> names;
+  collectDimensions(main, section, trainUses, names);
+  bool valid = readDimension("N", settings, section.range);
+  for (const auto &[name, range] : names)
+    if (name != "N")
+      valid &= readDimension(name, settings, range);
+  checkUnusedNames(program, section, names);
+  valid &= checkBatchAxis(section, names);
+  if (!valid || dimensions.contains("N"))
+    return valid;
+  if (findBinding(section.body, "N"))
+    return false;
+  if (const BindingStatement *batch = findBinding(section.body, "batch"))
+    program.engine.error(batch->value->range, "'batch' must be known before the model is evaluated")
+        .hint("it may use constants and numbers");
+  else
+    program.engine.error(section.range, "the train section binds no 'batch'")
+        .hint("batch = 64, or -D N=64");
+  return false;
+}
+
+/// Without an axis that counts samples nothing would say what the batch is.
+bool SectionCompiler::checkBatchAxis(const Section &section,
+                                     const llvm::StringMap<SourceRange> &names) {
+  if (names.contains("N") || main.items.contains("N"))
+    return true;
+  SourceRange range = section.uses.front().model.range;
+  for (const ModelUse &use : llvm::reverse(trainUses))
+    for (const Param &param : llvm::reverse(use.block->params))
+      if (param.type)
+        range = param.type->range;
+  program.engine.error(range, "no axis counts the samples of a batch: it is called N")
+      .hint("such as f32[N, 784]");
+  return false;
+}
+
+/// What `-D` can set, or how to make it able to set what is meant.
+std::string SectionCompiler::hintForDefine(llvm::StringRef name) {
+  if (name == "batch")
+    return "-D N=...";
+  for (const ModelUse &use : trainUses)
+    for (const Param &param : use.block->params)
+      if (!param.type && param.name.text == name)
+        return ("a setting of " + use.block->name.text + ": train " + use.block->name.text + "(" +
+                name + "=c) and a constant c = ... let -D set c")
+            .str();
+  if (llvm::is_contained(trainSettingNames(), name))
+    return ("a setting of the section: " + name + " = c and a constant c = ... let -D set c").str();
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const auto &[each, item] : main.items)
+    if (item.constant)
+      names.push_back(each);
+  for (const auto &[each, size] : dimensions)
+    names.push_back(each);
+  llvm::sort(names);
+  std::string near = didYouMean(name, names);
+  return near.empty() ? "there is " + llvm::join(names, ", ") : near;
+}
+
+void SectionCompiler::checkDefines() {
+  for (const Program::Define &define : program.dimensionDefines)
+    if (!define.isUsed)
+      program.engine
+          .error(define.name.range, "there is no constant or dimension '" + define.name.text + "'")
+          .hint(hintForDefine(define.name.text));
+}
+
+/// The sizes of batch, by flag, section or default; the other dimensions that the section binds.
+bool SectionCompiler::inferBatches(const Section *section, std::vector<int64_t> &batches,
+                                   Dimensions &bound) {
+  llvm::StringMap<Bound> settings;
+  if (section) {
+    settings = evaluateSettings(program, main, *section);
+    llvm::StringMap<SourceRange> names;
+    collectDimensions(main, *section, trainUses, names);
+    for (const auto &[name, range] : names) {
+      auto setting = settings.find(name);
+      if (name == "N" || setting == settings.end())
+        continue;
+      std::optional<int64_t> size = readSize(program, name, setting->second, 0);
+      if (!size)
+        return false;
+      bound[name] = *size;
+    }
+    checkUnusedNames(program, *section, names);
+  }
+  batches = program.options.inferBatches;
+  for (int64_t batch : batches)
+    if (batch < 1) {
+      program.engine.error({}, "a batch of inference has 1 sample or more, found " +
+                                   std::to_string(batch));
+      return false;
+    }
+  auto batch = settings.find("batch");
+  if (!batches.empty() || batch == settings.end()) {
+    if (batches.empty())
+      batches.push_back(1);
+    return true;
+  }
+  const Value &value = batch->second.value;
+  std::vector<Value> items = value.isSequence() ? value.items().vec() : std::vector<Value>{value};
+  for (const Value &item : items) {
+    if (!item.isInteger() || item.integer() < 1) {
+      program.engine.error(batch->second.range,
+                           "'batch' is an integer of 1 or more, or a sequence of them, found " +
+                               describe(item));
+      return false;
+    }
+    if (!llvm::is_contained(batches, item.integer()))
+      batches.push_back(item.integer());
+  }
+  return true;
+}
+
+} // namespace dlc::frontend

@@ -1,0 +1,55 @@
+// The variables that the entries of a file share.
+#include "dialects/DL/DLProgramOps.h"
+#include "frontend/DL/Sections/Sections.h"
+
+namespace dlc::frontend {
+
+using namespace ast;
+
+/// A weight that costs memory in every checkpoint and never learns is likely a slip.
+void SectionCompiler::warnUntrained() {
+  for (const auto &variable : program.variables)
+    if (variable->role == program::Role::Parameter && !variable->isTrained &&
+        !variable->settings.frozen)
+      program.engine.warning(variable->range, "the weight '" + variable->key + "' is never trained")
+          .hint(variable->isInALoss
+                    ? "a loss depends on it, but no step updates it; frozen = true says so"
+                    : "no loss depends on it; frozen = true keeps it as it is");
+}
+
+/// Names that a module cannot hold beside each other: those of entries, and a weight inside a
+/// weight, where the optimizer's own tensors are.
+void SectionCompiler::checkVariableNames() {
+  for (const auto &variable : program.variables) {
+    llvm::StringRef key = variable->key;
+    if (auto entry = entryNames.find(key); entry != entryNames.end())
+      program.engine.error(variable->range, "the weight name '" + key + "' is that of an entry");
+    for (llvm::StringRef outer = key.rsplit('.').first; outer != key;
+         key = outer, outer = key.rsplit('.').first)
+      if (const Variable *other = program.variableByKey.lookup(outer))
+        program.engine
+            .error(variable->range,
+                   "the weight name '" + variable->key + "' lies inside the weight '" + outer + "'")
+            .note(other->range, "that one is made here");
+  }
+  for (const StateVariable &state : program.states)
+    if (const Variable *other = program.variableByKey.lookup(state.name))
+      program.engine.error(state.range, "the state '" + state.name + "' has the name of a weight")
+          .note(other->range, "that one is made here");
+}
+
+void SectionCompiler::writeVariables() {
+  mlir::OpBuilder builder = mlir::OpBuilder::atBlockBegin(module.getBody());
+  for (const auto &variable : program.variables)
+    dl::VariableOp::create(builder, variable->location, builder.getStringAttr(variable->key),
+                           mlir::TypeAttr::get(variable->type),
+                           program::RoleAttr::get(builder.getContext(), variable->role),
+                           variable->init, mlir::FlatSymbolRefAttr());
+  for (const StateVariable &state : program.states)
+    dl::VariableOp::create(builder, state.location, builder.getStringAttr(state.name),
+                           mlir::TypeAttr::get(state.type),
+                           program::RoleAttr::get(builder.getContext(), program::Role::State),
+                           state.init, mlir::FlatSymbolRefAttr());
+}
+
+} // namespace dlc::frontend
