@@ -1,5 +1,7 @@
 //===- Anchors.cpp - see Anchors.h ------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
+#include "codegen/Kernel/MergedAxes.h"
+#include "dialects/DL/ConvolutionForm.h"
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLNetworkOps.h"
 #include "dialects/DL/DLTensorOps.h"
@@ -28,18 +30,9 @@ std::optional<unsigned> codegen::storedOperand(Value value) {
 }
 
 ReducedAxes::ReducedAxes(dl::ReductionOp op) {
-  auto type = cast<RankedTensorType>(op.getReduced().getType());
-  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
-    int64_t extent = type.getDimSize(axis);
-    bool isReduced = llvm::is_contained(op.getReducedAxes(), axis);
-    if (extent == 1)
-      continue;
-    if (!shape.empty() && reduced.back() == isReduced) {
-      shape.back() *= extent;
-      continue;
-    }
-    shape.push_back(extent);
-    reduced.push_back(isReduced);
+  for (const MergedAxis &axis : mergedAxes(op)) {
+    shape.push_back(axis.extent);
+    reduced.push_back(axis.reduced);
   }
 }
 
@@ -71,27 +64,10 @@ ProductSizes::ProductSizes(dl::MatmulOp op) {
   k = a[rank - (op.getTransposeA() ? 2 : 1)];
 }
 
-/// The geometry over three axes: those that the model does not have come first.
-static SmallVector<dl::WindowAxis> threeAxes(const dl::WindowGeometry &g) {
-  dl::WindowAxis none;
-  none.input = none.output = 1;
-  SmallVector<dl::WindowAxis> axes(3 - g.axes.size(), none);
-  axes.append(g.axes.begin(), g.axes.end());
-  return axes;
-}
-
 static void addAxes(KernelText &text, const dl::WindowGeometry &g) {
   static constexpr StringRef names[] = {"D", "H", "W"};
-  for (auto [name, axis] : llvm::zip_equal(names, threeAxes(g)))
+  for (auto [name, axis] : llvm::zip_equal(names, g.threeAxes()))
     text.axis(name, axis);
-}
-
-static SmallVector<int64_t> imageShape(ArrayRef<int64_t> lead, const dl::WindowGeometry &g,
-                                       int64_t dl::WindowAxis::*extent) {
-  SmallVector<int64_t> shape(lead);
-  for (const dl::WindowAxis &axis : threeAxes(g))
-    shape.push_back(axis.*extent);
-  return shape;
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -111,8 +87,7 @@ private:
   using Form = FailureOr<AnchorForm>;
   Form reduce();
   Form matmul(dl::MatmulOp op);
-  template <typename Op>
-  Form convolution(Op op, StringRef function, Value x, Value w, Value y, Value result);
+  Form convolution(const dl::ConvolutionForm &convolution);
   Form window(const dl::WindowGeometry &g, bool backward, StringRef function);
   template <typename Op> Form softmax(Op op, StringRef function);
 
@@ -288,10 +263,11 @@ FailureOr<AnchorForm> AnchorPrinter::matmul(dl::MatmulOp op) {
   return AnchorForm{{s.batch, s.m, s.n}, {"b", "m", "n"}, elementOf(op.getC()), "productElement"};
 }
 
-template <typename Op>
-FailureOr<AnchorForm> AnchorPrinter::convolution(Op op, StringRef function, Value x, Value w,
-                                                 Value y, Value result) {
-  dl::ConvolutionGeometry g = op.getGeometry();
+FailureOr<AnchorForm> AnchorPrinter::convolution(const dl::ConvolutionForm &convolution) {
+  static constexpr StringRef functions[] = {"convolutionElement", "convolutionBackwardDataElement",
+                                            "convolutionBackwardFilterElement"};
+  const dl::ConvolutionGeometry &g = convolution.geometry;
+  Value result = convolution.result();
   text.constant("IMAGES", g.batch);
   text.constant("CHANNELS", g.channels);
   text.constant("FILTERS", g.filters);
@@ -303,24 +279,16 @@ FailureOr<AnchorForm> AnchorPrinter::convolution(Op op, StringRef function, Valu
     SmallVector<int64_t> shape;
     SmallVector<StringRef> axes;
   };
-  Tensor all[] = {{x,
-                   "x",
-                   imageShape({g.batch, g.channels}, g, &dl::WindowAxis::input),
-                   {"n", "c", "d", "h", "w"}},
-                  {w,
-                   "w",
-                   imageShape({g.filters, g.channels / g.groups}, g, &dl::WindowAxis::kernel),
-                   {"f", "c", "t", "r", "s"}},
-                  {y,
-                   "y",
-                   imageShape({g.batch, g.filters}, g, &dl::WindowAxis::output),
-                   {"n", "f", "o", "p", "q"}}};
+  Tensor all[] = {{convolution.x, "x", convolution.xShape(), {"n", "c", "d", "h", "w"}},
+                  {convolution.w, "w", convolution.wShape(), {"f", "c", "t", "r", "s"}},
+                  {convolution.y, "y", convolution.yShape(), {"n", "f", "o", "p", "q"}}};
   if (failed(setType(elementOf(result))))
     return failure();
   AnchorForm form;
   for (const Tensor &tensor : all) {
     if (tensor.value == result)
-      form = {tensor.shape, tensor.axes, elementOf(result), function.str()};
+      form = {tensor.shape, tensor.axes, elementOf(result),
+              functions[size_t(convolution.direction)].str()};
     else if (failed(accessor(tensor.name, tensor.value, tensor.shape, tensor.axes)))
       return failure();
   }
@@ -332,8 +300,9 @@ FailureOr<AnchorForm> AnchorPrinter::window(const dl::WindowGeometry &g, bool ba
   int64_t images = g.batch * g.channels;
   text.constant("IMAGES", images);
   addAxes(text, g);
-  SmallVector<int64_t> input = imageShape({images}, g, &dl::WindowAxis::input);
-  SmallVector<int64_t> output = imageShape({images}, g, &dl::WindowAxis::output);
+  SmallVector<int64_t> input = {images}, output = {images};
+  llvm::append_range(input, g.ofThreeAxes(&dl::WindowAxis::input));
+  llvm::append_range(output, g.ofThreeAxes(&dl::WindowAxis::output));
   Operation *op = spec.anchorOp();
   auto average = dyn_cast<dl::AveragePoolOp>(op);
   auto averageBackward = dyn_cast<dl::AveragePoolBackwardOp>(op);
@@ -385,17 +354,8 @@ FailureOr<AnchorForm> AnchorPrinter::describe() {
   return llvm::TypeSwitch<Operation *, Form>(spec.anchorOp())
       .Case<dl::ReductionOp>([&](auto) { return reduce(); })
       .Case<dl::MatmulOp>([&](auto op) { return matmul(op); })
-      .Case<dl::ConvolutionOp>([&](auto op) {
-        return convolution(op, "convolutionElement", op.getX(), op.getW(), op.getY(), op.getY());
-      })
-      .Case<dl::ConvolutionBackwardDataOp>([&](auto op) {
-        return convolution(op, "convolutionBackwardDataElement", op.getDx(), op.getW(), op.getDy(),
-                           op.getDx());
-      })
-      .Case<dl::ConvolutionBackwardFilterOp>([&](auto op) {
-        return convolution(op, "convolutionBackwardFilterElement", op.getX(), op.getDw(),
-                           op.getDy(), op.getDw());
-      })
+      .Case<dl::ConvolutionOp, dl::ConvolutionBackwardDataOp, dl::ConvolutionBackwardFilterOp>(
+          [&](auto op) { return convolution(dl::ConvolutionForm::get(op)); })
       .Case<dl::MaxPoolOp>([&](auto op) { return window(op.getGeometry(), false, "maxPool"); })
       .Case<dl::MaxPoolBackwardOp>(
           [&](auto op) { return window(op.getGeometry(), true, "maxPoolBackward"); })

@@ -1,5 +1,6 @@
 //===- DeviceFunction.cpp - see DeviceFunction.h ----------------------------------------------===//
 #include "codegen/CUDA/DeviceFunction.h"
+#include "codegen/Kernel/Address.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringExtras.h"
@@ -124,12 +125,21 @@ Value DeviceFunction::bufferPointer(unsigned number) {
   return pointer;
 }
 
+Value DeviceFunction::add(Value a, Value b) {
+  return builder.createOrFold<arith::AddIOp>(loc, a, b);
+}
+Value DeviceFunction::mul(Value a, int64_t b) {
+  return b == 1 ? a : builder.createOrFold<arith::MulIOp>(loc, a, constant(b));
+}
+Value DeviceFunction::div(Value a, int64_t b) {
+  return builder.createOrFold<arith::DivUIOp>(loc, a, constant(b));
+}
+Value DeviceFunction::rem(Value a, int64_t b) {
+  return builder.createOrFold<arith::RemUIOp>(loc, a, constant(b));
+}
+
 /// Offset in elements.
 Value DeviceFunction::offsetOf(RankedTensorType type, const Point &point) {
-  auto add = [&](Value a, Value b) { return builder.createOrFold<arith::AddIOp>(loc, a, b); };
-  auto mul = [&](Value a, int64_t b) {
-    return b == 1 ? a : builder.createOrFold<arith::MulIOp>(loc, a, constant(b));
-  };
   const auto layout = program::PhysicalLayout::get(type);
   Value offset;
   auto include = [&](Value index, int64_t stride) {
@@ -147,12 +157,7 @@ Value DeviceFunction::offsetOf(RankedTensorType type, const Point &point) {
   } else {
     Point own = reshape(point, type.getShape());
     for (const program::PhysicalLayout::Dimension &d : layout.dimensions) {
-      Value index = own.indices[d.axis];
-      if (d.divisor != 1)
-        index = builder.createOrFold<arith::DivUIOp>(loc, index, constant(d.divisor));
-      if (d.divisor * d.extent < type.getDimSize(d.axis))
-        index = builder.createOrFold<arith::RemUIOp>(loc, index, constant(d.extent));
-      include(index, d.stride);
+      include(physicalIndex(*this, d, type.getDimSize(d.axis), own.indices[d.axis]), d.stride);
     }
   }
   return offset ? offset : constant(0);
@@ -216,13 +221,9 @@ LogicalResult DeviceFunction::storeLinear(BodyEmitter::AnchorValue anchor, unsig
   for (const program::PhysicalLayout::Dimension &d : layout.dimensions)
     extents.push_back(d.extent);
   Point physical = reshape(linearPoint(linear, layout.elements), extents);
-  Point logical = point(type.getShape(), SmallVector<Value>(type.getRank()));
+  Point logical =
+      point(type.getShape(), logicalIndices(*this, layout, type.getRank(), physical.indices));
   Value exists;
-  for (auto [d, index] : llvm::zip_equal(layout.dimensions, physical.indices)) {
-    Value part = builder.createOrFold<arith::MulIOp>(loc, index, constant(d.divisor));
-    Value &whole = logical.indices[d.axis];
-    whole = whole ? builder.createOrFold<arith::AddIOp>(loc, whole, part) : part;
-  }
   // Padding is computed at the nearest element and thrown away.
   if (layout.elements != type.getNumElements())
     for (auto [extent, index] : llvm::zip_equal(logical.shape, logical.indices)) {

@@ -48,7 +48,12 @@ public:
   mlir::Value linear(llvm::ArrayRef<mlir::Value> indices, llvm::ArrayRef<int64_t> shape);
   /// `point` over another index space of as many elements.
   Point reshape(const Point &point, llvm::ArrayRef<int64_t> shape);
+  // Indices, folded while they are built; not negative.
   mlir::Value constant(int64_t value);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, int64_t b);
+  mlir::Value div(mlir::Value a, int64_t b);
+  mlir::Value rem(mlir::Value a, int64_t b);
 
   /// Gives the spec's values; operands are loaded from the struct's buffers.
   BodyEmitter body(BodyEmitter::AnchorValue anchor = {});

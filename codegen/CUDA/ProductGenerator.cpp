@@ -7,6 +7,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
+#include "dialects/DL/ConvolutionForm.h"
 #include "dialects/DL/DLNetworkOps.h"
 #include "dialects/DL/DLTensorOps.h"
 
@@ -48,23 +49,19 @@ static std::optional<Problem> problemOf(const KernelSpec &spec) {
   if (spec.anchor() != Anchor::Convolution)
     return std::nullopt;
   Type element = getElementTypeOrSelf(op->getResult(0));
-  auto sizes = [&](const dl::ConvolutionGeometry &g) {
-    struct {
-      int64_t groups, channels, filters, taps, in, out;
-    } s{g.groups,       g.channels / g.groups,     g.filters / g.groups,
-        g.kernelSize(), g.batch * g.inputPixels(), g.batch * g.outputPixels()};
-    return s;
-  };
-  if (auto forward = dyn_cast<dl::ConvolutionOp>(op)) {
-    auto s = sizes(forward.getGeometry());
-    return Problem{s.groups, s.filters, s.out, s.channels * s.taps, element};
+  const auto convolution = dl::ConvolutionForm::get(op);
+  const dl::ConvolutionGeometry &g = convolution.geometry;
+  int64_t channels = g.channels / g.groups, filters = g.filters / g.groups, taps = g.kernelSize();
+  int64_t in = g.batch * g.inputPixels(), out = g.batch * g.outputPixels();
+  switch (convolution.direction) {
+  case dl::ConvolutionForm::Direction::Forward:
+    return Problem{g.groups, filters, out, channels * taps, element};
+  case dl::ConvolutionForm::Direction::BackwardData:
+    return Problem{g.groups, channels, in, filters * taps, element};
+  case dl::ConvolutionForm::Direction::BackwardFilter:
+    return Problem{g.groups, filters, channels * taps, out, element};
   }
-  if (auto data = dyn_cast<dl::ConvolutionBackwardDataOp>(op)) {
-    auto s = sizes(data.getGeometry());
-    return Problem{s.groups, s.channels, s.in, s.filters * s.taps, element};
-  }
-  auto s = sizes(cast<dl::ConvolutionBackwardFilterOp>(op).getGeometry());
-  return Problem{s.groups, s.filters, s.channels * s.taps, s.out, element};
+  return std::nullopt;
 }
 
 static int64_t tilesOf(const Problem &p, const Tile &tile) {

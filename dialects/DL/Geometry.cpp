@@ -1,5 +1,6 @@
 //===- Geometry.cpp - sizes of windows and convolutions ---------------------------------------===//
 #include "dialects/DL/Geometry.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace dlc::dl;
 
@@ -20,6 +21,21 @@ int64_t WindowGeometry::outputPixels() const {
 
 int64_t WindowGeometry::kernelSize() const {
   return product(axes, [](const WindowAxis &axis) { return axis.kernel; });
+}
+
+std::array<WindowAxis, 3> WindowGeometry::threeAxes() const {
+  WindowAxis none;
+  none.input = none.output = 1;
+  std::array<WindowAxis, 3> result{none, none, none};
+  std::copy(axes.begin(), axes.end(), result.end() - axes.size());
+  return result;
+}
+
+std::array<int64_t, 3> WindowGeometry::ofThreeAxes(int64_t WindowAxis::*number) const {
+  std::array<int64_t, 3> result;
+  for (auto [value, axis] : llvm::zip_equal(result, threeAxes()))
+    value = axis.*number;
+  return result;
 }
 
 int64_t ConvolutionGeometry::flops() const {

@@ -8,6 +8,7 @@
 #define DLC_DIALECTS_DL_GEOMETRY_H
 
 #include "llvm/ADT/SmallVector.h"
+#include <array>
 #include <cstdint>
 
 namespace dlc::dl {
@@ -32,6 +33,10 @@ struct WindowGeometry {
   int64_t inputPixels() const;  ///< product of axes[i].input
   int64_t outputPixels() const; ///< product of axes[i].output
   int64_t kernelSize() const;   ///< product of axes[i].kernel
+  /// Depth, height and width: those that the model does not have come first, with extents of 1.
+  std::array<WindowAxis, 3> threeAxes() const;
+  /// One number of each of the three axes, such as &WindowAxis::input.
+  std::array<int64_t, 3> ofThreeAxes(int64_t WindowAxis::*number) const;
 };
 
 /// A convolution x [N, C, axes...], w [K, C / groups, kernel...] -> y [N, K, axes...], in whichever

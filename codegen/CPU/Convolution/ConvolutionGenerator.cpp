@@ -9,7 +9,6 @@
 #include "codegen/CPU/Gemm/Gemm.h"
 #include "codegen/CPU/Generators.h"
 #include "dialects/DL/DLNetworkOps.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -69,22 +68,18 @@ void codegen::copyPlane(PackEmitter &e, const Source &source, ArrayRef<Value> co
 //===------------------------------------------------------------------------------------------===//
 
 static ConvolutionProblem problemOf(Operation *op) {
+  const auto form = dl::ConvolutionForm::get(op);
+  const dl::ConvolutionGeometry &g = form.geometry;
   ConvolutionProblem p;
-  dl::ConvolutionGeometry g =
-      llvm::TypeSwitch<Operation *, dl::ConvolutionGeometry>(op)
-          .Case<dl::ConvolutionOp, dl::ConvolutionBackwardDataOp, dl::ConvolutionBackwardFilterOp>(
-              [](auto conv) { return conv.getGeometry(); });
-  p.direction = isa<dl::ConvolutionOp>(op)               ? Direction::Forward
-                : isa<dl::ConvolutionBackwardDataOp>(op) ? Direction::BackwardData
-                                                         : Direction::BackwardFilter;
+  p.direction = form.direction;
   p.batch = g.batch, p.groups = g.groups;
   p.inChannels = g.channels, p.outChannels = g.filters;
-  const size_t missing = 3 - g.axes.size();
-  for (auto [i, axis] : llvm::enumerate(g.axes)) {
-    size_t place = missing + i;
-    p.input[place] = axis.input, p.output[place] = axis.output, p.kernel[place] = axis.kernel;
-    p.stride[place] = axis.stride, p.dilation[place] = axis.dilation, p.padLow[place] = axis.low;
-  }
+  p.input = g.ofThreeAxes(&dl::WindowAxis::input);
+  p.output = g.ofThreeAxes(&dl::WindowAxis::output);
+  p.kernel = g.ofThreeAxes(&dl::WindowAxis::kernel);
+  p.stride = g.ofThreeAxes(&dl::WindowAxis::stride);
+  p.dilation = g.ofThreeAxes(&dl::WindowAxis::dilation);
+  p.padLow = g.ofThreeAxes(&dl::WindowAxis::low);
   return p;
 }
 

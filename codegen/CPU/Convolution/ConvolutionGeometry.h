@@ -13,6 +13,7 @@
 #ifndef DLC_CODEGEN_CPU_CONVOLUTION_CONVOLUTIONGEOMETRY_H
 #define DLC_CODEGEN_CPU_CONVOLUTION_CONVOLUTIONGEOMETRY_H
 
+#include "dialects/DL/ConvolutionForm.h"
 #include "llvm/ADT/SmallVector.h"
 #include <array>
 #include <cstdint>
@@ -22,7 +23,7 @@ namespace dlc::codegen {
 /// A convolution x -> y in one of its directions, always as three spatial dimensions: missing ones
 /// stand first with extent 1.
 struct ConvolutionProblem {
-  enum class Direction { Forward, BackwardData, BackwardFilter };
+  using Direction = dl::ConvolutionForm::Direction;
   using Spatial = std::array<int64_t, 3>;
 
   Direction direction = Direction::Forward;

@@ -1,5 +1,6 @@
 //===- KernelFunction.cpp - a kernel's function, its buffers and tensors ----------------------===//
 #include "codegen/CPU/Emitter/CodeEmitter.h"
+#include "codegen/Kernel/Address.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -103,9 +104,7 @@ static FailureOr<Place> placeOf(CodeEmitter &e, RankedTensorType type, const Poi
         return failure();
       place.step = own->step * d.stride;
     }
-    Value index = e.div(own->indices[d.axis], d.divisor);
-    if (blocked && d.divisor * d.extent < type.getDimSize(d.axis))
-      index = e.rem(index, d.extent);
+    Value index = physicalIndex(e, d, type.getDimSize(d.axis), own->indices[d.axis]);
     place.offset = e.add(place.offset, e.mul(index, d.stride));
   }
   return place;

@@ -8,6 +8,7 @@
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Loops/PlainLoops.h"
+#include "codegen/Kernel/Address.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -40,13 +41,10 @@ static std::pair<Point, Value> placeOf(CodeEmitter &e, RankedTensorType type, Va
   const auto layout = program::PhysicalLayout::get(type);
   Point point;
   point.shape.assign(type.getShape().begin(), type.getShape().end());
-  point.indices.assign(point.shape.size(), e.constant(0));
   SmallVector<int64_t> extents;
   for (const program::PhysicalLayout::Dimension &d : layout.dimensions)
     extents.push_back(d.extent);
-  SmallVector<Value> physical = e.delinearize(linear, extents);
-  for (auto [d, index] : llvm::zip_equal(layout.dimensions, physical))
-    point.indices[d.axis] = e.add(point.indices[d.axis], e.mul(index, d.divisor));
+  point.indices = logicalIndices(e, layout, type.getRank(), e.delinearize(linear, extents));
   Value exists = e.number(1, e.b.getI1Type());
   if (layout.elements != type.getNumElements())
     for (auto [extent, index] : llvm::zip_equal(point.shape, point.indices))

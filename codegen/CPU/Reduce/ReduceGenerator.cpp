@@ -18,6 +18,7 @@
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Reduce/Reductions.h"
+#include "codegen/Kernel/MergedAxes.h"
 #include "dialects/DL/DLTensorOps.h"
 #include "dlc/abi.h"
 #include "llvm/Support/MathExtras.h"
@@ -29,14 +30,9 @@ using namespace dlc::codegen;
 
 namespace {
 
-struct Axis {
-  int64_t extent;
-  bool reduced;
-};
-
 /// How a reduction is walked; all but `axes` follow from the sizes.
 struct ReducePlan {
-  SmallVector<Axis> axes;
+  SmallVector<MergedAxis> axes;
   int64_t lanes = 1;   ///< of a vector
   int64_t vectors = 1; ///< columns: vectors side by side
   int64_t unroll = 1;  ///< turns of the innermost reduced loop at a time
@@ -50,13 +46,13 @@ struct ReducePlan {
   bool rows() const { return axes.back().reduced; }
   SmallVector<int64_t> extents(bool reduced) const {
     SmallVector<int64_t> result;
-    for (Axis axis : axes)
+    for (MergedAxis axis : axes)
       if (axis.reduced == reduced)
         result.push_back(axis.extent);
     return result;
   }
   SmallVector<int64_t> space() const {
-    return llvm::map_to_vector(axes, [](Axis axis) { return axis.extent; });
+    return llvm::map_to_vector(axes, [](MergedAxis axis) { return axis.extent; });
   }
   int64_t kept() const { return product(extents(false)); }
   /// The units' index space.
@@ -110,24 +106,14 @@ static SmallVector<Value> finishedValues(const KernelSpec &spec) {
 
 /// The operands' axes: neighbours of one kind are one, unless the values before or behind the
 /// reduction tell them apart.
-static std::optional<SmallVector<Axis>> axesOf(const KernelSpec &spec) {
+static std::optional<SmallVector<MergedAxis>> axesOf(const KernelSpec &spec) {
   dl::ReductionOp op = spec.reductions().front();
-  auto shape = cast<RankedTensorType>(op.getReduced().getType()).getShape();
-  SmallVector<Axis> groups;
-  for (auto [axis, extent] : llvm::enumerate(shape)) {
-    bool reduced = llvm::is_contained(op.getReducedAxes(), int64_t(axis));
-    if (extent == 1)
-      continue;
-    if (!groups.empty() && groups.back().reduced == reduced)
-      groups.back().extent *= extent;
-    else
-      groups.push_back({extent, reduced});
-  }
+  SmallVector<MergedAxis> groups = mergedAxes(op);
   // Splits each group of `axes` into the axes that `space`, a refinement of the groups' extents,
   // has for it.
-  auto refine = [](ArrayRef<Axis> axes, bool onlyKept, ArrayRef<int64_t> space) {
-    SmallVector<Axis> result;
-    for (Axis axis : axes) {
+  auto refine = [](ArrayRef<MergedAxis> axes, bool onlyKept, ArrayRef<int64_t> space) {
+    SmallVector<MergedAxis> result;
+    for (MergedAxis axis : axes) {
       if (onlyKept && axis.reduced) {
         result.push_back(axis);
         continue;
@@ -141,9 +127,9 @@ static std::optional<SmallVector<Axis>> axesOf(const KernelSpec &spec) {
   };
   if (groups.empty())
     groups.push_back({1, true});
-  auto extents = [](ArrayRef<Axis> axes, bool onlyKept) {
+  auto extents = [](ArrayRef<MergedAxis> axes, bool onlyKept) {
     SmallVector<int64_t> result;
-    for (Axis axis : axes)
+    for (MergedAxis axis : axes)
       if (!onlyKept || !axis.reduced)
         result.push_back(axis.extent);
     return result;
@@ -174,7 +160,7 @@ static int64_t chainsOf(const KernelSpec &spec, const CpuTarget &target) {
 std::optional<ReducePlan> ReducePlan::get(const KernelSpec &spec, const CpuTarget &target) {
   if (!followsAnchor(spec))
     return std::nullopt;
-  std::optional<SmallVector<Axis>> axes = axesOf(spec);
+  std::optional<SmallVector<MergedAxis>> axes = axesOf(spec);
   if (!axes)
     return std::nullopt;
   ReducePlan plan;
@@ -215,7 +201,7 @@ void ReducePlan::split(double weight) {
 std::string ReducePlan::text() const {
   std::string result = "reduce ";
   llvm::raw_string_ostream stream(result);
-  for (Axis axis : axes)
+  for (MergedAxis axis : axes)
     stream << (axis.reduced ? "r" : "k") << axis.extent << " ";
   stream << "lanes " << lanes << " vectors " << vectors << " unroll " << unroll << " units "
          << perTask << " splits " << splits << " chunk " << chunk;
@@ -323,7 +309,7 @@ Point ReduceEmitter::pointAt(ArrayRef<Value> reduced, int64_t vector, Value mask
   point.width = plan.lanes;
   point.mask = plan.rows() ? mask : kept.mask;
   size_t k = 0, r = 0;
-  for (Axis axis : plan.axes)
+  for (MergedAxis axis : plan.axes)
     point.indices.push_back(axis.reduced ? reduced[r++] : kept.indices[k++]);
   if (point.width > 1)
     point.axis = point.shape.size() - 1;

@@ -17,23 +17,26 @@ static Type accumulatorOf(dl::ReductionOp op) {
   return element;
 }
 
+/// Moments are a count, a mean and a sum of squares.
+static size_t slotsOf(dl::ReductionOp op) { return isa<dl::MomentsOp>(*op) ? 3 : 1; }
+
 Reductions::Reductions(CodeEmitter &e, const KernelSpec &spec) : e(e) {
   size_t first = 0;
   for (dl::ReductionOp op : spec.reductions()) {
-    Item item{op, {}, accumulatorOf(op), false, first};
+    Item item{op, {}, accumulatorOf(op), false, first, slotsOf(op)};
     if (auto reduce = dyn_cast<dl::ReduceOp>(*op)) {
       item.kind = reduce.getKind();
       item.isUnsigned = reduce.getType().getElementType().isUnsignedInteger();
     }
     items.push_back(item);
-    first += item.slots();
+    first += item.slots;
   }
 }
 
 SmallVector<Type> Reductions::slotTypes(const KernelSpec &spec) {
   SmallVector<Type> types;
   for (dl::ReductionOp op : spec.reductions())
-    types.append(isa<dl::MomentsOp>(*op) ? 3 : 1, accumulatorOf(op));
+    types.append(slotsOf(op), accumulatorOf(op));
   return types;
 }
 
@@ -82,7 +85,7 @@ Value Reductions::combine(const Item &item, Value a, Value b) {
 Partial Reductions::none(int64_t lanes) {
   Partial result;
   for (const Item &item : items)
-    result.append(item.slots(), identity(item, lanes));
+    result.append(item.slots, identity(item, lanes));
   return result;
 }
 
@@ -116,7 +119,7 @@ Partial Reductions::add(ArrayRef<Value> total, ArrayRef<Value> elements, ArrayRe
     Value one = e.blend(mask, e.number(1, type), zero);
     Value difference = arith::SubFOp::create(e.b, e.loc, element, origin);
     difference = e.blend(mask, difference, zero);
-    ArrayRef<Value> slots = total.slice(item.first, item.slots());
+    ArrayRef<Value> slots = total.slice(item.first, item.slots);
     result.push_back(arith::AddFOp::create(e.b, e.loc, slots[0], one));
     result.push_back(arith::AddFOp::create(e.b, e.loc, slots[1], difference));
     result.push_back(math::FmaOp::create(e.b, e.loc, difference, difference, slots[2]));
@@ -127,7 +130,7 @@ Partial Reductions::add(ArrayRef<Value> total, ArrayRef<Value> elements, ArrayRe
 Partial Reductions::join(ArrayRef<Value> a, ArrayRef<Value> b) {
   Partial result;
   for (const Item &item : items)
-    for (size_t slot = item.first; slot < item.first + item.slots(); ++slot)
+    for (size_t slot = item.first; slot < item.first + item.slots; ++slot)
       result.push_back(item.kind ? combine(item, a[slot], b[slot])
                                  : arith::AddFOp::create(e.b, e.loc, a[slot], b[slot]));
   return result;

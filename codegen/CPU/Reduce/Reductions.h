@@ -56,8 +56,7 @@ private:
     mlir::Type element;                 ///< of its slots
     bool isUnsigned;
     size_t first; ///< slot
-
-    size_t slots() const { return kind ? 1 : 3; }
+    size_t slots;
   };
   mlir::Value identity(const Item &item, int64_t lanes);
   mlir::Value combine(const Item &item, mlir::Value a, mlir::Value b);

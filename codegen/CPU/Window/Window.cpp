@@ -19,8 +19,7 @@ std::optional<WindowPlan> WindowPlan::get(const KernelSpec &spec, const CpuTarge
   dl::WindowGeometry geometry = geometryOf(op);
   WindowPlan plan;
   plan.backward = isa<dl::MaxPoolBackwardOp, dl::AveragePoolBackwardOp>(op);
-  plan.axes.assign(3 - geometry.axes.size(), dl::WindowAxis{1, 1});
-  plan.axes.append(geometry.axes.begin(), geometry.axes.end());
+  plan.axes = geometry.threeAxes();
   plan.lead = {geometry.batch * geometry.channels};
   if (!getElementTypeOrSelf(op->getResult(0)).isF32() || !followsAnchor(spec) ||
       !resultsBehindAnchor(spec, false).empty())

@@ -12,8 +12,8 @@
 namespace dlc::codegen {
 
 struct WindowPlan {
-  llvm::SmallVector<dl::WindowAxis, 3> axes; ///< depth, height, width
-  llvm::SmallVector<int64_t> lead;           ///< index space of batch and channels
+  std::array<dl::WindowAxis, 3> axes; ///< depth, height, width
+  llvm::SmallVector<int64_t> lead;    ///< index space of batch and channels
   bool backward = false;
   /// Backward, and no input element lies in two windows, nor a window outside.
   bool tiles = false;
