@@ -65,7 +65,8 @@ void dlc::addTrainPasses(OpPassManager &manager, const DLPipelineOptions &option
 void dlc::addFusionPasses(OpPassManager &manager, const DLPipelineOptions &options) {
   // When all ops are there. Regions are what becomes a kernel, so without fusion each op has its
   // own.
-  manager.addNestedPass<dl::EntryOp>(dl::createFuse({isEnabled(options, "dl-fuse")}));
+  manager.addNestedPass<dl::EntryOp>(
+      dl::createFuse({isEnabled(options, "dl-fuse")}, options.candidates));
 
   // Joins regions that dl-fuse keeps apart, where a generator of the target computes both at once.
   if (options.candidates)

@@ -23,6 +23,10 @@ std::unique_ptr<CudaGenerator> createCudaElementsGenerator();
 /// Whether CUDA kernels know the types of all operands and results, and can number their elements.
 bool fitsCuda(const KernelSpec &spec);
 
+/// Whether a library computes the anchor, if its operands stand in memory, and only then. What a
+/// convolution reads is brought into the library's order anyway, and computed on that way.
+bool libraryReadsStored(dl::AnchorOp anchor, const CudaTarget &target);
+
 /// Blocks of a grid over `elements`.
 inline uint32_t blocksFor(int64_t elements, int64_t perBlock) {
   return std::max<int64_t>(1, llvm::divideCeil(elements, perBlock));

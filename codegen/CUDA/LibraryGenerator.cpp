@@ -13,6 +13,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
+#include "dialects/DL/ConvolutionForm.h"
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLNetworkOps.h"
 #include "dialects/DL/DLTensorOps.h"
@@ -212,11 +213,16 @@ static std::string describeEpilogue(const Epilogue &epilogue) {
 // Products
 //===------------------------------------------------------------------------------------------===//
 
+bool codegen::libraryReadsStored(dl::AnchorOp anchor, const CudaTarget &target) {
+  return anchor.getAnchor() == Anchor::Gemm && target.gemm == Provider::Library &&
+         getElementTypeOrSelf(anchor->getResult(0)).isF32();
+}
+
 static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, const CudaTarget &target,
                                                 dl::MatmulOp op) {
   ProductSizes s(op);
   std::optional<unsigned> a = plainOperand(spec, op.getA()), b = plainOperand(spec, op.getB());
-  if (!a || !b || s.batch * s.m * s.n * s.k == 0 || !getElementTypeOrSelf(op.getC()).isF32())
+  if (!a || !b || s.batch * s.m * s.n * s.k == 0)
     return std::nullopt;
   WorkspacePlan workspace(spec);
   LibraryCall library;
@@ -308,50 +314,32 @@ struct ConvolutionCall {
 
   ConvolutionCall(Operation *anchor, bool channelsLast);
   bool channelsLast() const { return result.channelsLast; }
-
-private:
-  ChannelTensor image(StringRef name, Value value, int64_t channels,
-                      int64_t dl::WindowAxis::*extent) const {
-    return {name, value, geometry.batch, channels, spaceOf(extent), false};
-  }
-  SmallVector<int64_t, 3> spaceOf(int64_t dl::WindowAxis::*extent) const {
-    SmallVector<int64_t, 3> space(3 - geometry.axes.size(), 1);
-    for (const dl::WindowAxis &axis : geometry.axes)
-      space.push_back(axis.*extent);
-    return space;
-  }
-  void set(Value x, Value w, Value y, dlc_library_op direction) {
-    op = direction;
-    ChannelTensor input = image("x", x, geometry.channels, &dl::WindowAxis::input);
-    ChannelTensor output = image("y", y, geometry.filters, &dl::WindowAxis::output);
-    ChannelTensor filter = {"w",
-                            w,
-                            geometry.filters,
-                            geometry.channels / geometry.groups,
-                            spaceOf(&dl::WindowAxis::kernel),
-                            false};
-    result = op == DLC_CALL_CONVOLUTION ? output : op == DLC_CALL_BACKWARD_DATA ? input : filter;
-    first = op == DLC_CALL_CONVOLUTION ? input : output;
-    second = op == DLC_CALL_BACKWARD_FILTER ? input : filter;
-  }
 };
 
 } // namespace
 
 ConvolutionCall::ConvolutionCall(Operation *anchor, bool channelsLast) {
-  if (auto forward = dyn_cast<dl::ConvolutionOp>(anchor)) {
-    geometry = forward.getGeometry();
-    set(forward.getX(), forward.getW(), forward.getY(), DLC_CALL_CONVOLUTION);
-  } else if (auto data = dyn_cast<dl::ConvolutionBackwardDataOp>(anchor)) {
-    geometry = data.getGeometry();
-    set(data.getDx(), data.getW(), data.getDy(), DLC_CALL_BACKWARD_DATA);
-  } else {
-    auto filter = cast<dl::ConvolutionBackwardFilterOp>(anchor);
-    geometry = filter.getGeometry();
-    set(filter.getX(), filter.getDw(), filter.getDy(), DLC_CALL_BACKWARD_FILTER);
+  const auto convolution = dl::ConvolutionForm::get(anchor);
+  geometry = convolution.geometry;
+  auto tensor = [&](StringRef name, Value value, ArrayRef<int64_t> shape) {
+    return ChannelTensor{
+        name,        value, shape[0], shape[1], SmallVector<int64_t, 3>(shape.drop_front(2)),
+        channelsLast};
+  };
+  ChannelTensor x = tensor("x", convolution.x, convolution.xShape());
+  ChannelTensor w = tensor("w", convolution.w, convolution.wShape());
+  ChannelTensor y = tensor("y", convolution.y, convolution.yShape());
+  switch (convolution.direction) {
+  case dl::ConvolutionForm::Direction::Forward:
+    op = DLC_CALL_CONVOLUTION, result = y, first = x, second = w;
+    break;
+  case dl::ConvolutionForm::Direction::BackwardData:
+    op = DLC_CALL_BACKWARD_DATA, result = x, first = y, second = w;
+    break;
+  case dl::ConvolutionForm::Direction::BackwardFilter:
+    op = DLC_CALL_BACKWARD_FILTER, result = w, first = y, second = x;
+    break;
   }
-  for (ChannelTensor *tensor : {&result, &first, &second})
-    tensor->channelsLast = channelsLast;
 }
 
 static dlc_library_call describeCall(const ConvolutionCall &c) {
@@ -580,7 +568,7 @@ SmallVector<Candidate> LibraryGenerator::schedules(const KernelSpec &spec,
                                                    const CudaTarget &target) const {
   std::optional<Candidate> candidate;
   auto matmul = dyn_cast_or_null<dl::MatmulOp>(spec.anchorOp());
-  if (matmul && target.gemm == Provider::Library)
+  if (matmul && libraryReadsStored(matmul, target))
     candidate = scheduleProduct(spec, target, matmul);
   else if (spec.anchor() == Anchor::Convolution && target.convolution == Provider::Library)
     candidate = scheduleConvolution(spec, target);

@@ -17,6 +17,7 @@ public:
   void addDialects(DialectRegistry &registry) const override { registerKernelDialects(registry); }
   std::vector<dl::Candidate> candidates(dl::FusedOp region) override;
   std::vector<dl::Candidate> candidatesIn(dl::FusedOp region, const dl::Layouts &layouts) override;
+  bool readsStored(dl::AnchorOp anchor, unsigned operand) override;
   double conversionSeconds(RankedTensorType type) override;
 
 private:
@@ -65,6 +66,11 @@ std::vector<dl::Candidate> TargetCandidates::candidates(dl::FusedOp region) {
   if (llvm::any_of(last, [](program::LayoutAttr layout) { return bool(layout); }))
     llvm::append_range(all, candidatesIn(region, last));
   return all;
+}
+
+bool TargetCandidates::readsStored(dl::AnchorOp anchor, unsigned) {
+  auto *cuda = std::get_if<CudaTarget>(&target);
+  return cuda && libraryReadsStored(anchor, *cuda);
 }
 
 /// The tensor is read and written once more, by a launch of its own or in an order that costs as

@@ -34,6 +34,8 @@ struct OptimizerRule;
 /// See DLOpBase.td.
 template <typename Op>
 class CheapToRecompute : public mlir::OpTrait::TraitBase<Op, CheapToRecompute> {};
+template <typename Op>
+class ScalesOrShifts : public mlir::OpTrait::TraitBase<Op, ScalesOrShifts> {};
 } // namespace dlc::dl
 
 #define GET_ATTRDEF_CLASSES

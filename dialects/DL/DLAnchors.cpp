@@ -38,6 +38,7 @@ AnchorName AnchorName::get(Operation *op) {
 Anchor ReduceOp::getAnchor() { return Anchor::Reduce; }
 uint64_t ReduceOp::getFlops() { return elementsOf(getX()); }
 bool ReduceOp::takesPrologue(unsigned) { return true; }
+bool ReduceOp::takesAnyLayout() { return true; }
 AnchorName ReduceOp::getAnchorName() {
   return {stringifyReduceKind(getKind()).str(), timesText(shapeOf(getX()))};
 }
@@ -46,6 +47,7 @@ Anchor MomentsOp::getAnchor() { return Anchor::Reduce; }
 // Difference, two sums and a square of each element.
 uint64_t MomentsOp::getFlops() { return 4 * elementsOf(getX()); }
 bool MomentsOp::takesPrologue(unsigned) { return true; }
+bool MomentsOp::takesAnyLayout() { return true; }
 AnchorName MomentsOp::getAnchorName() { return {"moments", timesText(shapeOf(getX()))}; }
 
 static int64_t depthOf(MatmulOp op) {
@@ -83,11 +85,16 @@ static AnchorName convolutionName(StringRef direction, Value filter, Value image
           timesText(shapeOf(image).drop_front(1))};
 }
 
+/// What computes other types than float32 knows one layout.
+static bool isFloat32(Value result) { return getElementTypeOrSelf(result).isF32(); }
+
 Anchor ConvolutionOp::getAnchor() { return Anchor::Convolution; }
+bool ConvolutionOp::takesAnyLayout() { return isFloat32(getY()); }
 uint64_t ConvolutionOp::getFlops() { return getGeometry().flops(); }
 AnchorName ConvolutionOp::getAnchorName() { return convolutionName("", getW(), getY()); }
 
 Anchor ConvolutionBackwardDataOp::getAnchor() { return Anchor::Convolution; }
+bool ConvolutionBackwardDataOp::takesAnyLayout() { return isFloat32(getDx()); }
 uint64_t ConvolutionBackwardDataOp::getFlops() { return getGeometry().flops(); }
 bool ConvolutionBackwardDataOp::takesPrologue(unsigned operand) { return operand == 0; }
 AnchorName ConvolutionBackwardDataOp::getAnchorName() {
@@ -95,6 +102,7 @@ AnchorName ConvolutionBackwardDataOp::getAnchorName() {
 }
 
 Anchor ConvolutionBackwardFilterOp::getAnchor() { return Anchor::Convolution; }
+bool ConvolutionBackwardFilterOp::takesAnyLayout() { return isFloat32(getDw()); }
 uint64_t ConvolutionBackwardFilterOp::getFlops() { return getGeometry().flops(); }
 bool ConvolutionBackwardFilterOp::takesPrologue(unsigned operand) { return operand == 1; }
 AnchorName ConvolutionBackwardFilterOp::getAnchorName() {
@@ -106,19 +114,24 @@ AnchorName ConvolutionBackwardFilterOp::getAnchorName() {
 //===------------------------------------------------------------------------------------------===//
 
 Anchor MaxPoolOp::getAnchor() { return Anchor::Window; }
+bool MaxPoolOp::takesAnyLayout() { return true; }
 uint64_t MaxPoolOp::getFlops() { return elementsOf(getY()) * getGeometry().kernelSize(); }
 
 Anchor MaxPoolBackwardOp::getAnchor() { return Anchor::Window; }
+bool MaxPoolBackwardOp::takesAnyLayout() { return true; }
 uint64_t MaxPoolBackwardOp::getFlops() { return elementsOf(getDy()); }
 bool MaxPoolBackwardOp::takesPrologue(unsigned operand) { return operand == 0; }
 
 Anchor MaxPoolGatherOp::getAnchor() { return Anchor::Window; }
+bool MaxPoolGatherOp::takesAnyLayout() { return true; }
 uint64_t MaxPoolGatherOp::getFlops() { return 0; }
 
 Anchor AveragePoolOp::getAnchor() { return Anchor::Window; }
+bool AveragePoolOp::takesAnyLayout() { return true; }
 uint64_t AveragePoolOp::getFlops() { return elementsOf(getY()) * getGeometry().kernelSize(); }
 
 Anchor AveragePoolBackwardOp::getAnchor() { return Anchor::Window; }
+bool AveragePoolBackwardOp::takesAnyLayout() { return true; }
 uint64_t AveragePoolBackwardOp::getFlops() {
   return elementsOf(getDy()) * getGeometry().kernelSize();
 }

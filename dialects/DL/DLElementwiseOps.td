@@ -92,9 +92,14 @@ class DL_Binary<string mnemonic, string formula, string scalar, string da, strin
   }];
 }
 
-def DL_AddOp : DL_Binary<"add", "a + b", "a + b", "dc", "dc", [Commutative]> { let hasFolder = 1; }
-def DL_SubtractOp : DL_Binary<"subtract", "a - b", "a - b", "dc", "-dc"> { let hasFolder = 1; }
-def DL_MultiplyOp : DL_Binary<"multiply", "a * b", "a * b", "dc * b", "dc * a", [Commutative]> {
+def DL_AddOp : DL_Binary<"add", "a + b", "a + b", "dc", "dc", [Commutative, DL_ScalesOrShifts]> {
+  let hasFolder = 1;
+}
+def DL_SubtractOp : DL_Binary<"subtract", "a - b", "a - b", "dc", "-dc", [DL_ScalesOrShifts]> {
+  let hasFolder = 1;
+}
+def DL_MultiplyOp : DL_Binary<"multiply", "a * b", "a * b", "dc * b", "dc * a",
+                              [Commutative, DL_ScalesOrShifts]> {
   let hasFolder = 1;
 }
 def DL_DivideOp : DL_Binary<"divide", "a / b", "a / b", "dc / b", "-(dc * c / b)"> {

@@ -65,7 +65,10 @@ def DL_AnchorOpInterface : OpInterface<"AnchorOp"> {
       times at most.
     }], "bool", "takesPrologue", (ins "unsigned":$operand), [{}], [{ return false; }]>,
     InterfaceMethod<"Whether element-wise ops may be applied to its results as they become ready.",
-    "bool", "takesEpilogue", (ins), [{}], [{ return true; }]>
+    "bool", "takesEpilogue", (ins), [{}], [{ return true; }]>,
+    InterfaceMethod<[{
+      Whether all its tensors can lie in one layout that is not row-major.
+    }], "bool", "takesAnyLayout", (ins), [{}], [{ return false; }]>
   ];
 }
 

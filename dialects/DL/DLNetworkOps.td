@@ -5,13 +5,15 @@
 include "dialects/DL/DLOpBase.td"
 
 class DL_ConvolutionFamily<string mnemonic,
-                           list<Trait> traits = [DL_Anchor<["getAnchorName", "takesPrologue"]>]>
+                           list<Trait> traits = [DL_Anchor<["getAnchorName", "takesAnyLayout",
+                                                             "takesPrologue"]>]>
     : DL_Op<mnemonic, !listconcat(traits, [Pure, DL_Differentiable])> {
   let extraClassDeclaration = "ConvolutionGeometry getGeometry();";
 }
 
 def DL_ConvolutionOp
-    : DL_ConvolutionFamily<"convolution", [DL_Anchor<["getAnchorName"]>, DL_InferType]> {
+    : DL_ConvolutionFamily<"convolution", [DL_Anchor<["getAnchorName", "takesAnyLayout"]>,
+                                           DL_InferType]> {
   let summary =
       "convolution (cross-correlation) of x [N, C, spatial...] with w [K, C / groups, kernel...]";
   let description = [{
@@ -87,7 +89,8 @@ def DL_ConvolutionBackwardFilterOp : DL_ConvolutionFamily<"convolution_backward_
 }
 
 class DL_Window<string mnemonic, list<string> facts = []>
-    : DL_Op<mnemonic, [Pure, DL_Differentiable, DL_Anchor<facts>]> {
+    : DL_Op<mnemonic, [Pure, DL_Differentiable,
+                       DL_Anchor<!listconcat(facts, ["takesAnyLayout"])>]> {
   let hasVerifier = 1;
   let extraClassDeclaration = "WindowGeometry getGeometry();";
 }
@@ -239,6 +242,57 @@ def DL_AccuracyOp
   let results = (outs DL_FloatTensor:$correct);
   let assemblyFormat =
       "$logits `,` $label `axis` `=` $axis attr-dict `:` type($logits) `,` type($label)";
+}
+
+// No generator takes these whole.
+def DL_SmoothedCrossEntropyOp
+    : DL_Op<"smoothed_cross_entropy", [Pure, DL_Decomposable, DL_InferType]> {
+  let summary = "cross entropy with a share of each label spread over all classes";
+  let description = [{
+    loss = (1 - smoothing) * softmax_cross_entropy(x, label) - smoothing / classes * sum_c
+    log_softmax(x)[c], along `axis`, which is dropped.
+    `%l = dl.smoothed_cross_entropy %x, %label axis = 1 smoothing = 0.1 : tensor<64x10xf32>,
+    tensor<64xi32>`, result tensor<64xf32>
+    Constraints as dl.softmax_cross_entropy's; (C3) smoothing is from 0 to 1. Gradient: that of its
+    decomposition. Composite.
+  }];
+  let arguments = (ins DL_FloatTensor:$logits, DL_IntTensor:$label, I64Attr:$axis,
+      F64Attr:$smoothing);
+  let results = (outs DL_FloatTensor:$loss);
+  let assemblyFormat = [{
+    $logits `,` $label `axis` `=` $axis `smoothing` `=` $smoothing attr-dict
+    `:` type($logits) `,` type($label)
+  }];
+  let hasVerifier = 1;
+}
+
+def DL_ProbabilityCrossEntropyOp
+    : DL_Op<"probability_cross_entropy",
+            [Pure, DL_Decomposable, DL_InferType, AllTypesMatch<["logits", "target"]>]> {
+  let summary = "-sum of target * log softmax(logits) for each sample";
+  let description = [{
+    `%l = dl.probability_cross_entropy %x, %t axis = 1 : tensor<64x10xf32>`, result tensor<64xf32>:
+    the targets are probabilities of the classes along `axis`, which is dropped. (C1) axis < rank.
+    Gradient: that of its decomposition. Composite.
+  }];
+  let arguments = (ins DL_FloatTensor:$logits, DL_FloatTensor:$target, I64Attr:$axis);
+  let results = (outs DL_FloatTensor:$loss);
+  let assemblyFormat = "$logits `,` $target `axis` `=` $axis attr-dict `:` type($logits)";
+}
+
+def DL_TopAccuracyOp : DL_Op<"top_accuracy", [Pure, DL_Decomposable, DL_InferType]> {
+  let summary = "1 where fewer than k logits are above the label's, else 0, for each sample";
+  let description = [{
+    `%a = dl.top_accuracy %x, %label axis = 1 k = 5 : tensor<64x10xf32>, tensor<64xi32>`, result
+    tensor<64xf32>. Constraints as dl.softmax_cross_entropy's; (C3) k is 1 or more. A label outside
+    [0, classes) counts as a logit of 0. Not differentiable. Composite.
+  }];
+  let arguments = (ins DL_FloatTensor:$logits, DL_IntTensor:$label, I64Attr:$axis, I64Attr:$k);
+  let results = (outs DL_FloatTensor:$correct);
+  let assemblyFormat = [{
+    $logits `,` $label `axis` `=` $axis `k` `=` $k attr-dict `:` type($logits) `,` type($label)
+  }];
+  let hasVerifier = 1;
 }
 
 #endif

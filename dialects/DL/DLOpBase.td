@@ -28,6 +28,9 @@ def DL_Differentiable : DeclareOpInterfaceMethods<DL_DifferentiableOpInterface>;
 def DL_Decomposable : DeclareOpInterfaceMethods<DL_DecomposableOpInterface>;
 /// Computing the op again costs less than storing its result and reading it back.
 def DL_CheapToRecompute : NativeOpTrait<"CheapToRecompute"> { let cppNamespace = "::dlc::dl"; }
+/// Scales or shifts each of its two operands: where one is the same along an axis, the result is as
+/// cheap to read as the other, and the one.
+def DL_ScalesOrShifts : NativeOpTrait<"ScalesOrShifts"> { let cppNamespace = "::dlc::dl"; }
 def DL_Index : DeclareOpInterfaceMethods<DL_IndexOpInterface>;
 /// `overridden`: the facts that differ from what the interface takes for granted.
 class DL_Anchor<list<string> overridden = []>

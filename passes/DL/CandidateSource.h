@@ -43,6 +43,9 @@ public:
   virtual std::vector<Candidate> candidates(FusedOp region) = 0;
   /// Those in given layouts, with conversions where the region's own order is another.
   virtual std::vector<Candidate> candidatesIn(FusedOp region, const Layouts &layouts) = 0;
+  /// Whether the anchor's operand is to stand in memory: what the target would run cannot compute
+  /// it while it reads.
+  virtual bool readsStored(AnchorOp anchor, unsigned operand) = 0;
   /// What it costs a region to read or write a tensor in another layout than its own.
   virtual double conversionSeconds(mlir::RankedTensorType type) = 0;
 };

@@ -71,23 +71,16 @@ static SmallVector<Value> storedBy(FusedOp fused) {
 }
 
 /// Whether the op can have all its tensors in any one layout.
-static bool takesAnyOrder(Operation &op) {
+static bool takesAnyLayout(Operation &op) {
   if (auto index = dyn_cast<IndexOp>(op))
     return !index.isView() && index.getIndexMap().keepsOrder();
-  if (auto anchor = dyn_cast<AnchorOp>(op))
-    return anchor.getAnchor() == Anchor::Reduce || anchor.getAnchor() == Anchor::Window;
-  return true;
+  auto anchor = dyn_cast<AnchorOp>(op);
+  return !anchor || anchor.takesAnyLayout();
 }
 
 /// Whether a kernel takes its tensors row-major and no other way.
 static bool isRowMajor(FusedOp fused) {
-  auto isConvolution = [](Operation &op) {
-    auto anchor = dyn_cast<AnchorOp>(op);
-    return anchor && anchor.getAnchor() == Anchor::Convolution &&
-           getElementTypeOrSelf(op.getResult(0)).isF32();
-  };
-  Block &body = fused.getBody().front();
-  return llvm::none_of(body, isConvolution) && !llvm::all_of(body, takesAnyOrder);
+  return !llvm::all_of(fused.getBody().front(), takesAnyLayout);
 }
 
 /// Whether all results are empty: then no kernel runs, and none is asked for.

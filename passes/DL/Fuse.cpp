@@ -135,12 +135,14 @@ static void separateStoredConstants(Block &block) {
 namespace {
 struct Fuse : dlc::dl::impl::FuseBase<Fuse> {
   using FuseBase::FuseBase;
+  Fuse(FuseOptions options, std::shared_ptr<CandidateSource> target)
+      : FuseBase(std::move(options)), target(std::move(target)) {}
 
   void runOnOperation() override {
     Block &block = getOperation().getBlock();
     if (enable)
       separateStoredConstants(block);
-    FusionGraph graph(block, /*recompute=*/enable);
+    FusionGraph graph(block, /*recompute=*/enable, target.get());
     if (enable) {
       graph.fuseChains();
       graph.fuseBehindProducers();
@@ -159,5 +161,12 @@ struct Fuse : dlc::dl::impl::FuseBase<Fuse> {
       op->erase();
     sortTopologically(&block);
   }
+
+  std::shared_ptr<CandidateSource> target;
 };
 } // namespace
+
+std::unique_ptr<Pass> dlc::dl::createFuse(FuseOptions options,
+                                          std::shared_ptr<CandidateSource> target) {
+  return std::make_unique<Fuse>(std::move(options), std::move(target));
+}

@@ -40,9 +40,12 @@ static bool takesEpilogue(Operation *op) {
   return anchor && anchor.takesEpilogue();
 }
 
-static bool takesPrologue(Operation *op, unsigned operand) {
+/// Whether the operand may be computed while the anchor reads it: that is cheap, and what the
+/// target would run can do it.
+static bool takesPrologue(Operation *op, unsigned operand, CandidateSource *target) {
   auto anchor = dyn_cast<AnchorOp>(op);
-  return anchor && anchor.takesPrologue(operand);
+  return anchor && anchor.takesPrologue(operand) &&
+         !(target && target->readsStored(anchor, operand));
 }
 
 /// What a reduction or an element-wise op reads is read once: it may be computed there.
@@ -79,7 +82,7 @@ static DenseSet<Operation *> findScaledAndShifted(Block &block) {
     return op && (repeatsOperand(op) || isSplat(op));
   };
   for (Operation &op : block) {
-    if (!isa<AddOp, SubtractOp, MultiplyOp>(op))
+    if (!op.hasTrait<ScalesOrShifts>())
       continue;
     Value x = isSpread(op.getOperand(0)) ? op.getOperand(1) : op.getOperand(0);
     Value spread = x == op.getOperand(0) ? op.getOperand(1) : op.getOperand(0);
@@ -116,7 +119,7 @@ void FusionGraph::classify(bool recompute) {
 // The graph
 //===------------------------------------------------------------------------------------------===//
 
-FusionGraph::FusionGraph(Block &block, bool recompute) : block(block) {
+FusionGraph::FusionGraph(Block &block, bool recompute, CandidateSource *target) : block(block) {
   classify(recompute);
   for (Operation &op : block) {
     if (isRecomputed(&op))
@@ -132,9 +135,9 @@ FusionGraph::FusionGraph(Block &block, bool recompute) : block(block) {
     outgoing.emplace_back();
     for (OpOperand &operand : op.getOpOperands())
       connect(operand.get(), node,
-              isa<ElementwiseOp>(op)                           ? Link::Chain
-              : takesPrologue(&op, operand.getOperandNumber()) ? Link::Prologue
-                                                               : Link::Barrier);
+              isa<ElementwiseOp>(op)                                   ? Link::Chain
+              : takesPrologue(&op, operand.getOperandNumber(), target) ? Link::Prologue
+                                                                       : Link::Barrier);
   }
 }
 

@@ -19,6 +19,7 @@
 #define DLC_PASSES_DL_FUSIONGRAPH_H
 
 #include "dialects/DL/DL.h"
+#include "passes/DL/CandidateSource.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -27,8 +28,9 @@ namespace dlc::dl {
 class FusionGraph {
 public:
   /// Each op that is not outside and not recomputed in a group of its own. Without `recompute` no
-  /// op is recomputed.
-  FusionGraph(mlir::Block &block, bool recompute);
+  /// op is recomputed. `target` may be null: then only the ops themselves say what may be computed
+  /// while it is read.
+  FusionGraph(mlir::Block &block, bool recompute, CandidateSource *target);
 
   /// Element-wise ops with the one element-wise group that uses them: nothing between is stored.
   void fuseChains();

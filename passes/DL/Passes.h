@@ -12,6 +12,9 @@ namespace dlc::dl {
 #define GEN_PASS_REGISTRATION
 #include "passes/DL/Passes.h.inc"
 
+/// dl-fuse for a target; null is none.
+std::unique_ptr<mlir::Pass> createFuse(FuseOptions options,
+                                       std::shared_ptr<CandidateSource> target);
 /// The two passes that ask what the target's generators offer; not null. For dlc-opt they are
 /// registered with the pipelines, as passes with the option `target`.
 std::unique_ptr<mlir::Pass> createChoose(std::shared_ptr<CandidateSource> source);

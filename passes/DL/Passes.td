@@ -68,7 +68,9 @@ def Fuse : Pass<"dl-fuse", "::dlc::dl::EntryOp"> {
     reduction, window, softmax, transpose) and the element-wise ops before and behind it. Reductions
     along equal axes that read a tensor in common are one anchor: their kernel reads it once, and
     stores what it computes on the way where others need it too. A stored tensor that is scaled and
-    shifted by channel, as a norm does it, is so again wherever it is read.
+    shifted by channel, as a norm does it, is so again wherever it is read. Element-wise ops stand
+    before an anchor where the op says that computing them while it reads is cheap (AnchorOp), and
+    the target that it can (CandidateSource).
   }];
   let options = [Option<"enable", "enable", "bool", "true", "false: each op alone in its region">];
 }

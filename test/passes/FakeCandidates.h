@@ -38,6 +38,7 @@ public:
     candidate.seconds = 1;
     return {candidate};
   }
+  bool readsStored(dl::AnchorOp, unsigned) override { return false; }
   double conversionSeconds(mlir::RankedTensorType) override { return 0.01; }
 
 private:
