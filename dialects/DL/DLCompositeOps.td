@@ -235,4 +235,14 @@ def DL_KlDivergenceOp
   }];
 }
 
+def DL_BinaryAccuracyOp
+    : DL_ElementLoss<"binary_accuracy", "1 where a > threshold and target > 0.5 agree, else 0"> {
+  let description = [{
+    `%c = dl.binary_accuracy %a, %t threshold = 0.0 : tensor<6x14xf32>`. Not differentiable.
+    Composite.
+  }];
+  let arguments = (ins DL_FloatTensor:$a, DL_FloatTensor:$target, F64Attr:$threshold);
+  let assemblyFormat = "$a `,` $target `threshold` `=` $threshold attr-dict `:` type($a)";
+}
+
 #endif

@@ -274,3 +274,46 @@ SmallVector<Value> KlDivergenceOp::decompose(OpBuilder &builder) {
   Value logTarget = b.log(b.select(isPositive, target, b.splatLike(target, 1)));
   return {b.keepWhere(isPositive, b.multiply(target, b.subtract(logTarget, getA())))};
 }
+
+SmallVector<Value> BinaryAccuracyOp::decompose(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  Value answer = b.castLike(b.above(getA(), getThreshold().convertToDouble()), getA());
+  Value truth = b.castLike(b.above(getTarget(), 0.5), getA());
+  return {b.castLike(b.compare(Predicate::EQ, answer, truth), getA())};
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Losses and metrics over classes
+//===------------------------------------------------------------------------------------------===//
+
+SmallVector<Value> SmoothedCrossEntropyOp::decompose(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  int64_t axis = getAxis(), classes = b.typeOf(getLogits()).getDimSize(axis);
+  double smoothing = getSmoothing().convertToDouble();
+  Value loss = SoftmaxCrossEntropyOp::create(builder, getLoc(), getLogits(), getLabel(), axis);
+  Value logarithms = LogSoftmaxOp::create(builder, getLoc(), getLogits(), axis);
+  Value all = b.reduce(ReduceKind::Sum, logarithms, {axis});
+  Value ofLabel = b.scale(loss, 1 - smoothing);
+  return {b.subtract(ofLabel, b.scale(all, smoothing / double(classes)))};
+}
+
+SmallVector<Value> ProbabilityCrossEntropyOp::decompose(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  int64_t axis = getAxis();
+  Value logarithms = LogSoftmaxOp::create(builder, getLoc(), getLogits(), axis);
+  Value products = b.multiply(getTarget(), logarithms);
+  return {b.negate(b.reduce(ReduceKind::Sum, products, {axis}))};
+}
+
+SmallVector<Value> TopAccuracyOp::decompose(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  int64_t axis = getAxis();
+  RankedTensorType type = b.typeOf(getLogits());
+  Value numbers = b.iota(type.getShape(), b.typeOf(getLabel()).getElementType(), axis);
+  Value isLabel = b.compare(Predicate::EQ, numbers, b.broadcastOver(getLabel(), type, {axis}));
+  Value own = b.reduce(ReduceKind::Sum, b.keepWhere(isLabel, getLogits()), {axis});
+  Value isBetter = b.compare(Predicate::GT, getLogits(), b.broadcastOver(own, type, {axis}));
+  Value rank = b.reduce(ReduceKind::Sum, b.castLike(isBetter, getLogits()), {axis});
+  Value isAmong = b.compare(Predicate::LT, rank, b.splatLike(rank, double(getK())));
+  return {b.castLike(isAmong, getLogits())};
+}

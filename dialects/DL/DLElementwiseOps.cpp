@@ -40,6 +40,34 @@ static ScalarTerm stableSigmoid(ScalarTerm x) {
   return numerator / (1 + e);
 }
 
+/// As y = x * s with s = sigmoid(x), y' is s + y * (1 - s).
+static TensorTerm siluGradient(TensorBuilder &tensors, TensorTerm x, TensorTerm y, TensorTerm dy) {
+  TensorTerm s(tensors, tensors.sigmoid(x));
+  TensorTerm rest = y * (1 - s);
+  return dy * (s + rest);
+}
+
+static ScalarTerm hardswish(ScalarTerm x) {
+  return x * (minimum(maximum(x + 3, 0), 6) * (1.0 / 6));
+}
+
+static TensorTerm hardswishGradient(TensorTerm x, TensorTerm dy) {
+  TensorTerm between = dy * (x * (1.0 / 3) + 0.5);
+  TensorTerm rising = select(x > -3, between, 0);
+  return select(x > 3, dy, rising);
+}
+
+/// exp sees no positive numbers.
+static ScalarTerm elu(ScalarTerm x, double alpha) {
+  ScalarTerm below = (exp(minimum(x, 0)) - 1) * alpha;
+  return select(x > 0, x, below);
+}
+
+static TensorTerm eluGradient(TensorTerm x, TensorTerm y, TensorTerm dy, double alpha) {
+  TensorTerm below = dy * (y + alpha);
+  return select(x > 0, dy, below);
+}
+
 /// The slope of |x| times dy.
 static TensorTerm timesSign(TensorTerm x, TensorTerm dy) {
   TensorTerm opposite = -dy;

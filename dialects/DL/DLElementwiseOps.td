@@ -55,7 +55,22 @@ def DL_SqrtOp : DL_Unary<"sqrt", "square root of x", "sqrt(x)", "dy / (y * 2)">;
 def DL_NegateOp : DL_Unary<"negate", "-x", "-x", "-dy", DL_NumberTensor>;
 def DL_SoftsignOp : DL_Unary<"softsign", "x / (1 + |x|)", "x / (1 + abs(x))",
                              "dy / square(1 + abs(x))", DL_FloatTensor, 3>;
+def DL_SiluOp : DL_Unary<"silu", "x / (1 + exp(-x))", "x * stableSigmoid(x)",
+                         "siluGradient(tensors, x, y, dy)", DL_FloatTensor, 2>;
+def DL_HardswishOp : DL_Unary<"hardswish", "x * min(max(x + 3, 0), 6) / 6", "hardswish(x)",
+                              "hardswishGradient(x, dy)", DL_FloatTensor, 5>;
 def DL_AbsOp : DL_Unary<"abs", "|x|", "abs(x)", "timesSign(x, dy)", DL_NumberTensor>;
+
+def DL_EluOp : DL_Unary<"elu", "x where it is above 0, else alpha * (exp(x) - 1)",
+                        "elu(x, getAlpha().convertToDouble())",
+                        "eluGradient(x, y, dy, getAlpha().convertToDouble())", DL_FloatTensor, 4> {
+  let description = [{
+    `%y = dl.elu %x alpha = 1.0 : tensor<4x3xf32>`. Gradient: dy where x is above 0, else
+    dy * (y + alpha).
+  }];
+  let arguments = (ins DL_FloatTensor:$x, F64Attr:$alpha);
+  let assemblyFormat = "$x `alpha` `=` $alpha attr-dict `:` type($y)";
+}
 
 /// Operands a and b, result c; da and db are computed from dc, a, b and c.
 class DL_Binary<string mnemonic, string formula, string scalar, string da, string db,

@@ -240,22 +240,38 @@ LogicalResult AveragePoolBackwardOp::verify() { return verifyWindow(*this, getDx
 // Losses and metrics over classes
 //===------------------------------------------------------------------------------------------===//
 
+/// `type` without `axis`. Emits (C1), and returns null.
+static RankedTensorType withoutAxis(std::optional<Location> location, StringRef op,
+                                    RankedTensorType type, int64_t axis) {
+  if (axis < 0 || axis >= type.getRank()) {
+    (void)emitOptionalError(location, op, ": (C1) has axis ", axis, ", but rank ", type.getRank());
+    return {};
+  }
+  SmallVector<int64_t> shape(type.getShape());
+  shape.erase(shape.begin() + axis);
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
 /// The type of one number a sample: logits' without `axis`. Emits (C1) and (C2), and returns null.
 static RankedTensorType perSampleType(std::optional<Location> location, StringRef op, Value logits,
                                       Value label, int64_t axis) {
-  RankedTensorType x = tensorType(logits);
-  if (axis < 0 || axis >= x.getRank()) {
-    (void)emitOptionalError(location, op, ": (C1) has axis ", axis, ", but rank ", x.getRank());
+  RankedTensorType x = tensorType(logits), result = withoutAxis(location, op, x, axis);
+  if (!result)
     return {};
-  }
-  SmallVector<int64_t> shape(x.getShape());
-  shape.erase(shape.begin() + axis);
-  if (tensorType(label).getShape() != ArrayRef(shape) || x.getDimSize(axis) == 0) {
+  if (tensorType(label).getShape() != result.getShape() || x.getDimSize(axis) == 0) {
     (void)emitOptionalError(location, op, ": (C2) expects at least one class on axis ", axis,
                             " and a label for each sample, found ", x, " and ", label.getType());
     return {};
   }
-  return RankedTensorType::get(shape, x.getElementType());
+  return result;
+}
+
+template <typename Adaptor>
+static LogicalResult inferPerSample(std::optional<Location> location, StringRef op, Adaptor adaptor,
+                                    SmallVectorImpl<Type> &results) {
+  results.push_back(
+      perSampleType(location, op, adaptor.getLogits(), adaptor.getLabel(), adaptor.getAxis()));
+  return success(results.back() != nullptr);
 }
 
 LogicalResult
@@ -264,9 +280,7 @@ SoftmaxCrossEntropyOp::inferReturnTypes(MLIRContext *context, std::optional<Loca
                                         OpaqueProperties properties, RegionRange regions,
                                         SmallVectorImpl<Type> &results) {
   Adaptor adaptor(operands, attributes, properties, regions);
-  results.push_back(
-      perSampleType(location, getOperationName(), operands[0], operands[1], adaptor.getAxis()));
-  return success(results.back() != nullptr);
+  return inferPerSample(location, getOperationName(), adaptor, results);
 }
 
 LogicalResult SoftmaxCrossEntropyBackwardOp::inferReturnTypes(
@@ -290,7 +304,48 @@ LogicalResult AccuracyOp::inferReturnTypes(MLIRContext *context, std::optional<L
                                            OpaqueProperties properties, RegionRange regions,
                                            SmallVectorImpl<Type> &results) {
   Adaptor adaptor(operands, attributes, properties, regions);
+  return inferPerSample(location, getOperationName(), adaptor, results);
+}
+
+LogicalResult
+SmoothedCrossEntropyOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                         ValueRange operands, DictionaryAttr attributes,
+                                         OpaqueProperties properties, RegionRange regions,
+                                         SmallVectorImpl<Type> &results) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  return inferPerSample(location, getOperationName(), adaptor, results);
+}
+
+LogicalResult TopAccuracyOp::inferReturnTypes(MLIRContext *context,
+                                              std::optional<Location> location, ValueRange operands,
+                                              DictionaryAttr attributes,
+                                              OpaqueProperties properties, RegionRange regions,
+                                              SmallVectorImpl<Type> &results) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  return inferPerSample(location, getOperationName(), adaptor, results);
+}
+
+LogicalResult
+ProbabilityCrossEntropyOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                            ValueRange operands, DictionaryAttr attributes,
+                                            OpaqueProperties properties, RegionRange regions,
+                                            SmallVectorImpl<Type> &results) {
+  Adaptor adaptor(operands, attributes, properties, regions);
   results.push_back(
-      perSampleType(location, getOperationName(), operands[0], operands[1], adaptor.getAxis()));
+      withoutAxis(location, getOperationName(), tensorType(operands[0]), adaptor.getAxis()));
   return success(results.back() != nullptr);
+}
+
+LogicalResult SmoothedCrossEntropyOp::verify() {
+  double smoothing = getSmoothing().convertToDouble();
+  if (!(smoothing >= 0 && smoothing <= 1))
+    return emitOpError("(C3) expects smoothing from 0 to 1, found ") << smoothing;
+  return success();
+}
+
+LogicalResult TopAccuracyOp::verify() {
+  int64_t k = getKAttr().getInt();
+  if (k < 1)
+    return emitOpError("(C3) expects k of 1 or more, found ") << k;
+  return success();
 }

@@ -25,13 +25,19 @@ using namespace dlc::dl;
 namespace {
 struct Decompose : dlc::dl::impl::DecomposeBase<Decompose> {
   void runOnOperation() override {
-    for (Operation &op : llvm::make_early_inc_range(getOperation().getBlock())) {
+    Block &block = getOperation().getBlock();
+    for (Operation *op = &block.front(); op;) {
       auto composite = dyn_cast<DecomposableOp>(op);
-      if (!composite || isa<AnchorOp>(op))
+      if (!composite || isa<AnchorOp>(op)) {
+        op = op->getNextNode();
         continue;
-      OpBuilder builder(&op);
-      op.replaceAllUsesWith(composite.decompose(builder));
-      op.erase();
+      }
+      Operation *before = op->getPrevNode();
+      OpBuilder builder(op);
+      op->replaceAllUsesWith(composite.decompose(builder));
+      op->erase();
+      // A formula may hold composites.
+      op = before ? before->getNextNode() : &block.front();
     }
     eraseDeadOps(getOperation());
   }

@@ -68,7 +68,8 @@ static std::vector<Case> tensorCases() {
        R"(%y = dl.transpose %x order = [2, 0, 1] : tensor<2x3x4xf64>
           %z = dl.multiply %y, %y : tensor<4x2x3xf64> dl.return %z : tensor<4x2x3xf64>)"},
       {"slice", "(%x: tensor<2x7x5xf64>) -> tensor<2x3x2xf64>",
-       R"(%y = dl.slice %x starts = [0, 1, 2] sizes = [2, 3, 2] steps = [1, 2, 1] : tensor<2x7x5xf64>
+       R"(%y = dl.slice %x starts = [0, 1, 2] sizes = [2, 3, 2] steps = [1, 2, 1] :
+             tensor<2x7x5xf64>
           %z = dl.exp %y : tensor<2x3x2xf64> dl.return %z : tensor<2x3x2xf64>)"},
       {"pad", "(%x: tensor<2x3x1xf64>) -> tensor<4x8x3xf64>",
        R"(%y = dl.pad %x low = [1, 1, 2] steps = [1, 3, 1] : tensor<2x3x1xf64> to tensor<4x8x3xf64>
@@ -115,33 +116,39 @@ static std::vector<Case> convolutionCases() {
           dl.return %y : tensor<2x4x4xf64>)"},
       {"convolution_2d_groups",
        "(%x: tensor<2x4x5x6xf64>, %w: tensor<6x2x2x3xf64>) -> tensor<2x6x3x4xf64>",
-       R"(%y = dl.convolution %x, %w strides = [2, 1] padding = [0, 1, 2, 0] dilations = [1, 2] groups = 2
+       R"(%y = dl.convolution %x, %w strides = [2, 1] padding = [0, 1, 2, 0] dilations = [1, 2]
+             groups = 2
               : tensor<2x4x5x6xf64>, tensor<6x2x2x3xf64>
           dl.return %y : tensor<2x6x3x4xf64>)"},
       // The stride leaves the last row and column out: their gradient is zero.
       {"convolution_unused_border",
        "(%x: tensor<1x2x6x8xf64>, %w: tensor<3x2x3x3xf64>) -> tensor<1x3x2x2xf64>",
-       R"(%y = dl.convolution %x, %w strides = [2, 3] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1
+       R"(%y = dl.convolution %x, %w strides = [2, 3] padding = [0, 0, 0, 0] dilations = [1, 1]
+             groups = 1
               : tensor<1x2x6x8xf64>, tensor<3x2x3x3xf64>
           dl.return %y : tensor<1x3x2x2xf64>)"},
       {"convolution_depthwise",
        "(%x: tensor<2x3x4x5xf64>, %w: tensor<6x1x3x2xf64>) -> tensor<2x6x4x6xf64>",
-       R"(%y = dl.convolution %x, %w strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 3
+       R"(%y = dl.convolution %x, %w strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1]
+             groups = 3
               : tensor<2x3x4x5xf64>, tensor<6x1x3x2xf64>
           dl.return %y : tensor<2x6x4x6xf64>)"},
       {"convolution_3d",
        "(%x: tensor<1x2x3x4x5xf64>, %w: tensor<2x2x2x3x2xf64>) -> tensor<1x2x2x2x4xf64>",
-       R"(%y = dl.convolution %x, %w strides = [1, 2, 1] padding = [0, 0, 1, 1, 1, 0] dilations = [1, 1, 2] groups = 1
+       R"(%y = dl.convolution %x, %w strides = [1, 2, 1] padding = [0, 0, 1, 1, 1, 0]
+             dilations = [1, 1, 2] groups = 1
               : tensor<1x2x3x4x5xf64>, tensor<2x2x2x3x2xf64>
           dl.return %y : tensor<1x2x2x2x4xf64>)"},
       {"convolution_backward_data",
        "(%dy: tensor<2x6x3x4xf64>, %w: tensor<6x2x2x3xf64>) -> tensor<2x4x5x6xf64>",
-       R"(%dx = dl.convolution_backward_data %dy, %w strides = [2, 1] padding = [0, 1, 2, 0] dilations = [1, 2] groups = 2
+       R"(%dx = dl.convolution_backward_data %dy, %w strides = [2, 1] padding = [0, 1, 2, 0]
+             dilations = [1, 2] groups = 2
               : tensor<2x6x3x4xf64>, tensor<6x2x2x3xf64> to tensor<2x4x5x6xf64>
           dl.return %dx : tensor<2x4x5x6xf64>)"},
       {"convolution_backward_filter",
        "(%x: tensor<2x4x5x6xf64>, %dy: tensor<2x6x3x4xf64>) -> tensor<6x2x2x3xf64>",
-       R"(%dw = dl.convolution_backward_filter %x, %dy strides = [2, 1] padding = [0, 1, 2, 0] dilations = [1, 2] groups = 2
+       R"(%dw = dl.convolution_backward_filter %x, %dy strides = [2, 1] padding = [0, 1, 2, 0]
+             dilations = [1, 2] groups = 2
               : tensor<2x4x5x6xf64>, tensor<2x6x3x4xf64> to tensor<6x2x2x3xf64>
           dl.return %dw : tensor<6x2x2x3xf64>)"},
   };
@@ -150,7 +157,8 @@ static std::vector<Case> convolutionCases() {
 static std::vector<Case> poolingCases() {
   return {
       {"max_pool", "(%x: tensor<2x3x5x7xf64>) -> tensor<2x3x3x3xf64>",
-       R"(%y = dl.max_pool %x kernel = [3, 2] strides = [2, 3] padding = [1, 1, 0, 1] dilations = [1, 1]
+       R"(%y = dl.max_pool %x kernel = [3, 2] strides = [2, 3] padding = [1, 1, 0, 1]
+             dilations = [1, 1]
               : tensor<2x3x5x7xf64> -> tensor<2x3x3x3xf64>
           %z = dl.multiply %y, %y : tensor<2x3x3x3xf64>
           dl.return %z : tensor<2x3x3x3xf64>)"},
@@ -161,16 +169,19 @@ static std::vector<Case> poolingCases() {
           %z = dl.exp %y : tensor<1x2x5xf64>
           dl.return %z : tensor<1x2x5xf64>)"},
       {"max_pool_ceil", "(%x: tensor<1x2x6x4xf64>) -> tensor<1x2x3x2xf64>",
-       R"(%y = dl.max_pool %x kernel = [3, 3] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1]
+       R"(%y = dl.max_pool %x kernel = [3, 3] strides = [2, 2] padding = [0, 0, 0, 0]
+             dilations = [1, 1]
               : tensor<1x2x6x4xf64> -> tensor<1x2x3x2xf64>
           dl.return %y : tensor<1x2x3x2xf64>)"},
       {"max_pool_3d", "(%x: tensor<1x1x4x3x5xf64>) -> tensor<1x1x2x2x2xf64>",
-       R"(%y = dl.max_pool %x kernel = [2, 2, 3] strides = [2, 1, 2] padding = [0, 0, 0, 0, 0, 0] dilations = [1, 1, 1]
+       R"(%y = dl.max_pool %x kernel = [2, 2, 3] strides = [2, 1, 2] padding = [0, 0, 0, 0, 0, 0]
+             dilations = [1, 1, 1]
               : tensor<1x1x4x3x5xf64> -> tensor<1x1x2x2x2xf64>
           dl.return %y : tensor<1x1x2x2x2xf64>)"},
       {"max_pool_backward",
        "(%dy: tensor<1x2x3xf64>, %i: tensor<1x2x3xui8>) -> tensor<1x2x6xf64>",
-       R"(%dx = dl.max_pool_backward %dy, %i kernel = [3] strides = [2] padding = [1, 1] dilations = [1]
+       R"(%dx = dl.max_pool_backward %dy, %i kernel = [3] strides = [2] padding = [1, 1]
+             dilations = [1]
               : tensor<1x2x3xf64>, tensor<1x2x3xui8> to tensor<1x2x6xf64>
           dl.return %dx : tensor<1x2x6xf64>)",
        {{}, {3, 0}}},
@@ -181,15 +192,18 @@ static std::vector<Case> poolingCases() {
           dl.return %y : tensor<1x2x3xf64>)",
        {{}, {3, 0}}},
       {"average_pool", "(%x: tensor<2x3x5x7xf64>) -> tensor<2x3x3x3xf64>",
-       R"(%y = dl.average_pool %x kernel = [3, 2] strides = [2, 3] padding = [1, 1, 0, 1] dilations = [1, 1]
+       R"(%y = dl.average_pool %x kernel = [3, 2] strides = [2, 3] padding = [1, 1, 0, 1]
+             dilations = [1, 1]
               : tensor<2x3x5x7xf64> -> tensor<2x3x3x3xf64>
           dl.return %y : tensor<2x3x3x3xf64>)"},
       {"average_pool_padding_counts", "(%x: tensor<1x2x6x5xf64>) -> tensor<1x2x4x3xf64>",
-       R"(%y = dl.average_pool %x kernel = [3, 3] strides = [2, 2] padding = [1, 1, 1, 0] dilations = [1, 1] count_include_pad
+       R"(%y = dl.average_pool %x kernel = [3, 3] strides = [2, 2] padding = [1, 1, 1, 0]
+             dilations = [1, 1] count_include_pad
               : tensor<1x2x6x5xf64> -> tensor<1x2x4x3xf64>
           dl.return %y : tensor<1x2x4x3xf64>)"},
       {"average_pool_backward", "(%dy: tensor<1x2x4x3xf64>) -> tensor<1x2x6x5xf64>",
-       R"(%dx = dl.average_pool_backward %dy kernel = [3, 3] strides = [2, 2] padding = [1, 1, 1, 0] dilations = [1, 1]
+       R"(%dx = dl.average_pool_backward %dy kernel = [3, 3] strides = [2, 2] padding = [1, 1, 1, 0]
+             dilations = [1, 1]
               : tensor<1x2x4x3xf64> to tensor<1x2x6x5xf64>
           dl.return %dx : tensor<1x2x6x5xf64>)"},
   };
@@ -203,6 +217,17 @@ static std::vector<Case> networkCases() {
        R"(%l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<6x4xf64>, tensor<6xi32>
           dl.return %l : tensor<6xf64>)",
        {{3, 0}, {6, -1}}},
+      {"smoothed_cross_entropy",
+       "(%x: tensor<6x4xf64>, %label: tensor<6xi32>) -> tensor<6xf64>",
+       R"(%l = dl.smoothed_cross_entropy %x, %label axis = 1 smoothing = 0.2
+              : tensor<6x4xf64>, tensor<6xi32>
+          dl.return %l : tensor<6xf64>)",
+       {{3, 0}, {6, -1}}},
+      {"probability_cross_entropy",
+       "(%x: tensor<2x5x3xf64>, %t: tensor<2x5x3xf64>) -> tensor<2x3xf64>",
+       R"(%l = dl.probability_cross_entropy %x, %t axis = 1 : tensor<2x5x3xf64>
+          dl.return %l : tensor<2x3xf64>)",
+       {{2, 1}, {0.5, 0.5}}},
       {"softmax_cross_entropy_inner_axis",
        "(%x: tensor<2x5x3xf64>, %label: tensor<2x3xi64>) -> tensor<2x3xf64>",
        R"(%l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<2x5x3xf64>, tensor<2x3xi64>
@@ -217,12 +242,14 @@ static std::vector<Case> networkCases() {
       {"network",
        "(%x: tensor<2x1x7x7xf64>, %w: tensor<2x1x3x3xf64>, %b: tensor<2xf64>, %v: tensor<3x8xf64>, "
        "%label: tensor<2xi32>) -> tensor<f64>",
-       R"(%0 = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1
+       R"(%0 = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1]
+             groups = 1
               : tensor<2x1x7x7xf64>, tensor<2x1x3x3xf64>
           %1 = dl.broadcast %b dims = [1] : tensor<2xf64> to tensor<2x2x5x5xf64>
           %2 = dl.add %0, %1 : tensor<2x2x5x5xf64>
           %3 = dl.tanh %2 : tensor<2x2x5x5xf64>
-          %4 = dl.max_pool %3 kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1]
+          %4 = dl.max_pool %3 kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0]
+              dilations = [1, 1]
               : tensor<2x2x5x5xf64> -> tensor<2x2x2x2xf64>
           %5 = dl.reshape %4 : tensor<2x2x2x2xf64> to tensor<2x8xf64>
           %6 = dl.matmul %5, %v transpose_b : tensor<2x8xf64>, tensor<3x8xf64>
@@ -239,7 +266,8 @@ static std::vector<Case> compositeCases() {
   return {
       {"batch_norm",
        "(%x: tensor<3x2x4xf64>, %s: tensor<2xf64>, %b: tensor<2xf64>) -> tensor<3x2x4xf64>",
-       R"(%y, %m, %v = dl.batch_norm %x scale(%s : tensor<2xf64>) bias(%b : tensor<2xf64>) epsilon = 1.0e-02 : tensor<3x2x4xf64>
+       R"(%y, %m, %v = dl.batch_norm %x scale(%s : tensor<2xf64>) bias(%b : tensor<2xf64>) epsilon =
+             1.0e-02 : tensor<3x2x4xf64>
           dl.return %y : tensor<3x2x4xf64>)",
        {{1, 3}}},
       {"batch_norm_with_its_statistics",
@@ -253,22 +281,27 @@ static std::vector<Case> compositeCases() {
       {"batch_norm_inference",
        "(%x: tensor<3x2x4xf64>, %m: tensor<2xf64>, %v: tensor<2xf64>, %s: tensor<2xf64>) -> "
        "tensor<3x2x4xf64>",
-       R"(%y = dl.batch_norm_inference %x, %m, %v scale(%s : tensor<2xf64>) epsilon = 1.0e-02 : tensor<3x2x4xf64>
+       R"(%y = dl.batch_norm_inference %x, %m, %v scale(%s : tensor<2xf64>) epsilon = 1.0e-02 :
+             tensor<3x2x4xf64>
           dl.return %y : tensor<3x2x4xf64>)",
        {{}, {}, positive}},
       {"layer_norm",
        "(%x: tensor<2x3x4xf64>, %s: tensor<2x4xf64>, %b: tensor<2x4xf64>) -> tensor<2x3x4xf64>",
-       R"(%y = dl.layer_norm %x scale(%s : tensor<2x4xf64>) bias(%b : tensor<2x4xf64>) axes = [0, 2] epsilon = 1.0e-02 : tensor<2x3x4xf64>
+       R"(%y = dl.layer_norm %x scale(%s : tensor<2x4xf64>) bias(%b : tensor<2x4xf64>) axes = [0, 2]
+             epsilon = 1.0e-02 : tensor<2x3x4xf64>
           dl.return %y : tensor<2x3x4xf64>)"},
       {"rms_norm", "(%x: tensor<2x3x4xf64>, %s: tensor<4xf64>) -> tensor<2x3x4xf64>",
-       R"(%y = dl.rms_norm %x scale(%s : tensor<4xf64>) axes = [2] epsilon = 1.0e-02 : tensor<2x3x4xf64>
+       R"(%y = dl.rms_norm %x scale(%s : tensor<4xf64>) axes = [2] epsilon = 1.0e-02 :
+             tensor<2x3x4xf64>
           dl.return %y : tensor<2x3x4xf64>)"},
       {"group_norm",
        "(%x: tensor<2x4x3xf64>, %s: tensor<4xf64>, %b: tensor<4xf64>) -> tensor<2x4x3xf64>",
-       R"(%y = dl.group_norm %x scale(%s : tensor<4xf64>) bias(%b : tensor<4xf64>) groups = 2 epsilon = 1.0e-02 : tensor<2x4x3xf64>
+       R"(%y = dl.group_norm %x scale(%s : tensor<4xf64>) bias(%b : tensor<4xf64>) groups = 2
+             epsilon = 1.0e-02 : tensor<2x4x3xf64>
           dl.return %y : tensor<2x4x3xf64>)"},
       {"local_response_norm", "(%x: tensor<2x5x3xf64>) -> tensor<2x5x3xf64>",
-       R"(%y = dl.local_response_norm %x size = 3 alpha = 1.5 beta = 0.75 k = 1.0 : tensor<2x5x3xf64>
+       R"(%y = dl.local_response_norm %x size = 3 alpha = 1.5 beta = 0.75 k = 1.0 :
+             tensor<2x5x3xf64>
           dl.return %y : tensor<2x5x3xf64>)"},
       {"softmax",
        "(%x: tensor<2x4x3xf64>) -> tensor<2x4x3xf64>",

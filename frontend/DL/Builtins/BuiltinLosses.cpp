@@ -73,21 +73,19 @@ static std::optional<BatchAxis> sampleBatch(Call &call, const Tensor &logits, co
   return std::nullopt;
 }
 
-/// The tensor op on logits and labels gives one number a sample; nothing after an error.
-template <typename Op>
-static std::optional<Tensor> onClasses(Call &call, int64_t *classes = nullptr) {
+/// The tensor op on logits, labels and `settings` gives one number a sample; nothing after an
+/// error.
+template <typename Op, typename... Settings>
+static std::optional<Tensor> onClasses(Call &call, Settings... settings) {
   const Tensor &logits = call.tensor("logits"), &label = call.tensor("label");
   auto axis = classAxis(call, logits, label);
   auto batch = axis ? sampleBatch(call, logits, label, *axis) : std::nullopt;
   if (!batch)
     return std::nullopt;
-  if (classes)
-    *classes = *axis;
   EntryBuilder &entry = call.entry();
   entry.markClasses(label.value, logits.shape()[*axis]);
   mlir::Value value =
-      Op::create(entry.builder, call.location(), entry.withShape(logits.value, label.shape()),
-                 logits.value, label.value, *axis);
+      Op::create(entry.builder, call.location(), logits.value, label.value, *axis, settings...);
   return call.make(value, *batch, {&logits, &label});
 }
 
@@ -115,7 +113,8 @@ static Value buildTopAccuracy(Call &call) {
   if (!batch)
     return Poison{};
   call.entry().markClasses(label.value, classes);
-  mlir::Value value = topAccuracy(call, logits.value, label.value, call.integer("k"), axis);
+  mlir::Value value = dl::TopAccuracyOp::create(call.entry().builder, call.location(), logits.value,
+                                                label.value, axis, call.integer("k"));
   return applyReduction(call, call.make(value, *batch, {&logits, &label}));
 }
 
@@ -134,7 +133,12 @@ static Value buildProbabilities(Call &call, const Tensor &target) {
                                                    : "");
   if (!call.requireDefault("label_smoothing"))
     return Poison{};
-  return applyReduction(call, probabilityCrossEntropy(call, logits, target, axis));
+  mlir::Value value = dl::ProbabilityCrossEntropyOp::create(call.entry().builder, call.location(),
+                                                            logits.value, target.value, axis);
+  BatchAxis batch = logits.batch;
+  if (batch.axis > axis)
+    --batch.axis;
+  return applyReduction(call, call.make(value, batch, {&logits, &target}));
 }
 
 /// A loss on logits has the activation inside: a second one makes the model learn slowly and
@@ -161,13 +165,10 @@ static Value buildSoftmaxCrossEntropy(Call &call) {
   if (smoothing < 0 || smoothing > 1)
     return call.fail("label_smoothing", "'label_smoothing' is between 0 and 1, found " +
                                             text(call.value("label_smoothing")));
-  int64_t axis;
-  auto value = onClasses<dl::SoftmaxCrossEntropyOp>(call, &axis);
-  if (!value)
-    return Poison{};
-  if (smoothing != 0)
-    value = smoothedCrossEntropy(call, *value, axis, smoothing);
-  return applyReduction(call, *value);
+  auto value = smoothing == 0
+                   ? onClasses<dl::SoftmaxCrossEntropyOp>(call)
+                   : onClasses<dl::SmoothedCrossEntropyOp>(call, llvm::APFloat(smoothing));
+  return value ? applyReduction(call, *value) : Value(Poison{});
 }
 
 /// exp of the mean cross entropy, taken when all batches have been added up.
@@ -205,7 +206,8 @@ static Value buildSigmoidCrossEntropy(Call &call) {
 static Value buildBinaryAccuracy(Call &call) {
   double threshold = call.number("threshold");
   return buildElementLoss(call, "logits", [&](mlir::Value logits, mlir::Value target) {
-    return binaryAccuracy(call, logits, target, threshold);
+    return dl::BinaryAccuracyOp::create(call.entry().builder, call.location(), logits, target,
+                                        llvm::APFloat(threshold));
   });
 }
 

@@ -38,8 +38,7 @@ Value buildLeakyRelu(Call &call) {
 }
 
 static Node elu(TensorBuilder &b, Node x, double alpha) {
-  Node below = b.scale(b.shift(b.exp(b.atMost(x, 0)), -1), alpha);
-  return b.select(b.above(x, 0), x, below);
+  return dl::EluOp::create(b.builder, b.loc, x.getType(), x, llvm::APFloat(alpha));
 }
 
 Value buildElu(Call &call) {
@@ -65,17 +64,10 @@ Value buildGelu(Call &call) {
   });
 }
 
-Value buildSilu(Call &call) {
-  return unary(call, [](TensorBuilder &b, Node x) { return b.multiply(x, b.sigmoid(x)); });
-}
-
 static Node hardsigmoid(TensorBuilder &b, Node x) {
   return b.scale(b.atMost(b.atLeast(b.shift(x, 3), 0), 6), 1.0 / 6);
 }
 
-Value buildHardswish(Call &call) {
-  return unary(call, [](TensorBuilder &b, Node x) { return b.multiply(x, hardsigmoid(b, x)); });
-}
 Value buildHardsigmoid(Call &call) { return unary(call, hardsigmoid); }
 Value buildSoftplus(Call &call) {
   return unary(call, [](TensorBuilder &b, Node x) { return b.softplus(x); });
@@ -235,53 +227,6 @@ Value buildOneHot(Call &call) {
   Node hit = b.compare(Predicate::EQ, numbers, wide);
   Node result = dl::CastOp::create(b.builder, b.loc, type.clone(b.builder.getF32Type()), hit);
   return call.make(result, index.batch, {&index});
-}
-
-// ------------------------------------------------------------------------------ losses and metrics
-
-static Node logSoftmax(TensorBuilder &b, Node x, int64_t axis) {
-  return dl::LogSoftmaxOp::create(b.builder, b.loc, x, axis);
-}
-
-Tensor smoothedCrossEntropy(Call &call, const Tensor &crossEntropy, int64_t axis,
-                            double smoothing) {
-  TensorBuilder b = at(call);
-  Node logits = call.tensor("logits").value;
-  int64_t classes = b.typeOf(logits).getDimSize(axis);
-  Node all = b.reduce(ReduceKind::Sum, logSoftmax(b, logits, axis), {axis});
-  Node value = b.subtract(b.scale(crossEntropy.value, 1 - smoothing),
-                          b.scale(all, smoothing / double(classes)));
-  return call.makeLike(value, crossEntropy);
-}
-
-Tensor probabilityCrossEntropy(Call &call, const Tensor &logits, const Tensor &target,
-                               int64_t axis) {
-  TensorBuilder b = at(call);
-  Node products = b.multiply(target.value, logSoftmax(b, logits.value, axis));
-  BatchAxis batch = logits.batch;
-  if (batch.axis > axis)
-    --batch.axis;
-  return call.make(b.negate(b.reduce(ReduceKind::Sum, products, {axis})), batch,
-                   {&logits, &target});
-}
-
-Node binaryAccuracy(Call &call, Node logits, Node target, double threshold) {
-  TensorBuilder b = at(call);
-  Node answer = b.castLike(b.above(logits, threshold), logits);
-  Node truth = b.castLike(b.above(target, 0.5), logits);
-  return b.castLike(b.compare(Predicate::EQ, answer, truth), logits);
-}
-
-Node topAccuracy(Call &call, Node logits, Node label, int64_t k, int64_t axis) {
-  TensorBuilder b = at(call);
-  auto type = b.typeOf(logits);
-  auto spread = [&](Node each) { return b.broadcastOver(each, type, {axis}); };
-  Node numbers = b.iota(type.getShape(), b.typeOf(label).getElementType(), axis);
-  Node isLabel = b.compare(Predicate::EQ, numbers, spread(label));
-  Node own = b.reduce(ReduceKind::Sum, b.keepWhere(isLabel, logits), {axis});
-  Node better = b.castLike(b.compare(Predicate::GT, logits, spread(own)), logits);
-  Node rank = b.reduce(ReduceKind::Sum, better, {axis});
-  return b.castLike(b.compare(Predicate::LT, rank, b.splatLike(rank, double(k))), logits);
 }
 
 } // namespace dlc::frontend

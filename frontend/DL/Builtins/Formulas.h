@@ -16,8 +16,6 @@ Value buildLeakyRelu(Call &call);
 Value buildElu(Call &call);
 Value buildSelu(Call &call);
 Value buildGelu(Call &call);
-Value buildSilu(Call &call);
-Value buildHardswish(Call &call);
 Value buildHardsigmoid(Call &call);
 Value buildSoftplus(Call &call);
 Value buildRsqrt(Call &call);
@@ -37,17 +35,6 @@ Value buildLogicalNot(Call &call);
 Value buildNorm(Call &call);
 Value buildArgmax(Call &call);
 Value buildOneHot(Call &call);
-
-// Losses and metrics, one value a sample; the caller reduces them.
-/// Label smoothing adds `smoothing` of the mean over all classes.
-Tensor smoothedCrossEntropy(Call &call, const Tensor &crossEntropy, int64_t axis, double smoothing);
-/// Labels are probabilities.
-Tensor probabilityCrossEntropy(Call &call, const Tensor &logits, const Tensor &target,
-                               int64_t axis);
-/// 1 where logit and target agree, else 0.
-mlir::Value binaryAccuracy(Call &call, mlir::Value logits, mlir::Value target, double threshold);
-/// 1 where fewer than `k` logits are above the label's, else 0; classes on `axis`.
-mlir::Value topAccuracy(Call &call, mlir::Value logits, mlir::Value label, int64_t k, int64_t axis);
 
 } // namespace dlc::frontend
 

@@ -40,7 +40,8 @@ static std::vector<Tensor> runBothWays(const std::string &text, ArrayRef<Tensor>
 }
 
 static const char *const lossText = R"(
-  dl.entry @f(%x: tensor<2x5x3xf64>, %label: tensor<2x3xi32>) -> tensor<2x3xf64> attributes {kind = #program.entry<infer>} {
+  dl.entry @f(%x: tensor<2x5x3xf64>, %label: tensor<2x3xi32>) -> tensor<2x3xf64>
+      attributes {kind = #program.entry<infer>} {
     %l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<2x5x3xf64>, tensor<2x3xi32>
     dl.return %l : tensor<2x3xf64>
   })";
@@ -64,9 +65,11 @@ TEST(Decompose, SoftmaxCrossEntropyOfLargeLogits) {
 
 TEST(Decompose, SoftmaxCrossEntropyBackward) {
   Tensor gradient = runBothWays(R"(
-    dl.entry @f(%dloss: tensor<4xf64>, %x: tensor<4x3xf64>, %label: tensor<4xi64>) -> tensor<4x3xf64>
+    dl.entry @f(%dloss: tensor<4xf64>, %x: tensor<4x3xf64>, %label: tensor<4xi64>) ->
+        tensor<4x3xf64>
         attributes {kind = #program.entry<infer>} {
-      %d = dl.softmax_cross_entropy_backward %dloss, %x, %label axis = 1 : tensor<4xf64>, tensor<4x3xf64>, tensor<4xi64>
+      %d = dl.softmax_cross_entropy_backward %dloss, %x, %label axis = 1 : tensor<4xf64>,
+          tensor<4x3xf64>, tensor<4xi64>
       dl.return %d : tensor<4x3xf64>
     })",
                                 {interpreter::uniformTensor({4}, "dloss"),
@@ -80,12 +83,31 @@ TEST(Decompose, SoftmaxCrossEntropyBackward) {
 TEST(Decompose, Accuracy) {
   Tensor correct = runBothWays(
       R"(
-    dl.entry @f(%x: tensor<5x3xf64>, %label: tensor<5xi32>) -> tensor<5xf64> attributes {kind = #program.entry<infer>} {
+    dl.entry @f(%x: tensor<5x3xf64>, %label: tensor<5xi32>) -> tensor<5xf64>
+        attributes {kind = #program.entry<infer>} {
       %a = dl.accuracy %x, %label axis = 1 : tensor<5x3xf64>, tensor<5xi32>
       dl.return %a : tensor<5xf64>
     })",
       {{{5, 3}, {1, 2, 3, 2, 2, 1, 2, 2, 1, 3, 2, 1, 1, 1, 1}}, {{5}, {2, 0, 1, 7, 0}}})[0];
   EXPECT_EQ(correct.values, (std::vector<double>{1, 1, 0, 0, 1}));
+}
+
+// A label that is no class has its share of all classes only.
+TEST(Decompose, OverClasses) {
+  Tensor x = interpreter::uniformTensor({2, 5, 3}, "x", 4),
+         target = interpreter::uniformTensor({2, 5, 3}, "t", 0.5, 0.5);
+  Tensor label = {{2, 3}, {0, 4, 5, 2, -1, 1}};
+  const std::string head = "dl.entry @f(%x: tensor<2x5x3xf64>, ",
+                    middle = ") -> tensor<2x3xf64> attributes {kind = #program.entry<infer>} {\n",
+                    tail = "\ndl.return %l : tensor<2x3xf64>\n}",
+                    labels = " : tensor<2x5x3xf64>, tensor<2x3xi32>";
+  for (const char *op : {"smoothed_cross_entropy %x, %label axis = 1 smoothing = 0.1",
+                         "top_accuracy %x, %label axis = 1 k = 2"})
+    runBothWays(head + "%label: tensor<2x3xi32>" + middle + "%l = dl." + op + labels + tail,
+                {x, label});
+  runBothWays(head + "%t: tensor<2x5x3xf64>" + middle +
+                  "%l = dl.probability_cross_entropy %x, %t axis = 1 : tensor<2x5x3xf64>" + tail,
+              {x, target});
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -195,8 +217,9 @@ TEST(Decompose, Softmax) {
 TEST(Decompose, ElementByElement) {
   Tensor a = interpreter::uniformTensor({6, 14}, "a", 3),
          target = interpreter::uniformTensor({6, 14}, "t");
-  for (const char *op : {"sigmoid_cross_entropy %a, %t", "huber %a, %t delta = 0.5",
-                         "hinge %a, %t margin = 0.75", "kl_divergence %a, %t", "gelu %a"})
+  for (const char *op :
+       {"sigmoid_cross_entropy %a, %t", "huber %a, %t delta = 0.5", "hinge %a, %t margin = 0.75",
+        "kl_divergence %a, %t", "gelu %a", "binary_accuracy %a, %t threshold = 0.25"})
     runOp("%a: tensor<6x14xf64>, %t: tensor<6x14xf64>",
           std::string("%y = dl.") + op + " : tensor<6x14xf64>", "tensor<6x14xf64>", {a, target});
 }

@@ -34,6 +34,8 @@ dl.entry @activations_and_losses(%a: tensor<6x14xf32>, %t: tensor<6x14xf32>) att
   %3 = dl.sigmoid_cross_entropy %a, %t : tensor<6x14xf32>
   // CHECK: dl.huber %[[A]], %[[T]] delta = 5.000000e-01 : tensor<6x14xf32>
   %4 = dl.huber %a, %t delta = 0.5 : tensor<6x14xf32>
+  // CHECK: dl.binary_accuracy %[[A]], %[[T]] threshold = 0.000000e+00 : tensor<6x14xf32>
+  %9 = dl.binary_accuracy %a, %t threshold = 0.0 : tensor<6x14xf32>
   // CHECK: dl.hinge %[[A]], %[[T]] margin = 1.000000e+00 : tensor<6x14xf32>
   %5 = dl.hinge %a, %t margin = 1.0 : tensor<6x14xf32>
   // CHECK: dl.kl_divergence %[[A]], %[[T]] : tensor<6x14xf32>

@@ -27,6 +27,12 @@ dl.entry @unary(%x: tensor<4x3xf32>, %i: tensor<4xi32>, %u: tensor<4xui8>) attri
   %9 = dl.convert_layout %x : tensor<4x3xf32> to tensor<4x3xf32, #program.layout<order = [1, 0]>>
   // CHECK: dl.softsign %[[X]] : tensor<4x3xf32>
   %10 = dl.softsign %x : tensor<4x3xf32>
+  // CHECK: dl.silu %[[X]] : tensor<4x3xf32>
+  %11 = dl.silu %x : tensor<4x3xf32>
+  // CHECK: dl.hardswish %[[X]] : tensor<4x3xf32>
+  %12 = dl.hardswish %x : tensor<4x3xf32>
+  // CHECK: dl.elu %[[X]] alpha = 1.000000e+00 : tensor<4x3xf32>
+  %13 = dl.elu %x alpha = 1.0 : tensor<4x3xf32>
   dl.return
 }
 

@@ -197,3 +197,27 @@ dl.entry @loss_backward_c3(%dloss: tensor<3xf32>, %x: tensor<2x5xf32>, %label: t
   %0 = dl.softmax_cross_entropy_backward %dloss, %x, %label axis = 1 : tensor<3xf32>, tensor<2x5xf32>, tensor<2xi32>
   dl.return
 }
+
+// -----
+
+dl.entry @smoothed_c3(%x: tensor<2x5xf32>, %label: tensor<2xi32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.smoothed_cross_entropy' op (C3) expects smoothing from 0 to 1, found 1.5}}
+  %0 = dl.smoothed_cross_entropy %x, %label axis = 1 smoothing = 1.5 : tensor<2x5xf32>, tensor<2xi32>
+  dl.return
+}
+
+// -----
+
+dl.entry @probability_c1(%x: tensor<2x5xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{dl.probability_cross_entropy: (C1) has axis 2, but rank 2}}
+  %0 = dl.probability_cross_entropy %x, %x axis = 2 : tensor<2x5xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @top_c3(%x: tensor<2x5xf32>, %label: tensor<2xi32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.top_accuracy' op (C3) expects k of 1 or more, found 0}}
+  %0 = dl.top_accuracy %x, %label axis = 1 k = 0 : tensor<2x5xf32>, tensor<2xi32>
+  dl.return
+}

@@ -59,6 +59,12 @@ dl.entry @classes(%x: tensor<2x5x3xf32>, %label: tensor<2x3xi32>)
   %l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<2x5x3xf32>, tensor<2x3xi32>
   // CHECK: dl.softmax_cross_entropy_backward %[[LOSS]], %[[X]], %[[L]] axis = 1 : tensor<2x3xf32>, tensor<2x5x3xf32>, tensor<2x3xi32>
   %d = dl.softmax_cross_entropy_backward %l, %x, %label axis = 1 : tensor<2x3xf32>, tensor<2x5x3xf32>, tensor<2x3xi32>
+  // CHECK: dl.smoothed_cross_entropy %[[X]], %[[L]] axis = 1 smoothing = 1.000000e-01 : tensor<2x5x3xf32>, tensor<2x3xi32>
+  %s = dl.smoothed_cross_entropy %x, %label axis = 1 smoothing = 0.1 : tensor<2x5x3xf32>, tensor<2x3xi32>
+  // CHECK: dl.probability_cross_entropy %[[X]], %[[X]] axis = 1 : tensor<2x5x3xf32>
+  %p = dl.probability_cross_entropy %x, %x axis = 1 : tensor<2x5x3xf32>
+  // CHECK: dl.top_accuracy %[[X]], %[[L]] axis = 1 k = 2 : tensor<2x5x3xf32>, tensor<2x3xi32>
+  %t = dl.top_accuracy %x, %label axis = 1 k = 2 : tensor<2x5x3xf32>, tensor<2x3xi32>
   // CHECK: dl.accuracy %[[X]], %[[L]] axis = 1 : tensor<2x5x3xf32>, tensor<2x3xi32>
   %a = dl.accuracy %x, %label axis = 1 : tensor<2x5x3xf32>, tensor<2x3xi32>
   dl.return %l, %d, %a : tensor<2x3xf32>, tensor<2x5x3xf32>, tensor<2x3xf32>

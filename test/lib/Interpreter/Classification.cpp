@@ -89,6 +89,31 @@ Tensor accuracy(const Tensor &logits, const Tensor &label, int64_t axis) {
   return result;
 }
 
+/// -sum of p[c] * log softmax(x)[c], for p = `probability` of (sample's place of class c, c).
+template <typename Probability>
+Tensor crossEntropy(const Tensor &logits, int64_t axis, Probability probability) {
+  Shape shape = logits.shape;
+  shape.erase(shape.begin() + axis);
+  Tensor result = Tensor::filled(shape, 0);
+  forEachSample(logits, axis, [&](const Sample &sample, const Index &index) {
+    for (int64_t c = 0; c < sample.classes(); ++c)
+      result.at(index) += probability(sample.at(c), index, c) * (sample.logSumExp() - sample[c]);
+  });
+  return result;
+}
+
+Tensor topAccuracy(const Tensor &logits, const Tensor &label, int64_t axis, int64_t k) {
+  Tensor result = Tensor::filled(label.shape, 0);
+  forEachSample(logits, axis, [&](const Sample &sample, const Index &index) {
+    double target = label.at(index), own = sample.isClass(target) ? sample[int64_t(target)] : 0;
+    int64_t better = 0;
+    for (int64_t c = 0; c < sample.classes(); ++c)
+      better += sample[c] > own;
+    result.at(index) = better < k;
+  });
+  return result;
+}
+
 } // namespace
 
 Values runClassification(Operation *op, ArrayRef<Tensor> v) {
@@ -98,6 +123,20 @@ Values runClassification(Operation *op, ArrayRef<Tensor> v) {
           [&](auto op) { return Result{loss(v[0], v[1], op.getAxis())}; })
       .Case<dl::SoftmaxCrossEntropyBackwardOp>(
           [&](auto op) { return Result{lossGradient(v[0], v[1], v[2], op.getAxis())}; })
+      .Case<dl::SmoothedCrossEntropyOp>([&](auto op) {
+        double smoothing = op.getSmoothing().convertToDouble();
+        double share = smoothing / double(v[0].shape[op.getAxis()]);
+        return Result{crossEntropy(v[0], op.getAxis(), [&](auto, const Index &index, int64_t c) {
+          return (v[1].at(index) == double(c) ? 1 - smoothing : 0) + share;
+        })};
+      })
+      .Case<dl::ProbabilityCrossEntropyOp>([&](auto op) {
+        return Result{crossEntropy(v[0], op.getAxis(), [&](const Index &place, auto &&, int64_t) {
+          return v[1].at(place);
+        })};
+      })
+      .Case<dl::TopAccuracyOp>(
+          [&](auto op) { return Result{topAccuracy(v[0], v[1], op.getAxis(), op.getK())}; })
       .Case<dl::AccuracyOp>([&](auto op) { return Result{accuracy(v[0], v[1], op.getAxis())}; })
       .Default(Values());
 }

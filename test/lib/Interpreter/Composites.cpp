@@ -250,6 +250,10 @@ Values runComposite(Operation *op, ArrayRef<Tensor> v) {
         double margin = op.getMargin().convertToDouble();
         return byElement(v, [=](double a, double t) { return std::max(0.0, margin - t * a); });
       })
+      .Case<dl::BinaryAccuracyOp>([&](dl::BinaryAccuracyOp op) {
+        double threshold = op.getThreshold().convertToDouble();
+        return byElement(v, [=](double a, double t) { return (a > threshold) == (t > 0.5); });
+      })
       .Case<dl::KlDivergenceOp>([&](auto) {
         return byElement(v, [](double a, double t) { return t > 0 ? t * (std::log(t) - a) : 0; });
       })

@@ -50,6 +50,10 @@ static Scalar formulaOf(Operation *op) {
     return [](Args v) { return v[0]; };
   if (auto compareOp = dyn_cast<dl::CompareOp>(op))
     return [compareOp](Args v) mutable { return compare(compareOp.getPredicate(), v[0], v[1]); };
+  if (auto elu = dyn_cast<dl::EluOp>(op))
+    return [alpha = elu.getAlpha().convertToDouble()](Args v) {
+      return v[0] > 0 ? v[0] : alpha * std::expm1(v[0]);
+    };
   for (const ElementwiseRow &row : elementwiseTable())
     if (op->getName().getStringRef() == "dl." + row.name)
       return row.formula;

@@ -1,5 +1,6 @@
 //===- ElementwiseTable.cpp - see ElementwiseTable.h ------------------------------------------===//
 #include "test/lib/Interpreter/ElementwiseTable.h"
+#include <algorithm>
 #include <cmath>
 
 namespace dlc::interpreter {
@@ -22,6 +23,9 @@ llvm::ArrayRef<ElementwiseRow> elementwiseTable() {
       {"log", 1, [](Args v) { return std::log(v[0]); }, {}, 0.9, 1.3},
       {"sqrt", 1, [](Args v) { return std::sqrt(v[0]); }, {}, 0.9, 1.3},
       {"softsign", 1, [](Args v) { return v[0] / (1 + std::fabs(v[0])); }, {}, 2},
+      {"silu", 1, [](Args v) { return v[0] / (1 + std::exp(-v[0])); }, {}, 3},
+      {"hardswish", 1, [](Args v) { return v[0] * std::clamp(v[0] + 3, 0.0, 6.0) / 6; }, {}, 2},
+      {"elu", 1, nullptr, {}, 2, 0, "alpha = 0.75"},
       {"negate", 1, [](Args v) { return -v[0]; }, {"i32"}},
       {"abs", 1, [](Args v) { return std::fabs(v[0]); }, {"i32", "ui8"}},
       {"add", 2, [](Args v) { return v[0] + v[1]; }, {"ui8"}},
@@ -35,7 +39,7 @@ llvm::ArrayRef<ElementwiseRow> elementwiseTable() {
 }
 
 std::string ElementwiseRow::opText(const std::string &type) const {
-  return "dl." + name + (operands == 1 ? " %a : " : " %a, %b : ") + type;
+  return "dl." + name + (operands == 1 ? " %a " : " %a, %b ") + attributes + " : " + type;
 }
 
 std::string ElementwiseRow::argumentText(const std::string &type) const {

@@ -16,11 +16,14 @@ namespace dlc::interpreter {
 struct ElementwiseRow {
   std::string name; ///< "relu", of dl.relu
   unsigned operands;
+  /// Null: it needs the op's attributes, see Elementwise.cpp.
   double (*formula)(llvm::ArrayRef<double> operands);
   /// Further element types that the op takes, beside floats.
   std::vector<const char *> integers = {};
   /// Gradients are checked within shift + [-scale, scale).
   double scale = 1, shift = 0;
+  /// As the op's text has them behind its operands.
+  std::string attributes = {};
 
   /// "dl.add %a, %b : tensor<4xf32>": one operand is %a, two are %a and %b.
   std::string opText(const std::string &type) const;

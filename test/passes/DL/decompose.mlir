@@ -30,6 +30,18 @@ dl.entry @taken_whole(%x: tensor<5x37xf32>, %label: tensor<5xi32>) -> (tensor<5x
   dl.return %l, %a : tensor<5xf32>, tensor<5xf32>
 }
 
+// A formula may hold composites: they go too, but for those that are taken whole.
+// CHECK-LABEL: dl.entry @over_classes
+// CHECK: dl.softmax_cross_entropy
+// CHECK-NOT: {{smoothed|probability|log_softmax|top_accuracy}}
+// CHECK: dl.return
+dl.entry @over_classes(%x: tensor<5x37xf32>, %label: tensor<5xi32>) -> (tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) attributes {kind = #program.entry<infer>} {
+  %s = dl.smoothed_cross_entropy %x, %label axis = 1 smoothing = 0.1 : tensor<5x37xf32>, tensor<5xi32>
+  %p = dl.probability_cross_entropy %x, %x axis = 1 : tensor<5x37xf32>
+  %t = dl.top_accuracy %x, %label axis = 1 k = 5 : tensor<5x37xf32>, tensor<5xi32>
+  dl.return %s, %p, %t : tensor<5xf32>, tensor<5xf32>, tensor<5xf32>
+}
+
 // A batch norm is one op forward and one backward; the input's gradient is dropped with all that it would need alone: of dy and
 // x - mean one sum is left.
 // WHOLE-LABEL: dl.entry @train_step
