@@ -38,7 +38,8 @@ TEST(Ties, ReduceMaxSharesEvenly) {
 
 TEST(Ties, MaximumGivesHalfToEach) {
   auto gradients = gradientsOf(R"(
-    dl.entry @f(%a: tensor<3xf64>, %b: tensor<3xf64>) -> tensor<3xf64> attributes {kind = #program.entry<train>} {
+    dl.entry @f(%a: tensor<3xf64>, %b: tensor<3xf64>) -> tensor<3xf64>
+        attributes {kind = #program.entry<train>} {
       %c = dl.maximum %a, %b : tensor<3xf64>
       dl.return %c : tensor<3xf64>
     })",
@@ -62,7 +63,8 @@ TEST(Ties, ReluAndAbsAtZero) {
 // The first of equal elements in the window gets all, in row-major order.
 TEST(Ties, MaxPoolGivesAllToTheFirst) {
   auto gradients = gradientsOf(R"(
-    dl.entry @f(%x: tensor<1x1x2x2xf64>) -> tensor<1x1x1x1xf64> attributes {kind = #program.entry<train>} {
+    dl.entry @f(%x: tensor<1x1x2x2xf64>) -> tensor<1x1x1x1xf64>
+        attributes {kind = #program.entry<train>} {
       %y = dl.max_pool %x kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1]
           : tensor<1x1x2x2xf64> -> tensor<1x1x1x1xf64>
       dl.return %y : tensor<1x1x1x1xf64>

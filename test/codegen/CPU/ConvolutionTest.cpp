@@ -152,11 +152,13 @@ TEST(Convolution, Prologue) {
 TEST(Convolution, FilterGradientWithBodies) {
   checkKernel({"tensor<3x5x9x9xf32>, tensor<3x7x9x9xf32>, tensor<3x7x9x9xf32>, tensor<7x5x3x3xf32>",
                "tensor<7x5x3x3xf32>, tensor<3x7x9x9xf32>", R"(
-^bb0(%x: tensor<3x5x9x9xf32>, %dy: tensor<3x7x9x9xf32>, %y: tensor<3x7x9x9xf32>, %w: tensor<7x5x3x3xf32>):
+^bb0(%x: tensor<3x5x9x9xf32>, %dy: tensor<3x7x9x9xf32>, %y: tensor<3x7x9x9xf32>,
+    %w: tensor<7x5x3x3xf32>):
   %zero = dl.constant dense<0.0> : tensor<3x7x9x9xf32>
   %on = dl.compare gt %y, %zero : tensor<3x7x9x9xf32>
   %m = dl.select %on, %dy, %zero : tensor<3x7x9x9xf32>
-  %g = dl.convolution_backward_filter %x, %m strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 1
+  %g = dl.convolution_backward_filter %x, %m strides = [1, 1] padding = [1, 1, 1, 1]
+      dilations = [1, 1] groups = 1
     : tensor<3x5x9x9xf32>, tensor<3x7x9x9xf32> to tensor<7x5x3x3xf32>
   %d = dl.add %g, %w : tensor<7x5x3x3xf32>
   dl.yield %d, %m : tensor<7x5x3x3xf32>, tensor<3x7x9x9xf32>)"},
@@ -168,7 +170,8 @@ TEST(Convolution, StridedEpilogue) {
   checkKernel(
       {"tensor<2x7x5x5xf32>, tensor<7x6x3x3xf32>, tensor<2x6x10x9xf32>", "tensor<2x6x10x9xf32>", R"(
 ^bb0(%dy: tensor<2x7x5x5xf32>, %w: tensor<7x6x3x3xf32>, %r: tensor<2x6x10x9xf32>):
-  %g = dl.convolution_backward_data %dy, %w strides = [2, 2] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 1
+  %g = dl.convolution_backward_data %dy, %w strides = [2, 2] padding = [1, 1, 1, 1]
+      dilations = [1, 1] groups = 1
     : tensor<2x7x5x5xf32>, tensor<7x6x3x3xf32> to tensor<2x6x10x9xf32>
   %s = dl.add %g, %r : tensor<2x6x10x9xf32>
   dl.yield %s : tensor<2x6x10x9xf32>)"},

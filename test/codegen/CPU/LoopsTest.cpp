@@ -144,7 +144,8 @@ TEST(Loops, SmallFloats) {
             8192);
   CompiledTestKernel mean({"tensor<1x1x17x17xbf16>", "tensor<1x1x1x1xbf16>", R"(
 ^bb0(%x: tensor<1x1x17x17xbf16>):
-  %y = dl.average_pool %x kernel = [17, 17] strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<1x1x17x17xbf16> -> tensor<1x1x1x1xbf16>
+  %y = dl.average_pool %x kernel = [17, 17] strides = [1, 1] padding = [0, 0, 0, 0]
+      dilations = [1, 1] : tensor<1x1x17x17xbf16> -> tensor<1x1x1x1xbf16>
   dl.yield %y : tensor<1x1x1x1xbf16>)"});
   ASSERT_TRUE(mean);
   // 145 / 289 lies below 0.502, 145 / 288 above.

@@ -23,7 +23,8 @@ TEST(MultiTensor, Momentum) {
   %r:6 = dl.multi_tensor(%p0, %p1, %p2, %g0, %g1, %g2, %v0, %v1, %v2) scalars(%lr)
       {streams = 3 : i64, multipliers = array<f64: 1.0, 0.5, 2.0, 0.25, 4.0, 0.0>} : ()" +
                                    types + ", tensor<f32>) -> (" + results + R"() {
-  ^bb0(%p: tensor<f32>, %g: tensor<f32>, %v: tensor<f32>, %a: tensor<f32>, %b: tensor<f32>, %s: tensor<f32>):
+  ^bb0(%p: tensor<f32>, %g: tensor<f32>, %v: tensor<f32>, %a: tensor<f32>, %b: tensor<f32>,
+      %s: tensor<f32>):
     %0 = dl.multiply %b, %p : tensor<f32>
     %1 = dl.add %g, %0 : tensor<f32>
     %2 = dl.add %v, %1 : tensor<f32>

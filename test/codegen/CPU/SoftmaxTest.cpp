@@ -64,7 +64,8 @@ TEST(Softmax, Body) {
   %0 = dl.broadcast %b dims = [1] : tensor<10xf32> to tensor<9x10xf32>
   %1 = dl.add %x, %0 : tensor<9x10xf32>
   %d = dl.broadcast %s dims = [] : tensor<f32> to tensor<9xf32>
-  %2 = dl.softmax_cross_entropy_backward %d, %1, %l axis = 1 : tensor<9xf32>, tensor<9x10xf32>, tensor<9xi32>
+  %2 = dl.softmax_cross_entropy_backward %d, %1, %l axis = 1 : tensor<9xf32>, tensor<9x10xf32>,
+      tensor<9xi32>
   %3 = dl.multiply %2, %0 : tensor<9x10xf32>
   dl.yield %3 : tensor<9x10xf32>)"},
       rounding, "cpu-softmax");

@@ -92,7 +92,8 @@ TEST(Window, Body) {
 ^bb0(%x: tensor<2x3x8x8xf32>, %b: tensor<3xf32>):
   %0 = dl.broadcast %b dims = [1] : tensor<3xf32> to tensor<2x3x8x8xf32>
   %1 = dl.add %x, %0 : tensor<2x3x8x8xf32>
-  %2 = dl.max_pool %1 kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x3x8x8xf32> -> tensor<2x3x4x4xf32>
+  %2 = dl.max_pool %1 kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] :
+      tensor<2x3x8x8xf32> -> tensor<2x3x4x4xf32>
   %3 = dl.relu %2 : tensor<2x3x4x4xf32>
   dl.yield %3 : tensor<2x3x4x4xf32>)"},
               rounding, "cpu-window");
@@ -102,7 +103,8 @@ TEST(Window, Body) {
 TEST(Window, MaskedGradient) {
   checkKernel({"tensor<2x3x4x4xf32>, tensor<2x3x8x8xf32>", "tensor<2x3x8x8xf32>", R"(
 ^bb0(%d: tensor<2x3x4x4xf32>, %y: tensor<2x3x8x8xf32>):
-  %0 = dl.average_pool_backward %d kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x3x4x4xf32> to tensor<2x3x8x8xf32>
+  %0 = dl.average_pool_backward %d kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0]
+      dilations = [1, 1] : tensor<2x3x4x4xf32> to tensor<2x3x8x8xf32>
   %zero = dl.constant dense<0.0> : tensor<2x3x8x8xf32>
   %m = dl.compare gt %y, %zero : tensor<2x3x8x8xf32>
   %1 = dl.select %m, %0, %zero : tensor<2x3x8x8xf32>

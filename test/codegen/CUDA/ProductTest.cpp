@@ -90,7 +90,8 @@ TEST(CudaMultiTensor, Momentum) {
   const std::vector<int64_t> sizes = {5, 27003, 1}, starts = {0, 16, 27024};
   CompiledTestKernel kernel({types + ", tensor<f32>", results,
                              R"(
-^bb0(%p0: tensor<5xf32>, %p1: tensor<3x9001xf32>, %p2: tensor<1xf32>, %g0: tensor<5xf32>, %g1: tensor<3x9001xf32>, %g2: tensor<1xf32>, %lr: tensor<f32>):
+^bb0(%p0: tensor<5xf32>, %p1: tensor<3x9001xf32>, %p2: tensor<1xf32>, %g0: tensor<5xf32>,
+    %g1: tensor<3x9001xf32>, %g2: tensor<1xf32>, %lr: tensor<f32>):
   %r:3 = dl.multi_tensor(%p0, %p1, %p2, %g0, %g1, %g2) scalars(%lr)
       {streams = 2 : i64, multipliers = array<f64: 1.0, 0.5, 2.0, 0.25, 4.0, 0.0>} : ()" +
                                  types + ", tensor<f32>) -> (" + results + R"() {

@@ -84,7 +84,8 @@ TEST(CudaReduce, Several) {
   %mo:2 = dl.moments %x axes = [0, 2, 3] : tensor<8x6x5x5xf32>
   %0 = dl.multiply %ds, %mo#0 : tensor<6xf32>
   %1 = dl.add %0, %s : tensor<6xf32>
-  dl.yield %dx, %1, %db, %mo#1 : tensor<8x6x5x5xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>)"},
+  dl.yield %dx, %1, %db, %mo#1 : tensor<8x6x5x5xf32>, tensor<6xf32>, tensor<6xf32>,
+      tensor<6xf32>)"},
                     rounding, generator);
   checkCudaKernel({"tensor<2x9001xf32>", "tensor<2xf32>, tensor<2xi32>", R"(
 ^bb0(%x: tensor<2x9001xf32>):

@@ -29,10 +29,13 @@ protected:
 } // namespace
 
 static const char *const convolution = R"(
-%in:3 = builtin.unrealized_conversion_cast to tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>
-%out = dl.fused(%in#0, %in#1, %in#2) : (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<2x4x6x6xf32> {
+%in:3 = builtin.unrealized_conversion_cast to tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>,
+    tensor<4xf32>
+%out = dl.fused(%in#0, %in#1, %in#2) : (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) ->
+    tensor<2x4x6x6xf32> {
 ^bb0(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %b: tensor<4xf32>):
-  %0 = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1 : tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>
+  %0 = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1 :
+      tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>
   %1 = dl.broadcast %b dims = [1] : tensor<4xf32> to tensor<2x4x6x6xf32>
   %2 = dl.add %0, %1 : tensor<2x4x6x6xf32>
   %3 = dl.relu %2 : tensor<2x4x6x6xf32>
@@ -82,7 +85,8 @@ TEST_F(Spec, SeveralReductions) {
   auto text = [](const char *second) {
     return std::string(R"(
 %in = builtin.unrealized_conversion_cast to tensor<4x4xf32>
-%out:4 = dl.fused(%in) : (tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4x4xf32>) {
+%out:4 = dl.fused(%in) : (tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>,
+    tensor<4x4xf32>) {
 ^bb0(%x: tensor<4x4xf32>):
   %e = dl.exp %x : tensor<4x4xf32>
   %0:2 = dl.moments %x axes = [0] : tensor<4x4xf32>

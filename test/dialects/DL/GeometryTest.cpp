@@ -20,8 +20,10 @@ template <typename Op> static Op firstOp(ModuleOp module) {
 TEST(Geometry, OfConvolutions) {
   MLIRContext context;
   OwningOpRef<ModuleOp> module = parse(context, R"(
-    dl.entry @f(%x: tensor<2x4x5x6xf32>, %w: tensor<6x2x2x3xf32>) attributes {kind = #program.entry<infer>} {
-      %y = dl.convolution %x, %w strides = [2, 1] padding = [0, 1, 2, 0] dilations = [1, 2] groups = 2
+    dl.entry @f(%x: tensor<2x4x5x6xf32>, %w: tensor<6x2x2x3xf32>)
+        attributes {kind = #program.entry<infer>} {
+      %y = dl.convolution %x, %w strides = [2, 1] padding = [0, 1, 2, 0] dilations = [1, 2]
+          groups = 2
           : tensor<2x4x5x6xf32>, tensor<6x2x2x3xf32>
       dl.return
     })");
@@ -44,7 +46,8 @@ TEST(Geometry, OfWindowsGivenByBothSides) {
   MLIRContext context;
   OwningOpRef<ModuleOp> module = parse(context, R"(
     dl.entry @f(%dy: tensor<1x2x4x3xf32>) attributes {kind = #program.entry<infer>} {
-      %dx = dl.average_pool_backward %dy kernel = [3, 3] strides = [2, 2] padding = [1, 1, 1, 0] dilations = [1, 1]
+      %dx = dl.average_pool_backward %dy kernel = [3, 3] strides = [2, 2] padding = [1, 1, 1, 0]
+          dilations = [1, 1]
           : tensor<1x2x4x3xf32> to tensor<1x2x6x5xf32>
       dl.return
     })");

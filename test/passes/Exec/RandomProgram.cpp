@@ -11,10 +11,12 @@ exec.variable @w : tensor<48xf32> role<statistic> init(<constant, 0.0, 0.0>) at 
 exec.kernel @plain [#exec.argument<read 64>, #exec.argument<read 64>, #exec.argument<write 64>] {
   dl.yield
 }
-exec.kernel @map [#exec.argument<read 64>, #exec.argument<read 64>, #exec.argument<write 64>] in_place [#exec.in_place<0 into 2>, #exec.in_place<1 into 2>] {
+exec.kernel @map [#exec.argument<read 64>, #exec.argument<read 64>, #exec.argument<write 64>]
+    in_place [#exec.in_place<0 into 2>, #exec.in_place<1 into 2>] {
   dl.yield
 }
-exec.kernel @split [#exec.argument<read 64>, #exec.argument<read 64>, #exec.argument<write 64>] attributes {workspace = 320 : i64} {
+exec.kernel @split [#exec.argument<read 64>, #exec.argument<read 64>, #exec.argument<write 64>]
+    attributes {workspace = 320 : i64} {
   dl.yield
 }
 )";
