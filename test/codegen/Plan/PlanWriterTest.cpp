@@ -213,7 +213,7 @@ TEST_F(PlanWriter, RefusesATypeThatTheTablesCannotHold) {
   expectError(
       context,
       "exec.variable @w : tensor<1x1x1x1x1x1x1x1x1xf32> role<parameter> init(<constant, 0.0, "
-      "0.0 : f64>) at 0 bytes 4",
+      "0.0>) at 0 bytes 4",
       "a module cannot hold the type 'tensor<1x1x1x1x1x1x1x1x1xf32>': at most 8 axes and 2 blocks");
 }
 
