@@ -7,7 +7,8 @@ llvm::ArrayRef<const CpuGenerator *> dlc::codegen::cpuGenerators() {
   static const std::unique_ptr<CpuGenerator> owned[] = {
       createMapGenerator(),    createTransposeGenerator(),   createReduceGenerator(),
       createWindowGenerator(), createSoftmaxGenerator(),     createMultiTensorGenerator(),
-      createGemmGenerator(),   createConvolutionGenerator(), createLoopsGenerator()};
+      createGemmGenerator(),   createConvolutionGenerator(), createWinogradGenerator(),
+      createLoopsGenerator()};
   static const auto pointers = [] {
     std::array<const CpuGenerator *, std::size(owned)> result;
     llvm::transform(owned, result.begin(), [](auto &generator) { return generator.get(); });

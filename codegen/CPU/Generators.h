@@ -10,6 +10,9 @@ namespace dlc::codegen {
 /// Generators.cpp.
 llvm::ArrayRef<const CpuGenerator *> cpuGenerators();
 
+/// Why `algorithm` is not offered for the spec, a convolution.
+std::string convolutionRefusal(const KernelSpec &spec, ConvolutionAlgorithm algorithm);
+
 std::unique_ptr<CpuGenerator> createMapGenerator();
 std::unique_ptr<CpuGenerator> createReduceGenerator();
 std::unique_ptr<CpuGenerator> createWindowGenerator();
@@ -18,6 +21,7 @@ std::unique_ptr<CpuGenerator> createTransposeGenerator();
 std::unique_ptr<CpuGenerator> createMultiTensorGenerator();
 std::unique_ptr<CpuGenerator> createGemmGenerator();
 std::unique_ptr<CpuGenerator> createConvolutionGenerator();
+std::unique_ptr<CpuGenerator> createWinogradGenerator();
 std::unique_ptr<CpuGenerator> createLoopsGenerator();
 
 } // namespace dlc::codegen

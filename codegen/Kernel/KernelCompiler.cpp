@@ -42,6 +42,18 @@ static void collect(const Generators &generators, const KernelSpec &spec, const 
       all.push_back({generator, std::move(candidate)});
 }
 
+/// Leaves only the algorithm that the user wants, where it can run.
+static void keepForced(std::vector<GeneratedCandidate> &all, const Target &target) {
+  auto *cpu = std::get_if<CpuTarget>(&target);
+  if (!cpu || !cpu->convolution)
+    return;
+  auto isForced = [&](const GeneratedCandidate &one) {
+    return one.candidate.algorithm == cpu->convolution;
+  };
+  if (llvm::any_of(all, isForced))
+    llvm::erase_if(all, [&](const GeneratedCandidate &one) { return !isForced(one); });
+}
+
 static bool callsLibrary(const Candidate &candidate) {
   return llvm::any_of(candidate.phases, [](const Phase &phase) { return bool(phase.call); });
 }
@@ -53,6 +65,7 @@ std::vector<GeneratedCandidate> codegen::allCandidates(const KernelSpec &spec,
     collect(cpuGenerators(), spec, *cpu, all);
   else
     collect(cudaGenerators(), spec, std::get<CudaTarget>(target), all);
+  keepForced(all, target);
   auto rank = [](const GeneratedCandidate &one) {
     return std::tuple(!callsLibrary(one.candidate), one.candidate.cost, one.generator->name(),
                       StringRef(one.candidate.schedule));

@@ -21,6 +21,12 @@
 
 namespace dlc::codegen {
 
+/// How a convolution is computed on the CPU.
+enum class ConvolutionAlgorithm { Direct, Gemm, Winograd };
+/// "direct", "gemm", "winograd"; nothing for other names.
+std::optional<ConvolutionAlgorithm> getConvolutionAlgorithm(llvm::StringRef name);
+llvm::StringRef algorithmName(ConvolutionAlgorithm algorithm);
+
 /// The CPU to generate for. Sizes in bytes, per core.
 struct CpuTarget {
   std::string cpu;           ///< LLVM's name
@@ -29,6 +35,10 @@ struct CpuTarget {
   unsigned vectorBytes = 32; ///< width of the vectors to use: 32 (AVX2) or 64 (AVX-512)
   unsigned vectorRegisters = 16;
   uint64_t l1 = 32 << 10, l2 = 1 << 20, l3 = 8 << 20;
+  /// For each convolution that it can run; nothing: the fastest.
+  std::optional<ConvolutionAlgorithm> convolution;
+  /// No algorithm that errs more than direct sums of float32 do.
+  bool strict = false;
 
   /// "native", "avx2" or "avx512"; fails with a message for anything else.
   static llvm::Expected<CpuTarget> get(llvm::StringRef name);
@@ -107,7 +117,9 @@ struct Candidate {
   uint64_t workspaceBytes = 0; ///< buffer shared by the phases; the launch's last argument if not 0
   /// A result may lie in the memory of an operand that it needs at the same places only.
   bool inPlace = true;
-  double cost = 0;                        ///< estimated seconds on one core
+  double cost = 0; ///< estimated seconds on one core
+  /// Of a convolution.
+  std::optional<ConvolutionAlgorithm> algorithm = std::nullopt;
   llvm::json::Value parameters = nullptr; ///< the generator's own numbers, read back by emit
 };
 

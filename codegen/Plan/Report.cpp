@@ -1,5 +1,6 @@
 //===- Report.cpp - what a compiled model costs -----------------------------------------------===//
 #include "codegen/Plan/Report.h"
+#include "codegen/CPU/Generators.h"
 #include "dialects/Exec/Memory.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -212,20 +213,39 @@ static json::Array buildCode(ArrayRef<SelectedKernel> selected, ArrayRef<Compile
   return rows;
 }
 
+/// Convolutions that a forced algorithm does not run, and why.
+static json::Array buildFallbacks(ModuleOp module, ConvolutionAlgorithm algorithm,
+                                  const Target &target) {
+  json::Array rows;
+  for (auto kernel : module.getOps<exec::KernelOp>()) {
+    FailureOr<KernelSpec> spec = KernelSpec::get(kernel.getBody().front());
+    if (failed(spec) || spec->anchor() != Anchor::Convolution ||
+        allCandidates(*spec, target).front().candidate.algorithm == algorithm)
+      continue;
+    rows.push_back(json::Object{{"kernel", kernel.getSymName().str()},
+                                {"algorithm", algorithmName(algorithm).str()},
+                                {"reason", convolutionRefusal(*spec, algorithm)}});
+  }
+  return rows;
+}
+
 static StringRef mathName(dlc_math math) { return math == DLC_MATH_TF32 ? "tf32" : "strict"; }
 
 json::Value buildReport(ModuleOp module, const Target &target, ArrayRef<SelectedKernel> selected,
                         ArrayRef<CompiledKernel> compiled) {
   json::Object report = ReportBuilder(module).build();
   report["target"] = targetName(target);
+  if (auto *cpu = std::get_if<CpuTarget>(&target); cpu && cpu->convolution)
+    report["fallbacks"] = buildFallbacks(module, *cpu->convolution, target);
   if (auto *cuda = std::get_if<CudaTarget>(&target)) {
     report["math"] = mathName(cuda->math);
     report["code"] = buildCode(selected, compiled);
-    if (!cuda->architectures.empty())
+    if (!cuda->architectures.empty()) {
       if (llvm::Expected<const Nvrtc *> nvrtc = Nvrtc::load())
         report["nvrtc"] = (*nvrtc)->version();
       else
         llvm::consumeError(nvrtc.takeError());
+    }
   }
   return report;
 }
@@ -375,6 +395,14 @@ static void printSchedules(const json::Array &schedules, llvm::raw_ostream &out)
   table.print(out);
 }
 
+static void printFallbacks(const json::Array &fallbacks, llvm::raw_ostream &out) {
+  for (const json::Value &value : fallbacks) {
+    const json::Object &row = *value.getAsObject();
+    out << *row.getString("kernel") << ": not " << *row.getString("algorithm") << ": "
+        << *row.getString("reason") << '\n';
+  }
+}
+
 static void printCode(const json::Array &code, llvm::raw_ostream &out) {
   if (code.empty())
     return;
@@ -403,6 +431,8 @@ void printReport(const json::Value &report, llvm::raw_ostream &out) {
       printEntry(*entry.getAsObject(), all.getString("math") ? "" : " on one core", out);
   if (const json::Array *schedules = all.getArray("schedules"))
     printSchedules(*schedules, out);
+  if (const json::Array *fallbacks = all.getArray("fallbacks"))
+    printFallbacks(*fallbacks, out);
   if (const json::Array *code = all.getArray("code"))
     printCode(*code, out);
 }

@@ -36,9 +36,13 @@ public:
     if (auto *cuda = std::get_if<codegen::CudaTarget>(&target)) {
       cuda->gemm = options.ownProducts ? codegen::Provider::Own : codegen::Provider::Library;
       cuda->convolution =
-          options.ownConvolutions ? codegen::Provider::Own : codegen::Provider::Library;
-      cuda->math = options.tf32 ? DLC_MATH_TF32 : DLC_MATH_STRICT;
+          options.convolutions == "own" ? codegen::Provider::Own : codegen::Provider::Library;
+      cuda->math = options.math == Math::TF32 ? DLC_MATH_TF32 : DLC_MATH_STRICT;
       cuda->workspaceLimit = options.workspaceLimitMiB << 20;
+    } else {
+      auto &cpu = std::get<codegen::CpuTarget>(target);
+      cpu.convolution = codegen::getConvolutionAlgorithm(options.convolutions);
+      cpu.strict = options.math == Math::Strict;
     }
   }
 
@@ -142,7 +146,7 @@ LogicalResult Driver::compile() {
     return writeModule();
   codegen::recordGraphHash(*module);
   auto *cuda = std::get_if<codegen::CudaTarget>(&target);
-  if (options.tf32 && !cuda)
+  if (options.math == Math::TF32 && !cuda)
     engine.warning({}, "--math=tf32 is for CUDA: the CPU computes in float32");
   pipeline = {options.inputGradients, options.disabledPasses};
   if (failed(runPasses([&](OpPassManager &manager) { addTrainPasses(manager, pipeline); })))
@@ -286,12 +290,16 @@ std::string checkForTarget(const Options &options) {
       llvm::cantFail(codegen::getTarget(options.target)));
   if (cuda && (options.emit == Emit::Kernels || options.emit == Emit::Assembly))
     return "--emit=kernels and --emit=asm are for CPU targets: use --emit=cuda or --emit=ptx";
+  const bool isAlgorithm = codegen::getConvolutionAlgorithm(options.convolutions).has_value();
+  if (cuda && isAlgorithm)
+    return "--conv-algorithm=" + options.convolutions + " needs a CPU target: --target=cpu";
   if (cuda)
     return "";
   if (options.emit == Emit::Cuda || options.emit == Emit::PTX)
     return "--emit=cuda and --emit=ptx need a CUDA target: --target=cuda:sm_90";
   for (auto [isGiven, flag] : {std::pair{options.ownProducts, "--gemm"},
-                               {options.ownConvolutions, "--conv-algorithm"},
+                               {options.convolutions == "own", "--conv-algorithm=own"},
+                               {options.convolutions == "library", "--conv-algorithm=library"},
                                {!options.cudnnDevice.empty(), "--cudnn-device"}})
     if (isGiven)
       return std::string(flag) + " needs a CUDA target: --target=cuda:sm_90";

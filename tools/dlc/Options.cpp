@@ -19,11 +19,24 @@ static const std::vector<std::pair<std::string, Emit>> &emits() {
   return all;
 }
 
+static const std::vector<std::pair<std::string, Math>> &maths() {
+  static const std::vector<std::pair<std::string, Math>> all = {
+      {"float32", Math::Float32}, {"strict", Math::Strict}, {"tf32", Math::TF32}};
+  return all;
+}
+
 template <typename Range> static std::vector<std::string> keysOf(const Range &range) {
   std::vector<std::string> keys;
   for (const auto &entry : range)
     keys.push_back(entry.first);
   return keys;
+}
+
+template <typename T>
+static T valueOf(const std::vector<std::pair<std::string, T>> &entries, const std::string &key) {
+  return std::find_if(entries.begin(), entries.end(),
+                      [&](const auto &entry) { return entry.first == key; })
+      ->second;
 }
 
 static void addProvider(CLI::App &app, const char *flag, bool &own, const char *text) {
@@ -63,15 +76,23 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
       ->option_text("T");
   addProvider(app, "--gemm", options.ownProducts,
               "whose products on CUDA: own, or library (default): cuBLASLt");
-  addProvider(app, "--conv-algorithm", options.ownConvolutions,
-              "whose convolutions on CUDA: own, or library (default): cuDNN");
+  app.add_option_function<std::string>(
+         "--conv-algorithm",
+         [&](const std::string &value) {
+           options.convolutions = value == "heuristic" ? "" : value;
+         },
+         "of convolutions: heuristic (default): the fastest; direct, gemm or winograd on the CPU "
+         "where it can run; on CUDA own, or library (default): cuDNN")
+      ->check(oneOf({"heuristic", "direct", "gemm", "winograd", "own", "library"}))
+      ->option_text("WHICH");
   app.add_option("--cudnn-device", options.cudnnDevice,
                  "choose cuDNN's engines now, for the GPU that `dlc-run device` described")
       ->option_text("FILE");
   app.add_option_function<std::string>(
-         "--math", [&](const std::string &value) { options.tf32 = value == "tf32"; },
-         "libraries' arithmetic on CUDA: strict (default), or tf32: 3 digits")
-      ->check(oneOf({"strict", "tf32"}))
+         "--math", [&](const std::string &value) { options.math = valueOf(maths(), value); },
+         "float32 (default); strict: no algorithm that errs more than direct sums; tf32: libraries "
+         "on CUDA in 3 digits")
+      ->check(oneOf(keysOf(maths())))
       ->option_text("HOW");
   app.add_option("--workspace-limit", options.workspaceLimitMiB,
                  "most memory that a call of cuDNN may use besides; default: 16")
@@ -155,9 +176,8 @@ std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
     exitCode = *ended;
     return std::nullopt;
   }
-  for (const auto &[name, value] : emits())
-    if (name == emit)
-      options.emit = value;
+  if (!emit.empty())
+    options.emit = valueOf(emits(), emit);
   if (const std::string conflict = checkForTarget(options); !conflict.empty()) {
     llvm::errs() << "error: " << conflict << '\n';
     exitCode = WrongUsage;

@@ -16,6 +16,10 @@ namespace dlc::tool {
 /// What to write instead of a module; in the order of compilation.
 enum class Emit { Module, Names, DL, DLTrain, DLFused, Exec, Report, Kernels, Assembly, Cuda, PTX };
 
+/// Float32: sums of float32, but for algorithms that err some times more. Strict: without those.
+/// TF32: libraries on CUDA may round operands.
+enum class Math { Float32, Strict, TF32 };
+
 struct Options {
   std::string input;
   std::string output; ///< empty: <model>.so for a module, standard output for text
@@ -24,11 +28,12 @@ struct Options {
   std::vector<std::string> defines, includeDirs, disabledPasses;
   std::vector<int64_t> inferBatches;
   std::string trainSection;
-  std::string checkNames; ///< an earlier list of --emit=names; empty: none
-  bool ownProducts = false, ownConvolutions = false; ///< CUDA: no library
-  std::string cudnnDevice; ///< CUDA: file with the properties of the GPU that cuDNN's engines are
-                           ///< chosen for
-  bool tf32 = false;       ///< CUDA: libraries may round operands to TF32
+  std::string checkNames;   ///< an earlier list of --emit=names; empty: none
+  bool ownProducts = false; ///< CUDA: no library
+  std::string convolutions; ///< CPU: an algorithm's name; CUDA: own or library; empty: default
+  std::string cudnnDevice;  ///< CUDA: file with the properties of the GPU that cuDNN's engines are
+                            ///< chosen for
+  Math math = Math::Float32;
   uint64_t workspaceLimitMiB = 16; ///< CUDA: of a call of cuDNN
   bool inputGradients = false;
   bool warningsAreErrors = false;

@@ -18,6 +18,10 @@
 
 namespace dlc::codegen {
 
+/// The convolution of a region that can run with vectors along the rows of its result, or along the
+/// output channels of a filter's gradient; nothing for other regions.
+std::optional<ConvolutionProblem> packedConvolution(const KernelSpec &spec);
+
 /// The loop indices of a tensor [outer, channels, spatial...]: (outer, channel, d, h, w).
 PackedPhase::IndexMap imageMap(int64_t outer, int64_t channels,
                                const ConvolutionProblem::Spatial &spatial);

@@ -131,25 +131,36 @@ static Candidate directCandidate(const KernelSpec &spec, const ConvolutionProble
   return dataCandidate(p, chooseDataSchedule(DataGeometry(p), machine, severalRows), machine);
 }
 
-SmallVector<Candidate> ConvolutionGenerator::candidates(const KernelSpec &spec,
-                                                        const CpuTarget &target) const {
+std::optional<ConvolutionProblem> codegen::packedConvolution(const KernelSpec &spec) {
   if (spec.anchor() != Anchor::Convolution ||
       !getElementTypeOrSelf(spec.anchorOp()->getResult(0)).isF32() || !followsAnchor(spec) ||
       !canWalkPrologueResults(spec))
-    return {};
+    return std::nullopt;
   auto isEmpty = [](Value value) {
     return cast<RankedTensorType>(value.getType()).getNumElements() == 0;
   };
   if (llvm::any_of(spec.anchorOp()->getOperands(), isEmpty))
-    return {};
+    return std::nullopt;
   ConvolutionProblem p = problemOf(spec.anchorOp());
   unsigned axis = p.direction == Direction::BackwardFilter ? 0 : 4;
   if (!isVectorAxis(spec, resultSpace(p), axis))
+    return std::nullopt;
+  return p;
+}
+
+SmallVector<Candidate> ConvolutionGenerator::candidates(const KernelSpec &spec,
+                                                        const CpuTarget &target) const {
+  std::optional<ConvolutionProblem> known = packedConvolution(spec);
+  if (!known)
     return {};
+  const ConvolutionProblem &p = *known;
   SmallVector<Candidate> all;
   if (isProduct(spec, p))
     all = gemmCandidates(pointwiseProduct(p), target);
+  for (Candidate &candidate : all)
+    candidate.algorithm = ConvolutionAlgorithm::Gemm;
   all.push_back(directCandidate(spec, p, MachineModel(target)));
+  all.back().algorithm = ConvolutionAlgorithm::Direct;
   for (Candidate &candidate : all)
     finishCandidate(spec, target, candidate);
   return all;

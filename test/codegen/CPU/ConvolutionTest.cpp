@@ -1,5 +1,5 @@
 //===- ConvolutionTest.cpp - direct convolutions in all directions ----------------------------===//
-#include "test/codegen/Harness.h"
+#include "test/codegen/CPU/ConvolutionKernels.h"
 #include <gtest/gtest.h>
 
 using namespace dlc::test;
@@ -7,45 +7,10 @@ using namespace dlc::test;
 // Sums of some thousand products at most, in blocks.
 static const double rounding = 4e-6;
 
-namespace {
-struct Geometry {
-  std::vector<int> x, w, y; ///< shapes
-  std::vector<int> strides, padding, dilations;
-  int groups = 1;
-};
-} // namespace
-
-static std::string list(const std::vector<int> &numbers, const char *separator) {
-  std::string text;
-  for (size_t i = 0; i < numbers.size(); ++i)
-    text += (i ? separator : "") + std::to_string(numbers[i]);
-  return text;
-}
-static std::string tensorType(const std::vector<int> &shape) {
-  return "tensor<" + list(shape, "x") + "xf32>";
-}
-static std::string attributes(const Geometry &g) {
-  return " strides = [" + list(g.strides, ", ") + "] padding = [" + list(g.padding, ", ") +
-         "] dilations = [" + list(g.dilations, ", ") + "] groups = " + std::to_string(g.groups) +
-         " : ";
-}
-static KernelSource source(const std::string &op, const std::string &a, const std::string &b,
-                           const std::string &c, const std::string &types) {
-  return {a + ", " + b, c,
-          "^bb0(%a: " + a + ", %b: " + b + "):\n  %c = " + op + types + "\n  dl.yield %c : " + c};
-}
-
 /// All three directions.
-static void check(const Geometry &g) {
-  std::string x = tensorType(g.x), w = tensorType(g.w), y = tensorType(g.y);
-  checkKernel(source("dl.convolution %a, %b" + attributes(g), x, w, y, x + ", " + w), rounding,
-              "cpu-convolution");
-  checkKernel(source("dl.convolution_backward_data %a, %b" + attributes(g), y, w, x,
-                     y + ", " + w + " to " + x),
-              rounding, "cpu-convolution");
-  checkKernel(source("dl.convolution_backward_filter %a, %b" + attributes(g), x, y, w,
-                     x + ", " + y + " to " + w),
-              rounding, "cpu-convolution");
+static void check(const ConvolutionShapes &shapes) {
+  for (const KernelSource &source : convolutionKernels(shapes))
+    checkKernel(source, rounding, "cpu-convolution");
 }
 
 TEST(Convolution, Square) {

@@ -1,0 +1,313 @@
+//===- WinogradData.cpp - forward and backward data -------------------------------------------===//
+//
+// Two phases:
+//   0  transforms the filter into the workspace: [point][panel][source channel][vectors * lanes];
+//   1  for each (chunk of panels, block of tiles): transforms the source's tiles into
+//      [point][tile panel][channel vector][row][lane], and for each panel multiplies them, point by
+//      point, into [point][tile][vectors * lanes], transforms these back, transposes them to rows
+//      of pixels and writes them.
+//
+// Matrices of different points stand a cache line more than their size apart, or all points of a
+// tile would meet in one set of the cache.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "codegen/CPU/Convolution/Convolution.h"
+#include "codegen/CPU/Gemm/MicroKernel.h"
+#include "codegen/CPU/Winograd/Winograd.h"
+#include "codegen/CPU/Winograd/WinogradTiles.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+namespace {
+
+/// Everything that both phases of a kernel agree on; in elements.
+struct DataPlan {
+  DataPlan(const ConvolutionProblem &problem, const WinogradSchedule &schedule, int64_t lanes)
+      : problem(problem), geometry(problem), sizes(problem, schedule, lanes) {}
+
+  const ConvolutionProblem &problem;
+  DataGeometry geometry;
+  WinogradSizes sizes;
+
+  int64_t chunks() const { return ceilDiv(sizes.targetPanels, sizes.schedule.panels); }
+  /// Of one tile panel: what a register tile reads.
+  int64_t tilePanelElements() const {
+    return sizes.sourceVectors * sizes.schedule.rows * sizes.lanes;
+  }
+  int64_t filterStride() const {
+    return sizes.targetPanels * sizes.sourceChannels * sizes.width + lineElements;
+  }
+  int64_t sourceStride() const { return sizes.tilePanels() * tilePanelElements() + lineElements; }
+  int64_t productStride() const {
+    return sizes.tilePanels() * sizes.schedule.rows * sizes.width + lineElements;
+  }
+  // Scratch: a segment of the source, of the target and of one channel each, sources, products.
+  int64_t gatherElements() const {
+    return (sizes.lanes + sizes.sourceRows() * sizes.sourcePitch()) * sizes.lanes;
+  }
+  int64_t segmentElements() const {
+    return sizes.schedule.tileRows * sizes.targetPitch() * sizes.lanes;
+  }
+  int64_t stageElements() const { return sizes.lanes * sizes.targetPitch(); }
+  int64_t scratchElements() const {
+    return gatherElements() + segmentElements() + stageElements() +
+           sizes.points * (sourceStride() + productStride());
+  }
+  /// Source channels that a task of phase 0 transforms: about 4k taps.
+  int64_t filterChannels() const {
+    return std::clamp<int64_t>(4096 / (sizes.width * sizes.high.taps * sizes.wide.taps), 1,
+                               sizes.sourceChannels);
+  }
+};
+
+/// One phase of a kernel.
+class DataPhase : public WinogradPhase {
+public:
+  DataPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
+            const DataPlan &plan)
+      : WinogradPhase(spec, target, module, name, plan.sizes), plan(plan), geometry(plan.geometry) {
+  }
+
+  void transformFilter();
+  void compute(LLVM::LLVMFuncOp micro);
+
+private:
+  void transformSources(Value firstSegment, Value segments);
+  void clearRest(Value tiles, Value tilePanels);
+  void multiply(LLVM::LLVMFuncOp micro, Value panel, Value tilePanels);
+  void finishSegment(const WinogradSegment &segment, Value firstTile, Value panel, Value vector);
+  void writeRows(const WinogradSegment &segment, Value firstChannel);
+  /// Of tile number `tile` of the block.
+  Value sourcePlace(Value channelVector, Value tile);
+
+  const DataPlan &plan;
+  const DataGeometry &geometry;
+  Sink target;
+  Value gathered, pixels, stage, sources, products; ///< in the scratch
+};
+
+} // namespace
+
+Candidate codegen::winogradDataCandidate(const ConvolutionProblem &problem,
+                                         const WinogradSchedule &schedule,
+                                         const CpuTarget &target) {
+  DataPlan plan(problem, schedule, target.vectorBytes / 4);
+  const WinogradSizes &sizes = plan.sizes;
+  Candidate candidate;
+  candidate.schedule = schedule.text();
+  candidate.parameters = schedule.toJSON();
+  candidate.workspaceBytes = 4 * sizes.points * plan.filterStride();
+  int64_t filterTasks = sizes.targetPanels * ceilDiv(sizes.sourceChannels, plan.filterChannels());
+  candidate.phases.push_back({uint32_t(filterTasks), 0});
+  candidate.phases.push_back(
+      {uint32_t(plan.chunks() * sizes.blocks), uint64_t(4 * plan.scratchElements())});
+  candidate.cost = winogradSeconds(problem, target, schedule);
+  return candidate;
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Phase 0: the filter
+//===------------------------------------------------------------------------------------------===//
+
+/// The filter is indexed (k, c, d, r, s); its taps stand in ascending order of their offsets.
+void DataPhase::transformFilter() {
+  const ConvolutionProblem &p = plan.problem;
+  const bool forward = p.direction == ConvolutionProblem::Direction::Forward;
+  Source filter = source(1, imageMap(p.outChannels, p.inChannels, p.kernel));
+  const int64_t step = plan.filterChannels();
+  SmallVector<Value> task =
+      e.delinearize(kernel.task, {sizes.targetPanels, ceilDiv(sizes.sourceChannels, step)});
+  Value panel = task[0], first = e.mul(task[1], step);
+  Value last = e.minimum(e.add(first, step), e.constant(sizes.sourceChannels));
+  e.loop(first, last, 1, [&](Value channel) {
+    e.loop(schedule.vectors, [&](Value vector) {
+      Value lane = e.add(e.mul(panel, sizes.width), e.mul(vector, e.lanes));
+      Value mask = e.lanesBelow(e.sub(e.constant(sizes.targetChannels), lane));
+      Value row = e.add(e.mul(panel, sizes.sourceChannels), channel);
+      Value place =
+          e.at(kernel.workspace(), e.add(e.mul(row, sizes.width), e.mul(vector, e.lanes)));
+      auto tap = [&](unsigned axis, int64_t number) {
+        int64_t taps = p.kernel[axis];
+        return e.constant(forward ? number : taps - 1 - number);
+      };
+      emitTransform(
+          e, sizes.high.filter, sizes.wide.filter,
+          [&](int64_t i, int64_t j) {
+            return filter.read({{forward ? lane : channel, forward ? channel : lane, e.constant(0),
+                                 tap(1, i), tap(2, j)},
+                                forward ? 0u : 1u,
+                                1,
+                                mask});
+          },
+          [&](int64_t i, int64_t j, Value value) {
+            int64_t point = i * sizes.wide.points() + j;
+            e.storeAligned(value, e.at(place, point * plan.filterStride()));
+          });
+    });
+  });
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Phase 1: tiles
+//===------------------------------------------------------------------------------------------===//
+
+void DataPhase::compute(LLVM::LLVMFuncOp micro) {
+  target = sink(imageMap(geometry.batch, sizes.targetChannels, geometry.target));
+  gathered = kernel.scratch;
+  pixels = e.at(gathered, plan.gatherElements());
+  stage = e.at(pixels, plan.segmentElements());
+  sources = e.at(stage, plan.stageElements());
+  products = e.at(sources, sizes.points * plan.sourceStride());
+  // Tasks that follow each other read the same part of the filter.
+  SmallVector<Value> task = e.delinearize(kernel.task, {plan.chunks(), sizes.blocks});
+  Value firstSegment = e.mul(task[1], schedule.blockSegments);
+  Value segments = e.minimum(e.constant(schedule.blockSegments),
+                             e.sub(e.constant(sizes.segments), firstSegment));
+  Value tiles = e.mul(segments, schedule.segmentTiles);
+  Value tilePanels = e.div(e.add(tiles, schedule.rows - 1), schedule.rows);
+  transformSources(firstSegment, segments);
+  clearRest(tiles, tilePanels);
+  Value panel = e.mul(task[0], schedule.panels);
+  Value panelEnd = e.minimum(e.add(panel, schedule.panels), e.constant(sizes.targetPanels));
+  e.loop(panel, panelEnd, 1, [&](Value panel) {
+    multiply(micro, panel, tilePanels);
+    e.loop(schedule.vectors, [&](Value vector) {
+      e.loop(e.constant(0), segments, 1, [&](Value number) {
+        WinogradSegment segment = decodeSegment(e.add(firstSegment, number));
+        finishSegment(segment, e.mul(number, schedule.segmentTiles), panel, vector);
+      });
+    });
+  });
+}
+
+Value DataPhase::sourcePlace(Value channelVector, Value tile) {
+  Value panel = e.add(e.mul(e.div(tile, schedule.rows), sizes.sourceVectors), channelVector);
+  Value row = e.add(e.mul(panel, schedule.rows), e.rem(tile, schedule.rows));
+  return e.at(sources, e.mul(row, e.lanes));
+}
+
+void DataPhase::transformSources(Value firstSegment, Value segments) {
+  Source image = source(0, imageMap(geometry.batch, sizes.sourceChannels, geometry.source));
+  WinogradTiles tiles{image,
+                      sizes.sourceChannels,
+                      geometry.source[1],
+                      geometry.source[2],
+                      sizes.sourceRows(),
+                      sizes.sourcePitch(),
+                      geometry.dimension(0, 1).minOffset(),
+                      geometry.dimension(0, 2).minOffset(),
+                      sizes.high.input,
+                      sizes.wide.input};
+  e.loop(sizes.sourceVectors, [&](Value vector) {
+    e.loop(e.constant(0), segments, 1, [&](Value number) {
+      WinogradSegment segment = decodeSegment(e.add(firstSegment, number));
+      Value first = e.mul(number, schedule.segmentTiles);
+      transformTiles(tiles, segment, vector, gathered, plan.sourceStride(),
+                     [&](Value tile) { return sourcePlace(vector, e.add(first, tile)); });
+    });
+  });
+}
+
+/// Rows of the last tile panel that no tile fills: their products are not written, but must not be
+/// slow.
+void DataPhase::clearRest(Value tiles, Value tilePanels) {
+  e.loop(tiles, e.mul(tilePanels, schedule.rows), 1, [&](Value tile) {
+    e.loop(sizes.sourceVectors, [&](Value vector) {
+      Value place = sourcePlace(vector, tile);
+      e.loop(sizes.points, [&](Value point) {
+        e.storeAligned(e.zeroVector(), e.at(place, e.mul(point, plan.sourceStride())));
+      });
+    });
+  });
+}
+
+void DataPhase::multiply(LLVM::LLVMFuncOp micro, Value panel, Value tilePanels) {
+  SmallVector<int32_t> offsets;
+  for (int64_t channel = 0; channel < sizes.sourceChannels; ++channel)
+    offsets.push_back(int32_t(channel / e.lanes * schedule.rows * e.lanes + channel % e.lanes));
+  Value table = e.table("offsets", offsets), steps = e.constant(sizes.sourceChannels);
+  Value fresh = e.number(0, e.b.getI1Type());
+  e.loop(sizes.points, [&](Value point) {
+    Value filter =
+        e.add(e.mul(point, plan.filterStride()), e.mul(panel, sizes.sourceChannels * sizes.width));
+    Value source = e.at(sources, e.mul(point, plan.sourceStride()));
+    Value product = e.at(products, e.mul(point, plan.productStride()));
+    e.loop(e.constant(0), tilePanels, 1, [&](Value tiles) {
+      Value from = e.at(source, e.mul(tiles, plan.tilePanelElements()));
+      Value to = e.at(product, e.mul(tiles, schedule.rows * sizes.width));
+      LLVM::CallOp::create(
+          e.b, e.loc, micro,
+          ValueRange{from, e.at(kernel.workspace(), filter), table, steps, to, fresh});
+    });
+  });
+}
+
+/// Transforms the products of a segment's tiles for one vector of target channels.
+void DataPhase::finishSegment(const WinogradSegment &segment, Value firstTile, Value panel,
+                              Value vector) {
+  const int64_t pitch = sizes.targetPitch();
+  e.loop(schedule.segmentTiles, [&](Value tile) {
+    Value from = e.add(e.mul(e.add(firstTile, tile), sizes.width), e.mul(vector, e.lanes));
+    Value product = e.at(products, from);
+    Value corner = e.at(pixels, e.mul(tile, schedule.tileCols * e.lanes));
+    emitTransform(
+        e, sizes.high.output, sizes.wide.output,
+        [&](int64_t i, int64_t j) {
+          int64_t point = i * sizes.wide.points() + j;
+          return e.loadAligned(e.at(product, point * plan.productStride()));
+        },
+        [&](int64_t i, int64_t j, Value value) {
+          e.storeAligned(value, e.at(corner, (i * pitch + j) * e.lanes));
+        });
+  });
+  writeRows(segment, e.add(e.mul(panel, sizes.width), e.mul(vector, e.lanes)));
+}
+
+void DataPhase::writeRows(const WinogradSegment &segment, Value firstChannel) {
+  const int64_t pitch = sizes.targetPitch();
+  Value zero = e.constant(0);
+  Value rows =
+      e.minimum(e.constant(schedule.tileRows), e.sub(e.constant(sizes.planeRows), segment.row));
+  Value cols =
+      e.minimum(e.constant(sizes.segmentCols()), e.sub(e.constant(sizes.planeCols), segment.col));
+  Value channels =
+      e.minimum(e.constant(e.lanes), e.sub(e.constant(sizes.targetChannels), firstChannel));
+  e.loop(zero, rows, 1, [&](Value row) {
+    e.loop(zero, cols, e.lanes, [&](Value col) {
+      Value pixel = e.add(e.mul(row, pitch), col);
+      e.transpose(e.at(pixels, e.mul(pixel, e.lanes)), e.constant(e.lanes), e.at(stage, col),
+                  e.constant(pitch));
+    });
+    e.loop(zero, channels, 1, [&](Value channel) {
+      e.loop(zero, cols, e.lanes, [&](Value col) {
+        Value value = e.loadAligned(e.at(stage, e.add(e.mul(channel, pitch), col)));
+        target.write(value, {{segment.image, e.add(firstChannel, channel), zero,
+                              e.add(segment.row, row), e.add(segment.col, col)},
+                             4,
+                             1,
+                             e.lanesBelow(e.sub(cols, col))});
+      });
+    });
+  });
+}
+
+LogicalResult codegen::emitWinogradData(const KernelSpec &spec, const Candidate &candidate,
+                                        const CpuTarget &target, StringRef symbol, ModuleOp module,
+                                        const ConvolutionProblem &problem) {
+  const WinogradSchedule schedule = WinogradSchedule::fromJSON(candidate.parameters);
+  DataPlan plan(problem, schedule, target.vectorBytes / 4);
+  MicroKernel micro;
+  for (int64_t row = 0; row < schedule.rows; ++row)
+    micro.rowOffsets.push_back(row * plan.sizes.lanes);
+  micro.vectors = schedule.vectors;
+  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
+  DataPhase filter(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
+  filter.transformFilter();
+  DataPhase tiles(spec, target, module, phaseSymbol(symbol, candidate, 1), plan);
+  tiles.compute(function);
+  if (failed(filter.finish()) || failed(tiles.finish()))
+    return failure();
+  return emitPrologueResults(spec, candidate, target, symbol, module);
+}

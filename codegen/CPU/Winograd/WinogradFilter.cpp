@@ -1,0 +1,264 @@
+//===- WinogradFilter.cpp - the filter's gradient ---------------------------------------------===//
+//
+// Two phases:
+//   0  for each (part of the blocks, chunk of output channels, chunk of input channels): transforms
+//      the tiles of x into [point][channel vector][tile][lane] and those of dy into
+//      [point][panel][tile][vectors * lanes], and adds their products, point by point, to
+//      [point][panel][input channel][vectors * lanes] in the workspace;
+//   1  adds the parts in ascending order, transforms the sums back and writes them.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "codegen/CPU/Convolution/Convolution.h"
+#include "codegen/CPU/Gemm/MicroKernel.h"
+#include "codegen/CPU/Winograd/Winograd.h"
+#include "codegen/CPU/Winograd/WinogradTiles.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+namespace {
+
+/// Everything that both phases of a kernel agree on; in elements.
+struct FilterPlan {
+  FilterPlan(const ConvolutionProblem &problem, const WinogradSchedule &schedule, int64_t lanes)
+      : problem(problem), sizes(problem, schedule, lanes),
+        highGradient(sizes.high.output.transposed()), wideGradient(sizes.wide.output.transposed()),
+        highFilter(sizes.high.filter.transposed()), wideFilter(sizes.wide.filter.transposed()) {}
+
+  const ConvolutionProblem &problem;
+  WinogradSizes sizes;
+  TransformMatrix highGradient, wideGradient; ///< of dy
+  TransformMatrix highFilter, wideFilter;     ///< back
+
+  const WinogradSchedule &schedule() const { return sizes.schedule; }
+  int64_t panelChunks() const { return ceilDiv(sizes.targetPanels, schedule().panels); }
+  int64_t vectorChunks() const { return ceilDiv(sizes.sourceVectors, schedule().channelVectors); }
+  int64_t blocksOfPart() const { return ceilDiv(sizes.blocks, schedule().splits); }
+  /// Between points, with a cache line more than the size: see WinogradData.cpp.
+  int64_t imageStride() const {
+    return schedule().channelVectors * sizes.blockTiles * sizes.lanes + lineElements;
+  }
+  int64_t gradientStride() const {
+    return schedule().panels * sizes.blockTiles * sizes.width + lineElements;
+  }
+  int64_t panelElements() const { return sizes.sourceVectors * sizes.lanes * sizes.width; }
+  int64_t sumStride() const { return sizes.targetPanels * panelElements() + lineElements; }
+  int64_t partElements() const { return sizes.points * sumStride(); }
+  int64_t gatherElements() const {
+    return (sizes.lanes + std::max(sizes.sourceRows() * sizes.sourcePitch(),
+                                   schedule().tileRows * sizes.targetPitch())) *
+           sizes.lanes;
+  }
+  int64_t scratchElements() const {
+    return gatherElements() + sizes.points * (imageStride() + gradientStride());
+  }
+};
+
+/// One phase of a kernel.
+class FilterPhase : public WinogradPhase {
+public:
+  FilterPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
+              const FilterPlan &plan)
+      : WinogradPhase(spec, target, module, name, plan.sizes), plan(plan), problem(plan.problem) {}
+
+  void reduce(LLVM::LLVMFuncOp micro);
+  void addParts();
+
+private:
+  /// Ranges of panels and channel vectors of a task of phase 0.
+  struct Task {
+    Value part, panel, panelEnd, vector, vectorEnd;
+  };
+  void transformImages(const Task &task, Value firstSegment, Value segments);
+  void transformGradients(const Task &task, Value firstSegment, Value segments);
+  void multiply(const Task &task, LLVM::LLVMFuncOp micro, Value steps, Value accumulate);
+  /// Of the sums of a panel of output channels and a vector of input channels.
+  Value sumPlace(Value panel, Value channelVector);
+
+  const FilterPlan &plan;
+  const ConvolutionProblem &problem;
+  Source x, dy;
+  Value gathered, images, gradients; ///< in the scratch
+};
+
+} // namespace
+
+Candidate codegen::winogradFilterCandidate(const ConvolutionProblem &problem,
+                                           const WinogradSchedule &schedule,
+                                           const CpuTarget &target) {
+  FilterPlan plan(problem, schedule, target.vectorBytes / 4);
+  Candidate candidate;
+  candidate.schedule = schedule.text();
+  candidate.parameters = schedule.toJSON();
+  candidate.workspaceBytes = 4 * schedule.splits * plan.partElements();
+  candidate.phases.push_back({uint32_t(schedule.splits * plan.panelChunks() * plan.vectorChunks()),
+                              uint64_t(4 * plan.scratchElements())});
+  candidate.phases.push_back({uint32_t(plan.sizes.targetPanels * plan.sizes.sourceVectors), 0});
+  candidate.cost = winogradSeconds(problem, target, schedule);
+  return candidate;
+}
+
+Value FilterPhase::sumPlace(Value panel, Value channelVector) {
+  Value row = e.add(e.mul(panel, sizes.sourceVectors), channelVector);
+  return e.mul(row, e.lanes * sizes.width);
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Phase 0: sums over tiles
+//===------------------------------------------------------------------------------------------===//
+
+void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
+  x = source(0, imageMap(problem.batch, problem.inChannels, problem.input));
+  dy = source(1, imageMap(problem.batch, problem.outChannels, problem.output));
+  gathered = kernel.scratch;
+  images = e.at(gathered, plan.gatherElements());
+  gradients = e.at(images, sizes.points * plan.imageStride());
+  SmallVector<Value> place =
+      e.delinearize(kernel.task, {schedule.splits, plan.panelChunks(), plan.vectorChunks()});
+  Task task;
+  task.part = place[0];
+  task.panel = e.mul(place[1], schedule.panels);
+  task.panelEnd = e.minimum(e.add(task.panel, schedule.panels), e.constant(sizes.targetPanels));
+  task.vector = e.mul(place[2], schedule.channelVectors);
+  task.vectorEnd =
+      e.minimum(e.add(task.vector, schedule.channelVectors), e.constant(sizes.sourceVectors));
+  Value first = e.mul(task.part, plan.blocksOfPart());
+  Value last = e.minimum(e.add(first, plan.blocksOfPart()), e.constant(sizes.blocks));
+  e.loop(first, last, 1, [&](Value block) {
+    Value firstSegment = e.mul(block, schedule.blockSegments);
+    Value segments = e.minimum(e.constant(schedule.blockSegments),
+                               e.sub(e.constant(sizes.segments), firstSegment));
+    transformImages(task, firstSegment, segments);
+    transformGradients(task, firstSegment, segments);
+    multiply(task, micro, e.mul(segments, schedule.segmentTiles), e.less(first, block));
+  });
+}
+
+void FilterPhase::transformImages(const Task &task, Value firstSegment, Value segments) {
+  WinogradTiles tiles{x,
+                      problem.inChannels,
+                      problem.input[1],
+                      problem.input[2],
+                      sizes.sourceRows(),
+                      sizes.sourcePitch(),
+                      -problem.padLow[1],
+                      -problem.padLow[2],
+                      sizes.high.input,
+                      sizes.wide.input};
+  e.loop(task.vector, task.vectorEnd, 1, [&](Value vector) {
+    Value row = e.mul(e.sub(vector, task.vector), sizes.blockTiles);
+    e.loop(e.constant(0), segments, 1, [&](Value number) {
+      Value first = e.add(row, e.mul(number, schedule.segmentTiles));
+      transformTiles(tiles, decodeSegment(e.add(firstSegment, number)), vector, gathered,
+                     plan.imageStride(),
+                     [&](Value tile) { return e.at(images, e.mul(e.add(first, tile), e.lanes)); });
+    });
+  });
+}
+
+void FilterPhase::transformGradients(const Task &task, Value firstSegment, Value segments) {
+  WinogradTiles tiles{dy,
+                      problem.outChannels,
+                      problem.output[1],
+                      problem.output[2],
+                      schedule.tileRows,
+                      sizes.targetPitch(),
+                      0,
+                      0,
+                      plan.highGradient,
+                      plan.wideGradient};
+  e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
+    Value row = e.mul(e.sub(panel, task.panel), sizes.blockTiles);
+    e.loop(schedule.vectors, [&](Value inPanel) {
+      Value vector = e.add(e.mul(panel, schedule.vectors), inPanel);
+      Value base = e.at(gradients, e.mul(inPanel, e.lanes));
+      e.loop(e.constant(0), segments, 1, [&](Value number) {
+        Value first = e.add(row, e.mul(number, schedule.segmentTiles));
+        transformTiles(tiles, decodeSegment(e.add(firstSegment, number)), vector, gathered,
+                       plan.gradientStride(), [&](Value tile) {
+                         return e.at(base, e.mul(e.add(first, tile), sizes.width));
+                       });
+      });
+    });
+  });
+}
+
+void FilterPhase::multiply(const Task &task, LLVM::LLVMFuncOp micro, Value steps,
+                           Value accumulate) {
+  Value part = e.at(kernel.workspace(), e.mul(task.part, plan.partElements()));
+  Value none = LLVM::ZeroOp::create(e.b, e.loc, e.pointerType());
+  e.loop(sizes.points, [&](Value point) {
+    Value image = e.at(images, e.mul(point, plan.imageStride()));
+    Value gradient = e.at(gradients, e.mul(point, plan.gradientStride()));
+    Value sums = e.at(part, e.mul(point, plan.sumStride()));
+    e.loop(task.vector, task.vectorEnd, 1, [&](Value vector) {
+      Value rows = e.at(image, e.mul(e.sub(vector, task.vector), sizes.blockTiles * e.lanes));
+      e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
+        Value columns =
+            e.at(gradient, e.mul(e.sub(panel, task.panel), sizes.blockTiles * sizes.width));
+        Value sum = e.at(sums, sumPlace(panel, vector));
+        e.loop(e.constant(0), e.constant(e.lanes), schedule.rows, [&](Value row) {
+          LLVM::CallOp::create(e.b, e.loc, micro,
+                               ValueRange{e.at(rows, row), columns, none, steps,
+                                          e.at(sum, e.mul(row, sizes.width)), accumulate});
+        });
+      });
+    });
+  });
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Phase 1: the filter
+//===------------------------------------------------------------------------------------------===//
+
+void FilterPhase::addParts() {
+  Sink filter = sink(imageMap(problem.outChannels, problem.inChannels, problem.kernel));
+  SmallVector<Value> task = e.delinearize(kernel.task, {sizes.targetPanels, sizes.sourceVectors});
+  Value sums = e.at(kernel.workspace(), sumPlace(task[0], task[1]));
+  Value firstChannel = e.mul(task[1], e.lanes);
+  Value channels =
+      e.minimum(e.constant(e.lanes), e.sub(e.constant(problem.inChannels), firstChannel));
+  e.loop(e.constant(0), channels, 1, [&](Value channel) {
+    e.loop(schedule.vectors, [&](Value vector) {
+      Value place = e.at(sums, e.add(e.mul(channel, sizes.width), e.mul(vector, e.lanes)));
+      Value lane = e.add(e.mul(task[0], sizes.width), e.mul(vector, e.lanes));
+      Value mask = e.lanesBelow(e.sub(e.constant(problem.outChannels), lane));
+      emitTransform(
+          e, plan.highFilter, plan.wideFilter,
+          [&](int64_t i, int64_t j) {
+            Value point = e.at(place, (i * sizes.wide.points() + j) * plan.sumStride());
+            return e.sum(e.loadAligned(point), schedule.splits, [&](Value part) {
+              return e.loadAligned(e.at(point, e.mul(part, plan.partElements())));
+            });
+          },
+          [&](int64_t i, int64_t j, Value value) {
+            filter.write(value, {{lane, e.add(firstChannel, channel), e.constant(0), e.constant(i),
+                                  e.constant(j)},
+                                 0,
+                                 1,
+                                 mask});
+          });
+    });
+  });
+}
+
+LogicalResult codegen::emitWinogradFilter(const KernelSpec &spec, const Candidate &candidate,
+                                          const CpuTarget &target, StringRef symbol,
+                                          ModuleOp module, const ConvolutionProblem &problem) {
+  const WinogradSchedule schedule = WinogradSchedule::fromJSON(candidate.parameters);
+  FilterPlan plan(problem, schedule, target.vectorBytes / 4);
+  MicroKernel micro;
+  for (int64_t row = 0; row < schedule.rows; ++row)
+    micro.rowOffsets.push_back(row);
+  micro.vectors = schedule.vectors;
+  micro.stepA = plan.sizes.lanes;
+  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
+  FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
+  sums.reduce(function);
+  FilterPhase filter(spec, target, module, phaseSymbol(symbol, candidate, 1), plan);
+  filter.addParts();
+  if (failed(sums.finish()) || failed(filter.finish()))
+    return failure();
+  return emitPrologueResults(spec, candidate, target, symbol, module);
+}

@@ -1,0 +1,264 @@
+//===- WinogradSchedule.cpp - see WinogradSchedule.h ------------------------------------------===//
+#include "codegen/CPU/Winograd/WinogradSchedule.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+using namespace dlc;
+using namespace dlc::codegen;
+using Direction = ConvolutionProblem::Direction;
+
+/// Widest run of pixels that is transposed together: more would leave L1 with their 16 channels.
+static const int64_t segmentPixels = 32;
+/// Most bytes of scratch of a task. What does not fit the caches beside it streams once through
+/// each block.
+static const int64_t mostScratch = 12 << 20;
+/// Most bytes of partial sums of a filter's gradient.
+static const int64_t mostPartialSums = 80 << 20;
+
+//===------------------------------------------------------------------------------------------===//
+// Problems
+//===------------------------------------------------------------------------------------------===//
+
+std::string codegen::winogradRefusal(const ConvolutionProblem &p) {
+  const ConvolutionProblem::Spatial ones{1, 1, 1};
+  if (p.stride != ones)
+    return "its stride is not 1";
+  if (p.dilation != ones)
+    return "its dilation is not 1";
+  if (p.groups != 1)
+    return "it has " + std::to_string(p.groups) + " groups";
+  if (p.kernel[0] != 1 || p.input[0] != 1 || p.output[0] != 1)
+    return "it has three spatial dimensions";
+  auto known = [](int64_t taps) { return taps == 1 || taps == 3 || taps == 5; };
+  if (!known(p.kernel[1]) || !known(p.kernel[2]) || p.kernel[1] * p.kernel[2] == 1)
+    return "a filter of " + std::to_string(p.kernel[1]) + "x" + std::to_string(p.kernel[2]) +
+           " has no transform";
+  return "";
+}
+
+WinogradSizes::WinogradSizes(const ConvolutionProblem &p, const WinogradSchedule &s, int64_t lanes)
+    : schedule(s), high(s.tileRows, p.kernel[1]), wide(s.tileCols, p.kernel[2]), lanes(lanes),
+      width(s.vectors * lanes), points(high.points() * wide.points()) {
+  const bool backwardData = p.direction == Direction::BackwardData;
+  sourceChannels = backwardData ? p.outChannels : p.inChannels;
+  targetChannels = backwardData ? p.inChannels : p.outChannels;
+  sourceVectors = ceilDiv(sourceChannels, lanes);
+  targetPanels = ceilDiv(targetChannels, width);
+  const ConvolutionProblem::Spatial &plane = backwardData ? p.input : p.output;
+  planeRows = plane[1], planeCols = plane[2];
+  tileRowsOfImage = ceilDiv(planeRows, s.tileRows);
+  segmentsOfRow = ceilDiv(ceilDiv(planeCols, s.tileCols), s.segmentTiles);
+  segments = p.batch * tileRowsOfImage * segmentsOfRow;
+  blocks = ceilDiv(segments, s.blockSegments);
+  blockTiles = s.blockSegments * s.segmentTiles;
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Cost
+//===------------------------------------------------------------------------------------------===//
+
+/// Cycles of transposing a square tile of vectors on its way from or to the image.
+static double transposeCycles(int64_t lanes) { return 4 * double(lanes); }
+
+/// Cycles of a transform: its operations, loads and stores.
+static double transformCycles(const TransformMatrix &left, const TransformMatrix &right) {
+  double moved = double(left.columns * right.columns + left.rows * right.rows);
+  return 0.5 * (double(transformOperations(left, right)) + moved);
+}
+
+/// Of what a segment of a tensor with `rows` x `pitch` pixels and `tiles` transforms takes, for a
+/// vector of channels.
+static double segmentCycles(const WinogradSizes &z, int64_t rows, int64_t pitch,
+                            const TransformMatrix &left, const TransformMatrix &right) {
+  return double(rows * pitch / z.lanes) * transposeCycles(z.lanes) +
+         double(z.schedule.segmentTiles) * transformCycles(left, right);
+}
+
+double codegen::winogradSeconds(const ConvolutionProblem &p, const CpuTarget &target,
+                                const WinogradSchedule &s) {
+  const MachineModel m(target);
+  const WinogradSizes z(p, s, m.lanes);
+  const bool filter = p.direction == Direction::BackwardFilter;
+  const double steps = filter ? double(z.blockTiles) : double(z.sourceChannels);
+  const double tiles = filter ? double(z.sourceVectors * z.lanes / s.rows) : double(z.tilePanels());
+  const double perCall = 30 + 3 * double(s.rows * s.vectors);
+  double cycles = double(z.blocks * z.points * z.targetPanels) * tiles *
+                  (steps * cyclesPerStep(s.rows, s.vectors) + perCall);
+  const double sources = double(z.sourceVectors) * segmentCycles(z, z.sourceRows(), z.sourcePitch(),
+                                                                 z.high.input, z.wide.input);
+  const double targets =
+      double(z.targetPanels * s.vectors) *
+      segmentCycles(z, s.tileRows, z.targetPitch(), z.high.output, z.wide.output);
+  const double chunks = double(ceilDiv(z.targetPanels, s.panels));
+  const double sourceChunks = filter ? double(ceilDiv(z.sourceVectors, s.channelVectors)) : 1;
+  cycles += double(z.segments) * (sources * chunks + targets * sourceChunks);
+  // The filter, channel by channel, gathered or scattered.
+  cycles +=
+      double(z.sourceChannels * z.targetPanels * s.vectors) *
+      (transformCycles(z.high.filter, z.wide.filter) + 10 * double(z.high.taps * z.wide.taps));
+  const double filterBytes = 4.0 * z.points * z.sourceChannels * z.targetPanels * z.width;
+  double bytes = filterBytes * double(z.blocks) * (filter ? 2 : 1);
+  return tileSeconds(cycles) + (filterBytes > double(m.l2Bytes) ? bytes / 100e9 : 0);
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Choice
+//===------------------------------------------------------------------------------------------===//
+
+namespace {
+class ScheduleSearch {
+public:
+  ScheduleSearch(const ConvolutionProblem &p, const CpuTarget &target)
+      : p(p), target(target), m(target) {}
+  std::optional<WinogradSchedule> best(int64_t outputs);
+
+private:
+  bool isFilter() const { return p.direction == Direction::BackwardFilter; }
+  void addTiles(WinogradSchedule s);
+  void addBlocks(WinogradSchedule s);
+  void complete(WinogradSchedule s);
+
+  const ConvolutionProblem &p;
+  const CpuTarget &target;
+  const MachineModel m;
+  std::optional<WinogradSchedule> found;
+  double foundSeconds = 0;
+};
+} // namespace
+
+std::optional<WinogradSchedule> ScheduleSearch::best(int64_t outputs) {
+  found.reset();
+  WinogradSchedule s;
+  s.tileRows = p.kernel[1] == 1 ? 1 : outputs;
+  s.tileCols = p.kernel[2] == 1 ? 1 : outputs;
+  const bool backwardData = p.direction == Direction::BackwardData;
+  const int64_t tiles = ceilDiv(backwardData ? p.input[2] : p.output[2], s.tileCols);
+  const int64_t most = std::max<int64_t>(1, (segmentPixels - p.kernel[2] + 1) / s.tileCols);
+  s.segmentTiles = ceilDiv(tiles, ceilDiv(tiles, most));
+  addBlocks(s);
+  return found;
+}
+
+/// Blocks of a few sizes: larger ones read the transformed filter less often, smaller ones keep
+/// their tiles in the caches.
+void ScheduleSearch::addBlocks(WinogradSchedule s) {
+  const int64_t most = isFilter() ? 256 : 128;
+  s.blockSegments = 1;
+  const int64_t segments = WinogradSizes(p, s, m.lanes).segments;
+  int64_t before = 0;
+  for (int64_t blocks = ceilDiv(segments * s.segmentTiles, most); blocks <= segments;
+       blocks = 1 + blocks * 5 / 4) {
+    s.blockSegments = ceilDiv(segments, blocks);
+    if (s.blockSegments == before || s.blockSegments * s.segmentTiles < 8)
+      break;
+    before = s.blockSegments;
+    addTiles(s);
+  }
+  if (!found)
+    addTiles(s);
+}
+
+void ScheduleSearch::addTiles(WinogradSchedule s) {
+  const int64_t tiles = s.blockSegments * s.segmentTiles;
+  for (s.vectors = 1; s.vectors <= 3; ++s.vectors) {
+    const int64_t most = maxTileRows(m, s.vectors);
+    for (s.rows = 1; s.rows <= most; ++s.rows)
+      if (isFilter() ? m.lanes % s.rows == 0 : s.rows <= tiles)
+        complete(s);
+  }
+}
+
+/// Cuts channels until there are enough tasks, and what a task keeps is not too large.
+void ScheduleSearch::complete(WinogradSchedule s) {
+  WinogradSizes z(p, s, m.lanes);
+  s.panels = z.targetPanels;
+  s.channelVectors = z.sourceVectors;
+  const int64_t enough = 16;
+  if (isFilter()) {
+    const int64_t sums = 4 * z.points * z.sourceVectors * z.lanes * z.targetPanels * z.width;
+    s.splits = std::clamp<int64_t>(mostPartialSums / sums, 1, std::min(enough, z.blocks));
+    s.splits = ceilDiv(z.blocks, ceilDiv(z.blocks, s.splits)); // every part has a block
+  }
+  auto tasks = [&] {
+    const int64_t chunks = ceilDiv(z.targetPanels, s.panels);
+    return chunks * (isFilter() ? s.splits * ceilDiv(z.sourceVectors, s.channelVectors) : z.blocks);
+  };
+  auto scratch = [&] {
+    const int64_t other = isFilter() ? s.panels : 1;
+    return 4 * z.points * (z.blockTiles + s.rows) * (s.channelVectors * m.lanes + other * z.width);
+  };
+  auto work = [&] {
+    const double source = double(s.channelVectors * m.lanes), targets = double(s.panels * z.width);
+    return double(z.points * z.blockTiles) * source * targets *
+           double(isFilter() ? ceilDiv(z.blocks, s.splits) : 1);
+  };
+  while (tasks() < enough && work() > 2 * smallestTask) {
+    if (s.panels > 1)
+      s.panels = ceilDiv(s.panels, 2);
+    else if (isFilter() && s.channelVectors > 1)
+      s.channelVectors = ceilDiv(s.channelVectors, 2);
+    else
+      break;
+  }
+  while (scratch() > mostScratch && isFilter() && (s.panels > 1 || s.channelVectors > 1)) {
+    if (s.panels * z.width > s.channelVectors * m.lanes)
+      s.panels = ceilDiv(s.panels, 2);
+    else
+      s.channelVectors = ceilDiv(s.channelVectors, 2);
+  }
+  if (scratch() > mostScratch)
+    return;
+  const double seconds = winogradSeconds(p, target, s);
+  if (!found || seconds < foundSeconds)
+    found = s, foundSeconds = seconds;
+}
+
+SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const ConvolutionProblem &p,
+                                                               const CpuTarget &target,
+                                                               bool accurate) {
+  SmallVector<WinogradSchedule> all;
+  // See WinogradTest.cpp.
+  auto isAccurate = [&](int64_t outputs) {
+    return p.direction != Direction::BackwardFilter && outputs == 2 &&
+           std::max(p.kernel[1], p.kernel[2]) == 3;
+  };
+  for (int64_t outputs : {2, 4})
+    if (!accurate || isAccurate(outputs))
+      if (std::optional<WinogradSchedule> s = ScheduleSearch(p, target).best(outputs))
+        all.push_back(*s);
+  return all;
+}
+
+//===------------------------------------------------------------------------------------------===//
+// As text and data
+//===------------------------------------------------------------------------------------------===//
+
+std::string WinogradSchedule::text() const {
+  std::string text;
+  raw_string_ostream(text) << "winograd tile " << tileRows << "x" << tileCols << " segment "
+                           << segmentTiles << " block " << blockSegments << " register " << rows
+                           << "x" << vectors << " task " << channelVectors << "x" << panels
+                           << " splits " << splits;
+  return text;
+}
+
+json::Value WinogradSchedule::toJSON() const {
+  return json::Object{{"tile_rows", tileRows},
+                      {"tile_cols", tileCols},
+                      {"segment_tiles", segmentTiles},
+                      {"block_segments", blockSegments},
+                      {"rows", rows},
+                      {"vectors", vectors},
+                      {"panels", panels},
+                      {"channel_vectors", channelVectors},
+                      {"splits", splits}};
+}
+
+WinogradSchedule WinogradSchedule::fromJSON(const json::Value &value) {
+  const json::Object &object = *value.getAsObject();
+  auto number = [&](StringRef key) { return *object.getInteger(key); };
+  return {
+      number("tile_rows"), number("tile_cols"), number("segment_tiles"), number("block_segments"),
+      number("rows"),      number("vectors"),   number("panels"),        number("channel_vectors"),
+      number("splits")};
+}

@@ -1,0 +1,69 @@
+//===- WinogradSchedule.h - tiles, blocks and tasks of Winograd convolutions --------*- C++ -*-===//
+//
+// The image is cut into tiles of tileRows x tileCols outputs, each with its own transforms. Tiles
+// that stand beside each other in a row form a segment, whose pixels are transposed together;
+// segments of the whole batch are numbered through and cut into blocks, the work of a task.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CPU_WINOGRAD_WINOGRADSCHEDULE_H
+#define DLC_CODEGEN_CPU_WINOGRAD_WINOGRADSCHEDULE_H
+
+#include "codegen/CPU/Convolution/ConvolutionGeometry.h"
+#include "codegen/CPU/CostModel.h"
+#include "codegen/CPU/Winograd/WinogradTransform.h"
+
+namespace dlc::codegen {
+
+struct WinogradSchedule {
+  int64_t tileRows = 1, tileCols = 1; ///< outputs of a tile
+  int64_t segmentTiles = 1;
+  int64_t blockSegments = 1;
+  int64_t rows = 1, vectors = 1; ///< register tile
+  /// Of one task: panels of vectors * lanes output channels (forward) or input channels (backward
+  /// data); for the filter's gradient, of output channels, and vectors of input channels.
+  int64_t panels = 1, channelVectors = 1;
+  int64_t splits = 1; ///< parts of all blocks, for the filter's gradient
+
+  std::string text() const;
+  llvm::json::Value toJSON() const;
+  static WinogradSchedule fromJSON(const llvm::json::Value &value);
+};
+
+/// The numbers that follow from a problem and a schedule. `plane` is what tiles cut: the target in
+/// the data directions, dy for the filter's gradient.
+struct WinogradSizes {
+  WinogradSizes(const ConvolutionProblem &problem, const WinogradSchedule &schedule, int64_t lanes);
+
+  const WinogradSchedule &schedule;
+  WinogradTransform high, wide; ///< along rows and columns
+  int64_t lanes, width;
+  int64_t points;                                   ///< of both axes together
+  int64_t sourceChannels, targetChannels;           ///< x and dy for the filter's gradient
+  int64_t sourceVectors, targetPanels;              ///< of all channels
+  int64_t planeRows, planeCols;                     ///< extents of the plane
+  int64_t tileRowsOfImage, segmentsOfRow, segments; ///< segments of the whole batch
+  int64_t blocks, blockTiles;
+
+  /// Rows and columns of a tile's input, and columns of a segment's, in whole vectors.
+  int64_t sourceRows() const { return high.points(); }
+  int64_t sourcePitch() const { return roundUp(segmentCols() + wide.taps - 1, lanes); }
+  int64_t segmentCols() const { return schedule.segmentTiles * schedule.tileCols; }
+  int64_t targetPitch() const { return roundUp(segmentCols(), lanes); }
+  int64_t tilePanels() const { return ceilDiv(blockTiles, schedule.rows); }
+};
+
+/// Why no such algorithm can run the problem; empty if one can.
+std::string winogradRefusal(const ConvolutionProblem &problem);
+
+/// The best schedule for each tile size that pays to look at; `accurate`: only those whose error is
+/// no larger than that of direct convolution.
+llvm::SmallVector<WinogradSchedule> chooseWinogradSchedules(const ConvolutionProblem &problem,
+                                                            const CpuTarget &target, bool accurate);
+
+/// Estimated seconds on one core, without what all kernels add.
+double winogradSeconds(const ConvolutionProblem &problem, const CpuTarget &target,
+                       const WinogradSchedule &schedule);
+
+} // namespace dlc::codegen
+
+#endif

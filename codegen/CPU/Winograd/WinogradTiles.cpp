@@ -1,0 +1,60 @@
+//===- WinogradTiles.cpp - see WinogradTiles.h ------------------------------------------------===//
+#include "codegen/CPU/Winograd/WinogradTiles.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+WinogradSegment WinogradPhase::decodeSegment(Value number) {
+  SmallVector<Value> place =
+      e.delinearize(number, {sizes.segments, sizes.tileRowsOfImage, sizes.segmentsOfRow});
+  return {place[0], e.mul(place[1], schedule.tileRows), e.mul(place[2], sizes.segmentCols())};
+}
+
+/// Rows x pitch pixels of a vector of channels, with the channels innermost.
+void WinogradPhase::gather(const WinogradTiles &tiles, const WinogradSegment &segment,
+                           Value channelVector, Value tile, Value buffer) {
+  Value zero = e.constant(0), firstChannel = e.mul(channelVector, e.lanes);
+  Value top = e.add(segment.row, tiles.firstRow), left = e.add(segment.col, tiles.firstCol);
+  Value channels = e.minimum(e.constant(e.lanes), e.sub(e.constant(tiles.channels), firstChannel));
+  e.loop(tiles.rows, [&](Value row) {
+    Value h = e.add(top, row);
+    Value exists = e.both(e.less(e.constant(-1), h), e.less(h, e.constant(tiles.imageRows)));
+    // Masked rows are not read as vectors, but a body may read scalars that belong to the row.
+    h = e.minimum(e.maximum(h, zero), e.constant(tiles.imageRows - 1));
+    // Before every column there is none: no lane passes.
+    Value end = e.select(exists, e.constant(tiles.imageCols), e.constant(-(int64_t(1) << 30)));
+    e.loop(zero, e.constant(tiles.pitch), e.lanes, [&](Value chunk) {
+      Value w = e.add(left, chunk);
+      Value mask = e.intersect(e.lanesFrom(e.sub(zero, w)), e.lanesBelow(e.sub(end, w)));
+      if (tiles.channels % e.lanes != 0)
+        e.clearRows(tile, channels);
+      e.loop(zero, channels, 1, [&](Value channel) {
+        Place place{{segment.image, e.add(firstChannel, channel), zero, h, w}, 4, 1, mask};
+        e.storeAligned(tiles.image.read(place), e.at(tile, e.mul(channel, e.lanes)));
+      });
+      Value pixel = e.add(e.mul(row, tiles.pitch), chunk);
+      e.transpose(tile, e.constant(e.lanes), e.at(buffer, e.mul(pixel, e.lanes)),
+                  e.constant(e.lanes));
+    });
+  });
+}
+
+void WinogradPhase::transformTiles(const WinogradTiles &tiles, const WinogradSegment &segment,
+                                   Value channelVector, Value buffer, int64_t pointStride,
+                                   llvm::function_ref<Value(Value)> target) {
+  Value pixels = e.at(buffer, e.lanes * e.lanes);
+  gather(tiles, segment, channelVector, buffer, pixels);
+  e.loop(schedule.segmentTiles, [&](Value tile) {
+    Value corner = e.at(pixels, e.mul(tile, schedule.tileCols * e.lanes));
+    Value place = target(tile);
+    emitTransform(
+        e, tiles.left, tiles.right,
+        [&](int64_t i, int64_t j) {
+          return e.loadAligned(e.at(corner, (i * tiles.pitch + j) * e.lanes));
+        },
+        [&](int64_t i, int64_t j, Value value) {
+          e.storeAligned(value, e.at(place, (i * tiles.right.rows + j) * pointStride));
+        });
+  });
+}

@@ -1,0 +1,51 @@
+//===- WinogradTiles.h - tiles of images in and out of a phase's scratch ------------*- C++ -*-===//
+#ifndef DLC_CODEGEN_CPU_WINOGRAD_WINOGRADTILES_H
+#define DLC_CODEGEN_CPU_WINOGRAD_WINOGRADTILES_H
+
+#include "codegen/CPU/Winograd/WinogradSchedule.h"
+
+namespace dlc::codegen {
+
+/// A segment of tiles: its image, and the first row and column of the plane that it covers.
+struct WinogradSegment {
+  mlir::Value image, row, col;
+};
+
+/// Tiles of a tensor [images, channels, rows, columns].
+struct WinogradTiles {
+  Source image;
+  int64_t channels;
+  int64_t imageRows, imageCols; ///< outside, a tile's pixels are zero
+  int64_t rows, pitch;          ///< pixels that a segment reads
+  int64_t firstRow, firstCol;   ///< of a segment's tiles, from its place in the plane
+  const TransformMatrix &left, &right;
+};
+
+/// One phase of a Winograd kernel.
+class WinogradPhase : public PackedPhase {
+public:
+  WinogradPhase(const KernelSpec &spec, const CpuTarget &target, mlir::ModuleOp module,
+                llvm::StringRef name, const WinogradSizes &sizes)
+      : PackedPhase(spec, target, module, name, /*hasWorkspace=*/true), sizes(sizes),
+        schedule(sizes.schedule) {}
+
+protected:
+  WinogradSegment decodeSegment(mlir::Value number);
+  /// Transforms a segment's tiles for one vector of channels. Tile k of the segment goes to
+  /// target(k), `pointStride` elements apart for the points of the transform. `buffer` holds
+  /// (lanes + rows * pitch) * lanes elements.
+  void transformTiles(const WinogradTiles &tiles, const WinogradSegment &segment,
+                      mlir::Value channelVector, mlir::Value buffer, int64_t pointStride,
+                      llvm::function_ref<mlir::Value(mlir::Value)> target);
+
+  const WinogradSizes &sizes;
+  const WinogradSchedule &schedule;
+
+private:
+  void gather(const WinogradTiles &tiles, const WinogradSegment &segment, mlir::Value channelVector,
+              mlir::Value tile, mlir::Value buffer);
+};
+
+} // namespace dlc::codegen
+
+#endif
