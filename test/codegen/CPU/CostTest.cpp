@@ -100,6 +100,22 @@ TEST(Cost, RanksAsMeasured) {
         EXPECT_GT(estimatedMs(slow), estimatedMs(fast)) << slow.name << " and " << fast.name;
 }
 
+// How many times faster than direct convolution F(4x4, 3x3) was (AMD EPYC, Zen 4, AVX2).
+TEST(Cost, KnowsWhatWinogradGains) {
+  const std::string image = "8x256x56x56", filter = "256x256x3x3";
+  const std::pair<KernelSource, double> gains[] = {
+      {convolution("", "1", image, filter, image), 3.27},
+      {convolution("_backward_data", "1", image, filter, image), 3.24},
+      {convolution("_backward_filter", "1", image, image, filter), 3.34}};
+  for (const auto &[source, gain] : gains) {
+    auto seconds = [&](const char *generator) {
+      return CompiledTestKernel::select(source, "avx2", generator).candidate.cost;
+    };
+    EXPECT_NEAR(seconds("cpu-convolution") / seconds("cpu-winograd"), gain, 0.25 * gain)
+        << source.block;
+  }
+}
+
 // The way of last resort stays behind.
 TEST(Cost, KeepsLoopsForLast) {
   for (const Measured &kernel : measuredKernels())
