@@ -101,6 +101,7 @@ Candidate codegen::winogradDataCandidate(const ConvolutionProblem &problem,
   candidate.workspaceBytes = 4 * sizes.points * plan.filterStride();
   int64_t filterTasks = sizes.targetPanels * ceilDiv(sizes.sourceChannels, plan.filterChannels());
   candidate.phases.push_back({uint32_t(filterTasks), 0});
+  candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
   candidate.phases.push_back(
       {uint32_t(plan.chunks() * sizes.blocks), uint64_t(4 * plan.scratchElements())});
   candidate.cost = winogradSeconds(problem, target, schedule);

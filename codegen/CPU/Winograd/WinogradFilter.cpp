@@ -95,6 +95,7 @@ Candidate codegen::winogradFilterCandidate(const ConvolutionProblem &problem,
   candidate.phases.push_back({uint32_t(schedule.splits * plan.panelChunks() * plan.vectorChunks()),
                               uint64_t(4 * plan.scratchElements())});
   candidate.phases.push_back({uint32_t(plan.sizes.targetPanels * plan.sizes.sourceVectors), 0});
+  candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
   candidate.cost = winogradSeconds(problem, target, schedule);
   return candidate;
 }
