@@ -25,11 +25,13 @@ namespace {
 /// Everything that both phases of a kernel agree on; in elements.
 struct DataPlan {
   DataPlan(const ConvolutionProblem &problem, const WinogradSchedule &schedule, int64_t lanes)
-      : problem(problem), geometry(problem), sizes(problem, schedule, lanes) {}
+      : problem(problem), geometry(problem), sizes(problem, schedule, lanes), high(sizes.high()),
+        wide(sizes.wide()) {}
 
   const ConvolutionProblem &problem;
   DataGeometry geometry;
   WinogradSizes sizes;
+  WinogradTransform high, wide;
 
   int64_t chunks() const { return ceilDiv(sizes.targetPanels, sizes.schedule.panels); }
   /// Of one tile panel: what a register tile reads.
@@ -57,7 +59,7 @@ struct DataPlan {
   }
   /// Source channels that a task of phase 0 transforms: about 4k taps.
   int64_t filterChannels() const {
-    return std::clamp<int64_t>(4096 / (sizes.width * sizes.high.taps * sizes.wide.taps), 1,
+    return std::clamp<int64_t>(4096 / (sizes.width * sizes.highTaps * sizes.wideTaps), 1,
                                sizes.sourceChannels);
   }
 };
@@ -134,7 +136,7 @@ void DataPhase::transformFilter() {
         return e.constant(forward ? number : taps - 1 - number);
       };
       emitTransform(
-          e, sizes.high.filter, sizes.wide.filter,
+          e, plan.high.filter, plan.wide.filter,
           [&](int64_t i, int64_t j) {
             return filter.read({{forward ? lane : channel, forward ? channel : lane, e.constant(0),
                                  tap(1, i), tap(2, j)},
@@ -143,7 +145,7 @@ void DataPhase::transformFilter() {
                                 mask});
           },
           [&](int64_t i, int64_t j, Value value) {
-            int64_t point = i * sizes.wide.points() + j;
+            int64_t point = i * sizes.widePoints + j;
             e.storeAligned(value, e.at(place, point * plan.filterStride()));
           });
     });
@@ -199,8 +201,8 @@ void DataPhase::transformSources(Value firstSegment, Value segments) {
                       sizes.sourcePitch(),
                       geometry.dimension(0, 1).minOffset(),
                       geometry.dimension(0, 2).minOffset(),
-                      sizes.high.input,
-                      sizes.wide.input};
+                      plan.high.input,
+                      plan.wide.input};
   e.loop(sizes.sourceVectors, [&](Value vector) {
     e.loop(e.constant(0), segments, 1, [&](Value number) {
       WinogradSegment segment = decodeSegment(e.add(firstSegment, number));
@@ -254,9 +256,9 @@ void DataPhase::finishSegment(const WinogradSegment &segment, Value firstTile, V
     Value product = e.at(products, from);
     Value corner = e.at(pixels, e.mul(tile, schedule.tileCols * e.lanes));
     emitTransform(
-        e, sizes.high.output, sizes.wide.output,
+        e, plan.high.output, plan.wide.output,
         [&](int64_t i, int64_t j) {
-          int64_t point = i * sizes.wide.points() + j;
+          int64_t point = i * sizes.widePoints + j;
           return e.loadAligned(e.at(product, point * plan.productStride()));
         },
         [&](int64_t i, int64_t j, Value value) {

@@ -22,12 +22,13 @@ namespace {
 /// Everything that both phases of a kernel agree on; in elements.
 struct FilterPlan {
   FilterPlan(const ConvolutionProblem &problem, const WinogradSchedule &schedule, int64_t lanes)
-      : problem(problem), sizes(problem, schedule, lanes),
-        highGradient(sizes.high.output.transposed()), wideGradient(sizes.wide.output.transposed()),
-        highFilter(sizes.high.filter.transposed()), wideFilter(sizes.wide.filter.transposed()) {}
+      : problem(problem), sizes(problem, schedule, lanes), high(sizes.high()), wide(sizes.wide()),
+        highGradient(high.output.transposed()), wideGradient(wide.output.transposed()),
+        highFilter(high.filter.transposed()), wideFilter(wide.filter.transposed()) {}
 
   const ConvolutionProblem &problem;
   WinogradSizes sizes;
+  WinogradTransform high, wide;
   TransformMatrix highGradient, wideGradient; ///< of dy
   TransformMatrix highFilter, wideFilter;     ///< back
 
@@ -145,8 +146,8 @@ void FilterPhase::transformImages(const Task &task, Value firstSegment, Value se
                       sizes.sourcePitch(),
                       -problem.padLow[1],
                       -problem.padLow[2],
-                      sizes.high.input,
-                      sizes.wide.input};
+                      plan.high.input,
+                      plan.wide.input};
   e.loop(task.vector, task.vectorEnd, 1, [&](Value vector) {
     Value row = e.mul(e.sub(vector, task.vector), sizes.blockTiles);
     e.loop(e.constant(0), segments, 1, [&](Value number) {
@@ -228,7 +229,7 @@ void FilterPhase::addParts() {
       emitTransform(
           e, plan.highFilter, plan.wideFilter,
           [&](int64_t i, int64_t j) {
-            Value point = e.at(place, (i * sizes.wide.points() + j) * plan.sumStride());
+            Value point = e.at(place, (i * sizes.widePoints + j) * plan.sumStride());
             return e.sum(e.loadAligned(point), schedule.splits, [&](Value part) {
               return e.loadAligned(e.at(point, e.mul(part, plan.partElements())));
             });

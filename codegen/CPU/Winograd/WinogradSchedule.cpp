@@ -37,8 +37,9 @@ std::string codegen::winogradRefusal(const ConvolutionProblem &p) {
 }
 
 WinogradSizes::WinogradSizes(const ConvolutionProblem &p, const WinogradSchedule &s, int64_t lanes)
-    : schedule(s), high(s.tileRows, p.kernel[1]), wide(s.tileCols, p.kernel[2]), lanes(lanes),
-      width(s.vectors * lanes), points(high.points() * wide.points()) {
+    : schedule(s), lanes(lanes), width(s.vectors * lanes), highTaps(p.kernel[1]),
+      wideTaps(p.kernel[2]), highPoints(s.tileRows + highTaps - 1),
+      widePoints(s.tileCols + wideTaps - 1), points(highPoints * widePoints) {
   const bool backwardData = p.direction == Direction::BackwardData;
   sourceChannels = backwardData ? p.outChannels : p.inChannels;
   targetChannels = backwardData ? p.inChannels : p.outChannels;
@@ -66,39 +67,57 @@ static double transformCycles(const TransformMatrix &left, const TransformMatrix
   return 0.5 * (double(transformOperations(left, right)) + moved);
 }
 
-/// Of what a segment of a tensor with `rows` x `pitch` pixels and `tiles` transforms takes, for a
-/// vector of channels.
-static double segmentCycles(const WinogradSizes &z, int64_t rows, int64_t pitch,
-                            const TransformMatrix &left, const TransformMatrix &right) {
-  return double(rows * pitch / z.lanes) * transposeCycles(z.lanes) +
-         double(z.schedule.segmentTiles) * transformCycles(left, right);
-}
+namespace {
+/// Cycles of a tile's transforms for a vector of channels. For the filter's gradient those of dy
+/// and of the sums cost about as much as their transposes.
+struct TransformCosts {
+  double source, target, filter;
 
-double codegen::winogradSeconds(const ConvolutionProblem &p, const CpuTarget &target,
-                                const WinogradSchedule &s) {
-  const MachineModel m(target);
-  const WinogradSizes z(p, s, m.lanes);
+  explicit TransformCosts(const WinogradSizes &z) {
+    const WinogradTransform high = z.high(), wide = z.wide();
+    source = transformCycles(high.input, wide.input);
+    target = transformCycles(high.output, wide.output);
+    filter = transformCycles(high.filter, wide.filter);
+  }
+};
+} // namespace
+
+/// Seconds of a schedule whose sizes are `z`.
+static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
+                        const WinogradSizes &z, const TransformCosts &costs) {
+  const WinogradSchedule &s = z.schedule;
   const bool filter = p.direction == Direction::BackwardFilter;
   const double steps = filter ? double(z.blockTiles) : double(z.sourceChannels);
   const double tiles = filter ? double(z.sourceVectors * z.lanes / s.rows) : double(z.tilePanels());
   const double perCall = 30 + 3 * double(s.rows * s.vectors);
   double cycles = double(z.blocks * z.points * z.targetPanels) * tiles *
                   (steps * cyclesPerStep(s.rows, s.vectors) + perCall);
-  const double sources = double(z.sourceVectors) * segmentCycles(z, z.sourceRows(), z.sourcePitch(),
-                                                                 z.high.input, z.wide.input);
+  // Each task transforms the tiles that it needs; segments are transposed on their way.
+  auto segment = [&](int64_t rows, int64_t pitch, double transform) {
+    return double(rows * pitch / z.lanes) * transposeCycles(z.lanes) +
+           double(s.segmentTiles) * transform;
+  };
+  const double sources =
+      double(z.sourceVectors) * segment(z.sourceRows(), z.sourcePitch(), costs.source);
   const double targets =
-      double(z.targetPanels * s.vectors) *
-      segmentCycles(z, s.tileRows, z.targetPitch(), z.high.output, z.wide.output);
+      double(z.targetPanels * s.vectors) * segment(s.tileRows, z.targetPitch(), costs.target);
   const double chunks = double(ceilDiv(z.targetPanels, s.panels));
   const double sourceChunks = filter ? double(ceilDiv(z.sourceVectors, s.channelVectors)) : 1;
   cycles += double(z.segments) * (sources * chunks + targets * sourceChunks);
-  // The filter, channel by channel, gathered or scattered.
-  cycles +=
-      double(z.sourceChannels * z.targetPanels * s.vectors) *
-      (transformCycles(z.high.filter, z.wide.filter) + 10 * double(z.high.taps * z.wide.taps));
+  // The filter, channel by channel: a gather or scatter of each tap.
+  cycles += double(z.sourceChannels * z.targetPanels * s.vectors) *
+            (costs.filter + 10 * double(z.highTaps * z.wideTaps));
+  // The transformed filter, or the sums of its gradient, pass through each block.
+  const double bytesPerSecond = 100e9;
   const double filterBytes = 4.0 * z.points * z.sourceChannels * z.targetPanels * z.width;
   double bytes = filterBytes * double(z.blocks) * (filter ? 2 : 1);
-  return tileSeconds(cycles) + (filterBytes > double(m.l2Bytes) ? bytes / 100e9 : 0);
+  return tileSeconds(cycles) + (filterBytes > double(target.l2) ? bytes / bytesPerSecond : 0);
+}
+
+double codegen::winogradSeconds(const ConvolutionProblem &p, const CpuTarget &target,
+                                const WinogradSchedule &s) {
+  const WinogradSizes z(p, s, MachineModel(target).lanes);
+  return secondsOf(p, target, z, TransformCosts(z));
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -121,6 +140,7 @@ private:
   const ConvolutionProblem &p;
   const CpuTarget &target;
   const MachineModel m;
+  std::optional<TransformCosts> costs;
   std::optional<WinogradSchedule> found;
   double foundSeconds = 0;
 };
@@ -135,6 +155,7 @@ std::optional<WinogradSchedule> ScheduleSearch::best(int64_t outputs) {
   const int64_t tiles = ceilDiv(backwardData ? p.input[2] : p.output[2], s.tileCols);
   const int64_t most = std::max<int64_t>(1, (segmentPixels - p.kernel[2] + 1) / s.tileCols);
   s.segmentTiles = ceilDiv(tiles, ceilDiv(tiles, most));
+  costs = TransformCosts(WinogradSizes(p, s, m.lanes));
   addBlocks(s);
   return found;
 }
@@ -208,7 +229,7 @@ void ScheduleSearch::complete(WinogradSchedule s) {
   }
   if (scratch() > mostScratch)
     return;
-  const double seconds = winogradSeconds(p, target, s);
+  const double seconds = secondsOf(p, target, z, *costs);
   if (!found || seconds < foundSeconds)
     found = s, foundSeconds = seconds;
 }

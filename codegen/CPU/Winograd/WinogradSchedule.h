@@ -35,9 +35,9 @@ struct WinogradSizes {
   WinogradSizes(const ConvolutionProblem &problem, const WinogradSchedule &schedule, int64_t lanes);
 
   const WinogradSchedule &schedule;
-  WinogradTransform high, wide; ///< along rows and columns
   int64_t lanes, width;
-  int64_t points;                                   ///< of both axes together
+  int64_t highTaps, wideTaps;                       ///< along rows and columns
+  int64_t highPoints, widePoints, points;           ///< and of both axes together
   int64_t sourceChannels, targetChannels;           ///< x and dy for the filter's gradient
   int64_t sourceVectors, targetPanels;              ///< of all channels
   int64_t planeRows, planeCols;                     ///< extents of the plane
@@ -45,11 +45,13 @@ struct WinogradSizes {
   int64_t blocks, blockTiles;
 
   /// Rows and columns of a tile's input, and columns of a segment's, in whole vectors.
-  int64_t sourceRows() const { return high.points(); }
-  int64_t sourcePitch() const { return roundUp(segmentCols() + wide.taps - 1, lanes); }
+  int64_t sourceRows() const { return highPoints; }
+  int64_t sourcePitch() const { return roundUp(segmentCols() + wideTaps - 1, lanes); }
   int64_t segmentCols() const { return schedule.segmentTiles * schedule.tileCols; }
   int64_t targetPitch() const { return roundUp(segmentCols(), lanes); }
   int64_t tilePanels() const { return ceilDiv(blockTiles, schedule.rows); }
+  WinogradTransform high() const { return {schedule.tileRows, highTaps}; }
+  WinogradTransform wide() const { return {schedule.tileCols, wideTaps}; }
 };
 
 /// Why no such algorithm can run the problem; empty if one can.
