@@ -81,8 +81,8 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
          [&](const std::string &value) {
            options.convolutions = value == "heuristic" ? "" : value;
          },
-         "of convolutions: heuristic (default): the fastest; direct, gemm or winograd on the CPU "
-         "where it can run; on CUDA own, or library (default): cuDNN")
+         "of convolutions: heuristic (default): direct or gemm; direct, gemm or winograd on the "
+         "CPU where it can run; on CUDA own, or library (default): cuDNN")
       ->check(oneOf({"heuristic", "direct", "gemm", "winograd", "own", "library"}))
       ->option_text("WHICH");
   app.add_option("--cudnn-device", options.cudnnDevice,

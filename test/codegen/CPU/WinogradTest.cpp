@@ -1,5 +1,5 @@
 //===- WinogradTest.cpp - minimal filtering: matrices, kernels, errors ------------------------===//
-#include "codegen/CPU/Winograd/WinogradTransform.h"
+#include "codegen/CPU/Winograd/WinogradSchedule.h"
 #include "test/codegen/CPU/ConvolutionKernels.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -149,21 +149,24 @@ TEST(Winograd, Bodies) {
 
 // What has no transform is left to others.
 TEST(Winograd, Refuses) {
-  auto isOffered = [](const ConvolutionShapes &shapes) {
-    codegen::SelectedKernel chosen =
-        CompiledTestKernel::select(convolutionKernels(shapes)[0], "native", "");
-    return chosen.candidate.algorithm == ConvolutionAlgorithm::Winograd;
-  };
-  EXPECT_TRUE(
-      isOffered({{8, 64, 28, 28}, {64, 64, 3, 3}, {8, 64, 28, 28}, {1, 1}, {1, 1, 1, 1}, {1, 1}}));
-  EXPECT_FALSE(
-      isOffered({{8, 64, 28, 28}, {64, 64, 3, 3}, {8, 64, 14, 14}, {2, 2}, {1, 1, 1, 1}, {1, 1}}));
-  EXPECT_FALSE(
-      isOffered({{8, 64, 28, 28}, {64, 64, 3, 3}, {8, 64, 28, 28}, {1, 1}, {2, 2, 2, 2}, {2, 2}}));
-  EXPECT_FALSE(isOffered(
-      {{8, 64, 28, 28}, {64, 32, 3, 3}, {8, 64, 28, 28}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 2}));
-  EXPECT_FALSE(
-      isOffered({{8, 64, 28, 28}, {64, 64, 7, 7}, {8, 64, 28, 28}, {1, 1}, {3, 3, 3, 3}, {1, 1}}));
+  ConvolutionProblem good;
+  good.input = good.output = {1, 28, 28};
+  good.kernel = {1, 3, 3};
+  EXPECT_EQ(winogradRefusal(good), "");
+  ConvolutionProblem strided = good, dilated = good, grouped = good, deep = good, large = good,
+                     point = good;
+  strided.stride = {1, 1, 2};
+  dilated.dilation = {1, 2, 1};
+  grouped.groups = 2;
+  deep.input[0] = deep.output[0] = 4;
+  large.kernel = {1, 7, 7};
+  point.kernel = {1, 1, 1};
+  EXPECT_EQ(winogradRefusal(strided), "its stride is not 1");
+  EXPECT_EQ(winogradRefusal(dilated), "its dilation is not 1");
+  EXPECT_EQ(winogradRefusal(grouped), "it has 2 groups");
+  EXPECT_EQ(winogradRefusal(deep), "it has three spatial dimensions");
+  EXPECT_EQ(winogradRefusal(large), "a filter of 7x7 has no transform");
+  EXPECT_EQ(winogradRefusal(point), "a filter of 1x1 has no transform");
 }
 
 //===------------------------------------------------------------------------------------------===//
