@@ -1,16 +1,13 @@
 //===- MultiTensorGenerator.cpp - one element-wise function over many tensors -----------------===//
 #include "codegen/CUDA/Generators.h"
-#include "dialects/DL/DLProgramOps.h"
-#include "passes/Conversion/Storage.h"
+#include "passes/Conversion/FlatLayout.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace dlc;
 using namespace dlc::codegen;
 
-static const uint32_t threads = 256;
-static const int64_t chunk = 4096; // elements of a block
+static const uint32_t threads = 256, threadsOfTotals = 32;
 
 namespace {
 class MultiTensorGenerator : public TextGenerator {
@@ -20,106 +17,166 @@ public:
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
 };
 
-/// A tensor's place in the flat buffers, in elements, and its first block.
-struct Row {
-  int64_t firstBlock, offset, size;
+/// Writes the members of the problem that the skeleton asks for.
+class MemberPrinter {
+public:
+  explicit MemberPrinter(const KernelSpec &spec) : spec(spec) {
+    auto op = cast<dl::MultiTensorOp>(spec.anchorOp());
+    streams = op.getStreams();
+    each = op.getEach().size();
+    scalars = op.getScalars().size();
+    results = op.getResultStreams();
+    sums = op.getSums();
+  }
+
+  void add(KernelText &text) const;
+
+private:
+  std::string given() const;
+  std::string caller(bool quads) const;
+  std::string tables() const;
+  std::string typeOf(unsigned operand) const {
+    return storedTypeName(spec.operandTypes()[operand].getElementType());
+  }
+  std::string resultType(unsigned result) const {
+    return storedTypeName(spec.resultTypes()[result].getElementType());
+  }
+
+  const KernelSpec &spec;
+  unsigned streams, each, scalars, results, sums;
 };
 } // namespace
-
-/// Tensors with elements, and the number of all blocks.
-static std::pair<SmallVector<Row>, int64_t> rowsOf(dl::MultiTensorOp op) {
-  const SmallVector<int64_t> offsets = flatLayout(op).offsets;
-  SmallVector<Row> rows;
-  int64_t blocks = 0;
-  for (int64_t i = 0; i < op.getCount(); ++i) {
-    auto type = cast<RankedTensorType>(op.getTensor(0, i).getType());
-    int64_t size = program::PhysicalLayout::get(type).elements;
-    rows.push_back({blocks, offsets[i] / program::elementBytes(type.getElementType()), size});
-    blocks += llvm::divideCeil(size, chunk);
-  }
-  return {rows, blocks};
-}
 
 SmallVector<Candidate> MultiTensorGenerator::schedules(const KernelSpec &spec,
                                                        const CudaTarget &target) const {
   if (spec.anchor() != Anchor::MultiTensor)
     return {};
+  auto op = cast<dl::MultiTensorOp>(spec.anchorOp());
+  // The skeleton adds floats.
+  for (int64_t sum = 0; sum < int64_t(op.getSums()); ++sum)
+    if (!getElementTypeOrSelf(op.getSum(sum)).isF32())
+      return {};
+  int64_t pieces = FlatLayout(op).pieces().size();
   Candidate candidate;
-  candidate.schedule = "multi_tensor chunk " + std::to_string(chunk);
-  int64_t blocks = rowsOf(cast<dl::MultiTensorOp>(spec.anchorOp())).second;
-  candidate.phases.push_back({uint32_t(blocks), 0});
-  candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), 1);
+  candidate.schedule = "multi_tensor";
+  candidate.phases.push_back({uint32_t(std::max<int64_t>(pieces, 1)), 0});
+  if (op.getSums() != 0) {
+    candidate.phases.push_back({uint32_t(op.getCount()), 0});
+    candidate.workspaceBytes = std::max<int64_t>(pieces, 1) * op.getSums() * sizeof(float);
+    candidate.phases.back().sideBytes = candidate.workspaceBytes;
+  }
+  candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), candidate.phases.size());
   return {candidate};
 }
 
-/// name(elements, multipliers, scalars, results): `four` with quads, or `one`.
-static std::string printCaller(const KernelSpec &spec, bool quads, const std::string &element,
-                               int64_t multipliers) {
-  auto op = cast<dl::MultiTensorOp>(spec.anchorOp());
-  unsigned streams = op.getStreams(), scalars = op.getScalars().size();
+/// struct Given { ... }; given(tensor)
+std::string MemberPrinter::given() const {
+  std::string members, values;
+  for (unsigned i = 0; i < each + scalars; ++i) {
+    std::string n = std::to_string(streams + i);
+    members += "    " + typeOf(streams + i) + " x" + n + ";\n";
+    values += (i == 0 ? "x" : ", x") + n + (i < each ? "[tensor]" : "[0]");
+  }
+  return "  struct Given {\n" + members +
+         "  };\n  __device__ Given given(int tensor) const { return {" + values + "}; }\n";
+}
+
+/// name(elements, given, results, sums): `four` with quads, or `one`.
+std::string MemberPrinter::caller(bool quads) const {
   std::string before, arguments, after, suffix = quads ? ".v[l]" : "";
-  std::string type = quads ? "Quad<" + element + ">" : element;
+  auto type = [&](const std::string &element) { return quads ? "Quad<" + element + ">" : element; };
+  auto argument = [&](const std::string &text) {
+    arguments += (arguments.empty() ? "" : ", ") + text;
+  };
   for (unsigned i = 0; i < streams; ++i) {
     std::string n = std::to_string(i);
-    before += "    " + type + " a" + n + " = " +
+    before += "    " + type(typeOf(i)) + " a" + n + " = " +
               (quads ? "loadQuad(x" + n + ", i);\n" : "x" + n + "[i];\n");
-    arguments += (i ? ", a" : "a") + n + suffix;
+    argument("a" + n + suffix);
   }
-  for (int64_t i = 0; i < multipliers; ++i)
-    arguments +=
-        ", MULTIPLIERS[tensor * " + std::to_string(multipliers) + " + " + std::to_string(i) + "]";
-  for (unsigned i = 0; i < scalars; ++i)
-    arguments += ", x" + std::to_string(streams + i) + "[0]";
-  for (unsigned i = 0; i < spec.resultTypes().size(); ++i) {
+  for (unsigned i = 0; i < each + scalars; ++i)
+    argument("given.x" + std::to_string(streams + i));
+  for (unsigned i = 0; i < results; ++i) {
     std::string n = std::to_string(i);
-    before += "    " + type + " r" + n + ";\n";
-    arguments += ", r" + n + suffix;
+    before += "    " + type(resultType(i)) + " r" + n + ";\n";
+    argument("r" + n + suffix);
     after +=
         quads ? "    storeQuad(y" + n + ", i, r" + n + ");\n" : "    y" + n + "[i] = r" + n + ";\n";
   }
-  std::string loop =
-      quads ? "#pragma unroll\n    for (int l = 0; l < 4; ++l)\n      body(" : "    body(";
-  return std::string("  __device__ void ") + (quads ? "four" : "one") +
-         "(int i, int tensor) const {\n" + before + loop + arguments + ");\n" + after + "  }\n";
+  std::string add;
+  for (unsigned i = 0; i < sums; ++i) {
+    std::string n = std::to_string(i);
+    before += "    float t" + n + ";\n";
+    argument("t" + n);
+    add += " sums.v[" + n + "] += t" + n + ";";
+  }
+  std::string call = "body(" + arguments + ");" + add;
+  std::string loop = quads ? "#pragma unroll\n    for (int l = 0; l < 4; ++l) { " + call + " }\n"
+                           : "    " + call + "\n";
+  return std::string("  template <class Sums> __device__ void ") + (quads ? "four" : "one") +
+         "(int i, const Given &given, Sums &sums) const {\n" + before + loop + after + "  }\n";
+}
+
+/// The tables under the names that the skeleton knows, and how a sum is stored.
+std::string MemberPrinter::tables() const {
+  unsigned number = streams + each + scalars;
+  auto access = [&](StringRef type, StringRef name, StringRef parameters,
+                    const std::string &value) {
+    return ("  __device__ " + type + " " + name + "(" + parameters + ") const { " + value + "; }\n")
+        .str();
+  };
+  std::string pieces = "x" + std::to_string(number), firsts = "x" + std::to_string(number + 1);
+  std::string text =
+      access("int", "piece", "int row, int column", "return int(" + pieces + "[3 * row + column])");
+  if (sums == 0)
+    return text;
+  std::string stores;
+  for (unsigned i = 0; i < sums; ++i)
+    stores += "    if (sum == " + std::to_string(i) + ")\n      y" + std::to_string(results + i) +
+              "[tensor] = value;\n";
+  return text + access("int", "first", "int tensor", "return int(" + firsts + "[tensor])") +
+         "  __device__ void total(int sum, int tensor, float value) const {\n" + stores + "  }\n";
+}
+
+void MemberPrinter::add(KernelText &text) const {
+  text.members(given());
+  for (bool quads : {true, false})
+    text.members(caller(quads));
+  text.members(tables());
 }
 
 FailureOr<KernelText> MultiTensorGenerator::write(const KernelSpec &spec,
                                                   const Candidate &candidate) const {
   auto op = cast<dl::MultiTensorOp>(spec.anchorOp());
-  FailureOr<KernelSpec> inner = KernelSpec::get(op.getBody().front());
+  Block &block = op.getBody().front();
+  FailureOr<KernelSpec> inner = KernelSpec::get(block);
   if (failed(inner))
     return failure();
   KernelText text(spec, {"multi_tensor"});
   text.constant("THREADS", threads);
-  text.constant("COUNT", op.getCount());
-  text.constant("CHUNK", chunk);
-  std::string table, factors;
-  for (const Row &row : rowsOf(op).first)
-    table += "    {" + std::to_string(row.firstBlock) + ", " + std::to_string(row.offset) + ", " +
-             std::to_string(row.size) + "},\n";
-  llvm::raw_string_ostream stream(factors);
-  llvm::interleaveComma(op.getMultipliers(), stream,
-                        [&](double factor) { stream << llvm::format("float(%.9g)", factor); });
-  text.declare("__constant__ Tensor TENSORS[] = {\n" + table + "};\n");
-  if (!factors.empty())
-    text.declare("__constant__ float MULTIPLIERS[] = {" + factors + "};\n");
+  text.constant("PIECES", FlatLayout(op).pieces().size());
+  text.constant("SUMS", op.getSums());
+  if (op.getSums() != 0)
+    text.workspace(Float32Type::get(op.getContext()));
 
   DeviceFunction function(spec, "body", {});
   SmallVector<Value> given;
-  Type element = getElementTypeOrSelf(op.getTensor(0, 0));
-  for (auto [number, type] : llvm::enumerate(op.getBody().front().getArgumentTypes()))
+  for (auto [number, type] : llvm::enumerate(block.getArgumentTypes()))
     given.push_back(function.addValue("a" + std::to_string(number), getElementTypeOrSelf(type)));
   BodyEmitter body = function.body(*inner, [&](unsigned number) { return given[number]; });
-  for (auto [number, value] : llvm::enumerate(op.getBody().front().back().getOperands()))
-    if (failed(function.assign("r" + std::to_string(number), element, body.emit(value, {}))))
+  unsigned results = op.getResultStreams();
+  for (auto [number, value] : llvm::enumerate(block.back().getOperands())) {
+    std::string name =
+        number < results ? "r" + std::to_string(number) : "t" + std::to_string(number - results);
+    if (failed(function.assign(name, getElementTypeOrSelf(value), body.emit(value, {}))))
       return failure();
+  }
   if (failed(text.add(function)))
     return failure();
-  int64_t multipliers = op.getMultipliersPerTensor();
-  for (bool quads : {true, false})
-    text.members(printCaller(spec, quads, storedTypeName(element), multipliers));
-  text.phaseCalling(
-      threads, [](StringRef problem) { return ("multiTensor(" + problem + ", TENSORS)").str(); });
+  MemberPrinter(spec).add(text);
+  text.phase(threads, "multiTensor");
+  if (op.getSums() != 0)
+    text.phase(threadsOfTotals, "multiTensorTotals");
   return text;
 }
 

@@ -10,7 +10,7 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
-#include "passes/Conversion/Storage.h"
+#include "passes/Conversion/FlatLayout.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -95,8 +95,10 @@ FailureOr<KernelSpec> KernelSpec::get(Block &block) {
     for (Operation &op : block)
       spec.follow(op);
   }
-  if (auto update = dyn_cast_or_null<dl::MultiTensorOp>(spec.op))
-    return spec.setFlatBuffers(update);
+  if (auto update = dyn_cast_or_null<dl::MultiTensorOp>(spec.op)) {
+    spec.setFlatBuffers(update);
+    return spec;
+  }
   for (Type type : block.getArgumentTypes())
     spec.operands.push_back(cast<RankedTensorType>(type));
   for (Type type : block.back().getOperandTypes())
@@ -104,19 +106,22 @@ FailureOr<KernelSpec> KernelSpec::get(Block &block) {
   return spec;
 }
 
-FailureOr<KernelSpec> KernelSpec::setFlatBuffers(dl::MultiTensorOp update) {
-  auto first = cast<RankedTensorType>(update.getTensor(0, 0).getType());
-  for (Value tensor : update.getTensors())
-    if (getElementTypeOrSelf(tensor) != first.getElementType())
-      return update.emitError("one update takes tensors of one element type, found ")
-             << getElementTypeOrSelf(tensor) << " beside " << first.getElementType();
-  int64_t elements = flatLayout(update).total / program::elementBytes(first.getElementType());
-  auto flat = RankedTensorType::get({elements}, first.getElementType());
-  operands.assign(update.getStreams(), flat);
-  for (Value scalar : update.getScalars())
-    operands.push_back(cast<RankedTensorType>(scalar.getType()));
-  results.assign(update.getResults().size() / update.getCount(), flat);
-  return *this;
+void KernelSpec::setFlatBuffers(dl::MultiTensorOp update) {
+  MLIRContext *context = update.getContext();
+  FlatLayout flat(update);
+  auto add = [](auto &buffers, Type type) { buffers.push_back(cast<RankedTensorType>(type)); };
+  for (Type element : update.getStreamElements())
+    add(operands, RankedTensorType::get(flat.total, element));
+  for (ValueRange values : {ValueRange(update.getEach()), ValueRange(update.getScalars())})
+    for (Type type : values.getTypes())
+      add(operands, type);
+  add(operands, flat.pieceTable(context).getType());
+  if (update.getSums() != 0)
+    add(operands, flat.firstPieces(context).getType());
+  for (Type element : update.getResultElements())
+    add(results, RankedTensorType::get(flat.total, element));
+  for (int64_t sum = 0; sum < int64_t(update.getSums()); ++sum)
+    add(results, update.getSum(sum).getType());
 }
 
 //===------------------------------------------------------------------------------------------===//

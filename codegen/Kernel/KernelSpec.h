@@ -59,8 +59,7 @@ public:
   mlir::Block &block() const { return *body; }
 
   /// Operands and results with their physical types, in the order of the launch's buffers: operands
-  /// first. Those of a multi-tensor update are its flat buffers: a stream each, then the scalars;
-  /// results a yielded value each.
+  /// first. Those of a multi-tensor update are its flat buffers and tables, see exec.kernel.
   llvm::ArrayRef<mlir::RankedTensorType> operandTypes() const { return operands; }
   llvm::ArrayRef<mlir::RankedTensorType> resultTypes() const { return results; }
 
@@ -85,7 +84,7 @@ private:
   bool joinsAnchor(mlir::Operation &op) const;
   void addAnchor(mlir::Operation &op, Anchor anchor);
   void follow(mlir::Operation &op);
-  mlir::FailureOr<KernelSpec> setFlatBuffers(dl::MultiTensorOp update);
+  void setFlatBuffers(dl::MultiTensorOp update);
 
   Anchor kind = Anchor::Map;
   mlir::Operation *op = nullptr;

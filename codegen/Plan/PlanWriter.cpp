@@ -100,19 +100,12 @@ std::optional<dlc_dtype> convertElementType(Type type) {
 
 /// The element types of a kernel's buffers; a workspace has none.
 SmallVector<Type> bufferElements(exec::KernelOp kernel) {
-  SmallVector<Value> values;
-  Block &block = kernel.getBlock();
-  if (auto multi = dyn_cast<dl::MultiTensorOp>(block.front())) {
-    for (int64_t stream = 0; stream < static_cast<int64_t>(multi.getStreams()); ++stream)
-      values.push_back(multi.getTensor(stream, 0));
-    llvm::append_range(values, multi.getScalars());
-    for (size_t first = 0; first < multi.getNumResults(); first += multi.getCount())
-      values.push_back(multi.getResult(first));
-  } else {
-    llvm::append_range(values, block.getArguments());
-    llvm::append_range(values, block.getTerminator()->getOperands());
-  }
-  return llvm::map_to_vector(values, [](Value value) { return getElementTypeOrSelf(value); });
+  KernelSpec spec = *KernelSpec::get(kernel.getBlock());
+  SmallVector<Type> elements;
+  for (ArrayRef<RankedTensorType> types : {spec.operandTypes(), spec.resultTypes()})
+    for (RankedTensorType type : types)
+      elements.push_back(type.getElementType());
+  return elements;
 }
 
 FailureOr<dlc_type> PlanWriter::convertType(Operation *op, RankedTensorType type) {

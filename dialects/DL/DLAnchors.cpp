@@ -66,14 +66,16 @@ AnchorName MatmulOp::getAnchorName() {
 }
 
 Anchor MultiTensorOp::getAnchor() { return Anchor::MultiTensor; }
-AnchorName MultiTensorOp::getAnchorName() { return {"update", ""}; }
+AnchorName MultiTensorOp::getAnchorName() {
+  return {getResultStreams() != 0 ? "update" : "sums", ""};
+}
 uint64_t MultiTensorOp::getFlops() {
   uint64_t elements = 0, flops = 0;
   for (int64_t i = 0; i < getCount(); ++i)
     elements += elementsOf(getTensor(0, i));
   for (auto op : getBody().front().getOps<ElementwiseOp>())
     flops += op.getElementFlops();
-  return flops * elements;
+  return (flops + getSums()) * elements;
 }
 
 //===------------------------------------------------------------------------------------------===//

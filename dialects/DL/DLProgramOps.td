@@ -162,32 +162,35 @@ def DL_MultiTensorOp : DL_Op<"multi_tensor", [Pure, IsolatedFromAbove, AttrSized
   let summary = "one element-wise function over many tensors at once: the optimizer's update";
   let description = [{
     `tensors` are `streams` runs of `count` tensors: all parameters, then all gradients, then all
-    first slots, ... Tensor i of every stream has the same type. The body sees one element (rank 0)
-    of each stream, then the `multipliers` of tensor i (rank 0, f32), then the scalars, and yields
-    new elements. Result r * count + i has the type of tensor i.
-    (C1) tensors.size == streams * count, both positive. (C2) multipliers.size is a multiple of
-    count, tensor-major.
-    (C3) results.size == yielded values * count. (C4) Tensor i of every stream, and result r * count
-    + i, have one type.
-    (C5) The body's arguments are of rank 0: the streams' element types, then f32 for each
-    multiplier, then the scalars'; the yielded values have rank 0 and the results' element types.
+    first slots, ... Streams have an element type each. The body sees one element (rank 0) of each
+    stream, then for its tensor i element i of `each` (factors of a parameter's own, norms), then the
+    scalars. It yields new elements, of which result r * count + i holds those of tensor i, and
+    behind them `sums` values that are added up over each tensor: a result each, of which element i
+    is the sum over tensor i.
+    (C1) tensors.size == streams * count, both positive. (C2) `each` are of shape [count]. (C3)
+    There is a result for each yielded element and tensor, and one of shape [count] for each of the
+    `sums`, which are at most as many as there are yielded values. (C4) Tensor i of every stream,
+    and result r * count + i, have one shape and layout; tensors of one stream, and results of one
+    yielded value, have one element type. (C5) The body's arguments are of rank 0: the streams'
+    element types, then those of `each`, then the scalars'; the yielded values have rank 0 and the
+    results' element types; sums are f32 or f64.
     ```mlir
-    %new:2 = dl.multi_tensor(%p0, %g0) scalars(%lr)
-        {streams = 2, multipliers = array<f64: 1.0>} ... {
-      ^bb0(%p: tensor<f32>, %g: tensor<f32>, %lr_mult: tensor<f32>, %lr: tensor<f32>):
+    %new, %squares = dl.multi_tensor(%p0, %g0) each(%factors) scalars(%lr)
+        {streams = 2, sums = 1} ... {
+      ^bb0(%p: tensor<f32>, %g: tensor<f32>, %factor: tensor<f32>, %lr: tensor<f32>):
         ...
-        dl.yield %q : tensor<f32>
+        dl.yield %q, %gg : tensor<f32>, tensor<f32>
     }
     ```
     Not differentiable.
   }];
-  let arguments = (ins Variadic<DL_FloatTensor>:$tensors, Variadic<DL_ScalarTensor>:$scalars,
-                       I64Attr:$streams, DenseF64ArrayAttr:$multipliers);
+  let arguments = (ins Variadic<DL_FloatTensor>:$tensors, Variadic<DL_FloatTensor>:$each, Variadic<DL_ScalarTensor>:$scalars,
+                       I64Attr:$streams, DefaultValuedAttr<I64Attr, "0">:$sums);
   let results = (outs Variadic<DL_FloatTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    `(` $tensors `)` `scalars` `(` $scalars `)` attr-dict `:` functional-type(operands, $results)
-    $body
+    `(` $tensors `)` (`each` `(` $each^ `)`)? `scalars` `(` $scalars `)` attr-dict
+    `:` functional-type(operands, $results) $body
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -196,7 +199,17 @@ def DL_MultiTensorOp : DL_Op<"multi_tensor", [Pure, IsolatedFromAbove, AttrSized
     ::mlir::Value getTensor(int64_t stream, int64_t index) {
       return getTensors()[stream * getCount() + index];
     }
-    int64_t getMultipliersPerTensor() { return getMultipliers().size() / getCount(); }
+    /// Runs of `count` results; the sums come behind them.
+    int64_t getResultStreams() { return (getResults().size() - getSums()) / getCount(); }
+    ::mlir::Value getResultTensor(int64_t run, int64_t index) {
+      return getResults()[run * getCount() + index];
+    }
+    ::mlir::Value getSum(int64_t number) {
+      return getResults()[getResultStreams() * getCount() + number];
+    }
+    /// The element types of the streams, and of the runs of results.
+    ::llvm::SmallVector<::mlir::Type> getStreamElements();
+    ::llvm::SmallVector<::mlir::Type> getResultElements();
   }];
 }
 

@@ -14,20 +14,47 @@ static Value addDecay(OptimizerBody &b, Value gradient) {
   return b.add(gradient, b.multiply(b.setting(decaySetting), b.parameter()));
 }
 
-static Value sgd(OptimizerBody &b) {
-  Value rate = b.setting(rateSetting), g = addDecay(b, b.gradient());
+/// A step along the running sum of `g`, to which `added` is added.
+static Value momentumStep(OptimizerBody &b, Value rate, Value g, Value added) {
   if (b.optimizer.number("momentum") != 0) {
-    Value momentum = b.setting("momentum"), v = b.multiply(momentum, b.slot("momentum")), added = g;
-    if (b.optimizer.number("dampening") != 0) {
-      Value damped = b.multiply(b.subtract(b.number(1), b.setting("dampening")), g);
-      Value step = b.step();
-      added = b.select(b.compare(Predicate::EQ, step, b.splatLike(step, 0)), g, damped);
-    }
-    v = b.add(v, added);
+    Value momentum = b.setting("momentum");
+    Value v = b.add(b.multiply(momentum, b.slot("momentum")), added);
     b.setSlot("momentum", v);
     g = b.optimizer.number("nesterov") ? b.add(g, b.multiply(momentum, v)) : v;
   }
   return b.subtract(b.parameter(), b.multiply(rate, g));
+}
+
+static Value sgd(OptimizerBody &b) {
+  Value rate = b.setting(rateSetting), g = addDecay(b, b.gradient()), added = g;
+  if (b.optimizer.number("momentum") != 0 && b.optimizer.number("dampening") != 0) {
+    Value damped = b.multiply(b.subtract(b.number(1), b.setting("dampening")), g);
+    Value step = b.step();
+    added = b.select(b.compare(Predicate::EQ, step, b.splatLike(step, 0)), g, damped);
+  }
+  return momentumStep(b, rate, g, added);
+}
+
+/// `ratio`, or 1 where one of the norms that it is made of is 0.
+static Value trustRatio(OptimizerBody &b, Value norm, Value other, Value ratio) {
+  Value one = b.number(1);
+  return b.select(b.above(norm, 0), b.select(b.above(other, 0), ratio, one), one);
+}
+
+/// You, Gitman and Ginsburg 2017, as SGD on gradients that are scaled for each parameter.
+static Value lars(OptimizerBody &b) {
+  Value norm = b.norm(b.parameter()), slope = b.norm(b.gradient());
+  Value limit =
+      b.add(b.add(slope, b.multiply(b.setting(decaySetting), norm)), b.setting("epsilon"));
+  Value ratio = b.divide(b.multiply(b.setting("trust_coefficient"), norm), limit);
+  Value g = b.multiply(trustRatio(b, norm, slope, ratio), addDecay(b, b.gradient()));
+  return momentumStep(b, b.setting(rateSetting), g, g);
+}
+
+static std::optional<OptimizerRule::Mistake> checkLars(function_ref<double(StringRef)> value) {
+  if (value("nesterov") && value("momentum") == 0)
+    return std::pair("nesterov", "nesterov needs a momentum");
+  return {};
 }
 
 static std::optional<OptimizerRule::Mistake> checkSgd(function_ref<double(StringRef)> value) {
@@ -66,18 +93,32 @@ static Value correctionOf(OptimizerBody &b, Value beta, Value t) {
   return b.divide(b.scale(half, -2), b.subtract(b.number(1), half));
 }
 
-/// The rate behind the correction of the first moment, times the corrected moments' quotient.
-static Value adamStep(OptimizerBody &b, Value g) {
+/// The quotient of the corrected moments.
+static Value adamDirection(OptimizerBody &b, Value g, bool amsgrad) {
   Value beta1 = b.setting("beta1"), beta2 = b.setting("beta2"), t = b.updateNumber();
   Value mean = updateAverage(b, "gradient_average", beta1, g);
   Value squares = updateAverage(b, "square_average", beta2, b.multiply(g, g));
-  if (b.optimizer.number("amsgrad")) {
+  if (amsgrad) {
     squares = b.maximum(b.slot("largest_square_average"), squares);
     b.setSlot("largest_square_average", squares);
   }
-  Value rate = b.divide(b.setting(rateSetting), correctionOf(b, beta1, t));
-  Value root = b.divide(b.sqrt(squares), b.sqrt(correctionOf(b, beta2, t)));
-  return b.multiply(rate, b.divide(mean, b.add(root, b.setting("epsilon"))));
+  Value root = b.sqrt(b.divide(squares, correctionOf(b, beta2, t)));
+  return b.divide(b.divide(mean, correctionOf(b, beta1, t)), b.add(root, b.setting("epsilon")));
+}
+
+static Value adamStep(OptimizerBody &b, Value g) {
+  return b.multiply(b.setting(rateSetting),
+                    adamDirection(b, g, b.optimizer.number("amsgrad") != 0));
+}
+
+/// You et al. 2020: the direction of adam and its decay, as long as the parameter is.
+static Value lamb(OptimizerBody &b) {
+  Value direction = b.add(adamDirection(b, b.gradient(), false),
+                          b.multiply(b.setting(decaySetting), b.parameter()));
+  Value norm = b.norm(b.parameter()), length = b.norm(direction);
+  Value ratio = trustRatio(b, norm, length, b.divide(norm, length));
+  return b.subtract(b.parameter(),
+                    b.multiply(b.multiply(b.setting(rateSetting), ratio), direction));
 }
 
 static Value adam(OptimizerBody &b) {
@@ -131,7 +172,9 @@ static std::vector<OptimizerRule> makeRules() {
       {"lars",
        "layer-wise adaptive rates",
        {rate(), number("momentum", 0.9), nesterov, decay, number("trust_coefficient", 1e-3),
-        epsilon}},
+        epsilon},
+       lars,
+       checkLars},
       {"adam", "adaptive moments", {rate(1e-3), beta1, beta2, epsilon, decay, amsgrad}, adam},
       {"adamw",
        "adam with decoupled decay",
@@ -139,7 +182,8 @@ static std::vector<OptimizerRule> makeRules() {
        adamw},
       {"lamb",
        "layer-wise adaptive moments",
-       {rate(1e-3), beta1, beta2, number("epsilon", 1e-6), number(decaySetting, 0.01)}},
+       {rate(1e-3), beta1, beta2, number("epsilon", 1e-6), number(decaySetting, 0.01)},
+       lamb},
       {"rmsprop",
        "divides by a running root mean square",
        {rate(0.01), number("alpha", 0.99), epsilon, momentum, flag("centered"), decay},

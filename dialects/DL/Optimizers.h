@@ -50,6 +50,8 @@ public:
   virtual void setSlot(llvm::StringRef name, Value value) = 0;
   /// A setting of the rule; those of rates and decay with the parameter's own factor.
   virtual Value setting(llvm::StringRef name) = 0;
+  /// The L2 norm of `x`, an element, over the parameter that it belongs to.
+  virtual Value norm(Value x) = 0;
   /// The number of updates so far, an i64.
   virtual Value step() = 0;
 

@@ -49,10 +49,12 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
     here.
 
     The region of a multi-tensor update is not that plain: it holds one op over `count` tensors in
-    each of its `streams`, and a launch passes ONE flat buffer a stream, then one scalar buffer a
-    scalar, then one flat buffer a yielded value. Tensor i stands in each flat buffer at
-    the same byte offset: the sum of the sizes before it, each rounded up to 64 (`flatLayout`).
-    Bytes between two tensors are not the kernel's: it does not write them.
+    each of its `streams`, and a launch passes ONE flat buffer a stream, then what belongs to each
+    tensor, then the scalars, then the table of pieces (i64: tensor, offset, elements) and, where
+    there are sums, the number of each tensor's first piece; then one flat buffer a yielded element,
+    and the sums. Tensor i stands at the same element of each flat buffer, whatever its type
+    (`FlatLayout`): at a multiple of 64 bytes in all of them. Bytes between two tensors are not the
+    kernel's: it does not write them.
 
     Selection fills the rest: `phases`, `workspace` bytes, `key` (32 hexadecimal digits),
     `schedule`, `flops`, `bytes_moved`. A schedule that is there before ("generator: schedule") is

@@ -76,16 +76,26 @@ void EntryConverter::planInPlace() {
 /// flat buffer, into which its tensors are computed if a kernel makes them and they are not
 /// computed elsewhere, and copied otherwise.
 void EntryConverter::planStreams(dl::MultiTensorOp op) {
-  FlatLayout flat = flatLayout(op);
-  for (int64_t s = 0; s < static_cast<int64_t>(op.getStreams()); ++s) {
+  FlatLayout layout(op);
+  for (auto [s, element] : llvm::enumerate(op.getStreamElements())) {
+    FlatBuffer flat(layout, element);
     auto tensors = op.getTensors().slice(s * op.getCount(), op.getCount());
     Stream &stream = streams[op].emplace_back();
-    if (StringRef first = state.findFlat(llvm::map_to_vector(tensors, getReadVariable), op);
+    if (StringRef first = state.findFlat(llvm::map_to_vector(tensors, getReadVariable), flat);
         !first.empty()) {
       stream.flat = createState(first, flat.total, op.getLoc());
       continue;
     }
-    stream.flat = createAlloc(flat.total, op.getLoc());
+    // What an update before this one reads, in the same order, lies there already.
+    std::vector<void *> values;
+    for (Value tensor : tensors)
+      values.push_back(skipReshapes(tensor).getAsOpaquePointer());
+    Value &shared = flatStreams[{std::move(values), {flat.offsets.begin(), flat.offsets.end()}}];
+    if (shared) {
+      stream.flat = shared;
+      continue;
+    }
+    shared = stream.flat = createAlloc(flat.total, op.getLoc());
     for (auto [tensor, offset, bytes] : llvm::zip(tensors, flat.offsets, flat.bytes)) {
       Value value = skipReshapes(tensor);
       bool direct = value.getDefiningOp<dl::FusedOp>() && !placed.count(value);
@@ -99,13 +109,14 @@ void EntryConverter::planStreams(dl::MultiTensorOp op) {
 /// Results that are all assigned to variables which follow each other are computed there, if no one
 /// needs the old values.
 void EntryConverter::planFlatResults(dl::MultiTensorOp op) {
-  FlatLayout flat = flatLayout(op);
+  FlatLayout layout(op);
   int64_t count = op.getCount();
-  for (int64_t r = 0; r < static_cast<int64_t>(op.getNumResults()) / count; ++r) {
+  for (auto [r, element] : llvm::enumerate(op.getResultElements())) {
+    FlatBuffer flat(layout, element);
     SmallVector<dl::AssignOp> targets;
     SmallVector<StringRef> variables;
     for (int64_t i = 0; i < count; ++i) {
-      auto known = assignments.find(op.getResult(r * count + i));
+      auto known = assignments.find(op.getResultTensor(r, i));
       if (known == assignments.end())
         break;
       dl::AssignOp assign = known->second.front();
@@ -121,7 +132,7 @@ void EntryConverter::planFlatResults(dl::MultiTensorOp op) {
       variables.push_back(assign.getVariable());
     }
     bool all = static_cast<int64_t>(targets.size()) == count;
-    StringRef first = all ? state.findFlat(variables, op) : "";
+    StringRef first = all ? state.findFlat(variables, flat) : "";
     flatResults[op].push_back(first.empty() ? Value()
                                             : createState(first, flat.total, op.getLoc()));
     if (!first.empty())
@@ -184,8 +195,7 @@ LogicalResult EntryConverter::emit(Operation *op) {
       .Case([&](dl::ConstantOp constant) {
         auto type = cast<RankedTensorType>(constant.getType());
         auto value = packConstant(cast<DenseElementsAttr>(constant.getValue()), type);
-        buffers[constant] = exec::ConstantOp::create(
-            builder, op->getLoc(), bufferType(program::storageBytes(type)), value);
+        buffers[constant] = createConstant(value, op->getLoc());
         return success();
       })
       .Case([&](dl::ReshapeOp reshape) -> LogicalResult {
@@ -246,27 +256,49 @@ LogicalResult EntryConverter::emitFused(dl::FusedOp op) {
   return success();
 }
 
+/// Copies the tensors of a stream that lie elsewhere into its flat buffer.
+void EntryConverter::gatherStream(dl::MultiTensorOp op, size_t number) {
+  const Stream &stream = streams[op][number];
+  FlatBuffer flat{FlatLayout(op), op.getStreamElements()[number]};
+  std::string name = (exec::getRecordName(op.getLoc()) + "/gather").str();
+  for (auto [i, copied] : llvm::enumerate(stream.copied))
+    if (copied)
+      createCopy(buffers.lookup(op.getTensor(number, i)),
+                 createView(stream.flat, flat.offsets[i], flat.bytes[i], op.getLoc()), name);
+}
+
+Value EntryConverter::createConstant(DenseElementsAttr value, Location loc) {
+  return exec::ConstantOp::create(
+      builder, loc, bufferType(program::storageBytes(cast<RankedTensorType>(value.getType()))),
+      value);
+}
+
 LogicalResult EntryConverter::emitMultiTensor(dl::MultiTensorOp op) {
-  FlatLayout flat = flatLayout(op);
+  FlatLayout layout(op);
   SmallVector<Value> arguments;
-  std::string name = exec::getRecordName(op.getLoc()).str();
-  for (auto [s, stream] : llvm::enumerate(streams[op])) {
-    for (auto [i, copied] : llvm::enumerate(stream.copied))
-      if (copied)
-        createCopy(buffers.lookup(op.getTensor(s, i)),
-                   createView(stream.flat, flat.offsets[i], flat.bytes[i], op.getLoc()),
-                   name + "/gather");
+  for (auto [number, stream] : llvm::enumerate(streams[op])) {
+    gatherStream(op, number);
     arguments.push_back(stream.flat);
   }
-  for (Value scalar : op.getScalars())
-    arguments.push_back(buffers.lookup(scalar));
-  for (auto [r, range] : llvm::enumerate(flatResults[op])) {
+  for (ValueRange operands : {ValueRange(op.getEach()), ValueRange(op.getScalars())})
+    for (Value operand : operands)
+      arguments.push_back(buffers.lookup(operand));
+  arguments.push_back(createConstant(layout.pieceTable(op.getContext()), op.getLoc()));
+  if (op.getSums() != 0)
+    arguments.push_back(createConstant(layout.firstPieces(op.getContext()), op.getLoc()));
+  for (auto [r, element] : llvm::enumerate(op.getResultElements())) {
+    FlatBuffer flat(layout, element);
+    Value range = flatResults[op][r];
     arguments.push_back(range ? range : createAlloc(flat.total, op.getLoc()));
     for (int64_t i = 0; i < op.getCount(); ++i)
-      buffers[op.getResult(r * op.getCount() + i)] =
+      buffers[op.getResultTensor(r, i)] =
           createView(arguments.back(), flat.offsets[i], flat.bytes[i], op.getLoc());
   }
-  if (flat.total > 0)
+  for (int64_t sum = 0; sum < int64_t(op.getSums()); ++sum) {
+    arguments.push_back(createAlloc(bytesOf(op.getSum(sum)), op.getLoc()));
+    buffers[op.getSum(sum)] = arguments.back();
+  }
+  if (layout.total > 0 || op.getSums() != 0)
     createLaunch(kernels.outline(op), arguments, op.getLoc());
   return success();
 }

@@ -15,6 +15,7 @@
 #include "passes/Conversion/Storage.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
+#include <map>
 
 namespace dlc {
 
@@ -46,7 +47,7 @@ private:
   struct Stream {
     mlir::Value flat;
     llvm::SmallVector<bool>
-        copied; ///< tensor i has to be copied into the flat buffer; empty for a range of the state
+        copied; ///< tensor i has to be copied into the flat buffer; empty if all lie there
   };
 
   // Planning.
@@ -62,6 +63,7 @@ private:
   mlir::LogicalResult emit(mlir::Operation *op);
   void emitRead(dl::ReadOp op);
   mlir::LogicalResult emitFused(dl::FusedOp op);
+  void gatherStream(dl::MultiTensorOp op, size_t number);
   mlir::LogicalResult emitMultiTensor(dl::MultiTensorOp op);
   mlir::LogicalResult emitScalar(dl::ScalarOp op);
   void emitAssignments();
@@ -71,6 +73,7 @@ private:
   exec::BufferType bufferType(int64_t bytes);
   mlir::Value createAlloc(int64_t bytes, mlir::Location loc);
   mlir::Value createView(mlir::Value source, int64_t offset, int64_t bytes, mlir::Location loc);
+  mlir::Value createConstant(mlir::DenseElementsAttr value, mlir::Location loc);
   mlir::Value createState(llvm::StringRef variable, int64_t bytes, mlir::Location loc);
   mlir::Value createCopy(mlir::Value source, llvm::StringRef name);
   void createCopy(mlir::Value source, mlir::Value destination, llvm::StringRef name);
@@ -89,6 +92,8 @@ private:
   llvm::DenseSet<llvm::StringRef> assigned;        ///< variables
   llvm::DenseMap<mlir::Value, mlir::Value> placed; ///< values with a buffer chosen by planning
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Stream>> streams;
+  /// Flat buffers of the arena, by what lies in them and where.
+  std::map<std::pair<std::vector<void *>, std::vector<int64_t>>, mlir::Value> flatStreams;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>>
       flatResults; ///< ranges of the state, or null
   llvm::DenseSet<mlir::Operation *> assignedInPlace;

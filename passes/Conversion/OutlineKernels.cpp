@@ -12,7 +12,7 @@
 #include "dialects/DL/Slice.h"
 #include "dialects/Program/Layout.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/Conversion/Storage.h"
+#include "passes/Conversion/FlatLayout.h"
 #include "passes/Conversion/StorageOrder.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -101,19 +101,33 @@ exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
 
 exec::KernelOp KernelOutliner::outline(dl::MultiTensorOp multi) {
   MLIRContext *context = multi.getContext();
-  int64_t streams = multi.getStreams();
-  int64_t results = multi.getNumResults() / multi.getCount(), total = flatLayout(multi).total;
+  FlatLayout flat(multi);
   SmallVector<exec::ArgumentAttr> buffers;
-  buffers.append(streams, exec::ArgumentAttr::get(context, exec::Access::Read, total));
-  for (Type type : multi.getScalars().getTypes())
-    buffers.push_back(exec::ArgumentAttr::get(context, exec::Access::Read,
-                                              program::storageBytes(cast<RankedTensorType>(type))));
-  const int64_t firstResult = buffers.size();
-  buffers.append(results, exec::ArgumentAttr::get(context, exec::Access::Write, total));
+  auto add = [&](exec::Access access, int64_t bytes) {
+    buffers.push_back(exec::ArgumentAttr::get(context, access, bytes));
+  };
+  auto addTensor = [&](exec::Access access, Type type) {
+    add(access, program::storageBytes(cast<RankedTensorType>(type)));
+  };
+  SmallVector<Type> streams = multi.getStreamElements(), results = multi.getResultElements();
+  for (Type element : streams)
+    add(exec::Access::Read, flat.total * program::elementBytes(element));
+  for (ValueRange operands : {ValueRange(multi.getEach()), ValueRange(multi.getScalars())})
+    for (Type type : operands.getTypes())
+      addTensor(exec::Access::Read, type);
+  addTensor(exec::Access::Read, flat.pieceTable(context).getType());
+  if (multi.getSums() != 0)
+    addTensor(exec::Access::Read, flat.firstPieces(context).getType());
+  const size_t firstResult = buffers.size();
+  for (Type element : results)
+    add(exec::Access::Write, flat.total * program::elementBytes(element));
+  for (int64_t sum = 0; sum < int64_t(multi.getSums()); ++sum)
+    addTensor(exec::Access::Write, multi.getSum(sum).getType());
   SmallVector<exec::InPlaceAttr> pairs;
-  for (int64_t stream = 0; stream < streams; ++stream)
-    for (int64_t result = 0; result < results; ++result)
-      pairs.push_back(exec::InPlaceAttr::get(context, stream, firstResult + result));
+  for (auto [stream, read] : llvm::enumerate(streams))
+    for (auto [result, written] : llvm::enumerate(results))
+      if (read == written)
+        pairs.push_back(exec::InPlaceAttr::get(context, stream, firstResult + result));
   return create(multi, buffers, pairs, StringAttr(), [&](Region &region) {
     Block &block = region.emplaceBlock();
     IRMapping mapping;

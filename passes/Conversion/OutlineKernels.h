@@ -18,8 +18,9 @@ public:
   /// there, its choice is the kernel's schedule.
   exec::KernelOp outline(dl::FusedOp fused);
 
-  /// The kernel for one dl.multi_tensor: buffers are a flat one a stream, the scalars, a flat one a
-  /// yielded value.
+  /// The kernel for one dl.multi_tensor: buffers are a flat one a stream, `each`, the scalars, the
+  /// table of pieces and, where there are sums, the first piece of each tensor; then a flat one a
+  /// yielded element, and the sums.
   exec::KernelOp outline(dl::MultiTensorOp multi);
 
 private:

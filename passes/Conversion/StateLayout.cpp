@@ -4,7 +4,6 @@
 #include "dialects/DL/DLTensorOps.h"
 #include "dialects/Exec/Memory.h"
 #include "dialects/Program/Layout.h"
-#include "passes/Conversion/Storage.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -38,7 +37,8 @@ static SmallVector<StringRef> getStreamVariables(dl::MultiTensorOp op, int64_t s
 StateLayout::StateLayout(ModuleOp module) {
   module.walk([&](dl::MultiTensorOp op) {
     for (int64_t stream = 0; stream < static_cast<int64_t>(op.getStreams()); ++stream)
-      placeStream(op, getStreamVariables(op, stream));
+      placeStream(FlatBuffer(FlatLayout(op), op.getStreamElements()[stream]),
+                  getStreamVariables(op, stream));
   });
   for (auto variable : module.getOps<dl::VariableOp>())
     if (!offsets.count(variable.getSymName()))
@@ -52,20 +52,20 @@ void StateLayout::place(StringRef variable, int64_t bytes) {
 
 /// Places all of `variables` one after the other, or none if one of them has its place already or
 /// stands twice.
-void StateLayout::placeStream(dl::MultiTensorOp op, ArrayRef<StringRef> variables) {
+void StateLayout::placeStream(const FlatBuffer &flat, ArrayRef<StringRef> variables) {
   llvm::StringSet<> seen;
   for (StringRef variable : variables)
     if (offsets.count(variable) || !seen.insert(variable).second)
       return;
-  FlatLayout flat = flatLayout(op);
-  for (auto [variable, bytes] : llvm::zip(variables, flat.bytes))
-    place(variable, bytes);
+  for (auto [variable, offset] : llvm::zip(variables, flat.offsets))
+    offsets[variable] = total + offset;
+  if (!variables.empty())
+    total += flat.total;
 }
 
-StringRef StateLayout::findFlat(ArrayRef<StringRef> variables, dl::MultiTensorOp op) const {
+StringRef StateLayout::findFlat(ArrayRef<StringRef> variables, const FlatBuffer &flat) const {
   if (variables.empty() || llvm::is_contained(variables, ""))
     return "";
-  FlatLayout flat = flatLayout(op);
   for (auto [variable, offset] : llvm::zip(variables, flat.offsets))
     if (getOffset(variable) - getOffset(variables.front()) != offset)
       return "";

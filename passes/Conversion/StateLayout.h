@@ -9,7 +9,7 @@
 #ifndef DLC_PASSES_CONVERSION_STATELAYOUT_H
 #define DLC_PASSES_CONVERSION_STATELAYOUT_H
 
-#include "dialects/DL/DLProgramOps.h"
+#include "passes/Conversion/FlatLayout.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace dlc {
@@ -27,12 +27,12 @@ public:
   int64_t getOffset(llvm::StringRef variable) const { return offsets.lookup(variable); }
   int64_t getTotalBytes() const { return total; }
 
-  /// The first variable's name if `variables` stand at the offsets of `op`'s flat layout, else "".
-  llvm::StringRef findFlat(llvm::ArrayRef<llvm::StringRef> variables, dl::MultiTensorOp op) const;
+  /// The first variable's name if `variables` stand at the offsets of `flat`, else "".
+  llvm::StringRef findFlat(llvm::ArrayRef<llvm::StringRef> variables, const FlatBuffer &flat) const;
 
 private:
   void place(llvm::StringRef variable, int64_t bytes);
-  void placeStream(dl::MultiTensorOp op, llvm::ArrayRef<llvm::StringRef> variables);
+  void placeStream(const FlatBuffer &flat, llvm::ArrayRef<llvm::StringRef> variables);
 
   llvm::DenseMap<llvm::StringRef, int64_t> offsets;
   int64_t total = 0;

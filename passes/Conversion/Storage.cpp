@@ -1,6 +1,5 @@
-//===- Storage.cpp - constants and flat buffers as bytes --------------------------------------===//
+//===- Storage.cpp - constants as bytes -------------------------------------------------------===//
 #include "passes/Conversion/Storage.h"
-#include "dialects/Exec/Memory.h"
 #include "dialects/Program/Layout.h"
 
 using namespace mlir;
@@ -33,17 +32,6 @@ DenseElementsAttr packConstant(DenseElementsAttr value, RankedTensorType type) {
     packed.push_back(found);
   }
   return DenseElementsAttr::get(RankedTensorType::get({physical.elements}, element), packed);
-}
-
-FlatLayout flatLayout(dl::MultiTensorOp op) {
-  FlatLayout layout;
-  for (int64_t i = 0; i < op.getCount(); ++i) {
-    int64_t bytes = program::storageBytes(cast<RankedTensorType>(op.getTensor(0, i).getType()));
-    layout.offsets.push_back(layout.total);
-    layout.bytes.push_back(bytes);
-    layout.total += exec::alignUp(bytes);
-  }
-  return layout;
 }
 
 } // namespace dlc

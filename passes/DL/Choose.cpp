@@ -129,8 +129,8 @@ void LayoutClasses::addUpdate(MultiTensorOp update) {
   for (int64_t i = 0; i < update.getCount(); ++i) {
     for (int64_t stream = 1; stream < int64_t(update.getStreams()); ++stream)
       unite(update.getTensor(0, i), update.getTensor(stream, i));
-    for (size_t r = i; r < update.getNumResults(); r += update.getCount())
-      unite(update.getTensor(0, i), Value(update.getResult(r)));
+    for (int64_t run = 0; run < update.getResultStreams(); ++run)
+      unite(update.getTensor(0, i), update.getResultTensor(run, i));
   }
 }
 

@@ -1,37 +1,24 @@
 //===- MultiTensorGenerator.cpp - one element-wise function over many tensors -----------------===//
 //
-// The optimizer's update. A launch passes one flat buffer a stream; tensor i stands at the same
-// offset in each (flatLayout). The kernel holds a table of pieces, each a run of elements of one
-// tensor with that tensor's multipliers; long tensors are several pieces, a task takes as many
-// pieces as make a grain of work.
+// The optimizer's update, norms. A launch passes one flat buffer a stream and a table of pieces,
+// each a run of elements of one tensor (FlatLayout); a task takes some pieces that follow each
+// other. Of values that are added up over a tensor each piece leaves a partial sum in the
+// workspace, which a second phase adds in order, a task a tensor. The code knows no size: what is
+// added in which order depends on the table alone.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Generators.h"
-#include "dialects/DL/DLProgramOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "passes/Conversion/Storage.h"
+#include "passes/Conversion/FlatLayout.h"
 
 using namespace mlir;
 using namespace dlc;
 using namespace dlc::codegen;
 
+static const int64_t piecesPerTask = 4, unroll = 4;
+
 namespace {
-
-struct Piece {
-  int64_t offset, count; ///< elements
-  int64_t tensor;
-};
-
-/// The pieces in order, and where each task's begin; one entry more than tasks.
-struct UpdatePlan {
-  SmallVector<Piece> pieces;
-  SmallVector<int64_t> firstPiece;
-
-  explicit UpdatePlan(dl::MultiTensorOp op);
-  uint32_t tasks() const { return firstPiece.size() - 1; }
-};
-
 class MultiTensorGenerator : public CpuGenerator {
 public:
   StringRef name() const override { return "cpu-multi-tensor"; }
@@ -40,42 +27,38 @@ public:
                      StringRef symbol, ModuleOp module) const override;
 };
 
+/// The operands behind the streams, by number.
+struct Operands {
+  explicit Operands(dl::MultiTensorOp op)
+      : streams(op.getStreams()), each(op.getEach().size()), scalars(op.getScalars().size()) {}
+  int64_t streams, each, scalars;
+
+  unsigned pieces() const { return streams + each + scalars; }
+  unsigned firstPieces() const { return pieces() + 1; }
+};
 } // namespace
-
-static const int64_t grain = 8192; // elements of a task
-
-UpdatePlan::UpdatePlan(dl::MultiTensorOp op) {
-  const SmallVector<int64_t> offsets = flatLayout(op).offsets;
-  int64_t inTask = grain;
-  for (int64_t tensor = 0; tensor < op.getCount(); ++tensor) {
-    auto type = cast<RankedTensorType>(op.getTensor(0, tensor).getType());
-    int64_t start = offsets[tensor] / program::elementBytes(type.getElementType());
-    int64_t elements = program::PhysicalLayout::get(type).elements;
-    for (int64_t done = 0; done < elements;) {
-      if (inTask >= grain) {
-        firstPiece.push_back(pieces.size());
-        inTask = 0;
-      }
-      int64_t count = std::min(elements - done, grain - inTask);
-      pieces.push_back({start + done, count, tensor});
-      done += count;
-      inTask += count;
-    }
-  }
-  firstPiece.push_back(pieces.size());
-}
 
 static dl::MultiTensorOp updateOf(const KernelSpec &spec) {
   return cast<dl::MultiTensorOp>(spec.anchorOp());
 }
 
+/// The f64 of each partial sum keeps what adding them in f32 would lose.
+static const int64_t partialBytes = 8;
+
 SmallVector<Candidate> MultiTensorGenerator::candidates(const KernelSpec &spec,
                                                         const CpuTarget &target) const {
   if (spec.anchor() != Anchor::MultiTensor)
     return {};
+  dl::MultiTensorOp op = updateOf(spec);
+  int64_t pieces = FlatLayout(op).pieces().size();
   Candidate candidate;
-  candidate.schedule = "multi_tensor grain " + std::to_string(grain);
-  candidate.phases = {{UpdatePlan(updateOf(spec)).tasks(), 0}};
+  candidate.schedule = "multi_tensor pieces " + std::to_string(piecesPerTask);
+  candidate.phases = {{uint32_t(std::max<int64_t>(llvm::divideCeil(pieces, piecesPerTask), 1)), 0}};
+  if (op.getSums() != 0) {
+    candidate.phases.push_back({uint32_t(op.getCount()), 0});
+    candidate.workspaceBytes = std::max<int64_t>(pieces, 1) * op.getSums() * partialBytes;
+    candidate.phases.back().sideBytes = candidate.workspaceBytes;
+  }
   candidate.cost = walkSeconds(spec, double(spec.flops()), target);
   return {candidate};
 }
@@ -84,112 +67,160 @@ SmallVector<Candidate> MultiTensorGenerator::candidates(const KernelSpec &spec,
 // Emission
 //===------------------------------------------------------------------------------------------===//
 
-/// A constant array of the module; returns its address.
-static Value emitTable(CodeEmitter &e, ModuleOp module, const Twine &name,
-                       DenseElementsAttr values) {
-  OpBuilder::InsertionGuard guard(e.b);
-  std::string symbol = name.str();
-  {
-    OpBuilder::InsertionGuard inner(e.b);
-    e.b.setInsertionPointToStart(module.getBody());
-    auto type = LLVM::LLVMArrayType::get(values.getElementType(), values.getNumElements());
-    LLVM::GlobalOp::create(e.b, e.loc, type, /*isConstant=*/true, LLVM::Linkage::Internal, symbol,
-                           values, /*alignment=*/64);
-  }
-  return LLVM::AddressOfOp::create(e.b, e.loc, e.pointerType(), symbol);
-}
-
-static DenseElementsAttr integers(CodeEmitter &e, ArrayRef<int64_t> values) {
-  return DenseElementsAttr::get(RankedTensorType::get({int64_t(values.size())}, e.b.getI64Type()),
-                                values);
-}
-
 namespace {
-/// Emits one piece: loads, the body, stores.
-struct PieceEmitter {
+/// Emits one piece: loads, the body, stores, sums.
+class PieceEmitter {
+public:
+  PieceEmitter(KernelFunction &kernel, const KernelSpec &body)
+      : kernel(kernel), e(kernel.e), op(updateOf(kernel.spec)), operands(op), body(body) {
+    for (int64_t i = 0; i < operands.scalars; ++i)
+      scalars.push_back(loadNumber(operands.streams + operands.each + i, e.constant(0)));
+  }
+
+  void emit(Value piece);
+
+private:
+  Value loadNumber(unsigned operand, Value index) {
+    return e.load(kernel.operand(operand), index,
+                  kernel.spec.operandTypes()[operand].getElementType());
+  }
+  Value load(unsigned number, const Point &point);
+  SmallVector<Value> step(Value place, int64_t vectors, Value mask, ValueRange sums);
+  Value yielded(int64_t number) const { return body.block().back().getOperand(number); }
+  int64_t sumCount() { return op.getSums(); }
+  int64_t resultCount() { return op.getResultStreams(); }
+  Type sumType(int64_t number) { return getElementTypeOrSelf(op.getSum(number)); }
+
   KernelFunction &kernel;
+  CodeEmitter &e;
   dl::MultiTensorOp op;
+  Operands operands;
   const KernelSpec &body; ///< the op's own block
-  Value multipliers;      ///< table: tensor-major
-  Value offset, tensor;
-
-  /// Argument `number` of the op's block: an element of a stream, a multiplier, or a scalar.
-  Value load(unsigned number, const Point &point) {
-    CodeEmitter &e = kernel.e;
-    int64_t streams = op.getStreams(), perTensor = op.getMultipliersPerTensor();
-    Type element = getElementTypeOrSelf(op.getTensor(0, 0));
-    if (number >= streams + perTensor)
-      return e.load(kernel.operand(number - perTensor), e.constant(0),
-                    getElementTypeOrSelf(body.block().getArgument(number)));
-    if (number >= streams)
-      return e.load(multipliers, e.add(e.mul(tensor, perTensor), number - streams),
-                    e.b.getF32Type());
-    return e.loadVector(kernel.operand(number), e.add(offset, point.indices[0]), element,
-                        point.width, 1, point.mask);
-  }
-
-  LogicalResult step(ArrayRef<Point> points) {
-    CodeEmitter &e = kernel.e;
-    SmallVector<SmallVector<Value>> values;
-    for (const Point &point : points) {
-      BodyEmitter emitter(body, e.b, e.loc,
-                          [this](unsigned n, const Point &p) { return load(n, p); }, {});
-      SmallVector<Value> &row = values.emplace_back();
-      for (Value result : body.block().back().getOperands())
-        row.push_back(emitter.emitVector(result, point));
-    }
-    for (auto [point, row] : llvm::zip_equal(points, values))
-      for (auto [number, value] : llvm::enumerate(row))
-        e.storeVector(value, kernel.result(number), e.add(offset, point.indices[0]), 1, point.mask);
-    return success();
-  }
+  SmallVector<Value> scalars, each;
+  Value offset;
 };
 } // namespace
+
+/// Argument `number` of the op's block: an element of a stream, of `each`, or a scalar.
+Value PieceEmitter::load(unsigned number, const Point &point) {
+  if (number >= operands.streams + operands.each)
+    return scalars[number - operands.streams - operands.each];
+  if (number >= operands.streams)
+    return each[number - operands.streams];
+  return e.loadVector(kernel.operand(number), e.add(offset, point.indices[0]),
+                      kernel.spec.operandTypes()[number].getElementType(), point.width, 1,
+                      point.mask);
+}
+
+/// Elements from `place` on of the piece, in so many vectors. Takes the sums so far, `unroll` of
+/// each kind, and returns those behind it.
+SmallVector<Value> PieceEmitter::step(Value place, int64_t vectors, Value mask, ValueRange sums) {
+  SmallVector<SmallVector<Value>> values;
+  SmallVector<Point> points;
+  for (int64_t i = 0; i < vectors; ++i) {
+    Point point;
+    point.shape = {FlatLayout::longestPiece};
+    point.indices = {e.add(place, i * kernel.lanes)};
+    point.axis = 0;
+    point.width = kernel.lanes;
+    point.mask = mask;
+    BodyEmitter emitter(body, e.b, e.loc, [this](unsigned n, const Point &p) { return load(n, p); },
+                        {});
+    SmallVector<Value> &row = values.emplace_back();
+    for (int64_t number = 0; number < resultCount() + sumCount(); ++number)
+      row.push_back(emitter.emitVector(yielded(number), point));
+    points.push_back(std::move(point));
+  }
+  for (auto [point, row] : llvm::zip_equal(points, values))
+    for (int64_t number = 0; number < resultCount(); ++number)
+      e.storeVector(row[number], kernel.result(number), e.add(offset, point.indices[0]), 1, mask);
+  SmallVector<Value> next(sums);
+  for (int64_t i = 0; i < vectors; ++i)
+    for (int64_t number = 0; number < sumCount(); ++number) {
+      Value &sum = next[number * unroll + i];
+      Value term = values[i][resultCount() + number];
+      sum = arith::AddFOp::create(e.b, e.loc, sum,
+                                  mask ? e.blend(mask, term, e.number(0, term.getType())) : term);
+    }
+  return next;
+}
+
+void PieceEmitter::emit(Value piece) {
+  Value row = e.mul(piece, 3);
+  Value tensor = loadNumber(operands.pieces(), row);
+  offset = loadNumber(operands.pieces(), e.add(row, 1));
+  Value size = loadNumber(operands.pieces(), e.add(row, 2));
+  each.clear();
+  for (int64_t i = 0; i < operands.each; ++i)
+    each.push_back(loadNumber(operands.streams + i, tensor));
+  SmallVector<Value> sums;
+  for (int64_t number = 0; number < sumCount(); ++number)
+    sums.append(unroll, e.number(0, VectorType::get(kernel.lanes, sumType(number))));
+  const int64_t stride = kernel.lanes * unroll;
+  Value whole = e.mul(e.div(size, stride), stride);
+  sums = e.carry(e.constant(0), whole, stride, sums,
+                 [&](Value place, ValueRange carried) { return step(place, unroll, {}, carried); });
+  sums = e.carry(whole, size, kernel.lanes, sums, [&](Value place, ValueRange carried) {
+    return step(place, 1, e.firstLanes(e.sub(size, place), kernel.lanes), carried);
+  });
+  auto add = [&](Value a, Value b) -> Value { return arith::AddFOp::create(e.b, e.loc, a, b); };
+  for (int64_t number = 0; number < sumCount(); ++number) {
+    Value total = sums[number * unroll];
+    for (int64_t i = 1; i < unroll; ++i)
+      total = add(total, sums[number * unroll + i]);
+    e.store(e.convertFloat(e.reduceLanes(total, add), e.b.getF64Type()), kernel.workspace(),
+            e.add(e.mul(piece, sumCount()), number));
+  }
+}
+
+/// A task takes `piecesPerTask` of the table's pieces.
+static void emitPieces(const KernelSpec &spec, const KernelSpec &body, const CpuTarget &target,
+                       StringRef symbol, ModuleOp module) {
+  dl::MultiTensorOp op = updateOf(spec);
+  KernelFunction kernel(spec, target, module, symbol, /*hasWorkspace=*/op.getSums() != 0);
+  CodeEmitter &e = kernel.e;
+  PieceEmitter emitter(kernel, body);
+  int64_t pieces = spec.operandTypes()[Operands(op).pieces()].getDimSize(0);
+  Value first = e.mul(kernel.task, piecesPerTask);
+  Value last = e.minimum(e.add(first, piecesPerTask), e.constant(pieces));
+  e.loop(first, last, 1, [&](Value piece) { emitter.emit(piece); });
+  kernel.finish();
+}
+
+/// A task adds the partial sums of one tensor.
+static void emitTotals(const KernelSpec &spec, const CpuTarget &target, StringRef symbol,
+                       ModuleOp module) {
+  dl::MultiTensorOp op = updateOf(spec);
+  KernelFunction kernel(spec, target, module, symbol, /*hasWorkspace=*/true);
+  CodeEmitter &e = kernel.e;
+  Value firsts = kernel.operand(Operands(op).firstPieces());
+  Value first = e.load(firsts, kernel.task, e.b.getI64Type());
+  Value last = e.load(firsts, e.add(kernel.task, 1), e.b.getI64Type());
+  const int64_t sums = op.getSums();
+  SmallVector<Value> zeros(sums, e.number(0, e.b.getF64Type()));
+  SmallVector<Value> totals = e.carry(first, last, 1, zeros, [&](Value piece, ValueRange carried) {
+    SmallVector<Value> next;
+    for (auto [number, total] : llvm::enumerate(carried)) {
+      Value part = e.load(kernel.workspace(), e.add(e.mul(piece, sums), number), e.b.getF64Type());
+      next.push_back(arith::AddFOp::create(e.b, e.loc, total, part));
+    }
+    return next;
+  });
+  for (auto [number, total] : llvm::enumerate(totals))
+    e.store(e.convertFloat(total, getElementTypeOrSelf(op.getSum(number))),
+            kernel.result(op.getResultStreams() + number), kernel.task);
+  kernel.finish();
+}
 
 LogicalResult MultiTensorGenerator::emit(const KernelSpec &spec, const Candidate &candidate,
                                          const CpuTarget &target, StringRef symbol,
                                          ModuleOp module) const {
-  dl::MultiTensorOp op = updateOf(spec);
-  FailureOr<KernelSpec> body = KernelSpec::get(op.getBody().front());
+  FailureOr<KernelSpec> body = KernelSpec::get(updateOf(spec).getBody().front());
   if (failed(body))
     return failure();
-  UpdatePlan plan(op);
-  KernelFunction kernel(spec, target, module, symbol, /*hasWorkspace=*/false);
-  CodeEmitter &e = kernel.e;
-  SmallVector<int64_t> rows;
-  for (const Piece &piece : plan.pieces)
-    rows.append({piece.offset, piece.count, piece.tensor});
-  if (!rows.empty()) {
-    Value table = emitTable(e, module, symbol + "_pieces", integers(e, rows));
-    Value starts = emitTable(e, module, symbol + "_tasks", integers(e, plan.firstPiece));
-    SmallVector<float> factors(op.getMultipliers().begin(), op.getMultipliers().end());
-    Value multipliers;
-    if (!factors.empty())
-      multipliers = emitTable(
-          e, module, symbol + "_multipliers",
-          DenseElementsAttr::get(RankedTensorType::get({int64_t(factors.size())}, e.b.getF32Type()),
-                                 ArrayRef<float>(factors)));
-    Type i64 = e.b.getI64Type();
-    Value first = e.load(starts, kernel.task, i64);
-    Value last = e.load(starts, e.add(kernel.task, 1), i64);
-    WalkPlan walk;
-    walk.space = {grain};
-    walk.width = kernel.lanes;
-    walk.unroll = 4;
-    e.loop(first, last, 1, [&](Value piece) {
-      Value row = e.mul(piece, 3);
-      PieceEmitter emitter{kernel,
-                           op,
-                           *body,
-                           multipliers,
-                           e.load(table, row, i64),
-                           e.load(table, e.add(row, 2), i64)};
-      Value count = e.load(table, e.add(row, 1), i64);
-      (void)walkRow(e, walk, {}, e.constant(0), count,
-                    [&](ArrayRef<Point> points) { return emitter.step(points); });
-    });
-  }
-  kernel.finish();
+  emitPieces(spec, *body, target, phaseSymbol(symbol, candidate, 0), module);
+  if (candidate.phases.size() > 1)
+    emitTotals(spec, target, phaseSymbol(symbol, candidate, 1), module);
   return success();
 }
 

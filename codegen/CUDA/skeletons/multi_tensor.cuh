@@ -1,34 +1,70 @@
-// multi_tensor: one element-wise function over many tensors at once, the optimizer's update.
+// multi_tensor: one element-wise function over many tensors at once, the optimizer's update; and
+// what it adds up over each tensor.
 //
-//   Tensor i lies at the same place in the flat buffers of all streams: elements offset ..
-//   offset + size - 1, offset a multiple of 16. What lies between tensors is not touched.
+//   Tensor i lies at the same place in the flat buffers of all streams. What lies between tensors
+//   is not touched. A block takes one piece of the table, elements offset .. offset + size - 1 of
+//   one tensor, offset a multiple of 4.
 //
-//   TENSORS                     a Tensor each, in the order of their blocks
-//   P::COUNT, CHUNK             tensors; elements of a block, a multiple of 4
-//   p.four(i, tensor)           updates elements i to i + 3 of the flat buffers
-//   p.one(i, tensor)            updates element i
-struct Tensor {
-  int firstBlock, offset, size;
+//   P::THREADS, SUMS            of a block; values that are added up
+//   P::PIECES                   rows of the table
+//   p.piece(row, column)        columns: tensor, offset, size
+//   p.given(tensor)             scalars and what belongs to the tensor, loaded once
+//   p.four(i, given, sums)      updates elements i to i + 3 of the flat buffers, adds to sums
+//   p.one(i, given, sums)       updates element i
+//   p.partial                   workspace [PIECES, SUMS], if there are sums
+//   p.first(tensor)             the first piece of each, and behind the last
+//   p.total(sum, tensor, v)     stores a sum
+//
+// A thread adds up every THREADS-th four of its piece, a warp its lanes, the first thread the
+// warps; then a warp the pieces of a tensor: the order is the same always.
+template <class P> struct PieceSums {
+  float v[P::SUMS > 0 ? P::SUMS : 1];
 };
 
-template <class P> __device__ void multiTensor(const P &p, const Tensor *tensors) {
-  // The last tensor that begins at or before this block.
-  int low = 0, high = P::COUNT;
-  while (high - low > 1) {
-    int middle = (low + high) / 2;
-    if (tensors[middle].firstBlock <= int(blockIdx.x))
-      low = middle;
+template <class P> __device__ void multiTensor(const P &p) {
+  struct Warps {
+    PieceSums<P> value[P::THREADS / 32];
+  };
+  // Without any element there is still one block.
+  if (int(blockIdx.x) >= P::PIECES)
+    return;
+  int row = blockIdx.x, offset = p.piece(row, 1), size = p.piece(row, 2);
+  const auto given = p.given(p.piece(row, 0));
+  PieceSums<P> sums = {};
+  for (int i = threadIdx.x * 4; i < size; i += P::THREADS * 4) {
+    if (i + 4 <= size)
+      p.four(offset + i, given, sums);
     else
-      high = middle;
+      for (int tail = i; tail < size; ++tail)
+        p.one(offset + tail, given, sums);
   }
-  Tensor t = tensors[low];
-  int first = (blockIdx.x - t.firstBlock) * P::CHUNK;
-  int last = first + P::CHUNK < t.size ? first + P::CHUNK : t.size;
-  for (int i = first + threadIdx.x * 4; i < last; i += P::THREADS * 4) {
-    if (i + 4 <= last)
-      p.four(t.offset + i, low);
-    else
-      for (int tail = i; tail < last; ++tail)
-        p.one(t.offset + tail, low);
+  if constexpr (P::SUMS > 0) {
+    SHARED(Warps, shared);
+    for (int s = 0; s < P::SUMS; ++s)
+      sums.v[s] = combineWarp<Sum>(sums.v[s]);
+    if (threadIdx.x % 32 == 0)
+      shared.value[threadIdx.x / 32] = sums;
+    __syncthreads();
+    if (threadIdx.x == 0)
+      for (int s = 0; s < P::SUMS; ++s) {
+        float total = shared.value[0].v[s];
+        for (int w = 1; w < P::THREADS / 32; ++w)
+          total += shared.value[w].v[s];
+        p.partial[row * P::SUMS + s] = total;
+      }
+  }
+}
+
+// The second phase: a block of one warp adds up the pieces of one tensor.
+template <class P> __device__ void multiTensorTotals(const P &p) {
+  int tensor = blockIdx.x, lane = threadIdx.x;
+  int first = p.first(tensor), last = p.first(tensor + 1);
+  for (int s = 0; s < P::SUMS; ++s) {
+    float total = 0;
+    for (int piece = first + lane; piece < last; piece += 32)
+      total += p.partial[piece * P::SUMS + s];
+    total = combineWarp<Sum>(total);
+    if (lane == 0)
+      p.total(s, tensor, total);
   }
 }

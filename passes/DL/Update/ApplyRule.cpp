@@ -35,6 +35,7 @@ public:
   Value slot(StringRef name, double first) override;
   void setSlot(StringRef name, Value value) override { slots.find(name)->second.next = value; }
   Value setting(StringRef name) override;
+  Value norm(Value x) override { return normOf(x); }
   Value step() override { return function.addScalar(update.step()); }
   void end(Value next);
 
@@ -46,6 +47,7 @@ private:
 
   Stream addStream(ArrayRef<VariableOp> variables);
   Value clipped(Value gradient);
+  Value normOf(Value x);
   /// A factor on the setting for each parameter; 1 for settings that have none.
   double multiplier(const UpdatedParameter &parameter, StringRef setting) const;
   /// A scalar of the runtime, an f32, as an element of the parameters' type.
@@ -80,10 +82,19 @@ Value GroupBody::clipped(Value gradient) {
   if (!update.clip.value)
     return gradient;
   Value by = element(update.clip.value);
-  if (!update.clip.isLimit)
+  switch (update.clip.kind) {
+  case ClipKind::Value:
+    return MinimumOp::create(builder, loc, maximum(gradient, negate(by)), by);
+  case ClipKind::ParameterNorm:
+    return multiply(gradient, clipFactor(*this, normOf(gradient), by));
+  case ClipKind::GlobalNorm:
     return multiply(gradient, by);
-  Value above = MaximumOp::create(builder, loc, gradient, negate(by));
-  return MinimumOp::create(builder, loc, above, by);
+  }
+}
+
+/// The squares are added up in f32 at least.
+Value GroupBody::normOf(Value x) {
+  return castLike(sqrt(function.addSum(squareForSum(*this, x))), x);
 }
 
 Value GroupBody::slot(StringRef name, double first) {
@@ -113,7 +124,7 @@ Value GroupBody::setting(StringRef setting) {
   auto multipliers =
       group.forEach([&](const UpdatedParameter &each) { return multiplier(each, setting); });
   if (llvm::any_of(multipliers, [](double each) { return each != 1; }))
-    value = multiply(value, castLike(function.addMultiplier(multipliers), p));
+    value = multiply(value, castLike(function.addEach(multipliers), p));
   return value;
 }
 

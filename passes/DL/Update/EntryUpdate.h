@@ -12,6 +12,7 @@
 #define DLC_PASSES_DL_UPDATE_ENTRYUPDATE_H
 
 #include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/TensorBuilder.h"
 
 namespace dlc::dl {
 
@@ -39,11 +40,11 @@ struct ParameterGroup {
   }
 };
 
-/// What the body of an update clips by: the limit of each element, or the factor of all gradients;
-/// null without.
+/// What the body of an update clips by: the limit of each element or of each parameter's norm, or
+/// the factor of all gradients; null without.
 struct ClipScalar {
   mlir::Value value = {};
-  bool isLimit = false;
+  ClipKind kind = ClipKind::Value;
 };
 
 class EntryUpdate {
@@ -82,9 +83,12 @@ public:
 /// runs `runs` times less often.
 void accumulateGradients(EntryUpdate &update, int64_t runs);
 
-/// Limits the gradients as the entry's `clip` asks: replaces those of the groups, or sets the
-/// scalar that the body clips by.
+/// Sets the scalar that the body clips by, as the entry's `clip` asks.
 void clipGradients(EntryUpdate &update);
+/// What gradients of a norm are multiplied by, so that it is not above the limit; of rank 0.
+mlir::Value clipFactor(TensorBuilder &b, mlir::Value norm, mlir::Value limit);
+/// The square of an element as it is added up: in f32, where the element is narrower.
+mlir::Value squareForSum(TensorBuilder &b, mlir::Value x);
 
 /// The update of a group; names of its scalars begin with `name`.
 void applyRule(EntryUpdate &update, const ParameterGroup &group, llvm::StringRef name);

@@ -1,5 +1,9 @@
 //===- MultiTensorBuilder.cpp - a multi_tensor, made by writing its body ----------------------===//
 #include "passes/DL/Update/MultiTensorBuilder.h"
+#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/Slice.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace dlc::dl;
@@ -9,40 +13,116 @@ MultiTensorBuilder::MultiTensorBuilder(OpBuilder &outside, Location loc)
   inside.setInsertionPointToEnd(block.get());
 }
 
-Value MultiTensorBuilder::addStream(ValueRange tensors) {
-  Type element = RankedTensorType::get({}, getElementTypeOrSelf(tensors.front().getType()));
-  streams.push_back(llvm::to_vector(tensors));
-  return block->insertArgument(streams.size() - 1, element, loc);
+static RankedTensorType scalarOf(Value tensor) {
+  return RankedTensorType::get({}, getElementTypeOrSelf(tensor));
 }
 
-Value MultiTensorBuilder::addMultiplier(ArrayRef<double> numbers) {
-  multipliers.push_back(llvm::to_vector(numbers));
-  return block->insertArgument(streams.size() + multipliers.size() - 1,
-                               RankedTensorType::get({}, outside.getF32Type()), loc);
+Value MultiTensorBuilder::addStream(ValueRange tensors) {
+  streams.push_back(llvm::to_vector(tensors));
+  return block->insertArgument(streams.size() - 1, scalarOf(tensors.front()), loc);
 }
+
+Value MultiTensorBuilder::addEach(Each each, Type element) {
+  eachs.push_back(each);
+  return block->insertArgument(streams.size() + eachs.size() - 1, element, loc);
+}
+
+Value MultiTensorBuilder::addEach(Value numbers) {
+  return addEach({numbers, {}}, scalarOf(numbers));
+}
+
+Value MultiTensorBuilder::addEach(ArrayRef<double> numbers) {
+  auto type = RankedTensorType::get(int64_t(numbers.size()), outside.getF32Type());
+  SmallVector<float> values(numbers.begin(), numbers.end());
+  return addEach(ConstantOp::create(outside, loc, type,
+                                    DenseElementsAttr::get(type, ArrayRef<float>(values))));
+}
+
+Value MultiTensorBuilder::addSum(Value term) { return addEach({{}, term}, term.getType()); }
 
 Value MultiTensorBuilder::addScalar(Value scalar) {
   size_t index = llvm::find(scalars, scalar) - scalars.begin();
   if (index < scalars.size())
-    return block->getArgument(streams.size() + multipliers.size() + index);
+    return block->getArgument(streams.size() + eachs.size() + index);
   scalars.push_back(scalar);
   return block->addArgument(scalar.getType(), loc);
 }
 
-MultiTensorOp MultiTensorBuilder::finish(ValueRange yielded) {
+/// Whether all that `term` is computed from has been computed.
+bool MultiTensorBuilder::isReady(Value term) const {
+  auto slice = backwardSlice(term);
+  for (auto [i, each] : llvm::enumerate(eachs))
+    if (!each.numbers && slice.contains(block->getArgument(streams.size() + i)))
+      return false;
+  return true;
+}
+
+/// An op that computes the sums of `terms`, with so much of the body as they need.
+MultiTensorOp MultiTensorBuilder::sumsOf(ArrayRef<Value> terms) {
+  llvm::SetVector<Value> needed;
+  for (Value term : terms)
+    needed.insert_range(backwardSlice(term));
+  MultiTensorBuilder sums(outside, loc);
+  IRMapping mapping;
+  for (BlockArgument argument : block->getArguments()) {
+    size_t number = argument.getArgNumber();
+    if (!needed.contains(argument))
+      continue;
+    if (number < streams.size())
+      mapping.map(argument, sums.addStream(streams[number]));
+    else if (number < streams.size() + eachs.size())
+      mapping.map(argument, sums.addEach(eachs[number - streams.size()].numbers));
+    else
+      mapping.map(argument, sums.addScalar(scalars[number - streams.size() - eachs.size()]));
+  }
+  for (Operation &op : *block)
+    if (needed.contains(op.getResult(0)))
+      sums.body().clone(op, mapping);
+  return sums.finish({},
+                     llvm::map_to_vector(terms, [&](Value term) { return mapping.lookup(term); }));
+}
+
+/// Computes what the body asks for as sums, in as few ops as they wait for each other.
+void MultiTensorBuilder::computeSums() {
+  auto isOpen = [](const Each &each) { return !each.numbers; };
+  while (llvm::any_of(eachs, isOpen)) {
+    SmallVector<Each *> ready;
+    for (Each &each : eachs)
+      if (isOpen(each) && isReady(each.term))
+        ready.push_back(&each);
+    MultiTensorOp op =
+        sumsOf(llvm::map_to_vector(ready, [](const Each *each) { return each->term; }));
+    for (auto [number, each] : llvm::enumerate(ready))
+      each->numbers = op.getSum(number);
+  }
+}
+
+/// What the body holds for its sums alone.
+void MultiTensorBuilder::eraseUnused(ValueRange kept) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
+    if (op.use_empty() && !llvm::is_contained(kept, op.getResult(0)))
+      op.erase();
+}
+
+MultiTensorOp MultiTensorBuilder::finish(ValueRange yielded, ValueRange summed) {
+  computeSums();
   SmallVector<Type> types;
-  for (size_t i = 0; i < yielded.size(); ++i)
+  for (Value value : yielded)
     for (Value tensor : streams.front())
-      types.push_back(tensor.getType());
-  SmallVector<double> numbers;
-  for (size_t i = 0; i < streams.front().size(); ++i)
-    for (ArrayRef<double> each : multipliers)
-      numbers.push_back(each[i]);
-  SmallVector<Value> tensors;
+      types.push_back(cast<RankedTensorType>(tensor.getType()).clone(getElementTypeOrSelf(value)));
+  for (Value value : summed)
+    types.push_back(
+        RankedTensorType::get(int64_t(streams.front().size()), getElementTypeOrSelf(value)));
+  SmallVector<Value> tensors, values(yielded);
+  llvm::append_range(values, summed);
   for (ArrayRef<Value> stream : streams)
     llvm::append_range(tensors, stream);
-  YieldOp::create(inside, loc, yielded);
-  auto op = MultiTensorOp::create(outside, loc, types, tensors, scalars, streams.size(), numbers);
+  eraseUnused(values);
+  YieldOp::create(inside, loc, values);
+  auto op = MultiTensorOp::create(
+      outside, loc, types, tensors,
+      llvm::map_to_vector(eachs, [](const Each &each) { return each.numbers; }), scalars,
+      streams.size(), summed.size());
   op.getBody().getBlocks().clear();
   op.getBody().push_back(block.release());
   return op;

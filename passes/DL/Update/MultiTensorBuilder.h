@@ -1,7 +1,8 @@
 //===- MultiTensorBuilder.h - a multi_tensor, made by writing its body --------------*- C++ -*-===//
 //
-// The formula of one element asks for streams, multipliers and scalars where it needs them, and
-// gets the body's argument for each. So no second list has to agree with the order of these.
+// The formula of one element asks for streams, numbers of its tensor, sums and scalars where it
+// needs them, and gets the body's argument for each. So no second list has to agree with the order
+// of these.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_DL_UPDATE_MULTITENSORBUILDER_H
@@ -18,23 +19,40 @@ public:
 
   /// One tensor for each of the parameters; returns the element.
   mlir::Value addStream(mlir::ValueRange tensors);
-  /// One number for each of the parameters; returns that of the element's tensor, an f32.
-  mlir::Value addMultiplier(llvm::ArrayRef<double> numbers);
+  /// One number for each of the parameters, tensor<[count]>; returns that of the element's tensor.
+  mlir::Value addEach(mlir::Value numbers);
+  /// The same with constants, f32.
+  mlir::Value addEach(llvm::ArrayRef<double> numbers);
+  /// The sum of `term`, a value of the body, over the element's tensor: an op before this one
+  /// computes it, for all sums that do not wait for each other at once.
+  mlir::Value addSum(mlir::Value term);
   /// Returns the same argument for the same scalar.
   mlir::Value addScalar(mlir::Value scalar);
 
   /// Writes ops into the body.
   mlir::OpBuilder &body() { return inside; }
-  /// Result r * count + i is element r of `yielded`, for tensor i.
-  MultiTensorOp finish(mlir::ValueRange yielded);
+  /// Result r * count + i is element r of `yielded`, for tensor i; behind them the sums of
+  /// `summed`.
+  MultiTensorOp finish(mlir::ValueRange yielded, mlir::ValueRange summed = {});
 
 private:
+  /// A tensor<[count]> that the body reads, or what it will be the sum of.
+  struct Each {
+    mlir::Value numbers, term;
+  };
+
+  void computeSums();
+  void eraseUnused(mlir::ValueRange kept);
+  bool isReady(mlir::Value term) const;
+  MultiTensorOp sumsOf(llvm::ArrayRef<mlir::Value> terms);
+  mlir::Value addEach(Each each, mlir::Type element);
+
   mlir::OpBuilder &outside;
   mlir::Location loc;
   std::unique_ptr<mlir::Block> block;
   mlir::OpBuilder inside;
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> streams;
-  llvm::SmallVector<llvm::SmallVector<double>> multipliers;
+  llvm::SmallVector<Each> eachs;
   llvm::SmallVector<mlir::Value> scalars;
 };
 

@@ -1,7 +1,13 @@
 //===- MultiTensorTest.cpp - one update over many tensors -------------------------------------===//
-#include "test/codegen/CountingUpdate.h"
+#include "test/codegen/Updates.h"
 
 using namespace dlc::test;
+
+/// Sums over tensors of all sizes, one of them empty, beside a stream of another type.
+TEST(MultiTensor, SumsOverTensors) {
+  for (const char *target : {"native", "avx2"})
+    checkSums(target, /*tolerance=*/2e-6);
+}
 
 /// Tensors of all sizes in flat buffers: each starts at the next multiple of 64 bytes, its
 /// multipliers are its own, and the gaps between tensors stay as they were.
@@ -15,14 +21,15 @@ TEST(MultiTensor, Momentum) {
   const std::vector<int64_t> sizes = {5, 27003, 1}, starts = {0, 16, 27024};
   const int64_t flat = 27040;
   for (const char *target : {"native", "avx2"}) {
-    CompiledTestKernel kernel({types + ", tensor<f32>", results,
+    CompiledTestKernel kernel({types + ", tensor<3xf32>, tensor<3xf32>, tensor<f32>", results,
                                R"(
 ^bb0(%p0: tensor<5xf32>, %p1: tensor<3x9001xf32>, %p2: tensor<1xf32>,
      %g0: tensor<5xf32>, %g1: tensor<3x9001xf32>, %g2: tensor<1xf32>,
-     %v0: tensor<5xf32>, %v1: tensor<3x9001xf32>, %v2: tensor<1xf32>, %lr: tensor<f32>):
-  %r:6 = dl.multi_tensor(%p0, %p1, %p2, %g0, %g1, %g2, %v0, %v1, %v2) scalars(%lr)
-      {streams = 3 : i64, multipliers = array<f64: 1.0, 0.5, 2.0, 0.25, 4.0, 0.0>} : ()" +
-                                   types + ", tensor<f32>) -> (" + results + R"() {
+     %v0: tensor<5xf32>, %v1: tensor<3x9001xf32>, %v2: tensor<1xf32>, %lrs: tensor<3xf32>, %decays: tensor<3xf32>, %lr: tensor<f32>):
+  %r:6 = dl.multi_tensor(%p0, %p1, %p2, %g0, %g1, %g2, %v0, %v1, %v2) each(%lrs, %decays) scalars(%lr)
+      {streams = 3 : i64} : ()" + types +
+                                   ", tensor<3xf32>, tensor<3xf32>, tensor<f32>) -> (" + results +
+                                   R"() {
   ^bb0(%p: tensor<f32>, %g: tensor<f32>, %v: tensor<f32>, %a: tensor<f32>, %b: tensor<f32>,
       %s: tensor<f32>):
     %0 = dl.multiply %b, %p : tensor<f32>
@@ -37,9 +44,11 @@ TEST(MultiTensor, Momentum) {
                                    results},
                               target);
     ASSERT_TRUE(kernel);
-    ASSERT_EQ(kernel.spec().operandTypes().size(), 4u);
     std::vector<Tensor> inputs = kernel.randomInputs();
-    inputs[3].values[0] = 0.125;
+    inputs[3].values = {1.0, 2.0, 4.0};
+    inputs[4].values = {0.5, 0.25, 0.0};
+    inputs[5].values[0] = 0.125;
+    inputs[6].values = piecesOf(sizes);
     std::vector<Tensor> outputs = kernel.run(inputs);
     const double lr[] = {1.0, 2.0, 4.0}, decay[] = {0.5, 0.25, 0.0};
     std::vector<bool> covered(flat, false);

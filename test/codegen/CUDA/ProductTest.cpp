@@ -1,5 +1,5 @@
 //===- ProductTest.cpp - CUDA products, convolutions and updates on the SIMT device -----------===//
-#include "test/codegen/CountingUpdate.h"
+#include "test/codegen/Updates.h"
 
 using namespace dlc::test;
 
@@ -88,13 +88,15 @@ TEST(CudaMultiTensor, Momentum) {
                             "tensor<3x9001xf32>, tensor<1xf32>";
   const std::string results = "tensor<5xf32>, tensor<3x9001xf32>, tensor<1xf32>";
   const std::vector<int64_t> sizes = {5, 27003, 1}, starts = {0, 16, 27024};
-  CompiledTestKernel kernel({types + ", tensor<f32>", results,
+  const std::string each = ", tensor<3xf32>, tensor<3xf32>, tensor<f32>";
+  CompiledTestKernel kernel({types + each, results,
                              R"(
 ^bb0(%p0: tensor<5xf32>, %p1: tensor<3x9001xf32>, %p2: tensor<1xf32>, %g0: tensor<5xf32>,
-    %g1: tensor<3x9001xf32>, %g2: tensor<1xf32>, %lr: tensor<f32>):
-  %r:3 = dl.multi_tensor(%p0, %p1, %p2, %g0, %g1, %g2) scalars(%lr)
-      {streams = 2 : i64, multipliers = array<f64: 1.0, 0.5, 2.0, 0.25, 4.0, 0.0>} : ()" +
-                                 types + ", tensor<f32>) -> (" + results + R"() {
+    %g1: tensor<3x9001xf32>, %g2: tensor<1xf32>, %lrs: tensor<3xf32>, %decays: tensor<3xf32>,
+    %lr: tensor<f32>):
+  %r:3 = dl.multi_tensor(%p0, %p1, %p2, %g0, %g1, %g2) each(%lrs, %decays) scalars(%lr)
+      {streams = 2 : i64} : ()" + types +
+                                 each + ") -> (" + results + R"() {
   ^bb0(%p: tensor<f32>, %g: tensor<f32>, %a: tensor<f32>, %b: tensor<f32>, %s: tensor<f32>):
     %0 = dl.multiply %b, %p : tensor<f32>
     %1 = dl.add %g, %0 : tensor<f32>
@@ -108,7 +110,10 @@ TEST(CudaMultiTensor, Momentum) {
                             "cuda:simt", "cuda-multi-tensor");
   ASSERT_TRUE(kernel);
   std::vector<Tensor> inputs = kernel.randomInputs();
-  inputs[2].values[0] = 0.125;
+  inputs[2].values = {1.0, 2.0, 4.0};
+  inputs[3].values = {0.5, 0.25, 0.0};
+  inputs[4].values[0] = 0.125;
+  inputs[5].values = piecesOf(sizes);
   std::vector<Tensor> outputs = kernel.run(inputs);
   const double lr[] = {1.0, 2.0, 4.0}, decay[] = {0.5, 0.25, 0.0};
   std::vector<bool> covered(outputs[0].values.size(), false);
@@ -124,6 +129,8 @@ TEST(CudaMultiTensor, Momentum) {
     if (!covered[i])
       ASSERT_LT(outputs[0].values[i], -2e7) << "wrote between tensors at " << i;
 }
+
+TEST(CudaMultiTensor, SumsOverTensors) { checkSums("cuda:simt", /*tolerance=*/2e-6); }
 
 TEST(CudaMultiTensor, CountsBeyond24Bits) { checkCountingUpdate("cuda:simt"); }
 

@@ -252,7 +252,7 @@ dl.entry @fused_c3() attributes {kind = #program.entry<infer>} {
 
 dl.entry @multi_tensor_c1(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.multi_tensor' op (C1) has 3 tensors for 2 streams}}
-  dl.multi_tensor(%a, %a, %a) scalars() {streams = 2 : i64, multipliers = array<f64>}
+  dl.multi_tensor(%a, %a, %a) scalars() {streams = 2 : i64}
       : (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> () {
     dl.yield
   }
@@ -263,7 +263,7 @@ dl.entry @multi_tensor_c1(%a: tensor<3xf32>) attributes {kind = #program.entry<t
 
 dl.entry @multi_tensor_c1_none(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.multi_tensor' op (C1) has 1 tensors for 0 streams}}
-  dl.multi_tensor(%a) scalars() {streams = 0 : i64, multipliers = array<f64>} : (tensor<3xf32>) -> () {
+  dl.multi_tensor(%a) scalars() {streams = 0 : i64} : (tensor<3xf32>) -> () {
     dl.yield
   }
   dl.return
@@ -272,9 +272,10 @@ dl.entry @multi_tensor_c1_none(%a: tensor<3xf32>) attributes {kind = #program.en
 // -----
 
 dl.entry @multi_tensor_c2(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
-  // expected-error @+1 {{'dl.multi_tensor' op (C2) has 1 multipliers for 2 tensors}}
-  dl.multi_tensor(%a, %a) scalars() {streams = 1 : i64, multipliers = array<f64: 1.0>}
-      : (tensor<3xf32>, tensor<3xf32>) -> () {
+  // expected-error @+1 {{'dl.multi_tensor' op (C2) expects a number for each of 2 tensors, found 'tensor<3xf32>'}}
+  dl.multi_tensor(%a, %a) each(%a) scalars() {streams = 1 : i64}
+      : (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> () {
+  ^bb0(%p: tensor<f32>, %own: tensor<f32>):
     dl.yield
   }
   dl.return
@@ -283,8 +284,8 @@ dl.entry @multi_tensor_c2(%a: tensor<3xf32>) attributes {kind = #program.entry<t
 // -----
 
 dl.entry @multi_tensor_c3(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
-  // expected-error @+1 {{'dl.multi_tensor' op (C3) has 1 results, expected 1 yielded values of 2 tensors}}
-  %0 = dl.multi_tensor(%a, %a) scalars() {streams = 1 : i64, multipliers = array<f64>}
+  // expected-error @+1 {{'dl.multi_tensor' op (C3) has 1 results, expected 1 yielded elements of 2 tensors and 0 sums}}
+  %0 = dl.multi_tensor(%a, %a) scalars() {streams = 1 : i64}
       : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32> {
   ^bb0(%p: tensor<f32>):
     dl.yield %p : tensor<f32>
@@ -296,7 +297,7 @@ dl.entry @multi_tensor_c3(%a: tensor<3xf32>) attributes {kind = #program.entry<t
 
 dl.entry @multi_tensor_c4(%a: tensor<3xf32>, %b: tensor<4xf32>) attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.multi_tensor' op (C4) tensor 0 is 'tensor<3xf32>' in stream 0, but 'tensor<4xf32>' in stream 1}}
-  %0 = dl.multi_tensor(%a, %b) scalars() {streams = 2 : i64, multipliers = array<f64>}
+  %0 = dl.multi_tensor(%a, %b) scalars() {streams = 2 : i64}
       : (tensor<3xf32>, tensor<4xf32>) -> tensor<3xf32> {
   ^bb0(%p: tensor<f32>, %g: tensor<f32>):
     dl.yield %p : tensor<f32>
@@ -307,8 +308,8 @@ dl.entry @multi_tensor_c4(%a: tensor<3xf32>, %b: tensor<4xf32>) attributes {kind
 // -----
 
 dl.entry @multi_tensor_c4_result(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
-  // expected-error @+1 {{'dl.multi_tensor' op (C4) tensor 0 is 'tensor<3xf32>', but result 0 is 'tensor<4xf32>'}}
-  %0 = dl.multi_tensor(%a) scalars() {streams = 1 : i64, multipliers = array<f64>}
+  // expected-error @+1 {{'dl.multi_tensor' op (C4) tensor 0 is 'tensor<3xf32>' in stream 0, but 'tensor<4xf32>' in the results of value 0}}
+  %0 = dl.multi_tensor(%a) scalars() {streams = 1 : i64}
       : (tensor<3xf32>) -> tensor<4xf32> {
   ^bb0(%p: tensor<f32>):
     dl.yield %p : tensor<f32>
@@ -318,10 +319,54 @@ dl.entry @multi_tensor_c4_result(%a: tensor<3xf32>) attributes {kind = #program.
 
 // -----
 
-dl.entry @multi_tensor_c5(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
+dl.entry @multi_tensor_c4_run(%a: tensor<3xf32>, %b: tensor<4xf64>) attributes {kind = #program.entry<train>} {
+  // expected-error @+1 {{'dl.multi_tensor' op (C4) stream 0 needs one element type, found 'tensor<4xf64>' beside 'tensor<3xf32>'}}
+  dl.multi_tensor(%a, %b) scalars() {streams = 1 : i64} : (tensor<3xf32>, tensor<4xf64>) -> () {
+  ^bb0(%p: tensor<f32>):
+    dl.yield
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @multi_tensor_c3_sums(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
+  // expected-error @+1 {{'dl.multi_tensor' op (C3) has 2 sums, but yields 1 values}}
+  %0 = dl.multi_tensor(%a) scalars() {streams = 1 : i64, sums = 2 : i64} : (tensor<3xf32>) -> tensor<1xf32> {
+  ^bb0(%p: tensor<f32>):
+    dl.yield %p : tensor<f32>
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @multi_tensor_c3_sum(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
+  // expected-error @+1 {{'dl.multi_tensor' op (C3) has a sum for each of 1 tensors, found 'tensor<3xf32>'}}
+  %0 = dl.multi_tensor(%a) scalars() {streams = 1 : i64, sums = 1 : i64} : (tensor<3xf32>) -> tensor<3xf32> {
+  ^bb0(%p: tensor<f32>):
+    dl.yield %p : tensor<f32>
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @multi_tensor_c5_sum(%a: tensor<3xbf16>) attributes {kind = #program.entry<train>} {
+  // expected-error @+1 {{'dl.multi_tensor' op (C5) sums are f32 or f64, found 'tensor<1xbf16>'}}
+  %0 = dl.multi_tensor(%a) scalars() {streams = 1 : i64, sums = 1 : i64} : (tensor<3xbf16>) -> tensor<1xbf16> {
+  ^bb0(%p: tensor<bf16>):
+    dl.yield %p : tensor<bf16>
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @multi_tensor_c5(%a: tensor<3xf32>, %own: tensor<1xf32>) attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.multi_tensor' op (C5) the body takes ('tensor<f32>'), expected ('tensor<f32>', 'tensor<f32>')}}
-  %0 = dl.multi_tensor(%a) scalars() {streams = 1 : i64, multipliers = array<f64: 2.0>}
-      : (tensor<3xf32>) -> tensor<3xf32> {
+  %0 = dl.multi_tensor(%a) each(%own) scalars() {streams = 1 : i64}
+      : (tensor<3xf32>, tensor<1xf32>) -> tensor<3xf32> {
   ^bb0(%p: tensor<f32>):
     dl.yield %p : tensor<f32>
   }
@@ -331,8 +376,8 @@ dl.entry @multi_tensor_c5(%a: tensor<3xf32>) attributes {kind = #program.entry<t
 // -----
 
 dl.entry @multi_tensor_c5_yield(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
-  // expected-error @+1 {{'dl.multi_tensor' op (C5) the body yields 'tensor<i1>', expected 'tensor<f32>'}}
-  %0 = dl.multi_tensor(%a) scalars() {streams = 1 : i64, multipliers = array<f64>}
+  // expected-error @+1 {{'dl.multi_tensor' op (C5) the body yields ('tensor<i1>'), expected ('tensor<f32>')}}
+  %0 = dl.multi_tensor(%a) scalars() {streams = 1 : i64}
       : (tensor<3xf32>) -> tensor<3xf32> {
   ^bb0(%p: tensor<f32>):
     %m = dl.compare gt %p, %p : tensor<f32>

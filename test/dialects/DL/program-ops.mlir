@@ -37,15 +37,16 @@ dl.entry @train_step(%x: tensor<4x3xf32> {dl.name = "x", dl.batch_axis = 0 : i64
     %s = dl.add %a, %b : tensor<4x3xf32>
     dl.yield %s : tensor<4x3xf32>
   }
-  // CHECK: dl.multi_tensor(%[[P]], %[[F]]) scalars(%[[LR]]) {multipliers = array<f64: 5.000000e-01>, streams = 2 : i64}
-  // CHECK-SAME: : (tensor<4x3xf32>, tensor<4x3xf32>, tensor<f32>) -> tensor<4x3xf32> {
-  %new = dl.multi_tensor(%p, %f) scalars(%lr) {streams = 2 : i64, multipliers = array<f64: 0.5>}
-      : (tensor<4x3xf32>, tensor<4x3xf32>, tensor<f32>) -> tensor<4x3xf32> {
+  %half = dl.constant dense<0.5> : tensor<1xf32>
+  // CHECK: dl.multi_tensor(%[[P]], %[[F]]) each(%{{.*}}) scalars(%[[LR]]) {streams = 2 : i64, sums = 1 : i64}
+  // CHECK-SAME: : (tensor<4x3xf32>, tensor<4x3xf32>, tensor<1xf32>, tensor<f32>) -> (tensor<4x3xf32>, tensor<1xf32>) {
+  %new, %sum = dl.multi_tensor(%p, %f) each(%half) scalars(%lr) {streams = 2 : i64, sums = 1 : i64}
+      : (tensor<4x3xf32>, tensor<4x3xf32>, tensor<1xf32>, tensor<f32>) -> (tensor<4x3xf32>, tensor<1xf32>) {
   ^bb0(%a: tensor<f32>, %g: tensor<f32>, %m: tensor<f32>, %rate: tensor<f32>):
     %0 = dl.multiply %g, %rate : tensor<f32>
     %1 = dl.multiply %0, %m : tensor<f32>
     %2 = dl.subtract %a, %1 : tensor<f32>
-    dl.yield %2 : tensor<f32>
+    dl.yield %2, %g : tensor<f32>, tensor<f32>
   }
   %loss = dl.reduce sum %f axes = [0, 1] : tensor<4x3xf32>
   // CHECK: %{{.*}}:2 = dl.gradient %{{.*}} by %[[X]], %[[P]] : tensor<f32> by tensor<4x3xf32>, tensor<4x3xf32>

@@ -233,20 +233,6 @@ R"dl(test.dl:7:3: error: 'optimizer' is such as sgd(learning_rate=0.01), found t
   optimizer = 0.1
   ^~~~~~~~~
 )dl", {}},
-{"OptimizerNotAvailable", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
-  return x |> linear(10)
-}
-train M {
-  label: i32[N]
-  loss = softmax_cross_entropy(output, label)
-  optimizer = lamb()
-  batch = 4
-}
-)dl",
-R"dl(test.dl:7:15: error: lamb is not available yet
-  optimizer = lamb()
-              ^~~~ there is sgd, adam, adamw, rmsprop, adagrad, adadelta
-)dl", {}},
 {"NegativeRate", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)
 }

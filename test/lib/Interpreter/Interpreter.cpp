@@ -144,8 +144,8 @@ FailureOr<std::vector<Tensor>> Interpreter::runOp(Operation *op, ArrayRef<Tensor
 FailureOr<std::vector<Tensor>> Interpreter::runMultiTensor(dl::MultiTensorOp op,
                                                            ArrayRef<Tensor> operands) {
   size_t streams = op.getStreams(), count = op.getTensors().size() / streams;
-  size_t multipliers = op.getMultipliers().size() / count;
-  ArrayRef<Tensor> scalars = operands.drop_front(streams * count);
+  ArrayRef<Tensor> each = operands.slice(streams * count, op.getEach().size());
+  ArrayRef<Tensor> scalars = operands.drop_front(streams * count + each.size());
   std::vector<Tensor> results;
   for (Value result : op->getResults())
     results.push_back(Tensor::filled(shapeOf(result.getType()), 0));
@@ -154,14 +154,18 @@ FailureOr<std::vector<Tensor>> Interpreter::runMultiTensor(dl::MultiTensorOp op,
       std::vector<Tensor> arguments;
       for (size_t stream = 0; stream < streams; ++stream)
         arguments.push_back(Tensor::filled({}, operands[stream * count + i].values[element]));
-      for (size_t m = 0; m < multipliers; ++m)
-        arguments.push_back(Tensor::filled({}, op.getMultipliers()[i * multipliers + m]));
+      for (const Tensor &numbers : each)
+        arguments.push_back(Tensor::filled({}, numbers.values[i]));
       arguments.insert(arguments.end(), scalars.begin(), scalars.end());
       FailureOr<std::vector<Tensor>> yielded = runBlock(op.getBody().front(), arguments);
       if (failed(yielded))
         return failure();
+      size_t tensors = yielded->size() - op.getSums();
       for (auto [r, value] : llvm::enumerate(*yielded))
-        results[r * count + i].values[element] = value.values[0];
+        if (r < tensors)
+          results[r * count + i].values[element] = value.values[0];
+        else
+          results[tensors * count + r - tensors].values[i] += value.values[0];
     }
   return results;
 }

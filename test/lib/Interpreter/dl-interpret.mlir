@@ -89,8 +89,9 @@ dl.entry @step() -> (tensor<2xf32> {dl.name = "before"}) attributes {kind = #pro
   %p = dl.read @p : tensor<2xf32>
   %q = dl.read @q : tensor<1xf32>
   %rate = dl.scalar "rate", 0.5 scheduled : tensor<f32>
-  %new:2 = dl.multi_tensor(%p, %q) scalars(%rate) {streams = 1 : i64, multipliers = array<f64: 1.0, 2.0>}
-      : (tensor<2xf32>, tensor<1xf32>, tensor<f32>) -> (tensor<2xf32>, tensor<1xf32>) {
+  %own = dl.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %new:2 = dl.multi_tensor(%p, %q) each(%own) scalars(%rate) {streams = 1 : i64}
+      : (tensor<2xf32>, tensor<1xf32>, tensor<2xf32>, tensor<f32>) -> (tensor<2xf32>, tensor<1xf32>) {
   ^bb0(%x: tensor<f32>, %m: tensor<f32>, %r: tensor<f32>):
     %0 = dl.multiply %m, %r : tensor<f32>
     %1 = dl.multiply %0, %x : tensor<f32>

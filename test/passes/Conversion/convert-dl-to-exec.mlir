@@ -68,7 +68,7 @@ dl.entry @infer_n1(%b: tensor<4xf32>, %x: tensor<2x4xf32>, %z: tensor<2x4xf32>, 
 // CHECK: exec.variable @b : {{.*}} at 64 bytes 80
 // CHECK: exec.variable @b.m : {{.*}} at 256 bytes 80
 // CHECK: exec.kernel @{{.*}} [#exec.argument<read 24>, #exec.argument<write 24>]
-// CHECK: exec.kernel @[[UPDATE:.*]] [#exec.argument<read 192>, #exec.argument<read 192>, #exec.argument<read 192>, #exec.argument<read 4>, #exec.argument<write 192>, #exec.argument<write 192>]
+// CHECK: exec.kernel @[[UPDATE:.*]] [#exec.argument<read 192>, #exec.argument<read 192>, #exec.argument<read 192>, #exec.argument<read 4>, #exec.argument<read 48>, #exec.argument<write 192>, #exec.argument<write 192>]
 // CHECK: exec.program @train_step
 // CHECK-DAG: %[[P:.*]] = exec.state @a at 0 : <192>
 // CHECK-DAG: %[[M:.*]] = exec.state @a.m at 192 : <192>
@@ -78,7 +78,8 @@ dl.entry @infer_n1(%b: tensor<4xf32>, %x: tensor<2x4xf32>, %z: tensor<2x4xf32>, 
 // CHECK: exec.launch {{.*}}write %[[GA]]) stream 0
 // CHECK: %[[GB:.*]] = exec.view %[[G]] at 64 : <192> to <80>
 // CHECK: exec.copy %{{.*}} to %[[GB]] stream 0 : <80>, <80> loc("update/gather")
-// CHECK: exec.launch @[[UPDATE]](read %[[P]], read %[[G]], read %[[M]], read %[[LR]], write %{{.*}}, write %{{.*}}) stream 0
+// CHECK: %[[TABLE:.*]] = exec.constant dense<{{\[\[}}0, 0, 6{{\]}}, [1, 16, 20{{\]\]}}> : tensor<2x3xi64> : <48>
+// CHECK: exec.launch @[[UPDATE]](read %[[P]], read %[[G]], read %[[M]], read %[[LR]], read %[[TABLE]], write %{{.*}}, write %{{.*}}) stream 0
 // CHECK-NOT: exec.copy
 // CHECK: exec.output %[[GA]]
 dl.variable @a : tensor<2x3xf32> role<parameter> init(#program.init<constant, 1.0, 0.0>)
@@ -97,7 +98,7 @@ dl.entry @train_step(%x: tensor<2x3xf32>, %db: tensor<20xf32>) -> (tensor<2x3xf3
     %1 = dl.exp %0 : tensor<2x3xf32>
     dl.yield %1 : tensor<2x3xf32>
   } loc("layer/backward")
-  %new:4 = dl.multi_tensor(%a, %b, %da, %db, %am, %bm) scalars(%lr) {streams = 3, multipliers = array<f64>}
+  %new:4 = dl.multi_tensor(%a, %b, %da, %db, %am, %bm) scalars(%lr) {streams = 3}
       : (tensor<2x3xf32>, tensor<20xf32>, tensor<2x3xf32>, tensor<20xf32>, tensor<2x3xf32>, tensor<20xf32>, tensor<f32>)
       -> (tensor<2x3xf32>, tensor<20xf32>, tensor<2x3xf32>, tensor<20xf32>) {
   ^bb0(%p: tensor<f32>, %g: tensor<f32>, %m: tensor<f32>, %rate: tensor<f32>):

@@ -44,17 +44,19 @@ dl.entry @plain(%dw: tensor<4x3xf32>, %db: tensor<4xf32>)
 // CHECK-DAG: %[[MOMENTUM:.*]] = dl.scalar "optimizer.momentum", 9.000000e-01 :
 // CHECK-DAG: %[[DAMPENING:.*]] = dl.scalar "optimizer.dampening", 1.000000e-01 :
 // CHECK-DAG: %[[STEP:.*]] = dl.scalar "step", 0.000000e+00 : tensor<i64>
-// CHECK: %[[NEW:.*]]:2 = dl.multi_tensor(%{{.*}}, %{{.*}}, %[[V]]) scalars(%{{.*}}, %{{.*}}, %[[MOMENTUM]], %[[DAMPENING]], %[[STEP]])
-// CHECK-SAME: multipliers = array<f64: 2.000000e+00, 0.000000e+00>, streams = 3
-// CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<f32>, %[[G:.*]]: tensor<f32>, %[[V:.*]]: tensor<f32>, %[[LRM:.*]]: tensor<f32>, %[[DM:.*]]: tensor<f32>, %[[LR:.*]]: tensor<f32>, %[[D:.*]]: tensor<f32>, %[[M:.*]]: tensor<f32>, %[[DAMP:.*]]: tensor<f32>, %[[S:.*]]: tensor<i64>):
+// CHECK-DAG: %[[TWO:.*]] = dl.constant dense<2.000000e+00> : tensor<1xf32>
+// CHECK-DAG: %[[NONE:.*]] = dl.constant dense<0.000000e+00> : tensor<1xf32>
+// CHECK: %[[NEW:.*]]:2 = dl.multi_tensor(%{{.*}}, %{{.*}}, %[[V]]) each(%[[TWO]], %[[NONE]]) scalars(%{{.*}}, %{{.*}}, %[[DAMPENING]], %[[STEP]], %[[MOMENTUM]])
+// CHECK-SAME: streams = 3
+// CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<f32>, %[[G:.*]]: tensor<f32>, %[[V:.*]]: tensor<f32>, %[[LRM:.*]]: tensor<f32>, %[[DM:.*]]: tensor<f32>, %[[LR:.*]]: tensor<f32>, %[[D:.*]]: tensor<f32>, %[[DAMP:.*]]: tensor<f32>, %[[S:.*]]: tensor<i64>, %[[M:.*]]: tensor<f32>):
 // CHECK-NEXT: %[[LR2:.*]] = dl.multiply %[[LR]], %[[LRM]]
 // CHECK-NEXT: %[[D2:.*]] = dl.multiply %[[D]], %[[DM]]
 // CHECK: %[[G2:.*]] = dl.add %[[G]]
-// CHECK: %[[MV:.*]] = dl.multiply %[[M]], %[[V]]
 // CHECK: %[[KEEP:.*]] = dl.subtract %{{.*}}, %[[DAMP]]
 // CHECK: %[[DAMPED:.*]] = dl.multiply %[[KEEP]], %[[G2]]
 // CHECK: %[[FIRST:.*]] = dl.compare eq %[[S]]
 // CHECK: %[[ADDED:.*]] = dl.select %[[FIRST]], %[[G2]], %[[DAMPED]]
+// CHECK: %[[MV:.*]] = dl.multiply %[[M]], %[[V]]
 // CHECK: %[[V2:.*]] = dl.add %[[MV]], %[[ADDED]]
 // CHECK: %[[STEP:.*]] = dl.multiply %[[LR2]], %[[V2]]
 // CHECK: %[[P2:.*]] = dl.subtract %[[P]], %[[STEP]]
@@ -69,8 +71,9 @@ dl.entry @train_step(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradi
 
 // Nesterov looks one step ahead. A multiplier of the rate alone is the only one.
 // CHECK-LABEL: dl.entry @nesterov
-// CHECK: dl.multi_tensor
-// CHECK-SAME: multipliers = array<f64: 2.000000e+00>, streams = 3
+// CHECK: %[[TWO:.*]] = dl.constant dense<2.000000e+00> : tensor<1xf32>
+// CHECK: dl.multi_tensor({{.*}}) each(%[[TWO]])
+// CHECK-SAME: streams = 3
 // CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<f32>, %[[G:.*]]: tensor<f32>, %[[V:.*]]: tensor<f32>, %[[LRM:.*]]: tensor<f32>, %[[LR:.*]]: tensor<f32>, %[[D:.*]]: tensor<f32>, %[[M:.*]]: tensor<f32>):
 // CHECK-NEXT: %[[LR2:.*]] = dl.multiply %[[LR]], %[[LRM]]
 // CHECK: %[[G2:.*]] = dl.add %[[G]]
@@ -131,9 +134,9 @@ dl.entry @by_value(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradien
 // CHECK-LABEL: dl.entry @by_global_norm
 // CHECK-SAME: %[[DW:.*]]: tensor<4x3xf32>{{.*}}, %[[DH:.*]]: tensor<2xf64>
 // CHECK: %[[LIMIT:.*]] = dl.scalar "by_global_norm.clip.limit"
-// CHECK: %[[W2:.*]] = dl.multiply %[[DW]], %[[DW]]
-// CHECK: %[[SW:.*]] = dl.reduce sum %[[W2]] axes = [0, 1]
-// CHECK: %[[H2:.*]] = dl.multiply %[[DH]], %[[DH]]
+// CHECK: %[[W2:.*]] = dl.multi_tensor(%[[DW]]) scalars() {streams = 1 : i64, sums = 1 : i64}
+// CHECK: %[[SW:.*]] = dl.reduce sum %[[W2]] axes = [0]
+// CHECK: %[[H2:.*]] = dl.multi_tensor(%[[DH]]) scalars() {streams = 1 : i64, sums = 1 : i64}
 // CHECK: %[[SH:.*]] = dl.reduce sum %[[H2]] axes = [0]
 // CHECK: %[[SH32:.*]] = dl.cast %[[SH]] : tensor<f64> to tensor<f32>
 // CHECK: %[[SUM:.*]] = dl.add %[[SW]], %[[SH32]]
@@ -152,13 +155,15 @@ dl.entry @by_global_norm(%dw: tensor<4x3xf32>, %dh: tensor<2xf64>)
   dl.return %dw, %dh : tensor<4x3xf32>, tensor<2xf64>
 }
 
-// Each gradient by its own norm: what the update takes is the clipped one, what the entry returns is not.
+// Each gradient by its own norm: one op adds up the squares of all, the update reads those of its tensor.
 // CHECK-LABEL: dl.entry @by_parameter_norm
 // CHECK-SAME: %[[DW:.*]]: tensor<4x3xf32>
+// CHECK: %[[SQUARES:.*]] = dl.multi_tensor(%[[DW]]) scalars() {streams = 1 : i64, sums = 1 : i64}
+// CHECK: dl.multi_tensor(%{{.*}}, %[[DW]]) each(%[[SQUARES]]) scalars(%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) {streams = 2 : i64}
+// CHECK-NEXT: ^bb0(%{{[a-z0-9]+}}: tensor<f32>, %[[G:[a-z0-9]+]]: tensor<f32>, %[[S:[a-z0-9]+]]: tensor<f32>,
+// CHECK-NEXT: dl.sqrt %[[S]]
 // CHECK: %[[FACTOR:.*]] = dl.minimum
-// CHECK: %[[WIDE:.*]] = dl.broadcast %[[FACTOR]]
-// CHECK: %[[CLIPPED:.*]] = dl.multiply %[[DW]], %[[WIDE]]
-// CHECK: dl.multi_tensor(%{{.*}}, %[[CLIPPED]]) scalars(%{{[^,]*}}, %{{[^,]*}})
+// CHECK: dl.multiply %[[G]], %[[FACTOR]]
 // CHECK: dl.return %[[DW]]
 dl.entry @by_parameter_norm(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
     attributes {kind = #program.entry<train>, clip = #dl.clip<parameter_norm, 1.0>, updates = [
@@ -172,7 +177,7 @@ dl.entry @by_parameter_norm(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name =
 // CHECK-SAME: every = 2 : i64, kind = #program.entry<accumulate>}
 // CHECK: %[[SUM:.*]] = dl.read @w.gradient_sum
 // CHECK-NOT: dl.scalar
-// CHECK: %[[NEW:.*]] = dl.multi_tensor(%[[SUM]], %[[DW:.*]]) scalars() {multipliers = array<f64>, streams = 2 : i64}
+// CHECK: %[[NEW:.*]] = dl.multi_tensor(%[[SUM]], %[[DW:.*]]) scalars() {streams = 2 : i64}
 // CHECK-NEXT: ^bb0(%[[S:.*]]: tensor<f32>, %[[G:.*]]: tensor<f32>):
 // CHECK-NEXT: %[[FOURTH:.*]] = dl.constant dense<2.500000e-01>
 // CHECK-NEXT: %[[SHARE:.*]] = dl.multiply %[[G]], %[[FOURTH]]
@@ -183,7 +188,7 @@ dl.entry @by_parameter_norm(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name =
 // CHECK: dl.entry @parts() attributes {every = 8 : i64, kind = #program.entry<train>, schedule = [
 // CHECK-DAG: %[[W:.*]] = dl.read @w :
 // CHECK-DAG: %[[SUM:.*]] = dl.read @w.gradient_sum
-// CHECK: %[[SQUARES:.*]] = dl.multiply %[[SUM]], %[[SUM]]
+// CHECK: %[[SQUARES:.*]] = dl.multi_tensor(%[[SUM]])
 // CHECK: dl.reduce sum %[[SQUARES]]
 // CHECK: dl.scalar "parts.optimizer.learning_rate", 1.000000e-01 scheduled
 // CHECK: %[[NEW:.*]]:4 = dl.multi_tensor(%[[W]], %[[SUM]], %{{.*}}, %{{.*}}) scalars

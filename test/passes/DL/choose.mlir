@@ -62,7 +62,7 @@ dl.entry @train_step(%x: tensor<2x3x10x10xf32>, %dy: tensor<2x8x8x8xf32>)
     %2 = dl.convolution_backward_filter %0, %1 strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1 : tensor<2x3x10x10xf32>, tensor<2x8x8x8xf32> to tensor<8x3x3x3xf32>
     dl.yield %2 : tensor<8x3x3x3xf32>
   }
-  %new:2 = dl.multi_tensor(%w, %dw, %m) scalars(%lr) {streams = 3 : i64, multipliers = array<f64>}
+  %new:2 = dl.multi_tensor(%w, %dw, %m) scalars(%lr) {streams = 3 : i64}
       : (tensor<8x3x3x3xf32>, tensor<8x3x3x3xf32>, tensor<8x3x3x3xf32>, tensor<f32>) -> (tensor<8x3x3x3xf32>, tensor<8x3x3x3xf32>) {
   ^bb0(%0: tensor<f32>, %1: tensor<f32>, %2: tensor<f32>, %3: tensor<f32>):
     %4 = dl.add %1, %2 : tensor<f32>

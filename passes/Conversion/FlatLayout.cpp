@@ -1,0 +1,58 @@
+//===- FlatLayout.cpp - the tensors of a multi_tensor in flat buffers -------------------------===//
+#include "passes/Conversion/FlatLayout.h"
+#include "dialects/Exec/Memory.h"
+#include "dialects/Program/Layout.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace dlc;
+
+FlatLayout::FlatLayout(dl::MultiTensorOp op) {
+  unsigned narrowest = 64;
+  SmallVector<Type> elements = op.getStreamElements();
+  llvm::append_range(elements, op.getResultElements());
+  for (Type element : elements)
+    narrowest = std::min(narrowest, element.getIntOrFloatBitWidth());
+  for (int64_t i = 0; i < op.getCount(); ++i) {
+    auto type = cast<RankedTensorType>(op.getTensor(0, i).getType());
+    offsets.push_back(total);
+    sizes.push_back(program::PhysicalLayout::get(type).elements);
+    total += llvm::alignTo(sizes.back(), exec::alignment * 8 / narrowest);
+  }
+}
+
+SmallVector<FlatLayout::Piece> FlatLayout::pieces() const {
+  SmallVector<Piece> pieces;
+  for (auto [tensor, offset, size] : llvm::enumerate(offsets, sizes))
+    for (int64_t done = 0; done < size; done += longestPiece)
+      pieces.push_back({int64_t(tensor), offset + done, std::min(longestPiece, size - done)});
+  return pieces;
+}
+
+static DenseElementsAttr integers(MLIRContext *context, ArrayRef<int64_t> shape,
+                                  ArrayRef<int64_t> values) {
+  return DenseElementsAttr::get(RankedTensorType::get(shape, IntegerType::get(context, 64)),
+                                values);
+}
+
+DenseElementsAttr FlatLayout::pieceTable(MLIRContext *context) const {
+  SmallVector<int64_t> rows;
+  for (const Piece &piece : pieces())
+    rows.append({piece.tensor, piece.offset, piece.size});
+  return integers(context, {int64_t(rows.size()) / 3, 3}, rows);
+}
+
+DenseElementsAttr FlatLayout::firstPieces(MLIRContext *context) const {
+  SmallVector<int64_t> firsts{0};
+  for (int64_t size : sizes)
+    firsts.push_back(firsts.back() + llvm::divideCeil(size, longestPiece));
+  return integers(context, {int64_t(firsts.size())}, firsts);
+}
+
+FlatBuffer::FlatBuffer(const FlatLayout &layout, Type element)
+    : total(layout.total * program::elementBytes(element)) {
+  for (auto [offset, size] : llvm::zip_equal(layout.offsets, layout.sizes)) {
+    offsets.push_back(offset * program::elementBytes(element));
+    bytes.push_back(size * program::elementBytes(element));
+  }
+}

@@ -1,0 +1,51 @@
+//===- FlatLayout.h - the tensors of a multi_tensor in flat buffers -----------------*- C++ -*-===//
+//
+// A kernel of a multi_tensor takes one flat buffer a stream and gives one a run of results. Tensor
+// i stands at the same element of each, whatever its type, so that one index serves them all. Where
+// tensors begin and end is data: a table of pieces, which the code walks without knowing a size.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_PASSES_CONVERSION_FLATLAYOUT_H
+#define DLC_PASSES_CONVERSION_FLATLAYOUT_H
+
+#include "dialects/DL/DLProgramOps.h"
+
+namespace dlc {
+
+struct FlatLayout {
+  /// Elements of a piece, at most.
+  static constexpr int64_t longestPiece = 4096;
+
+  /// A run of elements of one tensor.
+  struct Piece {
+    int64_t tensor, offset, size;
+  };
+
+  explicit FlatLayout(dl::MultiTensorOp op);
+
+  /// Tensors in order, each in as many pieces as its length asks for.
+  llvm::SmallVector<Piece> pieces() const;
+  /// The pieces as a kernel reads them, tensor<P x 3 x i64> with a row {tensor, offset, size} each.
+  mlir::DenseElementsAttr pieceTable(mlir::MLIRContext *context) const;
+  /// The first piece of each tensor and, at the end, the number of pieces: tensor<[count + 1] x
+  /// i64>.
+  mlir::DenseElementsAttr firstPieces(mlir::MLIRContext *context) const;
+
+  /// Elements, with the padding of the tensor's own layout.
+  llvm::SmallVector<int64_t> offsets, sizes;
+  /// Of a whole buffer.
+  int64_t total = 0;
+};
+
+/// The flat buffer of one stream, or of one run of results, in bytes.
+struct FlatBuffer {
+  FlatBuffer(const FlatLayout &layout, mlir::Type element);
+
+  /// Of each tensor; offsets are multiples of 64.
+  llvm::SmallVector<int64_t> offsets, bytes;
+  int64_t total; ///< a multiple of 64
+};
+
+} // namespace dlc
+
+#endif
