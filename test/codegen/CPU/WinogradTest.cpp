@@ -124,7 +124,8 @@ TEST(Winograd, Blocks) {
 TEST(Winograd, Bodies) {
   checkKernel({"tensor<2x6x9x9xf32>, tensor<18x6x3x3xf32>, tensor<18xf32>, tensor<2x18x9x9xf32>",
                "tensor<2x18x9x9xf32>", R"(
-^bb0(%x: tensor<2x6x9x9xf32>, %w: tensor<18x6x3x3xf32>, %b: tensor<18xf32>, %r: tensor<2x18x9x9xf32>):
+^bb0(%x: tensor<2x6x9x9xf32>, %w: tensor<18x6x3x3xf32>, %b: tensor<18xf32>,
+     %r: tensor<2x18x9x9xf32>):
   %e = dl.exp %x : tensor<2x6x9x9xf32>
   %c = dl.convolution %e, %w strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 1
     : tensor<2x6x9x9xf32>, tensor<18x6x3x3xf32>
@@ -136,12 +137,13 @@ TEST(Winograd, Bodies) {
               rounding, "cpu-winograd");
   checkKernel({"tensor<3x5x9x9xf32>, tensor<3x7x9x9xf32>, tensor<3x7x9x9xf32>, tensor<7x5x3x3xf32>",
                "tensor<7x5x3x3xf32>, tensor<3x7x9x9xf32>", R"(
-^bb0(%x: tensor<3x5x9x9xf32>, %dy: tensor<3x7x9x9xf32>, %y: tensor<3x7x9x9xf32>, %w: tensor<7x5x3x3xf32>):
+^bb0(%x: tensor<3x5x9x9xf32>, %dy: tensor<3x7x9x9xf32>, %y: tensor<3x7x9x9xf32>,
+     %w: tensor<7x5x3x3xf32>):
   %zero = dl.constant dense<0.0> : tensor<3x7x9x9xf32>
   %on = dl.compare gt %y, %zero : tensor<3x7x9x9xf32>
   %m = dl.select %on, %dy, %zero : tensor<3x7x9x9xf32>
-  %g = dl.convolution_backward_filter %x, %m strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 1
-    : tensor<3x5x9x9xf32>, tensor<3x7x9x9xf32> to tensor<7x5x3x3xf32>
+  %g = dl.convolution_backward_filter %x, %m strides = [1, 1] padding = [1, 1, 1, 1]
+    dilations = [1, 1] groups = 1 : tensor<3x5x9x9xf32>, tensor<3x7x9x9xf32> to tensor<7x5x3x3xf32>
   %d = dl.add %g, %w : tensor<7x5x3x3xf32>
   dl.yield %d, %m : tensor<7x5x3x3xf32>, tensor<3x7x9x9xf32>)"},
               rounding, "cpu-winograd");
