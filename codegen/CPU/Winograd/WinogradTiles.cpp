@@ -17,6 +17,8 @@ void WinogradPhase::gather(const WinogradTiles &tiles, const WinogradSegment &se
   Value zero = e.constant(0), firstChannel = e.mul(channelVector, e.lanes);
   Value top = e.add(segment.row, tiles.firstRow), left = e.add(segment.col, tiles.firstCol);
   Value channels = e.minimum(e.constant(e.lanes), e.sub(e.constant(tiles.channels), firstChannel));
+  // A panel's last vectors may lie behind all channels.
+  channels = e.maximum(channels, zero);
   e.loop(tiles.rows, [&](Value row) {
     Value h = e.add(top, row);
     Value exists = e.both(e.less(e.constant(-1), h), e.less(h, e.constant(tiles.imageRows)));
