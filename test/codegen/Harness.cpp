@@ -25,7 +25,8 @@ using namespace dlc::codegen;
 
 namespace {
 
-/// `bytes` bytes that end where unreadable memory begins, but for what alignment takes.
+/// `bytes` bytes that end where unreadable memory begins, but for what alignment takes. What stands
+/// between their start and the unreadable memory before tells of writes.
 class GuardedBuffer {
 public:
   GuardedBuffer(size_t bytes, size_t alignment) : size(bytes) {
@@ -36,17 +37,23 @@ public:
     mprotect(base, page, PROT_NONE);
     mprotect(base + mapped - page, page, PROT_NONE);
     char *end = base + mapped - page;
+    first = base + page;
     start = end - (bytes + alignment - 1) / alignment * alignment;
   }
   ~GuardedBuffer() { munmap(base, mapped); }
   GuardedBuffer(const GuardedBuffer &) = delete;
 
   char *data() { return start; }
-  void poison() { std::memset(start, 0xcb, size); }
+  void poison() { std::memset(first, poisoned, start + size - first); }
+  /// Whether nothing was written before the start since poison().
+  bool isIntactBefore() const {
+    return std::all_of(first, start, [](char byte) { return uint8_t(byte) == poisoned; });
+  }
 
 private:
+  static constexpr uint8_t poisoned = 0xcb;
   size_t size, mapped;
-  char *base, *start;
+  char *base, *first, *start;
 };
 
 } // namespace
@@ -347,6 +354,10 @@ std::vector<Tensor> CompiledTestKernel::run(ArrayRef<Tensor> inputs, TaskOrder o
     writeTensor(state->buffers[i]->data(), inputs[i], type);
   }
   state->launch(selected, order);
+  for (auto &buffer : state->buffers)
+    EXPECT_TRUE(buffer->isIntactBefore()) << selected.symbol << " wrote before a buffer";
+  for (auto &buffer : state->scratch)
+    EXPECT_TRUE(buffer->isIntactBefore()) << selected.symbol << " wrote before its scratch";
   std::vector<Tensor> outputs;
   for (auto [i, type] : llvm::enumerate(analysed->resultTypes()))
     outputs.push_back(readTensor(state->buffers[inputs.size() + i]->data(), type));

@@ -28,8 +28,9 @@ TEST(MultiTensor, Momentum) {
      %v0: tensor<5xf32>, %v1: tensor<3x9001xf32>, %v2: tensor<1xf32>, %lrs: tensor<3xf32>,
      %decays: tensor<3xf32>, %lr: tensor<f32>):
   %r:6 = dl.multi_tensor(%p0, %p1, %p2, %g0, %g1, %g2, %v0, %v1, %v2)
-      each(%lrs, %decays) scalars(%lr) {streams = 3 : i64} : ()" + types +
-                                   ", tensor<3xf32>, tensor<3xf32>, tensor<f32>) -> (" + results +
+      each(%lrs, %decays) scalars(%lr) {streams = 3 : i64} : ()" +
+                                   types + ", tensor<3xf32>, tensor<3xf32>, tensor<f32>) -> (" +
+                                   results +
                                    R"() {
   ^bb0(%p: tensor<f32>, %g: tensor<f32>, %v: tensor<f32>, %a: tensor<f32>, %b: tensor<f32>,
       %s: tensor<f32>):
