@@ -163,8 +163,8 @@ def DL_MultiTensorOp : DL_Op<"multi_tensor", [Pure, IsolatedFromAbove, AttrSized
   let description = [{
     `tensors` are `streams` runs of `count` tensors: all parameters, then all gradients, then all
     first slots, ... Streams have an element type each. The body sees one element (rank 0) of each
-    stream, then for its tensor i element i of `each` (factors of a parameter's own, norms), then the
-    scalars. It yields new elements, of which result r * count + i holds those of tensor i, and
+    stream, then for its tensor i element i of `each` (factors of a parameter's own, norms), then
+    the scalars. It yields new elements, of which result r * count + i holds those of tensor i, and
     behind them `sums` values that are added up over each tensor: a result each, of which element i
     is the sum over tensor i.
     (C1) tensors.size == streams * count, both positive. (C2) `each` are of shape [count]. (C3)
@@ -184,8 +184,9 @@ def DL_MultiTensorOp : DL_Op<"multi_tensor", [Pure, IsolatedFromAbove, AttrSized
     ```
     Not differentiable.
   }];
-  let arguments = (ins Variadic<DL_FloatTensor>:$tensors, Variadic<DL_FloatTensor>:$each, Variadic<DL_ScalarTensor>:$scalars,
-                       I64Attr:$streams, DefaultValuedAttr<I64Attr, "0">:$sums);
+  let arguments = (ins Variadic<DL_FloatTensor>:$tensors, Variadic<DL_FloatTensor>:$each,
+                       Variadic<DL_ScalarTensor>:$scalars, I64Attr:$streams,
+                       DefaultValuedAttr<I64Attr, "0">:$sums);
   let results = (outs Variadic<DL_FloatTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{

@@ -81,8 +81,7 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
          [&](const std::string &value) {
            options.convolutions = value == "heuristic" ? "" : value;
          },
-         "of convolutions: heuristic (default): direct or gemm; direct, gemm or winograd on the "
-         "CPU where it can run; on CUDA own, or library (default): cuDNN")
+         "heuristic (default), direct, gemm or winograd; on CUDA library or own")
       ->check(oneOf({"heuristic", "direct", "gemm", "winograd", "own", "library"}))
       ->option_text("WHICH");
   app.add_option("--cudnn-device", options.cudnnDevice,
@@ -90,8 +89,7 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
       ->option_text("FILE");
   app.add_option_function<std::string>(
          "--math", [&](const std::string &value) { options.math = valueOf(maths(), value); },
-         "float32 (default); strict: no algorithm that errs more than direct sums; tf32: libraries "
-         "on CUDA in 3 digits")
+         "float32 (default); strict: no more error than direct; tf32: on CUDA")
       ->check(oneOf(keysOf(maths())))
       ->option_text("HOW");
   app.add_option("--workspace-limit", options.workspaceLimitMiB,
