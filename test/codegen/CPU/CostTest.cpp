@@ -1,5 +1,4 @@
-//===- CostTest.cpp - estimates against measured times
-//--------------------------------------------===//
+//===- CostTest.cpp - estimates against measured times ----------------------------------------===//
 //
 // Kernels of AlexNet, VGG16, ResNet-50 and LeNet, as they were measured on one core (AMD EPYC, Zen
 // 4, 2026-11-22). Estimates know the target only, so they are the same on every machine.
