@@ -15,6 +15,8 @@ die() { echo "fresh-check: $*" >&2; exit 1; }
 # Inside of the namespace: mounts what a system has, and runs the commands in the root.
 if [ "${1:-}" = --inside ]; then
   root=$2 data=$3 commands=$4
+  # A mount of its own, as the root of a system is one: tests change what is mounted there.
+  mount --bind "$root" "$root"
   mount -t proc proc "$root/proc"
   for folder in sys dev; do mount --rbind /$folder "$root/$folder"; done
   if [ -n "$data" ]; then
