@@ -77,6 +77,7 @@ private:
   Status checkCopy(const dlc_record &record);
   Status checkFill(const dlc_record &record);
   Status checkEvent(const dlc_record &record);
+  Status checkCollective(const dlc_record &record);
   Status checkOperands(const dlc_record &record, uint32_t arguments, uint32_t immediates);
   Status checkArguments(const dlc_record &record);
   Status checkCondition(const dlc_record &record);
@@ -163,6 +164,22 @@ Status RecordChecker::checkEvent(const dlc_record &record) {
   return {};
 }
 
+Status RecordChecker::checkCollective(const dlc_record &record) {
+  if (!plan.dataParallel)
+    return damaged("is a collective, in a module that was not built for several ranks");
+  if (record.index != DLC_COLLECTIVE_SUM)
+    return damaged("collective ", record.index, " is unknown");
+  if (record.value >= DLC_CHANNELS)
+    return damaged("channel ", record.value, " of ", DLC_CHANNELS);
+  DLC_TRY(checkOperands(record, 1, 0));
+  const dlc_argument &buffer = plan.arguments[record.arguments.first];
+  if (buffer.access != (DLC_READ | DLC_WRITE))
+    return damaged("a collective must read and write its argument");
+  if (buffer.dtype < DLC_F32 || buffer.dtype > DLC_F16)
+    return damaged("a collective adds up floats, found elements of type ", buffer.dtype);
+  return {};
+}
+
 Status RecordChecker::checkCondition(const dlc_record &record) {
   if (record.condition > DLC_IF_REFUSED)
     return damaged("condition ", record.condition, " is unknown");
@@ -200,10 +217,8 @@ Status RecordChecker::check(const dlc_record &record) {
     return checkEvent(record);
   case DLC_RECORD_LIBRARY:
     return checkLibrary(record);
-  case DLC_RECORD_COLLECTIVE_START:
-  case DLC_RECORD_COLLECTIVE_WAIT:
-    // How many there are is the device's to check; one without collectives refuses the plan.
-    return checkArguments(record);
+  case DLC_RECORD_COLLECTIVE:
+    return checkCollective(record);
   default:
     return damaged("kind ", record.kind, " is unknown");
   }

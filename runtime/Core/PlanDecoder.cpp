@@ -593,6 +593,9 @@ Status Decoder::decodeHeader() {
     return damaged("a state of ", header.state_bytes, " bytes, scalars of ", header.scalars_bytes);
   plan.stateBytes = header.state_bytes;
   plan.scalarsBytes = header.scalars_bytes;
+  if (header.data_parallel > 1)
+    return damaged("data_parallel is ", header.data_parallel, ", expected 0 or 1");
+  plan.dataParallel = header.data_parallel == 1;
   DLC_TRY(decodeOptionalName(header.model, plan.model, "the model's name"));
   DLC_TRY(decodeText(header.documentation, plan.documentation, "the model's documentation"));
   DLC_TRY(decodeText(header.report, plan.report, "the compile report"));

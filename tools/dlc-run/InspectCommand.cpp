@@ -140,7 +140,7 @@ Json describeCalls(const Plan &plan) {
 
 Json describeRecords(const Plan &plan) {
   static constexpr std::string_view kinds[] = {
-      "?", "launch", "library", "copy", "fill", "start", "wait", "record_event", "wait_event"};
+      "?", "launch", "library", "copy", "fill", "collective", "?", "record_event", "wait_event"};
   static constexpr std::string_view conditions[] = {"", "accepted", "refused"};
   Json records = Json::array();
   for (size_t i = 0; i < plan.records.size(); ++i) {

@@ -78,8 +78,7 @@ Status checkRunsOnCpu(const Plan &plan, uint32_t number, uint64_t &scratch) {
   switch (record.kind) {
   case DLC_RECORD_LIBRARY:
     return refuse("a library call");
-  case DLC_RECORD_COLLECTIVE_START:
-  case DLC_RECORD_COLLECTIVE_WAIT:
+  case DLC_RECORD_COLLECTIVE:
     return refuse("a collective");
   case DLC_RECORD_LAUNCH:
     if (plan.kernels[record.index].target != DLC_TARGET_CPU)

@@ -232,7 +232,7 @@ Result<std::unique_ptr<CommandQueue>> SimtDevice::createQueue(std::shared_ptr<co
   uint64_t bytes = 0;
   for (uint32_t i = entry.records.first; i < entry.records.first + entry.records.count; ++i) {
     const dlc_record &record = plan.records[i];
-    if (record.kind == DLC_RECORD_COLLECTIVE_START || record.kind == DLC_RECORD_COLLECTIVE_WAIT)
+    if (record.kind == DLC_RECORD_COLLECTIVE)
       return unsupported("record ", i, " '", plan.recordNames[i],
                          "' is a collective, which the simt device does not run");
     if (record.kind == DLC_RECORD_LIBRARY && !libraries &&

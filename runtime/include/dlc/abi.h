@@ -174,6 +174,8 @@ typedef struct dlc_plan_header {
   dlc_string model;         /* name of the model */
   dlc_string documentation; /* its /// text */
   dlc_string report;        /* compile report, JSON */
+  uint32_t data_parallel;   /* 1: several ranks may train together, each with a replica */
+  uint32_t reserved;
 } dlc_plan_header;
 
 typedef enum dlc_dtype {
@@ -266,7 +268,9 @@ typedef struct dlc_variable {
   uint32_t reserved;
 } dlc_variable;
 
-/* A number that the runtime writes before each step and kernels read by pointer. */
+/* A number that the runtime writes before each step and kernels read by pointer. Where
+ * data_parallel is set, "ranks.scale" is 1 / ranks: the update multiplies reduced gradients by it.
+ */
 typedef struct dlc_scalar {
   dlc_string name;    /* "optimizer.learning_rate"; "step": runs of the entry so far, counted by the
                          trainer */
@@ -467,12 +471,23 @@ typedef enum dlc_record_kind {
   DLC_RECORD_LIBRARY = 2, /* `index`: the call; not on the CPU */
   DLC_RECORD_COPY = 3,    /* arguments: destination, source; equal sizes, no overlap */
   DLC_RECORD_FILL = 4,    /* arguments: destination; `value` is the byte */
-  DLC_RECORD_COLLECTIVE_START = 5,
-  DLC_RECORD_COLLECTIVE_WAIT = 6,
+  /* `index`: dlc_collective; `value`: its channel; arguments: the buffer, read and written. Only
+   * where data_parallel is set. All ranks issue the same ones of a channel in the same order. */
+  DLC_RECORD_COLLECTIVE = 5,
   DLC_RECORD_RECORD_EVENT =
       7, /* `index`: the event; completes when all earlier records of `stream` have */
   DLC_RECORD_WAIT_EVENT = 8 /* `index`: the event; later records of `stream` start after it */
 } dlc_record_kind;
+
+/* What all ranks do together with a buffer that each of them has. */
+typedef enum dlc_collective {
+  DLC_COLLECTIVE_SUM = 1 /* becomes the sum over the ranks, the same bits on each of them */
+} dlc_collective;
+
+/* Collectives of one channel run in order; those of different channels may overtake each other. */
+#define DLC_CHANNEL_BUCKETS 0u /* large: gradients */
+#define DLC_CHANNEL_SMALL 1u   /* small ones that the next layer waits for: statistics */
+#define DLC_CHANNELS 2u
 
 /* One step of the plan. Records of one stream run in order; records of different streams are
  * ordered by events only. */

@@ -126,6 +126,8 @@ struct SettingInfo {
 struct Plan {
   std::string_view model, documentation, report;
   uint64_t stateBytes = 0, scalarsBytes = 0;
+  /// Whether several ranks may train together; see dlc_plan_header.
+  bool dataParallel = false;
   std::vector<VariableInfo> variables;
   std::vector<ScalarInfo> scalars;
   std::vector<EntryInfo> entries;

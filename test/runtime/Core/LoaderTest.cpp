@@ -451,8 +451,9 @@ TEST(Loader, BoundsTheReport) {
 
 /// Makes the small plan's first record something else.
 std::string messageForRecord(uint32_t kind, std::vector<dlc_argument> arguments, uint32_t index = 0,
-                             uint32_t value = 0) {
+                             uint32_t value = 0, uint32_t dataParallel = 0) {
   std::string message = messageForPlan([&](PlanBuilder &plan) {
+    plan.header.data_parallel = dataParallel;
     dlc_record &record = plan.records[0];
     record.kind = kind;
     record.index = index;
@@ -487,6 +488,29 @@ TEST(Loader, ChecksCopiesFillsAndEvents) {
   EXPECT_EQ(messageForRecord(DLC_RECORD_RECORD_EVENT, {}, 2), "event 2 of 2");
   EXPECT_EQ(messageForRecord(DLC_RECORD_WAIT_EVENT, {}, 0),
             "waits for event 0, which no earlier record records");
+}
+
+// A collective takes one buffer of floats in place, in a module that was built for several ranks.
+TEST(Loader, ChecksCollectives) {
+  const dlc_argument buffer{DLC_SPACE_ARENA, 0, 0, 128, DLC_READ | DLC_WRITE, DLC_F32};
+  dlc_argument read = buffer, integers = buffer;
+  read.access = DLC_READ;
+  integers.dtype = DLC_I32;
+  auto message = [](std::vector<dlc_argument> arguments, uint32_t kind = DLC_COLLECTIVE_SUM,
+                    uint32_t channel = DLC_CHANNEL_BUCKETS) {
+    return messageForRecord(DLC_RECORD_COLLECTIVE, std::move(arguments), kind, channel, 1);
+  };
+  EXPECT_EQ(message({buffer}), "loaded");
+  EXPECT_EQ(message({buffer}, DLC_COLLECTIVE_SUM, DLC_CHANNEL_SMALL), "loaded");
+  EXPECT_EQ(message({buffer}, 0), "collective 0 is unknown");
+  EXPECT_EQ(message({buffer}, DLC_COLLECTIVE_SUM, 2), "channel 2 of 2");
+  EXPECT_EQ(message({buffer, buffer}), "has 2 arguments, expected 1");
+  EXPECT_EQ(message({read}), "a collective must read and write its argument");
+  EXPECT_EQ(message({integers}), "a collective adds up floats, found elements of type 5");
+  EXPECT_EQ(messageForRecord(DLC_RECORD_COLLECTIVE, {buffer}, DLC_COLLECTIVE_SUM),
+            "is a collective, in a module that was not built for several ranks");
+  EXPECT_EQ(messageForPlan([](PlanBuilder &plan) { plan.header.data_parallel = 2; }),
+            "data_parallel is 2, expected 0 or 1");
 }
 
 /// The message for the CUDA model with something broken; it has one image, and one product in the

@@ -254,7 +254,13 @@ TEST(Simt, SeesAWriteOutsideOfABuffer) {
 // Collectives are for other devices.
 TEST(Simt, RefusesCollectives) {
   PlanBuilder plan = smallSimtModel();
-  plan.records[0].kind = DLC_RECORD_COLLECTIVE_START;
+  plan.header.data_parallel = 1;
+  dlc_record &record = plan.records[0];
+  record.kind = DLC_RECORD_COLLECTIVE;
+  record.index = DLC_COLLECTIVE_SUM;
+  record.arguments = {static_cast<uint32_t>(plan.arguments.size()), 1};
+  record.immediates = {0, 0};
+  plan.arguments.push_back({DLC_SPACE_ARENA, 0, 0, 128, DLC_READ | DLC_WRITE, DLC_F32});
   const std::string message = trainOnSimt(plan, 0).message;
   EXPECT_NE(message.find("record 0 'linear1/forward' is a collective, which the simt device does "
                          "not run"),

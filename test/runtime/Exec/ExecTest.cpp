@@ -318,6 +318,17 @@ std::string refusal(const std::function<void(PlanBuilder &)> &change) {
   return std::string(context.status().message()).substr(path.size() + 2);
 }
 
+/// Makes the small plan's first record a sum over ranks.
+void makeCollective(PlanBuilder &plan) {
+  plan.header.data_parallel = 1;
+  dlc_record &record = plan.records[0];
+  record.kind = DLC_RECORD_COLLECTIVE;
+  record.index = DLC_COLLECTIVE_SUM;
+  record.arguments = {static_cast<uint32_t>(plan.arguments.size()), 1};
+  record.immediates = {0, 0};
+  plan.arguments.push_back({DLC_SPACE_ARENA, 0, 0, 128, DLC_READ | DLC_WRITE, DLC_F32});
+}
+
 // Plans for other devices load, so that they can be inspected, but do not run on the CPU.
 TEST(Exec, RefusesRecordsOfOtherDevices) {
   EXPECT_EQ(refusal([](PlanBuilder &plan) {
@@ -335,9 +346,8 @@ TEST(Exec, RefusesRecordsOfOtherDevices) {
             }),
             "entry 'train_step': record 0 'linear1/forward' is a library call, "
             "which the cpu does not run");
-  EXPECT_EQ(refusal([](PlanBuilder &plan) { plan.records[0].kind = DLC_RECORD_COLLECTIVE_START; }),
-            "entry 'train_step': record 0 'linear1/forward' is a "
-            "collective, which the cpu does not run");
+  EXPECT_EQ(refusal(makeCollective), "entry 'train_step': record 0 'linear1/forward' is a "
+                                     "collective, which the cpu does not run");
 }
 
 // Derived variables are refreshed by the prepare entry before the first run, and after a write from
