@@ -27,7 +27,7 @@ llvm::Expected<std::unique_ptr<NativeKernel>> NativeKernel::compile(llvm::String
   if (failed(module))
     return llvm::createStringError("cannot read kernel\n" + text);
   std::unique_ptr<NativeKernel> kernel(new NativeKernel());
-  auto selected = selectKernel(kernelBlock(**module), *target);
+  auto selected = KernelSelector(*target).select(kernelBlock(**module));
   if (failed(selected))
     return llvm::createStringError("no generator takes kernel\n" + text);
   kernel->selected = *selected;

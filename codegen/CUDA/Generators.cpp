@@ -47,25 +47,16 @@ SmallVector<Candidate> TextGenerator::candidates(const KernelSpec &spec,
   if (!fitsCuda(spec))
     return all;
   for (Candidate &candidate : schedules(spec, target)) {
-    FailureOr<CudaSource> source = print(spec, candidate, "kernel");
-    if (failed(source))
+    FailureOr<KernelText> text = write(spec, candidate);
+    if (failed(text))
       continue;
-    size_t launch = 0;
-    for (Phase &phase : candidate.phases) {
-      if (phase.call)
-        continue;
-      phase.threads = source->threads[launch++];
+    candidate.text = std::make_shared<const CudaText>(text->finish());
+    for (const CudaText::Function &function : candidate.text->functions) {
+      Phase &phase = candidate.phases[function.phase];
+      phase.threads = function.threads;
       phase.scratchBytes = target.simt ? simtScratchBytes(phase.threads) : 0;
     }
     all.push_back(std::move(candidate));
   }
   return all;
-}
-
-FailureOr<CudaSource> TextGenerator::print(const KernelSpec &spec, const Candidate &candidate,
-                                           StringRef symbol) const {
-  FailureOr<KernelText> text = write(spec, candidate);
-  if (failed(text))
-    return failure();
-  return text->finish(symbol);
 }

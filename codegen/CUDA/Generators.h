@@ -38,13 +38,11 @@ double gpuSeconds(double bytes, double flops, unsigned launches);
 /// Bytes that the SIMT device needs to run a block.
 uint64_t simtScratchBytes(uint32_t threads);
 
-/// A generator whose text says everything: candidates are tried by printing them.
+/// A generator whose text says everything: candidates are tried by printing them, once.
 class TextGenerator : public CudaGenerator {
 public:
   llvm::SmallVector<Candidate> candidates(const KernelSpec &spec,
                                           const CudaTarget &target) const override;
-  mlir::FailureOr<CudaSource> print(const KernelSpec &spec, const Candidate &candidate,
-                                    llvm::StringRef symbol) const override;
 
 protected:
   /// Schedules worth trying: phases' tasks, workspace, cost and parameters are set, threads are

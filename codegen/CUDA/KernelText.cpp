@@ -47,50 +47,51 @@ static std::vector<std::string> headersOf(StringRef text) {
   return headers;
 }
 
-CudaSource KernelText::finish(StringRef symbol) const {
-  CudaSource source;
-  source.skeletons = {"common"};
-  llvm::append_range(source.skeletons, skeletons);
+CudaText KernelText::finish() const {
+  CudaText text;
+  text.skeletons = {"common"};
+  llvm::append_range(text.skeletons, skeletons);
   std::vector<std::string> names;
   unsigned operands = spec.operandTypes().size();
   for (auto [i, type] : llvm::enumerate(spec.operandTypes()))
-    source.parameters.push_back("const " + storedTypeName(type.getElementType()));
+    text.parameters.push_back("const " + storedTypeName(type.getElementType()));
   for (auto [i, type] : llvm::enumerate(spec.resultTypes()))
-    source.parameters.push_back(storedTypeName(type.getElementType()));
+    text.parameters.push_back(storedTypeName(type.getElementType()));
   for (unsigned i = 0; i < operands + spec.resultTypes().size(); ++i)
     names.push_back(bufferName(spec, i));
   if (workspaceElement) {
-    source.parameters.push_back(storedTypeName(workspaceElement));
+    text.parameters.push_back(storedTypeName(workspaceElement));
     names.push_back("partial");
   }
   std::vector<std::string> parameters;
-  for (auto [type, name] : llvm::zip_equal(source.parameters, names))
+  for (auto [type, name] : llvm::zip_equal(text.parameters, names))
     parameters.push_back("Buffer<" + type + "> " + name);
 
   if (llvm::none_of(phases, [](const Phase &phase) { return bool(phase.call); })) {
-    source.skeletons.clear();
-    return source;
+    text.skeletons.clear();
+    return text;
   }
-  source.text = declarations + "struct Problem {\n" + body;
+  text.problem = declarations + "struct Problem {\n" + body;
   for (const std::string &parameter : parameters)
-    source.text += "  " + parameter + ";\n";
-  source.text += "};\n";
+    text.problem += "  " + parameter + ";\n";
+  text.problem += "};\n";
+  std::string all = text.problem;
   for (auto [number, phase] : llvm::enumerate(phases)) {
     if (!phase.call)
       continue;
-    std::string function = phaseSymbol(symbol, phases.size(), number);
-    std::string problem = "Problem{" + llvm::join(names, ", ") + "}";
+    std::string problem = "Problem{" + llvm::join(names, ", ") + "}", head;
     if (!phase.members.empty()) {
       std::string derived = "Phase" + std::to_string(number);
-      source.text += "struct " + derived + " : Problem {\n" + phase.members + "};\n";
+      head = "struct " + derived + " : Problem {\n" + phase.members + "};\n";
       problem = derived + "{" + problem + "}";
     }
-    source.text += "extern \"C\" __global__ void __launch_bounds__(" +
-                   std::to_string(phase.threads) + ") " + function + "(" +
-                   llvm::join(parameters, ", ") + ") {\n  " + phase.call(problem) + ";\n}\n";
-    source.functions.push_back(function);
-    source.threads.push_back(phase.threads);
+    head +=
+        "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(phase.threads) + ") ";
+    text.functions.push_back(
+        {unsigned(number), phase.threads, head,
+         "(" + llvm::join(parameters, ", ") + ") {\n  " + phase.call(problem) + ";\n}\n"});
+    all += head + text.functions.back().tail;
   }
-  source.headers = headersOf(source.text);
-  return source;
+  text.headers = headersOf(all);
+  return text;
 }

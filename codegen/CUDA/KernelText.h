@@ -52,8 +52,8 @@ public:
   /// A phase that is a library call: nothing to print.
   void libraryPhase() { phases.push_back({0, {}, ""}); }
 
-  /// The whole kernel; its functions are `symbol`, or `symbol`_<i> of several phases.
-  CudaSource finish(llvm::StringRef symbol) const;
+  /// The whole kernel.
+  CudaText finish() const;
 
   const KernelSpec &spec;
 

@@ -1,6 +1,5 @@
 //===- Simt.cpp - see Simt.h ------------------------------------------------------------------===//
 #include "codegen/CUDA/Simt.h"
-#include "codegen/CUDA/Sources.h"
 #include "codegen/Kernel/Status.h"
 #include "runtime/Core/FileWriter.h"
 #include "llvm/ADT/StringExtras.h"

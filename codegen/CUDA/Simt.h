@@ -2,7 +2,7 @@
 #ifndef DLC_CODEGEN_CUDA_SIMT_H
 #define DLC_CODEGEN_CUDA_SIMT_H
 
-#include "codegen/Kernel/KernelGenerator.h"
+#include "codegen/CUDA/Sources.h"
 
 namespace dlc::codegen {
 

@@ -28,6 +28,17 @@ std::string dlc::codegen::includesOf(llvm::ArrayRef<std::string> headers) {
   return text;
 }
 
+CudaSource dlc::codegen::nameFunctions(const Candidate &candidate, StringRef symbol) {
+  const CudaText &text = *candidate.text;
+  CudaSource source = {text.headers, text.skeletons, text.problem, text.parameters, {}, {}};
+  for (const CudaText::Function &function : text.functions) {
+    source.functions.push_back(phaseSymbol(symbol, candidate, function.phase));
+    source.text += function.head + source.functions.back() + function.tail;
+    source.threads.push_back(function.threads);
+  }
+  return source;
+}
+
 std::string dlc::codegen::completeText(const CudaSource &source, bool lineMarkers) {
   std::string text = includesOf(source.headers);
   for (const std::string &skeleton : source.skeletons) {

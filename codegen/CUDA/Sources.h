@@ -6,6 +6,18 @@
 
 namespace dlc::codegen {
 
+/// A CUDA kernel's text with the names of its functions: a file of its own behind its headers and
+/// skeletons.
+struct CudaSource {
+  std::vector<std::string> headers, skeletons;
+  std::string text;
+  std::vector<std::string> parameters; ///< element types of the buffers: "const float"
+  std::vector<std::string> functions;  ///< of each phase that is a launch
+  std::vector<uint32_t> threads;       ///< of a block, each function
+};
+/// Phase i of several is <symbol>_<i>, as on the CPU.
+CudaSource nameFunctions(const Candidate &candidate, llvm::StringRef symbol);
+
 /// The text of codegen/CUDA/skeletons/<name>.cuh, codegen/CUDA/simt/simt.h or dlc/abi.h ("simt.h",
 /// "abi.h").
 llvm::StringRef embeddedText(llvm::StringRef file);

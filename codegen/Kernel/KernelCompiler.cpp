@@ -1,17 +1,13 @@
-//===- KernelCompiler.cpp - selection, identity, parallel compilation -------------------------===//
+//===- KernelCompiler.cpp - parallel compilation ----------------------------------------------===//
 #include "codegen/Kernel/KernelCompiler.h"
 #include "codegen/CPU/Emitter/CodeEmitter.h"
-#include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Lowering/Lowering.h"
-#include "codegen/CUDA/Generators.h"
 #include "codegen/CUDA/Headers.h"
 #include "codegen/CUDA/Simt.h"
 #include "codegen/CUDA/Sources.h"
 #include "codegen/Kernel/KernelCache.h"
-#include "codegen/Kernel/SourceHash.h"
 #include "codegen/Kernel/Threads.h"
 #include "mlir/IR/Verifier.h"
-#include "llvm/Config/llvm-config.h"
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -19,133 +15,6 @@
 using namespace mlir;
 using namespace dlc;
 using namespace dlc::codegen;
-
-//===------------------------------------------------------------------------------------------===//
-// Selection
-//===------------------------------------------------------------------------------------------===//
-
-std::string SelectedKernel::keyText() const { return hexadecimal(key); }
-
-SmallVector<unsigned> SelectedKernel::launches() const {
-  SmallVector<unsigned> numbers;
-  for (auto [number, phase] : llvm::enumerate(candidate.phases))
-    if (!phase.call)
-      numbers.push_back(number);
-  return numbers;
-}
-
-template <typename Generators, typename T>
-static void collect(const Generators &generators, const KernelSpec &spec, const T &target,
-                    std::vector<GeneratedCandidate> &all) {
-  for (const auto *generator : generators)
-    for (Candidate &candidate : generator->candidates(spec, target))
-      all.push_back({generator, std::move(candidate)});
-}
-
-/// Leaves only the algorithm that the user wants, where it can run.
-static void keepForced(std::vector<GeneratedCandidate> &all, const Target &target) {
-  auto *cpu = std::get_if<CpuTarget>(&target);
-  if (!cpu || !cpu->convolution)
-    return;
-  auto isForced = [&](const GeneratedCandidate &one) {
-    return one.candidate.algorithm == cpu->convolution;
-  };
-  if (llvm::any_of(all, isForced))
-    llvm::erase_if(all, [&](const GeneratedCandidate &one) { return !isForced(one); });
-}
-
-static bool callsLibrary(const Candidate &candidate) {
-  return llvm::any_of(candidate.phases, [](const Phase &phase) { return bool(phase.call); });
-}
-
-std::vector<GeneratedCandidate> codegen::allCandidates(const KernelSpec &spec,
-                                                       const Target &target) {
-  std::vector<GeneratedCandidate> all;
-  if (auto *cpu = std::get_if<CpuTarget>(&target))
-    collect(cpuGenerators(), spec, *cpu, all);
-  else
-    collect(cudaGenerators(), spec, std::get<CudaTarget>(target), all);
-  keepForced(all, target);
-  // Winograd's algorithm is what a user asks for, as it may err more.
-  auto rank = [](const GeneratedCandidate &one) {
-    return std::tuple(!callsLibrary(one.candidate),
-                      one.candidate.algorithm == ConvolutionAlgorithm::Winograd, one.candidate.cost,
-                      one.generator->name(), StringRef(one.candidate.schedule));
-  };
-  llvm::sort(all, [&](const GeneratedCandidate &a, const GeneratedCandidate &b) {
-    return rank(a) < rank(b);
-  });
-  return all;
-}
-
-/// What makes equal text equal code: the sources of what makes it, and for the CPU all of the
-/// target; a CUDA kernel's text does not know the architectures that it is compiled for.
-static std::string identityOf(const Target &target) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  if (auto *cpu = std::get_if<CpuTarget>(&target))
-    stream << cpuSourceHash() << '\0' << "llvm " LLVM_VERSION_STRING << '\0' << cpu->cpu << '\0'
-           << cpu->features << '\0' << cpu->vectorBytes;
-  else
-    stream << cudaSourceHash();
-  return text;
-}
-
-/// Everything that the code depends on.
-static std::string identityOf(const SelectedKernel &kernel, const Target &target) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  stream << identityOf(target) << '\0' << kernel.generator->name() << '\0'
-         << kernel.candidate.schedule << '\0' << kernel.text;
-  return text;
-}
-
-SelectedKernel codegen::selectCandidate(const KernelSpec &spec, const Target &target,
-                                        const GeneratedCandidate &choice) {
-  SelectedKernel kernel;
-  kernel.generator = choice.generator;
-  kernel.candidate = choice.candidate;
-  kernel.text = spec.canonicalText();
-  kernel.flops = spec.flops();
-  kernel.bytes = spec.bytes();
-  kernel.key = hashText(identityOf(kernel, target));
-  kernel.symbol = spec.stem() + "_" + hexadecimal(ArrayRef<uint8_t>(kernel.key).take_front(4));
-  for (unsigned phase = 0; phase < kernel.candidate.phases.size(); ++phase)
-    kernel.symbols.push_back(phaseSymbol(kernel.symbol, kernel.candidate, phase));
-  return kernel;
-}
-
-FailureOr<SelectedKernel> codegen::selectKernel(Block &block, const Target &target,
-                                                StringRef chosen) {
-  FailureOr<KernelSpec> spec = KernelSpec::get(block);
-  if (failed(spec))
-    return failure();
-  std::vector<GeneratedCandidate> all = allCandidates(*spec, target);
-  if (all.empty())
-    return emitError(block.back().getLoc(), "no generator takes this kernel: ") << spec->stem(),
-           failure();
-  auto found = chosen.empty() ? all.begin() : llvm::find_if(all, [&](const auto &candidate) {
-    return candidate.name() == chosen;
-  });
-  if (found == all.end())
-    return emitError(block.back().getLoc(), "no generator offers '")
-               << chosen << "' for this kernel",
-           failure();
-  return selectCandidate(*spec, target, *found);
-}
-
-std::optional<SelectedKernel> codegen::selectAlternative(Block &block, const Target &target,
-                                                         const SelectedKernel &choice) {
-  if (!callsLibrary(choice.candidate))
-    return std::nullopt;
-  FailureOr<KernelSpec> spec = KernelSpec::get(block);
-  if (failed(spec))
-    return std::nullopt;
-  for (const GeneratedCandidate &candidate : allCandidates(*spec, target))
-    if (!callsLibrary(candidate.candidate))
-      return selectCandidate(*spec, target, candidate);
-  return std::nullopt;
-}
 
 //===------------------------------------------------------------------------------------------===//
 // Compilation
@@ -344,42 +213,15 @@ static llvm::Expected<std::vector<CompiledKernel>> compileForCpu(ArrayRef<Select
 // CUDA
 //===------------------------------------------------------------------------------------------===//
 
-/// The text that the kernel's generator writes.
-static llvm::Expected<CudaSource> sourceOf(const SelectedKernel &kernel, MLIRContext &context) {
-  FailureOr<OwningOpRef<ModuleOp>> module = parseKernel(kernel.text, &context);
-  FailureOr<KernelSpec> spec = failure();
-  if (succeeded(module))
-    spec = KernelSpec::get(kernelBlock(**module));
-  FailureOr<CudaSource> source = failure();
-  if (succeeded(spec))
-    source = static_cast<const CudaGenerator *>(kernel.generator)
-                 ->print(*spec, kernel.candidate, kernel.symbol);
-  if (failed(source))
-    return llvm::createStringError("kernel " + kernel.symbol + ": generator " +
-                                   kernel.generator->name().str() + " failed");
-  return *source;
-}
-
-static llvm::Expected<std::vector<CudaSource>> sourcesOf(ArrayRef<SelectedKernel> kernels) {
-  DialectRegistry registry;
-  registerKernelDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
+static std::vector<CudaSource> sourcesOf(ArrayRef<SelectedKernel> kernels) {
   std::vector<CudaSource> sources;
-  for (const SelectedKernel &kernel : kernels) {
-    llvm::Expected<CudaSource> source = sourceOf(kernel, context);
-    if (!source)
-      return source.takeError();
-    sources.push_back(std::move(*source));
-  }
+  for (const SelectedKernel &kernel : kernels)
+    sources.push_back(nameFunctions(kernel.candidate, kernel.symbol));
   return sources;
 }
 
-llvm::Expected<std::string> codegen::printCudaKernel(const SelectedKernel &kernel) {
-  llvm::Expected<std::vector<CudaSource>> sources = sourcesOf(kernel);
-  if (!sources)
-    return sources.takeError();
-  return completeText(sources->front(), /*lineMarkers=*/false);
+std::string codegen::printCudaKernel(const SelectedKernel &kernel) {
+  return completeText(nameFunctions(kernel.candidate, kernel.symbol), /*lineMarkers=*/false);
 }
 
 /// NVIDIA's headers, if `sources` need them; else nothing.
@@ -399,17 +241,15 @@ static llvm::Expected<std::vector<CompiledKernel>> compileForCuda(ArrayRef<Selec
   llvm::Expected<const Nvrtc *> nvrtc = Nvrtc::load();
   if (!nvrtc)
     return nvrtc.takeError();
-  llvm::Expected<std::vector<CudaSource>> sources = sourcesOf(kernels);
-  if (!sources)
-    return sources.takeError();
-  llvm::Expected<CudaHeaders> headers = headersFor(*sources);
+  const std::vector<CudaSource> sources = sourcesOf(kernels);
+  llvm::Expected<CudaHeaders> headers = headersFor(sources);
   if (!headers)
     return headers.takeError();
   size_t perKernel = target.architectures.size();
   std::vector<std::string> texts;
   std::vector<Job> jobs;
   std::vector<size_t> kernelOfText; // without those that are library calls only
-  for (auto [number, source] : llvm::enumerate(*sources)) {
+  for (auto [number, source] : llvm::enumerate(sources)) {
     if (source.functions.empty())
       continue;
     kernelOfText.push_back(number);
@@ -425,7 +265,7 @@ static llvm::Expected<std::vector<CompiledKernel>> compileForCuda(ArrayRef<Selec
     return Jobs::Run([&](size_t i) -> llvm::Expected<std::string> {
       auto images =
           (*nvrtc)->compile(texts[i / perKernel], target.architectures[i % perKernel],
-                            (*sources)[kernelOfText[i / perKernel]].functions, headers->folders);
+                            sources[kernelOfText[i / perKernel]].functions, headers->folders);
       if (!images)
         return images.takeError();
       std::string cubin = images->first.serialise();
@@ -468,17 +308,15 @@ llvm::Expected<std::vector<std::string>> codegen::compileSimt(ArrayRef<SelectedK
   llvm::Expected<HostCompiler> compiler = HostCompiler::find();
   if (!compiler)
     return compiler.takeError();
-  llvm::Expected<std::vector<CudaSource>> sources = sourcesOf(kernels);
-  if (!sources)
-    return sources.takeError();
-  llvm::Expected<CudaHeaders> headers = headersFor(*sources);
+  const std::vector<CudaSource> sources = sourcesOf(kernels);
+  llvm::Expected<CudaHeaders> headers = headersFor(sources);
   if (!headers)
     return headers.takeError();
   // Enough files for all cores, and as many on every machine: equal input, equal bytes.
   const size_t kernelsPerFile = 10;
   std::vector<std::string> texts;
   std::vector<Job> jobs;
-  for (ArrayRef<CudaSource> rest = *sources; !rest.empty();
+  for (ArrayRef<CudaSource> rest = sources; !rest.empty();
        rest = rest.drop_front(std::min(kernelsPerFile, rest.size()))) {
     texts.push_back(simtText(rest.take_front(std::min(kernelsPerFile, rest.size()))));
     jobs.push_back(

@@ -110,6 +110,22 @@ struct Phase {
   uint64_t sideBytes = 0;
 };
 
+/// The text of a CUDA kernel, whose functions have no names yet. In front of it stand the headers
+/// and skeletons that it names, in this order.
+struct CudaText {
+  /// A phase that is a launch: extern "C" __global__.
+  struct Function {
+    unsigned phase;
+    uint32_t threads;       ///< of a block
+    std::string head, tail; ///< what stands before the name and behind it
+  };
+  std::vector<std::string> headers; ///< NVIDIA's, for the types of bf16 and f16: "cuda_bf16.h"
+  std::vector<std::string> skeletons;
+  std::string problem;
+  std::vector<std::string> parameters; ///< element types of the buffers: "const float"
+  std::vector<Function> functions;
+};
+
 /// One way to run a spec.
 struct Candidate {
   std::string schedule; ///< complete and canonical: equal text, equal code
@@ -121,6 +137,7 @@ struct Candidate {
   /// Of a convolution.
   std::optional<ConvolutionAlgorithm> algorithm = std::nullopt;
   llvm::json::Value parameters = nullptr; ///< the generator's own numbers, read back by emit
+  std::shared_ptr<const CudaText> text = nullptr; ///< CUDA
 };
 
 /// Makes kernels for a family of anchors. Stateless: may be called from several threads.
@@ -142,25 +159,11 @@ public:
                                    mlir::ModuleOp module) const = 0;
 };
 
-/// The text of a CUDA kernel. In front of `text` stand the headers and skeletons that it names, in
-/// this order.
-struct CudaSource {
-  std::vector<std::string> headers; ///< NVIDIA's, for the types of bf16 and f16: "cuda_bf16.h"
-  std::vector<std::string> skeletons;
-  std::string text;
-  std::vector<std::string> parameters; ///< element types of the buffers: "const float"
-  std::vector<std::string> functions;  ///< of each phase that is a launch: extern "C" __global__
-  std::vector<uint32_t> threads;       ///< of a block, each function
-};
-
 class CudaGenerator : public KernelGenerator {
 public:
   /// Empty if the spec is not for this generator.
   virtual llvm::SmallVector<Candidate> candidates(const KernelSpec &spec,
                                                   const CudaTarget &target) const = 0;
-  /// The text of a candidate, with functions named as a CPU generator names its own.
-  virtual mlir::FailureOr<CudaSource> print(const KernelSpec &spec, const Candidate &candidate,
-                                            llvm::StringRef symbol) const = 0;
 };
 
 /// Phase i of several is <symbol>_<i>; the only one is <symbol>.

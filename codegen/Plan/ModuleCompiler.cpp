@@ -11,26 +11,27 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-FailureOr<std::vector<SelectedKernel>> planModule(ModuleOp module, const Target &target,
+FailureOr<std::vector<SelectedKernel>> planModule(ModuleOp module, KernelSelector &selector,
                                                   const DLPipelineOptions &options) {
   PassManager convert(module.getContext());
   addConversionPasses(convert);
   if (failed(convert.run(module)))
     return failure();
-  FailureOr<std::vector<SelectedKernel>> kernels = selectKernels(module, target);
+  FailureOr<std::vector<SelectedKernel>> kernels = selectKernels(module, selector);
   if (failed(kernels))
     return failure();
   PassManager plan(module.getContext());
   // On the CPU the pool runs one launch at a time on all cores: a second stream would only add
   // events. A GPU has room for small kernels beside each other.
-  addPlanPasses(plan, options, std::holds_alternative<CpuTarget>(target) ? 1 : 2);
+  addPlanPasses(plan, options, std::holds_alternative<CpuTarget>(selector.target()) ? 1 : 2);
   if (failed(plan.run(module)))
     return failure();
   return kernels;
 }
 
 llvm::Expected<std::string> compileModule(ModuleOp module, ArrayRef<SelectedKernel> kernels,
-                                          const Target &target, const CompileOptions &options) {
+                                          KernelSelector &selector, const CompileOptions &options) {
+  const Target &target = selector.target();
   // What a CUDA plan holds is known when its kernels are compiled.
   llvm::Expected<std::vector<CompiledKernel>> compiled = compileKernels(kernels, target, options);
   if (!compiled)
@@ -39,7 +40,7 @@ llvm::Expected<std::string> compileModule(ModuleOp module, ArrayRef<SelectedKern
   llvm::Expected<std::vector<std::string>> simt = std::vector<std::string>();
   if (cuda && cuda->simt && !(simt = compileSimt(kernels, options)))
     return simt.takeError();
-  std::string report = llvm::formatv("{0}", buildReport(module, target, kernels, *compiled)),
+  std::string report = llvm::formatv("{0}", buildReport(module, selector, kernels, *compiled)),
               message;
   CudaCode code{cuda && cuda->simt, kernels, *compiled};
   FailureOr<PlanBlob> plan = [&] {

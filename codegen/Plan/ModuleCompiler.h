@@ -16,12 +16,12 @@
 namespace dlc::codegen {
 
 /// Turns `module` into exec. The result lists its kernels in their order in the module.
-mlir::FailureOr<std::vector<SelectedKernel>> planModule(mlir::ModuleOp module, const Target &target,
-                                                        const DLPipelineOptions &options);
+mlir::FailureOr<std::vector<SelectedKernel>>
+planModule(mlir::ModuleOp module, KernelSelector &selector, const DLPipelineOptions &options);
 
 llvm::Expected<std::string> compileModule(mlir::ModuleOp module,
                                           llvm::ArrayRef<SelectedKernel> kernels,
-                                          const Target &target, const CompileOptions &options);
+                                          KernelSelector &selector, const CompileOptions &options);
 
 } // namespace dlc::codegen
 

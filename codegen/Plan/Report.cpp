@@ -215,12 +215,12 @@ static json::Array buildCode(ArrayRef<SelectedKernel> selected, ArrayRef<Compile
 
 /// Convolutions that a forced algorithm does not run, and why.
 static json::Array buildFallbacks(ModuleOp module, ConvolutionAlgorithm algorithm,
-                                  const Target &target) {
+                                  KernelSelector &selector) {
   json::Array rows;
   for (auto kernel : module.getOps<exec::KernelOp>()) {
     FailureOr<KernelSpec> spec = KernelSpec::get(kernel.getBody().front());
     if (failed(spec) || spec->anchor() != Anchor::Convolution ||
-        allCandidates(*spec, target).front().candidate.algorithm == algorithm)
+        selector.offer(*spec).candidates.front().candidate.algorithm == algorithm)
       continue;
     rows.push_back(json::Object{{"kernel", kernel.getSymName().str()},
                                 {"algorithm", algorithmName(algorithm).str()},
@@ -231,12 +231,13 @@ static json::Array buildFallbacks(ModuleOp module, ConvolutionAlgorithm algorith
 
 static StringRef mathName(dlc_math math) { return math == DLC_MATH_TF32 ? "tf32" : "strict"; }
 
-json::Value buildReport(ModuleOp module, const Target &target, ArrayRef<SelectedKernel> selected,
-                        ArrayRef<CompiledKernel> compiled) {
+json::Value buildReport(ModuleOp module, KernelSelector &selector,
+                        ArrayRef<SelectedKernel> selected, ArrayRef<CompiledKernel> compiled) {
   json::Object report = ReportBuilder(module).build();
+  const Target &target = selector.target();
   report["target"] = targetName(target);
   if (auto *cpu = std::get_if<CpuTarget>(&target); cpu && cpu->convolution)
-    report["fallbacks"] = buildFallbacks(module, *cpu->convolution, target);
+    report["fallbacks"] = buildFallbacks(module, *cpu->convolution, selector);
   if (auto *cuda = std::get_if<CudaTarget>(&target)) {
     report["math"] = mathName(cuda->math);
     report["code"] = buildCode(selected, compiled);

@@ -26,7 +26,7 @@ namespace dlc::codegen {
 /// count a multiply and an add as two; parameters are those that the record is the first of the
 /// entry to read; activation_bytes is what it writes into the arena. Sizes in bytes.
 /// `selected` and `compiled` are the module's kernels, or empty where they have not been compiled.
-llvm::json::Value buildReport(mlir::ModuleOp module, const Target &target,
+llvm::json::Value buildReport(mlir::ModuleOp module, KernelSelector &selector,
                               llvm::ArrayRef<SelectedKernel> selected = {},
                               llvm::ArrayRef<CompiledKernel> compiled = {});
 

@@ -37,17 +37,16 @@ static void setSelection(exec::KernelOp kernel, const SelectedKernel &selected,
   kernel.setSymName(selected.symbol);
 }
 
-FailureOr<std::vector<SelectedKernel>> selectKernels(ModuleOp module, const Target &target) {
+FailureOr<std::vector<SelectedKernel>> selectKernels(ModuleOp module, KernelSelector &selector) {
   std::vector<SelectedKernel> all, alternatives;
   llvm::DenseMap<StringAttr, FlatSymbolRefAttr> renamed;
   for (auto kernel : module.getOps<exec::KernelOp>()) {
     FailureOr<SelectedKernel> selected =
-        selectKernel(kernel.getBlock(), target, kernel.getSchedule().value_or(""));
+        selector.select(kernel.getBlock(), kernel.getSchedule().value_or(""));
     if (failed(selected))
       return failure();
     StringAttr name = kernel.getSymNameAttr();
-    std::optional<SelectedKernel> alternative =
-        selectAlternative(kernel.getBlock(), target, *selected);
+    std::optional<SelectedKernel> alternative = selector.selectAlternative(*selected);
     setSelection(kernel, *selected, alternative ? &*alternative : nullptr);
     renamed[name] = FlatSymbolRefAttr::get(kernel);
     if (alternative) {
@@ -88,7 +87,8 @@ struct SelectSchedules : PassWrapper<SelectSchedules, OperationPass<ModuleOp>> {
       getOperation().emitError() << llvm::toString(parsed.takeError());
       return signalPassFailure();
     }
-    if (failed(selectKernels(getOperation(), *parsed)))
+    KernelSelector selector(std::move(*parsed));
+    if (failed(selectKernels(getOperation(), selector)))
       signalPassFailure();
   }
 

@@ -12,7 +12,7 @@ namespace dlc::codegen {
 /// figures, and renames it after what it computes. The result lists the kernels in their order in
 /// the module, for compileKernels.
 mlir::FailureOr<std::vector<SelectedKernel>> selectKernels(mlir::ModuleOp module,
-                                                           const Target &target);
+                                                           KernelSelector &selector);
 
 /// The same as a pass, `exec-select-schedules`, with the target as its option.
 void registerSelectSchedules();

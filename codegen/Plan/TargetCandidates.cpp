@@ -1,7 +1,7 @@
 //===- TargetCandidates.cpp - what a target's generators offer passes -------------------------===//
 #include "codegen/Plan/TargetCandidates.h"
 #include "codegen/CUDA/Generators.h"
-#include "codegen/Kernel/KernelCompiler.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "passes/Conversion/StorageOrder.h"
 
@@ -12,7 +12,8 @@ namespace dlc::codegen {
 namespace {
 class TargetCandidates : public dl::CandidateSource {
 public:
-  explicit TargetCandidates(const Target &target) : target(target) {}
+  explicit TargetCandidates(std::shared_ptr<KernelSelector> selector)
+      : selector(std::move(selector)), target(this->selector->target()) {}
 
   void addDialects(DialectRegistry &registry) const override { registerKernelDialects(registry); }
   std::vector<dl::Candidate> candidates(dl::FusedOp region) override;
@@ -21,7 +22,8 @@ public:
   double conversionSeconds(RankedTensorType type) override;
 
 private:
-  Target target;
+  std::shared_ptr<KernelSelector> selector;
+  const Target &target;
 };
 } // namespace
 
@@ -37,8 +39,12 @@ static SmallVector<RankedTensorType> storedTypes(dl::FusedOp region) {
 
 std::vector<dl::Candidate> TargetCandidates::candidatesIn(dl::FusedOp region,
                                                           const dl::Layouts &layouts) {
-  // As it will be outlined.
-  OwningOpRef<dl::FusedOp> copy = region.clone();
+  // As it will be outlined. The copy has no operands: others may be asking about their users.
+  OpBuilder builder(region.getContext());
+  OwningOpRef<dl::FusedOp> copy =
+      dl::FusedOp::create(builder, region.getLoc(), region.getResultTypes(), ValueRange());
+  IRMapping mapping;
+  region.getBody().cloneInto(&copy->getBody(), mapping);
   Block &block = copy->getBody().front();
   dl::storeAs(block, layouts);
   adoptStorageOrder(block);
@@ -46,7 +52,7 @@ std::vector<dl::Candidate> TargetCandidates::candidatesIn(dl::FusedOp region,
   FailureOr<KernelSpec> spec = KernelSpec::get(block);
   if (failed(spec))
     return all;
-  for (const GeneratedCandidate &one : allCandidates(*spec, target))
+  for (const GeneratedCandidate &one : selector->offer(*spec).candidates)
     all.push_back({one.generator->name().str(), one.candidate.schedule, layouts,
                    one.candidate.workspaceBytes, one.candidate.inPlace, one.candidate.cost});
   return all;
@@ -82,8 +88,9 @@ double TargetCandidates::conversionSeconds(RankedTensorType type) {
                                                     : bytes / cpuBytesPerSecond;
 }
 
-std::shared_ptr<dl::CandidateSource> createCandidateSource(const Target &target) {
-  return std::make_shared<TargetCandidates>(target);
+std::shared_ptr<dl::CandidateSource>
+createCandidateSource(std::shared_ptr<KernelSelector> selector) {
+  return std::make_shared<TargetCandidates>(std::move(selector));
 }
 
 llvm::Expected<std::shared_ptr<dl::CandidateSource>> findCandidateSource(StringRef name,
@@ -93,7 +100,7 @@ llvm::Expected<std::shared_ptr<dl::CandidateSource>> findCandidateSource(StringR
     return target.takeError();
   if (auto *cuda = std::get_if<CudaTarget>(&*target); cuda && tf32)
     cuda->math = DLC_MATH_TF32;
-  return createCandidateSource(*target);
+  return createCandidateSource(std::make_shared<KernelSelector>(std::move(*target)));
 }
 
 } // namespace dlc::codegen

@@ -2,13 +2,14 @@
 #ifndef DLC_CODEGEN_PLAN_TARGETCANDIDATES_H
 #define DLC_CODEGEN_PLAN_TARGETCANDIDATES_H
 
-#include "codegen/Kernel/KernelGenerator.h"
+#include "codegen/Kernel/KernelSelector.h"
 #include "passes/DL/CandidateSource.h"
 
 namespace dlc::codegen {
 
-/// Asks all generators of a target. May be called by several threads, for different entries.
-std::shared_ptr<dl::CandidateSource> createCandidateSource(const Target &target);
+/// Asks all generators of the selector's target. May be called by several threads.
+std::shared_ptr<dl::CandidateSource>
+createCandidateSource(std::shared_ptr<KernelSelector> selector);
 
 /// The same for a target by its name.
 llvm::Expected<std::shared_ptr<dl::CandidateSource>> findCandidateSource(llvm::StringRef target,

@@ -291,11 +291,13 @@ void CompiledTestKernel::choose(const KernelSource &source, const codegen::Targe
     return;
   }
   analysed = std::make_unique<KernelSpec>(*spec);
-  for (GeneratedCandidate &candidate : allCandidates(*spec, target)) {
+  KernelSelector selector(target);
+  const KernelOffer &offer = selector.offer(*spec);
+  for (const GeneratedCandidate &candidate : offer.candidates) {
     if (!generator.empty() && candidate.generator->name() != generator)
       continue;
     if (offered++ == number)
-      selected = selectCandidate(*spec, target, candidate);
+      selected = selector.select(offer, candidate);
   }
   if (selected.generator)
     return;

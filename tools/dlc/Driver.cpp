@@ -73,6 +73,7 @@ private:
 
   const Options &options;
   codegen::Target target;
+  std::shared_ptr<codegen::KernelSelector> selector; ///< for the target, once that is complete
   MLIRContext context;
   frontend::SourceManager sources;
   frontend::DiagnosticEngine engine;
@@ -156,7 +157,8 @@ LogicalResult Driver::compile() {
   if (cuda && !options.cudnnDevice.empty())
     if (failed(check(chooseEngines(*cuda, options.cudnnDevice))))
       return failure();
-  pipeline.candidates = codegen::createCandidateSource(target);
+  selector = std::make_shared<codegen::KernelSelector>(target);
+  pipeline.candidates = codegen::createCandidateSource(selector);
   if (failed(runPasses([&](OpPassManager &manager) { addFusionPasses(manager, pipeline); })))
     return failure();
   if (options.emit == Emit::DLFused)
@@ -173,7 +175,7 @@ codegen::CompileOptions Driver::compilation() const {
 
 LogicalResult Driver::compileTarget() {
   FailureOr<std::vector<codegen::SelectedKernel>> kernels =
-      codegen::planModule(*module, target, pipeline);
+      codegen::planModule(*module, *selector, pipeline);
   if (failed(kernels))
     return failure();
   switch (options.emit) {
@@ -191,7 +193,7 @@ LogicalResult Driver::compileTarget() {
     break;
   }
   llvm::Expected<std::string> bytes =
-      codegen::compileModule(*module, *kernels, target, compilation());
+      codegen::compileModule(*module, *kernels, *selector, compilation());
   if (!bytes)
     return check(bytes.takeError());
   return check(runtime::writeFile(options.output, *bytes));
@@ -205,9 +207,9 @@ LogicalResult Driver::printReport(ArrayRef<codegen::SelectedKernel> kernels) {
     auto compiled = codegen::compileKernels(kernels, target, compilation());
     if (!compiled)
       return check(compiled.takeError());
-    report = codegen::buildReport(*module, target, kernels, *compiled);
+    report = codegen::buildReport(*module, *selector, kernels, *compiled);
   } else {
-    report = codegen::buildReport(*module, target);
+    report = codegen::buildReport(*module, *selector);
   }
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -85,18 +85,19 @@ static std::multiset<uint32_t> epiloguesOf(const Network &network) {
   DLPipelineOptions options;
   CudaTarget library;
   library.simt = true;
-  options.candidates = createCandidateSource(library);
+  auto selector = std::make_shared<KernelSelector>(library);
+  options.candidates = createCandidateSource(selector);
   PassManager manager(&context);
   addTrainPasses(manager, options);
   addFusionPasses(manager, options);
   EXPECT_TRUE(succeeded(manager.run(*module)));
-  CudaTarget own = library;
-  own.gemm = Provider::Own;
+  library.gemm = Provider::Own;
+  KernelSelector own(library);
   module->walk([&](dl::FusedOp fused) {
     Block &block = fused.getBody().front();
     if (block.getOps<dl::MatmulOp>().empty())
       return;
-    FailureOr<SelectedKernel> kernel = selectKernel(block, library);
+    FailureOr<SelectedKernel> kernel = selector->select(block);
     ASSERT_TRUE(succeeded(kernel));
     EXPECT_EQ(kernel->generator->name(), "library");
     uint32_t epilogue = kernel->candidate.phases[0].call->call.epilogue;
@@ -104,7 +105,7 @@ static std::multiset<uint32_t> epiloguesOf(const Network &network) {
       EXPECT_EQ(kernel->candidate.phases.size(), 1u) << kernel->candidate.schedule;
     epilogues.insert(epilogue);
     // Should the library decline, another generator takes it.
-    EXPECT_TRUE(succeeded(selectKernel(block, own)));
+    EXPECT_TRUE(succeeded(own.select(block)));
   });
   return epilogues;
 }

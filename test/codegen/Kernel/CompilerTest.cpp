@@ -47,7 +47,7 @@ protected:
   SelectedKernel select(const std::string &text) {
     auto module = parseKernel(text, context.get());
     EXPECT_TRUE(succeeded(module));
-    auto kernel = selectKernel(kernelBlock(**module), target);
+    auto kernel = KernelSelector(target).select(kernelBlock(**module));
     EXPECT_TRUE(succeeded(kernel));
     return *kernel;
   }

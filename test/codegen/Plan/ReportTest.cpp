@@ -18,7 +18,8 @@ protected:
     OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(test::smallProgram, &context);
     codegen::CpuTarget target;
     target.cpu = "znver5";
-    report = codegen::buildReport(*module, target);
+    codegen::KernelSelector selector(target);
+    report = codegen::buildReport(*module, selector);
   }
 
   MLIRContext context;

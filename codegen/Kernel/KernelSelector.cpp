@@ -1,0 +1,145 @@
+//===- KernelSelector.cpp - candidates, their order, identity of a choice ---------------------===//
+#include "codegen/Kernel/KernelSelector.h"
+#include "codegen/CPU/Generators.h"
+#include "codegen/CUDA/Generators.h"
+#include "codegen/Kernel/KernelCache.h"
+#include "codegen/Kernel/SourceHash.h"
+#include "llvm/Config/llvm-config.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+std::string SelectedKernel::keyText() const { return hexadecimal(key); }
+
+SmallVector<unsigned> SelectedKernel::launches() const {
+  SmallVector<unsigned> numbers;
+  for (auto [number, phase] : llvm::enumerate(candidate.phases))
+    if (!phase.call)
+      numbers.push_back(number);
+  return numbers;
+}
+
+template <typename Generators, typename T>
+static void collect(const Generators &generators, const KernelSpec &spec, const T &target,
+                    std::vector<GeneratedCandidate> &all) {
+  for (const auto *generator : generators)
+    for (Candidate &candidate : generator->candidates(spec, target))
+      all.push_back({generator, std::move(candidate)});
+}
+
+/// Leaves only the algorithm that the user wants, where it can run.
+static void keepForced(std::vector<GeneratedCandidate> &all, const Target &target) {
+  auto *cpu = std::get_if<CpuTarget>(&target);
+  if (!cpu || !cpu->convolution)
+    return;
+  auto isForced = [&](const GeneratedCandidate &one) {
+    return one.candidate.algorithm == cpu->convolution;
+  };
+  if (llvm::any_of(all, isForced))
+    llvm::erase_if(all, [&](const GeneratedCandidate &one) { return !isForced(one); });
+}
+
+static bool callsLibrary(const Candidate &candidate) {
+  return llvm::any_of(candidate.phases, [](const Phase &phase) { return bool(phase.call); });
+}
+
+/// What makes equal text equal code: the sources of what makes it, and for the CPU all of the
+/// target; a CUDA kernel's text does not know the architectures that it is compiled for.
+static std::string identityOf(const Target &target) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (auto *cpu = std::get_if<CpuTarget>(&target))
+    stream << cpuSourceHash() << '\0' << "llvm " LLVM_VERSION_STRING << '\0' << cpu->cpu << '\0'
+           << cpu->features << '\0' << cpu->vectorBytes;
+  else
+    stream << cudaSourceHash();
+  return text;
+}
+
+KernelSelector::KernelSelector(Target target)
+    : generatedFor(std::move(target)), identity(identityOf(generatedFor)) {}
+
+void KernelSelector::ask(const KernelSpec &spec, KernelOffer &offer) const {
+  offer.stem = spec.stem();
+  offer.flops = spec.flops();
+  offer.bytes = spec.bytes();
+  std::vector<GeneratedCandidate> &all = offer.candidates;
+  if (auto *cpu = std::get_if<CpuTarget>(&generatedFor))
+    collect(cpuGenerators(), spec, *cpu, all);
+  else
+    collect(cudaGenerators(), spec, std::get<CudaTarget>(generatedFor), all);
+  keepForced(all, generatedFor);
+  // Winograd's algorithm is what a user asks for, as it may err more.
+  auto rank = [](const GeneratedCandidate &one) {
+    return std::tuple(!callsLibrary(one.candidate),
+                      one.candidate.algorithm == ConvolutionAlgorithm::Winograd, one.candidate.cost,
+                      one.generator->name(), StringRef(one.candidate.schedule));
+  };
+  llvm::sort(all, [&](const GeneratedCandidate &a, const GeneratedCandidate &b) {
+    return rank(a) < rank(b);
+  });
+}
+
+KernelSelector::Answer &KernelSelector::answerTo(StringRef text) {
+  std::lock_guard<std::mutex> guard(lock);
+  std::unique_ptr<Answer> &answer = answers[text];
+  if (!answer)
+    answer = std::make_unique<Answer>();
+  return *answer;
+}
+
+const KernelOffer &KernelSelector::offer(const KernelSpec &spec) {
+  std::string text = spec.canonicalText();
+  Answer &answer = answerTo(text);
+  std::call_once(answer.asked, [&] {
+    ask(spec, answer.offer);
+    answer.offer.text = std::move(text);
+  });
+  return answer.offer;
+}
+
+SelectedKernel KernelSelector::select(const KernelOffer &offer,
+                                      const GeneratedCandidate &choice) const {
+  SelectedKernel kernel;
+  kernel.generator = choice.generator;
+  kernel.candidate = choice.candidate;
+  kernel.text = offer.text;
+  kernel.flops = offer.flops;
+  kernel.bytes = offer.bytes;
+  kernel.key = hashText(identity + '\0' + choice.generator->name().str() + '\0' +
+                        choice.candidate.schedule + '\0' + offer.text);
+  kernel.symbol = offer.stem + "_" + hexadecimal(ArrayRef<uint8_t>(kernel.key).take_front(4));
+  for (unsigned phase = 0; phase < kernel.candidate.phases.size(); ++phase)
+    kernel.symbols.push_back(phaseSymbol(kernel.symbol, kernel.candidate, phase));
+  return kernel;
+}
+
+FailureOr<SelectedKernel> KernelSelector::select(Block &block, StringRef chosen) {
+  FailureOr<KernelSpec> spec = KernelSpec::get(block);
+  if (failed(spec))
+    return failure();
+  const KernelOffer &known = offer(*spec);
+  const std::vector<GeneratedCandidate> &all = known.candidates;
+  if (all.empty())
+    return emitError(block.back().getLoc(), "no generator takes this kernel: ") << known.stem,
+           failure();
+  auto found = chosen.empty() ? all.begin() : llvm::find_if(all, [&](const auto &candidate) {
+    return candidate.name() == chosen;
+  });
+  if (found == all.end())
+    return emitError(block.back().getLoc(), "no generator offers '")
+               << chosen << "' for this kernel",
+           failure();
+  return select(known, *found);
+}
+
+std::optional<SelectedKernel> KernelSelector::selectAlternative(const SelectedKernel &choice) {
+  if (!callsLibrary(choice.candidate))
+    return std::nullopt;
+  const KernelOffer &known = answerTo(choice.text).offer;
+  for (const GeneratedCandidate &candidate : known.candidates)
+    if (!callsLibrary(candidate.candidate))
+      return select(known, candidate);
+  return std::nullopt;
+}

@@ -1,0 +1,89 @@
+//===- KernelSelector.h - what may run a kernel, and what will ----------------------*- C++ -*-===//
+//
+// Asks the generators of one target. They are asked once for each kernel, by its canonical text:
+// dl-choose, the selection behind it and the report read the same answer, and a text that a CUDA
+// generator has printed to find out whether it can is the one that is compiled.
+//
+// Fast; emits no code. May be called by several threads, whose kernels lie in any contexts.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_KERNEL_KERNELSELECTOR_H
+#define DLC_CODEGEN_KERNEL_KERNELSELECTOR_H
+
+#include "codegen/Kernel/KernelGenerator.h"
+#include "llvm/ADT/StringMap.h"
+#include <mutex>
+
+namespace dlc::codegen {
+
+/// A candidate, and who offers it.
+struct GeneratedCandidate {
+  const KernelGenerator *generator = nullptr;
+  Candidate candidate;
+
+  /// "library: cuDNN", "cpu-map: map"
+  std::string name() const { return (generator->name() + ": " + candidate.schedule).str(); }
+};
+
+/// A kernel, and every way to run it on a target.
+struct KernelOffer {
+  std::string text; ///< the spec's canonical text
+  std::string stem; ///< of its symbol
+  uint64_t flops = 0, bytes = 0;
+  /// Calls of libraries first, as the user has asked for them, and of both kinds the cheapest.
+  std::vector<GeneratedCandidate> candidates;
+};
+
+/// How a kernel will run, and who makes it.
+struct SelectedKernel {
+  const KernelGenerator *generator = nullptr;
+  Candidate candidate;
+  std::string text; ///< the spec's canonical text: what compileKernels compiles
+  KernelKey key = {};
+  std::string symbol;                        ///< <stem>_<first 8 hexadecimal digits of the key>
+  llvm::SmallVector<std::string, 1> symbols; ///< of each phase
+  uint64_t flops = 0, bytes = 0;
+  /// A kernel with a library call: number of the kernel that computes the same without it.
+  std::optional<size_t> alternative = std::nullopt;
+
+  /// The phases that are launches: what an object or an image of the kernel has.
+  llvm::SmallVector<unsigned> launches() const;
+  /// 32 hexadecimal digits.
+  std::string keyText() const;
+};
+
+class KernelSelector {
+public:
+  explicit KernelSelector(Target target);
+
+  const Target &target() const { return generatedFor; }
+
+  /// What there is for a kernel, with at least one candidate for a valid spec. Lives as long as
+  /// the selector, and is the same for specs of equal text.
+  const KernelOffer &offer(const KernelSpec &spec);
+
+  /// Analyses the region and takes the candidate with the name `chosen`, or the first one. Fails
+  /// with an error at the offending op.
+  mlir::FailureOr<SelectedKernel> select(mlir::Block &block, llvm::StringRef chosen = "");
+  /// The same for a choice already made (a plan's lock file, a benchmark).
+  SelectedKernel select(const KernelOffer &offer, const GeneratedCandidate &choice) const;
+  /// For a choice with a library call the cheapest candidate without one; nothing for others.
+  std::optional<SelectedKernel> selectAlternative(const SelectedKernel &choice);
+
+private:
+  struct Answer {
+    std::once_flag asked;
+    KernelOffer offer;
+  };
+  Answer &answerTo(llvm::StringRef text);
+  void ask(const KernelSpec &spec, KernelOffer &offer) const;
+
+  const Target generatedFor;
+  const std::string identity; ///< of the target and of what generates for it
+  std::mutex lock;            ///< of the map; not held while generators work
+  llvm::StringMap<std::unique_ptr<Answer>> answers;
+};
+
+} // namespace dlc::codegen
+
+#endif
