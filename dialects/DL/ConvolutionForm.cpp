@@ -10,17 +10,32 @@ namespace dlc::dl {
 ConvolutionForm ConvolutionForm::get(Operation *op) {
   return llvm::TypeSwitch<Operation *, ConvolutionForm>(op)
       .Case([](ConvolutionOp op) {
-        return ConvolutionForm{Direction::Forward, op.getGeometry(), op.getX(), op.getW(),
-                               op.getY()};
+        return ConvolutionForm{Direction::Forward, op.getGeometry(), op.getX(),
+                               op.getW(),          op.getY(),        op.getWishAttr()};
       })
       .Case([](ConvolutionBackwardDataOp op) {
-        return ConvolutionForm{Direction::BackwardData, op.getGeometry(), op.getDx(), op.getW(),
-                               op.getDy()};
+        return ConvolutionForm{
+            Direction::BackwardData, op.getGeometry(), op.getDx(), op.getW(), op.getDy(),
+            op.getWishAttr()};
       })
       .Case([](ConvolutionBackwardFilterOp op) {
-        return ConvolutionForm{Direction::BackwardFilter, op.getGeometry(), op.getX(), op.getDw(),
-                               op.getDy()};
+        return ConvolutionForm{
+            Direction::BackwardFilter, op.getGeometry(), op.getX(), op.getDw(), op.getDy(),
+            op.getWishAttr()};
       });
+}
+
+ConvolutionAlgorithm ConvolutionForm::wishedAlgorithm() const {
+  if (!wish)
+    return ConvolutionAlgorithm::Heuristic;
+  switch (direction) {
+  case Direction::Forward:
+    return wish.getForward();
+  case Direction::BackwardData:
+    return wish.getBackwardData();
+  case Direction::BackwardFilter:
+    return wish.getBackwardFilter();
+  }
 }
 
 static SmallVector<int64_t> withSpace(int64_t outer, int64_t channels,

@@ -13,6 +13,7 @@ struct ConvolutionForm {
   Direction direction;
   ConvolutionGeometry geometry;
   mlir::Value x, w, y;
+  WishAttr wish = nullptr; ///< may be null
 
   /// `op` is of the convolution family.
   static ConvolutionForm get(mlir::Operation *op);
@@ -20,6 +21,8 @@ struct ConvolutionForm {
   mlir::Value result() const {
     return direction == Direction::Forward ? y : direction == Direction::BackwardData ? x : w;
   }
+  /// The algorithm that the user wants for this direction.
+  ConvolutionAlgorithm wishedAlgorithm() const;
   /// Shapes with three axes of space.
   llvm::SmallVector<int64_t> xShape() const;
   llvm::SmallVector<int64_t> wShape() const;

@@ -34,6 +34,14 @@ Operation *DLDialect::materializeConstant(OpBuilder &builder, Attribute value, T
   return ConstantOp::create(builder, loc, type, elements);
 }
 
+LogicalResult WishAttr::verify(function_ref<InFlightDiagnostic()> emitError, ConvolutionAlgorithm,
+                               ConvolutionAlgorithm, ConvolutionAlgorithm,
+                               std::optional<int64_t> workspace) {
+  if (workspace && *workspace < 0)
+    return emitError() << "expected a workspace of 0 or more bytes, found " << *workspace;
+  return success();
+}
+
 //===------------------------------------------------------------------------------------------===//
 // Attributes on the arguments and results of an entry
 //===------------------------------------------------------------------------------------------===//

@@ -80,4 +80,20 @@ def DL_ClipAttr : DL_Attr<"Clip", "clip"> {
   let assemblyFormat = "`<` $kind `,` $limit `>`";
 }
 
+def DL_WishAttr : DL_Attr<"Wish", "wish"> {
+  let summary = "how the user wants a convolution computed, where that can be";
+  let description = [{
+    An algorithm for each direction, and the most memory that one may use besides its tensors;
+    what is absent is left to the compiler. All directions carry all of it, so that gradients know
+    theirs. `#dl.wish<forward = winograd, backward_filter = direct, workspace = 8388608>`
+    (C1) The workspace is 0 or more.
+  }];
+  defvar algorithm = DefaultValuedParameter<"::dlc::dl::ConvolutionAlgorithm",
+                                            "::dlc::dl::ConvolutionAlgorithm::Heuristic">;
+  let parameters = (ins algorithm:$forward, algorithm:$backward_data, algorithm:$backward_filter,
+      OptionalParameter<"::std::optional<int64_t>">:$workspace);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 #endif

@@ -20,6 +20,10 @@ class DL_KeywordEnum<string name, string summary, list<I32EnumAttrCase> cases>
 def DL_ClipKind : DL_Enum<"ClipKind", "what of the gradients is limited", [
   I32EnumAttrCase<"Value", 1, "value">, I32EnumAttrCase<"ParameterNorm", 2, "parameter_norm">,
   I32EnumAttrCase<"GlobalNorm", 3, "global_norm">]>;
+def DL_ConvolutionAlgorithm
+    : DL_Enum<"ConvolutionAlgorithm", "how a convolution is computed",
+              [I32EnumAttrCase<"Heuristic", 0, "heuristic">, I32EnumAttrCase<"Direct", 1, "direct">,
+               I32EnumAttrCase<"Gemm", 2, "gemm">, I32EnumAttrCase<"Winograd", 3, "winograd">]>;
 def DL_ReduceKind
     : DL_KeywordEnum<"ReduceKind", "how elements are combined",
                      [I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">,

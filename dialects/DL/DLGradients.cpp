@@ -124,7 +124,7 @@ LogicalResult MatmulOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted w
 template <typename Result, typename Op>
 static Value createLike(OpBuilder &builder, Op op, Type type, Value a, Value b) {
   return Result::create(builder, op.getLoc(), type, a, b, op.getStrides(), op.getPadding(),
-                        op.getDilations(), op.getGroups());
+                        op.getDilations(), op.getGroups(), op.getWishAttr());
 }
 
 LogicalResult ConvolutionOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,

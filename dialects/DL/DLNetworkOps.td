@@ -30,7 +30,8 @@ def DL_ConvolutionOp
     dl.convolution_backward_data and dl.convolution_backward_filter.
   }];
   let arguments = (ins DL_FloatTensor:$x, DL_FloatTensor:$w, DenseI64ArrayAttr:$strides,
-      DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilations, I64Attr:$groups);
+      DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilations, I64Attr:$groups,
+      OptionalAttr<DL_WishAttr>:$wish);
   let results = (outs DL_FloatTensor:$y);
   let assemblyFormat = [{
     $x `,` $w `strides` `=` $strides `padding` `=` $padding `dilations` `=` $dilations `groups` `=`
@@ -54,7 +55,8 @@ def DL_ConvolutionBackwardDataOp : DL_ConvolutionFamily<"convolution_backward_da
     gives. Gradient in dy: dl.convolution; in w: dl.convolution_backward_filter.
   }];
   let arguments = (ins DL_FloatTensor:$dy, DL_FloatTensor:$w, DenseI64ArrayAttr:$strides,
-      DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilations, I64Attr:$groups);
+      DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilations, I64Attr:$groups,
+      OptionalAttr<DL_WishAttr>:$wish);
   let results = (outs DL_FloatTensor:$dx);
   let hasVerifier = 1;
   let assemblyFormat = [{
@@ -78,7 +80,8 @@ def DL_ConvolutionBackwardFilterOp : DL_ConvolutionFamily<"convolution_backward_
     gives. Gradient in x: dl.convolution_backward_data; in dy: dl.convolution.
   }];
   let arguments = (ins DL_FloatTensor:$x, DL_FloatTensor:$dy, DenseI64ArrayAttr:$strides,
-      DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilations, I64Attr:$groups);
+      DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilations, I64Attr:$groups,
+      OptionalAttr<DL_WishAttr>:$wish);
   let results = (outs DL_FloatTensor:$dw);
   let hasVerifier = 1;
   let assemblyFormat = [{

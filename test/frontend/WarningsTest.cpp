@@ -154,3 +154,19 @@ TEST(Warnings, KeepQuietBesideErrors) {
   ASSERT_EQ(compiled.engine.diagnostics().size(), 1u);
   EXPECT_EQ(compiled.engine.diagnostics().front().message, "unknown name 'rellu'");
 }
+
+TEST(Warnings, AlgorithmsByTheNamesOfOthers) {
+  EXPECT_EQ(warnings(inModel("x = conv2d(x, 3, 3, algorithm=\"winograd_non_fused\", "
+                             "backward_data_algorithm=\"time_once\")\n"
+                             "x = conv2d(x, 3, 3, algorithm=\"IMPLICIT_GEMM\")")),
+            R"(test.dl:2:33: warning: 'winograd_non_fused' is Theano's name, taken as "winograd"
+  x = conv2d(x, 3, 3, algorithm="winograd_non_fused", backward_data_algorithm="time_once")
+                                ^~~~~~~~~~~~~~~~~~~~ write "winograd"
+test.dl:2:79: warning: 'time_once' is Theano's name, taken as "heuristic"
+  x = conv2d(x, 3, 3, algorithm="winograd_non_fused", backward_data_algorithm="time_once")
+                                                                              ^~~~~~~~~~~ 'dlc tune' times algorithms
+test.dl:3:33: warning: 'IMPLICIT_GEMM' is NVCaffe's name, taken as "gemm"
+  x = conv2d(x, 3, 3, algorithm="IMPLICIT_GEMM")
+                                ^~~~~~~~~~~~~~~ write "gemm"
+)");
+}

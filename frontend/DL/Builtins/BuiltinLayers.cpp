@@ -113,7 +113,8 @@ template <unsigned spatial> static Value buildConvolution(Call &call) {
   EntryBuilder &entry = call.entry();
   mlir::Value y = dl::ConvolutionOp::create(
       entry.builder, call.location(), entry.withShape(x.value, shape), x.value, weight->value,
-      window.strides, window.padding, window.dilations, groups);
+      window.strides, window.padding, window.dilations, groups,
+      call.attributes.wish(entry.builder.getContext()));
   if (call.flag("bias")) {
     auto bias = call.weight("bias", {filters}, element, defaultInitialiser(fanIn), fanIn, fanOut);
     if (!bias)
@@ -167,7 +168,8 @@ template <unsigned spatial> static Value buildTransposed(Call &call) {
   EntryBuilder &entry = call.entry();
   mlir::Value y = dl::ConvolutionBackwardDataOp::create(
       entry.builder, call.location(), entry.withShape(x.value, shape), x.value, weight->value,
-      window.strides, window.padding, window.dilations, groups);
+      window.strides, window.padding, window.dilations, groups,
+      call.attributes.wish(entry.builder.getContext()));
   if (call.flag("bias")) {
     auto bias = call.weight("bias", {filters}, element, defaultInitialiser(fanIn), fanIn, fanOut);
     if (!bias)

@@ -188,6 +188,12 @@ static bool takesName(const Builtin &builtin) {
   }
 }
 
+/// Whether the attribute says how a convolution is computed, which this layer has none of.
+static bool isForConvolutions(const Builtin &builtin, llvm::StringRef attribute) {
+  return takesLayerAttributes(builtin) && !builtin.name.starts_with("conv") &&
+         (attribute.ends_with("algorithm") || attribute == "workspace");
+}
+
 Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
                              std::vector<EvaluatedArgument> arguments, LayerInstance *layer) {
   if (!builtin.build) {
@@ -202,6 +208,12 @@ Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
     return Poison{};
   }
   LayerAttributes attributes = layer ? layer->attributes : frame->attributes;
+  for (const EvaluatedArgument &argument : arguments)
+    if (isForConvolutions(builtin, argument.name.text)) {
+      error(argument.name.range,
+            "'" + argument.name.text + "' is for convolutions, " + builtin.name + " is none");
+      return Poison{};
+    }
   OwnName ownName;
   if (takesName(builtin) &&
       !takeAttributes(arguments, takesLayerAttributes(builtin), attributes, ownName))

@@ -154,8 +154,54 @@ bool Evaluator::takeAttribute(const EvaluatedArgument &argument, LayerAttributes
         .hint(hintForPlan(value, Category::Initialiser));
     return false;
   }
+  if (word == "algorithm")
+    return takeAlgorithm(argument, attributes.algorithm);
+  if (word == "backward_data_algorithm")
+    return takeAlgorithm(argument, attributes.backwardDataAlgorithm);
+  if (word == "backward_filter_algorithm")
+    return takeAlgorithm(argument, attributes.backwardFilterAlgorithm);
+  if (word == "workspace") {
+    if (value.is<int64_t>() && value.integer() >= 0) {
+      attributes.workspace = value.integer();
+      return true;
+    }
+    error(argument.range,
+          "'workspace' is a number of bytes such as 8 * MiB, found " + describe(value));
+    return false;
+  }
   error(argument.name.range, "the attribute '" + word + "' is not available yet");
   return false;
+}
+
+/// Ours, as the language lists them.
+static constexpr llvm::StringLiteral algorithmNames =
+    "\"heuristic\", \"direct\", \"gemm\" or \"winograd\"";
+
+bool Evaluator::takeAlgorithm(const EvaluatedArgument &argument,
+                              std::optional<dl::ConvolutionAlgorithm> &algorithm) {
+  const std::string *word = argument.value.getIf<std::string>();
+  if (word && (algorithm = dl::symbolizeConvolutionAlgorithm(*word)))
+    return true;
+  const ForeignAlgorithm *foreign = word ? findForeignAlgorithm(*word) : nullptr;
+  if (foreign && (algorithm = dl::symbolizeConvolutionAlgorithm(foreign->native))) {
+    program.engine
+        .warning(argument.range, "'" + *word + "' is " + foreign->whose + "'s name, taken as \"" +
+                                     foreign->native + "\"")
+        .hint(foreign->hint.empty() ? "write \"" + foreign->native + "\"" : foreign->hint.str());
+    return true;
+  }
+  error(argument.range,
+        "'" + argument.name.text + "' is " + algorithmNames + ", found " + describe(argument.value))
+      .hint(foreign ? foreign->hint : "");
+  return false;
+}
+
+dl::WishAttr LayerAttributes::wish(mlir::MLIRContext *context) const {
+  if (!algorithm && !backwardDataAlgorithm && !backwardFilterAlgorithm && !workspace)
+    return nullptr;
+  const dl::ConvolutionAlgorithm all = algorithm.value_or(dl::ConvolutionAlgorithm::Heuristic);
+  return dl::WishAttr::get(context, all, backwardDataAlgorithm.value_or(all),
+                           backwardFilterAlgorithm.value_or(all), workspace);
 }
 
 bool Evaluator::takeAttributes(std::vector<EvaluatedArgument> &arguments, bool all,

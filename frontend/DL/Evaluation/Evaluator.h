@@ -54,6 +54,12 @@ struct LayerAttributes {
   double lrMult = 1;
   double decayMult = 1;
   bool frozen = false;
+  /// Of convolutions: for all directions, and for one of the backward ones alone.
+  std::optional<dl::ConvolutionAlgorithm> algorithm, backwardDataAlgorithm, backwardFilterAlgorithm;
+  std::optional<int64_t> workspace; ///< bytes
+
+  /// Null if nothing is wished.
+  dl::WishAttr wish(mlir::MLIRContext *context) const;
 };
 
 /// Something that owns weights and may be called more than once: `layer f = ...`, a model of a
@@ -257,6 +263,8 @@ private:
   bool takeAttributes(std::vector<EvaluatedArgument> &arguments, bool all,
                       LayerAttributes &attributes, OwnName &name);
   bool takeAttribute(const EvaluatedArgument &argument, LayerAttributes &attributes, OwnName &name);
+  bool takeAlgorithm(const EvaluatedArgument &argument,
+                     std::optional<dl::ConvolutionAlgorithm> &algorithm);
   bool checkPath(const EvaluatedArgument &argument, OwnName &name);
   /// Sorts arguments into `slots`, one per parameter; false after an error. `signature` is the hint
   /// for one too many. Not all of a built-in's may be given by position.

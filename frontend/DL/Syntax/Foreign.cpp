@@ -312,6 +312,24 @@ static constexpr Foreign settings[] = {{"batch_size", "batch"},
                                        {"ema_decay", "ema"},
                                        {"gradient_accumulation_steps", "accumulate"}};
 
+/// Theano's dnn.conv.algo_fwd and algo_bwd_*; those of cuDNN as NVCaffe prints them.
+static constexpr ForeignAlgorithm algorithms[] = {
+    {"auto", "heuristic", "PyTorch"},
+    {"guess_once", "heuristic", "Theano"},
+    {"guess_on_shape_change", "heuristic", "Theano"},
+    {"time_once", "heuristic", "Theano", "'dlc tune' times algorithms"},
+    {"time_on_shape_change", "heuristic", "Theano", "'dlc tune' times algorithms"},
+    {"none", "gemm", "Theano"},
+    {"small", "gemm", "Theano"},
+    {"large", "gemm", "Theano"},
+    {"deterministic", "heuristic", "Theano", "all our algorithms are deterministic"},
+    {"winograd_non_fused", "winograd", "Theano"},
+    {"winograd_nonfused", "winograd", "NVCaffe"},
+    {"implicit_gemm", "gemm", "NVCaffe"},
+    {"implicit_precomp_gemm", "gemm", "NVCaffe"},
+    {"fft", "", "Theano", "there is no FFT yet"},
+    {"fft_tiling", "", "Theano", "there is no FFT yet"}};
+
 static constexpr Foreign settingHabits[] = {
     {"learning_rate", "an argument of the optimizer: sgd(learning_rate=0.1)"},
     {"lr", "an argument of the optimizer: sgd(learning_rate=0.1)"},
@@ -456,6 +474,12 @@ std::string hintForArgument(llvm::StringRef word, llvm::ArrayRef<llvm::StringRef
       return question(each.native);
   llvm::StringRef habit = lookUp(argumentHabits, word);
   return habit.empty() ? didYouMean(word, candidates) : habit.str();
+}
+
+const ForeignAlgorithm *findForeignAlgorithm(llvm::StringRef word) {
+  auto *found = llvm::find_if(
+      algorithms, [&](const ForeignAlgorithm &each) { return word.equals_insensitive(each.word); });
+  return found == std::end(algorithms) ? nullptr : found;
 }
 
 std::string hintForSetting(llvm::StringRef word, llvm::ArrayRef<llvm::StringRef> candidates) {

@@ -28,6 +28,15 @@ std::string hintForMethod(llvm::StringRef object, llvm::StringRef method);
 std::string hintForMember(llvm::StringRef source, llvm::StringRef member);
 /// For a value of another kind than the built-in takes; empty if nothing is known to be meant.
 std::string hintForValue(llvm::StringRef builtin, bool isTensor, llvm::StringRef source);
+/// How another framework calls an algorithm for convolutions.
+struct ForeignAlgorithm {
+  llvm::StringLiteral word;
+  llvm::StringLiteral native; ///< empty: there is none like it
+  llvm::StringLiteral whose;
+  llvm::StringLiteral hint = ""; ///< empty: the native name says it all
+};
+/// Null for a word that is none, in any case of letters.
+const ForeignAlgorithm *findForeignAlgorithm(llvm::StringRef word);
 /// For a word where a type stands.
 std::string hintForType(llvm::StringRef word);
 

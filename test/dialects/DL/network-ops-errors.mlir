@@ -221,3 +221,12 @@ dl.entry @top_c3(%x: tensor<2x5xf32>, %label: tensor<2xi32>) attributes {kind = 
   %0 = dl.top_accuracy %x, %label axis = 1 k = 0 : tensor<2x5xf32>, tensor<2xi32>
   dl.return
 }
+
+// -----
+
+dl.entry @wish_c1(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+2 {{expected a workspace of 0 or more bytes, found -1}}
+  %y = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1
+      {wish = #dl.wish<forward = gemm, workspace = -1>} : tensor<2x4x5x6xf32>, tensor<6x4x2x3xf32>
+  dl.return
+}

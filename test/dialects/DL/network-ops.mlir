@@ -69,3 +69,12 @@ dl.entry @classes(%x: tensor<2x5x3xf32>, %label: tensor<2x3xi32>)
   %a = dl.accuracy %x, %label axis = 1 : tensor<2x5x3xf32>, tensor<2x3xi32>
   dl.return %l, %d, %a : tensor<2x3xf32>, tensor<2x5x3xf32>, tensor<2x3xf32>
 }
+
+// How the user wants it computed.
+// CHECK-LABEL: dl.entry @wish
+dl.entry @wish(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) -> tensor<2x6x4x4xf32> attributes {kind = #program.entry<infer>} {
+  // CHECK: groups = 1 {wish = #dl.wish<forward = winograd, backward_filter = direct, workspace = 8388608>} :
+  %y = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1
+      {wish = #dl.wish<forward = winograd, backward_filter = direct, workspace = 8388608>} : tensor<2x4x5x6xf32>, tensor<6x4x2x3xf32>
+  dl.return %y : tensor<2x6x4x4xf32>
+}

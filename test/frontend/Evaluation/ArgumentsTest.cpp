@@ -311,15 +311,6 @@ TEST(Arguments, WhatElseThePageMarksIsRefused) {
        "'loss_scale' with the integer 2 is not available yet"},
       {"`precision`", inModel("y = linear(x, 3, precision=f16)"),
        "the attribute 'precision' is not available yet"},
-      {"`algorithm`", inModel("y = linear(x, 3, algorithm=\"gemm\")"),
-       "the attribute 'algorithm' is not available yet"},
-      {"`backward_data_algorithm`", inModel("y = linear(x, 3, backward_data_algorithm=\"gemm\")"),
-       "the attribute 'backward_data_algorithm' is not available yet"},
-      {"`backward_filter_algorithm`",
-       inModel("y = linear(x, 3, backward_filter_algorithm=\"gemm\")"),
-       "the attribute 'backward_filter_algorithm' is not available yet"},
-      {"`workspace`", inModel("y = linear(x, 3, workspace=8)"),
-       "the attribute 'workspace' is not available yet"},
   };
   SourceManager sources;
   std::string error;

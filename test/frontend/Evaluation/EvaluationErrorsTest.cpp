@@ -472,10 +472,30 @@ R"dl(test.dl:2:7: error: '[ ]' cannot work across the batch, axis 0 of f32[4, 3,
       ^~~~~
 test.dl:1:9: note: 'x' is declared here
 )dl", {}},
-{"AttributeNotAvailable", R"dl(y = x |> conv2d(8, 3, algorithm="fft"))dl",
-R"dl(test.dl:2:25: error: the attribute 'algorithm' is not available yet
-  y = x |> conv2d(8, 3, algorithm="fft")
+{"AttributeNotAvailable", "y = x |> conv2d(8, 3, precision=f16)",
+R"dl(test.dl:2:25: error: the attribute 'precision' is not available yet
+  y = x |> conv2d(8, 3, precision=f16)
                         ^~~~~~~~~
+)dl", {}},
+{"AlgorithmIsMissing", R"dl(y = x |> conv2d(8, 3, algorithm="fft"))dl",
+R"dl(test.dl:2:35: error: 'algorithm' is "heuristic", "direct", "gemm" or "winograd", found the string "fft"
+  y = x |> conv2d(8, 3, algorithm="fft")
+                                  ^~~~~ there is no FFT yet
+)dl", {}},
+{"AlgorithmIsNoString", "y = x |> conv2d(8, 3, backward_data_algorithm=3)",
+R"dl(test.dl:2:49: error: 'backward_data_algorithm' is "heuristic", "direct", "gemm" or "winograd", found the integer 3
+  y = x |> conv2d(8, 3, backward_data_algorithm=3)
+                                                ^
+)dl", {}},
+{"AlgorithmOfNoConvolution", R"dl(y = x |> linear(8, algorithm="gemm"))dl",
+R"dl(test.dl:2:22: error: 'algorithm' is for convolutions, linear is none
+  y = x |> linear(8, algorithm="gemm")
+                     ^~~~~~~~~
+)dl", {}},
+{"WorkspaceIsNegative", "y = x |> conv2d(8, 3, workspace=-1)",
+R"dl(test.dl:2:35: error: 'workspace' is a number of bytes such as 8 * MiB, found the integer -1
+  y = x |> conv2d(8, 3, workspace=-1)
+                                  ^~
 )dl", {}},
 {"NameTaken", R"dl(y = conv2d(x, 8, 3, name="mix")
 z = conv2d(x, 8, 3, name="mix"))dl",
