@@ -101,6 +101,24 @@ LogicalResult MomentsOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted 
   return success();
 }
 
+/// The gradients that there are, reduced as one.
+LogicalResult AllReduceOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                         OperandGradients &dx) {
+  SmallVector<unsigned> flowing;
+  SmallVector<Value> gradients;
+  for (unsigned i = 0; i < dy.size(); ++i)
+    if (dy[i] && wanted[i]) {
+      flowing.push_back(i);
+      gradients.push_back(dy[i]);
+    }
+  if (flowing.empty())
+    return success();
+  auto reduced = AllReduceOp::create(builder, getLoc(), gradients, getChannel());
+  for (auto [i, result] : llvm::zip_equal(flowing, reduced.getYs()))
+    dx[i] = result;
+  return success();
+}
+
 LogicalResult MatmulOp::buildGradient(OpBuilder &builder, Gradients dc, Wanted wanted,
                                       OperandGradients &dx) {
   auto product = [&](Value a, Value b, bool transposeA, bool transposeB) -> Value {

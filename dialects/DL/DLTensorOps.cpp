@@ -348,6 +348,38 @@ LogicalResult MomentsOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
   return success(results.back() != nullptr);
 }
 
+void AllReduceOp::build(OpBuilder &builder, OperationState &state, ValueRange xs, int64_t channel,
+                        ArrayAttr of) {
+  build(builder, state, TypeRange(xs), dlc::program::CollectiveKind::Sum, xs, channel, of,
+        FloatAttr());
+}
+
+LogicalResult AllReduceOp::verify() {
+  if (getOf() && getOf()->size() != getXs().size())
+    return emitOpError("(C3) names ")
+           << getOf()->size() << " parameters for " << getXs().size() << " tensors";
+  return success();
+}
+
+LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                            ValueRange operands, DictionaryAttr attributes,
+                                            OpaqueProperties properties, RegionRange regions,
+                                            SmallVectorImpl<Type> &results) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  if (operands.empty())
+    return emitOptionalError(location, getOperationName(), ": (C1) has nothing to reduce");
+  Type first = operands.front().getType();
+  for (Type type : operands.getTypes())
+    if (getElementTypeOrSelf(type) != getElementTypeOrSelf(first))
+      return emitOptionalError(location, getOperationName(),
+                               ": (C1) expects one element type, found ", type, " beside ", first);
+  if (adaptor.getChannel() > 1)
+    return emitOptionalError(location, getOperationName(), ": (C2) is on channel ",
+                             adaptor.getChannelAttr().getInt(), ", expected 0 or 1");
+  llvm::append_range(results, operands.getTypes());
+  return success();
+}
+
 LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                          ValueRange operands, DictionaryAttr attributes,
                                          OpaqueProperties properties, RegionRange regions,

@@ -146,6 +146,29 @@ def DL_MomentsOp : DL_Op<"moments", [
   }];
 }
 
+def DL_AllReduceOp : DL_Op<"all_reduce", [Pure, DL_Differentiable, DL_InferType]> {
+  let summary = "sums tensors over all ranks, each of which has its own and gets the same result";
+  let description = [{
+    y[i] = sum over the ranks of x[i]; with one rank, x. Tensors that lie one behind the other in
+    memory are reduced as one. Reductions of a channel run in the order of the block on every rank,
+    beside what is computed: buckets of gradients use channel 0, small ones that the next op waits
+    for channel 1. `of`: the parameters whose gradients these are. `seconds`: what it is estimated
+    to take.
+    `%s:2 = dl.all_reduce sum %a, %b channel 0 : tensor<20x1x5x5xf32>, tensor<20xf32>`
+    (C1) there is a tensor, and all have one element type. (C2) the channel is 0 or 1. (C3) `of` has
+    a name for each.
+    Gradient: all_reduce, as each rank's result depends on all ranks' operands, and the loss is the
+    sum of all ranks' losses.
+  }];
+  let arguments = (ins Program_CollectiveKindAttr:$kind, Variadic<DL_FloatTensor>:$xs,
+      I64Attr:$channel, OptionalAttr<FlatSymbolRefArrayAttr>:$of, OptionalAttr<F64Attr>:$seconds);
+  let results = (outs Variadic<DL_FloatTensor>:$ys);
+  let assemblyFormat = "$kind $xs `channel` $channel attr-dict `:` type($xs)";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$xs, "int64_t":$channel,
+      CArg<"::mlir::ArrayAttr", "{}">:$of)>];
+}
+
 def DL_MatmulOp : DL_Op<"matmul", [
     Pure, DL_Differentiable, DL_Anchor<["getAnchorName", "takesPrologue"]>, DL_InferType]> {
   let summary = "matrix product over the last two axes; leading axes are batches";

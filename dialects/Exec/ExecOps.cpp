@@ -231,6 +231,20 @@ void FillOp::getAccesses(SmallVectorImpl<BufferAccess> &accesses) {
   accesses.push_back({getDestination(), false, true});
 }
 
+LogicalResult AllReduceOp::verify() {
+  int64_t bytes = getBytes(getBuffer()), element = program::elementBytes(getType());
+  if (bytes % element != 0) // (C1)
+    return emitOpError() << "reduces " << bytes << " bytes, not a multiple of the " << element
+                         << " of " << getType();
+  if (getChannel() > 1) // (C2)
+    return emitOpError() << "is on channel " << getChannelAttr().getInt() << ", expected 0 or 1";
+  return success();
+}
+
+void AllReduceOp::getAccesses(SmallVectorImpl<BufferAccess> &accesses) {
+  accesses.push_back({getBuffer(), true, true});
+}
+
 void RecordEventOp::getAccesses(SmallVectorImpl<BufferAccess> &) {}
 
 void WaitEventOp::getAccesses(SmallVectorImpl<BufferAccess> &) {}

@@ -265,6 +265,26 @@ def Exec_FillOp : Exec_RecordOp<"fill"> {
   let hasVerifier = 1;
 }
 
+def Exec_AllReduceOp : Exec_RecordOp<"all_reduce"> {
+  let summary = "replaces a buffer on every rank by the sum of all ranks' buffers";
+  let description = [{
+    Runs beside what is computed, on a stream of its channel's own. Every rank issues the collectives
+    of a channel in the same order. `of` names the variables whose gradients these are, `seconds`
+    estimates it.
+    `exec.all_reduce sum %g as f32 channel 0 stream 1 : !exec.buffer<4096>`
+    (C1) whole elements, of a float type. (C2) the channel is 0 (buckets of gradients) or 1 (small
+    ones that what follows waits for).
+  }];
+  let arguments = (ins Program_CollectiveKindAttr:$kind, Exec_BufferType:$buffer,
+      TypeAttrOf<AnyTypeOf<[F32, F64, BF16, F16]>>:$type, I64Attr:$channel,
+      DefaultValuedAttr<I64Attr, "0">:$stream, OptionalAttr<FlatSymbolRefArrayAttr>:$of,
+      OptionalAttr<F64Attr>:$seconds);
+  let assemblyFormat = [{
+    $kind $buffer `as` $type `channel` $channel `stream` $stream attr-dict `:` type($buffer)
+  }];
+  let hasVerifier = 1;
+}
+
 def Exec_RecordEventOp : Exec_RecordOp<"record_event"> {
   let summary = "marks an event that completes when everything before it on the stream has";
   let description = "`exec.record_event 0 stream 1`. Each event is recorded once in a program.";

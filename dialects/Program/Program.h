@@ -14,4 +14,11 @@
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Program/ProgramAttrs.h.inc"
 
+namespace dlc::program {
+
+/// Unit attribute of a module that several ranks train together: passes add what they exchange.
+inline constexpr llvm::StringRef dataParallelName = "program.data_parallel";
+
+} // namespace dlc::program
+
 #endif

@@ -73,6 +73,12 @@ def Program_ScheduleKind
            I32EnumAttrCase<"OneCycle", 7, "one_cycle">, I32EnumAttrCase<"Cyclic", 8, "cyclic">,
            I32EnumAttrCase<"Warmup", 9, "warmup">, I32EnumAttrCase<"Plateau", 10, "plateau">]>;
 
+def Program_CollectiveKind
+    : Program_Enum<"CollectiveKind", "what ranks make of the values that they have each",
+                   [I32EnumAttrCase<"Sum", 1, "sum">]>;
+
+def Program_CollectiveKindAttr
+    : EnumAttr<Program_Dialect, Program_CollectiveKind, "collective">;
 def Program_RoleAttr : Program_EnumAttr<Program_Role, "role">;
 def Program_EntryKindAttr : Program_EnumAttr<Program_EntryKind, "entry">;
 def Program_ValueKindAttr : Program_EnumAttr<Program_ValueKind, "value">;

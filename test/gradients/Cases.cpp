@@ -74,6 +74,12 @@ static std::vector<Case> tensorCases() {
       {"pad", "(%x: tensor<2x3x1xf64>) -> tensor<4x8x3xf64>",
        R"(%y = dl.pad %x low = [1, 1, 2] steps = [1, 3, 1] : tensor<2x3x1xf64> to tensor<4x8x3xf64>
           %z = dl.exp %y : tensor<4x8x3xf64> dl.return %z : tensor<4x8x3xf64>)"},
+      {"all_reduce",
+       "(%x: tensor<2x3xf64>, %w: tensor<4xf64>, %b: tensor<2xf64>) -> tensor<2x3xf64>",
+       R"(%s:3 = dl.all_reduce sum %w, %x, %b channel 0 :
+             tensor<4xf64>, tensor<2x3xf64>, tensor<2xf64>
+          %r = dl.broadcast %s#2 dims = [0] : tensor<2xf64> to tensor<2x3xf64>
+          %z = dl.multiply %s#1, %r : tensor<2x3xf64> dl.return %z : tensor<2x3xf64>)"},
       {"reduce_sum", "(%x: tensor<2x3x4xf64>) -> tensor<3xf64>",
        R"(%y = dl.reduce sum %x axes = [0, 2] : tensor<2x3x4xf64>
           %z = dl.exp %y : tensor<3xf64> dl.return %z : tensor<3xf64>)"},

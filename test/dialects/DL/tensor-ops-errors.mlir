@@ -182,3 +182,35 @@ dl.entry @pad_c2(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
   %0 = dl.pad %x low = [1] steps = [2] : tensor<3xf32> to tensor<5xf32>
   dl.return
 }
+
+// -----
+
+dl.entry @all_reduce_c1() attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{(C1) has nothing to reduce}}
+  "dl.all_reduce"() {kind = #program<collective sum>, channel = 0 : i64} : () -> ()
+  dl.return
+}
+
+// -----
+
+dl.entry @all_reduce_c1_types(%a: tensor<3xf32>, %b: tensor<3xf64>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{(C1) expects one element type, found 'tensor<3xf64>' beside 'tensor<3xf32>'}}
+  %s:2 = dl.all_reduce sum %a, %b channel 0 : tensor<3xf32>, tensor<3xf64>
+  dl.return
+}
+
+// -----
+
+dl.entry @all_reduce_c2(%a: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{(C2) is on channel 2, expected 0 or 1}}
+  %s = dl.all_reduce sum %a channel 2 : tensor<3xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @all_reduce_c3(%a: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.all_reduce' op (C3) names 2 parameters for 1 tensors}}
+  %s = dl.all_reduce sum %a channel 0 {of = [@a, @b]} : tensor<3xf32>
+  dl.return
+}

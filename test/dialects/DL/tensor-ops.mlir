@@ -37,6 +37,17 @@ dl.entry @moments(%x: tensor<2x3x4xf32>) -> (tensor<3xf32>, tensor<3xf32>) attri
   dl.return %mean, %m2 : tensor<3xf32>, tensor<3xf32>
 }
 
+// A reduction over ranks gives each tensor back in its own shape.
+// CHECK-LABEL: dl.entry @all_reduce(
+// CHECK-SAME: %[[A:.*]]: tensor<2x3xf32>, %[[B:.*]]: tensor<f32>
+dl.entry @all_reduce(%a: tensor<2x3xf32>, %b: tensor<f32>) -> (tensor<2x3xf32>, tensor<f32>) attributes {kind = #program.entry<infer>} {
+  // CHECK: %[[S:.*]]:2 = dl.all_reduce sum %[[A]], %[[B]] channel 0 : tensor<2x3xf32>, tensor<f32>
+  %s:2 = dl.all_reduce sum %a, %b channel 0 : tensor<2x3xf32>, tensor<f32>
+  // CHECK: dl.all_reduce sum %[[S]]#1 channel 1 {seconds = 2.500000e-04 : f64} : tensor<f32>
+  %t = dl.all_reduce sum %s#1 channel 1 {seconds = 2.5e-4 : f64} : tensor<f32>
+  dl.return %s#0, %t : tensor<2x3xf32>, tensor<f32>
+}
+
 // Tensors of size zero are legal.
 // CHECK-LABEL: dl.entry @empty
 dl.entry @empty(%x: tensor<0x3xf32>) -> tensor<3xf32> attributes {kind = #program.entry<infer>} {

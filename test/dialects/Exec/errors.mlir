@@ -168,6 +168,26 @@ exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs =
 // -----
 
 exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
+  %0 = exec.alloc : <12>
+  // all_reduce C1
+  // expected-error @below {{reduces 12 bytes, not a multiple of the 8 of 'f64'}}
+  exec.all_reduce sum %0 as f64 channel 0 stream 0 : <12>
+  exec.output
+}
+
+// -----
+
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
+  %0 = exec.alloc : <16>
+  // all_reduce C2
+  // expected-error @below {{is on channel -1, expected 0 or 1}}
+  exec.all_reduce sum %0 as f32 channel -1 stream 0 : <16>
+  exec.output
+}
+
+// -----
+
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
   %0 = exec.alloc : <16>
   // expected-error @below {{names @k, which is no kernel}}
   exec.launch @k(read %0) stream 0 : !exec.buffer<16>

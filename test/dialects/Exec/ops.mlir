@@ -54,6 +54,8 @@ exec.program @train_step attributes {kind = #program.entry<train>, batch = 4 : i
   exec.copy %x to %v stream 0 : <16>, <16>
   // CHECK: exec.launch @add(read %[[X]], read %[[W]], write %{{.*}}, update %{{.*}}) stream 0 : !exec.buffer<16>, !exec.buffer<16>, !exec.buffer<16>, !exec.buffer<128>
   exec.launch @add(read %x, read %w, write %y, update %ws) stream 0 : !exec.buffer<16>, !exec.buffer<16>, !exec.buffer<16>, !exec.buffer<128>
+  // CHECK: exec.all_reduce sum %[[FLAT]] as f32 channel 0 stream 1 {seconds = 1.000000e-03 : f64} : <128>
+  exec.all_reduce sum %flat as f32 channel 0 stream 1 {seconds = 1.0e-3 : f64} : <128>
   // CHECK: exec.output %{{.*}}, %[[V]] : !exec.buffer<16>, !exec.buffer<16>
   exec.output %y, %v : !exec.buffer<16>, !exec.buffer<16>
 }

@@ -173,6 +173,8 @@ Values runTensorOp(Operation *op, ArrayRef<Tensor> operands) {
       .Case<dl::ReshapeOp>([&](dl::ReshapeOp op) {
         return Result{Tensor{shapeOf(op.getType()), operands[0].values}};
       })
+      // One rank's sum over the ranks.
+      .Case<dl::AllReduceOp>([&](auto) { return Result(operands.begin(), operands.end()); })
       .Default(Values());
 }
 
