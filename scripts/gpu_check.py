@@ -88,7 +88,7 @@ def pack(folder, device, only):
         shutil.copy2(file, folder / "bin")
     if plugin.exists():
         shutil.copy2(plugin, folder / "lib")
-    for file in (here / "gpu-check.sh", here / "gpu_check.py", root / "bench/gpu/rivals.py"):
+    for file in (here / "gpu-check.sh", here / "gpu_check.py", root / "bench/compare/rivals.py"):
         shutil.copy2(file, folder)
     models = SMALL + list(values_models(device)) + (list(timed_models()) if device == "cuda" else [])
     large = {name for name, *_ in models} - {name for name, *_ in SMALL}

@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
-"""Times a training step of dlc beside PyTorch eager on the CPU: same network, same numbers, interleaved in one run.
+"""Times dlc beside PyTorch eager and torch.compile on the CPU, and inference also beside ONNX Runtime and OpenVINO: interleaved, in one run.
 
-usage: compare.py [--tools build/release/bin] [--nets lenet,mlp] [--threads 2] [--rounds 9] [--steps 30] [--json]
-Needs torch, numpy and safetensors (from PyPI); nothing else in the project does.
+usage: compare.py [--tools build/release/bin] [--cases lenet/64,resnet50/1/infer] [--threads 2] [--rounds 7] [--dlc-flags="--math=strict"] [--json]
+Needs torch, numpy, safetensors, onnxscript, onnxruntime and openvino (from PyPI); nothing else in the project does.
 
-First it gives both the same parameters and the same batch and compares the loss and every gradient of one step: a difference of
-more than LIMIT in the norm ends the run. Then it alternates rounds of steps; each round yields a median for both and their ratio.
+A case is a network, its batch, and `infer` for inference. First all get the same parameters and the same batch, and what they make of it is
+compared with PyTorch's in float64: the output, or the loss and every gradient of one step. Who errs much more than PyTorch eager ends the case
+untimed. Then
+rounds of steps alternate; a round yields a median for each program, and the speed-up of dlc over it. Beside the times stand compile time
+(dlc without its cache; a rival's first step, its own compilation included), the time from opening a module to the end of its first step, and
+the most memory that the process had (VmHWM).
 """
 import argparse
 import json
 import os
+import shlex
 import statistics
 import subprocess
 import sys
@@ -17,115 +22,190 @@ import tempfile
 import time
 
 import numpy as np
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
 from safetensors.numpy import load_file, save_file
 
-LIMIT = 1e-4  # two float32 programs with different summation orders; their errors against float64 are about 1e-6
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+MODELS = {"lenet": "examples/lenet/lenet.dl", "mlp": "examples/mlp/mlp.dl", "alexnet": "bench/gpu/alexnet.dl", "vgg16": "bench/gpu/vgg16.dl",
+          "resnet50": "examples/resnet50/resnet50.dl"}
+# Steps of a round, by case: about a second, one step at least.
+CASES = {"lenet/64": 100, "mlp/1024": 3, "alexnet/64": 1, "vgg16/16": 1, "resnet50/16": 1, "resnet50/1": 3,
+         "resnet50/1/infer": 20, "vgg16/1/infer": 6, "alexnet/1/infer": 50}
+# How much more than PyTorch eager another program may err against float64: direct convolutions and products stay under 4, Winograd's F(4x4,3x3)
+# errs 4 to 5 times as much as direct. What eager errs is taken over all gradients: in deep networks a few choices of ReLU and pooling fall
+# otherwise, and which gradients feel them is chance.
+FACTOR, ROUNDING = 10, 1e-6
 
 
-def mlp(*widths):
-    layers = []
-    for a, b in zip(widths, widths[1:]):
-        layers += [nn.Linear(a, b), nn.ReLU()]
-    return nn.Sequential(*layers[:-1])
+class Different(Exception):
+    pass
 
 
-def lenet():
-    return nn.Sequential(nn.Conv2d(1, 20, 5), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5), nn.MaxPool2d(2), nn.Flatten(),
-                         nn.Linear(800, 500), nn.ReLU(), nn.Linear(500, 10))
-
-
-# name: (source, constructor, shape of one sample, names of the layers in order)
-NETS = {
-    "lenet": ("examples/lenet/lenet.dl", lenet, (1, 28, 28), ["conv1", "conv2", "linear1", "linear2"]),
-    "mlp": ("examples/mlp/mlp.dl", lambda: mlp(784, 2048, 4096, 1024, 10), (784,), ["linear1", "linear2", "linear3", "linear4"]),
-}
-BATCH = 64
+def say(text):
+    print(f"compare: {text}", file=sys.stderr, flush=True)
 
 
 class Rival:
-    """PyTorch eager: forward, loss, backward, SGD with momentum and weight decay."""
+    """A program of rivals.py that waits for requests."""
 
-    def __init__(self, make, shape):
-        torch.manual_seed(0)
-        self.net = make()
-        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.01, momentum=0.9, weight_decay=5e-4)
-        self.image, self.label = torch.rand(BATCH, *shape), torch.randint(0, 10, (BATCH,))
+    def __init__(self, mode, net, batch, infer, threads):
+        self.mode = mode
+        command = [sys.executable, os.path.join(HERE, "rivals.py"), "--serve", "--device", "cpu", "--net", net, "--batch", str(batch), "--mode", mode,
+                   "--threads", str(threads), *(["--infer"] if infer else [])]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.medians = []
+        self.made = self.answer()
 
-    def backward(self):
-        self.optimizer.zero_grad()
-        loss = F.cross_entropy(self.net(self.image), self.label)
-        loss.backward()
-        return float(loss.detach())
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self.mode} ended with status {self.process.wait()}")
+        return json.loads(line)
 
-    def times(self, steps):
-        out = []
-        for _ in range(steps):
-            start = time.perf_counter()
-            self.backward()
-            self.optimizer.step()
-            out.append((time.perf_counter() - start) * 1e3)
-        return out
+    def ask(self, request):
+        print(request, file=self.process.stdin, flush=True)
+        return self.answer()
 
+    def time(self, steps):
+        self.medians.append(statistics.median(self.ask(f"time {steps}")["ms"]))
 
-def check(rival, layers, run, module, folder):
-    """The same step in both; returns the largest difference of a gradient, relative to its norm."""
-    keys = [f"{layer}.{part}" for layer in layers for part in ("weight", "bias")]
-    parameters = list(rival.net.parameters())
-    save_file({k: p.detach().numpy() for k, p in zip(keys, parameters)}, f"{folder}/parameters.safetensors")
-    save_file({"image": rival.image.numpy(), "label": rival.label.numpy().astype(np.int32)}, f"{folder}/inputs.safetensors")
-    subprocess.run([run, "step", module, "--entry", "train_step", "--parameters", f"{folder}/parameters.safetensors", "--inputs",
-                    f"{folder}/inputs.safetensors", "--save", f"{folder}/out.safetensors"], check=True, stdout=subprocess.DEVNULL)
-    ours, loss = load_file(f"{folder}/out.safetensors"), rival.backward()
-    worst = abs(float(ours["loss"]) - loss) / abs(loss)
-    for key, p in zip(keys, parameters):
-        g = p.grad.numpy()
-        worst = max(worst, float(np.linalg.norm(ours[f"gradient.{key}"] - g) / np.linalg.norm(g)))
-    if not worst <= LIMIT:
-        sys.exit(f"compare: {module}: loss or gradients differ by {worst:.1e}, more than {LIMIT:.0e}: not timed")
-    return worst
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
 
 
-def compare(name, arguments, folder):
-    source, make, shape, layers = NETS[name]
-    module, run = f"{folder}/{name}.so", os.path.join(arguments.tools, "dlc-run")
-    subprocess.run([os.path.join(arguments.tools, "dlc"), os.path.join(ROOT, source), "-o", module, "-D", f"N={BATCH}"], check=True)
-    rival = Rival(make, shape)
-    worst = check(rival, layers, run, module, folder)
-    rival.times(10)
-    ours, theirs = [], []
-    for _ in range(arguments.rounds):
-        out = subprocess.run([run, "bench", module, "--steps", str(arguments.steps), "--threads", str(arguments.threads), "--json"],
-                             check=True, capture_output=True, text=True).stdout
-        ours.append(json.loads(out.strip().splitlines()[-1])["median_ms"])
-        theirs.append(statistics.median(rival.times(arguments.steps)))
-    ratios = [t / o for o, t in zip(ours, theirs)]
-    return dict(net=name, batch=BATCH, threads=arguments.threads, rounds=arguments.rounds, steps=arguments.steps,
-                dlc_ms=statistics.median(ours), pytorch_ms=statistics.median(theirs), speedup=statistics.median(ratios),
-                speedup_min=min(ratios), speedup_max=max(ratios), difference=worst, pytorch=torch.__version__)
+class Ours:
+    """The module of a case, compiled anew."""
+
+    def __init__(self, arguments, net, batch, infer, folder):
+        self.run, self.module, self.entry = os.path.join(arguments.tools, "dlc-run"), os.path.join(folder, "model.so"), "train_step"
+        self.threads, self.folder, self.medians, self.loads, self.peaks = arguments.threads, folder, [], [], []
+        size = ["-D", f"N={batch}"]
+        if infer:
+            size, self.entry = ["--infer-batch", str(batch)], f"infer_n{batch}"
+        start = time.perf_counter()
+        subprocess.run([os.path.join(arguments.tools, "dlc"), os.path.join(ROOT, MODELS[net]), "-o", self.module, "--no-cache", *size,
+                        *shlex.split(arguments.dlc_flags)], check=True)
+        self.compile_s = time.perf_counter() - start
+
+    def variables(self):
+        """Parameters with their shapes, in the order of the model, which is PyTorch's."""
+        text = subprocess.run([self.run, "inspect", self.module, "--json"], check=True, capture_output=True, text=True).stdout
+        return [(v["name"], v["shape"]) for v in json.loads(text)["variables"] if v["role"] == "parameter"]
+
+    def step(self, start):
+        """What the entry makes of a rival's parameters and batch; names as the rival's."""
+        names = [name for name, _ in self.variables()]
+        if any(list(start[f"parameter.{i}"].shape) != shape for i, (_, shape) in enumerate(self.variables())):
+            raise Different("the parameters have other shapes")
+        files = [os.path.join(self.folder, part + ".safetensors") for part in ("parameters", "inputs", "results")]
+        save_file({name: start[f"parameter.{i}"] for i, name in enumerate(names)}, files[0])
+        save_file({name: start[name] for name in (("image",) if self.entry != "train_step" else ("image", "label"))}, files[1])
+        subprocess.run([self.run, "step", self.module, "--entry", self.entry, "--parameters", files[0], "--inputs", files[1], "--save", files[2],
+                        "--threads", str(self.threads)], check=True, stdout=subprocess.DEVNULL)
+        found = load_file(files[2])
+        return {f"gradient.{i}": found.get(f"gradient.{name}") for i, name in enumerate(names)} | found
+
+    def time(self, steps):
+        process = subprocess.Popen([self.run, "bench", self.module, "--entry", self.entry, "--steps", str(steps), "--threads", str(self.threads), "--json"],
+                                   stdout=subprocess.PIPE, text=True)
+        line = json.loads(process.stdout.read().strip().splitlines()[-1])
+        _, status, usage = os.wait4(process.pid, 0)
+        if status != 0:
+            raise RuntimeError(f"dlc-run bench ended with status {status}")
+        self.medians.append(line["median_ms"])
+        self.loads.append(line["load_to_first_run_ms"])
+        self.peaks.append(usage.ru_maxrss / 1024)
+
+
+def errors(found, exact):
+    """The error of each tensor, relative to its norm."""
+    return {name: float(np.linalg.norm(found[name].astype(np.float64) - expected) / np.linalg.norm(expected)) for name, expected in exact.items()}
+
+
+def check(ours, rivals, folder):
+    """The largest error against float64, of a gradient or the output: ours and eager's."""
+    start, file = os.path.join(folder, "start.safetensors"), os.path.join(folder, "rival.safetensors")
+    rivals[0].ask(f"start {start}")
+    rivals[0].ask(f"exact {file}")
+    exact, found = load_file(file), {"dlc": errors(ours.step(load_file(start)), load_file(file))}
+    for rival in rivals:
+        if "infer" not in ours.entry:  # else they have the same weights; ONNX Runtime and OpenVINO keep copies
+            rival.ask(f"load {start}")
+        rival.ask(f"results {file}")
+        found[rival.mode] = errors(load_file(file), exact)
+    limit = FACTOR * max(found[rivals[0].mode].values()) + ROUNDING
+    for program, differences in found.items():
+        name = max(differences, key=differences.get)
+        if not differences[name] <= limit:
+            raise Different(f"{program}'s {name} errs by {differences[name]:.1e} of its norm, more than {limit:.1e}")
+    return max(found["dlc"].values()), max(found[rivals[0].mode].values())
+
+
+def compare(case, arguments, folder):
+    net, batch, *infer = case.split("/")
+    say(f"{case}: compiling")
+    ours = Ours(arguments, net, int(batch), bool(infer), folder)
+    rivals = []
+    try:
+        for mode in ["eager", "compile", *(["onnxruntime", "openvino"] if infer else [])]:
+            if arguments.rivals and mode not in arguments.rivals.split(","):
+                continue
+            say(f"{case}: starting {mode}")
+            rivals.append(Rival(mode, net, int(batch), bool(infer), arguments.threads))
+        error, rival_error = check(ours, rivals, folder)
+        say(f"{case}: errors against float64: dlc {error:.1e}, {rivals[0].mode} {rival_error:.1e}")
+        for round in range(arguments.rounds):
+            for program in (ours, *rivals):
+                program.time(CASES.get(case, 5))
+            say(f"{case}: round {round + 1} of {arguments.rounds}: " + ", ".join(
+                f"{getattr(program, 'mode', 'dlc')} {program.medians[-1]:.1f} ms" for program in (ours, *rivals)))
+        result = {"case": case, "net": net, "batch": int(batch), "entry": ours.entry, "threads": arguments.threads, "rounds": arguments.rounds,
+                  "steps": CASES.get(case, 5), "flags": arguments.dlc_flags, "error": error, "rival_error": rival_error, "dlc_ms": statistics.median(ours.medians),
+                  "dlc_rounds_ms": ours.medians, "compile_s": ours.compile_s, "load_to_first_step_ms": statistics.median(ours.loads),
+                  "peak_mib": statistics.median(ours.peaks), "rivals": {}}
+        for rival in rivals:
+            ratios = [theirs / mine for mine, theirs in zip(ours.medians, rival.medians)]
+            result["rivals"][rival.mode] = {"version": rival.made["version"], "ms": statistics.median(rival.medians), "rounds_ms": rival.medians,
+                                            "speedup": statistics.median(ratios), "speedup_min": min(ratios), "speedup_max": max(ratios),
+                                            "first_step_s": rival.made["first_step_s"], "peak_mib": rival.ask("memory")["peak_mib"]}
+        result["best_rival"] = min(result["rivals"], key=lambda mode: result["rivals"][mode]["ms"])
+        return result
+    finally:
+        for rival in rivals:
+            rival.close()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tools", default=os.path.join(ROOT, "build/release/bin"))
-    parser.add_argument("--nets", default="lenet,mlp")
+    parser.add_argument("--cases", default=",".join(CASES), help="NET/BATCH or NET/BATCH/infer; default: all of the record")
+    parser.add_argument("--rivals", help="of eager, compile, onnxruntime, openvino; default: all that can")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--dlc-flags", default="", help="more flags for dlc")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
+    for case in arguments.cases.split(","):
+        net, batch, *infer = case.split("/")
+        if net not in MODELS or not batch.isdigit() or infer not in ([], ["infer"]):
+            parser.error(f"no case {case}: expected NET/BATCH or NET/BATCH/infer, NET one of {', '.join(MODELS)}")
+    failed = False
     if not arguments.json:
-        print(f"{'net':8} {'batch':>5} {'threads':>7} {'dlc ms':>8} {'PyTorch ms':>10} {'speed-up':>8} {'range':>13} {'difference':>10}")
-    for name in arguments.nets.split(","):
+        print(f"{'case':18} {'dlc ms':>9} {'best rival':>12} {'ms':>9} {'speed-up':>8} {'range':>13} {'error':>8} {'eager':>8}")
+    for case in arguments.cases.split(","):
         with tempfile.TemporaryDirectory() as folder:
-            r = compare(name, arguments, folder)
+            try:
+                r = compare(case, arguments, folder)
+            except Different as reason:
+                say(f"{case}: not timed: {reason}")
+                failed = True
+                continue
+        best = r["rivals"][r["best_rival"]]
         print(json.dumps(r) if arguments.json else
-              f"{r['net']:8} {r['batch']:5} {r['threads']:7} {r['dlc_ms']:8.2f} {r['pytorch_ms']:10.2f} {r['speedup']:8.2f} "
-              f"{r['speedup_min']:5.2f} - {r['speedup_max']:5.2f} {r['difference']:10.1e}", flush=True)
+              f"{case:18} {r['dlc_ms']:9.2f} {r['best_rival']:>12} {best['ms']:9.2f} {best['speedup']:8.2f} "
+              f"{best['speedup_min']:5.2f} - {best['speedup_max']:5.2f} {r['error']:8.1e} {r['rival_error']:8.1e}", flush=True)
+    sys.exit(failed)
 
 
 if __name__ == "__main__":

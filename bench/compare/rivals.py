@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+"""The programs that dlc is timed beside: PyTorch's training step on a GPU or the CPU, ONNX Runtime's and OpenVINO's inference on the CPU.
+
+usage: rivals.py --net resnet50 [--batch 256] [--precision f32|tf32|bf16] [--mode eager|compile|reduce-overhead] [--steps 20]
+       rivals.py --ceilings       what the device reaches at most: copies, and products in each precision
+       rivals.py --serve ...      for compare.py: does what each line of the standard input asks, answers with one JSON object a line
+Prints one JSON object a line: median / min / max ms of a step, as dlc-run bench each of them waited for, inputs on the device. A step
+is forward, loss, backward, SGD with momentum and weight decay (fused). The networks are those of bench/gpu and examples: torchvision's
+without dropout. cudnn.benchmark is on, convolutions are channels_last; f32 is strict, bf16 is autocast. Needs torch alone; with
+--infer, numpy, safetensors and the library of --mode, all from PyPI.
+"""
+import argparse
+import copy
+import json
+import os
+import resource
+import statistics
+import sys
+import tempfile
+import time
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, channels, width, stride=1, dilation=1):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(channels, width, 1, bias=False), nn.BatchNorm2d(width)
+        self.conv2, self.bn2 = nn.Conv2d(width, width, 3, stride, dilation, dilation, bias=False), nn.BatchNorm2d(width)
+        self.conv3, self.bn3 = nn.Conv2d(width, 4 * width, 1, bias=False), nn.BatchNorm2d(4 * width)
+        self.down = None
+        if stride != 1 or channels != 4 * width:
+            self.down = nn.Sequential(nn.Conv2d(channels, 4 * width, 1, stride, bias=False), nn.BatchNorm2d(4 * width))
+
+    def forward(self, x):
+        y = F.relu(self.bn1(self.conv1(x)))
+        y = F.relu(self.bn2(self.conv2(y)))
+        return F.relu(self.bn3(self.conv3(y)) + (x if self.down is None else self.down(x)))
+
+
+def stages(plan):
+    """ResNet-50's stem and stages: width, depth, stride and dilation of the first block, dilation of the others."""
+    layers, channels = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)], 64
+    for width, depth, stride, before, dilation in plan:
+        for i in range(depth):
+            layers.append(Bottleneck(channels, width, stride, before) if i == 0 else Bottleneck(channels, width, 1, dilation))
+            channels = 4 * width
+    return layers
+
+
+def resnet50():
+    plan = [(64, 3, 1, 1, 1), (128, 4, 2, 1, 1), (256, 6, 2, 1, 1), (512, 3, 2, 1, 1)]
+    return nn.Sequential(*stages(plan), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000))
+
+
+def fcn():
+    plan = [(64, 3, 1, 1, 1), (128, 4, 2, 1, 1), (256, 6, 1, 1, 2), (512, 3, 1, 2, 4)]
+    return nn.Sequential(*stages(plan), nn.Conv2d(2048, 512, 3, padding=1, bias=False), nn.BatchNorm2d(512), nn.ReLU(),
+                         nn.Conv2d(512, 21, 1), nn.Upsample(scale_factor=8))
+
+
+def linear_head(inputs):
+    return [nn.Flatten(), nn.Linear(inputs, 4096), nn.ReLU(), nn.Linear(4096, 4096), nn.ReLU(), nn.Linear(4096, 1000)]
+
+
+def alexnet():
+    def conv(*arguments, **more):
+        return [nn.Conv2d(*arguments, **more), nn.ReLU()]
+    return nn.Sequential(*conv(3, 64, 11, stride=4, padding=2), nn.MaxPool2d(3, 2), *conv(64, 192, 5, padding=2), nn.MaxPool2d(3, 2),
+                         *conv(192, 384, 3, padding=1), *conv(384, 256, 3, padding=1), *conv(256, 256, 3, padding=1), nn.MaxPool2d(3, 2),
+                         *linear_head(9216))
+
+
+def vgg16():
+    layers, channels = [], 3
+    for width, depth in [(64, 2), (128, 2), (256, 3), (512, 3), (512, 3)]:
+        for _ in range(depth):
+            layers += [nn.Conv2d(channels, width, 3, padding=1), nn.ReLU()]
+            channels = width
+        layers.append(nn.MaxPool2d(2))
+    return nn.Sequential(*layers, *linear_head(25088))
+
+
+def lenet():
+    return nn.Sequential(nn.Conv2d(1, 20, 5), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5), nn.MaxPool2d(2), nn.Flatten(),
+                         nn.Linear(800, 500), nn.ReLU(), nn.Linear(500, 10))
+
+
+def mlp():
+    layers = []
+    for a, b in [(784, 2048), (2048, 4096), (4096, 1024), (1024, 10)]:
+        layers += [nn.Linear(a, b), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+# Network, shape of a sample, classes, pixels that have a label of their own.
+NETS = {"lenet": (lenet, (1, 28, 28), 10, ()), "mlp": (mlp, (784,), 10, ()), "alexnet": (alexnet, (3, 224, 224), 1000, ()),
+        "vgg16": (vgg16, (3, 224, 224), 1000, ()), "resnet50": (resnet50, (3, 224, 224), 1000, ()), "fcn": (fcn, (3, 224, 224), 21, (224, 224))}
+SMOOTHING = {"resnet50": 0.1}  # of the labels, as the model of that name says
+MODES = ("eager", "compile", "reduce-overhead", "max-autotune")
+
+
+def choose(precision):
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    torch.backends.cudnn.benchmark = True
+
+
+def timed(step, wait, steps):
+    """Milliseconds of each step."""
+    times = []
+    for _ in range(steps):
+        wait()
+        start = time.perf_counter()
+        step()
+        wait()
+        times.append((time.perf_counter() - start) * 1e3)
+    return times
+
+
+class Torch:
+    """One network of PyTorch with a batch of random samples: its training step, or its inference."""
+
+    version = torch.__version__
+
+    def __init__(self, options):
+        torch.manual_seed(0)
+        choose(options.precision)
+        if options.threads:
+            torch.set_num_threads(options.threads)
+        self.device, self.precision = options.device, options.precision
+        make, shape, classes, pixels = NETS[options.net]
+        self.net = make().to(self.device).train(not options.infer)
+        self.image = torch.rand(options.batch, *shape, device=self.device)
+        self.label = torch.randint(0, classes, (options.batch, *pixels), device=self.device)
+        if len(shape) == 3:
+            self.net, self.image = (it.to(memory_format=torch.channels_last) for it in (self.net, self.image))
+        self.smoothing = SMOOTHING.get(options.net, 0)
+        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=1e-3, momentum=0.9, weight_decay=5e-4, fused=True)
+        self.run = self.net
+        if options.mode in MODES[1:]:
+            self.run = torch.compile(self.net, mode=None if options.mode == "compile" else options.mode)
+        self.step = self.infer if options.infer else self.train
+
+    def wait(self):
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+
+    def backward(self):
+        with torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.precision == "bf16"):
+            loss = F.cross_entropy(self.run(self.image), self.label, label_smoothing=self.smoothing)
+        loss.backward()
+        return loss
+
+    def gradients(self, loss, net):
+        return {"loss": loss} | {f"gradient.{i}": p.grad.clone() for i, p in enumerate(net.parameters())}
+
+    def train(self):
+        self.backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def infer(self):
+        with torch.inference_mode():
+            return self.run(self.image)
+
+    def start(self):
+        """What one step starts from: parameters in PyTorch's order, and the batch."""
+        return {"image": self.image, "label": self.label.int()} | {f"parameter.{i}": p for i, p in enumerate(self.net.parameters())}
+
+    def load(self, start):
+        """Takes another program's start."""
+        with torch.no_grad():
+            self.image.copy_(start["image"])
+            self.label.copy_(start["label"])
+            for i, parameter in enumerate(self.net.parameters()):
+                parameter.copy_(start[f"parameter.{i}"])
+
+    def results(self):
+        """What one step from there gives: the output, or the loss and all gradients. Parameters stay as they are."""
+        if self.step == self.infer:
+            return {"output": self.infer()}
+        loss = self.backward()
+        found = self.gradients(loss, self.net)
+        self.optimizer.zero_grad(set_to_none=True)
+        return found
+
+    def exact(self):
+        """The same in float64."""
+        net, image = copy.deepcopy(self.net).double(), self.image.double()
+        if self.step == self.infer:
+            with torch.inference_mode():
+                return {"output": net(image)}
+        loss = F.cross_entropy(net(image), self.label, label_smoothing=self.smoothing)
+        loss.backward()
+        return self.gradients(loss, net)
+
+
+class OnnxRuntime(Torch):
+    """The same network in ONNX Runtime, which packs its weights when it is loaded."""
+
+    def __init__(self, options):
+        import onnxruntime
+        super().__init__(options)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "net.onnx")
+            torch.onnx.export(self.net, (self.image,), path, input_names=["image"], verbose=False)
+            settings = onnxruntime.SessionOptions()
+            settings.intra_op_num_threads = options.threads or os.cpu_count()
+            self.version = onnxruntime.__version__
+            self.session = onnxruntime.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
+        self.feed = {"image": self.image.contiguous().numpy()}
+
+    def infer(self):
+        return torch.from_numpy(self.session.run(None, self.feed)[0])
+
+
+class OpenVino(Torch):
+    """The same network in OpenVINO, in float32."""
+
+    def __init__(self, options):
+        import openvino
+        super().__init__(options)
+        self.version = openvino.__version__
+        model = openvino.convert_model(self.net, example_input=self.image)
+        model.reshape(list(self.image.shape))
+        self.request = openvino.Core().compile_model(model, "CPU", {
+            "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32",
+            "INFERENCE_NUM_THREADS": options.threads or os.cpu_count()}).create_infer_request()
+        self.feed = self.image.contiguous().numpy()
+
+    def infer(self):
+        return torch.from_numpy(self.request.infer([self.feed], share_inputs=True)[0])
+
+
+def make(options):
+    return {"onnxruntime": OnnxRuntime, "openvino": OpenVino}.get(options.mode, Torch)(options)
+
+
+def load(path):
+    from safetensors.torch import load_file
+    return load_file(path)
+
+
+def save(tensors, path):
+    from safetensors.torch import save_file
+    save_file({name: tensor.detach().clone().contiguous() for name, tensor in tensors.items()}, path)
+
+
+def serve(options):
+    """Answers `start FILE`, `load FILE`, `results FILE`, `exact FILE`, `time STEPS` and `memory`, one line each."""
+    started = time.perf_counter()
+    rival = make(options)
+    rival.step()
+    answer = {"version": rival.version, "first_step_s": time.perf_counter() - started}
+    print(json.dumps(answer), flush=True)
+    for line in sys.stdin:
+        what, _, value = line.strip().partition(" ")
+        answer = {}
+        if what == "load":
+            rival.load(load(value))
+        elif what in ("start", "results", "exact"):
+            save(getattr(rival, what)(), value)
+        elif what == "time":
+            answer["ms"] = timed(rival.step, rival.wait, int(value))
+        elif what == "memory":  # VmHWM; beside ONNX Runtime and OpenVINO PyTorch's network takes its part
+            answer["peak_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        else:
+            answer["error"] = f"unknown request {what}"
+        print(json.dumps(answer), flush=True)
+
+
+def measure(options):
+    rival = make(options)
+    timed(rival.step, rival.wait, 5)
+    times = timed(rival.step, rival.wait, options.steps)
+    median = statistics.median(times)
+    return {"median_ms": round(median, 4), "min_ms": round(min(times), 4), "max_ms": round(max(times), 4),
+            "images_per_second": round(options.batch / median * 1e3, 1),
+            "peak_mib": torch.cuda.max_memory_allocated() >> 20 if options.device == "cuda" else 0}
+
+
+def ceilings(device):
+    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+    source = torch.zeros(1 << 28, device=device)
+    target = torch.empty_like(source)
+    timed(lambda: target.copy_(source), wait, 3)
+    milliseconds = min(timed(lambda: target.copy_(source), wait, 10))
+    yield {"what": "copy", "value": 2 * source.nbytes / milliseconds * 1e-6, "unit": "GB/s"}
+    for precision, dtype in (("f32", torch.float32), ("tf32", torch.float32), ("bf16", torch.bfloat16)):
+        choose(precision)
+        a = torch.rand(8192, 8192, device=device, dtype=dtype)
+        timed(lambda: a @ a, wait, 3)
+        milliseconds = min(timed(lambda: a @ a, wait, 5))
+        yield {"what": f"product in {precision}", "value": 2 * 8192**3 / milliseconds * 1e-9, "unit": "TFLOP/s"}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--net", choices=NETS, default="lenet")
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--precision", choices=("f32", "tf32", "bf16"), default="f32")
+    parser.add_argument("--mode", choices=(*MODES, "onnxruntime", "openvino"), default="eager")
+    parser.add_argument("--infer", action="store_true", help="inference in place of training")
+    parser.add_argument("--threads", type=int, help="of the CPU; default: one for each processor")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--ceilings", action="store_true")
+    parser.add_argument("--serve", action="store_true")
+    options = parser.parse_args()
+    if options.mode not in MODES and not options.infer:
+        parser.error(f"{options.mode} does not train: say --infer")
+    if options.serve:
+        serve(options)
+        return
+    if options.ceilings:
+        for line in ceilings(options.device):
+            print(json.dumps(line), flush=True)
+        return
+    result = {"rival": "pytorch", "version": torch.__version__, "cudnn": torch.backends.cudnn.version(), "net": options.net,
+              "batch": options.batch, "precision": options.precision, "mode": options.mode}
+    try:
+        result |= measure(options)
+    except Exception as error:  # what this PyTorch cannot run is a line of the record
+        result["error"] = (str(error) or repr(error)).splitlines()[0][:200]
+    print(json.dumps(result), flush=True)
+
+
+if __name__ == "__main__":
+    main()
