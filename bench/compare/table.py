@@ -24,7 +24,7 @@ def table(title, figures, modes):
              row("---", *["---:"] * (len(modes) + 7))]
     for it in figures:
         best = it["rivals"][it["best_rival"]]
-        lines.append(row(it["net"], str(it["batch"]), f"{it['dlc_ms']:.4g}", *(f"{it['rivals'][mode]['ms']:.4g}" if mode in it["rivals"] else "" for mode in modes),
+        lines.append(row(it["net"], str(it["batch"]), f"{it['dlc_ms']:.4g}", *(f"{it['rivals'][mode]['ms']:.4g}" if mode in it["rivals"] else "-" for mode in modes),
                          f"{best['speedup']:.2f}", f"{best['speedup_min']:.2f} - {best['speedup_max']:.2f}",
                          f"{it['compile_s']:.1f}", f"{it['load_to_first_step_ms']:.0f}", f"{it['peak_mib']:.0f} ({it['rivals']['eager']['peak_mib']:.0f} eager)"))
     return lines + [""]
@@ -64,7 +64,7 @@ def main():
     found = re.search(re.escape(BEGIN).replace(r"\{\}", "(.*?)") + "\n(.*?)" + re.escape(END), text, re.DOTALL)
     if not found:
         sys.exit(f"table: {page}: expected the lines '{BEGIN.format('RECORD')}' and '{END}'")
-    record = os.path.relpath(arguments.files[0], ROOT) if arguments.write else found[1]
+    record = arguments.files[0] if arguments.write else found[1]
     content = tables(load(record)) + "\n"
     if arguments.write:
         open(page, "w").write(text[:found.start()] + BEGIN.format(record) + "\n" + content + END + text[found.end():])
