@@ -171,13 +171,7 @@ Jobs::run(ArrayRef<Job> jobs, const CompileOptions &options,
           const std::function<llvm::Expected<Run>()> &createRun) {
   Jobs all(jobs, options);
   all.lookUp();
-  unsigned cores = options.threads ? options.threads : std::thread::hardware_concurrency();
-  size_t workers = std::min<size_t>(std::max(cores, 1u), all.missing.size());
-  std::vector<std::thread> threads =
-      startThreads(std::max<size_t>(workers, 1) - 1, [&] { all.work(createRun); });
-  all.work(createRun);
-  for (std::thread &thread : threads)
-    thread.join();
+  runOnThreads(options.threads, all.missing.size(), [&] { all.work(createRun); });
   for (const std::string &error : all.errors)
     if (!error.empty())
       return llvm::createStringError(error);

@@ -4,7 +4,9 @@
 #include "codegen/CUDA/Generators.h"
 #include "codegen/Kernel/KernelCache.h"
 #include "codegen/Kernel/SourceHash.h"
+#include "codegen/Kernel/Threads.h"
 #include "llvm/Config/llvm-config.h"
+#include <atomic>
 
 using namespace mlir;
 using namespace dlc;
@@ -89,14 +91,36 @@ KernelSelector::Answer &KernelSelector::answerTo(StringRef text) {
   return *answer;
 }
 
-const KernelOffer &KernelSelector::offer(const KernelSpec &spec) {
-  std::string text = spec.canonicalText();
+const KernelOffer &KernelSelector::offer(const KernelSpec &spec, StringRef text) {
   Answer &answer = answerTo(text);
   std::call_once(answer.asked, [&] {
     ask(spec, answer.offer);
-    answer.offer.text = std::move(text);
+    answer.offer.text = text.str();
   });
   return answer.offer;
+}
+
+const KernelOffer &KernelSelector::offer(const KernelSpec &spec) {
+  return offer(spec, spec.canonicalText());
+}
+
+/// Each thread has a context of its own: that of the caller need not be made for threads.
+void KernelSelector::prepare(ArrayRef<std::string> texts, unsigned threads) {
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    if (next >= texts.size())
+      return;
+    DialectRegistry registry;
+    registerKernelDialects(registry);
+    MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+    context.loadAllAvailableDialects();
+    for (size_t i; (i = next++) < texts.size();)
+      if (FailureOr<OwningOpRef<ModuleOp>> module = parseKernel(texts[i], &context);
+          succeeded(module))
+        if (FailureOr<KernelSpec> spec = KernelSpec::get(kernelBlock(**module)); succeeded(spec))
+          offer(*spec, texts[i]);
+  };
+  runOnThreads(threads, texts.size(), work);
 }
 
 SelectedKernel KernelSelector::select(const KernelOffer &offer,

@@ -61,6 +61,9 @@ public:
   /// What there is for a kernel, with at least one candidate for a valid spec. Lives as long as
   /// the selector, and is the same for specs of equal text.
   const KernelOffer &offer(const KernelSpec &spec);
+  /// Finds the offers for kernels, given by their canonical texts, on `threads` threads; 0: one a
+  /// core. What they are does not depend on it.
+  void prepare(llvm::ArrayRef<std::string> texts, unsigned threads);
 
   /// Analyses the region and takes the candidate with the name `chosen`, or the first one. Fails
   /// with an error at the offending op.
@@ -76,6 +79,7 @@ private:
     KernelOffer offer;
   };
   Answer &answerTo(llvm::StringRef text);
+  const KernelOffer &offer(const KernelSpec &spec, llvm::StringRef text);
   void ask(const KernelSpec &spec, KernelOffer &offer) const;
 
   const Target generatedFor;

@@ -2,17 +2,23 @@
 // exceptions.
 #include "codegen/Kernel/Threads.h"
 
+#include <algorithm>
 #include <system_error>
+#include <thread>
+#include <vector>
 
-std::vector<std::thread> dlc::codegen::startThreads(size_t count,
-                                                    const std::function<void()> &work) {
-  std::vector<std::thread> threads;
-  threads.reserve(count);
+void dlc::codegen::runOnThreads(unsigned threads, size_t pieces,
+                                const std::function<void()> &work) {
+  const size_t wanted =
+      std::min<size_t>(threads ? threads : std::thread::hardware_concurrency(), pieces);
+  std::vector<std::thread> others;
   try {
-    while (threads.size() < count)
-      threads.emplace_back(work);
+    while (others.size() + 1 < wanted)
+      others.emplace_back(work);
   } catch (const std::system_error &) {
     // Those that there are do the work.
   }
-  return threads;
+  work();
+  for (std::thread &thread : others)
+    thread.join();
 }

@@ -3,13 +3,12 @@
 #define DLC_CODEGEN_KERNEL_THREADS_H
 
 #include <functional>
-#include <thread>
-#include <vector>
 
 namespace dlc::codegen {
 
-/// Starts up to `count` threads that run `work`: fewer where the system refuses more.
-std::vector<std::thread> startThreads(size_t count, const std::function<void()> &work);
+/// Runs `work` on `threads` threads at once, this one among them, and waits for all; 0: one a core.
+/// On fewer where there are fewer `pieces` of work, or the system refuses more.
+void runOnThreads(unsigned threads, size_t pieces, const std::function<void()> &work);
 
 } // namespace dlc::codegen
 

@@ -12,18 +12,22 @@ namespace dlc::codegen {
 namespace {
 class TargetCandidates : public dl::CandidateSource {
 public:
-  explicit TargetCandidates(std::shared_ptr<KernelSelector> selector)
-      : selector(std::move(selector)), target(this->selector->target()) {}
+  TargetCandidates(std::shared_ptr<KernelSelector> selector, unsigned threads)
+      : selector(std::move(selector)), target(this->selector->target()), threads(threads) {}
 
   void addDialects(DialectRegistry &registry) const override { registerKernelDialects(registry); }
+  void expect(ArrayRef<dl::FusedOp> regions) override;
   std::vector<dl::Candidate> candidates(dl::FusedOp region) override;
   std::vector<dl::Candidate> candidatesIn(dl::FusedOp region, const dl::Layouts &layouts) override;
   bool readsStored(dl::AnchorOp anchor, unsigned operand) override;
   double conversionSeconds(RankedTensorType type) override;
 
 private:
+  SmallVector<dl::Layouts> layoutsWorthAsking(dl::FusedOp region) const;
+
   std::shared_ptr<KernelSelector> selector;
   const Target &target;
+  const unsigned threads;
 };
 } // namespace
 
@@ -37,19 +41,31 @@ static SmallVector<RankedTensorType> storedTypes(dl::FusedOp region) {
   return types;
 }
 
+namespace {
+/// A region in given layouts, as it will be outlined.
+class StoredRegion {
+public:
+  StoredRegion(dl::FusedOp region, const dl::Layouts &layouts) {
+    OpBuilder builder(region.getContext());
+    copy = dl::FusedOp::create(builder, region.getLoc(), region.getResultTypes(), ValueRange());
+    IRMapping mapping;
+    region.getBody().cloneInto(&copy->getBody(), mapping);
+    dl::storeAs(block(), layouts);
+    adoptStorageOrder(block());
+  }
+  FailureOr<KernelSpec> spec() { return KernelSpec::get(block()); }
+
+private:
+  Block &block() { return copy->getBody().front(); }
+  OwningOpRef<dl::FusedOp> copy;
+};
+} // namespace
+
 std::vector<dl::Candidate> TargetCandidates::candidatesIn(dl::FusedOp region,
                                                           const dl::Layouts &layouts) {
-  // As it will be outlined. The copy has no operands: others may be asking about their users.
-  OpBuilder builder(region.getContext());
-  OwningOpRef<dl::FusedOp> copy =
-      dl::FusedOp::create(builder, region.getLoc(), region.getResultTypes(), ValueRange());
-  IRMapping mapping;
-  region.getBody().cloneInto(&copy->getBody(), mapping);
-  Block &block = copy->getBody().front();
-  dl::storeAs(block, layouts);
-  adoptStorageOrder(block);
+  StoredRegion stored(region, layouts);
   std::vector<dl::Candidate> all;
-  FailureOr<KernelSpec> spec = KernelSpec::get(block);
+  FailureOr<KernelSpec> spec = stored.spec();
   if (failed(spec))
     return all;
   for (const GeneratedCandidate &one : selector->offer(*spec).candidates)
@@ -58,9 +74,10 @@ std::vector<dl::Candidate> TargetCandidates::candidatesIn(dl::FusedOp region,
   return all;
 }
 
-std::vector<dl::Candidate> TargetCandidates::candidates(dl::FusedOp region) {
+/// Row-major, and with channels innermost where the target wants that and the region has them.
+SmallVector<dl::Layouts> TargetCandidates::layoutsWorthAsking(dl::FusedOp region) const {
   SmallVector<RankedTensorType> types = storedTypes(region);
-  std::vector<dl::Candidate> all = candidatesIn(region, dl::Layouts(types.size()));
+  SmallVector<dl::Layouts> all = {dl::Layouts(types.size())};
   auto *cuda = std::get_if<CudaTarget>(&target);
   if (!cuda || !cuda->wantsChannelsLast())
     return all;
@@ -70,8 +87,29 @@ std::vector<dl::Candidate> TargetCandidates::candidates(dl::FusedOp region) {
                        ? program::LayoutAttr()
                        : program::LayoutAttr::getChannelsLast(region.getContext(), type.getRank()));
   if (llvm::any_of(last, [](program::LayoutAttr layout) { return bool(layout); }))
-    llvm::append_range(all, candidatesIn(region, last));
+    all.push_back(last);
   return all;
+}
+
+std::vector<dl::Candidate> TargetCandidates::candidates(dl::FusedOp region) {
+  std::vector<dl::Candidate> all;
+  for (const dl::Layouts &layouts : layoutsWorthAsking(region))
+    llvm::append_range(all, candidatesIn(region, layouts));
+  return all;
+}
+
+void TargetCandidates::expect(ArrayRef<dl::FusedOp> regions) {
+  std::vector<std::string> texts;
+  for (dl::FusedOp region : regions) {
+    // What no kernel can hold is said when its candidates are asked for.
+    ScopedDiagnosticHandler silence(region.getContext(), [](Diagnostic &) {});
+    for (const dl::Layouts &layouts : layoutsWorthAsking(region)) {
+      StoredRegion stored(region, layouts);
+      if (FailureOr<KernelSpec> spec = stored.spec(); succeeded(spec))
+        texts.push_back(spec->canonicalText());
+    }
+  }
+  selector->prepare(texts, threads);
 }
 
 bool TargetCandidates::readsStored(dl::AnchorOp anchor, unsigned) {
@@ -88,9 +126,9 @@ double TargetCandidates::conversionSeconds(RankedTensorType type) {
                                                     : bytes / cpuBytesPerSecond;
 }
 
-std::shared_ptr<dl::CandidateSource>
-createCandidateSource(std::shared_ptr<KernelSelector> selector) {
-  return std::make_shared<TargetCandidates>(std::move(selector));
+std::shared_ptr<dl::CandidateSource> createCandidateSource(std::shared_ptr<KernelSelector> selector,
+                                                           unsigned threads) {
+  return std::make_shared<TargetCandidates>(std::move(selector), threads);
 }
 
 llvm::Expected<std::shared_ptr<dl::CandidateSource>> findCandidateSource(StringRef name,

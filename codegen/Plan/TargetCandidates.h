@@ -7,9 +7,10 @@
 
 namespace dlc::codegen {
 
-/// Asks all generators of the selector's target. May be called by several threads.
-std::shared_ptr<dl::CandidateSource>
-createCandidateSource(std::shared_ptr<KernelSelector> selector);
+/// Asks all generators of the selector's target, about expected regions on `threads` threads; 0:
+/// one a core.
+std::shared_ptr<dl::CandidateSource> createCandidateSource(std::shared_ptr<KernelSelector> selector,
+                                                           unsigned threads = 0);
 
 /// The same for a target by its name.
 llvm::Expected<std::shared_ptr<dl::CandidateSource>> findCandidateSource(llvm::StringRef target,

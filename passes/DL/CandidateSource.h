@@ -37,6 +37,8 @@ public:
   virtual ~CandidateSource() = default;
   /// The dialects that answers are computed in: passes that ask depend on them.
   virtual void addDialects(mlir::DialectRegistry &registry) const = 0;
+  /// Says which regions candidates() will be asked for, so that it can work on them at once.
+  virtual void expect(llvm::ArrayRef<FusedOp> regions) = 0;
   /// Every way to run a region whose types have no layouts yet, in all layouts that may pay. Those
   /// of one layout stand together, the one to take first; row-major ones stand in front. Empty if
   /// no kernel can hold the region, which may have been said as an error.

@@ -177,12 +177,13 @@ namespace {
 /// What a source answers, asked once for equal regions.
 class KnownCandidates {
 public:
-  explicit KnownCandidates(CandidateSource &source) : source(source) {}
-  const std::vector<Candidate> &of(FusedOp fused);
+  KnownCandidates(ModuleOp module, CandidateSource &source);
+  /// Of a region that runs.
+  const std::vector<Candidate> &of(FusedOp fused) { return entryOf(fused).second; }
 
 private:
   using Known = std::pair<FusedOp, std::vector<Candidate>>;
-  CandidateSource &source;
+  Known &entryOf(FusedOp fused);
   llvm::DenseMap<size_t, std::vector<std::unique_ptr<Known>>> byHash;
 };
 
@@ -207,13 +208,25 @@ static bool areEqual(FusedOp a, FusedOp b) {
       [&](Value x, Value y) { equal[x] = y; }, OperationEquivalence::IgnoreLocations);
 }
 
-const std::vector<Candidate> &KnownCandidates::of(FusedOp fused) {
+/// Made for the first of equal regions, which then stands in it.
+KnownCandidates::Known &KnownCandidates::entryOf(FusedOp fused) {
   auto &alike = byHash[hashOf(fused)];
   for (auto &known : alike)
     if (areEqual(known->first, fused))
-      return known->second;
-  alike.push_back(std::make_unique<Known>(fused, source.candidates(fused)));
-  return alike.back()->second;
+      return *known;
+  alike.push_back(std::make_unique<Known>(fused, std::vector<Candidate>()));
+  return *alike.back();
+}
+
+KnownCandidates::KnownCandidates(ModuleOp module, CandidateSource &source) {
+  SmallVector<FusedOp> distinct;
+  module.walk([&](FusedOp fused) {
+    if (!runsNothing(fused) && entryOf(fused).first == fused)
+      distinct.push_back(fused);
+  });
+  source.expect(distinct);
+  for (FusedOp fused : distinct)
+    entryOf(fused).second = source.candidates(fused);
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -225,7 +238,7 @@ namespace {
 class Chooser {
 public:
   Chooser(ModuleOp module, CandidateSource &source)
-      : module(module), source(source), classes(module), known(source) {}
+      : module(module), source(source), classes(module), known(module, source) {}
   LogicalResult run();
 
 private:

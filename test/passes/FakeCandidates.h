@@ -15,6 +15,7 @@ namespace dlc::test {
 class FakeCandidates : public dl::CandidateSource {
 public:
   void addDialects(mlir::DialectRegistry &) const override {}
+  void expect(llvm::ArrayRef<dl::FusedOp>) override {}
   std::vector<dl::Candidate> candidates(dl::FusedOp region) override {
     dl::Layouts rows, last;
     for (mlir::Type type :

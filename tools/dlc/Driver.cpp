@@ -158,7 +158,7 @@ LogicalResult Driver::compile() {
     if (failed(check(chooseEngines(*cuda, options.cudnnDevice))))
       return failure();
   selector = std::make_shared<codegen::KernelSelector>(target);
-  pipeline.candidates = codegen::createCandidateSource(selector);
+  pipeline.candidates = codegen::createCandidateSource(selector, options.threads);
   if (failed(runPasses([&](OpPassManager &manager) { addFusionPasses(manager, pipeline); })))
     return failure();
   if (options.emit == Emit::DLFused)

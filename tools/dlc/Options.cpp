@@ -116,7 +116,8 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
          "-Werror: a warning is an error")
       ->check(oneOf({"error"}))
       ->option_text("error");
-  app.add_option("--threads", options.threads, "threads that compile kernels; default: one a core")
+  app.add_option("--threads", options.threads,
+                 "threads that choose and compile kernels; default: one a core")
       ->check(wholeNumber(1, 4096))
       ->option_text("N");
   app.add_flag_callback(

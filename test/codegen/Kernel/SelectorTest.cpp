@@ -50,26 +50,42 @@ TEST(Selector, AsksOnce) {
   EXPECT_EQ(offer.text, a.spec().canonicalText());
 }
 
-/// Threads that ask at once get what one gets.
+static void expectEqual(const KernelOffer &a, const KernelOffer &b) {
+  ASSERT_EQ(a.candidates.size(), b.candidates.size());
+  for (auto [one, other] : llvm::zip(a.candidates, b.candidates)) {
+    EXPECT_EQ(one.name(), other.name());
+    EXPECT_EQ(one.candidate.cost, other.candidate.cost);
+    EXPECT_EQ(one.candidate.workspaceBytes, other.candidate.workspaceBytes);
+  }
+}
+
+/// Threads that ask at once get what one gets, and all the same.
 TEST(Selector, Threads) {
   KernelSelector alone(targetOf("cpu:avx2")), shared(targetOf("cpu:avx2"));
   std::vector<const KernelOffer *> answers(8);
   std::vector<std::thread> threads;
   for (size_t i = 0; i < answers.size(); ++i)
-    threads.emplace_back([&, i] {
-      Product product(i % 2 ? 64 : 96);
-      answers[i] = &shared.offer(product.spec());
-    });
+    threads.emplace_back([&, i] { answers[i] = &shared.offer(Product(i % 2 ? 64 : 96).spec()); });
   for (std::thread &thread : threads)
     thread.join();
   for (size_t i = 0; i < answers.size(); ++i) {
     EXPECT_EQ(answers[i], answers[i % 2]);
-    Product product(i % 2 ? 64 : 96);
-    const KernelOffer &expected = alone.offer(product.spec());
-    ASSERT_EQ(answers[i]->candidates.size(), expected.candidates.size());
-    for (auto [a, b] : llvm::zip(answers[i]->candidates, expected.candidates)) {
-      EXPECT_EQ(a.name(), b.name());
-      EXPECT_EQ(a.candidate.cost, b.candidate.cost);
+    expectEqual(*answers[i], alone.offer(Product(i % 2 ? 64 : 96).spec()));
+  }
+}
+
+/// What is found beforehand does not depend on the number of threads, nor on texts that come twice.
+TEST(Selector, Prepares) {
+  std::vector<std::string> texts;
+  for (int size : {16, 96, 33, 16, 64})
+    texts.push_back(Product(size).spec().canonicalText());
+  for (const char *target : {"cpu:avx2", "cuda:sm_90"}) {
+    KernelSelector alone(targetOf(target));
+    for (unsigned threads : {0, 1, 2, 7}) {
+      KernelSelector selector(targetOf(target));
+      selector.prepare(texts, threads);
+      for (int size : {16, 96, 33, 64})
+        expectEqual(selector.offer(Product(size).spec()), alone.offer(Product(size).spec()));
     }
   }
 }
