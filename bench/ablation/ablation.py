@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Times training steps on the CPU with one decision of the compiler taken back at a time: each pass that only improves left out, the gradient of the
+input computed, each algorithm of convolutions forced. What Kim et al. (2017) claim for GPUs, as measured here.
+
+usage: ablation.py [--tools build/release/bin] [--cases alexnet/64,resnet50/16] [--variants default,no dl-fuse] [--threads 2] [--rounds 7] [--json]
+
+A variant's losses, gradients and variables of one step are compared with the default's first (dlc-run check); one that differs is a line that says
+so, and is not timed. Then rounds alternate over the variants; each gives a time a variant, and its ratio to the default's of the same round.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MODELS = {"lenet": "examples/lenet/lenet.dl", "alexnet": "bench/gpu/alexnet.dl", "vgg16": "bench/gpu/vgg16.dl", "resnet50": "examples/resnet50/resnet50.dl"}
+PASSES = ["dl-simplify", "cse", "dl-fuse", "dl-choose", "dl-schedule", "exec-plan-memory"]
+VARIANTS = {"default": []} | {f"no {name}": [f"--disable-pass={name}"] for name in PASSES} | {"input gradient": ["--input-gradients"]} | {
+    f"all {name}": [f"--conv-algorithm={name}"] for name in ("direct", "gemm", "winograd")}
+
+
+def run(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def say(text):
+    print(f"ablation: {text}", file=sys.stderr, flush=True)
+
+
+class Variant:
+    def __init__(self, name, case, arguments, folder):
+        net, batch = case.split("/")
+        self.name, self.module, self.times, self.reason = name, os.path.join(folder, name.replace(" ", "-") + ".so"), [], None
+        self.dlc_run, self.threads = os.path.join(arguments.tools, "dlc-run"), ["--threads", str(arguments.threads)]
+        made = run(os.path.join(arguments.tools, "dlc"), os.path.join(ROOT, MODELS[net]), "-D", f"N={batch}", "-o", self.module, *VARIANTS[name])
+        if made.returncode != 0:
+            self.reason = made.stdout.strip().splitlines()[-1]
+
+    def check(self, default):
+        if self.reason or self is default:
+            return
+        checked = run(self.dlc_run, "check", default.module, self.module, "--steps", "1", *self.threads)
+        if checked.returncode != 0:
+            self.reason = checked.stdout.strip().splitlines()[-1]
+
+    def time(self, steps):
+        timed = run(self.dlc_run, "bench", self.module, "--steps", str(steps), "--json", *self.threads)
+        if timed.returncode != 0:
+            sys.exit(f"ablation: {timed.stdout.strip()}")
+        self.times.append(json.loads(timed.stdout.strip().splitlines()[-1])["median_ms"])
+
+    def memory(self):
+        described = json.loads(run(self.dlc_run, "inspect", self.module, "--json").stdout)
+        return max(entry["arena_bytes"] for entry in described["entries"] if entry["kind"] == "train")
+
+
+def ablate(case, arguments, folder):
+    names = ["default", *(name for name in arguments.variants.split(",") if name != "default")]
+    variants = []
+    for name in names:
+        say(f"{case}: {name}: compiling and comparing")
+        variants.append(Variant(name, case, arguments, folder))
+        variants[-1].check(variants[0])
+    sound = [variant for variant in variants if not variant.reason]
+    for round in range(arguments.rounds):
+        for variant in sound:
+            variant.time(arguments.steps)
+        say(f"{case}: round {round + 1} of {arguments.rounds}")
+    for variant in variants:
+        result = {"case": case, "variant": variant.name, "flags": VARIANTS[variant.name], "threads": arguments.threads, "rounds": arguments.rounds,
+                  "steps": arguments.steps}
+        if variant.reason:
+            result["not_timed"] = variant.reason
+        else:
+            ratios = [mine / base for mine, base in zip(variant.times, variants[0].times)]
+            result |= {"ms": statistics.median(variant.times), "rounds_ms": variant.times, "ratio": statistics.median(ratios), "ratio_min": min(ratios),
+                       "ratio_max": max(ratios), "arena_mib": variant.memory() / 2**20}
+        yield result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--tools", default=os.path.join(ROOT, "build/release/bin"))
+    parser.add_argument("--cases", default="alexnet/64,resnet50/16", help="NET/BATCH")
+    parser.add_argument("--variants", default=",".join(VARIANTS))
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--steps", type=int, default=1, help="of a round")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    for case in arguments.cases.split(","):
+        net, _, batch = case.partition("/")
+        if net not in MODELS or not batch.isdigit():
+            parser.error(f"no case {case}: expected NET/BATCH, NET one of {', '.join(MODELS)}")
+    for name in arguments.variants.split(","):
+        if name not in VARIANTS:
+            parser.error(f"no variant '{name}': expected one of {', '.join(VARIANTS)}")
+    if not arguments.json:
+        print(f"{'case':12} {'variant':20} {'ms':>9} {'of default':>10} {'range':>13} {'arena MiB':>9}")
+    for case in arguments.cases.split(","):
+        with tempfile.TemporaryDirectory() as folder:
+            for r in ablate(case, arguments, folder):
+                if arguments.json:
+                    print(json.dumps(r), flush=True)
+                elif "not_timed" in r:
+                    print(f"{case:12} {r['variant']:20} not timed: {r['not_timed']}", flush=True)
+                else:
+                    print(f"{case:12} {r['variant']:20} {r['ms']:9.2f} {r['ratio']:10.2f} {r['ratio_min']:5.2f} - {r['ratio_max']:5.2f} {r['arena_mib']:9.1f}",
+                          flush=True)
+
+
+if __name__ == "__main__":
+    main()
