@@ -35,6 +35,8 @@ static uint16_t toBfloat16(float value) {
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+static float fromBfloat16(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
+
 void storeElement(dlc_dtype dtype, double value, std::byte *out) {
   switch (dtype) {
   case DLC_F32:
@@ -63,7 +65,7 @@ double loadElement(dlc_dtype dtype, const std::byte *in) {
   case DLC_F64:
     return get<double>(in);
   case DLC_BF16:
-    return std::bit_cast<float>(uint32_t(get<uint16_t>(in)) << 16);
+    return fromBfloat16(get<uint16_t>(in));
   case DLC_F16:
     return static_cast<double>(get<_Float16>(in));
   case DLC_I32:
@@ -75,6 +77,31 @@ double loadElement(dlc_dtype dtype, const std::byte *in) {
     return get<uint8_t>(in);
   }
   return 0;
+}
+
+template <typename T>
+static void addEach(const std::byte *from, std::byte *to, uint64_t count, const auto &add) {
+  for (uint64_t i = 0; i < count; ++i)
+    put(static_cast<T>(add(get<T>(to + i * sizeof(T)), get<T>(from + i * sizeof(T)))),
+        to + i * sizeof(T));
+}
+
+void addElements(dlc_dtype dtype, const std::byte *from, std::byte *to, uint64_t count) {
+  auto sum = [](auto a, auto b) { return a + b; };
+  switch (dtype) {
+  case DLC_F32:
+    return addEach<float>(from, to, count, sum);
+  case DLC_F64:
+    return addEach<double>(from, to, count, sum);
+  case DLC_BF16:
+    return addEach<uint16_t>(from, to, count, [](uint16_t a, uint16_t b) {
+      return toBfloat16(fromBfloat16(a) + fromBfloat16(b));
+    });
+  case DLC_F16:
+    return addEach<_Float16>(from, to, count, sum);
+  default:
+    return;
+  }
 }
 
 std::optional<uint64_t> findNaN(dlc_dtype dtype, std::span<const std::byte> elements) {

@@ -18,6 +18,8 @@ void initialValue(const VariableInfo &variable, uint64_t seed, std::span<std::by
 void storeElement(dlc_dtype dtype, double value, std::byte *out);
 /// Reads one element.
 double loadElement(dlc_dtype dtype, const std::byte *in);
+/// Adds `count` floats to others in place, each sum rounded to their type.
+void addElements(dlc_dtype dtype, const std::byte *from, std::byte *to, uint64_t count);
 /// Whether none of the elements is infinite or not a number.
 bool allFinite(dlc_dtype dtype, std::span<const std::byte> elements);
 

@@ -10,11 +10,6 @@ namespace dlc::runtime {
 
 namespace fs = std::filesystem;
 
-fs::path programFolder() {
-  std::error_code ignored;
-  return fs::read_symlink("/proc/self/exe", ignored).parent_path();
-}
-
 /// $CUDA_HOME; empty if it is not set.
 static fs::path cudaHome() {
   const char *home = std::getenv("CUDA_HOME");

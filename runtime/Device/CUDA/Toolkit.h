@@ -5,15 +5,14 @@
 #ifndef DLC_RUNTIME_DEVICE_CUDA_TOOLKIT_H
 #define DLC_RUNTIME_DEVICE_CUDA_TOOLKIT_H
 
+#include "runtime/Core/PluginLibrary.h"
+
 #include <filesystem>
 #include <initializer_list>
 #include <string>
 #include <vector>
 
 namespace dlc::runtime {
-
-/// Folder of the running program, empty if the system does not say.
-std::filesystem::path programFolder();
 
 /// Folders with include and lib64 inside, best first: $CUDA_HOME alone if that is set; else what
 /// scripts/install-deps.sh --cuda made beside the build that the program is in, and the usual

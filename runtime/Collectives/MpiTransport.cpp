@@ -1,0 +1,304 @@
+// The progress thread, and what others ask of it.
+#include "runtime/Collectives/MpiTransport.h"
+#include "runtime/Core/Initialise.h"
+#include "runtime/Core/Support.h"
+#include "runtime/Core/Thread.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <dlfcn.h>
+#include <future>
+#include <sys/prctl.h>
+
+namespace dlc::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Elements of one call of MPI.
+constexpr uint64_t pieceElements = uint64_t(1) << 24;
+
+Status checkMpi(int code, std::string_view what) {
+  if (code == MPI_SUCCESS)
+    return {};
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  return failure(StatusCode::Failed, "MPI: ", what, ": ", std::string_view(text, length));
+}
+
+/// MPI knows no floats of 16 bits.
+template <dlc_dtype dtype> void addHalves(void *from, void *to, int *count, MPI_Datatype *) {
+  addElements(dtype, static_cast<const std::byte *>(from), static_cast<std::byte *>(to),
+              static_cast<uint64_t>(*count));
+}
+
+MPI_Datatype typeOf(dlc_dtype dtype) {
+  switch (dtype) {
+  case DLC_F32:
+    return MPI_FLOAT;
+  case DLC_F64:
+    return MPI_DOUBLE;
+  case DLC_BF16:
+  case DLC_F16:
+    return MPI_UINT16_T;
+  default:
+    return MPI_BYTE;
+  }
+}
+
+} // namespace
+
+Result<std::shared_ptr<Transport>> MpiTransport::open(const TransportOptions &options) {
+  return guarded([&]() -> Result<std::shared_ptr<Transport>> {
+    std::shared_ptr<MpiTransport> transport(new MpiTransport(options));
+    std::promise<Status> ready;
+    std::future<Status> started = ready.get_future();
+    transport->thread = startThread([&] { transport->work(ready); });
+    DLC_TRY(started.get());
+    DLC_TRY(transport->startWatch());
+    return std::shared_ptr<Transport>(std::move(transport));
+  });
+}
+
+/// Rank 0 tells the others where it listens.
+Status MpiTransport::startWatch() {
+  WatchOptions watching{.rank = ownRank, .ranks = rankCount, .timeout = options.timeout};
+  watching.onFailure = [this](const Status &reason) { fail(reason); };
+  watching.onWarning = [](std::string_view line) {
+    std::fprintf(stderr, "warning: %.*s\n", static_cast<int>(line.size()), line.data());
+  };
+  std::string address;
+  if (ownRank == 0) {
+    DLC_TRY_ASSIGN(listening, Watch::listen(watching));
+    watch = std::move(listening);
+    address = watch->address();
+  }
+  DLC_TRY(broadcast(address));
+  if (ownRank != 0) {
+    DLC_TRY_ASSIGN(connected, Watch::connect(watching, address));
+    watch = std::move(connected);
+  }
+  return {};
+}
+
+MpiTransport::~MpiTransport() {
+  // First, so that nobody hears of a failure any more.
+  watch.reset();
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  wanted.notify_all();
+  if (thread.joinable())
+    thread.join();
+}
+
+Status MpiTransport::failureOf() const { return Status(StatusCode::Failed, *failed); }
+
+void MpiTransport::fail(const Status &reason) {
+  {
+    std::lock_guard lock(mutex);
+    if (!failed)
+      failed = reason.message();
+  }
+  changed.notify_all();
+}
+
+Result<Transport::Ticket> MpiTransport::start(const Collective &collective) {
+  return guarded([&]() -> Result<Ticket> {
+    if (collective.channel >= channelCount)
+      return invalid("channel ", collective.channel, " of ", channelCount);
+    if (collective.kind == Collective::Kind::Gather && collective.buffer.size() % rankCount != 0)
+      return invalid(collective.buffer.size(), " bytes are no pieces for ", rankCount, " ranks");
+    if (collective.kind == Collective::Kind::Gather &&
+        collective.buffer.size() / rankCount > pieceElements)
+      return invalid(collective.buffer.size(), " bytes are too many to gather");
+    Ticket ticket;
+    {
+      std::lock_guard lock(mutex);
+      if (failed)
+        return failureOf();
+      operations.push_back({.collective = collective});
+      ticket = firstTicket + operations.size() - 1;
+    }
+    if (watch)
+      watch->countStart();
+    wanted.notify_one();
+    return ticket;
+  });
+}
+
+Status MpiTransport::wait(Ticket ticket) {
+  return guarded([&]() -> Status {
+    std::unique_lock lock(mutex);
+    auto done = [&] { return ticket < firstTicket || operations[ticket - firstTicket].done; };
+    if (done())
+      return {};
+    ++waiting;
+    if (watch)
+      watch->beginWait();
+    // The watch knows more of what has happened, so it has the first word.
+    const auto patience = std::chrono::duration<double>(2 * options.timeout);
+    const bool inTime = changed.wait_for(lock, patience, [&] { return failed || done(); });
+    if (watch)
+      watch->endWait();
+    --waiting;
+    if (done())
+      return {};
+    if (!inTime && !failed)
+      failed = concat("the ranks have waited for each other for ", 2 * options.timeout, " s");
+    return failureOf();
+  });
+}
+
+Status MpiTransport::leave() {
+  // A sum ends when all have come.
+  double here = 1;
+  DLC_TRY(sum(std::span(&here, 1)));
+  watch->leave();
+  std::lock_guard lock(mutex);
+  left = true;
+  return {};
+}
+
+Status MpiTransport::initialise() {
+  // Open MPI opens parts of itself that expect its symbols to be there for all.
+  dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+  int provided = 0, rank = 0, size = 0;
+  DLC_TRY(checkMpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "starting"));
+  if (provided < MPI_THREAD_FUNNELED)
+    return unsupported("MPI: cannot be called from a thread of its own");
+  DLC_TRY(checkMpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "asking for the rank"));
+  DLC_TRY(checkMpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "asking for the ranks"));
+  ownRank = static_cast<unsigned>(rank);
+  rankCount = static_cast<unsigned>(size);
+  for (MPI_Comm &channel : channels) {
+    DLC_TRY(checkMpi(MPI_Comm_dup(MPI_COMM_WORLD, &channel), "making a channel"));
+    MPI_Comm_set_errhandler(channel, MPI_ERRORS_RETURN);
+  }
+  constexpr int commutes = 1;
+  DLC_TRY(checkMpi(MPI_Op_create(addHalves<DLC_BF16>, commutes, &sumBf16), "making a sum"));
+  return checkMpi(MPI_Op_create(addHalves<DLC_F16>, commutes, &sumF16), "making a sum");
+}
+
+/// Waits for all ranks, so it is left out where one has failed: MPI's starter ends the others.
+void MpiTransport::finalise() {
+  for (MPI_Op *op : {&sumBf16, &sumF16})
+    MPI_Op_free(op);
+  for (MPI_Comm &channel : channels)
+    MPI_Comm_free(&channel);
+  MPI_Finalize();
+}
+
+/// Asks MPI for the next piece.
+Status MpiTransport::issue(Operation &operation) {
+  const Collective &c = operation.collective;
+  const MPI_Comm channel = channels[c.channel];
+  const uint64_t size = dtypeSize(c.dtype), all = c.buffer.size() / size;
+  const uint64_t perRank = c.kind == Collective::Kind::Gather ? all / rankCount : all;
+  const uint64_t count = std::min(pieceElements, perRank - operation.issued);
+  std::byte *at = c.buffer.data() + operation.issued * size;
+  operation.issued += count;
+  const int elements = static_cast<int>(count);
+  switch (c.kind) {
+  case Collective::Kind::Sum: {
+    const MPI_Op op = c.dtype == DLC_BF16 ? sumBf16 : c.dtype == DLC_F16 ? sumF16 : MPI_SUM;
+    return checkMpi(MPI_Iallreduce(MPI_IN_PLACE, at, elements, typeOf(c.dtype), op, channel,
+                                   &operation.request),
+                    "summing");
+  }
+  case Collective::Kind::Broadcast:
+    return checkMpi(MPI_Ibcast(at, elements, MPI_BYTE, 0, channel, &operation.request),
+                    "broadcasting");
+  case Collective::Kind::Gather:
+    // In one piece: texts.
+    return checkMpi(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_BYTE, at, elements, MPI_BYTE, channel,
+                                   &operation.request),
+                    "gathering");
+  }
+  return {};
+}
+
+/// Elements of an operation, for each rank.
+static uint64_t elementsOf(const Collective &c, unsigned ranks) {
+  return c.buffer.size() / dtypeSize(c.dtype) / (c.kind == Collective::Kind::Gather ? ranks : 1);
+}
+
+/// Starts what was asked for and tests what runs; true if something was done.
+bool MpiTransport::progress(std::unique_lock<std::mutex> &lock) {
+  // Only this thread removes operations, and a deque's elements stay where they are when others are
+  // appended.
+  const size_t known = operations.size();
+  bool moved = false, taken[channelCount] = {};
+  for (size_t i = 0; i < known && !failed; ++i) {
+    Operation &operation = operations[i];
+    const uint64_t all = elementsOf(operation.collective, rankCount);
+    bool &channelTaken = taken[operation.collective.channel];
+    if (operation.done || (operation.issued == 0 && channelTaken))
+      continue;
+    lock.unlock();
+    int complete = 1;
+    Status status;
+    if (operation.request != MPI_REQUEST_NULL)
+      status = checkMpi(MPI_Test(&operation.request, &complete, MPI_STATUS_IGNORE), "waiting");
+    const bool ended = complete && operation.issued == all;
+    if (status.ok() && complete && !ended) {
+      status = issue(operation);
+      moved = true;
+    }
+    // All ranks must give MPI the pieces of a channel in the same order.
+    channelTaken |= operation.issued < all;
+    lock.lock();
+    if (!status.ok() && !failed)
+      failed = status.message();
+    if (ended)
+      operation.done = moved = true;
+  }
+  while (!operations.empty() && operations.front().done) {
+    operations.pop_front();
+    ++firstTicket;
+  }
+  return moved || failed;
+}
+
+void MpiTransport::work(std::promise<Status> &ready) {
+  using namespace std::chrono_literals;
+  Status status = guarded([&] { return initialise(); });
+  const bool up = status.ok();
+  ready.set_value(std::move(status));
+  if (!up)
+    return;
+  // Pauses are short: the system is not to make them longer.
+  prctl(PR_SET_TIMERSLACK, 1ul);
+  constexpr unsigned yields = 64;
+  constexpr auto shortest = 10us, longest = 100us, longestAwaited = 20us;
+  unsigned idle = 0;
+  auto pause = shortest;
+  std::unique_lock lock(mutex);
+  while (true) {
+    wanted.wait(lock, [&] { return stopping || (!failed && !operations.empty()); });
+    if (stopping)
+      break;
+    if (progress(lock)) {
+      changed.notify_all();
+      idle = 0;
+      pause = shortest;
+      continue;
+    }
+    const auto limit = waiting == 0 ? longest : longestAwaited;
+    lock.unlock();
+    if (++idle < yields)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(pause = std::min(2 * pause, limit));
+    lock.lock();
+  }
+  const bool last = left;
+  lock.unlock();
+  if (last)
+    finalise();
+}
+
+} // namespace dlc::runtime

@@ -1,0 +1,76 @@
+// The transport over MPI. Part of libdlc_mpi.so.
+//
+// One thread makes all calls of MPI: it starts what is asked of it as non-blocking collectives and
+// tests them, with pauses, because Open MPI's own waits take a whole core. Each channel has a
+// communicator of its own, so that its collectives are matched among themselves.
+#ifndef DLC_RUNTIME_COLLECTIVES_MPITRANSPORT_H
+#define DLC_RUNTIME_COLLECTIVES_MPITRANSPORT_H
+
+#include "runtime/Collectives/Transport.h"
+#include "runtime/Collectives/Watch.h"
+
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <mpi.h>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace dlc::runtime {
+
+class MpiTransport : public Transport {
+public:
+  static Result<std::shared_ptr<Transport>> open(const TransportOptions &options);
+  ~MpiTransport() override;
+
+  std::string_view name() const override { return "mpi"; }
+  unsigned rank() const override { return ownRank; }
+  unsigned ranks() const override { return rankCount; }
+  Result<Ticket> start(const Collective &collective) override;
+  Status wait(Ticket ticket) override;
+  Status leave() override;
+  void setStep(uint64_t step) override { watch->setStep(step); }
+  void setReason(std::string_view reason) override { watch->setReason(reason); }
+
+private:
+  struct Operation {
+    Collective collective;
+    /// Elements that are done or under way. MPI counts in int, so a large one goes in several
+    /// pieces.
+    uint64_t issued = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    bool done = false;
+  };
+
+  explicit MpiTransport(const TransportOptions &options) : options(options) {}
+  Status startWatch();
+  void work(std::promise<Status> &ready);
+  Status initialise();
+  void finalise();
+  Status issue(Operation &operation);
+  bool progress(std::unique_lock<std::mutex> &lock);
+  void fail(const Status &reason);
+  Status failureOf() const;
+
+  TransportOptions options;
+  unsigned ownRank = 0, rankCount = 1;
+  MPI_Comm channels[channelCount];
+  MPI_Op sumBf16 = MPI_OP_NULL, sumF16 = MPI_OP_NULL;
+
+  std::mutex mutex;
+  /// There is something to do for the thread; something is done for those who wait.
+  std::condition_variable wanted, changed;
+  /// Those that were started and that not all of have ended; the first has number `firstTicket`.
+  std::deque<Operation> operations;
+  Ticket firstTicket = 1;
+  unsigned waiting = 0;
+  std::optional<std::string> failed;
+  bool stopping = false, left = false;
+  std::thread thread;
+  std::unique_ptr<Watch> watch;
+};
+
+} // namespace dlc::runtime
+
+#endif

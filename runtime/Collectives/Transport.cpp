@@ -1,0 +1,77 @@
+// Collectives of the host in terms of start() and wait(), and the transport of one rank.
+#include "runtime/Collectives/Transport.h"
+#include "runtime/Core/Support.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace dlc::runtime {
+
+Status Transport::run(const Collective &collective) {
+  DLC_TRY_ASSIGN(ticket, start(collective));
+  return wait(ticket);
+}
+
+Status Transport::sum(std::span<double> numbers) {
+  return run({Collective::Kind::Sum, controlChannel, DLC_F64, std::as_writable_bytes(numbers)});
+}
+
+Status Transport::broadcast(std::span<std::byte> bytes) {
+  return run({Collective::Kind::Broadcast, controlChannel, DLC_U8, bytes});
+}
+
+Status Transport::broadcast(std::string &text) {
+  uint64_t size = text.size();
+  DLC_TRY(broadcast(std::as_writable_bytes(std::span(&size, 1))));
+  text.resize(size);
+  return broadcast(std::as_writable_bytes(std::span(text)));
+}
+
+Result<std::vector<std::string>> Transport::gather(std::string_view mine) {
+  std::vector<uint64_t> sizes(ranks());
+  sizes[rank()] = mine.size();
+  DLC_TRY(run({Collective::Kind::Gather, controlChannel, DLC_U8,
+               std::as_writable_bytes(std::span(sizes))}));
+  const uint64_t longest = *std::max_element(sizes.begin(), sizes.end());
+  std::string all(longest * ranks(), '\0');
+  std::ranges::copy(mine, all.begin() + static_cast<ptrdiff_t>(longest * rank()));
+  DLC_TRY(run(
+      {Collective::Kind::Gather, controlChannel, DLC_U8, std::as_writable_bytes(std::span(all))}));
+  std::vector<std::string> texts;
+  for (unsigned i = 0; i < ranks(); ++i)
+    texts.push_back(all.substr(i * longest, sizes[i]));
+  return texts;
+}
+
+namespace {
+
+class SelfTransport : public Transport {
+public:
+  std::string_view name() const override { return "self"; }
+  unsigned rank() const override { return 0; }
+  unsigned ranks() const override { return 1; }
+  Result<Ticket> start(const Collective &collective) override {
+    if (collective.channel >= channelCount)
+      return invalid("channel ", collective.channel, " of ", channelCount);
+    return Ticket(0);
+  }
+  Status wait(Ticket) override { return {}; }
+  Status leave() override { return {}; }
+};
+
+} // namespace
+
+std::shared_ptr<Transport> selfTransport() { return std::make_shared<SelfTransport>(); }
+
+Launched launchedBy(const char *(*getEnvironment)(const char *name)) {
+  // A shell that Slurm gave resources to has SLURM_NTASKS too; what srun started has a step.
+  const bool step = getEnvironment("SLURM_STEP_ID") != nullptr;
+  for (const auto &[variable, by] : {std::pair{"OMPI_COMM_WORLD_SIZE", "mpirun"},
+                                     {step ? "SLURM_NTASKS" : "", "srun"},
+                                     {"PMI_SIZE", "a PMI starter"}})
+    if (const char *text = *variable ? getEnvironment(variable) : nullptr)
+      return {static_cast<unsigned>(std::strtoul(text, nullptr, 10)), by};
+  return {};
+}
+
+} // namespace dlc::runtime

@@ -1,0 +1,108 @@
+// What the ranks of a run do together: several processes that train one model, each with a replica
+// of its own.
+//
+// All ranks start the same collectives of a channel in the same order; collectives of different
+// channels may overtake each other. A collective runs beside its caller from start() on, until
+// wait() has returned.
+//
+// Ownership: a transport belongs to the devices that joined it. A buffer stays the caller's and
+// must live, untouched, until wait() of its ticket has returned, with success or without; after a
+// failure no transport touches it any more. Threads: start() and wait() may be called by any
+// thread. Failure: a rank that ends or stands still ends the run: every wait from then on fails
+// with code Failed, and says who and why. Nothing can be started after that.
+#ifndef DLC_RUNTIME_COLLECTIVES_TRANSPORT_H
+#define DLC_RUNTIME_COLLECTIVES_TRANSPORT_H
+
+#include "dlc/abi.h"
+#include "dlc/status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlc::runtime {
+
+/// What the host's own collectives run on, beside the channels of plans.
+inline constexpr uint32_t controlChannel = DLC_CHANNELS;
+inline constexpr uint32_t channelCount = DLC_CHANNELS + 1;
+
+/// One collective, over a buffer in host memory.
+struct Collective {
+  enum class Kind : uint8_t {
+    /// Each element becomes the sum over the ranks: the same bits on all of them.
+    Sum,
+    /// Becomes what rank 0 has.
+    Broadcast,
+    /// `ranks` pieces of equal size; piece r becomes that of rank r.
+    Gather,
+  };
+  Kind kind;
+  uint32_t channel;
+  /// Of a sum: f32, f64, bf16 or f16; these two round after each addition. Of others: DLC_U8.
+  dlc_dtype dtype;
+  std::span<std::byte> buffer;
+};
+
+class Transport {
+public:
+  /// Numbers collectives in the order in which they were started.
+  using Ticket = uint64_t;
+
+  virtual ~Transport() = default;
+  /// "self", "mpi"
+  virtual std::string_view name() const = 0;
+  /// This process, and how many there are.
+  virtual unsigned rank() const = 0;
+  virtual unsigned ranks() const = 0;
+
+  virtual Result<Ticket> start(const Collective &collective) = 0;
+  virtual Status wait(Ticket ticket) = 0;
+  /// Ends a run that went well: returns when all ranks have come here. Without it the others take
+  /// the end of this process for a failure.
+  virtual Status leave() = 0;
+  /// Says how far this rank is, for messages of others.
+  virtual void setStep([[maybe_unused]] uint64_t step) {}
+  /// Says why this process is about to end, for messages of others.
+  virtual void setReason([[maybe_unused]] std::string_view reason) {}
+
+  // In terms of start() and wait(), on the control channel.
+
+  Status run(const Collective &collective);
+  /// Adds numbers up over the ranks.
+  Status sum(std::span<double> numbers);
+  /// Gives all ranks what rank 0 has.
+  Status broadcast(std::span<std::byte> bytes);
+  Status broadcast(std::string &text);
+  /// The texts of all ranks.
+  Result<std::vector<std::string>> gather(std::string_view mine);
+};
+
+/// One rank: nothing to do.
+std::shared_ptr<Transport> selfTransport();
+
+/// What a starter such as mpirun has put into the environment: how many processes it started, 0 if
+/// this process was started by none. `getEnvironment` reads a variable; null if it is not set.
+struct Launched {
+  unsigned ranks = 0;
+  /// "mpirun", "srun", "a PMI starter"
+  std::string_view by;
+};
+Launched launchedBy(const char *(*getEnvironment)(const char *name));
+
+struct TransportOptions {
+  /// Seconds for which a collective may wait for a rank before the run ends.
+  double timeout = 30;
+};
+
+/// The ranks that this process was started among: `self` where it was started alone, else MPI
+/// through libdlc_mpi.so, which is looked for as libdlc_cuda.so is. Fails with Unsupported, in one
+/// line, if the library or MPI is missing, or if MPI knows of other ranks than the starter.
+Result<std::shared_ptr<Transport>> openTransport(const TransportOptions &options = {});
+
+} // namespace dlc::runtime
+
+#endif

@@ -1,0 +1,21 @@
+// Libraries that a program opens when they are asked for, so that it does not need what they link.
+#ifndef DLC_RUNTIME_CORE_PLUGINLIBRARY_H
+#define DLC_RUNTIME_CORE_PLUGINLIBRARY_H
+
+#include "dlc/status.h"
+
+#include <filesystem>
+
+namespace dlc::runtime {
+
+/// Folder of the running program, empty if the system does not say.
+std::filesystem::path programFolder();
+
+/// Opens the first library of this name: beside the program, in ../lib from there, on the loader's
+/// path. Fails with Unsupported: `what` begins the message ("device cuda"), `origin` says how one
+/// gets the library. It is never to be closed: threads of what it links live in it.
+Result<void *> openPlugin(const char *name, std::string_view what, std::string_view origin);
+
+} // namespace dlc::runtime
+
+#endif

@@ -1,0 +1,199 @@
+// What every transport must do. Run as it is for `self`, and by mpirun for `mpi`: each rank runs
+// all of it, and computes by itself what the ranks must come to.
+#include "runtime/Collectives/Transport.h"
+#include "runtime/Core/Initialise.h"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <thread>
+
+using namespace dlc::runtime;
+
+namespace {
+
+/// The ranks of this run. All tests of a process share them, as MPI starts once.
+std::shared_ptr<Transport> ranks;
+
+struct Ranks : testing::Environment {
+  void SetUp() override {
+    auto opened = openTransport();
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    ranks = opened.take();
+    // One report is enough; the others speak where something fails.
+    if (ranks->rank() != 0) {
+      auto &listeners = testing::UnitTest::GetInstance()->listeners();
+      delete listeners.Release(listeners.default_result_printer());
+    }
+  }
+  void TearDown() override {
+    EXPECT_TRUE(ranks->leave().ok());
+    ranks.reset();
+  }
+};
+[[maybe_unused]] auto *const environment = testing::AddGlobalTestEnvironment(new Ranks);
+
+/// What rank `rank` has at place `i`: small whole numbers, which all types add up exactly.
+double valueAt(uint64_t i, unsigned rank) { return double((i * 7 + rank * 3) % 13) - 6; }
+
+std::vector<std::byte> valuesOf(dlc_dtype dtype, uint64_t count, unsigned rank) {
+  std::vector<std::byte> values(count * dtypeSize(dtype));
+  for (uint64_t i = 0; i < count; ++i)
+    storeElement(dtype, valueAt(i, rank), values.data() + i * dtypeSize(dtype));
+  return values;
+}
+
+std::vector<std::byte> sumOf(dlc_dtype dtype, uint64_t count) {
+  std::vector<std::byte> sum = valuesOf(dtype, count, 0);
+  for (unsigned rank = 1; rank < ranks->ranks(); ++rank)
+    addElements(dtype, valuesOf(dtype, count, rank).data(), sum.data(), count);
+  return sum;
+}
+
+Collective summing(dlc_dtype dtype, std::vector<std::byte> &buffer, uint32_t channel = 0) {
+  return {Collective::Kind::Sum, channel, dtype, buffer};
+}
+
+constexpr dlc_dtype floats[] = {DLC_F32, DLC_F64, DLC_BF16, DLC_F16};
+
+// Each type, from nothing to more than what goes in one piece of any implementation.
+TEST(Conformance, AddsUp) {
+  for (dlc_dtype dtype : floats)
+    for (uint64_t count : {0, 1, 2, 3, 7, 255, 1000, 65537, 300001}) {
+      std::vector<std::byte> values = valuesOf(dtype, count, ranks->rank());
+      const Status status = ranks->run(summing(dtype, values));
+      ASSERT_TRUE(status.ok()) << status.message();
+      ASSERT_EQ(values, sumOf(dtype, count)) << dtypeName(dtype) << ", " << count;
+    }
+}
+
+// More than 2^24 elements.
+TEST(Conformance, AddsUpLargeOnes) {
+  const uint64_t count = (uint64_t(1) << 24) + 5;
+  std::vector<float> values(count);
+  for (uint64_t i = 0; i < count; ++i)
+    values[i] = float(valueAt(i, ranks->rank()));
+  ASSERT_TRUE(
+      ranks->run({Collective::Kind::Sum, 0, DLC_F32, std::as_writable_bytes(std::span(values))})
+          .ok());
+  uint64_t wrong = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    double sum = 0;
+    for (unsigned rank = 0; rank < ranks->ranks(); ++rank)
+      sum += valueAt(i, rank);
+    wrong += values[i] != sum;
+  }
+  EXPECT_EQ(wrong, 0u);
+}
+
+// Where sums round, all ranks have the same bits, again and again.
+TEST(Conformance, GivesAllTheSameBits) {
+  for (uint64_t count : {5, 4096, 200000}) {
+    std::vector<float> first;
+    for (int round = 0; round < 3; ++round) {
+      std::vector<float> values(count);
+      for (uint64_t i = 0; i < count; ++i)
+        values[i] = 1 / float(i % 97 + 3 + 11 * ranks->rank());
+      ASSERT_TRUE(
+          ranks->run({Collective::Kind::Sum, 1, DLC_F32, std::as_writable_bytes(std::span(values))})
+              .ok());
+      std::vector<float> of0 = values;
+      ASSERT_TRUE(ranks->broadcast(std::as_writable_bytes(std::span(of0))).ok());
+      EXPECT_EQ(values, of0);
+      if (round == 0)
+        first = values;
+      EXPECT_EQ(values, first);
+    }
+  }
+}
+
+// Many at once, on all channels, waited for in another order than the one they were started in.
+TEST(Conformance, RunsSeveralAtOnce) {
+  constexpr size_t count = 60;
+  std::vector<std::vector<std::byte>> buffers;
+  std::vector<Transport::Ticket> tickets;
+  for (size_t i = 0; i < count; ++i)
+    buffers.push_back(valuesOf(floats[i % 4], i * i * 31, ranks->rank()));
+  for (size_t i = 0; i < count; ++i) {
+    auto ticket = ranks->start(summing(floats[i % 4], buffers[i], uint32_t(i % channelCount)));
+    ASSERT_TRUE(ticket.ok());
+    tickets.push_back(*ticket);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const size_t other = (i * 37 + ranks->rank()) % count;
+    ASSERT_TRUE(ranks->wait(tickets[other]).ok());
+    EXPECT_EQ(buffers[other], sumOf(floats[other % 4], other * other * 31)) << other;
+  }
+  // A second wait is none.
+  EXPECT_TRUE(ranks->wait(tickets[0]).ok());
+}
+
+// Small ones on one channel, while a large one on another is under way, and from two threads.
+TEST(Conformance, ChannelsAreIndependent) {
+  std::vector<std::byte> large = valuesOf(DLC_F32, 3000000, ranks->rank());
+  auto ticket = ranks->start(summing(DLC_F32, large, DLC_CHANNEL_BUCKETS));
+  ASSERT_TRUE(ticket.ok());
+  auto smallOnes = [](uint32_t channel) {
+    for (int i = 0; i < 50; ++i) {
+      std::vector<std::byte> small = valuesOf(DLC_F64, 3, ranks->rank());
+      EXPECT_TRUE(ranks->run(summing(DLC_F64, small, channel)).ok());
+      EXPECT_EQ(small, sumOf(DLC_F64, 3));
+    }
+  };
+  std::thread other(smallOnes, DLC_CHANNEL_SMALL);
+  smallOnes(controlChannel);
+  other.join();
+  ASSERT_TRUE(ranks->wait(*ticket).ok());
+  EXPECT_EQ(large, sumOf(DLC_F32, 3000000));
+}
+
+TEST(Conformance, BroadcastsAndGathers) {
+  std::string text = ranks->rank() == 0 ? std::string(100000, 'x') + "end" : "mine";
+  ASSERT_TRUE(ranks->broadcast(text).ok());
+  EXPECT_EQ(text, std::string(100000, 'x') + "end");
+  std::string none = ranks->rank() == 0 ? "" : "mine";
+  ASSERT_TRUE(ranks->broadcast(none).ok());
+  EXPECT_EQ(none, "");
+  auto texts = ranks->gather(std::string(ranks->rank() * 5, char('a' + ranks->rank())));
+  ASSERT_TRUE(texts.ok());
+  ASSERT_EQ(texts->size(), ranks->ranks());
+  for (unsigned i = 0; i < ranks->ranks(); ++i)
+    EXPECT_EQ((*texts)[i], std::string(i * 5, char('a' + i)));
+  double numbers[2] = {1, double(ranks->rank())};
+  ASSERT_TRUE(ranks->sum(numbers).ok());
+  EXPECT_EQ(numbers[0], ranks->ranks());
+  EXPECT_EQ(numbers[1], ranks->ranks() * (ranks->ranks() - 1) / 2);
+}
+
+// What cannot be is refused before any rank waits for another.
+TEST(Conformance, RefusesWhatCannotBe) {
+  std::vector<std::byte> bytes(ranks->ranks() * 2 + 1);
+  const Collective strange{Collective::Kind::Sum, channelCount, DLC_F32, {}};
+  EXPECT_EQ(ranks->start(strange).status().message(), "channel 3 of 3");
+  if (ranks->ranks() > 1) {
+    EXPECT_FALSE(ranks->start({Collective::Kind::Gather, controlChannel, DLC_U8, bytes}).ok());
+  }
+  double one = 1;
+  EXPECT_TRUE(ranks->sum(std::span(&one, 1)).ok());
+}
+
+// A starter is known by what it leaves in the environment.
+TEST(Launched, KnowsStarters) {
+  static std::map<std::string, std::string> variables;
+  auto get = [](const char *name) -> const char * {
+    auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  };
+  EXPECT_EQ(launchedBy(get).ranks, 0u);
+  variables = {{"SLURM_NTASKS", "4"}};
+  EXPECT_EQ(launchedBy(get).ranks, 0u) << "a shell inside of an allocation";
+  variables["SLURM_STEP_ID"] = "0";
+  EXPECT_EQ(launchedBy(get).ranks, 4u);
+  EXPECT_EQ(launchedBy(get).by, "srun");
+  variables = {{"PMI_SIZE", "3"}};
+  EXPECT_EQ(launchedBy(get).ranks, 3u);
+  variables["OMPI_COMM_WORLD_SIZE"] = "2";
+  EXPECT_EQ(launchedBy(get).ranks, 2u);
+  EXPECT_EQ(launchedBy(get).by, "mpirun");
+}
+
+} // namespace
