@@ -11,6 +11,7 @@
 
 #include "dlc/device.h"
 #include "dlc/module.h"
+#include "runtime/Collectives/Transport.h"
 
 #include <cstddef>
 #include <optional>
@@ -43,6 +44,16 @@ struct Launch {
   dlc_args args;
 };
 
+/// A collective of a plan, resolved: its buffer is device memory.
+struct DeviceCollective {
+  /// Number of the record in the plan.
+  uint32_t record;
+  uint32_t channel;
+  dlc_dtype dtype;
+  std::byte *buffer;
+  uint64_t bytes;
+};
+
 /// What is known of a run before its commands.
 struct RunStart {
   /// The entry's arena: contents undefined.
@@ -70,6 +81,8 @@ public:
   virtual Status library(uint32_t stream, const Launch &call) = 0;
   virtual Status copy(uint32_t stream, std::byte *to, const std::byte *from, uint64_t bytes) = 0;
   virtual Status fill(uint32_t stream, std::byte *to, uint8_t value, uint64_t bytes) = 0;
+  /// Adds up over the ranks of the device, in place; commands of other streams go on beside it.
+  virtual Status sum(uint32_t stream, const DeviceCollective &collective) = 0;
   virtual Status recordEvent(uint32_t stream, uint32_t event) = 0;
   virtual Status waitEvent(uint32_t stream, uint32_t event) = 0;
   /// Returns when all commands issued so far are done; in traced runs only. Gives the seconds that
@@ -118,9 +131,16 @@ public:
   probe([[maybe_unused]] std::shared_ptr<const Module> module) {
     return std::vector<CallReport>(); // A device without libraries.
   }
+  /// Says among which ranks this device is, before it makes a queue. It is alone else.
+  void join(std::shared_ptr<Transport> transport) { joined = std::move(transport); }
+  Transport &ranks() const { return *joined; }
+
   /// Fails with Unsupported if the entry has a record or kernel that this device cannot run.
   virtual Result<std::unique_ptr<CommandQueue>> createQueue(std::shared_ptr<const Module> module,
                                                             const EntryInfo &entry) = 0;
+
+private:
+  std::shared_ptr<Transport> joined = selfTransport();
 };
 
 } // namespace dlc::runtime

@@ -80,6 +80,12 @@ Status Executor::issue(const dlc_record &record, const Launch &launch) {
   case DLC_RECORD_FILL:
     return queue->fill(record.stream, buffer(0), static_cast<uint8_t>(record.value),
                        plan.arguments[record.arguments.first].bytes);
+  case DLC_RECORD_COLLECTIVE: {
+    const dlc_argument &argument = plan.arguments[record.arguments.first];
+    return queue->sum(record.stream,
+                      {launch.record, record.value, static_cast<dlc_dtype>(argument.dtype),
+                       buffer(0), argument.bytes});
+  }
   case DLC_RECORD_RECORD_EVENT:
     return queue->recordEvent(record.stream, record.index);
   case DLC_RECORD_WAIT_EVENT:

@@ -1,5 +1,7 @@
 // Commands on the CPU are carried out at once and in the order given, which is a valid order of all
-// streams, because the loader has checked that every wait stands after its event.
+// streams, because the loader has checked that every wait stands after its event. Collectives alone
+// run beside them, on the thread of their transport, until their stream or their event is waited
+// for.
 #include "runtime/Device/CPU/CpuDevice.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Device/CPU/HostDevice.h"
@@ -22,7 +24,8 @@ class CpuQueue : public CommandQueue {
 public:
   CpuQueue(std::shared_ptr<CpuDevice> device, std::shared_ptr<const Module> module,
            ThreadScratch scratch)
-      : device(std::move(device)), module(std::move(module)), scratch(std::move(scratch)) {}
+      : device(std::move(device)), module(std::move(module)), scratch(std::move(scratch)),
+        sums(this->device->ranks()) {}
 
   Result<bool> begin(const RunStart &start) override {
     accumulators.begin(start);
@@ -30,12 +33,14 @@ public:
     return true;
   }
   Status end() override {
+    Status status = guarded([&] { return sums.finish(); });
     accumulators.end();
     device->running().unlock();
-    return {};
+    return status;
   }
   Result<std::span<const float>> results(unsigned slot) override { return accumulators.of(slot); }
-  Status launch(uint32_t, const Launch &launch) override {
+  Status launch(uint32_t stream, const Launch &launch) override {
+    DLC_TRY(sums.finish(stream));
     const KernelInfo &kernel = module->plan().kernels[launch.index];
     RunningLaunch running{module->kernelFunctions()[kernel.function], &launch.args,
                           scratch.memory.data(), scratch.stride};
@@ -45,17 +50,28 @@ public:
   Status library(uint32_t, const Launch &) override {
     return unsupported("a library call"); // Refused when the queue was made.
   }
-  Status copy(uint32_t, std::byte *to, const std::byte *from, uint64_t bytes) override {
+  Status copy(uint32_t stream, std::byte *to, const std::byte *from, uint64_t bytes) override {
+    DLC_TRY(sums.finish(stream));
     std::memcpy(to, from, bytes);
     return {};
   }
-  Status fill(uint32_t, std::byte *to, uint8_t value, uint64_t bytes) override {
+  Status fill(uint32_t stream, std::byte *to, uint8_t value, uint64_t bytes) override {
+    DLC_TRY(sums.finish(stream));
     std::memset(to, value, bytes);
     return {};
   }
-  Status recordEvent(uint32_t, uint32_t) override { return {}; }
-  Status waitEvent(uint32_t, uint32_t) override { return {}; }
-  Result<std::optional<double>> synchronize() override { return std::optional<double>(); }
+  Status sum(uint32_t stream, const DeviceCollective &collective) override {
+    return sums.start(stream, collective);
+  }
+  Status recordEvent(uint32_t stream, uint32_t event) override {
+    sums.record(stream, event);
+    return {};
+  }
+  Status waitEvent(uint32_t, uint32_t event) override { return sums.waitFor(event); }
+  Result<std::optional<double>> synchronize() override {
+    DLC_TRY(sums.finish());
+    return std::optional<double>();
+  }
 
 private:
   static void runTask(const void *context, uint32_t task, unsigned thread) {
@@ -67,6 +83,7 @@ private:
   std::shared_ptr<const Module> module;
   ThreadScratch scratch;
   HostResults accumulators;
+  StartedSums sums;
 };
 
 Status checkRunsOnCpu(const Plan &plan, uint32_t number, uint64_t &scratch) {
@@ -78,8 +95,6 @@ Status checkRunsOnCpu(const Plan &plan, uint32_t number, uint64_t &scratch) {
   switch (record.kind) {
   case DLC_RECORD_LIBRARY:
     return refuse("a library call");
-  case DLC_RECORD_COLLECTIVE:
-    return refuse("a collective");
   case DLC_RECORD_LAUNCH:
     if (plan.kernels[record.index].target != DLC_TARGET_CPU)
       return refuse("a launch of a kernel for another target");

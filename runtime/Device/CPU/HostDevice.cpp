@@ -66,6 +66,55 @@ void HostResults::end() {
     std::memcpy(&values[slot][i], from[i], sizeof(float));
 }
 
+Status StartedSums::start(uint32_t stream, const DeviceCollective &collective) {
+  if (ranks.ranks() == 1)
+    return {};
+  DLC_TRY_ASSIGN(ticket, ranks.start({Collective::Kind::Sum, collective.channel, collective.dtype,
+                                      std::span(collective.buffer, collective.bytes)}));
+  streams[stream].tickets.push_back(ticket);
+  return {};
+}
+
+void StartedSums::record(uint32_t stream, uint32_t event) {
+  if (auto found = streams.find(stream); found != streams.end())
+    events[event] = {stream, found->second.before + found->second.tickets.size()};
+}
+
+Status StartedSums::waitUntil(Stream &stream, size_t count) {
+  while (stream.before < count) {
+    DLC_TRY(ranks.wait(stream.tickets.front()));
+    stream.tickets.pop_front();
+    ++stream.before;
+  }
+  return {};
+}
+
+Status StartedSums::waitFor(uint32_t event) {
+  auto found = events.find(event);
+  return found == events.end() ? Status()
+                               : waitUntil(streams[found->second.first], found->second.second);
+}
+
+Status StartedSums::finish(uint32_t number) {
+  auto found = streams.find(number);
+  return found == streams.end()
+             ? Status()
+             : waitUntil(found->second, found->second.before + found->second.tickets.size());
+}
+
+Status StartedSums::finish() {
+  Status all;
+  for (auto &[number, stream] : streams) {
+    Status status = finish(number);
+    // What failed is over as well.
+    stream.before += stream.tickets.size();
+    stream.tickets.clear();
+    if (!status.ok() && all.ok())
+      all = std::move(status);
+  }
+  return all;
+}
+
 Result<unsigned> checkedThreads(unsigned asked) {
   constexpr unsigned limit = 1024;
   if (asked > limit)

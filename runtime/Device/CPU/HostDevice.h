@@ -5,6 +5,9 @@
 #include "runtime/Device/CPU/HostMemory.h"
 #include "runtime/Device/Device.h"
 
+#include <deque>
+#include <map>
+
 namespace dlc::runtime {
 
 Result<std::unique_ptr<DeviceMemory>> allocateOnHost(uint64_t bytes);
@@ -32,6 +35,34 @@ private:
   std::vector<const std::byte *> from;
   unsigned slot = 0;
   std::vector<float> values[2];
+};
+
+/// Collectives of a run that were started on a stream and are not waited for yet.
+class StartedSums {
+public:
+  explicit StartedSums(Transport &ranks) : ranks(ranks) {}
+
+  /// Starts one, over host memory that nobody touches until it is waited for.
+  Status start(uint32_t stream, const DeviceCollective &collective);
+  /// Marks what `stream` has so far; waitFor() waits for that.
+  void record(uint32_t stream, uint32_t event);
+  Status waitFor(uint32_t event);
+  /// Waits for all that a stream has, and for all.
+  Status finish(uint32_t stream);
+  Status finish();
+
+private:
+  /// Tickets of a stream that are not waited for, and how many were before them.
+  struct Stream {
+    std::deque<Transport::Ticket> tickets;
+    size_t before = 0;
+  };
+  Status waitUntil(Stream &stream, size_t count);
+
+  Transport &ranks;
+  std::map<uint32_t, Stream> streams;
+  /// For each event the stream that recorded it, and how many that had.
+  std::map<uint32_t, std::pair<uint32_t, size_t>> events;
 };
 
 /// The number of threads asked for, 0 resolved to the processors that this process may use. Fails

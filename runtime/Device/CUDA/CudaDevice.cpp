@@ -86,6 +86,11 @@ public:
   }
 
   Status prepare(const EntryInfo &entry) {
+    const Plan &plan = module->plan();
+    for (uint32_t i = entry.records.first; i < entry.records.first + entry.records.count; ++i)
+      if (plan.records[i].kind == DLC_RECORD_COLLECTIVE && device->ranks().ranks() > 1)
+        return unsupported("record ", i, " '", plan.recordNames[i],
+                           "' is a collective, which the cuda device runs for one rank only");
     for (const ValueInfo &output : entry.outputs)
       ringSize += output.kind == DLC_VALUE_ACCUMULATOR;
     void *pinned = nullptr;
@@ -149,6 +154,9 @@ public:
   }
   Status fill(uint32_t stream, std::byte *to, uint8_t value, uint64_t bytes) override {
     return note(checkCuda(cudaMemsetAsync(to, value, bytes, streams[stream]), "filling"));
+  }
+  Status sum(uint32_t, const DeviceCollective &) override {
+    return {}; // Of one rank; more were refused when the queue was made.
   }
   Status recordEvent(uint32_t stream, uint32_t event) override {
     return note(

@@ -196,9 +196,6 @@ Status CudaModule::prepare(const EntryInfo &entry) {
                       accepts(record.call) == (record.condition == DLC_IF_ACCEPTED);
     if (record.kind == DLC_RECORD_LAUNCH && runs)
       DLC_TRY(loadKernel(record.index));
-    else if (record.kind == DLC_RECORD_COLLECTIVE)
-      return unsupported("record ", i, " '", plan.recordNames[i],
-                         "' is a collective, which this device does not run");
   }
   return {};
 }

@@ -129,6 +129,9 @@ public:
       return Status();
     });
   }
+  Status sum(uint32_t stream, const DeviceCollective &collective) override {
+    return add(stream, [this, stream, collective] { return startSum(stream, collective); });
+  }
   Status recordEvent(uint32_t stream, uint32_t event) override {
     recordedBy[event] = order.size();
     return add(stream, [] { return Status(); });
@@ -157,13 +160,53 @@ private:
   }
 
   Status runCommands() {
-    for (size_t command : adversarialOrder(order, random))
+    for (size_t command : adversarialOrder(order, random)) {
+      DLC_TRY(finishSum(order[command].stream));
       DLC_TRY(commands[command]());
+    }
     return {};
+  }
+
+  /// A sum goes through host memory. Until the next command of its stream the buffer holds garbage:
+  /// who reads it without waiting for the sum will be seen.
+  Status startSum(uint32_t stream, const DeviceCollective &collective) {
+    StartedSum &sum = started[stream];
+    const std::span buffer(collective.buffer, collective.bytes);
+    sum = {buffer, {buffer.begin(), buffer.end()}, 0};
+    std::ranges::fill(buffer, std::byte(0x7e));
+    DLC_TRY_ASSIGN(ticket, device->ranks().start({Collective::Kind::Sum, collective.channel,
+                                                  collective.dtype, sum.staging}));
+    sum.ticket = ticket;
+    return {};
+  }
+
+  Status finishSum(uint32_t stream) {
+    auto found = started.find(stream);
+    if (found == started.end())
+      return {};
+    DLC_TRY(device->ranks().wait(found->second.ticket));
+    std::ranges::copy(found->second.staging, found->second.buffer.begin());
+    started.erase(found);
+    return {};
+  }
+
+  /// Waits for all, after a failure as well: until then their memory is not ours.
+  Status finishSums() {
+    Status all;
+    for (auto &[stream, sum] : started)
+      if (Status status = device->ranks().wait(sum.ticket); !status.ok())
+        all = std::move(status);
+      else
+        std::ranges::copy(sum.staging, sum.buffer.begin());
+    started.clear();
+    return all;
   }
 
   Status carryOut() {
     Status status = guarded([&] { return runCommands(); });
+    Status summed = guarded([&] { return finishSums(); });
+    if (status.ok())
+      status = std::move(summed);
     order.clear();
     commands.clear();
     // Who waits for an event from now on, waits for what is done.
@@ -200,6 +243,13 @@ private:
                    report.file, ":", report.line, ": ", report.message);
   }
 
+  /// A sum under way.
+  struct StartedSum {
+    std::span<std::byte> buffer;
+    std::vector<std::byte> staging;
+    Transport::Ticket ticket;
+  };
+
   std::shared_ptr<SimtDevice> device;
   std::shared_ptr<const Module> module;
   const EntryInfo &entry;
@@ -212,6 +262,7 @@ private:
   std::vector<Command> commands;
   /// For each event the command that recorded it last.
   std::vector<size_t> recordedBy;
+  std::map<uint32_t, StartedSum> started;
 };
 
 } // namespace
@@ -232,9 +283,6 @@ Result<std::unique_ptr<CommandQueue>> SimtDevice::createQueue(std::shared_ptr<co
   uint64_t bytes = 0;
   for (uint32_t i = entry.records.first; i < entry.records.first + entry.records.count; ++i) {
     const dlc_record &record = plan.records[i];
-    if (record.kind == DLC_RECORD_COLLECTIVE)
-      return unsupported("record ", i, " '", plan.recordNames[i],
-                         "' is a collective, which the simt device does not run");
     if (record.kind == DLC_RECORD_LIBRARY && !libraries &&
         !plan.hasAlternative(entry, record.index))
       return unsupported("record ", i, " '", plan.recordNames[i],

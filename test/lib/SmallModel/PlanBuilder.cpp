@@ -161,6 +161,15 @@ void PlanBuilder::event(dlc_record_kind kind, uint32_t event) {
   entry().events = std::max(entry().events, event + 1);
 }
 
+void PlanBuilder::sumOverRanks(std::string_view name, dlc_argument buffer, uint32_t channel) {
+  buffer.access = DLC_READ | DLC_WRITE;
+  buffer.dtype = DLC_F32;
+  launch(name, DLC_COLLECTIVE_SUM, 0, {buffer}, {});
+  records.back().kind = DLC_RECORD_COLLECTIVE;
+  records.back().value = channel;
+  header.data_parallel = 1;
+}
+
 void PlanBuilder::endEntry() {
   entry().records.count = static_cast<uint32_t>(records.size()) - entry().records.first;
 }

@@ -64,6 +64,8 @@ struct PlanBuilder {
                std::vector<dlc_argument> buffers);
   /// DLC_RECORD_RECORD_EVENT or DLC_RECORD_WAIT_EVENT on the current stream.
   void event(dlc_record_kind kind, uint32_t event);
+  /// A collective of floats, in place, on the current stream.
+  void sumOverRanks(std::string_view name, dlc_argument buffer, uint32_t channel);
   void endEntry();
 
   dlc_argument ofVariable(uint32_t variable) const;

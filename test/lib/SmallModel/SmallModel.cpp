@@ -20,12 +20,12 @@ namespace {
 /// Numbers of what the entries share.
 struct Shared {
   uint32_t weight, bias, weightVelocity, biasVelocity, applied;
-  uint32_t rate, step;
-  uint32_t logits, crossEntropy, sumSamples, weightGradient, update, count;
+  uint32_t rate, step, ranksScale;
+  uint32_t logits, crossEntropy, sumSamples, weightGradient, update, count, scale;
 };
 
 Shared addShared(PlanBuilder &plan) {
-  Shared s;
+  Shared s = {};
   plan.header.model = plan.text("Small");
   plan.header.documentation = plan.text("Softmax regression on 4x4 images.");
   plan.header.report = plan.text(
@@ -89,7 +89,23 @@ dlc_argument addLoss(PlanBuilder &plan, const Shared &s, bool counts) {
   return gradient;
 }
 
-void addTrainStep(PlanBuilder &plan, const Shared &s, bool twoStreams) {
+/// Sums the gradients over the ranks, beside the first stream, and makes means of them.
+void addReduction(PlanBuilder &plan, const Shared &s, const dlc_argument &weight,
+                  const dlc_argument &bias) {
+  dlc_argument bucket = weight;
+  bucket.bytes = bias.offset + bias.bytes - weight.offset;
+  plan.event(DLC_RECORD_RECORD_EVENT, 0);
+  plan.stream = 1;
+  plan.event(DLC_RECORD_WAIT_EVENT, 0);
+  plan.sumOverRanks("bucket0/all_reduce", bucket, DLC_CHANNEL_BUCKETS);
+  plan.event(DLC_RECORD_RECORD_EVENT, 1);
+  plan.stream = 0;
+  plan.event(DLC_RECORD_WAIT_EVENT, 1);
+  plan.launch("bucket0/scale", s.scale, 1, {updating(bucket), plan.ofScalar(s.ranksScale)},
+              {bucket.bytes / sizeof(float)});
+}
+
+void addTrainStep(PlanBuilder &plan, const Shared &s, bool twoStreams, bool parallel) {
   plan.beginEntry("train_step", DLC_ENTRY_TRAIN, batch);
   const dlc_argument gradient = addLoss(plan, s, false);
   const dlc_type weightType = plan.variables[s.weight].type, biasType = plan.variables[s.bias].type;
@@ -97,6 +113,8 @@ void addTrainStep(PlanBuilder &plan, const Shared &s, bool twoStreams) {
   plan.launch("linear1/backward_weight", s.weightGradient, classes,
               {gradient, plan.ofInput(0), writing(weight), writing(bias)},
               {batch, features, classes});
+  if (parallel)
+    addReduction(plan, s, weight, bias);
   if (twoStreams)
     plan.event(DLC_RECORD_RECORD_EVENT, 0);
   constexpr uint64_t block = 16;
@@ -134,11 +152,16 @@ void addInfer(PlanBuilder &plan, const Shared &s) {
 
 } // namespace
 
-static PlanBuilder modelFor(dlc_target target) {
+static PlanBuilder modelFor(dlc_target target, bool parallel) {
   PlanBuilder plan;
   plan.target = target;
-  const Shared shared = addShared(plan);
-  addTrainStep(plan, shared, target == DLC_TARGET_CUDA);
+  Shared shared = addShared(plan);
+  if (parallel) {
+    shared.ranksScale = plan.scalar("ranks.scale", 1);
+    constexpr uint32_t scaleFunction = 12;
+    shared.scale = plan.kernel("scale", scaleFunction, 2, 1);
+  }
+  addTrainStep(plan, shared, target == DLC_TARGET_CUDA && !parallel, parallel);
   plan.beginEntry("evaluate", DLC_ENTRY_EVALUATE, batch);
   addLoss(plan, shared, true);
   plan.endEntry();
@@ -146,8 +169,9 @@ static PlanBuilder modelFor(dlc_target target) {
   return plan;
 }
 
-PlanBuilder smallModel() { return modelFor(DLC_TARGET_CPU); }
-PlanBuilder smallSimtModel() { return modelFor(DLC_TARGET_CUDA); }
+PlanBuilder smallModel() { return modelFor(DLC_TARGET_CPU, false); }
+PlanBuilder smallSimtModel() { return modelFor(DLC_TARGET_CUDA, false); }
+PlanBuilder smallParallelModel(dlc_target target) { return modelFor(target, true); }
 
 /// Header of the section .dlc.plan, found by the place that the loader's own reader gives.
 static Elf64_Shdr *planSection(std::vector<std::byte> &module, const runtime::FileRange &plan) {

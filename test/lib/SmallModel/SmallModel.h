@@ -13,6 +13,10 @@ PlanBuilder smallModel();
 /// device, which takes a kernel's task for a block.
 PlanBuilder smallSimtModel();
 
+/// The same, built for several ranks: the gradients are one bucket that is summed on a second
+/// stream.
+PlanBuilder smallParallelModel(dlc_target target = DLC_TARGET_CPU);
+
 /// Targets of a note for smallSimtModel().
 inline constexpr uint32_t simtTargets = 1u << DLC_TARGET_CUDA | 1u << DLC_TARGET_SIMT;
 

@@ -170,6 +170,15 @@ static void store(const dlc_args *args, uint32_t task, void *scratch) {
 #endif
 }
 
+/* values[i] *= factor[0]. One task. Immediates: count. */
+static void scale(const dlc_args *args, uint32_t task, void *scratch) {
+  float *values = args->buffers[0];
+  const float *factor = args->buffers[1];
+  for (uint64_t i = 0; i < args->constants[0]; ++i)
+    values[i] *= factor[0];
+  (void)task, (void)scratch;
+}
+
 /* Computes nothing. On the SIMT device, which knows their sizes, reads both ends of each buffer:
  * they must be there. */
 static void touch(const dlc_args *args, uint32_t task, void *scratch) {
@@ -190,8 +199,8 @@ HIDDEN void simt_outside(const dlc_args *args, uint32_t task, void *scratch);
 HIDDEN void simt_divergent(const dlc_args *args, uint32_t task, void *scratch);
 
 static const dlc_kernel_fn kernels[] = {
-    logits, cross_entropy, sum_samples,     weight_gradient, update,         count,
-    store,  simt_reverse,  simt_no_barrier, simt_outside,    simt_divergent, touch};
+    logits,       cross_entropy,   sum_samples,  weight_gradient, update, count, store,
+    simt_reverse, simt_no_barrier, simt_outside, simt_divergent,  touch,  scale};
 /* In a section of its own, where a test finds it in the file. */
 __attribute__((section("dlc_descriptor"))) static dlc_module module = {
     sizeof(dlc_module), 0, 0, 0, kernels, sizeof(kernels) / sizeof(kernels[0]), 0};

@@ -16,6 +16,12 @@ int main(int argc, char **argv) {
   dlc::test::writeFile(folder + "/simt.so",
                        dlc::test::moduleWith(dlc::test::smallSimtModel().blob(),
                                              {.targets = dlc::test::simtTargets}));
+  // The same for several ranks.
+  dlc::test::writeFile(folder + "/parallel.so",
+                       dlc::test::moduleWith(dlc::test::smallParallelModel().blob()));
+  dlc::test::writeFile(folder + "/parallel-simt.so",
+                       dlc::test::moduleWith(dlc::test::smallParallelModel(DLC_TARGET_CUDA).blob(),
+                                             {.targets = dlc::test::simtTargets}));
   // The same with another learning rate.
   dlc::test::PlanBuilder faster = dlc::test::smallModel();
   faster.scalars[0].value = 0.11;

@@ -51,7 +51,7 @@ TEST(Loader, DecodesThePlan) {
   ASSERT_EQ(plan.variables.size(), 5u);
   EXPECT_EQ(plan.variables[2].role, DLC_ROLE_SLOT);
   EXPECT_EQ(plan.variables[2].of, 0u);
-  EXPECT_EQ((*module)->kernelFunctions().size(), 12u);
+  EXPECT_EQ((*module)->kernelFunctions().size(), 13u);
 }
 
 // What is no module is told from what is a damaged one.
@@ -281,8 +281,8 @@ TEST(Loader, ChecksScalarsStepsAndKernels) {
        [](auto &p) { p.kernels[0].scratch_bytes = uint64_t(1) << 47; }},
       {"kernel 'logits' is for target 9, which is unknown",
        [](auto &p) { p.kernels[0].target = 9; }},
-      {"damaged module: kernel 'logits' is function 12 of 12",
-       [](auto &p) { p.kernels[0].function = 12; }},
+      {"damaged module: kernel 'logits' is function 13 of 13",
+       [](auto &p) { p.kernels[0].function = 13; }},
   });
 }
 
@@ -554,8 +554,8 @@ TEST(Loader, ChecksImagesAndCudaKernels) {
        [](auto &p) { p.kernels[0].threads = 1025; }},
       {"kernel 'logits': blocks with 2097152 bytes of shared memory",
        [](auto &p) { p.kernels[0].shared_bytes = 2 << 20; }},
-      {"damaged module: kernel 'logits' is function 12 of 12",
-       [](auto &p) { p.kernels[0].function = 12; }},
+      {"damaged module: kernel 'logits' is function 13 of 13",
+       [](auto &p) { p.kernels[0].function = 13; }},
   };
   for (const Broken &broken : cases)
     EXPECT_EQ(messageForCudaPlan(broken.change), broken.message);

@@ -1,6 +1,8 @@
 // Threads, contexts and what a run of the hand-made model yields.
 #include "dlc/context.h"
+#include "runtime/Core/Initialise.h"
 #include "runtime/Device/CPU/ThreadPool.h"
+#include "runtime/Device/Device.h"
 #include "test/lib/SmallModel/SmallModel.h"
 
 #include <cmath>
@@ -318,17 +320,6 @@ std::string refusal(const std::function<void(PlanBuilder &)> &change) {
   return std::string(context.status().message()).substr(path.size() + 2);
 }
 
-/// Makes the small plan's first record a sum over ranks.
-void makeCollective(PlanBuilder &plan) {
-  plan.header.data_parallel = 1;
-  dlc_record &record = plan.records[0];
-  record.kind = DLC_RECORD_COLLECTIVE;
-  record.index = DLC_COLLECTIVE_SUM;
-  record.arguments = {static_cast<uint32_t>(plan.arguments.size()), 1};
-  record.immediates = {0, 0};
-  plan.arguments.push_back({DLC_SPACE_ARENA, 0, 0, 128, DLC_READ | DLC_WRITE, DLC_F32});
-}
-
 // Plans for other devices load, so that they can be inspected, but do not run on the CPU.
 TEST(Exec, RefusesRecordsOfOtherDevices) {
   EXPECT_EQ(refusal([](PlanBuilder &plan) {
@@ -346,8 +337,76 @@ TEST(Exec, RefusesRecordsOfOtherDevices) {
             }),
             "entry 'train_step': record 0 'linear1/forward' is a library call, "
             "which the cpu does not run");
-  EXPECT_EQ(refusal(makeCollective), "entry 'train_step': record 0 'linear1/forward' is a "
-                                     "collective, which the cpu does not run");
+}
+
+/// Two ranks in one, whose sums are done when the test says so: all ranks have the same values.
+class SlowTransport : public Transport {
+public:
+  std::string_view name() const override { return "slow"; }
+  unsigned rank() const override { return 0; }
+  unsigned ranks() const override { return 2; }
+  Result<Ticket> start(const Collective &collective) override {
+    EXPECT_EQ(collective.channel, DLC_CHANNEL_BUCKETS);
+    running.push_back(collective);
+    log += "start ";
+    return Ticket(++tickets);
+  }
+  Status wait(Ticket ticket) override {
+    log += "wait ";
+    EXPECT_EQ(ticket, tickets);
+    if (!failure.empty())
+      return Status(StatusCode::Failed, failure);
+    for (const Collective &c : running)
+      addElements(c.dtype, c.buffer.data(), c.buffer.data(), c.buffer.size() / 4);
+    running.clear();
+    return {};
+  }
+  Status leave() override { return {}; }
+
+  std::vector<Collective> running;
+  Ticket tickets = 0;
+  std::string log, failure;
+};
+
+// A collective is started where its record stands and waited for where its event is; a step with
+// two ranks that have the same samples is a step with one. What fails it, fails the run.
+TEST(Exec, RunsCollectivesBesideTheStep) {
+  TemporaryFolder folder;
+  auto train = [&](const PlanBuilder &plan, std::shared_ptr<Transport> ranks, double scale) {
+    writeFile(folder.path("x.so"), moduleWith(plan.blob()));
+    auto device = openCpu({.threads = 1}).take();
+    if (ranks)
+      device->join(ranks);
+    auto state = State::create(Module::load(folder.path("x.so")).take(), device, 3).take();
+    auto context = Context::create(state, "train_step").take();
+    if (ranks)
+      EXPECT_TRUE(context->setScalar("ranks.scale", scale).ok());
+    Inputs inputs;
+    inputs.bindTo(*context);
+    for (int i = 0; i < 3; ++i)
+      if (Status status = context->run(); !status.ok())
+        return std::pair(std::string(status.message()), variablesOf(*state));
+    return std::pair(std::string(), variablesOf(*state));
+  };
+  const auto alone = train(smallModel(), nullptr, 1);
+  EXPECT_EQ(train(smallParallelModel(), nullptr, 1), alone);
+  auto two = std::make_shared<SlowTransport>();
+  EXPECT_EQ(train(smallParallelModel(), two, 0.5), alone);
+  EXPECT_EQ(two->log, "start wait start wait start wait ");
+
+  // Without the wait for its event it ends with the run, after the update.
+  PlanBuilder plan = smallParallelModel();
+  for (dlc_record &record : plan.records)
+    if (record.kind == DLC_RECORD_WAIT_EVENT && record.index == 1)
+      record.kind = DLC_RECORD_RECORD_EVENT;
+  auto late = std::make_shared<SlowTransport>();
+  EXPECT_NE(train(plan, late, 0.5), alone);
+  EXPECT_EQ(late->log, "start wait start wait start wait ");
+
+  auto broken = std::make_shared<SlowTransport>();
+  broken->failure = "rank 1 ended in step 2";
+  EXPECT_EQ(train(smallParallelModel(), broken, 0.5).first,
+            "entry 'train_step': rank 1 ended in step 2");
 }
 
 // Derived variables are refreshed by the prepare entry before the first run, and after a write from
