@@ -9,8 +9,8 @@
 
 namespace dlc::runtime {
 
-Result<std::unique_ptr<BatchLoader>> BatchLoader::create(const EntryInfo &entry,
-                                                         std::shared_ptr<const Dataset> dataset) {
+Result<std::unique_ptr<BatchLoader>>
+BatchLoader::create(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset, Shard shard) {
   if (entry.batch == 0)
     return invalid("entry '", entry.name, "' has no batch axis to put samples on");
   if (dataset->size() >> 32)
@@ -18,12 +18,12 @@ Result<std::unique_ptr<BatchLoader>> BatchLoader::create(const EntryInfo &entry,
                    " samples are more than can be numbered");
   DLC_TRY_ASSIGN(mapping, mapInputs(entry, *dataset));
   return std::unique_ptr<BatchLoader>(
-      new BatchLoader(entry, std::move(dataset), std::move(mapping)));
+      new BatchLoader(entry, std::move(dataset), std::move(mapping), shard));
 }
 
 BatchLoader::BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset,
-                         std::vector<MappedInput> mapping)
-    : entry(entry), dataset(std::move(dataset)), mapping(std::move(mapping)) {
+                         std::vector<MappedInput> mapping, Shard shard)
+    : entry(entry), dataset(std::move(dataset)), mapping(std::move(mapping)), shard(shard) {
   for (Batch &batch : ring) {
     batch.inputs.resize(entry.inputs.size());
     batch.samples.reserve(entry.batch);
@@ -42,7 +42,9 @@ BatchLoader::~BatchLoader() { stop(); }
 
 uint64_t BatchLoader::batches(bool keepPartial) const {
   const uint64_t size = dataset->size();
-  return size / entry.batch + (keepPartial && size % entry.batch != 0);
+  const uint64_t all = size / entry.batch + (keepPartial && size % entry.batch != 0);
+  const uint64_t extra = shard.even || all % shard.ranks <= shard.rank ? 0 : 1;
+  return all / shard.ranks + extra;
 }
 
 void BatchLoader::stop() {
@@ -84,7 +86,7 @@ void BatchLoader::produce() {
       if (stopping)
         return;
     }
-    fill(ring[i % slots], pass.firstBatch + i);
+    fill(ring[i % slots], (pass.firstBatch + i) * shard.ranks + shard.rank);
     {
       std::lock_guard lock(mutex);
       filled = i + 1;

@@ -38,13 +38,20 @@ struct Pass {
   bool keepPartial = false;
 };
 
+/// Which batches of a pass this process takes: each `ranks`-th, from number `rank` on.
+struct Shard {
+  unsigned rank = 0, ranks = 1;
+  /// Leaves out the last batches where there is not one for each rank.
+  bool even = false;
+};
+
 class BatchLoader {
 public:
-  static Result<std::unique_ptr<BatchLoader>> create(const EntryInfo &entry,
-                                                     std::shared_ptr<const Dataset> dataset);
+  static Result<std::unique_ptr<BatchLoader>>
+  create(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset, Shard shard = {});
   ~BatchLoader();
 
-  /// Batches of a whole pass.
+  /// Batches of a whole pass that this process takes.
   uint64_t batches(bool keepPartial) const;
   /// Begins a pass; what was prefetched for another is dropped. Fails where no thread can be had.
   Status start(const Pass &pass);
@@ -53,7 +60,7 @@ public:
 
 private:
   BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset,
-              std::vector<MappedInput> mapping);
+              std::vector<MappedInput> mapping, Shard shard);
   void stop();
   void produce();
   void fill(Batch &batch, uint64_t number);
@@ -64,6 +71,7 @@ private:
   const EntryInfo &entry;
   std::shared_ptr<const Dataset> dataset;
   std::vector<MappedInput> mapping;
+  Shard shard;
   std::vector<std::vector<std::byte>> storage;
   Batch ring[slots];
 

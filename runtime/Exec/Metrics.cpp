@@ -18,6 +18,23 @@ Status MetricSums::add(const Context &context) {
   return {};
 }
 
+void MetricSums::add(const MetricSums &other) {
+  for (size_t i = 0; i < totals.size(); ++i)
+    totals[i] += other.totals[i];
+  runCount += other.runCount;
+}
+
+std::vector<double> MetricSums::numbers() const {
+  std::vector<double> numbers = totals;
+  numbers.push_back(static_cast<double>(runCount));
+  return numbers;
+}
+
+void MetricSums::setNumbers(std::span<const double> numbers) {
+  totals.assign(numbers.begin(), numbers.end() - 1);
+  runCount = static_cast<uint64_t>(numbers.back());
+}
+
 void MetricSums::clear() {
   totals.assign(totals.size(), 0);
   runCount = 0;

@@ -13,10 +13,16 @@ public:
 
   /// Adds the accumulators of the context's last run; the context runs the same entry.
   Status add(const Context &context);
+  /// Adds what another has for the same entry.
+  void add(const MetricSums &other);
   void clear();
   uint64_t runs() const { return runCount; }
   /// Value of metric number `index` over all runs added; not a number if there were none.
   double value(size_t index) const;
+
+  /// All of it as numbers, which may be added up over ranks and given back.
+  std::vector<double> numbers() const;
+  void setNumbers(std::span<const double> numbers);
 
   /// The sums as text that restores them to the bit, for checkpoints.
   std::string save() const;

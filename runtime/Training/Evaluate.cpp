@@ -2,6 +2,7 @@
 #include "runtime/Training/Evaluate.h"
 #include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Device/Device.h"
 #include "runtime/Exec/Metrics.h"
 
 #include <chrono>
@@ -58,13 +59,29 @@ Result<std::unique_ptr<Evaluator>> Evaluator::create(std::shared_ptr<State> stat
   const EntryInfo *entry = module.plan().findEntry(DLC_ENTRY_EVALUATE);
   if (!entry)
     return invalid(module.path(), ": the module has no entry that evaluates");
+  const Transport &ranks = state->device()->ranks();
   DLC_TRY_ASSIGN(context, Context::create(std::move(state), entry->name));
-  DLC_TRY_ASSIGN(loader, BatchLoader::create(context->entry(), dataset));
-  if (loader->batches(entry->validInput != DLC_NONE) == 0)
+  DLC_TRY_ASSIGN(loader, BatchLoader::create(context->entry(), dataset,
+                                             {.rank = ranks.rank(), .ranks = ranks.ranks()}));
+  if (entry->validInput == DLC_NONE && dataset->size() < entry->batch)
     return invalid(dataset->name(), ": ", dataset->size(), " samples do not fill one batch of ",
                    entry->batch);
   return std::unique_ptr<Evaluator>(
       new Evaluator(std::move(context), std::move(loader), dataset->name()));
+}
+
+/// What all ranks have evaluated.
+static Status addOverRanks(Transport &ranks, MetricSums &sums, EvaluateReport &report) {
+  if (ranks.ranks() == 1)
+    return {};
+  std::vector<double> numbers = sums.numbers();
+  numbers.push_back(static_cast<double>(report.samples));
+  numbers.push_back(static_cast<double>(report.batches));
+  DLC_TRY(ranks.sum(numbers));
+  sums.setNumbers(std::span(numbers).first(numbers.size() - 2));
+  report.samples = static_cast<uint64_t>(numbers[numbers.size() - 2]);
+  report.batches = static_cast<uint64_t>(numbers.back());
+  return {};
 }
 
 Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
@@ -89,6 +106,7 @@ Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
     if (progress)
       progress(report.batches);
   }
+  DLC_TRY(addOverRanks(context->state()->device()->ranks(), sums, report));
   for (size_t i = 0; i < entry.metrics.size(); ++i)
     report.metrics.emplace_back(entry.metrics[i].name, sums.value(i));
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

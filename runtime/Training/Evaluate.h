@@ -1,4 +1,5 @@
-// Runs an evaluate entry over a dataset, each sample once, the last partial batch padded.
+// Runs an evaluate entry over a dataset, each sample once, the last partial batch padded. The ranks
+// of the State's device share the batches, and all get the result.
 #ifndef DLC_RUNTIME_TRAINING_EVALUATE_H
 #define DLC_RUNTIME_TRAINING_EVALUATE_H
 
@@ -35,6 +36,7 @@ public:
   static Result<std::unique_ptr<Evaluator>> create(std::shared_ptr<State> state,
                                                    std::shared_ptr<const Dataset> dataset);
 
+  /// Of this process.
   uint64_t batches() const { return loader->batches(/*keepPartial=*/true); }
   /// Stops after `maxBatches`. `progress`, if any, hears how many are done. Fails if a result is
   /// not a number: a metric need not tell, as no logit is the largest then.

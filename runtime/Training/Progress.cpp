@@ -34,7 +34,9 @@ Result<TrainingProgress> progressFrom(const Metadata &metadata) {
   DLC_TRY(readNumber(metadata, "position", progress.position));
   // An epoch has at least one batch; the order of samples takes 32 bits of its number.
   const uint64_t most = std::min<uint64_t>(progress.step, UINT32_MAX);
-  if (progress.epoch > most || progress.position > progress.step - progress.epoch)
+  // Among fewer ranks than before, an epoch has more batches than it had steps so far.
+  const bool resized = metadata.contains("ranks");
+  if (progress.epoch > most || (!resized && progress.position > progress.step - progress.epoch))
     return damaged("the metadata claims ", progress.epoch, " epochs and ", progress.position,
                    " batches after ", progress.step, " steps");
   return progress;

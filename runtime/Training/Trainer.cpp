@@ -3,6 +3,7 @@
 #include "runtime/Core/FileWriter.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Device/Device.h"
+#include "runtime/Training/Ranks.h"
 
 #include <algorithm>
 #include <chrono>
@@ -24,6 +25,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
   std::unique_ptr<Trainer> trainer(new Trainer(std::move(state), options));
   const Plan &plan = trainer->state->module()->plan();
   trainer->position = start;
+  trainer->countsRanks = trainer->ranks().ranks() > 1;
   for (const SettingInfo &setting : plan.settings)
     if (setting.name == "epochs" && setting.value >= 1 && setting.value < 1e9)
       trainer->epochTarget = static_cast<uint64_t>(setting.value);
@@ -31,11 +33,14 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
     trainer->epochTarget = *options.epochs;
   DLC_TRY(trainer->prepareSteps());
   DLC_TRY(trainer->applyOverrides());
-  DLC_TRY_ASSIGN(loader, BatchLoader::create(trainer->steps[0].context->entry(), train));
+  const Transport &ranks = trainer->ranks();
+  const Shard shard{.rank = ranks.rank(), .ranks = ranks.ranks(), .even = true};
+  DLC_TRY_ASSIGN(loader, BatchLoader::create(trainer->steps[0].context->entry(), train, shard));
   trainer->loader = std::move(loader);
   if (trainer->loader->batches(false) == 0)
     return invalid(train->name(), ": ", train->size(), " samples do not fill one batch of ",
-                   trainer->steps[0].context->entry().batch);
+                   trainer->steps[0].context->entry().batch,
+                   ranks.ranks() == 1 ? "" : concat(" for each of ", ranks.ranks(), " ranks"));
   if (start.position > trainer->loader->batches(false))
     return invalid(train->name(), ": an epoch has ", trainer->loader->batches(false),
                    " batches, the checkpoint was taken after ", start.position);
@@ -44,10 +49,15 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
     trainer->evaluator = std::move(evaluator);
   }
   DLC_TRY(trainer->checkPlateaus());
-  if (!options.checkpoint.empty())
+  if (!options.checkpoint.empty() && ranks.rank() == 0)
     DLC_TRY(checkWritable(options.checkpoint));
   return trainer;
 }
+
+Transport &Trainer::ranks() const { return state->device()->ranks(); }
+
+/// The scalar by which the update makes a mean over the ranks of their sum.
+static constexpr std::string_view ranksScale = "ranks.scale";
 
 Status Trainer::prepareSteps() {
   const Module &module = *state->module();
@@ -56,12 +66,15 @@ Status Trainer::prepareSteps() {
     const dlc_step &step = plan.steps[i];
     DLC_TRY_ASSIGN(context, Context::create(state, plan.entries[step.entry].name));
     const EntryInfo &entry = context->entry();
+    if (plan.findScalar(ranksScale))
+      DLC_TRY(context->setScalar(ranksScale, 1.0 / ranks().ranks()));
     const std::span schedule(plan.schedule);
     steps.push_back({std::move(context),
                      plan.entries[plan.steps[plan.updateOf(i)].entry].name,
                      step.every,
                      schedule.subspan(step.schedule.first, step.schedule.count),
                      {},
+                     MetricSums(entry),
                      MetricSums(entry),
                      {}});
   }
@@ -73,10 +86,10 @@ Status Trainer::prepareSteps() {
 Status Trainer::applyOverrides() {
   const Module &module = *state->module();
   for (const auto &[name, value] : options.overrides) {
-    if (name == "step" || !module.plan().findScalar(name)) {
+    if (name == "step" || name == ranksScale || !module.plan().findScalar(name)) {
       std::string known;
       for (const ScalarInfo &scalar : module.plan().scalars)
-        if (scalar.name != "step")
+        if (scalar.name != "step" && scalar.name != ranksScale)
           addItem(known, scalar.name);
       return invalid(module.path(), ": no setting '", name, "' to override; there are: ", known);
     }
@@ -128,13 +141,14 @@ void Trainer::observePlateaus(const MetricValues &metrics) {
 }
 
 Status Trainer::restore(const Metadata &metadata) {
+  countsRanks |= metadata.contains("ranks");
   for (Step &step : steps)
     if (auto it = metadata.find(concat("plateau.", step.context->entry().name));
         it != metadata.end())
       DLC_TRY(step.plateau.restore(it->second));
   if (position.position == 0)
     return {};
-  epochSamples = position.position * steps[0].context->entry().batch;
+  epochSamples = position.position * steps[0].context->entry().batch * ranks().ranks();
   for (Step &step : steps) {
     auto it = metadata.find(concat("sums.", step.context->entry().name));
     if (it != metadata.end())
@@ -148,12 +162,12 @@ static std::string numberText(double value) {
   return std::isnan(value) ? "not a number" : concat(value);
 }
 
-Status Trainer::checkLoss(const Context &context) const {
-  const EntryInfo &entry = context.entry();
+Status Trainer::checkLoss(const Step &step) const {
+  const EntryInfo &entry = step.context->entry();
   for (size_t i = 0; i < entry.metrics.size(); ++i) {
     if (entry.metrics[i].kind != DLC_METRIC_LOSS)
       continue;
-    DLC_TRY_ASSIGN(value, context.metric(i));
+    const double value = step.batchSums.value(i);
     if (!std::isfinite(value))
       return failure(StatusCode::Failed, "step ", position.step + 1, " of entry '", entry.name,
                      "': the ", entry.metrics[i].name, " is ", numberText(value),
@@ -173,7 +187,8 @@ Status Trainer::checkEvaluation(const MetricValues &metrics) const {
 /// Issues the runs that are due for the next batch.
 Status Trainer::startBatch(const Batch &batch) {
   const uint64_t number = position.step + inFlight.size();
-  StartedBatch started{static_cast<uint64_t>(batch.valid), {}};
+  ranks().setStep(number + 1);
+  StartedBatch started{static_cast<uint64_t>(batch.valid) * ranks().ranks(), {}};
   for (Step &step : steps) {
     if ((number + 1) % step.every != 0)
       continue;
@@ -191,16 +206,31 @@ Status Trainer::startBatch(const Batch &batch) {
   return {};
 }
 
-Status Trainer::finishStep(Step &step) {
-  Context &context = *step.context;
-  DLC_TRY(context.finish());
-  DLC_TRY(checkLoss(context));
-  DLC_TRY(step.epochSums.add(context));
-  step.last.clear();
-  for (size_t i = 0; i < context.entry().metrics.size(); ++i) {
-    DLC_TRY_ASSIGN(value, context.metric(i));
-    step.last.emplace_back(context.entry().metrics[i].name, value);
+/// Sums of all ranks, and whether one of them wants to stop: in one collective.
+Status Trainer::addOverRanks(const StartedBatch &batch, bool &stop) const {
+  if (ranks().ranks() == 1)
+    return {};
+  std::vector<double> all = {double(stop)};
+  for (const Step *step : batch.ran)
+    for (double number : step->batchSums.numbers())
+      all.push_back(number);
+  DLC_TRY(ranks().sum(all));
+  stop = all[0] != 0;
+  std::span rest = std::span(all).subspan(1);
+  for (Step *step : batch.ran) {
+    const size_t count = step->batchSums.numbers().size();
+    step->batchSums.setNumbers(rest.first(count));
+    rest = rest.subspan(count);
   }
+  return {};
+}
+
+Status Trainer::reportStep(Step &step) {
+  DLC_TRY(checkLoss(step));
+  step.epochSums.add(step.batchSums);
+  step.last.clear();
+  for (size_t i = 0; i < step.context->entry().metrics.size(); ++i)
+    step.last.emplace_back(step.context->entry().metrics[i].name, step.batchSums.value(i));
   return {};
 }
 
@@ -211,8 +241,16 @@ bool Trainer::checkpointDue(uint64_t step) const {
 /// Waits for the oldest batch and reports it.
 Status Trainer::finishBatch(TrainObserver &observer) {
   const StartedBatch batch = std::move(inFlight.front());
+  for (Step *step : batch.ran) {
+    DLC_TRY(step->context->finish());
+    step->batchSums.clear();
+    DLC_TRY(step->batchSums.add(*step->context));
+  }
+  if (ranks().ranks() > 1)
+    stopped = observer.shouldStop();
+  DLC_TRY(addOverRanks(batch, stopped));
   for (Step *step : batch.ran)
-    DLC_TRY(finishStep(*step));
+    DLC_TRY(reportStep(*step));
   inFlight.pop_front();
   ++position.step;
   ++position.position;
@@ -221,6 +259,8 @@ Status Trainer::finishBatch(TrainObserver &observer) {
   lastFinish = Clock::now();
   epochSeconds += seconds;
   observer.onStep(stepReport(batch.samples, seconds));
+  if (options.checkRanks != 0 && position.step % options.checkRanks == 0)
+    DLC_TRY(compareParameters(ranks(), *state).in(concat("step ", position.step)));
   return checkpointDue(position.step) ? writeCheckpoint(observer) : Status();
 }
 
@@ -256,9 +296,14 @@ StepReport Trainer::stepReport(uint64_t samples, double seconds) const {
 Status Trainer::writeCheckpoint(TrainObserver &observer) {
   if (options.checkpoint.empty())
     return {};
+  DLC_TRY(averageStatistics(ranks(), *state));
+  if (ranks().rank() != 0)
+    return {};
   const Module &module = *state->module();
   Metadata metadata = toMetadata(position);
   metadata["graph_hash"] = module.graphHash();
+  if (countsRanks)
+    metadata["ranks"] = std::to_string(ranks().ranks());
   for (const Step &step : steps)
     if (!step.schedule.empty() && step.schedule.back().kind == DLC_SCHEDULE_PLATEAU)
       metadata[concat("plateau.", step.context->entry().name)] = step.plateau.save();
@@ -302,7 +347,10 @@ Status Trainer::runEpoch(TrainObserver &observer) {
   // Where the device works by itself, one batch is in flight while the next is made ready; but what
   // goes into a checkpoint must not be a step ahead.
   const size_t ahead = state->device()->sharesHostMemory() ? 0 : 1;
-  while (stepsLeft() && !(stopped = observer.shouldStop())) {
+  while (stepsLeft() && !stopped) {
+    // Several ranks stop together: they have asked each other behind the last batch.
+    if (ranks().ranks() == 1 && (stopped = observer.shouldStop()))
+      break;
     if (inFlight.empty())
       lastFinish = Clock::now();
     const Batch *batch = loader->next();
@@ -332,6 +380,7 @@ Status Trainer::finishEpoch(TrainObserver &observer) {
     epochSeconds = 0;
   }
   if (evaluator && complete) {
+    DLC_TRY(averageStatistics(ranks(), *state));
     DLC_TRY_ASSIGN(test, evaluator->run());
     DLC_TRY(checkEvaluation(test.metrics));
     observePlateaus(test.metrics);

@@ -8,9 +8,13 @@
 // Ownership: shares the State and the datasets. Threads: one at a time. Failure: a loss, a result
 // of an evaluation or a variable in a checkpoint that is not finite ends the run; the last
 // checkpoint stays. A checkpoint that cannot be written does not end it.
+//
+// Among several ranks, those of the State's device, each trains on its own batches of the same
+// order of samples, all observers hear the sums over the ranks, and rank 0 writes the checkpoints.
 #ifndef DLC_RUNTIME_TRAINING_TRAINER_H
 #define DLC_RUNTIME_TRAINING_TRAINER_H
 
+#include "runtime/Collectives/Transport.h"
 #include "runtime/Exec/Metrics.h"
 #include "runtime/Training/Evaluate.h"
 #include "runtime/Training/Progress.h"
@@ -32,6 +36,8 @@ struct TrainOptions {
   std::string checkpoint = {};
   /// Write it each so many batches as well; 0: not.
   uint64_t checkpointEvery = 0;
+  /// Compare the parameters of all ranks each so many batches; 0: not.
+  uint64_t checkRanks = 0;
   /// Scalars set by the user, by name.
   std::map<std::string, double> overrides = {};
 };
@@ -64,7 +70,8 @@ public:
   virtual void onCheckpoint(const std::string &path) {}
   /// A checkpoint could not be written. The run goes on, and the next one is tried.
   virtual void onCheckpointFailed(const Status &reason) {}
-  /// Asked before each batch; true ends the run as if it were complete.
+  /// Asked before each batch, or behind each among several ranks; true on one of them ends the run
+  /// as if it were complete.
   virtual bool shouldStop() { return false; }
 };
 
@@ -92,6 +99,7 @@ public:
 
 private:
   struct Step;
+  struct StartedBatch;
   Trainer(std::shared_ptr<State> state, TrainOptions options)
       : state(std::move(state)), options(std::move(options)) {}
   Status prepareSteps();
@@ -104,9 +112,11 @@ private:
   Status runEpoch(TrainObserver &observer);
   Status startBatch(const Batch &batch);
   Status finishBatch(TrainObserver &observer);
-  Status finishStep(Step &step);
+  Status reportStep(Step &step);
+  Transport &ranks() const;
   bool checkpointDue(uint64_t step) const;
-  Status checkLoss(const Context &context) const;
+  Status addOverRanks(const StartedBatch &batch, bool &stop) const;
+  Status checkLoss(const Step &step) const;
   Status checkEvaluation(const MetricValues &metrics) const;
   Status finishEpoch(TrainObserver &observer);
   Status writeCheckpoint(TrainObserver &observer);
@@ -122,7 +132,7 @@ private:
     uint32_t every;
     std::span<const SchedulePart> schedule;
     Plateau plateau;
-    MetricSums epochSums;
+    MetricSums batchSums, epochSums;
     /// Values of the last batch.
     MetricValues last;
   };
@@ -147,6 +157,8 @@ private:
   /// Checkpoints tried, those that could not be written, and the step that the last good one holds.
   uint64_t saves = 0, failedSaves = 0;
   std::optional<uint64_t> savedStep;
+  /// Whether checkpoints say how many ranks there were: not in a run that was always one.
+  bool countsRanks = false;
   bool stopped = false;
 };
 

@@ -40,8 +40,10 @@ static int exitCodeOf(const std::function<runtime::Result<int>()> &body) {
   std::fflush(stdout);
   if (exitCode.ok())
     return *exitCode;
+  // Without a message another process of the run says it.
   const std::string_view message = exitCode.status().message();
-  std::fprintf(stderr, "error: %.*s\n", static_cast<int>(message.size()), message.data());
+  if (!message.empty())
+    std::fprintf(stderr, "error: %.*s\n", static_cast<int>(message.size()), message.data());
   return Failed;
 }
 

@@ -70,9 +70,11 @@ Status describeDevice(const DeviceFlags &flags, const std::string &module) {
   return {};
 }
 
-Result<std::shared_ptr<State>> RunFlags::createState() const {
+Result<std::shared_ptr<State>> RunFlags::createState(std::shared_ptr<Transport> ranks) const {
   DLC_TRY_ASSIGN(loaded, Module::load(module));
   DLC_TRY_ASSIGN(place, device.open(*loaded));
+  if (ranks)
+    place->join(std::move(ranks));
   return State::create(std::move(loaded), std::move(place), seed.value_or(0));
 }
 

@@ -5,6 +5,7 @@
 
 #include "dlc/checkpoint.h"
 #include "dlc/context.h"
+#include "runtime/Collectives/Transport.h"
 
 #include <map>
 #include <optional>
@@ -27,6 +28,14 @@ struct DeviceFlags {
   Result<std::shared_ptr<Device>> open() const;
 };
 
+struct LaunchFlags {
+  unsigned ranks = 0;
+  std::string hosts;
+  uint64_t restarts = 0;
+  /// The command of dlc-run that the ranks run.
+  std::vector<std::string> command;
+};
+
 /// Flags of every command that runs a model.
 struct RunFlags {
   std::string module;
@@ -34,14 +43,18 @@ struct RunFlags {
   std::optional<uint64_t> seed;
   bool json = false;
 
-  /// A fresh State on the device, initialised from the seed (0 if none was given).
-  Result<std::shared_ptr<State>> createState() const;
+  /// A fresh State on the device, initialised from the seed (0 if none was given). The device is
+  /// one of `ranks`, if there are any.
+  Result<std::shared_ptr<State>> createState(std::shared_ptr<Transport> ranks = {}) const;
 };
 
 struct TrainFlags : RunFlags {
   std::string data, checkpoint, initFrom;
   std::optional<uint64_t> epochs, steps;
   uint64_t checkpointEvery = 0;
+  uint64_t checkRanks = 0;
+  /// Seconds that a rank may keep the others waiting.
+  double timeout = 30;
   bool resume = false, overwrite = false;
   std::map<std::string, double> overrides;
 };
@@ -85,6 +98,8 @@ struct CheckFlags {
 };
 
 Status train(const TrainFlags &flags);
+/// Starts the ranks of a run and waits for them; gives their exit code.
+Result<int> launch(const LaunchFlags &flags);
 Status evaluate(const EvalFlags &flags);
 Status infer(const InferFlags &flags);
 Status bench(const BenchFlags &flags);

@@ -9,7 +9,7 @@
 
 namespace dlc::runtime::tool {
 
-ProgressLine::ProgressLine() : terminal(isatty(STDOUT_FILENO) != 0) {}
+ProgressLine::ProgressLine(bool plain) : terminal(!plain && isatty(STDOUT_FILENO) != 0) {}
 
 static size_t terminalWidth() {
   winsize size = {};

@@ -10,7 +10,9 @@ namespace dlc::runtime::tool {
 
 class ProgressLine {
 public:
-  ProgressLine();
+  /// `plain`: no terminal, whatever standard output is: a starter of ranks gives them one of its
+  /// own.
+  explicit ProgressLine(bool plain = false);
 
   /// Says that `done` of `total` parts of `title` are done, with `text` beside it and about
   /// `secondsLeft` to go. Draws only when there is something new to see.

@@ -1,7 +1,11 @@
 // dlc-run train: from initial values or a checkpoint to a trained model.
 #include "runtime/Core/FileWriter.h"
+#include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Core/Thread.h"
 #include "runtime/Data/Safetensors.h"
+#include "runtime/Device/Device.h"
+#include "runtime/Training/Ranks.h"
 #include "runtime/Training/Trainer.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Output.h"
@@ -37,7 +41,8 @@ void stopOnSignals() {
 /// Shows a run to people or, with --json, to scripts.
 class Reporter : public TrainObserver {
 public:
-  Reporter(bool json, std::optional<uint64_t> stepLimit) : json(json), stepLimit(stepLimit) {}
+  Reporter(bool json, std::optional<uint64_t> stepLimit, bool plain)
+      : json(json), stepLimit(stepLimit), bar(plain) {}
 
   bool shouldStop() override { return interrupted != 0; }
 
@@ -111,19 +116,27 @@ private:
   double seconds = 0;
 };
 
+/// A rank that says nothing: rank 0 speaks for all.
+class SilentRank : public TrainObserver {
+public:
+  bool shouldStop() override { return interrupted != 0; }
+};
+
 /// The test data; none for a module that evaluates nothing, or where no test files are.
-Result<std::shared_ptr<const Dataset>> openTestData(const TrainFlags &flags, const Module &module) {
+Result<std::shared_ptr<const Dataset>> openTestData(const TrainFlags &flags, const Module &module,
+                                                    bool speaks) {
   if (!module.plan().findEntry(DLC_ENTRY_EVALUATE))
     return std::shared_ptr<const Dataset>();
   if (hasSplit(flags.data, Split::Test))
     return openDataset(flags.data, Split::Test);
-  std::fprintf(stderr, "note: %s: no test files, so epochs end without an evaluation\n",
-               flags.data.c_str());
+  if (speaks)
+    std::fprintf(stderr, "note: %s: no test files, so epochs end without an evaluation\n",
+                 flags.data.c_str());
   return std::shared_ptr<const Dataset>();
 }
 
 /// Loads the checkpoint of an earlier run; afterwards the run goes on as if it had never ended.
-Result<Metadata> resumeFrom(const TrainFlags &flags, State &state, TrainingProgress &progress) {
+Result<Metadata> resumeFrom(const TrainFlags &flags, State &state) {
   DLC_TRY_ASSIGN(metadata, loadVariables(state, flags.checkpoint, LoadMode::Everything));
   Result<TrainingProgress> found = progressFrom(metadata);
   if (!found.ok())
@@ -131,7 +144,6 @@ Result<Metadata> resumeFrom(const TrainFlags &flags, State &state, TrainingProgr
   if (flags.seed && *flags.seed != found->seed)
     return invalid(flags.checkpoint, ": was trained with seed ", found->seed, ", --seed is ",
                    *flags.seed);
-  progress = *found;
   if (metadata["graph_hash"] != state.module()->graphHash())
     std::fprintf(stderr,
                  "warning: %s: written by another build of the model; results may differ in bits\n",
@@ -180,31 +192,120 @@ Status initialiseFrom(const std::string &path, State &state) {
   return {};
 }
 
-} // namespace
+/// What a rank needs before the first step.
+struct Prepared {
+  std::shared_ptr<State> state;
+  std::shared_ptr<const Dataset> train, test;
+  /// Of the checkpoint that is resumed; read by rank 0.
+  Metadata metadata;
+  Facts facts;
+};
 
-Status train(const TrainFlags &flags) {
-  TrainOptions options{.epochs = flags.epochs,
-                       .steps = flags.steps,
-                       .checkpoint = flags.checkpoint,
-                       .checkpointEvery = flags.checkpointEvery,
-                       .overrides = flags.overrides};
-  DLC_TRY_ASSIGN(state, flags.createState());
-  if (!flags.checkpoint.empty())
-    DLC_TRY(checkCheckpoint(flags, state->module()->plan()));
-  if (!flags.initFrom.empty())
+/// What the ranks must have alike: files may differ from machine to machine.
+Facts factsOf(const TrainFlags &flags, const Prepared &prepared) {
+  const Module &module = *prepared.state->module();
+  std::string overrides;
+  for (const auto &[name, value] : flags.overrides)
+    addItem(overrides, concat(name, "=", exactText(value)));
+  auto number = [](const std::optional<uint64_t> &given) {
+    return given ? std::to_string(*given) : std::string("none");
+  };
+  return {{"the module", hexadecimal(module.note().file_hash)},
+          {"the plan", module.graphHash()},
+          {"training data of", describeSamples(*prepared.train)},
+          {"test data of", prepared.test ? describeSamples(*prepared.test) : "none"},
+          {"--seed", number(flags.seed)},
+          {"--epochs", number(flags.epochs)},
+          {"--steps", number(flags.steps)},
+          {"--checkpoint", flags.checkpoint.empty() ? "none" : "a file"},
+          {"--checkpoint-every", std::to_string(flags.checkpointEvery)},
+          {"--check-ranks", std::to_string(flags.checkRanks)},
+          {"--override", overrides}};
+}
+
+/// What each rank does by itself. Rank 0 alone reads checkpoints and writes them.
+Result<Prepared> prepare(const TrainFlags &given, const std::shared_ptr<Transport> &ranks,
+                         unsigned sharing) {
+  TrainFlags flags = given;
+  const bool first = ranks->rank() == 0;
+  if (flags.device.threads == 0 && sharing > 1)
+    flags.device.threads = std::max(1u, usableProcessors() / sharing);
+  Prepared prepared;
+  DLC_TRY_ASSIGN(state, flags.createState(ranks));
+  const Plan &plan = state->module()->plan();
+  if (ranks->ranks() > 1 && !plan.dataParallel)
+    return unsupported(flags.module, ": was compiled without --data-parallel, and ", ranks->ranks(),
+                       " ranks were started");
+  if (!flags.checkpoint.empty() && first)
+    DLC_TRY(checkCheckpoint(flags, plan));
+  if (!flags.initFrom.empty() && first)
     DLC_TRY(initialiseFrom(flags.initFrom, *state));
   DLC_TRY_ASSIGN(trainData, openDataset(flags.data, Split::Train));
-  DLC_TRY_ASSIGN(testData, openTestData(flags, *state->module()));
-  TrainingProgress progress;
-  progress.seed = flags.seed.value_or(0);
-  Metadata metadata;
-  if (flags.resume) {
-    DLC_TRY_ASSIGN(loaded, resumeFrom(flags, *state, progress));
-    metadata = std::move(loaded);
+  DLC_TRY_ASSIGN(testData, openTestData(flags, *state->module(), first));
+  if (flags.resume && first) {
+    DLC_TRY_ASSIGN(metadata, resumeFrom(flags, *state));
+    prepared.metadata = std::move(metadata);
   }
-  DLC_TRY_ASSIGN(trainer, Trainer::create(state, trainData, testData, options, progress));
-  DLC_TRY(trainer->restore(metadata).in(flags.checkpoint));
-  if (progress.epoch >= trainer->epochs())
+  prepared.state = std::move(state);
+  prepared.train = std::move(trainData);
+  prepared.test = std::move(testData);
+  if (ranks->ranks() > 1)
+    prepared.facts = factsOf(flags, prepared);
+  return prepared;
+}
+
+/// Where the run begins. Among another number of ranks than before, an epoch goes on behind the
+/// samples that have been seen.
+Result<TrainingProgress> startOf(const TrainFlags &flags, const Transport &ranks,
+                                 Prepared &prepared) {
+  if (!flags.resume)
+    return TrainingProgress{.seed = flags.seed.value_or(0)};
+  DLC_TRY_ASSIGN(progress, progressFrom(prepared.metadata));
+  const auto saved = prepared.metadata.find("ranks");
+  const uint64_t before =
+      saved == prepared.metadata.end() ? 1 : std::strtoull(saved->second.c_str(), nullptr, 10);
+  if (before == 0)
+    return damaged(flags.checkpoint, ": 'ranks' in the metadata is no whole number");
+  const uint64_t batches = progress.position * before;
+  progress.position = batches / ranks.ranks();
+  const std::vector<VariableInfo> &variables = prepared.state->module()->plan().variables;
+  const bool hasStates = std::ranges::any_of(
+      variables, [](const VariableInfo &variable) { return variable.role == DLC_ROLE_STATE; });
+  const bool resets = hasStates && progress.position != 0 && (before > 1 || ranks.ranks() > 1);
+  if (resets)
+    DLC_TRY(prepared.state->reset(DLC_ROLE_STATE));
+  if (ranks.rank() != 0)
+    return progress;
+  if (before != ranks.ranks())
+    std::fprintf(stderr,
+                 "note: %s: trained by %llu ranks before, now %u; %llu batches of the epoch are "
+                 "trained again\n",
+                 flags.checkpoint.c_str(), static_cast<unsigned long long>(before), ranks.ranks(),
+                 static_cast<unsigned long long>(batches % ranks.ranks()));
+  if (resets)
+    std::fprintf(stderr, "warning: %s: carried states begin anew\n", flags.checkpoint.c_str());
+  return progress;
+}
+
+Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ranks) {
+  const bool first = ranks->rank() == 0;
+  DLC_TRY_ASSIGN(sharing, ranksOnProcessors(*ranks));
+  Result<Prepared> prepared = guarded([&] { return prepare(flags, ranks, sharing); });
+  if (Status agreed = agree(*ranks, prepared.status(), prepared.ok() ? prepared->facts : Facts());
+      !agreed.ok())
+    return first ? std::move(agreed) : Status(agreed.code(), "");
+  DLC_TRY(broadcastRun(*ranks, prepared->metadata, *prepared->state));
+  DLC_TRY_ASSIGN(progress, startOf(flags, *ranks, *prepared));
+  const TrainOptions options{.epochs = flags.epochs,
+                             .steps = flags.steps,
+                             .checkpoint = flags.checkpoint,
+                             .checkpointEvery = flags.checkpointEvery,
+                             .checkRanks = flags.checkRanks,
+                             .overrides = flags.overrides};
+  DLC_TRY_ASSIGN(trainer, Trainer::create(prepared->state, prepared->train, prepared->test, options,
+                                          progress));
+  DLC_TRY(trainer->restore(prepared->metadata).in(flags.checkpoint));
+  if (progress.epoch >= trainer->epochs() && first)
     std::fprintf(
         stderr,
         "note: nothing to do: %s has trained %llu of %llu epochs; --epochs %llu trains one more\n",
@@ -212,10 +313,28 @@ Status train(const TrainFlags &flags) {
         static_cast<unsigned long long>(trainer->epochs()),
         static_cast<unsigned long long>(progress.epoch + 1));
   stopOnSignals();
-  Reporter reporter(flags.json, flags.steps);
+  if (!first) {
+    SilentRank silent;
+    return trainer->run(silent).in(flags.module);
+  }
+  Reporter reporter(flags.json, flags.steps, ranks->ranks() > 1);
   DLC_TRY(trainer->run(reporter).in(flags.module));
   reporter.summary(*trainer);
   return trainer->checkpointStatus();
+}
+
+} // namespace
+
+Status train(const TrainFlags &flags) {
+  DLC_TRY_ASSIGN(ranks, openTransport({.timeout = flags.timeout}));
+  Status status = trainAmong(flags, ranks);
+  if (status.ok())
+    return ranks->leave();
+  ranks->setReason(status.message());
+  // Rank 0 speaks for all.
+  return ranks->rank() == 0 || status.message().empty()
+             ? std::move(status)
+             : std::move(status).in(concat("on rank ", ranks->rank()));
 }
 
 } // namespace dlc::runtime::tool

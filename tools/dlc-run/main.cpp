@@ -25,9 +25,10 @@ struct CommandLine {
   StepFlags step;
   CheckFlags check;
   DeviceFlags device;
+  LaunchFlags launch;
   std::string probedModule;
   CLI::App *trainCommand, *evalCommand, *inferCommand, *benchCommand, *inspectCommand, *stepCommand,
-      *checkCommand, *deviceCommand;
+      *checkCommand, *deviceCommand, *launchCommand;
 
   CommandLine();
   CLI::App *add(const char *name, const char *description);
@@ -40,7 +41,9 @@ struct CommandLine {
   void addInspect();
   void addStep();
   void addCheck();
-  Status run();
+  void addLaunch();
+  Result<int> run();
+  Status runHere();
 };
 
 constexpr const char *dataText = "idx:DIR, a folder with files named as MNIST's are";
@@ -131,6 +134,16 @@ void CommandLine::addTrain() {
       ->add_flag("--resume", train.resume, "continue from the checkpoint, with the same bits")
       ->needs(checkpoint)
       ->excludes(initFrom);
+  trainCommand
+      ->add_option("--check-ranks", train.checkRanks,
+                   "compare the parameters of all ranks every N batches; default: 0, never")
+      ->type_name("N")
+      ->check(wholeNumber(0));
+  trainCommand
+      ->add_option("--timeout", train.timeout,
+                   "seconds that a rank may keep the others waiting; default: 30")
+      ->type_name("S")
+      ->check(CLI::Range(1.0, 1e6));
   trainCommand
       ->add_option_function<std::vector<std::string>>(
           "--override",
@@ -247,6 +260,27 @@ void CommandLine::addCheck() {
   checkCommand->add_flag("--json", check.json, "one JSON object a line, the last one the summary");
 }
 
+void CommandLine::addLaunch() {
+  launchCommand = add("launch", "train on several ranks, started by Open MPI's mpirun");
+  launchCommand
+      ->add_option("-n", launch.ranks, "ranks: processes, each with a replica of the model")
+      ->required()
+      ->type_name("N")
+      ->check(wholeNumber(1));
+  launchCommand
+      ->add_option("--hosts", launch.hosts,
+                   "where, as mpirun's --host takes it; default: this machine")
+      ->type_name("A:SLOTS,B:SLOTS");
+  launchCommand
+      ->add_option("--restarts", launch.restarts,
+                   "after a failure begin again from the checkpoint, at most N times; default: 0")
+      ->type_name("N")
+      ->check(wholeNumber(0));
+  launchCommand->add_option("command", launch.command, "behind --: train and its flags")
+      ->required()
+      ->type_name("-- train ...");
+}
+
 CommandLine::CommandLine() {
   app.require_subcommand(1);
   app.set_version_flag("--version", "dlc-run " DLC_VERSION);
@@ -266,6 +300,7 @@ CommandLine::CommandLine() {
   addInspect();
   addStep();
   addCheck();
+  addLaunch();
   deviceCommand = add("device", "show what is known of a device, as JSON");
   addDevice(deviceCommand, device);
   deviceCommand
@@ -274,7 +309,14 @@ CommandLine::CommandLine() {
       ->type_name("MODULE.so");
 }
 
-Status CommandLine::run() {
+Result<int> CommandLine::run() {
+  if (*launchCommand)
+    return tool::launch(launch);
+  DLC_TRY(runHere());
+  return Done;
+}
+
+Status CommandLine::runHere() {
   if (*trainCommand)
     return tool::train(train);
   if (*evalCommand)
@@ -334,8 +376,7 @@ Result<int> parseAndRun(int argc, char **argv) {
   CommandLine line;
   if (const auto exitCode = readCommandLine(line.app, argc, argv, advise))
     return *exitCode;
-  DLC_TRY(line.run());
-  return Done;
+  return line.run();
 }
 
 } // namespace

@@ -1,0 +1,195 @@
+// Agreement among ranks, and values that are kept equal.
+#include "runtime/Training/Ranks.h"
+#include "runtime/Core/Initialise.h"
+#include "runtime/Core/ModuleFile.h"
+#include "runtime/Core/Support.h"
+
+#include <algorithm>
+#include <map>
+#include <sched.h>
+#include <set>
+#include <unistd.h>
+
+namespace dlc::runtime {
+
+/// "rank 2", "ranks 1, 3"
+static std::string rankNames(const std::vector<unsigned> &ranks) {
+  std::string names;
+  for (unsigned rank : ranks)
+    addItem(names, std::to_string(rank));
+  return concat(ranks.size() == 1 ? "rank " : "ranks ", names);
+}
+
+/// The failures of all ranks, those that are alike together.
+static Status failuresOf(const std::vector<std::string> &messages) {
+  std::map<std::string, std::vector<unsigned>> byMessage;
+  for (unsigned rank = 0; rank < messages.size(); ++rank)
+    if (!messages[rank].empty())
+      byMessage[messages[rank]].push_back(rank);
+  if (byMessage.empty())
+    return {};
+  std::string text;
+  for (const auto &[message, ranks] : byMessage)
+    text += (text.empty() ? "" : "; ") +
+            (ranks.size() == messages.size() ? message : rankNames(ranks) + ": " + message);
+  return Status(StatusCode::Failed, text);
+}
+
+Status agree(Transport &ranks, const Status &own, const Facts &facts) {
+  if (ranks.ranks() == 1)
+    return own.ok() ? Status() : Status(own.code(), own.message());
+  DLC_TRY_ASSIGN(messages, ranks.gather(own.message()));
+  DLC_TRY(failuresOf(messages));
+  std::string differences;
+  for (const auto &[name, value] : facts) {
+    DLC_TRY_ASSIGN(values, ranks.gather(value));
+    std::map<std::string, std::vector<unsigned>> others;
+    for (unsigned rank = 0; rank < values.size(); ++rank)
+      if (values[rank] != values[0])
+        others[values[rank]].push_back(rank);
+    for (const auto &[other, who] : others)
+      differences += concat(differences.empty() ? "" : "; ", rankNames(who),
+                            who.size() == 1 ? " has " : " have ", name, " ", other, ", rank 0 has ",
+                            values[0]);
+  }
+  return differences.empty() ? Status() : invalid("the ranks differ: ", differences);
+}
+
+std::string describeSamples(const Dataset &dataset) {
+  constexpr uint64_t most = 4096;
+  const uint64_t count = std::min(most, dataset.size());
+  std::vector<uint8_t> hashes;
+  for (uint64_t i = 0; i < count; ++i)
+    for (size_t field = 0; field < dataset.fields().size(); ++field) {
+      const DatasetField &known = dataset.fields()[field];
+      uint64_t bytes = dtypeSize(known.dtype);
+      for (uint64_t extent : known.shape)
+        bytes *= extent;
+      // i * size / count without an overflow of the product.
+      const uint64_t sample = i * (dataset.size() / count) + i * (dataset.size() % count) / count;
+      hashes.resize(hashes.size() + 16);
+      hashBytes(std::span(dataset.sample(sample, field), bytes),
+                hashes.data() + hashes.size() - 16);
+    }
+  uint8_t hash[16];
+  hashBytes(std::as_bytes(std::span(hashes)), hash);
+  return concat(dataset.size(), " samples, ", hexadecimal(hash));
+}
+
+/// What rank 0 gives to the others: all that is equal on all ranks by construction, and statistics.
+static bool isShared(dlc_role role) {
+  return role == DLC_ROLE_PARAMETER || role == DLC_ROLE_SLOT || role == DLC_ROLE_STATISTIC ||
+         role == DLC_ROLE_COUNTER;
+}
+
+static Status broadcastMetadata(Transport &ranks, Metadata &metadata) {
+  std::string text;
+  for (const auto &[key, value] : metadata)
+    text += concat(key.size(), " ", value.size(), " ") + key + value;
+  DLC_TRY(ranks.broadcast(text));
+  metadata.clear();
+  for (std::string_view rest = text; !rest.empty();) {
+    size_t keySize = 0, valueSize = 0;
+    if (!takeNumber(rest, keySize) || !takeNumber(rest, valueSize))
+      return damaged("metadata of rank 0");
+    metadata[std::string(rest.substr(0, keySize))] = rest.substr(keySize, valueSize);
+    rest.remove_prefix(keySize + valueSize);
+  }
+  return {};
+}
+
+Status broadcastRun(Transport &ranks, Metadata &metadata, State &state) {
+  if (ranks.ranks() == 1)
+    return {};
+  DLC_TRY(broadcastMetadata(ranks, metadata));
+  const std::vector<VariableInfo> &variables = state.module()->plan().variables;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (!isShared(variables[i].role))
+      continue;
+    std::vector<std::byte> value(variables[i].type.logicalBytes());
+    DLC_TRY(state.read(i, value));
+    DLC_TRY(ranks.broadcast(value));
+    DLC_TRY(state.write(i, value));
+  }
+  return {};
+}
+
+Status averageStatistics(Transport &ranks, State &state) {
+  if (ranks.ranks() == 1)
+    return {};
+  const std::vector<VariableInfo> &variables = state.module()->plan().variables;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const TensorType &type = variables[i].type;
+    if (variables[i].role != DLC_ROLE_STATISTIC || isWhole(type.dtype))
+      continue;
+    const uint64_t size = dtypeSize(type.dtype);
+    std::vector<std::byte> value(type.logicalBytes());
+    std::vector<double> numbers(type.elementCount());
+    DLC_TRY(state.read(i, value));
+    for (size_t k = 0; k < numbers.size(); ++k)
+      numbers[k] = loadElement(type.dtype, value.data() + k * size);
+    DLC_TRY(ranks.sum(numbers));
+    for (size_t k = 0; k < numbers.size(); ++k)
+      storeElement(type.dtype, numbers[k] / ranks.ranks(), value.data() + k * size);
+    DLC_TRY(state.write(i, value));
+  }
+  return {};
+}
+
+Status compareParameters(Transport &ranks, const State &state) {
+  if (ranks.ranks() == 1)
+    return {};
+  const std::vector<VariableInfo> &variables = state.module()->plan().variables;
+  std::string hashes;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (variables[i].role != DLC_ROLE_PARAMETER)
+      continue;
+    std::vector<std::byte> value(variables[i].type.logicalBytes());
+    uint8_t hash[16];
+    DLC_TRY(state.read(i, value));
+    hashBytes(value, hash);
+    hashes.append(reinterpret_cast<const char *>(hash), sizeof(hash));
+  }
+  DLC_TRY_ASSIGN(all, ranks.gather(hashes));
+  std::vector<unsigned> others;
+  std::set<std::string> names;
+  for (unsigned rank = 0; rank < all.size(); ++rank) {
+    if (all[rank] == all[0])
+      continue;
+    others.push_back(rank);
+    size_t at = 0;
+    for (const VariableInfo &variable : variables)
+      if (variable.role == DLC_ROLE_PARAMETER) {
+        if (all[rank].compare(at, 16, all[0], at, 16) != 0)
+          names.insert(std::string(variable.name));
+        at += 16;
+      }
+  }
+  if (others.empty())
+    return {};
+  std::string list;
+  for (const std::string &name : names)
+    addItem(list, name);
+  return failure(StatusCode::Failed, rankNames(others), others.size() == 1 ? " has" : " have",
+                 " other parameters than rank 0: ", list);
+}
+
+Result<unsigned> ranksOnProcessors(Transport &ranks) {
+  char host[256] = "";
+  gethostname(host, sizeof(host) - 1);
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof(set), &set);
+  DLC_TRY_ASSIGN(hosts, ranks.gather(host));
+  DLC_TRY_ASSIGN(sets, ranks.gather({reinterpret_cast<const char *>(&set), sizeof(set)}));
+  unsigned sharing = 0;
+  for (unsigned rank = 0; rank < hosts.size(); ++rank) {
+    cpu_set_t other, both;
+    std::copy_n(sets[rank].data(), sizeof(other), reinterpret_cast<char *>(&other));
+    CPU_AND(&both, &set, &other);
+    sharing += hosts[rank] == host && CPU_COUNT(&both) != 0;
+  }
+  return std::max(1u, sharing);
+}
+
+} // namespace dlc::runtime

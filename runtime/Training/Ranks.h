@@ -1,0 +1,41 @@
+// What training does among ranks beside the collectives of its plan: agreeing on what is trained,
+// and keeping equal what must be. Over one rank all of it does nothing.
+//
+// Threads: the one that trains; all ranks call the same in the same order.
+#ifndef DLC_RUNTIME_TRAINING_RANKS_H
+#define DLC_RUNTIME_TRAINING_RANKS_H
+
+#include "dlc/checkpoint.h"
+#include "runtime/Collectives/Transport.h"
+#include "runtime/Data/Dataset.h"
+
+#include <utility>
+#include <vector>
+
+namespace dlc::runtime {
+
+/// What all ranks must have alike: what it is, and the value as text.
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+/// Fails on all ranks, with the same message, if `own` has failed on one of them, or if facts
+/// differ from those of rank 0: the message names the ranks, and what differs.
+Status agree(Transport &ranks, const Status &own, const Facts &facts);
+
+/// Number of samples, and a hash of up to 4,096 of them, evenly spread.
+std::string describeSamples(const Dataset &dataset);
+
+/// Gives all ranks the metadata, parameters, slots, statistics and counters that rank 0 has.
+Status broadcastRun(Transport &ranks, Metadata &metadata, State &state);
+
+/// Makes each statistic, of floats, the mean over the ranks.
+Status averageStatistics(Transport &ranks, State &state);
+
+/// Fails on all ranks if the parameters are not the same bits on all of them.
+Status compareParameters(Transport &ranks, const State &state);
+
+/// How many of the ranks share processors with this one; itself included.
+Result<unsigned> ranksOnProcessors(Transport &ranks);
+
+} // namespace dlc::runtime
+
+#endif
