@@ -47,14 +47,23 @@ private:
 };
 } // namespace
 
+/// What all sums are added up in: the widest type of them.
+static Type totalType(dl::MultiTensorOp op) {
+  Builder builder(op.getContext());
+  for (int64_t sum = 0; sum < int64_t(op.getSums()); ++sum)
+    if (getElementTypeOrSelf(op.getSum(sum)).isF64())
+      return builder.getF64Type();
+  return builder.getF32Type();
+}
+
 SmallVector<Candidate> MultiTensorGenerator::schedules(const KernelSpec &spec,
                                                        const CudaTarget &target) const {
   if (spec.anchor() != Anchor::MultiTensor)
     return {};
   auto op = cast<dl::MultiTensorOp>(spec.anchorOp());
-  // The skeleton adds floats.
   for (int64_t sum = 0; sum < int64_t(op.getSums()); ++sum)
-    if (!getElementTypeOrSelf(op.getSum(sum)).isF32())
+    if (!getElementTypeOrSelf(op.getSum(sum)).isF32() &&
+        !getElementTypeOrSelf(op.getSum(sum)).isF64())
       return {};
   int64_t pieces = FlatLayout(op).pieces().size();
   Candidate candidate;
@@ -62,7 +71,8 @@ SmallVector<Candidate> MultiTensorGenerator::schedules(const KernelSpec &spec,
   candidate.phases.push_back({uint32_t(std::max<int64_t>(pieces, 1)), 0});
   if (op.getSums() != 0) {
     candidate.phases.push_back({uint32_t(op.getCount()), 0});
-    candidate.workspaceBytes = std::max<int64_t>(pieces, 1) * op.getSums() * sizeof(float);
+    candidate.workspaceBytes =
+        std::max<int64_t>(pieces, 1) * op.getSums() * program::elementBytes(totalType(op));
     candidate.phases.back().sideBytes = candidate.workspaceBytes;
   }
   candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), candidate.phases.size());
@@ -106,7 +116,7 @@ std::string MemberPrinter::caller(bool quads) const {
   std::string add;
   for (unsigned i = 0; i < sums; ++i) {
     std::string n = std::to_string(i);
-    before += "    float t" + n + ";\n";
+    before += "    " + resultType(results + i) + " t" + n + ";\n";
     argument("t" + n);
     add += " sums.v[" + n + "] += t" + n + ";";
   }
@@ -135,7 +145,7 @@ std::string MemberPrinter::tables() const {
     stores += "    if (sum == " + std::to_string(i) + ")\n      y" + std::to_string(results + i) +
               "[tensor] = value;\n";
   return text + access("int", "first", "int tensor", "return int(" + firsts + "[tensor])") +
-         "  __device__ void total(int sum, int tensor, float value) const {\n" + stores + "  }\n";
+         "  __device__ void total(int sum, int tensor, Total value) const {\n" + stores + "  }\n";
 }
 
 void MemberPrinter::add(KernelText &text) const {
@@ -156,8 +166,9 @@ FailureOr<KernelText> MultiTensorGenerator::write(const KernelSpec &spec,
   text.constant("THREADS", threads);
   text.constant("PIECES", FlatLayout(op).pieces().size());
   text.constant("SUMS", op.getSums());
+  text.type("Total", storedTypeName(totalType(op)));
   if (op.getSums() != 0)
-    text.workspace(Float32Type::get(op.getContext()));
+    text.workspace(totalType(op));
 
   DeviceFunction function(spec, "body", {});
   SmallVector<Value> given;

@@ -61,12 +61,12 @@ inline void checkCountingUpdate(const char *target) {
   EXPECT_NEAR(added(0x1p40 + 7, 0), 7, half);
 }
 
-/// Adds up x * y and x over each tensor, and stores their sum in bf16. x is f32, y bf16, so tensors
-/// begin at multiples of 32 elements.
+/// Adds up x * y in f32 and x in f64 over each tensor, and stores their sum in bf16. x is f32, y
+/// bf16, so tensors begin at multiples of 32 elements.
 inline void checkSums(const char *target, double tolerance) {
   const std::string xs = "tensor<5xf32>, tensor<0xf32>, tensor<3x9001xf32>",
                     ys = "tensor<5xbf16>, tensor<0xbf16>, tensor<3x9001xbf16>",
-                    results = ys + ", tensor<3xf32>, tensor<3xf32>";
+                    results = ys + ", tensor<3xf32>, tensor<3xf64>";
   CompiledTestKernel kernel({xs + ", " + ys, results, R"(
 ^bb0(%x0: tensor<5xf32>, %x1: tensor<0xf32>, %x2: tensor<3x9001xf32>,
      %y0: tensor<5xbf16>, %y1: tensor<0xbf16>, %y2: tensor<3x9001xbf16>):
@@ -77,7 +77,8 @@ inline void checkSums(const char *target, double tolerance) {
     %1 = dl.multiply %x, %0 : tensor<f32>
     %2 = dl.add %x, %0 : tensor<f32>
     %3 = dl.cast %2 : tensor<f32> to tensor<bf16>
-    dl.yield %3, %1, %x : tensor<bf16>, tensor<f32>, tensor<f32>
+    %4 = dl.cast %x : tensor<f32> to tensor<f64>
+    dl.yield %3, %1, %4 : tensor<bf16>, tensor<f32>, tensor<f64>
   }
   dl.yield %r#0, %r#1, %r#2, %r#3, %r#4 : )" + results},
                             target);
@@ -110,7 +111,7 @@ inline void checkSums(const char *target, double tolerance) {
     }
     // Of terms that cancel, what rounding moves is a part of their magnitudes.
     EXPECT_NEAR(outputs[1].values[tensor], products, tolerance * scale) << tensor;
-    EXPECT_NEAR(outputs[2].values[tensor], sum, tolerance * scale) << tensor;
+    EXPECT_NEAR(outputs[2].values[tensor], sum, 27003 * 0x1p-53 * scale) << tensor;
   }
   for (TaskOrder order : {TaskOrder::Backward, TaskOrder::Shuffled})
     for (int sums : {1, 2})

@@ -6,6 +6,7 @@
 //   one tensor, offset a multiple of 4.
 //
 //   P::THREADS, SUMS            of a block; values that are added up
+//   P::Total                    float or double: what they are added up in
 //   P::PIECES                   rows of the table
 //   p.piece(row, column)        columns: tensor, offset, size
 //   p.given(tensor)             scalars and what belongs to the tensor, loaded once
@@ -18,7 +19,7 @@
 // A thread adds up every THREADS-th four of its piece, a warp its lanes, the first thread the
 // warps; then a warp the pieces of a tensor: the order is the same always.
 template <class P> struct PieceSums {
-  float v[P::SUMS > 0 ? P::SUMS : 1];
+  typename P::Total v[P::SUMS > 0 ? P::SUMS : 1];
 };
 
 template <class P> __device__ void multiTensor(const P &p) {
@@ -47,7 +48,7 @@ template <class P> __device__ void multiTensor(const P &p) {
     __syncthreads();
     if (threadIdx.x == 0)
       for (int s = 0; s < P::SUMS; ++s) {
-        float total = shared.value[0].v[s];
+        typename P::Total total = shared.value[0].v[s];
         for (int w = 1; w < P::THREADS / 32; ++w)
           total += shared.value[w].v[s];
         p.partial[row * P::SUMS + s] = total;
@@ -60,7 +61,7 @@ template <class P> __device__ void multiTensorTotals(const P &p) {
   int tensor = blockIdx.x, lane = threadIdx.x;
   int first = p.first(tensor), last = p.first(tensor + 1);
   for (int s = 0; s < P::SUMS; ++s) {
-    float total = 0;
+    typename P::Total total = 0;
     for (int piece = first + lane; piece < last; piece += 32)
       total += p.partial[piece * P::SUMS + s];
     total = combineWarp<Sum>(total);
