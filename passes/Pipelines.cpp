@@ -59,7 +59,7 @@ void dlc::addTrainPasses(OpPassManager &manager, const DLPipelineOptions &option
 
   // Needs the gradients; before fusion, so that an update may join the kernel that computes its
   // gradient.
-  manager.addPass(dl::createBuildUpdate());
+  manager.addPass(dl::createBuildUpdate({options.keepWeightGradients}));
 }
 
 void dlc::addFusionPasses(OpPassManager &manager, const DLPipelineOptions &options) {
@@ -114,6 +114,9 @@ struct PipelineFlags : TargetFlags<PipelineFlags> {
   Option<bool> keepInputGradients{*this, "keep-input-gradients",
                                   llvm::cl::desc("keep the gradients of inputs"),
                                   llvm::cl::init(false)};
+  Option<bool> keepWeightGradients{*this, "keep-weight-gradients",
+                                   llvm::cl::desc("keep the gradients of variables"),
+                                   llvm::cl::init(false)};
   ListOption<std::string> disable{*this, "disable",
                                   llvm::cl::desc("improving passes to leave out")};
 };
@@ -146,8 +149,10 @@ static LogicalResult buildPipeline(OpPassManager &manager, StringRef text, const
   auto source = makeSource(sources, flags, fail);
   if (failed(source))
     return failure();
-  DLPipelineOptions options{
-      flags.keepInputGradients, {flags.disable.begin(), flags.disable.end()}, *source};
+  DLPipelineOptions options{flags.keepInputGradients,
+                            flags.keepWeightGradients,
+                            {flags.disable.begin(), flags.disable.end()},
+                            *source};
   addTrainPasses(manager, options);
   addFusionPasses(manager, options);
   return success();

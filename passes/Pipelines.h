@@ -13,6 +13,8 @@ namespace dlc {
 struct DLPipelineOptions {
   /// The gradient of every float input stays a result of the training entries.
   bool keepInputGradients = false;
+  /// The gradients of updated variables stay results, too.
+  bool keepWeightGradients = false;
   /// Flags of improving passes to leave out, see improvingPasses().
   std::vector<std::string> disable;
   /// What the target's generators offer. Without one, everything stays row-major, and no code is

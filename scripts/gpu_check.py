@@ -90,7 +90,8 @@ def pack(folder, device, only):
         shutil.copy2(plugin, folder / "lib")
     for file in (here / "gpu-check.sh", here / "gpu_check.py", root / "bench/compare/rivals.py"):
         shutil.copy2(file, folder)
-    models = SMALL + list(values_models(device)) + (list(timed_models()) if device == "cuda" else [])
+    compared = [(name, source, f"{flags} --weight-gradients", cpu) for name, source, flags, cpu in SMALL + list(values_models(device))]
+    models = compared + (list(timed_models()) if device == "cuda" else [])
     large = {name for name, *_ in models} - {name for name, *_ in SMALL}
     for name, source, flags, cpu in models:
         if only not in name:

@@ -80,7 +80,7 @@ class Ours:
     def __init__(self, arguments, net, batch, infer, folder):
         self.run, self.module, self.entry = os.path.join(arguments.tools, "dlc-run"), os.path.join(folder, "model.so"), "train_step"
         self.threads, self.folder, self.medians, self.loads, self.peaks = arguments.threads, folder, [], [], []
-        size = ["-D", f"N={batch}"]
+        size = ["-D", f"N={batch}", "--weight-gradients"]
         if infer:
             size, self.entry = ["--infer-batch", str(batch)], f"infer_n{batch}"
         start = time.perf_counter()

@@ -6,6 +6,7 @@
 //   %new:2 = dl.multi_tensor(%w, %dw, %v) scalars(%lr, %decay, %momentum) { ... }
 //   dl.assign @w, %new#0
 //   dl.assign @w.momentum, %new#1
+//   dl.return
 //
 // One multi_tensor for all parameters with equal optimizer settings and element type. Gradients
 // accumulate and are clipped before; each of these is a room of its own, see Update/EntryUpdate.h.
@@ -13,6 +14,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "passes/DL/Passes.h"
 #include "passes/DL/Update/EntryUpdate.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace dlc::dl {
@@ -65,6 +67,15 @@ static void applyRules(EntryUpdate &update) {
               numbers.size() == 1 ? base : base + std::to_string(numbers[group.optimizer]));
 }
 
+/// The results that are gradients of variables.
+static llvm::BitVector weightGradients(EntryOp entry) {
+  llvm::BitVector found(entry.getNumResults());
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    if (entry.getOutputKind(i) == program::ValueKind::Gradient && entry.getResultAttr(i, "dl.of"))
+      found.set(i);
+  return found;
+}
+
 static LogicalResult buildUpdate(EntryUpdate update) {
   if (failed(collectGroups(update)))
     return failure();
@@ -92,12 +103,17 @@ static void readAverages(EntryOp entry, const Averages &averages) {
 
 namespace {
 struct BuildUpdate : dlc::dl::impl::BuildUpdateBase<BuildUpdate> {
+  using BuildUpdateBase::BuildUpdateBase;
+
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     Averages averages;
     for (EntryOp entry : getOperation().getOps<EntryOp>())
       if (entry.getUpdates() && failed(buildUpdate({entry, symbols, averages})))
         return signalPassFailure();
+    if (!keepWeightGradients)
+      for (EntryOp entry : getOperation().getOps<EntryOp>())
+        entry.eraseOutputs(weightGradients(entry));
     for (EntryOp entry : getOperation().getOps<EntryOp>())
       readAverages(entry, averages);
   }

@@ -57,7 +57,11 @@ def BuildUpdate : Pass<"dl-build-update", "::mlir::ModuleOp"> {
     With `accumulate = k` the entry becomes `accumulate_step` (`<entry>_accumulate`), which adds a
     k-th of its gradients to slots, and the update becomes an entry with the old name that takes
     these, clears them and runs k times less often.
+
+    The gradients are no results any more, unless they are asked for.
   }];
+  let options = [Option<"keepWeightGradients", "keep-weight-gradients", "bool", "false",
+                        "keep the gradients of variables as results">];
 }
 
 def Fuse : Pass<"dl-fuse", "::dlc::dl::EntryOp"> {

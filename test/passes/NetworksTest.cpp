@@ -80,7 +80,7 @@ static OwningOpRef<ModuleOp> compile(MLIRContext &context, const std::string &ex
     return module;
   }
   PassManager manager(&context);
-  addTrainPasses(manager, {});
+  addTrainPasses(manager, {.keepWeightGradients = true});
   addFusionPasses(manager, {});
   if (failed(manager.run(*module)))
     return nullptr;

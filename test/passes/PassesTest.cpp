@@ -122,11 +122,13 @@ static std::string print(ModuleOp module) {
 
 /// Every pass that improves runs; those that are for some targets only too.
 static DLPipelineOptions allPassesBut(std::vector<std::string> disabled) {
-  return {.disable = std::move(disabled), .candidates = std::make_shared<test::FakeCandidates>()};
+  return {.keepWeightGradients = true,
+          .disable = std::move(disabled),
+          .candidates = std::make_shared<test::FakeCandidates>()};
 }
 
 TEST_P(PassesTest, ImprovingPassesKeepResults) {
-  DLPipelineOptions options;
+  DLPipelineOptions options{.keepWeightGradients = true};
   for (StringRef flag : improvingPasses())
     options.disable.push_back(flag.str());
   Values plain = runTwice(*compile(options));

@@ -149,7 +149,7 @@ LogicalResult Driver::compile() {
   auto *cuda = std::get_if<codegen::CudaTarget>(&target);
   if (options.math == Math::TF32 && !cuda)
     engine.warning({}, "--math=tf32 is for CUDA: the CPU computes in float32");
-  pipeline = {options.inputGradients, options.disabledPasses};
+  pipeline = {options.inputGradients, options.weightGradients, options.disabledPasses};
   if (failed(runPasses([&](OpPassManager &manager) { addTrainPasses(manager, pipeline); })))
     return failure();
   if (options.emit == Emit::DLTrain)

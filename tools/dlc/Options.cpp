@@ -111,6 +111,8 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
       ->allow_extra_args(false);
   app.add_flag("--input-gradients", options.inputGradients,
                "training steps also return the gradients of their inputs");
+  app.add_flag("--weight-gradients", options.weightGradients,
+               "training steps also return the gradients of what they update");
   app.add_option_function<std::string>(
          "-W", [&](const std::string &) { options.warningsAreErrors = true; },
          "-Werror: a warning is an error")

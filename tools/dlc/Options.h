@@ -36,6 +36,7 @@ struct Options {
   Math math = Math::Float32;
   uint64_t workspaceLimitMiB = 16; ///< CUDA: of a call of cuDNN
   bool inputGradients = false;
+  bool weightGradients = false;
   bool warningsAreErrors = false;
   bool cache = true;
   unsigned threads = 0;

@@ -1,4 +1,5 @@
-// RUN: dlc-opt --dl-build-update %s | FileCheck %s
+// RUN: dlc-opt --dl-build-update=keep-weight-gradients %s | FileCheck %s
+// RUN: dlc-opt --dl-build-update %s | FileCheck %s --check-prefix=ALONE --implicit-check-not=gradient.w --implicit-check-not=gradient.b
 
 dl.variable @w : tensor<4x3xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
 dl.variable @b : tensor<4xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
@@ -11,7 +12,9 @@ dl.variable @h : tensor<2xf64> role<parameter> init(#program.init<uniform, -0.2,
 // CHECK: dl.variable @b :
 
 // Without momentum there is no slot: p - lr * (g + decay * p), one multi_tensor for both parameters. The gradients stay
-// results, and `updates` is consumed.
+// results if that is asked for, and `updates` is consumed.
+// ALONE-LABEL: dl.entry @plain
+// ALONE: dl.return{{$}}
 // CHECK-LABEL: dl.entry @plain
 // CHECK-NOT: updates
 // CHECK-DAG: %[[W:.*]] = dl.read @w
