@@ -3,6 +3,7 @@
 // List scheduling: among the ops whose operands are there, first views, which cost nothing; then
 // weight gradients, so that what follows from them (a reduction over ranks, the update) can begin
 // and the gradient of the layer's output dies early; then the op that adds least to the live bytes.
+// Updates wait for all else that is ready: what reads the old values then lets them be overwritten.
 // Ties fall to the order in which the ops stood, so that the result depends on nothing but the
 // input. Greedy: an optimal order for memory is NP-hard, and the graph of a network is nearly a
 // chain.
@@ -97,9 +98,17 @@ Scheduler::Scheduler(EntryOp entry) {
     missing.push_back(llvm::count_if(op->getOperands(), [&](Value operand) {
       return position.contains(operand.getDefiningOp());
     }));
+  auto addGradient = [&](Value value) {
+    Operation *producer = bufferOf(value).getDefiningOp();
+    if (producer && !standsFirst(producer) && !isa<MultiTensorOp>(producer))
+      weightGradients.insert(producer);
+  };
+  // What an update reads is a variable or computed for it.
+  for (auto update : entry.getBlock().getOps<MultiTensorOp>())
+    llvm::for_each(update.getTensors(), addGradient);
   for (auto [i, output] : llvm::enumerate(entry.getReturn().getOutputs()))
     if (entry.getResultAttr(i, "dl.of"))
-      weightGradients.insert(bufferOf(output).getDefiningOp());
+      addGradient(output);
 }
 
 /// Bytes of the results minus those of the buffers that die here.
@@ -117,7 +126,8 @@ Scheduler::Rank Scheduler::rank(size_t index) const {
   Operation *op = ops[index];
   if (isa<ReshapeOp>(op))
     return {0, 0, index};
-  return {weightGradients.contains(op) ? 1 : 2, addedBytes(op), index};
+  const int kind = isa<MultiTensorOp>(op) ? 3 : weightGradients.contains(op) ? 1 : 2;
+  return {kind, addedBytes(op), index};
 }
 
 void Scheduler::makeReady(size_t index) {

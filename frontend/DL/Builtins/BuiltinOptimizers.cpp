@@ -42,17 +42,18 @@ static Value keepOptimizer(Call &call) {
   for (const BuiltinParam &param : call.builtin.params) {
     auto settings = settingsOf(rule, param.name);
     llvm::ArrayRef<Value> parts = partsOf(call.value(param.name));
-    bool isValid = parts.size() == settings.size() &&
-                   llvm::all_of_zip(settings, parts, [](auto *setting, const Value &part) {
-                     return isAllowed(*setting, part);
-                   });
-    if (!isValid) {
+    auto refuse = [&](const Value &found) {
       std::string count =
           settings.size() > 1 ? std::to_string(settings.size()) + " numbers of " : "";
       return call.fail(param.name, "'" + param.name + "' is " + count +
                                        settings.front()->describeRange() + ", found " +
-                                       text(call.value(param.name)));
-    }
+                                       text(found));
+    };
+    if (parts.size() != settings.size())
+      return refuse(call.value(param.name));
+    for (auto [setting, part] : llvm::zip_equal(settings, parts))
+      if (!isAllowed(*setting, part))
+        return refuse(part);
     for (auto [setting, part] : llvm::zip_equal(settings, parts))
       values[setting->name] = settingValue(part);
   }

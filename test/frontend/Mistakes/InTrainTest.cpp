@@ -62,7 +62,7 @@ R"dl(test.dl:5:3: error: 'optimizer' is such as sgd(learning_rate=0.01), found t
   ^~~~~~~~~ without '"': sgd(learning_rate, *, momentum=0, dampening=0, ...)
 )dl", {}},
 {"OptimizerBetas", R"dl(optimizer = adam(betas=(0.9, 1)))dl",
-R"dl(test.dl:5:26: error: 'betas' is 2 numbers of 0 or more and below 1, found a sequence of 2
+R"dl(test.dl:5:26: error: 'betas' is 2 numbers of 0 or more and below 1, found 1
   optimizer = adam(betas=(0.9, 1))
                          ^~~~~~~~
 )dl", {}},

@@ -20,6 +20,26 @@ dl.entry @weight_gradient_first(%x: tensor<2x8xf32>, %dy: tensor<2x8xf32>)
   dl.return %y, %dw : tensor<2x8xf32>, tensor<8x8xf32>
 }
 
+// So does one that is no result but what an update reads; the update waits for what reads the old values.
+// CHECK-LABEL: dl.entry @updated
+// CHECK: dl.matmul %{{.*}}, %{{.*}} transpose_a
+// CHECK-NEXT: dl.matmul %{{.*}}, %{{.*}} :
+// CHECK-NEXT: dl.exp
+// CHECK-NEXT: dl.multi_tensor
+dl.entry @updated(%x: tensor<2x8xf32>, %dy: tensor<2x8xf32>) -> (tensor<2x8xf32>) attributes {kind = #program.entry<train>} {
+  %w = dl.read @w : tensor<8x8xf32>
+  %dx = dl.matmul %dy, %w : tensor<2x8xf32>, tensor<8x8xf32>
+  %y = dl.exp %dx : tensor<2x8xf32>
+  %dw = dl.matmul %dy, %x transpose_a : tensor<2x8xf32>, tensor<2x8xf32>
+  %new = dl.multi_tensor(%w, %dw) scalars() {streams = 2 : i64} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32> {
+  ^bb0(%p: tensor<f32>, %g: tensor<f32>):
+    %q = dl.subtract %p, %g : tensor<f32>
+    dl.yield %q : tensor<f32>
+  }
+  dl.assign @w, %new : tensor<8x8xf32>
+  dl.return %y : tensor<2x8xf32>
+}
+
 // Of two chains that begin with a large tensor the first is finished before the second begins: one large tensor is live.
 // CHECK-LABEL: dl.entry @one_large_tensor
 // CHECK-NEXT: %[[A:.*]] = dl.exp
