@@ -1,6 +1,7 @@
 # Configuration of the lit tests. Substitutions: %shared (reference data), %examples, %root, %python, %build, %cuda (its headers).
 import glob
 import os
+import shutil
 import subprocess
 import sys
 
@@ -50,6 +51,10 @@ for feature, path in [("cudnn", "lib64/libcudnn.so.9"), ("nvrtc", "lib64/libnvrt
         lit_config.note(f"{feature}: no toolkit with {path}, the tests that need it are left out")
 if os.path.exists(os.path.join(config.build_root, "lib", "libdlc_cuda.so")):
     config.available_features.add("cuda-toolkit")
+if os.path.exists(os.path.join(config.build_root, "lib", "libdlc_mpi.so")) and shutil.which("mpirun", path=config.environment["PATH"]):
+    config.available_features.add("mpi")
+else:
+    lit_config.note("mpi: no libdlc_mpi.so or no mpirun, the tests with several ranks are left out")
 for feature, path in [("mnist", "data/mnist"), ("goldens", "goldens/nets")]:
     if os.path.isdir(os.path.join(config.reference_data, path)):
         config.available_features.add(feature)

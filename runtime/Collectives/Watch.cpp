@@ -255,11 +255,14 @@ void Watch::closePeer(Peer &peer) {
   peer.socket = -1;
 }
 
+/// Ranks go from step to step together, so one that said little lately is where this one is.
+uint64_t Watch::stepOf(const Peer &peer) const { return std::max(peer.last.step, step.load()); }
+
 /// The connection ended. Whoever was no rank of this run is forgotten.
 void Watch::lose(Peer &peer) {
   closePeer(peer);
   if (peer.welcome && !peer.gone && !leaving)
-    fail(peer.rank, peer.last.step, "ended");
+    fail(peer.rank, stepOf(peer), "ended");
 }
 
 void Watch::handle(Peer &peer, const Message &message) {
@@ -293,8 +296,7 @@ void Watch::findSilence() {
   for (const auto &peer : peers) {
     const std::chrono::duration<double> silence = Clock::now() - peer->heard;
     if (peer->welcome && !peer->gone && silence.count() > options.timeout)
-      fail(peer->rank, peer->last.step,
-           concat("has not been heard of for ", options.timeout, " s"));
+      fail(peer->rank, stepOf(*peer), concat("has not been heard of for ", options.timeout, " s"));
   }
 }
 

@@ -90,6 +90,7 @@ private:
   void accept();
   void receive(Peer &peer);
   void handle(Peer &peer, const Message &message);
+  uint64_t stepOf(const Peer &peer) const;
   void lose(Peer &peer);
   void closePeer(Peer &peer);
   void findSilence();

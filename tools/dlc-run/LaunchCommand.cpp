@@ -17,7 +17,9 @@
 namespace dlc::runtime::tool {
 namespace {
 
-/// The starter that is at work: it is told what this process is told.
+/// The starter that is at work. Asked to end, mpirun would give its ranks a moment and no more; so
+/// the first signal goes to them, as the one that mpirun passes on, and only the second to mpirun
+/// itself.
 volatile pid_t starter = 0;
 volatile std::sig_atomic_t interrupted = 0;
 
@@ -25,21 +27,21 @@ void passSignalsOn() {
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action = {};
     action.sa_handler = [](int number) {
-      interrupted = 1;
       if (starter > 0)
-        kill(starter, number);
+        kill(starter, interrupted ? number : SIGUSR1);
+      interrupted = 1;
     };
     sigaction(signal, &action, nullptr);
   }
 }
 
 /// mpirun's command line. Ranks are not bound to processors: each takes its share of those it may
-/// use. Who is asked to end gets time for a checkpoint.
+/// use. Where one fails, the others get two seconds to say so.
 std::vector<std::string> commandLine(const LaunchFlags &flags,
                                      const std::vector<std::string> &command) {
   std::vector<std::string> line = {
       "mpirun",    "--quiet", "-np",   std::to_string(flags.ranks), "--oversubscribe",
-      "--bind-to", "none",    "--mca", "odls_base_sigkill_timeout", "30"};
+      "--bind-to", "none",    "--mca", "odls_base_sigkill_timeout", "2"};
   if (geteuid() == 0)
     line.push_back("--allow-run-as-root");
   if (!flags.hosts.empty())
@@ -63,6 +65,10 @@ Result<int> runProgram(const std::vector<std::string> &line) {
   if (child == 0) {
     // Whatever ends this process, the ranks do not outlive it.
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    // The terminal's signals are for the parent, which passes them on; its input is for nobody.
+    setpgid(0, 0);
+    if (const int nothing = open("/dev/null", O_RDONLY); nothing >= 0)
+      dup2(nothing, STDIN_FILENO);
     execvp(words[0], words.data());
     const int reason = errno;
     (void)!write(failed[1], &reason, sizeof(reason));

@@ -22,10 +22,10 @@ namespace {
 volatile std::sig_atomic_t interrupted = 0;
 
 /// A second signal of the kind ends the process at once, but for SIGPIPE: each further line of
-/// output raises one, also before the checkpoint is written. A signal that whoever started the
-/// process ignores, as nohup does, stays ignored.
+/// output raises one, also before the checkpoint is written. mpirun passes SIGUSR1 on to its ranks.
+/// A signal that whoever started the process ignores, as nohup does, stays ignored.
 void stopOnSignals() {
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1}) {
     struct sigaction before, action = {};
     action.sa_handler = [](int number) {
       interrupted = 1;

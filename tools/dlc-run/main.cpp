@@ -273,7 +273,7 @@ void CommandLine::addLaunch() {
       ->type_name("A:SLOTS,B:SLOTS");
   launchCommand
       ->add_option("--restarts", launch.restarts,
-                   "after a failure begin again from the checkpoint, at most N times; default: 0")
+                   "begin again from the checkpoint after a failure, N times at most")
       ->type_name("N")
       ->check(wholeNumber(0));
   launchCommand->add_option("command", launch.command, "behind --: train and its flags")
