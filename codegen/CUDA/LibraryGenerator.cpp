@@ -417,7 +417,9 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
   LibraryCall library;
   library.call = describeCall(c);
   library.call.math = target.math;
-  library.call.workspace_bytes = target.workspaceLimit;
+  dl::WishAttr wish = dl::ConvolutionForm::get(spec.anchorOp()).wish;
+  library.call.workspace_bytes =
+      wish ? wish.getWorkspace().value_or(target.workspaceLimit) : target.workspaceLimit;
   Candidate candidate;
   candidate.schedule =
       epilogue ? "cuDNN" + describeEpilogue(*epilogue) : "cuDNN, finished by a launch";

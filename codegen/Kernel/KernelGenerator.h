@@ -21,11 +21,7 @@
 
 namespace dlc::codegen {
 
-/// How a convolution is computed on the CPU.
-enum class ConvolutionAlgorithm { Direct, Gemm, Winograd };
-/// "direct", "gemm", "winograd"; nothing for other names.
-std::optional<ConvolutionAlgorithm> getConvolutionAlgorithm(llvm::StringRef name);
-llvm::StringRef algorithmName(ConvolutionAlgorithm algorithm);
+using dl::ConvolutionAlgorithm;
 
 /// The CPU to generate for. Sizes in bytes, per core.
 struct CpuTarget {
@@ -35,10 +31,13 @@ struct CpuTarget {
   unsigned vectorBytes = 32; ///< width of the vectors to use: 32 (AVX2) or 64 (AVX-512)
   unsigned vectorRegisters = 16;
   uint64_t l1 = 32 << 10, l2 = 1 << 20, l3 = 8 << 20;
-  /// For each convolution that it can run; nothing: the fastest.
-  std::optional<ConvolutionAlgorithm> convolution;
+  /// For each convolution that it can run and that asks for none itself.
+  ConvolutionAlgorithm convolution = ConvolutionAlgorithm::Heuristic;
   /// No algorithm that errs more than direct sums of float32 do.
   bool strict = false;
+  /// Bytes that a kernel may use besides its tensors, where one can that needs no more. Kernels
+  /// take turns in this memory, so it is what all of a step needs.
+  std::optional<uint64_t> workspaceLimit;
 
   /// "native", "avx2" or "avx512"; fails with a message for anything else.
   static llvm::Expected<CpuTarget> get(llvm::StringRef name);
@@ -134,7 +133,7 @@ struct Candidate {
   /// A result may lie in the memory of an operand that it needs at the same places only.
   bool inPlace = true;
   double cost = 0; ///< estimated seconds on one core
-  /// Of a convolution.
+  /// Of a convolution on the CPU.
   std::optional<ConvolutionAlgorithm> algorithm = std::nullopt;
   llvm::json::Value parameters = nullptr; ///< the generator's own numbers, read back by emit
   std::shared_ptr<const CudaText> text = nullptr; ///< CUDA

@@ -5,6 +5,7 @@
 #include "codegen/Kernel/KernelCache.h"
 #include "codegen/Kernel/SourceHash.h"
 #include "codegen/Kernel/Threads.h"
+#include "dialects/DL/ConvolutionForm.h"
 #include "llvm/Config/llvm-config.h"
 #include <atomic>
 
@@ -30,16 +31,44 @@ static void collect(const Generators &generators, const KernelSpec &spec, const 
       all.push_back({generator, std::move(candidate)});
 }
 
-/// Leaves only the algorithm that the user wants, where it can run.
-static void keepForced(std::vector<GeneratedCandidate> &all, const Target &target) {
-  auto *cpu = std::get_if<CpuTarget>(&target);
-  if (!cpu || !cpu->convolution)
-    return;
-  auto isForced = [&](const GeneratedCandidate &one) {
-    return one.candidate.algorithm == cpu->convolution;
-  };
-  if (llvm::any_of(all, isForced))
-    llvm::erase_if(all, [&](const GeneratedCandidate &one) { return !isForced(one); });
+ConvolutionAlgorithm codegen::wantedAlgorithm(const KernelSpec &spec, const CpuTarget &target) {
+  if (spec.anchor() != Anchor::Convolution)
+    return ConvolutionAlgorithm::Heuristic;
+  const ConvolutionAlgorithm wish = dl::ConvolutionForm::get(spec.anchorOp()).wishedAlgorithm();
+  return wish == ConvolutionAlgorithm::Heuristic ? target.convolution : wish;
+}
+
+/// Bytes besides a kernel's tensors.
+static std::optional<uint64_t> workspaceLimit(const KernelSpec &spec, const CpuTarget &target) {
+  if (spec.anchor() == Anchor::Convolution)
+    if (dl::WishAttr wish = dl::ConvolutionForm::get(spec.anchorOp()).wish)
+      if (std::optional<int64_t> bytes = wish.getWorkspace())
+        return *bytes;
+  return target.workspaceLimit;
+}
+
+/// Leaves those that need no more workspace than `limit`, or the least. Not the loops of last
+/// resort, which need none and take a hundred times as long: a limit is there to save memory that
+/// is worth less than the time.
+static void keepWithin(std::vector<GeneratedCandidate> &all, uint64_t limit) {
+  const double slowdown = 10;
+  double fastest = std::numeric_limits<double>::infinity();
+  for (const GeneratedCandidate &one : all)
+    fastest = std::min(fastest, one.candidate.cost);
+  std::optional<uint64_t> least;
+  for (const GeneratedCandidate &one : all)
+    if (one.candidate.cost <= slowdown * fastest)
+      least = std::min(least.value_or(UINT64_MAX), one.candidate.workspaceBytes);
+  llvm::erase_if(all, [&](const GeneratedCandidate &one) {
+    return one.candidate.workspaceBytes > std::max(limit, least.value_or(0));
+  });
+}
+
+/// Leaves only those of the algorithm, if there are any.
+static void keepAlgorithm(std::vector<GeneratedCandidate> &all, ConvolutionAlgorithm algorithm) {
+  auto wanted = [&](const GeneratedCandidate &one) { return one.candidate.algorithm == algorithm; };
+  if (llvm::any_of(all, wanted))
+    llvm::erase_if(all, [&](const GeneratedCandidate &one) { return !wanted(one); });
 }
 
 static bool callsLibrary(const Candidate &candidate) {
@@ -59,19 +88,41 @@ static std::string identityOf(const Target &target) {
   return text;
 }
 
-KernelSelector::KernelSelector(Target target)
-    : generatedFor(std::move(target)), identity(identityOf(generatedFor)) {}
+/// Measured seconds take the place of estimates, and the one to take stands in front.
+static void applyMeasured(std::vector<GeneratedCandidate> &all, const PinnedKernel &measured) {
+  for (GeneratedCandidate &one : all)
+    if (auto known = measured.seconds.find(one.name()); known != measured.seconds.end())
+      one.candidate.cost = known->second;
+  auto isChosen = [&](const GeneratedCandidate &one) { return one.name() == measured.chosen; };
+  llvm::stable_sort(all, [&](const GeneratedCandidate &a, const GeneratedCandidate &b) {
+    return isChosen(a) && !isChosen(b);
+  });
+}
+
+KernelSelector::KernelSelector(Target target, PinnedChoices pinned)
+    : generatedFor(std::move(target)), pinned(std::move(pinned)),
+      identity(identityOf(generatedFor)) {}
 
 void KernelSelector::ask(const KernelSpec &spec, KernelOffer &offer) const {
   offer.stem = spec.stem();
   offer.flops = spec.flops();
   offer.bytes = spec.bytes();
   std::vector<GeneratedCandidate> &all = offer.candidates;
-  if (auto *cpu = std::get_if<CpuTarget>(&generatedFor))
+  if (auto *cpu = std::get_if<CpuTarget>(&generatedFor)) {
     collect(cpuGenerators(), spec, *cpu, all);
-  else
+    const ConvolutionAlgorithm wanted = wantedAlgorithm(spec, *cpu);
+    auto hasWanted = [&] {
+      return llvm::any_of(
+          all, [&](const GeneratedCandidate &one) { return one.candidate.algorithm == wanted; });
+    };
+    const bool wasThere = hasWanted();
+    if (std::optional<uint64_t> limit = workspaceLimit(spec, *cpu))
+      keepWithin(all, *limit);
+    offer.lacksWorkspace = wasThere && !hasWanted();
+    keepAlgorithm(all, wanted);
+  } else {
     collect(cudaGenerators(), spec, std::get<CudaTarget>(generatedFor), all);
-  keepForced(all, generatedFor);
+  }
   // Winograd's algorithm is what a user asks for, as it may err more.
   auto rank = [](const GeneratedCandidate &one) {
     return std::tuple(!callsLibrary(one.candidate),
@@ -81,6 +132,8 @@ void KernelSelector::ask(const KernelSpec &spec, KernelOffer &offer) const {
   llvm::sort(all, [&](const GeneratedCandidate &a, const GeneratedCandidate &b) {
     return rank(a) < rank(b);
   });
+  if (const PinnedKernel *measured = pinned ? pinned(offer.text) : nullptr)
+    applyMeasured(all, *measured);
 }
 
 KernelSelector::Answer &KernelSelector::answerTo(StringRef text) {
@@ -94,8 +147,8 @@ KernelSelector::Answer &KernelSelector::answerTo(StringRef text) {
 const KernelOffer &KernelSelector::offer(const KernelSpec &spec, StringRef text) {
   Answer &answer = answerTo(text);
   std::call_once(answer.asked, [&] {
-    ask(spec, answer.offer);
     answer.offer.text = text.str();
+    ask(spec, answer.offer);
   });
   return answer.offer;
 }
@@ -121,6 +174,14 @@ void KernelSelector::prepare(ArrayRef<std::string> texts, unsigned threads) {
           offer(*spec, texts[i]);
   };
   runOnThreads(threads, texts.size(), work);
+}
+
+std::vector<const KernelOffer *> KernelSelector::offers() const {
+  std::vector<const KernelOffer *> all;
+  for (const auto &answer : answers)
+    all.push_back(&answer.second->offer);
+  llvm::sort(all, [](const KernelOffer *a, const KernelOffer *b) { return a->text < b->text; });
+  return all;
 }
 
 SelectedKernel KernelSelector::select(const KernelOffer &offer,

@@ -30,9 +30,24 @@ struct KernelOffer {
   std::string text; ///< the spec's canonical text
   std::string stem; ///< of its symbol
   uint64_t flops = 0, bytes = 0;
-  /// Calls of libraries first, as the user has asked for them, and of both kinds the cheapest.
+  /// The pinned one first. Else calls of libraries, as the user has asked for them, and of both
+  /// kinds the cheapest.
   std::vector<GeneratedCandidate> candidates;
+  /// Of a convolution: the algorithm that the user wants needs more workspace than it may have.
+  bool lacksWorkspace = false;
 };
+
+/// A kernel that has been measured.
+struct PinnedKernel {
+  std::string chosen; ///< GeneratedCandidate::name() of the one to take
+  /// By their names, of one core or one GPU; of the chosen one and of others.
+  llvm::StringMap<double> seconds;
+};
+/// What is known of a kernel by its canonical text, or null. Called by several threads.
+using PinnedChoices = std::function<const PinnedKernel *(llvm::StringRef text)>;
+
+/// What the user wants for a convolution's direction: what its layer says, else the target.
+ConvolutionAlgorithm wantedAlgorithm(const KernelSpec &spec, const CpuTarget &target);
 
 /// How a kernel will run, and who makes it.
 struct SelectedKernel {
@@ -54,7 +69,7 @@ struct SelectedKernel {
 
 class KernelSelector {
 public:
-  explicit KernelSelector(Target target);
+  explicit KernelSelector(Target target, PinnedChoices pinned = nullptr);
 
   const Target &target() const { return generatedFor; }
 
@@ -64,6 +79,9 @@ public:
   /// Finds the offers for kernels, given by their canonical texts, on `threads` threads; 0: one a
   /// core. What they are does not depend on it.
   void prepare(llvm::ArrayRef<std::string> texts, unsigned threads);
+
+  /// All that were asked for, in the order of their texts. Not while others ask.
+  std::vector<const KernelOffer *> offers() const;
 
   /// Analyses the region and takes the candidate with the name `chosen`, or the first one. Fails
   /// with an error at the offending op.
@@ -83,6 +101,7 @@ private:
   void ask(const KernelSpec &spec, KernelOffer &offer) const;
 
   const Target generatedFor;
+  const PinnedChoices pinned;
   const std::string identity; ///< of the target and of what generates for it
   std::mutex lock;            ///< of the map; not held while generators work
   llvm::StringMap<std::unique_ptr<Answer>> answers;

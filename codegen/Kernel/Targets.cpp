@@ -4,22 +4,6 @@
 using namespace dlc::codegen;
 using llvm::StringRef;
 
-static constexpr std::pair<ConvolutionAlgorithm, StringRef> algorithms[] = {
-    {ConvolutionAlgorithm::Direct, "direct"},
-    {ConvolutionAlgorithm::Gemm, "gemm"},
-    {ConvolutionAlgorithm::Winograd, "winograd"}};
-
-std::optional<ConvolutionAlgorithm> dlc::codegen::getConvolutionAlgorithm(StringRef name) {
-  for (auto [algorithm, known] : algorithms)
-    if (known == name)
-      return algorithm;
-  return std::nullopt;
-}
-
-StringRef dlc::codegen::algorithmName(ConvolutionAlgorithm algorithm) {
-  return algorithms[unsigned(algorithm)].second;
-}
-
 llvm::Expected<Target> dlc::codegen::getTarget(StringRef text) {
   auto [kind, detail] = text.split(':');
   bool plain = !text.contains(':');

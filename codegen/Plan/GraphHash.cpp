@@ -31,6 +31,9 @@ static void printOp(Operation &op, llvm::DenseMap<Value, unsigned> &numbers,
   // Which variable is read is a name.
   if (!isa<dl::ReadOp>(op))
     for (NamedAttribute attribute : op.getAttrDictionary()) {
+      // How it is computed changes nothing of what is.
+      if (isa<dl::WishAttr>(attribute.getValue()))
+        continue;
       out << ' ' << attribute.getName().strref() << '=';
       printAttribute(attribute.getValue(), out);
     }

@@ -1,6 +1,7 @@
 //===- Report.cpp - what a compiled model costs -----------------------------------------------===//
 #include "codegen/Plan/Report.h"
 #include "codegen/CPU/Generators.h"
+#include "dialects/DL/ConvolutionForm.h"
 #include "dialects/Exec/Memory.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -213,18 +214,38 @@ static json::Array buildCode(ArrayRef<SelectedKernel> selected, ArrayRef<Compile
   return rows;
 }
 
-/// Convolutions that a forced algorithm does not run, and why.
-static json::Array buildFallbacks(ModuleOp module, ConvolutionAlgorithm algorithm,
-                                  KernelSelector &selector) {
+/// The algorithm that a convolution is wanted to have and does not, and why; nothing if all is
+/// well.
+static std::optional<std::pair<ConvolutionAlgorithm, std::string>>
+findFallback(const KernelSpec &spec, KernelSelector &selector) {
+  auto *cpu = std::get_if<CpuTarget>(&selector.target());
+  const ConvolutionAlgorithm wanted =
+      cpu ? wantedAlgorithm(spec, *cpu)
+          : dl::ConvolutionForm::get(spec.anchorOp()).wishedAlgorithm();
+  if (wanted == ConvolutionAlgorithm::Heuristic)
+    return std::nullopt;
+  if (!cpu)
+    return std::pair(wanted, "CUDA has algorithms of its own");
+  const KernelOffer &offer = selector.offer(spec);
+  if (offer.lacksWorkspace)
+    return std::pair(wanted, "it needs more workspace than it may have");
+  if (offer.candidates.front().candidate.algorithm == wanted)
+    return std::nullopt;
+  return std::pair(wanted, convolutionRefusal(spec, wanted));
+}
+
+/// A row each.
+static json::Array buildFallbacks(ModuleOp module, KernelSelector &selector) {
   json::Array rows;
   for (auto kernel : module.getOps<exec::KernelOp>()) {
     FailureOr<KernelSpec> spec = KernelSpec::get(kernel.getBody().front());
-    if (failed(spec) || spec->anchor() != Anchor::Convolution ||
-        selector.offer(*spec).candidates.front().candidate.algorithm == algorithm)
+    if (failed(spec) || spec->anchor() != Anchor::Convolution)
       continue;
-    rows.push_back(json::Object{{"kernel", kernel.getSymName().str()},
-                                {"algorithm", algorithmName(algorithm).str()},
-                                {"reason", convolutionRefusal(*spec, algorithm)}});
+    if (auto fallback = findFallback(*spec, selector))
+      rows.push_back(
+          json::Object{{"kernel", kernel.getSymName().str()},
+                       {"algorithm", stringifyConvolutionAlgorithm(fallback->first).str()},
+                       {"reason", fallback->second}});
   }
   return rows;
 }
@@ -236,8 +257,8 @@ json::Value buildReport(ModuleOp module, KernelSelector &selector,
   json::Object report = ReportBuilder(module).build();
   const Target &target = selector.target();
   report["target"] = targetName(target);
-  if (auto *cpu = std::get_if<CpuTarget>(&target); cpu && cpu->convolution)
-    report["fallbacks"] = buildFallbacks(module, *cpu->convolution, selector);
+  if (json::Array fallbacks = buildFallbacks(module, selector); !fallbacks.empty())
+    report["fallbacks"] = std::move(fallbacks);
   if (auto *cuda = std::get_if<CudaTarget>(&target)) {
     report["math"] = mathName(cuda->math);
     report["code"] = buildCode(selected, compiled);

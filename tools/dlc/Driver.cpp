@@ -14,11 +14,15 @@
 #include "frontend/DL/Frontend.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/Core/FileWriter.h"
+#include "tools/dlc-run/Progress.h"
+#include "tools/dlc/DeviceTimer.h"
 #include "tools/dlc/Diagnostics.h"
 #include "tools/dlc/Engines.h"
 #include "tools/dlc/Library.h"
 #include "tools/dlc/Names.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <chrono>
 
 using namespace mlir;
 namespace json = llvm::json;
@@ -38,25 +42,37 @@ public:
       cuda->convolution =
           options.convolutions == "own" ? codegen::Provider::Own : codegen::Provider::Library;
       cuda->math = options.math == Math::TF32 ? DLC_MATH_TF32 : DLC_MATH_STRICT;
-      cuda->workspaceLimit = options.workspaceLimitMiB << 20;
+      if (options.workspaceLimitMiB)
+        cuda->workspaceLimit = *options.workspaceLimitMiB << 20;
     } else {
       auto &cpu = std::get<codegen::CpuTarget>(target);
-      cpu.convolution = codegen::getConvolutionAlgorithm(options.convolutions);
+      cpu.convolution = dl::symbolizeConvolutionAlgorithm(options.convolutions)
+                            .value_or(dl::ConvolutionAlgorithm::Heuristic);
+      if (options.workspaceLimitMiB)
+        cpu.workspaceLimit = *options.workspaceLimitMiB << 20;
       cpu.strict = options.math == Math::Strict;
     }
   }
 
-  int run() {
+  int compile() { return run(&Driver::compileModule); }
+  int tune() { return run(&Driver::tuneModule); }
+
+private:
+  int run(LogicalResult (Driver::*work)()) {
     DiagnosticForwarder forwarder(context, sources, engine);
-    LogicalResult result = compile();
+    LogicalResult result = (this->*work)();
     if (failed(result) && !engine.hasErrors())
       engine.error({}, "internal error of dlc: a pass failed without saying why");
     render(engine, sources, llvm::errs());
     return failed(result) ? 1 : 0;
   }
-
-private:
-  LogicalResult compile();
+  LogicalResult readModel();
+  LogicalResult checkAgainstNames();
+  LogicalResult makeTrainingSteps();
+  LogicalResult openPlan();
+  void warnOfMisfits();
+  LogicalResult compileModule();
+  LogicalResult tuneModule();
   LogicalResult runPasses(llvm::function_ref<void(OpPassManager &)> add);
   LogicalResult compileTarget();
   LogicalResult printReport(ArrayRef<codegen::SelectedKernel> kernels);
@@ -79,6 +95,7 @@ private:
   frontend::DiagnosticEngine engine;
   OwningOpRef<ModuleOp> module;
   DLPipelineOptions pipeline;
+  codegen::LockFile plan; ///< without lines if none is given
 };
 
 /// Reports a failure of a library that has no place in the source.
@@ -105,7 +122,8 @@ LogicalResult Driver::writeText(StringRef text) {
 LogicalResult Driver::checkOutput() {
   if (options.output.empty())
     return success();
-  std::vector<std::string> inputs = {options.input, options.checkNames, options.cudnnDevice};
+  std::vector<std::string> inputs = {options.input, options.checkNames, options.cudnnDevice,
+                                     options.plan};
   for (frontend::FileId file = 0; file < sources.size(); ++file)
     inputs.push_back(sources.name(file).str());
   return check(runtime::checkWritable(options.output, inputs));
@@ -124,27 +142,29 @@ LogicalResult Driver::runPasses(llvm::function_ref<void(OpPassManager &)> add) {
   return manager.run(*module);
 }
 
-LogicalResult Driver::compile() {
+/// The model as the frontend gives it.
+LogicalResult Driver::readModel() {
   frontend::FrontendOptions language{options.defines, withLibrary(options.includeDirs),
                                      options.trainSection, options.inferBatches,
                                      options.inputGradients};
   engine.warningsAreErrors = options.warningsAreErrors;
   module = frontend::compile(sources, options.input, language, context, engine);
-  if (!module || failed(checkOutput()))
-    return failure();
-  if (!options.checkNames.empty()) {
-    std::string error;
-    frontend::FileId list = sources.load(options.checkNames, error);
-    if (list == frontend::noFile)
-      return engine.error({}, "cannot read '" + options.checkNames + "': " + error), failure();
-    checkNames(*module, options.checkNames, sources.text(list), engine);
-    if (engine.hasErrors())
-      return failure();
-  }
-  if (options.emit == Emit::Names)
-    return writeText(listNames(*module));
-  if (options.emit == Emit::DL)
-    return writeModule();
+  return failure(!module || failed(checkOutput()));
+}
+
+LogicalResult Driver::checkAgainstNames() {
+  if (options.checkNames.empty())
+    return success();
+  std::string error;
+  frontend::FileId list = sources.load(options.checkNames, error);
+  if (list == frontend::noFile)
+    return engine.error({}, "cannot read '" + options.checkNames + "': " + error), failure();
+  checkNames(*module, options.checkNames, sources.text(list), engine);
+  return failure(engine.hasErrors());
+}
+
+/// What is behind it depends on the target: cuDNN's engines, too.
+LogicalResult Driver::makeTrainingSteps() {
   codegen::recordGraphHash(*module);
   auto *cuda = std::get_if<codegen::CudaTarget>(&target);
   if (options.math == Math::TF32 && !cuda)
@@ -152,12 +172,70 @@ LogicalResult Driver::compile() {
   pipeline = {options.inputGradients, options.weightGradients, options.disabledPasses};
   if (failed(runPasses([&](OpPassManager &manager) { addTrainPasses(manager, pipeline); })))
     return failure();
+  const bool choosesEngines = cuda && !options.cudnnDevice.empty() && options.emit != Emit::DLTrain;
+  return choosesEngines ? check(chooseEngines(*cuda, options.cudnnDevice)) : success();
+}
+
+/// Times the kernels on this machine, and writes down which code to take.
+LogicalResult Driver::tuneModule() {
+  if (failed(readModel()) || failed(makeTrainingSteps()))
+    return failure();
+  auto timer = openDeviceTimer(target, compilation());
+  if (!timer)
+    return check(timer.takeError());
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  runtime::tool::ProgressLine line;
+  size_t known = 0, moved = 0;
+  codegen::TuneOptions tuning;
+  tuning.cache = options.cache;
+  tuning.progress = [&](size_t done, size_t all, const codegen::TunedKernel &kernel, bool fromCache,
+                        bool asEstimated) {
+    known += fromCache;
+    moved += !asEstimated;
+    const std::chrono::duration<double> passed = Clock::now() - start;
+    line.update("tune", done, all, kernel.problem.name + " " + kernel.chosen.name(),
+                passed.count() / double(done) * double(all - done));
+  };
+  auto file = codegen::tuneModule(*module, target, pipeline, **timer, tuning);
+  if (!file) {
+    line.clear();
+    return check(file.takeError());
+  }
+  line.finish(llvm::formatv("{0} kernels with a choice, {1} known from the cache; {2} take other "
+                            "code than estimated",
+                            file->kernels.size(), known, moved));
+  return check(file->write(options.output));
+}
+
+LogicalResult Driver::openPlan() {
+  if (options.plan.empty())
+    return success();
+  auto file = codegen::LockFile::read(options.plan, target);
+  if (!file)
+    return check(file.takeError());
+  plan = std::move(*file);
+  return success();
+}
+
+/// The heuristic has chosen there.
+void Driver::warnOfMisfits() {
+  for (const std::string &misfit : plan.findMisfits(*selector))
+    engine.warning({}, options.plan + ": " + misfit);
+}
+
+LogicalResult Driver::compileModule() {
+  if (failed(readModel()) || failed(checkAgainstNames()))
+    return failure();
+  if (options.emit == Emit::Names)
+    return writeText(listNames(*module));
+  if (options.emit == Emit::DL)
+    return writeModule();
+  if (failed(openPlan()) || failed(makeTrainingSteps()))
+    return failure();
   if (options.emit == Emit::DLTrain)
     return writeModule();
-  if (cuda && !options.cudnnDevice.empty())
-    if (failed(check(chooseEngines(*cuda, options.cudnnDevice))))
-      return failure();
-  selector = std::make_shared<codegen::KernelSelector>(target);
+  selector = std::make_shared<codegen::KernelSelector>(target, plan.choices());
   pipeline.candidates = codegen::createCandidateSource(selector, options.threads);
   if (failed(runPasses([&](OpPassManager &manager) { addFusionPasses(manager, pipeline); })))
     return failure();
@@ -178,6 +256,7 @@ LogicalResult Driver::compileTarget() {
       codegen::planModule(*module, *selector, pipeline);
   if (failed(kernels))
     return failure();
+  warnOfMisfits();
   switch (options.emit) {
   case Emit::Exec:
     return writeModule();
@@ -292,7 +371,7 @@ std::string checkForTarget(const Options &options) {
       llvm::cantFail(codegen::getTarget(options.target)));
   if (cuda && (options.emit == Emit::Kernels || options.emit == Emit::Assembly))
     return "--emit=kernels and --emit=asm are for CPU targets: use --emit=cuda or --emit=ptx";
-  const bool isAlgorithm = codegen::getConvolutionAlgorithm(options.convolutions).has_value();
+  const bool isAlgorithm = dl::symbolizeConvolutionAlgorithm(options.convolutions).has_value();
   if (cuda && isAlgorithm)
     return "--conv-algorithm=" + options.convolutions + " needs a CPU target: --target=cpu";
   if (cuda)
@@ -308,6 +387,7 @@ std::string checkForTarget(const Options &options) {
   return "";
 }
 
-int compileModel(const Options &options) { return Driver(options).run(); }
+int compileModel(const Options &options) { return Driver(options).compile(); }
+int tuneModel(const Options &options) { return Driver(options).tune(); }
 
 } // namespace dlc::tool

@@ -9,6 +9,8 @@ namespace dlc::tool {
 /// Compiles as asked; errors go to standard error. Returns the exit code: 0, or 1 if there was an
 /// error.
 int compileModel(const Options &options);
+/// Writes the plan of dlc tune to the output; returns the exit code.
+int tuneModel(const Options &options);
 
 } // namespace dlc::tool
 

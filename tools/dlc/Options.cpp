@@ -57,18 +57,29 @@ void addLanguageOptions(CLI::App &app, const std::string &verb, std::vector<std:
   app.add_option("--train", trainSection, "which train section to " + verb)->option_text("NAME");
 }
 
-static void addOptions(CLI::App &app, Options &options, std::string &emit) {
-  std::vector<std::string> passes;
-  for (llvm::StringRef flag : improvingPasses())
-    passes.push_back(flag.str());
-  app.add_option("model", options.input,
-                 "model file (.dl) to compile, training step included, into one library")
-      ->required()
-      ->option_text(" ");
+/// What is written, and where.
+static void addOutputOptions(CLI::App &app, Options &options, std::string &emit) {
   app.add_option("-o", options.output,
                  "output file; default: the model's name with .so, or text to stdout")
       ->check(fileName())
       ->option_text("FILE");
+  app.add_option("--plan", options.plan, "take the code that 'dlc tune --plan FILE' chose")
+      ->check(fileName())
+      ->option_text("FILE");
+  app.add_option("--emit", emit,
+                 "names, dl, dl-train, dl-fused, exec, report, kernels, asm, cuda, ptx")
+      ->check(oneOf(keysOf(emits())))
+      ->option_text("WHAT");
+  app.add_option("--check-names", options.checkNames,
+                 "fail if --emit=names differs from this earlier list")
+      ->option_text("FILE");
+}
+
+/// What decides which kernels there are, and how they may be computed.
+static void addOptions(CLI::App &app, Options &options) {
+  std::vector<std::string> passes;
+  for (llvm::StringRef flag : improvingPasses())
+    passes.push_back(flag.str());
   addLanguageOptions(app, "compile", options.defines, options.includeDirs, options.trainSection);
   app.add_option("--target", options.target,
                  "cpu (default), cpu:avx2, cpu:avx512, cuda or cuda:sm_80,simt")
@@ -93,16 +104,9 @@ static void addOptions(CLI::App &app, Options &options, std::string &emit) {
       ->check(oneOf(keysOf(maths())))
       ->option_text("HOW");
   app.add_option("--workspace-limit", options.workspaceLimitMiB,
-                 "most memory that a call of cuDNN may use besides; default: 16")
+                 "most memory for a step's workspaces; default: none, on CUDA 16")
       ->check(wholeNumber(0, uint64_t(1) << 20))
       ->option_text("MIB");
-  app.add_option("--emit", emit,
-                 "names, dl, dl-train, dl-fused, exec, report, kernels, asm, cuda, ptx")
-      ->check(oneOf(keysOf(emits())))
-      ->option_text("WHAT");
-  app.add_option("--check-names", options.checkNames,
-                 "fail if --emit=names differs from this earlier list")
-      ->option_text("FILE");
   app.add_option("--infer-batch", options.inferBatches,
                  "batch sizes of the inference entries: 1,16")
       ->delimiter(',')
@@ -167,23 +171,52 @@ std::string advise(const std::string &word) {
   return "";
 }
 
-std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
-  CLI::App app("", "dlc");
-  app.set_version_flag("--version", "dlc " DLC_VERSION);
-  Options options;
-  std::string emit;
-  addOptions(app, options, emit);
+static void addModel(CLI::App &app, Options &options, const char *text) {
+  app.add_option("model", options.input, text)->required()->option_text(" ");
+}
+
+/// False if the program is to end with `exitCode`.
+static bool readAndCheck(CLI::App &app, int argc, char **argv, Options &options,
+                         const std::string &emit, int &exitCode) {
   if (const std::optional<int> ended = readCommandLine(app, argc, argv, advise)) {
     exitCode = *ended;
-    return std::nullopt;
+    return false;
   }
   if (!emit.empty())
     options.emit = valueOf(emits(), emit);
   if (const std::string conflict = checkForTarget(options); !conflict.empty()) {
     llvm::errs() << "error: " << conflict << '\n';
     exitCode = WrongUsage;
-    return std::nullopt;
+    return false;
   }
+  return true;
+}
+
+std::optional<Options> parseTuneCommandLine(int argc, char **argv, int &exitCode) {
+  CLI::App app("Times what may run a model's kernels on this machine, and writes down the fastest.",
+               "dlc tune");
+  Options options;
+  addModel(app, options, "model file (.dl), compiled with the same options later");
+  app.add_option("--plan", options.output, "where to write what was chosen: model.plan.json")
+      ->check(fileName())
+      ->required()
+      ->option_text("FILE");
+  addOptions(app, options);
+  if (!readAndCheck(app, argc, argv, options, "", exitCode))
+    return std::nullopt;
+  return options;
+}
+
+std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
+  CLI::App app("", "dlc");
+  app.set_version_flag("--version", "dlc " DLC_VERSION);
+  Options options;
+  std::string emit;
+  addModel(app, options, "model file (.dl) to compile, training step included, into one library");
+  addOutputOptions(app, options, emit);
+  addOptions(app, options);
+  if (!readAndCheck(app, argc, argv, options, emit, exitCode))
+    return std::nullopt;
   if (options.output.empty() && options.emit == Emit::Module)
     options.output = (llvm::sys::path::stem(options.input) + ".so").str();
   return options;

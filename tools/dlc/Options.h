@@ -31,10 +31,12 @@ struct Options {
   std::string checkNames;   ///< an earlier list of --emit=names; empty: none
   bool ownProducts = false; ///< CUDA: no library
   std::string convolutions; ///< CPU: an algorithm's name; CUDA: own or library; empty: default
+  std::string plan;         ///< a file of dlc tune; empty: none
   std::string cudnnDevice;  ///< CUDA: file with the properties of the GPU that cuDNN's engines are
                             ///< chosen for
   Math math = Math::Float32;
-  uint64_t workspaceLimitMiB = 16; ///< CUDA: of a call of cuDNN
+  /// Of each kernel, which take turns in it: of a step. Nothing: none on the CPU, 16 on CUDA.
+  std::optional<uint64_t> workspaceLimitMiB;
   bool inputGradients = false;
   bool weightGradients = false;
   bool warningsAreErrors = false;
@@ -58,6 +60,8 @@ std::string advise(const std::string &word);
 /// Reads the command line. Without a value the program is to end with `exitCode`: help, version or
 /// an error was printed.
 std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode);
+/// The same for dlc tune, whose output is the plan.
+std::optional<Options> parseTuneCommandLine(int argc, char **argv, int &exitCode);
 
 } // namespace dlc::tool
 

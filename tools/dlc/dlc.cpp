@@ -1,6 +1,7 @@
 //===- dlc.cpp - the compiler's command -------------------------------------------------------===//
 //
-// `dlc model.dl` compiles; `dlc check`, `dlc fmt` and `dlc lsp` are for writing models.
+// `dlc model.dl` compiles, with the code that `dlc tune` found to be the fastest; `dlc check`,
+// `dlc fmt` and `dlc lsp` are for writing models.
 // Exit codes are those of all tools, see ExitCode.h.
 //
 //===------------------------------------------------------------------------------------------===//
@@ -29,9 +30,13 @@ static int run(int argc, char **argv) {
     return runFormat(argc - 1, argv + 1);
   if (word == "lsp")
     return runLanguageServer(argc - 1, argv + 1);
-  if (isMeantAsCommand(word))
-    return reportUnknownCommand(word.str(), {"check", "fmt", "lsp"}, advise);
   int exitCode = Done;
+  if (word == "tune") {
+    std::optional<Options> options = parseTuneCommandLine(argc - 1, argv + 1, exitCode);
+    return options ? tuneModel(*options) : exitCode;
+  }
+  if (isMeantAsCommand(word))
+    return reportUnknownCommand(word.str(), {"check", "fmt", "lsp", "tune"}, advise);
   std::optional<Options> options = parseCommandLine(argc, argv, exitCode);
   return options ? compileModel(*options) : exitCode;
 }

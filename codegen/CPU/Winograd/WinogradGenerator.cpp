@@ -55,6 +55,7 @@ std::string codegen::convolutionRefusal(const KernelSpec &spec, ConvolutionAlgor
   if (!p)
     return "what is fused around it needs single elements";
   switch (algorithm) {
+  case ConvolutionAlgorithm::Heuristic:
   case ConvolutionAlgorithm::Direct:
     return "";
   case ConvolutionAlgorithm::Gemm:

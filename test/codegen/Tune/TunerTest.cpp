@@ -1,0 +1,261 @@
+//===- TunerTest.cpp - what is chosen follows the clock, and a plan keeps it ------------------===//
+#include "codegen/Tune/Tuner.h"
+#include "codegen/Plan/TargetCandidates.h"
+#include "dialects/Exec/Exec.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+/// Two equal convolutions, which Winograd's algorithm can run, and a product.
+static const char *const model = R"mlir(
+dl.entry @infer_n4(%x: tensor<4x16x16x16xf32>, %w: tensor<16x16x3x3xf32>, %a: tensor<64x96xf32>,
+                   %b: tensor<96x80xf32>)
+    -> (tensor<4x16x16x16xf32>, tensor<64x80xf32>) attributes {kind = #program.entry<infer>} {
+  %0 = dl.convolution %x, %w strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 1
+      : tensor<4x16x16x16xf32>, tensor<16x16x3x3xf32>
+  %1 = dl.convolution %0, %w strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 1
+      : tensor<4x16x16x16xf32>, tensor<16x16x3x3xf32>
+  %2 = dl.matmul %a, %b : tensor<64x96xf32>, tensor<96x80xf32>
+  dl.return %1, %2 : tensor<4x16x16x16xf32>, tensor<64x80xf32>
+}
+)mlir";
+
+namespace {
+
+/// Takes as long as it is told to.
+class FakeTimer : public KernelTimer {
+public:
+  /// Of candidate `number` of `count`, in the order of their estimates, in run `run`.
+  using Clock = std::function<double(size_t number, size_t count, size_t run)>;
+  explicit FakeTimer(Clock clock, std::string name = "a fake")
+      : clock(std::move(clock)), name(std::move(name)) {}
+
+  std::string machine() const override { return name; }
+  llvm::Expected<std::vector<Run>> load(KernelSelector &,
+                                        ArrayRef<SelectedKernel> candidates) override {
+    ++loads;
+    std::vector<Run> runs;
+    for (size_t i = 0; i < candidates.size(); ++i)
+      runs.push_back([this, i, count = candidates.size(), number = size_t(0)]() mutable {
+        ++calls;
+        return llvm::Expected<double>(clock(i, count, number++));
+      });
+    return runs;
+  }
+
+  size_t loads = 0, calls = 0;
+
+private:
+  Clock clock;
+  std::string name;
+};
+
+/// Long enough not to be repeated.
+constexpr double second = 1;
+
+double asEstimated(size_t number, size_t, size_t) { return second * double(number + 1); }
+double reversed(size_t number, size_t count, size_t) { return second * double(count - number); }
+
+class Tuning : public testing::Test {
+protected:
+  Tuning() : target(llvm::cantFail(getTarget("cpu:avx2"))) {
+    DialectRegistry registry;
+    registerKernelDialects(registry);
+    registry.insert<exec::ExecDialect>();
+    context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+    context->loadAllAvailableDialects();
+    module = parseSourceString<ModuleOp>(model, context.get());
+    llvm::sys::fs::createUniqueDirectory("dlc-tune", folder);
+    options.cacheFolder = folder.str().str() + "/cache";
+  }
+  ~Tuning() override { llvm::sys::fs::remove_directories(folder); }
+
+  LockFile tune(KernelTimer &timer) {
+    return llvm::cantFail(tuneModule(*module, target, {}, timer, options));
+  }
+  LockFile tune(FakeTimer::Clock clock) {
+    FakeTimer timer(std::move(clock));
+    return tune(timer);
+  }
+  /// What dl-choose takes with a plan, by the kernels' names.
+  std::map<std::string, std::string> choose(const LockFile &file, KernelSelector **used = nullptr) {
+    selector = std::make_shared<KernelSelector>(target, file.choices());
+    DLPipelineOptions pipeline;
+    pipeline.candidates = createCandidateSource(selector);
+    OwningOpRef<ModuleOp> copy = module->clone();
+    PassManager manager(context.get());
+    addFusionPasses(manager, pipeline);
+    EXPECT_TRUE(succeeded(manager.run(*copy)));
+    std::map<std::string, std::string> chosen;
+    for (const KernelOffer *offer : selector->offers())
+      chosen[offer->stem] = offer->candidates.front().name();
+    return chosen;
+  }
+  std::string path(const char *name) const { return folder.str().str() + "/" + name; }
+  std::string write(const std::string &text) {
+    std::ofstream(path("plan.json")) << text;
+    return path("plan.json");
+  }
+  /// What is wrong with a plan of this text, behind the file's name.
+  std::string complaint(const std::string &text) {
+    llvm::Expected<LockFile> file = LockFile::read(write(text), target);
+    if (file)
+      return "nothing";
+    std::string message = llvm::toString(file.takeError());
+    EXPECT_TRUE(StringRef(message).consume_front(path("plan.json") + ": ")) << message;
+    return message.substr(message.find(": ") + 2);
+  }
+
+  Target target;
+  std::unique_ptr<MLIRContext> context;
+  OwningOpRef<ModuleOp> module;
+  std::shared_ptr<KernelSelector> selector;
+  llvm::SmallString<128> folder;
+  TuneOptions options{.cache = false};
+};
+
+} // namespace
+
+static std::string contentOf(const std::string &path) {
+  std::ifstream stream(path);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+TEST_F(Tuning, AReversedClockReversesTheChoice) {
+  const LockFile plain = tune(asEstimated), turned = tune(reversed);
+  // Equal convolutions are one problem.
+  ASSERT_EQ(plain.kernels.size(), 2u);
+  ASSERT_EQ(turned.kernels.size(), 2u);
+  const auto estimated = choose(LockFile());
+  EXPECT_EQ(choose(plain), estimated);
+  const auto other = choose(turned);
+  for (auto [a, b] : llvm::zip(plain.kernels, turned.kernels)) {
+    EXPECT_EQ(a.problem.hash, b.problem.hash);
+    EXPECT_EQ(a.chosen.seconds, second);
+    EXPECT_EQ(b.chosen.seconds, second);
+    EXPECT_EQ(a.others.size(), b.others.size());
+    EXPECT_EQ(a.chosen.name(), estimated.at(a.problem.name));
+    EXPECT_EQ(b.chosen.name(), other.at(b.problem.name));
+    EXPECT_NE(a.chosen.name(), b.chosen.name());
+    // The one that was best is the slowest now.
+    EXPECT_EQ(b.others.back().name(), a.chosen.name());
+  }
+  EXPECT_EQ(plain.kernels[0].layers.size() + plain.kernels[1].layers.size(), 2u);
+}
+
+TEST_F(Tuning, NoiseDoesNotDecide) {
+  // Each third run takes half as long again; the last candidate is a tenth faster than the others.
+  const LockFile file = tune([](size_t number, size_t count, size_t run) {
+    return second * (number + 1 == count ? 0.9 : 1.0) * (run % 3 == number % 3 ? 1.5 : 1.0);
+  });
+  for (const TunedKernel &kernel : file.kernels)
+    EXPECT_EQ(kernel.chosen.seconds, 0.9 * second) << kernel.problem.name;
+}
+
+TEST_F(Tuning, TheEstimateDecidesBetweenEqualOnes) {
+  const LockFile file =
+      tune([](size_t number, size_t, size_t) { return second * (number == 0 ? 1.005 : 1.0); });
+  EXPECT_EQ(choose(file), choose(LockFile()));
+}
+
+TEST_F(Tuning, StopsWhenTheRankingIsClear) {
+  FakeTimer clear([](size_t number, size_t, size_t) { return number == 0 ? second : 3 * second; });
+  FakeTimer close([](size_t number, size_t, size_t run) {
+    return second * (run % 2 == number % 2 ? 1.0 : 1.02);
+  });
+  options.seconds = 1e9;
+  tune(clear);
+  tune(close);
+  // Two runs of each to warm up, against all rounds.
+  EXPECT_LT(clear.calls * 4, close.calls);
+}
+
+TEST_F(Tuning, KeepsWhatWasMeasuredUnlessDamaged) {
+  options.cache = true;
+  FakeTimer first(reversed), second(asEstimated), elsewhere(asEstimated, "another machine");
+  const LockFile measured = tune(first);
+  EXPECT_EQ(first.loads, 2u);
+  tune(second);
+  EXPECT_EQ(second.loads, 0u);
+  EXPECT_EQ(choose(tune(second)), choose(measured));
+  tune(elsewhere);
+  EXPECT_EQ(elsewhere.loads, 2u);
+  std::error_code error;
+  for (llvm::sys::fs::directory_iterator it(options.cacheFolder, error), end; it != end;
+       it.increment(error)) {
+    std::fstream file(it->path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-1, std::ios::end);
+    file.put('7');
+  }
+  ASSERT_FALSE(error);
+  tune(second);
+  EXPECT_EQ(second.loads, 2u);
+}
+
+TEST_F(Tuning, APlanIsReadAsItWasWritten) {
+  const LockFile file = tune(reversed);
+  ASSERT_FALSE(bool(file.write(path("a.json"))));
+  const LockFile read = llvm::cantFail(LockFile::read(path("a.json"), target));
+  EXPECT_EQ(read.machine, "a fake");
+  ASSERT_FALSE(bool(read.write(path("b.json"))));
+  EXPECT_EQ(contentOf(path("a.json")), contentOf(path("b.json")));
+  EXPECT_EQ(choose(read), choose(file));
+  EXPECT_TRUE(read.findMisfits(*selector).empty());
+}
+
+TEST_F(Tuning, LinesThatDoNotFitAreNamed) {
+  LockFile file = tune(reversed);
+  const auto estimated = choose(LockFile());
+  file.kernels[0].chosen.schedule = "gone";
+  file.kernels[1].problem.hash = std::string(32, '0');
+  EXPECT_EQ(choose(file), estimated);
+  const std::vector<std::string> misfits = file.findMisfits(*selector);
+  ASSERT_EQ(misfits.size(), 2u);
+  EXPECT_EQ(misfits[0], "for " + file.kernels[0].layers[0] + " there is no '" +
+                            file.kernels[0].chosen.generator + ": gone' any longer");
+  EXPECT_EQ(misfits[1], "the model has no such kernel as that of " + file.kernels[1].layers[0]);
+}
+
+TEST_F(Tuning, PlansThatCannotBeUsed) {
+  const LockFile file = tune(asEstimated);
+  ASSERT_FALSE(bool(file.write(path("good.json"))));
+  const std::string good = contentOf(path("good.json"));
+  auto with = [&](StringRef old, StringRef replacement) {
+    std::string text = good;
+    const size_t place = text.find(old.str());
+    EXPECT_NE(place, std::string::npos) << old.str();
+    return text.replace(place, old.size(), replacement.str());
+  };
+  EXPECT_EQ(complaint(good), "nothing");
+  EXPECT_EQ(complaint("plan"),
+            "expected the JSON that dlc tune writes: [1:1, byte=1]: Invalid JSON value");
+  EXPECT_EQ(complaint("[]"), "expected an object with the field dlc_plan when parsing plan");
+  EXPECT_EQ(complaint(with("\"dlc_plan\": 1", "\"dlc_plan\": 2")),
+            "expected version 1 at plan.dlc_plan");
+  EXPECT_EQ(complaint(with("\"machine\"", "\"maschine\"")), "missing at plan.machine");
+  EXPECT_EQ(complaint(with("\"machine\"", "\"more\": 1, \"machine\"")),
+            "unknown field at plan.more");
+  EXPECT_EQ(complaint(with("\"workspace\":", "\"workspace\":-1,\"old\":")),
+            "expected a whole number of 0 or more at plan.kernels[0].chosen.workspace");
+  EXPECT_EQ(complaint(with("\"seconds\":1", "\"seconds\":0")),
+            "expected a number above 0 at plan.kernels[0].chosen.seconds");
+  EXPECT_EQ(complaint(with("\"layers\":[", "\"layers\":[1,")),
+            "expected string at plan.kernels[0].layers[0]");
+  EXPECT_EQ(complaint(with("\"hash\":\"", "\"hash\":\"x")),
+            "expected 32 hexadecimal digits at plan.kernels[0].problem.hash");
+  EXPECT_EQ(complaint(with(file.kernels[1].problem.hash, file.kernels[0].problem.hash)),
+            "stands in the plan twice at plan.kernels[1].problem");
+  EXPECT_EQ(complaint(with(file.target, "a toaster")),
+            "tuned for another machine, a toaster; this compiles for " + describeTarget(target));
+  llvm::Expected<LockFile> none = LockFile::read(path("none.json"), target);
+  EXPECT_FALSE(bool(none));
+  EXPECT_EQ(llvm::toString(none.takeError()),
+            path("none.json") + ": cannot open: No such file or directory");
+}
