@@ -94,9 +94,8 @@ static void applyMeasured(std::vector<GeneratedCandidate> &all, const PinnedKern
     if (auto known = measured.seconds.find(one.name()); known != measured.seconds.end())
       one.candidate.cost = known->second;
   auto isChosen = [&](const GeneratedCandidate &one) { return one.name() == measured.chosen; };
-  llvm::stable_sort(all, [&](const GeneratedCandidate &a, const GeneratedCandidate &b) {
-    return isChosen(a) && !isChosen(b);
-  });
+  if (auto chosen = llvm::find_if(all, isChosen); chosen != all.end())
+    std::rotate(all.begin(), chosen, std::next(chosen));
 }
 
 KernelSelector::KernelSelector(Target target, PinnedChoices pinned)

@@ -213,8 +213,8 @@ llvm::Expected<TunedKernel> Tuner::tune(const KernelOffer &offer, bool &fromCach
       kernel.chosen = describe(*one, (*seconds)[i]);
     else
       kernel.others.push_back(describe(*one, (*seconds)[i]));
-  llvm::stable_sort(kernel.others, [](const MeasuredCandidate &a, const MeasuredCandidate &b) {
-    return a.seconds < b.seconds;
+  llvm::sort(kernel.others, [](const MeasuredCandidate &a, const MeasuredCandidate &b) {
+    return std::pair(a.seconds, a.name()) < std::pair(b.seconds, b.name());
   });
   return kernel;
 }

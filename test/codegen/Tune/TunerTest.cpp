@@ -73,6 +73,7 @@ protected:
     context->loadAllAvailableDialects();
     module = parseSourceString<ModuleOp>(model, context.get());
     llvm::sys::fs::createUniqueDirectory("dlc-tune", folder);
+    options.cache = false;
     options.cacheFolder = folder.str().str() + "/cache";
   }
   ~Tuning() override { llvm::sys::fs::remove_directories(folder); }
@@ -118,7 +119,7 @@ protected:
   OwningOpRef<ModuleOp> module;
   std::shared_ptr<KernelSelector> selector;
   llvm::SmallString<128> folder;
-  TuneOptions options{.cache = false};
+  TuneOptions options;
 };
 
 } // namespace
