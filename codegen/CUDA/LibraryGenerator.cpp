@@ -215,7 +215,7 @@ static std::string describeEpilogue(const Epilogue &epilogue) {
 
 bool codegen::libraryReadsStored(dl::AnchorOp anchor, const CudaTarget &target) {
   return anchor.getAnchor() == Anchor::Gemm && target.gemm == Provider::Library &&
-         getElementTypeOrSelf(anchor->getResult(0)).isF32();
+         getElementTypeOrSelf(anchor->getResult(0)).isF32() && anchor.getFlops() != 0;
 }
 
 static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, const CudaTarget &target,

@@ -18,3 +18,16 @@ dl.entry @f(%x: tensor<64x32xf32> {dl.name = "x"}, %w: tensor<32x16xf32> {dl.nam
   %1 = dl.matmul %0, %w : tensor<64x32xf32>, tensor<32x16xf32>
   dl.return %1 : tensor<64x16xf32>
 }
+
+// A product of no terms is no call of the library's: ours reads through the function.
+// STORED-LABEL: dl.entry @no_terms
+// STORED: dl.fused
+// STORED: dl.exp
+// STORED-NOT: dl.fused
+// STORED: dl.matmul
+dl.entry @no_terms(%x: tensor<64x0xf32> {dl.name = "x"}, %w: tensor<0x16xf32> {dl.name = "w"})
+    -> (tensor<64x16xf32> {dl.name = "y"}) attributes {kind = #program.entry<infer>} {
+  %0 = dl.exp %x : tensor<64x0xf32>
+  %1 = dl.matmul %0, %w : tensor<64x0xf32>, tensor<0x16xf32>
+  dl.return %1 : tensor<64x16xf32>
+}
