@@ -28,6 +28,10 @@ struct DeviceFlags {
   Result<std::shared_ptr<Device>> open() const;
 };
 
+struct LinkFlags {
+  bool json = false;
+};
+
 struct LaunchFlags {
   unsigned ranks = 0;
   std::string hosts;
@@ -98,6 +102,8 @@ struct CheckFlags {
 };
 
 Status train(const TrainFlags &flags);
+/// Measures sums over the ranks that this process was started among.
+Status link(const LinkFlags &flags);
 /// Starts the ranks of a run and waits for them; gives their exit code.
 Result<int> launch(const LaunchFlags &flags);
 Status evaluate(const EvalFlags &flags);

@@ -115,8 +115,8 @@ std::vector<std::string> resumed(std::vector<std::string> command) {
 } // namespace
 
 Result<int> launch(const LaunchFlags &flags) {
-  if (flags.command[0] != "train")
-    return invalid("launch: ranks train, found '", flags.command[0], "'");
+  if (flags.command[0] != "train" && flags.command[0] != "link")
+    return invalid("launch: ranks run train or link, found '", flags.command[0], "'");
   if (flags.restarts != 0 && checkpointOf(flags.command).empty())
     return invalid("launch: --restarts needs a --checkpoint to begin from");
   passSignalsOn();

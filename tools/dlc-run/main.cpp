@@ -26,9 +26,10 @@ struct CommandLine {
   CheckFlags check;
   DeviceFlags device;
   LaunchFlags launch;
+  LinkFlags link;
   std::string probedModule;
   CLI::App *trainCommand, *evalCommand, *inferCommand, *benchCommand, *inspectCommand, *stepCommand,
-      *checkCommand, *deviceCommand, *launchCommand;
+      *checkCommand, *deviceCommand, *launchCommand, *linkCommand;
 
   CommandLine();
   CLI::App *add(const char *name, const char *description);
@@ -261,7 +262,7 @@ void CommandLine::addCheck() {
 }
 
 void CommandLine::addLaunch() {
-  launchCommand = add("launch", "train on several ranks, started by Open MPI's mpirun");
+  launchCommand = add("launch", "run train or link on several ranks, started by Open MPI's mpirun");
   launchCommand
       ->add_option("-n", launch.ranks, "ranks: processes, each with a replica of the model")
       ->required()
@@ -276,9 +277,9 @@ void CommandLine::addLaunch() {
                    "begin again from the checkpoint after a failure, N times at most")
       ->type_name("N")
       ->check(wholeNumber(0));
-  launchCommand->add_option("command", launch.command, "behind --: train and its flags")
+  launchCommand->add_option("command", launch.command, "behind --: train or link, and its flags")
       ->required()
-      ->type_name("-- train ...");
+      ->type_name("-- COMMAND ...");
 }
 
 CommandLine::CommandLine() {
@@ -301,6 +302,8 @@ CommandLine::CommandLine() {
   addStep();
   addCheck();
   addLaunch();
+  linkCommand = add("link", "time sums over the ranks: dlc-run launch -n 2 -- link");
+  linkCommand->add_flag("--json", link.json, "one JSON object");
   deviceCommand = add("device", "show what is known of a device, as JSON");
   addDevice(deviceCommand, device);
   deviceCommand
@@ -329,6 +332,8 @@ Status CommandLine::runHere() {
     return tool::inspect(inspect);
   if (*stepCommand)
     return tool::step(step);
+  if (*linkCommand)
+    return tool::link(link);
   if (*deviceCommand)
     return tool::describeDevice(device, probedModule);
   DeviceFlags &first = check.deviceA;
