@@ -18,9 +18,14 @@ using namespace mlir;
 using namespace dlc;
 
 ArrayRef<StringRef> dlc::improvingPasses() {
-  static constexpr StringRef flags[] = {
-      "dl-simplify", "cse",         "dl-fuse",         "dl-fuse-product-gradients",
-      "dl-choose",   "dl-schedule", "exec-plan-memory"};
+  static constexpr StringRef flags[] = {"dl-simplify",
+                                        "cse",
+                                        "dl-fuse",
+                                        "dl-fuse-product-gradients",
+                                        "dl-choose",
+                                        "dl-schedule",
+                                        "dl-bucket-gradients",
+                                        "exec-plan-memory"};
   return flags;
 }
 
@@ -80,6 +85,10 @@ void dlc::addFusionPasses(OpPassManager &manager, const DLPipelineOptions &optio
   // On regions, since these are what is executed and what memory is allocated for. Last: everything
   // behind it takes the order of the block as the order of execution.
   improve(manager, options, dl::createSchedule());
+
+  // In the order of execution and with the times of what was chosen: these say which reductions can
+  // be hidden. Finds none in a module that is not data-parallel.
+  improve(manager, options, dl::createBucketGradients(options.buckets));
 }
 
 void dlc::addConversionPasses(OpPassManager &manager) {

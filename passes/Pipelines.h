@@ -3,7 +3,7 @@
 #define DLC_PASSES_PIPELINES_H
 
 #include "mlir/Pass/PassManager.h"
-#include "passes/DL/CandidateSource.h"
+#include "passes/DL/Passes.h"
 #include <string>
 #include <vector>
 
@@ -20,6 +20,8 @@ struct DLPipelineOptions {
   /// What the target's generators offer. Without one, everything stays row-major, and no code is
   /// chosen yet.
   std::shared_ptr<dl::CandidateSource> candidates = nullptr;
+  /// What dl-bucket-gradients takes for the network between ranks.
+  dl::BucketGradientsOptions buckets = {};
 };
 
 /// Flags of the passes that only improve: without any of them the program computes the same.

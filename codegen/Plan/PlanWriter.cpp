@@ -453,6 +453,13 @@ void PlanWriter::addRecord(exec::RecordOp op) {
     record.arguments = addArguments({{fill.getDestination(), DLC_WRITE}});
     record.value = fill.getValue();
     record.bytes = exec::getBytes(fill.getDestination());
+  } else if (auto collective = dyn_cast<exec::AllReduceOp>(*op)) {
+    record.kind = DLC_RECORD_COLLECTIVE;
+    record.index = static_cast<uint32_t>(collective.getKind());
+    record.value = collective.getChannel();
+    record.arguments = addArguments({{collective.getBuffer(), DLC_READ | DLC_WRITE}});
+    tables.arguments[record.arguments.first].dtype = *convertElementType(collective.getType());
+    record.bytes = 2 * exec::getBytes(collective.getBuffer());
   } else if (auto event = dyn_cast<exec::RecordEventOp>(*op)) {
     record.kind = DLC_RECORD_RECORD_EVENT;
     record.index = event.getEvent();
@@ -520,6 +527,7 @@ FailureOr<PlanBlob> PlanWriter::write() {
   auto documentation = module->getAttrOfType<StringAttr>("dl.documentation");
   header.documentation = tables.addString(documentation ? documentation.getValue() : "");
   header.report = tables.addString(report);
+  header.data_parallel = module->hasAttr(program::dataParallelName);
   return PlanBlob{tables.serialise(header), functions};
 }
 

@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <list>
 
 using namespace mlir;
 namespace json = llvm::json;
@@ -25,6 +26,7 @@ public:
 
 private:
   json::Object buildEntry(exec::ProgramOp program);
+  json::Array buildBuckets(exec::ProgramOp program);
   json::Object buildRow(exec::RecordOp record);
   /// Elements of the parameters that stand in `extent` and have not been counted in this entry.
   int64_t countParameters(const exec::Extent &extent);
@@ -137,6 +139,62 @@ static json::Object buildSchedule(exec::KernelOp kernel) {
                       {"second_best_seconds", valueOf(kernel.getSecondBestSecondsAttr())}};
 }
 
+namespace {
+/// Where streams stand when records take what is estimated of them.
+struct Clock {
+  llvm::DenseMap<int64_t, double> streams;
+  /// When each event completes, and the bucket whose reduction it is recorded behind, or none.
+  llvm::DenseMap<int64_t, std::pair<double, json::Object *>> events;
+};
+} // namespace
+
+/// The reductions of gradients over ranks: behind what each stands, when it begins and how long it
+/// takes, and how much of that is left when its update waits for it.
+json::Array ReportBuilder::buildBuckets(exec::ProgramOp program) {
+  std::list<json::Object> buckets;
+  Clock clock;
+  llvm::DenseMap<int64_t, json::Object *> last; ///< by stream
+  std::string behind;
+  for (auto record : program.getBlock().getOps<exec::RecordOp>()) {
+    double &now = clock.streams[record.getStreamNumber()];
+    if (auto launch = dyn_cast<exec::LaunchOp>(*record)) {
+      now += valueOf(symbols.lookup<exec::KernelOp>(launch.getKernel()).getSecondsAttr());
+      behind = exec::getRecordName(launch.getLoc()).str();
+    } else if (auto reduced = dyn_cast<exec::AllReduceOp>(*record)) {
+      double seconds = valueOf(reduced.getSecondsAttr());
+      int64_t parameters = 0;
+      for (Attribute name : reduced.getOf() ? reduced.getOf()->getValue() : ArrayRef<Attribute>())
+        parameters += countElements(
+            symbols.lookup<exec::VariableOp>(cast<FlatSymbolRefAttr>(name).getValue()));
+      if (reduced.getChannel() == 0)
+        last[record.getStreamNumber()] = &buckets.emplace_back(
+            json::Object{{"bucket", exec::getRecordName(reduced.getLoc()).split('/').first.str()},
+                         {"behind", behind},
+                         {"tensors", reduced.getOf() ? int64_t(reduced.getOf()->size()) : 0},
+                         {"parameters", parameters},
+                         {"bytes", exec::getBytes(reduced.getBuffer())},
+                         {"begin_seconds", now},
+                         {"seconds", seconds},
+                         {"hidden_by_seconds", 0.0},
+                         {"exposed_seconds", 0.0}});
+      now += seconds;
+    } else if (auto event = dyn_cast<exec::RecordEventOp>(*record)) {
+      clock.events[event.getEvent()] = {now, last.lookup(record.getStreamNumber())};
+    } else if (auto wait = dyn_cast<exec::WaitEventOp>(*record)) {
+      auto [done, bucket] = clock.events.lookup(wait.getEvent());
+      if (bucket) {
+        (*bucket)["hidden_by_seconds"] = std::max(0.0, now - *bucket->getNumber("begin_seconds"));
+        (*bucket)["exposed_seconds"] = std::max(0.0, done - now);
+      }
+      now = std::max(now, done);
+    }
+  }
+  json::Array rows;
+  for (json::Object &bucket : buckets)
+    rows.push_back(std::move(bucket));
+  return rows;
+}
+
 json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
   json::Array rows;
   llvm::StringSet<> kernels;
@@ -158,19 +216,22 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
     }
     rows.push_back(std::move(row));
   }
-  json::Array sums = sumByLayer(rows);
-  return json::Object{{"name", program.getSymName().str()},
-                      {"batch", static_cast<int64_t>(program.getBatch())},
-                      {"arena_bytes", static_cast<int64_t>(program.getArenaBytes())},
-                      {"live_bytes", static_cast<int64_t>(program.getLiveBytes())},
-                      {"launches", launches},
-                      {"kernels", static_cast<int64_t>(kernels.size())},
-                      {"flops", flops},
-                      {"bytes", bytes},
-                      {"activation_bytes", activations},
-                      {"estimated_seconds", seconds},
-                      {"sums", std::move(sums)},
-                      {"layers", std::move(rows)}};
+  json::Array sums = sumByLayer(rows), buckets = buildBuckets(program);
+  json::Object entry{{"name", program.getSymName().str()},
+                     {"batch", static_cast<int64_t>(program.getBatch())},
+                     {"arena_bytes", static_cast<int64_t>(program.getArenaBytes())},
+                     {"live_bytes", static_cast<int64_t>(program.getLiveBytes())},
+                     {"launches", launches},
+                     {"kernels", static_cast<int64_t>(kernels.size())},
+                     {"flops", flops},
+                     {"bytes", bytes},
+                     {"activation_bytes", activations},
+                     {"estimated_seconds", seconds},
+                     {"sums", std::move(sums)},
+                     {"layers", std::move(rows)}};
+  if (!buckets.empty())
+    entry["buckets"] = std::move(buckets);
+  return entry;
 }
 
 json::Object ReportBuilder::build() {
@@ -373,6 +434,32 @@ static void printSums(const json::Object &entry, llvm::raw_ostream &out) {
   table.print(out);
 }
 
+/// Reductions over ranks, and what of them nothing hides.
+static void printBuckets(const json::Object &entry, llvm::raw_ostream &out) {
+  const json::Array *buckets = entry.getArray("buckets");
+  if (!buckets)
+    return;
+  Table table(/*leading=*/2);
+  table.add({"bucket", "behind", "tensors", "parameters", "bytes", "begins at", "takes", "beside",
+             "exposed", ""});
+  double all = 0, exposed = 0;
+  for (const json::Value &value : *buckets) {
+    const json::Object &row = *value.getAsObject();
+    auto seconds = [&](StringRef key) { return formatSeconds(row.getNumber(key).value_or(0)); };
+    table.add({row.getString("bucket").value_or("").str(),
+               row.getString("behind").value_or("").str(), std::to_string(get(row, "tensors")),
+               withFactor(get(row, "parameters"), ""), formatBytes(get(row, "bytes")),
+               seconds("begin_seconds"), seconds("seconds"), seconds("hidden_by_seconds"),
+               seconds("exposed_seconds"), ""});
+    all += row.getNumber("seconds").value_or(0);
+    exposed += row.getNumber("exposed_seconds").value_or(0);
+  }
+  out << '\n' << entry.getString("name").value_or("") << " by bucket\n";
+  table.print(out);
+  out << "  reductions over ranks estimated " << formatSeconds(all) << ", of which "
+      << formatSeconds(exposed) << " exposed\n";
+}
+
 /// `onWhat`: " on one core".
 static void printEntry(const json::Object &entry, StringRef onWhat, llvm::raw_ostream &out) {
   out << '\n'
@@ -397,6 +484,7 @@ static void printEntry(const json::Object &entry, StringRef onWhat, llvm::raw_os
   out << "  estimated " << formatSeconds(entry.getNumber("estimated_seconds").value_or(0)) << onWhat
       << '\n';
   printSums(entry, out);
+  printBuckets(entry, out);
 }
 
 /// Whose code each kernel is, how it goes about it and what it should cost; and the second best.

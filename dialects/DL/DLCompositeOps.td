@@ -21,6 +21,8 @@ class DL_OfChannels<string x, string each>
 defvar affineFormat =
     "(`scale` `(` $scale^ `:` type($scale) `)`)? (`bias` `(` $bias^ `:` type($bias) `)`)?";
 
+defvar ranksFormat = "(`ranks` `(` $ranks^ `:` type($ranks) `)`)?";
+
 def DL_BatchNormOp
     : DL_Composite<"batch_norm", [AttrSizedOperandSegments, AllTypesMatch<["x", "y"]>,
                                   DL_OfChannels<"x", "mean">, DL_OfChannels<"x", "variance">,
@@ -31,37 +33,41 @@ def DL_BatchNormOp
     y = (x - mean) / sqrt(variance + epsilon) * scale + bias.
     `%y, %mean, %variance = dl.batch_norm %x scale(%s : tensor<6xf32>) bias(%b : tensor<6xf32>)
     epsilon = 1.0e-05 : tensor<4x6x5x5xf32>`
+    `ranks(%r : tensor<f32>)`, which is 1 / ranks, makes it one over the batches of all ranks of a
+    data-parallel module.
     (C1) x has rank 2 or more, and elements. (C2) scale and bias are of x's channels and element
     type. (C3) epsilon is 0 or more. Gradient: dl.batch_norm_backward; with what is asked of mean
     and variance beside it. Composite.
   }];
   let arguments = (ins DL_FloatTensor:$x, Optional<DL_FloatTensor>:$scale,
-      Optional<DL_FloatTensor>:$bias, F64Attr:$epsilon);
+      Optional<DL_FloatTensor>:$bias, Optional<0DTensorOf<[F32]>>:$ranks, F64Attr:$epsilon);
   let results = (outs DL_FloatTensor:$y, DL_FloatTensor:$mean, DL_FloatTensor:$variance);
   let assemblyFormat =
-      !strconcat("$x ", affineFormat, " `epsilon` `=` $epsilon attr-dict `:` type($x)");
+      !strconcat("$x ", affineFormat, ranksFormat, " `epsilon` `=` $epsilon attr-dict `:` type($x)");
   let hasVerifier = 1;
 }
 
 def DL_BatchNormBackwardOp : DL_Composite<"batch_norm_backward", [
-    AllTypesMatch<["dy", "x", "dx"]>, DL_OfChannels<"x", "mean">, DL_OfChannels<"x", "variance">,
+    AttrSizedOperandSegments, AllTypesMatch<["dy", "x", "dx"]>, DL_OfChannels<"x", "mean">, DL_OfChannels<"x", "variance">,
     DL_OfChannels<"x", "dscale">, DL_OfChannels<"x", "dbias">]> {
   let summary = "gradients of dl.batch_norm";
   let description = [{
     With h = (x - mean) / sqrt(variance + epsilon) and n elements a channel: dbias = sum(dy), dscale
     = sum(dy * h), dx = scale / sqrt(variance + epsilon) * (dy - dbias / n - h * dscale / n); scale
-    is 1 where it is absent.
+    is 1 where it is absent. With `ranks` n, and dbias and dscale within dx, are those of all ranks.
     `%dx, %dscale, %dbias = dl.batch_norm_backward %dy, %x, %mean, %variance scale(%s :
     tensor<6xf32>) epsilon = 1.0e-05 : tensor<4x6x5x5xf32>` Constraints as dl.batch_norm's.
     Gradient: that of its decomposition. Composite.
   }];
   let arguments = (ins DL_FloatTensor:$dy, DL_FloatTensor:$x, DL_FloatTensor:$mean,
-      DL_FloatTensor:$variance, Optional<DL_FloatTensor>:$scale, F64Attr:$epsilon);
+      DL_FloatTensor:$variance, Optional<DL_FloatTensor>:$scale,
+      Optional<0DTensorOf<[F32]>>:$ranks, F64Attr:$epsilon);
   let results = (outs DL_FloatTensor:$dx, DL_FloatTensor:$dscale, DL_FloatTensor:$dbias);
-  let assemblyFormat = [{
-    $dy `,` $x `,` $mean `,` $variance (`scale` `(` $scale^ `:` type($scale) `)`)? `epsilon` `=`
-    $epsilon attr-dict `:` type($x)
-  }];
+  let assemblyFormat = !strconcat([{
+    $dy `,` $x `,` $mean `,` $variance (`scale` `(` $scale^ `:` type($scale) `)`)?
+  }], ranksFormat, [{
+    `epsilon` `=` $epsilon attr-dict `:` type($x)
+  }]);
   let hasVerifier = 1;
 }
 

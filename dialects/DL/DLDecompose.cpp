@@ -108,6 +108,21 @@ struct Norm {
     MomentsOp op = b.moments(x, axes);
     return {op.getMean(), b.scale(op.getM2(), 1 / count())};
   }
+  /// The same over all ranks, of which `ranks` is one by their number: each has moments of its own,
+  /// and these are merged by Chan, Golub and LeVeque's formula. Its second step needs the mean of
+  /// all, as sums of squares do not tell variances of large means apart.
+  std::pair<Value, Value> momentsOfAll(Value ranks) const {
+    MomentsOp op = b.moments(x, axes);
+    Value mean = b.multiply(b.sumOverRanks(op.getMean()), shareOf(ranks));
+    Value apart = b.subtract(op.getMean(), mean);
+    Value m2 = b.sumOverRanks(b.add(op.getM2(), b.scale(b.multiply(apart, apart), count())));
+    return {mean, b.scale(b.multiply(m2, shareOf(ranks)), 1 / count())};
+  }
+  /// `ranks` for each channel.
+  Value shareOf(Value ranks) const {
+    auto each = RankedTensorType::get({type().getDimSize(1)}, type().getElementType());
+    return b.broadcast(b.castLike(ranks, x), each, {});
+  }
   Value centred(Value mean) const { return b.subtract(x, spread(mean)); }
   /// 1 / sqrt(variance + epsilon)
   Value factor(Value variance) const {
@@ -141,7 +156,8 @@ static Value applyChannels(const Norm &norm, Op op, Value centred, Value factor)
 SmallVector<Value> BatchNormOp::decompose(OpBuilder &builder) {
   TensorBuilder b{builder, getLoc()};
   Norm norm = channelNorm(b, *this);
-  auto [mean, variance] = norm.moments();
+  bool isOfAll = getRanks() && dlc::program::isDataParallel(*this);
+  auto [mean, variance] = isOfAll ? norm.momentsOfAll(getRanks()) : norm.moments();
   return {applyChannels(norm, *this, norm.centred(mean), norm.factor(variance)), mean, variance};
 }
 
@@ -161,8 +177,15 @@ SmallVector<Value> BatchNormBackwardOp::decompose(OpBuilder &builder) {
   Value dscale = b.multiply(norm.sum(b.multiply(getDy(), centred)), factor);
   Value slope = getScale() ? b.multiply(factor, getScale()) : factor;
   Value part = b.scale(slope, 1 / norm.count());
-  Value byMean = b.multiply(part, dbias);
-  Value byVariance = b.multiply(b.multiply(part, factor), dscale);
+  Value sumOfDy = dbias, sumOfDyH = dscale;
+  if (getRanks() && dlc::program::isDataParallel(*this)) {
+    auto all = AllReduceOp::create(builder, getLoc(), {dbias, dscale}, /*channel=*/1);
+    sumOfDy = all.getYs()[0];
+    sumOfDyH = all.getYs()[1];
+    part = b.multiply(part, norm.shareOf(getRanks()));
+  }
+  Value byMean = b.multiply(part, sumOfDy);
+  Value byVariance = b.multiply(b.multiply(part, factor), sumOfDyH);
   Value rest = b.add(b.multiply(centred, norm.spread(byVariance)), norm.spread(byMean));
   return {b.subtract(b.multiply(getDy(), norm.spread(slope)), rest), dscale, dbias};
 }

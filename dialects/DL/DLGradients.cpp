@@ -260,11 +260,19 @@ LogicalResult SigmoidCrossEntropyOp::buildGradient(OpBuilder &builder, Gradients
 // Norms and activations
 //===------------------------------------------------------------------------------------------===//
 
-/// dx of what is asked of mean and variance: dmean / n + 2 (x - mean) dvariance / n.
+/// dx of what is asked of mean and variance: dmean / n + 2 (x - mean) dvariance / n. Over ranks, n
+/// counts the elements of all, and all ask.
 static Value statisticsGradient(BatchNormOp op, TensorBuilder b, Value dmean, Value dvariance) {
   RankedTensorType x = b.typeOf(op.getX());
   int64_t channels = x.getDimSize(1);
   double share = double(channels) / double(x.getNumElements());
+  auto ofAll = [&](Value &each) {
+    if (each && op.getRanks() && dlc::program::isDataParallel(op))
+      each = b.multiply(b.sumOverRanks(each),
+                        b.broadcast(b.castLike(op.getRanks(), each), b.typeOf(each), {}));
+  };
+  ofAll(dmean);
+  ofAll(dvariance);
   auto spread = [&](Value each) { return b.broadcast(each, x, {1}); };
   Value dx = dmean ? spread(b.scale(dmean, share)) : Value();
   if (!dvariance)
@@ -278,8 +286,9 @@ LogicalResult BatchNormOp::buildGradient(OpBuilder &builder, Gradients dresults,
                                          OperandGradients &dx) {
   TensorBuilder b{builder, getLoc()};
   if (dresults[0] && llvm::is_contained(wanted, true)) {
-    auto backward = BatchNormBackwardOp::create(builder, getLoc(), dresults[0], getX(), getMean(),
-                                                getVariance(), getScale(), getEpsilon());
+    auto backward =
+        BatchNormBackwardOp::create(builder, getLoc(), dresults[0], getX(), getMean(),
+                                    getVariance(), getScale(), getRanks(), getEpsilon());
     if (wanted[0])
       dx[0] = backward.getDx();
     unsigned next = 1;

@@ -163,7 +163,7 @@ def DL_AllReduceOp : DL_Op<"all_reduce", [Pure, DL_Differentiable, DL_InferType]
   let arguments = (ins Program_CollectiveKindAttr:$kind, Variadic<DL_FloatTensor>:$xs,
       I64Attr:$channel, OptionalAttr<FlatSymbolRefArrayAttr>:$of, OptionalAttr<F64Attr>:$seconds);
   let results = (outs Variadic<DL_FloatTensor>:$ys);
-  let assemblyFormat = "$kind $xs `channel` $channel attr-dict `:` type($xs)";
+  let assemblyFormat = "`` $kind $xs `channel` $channel attr-dict `:` type($xs)";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$xs, "int64_t":$channel,
       CArg<"::mlir::ArrayAttr", "{}">:$of)>];

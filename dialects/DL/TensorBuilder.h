@@ -81,6 +81,10 @@ struct TensorBuilder {
   Value reduce(ReduceKind kind, Value x, llvm::ArrayRef<int64_t> axes) {
     return ReduceOp::create(builder, loc, kind, x, axes);
   }
+  /// Of a small tensor that the next op waits for.
+  Value sumOverRanks(Value x) {
+    return AllReduceOp::create(builder, loc, x, /*channel=*/1).getYs()[0];
+  }
   MomentsOp moments(Value x, llvm::ArrayRef<int64_t> axes) {
     return MomentsOp::create(builder, loc, x, axes);
   }

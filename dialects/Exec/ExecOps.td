@@ -280,7 +280,7 @@ def Exec_AllReduceOp : Exec_RecordOp<"all_reduce"> {
       DefaultValuedAttr<I64Attr, "0">:$stream, OptionalAttr<FlatSymbolRefArrayAttr>:$of,
       OptionalAttr<F64Attr>:$seconds);
   let assemblyFormat = [{
-    $kind $buffer `as` $type `channel` $channel `stream` $stream attr-dict `:` type($buffer)
+    `` $kind $buffer `as` $type `channel` $channel `stream` $stream attr-dict `:` type($buffer)
   }];
   let hasVerifier = 1;
 }

@@ -3,6 +3,7 @@
 #define DLC_DIALECTS_PROGRAM_PROGRAM_H
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpImplementation.h"
@@ -18,6 +19,12 @@ namespace dlc::program {
 
 /// Unit attribute of a module that several ranks train together: passes add what they exchange.
 inline constexpr llvm::StringRef dataParallelName = "program.data_parallel";
+
+/// Whether `op` stands in such a module.
+inline bool isDataParallel(mlir::Operation *op) {
+  auto module = op->getParentOfType<mlir::ModuleOp>();
+  return module && module->hasAttr(dataParallelName);
+}
 
 } // namespace dlc::program
 

@@ -1,7 +1,6 @@
 //===- EntryConverter.cpp - one dl.entry becomes one exec.program -----------------------------===//
 #include "passes/Conversion/EntryConverter.h"
 #include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/DLTensorOps.h"
 #include "dialects/Exec/Memory.h"
 #include "dialects/Program/Layout.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -68,6 +67,8 @@ void EntryConverter::planInPlace() {
     planStreams(op);
   for (auto op : entry.getBlock().getOps<dl::MultiTensorOp>())
     planFlatResults(op);
+  for (auto op : entry.getBlock().getOps<dl::AllReduceOp>())
+    planReduction(op);
   for (auto assign : entry.getBlock().getOps<dl::AssignOp>())
     planAssignment(assign);
 }
@@ -81,15 +82,16 @@ void EntryConverter::planStreams(dl::MultiTensorOp op) {
     FlatBuffer flat(layout, element);
     auto tensors = op.getTensors().slice(s * op.getCount(), op.getCount());
     Stream &stream = streams[op].emplace_back();
-    if (StringRef first = state.findFlat(llvm::map_to_vector(tensors, getReadVariable), flat);
-        !first.empty()) {
+    auto variables =
+        llvm::map_to_vector(tensors, [&](Value t) { return getReadVariable(memoryOf(t)); });
+    if (StringRef first = state.findFlat(variables, flat); !first.empty()) {
       stream.flat = createState(first, flat.total, op.getLoc());
       continue;
     }
     // What an update before this one reads, in the same order, lies there already.
     std::vector<void *> values;
     for (Value tensor : tensors)
-      values.push_back(skipReshapes(tensor).getAsOpaquePointer());
+      values.push_back(memoryOf(tensor).getAsOpaquePointer());
     Value &shared = flatStreams[{std::move(values), {flat.offsets.begin(), flat.offsets.end()}}];
     if (shared) {
       stream.flat = shared;
@@ -97,8 +99,9 @@ void EntryConverter::planStreams(dl::MultiTensorOp op) {
     }
     shared = stream.flat = createAlloc(flat.total, op.getLoc());
     for (auto [tensor, offset, bytes] : llvm::zip(tensors, flat.offsets, flat.bytes)) {
-      Value value = skipReshapes(tensor);
-      bool direct = value.getDefiningOp<dl::FusedOp>() && !placed.count(value);
+      Value value = memoryOf(tensor);
+      Operation *producer = value.getDefiningOp();
+      bool direct = isa_and_nonnull<dl::FusedOp, dl::AllReduceOp>(producer) && !placed.count(value);
       stream.copied.push_back(!direct);
       if (direct)
         placed[value] = createView(stream.flat, offset, bytes, value.getLoc());
@@ -140,6 +143,66 @@ void EntryConverter::planFlatResults(dl::MultiTensorOp op) {
   }
 }
 
+/// True if the sum over ranks may take the place of operand `number`: no one needs the operand
+/// behind that. In the memory of a variable, what the entry assigns must take its place later, and
+/// only updates, which come before that, may read the sum.
+bool EntryConverter::isReducedInPlace(dl::AllReduceOp op, unsigned number) {
+  Value operand = skipReshapes(op.getXs()[number]);
+  if (auto read = operand.getDefiningOp<dl::ReadOp>()) {
+    auto isOperand = [&](OpOperand &use) { return use.getOperandNumber() == number; };
+    return assigned.contains(read.getVariable()) &&
+           canOverwrite(read.getVariable(), op, isOperand) &&
+           llvm::all_of(op.getYs()[number].getUsers(), llvm::IsaPred<dl::MultiTensorOp>);
+  }
+  if (!isa_and_nonnull<dl::FusedOp, dl::MultiTensorOp, dl::AllReduceOp>(operand.getDefiningOp()))
+    return false;
+  SmallVector<Value> same = {operand};
+  for (size_t i = 0; i < same.size(); ++i)
+    for (OpOperand &use : same[i].getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<dl::ReshapeOp>(user))
+        same.push_back(user->getResult(0));
+      else if (user == op ? use.getOperandNumber() != number
+                          : isa<dl::ReturnOp, dl::AssignOp>(user) || !user->isBeforeInBlock(op))
+        return false;
+    }
+  return true;
+}
+
+/// The value in whose memory `value` lies: without reshapes and sums over ranks in place.
+Value EntryConverter::memoryOf(Value value) {
+  value = skipReshapes(value);
+  while (auto reduced = value.getDefiningOp<dl::AllReduceOp>()) {
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    if (!isReducedInPlace(reduced, number))
+      break;
+    value = skipReshapes(reduced.getXs()[number]);
+  }
+  return value;
+}
+
+/// Tensors that no update has placed get one buffer, so that they are reduced as one.
+void EntryConverter::planReduction(dl::AllReduceOp op) {
+  SmallVector<Value> loose;
+  for (Value y : op.getYs()) {
+    Value value = memoryOf(y);
+    if (isa<dl::FusedOp, dl::AllReduceOp>(value.getDefiningOp()) && !placed.count(value) &&
+        !llvm::is_contained(loose, value))
+      loose.push_back(value);
+  }
+  int64_t end = 0;
+  SmallVector<int64_t> offsets;
+  for (Value value : loose) {
+    offsets.push_back(end);
+    end += exec::alignUp(bytesOf(value));
+  }
+  if (loose.empty())
+    return;
+  Value flat = createAlloc(end, op.getLoc());
+  for (auto [value, offset] : llvm::zip_equal(loose, offsets))
+    placed[value] = createView(flat, offset, bytesOf(value), value.getLoc());
+}
+
 /// A result of a kernel is computed in the variable that it is assigned to, if no one needs the old
 /// value.
 void EntryConverter::planAssignment(dl::AssignOp assign) {
@@ -173,12 +236,15 @@ bool EntryConverter::canOverwrite(StringRef variable, Operation *producer,
   for (size_t i = 0; i < olds.size(); ++i)
     for (OpOperand &use : olds[i].getUses()) {
       Operation *user = use.getOwner();
+      auto reduced = dyn_cast<dl::AllReduceOp>(user);
       if (isa<dl::ReshapeOp>(user))
         olds.push_back(user->getResult(0));
       else if (isa<dl::ReturnOp, dl::AssignOp>(user))
         continue;
       else if (user == producer ? !allowed(use) : !user->isBeforeInBlock(producer))
         return false;
+      else if (reduced && user != producer && isReducedInPlace(reduced, use.getOperandNumber()))
+        olds.push_back(reduced.getYs()[use.getOperandNumber()]);
     }
   return true;
 }
@@ -191,6 +257,7 @@ LogicalResult EntryConverter::emit(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](dl::FusedOp fused) { return emitFused(fused); })
       .Case([&](dl::MultiTensorOp multi) { return emitMultiTensor(multi); })
+      .Case([&](dl::AllReduceOp reduced) { return emitAllReduce(reduced), success(); })
       .Case([&](dl::ScalarOp scalar) { return emitScalar(scalar); })
       .Case([&](dl::ConstantOp constant) {
         auto type = cast<RankedTensorType>(constant.getType());
@@ -301,6 +368,62 @@ LogicalResult EntryConverter::emitMultiTensor(dl::MultiTensorOp op) {
   if (layout.total > 0 || op.getSums() != 0)
     createLaunch(kernels.outline(op), arguments, op.getLoc());
   return success();
+}
+
+/// Tensors that lie one behind the other are reduced as one.
+void EntryConverter::emitAllReduce(dl::AllReduceOp op) {
+  std::string name = (exec::getRecordName(op.getLoc()) + "/gather").str();
+  SmallVector<unsigned> run;
+  auto finish = [&] {
+    if (!run.empty())
+      emitReduction(op, run);
+    run.clear();
+  };
+  for (unsigned i = 0; i < op.getNumResults(); ++i) {
+    Value buffer = buffers.lookup(op.getXs()[i]);
+    if (!isReducedInPlace(op, i)) {
+      Value sum = placed.lookup(op.getYs()[i]);
+      createCopy(buffer, sum, name);
+      buffer = sum;
+    }
+    buffers[op.getYs()[i]] = buffer;
+    if (exec::getBytes(buffer) == 0)
+      continue;
+    if (!run.empty()) {
+      exec::Extent last = exec::getExtent(buffers.lookup(op.getYs()[run.back()]));
+      exec::Extent next = exec::getExtent(buffer);
+      if (last.getRegion() != next.getRegion() || next.offset != exec::alignUp(last.end()))
+        finish();
+    }
+    run.push_back(i);
+  }
+  finish();
+}
+
+/// Of tensors that follow each other, with the gaps between them.
+void EntryConverter::emitReduction(dl::AllReduceOp op, ArrayRef<unsigned> tensors) {
+  Value buffer = buffers.lookup(op.getYs()[tensors.front()]);
+  exec::Extent first = exec::getExtent(buffer);
+  int64_t bytes = exec::getExtent(buffers.lookup(op.getYs()[tensors.back()])).end() - first.offset;
+  if (tensors.size() > 1 && first.space == exec::Space::Arena)
+    buffer = createView(first.root->getResult(0), first.offset, bytes, op.getLoc());
+  else if (tensors.size() > 1)
+    buffer =
+        createState(cast<exec::StateOp>(buffer.getDefiningOp()).getVariable(), bytes, op.getLoc());
+  ArrayAttr of = op.getOfAttr();
+  if (of)
+    of = builder.getArrayAttr(
+        llvm::map_to_vector(tensors, [&](unsigned i) -> Attribute { return of[i]; }));
+  FloatAttr seconds = op.getSecondsAttr();
+  if (seconds && tensors.size() < op.getNumResults()) {
+    int64_t all = 0;
+    for (Value y : op.getYs())
+      all += bytesOf(y);
+    seconds = builder.getF64FloatAttr(seconds.getValueAsDouble() * double(bytes) / double(all));
+  }
+  exec::AllReduceOp::create(builder, op.getLoc(), op.getKind(), buffer,
+                            getElementTypeOrSelf(op.getYs().front().getType()), op.getChannel(),
+                            /*stream=*/0, of, seconds);
 }
 
 /// At the end, assigned values that were computed elsewhere are copied into their variables.

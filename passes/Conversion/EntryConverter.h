@@ -1,15 +1,16 @@
 //===- EntryConverter.h - one dl.entry becomes one exec.program ---------------------*- C++ -*-===//
 //
 // Two steps. Planning decides where values are computed: a gradient in its group's flat buffer, an
-// assigned value in its variable. Emission then walks the entry once, in order, and makes buffers
-// and records. What planning could not place is copied: before the launch that needs it flat, or at
-// the end into its variable.
+// assigned value in its variable, a sum over ranks where its operand lies. Emission then walks the
+// entry once, in order, and makes buffers and records. What planning could not place is copied:
+// before the launch that needs it flat, or at the end into its variable.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_CONVERSION_ENTRYCONVERTER_H
 #define DLC_PASSES_CONVERSION_ENTRYCONVERTER_H
 
 #include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
 #include "passes/Conversion/OutlineKernels.h"
 #include "passes/Conversion/StateLayout.h"
 #include "passes/Conversion/Storage.h"
@@ -54,7 +55,10 @@ private:
   void planInPlace();
   void planStreams(dl::MultiTensorOp op);
   void planFlatResults(dl::MultiTensorOp op);
+  void planReduction(dl::AllReduceOp op);
   void planAssignment(dl::AssignOp assign);
+  bool isReducedInPlace(dl::AllReduceOp op, unsigned number);
+  mlir::Value memoryOf(mlir::Value value);
   bool canOverwrite(llvm::StringRef variable, mlir::Operation *producer,
                     llvm::function_ref<bool(mlir::OpOperand &)> allowed);
 
@@ -65,6 +69,8 @@ private:
   mlir::LogicalResult emitFused(dl::FusedOp op);
   void gatherStream(dl::MultiTensorOp op, size_t number);
   mlir::LogicalResult emitMultiTensor(dl::MultiTensorOp op);
+  void emitAllReduce(dl::AllReduceOp op);
+  void emitReduction(dl::AllReduceOp op, llvm::ArrayRef<unsigned> tensors);
   mlir::LogicalResult emitScalar(dl::ScalarOp op);
   void emitAssignments();
   void emitOutputs();

@@ -21,12 +21,20 @@ StringRef getReadVariable(Value value) {
   return read ? read.getVariable() : StringRef();
 }
 
+/// What is reduced over ranks is so where it lies.
+static Value skipReductions(Value value) {
+  value = skipReshapes(value);
+  while (auto reduced = value.getDefiningOp<dl::AllReduceOp>())
+    value = skipReshapes(reduced.getXs()[cast<OpResult>(value).getResultNumber()]);
+  return value;
+}
+
 /// The variables that stream number `stream` of `op` reads; empty if one of its tensors is not a
 /// variable.
 static SmallVector<StringRef> getStreamVariables(dl::MultiTensorOp op, int64_t stream) {
   SmallVector<StringRef> variables;
   for (int64_t i = 0; i < op.getCount(); ++i) {
-    StringRef variable = getReadVariable(op.getTensor(stream, i));
+    StringRef variable = getReadVariable(skipReductions(op.getTensor(stream, i)));
     if (variable.empty())
       return {};
     variables.push_back(variable);

@@ -9,7 +9,8 @@
 //   dl.return
 //
 // One multi_tensor for all parameters with equal optimizer settings and element type. Gradients
-// accumulate and are clipped before; each of these is a room of its own, see Update/EntryUpdate.h.
+// accumulate, are reduced over ranks and clipped before; each of these is a room of its own, see
+// Update/EntryUpdate.h.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "passes/DL/Passes.h"
@@ -84,6 +85,8 @@ static LogicalResult buildUpdate(EntryUpdate update) {
   update.entry.removeAccumulateAttr();
   if (runs > 1 && !update.groups.empty())
     accumulateGradients(update, runs);
+  if (program::isDataParallel(update.entry) && !update.groups.empty())
+    reduceGradients(update);
   clipGradients(update);
   applyRules(update);
   update.entry.removeClipAttr();

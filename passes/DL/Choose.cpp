@@ -10,10 +10,11 @@
 //                                      dl.yield %3 }
 //
 // Runs on regions, since only what goes into one and comes out of one is stored. Tensors that must
-// lie alike (a parameter, its gradient and its slots; what a read gives and an assignment takes)
-// are one class, and a class has one layout. Inputs and results of entries, both sides of a
-// reshape, constants, and all that a product, a softmax or a transposition reads or writes are
-// row-major; any other class may have a layout that a candidate of a region around it asks for.
+// lie alike (a parameter, its gradient and its slots; what a read gives and an assignment takes; a
+// tensor and its sum over ranks) are one class, and a class has one layout. Inputs and results of
+// entries, both sides of a reshape, constants, and all that a product, a softmax or a transposition
+// reads or writes are row-major; any other class may have a layout that a candidate of a region
+// around it asks for.
 //
 // Classes and regions are the nodes of a PBQP (Pbqp.h). A class chooses a layout, which costs
 // nothing; a region one of its candidates' layouts, which costs the candidate's seconds; along an
@@ -142,6 +143,10 @@ void LayoutClasses::addEntry(EntryOp entry) {
         .Case(
             [&](AssignOp assign) { unite(assign.getValue(), assign.getVariableAttr().getAttr()); })
         .Case([&](MultiTensorOp update) { addUpdate(update); })
+        .Case([&](AllReduceOp reduced) {
+          for (auto [x, y] : llvm::zip_equal(reduced.getXs(), reduced.getYs()))
+            unite(x, y);
+        })
         .Case([&](ReturnOp end) {
           // A gradient lies as its variable does.
           for (auto [i, value] : llvm::enumerate(end.getOutputs()))

@@ -58,6 +58,10 @@ def BuildUpdate : Pass<"dl-build-update", "::mlir::ModuleOp"> {
     k-th of its gradients to slots, and the update becomes an entry with the old name that takes
     these, clears them and runs k times less often.
 
+    In a data-parallel module (`program.data_parallel`) gradients are summed over the ranks by a
+    `dl.all_reduce` a group, in front of clipping and norms and, where they accumulate, when the
+    update is due. The update makes means of them with the scalar `ranks.scale`, which is 1 / ranks.
+
     The gradients are no results any more, unless they are asked for.
   }];
   let options = [Option<"keepWeightGradients", "keep-weight-gradients", "bool", "false",
@@ -89,6 +93,28 @@ def Schedule : Pass<"dl-schedule", "::dlc::dl::EntryOp"> {
     otherwise the op that adds least to the live bytes; equal ones in the order in which they stood.
     Drops dead ops.
   }];
+}
+
+def BucketGradients : Pass<"dl-bucket-gradients", "::dlc::dl::EntryOp"> {
+  let summary = "splits the reduction of gradients over ranks, so that it runs beside the backward pass";
+  let description = [{
+    Each `dl.all_reduce` of channel 0 becomes several, of buckets: gradients in the order in which
+    the block finishes them. A bucket's reduction stands directly behind its last gradient. Updates
+    are split likewise, each bucket's into a `dl.multi_tensor` of its own; they stand at the end, in
+    the same order, where they hide what is left of the last reductions. Where something reads all
+    gradients, such as their common norm, updates stay whole: then buckets are runs of parameters,
+    the last ones first, and the update waits for all of them.
+
+    How many buckets there are follows from a model: a bucket of b bytes takes alpha + beta * b
+    seconds, begins when its last gradient is there and the bucket before it is done. Of all
+    partitions that end within 1% of the backward pass of the earliest end, one with the fewest
+    buckets is taken; the last bucket, which nothing may hide, has at most 4 MB unless a single
+    gradient is larger. `bucket-size` fixes the most bytes of a bucket instead.
+  }];
+  let options = [
+    Option<"bucketBytes", "bucket-size", "int64_t", "0", "most bytes of a bucket; 0: by the model">,
+    Option<"alpha", "alpha", "double", "5e-5", "seconds that any reduction takes">,
+    Option<"beta", "beta", "double", "1.6e-9", "seconds a byte more">];
 }
 
 #endif

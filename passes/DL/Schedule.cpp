@@ -109,6 +109,8 @@ Scheduler::Scheduler(EntryOp entry) {
   for (auto [i, output] : llvm::enumerate(entry.getReturn().getOutputs()))
     if (entry.getResultAttr(i, "dl.of"))
       addGradient(output);
+  for (auto reduced : entry.getBlock().getOps<AllReduceOp>())
+    llvm::for_each(reduced.getXs(), addGradient);
 }
 
 /// Bytes of the results minus those of the buffers that die here.

@@ -12,6 +12,8 @@ def ScheduleStreams : Pass<"exec-schedule-streams", "::mlir::ModuleOp"> {
     by an estimate of times; on a tie to the stream of the record that it waits for. An event is
     made only where the order does not follow from streams and earlier events, so none can be left
     out. With one stream (the CPU: a record's tasks fill all cores) there are no events.
+    Collectives stand on a stream of their channel, behind those that compute, where they run beside
+    them.
     ```mlir
     exec.launch @a(write %x) stream 0                   exec.launch @a(write %x) stream 0
     exec.launch @b(write %y) stream 0        becomes    exec.launch @b(write %y) stream 1
@@ -20,7 +22,8 @@ def ScheduleStreams : Pass<"exec-schedule-streams", "::mlir::ModuleOp"> {
                                                         exec.launch @c(read %x, read %y) stream 0
     ```
   }];
-  let options = [Option<"streams", "streams", "int64_t", "1", "number of streams to use">];
+  let options = [Option<"streams", "streams", "int64_t", "1",
+                        "number of streams to compute on">];
 }
 
 def PlanMemory : Pass<"exec-plan-memory", "::mlir::ModuleOp"> {
@@ -50,7 +53,9 @@ def Verify : Pass<"exec-verify", "::mlir::ModuleOp"> {
     bytes of the arena have lifetimes one behind the other, or one is the other's result in place;
     within a launch only such buffers overlap; (V5) each byte is written before it is read, and
     outputs are written; (V6) nothing writes inputs, constants or scalars; (V7) buffers lie within
-    the state and the inputs, outputs in the arena. An error names the record, with a note at the
+    the state and the inputs, outputs in the arena; (V8) of two collectives of a channel one happens
+    before the other, so that all ranks, which run the same plan, issue them in one order. An error
+    names the record, with a note at the
     other one.
   }];
 }

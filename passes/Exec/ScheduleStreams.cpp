@@ -40,11 +40,15 @@ struct Conflicts {
   }
 };
 
-/// A stream for each record, by list scheduling in the order of the text.
+constexpr int64_t channels = 2; ///< of collectives
+
+/// A stream for each record, by list scheduling in the order of the text. Collectives are not
+/// scheduled: each channel has a stream of its own, behind those that compute.
 class Assignment {
 public:
   Assignment(const Conflicts &conflicts, int64_t streams, SymbolTable &symbols)
-      : conflicts(conflicts), symbols(symbols), ready(streams, 0.0), last(streams, ~0u) {}
+      : conflicts(conflicts), symbols(symbols), streams(streams), ready(streams + channels, 0.0),
+        last(streams + channels, ~0u) {}
 
   SmallVector<int64_t> run() {
     for (unsigned i = 0; i < conflicts.records.size(); ++i) {
@@ -55,6 +59,7 @@ public:
       last[stream] = i;
       chosen.push_back(stream);
     }
+    closeGaps();
     return chosen;
   }
 
@@ -66,7 +71,18 @@ private:
     return time;
   }
 
+  /// Leaves out the streams that no record is on.
+  void closeGaps() {
+    SmallVector<int64_t> used(chosen);
+    llvm::sort(used);
+    used.erase(llvm::unique(used), used.end());
+    for (int64_t &stream : chosen)
+      stream = llvm::lower_bound(used, stream) - used.begin();
+  }
+
   int64_t choose(unsigned record) const {
+    if (auto collective = dyn_cast<AllReduceOp>(*conflicts.records[record]))
+      return streams + collective.getChannel();
     double inputs = inputsReady(record);
     auto rank = [&](int64_t stream) {
       bool continues =
@@ -74,7 +90,7 @@ private:
       return std::tuple(std::max(ready[stream], inputs), !continues, stream);
     };
     int64_t best = 0;
-    for (int64_t stream = 1; stream < static_cast<int64_t>(ready.size()); ++stream)
+    for (int64_t stream = 1; stream < streams; ++stream)
       if (rank(stream) < rank(best))
         best = stream;
     return best;
@@ -82,6 +98,8 @@ private:
 
   /// Seconds, by a plain roof line: only ratios matter. 5 us for the launch, 10 TFLOP/s, 1 TB/s.
   double estimate(RecordOp record) const {
+    if (auto collective = dyn_cast<AllReduceOp>(*record); collective && collective.getSeconds())
+      return collective.getSecondsAttr().getValueAsDouble();
     double bytes = 0, flops = 0;
     SmallVector<BufferAccess> accesses;
     record.getAccesses(accesses);
@@ -94,6 +112,7 @@ private:
 
   const Conflicts &conflicts;
   SymbolTable &symbols;
+  int64_t streams; ///< that compute
   SmallVector<double> ready, finish;
   SmallVector<unsigned> last;
   SmallVector<int64_t> chosen;
@@ -177,8 +196,9 @@ struct ScheduleStreams : impl::ScheduleStreamsBase<ScheduleStreams> {
     SmallVector<int64_t> chosen = Assignment(conflicts, streams, symbols).run();
     for (auto [record, stream] : llvm::zip(conflicts.records, chosen))
       record.setStreamNumber(stream);
-    program.setEvents(EventBuilder(conflicts, chosen, streams).run());
-    program.setStreams(chosen.empty() ? 1 : *llvm::max_element(chosen) + 1);
+    int64_t used = chosen.empty() ? 1 : *llvm::max_element(chosen) + 1;
+    program.setEvents(EventBuilder(conflicts, chosen, used).run());
+    program.setStreams(used);
   }
 };
 

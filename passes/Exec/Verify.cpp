@@ -30,7 +30,7 @@ public:
   }
 
   LogicalResult run() {
-    if (failed(checkEvents()) || failed(checkBuffers()))
+    if (failed(checkEvents()) || failed(checkBuffers()) || failed(checkCollectives()))
       return failure();
     for (auto [i, record] : llvm::enumerate(order.getRecords()))
       if (failed(checkRecord(record, i)))
@@ -55,6 +55,7 @@ private:
 
   LogicalResult checkEvents();
   LogicalResult checkBuffers();
+  LogicalResult checkCollectives();
   LogicalResult checkRecord(RecordOp record, unsigned number);
   LogicalResult checkOrder(const Touch &touch);
   LogicalResult checkWritten(const Touch &touch, Operation *reader);
@@ -111,6 +112,26 @@ LogicalResult Verifier::checkBuffers() {
   for (auto input : program.getBlock().getOps<InputOp>())
     if (inputs.try_emplace(input.getNumber(), input.getType()).first->second != input.getType())
       return input.emitOpError() << "has another size elsewhere in @" << program.getSymName();
+  return success();
+}
+
+/// (V8)
+LogicalResult Verifier::checkCollectives() {
+  llvm::DenseMap<int64_t, unsigned> last; ///< by channel
+  for (auto [i, record] : llvm::enumerate(order.getRecords())) {
+    auto collective = dyn_cast<AllReduceOp>(*record);
+    if (!collective)
+      continue;
+    auto [known, isFirst] = last.try_emplace(collective.getChannel(), i);
+    unsigned before = std::exchange(known->second, i);
+    if (!isFirst && !order.before(before, i))
+      return (collective.emitOpError()
+              << quote(i) << " and " << quote(before) << " are collectives of channel "
+              << collective.getChannel()
+              << ", but nothing orders them: ranks may issue them in different orders")
+                 .attachNote(getRecord(before)->getLoc())
+             << quote(before) << " is here";
+  }
   return success();
 }
 

@@ -332,6 +332,7 @@ void printLayers(const Json &report) {
     const std::string name = entry.contains("name") ? text(entry["name"]) : "";
     printSection(entry, "sums", name + " by layer");
     printSection(entry, "layers", name + " by kernel");
+    printSection(entry, "buckets", name + " by bucket");
   }
 }
 

@@ -166,10 +166,17 @@ LogicalResult Driver::checkAgainstNames() {
 /// What is behind it depends on the target: cuDNN's engines, too.
 LogicalResult Driver::makeTrainingSteps() {
   codegen::recordGraphHash(*module);
+  if (options.dataParallel)
+    (*module)->setAttr(program::dataParallelName, UnitAttr::get(&context));
   auto *cuda = std::get_if<codegen::CudaTarget>(&target);
   if (options.math == Math::TF32 && !cuda)
     engine.warning({}, "--math=tf32 is for CUDA: the CPU computes in float32");
   pipeline = {options.inputGradients, options.weightGradients, options.disabledPasses};
+  pipeline.buckets.bucketBytes = options.bucketBytes;
+  if (auto [alpha, beta] = options.link; alpha > 0) {
+    pipeline.buckets.alpha = alpha;
+    pipeline.buckets.beta = beta;
+  }
   if (failed(runPasses([&](OpPassManager &manager) { addTrainPasses(manager, pipeline); })))
     return failure();
   const bool choosesEngines = cuda && !options.cudnnDevice.empty() && options.emit != Emit::DLTrain;
@@ -374,6 +381,10 @@ std::string checkForTarget(const Options &options) {
   const bool isAlgorithm = dl::symbolizeConvolutionAlgorithm(options.convolutions).has_value();
   if (cuda && isAlgorithm)
     return "--conv-algorithm=" + options.convolutions + " needs a CPU target: --target=cpu";
+  for (auto [isGiven, flag] :
+       {std::pair{options.bucketBytes != 0, "--bucket-size"}, {options.link[0] != 0, "--link"}})
+    if (isGiven && !options.dataParallel)
+      return std::string(flag) + " needs --data-parallel";
   if (cuda)
     return "";
   if (options.emit == Emit::Cuda || options.emit == Emit::PTX)

@@ -117,6 +117,18 @@ static void addOptions(CLI::App &app, Options &options) {
                "training steps also return the gradients of their inputs");
   app.add_flag("--weight-gradients", options.weightGradients,
                "training steps also return the gradients of what they update");
+  app.add_flag("--data-parallel", options.dataParallel,
+               "for several ranks: training steps sum their gradients");
+  app.add_option("--bucket-size", options.bucketBytes,
+                 "most bytes of gradients summed at once; default: by --link")
+      ->check(wholeNumber(1, uint64_t(1) << 40))
+      ->option_text("BYTES");
+  app.add_option("--link", options.link,
+                 "seconds of a sum over ranks and of each byte of it: 5e-5,1.6e-9")
+      ->delimiter(',')
+      ->check(CLI::Range(1e-15, 1.0))
+      ->option_text("A,B")
+      ->allow_extra_args(false);
   app.add_option_function<std::string>(
          "-W", [&](const std::string &) { options.warningsAreErrors = true; },
          "-Werror: a warning is an error")

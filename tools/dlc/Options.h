@@ -2,6 +2,7 @@
 #ifndef DLC_TOOLS_DLC_OPTIONS_H
 #define DLC_TOOLS_DLC_OPTIONS_H
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,6 +40,9 @@ struct Options {
   std::optional<uint64_t> workspaceLimitMiB;
   bool inputGradients = false;
   bool weightGradients = false;
+  bool dataParallel = false;
+  int64_t bucketBytes = 0;         ///< of gradients that ranks reduce together; 0: by `link`
+  std::array<double, 2> link = {}; ///< seconds a reduction, and a byte; 0: defaults
   bool warningsAreErrors = false;
   bool cache = true;
   unsigned threads = 0;

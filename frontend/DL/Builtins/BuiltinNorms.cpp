@@ -15,6 +15,14 @@ static bool checkEpsilon(Call &call) {
   return false;
 }
 
+/// An unbiased variance of n elements, which n / (n - 1) makes of a variance, times this is one of
+/// the elements of 1 / `ranks` ranks: 1 with one rank.
+static mlir::Value unbiasedOfAll(dl::TensorBuilder &b, mlir::Value ranks, mlir::Value like,
+                                 double n) {
+  mlir::Value each = b.broadcast(b.castLike(ranks, like), b.typeOf(like), {});
+  return b.divide(b.splatLike(like, n - 1), b.subtract(b.splatLike(like, n), each));
+}
+
 /// Channels normalised over the batch: PyTorch's running statistics, with the unbiased variance.
 static Value buildBatchNorm(Call &call) {
   const Tensor &x = call.tensor("x");
@@ -56,12 +64,21 @@ static Value buildBatchNorm(Call &call) {
         dl::BatchNormInferenceOp::create(builder, call.location(), x.value, runningMean->value,
                                          runningVariance->value, scaleValue, biasValue, epsilon),
         x);
-  auto norm =
-      dl::BatchNormOp::create(builder, call.location(), x.value, scaleValue, biasValue, epsilon);
   dl::TensorBuilder b{builder, call.location()};
+  // What the runtime writes: 1 with one rank.
+  mlir::Value ranks;
+  if (call.flag("sync"))
+    ranks = dl::ScalarOp::create(builder, call.location(),
+                                 mlir::RankedTensorType::get({}, builder.getF32Type()),
+                                 "ranks.scale", llvm::APFloat(1.0), /*scheduled=*/false);
+  auto norm = dl::BatchNormOp::create(builder, call.location(), x.value, scaleValue, biasValue,
+                                      ranks, epsilon);
   double momentum = call.number("momentum");
   auto keep = [&](llvm::StringRef name, mlir::Value running, mlir::Value now, double factor) {
-    mlir::Value next = b.add(b.scale(running, 1 - momentum), b.scale(now, momentum * factor));
+    mlir::Value added = b.scale(now, momentum * factor);
+    if (ranks && factor != 1)
+      added = b.multiply(added, unbiasedOfAll(b, ranks, added, double(count)));
+    mlir::Value next = b.add(b.scale(running, 1 - momentum), added);
     call.entry().assignIfUsed(call.path() + "." + name.str(), next, norm.getY());
   };
   keep("running_mean", runningMean->value, norm.getMean(), 1);
@@ -188,11 +205,7 @@ std::vector<Builtin> normBuiltins() {
   return {
       {"batch_norm",
        Category::Layer,
-       {x,
-        epsilon,
-        {"momentum", K::Number, 0.1},
-        affine,
-        {"sync", K::Bool, false, false, /*isDefaultOnly=*/true}},
+       {x, epsilon, {"momentum", K::Number, 0.1}, affine, {"sync", K::Bool, false}},
        "normalises each channel (axis 1) over the batch",
        buildBatchNorm,
        "bn"},

@@ -4,6 +4,7 @@
 // and scalars are made. Each room is a function on it:
 //
 //   accumulateGradients   the entry ends with sums, a second one goes on with them
+//   reduceGradients       over the ranks of a data-parallel module
 //   clipGradients         by element, or by a factor from norms
 //   applyRule             one multi_tensor for a group: the optimizer's rule, and averages
 //
@@ -47,6 +48,8 @@ struct ClipScalar {
   ClipKind kind = ClipKind::Value;
 };
 
+class MultiTensorBuilder;
+
 class EntryUpdate {
 public:
   EntryUpdate(EntryOp entry, mlir::SymbolTable &symbols, Averages &averages)
@@ -77,11 +80,19 @@ public:
   mlir::OpBuilder builder;
   llvm::SmallVector<ParameterGroup> groups;
   ClipScalar clip;
+  /// 1 / ranks, where gradients are sums over the ranks; else null.
+  mlir::Value rankScale = {};
 };
 
 /// Ends the entry with the sums of its gradients, and goes on in a second one that takes them and
 /// runs `runs` times less often.
 void accumulateGradients(EntryUpdate &update, int64_t runs);
+
+/// Puts the sums over the ranks in place of gradients, also where the entry returns them, and sets
+/// the scale by which an update makes means of them.
+void reduceGradients(EntryUpdate &update);
+/// The mean over the ranks of a gradient's element in the body of `function`.
+mlir::Value meanOverRanks(EntryUpdate &update, MultiTensorBuilder &function, mlir::Value gradient);
 
 /// Sets the scalar that the body clips by, as the entry's `clip` asks.
 void clipGradients(EntryUpdate &update);

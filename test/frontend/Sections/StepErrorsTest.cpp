@@ -337,11 +337,6 @@ R"dl(test.dl:2:7: error: batch_norm expects a tensor of rank 2 or more, found f3
   y = sum(x, axes=(1, 2, 3)) |> batch_norm
       ^~~~~~~~~~~~~~~~~~~~~~
 )dl", {}},
-{"BatchNormSync", R"dl(y = batch_norm(x, sync=true))dl",
-R"dl(test.dl:2:26: error: 'sync' of batch_norm is not available yet
-  y = batch_norm(x, sync=true)
-                         ^~~~
-)dl", {}},
 {"BatchNormAcrossTheBatch", R"dl(y = x |> transpose((1, 0, 2, 3)) |> batch_norm)dl",
 R"dl(test.dl:2:12: error: batch_norm cannot work across the batch, axis 1 of f32[3, 4, 8, 8]
   y = x |> transpose((1, 0, 2, 3)) |> batch_norm

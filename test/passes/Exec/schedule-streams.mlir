@@ -54,3 +54,57 @@ exec.program @pieces attributes {kind = #program.entry<infer>, inputs = [], outp
   exec.fill %all with 2 stream 0 : <128> loc("again")
   exec.output
 }
+
+// -----
+
+// A collective runs on a stream of its channel, behind those that compute: an event before it, and one where its sum is needed. What
+// stands between does not wait. Collectives of a channel keep their order by the stream alone.
+// CHECK-LABEL: exec.program @collectives
+// CHECK-SAME: streams = 3
+// ONE-LABEL: exec.program @collectives
+// ONE-SAME: events = 4
+// ONE-SAME: streams = 2
+// ONE: exec.fill %[[A:.*]] with 0 stream 0
+// ONE-NEXT: exec.record_event 0 stream 0
+// ONE-NEXT: exec.wait_event 0 stream 1
+// ONE-NEXT: exec.all_reduce sum %[[A]] as f32 channel 0 stream 1
+// ONE-NEXT: exec.record_event 2 stream 1
+// ONE-NEXT: exec.fill %[[B:.*]] with 0 stream 0
+// ONE-NEXT: exec.record_event 1 stream 0
+// ONE-NEXT: exec.wait_event 1 stream 1
+// ONE-NEXT: exec.all_reduce sum %[[B]] as f32 channel 0 stream 1
+// ONE-NEXT: exec.record_event 3 stream 1
+// ONE-NEXT: exec.wait_event 2 stream 0
+// ONE-NEXT: exec.copy %[[A]]
+// ONE-NEXT: exec.wait_event 3 stream 0
+// ONE-NEXT: exec.copy %[[B]]
+exec.program @collectives attributes {kind = #program.entry<train>, inputs = [], outputs = [], metrics = []} {
+  %a = exec.alloc : <64>
+  %b = exec.alloc : <64>
+  %c = exec.alloc : <64>
+  exec.fill %a with 0 stream 0 : <64> loc("a")
+  exec.all_reduce sum %a as f32 channel 0 stream 0 : <64> loc("bucket1")
+  exec.fill %b with 0 stream 0 : <64> loc("b")
+  exec.all_reduce sum %b as f32 channel 0 stream 0 : <64> loc("bucket2")
+  exec.copy %a to %c stream 0 : <64>, <64> loc("update1")
+  exec.copy %b to %c stream 0 : <64>, <64> loc("update2")
+  exec.output
+}
+
+// -----
+
+// Two channels are two streams: a small sum overtakes a bucket.
+// ONE-LABEL: exec.program @channels
+// ONE-SAME: streams = 3
+// ONE: exec.all_reduce sum %{{.*}} as f32 channel 0 stream 1
+// ONE: exec.all_reduce sum %{{.*}} as f64 channel 1 stream 2
+// CHECK-LABEL: exec.program @channels
+exec.program @channels attributes {kind = #program.entry<train>, inputs = [], outputs = [], metrics = []} {
+  %a = exec.alloc : <64>
+  %b = exec.alloc : <64>
+  exec.fill %a with 0 stream 0 : <64> loc("a")
+  exec.fill %b with 0 stream 0 : <64> loc("b")
+  exec.all_reduce sum %a as f32 channel 0 stream 0 : <64> loc("bucket1")
+  exec.all_reduce sum %b as f64 channel 1 stream 0 : <64> loc("moments")
+  exec.output
+}

@@ -154,3 +154,74 @@ exec.program @p attributes {kind = #program.entry<infer>, inputs = [#exec.value<
   // expected-error @below {{output 0 does not stand in the arena}}
   exec.output %x : !exec.buffer<64>
 }
+
+// -----
+
+#a = loc("layer a")
+#b = loc("bucket1")
+exec.program @p attributes {kind = #program.entry<train>, streams = 2 : i64, inputs = [], outputs = [], metrics = []} {
+  %a = exec.alloc : <64>
+  exec.fill %a with 0 stream 0 : <64> loc(#a)
+  // V3: the event between a gradient and its reduction is missing
+  // expected-error @unknown {{'bucket1' touches bytes of 'layer a', but nothing orders them}}
+  // expected-note @unknown {{'layer a' is here}}
+  exec.all_reduce sum %a as f32 channel 0 stream 1 : <64> loc(#b)
+  exec.output
+}
+
+// -----
+
+#a = loc("layer a")
+#b = loc("bucket1")
+#c = loc("update")
+exec.program @p attributes {kind = #program.entry<train>, streams = 2 : i64, events = 1 : i64, inputs = [], outputs = [], metrics = []} {
+  %a = exec.alloc : <64>
+  %b = exec.alloc : <64>
+  exec.fill %a with 0 stream 0 : <64> loc(#a)
+  exec.record_event 0 stream 0 loc(#a)
+  exec.wait_event 0 stream 1 loc(#b)
+  exec.all_reduce sum %a as f32 channel 0 stream 1 : <64> loc(#b)
+  // V3: the event between a reduction and the update is missing
+  // expected-error @unknown {{'update' touches bytes of 'bucket1', but nothing orders them}}
+  // expected-note @unknown {{'bucket1' is here}}
+  exec.copy %a to %b stream 0 : <64>, <64> loc(#c)
+  exec.output
+}
+
+// -----
+
+#a = loc("layer a")
+#b = loc("bucket1")
+#c = loc("bucket2")
+exec.program @p attributes {kind = #program.entry<train>, streams = 2 : i64, events = 1 : i64, inputs = [], outputs = [], metrics = []} {
+  %a = exec.alloc : <64>
+  %b = exec.alloc : <64>
+  exec.fill %a with 0 stream 0 : <64> loc(#a)
+  exec.fill %b with 0 stream 0 : <64> loc(#a)
+  exec.record_event 0 stream 0 loc(#a)
+  exec.wait_event 0 stream 1 loc(#b)
+  exec.all_reduce sum %a as f32 channel 0 stream 1 : <64> loc(#b)
+  // V8: another rank may issue them the other way round
+  // expected-error @unknown {{'bucket2' and 'bucket1' are collectives of channel 0, but nothing orders them: ranks may issue them in different orders}}
+  // expected-note @unknown {{'bucket1' is here}}
+  exec.all_reduce sum %b as f32 channel 0 stream 0 : <64> loc(#c)
+  exec.output
+}
+
+// -----
+
+#a = loc("layer a")
+#b = loc("bucket1")
+#c = loc("moments")
+// V8: those of different channels need no order.
+exec.program @channels attributes {kind = #program.entry<train>, streams = 2 : i64, events = 1 : i64, inputs = [], outputs = [], metrics = []} {
+  %a = exec.alloc : <64>
+  %b = exec.alloc : <64>
+  exec.fill %a with 0 stream 0 : <64> loc(#a)
+  exec.fill %b with 0 stream 0 : <64> loc(#a)
+  exec.record_event 0 stream 0 loc(#a)
+  exec.wait_event 0 stream 1 loc(#b)
+  exec.all_reduce sum %a as f32 channel 0 stream 1 : <64> loc(#b)
+  exec.all_reduce sum %b as f32 channel 1 stream 0 : <64> loc(#c)
+  exec.output
+}

@@ -1,0 +1,300 @@
+//===- BucketGradients.cpp - reduces gradients over ranks while others are computed -----------===//
+//
+//   %dw2 = dl.fused(...)                            %dw2 = dl.fused(...)
+//   %dw1 = dl.fused(...)                            %s2 = dl.all_reduce sum %dw2 channel 0
+//   %s:2 = dl.all_reduce sum %dw1, %dw2 channel 0   %dw1 = dl.fused(...)
+//   %new:2 = dl.multi_tensor(%w1, %w2, %s#0, %s#1)  %s1 = dl.all_reduce sum %dw1 channel 0
+//                                              ->   %new2 = dl.multi_tensor(%w2, %s2)
+//                                                   %new1 = dl.multi_tensor(%w1, %s1)
+//
+// Behind dl-schedule, whose order says when a gradient is there, and behind dl-choose, whose
+// candidates say how long what is computed meanwhile takes. See Passes.td for the rules.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/Names.h"
+#include "dialects/Program/Layout.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/DL/Buckets.h"
+#include "passes/DL/Passes.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace dlc::dl {
+#define GEN_PASS_DEF_BUCKETGRADIENTS
+#include "passes/DL/Passes.h.inc"
+} // namespace dlc::dl
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::dl;
+
+namespace {
+
+/// The numbers of some tensors of a reduction, and of the updates that read its results.
+using Numbers = SmallVector<unsigned>;
+
+/// Splits the reductions of one entry.
+class Bucketing {
+public:
+  Bucketing(EntryOp entry, const Link &link, int64_t bucketBytes);
+
+  void run();
+
+private:
+  void split(AllReduceOp all);
+  bool canSplit(AllReduceOp all, MultiTensorOp update) const;
+  Numbers orderOf(AllReduceOp all, bool byTime) const;
+  double timeOf(Value gradient) const { return finished.lookup(gradient.getDefiningOp()); }
+  SmallVector<Numbers> cut(AllReduceOp all, bool byTime) const;
+  AllReduceOp reduce(AllReduceOp all, ArrayRef<unsigned> bucket, Operation *&behind);
+  void update(MultiTensorOp all, ArrayRef<unsigned> bucket);
+  Value select(Value each, ArrayRef<unsigned> bucket);
+  Location place(Operation *op);
+
+  EntryOp entry;
+  Link link;
+  int64_t bucketBytes;
+  /// When each op is done, by the candidates of those before it; null is at the beginning.
+  llvm::DenseMap<Operation *, double> finished;
+  Operation *lastFirst = nullptr; ///< what the ops that stand first end with
+  SetVector<Operation *> updates; ///< that are split with the reduction at hand
+  OpBuilder builder;              ///< where the updates of buckets stand
+  IRMapping sums;                 ///< of an update's results: those of the bucket at hand
+  unsigned number = 0;            ///< of the bucket at hand, from 1
+};
+
+} // namespace
+
+static bool standsFirst(Operation *op) { return isa<ReadOp, ScalarOp, ConstantOp>(op); }
+
+static int64_t bytesOf(Value value) {
+  return program::storageBytes(cast<RankedTensorType>(value.getType()));
+}
+
+/// By the candidate that dl-choose has taken; without one by the bytes, of which a core moves some
+/// ten in a nanosecond.
+static double secondsOf(Operation *op) {
+  if (standsFirst(op) || isa<ReshapeOp, AllReduceOp, AssignOp, ReturnOp>(op))
+    return 0;
+  if (auto candidate = op->getAttrOfType<DictionaryAttr>("dl.candidate"))
+    return candidate.getAs<FloatAttr>("seconds").getValueAsDouble();
+  int64_t bytes = 0;
+  for (Value value : op->getOperands())
+    bytes += bytesOf(value);
+  for (Value value : op->getResults())
+    bytes += bytesOf(value);
+  return double(bytes) / 1e10;
+}
+
+Bucketing::Bucketing(EntryOp entry, const Link &link, int64_t bucketBytes)
+    : entry(entry), link(link), bucketBytes(bucketBytes), builder(entry.getContext()) {
+  double time = 0;
+  for (Operation &op : entry.getBlock())
+    finished[&op] = time += secondsOf(&op);
+  for (Operation &op : entry.getBlock()) {
+    if (!standsFirst(&op))
+      break;
+    lastFirst = &op;
+  }
+}
+
+/// The op behind which the gradient is there; null if it is from the beginning.
+static Operation *producerOf(Value gradient) {
+  Operation *op = gradient.getDefiningOp();
+  return op && !standsFirst(op) ? op : nullptr;
+}
+
+static bool comesFirst(Operation *a, Operation *b) {
+  return a != b && b && (!a || a->isBeforeInBlock(b));
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Which gradients make a bucket
+//===------------------------------------------------------------------------------------------===//
+
+/// Whether each tensor is updated without the others: number i of a stream is sum i, what each
+/// tensor has of its own is known or a sum of another such update, and no one else reads sums.
+bool Bucketing::canSplit(AllReduceOp all, MultiTensorOp update) const {
+  auto sumsOver = all.getYs();
+  bool reads = false;
+  for (int64_t stream = 0; stream < int64_t(update.getStreams()); ++stream)
+    reads |= ValueRange(update.getTensors().slice(stream * update.getCount(), update.getCount())) ==
+             ValueRange(sumsOver);
+  auto isOwn = [&](Value each) {
+    Operation *op = each.getDefiningOp();
+    return isa_and_nonnull<ConstantOp>(op) || updates.contains(op);
+  };
+  auto isReadAlone = [&](Operation *user) {
+    return isa<AssignOp, ReturnOp>(user) || updates.contains(user);
+  };
+  return reads && llvm::all_of(update.getEach(), isOwn) &&
+         llvm::all_of(update->getUsers(), isReadAlone);
+}
+
+/// The order in which the gradients are there; or that of their parameters, backwards.
+Numbers Bucketing::orderOf(AllReduceOp all, bool byTime) const {
+  Numbers order = llvm::to_vector(llvm::seq<unsigned>(all.getNumOperands()));
+  if (!byTime) {
+    std::reverse(order.begin(), order.end());
+    return order;
+  }
+  llvm::sort(order, [&](unsigned a, unsigned b) {
+    Operation *first = producerOf(all.getXs()[a]), *second = producerOf(all.getXs()[b]);
+    return first == second ? a < b : comesFirst(first, second);
+  });
+  return order;
+}
+
+SmallVector<Numbers> Bucketing::cut(AllReduceOp all, bool byTime) const {
+  Numbers order = orderOf(all, byTime);
+  SmallVector<FinishedGradient> gradients;
+  double time = 0;
+  for (unsigned i : order) {
+    time = std::max(time, timeOf(all.getXs()[i]));
+    gradients.push_back({bytesOf(all.getXs()[i]), time});
+  }
+  SmallVector<Numbers> buckets;
+  ArrayRef<unsigned> rest = order;
+  for (unsigned size :
+       bucketBytes ? cutBySize(gradients, bucketBytes) : cutByTime(gradients, link)) {
+    buckets.push_back(llvm::to_vector(rest.take_front(size)));
+    if (!byTime)
+      std::reverse(buckets.back().begin(), buckets.back().end());
+    rest = rest.drop_front(size);
+  }
+  return buckets;
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Making buckets
+//===------------------------------------------------------------------------------------------===//
+
+/// "bucket2/update" for "optimizer/update".
+Location Bucketing::place(Operation *op) {
+  std::string name = ("bucket" + Twine(number) + "/" + stageName(op)).str();
+  Location loc = op->getLoc();
+  if (auto named = dyn_cast<NameLoc>(loc))
+    loc = named.getChildLoc();
+  return NameLoc::get(builder.getStringAttr(name), loc);
+}
+
+/// The reduction of a bucket, behind its last gradient and the bucket before it, which is `behind`.
+AllReduceOp Bucketing::reduce(AllReduceOp all, ArrayRef<unsigned> bucket, Operation *&behind) {
+  SmallVector<Value> gradients;
+  SmallVector<Attribute> of;
+  int64_t bytes = 0;
+  for (unsigned i : bucket) {
+    gradients.push_back(all.getXs()[i]);
+    bytes += bytesOf(gradients.back());
+    if (all.getOf())
+      of.push_back((*all.getOf())[i]);
+    if (Operation *producer = producerOf(gradients.back()); comesFirst(behind, producer))
+      behind = producer;
+  }
+  OpBuilder at = OpBuilder::atBlockBegin(&entry.getBlock());
+  if (Operation *before = behind ? behind : lastFirst)
+    at.setInsertionPointAfter(before);
+  auto reduced = AllReduceOp::create(at, place(all), gradients, all.getChannel(),
+                                     all.getOf() ? at.getArrayAttr(of) : ArrayAttr());
+  reduced.setSecondsAttr(at.getF64FloatAttr(link.secondsFor(bytes)));
+  for (auto [i, sum] : llvm::zip_equal(bucket, reduced.getYs()))
+    all.getYs()[i].replaceAllUsesWith(sum);
+  behind = reduced;
+  return reduced;
+}
+
+/// The bucket's elements of a number for each tensor.
+Value Bucketing::select(Value each, ArrayRef<unsigned> bucket) {
+  if (Value known = sums.lookupOrNull(each))
+    return known;
+  auto constant = each.getDefiningOp<ConstantOp>();
+  auto values = cast<DenseElementsAttr>(constant.getValue()).getValues<Attribute>();
+  SmallVector<Attribute> kept =
+      llvm::map_to_vector(bucket, [&](unsigned i) -> Attribute { return values[i]; });
+  auto type = RankedTensorType::get({int64_t(kept.size())}, getElementTypeOrSelf(each));
+  return ConstantOp::create(builder, constant.getLoc(), type, DenseElementsAttr::get(type, kept));
+}
+
+void Bucketing::update(MultiTensorOp all, ArrayRef<unsigned> bucket) {
+  SmallVector<Value> tensors, each;
+  for (int64_t stream = 0; stream < int64_t(all.getStreams()); ++stream)
+    for (unsigned i : bucket)
+      tensors.push_back(all.getTensor(stream, i));
+  for (Value numbers : all.getEach())
+    each.push_back(select(numbers, bucket));
+  SmallVector<Type> types;
+  for (int64_t run = 0; run < all.getResultStreams(); ++run)
+    for (unsigned i : bucket)
+      types.push_back(all.getResultTensor(run, i).getType());
+  for (int64_t sum = 0; sum < int64_t(all.getSums()); ++sum)
+    types.push_back(RankedTensorType::get({int64_t(bucket.size())},
+                                          getElementTypeOrSelf(all.getSum(sum).getType())));
+  auto some = MultiTensorOp::create(builder, place(all), types, tensors, each, all.getScalars(),
+                                    all.getStreams(), all.getSums());
+  IRMapping mapping;
+  some.getBody().getBlocks().clear();
+  all.getBody().cloneInto(&some.getBody(), mapping);
+  for (int64_t run = 0; run < all.getResultStreams(); ++run)
+    for (auto [place, i] : llvm::enumerate(bucket))
+      all.getResultTensor(run, i).replaceAllUsesWith(some.getResultTensor(run, place));
+  for (int64_t sum = 0; sum < int64_t(all.getSums()); ++sum)
+    sums.map(all.getSum(sum), some.getSum(sum));
+}
+
+/// Before the first of the assignments that take what the updates make, which come last.
+static Operation *endOf(ArrayRef<Operation *> updates) {
+  Operation *end = updates.back();
+  for (Operation *update : updates)
+    for (Operation *user : update->getUsers())
+      if (isa<AssignOp>(user) && (!isa<AssignOp>(end) || user->isBeforeInBlock(end)))
+        end = user;
+  return end;
+}
+
+void Bucketing::split(AllReduceOp all) {
+  SmallVector<Operation *> inOrder = llvm::to_vector(llvm::make_filter_range(
+      all->getUsers(), [](Operation *user) { return !isa<ReturnOp>(user); }));
+  llvm::sort(inOrder, [](Operation *a, Operation *b) { return a != b && a->isBeforeInBlock(b); });
+  SetVector<Operation *> readers(inOrder.begin(), inOrder.end());
+  updates.clear();
+  bool isSplit = llvm::all_of(readers, llvm::IsaPred<MultiTensorOp>);
+  if (isSplit) {
+    updates = readers;
+    isSplit = llvm::all_of(
+        readers, [&](Operation *reader) { return canSplit(all, cast<MultiTensorOp>(reader)); });
+  }
+  if (isSplit && !updates.empty())
+    builder.setInsertionPoint(endOf(updates.getArrayRef()));
+  Operation *behind = nullptr;
+  SmallVector<Numbers> buckets = cut(all, /*byTime=*/isSplit);
+  for (const Numbers &bucket : buckets) {
+    ++number;
+    reduce(all, bucket, behind);
+    if (!isSplit)
+      continue;
+    for (Operation *each : updates)
+      update(cast<MultiTensorOp>(each), bucket);
+    sums.clear();
+  }
+  if (isSplit)
+    for (Operation *each : llvm::reverse(updates))
+      each->erase();
+  all.erase();
+}
+
+void Bucketing::run() {
+  SmallVector<AllReduceOp> reductions;
+  for (auto op : entry.getBlock().getOps<AllReduceOp>())
+    if (op.getChannel() == 0)
+      reductions.push_back(op);
+  for (AllReduceOp op : reductions)
+    split(op);
+}
+
+namespace {
+struct BucketGradients : dlc::dl::impl::BucketGradientsBase<BucketGradients> {
+  using BucketGradientsBase::BucketGradientsBase;
+  void runOnOperation() override { Bucketing(getOperation(), {alpha, beta}, bucketBytes).run(); }
+};
+} // namespace

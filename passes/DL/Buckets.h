@@ -1,0 +1,41 @@
+//===- Buckets.h - which gradients are reduced over ranks together ------------------*- C++ -*-===//
+#ifndef DLC_PASSES_DL_BUCKETS_H
+#define DLC_PASSES_DL_BUCKETS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include <cstdint>
+
+namespace dlc::dl {
+
+/// A gradient: its bytes, and when it is there, in seconds since the step began.
+struct FinishedGradient {
+  int64_t bytes = 0;
+  double seconds = 0;
+};
+
+/// What a reduction of some bytes over all ranks takes.
+struct Link {
+  /// Those of many ranks in a ring over 10 Gb/s Ethernet: each byte is sent and received twice.
+  double alpha = 5e-5;  ///< seconds, however few bytes
+  double beta = 1.6e-9; ///< seconds a byte
+
+  double secondsFor(int64_t bytes) const { return alpha + beta * double(bytes); }
+};
+
+/// Nothing may be left to compute that hides the last bucket.
+inline constexpr int64_t mostLastBytes = int64_t(4) << 20;
+
+/// Cuts `gradients`, in the order in which they are there, into runs: how many gradients each has.
+/// One with the fewest buckets of those whose last reduction ends, by the model of `link`, at most
+/// 1% of the last gradient's time later than that of any other. The last run has at most
+/// `mostLastBytes`, or one gradient. O(n^2) a bucket.
+llvm::SmallVector<unsigned> cutByTime(llvm::ArrayRef<FinishedGradient> gradients, const Link &link);
+
+/// Runs of at most `mostBytes` bytes, or of one gradient.
+llvm::SmallVector<unsigned> cutBySize(llvm::ArrayRef<FinishedGradient> gradients,
+                                      int64_t mostBytes);
+
+} // namespace dlc::dl
+
+#endif
