@@ -25,7 +25,7 @@ public:
 
   SmallVector<unsigned> run() {
     const size_t n = gradients.size();
-    const double limit = earliestEnd() + 0.01 * gradients.back().seconds;
+    const double limit = earliestEnd() + 0.01 * link.secondsFor(bytes.back());
     std::vector<double> ends(n + 1, never);
     ends[0] = 0;
     std::vector<std::vector<unsigned>> from; // of each number of buckets: where the last one begins

@@ -27,9 +27,9 @@ struct Link {
 inline constexpr int64_t mostLastBytes = int64_t(4) << 20;
 
 /// Cuts `gradients`, in the order in which they are there, into runs: how many gradients each has.
-/// One with the fewest buckets of those whose last reduction ends, by the model of `link`, at most
-/// 1% of the last gradient's time later than that of any other. The last run has at most
-/// `mostLastBytes`, or one gradient. O(n^2) a bucket.
+/// One with the fewest buckets of those whose last reduction ends, by the model of `link`, about as
+/// early as can be: at most by 1% of what one reduction of all takes later. The last run has at
+/// most `mostLastBytes`, or one gradient. O(n^2) a bucket.
 llvm::SmallVector<unsigned> cutByTime(llvm::ArrayRef<FinishedGradient> gradients, const Link &link);
 
 /// Runs of at most `mostBytes` bytes, or of one gradient.

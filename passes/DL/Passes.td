@@ -107,8 +107,8 @@ def BucketGradients : Pass<"dl-bucket-gradients", "::dlc::dl::EntryOp"> {
 
     How many buckets there are follows from a model: a bucket of b bytes takes alpha + beta * b
     seconds, begins when its last gradient is there and the bucket before it is done. Of all
-    partitions that end within 1% of the backward pass of the earliest end, one with the fewest
-    buckets is taken; the last bucket, which nothing may hide, has at most 4 MB unless a single
+    partitions that end as early as can be, give or take 1% of what one reduction of all takes, one
+    with the fewest buckets is taken; the last bucket, which nothing may hide, has at most 4 MB unless a single
     gradient is larger. `bucket-size` fixes the most bytes of a bucket instead.
   }];
   let options = [

@@ -35,6 +35,10 @@ void dlc::dl::reduceGradients(EntryUpdate &update) {
 Value dlc::dl::meanOverRanks(EntryUpdate &update, MultiTensorBuilder &function, Value gradient) {
   if (!update.rankScale)
     return gradient;
+  // A product alone might become one operation with a sum behind it, which then rounds otherwise:
+  // the gradient itself keeps one rank's update what it is without ranks, to the bit.
   TensorBuilder b{function.body(), update.place("update")};
-  return b.multiply(gradient, b.castLike(function.addScalar(update.rankScale), gradient));
+  Value scale = b.castLike(function.addScalar(update.rankScale), gradient);
+  Value isAlone = b.compare(Predicate::EQ, scale, b.splatLike(scale, 1));
+  return b.select(isAlone, gradient, b.multiply(gradient, scale));
 }

@@ -6,19 +6,20 @@
 // ONE-NOT: ranks.scale
 
 // Gradients are summed over the ranks before anything reads them: norms and limits see what all ranks' samples give. The update makes
-// means of them. What the entry returns are the sums.
+// means of them, where there are several ranks. What the entry returns are the sums.
 // CHECK-LABEL: dl.entry @train_step(
 // CHECK-SAME: %[[DW:.*]]: tensor<4x3xf32>, %[[DB:.*]]: tensor<4xf32>)
 // CHECK: %[[SCALE:.*]] = dl.scalar "ranks.scale", 1.000000e+00 : tensor<f32>
 // CHECK: %[[S:.*]]:2 = dl.all_reduce sum %[[DW]], %[[DB]] channel 0 {of = [@w, @b]}
 // CHECK: %[[SQUARES:.*]] = dl.multi_tensor(%[[S]]#0, %[[S]]#1) scalars(%[[SCALE]])
 // CHECK-NEXT: ^bb0(%[[G:.*]]: tensor<f32>, %[[R:.*]]: tensor<f32>):
-// CHECK-NEXT: %[[MEAN:.*]] = dl.multiply %[[G]], %[[R]]
+// CHECK: %[[SCALED:.*]] = dl.multiply %[[G]], %[[R]]
+// CHECK-NEXT: %[[MEAN:.*]] = dl.select %{{.*}}, %[[G]], %[[SCALED]]
 // CHECK-NEXT: dl.multiply %[[MEAN]], %[[MEAN]]
 // CHECK: dl.reduce sum %[[SQUARES]]
 // CHECK: dl.multi_tensor(%{{.*}}, %{{.*}}, %[[S]]#0, %[[S]]#1) scalars(%[[SCALE]],
 // CHECK-NEXT: ^bb0(%{{[a-z0-9]+}}: tensor<f32>, %[[G:[a-z0-9]+]]: tensor<f32>, %[[R:[a-z0-9]+]]: tensor<f32>,
-// CHECK-NEXT: dl.multiply %[[G]], %[[R]]
+// CHECK: dl.multiply %[[G]], %[[R]]
 // CHECK: dl.return %[[S]]#0
 module attributes {program.data_parallel} {
 dl.variable @w : tensor<4x3xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)

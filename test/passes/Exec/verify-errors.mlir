@@ -157,14 +157,14 @@ exec.program @p attributes {kind = #program.entry<infer>, inputs = [#exec.value<
 
 // -----
 
-#a = loc("layer a")
+#a = loc("gradient")
 #b = loc("bucket1")
 exec.program @p attributes {kind = #program.entry<train>, streams = 2 : i64, inputs = [], outputs = [], metrics = []} {
   %a = exec.alloc : <64>
   exec.fill %a with 0 stream 0 : <64> loc(#a)
   // V3: the event between a gradient and its reduction is missing
-  // expected-error @unknown {{'bucket1' touches bytes of 'layer a', but nothing orders them}}
-  // expected-note @unknown {{'layer a' is here}}
+  // expected-error @unknown {{'bucket1' touches bytes of 'gradient', but nothing orders them}}
+  // expected-note @unknown {{'gradient' is here}}
   exec.all_reduce sum %a as f32 channel 0 stream 1 : <64> loc(#b)
   exec.output
 }
@@ -191,8 +191,8 @@ exec.program @p attributes {kind = #program.entry<train>, streams = 2 : i64, eve
 // -----
 
 #a = loc("layer a")
-#b = loc("bucket1")
-#c = loc("bucket2")
+#b = loc("bucket3")
+#c = loc("bucket4")
 exec.program @p attributes {kind = #program.entry<train>, streams = 2 : i64, events = 1 : i64, inputs = [], outputs = [], metrics = []} {
   %a = exec.alloc : <64>
   %b = exec.alloc : <64>
@@ -202,8 +202,8 @@ exec.program @p attributes {kind = #program.entry<train>, streams = 2 : i64, eve
   exec.wait_event 0 stream 1 loc(#b)
   exec.all_reduce sum %a as f32 channel 0 stream 1 : <64> loc(#b)
   // V8: another rank may issue them the other way round
-  // expected-error @unknown {{'bucket2' and 'bucket1' are collectives of channel 0, but nothing orders them: ranks may issue them in different orders}}
-  // expected-note @unknown {{'bucket1' is here}}
+  // expected-error @unknown {{'bucket4' and 'bucket3' are collectives of channel 0, but nothing orders them: ranks may issue them in different orders}}
+  // expected-note @unknown {{'bucket3' is here}}
   exec.all_reduce sum %b as f32 channel 0 stream 0 : <64> loc(#c)
   exec.output
 }
