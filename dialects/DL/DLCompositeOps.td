@@ -43,13 +43,14 @@ def DL_BatchNormOp
       Optional<DL_FloatTensor>:$bias, Optional<0DTensorOf<[F32]>>:$ranks, F64Attr:$epsilon);
   let results = (outs DL_FloatTensor:$y, DL_FloatTensor:$mean, DL_FloatTensor:$variance);
   let assemblyFormat =
-      !strconcat("$x ", affineFormat, ranksFormat, " `epsilon` `=` $epsilon attr-dict `:` type($x)");
+      !strconcat("$x ", affineFormat, ranksFormat,
+                 " `epsilon` `=` $epsilon attr-dict `:` type($x)");
   let hasVerifier = 1;
 }
 
 def DL_BatchNormBackwardOp : DL_Composite<"batch_norm_backward", [
-    AttrSizedOperandSegments, AllTypesMatch<["dy", "x", "dx"]>, DL_OfChannels<"x", "mean">, DL_OfChannels<"x", "variance">,
-    DL_OfChannels<"x", "dscale">, DL_OfChannels<"x", "dbias">]> {
+    AttrSizedOperandSegments, AllTypesMatch<["dy", "x", "dx"]>, DL_OfChannels<"x", "mean">,
+    DL_OfChannels<"x", "variance">, DL_OfChannels<"x", "dscale">, DL_OfChannels<"x", "dbias">]> {
   let summary = "gradients of dl.batch_norm";
   let description = [{
     With h = (x - mean) / sqrt(variance + epsilon) and n elements a channel: dbias = sum(dy), dscale

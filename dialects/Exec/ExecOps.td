@@ -268,9 +268,9 @@ def Exec_FillOp : Exec_RecordOp<"fill"> {
 def Exec_AllReduceOp : Exec_RecordOp<"all_reduce"> {
   let summary = "replaces a buffer on every rank by the sum of all ranks' buffers";
   let description = [{
-    Runs beside what is computed, on a stream of its channel's own. Every rank issues the collectives
-    of a channel in the same order. `of` names the variables whose gradients these are, `seconds`
-    estimates it.
+    Runs beside what is computed, on a stream of its channel's own. Every rank issues the
+    collectives of a channel in the same order. `of` names the variables whose gradients these are,
+    `seconds` estimates it.
     `exec.all_reduce sum %g as f32 channel 0 stream 1 : !exec.buffer<4096>`
     (C1) whole elements, of a float type. (C2) the channel is 0 (buckets of gradients) or 1 (small
     ones that what follows waits for).

@@ -96,7 +96,8 @@ def Schedule : Pass<"dl-schedule", "::dlc::dl::EntryOp"> {
 }
 
 def BucketGradients : Pass<"dl-bucket-gradients", "::dlc::dl::EntryOp"> {
-  let summary = "splits the reduction of gradients over ranks, so that it runs beside the backward pass";
+  let summary =
+      "splits the reduction of gradients over ranks, so that it runs beside the backward pass";
   let description = [{
     Each `dl.all_reduce` of channel 0 becomes several, of buckets: gradients in the order in which
     the block finishes them. A bucket's reduction stands directly behind its last gradient. Updates
@@ -108,8 +109,8 @@ def BucketGradients : Pass<"dl-bucket-gradients", "::dlc::dl::EntryOp"> {
     How many buckets there are follows from a model: a bucket of b bytes takes alpha + beta * b
     seconds, begins when its last gradient is there and the bucket before it is done. Of all
     partitions that end as early as can be, give or take 1% of what one reduction of all takes, one
-    with the fewest buckets is taken; the last bucket, which nothing may hide, has at most 4 MB unless a single
-    gradient is larger. `bucket-size` fixes the most bytes of a bucket instead.
+    with the fewest buckets is taken; the last bucket, which nothing may hide, has at most 4 MB
+    unless a single gradient is larger. `bucket-size` fixes the most bytes of a bucket instead.
   }];
   let options = [
     Option<"bucketBytes", "bucket-size", "int64_t", "0", "most bytes of a bucket; 0: by the model">,

@@ -1,5 +1,8 @@
 //===- DecomposeTest.cpp - composites in primitives against their own formulas ----------------===//
+#include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "test/lib/Interpreter/Interpreter.h"
@@ -11,6 +14,19 @@ using namespace dlc;
 using interpreter::Interpreter;
 using interpreter::Tensor;
 
+/// Puts the composites' formulas in their place; how many there were.
+static int decomposeAll(dl::EntryOp entry) {
+  int decomposed = 0;
+  for (Operation &op : llvm::make_early_inc_range(entry.getBlock()))
+    if (auto composite = dyn_cast<dl::DecomposableOp>(op)) {
+      OpBuilder builder(&op);
+      op.replaceAllUsesWith(composite.decompose(builder));
+      op.erase();
+      ++decomposed;
+    }
+  return decomposed;
+}
+
 /// Runs the entry with its composites, then with their decompositions: both must agree to 1e-12.
 static std::vector<Tensor> runBothWays(const std::string &text, ArrayRef<Tensor> inputs) {
   MLIRContext context;
@@ -19,17 +35,7 @@ static std::vector<Tensor> runBothWays(const std::string &text, ArrayRef<Tensor>
   EXPECT_TRUE(module);
   dl::EntryOp entry = *module->getOps<dl::EntryOp>().begin();
   FailureOr<Interpreter::Results> expected = Interpreter().run(entry, inputs);
-  int decomposed = 0;
-  for (Operation &op : llvm::make_early_inc_range(entry.getBlock())) {
-    auto composite = dyn_cast<dl::DecomposableOp>(op);
-    if (!composite)
-      continue;
-    OpBuilder builder(&op);
-    op.replaceAllUsesWith(composite.decompose(builder));
-    op.erase();
-    ++decomposed;
-  }
-  EXPECT_GT(decomposed, 0);
+  EXPECT_GT(decomposeAll(entry), 0);
   EXPECT_TRUE(succeeded(verify(*module)));
   FailureOr<Interpreter::Results> found = Interpreter().run(entry, inputs);
   EXPECT_TRUE(succeeded(expected) && succeeded(found));
@@ -168,6 +174,103 @@ TEST(Decompose, BatchNormBackward) {
                     "\ndl.return %dx, %ds, %db : " + image + ", tensor<6xf64>, tensor<6xf64>\n}",
                 inputs);
   }
+}
+
+/// Of an entry that computes what two ranks compute, the first one's ops first: each reduction of
+/// one rank and the other's become one sum.
+static void joinRanks(Block &block) {
+  SmallVector<dl::AllReduceOp> all(block.getOps<dl::AllReduceOp>());
+  ASSERT_EQ(all.size(), 6u); // mean, m2, and both sums of the backward pass, of each rank
+  for (size_t i = 0; i < all.size() / 2; ++i) {
+    dl::AllReduceOp first = all[i], second = all[i + all.size() / 2];
+    EXPECT_EQ(first.getChannel(), 1);
+    OpBuilder builder(second);
+    for (unsigned tensor = 0; tensor < first.getNumResults(); ++tensor) {
+      Value sum = dl::AddOp::create(builder, second.getLoc(), first.getXs()[tensor],
+                                    second.getXs()[tensor]);
+      first.getYs()[tensor].replaceAllUsesWith(sum);
+      second.getYs()[tensor].replaceAllUsesWith(sum);
+    }
+    first.erase();
+    second.erase();
+  }
+  sortTopologically(&block);
+}
+
+static FailureOr<Interpreter::Results> runText(const std::string &text, ArrayRef<Tensor> inputs,
+                                               bool ranks) {
+  MLIRContext context;
+  context.loadDialect<dl::DLDialect>();
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  dl::EntryOp entry = *module->getOps<dl::EntryOp>().begin();
+  if (ranks) {
+    decomposeAll(entry);
+    joinRanks(entry.getBlock());
+    EXPECT_TRUE(succeeded(verify(*module)));
+  }
+  return Interpreter().run(entry, inputs);
+}
+
+// Two ranks with half of a batch each, whose means are far apart: moments and gradients are those
+// of the whole batch, and what the ranks add up as gradients of scale and bias are parts of its.
+TEST(Decompose, BatchNormOverRanks) {
+  const std::string half = "tensor<2x6x3xf64>", whole = "tensor<4x6x3xf64>", each = "tensor<6xf64>";
+  auto norm = [&](const std::string &rank, const std::string &type, const std::string &ranks) {
+    return "%y" + rank + ", %m" + rank + ", %v" + rank + " = dl.batch_norm %x" + rank +
+           " scale(%s : " + each + ") " + ranks + " epsilon = 1.0e-03 : " + type + "\n%dx" + rank +
+           ", %ds" + rank + ", %db" + rank + " = dl.batch_norm_backward %dy" + rank + ", %x" +
+           rank + ", %m" + rank + ", %v" + rank + " scale(%s : " + each + ") " + ranks +
+           " epsilon = 1.0e-03 : " + type + "\n";
+  };
+  const std::string scale = "ranks(%r : tensor<f32>)";
+  std::vector<Tensor> x{interpreter::uniformTensor({2, 6, 3}, "x0", 2, 5),
+                        interpreter::uniformTensor({2, 6, 3}, "x1", 3, 200)};
+  std::vector<Tensor> dy{interpreter::uniformTensor({2, 6, 3}, "dy0"),
+                         interpreter::uniformTensor({2, 6, 3}, "dy1")};
+  Tensor s = interpreter::uniformTensor({6}, "s");
+  auto found = runText(
+      "module attributes {program.data_parallel} {\ndl.entry @f(%x0: " + half + ", %x1: " + half +
+          ", %dy0: " + half + ", %dy1: " + half + ", %s: " + each + ") -> (" + half + ", " + half +
+          ", " + half + ", " + half + ", " + each + ", " + each + ", " + each + ", " + each +
+          ") attributes {kind = #program.entry<train>} {\n"
+          "%r = dl.scalar \"ranks.scale\", 0.5 : tensor<f32>\n" +
+          norm("0", half, scale) + norm("1", half, scale) + "%ds = dl.add %ds0, %ds1 : " + each +
+          "\n%db = dl.add %db0, %db1 : " + each +
+          "\ndl.return %y0, %y1, %dx0, %dx1, %m0, %v1, %ds, %db : " + half + ", " + half + ", " +
+          half + ", " + half + ", " + each + ", " + each + ", " + each + ", " + each + "\n}\n}",
+      {x[0], x[1], dy[0], dy[1], s}, /*ranks=*/true);
+  auto joined = [](std::vector<Tensor> parts) {
+    Tensor all{{4, 6, 3}, parts[0].values};
+    all.values.insert(all.values.end(), parts[1].values.begin(), parts[1].values.end());
+    return all;
+  };
+  auto expected =
+      runText("dl.entry @f(%x: " + whole + ", %dy: " + whole + ", %s: " + each + ") -> (" + whole +
+                  ", " + whole + ", " + each + ", " + each + ", " + each + ", " + each +
+                  ") attributes {kind = #program.entry<train>} {\n" + norm("", whole, "") +
+                  "dl.return %y, %dx, %m, %v, %ds, %db : " + whole + ", " + whole + ", " + each +
+                  ", " + each + ", " + each + ", " + each + "\n}",
+              {joined(x), joined(dy), s}, /*ranks=*/false);
+  ASSERT_TRUE(succeeded(found) && succeeded(expected));
+  const std::vector<Tensor> &parts = found->outputs;
+  std::vector<Tensor> outputs{joined({parts[0], parts[1]}), joined({parts[2], parts[3]})};
+  outputs.insert(outputs.end(), parts.begin() + 4, parts.end());
+  for (auto [a, b] : llvm::zip_equal(outputs, expected->outputs))
+    for (auto [p, q] : llvm::zip_equal(a.values, b.values))
+      // Means of 200 lose 3 of 16 digits.
+      EXPECT_LE(std::fabs(p - q), 1e-10 * std::max(1.0, std::fabs(q)));
+}
+
+// Where no ranks train together, `ranks` asks for nothing.
+TEST(Decompose, BatchNormOverRanksAlone) {
+  runOp(std::string(imageSignature) + ", %r: tensor<f32>",
+        std::string("%y, %m, %v = dl.batch_norm %x") + affine +
+            "ranks(%r : tensor<f32>) epsilon = 1.0e-03 : " + image,
+        image, [&] {
+          std::vector<Tensor> inputs = imageInputs();
+          inputs.push_back({{}, {1}});
+          return inputs;
+        }());
 }
 
 TEST(Decompose, GroupNorm) {

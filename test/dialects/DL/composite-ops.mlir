@@ -7,6 +7,11 @@ dl.entry @norms(%x: tensor<4x6x5x5xf32>, %c: tensor<6xf32>, %r: tensor<5x5xf32>)
   %y, %mean, %variance = dl.batch_norm %x scale(%c : tensor<6xf32>) bias(%c : tensor<6xf32>) epsilon = 1.0e-05 : tensor<4x6x5x5xf32>
   // CHECK: dl.batch_norm %[[X]] epsilon = 0.000000e+00 : tensor<4x6x5x5xf32>
   %0:3 = dl.batch_norm %x epsilon = 0.0 : tensor<4x6x5x5xf32>
+  %ranks = dl.scalar "ranks.scale", 1.0 : tensor<f32>
+  // CHECK: dl.batch_norm %[[X]] scale(%[[C]] : tensor<6xf32>) ranks(%[[RANKS:.*]] : tensor<f32>) epsilon = 0.000000e+00 : tensor<4x6x5x5xf32>
+  %all:3 = dl.batch_norm %x scale(%c : tensor<6xf32>) ranks(%ranks : tensor<f32>) epsilon = 0.0 : tensor<4x6x5x5xf32>
+  // CHECK: dl.batch_norm_backward %[[Y]], %[[X]], %[[MEAN]], %[[VARIANCE]] ranks(%[[RANKS]] : tensor<f32>) epsilon = 1.000000e-05 : tensor<4x6x5x5xf32>
+  %alld:3 = dl.batch_norm_backward %y, %x, %mean, %variance ranks(%ranks : tensor<f32>) epsilon = 1.0e-05 : tensor<4x6x5x5xf32>
   // CHECK: dl.batch_norm_backward %[[Y]], %[[X]], %[[MEAN]], %[[VARIANCE]] scale(%[[C]] : tensor<6xf32>) epsilon = 1.000000e-05 : tensor<4x6x5x5xf32>
   %1:3 = dl.batch_norm_backward %y, %x, %mean, %variance scale(%c : tensor<6xf32>) epsilon = 1.0e-05 : tensor<4x6x5x5xf32>
   // CHECK: dl.batch_norm_inference %[[X]], %[[MEAN]], %[[VARIANCE]] bias(%[[C]] : tensor<6xf32>) epsilon = 1.000000e-05 : tensor<4x6x5x5xf32>

@@ -200,6 +200,18 @@ TEST(BatchNorm, KeepsStatisticsInTrainingOnly) {
       ElementsAre("bn1.scale x1.0", "bn1.bias x1.0", "linear1.weight x1.0", "linear1.bias x1.0"));
 }
 
+// Over all ranks: what the runtime tells of them is an operand, which a data-parallel build reads.
+TEST(BatchNorm, SynchronousItKnowsTheRanks) {
+  Compiled compiled(normed("x = batch_norm(x, sync=true)"));
+  EXPECT_EQ(compiled.diagnostics(), "");
+  EXPECT_EQ(assigned(entryOf(compiled, "train_step")), statistics);
+  auto scalars = entryOf(compiled, "train_step").getBlock().getOps<dl::ScalarOp>();
+  ASSERT_FALSE(scalars.empty());
+  EXPECT_EQ((*scalars.begin()).getName(), "ranks.scale");
+  EXPECT_EQ((*scalars.begin()).getValue().convertToDouble(), 1.0);
+  EXPECT_TRUE(entryOf(compiled, "evaluate").getBlock().getOps<dl::ScalarOp>().empty());
+}
+
 TEST(BatchNorm, FrozenItKeepsItsStatistics) {
   Compiled byAttribute(normed("x = batch_norm(x, frozen=true)"));
   EXPECT_THAT(assigned(entryOf(byAttribute, "train_step")), ElementsAre());

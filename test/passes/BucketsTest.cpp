@@ -1,0 +1,87 @@
+//===- BucketsTest.cpp - cuts of gradients against all cuts that there are --------------------===//
+#include "passes/DL/Buckets.h"
+#include <gtest/gtest.h>
+#include <numeric>
+#include <random>
+
+using namespace dlc::dl;
+
+/// When the last reduction ends, one step of the model after the other.
+static double endOf(llvm::ArrayRef<FinishedGradient> gradients, llvm::ArrayRef<unsigned> sizes,
+                    const Link &link) {
+  double end = 0;
+  for (unsigned size : sizes) {
+    int64_t bytes = 0;
+    for (const FinishedGradient &gradient : gradients.take_front(size))
+      bytes += gradient.bytes;
+    end = std::max(end, gradients[size - 1].seconds) + link.alpha + link.beta * double(bytes);
+    gradients = gradients.drop_front(size);
+  }
+  return end;
+}
+
+/// All ways to cut n gradients into runs, by the set of places between them.
+static std::vector<llvm::SmallVector<unsigned>> allCuts(unsigned n) {
+  std::vector<llvm::SmallVector<unsigned>> all;
+  for (unsigned places = 0; places < 1u << (n - 1); ++places) {
+    llvm::SmallVector<unsigned> sizes{1};
+    for (unsigned i = 0; i + 1 < n; ++i)
+      if (places >> i & 1)
+        sizes.push_back(1);
+      else
+        ++sizes.back();
+    all.push_back(sizes);
+  }
+  return all;
+}
+
+// The fewest buckets of all cuts whose end is near the earliest.
+TEST(Buckets, ByTimeAreTheFewestThatEndEarly) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 100; ++round) {
+    std::vector<FinishedGradient> gradients(2 + round % 8);
+    double time = 0;
+    int64_t bytes = 0;
+    for (FinishedGradient &gradient : gradients) {
+      gradient = {int64_t(random() % 1000000), time += double(random() % 1000) * 1e-6};
+      bytes += gradient.bytes;
+    }
+    const Link link{double(random() % 100) * 1e-6, double(random() % 100) * 1e-11};
+    double earliest = 1e9;
+    auto cuts = allCuts(gradients.size());
+    for (const auto &cut : cuts)
+      earliest = std::min(earliest, endOf(gradients, cut, link));
+    const double limit = earliest + 0.01 * link.secondsFor(bytes) + 1e-12;
+    size_t fewest = gradients.size();
+    for (const auto &cut : cuts)
+      if (endOf(gradients, cut, link) <= limit)
+        fewest = std::min(fewest, cut.size());
+    llvm::SmallVector<unsigned> found = cutByTime(gradients, link);
+    EXPECT_EQ(std::accumulate(found.begin(), found.end(), 0u), gradients.size());
+    EXPECT_LE(endOf(gradients, found, link), limit);
+    EXPECT_EQ(found.size(), fewest);
+  }
+}
+
+// Behind the last gradient nothing is left to compute: its bucket is small, however slow a
+// reduction is to begin.
+TEST(Buckets, LastOneIsSmall) {
+  const int64_t mib = 1 << 20;
+  std::vector<FinishedGradient> gradients(10, {mib, 1e-3});
+  llvm::SmallVector<unsigned> found = cutByTime(gradients, {1.0, 1e-9});
+  EXPECT_EQ(found, (llvm::SmallVector<unsigned>{6, 4}));
+  gradients.back().bytes = 100 * mib;
+  EXPECT_EQ(cutByTime(gradients, {1.0, 1e-9}), (llvm::SmallVector<unsigned>{9, 1}));
+}
+
+TEST(Buckets, BySizeHoldAtMostSoManyBytes) {
+  std::vector<FinishedGradient> gradients{{10, 0}, {20, 0}, {30, 0}, {100, 0}, {5, 0}, {5, 0}};
+  EXPECT_EQ(cutBySize(gradients, 60), (llvm::SmallVector<unsigned>{3, 1, 2}));
+  EXPECT_EQ(cutBySize(gradients, 1), (llvm::SmallVector<unsigned>(6, 1)));
+  EXPECT_EQ(cutBySize(gradients, 1000), (llvm::SmallVector<unsigned>{6}));
+}
+
+TEST(Buckets, NothingIsCutIntoNothing) {
+  EXPECT_TRUE(cutByTime({}, {}).empty());
+  EXPECT_TRUE(cutBySize({}, 1).empty());
+}
