@@ -1,4 +1,4 @@
-// RUN: dlc-opt --dl-build-update --split-input-file %s | FileCheck %s
+// RUN: dlc-opt --dl-build-update=keep-weight-gradients --split-input-file %s | FileCheck %s
 // RUN: dlc-opt --dl-build-update %S/build-update.mlir | FileCheck %s --check-prefix=ONE
 
 // Without the module's attribute nothing is reduced, and nothing scaled.
