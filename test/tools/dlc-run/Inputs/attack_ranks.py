@@ -45,6 +45,8 @@ def is_there(pid):
 
 def attack(folder, number, how):
     checkpoint = f"{folder}/ranks{number}.safetensors"
+    if os.path.exists(checkpoint):
+        os.remove(checkpoint)
     process = subprocess.Popen(
         ["dlc-run", "launch", "-n", str(RANKS), "--", "train", f"{folder}/parallel.so", "--data", f"idx:{folder}/data", "--epochs",
          "1000000", "--checkpoint", checkpoint, "--timeout", str(TIMEOUT), "--json"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
