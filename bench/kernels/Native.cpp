@@ -14,11 +14,13 @@ Buffer::Buffer(size_t bytes)
 NativeKernel::NativeKernel() = default;
 NativeKernel::~NativeKernel() = default;
 
-llvm::Expected<std::unique_ptr<NativeKernel>> NativeKernel::compile(llvm::StringRef text,
-                                                                    llvm::StringRef targetName) {
+llvm::Expected<std::unique_ptr<NativeKernel>>
+NativeKernel::compile(llvm::StringRef text, llvm::StringRef targetName,
+                      std::optional<ConvolutionAlgorithm> algorithm) {
   llvm::Expected<CpuTarget> target = CpuTarget::get(targetName);
   if (!target)
     return target.takeError();
+  target->convolution = algorithm;
   mlir::DialectRegistry registry;
   registerKernelDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);

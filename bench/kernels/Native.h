@@ -28,9 +28,11 @@ private:
 
 class NativeKernel {
 public:
-  /// Compiles the region of a dl.fused; see codegen::parseKernel.
-  static llvm::Expected<std::unique_ptr<NativeKernel>> compile(llvm::StringRef text,
-                                                               llvm::StringRef target);
+  /// Compiles the region of a dl.fused; see codegen::parseKernel. Convolutions by `algorithm` where
+  /// that can run them.
+  static llvm::Expected<std::unique_ptr<NativeKernel>>
+  compile(llvm::StringRef text, llvm::StringRef target,
+          std::optional<codegen::ConvolutionAlgorithm> algorithm);
   ~NativeKernel();
 
   /// Runs all phases. `buffers`: operands, then results.

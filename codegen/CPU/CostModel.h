@@ -38,7 +38,7 @@ int64_t maxTileRows(const MachineModel &machine, int64_t vectors);
 double cyclesPerStep(int64_t rows, int64_t vectors);
 
 /// Estimated seconds of `cycles` of register tiles on one core.
-double tileSeconds(double cycles);
+double tileSeconds(double cycles, const MachineModel &machine);
 
 /// Estimated seconds in which one core reads or writes `bytes` of memory, from the last cache where
 /// they fit there.

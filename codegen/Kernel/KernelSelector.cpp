@@ -122,11 +122,9 @@ void KernelSelector::ask(const KernelSpec &spec, KernelOffer &offer) const {
   } else {
     collect(cudaGenerators(), spec, std::get<CudaTarget>(generatedFor), all);
   }
-  // Winograd's algorithm is what a user asks for, as it may err more.
   auto rank = [](const GeneratedCandidate &one) {
-    return std::tuple(!callsLibrary(one.candidate),
-                      one.candidate.algorithm == ConvolutionAlgorithm::Winograd, one.candidate.cost,
-                      one.generator->name(), StringRef(one.candidate.schedule));
+    return std::tuple(!callsLibrary(one.candidate), one.candidate.cost, one.generator->name(),
+                      StringRef(one.candidate.schedule));
   };
   llvm::sort(all, [&](const GeneratedCandidate &a, const GeneratedCandidate &b) {
     return rank(a) < rank(b);

@@ -27,7 +27,7 @@ namespace dlc::test {
 namespace {
 
 struct Checker {
-  std::string work, convolutions;
+  std::string work, flags;
   double factor;
   int compared = 0, failed = 0;
 
@@ -106,7 +106,7 @@ void Checker::operation(const fs::path &file) {
   const std::string source = work + "/" + name + ".dl", module = work + "/" + name + ".so";
   std::ofstream(source) << text;
   if (!run("dlc " + source + " -o " + module +
-           " --input-gradients --weight-gradients --conv-algorithm=" + convolutions) ||
+           " --input-gradients --weight-gradients " + flags) ||
       !step(module, "train_step", 1, parameters, inputs, trained))
     return;
   report(name + " output", maxError(trained[isLoss ? "loss" : "output"], golden.at("output")),
@@ -176,7 +176,7 @@ void Checker::network(const fs::path &file, const std::string &model,
   Tensors first, second, third;
   if (!run("dlc " + model + " -o " + module + " -D N=" + batch +
            " -D learning_rate=" + golden["learning_rate"].dump() +
-           " --weight-gradients --conv-algorithm=" + convolutions) ||
+           " --weight-gradients " + flags) ||
       !step(module, "train_step", 1, parameters, inputs, first) ||
       !step(module, "train_step", 2, parameters, inputs, second) ||
       !step(module, "train_step", 3, parameters, inputs, third))
@@ -204,7 +204,7 @@ void Checker::network(const fs::path &file, const std::string &model,
 
 int main(int argc, char **argv) {
   CLI::App app("compares dlc with reference values");
-  std::string folder, work, operations, network, model, convolutions = "heuristic";
+  std::string folder, work, operations, network, model, flags;
   double factor = 4;
   std::vector<std::string> layers;
   app.add_option("folder", folder, "folder with ops/ and nets/")->required();
@@ -213,12 +213,12 @@ int main(int argc, char **argv) {
   app.add_option("--network", network, "name of a network");
   app.add_option("--model", model, "its source");
   app.add_option("--layers", layers, "names of its layers in order")->delimiter(',');
-  app.add_option("--conv-algorithm", convolutions, "dlc's flag");
+  app.add_option("--flags", flags, "more of dlc's flags");
   app.add_option("--factor", factor, "of the limit");
   CLI11_PARSE(app, argc, argv);
 
   fs::create_directories(work);
-  dlc::test::Checker checker{work, convolutions, factor};
+  dlc::test::Checker checker{work, flags, factor};
   std::vector<fs::path> files;
   if (!operations.empty())
     for (const fs::directory_entry &file : fs::directory_iterator(folder + "/ops"))

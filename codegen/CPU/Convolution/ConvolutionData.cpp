@@ -190,7 +190,9 @@ Candidate codegen::dataCandidate(const ConvolutionProblem &problem, const DataSc
   candidate.phases.push_back({uint32_t(plan.packTasks()), 0});
   candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
   candidate.phases.push_back({uint32_t(plan.computeTasks()), 4 * scratch});
-  candidate.cost = tileSeconds(dataCycles(plan.geometry, machine, schedule));
+  candidate.cost = tileSeconds(dataCycles(plan.geometry, machine, schedule) +
+                                   waitingCycles(plan.geometry, machine, schedule),
+                               machine);
   return candidate;
 }
 

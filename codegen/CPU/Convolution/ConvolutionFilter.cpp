@@ -102,7 +102,7 @@ Candidate codegen::filterCandidate(const ConvolutionProblem &problem,
   candidate.phases.push_back({uint32_t(tasks), 4 * scratch});
   candidate.phases.push_back({uint32_t(problem.groups * plan.chunks() * plan.panels), 0});
   candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
-  candidate.cost = tileSeconds(filterCycles(problem, machine, schedule));
+  candidate.cost = tileSeconds(filterCycles(problem, machine, schedule), machine);
   return candidate;
 }
 

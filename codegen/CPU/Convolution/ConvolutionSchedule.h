@@ -46,9 +46,12 @@ struct FilterSchedule {
 DataSchedule chooseDataSchedule(const DataGeometry &geometry, const MachineModel &machine,
                                 bool severalRows);
 FilterSchedule chooseFilterSchedule(const ConvolutionProblem &problem, const MachineModel &machine);
-/// Estimated cycles.
+/// Estimated cycles; of a data convolution without those of waitingCycles.
 double dataCycles(const DataGeometry &geometry, const MachineModel &machine,
                   const DataSchedule &schedule);
+/// In which the tiles of a data convolution wait for lines of the source block.
+double waitingCycles(const DataGeometry &geometry, const MachineModel &machine,
+                     const DataSchedule &schedule);
 double filterCycles(const ConvolutionProblem &problem, const MachineModel &machine,
                     const FilterSchedule &schedule);
 

@@ -33,7 +33,7 @@ private:
   void packA(const Task &task, const Block &block, Value target);
   void packB(const Task &task, const Block &block, Value target);
   void packBlock(const Source &source, unsigned along, bool lanesContiguous, ArrayRef<Value> corner,
-                 Value first, Value end, int64_t size, Value steps, Value target);
+                 Value first, Value end, int64_t size, int64_t distance, Value steps, Value target);
   void packVector(const Source &source, ArrayRef<Value> corner, unsigned along,
                   bool lanesContiguous, Value left, Value steps, int64_t pitch, Value target);
   void runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp micro, Value packedA,
@@ -112,25 +112,24 @@ void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
 
 void GemmPhase::packA(const Task &task, const Block &block, Value target) {
   packBlock(a, /*along=*/1, problem.rowsContiguousA, {task.batch, e.constant(0), block.k},
-            block.tile, block.tileEnd, schedule.rows, block.steps, target);
+            block.tile, block.tileEnd, schedule.rows, layout.tileElements, block.steps, target);
 }
 
 void GemmPhase::packB(const Task &task, const Block &block, Value target) {
   packBlock(b, /*along=*/2, problem.columnsContiguousB, {task.batch, block.k, e.constant(0)},
-            block.panel, block.panelEnd, layout.width, block.steps, target);
+            block.panel, block.panelEnd, layout.width, layout.panelElements, block.steps, target);
 }
 
 /// Packs panels [first, end) of `size` elements along index `along` as [panel][step][pitch], pitch
-/// = size in whole vectors. Lanes that are neighbours in memory are read along the rows of the
-/// matrix; others panel by panel.
+/// = size in whole vectors, panels `distance` apart. Lanes that are neighbours in memory are read
+/// along the rows of the matrix; others panel by panel.
 void GemmPhase::packBlock(const Source &source, unsigned along, bool lanesContiguous,
-                          ArrayRef<Value> corner, Value first, Value end, int64_t size, Value steps,
-                          Value target) {
+                          ArrayRef<Value> corner, Value first, Value end, int64_t size,
+                          int64_t distance, Value steps, Value target) {
   const int64_t pitch = roundUp(size, e.lanes);
   const int64_t extent = along == 1 ? problem.m : problem.n;
   auto pack = [&](Value panel, Value step, Value count) {
-    Value base =
-        e.at(target, e.add(e.mul(e.sub(panel, first), schedule.depth * pitch), e.mul(step, pitch)));
+    Value base = e.at(target, e.add(e.mul(e.sub(panel, first), distance), e.mul(step, pitch)));
     SmallVector<Value> at(corner);
     at[3 - along] = e.add(at[3 - along], step);
     e.loop(e.constant(0), e.constant(pitch), e.lanes, [&](Value lane) {
@@ -163,7 +162,10 @@ void GemmPhase::packVector(const Source &source, ArrayRef<Value> corner, unsigne
   Value zero = e.constant(0), whole = zero;
   if (lanesContiguous) {
     Value mask = e.lanesBelow(left);
+    const int64_t ahead = 4; // rows: a part of each is read, too short for the processor to guess
     e.loop(zero, steps, 1, [&](Value step) {
+      if (source.address)
+        e.prefetch(source.address(moved(zero, e.add(step, ahead))), /*forWriting=*/false);
       Value vector = source.read({moved(zero, step), along, 1, mask});
       e.storeAligned(vector, e.at(target, e.mul(step, pitch)));
     });

@@ -12,8 +12,8 @@ static const int64_t keptRows = 256, keptColumns = 512;
 
 GemmLayout::GemmLayout(const GemmProblem &p, const GemmSchedule &s, int64_t lanes)
     : lanes(lanes), width(s.vectors * lanes), tiles(ceilDiv(p.m, s.rows)),
-      panels(ceilDiv(p.n, width)), tileElements(s.depth * roundUp(s.rows, lanes)),
-      panelElements(s.depth * width), slotElements(s.rows * width),
+      panels(ceilDiv(p.n, width)), tileElements(s.depth * roundUp(s.rows, lanes) + lineElements),
+      panelElements(s.depth * width + lineElements), slotElements(s.rows * width),
       partElements(p.batch * tiles * panels * slotElements), inWorkspace(s.splits > 1),
       keepsAll(p.k > s.depth) {}
 
@@ -29,8 +29,8 @@ static int64_t blockDepth(const GemmProblem &p, const MachineModel &m, int64_t v
 static double tileCycles(const GemmProblem &p, const MachineModel &m, const GemmSchedule &s) {
   double tiles = double(p.batch * ceilDiv(p.m, s.rows) * ceilDiv(p.n, s.vectors * m.lanes));
   double perBlock = 30 + 3 * double(s.rows * s.vectors);
-  // A panel of b comes from L2: about a cycle of waiting for each line.
-  double waiting = double(s.vectors * m.lanes) / lineElements;
+  // A panel of b comes partly from L2.
+  double waiting = 0.25 * double(s.vectors * m.lanes) / lineElements;
   return tiles * (double(p.k) * (cyclesPerStep(s.rows, s.vectors) + waiting) +
                   perBlock * double(ceilDiv(p.k, s.depth)));
 }
@@ -113,7 +113,7 @@ static Candidate gemmCandidate(const GemmProblem &p, const GemmSchedule &s, cons
     candidate.phases.push_back({uint32_t(p.batch * layout.tiles * layout.panels), 0});
     candidate.phases.back().sideBytes = candidate.workspaceBytes + 4 * p.batch * p.m * p.n;
   }
-  candidate.cost = tileSeconds(tileCycles(p, m, s));
+  candidate.cost = tileSeconds(tileCycles(p, m, s), m);
   candidate.parameters = s.toJSON();
   return candidate;
 }
@@ -125,8 +125,9 @@ SmallVector<Candidate> codegen::gemmCandidates(const GemmProblem &p, const CpuTa
   SmallVector<Candidate> all;
   for (const GemmSchedule &tile : ArrayRef(tiles).take_front(offered)) {
     all.push_back(gemmCandidate(p, completeSchedule(tile, p, machine), machine));
-    // Both operands are packed.
-    all.back().cost += memorySeconds(4.0 * p.batch * p.k * (p.m + p.n), target);
+    // Both operands are packed, into a cache.
+    const double bytesPerSecond = 40e9;
+    all.back().cost += 4.0 * p.batch * p.k * (p.m + p.n) / bytesPerSecond;
   }
   return all;
 }

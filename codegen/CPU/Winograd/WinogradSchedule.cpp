@@ -111,7 +111,8 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   const double bytesPerSecond = 100e9;
   const double filterBytes = 4.0 * z.points * z.sourceChannels * z.targetPanels * z.width;
   double bytes = filterBytes * double(z.blocks) * (filter ? 2 : 1);
-  return tileSeconds(cycles) + (filterBytes > double(target.l2) ? bytes / bytesPerSecond : 0);
+  return tileSeconds(cycles, MachineModel(target)) +
+         (filterBytes > double(target.l2) ? bytes / bytesPerSecond : 0);
 }
 
 double codegen::winogradSeconds(const ConvolutionProblem &p, const CpuTarget &target,
