@@ -357,14 +357,21 @@ void DataPhase::finishStrip(const Task &task, Value panel, Value row, Value acc)
   Value d = e.add(field(task.phase, FirstD), e.mul(task.depth, geometry.targetStep[0]));
   const int64_t pitch = plan.stripPixels();
   e.loop(schedule.vectors, [&](Value v) {
-    e.loop(e.constant(0), pixels, e.lanes, [&](Value pixel) {
-      Value corner = e.add(e.mul(pixel, plan.width), e.mul(v, e.lanes));
-      e.transpose(e.at(acc, corner), e.constant(plan.width), e.at(stage, pixel), e.constant(pitch));
-    });
     Value lane = e.add(e.mul(panel, plan.width), e.mul(v, e.lanes));
     Value channels =
         e.minimum(e.constant(e.lanes), e.sub(e.constant(geometry.targetChannels), lane));
     Value firstChannel = e.add(e.mul(task.group, geometry.targetChannels), lane);
+    // The lines of the target arrive while the strip is transposed.
+    e.loop(e.constant(0), channels, 1, [&](Value channel) {
+      e.loop(e.constant(0), pixels, lineElements, [&](Value pixel) {
+        Value left = e.add(w, e.mul(pixel, geometry.targetStep[2]));
+        target.prefetch({task.image, e.add(firstChannel, channel), d, h, left});
+      });
+    });
+    e.loop(e.constant(0), pixels, e.lanes, [&](Value pixel) {
+      Value corner = e.add(e.mul(pixel, plan.width), e.mul(v, e.lanes));
+      e.transpose(e.at(acc, corner), e.constant(plan.width), e.at(stage, pixel), e.constant(pitch));
+    });
     e.loop(e.constant(0), channels, 1, [&](Value channel) {
       e.loop(e.constant(0), pixels, e.lanes, [&](Value pixel) {
         Value value = e.loadAligned(e.at(stage, e.add(e.mul(channel, pitch), pixel)));

@@ -204,11 +204,17 @@ void FilterPhase::packTile(const Task &task, const Band &band, Value panel, Valu
     Value first = e.add(e.mul(task.group, plan.outChannels), lane);
     e.clearRows(tileBuffer, channels);
     e.loop(e.constant(0), channels, 1, [&](Value channel) {
-      Value vector = gradient.read({{band.image, e.add(first, channel), band.depth,
-                                     e.add(band.row, row), e.add(band.col, col)},
-                                    4,
-                                    1,
-                                    mask});
+      Place place{{band.image, e.add(first, channel), band.depth, e.add(band.row, row),
+                   e.add(band.col, col)},
+                  4,
+                  1,
+                  mask};
+      Value vector = gradient.read(place);
+      if (gradient.address) {
+        // Channels take turns, more of them than the processor foresees.
+        place.indices[4] = e.add(place.indices[4], 4 * lineElements);
+        e.prefetch(gradient.address(place.indices), /*forWriting=*/false);
+      }
       e.storeAligned(vector, e.at(tileBuffer, e.mul(channel, e.lanes)));
     });
     e.transpose(tileBuffer, e.constant(e.lanes),

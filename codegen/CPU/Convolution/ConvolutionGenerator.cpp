@@ -48,6 +48,7 @@ void codegen::copyPlane(PackEmitter &e, const Source &source, ArrayRef<Value> co
     return e.minimum(e.maximum(index, zero), e.constant(extent - 1));
   };
   Value depthExists = inside(corner[2], extents[0]), depth = nearest(corner[2], extents[0]);
+  const int64_t ahead = 4; // rows
   e.loop(rows, [&](Value row) {
     Value h = e.add(corner[3], row);
     Value exists = e.both(depthExists, inside(h, extents[1]));
@@ -57,6 +58,9 @@ void codegen::copyPlane(PackEmitter &e, const Source &source, ArrayRef<Value> co
     e.loop(zero, e.constant(pitch), e.lanes, [&](Value chunk) {
       Value w = e.add(corner[4], chunk);
       Value mask = e.intersect(e.lanesFrom(e.sub(zero, w)), e.lanesBelow(e.sub(end, w)));
+      if (source.address)
+        e.prefetch(source.address({corner[0], corner[1], depth, e.add(h, ahead), w}),
+                   /*forWriting=*/false);
       Value vector = source.read({{corner[0], corner[1], depth, h, w}, 4, 1, mask});
       e.storeUnaligned(vector, e.at(target, e.add(e.mul(row, pitch), chunk)));
     });

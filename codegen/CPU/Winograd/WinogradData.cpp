@@ -251,6 +251,14 @@ void DataPhase::multiply(LLVM::LLVMFuncOp micro, Value panel, Value tilePanels) 
 void DataPhase::finishSegment(const WinogradSegment &segment, Value firstTile, Value panel,
                               Value vector) {
   const int64_t pitch = sizes.targetPitch();
+  Value firstChannel = e.add(e.mul(panel, sizes.width), e.mul(vector, e.lanes));
+  // The lines of the target arrive while the products are transformed.
+  e.loop(e.lanes, [&](Value channel) {
+    for (int64_t row = 0; row < schedule.tileRows; ++row)
+      for (int64_t col = 0; col < sizes.segmentCols(); col += lineElements)
+        target.prefetch({segment.image, e.add(firstChannel, channel), e.constant(0),
+                         e.add(segment.row, row), e.add(segment.col, col)});
+  });
   e.loop(schedule.segmentTiles, [&](Value tile) {
     Value from = e.add(e.mul(e.add(firstTile, tile), sizes.width), e.mul(vector, e.lanes));
     Value product = e.at(products, from);
@@ -265,7 +273,7 @@ void DataPhase::finishSegment(const WinogradSegment &segment, Value firstTile, V
           e.storeAligned(value, e.at(corner, (i * pitch + j) * e.lanes));
         });
   });
-  writeRows(segment, e.add(e.mul(panel, sizes.width), e.mul(vector, e.lanes)));
+  writeRows(segment, firstChannel);
 }
 
 void DataPhase::writeRows(const WinogradSegment &segment, Value firstChannel) {

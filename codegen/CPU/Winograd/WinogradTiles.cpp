@@ -19,6 +19,7 @@ void WinogradPhase::gather(const WinogradTiles &tiles, const WinogradSegment &se
   Value channels = e.minimum(e.constant(e.lanes), e.sub(e.constant(tiles.channels), firstChannel));
   // A panel's last vectors may lie behind all channels.
   channels = e.maximum(channels, zero);
+  const int64_t ahead = 2; // rows
   e.loop(tiles.rows, [&](Value row) {
     Value h = e.add(top, row);
     Value exists = e.both(e.less(e.constant(-1), h), e.less(h, e.constant(tiles.imageRows)));
@@ -33,6 +34,12 @@ void WinogradPhase::gather(const WinogradTiles &tiles, const WinogradSegment &se
         e.clearRows(tile, channels);
       e.loop(zero, channels, 1, [&](Value channel) {
         Place place{{segment.image, e.add(firstChannel, channel), zero, h, w}, 4, 1, mask};
+        if (tiles.image.address) {
+          // Rows of different channels take turns, more of them than the processor foresees.
+          SmallVector<Value> next = place.indices;
+          next[3] = e.add(h, ahead);
+          e.prefetch(tiles.image.address(next), /*forWriting=*/false);
+        }
         e.storeAligned(tiles.image.read(place), e.at(tile, e.mul(channel, e.lanes)));
       });
       Value pixel = e.add(e.mul(row, tiles.pitch), chunk);
