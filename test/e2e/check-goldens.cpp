@@ -105,8 +105,7 @@ void Checker::operation(const fs::path &file) {
     inputs["dy"] = golden.at("gradient.output");
   const std::string source = work + "/" + name + ".dl", module = work + "/" + name + ".so";
   std::ofstream(source) << text;
-  if (!run("dlc " + source + " -o " + module +
-           " --input-gradients --weight-gradients " + flags) ||
+  if (!run("dlc " + source + " -o " + module + " --input-gradients --weight-gradients " + flags) ||
       !step(module, "train_step", 1, parameters, inputs, trained))
     return;
   report(name + " output", maxError(trained[isLoss ? "loss" : "output"], golden.at("output")),
@@ -174,9 +173,8 @@ void Checker::network(const fs::path &file, const std::string &model,
 
   const std::string module = work + "/network.so", batch = std::to_string(shape[0]);
   Tensors first, second, third;
-  if (!run("dlc " + model + " -o " + module + " -D N=" + batch +
-           " -D learning_rate=" + golden["learning_rate"].dump() +
-           " --weight-gradients " + flags) ||
+  if (!run("dlc " + model + " -o " + module + " -D N=" + batch + " -D learning_rate=" +
+           golden["learning_rate"].dump() + " --weight-gradients " + flags) ||
       !step(module, "train_step", 1, parameters, inputs, first) ||
       !step(module, "train_step", 2, parameters, inputs, second) ||
       !step(module, "train_step", 3, parameters, inputs, third))

@@ -10,6 +10,7 @@
 
 using namespace dlc;
 using namespace dlc::test;
+using codegen::ConvolutionAlgorithm;
 
 namespace {
 struct Measured {
@@ -113,6 +114,28 @@ TEST(Cost, KnowsWhatWinogradGains) {
     EXPECT_NEAR(seconds("cpu-convolution") / seconds("cpu-winograd"), gain, 0.25 * gain)
         << source.block;
   }
+}
+
+// The algorithm that is chosen is the one that was faster, by the milliseconds beside it (AMD EPYC,
+// Zen 4, AVX2).
+TEST(Cost, ChoosesTheFasterAlgorithm) {
+  const std::string wide = "16x256x56x56", narrow = "16x64x56x56", small = "16x512x7x7";
+  const std::pair<KernelSource, ConvolutionAlgorithm> faster[] = {
+      // gemm 24 and direct 36; 22 and 35; 31 and 26
+      {convolution("", "0", wide, "64x256x1x1", narrow), ConvolutionAlgorithm::Gemm},
+      {convolution("", "0", narrow, "256x64x1x1", wide), ConvolutionAlgorithm::Gemm},
+      {convolution("", "0", small, "2048x512x1x1", "16x2048x7x7"), ConvolutionAlgorithm::Direct},
+      // winograd 30 and direct 55; 31 and 56; LeNet's first layer 1.9 and 1.5, its second 0.9
+      // and 4.3
+      {convolution("", "1", small, "512x512x3x3", small), ConvolutionAlgorithm::Winograd},
+      {convolution("_backward_filter", "1", small, small, "512x512x3x3"),
+       ConvolutionAlgorithm::Winograd},
+      {convolution("", "0", "64x1x28x28", "20x1x5x5", "64x20x24x24"), ConvolutionAlgorithm::Direct},
+      {convolution("", "0", "64x20x12x12", "50x20x5x5", "64x50x8x8"),
+       ConvolutionAlgorithm::Winograd}};
+  for (const auto &[source, algorithm] : faster)
+    EXPECT_EQ(CompiledTestKernel::select(source, "avx2", "").candidate.algorithm, algorithm)
+        << source.block;
 }
 
 // The way of last resort stays behind.
