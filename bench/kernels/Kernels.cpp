@@ -21,7 +21,7 @@ using namespace dlc::bench;
 namespace {
 
 struct Options {
-  std::string filter, target = "native", algorithm;
+  std::string filter, target = "native", algorithm = "heuristic";
   unsigned repetitions = 7;
   bool json = false, check = false;
 };
@@ -104,7 +104,7 @@ static std::string kernelText(const std::string &a, const std::string &b, const 
 
 bool Benchmark::prepare(Case &c, const std::string &kernel, std::array<size_t, 3> counts) {
   auto ours = NativeKernel::compile(kernel, options.target,
-                                    dlc::codegen::getConvolutionAlgorithm(options.algorithm));
+                                    *dlc::dl::symbolizeConvolutionAlgorithm(options.algorithm));
   if (!ours) {
     std::fprintf(stderr, "%s: %s\n", c.name.c_str(), llvm::toString(ours.takeError()).c_str());
     return ok = false;
@@ -267,8 +267,8 @@ int main(int argc, char **argv) {
   app.add_option("--filter", options.filter, "only cases whose name holds this");
   app.add_option("--target", options.target, "native, avx2 or avx512");
   app.add_option("--conv-algorithm", options.algorithm,
-                 "direct, gemm or winograd, where it can run; default: the fastest by estimate")
-      ->check(CLI::IsMember({"direct", "gemm", "winograd"}));
+                 "heuristic (default), direct, gemm or winograd, where it can run")
+      ->check(CLI::IsMember({"heuristic", "direct", "gemm", "winograd"}));
   app.add_option("--repetitions", options.repetitions, "runs of each side; medians are printed");
   app.add_flag("--json", options.json, "one JSON object a line");
   app.add_flag("--check", options.check, "fail below the promised shares");

@@ -16,7 +16,7 @@ NativeKernel::~NativeKernel() = default;
 
 llvm::Expected<std::unique_ptr<NativeKernel>>
 NativeKernel::compile(llvm::StringRef text, llvm::StringRef targetName,
-                      std::optional<ConvolutionAlgorithm> algorithm) {
+                      ConvolutionAlgorithm algorithm) {
   llvm::Expected<CpuTarget> target = CpuTarget::get(targetName);
   if (!target)
     return target.takeError();

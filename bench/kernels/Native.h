@@ -31,8 +31,7 @@ public:
   /// Compiles the region of a dl.fused; see codegen::parseKernel. Convolutions by `algorithm` where
   /// that can run them.
   static llvm::Expected<std::unique_ptr<NativeKernel>>
-  compile(llvm::StringRef text, llvm::StringRef target,
-          std::optional<codegen::ConvolutionAlgorithm> algorithm);
+  compile(llvm::StringRef text, llvm::StringRef target, codegen::ConvolutionAlgorithm algorithm);
   ~NativeKernel();
 
   /// Runs all phases. `buffers`: operands, then results.
