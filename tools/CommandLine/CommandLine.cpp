@@ -151,6 +151,11 @@ public:
       return " " + option->get_option_text();
     return option->get_type_size() == 0 ? "" : " " + option->get_type_name();
   }
+  /// Without a heading: the line above names them.
+  std::string make_positionals(const CLI::App *app) const override {
+    const std::string text = CLI::Formatter::make_positionals(app);
+    return text.empty() ? text : text.substr(text.find('\n', 1));
+  }
 };
 } // namespace
 
