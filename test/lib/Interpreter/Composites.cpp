@@ -102,8 +102,10 @@ template <typename Number> Tensor ofChannels(const Tensor &x, Number number) {
   });
 }
 
+/// With one rank, which `ranks` says nothing of.
 Values batchNorm(dl::BatchNormOp op, ArrayRef<Tensor> v) {
   const Tensor &x = v[0];
+  v = v.drop_back(op.getRanks() ? 1 : 0);
   Tensor y =
       standardised(x, sameChannel(), op.getEpsilon().convertToDouble(), Affine::of(op, v), {1});
   return Result{y, ofChannels(x, [&](auto &index) { return meanOf(x, index, sameChannel()); }),
