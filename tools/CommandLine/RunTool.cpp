@@ -35,15 +35,18 @@ static void reportTermination() {
   });
 }
 
+void sayError(const runtime::Status &status) {
+  const std::string_view message = status.message();
+  if (!message.empty())
+    std::fprintf(stderr, "error: %.*s\n", static_cast<int>(message.size()), message.data());
+}
+
 static int exitCodeOf(const std::function<runtime::Result<int>()> &body) {
   const runtime::Result<int> exitCode = runtime::guarded(body);
   std::fflush(stdout);
   if (exitCode.ok())
     return *exitCode;
-  // Without a message another process of the run says it.
-  const std::string_view message = exitCode.status().message();
-  if (!message.empty())
-    std::fprintf(stderr, "error: %.*s\n", static_cast<int>(message.size()), message.data());
+  sayError(exitCode.status());
   return Failed;
 }
 

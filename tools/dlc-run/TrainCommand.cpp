@@ -7,6 +7,7 @@
 #include "runtime/Device/Device.h"
 #include "runtime/Training/Ranks.h"
 #include "runtime/Training/Trainer.h"
+#include "tools/CommandLine/RunTool.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Output.h"
 #include "tools/dlc-run/Progress.h"
@@ -292,8 +293,14 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
   DLC_TRY_ASSIGN(sharing, ranksOnProcessors(*ranks));
   Result<Prepared> prepared = guarded([&] { return prepare(flags, ranks, sharing); });
   if (Status agreed = agree(*ranks, prepared.status(), prepared.ok() ? prepared->facts : Facts());
-      !agreed.ok())
-    return first ? std::move(agreed) : Status(agreed.code(), "");
+      !agreed.ok()) {
+    // The one line for all, before anyone ends: mpirun stops the others as soon as one does.
+    if (first)
+      dlc::tool::sayError(agreed);
+    double said = 1;
+    (void)ranks->sum(std::span(&said, 1));
+    return Status(agreed.code(), "");
+  }
   DLC_TRY(broadcastRun(*ranks, prepared->metadata, *prepared->state));
   DLC_TRY_ASSIGN(progress, startOf(flags, *ranks, *prepared));
   const TrainOptions options{.epochs = flags.epochs,
