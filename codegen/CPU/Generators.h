@@ -22,6 +22,7 @@ std::unique_ptr<CpuGenerator> createMultiTensorGenerator();
 std::unique_ptr<CpuGenerator> createGemmGenerator();
 std::unique_ptr<CpuGenerator> createConvolutionGenerator();
 std::unique_ptr<CpuGenerator> createWinogradGenerator();
+std::unique_ptr<CpuGenerator> createFourierGenerator();
 std::unique_ptr<CpuGenerator> createLoopsGenerator();
 
 } // namespace dlc::codegen

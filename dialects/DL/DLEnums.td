@@ -23,7 +23,8 @@ def DL_ClipKind : DL_Enum<"ClipKind", "what of the gradients is limited", [
 def DL_ConvolutionAlgorithm
     : DL_Enum<"ConvolutionAlgorithm", "how a convolution is computed",
               [I32EnumAttrCase<"Heuristic", 0, "heuristic">, I32EnumAttrCase<"Direct", 1, "direct">,
-               I32EnumAttrCase<"Gemm", 2, "gemm">, I32EnumAttrCase<"Winograd", 3, "winograd">]>;
+               I32EnumAttrCase<"Gemm", 2, "gemm">, I32EnumAttrCase<"Winograd", 3, "winograd">,
+               I32EnumAttrCase<"FFT", 4, "fft">]>;
 def DL_ReduceKind
     : DL_KeywordEnum<"ReduceKind", "how elements are combined",
                      [I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">,

@@ -158,7 +158,8 @@ TEST(Warnings, KeepQuietBesideErrors) {
 TEST(Warnings, AlgorithmsByTheNamesOfOthers) {
   EXPECT_EQ(warnings(inModel("x = conv2d(x, 3, 3, algorithm=\"winograd_non_fused\", "
                              "backward_data_algorithm=\"time_once\")\n"
-                             "x = conv2d(x, 3, 3, algorithm=\"IMPLICIT_GEMM\")")),
+                             "x = conv2d(x, 3, 3, algorithm=\"IMPLICIT_GEMM\")\n"
+                             "x = conv2d(x, 3, 3, algorithm=\"fft_tiling\")")),
             R"(test.dl:2:33: warning: 'winograd_non_fused' is Theano's name, taken as "winograd"
   x = conv2d(x, 3, 3, algorithm="winograd_non_fused", backward_data_algorithm="time_once")
                                 ^~~~~~~~~~~~~~~~~~~~ write "winograd"
@@ -168,5 +169,8 @@ test.dl:2:79: warning: 'time_once' is Theano's name, taken as "heuristic"
 test.dl:3:33: warning: 'IMPLICIT_GEMM' is NVCaffe's name, taken as "gemm"
   x = conv2d(x, 3, 3, algorithm="IMPLICIT_GEMM")
                                 ^~~~~~~~~~~~~~~ write "gemm"
+test.dl:4:33: warning: 'fft_tiling' is Theano's name, taken as "fft"
+  x = conv2d(x, 3, 3, algorithm="fft_tiling")
+                                ^~~~~~~~~~~~ write "fft"
 )");
 }

@@ -92,8 +92,8 @@ static void addOptions(CLI::App &app, Options &options) {
          [&](const std::string &value) {
            options.convolutions = value == "heuristic" ? "" : value;
          },
-         "heuristic (default), direct, gemm or winograd; on CUDA library or own")
-      ->check(oneOf({"heuristic", "direct", "gemm", "winograd", "own", "library"}))
+         "heuristic (default), direct, gemm, winograd or fft; on CUDA library or own")
+      ->check(oneOf({"heuristic", "direct", "gemm", "winograd", "fft", "own", "library"}))
       ->option_text("WHICH");
   app.add_option("--cudnn-device", options.cudnnDevice,
                  "choose cuDNN's engines now, for the GPU that `dlc-run device` described")

@@ -17,9 +17,36 @@ struct MicroKernelBuilder {
   Value a, panel, offsets;
 
   SmallVector<Value> step(Value k, ValueRange accumulators);
+  SmallVector<Value> multiplyComplex(Value row, ValueRange columns, ValueRange accumulators);
   SmallVector<Value> reduce(Value steps);
 };
 } // namespace
+
+/// One step of a complex sum: (a + bi)(c + di) = (ac - bd) + (ad + bc) i.
+SmallVector<Value> MicroKernelBuilder::multiplyComplex(Value row, ValueRange columns,
+                                                       ValueRange accumulators) {
+  SmallVector<Value> sums = llvm::to_vector(accumulators);
+  auto multiplyAdd = [&](Value factor, Value column, Value &sum) {
+    sum = vector::FMAOp::create(e.b, e.loc, factor, column, sum);
+  };
+  auto factorAt = [&](int64_t offset) {
+    return e.splat(e.load(row, e.constant(offset), e.floatType()), e.lanes);
+  };
+  for (int64_t m = 0; m < kernel.rows(); ++m) {
+    Value real = factorAt(kernel.rowOffsets[m]);
+    for (int64_t v = 0; v < kernel.vectors; ++v)
+      multiplyAdd(real, columns[v], sums[m * kernel.vectors + v]);
+  }
+  for (int64_t m = 0; m < kernel.rows(); ++m) {
+    Value imaginary = factorAt(kernel.rowOffsets[m] + kernel.imaginary);
+    for (int64_t v = 0; v < kernel.vectors; v += 2) {
+      Value *sum = &sums[m * kernel.vectors + v];
+      multiplyAdd(imaginary, arith::NegFOp::create(e.b, e.loc, columns[v + 1]), sum[0]);
+      multiplyAdd(imaginary, columns[v], sum[1]);
+    }
+  }
+  return sums;
+}
 
 /// One step of the sum.
 SmallVector<Value> MicroKernelBuilder::step(Value k, ValueRange accumulators) {
@@ -31,6 +58,8 @@ SmallVector<Value> MicroKernelBuilder::step(Value k, ValueRange accumulators) {
     e.prefetch(e.at(place, (ahead * kernel.vectors + v) * e.lanes), /*forWriting=*/false);
   for (int64_t v = 0; v < kernel.vectors; ++v)
     columns.push_back(e.loadAligned(e.at(place, v * e.lanes)));
+  if (kernel.imaginary)
+    return multiplyComplex(row, columns, accumulators);
   for (int64_t m = 0; m < kernel.rows(); ++m) {
     Value factor = e.splat(e.load(row, e.constant(kernel.rowOffsets[m]), e.floatType()), e.lanes);
     for (int64_t v = 0; v < kernel.vectors; ++v)

@@ -7,6 +7,9 @@
 // so that a convolution's taps need no im2col. Accumulators live in registers during the loop and
 // are stored once, packed [rows][vectors * lanes].
 //
+// Complex: every other vector of B and of the accumulators holds the imaginary parts of the one
+// before it, and A's stand at a fixed distance from its real parts.
+//
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_GEMM_MICROKERNEL_H
 #define DLC_CODEGEN_CPU_GEMM_MICROKERNEL_H
@@ -21,6 +24,8 @@ struct MicroKernel {
   int64_t vectors = 1;
   /// Elements between steps of A; 0 means a table of 32-bit offsets.
   int64_t stepA = 0;
+  /// From A's real to its imaginary parts, in elements; 0: numbers are real.
+  int64_t imaginary = 0;
 
   int64_t rows() const { return int64_t(rowOffsets.size()); }
 };

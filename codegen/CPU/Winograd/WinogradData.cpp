@@ -3,9 +3,11 @@
 // Two phases:
 //   0  transforms the filter into the workspace: [point][panel][source channel][vectors * lanes];
 //   1  for each (chunk of panels, block of tiles): transforms the source's tiles into
-//      [point][tile panel][channel vector][row][lane], and for each panel multiplies them, point by
-//      point, into [point][tile][vectors * lanes], transforms these back, transposes them to rows
-//      of pixels and writes them.
+//      [point][tile panel][channel vector][part][row][lane], and for each panel multiplies them,
+//      point by point, into [point][tile][vectors * lanes], transforms these back, transposes them
+//      to rows of pixels and writes them.
+//
+// Points are real numbers, or complex ones, whose parts are vectors beside each other in a panel.
 //
 // Matrices of different points stand a cache line more than their size apart, or all points of a
 // tile would meet in one set of the cache.
@@ -25,18 +27,16 @@ namespace {
 /// Everything that both phases of a kernel agree on; in elements.
 struct DataPlan {
   DataPlan(const ConvolutionProblem &problem, const WinogradSchedule &schedule, int64_t lanes)
-      : problem(problem), geometry(problem), sizes(problem, schedule, lanes), high(sizes.high()),
-        wide(sizes.wide()) {}
+      : problem(problem), geometry(problem), sizes(problem, schedule, lanes) {}
 
   const ConvolutionProblem &problem;
   DataGeometry geometry;
   WinogradSizes sizes;
-  WinogradTransform high, wide;
 
   int64_t chunks() const { return ceilDiv(sizes.targetPanels, sizes.schedule.panels); }
   /// Of one tile panel: what a register tile reads.
   int64_t tilePanelElements() const {
-    return sizes.sourceVectors * sizes.schedule.rows * sizes.lanes;
+    return sizes.sourceVectors * sizes.parts * sizes.schedule.rows * sizes.lanes;
   }
   int64_t filterStride() const {
     return sizes.targetPanels * sizes.sourceChannels * sizes.width + lineElements;
@@ -45,7 +45,8 @@ struct DataPlan {
   int64_t productStride() const {
     return sizes.tilePanels() * sizes.schedule.rows * sizes.width + lineElements;
   }
-  // Scratch: a segment of the source, of the target and of one channel each, sources, products.
+  // Scratch: a segment of the source, of the target and of one channel each, a transform's numbers,
+  // sources, products.
   int64_t gatherElements() const {
     return (sizes.lanes + sizes.sourceRows() * sizes.sourcePitch()) * sizes.lanes;
   }
@@ -54,7 +55,7 @@ struct DataPlan {
   }
   int64_t stageElements() const { return sizes.lanes * sizes.targetPitch(); }
   int64_t scratchElements() const {
-    return gatherElements() + segmentElements() + stageElements() +
+    return gatherElements() + segmentElements() + stageElements() + sizes.bufferElements() +
            sizes.points * (sourceStride() + productStride());
   }
   /// Source channels that a task of phase 0 transforms: about 4k taps.
@@ -87,7 +88,7 @@ private:
   const DataPlan &plan;
   const DataGeometry &geometry;
   Sink target;
-  Value gathered, pixels, stage, sources, products; ///< in the scratch
+  Value gathered, pixels, stage, numbers, sources, products; ///< in the scratch
 };
 
 } // namespace
@@ -102,7 +103,7 @@ Candidate codegen::winogradDataCandidate(const ConvolutionProblem &problem,
   candidate.parameters = schedule.toJSON();
   candidate.workspaceBytes = 4 * sizes.points * plan.filterStride();
   int64_t filterTasks = sizes.targetPanels * ceilDiv(sizes.sourceChannels, plan.filterChannels());
-  candidate.phases.push_back({uint32_t(filterTasks), 0});
+  candidate.phases.push_back({uint32_t(filterTasks), uint64_t(4 * sizes.bufferElements())});
   candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
   candidate.phases.push_back(
       {uint32_t(plan.chunks() * sizes.blocks), uint64_t(4 * plan.scratchElements())});
@@ -125,28 +126,26 @@ void DataPhase::transformFilter() {
   Value panel = task[0], first = e.mul(task[1], step);
   Value last = e.minimum(e.add(first, step), e.constant(sizes.sourceChannels));
   e.loop(first, last, 1, [&](Value channel) {
-    e.loop(schedule.vectors, [&](Value vector) {
-      Value lane = e.add(e.mul(panel, sizes.width), e.mul(vector, e.lanes));
+    e.loop(sizes.channelVectorsOfPanel(), [&](Value vector) {
+      Value lane = e.add(e.mul(panel, sizes.panelChannels()), e.mul(vector, e.lanes));
       Value mask = e.lanesBelow(e.sub(e.constant(sizes.targetChannels), lane));
       Value row = e.add(e.mul(panel, sizes.sourceChannels), channel);
-      Value place =
-          e.at(kernel.workspace(), e.add(e.mul(row, sizes.width), e.mul(vector, e.lanes)));
-      auto tap = [&](unsigned axis, int64_t number) {
-        int64_t taps = p.kernel[axis];
-        return e.constant(forward ? number : taps - 1 - number);
+      Value place = e.at(kernel.workspace(),
+                         e.add(e.mul(row, sizes.width), e.mul(vector, sizes.parts * e.lanes)));
+      auto tap = [&](unsigned axis, Value number) {
+        return forward ? number : e.sub(e.constant(p.kernel[axis] - 1), number);
       };
-      emitTransform(
-          e, plan.high.filter, plan.wide.filter,
-          [&](int64_t i, int64_t j) {
+      transform->toPoints(
+          e, TileTransform::Side::Filter, kernel.scratch,
+          [&](Value i, int64_t j) {
             return filter.read({{forward ? lane : channel, forward ? channel : lane, e.constant(0),
-                                 tap(1, i), tap(2, j)},
+                                 tap(1, i), tap(2, e.constant(j))},
                                 forward ? 0u : 1u,
                                 1,
                                 mask});
           },
-          [&](int64_t i, int64_t j, Value value) {
-            int64_t point = i * sizes.widePoints + j;
-            e.storeAligned(value, e.at(place, point * plan.filterStride()));
+          [&](Value point, int64_t part, Value value) {
+            e.storeAligned(value, pointPlace(place, point, plan.filterStride(), part, e.lanes));
           });
     });
   });
@@ -161,7 +160,8 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro) {
   gathered = kernel.scratch;
   pixels = e.at(gathered, plan.gatherElements());
   stage = e.at(pixels, plan.segmentElements());
-  sources = e.at(stage, plan.stageElements());
+  numbers = e.at(stage, plan.stageElements());
+  sources = e.at(numbers, sizes.bufferElements());
   products = e.at(sources, sizes.points * plan.sourceStride());
   // Tasks that follow each other read the same part of the filter.
   SmallVector<Value> task = e.delinearize(kernel.task, {plan.chunks(), sizes.blocks});
@@ -176,7 +176,7 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro) {
   Value panelEnd = e.minimum(e.add(panel, schedule.panels), e.constant(sizes.targetPanels));
   e.loop(panel, panelEnd, 1, [&](Value panel) {
     multiply(micro, panel, tilePanels);
-    e.loop(schedule.vectors, [&](Value vector) {
+    e.loop(sizes.channelVectorsOfPanel(), [&](Value vector) {
       e.loop(e.constant(0), segments, 1, [&](Value number) {
         WinogradSegment segment = decodeSegment(e.add(firstSegment, number));
         finishSegment(segment, e.mul(number, schedule.segmentTiles), panel, vector);
@@ -187,7 +187,7 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro) {
 
 Value DataPhase::sourcePlace(Value channelVector, Value tile) {
   Value panel = e.add(e.mul(e.div(tile, schedule.rows), sizes.sourceVectors), channelVector);
-  Value row = e.add(e.mul(panel, schedule.rows), e.rem(tile, schedule.rows));
+  Value row = e.add(e.mul(panel, sizes.parts * schedule.rows), e.rem(tile, schedule.rows));
   return e.at(sources, e.mul(row, e.lanes));
 }
 
@@ -201,13 +201,13 @@ void DataPhase::transformSources(Value firstSegment, Value segments) {
                       sizes.sourcePitch(),
                       geometry.dimension(0, 1).minOffset(),
                       geometry.dimension(0, 2).minOffset(),
-                      plan.high.input,
-                      plan.wide.input};
+                      TileTransform::Side::Source};
   e.loop(sizes.sourceVectors, [&](Value vector) {
     e.loop(e.constant(0), segments, 1, [&](Value number) {
       WinogradSegment segment = decodeSegment(e.add(firstSegment, number));
       Value first = e.mul(number, schedule.segmentTiles);
-      transformTiles(tiles, segment, vector, gathered, plan.sourceStride(),
+      transformTiles(tiles, segment, vector, gathered, numbers, plan.sourceStride(),
+                     schedule.rows * e.lanes,
                      [&](Value tile) { return sourcePlace(vector, e.add(first, tile)); });
     });
   });
@@ -220,7 +220,9 @@ void DataPhase::clearRest(Value tiles, Value tilePanels) {
     e.loop(sizes.sourceVectors, [&](Value vector) {
       Value place = sourcePlace(vector, tile);
       e.loop(sizes.points, [&](Value point) {
-        e.storeAligned(e.zeroVector(), e.at(place, e.mul(point, plan.sourceStride())));
+        for (int64_t part = 0; part < sizes.parts; ++part)
+          e.storeAligned(e.zeroVector(), pointPlace(place, point, plan.sourceStride(), part,
+                                                    schedule.rows * e.lanes));
       });
     });
   });
@@ -229,7 +231,8 @@ void DataPhase::clearRest(Value tiles, Value tilePanels) {
 void DataPhase::multiply(LLVM::LLVMFuncOp micro, Value panel, Value tilePanels) {
   SmallVector<int32_t> offsets;
   for (int64_t channel = 0; channel < sizes.sourceChannels; ++channel)
-    offsets.push_back(int32_t(channel / e.lanes * schedule.rows * e.lanes + channel % e.lanes));
+    offsets.push_back(
+        int32_t(channel / e.lanes * sizes.parts * schedule.rows * e.lanes + channel % e.lanes));
   Value table = e.table("offsets", offsets), steps = e.constant(sizes.sourceChannels);
   Value fresh = e.number(0, e.b.getI1Type());
   e.loop(sizes.points, [&](Value point) {
@@ -251,7 +254,7 @@ void DataPhase::multiply(LLVM::LLVMFuncOp micro, Value panel, Value tilePanels) 
 void DataPhase::finishSegment(const WinogradSegment &segment, Value firstTile, Value panel,
                               Value vector) {
   const int64_t pitch = sizes.targetPitch();
-  Value firstChannel = e.add(e.mul(panel, sizes.width), e.mul(vector, e.lanes));
+  Value firstChannel = e.add(e.mul(panel, sizes.panelChannels()), e.mul(vector, e.lanes));
   // The lines of the target arrive while the products are transformed.
   e.loop(e.lanes, [&](Value channel) {
     for (int64_t row = 0; row < schedule.tileRows; ++row)
@@ -260,17 +263,17 @@ void DataPhase::finishSegment(const WinogradSegment &segment, Value firstTile, V
                          e.add(segment.row, row), e.add(segment.col, col)});
   });
   e.loop(schedule.segmentTiles, [&](Value tile) {
-    Value from = e.add(e.mul(e.add(firstTile, tile), sizes.width), e.mul(vector, e.lanes));
+    Value from =
+        e.add(e.mul(e.add(firstTile, tile), sizes.width), e.mul(vector, sizes.parts * e.lanes));
     Value product = e.at(products, from);
     Value corner = e.at(pixels, e.mul(tile, schedule.tileCols * e.lanes));
-    emitTransform(
-        e, plan.high.output, plan.wide.output,
-        [&](int64_t i, int64_t j) {
-          int64_t point = i * sizes.widePoints + j;
-          return e.loadAligned(e.at(product, point * plan.productStride()));
+    transform->toPixels(
+        e, TileTransform::Side::Target, numbers,
+        [&](Value point, int64_t part) {
+          return e.loadAligned(pointPlace(product, point, plan.productStride(), part, e.lanes));
         },
-        [&](int64_t i, int64_t j, Value value) {
-          e.storeAligned(value, e.at(corner, (i * pitch + j) * e.lanes));
+        [&](Value row, int64_t col, Value value) {
+          e.storeAligned(value, e.at(corner, e.mul(e.add(e.mul(row, pitch), col), e.lanes)));
         });
   });
   writeRows(segment, firstChannel);
@@ -313,6 +316,8 @@ LogicalResult codegen::emitWinogradData(const KernelSpec &spec, const Candidate 
   for (int64_t row = 0; row < schedule.rows; ++row)
     micro.rowOffsets.push_back(row * plan.sizes.lanes);
   micro.vectors = schedule.vectors;
+  if (plan.sizes.parts == 2)
+    micro.imaginary = schedule.rows * plan.sizes.lanes;
   LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
   DataPhase filter(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   filter.transformFilter();

@@ -2,7 +2,7 @@
 //
 // Two phases:
 //   0  for each (part of the blocks, chunk of output channels, chunk of input channels): transforms
-//      the tiles of x into [point][channel vector][tile][lane] and those of dy into
+//      the tiles of x into [point][channel vector][tile][part][lane] and those of dy into
 //      [point][panel][tile][vectors * lanes], and adds their products, point by point, to
 //      [point][panel][input channel][vectors * lanes] in the workspace;
 //   1  adds the parts in ascending order, transforms the sums back and writes them.
@@ -22,15 +22,10 @@ namespace {
 /// Everything that both phases of a kernel agree on; in elements.
 struct FilterPlan {
   FilterPlan(const ConvolutionProblem &problem, const WinogradSchedule &schedule, int64_t lanes)
-      : problem(problem), sizes(problem, schedule, lanes), high(sizes.high()), wide(sizes.wide()),
-        highGradient(high.output.transposed()), wideGradient(wide.output.transposed()),
-        highFilter(high.filter.transposed()), wideFilter(wide.filter.transposed()) {}
+      : problem(problem), sizes(problem, schedule, lanes) {}
 
   const ConvolutionProblem &problem;
   WinogradSizes sizes;
-  WinogradTransform high, wide;
-  TransformMatrix highGradient, wideGradient; ///< of dy
-  TransformMatrix highFilter, wideFilter;     ///< back
 
   const WinogradSchedule &schedule() const { return sizes.schedule; }
   int64_t panelChunks() const { return ceilDiv(sizes.targetPanels, schedule().panels); }
@@ -38,7 +33,7 @@ struct FilterPlan {
   int64_t blocksOfPart() const { return ceilDiv(sizes.blocks, schedule().splits); }
   /// Between points, with a cache line more than the size: see WinogradData.cpp.
   int64_t imageStride() const {
-    return schedule().channelVectors * sizes.blockTiles * sizes.lanes + lineElements;
+    return schedule().channelVectors * sizes.blockTiles * sizes.parts * sizes.lanes + lineElements;
   }
   int64_t gradientStride() const {
     return schedule().panels * sizes.blockTiles * sizes.width + lineElements;
@@ -52,7 +47,8 @@ struct FilterPlan {
            sizes.lanes;
   }
   int64_t scratchElements() const {
-    return gatherElements() + sizes.points * (imageStride() + gradientStride());
+    return gatherElements() + sizes.bufferElements() +
+           sizes.points * (imageStride() + gradientStride());
   }
 };
 
@@ -80,7 +76,7 @@ private:
   const FilterPlan &plan;
   const ConvolutionProblem &problem;
   Source x, dy;
-  Value gathered, images, gradients; ///< in the scratch
+  Value gathered, numbers, images, gradients; ///< in the scratch
 };
 
 } // namespace
@@ -95,7 +91,8 @@ Candidate codegen::winogradFilterCandidate(const ConvolutionProblem &problem,
   candidate.workspaceBytes = 4 * schedule.splits * plan.partElements();
   candidate.phases.push_back({uint32_t(schedule.splits * plan.panelChunks() * plan.vectorChunks()),
                               uint64_t(4 * plan.scratchElements())});
-  candidate.phases.push_back({uint32_t(plan.sizes.targetPanels * plan.sizes.sourceVectors), 0});
+  candidate.phases.push_back({uint32_t(plan.sizes.targetPanels * plan.sizes.sourceVectors),
+                              uint64_t(4 * plan.sizes.bufferElements())});
   candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
   candidate.cost = winogradSeconds(problem, target, schedule);
   return candidate;
@@ -114,7 +111,8 @@ void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
   x = source(0, imageMap(problem.batch, problem.inChannels, problem.input));
   dy = source(1, imageMap(problem.batch, problem.outChannels, problem.output));
   gathered = kernel.scratch;
-  images = e.at(gathered, plan.gatherElements());
+  numbers = e.at(gathered, plan.gatherElements());
+  images = e.at(numbers, sizes.bufferElements());
   gradients = e.at(images, sizes.points * plan.imageStride());
   SmallVector<Value> place =
       e.delinearize(kernel.task, {schedule.splits, plan.panelChunks(), plan.vectorChunks()});
@@ -146,15 +144,15 @@ void FilterPhase::transformImages(const Task &task, Value firstSegment, Value se
                       sizes.sourcePitch(),
                       -problem.padLow[1],
                       -problem.padLow[2],
-                      plan.high.input,
-                      plan.wide.input};
+                      TileTransform::Side::Source};
   e.loop(task.vector, task.vectorEnd, 1, [&](Value vector) {
     Value row = e.mul(e.sub(vector, task.vector), sizes.blockTiles);
     e.loop(e.constant(0), segments, 1, [&](Value number) {
       Value first = e.add(row, e.mul(number, schedule.segmentTiles));
-      transformTiles(tiles, decodeSegment(e.add(firstSegment, number)), vector, gathered,
-                     plan.imageStride(),
-                     [&](Value tile) { return e.at(images, e.mul(e.add(first, tile), e.lanes)); });
+      transformTiles(tiles, decodeSegment(e.add(firstSegment, number)), vector, gathered, numbers,
+                     plan.imageStride(), e.lanes, [&](Value tile) {
+                       return e.at(images, e.mul(e.add(first, tile), sizes.parts * e.lanes));
+                     });
     });
   });
 }
@@ -168,17 +166,16 @@ void FilterPhase::transformGradients(const Task &task, Value firstSegment, Value
                       sizes.targetPitch(),
                       0,
                       0,
-                      plan.highGradient,
-                      plan.wideGradient};
+                      TileTransform::Side::Target};
   e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
     Value row = e.mul(e.sub(panel, task.panel), sizes.blockTiles);
-    e.loop(schedule.vectors, [&](Value inPanel) {
-      Value vector = e.add(e.mul(panel, schedule.vectors), inPanel);
-      Value base = e.at(gradients, e.mul(inPanel, e.lanes));
+    e.loop(sizes.channelVectorsOfPanel(), [&](Value inPanel) {
+      Value vector = e.add(e.mul(panel, sizes.channelVectorsOfPanel()), inPanel);
+      Value base = e.at(gradients, e.mul(inPanel, sizes.parts * e.lanes));
       e.loop(e.constant(0), segments, 1, [&](Value number) {
         Value first = e.add(row, e.mul(number, schedule.segmentTiles));
-        transformTiles(tiles, decodeSegment(e.add(firstSegment, number)), vector, gathered,
-                       plan.gradientStride(), [&](Value tile) {
+        transformTiles(tiles, decodeSegment(e.add(firstSegment, number)), vector, gathered, numbers,
+                       plan.gradientStride(), e.lanes, [&](Value tile) {
                          return e.at(base, e.mul(e.add(first, tile), sizes.width));
                        });
       });
@@ -195,7 +192,8 @@ void FilterPhase::multiply(const Task &task, LLVM::LLVMFuncOp micro, Value steps
     Value gradient = e.at(gradients, e.mul(point, plan.gradientStride()));
     Value sums = e.at(part, e.mul(point, plan.sumStride()));
     e.loop(task.vector, task.vectorEnd, 1, [&](Value vector) {
-      Value rows = e.at(image, e.mul(e.sub(vector, task.vector), sizes.blockTiles * e.lanes));
+      Value rows =
+          e.at(image, e.mul(e.sub(vector, task.vector), sizes.blockTiles * sizes.parts * e.lanes));
       e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
         Value columns =
             e.at(gradient, e.mul(e.sub(panel, task.panel), sizes.blockTiles * sizes.width));
@@ -222,24 +220,25 @@ void FilterPhase::addParts() {
   Value channels =
       e.minimum(e.constant(e.lanes), e.sub(e.constant(problem.inChannels), firstChannel));
   e.loop(e.constant(0), channels, 1, [&](Value channel) {
-    e.loop(schedule.vectors, [&](Value vector) {
-      Value place = e.at(sums, e.add(e.mul(channel, sizes.width), e.mul(vector, e.lanes)));
-      Value lane = e.add(e.mul(task[0], sizes.width), e.mul(vector, e.lanes));
+    e.loop(sizes.channelVectorsOfPanel(), [&](Value vector) {
+      Value place =
+          e.at(sums, e.add(e.mul(channel, sizes.width), e.mul(vector, sizes.parts * e.lanes)));
+      Value lane = e.add(e.mul(task[0], sizes.panelChannels()), e.mul(vector, e.lanes));
       Value mask = e.lanesBelow(e.sub(e.constant(problem.outChannels), lane));
-      emitTransform(
-          e, plan.highFilter, plan.wideFilter,
-          [&](int64_t i, int64_t j) {
-            Value point = e.at(place, (i * sizes.widePoints + j) * plan.sumStride());
-            return e.sum(e.loadAligned(point), schedule.splits, [&](Value part) {
-              return e.loadAligned(e.at(point, e.mul(part, plan.partElements())));
+      transform->toPixels(
+          e, TileTransform::Side::Filter, kernel.scratch,
+          [&](Value point, int64_t part) {
+            Value number = pointPlace(place, point, plan.sumStride(), part, e.lanes);
+            return e.sum(e.loadAligned(number), schedule.splits, [&](Value split) {
+              return e.loadAligned(e.at(number, e.mul(split, plan.partElements())));
             });
           },
-          [&](int64_t i, int64_t j, Value value) {
-            filter.write(value, {{lane, e.add(firstChannel, channel), e.constant(0), e.constant(i),
-                                  e.constant(j)},
-                                 0,
-                                 1,
-                                 mask});
+          [&](Value row, int64_t col, Value value) {
+            filter.write(value,
+                         {{lane, e.add(firstChannel, channel), e.constant(0), row, e.constant(col)},
+                          0,
+                          1,
+                          mask});
           });
     });
   });
@@ -254,7 +253,9 @@ LogicalResult codegen::emitWinogradFilter(const KernelSpec &spec, const Candidat
   for (int64_t row = 0; row < schedule.rows; ++row)
     micro.rowOffsets.push_back(row);
   micro.vectors = schedule.vectors;
-  micro.stepA = plan.sizes.lanes;
+  micro.stepA = plan.sizes.parts * plan.sizes.lanes;
+  if (plan.sizes.parts == 2)
+    micro.imaginary = plan.sizes.lanes;
   LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
   FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   sums.reduce(function);

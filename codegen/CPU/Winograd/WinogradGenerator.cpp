@@ -60,6 +60,10 @@ std::string codegen::convolutionRefusal(const KernelSpec &spec, ConvolutionAlgor
     return "";
   case ConvolutionAlgorithm::Gemm:
     return "it is no product of pixels: a filter of 1x1, stride 1 and no padding";
+  case ConvolutionAlgorithm::FFT: {
+    std::string refusal = fourierRefusal(*p);
+    return refusal.empty() ? "its transforms need too much memory" : refusal;
+  }
   case ConvolutionAlgorithm::Winograd:
     break;
   }

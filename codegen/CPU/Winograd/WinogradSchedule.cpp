@@ -1,5 +1,6 @@
 //===- WinogradSchedule.cpp - see WinogradSchedule.h ------------------------------------------===//
 #include "codegen/CPU/Winograd/WinogradSchedule.h"
+#include "codegen/CPU/FFT/FourierTransform.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -10,8 +11,8 @@ using Direction = ConvolutionProblem::Direction;
 /// Widest run of pixels that is transposed together: more would leave L1 with their 16 channels.
 static const int64_t segmentPixels = 32;
 /// Most bytes of scratch of a task. What does not fit the caches beside it streams once through
-/// each block.
-static const int64_t mostScratch = 12 << 20;
+/// each block. Fourier transforms have ten times the points, and far more of a filter to stream.
+static const int64_t mostScratch = 12 << 20, mostFourierScratch = 32 << 20;
 /// Most bytes of partial sums of a filter's gradient.
 static const int64_t mostPartialSums = 80 << 20;
 
@@ -19,7 +20,8 @@ static const int64_t mostPartialSums = 80 << 20;
 // Problems
 //===------------------------------------------------------------------------------------------===//
 
-std::string codegen::winogradRefusal(const ConvolutionProblem &p) {
+/// Why no transform can run the problem; empty if one can.
+static std::string transformRefusal(const ConvolutionProblem &p) {
   const ConvolutionProblem::Spatial ones{1, 1, 1};
   if (p.stride != ones)
     return "its stride is not 1";
@@ -29,22 +31,51 @@ std::string codegen::winogradRefusal(const ConvolutionProblem &p) {
     return "it has " + std::to_string(p.groups) + " groups";
   if (p.kernel[0] != 1 || p.input[0] != 1 || p.output[0] != 1)
     return "it has three spatial dimensions";
+  return "";
+}
+
+static std::string filterText(const ConvolutionProblem &p) {
+  return "a filter of " + std::to_string(p.kernel[1]) + "x" + std::to_string(p.kernel[2]);
+}
+
+std::string codegen::winogradRefusal(const ConvolutionProblem &p) {
+  const std::string refusal = transformRefusal(p);
+  if (!refusal.empty())
+    return refusal;
   auto known = [](int64_t taps) { return taps == 1 || taps == 3 || taps == 5; };
   if (!known(p.kernel[1]) || !known(p.kernel[2]) || p.kernel[1] * p.kernel[2] == 1)
-    return "a filter of " + std::to_string(p.kernel[1]) + "x" + std::to_string(p.kernel[2]) +
-           " has no transform";
+    return filterText(p) + " has no transform";
+  return "";
+}
+
+/// Sizes of Fourier transforms: longer ones spill more than they save.
+static const int64_t leastFourierSize = 8, mostFourierSize = 32;
+
+std::string codegen::fourierRefusal(const ConvolutionProblem &p) {
+  const std::string refusal = transformRefusal(p);
+  if (!refusal.empty())
+    return refusal;
+  if (p.kernel[1] * p.kernel[2] == 1)
+    return filterText(p) + " needs no transform";
+  if (std::max(p.kernel[1], p.kernel[2]) > 3 * mostFourierSize / 4)
+    return filterText(p) + " leaves too little of a tile of " + std::to_string(mostFourierSize) +
+           "x" + std::to_string(mostFourierSize);
   return "";
 }
 
 WinogradSizes::WinogradSizes(const ConvolutionProblem &p, const WinogradSchedule &s, int64_t lanes)
     : schedule(s), lanes(lanes), width(s.vectors * lanes), highTaps(p.kernel[1]),
       wideTaps(p.kernel[2]), highPoints(s.tileRows + highTaps - 1),
-      widePoints(s.tileCols + wideTaps - 1), points(highPoints * widePoints) {
+      widePoints(s.tileCols + wideTaps - 1), points(highPoints * widePoints), parts(1) {
+  if (s.algorithm == ConvolutionAlgorithm::FFT) {
+    points = FourierTransform::points(highPoints, widePoints);
+    parts = 2;
+  }
   const bool backwardData = p.direction == Direction::BackwardData;
   sourceChannels = backwardData ? p.outChannels : p.inChannels;
   targetChannels = backwardData ? p.inChannels : p.outChannels;
   sourceVectors = ceilDiv(sourceChannels, lanes);
-  targetPanels = ceilDiv(targetChannels, width);
+  targetPanels = ceilDiv(targetChannels, panelChannels());
   const ConvolutionProblem::Spatial &plane = backwardData ? p.input : p.output;
   planeRows = plane[1], planeCols = plane[2];
   tileRowsOfImage = ceilDiv(planeRows, s.tileRows);
@@ -54,18 +85,19 @@ WinogradSizes::WinogradSizes(const ConvolutionProblem &p, const WinogradSchedule
   blockTiles = s.blockSegments * s.segmentTiles;
 }
 
+std::unique_ptr<TileTransform> WinogradSizes::transform() const {
+  if (schedule.algorithm == ConvolutionAlgorithm::FFT)
+    return std::make_unique<FourierTransform>(highPoints, highTaps, widePoints, wideTaps);
+  return std::make_unique<WinogradTileTransform>(WinogradTransform(schedule.tileRows, highTaps),
+                                                 WinogradTransform(schedule.tileCols, wideTaps));
+}
+
 //===------------------------------------------------------------------------------------------===//
 // Cost
 //===------------------------------------------------------------------------------------------===//
 
 /// Cycles of transposing a square tile of vectors on its way from or to the image.
 static double transposeCycles(int64_t lanes) { return 4 * double(lanes); }
-
-/// Cycles of a transform: its operations, loads and stores.
-static double transformCycles(const TransformMatrix &left, const TransformMatrix &right) {
-  double moved = double(left.columns * right.columns + left.rows * right.rows);
-  return 0.5 * (double(transformOperations(left, right)) + moved);
-}
 
 namespace {
 /// Cycles of a tile's transforms for a vector of channels. For the filter's gradient those of dy
@@ -74,10 +106,10 @@ struct TransformCosts {
   double source, target, filter;
 
   explicit TransformCosts(const WinogradSizes &z) {
-    const WinogradTransform high = z.high(), wide = z.wide();
-    source = transformCycles(high.input, wide.input);
-    target = transformCycles(high.output, wide.output);
-    filter = transformCycles(high.filter, wide.filter);
+    const std::unique_ptr<TileTransform> transform = z.transform();
+    source = transform->cyclesToPoints(TileTransform::Side::Source);
+    target = transform->cyclesToPixels(TileTransform::Side::Target);
+    filter = transform->cyclesToPoints(TileTransform::Side::Filter);
   }
 };
 } // namespace
@@ -87,7 +119,8 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
                         const WinogradSizes &z, const TransformCosts &costs) {
   const WinogradSchedule &s = z.schedule;
   const bool filter = p.direction == Direction::BackwardFilter;
-  const double steps = filter ? double(z.blockTiles) : double(z.sourceChannels);
+  // A complex product is four real ones, two for each part of the result.
+  const double steps = double(z.parts) * double(filter ? z.blockTiles : z.sourceChannels);
   const double tiles = filter ? double(z.sourceVectors * z.lanes / s.rows) : double(z.tilePanels());
   const double perCall = 30 + 3 * double(s.rows * s.vectors);
   double cycles = double(z.blocks * z.points * z.targetPanels) * tiles *
@@ -99,13 +132,13 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   };
   const double sources =
       double(z.sourceVectors) * segment(z.sourceRows(), z.sourcePitch(), costs.source);
-  const double targets =
-      double(z.targetPanels * s.vectors) * segment(s.tileRows, z.targetPitch(), costs.target);
+  const double targets = double(z.targetPanels * z.channelVectorsOfPanel()) *
+                         segment(s.tileRows, z.targetPitch(), costs.target);
   const double chunks = double(ceilDiv(z.targetPanels, s.panels));
   const double sourceChunks = filter ? double(ceilDiv(z.sourceVectors, s.channelVectors)) : 1;
   cycles += double(z.segments) * (sources * chunks + targets * sourceChunks);
   // The filter, channel by channel: a gather or scatter of each tap.
-  cycles += double(z.sourceChannels * z.targetPanels * s.vectors) *
+  cycles += double(z.sourceChannels * z.targetPanels * z.channelVectorsOfPanel()) *
             (costs.filter + 10 * double(z.highTaps * z.wideTaps));
   // The transformed filter, or the sums of its gradient, pass through each block.
   const double bytesPerSecond = 100e9;
@@ -130,7 +163,9 @@ class ScheduleSearch {
 public:
   ScheduleSearch(const ConvolutionProblem &p, const CpuTarget &target)
       : p(p), target(target), m(target) {}
-  std::optional<WinogradSchedule> best(int64_t outputs);
+  /// With tiles of some size.
+  std::optional<WinogradSchedule> best(ConvolutionAlgorithm algorithm, int64_t tileRows,
+                                       int64_t tileCols);
 
 private:
   bool isFilter() const { return p.direction == Direction::BackwardFilter; }
@@ -147,15 +182,18 @@ private:
 };
 } // namespace
 
-std::optional<WinogradSchedule> ScheduleSearch::best(int64_t outputs) {
+std::optional<WinogradSchedule> ScheduleSearch::best(ConvolutionAlgorithm algorithm,
+                                                     int64_t tileRows, int64_t tileCols) {
   found.reset();
   WinogradSchedule s;
-  s.tileRows = p.kernel[1] == 1 ? 1 : outputs;
-  s.tileCols = p.kernel[2] == 1 ? 1 : outputs;
+  s.algorithm = algorithm;
+  s.tileRows = tileRows;
+  s.tileCols = tileCols;
   const bool backwardData = p.direction == Direction::BackwardData;
   const int64_t tiles = ceilDiv(backwardData ? p.input[2] : p.output[2], s.tileCols);
   const int64_t most = std::max<int64_t>(1, (segmentPixels - p.kernel[2] + 1) / s.tileCols);
   s.segmentTiles = ceilDiv(tiles, ceilDiv(tiles, most));
+  s.vectors = s.algorithm == ConvolutionAlgorithm::FFT ? 2 : 1;
   costs = TransformCosts(WinogradSizes(p, s, m.lanes));
   addBlocks(s);
   return found;
@@ -182,7 +220,9 @@ void ScheduleSearch::addBlocks(WinogradSchedule s) {
 
 void ScheduleSearch::addTiles(WinogradSchedule s) {
   const int64_t tiles = s.blockSegments * s.segmentTiles;
-  for (s.vectors = 1; s.vectors <= 3; ++s.vectors) {
+  const bool isComplex = s.algorithm == ConvolutionAlgorithm::FFT;
+  for (s.vectors = isComplex ? 2 : 1; s.vectors <= (isComplex ? 4 : 3);
+       s.vectors += isComplex ? 2 : 1) {
     const int64_t most = maxTileRows(m, s.vectors);
     for (s.rows = 1; s.rows <= most; ++s.rows)
       if (isFilter() ? m.lanes % s.rows == 0 : s.rows <= tiles)
@@ -207,11 +247,13 @@ void ScheduleSearch::complete(WinogradSchedule s) {
   };
   auto scratch = [&] {
     const int64_t other = isFilter() ? s.panels : 1;
-    return 4 * z.points * (z.blockTiles + s.rows) * (s.channelVectors * m.lanes + other * z.width);
+    return 4 * z.points * (z.blockTiles + s.rows) *
+           (s.channelVectors * z.parts * m.lanes + other * z.width);
   };
+  const int64_t most = s.algorithm == ConvolutionAlgorithm::FFT ? mostFourierScratch : mostScratch;
   auto work = [&] {
     const double source = double(s.channelVectors * m.lanes), targets = double(s.panels * z.width);
-    return double(z.points * z.blockTiles) * source * targets *
+    return double(z.points * z.parts * z.blockTiles) * source * targets *
            double(isFilter() ? ceilDiv(z.blocks, s.splits) : 1);
   };
   while (tasks() < enough && work() > 2 * smallestTask) {
@@ -222,13 +264,13 @@ void ScheduleSearch::complete(WinogradSchedule s) {
     else
       break;
   }
-  while (scratch() > mostScratch && isFilter() && (s.panels > 1 || s.channelVectors > 1)) {
+  while (scratch() > most && isFilter() && (s.panels > 1 || s.channelVectors > 1)) {
     if (s.panels * z.width > s.channelVectors * m.lanes)
       s.panels = ceilDiv(s.panels, 2);
     else
       s.channelVectors = ceilDiv(s.channelVectors, 2);
   }
-  if (scratch() > mostScratch)
+  if (scratch() > most)
     return;
   const double seconds = secondsOf(p, target, z, *costs);
   if (!found || seconds < foundSeconds)
@@ -244,11 +286,63 @@ SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const Convolution
     return p.direction != Direction::BackwardFilter && outputs == 2 &&
            std::max(p.kernel[1], p.kernel[2]) == 3;
   };
-  for (int64_t outputs : {2, 4})
-    if (!accurate || isAccurate(outputs))
-      if (std::optional<WinogradSchedule> s = ScheduleSearch(p, target).best(outputs))
-        all.push_back(*s);
+  for (int64_t outputs : {2, 4}) {
+    if (accurate && !isAccurate(outputs))
+      continue;
+    auto along = [&](unsigned axis) { return p.kernel[axis] == 1 ? 1 : outputs; };
+    if (std::optional<WinogradSchedule> s =
+            ScheduleSearch(p, target).best(ConvolutionAlgorithm::Winograd, along(1), along(2)))
+      all.push_back(*s);
+  }
   return all;
+}
+
+/// Outputs of tiles that may pay along an axis: for each number of tiles the smallest.
+static SmallVector<int64_t> fourierTiles(int64_t extent, int64_t taps) {
+  if (taps == 1)
+    return {1};
+  SmallVector<int64_t> tiles;
+  int64_t before = 0;
+  for (int64_t size = leastFourierSize; size <= mostFourierSize; size += 2) {
+    const int64_t outputs = size - taps + 1, count = outputs > 0 ? ceilDiv(extent, outputs) : 0;
+    if (count != before && outputs > 0)
+      tiles.push_back(outputs);
+    before = count;
+  }
+  return tiles;
+}
+
+std::optional<WinogradSchedule> codegen::chooseFourierSchedule(const ConvolutionProblem &p,
+                                                               const CpuTarget &target) {
+  const ConvolutionProblem::Spatial &plane =
+      p.direction == Direction::BackwardData ? p.input : p.output;
+  // The few sizes that multiply least are looked at more closely.
+  SmallVector<std::pair<double, WinogradSchedule>> sizes;
+  for (int64_t rows : fourierTiles(plane[1], p.kernel[1]))
+    for (int64_t cols : fourierTiles(plane[2], p.kernel[2])) {
+      WinogradSchedule s;
+      s.algorithm = ConvolutionAlgorithm::FFT;
+      s.tileRows = rows, s.tileCols = cols, s.vectors = 2;
+      const WinogradSizes z(p, s, MachineModel(target).lanes);
+      const int64_t tiles = ceilDiv(plane[1], rows) * ceilDiv(plane[2], cols);
+      // The filter's points are made once for the batch.
+      sizes.emplace_back(double(z.points) * double(p.batch * tiles + 8), s);
+    }
+  llvm::sort(sizes, [](const auto &a, const auto &b) {
+    return std::tuple(a.first, a.second.tileRows, a.second.tileCols) <
+           std::tuple(b.first, b.second.tileRows, b.second.tileCols);
+  });
+  const size_t looked = 4;
+  std::optional<WinogradSchedule> best;
+  double bestSeconds = 0;
+  for (const auto &[products, size] : ArrayRef(sizes).take_front(looked)) {
+    std::optional<WinogradSchedule> s =
+        ScheduleSearch(p, target).best(size.algorithm, size.tileRows, size.tileCols);
+    const double seconds = s ? winogradSeconds(p, target, *s) : 0;
+    if (s && (!best || seconds < bestSeconds))
+      best = s, bestSeconds = seconds;
+  }
+  return best;
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -257,15 +351,16 @@ SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const Convolution
 
 std::string WinogradSchedule::text() const {
   std::string text;
-  raw_string_ostream(text) << "winograd tile " << tileRows << "x" << tileCols << " segment "
-                           << segmentTiles << " block " << blockSegments << " register " << rows
-                           << "x" << vectors << " task " << channelVectors << "x" << panels
-                           << " splits " << splits;
+  raw_string_ostream(text) << dl::stringifyConvolutionAlgorithm(algorithm) << " tile " << tileRows << "x" << tileCols
+                           << " segment " << segmentTiles << " block " << blockSegments
+                           << " register " << rows << "x" << vectors << " task " << channelVectors
+                           << "x" << panels << " splits " << splits;
   return text;
 }
 
 json::Value WinogradSchedule::toJSON() const {
-  return json::Object{{"tile_rows", tileRows},
+  return json::Object{{"algorithm", dl::stringifyConvolutionAlgorithm(algorithm)},
+                      {"tile_rows", tileRows},
                       {"tile_cols", tileCols},
                       {"segment_tiles", segmentTiles},
                       {"block_segments", blockSegments},
@@ -279,8 +374,14 @@ json::Value WinogradSchedule::toJSON() const {
 WinogradSchedule WinogradSchedule::fromJSON(const json::Value &value) {
   const json::Object &object = *value.getAsObject();
   auto number = [&](StringRef key) { return *object.getInteger(key); };
-  return {
-      number("tile_rows"), number("tile_cols"), number("segment_tiles"), number("block_segments"),
-      number("rows"),      number("vectors"),   number("panels"),        number("channel_vectors"),
-      number("splits")};
+  return {*dl::symbolizeConvolutionAlgorithm(*object.getString("algorithm")),
+          number("tile_rows"),
+          number("tile_cols"),
+          number("segment_tiles"),
+          number("block_segments"),
+          number("rows"),
+          number("vectors"),
+          number("panels"),
+          number("channel_vectors"),
+          number("splits")};
 }

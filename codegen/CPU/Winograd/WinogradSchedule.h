@@ -15,10 +15,11 @@
 namespace dlc::codegen {
 
 struct WinogradSchedule {
-  int64_t tileRows = 1, tileCols = 1; ///< outputs of a tile
+  ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::Winograd; ///< or FFT: the transform
+  int64_t tileRows = 1, tileCols = 1;                              ///< outputs of a tile
   int64_t segmentTiles = 1;
   int64_t blockSegments = 1;
-  int64_t rows = 1, vectors = 1; ///< register tile
+  int64_t rows = 1, vectors = 1; ///< register tile; the parts of a complex number are two vectors
   /// Of one task: panels of vectors * lanes output channels (forward) or input channels (backward
   /// data); for the filter's gradient, of output channels, and vectors of input channels.
   int64_t panels = 1, channelVectors = 1;
@@ -37,7 +38,8 @@ struct WinogradSizes {
   const WinogradSchedule &schedule;
   int64_t lanes, width;
   int64_t highTaps, wideTaps;                       ///< along rows and columns
-  int64_t highPoints, widePoints, points;           ///< and of both axes together
+  int64_t highPoints, widePoints;                   ///< pixels of the source's tile
+  int64_t points, parts;                            ///< of its transform, and of a point's number
   int64_t sourceChannels, targetChannels;           ///< x and dy for the filter's gradient
   int64_t sourceVectors, targetPanels;              ///< of all channels
   int64_t planeRows, planeCols;                     ///< extents of the plane
@@ -50,17 +52,27 @@ struct WinogradSizes {
   int64_t segmentCols() const { return schedule.segmentTiles * schedule.tileCols; }
   int64_t targetPitch() const { return roundUp(segmentCols(), lanes); }
   int64_t tilePanels() const { return ceilDiv(blockTiles, schedule.rows); }
-  WinogradTransform high() const { return {schedule.tileRows, highTaps}; }
-  WinogradTransform wide() const { return {schedule.tileCols, wideTaps}; }
+  /// Of output channels that a panel holds.
+  int64_t panelChannels() const { return width / parts; }
+  int64_t channelVectorsOfPanel() const { return schedule.vectors / parts; }
+  /// Of a vector of channels of one tile, between the steps of its transform.
+  int64_t bufferElements() const { return transform()->bufferVectors() * lanes; }
+  std::unique_ptr<TileTransform> transform() const;
 };
 
 /// Why no such algorithm can run the problem; empty if one can.
 std::string winogradRefusal(const ConvolutionProblem &problem);
+std::string fourierRefusal(const ConvolutionProblem &problem);
 
 /// The best schedule for each tile size that pays to look at; `accurate`: only those whose error is
 /// no larger than that of direct convolution.
 llvm::SmallVector<WinogradSchedule> chooseWinogradSchedules(const ConvolutionProblem &problem,
                                                             const CpuTarget &target, bool accurate);
+
+/// The best schedule of Fourier transforms, whatever the size of its tiles; none if all of them
+/// would need too much memory.
+std::optional<WinogradSchedule> chooseFourierSchedule(const ConvolutionProblem &problem,
+                                                      const CpuTarget &target);
 
 /// Estimated seconds on one core, without what all kernels add.
 double winogradSeconds(const ConvolutionProblem &problem, const CpuTarget &target,

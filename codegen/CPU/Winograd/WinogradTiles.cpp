@@ -49,21 +49,27 @@ void WinogradPhase::gather(const WinogradTiles &tiles, const WinogradSegment &se
   });
 }
 
+Value WinogradPhase::pointPlace(Value base, Value point, int64_t pointStride, int64_t part,
+                                int64_t partStride) {
+  return e.at(base, e.add(e.mul(point, pointStride), part * partStride));
+}
+
 void WinogradPhase::transformTiles(const WinogradTiles &tiles, const WinogradSegment &segment,
-                                   Value channelVector, Value buffer, int64_t pointStride,
+                                   Value channelVector, Value buffer, Value numbers,
+                                   int64_t pointStride, int64_t partStride,
                                    llvm::function_ref<Value(Value)> target) {
   Value pixels = e.at(buffer, e.lanes * e.lanes);
   gather(tiles, segment, channelVector, buffer, pixels);
   e.loop(schedule.segmentTiles, [&](Value tile) {
     Value corner = e.at(pixels, e.mul(tile, schedule.tileCols * e.lanes));
     Value place = target(tile);
-    emitTransform(
-        e, tiles.left, tiles.right,
-        [&](int64_t i, int64_t j) {
-          return e.loadAligned(e.at(corner, (i * tiles.pitch + j) * e.lanes));
+    transform->toPoints(
+        e, tiles.side, numbers,
+        [&](Value row, int64_t col) {
+          return e.loadAligned(e.at(corner, e.mul(e.add(e.mul(row, tiles.pitch), col), e.lanes)));
         },
-        [&](int64_t i, int64_t j, Value value) {
-          e.storeAligned(value, e.at(place, (i * tiles.right.rows + j) * pointStride));
+        [&](Value point, int64_t part, Value value) {
+          e.storeAligned(value, pointPlace(place, point, pointStride, part, partStride));
         });
   });
 }

@@ -18,7 +18,7 @@ struct WinogradTiles {
   int64_t imageRows, imageCols; ///< outside, a tile's pixels are zero
   int64_t rows, pitch;          ///< pixels that a segment reads
   int64_t firstRow, firstCol;   ///< of a segment's tiles, from its place in the plane
-  const TransformMatrix &left, &right;
+  TileTransform::Side side;
 };
 
 /// One phase of a Winograd kernel.
@@ -27,19 +27,25 @@ public:
   WinogradPhase(const KernelSpec &spec, const CpuTarget &target, mlir::ModuleOp module,
                 llvm::StringRef name, const WinogradSizes &sizes)
       : PackedPhase(spec, target, module, name, /*hasWorkspace=*/true), sizes(sizes),
-        schedule(sizes.schedule) {}
+        schedule(sizes.schedule), transform(sizes.transform()) {}
 
 protected:
   WinogradSegment decodeSegment(mlir::Value number);
   /// Transforms a segment's tiles for one vector of channels. Tile k of the segment goes to
-  /// target(k), `pointStride` elements apart for the points of the transform. `buffer` holds
-  /// (lanes + rows * pitch) * lanes elements.
+  /// target(k), `pointStride` elements apart for the points of the transform and `partStride` for
+  /// the parts of a number. `buffer` holds (lanes + rows * pitch) * lanes elements, `numbers` what
+  /// the transform needs.
   void transformTiles(const WinogradTiles &tiles, const WinogradSegment &segment,
-                      mlir::Value channelVector, mlir::Value buffer, int64_t pointStride,
+                      mlir::Value channelVector, mlir::Value buffer, mlir::Value numbers,
+                      int64_t pointStride, int64_t partStride,
                       llvm::function_ref<mlir::Value(mlir::Value)> target);
+  /// A part of a point's number; `base` is that of point 0.
+  mlir::Value pointPlace(mlir::Value base, mlir::Value point, int64_t pointStride, int64_t part,
+                         int64_t partStride);
 
   const WinogradSizes &sizes;
   const WinogradSchedule &schedule;
+  std::unique_ptr<TileTransform> transform;
 
 private:
   void gather(const WinogradTiles &tiles, const WinogradSegment &segment, mlir::Value channelVector,

@@ -264,3 +264,54 @@ static int64_t operationsOf(const TransformMatrix &matrix) {
 int64_t codegen::transformOperations(const TransformMatrix &left, const TransformMatrix &right) {
   return right.columns * operationsOf(left) + left.rows * operationsOf(right);
 }
+
+//===------------------------------------------------------------------------------------------===//
+// Tiles
+//===------------------------------------------------------------------------------------------===//
+
+WinogradTileTransform::WinogradTileTransform(const WinogradTransform &high,
+                                             const WinogradTransform &wide)
+    : source{high.input, wide.input}, filter{high.filter, wide.filter},
+      target{high.output.transposed(), wide.output.transposed()},
+      filterGradient{high.filter.transposed(), wide.filter.transposed()},
+      targetPixels{high.output, wide.output} {}
+
+const WinogradTileTransform::Matrices &WinogradTileTransform::forward(Side side) const {
+  return side == Side::Source ? source : side == Side::Filter ? filter : target;
+}
+const WinogradTileTransform::Matrices &WinogradTileTransform::backward(Side side) const {
+  return side == Side::Filter ? filterGradient : targetPixels;
+}
+
+void WinogradTileTransform::toPoints(PackEmitter &e, Side side, Value, LoadPixel load,
+                                     StorePoint store) const {
+  const Matrices &matrices = forward(side);
+  emitTransform(
+      e, matrices.left, matrices.right,
+      [&](int64_t i, int64_t j) { return load(e.constant(i), j); },
+      [&](int64_t i, int64_t j, Value value) {
+        store(e.constant(i * matrices.right.rows + j), 0, value);
+      });
+}
+
+void WinogradTileTransform::toPixels(PackEmitter &e, Side side, Value, LoadPoint load,
+                                     StorePixel store) const {
+  const Matrices &matrices = backward(side);
+  emitTransform(
+      e, matrices.left, matrices.right,
+      [&](int64_t i, int64_t j) { return load(e.constant(i * matrices.right.columns + j), 0); },
+      [&](int64_t i, int64_t j, Value value) { store(e.constant(i), j, value); });
+}
+
+/// Operations, loads and stores, of which a cycle takes two.
+static double transformCycles(const TransformMatrix &left, const TransformMatrix &right) {
+  double moved = double(left.columns * right.columns + left.rows * right.rows);
+  return 0.5 * (double(transformOperations(left, right)) + moved);
+}
+
+double WinogradTileTransform::cyclesToPoints(Side side) const {
+  return transformCycles(forward(side).left, forward(side).right);
+}
+double WinogradTileTransform::cyclesToPixels(Side side) const {
+  return transformCycles(backward(side).left, backward(side).right);
+}

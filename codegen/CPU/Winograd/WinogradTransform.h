@@ -14,7 +14,7 @@
 #ifndef DLC_CODEGEN_CPU_WINOGRAD_WINOGRADTRANSFORM_H
 #define DLC_CODEGEN_CPU_WINOGRAD_WINOGRADTRANSFORM_H
 
-#include "codegen/CPU/Gemm/PackEmitter.h"
+#include "codegen/CPU/Winograd/TileTransform.h"
 
 namespace dlc::codegen {
 
@@ -52,6 +52,30 @@ void emitTransform(PackEmitter &e, const TransformMatrix &left, const TransformM
                    llvm::function_ref<void(int64_t, int64_t, mlir::Value)> store);
 /// The vector operations of that.
 int64_t transformOperations(const TransformMatrix &left, const TransformMatrix &right);
+
+/// F(m, r) along rows and columns of tiles. Points are real.
+class WinogradTileTransform : public TileTransform {
+public:
+  WinogradTileTransform(const WinogradTransform &high, const WinogradTransform &wide);
+
+  void toPoints(PackEmitter &e, Side side, mlir::Value buffer, LoadPixel load,
+                StorePoint store) const override;
+  void toPixels(PackEmitter &e, Side side, mlir::Value buffer, LoadPoint load,
+                StorePixel store) const override;
+  int64_t bufferVectors() const override { return 0; }
+  double cyclesToPoints(Side side) const override;
+  double cyclesToPixels(Side side) const override;
+
+private:
+  struct Matrices {
+    TransformMatrix left, right;
+  };
+  const Matrices &forward(Side side) const;
+  const Matrices &backward(Side side) const;
+
+  Matrices source, filter, target;       ///< to points
+  Matrices filterGradient, targetPixels; ///< and back
+};
 
 } // namespace dlc::codegen
 

@@ -175,24 +175,23 @@ bool Evaluator::takeAttribute(const EvaluatedArgument &argument, LayerAttributes
 
 /// Ours, as the language lists them.
 static constexpr llvm::StringLiteral algorithmNames =
-    "\"heuristic\", \"direct\", \"gemm\" or \"winograd\"";
+    "\"heuristic\", \"direct\", \"gemm\", \"winograd\" or \"fft\"";
 
 bool Evaluator::takeAlgorithm(const EvaluatedArgument &argument,
                               std::optional<dl::ConvolutionAlgorithm> &algorithm) {
   const std::string *word = argument.value.getIf<std::string>();
   if (word && (algorithm = dl::symbolizeConvolutionAlgorithm(*word)))
     return true;
-  const ForeignAlgorithm *foreign = word ? findForeignAlgorithm(*word) : nullptr;
-  if (foreign && (algorithm = dl::symbolizeConvolutionAlgorithm(foreign->native))) {
+  if (const ForeignAlgorithm *foreign = word ? findForeignAlgorithm(*word) : nullptr) {
+    algorithm = dl::symbolizeConvolutionAlgorithm(foreign->native);
     program.engine
         .warning(argument.range, "'" + *word + "' is " + foreign->whose + "'s name, taken as \"" +
                                      foreign->native + "\"")
         .hint(foreign->hint.empty() ? "write \"" + foreign->native + "\"" : foreign->hint.str());
     return true;
   }
-  error(argument.range,
-        "'" + argument.name.text + "' is " + algorithmNames + ", found " + describe(argument.value))
-      .hint(foreign ? foreign->hint : "");
+  error(argument.range, "'" + argument.name.text + "' is " + algorithmNames + ", found " +
+                            describe(argument.value));
   return false;
 }
 

@@ -327,8 +327,7 @@ static constexpr ForeignAlgorithm algorithms[] = {
     {"winograd_nonfused", "winograd", "NVCaffe"},
     {"implicit_gemm", "gemm", "NVCaffe"},
     {"implicit_precomp_gemm", "gemm", "NVCaffe"},
-    {"fft", "", "Theano", "there is no FFT yet"},
-    {"fft_tiling", "", "Theano", "there is no FFT yet"}};
+    {"fft_tiling", "fft", "Theano"}};
 
 static constexpr Foreign settingHabits[] = {
     {"learning_rate", "an argument of the optimizer: sgd(learning_rate=0.1)"},

@@ -31,7 +31,7 @@ std::string hintForValue(llvm::StringRef builtin, bool isTensor, llvm::StringRef
 /// How another framework calls an algorithm for convolutions.
 struct ForeignAlgorithm {
   llvm::StringLiteral word;
-  llvm::StringLiteral native; ///< empty: there is none like it
+  llvm::StringLiteral native;
   llvm::StringLiteral whose;
   llvm::StringLiteral hint = ""; ///< empty: the native name says it all
 };

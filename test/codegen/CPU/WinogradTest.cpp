@@ -3,7 +3,6 @@
 #include "test/codegen/CPU/ConvolutionKernels.h"
 #include <cmath>
 #include <gtest/gtest.h>
-#include <random>
 
 using namespace dlc;
 using namespace dlc::test;
@@ -26,14 +25,6 @@ static Numbers operator*(Numbers a, const Numbers &b) {
   for (size_t i = 0; i < a.size(); ++i)
     a[i] *= b[i];
   return a;
-}
-
-static Numbers randomNumbers(int64_t count, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  Numbers numbers(count);
-  for (double &number : numbers)
-    number = std::uniform_real_distribution<double>(-1, 1)(random);
-  return numbers;
 }
 
 /// d correlated with g.
@@ -122,31 +113,8 @@ TEST(Winograd, Blocks) {
 /// What is fused around: bias, ReLU and an addend behind; a body before the image, which must not
 /// leak into the padding; results from the prologue.
 TEST(Winograd, Bodies) {
-  checkKernel({"tensor<2x6x9x9xf32>, tensor<18x6x3x3xf32>, tensor<18xf32>, tensor<2x18x9x9xf32>",
-               "tensor<2x18x9x9xf32>", R"(
-^bb0(%x: tensor<2x6x9x9xf32>, %w: tensor<18x6x3x3xf32>, %b: tensor<18xf32>,
-     %r: tensor<2x18x9x9xf32>):
-  %e = dl.exp %x : tensor<2x6x9x9xf32>
-  %c = dl.convolution %e, %w strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 1
-    : tensor<2x6x9x9xf32>, tensor<18x6x3x3xf32>
-  %bias = dl.broadcast %b dims = [1] : tensor<18xf32> to tensor<2x18x9x9xf32>
-  %z = dl.add %c, %bias : tensor<2x18x9x9xf32>
-  %a = dl.add %z, %r : tensor<2x18x9x9xf32>
-  %y = dl.relu %a : tensor<2x18x9x9xf32>
-  dl.yield %y : tensor<2x18x9x9xf32>)"},
-              rounding, "cpu-winograd");
-  checkKernel({"tensor<3x5x9x9xf32>, tensor<3x7x9x9xf32>, tensor<3x7x9x9xf32>, tensor<7x5x3x3xf32>",
-               "tensor<7x5x3x3xf32>, tensor<3x7x9x9xf32>", R"(
-^bb0(%x: tensor<3x5x9x9xf32>, %dy: tensor<3x7x9x9xf32>, %y: tensor<3x7x9x9xf32>,
-     %w: tensor<7x5x3x3xf32>):
-  %zero = dl.constant dense<0.0> : tensor<3x7x9x9xf32>
-  %on = dl.compare gt %y, %zero : tensor<3x7x9x9xf32>
-  %m = dl.select %on, %dy, %zero : tensor<3x7x9x9xf32>
-  %g = dl.convolution_backward_filter %x, %m strides = [1, 1] padding = [1, 1, 1, 1]
-    dilations = [1, 1] groups = 1 : tensor<3x5x9x9xf32>, tensor<3x7x9x9xf32> to tensor<7x5x3x3xf32>
-  %d = dl.add %g, %w : tensor<7x5x3x3xf32>
-  dl.yield %d, %m : tensor<7x5x3x3xf32>, tensor<3x7x9x9xf32>)"},
-              rounding, "cpu-winograd");
+  for (const KernelSource &source : convolutionBodies())
+    checkKernel(source, rounding, "cpu-winograd");
 }
 
 // What has no transform is left to others.
@@ -174,33 +142,6 @@ TEST(Winograd, Refuses) {
 //===------------------------------------------------------------------------------------------===//
 // Errors
 //===------------------------------------------------------------------------------------------===//
-
-/// Root of the mean squared difference, as part of the root of the mean square.
-static double meanError(const Tensor &a, const Tensor &b) {
-  double difference = 0, size = 0;
-  for (auto [x, y] : llvm::zip_equal(a.values, b.values)) {
-    difference += (x - y) * (x - y);
-    size += y * y;
-  }
-  return std::sqrt(difference / size);
-}
-
-/// Of the candidate whose schedule begins with `schedule`.
-static double errorOf(const KernelSource &source, const std::string &generator,
-                      const std::string &schedule) {
-  for (unsigned number = 0, count = 1; number < count; ++number) {
-    CompiledTestKernel kernel(source, "native", generator, number);
-    if (!kernel)
-      break;
-    count = kernel.candidates();
-    if (!llvm::StringRef(kernel.selection().candidate.schedule).starts_with(schedule))
-      continue;
-    std::vector<Tensor> inputs = kernel.randomInputs();
-    return meanError(kernel.run(inputs)[0], kernel.oracle(inputs)[0]);
-  }
-  ADD_FAILURE() << "no " << schedule << " for\n" << source.moduleText();
-  return 0;
-}
 
 // Against float64, uniform inputs in [-1, 1), 32 channels. An error grows with what the transforms
 // multiply by before they subtract: the bounds are twice what was measured (Winograd.h). In the

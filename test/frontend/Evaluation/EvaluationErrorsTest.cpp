@@ -477,13 +477,13 @@ R"dl(test.dl:2:25: error: the attribute 'precision' is not available yet
   y = x |> conv2d(8, 3, precision=f16)
                         ^~~~~~~~~
 )dl", {}},
-{"AlgorithmIsMissing", R"dl(y = x |> conv2d(8, 3, algorithm="fft"))dl",
-R"dl(test.dl:2:35: error: 'algorithm' is "heuristic", "direct", "gemm" or "winograd", found the string "fft"
-  y = x |> conv2d(8, 3, algorithm="fft")
-                                  ^~~~~ there is no FFT yet
+{"AlgorithmIsUnknown", R"dl(y = x |> conv2d(8, 3, algorithm="strassen"))dl",
+R"dl(test.dl:2:35: error: 'algorithm' is "heuristic", "direct", "gemm", "winograd" or "fft", found the string "strassen"
+  y = x |> conv2d(8, 3, algorithm="strassen")
+                                  ^~~~~~~~~~
 )dl", {}},
 {"AlgorithmIsNoString", "y = x |> conv2d(8, 3, backward_data_algorithm=3)",
-R"dl(test.dl:2:49: error: 'backward_data_algorithm' is "heuristic", "direct", "gemm" or "winograd", found the integer 3
+R"dl(test.dl:2:49: error: 'backward_data_algorithm' is "heuristic", "direct", "gemm", "winograd" or "fft", found the integer 3
   y = x |> conv2d(8, 3, backward_data_algorithm=3)
                                                 ^
 )dl", {}},
