@@ -141,8 +141,9 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   cycles += double(z.sourceChannels * z.targetPanels * z.channelVectorsOfPanel()) *
             (costs.filter + 10 * double(z.highTaps * z.wideTaps));
   // The transformed filter, or the sums of its gradient, pass through each block.
-  const double bytesPerSecond = 100e9;
   const double filterBytes = 4.0 * z.points * z.sourceChannels * z.targetPanels * z.width;
+  // Far more than the last cache holds comes from memory, in runs of a panel.
+  const double bytesPerSecond = filterBytes > 2 * double(target.l3) ? 8e9 : 100e9;
   double bytes = filterBytes * double(z.blocks) * (filter ? 2 : 1);
   return tileSeconds(cycles, MachineModel(target)) +
          (filterBytes > double(target.l2) ? bytes / bytesPerSecond : 0);
@@ -265,7 +266,8 @@ void ScheduleSearch::complete(WinogradSchedule s) {
       break;
   }
   while (scratch() > most && isFilter() && (s.panels > 1 || s.channelVectors > 1)) {
-    if (s.panels * z.width > s.channelVectors * m.lanes)
+    const bool wide = s.panels * z.width > s.channelVectors * z.parts * m.lanes;
+    if (s.panels > 1 && (wide || s.channelVectors == 1))
       s.panels = ceilDiv(s.panels, 2);
     else
       s.channelVectors = ceilDiv(s.channelVectors, 2);
@@ -351,10 +353,10 @@ std::optional<WinogradSchedule> codegen::chooseFourierSchedule(const Convolution
 
 std::string WinogradSchedule::text() const {
   std::string text;
-  raw_string_ostream(text) << dl::stringifyConvolutionAlgorithm(algorithm) << " tile " << tileRows << "x" << tileCols
-                           << " segment " << segmentTiles << " block " << blockSegments
-                           << " register " << rows << "x" << vectors << " task " << channelVectors
-                           << "x" << panels << " splits " << splits;
+  raw_string_ostream(text) << dl::stringifyConvolutionAlgorithm(algorithm) << " tile " << tileRows
+                           << "x" << tileCols << " segment " << segmentTiles << " block "
+                           << blockSegments << " register " << rows << "x" << vectors << " task "
+                           << channelVectors << "x" << panels << " splits " << splits;
   return text;
 }
 
