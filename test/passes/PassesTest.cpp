@@ -40,8 +40,10 @@ protected:
   OwningOpRef<ModuleOp> parse() {
     return parseSourceFile<ModuleOp>(std::string(DLC_TEST_INPUTS "/") + GetParam(), &context);
   }
+  /// For several ranks, so that no pass has nothing to do. The interpreter is one of one.
   OwningOpRef<ModuleOp> compile(const DLPipelineOptions &options) {
     OwningOpRef<ModuleOp> module = parse();
+    (*module)->setAttr(program::dataParallelName, UnitAttr::get(&context));
     runPipeline(*module, options);
     return module;
   }
