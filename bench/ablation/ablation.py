@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 MODELS = {"lenet": "examples/lenet/lenet.dl", "alexnet": "bench/gpu/alexnet.dl", "vgg16": "bench/gpu/vgg16.dl", "resnet50": "examples/resnet50/resnet50.dl"}
 PASSES = ["dl-simplify", "cse", "dl-fuse", "dl-choose", "dl-schedule", "exec-plan-memory"]
 VARIANTS = {"default": []} | {f"no {name}": [f"--disable-pass={name}"] for name in PASSES} | {"input gradient": ["--input-gradients"]} | {
-    f"all {name}": [f"--conv-algorithm={name}"] for name in ("direct", "gemm", "winograd")}
+    f"all {name}": [f"--conv-algorithm={name}"] for name in ("direct", "gemm", "winograd", "fft")}
 
 
 def run(*command):
