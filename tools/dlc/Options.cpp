@@ -75,6 +75,17 @@ static void addOutputOptions(CLI::App &app, Options &options, std::string &emit)
       ->option_text("FILE");
 }
 
+/// Two numbers of seconds with a comma between them; nothing for other texts.
+static std::optional<std::array<double, 2>> parseLink(llvm::StringRef text) {
+  auto [alpha, beta] = text.split(',');
+  std::array<double, 2> link;
+  auto isTime = [](double seconds) { return seconds >= 1e-15 && seconds <= 1; };
+  if (alpha.getAsDouble(link[0]) || beta.getAsDouble(link[1]) || !isTime(link[0]) ||
+      !isTime(link[1]))
+    return std::nullopt;
+  return link;
+}
+
 /// What decides which kernels there are, and how they may be computed.
 static void addOptions(CLI::App &app, Options &options) {
   std::vector<std::string> passes;
@@ -123,12 +134,18 @@ static void addOptions(CLI::App &app, Options &options) {
                  "most bytes of gradients summed at once; default: by --link")
       ->check(wholeNumber(1, uint64_t(1) << 40))
       ->option_text("BYTES");
-  app.add_option("--link", options.link,
-                 "seconds of a sum over ranks and of each byte of it: 5e-5,1.6e-9")
-      ->delimiter(',')
-      ->check(CLI::Range(1e-15, 1.0))
-      ->option_text("A,B")
-      ->allow_extra_args(false);
+  app.add_option_function<std::string>(
+         "--link", [&](const std::string &text) { options.link = *parseLink(text); },
+         "seconds of a sum over ranks and of each byte of it: 5e-5,1.6e-9")
+      ->check(CLI::Validator(
+          [](std::string &text) {
+            return parseLink(text) ? std::string()
+                                   : "expected two times in seconds, as 'dlc-run link' prints "
+                                     "them, found '" +
+                                         text + "'";
+          },
+          ""))
+      ->option_text("A,B");
   app.add_option_function<std::string>(
          "-W", [&](const std::string &) { options.warningsAreErrors = true; },
          "-Werror: a warning is an error")
