@@ -103,7 +103,7 @@ static void addOptions(CLI::App &app, Options &options) {
          [&](const std::string &value) {
            options.convolutions = value == "heuristic" ? "" : value;
          },
-         "heuristic (default), direct, gemm, winograd or fft; on CUDA library or own")
+         "heuristic (default), direct, gemm, winograd, fft; CUDA: library, own")
       ->check(oneOf({"heuristic", "direct", "gemm", "winograd", "fft", "own", "library"}))
       ->option_text("WHICH");
   app.add_option("--cudnn-device", options.cudnnDevice,
