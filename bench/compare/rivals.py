@@ -13,7 +13,6 @@ import argparse
 import copy
 import json
 import os
-import resource
 import statistics
 import sys
 import tempfile
@@ -249,7 +248,7 @@ def save(tensors, path):
 
 
 def serve(options):
-    """Answers `start FILE`, `load FILE`, `results FILE`, `exact FILE`, `time STEPS` and `memory`, one line each."""
+    """Answers `start FILE`, `load FILE`, `results FILE`, `exact FILE` and `time STEPS`, one line each."""
     started = time.perf_counter()
     rival = make(options)
     rival.step()
@@ -264,8 +263,6 @@ def serve(options):
             save(getattr(rival, what)(), value)
         elif what == "time":
             answer["ms"] = timed(rival.step, rival.wait, int(value))
-        elif what == "memory":  # VmHWM; beside ONNX Runtime and OpenVINO PyTorch's network takes its part
-            answer["peak_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         else:
             answer["error"] = f"unknown request {what}"
         print(json.dumps(answer), flush=True)

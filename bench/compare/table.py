@@ -19,6 +19,12 @@ def row(*cells):
     return "| " + " | ".join(cells) + " |"
 
 
+def memory(it):
+    if "peak_mib" not in it:  # a record of before it was measured right
+        return "-"
+    return f"{it['peak_mib']:.0f} ({it['rivals']['eager']['peak_mib']:.0f} eager)"
+
+
 def table(title, figures, modes):
     lines = [f"**{title}**", "", row("network", "batch", "dlc ms", *(f"{mode} ms" for mode in modes), "speed-up over the best", "range", "compile s", "first step ms", "memory MiB"),
              row("---", *["---:"] * (len(modes) + 7))]
@@ -26,7 +32,7 @@ def table(title, figures, modes):
         best = it["rivals"][it["best_rival"]]
         lines.append(row(it["net"], str(it["batch"]), f"{it['dlc_ms']:.4g}", *(f"{it['rivals'][mode]['ms']:.4g}" if mode in it["rivals"] else "-" for mode in modes),
                          f"{best['speedup']:.2f}", f"{best['speedup_min']:.2f} - {best['speedup_max']:.2f}",
-                         f"{it['compile_s']:.1f}", f"{it['load_to_first_step_ms']:.0f}", f"{it['peak_mib']:.0f} ({it['rivals']['eager']['peak_mib']:.0f} eager)"))
+                         f"{it['compile_s']:.1f}", f"{it['load_to_first_step_ms']:.0f}", memory(it)))
     return lines + [""]
 
 
