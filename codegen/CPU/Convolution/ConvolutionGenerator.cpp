@@ -8,6 +8,7 @@
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Gemm/Gemm.h"
 #include "codegen/CPU/Generators.h"
+#include "codegen/CPU/Winograd/WinogradSchedule.h"
 #include "dialects/DL/DLNetworkOps.h"
 
 using namespace mlir;
@@ -179,6 +180,27 @@ LogicalResult ConvolutionGenerator::emit(const KernelSpec &spec, const Candidate
   if (p.direction == Direction::BackwardFilter)
     return emitFilterConvolution(spec, candidate, target, symbol, module, p);
   return emitDataConvolution(spec, candidate, target, symbol, module, p);
+}
+
+std::string codegen::convolutionRefusal(const KernelSpec &spec, ConvolutionAlgorithm algorithm) {
+  std::optional<ConvolutionProblem> p = packedConvolution(spec);
+  if (!p)
+    return "what is fused around it needs single elements";
+  switch (algorithm) {
+  case ConvolutionAlgorithm::Heuristic:
+  case ConvolutionAlgorithm::Direct:
+    return "";
+  case ConvolutionAlgorithm::Gemm:
+    return "it is no product of pixels: a filter of 1x1, stride 1 and no padding";
+  case ConvolutionAlgorithm::FFT: {
+    std::string refusal = fourierRefusal(*p);
+    return refusal.empty() ? "its transforms need too much memory" : refusal;
+  }
+  case ConvolutionAlgorithm::Winograd:
+    break;
+  }
+  std::string refusal = winogradRefusal(*p);
+  return refusal.empty() ? "its transforms err more than --math=strict allows" : refusal;
 }
 
 std::unique_ptr<CpuGenerator> codegen::createConvolutionGenerator() {

@@ -2,6 +2,7 @@
 #ifndef DLC_TEST_CODEGEN_CPU_CONVOLUTIONKERNELS_H
 #define DLC_TEST_CODEGEN_CPU_CONVOLUTIONKERNELS_H
 
+#include "codegen/CPU/Winograd/WinogradSchedule.h"
 #include "test/codegen/Harness.h"
 #include <array>
 #include <cmath>
@@ -14,6 +15,33 @@ struct ConvolutionShapes {
   std::vector<int> x, w, y;
   std::vector<int> strides, padding, dilations;
   int groups = 1;
+};
+
+/// What convolutions by transforms run: stride and dilation 1, one group.
+struct TransformShapes {
+  using List = std::vector<ConvolutionShapes>;
+
+  inline static const List square = {
+      {{3, 5, 13, 13}, {20, 5, 3, 3}, {3, 20, 13, 13}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+      {{2, 20, 12, 12}, {50, 20, 5, 5}, {2, 50, 8, 8}, {1, 1}, {0, 0, 0, 0}, {1, 1}}};
+  /// Images smaller than a tile, rows of several segments, and a batch of more than one block.
+  inline static const List images = {
+      {{2, 6, 5, 3}, {18, 6, 3, 3}, {2, 18, 3, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+      {{2, 3, 6, 71}, {4, 3, 3, 3}, {2, 4, 6, 71}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+      {{9, 16, 23, 22}, {32, 16, 3, 3}, {9, 32, 23, 22}, {1, 1}, {1, 1, 1, 1}, {1, 1}}};
+  inline static const List paddingPerSide = {
+      {{2, 3, 6, 7}, {5, 3, 3, 3}, {2, 5, 7, 8}, {1, 1}, {2, 1, 0, 3}, {1, 1}},
+      {{2, 3, 4, 4}, {5, 3, 3, 3}, {2, 5, 9, 9}, {1, 1}, {4, 3, 3, 4}, {1, 1}}};
+  /// Filters that are no squares; one axis.
+  inline static const List oblong = {
+      {{2, 4, 9, 11}, {6, 4, 3, 5}, {2, 6, 9, 11}, {1, 1}, {1, 1, 2, 2}, {1, 1}},
+      {{2, 4, 9, 11}, {6, 4, 1, 3}, {2, 6, 9, 11}, {1, 1}, {0, 0, 1, 1}, {1, 1}},
+      {{2, 4, 9, 11}, {6, 4, 3, 1}, {2, 6, 9, 11}, {1, 1}, {1, 1, 0, 0}, {1, 1}},
+      {{2, 4, 40}, {20, 4, 5}, {2, 20, 40}, {1}, {2, 2}, {1}}};
+  /// Chunks of channels, and parts of the batch.
+  inline static const List blocks = {
+      {{4, 70, 28, 28}, {100, 70, 3, 3}, {4, 100, 28, 28}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+      {{1, 260, 6, 6}, {140, 260, 3, 3}, {1, 140, 6, 6}, {1, 1}, {1, 1, 1, 1}, {1, 1}}};
 };
 
 inline std::string numberList(const std::vector<int> &numbers, const char *separator) {
@@ -73,6 +101,29 @@ inline std::array<KernelSource, 2> convolutionBodies() {
     dilations = [1, 1] groups = 1 : tensor<3x5x9x9xf32>, tensor<3x7x9x9xf32> to tensor<7x5x3x3xf32>
   %d = dl.add %g, %w : tensor<7x5x3x3xf32>
   dl.yield %d, %m : tensor<7x5x3x3xf32>, tensor<3x7x9x9xf32>)"}};
+}
+
+/// A problem of the data directions that transforms run, with a filter of the extents given.
+inline codegen::ConvolutionProblem transformProblem(int64_t rows, int64_t cols) {
+  codegen::ConvolutionProblem problem;
+  problem.input = problem.output = {1, 28, 28};
+  problem.kernel = {1, rows, cols};
+  return problem;
+}
+
+/// What no transform runs, whatever its size.
+inline void expectRefusals(std::string (*refusal)(const codegen::ConvolutionProblem &)) {
+  const codegen::ConvolutionProblem good = transformProblem(3, 3);
+  codegen::ConvolutionProblem strided = good, dilated = good, grouped = good, deep = good;
+  strided.stride = {1, 1, 2};
+  dilated.dilation = {1, 2, 1};
+  grouped.groups = 2;
+  deep.input[0] = deep.output[0] = 4;
+  EXPECT_EQ(refusal(good), "");
+  EXPECT_EQ(refusal(strided), "its stride is not 1");
+  EXPECT_EQ(refusal(dilated), "its dilation is not 1");
+  EXPECT_EQ(refusal(grouped), "it has 2 groups");
+  EXPECT_EQ(refusal(deep), "it has three spatial dimensions");
 }
 
 /// Uniform in [-1, 1).

@@ -115,19 +115,7 @@ TEST(Convolution, Prologue) {
 /// The filter's gradient behind a ReLU, with weight decay behind it; the masked gradient is a
 /// result, too.
 TEST(Convolution, FilterGradientWithBodies) {
-  checkKernel({"tensor<3x5x9x9xf32>, tensor<3x7x9x9xf32>, tensor<3x7x9x9xf32>, tensor<7x5x3x3xf32>",
-               "tensor<7x5x3x3xf32>, tensor<3x7x9x9xf32>", R"(
-^bb0(%x: tensor<3x5x9x9xf32>, %dy: tensor<3x7x9x9xf32>, %y: tensor<3x7x9x9xf32>,
-    %w: tensor<7x5x3x3xf32>):
-  %zero = dl.constant dense<0.0> : tensor<3x7x9x9xf32>
-  %on = dl.compare gt %y, %zero : tensor<3x7x9x9xf32>
-  %m = dl.select %on, %dy, %zero : tensor<3x7x9x9xf32>
-  %g = dl.convolution_backward_filter %x, %m strides = [1, 1] padding = [1, 1, 1, 1]
-      dilations = [1, 1] groups = 1
-    : tensor<3x5x9x9xf32>, tensor<3x7x9x9xf32> to tensor<7x5x3x3xf32>
-  %d = dl.add %g, %w : tensor<7x5x3x3xf32>
-  dl.yield %d, %m : tensor<7x5x3x3xf32>, tensor<3x7x9x9xf32>)"},
-              rounding, "cpu-convolution");
+  checkKernel(convolutionBodies()[1], rounding, "cpu-convolution");
 }
 
 /// Backward data with a stride writes every second element; a body follows it there.

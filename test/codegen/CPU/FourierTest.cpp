@@ -141,45 +141,24 @@ TEST(Fourier, MirroredPointsAreLeftOut) {
 static const double rounding = 4e-6;
 
 /// All three directions.
-static void check(const ConvolutionShapes &shapes) {
-  for (const KernelSource &source : convolutionKernels(shapes))
-    checkKernel(source, rounding, "cpu-fft");
+static void check(const TransformShapes::List &list) {
+  for (const ConvolutionShapes &shapes : list)
+    for (const KernelSource &source : convolutionKernels(shapes))
+      checkKernel(source, rounding, "cpu-fft");
 }
 
-TEST(Fourier, Square) {
-  check({{3, 5, 13, 13}, {20, 5, 3, 3}, {3, 20, 13, 13}, {1, 1}, {1, 1, 1, 1}, {1, 1}});
-  check({{2, 20, 12, 12}, {50, 20, 5, 5}, {2, 50, 8, 8}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
-}
+TEST(Fourier, Square) { check(TransformShapes::square); }
+TEST(Fourier, Images) { check(TransformShapes::images); }
+TEST(Fourier, PaddingPerSide) { check(TransformShapes::paddingPerSide); }
+TEST(Fourier, OblongFilters) { check(TransformShapes::oblong); }
+TEST(Fourier, Blocks) { check(TransformShapes::blocks); }
 
-/// Images smaller than a tile, of one tile of 32, rows of several segments, and a batch of more
-/// than one block.
-TEST(Fourier, Images) {
-  check({{2, 6, 5, 3}, {18, 6, 3, 3}, {2, 18, 3, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
-  check({{2, 3, 27, 27}, {17, 3, 5, 5}, {2, 17, 27, 27}, {1, 1}, {2, 2, 2, 2}, {1, 1}});
-  check({{2, 3, 6, 71}, {4, 3, 3, 3}, {2, 4, 6, 71}, {1, 1}, {1, 1, 1, 1}, {1, 1}});
-  check({{9, 16, 23, 22}, {32, 16, 3, 3}, {9, 32, 23, 22}, {1, 1}, {1, 1, 1, 1}, {1, 1}});
-}
-
-TEST(Fourier, PaddingPerSide) {
-  check({{2, 3, 6, 7}, {5, 3, 3, 3}, {2, 5, 7, 8}, {1, 1}, {2, 1, 0, 3}, {1, 1}});
-  check({{2, 3, 4, 4}, {5, 3, 3, 3}, {2, 5, 9, 9}, {1, 1}, {4, 3, 3, 4}, {1, 1}});
-}
-
-/// Large, even and oblong filters; one axis.
-TEST(Fourier, Filters) {
-  check({{2, 3, 20, 21}, {6, 3, 7, 7}, {2, 6, 20, 21}, {1, 1}, {3, 3, 3, 3}, {1, 1}});
-  check({{2, 3, 24, 30}, {6, 3, 11, 11}, {2, 6, 14, 20}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
-  check({{1, 2, 40, 40}, {3, 2, 24, 2}, {1, 3, 17, 39}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
-  check({{2, 4, 9, 11}, {6, 4, 3, 5}, {2, 6, 9, 11}, {1, 1}, {1, 1, 2, 2}, {1, 1}});
-  check({{2, 4, 9, 11}, {6, 4, 1, 3}, {2, 6, 9, 11}, {1, 1}, {0, 0, 1, 1}, {1, 1}});
-  check({{2, 4, 9, 11}, {6, 4, 3, 1}, {2, 6, 9, 11}, {1, 1}, {1, 1, 0, 0}, {1, 1}});
-  check({{2, 4, 40}, {20, 4, 5}, {2, 20, 40}, {1}, {2, 2}, {1}});
-}
-
-/// Chunks of channels, and parts of the batch.
-TEST(Fourier, Blocks) {
-  check({{4, 70, 28, 28}, {100, 70, 3, 3}, {4, 100, 28, 28}, {1, 1}, {1, 1, 1, 1}, {1, 1}});
-  check({{1, 260, 6, 6}, {140, 260, 3, 3}, {1, 140, 6, 6}, {1, 1}, {1, 1, 1, 1}, {1, 1}});
+/// An image of one tile of 32; filters that are large or even.
+TEST(Fourier, Sizes) {
+  check({{{2, 3, 27, 27}, {17, 3, 5, 5}, {2, 17, 27, 27}, {1, 1}, {2, 2, 2, 2}, {1, 1}},
+         {{2, 3, 20, 21}, {6, 3, 7, 7}, {2, 6, 20, 21}, {1, 1}, {3, 3, 3, 3}, {1, 1}},
+         {{2, 3, 24, 30}, {6, 3, 11, 11}, {2, 6, 14, 20}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+         {{1, 2, 40, 40}, {3, 2, 24, 2}, {1, 3, 17, 39}, {1, 1}, {0, 0, 0, 0}, {1, 1}}});
 }
 
 /// What is fused around: bias, ReLU and an addend behind; a body before the image, which must not
@@ -191,24 +170,11 @@ TEST(Fourier, Bodies) {
 
 // What has no transform is left to others.
 TEST(Fourier, Refuses) {
-  ConvolutionProblem good;
-  good.input = good.output = {1, 28, 28};
-  good.kernel = {1, 11, 2};
-  EXPECT_EQ(fourierRefusal(good), "");
-  ConvolutionProblem strided = good, dilated = good, grouped = good, deep = good, large = good,
-                     point = good;
-  strided.stride = {1, 1, 2};
-  dilated.dilation = {1, 2, 1};
-  grouped.groups = 2;
-  deep.input[0] = deep.output[0] = 4;
-  large.kernel = {1, 25, 3};
-  point.kernel = {1, 1, 1};
-  EXPECT_EQ(fourierRefusal(strided), "its stride is not 1");
-  EXPECT_EQ(fourierRefusal(dilated), "its dilation is not 1");
-  EXPECT_EQ(fourierRefusal(grouped), "it has 2 groups");
-  EXPECT_EQ(fourierRefusal(deep), "it has three spatial dimensions");
-  EXPECT_EQ(fourierRefusal(large), "a filter of 25x3 leaves too little of a tile of 32x32");
-  EXPECT_EQ(fourierRefusal(point), "a filter of 1x1 needs no transform");
+  expectRefusals(fourierRefusal);
+  EXPECT_EQ(fourierRefusal(transformProblem(11, 2)), "");
+  EXPECT_EQ(fourierRefusal(transformProblem(25, 3)),
+            "a filter of 25x3 leaves too little of a tile of 32x32");
+  EXPECT_EQ(fourierRefusal(transformProblem(1, 1)), "a filter of 1x1 needs no transform");
 }
 
 //===------------------------------------------------------------------------------------------===//

@@ -74,41 +74,17 @@ TEST(Winograd, TransformsShareSums) {
 static const double rounding = 4e-5;
 
 /// All three directions.
-static void check(const ConvolutionShapes &shapes) {
-  for (const KernelSource &source : convolutionKernels(shapes))
-    checkKernel(source, rounding, "cpu-winograd");
+static void check(const TransformShapes::List &list) {
+  for (const ConvolutionShapes &shapes : list)
+    for (const KernelSource &source : convolutionKernels(shapes))
+      checkKernel(source, rounding, "cpu-winograd");
 }
 
-TEST(Winograd, Square) {
-  check({{3, 5, 13, 13}, {20, 5, 3, 3}, {3, 20, 13, 13}, {1, 1}, {1, 1, 1, 1}, {1, 1}});
-  check({{2, 20, 12, 12}, {50, 20, 5, 5}, {2, 50, 8, 8}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
-}
-
-/// Images smaller than a tile, rows of several segments, and a batch of more than one block.
-TEST(Winograd, Images) {
-  check({{2, 6, 5, 3}, {18, 6, 3, 3}, {2, 18, 3, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
-  check({{2, 3, 6, 71}, {4, 3, 3, 3}, {2, 4, 6, 71}, {1, 1}, {1, 1, 1, 1}, {1, 1}});
-  check({{9, 16, 23, 22}, {32, 16, 3, 3}, {9, 32, 23, 22}, {1, 1}, {1, 1, 1, 1}, {1, 1}});
-}
-
-TEST(Winograd, PaddingPerSide) {
-  check({{2, 3, 6, 7}, {5, 3, 3, 3}, {2, 5, 7, 8}, {1, 1}, {2, 1, 0, 3}, {1, 1}});
-  check({{2, 3, 4, 4}, {5, 3, 3, 3}, {2, 5, 9, 9}, {1, 1}, {4, 3, 3, 4}, {1, 1}});
-}
-
-/// Filters that are no squares; one axis.
-TEST(Winograd, Filters) {
-  check({{2, 4, 9, 11}, {6, 4, 3, 5}, {2, 6, 9, 11}, {1, 1}, {1, 1, 2, 2}, {1, 1}});
-  check({{2, 4, 9, 11}, {6, 4, 1, 3}, {2, 6, 9, 11}, {1, 1}, {0, 0, 1, 1}, {1, 1}});
-  check({{2, 4, 9, 11}, {6, 4, 3, 1}, {2, 6, 9, 11}, {1, 1}, {1, 1, 0, 0}, {1, 1}});
-  check({{2, 4, 40}, {20, 4, 5}, {2, 20, 40}, {1}, {2, 2}, {1}});
-}
-
-/// Chunks of channels, and parts of the batch.
-TEST(Winograd, Blocks) {
-  check({{4, 70, 28, 28}, {100, 70, 3, 3}, {4, 100, 28, 28}, {1, 1}, {1, 1, 1, 1}, {1, 1}});
-  check({{1, 260, 6, 6}, {140, 260, 3, 3}, {1, 140, 6, 6}, {1, 1}, {1, 1, 1, 1}, {1, 1}});
-}
+TEST(Winograd, Square) { check(TransformShapes::square); }
+TEST(Winograd, Images) { check(TransformShapes::images); }
+TEST(Winograd, PaddingPerSide) { check(TransformShapes::paddingPerSide); }
+TEST(Winograd, OblongFilters) { check(TransformShapes::oblong); }
+TEST(Winograd, Blocks) { check(TransformShapes::blocks); }
 
 /// What is fused around: bias, ReLU and an addend behind; a body before the image, which must not
 /// leak into the padding; results from the prologue.
@@ -119,24 +95,9 @@ TEST(Winograd, Bodies) {
 
 // What has no transform is left to others.
 TEST(Winograd, Refuses) {
-  ConvolutionProblem good;
-  good.input = good.output = {1, 28, 28};
-  good.kernel = {1, 3, 3};
-  EXPECT_EQ(winogradRefusal(good), "");
-  ConvolutionProblem strided = good, dilated = good, grouped = good, deep = good, large = good,
-                     point = good;
-  strided.stride = {1, 1, 2};
-  dilated.dilation = {1, 2, 1};
-  grouped.groups = 2;
-  deep.input[0] = deep.output[0] = 4;
-  large.kernel = {1, 7, 7};
-  point.kernel = {1, 1, 1};
-  EXPECT_EQ(winogradRefusal(strided), "its stride is not 1");
-  EXPECT_EQ(winogradRefusal(dilated), "its dilation is not 1");
-  EXPECT_EQ(winogradRefusal(grouped), "it has 2 groups");
-  EXPECT_EQ(winogradRefusal(deep), "it has three spatial dimensions");
-  EXPECT_EQ(winogradRefusal(large), "a filter of 7x7 has no transform");
-  EXPECT_EQ(winogradRefusal(point), "a filter of 1x1 has no transform");
+  expectRefusals(winogradRefusal);
+  EXPECT_EQ(winogradRefusal(transformProblem(7, 7)), "a filter of 7x7 has no transform");
+  EXPECT_EQ(winogradRefusal(transformProblem(1, 1)), "a filter of 1x1 has no transform");
 }
 
 //===------------------------------------------------------------------------------------------===//
