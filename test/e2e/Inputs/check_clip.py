@@ -1,8 +1,9 @@
 """Clipped gradients by their definition, PyTorch's, in float64.
 
-usage: check_clip.py write FILE | check KIND LIMIT STEP
+usage: check_clip.py write FILE | check KIND LIMIT STEP | check-f64 STEP
 """
 import math
+import struct
 import sys
 
 from tensor_file import load, save
@@ -24,9 +25,18 @@ def clipped(kind, limit):
     return [[v * min(1, limit / (size + 1e-6)) for v in part] for part, size in zip((X, Y), parts)]
 
 
+def check_f64(found):
+    """Gradients in f64 are multiplied by one factor in f64, an f32 itself."""
+    given = struct.unpack(f"<{len(Y)}f", struct.pack(f"<{len(Y)}f", *Y))
+    factors = [-q / y for q, y in zip(found["q"], given, strict=True)]
+    assert max(factors) - min(factors) <= 4e-16, f"not one factor: {factors}"
+
+
 def main():
     if sys.argv[1] == "write":
         return save(sys.argv[2], {"x": ([1, 5], X), "y": ([1, 7], Y)})
+    if sys.argv[1] == "check-f64":
+        return check_f64(load(sys.argv[2]))
     found = load(sys.argv[4])
     for name, wanted in zip("pq", clipped(sys.argv[2], float(sys.argv[3]))):
         for a, b in zip(found[name], wanted, strict=True):

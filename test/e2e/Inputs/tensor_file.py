@@ -1,8 +1,8 @@
-"""Reads and writes safetensors files of f32 and i32 for the scripts beside it."""
+"""Reads and writes safetensors files of f32, f64 and i32 for the scripts beside it."""
 import json
 import struct
 
-KINDS = {"F32": "f", "I32": "i"}
+KINDS = {"F32": "f", "F64": "d", "I32": "i"}
 
 
 def load(path):
@@ -14,7 +14,8 @@ def load(path):
     for name, info in header.items():
         if name != "__metadata__" and info["dtype"] in KINDS:
             begin, end = info["data_offsets"]
-            found[name] = struct.unpack(f"<{(end - begin) // 4}{KINDS[info['dtype']]}", data[begin:end])
+            kind = KINDS[info["dtype"]]
+            found[name] = struct.unpack(f"<{(end - begin) // struct.calcsize(kind)}{kind}", data[begin:end])
     return found
 
 
