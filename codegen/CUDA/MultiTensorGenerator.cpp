@@ -1,4 +1,8 @@
 //===- MultiTensorGenerator.cpp - one element-wise function over many tensors -----------------===//
+//
+// A block takes a piece of the table. The text knows no size: updates of all sizes share it.
+//
+//===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Generators.h"
 #include "passes/Conversion/FlatLayout.h"
 #include "llvm/ADT/StringExtras.h"
@@ -164,7 +168,6 @@ FailureOr<KernelText> MultiTensorGenerator::write(const KernelSpec &spec,
     return failure();
   KernelText text(spec, {"multi_tensor"});
   text.constant("THREADS", threads);
-  text.constant("PIECES", FlatLayout(op).pieces().size());
   text.constant("SUMS", op.getSums());
   text.type("Total", storedTypeName(totalType(op)));
   if (op.getSums() != 0)

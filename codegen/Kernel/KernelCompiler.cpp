@@ -43,7 +43,7 @@ public:
       return llvm::createStringError("kernel " + kernel.symbol + ": " + step +
                                      (message.empty() ? "" : ": " + message));
     };
-    FailureOr<OwningOpRef<ModuleOp>> source = parseKernel(kernel.text, context.get());
+    FailureOr<OwningOpRef<ModuleOp>> source = parseKernel(kernel.code, context.get());
     if (failed(source))
       return fail("its text cannot be read");
     FailureOr<KernelSpec> spec = KernelSpec::get(kernelBlock(**source));
@@ -185,7 +185,7 @@ static llvm::Expected<std::vector<CompiledKernel>> compileForCpu(ArrayRef<Select
                                                                  const CompileOptions &options) {
   std::vector<Job> jobs;
   for (const SelectedKernel &kernel : kernels)
-    jobs.push_back({kernel.key, kernel.text.size()});
+    jobs.push_back({kernel.key, kernel.code.size()});
   auto objects = Jobs::run(jobs, options, [&]() -> llvm::Expected<Jobs::Run> {
     llvm::Expected<Worker> created = Worker::create(target);
     if (!created)

@@ -103,6 +103,7 @@ KernelSelector::KernelSelector(Target target, PinnedChoices pinned)
       identity(identityOf(generatedFor)) {}
 
 void KernelSelector::ask(const KernelSpec &spec, KernelOffer &offer) const {
+  offer.code = spec.sizelessText().value_or(offer.text);
   offer.stem = spec.stem();
   offer.flops = spec.flops();
   offer.bytes = spec.bytes();
@@ -190,10 +191,11 @@ SelectedKernel KernelSelector::select(const KernelOffer &offer,
   kernel.generator = choice.generator;
   kernel.candidate = choice.candidate;
   kernel.text = offer.text;
+  kernel.code = offer.code;
   kernel.flops = offer.flops;
   kernel.bytes = offer.bytes;
   kernel.key = hashText(identity + '\0' + choice.generator->name().str() + '\0' +
-                        choice.candidate.schedule + '\0' + offer.text);
+                        choice.candidate.schedule + '\0' + offer.code);
   kernel.symbol = offer.stem + "_" + hexadecimal(ArrayRef<uint8_t>(kernel.key).take_front(4));
   for (unsigned phase = 0; phase < kernel.candidate.phases.size(); ++phase)
     kernel.symbols.push_back(phaseSymbol(kernel.symbol, kernel.candidate, phase));

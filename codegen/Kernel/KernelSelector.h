@@ -28,6 +28,7 @@ struct GeneratedCandidate {
 /// A kernel, and every way to run it on a target.
 struct KernelOffer {
   std::string text; ///< the spec's canonical text
+  std::string code; ///< the same without the sizes that the code does not know
   std::string stem; ///< of its symbol
   uint64_t flops = 0, bytes = 0;
   /// The pinned one first. Else calls of libraries, as the user has asked for them, and of both
@@ -53,7 +54,8 @@ ConvolutionAlgorithm wantedAlgorithm(const KernelSpec &spec, const CpuTarget &ta
 struct SelectedKernel {
   const KernelGenerator *generator = nullptr;
   Candidate candidate;
-  std::string text; ///< the spec's canonical text: what compileKernels compiles
+  std::string text; ///< the spec's canonical text
+  std::string code; ///< what compileKernels compiles: KernelOffer::code
   KernelKey key = {};
   std::string symbol;                        ///< <stem>_<first 8 hexadecimal digits of the key>
   llvm::SmallVector<std::string, 1> symbols; ///< of each phase

@@ -160,30 +160,67 @@ uint64_t KernelSpec::bytes() const {
 // Identity and name
 //===------------------------------------------------------------------------------------------===//
 
-/// The region travels as the body of a dl.fused whose operands come from nowhere.
-std::string KernelSpec::canonicalText() const {
-  MLIRContext *context = body->getParent()->getContext();
+/// A region travels as the body of a dl.fused whose operands come from nowhere.
+static std::string printBody(Block &body, MLIRContext *context) {
   Location loc = UnknownLoc::get(context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   SmallVector<Value> inputs;
-  if (body->getNumArguments() != 0) {
+  if (body.getNumArguments() != 0) {
     auto source =
-        UnrealizedConversionCastOp::create(builder, loc, body->getArgumentTypes(), ValueRange());
+        UnrealizedConversionCastOp::create(builder, loc, body.getArgumentTypes(), ValueRange());
     inputs.append(source.result_begin(), source.result_end());
   }
-  auto fused = dl::FusedOp::create(builder, loc, body->back().getOperandTypes(), inputs);
+  auto fused = dl::FusedOp::create(builder, loc, body.back().getOperandTypes(), inputs);
   Block *copy = &fused.getBody().emplaceBlock();
   IRMapping mapping;
-  for (BlockArgument argument : body->getArguments())
+  for (BlockArgument argument : body.getArguments())
     mapping.map(argument, copy->addArgument(argument.getType(), loc));
   builder.setInsertionPointToEnd(copy);
-  for (Operation &inner : *body)
+  for (Operation &inner : body)
     builder.clone(inner, mapping)->setDiscardableAttrs(DictionaryAttr::get(context));
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream, OpPrintingFlags().useLocalScope());
   return text;
+}
+
+std::string KernelSpec::canonicalText() const {
+  return printBody(*body, body->getParent()->getContext());
+}
+
+/// The same update of one tensor of one element.
+static void buildSmallest(dl::MultiTensorOp update, Block &block) {
+  OpBuilder builder(update.getContext());
+  builder.setInsertionPointToEnd(&block);
+  auto one = [](Type element) -> Type { return RankedTensorType::get({1}, element); };
+  auto add = [&](SmallVector<Value> &operands, Type type) {
+    operands.push_back(block.addArgument(type, update.getLoc()));
+  };
+  SmallVector<Value> tensors, each, scalars;
+  for (Type element : update.getStreamElements())
+    add(tensors, one(element));
+  for (Value value : update.getEach())
+    add(each, one(getElementTypeOrSelf(value)));
+  for (Value value : update.getScalars())
+    add(scalars, value.getType());
+  SmallVector<Type> results = llvm::map_to_vector(update.getResultElements(), one);
+  for (int64_t sum = 0; sum < int64_t(update.getSums()); ++sum)
+    results.push_back(one(getElementTypeOrSelf(update.getSum(sum))));
+  auto copy = dl::MultiTensorOp::create(builder, update.getLoc(), results, tensors, each, scalars,
+                                        update.getStreams(), update.getSums());
+  IRMapping mapping;
+  update.getBody().cloneInto(&copy.getBody(), mapping);
+  dl::YieldOp::create(builder, update.getLoc(), copy.getResults());
+}
+
+std::optional<std::string> KernelSpec::sizelessText() const {
+  auto update = dyn_cast_or_null<dl::MultiTensorOp>(op);
+  if (!update)
+    return std::nullopt;
+  Block smallest;
+  buildSmallest(update, smallest);
+  return printBody(smallest, update.getContext());
 }
 
 FailureOr<OwningOpRef<ModuleOp>> codegen::parseKernel(StringRef text, MLIRContext *context) {

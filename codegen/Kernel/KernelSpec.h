@@ -77,6 +77,10 @@ public:
   /// equal kernel. It is also the form in which kernels travel between contexts: see parseKernel.
   std::string canonicalText() const;
 
+  /// Of a multi-tensor update, whose code knows no sizes and no number of tensors: the canonical
+  /// text of the smallest one that has the same code. Nothing for others.
+  std::optional<std::string> sizelessText() const;
+
   /// Readable stem of the symbol: conv3x3_bias_relu_64x56x56.
   std::string stem() const;
 

@@ -25,7 +25,7 @@ private:
   LogicalResult addVariables();
   LogicalResult addKernels();
   void addFunction(dlc_kernel &row, StringRef function);
-  /// Which of the target's kernels a launch belongs to, and the how manieth of its launches it is.
+  /// Which of the target's codes a launch belongs to, and the how manieth of its launches it is.
   struct KernelCode {
     size_t kernel;
     unsigned launch;
@@ -255,7 +255,10 @@ void PlanWriter::setFigures(uint64_t flops, uint64_t bytes, MutableArrayRef<Phas
   work->bytes = bytes;
 }
 
+/// Kernels of equal key have the code of the first.
 LogicalResult PlanWriter::addKernels() {
+  llvm::StringMap<size_t> codes; ///< by key
+  std::vector<size_t> firsts;    ///< of each code, the kernel that has it first
   for (auto [number, kernel] : llvm::enumerate(module.getOps<exec::KernelOp>())) {
     std::string key = llvm::fromHex(kernel.getKey().value_or(""));
     if (!kernel.getPhasesAttr() || key.size() != sizeof(dlc_kernel::key))
@@ -263,18 +266,23 @@ LogicalResult PlanWriter::addKernels() {
     kernels[kernel.getSymName()] = kernel;
     kernelNumbers[kernel.getSymName()] = number;
     size_t buffers = kernel.getNumBuffers() + (kernel.getWorkspace() > 0);
+    auto [known, isNew] = codes.try_emplace(key, firsts.size());
+    const size_t code = known->second;
+    if (isNew)
+      firsts.push_back(number);
     SmallVector<PhaseRow> &rows = phaseRows.emplace_back();
     unsigned launches = 0;
     for (auto [i, phase] : llvm::enumerate(kernel.getPhasesAttr().getAsRange<exec::PhaseAttr>())) {
-      const LibraryCall *call = callOf(number, i);
-      uint32_t row = call ? addCall(*call)
-                          : addKernel(phase.getFunction(), phase.getScratch(), buffers,
-                                      llvm::arrayRefFromStringRef(key), {number, launches++});
+      const LibraryCall *call = callOf(code, i);
+      uint32_t row = call    ? addCall(*call)
+                     : isNew ? addKernel(phase.getFunction(), phase.getScratch(), buffers,
+                                         llvm::arrayRefFromStringRef(key), {code, launches++})
+                             : phaseRows[firsts[code]][i].number;
       rows.push_back({row, call ? 0 : static_cast<uint32_t>(phase.getTasks()), call});
       rows.back().bytes = phase.getSide();
     }
     setFigures(kernel.getFlops(), kernel.getBytesMoved(), rows);
-    addAlternative(number, buffers, rows);
+    addAlternative(code, buffers, rows);
   }
   return success();
 }

@@ -17,8 +17,7 @@ struct PlanBlob {
       functions; ///< kernel functions by dlc_kernel.function: symbols for the linker
 };
 
-/// What a CUDA plan holds beside the program: the module's kernels in their order, then
-/// alternatives.
+/// What a CUDA plan holds beside the program: what selectKernels found, and what became of it.
 struct CudaCode {
   bool simt = false; ///< the module has them as native functions too
   llvm::ArrayRef<SelectedKernel> kernels;

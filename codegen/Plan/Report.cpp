@@ -212,7 +212,7 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
       auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
       launches += kernel.getPhases()->size();
       seconds += valueOf(kernel.getSecondsAttr());
-      kernels.insert(launch.getKernel());
+      kernels.insert(kernel.getKey().value_or(launch.getKernel()));
     }
     rows.push_back(std::move(row));
   }
@@ -248,9 +248,12 @@ json::Object ReportBuilder::build() {
   for (auto program : module.getOps<exec::ProgramOp>())
     entries.push_back(buildEntry(program));
   json::Array schedules;
-  for (auto kernel : module.getOps<exec::KernelOp>())
+  llvm::StringSet<> codes;
+  for (auto kernel : module.getOps<exec::KernelOp>()) {
     schedules.push_back(buildSchedule(kernel));
-  int64_t kernels = schedules.size();
+    codes.insert(kernel.getKey().value_or(kernel.getSymName()));
+  }
+  int64_t kernels = codes.size();
   return json::Object{{"model", module.getSymName().value_or("").str()},
                       {"parameters", parameters},
                       {"parameter_bytes", parameterBytes},

@@ -40,6 +40,7 @@ static void setSelection(exec::KernelOp kernel, const SelectedKernel &selected,
 FailureOr<std::vector<SelectedKernel>> selectKernels(ModuleOp module, KernelSelector &selector) {
   std::vector<SelectedKernel> all, alternatives;
   llvm::DenseMap<StringAttr, FlatSymbolRefAttr> renamed;
+  llvm::StringMap<unsigned> uses; ///< of each code, by its symbol
   for (auto kernel : module.getOps<exec::KernelOp>()) {
     FailureOr<SelectedKernel> selected =
         selector.select(kernel.getBlock(), kernel.getSchedule().value_or(""));
@@ -48,7 +49,12 @@ FailureOr<std::vector<SelectedKernel>> selectKernels(ModuleOp module, KernelSele
     StringAttr name = kernel.getSymNameAttr();
     std::optional<SelectedKernel> alternative = selector.selectAlternative(*selected);
     setSelection(kernel, *selected, alternative ? &*alternative : nullptr);
+    const unsigned use = ++uses[selected->symbol];
+    if (use > 1)
+      kernel.setSymName(selected->symbol + "." + std::to_string(use));
     renamed[name] = FlatSymbolRefAttr::get(kernel);
+    if (use > 1)
+      continue;
     if (alternative) {
       selected->alternative = alternatives.size();
       alternatives.push_back(std::move(*alternative));

@@ -9,8 +9,9 @@
 namespace dlc::codegen {
 
 /// Chooses the code of every exec.kernel: fills in phases, workspace, key, schedule and cost
-/// figures, and renames it after what it computes. The result lists the kernels in their order in
-/// the module, for compileKernels.
+/// figures, and renames it after what it computes. The result lists what there is to compile, for
+/// compileKernels: codes in the order in which the module's kernels first have them, then
+/// alternatives. Kernels of equal key have one code.
 mlir::FailureOr<std::vector<SelectedKernel>> selectKernels(mlir::ModuleOp module,
                                                            KernelSelector &selector);
 

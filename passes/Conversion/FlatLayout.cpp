@@ -29,6 +29,10 @@ SmallVector<FlatLayout::Piece> FlatLayout::pieces() const {
   return pieces;
 }
 
+int64_t FlatLayout::tasks() const {
+  return std::max<int64_t>(llvm::divideCeil(pieces().size(), piecesPerTask), 1);
+}
+
 static DenseElementsAttr integers(MLIRContext *context, ArrayRef<int64_t> shape,
                                   ArrayRef<int64_t> values) {
   return DenseElementsAttr::get(RankedTensorType::get(shape, IntegerType::get(context, 64)),
@@ -39,6 +43,7 @@ DenseElementsAttr FlatLayout::pieceTable(MLIRContext *context) const {
   SmallVector<int64_t> rows;
   for (const Piece &piece : pieces())
     rows.append({piece.tensor, piece.offset, piece.size});
+  rows.resize(3 * piecesPerTask * tasks());
   return integers(context, {int64_t(rows.size()) / 3, 3}, rows);
 }
 

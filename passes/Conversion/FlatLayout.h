@@ -13,8 +13,8 @@
 namespace dlc {
 
 struct FlatLayout {
-  /// Elements of a piece, at most.
-  static constexpr int64_t longestPiece = 4096;
+  /// Elements of a piece, at most, and pieces that one task takes.
+  static constexpr int64_t longestPiece = 4096, piecesPerTask = 4;
 
   /// A run of elements of one tensor.
   struct Piece {
@@ -25,7 +25,11 @@ struct FlatLayout {
 
   /// Tensors in order, each in as many pieces as its length asks for.
   llvm::SmallVector<Piece> pieces() const;
+  /// Tasks that take them all; there is one where there is no element.
+  int64_t tasks() const;
   /// The pieces as a kernel reads them, tensor<P x 3 x i64> with a row {tensor, offset, size} each.
+  /// Rows of no element fill the last task: so code knows no number of pieces, and one code serves
+  /// tensors of all sizes.
   mlir::DenseElementsAttr pieceTable(mlir::MLIRContext *context) const;
   /// The first piece of each tensor and, at the end, the number of pieces: tensor<[count + 1] x
   /// i64>.

@@ -1,5 +1,4 @@
-//===- Updates.h - updates that are checked alike on both targets --------------------*- C++
-//-*-===//
+//===- Updates.h - updates that are checked alike on both targets -------------------*- C++ -*-===//
 #ifndef DLC_TEST_CODEGEN_UPDATES_H
 #define DLC_TEST_CODEGEN_UPDATES_H
 
@@ -10,7 +9,7 @@
 namespace dlc::test {
 
 /// The table of pieces of tensors of so many f32, the slow way: pieces of 4096, tensors at
-/// multiples of 16.
+/// multiples of 16, empty pieces up to a multiple of four.
 inline std::vector<double> piecesOf(const std::vector<int64_t> &sizes) {
   std::vector<double> table;
   int64_t start = 0;
@@ -21,6 +20,8 @@ inline std::vector<double> piecesOf(const std::vector<int64_t> &sizes) {
         table.push_back(double(number));
     start += (sizes[tensor] + 15) / 16 * 16;
   }
+  while (table.size() % 12 != 0)
+    table.push_back(0);
   return table;
 }
 

@@ -79,7 +79,7 @@ private:
   LogicalResult printKernels(ArrayRef<codegen::SelectedKernel> kernels,
                              const codegen::CpuTarget &target);
   LogicalResult printCudaKernels(ArrayRef<codegen::SelectedKernel> kernels);
-  std::string listUses(StringRef kernel);
+  std::string listUses(const codegen::SelectedKernel &kernel);
   codegen::CompileOptions compilation() const;
   LogicalResult writeText(llvm::StringRef text);
   LogicalResult writeModule();
@@ -320,12 +320,13 @@ LogicalResult Driver::printKernels(ArrayRef<codegen::SelectedKernel> kernels,
 }
 
 /// The layers that launch a kernel, a line an entry: "// train_step: conv1/forward, conv2/forward".
-std::string Driver::listUses(StringRef kernel) {
+std::string Driver::listUses(const codegen::SelectedKernel &kernel) {
   std::string text;
+  SymbolTable symbols(*module);
   for (auto program : module->getOps<exec::ProgramOp>()) {
     SmallVector<std::string> layers;
     for (auto launch : program.getBlock().getOps<exec::LaunchOp>())
-      if (launch.getKernel() == kernel)
+      if (symbols.lookup<exec::KernelOp>(launch.getKernel()).getKey() == kernel.keyText())
         layers.push_back(exec::getRecordName(launch.getLoc()).str());
     if (!layers.empty())
       text += ("// " + program.getSymName() + ": " + llvm::join(layers, ", ") + "\n").str();
@@ -360,8 +361,8 @@ LogicalResult Driver::printCudaKernels(ArrayRef<codegen::SelectedKernel> kernels
     if (!text)
       return check(text.takeError());
     all += "// " + kernel.symbol + ": " + kernel.generator->name().str() + ", " +
-           kernel.candidate.schedule + "\n" + purposeOf(kernels, number, listUses(kernel.symbol)) +
-           "\n" + (text->empty() ? "" : *text + "\n");
+           kernel.candidate.schedule + "\n" + purposeOf(kernels, number, listUses(kernel)) + "\n" +
+           (text->empty() ? "" : *text + "\n");
   }
   return writeText(all);
 }

@@ -4,7 +4,7 @@
 // each a run of elements of one tensor (FlatLayout); a task takes some pieces that follow each
 // other. Of values that are added up over a tensor each piece leaves a partial sum in the
 // workspace, which a second phase adds in order, a task a tensor. The code knows no size: what is
-// added in which order depends on the table alone.
+// added in which order depends on the table alone, so updates of all sizes share it.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/Walk.h"
@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace dlc;
 using namespace dlc::codegen;
 
-static const int64_t piecesPerTask = 4, unroll = 4;
+static const int64_t piecesPerTask = FlatLayout::piecesPerTask, unroll = 4;
 
 namespace {
 class MultiTensorGenerator : public CpuGenerator {
@@ -50,13 +50,13 @@ SmallVector<Candidate> MultiTensorGenerator::candidates(const KernelSpec &spec,
   if (spec.anchor() != Anchor::MultiTensor)
     return {};
   dl::MultiTensorOp op = updateOf(spec);
-  int64_t pieces = FlatLayout(op).pieces().size();
+  const int64_t tasks = FlatLayout(op).tasks();
   Candidate candidate;
   candidate.schedule = "multi_tensor pieces " + std::to_string(piecesPerTask);
-  candidate.phases = {{uint32_t(std::max<int64_t>(llvm::divideCeil(pieces, piecesPerTask), 1)), 0}};
+  candidate.phases = {{uint32_t(tasks), 0}};
   if (op.getSums() != 0) {
     candidate.phases.push_back({uint32_t(op.getCount()), 0});
-    candidate.workspaceBytes = std::max<int64_t>(pieces, 1) * op.getSums() * partialBytes;
+    candidate.workspaceBytes = tasks * piecesPerTask * op.getSums() * partialBytes;
     candidate.phases.back().sideBytes = candidate.workspaceBytes;
   }
   candidate.cost = walkSeconds(spec, double(spec.flops()), target);
@@ -180,10 +180,8 @@ static void emitPieces(const KernelSpec &spec, const KernelSpec &body, const Cpu
   KernelFunction kernel(spec, target, module, symbol, /*hasWorkspace=*/op.getSums() != 0);
   CodeEmitter &e = kernel.e;
   PieceEmitter emitter(kernel, body);
-  int64_t pieces = spec.operandTypes()[Operands(op).pieces()].getDimSize(0);
   Value first = e.mul(kernel.task, piecesPerTask);
-  Value last = e.minimum(e.add(first, piecesPerTask), e.constant(pieces));
-  e.loop(first, last, 1, [&](Value piece) { emitter.emit(piece); });
+  e.loop(first, e.add(first, piecesPerTask), 1, [&](Value piece) { emitter.emit(piece); });
   kernel.finish();
 }
 

@@ -3,16 +3,16 @@
 //
 //   Tensor i lies at the same place in the flat buffers of all streams. What lies between tensors
 //   is not touched. A block takes one piece of the table, elements offset .. offset + size - 1 of
-//   one tensor, offset a multiple of 4.
+//   one tensor, offset a multiple of 4. Where there is no element, there is a block all the same,
+//   and a piece of size 0.
 //
 //   P::THREADS, SUMS            of a block; values that are added up
 //   P::Total                    float or double: what they are added up in
-//   P::PIECES                   rows of the table
 //   p.piece(row, column)        columns: tensor, offset, size
 //   p.given(tensor)             scalars and what belongs to the tensor, loaded once
 //   p.four(i, given, sums)      updates elements i to i + 3 of the flat buffers, adds to sums
 //   p.one(i, given, sums)       updates element i
-//   p.partial                   workspace [PIECES, SUMS], if there are sums
+//   p.partial                   workspace [blocks, SUMS], if there are sums
 //   p.first(tensor)             the first piece of each, and behind the last
 //   p.total(sum, tensor, v)     stores a sum
 //
@@ -26,9 +26,6 @@ template <class P> __device__ void multiTensor(const P &p) {
   struct Warps {
     PieceSums<P> value[P::THREADS / 32];
   };
-  // Without any element there is still one block.
-  if (int(blockIdx.x) >= P::PIECES)
-    return;
   int row = blockIdx.x, offset = p.piece(row, 1), size = p.piece(row, 2);
   const auto given = p.given(p.piece(row, 0));
   PieceSums<P> sums = {};

@@ -118,6 +118,27 @@ TEST_F(PlanWriter, OneRecordAPhaseFiguresOnce) {
   EXPECT_EQ(records[5].value, 7u);
 }
 
+/// Kernels of equal key are one row; the grid is the launch's.
+TEST_F(PlanWriter, KernelsThatShareCode) {
+  const StringRef whole = test::smallProgram;
+  const size_t begin = whole.find("exec.kernel @sum"), end = whole.find("exec.program");
+  std::string second = whole.slice(begin, end).str(), launch = "exec.launch @sum(read %x";
+  second.replace(second.find("@sum"), 4, "@sum.2")
+      .replace(second.find("tasks = 7"), 9, "tasks = 5");
+  std::string text = whole.str().insert(end, second);
+  text.replace(text.find(launch), launch.size(), "exec.launch @sum.2(read %x");
+  codegen::PlanBlob plan = write(text);
+  EXPECT_EQ(plan.functions, (std::vector<std::string>{"sum_0", "sum_1"}));
+  Reader reader(plan.bytes);
+  EXPECT_EQ(reader.read<dlc_kernel>(DLC_TABLE_KERNELS).size(), 2u);
+  auto records = reader.read<dlc_record>(DLC_TABLE_RECORDS);
+  ASSERT_EQ(records.size(), 8u);
+  for (uint32_t phase : {0, 1}) {
+    EXPECT_EQ(records[6 + phase].index, records[phase].index);
+    EXPECT_EQ(records[6 + phase].tasks, phase ? 1u : 5u);
+  }
+}
+
 TEST_F(PlanWriter, BuffersOfAllSpaces) {
   codegen::PlanBlob plan = write(test::smallProgram);
   Reader reader(plan.bytes);

@@ -62,13 +62,14 @@ dl.entry @infer_n1(%b: tensor<4xf32>, %x: tensor<2x4xf32>, %z: tensor<2x4xf32>, 
 // -----
 
 // The update: parameters and momenta follow each other in the state, each at a multiple of 64; the kernel that computes a gradient
-// writes it into the flat buffer, a gradient that is an input is copied there; new values overwrite the old.
+// writes it into the flat buffer, a gradient that is an input is copied there; new values overwrite the old. The table of pieces is filled
+// to a whole task.
 // CHECK: exec.variable @a : {{.*}} at 0 bytes 24
 // CHECK: exec.variable @a.m : {{.*}} at 192 bytes 24
 // CHECK: exec.variable @b : {{.*}} at 64 bytes 80
 // CHECK: exec.variable @b.m : {{.*}} at 256 bytes 80
 // CHECK: exec.kernel @{{.*}} [#exec.argument<read 24>, #exec.argument<write 24>]
-// CHECK: exec.kernel @[[UPDATE:.*]] [#exec.argument<read 192>, #exec.argument<read 192>, #exec.argument<read 192>, #exec.argument<read 4>, #exec.argument<read 48>, #exec.argument<write 192>, #exec.argument<write 192>]
+// CHECK: exec.kernel @[[UPDATE:.*]] [#exec.argument<read 192>, #exec.argument<read 192>, #exec.argument<read 192>, #exec.argument<read 4>, #exec.argument<read 96>, #exec.argument<write 192>, #exec.argument<write 192>]
 // CHECK: exec.program @train_step
 // CHECK-DAG: %[[P:.*]] = exec.state @a at 0 : <192>
 // CHECK-DAG: %[[M:.*]] = exec.state @a.m at 192 : <192>
@@ -78,7 +79,7 @@ dl.entry @infer_n1(%b: tensor<4xf32>, %x: tensor<2x4xf32>, %z: tensor<2x4xf32>, 
 // CHECK: exec.launch {{.*}}write %[[GA]]) stream 0
 // CHECK: %[[GB:.*]] = exec.view %[[G]] at 64 : <192> to <80>
 // CHECK: exec.copy %{{.*}} to %[[GB]] stream 0 : <80>, <80> loc("update/gather")
-// CHECK: %[[TABLE:.*]] = exec.constant dense<{{\[\[}}0, 0, 6{{\]}}, [1, 16, 20{{\]\]}}> : tensor<2x3xi64> : <48>
+// CHECK: %[[TABLE:.*]] = exec.constant dense<{{\[\[}}0, 0, 6{{\]}}, [1, 16, 20], [0, 0, 0], [0, 0, 0{{\]\]}}> : tensor<4x3xi64> : <96>
 // CHECK: exec.launch @[[UPDATE]](read %[[P]], read %[[G]], read %[[M]], read %[[LR]], read %[[TABLE]], write %{{.*}}, write %{{.*}}) stream 0
 // CHECK-NOT: exec.copy
 // CHECK: exec.output %[[GA]]
