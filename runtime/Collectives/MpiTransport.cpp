@@ -1,5 +1,6 @@
 // The progress thread, and what others ask of it.
 #include "runtime/Collectives/MpiTransport.h"
+#include "dlc/timeline.h"
 #include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Core/Thread.h"
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <dlfcn.h>
 #include <future>
+#include <pthread.h>
 #include <sys/prctl.h>
 
 namespace dlc::runtime {
@@ -163,6 +165,12 @@ Status MpiTransport::leave() {
   return {};
 }
 
+double MpiTransport::processorSeconds() const {
+  timespec time = {};
+  clock_gettime(processorClock, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
 Status MpiTransport::initialise() {
   // Open MPI opens parts of itself that expect its symbols to be there for all.
   dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
@@ -172,6 +180,7 @@ Status MpiTransport::initialise() {
     return unsupported("MPI: cannot be called from a thread of its own");
   DLC_TRY(checkMpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "asking for the rank"));
   DLC_TRY(checkMpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "asking for the ranks"));
+  pthread_getcpuclockid(pthread_self(), &processorClock);
   ownRank = static_cast<unsigned>(rank);
   rankCount = static_cast<unsigned>(size);
   for (MPI_Comm &channel : channels) {
@@ -244,6 +253,11 @@ bool MpiTransport::progress(std::unique_lock<std::mutex> &lock) {
     if (operation.request != MPI_REQUEST_NULL)
       status = checkMpi(MPI_Test(&operation.request, &complete, MPI_STATUS_IGNORE), "waiting");
     const bool ended = complete && operation.issued == all;
+    Collective::Times *times = operation.collective.times;
+    if (times && operation.issued == 0)
+      times->begin = steadyNanoseconds();
+    if (times && ended)
+      times->end = steadyNanoseconds();
     if (status.ok() && complete && !ended) {
       status = issue(operation);
       moved = true;

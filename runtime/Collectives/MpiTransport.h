@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <time.h>
 
 namespace dlc::runtime {
 
@@ -30,6 +31,7 @@ public:
   Result<Ticket> start(const Collective &collective) override;
   Status wait(Ticket ticket) override;
   Status leave() override;
+  double processorSeconds() const override;
   void setStep(uint64_t step) override { watch->setStep(step); }
   void setReason(std::string_view reason) override { watch->setReason(reason); }
 
@@ -68,6 +70,8 @@ private:
   std::optional<std::string> failed;
   bool stopping = false, left = false;
   std::thread thread;
+  /// What the thread has taken; any reader of it knows that initialise() has ended.
+  clockid_t processorClock = CLOCK_THREAD_CPUTIME_ID;
   std::unique_ptr<Watch> watch;
 };
 

@@ -45,6 +45,11 @@ struct Collective {
   /// Of a sum: f32, f64, bf16 or f16; these two round after each addition. Of others: DLC_U8.
   dlc_dtype dtype;
   std::span<std::byte> buffer;
+  /// If set, hears by the time wait() has returned when the collective began and ended, in
+  /// steadyNanoseconds().
+  struct Times {
+    int64_t begin, end;
+  } *times = nullptr;
 };
 
 class Transport {
@@ -64,6 +69,8 @@ public:
   /// Ends a run that went well: returns when all ranks have come here. Without it the others take
   /// the end of this process for a failure.
   virtual Status leave() = 0;
+  /// Seconds of a processor that the transport's own threads have taken.
+  virtual double processorSeconds() const { return 0; }
   /// Says how far this rank is, for messages of others.
   virtual void setStep([[maybe_unused]] uint64_t step) {}
   /// Says why this process is about to end, for messages of others.

@@ -86,7 +86,10 @@ void BatchLoader::produce() {
       if (stopping)
         return;
     }
-    fill(ring[i % slots], (pass.firstBatch + i) * shard.ranks + shard.rank);
+    {
+      const TimedScope scope(pass.timeline, SpanKind::LoadData, static_cast<uint32_t>(i));
+      fill(ring[i % slots], (pass.firstBatch + i) * shard.ranks + shard.rank);
+    }
     {
       std::lock_guard lock(mutex);
       filled = i + 1;

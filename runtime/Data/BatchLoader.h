@@ -36,6 +36,8 @@ struct Pass {
   /// Batches to leave out at the beginning.
   uint64_t firstBatch = 0;
   bool keepPartial = false;
+  /// If set, where putting batches together is noted.
+  Timeline *timeline = nullptr;
 };
 
 /// Which batches of a pass this process takes: each `ranks`-th, from number `rank` on.

@@ -11,6 +11,7 @@
 
 #include "dlc/device.h"
 #include "dlc/module.h"
+#include "dlc/timeline.h"
 #include "runtime/Collectives/Transport.h"
 
 #include <cstddef>
@@ -66,6 +67,8 @@ struct RunStart {
   std::span<const std::byte *const> accumulators;
   /// In which of two places the queue keeps the accumulators' values: runs take turns.
   unsigned slot;
+  /// Where a queue that settles() notes its collectives; null: nowhere.
+  Timeline *timeline;
 };
 
 /// Takes the commands of one entry's run. Streams and events are numbered as in the plan.
@@ -90,6 +93,9 @@ public:
   virtual Result<std::optional<double>> synchronize() = 0;
   /// Ends the run, also one whose commands failed. They may still be at work.
   virtual Status end() = 0;
+  /// Whether each command but a collective is done when it returns. Where it is not, time stamps
+  /// need traced runs.
+  virtual bool settles() const { return false; }
   /// Whether a library call of the entry is made, and not the launches that take its part.
   virtual bool accepts([[maybe_unused]] uint32_t call) const { return true; }
   /// Waits for the last run with this slot, and gives its accumulators.

@@ -255,6 +255,8 @@ Status Context::setScalar(std::string_view name, double value) {
   });
 }
 
+void Context::setTimeline(Timeline *timeline) { impl->executor->setTimeline(timeline); }
+
 Status Context::run(Trace *trace) {
   DLC_TRY(start(trace));
   return finish();

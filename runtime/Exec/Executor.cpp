@@ -2,7 +2,7 @@
 #include "runtime/Exec/Executor.h"
 #include "runtime/Core/Support.h"
 
-#include <chrono>
+#include <algorithm>
 
 namespace dlc::runtime {
 
@@ -96,27 +96,57 @@ Status Executor::issue(const dlc_record &record, const Launch &launch) {
   }
 }
 
+/// Sums that run beside other commands are noted by who waits for them.
+void Executor::note(uint32_t number, int64_t begin, int64_t end) {
+  switch (plan.records[number].kind) {
+  case DLC_RECORD_RECORD_EVENT:
+    return;
+  case DLC_RECORD_WAIT_EVENT:
+    return timeline->add(SpanKind::Wait, number, begin, end);
+  case DLC_RECORD_COLLECTIVE:
+    if (!queue->settles())
+      timeline->add(SpanKind::Collective, number, begin, end);
+    return;
+  default:
+    return timeline->add(SpanKind::Kernel, number, begin, end);
+  }
+}
+
 Status Executor::walk(Trace *trace, const RecordDone &done) {
-  using Clock = std::chrono::steady_clock;
+  const bool timed = trace || timeline, waits = trace || (timeline && !queue->settles());
   if (trace)
     trace->seconds.assign(entry.records.count, 0);
   for (uint32_t i = 0; i < entry.records.count; ++i) {
     if (skipped[i])
       continue;
-    const Clock::time_point start = trace ? Clock::now() : Clock::time_point();
-    DLC_TRY(issue(plan.records[entry.records.first + i], launches[i]));
+    const uint32_t number = entry.records.first + i;
+    int64_t begin = timed ? steadyNanoseconds() : 0;
+    DLC_TRY(issue(plan.records[number], launches[i]));
+    if (!timed)
+      continue;
+    std::optional<double> measured;
+    if (waits) {
+      DLC_TRY_ASSIGN(found, queue->synchronize());
+      measured = found;
+    }
+    const int64_t end = steadyNanoseconds();
+    if (measured)
+      begin = std::max(begin, end - static_cast<int64_t>(*measured * 1e9));
+    if (timeline)
+      note(number, begin, end);
     if (trace) {
-      DLC_TRY_ASSIGN(measured, queue->synchronize());
-      const std::chrono::duration<double> waited = Clock::now() - start;
-      trace->seconds[i] = measured.value_or(waited.count());
-      DLC_TRY(done(entry.records.first + i));
+      trace->seconds[i] = measured.value_or(static_cast<double>(end - begin) * 1e-9);
+      DLC_TRY(done(number));
     }
   }
   return {};
 }
 
 Status Executor::run(unsigned slot, Trace *trace, const RecordDone &done) {
-  DLC_TRY_ASSIGN(wanted, queue->begin({arena, inputs, trace != nullptr, accumulators, slot}));
+  const auto number = static_cast<uint32_t>(&entry - plan.entries.data());
+  const TimedScope scope(timeline, SpanKind::Run, number);
+  DLC_TRY_ASSIGN(wanted, queue->begin({arena, inputs, trace || (timeline && !queue->settles()),
+                                       accumulators, slot, timeline}));
   // Whatever happens in between, the run ends: the device is held until then.
   Status walked = wanted ? guarded([&] { return walk(trace, done); }) : Status();
   Status ended = queue->end();

@@ -34,6 +34,9 @@ public:
   using RecordDone = std::function<Status(uint32_t record)>;
   Status run(unsigned slot, Trace *trace, const RecordDone &done);
 
+  /// Notes from now on what a run does when; null: does not.
+  void setTimeline(Timeline *noted) { timeline = noted; }
+
   /// Waits for the last run with this slot; values of the entry's accumulators, in their order.
   Result<std::span<const float>> results(unsigned slot) { return queue->results(slot); }
 
@@ -43,6 +46,7 @@ private:
   void prepare(const Spaces &spaces);
   Status issue(const dlc_record &record, const Launch &launch);
   Status walk(Trace *trace, const RecordDone &done);
+  void note(uint32_t number, int64_t begin, int64_t end);
 
   /// A buffer that lies in an input: slot of `buffers`, and where in the input it begins.
   struct InputUse {
@@ -65,6 +69,7 @@ private:
   /// Where each accumulator stands.
   std::vector<const std::byte *> accumulators;
   std::byte *arena = nullptr;
+  Timeline *timeline = nullptr;
 };
 
 } // namespace dlc::runtime

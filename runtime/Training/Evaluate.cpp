@@ -86,13 +86,15 @@ static Status addOverRanks(Transport &ranks, MetricSums &sums, EvaluateReport &r
 
 Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
                                       const std::function<void(uint64_t)> &progress) {
+  const TimedScope scope(timeline, SpanKind::Evaluation);
   const auto start = std::chrono::steady_clock::now();
   const EntryInfo &entry = context->entry();
   const bool keepPartial = entry.validInput != DLC_NONE;
   MetricSums sums(entry);
   EvaluateReport report;
   DLC_TRY(context->state()->reset(DLC_ROLE_METRIC));
-  DLC_TRY(loader->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = keepPartial}));
+  DLC_TRY(loader->start(
+      {.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = keepPartial, .timeline = timeline}));
   while (report.batches < maxBatches) {
     const Batch *batch = loader->next();
     if (!batch)

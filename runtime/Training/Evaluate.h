@@ -36,6 +36,11 @@ public:
   static Result<std::unique_ptr<Evaluator>> create(std::shared_ptr<State> state,
                                                    std::shared_ptr<const Dataset> dataset);
 
+  /// Notes from now on what runs when; null: no longer.
+  void setTimeline(Timeline *noted) {
+    timeline = noted;
+    context->setTimeline(noted);
+  }
   /// Of this process.
   uint64_t batches() const { return loader->batches(/*keepPartial=*/true); }
   /// Stops after `maxBatches`. `progress`, if any, hears how many are done. Fails if a result is
@@ -51,6 +56,7 @@ private:
   std::unique_ptr<BatchLoader> loader;
   /// The dataset's name.
   std::string source;
+  Timeline *timeline = nullptr;
 };
 
 } // namespace dlc::runtime

@@ -3,6 +3,7 @@
 #include "runtime/Core/Initialise.h"
 #include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Device/Device.h"
 
 #include <algorithm>
 #include <map>
@@ -172,6 +173,13 @@ Status compareParameters(Transport &ranks, const State &state) {
     addItem(list, name);
   return failure(StatusCode::Failed, rankNames(others), others.size() == 1 ? " has" : " have",
                  " other parameters than rank 0: ", list);
+}
+
+Status scaleByRanks(Context &context) {
+  const State &state = *context.state();
+  if (!state.module()->plan().findScalar(ranksScale))
+    return {};
+  return context.setScalar(ranksScale, 1.0 / state.device()->ranks().ranks());
 }
 
 Result<unsigned> ranksOnProcessors(Transport &ranks) {

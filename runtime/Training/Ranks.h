@@ -6,6 +6,7 @@
 #define DLC_RUNTIME_TRAINING_RANKS_H
 
 #include "dlc/checkpoint.h"
+#include "dlc/context.h"
 #include "runtime/Collectives/Transport.h"
 #include "runtime/Data/Dataset.h"
 
@@ -32,6 +33,12 @@ Status averageStatistics(Transport &ranks, State &state);
 
 /// Fails on all ranks if the parameters are not the same bits on all of them.
 Status compareParameters(Transport &ranks, const State &state);
+
+/// The scalar by which the update makes a mean over the ranks of their sum.
+inline constexpr std::string_view ranksScale = "ranks.scale";
+
+/// Writes it for the ranks of the context's device, where its module has it.
+Status scaleByRanks(Context &context);
 
 /// How many of the ranks share processors with this one; itself included.
 Result<unsigned> ranksOnProcessors(Transport &ranks);

@@ -47,6 +47,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
   if (test && plan.findEntry(DLC_ENTRY_EVALUATE)) {
     DLC_TRY_ASSIGN(evaluator, Evaluator::create(trainer->state, std::move(test)));
     trainer->evaluator = std::move(evaluator);
+    trainer->evaluator->setTimeline(options.timeline);
   }
   DLC_TRY(trainer->checkPlateaus());
   if (!options.checkpoint.empty() && ranks.rank() == 0)
@@ -56,18 +57,15 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
 
 Transport &Trainer::ranks() const { return state->device()->ranks(); }
 
-/// The scalar by which the update makes a mean over the ranks of their sum.
-static constexpr std::string_view ranksScale = "ranks.scale";
-
 Status Trainer::prepareSteps() {
   const Module &module = *state->module();
   const Plan &plan = module.plan();
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const dlc_step &step = plan.steps[i];
     DLC_TRY_ASSIGN(context, Context::create(state, plan.entries[step.entry].name));
+    context->setTimeline(options.timeline);
     const EntryInfo &entry = context->entry();
-    if (plan.findScalar(ranksScale))
-      DLC_TRY(context->setScalar(ranksScale, 1.0 / ranks().ranks()));
+    DLC_TRY(scaleByRanks(*context));
     const std::span schedule(plan.schedule);
     steps.push_back({std::move(context),
                      plan.entries[plan.steps[plan.updateOf(i)].entry].name,
@@ -210,6 +208,7 @@ Status Trainer::startBatch(const Batch &batch) {
 Status Trainer::addOverRanks(const StartedBatch &batch, bool &stop) const {
   if (ranks().ranks() == 1)
     return {};
+  const TimedScope scope(options.timeline, SpanKind::SumMetrics);
   std::vector<double> all = {double(stop)};
   for (const Step *step : batch.ran)
     for (double number : step->batchSums.numbers())
@@ -299,6 +298,7 @@ Status Trainer::writeCheckpoint(TrainObserver &observer) {
   DLC_TRY(averageStatistics(ranks(), *state));
   if (ranks().rank() != 0)
     return {};
+  const TimedScope scope(options.timeline, SpanKind::Checkpoint);
   const Module &module = *state->module();
   Metadata metadata = toMetadata(position);
   metadata["graph_hash"] = module.graphHash();
@@ -337,13 +337,19 @@ Status Trainer::checkpointStatus() const {
                            : std::string("the file is as it was before"));
 }
 
+const Batch *Trainer::nextBatch() {
+  const TimedScope scope(options.timeline, SpanKind::WaitForData);
+  return loader->next();
+}
+
 Status Trainer::runEpoch(TrainObserver &observer) {
   if (position.position == 0)
     DLC_TRY(state->reset(DLC_ROLE_STATE));
   DLC_TRY(loader->start({.seed = position.seed,
                          .epoch = static_cast<uint32_t>(position.epoch),
                          .firstBatch = position.position,
-                         .keepPartial = false}));
+                         .keepPartial = false,
+                         .timeline = options.timeline}));
   // Where the device works by itself, one batch is in flight while the next is made ready; but what
   // goes into a checkpoint must not be a step ahead.
   const size_t ahead = state->device()->sharesHostMemory() ? 0 : 1;
@@ -353,9 +359,12 @@ Status Trainer::runEpoch(TrainObserver &observer) {
       break;
     if (inFlight.empty())
       lastFinish = Clock::now();
-    const Batch *batch = loader->next();
+    if (options.timeline)
+      options.timeline->setStep(position.step + inFlight.size() + 1);
+    const Batch *batch = nextBatch();
     if (!batch)
       break;
+    const TimedScope scope(options.timeline, SpanKind::Step);
     DLC_TRY(startBatch(*batch));
     const size_t allowed = checkpointDue(position.step + inFlight.size()) ? 0 : ahead;
     while (inFlight.size() > allowed)

@@ -40,6 +40,8 @@ struct TrainOptions {
   uint64_t checkRanks = 0;
   /// Scalars set by the user, by name.
   std::map<std::string, double> overrides = {};
+  /// Where what happens is noted; null: nowhere. It outlives the trainer.
+  Timeline *timeline = nullptr;
 };
 
 /// After a batch.
@@ -111,6 +113,7 @@ private:
   void observePlateaus(const MetricValues &metrics);
   Status runEpoch(TrainObserver &observer);
   Status startBatch(const Batch &batch);
+  const Batch *nextBatch();
   Status finishBatch(TrainObserver &observer);
   Status reportStep(Step &step);
   Transport &ranks() const;

@@ -1,10 +1,13 @@
 // dlc-run bench: how long one run of an entry takes, on random data of the right shapes. Inputs are
 // copied to the device before, and timed apart.
+#include "runtime/Core/FileWriter.h"
+#include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Device/Device.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Output.h"
 #include "tools/dlc-run/Tensors.h"
+#include "tools/dlc-run/TraceFile.h"
 
 #include <algorithm>
 #include <chrono>
@@ -56,31 +59,60 @@ double medianOf(std::vector<double> values) {
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
-Result<Measurement> measure(Context &context, const BenchFlags &flags, Clock::time_point opened) {
-  constexpr uint64_t warmUp = 3, most = 100, least = 5;
-  constexpr double enoughSeconds = 3;
+/// How many runs are timed: as many on all ranks.
+Result<uint64_t> countRuns(Transport &ranks, const BenchFlags &flags, double millisecondsOfOne) {
+  constexpr double most = 100, least = 5, enough = 3000;
+  if (flags.steps)
+    return *flags.steps;
+  double runs = std::clamp(enough / millisecondsOfOne, least, most);
+  if (ranks.ranks() > 1)
+    DLC_TRY(ranks.broadcast(std::as_writable_bytes(std::span(&runs, 1))));
+  return static_cast<uint64_t>(runs);
+}
+
+/// A run takes as long as on the slowest rank.
+Status takeSlowest(Transport &ranks, std::vector<double> &milliseconds) {
+  if (ranks.ranks() == 1)
+    return {};
+  std::vector<double> all(milliseconds.size() * ranks.ranks(), 0);
+  std::ranges::copy(milliseconds,
+                    all.begin() + static_cast<ptrdiff_t>(milliseconds.size() * ranks.rank()));
+  DLC_TRY(ranks.sum(all));
+  for (size_t i = 0; i < all.size(); ++i) {
+    double &slowest = milliseconds[i % milliseconds.size()];
+    slowest = std::max(slowest, all[i]);
+  }
+  return {};
+}
+
+Result<Measurement> measure(Context &context, const BenchFlags &flags, Clock::time_point opened,
+                            Timeline *timeline) {
+  constexpr uint64_t warmUp = 3;
   Measurement result;
   Trace trace;
-  double total = 0;
+  Transport &ranks = context.state()->device()->ranks();
   DLC_TRY(context.run());
   result.firstRun = millisecondsSince(opened);
   DLC_TRY(measureTransfers(context, result.transfers));
-  for (uint64_t i = 1; i < warmUp; ++i)
+  Clock::time_point start = Clock::now();
+  for (uint64_t i = 1; i < warmUp; ++i) {
+    start = Clock::now();
     DLC_TRY(context.run());
-  auto wanted = [&] {
-    const uint64_t done = result.milliseconds.size();
-    return flags.steps ? done < *flags.steps
-                       : done < least || (done < most && total < enoughSeconds);
-  };
-  while (wanted()) {
-    const Clock::time_point start = Clock::now();
+  }
+  DLC_TRY_ASSIGN(runs, countRuns(ranks, flags, millisecondsSince(start)));
+  context.setTimeline(timeline);
+  while (result.milliseconds.size() < runs) {
+    if (timeline)
+      timeline->setStep(result.milliseconds.size() + 1);
+    const TimedScope scope(timeline, SpanKind::Step);
+    start = Clock::now();
     DLC_TRY(context.run(flags.layers ? &trace : nullptr));
     result.milliseconds.push_back(millisecondsSince(start));
-    total += result.milliseconds.back() * 1e-3;
     result.recordSeconds.resize(trace.seconds.size());
     for (size_t r = 0; r < trace.seconds.size(); ++r)
       result.recordSeconds[r] += trace.seconds[r];
   }
+  DLC_TRY(takeSlowest(ranks, result.milliseconds));
   return result;
 }
 
@@ -92,6 +124,8 @@ std::string_view commandName(const Plan &plan, const dlc_record &record) {
     return libraryOpName(plan.calls[record.index].op);
   case DLC_RECORD_COPY:
     return "copy";
+  case DLC_RECORD_COLLECTIVE:
+    return "all_reduce";
   default:
     return "fill";
   }
@@ -162,26 +196,58 @@ void printSums(const Json &layers, double totalMs) {
   table.print();
 }
 
-} // namespace
+/// A context with random inputs, ready to run.
+struct Prepared {
+  std::unique_ptr<Context> context;
+  std::vector<HostTensor> inputs;
+};
 
-Status bench(const BenchFlags &flags) {
-  const Clock::time_point opened = Clock::now();
-  DLC_TRY_ASSIGN(state, flags.createState());
-  DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), flags.entry, DLC_ENTRY_TRAIN));
+Result<Prepared> prepare(const BenchFlags &flags, const std::shared_ptr<Transport> &ranks,
+                         unsigned sharing) {
+  DLC_TRY_ASSIGN(state, flags.createStateAmong(ranks, sharing));
+  const Module &module = *state->module();
+  if (!flags.trace.empty() && ranks->rank() == 0)
+    DLC_TRY(checkWritable(flags.trace, std::vector{flags.module}));
+  DLC_TRY_ASSIGN(entry, selectEntry(module, flags.entry, DLC_ENTRY_TRAIN));
   DLC_TRY_ASSIGN(context, Context::create(state, entry->name));
+  DLC_TRY(scaleByRanks(*context));
   DLC_TRY_ASSIGN(inputs, bindRandom(*context, flags.seed.value_or(0)));
-  DLC_TRY_ASSIGN(result, measure(*context, flags, opened));
+  return Prepared{std::move(context), std::move(inputs)};
+}
+
+/// What the ranks must have alike.
+Facts factsOf(const BenchFlags &flags, const Prepared &prepared) {
+  const Module &module = *prepared.context->state()->module();
+  return {{"the module", hexadecimal(module.note().file_hash)},
+          {"--entry", std::string(prepared.context->entry().name)},
+          {"--steps", flags.steps ? std::to_string(*flags.steps) : "none"},
+          {"--trace", flags.trace.empty() ? "none" : "a file"}};
+}
+
+Status benchAmong(const BenchFlags &flags, const std::shared_ptr<Transport> &ranks,
+                  Clock::time_point opened) {
+  DLC_TRY_ASSIGN(sharing, ranksOnProcessors(*ranks));
+  Result<Prepared> prepared = guarded([&] { return prepare(flags, ranks, sharing); });
+  DLC_TRY(beginTogether(*ranks, prepared.status(),
+                        prepared.ok() ? factsOf(flags, *prepared) : Facts()));
+  Context &context = *prepared->context;
+  const Plan &plan = context.state()->module()->plan();
+  const EntryInfo &entry = context.entry();
+  DLC_TRY_ASSIGN(tracer, Tracer::begin(flags.trace, *ranks));
+  DLC_TRY_ASSIGN(result, measure(context, flags, opened, tracer->timeline()));
+  if (ranks->rank() != 0)
+    return tracer->finish(plan, *ranks, nullptr);
   const auto [least, most] = std::ranges::minmax(result.milliseconds);
   const double median = medianOf(result.milliseconds), transfer = medianOf(result.transfers);
   uint64_t inputBytes = 0;
-  for (const HostTensor &input : inputs)
+  for (const HostTensor &input : prepared->inputs)
     inputBytes += input.bytes.size();
-  const double rate = static_cast<double>(entry->batch) / median * 1e3;
-  const Json layers = flags.layers ? describeLayers(state->module()->plan(), *entry, result,
-                                                    state->device()->peaks())
-                                   : Json();
+  const double rate = static_cast<double>(entry.batch * ranks->ranks()) / median * 1e3;
+  const Json layers = flags.layers
+                          ? describeLayers(plan, entry, result, context.state()->device()->peaks())
+                          : Json();
   if (flags.json) {
-    Json line = {{"entry", entry->name},
+    Json line = {{"entry", entry.name},
                  {"steps", result.milliseconds.size()},
                  {"median_ms", median},
                  {"min_ms", least},
@@ -190,15 +256,18 @@ Status bench(const BenchFlags &flags) {
                  {"inputs_ms", transfer},
                  {"input_bytes", inputBytes},
                  {"load_to_first_run_ms", result.firstRun}};
+    if (ranks->ranks() > 1)
+      line["ranks"] = ranks->ranks();
     if (flags.layers)
       line["layers"] = layers;
+    DLC_TRY(tracer->finish(plan, *ranks, &line));
     printJson(line);
     return {};
   }
   std::printf(
       "%s: median %.3f ms, min %.3f ms, max %.3f ms over %zu runs, %.0f images/s; first run done "
       "%.1f ms after opening\n",
-      std::string(entry->name).c_str(), median, least, most, result.milliseconds.size(), rate,
+      std::string(entry.name).c_str(), median, least, most, result.milliseconds.size(), rate,
       result.firstRun);
   std::printf("inputs: %.3f ms to the device for %.1f KB, not part of a run\n", transfer,
               static_cast<double>(inputBytes) * 1e-3);
@@ -206,7 +275,14 @@ Status bench(const BenchFlags &flags) {
     printLayers(layers, median);
     printSums(layers, median);
   }
-  return {};
+  return tracer->finish(plan, *ranks, nullptr);
+}
+
+} // namespace
+
+Status bench(const BenchFlags &flags) {
+  const Clock::time_point opened = Clock::now();
+  return amongRanks(flags, [&](const auto &ranks) { return benchAmong(flags, ranks, opened); });
 }
 
 } // namespace dlc::runtime::tool

@@ -1,7 +1,9 @@
 // Flags and helpers that the commands share.
 #include "tools/dlc-run/Command.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Core/Thread.h"
 #include "runtime/Device/Device.h"
+#include "tools/CommandLine/RunTool.h"
 #include "tools/dlc-run/Output.h"
 
 #include <algorithm>
@@ -76,6 +78,42 @@ Result<std::shared_ptr<State>> RunFlags::createState(std::shared_ptr<Transport> 
   if (ranks)
     place->join(std::move(ranks));
   return State::create(std::move(loaded), std::move(place), seed.value_or(0));
+}
+
+Result<std::shared_ptr<State>> RanksFlags::createStateAmong(const std::shared_ptr<Transport> &ranks,
+                                                            unsigned sharing) const {
+  RunFlags flags = *this;
+  if (flags.device.threads == 0 && sharing > 1)
+    flags.device.threads = std::max(1u, usableProcessors() / sharing);
+  DLC_TRY_ASSIGN(state, flags.createState(ranks));
+  if (ranks->ranks() > 1 && !state->module()->plan().dataParallel)
+    return unsupported(module, ": was compiled without --data-parallel, and ", ranks->ranks(),
+                       " ranks were started");
+  return state;
+}
+
+Status amongRanks(const RanksFlags &flags,
+                  const std::function<Status(const std::shared_ptr<Transport> &)> &body) {
+  DLC_TRY_ASSIGN(ranks, openTransport({.timeout = flags.timeout}));
+  Status status = body(ranks);
+  if (status.ok())
+    return ranks->leave();
+  ranks->setReason(status.message());
+  return ranks->rank() == 0 || status.message().empty()
+             ? std::move(status)
+             : std::move(status).in(concat("on rank ", ranks->rank()));
+}
+
+Status beginTogether(Transport &ranks, const Status &own, const Facts &facts) {
+  Status agreed = agree(ranks, own, facts);
+  if (agreed.ok())
+    return agreed;
+  // The one line for all, before anyone ends: mpirun stops the others as soon as one does.
+  if (ranks.rank() == 0)
+    dlc::tool::sayError(agreed);
+  double said = 1;
+  (void)ranks.sum(std::span(&said, 1));
+  return Status(agreed.code(), "");
 }
 
 Result<const EntryInfo *> selectEntry(const Module &module, const std::string &name,

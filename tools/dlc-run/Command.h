@@ -6,7 +6,9 @@
 #include "dlc/checkpoint.h"
 #include "dlc/context.h"
 #include "runtime/Collectives/Transport.h"
+#include "runtime/Training/Ranks.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -52,13 +54,24 @@ struct RunFlags {
   Result<std::shared_ptr<State>> createState(std::shared_ptr<Transport> ranks = {}) const;
 };
 
-struct TrainFlags : RunFlags {
+/// Flags of those that run on several ranks.
+struct RanksFlags : RunFlags {
+  /// File for what each rank does when; empty: none.
+  std::string trace;
+  /// Seconds that a rank may keep the others waiting.
+  double timeout = 30;
+
+  /// createState() as one of `ranks`, `sharing` of which share this process's processors. Fails
+  /// where there are several and the module is for one.
+  Result<std::shared_ptr<State>> createStateAmong(const std::shared_ptr<Transport> &ranks,
+                                                  unsigned sharing) const;
+};
+
+struct TrainFlags : RanksFlags {
   std::string data, checkpoint, initFrom;
   std::optional<uint64_t> epochs, steps;
   uint64_t checkpointEvery = 0;
   uint64_t checkRanks = 0;
-  /// Seconds that a rank may keep the others waiting.
-  double timeout = 30;
   bool resume = false, overwrite = false;
   std::map<std::string, double> overrides;
 };
@@ -73,7 +86,7 @@ struct InferFlags : RunFlags {
   std::optional<uint64_t> steps;
 };
 
-struct BenchFlags : RunFlags {
+struct BenchFlags : RanksFlags {
   std::string entry;
   std::optional<uint64_t> steps;
   bool layers = false;
@@ -102,6 +115,12 @@ struct CheckFlags {
 };
 
 Status train(const TrainFlags &flags);
+/// Runs `body` among the ranks that this process was started among. Rank 0 speaks for all.
+Status amongRanks(const RanksFlags &flags,
+                  const std::function<Status(const std::shared_ptr<Transport> &)> &body);
+/// agree() before anyone begins: where the ranks differ rank 0 says so, once, and all of them fail.
+Status beginTogether(Transport &ranks, const Status &own, const Facts &facts);
+
 /// Measures sums over the ranks that this process was started among.
 Status link(const LinkFlags &flags);
 /// Starts the ranks of a run and waits for them; gives their exit code.

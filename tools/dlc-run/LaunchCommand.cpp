@@ -115,8 +115,9 @@ std::vector<std::string> resumed(std::vector<std::string> command) {
 } // namespace
 
 Result<int> launch(const LaunchFlags &flags) {
-  if (flags.command[0] != "train" && flags.command[0] != "link")
-    return invalid("launch: ranks run train or link, found '", flags.command[0], "'");
+  constexpr std::string_view known[] = {"train", "bench", "link"};
+  if (std::ranges::find(known, flags.command[0]) == std::end(known))
+    return invalid("launch: ranks run train, bench or link, found '", flags.command[0], "'");
   if (flags.restarts != 0 && checkpointOf(flags.command).empty())
     return invalid("launch: --restarts needs a --checkpoint to begin from");
   passSignalsOn();

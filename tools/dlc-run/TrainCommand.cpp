@@ -2,15 +2,14 @@
 #include "runtime/Core/FileWriter.h"
 #include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Support.h"
-#include "runtime/Core/Thread.h"
 #include "runtime/Data/Safetensors.h"
 #include "runtime/Device/Device.h"
 #include "runtime/Training/Ranks.h"
 #include "runtime/Training/Trainer.h"
-#include "tools/CommandLine/RunTool.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Output.h"
 #include "tools/dlc-run/Progress.h"
+#include "tools/dlc-run/TraceFile.h"
 
 #include <csignal>
 #include <filesystem>
@@ -88,16 +87,14 @@ public:
   }
 
   /// What is printed last.
-  void summary(const Trainer &trainer) {
-    if (!json)
-      return;
+  Json summary(const Trainer &trainer) const {
     Json line = last ? describe(*last) : Json::object();
     line["steps"] = steps;
     line["seed"] = trainer.progress().seed;
     line["seconds"] = seconds;
     line["images_per_second"] = seconds > 0 ? static_cast<double>(samples) / seconds : 0;
     line["summary"] = true;
-    printJson(line);
+    return line;
   }
 
 private:
@@ -221,24 +218,21 @@ Facts factsOf(const TrainFlags &flags, const Prepared &prepared) {
           {"--checkpoint", flags.checkpoint.empty() ? "none" : "a file"},
           {"--checkpoint-every", std::to_string(flags.checkpointEvery)},
           {"--check-ranks", std::to_string(flags.checkRanks)},
+          {"--trace", flags.trace.empty() ? "none" : "a file"},
           {"--override", overrides}};
 }
 
 /// What each rank does by itself. Rank 0 alone reads checkpoints and writes them.
-Result<Prepared> prepare(const TrainFlags &given, const std::shared_ptr<Transport> &ranks,
+Result<Prepared> prepare(const TrainFlags &flags, const std::shared_ptr<Transport> &ranks,
                          unsigned sharing) {
-  TrainFlags flags = given;
   const bool first = ranks->rank() == 0;
-  if (flags.device.threads == 0 && sharing > 1)
-    flags.device.threads = std::max(1u, usableProcessors() / sharing);
   Prepared prepared;
-  DLC_TRY_ASSIGN(state, flags.createState(ranks));
+  DLC_TRY_ASSIGN(state, flags.createStateAmong(ranks, sharing));
   const Plan &plan = state->module()->plan();
-  if (ranks->ranks() > 1 && !plan.dataParallel)
-    return unsupported(flags.module, ": was compiled without --data-parallel, and ", ranks->ranks(),
-                       " ranks were started");
   if (!flags.checkpoint.empty() && first)
     DLC_TRY(checkCheckpoint(flags, plan));
+  if (!flags.trace.empty() && first)
+    DLC_TRY(checkWritable(flags.trace, std::vector{flags.module, flags.initFrom}));
   if (!flags.initFrom.empty() && first)
     DLC_TRY(initialiseFrom(flags.initFrom, *state));
   DLC_TRY_ASSIGN(trainData, openDataset(flags.data, Split::Train));
@@ -292,23 +286,17 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
   const bool first = ranks->rank() == 0;
   DLC_TRY_ASSIGN(sharing, ranksOnProcessors(*ranks));
   Result<Prepared> prepared = guarded([&] { return prepare(flags, ranks, sharing); });
-  if (Status agreed = agree(*ranks, prepared.status(), prepared.ok() ? prepared->facts : Facts());
-      !agreed.ok()) {
-    // The one line for all, before anyone ends: mpirun stops the others as soon as one does.
-    if (first)
-      dlc::tool::sayError(agreed);
-    double said = 1;
-    (void)ranks->sum(std::span(&said, 1));
-    return Status(agreed.code(), "");
-  }
+  DLC_TRY(beginTogether(*ranks, prepared.status(), prepared.ok() ? prepared->facts : Facts()));
   DLC_TRY(broadcastRun(*ranks, prepared->metadata, *prepared->state));
   DLC_TRY_ASSIGN(progress, startOf(flags, *ranks, *prepared));
+  DLC_TRY_ASSIGN(tracer, Tracer::begin(flags.trace, *ranks));
   const TrainOptions options{.epochs = flags.epochs,
                              .steps = flags.steps,
                              .checkpoint = flags.checkpoint,
                              .checkpointEvery = flags.checkpointEvery,
                              .checkRanks = flags.checkRanks,
-                             .overrides = flags.overrides};
+                             .overrides = flags.overrides,
+                             .timeline = tracer->timeline()};
   DLC_TRY_ASSIGN(trainer, Trainer::create(prepared->state, prepared->train, prepared->test, options,
                                           progress));
   DLC_TRY(trainer->restore(prepared->metadata).in(flags.checkpoint));
@@ -320,28 +308,25 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
         static_cast<unsigned long long>(trainer->epochs()),
         static_cast<unsigned long long>(progress.epoch + 1));
   stopOnSignals();
+  const Plan &plan = prepared->state->module()->plan();
   if (!first) {
     SilentRank silent;
-    return trainer->run(silent).in(flags.module);
+    DLC_TRY(trainer->run(silent).in(flags.module));
+    return tracer->finish(plan, *ranks, nullptr);
   }
   Reporter reporter(flags.json, flags.steps, ranks->ranks() > 1);
   DLC_TRY(trainer->run(reporter).in(flags.module));
-  reporter.summary(*trainer);
+  Json summary = reporter.summary(*trainer);
+  DLC_TRY(tracer->finish(plan, *ranks, flags.json ? &summary : nullptr));
+  if (flags.json)
+    printJson(summary);
   return trainer->checkpointStatus();
 }
 
 } // namespace
 
 Status train(const TrainFlags &flags) {
-  DLC_TRY_ASSIGN(ranks, openTransport({.timeout = flags.timeout}));
-  Status status = trainAmong(flags, ranks);
-  if (status.ok())
-    return ranks->leave();
-  ranks->setReason(status.message());
-  // Rank 0 speaks for all.
-  return ranks->rank() == 0 || status.message().empty()
-             ? std::move(status)
-             : std::move(status).in(concat("on rank ", ranks->rank()));
+  return amongRanks(flags, [&](const auto &ranks) { return trainAmong(flags, ranks); });
 }
 
 } // namespace dlc::runtime::tool

@@ -35,6 +35,7 @@ struct CommandLine {
   CLI::App *add(const char *name, const char *description);
   static void addDevice(CLI::App *command, DeviceFlags &flags);
   static void addDeviceDetails(CLI::App *command, DeviceFlags &flags);
+  static void addRanks(CLI::App *command, RanksFlags &flags);
   CLI::App *addRunning(const char *name, const char *description, RunFlags &flags);
   void addTrain();
   void addInfer();
@@ -76,6 +77,20 @@ void CommandLine::addDeviceDetails(CLI::App *command, DeviceFlags &flags) {
   command->add_flag("--no-cuda-graph", flags.noCudaGraph, "launch each kernel of a step by itself");
   command->add_flag("--no-libraries", flags.noLibraries,
                     "cuda and simt: dlc's own kernels for all calls of cuBLASLt and cuDNN");
+}
+
+/// What those take that run on several ranks.
+void CommandLine::addRanks(CLI::App *command, RanksFlags &flags) {
+  command
+      ->add_option("--trace", flags.trace,
+                   "file for what each rank does when; Perfetto and chrome://tracing show it")
+      ->type_name("FILE")
+      ->check(fileName());
+  command
+      ->add_option("--timeout", flags.timeout,
+                   "seconds that a rank may keep the others waiting; default: 30")
+      ->type_name("S")
+      ->check(CLI::Range(1.0, 1e6));
 }
 
 CLI::App *CommandLine::addRunning(const char *name, const char *description, RunFlags &flags) {
@@ -140,11 +155,7 @@ void CommandLine::addTrain() {
                    "compare the parameters of all ranks every N batches; default: 0, never")
       ->type_name("N")
       ->check(wholeNumber(0));
-  trainCommand
-      ->add_option("--timeout", train.timeout,
-                   "seconds that a rank may keep the others waiting; default: 30")
-      ->type_name("S")
-      ->check(CLI::Range(1.0, 1e6));
+  addRanks(trainCommand, train);
   trainCommand
       ->add_option_function<std::vector<std::string>>(
           "--override",
@@ -192,6 +203,7 @@ void CommandLine::addBench() {
       ->type_name("N")
       ->check(wholeNumber(1));
   benchCommand->add_flag("--layers", bench.layers, "time of each record of the plan");
+  addRanks(benchCommand, bench);
 }
 
 void CommandLine::addInspect() {
@@ -262,7 +274,8 @@ void CommandLine::addCheck() {
 }
 
 void CommandLine::addLaunch() {
-  launchCommand = add("launch", "run train or link on several ranks, started by Open MPI's mpirun");
+  launchCommand =
+      add("launch", "run train, bench or link on several ranks, started by Open MPI's mpirun");
   launchCommand
       ->add_option("-n", launch.ranks, "ranks: processes, each with a replica of the model")
       ->required()
@@ -277,7 +290,8 @@ void CommandLine::addLaunch() {
                    "begin again from the checkpoint after a failure, N times at most")
       ->type_name("N")
       ->check(wholeNumber(0));
-  launchCommand->add_option("command", launch.command, "behind --: train or link, and its flags")
+  launchCommand
+      ->add_option("command", launch.command, "behind --: train, bench or link, and its flags")
       ->required()
       ->type_name("-- COMMAND ...");
 }

@@ -29,6 +29,7 @@ public:
 
   Result<bool> begin(const RunStart &start) override {
     accumulators.begin(start);
+    sums.setTimeline(start.timeline);
     device->running().lock();
     return true;
   }
@@ -38,6 +39,7 @@ public:
     device->running().unlock();
     return status;
   }
+  bool settles() const override { return true; }
   Result<std::span<const float>> results(unsigned slot) override { return accumulators.of(slot); }
   Status launch(uint32_t stream, const Launch &launch) override {
     DLC_TRY(sums.finish(stream));

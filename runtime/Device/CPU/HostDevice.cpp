@@ -69,21 +69,31 @@ void HostResults::end() {
 Status StartedSums::start(uint32_t stream, const DeviceCollective &collective) {
   if (ranks.ranks() == 1)
     return {};
-  DLC_TRY_ASSIGN(ticket, ranks.start({Collective::Kind::Sum, collective.channel, collective.dtype,
-                                      std::span(collective.buffer, collective.bytes)}));
-  streams[stream].tickets.push_back(ticket);
+  std::deque<Started> &started = streams[stream].started;
+  Started &sum = started.emplace_back(Started{0, collective.record, {}});
+  Result<Transport::Ticket> ticket = ranks.start(
+      {Collective::Kind::Sum, collective.channel, collective.dtype,
+       std::span(collective.buffer, collective.bytes), timeline ? &sum.times : nullptr});
+  if (!ticket.ok()) {
+    started.pop_back();
+    return ticket.takeStatus();
+  }
+  sum.ticket = *ticket;
   return {};
 }
 
 void StartedSums::record(uint32_t stream, uint32_t event) {
   if (auto found = streams.find(stream); found != streams.end())
-    events[event] = {stream, found->second.before + found->second.tickets.size()};
+    events[event] = {stream, found->second.before + found->second.started.size()};
 }
 
 Status StartedSums::waitUntil(Stream &stream, size_t count) {
   while (stream.before < count) {
-    DLC_TRY(ranks.wait(stream.tickets.front()));
-    stream.tickets.pop_front();
+    const Started &sum = stream.started.front();
+    DLC_TRY(ranks.wait(sum.ticket));
+    if (timeline)
+      timeline->add(SpanKind::Collective, sum.record, sum.times.begin, sum.times.end);
+    stream.started.pop_front();
     ++stream.before;
   }
   return {};
@@ -99,7 +109,7 @@ Status StartedSums::finish(uint32_t number) {
   auto found = streams.find(number);
   return found == streams.end()
              ? Status()
-             : waitUntil(found->second, found->second.before + found->second.tickets.size());
+             : waitUntil(found->second, found->second.before + found->second.started.size());
 }
 
 Status StartedSums::finish() {
@@ -107,8 +117,8 @@ Status StartedSums::finish() {
   for (auto &[number, stream] : streams) {
     Status status = finish(number);
     // What failed is over as well.
-    stream.before += stream.tickets.size();
-    stream.tickets.clear();
+    stream.before += stream.started.size();
+    stream.started.clear();
     if (!status.ok() && all.ok())
       all = std::move(status);
   }

@@ -42,6 +42,8 @@ class StartedSums {
 public:
   explicit StartedSums(Transport &ranks) : ranks(ranks) {}
 
+  /// Notes from now on when sums began and ended; null: does not.
+  void setTimeline(Timeline *noted) { timeline = noted; }
   /// Starts one, over host memory that nobody touches until it is waited for.
   Status start(uint32_t stream, const DeviceCollective &collective);
   /// Marks what `stream` has so far; waitFor() waits for that.
@@ -52,14 +54,20 @@ public:
   Status finish();
 
 private:
-  /// Tickets of a stream that are not waited for, and how many were before them.
+  struct Started {
+    Transport::Ticket ticket;
+    uint32_t record;
+    Collective::Times times;
+  };
+  /// Those of a stream that are not waited for, and how many were before them.
   struct Stream {
-    std::deque<Transport::Ticket> tickets;
+    std::deque<Started> started;
     size_t before = 0;
   };
   Status waitUntil(Stream &stream, size_t count);
 
   Transport &ranks;
+  Timeline *timeline = nullptr;
   std::map<uint32_t, Stream> streams;
   /// For each event the stream that recorded it, and how many that had.
   std::map<uint32_t, std::pair<uint32_t, size_t>> events;

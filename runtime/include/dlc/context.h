@@ -12,6 +12,7 @@
 #define DLC_CONTEXT_H
 
 #include "dlc/state.h"
+#include "dlc/timeline.h"
 
 #include <cstddef>
 #include <functional>
@@ -67,6 +68,11 @@ public:
   /// InvalidArgument, before anything has run, if an input is not bound or, of those that hold
   /// classes (ValueInfo::classes), a valid sample has a number that is none of them.
   Status run(Trace *trace = nullptr);
+
+  /// Notes from now on in `timeline` when each run, launch, wait and collective begins and ends;
+  /// null: no longer. Only on the CPU do runs stay what they are: elsewhere each record is waited
+  /// for.
+  void setTimeline(Timeline *timeline);
 
   /// The two halves of run(), for a caller that prepares the next run while a device is at work:
   /// start() takes the inputs and issues the run, finish() waits for the oldest run that is not

@@ -1,8 +1,9 @@
 // What every transport must do. Run as it is for `self`, and by mpirun for `mpi`: each rank runs
 // all of it, and computes by itself what the ranks must come to.
-#include "runtime/Collectives/Transport.h"
+#include "runtime/Collectives/RankTimelines.h"
 #include "runtime/Core/Initialise.h"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <map>
 #include <thread>
@@ -177,6 +178,67 @@ TEST(Conformance, RefusesWhatCannotBe) {
 }
 
 // A starter is known by what it leaves in the environment.
+// A collective says when it began and ended.
+TEST(Conformance, TellsTimes) {
+  std::vector<std::byte> values = valuesOf(DLC_F32, 1000, ranks->rank());
+  Collective::Times times = {};
+  Collective collective = summing(DLC_F32, values);
+  collective.times = &times;
+  const int64_t before = steadyNanoseconds();
+  ASSERT_TRUE(ranks->run(collective).ok());
+  EXPECT_LE(times.begin, times.end);
+  EXPECT_LE(times.end, steadyNanoseconds());
+  if (ranks->ranks() > 1)
+    EXPECT_LE(before, times.begin);
+}
+
+/// A clock that is rank x 1 s ahead and runs fast by one part in a thousand.
+int64_t wrongClock() {
+  const int64_t time = steadyNanoseconds();
+  return time + ranks->rank() * (int64_t(1'000'000'000) + time / 1000);
+}
+
+// Clocks of one machine are equal, so what a rank finds its own to be ahead is what was put in, to
+// within the error that it states.
+TEST(RankTimelines, ComparesClocks) {
+  auto first = compareClocks(*ranks, wrongClock), last = compareClocks(*ranks, wrongClock);
+  ASSERT_TRUE(first.ok() && last.ok());
+  const int64_t error = std::max(first->error, last->error);
+  if (ranks->rank() == 0)
+    EXPECT_EQ(first->ahead, 0);
+  // Between the readings a time is right; the drift within one exchange is far below its length.
+  const int64_t early = first->at, true0 = (early - ranks->rank() * 1'000'000'000ll);
+  const double rate = 1 + ranks->rank() * 1e-3;
+  EXPECT_LE(std::abs(timeOfRank0(early, *first, *last) -
+                     static_cast<int64_t>(static_cast<double>(true0) / rate)),
+            error + error / 100 + 1000);
+  EXPECT_LT(error, 50'000'000);
+}
+
+// Rank 0 gets all spans of all ranks in their order, also where they are many and differ in number.
+TEST(RankTimelines, GathersSpans) {
+  auto first = compareClocks(*ranks);
+  ASSERT_TRUE(first.ok());
+  Timeline timeline;
+  const uint32_t count = 10 + 30000 * ranks->rank();
+  const int64_t begin = steadyNanoseconds();
+  for (uint32_t i = 0; i < count; ++i)
+    timeline.add(SpanKind::Kernel, i, begin + i, begin + i + 1);
+  auto all = gatherTimelines(*ranks, timeline, *first);
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  ASSERT_EQ(all->size(), ranks->rank() == 0 ? ranks->ranks() : 0);
+  for (unsigned rank = 0; rank < all->size(); ++rank) {
+    const std::vector<Span> &spans = (*all)[rank].spans;
+    ASSERT_EQ(spans.size(), 10 + 30000 * rank);
+    for (size_t i = 0; i < spans.size(); ++i) {
+      ASSERT_EQ(spans[i].number, i);
+      ASSERT_LE(std::abs(spans[i].end - spans[i].begin - 1), 1);
+    }
+    if (ranks->ranks() > 1)
+      EXPECT_GT((*all)[rank].transportSeconds, 0);
+  }
+}
+
 TEST(Launched, KnowsStarters) {
   static std::map<std::string, std::string> variables;
   auto get = [](const char *name) -> const char * {

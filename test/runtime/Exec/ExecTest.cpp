@@ -255,6 +255,40 @@ TEST(Exec, TimesEachRecord) {
     EXPECT_GE(seconds, 0);
 }
 
+// Each launch of a run lies in it, one behind the other, with the time of no other run; without a
+// timeline nothing is noted.
+TEST(Exec, NotesWhatRunsWhen) {
+  Ready ready;
+  auto context = Context::create(ready.state(), "train_step").take();
+  Inputs inputs;
+  inputs.bindTo(*context);
+  Timeline timeline;
+  timeline.setStep(4);
+  const int64_t before = steadyNanoseconds();
+  context->setTimeline(&timeline);
+  ASSERT_TRUE(context->run().ok());
+  context->setTimeline(nullptr);
+  const int64_t after = steadyNanoseconds();
+  ASSERT_TRUE(context->run().ok());
+  ASSERT_EQ(timeline.spans().size(), 8u);
+  const Span run = timeline.spans().back();
+  EXPECT_EQ(run.kind, SpanKind::Run);
+  EXPECT_EQ(ready.module->plan().entries[run.number].name, "train_step");
+  EXPECT_GE(run.begin, before);
+  EXPECT_LE(run.end, after);
+  int64_t last = run.begin;
+  for (uint32_t i = 0; i < 7; ++i) {
+    const Span &kernel = timeline.spans()[i];
+    EXPECT_EQ(kernel.kind, SpanKind::Kernel);
+    EXPECT_EQ(kernel.number, context->entry().records.first + i);
+    EXPECT_EQ(kernel.step, 4u);
+    EXPECT_LE(last, kernel.begin);
+    EXPECT_LE(kernel.begin, kernel.end);
+    last = kernel.end;
+  }
+  EXPECT_LE(last, run.end);
+}
+
 TEST(Exec, SaysWhatIsWrong) {
   Ready ready;
   auto state = ready.state();
