@@ -122,14 +122,14 @@ bool Benchmark::prepare(Case &c, const std::string &kernel, std::array<size_t, 3
 void Benchmark::convolution(const std::string &name, const Convolution &p, double floor) {
   const std::string x = tensor({p.batch, p.inChannels, p.extent, p.extent}),
                     y = tensor({p.batch, p.outChannels, p.outExtent(), p.outExtent()}),
-                    w = tensor({p.outChannels, p.inChannels, p.kernel, p.kernel}),
+                    w = tensor({p.outChannels, p.inChannels / p.groups, p.kernel, p.kernel}),
                     pad = std::to_string(p.pad), stride = std::to_string(p.stride),
                     geometry = " %a, %b strides = [" + stride + ", " + stride + "] padding = [" +
                                pad + ", " + pad + ", " + pad + ", " + pad +
-                               "] dilations = [1, 1] groups = 1 : ";
+                               "] dilations = [1, 1] groups = " + std::to_string(p.groups) + " : ";
   const size_t xs = p.batch * p.inChannels * p.extent * p.extent,
                ys = p.batch * p.outChannels * p.outExtent() * p.outExtent(),
-               ws = p.outChannels * p.inChannels * p.kernel * p.kernel;
+               ws = p.outChannels * p.inChannels / p.groups * p.kernel * p.kernel;
   struct Way {
     const char *name;
     std::string kernel;
@@ -148,7 +148,7 @@ void Benchmark::convolution(const std::string &name, const Convolution &p, doubl
     Case c;
     c.name = name + " " + way.name;
     c.floor = floor;
-    c.flops = 2.0 * double(ys) * double(p.inChannels * p.kernel * p.kernel);
+    c.flops = 2.0 * double(ys) * double(p.inChannels / p.groups * p.kernel * p.kernel);
     if (!wanted(c.name) || !prepare(c, way.kernel, way.counts))
       continue;
     c.rival =
@@ -267,8 +267,8 @@ int main(int argc, char **argv) {
   app.add_option("--filter", options.filter, "only cases whose name holds this");
   app.add_option("--target", options.target, "native, avx2 or avx512");
   app.add_option("--conv-algorithm", options.algorithm,
-                 "heuristic (default), direct, gemm or winograd, where it can run")
-      ->check(CLI::IsMember({"heuristic", "direct", "gemm", "winograd"}));
+                 "heuristic (default), direct, gemm, winograd or fft, where it can run")
+      ->check(CLI::IsMember({"heuristic", "direct", "gemm", "winograd", "fft"}));
   app.add_option("--repetitions", options.repetitions, "runs of each side; medians are printed");
   app.add_flag("--json", options.json, "one JSON object a line");
   app.add_flag("--check", options.check, "fail below the promised shares");
@@ -286,6 +286,14 @@ int main(int argc, char **argv) {
   bench.convolution("resnet 3x3 512->512 7x7", {16, 512, 512, 7, 3, 1, 1}, 0);
   bench.convolution("resnet 3x3 128->128 56x56 stride 2", {16, 128, 128, 56, 3, 1, 2}, 0);
   bench.convolution("resnet 1x1 256->512 56x56 stride 2", {16, 256, 512, 56, 1, 0, 2}, 0);
+  bench.convolution("mobilenet 3x3 32 112x112", {16, 32, 32, 112, 3, 1, 1, 32}, 0);
+  bench.convolution("mobilenet 3x3 96 112x112 stride 2", {16, 96, 96, 112, 3, 1, 2, 96}, 0);
+  bench.convolution("mobilenet 3x3 144 56x56", {16, 144, 144, 56, 3, 1, 1, 144}, 0);
+  bench.convolution("mobilenet 3x3 192 28x28", {16, 192, 192, 28, 3, 1, 1, 192}, 0);
+  bench.convolution("mobilenet 3x3 576 14x14", {16, 576, 576, 14, 3, 1, 1, 576}, 0);
+  bench.convolution("mobilenet 3x3 576 14x14 stride 2", {16, 576, 576, 14, 3, 1, 2, 576}, 0);
+  bench.convolution("mobilenet 3x3 960 7x7", {16, 960, 960, 7, 3, 1, 1, 960}, 0);
+  bench.convolution("depthwise 5x5 240 28x28", {16, 240, 240, 28, 5, 2, 1, 240}, 0);
   bench.convolution("lenet 5x5 1->20 28x28", {64, 1, 20, 28, 5, 0, 1}, 0);
   bench.convolution("lenet 5x5 20->50 12x12", {64, 20, 50, 12, 5, 0, 1}, 0);
   bench.linear("lenet 64x800x500", 64, 800, 500, 0);

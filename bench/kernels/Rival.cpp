@@ -49,12 +49,14 @@ std::unique_ptr<dlc::bench::Rival> dlc::bench::makeConvolutionRival(const Convol
                                                                     Direction direction,
                                                                     float *source, float *other) {
   const memory::dims x{p.batch, p.inChannels, p.extent, p.extent},
-      y{p.batch, p.outChannels, p.outExtent(), p.outExtent()},
-      w{p.outChannels, p.inChannels, p.kernel, p.kernel}, stride{p.stride, p.stride},
+      y{p.batch, p.outChannels, p.outExtent(), p.outExtent()}, stride{p.stride, p.stride},
       low{p.pad, p.pad}, high = low;
+  memory::dims w{p.outChannels / p.groups, p.inChannels / p.groups, p.kernel, p.kernel};
+  if (p.groups > 1)
+    w.insert(w.begin(), p.groups);
   auto any = [](const memory::dims &d) { return memory::desc(d, Type::f32, Tag::any); };
   auto plain = [](const memory::dims &d, bool filter) {
-    return memory::desc(d, Type::f32, filter ? Tag::oihw : Tag::nchw);
+    return memory::desc(d, Type::f32, !filter ? Tag::nchw : d.size() == 5 ? Tag::goihw : Tag::oihw);
   };
   const algorithm direct = algorithm::convolution_direct;
   convolution_forward::primitive_desc forward(

@@ -17,7 +17,7 @@ enum class Direction { Forward, BackwardData, BackwardFilter };
 
 /// A square convolution with equal padding on all sides.
 struct Convolution {
-  int64_t batch, inChannels, outChannels, extent, kernel, pad, stride;
+  int64_t batch, inChannels, outChannels, extent, kernel, pad, stride, groups = 1;
   int64_t outExtent() const { return (extent + 2 * pad - kernel) / stride + 1; }
 };
 

@@ -21,6 +21,7 @@ std::unique_ptr<CpuGenerator> createTransposeGenerator();
 std::unique_ptr<CpuGenerator> createMultiTensorGenerator();
 std::unique_ptr<CpuGenerator> createGemmGenerator();
 std::unique_ptr<CpuGenerator> createConvolutionGenerator();
+std::unique_ptr<CpuGenerator> createDepthwiseGenerator();
 std::unique_ptr<CpuGenerator> createWinogradGenerator();
 std::unique_ptr<CpuGenerator> createFourierGenerator();
 std::unique_ptr<CpuGenerator> createLoopsGenerator();

@@ -376,10 +376,12 @@ void DataPhase::finishStrip(const Task &task, Value panel, Value row, Value acc)
       e.loop(e.constant(0), pixels, e.lanes, [&](Value pixel) {
         Value value = e.loadAligned(e.at(stage, e.add(e.mul(channel, pitch), pixel)));
         Value left = e.add(w, e.mul(pixel, geometry.targetStep[2]));
-        target.write(value, {{task.image, e.add(firstChannel, channel), d, h, left},
-                             4,
-                             geometry.targetStep[2],
-                             e.lanesBelow(e.sub(pixels, pixel))});
+        e.forLanes(e.sub(pixels, pixel), [&](Value mask) {
+          target.write(value, {{task.image, e.add(firstChannel, channel), d, h, left},
+                               4,
+                               geometry.targetStep[2],
+                               mask});
+        });
       });
     });
   });

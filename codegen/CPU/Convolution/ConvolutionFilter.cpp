@@ -102,7 +102,9 @@ Candidate codegen::filterCandidate(const ConvolutionProblem &problem,
   candidate.phases.push_back({uint32_t(tasks), 4 * scratch});
   candidate.phases.push_back({uint32_t(problem.groups * plan.chunks() * plan.panels), 0});
   candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
-  candidate.cost = tileSeconds(filterCycles(problem, machine, schedule), machine);
+  candidate.cost = tileSeconds(filterCycles(problem, machine, schedule) +
+                                   filterCopyCycles(problem, machine, schedule),
+                               machine);
   return candidate;
 }
 

@@ -39,33 +39,63 @@ PackedPhase::IndexMap codegen::imageMap(int64_t outer, int64_t channels,
 
 void codegen::copyPlane(PackEmitter &e, const Source &source, ArrayRef<Value> corner,
                         const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t pitch,
-                        Value target) {
+                        Value target, int64_t step) {
   Value zero = e.constant(0);
-  auto inside = [&](Value index, int64_t extent) {
-    return e.both(e.less(e.constant(-1), index), e.less(index, e.constant(extent)));
+  auto within = [&](Value index, Value low, int64_t high) {
+    return e.maximum(e.minimum(index, e.constant(high)), low);
   };
-  // Masked rows are not read as vectors, but a body may read scalars that belong to the row.
-  auto nearest = [&](Value index, int64_t extent) {
-    return e.minimum(e.maximum(index, zero), e.constant(extent - 1));
+  // The first lane at or behind a column `distance` from that of lane 0.
+  auto laneAt = [&](Value distance) {
+    return step == 1 ? distance : e.div(e.maximum(e.add(distance, step - 1), zero), step);
   };
-  Value depthExists = inside(corner[2], extents[0]), depth = nearest(corner[2], extents[0]);
-  const int64_t ahead = 4; // rows
-  e.loop(rows, [&](Value row) {
-    Value h = e.add(corner[3], row);
-    Value exists = e.both(depthExists, inside(h, extents[1]));
-    h = nearest(h, extents[1]);
-    // Before every column there is none: no lane passes.
-    Value end = e.select(exists, e.constant(extents[2]), e.constant(-(int64_t(1) << 30)));
-    e.loop(zero, e.constant(pitch), e.lanes, [&](Value chunk) {
-      Value w = e.add(corner[4], chunk);
-      Value mask = e.intersect(e.lanesFrom(e.sub(zero, w)), e.lanesBelow(e.sub(end, w)));
-      if (source.address)
-        e.prefetch(source.address({corner[0], corner[1], depth, e.add(h, ahead), w}),
-                   /*forWriting=*/false);
-      Value vector = source.read({{corner[0], corner[1], depth, h, w}, 4, 1, mask});
-      e.storeUnaligned(vector, e.at(target, e.add(e.mul(row, pitch), chunk)));
+  auto place = [&](Value row, Value chunk) {
+    return e.at(target, e.add(e.mul(row, pitch), chunk));
+  };
+  auto clear = [&](Value first, Value last) {
+    e.loop(first, last, 1, [&](Value row) {
+      e.loop(zero, e.constant(pitch), e.lanes,
+             [&](Value chunk) { e.storeUnaligned(e.zeroVector(), place(row, chunk)); });
     });
-  });
+  };
+  const int64_t ahead = 4; // rows
+  auto copy = [&](Value row, Value chunk, bool whole) {
+    Value h = e.add(corner[3], row), w = e.add(corner[4], e.mul(chunk, step));
+    Value mask;
+    if (!whole)
+      mask = e.intersect(e.lanesFrom(laneAt(e.sub(zero, w))),
+                         e.lanesBelow(laneAt(e.sub(e.constant(extents[2]), w))));
+    if (source.address)
+      e.prefetch(source.address({corner[0], corner[1], corner[2], e.add(h, ahead), w}),
+                 /*forWriting=*/false);
+    Value vector = source.read({{corner[0], corner[1], corner[2], h, w}, 4, step, mask});
+    e.storeUnaligned(vector, place(row, chunk));
+  };
+  // Chunks of whole vectors inside the image, where the columns are known.
+  int64_t wholeBegin = 0, wholeEnd = 0;
+  if (std::optional<int64_t> left = CodeEmitter::known(corner[4])) {
+    auto chunkFrom = [&](int64_t column) {
+      return column <= *left ? 0 : roundUp(ceilDiv(column - *left, step), e.lanes);
+    };
+    wholeBegin = std::min(chunkFrom(0), pitch);
+    // Behind the last column that a vector may begin at.
+    const int64_t end = extents[2] - (e.lanes - 1) * step;
+    wholeEnd = std::clamp(std::min(chunkFrom(end), pitch / e.lanes * e.lanes), wholeBegin, pitch);
+  }
+  auto copyRow = [&](Value row) {
+    e.loop(zero, e.constant(wholeBegin), e.lanes, [&](Value chunk) { copy(row, chunk, false); });
+    e.loop(e.constant(wholeBegin), e.constant(wholeEnd), e.lanes,
+           [&](Value chunk) { copy(row, chunk, true); });
+    e.loop(e.constant(wholeEnd), e.constant(pitch), e.lanes,
+           [&](Value chunk) { copy(row, chunk, false); });
+  };
+  Value top = within(e.sub(zero, corner[3]), zero, rows);
+  Value bottom = within(e.sub(e.constant(extents[1]), corner[3]), top, rows);
+  Value depthExists =
+      e.both(e.less(e.constant(-1), corner[2]), e.less(corner[2], e.constant(extents[0])));
+  bottom = e.select(depthExists, bottom, top);
+  clear(zero, top);
+  e.loop(top, bottom, 1, copyRow);
+  clear(bottom, e.constant(rows));
 }
 
 //===------------------------------------------------------------------------------------------===//

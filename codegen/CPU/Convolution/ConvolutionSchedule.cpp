@@ -166,6 +166,20 @@ double codegen::filterCycles(const ConvolutionProblem &p, const MachineModel &m,
                   calls * (30 + 3 * double(s.boxSize() * s.vectors)));
 }
 
+double codegen::filterCopyCycles(const ConvolutionProblem &p, const MachineModel &m,
+                                 const FilterSchedule &s) {
+  const FilterBlock block(p, s);
+  const double perVector = 1.5, perTransposedVector = 2;
+  const int64_t panels = ceilDiv(p.outChannels / p.groups, s.vectors * m.lanes);
+  const auto bands = double(p.batch * p.output[0] * ceilDiv(p.output[1], s.bandRows) *
+                            ceilDiv(p.output[2], s.bandCols));
+  const auto chunks = double(p.groups * ceilDiv(p.inChannels / p.groups, s.channels));
+  const auto source =
+      double(ceilDiv(panels, s.panels) * block.planes * block.rows * ceilDiv(block.pitch, m.lanes));
+  const auto gradient = double(panels * s.vectors * s.bandRows * roundUp(s.bandCols, m.lanes));
+  return bands * chunks * (perVector * source + perTransposedVector * gradient);
+}
+
 static FilterSchedule chooseFilterTile(const ConvolutionProblem &p, const MachineModel &m) {
   FilterSchedule best;
   double bestCost = std::numeric_limits<double>::infinity();

@@ -46,7 +46,7 @@ struct FilterSchedule {
 DataSchedule chooseDataSchedule(const DataGeometry &geometry, const MachineModel &machine,
                                 bool severalRows);
 FilterSchedule chooseFilterSchedule(const ConvolutionProblem &problem, const MachineModel &machine);
-/// Estimated cycles; of a data convolution without those of waitingCycles.
+/// Estimated cycles, without those of waitingCycles and filterCopyCycles.
 double dataCycles(const DataGeometry &geometry, const MachineModel &machine,
                   const DataSchedule &schedule);
 /// In which the tiles of a data convolution wait for lines of the source block.
@@ -54,6 +54,9 @@ double waitingCycles(const DataGeometry &geometry, const MachineModel &machine,
                      const DataSchedule &schedule);
 double filterCycles(const ConvolutionProblem &problem, const MachineModel &machine,
                     const FilterSchedule &schedule);
+/// In which a filter's gradient copies blocks of x and transposes those of dy.
+double filterCopyCycles(const ConvolutionProblem &problem, const MachineModel &machine,
+                        const FilterSchedule &schedule);
 
 /// Derived sizes of the scratch block of a data convolution, in elements.
 struct DataBlock {

@@ -62,9 +62,26 @@ Value PackEmitter::intersect(Value a, Value c) {
   return a && c ? arith::AndIOp::create(b, loc, a, c).getResult() : a ? a : c;
 }
 
+void PackEmitter::forLanes(Value count, llvm::function_ref<void(Value)> body) {
+  if (known(count) || lanes > 8)
+    return body(lanesBelow(count));
+  Value whole = less(constant(lanes - 1), count);
+  when(whole, [&] { body({}); });
+  Value some = both(less(constant(0), count), less(count, constant(lanes)));
+  when(some, [&] { body(lanesBelow(count)); });
+}
+
 void PackEmitter::clearRows(Value tile, Value first) {
   loop(first, constant(lanes), 1,
        [&](Value row) { storeAligned(zeroVector(), at(tile, mul(row, lanes))); });
+}
+
+Value PackEmitter::alternate(Value even, Value odd, bool upper) {
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < lanes / 2; ++lane)
+    for (int64_t side = 0; side < 2; ++side)
+      order.push_back(side * lanes + (upper ? lanes / 2 : 0) + lane);
+  return vector::ShuffleOp::create(b, loc, even, odd, order);
 }
 
 //===------------------------------------------------------------------------------------------===//

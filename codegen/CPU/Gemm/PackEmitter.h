@@ -52,6 +52,12 @@ public:
   mlir::Value lanesFrom(mlir::Value bound);
   mlir::Value intersect(mlir::Value a, mlir::Value c);
 
+  /// Calls `body` with the mask of the first `count` lanes, unless there are none. AVX2's masked
+  /// stores take a dozen cycles even of all lanes: there, whole vectors take a branch of their own.
+  void forLanes(mlir::Value count, llvm::function_ref<void(mlir::Value mask)> body);
+
+  /// The lower or upper halves of two vectors, their lanes in turn.
+  mlir::Value alternate(mlir::Value even, mlir::Value odd, bool upper);
   /// Transposes a lanes x lanes tile, through a function of the module; strides in elements between
   /// rows.
   void transpose(mlir::Value source, mlir::Value sourceStride, mlir::Value target,

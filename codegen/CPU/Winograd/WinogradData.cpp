@@ -297,11 +297,13 @@ void DataPhase::writeRows(const WinogradSegment &segment, Value firstChannel) {
     e.loop(zero, channels, 1, [&](Value channel) {
       e.loop(zero, cols, e.lanes, [&](Value col) {
         Value value = e.loadAligned(e.at(stage, e.add(e.mul(channel, pitch), col)));
-        target.write(value, {{segment.image, e.add(firstChannel, channel), zero,
-                              e.add(segment.row, row), e.add(segment.col, col)},
-                             4,
-                             1,
-                             e.lanesBelow(e.sub(cols, col))});
+        e.forLanes(e.sub(cols, col), [&](Value mask) {
+          target.write(value, {{segment.image, e.add(firstChannel, channel), zero,
+                                e.add(segment.row, row), e.add(segment.col, col)},
+                               4,
+                               1,
+                               mask});
+        });
       });
     });
   });
