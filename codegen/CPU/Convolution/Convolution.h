@@ -26,12 +26,13 @@ std::optional<ConvolutionProblem> packedConvolution(const KernelSpec &spec);
 PackedPhase::IndexMap imageMap(int64_t outer, int64_t channels,
                                const ConvolutionProblem::Spatial &spatial);
 
-/// Copies rows x pitch elements of a plane to `target`, every `step`-th of a row, from row and
-/// column `corner[3]`, `corner[4]` on; what lies outside the tensor is zero. Rows are stored in
-/// ascending order in whole vectors: up to lanes - 1 elements behind the last row are overwritten.
+/// Copies rows x pitch elements of a plane to `target`, every `rowStep`-th row and `step`-th
+/// column, from row and column `corner[3]`, `corner[4]` on; what lies outside the tensor is zero.
+/// Rows are stored in ascending order in whole vectors: up to lanes - 1 elements behind the last
+/// row are overwritten.
 void copyPlane(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::Value> corner,
                const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t pitch,
-               mlir::Value target, int64_t step = 1);
+               mlir::Value target, int64_t step = 1, int64_t rowStep = 1);
 
 /// Forward and backward data.
 Candidate dataCandidate(const ConvolutionProblem &problem, const DataSchedule &schedule,

@@ -2,10 +2,11 @@
 //
 // Two phases:
 //   0  packs the filter into panels [phase][group][panel][source channel][tap][vectors * lanes] in
-//   the workspace; 1  for each (image, group, band of pixels, chunk of panels): copies the source
-//   block with its zero border, runs the
-//      micro-kernel over strips of tiles, transposes each finished strip to channel-major rows and
-//      writes them.
+//      the workspace;
+//   1  for each (image, group, band of pixels of a row phase, chunk of panels): copies the source
+//      block with its zero border, runs the micro-kernel over strips of tiles of each column phase,
+//      transposes each finished strip to channel-major rows and writes them, the columns of two
+//      phases in turn.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"
@@ -25,14 +26,12 @@ enum PhaseField : int64_t {
   SliceStart,  // first entry in the table of depth offsets
   PackedStart, // first element of the packed filter
   FirstD,
-  FirstH,
-  FirstW, // first target index
+  FirstH, // first target index
   CountD,
   CountH,
   CountW, // target indices
-  MinH,
-  MinW,   // smallest source distance of a tap
-  Slices, // depth taps
+  MinH,   // smallest source distance of a tap along rows
+  Slices, // depth taps that any phase of the row phase needs
   PhaseFields
 };
 
@@ -52,6 +51,7 @@ struct DataPlan {
   bool isForward() const { return problem.direction == ConvolutionProblem::Direction::Forward; }
   int64_t boxSize() const { return schedule.boxRows * schedule.boxCols; }
   int64_t slotElements() const { return boxSize() * width; }
+  int64_t firstCol() const { return geometry.offsetRange(2).first; } ///< of the taps' distances
   int64_t blocks() const { return ceilDiv(geometry.sourceChannels, schedule.channelBlock); }
   int64_t chunks() const { return ceilDiv(panels, schedule.panels); }
   int64_t rowBands() const {
@@ -64,12 +64,15 @@ struct DataPlan {
   int64_t packedChannels() const;
   int64_t packTasks() const;
   int64_t computeTasks() const;
-  // Scratch of phase 1: a strip of finished rows, the source block, accumulators.
+  // Scratch of phase 1: strips of finished rows, the source block, accumulators; strips and
+  // accumulators for each column phase.
   int64_t stripPixels() const { return roundUp(schedule.bandCols * boxSize(), lanes); }
-  int64_t stageElements() const { return lanes * stripPixels(); }
+  int64_t stripElements() const { return lanes * stripPixels(); }
+  int64_t stageElements() const { return geometry.columnPhases() * stripElements(); }
   int64_t sourceElements() const {
     return roundUp(schedule.channelBlock * block.slices * block.plane() + lanes, lanes);
   }
+  int64_t stripAccumulators() const { return schedule.bandCols * slotElements(); }
   int64_t accumulatorElements() const;
 
 private:
@@ -88,17 +91,26 @@ public:
   void compute(LLVM::LLVMFuncOp micro);
 
 private:
-  /// Coordinates of a compute task.
+  /// Coordinates of a compute task; the phase is the first of a row phase.
   struct Task {
     Value phase, image, group, depth, row, col, panel, panelEnd;
   };
 
   Value field(Value phase, PhaseField which);
+  /// A row of tiles of all column phases: its place in the target, its pixels, and those of the
+  /// largest phase.
+  struct Strip {
+    Value channel, depth, row, col, width, pixels;
+  };
+
   Task decode(Value number);
+  Value columnPhase(const Task &task, int64_t number);
+  Value hasTaps(Value phase);
   void packTap(Value phase, Value group, Value panel, Value channel, Value tap, Value target);
   void copySource(const Task &task, Value firstChannel, Value channels);
   void runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstChannel, Value channels);
   void finishStrip(const Task &task, Value panel, Value row, Value acc);
+  void writeChannel(const Task &task, const Strip &strip, Value channel);
 
   const DataPlan &plan;
   const DataGeometry &geometry;
@@ -132,10 +144,10 @@ void DataPlan::appendPhase(int64_t phase) {
   row[FilterStart] = int64_t(filterTable.size());
   row[SliceStart] = int64_t(sliceTable.size());
   row[PackedStart] = packedElements;
-  row[FirstD] = d.first, row[FirstH] = h.first, row[FirstW] = w.first;
+  row[FirstD] = d.first, row[FirstH] = h.first;
   row[CountD] = d.count, row[CountH] = h.count, row[CountW] = w.count;
-  row[MinH] = h.minOffset(), row[MinW] = w.minOffset();
-  row[Slices] = taps ? int64_t(d.taps.size()) : 0;
+  row[MinH] = h.minOffset();
+  row[Slices] = h.taps.empty() || geometry.maxTaps(2) == 0 ? 0 : int64_t(d.taps.size());
   phaseTable.append(row, row + PhaseFields);
 
   for (const ConvolutionTap &tap : d.taps)
@@ -153,7 +165,8 @@ void DataPlan::appendPhase(int64_t phase) {
   for (int64_t channel = 0; channel < schedule.channelBlock; ++channel)
     forEachTap([&](int64_t slice, auto &, auto &th, auto &tw) {
       offsetTable.push_back(int32_t((channel * block.slices + slice) * block.plane() +
-                                    (th.offset - row[MinH]) * block.pitch + tw.offset - row[MinW]));
+                                    (th.offset - row[MinH]) * block.pitch + tw.offset -
+                                    firstCol()));
     });
   packedElements += geometry.groups * panels * geometry.sourceChannels * taps * width;
 }
@@ -169,14 +182,14 @@ int64_t DataPlan::packTasks() const {
 }
 
 int64_t DataPlan::computeTasks() const {
-  return geometry.phases() * chunks() * geometry.groups * geometry.batch * geometry.maxCount(0) *
+  return geometry.rowPhases() * chunks() * geometry.groups * geometry.batch * geometry.maxCount(0) *
          rowBands() * colBands();
 }
 
 int64_t DataPlan::accumulatorElements() const {
   int64_t strips = blocks() > 1 ? schedule.bandRows * schedule.panels : 1;
   // The transposition of a strip's end reads whole tiles.
-  return (strips * schedule.bandCols * boxSize() + lanes) * width;
+  return (strips * geometry.columnPhases() * schedule.bandCols * boxSize() + lanes) * width;
 }
 
 Candidate codegen::dataCandidate(const ConvolutionProblem &problem, const DataSchedule &schedule,
@@ -251,10 +264,10 @@ void DataPhase::packTap(Value phase, Value group, Value panel, Value channel, Va
 
 DataPhase::Task DataPhase::decode(Value number) {
   SmallVector<Value> place =
-      e.delinearize(number, {geometry.phases(), plan.chunks(), geometry.groups, geometry.batch,
+      e.delinearize(number, {geometry.rowPhases(), plan.chunks(), geometry.groups, geometry.batch,
                              geometry.maxCount(0), plan.rowBands(), plan.colBands()});
   Task task;
-  task.phase = place[0];
+  task.phase = e.mul(place[0], geometry.columnPhases());
   task.panel = e.mul(place[1], schedule.panels);
   task.panelEnd = e.minimum(e.add(task.panel, schedule.panels), e.constant(plan.panels));
   task.group = place[2], task.image = place[3], task.depth = place[4];
@@ -286,7 +299,7 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro) {
 
 void DataPhase::copySource(const Task &task, Value firstChannel, Value channels) {
   Value top = e.add(e.mul(task.row, geometry.sourceStep[1]), field(task.phase, MinH));
-  Value left = e.add(e.mul(task.col, geometry.sourceStep[2]), field(task.phase, MinW));
+  Value left = e.add(e.mul(task.col, geometry.sourceStep[2]), plan.firstCol());
   Value channelBase = e.add(e.mul(task.group, geometry.sourceChannels), firstChannel);
   e.loop(e.constant(0), channels, 1, [&](Value channel) {
     e.loop(e.constant(0), field(task.phase, Slices), 1, [&](Value slice) {
@@ -296,20 +309,18 @@ void DataPhase::copySource(const Task &task, Value firstChannel, Value channels)
                       e.entry(e.table("slices", plan.sliceTable),
                               e.add(field(task.phase, SliceStart), slice)));
       Value plane = e.add(e.mul(channel, plan.block.slices), slice);
-      copyPlane(e, image, {task.image, e.add(channelBase, channel), depth, top, left},
-                geometry.source, plan.block.rows, plan.block.pitch,
-                e.at(block, e.mul(plane, plan.block.plane())));
+      copyPlane(
+          e, image, {task.image, e.add(channelBase, channel), depth, top, left}, geometry.source,
+          plan.block.rows, plan.block.pitch, e.at(block, e.mul(plane, plan.block.plane())),
+          geometry.sourceStep[2] / plan.block.colStep, geometry.sourceStep[1] / plan.block.rowStep);
     });
   });
 }
 
+Value DataPhase::columnPhase(const Task &task, int64_t number) { return e.add(task.phase, number); }
+
 void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstChannel,
                          Value channels) {
-  Value taps = field(task.phase, Taps);
-  Value offsets =
-      e.at(e.table("offsets", plan.offsetTable), field(task.phase, OffsetStart), e.b.getI32Type());
-  Value packed = e.at(kernel.workspace(), field(task.phase, PackedStart));
-  Value steps = e.mul(channels, taps);
   Value accumulate = e.less(e.constant(0), firstChannel);
   Value last = e.less(e.constant(geometry.sourceChannels - 1), e.add(firstChannel, channels));
   auto tiles = [&](Value count, Value start, int64_t box, int64_t limit) {
@@ -317,73 +328,126 @@ void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstCh
     return e.minimum(e.div(e.add(left, box - 1), box), e.constant(limit));
   };
   Value rows = tiles(field(task.phase, CountH), task.row, schedule.boxRows, schedule.bandRows);
-  Value cols = tiles(field(task.phase, CountW), task.col, schedule.boxCols, schedule.bandCols);
-  const int64_t rowStep = schedule.boxRows * geometry.sourceStep[1] * plan.block.pitch;
-  const int64_t colStep = schedule.boxCols * geometry.sourceStep[2];
-  e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
+  const int64_t rowStep = schedule.boxRows * plan.block.rowStep * plan.block.pitch;
+  const int64_t colStep = schedule.boxCols * plan.block.colStep;
+  auto runRow = [&](Value phase, Value panel, Value row, Value acc) {
+    Value taps = field(phase, Taps), steps = e.mul(channels, taps);
+    Value offsets =
+        e.at(e.table("offsets", plan.offsetTable), field(phase, OffsetStart), e.b.getI32Type());
     Value start = e.add(e.mul(task.group, plan.panels), panel);
     start = e.add(e.mul(start, geometry.sourceChannels), firstChannel);
-    Value panelData = e.at(packed, e.mul(e.mul(start, taps), plan.width));
+    Value panelData = e.at(kernel.workspace(),
+                           e.add(field(phase, PackedStart), e.mul(e.mul(start, taps), plan.width)));
+    Value cols = tiles(field(phase, CountW), task.col, schedule.boxCols, schedule.bandCols);
+    e.loop(e.constant(0), cols, 1, [&](Value col) {
+      Value corner = e.at(block, e.add(e.mul(row, rowStep), e.mul(col, colStep)));
+      Value slot = e.at(acc, e.mul(col, plan.slotElements()));
+      LLVM::CallOp::create(e.b, e.loc, micro,
+                           ValueRange{corner, panelData, offsets, steps, slot, accumulate});
+    });
+  };
+  e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
     e.loop(e.constant(0), rows, 1, [&](Value row) {
       Value strip = e.constant(0);
       if (plan.blocks() > 1)
         strip = e.add(e.mul(e.sub(panel, task.panel), schedule.bandRows), row);
-      Value acc = e.at(accumulators, e.mul(strip, schedule.bandCols * plan.slotElements()));
-      e.loop(e.constant(0), cols, 1, [&](Value col) {
-        Value corner = e.at(block, e.add(e.mul(row, rowStep), e.mul(col, colStep)));
-        Value slot = e.at(acc, e.mul(col, plan.slotElements()));
-        LLVM::CallOp::create(e.b, e.loc, micro,
-                             ValueRange{corner, panelData, offsets, steps, slot, accumulate});
-      });
+      Value acc =
+          e.at(accumulators, e.mul(strip, geometry.columnPhases() * plan.stripAccumulators()));
+      for (int64_t number = 0; number < geometry.columnPhases(); ++number) {
+        Value phase = columnPhase(task, number);
+        e.when(hasTaps(phase),
+               [&] { runRow(phase, panel, row, e.at(acc, number * plan.stripAccumulators())); });
+      }
       e.when(last,
              [&] { finishStrip(task, panel, e.add(task.row, e.mul(row, schedule.boxRows)), acc); });
     });
   });
 }
 
-/// A strip is a row of tiles: its pixels follow each other, in the accumulators and, `targetStep`
-/// apart, in the target.
+/// Without any, a phase is zero, and has no accumulators.
+Value DataPhase::hasTaps(Value phase) { return e.less(e.constant(0), field(phase, Taps)); }
+
+/// A strip is a row of tiles of each column phase: its pixels follow each other in the
+/// accumulators, and in the target, where the phases take turns.
 void DataPhase::finishStrip(const Task &task, Value panel, Value row, Value acc) {
-  Value pixels = e.minimum(e.constant(schedule.bandCols * schedule.boxCols),
-                           e.sub(field(task.phase, CountW), task.col));
-  Value h = e.add(field(task.phase, FirstH), e.mul(row, geometry.targetStep[1]));
-  Value w = e.add(field(task.phase, FirstW), e.mul(task.col, geometry.targetStep[2]));
+  const int64_t phases = geometry.columnPhases(), pitch = plan.stripPixels();
+  const int64_t most = schedule.bandCols * schedule.boxCols;
+  Strip strip;
+  strip.pixels = e.minimum(e.constant(most), e.sub(field(task.phase, CountW), task.col));
+  strip.col = e.mul(task.col, phases);
+  // Of all phases.
+  strip.width =
+      e.minimum(e.constant(most * phases), e.sub(e.constant(geometry.target[2]), strip.col));
+  strip.row = e.add(field(task.phase, FirstH), e.mul(row, geometry.targetStep[1]));
   if (schedule.boxRows > 1) {
     Value rows = e.sub(field(task.phase, CountH), row);
-    pixels = e.mul(e.minimum(e.constant(schedule.boxRows), rows), schedule.boxCols);
-    w = e.mul(h, geometry.target[2]);
-    h = e.constant(0);
+    strip.pixels = e.mul(e.minimum(e.constant(schedule.boxRows), rows), schedule.boxCols);
+    strip.width = strip.pixels;
+    strip.col = e.mul(strip.row, geometry.target[2]);
+    strip.row = e.constant(0);
   }
-  Value d = e.add(field(task.phase, FirstD), e.mul(task.depth, geometry.targetStep[0]));
-  const int64_t pitch = plan.stripPixels();
+  strip.depth = e.add(field(task.phase, FirstD), e.mul(task.depth, geometry.targetStep[0]));
   e.loop(schedule.vectors, [&](Value v) {
     Value lane = e.add(e.mul(panel, plan.width), e.mul(v, e.lanes));
     Value channels =
         e.minimum(e.constant(e.lanes), e.sub(e.constant(geometry.targetChannels), lane));
-    Value firstChannel = e.add(e.mul(task.group, geometry.targetChannels), lane);
+    strip.channel = e.add(e.mul(task.group, geometry.targetChannels), lane);
     // The lines of the target arrive while the strip is transposed.
     e.loop(e.constant(0), channels, 1, [&](Value channel) {
-      e.loop(e.constant(0), pixels, lineElements, [&](Value pixel) {
-        Value left = e.add(w, e.mul(pixel, geometry.targetStep[2]));
-        target.prefetch({task.image, e.add(firstChannel, channel), d, h, left});
+      e.loop(e.constant(0), strip.width, lineElements, [&](Value pixel) {
+        target.prefetch({task.image, e.add(strip.channel, channel), strip.depth, strip.row,
+                         e.add(strip.col, pixel)});
       });
     });
-    e.loop(e.constant(0), pixels, e.lanes, [&](Value pixel) {
-      Value corner = e.add(e.mul(pixel, plan.width), e.mul(v, e.lanes));
-      e.transpose(e.at(acc, corner), e.constant(plan.width), e.at(stage, pixel), e.constant(pitch));
-    });
-    e.loop(e.constant(0), channels, 1, [&](Value channel) {
-      e.loop(e.constant(0), pixels, e.lanes, [&](Value pixel) {
-        Value value = e.loadAligned(e.at(stage, e.add(e.mul(channel, pitch), pixel)));
-        Value left = e.add(w, e.mul(pixel, geometry.targetStep[2]));
-        e.forLanes(e.sub(pixels, pixel), [&](Value mask) {
-          target.write(value, {{task.image, e.add(firstChannel, channel), d, h, left},
-                               4,
-                               geometry.targetStep[2],
-                               mask});
+    for (int64_t number = 0; number < phases; ++number) {
+      Value tapless = e.equal(field(columnPhase(task, number), Taps), e.constant(0));
+      Value from = e.at(acc, number * plan.stripAccumulators());
+      Value to = e.at(stage, number * plan.stripElements());
+      e.when(tapless, [&] {
+        e.loop(e.constant(0), e.constant(plan.stripElements()), e.lanes,
+               [&](Value place) { e.storeAligned(e.zeroVector(), e.at(to, place)); });
+      });
+      e.when(hasTaps(columnPhase(task, number)), [&] {
+        e.loop(e.constant(0), strip.pixels, e.lanes, [&](Value pixel) {
+          Value corner = e.add(e.mul(pixel, plan.width), e.mul(v, e.lanes));
+          e.transpose(e.at(from, corner), e.constant(plan.width), e.at(to, pixel),
+                      e.constant(pitch));
         });
       });
+    }
+    e.loop(e.constant(0), channels, 1, [&](Value channel) { writeChannel(task, strip, channel); });
+  });
+}
+
+/// Writes a channel's pixels from the stage.
+void DataPhase::writeChannel(const Task &task, const Strip &strip, Value channel) {
+  const int64_t phases = geometry.columnPhases();
+  auto staged = [&](int64_t phase, Value pixel) {
+    Value place = e.add(e.mul(channel, plan.stripPixels()), pixel);
+    return e.loadAligned(e.at(stage, e.add(place, phase * plan.stripElements())));
+  };
+  auto write = [&](Value vector, Value place, int64_t step, Value count) {
+    e.forLanes(count, [&](Value mask) {
+      target.write(vector, {{task.image, e.add(strip.channel, channel), strip.depth, strip.row,
+                             e.add(strip.col, place)},
+                            4,
+                            step,
+                            mask});
     });
+  };
+  e.loop(e.constant(0), strip.pixels, e.lanes, [&](Value pixel) {
+    Value place = e.mul(pixel, phases), left = e.sub(strip.width, place);
+    if (phases == 2) {
+      Value even = staged(0, pixel), odd = staged(1, pixel);
+      for (int64_t half : {0, 1})
+        write(e.alternate(even, odd, half), e.add(place, half * e.lanes), 1,
+              e.sub(left, e.constant(half * e.lanes)));
+      return;
+    }
+    for (int64_t phase = 0; phase < phases; ++phase) {
+      Value count = e.div(e.maximum(e.add(left, phases - 1 - phase), e.constant(0)), phases);
+      write(staged(phase, pixel), e.add(place, phase), phases, count);
+    }
   });
 }
 
@@ -393,9 +457,8 @@ LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candida
   DataPlan plan(problem, DataSchedule::fromJSON(candidate.parameters), target.vectorBytes / 4);
   MicroKernel micro;
   for (int64_t m = 0; m < plan.boxSize(); ++m)
-    micro.rowOffsets.push_back(m / plan.schedule.boxCols * plan.geometry.sourceStep[1] *
-                                   plan.block.pitch +
-                               m % plan.schedule.boxCols * plan.geometry.sourceStep[2]);
+    micro.rowOffsets.push_back(m / plan.schedule.boxCols * plan.block.rowStep * plan.block.pitch +
+                               m % plan.schedule.boxCols * plan.block.colStep);
   micro.vectors = plan.schedule.vectors;
   LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
   DataPhase panels(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);

@@ -39,13 +39,13 @@ PackedPhase::IndexMap codegen::imageMap(int64_t outer, int64_t channels,
 
 void codegen::copyPlane(PackEmitter &e, const Source &source, ArrayRef<Value> corner,
                         const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t pitch,
-                        Value target, int64_t step) {
+                        Value target, int64_t step, int64_t rowStep) {
   Value zero = e.constant(0);
   auto within = [&](Value index, Value low, int64_t high) {
     return e.maximum(e.minimum(index, e.constant(high)), low);
   };
-  // The first lane at or behind a column `distance` from that of lane 0.
-  auto laneAt = [&](Value distance) {
+  // The first lane or row at or behind a place `distance` from the first.
+  auto firstAt = [&](Value distance, int64_t step) {
     return step == 1 ? distance : e.div(e.maximum(e.add(distance, step - 1), zero), step);
   };
   auto place = [&](Value row, Value chunk) {
@@ -59,13 +59,13 @@ void codegen::copyPlane(PackEmitter &e, const Source &source, ArrayRef<Value> co
   };
   const int64_t ahead = 4; // rows
   auto copy = [&](Value row, Value chunk, bool whole) {
-    Value h = e.add(corner[3], row), w = e.add(corner[4], e.mul(chunk, step));
+    Value h = e.add(corner[3], e.mul(row, rowStep)), w = e.add(corner[4], e.mul(chunk, step));
     Value mask;
     if (!whole)
-      mask = e.intersect(e.lanesFrom(laneAt(e.sub(zero, w))),
-                         e.lanesBelow(laneAt(e.sub(e.constant(extents[2]), w))));
+      mask = e.intersect(e.lanesFrom(firstAt(e.sub(zero, w), step)),
+                         e.lanesBelow(firstAt(e.sub(e.constant(extents[2]), w), step)));
     if (source.address)
-      e.prefetch(source.address({corner[0], corner[1], corner[2], e.add(h, ahead), w}),
+      e.prefetch(source.address({corner[0], corner[1], corner[2], e.add(h, ahead * rowStep), w}),
                  /*forWriting=*/false);
     Value vector = source.read({{corner[0], corner[1], corner[2], h, w}, 4, step, mask});
     e.storeUnaligned(vector, place(row, chunk));
@@ -88,8 +88,8 @@ void codegen::copyPlane(PackEmitter &e, const Source &source, ArrayRef<Value> co
     e.loop(e.constant(wholeEnd), e.constant(pitch), e.lanes,
            [&](Value chunk) { copy(row, chunk, false); });
   };
-  Value top = within(e.sub(zero, corner[3]), zero, rows);
-  Value bottom = within(e.sub(e.constant(extents[1]), corner[3]), top, rows);
+  Value top = within(firstAt(e.sub(zero, corner[3]), rowStep), zero, rows);
+  Value bottom = within(firstAt(e.sub(e.constant(extents[1]), corner[3]), rowStep), top, rows);
   Value depthExists =
       e.both(e.less(e.constant(-1), corner[2]), e.less(corner[2], e.constant(extents[0])));
   bottom = e.select(depthExists, bottom, top);
@@ -102,7 +102,8 @@ void codegen::copyPlane(PackEmitter &e, const Source &source, ArrayRef<Value> co
 // Problems
 //===------------------------------------------------------------------------------------------===//
 
-static ConvolutionProblem problemOf(Operation *op) {
+/// As the op says.
+static ConvolutionProblem geometryOf(Operation *op) {
   const auto form = dl::ConvolutionForm::get(op);
   const dl::ConvolutionGeometry &g = form.geometry;
   ConvolutionProblem p;
@@ -125,6 +126,26 @@ static SmallVector<int64_t> resultSpace(const ConvolutionProblem &p) {
   bool forward = p.direction == Direction::Forward;
   return imageMap(p.batch, forward ? p.outChannels : p.inChannels, forward ? p.output : p.input)
       .shape;
+}
+
+std::optional<ConvolutionProblem> codegen::packedConvolution(const KernelSpec &spec) {
+  if (spec.anchor() != Anchor::Convolution ||
+      !getElementTypeOrSelf(spec.anchorOp()->getResult(0)).isF32() || !followsAnchor(spec) ||
+      !canWalkPrologueResults(spec))
+    return std::nullopt;
+  auto isEmpty = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getNumElements() == 0;
+  };
+  if (llvm::any_of(spec.anchorOp()->getOperands(), isEmpty))
+    return std::nullopt;
+  ConvolutionProblem p = geometryOf(spec.anchorOp());
+  unsigned axis = p.direction == Direction::BackwardFilter ? 0 : 4;
+  if (!isVectorAxis(spec, resultSpace(p), axis))
+    return std::nullopt;
+  // The sums over the pixels of a pointwise convolution are over one long row.
+  if (p.direction == Direction::BackwardFilter && isPointwise(p))
+    p.input = p.output = {1, 1, product(p.input)};
+  return p;
 }
 
 /// The product that a pointwise convolution is in its data directions: pixels are columns, images
@@ -155,32 +176,21 @@ static bool isProduct(const KernelSpec &spec, const ConvolutionProblem &p) {
 // Generator
 //===------------------------------------------------------------------------------------------===//
 
-static Candidate directCandidate(const KernelSpec &spec, const ConvolutionProblem &p,
-                                 const MachineModel &machine) {
-  if (p.direction == Direction::BackwardFilter)
-    return filterCandidate(p, chooseFilterSchedule(p, machine), machine);
+static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const ConvolutionProblem &p,
+                                               const MachineModel &machine) {
+  SmallVector<Candidate> all;
+  if (p.direction == Direction::BackwardFilter) {
+    for (const FilterSchedule &schedule : chooseFilterSchedules(p, machine))
+      all.push_back(filterCandidate(p, schedule, machine));
+    return all;
+  }
   SmallVector<int64_t> rows = resultSpace(p);
   rows[4] *= rows[3];
   rows[3] = 1;
-  bool severalRows = isVectorAxis(spec, rows, 4);
-  return dataCandidate(p, chooseDataSchedule(DataGeometry(p), machine, severalRows), machine);
-}
-
-std::optional<ConvolutionProblem> codegen::packedConvolution(const KernelSpec &spec) {
-  if (spec.anchor() != Anchor::Convolution ||
-      !getElementTypeOrSelf(spec.anchorOp()->getResult(0)).isF32() || !followsAnchor(spec) ||
-      !canWalkPrologueResults(spec))
-    return std::nullopt;
-  auto isEmpty = [](Value value) {
-    return cast<RankedTensorType>(value.getType()).getNumElements() == 0;
-  };
-  if (llvm::any_of(spec.anchorOp()->getOperands(), isEmpty))
-    return std::nullopt;
-  ConvolutionProblem p = problemOf(spec.anchorOp());
-  unsigned axis = p.direction == Direction::BackwardFilter ? 0 : 4;
-  if (!isVectorAxis(spec, resultSpace(p), axis))
-    return std::nullopt;
-  return p;
+  const bool severalRows = isVectorAxis(spec, rows, 4);
+  for (const DataSchedule &schedule : chooseDataSchedules(DataGeometry(p), machine, severalRows))
+    all.push_back(dataCandidate(p, schedule, machine));
+  return all;
 }
 
 SmallVector<Candidate> ConvolutionGenerator::candidates(const KernelSpec &spec,
@@ -194,8 +204,10 @@ SmallVector<Candidate> ConvolutionGenerator::candidates(const KernelSpec &spec,
     all = gemmCandidates(pointwiseProduct(p), target);
   for (Candidate &candidate : all)
     candidate.algorithm = ConvolutionAlgorithm::Gemm;
-  all.push_back(directCandidate(spec, p, MachineModel(target)));
-  all.back().algorithm = ConvolutionAlgorithm::Direct;
+  for (const Candidate &candidate : directCandidates(spec, p, MachineModel(target))) {
+    all.push_back(candidate);
+    all.back().algorithm = ConvolutionAlgorithm::Direct;
+  }
   for (Candidate &candidate : all)
     finishCandidate(spec, target, candidate);
   return all;
@@ -204,7 +216,7 @@ SmallVector<Candidate> ConvolutionGenerator::candidates(const KernelSpec &spec,
 LogicalResult ConvolutionGenerator::emit(const KernelSpec &spec, const Candidate &candidate,
                                          const CpuTarget &target, StringRef symbol,
                                          ModuleOp module) const {
-  ConvolutionProblem p = problemOf(spec.anchorOp());
+  const ConvolutionProblem p = *packedConvolution(spec);
   if (StringRef(candidate.schedule).starts_with("gemm"))
     return emitGemm(spec, candidate, target, symbol, module, pointwiseProduct(p));
   if (p.direction == Direction::BackwardFilter)

@@ -2,6 +2,7 @@
 #include "codegen/CPU/Convolution/ConvolutionGeometry.h"
 #include "codegen/CPU/CostModel.h"
 #include <algorithm>
+#include <optional>
 
 using namespace dlc::codegen;
 
@@ -99,6 +100,16 @@ int64_t DataGeometry::maxSpan(unsigned axis) const {
   for (const PhaseDimension &d : dimensions[axis])
     result = std::max(result, d.maxOffset() - d.minOffset());
   return result;
+}
+
+std::pair<int64_t, int64_t> DataGeometry::offsetRange(unsigned axis) const {
+  std::optional<std::pair<int64_t, int64_t>> range;
+  for (const PhaseDimension &d : dimensions[axis])
+    for (const ConvolutionTap &tap : d.taps)
+      range =
+          range ? std::pair(std::min(range->first, tap.offset), std::max(range->second, tap.offset))
+                : std::pair(tap.offset, tap.offset);
+  return range.value_or(std::pair(int64_t(0), int64_t(0)));
 }
 
 bool DataGeometry::isFlat() const {

@@ -61,6 +61,9 @@ struct DataGeometry {
 
   explicit DataGeometry(const ConvolutionProblem &problem);
   int64_t phases() const;
+  /// Those of one row phase follow each other; their columns take turns in the target.
+  int64_t columnPhases() const { return int64_t(dimensions[2].size()); }
+  int64_t rowPhases() const { return phases() / columnPhases(); }
   const PhaseDimension &dimension(int64_t phase, unsigned axis) const;
   int64_t taps(int64_t phase) const;
   /// The largest, over the phases, number of target indices, of taps, and distance from the first
@@ -68,6 +71,8 @@ struct DataGeometry {
   int64_t maxCount(unsigned axis) const;
   int64_t maxTaps(unsigned axis) const;
   int64_t maxSpan(unsigned axis) const;
+  /// The first and the last distance of a tap of any phase.
+  std::pair<int64_t, int64_t> offsetRange(unsigned axis) const;
   /// True if the source has no depth: every access has depth index 0.
   bool isFlat() const;
 };

@@ -5,10 +5,15 @@
 
 using namespace dlc;
 using namespace dlc::codegen;
+using llvm::ArrayRef, llvm::SmallVector;
+
+static int64_t spanOf(std::pair<int64_t, int64_t> range) { return range.second - range.first; }
 
 DataBlock::DataBlock(const DataGeometry &g, const DataSchedule &s)
-    : rows((s.bandRows * s.boxRows - 1) * g.sourceStep[1] + g.maxSpan(1) + 1),
-      pitch((s.bandCols * s.boxCols - 1) * g.sourceStep[2] + g.maxSpan(2) + 1),
+    : rowStep(g.maxSpan(1) == 0 ? 1 : g.sourceStep[1]),
+      colStep(spanOf(g.offsetRange(2)) == 0 ? 1 : g.sourceStep[2]),
+      rows((s.bandRows * s.boxRows - 1) * rowStep + g.maxSpan(1) + 1),
+      pitch((s.bandCols * s.boxCols - 1) * colStep + spanOf(g.offsetRange(2)) + 1),
       slices(std::max<int64_t>(1, g.maxTaps(0))) {}
 
 /// Cycles outside the reduction loop for one tile: clearing, storing, transposing and the
@@ -60,28 +65,49 @@ double codegen::waitingCycles(const DataGeometry &g, const MachineModel &m, cons
   return cycles * panels * lines;
 }
 
-static DataSchedule chooseTile(const DataGeometry &g, const MachineModel &m, bool severalRows) {
-  DataSchedule best;
-  double bestCost = std::numeric_limits<double>::infinity();
-  auto consider = [&](int64_t boxRows, int64_t boxCols, int64_t vectors) {
-    DataSchedule s;
-    s.boxRows = boxRows, s.boxCols = boxCols, s.vectors = vectors;
-    double cost = dataCycles(g, m, s);
-    if (cost < bestCost) {
-      bestCost = cost;
-      best = s;
-    }
-  };
-  const int64_t height = g.maxCount(1), width = g.maxCount(2);
+/// Register tiles of different widths that are offered.
+static const size_t offeredTiles = 2;
+
+/// Of the best tile of each width those that take least, the fastest first; `cycles` of one, and
+/// `tiles(vectors)` gives those of a width.
+template <typename Schedule>
+static SmallVector<Schedule> bestTiles(llvm::function_ref<SmallVector<Schedule>(int64_t)> tiles,
+                                       llvm::function_ref<double(const Schedule &)> cycles) {
+  SmallVector<std::pair<double, Schedule>> best;
   for (int64_t vectors = 1; vectors <= 4; ++vectors) {
-    int64_t rows = maxTileRows(m, vectors);
+    SmallVector<std::pair<double, Schedule>> timed;
+    for (const Schedule &tile : tiles(vectors))
+      timed.emplace_back(cycles(tile), tile);
+    auto less = [](const auto &a, const auto &b) { return a.first < b.first; };
+    best.push_back(*std::min_element(timed.begin(), timed.end(), less));
+  }
+  llvm::sort(best, [](const auto &a, const auto &b) {
+    return std::pair(a.first, a.second.vectors) < std::pair(b.first, b.second.vectors);
+  });
+  SmallVector<Schedule> fastest;
+  for (const auto &[time, tile] : ArrayRef(best).take_front(offeredTiles))
+    fastest.push_back(tile);
+  return fastest;
+}
+
+static SmallVector<DataSchedule> chooseTiles(const DataGeometry &g, const MachineModel &m,
+                                             bool severalRows) {
+  const int64_t height = g.maxCount(1), width = g.maxCount(2);
+  auto tiles = [&](int64_t vectors) {
+    SmallVector<DataSchedule> all;
+    auto add = [&](int64_t boxRows, int64_t boxCols) {
+      DataSchedule &s = all.emplace_back();
+      s.boxRows = boxRows, s.boxCols = boxCols, s.vectors = vectors;
+    };
+    const int64_t rows = maxTileRows(m, vectors);
     for (int64_t cols = 1; cols <= std::min(rows, width); ++cols)
-      consider(1, cols, vectors);
+      add(1, cols);
     if (severalRows)
       for (int64_t box = 2; box <= std::min(height, rows / std::max<int64_t>(1, width)); ++box)
-        consider(box, width, vectors);
-  }
-  return best;
+        add(box, width);
+    return all;
+  };
+  return bestTiles<DataSchedule>(tiles, [&](const DataSchedule &s) { return dataCycles(g, m, s); });
 }
 
 /// The next smaller size of equal parts that cover `extent`; `size` > 1.
@@ -89,10 +115,8 @@ static int64_t onePartMore(int64_t extent, int64_t size) {
   return std::min(size - 1, ceilDiv(extent, ceilDiv(extent, size) + 1));
 }
 
-DataSchedule codegen::chooseDataSchedule(const DataGeometry &g, const MachineModel &m,
-                                         bool severalRows) {
-  severalRows &= g.targetStep[2] == 1 && g.targetStep[1] == 1;
-  DataSchedule s = chooseTile(g, m, severalRows);
+/// Blocks and tasks around a register tile.
+static DataSchedule completeSchedule(DataSchedule s, const DataGeometry &g, const MachineModel &m) {
   const int64_t tileRows = std::max<int64_t>(1, ceilDiv(g.maxCount(1), s.boxRows));
   const int64_t tileCols = std::max<int64_t>(1, ceilDiv(g.maxCount(2), s.boxCols));
   const int64_t panels = ceilDiv(g.targetChannels, s.vectors * m.lanes);
@@ -119,7 +143,7 @@ DataSchedule codegen::chooseDataSchedule(const DataGeometry &g, const MachineMod
     s.channelBlock = ceilDiv(s.channelBlock, 2);
 
   auto tasks = [&] {
-    return g.phases() * g.batch * g.groups * g.maxCount(0) * ceilDiv(panels, s.panels) *
+    return g.rowPhases() * g.batch * g.groups * g.maxCount(0) * ceilDiv(panels, s.panels) *
            ceilDiv(tileRows, s.bandRows) * ceilDiv(tileCols, s.bandCols);
   };
   auto taskWork = [&] {
@@ -138,6 +162,15 @@ DataSchedule codegen::chooseDataSchedule(const DataGeometry &g, const MachineMod
       break;
   }
   return s;
+}
+
+SmallVector<DataSchedule> codegen::chooseDataSchedules(const DataGeometry &g, const MachineModel &m,
+                                                       bool severalRows) {
+  severalRows &= g.targetStep[2] == 1 && g.targetStep[1] == 1;
+  SmallVector<DataSchedule> all = chooseTiles(g, m, severalRows);
+  for (DataSchedule &schedule : all)
+    schedule = completeSchedule(schedule, g, m);
+  return all;
 }
 
 FilterBlock::FilterBlock(const ConvolutionProblem &p, const FilterSchedule &s)
@@ -180,33 +213,30 @@ double codegen::filterCopyCycles(const ConvolutionProblem &p, const MachineModel
   return bands * chunks * (perVector * source + perTransposedVector * gradient);
 }
 
-static FilterSchedule chooseFilterTile(const ConvolutionProblem &p, const MachineModel &m) {
-  FilterSchedule best;
-  double bestCost = std::numeric_limits<double>::infinity();
+static SmallVector<FilterSchedule> chooseFilterTiles(const ConvolutionProblem &p,
+                                                     const MachineModel &m) {
   const int64_t channels = p.inChannels / p.groups * p.kernel[0];
-  auto consider = [&](int64_t boxChannels, int64_t boxRows, int64_t boxCols, int64_t vectors) {
-    FilterSchedule s;
-    s.boxChannels = boxChannels, s.boxRows = boxRows, s.boxCols = boxCols, s.vectors = vectors;
-    double cost = filterCycles(p, m, s);
-    if (cost < bestCost) {
-      bestCost = cost;
-      best = s;
-    }
-  };
-  for (int64_t vectors = 1; vectors <= 4; ++vectors) {
-    int64_t rows = maxTileRows(m, vectors);
+  auto tiles = [&](int64_t vectors) {
+    SmallVector<FilterSchedule> all;
+    auto add = [&](int64_t boxChannels, int64_t boxRows, int64_t boxCols) {
+      FilterSchedule &s = all.emplace_back();
+      s.boxChannels = boxChannels, s.boxRows = boxRows, s.boxCols = boxCols, s.vectors = vectors;
+    };
+    const int64_t rows = maxTileRows(m, vectors);
     for (int64_t cols = 1; cols <= std::min(rows, p.kernel[2]); ++cols)
-      consider(1, 1, cols, vectors);
+      add(1, 1, cols);
     for (int64_t box = 2; box <= std::min(p.kernel[1], rows / p.kernel[2]); ++box)
-      consider(1, box, p.kernel[2], vectors);
+      add(1, box, p.kernel[2]);
     for (int64_t box = 2; box <= std::min(channels, rows / (p.kernel[1] * p.kernel[2])); ++box)
-      consider(box, p.kernel[1], p.kernel[2], vectors);
-  }
-  return best;
+      add(box, p.kernel[1], p.kernel[2]);
+    return all;
+  };
+  return bestTiles<FilterSchedule>(tiles,
+                                   [&](const FilterSchedule &s) { return filterCycles(p, m, s); });
 }
 
-FilterSchedule codegen::chooseFilterSchedule(const ConvolutionProblem &p, const MachineModel &m) {
-  FilterSchedule s = chooseFilterTile(p, m);
+static FilterSchedule completeSchedule(FilterSchedule s, const ConvolutionProblem &p,
+                                       const MachineModel &m) {
   const ConvolutionProblem::Spatial out = p.output;
   const int64_t width = s.vectors * m.lanes, channels = p.inChannels / p.groups;
   const int64_t panels = ceilDiv(p.outChannels / p.groups, width);
@@ -236,6 +266,14 @@ FilterSchedule codegen::chooseFilterSchedule(const ConvolutionProblem &p, const 
   s.splits = std::max<int64_t>(1, std::min(p.batch, wantedTasks / std::max<int64_t>(1, grid)));
   s.splits = ceilDiv(p.batch, ceilDiv(p.batch, s.splits)); // every part has an image
   return s;
+}
+
+SmallVector<FilterSchedule> codegen::chooseFilterSchedules(const ConvolutionProblem &p,
+                                                           const MachineModel &m) {
+  SmallVector<FilterSchedule> all = chooseFilterTiles(p, m);
+  for (FilterSchedule &schedule : all)
+    schedule = completeSchedule(schedule, p, m);
+  return all;
 }
 
 //===------------------------------------------------------------------------------------------===//

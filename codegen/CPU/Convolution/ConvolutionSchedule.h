@@ -41,11 +41,12 @@ struct FilterSchedule {
   static FilterSchedule fromJSON(const llvm::json::Value &value);
 };
 
-/// `severalRows`: whether a tile may hold several rows, that is, whether rows may be written as
-/// one.
-DataSchedule chooseDataSchedule(const DataGeometry &geometry, const MachineModel &machine,
-                                bool severalRows);
-FilterSchedule chooseFilterSchedule(const ConvolutionProblem &problem, const MachineModel &machine);
+/// A few schedules, by register tiles of different widths, the fastest first. `severalRows`:
+/// whether a tile may hold several rows, that is, whether rows may be written as one.
+llvm::SmallVector<DataSchedule> chooseDataSchedules(const DataGeometry &geometry,
+                                                    const MachineModel &machine, bool severalRows);
+llvm::SmallVector<FilterSchedule> chooseFilterSchedules(const ConvolutionProblem &problem,
+                                                        const MachineModel &machine);
 /// Estimated cycles, without those of waitingCycles and filterCopyCycles.
 double dataCycles(const DataGeometry &geometry, const MachineModel &machine,
                   const DataSchedule &schedule);
@@ -58,8 +59,10 @@ double filterCycles(const ConvolutionProblem &problem, const MachineModel &machi
 double filterCopyCycles(const ConvolutionProblem &problem, const MachineModel &machine,
                         const FilterSchedule &schedule);
 
-/// Derived sizes of the scratch block of a data convolution, in elements.
+/// Derived sizes of the scratch block of a data convolution, in elements. Rows and columns that a
+/// stride skips and no tap reads are left out.
 struct DataBlock {
+  int64_t rowStep, colStep; ///< between rows and columns of the source in the block
   int64_t rows, pitch, slices;
 
   DataBlock(const DataGeometry &geometry, const DataSchedule &schedule);

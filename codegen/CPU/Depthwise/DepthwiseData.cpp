@@ -72,26 +72,15 @@ private:
 // Plan
 //===------------------------------------------------------------------------------------------===//
 
-/// The smallest and the largest distance of a tap of any phase.
-static std::pair<int64_t, int64_t> offsetRange(ArrayRef<PhaseDimension> phases) {
-  std::optional<std::pair<int64_t, int64_t>> range;
-  for (const PhaseDimension &phase : phases)
-    for (const ConvolutionTap &tap : phase.taps)
-      range =
-          range ? std::pair(std::min(range->first, tap.offset), std::max(range->second, tap.offset))
-                : std::pair(tap.offset, tap.offset);
-  return range.value_or(std::pair(int64_t(0), int64_t(0)));
-}
-
 DataPlan::DataPlan(const ConvolutionProblem &problem, const DepthwiseSchedule &schedule,
                    int64_t lanes)
     : problem(problem), geometry(problem), schedule(schedule), lanes(lanes),
-      firstRow(offsetRange(geometry.dimensions[1]).first),
-      firstCol(offsetRange(geometry.dimensions[2]).first), plane(planeOf()) {}
+      firstRow(geometry.offsetRange(1).first), firstCol(geometry.offsetRange(2).first),
+      plane(planeOf()) {}
 
 DepthwisePlane DataPlan::planeOf() const {
-  const int64_t height = offsetRange(geometry.dimensions[1]).second - firstRow,
-                width = offsetRange(geometry.dimensions[2]).second - firstCol;
+  const int64_t height = geometry.offsetRange(1).second - firstRow,
+                width = geometry.offsetRange(2).second - firstCol;
   return {(schedule.bandRows - 1) * geometry.sourceStep[1] + height + 1, geometry.maxCount(2),
           width / geometry.sourceStep[2], geometry.sourceStep[2], lanes};
 }
@@ -123,8 +112,7 @@ static DepthwiseSchedule chooseSchedule(const ConvolutionProblem &p, const Machi
   const DataGeometry g(p);
   DepthwiseSchedule s;
   // Accumulators of all column phases, beside the weights.
-  const int64_t mostRows =
-      std::max<int64_t>(1, m.vectorRegisters / 4 / int64_t(g.dimensions[2].size()));
+  const int64_t mostRows = std::max<int64_t>(1, m.vectorRegisters / 4 / g.columnPhases());
   s.bandRows = g.maxCount(1);
   double best = 0;
   for (DepthwiseSchedule one = s; one.tileRows <= mostRows; ++one.tileRows)
@@ -135,7 +123,7 @@ static DepthwiseSchedule chooseSchedule(const ConvolutionProblem &p, const Machi
     s.bandRows = roundUp(ceilDiv(s.bandRows, 2), s.tileRows);
   auto work = [&](const DataPlan &plan) {
     return double(s.units * m.lanes * plan.taps()) *
-           double(s.bandRows * int64_t(g.dimensions[1].size()) * g.target[2]);
+           double(s.bandRows * g.rowPhases() * g.target[2]);
   };
   while (plan().tasks() < wantedTasks && work(plan()) > 2 * smallestTask && s.bandRows > s.tileRows)
     s.bandRows = roundUp(ceilDiv(s.bandRows, 2), s.tileRows);
@@ -189,7 +177,7 @@ void DataPhase::run() {
       for (int64_t tap = 0; tap < plan.taps(); ++tap)
         splats.push_back(
             e.splat(e.load(weights, e.add(lane, tap * e.lanes), e.floatType()), e.lanes));
-      for (int64_t phase = 0; phase < int64_t(geometry.dimensions[1].size()); ++phase)
+      for (int64_t phase = 0; phase < geometry.rowPhases(); ++phase)
         computeBand(band, phase, splats);
     });
   });
@@ -237,7 +225,7 @@ void DataPhase::computeRows(const Band &band, const PhaseDimension &rows, Value 
       writeRow(phases, band, e.add(e.mul(number, geometry.targetStep[1]), rows.first), col);
     }
   };
-  const int64_t width = geometry.target[2], step = int64_t(geometry.dimensions[2].size());
+  const int64_t width = geometry.target[2], step = geometry.columnPhases();
   const int64_t whole = width / (step * e.lanes) * e.lanes;
   e.loop(e.constant(0), e.constant(whole), e.lanes, tile);
   if (whole < geometry.maxCount(2))
