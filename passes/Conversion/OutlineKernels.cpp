@@ -1,63 +1,22 @@
 //===- OutlineKernels.cpp - regions become kernels, equal ones share one ----------------------===//
 //
-// A result may lie in an operand's memory if computing the result's element needs the operand's
-// element at the same index and nothing else of the operand, and no other result needs the operand:
-// then no order in which a generator computes elements can read what has been overwritten. For the
-// flat buffers of a multi-tensor update this holds for every pair, because all streams are read at
-// an index before anything is written there.
+// The flat buffers of a multi-tensor update may lie in each other's places in every pair, because
+// all streams are read at an index before anything is written there.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "passes/Conversion/OutlineKernels.h"
 #include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/Slice.h"
 #include "dialects/Program/Layout.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Conversion/FlatLayout.h"
 #include "passes/Conversion/StorageOrder.h"
-#include "llvm/ADT/SetVector.h"
+#include "passes/DL/Buffers.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 
 namespace dlc {
-
-/// True if every path from `argument` to `result` goes through element-wise ops only.
-static bool sameIndexOnly(BlockArgument argument, Value result,
-                          const llvm::SetVector<Value> &slice) {
-  if (argument.getType() != result.getType())
-    return false;
-  llvm::SetVector<Value> reached;
-  reached.insert(argument);
-  for (size_t i = 0; i < reached.size(); ++i)
-    for (Operation *user : reached[i].getUsers()) {
-      if (isa<dl::YieldOp>(user) ||
-          !llvm::any_of(user->getResults(), [&](Value r) { return slice.contains(r); }))
-        continue;
-      if (!isa<dl::ElementwiseOp>(user))
-        return false;
-      reached.insert(user->result_begin(), user->result_end());
-    }
-  return true;
-}
-
-static SmallVector<exec::InPlaceAttr> findInPlacePairs(dl::FusedOp fused) {
-  Block &block = fused.getBody().front();
-  OperandRange yielded = block.getTerminator()->getOperands();
-  SmallVector<llvm::SetVector<Value>> slices =
-      llvm::map_to_vector(yielded, [](Value value) { return dl::backwardSlice(value); });
-  SmallVector<exec::InPlaceAttr> pairs;
-  for (BlockArgument argument : block.getArguments()) {
-    int64_t users = llvm::count_if(slices, [&](auto &slice) { return slice.contains(argument); });
-    if (users != 1)
-      continue;
-    for (auto [i, slice] : llvm::enumerate(slices))
-      if (slice.contains(argument) && sameIndexOnly(argument, yielded[i], slice))
-        pairs.push_back(exec::InPlaceAttr::get(fused.getContext(), argument.getArgNumber(),
-                                               block.getNumArguments() + i));
-  }
-  return pairs;
-}
 
 /// "generator: schedule"; null without a candidate.
 static StringAttr scheduleOf(DictionaryAttr candidate) {
@@ -81,8 +40,8 @@ exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
     add(type, exec::Access::Write);
   auto candidate = fused->getAttrOfType<DictionaryAttr>("dl.candidate");
   SmallVector<exec::InPlaceAttr> inPlace;
-  if (!candidate || !candidate.contains("not_in_place"))
-    inPlace = findInPlacePairs(fused);
+  for (auto [operand, result] : dl::findInPlacePairs(fused))
+    inPlace.push_back(exec::InPlaceAttr::get(context, operand, fused->getNumOperands() + result));
   exec::KernelOp kernel =
       create(fused, buffers, inPlace, scheduleOf(candidate), [&](Region &region) {
         IRMapping mapping;

@@ -14,9 +14,9 @@
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
 #include "dialects/DL/Names.h"
-#include "dialects/Program/Layout.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/DL/Buckets.h"
+#include "passes/DL/Buffers.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -65,27 +65,6 @@ private:
 };
 
 } // namespace
-
-static bool standsFirst(Operation *op) { return isa<ReadOp, ScalarOp, ConstantOp>(op); }
-
-static int64_t bytesOf(Value value) {
-  return program::storageBytes(cast<RankedTensorType>(value.getType()));
-}
-
-/// By the candidate that dl-choose has taken; without one by the bytes, of which a core moves some
-/// ten in a nanosecond.
-static double secondsOf(Operation *op) {
-  if (standsFirst(op) || isa<ReshapeOp, AllReduceOp, AssignOp, ReturnOp>(op))
-    return 0;
-  if (auto candidate = op->getAttrOfType<DictionaryAttr>("dl.candidate"))
-    return candidate.getAs<FloatAttr>("seconds").getValueAsDouble();
-  int64_t bytes = 0;
-  for (Value value : op->getOperands())
-    bytes += bytesOf(value);
-  for (Value value : op->getResults())
-    bytes += bytesOf(value);
-  return double(bytes) / 1e10;
-}
 
 Bucketing::Bucketing(EntryOp entry, const Link &link, int64_t bucketBytes)
     : entry(entry), link(link), bucketBytes(bucketBytes), builder(entry.getContext()) {

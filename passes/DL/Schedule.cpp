@@ -11,7 +11,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
-#include "dialects/Program/Layout.h"
+#include "passes/DL/Buffers.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/DenseSet.h"
@@ -59,19 +59,6 @@ private:
 
 } // namespace
 
-static bool standsFirst(Operation *op) { return isa<ReadOp, ScalarOp, ConstantOp>(op); }
-
-/// The value whose buffer `value` is.
-static Value bufferOf(Value value) {
-  while (auto view = value.getDefiningOp<ReshapeOp>())
-    value = view.getX();
-  return value;
-}
-
-static int64_t bytesOf(Value value) {
-  return program::storageBytes(cast<RankedTensorType>(value.getType()));
-}
-
 /// Buffers that an op reads, each once. Variables, constants and inputs live anyway and are left
 /// out.
 static llvm::SmallSetVector<Value, 4> buffersOf(Operation *op) {
@@ -86,7 +73,7 @@ static llvm::SmallSetVector<Value, 4> buffersOf(Operation *op) {
 
 Scheduler::Scheduler(EntryOp entry) {
   for (Operation &op : entry.getBlock()) {
-    if (!isa<ReshapeOp>(op))
+    if (!isView(&op))
       for (Value buffer : buffersOf(&op))
         ++usesLeft[buffer];
     if (!standsFirst(&op) && !isa<AssignOp, ReturnOp>(op)) {
@@ -126,7 +113,7 @@ int64_t Scheduler::addedBytes(Operation *op) const {
 
 Scheduler::Rank Scheduler::rank(size_t index) const {
   Operation *op = ops[index];
-  if (isa<ReshapeOp>(op))
+  if (isView(op))
     return {0, 0, index};
   const int kind = isa<MultiTensorOp>(op) ? 3 : weightGradients.contains(op) ? 1 : 2;
   return {kind, addedBytes(op), index};
@@ -140,8 +127,8 @@ void Scheduler::makeReady(size_t index) {
 /// The last reader of a buffer frees it, and so moves forward among what is ready.
 void Scheduler::rankReaders(Value buffer) {
   for (Operation *user : buffer.getUsers()) {
-    if (auto view = dyn_cast<ReshapeOp>(user))
-      rankReaders(view.getY());
+    if (isView(user))
+      rankReaders(user->getResult(0));
     auto found = position.find(user);
     if (found == position.end() || !readyRank.contains(found->second))
       continue;
@@ -151,7 +138,7 @@ void Scheduler::rankReaders(Value buffer) {
 }
 
 void Scheduler::markDone(Operation *op) {
-  if (!isa<ReshapeOp>(op))
+  if (!isView(op))
     for (Value buffer : buffersOf(op))
       if (--usesLeft[buffer] == 1)
         rankReaders(buffer);

@@ -1,0 +1,79 @@
+//===- Buffers.cpp - what the values of an entry are in memory --------------------------------===//
+#include "passes/DL/Buffers.h"
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/Slice.h"
+#include "dialects/Program/Layout.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace dlc::dl;
+
+bool dlc::dl::standsFirst(Operation *op) { return isa<ReadOp, ScalarOp, ConstantOp>(op); }
+
+bool dlc::dl::isView(Operation *op) {
+  auto index = dyn_cast_or_null<IndexOp>(op);
+  return index && index.isView();
+}
+
+Value dlc::dl::bufferOf(Value value) {
+  while (isView(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
+int64_t dlc::dl::bytesOf(Value value) {
+  return program::storageBytes(cast<RankedTensorType>(value.getType()));
+}
+
+double dlc::dl::secondsOf(Operation *op) {
+  if (standsFirst(op) || isView(op) || isa<AllReduceOp, AssignOp, ReturnOp>(op))
+    return 0;
+  if (auto candidate = op->getAttrOfType<DictionaryAttr>("dl.candidate"))
+    return candidate.getAs<FloatAttr>("seconds").getValueAsDouble();
+  int64_t bytes = 0;
+  for (Value value : op->getOperands())
+    bytes += bytesOf(value);
+  for (Value value : op->getResults())
+    bytes += bytesOf(value);
+  return double(bytes) / 1e10;
+}
+
+/// True if every path from `argument` to `result` goes through element-wise ops only.
+static bool sameIndexOnly(BlockArgument argument, Value result,
+                          const llvm::SetVector<Value> &slice) {
+  if (argument.getType() != result.getType())
+    return false;
+  llvm::SetVector<Value> reached;
+  reached.insert(argument);
+  for (size_t i = 0; i < reached.size(); ++i)
+    for (Operation *user : reached[i].getUsers()) {
+      if (isa<YieldOp>(user) ||
+          !llvm::any_of(user->getResults(), [&](Value r) { return slice.contains(r); }))
+        continue;
+      if (!isa<ElementwiseOp>(user))
+        return false;
+      reached.insert(user->result_begin(), user->result_end());
+    }
+  return true;
+}
+
+SmallVector<InPlacePair> dlc::dl::findInPlacePairs(FusedOp fused) {
+  Block &block = fused.getBody().front();
+  OperandRange yielded = block.getTerminator()->getOperands();
+  SmallVector<llvm::SetVector<Value>> slices =
+      llvm::map_to_vector(yielded, [](Value value) { return backwardSlice(value); });
+  SmallVector<InPlacePair> pairs;
+  auto candidate = fused->getAttrOfType<DictionaryAttr>("dl.candidate");
+  if (candidate && candidate.contains("not_in_place"))
+    return pairs;
+  for (BlockArgument argument : block.getArguments()) {
+    int64_t users = llvm::count_if(slices, [&](auto &slice) { return slice.contains(argument); });
+    if (users != 1)
+      continue;
+    for (auto [i, slice] : llvm::enumerate(slices))
+      if (slice.contains(argument) && sameIndexOnly(argument, yielded[i], slice))
+        pairs.push_back({argument.getArgNumber(), unsigned(i)});
+  }
+  return pairs;
+}

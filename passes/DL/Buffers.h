@@ -1,0 +1,42 @@
+//===- Buffers.h - what the values of an entry are in memory ------------------------*- C++ -*-===//
+//
+// For passes that work on the order of execution: which ops run, which values share a buffer, how
+// large it is and how long an op takes.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_PASSES_DL_BUFFERS_H
+#define DLC_PASSES_DL_BUFFERS_H
+
+#include "dialects/DL/DLProgramOps.h"
+
+namespace dlc::dl {
+
+/// What is there before the first kernel runs: variables, scalars, constants.
+bool standsFirst(mlir::Operation *op);
+
+/// Whether the op's result is its operand's memory.
+bool isView(mlir::Operation *op);
+
+/// The value whose buffer `value` is.
+mlir::Value bufferOf(mlir::Value value);
+
+int64_t bytesOf(mlir::Value value);
+
+/// By the candidate that dl-choose has taken; without one by the bytes, of which a core moves some
+/// ten in a nanosecond.
+double secondsOf(mlir::Operation *op);
+
+/// An operand and a result of a region, by their numbers.
+struct InPlacePair {
+  unsigned operand, result;
+};
+
+/// Which results may lie in which operands: where computing the result's element needs the
+/// operand's element at the same index and nothing else of the operand, and no other result needs
+/// the operand. Then no order in which a generator computes elements can read what has been
+/// overwritten.
+llvm::SmallVector<InPlacePair> findInPlacePairs(FusedOp fused);
+
+} // namespace dlc::dl
+
+#endif
