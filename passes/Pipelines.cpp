@@ -86,6 +86,17 @@ void dlc::addFusionPasses(OpPassManager &manager, const DLPipelineOptions &optio
   // behind it takes the order of the block as the order of execution.
   improve(manager, options, dl::createSchedule());
 
+  // On regions in the order of execution: these say which values are stored, how long, and what it
+  // would take to compute them again. Behind fusion and CSE, which would make one of the two.
+  using Recompute = DLPipelineOptions::Recompute;
+  if (options.recompute != Recompute::None)
+    manager.addPass(dl::createRematerialize(
+        {options.recompute == Recompute::Cheap, options.memoryBudget}, options.memoryPlanner));
+
+  addBucketPasses(manager, options);
+}
+
+void dlc::addBucketPasses(OpPassManager &manager, const DLPipelineOptions &options) {
   // In the order of execution and with the times of what was chosen: these say which reductions can
   // be hidden. Finds none in a module that is not data-parallel.
   improve(manager, options, dl::createBucketGradients(options.buckets));

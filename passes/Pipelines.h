@@ -20,6 +20,12 @@ struct DLPipelineOptions {
   /// What the target's generators offer. Without one, everything stays row-major, and no code is
   /// chosen yet.
   std::shared_ptr<dl::CandidateSource> candidates = nullptr;
+  /// Whether values are computed again where they would lie in memory for long, and which.
+  enum class Recompute { None, Cheap, Any } recompute = Recompute::None;
+  /// The most bytes that an entry may need, state included; 0: no limit.
+  int64_t memoryBudget = 0;
+  /// What an entry needs, for dl-rematerialize.
+  dl::MemoryPlanner memoryPlanner = nullptr;
   /// What dl-bucket-gradients takes for the network between ranks.
   dl::BucketGradientsOptions buckets = {};
 };
@@ -32,6 +38,9 @@ void addTrainPasses(mlir::OpPassManager &manager, const DLPipelineOptions &optio
 
 /// From there to one region a kernel, in order of execution: `--emit=dl-fused`.
 void addFusionPasses(mlir::OpPassManager &manager, const DLPipelineOptions &options);
+
+/// The last of those passes, which changes what memory is needed: reductions over ranks in buckets.
+void addBucketPasses(mlir::OpPassManager &manager, const DLPipelineOptions &options);
 
 /// From regions to kernels and buffers: `--emit=exec` shows the state after this, kernel selection
 /// and addPlanPasses.

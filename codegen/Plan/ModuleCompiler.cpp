@@ -4,6 +4,7 @@
 #include "codegen/Plan/ModuleObject.h"
 #include "codegen/Plan/PlanWriter.h"
 #include "codegen/Plan/Report.h"
+#include "dialects/Exec/Memory.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -27,6 +28,23 @@ FailureOr<std::vector<SelectedKernel>> planModule(ModuleOp module, KernelSelecto
   if (failed(plan.run(module)))
     return failure();
   return kernels;
+}
+
+dl::MemoryPlanner createMemoryPlanner(std::shared_ptr<KernelSelector> selector,
+                                      DLPipelineOptions options) {
+  return [=](ModuleOp module) -> FailureOr<dl::PlannedMemory> {
+    PassManager buckets(module.getContext());
+    addBucketPasses(buckets, options);
+    if (failed(buckets.run(module)) || failed(planModule(module, *selector, options)))
+      return failure();
+    dl::PlannedMemory memory;
+    for (auto variable : module.getOps<exec::VariableOp>())
+      memory.stateBytes = std::max<int64_t>(
+          memory.stateBytes, exec::alignUp(variable.getOffset() + variable.getBytes()));
+    for (auto program : module.getOps<exec::ProgramOp>())
+      memory.arenaBytes[program.getSymName()] = program.getArenaBytes();
+    return memory;
+  };
 }
 
 llvm::Expected<std::string> compileModule(ModuleOp module, ArrayRef<SelectedKernel> kernels,

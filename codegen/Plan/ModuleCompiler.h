@@ -19,6 +19,10 @@ namespace dlc::codegen {
 mlir::FailureOr<std::vector<SelectedKernel>>
 planModule(mlir::ModuleOp module, KernelSelector &selector, const DLPipelineOptions &options);
 
+/// What dl-rematerialize asks: the memory that planModule arrives at.
+dl::MemoryPlanner createMemoryPlanner(std::shared_ptr<KernelSelector> selector,
+                                      DLPipelineOptions options);
+
 llvm::Expected<std::string> compileModule(mlir::ModuleOp module,
                                           llvm::ArrayRef<SelectedKernel> kernels,
                                           KernelSelector &selector, const CompileOptions &options);

@@ -128,6 +128,17 @@ static json::Array sumByLayer(const json::Array &rows) {
   return sums;
 }
 
+/// What dl-rematerialize did.
+static json::Object buildMemory(DictionaryAttr memory) {
+  auto bytes = [&](StringRef name) { return memory.getAs<IntegerAttr>(name).getInt(); };
+  json::Object row{{"bytes_before", bytes("before")},
+                   {"recomputed", bytes("recomputed")},
+                   {"recompute_seconds", memory.getAs<FloatAttr>("seconds").getValueAsDouble()}};
+  if (memory.contains("budget"))
+    row["budget_bytes"] = bytes("budget");
+  return row;
+}
+
 static double valueOf(FloatAttr seconds) { return seconds ? seconds.getValueAsDouble() : 0; }
 
 /// A kernel's code, and what it would have been otherwise: nothing where there was no choice.
@@ -231,6 +242,8 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
                      {"layers", std::move(rows)}};
   if (!buckets.empty())
     entry["buckets"] = std::move(buckets);
+  if (auto memory = program->getAttrOfType<DictionaryAttr>("dl.memory"))
+    entry["memory"] = buildMemory(memory);
   return entry;
 }
 
@@ -463,8 +476,25 @@ static void printBuckets(const json::Object &entry, llvm::raw_ostream &out) {
       << formatSeconds(exposed) << " exposed\n";
 }
 
+/// What it costs to need less memory.
+static void printMemory(const json::Object &entry, int64_t stateBytes, llvm::raw_ostream &out) {
+  const json::Object *memory = entry.getObject("memory");
+  if (!memory)
+    return;
+  const double seconds = memory->getNumber("recompute_seconds").value_or(0);
+  const double others = entry.getNumber("estimated_seconds").value_or(0) - seconds;
+  out << "  arena and state " << formatBytes(get(entry, "arena_bytes") + stateBytes)
+      << " instead of " << formatBytes(get(*memory, "bytes_before"));
+  if (memory->getInteger("budget_bytes"))
+    out << ", budget " << formatBytes(get(*memory, "budget_bytes"));
+  out << llvm::formatv(": {0} run again, estimated {1}, {2:F2}% more time\n",
+                       get(*memory, "recomputed"), formatSeconds(seconds),
+                       others > 0 ? 100 * seconds / others : 0.0);
+}
+
 /// `onWhat`: " on one core".
-static void printEntry(const json::Object &entry, StringRef onWhat, llvm::raw_ostream &out) {
+static void printEntry(const json::Object &entry, int64_t stateBytes, StringRef onWhat,
+                       llvm::raw_ostream &out) {
   out << '\n'
       << entry.getString("name").value_or("") << ", batch " << get(entry, "batch") << ": "
       << get(entry, "launches") << " launches of " << get(entry, "kernels") << " kernels, arena "
@@ -486,6 +516,7 @@ static void printEntry(const json::Object &entry, StringRef onWhat, llvm::raw_os
   table.print(out);
   out << "  estimated " << formatSeconds(entry.getNumber("estimated_seconds").value_or(0)) << onWhat
       << '\n';
+  printMemory(entry, stateBytes, out);
   printSums(entry, out);
   printBuckets(entry, out);
 }
@@ -541,7 +572,8 @@ void printReport(const json::Value &report, llvm::raw_ostream &out) {
       << " kernels\n";
   if (const json::Array *entries = all.getArray("entries"))
     for (const json::Value &entry : *entries)
-      printEntry(*entry.getAsObject(), all.getString("math") ? "" : " on one core", out);
+      printEntry(*entry.getAsObject(), get(all, "state_bytes"),
+                 all.getString("math") ? "" : " on one core", out);
   if (const json::Array *schedules = all.getArray("schedules"))
     printSchedules(*schedules, out);
   if (const json::Array *fallbacks = all.getArray("fallbacks"))

@@ -16,6 +16,9 @@ namespace dlc::codegen {
 ///     kernels (distinct), flops, bytes, activation_bytes
 ///     sums, one a layer in order of its first record: layer, records, parameters, flops, bytes,
 ///       activation_bytes
+///     memory, where dl-rematerialize did something: bytes_before (arena and state), budget_bytes
+///     if
+///       there is one, recomputed (launches), recompute_seconds (estimated)
 ///     layers, one a record in order: layer, stage, shape (first result), layout (of it, where it
 ///       is not row-major: "nhwc"), parameters, flops, bytes, activation_bytes, kernel
 ///   schedules, one a kernel: kernel, schedule ("library: cuDNN + bias + ReLU")

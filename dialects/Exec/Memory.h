@@ -44,6 +44,10 @@ int64_t getBytes(mlir::Value buffer);
 /// `bytes` rounded up to a multiple of `alignment`.
 inline int64_t alignUp(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
+/// On a launch that is to run no sooner than what stands before it, although nothing forbids it:
+/// what it computes again would lie in memory for longer.
+inline constexpr llvm::StringLiteral keepsPlaceName = "exec.keeps_place";
+
 /// The layer and stage that a location names, "" if it names none. Of a fused location, the first
 /// part that has a name.
 llvm::StringRef getRecordName(mlir::Location loc);

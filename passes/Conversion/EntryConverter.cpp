@@ -318,8 +318,11 @@ LogicalResult EntryConverter::emitFused(dl::FusedOp op) {
     arguments.push_back(buffers[result]);
     empty &= bytesOf(result) == 0;
   }
-  if (!empty)
-    createLaunch(kernels.outline(op), arguments, op.getLoc());
+  if (empty)
+    return success();
+  exec::LaunchOp launch = createLaunch(kernels.outline(op), arguments, op.getLoc());
+  if (op->hasAttr("dl.recomputed"))
+    launch->setAttr(exec::keepsPlaceName, builder.getUnitAttr());
   return success();
 }
 
@@ -520,6 +523,8 @@ void EntryConverter::createProgram() {
                                     entry.getScheduleAttr(), valid);
   if (entry.getEvery())
     program.setEvery(*entry.getEvery());
+  if (Attribute memory = entry->getAttr("dl.memory"))
+    program->setAttr("dl.memory", memory);
   if (DenseI64ArrayAttr classes = getClasses(entry))
     program->setAttr("dl.classes", classes);
 }
@@ -556,11 +561,12 @@ void EntryConverter::createCopy(Value source, Value destination, StringRef name)
     exec::CopyOp::create(builder, NameLoc::get(builder.getStringAttr(name)), source, destination);
 }
 
-void EntryConverter::createLaunch(exec::KernelOp kernel, ArrayRef<Value> arguments, Location loc) {
+exec::LaunchOp EntryConverter::createLaunch(exec::KernelOp kernel, ArrayRef<Value> arguments,
+                                            Location loc) {
   SmallVector<int32_t> access;
   for (unsigned i = 0; i < kernel.getNumBuffers(); ++i)
     access.push_back(static_cast<int32_t>(kernel.getBuffer(i).getAccess()));
-  exec::LaunchOp::create(builder, loc, kernel.getSymName(), arguments, access);
+  return exec::LaunchOp::create(builder, loc, kernel.getSymName(), arguments, access);
 }
 
 } // namespace dlc

@@ -83,8 +83,8 @@ private:
   mlir::Value createState(llvm::StringRef variable, int64_t bytes, mlir::Location loc);
   mlir::Value createCopy(mlir::Value source, llvm::StringRef name);
   void createCopy(mlir::Value source, mlir::Value destination, llvm::StringRef name);
-  void createLaunch(exec::KernelOp kernel, llvm::ArrayRef<mlir::Value> arguments,
-                    mlir::Location loc);
+  exec::LaunchOp createLaunch(exec::KernelOp kernel, llvm::ArrayRef<mlir::Value> arguments,
+                              mlir::Location loc);
 
   dl::EntryOp entry;
   const StateLayout &state;

@@ -368,6 +368,9 @@ static DictionaryAttr describe(MLIRContext *context, const Candidate &candidate,
       builder.getNamedAttr("seconds", builder.getF64FloatAttr(seconds))};
   if (!candidate.inPlace)
     fields.push_back(builder.getNamedAttr("not_in_place", builder.getUnitAttr()));
+  if (candidate.workspaceBytes > 0)
+    fields.push_back(
+        builder.getNamedAttr("workspace", builder.getI64IntegerAttr(candidate.workspaceBytes)));
   return builder.getDictionaryAttr(fields);
 }
 

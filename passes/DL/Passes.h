@@ -5,6 +5,7 @@
 #include "dialects/DL/DL.h"
 #include "mlir/Pass/Pass.h"
 #include "passes/DL/CandidateSource.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace dlc::dl {
 
@@ -12,6 +13,18 @@ namespace dlc::dl {
 #define GEN_PASS_REGISTRATION
 #include "passes/DL/Passes.h.inc"
 
+/// What a module needs that is compiled as it stands: bytes of the state, and of each entry's arena
+/// by the entry's name. Takes the module apart.
+struct PlannedMemory {
+  int64_t stateBytes = 0;
+  llvm::StringMap<int64_t> arenaBytes;
+};
+using MemoryPlanner = std::function<llvm::FailureOr<PlannedMemory>(mlir::ModuleOp)>;
+
+/// dl-rematerialize, with the memory that the compiled module will need. Null: what LiveMemory.h
+/// takes it to be.
+std::unique_ptr<mlir::Pass> createRematerialize(RematerializeOptions options,
+                                                MemoryPlanner planner);
 /// dl-fuse for a target; null is none.
 std::unique_ptr<mlir::Pass> createFuse(FuseOptions options,
                                        std::shared_ptr<CandidateSource> target);

@@ -95,6 +95,27 @@ def Schedule : Pass<"dl-schedule", "::dlc::dl::EntryOp"> {
   }];
 }
 
+def Rematerialize : Pass<"dl-rematerialize", "::mlir::ModuleOp"> {
+  let summary = "computes values again where they would lie in memory for long";
+  let description = [{
+    On regions in the order of execution: what is stored and what it took to compute is known only
+    then. Copies of regions, in front of the ops that read them; a copy is the same kernel and gives
+    the same bits. LiveMemory.h says which ones. What an update, a reduction over ranks or the entry
+    gives back is computed once, statistics of batch norm with it.
+
+    `memory-budget` is the most that an entry may need: its arena, as the plan will have it, and the
+    state. As little time as is found is spent on it, and none if it is enough as it is. A budget
+    that cannot be reached is an error that says what can. Without one, training entries are brought
+    as low as is found.
+
+    What was done stands on the entry as `dl.memory`: `budget`, the bytes needed `before`, how many
+    regions are `recomputed`, and the `seconds` that these take, as estimated.
+  }];
+  let options = [
+    Option<"cheap", "cheap", "bool", "false", "no product and no convolution is computed again">,
+    Option<"memoryBudget", "memory-budget", "int64_t", "0", "most bytes of an entry; 0: no limit">];
+}
+
 def BucketGradients : Pass<"dl-bucket-gradients", "::dlc::dl::EntryOp"> {
   let summary =
       "splits the reduction of gradients over ranks, so that it runs beside the backward pass";

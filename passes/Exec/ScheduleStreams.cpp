@@ -83,6 +83,10 @@ private:
   int64_t choose(unsigned record) const {
     if (auto collective = dyn_cast<AllReduceOp>(*conflicts.records[record]))
       return streams + collective.getChannel();
+    if (conflicts.records[record]->hasAttr(keepsPlaceName))
+      for (int64_t stream : llvm::reverse(chosen))
+        if (stream < streams)
+          return stream;
     double inputs = inputsReady(record);
     auto rank = [&](int64_t stream) {
       bool continues =

@@ -244,6 +244,9 @@ LogicalResult Driver::compileModule() {
     return writeModule();
   selector = std::make_shared<codegen::KernelSelector>(target, plan.choices());
   pipeline.candidates = codegen::createCandidateSource(selector, options.threads);
+  pipeline.recompute = options.recompute;
+  pipeline.memoryBudget = options.memoryBudget;
+  pipeline.memoryPlanner = codegen::createMemoryPlanner(selector, pipeline);
   if (failed(runPasses([&](OpPassManager &manager) { addFusionPasses(manager, pipeline); })))
     return failure();
   if (options.emit == Emit::DLFused)
@@ -382,6 +385,8 @@ std::string checkForTarget(const Options &options) {
   const bool isAlgorithm = dl::symbolizeConvolutionAlgorithm(options.convolutions).has_value();
   if (cuda && isAlgorithm)
     return "--conv-algorithm=" + options.convolutions + " needs a CPU target: --target=cpu";
+  if (options.memoryBudget > 0 && options.recompute == DLPipelineOptions::Recompute::None)
+    return "--memory-budget needs what --rematerialize=none forbids";
   for (auto [isGiven, flag] :
        {std::pair{options.bucketBytes != 0, "--bucket-size"}, {options.link[0] != 0, "--link"}})
     if (isGiven && !options.dataParallel)

@@ -6,6 +6,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 #include <map>
 
 namespace dlc::tool {
@@ -22,6 +23,14 @@ static const std::vector<std::pair<std::string, Emit>> &emits() {
 static const std::vector<std::pair<std::string, Math>> &maths() {
   static const std::vector<std::pair<std::string, Math>> all = {
       {"float32", Math::Float32}, {"strict", Math::Strict}, {"tf32", Math::TF32}};
+  return all;
+}
+
+using Recompute = DLPipelineOptions::Recompute;
+
+static const std::vector<std::pair<std::string, Recompute>> &recomputations() {
+  static const std::vector<std::pair<std::string, Recompute>> all = {{"none", Recompute::None},
+                                                                     {"cheap", Recompute::Cheap}};
   return all;
 }
 
@@ -86,6 +95,43 @@ static std::optional<std::array<double, 2>> parseLink(llvm::StringRef text) {
   return link;
 }
 
+/// "1048576", "512MiB", "4.5GiB": bytes; nothing for other texts.
+static std::optional<int64_t> parseBytes(llvm::StringRef text) {
+  static constexpr std::pair<llvm::StringRef, int> units[] = {
+      {"KiB", 10}, {"MiB", 20}, {"GiB", 30}};
+  int shift = 0;
+  for (auto [unit, bits] : units)
+    if (text.consume_back(unit))
+      shift = bits;
+  double number = 0;
+  if (text.trim().getAsDouble(number) || !(number >= 1) || number > 0x1p50 ||
+      (shift == 0 && number != std::floor(number)))
+    return std::nullopt;
+  return int64_t(std::ldexp(number, shift));
+}
+
+/// What is computed twice to need less memory.
+static void addMemoryOptions(CLI::App &app, Options &options) {
+  app.add_option_function<std::string>(
+         "--rematerialize",
+         [&](const std::string &value) { options.recompute = valueOf(recomputations(), value); },
+         "none (default); cheap: compute again what takes little, to save memory")
+      ->check(oneOf(keysOf(recomputations())))
+      ->option_text("WHAT");
+  app.add_option_function<std::string>(
+         "--memory-budget",
+         [&](const std::string &text) { options.memoryBudget = *parseBytes(text); },
+         "most memory of a step, as 4GiB: compute again what it takes")
+      ->check(CLI::Validator(
+          [](std::string &text) {
+            return parseBytes(text)
+                       ? std::string()
+                       : "expected bytes or a number of KiB, MiB or GiB, found '" + text + "'";
+          },
+          ""))
+      ->option_text("BYTES");
+}
+
 /// What decides which kernels there are, and how they may be computed.
 static void addOptions(CLI::App &app, Options &options) {
   std::vector<std::string> passes;
@@ -118,6 +164,7 @@ static void addOptions(CLI::App &app, Options &options) {
                  "most memory for a step's workspaces; default: none, on CUDA 16")
       ->check(wholeNumber(0, uint64_t(1) << 20))
       ->option_text("MIB");
+  addMemoryOptions(app, options);
   app.add_option("--infer-batch", options.inferBatches,
                  "batch sizes of the inference entries: 1,16")
       ->delimiter(',')
@@ -213,6 +260,8 @@ static bool readAndCheck(CLI::App &app, int argc, char **argv, Options &options,
   }
   if (!emit.empty())
     options.emit = valueOf(emits(), emit);
+  if (options.memoryBudget > 0 && app.count("--rematerialize") == 0)
+    options.recompute = Recompute::Any;
   if (const std::string conflict = checkForTarget(options); !conflict.empty()) {
     llvm::errs() << "error: " << conflict << '\n';
     exitCode = WrongUsage;

@@ -2,6 +2,7 @@
 #ifndef DLC_TOOLS_DLC_OPTIONS_H
 #define DLC_TOOLS_DLC_OPTIONS_H
 
+#include "passes/Pipelines.h"
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -38,6 +39,8 @@ struct Options {
   Math math = Math::Float32;
   /// Of each kernel, which take turns in it: of a step. Nothing: none on the CPU, 16 on CUDA.
   std::optional<uint64_t> workspaceLimitMiB;
+  DLPipelineOptions::Recompute recompute = DLPipelineOptions::Recompute::None;
+  int64_t memoryBudget = 0; ///< bytes of state and arena; 0: no limit
   bool inputGradients = false;
   bool weightGradients = false;
   bool dataParallel = false;

@@ -108,3 +108,21 @@ exec.program @channels attributes {kind = #program.entry<train>, inputs = [], ou
   exec.all_reduce sum %b as f64 channel 1 stream 0 : <64> loc("moments")
   exec.output
 }
+
+// -----
+
+exec.kernel @make [#exec.argument<write 256>] {
+  dl.yield
+}
+
+// What is computed again stays behind what stands before it, although another stream has nothing to do: it would lie there longer.
+// CHECK-LABEL: exec.program @again
+// CHECK: exec.launch @make(write %{{.*}}) stream 0
+// CHECK: exec.launch @make(write %{{.*}}) stream 0 {exec.keeps_place}
+exec.program @again attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {
+  %a = exec.alloc : <256>
+  %b = exec.alloc : <256>
+  exec.launch @make(write %a) stream 0 : !exec.buffer<256> loc("a")
+  exec.launch @make(write %b) stream 0 {exec.keeps_place} : !exec.buffer<256> loc("b")
+  exec.output
+}

@@ -1,0 +1,90 @@
+//===- LiveMemory.h - what an entry holds in memory at a time, and what it could ----*- C++ -*-===//
+//
+// A model of the arena: the bytes in use while each op of a scheduled entry runs. Lowers the most
+// of them by computing again what would lie there from its producer to a user far behind:
+//
+//   %a = dl.fused(%x)                      %a = dl.fused(%x)
+//   %b = dl.fused(%a)                      %b = dl.fused(%a)
+//   ...                              ->    ...
+//   %d = dl.fused(%c, %a)                  %e = dl.fused(%x) {dl.recomputed}
+//                                          %d = dl.fused(%c, %e)
+//
+// At the op where most is in use, a minimum cut parts what is computed before it from what is used
+// behind it: an edge is either a buffer, which costs its bytes, or an op that runs again, which
+// costs its time. What a byte is worth is the least that brings the op below the goal. Then the
+// next op is the one with most in use, until none is above the goal. So a value may be computed
+// a third time: what is computed again lives for its next users only.
+//
+// What stands in an operand of the op lies there anyway and costs nothing; an input, variable or
+// constant neither. A value that is dead by then may be kept where that lifts nothing above the
+// goal.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_PASSES_DL_LIVEMEMORY_H
+#define DLC_PASSES_DL_LIVEMEMORY_H
+
+#include "passes/DL/Buffers.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace dlc::dl {
+
+class LiveMemory {
+public:
+  /// `cheapOnly`: no product and no convolution runs twice.
+  LiveMemory(EntryOp entry, bool cheapOnly);
+
+  /// The most bytes in use at once.
+  int64_t peak() const;
+  /// Computes again what it takes to have at most `goal` bytes in use, in place of what it did
+  /// before. False, and nothing is computed again, if it finds no way to.
+  bool reduce(int64_t goal);
+  /// The same for the lowest goal that it finds, within a fiftieth.
+  void reduceMost();
+  /// Takes back what it did.
+  void undo();
+
+  int64_t countRecomputed() const;
+  double recomputedSeconds() const;
+
+private:
+  /// A value with bytes of its own, from the op that computes it to the last that uses it.
+  struct Buffer {
+    size_t first, last;
+    int64_t bytes;
+    bool isKept; ///< it lies where it lies, whatever is computed again: a result, a gradient
+  };
+  struct Replaced {
+    mlir::OpOperand *operand;
+    mlir::Value before;
+  };
+  using Values = llvm::DenseSet<mlir::Value>;
+
+  void measure();
+  void addUses(mlir::Operation *op, size_t position);
+  void countLive();
+  int64_t sharedInPlace(FusedOp fused, size_t position) const;
+  bool reduceAt(size_t position, int64_t goal);
+  Values cutAt(size_t position, int64_t goal, double bytesPerSecond) const;
+  int64_t liveWithout(size_t position, const Values &again) const;
+  void keepMore(size_t position, int64_t goal, Values &again) const;
+  int64_t leastAt(size_t position) const;
+  bool mayKeep(const Buffer &buffer, size_t position, int64_t goal) const;
+  bool mayRunAgain(mlir::Operation *op) const;
+  void runAgain(size_t position, const Values &again);
+  mlir::Value place(mlir::Value value, mlir::Operation *user, const Values &again,
+                    llvm::DenseMap<mlir::Value, mlir::Value> &placed);
+
+  EntryOp entry;
+  bool cheapOnly;
+  std::vector<mlir::Operation *> ops; ///< that run, in their order
+  llvm::DenseMap<mlir::Operation *, size_t> positions;
+  llvm::MapVector<mlir::Value, Buffer> buffers;
+  std::vector<int64_t> live; ///< bytes while each op runs
+  std::vector<mlir::Operation *> clones;
+  std::vector<Replaced> replaced;
+};
+
+} // namespace dlc::dl
+
+#endif

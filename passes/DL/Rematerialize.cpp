@@ -1,0 +1,144 @@
+//===- Rematerialize.cpp - computes values again instead of keeping them ----------------------===//
+//
+// LiveMemory decides on a model of the arena. The plan that the compiler will make has workspaces,
+// gaps and copies that the model does not know, so a budget is held against the plan: where that
+// needs too much, the model's goal is lowered by as much.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "dialects/Program/Layout.h"
+#include "passes/DL/LiveMemory.h"
+#include "passes/DL/Passes.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace dlc::dl {
+#define GEN_PASS_DEF_REMATERIALIZE
+#include "passes/DL/Passes.h.inc"
+} // namespace dlc::dl
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::dl;
+
+namespace {
+struct Rematerialize : dlc::dl::impl::RematerializeBase<Rematerialize> {
+  using RematerializeBase::RematerializeBase;
+  Rematerialize(RematerializeOptions options, MemoryPlanner planner)
+      : RematerializeBase(std::move(options)), planner(std::move(planner)) {}
+
+  void runOnOperation() override;
+
+private:
+  FailureOr<PlannedMemory> plan();
+  FailureOr<int64_t> bytesNeeded(EntryOp entry);
+  LogicalResult reduceMost(EntryOp entry, int64_t before);
+  LogicalResult meetBudget(EntryOp entry, int64_t before);
+  void record(EntryOp entry, const LiveMemory &memory, int64_t before);
+
+  MemoryPlanner planner;
+};
+} // namespace
+
+static PlannedMemory estimate(ModuleOp module) {
+  PlannedMemory memory;
+  for (auto variable : module.getOps<VariableOp>())
+    memory.stateBytes += program::storageBytes(variable.getTensorType());
+  for (auto entry : module.getOps<EntryOp>())
+    memory.arenaBytes[entry.getSymName()] = LiveMemory(entry, /*cheapOnly=*/false).peak();
+  return memory;
+}
+
+FailureOr<PlannedMemory> Rematerialize::plan() {
+  if (!planner)
+    return estimate(getOperation());
+  OwningOpRef<ModuleOp> copy = getOperation().clone();
+  return planner(*copy);
+}
+
+/// Of the arena and the state.
+FailureOr<int64_t> Rematerialize::bytesNeeded(EntryOp entry) {
+  FailureOr<PlannedMemory> memory = plan();
+  if (failed(memory))
+    return failure();
+  return memory->stateBytes + memory->arenaBytes.lookup(entry.getSymName());
+}
+
+void Rematerialize::record(EntryOp entry, const LiveMemory &memory, int64_t before) {
+  if (memory.countRecomputed() == 0)
+    return;
+  Builder builder(entry.getContext());
+  NamedAttrList fields;
+  if (memoryBudget > 0)
+    fields.append("budget", builder.getI64IntegerAttr(memoryBudget));
+  fields.append("before", builder.getI64IntegerAttr(before));
+  fields.append("recomputed", builder.getI64IntegerAttr(memory.countRecomputed()));
+  fields.append("seconds", builder.getF64FloatAttr(memory.recomputedSeconds()));
+  entry->setAttr("dl.memory", fields.getDictionary(entry.getContext()));
+}
+
+LogicalResult Rematerialize::reduceMost(EntryOp entry, int64_t before) {
+  LiveMemory memory(entry, cheap);
+  memory.reduceMost();
+  if (memory.countRecomputed() == 0)
+    return success();
+  FailureOr<int64_t> after = bytesNeeded(entry);
+  if (failed(after))
+    return failure();
+  if (*after >= before)
+    memory.undo();
+  record(entry, memory, before);
+  return success();
+}
+
+static std::string describe(int64_t bytes) {
+  const double gibibyte = double(int64_t(1) << 30);
+  std::string text = std::to_string(bytes) + " bytes";
+  return double(bytes) < gibibyte / 10
+             ? text
+             : llvm::formatv("{0} ({1:F2} GiB)", text, double(bytes) / gibibyte).str();
+}
+
+LogicalResult Rematerialize::meetBudget(EntryOp entry, int64_t before) {
+  LiveMemory memory(entry, cheap);
+  int64_t least = before, goal = memory.peak() - (before - memoryBudget);
+  const unsigned rounds = 6;
+  for (unsigned round = 0;; ++round) {
+    const bool isLast = round == rounds || !memory.reduce(goal);
+    if (isLast)
+      memory.reduceMost();
+    FailureOr<int64_t> needed = bytesNeeded(entry);
+    if (failed(needed))
+      return failure();
+    if (*needed <= memoryBudget)
+      return record(entry, memory, before), success();
+    least = std::min(least, *needed);
+    if (isLast)
+      break;
+    goal -= *needed - memoryBudget;
+  }
+  return emitError(entry.getLoc())
+         << "'" << entry.getSymName() << "' does not fit into a memory budget of "
+         << describe(memoryBudget) << ": the least that it was found to need is " << describe(least)
+         << ", state and arena";
+}
+
+void Rematerialize::runOnOperation() {
+  FailureOr<PlannedMemory> memory = plan();
+  if (failed(memory))
+    return signalPassFailure();
+  for (auto entry : getOperation().getOps<EntryOp>()) {
+    const int64_t before = memory->stateBytes + memory->arenaBytes.lookup(entry.getSymName());
+    const bool isTraining = entry.getKind() == program::EntryKind::Train;
+    LogicalResult result = success();
+    if (memoryBudget > 0 && before > memoryBudget)
+      result = meetBudget(entry, before);
+    else if (memoryBudget == 0 && isTraining)
+      result = reduceMost(entry, before);
+    if (failed(result))
+      return signalPassFailure();
+  }
+}
+
+std::unique_ptr<Pass> dlc::dl::createRematerialize(RematerializeOptions options,
+                                                   MemoryPlanner planner) {
+  return std::make_unique<Rematerialize>(std::move(options), std::move(planner));
+}
