@@ -276,6 +276,7 @@ int main(int argc, char **argv) {
   Benchmark bench(options);
   const double convolutions = 0.7, products = 0.8;
   bench.convolution("alexnet 5x5 96->256 27x27", {16, 96, 256, 27, 5, 2, 1}, convolutions);
+  bench.convolution("alexnet 5x5 64->192 27x27", {64, 64, 192, 27, 5, 2, 1}, 0);
   bench.convolution("alexnet 3x3 256->384 13x13", {16, 256, 384, 13, 3, 1, 1}, convolutions);
   bench.convolution("resnet 3x3 64->64 56x56", {16, 64, 64, 56, 3, 1, 1}, convolutions);
   bench.convolution("resnet 1x1 256->64 56x56", {16, 256, 64, 56, 1, 0, 1}, convolutions);

@@ -123,12 +123,9 @@ void KernelSelector::ask(const KernelSpec &spec, KernelOffer &offer) const {
   } else {
     collect(cudaGenerators(), spec, std::get<CudaTarget>(generatedFor), all);
   }
-  // The estimates of Fourier transforms are not measured well enough to choose by: they are for
-  // those who ask, and for `dlc tune`, which times all.
   auto rank = [](const GeneratedCandidate &one) {
-    return std::tuple(!callsLibrary(one.candidate),
-                      one.candidate.algorithm == ConvolutionAlgorithm::FFT, one.candidate.cost,
-                      one.generator->name(), StringRef(one.candidate.schedule));
+    return std::tuple(!callsLibrary(one.candidate), one.candidate.cost, one.generator->name(),
+                      StringRef(one.candidate.schedule));
   };
   llvm::sort(all, [&](const GeneratedCandidate &a, const GeneratedCandidate &b) {
     return rank(a) < rank(b);

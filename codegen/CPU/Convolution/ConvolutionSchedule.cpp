@@ -19,8 +19,8 @@ DataBlock::DataBlock(const DataGeometry &g, const DataSchedule &s)
 /// Cycles outside the reduction loop for one tile: clearing, storing, transposing and the
 /// epilogue's rows.
 static double tileOverhead(const MachineModel &m, int64_t rows, int64_t vectors, int64_t channels) {
-  double transposes = double(ceilDiv(rows, m.lanes) * vectors) * double(6 * m.lanes);
-  return 40 + 1.5 * double(rows * vectors) + transposes + 4 * double(channels);
+  double transposes = double(ceilDiv(rows, m.lanes) * vectors) * double(3 * m.lanes);
+  return 40 + 1.5 * double(rows * vectors) + transposes + 3 * double(channels);
 }
 
 static int64_t maxReduction(const DataGeometry &g) {

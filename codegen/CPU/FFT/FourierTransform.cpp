@@ -149,10 +149,11 @@ void FourierTransform::toPixels(PackEmitter &e, Side side, Value buffer, LoadPoi
 // Cost
 //===------------------------------------------------------------------------------------------===//
 
-/// Operations, loads and stores, of which a cycle takes two.
+/// Operations, loads and stores, of which a cycle takes two, and what leaves the registers between:
+/// measured on AlexNet's layers.
 static double cyclesOf(const FourierCodelet &codelet) {
   const double inputs = double(int64_t(codelet.operations().size()) - codelet.count());
-  return 0.5 * (double(codelet.count()) + inputs + double(codelet.outputs().size()));
+  return 0.8 * (double(codelet.count()) + inputs + double(codelet.outputs().size()));
 }
 
 double FourierTransform::cyclesToPoints(Side side) const {

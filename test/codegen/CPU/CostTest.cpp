@@ -116,6 +116,22 @@ TEST(Cost, KnowsWhatWinogradGains) {
   }
 }
 
+/// Fourier transforms beside Winograd's on AlexNet's second layer, as one core measured them (the
+/// same, of vectors of 32 bytes).
+TEST(Cost, KnowsWhatFourierTransformsTake) {
+  const std::string image = "64x64x27x27", result = "64x192x27x27", filter = "192x64x5x5";
+  const std::pair<KernelSource, double> times[] = {
+      {convolution("", "2", image, filter, result), 77.0 / 73.2},
+      {convolution("_backward_data", "2", result, filter, image), 75.4 / 76.0},
+      {convolution("_backward_filter", "2", image, result, filter), 91.6 / 83.8}};
+  for (const auto &[source, ratio] : times) {
+    auto seconds = [&](const char *generator) {
+      return CompiledTestKernel::select(source, "avx2", generator).candidate.cost;
+    };
+    EXPECT_NEAR(seconds("cpu-fft") / seconds("cpu-winograd"), ratio, 0.15 * ratio) << source.block;
+  }
+}
+
 // The algorithm that is chosen is the one that was faster, by the milliseconds beside it (AMD EPYC,
 // Zen 4, AVX2).
 TEST(Cost, ChoosesTheFasterAlgorithm) {
