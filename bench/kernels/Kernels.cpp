@@ -3,16 +3,18 @@
 // One thread, both sides interleaved in one run, medians; time is what the thread itself ran, so
 // that other programs on the machine disturb little. Values are compared before anything is timed.
 // Floors: the shares of oneDNN's speed that the project promises; with --check, missing one is an
-// error. --conv-algorithm forces an algorithm, which shows what the cost model chooses between.
+// error. Beside it stands the share of what the machine multiplies and adds in registers, counting
+// the operations of direct sums: Winograd's and Fourier transforms may exceed it. --conv-algorithm
+// forces an algorithm, which shows what the cost model chooses between.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "bench/kernels/Native.h"
+#include "bench/kernels/Peak.h"
 #include "bench/kernels/Rival.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
@@ -62,17 +64,11 @@ private:
   void print(const Case &c, const Measurement &m);
 
   const Options &options;
+  double peak = 0; ///< operations a second of one thread, measured when first needed
   bool ok = true;
 };
 
 } // namespace
-
-/// Time that this thread has run.
-static double now() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
-}
 
 static void fill(float *data, size_t count, uint32_t seed) {
   for (size_t i = 0; i < count; ++i) {
@@ -110,6 +106,8 @@ bool Benchmark::prepare(Case &c, const std::string &kernel, std::array<size_t, 3
     return ok = false;
   }
   c.ours = std::move(*ours);
+  if (peak == 0)
+    peak = measurePeakFlops(c.ours->vectorBytes() == 64);
   for (size_t count : counts)
     c.buffers.push_back(std::make_unique<Buffer>(4 * count));
   fill(c.buffers[0]->data(), counts[0], 1);
@@ -215,12 +213,12 @@ void Benchmark::run(Case &c) {
   }
   std::vector<double> ours, rival;
   for (unsigned i = 0; i < options.repetitions; ++i) {
-    double start = now();
+    double start = threadSeconds();
     c.ours->run(arguments);
-    double between = now();
+    double between = threadSeconds();
     c.rival->run();
     ours.push_back(between - start);
-    rival.push_back(now() - between);
+    rival.push_back(threadSeconds() - between);
   }
   m.ours = median(ours);
   m.rival = median(rival);
@@ -231,6 +229,7 @@ void Benchmark::run(Case &c) {
 
 void Benchmark::print(const Case &c, const Measurement &m) {
   const auto &selection = c.ours->selection();
+  const double ofPeak = c.flops / m.ours / peak;
   if (options.json) {
     nlohmann::json line = {{"name", c.name},
                            {"ours_ms", m.ours * 1e3},
@@ -239,6 +238,8 @@ void Benchmark::print(const Case &c, const Measurement &m) {
                            {"floor", c.floor},
                            {"gflops", c.flops / m.ours * 1e-9},
                            {"onednn_gflops", c.flops / m.rival * 1e-9},
+                           {"peak_gflops", peak * 1e-9},
+                           {"share_of_peak", ofPeak},
                            {"error", m.error},
                            {"estimated_ms", selection.candidate.cost * 1e3},
                            {"compile_ms", c.ours->compileSeconds() * 1e3},
@@ -246,10 +247,10 @@ void Benchmark::print(const Case &c, const Measurement &m) {
                            {"rival", c.rival->name()}};
     std::printf("%s\n", line.dump().c_str());
   } else {
-    std::printf("%-44s %9.3f ms (estimated %.3f) %7.1f GFLOP/s  onednn %7.1f GFLOP/s  share %.2f%s "
-                " error %.0e  compiled in %.0f ms  %s\n",
+    std::printf("%-44s %9.3f ms (estimated %.3f) %7.1f GFLOP/s, %.2f of peak  onednn %7.1f GFLOP/s "
+                " share %.2f%s  error %.0e  compiled in %.0f ms  %s\n",
                 c.name.c_str(), m.ours * 1e3, selection.candidate.cost * 1e3,
-                c.flops / m.ours * 1e-9, c.flops / m.rival * 1e-9, m.rival / m.ours,
+                c.flops / m.ours * 1e-9, ofPeak, c.flops / m.rival * 1e-9, m.rival / m.ours,
                 m.rival / m.ours < c.floor ? " (below floor)" : "", m.error,
                 c.ours->compileSeconds() * 1e3, selection.candidate.schedule.c_str());
   }

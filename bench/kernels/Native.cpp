@@ -33,6 +33,7 @@ NativeKernel::compile(llvm::StringRef text, llvm::StringRef targetName,
   if (failed(selected))
     return llvm::createStringError("no generator takes kernel\n" + text);
   kernel->selected = *selected;
+  kernel->bytesOfVector = target->vectorBytes;
   CompileOptions options;
   options.cache = false;
   auto compiled = compileKernels(kernel->selected, *target, options);

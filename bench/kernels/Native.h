@@ -39,6 +39,7 @@ public:
 
   const codegen::SelectedKernel &selection() const { return selected; }
   double compileSeconds() const { return seconds; }
+  unsigned vectorBytes() const { return bytesOfVector; } ///< of its target
 
 private:
   NativeKernel();
@@ -49,6 +50,7 @@ private:
   std::vector<dlc_kernel_fn> functions;
   std::unique_ptr<Buffer> workspace, scratch;
   double seconds = 0;
+  unsigned bytesOfVector = 0;
 };
 
 } // namespace dlc::bench
