@@ -32,18 +32,6 @@ struct Measurement {
   std::vector<double> recordSeconds;
 };
 
-Result<std::vector<HostTensor>> bindRandom(Context &context, uint64_t seed) {
-  std::vector<HostTensor> tensors;
-  const EntryInfo &entry = context.entry();
-  for (size_t i = 0; i < entry.inputs.size(); ++i) {
-    if (i == entry.validInput)
-      continue;
-    tensors.push_back(randomInput(entry.inputs[i], seed));
-    DLC_TRY(context.bind(i, tensors.back().bytes));
-  }
-  return tensors;
-}
-
 Status measureTransfers(Context &context, std::vector<double> &milliseconds) {
   constexpr unsigned copies = 5;
   while (milliseconds.size() < copies) {

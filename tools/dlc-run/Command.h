@@ -92,6 +92,13 @@ struct BenchFlags : RanksFlags {
   bool layers = false;
 };
 
+struct SimulateFlags : RunFlags {
+  std::string entry, trace;
+  std::vector<uint64_t> ranks = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096};
+  std::string topology = "ring", link = "5e-5,1.6e-9", nodeLink;
+  unsigned perNode = 1;
+};
+
 struct InspectFlags {
   std::string module;
   bool json = false;
@@ -128,6 +135,8 @@ Result<int> launch(const LaunchFlags &flags);
 Status evaluate(const EvalFlags &flags);
 Status infer(const InferFlags &flags);
 Status bench(const BenchFlags &flags);
+/// Predicts what steps would take on many ranks.
+Status simulate(const SimulateFlags &flags);
 Status inspect(const InspectFlags &flags);
 Status step(const StepFlags &flags);
 Status check(const CheckFlags &flags);

@@ -154,6 +154,8 @@ Json describeRecords(const Plan &plan) {
          {"if", conditions[record.condition]},
          {"flops", record.flops},
          {"bytes", record.bytes}});
+    if (record.kind == DLC_RECORD_RECORD_EVENT || record.kind == DLC_RECORD_WAIT_EVENT)
+      records.back()["event"] = record.index;
   }
   return records;
 }

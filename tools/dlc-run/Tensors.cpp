@@ -64,4 +64,16 @@ HostTensor randomInput(const ValueInfo &input, uint64_t seed) {
   return tensor;
 }
 
+Result<std::vector<HostTensor>> bindRandom(Context &context, uint64_t seed) {
+  std::vector<HostTensor> tensors;
+  const EntryInfo &entry = context.entry();
+  for (size_t i = 0; i < entry.inputs.size(); ++i) {
+    if (i == entry.validInput)
+      continue;
+    tensors.push_back(randomInput(entry.inputs[i], seed));
+    DLC_TRY(context.bind(i, tensors.back().bytes));
+  }
+  return tensors;
+}
+
 } // namespace dlc::runtime::tool

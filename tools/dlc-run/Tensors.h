@@ -45,6 +45,8 @@ Result<HostTensor> readVariable(const State &state, size_t index);
 /// Random contents for an input: floats in [0, 1), classes of those that it has, other integers 0
 /// or 1, so that they are in range as indices.
 HostTensor randomInput(const ValueInfo &input, uint64_t seed);
+/// Such contents for all inputs of a context, whole batches; they must live as long as it runs.
+Result<std::vector<HostTensor>> bindRandom(Context &context, uint64_t seed);
 
 } // namespace dlc::runtime::tool
 

@@ -135,10 +135,13 @@ Json argumentsOf(const Plan &plan, const Span &span) {
     return all;
   const dlc_record &record = plan.records[span.number];
   all["record"] = span.number;
+  if (record.kind == DLC_RECORD_COLLECTIVE) {
+    all["channel"] = record.value;
+    all["bytes"] = plan.arguments[record.arguments.first].bytes;
+    return all;
+  }
   if (record.kind == DLC_RECORD_LAUNCH)
     all["kernel"] = plan.kernels[record.index].symbol;
-  if (record.kind == DLC_RECORD_COLLECTIVE)
-    all["channel"] = record.value;
   if (record.flops != 0)
     all["flops"] = record.flops;
   all["bytes"] = record.bytes;
@@ -212,6 +215,8 @@ private:
   bool empty = true;
 };
 
+} // namespace
+
 Status writeTrace(const std::string &path, const Plan &plan,
                   const std::vector<RankTimeline> &timelines) {
   int64_t origin = INT64_MAX;
@@ -226,8 +231,6 @@ Status writeTrace(const std::string &path, const Plan &plan,
   DLC_TRY(writer.end());
   return file.commit();
 }
-
-} // namespace
 
 StepFigures figuresOf(const Plan &plan, const std::vector<Span> &spans) {
   std::set<uint64_t> steps;

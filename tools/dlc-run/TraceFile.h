@@ -23,6 +23,10 @@ struct StepFigures {
 };
 StepFigures figuresOf(const Plan &plan, const std::vector<Span> &spans);
 
+/// The ranks' spans as a Chrome trace.
+Status writeTrace(const std::string &path, const Plan &plan,
+                  const std::vector<RankTimeline> &timelines);
+
 /// Notes what happens from now on, and shows it at the end: a file and figures on rank 0.
 class Tracer {
 public:

@@ -21,6 +21,7 @@ struct CommandLine {
   EvalFlags eval;
   InferFlags infer;
   BenchFlags bench;
+  SimulateFlags simulate;
   InspectFlags inspect;
   StepFlags step;
   CheckFlags check;
@@ -29,7 +30,7 @@ struct CommandLine {
   LinkFlags link;
   std::string probedModule;
   CLI::App *trainCommand, *evalCommand, *inferCommand, *benchCommand, *inspectCommand, *stepCommand,
-      *checkCommand, *deviceCommand, *launchCommand, *linkCommand;
+      *simulateCommand, *checkCommand, *deviceCommand, *launchCommand, *linkCommand;
 
   CommandLine();
   CLI::App *add(const char *name, const char *description);
@@ -40,6 +41,7 @@ struct CommandLine {
   void addTrain();
   void addInfer();
   void addBench();
+  void addSimulate();
   void addInspect();
   void addStep();
   void addCheck();
@@ -206,6 +208,34 @@ void CommandLine::addBench() {
   addRanks(benchCommand, bench);
 }
 
+void CommandLine::addSimulate() {
+  simulateCommand = addRunning("simulate", "predict what a step takes on many ranks", simulate);
+  simulateCommand->add_option("--ranks", simulate.ranks, "how many; default: 1,2,4,...,4096")
+      ->delimiter(',')
+      ->check(wholeNumber(1, uint64_t(1) << 32))
+      ->type_name("N,...")
+      ->allow_extra_args(false);
+  simulateCommand
+      ->add_option("--link", simulate.link,
+                   "as `dlc-run launch -n 2 -- link` prints it; default: 5e-5,1.6e-9")
+      ->type_name("A,B");
+  simulateCommand->add_option("--topology", simulate.topology, "ring (default), tree, or two-level")
+      ->type_name("WHICH")
+      ->check(oneOf({"ring", "tree", "two-level"}));
+  simulateCommand->add_option("--per-node", simulate.perNode, "two-level: ranks of a node")
+      ->type_name("N")
+      ->check(wholeNumber(1, 1 << 20));
+  simulateCommand->add_option("--node-link", simulate.nodeLink, "two-level: --link within a node")
+      ->type_name("A,B");
+  simulateCommand
+      ->add_option("--entry", simulate.entry, "entry to run; default: the first that trains")
+      ->type_name("NAME");
+  simulateCommand
+      ->add_option("--trace", simulate.trace, "file for the schedule of the first of --ranks")
+      ->type_name("FILE")
+      ->check(fileName());
+}
+
 void CommandLine::addInspect() {
   inspectCommand = add("inspect", "show what a module holds: a summary, and tables by flags");
   inspectCommand->add_option("module", inspect.module, "module that dlc wrote")
@@ -312,6 +342,7 @@ CommandLine::CommandLine() {
       ->check(wholeNumber(1));
   addInfer();
   addBench();
+  addSimulate();
   addInspect();
   addStep();
   addCheck();
@@ -342,6 +373,8 @@ Status CommandLine::runHere() {
     return tool::infer(infer);
   if (*benchCommand)
     return tool::bench(bench);
+  if (*simulateCommand)
+    return tool::simulate(simulate);
   if (*inspectCommand)
     return tool::inspect(inspect);
   if (*stepCommand)

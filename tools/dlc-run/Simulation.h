@@ -1,0 +1,56 @@
+// What a step takes on many ranks: the plan's records with the times that they take on one, and its
+// collectives with those of a network.
+#ifndef DLC_TOOLS_DLC_RUN_SIMULATION_H
+#define DLC_TOOLS_DLC_RUN_SIMULATION_H
+
+#include "dlc/plan.h"
+#include "dlc/timeline.h"
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace dlc::runtime::tool {
+
+/// One transfer between two ranks: seconds of a message, and of each byte.
+struct Connection {
+  double message = 0, byte = 0;
+};
+
+enum class Topology {
+  Ring,    ///< 2 (p - 1) transfers of n / p bytes
+  Tree,    ///< 2 ceil(log2 p) of n bytes: to a root and back
+  TwoLevel ///< rings inside of nodes, and one of the nodes in between
+};
+/// "ring", "tree", "two-level"
+std::optional<Topology> topologyNamed(std::string_view name);
+
+struct Network {
+  Topology topology = Topology::Ring;
+  Connection between;
+  /// Of a two-level one: ranks of a node, and how these are connected. Its ranks share `between`.
+  unsigned perNode = 1;
+  Connection within;
+
+  /// A sum of `bytes` bytes over `ranks` ranks.
+  double secondsOfSum(uint64_t ranks, uint64_t bytes) const;
+};
+
+struct SimulatedStep {
+  double step = 0, backward = 0, communication = 0, exposed = 0;
+  /// The step if nothing ran beside its sums.
+  double serial = 0;
+  /// What runs when, in nanoseconds from the beginning.
+  std::vector<Span> spans;
+};
+
+/// A step of `entry` on each of `ranks` ranks, all alike: one record after the other computes, in
+/// table order, as on a CPU; sums of a channel run one behind the other, beside what computes,
+/// until an event is waited for. `seconds`: of each record; those of collectives do not count.
+SimulatedStep simulateStep(const Plan &plan, const EntryInfo &entry,
+                           const std::vector<double> &seconds, const Network &network,
+                           uint64_t ranks);
+
+} // namespace dlc::runtime::tool
+
+#endif
