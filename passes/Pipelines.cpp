@@ -64,7 +64,7 @@ void dlc::addTrainPasses(OpPassManager &manager, const DLPipelineOptions &option
 
   // Needs the gradients; before fusion, so that an update may join the kernel that computes its
   // gradient.
-  manager.addPass(dl::createBuildUpdate({options.keepWeightGradients}));
+  manager.addPass(dl::createBuildUpdate({options.keepWeightGradients, options.compress}));
 }
 
 void dlc::addFusionPasses(OpPassManager &manager, const DLPipelineOptions &options) {

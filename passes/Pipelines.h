@@ -26,6 +26,8 @@ struct DLPipelineOptions {
   int64_t memoryBudget = 0;
   /// What an entry needs, for dl-rematerialize.
   dl::MemoryPlanner memoryPlanner = nullptr;
+  /// Large gradients are summed over ranks in bf16 or f16; empty: as they are.
+  std::string compress = "";
   /// What dl-bucket-gradients takes for the network between ranks.
   dl::BucketGradientsOptions buckets = {};
 };

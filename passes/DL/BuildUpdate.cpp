@@ -13,6 +13,7 @@
 // Update/EntryUpdate.h.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
 #include "passes/DL/Update/EntryUpdate.h"
 #include "llvm/ADT/BitVector.h"
@@ -77,7 +78,7 @@ static llvm::BitVector weightGradients(EntryOp entry) {
   return found;
 }
 
-static LogicalResult buildUpdate(EntryUpdate update) {
+static LogicalResult buildUpdate(EntryUpdate update, FloatType narrow) {
   if (failed(collectGroups(update)))
     return failure();
   int64_t runs = update.entry.getAccumulate().value_or(1);
@@ -86,7 +87,7 @@ static LogicalResult buildUpdate(EntryUpdate update) {
   if (runs > 1 && !update.groups.empty())
     accumulateGradients(update, runs);
   if (program::isDataParallel(update.entry) && !update.groups.empty())
-    reduceGradients(update);
+    reduceGradients(update, narrow);
   clipGradients(update);
   applyRules(update);
   update.entry.removeClipAttr();
@@ -108,15 +109,32 @@ namespace {
 struct BuildUpdate : dlc::dl::impl::BuildUpdateBase<BuildUpdate> {
   using BuildUpdateBase::BuildUpdateBase;
 
+  /// Null if gradients are summed as they are.
+  FloatType narrowType() {
+    if (compress == "bf16")
+      return BFloat16Type::get(&getContext());
+    return compress == "f16" ? FloatType(Float16Type::get(&getContext())) : FloatType();
+  }
+
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     Averages averages;
+    FloatType narrow = narrowType();
+    if (!narrow && !compress.empty()) {
+      getOperation().emitError() << "expected bf16 or f16 to compress gradients, found '"
+                                 << compress << "'";
+      return signalPassFailure();
+    }
     for (EntryOp entry : getOperation().getOps<EntryOp>())
-      if (entry.getUpdates() && failed(buildUpdate({entry, symbols, averages})))
+      if (entry.getUpdates() && failed(buildUpdate({entry, symbols, averages}, narrow)))
         return signalPassFailure();
     if (!keepWeightGradients)
-      for (EntryOp entry : getOperation().getOps<EntryOp>())
+      for (EntryOp entry : getOperation().getOps<EntryOp>()) {
         entry.eraseOutputs(weightGradients(entry));
+        // What widens sums for results.
+        if (narrow)
+          eraseDeadOps(entry);
+      }
     for (EntryOp entry : getOperation().getOps<EntryOp>())
       readAverages(entry, averages);
   }

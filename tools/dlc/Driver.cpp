@@ -172,6 +172,7 @@ LogicalResult Driver::makeTrainingSteps() {
   if (options.math == Math::TF32 && !cuda)
     engine.warning({}, "--math=tf32 is for CUDA: the CPU computes in float32");
   pipeline = {options.inputGradients, options.weightGradients, options.disabledPasses};
+  pipeline.compress = options.compress;
   pipeline.buckets.bucketBytes = options.bucketBytes;
   if (auto [alpha, beta] = options.link; alpha > 0) {
     pipeline.buckets.alpha = alpha;
@@ -387,8 +388,9 @@ std::string checkForTarget(const Options &options) {
     return "--conv-algorithm=" + options.convolutions + " needs a CPU target: --target=cpu";
   if (options.memoryBudget > 0 && options.recompute == DLPipelineOptions::Recompute::None)
     return "--memory-budget needs what --rematerialize=none forbids";
-  for (auto [isGiven, flag] :
-       {std::pair{options.bucketBytes != 0, "--bucket-size"}, {options.link[0] != 0, "--link"}})
+  for (auto [isGiven, flag] : {std::pair{options.bucketBytes != 0, "--bucket-size"},
+                               {options.link[0] != 0, "--link"},
+                               {!options.compress.empty(), "--compress"}})
     if (isGiven && !options.dataParallel)
       return std::string(flag) + " needs --data-parallel";
   if (cuda)

@@ -44,6 +44,7 @@ struct Options {
   bool inputGradients = false;
   bool weightGradients = false;
   bool dataParallel = false;
+  std::string compress;            ///< what large gradients are summed in: bf16, f16; empty: as is
   int64_t bucketBytes = 0;         ///< of gradients that ranks reduce together; 0: by `link`
   std::array<double, 2> link = {}; ///< seconds a reduction, and a byte; 0: defaults
   bool warningsAreErrors = false;

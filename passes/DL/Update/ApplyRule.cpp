@@ -69,7 +69,7 @@ private:
 void GroupBody::begin() {
   p = function.addStream(
       group.forEach([&](const UpdatedParameter &each) { return update.read(each.variable); }));
-  g = clipped(meanOverRanks(update, function, function.addStream(group.gradients())));
+  g = clipped(addGradients(update, function, group));
 }
 
 GroupBody::Stream GroupBody::addStream(ArrayRef<VariableOp> variables) {

@@ -19,7 +19,7 @@ Value dlc::dl::clipFactor(TensorBuilder &b, Value norm, Value limit) {
 /// f32[]: the sum of the squares of a group's gradients, all by one op.
 static Value sumOfSquares(EntryUpdate &update, TensorBuilder &b, const ParameterGroup &group) {
   MultiTensorBuilder function(update.builder, b.loc);
-  Value g = meanOverRanks(update, function, function.addStream(group.gradients()));
+  Value g = addGradients(update, function, group);
   TensorBuilder body{function.body(), b.loc};
   Value sums = function.finish({}, squareForSum(body, g)).getSum(0);
   Value total = b.reduce(ReduceKind::Sum, sums, {0});

@@ -89,10 +89,13 @@ public:
 void accumulateGradients(EntryUpdate &update, int64_t runs);
 
 /// Puts the sums over the ranks in place of gradients, also where the entry returns them, and sets
-/// the scale by which an update makes means of them.
-void reduceGradients(EntryUpdate &update);
-/// The mean over the ranks of a gradient's element in the body of `function`.
-mlir::Value meanOverRanks(EntryUpdate &update, MultiTensorBuilder &function, mlir::Value gradient);
+/// the scale by which an update makes means of them. Large gradients are summed in `narrow`, if
+/// that is not null, and groups of their own.
+void reduceGradients(EntryUpdate &update, mlir::FloatType narrow);
+/// Gives `function` the stream of a group's gradients: the mean over the ranks of its element, in
+/// the parameters' type.
+mlir::Value addGradients(EntryUpdate &update, MultiTensorBuilder &function,
+                         const ParameterGroup &group);
 
 /// Sets the scalar that the body clips by, as the entry's `clip` asks.
 void clipGradients(EntryUpdate &update);

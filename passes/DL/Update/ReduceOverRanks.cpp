@@ -9,6 +9,10 @@
 // accumulate, the update's sums are reduced, not those of each run. One reduction for all gradients
 // of a group: dl-bucket-gradients splits it when the order of execution is known.
 //
+// Narrowed, a gradient is rounded by a cast in front and widened in the update's body: dl-fuse
+// moves the cast into the kernel that makes the gradient, which so writes it narrow into its
+// bucket.
+//
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/TensorBuilder.h"
 #include "passes/DL/Update/EntryUpdate.h"
@@ -17,27 +21,75 @@
 using namespace mlir;
 using namespace dlc::dl;
 
-void dlc::dl::reduceGradients(EntryUpdate &update) {
+/// Fewer are soon sent, and rounding them spares nothing.
+static constexpr int64_t leastNarrowed = 4096;
+
+static bool isNarrowed(const UpdatedParameter &parameter, FloatType narrow) {
+  VariableOp variable = parameter.variable;
+  RankedTensorType type = variable.getTensorType();
+  return type.getNumElements() >= leastNarrowed &&
+         type.getElementTypeBitWidth() > narrow.getWidth();
+}
+
+/// Splits each group into parameters whose gradients are summed in `narrow`, and others: tensors of
+/// one type make a reduction, and a stream of an update.
+static void separate(EntryUpdate &update, FloatType narrow) {
+  SmallVector<ParameterGroup> split;
+  for (ParameterGroup &group : update.groups) {
+    ParameterGroup large{group.optimizer, {}}, small{group.optimizer, {}};
+    for (UpdatedParameter &parameter : group.parameters)
+      (isNarrowed(parameter, narrow) ? large : small).parameters.push_back(parameter);
+    for (ParameterGroup *part : {&large, &small})
+      if (!part->parameters.empty())
+        split.push_back(std::move(*part));
+  }
+  update.groups = std::move(split);
+}
+
+static Value castTo(OpBuilder &builder, Location loc, Value x, Type element) {
+  return CastOp::create(builder, loc, cast<RankedTensorType>(x.getType()).clone(element), x);
+}
+
+void dlc::dl::reduceGradients(EntryUpdate &update, FloatType narrow) {
   update.rankScale = update.scalar("ranks.scale", 1);
+  if (narrow)
+    separate(update, narrow);
   for (ParameterGroup &group : update.groups) {
     auto names = group.forEach(
         [](const UpdatedParameter &each) -> Attribute { return each.update.getVariable(); });
-    auto reduced =
-        AllReduceOp::create(update.builder, update.place("all_reduce"), group.gradients(),
-                            /*channel=*/0, update.builder.getArrayAttr(names));
+    SmallVector<Value> gradients = group.gradients();
+    const bool rounds = narrow && isNarrowed(group.parameters.front(), narrow);
+    if (rounds)
+      for (auto [gradient, parameter] : llvm::zip_equal(gradients, group.parameters)) {
+        auto place = NameLoc::get(
+            update.builder.getStringAttr(parameter.variable.getSymName() + "/compress"));
+        gradient = castTo(update.builder, place, gradient, narrow);
+      }
+    auto reduced = AllReduceOp::create(update.builder, update.place("all_reduce"), gradients,
+                                       /*channel=*/0, update.builder.getArrayAttr(names));
     for (auto [parameter, sum] : llvm::zip_equal(group.parameters, reduced.getYs())) {
-      update.entry.getReturn()->replaceUsesOfWith(parameter.gradient, sum);
+      Value returned = sum;
+      if (rounds && llvm::is_contained(update.entry.getReturn().getOperands(), parameter.gradient))
+        returned = castTo(update.builder, update.place("widen"), sum,
+                          getElementTypeOrSelf(parameter.gradient));
+      update.entry.getReturn()->replaceUsesOfWith(parameter.gradient, returned);
       parameter.gradient = sum;
     }
   }
 }
 
-Value dlc::dl::meanOverRanks(EntryUpdate &update, MultiTensorBuilder &function, Value gradient) {
+Value dlc::dl::addGradients(EntryUpdate &update, MultiTensorBuilder &function,
+                            const ParameterGroup &group) {
+  TensorBuilder b{function.body(), update.place("update")};
+  Value gradient = function.addStream(group.gradients());
+  VariableOp variable = group.parameters.front().variable;
+  Type element = variable.getTensorType().getElementType();
+  if (getElementTypeOrSelf(gradient) != element)
+    gradient = castTo(b.builder, b.loc, gradient, element);
   if (!update.rankScale)
     return gradient;
   // A product alone might become one operation with a sum behind it, which then rounds otherwise:
   // the gradient itself keeps one rank's update what it is without ranks, to the bit.
-  TensorBuilder b{function.body(), update.place("update")};
   Value scale = b.castLike(function.addScalar(update.rankScale), gradient);
   Value isAlone = b.compare(Predicate::EQ, scale, b.splatLike(scale, 1));
   return b.select(isAlone, gradient, b.multiply(gradient, scale));
