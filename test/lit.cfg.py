@@ -55,6 +55,13 @@ if os.path.exists(os.path.join(config.build_root, "lib", "libdlc_mpi.so")) and s
     config.available_features.add("mpi")
 else:
     lit_config.note("mpi: no libdlc_mpi.so or no mpirun, the tests with several ranks are left out")
+# Several machines in one, for bench/scaling.
+lacking = subprocess.run([sys.executable, os.path.join(config.source_root, "bench", "scaling", "cluster.py")], capture_output=True, text=True,
+                         env={**os.environ, "PATH": config.environment["PATH"]})
+if lacking.returncode == 0 and "mpi" in config.available_features:
+    config.available_features.add("network-namespaces")
+else:
+    lit_config.note(f"network-namespaces: no {lacking.stderr.strip() or 'mpi'}, the test with links of its own is left out")
 for feature, path in [("mnist", "data/mnist"), ("goldens", "goldens/nets")]:
     if os.path.isdir(os.path.join(config.reference_data, path)):
         config.available_features.add(feature)

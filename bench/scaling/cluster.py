@@ -1,0 +1,115 @@
+"""Ranks on one machine as if each had a machine of its own: network namespaces that a bridge joins, every link limited by tc.
+
+Needs root, iproute2 and Open MPI. mpirun starts a daemon on each "host" through an agent that enters the namespace; each needs a host name of
+its own, else Open MPI takes all ranks for neighbours and shares memory.
+"""
+import os
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def missing():
+    """What this machine lacks for a cluster; empty if nothing."""
+    if os.geteuid() != 0:
+        return "root"
+    lacking = [program for program in ("ip", "tc", "mpirun", "taskset", "unshare") if not shutil.which(program)]
+    if lacking:
+        return ", ".join(lacking)
+    name = f"dlc{os.getpid()}p"
+    made = subprocess.run(["ip", "link", "add", name, "type", "bridge"], capture_output=True)
+    if made.returncode == 0:
+        subprocess.run(["ip", "link", "del", name], check=True)
+    return "" if made.returncode == 0 else "the right to make network interfaces"
+
+
+def run(*command):
+    subprocess.run(command, check=True)
+
+
+class Cluster:
+    """`nodes` namespaces, one core each; `rate` as tc writes it (1gbit), `delay` of each link in microseconds."""
+
+    def __init__(self, nodes, rate, delay=0):
+        self.nodes = nodes
+        self.bridge = f"dlc{os.getpid()}b"
+        self.folder = tempfile.mkdtemp()
+        self.subnet = "10.77.0"
+        try:
+            run("ip", "link", "add", self.bridge, "type", "bridge")
+            # mpirun reaches the daemons on the nodes over an address of the bridge.
+            run("ip", "addr", "add", f"{self.subnet}.254/24", "dev", self.bridge)
+            run("ip", "link", "set", self.bridge, "up")
+            for node in range(nodes):
+                self.add(node, rate, delay)
+        except BaseException:
+            self.close()
+            raise
+        self.agent = os.path.join(self.folder, "enter")
+        with open(self.agent, "w") as file:
+            file.write("#!/bin/bash\nnode=$((${1##*.} - 1)); shift\n"
+                       f"exec ip netns exec {self.name('$node')} taskset -c $((node % $(nproc))) unshare -u "
+                       "bash -c \"hostname node$node; $*\"\n")
+        os.chmod(self.agent, os.stat(self.agent).st_mode | stat.S_IXUSR)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *ignored):
+        self.close()
+
+    def name(self, node):
+        return f"dlc{os.getpid()}n{node}"
+
+    def address(self, node):
+        return f"{self.subnet}.{node + 1}"
+
+    def add(self, node, rate, delay):
+        name, end = self.name(node), f"dlc{os.getpid()}v{node}"
+        inside = ["ip", "netns", "exec", name]
+        run("ip", "netns", "add", name)
+        run("ip", "link", "add", end, "type", "veth", "peer", "name", "eth0", "netns", name)
+        run("ip", "link", "set", end, "master", self.bridge, "up")
+        run(*inside, "ip", "addr", "add", f"{self.address(node)}/24", "dev", "eth0")
+        run(*inside, "ip", "link", "set", "eth0", "up")
+        run(*inside, "ip", "link", "set", "lo", "up")
+        # Both ends: what a node sends, and what it receives.
+        for tc, device in ((["tc"], end), ([*inside, "tc"], "eth0")):
+            run(*tc, "qdisc", "add", "dev", device, "root", "handle", "1:", "tbf", "rate", rate, "burst", "256kb", "latency", "100ms")
+            if delay:
+                run(*tc, "qdisc", "add", "dev", device, "parent", "1:1", "netem", "delay", f"{delay}us", "limit", "100000")
+
+    def mpirun(self, *command):
+        """The standard output of a command that runs on each node."""
+        hosts = ",".join(f"{self.address(node)}:1" for node in range(self.nodes))
+        network = f"{self.subnet}.0/24"
+        line = ["mpirun", "--quiet", "--host", hosts, "-np", str(self.nodes), "--bind-to", "none", "--mca", "plm_rsh_agent", self.agent,
+                "--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "oob_tcp_if_include", network, "--mca", "btl", "tcp,self",
+                "--mca", "btl_tcp_if_include", network, *command]
+        return subprocess.run(line, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, **AS_ROOT}).stdout
+
+    def each(self, make):
+        """Runs make(node), a command, on each node; the outputs."""
+        started = [subprocess.Popen(["ip", "netns", "exec", self.name(node), "taskset", "-c", str(node % os.cpu_count()), *make(node)],
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for node in range(self.nodes)]
+        outputs = [process.communicate() for process in started]
+        for process, (_, errors) in zip(started, outputs):
+            if process.returncode:
+                sys.exit(f"{shlex.join(process.args)}: exit status {process.returncode}\n{errors}")
+        return [output for output, _ in outputs]
+
+    def close(self):
+        for node in range(self.nodes):
+            subprocess.run(["ip", "netns", "del", self.name(node)], stderr=subprocess.DEVNULL)
+        subprocess.run(["ip", "link", "del", self.bridge], stderr=subprocess.DEVNULL)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    # What is missing, if anything is.
+    sys.exit(missing() or 0)

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Times data-parallel training over links that tc limits, one core a rank: without overlap, with it, with gradients in bf16, and PyTorch DDP.
+
+usage: scaling.py [--tools build/release/bin] [--cases lenet/256] [--rates 100mbit,1gbit,10gbit] [--ranks 2] [--steps 20] [--delay US]
+                  [--variants whole,buckets,bf16,ddp] [--modes weak,strong] [--python PYTHON] [--json]
+       scaling.py --start-up [--ranks 4] --data idx:DIR     what `dlc-run launch` takes beyond mpirun, to the end of the first step
+       scaling.py --alone [--rounds 9]                      a data-parallel build on one rank beside one without, in pairs
+
+A case is a network and the batch of one rank; strong scaling divides it among the ranks. Each variant of dlc is compiled for what
+`dlc-run link` measures on the link. `whole` reduces all gradients behind the backward pass. Times are medians of steps as the slowest rank
+took; communication and what of it is exposed come from the time stamps of a trace, of rank 0;
+`predicted_ms` is what `dlc-run simulate` says. `ddp` needs --python with torch.
+Needs root, see cluster.py.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+import cluster
+
+MODELS = {"lenet": "examples/lenet/lenet.dl", "mlp": "examples/mlp/mlp.dl", "alexnet": "bench/gpu/alexnet.dl",
+          "residual": "bench/training/residual.dl", "resnet50": "examples/resnet50/resnet50.dl"}
+VARIANTS = {"whole": ["--disable-pass=dl-bucket-gradients"], "buckets": [], "bf16": ["--compress=bf16"], "ddp": None}
+DDP = ("lenet", "mlp", "alexnet", "resnet50")
+
+
+def say(text):
+    print(f"scaling: {text}", file=sys.stderr, flush=True)
+
+
+def output(*command, **more):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, **more).stdout
+
+
+def last_object(text):
+    return json.loads([line for line in text.splitlines() if line.startswith("{")][-1])
+
+
+class Bench:
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+        self.dlc, self.run = (os.path.join(options.tools, name) for name in ("dlc", "dlc-run"))
+
+    def compile(self, net, batch, *flags):
+        module = os.path.join(self.folder, f"{net}-{batch}-{abs(hash(flags)):x}.so")
+        if not os.path.exists(module):
+            output(self.dlc, os.path.join(ROOT, MODELS[net]), "-D", f"N={batch}", *flags, "-o", module)
+        return module
+
+    def link(self, nodes):
+        measured = last_object(nodes.mpirun(self.run, "link", "--json"))
+        return measured["alpha"], measured["beta"]
+
+    def single(self, net, batch):
+        """One rank of one core, without anything for ranks."""
+        return last_object(output("taskset", "-c", "0", self.run, "bench", self.compile(net, batch), "--steps", str(self.options.steps),
+                                  "--json"))["median_ms"]
+
+    def dlc_variant(self, nodes, net, batch, variant, link):
+        module = self.compile(net, batch, "--data-parallel", f"--link={link[0]:.3g},{link[1]:.3g}", *VARIANTS[variant])
+        trace = os.path.join(self.folder, "trace.json")
+        steps = ["--steps", str(self.options.steps), "--json"]
+        untraced = last_object(nodes.mpirun(self.run, "bench", module, *steps))
+        traced = last_object(nodes.mpirun(self.run, "bench", module, *steps, "--trace", trace))["trace"]["ranks"][0]
+        row = {key: untraced[key] for key in ("median_ms", "min_ms", "max_ms")}
+        row.update({key: traced[key] for key in ("backward_ms", "communication_ms", "exposed_ms", "overlap")})
+        row["predicted_ms"] = last_object(output("taskset", "-c", "0", self.run, "simulate", module, "--ranks", str(nodes.nodes), "--link",
+                                                 f"{link[0]},{link[1]}", "--json"))["step_ms"]
+        row["transport_cpu_share"] = traced["transport_cpu_s"] / (traced["step_ms"] * 1e-3 * (traced["steps"] + 1))
+        row["sums"] = sum(event["cat"] == "collective" and event["pid"] == 0 and event["args"]["step"] == 1
+                          for event in json.load(open(trace))["traceEvents"] if event["ph"] == "X")
+        return row
+
+    def ddp(self, nodes, net, batch):
+        def command(node):
+            return [self.options.python, os.path.join(HERE, "ddp.py"), "--net", net, "--batch", str(batch), "--rank", str(node), "--ranks",
+                    str(nodes.nodes), "--master", nodes.address(0), "--steps", str(self.options.steps)]
+        return last_object(nodes.each(command)[0])
+
+    def case(self, nodes, rate, link, net, batch, mode, alone):
+        ranks = nodes.nodes
+        share = batch if mode == "weak" else batch // ranks
+        for variant in self.options.variants:
+            if variant == "ddp" and net not in DDP:
+                continue
+            row = self.ddp(nodes, net, share) if variant == "ddp" else self.dlc_variant(nodes, net, share, variant, link)
+            speedup = alone / row["median_ms"] * (ranks if mode == "weak" else 1)
+            yield {"case": f"{net}/{batch}", "mode": mode, "ranks": ranks, "rate": rate, "delay_us": self.options.delay, "alpha": link[0],
+                   "beta": link[1], "variant": variant, "one_rank_ms": alone, "speedup": speedup, **row}
+
+    def all(self):
+        # Compiled and timed alone before any cluster stands.
+        alone = {case: self.single(*case) for case in self.options.cases}
+        for rate in self.options.rates:
+            with cluster.Cluster(self.options.ranks, rate, self.options.delay) as nodes:
+                link = self.link(nodes)
+                for net, batch in self.options.cases:
+                    for mode in self.options.modes:
+                        yield from self.case(nodes, rate, link, net, batch, mode, alone[net, batch])
+
+    def start_up(self):
+        """Seconds to the end of the first step, of all ranks, in turns with those of mpirun alone."""
+        (net, batch), ranks = self.options.cases[0], str(self.options.ranks)
+        module = self.compile(net, batch, "--data-parallel")
+        environment = {**os.environ, **cluster.AS_ROOT}
+        commands = {"mpirun": ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", ranks, "true"],
+                    "dlc": [self.run, "launch", "-n", ranks, "--", "train", module, "--data", self.options.data, "--steps", "1", "--json"],
+                    "one": [self.run, "train", module, "--data", self.options.data, "--steps", "1", "--json"]}
+        times = {name: [] for name in commands}
+        for _ in range(self.options.rounds):
+            for name, command in commands.items():
+                start = time.perf_counter()
+                output(*command, env=environment)
+                times[name].append(time.perf_counter() - start)
+        medians = {name: statistics.median(each) for name, each in times.items()}
+        yield {"start_up": f"{net}/{batch}", "ranks": int(ranks), "mpirun_s": medians["mpirun"], "dlc_s": medians["dlc"],
+               "one_rank_s": medians["one"], "beyond_mpirun_s": medians["dlc"] - medians["mpirun"]}
+
+    def alone(self):
+        """The ratio of a data-parallel build to one without, both on one rank and one core, in pairs."""
+        for net, batch in self.options.cases:
+            modules = [self.compile(net, batch), self.compile(net, batch, "--data-parallel")]
+            ratios, medians = [], [[], []]
+            for turn in range(self.options.rounds):
+                pair = [0.0, 0.0]
+                for which in ((0, 1) if turn % 2 == 0 else (1, 0)):
+                    pair[which] = last_object(output("taskset", "-c", "0", self.run, "bench", modules[which], "--steps",
+                                                     str(self.options.steps), "--json"))["median_ms"]
+                    medians[which].append(pair[which])
+                ratios.append(pair[1] / pair[0])
+            yield {"alone": f"{net}/{batch}", "ratio": statistics.median(ratios), "least": min(ratios), "most": max(ratios),
+                   "plain_ms": statistics.median(medians[0]), "data_parallel_ms": statistics.median(medians[1])}
+
+
+def case(text):
+    net, slash, batch = text.partition("/")
+    if net not in MODELS or not batch.isdigit() or int(batch) < 1:
+        sys.exit(f"scaling: no case {text}: expected NET/BATCH, NET one of {', '.join(MODELS)}")
+    return net, int(batch)
+
+
+def line(row):
+    if "start_up" in row:
+        return (f"{row['start_up']}: {row['ranks']} ranks end their first step after {row['dlc_s']:.2f} s, {row['beyond_mpirun_s']:.2f} s "
+                f"beyond mpirun; one rank after {row['one_rank_s']:.2f} s")
+    if "alone" in row:
+        return f"{row['alone']}: data-parallel on one rank takes {row['ratio']:.4f} of what it takes without ({row['least']:.3f} - {row['most']:.3f})"
+    hidden = (f"  backward {row['backward_ms']:8.2f}  communication {row['communication_ms']:8.2f}  exposed {row['exposed_ms']:8.2f}  "
+              f"hidden {100 * row['overlap']:5.1f}%  sums {row['sums']}  predicted {row['predicted_ms']:8.2f}" if "overlap" in row else "")
+    return (f"{row['case']:12} {row['mode']:6} {row['rate']:8} {row['variant']:8} {row['median_ms']:9.2f} ms  speed-up {row['speedup']:.2f}" + hidden)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words = lambda text: text.split(",")
+    parser.add_argument("--tools", default=os.path.join(ROOT, "build/release/bin"))
+    parser.add_argument("--cases", type=lambda text: [case(each) for each in text.split(",")], default=[("lenet", 256)])
+    parser.add_argument("--rates", type=words, default=["100mbit", "1gbit", "10gbit"])
+    parser.add_argument("--delay", type=int, default=0, help="of each link, in microseconds")
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--variants", type=words, default=["whole", "buckets", "bf16"])
+    parser.add_argument("--modes", type=words, default=["weak", "strong"])
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--data")
+    parser.add_argument("--start-up", action="store_true")
+    parser.add_argument("--alone", action="store_true")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    options = parser.parse_args()
+    for known, given, what in ((VARIANTS, options.variants, "variant"), (("weak", "strong"), options.modes, "mode")):
+        for each in given:
+            if each not in known:
+                sys.exit(f"scaling: no {what} '{each}': expected one of {', '.join(known)}")
+    if options.start_up and not options.data:
+        sys.exit("scaling: --start-up needs --data")
+    if not options.start_up and not options.alone and (lacking := cluster.missing()):
+        sys.exit(f"scaling: a cluster needs {lacking}")
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(options, folder)
+        for row in bench.start_up() if options.start_up else bench.alone() if options.alone else bench.all():
+            print(json.dumps(row) if options.json else line(row), flush=True)
+
+
+if __name__ == "__main__":
+    main()
