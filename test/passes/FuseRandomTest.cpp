@@ -1,14 +1,16 @@
-//===- FuseRandomTest.cpp - dl-fuse and dl-schedule on random graphs --------------------------===//
+//===- FuseRandomTest.cpp - fusion, scheduling and recomputation on random graphs -------------===//
 //
 // Graphs that nobody would draw: chains that meet again, values used by everything, broadcasts of
 // reductions of themselves. Fused and scheduled they verify, give what they gave, and no region has
-// two anchors that are no reductions of one loop nest.
+// two anchors that are no reductions of one loop nest. With values that are computed again they
+// give the same and need less.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "passes/DL/LiveMemory.h"
 #include "passes/DL/Passes.h"
 #include "test/lib/Interpreter/Interpreter.h"
 #include <gtest/gtest.h>
@@ -130,7 +132,38 @@ static void expectOneAnchor(dl::FusedOp fused) {
   EXPECT_LE(llvm::count_if(body, isAnchor) + !reductions.empty(), 1);
 }
 
-static void checkGraph(MLIRContext &context, unsigned seed) {
+static std::string textOf(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  return text;
+}
+
+/// Returns how many regions were computed again.
+static int64_t checkRecomputed(ModuleOp module, dl::EntryOp entry, bool cheapOnly,
+                               const std::vector<Tensor> &expected) {
+  const std::string before = textOf(module);
+  dl::LiveMemory memory(entry, cheapOnly);
+  const int64_t peak = memory.peak();
+  memory.reduceMost();
+  const int64_t count = memory.countRecomputed();
+  EXPECT_TRUE(count > 0 ? memory.peak() < peak : memory.peak() == peak);
+  EXPECT_EQ(count, llvm::count_if(entry.getBlock(),
+                                  [](Operation &op) { return op.hasAttr("dl.recomputed"); }));
+  EXPECT_TRUE(succeeded(module.verify()));
+  std::vector<Tensor> found = run(entry);
+  for (size_t i = 0; i < found.size(); ++i)
+    EXPECT_EQ(found[i].values, expected[i].values) << "output " << i;
+  // What is enough costs nothing, and what cannot be is left alone.
+  EXPECT_TRUE(memory.reduce(peak));
+  EXPECT_EQ(memory.countRecomputed(), 0);
+  EXPECT_FALSE(memory.reduce(0));
+  EXPECT_EQ(textOf(module), before);
+  return count;
+}
+
+/// Adds what was computed again with and without products.
+static void checkGraph(MLIRContext &context, unsigned seed, int64_t (&recomputed)[2]) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   dl::EntryOp entry = GraphBuilder(*module, seed).build(8 + seed % 40);
   ASSERT_TRUE(succeeded(module->verify()));
@@ -151,13 +184,18 @@ static void checkGraph(MLIRContext &context, unsigned seed) {
     if (auto fused = dyn_cast<dl::FusedOp>(op))
       expectOneAnchor(fused);
   }
+  for (bool cheapOnly : {false, true})
+    recomputed[cheapOnly] += checkRecomputed(*module, entry, cheapOnly, expected);
 }
 
 TEST(FuseRandomTest, KeepsResults) {
   MLIRContext context;
   context.loadDialect<dl::DLDialect>();
+  int64_t recomputed[2] = {};
   for (unsigned seed = 0; seed < 300 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    checkGraph(context, seed);
+    checkGraph(context, seed, recomputed);
   }
+  EXPECT_GT(recomputed[true], 0);
+  EXPECT_GT(recomputed[false], recomputed[true]);
 }
