@@ -15,16 +15,21 @@
 namespace dlc::runtime {
 namespace {
 
-/// The random numbers of one variable, four at a time: those of elements 4 block .. 4 block + 3.
+/// Blocks that are drawn together.
+constexpr uint64_t blocksAtOnce = 16;
+
+/// The random numbers of one variable, four a block: those of elements 4 block .. 4 block + 3.
 class Draw {
 public:
   Draw(uint64_t seed, std::string_view name) : seed(seed), hash(hashName(name)) {}
 
-  /// In [0, 1), with 24 bits.
-  void uniform(uint64_t block, double out[4]) const {
-    const PhiloxWords word = words(block, 0);
-    for (unsigned i = 0; i < 4; ++i)
-      out[i] = (word[i] >> 8) * 0x1p-24;
+  /// Of `blocksAtOnce` blocks, in [0, 1), with 24 bits.
+  void uniform(uint64_t block, double *out) const {
+    uint32_t words[4][blocksAtOnce];
+    philoxRun(seed, {static_cast<uint32_t>(block), 0, 0, hash}, words);
+    for (unsigned lane = 0; lane < blocksAtOnce; ++lane)
+      for (unsigned i = 0; i < 4; ++i)
+        out[4 * lane + i] = static_cast<int32_t>(words[i][lane] >> 8) * 0x1p-24;
   }
 
   void normal(uint64_t block, double out[4], uint32_t attempt = 0) const {
@@ -56,21 +61,34 @@ private:
   uint32_t hash;
 };
 
-/// Calls take(i, value) for elements 0 .. count - 1 with values from fill(block, four values), from
-/// several threads and in any order.
+/// Calls take(i, value) for elements 0 .. count - 1 with values from fill(block, those of
+/// `blocksAtOnce` blocks), from several threads and in any order.
 template <typename Fill, typename Take>
 void forEachElement(uint64_t count, Fill &&fill, Take &&take) {
-  constexpr uint64_t blocksOfPiece = 1 << 16;
-  const uint64_t blocks = (count + 3) / 4;
-  forEachPiece((blocks + blocksOfPiece - 1) / blocksOfPiece, [&](uint64_t piece) {
-    double values[4];
-    const uint64_t end = std::min(blocks, (piece + 1) * blocksOfPiece);
-    for (uint64_t block = piece * blocksOfPiece; block < end; ++block) {
-      fill(block, values);
-      for (uint64_t i = block * 4; i < std::min(count, block * 4 + 4); ++i)
-        take(i, values[i % 4]);
+  constexpr uint64_t run = 4 * blocksAtOnce, runsOfPiece = 1 << 12;
+  const uint64_t runs = (count + run - 1) / run;
+  forEachPiece((runs + runsOfPiece - 1) / runsOfPiece, [&](uint64_t piece) {
+    double values[run];
+    const uint64_t end = std::min(runs, (piece + 1) * runsOfPiece);
+    for (uint64_t i = piece * runsOfPiece; i < end; ++i) {
+      fill(i * blocksAtOnce, values);
+      const uint64_t first = i * run, some = std::min(run, count - first);
+      for (uint64_t j = 0; j < some; ++j)
+        take(first + j, values[j]);
     }
   });
+}
+
+/// The same, where one block is drawn at a time.
+template <typename Fill, typename Take>
+void forEachBlock(uint64_t count, Fill &&fill, Take &&take) {
+  forEachElement(
+      count,
+      [&](uint64_t block, double *out) {
+        for (uint64_t i = 0; i < blocksAtOnce; ++i)
+          fill(block + i, out + 4 * i);
+      },
+      take);
 }
 
 /// A matrix with orthonormal rows or columns, whichever are fewer: normals, orthogonalised by
@@ -79,7 +97,7 @@ std::vector<double> orthogonal(const VariableInfo &variable, const Draw &draw) {
   const uint64_t count = variable.type.elementCount(), rows = variable.type.shape[0];
   const uint64_t columns = rows == 0 ? 0 : count / rows;
   std::vector<double> matrix(count);
-  forEachElement(
+  forEachBlock(
       count, [&](uint64_t block, double *out) { draw.normal(block, out); },
       [&](uint64_t i, double value) { matrix[i] = value; });
   const bool byRows = rows <= columns;
@@ -139,12 +157,12 @@ void initialValue(const VariableInfo &variable, uint64_t seed, std::span<std::by
         [&](uint64_t i, double share) { store(i, std::min(a + (b - a) * share, highest)); });
     break;
   case DLC_INIT_NORMAL:
-    forEachElement(
+    forEachBlock(
         count, [&](uint64_t block, double *out) { draw.normal(block, out); },
         [&](uint64_t i, double value) { store(i, a + b * value); });
     break;
   case DLC_INIT_TRUNCATED_NORMAL:
-    forEachElement(
+    forEachBlock(
         count, [&](uint64_t block, double *out) { draw.truncatedNormal(block, out); },
         [&](uint64_t i, double value) { store(i, a + b * value); });
     break;

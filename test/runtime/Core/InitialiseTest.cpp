@@ -53,6 +53,19 @@ TEST(Philox, MatchesTheReference) {
             (PhiloxWords{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
+// Many at once are those one by one, also where the counter's first word wraps around.
+TEST(Philox, RunsAreTheSame) {
+  for (uint32_t first : {0u, 12345u, 0xfffffffau}) {
+    uint32_t words[4][16];
+    philoxRun(0x299f31d0a4093822, {first, 7, 0, 0x03707344}, words);
+    for (uint32_t lane = 0; lane < 16; ++lane) {
+      const PhiloxWords one = philox(0x299f31d0a4093822, {first + lane, 7, 0, 0x03707344});
+      for (unsigned i = 0; i < 4; ++i)
+        EXPECT_EQ(words[i][lane], one[i]) << first << ' ' << lane;
+    }
+  }
+}
+
 // Limits: the standard error of 100,000 samples, times five.
 TEST(Initialise, HasTheRightMoments) {
   constexpr uint64_t count = 100'000;
