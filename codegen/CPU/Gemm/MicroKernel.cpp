@@ -54,8 +54,8 @@ SmallVector<Value> MicroKernelBuilder::step(Value k, ValueRange accumulators) {
   Value place = e.at(panel, e.mul(k, kernel.vectors * e.lanes));
   SmallVector<Value> columns, next;
   const int64_t ahead = 8; // steps: covers the latency of L2
-  for (int64_t v = 0; v < kernel.vectors; ++v)
-    e.prefetch(e.at(place, (ahead * kernel.vectors + v) * e.lanes), /*forWriting=*/false);
+  for (int64_t line = 0; line < kernel.vectors * e.lanes; line += lineElements)
+    e.prefetch(e.at(place, ahead * kernel.vectors * e.lanes + line), /*forWriting=*/false);
   for (int64_t v = 0; v < kernel.vectors; ++v)
     columns.push_back(e.loadAligned(e.at(place, v * e.lanes)));
   if (kernel.imaginary)
