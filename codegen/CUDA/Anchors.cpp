@@ -90,6 +90,7 @@ private:
   Form convolution(const dl::ConvolutionForm &convolution);
   Form window(const dl::WindowGeometry &g, bool backward, StringRef function);
   template <typename Op> Form softmax(Op op, StringRef function);
+  Form scatterAdd(dl::ScatterAddOp op);
 
   /// name(axes...): `value` at these indices of `shape`.
   LogicalResult accessor(StringRef name, Value value, ArrayRef<int64_t> shape,
@@ -350,6 +351,20 @@ template <typename Op> FailureOr<AnchorForm> AnchorPrinter::softmax(Op op, Strin
   return form;
 }
 
+FailureOr<AnchorForm> AnchorPrinter::scatterAdd(dl::ScatterAddOp op) {
+  auto shape = cast<RankedTensorType>(op.getY().getType()).getShape();
+  int64_t axis = op.getAxis(),
+          count = cast<RankedTensorType>(op.getIndex().getType()).getNumElements();
+  int64_t outer = product(shape.take_front(axis)), inner = product(shape.drop_front(axis + 1));
+  text.constant("COUNT", count);
+  if (failed(setType(elementOf(op.getY()))) ||
+      failed(accessor("values", op.getValues(), {outer, count, inner}, {"b", "j", "k"})) ||
+      failed(accessor("number", op.getIndex(), {count}, {"j"})))
+    return failure();
+  return AnchorForm{
+      {outer, shape[axis], inner}, {"b", "n", "k"}, elementOf(op.getY()), "scatterElement"};
+}
+
 FailureOr<AnchorForm> AnchorPrinter::describe() {
   return llvm::TypeSwitch<Operation *, Form>(spec.anchorOp())
       .Case<dl::ReductionOp>([&](auto) { return reduce(); })
@@ -369,6 +384,7 @@ FailureOr<AnchorForm> AnchorPrinter::describe() {
       .Case<dl::SoftmaxCrossEntropyBackwardOp>(
           [&](auto op) { return softmax(op, "crossEntropyBackwardElement"); })
       .Case<dl::AccuracyOp>([&](auto op) { return softmax(op, "accuracyElement"); })
+      .Case<dl::ScatterAddOp>([&](auto op) { return scatterAdd(op); })
       .Default([](auto) { return failure(); });
 }
 
@@ -390,6 +406,8 @@ SmallVector<StringRef> codegen::skeletonsOf(const KernelSpec &spec) {
     return {"axis", "window"};
   case Anchor::Softmax:
     return {"softmax"};
+  case Anchor::Scatter:
+    return {"scatter_elements"};
   case Anchor::Gemm:
     return {"gemm"};
   case Anchor::Convolution:

@@ -285,6 +285,13 @@ private:
                 expression(op.getOperand(1)).within(E::Strength(strength + 1)),
             strength};
   }
+  /// On bools, or bit by bit: that operator binds more weakly than C++'s comparisons.
+  Expression logical(Operation &op, const char *sign, E::Strength strength, const char *bits) {
+    if (op.getResult(0).getType().isInteger(1))
+      return binary(op, sign, strength);
+    return {"(" + expression(op.getOperand(0)).within(E::Add) + " " + bits + " " +
+            expression(op.getOperand(1)).within(E::Add) + ")"};
+  }
   Expression call(Operation &op, StringRef function) {
     std::string arguments;
     for (Value operand : op.getOperands())
@@ -319,6 +326,7 @@ private:
   static Expression constant(arith::ConstantOp op);
   static std::string compareSign(Operation &op);
   std::string place(Value pointer);
+  void printValue(Value result);
   bool isIndex(Value value);
 
   llvm::DenseMap<Value, std::string> &names;
@@ -431,10 +439,14 @@ std::optional<Expression> StatementPrinter::compute(Operation &op) {
       .Case<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(
           [&](auto) { return binary(op, "/", E::Multiply); })
       .Case<arith::RemUIOp>([&](auto) { return binary(op, "%", E::Multiply); })
-      .Case<arith::AndIOp>([&](auto) -> std::optional<E> {
-        if (!op.getResult(0).getType().isInteger(1))
+      .Case<arith::AndIOp>([&](auto) { return logical(op, "&&", E::And, "&"); })
+      .Case<arith::OrIOp>([&](auto) { return logical(op, "||", E::Or, "|"); })
+      .Case<arith::XOrIOp>([&](auto) { return logical(op, "!=", E::Compare, "^"); })
+      .Case<arith::ShRUIOp>([&](auto) -> std::optional<E> {
+        if (!op.getResult(0).getType().isInteger(32))
           return std::nullopt;
-        return binary(op, "&&", E::And);
+        return E{"int(unsigned(" + expression(op.getOperand(0)).text + ") >> " +
+                 expression(op.getOperand(1)).within(E::Add) + ")"};
       })
       .Case<arith::CmpFOp, arith::CmpIOp>([&](auto) -> std::optional<E> {
         if ((sign = compareSign(op)).empty())
@@ -459,6 +471,9 @@ std::optional<Expression> StatementPrinter::compute(Operation &op) {
       .Case<math::ExpOp>([&](auto) { return onFloat(op, "exp"); })
       .Case<math::LogOp>([&](auto) { return onFloat(op, "log"); })
       .Case<math::TanhOp>([&](auto) { return onFloat(op, "tanh"); })
+      .Case<math::ErfOp>([&](auto) { return onFloat(op, "erf"); })
+      .Case<math::FloorOp>([&](auto) { return onFloat(op, "floor"); })
+      .Case<math::PowFOp>([&](auto) { return onFloat(op, "pow"); })
       .Case<math::SqrtOp>([&](auto) { return onFloat(op, "sqrt"); })
       .Case<math::AbsFOp, math::AbsIOp>([&](auto) { return call(op, "magnitude"); })
       .Case<LLVM::LoadOp>([&](LLVM::LoadOp load) { return E{place(load.getAddr())}; })
@@ -473,10 +488,23 @@ Expression StatementPrinter::expression(Value value) {
   Operation &op = *value.getDefiningOp();
   if (auto constantOp = dyn_cast<arith::ConstantOp>(op))
     return constant(constantOp);
+  if (isa<arith::MulUIExtendedOp>(op))
+    return call(op, value == op.getResult(0) ? "productLow" : "productHigh");
   if (std::optional<Expression> result = compute(op))
     return *result;
   isFailed = true;
   return {};
+}
+
+void StatementPrinter::printValue(Value result) {
+  bool index = isIndex(result);
+  if (result.use_empty() || (index && result.hasOneUse()))
+    return;
+  std::string type = index ? "int" : computedTypeName(result.getType());
+  isFailed |= type.empty();
+  std::string value = expression(result).text, name = "v" + std::to_string(next++);
+  text += "    " + type + " " + name + " = " + value + ";\n";
+  names[result] = name;
 }
 
 void StatementPrinter::print(Block &block, Operation *end) {
@@ -491,15 +519,8 @@ void StatementPrinter::print(Block &block, Operation *end) {
       text += "    " + place(store.getAddr()) + " = " + expression(store.getValue()).text + ";\n";
       continue;
     }
-    Value result = op.getResult(0);
-    bool index = isIndex(result);
-    if (index && result.hasOneUse())
-      continue;
-    std::string type = index ? "int" : computedTypeName(result.getType());
-    isFailed |= type.empty();
-    std::string value = expression(result).text, name = "v" + std::to_string(next++);
-    text += "    " + type + " " + name + " = " + value + ";\n";
-    names[result] = name;
+    for (Value result : op.getResults())
+      printValue(result);
   }
 }
 

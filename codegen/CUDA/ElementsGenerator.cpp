@@ -35,6 +35,13 @@ SmallVector<Candidate> ElementsGenerator::schedules(const KernelSpec &spec,
   for (RankedTensorType type : spec.resultTypes())
     candidate.phases.push_back(
         {uint32_t(llvm::divideCeil(program::PhysicalLayout::get(type).elements, threads)), 0});
+  // No generator but this one scatters: each element of the result looks at all numbers.
+  if (auto scatter = dyn_cast_or_null<dl::ScatterAddOp>(spec.anchorOp())) {
+    double looks = double(cast<RankedTensorType>(scatter.getIndex().getType()).getNumElements()) *
+                   double(scatter.getY().getType().getNumElements());
+    candidate.cost = gpuSeconds(spec.bytes(), looks, candidate.phases.size());
+    return {candidate};
+  }
   // Far behind every other generator.
   candidate.cost = 1e-2 + gpuSeconds(spec.bytes(), 100.0 * spec.flops(), candidate.phases.size());
   return {candidate};

@@ -152,22 +152,27 @@ private:
 } // namespace
 
 void CutCollector::addIndexed(SmallVector<int64_t> &cuts, dl::IndexOp op) {
-  dl::IndexMap map = op.getIndexMap();
+  SmallVector<dl::IndexMap> maps = op.getIndexMaps();
   // What has the operand's order needs no borders of its own.
-  if (op->getNumOperands() == 1 && map.isIdentity())
+  if (op->getNumOperands() == 1 && maps.front().isIdentity())
     return cuts.append(collect(op->getOperand(0)));
-  addBorders(cuts, map.result);
-  if (op->getNumOperands() == 0)
-    return;
-  // A border inside an axis of the operand stands inside the result's axis, if that is the same.
-  for (int64_t cut : collect(op->getOperand(0))) {
-    int64_t behind = 1;
-    for (const dl::IndexMap::Axis &axis : llvm::reverse(map.operand)) {
-      if (map.isWhole(axis) && cut >= behind && cut <= behind * axis.extent)
-        cuts.push_back(product(ArrayRef(map.result).drop_front(axis.from + 1)) * (cut / behind));
-      behind *= axis.extent;
+  for (const dl::IndexMap &map : maps)
+    addBorders(cuts, map.result);
+  // A border inside an axis of an operand stands inside the result's axis, if that is the same.
+  for (auto [operand, map] : llvm::zip(op->getOperands(), maps))
+    for (int64_t cut : collect(operand)) {
+      int64_t behind = 1;
+      for (const dl::IndexMap::Axis &axis : llvm::reverse(map.operand)) {
+        if (map.isWhole(axis) && cut >= behind && cut <= behind * axis.extent)
+          cuts.push_back(product(ArrayRef(map.result).drop_front(axis.from + 1)) * (cut / behind));
+        behind *= axis.extent;
+      }
     }
-  }
+  for (const dl::IndexMap &map : maps)
+    for (const dl::IndexMap::Axis &axis : map.operand)
+      if (axis.lookup != 0)
+        for (int64_t cut : collect(op->getOperand(axis.lookup)))
+          cuts.push_back(product(ArrayRef(map.result).drop_front(axis.from + 1)) * cut);
 }
 
 SmallVector<int64_t> CutCollector::collect(Value value) {
@@ -358,18 +363,23 @@ static Value laneNumbers(OpBuilder &b, Location loc, Value index, Type element, 
   return arith::AddIOp::create(b, loc, splat(b, loc, index, width), offsets);
 }
 
-/// The index that an op without operand gives.
+/// The number along all axes of the map that an op without operand gives.
 Value BodyEmitter::computeNumber(const dl::IndexMap &map, Type element, const Point &point) {
-  Value index = constant(builder, loc, 0);
-  bool isVector = false;
-  if (!map.operand.empty()) {
-    int64_t axis = map.operand.front().from;
-    index = point.indices[axis];
-    isVector = point.axis == axis && point.width > 1;
+  Value number;
+  int64_t step = 0;
+  for (const dl::IndexMap::Axis &axis : map.operand) {
+    Value index = point.indices[axis.from];
+    number = number ? add(builder, loc, mul(builder, loc, number, axis.extent), index) : index;
+    step *= axis.extent;
+    if (point.axis == axis.from && point.width > 1)
+      step = point.step;
   }
-  if (isVector)
-    return laneNumbers(builder, loc, index, element, point.width, point.step);
-  return element == index.getType() ? index : arith::TruncIOp::create(builder, loc, element, index);
+  if (!number)
+    number = constant(builder, loc, 0);
+  if (step != 0)
+    return laneNumbers(builder, loc, number, element, point.width, step);
+  return element == number.getType() ? number
+                                     : arith::TruncIOp::create(builder, loc, element, number);
 }
 
 namespace {
@@ -379,11 +389,11 @@ public:
   IndexStep(OpBuilder &b, Location loc, const dl::IndexMap &map, const Point &own)
       : b(b), loc(loc), map(map), own(own) {}
 
-  /// Adds an axis of the operand. Fails if the lanes of a vector of points are not equally far
-  /// apart along it.
-  LogicalResult add(const dl::IndexMap::Axis &axis);
-  /// `value`, computed at `source`, where it exists, else 0.
-  Value zeroOutside(Value value) const;
+  /// Adds an axis of the operand; `found`: the index, if it is looked up. Fails if the lanes of a
+  /// vector of points are not equally far apart along it.
+  LogicalResult add(const dl::IndexMap::Axis &axis, Value found);
+  /// `value`, computed at `source`, where it exists, else `otherwise`.
+  Value orElse(Value value, Value otherwise) const;
 
   Point source; ///< moved inside where it is scalar, masked where it is a vector
 
@@ -422,12 +432,13 @@ void IndexStep::addVector(const dl::IndexMap::Axis &axis, Value index, int64_t l
   source.mask = both(own.mask, lanesExist);
 }
 
-LogicalResult IndexStep::add(const dl::IndexMap::Axis &axis) {
-  Value index =
-      ::add(b, loc, mul(b, loc, own.indices[axis.from], axis.scale), constant(b, loc, axis.offset));
+LogicalResult IndexStep::add(const dl::IndexMap::Axis &axis, Value found) {
+  Value index = found ? found
+                      : ::add(b, loc, mul(b, loc, own.indices[axis.from], axis.scale),
+                              constant(b, loc, axis.offset));
   const int64_t last = (axis.extent - 1) * axis.divisor;
   if (own.width > 1 && own.axis == axis.from) {
-    if (axis.divisor != 1)
+    if (axis.divisor != 1 || found)
       return failure();
     addVector(axis, index, last);
   } else if (map.mayMiss(axis)) {
@@ -447,39 +458,70 @@ LogicalResult IndexStep::add(const dl::IndexMap::Axis &axis) {
   return success();
 }
 
-Value IndexStep::zeroOutside(Value value) const {
+Value IndexStep::orElse(Value value, Value otherwise) const {
   for (Value condition : {lanesExist, exists}) {
     if (!condition)
       continue;
-    if (condition == lanesExist && !isa<VectorType>(value.getType()))
-      value = splat(b, loc, value, own.width);
-    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(value.getType()));
-    value = arith::SelectOp::create(b, loc, condition, value, zero);
+    bool isVector = condition == lanesExist || isa<VectorType>(value.getType()) ||
+                    isa<VectorType>(otherwise.getType());
+    for (Value *each : {&value, &otherwise})
+      if (isVector && !isa<VectorType>(each->getType()))
+        *each = splat(b, loc, *each, own.width);
+    value = arith::SelectOp::create(b, loc, condition, value, otherwise);
   }
   return value;
 }
 
-Value BodyEmitter::computeIndexed(dl::IndexOp op, const Point &point) {
-  dl::IndexMap map = op.getIndexMap();
-  bool hasOperand = op->getNumOperands() == 1;
-  if (hasOperand && map.isIdentity())
-    return emit(op->getOperand(0), point);
+/// The element of `indices` at the point's index along `axis`, as an index.
+Value BodyEmitter::lookUp(Value indices, int64_t axis, const Point &point) {
+  Point at;
+  at.shape = {point.shape[axis]};
+  at.indices = {point.indices[axis]};
+  if (point.axis == axis && point.width > 1)
+    return {};
+  Value index = emit(indices, at);
+  if (!index || index.getType().isInteger(64))
+    return index;
+  return arith::ExtSIOp::create(builder, loc, builder.getI64Type(), index);
+}
+
+/// The element of operand `number` that `map` leads to, `otherwise` where it has none.
+Value BodyEmitter::computeOperand(dl::IndexOp op, unsigned number, const dl::IndexMap &map,
+                                  const Point &point, Value otherwise) {
   FailureOr<Point> own = reshapePoint(builder, loc, point, map.result);
   if (failed(own))
     return {};
-  if (!hasOperand)
-    return computeNumber(map, computedType(getElementTypeOrSelf(op->getResult(0))), *own);
-  // Without elements there is no place to move a point to.
-  if (llvm::any_of(map.operand, [](const auto &axis) { return axis.extent == 0; })) {
-    Type element = computedType(getElementTypeOrSelf(op->getResult(0)));
-    return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
-  }
   IndexStep step(builder, loc, map, *own);
-  for (const dl::IndexMap::Axis &axis : map.operand)
-    if (failed(step.add(axis)))
+  for (const dl::IndexMap::Axis &axis : map.operand) {
+    Value found;
+    if (axis.lookup != 0 && !(found = lookUp(op->getOperand(axis.lookup), axis.from, *own)))
       return {};
-  Value value = emit(op->getOperand(0), step.source);
-  return value ? step.zeroOutside(value) : Value();
+    if (failed(step.add(axis, found)))
+      return {};
+  }
+  Value value = emit(op->getOperand(number), step.source);
+  return value ? step.orElse(value, otherwise) : Value();
+}
+
+Value BodyEmitter::computeIndexed(dl::IndexOp op, const Point &point) {
+  SmallVector<dl::IndexMap> maps = op.getIndexMaps();
+  if (op->getNumOperands() == 1 && maps.front().isIdentity())
+    return emit(op->getOperand(0), point);
+  Type element = computedType(getElementTypeOrSelf(op->getResult(0)));
+  if (op->getNumOperands() == 0) {
+    FailureOr<Point> own = reshapePoint(builder, loc, point, maps.front().result);
+    return failed(own) ? Value() : computeNumber(maps.front(), element, *own);
+  }
+  Value result = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+  for (auto [number, map] : llvm::enumerate(maps)) {
+    // Without elements there is no place to move a point to.
+    if (llvm::any_of(map.operand, [](const auto &axis) { return axis.extent == 0; }))
+      continue;
+    result = computeOperand(op, number, map, point, result);
+    if (!result)
+      return {};
+  }
+  return result;
 }
 
 Value codegen::convertFloat(OpBuilder &b, Location loc, Value value, Type element) {

@@ -86,7 +86,7 @@ FailureOr<KernelSpec> KernelSpec::get(Block &block) {
     } else if (failed(checkBodyOp(op))) {
       return failure();
     }
-    if (auto index = dyn_cast<dl::IndexOp>(op); index && !index.getIndexMap().keepsOrder())
+    if (auto index = dyn_cast<dl::IndexOp>(op); index && !index.keepsOrder())
       transpose = &op;
   }
   // A transposition only changes indices; alone, it decides the loops.
@@ -248,8 +248,7 @@ static bool isRepeated(Value value) {
   auto index = value.getDefiningOp<dl::IndexOp>();
   if (!index || index->getNumOperands() == 0)
     return false;
-  dl::IndexMap map = index.getIndexMap();
-  return map.operand.size() < map.result.size();
+  return index.getIndexMaps().front().repeats();
 }
 
 std::string KernelSpec::stem() const {

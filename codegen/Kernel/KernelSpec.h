@@ -169,6 +169,9 @@ private:
   mlir::Value compute(mlir::Value value, const Point &point);
   mlir::Value computeLanes(mlir::Value value, const Point &point);
   mlir::Value computeIndexed(dl::IndexOp op, const Point &point);
+  mlir::Value computeOperand(dl::IndexOp op, unsigned number, const dl::IndexMap &map,
+                             const Point &point, mlir::Value otherwise);
+  mlir::Value lookUp(mlir::Value indices, int64_t axis, const Point &point);
   mlir::Value computeNumber(const dl::IndexMap &map, mlir::Type element, const Point &point);
   mlir::Value computeElementwise(dl::ElementwiseOp op, const Point &point);
 

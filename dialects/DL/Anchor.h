@@ -9,7 +9,17 @@ namespace dlc::dl {
 
 /// The kinds of loops that a kernel can have. Map is that of element-wise and index ops alone,
 /// Transpose if one of them changes the order of axes.
-enum class Anchor { Map, Reduce, Window, Transpose, Softmax, Gemm, Convolution, MultiTensor };
+enum class Anchor {
+  Map,
+  Reduce,
+  Window,
+  Transpose,
+  Softmax,
+  Scatter,
+  Gemm,
+  Convolution,
+  MultiTensor
+};
 
 /// An anchor's part of a kernel's name.
 struct AnchorName {

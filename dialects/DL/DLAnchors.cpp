@@ -50,6 +50,14 @@ bool MomentsOp::takesPrologue(unsigned) { return true; }
 bool MomentsOp::takesAnyLayout() { return true; }
 AnchorName MomentsOp::getAnchorName() { return {"moments", timesText(shapeOf(getX()))}; }
 
+Anchor ScatterAddOp::getAnchor() { return Anchor::Scatter; }
+uint64_t ScatterAddOp::getFlops() { return elementsOf(getValues()); }
+bool ScatterAddOp::takesPrologue(unsigned operand) { return operand == 0; }
+bool ScatterAddOp::takesEpilogue() { return false; }
+AnchorName ScatterAddOp::getAnchorName() {
+  return {"scatter_add", timesText(shapeOf(getValues()))};
+}
+
 static int64_t depthOf(MatmulOp op) {
   ArrayRef<int64_t> a = shapeOf(op.getA());
   return a[a.size() - (op.getTransposeA() ? 2 : 1)];

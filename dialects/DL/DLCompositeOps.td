@@ -183,10 +183,27 @@ def DL_SoftmaxOp : DL_AlongAxis<"softmax", "exp(x) / sum(exp(x))", "y * (dy - su
 def DL_LogSoftmaxOp : DL_AlongAxis<"log_softmax", "x - log(sum(exp(x)))", "dy - exp(y) * sum(dy)">;
 
 def DL_GeluOp : DL_Composite<"gelu", [SameOperandsAndResultType]> {
-  let summary = "x * Phi(x), by its formula with tanh";
+  let summary = "x * Phi(x), exact or by its formula with tanh";
   let description = [{
-    y = x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))). `%y = dl.gelu %x : tensor<3x41xf32>`.
+    y = x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))), or `exact`: y = x / 2 * (1 + erf(x /
+    sqrt(2))). `%y = dl.gelu %x exact : tensor<3x41xf32>`.
     Gradient: that of its decomposition. Composite.
+  }];
+  let arguments = (ins DL_FloatTensor:$x, UnitAttr:$exact);
+  let results = (outs DL_FloatTensor:$y);
+  let assemblyFormat = "$x (`exact` $exact^)? attr-dict `:` type($x)";
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Of gradients alone
+//===------------------------------------------------------------------------------------------===//
+
+def DL_StopGradientOp
+    : DL_Composite<"stop_gradient", [SameOperandsAndResultType, DL_Differentiable]> {
+  let summary = "x, through which no gradient flows";
+  let description = [{
+    y = x. `%y = dl.stop_gradient %x : tensor<3x41xf32>`. Not differentiable (no gradient flows).
+    Composite: it ends with differentiation.
   }];
   let arguments = (ins DL_FloatTensor:$x);
   let results = (outs DL_FloatTensor:$y);

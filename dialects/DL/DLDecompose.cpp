@@ -261,8 +261,12 @@ SmallVector<Value> LogSoftmaxOp::decompose(OpBuilder &builder) {
   return {b.subtract(shifted, b.broadcastOver(b.log(sum), b.typeOf(shifted), {axis}))};
 }
 
+SmallVector<Value> StopGradientOp::decompose(OpBuilder &) { return {getX()}; }
+
 SmallVector<Value> GeluOp::decompose(OpBuilder &builder) {
   TensorBuilder b{builder, getLoc()};
+  if (getExact())
+    return {b.multiply(b.scale(getX(), 0.5), b.shift(b.erf(b.scale(getX(), M_SQRT1_2)), 1))};
   Value x = getX(), cube = b.multiply(x, b.multiply(x, x));
   Value inner = b.scale(b.add(x, b.scale(cube, 0.044715)), std::sqrt(2 / std::numbers::pi));
   return {b.multiply(b.scale(x, 0.5), b.shift(b.tanh(inner), 1))};

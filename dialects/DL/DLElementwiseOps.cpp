@@ -10,6 +10,7 @@
 #include "dialects/DL/ScalarBuilder.h"
 #include "dialects/DL/TensorBuilder.h"
 #include "dialects/DL/Term.h"
+#include <numbers>
 
 using namespace mlir;
 using namespace dlc::dl;
@@ -74,6 +75,16 @@ static TensorTerm timesSign(TensorTerm x, TensorTerm dy) {
   TensorTerm falling = select(x < 0, opposite, 0);
   return select(x > 0, dy, falling);
 }
+
+/// The slope of a^b along b times dc: 0 where a is not above 0.
+static TensorTerm powerSlope(TensorTerm a, TensorTerm c, TensorTerm dc) {
+  TensorTerm positive = a > 0;
+  TensorTerm slope = log(select(positive, a, 1));
+  return dc * (c * slope);
+}
+
+/// For what is constant almost everywhere.
+static TensorTerm noGradient(TensorBuilder &tensors) { return {tensors, Value()}; }
 
 /// dc where `a` has won against `b`; half of it where they are equal.
 static TensorTerm toWinner(TensorTerm hasWon, TensorTerm a, TensorTerm b, TensorTerm dc) {

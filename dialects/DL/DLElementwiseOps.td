@@ -59,6 +59,12 @@ def DL_SiluOp : DL_Unary<"silu", "x / (1 + exp(-x))", "x * stableSigmoid(x)",
                          "siluGradient(tensors, x, y, dy)", DL_FloatTensor, 2>;
 def DL_HardswishOp : DL_Unary<"hardswish", "x * min(max(x + 3, 0), 6) / 6", "hardswish(x)",
                               "hardswishGradient(x, dy)", DL_FloatTensor, 5>;
+def DL_ErfOp : DL_Unary<"erf", "2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x", "erf(x)",
+                       "dy * (exp(-square(x)) * std::numbers::inv_sqrtpi * 2)">;
+def DL_FloorOp : DL_Unary<"floor", "the largest whole number not above x", "floor(x)",
+                         "noGradient(tensors)"> {
+  let description = "`%y = dl.floor %x : tensor<4x3xf32>`. Not differentiable (no gradient flows).";
+}
 def DL_AbsOp : DL_Unary<"abs", "|x|", "abs(x)", "timesSign(x, dy)", DL_NumberTensor>;
 
 def DL_EluOp : DL_Unary<"elu", "x where it is above 0, else alpha * (exp(x) - 1)",
@@ -74,14 +80,14 @@ def DL_EluOp : DL_Unary<"elu", "x where it is above 0, else alpha * (exp(x) - 1)
 
 /// Operands a and b, result c; da and db are computed from dc, a, b and c.
 class DL_Binary<string mnemonic, string formula, string scalar, string da, string db,
-                list<Trait> traits = []>
+                list<Trait> traits = [], Type type = DL_NumberTensor>
     : DL_Elementwise<mnemonic, 1,
                      !listconcat(traits, [SameOperandsAndResultType, DL_Differentiable])> {
   let summary = formula;
   let description = "`%c = dl." # mnemonic # " %a, %b : tensor<4x3xf32>` computes " # formula
                     # ". Gradient: `" # da # "` and `" # db # "`.";
-  let arguments = (ins DL_NumberTensor:$a, DL_NumberTensor:$b);
-  let results = (outs DL_NumberTensor:$c);
+  let arguments = (ins type:$a, type:$b);
+  let results = (outs type:$c);
   let assemblyFormat = "$a `,` $b attr-dict `:` type($c)";
   let methods = [{
     ::mlir::Value $cppClass::buildScalar(::mlir::OpBuilder &builder, ::mlir::Location loc,
@@ -124,6 +130,10 @@ def DL_MaximumOp : DL_Binary<"maximum", "max(a, b)", "maximum(a, b)", "toWinner(
                              "toWinner(b > a, b, a, dc)", [Commutative]>;
 def DL_MinimumOp : DL_Binary<"minimum", "min(a, b)", "minimum(a, b)", "toWinner(a < b, a, b, dc)",
                              "toWinner(b < a, b, a, dc)", [Commutative]>;
+
+// As C's pow: a below 0 to a whole power is a number, to another NaN; 0 to the power 0 is 1.
+def DL_PowerOp : DL_Binary<"power", "a to the power b", "power(a, b)", "dc * (b * power(a, b - 1))",
+                           "powerSlope(a, c, dc)", [], DL_FloatTensor>;
 
 /// Ops that choose or convert.
 class DL_Choice<string mnemonic, list<Trait> traits, string scalar>
@@ -174,6 +184,31 @@ def DL_CastOp : DL_Elementwise<"cast", 0, [DL_Differentiable, DL_CheapToRecomput
   let results = (outs DL_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
   let hasFolder = 1;
+}
+
+def DL_RandomOp
+    : DL_Elementwise<"random", 100,
+                     [AllTypesMatch<["element", "sample", "first", "step", "seed_low",
+                                     "seed_high"]>,
+                      DL_CheapToRecompute]> {
+  let summary = "random numbers, each a function of where it stands and of the step";
+  let description = [{
+    Element by element word element % 4 of Philox4x32-10 (Salmon, Moraes, Dror, Shaw; SC 2011) with
+    the key (seed_low, seed_high) and the counter (element / 4, first + sample, step, path).
+    `uniform`: its upper 24 bits as a fraction, in [0, 1). `normal`: of the words 0 and 1, and of 2
+    and 3, as fractions u and v, sqrt(-2 log(u + 2^-24)) times cos(2 pi v), and times sin(2 pi v).
+    `%r = dl.random uniform %element, %sample, %first, %step, %low, %high path = 7 : tensor<4x3xi32>
+    to tensor<4x3xf32>`. No gradient.
+  }];
+  let arguments = (ins DL_RandomKind:$kind, StaticShapeTensorOf<[I32]>:$element,
+      StaticShapeTensorOf<[I32]>:$sample, StaticShapeTensorOf<[I32]>:$first,
+      StaticShapeTensorOf<[I32]>:$step, StaticShapeTensorOf<[I32]>:$seed_low,
+      StaticShapeTensorOf<[I32]>:$seed_high, I32Attr:$path);
+  let results = (outs StaticShapeTensorOf<[F32]>:$result);
+  let assemblyFormat = [{
+    $kind $element `,` $sample `,` $first `,` $step `,` $seed_low `,` $seed_high `path` `=` $path
+    attr-dict `:` type($element) `to` type($result)
+  }];
 }
 
 def DL_ConvertLayoutOp

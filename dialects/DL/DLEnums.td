@@ -29,6 +29,10 @@ def DL_ReduceKind
     : DL_KeywordEnum<"ReduceKind", "how elements are combined",
                      [I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">,
                       I32EnumAttrCase<"Min", 2, "min">]>;
+def DL_RandomKind
+    : DL_KeywordEnum<"RandomKind", "distribution of random numbers",
+                     [I32EnumAttrCase<"Uniform", 0, "uniform">,
+                      I32EnumAttrCase<"Normal", 1, "normal">]>;
 def DL_Predicate : DL_KeywordEnum<"Predicate", "comparison", [
   I32EnumAttrCase<"EQ", 0, "eq">, I32EnumAttrCase<"NE", 1, "ne">, I32EnumAttrCase<"LT", 2, "lt">,
   I32EnumAttrCase<"LE", 3, "le">, I32EnumAttrCase<"GT", 4, "gt">, I32EnumAttrCase<"GE", 5, "ge">]>;

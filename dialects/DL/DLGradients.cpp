@@ -73,6 +73,35 @@ LogicalResult PadOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted want
   });
 }
 
+LogicalResult ConcatOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                      OperandGradients &dx) {
+  if (!dy[0])
+    return success();
+  SmallVector<int64_t> starts(cast<RankedTensorType>(getType()).getRank(), 0),
+      steps(starts.size(), 1);
+  for (auto [i, x] : llvm::enumerate(getXs())) {
+    ArrayRef<int64_t> sizes = cast<RankedTensorType>(x.getType()).getShape();
+    if (flowsInto(*this, wanted, i))
+      dx[i] = SliceOp::create(builder, getLoc(), dy[0], starts, sizes, steps);
+    starts[getAxis()] += sizes[getAxis()];
+  }
+  return success();
+}
+
+LogicalResult GatherOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                      OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder, Value dy) -> Value {
+    return ScatterAddOp::create(builder, getLoc(), getX().getType(), dy, getIndex(), getAxis());
+  });
+}
+
+LogicalResult ScatterAddOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                          OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder, Value dy) -> Value {
+    return GatherOp::create(builder, getLoc(), dy, getIndex(), getAxis());
+  });
+}
+
 LogicalResult ReduceOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
                                       OperandGradients &dx) {
   return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) {
@@ -305,6 +334,10 @@ LogicalResult BatchNormOp::buildGradient(OpBuilder &builder, Gradients dresults,
     Value part = statisticsGradient(*this, b, dresults[1], dresults[2]);
     dx[0] = dx[0] ? b.add(dx[0], part) : part;
   }
+  return success();
+}
+
+LogicalResult StopGradientOp::buildGradient(OpBuilder &, Gradients, Wanted, OperandGradients &) {
   return success();
 }
 

@@ -25,13 +25,23 @@ def DL_ElementwiseOpInterface : OpInterface<"ElementwiseOp"> {
 
 def DL_IndexOpInterface : OpInterface<"IndexOp"> {
   let description = [{
-    Each element of the op's one result is an element of its one operand, or 0 where there is none.
-    Without an operand it is the index itself.
+    Each element of the op's one result is an element of an operand, or 0 where there is none. Of
+    several operands exactly one has it. Without an operand it is the index itself.
   }];
   let cppNamespace = "::dlc::dl";
   let methods = [
-    InterfaceMethod<"Where an element of the result comes from.", "::dlc::dl::IndexMap",
-                    "getIndexMap">,
+    InterfaceMethod<[{
+      Where an element of the result comes from: one map for each operand that has elements of it,
+      from the first on, or one without an operand's axes. Further operands are what maps look
+      indices up in.
+    }], "::llvm::SmallVector<::dlc::dl::IndexMap>", "getIndexMaps">,
+    InterfaceMethod<"Whether the axes of the operands stand in the result in their order.", "bool",
+                    "keepsOrder", (ins), [{}], [{
+      return ::llvm::all_of($_op.getIndexMaps(), [](auto &map) { return map.keepsOrder(); });
+    }]>,
+    InterfaceMethod<"Whether an operand gives indices.", "bool", "looksUp", (ins), [{}], [{
+      return $_op->getNumOperands() > $_op.getIndexMaps().size();
+    }]>,
     InterfaceMethod<[{
       The attributes of the same op between permuted tensors: axis i of the permuted operand is axis
       `operandOrder[i]` of the operand, and likewise the result's. Fails if no such op exists.

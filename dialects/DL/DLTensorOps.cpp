@@ -46,22 +46,39 @@ ConstantOp ConstantOp::createSplat(OpBuilder &builder, Location loc, RankedTenso
 }
 
 LogicalResult IotaOp::verify() {
-  int64_t rank = tensorType(getResult()).getRank(), axis = getAxis();
-  if (axis < 0 || axis >= rank)
-    return emitOpError("(C1) has axis ") << axis << ", but rank " << rank;
+  RankedTensorType type = tensorType(getResult());
+  ArrayRef<int64_t> space = getSpace().value_or(type.getShape());
+  llvm::SmallBitVector seen(space.size());
+  for (int64_t axis : getAxes()) {
+    if (axis < 0 || axis >= int64_t(space.size()))
+      return emitOpError("(C1) has axis ") << axis << ", but rank " << space.size();
+    if (seen.test(axis))
+      return emitOpError("(C1) has axis ") << axis << " twice";
+    seen.set(axis);
+  }
+  if (llvm::product_of(space) != type.getNumElements())
+    return emitOpError("(C2) has a space of ")
+           << llvm::product_of(space) << " elements for " << type;
   return success();
 }
 
-IndexMap IotaOp::getIndexMap() {
-  ArrayRef<int64_t> shape = tensorType(getResult()).getShape();
-  int64_t axis = getAxis();
-  return IndexMap::get(shape, {{shape[axis], axis}});
+SmallVector<IndexMap> IotaOp::getIndexMaps() {
+  ArrayRef<int64_t> space = getSpace().value_or(tensorType(getResult()).getShape());
+  SmallVector<IndexMap::Axis> numbered;
+  for (int64_t axis : getAxes())
+    numbered.push_back({space[axis], axis});
+  return {IndexMap::get(space, numbered)};
 }
 
+/// It has no operand that could be turned.
+bool IotaOp::keepsOrder() { return true; }
+
 FailureOr<NamedAttrList> IotaOp::permuteAxes(ArrayRef<int64_t>, ArrayRef<int64_t> resultOrder) {
+  if (getSpace())
+    return failure();
   Builder builder(getContext());
-  int64_t place = placesOf({int64_t(getAxis())}, resultOrder)[0];
-  return NamedAttrList(builder.getNamedAttr(getAxisAttrName(), builder.getI64IntegerAttr(place)));
+  return NamedAttrList(builder.getNamedAttr(
+      getAxesAttrName(), builder.getDenseI64ArrayAttr(placesOf(getAxes(), resultOrder))));
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -89,13 +106,13 @@ OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
   return resizeSplat(adaptor.getX(), getType());
 }
 
-IndexMap BroadcastOp::getIndexMap() {
+SmallVector<IndexMap> BroadcastOp::getIndexMaps() {
   RankedTensorType x = tensorType(getX()), y = tensorType(getY());
   SmallVector<IndexMap::Axis> operand;
   for (auto [axis, dim] : llvm::enumerate(getDims()))
     if (x.getDimSize(axis) == y.getDimSize(dim))
       operand.push_back({x.getDimSize(axis), dim});
-  return IndexMap::get(y.getShape(), operand);
+  return {IndexMap::get(y.getShape(), operand)};
 }
 
 FailureOr<NamedAttrList> BroadcastOp::permuteAxes(ArrayRef<int64_t> operandOrder,
@@ -127,9 +144,9 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   return resizeSplat(adaptor.getX(), getType());
 }
 
-IndexMap ReshapeOp::getIndexMap() {
+SmallVector<IndexMap> ReshapeOp::getIndexMaps() {
   int64_t elements = tensorType(getX()).getNumElements();
-  return IndexMap::get({elements}, {{elements, 0}});
+  return {IndexMap::get({elements}, {{elements, 0}})};
 }
 
 /// The order of the elements would be another.
@@ -175,12 +192,12 @@ OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
   return resizeSplat(adaptor.getX(), getType());
 }
 
-IndexMap TransposeOp::getIndexMap() {
+SmallVector<IndexMap> TransposeOp::getIndexMaps() {
   RankedTensorType x = tensorType(getX());
   SmallVector<IndexMap::Axis> operand(x.getRank());
   for (auto [i, axis] : llvm::enumerate(getOrder()))
     operand[axis] = {x.getDimSize(axis), int64_t(i)};
-  return IndexMap::get(tensorType(getY()).getShape(), operand);
+  return {IndexMap::get(tensorType(getY()).getShape(), operand)};
 }
 
 FailureOr<NamedAttrList> TransposeOp::permuteAxes(ArrayRef<int64_t> operandOrder,
@@ -237,12 +254,12 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   return resizeSplat(adaptor.getX(), getType());
 }
 
-IndexMap SliceOp::getIndexMap() {
+SmallVector<IndexMap> SliceOp::getIndexMaps() {
   RankedTensorType x = tensorType(getX());
   SmallVector<IndexMap::Axis> operand;
   for (int64_t axis = 0; axis < x.getRank(); ++axis)
     operand.push_back({x.getDimSize(axis), axis, getSteps()[axis], getStarts()[axis]});
-  return IndexMap::get(getSizes(), operand);
+  return {IndexMap::get(getSizes(), operand)};
 }
 
 FailureOr<NamedAttrList> SliceOp::permuteAxes(ArrayRef<int64_t> order, ArrayRef<int64_t>) {
@@ -276,14 +293,14 @@ OpFoldResult PadOp::fold(FoldAdaptor adaptor) {
   return isSplatOf(adaptor.getX(), 0) ? resizeSplat(adaptor.getX(), getType()) : Attribute();
 }
 
-IndexMap PadOp::getIndexMap() {
+SmallVector<IndexMap> PadOp::getIndexMaps() {
   RankedTensorType x = tensorType(getX());
   SmallVector<IndexMap::Axis> operand;
   for (int64_t axis = 0; axis < x.getRank(); ++axis) {
     int64_t extent = x.getDimSize(axis), step = extent > 1 ? getSteps()[axis] : 1;
     operand.push_back({extent, axis, 1, -getLow()[axis], step});
   }
-  return IndexMap::get(tensorType(getY()).getShape(), operand);
+  return {IndexMap::get(tensorType(getY()).getShape(), operand)};
 }
 
 FailureOr<NamedAttrList> PadOp::permuteAxes(ArrayRef<int64_t> order, ArrayRef<int64_t>) {
@@ -292,6 +309,118 @@ FailureOr<NamedAttrList> PadOp::permuteAxes(ArrayRef<int64_t> order, ArrayRef<in
   attributes.set(getLowAttrName(), builder.getDenseI64ArrayAttr(inOrder(getLow(), order)));
   attributes.set(getStepsAttrName(), builder.getDenseI64ArrayAttr(inOrder(getSteps(), order)));
   return attributes;
+}
+
+//===------------------------------------------------------------------------------------------===//
+// concat
+//===------------------------------------------------------------------------------------------===//
+
+LogicalResult ConcatOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                         ValueRange operands, DictionaryAttr attributes,
+                                         OpaqueProperties properties, RegionRange regions,
+                                         SmallVectorImpl<Type> &results) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  if (operands.empty())
+    return emitOptionalError(location, getOperationName(), ": (C1) has nothing to join");
+  RankedTensorType first = tensorType(operands.front());
+  int64_t axis = adaptor.getAxisAttr().getInt();
+  if (axis < 0 || axis >= first.getRank())
+    return emitOptionalError(location, getOperationName(), ": (C1) has axis ", axis, ", but rank ",
+                             first.getRank());
+  SmallVector<int64_t> shape(first.getShape());
+  for (Value operand : operands.drop_front()) {
+    RankedTensorType type = tensorType(operand);
+    bool fits =
+        type.getRank() == first.getRank() && type.getElementType() == first.getElementType();
+    for (int64_t i = 0; fits && i < type.getRank(); ++i)
+      fits = i == axis || type.getDimSize(i) == first.getDimSize(i);
+    if (!fits)
+      return emitOptionalError(location, getOperationName(),
+                               ": (C2) expects tensors that differ along axis ", axis,
+                               " only, found ", first, " and ", type);
+    shape[axis] += type.getDimSize(axis);
+  }
+  results.push_back(RankedTensorType::get(shape, first.getElementType()));
+  return success();
+}
+
+OpFoldResult ConcatOp::fold(FoldAdaptor) {
+  return getXs().size() == 1 ? OpFoldResult(getXs().front()) : OpFoldResult();
+}
+
+SmallVector<IndexMap> ConcatOp::getIndexMaps() {
+  SmallVector<IndexMap> maps;
+  int64_t offset = 0, joined = getAxis();
+  for (Value each : getXs()) {
+    RankedTensorType x = tensorType(each);
+    SmallVector<IndexMap::Axis> operand;
+    for (int64_t axis = 0; axis < x.getRank(); ++axis)
+      operand.push_back({x.getDimSize(axis), axis, 1, axis == joined ? -offset : 0});
+    maps.push_back(IndexMap::get(tensorType(getY()).getShape(), operand));
+    offset += x.getDimSize(joined);
+  }
+  return maps;
+}
+
+FailureOr<NamedAttrList> ConcatOp::permuteAxes(ArrayRef<int64_t>, ArrayRef<int64_t> resultOrder) {
+  Builder builder(getContext());
+  int64_t place = placesOf({int64_t(getAxis())}, resultOrder)[0];
+  return NamedAttrList(builder.getNamedAttr(getAxisAttrName(), builder.getI64IntegerAttr(place)));
+}
+
+//===------------------------------------------------------------------------------------------===//
+// gather, scatter_add
+//===------------------------------------------------------------------------------------------===//
+
+/// `shape` with the sizes of `index` in the place of `axis`.
+static SmallVector<int64_t> lookedUpShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> index,
+                                          int64_t axis) {
+  SmallVector<int64_t> result(shape.take_front(axis));
+  llvm::append_range(result, index);
+  llvm::append_range(result, shape.drop_front(axis + 1));
+  return result;
+}
+
+LogicalResult GatherOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                         ValueRange operands, DictionaryAttr attributes,
+                                         OpaqueProperties properties, RegionRange regions,
+                                         SmallVectorImpl<Type> &results) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  RankedTensorType x = tensorType(operands[0]);
+  int64_t axis = adaptor.getAxisAttr().getInt();
+  if (axis < 0 || axis >= x.getRank())
+    return emitOptionalError(location, getOperationName(), ": (C1) has axis ", axis, ", but rank ",
+                             x.getRank());
+  results.push_back(RankedTensorType::get(
+      lookedUpShape(x.getShape(), tensorType(operands[1]).getShape(), axis), x.getElementType()));
+  return success();
+}
+
+SmallVector<IndexMap> GatherOp::getIndexMaps() {
+  ArrayRef<int64_t> x = tensorType(getX()).getShape();
+  int64_t outer = llvm::product_of(x.take_front(getAxis())), extent = x[getAxis()],
+          inner = llvm::product_of(x.drop_front(getAxis() + 1));
+  int64_t count = tensorType(getIndex()).getNumElements();
+  IndexMap::Axis lookedUp{extent, 1};
+  lookedUp.lookup = 1;
+  return {IndexMap::get({outer, count, inner}, {{outer, 0}, lookedUp, {inner, 2}})};
+}
+
+/// The order of the index's elements would be another.
+FailureOr<NamedAttrList> GatherOp::permuteAxes(ArrayRef<int64_t>, ArrayRef<int64_t>) {
+  return failure();
+}
+
+LogicalResult ScatterAddOp::verify() {
+  RankedTensorType values = tensorType(getValues()), y = tensorType(getY());
+  int64_t axis = getAxis();
+  if (axis < 0 || axis >= y.getRank())
+    return emitOpError("(C1) has axis ") << axis << ", but rank " << y.getRank();
+  SmallVector<int64_t> shape = lookedUpShape(y.getShape(), tensorType(getIndex()).getShape(), axis);
+  if (values.getShape() != ArrayRef(shape) || values.getElementType() != y.getElementType())
+    return emitOpError("(C2) expects values of ")
+           << RankedTensorType::get(shape, y.getElementType()) << ", found " << values;
+  return success();
 }
 
 //===------------------------------------------------------------------------------------------===//

@@ -21,12 +21,20 @@ def DL_ConstantOp : DL_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["value
   }];
 }
 
-def DL_IotaOp : DL_Op<"iota", [Pure, DL_Index, DL_CheapToRecompute]> {
-  let summary = "each element is its index along an axis";
-  let description = "`%i = dl.iota axis = 0 : tensor<64xi32>`. (C1) axis < rank. No gradient.";
-  let arguments = (ins I64Attr:$axis);
+def DL_IotaOp : DL_Op<"iota", [
+    Pure, DeclareOpInterfaceMethods<DL_IndexOpInterface, ["keepsOrder"]>, DL_CheapToRecompute]> {
+  let summary = "each element is its number along axes";
+  let description = [{
+    Along one axis its index; along several the last of `axes` is the fastest. `space` is another
+    shape of as many elements in row-major order, which the axes are of in the result's place.
+    `%i = dl.iota axes = [0] : tensor<64xi32>`
+    `%j = dl.iota axes = [0, 2] space = [2, 64, 5] : tensor<128x5xi32>`
+    (C1) axes < rank, none twice. (C2) the space has as many elements as the result. No gradient.
+  }];
+  let arguments = (ins DenseI64ArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$space);
   let results = (outs DL_IntTensor:$result);
-  let assemblyFormat = "`axis` `=` $axis attr-dict `:` type($result)";
+  let assemblyFormat =
+      "`axes` `=` $axes (`space` `=` $space^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
@@ -102,6 +110,54 @@ def DL_PadOp : DL_Op<"pad", [Pure, DL_Differentiable, DL_Index]> {
   let assemblyFormat = "$x `low` `=` $low `steps` `=` $steps attr-dict `:` type($x) `to` type($y)";
   let hasVerifier = 1;
   let hasFolder = 1;
+}
+
+def DL_ConcatOp : DL_Op<"concat", [Pure, DL_Differentiable, DL_Index, DL_InferType]> {
+  let summary = "tensors one behind the other along an axis";
+  let description = [{
+    y[.., j + i, ..] = x[.., i, ..] along `axis`, where x is one of `xs` and j the size of all in
+    front of it.
+    `%y = dl.concat %a, %b axis = 1 : tensor<4x3xf32>, tensor<4x5xf32>`, result tensor<4x8xf32>
+    (C1) there is a tensor, and axis < rank. (C2) equal element types, and equal sizes along all
+    other axes. Gradient: dl.slice.
+  }];
+  let arguments = (ins Variadic<DL_Tensor>:$xs, I64Attr:$axis);
+  let results = (outs DL_Tensor:$y);
+  let assemblyFormat = "$xs `axis` `=` $axis attr-dict `:` type($xs)";
+  let hasFolder = 1;
+}
+
+def DL_GatherOp : DL_Op<"gather", [Pure, DL_Differentiable, DL_Index, DL_InferType]> {
+  let summary = "parts of a tensor, each by its number along an axis";
+  let description = [{
+    y[i.., j.., k..] = x[i.., index[j..], k..], i.. and k.. being the axes in front of `axis` and
+    behind it; 0 where x has no such element.
+    `%y = dl.gather %x, %index axis = 0 : tensor<10000x64xf32>, tensor<35x4xi32>`, result
+    tensor<35x4x64xf32>
+    (C1) axis < rank of x. Gradient: dl.scatter_add.
+  }];
+  let arguments = (ins DL_Tensor:$x, DL_IntTensor:$index, I64Attr:$axis);
+  let results = (outs DL_Tensor:$y);
+  let assemblyFormat = "$x `,` $index `axis` `=` $axis attr-dict `:` type($x) `,` type($index)";
+}
+
+def DL_ScatterAddOp : DL_Op<"scatter_add", [
+    Pure, DL_Differentiable, DL_Anchor<["getAnchorName", "takesPrologue", "takesEpilogue"]>]> {
+  let summary = "sums of what has one number along an axis";
+  let description = [{
+    y[i.., n, k..] = sum of values[i.., j.., k..] over all j.. with index[j..] == n, i.. and k..
+    being the axes in front of `axis` and behind it. Added in the order of j.
+    `%y = dl.scatter_add %values, %index axis = 0 : tensor<35x4x64xf32>, tensor<35x4xi32> to
+    tensor<10000x64xf32>`
+    (C1) axis < rank of y. (C2) equal element types; the values' shape is the result's with the
+    index's in the place of the axis. Gradient: dl.gather.
+  }];
+  let arguments = (ins DL_NumberTensor:$values, DL_IntTensor:$index, I64Attr:$axis);
+  let results = (outs DL_NumberTensor:$y);
+  let assemblyFormat = [{
+    $values `,` $index `axis` `=` $axis attr-dict `:` type($values) `,` type($index) `to` type($y)
+  }];
+  let hasVerifier = 1;
 }
 
 def DL_ReduceOp : DL_Op<"reduce", [

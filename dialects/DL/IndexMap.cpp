@@ -54,7 +54,8 @@ IndexMap IndexMap::get(ArrayRef<int64_t> result, ArrayRef<Axis> operand) {
 
 bool IndexMap::mayMiss(const Axis &axis) const {
   int64_t last = axis.scale * (result[axis.from] - 1) + axis.offset;
-  return axis.offset < 0 || last > (axis.extent - 1) * axis.divisor || axis.divisor != 1;
+  return axis.offset < 0 || last > (axis.extent - 1) * axis.divisor || axis.divisor != 1 ||
+         axis.lookup != 0;
 }
 
 bool IndexMap::isIdentity() const {

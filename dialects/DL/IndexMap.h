@@ -16,11 +16,14 @@ namespace dlc::dl {
 
 struct IndexMap {
   /// An axis of the operand. Its index is (scale * i + offset) / divisor, where i is the result's
-  /// index along `from`. Where that is no whole number in [0, extent) the result is 0.
+  /// index along `from`. Where that is no whole number in [0, extent) the operand does not have the
+  /// element.
   struct Axis {
     int64_t extent;
     int64_t from;
     int64_t scale = 1, offset = 0, divisor = 1;
+    /// Not 0: the op's operand `lookup` gives the index, its element i counted in row-major order.
+    unsigned lookup = 0;
   };
 
   llvm::SmallVector<int64_t> result; ///< index space of the result
@@ -31,7 +34,7 @@ struct IndexMap {
 
   /// Whether the axis is one of the result's, as it stands.
   bool isWhole(const Axis &axis) const {
-    return axis.scale == 1 && axis.offset == 0 && axis.divisor == 1 &&
+    return axis.scale == 1 && axis.offset == 0 && axis.divisor == 1 && axis.lookup == 0 &&
            axis.extent == result[axis.from];
   }
   /// Whether some index of the result leads beyond the axis, or between two of its elements.
@@ -40,6 +43,8 @@ struct IndexMap {
   bool isIdentity() const;
   /// Whether the operand's axes stand in the result in their order.
   bool keepsOrder() const;
+  /// Whether elements of the operand stand in the result several times.
+  bool repeats() const { return operand.size() < result.size(); }
 };
 
 } // namespace dlc::dl

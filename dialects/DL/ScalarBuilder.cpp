@@ -83,3 +83,6 @@ Value ScalarBuilder::exp(Value a) { return math::ExpOp::create(builder, loc, a);
 Value ScalarBuilder::log(Value a) { return math::LogOp::create(builder, loc, a); }
 Value ScalarBuilder::sqrt(Value a) { return math::SqrtOp::create(builder, loc, a); }
 Value ScalarBuilder::tanh(Value a) { return math::TanhOp::create(builder, loc, a); }
+Value ScalarBuilder::erf(Value a) { return math::ErfOp::create(builder, loc, a); }
+Value ScalarBuilder::floor(Value a) { return math::FloorOp::create(builder, loc, a); }
+Value ScalarBuilder::raise(Value a, Value b) { return math::PowFOp::create(builder, loc, a, b); }

@@ -22,6 +22,7 @@ struct ScalarBuilder {
   Value divide(Value a, Value b);
   Value maximum(Value a, Value b);
   Value minimum(Value a, Value b);
+  Value raise(Value a, Value b); ///< a to the power b
   Value compare(Predicate predicate, Value a, Value b);
   Value select(Value condition, Value a, Value b);
   Value negate(Value a);
@@ -30,6 +31,8 @@ struct ScalarBuilder {
   Value log(Value a);
   Value sqrt(Value a);
   Value tanh(Value a);
+  Value erf(Value a);
+  Value floor(Value a);
 };
 
 } // namespace dlc::dl

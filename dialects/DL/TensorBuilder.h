@@ -39,6 +39,7 @@ struct TensorBuilder {
   Value sqrt(Value a) { return SqrtOp::create(builder, loc, a); }
   Value tanh(Value a) { return TanhOp::create(builder, loc, a); }
   Value sigmoid(Value a) { return SigmoidOp::create(builder, loc, a); }
+  Value erf(Value a) { return ErfOp::create(builder, loc, a); }
   Value abs(Value a) { return AbsOp::create(builder, loc, a); }
   Value shift(Value a, double by) { return add(a, splatLike(a, by)); }
   Value atLeast(Value a, double limit) {
@@ -51,6 +52,8 @@ struct TensorBuilder {
   Value above(Value a, double limit) { return compare(Predicate::GT, a, splatLike(a, limit)); }
   /// log(1 + exp(a)), in which exp sees no positive numbers.
   Value softplus(Value a) { return add(atLeast(a, 0), log(shift(exp(negate(abs(a))), 1))); }
+  /// `a` to the power `b`.
+  Value raise(Value a, Value b) { return PowerOp::create(builder, loc, a, b); }
   /// `a` to the power of a number: by squaring where it is whole.
   Value power(Value a, double exponent) {
     if (exponent == 0)
@@ -104,7 +107,8 @@ struct TensorBuilder {
   }
   /// Index along `axis`, an integer tensor of the shape `shape`.
   Value iota(llvm::ArrayRef<int64_t> shape, mlir::Type element, int64_t axis) {
-    return IotaOp::create(builder, loc, TensorType::get(shape, element), axis);
+    return IotaOp::create(builder, loc, TensorType::get(shape, element),
+                          llvm::ArrayRef<int64_t>(axis), nullptr);
   }
 
 private:

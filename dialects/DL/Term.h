@@ -28,6 +28,7 @@ public:
   friend Term operator/(const Term &a, const Term &b) { return combine(a, b, &Builder::divide); }
   friend Term maximum(const Term &a, const Term &b) { return combine(a, b, &Builder::maximum); }
   friend Term minimum(const Term &a, const Term &b) { return combine(a, b, &Builder::minimum); }
+  friend Term power(const Term &a, const Term &b) { return combine(a, b, &Builder::raise); }
   friend Term operator-(const Term &a) { return apply(a, &Builder::negate); }
   friend Term square(const Term &a) { return a * a; }
   friend Term abs(const Term &a) { return apply(a, &Builder::abs); }
@@ -35,6 +36,8 @@ public:
   friend Term log(const Term &a) { return apply(a, &Builder::log); }
   friend Term sqrt(const Term &a) { return apply(a, &Builder::sqrt); }
   friend Term tanh(const Term &a) { return apply(a, &Builder::tanh); }
+  friend Term erf(const Term &a) { return apply(a, &Builder::erf); }
+  friend Term floor(const Term &a) { return apply(a, &Builder::floor); }
   friend Term operator<(const Term &a, const Term &b) { return compare(Predicate::LT, a, b); }
   friend Term operator>(const Term &a, const Term &b) { return compare(Predicate::GT, a, b); }
   friend Term operator>=(const Term &a, const Term &b) { return compare(Predicate::GE, a, b); }

@@ -74,7 +74,7 @@ static SmallVector<Value> storedBy(FusedOp fused) {
 /// Whether the op can have all its tensors in any one layout.
 static bool takesAnyLayout(Operation &op) {
   if (auto index = dyn_cast<IndexOp>(op))
-    return !index.isView() && index.getIndexMap().keepsOrder();
+    return !index.isView() && index.keepsOrder() && !index.looksUp();
   auto anchor = dyn_cast<AnchorOp>(op);
   return !anchor || anchor.takesAnyLayout();
 }

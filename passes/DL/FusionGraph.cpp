@@ -16,10 +16,10 @@ static bool isSplat(Operation *op) {
   return constant && isa<SplatElementsAttr>(constant.getValue());
 }
 
-/// An index op whose operand is not turned: it is computed where its elements are needed.
+/// An index op whose operands are not turned: it is computed where its elements are needed.
 static bool isOrderedIndex(Operation *op) {
   auto index = dyn_cast<IndexOp>(op);
-  return index && !index.isView() && index.getIndexMap().keepsOrder();
+  return index && !index.isView() && index.keepsOrder();
 }
 
 bool FusionGraph::isOutside(Operation *op) {
@@ -59,8 +59,7 @@ static bool repeatsOperand(Operation *op) {
   auto index = dyn_cast<IndexOp>(op);
   if (!index || op->getNumOperands() == 0)
     return false;
-  IndexMap map = index.getIndexMap();
-  return map.operand.size() < map.result.size();
+  return llvm::any_of(index.getIndexMaps(), [](const IndexMap &map) { return map.repeats(); });
 }
 
 /// Whether a value is in memory whatever becomes of its element-wise users.

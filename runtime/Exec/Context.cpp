@@ -188,6 +188,7 @@ Result<std::unique_ptr<Context>> Context::make(std::shared_ptr<State> state,
   std::unique_ptr<Context> context(new Context(std::move(impl)));
   for (const ScalarInfo &scalar : module.plan().scalars)
     DLC_TRY(context->setScalar(scalar.name, scalar.value));
+  DLC_TRY(context->setRandom(context->state()->seed(), 0));
   return context;
 }
 
@@ -256,6 +257,18 @@ Status Context::setScalar(std::string_view name, double value) {
 }
 
 void Context::setTimeline(Timeline *timeline) { impl->executor->setTimeline(timeline); }
+
+Status Context::setRandom(uint64_t seed, uint64_t step) {
+  const State &state = *impl->state;
+  const uint64_t firstSample = state.device()->ranks().rank() * impl->entry.batch;
+  for (const auto &[name, word] : {std::pair("random.seed_low", seed),
+                                   {"random.seed_high", seed >> 32},
+                                   {"random.step", step},
+                                   {"random.first_sample", firstSample}})
+    if (state.module()->plan().findScalar(name))
+      DLC_TRY(setScalar(name, static_cast<int32_t>(static_cast<uint32_t>(word))));
+  return {};
+}
 
 Status Context::run(Trace *trace) {
   DLC_TRY(start(trace));

@@ -100,6 +100,7 @@ Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
     if (!batch)
       break;
     DLC_TRY(bindBatch(*context, entry, *batch));
+    DLC_TRY(context->setRandom(context->state()->seed(), report.batches));
     DLC_TRY(context->run());
     DLC_TRY(checkResults(*context, batch->samples, source));
     DLC_TRY(sums.add(*context));

@@ -57,6 +57,11 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
 
 Transport &Trainer::ranks() const { return state->device()->ranks(); }
 
+/// Scalars that no user sets.
+static bool isOurs(std::string_view scalar) {
+  return scalar == "step" || scalar == ranksScale || scalar.starts_with("random.");
+}
+
 Status Trainer::prepareSteps() {
   const Module &module = *state->module();
   const Plan &plan = module.plan();
@@ -84,10 +89,10 @@ Status Trainer::prepareSteps() {
 Status Trainer::applyOverrides() {
   const Module &module = *state->module();
   for (const auto &[name, value] : options.overrides) {
-    if (name == "step" || name == ranksScale || !module.plan().findScalar(name)) {
+    if (isOurs(name) || !module.plan().findScalar(name)) {
       std::string known;
       for (const ScalarInfo &scalar : module.plan().scalars)
-        if (scalar.name != "step" && scalar.name != ranksScale)
+        if (!isOurs(scalar.name))
           addItem(known, scalar.name);
       return invalid(module.path(), ": no setting '", name, "' to override; there are: ", known);
     }
@@ -195,6 +200,8 @@ Status Trainer::startBatch(const Batch &batch) {
     DLC_TRY(bindBatch(context, steps[0].context->entry(), batch));
     if (state->module()->plan().findScalar("step"))
       DLC_TRY(context.setScalar("step", static_cast<double>(runs)));
+    // All steps of a batch draw alike.
+    DLC_TRY(context.setRandom(position.seed, number));
     DLC_TRY(applySchedule(step, runs));
     DLC_TRY(context.start());
     started.ran.push_back(&step);

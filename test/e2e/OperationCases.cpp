@@ -4,6 +4,7 @@
 #include "test/e2e/OperationCases.h"
 
 #include <functional>
+#include <set>
 
 using nlohmann::json;
 
@@ -65,13 +66,61 @@ std::string expression(const json &a) {
            axes += ":, ";
          return "x[" + axes + a["begin"].dump() + ":" + a["end"].dump() + "]";
        }},
-      {"softmax_cross_entropy", [](const json &) { return "x"; }},
+      {"concat", [](const json &a) { return "concat([a, b, c], axis=" + a["axis"].dump() + ")"; }},
+      {"embedding",
+       [](const json &a) {
+         return "embedding(index, " + a["count"].dump() + ", " + a["width"].dump() +
+                ", name=\"op\")";
+       }},
+      {"gelu", [](const json &) { return "gelu(x)"; }},
+      {"gelu_tanh", [](const json &) { return "gelu(x, approximate=\"tanh\")"; }},
+      {"softmax", [](const json &a) { return "softmax(x, " + a["axis"].dump() + ")"; }},
+      {"log_softmax", [](const json &a) { return "log_softmax(x, " + a["axis"].dump() + ")"; }},
+      {"layer_norm",
+       [](const json &a) {
+         return "layer_norm(x, epsilon=" + a["epsilon"].dump() + ", name=\"op\")";
+       }},
+      {"group_norm",
+       [](const json &a) {
+         return "group_norm(x, " + a["groups"].dump() + ", epsilon=" + a["epsilon"].dump() +
+                ", name=\"op\")";
+       }},
+      {"conv_transpose2d",
+       [](const json &a) {
+         return "conv_transpose2d(x, " + a["channels_out"].dump() + ", " + a["kernel"].dump() +
+                ", stride=" + a["stride"].dump() + ", padding=" + a["padding"].dump() +
+                ", output_padding=" + a["output_padding"].dump() +
+                ", groups=" + a["groups"].dump() + ", name=\"op\")";
+       }},
+      {"upsample",
+       [](const json &a) {
+         return "upsample(x, " + a["factor"].dump() + ", mode=" + a["mode"].dump() + ")";
+       }},
+      {"local_response_norm",
+       [](const json &a) {
+         return "local_response_norm(x, " + a["size"].dump() + ", alpha=" + a["alpha"].dump() +
+                ", beta=" + a["beta"].dump() + ", k=" + a["k"].dump() + ")";
+       }},
   };
   if (auto row = table.find(op); row != table.end())
     return row->second(a);
-  if (op == "relu" || op == "sigmoid" || op == "tanh" || op == "exp" || op == "global_average_pool")
-    return op + "(x)";
-  return "";
+  static const std::set<std::string> plain = {
+      "relu", "sigmoid",   "tanh",     "exp",        "elu",
+      "silu", "hardswish", "softplus", "leaky_relu", "global_average_pool"};
+  return plain.count(op) ? op + "(x)" : "";
+}
+
+/// The loss of the model's output, which is x, for an operation that is one; else empty.
+std::string lossOf(const json &a) {
+  const std::string op = a["op"];
+  if (op == "softmax_cross_entropy")
+    return op + "(output, label, label_smoothing=" +
+           (a.contains("label_smoothing") ? a["label_smoothing"].dump() : "0") + ")";
+  if (op == "huber")
+    return "huber(output, target, delta=" + a["delta"].dump() + ")";
+  static const std::set<std::string> plain = {"mean_squared_error", "mean_absolute_error",
+                                              "sigmoid_cross_entropy"};
+  return plain.count(op) ? op + "(output, target)" : "";
 }
 
 /// f32[N, 3, 4], where the first axis counts samples if it is as long as the batch.
@@ -86,23 +135,26 @@ std::string typeOf(const char *dtype, const std::vector<uint64_t> &shape, uint64
 
 std::string operationModel(const json &attributes,
                            const std::map<std::string, std::vector<uint64_t>> &shapes) {
-  const std::string body = expression(attributes);
+  const std::string loss = lossOf(attributes), body = loss.empty() ? expression(attributes) : "x";
   if (body.empty())
     return "";
-  const bool isLoss = attributes["op"] == "softmax_cross_entropy";
-  const std::vector<uint64_t> &output = isLoss ? shapes.at("input.x") : shapes.at("output");
+  const std::vector<uint64_t> &output = loss.empty() ? shapes.at("output") : shapes.at("input.x");
   const uint64_t batch = output[0];
   std::string inputs;
   for (const auto &[name, shape] : shapes)
-    if (name.starts_with("input.") && name != "input.label")
-      inputs += (inputs.empty() ? "" : ", ") + name.substr(6) + ": " + typeOf("f32", shape, batch);
+    if (name.starts_with("input.") && name != "input.label" && name != "input.target")
+      inputs += (inputs.empty() ? "" : ", ") + name.substr(6) + ": " +
+                typeOf(name == "input.index" ? "i32" : "f32", shape, batch);
   std::string text = "model Case(" + inputs + ") -> " + typeOf("f32", output, batch) +
                      " {\n  return " + body + "\n}\n";
   text += "train Case {\n";
-  if (isLoss)
-    text += "  label: i32[N]\n  loss = softmax_cross_entropy(output, label)\n";
-  else
-    text += "  dy: " + typeOf("f32", output, batch) + "\n  loss = sum(output * dy)\n";
+  if (shapes.contains("input.label"))
+    text += "  label: i32[N]\n";
+  if (shapes.contains("input.target"))
+    text += "  target: " + typeOf("f32", shapes.at("input.target"), batch) + "\n";
+  if (loss.empty())
+    text += "  dy: " + typeOf("f32", output, batch) + "\n";
+  text += "  loss = " + (loss.empty() ? "sum(output * dy)" : loss) + "\n";
   return text + "  optimizer = sgd(learning_rate=0.0)\n  batch = " + std::to_string(batch) +
          "\n}\n";
 }

@@ -74,6 +74,22 @@ static std::vector<Case> tensorCases() {
       {"pad", "(%x: tensor<2x3x1xf64>) -> tensor<4x8x3xf64>",
        R"(%y = dl.pad %x low = [1, 1, 2] steps = [1, 3, 1] : tensor<2x3x1xf64> to tensor<4x8x3xf64>
           %z = dl.exp %y : tensor<4x8x3xf64> dl.return %z : tensor<4x8x3xf64>)"},
+      {"concat", "(%x: tensor<2x3x4xf64>, %w: tensor<2x1x4xf64>) -> tensor<2x7x4xf64>",
+       R"(%c = dl.concat %x, %w, %x axis = 1 :
+             tensor<2x3x4xf64>, tensor<2x1x4xf64>, tensor<2x3x4xf64>
+          %z = dl.exp %c : tensor<2x7x4xf64> dl.return %z : tensor<2x7x4xf64>)"},
+      // Numbers are from -3 to 4: some twice, some that x does not have.
+      {"gather",
+       "(%x: tensor<2x4x3xf64>, %n: tensor<2x5xi32>) -> tensor<2x2x5x3xf64>",
+       R"(%y = dl.gather %x, %n axis = 1 : tensor<2x4x3xf64>, tensor<2x5xi32>
+          %z = dl.exp %y : tensor<2x2x5x3xf64> dl.return %z : tensor<2x2x5x3xf64>)",
+       {{}, {4, 1}}},
+      {"scatter_add",
+       "(%x: tensor<2x7x3xf64>, %n: tensor<7xi32>) -> tensor<2x4x3xf64>",
+       R"(%y = dl.scatter_add %x, %n axis = 1 : tensor<2x7x3xf64>, tensor<7xi32> to
+             tensor<2x4x3xf64>
+          %z = dl.exp %y : tensor<2x4x3xf64> dl.return %z : tensor<2x4x3xf64>)",
+       {{}, {4, 1}}},
       {"all_reduce",
        "(%x: tensor<2x3xf64>, %w: tensor<4xf64>, %b: tensor<2xf64>) -> tensor<2x3xf64>",
        R"(%s:3 = dl.all_reduce sum %w, %x, %b channel 0 :
@@ -317,6 +333,14 @@ static std::vector<Case> compositeCases() {
        "(%x: tensor<2x4x3xf64>) -> tensor<2x4x3xf64>",
        R"(%y = dl.log_softmax %x axis = 1 : tensor<2x4x3xf64> dl.return %y : tensor<2x4x3xf64>)",
        {{2, 0}}},
+      {"gelu_exact",
+       "(%x: tensor<4x3xf64>) -> tensor<4x3xf64>",
+       "%y = dl.gelu %x exact : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>",
+       {{2, 0}}},
+      {"stop_gradient_of_a_constant", "(%x: tensor<4xf64>) -> tensor<4xf64>",
+       R"(%c = dl.constant dense<3.0> : tensor<4xf64>
+          %s = dl.stop_gradient %c : tensor<4xf64>
+          %y = dl.multiply %s, %x : tensor<4xf64> dl.return %y : tensor<4xf64>)"},
       {"gelu",
        unarySignature,
        "%y = dl.gelu %x : tensor<4x3xf64> dl.return %y : tensor<4x3xf64>",

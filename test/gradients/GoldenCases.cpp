@@ -252,6 +252,29 @@ GoldenEntry softmax(Writer &w) {
                        w.type(x)));
 }
 
+GoldenEntry concat(Writer &w) {
+  std::string parts, types;
+  for (const char *name : {"input.a", "input.b", "input.c"}) {
+    std::string part = w.argument(name), comma = parts.empty() ? "" : ", ";
+    parts += comma + part;
+    types += comma + w.type(part);
+  }
+  return w.finish(w.op("dl.concat " + parts + " axis = " + w.a["axis"].dump() + " : " + types,
+                       typeOf(w.output)));
+}
+
+GoldenEntry embedding(Writer &w) {
+  std::string table = w.argument("parameter.weight"), index = w.argument("input.index", "i32");
+  return w.finish(w.op("dl.gather " + table + ", " + index + " axis = 0 : " + w.type(table) + ", " +
+                           w.type(index),
+                       typeOf(w.output)));
+}
+
+GoldenEntry gelu(Writer &w) {
+  std::string x = w.argument("input.x");
+  return w.finish(w.op("dl.gelu " + x + " exact : " + w.type(x), w.type(x)));
+}
+
 GoldenEntry geluByTanh(Writer &w) { return w.finish(w.unary("dl.gelu", w.argument("input.x"))); }
 
 /// The mean over all elements.
@@ -297,6 +320,9 @@ GoldenEntry goldenEntry(const json &attributes, const interpreter::Tensors &tens
       {"softmax", softmax},
       {"log_softmax", softmax},
       {"gelu_tanh", geluByTanh},
+      {"gelu", gelu},
+      {"concat", concat},
+      {"embedding", embedding},
       {"local_response_norm", localResponseNorm},
       {"huber", elementLoss},
       {"sigmoid_cross_entropy", elementLoss},

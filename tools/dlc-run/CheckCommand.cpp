@@ -178,6 +178,7 @@ private:
     Context &context = *side.contexts[entry];
     if (side.plan().findScalar("step"))
       DLC_TRY(context.setScalar("step", static_cast<double>(step - 1)));
+    DLC_TRY(context.setRandom(flags.seed, step - 1));
     if (!flags.activations && !side.roundingSeed)
       return context.run();
     side.activations.clear();

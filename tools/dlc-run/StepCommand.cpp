@@ -165,6 +165,7 @@ Status step(const StepFlags &flags) {
   for (uint64_t i = flags.from; i < flags.from + flags.steps; ++i) {
     if (countsSteps)
       DLC_TRY(context->setScalar("step", static_cast<double>(i)));
+    DLC_TRY(context->setRandom(context->state()->seed(), i));
     DLC_TRY(rates.apply(*context, i));
     DLC_TRY(context->run().in(flags.inputs.empty() ? flags.module : flags.inputs));
     DLC_TRY_ASSIGN(values, lastMetrics(*context));

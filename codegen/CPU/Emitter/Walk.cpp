@@ -16,7 +16,9 @@ using namespace dlc::codegen;
 static double weightOfScalar(Operation *op) {
   return llvm::TypeSwitch<Operation *, double>(op)
       .Case<math::ExpOp, math::LogOp>([](auto) { return 16; })
-      .Case<math::TanhOp>([](auto) { return 32; })
+      .Case<math::TanhOp, math::ErfOp>([](auto) { return 32; })
+      // In f64: half as many lanes.
+      .Case<math::PowFOp>([](auto) { return 80; })
       .Case<math::SqrtOp, arith::DivFOp, arith::DivSIOp, arith::DivUIOp>([](auto) { return 8; })
       .Case<arith::ConstantOp>([](auto) { return 0; })
       .Default([](auto) { return 1; });
@@ -54,7 +56,7 @@ bool codegen::followsAnchor(const KernelSpec &spec) {
   return llvm::none_of(spec.block(), [&](Operation &op) {
     auto index = dyn_cast<dl::IndexOp>(op);
     return index && &op != spec.anchorOp() && spec.dependsOnAnchor(op.getResult(0)) &&
-           !index.getIndexMap().isIdentity();
+           !llvm::all_of(index.getIndexMaps(), [](const auto &map) { return map.isIdentity(); });
   });
 }
 

@@ -34,6 +34,7 @@ public:
   Value crossEntropy(dl::SoftmaxCrossEntropyOp op);
   Value crossEntropyBackward(dl::SoftmaxCrossEntropyBackwardOp op);
   Value accuracy(dl::AccuracyOp op);
+  Value scatterAdd(dl::ScatterAddOp op);
 
 private:
   /// An element as the definitions compute with it: 16-bit floats in f32, so that only the result
@@ -434,6 +435,25 @@ Value PlainLoops::accuracy(dl::AccuracyOp op) {
   return arith::UIToFPOp::create(e.b, e.loc, elementOf(op.getCorrect()), e.equal(best[1], label));
 }
 
+/// All values are looked at, those with another number left out.
+Value PlainLoops::scatterAdd(dl::ScatterAddOp op) {
+  ArrayRef<int64_t> counts = cast<RankedTensorType>(op.getIndex().getType()).getShape();
+  Value own = at[op.getAxis()], zero = e.number(0, computedType(elementOf(op.getY())));
+  return loops(counts, zero, [&](ArrayRef<Value> j, ValueRange total) {
+    Value number = read(op.getIndex(), Indices(j));
+    if (!number.getType().isInteger(64))
+      number = arith::ExtSIOp::create(e.b, e.loc, e.b.getI64Type(), number);
+    Indices from(ArrayRef(at).take_front(op.getAxis()));
+    from.append(j.begin(), j.end());
+    llvm::append_range(from, ArrayRef(at).drop_front(op.getAxis() + 1));
+    Value value = read(op.getValues(), from);
+    Value sum = isa<FloatType>(value.getType())
+                    ? add(total[0], value)
+                    : arith::AddIOp::create(e.b, e.loc, total[0], value).getResult();
+    return SmallVector<Value>{select(e.equal(number, own), sum, total[0])};
+  })[0];
+}
+
 Value codegen::plainAnchorValue(KernelFunction &kernel, unsigned number, const Point &point) {
   return plainValue(kernel, cast<OpResult>(kernel.spec.anchorResults()[number]), point);
 }
@@ -464,7 +484,8 @@ Value codegen::plainValue(KernelFunction &kernel, OpResult result, const Point &
           .Case<dl::SoftmaxCrossEntropyOp>([&](auto op) { return loops.crossEntropy(op); })
           .Case<dl::SoftmaxCrossEntropyBackwardOp>(
               [&](auto op) { return loops.crossEntropyBackward(op); })
-          .Case<dl::AccuracyOp>([&](auto op) { return loops.accuracy(op); });
+          .Case<dl::AccuracyOp>([&](auto op) { return loops.accuracy(op); })
+          .Case<dl::ScatterAddOp>([&](auto op) { return loops.scatterAdd(op); });
   Type element = type.getElementType();
   return isSmallFloat(element) ? kernel.e.convertFloat(value, element) : value;
 }

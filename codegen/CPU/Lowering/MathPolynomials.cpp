@@ -1,4 +1,4 @@
-//===- MathPolynomials.cpp - exp, log and tanh without libm -----------------------------------===//
+//===- MathPolynomials.cpp - exp, log, tanh, erf and pow without libm -------------------------===//
 //
 // Largest errors, in units in the last place of the result, against the correctly rounded value
 // (tested on a dense sample):
@@ -7,10 +7,13 @@
 //   exp      1.0            1.0      denormal results too; beyond them 0 or infinity
 //   log      1.0            2.0      denormal arguments too; log 0 = -infinity, log of less = NaN
 //   tanh     1.5            2.0
+//   erf      3.0            4.0
+//   pow      1.0            2.5 |b log a| + 2
 //
-// NaN stays NaN. The f32 coefficients and those of f64's tanh are those of Moshier's Cephes library
-// (expf, logf, tanhf, tanh); f64's exp is the Taylor series after reduction to |r| <= ln 2 / 2,
-// f64's log the series of atanh on [sqrt 1/2, sqrt 2].
+// NaN stays NaN. The f32 coefficients and those of f64's tanh and erf are those of Moshier's Cephes
+// library (expf, logf, tanhf, erff, tanh, erf); f64's exp is the Taylor series after reduction to
+// |r| <= ln 2 / 2, f64's log the series of atanh on [sqrt 1/2, sqrt 2]. f32's pow is computed in
+// f64.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Lowering/Lowering.h"
@@ -185,20 +188,86 @@ static Value expandTanh(Numbers &t, Value x) {
   return t.select(t.is(arith::CmpFPredicate::OGT, magnitude, t.number(0.625)), far, near);
 }
 
+/// Odd, so computed for |x|: a polynomial (f64: a rational function) up to 1, 1 - exp(-x^2) times
+/// one in 1 / x beyond; from 6 on 1.
+static Value expandErf(Numbers &t, Value x) {
+  using P = arith::CmpFPredicate;
+  Value magnitude = math::AbsFOp::create(t.b, t.loc, x), z = t.mul(x, x), near;
+  // NaN takes the near branch.
+  Value limited = t.select(t.is(P::OGT, magnitude, t.number(6)), t.number(6), magnitude);
+  Value tail = expandExp(t, t.sub(t.number(0), t.mul(limited, limited)));
+  if (t.f64) {
+    Value p = t.polynomial(z, {9.60497373987051638749e0, 9.00260197203842689217e1,
+                               2.23200534594684319226e3, 7.00332514112805075473e3,
+                               5.55923013010394962768e4});
+    Value q = t.polynomial(z, {1.0, 3.35617141647503099647e1, 5.21357949780152679795e2,
+                               4.59432382970980127987e3, 2.26290000613890934246e4,
+                               4.92673942608635921086e4});
+    near = t.mul(x, t.div(p, q));
+    p = t.polynomial(
+        limited, {2.46196981473530512524e-10, 5.64189564831068821977e-1, 7.46321056442269912687e0,
+                  4.86371970985681366614e1, 1.96520832956077098242e2, 5.26445194995477358631e2,
+                  9.34528527171957607540e2, 1.02755188689515710272e3, 5.57535335369399327526e2});
+    q = t.polynomial(limited, {1.0, 1.32281951154744992508e1, 8.67072140885989742329e1,
+                               3.54937778887819891062e2, 9.75708501743205489753e2,
+                               1.82390916687909736289e3, 2.24633760818710981792e3,
+                               1.65666309194161350182e3, 5.57535340817727675546e2});
+    tail = t.mul(tail, t.div(p, q));
+  } else {
+    Value p = t.polynomial(z, {7.853861353153693e-5, -8.010193625184903e-4, 5.188327685732524e-3,
+                               -2.685381193529856e-2, 1.128358514861418e-1, -3.761262582423300e-1,
+                               1.128379165726710e0});
+    near = t.mul(x, p);
+    Value inverse = t.div(t.number(1), limited);
+    p = t.polynomial(t.mul(inverse, inverse),
+                     {2.326819970068386e-2, -1.387039388740657e-1, 3.687424674597105e-1,
+                      -5.824733027278666e-1, 6.210004621745983e-1, -4.944515323274145e-1,
+                      3.404879937665872e-1, -2.741127028184656e-1, 5.638259427386472e-1});
+    tail = t.mul(t.mul(tail, inverse), p);
+  }
+  Value far = math::CopySignOp::create(t.b, t.loc, t.sub(t.number(1), tail), x);
+  return t.select(t.is(P::OGT, magnitude, t.number(1)), far, near);
+}
+
+/// exp(y log |x|), with the sign of an odd power.
+static Value expandPow(Numbers &t, Value x, Value y) {
+  using P = arith::CmpFPredicate;
+  if (!t.f64) {
+    Type wide = t.b.getF64Type();
+    if (auto vector = dyn_cast<VectorType>(t.type))
+      wide = vector.clone(wide);
+    Numbers d(t.b, t.loc, wide);
+    Value power = expandPow(d, arith::ExtFOp::create(t.b, t.loc, wide, x),
+                            arith::ExtFOp::create(t.b, t.loc, wide, y));
+    return arith::TruncFOp::create(t.b, t.loc, t.type, power);
+  }
+  auto floor = [&](Value v) -> Value { return math::FloorOp::create(t.b, t.loc, v); };
+  Value magnitude = expandExp(t, t.mul(y, expandLog(t, math::AbsFOp::create(t.b, t.loc, x))));
+  Value half = t.mul(y, t.number(0.5));
+  Value odd = t.is(P::ONE, floor(half), half), whole = t.is(P::OEQ, floor(y), y);
+  Value signedPower = t.select(odd, t.sub(t.number(0), magnitude), magnitude);
+  signedPower = t.select(whole, signedPower, t.number(std::numeric_limits<double>::quiet_NaN()));
+  Value power = t.select(t.is(P::OLT, x, t.number(0)), signedPower, magnitude);
+  return t.select(t.is(P::OEQ, y, t.number(0)), t.number(1), power);
+}
+
 void dlc::codegen::expandMath(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
     Type element = op->getNumResults() ? getElementTypeOrSelf(op->getResult(0)) : Type();
-    if (isa<math::ExpOp, math::LogOp, math::TanhOp>(op) && (element.isF32() || element.isF64()))
+    if (isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::PowFOp>(op) &&
+        (element.isF32() || element.isF64()))
       ops.push_back(op);
   });
   for (Operation *op : ops) {
     OpBuilder b(op);
     Numbers t(b, op->getLoc(), op->getResult(0).getType());
     Value x = op->getOperand(0);
-    Value y = isa<math::ExpOp>(op)   ? expandExp(t, x)
-              : isa<math::LogOp>(op) ? expandLog(t, x)
-                                     : expandTanh(t, x);
+    Value y = isa<math::ExpOp>(op)    ? expandExp(t, x)
+              : isa<math::LogOp>(op)  ? expandLog(t, x)
+              : isa<math::TanhOp>(op) ? expandTanh(t, x)
+              : isa<math::ErfOp>(op)  ? expandErf(t, x)
+                                      : expandPow(t, x, op->getOperand(1));
     op->getResult(0).replaceAllUsesWith(y);
     op->erase();
   }

@@ -394,8 +394,8 @@ inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); 
 inline float sqrtf(float x) { return __builtin_sqrtf(x); }
 inline double sqrt(double x) { return __builtin_sqrt(x); }
 
-// exp, log and tanh in double, by series after a reduction of the argument: errors of a few units
-// in the last place.
+// exp, log, tanh, erf and pow in double, by series after a reduction of the argument: errors of a
+// few units in the last place (pow: times |y log x|).
 inline double exp(double x) {
   if (x != x)
     return x;
@@ -445,6 +445,36 @@ inline double tanh(double x) {
   double t = e / (e + 2);
   return x < 0 ? -t : t;
 }
+inline double floor(double x) {
+  if (!(x > -4503599627370496.0 && x < 4503599627370496.0))
+    return x; // whole, or NaN
+  double whole = double(int64_t(x));
+  return whole > x ? whole - 1 : whole;
+}
+inline double erf(double x) {
+  if (x > 6 || x < -6)
+    return x < 0 ? -1 : 1;
+  // 2 / sqrt(pi) exp(-x^2) times the sum of 2^n x^(2n+1) / (1 * 3 * ... * (2n+1)).
+  double term = x, sum = x;
+  for (int n = 1; n < 200 && sum != sum + term; ++n) {
+    term *= 2 * x * x / (2 * n + 1);
+    sum += term;
+  }
+  return 1.1283791670955126 * exp(-x * x) * sum;
+}
+inline double pow(double x, double y) {
+  if (y == 0)
+    return 1;
+  double magnitude = exp(y * log(x < 0 ? -x : x));
+  if (!(x < 0))
+    return magnitude;
+  if (floor(y) != y)
+    return __builtin_nan("");
+  return floor(y / 2) * 2 == y ? magnitude : -magnitude;
+}
+inline float floorf(float x) { return float(floor(double(x))); }
 inline float expf(float x) { return float(exp(double(x))); }
 inline float logf(float x) { return float(log(double(x))); }
 inline float tanhf(float x) { return float(tanh(double(x))); }
+inline float erff(float x) { return float(erf(double(x))); }
+inline float powf(float x, float y) { return float(pow(double(x), double(y))); }

@@ -34,6 +34,11 @@ template <class T> __device__ inline void storeQuad(T *p, int i, Quad<T> q) {
 template <class T> __device__ inline T maximum(T a, T b) { return a > b || a != a ? a : b; }
 template <class T> __device__ inline T minimum(T a, T b) { return a < b || a != a ? a : b; }
 template <class T> __device__ inline T magnitude(T a) { return a < 0 ? -a : a; }
+// The halves of the product of two words.
+__device__ inline int productLow(int a, int b) { return int(unsigned(a) * unsigned(b)); }
+__device__ inline int productHigh(int a, int b) {
+  return int((static_cast<unsigned long long>(unsigned(a)) * unsigned(b)) >> 32);
+}
 __device__ inline float infinity() { return __int_as_float(0x7f800000); }
 __device__ inline float notANumber() { return __int_as_float(0x7fc00000); }
 

@@ -70,6 +70,41 @@ static Value buildLinear(Call &call) {
   return call.make(y, x.batch, {&x, &*weight});
 }
 
+static Value buildEmbedding(Call &call) {
+  const Tensor &index = call.tensor("index");
+  int64_t count = call.integer("count"), width = call.integer("width");
+  for (llvm::StringRef name : {"count", "width"})
+    if (call.integer(name) < 1)
+      return call.fail(name,
+                       "'" + name + "' is 1 or more, found " + llvm::Twine(call.integer(name)));
+  llvm::SmallVector<int64_t> shape(index.shape());
+  shape.push_back(width);
+  EntryBuilder &entry = call.entry();
+  mlir::Type element = entry.builder.getF32Type();
+  if (!call.isNone("weight"))
+    element = call.tensor("weight").type().getElementType();
+  if (!call.checkSize(shape, element) || !call.checkSize({count, width}, element))
+    return Poison{};
+  auto weight = call.isNone("weight") ? call.weight("weight", {count, width}, element,
+                                                    normalInitialiser(0, 1), width, count)
+                                      : weightOrGiven(call, {count, width}, element, width, count);
+  if (!weight)
+    return Poison{};
+  entry.markClasses(index.value, count);
+  dl::TensorBuilder b{entry.builder, call.location()};
+  mlir::Value rows = dl::GatherOp::create(b.builder, b.loc, weight->value, index.value, 0);
+  if (!call.isNone("padding_index")) {
+    int64_t padding = call.integer("padding_index");
+    if (padding < 0 || padding >= count)
+      return call.fail("padding_index", "'padding_index' is one of the " + llvm::Twine(count) +
+                                            " rows, found " + llvm::Twine(padding));
+    mlir::Value isPadding =
+        b.compare(dl::Predicate::EQ, index.value, b.splatLike(index.value, double(padding)));
+    rows = b.dropWhere(b.broadcastOver(isPadding, b.typeOf(rows), {index.rank()}), rows);
+  }
+  return call.make(rows, index.batch, {&index, &*weight});
+}
+
 static Value failRank(Call &call, const Tensor &x, unsigned spatial) {
   static constexpr llvm::StringLiteral axes[] = {"width", "height, width", "depth, height, width"};
   return call.fail("x",
@@ -265,7 +300,8 @@ std::vector<Builtin> layerBuiltins() {
         {"width", K::Integer},
         {"padding_index", K::Integer, NoneValue{}, true},
         {"weight", K::FloatTensor, NoneValue{}, true}},
-       "row `index` of a table of `count` rows"},
+       "row `index` of a table of `count` rows; zeros, and no gradient, at `padding_index`",
+       buildEmbedding},
       recurrent("lstm", "LSTM over [T, N, C]; gives output, h, c"),
       recurrent("gru", "GRU over [T, N, C]; gives output, h"),
       {"prelu",

@@ -5,6 +5,8 @@
 
 #include "dialects/DL/TensorBuilder.h"
 
+#include <cmath>
+
 namespace dlc::frontend {
 
 /// Reports unless x is [N, C, spatial...] with the batch on axis 0 and `least` to `most` axes.
@@ -27,10 +29,71 @@ static bool checkFactor(Call &call) {
   return false;
 }
 
+/// `numbers` as a tensor of one axis.
+static mlir::Value vectorOf(dl::TensorBuilder &b, mlir::Type element,
+                            llvm::ArrayRef<double> numbers) {
+  llvm::SmallVector<mlir::Attribute> elements;
+  for (double number : numbers)
+    elements.push_back(llvm::isa<mlir::FloatType>(element)
+                           ? mlir::Attribute(b.builder.getFloatAttr(element, number))
+                           : b.builder.getIntegerAttr(element, int64_t(number)));
+  auto type = mlir::RankedTensorType::get({int64_t(numbers.size())}, element);
+  auto value = llvm::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::get(type, elements));
+  return dl::ConstantOp::create(b.builder, b.loc, type, value);
+}
+
+/// Between the two pixels beside each place along `axis`, by the distance from them. The corners of
+/// both images are one place, or the corners of their corner pixels are.
+static mlir::Value interpolate(dl::TensorBuilder &b, mlir::Value x, int64_t axis, int64_t factor,
+                               bool alignCorners) {
+  const int64_t pixels = b.typeOf(x).getDimSize(axis), count = pixels * factor;
+  std::vector<double> low, high, share;
+  for (int64_t i = 0; i < count; ++i) {
+    double place = alignCorners ? double(i * (pixels - 1)) / double(std::max<int64_t>(1, count - 1))
+                                : std::max(0.0, (double(i) + 0.5) / double(factor) - 0.5);
+    low.push_back(std::floor(place));
+    high.push_back(std::min(low.back() + 1, double(pixels - 1)));
+    share.push_back(place - low.back());
+  }
+  auto at = [&](llvm::ArrayRef<double> numbers) -> mlir::Value {
+    return dl::GatherOp::create(b.builder, b.loc, x, vectorOf(b, b.builder.getI32Type(), numbers),
+                                axis);
+  };
+  mlir::Value before = at(low), behind = at(high);
+  mlir::Value shares = vectorOf(b, b.typeOf(x).getElementType(), share);
+  mlir::Value step = b.subtract(behind, before);
+  return b.add(before, b.multiply(step, b.broadcast(shares, b.typeOf(before), {axis})));
+}
+
+static Value buildBilinear(Call &call, const Tensor &x) {
+  int64_t factor = call.integer("factor");
+  if (!checkImages(call, x, 4, 4) || !checkFactor(call))
+    return Poison{};
+  llvm::SmallVector<int64_t> shape(x.shape());
+  shape[2] *= factor;
+  shape[3] *= factor;
+  if (!call.checkSize(shape, x.type().getElementType()))
+    return Poison{};
+  if (factor == 1)
+    return x;
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  mlir::Value y = x.value;
+  for (int64_t axis : {2, 3})
+    y = interpolate(b, y, axis, factor, call.flag("align_corners"));
+  return call.make(y, x.batch, {&x});
+}
+
 /// Each pixel `factor` times along every spatial axis: [N, C, H, 1, W, 1] -> [N, C, H, f, W, f].
 static Value buildUpsample(Call &call) {
   const Tensor &x = call.tensor("x");
   int64_t factor = call.integer("factor");
+  if (call.string("mode") == "bilinear")
+    return buildBilinear(call, x);
+  if (call.string("mode") != "nearest")
+    return call.fail("mode",
+                     "'mode' is \"nearest\" or \"bilinear\", found " + text(call.value("mode")));
+  if (call.flag("align_corners"))
+    return call.fail("align_corners", "'align_corners' is of mode=\"bilinear\"");
   if (!checkImages(call, x, 3, 5) || !checkFactor(call))
     return Poison{};
   llvm::SmallVector<int64_t> narrow(x.shape().take_front(2)), wide = narrow, result = narrow;
@@ -107,11 +170,8 @@ std::vector<Builtin> pixelBuiltins() {
        2},
       {"upsample",
        Category::Function,
-       {x,
-        factor,
-        {"mode", K::String, "nearest", false, /*isDefaultOnly=*/true},
-        {"align_corners", K::Bool, false, false, /*isDefaultOnly=*/true}},
-       "enlarges the spatial axes",
+       {x, factor, {"mode", K::String, "nearest"}, {"align_corners", K::Bool, false}},
+       "enlarges the spatial axes: mode=\"nearest\", or \"bilinear\" between four pixels",
        buildUpsample,
        "",
        2},

@@ -1,4 +1,5 @@
 // Reductions, pooling, shapes, products, and tensors made from nothing.
+#include "dialects/DL/DLCompositeOps.h"
 #include "dialects/DL/DLNetworkOps.h"
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
@@ -95,8 +96,7 @@ template <Reduction kind> static Value buildGlobalPool(Call &call) {
 
 // ------------------------------------------------------------------------------------------ shapes
 
-/// Sizes of 0 or more; once -1 if `mayBeOpen`. False after an error.
-static bool readShape(Call &call, bool mayBeOpen, llvm::SmallVectorImpl<int64_t> &shape) {
+bool readShape(Call &call, bool mayBeOpen, llvm::SmallVectorImpl<int64_t> &shape) {
   const Value &given = call.value("shape");
   if (given.isInteger())
     shape.push_back(given.integer());
@@ -271,7 +271,7 @@ static std::vector<Builtin> reductionRows() {
       // max(x, 0) is taken for the larger of the two.
       reduction("max", "largest element over axes, or all", buildReduce<Reduction::Max>, 1),
       reduction("min", "smallest element over axes, or all", buildReduce<Reduction::Min>, 1),
-      reduction("product", "product over axes, or all"),
+      reduction("product", "product over axes, or all", buildProduct),
       reduction("norm", "root of the sum of squares over axes, or all", buildNorm),
       {"argmax",
        Category::Function,
@@ -281,11 +281,13 @@ static std::vector<Builtin> reductionRows() {
       {"cumulative_sum",
        Category::Function,
        {{"x", K::Tensor}, {"axis", K::Integer}},
-       "running sum along an axis"},
+       "running sum along an axis",
+       buildCumulativeSum},
       {"top_k",
        Category::Function,
        {{"x", K::Tensor}, {"k", K::Integer}},
-       "the k largest of the last axis: values, indices"},
+       "the k largest of the last axis: values, indices",
+       buildTopK},
   };
 }
 
@@ -336,28 +338,16 @@ static std::vector<Builtin> shapeRows() {
        {{"x", K::Tensor}, {"order", K::Integers}},
        "axis i of the result is axis order[i]",
        buildTranspose},
-      {"concat",
-       Category::Function,
-       {{"parts", K::Sequence}, {"axis", K::Integer, 1}},
-       "joins tensors along an axis"},
-      {"stack",
-       Category::Function,
-       {{"parts", K::Sequence}, {"axis", K::Integer, 0}},
-       "joins tensors along a new axis"},
-      {"split",
-       Category::Function,
-       {{"x", K::Tensor}, {"sizes", K::Integers}, {"axis", K::Integer, 1}},
-       "parts along an axis: a count, or their sizes"},
-      {"pad",
-       Category::Function,
-       {{"x", K::Tensor}, {"sides", K::Sequence}, {"value", K::Number, 0}},
-       "adds (before, after) to each axis"},
       {"broadcast",
        Category::Function,
        {{"x", K::Tensor}, {"shape", K::Integers}},
        "repeats to a shape, from the right",
        buildBroadcast},
   };
+}
+
+static Value buildStopGradient(Call &call) {
+  return applyUnary<dl::StopGradientOp>(call, call.tensor("x"));
 }
 
 /// Of the samples' sum, it is each sample's own: a gradient by x lies along x's batch.
@@ -375,10 +365,6 @@ static Value buildGradient(Call &call) {
 static std::vector<Builtin> otherRows() {
   using K = ParamKind;
   return {
-      {"dropout",
-       Category::Function,
-       {{"x", K::FloatTensor}, {"rate", K::Number, 0.5}},
-       "zeroes elements in training, scales the others"},
       {"matmul",
        Category::Function,
        {{"a", K::Tensor}, {"b", K::Tensor}},
@@ -397,17 +383,6 @@ static std::vector<Builtin> otherRows() {
        nullptr,
        "",
        3},
-      {"gather",
-       Category::Function,
-       {{"x", K::Tensor}, {"index", K::IndexTensor}, {"axis", K::Integer, 0}},
-       "picks by index"},
-      {"scatter_add",
-       Category::Function,
-       {{"x", K::Tensor},
-        {"index", K::IndexTensor},
-        {"values", K::Tensor},
-        {"axis", K::Integer, 0}},
-       "adds at an index"},
       {"one_hot",
        Category::Function,
        {{"index", K::IndexTensor}, {"count", K::Integer}},
@@ -421,7 +396,8 @@ static std::vector<Builtin> otherRows() {
       {"stop_gradient",
        Category::Function,
        {{"x", K::FloatTensor}},
-       "x, through which no gradient flows"},
+       "x, through which no gradient flows",
+       buildStopGradient},
       {"by_phase",
        Category::Source,
        {{"training", K::Any}, {"inference", K::Any}},
@@ -444,24 +420,13 @@ static std::vector<Builtin> otherRows() {
        {{"shape", K::Integers}, {"value", K::Number}},
        "f32 of one value",
        buildFull},
-      {"random_normal",
-       Category::Source,
-       {{"shape", K::Integers}, {"mean", K::Number, 0}, {"std", K::Number, 1}},
-       "normal draws"},
-      {"random_uniform",
-       Category::Source,
-       {{"shape", K::Integers}, {"low", K::Number, 0}, {"high", K::Number, 1}},
-       "uniform draws"},
-      {"random_bernoulli",
-       Category::Source,
-       {{"shape", K::Integers}, {"p", K::Number}},
-       "1 with probability p, else 0"},
   };
 }
 
 std::vector<Builtin> tensorBuiltins() {
   std::vector<Builtin> rows;
-  for (auto part : {reductionRows(), poolRows(), shapeRows(), otherRows()})
+  for (auto part :
+       {reductionRows(), poolRows(), shapeRows(), partBuiltins(), otherRows(), randomBuiltins()})
     llvm::append_range(rows, part);
   return rows;
 }

@@ -119,6 +119,9 @@ std::vector<Builtin> layerBuiltins();
 std::vector<Builtin> normBuiltins();
 std::vector<Builtin> elementwiseBuiltins();
 std::vector<Builtin> tensorBuiltins();
+/// Of the rows of tensors.
+std::vector<Builtin> partBuiltins();
+std::vector<Builtin> randomBuiltins();
 std::vector<Builtin> pixelBuiltins();
 std::vector<Builtin> lossBuiltins();
 std::vector<Builtin> compileTimeBuiltins();

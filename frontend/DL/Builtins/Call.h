@@ -71,6 +71,9 @@ private:
 /// The call as data: the function of plans whose arguments need no check.
 Value keep(Call &call);
 
+/// The argument `shape`: sizes of 0 or more; once -1 if `mayBeOpen`. False after an error.
+bool readShape(Call &call, bool mayBeOpen, llvm::SmallVectorImpl<int64_t> &shape);
+
 /// The argument `axes` of a reduction, increasing and without repeats; none means all of `rank`.
 /// False after an error.
 bool readAxes(Call &call, int64_t rank, llvm::SmallVectorImpl<int64_t> &axes);

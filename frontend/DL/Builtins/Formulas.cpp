@@ -2,6 +2,7 @@
 #include "frontend/DL/Builtins/Formulas.h"
 #include "dialects/DL/DLCompositeOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLTensorOps.h"
 
 #include "dialects/DL/TensorBuilder.h"
 
@@ -53,14 +54,12 @@ Value buildSelu(Call &call) {
 }
 
 Value buildGelu(Call &call) {
-  if (call.string("approximate") == "none")
-    return call.fail("approximate", "gelu by the exact formula is not available yet",
-                     "gelu(x, \"tanh\")");
-  if (call.string("approximate") != "tanh")
+  bool isExact = call.string("approximate") == "none";
+  if (!isExact && call.string("approximate") != "tanh")
     return call.fail("approximate", "'approximate' is \"none\" or \"tanh\", found " +
                                         text(call.value("approximate")));
-  return unary(call, [](TensorBuilder &b, Node x) -> Node {
-    return dl::GeluOp::create(b.builder, b.loc, x);
+  return unary(call, [&](TensorBuilder &b, Node x) -> Node {
+    return dl::GeluOp::create(b.builder, b.loc, x, isExact);
   });
 }
 
@@ -100,20 +99,19 @@ Value buildSign(Call &call) {
 }
 
 Value applyPower(Site &site, const Operand &base, const Operand &exponent) {
-  const Tensor *x = base.value.getIf<Tensor>();
-  if (!x || !exponent.value.isNumber()) {
-    site.error(site.label + " of " + describe(base.value) + " and " + describe(exponent.value) +
-               " is not available yet")
-        .hint("a tensor to the power of a number is; exp(log(a) * b)");
+  Tensor left, right;
+  BatchAxis batch;
+  if (!matchOperands(site, base, exponent, left, right, batch))
     return Poison{};
-  }
-  if (!isFloat(x->dtype())) {
-    site.error(site.label + " does not work on " + describe(x->type()))
+  if (!isFloat(left.dtype())) {
+    site.error(site.label + " does not work on " + describe(left.type()))
         .hint("cast it with f32(...)");
     return Poison{};
   }
   TensorBuilder b = at(site);
-  return site.makeLike(b.power(x->value, exponent.value.number()), *x);
+  if (exponent.value.isNumber())
+    return site.makeLike(b.power(left.value, exponent.value.number()), left);
+  return site.make(b.raise(left.value, right.value), batch, {&left, &right});
 }
 
 Value buildPower(Call &call) {
@@ -186,6 +184,55 @@ Value buildNorm(Call &call) {
   return call.make(b.keepWhere(isPositive, root), total.batch, {&total});
 }
 
+/// The product along `axis`, which has size 1 then: halves are multiplied until one is left. Its
+/// gradient needs no division, and is right where elements are 0.
+static Node productAlong(TensorBuilder &b, Node x, int64_t axis) {
+  llvm::SmallVector<int64_t> shape(b.typeOf(x).getShape());
+  if (shape[axis] == 0) {
+    shape[axis] = 1;
+    return b.splat(b.typeOf(x).clone(shape), 1);
+  }
+  llvm::SmallVector<int64_t> steps(shape.size(), 1);
+  auto part = [&](int64_t start, int64_t size) -> Node {
+    llvm::SmallVector<int64_t> starts(shape.size(), 0), sizes(shape);
+    starts[axis] = start;
+    sizes[axis] = size;
+    return dl::SliceOp::create(b.builder, b.loc, x, starts, sizes, steps);
+  };
+  for (int64_t size = shape[axis]; size > 1; size = b.typeOf(x).getDimSize(axis)) {
+    Node first = part(0, size / 2), second = part(size / 2, size / 2);
+    Node halves = b.multiply(first, second);
+    if (size % 2 != 0)
+      halves =
+          dl::ConcatOp::create(b.builder, b.loc, mlir::ValueRange{halves, part(size - 1, 1)}, axis);
+    x = halves;
+  }
+  return x;
+}
+
+Value buildProduct(Call &call) {
+  const Tensor &x = call.tensor("x");
+  llvm::SmallVector<int64_t> axes;
+  if (!readAxes(call, x.rank(), axes))
+    return Poison{};
+  if (x.dtype() == DType::Bool)
+    return call.fail("x", "product does not work on " + describe(x.type()),
+                     "cast it with f32(...)");
+  bool overBatch = llvm::is_contained(axes, int64_t(x.batch.axis));
+  Node value = overBatch ? call.entry().maskPadding(call.location(), x.value, x.batch, 1) : x.value;
+  llvm::SmallVector<int64_t> kept;
+  BatchAxis batch = overBatch ? BatchAxis{} : x.batch;
+  TensorBuilder b = at(call);
+  for (int64_t axis : axes) {
+    value = productAlong(b, value, axis);
+    batch.axis -= batch.exists() && !call.flag("keep") && axis < x.batch.axis;
+  }
+  for (auto [axis, size] : llvm::enumerate(b.typeOf(value).getShape()))
+    if (call.flag("keep") || !llvm::is_contained(axes, int64_t(axis)))
+      kept.push_back(size);
+  return call.make(call.entry().reshape(call.location(), value, kept), batch, {&x});
+}
+
 /// Index numbers of an axis, in the shape of `x`.
 static Node indexNumbers(TensorBuilder &b, Node x, int64_t axis) {
   return b.iota(b.typeOf(x).getShape(), b.builder.getI32Type(), axis);
@@ -208,6 +255,71 @@ Value buildArgmax(Call &call) {
   if (batch.axis > axis)
     --batch.axis;
   return call.make(b.reduce(ReduceKind::Min, candidates, {axis}), batch, {&x});
+}
+
+/// Each element with what is 1, 2, 4, ... before it (Hillis and Steele, 1986): as many additions as
+/// the length has bits lie behind each sum.
+Value buildCumulativeSum(Call &call) {
+  const Tensor &x = call.tensor("x");
+  int64_t axis;
+  if (!call.axis("axis", x.rank(), axis) || !call.checkNotBatch(x, {axis}, call.rangeOf("x")))
+    return Poison{};
+  if (x.dtype() == DType::Bool)
+    return call.fail("x", "cumulative_sum does not work on " + describe(x.type()),
+                     "cast it with i32(...)");
+  TensorBuilder b = at(call);
+  Node sum = x.value;
+  llvm::SmallVector<int64_t> starts(x.rank(), 0), low(x.rank(), 0), steps(x.rank(), 1);
+  for (int64_t by = 1; by < x.shape()[axis]; by *= 2) {
+    llvm::SmallVector<int64_t> sizes(x.shape());
+    sizes[axis] -= by;
+    low[axis] = by;
+    Node before = dl::SliceOp::create(b.builder, b.loc, sum, starts, sizes, steps);
+    before = dl::PadOp::create(b.builder, b.loc, x.type(), before, low, steps);
+    sum = b.add(sum, before);
+  }
+  return call.makeLike(sum, x);
+}
+
+/// k times the first of the largest that are left.
+Value buildTopK(Call &call) {
+  const Tensor &x = call.tensor("x");
+  int64_t k = call.integer("k"), axis = x.rank() - 1;
+  if (x.rank() == 0 || !isFloat(x.dtype()))
+    return call.fail("x", "top_k expects a floating-point tensor of rank 1 or more, found " +
+                              describe(x.type()));
+  if (k < 1 || k > x.shape()[axis])
+    return call.fail("k", "'k' is from 1 to the " + llvm::Twine(x.shape()[axis]) +
+                              " elements of the last axis, found " + llvm::Twine(k));
+  if (!call.checkNotBatch(x, {axis}, call.rangeOf("x")) ||
+      !call.evaluator.spendElements(k, call.range))
+    return Poison{};
+  TensorBuilder b = at(call);
+  Node numbers = indexNumbers(b, x.value, axis);
+  Node lowest = b.splatLike(x.value, -std::numeric_limits<double>::infinity());
+  Node nobody = b.splatLike(numbers, std::numeric_limits<int32_t>::max());
+  Node taken = b.splat(x.type().clone(b.builder.getI1Type()), 0);
+  llvm::SmallVector<Node> values, indices;
+  llvm::SmallVector<int64_t> single(x.shape());
+  single[axis] = 1;
+  for (int64_t i = 0; i < k; ++i) {
+    Node left = b.select(taken, lowest, x.value);
+    Node largest = b.broadcastOver(b.reduce(ReduceKind::Max, left, {axis}), x.type(), {axis});
+    Node isLargest = b.compare(Predicate::EQ, left, largest);
+    Node candidates = b.select(taken, nobody, b.select(isLargest, numbers, nobody));
+    Node index = b.reduce(ReduceKind::Min, candidates, {axis});
+    Node isIndex =
+        b.compare(Predicate::EQ, numbers, b.broadcastOver(index, b.typeOf(numbers), {axis}));
+    values.push_back(b.reshape(b.reduce(ReduceKind::Sum, b.keepWhere(isIndex, x.value), {axis}),
+                               x.type().clone(single)));
+    indices.push_back(b.reshape(index, b.typeOf(numbers).clone(single)));
+    taken = b.select(taken, taken, isIndex);
+  }
+  auto joined = [&](llvm::ArrayRef<Node> parts) -> Value {
+    return call.make(dl::ConcatOp::create(b.builder, b.loc, parts, axis), x.batch, {&x});
+  };
+  Value all = joined(values), where = joined(indices);
+  return call.evaluator.makeSequence({all, where}, call.range);
 }
 
 Value buildOneHot(Call &call) {

@@ -23,7 +23,7 @@ Value buildSign(Call &call);
 Value buildSoftmax(Call &call);
 Value buildLogSoftmax(Call &call);
 
-/// x ** number; the exponent is a compile-time number.
+/// Of tensors, and of one with a number.
 Value applyPower(Site &site, const Operand &base, const Operand &exponent);
 Value buildPower(Call &call);
 
@@ -33,6 +33,9 @@ Value buildLogicalNot(Call &call);
 
 // Along axes.
 Value buildNorm(Call &call);
+Value buildProduct(Call &call);
+Value buildCumulativeSum(Call &call);
+Value buildTopK(Call &call);
 Value buildArgmax(Call &call);
 Value buildOneHot(Call &call);
 

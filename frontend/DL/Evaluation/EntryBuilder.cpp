@@ -177,7 +177,8 @@ mlir::Value EntryBuilder::sampleMask() {
     return mask;
   mlir::Location location = maskLocation(op);
   auto type = mlir::RankedTensorType::get({batchSize}, builder.getI32Type());
-  mlir::Value index = dl::IotaOp::create(builder, location, type, 0);
+  mlir::Value index =
+      dl::IotaOp::create(builder, location, type, llvm::ArrayRef<int64_t>{0}, nullptr);
   mlir::Value limit = broadcast(location, valid(), {}, type.getShape());
   mask = dl::CompareOp::create(builder, location, type.clone(builder.getI1Type()),
                                dl::Predicate::LT, index, limit);

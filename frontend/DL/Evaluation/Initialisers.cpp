@@ -13,6 +13,12 @@ Value defaultInitialiser(int64_t fanIn) {
   return Plan(std::make_shared<const PlanValue>(PlanValue{uniform, {-bound, bound}, {{}, {}}, {}}));
 }
 
+Value normalInitialiser(double mean, double deviation) {
+  static const Builtin *normal = findBuiltin("normal");
+  return Plan(
+      std::make_shared<const PlanValue>(PlanValue{normal, {mean, deviation}, {{}, {}}, {}}));
+}
+
 /// sqrt(gain^2 / fan) of the kaiming family.
 static double kaimingDeviation(const PlanValue &plan, int64_t fanIn, int64_t fanOut) {
   double slope = plan.number("slope"), gain = std::sqrt(2 / (1 + slope * slope));

@@ -15,6 +15,8 @@ program::InitialiserAttr resolveInitialiser(Evaluator &evaluator, const Value &i
 /// PyTorch's default for weights and biases of linear and convolution: uniform within 1 /
 /// sqrt(fanIn), as a value.
 Value defaultInitialiser(int64_t fanIn);
+/// normal(mean, std) as a value.
+Value normalInitialiser(double mean, double deviation);
 
 } // namespace dlc::frontend
 

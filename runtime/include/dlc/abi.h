@@ -270,7 +270,10 @@ typedef struct dlc_variable {
 
 /* A number that the runtime writes before each step and kernels read by pointer. Where
  * data_parallel is set, "ranks.scale" is 1 / ranks: the update multiplies reduced gradients by it.
- */
+ * Random numbers of a step are Philox4x32-10 with key = seed and counter = (element within the
+ * sample / 4, index of the sample in the batch of all ranks, step, hash of the call's path): i32
+ * "random.seed_low" and "random.seed_high" are the seed's words, "random.step" counts batches, and
+ * "random.first_sample" is the index of this rank's first sample. */
 typedef struct dlc_scalar {
   dlc_string name;    /* "optimizer.learning_rate"; "step": runs of the entry so far, counted by the
                          trainer */

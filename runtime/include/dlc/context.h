@@ -62,6 +62,9 @@ public:
   /// Writes a number of the scalars block; it stays until it is written again. Defaults are in
   /// Plan::scalars. Fails where the scalar is an integer and `value` is none that it holds.
   Status setScalar(std::string_view name, double value);
+  /// From now on random numbers are those of this seed and step, for the samples of this rank.
+  /// Without it, those of the state's seed and step 0.
+  Status setRandom(uint64_t seed, uint64_t step);
 
   /// Runs the entry once and returns when all of it is done. Refreshes derived variables first
   /// where the State was changed from outside. With `trace`, times each record. Fails with

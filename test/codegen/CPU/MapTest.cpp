@@ -48,7 +48,7 @@ TEST(Map, Broadcasts) {
   %2 = dl.broadcast %s dims = [] : tensor<f32> to tensor<6x4x5xf32>
   %3 = dl.multiply %0, %1 : tensor<6x4x5xf32>
   %4 = dl.subtract %3, %2 : tensor<6x4x5xf32>
-  %5 = dl.iota axis = 1 : tensor<6x4x5xi32>
+  %5 = dl.iota axes = [1] : tensor<6x4x5xi32>
   %6 = dl.cast %5 : tensor<6x4x5xi32> to tensor<6x4x5xf32>
   %7 = dl.divide %4, %2 : tensor<6x4x5xf32>
   %8 = dl.add %6, %7 : tensor<6x4x5xf32>
@@ -222,4 +222,64 @@ TEST(Map, PadOfNothing) {
   %0 = dl.pad %x low = [0, 2] steps = [1, 1] : tensor<3x0xf32> to tensor<3x7xf32>
   dl.yield %0 : tensor<3x7xf32>)"},
               0, "cpu-map");
+}
+
+/// Along the vector's axis and along another, of parts that are computed, repeated or empty.
+TEST(Map, Concat) {
+  checkKernel({"tensor<5x7x40xf32>, tensor<5x1x40xf32>, tensor<5x0x40xf32>", "tensor<5x16x40xf32>",
+               R"(
+^bb0(%x: tensor<5x7x40xf32>, %y: tensor<5x1x40xf32>, %z: tensor<5x0x40xf32>):
+  %e = dl.exp %x : tensor<5x7x40xf32>
+  %w = dl.broadcast %y dims = [0, 1, 2] : tensor<5x1x40xf32> to tensor<5x8x40xf32>
+  %0 = dl.concat %z, %e, %y, %w axis = 1 : tensor<5x0x40xf32>, tensor<5x7x40xf32>, tensor<5x1x40xf32>, tensor<5x8x40xf32>
+  %1 = dl.negate %0 : tensor<5x16x40xf32>
+  dl.yield %1 : tensor<5x16x40xf32>)"},
+              1e-6, "cpu-map");
+  checkKernel({"tensor<6x19xui8>, tensor<6x33xui8>", "tensor<6x52xui8>", R"(
+^bb0(%x: tensor<6x19xui8>, %y: tensor<6x33xui8>):
+  %0 = dl.concat %x, %y axis = 1 : tensor<6x19xui8>, tensor<6x33xui8>
+  dl.yield %0 : tensor<6x52xui8>)"},
+              0, "cpu-map");
+}
+
+/// Rows and elements of rows by numbers, some of which no row has; numbers that are computed.
+TEST(Map, Gather) {
+  checkKernel({"tensor<3x40xf32>, tensor<2x6xi32>", "tensor<2x6x40xf32>", R"(
+^bb0(%x: tensor<3x40xf32>, %i: tensor<2x6xi32>):
+  %0 = dl.gather %x, %i axis = 0 : tensor<3x40xf32>, tensor<2x6xi32>
+  %1 = dl.relu %0 : tensor<2x6x40xf32>
+  dl.yield %1 : tensor<2x6x40xf32>)"},
+              0, "cpu-map");
+  checkKernel({"tensor<5x4x3xf32>, tensor<37xi64>", "tensor<5x37x3xf32>", R"(
+^bb0(%x: tensor<5x4x3xf32>, %i: tensor<37xi64>):
+  %j = dl.abs %i : tensor<37xi64>
+  %0 = dl.gather %x, %j axis = 1 : tensor<5x4x3xf32>, tensor<37xi64>
+  dl.yield %0 : tensor<5x37x3xf32>)"},
+              0, "cpu-map");
+}
+
+/// The number of an element among those of its sample, whatever the shape.
+TEST(Map, NumbersAlongAxes) {
+  checkKernel({"tensor<6x35xi32>", "tensor<6x35xi32>", R"(
+^bb0(%x: tensor<6x35xi32>):
+  %0 = dl.iota axes = [1] : tensor<6x35xi32>
+  %1 = dl.iota axes = [1, 0] : tensor<6x35xi32>
+  %2 = dl.iota axes = [0, 2] space = [2, 3, 35] : tensor<6x35xi32>
+  %3 = dl.add %0, %1 : tensor<6x35xi32>
+  %4 = dl.multiply %2, %x : tensor<6x35xi32>
+  %5 = dl.add %3, %4 : tensor<6x35xi32>
+  dl.yield %5 : tensor<6x35xi32>)"},
+              0, "cpu-map");
+}
+
+/// Draws of all elements, samples and steps: uniform to the bit, normal within some roundings.
+TEST(Map, Random) {
+  for (auto [kind, tolerance] : {std::pair("uniform", 0.0), {"normal", 1e-6}})
+    checkKernel({"tensor<37xi32>, tensor<37xi32>", "tensor<37xf32>",
+                 std::string("^bb0(%a: tensor<37xi32>, %b: tensor<37xi32>):\n"
+                             "%n = dl.iota axes = [0] : tensor<37xi32>\n %r = dl.random ") +
+                     kind +
+                     " %n, %a, %b, %b, %a, %b path = 12345 : tensor<37xi32> to tensor<37xf32>\n"
+                     "dl.yield %r : tensor<37xf32>"},
+                tolerance, "cpu-map");
 }

@@ -77,6 +77,10 @@ TEST(Math, TanhFloat) {
   checkFloat("tanh", 1.5, [](double x) { return std::tanh(x); });
 }
 
+TEST(Math, ErfFloat) {
+  checkFloat("erf", 3.0, [](double x) { return std::erf(x); });
+}
+
 /// Sigmoid is composed: exp, an addition, a division. Denormal results are exact to their unit.
 TEST(Math, SigmoidFloat) {
   checkFloat("sigmoid", 3.0, [](double x) {
@@ -118,4 +122,53 @@ TEST(Math, Double) {
   checkDouble("log", 2.0, 0.5, 2, [](long double x) { return std::log(x); });
   checkDouble("tanh", 2.0, -25, 25, [](long double x) { return std::tanh(x); });
   checkDouble("tanh", 2.0, -1, 1, [](long double x) { return std::tanh(x); });
+  checkDouble("erf", 4.0, -7, 7, [](long double x) { return std::erf(x); });
+  checkDouble("erf", 4.0, -1, 1, [](long double x) { return std::erf(x); });
+}
+
+/// Bases and exponents of all signs and sizes, f32 within 1 ulp, f64 within 2.5 |b log a| + 2:
+/// the error of the logarithm, and of its product.
+TEST(Math, Power) {
+  const double numbers[] = {0, 0.25, 0.7, 1, 1.3, 2, 3, 5.5, 11, 40, 126, 1e-3, 1e-20, 1e20};
+  std::vector<double> a, b;
+  for (double x : numbers)
+    for (double y : numbers)
+      for (double signs : {0, 1, 2, 3}) {
+        a.push_back(std::fmod(signs, 2) ? -x : x);
+        b.push_back(signs > 1 ? -y : y);
+      }
+  for (std::string type : {"f32", "f64"}) {
+    std::string tensor = "tensor<" + std::to_string(a.size()) + "x" + type + ">";
+    CompiledTestKernel kernel({tensor + ", " + tensor, tensor,
+                               "^bb0(%a: " + tensor + ", %b: " + tensor +
+                                   "):\n %c = dl.power %a, %b : " + tensor +
+                                   "\n dl.yield %c : " + tensor});
+    ASSERT_TRUE(kernel);
+    const int64_t count = a.size();
+    Tensor inputs[] = {{{count}, a}, {{count}, b}};
+    Tensor c = kernel.run(inputs)[0];
+    for (size_t i = 0; i < a.size(); ++i) {
+      bool single = type == "f32";
+      double x = single ? float(a[i]) : a[i], y = single ? float(b[i]) : b[i];
+      double exact = std::pow(x, y), rounded = single ? float(exact) : exact;
+      if (y == 0) {
+        EXPECT_EQ(c.values[i], 1);
+        continue;
+      }
+      // A power of -0 that is odd and below 0 is -infinity, which no model asks for.
+      if (x == 0 && y < 0) {
+        EXPECT_TRUE(std::isinf(c.values[i]));
+        continue;
+      }
+      if (!std::isfinite(rounded) || rounded == 0) {
+        EXPECT_TRUE(std::isnan(rounded) ? std::isnan(c.values[i]) : c.values[i] == rounded)
+            << x << " ** " << y << " = " << c.values[i];
+        continue;
+      }
+      double ulp =
+          single ? floatUlp(exact) : std::nextafter(std::fabs(exact), INFINITY) - std::fabs(exact);
+      double limit = single ? 1 : 2.5 * std::fabs(y * std::log(std::fabs(x))) + 2;
+      EXPECT_LE(std::fabs(c.values[i] - exact) / ulp, limit) << x << " ** " << y;
+    }
+  }
 }

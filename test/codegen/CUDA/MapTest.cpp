@@ -39,7 +39,7 @@ TEST(CudaMap, Broadcasts) {
   %0 = dl.broadcast %x dims = [0, 1, 2] : tensor<6x1x5xf32> to tensor<6x4x5xf32>
   %1 = dl.broadcast %b dims = [2] : tensor<5xf32> to tensor<6x4x5xf32>
   %3 = dl.multiply %0, %1 : tensor<6x4x5xf32>
-  %5 = dl.iota axis = 1 : tensor<6x4x5xi32>
+  %5 = dl.iota axes = [1] : tensor<6x4x5xi32>
   %6 = dl.cast %5 : tensor<6x4x5xi32> to tensor<6x4x5xf32>
   %8 = dl.add %6, %3 : tensor<6x4x5xf32>
   dl.yield %8 : tensor<6x4x5xf32>)"},
@@ -136,4 +136,37 @@ TEST(CudaMap, SliceAndPad) {
   %3 = dl.add %2, %y : tensor<9x40xf32>
   dl.yield %3 : tensor<9x40xf32>)"},
                   rounding, "cuda-map");
+}
+
+/// Parts that are computed or empty, one behind the other.
+TEST(CudaMap, Concat) {
+  checkCudaKernel({"tensor<5x7x9xf32>, tensor<5x1x9xf32>, tensor<5x0x9xf32>", "tensor<5x8x9xf32>",
+                   R"(
+^bb0(%x: tensor<5x7x9xf32>, %y: tensor<5x1x9xf32>, %z: tensor<5x0x9xf32>):
+  %e = dl.exp %x : tensor<5x7x9xf32>
+  %0 = dl.concat %z, %e, %y axis = 1 : tensor<5x0x9xf32>, tensor<5x7x9xf32>, tensor<5x1x9xf32>
+  dl.yield %0 : tensor<5x8x9xf32>)"},
+                  rounding, "cuda-map");
+}
+
+/// Rows by numbers, some of which no row has.
+TEST(CudaMap, Gather) {
+  checkCudaKernel({"tensor<3x40xf32>, tensor<2x6xi64>", "tensor<2x6x40xf32>", R"(
+^bb0(%x: tensor<3x40xf32>, %i: tensor<2x6xi64>):
+  %0 = dl.gather %x, %i axis = 0 : tensor<3x40xf32>, tensor<2x6xi64>
+  %1 = dl.relu %0 : tensor<2x6x40xf32>
+  dl.yield %1 : tensor<2x6x40xf32>)"},
+                  0, "cuda-map");
+}
+
+/// Uniform draws to the bit, normal ones within some roundings.
+TEST(CudaMap, Random) {
+  for (auto [kind, tolerance] : {std::pair("uniform", 0.0), {"normal", 1e-6}})
+    checkCudaKernel({"tensor<37xi32>, tensor<37xi32>", "tensor<37xf32>",
+                     std::string("^bb0(%a: tensor<37xi32>, %b: tensor<37xi32>):\n"
+                                 "%n = dl.iota axes = [0] : tensor<37xi32>\n %r = dl.random ") +
+                         kind +
+                         " %n, %a, %b, %b, %a, %b path = 12345 : tensor<37xi32> to tensor<37xf32>"
+                         "\n dl.yield %r : tensor<37xf32>"},
+                    tolerance, "cuda-map");
 }

@@ -322,7 +322,8 @@ TEST(Decompose, ElementByElement) {
          target = interpreter::uniformTensor({6, 14}, "t");
   for (const char *op :
        {"sigmoid_cross_entropy %a, %t", "huber %a, %t delta = 0.5", "hinge %a, %t margin = 0.75",
-        "kl_divergence %a, %t", "gelu %a", "binary_accuracy %a, %t threshold = 0.25"})
+        "kl_divergence %a, %t", "gelu %a", "gelu %a exact", "stop_gradient %a",
+        "binary_accuracy %a, %t threshold = 0.25"})
     runOp("%a: tensor<6x14xf64>, %t: tensor<6x14xf64>",
           std::string("%y = dl.") + op + " : tensor<6x14xf64>", "tensor<6x14xf64>", {a, target});
 }

@@ -56,3 +56,15 @@ TEST(IndexMap, Misses) {
   EXPECT_TRUE(mayMiss({4, 0, 1, 0, 1}));
   EXPECT_TRUE(mayMiss({3, 0, 1, 0, 2}));
 }
+
+/// An axis whose index is looked up is like no axis of the result.
+TEST(IndexMap, LookedUp) {
+  IndexMap::Axis lookedUp{5, 1};
+  lookedUp.lookup = 1;
+  IndexMap map = IndexMap::get({2, 5, 3}, {{2, 0}, lookedUp, {3, 2}});
+  EXPECT_EQ(map.result, Shape({2, 5, 3}));
+  EXPECT_TRUE(map.mayMiss(map.operand[1]));
+  EXPECT_FALSE(map.isIdentity());
+  map = IndexMap::get({1, 1, 1}, {{1, 0}, lookedUp, {1, 2}});
+  EXPECT_EQ(extents(map), Shape({5}));
+}

@@ -35,6 +35,10 @@ dl.entry @activations_and_losses(%a: tensor<6x14xf32>, %t: tensor<6x14xf32>) att
   %1 = dl.log_softmax %a axis = 0 : tensor<6x14xf32>
   // CHECK: dl.gelu %[[A]] : tensor<6x14xf32>
   %2 = dl.gelu %a : tensor<6x14xf32>
+  // CHECK: dl.gelu %[[A]] exact : tensor<6x14xf32>
+  %e = dl.gelu %a exact : tensor<6x14xf32>
+  // CHECK: dl.stop_gradient %[[A]] : tensor<6x14xf32>
+  %s = dl.stop_gradient %a : tensor<6x14xf32>
   // CHECK: dl.sigmoid_cross_entropy %[[A]], %[[T:.*]] : tensor<6x14xf32>
   %3 = dl.sigmoid_cross_entropy %a, %t : tensor<6x14xf32>
   // CHECK: dl.huber %[[A]], %[[T]] delta = 5.000000e-01 : tensor<6x14xf32>

@@ -33,6 +33,12 @@ dl.entry @unary(%x: tensor<4x3xf32>, %i: tensor<4xi32>, %u: tensor<4xui8>) attri
   %12 = dl.hardswish %x : tensor<4x3xf32>
   // CHECK: dl.elu %[[X]] alpha = 1.000000e+00 : tensor<4x3xf32>
   %13 = dl.elu %x alpha = 1.0 : tensor<4x3xf32>
+  // CHECK: dl.erf %[[X]] : tensor<4x3xf32>
+  %14 = dl.erf %x : tensor<4x3xf32>
+  // CHECK: dl.floor %[[X]] : tensor<4x3xf32>
+  %15 = dl.floor %x : tensor<4x3xf32>
+  // CHECK: dl.random normal %[[I]], %[[I]], %[[I]], %[[I]], %[[I]], %[[I]] path = -7 : tensor<4xi32> to tensor<4xf32>
+  %16 = dl.random normal %i, %i, %i, %i, %i, %i path = -7 : tensor<4xi32> to tensor<4xf32>
   dl.return
 }
 
@@ -51,6 +57,8 @@ dl.entry @binary(%a: tensor<4xf32>, %b: tensor<4xf32>) attributes {kind = #progr
   %4 = dl.maximum %a, %b : tensor<4xf32>
   // CHECK: dl.minimum %[[A]], %[[B]] : tensor<4xf32>
   %5 = dl.minimum %a, %b : tensor<4xf32>
+  // CHECK: dl.power %[[A]], %[[B]] : tensor<4xf32>
+  %8 = dl.power %a, %b : tensor<4xf32>
   // CHECK: %[[M:.*]] = dl.compare ge %[[A]], %[[B]] : tensor<4xf32>
   %6 = dl.compare ge %a, %b : tensor<4xf32>
   // CHECK: dl.select %[[M]], %[[A]], %[[B]] : tensor<4xf32>

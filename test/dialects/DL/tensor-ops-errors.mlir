@@ -3,7 +3,23 @@
 
 dl.entry @iota_c1() attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.iota' op (C1) has axis 2, but rank 2}}
-  %0 = dl.iota axis = 2 : tensor<2x3xi32>
+  %0 = dl.iota axes = [2] : tensor<2x3xi32>
+  dl.return
+}
+
+// -----
+
+dl.entry @iota_c1_twice() attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.iota' op (C1) has axis 1 twice}}
+  %0 = dl.iota axes = [1, 1] : tensor<2x3xi32>
+  dl.return
+}
+
+// -----
+
+dl.entry @iota_c2() attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.iota' op (C2) has a space of 8 elements for 'tensor<2x3xi32>'}}
+  %0 = dl.iota axes = [0] space = [2, 4] : tensor<2x3xi32>
   dl.return
 }
 
@@ -11,7 +27,7 @@ dl.entry @iota_c1() attributes {kind = #program.entry<infer>} {
 
 dl.entry @iota_c1_negative() attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.iota' op (C1) has axis -1, but rank 2}}
-  %0 = dl.iota axis = -1 : tensor<2x3xi32>
+  %0 = dl.iota axes = [-1] : tensor<2x3xi32>
   dl.return
 }
 
@@ -213,5 +229,54 @@ dl.entry @all_reduce_c2(%a: tensor<3xf32>) attributes {kind = #program.entry<inf
 dl.entry @all_reduce_c3(%a: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.all_reduce' op (C3) names 2 parameters for 1 tensors}}
   %s = dl.all_reduce sum %a channel 0 {of = [@a, @b]} : tensor<3xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @concat_c1_axis(%x: tensor<4x3xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{dl.concat: (C1) has axis 2, but rank 2}}
+  %0 = dl.concat %x, %x axis = 2 : tensor<4x3xf32>, tensor<4x3xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @concat_c1_nothing() attributes {kind = #program.entry<infer>} {
+  // expected-error @+2 {{dl.concat: (C1) has nothing to join}}
+  // expected-error @+1 {{'dl.concat' op failed to infer returned types}}
+  %0 = "dl.concat"() {axis = 0 : i64} : () -> tensor<4xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @concat_c2(%x: tensor<4x3xf32>, %y: tensor<5x3xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{dl.concat: (C2) expects tensors that differ along axis 1 only, found 'tensor<4x3xf32>' and 'tensor<5x3xf32>'}}
+  %0 = dl.concat %x, %y axis = 1 : tensor<4x3xf32>, tensor<5x3xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @gather_c1(%x: tensor<4x3xf32>, %i: tensor<2xi32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{dl.gather: (C1) has axis 2, but rank 2}}
+  %0 = dl.gather %x, %i axis = 2 : tensor<4x3xf32>, tensor<2xi32>
+  dl.return
+}
+
+// -----
+
+dl.entry @scatter_add_c1(%v: tensor<2x3xf32>, %i: tensor<2xi32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.scatter_add' op (C1) has axis -1, but rank 2}}
+  %0 = dl.scatter_add %v, %i axis = -1 : tensor<2x3xf32>, tensor<2xi32> to tensor<4x3xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @scatter_add_c2(%v: tensor<2x3xf32>, %i: tensor<2xi32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.scatter_add' op (C2) expects values of 'tensor<4x2xf32>', found 'tensor<2x3xf32>'}}
+  %0 = dl.scatter_add %v, %i axis = 1 : tensor<2x3xf32>, tensor<2xi32> to tensor<4x3xf32>
   dl.return
 }

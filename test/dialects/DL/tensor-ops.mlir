@@ -10,8 +10,8 @@ dl.entry @shapes(%x: tensor<2x3x4xf32>)
   %c = dl.constant dense<1.5> : tensor<3xf32>
   // CHECK: dl.constant dense<[1, 2]> : tensor<2xui8>
   %d = dl.constant dense<[1, 2]> : tensor<2xui8>
-  // CHECK: dl.iota axis = 1 : tensor<2x3xi32>
-  %0 = dl.iota axis = 1 : tensor<2x3xi32>
+  // CHECK: dl.iota axes = [1] : tensor<2x3xi32>
+  %0 = dl.iota axes = [1] : tensor<2x3xi32>
   // CHECK: dl.broadcast %[[C]] dims = [1] : tensor<3xf32> to tensor<2x3x4xf32>
   %1 = dl.broadcast %c dims = [1] : tensor<3xf32> to tensor<2x3x4xf32>
   // CHECK: dl.reshape %[[X]] : tensor<2x3x4xf32> to tensor<6x4xf32>
@@ -82,6 +82,21 @@ dl.entry @slices(%x: tensor<4x10xf32>) -> (tensor<4x10xf32>, tensor<0x10xf32>) a
   // CHECK: dl.slice %[[X]] starts = [4, 0] sizes = [0, 10] steps = [1, 1] : tensor<4x10xf32>
   %e = dl.slice %x starts = [4, 0] sizes = [0, 10] steps = [1, 1] : tensor<4x10xf32>
   dl.return %z, %e : tensor<4x10xf32>, tensor<0x10xf32>
+}
+
+// Tensors one behind the other, parts looked up by number, and what was looked up added there.
+// CHECK-LABEL: dl.entry @lookups
+// CHECK-SAME: %[[A:.*]]: tensor<4x3xf32>, %[[B:.*]]: tensor<4x5xf32>, %[[I:.*]]: tensor<2x6xi64>)
+dl.entry @lookups(%a: tensor<4x3xf32>, %b: tensor<4x5xf32>, %i: tensor<2x6xi64>) -> (tensor<4x2x6xf32>, tensor<4x8xf32>) attributes {kind = #program.entry<infer>} {
+  // CHECK: %[[C:.*]] = dl.concat %[[A]], %[[B]] axis = 1 : tensor<4x3xf32>, tensor<4x5xf32>
+  %c = dl.concat %a, %b axis = 1 : tensor<4x3xf32>, tensor<4x5xf32>
+  // CHECK: %[[G:.*]] = dl.gather %[[C]], %[[I]] axis = 1 : tensor<4x8xf32>, tensor<2x6xi64>
+  %g = dl.gather %c, %i axis = 1 : tensor<4x8xf32>, tensor<2x6xi64>
+  // CHECK: dl.scatter_add %[[G]], %[[I]] axis = 1 : tensor<4x2x6xf32>, tensor<2x6xi64> to tensor<4x8xf32>
+  %s = dl.scatter_add %g, %i axis = 1 : tensor<4x2x6xf32>, tensor<2x6xi64> to tensor<4x8xf32>
+  // CHECK: dl.iota axes = [0, 2] space = [2, 4, 3] : tensor<8x3xi32>
+  %n = dl.iota axes = [0, 2] space = [2, 4, 3] : tensor<8x3xi32>
+  dl.return %g, %s : tensor<4x2x6xf32>, tensor<4x8xf32>
 }
 
 // A physical layout is part of the type.

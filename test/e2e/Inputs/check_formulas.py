@@ -79,6 +79,29 @@ def expected():
     values["upsampled"] = [row[4 * c + 2 * (h // 2) + w // 2] for row in X for c in range(2) for h in range(4) for w in range(4)]
     values["response"] = [v for row in X for v in response(row, 4, 3, 0.5, 0.75, 2)]
     values["wide_response"] = [v for row in X for v in response(row, 2, 4, 0.5, 1.25, 1)]
+    each = {"exact_gelu": lambda v: v * math.erfc(-v / math.sqrt(2)) / 2, "erf": math.erf, "floor": math.floor,
+            "two_to": lambda v: 2 ** min(v, 10)}
+    values.update({name: [f(v) for row in X for v in row] for name, f in each.items()})
+    values["to_each"] = [(v * v + 0.5) ** t for row, other in zip(X, TARGET) for v, t in zip(row, other)]
+    values["product"] = [math.prod(row) for row in X]
+    values["middle"] = [v for row in X for v in row[2:5]]
+    values["stacked"] = [v for row, other in zip(X, TARGET) for v in row + other]
+    values["padded"] = [v for row in X for v in [-0.5] + row + [-0.5, -0.5]]
+    values["running"] = [sum(row[:i + 1]) for row in TARGET for i in range(8)]
+    orders = [sorted(range(8), key=lambda i: (-row[i], i))[:3] for row in X]
+    values["largest"] = [row[i] for row, order in zip(X, orders) for i in order]
+    values["places"] = [i for order in orders for i in order]
+    values["picked"] = [v for row in X for v in (row[7], row[0], row[3], 0.0)]
+    to = [2, 0, 2, 0, 0, 9, 2, 1]
+    values["added"] = [row[n] + sum(t for t, k in zip(other, to) if k == n) for row, other in zip(X, TARGET) for n in range(3)]
+    values["row"] = [0.5 + label for label in LABEL]
+    def between(row, h, w):
+        """Of a picture of 2 x 4 whose corners are those of one of 4 x 8."""
+        top, left = min(h / 3, 1), w * 3 / 7
+        h0, w0 = int(top), int(left)
+        weigh = lambda i, j: (1 - abs(top - i)) * (1 - abs(left - j)) * row[4 * min(i, 1) + min(j, 3)]
+        return sum(weigh(i, j) for i in (h0, h0 + 1) for j in (w0, w0 + 1))
+    values["enlarged"] = [between(row, h, w) for row in X for h in range(4) for w in range(8)]
     return values
 
 

@@ -239,10 +239,15 @@ R"dl(test.dl:2:26: error: 4 pixels a square do not divide the 3 channels of f32[
   y = x |> pixel_shuffle(2)
                          ^
 )dl", {}},
-{"UpsampleBilinear", "y = x |> upsample(2, mode=\"bilinear\")",
-R"dl(test.dl:2:29: error: 'mode' of upsample is not available yet
-  y = x |> upsample(2, mode="bilinear")
-                            ^~~~~~~~~~
+{"UpsampleMode", "y = x |> upsample(2, mode=\"cubic\")",
+R"dl(test.dl:2:29: error: 'mode' is "nearest" or "bilinear", found "cubic"
+  y = x |> upsample(2, mode="cubic")
+                            ^~~~~~~
+)dl", {}},
+{"UpsampleCorners", "y = x |> upsample(2, align_corners=true)",
+R"dl(test.dl:2:38: error: 'align_corners' is of mode="bilinear"
+  y = x |> upsample(2, align_corners=true)
+                                     ^~~~
 )dl", {}},
 {"UpsampleByNothing", "y = x |> upsample(0)",
 R"dl(test.dl:2:21: error: 'factor' is 1 or more, found 0
@@ -449,6 +454,112 @@ b = a[::0])dl",
 R"dl(test.dl:3:9: error: the step of a slice is 1 or more, found 0
   b = a[::0]
         ^~~
+)dl", {}},
+{"ConcatOfDtypes", "y = concat([x, i32(x)])",
+R"dl(test.dl:2:14: error: f32[4, 3, 8, 8] and i32[4, 3, 8, 8] have different dtypes
+  y = concat([x, i32(x)])
+             ^~~~~~~~~~~ cast one of them, as in f32(x)
+)dl", {}},
+{"ConcatOfShapes", "y = concat([x, x[:, :, 1:]])",
+R"dl(test.dl:2:14: error: f32[4, 3, 8, 8] and f32[4, 3, 7, 8] differ along axis 2, not only along axis 1
+  y = concat([x, x[:, :, 1:]])
+             ^~~~~~~~~~~~~~~~
+)dl", {}},
+{"ConcatOfNumbers", "y = concat([x, 1])",
+R"dl(test.dl:2:14: error: 'parts' holds tensors, found the integer 1
+  y = concat([x, 1])
+             ^~~~~~
+)dl", {}},
+{"ConcatOfNothing", "y = concat([])",
+R"dl(test.dl:2:14: error: 'parts' is empty
+  y = concat([])
+             ^~
+)dl", {}},
+{"ConcatOfRanks", "y = concat([x, flatten(x)])",
+R"dl(test.dl:2:14: error: f32[4, 3, 8, 8] and f32[4, 192] have different numbers of axes
+  y = concat([x, flatten(x)])
+             ^~~~~~~~~~~~~~~
+)dl", {}},
+{"StackOfShapes", "y = stack([x, x[:, 1:]])",
+R"dl(test.dl:2:13: error: f32[4, 3, 8, 8] and f32[4, 2, 8, 8] have different shapes
+  y = stack([x, x[:, 1:]])
+            ^~~~~~~~~~~~~
+)dl", {}},
+{"SplitThatDoesNotDivide", "y = split(x, 2)",
+R"dl(test.dl:2:16: error: 2 parts do not divide the 3 elements along axis 1 of f32[4, 3, 8, 8]
+  y = split(x, 2)
+               ^
+)dl", {}},
+{"SplitOfTooFew", "y = split(x, [1, 1])",
+R"dl(test.dl:2:16: error: the parts' sizes add up to 2, axis 1 has 3 elements
+  y = split(x, [1, 1])
+               ^~~~~~
+)dl", {}},
+{"SplitOfTooMany", "y = split(x, [1, 3])",
+R"dl(test.dl:2:16: error: the parts' sizes are 0 or more and add up to 3, found 3 behind 1
+  y = split(x, [1, 3])
+               ^~~~~~
+)dl", {}},
+{"PadOfSomeAxes", "y = pad(x, ((1, 1),))",
+R"dl(test.dl:2:14: error: 'sides' is a pair (before, after) for each of the 4 axes of f32[4, 3, 8, 8], found a sequence of 1
+  y = pad(x, ((1, 1),))
+             ^~~~~~~~~
+)dl", {}},
+{"PadBelowZero", "y = pad(x, ((0, 0), (0, 0), (0, -1), (0, 0)))",
+R"dl(test.dl:2:14: error: a side is 0 or more, found -1
+  y = pad(x, ((0, 0), (0, 0), (0, -1), (0, 0)))
+             ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+)dl", {}},
+{"PadWithNoElement", "y = pad(i32(x), ((0, 0), (0, 1), (0, 0), (0, 0)), value=0.5)",
+R"dl(test.dl:2:59: error: the float 0.5 is no element of i32[4, 3, 8, 8]
+  y = pad(i32(x), ((0, 0), (0, 1), (0, 0), (0, 0)), value=0.5)
+                                                          ^~~
+)dl", {}},
+{"GatherOverTheBatch", "y = gather(x, i32(zeros((2,))))",
+R"dl(test.dl:2:14: error: gather cannot work across the batch, axis 0 of f32[4, 3, 8, 8]
+  y = gather(x, i32(zeros((2,))))
+             ^
+test.dl:1:9: note: 'x' is declared here
+)dl", {}},
+{"ScatterAddOfShapes", "y = scatter_add(zeros((5, 3)), i32(zeros((2,))), zeros((3, 3)))",
+R"dl(test.dl:2:52: error: the values to be added to f32[5, 3] at i32[2] along axis 0 are numbers of its dtype and the sizes 2x3, found f32[3, 3]
+  y = scatter_add(zeros((5, 3)), i32(zeros((2,))), zeros((3, 3)))
+                                                   ^~~~~~~~~~~~~
+)dl", {}},
+{"EmbeddingPadding", "y = embedding(argmax(x, 1), 10, 4, padding_index=10)",
+R"dl(test.dl:2:52: error: 'padding_index' is one of the 10 rows, found 10
+  y = embedding(argmax(x, 1), 10, 4, padding_index=10)
+                                                   ^~
+)dl", {}},
+{"TopKOfTooMany", "y = top_k(x, 9)",
+R"dl(test.dl:2:16: error: 'k' is from 1 to the 8 elements of the last axis, found 9
+  y = top_k(x, 9)
+               ^
+)dl", {}},
+{"ProductOfBools", "y = product(x > 0)",
+R"dl(test.dl:2:15: error: product does not work on bool[4, 3, 8, 8]
+  y = product(x > 0)
+              ^~~~~ cast it with f32(...)
+)dl", {}},
+{"DropoutOfAll", "y = dropout(x, 1)",
+R"dl(test.dl:2:18: error: 'rate' is from 0 to below 1, found 1
+  y = dropout(x, 1)
+                 ^
+)dl", {}},
+{"RandomOfProbability", "y = random_bernoulli((3,), 1.5)",
+R"dl(test.dl:2:30: error: 'p' is from 0 to 1, found 1.5
+  y = random_bernoulli((3,), 1.5)
+                             ^~~
+)dl", {}},
+{"RandomDeviation", "y = random_normal((3,), std=-1)",
+R"dl(test.dl:2:31: error: 'std' is 0 or more, found -1
+  y = random_normal((3,), std=-1)
+                              ^~
+)dl", {}},
+{"RandomRange", "y = random_uniform((3,), low=2)",
+R"dl(test.dl:2:32: error: 'low' is at most 'high', found 2 and 1
+  y = random_uniform((3,), low=2)
+                               ^
 )dl", {}},
 {"TensorIndexBeyond", "y = x[:, 3]",
 R"dl(test.dl:2:12: error: there is no element 3, axis 1 has 3

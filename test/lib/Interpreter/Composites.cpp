@@ -217,6 +217,9 @@ double gelu(double x, double) {
   return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
 }
 
+/// Of the normal distribution's upper tail, so that nothing is lost far below 0.
+double exactGelu(double x, double) { return x * std::erfc(-x * M_SQRT1_2) / 2; }
+
 /// -t log p - (1 - t) log (1 - p) for p = sigmoid(a).
 double sigmoidCrossEntropy(double a, double target) {
   auto logSigmoid = [](double x) { return std::min(x, 0.0) - std::log1p(std::exp(-std::fabs(x))); };
@@ -239,7 +242,9 @@ Values runComposite(Operation *op, ArrayRef<Tensor> v) {
         Tensor logarithm = logSoftmax(v[0], op.getAxis());
         return byElement(logarithm, [](double y, double) { return std::exp(y); });
       })
-      .Case<dl::GeluOp>([&](auto) { return byElement(v, gelu); })
+      .Case<dl::GeluOp>(
+          [&](dl::GeluOp op) { return byElement(v, op.getExact() ? exactGelu : gelu); })
+      .Case<dl::StopGradientOp>([&](auto) { return Result{v[0]}; })
       .Case<dl::SigmoidCrossEntropyOp>([&](auto) { return byElement(v, sigmoidCrossEntropy); })
       .Case<dl::HuberOp>([&](dl::HuberOp op) {
         double delta = op.getDelta().convertToDouble();

@@ -1,5 +1,6 @@
 //===- Elementwise.cpp - one element at a time ------------------------------------------------===//
 #include "dialects/DL/DLElementwiseOps.h"
+#include "runtime/Core/Philox.h"
 #include "test/lib/Interpreter/ElementwiseTable.h"
 #include "test/lib/Interpreter/Interpreter.h"
 #include <cmath>
@@ -39,6 +40,21 @@ static double compare(dl::Predicate predicate, double a, double b) {
   return 0;
 }
 
+/// As dl.random says, with the runtime's generator.
+static double draw(dl::RandomOp op, ArrayRef<double> v) {
+  auto word = [&](size_t i) { return static_cast<uint32_t>(static_cast<int64_t>(v[i])); };
+  uint32_t element = word(0), lane = element % 4;
+  runtime::PhiloxWords words =
+      runtime::philox(uint64_t(word(5)) << 32 | word(4), {element / 4, word(1) + word(2), word(3),
+                                                          static_cast<uint32_t>(op.getPath())});
+  auto fraction = [&](uint32_t i) { return (words[i] >> 8) * 0x1p-24; };
+  if (op.getKind() == dl::RandomKind::Uniform)
+    return fraction(lane);
+  double radius = std::sqrt(-2 * std::log(fraction(lane & 2) + 0x1p-24));
+  double angle = 2 * M_PI * fraction(lane | 1);
+  return radius * (lane % 2 == 0 ? std::cos(angle) : std::sin(angle));
+}
+
 using Scalar = std::function<double(ArrayRef<double>)>;
 
 /// The op's formula; null if it is not element-wise.
@@ -54,6 +70,8 @@ static Scalar formulaOf(Operation *op) {
     return [alpha = elu.getAlpha().convertToDouble()](Args v) {
       return v[0] > 0 ? v[0] : alpha * std::expm1(v[0]);
     };
+  if (auto random = dyn_cast<dl::RandomOp>(op))
+    return [random](Args v) mutable { return draw(random, v); };
   for (const ElementwiseRow &row : elementwiseTable())
     if (op->getName().getStringRef() == "dl." + row.name)
       return row.formula;

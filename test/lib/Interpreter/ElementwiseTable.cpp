@@ -22,6 +22,8 @@ llvm::ArrayRef<ElementwiseRow> elementwiseTable() {
       {"exp", 1, [](Args v) { return std::exp(v[0]); }},
       {"log", 1, [](Args v) { return std::log(v[0]); }, {}, 0.9, 1.3},
       {"sqrt", 1, [](Args v) { return std::sqrt(v[0]); }, {}, 0.9, 1.3},
+      {"erf", 1, [](Args v) { return std::erf(v[0]); }, {}, 2},
+      {"floor", 1, [](Args v) { return std::floor(v[0]); }, {}, 3},
       {"softsign", 1, [](Args v) { return v[0] / (1 + std::fabs(v[0])); }, {}, 2},
       {"silu", 1, [](Args v) { return v[0] / (1 + std::exp(-v[0])); }, {}, 3},
       {"hardswish", 1, [](Args v) { return v[0] * std::clamp(v[0] + 3, 0.0, 6.0) / 6; }, {}, 2},
@@ -32,6 +34,7 @@ llvm::ArrayRef<ElementwiseRow> elementwiseTable() {
       {"subtract", 2, [](Args v) { return v[0] - v[1]; }, {"i32"}},
       {"multiply", 2, [](Args v) { return v[0] * v[1]; }, {"i32"}},
       {"divide", 2, [](Args v) { return v[0] / v[1]; }, {"i32", "ui8"}, 0.9, 1.3},
+      {"power", 2, [](Args v) { return std::pow(v[0], v[1]); }, {}, 0.9, 1.3},
       {"maximum", 2, [](Args v) { return extremum(v[0], v[1], 1); }, {"ui8"}},
       {"minimum", 2, [](Args v) { return extremum(v[0], v[1], -1); }, {"i64"}},
   };

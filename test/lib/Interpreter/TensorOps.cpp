@@ -27,11 +27,15 @@ static Tensor constant(dl::ConstantOp op) {
 }
 
 static Tensor iota(dl::IotaOp op) {
-  Tensor result = Tensor::filled(shapeOf(op.getType()), 0);
+  Shape shape = shapeOf(op.getType());
+  Tensor result = Tensor::filled(op.getSpace() ? Shape(*op.getSpace()) : shape, 0);
   forEachIndex(result.shape, [&](const Index &index) {
-    result.at(index) = static_cast<double>(index[op.getAxis()]);
+    int64_t number = 0;
+    for (int64_t axis : op.getAxes())
+      number = number * result.shape[axis] + index[axis];
+    result.at(index) = stored(static_cast<double>(number), getElementTypeOrSelf(op.getType()));
   });
-  return result;
+  return {shape, result.values};
 }
 
 static Tensor broadcast(dl::BroadcastOp op, const Tensor &x) {
@@ -79,6 +83,59 @@ static Tensor pad(dl::PadOp op, const Tensor &x) {
       to.push_back(op.getLow()[axis] + index[axis] * op.getSteps()[axis]);
     result.at(to) = x.at(index);
   });
+  return result;
+}
+
+/// The index in x, or in what was scattered, of an index of what was looked up.
+static Index lookedUp(const Index &at, const Tensor &index, int64_t axis) {
+  size_t rank = index.shape.size();
+  Index inIndex(at.begin() + axis, at.begin() + axis + rank), to(at.begin(), at.begin() + axis);
+  to.push_back(static_cast<int64_t>(index.at(inIndex)));
+  to.insert(to.end(), at.begin() + axis + rank, at.end());
+  return to;
+}
+
+static bool isInside(const Index &index, const Shape &shape) {
+  for (size_t axis = 0; axis < shape.size(); ++axis)
+    if (index[axis] < 0 || index[axis] >= shape[axis])
+      return false;
+  return true;
+}
+
+static Tensor gather(dl::GatherOp op, const Tensor &x, const Tensor &index) {
+  Tensor result = Tensor::filled(shapeOf(op.getType()), 0);
+  forEachIndex(result.shape, [&](const Index &at) {
+    Index from = lookedUp(at, index, op.getAxis());
+    if (isInside(from, x.shape))
+      result.at(at) = x.at(from);
+  });
+  return result;
+}
+
+static Tensor scatterAdd(dl::ScatterAddOp op, const Tensor &values, const Tensor &index) {
+  Tensor result = Tensor::filled(shapeOf(op.getType()), 0);
+  forEachIndex(values.shape, [&](const Index &at) {
+    Index to = lookedUp(at, index, op.getAxis());
+    if (isInside(to, result.shape))
+      result.at(to) += values.at(at);
+  });
+  for (double &value : result.values)
+    value = stored(value, getElementTypeOrSelf(op.getType()));
+  return result;
+}
+
+/// From the operands' side: each element goes to its place.
+static Tensor concat(dl::ConcatOp op, ArrayRef<Tensor> operands) {
+  Tensor result = Tensor::filled(shapeOf(op.getType()), 0);
+  int64_t before = 0;
+  for (const Tensor &x : operands) {
+    forEachIndex(x.shape, [&](const Index &index) {
+      Index to = index;
+      to[op.getAxis()] += before;
+      result.at(to) = x.at(index);
+    });
+    before += x.shape[op.getAxis()];
+  }
   return result;
 }
 
@@ -167,6 +224,10 @@ Values runTensorOp(Operation *op, ArrayRef<Tensor> operands) {
       .Case<dl::TransposeOp>([&](auto op) { return Result{transpose(op, operands[0])}; })
       .Case<dl::SliceOp>([&](auto op) { return Result{slice(op, operands[0])}; })
       .Case<dl::PadOp>([&](auto op) { return Result{pad(op, operands[0])}; })
+      .Case<dl::ConcatOp>([&](auto op) { return Result{concat(op, operands)}; })
+      .Case<dl::GatherOp>([&](auto op) { return Result{gather(op, operands[0], operands[1])}; })
+      .Case<dl::ScatterAddOp>(
+          [&](auto op) { return Result{scatterAdd(op, operands[0], operands[1])}; })
       .Case<dl::ReduceOp>([&](auto op) { return Result{reduce(op, operands[0])}; })
       .Case<dl::MomentsOp>([&](auto op) { return moments(op, operands[0]); })
       .Case<dl::MatmulOp>([&](auto op) { return Result{matmul(op, operands[0], operands[1])}; })

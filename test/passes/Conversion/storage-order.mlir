@@ -21,7 +21,7 @@
 // An index along the width, an operand with axes of size 1.
 // CHECK: exec.kernel
 // CHECK: ^bb0(%{{.*}}: tensor<1x1x1x3xf32>):
-// CHECK-NEXT: dl.iota axis = 2 : tensor<2x4x5x3xi32>
+// CHECK-NEXT: dl.iota axes = [2] : tensor<2x4x5x3xi32>
 // CHECK: dl.broadcast %{{.*}} dims = [0, 1, 2, 3] : tensor<1x1x1x3xf32> to tensor<2x4x5x3xf32>
 
 // Not where the channels would change their place among what is kept,
@@ -40,6 +40,8 @@
 // CHECK: exec.kernel
 // CHECK: %[[P:.*]] = dl.slice %{{.*}} starts = [0, 2, 0, 1] sizes = [2, 2, 2, 2] steps = [1, 1, 3, 1] : tensor<2x4x5x3xf32>
 // CHECK-NEXT: dl.pad %[[P]] low = [0, 2, 0, 1] steps = [1, 1, 3, 1] : tensor<2x2x2x2xf32> to tensor<2x4x5x3xf32>
+// CHECK: exec.kernel
+// CHECK: dl.concat %{{.*}}, %{{.*}} axis = 3 : tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>
 // CHECK-NOT: exec.kernel
 dl.entry @infer(%x: tensor<2x3x4x5xf32, #nhwc>, %rows: tensor<2x3x4x5xf32>, %b: tensor<3xf32>, %k: tensor<1x3x1x1xf32, #nhwc>,
                 %v: tensor<3x4xf32>) attributes {kind = #program.entry<infer>} {
@@ -62,7 +64,7 @@ dl.entry @infer(%x: tensor<2x3x4x5xf32, #nhwc>, %rows: tensor<2x3x4x5xf32>, %b: 
   }
   %20:2 = dl.fused(%k) : (tensor<1x3x1x1xf32, #nhwc>) -> (tensor<2x3x4x5xi32, #nhwc>, tensor<2x3x4x5xf32, #nhwc>) {
   ^bb0(%a: tensor<1x3x1x1xf32, #nhwc>):
-    %1 = dl.iota axis = 3 : tensor<2x3x4x5xi32>
+    %1 = dl.iota axes = [3] : tensor<2x3x4x5xi32>
     %2 = dl.convert_layout %a : tensor<1x3x1x1xf32, #nhwc> to tensor<1x3x1x1xf32>
     %3 = dl.broadcast %2 dims = [0, 1, 2, 3] : tensor<1x3x1x1xf32> to tensor<2x3x4x5xf32>
     %4 = dl.convert_layout %1 : tensor<2x3x4x5xi32> to tensor<2x3x4x5xi32, #nhwc>
@@ -101,6 +103,13 @@ dl.entry @infer(%x: tensor<2x3x4x5xf32, #nhwc>, %rows: tensor<2x3x4x5xf32>, %b: 
     %3 = dl.pad %2 low = [0, 1, 2, 0] steps = [1, 1, 1, 3] : tensor<2x2x2x2xf32> to tensor<2x3x4x5xf32>
     %4 = dl.convert_layout %3 : tensor<2x3x4x5xf32> to tensor<2x3x4x5xf32, #nhwc>
     dl.yield %4 : tensor<2x3x4x5xf32, #nhwc>
+  }
+  %80 = dl.fused(%x) : (tensor<2x3x4x5xf32, #nhwc>) -> tensor<2x6x4x5xf32, #nhwc> {
+  ^bb0(%a: tensor<2x3x4x5xf32, #nhwc>):
+    %1 = dl.convert_layout %a : tensor<2x3x4x5xf32, #nhwc> to tensor<2x3x4x5xf32>
+    %2 = dl.concat %1, %1 axis = 1 : tensor<2x3x4x5xf32>, tensor<2x3x4x5xf32>
+    %3 = dl.convert_layout %2 : tensor<2x6x4x5xf32> to tensor<2x6x4x5xf32, #nhwc>
+    dl.yield %3 : tensor<2x6x4x5xf32, #nhwc>
   }
   dl.return
 }

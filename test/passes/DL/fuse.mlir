@@ -224,7 +224,7 @@ dl.entry @skip(%x: tensor<1x1x4x4xf32>, %w: tensor<1x1x3x3xf32>) -> (tensor<1x1x
 // CHECK: dl.return
 // OFF-LABEL: dl.entry @valid
 dl.entry @valid(%loss: tensor<8xf32>, %n: tensor<i32> {dl.valid}) -> (tensor<f32>) attributes {kind = #program.entry<evaluate>} {
-  %i = dl.iota axis = 0 : tensor<8xi32>
+  %i = dl.iota axes = [0] : tensor<8xi32>
   %r = dl.broadcast %n dims = [] : tensor<i32> to tensor<8xi32>
   %m = dl.compare lt %i, %r : tensor<8xi32>
   %zero = dl.constant dense<0.0> : tensor<8xf32>
@@ -307,4 +307,25 @@ dl.entry @slices(%x: tensor<4x10xf32>, %y: tensor<4x10xf32>) -> tensor<4x10xf32>
   %2 = dl.pad %1 low = [1, 1] steps = [1, 2] : tensor<3x5xf32> to tensor<4x10xf32>
   %3 = dl.add %2, %y : tensor<4x10xf32>
   dl.return %3 : tensor<4x10xf32>
+}
+
+// What is joined is stored before it is, and read where the whole is needed, which is not stored. Nor is what is looked up.
+// CHECK-LABEL: dl.entry @joined
+// CHECK-NEXT: %[[E:.*]] = dl.fused(%{{.*}}) : (tensor<4x3xf32>) -> tensor<4x3xf32>
+// CHECK: %[[C:.*]] = dl.fused(%[[E]], %{{.*}}) : (tensor<4x3xf32>, tensor<4x5xf32>) -> tensor<4x8xf32>
+// CHECK: dl.concat
+// CHECK-NEXT: dl.negate
+// CHECK: dl.fused(%[[C]], %{{.*}}) : (tensor<4x8xf32>, tensor<6xi32>) -> tensor<6x8xf32>
+// CHECK: dl.gather
+// CHECK-NEXT: dl.relu
+// CHECK-NOT: dl.fused
+// OFF-LABEL: dl.entry @joined
+// OFF-COUNT-5: dl.fused
+dl.entry @joined(%x: tensor<4x3xf32>, %y: tensor<4x5xf32>, %i: tensor<6xi32>) -> tensor<6x8xf32> attributes {kind = #program.entry<infer>} {
+  %0 = dl.exp %x : tensor<4x3xf32>
+  %1 = dl.concat %0, %y axis = 1 : tensor<4x3xf32>, tensor<4x5xf32>
+  %2 = dl.negate %1 : tensor<4x8xf32>
+  %3 = dl.gather %2, %i axis = 0 : tensor<4x8xf32>, tensor<6xi32>
+  %4 = dl.relu %3 : tensor<6x8xf32>
+  dl.return %4 : tensor<6x8xf32>
 }

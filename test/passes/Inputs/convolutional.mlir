@@ -59,7 +59,7 @@ dl.entry @evaluate(%x: tensor<4x1x8x8xf32> {dl.name = "image", dl.batch_axis = 0
   %p1 = dl.max_pool %r1 kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<4x4x4x4xf32> -> tensor<4x4x2x2xf32>
   %f = dl.reshape %p1 : tensor<4x4x2x2xf32> to tensor<4x16xf32>
   %l = dl.softmax_cross_entropy %f, %label axis = 1 : tensor<4x16xf32>, tensor<4xi32>
-  %i = dl.iota axis = 0 : tensor<4xi32>
+  %i = dl.iota axes = [0] : tensor<4xi32>
   %v = dl.broadcast %valid dims = [] : tensor<i32> to tensor<4xi32>
   %counts = dl.compare lt %i, %v : tensor<4xi32>
   %zero = dl.constant dense<0.0> : tensor<4xf32>

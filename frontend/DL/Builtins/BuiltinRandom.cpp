@@ -1,0 +1,140 @@
+// Random numbers: a function of the seed, the step, the sample's place in the batch of all ranks,
+// the place within the sample and the call's path. So every device and any number of threads and
+// ranks draws the same, and the backward pass draws a mask again where it needs it.
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/TensorBuilder.h"
+#include "frontend/DL/Builtins/Call.h"
+
+#include "llvm/Support/xxhash.h"
+
+namespace dlc::frontend {
+
+/// A tensor of draws, of which those along `batch` belong to samples.
+static mlir::Value draw(Call &call, dl::RandomKind kind, llvm::ArrayRef<int64_t> shape,
+                        BatchAxis batch) {
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  auto type = mlir::RankedTensorType::get(shape, b.builder.getI32Type());
+  // What the runtime writes.
+  auto given = [&](llvm::StringRef name) -> mlir::Value {
+    mlir::Value number = dl::ScalarOp::create(
+        b.builder, b.loc, mlir::RankedTensorType::get({}, b.builder.getI32Type()), name,
+        llvm::APFloat(0.0), /*scheduled=*/false);
+    return b.broadcast(number, type, {});
+  };
+  auto numbers = [&](llvm::ArrayRef<int64_t> axes, mlir::DenseI64ArrayAttr space) -> mlir::Value {
+    return dl::IotaOp::create(b.builder, b.loc, type, axes, space);
+  };
+  mlir::Value element, sample, first;
+  if (batch.exists() && !batch.isPlain()) {
+    int64_t before = batch.outer * *elementCount(shape.take_front(batch.axis));
+    int64_t behind = batch.inner * *elementCount(shape.drop_front(batch.axis + 1));
+    auto space = b.builder.getDenseI64ArrayAttr({before, call.entry().samples(), behind});
+    element = numbers({0, 2}, space);
+    sample = numbers({1}, space);
+  } else {
+    auto axes = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
+    llvm::erase(axes, batch.axis);
+    element = numbers(axes, {});
+    sample = batch.exists() ? numbers({batch.axis}, {}) : b.splat(type, 0);
+  }
+  first = batch.exists() ? given("random.first_sample") : b.splat(type, 0);
+  mlir::Value step = given("random.step"), low = given("random.seed_low"),
+              high = given("random.seed_high");
+  return dl::RandomOp::create(b.builder, b.loc, type.clone(b.builder.getF32Type()), kind, element,
+                              sample, first, step, low, high,
+                              static_cast<int32_t>(llvm::xxh3_64bits(call.path())));
+}
+
+/// Of `shape`, whose first axis is that of the samples if it is as long.
+static std::optional<Tensor> drawShape(Call &call, dl::RandomKind kind) {
+  llvm::SmallVector<int64_t> shape;
+  if (!readShape(call, /*mayBeOpen=*/false, shape) ||
+      !call.checkSize(shape, call.entry().builder.getF32Type()))
+    return std::nullopt;
+  BatchAxis batch;
+  if (!shape.empty() && shape[0] == call.entry().samples())
+    batch.axis = 0;
+  Tensor result = call.make(draw(call, kind, shape, batch), batch, {});
+  result.hasData = batch.exists();
+  return result;
+}
+
+static Value affine(Call &call, std::optional<Tensor> draws, double factor, double shift) {
+  if (!draws)
+    return Poison{};
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  draws->value = b.shift(b.scale(draws->value, factor), shift);
+  return *draws;
+}
+
+static Value buildNormal(Call &call) {
+  if (call.number("std") < 0)
+    return call.fail("std", "'std' is 0 or more, found " + text(call.value("std")));
+  return affine(call, drawShape(call, dl::RandomKind::Normal), call.number("std"),
+                call.number("mean"));
+}
+
+static Value buildUniform(Call &call) {
+  double low = call.number("low"), high = call.number("high");
+  if (low > high)
+    return call.fail("low", "'low' is at most 'high', found " + text(call.value("low")) + " and " +
+                                text(call.value("high")));
+  return affine(call, drawShape(call, dl::RandomKind::Uniform), high - low, low);
+}
+
+static Value buildBernoulli(Call &call) {
+  double p = call.number("p");
+  if (!(p >= 0 && p <= 1))
+    return call.fail("p", "'p' is from 0 to 1, found " + text(call.value("p")));
+  std::optional<Tensor> draws = drawShape(call, dl::RandomKind::Uniform);
+  if (!draws)
+    return Poison{};
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  mlir::Value hit = b.compare(dl::Predicate::LT, draws->value, b.splatLike(draws->value, p));
+  draws->value = b.castLike(hit, draws->value);
+  return *draws;
+}
+
+static Value buildDropout(Call &call) {
+  const Tensor &x = call.tensor("x");
+  double rate = call.number("rate");
+  if (!(rate >= 0 && rate < 1))
+    return call.fail("rate", "'rate' is from 0 to below 1, found " + text(call.value("rate")));
+  // The name is taken in every phase.
+  call.path();
+  if (!call.entry().isTraining() || rate == 0)
+    return x;
+  mlir::Value draws = draw(call, dl::RandomKind::Uniform, x.shape(), x.batch);
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  mlir::Value kept = b.compare(dl::Predicate::GE, draws, b.splatLike(draws, rate));
+  return call.makeLike(b.keepWhere(kept, b.scale(x.value, 1 / (1 - rate))), x);
+}
+
+std::vector<Builtin> randomBuiltins() {
+  using K = ParamKind;
+  return {
+      {"dropout",
+       Category::Function,
+       {{"x", K::FloatTensor}, {"rate", K::Number, 0.5}},
+       "zeroes elements in training, scales the others",
+       buildDropout},
+      {"random_normal",
+       Category::Source,
+       {{"shape", K::Integers}, {"mean", K::Number, 0}, {"std", K::Number, 1}},
+       "normal draws",
+       buildNormal},
+      {"random_uniform",
+       Category::Source,
+       {{"shape", K::Integers}, {"low", K::Number, 0}, {"high", K::Number, 1}},
+       "uniform draws",
+       buildUniform},
+      {"random_bernoulli",
+       Category::Source,
+       {{"shape", K::Integers}, {"p", K::Number}},
+       "1 with probability p, else 0",
+       buildBernoulli},
+  };
+}
+
+} // namespace dlc::frontend
