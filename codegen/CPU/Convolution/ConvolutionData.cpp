@@ -319,6 +319,9 @@ void DataPhase::copySource(const Task &task, Value firstChannel, Value channels)
 
 Value DataPhase::columnPhase(const Task &task, int64_t number) { return e.add(task.phase, number); }
 
+/// Without any, a phase is zero, and has no accumulators.
+Value DataPhase::hasTaps(Value phase) { return e.less(e.constant(0), field(phase, Taps)); }
+
 void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstChannel,
                          Value channels) {
   Value accumulate = e.less(e.constant(0), firstChannel);
@@ -363,9 +366,6 @@ void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstCh
     });
   });
 }
-
-/// Without any, a phase is zero, and has no accumulators.
-Value DataPhase::hasTaps(Value phase) { return e.less(e.constant(0), field(phase, Taps)); }
 
 /// A strip is a row of tiles of each column phase: its pixels follow each other in the
 /// accumulators, and in the target, where the phases take turns.

@@ -68,8 +68,8 @@ double codegen::waitingCycles(const DataGeometry &g, const MachineModel &m, cons
 /// Register tiles of different widths that are offered.
 static const size_t offeredTiles = 2;
 
-/// Of the best tile of each width those that take least, the fastest first; `cycles` of one, and
-/// `tiles(vectors)` gives those of a width.
+/// The offeredTiles that take least of the best ones of each width, the fastest first.
+/// `tiles(vectors)` gives those of a width, `cycles(tile)` what one takes.
 template <typename Schedule>
 static SmallVector<Schedule> bestTiles(llvm::function_ref<SmallVector<Schedule>(int64_t)> tiles,
                                        llvm::function_ref<double(const Schedule &)> cycles) {

@@ -116,8 +116,8 @@ TEST(Cost, KnowsWhatWinogradGains) {
   }
 }
 
-/// Fourier transforms beside Winograd's on AlexNet's second layer, as one core measured them (the
-/// same, of vectors of 32 bytes).
+/// Fourier transforms beside Winograd's on AlexNet's second layer, as measured on one core of the
+/// same processor with vectors of 32 bytes.
 TEST(Cost, KnowsWhatFourierTransformsTake) {
   const std::string image = "64x64x27x27", result = "64x192x27x27", filter = "192x64x5x5";
   const std::pair<KernelSource, double> times[] = {
