@@ -19,12 +19,15 @@ using namespace dlc;
 
 ArrayRef<StringRef> dlc::improvingPasses() {
   static constexpr StringRef flags[] = {"dl-simplify",
+                                        "dl-fold-batch-norm",
                                         "cse",
+                                        "dl-derive-variables",
                                         "dl-fuse",
                                         "dl-fuse-product-gradients",
                                         "dl-choose",
                                         "dl-schedule",
                                         "dl-bucket-gradients",
+                                        "exec-prepare-operands",
                                         "exec-plan-memory"};
   return flags;
 }
@@ -52,6 +55,10 @@ void dlc::addTrainPasses(OpPassManager &manager, const DLPipelineOptions &option
   // Before anything is spent on gradients that nobody asked for.
   manager.addNestedPass<dl::EntryOp>(dl::createPruneGradients({options.keepInputGradients}));
 
+  // On the composite, before its formula takes its place; only where nothing is differentiated.
+  if (isEnabled(options, "dl-fold-batch-norm"))
+    manager.addPass(dl::createFoldBatchNorm());
+
   // Behind differentiation, which takes a composite's own gradient, and behind what chooses by
   // layers. Before the passes below, since a formula holds constants and repeats what its
   // gradient's formula computes.
@@ -65,6 +72,11 @@ void dlc::addTrainPasses(OpPassManager &manager, const DLPipelineOptions &option
   // Needs the gradients; before fusion, so that an update may join the kernel that computes its
   // gradient.
   manager.addPass(dl::createBuildUpdate({options.keepWeightGradients, options.compress}));
+
+  // Behind what decides which variables evaluation and inference read; before fusion, which would
+  // compute folded weights in each kernel that reads them.
+  if (isEnabled(options, "dl-derive-variables"))
+    manager.addPass(dl::createDeriveVariables());
 }
 
 void dlc::addFusionPasses(OpPassManager &manager, const DLPipelineOptions &options) {
@@ -80,7 +92,8 @@ void dlc::addFusionPasses(OpPassManager &manager, const DLPipelineOptions &optio
   // On regions, since only what goes into one or comes out of one is stored, and a region is what a
   // candidate runs. On all entries at once, which share their variables' layouts.
   if (options.candidates && isEnabled(options, "dl-choose"))
-    manager.addPass(dl::createChoose(options.candidates));
+    manager.addPass(
+        dl::createChoose(options.candidates, isEnabled(options, "exec-prepare-operands")));
 
   // On regions, since these are what is executed and what memory is allocated for. Last: everything
   // behind it takes the order of the block as the order of execution.
@@ -109,6 +122,11 @@ void dlc::addConversionPasses(OpPassManager &manager) {
 }
 
 void dlc::addPlanPasses(OpPassManager &manager, const DLPipelineOptions &options, int64_t streams) {
+  // Behind selection, which says what kernels make of their operands first; before streams, as it
+  // makes records.
+  if (isEnabled(options, "exec-prepare-operands"))
+    manager.addPass(exec::createPrepareOperands());
+
   // On logical buffers: sharing of memory must not order what could run at the same time.
   manager.addPass(exec::createScheduleStreams({streams}));
 
@@ -207,7 +225,7 @@ void dlc::registerPipelines(dl::CandidateSources sources) {
       [](function_ref<void(const detail::PassOptions &)> handle) { handle(PipelineFlags()); });
   registerAsking("dl-choose", "chooses layouts and code for a target", sources,
                  [](OpPassManager &manager, std::shared_ptr<dl::CandidateSource> source) {
-                   manager.addPass(dl::createChoose(std::move(source)));
+                   manager.addPass(dl::createChoose(std::move(source), /*prepares=*/true));
                  });
   registerAsking("dl-fuse-product-gradients",
                  "lets a product compute sums of its operands, where the target can", sources,

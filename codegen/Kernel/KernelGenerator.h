@@ -125,6 +125,16 @@ struct CudaText {
   std::vector<Function> functions;
 };
 
+/// The first phases of a kernel that make all of its workspace out of one operand, and touch
+/// nothing else; the phases behind them do not write the workspace, nor touch the operand. While
+/// the operand stays as it is they need not be repeated.
+struct Preparation {
+  unsigned operand = 0; ///< of the kernel
+  unsigned phases = 1;
+  std::string form;   ///< equal text and an equal operand: an equal workspace
+  double seconds = 0; ///< part of the candidate's cost
+};
+
 /// One way to run a spec.
 struct Candidate {
   std::string schedule; ///< complete and canonical: equal text, equal code
@@ -133,6 +143,7 @@ struct Candidate {
   /// A result may lie in the memory of an operand that it needs at the same places only.
   bool inPlace = true;
   double cost = 0; ///< estimated seconds on one core
+  std::optional<Preparation> preparation = std::nullopt;
   /// Of a convolution on the CPU.
   std::optional<ConvolutionAlgorithm> algorithm = std::nullopt;
   llvm::json::Value parameters = nullptr; ///< the generator's own numbers, read back by emit

@@ -94,8 +94,10 @@ static void applyMeasured(std::vector<GeneratedCandidate> &all, const PinnedKern
     if (auto known = measured.seconds.find(one.name()); known != measured.seconds.end())
       one.candidate.cost = known->second;
   auto isChosen = [&](const GeneratedCandidate &one) { return one.name() == measured.chosen; };
-  if (auto chosen = llvm::find_if(all, isChosen); chosen != all.end())
+  if (auto chosen = llvm::find_if(all, isChosen); chosen != all.end()) {
+    chosen->pinned = true;
     std::rotate(all.begin(), chosen, std::next(chosen));
+  }
 }
 
 KernelSelector::KernelSelector(Target target, PinnedChoices pinned)

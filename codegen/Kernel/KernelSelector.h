@@ -20,6 +20,7 @@ namespace dlc::codegen {
 struct GeneratedCandidate {
   const KernelGenerator *generator = nullptr;
   Candidate candidate;
+  bool pinned = false; ///< the one that a measurement has chosen
 
   /// "library: cuDNN", "cpu-map: map"
   std::string name() const { return (generator->name() + ": " + candidate.schedule).str(); }

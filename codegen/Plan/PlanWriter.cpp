@@ -423,7 +423,7 @@ dlc_range PlanWriter::addCallArguments(exec::LaunchOp launch, const LibraryCall 
   return range;
 }
 
-/// One record a phase.
+/// One record for each phase that it runs.
 void PlanWriter::addLaunch(exec::LaunchOp launch, dlc_record record) {
   exec::KernelOp kernel = kernels.lookup(launch.getKernel());
   SmallVector<std::pair<Value, int32_t>> buffers;
@@ -431,7 +431,13 @@ void PlanWriter::addLaunch(exec::LaunchOp launch, dlc_record record) {
     buffers.push_back({buffer, access});
   dlc_range arguments = addArguments(buffers);
   setElementTypes(kernel, arguments);
-  for (auto [i, phase] : llvm::enumerate(phaseRows[kernelNumbers.lookup(launch.getKernel())])) {
+  ArrayRef<PhaseRow> rows = phaseRows[kernelNumbers.lookup(launch.getKernel())];
+  // Behind the phases there may be those of an alternative.
+  auto [first, end] = launch.getPhaseRange(kernel);
+  if (launch.getPart() == exec::Part::Whole)
+    end = rows.size();
+  for (unsigned i = first; i < end; ++i) {
+    const PhaseRow &phase = rows[i];
     record.kind = phase.library ? DLC_RECORD_LIBRARY : DLC_RECORD_LAUNCH;
     record.arguments = phase.library ? addCallArguments(launch, *phase.library) : arguments;
     record.index = phase.number;

@@ -95,8 +95,10 @@ json::Object ReportBuilder::buildRow(exec::RecordOp record) {
   }
   if (auto launch = dyn_cast<exec::LaunchOp>(*record)) {
     auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
-    flops = kernel.getFlops();
-    touched = kernel.getBytesMoved();
+    if (launch.getPart() != exec::Part::Preparation) {
+      flops = kernel.getFlops();
+      touched = kernel.getBytesMoved();
+    }
     row["kernel"] = launch.getKernel().str();
     addResult(row, getResultType(kernel));
   } else {
@@ -169,7 +171,7 @@ json::Array ReportBuilder::buildBuckets(exec::ProgramOp program) {
   for (auto record : program.getBlock().getOps<exec::RecordOp>()) {
     double &now = clock.streams[record.getStreamNumber()];
     if (auto launch = dyn_cast<exec::LaunchOp>(*record)) {
-      now += valueOf(symbols.lookup<exec::KernelOp>(launch.getKernel()).getSecondsAttr());
+      now += launch.getSeconds(symbols.lookup<exec::KernelOp>(launch.getKernel()));
       behind = exec::getRecordName(launch.getLoc()).str();
     } else if (auto reduced = dyn_cast<exec::AllReduceOp>(*record)) {
       double seconds = valueOf(reduced.getSecondsAttr());
@@ -221,8 +223,9 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
     activations += *row.getInteger("activation_bytes");
     if (auto launch = dyn_cast<exec::LaunchOp>(*record)) {
       auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
-      launches += kernel.getPhases()->size();
-      seconds += valueOf(kernel.getSecondsAttr());
+      auto [first, end] = launch.getPhaseRange(kernel);
+      launches += end - first;
+      seconds += launch.getSeconds(kernel);
       kernels.insert(kernel.getKey().value_or(launch.getKernel()));
     }
     rows.push_back(std::move(row));
@@ -249,6 +252,7 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
 
 json::Object ReportBuilder::build() {
   int64_t parameters = 0, parameterBytes = 0, stateBytes = 0;
+  json::Array derived;
   for (auto variable : module.getOps<exec::VariableOp>()) {
     int64_t end = variable.getOffset() + variable.getBytes();
     stateBytes = std::max(stateBytes, exec::alignUp(end));
@@ -256,6 +260,9 @@ json::Object ReportBuilder::build() {
       parameters += countElements(variable);
       parameterBytes += variable.getBytes();
     }
+    if (variable.getRole() == program::Role::Derived)
+      derived.push_back(json::Object{{"name", variable.getSymName().str()},
+                                     {"bytes", int64_t(variable.getBytes())}});
   }
   json::Array entries;
   for (auto program : module.getOps<exec::ProgramOp>())
@@ -267,13 +274,16 @@ json::Object ReportBuilder::build() {
     codes.insert(kernel.getKey().value_or(kernel.getSymName()));
   }
   int64_t kernels = codes.size();
-  return json::Object{{"model", module.getSymName().value_or("").str()},
+  json::Object report{{"model", module.getSymName().value_or("").str()},
                       {"parameters", parameters},
                       {"parameter_bytes", parameterBytes},
                       {"state_bytes", stateBytes},
                       {"kernels", kernels},
                       {"entries", std::move(entries)},
                       {"schedules", std::move(schedules)}};
+  if (!derived.empty())
+    report["derived"] = std::move(derived);
+  return report;
 }
 
 /// What the cubins of CUDA kernels need of a GPU.
@@ -539,6 +549,21 @@ static void printSchedules(const json::Array &schedules, llvm::raw_ostream &out)
   table.print(out);
 }
 
+/// What is computed from parameters once, and not in each run.
+static void printDerived(const json::Array &derived, llvm::raw_ostream &out) {
+  Table table(/*leading=*/1);
+  table.add({"derived variable", "bytes", ""});
+  int64_t all = 0;
+  for (const json::Value &value : derived) {
+    const json::Object &row = *value.getAsObject();
+    table.add({row.getString("name")->str(), formatBytes(get(row, "bytes")), ""});
+    all += get(row, "bytes");
+  }
+  table.add({"total", formatBytes(all), ""});
+  out << '\n';
+  table.print(out);
+}
+
 static void printFallbacks(const json::Array &fallbacks, llvm::raw_ostream &out) {
   for (const json::Value &value : fallbacks) {
     const json::Object &row = *value.getAsObject();
@@ -576,6 +601,8 @@ void printReport(const json::Value &report, llvm::raw_ostream &out) {
                  all.getString("math") ? "" : " on one core", out);
   if (const json::Array *schedules = all.getArray("schedules"))
     printSchedules(*schedules, out);
+  if (const json::Array *derived = all.getArray("derived"))
+    printDerived(*derived, out);
   if (const json::Array *fallbacks = all.getArray("fallbacks"))
     printFallbacks(*fallbacks, out);
   if (const json::Array *code = all.getArray("code"))

@@ -32,6 +32,10 @@ static void setSelection(exec::KernelOp kernel, const SelectedKernel &selected,
   kernel.setSchedule(describe(selected) +
                      (alternative ? "; if refused " + describe(*alternative) : ""));
   kernel.setSecondsAttr(builder.getF64FloatAttr(selected.candidate.cost));
+  if (const std::optional<Preparation> &first = selected.candidate.preparation)
+    kernel.setPreparationAttr(exec::PreparationAttr::get(
+        kernel.getContext(), first->operand, first->phases, builder.getStringAttr(first->form),
+        builder.getF64FloatAttr(first->seconds)));
   kernel.setFlops(selected.flops);
   kernel.setBytesMoved(selected.bytes);
   kernel.setSymName(selected.symbol);

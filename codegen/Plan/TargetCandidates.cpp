@@ -68,9 +68,15 @@ std::vector<dl::Candidate> TargetCandidates::candidatesIn(dl::FusedOp region,
   FailureOr<KernelSpec> spec = stored.spec();
   if (failed(spec))
     return all;
-  for (const GeneratedCandidate &one : selector->offer(*spec).candidates)
+  for (const GeneratedCandidate &one : selector->offer(*spec).candidates) {
     all.push_back({one.generator->name().str(), one.candidate.schedule, layouts,
                    one.candidate.workspaceBytes, one.candidate.inPlace, one.candidate.cost});
+    all.back().pinned = one.pinned;
+    if (const std::optional<Preparation> &preparation = one.candidate.preparation) {
+      all.back().preparedOperand = preparation->operand;
+      all.back().preparationSeconds = preparation->seconds;
+    }
+  }
   return all;
 }
 

@@ -49,6 +49,22 @@ def Exec_PhaseAttr : Exec_Attr<"Phase", "phase"> {
   }];
 }
 
+def Exec_PreparationAttr : Exec_Attr<"Preparation", "preparation"> {
+  let summary = "the first phases of a kernel, which need one operand only";
+  let description = [{
+    `#exec.preparation<operand = 1 phases = 1 form = "winograd 4x4" seconds = 1.0e-04>`: the first
+    `phases` read buffer `operand` and nothing else, and write all of the workspace and nothing
+    else; the phases behind them do not touch the operand, and do not write the workspace. Equal
+    bytes in equal forms are equal bytes of workspace. `seconds` are those phases' part of the
+    kernel's.
+  }];
+  let parameters = (ins "int64_t":$operand, "int64_t":$phases, "::mlir::StringAttr":$form,
+      "::mlir::FloatAttr":$seconds);
+  let assemblyFormat = [{
+    `<` `operand` `=` $operand `phases` `=` $phases `form` `=` $form `seconds` `=` $seconds `>`
+  }];
+}
+
 def Exec_InPlaceAttr : Exec_Attr<"InPlace", "in_place"> {
   let summary = "result buffer `result` may be the memory of operand buffer `operand`";
   let description = [{
@@ -72,6 +88,8 @@ def Exec_ValueAttr : Exec_Attr<"Value", "value"> {
       OptionalParameter<"::mlir::FlatSymbolRefAttr">:$of);
   let assemblyFormat = "`<` $name $kind $type (`batch_axis` `=` $batchAxis^)? (`of` `=` $of^)? `>`";
 }
+
+def Exec_PartAttr : EnumAttr<Exec_Dialect, Exec_Part, "part">;
 
 def Exec_BufferType : TypeDef<Exec_Dialect, "Buffer"> {
   let summary = "memory of a known number of bytes";

@@ -75,6 +75,15 @@ LogicalResult KernelOp::verify() {
     }
   if (getPhasesAttr() && getPhasesAttr().empty()) // (C3)
     return emitOpError() << "has an empty list of phases";
+  if (PreparationAttr preparation = getPreparationAttr()) { // (C4)
+    const int64_t operand = preparation.getOperand(), phases = preparation.getPhases();
+    if (operand < 0 || operand >= getNumBuffers() || writes(operand))
+      return emitOpError() << "prepares buffer " << operand << ", which is none that it reads";
+    const int64_t all = getPhasesAttr() ? getPhasesAttr().size() : 0;
+    if (phases < 1 || phases >= all || getWorkspace() == 0)
+      return emitOpError() << "prepares " << getWorkspace() << " bytes of workspace in " << phases
+                           << " of " << all << " phases";
+  }
   return success();
 }
 
@@ -192,16 +201,42 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (found != listed && !workspace) // (C1)
     return emitOpError() << "passes " << found << " buffers to @" << getKernel() << ", which takes "
                          << listed;
+  const Part part = getPart();
+  PreparationAttr preparation = kernel.getPreparationAttr();
+  if (part != Part::Whole && (!preparation || !workspace)) // (C2)
+    return emitOpError() << "is the " << stringifyPart(part) << " of @" << getKernel()
+                         << (preparation ? ", but has no workspace" : ", which has none");
+  const Access ofWorkspace = part == Part::Whole         ? Access::ReadWrite
+                             : part == Part::Preparation ? Access::Write
+                                                         : Access::Read;
   for (size_t i = 0; i < found; ++i) {
     bool extra = i == listed;
-    Access access = extra ? Access::ReadWrite : kernel.getBuffer(i).getAccess();
+    Access access = extra ? ofWorkspace : kernel.getBuffer(i).getAccess();
     int64_t bytes = extra ? kernel.getWorkspace() : kernel.getBuffer(i).getBytes();
+    if (part == Part::Preparation && !extra && int64_t(i) != preparation.getOperand())
+      bytes = 0;
     if (getBufferAccess(i) != access || getBytes(getBuffers()[i]) < bytes)
       return emitOpError() << "buffer " << i << " is " << stringifyAccess(getBufferAccess(i)) << " "
                            << getBytes(getBuffers()[i]) << " bytes, @" << getKernel() << " takes "
                            << stringifyAccess(access) << " " << bytes;
   }
   return success();
+}
+
+std::pair<unsigned, unsigned> LaunchOp::getPhaseRange(KernelOp kernel) {
+  const unsigned all = kernel.getPhasesAttr() ? kernel.getPhasesAttr().size() : 0;
+  if (getPart() == Part::Whole)
+    return {0, all};
+  const unsigned border = kernel.getPreparationAttr().getPhases();
+  return getPart() == Part::Preparation ? std::pair(0u, border) : std::pair(border, all);
+}
+
+double LaunchOp::getSeconds(KernelOp kernel) {
+  const double all = kernel.getSecondsAttr() ? kernel.getSecondsAttr().getValueAsDouble() : 0;
+  if (getPart() == Part::Whole)
+    return all;
+  const double first = kernel.getPreparationAttr().getSeconds().getValueAsDouble();
+  return getPart() == Part::Preparation ? first : std::max(0.0, all - first);
 }
 
 void LaunchOp::getAccesses(SmallVectorImpl<BufferAccess> &accesses) {

@@ -58,10 +58,11 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
 
     Selection fills the rest: `phases`, `workspace` bytes, `key` (32 hexadecimal digits),
     `schedule`, `flops`, `bytes_moved`. Kernels of equal key share their code and differ in sizes:
-    multi-tensor updates by one rule, whose code knows the table only. A schedule that is there before ("generator: schedule") is
-    the one to take. `seconds` estimates a run, `second_best` names what would have taken
+    multi-tensor updates by one rule, whose code knows the table only. A schedule that is there
+    before ("generator: schedule") is the one to take. `seconds` estimates a run, `second_best` names what would have taken
     `second_best_seconds` instead, with the conversions around it.
-    `in_place` lists the results that may lie in an operand's memory.
+    `in_place` lists the results that may lie in an operand's memory; `preparation` says what of a
+    run need not be repeated while an operand stays as it is.
     ```mlir
     exec.kernel @relu_20x24_0a1b2c3d [#exec.argument<read 1920>, #exec.argument<write 1920>]
         in_place [#exec.in_place<0 into 1>] {
@@ -69,7 +70,8 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
     }
     ```
     (C1) one block. (C2) in_place numbers a read and a written buffer of equal size. (C3) phases is
-    not empty if present.
+    not empty if present. (C4) preparation numbers a read buffer and leaves a phase behind it; there
+    is a workspace.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       TypedArrayAttrBase<Exec_ArgumentAttr, "arguments">:$buffers,
@@ -78,7 +80,8 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
       DefaultValuedAttr<I64Attr, "0">:$workspace, OptionalAttr<StrAttr>:$key,
       OptionalAttr<StrAttr>:$schedule, DefaultValuedAttr<I64Attr, "0">:$flops,
       DefaultValuedAttr<I64Attr, "0">:$bytes_moved, OptionalAttr<F64Attr>:$seconds,
-      OptionalAttr<StrAttr>:$second_best, OptionalAttr<F64Attr>:$second_best_seconds);
+      OptionalAttr<StrAttr>:$second_best, OptionalAttr<F64Attr>:$second_best_seconds,
+      OptionalAttr<Exec_PreparationAttr>:$preparation);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name $buffers (`in_place` $in_place^)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
@@ -224,22 +227,29 @@ class Exec_RecordOp<string mnemonic, list<Trait> traits = []>
     : Exec_Op<mnemonic, !listconcat(traits, [Exec_Record, HasParent<"ProgramOp">])>;
 
 def Exec_LaunchOp : Exec_RecordOp<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "runs a kernel: all of its phases, one after the other";
+  let summary = "runs a kernel: its phases, one after the other";
   let description = [{
     Its location names layer and stage. The workspace, if the kernel has one, is the last buffer,
-    accessed by `update`.
+    accessed by `update`. Of a kernel with a preparation, `part` may be `preparation`, whose phases
+    write the workspace, or `rest`, whose phases read it.
     `exec.launch @relu_0a1b2c3d(read %x, write %y) stream 0 : !exec.buffer<1920>,
     !exec.buffer<1920>`
     (C1) buffers and accesses are the kernel's, each at least as large; one more for the workspace,
-    once it is placed.
+    once it is placed. (C2) A part is one of a kernel with a preparation, and has the workspace; in
+    `preparation`, buffers other than its operand and the workspace are empty.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_BufferType>:$buffers,
-      DenseI32ArrayAttr:$access, DefaultValuedAttr<I64Attr, "0">:$stream);
+      DenseI32ArrayAttr:$access, DefaultValuedAttr<I64Attr, "0">:$stream,
+      DefaultValuedAttr<Exec_PartAttr, "::dlc::exec::Part::Whole">:$part);
   let assemblyFormat =
       "$kernel `` `(` custom<Accesses>($buffers, $access) `)` `stream` $stream attr-dict `:` "
       "type($buffers)";
   let extraClassDeclaration = [{
     Access getBufferAccess(unsigned number) { return static_cast<Access>(getAccess()[number]); }
+    /// The first phase of `kernel` that it runs, and the one behind its last.
+    ::std::pair<unsigned, unsigned> getPhaseRange(KernelOp kernel);
+    /// Estimated seconds of these phases; 0 if none are known.
+    double getSeconds(KernelOp kernel);
   }];
 }
 

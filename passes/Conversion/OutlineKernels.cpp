@@ -108,10 +108,10 @@ exec::KernelOp KernelOutliner::create(Operation *source, ArrayRef<exec::Argument
   auto array = [&](auto list) {
     return builder.getArrayAttr(SmallVector<Attribute>(list.begin(), list.end()));
   };
-  auto kernel =
-      exec::KernelOp::create(builder, builder.getUnknownLoc(), StringRef("k"), array(buffers),
-                             inPlace.empty() ? ArrayAttr() : array(inPlace), ArrayAttr(), 0,
-                             StringAttr(), schedule, 0, 0, FloatAttr(), StringAttr(), FloatAttr());
+  auto kernel = exec::KernelOp::create(
+      builder, builder.getUnknownLoc(), StringRef("k"), array(buffers),
+      inPlace.empty() ? ArrayAttr() : array(inPlace), ArrayAttr(), 0, StringAttr(), schedule, 0, 0,
+      FloatAttr(), StringAttr(), FloatAttr(), exec::PreparationAttr());
   fill(kernel.getBody());
   std::string text;
   llvm::raw_string_ostream stream(text);

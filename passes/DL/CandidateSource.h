@@ -30,6 +30,11 @@ struct Candidate {
   /// Estimated, on one core or one GPU: so that the sum over what is run is the time of a step.
   /// Counts packing, conversion of what does not lie as it is computed, and the workspace.
   double seconds = 0;
+  /// The operand, if any, of which the kernel makes something of its own before it looks at others,
+  /// and the part of `seconds` that this takes: once only, where the operand does not change.
+  std::optional<unsigned> preparedOperand = std::nullopt;
+  double preparationSeconds = 0;
+  bool pinned = false; ///< to be taken whatever it costs
 };
 
 class CandidateSource {

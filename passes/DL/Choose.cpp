@@ -18,7 +18,8 @@
 //
 // Classes and regions are the nodes of a PBQP (Pbqp.h). A class chooses a layout, which costs
 // nothing; a region one of its candidates' layouts, which costs the candidate's seconds; along an
-// edge stands the conversion at the region's border where the two differ.
+// edge stands the conversion at the region's border where the two differ. What a candidate prepares
+// of an operand that stays as it is, a weight where the model is used, costs nothing.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLElementwiseOps.h"
@@ -27,6 +28,7 @@
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
 #include "passes/DL/Pbqp.h"
+#include "passes/DL/Unchanging.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -242,18 +244,20 @@ namespace {
 
 class Chooser {
 public:
-  Chooser(ModuleOp module, CandidateSource &source)
-      : module(module), source(source), classes(module), known(module, source) {}
+  Chooser(ModuleOp module, CandidateSource &source, bool prepares)
+      : module(module), source(source), prepares(prepares), classes(module), known(module, source) {
+  }
   LogicalResult run();
 
 private:
   struct Region {
     FusedOp fused;
     SmallVector<unsigned> classes; ///< of each stored tensor
-    const std::vector<Candidate> *candidates;
+    std::vector<Candidate> candidates;
     SmallVector<unsigned> firsts; ///< number of the first candidate of each layout
   };
   LogicalResult collect();
+  std::vector<Candidate> withPrepared(FusedOp fused, std::vector<Candidate> all) const;
   void addAlternatives(const Region &region);
   void addToGraph(const Region &region, PbqpGraph &graph);
   void chooseLayouts();
@@ -264,6 +268,7 @@ private:
 
   ModuleOp module;
   CandidateSource &source;
+  const bool prepares;
   LayoutClasses classes;
   KnownCandidates known;
   std::vector<Region> regions;
@@ -277,16 +282,40 @@ static LogicalResult refuse(FusedOp fused) {
   return fused.emitError("no generator of the target takes this kernel");
 }
 
+/// What the candidates cost where operands that stay as they are have been prepared, the one to
+/// take first in front of those of its layouts.
+std::vector<Candidate> Chooser::withPrepared(FusedOp fused, std::vector<Candidate> all) const {
+  auto isPrepared = [&](const Candidate &candidate) {
+    return prepares && candidate.preparedOperand &&
+           isUnchanging(fused.getOperand(*candidate.preparedOperand));
+  };
+  for (Candidate &candidate : all)
+    if (isPrepared(candidate))
+      candidate.seconds = std::max(0.0, candidate.seconds - candidate.preparationSeconds);
+  for (auto first = all.begin(); first != all.end();) {
+    auto end = std::find_if(first, all.end(), [&](const Candidate &candidate) {
+      return candidate.layouts != first->layouts;
+    });
+    auto best = first;
+    for (auto each = first; each != end; ++each)
+      if (!first->pinned && isPrepared(*each) && each->seconds < best->seconds)
+        best = each;
+    std::rotate(first, best, std::next(best));
+    first = end;
+  }
+  return all;
+}
+
 LogicalResult Chooser::collect() {
   WalkResult result = module.walk([&](FusedOp fused) -> WalkResult {
     if (runsNothing(fused))
       return WalkResult::advance();
-    Region region{fused, {}, &known.of(fused), {}};
-    if (region.candidates->empty())
+    Region region{fused, {}, withPrepared(fused, known.of(fused)), {}};
+    if (region.candidates.empty())
       return refuse(fused);
     for (Value value : storedBy(fused))
       region.classes.push_back(classes.of(value));
-    const std::vector<Candidate> &all = *region.candidates;
+    const std::vector<Candidate> &all = region.candidates;
     for (unsigned i = 0; i < all.size(); ++i)
       if (i == 0 || all[i].layouts != all[i - 1].layouts)
         region.firsts.push_back(i);
@@ -310,8 +339,7 @@ LogicalResult Chooser::collect() {
 
 void Chooser::addAlternatives(const Region &region) {
   for (unsigned first : region.firsts)
-    for (auto [number, layout] :
-         llvm::zip_equal(region.classes, (*region.candidates)[first].layouts))
+    for (auto [number, layout] : llvm::zip_equal(region.classes, region.candidates[first].layouts))
       if (!classes.isFixed(number) && !llvm::is_contained(alternatives[number], layout))
         alternatives[number].push_back(layout);
 }
@@ -320,14 +348,14 @@ void Chooser::addAlternatives(const Region &region) {
 void Chooser::addToGraph(const Region &region, PbqpGraph &graph) {
   std::vector<double> seconds;
   for (unsigned first : region.firsts)
-    seconds.push_back((*region.candidates)[first].seconds);
+    seconds.push_back(region.candidates[first].seconds);
   const unsigned node = graph.addNode(seconds);
   for (auto [place, number] : llvm::enumerate(region.classes)) {
     const double conversion = source.conversionSeconds(typeOf(storedBy(region.fused)[place]));
     PbqpMatrix costs(seconds.size(), alternatives[number].size());
     for (size_t i = 0; i < costs.rows(); ++i)
       for (size_t j = 0; j < costs.columns(); ++j)
-        if ((*region.candidates)[region.firsts[i]].layouts[place] != alternatives[number][j])
+        if (region.candidates[region.firsts[i]].layouts[place] != alternatives[number][j])
           costs.at(i, j) = conversion;
     graph.addEdge(node, number, costs);
   }
@@ -380,11 +408,11 @@ LogicalResult Chooser::record(const Region &region) {
   FusedOp fused = region.fused;
   const Layouts layouts = layoutsOf(region);
   std::vector<Candidate> here;
-  for (const Candidate &candidate : *region.candidates)
+  for (const Candidate &candidate : region.candidates)
     if (candidate.layouts == layouts)
       here.push_back(candidate);
   if (here.empty())
-    here = source.candidatesIn(fused, layouts);
+    here = withPrepared(fused, source.candidatesIn(fused, layouts));
   if (here.empty())
     return refuse(fused);
   const Candidate *second = nullptr;
@@ -397,7 +425,7 @@ LogicalResult Chooser::record(const Region &region) {
   };
   for (const Candidate &candidate : ArrayRef(here).drop_front())
     consider(candidate, candidate.seconds);
-  for (const Candidate &candidate : *region.candidates)
+  for (const Candidate &candidate : region.candidates)
     if (candidate.layouts != layouts)
       consider(candidate, candidate.seconds + conversionsOf(region, candidate.layouts));
   MLIRContext *context = fused.getContext();
@@ -440,7 +468,8 @@ namespace {
 struct Choose : PassWrapper<Choose, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Choose)
 
-  explicit Choose(std::shared_ptr<CandidateSource> source) : source(std::move(source)) {}
+  Choose(std::shared_ptr<CandidateSource> source, bool prepares)
+      : source(std::move(source)), prepares(prepares) {}
   StringRef getArgument() const override { return "dl-choose"; }
   StringRef getDescription() const override {
     return "chooses the layouts of all tensors and the code of all regions together";
@@ -452,14 +481,16 @@ struct Choose : PassWrapper<Choose, OperationPass<ModuleOp>> {
     // What nothing uses shall have no say.
     for (auto entry : getOperation().getOps<EntryOp>())
       eraseDeadOps(entry);
-    if (failed(Chooser(getOperation(), *source).run()))
+    if (failed(Chooser(getOperation(), *source, prepares).run()))
       signalPassFailure();
   }
 
   std::shared_ptr<CandidateSource> source;
+  bool prepares;
 };
 } // namespace
 
-std::unique_ptr<Pass> dlc::dl::createChoose(std::shared_ptr<CandidateSource> source) {
-  return std::make_unique<Choose>(std::move(source));
+std::unique_ptr<Pass> dlc::dl::createChoose(std::shared_ptr<CandidateSource> source,
+                                            bool prepares) {
+  return std::make_unique<Choose>(std::move(source), prepares);
 }

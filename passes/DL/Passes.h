@@ -29,8 +29,10 @@ std::unique_ptr<mlir::Pass> createRematerialize(RematerializeOptions options,
 std::unique_ptr<mlir::Pass> createFuse(FuseOptions options,
                                        std::shared_ptr<CandidateSource> target);
 /// The two passes that ask what the target's generators offer; not null. For dlc-opt they are
-/// registered with the pipelines, as passes with the option `target`.
-std::unique_ptr<mlir::Pass> createChoose(std::shared_ptr<CandidateSource> source);
+/// registered with the pipelines, as passes with the option `target`. `prepares`: whether what a
+/// kernel makes of an operand that stays as it is costs nothing, as exec-prepare-operands sees to.
+std::unique_ptr<mlir::Pass> createChoose(std::shared_ptr<CandidateSource> source,
+                                         bool prepares = true);
 std::unique_ptr<mlir::Pass> createFuseProductGradients(std::shared_ptr<CandidateSource> source);
 
 } // namespace dlc::dl

@@ -37,6 +37,15 @@ def PruneGradients : Pass<"dl-prune-gradients", "::dlc::dl::EntryOp"> {
                         "keep the gradients of inputs">];
 }
 
+def FoldBatchNorm : Pass<"dl-fold-batch-norm", "::mlir::ModuleOp"> {
+  let summary = "batch norm within the weights of the convolution before it";
+  let description = [{
+    In entries that evaluate or infer, `dl.batch_norm_inference` of a convolution, with or without a
+    bias, becomes a convolution with other weights and another bias: functions of variables, which
+    dl-derive-variables computes once.
+  }];
+}
+
 def Decompose : Pass<"dl-decompose", "::dlc::dl::EntryOp"> {
   let summary = "puts the formulas of composites in their place";
   let description = [{
@@ -70,6 +79,17 @@ def BuildUpdate : Pass<"dl-build-update", "::mlir::ModuleOp"> {
                         "keep the gradients of variables as results">,
                  Option<"compress", "compress", "std::string", "",
                         "sum large gradients over ranks in bf16 or f16">];
+}
+
+def DeriveVariables : Pass<"dl-derive-variables", "::mlir::ModuleOp"> {
+  let summary = "computes once what depends on variables alone where a model is used";
+  let description = [{
+    In entries that evaluate or infer, what is computed from variables that no such entry assigns,
+    and from nothing else, becomes a variable of role `derived`: folded weights, a cast copy. The
+    entry `prepare` computes all of them; the runtime runs it before such an entry when variables
+    have changed. No result is kept that is larger than what it is computed from, nor one that only
+    index ops make.
+  }];
 }
 
 def Fuse : Pass<"dl-fuse", "::dlc::dl::EntryOp"> {

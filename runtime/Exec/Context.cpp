@@ -137,9 +137,11 @@ Status Context::Impl::stageInputs() {
   return {};
 }
 
-/// Derived variables follow from the others; they are stale after a load or a write from outside.
+/// Derived variables follow from the others; they are stale after a load, a write from outside and
+/// a step. Only what uses a model reads them.
 Status Context::Impl::prepareState() {
-  if (state->preparedRevision() == state->revision() || entry.kind == DLC_ENTRY_PREPARE)
+  const bool reads = entry.kind == DLC_ENTRY_EVALUATE || entry.kind == DLC_ENTRY_INFER;
+  if (!reads || state->preparedRevision() == state->revision())
     return {};
   if (const EntryInfo *found = state->module()->plan().findEntry(DLC_ENTRY_PREPARE)) {
     if (!prepare) {
@@ -287,6 +289,8 @@ Status Context::startRun(Trace *trace) {
   auto done = [&](uint32_t record) { return impl->showWrites(*trace, record); };
   DLC_TRY(impl->executor->run(impl->started % 2, trace, done)
               .in(concat("entry '", impl->entry.name, "'")));
+  if (impl->entry.kind == DLC_ENTRY_TRAIN || impl->entry.kind == DLC_ENTRY_ACCUMULATE)
+    impl->state->markChanged();
   ++impl->started;
   return {};
 }

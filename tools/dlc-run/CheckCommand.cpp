@@ -116,13 +116,20 @@ public:
   uint64_t leftOut = 0;
 
 private:
+  /// Each build derives what it likes from other variables, in its own form.
+  static bool isShared(const VariableInfo &variable) { return variable.role != DLC_ROLE_DERIVED; }
+
   /// Copies A's variables to B, by name; both must have the same ones.
   Status shareVariables() {
-    if (a.plan().variables.size() != b.plan().variables.size())
-      return invalid("'", a.state->module()->path(), "' has ", a.plan().variables.size(),
-                     " variables, '", b.state->module()->path(), "' ", b.plan().variables.size());
+    const auto ofA = std::ranges::count_if(a.plan().variables, isShared);
+    const auto ofB = std::ranges::count_if(b.plan().variables, isShared);
+    if (ofA != ofB)
+      return invalid("'", a.state->module()->path(), "' has ", ofA, " variables, '",
+                     b.state->module()->path(), "' ", ofB);
     for (size_t i = 0; i < a.plan().variables.size(); ++i) {
       const VariableInfo &mine = a.plan().variables[i];
+      if (!isShared(mine))
+        continue;
       const VariableInfo *other = b.plan().findVariable(mine.name);
       if (!other || other->type.str() != mine.type.str())
         return invalid("variable '", mine.name, "' is ", mine.type.str(), " in ",
@@ -276,8 +283,7 @@ private:
   Status compareVariables(size_t entry) {
     for (size_t i = 0; i < a.plan().variables.size(); ++i) {
       const VariableInfo &variable = a.plan().variables[i];
-      // Each build derives what it likes from the others, in its own form.
-      if (variable.role == DLC_ROLE_DERIVED)
+      if (!isShared(variable))
         continue;
       DLC_TRY_ASSIGN(mine, a.variable(i));
       DLC_TRY_ASSIGN(theirs, b.variable(indexInB(*b.plan().findVariable(variable.name))));

@@ -203,6 +203,9 @@ Candidate codegen::dataCandidate(const ConvolutionProblem &problem, const DataSc
   candidate.phases.push_back({uint32_t(plan.packTasks()), 0});
   candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
   candidate.phases.push_back({uint32_t(plan.computeTasks()), 4 * scratch});
+  std::string form =
+      "direct " + filterOrder(problem) + " vectors " + std::to_string(schedule.vectors);
+  candidate.preparation = {/*operand=*/1, /*phases=*/1, std::move(form), /*seconds=*/0};
   candidate.cost = tileSeconds(dataCycles(plan.geometry, machine, schedule) +
                                    waitingCycles(plan.geometry, machine, schedule),
                                machine);

@@ -6,6 +6,21 @@
 
 using namespace dlc::codegen;
 
+std::string dlc::codegen::filterOrder(const ConvolutionProblem &p) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << p.groups << " groups ";
+  if (p.direction == ConvolutionProblem::Direction::Forward) {
+    stream << "forward";
+    return text;
+  }
+  // Taps in the order of the phases that they belong to.
+  stream << "backward data";
+  for (const auto &list : {p.input, p.output, p.stride, p.dilation, p.padLow})
+    stream << ' ' << list[0] << 'x' << list[1] << 'x' << list[2];
+  return text;
+}
+
 bool dlc::codegen::isPointwise(const ConvolutionProblem &p) {
   const ConvolutionProblem::Spatial ones{1, 1, 1}, zeros{0, 0, 0};
   return p.kernel == ones && p.stride == ones && p.padLow == zeros && p.output == p.input;

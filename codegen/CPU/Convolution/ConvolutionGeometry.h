@@ -77,6 +77,9 @@ struct DataGeometry {
   bool isFlat() const;
 };
 
+/// What of a problem in its data directions tells how filters of one shape are read: as text.
+std::string filterOrder(const ConvolutionProblem &problem);
+
 /// A 1x1 convolution without stride and padding: a matrix product of pixels.
 bool isPointwise(const ConvolutionProblem &problem);
 

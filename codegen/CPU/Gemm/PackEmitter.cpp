@@ -285,8 +285,26 @@ bool codegen::canWalkPrologueResults(const KernelSpec &spec) {
   });
 }
 
+/// See finishCandidate.
+static std::optional<Preparation> finishPreparation(const KernelSpec &spec, const CpuTarget &target,
+                                                    const Candidate &candidate) {
+  Preparation preparation = *candidate.preparation;
+  auto argument = dyn_cast<BlockArgument>(spec.anchorOp()->getOperand(preparation.operand));
+  if (!argument || !argument.hasOneUse())
+    return std::nullopt;
+  preparation.operand = argument.getArgNumber();
+  // The rest reads the workspace and not the operand.
+  const double bytes = program::storageBytes(spec.operandTypes()[preparation.operand]);
+  const double left = double(spec.bytes()) - bytes + double(candidate.workspaceBytes);
+  preparation.seconds +=
+      trafficSeconds(spec, candidate, target) - memorySeconds(std::max(0.0, left), target);
+  return preparation;
+}
+
 void codegen::finishCandidate(const KernelSpec &spec, const CpuTarget &target,
                               Candidate &candidate) {
+  if (candidate.preparation)
+    candidate.preparation = finishPreparation(spec, target, candidate);
   candidate.cost += trafficSeconds(spec, candidate, target);
   for (unsigned number : resultsBehindAnchor(spec, false)) {
     candidate.phases.push_back({prologueWalk(spec, target, number)->tasks(), 0});

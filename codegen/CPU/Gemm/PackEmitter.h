@@ -141,7 +141,8 @@ bool isVectorAxis(const KernelSpec &spec, llvm::ArrayRef<int64_t> space, unsigne
 
 /// Adds what all packed kernels do beside their tiles: the way of their tensors through memory, and
 /// results that do not need the anchor, which are walked on their own, in phases behind the
-/// anchor's.
+/// anchor's. A preparation, given for the anchor's operand of its number and with the seconds of
+/// its code, becomes that of the kernel's operand, if that is read there and nowhere else.
 void finishCandidate(const KernelSpec &spec, const CpuTarget &target, Candidate &candidate);
 mlir::LogicalResult emitPrologueResults(const KernelSpec &spec, const Candidate &candidate,
                                         const CpuTarget &target, llvm::StringRef symbol,

@@ -108,6 +108,12 @@ Candidate codegen::winogradDataCandidate(const ConvolutionProblem &problem,
   candidate.phases.push_back(
       {uint32_t(plan.chunks() * sizes.blocks), uint64_t(4 * plan.scratchElements())});
   candidate.cost = winogradSeconds(problem, target, schedule);
+  std::string form;
+  llvm::raw_string_ostream(form) << dl::stringifyConvolutionAlgorithm(schedule.algorithm) << ' '
+                                 << filterOrder(problem) << " tile " << schedule.tileRows << 'x'
+                                 << schedule.tileCols << " vectors " << schedule.vectors;
+  candidate.preparation = {/*operand=*/1, /*phases=*/1, std::move(form),
+                           winogradFilterSeconds(problem, target, schedule)};
   return candidate;
 }
 

@@ -118,6 +118,12 @@ struct TransformCosts {
 };
 } // namespace
 
+/// Of the transforms of a filter, channel by channel: a gather or scatter of each tap.
+static double filterCycles(const WinogradSizes &z, const TransformCosts &costs) {
+  return double(z.sourceChannels * z.targetPanels * z.channelVectorsOfPanel()) *
+         (costs.filter + 10 * double(z.highTaps * z.wideTaps));
+}
+
 /// Seconds of a schedule whose sizes are `z`.
 static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
                         const WinogradSizes &z, const TransformCosts &costs) {
@@ -141,9 +147,7 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   const double chunks = double(ceilDiv(z.targetPanels, s.panels));
   const double sourceChunks = filter ? double(ceilDiv(z.sourceVectors, s.channelVectors)) : 1;
   cycles += double(z.segments) * (sources * chunks + targets * sourceChunks);
-  // The filter, channel by channel: a gather or scatter of each tap.
-  cycles += double(z.sourceChannels * z.targetPanels * z.channelVectorsOfPanel()) *
-            (costs.filter + 10 * double(z.highTaps * z.wideTaps));
+  cycles += filterCycles(z, costs);
   // The transformed filter, or the sums of its gradient, pass through each block.
   const double filterBytes = 4.0 * z.points * z.sourceChannels * z.targetPanels * z.width;
   // Far more than the last cache holds comes from memory, in runs of a panel.
@@ -157,6 +161,13 @@ double codegen::winogradSeconds(const ConvolutionProblem &p, const CpuTarget &ta
                                 const WinogradSchedule &s) {
   const WinogradSizes z(p, s, MachineModel(target).lanes);
   return secondsOf(p, target, z, TransformCosts(z, MachineModel(target)));
+}
+
+double codegen::winogradFilterSeconds(const ConvolutionProblem &p, const CpuTarget &target,
+                                      const WinogradSchedule &s) {
+  const MachineModel machine(target);
+  const WinogradSizes z(p, s, machine.lanes);
+  return tileSeconds(filterCycles(z, TransformCosts(z, machine)), machine);
 }
 
 //===------------------------------------------------------------------------------------------===//

@@ -77,6 +77,9 @@ std::optional<WinogradSchedule> chooseFourierSchedule(const ConvolutionProblem &
 /// Estimated seconds on one core, without what all kernels add.
 double winogradSeconds(const ConvolutionProblem &problem, const CpuTarget &target,
                        const WinogradSchedule &schedule);
+/// Those of them that transform the filter, in the data directions.
+double winogradFilterSeconds(const ConvolutionProblem &problem, const CpuTarget &target,
+                             const WinogradSchedule &schedule);
 
 } // namespace dlc::codegen
 

@@ -66,9 +66,9 @@ public:
   /// Without it, those of the state's seed and step 0.
   Status setRandom(uint64_t seed, uint64_t step);
 
-  /// Runs the entry once and returns when all of it is done. Refreshes derived variables first
-  /// where the State was changed from outside. With `trace`, times each record. Fails with
-  /// InvalidArgument, before anything has run, if an input is not bound or, of those that hold
+  /// Runs the entry once and returns when all of it is done. Evaluation and inference refresh
+  /// derived variables first where the State has changed. With `trace`, times each record. Fails
+  /// with InvalidArgument, before anything has run, if an input is not bound or, of those that hold
   /// classes (ValueInfo::classes), a valid sample has a number that is none of them.
   Status run(Trace *trace = nullptr);
 

@@ -49,9 +49,10 @@ public:
   /// The device memory behind the variables.
   DeviceMemory &memory() { return *block; }
 
-  /// Counts changes made from outside (write, reset, load): a Context refreshes derived variables
-  /// when it moves.
+  /// Counts changes made from outside (write, reset, load) and by steps that train: a Context
+  /// refreshes derived variables when it moves.
   uint64_t revision() const { return changes; }
+  void markChanged() { ++changes; }
   uint64_t preparedRevision() const { return prepared; }
   void markPrepared() { prepared = changes; }
 

@@ -30,6 +30,54 @@ exec.kernel @k [#exec.argument<read 16>] attributes {phases = []} {
 
 // -----
 
+// kernel C4: a result is none that phases may begin with
+// expected-error @below {{prepares buffer 1, which is none that it reads}}
+exec.kernel @k [#exec.argument<read 16>, #exec.argument<write 16>] attributes {workspace = 64 : i64,
+    phases = [#exec.phase<"k_0" tasks = 1 scratch = 0>, #exec.phase<"k_1" tasks = 1 scratch = 0>],
+    preparation = #exec.preparation<operand = 1 phases = 1 form = "" seconds = 1.0e-03>} {
+  dl.yield
+}
+
+// -----
+
+// kernel C4: nothing is left behind the preparation
+// expected-error @below {{prepares 64 bytes of workspace in 2 of 2 phases}}
+exec.kernel @k [#exec.argument<read 16>] attributes {workspace = 64 : i64,
+    phases = [#exec.phase<"k_0" tasks = 1 scratch = 0>, #exec.phase<"k_1" tasks = 1 scratch = 0>],
+    preparation = #exec.preparation<operand = 0 phases = 2 form = "" seconds = 1.0e-03>} {
+  dl.yield
+}
+
+// -----
+
+exec.kernel @k [#exec.argument<read 16>] {
+  dl.yield
+}
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [#exec.value<"x" input tensor<4xf32>>], outputs = [], metrics = []} {
+  %0 = exec.input 0 : <16>
+  // launch C2: the kernel has one part
+  // expected-error @below {{is the rest of @k, which has none}}
+  exec.launch @k(read %0) stream 0 {part = #exec<part rest>} : !exec.buffer<16>
+  exec.output
+}
+
+// -----
+
+exec.kernel @k [#exec.argument<read 16>] attributes {workspace = 64 : i64,
+    phases = [#exec.phase<"k_0" tasks = 1 scratch = 0>, #exec.phase<"k_1" tasks = 1 scratch = 0>],
+    preparation = #exec.preparation<operand = 0 phases = 1 form = "" seconds = 1.0e-03>} {
+  dl.yield
+}
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [#exec.value<"x" input tensor<4xf32>>], outputs = [], metrics = []} {
+  %0 = exec.input 0 : <16>
+  // launch C2: the prepared bytes are nowhere
+  // expected-error @below {{is the rest of @k, but has no workspace}}
+  exec.launch @k(read %0) stream 0 {part = #exec<part rest>} : !exec.buffer<16>
+  exec.output
+}
+
+// -----
+
 // program: no end
 // expected-error @below {{does not end with exec.output}}
 exec.program @p attributes {kind = #program.entry<infer>, inputs = [], outputs = [], metrics = []} {

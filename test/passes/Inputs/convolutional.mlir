@@ -1,5 +1,6 @@
 // A small network with what the passes look for: relu before max_pool, bias and relu behind a convolution, a skip
-// connection, average pooling, views, a parameter with multipliers, and an evaluation that counts valid samples only.
+// connection, average pooling, views, a parameter with multipliers, and an evaluation with a batch norm that counts valid samples
+// only.
 #sgd = #dl.optimizer<"sgd", {learning_rate = 0.25 : f64, momentum = 0.5 : f64, weight_decay = 0.125 : f64}>
 dl.variable @conv1.weight : tensor<4x1x3x3xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
 dl.variable @conv1.bias : tensor<4xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
@@ -7,6 +8,8 @@ dl.variable @conv2.weight : tensor<4x4x3x3xf32> role<parameter> init(#program.in
 dl.variable @conv2.bias : tensor<4xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
 dl.variable @linear1.weight : tensor<5x16xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
 dl.variable @linear1.bias : tensor<5xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
+dl.variable @norm1.mean : tensor<4xf32> role<statistic> init(#program.init<constant, 0.0, 0.0>)
+dl.variable @norm1.variance : tensor<4xf32> role<statistic> init(#program.init<constant, 1.0, 0.0>)
 
 dl.entry @train_step(%x: tensor<4x1x8x8xf32> {dl.name = "image", dl.batch_axis = 0 : i64},
                      %label: tensor<4xi32> {dl.name = "label", dl.batch_axis = 0 : i64})
@@ -55,7 +58,10 @@ dl.entry @evaluate(%x: tensor<4x1x8x8xf32> {dl.name = "image", dl.batch_axis = 0
     -> (tensor<f32> {dl.name = "loss.sum", dl.kind = #program.value<accumulator>}) attributes {kind = #program.entry<evaluate>} {
   %w1 = dl.read @conv1.weight : tensor<4x1x3x3xf32>
   %c1 = dl.convolution %x, %w1 strides = [2, 2] padding = [0, 1, 0, 1] dilations = [1, 1] groups = 1 : tensor<4x1x8x8xf32>, tensor<4x1x3x3xf32>
-  %r1 = dl.relu %c1 : tensor<4x4x4x4xf32>
+  %mean = dl.read @norm1.mean : tensor<4xf32>
+  %variance = dl.read @norm1.variance : tensor<4xf32>
+  %n1 = dl.batch_norm_inference %c1, %mean, %variance epsilon = 6.25e-02 : tensor<4x4x4x4xf32>
+  %r1 = dl.relu %n1 : tensor<4x4x4x4xf32>
   %p1 = dl.max_pool %r1 kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<4x4x4x4xf32> -> tensor<4x4x2x2xf32>
   %f = dl.reshape %p1 : tensor<4x4x2x2xf32> to tensor<4x16xf32>
   %l = dl.softmax_cross_entropy %f, %label axis = 1 : tensor<4x16xf32>, tensor<4xi32>

@@ -1,0 +1,22 @@
+//===- Unchanging.h - variables that stay as they are while a model is used ---------*- C++ -*-===//
+#ifndef DLC_PASSES_DL_UNCHANGING_H
+#define DLC_PASSES_DL_UNCHANGING_H
+
+#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLTensorOps.h"
+
+namespace dlc::dl {
+
+/// Whether the entry uses a model: it runs many times between two changes of the parameters.
+inline bool usesModel(EntryOp entry) {
+  return entry.getKind() == program::EntryKind::Evaluate ||
+         entry.getKind() == program::EntryKind::Infer;
+}
+
+/// Whether `value` is read from a variable, through reshapes, in an entry that uses the model, and
+/// no such entry writes the variable.
+bool isUnchanging(mlir::Value value);
+
+} // namespace dlc::dl
+
+#endif
