@@ -7,6 +7,7 @@
 #include "runtime/Core/Json.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -15,6 +16,20 @@ namespace json = llvm::json;
 namespace dlc::codegen {
 
 static constexpr int64_t version = 1; ///< as checkVersion says
+/// Candidates that are estimated to take this many times as long as the fastest are not timed: the
+/// loops of last resort, which would take as long as all others together.
+static constexpr double hopeless = 10;
+
+std::vector<const GeneratedCandidate *> contendersOf(const KernelOffer &offer) {
+  double fastest = std::numeric_limits<double>::infinity();
+  for (const GeneratedCandidate &one : offer.candidates)
+    fastest = std::min(fastest, one.candidate.cost);
+  std::vector<const GeneratedCandidate *> contenders;
+  for (const GeneratedCandidate &one : offer.candidates)
+    if (one.candidate.cost <= hopeless * fastest)
+      contenders.push_back(&one);
+  return contenders;
+}
 
 std::string problemHash(StringRef text) { return hexadecimal(hashText(text)); }
 
@@ -329,9 +344,11 @@ std::vector<std::string> LockFile::findMisfits(const KernelSelector &selector) c
   llvm::StringMap<const KernelOffer *> asked;
   for (const KernelOffer *offer : selector.offers())
     asked[problemHash(offer->text)] = offer;
+  llvm::StringSet<> known;
   std::vector<std::string> lines;
   for (const TunedKernel &kernel : kernels) {
     const KernelOffer *offer = asked.lookup(kernel.problem.hash);
+    known.insert(kernel.problem.hash);
     if (!offer)
       lines.push_back("the model has no such kernel as that of " + labelOf(kernel));
     else if (llvm::none_of(offer->candidates, [&](const GeneratedCandidate &candidate) {
@@ -340,6 +357,9 @@ std::vector<std::string> LockFile::findMisfits(const KernelSelector &selector) c
       lines.push_back("for " + labelOf(kernel) + " there is no '" + kernel.chosen.name() +
                       "' any longer");
   }
+  for (const KernelOffer *offer : selector.offers())
+    if (!known.contains(problemHash(offer->text)) && contendersOf(*offer).size() > 1)
+      lines.push_back("nothing was measured for " + offer->stem);
   return lines;
 }
 

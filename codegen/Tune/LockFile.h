@@ -70,9 +70,13 @@ public:
   /// For a KernelSelector.
   PinnedChoices choices() const;
   /// What does not fit the kernels that the selector was asked for, a line each: problems that none
-  /// of them has, and candidates that there are no longer.
+  /// of them has, candidates that there are no longer, and kernels with a choice that the plan does
+  /// not have.
   std::vector<std::string> findMisfits(const KernelSelector &selector) const;
 };
+
+/// The candidates of a kernel that are worth being timed.
+std::vector<const GeneratedCandidate *> contendersOf(const KernelOffer &offer);
 
 /// Of a kernel's canonical text.
 std::string problemHash(llvm::StringRef text);

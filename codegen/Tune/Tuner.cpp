@@ -16,23 +16,9 @@ namespace json = llvm::json;
 
 namespace dlc::codegen {
 
-/// Candidates that are estimated to take this many times as long as the fastest are not timed: the
-/// loops of last resort, which would take as long as all others together.
-static constexpr double hopeless = 10;
 /// Runs of less are repeated, so that the clock does not matter.
 static constexpr double shortestSample = 1e-3;
 static constexpr unsigned leastRounds = 3;
-
-static std::vector<const GeneratedCandidate *> contendersOf(const KernelOffer &offer) {
-  double fastest = std::numeric_limits<double>::infinity();
-  for (const GeneratedCandidate &one : offer.candidates)
-    fastest = std::min(fastest, one.candidate.cost);
-  std::vector<const GeneratedCandidate *> contenders;
-  for (const GeneratedCandidate &one : offer.candidates)
-    if (one.candidate.cost <= hopeless * fastest)
-      contenders.push_back(&one);
-  return contenders;
-}
 
 //===------------------------------------------------------------------------------------------===//
 // One kernel

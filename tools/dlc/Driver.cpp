@@ -228,6 +228,8 @@ LogicalResult Driver::openPlan() {
 
 /// The heuristic has chosen there.
 void Driver::warnOfMisfits() {
+  if (options.plan.empty())
+    return;
   for (const std::string &misfit : plan.findMisfits(*selector))
     engine.warning({}, options.plan + ": " + misfit);
 }

@@ -218,10 +218,11 @@ TEST_F(Tuning, LinesThatDoNotFitAreNamed) {
   file.kernels[1].problem.hash = std::string(32, '0');
   EXPECT_EQ(choose(file), estimated);
   const std::vector<std::string> misfits = file.findMisfits(*selector);
-  ASSERT_EQ(misfits.size(), 2u);
+  ASSERT_EQ(misfits.size(), 3u);
   EXPECT_EQ(misfits[0], "for " + file.kernels[0].layers[0] + " there is no '" +
                             file.kernels[0].chosen.generator + ": gone' any longer");
   EXPECT_EQ(misfits[1], "the model has no such kernel as that of " + file.kernels[1].layers[0]);
+  EXPECT_EQ(misfits[2], "nothing was measured for " + file.kernels[1].problem.name);
 }
 
 TEST_F(Tuning, PlansThatCannotBeUsed) {
