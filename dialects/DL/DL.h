@@ -36,6 +36,23 @@ template <typename Op>
 class CheapToRecompute : public mlir::OpTrait::TraitBase<Op, CheapToRecompute> {};
 template <typename Op>
 class ScalesOrShifts : public mlir::OpTrait::TraitBase<Op, ScalesOrShifts> {};
+
+/// The type of one number a sample: logits' without `axis`. Emits (C1) and (C2) of `op`.
+mlir::LogicalResult inferPerSample(std::optional<mlir::Location> location, mlir::StringRef op,
+                                   mlir::Value logits, mlir::Value label, int64_t axis,
+                                   llvm::SmallVectorImpl<mlir::Type> &results);
+template <typename Op> class PerSample : public mlir::OpTrait::TraitBase<Op, PerSample> {
+public:
+  static mlir::LogicalResult
+  inferReturnTypes(mlir::MLIRContext *, std::optional<mlir::Location> location,
+                   mlir::ValueRange operands, mlir::DictionaryAttr attributes,
+                   mlir::OpaqueProperties properties, mlir::RegionRange regions,
+                   llvm::SmallVectorImpl<mlir::Type> &results) {
+    typename Op::Adaptor adaptor(operands, attributes, properties, regions);
+    return inferPerSample(location, Op::getOperationName(), adaptor.getLogits(), adaptor.getLabel(),
+                          adaptor.getAxis(), results);
+  }
+};
 } // namespace dlc::dl
 
 #define GET_ATTRDEF_CLASSES

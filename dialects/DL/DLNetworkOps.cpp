@@ -266,21 +266,10 @@ static RankedTensorType perSampleType(std::optional<Location> location, StringRe
   return result;
 }
 
-template <typename Adaptor>
-static LogicalResult inferPerSample(std::optional<Location> location, StringRef op, Adaptor adaptor,
-                                    SmallVectorImpl<Type> &results) {
-  results.push_back(
-      perSampleType(location, op, adaptor.getLogits(), adaptor.getLabel(), adaptor.getAxis()));
+LogicalResult dlc::dl::inferPerSample(std::optional<Location> location, StringRef op, Value logits,
+                                      Value label, int64_t axis, SmallVectorImpl<Type> &results) {
+  results.push_back(perSampleType(location, op, logits, label, axis));
   return success(results.back() != nullptr);
-}
-
-LogicalResult
-SoftmaxCrossEntropyOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
-                                        ValueRange operands, DictionaryAttr attributes,
-                                        OpaqueProperties properties, RegionRange regions,
-                                        SmallVectorImpl<Type> &results) {
-  Adaptor adaptor(operands, attributes, properties, regions);
-  return inferPerSample(location, getOperationName(), adaptor, results);
 }
 
 LogicalResult SoftmaxCrossEntropyBackwardOp::inferReturnTypes(
@@ -297,32 +286,6 @@ LogicalResult SoftmaxCrossEntropyBackwardOp::inferReturnTypes(
                              ", found ", operands[0].getType());
   results.push_back(operands[1].getType());
   return success();
-}
-
-LogicalResult AccuracyOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
-                                           ValueRange operands, DictionaryAttr attributes,
-                                           OpaqueProperties properties, RegionRange regions,
-                                           SmallVectorImpl<Type> &results) {
-  Adaptor adaptor(operands, attributes, properties, regions);
-  return inferPerSample(location, getOperationName(), adaptor, results);
-}
-
-LogicalResult
-SmoothedCrossEntropyOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
-                                         ValueRange operands, DictionaryAttr attributes,
-                                         OpaqueProperties properties, RegionRange regions,
-                                         SmallVectorImpl<Type> &results) {
-  Adaptor adaptor(operands, attributes, properties, regions);
-  return inferPerSample(location, getOperationName(), adaptor, results);
-}
-
-LogicalResult TopAccuracyOp::inferReturnTypes(MLIRContext *context,
-                                              std::optional<Location> location, ValueRange operands,
-                                              DictionaryAttr attributes,
-                                              OpaqueProperties properties, RegionRange regions,
-                                              SmallVectorImpl<Type> &results) {
-  Adaptor adaptor(operands, attributes, properties, regions);
-  return inferPerSample(location, getOperationName(), adaptor, results);
 }
 
 LogicalResult

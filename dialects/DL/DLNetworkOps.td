@@ -201,7 +201,7 @@ def DL_AveragePoolBackwardOp : DL_Window<"average_pool_backward", ["takesPrologu
 }
 
 def DL_SoftmaxCrossEntropyOp : DL_Op<"softmax_cross_entropy", [
-    Pure, DL_Differentiable, DL_Decomposable, DL_Anchor<["takesEpilogue"]>, DL_InferType]> {
+    Pure, DL_Differentiable, DL_Decomposable, DL_Anchor<["takesEpilogue"]>, DL_PerSample]> {
   let summary = "-log softmax(logits)[label] for each sample";
   let description = [{
     loss[i...] = log(sum_c exp(x[c] - max x)) + max x - x[label], along `axis`, which is dropped.
@@ -234,7 +234,7 @@ def DL_SoftmaxCrossEntropyBackwardOp : DL_Op<"softmax_cross_entropy_backward", [
 }
 
 def DL_AccuracyOp
-    : DL_Op<"accuracy", [Pure, DL_Decomposable, DL_Anchor<["takesEpilogue"]>, DL_InferType]> {
+    : DL_Op<"accuracy", [Pure, DL_Decomposable, DL_Anchor<["takesEpilogue"]>, DL_PerSample]> {
   let summary = "1 where the largest logit is the label's, else 0, for each sample";
   let description = [{
     The first of equal logits counts as the largest.
@@ -249,7 +249,7 @@ def DL_AccuracyOp
 
 // No generator takes these whole.
 def DL_SmoothedCrossEntropyOp
-    : DL_Op<"smoothed_cross_entropy", [Pure, DL_Decomposable, DL_InferType]> {
+    : DL_Op<"smoothed_cross_entropy", [Pure, DL_Decomposable, DL_PerSample]> {
   let summary = "cross entropy with a share of each label spread over all classes";
   let description = [{
     loss = (1 - smoothing) * softmax_cross_entropy(x, label) - smoothing / classes * sum_c
@@ -283,7 +283,7 @@ def DL_ProbabilityCrossEntropyOp
   let assemblyFormat = "$logits `,` $target `axis` `=` $axis attr-dict `:` type($logits)";
 }
 
-def DL_TopAccuracyOp : DL_Op<"top_accuracy", [Pure, DL_Decomposable, DL_InferType]> {
+def DL_TopAccuracyOp : DL_Op<"top_accuracy", [Pure, DL_Decomposable, DL_PerSample]> {
   let summary = "1 where fewer than k logits are above the label's, else 0, for each sample";
   let description = [{
     `%a = dl.top_accuracy %x, %label axis = 1 k = 5 : tensor<64x10xf32>, tensor<64xi32>`, result

@@ -35,6 +35,9 @@ def DL_Index : DeclareOpInterfaceMethods<DL_IndexOpInterface>;
 /// `overridden`: the facts that differ from what the interface takes for granted.
 class DL_Anchor<list<string> overridden = []>
     : DeclareOpInterfaceMethods<DL_AnchorOpInterface, overridden>;
+/// One number for each sample: of `logits` without `axis`, as many as `label` has.
+def DL_PerSampleTypes : NativeOpTrait<"PerSample"> { let cppNamespace = "::dlc::dl"; }
+def DL_PerSample : TraitList<[InferTypeOpInterface, DL_PerSampleTypes]>;
 def DL_InferType : DeclareOpInterfaceMethods<InferTypeOpInterface, ["inferReturnTypes"]>;
 
 #endif
