@@ -1,5 +1,6 @@
 //===- DLDialect.cpp - the dl dialect: registration and attributes ----------------------------===//
 #include "dialects/DL/DLTensorOps.h"
+#include "dialects/Program/Layout.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -24,6 +25,15 @@ void DLDialect::initialize() {
   registerTensorOps();
   registerNetworkOps();
   registerCompositeOps();
+}
+
+bool IndexOp::canLieInOperand() {
+  std::optional<int64_t> begin = getPieceBegin();
+  if (isView() || !begin)
+    return isView();
+  auto source = cast<RankedTensorType>((*this)->getOperand(0).getType());
+  return !source.getEncoding() &&
+         *begin * program::elementBytes(source.getElementType()) % program::alignment == 0;
 }
 
 Operation *DLDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,

@@ -49,8 +49,17 @@ def DL_IndexOpInterface : OpInterface<"IndexOp"> {
     (ins "::llvm::ArrayRef<int64_t>":$operandOrder, "::llvm::ArrayRef<int64_t>":$resultOrder)>,
     InterfaceMethod<[{
       Whether the result is the operand's memory under another shape, so that no kernel computes it.
-    }], "bool", "isView", (ins), [{}], [{ return false; }]>
+    }], "bool", "isView", (ins), [{}], [{ return false; }]>,
+    InterfaceMethod<[{
+      If the result's elements stand in the operand in one piece and in their order: the number of
+      the first of them.
+    }], "::std::optional<int64_t>", "getPieceBegin", (ins), [{}], [{ return ::std::nullopt; }]>
   ];
+  let extraClassDeclaration = [{
+    /// Whether the result can be memory of the operand's, if that is stored row-major: its elements
+    /// stand there in one piece, which begins where a buffer may begin.
+    bool canLieInOperand();
+  }];
 }
 
 def DL_AnchorOpInterface : OpInterface<"AnchorOp"> {

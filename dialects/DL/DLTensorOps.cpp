@@ -156,6 +156,8 @@ FailureOr<NamedAttrList> ReshapeOp::permuteAxes(ArrayRef<int64_t>, ArrayRef<int6
 
 bool ReshapeOp::isView() { return true; }
 
+std::optional<int64_t> ReshapeOp::getPieceBegin() { return 0; }
+
 LogicalResult TransposeOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                             ValueRange operands, DictionaryAttr attributes,
                                             OpaqueProperties properties, RegionRange regions,
@@ -252,6 +254,21 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   if (getX().getType() == getType())
     return getX();
   return resizeSplat(adaptor.getX(), getType());
+}
+
+/// Behind axes of one element there may be one that is cut; those behind it are whole.
+std::optional<int64_t> SliceOp::getPieceBegin() {
+  RankedTensorType x = tensorType(getX());
+  int64_t begin = 0;
+  bool isWithin = false; ///< an axis of several elements stands before
+  for (auto [extent, start, size, step] :
+       llvm::zip_equal(x.getShape(), getStarts(), getSizes(), getSteps())) {
+    if ((isWithin && size != extent) || (size > 1 && step != 1))
+      return std::nullopt;
+    isWithin |= size > 1;
+    begin = begin * extent + start;
+  }
+  return begin;
 }
 
 SmallVector<IndexMap> SliceOp::getIndexMaps() {

@@ -55,7 +55,8 @@ def DL_BroadcastOp : DL_Op<"broadcast", [Pure, DL_Differentiable, DL_Index, DL_C
 }
 
 def DL_ReshapeOp : DL_Op<"reshape", [
-    Pure, DL_Differentiable, DeclareOpInterfaceMethods<DL_IndexOpInterface, ["isView"]>]> {
+    Pure, DL_Differentiable,
+    DeclareOpInterfaceMethods<DL_IndexOpInterface, ["isView", "getPieceBegin"]>]> {
   let summary = "the same elements in row-major order under another shape";
   let description =
       "`%y = dl.reshape %x : tensor<64x50x4x4xf32> to tensor<64x800xf32>`. (C1) equal element "
@@ -79,7 +80,8 @@ def DL_TransposeOp : DL_Op<"transpose", [Pure, DL_Differentiable, DL_Index, DL_I
 }
 
 def DL_SliceOp
-    : DL_Op<"slice", [Pure, DL_Differentiable, DL_Index, DL_InferType, DL_CheapToRecompute]> {
+    : DL_Op<"slice", [Pure, DL_Differentiable, DL_InferType, DL_CheapToRecompute,
+          DeclareOpInterfaceMethods<DL_IndexOpInterface, ["getPieceBegin"]>]> {
   let summary = "some elements along each axis, a step apart";
   let description = [{
     y[i...] = x[starts[k] + i_k * steps[k]...], sizes[k] elements along axis k.

@@ -18,8 +18,7 @@ namespace dlc::exec {
 class OutputOp;
 class ProgramOp;
 
-/// Every buffer begins at a multiple of this many bytes (DLC_ALIGNMENT of the module ABI).
-inline constexpr int64_t alignment = 64;
+using program::alignment;
 
 /// One buffer that a record touches.
 struct BufferAccess {

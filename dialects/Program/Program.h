@@ -17,6 +17,9 @@
 
 namespace dlc::program {
 
+/// Every buffer begins at a multiple of this many bytes (DLC_ALIGNMENT of the module ABI).
+inline constexpr int64_t alignment = 64;
+
 /// Unit attribute of a module that several ranks train together: passes add what they exchange.
 inline constexpr llvm::StringRef dataParallelName = "program.data_parallel";
 

@@ -3,15 +3,14 @@
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/Exec/Memory.h"
 #include "dialects/Program/Layout.h"
+#include "passes/DL/Buffers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
 namespace dlc {
 
-static int64_t bytesOf(Value tensor) {
-  return program::storageBytes(cast<RankedTensorType>(tensor.getType()));
-}
+using dl::bytesOf;
 
 FailureOr<int64_t> ScalarLayout::getOffset(dl::ScalarOp op) {
   auto [known, isNew] = scalars.insert({op.getName(), {op, 0}});
@@ -160,7 +159,7 @@ bool EntryConverter::isReducedInPlace(dl::AllReduceOp op, unsigned number) {
   for (size_t i = 0; i < same.size(); ++i)
     for (OpOperand &use : same[i].getUses()) {
       Operation *user = use.getOwner();
-      if (isa<dl::ReshapeOp>(user))
+      if (dl::isView(user))
         same.push_back(user->getResult(0));
       else if (user == op ? use.getOperandNumber() != number
                           : isa<dl::ReturnOp, dl::AssignOp>(user) || !user->isBeforeInBlock(op))
@@ -237,7 +236,7 @@ bool EntryConverter::canOverwrite(StringRef variable, Operation *producer,
     for (OpOperand &use : olds[i].getUses()) {
       Operation *user = use.getOwner();
       auto reduced = dyn_cast<dl::AllReduceOp>(user);
-      if (isa<dl::ReshapeOp>(user))
+      if (dl::isView(user))
         olds.push_back(user->getResult(0));
       else if (isa<dl::ReturnOp, dl::AssignOp>(user))
         continue;
@@ -271,6 +270,7 @@ LogicalResult EntryConverter::emit(Operation *op) {
         buffers[reshape] = buffers.lookup(reshape.getX());
         return success();
       })
+      .Case([&](dl::IndexOp piece) { return emitView(piece); })
       .Case<dl::ReadOp, dl::AssignOp, dl::ReturnOp>([](Operation *) { return success(); })
       .Default([](Operation *op) -> LogicalResult {
         return op->emitError() << "stands outside of a dl.fused, but runs as a kernel";
@@ -285,7 +285,7 @@ void EntryConverter::emitRead(dl::ReadOp op) {
   bool isOutput = false, isMoved = false;
   for (size_t i = 0; i < olds.size(); ++i)
     for (Operation *user : olds[i].getUsers()) {
-      if (isa<dl::ReshapeOp>(user))
+      if (dl::isView(user))
         olds.push_back(user->getResult(0));
       isOutput |= isa<dl::ReturnOp>(user);
       auto assign = dyn_cast<dl::AssignOp>(user);
@@ -294,6 +294,14 @@ void EntryConverter::emitRead(dl::ReadOp op) {
     }
   if (isOutput || isMoved)
     snapshots[op] = createCopy(buffer, (op.getVariable() + "/read").str());
+}
+
+/// A piece of what is stored lies where it lies there.
+LogicalResult EntryConverter::emitView(dl::IndexOp op) {
+  if (!op.canLieInOperand())
+    return op.emitError() << "stands outside of a dl.fused, but runs as a kernel";
+  buffers[op->getResult(0)] = createView(buffers.lookup(op->getOperand(0)), op);
+  return success();
 }
 
 LogicalResult EntryConverter::emitScalar(dl::ScalarOp op) {
@@ -429,6 +437,17 @@ void EntryConverter::emitReduction(dl::AllReduceOp op, ArrayRef<unsigned> tensor
                             /*stream=*/0, of, seconds);
 }
 
+/// Where `value` lies at the end, when a variable that it is, or is a piece of, may have changed.
+Value EntryConverter::bufferAtEnd(Value value) {
+  value = skipReshapes(value);
+  if (Value snapshot = snapshots.lookup(value))
+    return snapshot;
+  auto piece = value.getDefiningOp<dl::IndexOp>();
+  Value source = piece ? bufferAtEnd(piece->getOperand(0)) : Value();
+  return source && source != buffers.lookup(piece->getOperand(0)) ? createView(source, piece)
+                                                                  : buffers.lookup(value);
+}
+
 /// At the end, assigned values that were computed elsewhere are copied into their variables.
 void EntryConverter::emitAssignments() {
   for (auto assign : entry.getBlock().getOps<dl::AssignOp>()) {
@@ -436,20 +455,15 @@ void EntryConverter::emitAssignments() {
     bool isOldValue = getReadVariable(value) == assign.getVariable();
     if (assignedInPlace.contains(assign) || isOldValue)
       continue;
-    Value snapshot = snapshots.lookup(value);
     Value target = createState(assign.getVariable(), bytesOf(value), assign.getLoc());
-    createCopy(snapshot ? snapshot : buffers.lookup(value), target,
-               (assign.getVariable() + "/assign").str());
+    createCopy(bufferAtEnd(value), target, (assign.getVariable() + "/assign").str());
   }
 }
 
 void EntryConverter::emitOutputs() {
   SmallVector<Value> outputs;
   for (auto [i, output] : llvm::enumerate(entry.getReturn().getOutputs())) {
-    Value value = skipReshapes(output);
-    Value buffer = snapshots.lookup(value);
-    if (!buffer)
-      buffer = buffers.lookup(value);
+    Value buffer = bufferAtEnd(output);
     if (exec::getExtent(buffer).space != exec::Space::Arena)
       buffer = createCopy(buffer, (entry.getOutputName(i) + "/output").str());
     outputs.push_back(buffer);
@@ -543,6 +557,12 @@ Value EntryConverter::createAlloc(int64_t bytes, Location loc) {
 
 Value EntryConverter::createView(Value source, int64_t offset, int64_t bytes, Location loc) {
   return exec::ViewOp::create(builder, loc, bufferType(bytes), source, offset);
+}
+
+Value EntryConverter::createView(Value source, dl::IndexOp piece) {
+  Value result = piece->getResult(0);
+  int64_t element = program::elementBytes(getElementTypeOrSelf(result));
+  return createView(source, *piece.getPieceBegin() * element, bytesOf(result), piece.getLoc());
 }
 
 Value EntryConverter::createState(StringRef variable, int64_t bytes, Location loc) {

@@ -66,12 +66,14 @@ private:
   void createProgram();
   mlir::LogicalResult emit(mlir::Operation *op);
   void emitRead(dl::ReadOp op);
+  mlir::LogicalResult emitView(dl::IndexOp op);
   mlir::LogicalResult emitFused(dl::FusedOp op);
   void gatherStream(dl::MultiTensorOp op, size_t number);
   mlir::LogicalResult emitMultiTensor(dl::MultiTensorOp op);
   void emitAllReduce(dl::AllReduceOp op);
   void emitReduction(dl::AllReduceOp op, llvm::ArrayRef<unsigned> tensors);
   mlir::LogicalResult emitScalar(dl::ScalarOp op);
+  mlir::Value bufferAtEnd(mlir::Value value);
   void emitAssignments();
   void emitOutputs();
 
@@ -79,6 +81,7 @@ private:
   exec::BufferType bufferType(int64_t bytes);
   mlir::Value createAlloc(int64_t bytes, mlir::Location loc);
   mlir::Value createView(mlir::Value source, int64_t offset, int64_t bytes, mlir::Location loc);
+  mlir::Value createView(mlir::Value source, dl::IndexOp piece);
   mlir::Value createConstant(mlir::DenseElementsAttr value, mlir::Location loc);
   mlir::Value createState(llvm::StringRef variable, int64_t bytes, mlir::Location loc);
   mlir::Value createCopy(mlir::Value source, llvm::StringRef name);

@@ -13,7 +13,7 @@ bool dlc::dl::standsFirst(Operation *op) { return isa<ReadOp, ScalarOp, Constant
 
 bool dlc::dl::isView(Operation *op) {
   auto index = dyn_cast_or_null<IndexOp>(op);
-  return index && index.isView();
+  return index && index.canLieInOperand();
 }
 
 Value dlc::dl::bufferOf(Value value) {

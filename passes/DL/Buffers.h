@@ -14,10 +14,10 @@ namespace dlc::dl {
 /// What is there before the first kernel runs: variables, scalars, constants.
 bool standsFirst(mlir::Operation *op);
 
-/// Whether the op's result is its operand's memory.
+/// Whether the result of an op outside of regions is memory of its operand's, the whole or a piece.
 bool isView(mlir::Operation *op);
 
-/// The value whose buffer `value` is.
+/// The value in whose buffer `value` lies.
 mlir::Value bufferOf(mlir::Value value);
 
 int64_t bytesOf(mlir::Value value);

@@ -16,17 +16,27 @@ static bool isSplat(Operation *op) {
   return constant && isa<SplatElementsAttr>(constant.getValue());
 }
 
+/// Whether the result lies in its operand's memory, so that no kernel computes it: a reshape, or a
+/// piece of what is stored anyway. A piece that begins where no buffer may begin is read out of the
+/// whole, by the kernels that need it or, where a reshape stands between, by one that copies it.
+static bool isPlaceInOperand(IndexOp op) {
+  if (op.isView() || !op.canLieInOperand())
+    return op.isView();
+  Operation *source = op->getOperand(0).getDefiningOp();
+  return !source || !(isSplat(source) || source->hasTrait<CheapToRecompute>());
+}
+
 /// An index op whose operands are not turned: it is computed where its elements are needed.
 static bool isOrderedIndex(Operation *op) {
   auto index = dyn_cast<IndexOp>(op);
-  return index && !index.isView() && index.keepsOrder();
+  return index && !isPlaceInOperand(index) && index.keepsOrder();
 }
 
 bool FusionGraph::isOutside(Operation *op) {
   if (isa<ConstantOp>(op))
     return !isSplat(op);
   if (auto index = dyn_cast<IndexOp>(op))
-    return index.isView();
+    return isPlaceInOperand(index);
   // An anchor with a region of its own is a kernel already.
   return !isa<ElementwiseOp, AnchorOp>(op) || op->getNumRegions() != 0;
 }
@@ -103,7 +113,8 @@ void FusionGraph::classify(bool recompute) {
   for (Operation &op : llvm::reverse(block)) {
     // With one user nothing is stored between the two anyway.
     bool isScaled = scaled.contains(&op) && (!op.hasOneUse() || isRecomputed(*op.user_begin()));
-    if (!recompute || (!isSplat(&op) && !op.hasTrait<CheapToRecompute>() && !isScaled))
+    if (!recompute || isOutside(&op) ||
+        (!isSplat(&op) && !op.hasTrait<CheapToRecompute>() && !isScaled))
       continue;
     // What needs no operand can be computed anywhere.
     bool always = op.getNumOperands() == 0;

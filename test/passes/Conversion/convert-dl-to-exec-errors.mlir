@@ -31,3 +31,11 @@ dl.entry @second() -> () attributes {kind = #program.entry<train>} {
   %a = dl.scalar "step", 0.0 : tensor<i32>
   dl.return
 }
+
+// -----
+
+dl.entry @infer_n1(%x: tensor<4x4xf32>) -> (tensor<2x4xf32> {dl.name = "y", dl.kind = #program.value<result>}) attributes {kind = #program.entry<infer>} {
+  // expected-error @below {{stands outside of a dl.fused, but runs as a kernel}}
+  %y = dl.slice %x starts = [1, 0] sizes = [2, 4] steps = [1, 1] : tensor<4x4xf32>
+  dl.return %y : tensor<2x4xf32>
+}

@@ -214,3 +214,59 @@ dl.entry @constants(%x: tensor<0x4xf32>) -> (tensor<0x4xf32> {dl.name = "y", dl.
   } loc("layer")
   dl.return %y : tensor<0x4xf32>
 }
+
+// -----
+
+// A piece of a tensor is memory of it, and a piece of a piece. While a kernel still has to read one of a variable's, nothing is
+// written there; of what is assigned or returned at the end a copy is made at the beginning.
+// CHECK-LABEL: exec.program @pieces
+// CHECK: %[[W2:.*]] = exec.state @w at 0 : <256>
+// CHECK: %[[W:.*]] = exec.state @w at 0 : <256>
+// CHECK: %[[BEFORE:.*]] = exec.alloc : <256>
+// CHECK: exec.copy %[[W]] to %[[BEFORE]] {{.*}}loc("w/read")
+// CHECK: %[[V:.*]] = exec.state @v
+// CHECK: %[[ROWS:.*]] = exec.view %[[W]] at 64 : <256> to <128>
+// CHECK: %[[ROW:.*]] = exec.view %[[ROWS]] at 64 : <128> to <64>
+// CHECK: exec.launch @{{.*}}(read %[[ROW]], write %[[Y:[^)]*]]) stream 0
+// CHECK: exec.launch @{{.*}}(read %[[W]], write %[[W2]]) stream 0
+// CHECK: %[[HALF:.*]] = exec.view %[[V]] at 64 : <128> to <64>
+// CHECK: %[[NEW:.*]] = exec.alloc : <128>
+// CHECK: exec.launch @{{.*}}(read %[[V]], write %[[NEW]]) stream 0
+// CHECK: exec.launch @{{.*}}(read %[[HALF]], write %{{.*}}) stream 0
+// CHECK: exec.copy %[[NEW]] to %{{.*}} loc("v/assign")
+// CHECK: %[[RETURNED:.*]] = exec.view %[[BEFORE]] at 64 : <256> to <128>
+// CHECK: exec.output %[[Y]], %[[RETURNED]]
+dl.variable @w : tensor<4x16xf32> role<statistic> init(#program.init<constant, 1.0, 0.0>)
+dl.variable @v : tensor<2x16xf32> role<statistic> init(#program.init<constant, 1.0, 0.0>)
+dl.entry @pieces() -> (tensor<16xf32> {dl.name = "y", dl.kind = #program.value<result>}, tensor<2x16xf32> {dl.name = "rows", dl.kind = #program.value<result>},
+                       tensor<1x16xf32> {dl.name = "z", dl.kind = #program.value<result>}) attributes {kind = #program.entry<train>} {
+  %w = dl.read @w : tensor<4x16xf32>
+  %v = dl.read @v : tensor<2x16xf32>
+  %rows = dl.slice %w starts = [1, 0] sizes = [2, 16] steps = [1, 1] : tensor<4x16xf32>
+  %row = dl.slice %rows starts = [1, 0] sizes = [1, 16] steps = [1, 1] : tensor<2x16xf32>
+  %flat = dl.reshape %row : tensor<1x16xf32> to tensor<16xf32>
+  %y = dl.fused(%flat) : (tensor<16xf32>) -> tensor<16xf32> {
+  ^bb0(%0: tensor<16xf32>):
+    %1 = dl.tanh %0 : tensor<16xf32>
+    dl.yield %1 : tensor<16xf32>
+  } loc("y")
+  %new = dl.fused(%w) : (tensor<4x16xf32>) -> tensor<4x16xf32> {
+  ^bb0(%0: tensor<4x16xf32>):
+    %1 = dl.exp %0 : tensor<4x16xf32>
+    dl.yield %1 : tensor<4x16xf32>
+  } loc("w")
+  %half = dl.slice %v starts = [1, 0] sizes = [1, 16] steps = [1, 1] : tensor<2x16xf32>
+  %next = dl.fused(%v) : (tensor<2x16xf32>) -> tensor<2x16xf32> {
+  ^bb0(%0: tensor<2x16xf32>):
+    %1 = dl.exp %0 : tensor<2x16xf32>
+    dl.yield %1 : tensor<2x16xf32>
+  } loc("v")
+  %z = dl.fused(%half) : (tensor<1x16xf32>) -> tensor<1x16xf32> {
+  ^bb0(%0: tensor<1x16xf32>):
+    %1 = dl.tanh %0 : tensor<1x16xf32>
+    dl.yield %1 : tensor<1x16xf32>
+  } loc("z")
+  dl.assign @w, %new : tensor<4x16xf32>
+  dl.assign @v, %next : tensor<2x16xf32>
+  dl.return %y, %rows, %z : tensor<16xf32>, tensor<2x16xf32>, tensor<1x16xf32>
+}

@@ -329,3 +329,32 @@ dl.entry @joined(%x: tensor<4x3xf32>, %y: tensor<4x5xf32>, %i: tensor<6xi32>) ->
   %4 = dl.relu %3 : tensor<6x8xf32>
   dl.return %4 : tensor<6x8xf32>
 }
+
+// A piece of what is stored anyway is memory of it, with or without fusion; what begins where no buffer may, what is not in one piece
+// and what would be stored for it only are computed where they are read.
+// CHECK-LABEL: dl.entry @pieces
+// CHECK-NEXT: %[[ROWS:.*]] = dl.slice %[[X:.*]] starts = [2, 0] sizes = [2, 16]
+// CHECK-NEXT: dl.fused(%[[X]])
+// CHECK: dl.slice %{{.*}} starts = [1, 1] sizes = [1, 15]
+// CHECK-NEXT: dl.exp
+// CHECK: dl.fused(%[[X]])
+// CHECK: dl.slice %{{.*}} starts = [2, 0] sizes = [2, 15]
+// CHECK-NEXT: dl.tanh
+// CHECK: dl.fused(%[[ROWS]], %{{.*}}) : (tensor<2x16xf32>, tensor<16xf32>)
+// CHECK: dl.broadcast
+// CHECK-NEXT: dl.slice
+// CHECK-NEXT: dl.multiply
+// OFF-LABEL: dl.entry @pieces
+// OFF-NEXT: dl.slice %{{.*}} starts = [2, 0] sizes = [2, 16]
+// OFF-COUNT-7: dl.fused
+dl.entry @pieces(%x: tensor<8x16xf32>, %b: tensor<16xf32>) -> (tensor<1x15xf32>, tensor<2x15xf32>, tensor<2x16xf32>) attributes {kind = #program.entry<infer>} {
+  %rows = dl.slice %x starts = [2, 0] sizes = [2, 16] steps = [1, 1] : tensor<8x16xf32>
+  %odd = dl.slice %x starts = [1, 1] sizes = [1, 15] steps = [1, 1] : tensor<8x16xf32>
+  %columns = dl.slice %x starts = [2, 0] sizes = [2, 15] steps = [1, 1] : tensor<8x16xf32>
+  %spread = dl.broadcast %b dims = [1] : tensor<16xf32> to tensor<4x16xf32>
+  %cut = dl.slice %spread starts = [1, 0] sizes = [2, 16] steps = [1, 1] : tensor<4x16xf32>
+  %w = dl.exp %odd : tensor<1x15xf32>
+  %y = dl.tanh %columns : tensor<2x15xf32>
+  %z = dl.multiply %rows, %cut : tensor<2x16xf32>
+  dl.return %w, %y, %z : tensor<1x15xf32>, tensor<2x15xf32>, tensor<2x16xf32>
+}

@@ -70,6 +70,20 @@ dl.entry @views(%x: tensor<64x64xf32>) -> (tensor<f32>, tensor<64x64xf32>) attri
   dl.return %s, %b : tensor<f32>, tensor<64x64xf32>
 }
 
+// A piece is a view too: with the reduction of it its whole dies.
+// CHECK-LABEL: dl.entry @pieces
+// CHECK-NEXT: %[[A:.*]] = dl.exp
+// CHECK-NEXT: %[[V:.*]] = dl.slice %[[A]]
+// CHECK-NEXT: dl.reduce sum %[[V]]
+// CHECK-NEXT: dl.tanh
+dl.entry @pieces(%x: tensor<64x64xf32>) -> (tensor<f32>, tensor<64x64xf32>) attributes {kind = #program.entry<infer>} {
+  %a = dl.exp %x : tensor<64x64xf32>
+  %b = dl.tanh %x : tensor<64x64xf32>
+  %v = dl.slice %a starts = [1, 0] sizes = [32, 64] steps = [1, 1] : tensor<64x64xf32>
+  %s = dl.reduce sum %v axes = [0, 1] : tensor<32x64xf32>
+  dl.return %s, %b : tensor<f32>, tensor<64x64xf32>
+}
+
 // Equal ops stay in their order; dead ones and reads that nothing uses go.
 // CHECK-LABEL: dl.entry @stable
 // CHECK-NEXT: dl.exp
