@@ -20,45 +20,29 @@ static const int64_t mostPartialSums = 80 << 20;
 // Problems
 //===------------------------------------------------------------------------------------------===//
 
-/// Why no transform can run the problem; empty if one can.
-static std::string transformRefusal(const ConvolutionProblem &p) {
-  const ConvolutionProblem::Spatial ones{1, 1, 1};
-  if (p.stride != ones)
-    return "its stride is not 1";
-  if (p.dilation != ones)
-    return "its dilation is not 1";
-  if (p.groups != 1)
-    return "it has " + std::to_string(p.groups) + " groups";
-  if (p.kernel[0] != 1 || p.input[0] != 1 || p.output[0] != 1)
-    return "it has three spatial dimensions";
-  return "";
-}
-
-static std::string filterText(const ConvolutionProblem &p) {
-  return "a filter of " + std::to_string(p.kernel[1]) + "x" + std::to_string(p.kernel[2]);
+static std::array<dl::WindowAxis, 3> axesOf(const ConvolutionProblem &p) {
+  std::array<dl::WindowAxis, 3> axes;
+  for (unsigned i = 0; i < 3; ++i)
+    axes[i] = {p.input[i], p.output[i], p.kernel[i], p.stride[i], p.dilation[i], p.padLow[i]};
+  return axes;
 }
 
 std::string codegen::winogradRefusal(const ConvolutionProblem &p) {
-  const std::string refusal = transformRefusal(p);
-  if (!refusal.empty())
-    return refusal;
-  auto known = [](int64_t taps) { return taps == 1 || taps == 3 || taps == 5; };
-  if (!known(p.kernel[1]) || !known(p.kernel[2]) || p.kernel[1] * p.kernel[2] == 1)
-    return filterText(p) + " has no transform";
-  return "";
+  return winogradRefusal(axesOf(p), p.groups);
 }
 
 /// Sizes of Fourier transforms: longer ones spill more than they save.
 static const int64_t leastFourierSize = 8, mostFourierSize = 32;
 
 std::string codegen::fourierRefusal(const ConvolutionProblem &p) {
-  const std::string refusal = transformRefusal(p);
+  const std::array<dl::WindowAxis, 3> axes = axesOf(p);
+  const std::string refusal = transformRefusal(axes, p.groups);
   if (!refusal.empty())
     return refusal;
   if (p.kernel[1] * p.kernel[2] == 1)
-    return filterText(p) + " needs no transform";
+    return filterText(axes) + " needs no transform";
   if (std::max(p.kernel[1], p.kernel[2]) > 3 * mostFourierSize / 4)
-    return filterText(p) + " leaves too little of a tile of " + std::to_string(mostFourierSize) +
+    return filterText(axes) + " leaves too little of a tile of " + std::to_string(mostFourierSize) +
            "x" + std::to_string(mostFourierSize);
   return "";
 }
@@ -298,13 +282,8 @@ SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const Convolution
                                                                const CpuTarget &target,
                                                                bool accurate) {
   SmallVector<WinogradSchedule> all;
-  // See WinogradTest.cpp.
-  auto isAccurate = [&](int64_t outputs) {
-    return p.direction != Direction::BackwardFilter && outputs == 2 &&
-           std::max(p.kernel[1], p.kernel[2]) == 3;
-  };
   for (int64_t outputs : {2, 4}) {
-    if (accurate && !isAccurate(outputs))
+    if (accurate && !errsLikeDirect(p.direction, axesOf(p), outputs))
       continue;
     auto along = [&](unsigned axis) { return p.kernel[axis] == 1 ? 1 : outputs; };
     if (std::optional<WinogradSchedule> s =

@@ -1,57 +1,20 @@
-//===- WinogradTransform.h - the matrices of minimal filtering, and their code ------*- C++ -*-===//
-//
-// F(m, r) computes m outputs of a correlation with r taps by m + r - 1 multiplications:
-//
-//   y = output ((filter g) * (input d))        * element by element
-//
-// after Cook and Toom: the product of two polynomials from its values at m + r - 2 points and its
-// leading coefficient, transposed (Winograd, Arithmetic Complexity of Computations, 1980; Lavin and
-// Gray, Fast Algorithms for Convolutional Neural Networks, 2016). In two dimensions each matrix is
-// applied to columns and rows. The points are 0, 1, -1, 2, -2, 1/2, -1/2: small powers, and pairs
-// that share most of their sums.
-//
-//===------------------------------------------------------------------------------------------===//
+//===- WinogradTransform.h - code of minimal filtering's transforms ------------------*- C++
+//-*-===//
 #ifndef DLC_CODEGEN_CPU_WINOGRAD_WINOGRADTRANSFORM_H
 #define DLC_CODEGEN_CPU_WINOGRAD_WINOGRADTRANSFORM_H
 
 #include "codegen/CPU/Winograd/TileTransform.h"
+#include "codegen/Kernel/MinimalFiltering.h"
 
 namespace dlc::codegen {
 
-/// A small matrix, row by row.
-struct TransformMatrix {
-  int64_t rows = 0, columns = 0;
-  std::vector<double> values;
-
-  TransformMatrix(int64_t rows, int64_t columns)
-      : rows(rows), columns(columns), values(rows * columns, 0.0) {}
-  double &at(int64_t row, int64_t column) { return values[row * columns + column]; }
-  double at(int64_t row, int64_t column) const { return values[row * columns + column]; }
-  TransformMatrix transposed() const;
-};
-
-/// F(outputs, taps) along one axis. F(1, 1) is the identity.
-struct WinogradTransform {
-  int64_t outputs, taps;
-  TransformMatrix input;  ///< points x points
-  TransformMatrix filter; ///< points x taps
-  TransformMatrix output; ///< outputs x points
-
-  /// At most 8 points.
-  WinogradTransform(int64_t outputs, int64_t taps);
-  int64_t points() const { return outputs + taps - 1; }
-};
-
-/// Emits matrix * values on vectors: few operations, since rows and columns that differ in signs
-/// only share their sums.
+/// Emits matrix * values on vectors.
 llvm::SmallVector<mlir::Value> emitTransform(PackEmitter &e, const TransformMatrix &matrix,
                                              mlir::ValueRange values);
 /// Emits left * X * right^T, X as `load` gives it, the result as `store` takes it.
 void emitTransform(PackEmitter &e, const TransformMatrix &left, const TransformMatrix &right,
                    llvm::function_ref<mlir::Value(int64_t, int64_t)> load,
                    llvm::function_ref<void(int64_t, int64_t, mlir::Value)> store);
-/// The vector operations of that.
-int64_t transformOperations(const TransformMatrix &left, const TransformMatrix &right);
 
 /// F(m, r) along rows and columns of tiles. Points are real.
 class WinogradTileTransform : public TileTransform {
