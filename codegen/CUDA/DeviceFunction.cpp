@@ -253,6 +253,16 @@ Value DeviceFunction::call(StringRef callee, ArrayRef<Value> arguments, Type ele
 // Printing
 //===------------------------------------------------------------------------------------------===//
 
+std::string codegen::literalText(double value, bool single) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << llvm::format(single ? "%.9g" : "%.17g", std::fabs(value));
+  if (StringRef(text).find_first_of(".e") == StringRef::npos)
+    text += ".0";
+  text += single ? "f" : "";
+  return std::signbit(value) ? "(-" + text + ")" : text;
+}
+
 namespace {
 
 /// An expression, and how strongly its outermost operator binds.
@@ -366,18 +376,11 @@ Expression StatementPrinter::constant(arith::ConstantOp op) {
   auto number = cast<FloatAttr>(op.getValue());
   bool single = !number.getType().isF64();
   double value = number.getValueAsDouble();
-  std::string text;
-  if (std::isnan(value))
-    text = single ? "notANumber()" : "double(notANumber())";
-  else if (std::isinf(value))
-    text = single ? "infinity()" : "double(infinity())";
-  else {
-    llvm::raw_string_ostream stream(text);
-    stream << llvm::format(single ? "%.9g" : "%.17g", std::fabs(value));
-    if (StringRef(text).find_first_of(".e") == StringRef::npos)
-      text += ".0";
-    text += single ? "f" : "";
-  }
+  if (std::isfinite(value))
+    return {literalText(value, single)};
+  std::string text = std::isnan(value) ? "notANumber()" : "infinity()";
+  if (!single)
+    text = "double(" + text + ")";
   return {std::signbit(value) ? "(-" + text + ")" : text};
 }
 

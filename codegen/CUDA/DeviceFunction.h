@@ -20,6 +20,9 @@ mlir::Type storedType(mlir::Type element);
 /// The C++ type of a computed element: bool is bool; bf16 and f16 are floats with such values.
 std::string computedTypeName(mlir::Type element);
 
+/// A finite number in C++: 0.5f, (-2.0f); without f if it is double.
+std::string literalText(double value, bool single);
+
 /// Name of the member that holds buffer `number` of a spec: x0, x1, ... for operands, then y0, ...
 std::string bufferName(const KernelSpec &spec, unsigned number);
 

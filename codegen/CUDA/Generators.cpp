@@ -11,8 +11,8 @@ llvm::ArrayRef<const CudaGenerator *> dlc::codegen::cudaGenerators() {
       createCudaMapGenerator(),       createCudaReduceGenerator(),
       createCudaWindowGenerator(),    createCudaSoftmaxGenerator(),
       createCudaTransposeGenerator(), createCudaMultiTensorGenerator(),
-      createCudaProductGenerator(),   createLibraryGenerator(),
-      createCudaElementsGenerator()};
+      createCudaProductGenerator(),   createCudaWinogradGenerator(),
+      createLibraryGenerator(),       createCudaElementsGenerator()};
   static const auto pointers = [] {
     std::array<const CudaGenerator *, std::size(owned)> result;
     llvm::transform(owned, result.begin(), [](auto &generator) { return generator.get(); });

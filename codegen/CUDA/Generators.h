@@ -17,6 +17,7 @@ std::unique_ptr<CudaGenerator> createCudaSoftmaxGenerator();
 std::unique_ptr<CudaGenerator> createCudaTransposeGenerator();
 std::unique_ptr<CudaGenerator> createCudaMultiTensorGenerator();
 std::unique_ptr<CudaGenerator> createCudaProductGenerator();
+std::unique_ptr<CudaGenerator> createCudaWinogradGenerator();
 std::unique_ptr<CudaGenerator> createLibraryGenerator();
 std::unique_ptr<CudaGenerator> createCudaElementsGenerator();
 
@@ -26,6 +27,9 @@ bool fitsCuda(const KernelSpec &spec);
 /// Whether a library computes the anchor, if its operands stand in memory, and only then. What a
 /// convolution reads is brought into the library's order anyway, and computed on that way.
 bool libraryReadsStored(dl::AnchorOp anchor, const CudaTarget &target);
+
+/// Why cuda-winograd offers nothing for the spec, a convolution, within any workspace.
+std::string cudaWinogradRefusal(const KernelSpec &spec, const CudaTarget &target);
 
 /// Blocks of a grid over `elements`.
 inline uint32_t blocksFor(int64_t elements, int64_t perBlock) {

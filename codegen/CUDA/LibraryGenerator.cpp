@@ -13,6 +13,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
+#include "codegen/CUDA/LibraryCalls.h"
 #include "dialects/DL/ConvolutionForm.h"
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLNetworkOps.h"
@@ -26,6 +27,8 @@ using namespace dlc::codegen;
 
 static const uint32_t threads = 256, partsThreads = 128;
 static const uint64_t productWorkspace = 4 << 20;
+/// Of a convolution, where the user sets no limit.
+static const uint64_t convolutionWorkspace = 16 << 20;
 
 namespace {
 
@@ -69,8 +72,7 @@ private:
 // Time
 //===------------------------------------------------------------------------------------------===//
 
-/// A call that multiplies and adds, and reads and writes its tensors once.
-static double callSeconds(double flops, double bytes, dlc_math math) {
+double codegen::callSeconds(double flops, double bytes, dlc_math math) {
   // What cuDNN and cuBLASLt reach of an H200's 67 and 495 TFLOP/s on problems of usual size.
   const double strictRate = 4e13, tensorCoreRate = 2e14;
   return gpuSeconds(bytes, 0, 1) + flops / (math == DLC_MATH_TF32 ? tensorCoreRate : strictRate);
@@ -218,6 +220,19 @@ bool codegen::libraryReadsStored(dl::AnchorOp anchor, const CudaTarget &target) 
          getElementTypeOrSelf(anchor->getResult(0)).isF32() && anchor.getFlops() != 0;
 }
 
+LibraryCall codegen::productCall(const ProductExtents &p, bool transposeA, bool transposeB,
+                                 dlc_math math) {
+  LibraryCall library;
+  library.call.op = DLC_CALL_PRODUCT;
+  library.call.transpose_a = transposeA;
+  library.call.transpose_b = transposeB;
+  llvm::copy(ArrayRef<int64_t>{p.batch, p.m, p.n, p.k, p.m * p.k, p.k * p.n, p.m * p.n},
+             library.call.sizes);
+  library.call.workspace_bytes = productWorkspace;
+  library.call.math = math;
+  return library;
+}
+
 static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, const CudaTarget &target,
                                                 dl::MatmulOp op) {
   ProductSizes s(op);
@@ -225,14 +240,8 @@ static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, const Cu
   if (!a || !b || s.batch * s.m * s.n * s.k == 0)
     return std::nullopt;
   WorkspacePlan workspace(spec);
-  LibraryCall library;
-  library.call.op = DLC_CALL_PRODUCT;
-  library.call.transpose_a = op.getTransposeA();
-  library.call.transpose_b = op.getTransposeB();
-  llvm::copy(ArrayRef<int64_t>{s.batch, s.m, s.n, s.k, s.m * s.k, s.k * s.n, s.m * s.n},
-             library.call.sizes);
-  library.call.workspace_bytes = productWorkspace;
-  library.call.math = target.math;
+  LibraryCall library =
+      productCall({s.batch, s.m, s.n, s.k}, op.getTransposeA(), op.getTransposeB(), target.math);
   std::optional<Epilogue> epilogue;
   auto isRowMajor = [](RankedTensorType type) {
     return program::PhysicalLayout::get(type).rowMajor;
@@ -418,8 +427,8 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
   library.call = describeCall(c);
   library.call.math = target.math;
   dl::WishAttr wish = dl::ConvolutionForm::get(spec.anchorOp()).wish;
-  library.call.workspace_bytes =
-      wish ? wish.getWorkspace().value_or(target.workspaceLimit) : target.workspaceLimit;
+  const uint64_t limit = target.workspaceLimit.value_or(convolutionWorkspace);
+  library.call.workspace_bytes = wish ? wish.getWorkspace().value_or(limit) : limit;
   Candidate candidate;
   candidate.schedule =
       epilogue ? "cuDNN" + describeEpilogue(*epilogue) : "cuDNN, finished by a launch";

@@ -60,8 +60,13 @@ struct CudaTarget {
   Provider gemm = Provider::Library, convolution = Provider::Library;
   /// What libraries may do to their operands. Our own kernels always compute in float32.
   dlc_math math = DLC_MATH_STRICT;
-  /// Bytes of workspace that a call of cuDNN may have.
-  uint64_t workspaceLimit = 16 << 20;
+  /// For each convolution that our own kernels can run so and that asks for none itself: Winograd.
+  ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::Heuristic;
+  /// Of our own kernels none that errs more than direct sums of float32 do.
+  bool strict = false;
+  /// Bytes of workspace that a call of cuDNN may have, and those of our own convolutions that need
+  /// one for their operands; not set: 16 MiB for cuDNN, none for ours.
+  std::optional<uint64_t> workspaceLimit;
   /// If set: cuDNN's engine for a convolution; nothing if it has none, which leaves the convolution
   /// to our own. Called by several threads.
   std::function<std::optional<LibraryEngine>(const dlc_library_call &call)> chooseEngine;
@@ -144,8 +149,11 @@ struct Candidate {
   bool inPlace = true;
   double cost = 0; ///< estimated seconds on one core
   std::optional<Preparation> preparation = std::nullopt;
-  /// Of a convolution on the CPU.
+  /// Of a convolution on the CPU; on CUDA that of Winograd's.
   std::optional<ConvolutionAlgorithm> algorithm = std::nullopt;
+  /// `cost` has not been held against the clock enough to choose by: for those who ask for the
+  /// algorithm, and for `dlc tune`, which times all.
+  bool unproven = false;
   llvm::json::Value parameters = nullptr; ///< the generator's own numbers, read back by emit
   std::shared_ptr<const CudaText> text = nullptr; ///< CUDA
 };

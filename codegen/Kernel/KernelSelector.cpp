@@ -31,20 +31,23 @@ static void collect(const Generators &generators, const KernelSpec &spec, const 
       all.push_back({generator, std::move(candidate)});
 }
 
-ConvolutionAlgorithm codegen::wantedAlgorithm(const KernelSpec &spec, const CpuTarget &target) {
+ConvolutionAlgorithm codegen::wantedAlgorithm(const KernelSpec &spec, const Target &target) {
   if (spec.anchor() != Anchor::Convolution)
     return ConvolutionAlgorithm::Heuristic;
   const ConvolutionAlgorithm wish = dl::ConvolutionForm::get(spec.anchorOp()).wishedAlgorithm();
-  return wish == ConvolutionAlgorithm::Heuristic ? target.convolution : wish;
+  if (wish != ConvolutionAlgorithm::Heuristic)
+    return wish;
+  auto *cpu = std::get_if<CpuTarget>(&target);
+  return cpu ? cpu->convolution : std::get<CudaTarget>(target).algorithm;
 }
 
 /// Bytes besides a kernel's tensors.
-static std::optional<uint64_t> workspaceLimit(const KernelSpec &spec, const CpuTarget &target) {
+static std::optional<uint64_t> workspaceLimit(const KernelSpec &spec, const Target &target) {
   if (spec.anchor() == Anchor::Convolution)
     if (dl::WishAttr wish = dl::ConvolutionForm::get(spec.anchorOp()).wish)
       if (std::optional<int64_t> bytes = wish.getWorkspace())
         return *bytes;
-  return target.workspaceLimit;
+  return std::visit([](const auto &target) { return target.workspaceLimit; }, target);
 }
 
 /// Leaves those that need no more workspace than `limit`, or the least. Not the loops of last
@@ -61,6 +64,14 @@ static void keepWithin(std::vector<GeneratedCandidate> &all, uint64_t limit) {
       least = std::min(least.value_or(UINT64_MAX), one.candidate.workspaceBytes);
   llvm::erase_if(all, [&](const GeneratedCandidate &one) {
     return one.candidate.workspaceBytes > std::max(limit, least.value_or(0));
+  });
+}
+
+/// On CUDA, where calls of cuDNN keep to the limit themselves: takes out algorithms of ours that
+/// need more.
+static void dropLarger(std::vector<GeneratedCandidate> &all, uint64_t limit) {
+  llvm::erase_if(all, [&](const GeneratedCandidate &one) {
+    return one.candidate.algorithm && one.candidate.workspaceBytes > limit;
   });
 }
 
@@ -110,24 +121,24 @@ void KernelSelector::ask(const KernelSpec &spec, KernelOffer &offer) const {
   offer.flops = spec.flops();
   offer.bytes = spec.bytes();
   std::vector<GeneratedCandidate> &all = offer.candidates;
-  if (auto *cpu = std::get_if<CpuTarget>(&generatedFor)) {
+  auto *cpu = std::get_if<CpuTarget>(&generatedFor);
+  if (cpu)
     collect(cpuGenerators(), spec, *cpu, all);
-    const ConvolutionAlgorithm wanted = wantedAlgorithm(spec, *cpu);
-    auto hasWanted = [&] {
-      return llvm::any_of(
-          all, [&](const GeneratedCandidate &one) { return one.candidate.algorithm == wanted; });
-    };
-    const bool wasThere = hasWanted();
-    if (std::optional<uint64_t> limit = workspaceLimit(spec, *cpu))
-      keepWithin(all, *limit);
-    offer.lacksWorkspace = wasThere && !hasWanted();
-    keepAlgorithm(all, wanted);
-  } else {
+  else
     collect(cudaGenerators(), spec, std::get<CudaTarget>(generatedFor), all);
-  }
+  const ConvolutionAlgorithm wanted = wantedAlgorithm(spec, generatedFor);
+  auto hasWanted = [&] {
+    return llvm::any_of(
+        all, [&](const GeneratedCandidate &one) { return one.candidate.algorithm == wanted; });
+  };
+  const bool wasThere = hasWanted();
+  if (std::optional<uint64_t> limit = workspaceLimit(spec, generatedFor))
+    cpu ? keepWithin(all, *limit) : dropLarger(all, *limit);
+  offer.lacksWorkspace = wasThere && !hasWanted();
+  keepAlgorithm(all, wanted);
   auto rank = [](const GeneratedCandidate &one) {
-    return std::tuple(!callsLibrary(one.candidate), one.candidate.cost, one.generator->name(),
-                      StringRef(one.candidate.schedule));
+    return std::tuple(one.candidate.unproven, !callsLibrary(one.candidate), one.candidate.cost,
+                      one.generator->name(), StringRef(one.candidate.schedule));
   };
   llvm::sort(all, [&](const GeneratedCandidate &a, const GeneratedCandidate &b) {
     return rank(a) < rank(b);

@@ -33,7 +33,7 @@ struct KernelOffer {
   std::string stem; ///< of its symbol
   uint64_t flops = 0, bytes = 0;
   /// The pinned one first. Else calls of libraries, as the user has asked for them, and of both
-  /// kinds the cheapest.
+  /// kinds the cheapest; behind them what is not proven.
   std::vector<GeneratedCandidate> candidates;
   /// Of a convolution: the algorithm that the user wants needs more workspace than it may have.
   bool lacksWorkspace = false;
@@ -49,7 +49,7 @@ struct PinnedKernel {
 using PinnedChoices = std::function<const PinnedKernel *(llvm::StringRef text)>;
 
 /// What the user wants for a convolution's direction: what its layer says, else the target.
-ConvolutionAlgorithm wantedAlgorithm(const KernelSpec &spec, const CpuTarget &target);
+ConvolutionAlgorithm wantedAlgorithm(const KernelSpec &spec, const Target &target);
 
 /// How a kernel will run, and who makes it.
 struct SelectedKernel {

@@ -1,6 +1,7 @@
 //===- Report.cpp - what a compiled model costs -----------------------------------------------===//
 #include "codegen/Plan/Report.h"
 #include "codegen/CPU/Generators.h"
+#include "codegen/CUDA/Generators.h"
 #include "dialects/DL/ConvolutionForm.h"
 #include "dialects/Exec/Memory.h"
 #include "llvm/ADT/StringExtras.h"
@@ -305,20 +306,19 @@ static json::Array buildCode(ArrayRef<SelectedKernel> selected, ArrayRef<Compile
 /// well.
 static std::optional<std::pair<ConvolutionAlgorithm, std::string>>
 findFallback(const KernelSpec &spec, KernelSelector &selector) {
-  auto *cpu = std::get_if<CpuTarget>(&selector.target());
-  const ConvolutionAlgorithm wanted =
-      cpu ? wantedAlgorithm(spec, *cpu)
-          : dl::ConvolutionForm::get(spec.anchorOp()).wishedAlgorithm();
+  auto *cuda = std::get_if<CudaTarget>(&selector.target());
+  const ConvolutionAlgorithm wanted = wantedAlgorithm(spec, selector.target());
   if (wanted == ConvolutionAlgorithm::Heuristic)
     return std::nullopt;
-  if (!cpu)
+  if (cuda && wanted != ConvolutionAlgorithm::Winograd)
     return std::pair(wanted, "CUDA has algorithms of its own");
   const KernelOffer &offer = selector.offer(spec);
   if (offer.lacksWorkspace)
     return std::pair(wanted, "it needs more workspace than it may have");
   if (offer.candidates.front().candidate.algorithm == wanted)
     return std::nullopt;
-  return std::pair(wanted, convolutionRefusal(spec, wanted));
+  return std::pair(wanted,
+                   cuda ? cudaWinogradRefusal(spec, *cuda) : convolutionRefusal(spec, wanted));
 }
 
 /// A row each.

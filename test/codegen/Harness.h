@@ -80,8 +80,10 @@ double relativeError(const Tensor &a, const Tensor &b);
 /// of the oracle's, for every candidate of the generator. Also for AVX2. The generator's name is
 /// checked if given.
 void checkKernel(const KernelSource &source, double tolerance, llvm::StringRef generator = "");
-/// The same for CUDA's text, run by the SIMT device.
-void checkCudaKernel(const KernelSource &source, double tolerance, llvm::StringRef generator = "");
+/// The same for CUDA's text, run by the SIMT device: for candidate `number`, of as many as it
+/// returns.
+unsigned checkCudaKernel(const KernelSource &source, double tolerance,
+                         llvm::StringRef generator = "", unsigned number = 0);
 
 } // namespace dlc::test
 

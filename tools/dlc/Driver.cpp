@@ -37,17 +37,20 @@ public:
       : options(options), target(llvm::cantFail(codegen::getTarget(options.target))),
         context(MLIRContext::Threading::DISABLED) {
     context.loadDialect<dl::DLDialect, exec::ExecDialect>();
+    const auto algorithm = dl::symbolizeConvolutionAlgorithm(options.convolutions)
+                               .value_or(dl::ConvolutionAlgorithm::Heuristic);
     if (auto *cuda = std::get_if<codegen::CudaTarget>(&target)) {
       cuda->gemm = options.ownProducts ? codegen::Provider::Own : codegen::Provider::Library;
       cuda->convolution =
           options.convolutions == "own" ? codegen::Provider::Own : codegen::Provider::Library;
+      cuda->algorithm = algorithm;
       cuda->math = options.math == Math::TF32 ? DLC_MATH_TF32 : DLC_MATH_STRICT;
+      cuda->strict = options.math == Math::Strict;
       if (options.workspaceLimitMiB)
         cuda->workspaceLimit = *options.workspaceLimitMiB << 20;
     } else {
       auto &cpu = std::get<codegen::CpuTarget>(target);
-      cpu.convolution = dl::symbolizeConvolutionAlgorithm(options.convolutions)
-                            .value_or(dl::ConvolutionAlgorithm::Heuristic);
+      cpu.convolution = algorithm;
       if (options.workspaceLimitMiB)
         cpu.workspaceLimit = *options.workspaceLimitMiB << 20;
       cpu.strict = options.math == Math::Strict;
@@ -385,8 +388,8 @@ std::string checkForTarget(const Options &options) {
       llvm::cantFail(codegen::getTarget(options.target)));
   if (cuda && (options.emit == Emit::Kernels || options.emit == Emit::Assembly))
     return "--emit=kernels and --emit=asm are for CPU targets: use --emit=cuda or --emit=ptx";
-  const bool isAlgorithm = dl::symbolizeConvolutionAlgorithm(options.convolutions).has_value();
-  if (cuda && isAlgorithm)
+  const auto algorithm = dl::symbolizeConvolutionAlgorithm(options.convolutions);
+  if (cuda && algorithm && algorithm != dl::ConvolutionAlgorithm::Winograd)
     return "--conv-algorithm=" + options.convolutions + " needs a CPU target: --target=cpu";
   if (options.memoryBudget > 0 && options.recompute == DLPipelineOptions::Recompute::None)
     return "--memory-budget needs what --rematerialize=none forbids";

@@ -65,7 +65,7 @@ double reversed(size_t number, size_t count, size_t) { return second * double(co
 
 class Tuning : public testing::Test {
 protected:
-  Tuning() : target(llvm::cantFail(getTarget("cpu:avx2"))) {
+  explicit Tuning(const char *target = "cpu:avx2") : target(llvm::cantFail(getTarget(target))) {
     DialectRegistry registry;
     registerKernelDialects(registry);
     registry.insert<exec::ExecDialect>();
@@ -149,6 +149,27 @@ TEST_F(Tuning, AReversedClockReversesTheChoice) {
     EXPECT_EQ(b.others.back().name(), a.chosen.name());
   }
   EXPECT_EQ(plain.kernels[0].layers.size() + plain.kernels[1].layers.size(), 2u);
+}
+
+namespace {
+class CudaTuning : public Tuning {
+protected:
+  CudaTuning() : Tuning("cuda:sm_90") {}
+};
+} // namespace
+
+/// Where nothing is measured cuDNN has convolutions that Winograd's algorithm can run; a clock that
+/// finds ours the fastest, which are behind all others, makes the plan say so.
+TEST_F(CudaTuning, TheClockMayChooseWinograd) {
+  const char *name = "conv3x3_16x16x16";
+  EXPECT_TRUE(StringRef(choose(LockFile()).at(name)).starts_with("library: cuDNN"));
+  const LockFile file = tune(reversed);
+  EXPECT_TRUE(StringRef(choose(file).at(name)).starts_with("cuda-winograd: winograd tile"));
+  const auto kernel = llvm::find_if(
+      file.kernels, [&](const TunedKernel &kernel) { return kernel.problem.name == name; });
+  ASSERT_NE(kernel, file.kernels.end());
+  EXPECT_EQ(kernel->chosen.algorithm, "winograd");
+  EXPECT_GT(kernel->chosen.workspaceBytes, 0u);
 }
 
 TEST_F(Tuning, NoiseDoesNotDecide) {
