@@ -7,7 +7,8 @@ usage: scripts/gpu-check.sh [--device cuda|simt] [--run N,...] [--only WORD] [--
        FOLDER/gpu-check.sh [--device cuda|simt] [--run N,...] [--only WORD] [--out DIR]    runs the packed checks: needs python3
 
 Run 1 is what is right: versions, what the libraries say to each call, values, training, accesses and races. Run 2 is how fast it
-is: PyTorch's times are last but one, LeNet's layers the last. --only takes the checks, or packs the models, whose name has WORD.
+is, with a table of each network's convolutions by the algorithm that ran them; PyTorch's times are last but one, LeNet's layers the
+last. --only takes the checks, or packs the models, whose name has WORD.
 --device simt rehearses it all on the CPU. The record, in bench/results or --out, is a line of JSON for each thing as soon as it is
 known: a run that is cut off at any point leaves a valid record.
 """
@@ -34,7 +35,9 @@ SMALL = [
     ("lenet-apart", "examples/lenet/lenet.dl", "--disable-pass=dl-fuse-product-gradients", False),
     ("lenet-own", "examples/lenet/lenet.dl", "--gemm=own --conv-algorithm=own", False),
     ("lenet-tf32", "examples/lenet/lenet.dl", "--math=tf32", False),
+    ("lenet-winograd", "examples/lenet/lenet.dl", "--conv-algorithm=winograd", False),
     ("lenet-small", "examples/lenet/lenet.dl", "-D N=2", True),
+    ("lenet-small-winograd", "examples/lenet/lenet.dl", "-D N=2 --conv-algorithm=winograd", False),
     ("mlp-small", "examples/mlp/mlp.dl", "-D N=4", True),
     ("kernels", "bench/gpu/kernels.dl", "", True),
     ("kernels-own", "bench/gpu/kernels.dl", "--gemm=own --conv-algorithm=own", False),
@@ -45,6 +48,8 @@ SMALL = [
 NETWORKS = {"alexnet": ("bench/gpu/alexnet.dl", [256]), "vgg16": ("bench/gpu/vgg16.dl", [64]),
             "resnet50": ("examples/resnet50/resnet50.dl", [64, 256]), "fcn": ("bench/gpu/fcn.dl", [16])}
 MATHS = {"": "", "-tf32": "--math=tf32"}
+# Those whose convolutions of stride 1 are most of the work are timed with minimal filtering, too.
+WINOGRAD = {"alexnet-b256", "vgg16-b64", "resnet50-b64"}
 
 
 def values_models(device):
@@ -62,11 +67,13 @@ def timed_models():
         for batch in batches:
             for suffix, flags in MATHS.items():
                 yield f"{name}-b{batch}{suffix}", source, f"-D N={batch} {flags}", False
+            if f"{name}-b{batch}" in WINOGRAD:
+                yield f"{name}-b{batch}-winograd", source, f"-D N={batch} --conv-algorithm=winograd", False
 
 
 def base_of(name):
     """The model whose CPU build a build is compared with."""
-    for suffix in ("-apart", "-own", "-tf32"):
+    for suffix in ("-apart", "-own", "-tf32", "-winograd"):
         name = name.removesuffix(suffix)
     return name
 
@@ -146,6 +153,7 @@ class Checks:
         self.out.mkdir(parents=True, exist_ok=True)
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="gpu-check-"))
         self.failed = 0
+        self.measured = {}  # of convolutions: by network, then by algorithm, milliseconds of each layer
 
     def begin(self, number):
         self.begun = time.monotonic()
@@ -268,8 +276,25 @@ class Checks:
 
     def layers(self, name, *flags):
         line = self.bench(name, "--no-cuda-graph", "--layers", *flags)
+        algorithm = "winograd" if name.endswith("-winograd") else "own" if flags else "library"
+        self.measured.setdefault(name.removesuffix("-winograd"), {})[algorithm] = line["layers"]
         top = sorted(line["layers"], key=lambda layer: -layer["ms"])[:3]
         return "slowest: " + ", ".join(f"{layer['name']} {layer['ms']:.3f} ms" for layer in top)
+
+    def algorithms(self, name):
+        """A row for each convolution: what it takes with each algorithm, all launches that belong to it."""
+        columns = self.measured[name]
+        layers = [row["name"] for row in columns["own"] if row["kernel"].startswith("conv")]
+        table = {layer: dict.fromkeys(columns, 0.0) for layer in layers}
+        for algorithm, rows in columns.items():
+            for row in rows:
+                if row["name"] in table:
+                    table[row["name"]][algorithm] += row["ms"]
+        for layer, times in table.items():
+            print(f"    {layer:<40} " + " ".join(f"{algorithm} {ms:9.4f} ms" for algorithm, ms in times.items()), flush=True)
+            self.record.add("algorithms", model=name, layer=layer, **{f"{algorithm}_ms": round(ms, 6) for algorithm, ms in times.items()})
+        sums = {algorithm: sum(times[algorithm] for times in table.values()) for algorithm in columns}
+        return ", ".join(f"{algorithm} {ms:.3f} ms" for algorithm, ms in sums.items())
 
     def rivals(self, network, batch, precision):
         text = self.command(["python3", here / "rivals.py", "--net", network, "--batch", str(batch), "--precision", precision], most=60)
@@ -308,7 +333,7 @@ class Checks:
             self.check(f"values of {name}, each layer", self.parity, name, "--activations", "--steps", steps)
             if self.device == "cuda":
                 self.check(f"values of {name}, as a graph", self.parity, name, "--steps", "5")
-            if not name.endswith("-own"):
+            if not name.endswith(("-own", "-winograd")):
                 self.check(f"values of {name}, no libraries", self.parity, name, "--no-libraries", "--steps", steps)
         for name in ("lenet", "lenet-own"):
             if name in names:
@@ -334,7 +359,8 @@ class Checks:
                 self.sanitized("memcheck", "device")
             except Failed as failure:
                 self.sanitizer, why = None, f"compute-sanitizer cannot work here: {failure}"
-        wanted = [(tool, name, flags) for name, flags in (("lenet-small", ["--no-libraries"]), ("kernels-own", []))
+        own = [("lenet-small", ["--no-libraries"]), ("lenet-small-winograd", ["--no-libraries"]), ("kernels-own", [])]
+        wanted = [(tool, name, flags) for name, flags in own
                   for tool in ("memcheck", "racecheck", "initcheck", "synccheck")] + [("memcheck", name, []) for name in ("lenet-small", "kernels", "linear")]
         for tool, name, flags in wanted:
             if not self.model(name).exists():
@@ -344,14 +370,19 @@ class Checks:
 
     def run2(self):
         """How fast it is."""
-        timed = [name for name, *_ in timed_models() if self.model(name).exists()] or [n for n in ("lenet-small",) if self.model(n).exists()]
+        timed = [name for name, *_ in timed_models() if self.model(name).exists()]
+        timed = timed or [name for name in ("lenet-small", "lenet-small-winograd") if self.model(name).exists()]
         for name in timed:
             self.check(f"times of {name}", self.times, name)
         for name in timed:
             self.check(f"layers of {name}", self.layers, name)
         for name in timed:
-            self.check(f"layers of {name}, no libraries", self.layers, name, "--no-libraries")
-        for name in ("lenet", "lenet-apart", "lenet-own", "lenet-tf32"):
+            if not name.endswith("-winograd"):
+                self.check(f"layers of {name}, no libraries", self.layers, name, "--no-libraries")
+        for name, columns in self.measured.items():
+            if {"own", "winograd"} <= columns.keys():
+                self.check(f"algorithms of {name}", self.algorithms, name)
+        for name in ("lenet", "lenet-apart", "lenet-own", "lenet-tf32", "lenet-winograd"):
             if self.device == "cuda" and self.model(name).exists():
                 self.check(f"times of {name}", self.times, name)
                 self.check(f"times of {name}, without a graph", self.times, name, "--no-cuda-graph")
