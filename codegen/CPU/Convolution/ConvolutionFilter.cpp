@@ -102,9 +102,12 @@ Candidate codegen::filterCandidate(const ConvolutionProblem &problem,
   candidate.phases.push_back({uint32_t(tasks), 4 * scratch});
   candidate.phases.push_back({uint32_t(problem.groups * plan.chunks() * plan.panels), 0});
   candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
+  // The second phase writes single elements.
+  const double secondsOfElement = 1.5e-9;
   candidate.cost = tileSeconds(filterCycles(problem, machine, schedule) +
                                    filterCopyCycles(problem, machine, schedule),
-                               machine);
+                               machine) +
+                   secondsOfElement * double(problem.filterBytes()) / 4;
   return candidate;
 }
 

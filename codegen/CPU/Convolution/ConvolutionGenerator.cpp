@@ -148,9 +148,27 @@ std::optional<ConvolutionProblem> codegen::packedConvolution(const KernelSpec &s
   return p;
 }
 
-/// The product that a pointwise convolution is in its data directions: pixels are columns, images
+/// The product that the filter's gradient is of a pointwise convolution without groups: input
+/// channels are columns, images terms of the sum over pixels.
+static GemmProblem filterProduct(const ConvolutionProblem &p) {
+  GemmProblem g;
+  g.m = p.outChannels;
+  g.n = p.inChannels;
+  g.k = product(p.input);
+  g.terms = p.batch;
+  g.a = 1, g.b = 0;
+  g.columnsContiguousB = false;
+  g.mapA = PackedPhase::IndexMap::identity({g.terms, g.m, g.k});
+  g.mapB = {{g.terms, g.n, g.k}, {0, 2, 1}, /*wraps=*/false};
+  g.mapC = PackedPhase::IndexMap::identity({1, g.m, g.n});
+  return g;
+}
+
+/// The product that a pointwise convolution is. In its data directions pixels are columns, images
 /// and groups batches.
 static GemmProblem pointwiseProduct(const ConvolutionProblem &p) {
+  if (p.direction == Direction::BackwardFilter)
+    return filterProduct(p);
   const bool forward = p.direction == Direction::Forward;
   const int64_t in = p.inChannels / p.groups, out = p.outChannels / p.groups;
   GemmProblem g;
@@ -168,7 +186,7 @@ static GemmProblem pointwiseProduct(const ConvolutionProblem &p) {
 }
 
 static bool isProduct(const KernelSpec &spec, const ConvolutionProblem &p) {
-  return p.direction != Direction::BackwardFilter && isPointwise(p) &&
+  return isPointwise(p) && (p.direction != Direction::BackwardFilter || p.groups == 1) &&
          isVectorAxis(spec, pointwiseProduct(p).mapC.shape, 2);
 }
 
@@ -233,6 +251,8 @@ std::string codegen::convolutionRefusal(const KernelSpec &spec, ConvolutionAlgor
   case ConvolutionAlgorithm::Direct:
     return "";
   case ConvolutionAlgorithm::Gemm:
+    if (isPointwise(*p) && p->direction == Direction::BackwardFilter && p->groups > 1)
+      return "its filter's gradient is a product for each group";
     return "it is no product of pixels: a filter of 1x1, stride 1 and no padding";
   case ConvolutionAlgorithm::FFT: {
     std::string refusal = fourierRefusal(*p);

@@ -235,6 +235,35 @@ static SmallVector<FilterSchedule> chooseFilterTiles(const ConvolutionProblem &p
                                    [&](const FilterSchedule &s) { return filterCycles(p, m, s); });
 }
 
+/// Halves the task until there are enough of them, the way that adds less packing: each chunk of
+/// panels copies the source again, each chunk of channels transposes the gradient again. A few
+/// tasks there must be; more only if packing stays a small part of the work.
+static void splitTask(const ConvolutionProblem &p, const MachineModel &m, FilterSchedule &s) {
+  const int64_t channels = p.inChannels / p.groups, fewTasks = 4;
+  const int64_t panels = ceilDiv(p.outChannels / p.groups, s.vectors * m.lanes);
+  const double pixels = double(p.batch * p.output[0] * p.output[1] * p.output[2]);
+  const double taps = double(p.kernel[0] * p.kernel[1] * p.kernel[2]);
+  auto tasks = [&] {
+    return p.groups * s.splits * ceilDiv(panels, s.panels) * ceilDiv(channels, s.channels);
+  };
+  auto work = [&] {
+    return pixels / double(s.splits) * double(s.panels * s.vectors * m.lanes * s.channels) * taps;
+  };
+  auto packing = [&](const FilterSchedule &s) { return filterCopyCycles(p, m, s); };
+  while (tasks() < wantedTasks && work() > 2 * smallestTask) {
+    FilterSchedule fewerPanels = s, fewerChannels = s;
+    fewerPanels.panels = ceilDiv(s.panels, 2);
+    fewerChannels.channels = ceilDiv(s.channels, 2);
+    const bool byPanels =
+        s.panels > 1 && (s.channels == 1 || packing(fewerPanels) < packing(fewerChannels));
+    const FilterSchedule &next = byPanels ? fewerPanels : fewerChannels;
+    if ((s.panels == 1 && s.channels == 1) ||
+        (tasks() >= fewTasks && packing(next) > filterCycles(p, m, s) / 8))
+      break;
+    s = next;
+  }
+}
+
 static FilterSchedule completeSchedule(FilterSchedule s, const ConvolutionProblem &p,
                                        const MachineModel &m) {
   const ConvolutionProblem::Spatial out = p.output;
@@ -265,6 +294,7 @@ static FilterSchedule completeSchedule(FilterSchedule s, const ConvolutionProble
   const int64_t grid = p.groups * ceilDiv(panels, s.panels) * ceilDiv(channels, s.channels);
   s.splits = std::max<int64_t>(1, std::min(p.batch, wantedTasks / std::max<int64_t>(1, grid)));
   s.splits = ceilDiv(p.batch, ceilDiv(p.batch, s.splits)); // every part has an image
+  splitTask(p, m, s);
   return s;
 }
 

@@ -20,18 +20,20 @@ public:
   void addParts();
 
 private:
-  /// Ranges of tiles, panels and k.
+  /// Ranges of tiles, panels and blocks of the sum.
   struct Task {
-    Value split, batch, tile, tileEnd, panel, panelEnd, k, kEnd;
+    Value split, batch, tile, tileEnd, panel, panelEnd, block, blockEnd;
   };
-  /// What is packed at a time: tiles, panels, and `steps` steps of k.
+  /// What is packed at a time: tiles, panels, and `steps` steps of k of block `number`; `outer` is
+  /// the first index of a and b, batch or term.
   struct Block {
-    Value tile, tileEnd, panel, panelEnd, k, steps;
+    Value tile, tileEnd, panel, panelEnd, number, outer, k, steps;
   };
 
   Task decode(Value number);
-  void packA(const Task &task, const Block &block, Value target);
-  void packB(const Task &task, const Block &block, Value target);
+  Block blockOf(const Task &task, Value number);
+  void packA(const Block &block, Value target);
+  void packB(const Block &block, Value target);
   void packBlock(const Source &source, unsigned along, bool lanesContiguous, ArrayRef<Value> corner,
                  Value first, Value end, int64_t size, int64_t distance, Value steps, Value target);
   void packVector(const Source &source, ArrayRef<Value> corner, unsigned along,
@@ -67,11 +69,20 @@ GemmPhase::Task GemmPhase::decode(Value number) {
   range(layout.panels, schedule.panels, task.panel, task.panelEnd);
   task.batch = take(problem.batch);
   task.split = take(schedule.splits);
-  const int64_t blocks = ceilDiv(problem.k, schedule.depth);
-  const int64_t part = ceilDiv(blocks, schedule.splits) * schedule.depth;
-  task.k = e.mul(task.split, part);
-  task.kEnd = e.minimum(e.add(task.k, part), e.constant(problem.k));
+  const int64_t blocks = problem.blocks(schedule.depth), part = ceilDiv(blocks, schedule.splits);
+  task.block = e.mul(task.split, part);
+  task.blockEnd = e.minimum(e.add(task.block, part), e.constant(blocks));
   return task;
+}
+
+GemmPhase::Block GemmPhase::blockOf(const Task &task, Value number) {
+  Block block;
+  block.number = number;
+  const int64_t ofTerm = ceilDiv(problem.k, schedule.depth);
+  block.outer = problem.terms > 1 ? e.div(number, ofTerm) : task.batch;
+  block.k = e.mul(problem.terms > 1 ? e.rem(number, ofTerm) : number, schedule.depth);
+  block.steps = e.minimum(e.constant(schedule.depth), e.sub(e.constant(problem.k), block.k));
+  return block;
 }
 
 void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
@@ -84,22 +95,20 @@ void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
   Value accumulators = e.at(packedB, schedule.blockPanels * layout.panelElements);
   if (layout.inWorkspace)
     accumulators = e.at(kernel.workspace(), e.mul(task.split, layout.partElements));
-  e.loop(task.k, task.kEnd, schedule.depth, [&](Value k) {
-    Block block;
-    block.k = k;
-    block.steps = e.minimum(e.constant(schedule.depth), e.sub(task.kEnd, k));
+  e.loop(task.block, task.blockEnd, 1, [&](Value number) {
+    Block block = blockOf(task, number);
     e.loop(task.panel, task.panelEnd, schedule.blockPanels, [&](Value panel) {
       block.panel = panel;
       block.panelEnd = e.minimum(e.add(panel, schedule.blockPanels), task.panelEnd);
-      packB(task, block, packedB);
+      packB(block, packedB);
       e.loop(task.tile, task.tileEnd, schedule.blockTiles, [&](Value tile) {
         block.tile = tile;
         block.tileEnd = e.minimum(e.add(tile, schedule.blockTiles), task.tileEnd);
         // The only block of a stays packed while b passes.
         if (schedule.blockTiles < schedule.tiles)
-          packA(task, block, packedA);
+          packA(block, packedA);
         else
-          e.when(e.less(panel, e.add(task.panel, 1)), [&] { packA(task, block, packedA); });
+          e.when(e.less(panel, e.add(task.panel, 1)), [&] { packA(block, packedA); });
         runTiles(task, block, micro, packedA, packedB, accumulators);
       });
     });
@@ -110,13 +119,13 @@ void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
 // Packing
 //===------------------------------------------------------------------------------------------===//
 
-void GemmPhase::packA(const Task &task, const Block &block, Value target) {
-  packBlock(a, /*along=*/1, problem.rowsContiguousA, {task.batch, e.constant(0), block.k},
+void GemmPhase::packA(const Block &block, Value target) {
+  packBlock(a, /*along=*/1, problem.rowsContiguousA, {block.outer, e.constant(0), block.k},
             block.tile, block.tileEnd, schedule.rows, layout.tileElements, block.steps, target);
 }
 
-void GemmPhase::packB(const Task &task, const Block &block, Value target) {
-  packBlock(b, /*along=*/2, problem.columnsContiguousB, {task.batch, block.k, e.constant(0)},
+void GemmPhase::packB(const Block &block, Value target) {
+  packBlock(b, /*along=*/2, problem.columnsContiguousB, {block.outer, block.k, e.constant(0)},
             block.panel, block.panelEnd, layout.width, layout.panelElements, block.steps, target);
 }
 
@@ -201,8 +210,8 @@ void GemmPhase::packVector(const Source &source, ArrayRef<Value> corner, unsigne
 void GemmPhase::runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp micro,
                          Value packedA, Value packedB, Value accumulators) {
   Value noOffsets = LLVM::ZeroOp::create(e.b, e.loc, e.pointerType());
-  Value accumulate = e.less(task.k, block.k);
-  Value last = e.less(e.constant(problem.k - 1), e.add(block.k, block.steps));
+  Value accumulate = e.less(task.block, block.number);
+  Value last = e.less(e.constant(problem.blocks(schedule.depth) - 2), block.number);
   auto run = [&](Value tile, Value panel) {
     Value slot = e.constant(0);
     if (layout.inWorkspace)

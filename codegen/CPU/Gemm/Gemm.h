@@ -2,9 +2,11 @@
 //
 //   c[batch][m][n] = sum over k of a[batch][m][k] * b[batch][k][n]
 //
+// or, with several terms, c[m][n] = sum over terms and k of a[term][m][k] * b[term][k][n].
+//
 // Cache blocks of both operands are packed into a task's scratch in the order in which the
 // micro-kernel walks them; what is fused before the operands runs while packing, what is fused
-// behind on finished accumulators. A product with a long sum and a small result is split along k:
+// behind on finished accumulators. A product with a long sum and a small result splits it:
 // the parts meet in a workspace and are added in ascending order by a second phase.
 //
 //===------------------------------------------------------------------------------------------===//
@@ -17,14 +19,18 @@
 namespace dlc::codegen {
 
 /// A product as its emitter sees it. Loop indices are (batch, m, k), (batch, k, n) and (batch, m,
-/// n).
+/// n); of several terms, which have a batch of one, (term, m, k), (term, k, n) and (0, m, n).
 struct GemmProblem {
-  int64_t batch = 1, m = 1, n = 1, k = 1;
+  int64_t batch = 1, m = 1, n = 1, k = 1, terms = 1;
   /// Whether a's neighbours in memory lie along m, b's along n.
   bool rowsContiguousA = false, columnsContiguousB = true;
   /// Numbers of a and b among the anchor's operands.
   unsigned a = 0, b = 1;
   PackedPhase::IndexMap mapA, mapB, mapC;
+
+  /// Length of the whole sum, and in how many blocks of `depth` it is made; none holds two terms.
+  int64_t sumLength() const { return terms * k; }
+  int64_t blocks(int64_t depth) const { return terms * ceilDiv(k, depth); }
 };
 
 struct GemmSchedule {
@@ -33,7 +39,7 @@ struct GemmSchedule {
   int64_t blockTiles = 1;        ///< tiles along m that are packed at a time
   int64_t blockPanels = 1;       ///< panels along n that are packed at a time
   int64_t tiles = 1, panels = 1; ///< of one task: tiles along m, panels along n
-  int64_t splits = 1;            ///< parts of k
+  int64_t splits = 1;            ///< parts of the sum
   bool alongRows = false;        ///< a tile passes over all panels before the next: long runs of c
 
   std::string text() const;
@@ -52,7 +58,7 @@ mlir::LogicalResult emitGemm(const KernelSpec &spec, const Candidate &candidate,
 struct GemmLayout {
   int64_t lanes, width, tiles, panels;
   int64_t tileElements, panelElements, slotElements, partElements;
-  bool inWorkspace; ///< parts of k meet in the workspace
+  bool inWorkspace; ///< parts of the sum meet in the workspace
   bool keepsAll;    ///< accumulators of all tiles outlive a reduction block
 
   GemmLayout(const GemmProblem &problem, const GemmSchedule &schedule, int64_t lanes);

@@ -34,6 +34,15 @@ TEST(Convolution, Pointwise) {
   check({{2, 4, 3, 3}, {5, 4, 1, 1}, {2, 5, 6, 4}, {1, 1}, {1, 2, 0, 1}, {1, 1}});
 }
 
+/// The filter's gradient as a product: a sum over images in parts, and over one image in tasks.
+TEST(Convolution, PointwiseFilterGradient) {
+  auto check = [](const ConvolutionShapes &shapes) {
+    checkKernel(convolutionKernels(shapes)[2], rounding, "cpu-convolution");
+  };
+  check({{16, 24, 20, 20}, {40, 24, 1, 1}, {16, 40, 20, 20}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
+  check({{1, 32, 47, 49}, {90, 32, 1, 1}, {1, 90, 47, 49}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
+}
+
 /// Phases of backward data of unequal size, taps that some phases lack, borders that no window
 /// reaches.
 TEST(Convolution, Strides) {

@@ -136,11 +136,18 @@ TEST(Cost, KnowsWhatFourierTransformsTake) {
 // Zen 4, AVX2).
 TEST(Cost, ChoosesTheFasterAlgorithm) {
   const std::string wide = "16x256x56x56", narrow = "16x64x56x56", small = "16x512x7x7";
+  const std::string pixels = "1x1024x14x14", few = "1x256x14x14", rows = "1x256x56x56",
+                    points = "256x1024x1x1";
   const std::pair<KernelSource, ConvolutionAlgorithm> faster[] = {
       // gemm 24 and direct 36; 22 and 35; 31 and 26
       {convolution("", "0", wide, "64x256x1x1", narrow), ConvolutionAlgorithm::Gemm},
       {convolution("", "0", narrow, "256x64x1x1", wide), ConvolutionAlgorithm::Gemm},
       {convolution("", "0", small, "2048x512x1x1", "16x2048x7x7"), ConvolutionAlgorithm::Direct},
+      // gemm 1.6 and direct 2.0; 1.3 and 2.2; 1.8 and 1.4
+      {convolution("", "0", pixels, points, few), ConvolutionAlgorithm::Gemm},
+      {convolution("_backward_filter", "0", pixels, few, points), ConvolutionAlgorithm::Gemm},
+      {convolution("_backward_filter", "0", rows, "1x64x56x56", "64x256x1x1"),
+       ConvolutionAlgorithm::Direct},
       // winograd 30 and direct 55; 31 and 56; LeNet's first layer 1.9 and 1.5, its second 0.9
       // and 4.3
       {convolution("", "1", small, "512x512x3x3", small), ConvolutionAlgorithm::Winograd},
