@@ -39,8 +39,8 @@ dl::MemoryPlanner createMemoryPlanner(std::shared_ptr<KernelSelector> selector,
       return failure();
     dl::PlannedMemory memory;
     for (auto variable : module.getOps<exec::VariableOp>())
-      memory.stateBytes = std::max<int64_t>(
-          memory.stateBytes, exec::alignUp(variable.getOffset() + variable.getBytes()));
+      (variable.getRole() == program::Role::Derived ? memory.derivedBytes : memory.stateBytes) +=
+          exec::alignUp(variable.getBytes());
     for (auto program : module.getOps<exec::ProgramOp>())
       memory.arenaBytes[program.getSymName()] = program.getArenaBytes();
     return memory;

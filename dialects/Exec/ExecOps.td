@@ -59,8 +59,8 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
     Selection fills the rest: `phases`, `workspace` bytes, `key` (32 hexadecimal digits),
     `schedule`, `flops`, `bytes_moved`. Kernels of equal key share their code and differ in sizes:
     multi-tensor updates by one rule, whose code knows the table only. A schedule that is there
-    before ("generator: schedule") is the one to take. `seconds` estimates a run, `second_best` names what would have taken
-    `second_best_seconds` instead, with the conversions around it.
+    before ("generator: schedule") is the one to take. `seconds` estimates a run, `second_best`
+    names what would have taken `second_best_seconds` instead, with the conversions around it.
     `in_place` lists the results that may lie in an operand's memory; `preparation` says what of a
     run need not be repeated while an operand stays as it is.
     ```mlir

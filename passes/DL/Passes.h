@@ -13,11 +13,14 @@ namespace dlc::dl {
 #define GEN_PASS_REGISTRATION
 #include "passes/DL/Passes.h.inc"
 
-/// What a module needs that is compiled as it stands: bytes of the state, and of each entry's arena
-/// by the entry's name. Takes the module apart.
+/// What a module needs that is compiled as it stands. Takes the module apart.
 struct PlannedMemory {
-  int64_t stateBytes = 0;
-  llvm::StringMap<int64_t> arenaBytes;
+  int64_t stateBytes = 0;   ///< of variables, without derived ones
+  int64_t derivedBytes = 0; ///< of variables that are there for evaluation and inference alone
+  llvm::StringMap<int64_t> arenaBytes; ///< by the entry's name
+
+  /// Of the arena and of the variables that stand beside it.
+  int64_t bytesOf(EntryOp entry) const;
 };
 using MemoryPlanner = std::function<llvm::FailureOr<PlannedMemory>(mlir::ModuleOp)>;
 

@@ -8,6 +8,7 @@
 #include "dialects/Program/Layout.h"
 #include "passes/DL/LiveMemory.h"
 #include "passes/DL/Passes.h"
+#include "passes/DL/Unchanging.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace dlc::dl {
@@ -38,10 +39,15 @@ private:
 };
 } // namespace
 
+int64_t PlannedMemory::bytesOf(EntryOp entry) const {
+  return stateBytes + (usesModel(entry) ? derivedBytes : 0) + arenaBytes.lookup(entry.getSymName());
+}
+
 static PlannedMemory estimate(ModuleOp module) {
   PlannedMemory memory;
   for (auto variable : module.getOps<VariableOp>())
-    memory.stateBytes += program::storageBytes(variable.getTensorType());
+    (variable.getRole() == program::Role::Derived ? memory.derivedBytes : memory.stateBytes) +=
+        program::storageBytes(variable.getTensorType());
   for (auto entry : module.getOps<EntryOp>())
     memory.arenaBytes[entry.getSymName()] = LiveMemory(entry, /*cheapOnly=*/false).peak();
   return memory;
@@ -54,12 +60,11 @@ FailureOr<PlannedMemory> Rematerialize::plan() {
   return planner(*copy);
 }
 
-/// Of the arena and the state.
 FailureOr<int64_t> Rematerialize::bytesNeeded(EntryOp entry) {
   FailureOr<PlannedMemory> memory = plan();
   if (failed(memory))
     return failure();
-  return memory->stateBytes + memory->arenaBytes.lookup(entry.getSymName());
+  return memory->bytesOf(entry);
 }
 
 void Rematerialize::record(EntryOp entry, const LiveMemory &memory, int64_t before) {
@@ -126,7 +131,7 @@ void Rematerialize::runOnOperation() {
   if (failed(memory))
     return signalPassFailure();
   for (auto entry : getOperation().getOps<EntryOp>()) {
-    const int64_t before = memory->stateBytes + memory->arenaBytes.lookup(entry.getSymName());
+    const int64_t before = memory->bytesOf(entry);
     const bool isTraining = entry.getKind() == program::EntryKind::Train;
     LogicalResult result = success();
     if (memoryBudget > 0 && before > memoryBudget)

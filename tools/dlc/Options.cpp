@@ -149,7 +149,7 @@ static void addOptions(CLI::App &app, Options &options) {
          [&](const std::string &value) {
            options.convolutions = value == "heuristic" ? "" : value;
          },
-         "heuristic (default), direct, gemm, winograd, fft; CUDA: library, own, winograd")
+         "heuristic, direct, gemm, winograd, fft; CUDA: library, own, winograd")
       ->check(oneOf({"heuristic", "direct", "gemm", "winograd", "fft", "own", "library"}))
       ->option_text("WHICH");
   app.add_option("--cudnn-device", options.cudnnDevice,
