@@ -32,7 +32,7 @@ private:
   FailureOr<PlannedMemory> plan();
   FailureOr<int64_t> bytesNeeded(EntryOp entry);
   LogicalResult reduceMost(EntryOp entry, int64_t before);
-  LogicalResult meetBudget(EntryOp entry, int64_t before);
+  FailureOr<int64_t> meetBudget(EntryOp entry, int64_t before);
   void record(EntryOp entry, const LiveMemory &memory, int64_t before);
 
   MemoryPlanner planner;
@@ -102,7 +102,8 @@ static std::string describe(int64_t bytes) {
              : llvm::formatv("{0} ({1:F2} GiB)", text, double(bytes) / gibibyte).str();
 }
 
-LogicalResult Rematerialize::meetBudget(EntryOp entry, int64_t before) {
+/// The bytes that the entry needs then: more than the budget if it cannot be met.
+FailureOr<int64_t> Rematerialize::meetBudget(EntryOp entry, int64_t before) {
   LiveMemory memory(entry, cheap);
   int64_t least = before, goal = memory.peak() - (before - memoryBudget);
   const unsigned rounds = 6;
@@ -113,34 +114,43 @@ LogicalResult Rematerialize::meetBudget(EntryOp entry, int64_t before) {
     FailureOr<int64_t> needed = bytesNeeded(entry);
     if (failed(needed))
       return failure();
-    if (*needed <= memoryBudget)
-      return record(entry, memory, before), success();
     least = std::min(least, *needed);
-    if (isLast)
-      break;
+    if (*needed <= memoryBudget)
+      record(entry, memory, before);
+    if (*needed <= memoryBudget || isLast)
+      return least;
     goal -= *needed - memoryBudget;
   }
-  return emitError(entry.getLoc())
-         << "'" << entry.getSymName() << "' does not fit into a memory budget of "
-         << describe(memoryBudget) << ": the least that it was found to need is " << describe(least)
-         << ", state and arena";
 }
 
 void Rematerialize::runOnOperation() {
   FailureOr<PlannedMemory> memory = plan();
   if (failed(memory))
     return signalPassFailure();
+  EntryOp largest; // of those that do not fit
+  int64_t most = memoryBudget;
   for (auto entry : getOperation().getOps<EntryOp>()) {
     const int64_t before = memory->bytesOf(entry);
-    const bool isTraining = entry.getKind() == program::EntryKind::Train;
-    LogicalResult result = success();
-    if (memoryBudget > 0 && before > memoryBudget)
-      result = meetBudget(entry, before);
-    else if (memoryBudget == 0 && isTraining)
-      result = reduceMost(entry, before);
-    if (failed(result))
+    if (memoryBudget > 0 && before > memoryBudget) {
+      FailureOr<int64_t> least = meetBudget(entry, before);
+      if (failed(least))
+        return signalPassFailure();
+      if (*least > most) {
+        largest = entry;
+        most = *least;
+      }
+    } else if (memoryBudget == 0 && entry.getKind() == program::EntryKind::Train &&
+               failed(reduceMost(entry, before))) {
       return signalPassFailure();
+    }
   }
+  if (!largest)
+    return;
+  emitError(largest.getLoc()) << "'" << largest.getSymName()
+                              << "' does not fit into a memory budget of " << describe(memoryBudget)
+                              << ": the least that it was found to need is " << describe(most)
+                              << ", state and arena";
+  signalPassFailure();
 }
 
 std::unique_ptr<Pass> dlc::dl::createRematerialize(RematerializeOptions options,
