@@ -176,9 +176,12 @@ VariableOp Deriver::variableOf(Value root, IRMapping &mapping) {
 
 void Deriver::derive(EntryOp entry) {
   IRMapping mapping; // of values of this entry to those of `prepare`
-  for (Value root : findRoots(entry)) {
-    VariableOp variable = variableOf(root, mapping);
-    builder.setInsertionPointToStart(&entry.getBlock());
+  // One root may be computed from another: all of them are copied before one is replaced.
+  SmallVector<std::pair<Value, VariableOp>> roots;
+  for (Value root : findRoots(entry))
+    roots.push_back({root, variableOf(root, mapping)});
+  builder.setInsertionPointToStart(&entry.getBlock());
+  for (auto [root, variable] : roots) {
     auto read = ReadOp::create(builder, root.getLoc(), root.getType(), variable.getSymName());
     root.replaceAllUsesWith(read);
   }

@@ -47,7 +47,9 @@ static Convolved matchConvolution(Value x) {
   auto sum = x.getDefiningOp<AddOp>();
   auto convolution = sum ? sum.getA().getDefiningOp<ConvolutionOp>() : ConvolutionOp();
   auto bias = sum ? sum.getB().getDefiningOp<BroadcastOp>() : BroadcastOp();
-  if (!convolution || !convolution->hasOneUse() || !bias || bias.getDims() != ArrayRef<int64_t>{1})
+  if (!convolution || !convolution->hasOneUse() || !bias ||
+      bias.getDims() != ArrayRef<int64_t>{1} ||
+      bias.getX().getType().getDimSize(0) != cast<RankedTensorType>(x.getType()).getDimSize(1))
     return {};
   return {convolution, bias.getX()};
 }

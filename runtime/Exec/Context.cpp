@@ -287,10 +287,11 @@ Status Context::startRun(Trace *trace) {
   DLC_TRY(impl->prepareState());
   DLC_TRY(impl->stageInputs());
   auto done = [&](uint32_t record) { return impl->showWrites(*trace, record); };
-  DLC_TRY(impl->executor->run(impl->started % 2, trace, done)
-              .in(concat("entry '", impl->entry.name, "'")));
+  // A run that fails may have written some of them.
   if (impl->entry.kind == DLC_ENTRY_TRAIN || impl->entry.kind == DLC_ENTRY_ACCUMULATE)
     impl->state->markChanged();
+  DLC_TRY(impl->executor->run(impl->started % 2, trace, done)
+              .in(concat("entry '", impl->entry.name, "'")));
   ++impl->started;
   return {};
 }

@@ -36,6 +36,8 @@ Result<Network> networkOf(const SimulateFlags &flags) {
   network.perNode = flags.perNode;
   DLC_TRY_ASSIGN(between, parseConnection("--link", flags.link));
   network.between = between;
+  if (network.topology != Topology::TwoLevel && (!flags.nodeLink.empty() || flags.perNode != 1))
+    return invalid("--per-node and --node-link need --topology two-level");
   if (network.topology != Topology::TwoLevel)
     return network;
   if (flags.nodeLink.empty() || flags.perNode < 2)

@@ -101,13 +101,14 @@ static std::optional<int64_t> parseBytes(llvm::StringRef text) {
       {"KiB", 10}, {"MiB", 20}, {"GiB", 30}};
   int shift = 0;
   for (auto [unit, bits] : units)
-    if (text.consume_back(unit))
+    if (shift == 0 && text.consume_back(unit))
       shift = bits;
   double number = 0;
-  if (text.trim().getAsDouble(number) || !(number >= 1) || number > 0x1p50 ||
+  if (text.trim().getAsDouble(number) || !(number >= 1) ||
       (shift == 0 && number != std::floor(number)))
     return std::nullopt;
-  return int64_t(std::ldexp(number, shift));
+  const double bytes = std::ldexp(number, shift);
+  return bytes <= 0x1p50 ? std::optional(int64_t(bytes)) : std::nullopt;
 }
 
 /// What is computed twice to need less memory.

@@ -249,7 +249,7 @@ static Value buildGather(Call &call) {
       batch, {&x, &index});
 }
 
-/// x + the sums. Where the values are of samples and the sums are not, padding counts as 0.
+/// x + the sums. Where values or numbers are of samples and the sums are not, padding counts as 0.
 static Value buildScatterAdd(Call &call) {
   const Tensor &x = call.tensor("x"), &index = call.tensor("index"),
                &values = call.tensor("values");
@@ -268,13 +268,14 @@ static Value buildScatterAdd(Call &call) {
     return call.fail("values", "the batch lies on axis " + llvm::Twine(values.batch.axis) +
                                    " of the values and on axis " + llvm::Twine(batch.axis) +
                                    " of what they are added at");
-  bool overBatch = !x.batch.exists() && values.batch.exists() && values.batch.axis >= axis &&
-                   values.batch.axis < axis + index.rank();
+  const BatchAxis samples = values.batch.exists() ? values.batch : batch;
+  bool overBatch = !x.batch.exists() && samples.exists() && samples.axis >= axis &&
+                   samples.axis < axis + index.rank();
   if (values.batch.exists() && !overBatch && !x.batch.exists())
     return call.fail("x", "the values have samples along axis " + llvm::Twine(values.batch.axis) +
                               ", x has none");
   mlir::Value added = overBatch
-                          ? call.entry().maskPadding(call.location(), values.value, values.batch, 0)
+                          ? call.entry().maskPadding(call.location(), values.value, samples, 0)
                           : values.value;
   call.entry().markClasses(index.value, x.shape()[axis]);
   mlir::Value sums = dl::ScatterAddOp::create(call.entry().builder, call.location(),
@@ -309,7 +310,8 @@ std::vector<Builtin> partBuiltins() {
       {"gather",
        Category::Function,
        {{"x", K::Tensor}, {"index", K::IndexTensor}, {"axis", K::Integer, 0}},
-       "parts of x, each by its number along an axis; 0 for a number that x does not have",
+       "parts of x, each by its number along an axis; 0 for a number that x does not have, "
+       "which in an input is an error",
        buildGather},
       {"scatter_add",
        Category::Function,

@@ -1,14 +1,28 @@
 // Random numbers: a function of the seed, the step, the sample's place in the batch of all ranks,
-// the place within the sample and the call's path. So every device and any number of threads and
-// ranks draws the same, and the backward pass draws a mask again where it needs it.
+// the place within the sample, the call's path, and how many draws of that path stand before it in
+// the entry: a model that is called twice. So every device and any number of threads and ranks
+// draws the same, and the backward pass draws a mask again where it needs it.
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/TensorBuilder.h"
 #include "frontend/DL/Builtins/Call.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/xxhash.h"
 
 namespace dlc::frontend {
+
+/// What tells the draws of this call from all others of the entry.
+static int32_t streamOf(Call &call) {
+  llvm::SmallDenseSet<int32_t> taken;
+  for (auto op : call.entry().builder.getBlock()->getOps<dl::RandomOp>())
+    taken.insert(op.getPath());
+  std::string path = call.path();
+  auto number = [&] { return static_cast<int32_t>(llvm::xxh3_64bits(path)); };
+  while (taken.contains(number()))
+    path += '\'';
+  return number();
+}
 
 /// A tensor of draws, of which those along `batch` belong to samples.
 static mlir::Value draw(Call &call, dl::RandomKind kind, llvm::ArrayRef<int64_t> shape,
@@ -42,8 +56,7 @@ static mlir::Value draw(Call &call, dl::RandomKind kind, llvm::ArrayRef<int64_t>
   mlir::Value step = given("random.step"), low = given("random.seed_low"),
               high = given("random.seed_high");
   return dl::RandomOp::create(b.builder, b.loc, type.clone(b.builder.getF32Type()), kind, element,
-                              sample, first, step, low, high,
-                              static_cast<int32_t>(llvm::xxh3_64bits(call.path())));
+                              sample, first, step, low, high, streamOf(call));
 }
 
 /// Of `shape`, whose first axis is that of the samples if it is as long.

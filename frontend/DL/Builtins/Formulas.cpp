@@ -305,7 +305,8 @@ Value buildTopK(Call &call) {
   for (int64_t i = 0; i < k; ++i) {
     Node left = b.select(taken, lowest, x.value);
     Node largest = b.broadcastOver(b.reduce(ReduceKind::Max, left, {axis}), x.type(), {axis});
-    Node isLargest = b.compare(Predicate::EQ, left, largest);
+    Node isNaN = b.compare(Predicate::NE, left, left);
+    Node isLargest = b.select(isNaN, isNaN, b.compare(Predicate::EQ, left, largest));
     Node candidates = b.select(taken, nobody, b.select(isLargest, numbers, nobody));
     Node index = b.reduce(ReduceKind::Min, candidates, {axis});
     Node isIndex =
