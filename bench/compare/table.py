@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes the tables of docs/performance.md from the record that compare.py left in bench/results.
+"""Makes the tables of docs/performance.md from the records that compare.py left in bench/results.
 
-usage: table.py bench/results/DATE-compare.json         prints the tables
-       table.py --write RECORD docs/performance.md      puts them between the page's marks
-       table.py --check docs/performance.md             fails if they are not those of the record that the page names
+usage: table.py bench/results/DATE-compare.json             prints the tables
+       table.py --write RECORD... docs/performance.md       puts them between the page's marks
+       table.py --check docs/performance.md                 fails if they are not those of the records that the page names
 """
 import argparse
 import json
@@ -60,8 +60,8 @@ def main():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
-    if len(arguments.files) != (2 if arguments.write else 1):
-        parser.error("expected one file, with --write a record and a page")
+    if arguments.write != (len(arguments.files) > 1):
+        parser.error("expected one file, with --write records and a page")
     if not arguments.write and not arguments.check:
         print(tables(load(arguments.files[0])))
         return
@@ -70,12 +70,13 @@ def main():
     found = re.search(re.escape(BEGIN).replace(r"\{\}", "(.*?)") + "\n(.*?)" + re.escape(END), text, re.DOTALL)
     if not found:
         sys.exit(f"table: {page}: expected the lines '{BEGIN.format('RECORD')}' and '{END}'")
-    record = arguments.files[0] if arguments.write else found[1]
-    content = tables(load(record)) + "\n"
+    records = arguments.files[:-1] if arguments.write else found[1].split()
+    content = "".join(tables(load(record)) + "\n" for record in records)
+    named = " ".join(records)
     if arguments.write:
-        open(page, "w").write(text[:found.start()] + BEGIN.format(record) + "\n" + content + END + text[found.end():])
+        open(page, "w").write(text[:found.start()] + BEGIN.format(named) + "\n" + content + END + text[found.end():])
     elif found[2] != content:
-        sys.exit(f"table: {page} does not hold the tables of {record}: run bench/compare/table.py --write {record} {page}")
+        sys.exit(f"table: {page} does not hold the tables of {named}: run bench/compare/table.py --write {named} {page}")
 
 
 if __name__ == "__main__":

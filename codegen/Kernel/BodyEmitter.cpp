@@ -338,23 +338,15 @@ Value BodyEmitter::compute(Value value, const Point &point) {
 
 Value BodyEmitter::computeLanes(Value value, const Point &point) {
   Value result;
-  Type element; ///< bf16, whose bits are joined: x86 puts scalars of it into vectors by a library
   for (int64_t lane = 0; lane < point.width; ++lane) {
     Value scalar = compute(value, lanePoint(builder, loc, point, lane));
     if (!scalar)
       return {};
-    if (scalar.getType().isBF16()) {
-      element = scalar.getType();
-      scalar = arith::BitcastOp::create(builder, loc, builder.getI16Type(), scalar);
-    }
     if (!result)
       result = splat(builder, loc, scalar, point.width);
     else
       result = vector::InsertOp::create(builder, loc, scalar, result, lane);
   }
-  if (element)
-    result =
-        arith::BitcastOp::create(builder, loc, VectorType::get({point.width}, element), result);
   return result;
 }
 

@@ -158,6 +158,24 @@ struct NarrowDouble : OpRewritePattern<arith::TruncFOp> {
 };
 } // namespace
 
+/// Selects bf16 by its bits: widened to f32 and rounded again it would call a library.
+static void selectBits(arith::SelectOp op) {
+  if (!getElementTypeOrSelf(op.getType()).isBF16())
+    return;
+  OpBuilder b(op);
+  auto cast = [&](Value value, Type element) -> Value {
+    Type type = element;
+    if (auto vector = dyn_cast<VectorType>(value.getType()))
+      type = vector.clone(element);
+    return arith::BitcastOp::create(b, op.getLoc(), type, value);
+  };
+  Value bits = arith::SelectOp::create(b, op.getLoc(), op.getCondition(),
+                                       cast(op.getTrueValue(), b.getI16Type()),
+                                       cast(op.getFalseValue(), b.getI16Type()));
+  op.replaceAllUsesWith(cast(bits, b.getBF16Type()));
+  op.erase();
+}
+
 /// Rewrites arithmetic on bf16 and f16 to f32 between conversions, and bf16's rounding to integer
 /// ops: processors without these types would call library functions.
 static LogicalResult expandSmallFloats(ModuleOp module) {
@@ -174,6 +192,7 @@ static LogicalResult expandSmallFloats(ModuleOp module) {
                    .wasInterrupted();
   if (!found)
     return success();
+  module.walk(selectBits);
   MLIRContext *context = module.getContext();
   TypeConverter converter;
   Type f32 = Float32Type::get(context);

@@ -240,13 +240,6 @@ TEST(Map, Concat) {
   %0 = dl.concat %x, %y axis = 1 : tensor<6x19xui8>, tensor<6x33xui8>
   dl.yield %0 : tensor<6x52xui8>)"},
               0, "cpu-map");
-  // Lanes one by one, of a type that is not computed in.
-  checkKernel({"tensor<3x1xbf16>, tensor<3x1xbf16>", "tensor<3x2xf32>", R"(
-^bb0(%x: tensor<3x1xbf16>, %y: tensor<3x1xbf16>):
-  %0 = dl.concat %x, %y axis = 1 : tensor<3x1xbf16>, tensor<3x1xbf16>
-  %1 = dl.cast %0 : tensor<3x2xbf16> to tensor<3x2xf32>
-  dl.yield %1 : tensor<3x2xf32>)"},
-              0, "cpu-map");
 }
 
 /// Rows and elements of rows by numbers, some of which no row has; numbers that are computed.
