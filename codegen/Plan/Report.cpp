@@ -54,6 +54,15 @@ int64_t ReportBuilder::countParameters(const exec::Extent &extent) {
   return count;
 }
 
+/// Those of its convolutions and matrix products, as papers count them.
+static int64_t countMultiplyAdds(exec::KernelOp kernel) {
+  uint64_t flops = 0;
+  for (auto op : kernel.getBlock().getOps<dl::AnchorOp>())
+    if (op.getAnchor() == dl::Anchor::Convolution || op.getAnchor() == dl::Anchor::Gemm)
+      flops += op.getFlops();
+  return static_cast<int64_t>(flops / 2);
+}
+
 /// Type of the first result; null for a kernel without results or with several tensors in one
 /// buffer.
 static RankedTensorType getResultType(exec::KernelOp kernel) {
@@ -85,7 +94,7 @@ json::Object ReportBuilder::buildRow(exec::RecordOp record) {
   json::Object row{{"layer", layer.str()}, {"stage", stage.empty() ? "forward" : stage.str()}};
   SmallVector<exec::BufferAccess> accesses;
   record.getAccesses(accesses);
-  int64_t activations = 0, touched = 0, flops = 0, parameters = 0;
+  int64_t activations = 0, touched = 0, flops = 0, multiplyAdds = 0, parameters = 0;
   for (const exec::BufferAccess &access : accesses) {
     touched += exec::getBytes(access.buffer);
     if (access.reads)
@@ -98,6 +107,7 @@ json::Object ReportBuilder::buildRow(exec::RecordOp record) {
     auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
     if (launch.getPart() != exec::Part::Preparation) {
       flops = kernel.getFlops();
+      multiplyAdds = countMultiplyAdds(kernel);
       touched = kernel.getBytesMoved();
     }
     row["kernel"] = launch.getKernel().str();
@@ -108,6 +118,7 @@ json::Object ReportBuilder::buildRow(exec::RecordOp record) {
   }
   row["parameters"] = parameters;
   row["flops"] = flops;
+  row["multiply_adds"] = multiplyAdds;
   row["bytes"] = touched;
   row["activation_bytes"] = activations;
   return row;
@@ -213,13 +224,14 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
   json::Array rows;
   llvm::StringSet<> kernels;
   counted.clear();
-  int64_t launches = 0, flops = 0, bytes = 0, activations = 0;
+  int64_t launches = 0, flops = 0, multiplyAdds = 0, bytes = 0, activations = 0;
   double seconds = 0;
   for (auto record : program.getBlock().getOps<exec::RecordOp>()) {
     if (isa<exec::RecordEventOp, exec::WaitEventOp>(*record))
       continue;
     json::Object row = buildRow(record);
     flops += *row.getInteger("flops");
+    multiplyAdds += *row.getInteger("multiply_adds");
     bytes += *row.getInteger("bytes");
     activations += *row.getInteger("activation_bytes");
     if (auto launch = dyn_cast<exec::LaunchOp>(*record)) {
@@ -239,6 +251,7 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
                      {"launches", launches},
                      {"kernels", static_cast<int64_t>(kernels.size())},
                      {"flops", flops},
+                     {"multiply_adds", multiplyAdds},
                      {"bytes", bytes},
                      {"activation_bytes", activations},
                      {"estimated_seconds", seconds},
@@ -363,15 +376,16 @@ json::Value buildReport(ModuleOp module, KernelSelector &selector,
 // For people
 //===------------------------------------------------------------------------------------------===//
 
-/// "0", "820", "1.50 M": three digits and a factor of 1000.
-static std::string withFactor(double number, StringRef unit) {
+/// "0", "820", "1.50 M": `digits` digits and a factor of 1000.
+static std::string withFactor(double number, StringRef unit, int digits = 3) {
   static constexpr StringRef factors[] = {"", "k", "M", "G", "T", "P"};
   size_t factor = 0;
   for (; number >= 1000 && factor + 1 < std::size(factors); ++factor)
     number /= 1000;
-  const char *format = factor == 0 || number >= 100 ? "%.0f" : number >= 10 ? "%.1f" : "%.2f";
+  const int before = number >= 100 ? 3 : number >= 10 ? 2 : 1;
   std::string text =
-      llvm::formatv("{0} {1}{2}", llvm::format(format, number), factors[factor], unit);
+      llvm::formatv("{0} {1}{2}", llvm::format("%.*f", factor == 0 ? 0 : digits - before, number),
+                    factors[factor], unit);
   return StringRef(text).rtrim().str();
 }
 
@@ -526,6 +540,9 @@ static void printEntry(const json::Object &entry, int64_t stateBytes, StringRef 
   table.print(out);
   out << "  estimated " << formatSeconds(entry.getNumber("estimated_seconds").value_or(0)) << onWhat
       << '\n';
+  if (int64_t multiplyAdds = get(entry, "multiply_adds"))
+    out << "  " << withFactor(static_cast<double>(multiplyAdds) / get(entry, "batch"), "", 4)
+        << " multiply-adds a sample in convolutions and products\n";
   printMemory(entry, stateBytes, out);
   printSums(entry, out);
   printBuckets(entry, out);
