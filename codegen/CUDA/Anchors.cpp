@@ -1,6 +1,7 @@
 //===- Anchors.cpp - see Anchors.h ------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/Kernel/MergedAxes.h"
+#include "dialects/DL/AttentionForm.h"
 #include "dialects/DL/ConvolutionForm.h"
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLNetworkOps.h"
@@ -90,6 +91,7 @@ private:
   Form convolution(const dl::ConvolutionForm &convolution);
   Form window(const dl::WindowGeometry &g, bool backward, StringRef function);
   template <typename Op> Form softmax(Op op, StringRef function);
+  Form attention(Operation *op);
   Form scatterAdd(dl::ScatterAddOp op);
 
   /// name(axes...): `value` at these indices of `shape`.
@@ -351,6 +353,44 @@ template <typename Op> FailureOr<AnchorForm> AnchorPrinter::softmax(Op op, Strin
   return form;
 }
 
+FailureOr<AnchorForm> AnchorPrinter::attention(Operation *op) {
+  const dl::AttentionForm form = dl::AttentionForm::get(op);
+  const bool adds = form.mask && !elementOf(form.mask).isInteger(1);
+  for (auto [name, size] : {std::pair("HEADS", form.heads),
+                            {"QUERIES", form.queries},
+                            {"KEYS", form.keys},
+                            {"DEPTH", form.depth},
+                            {"WIDTH", form.width},
+                            {"MASK", int64_t(adds        ? 2
+                                             : form.mask ? 1
+                                                         : 0)}})
+    text.constant(name, size);
+  text.flag("CAUSAL", form.causal);
+  text.flag("KEPT", bool(form.kept));
+  for (auto [name, number] : {std::pair("SCALE", form.scale), {"KEPT_FACTOR", form.keptFactor}})
+    text.members(llvm::formatv("  static constexpr float {0} = {1};\n", name,
+                               literalText(number, /*single=*/true))
+                     .str());
+  const SmallVector<int64_t> ofQueries = {form.heads, form.queries, form.depth},
+                             outputs = {form.heads, form.queries, form.width},
+                             ofKeys = {form.heads, form.keys, form.depth},
+                             values = {form.heads, form.keys, form.width},
+                             scores = {form.heads, form.queries, form.keys},
+                             rows = {form.heads, form.queries};
+  if (failed(accessor("q", form.q, ofQueries, {"h", "i", "d"})) ||
+      failed(accessor("k", form.k, ofKeys, {"h", "j", "d"})) ||
+      failed(accessor("v", form.v, values, {"h", "j", "e"})) ||
+      (form.mask && failed(accessor("mask", form.mask, scores, {"h", "i", "j"}))) ||
+      (form.kept && failed(accessor("kept", form.kept, scores, {"h", "i", "j"}))))
+    return failure();
+  if (auto backward = dyn_cast<dl::AttentionBackwardOp>(op);
+      backward && (failed(accessor("dout", backward.getDout(), outputs, {"h", "i", "e"})) ||
+                   failed(accessor("lse", backward.getLse(), rows, {"h", "i"})) ||
+                   failed(accessor("delta", backward.getDelta(), rows, {"h", "i"}))))
+    return failure();
+  return AnchorForm{outputs, {"h", "i", "e"}, elementOf(op->getResult(0)), ""};
+}
+
 FailureOr<AnchorForm> AnchorPrinter::scatterAdd(dl::ScatterAddOp op) {
   auto shape = cast<RankedTensorType>(op.getY().getType()).getShape();
   int64_t axis = op.getAxis(),
@@ -384,6 +424,7 @@ FailureOr<AnchorForm> AnchorPrinter::describe() {
       .Case<dl::SoftmaxCrossEntropyBackwardOp>(
           [&](auto op) { return softmax(op, "crossEntropyBackwardElement"); })
       .Case<dl::AccuracyOp>([&](auto op) { return softmax(op, "accuracyElement"); })
+      .Case<dl::AttentionOp, dl::AttentionBackwardOp>([&](auto op) { return attention(op); })
       .Case<dl::ScatterAddOp>([&](auto op) { return scatterAdd(op); })
       .Default([](auto) { return failure(); });
 }
@@ -406,6 +447,8 @@ SmallVector<StringRef> codegen::skeletonsOf(const KernelSpec &spec) {
     return {"axis", "window"};
   case Anchor::Softmax:
     return {"softmax"};
+  case Anchor::Attention:
+    return {"attention"};
   case Anchor::Scatter:
     return {"scatter_elements"};
   case Anchor::Gemm:

@@ -1,9 +1,9 @@
 //===- ElementsGenerator.cpp - the generator of last resort -----------------------------------===//
 //
-// Any region but an update, right and slow: each result is a phase, each of its elements a thread,
-// and where the anchor's value is needed its definition is computed (*_elements.cuh), also for each
-// term of a sum beside it. Takes every layout and reshape; other generators may refuse what they do
-// not like.
+// Any region but an update or attention, right and slow: each result is a phase, each of its
+// elements a thread, and where the anchor's value is needed its definition is computed
+// (*_elements.cuh), also for each term of a sum beside it. Takes every layout and reshape; other
+// generators may refuse what they do not like.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
@@ -28,7 +28,7 @@ public:
 
 SmallVector<Candidate> ElementsGenerator::schedules(const KernelSpec &spec,
                                                     const CudaTarget &target) const {
-  if (spec.anchor() == Anchor::MultiTensor)
+  if (spec.anchor() == Anchor::MultiTensor || spec.anchor() == Anchor::Attention)
     return {};
   Candidate candidate;
   candidate.schedule = "elements";

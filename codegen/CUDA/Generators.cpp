@@ -11,8 +11,9 @@ llvm::ArrayRef<const CudaGenerator *> dlc::codegen::cudaGenerators() {
       createCudaMapGenerator(),       createCudaReduceGenerator(),
       createCudaWindowGenerator(),    createCudaSoftmaxGenerator(),
       createCudaTransposeGenerator(), createCudaMultiTensorGenerator(),
-      createCudaProductGenerator(),   createCudaWinogradGenerator(),
-      createLibraryGenerator(),       createCudaElementsGenerator()};
+      createCudaAttentionGenerator(), createCudaProductGenerator(),
+      createCudaWinogradGenerator(),  createLibraryGenerator(),
+      createCudaElementsGenerator()};
   static const auto pointers = [] {
     std::array<const CudaGenerator *, std::size(owned)> result;
     llvm::transform(owned, result.begin(), [](auto &generator) { return generator.get(); });

@@ -15,6 +15,7 @@ enum class Anchor {
   Window,
   Transpose,
   Softmax,
+  Attention,
   Scatter,
   Gemm,
   Convolution,

@@ -83,11 +83,20 @@ def DL_AnchorOpInterface : OpInterface<"AnchorOp"> {
       Whether computing the operand anew each time that it is read costs little: it is read a few
       times at most.
     }], "bool", "takesPrologue", (ins "unsigned":$operand), [{}], [{ return false; }]>,
+    InterfaceMethod<[{
+      Whether an operand that is cheap to recompute is computed where it is read although others
+      need it too: its elements are read about once, or are too many to be stored.
+    }], "bool", "recomputesOperand", (ins "unsigned":$operand), [{}],
+    [{ return $_op.getAnchor() == ::dlc::dl::Anchor::Reduce; }]>,
     InterfaceMethod<"Whether element-wise ops may be applied to its results as they become ready.",
     "bool", "takesEpilogue", (ins), [{}], [{ return true; }]>,
     InterfaceMethod<[{
       Whether all its tensors can lie in one layout that is not row-major.
-    }], "bool", "takesAnyLayout", (ins), [{}], [{ return false; }]>
+    }], "bool", "takesAnyLayout", (ins), [{}], [{ return false; }]>,
+    InterfaceMethod<[{
+      Of a composite: whether it is a kernel as it is. Else dl-decompose puts its formula in its
+      place.
+    }], "bool", "staysWhole", (ins), [{}], [{ return true; }]>
   ];
 }
 

@@ -6,8 +6,8 @@
 //   ...
 //   %y = dl.divide %4, %6 : tensor<5x37xf32>
 //
-// Those that are the anchor of a kernel stay. What a composite gives and nobody needs is dropped:
-// of dl.batch_norm_backward the gradient of the first layer's input.
+// Those that are the anchor of a kernel as they are stay. What a composite gives and nobody needs
+// is dropped: of dl.batch_norm_backward the gradient of the first layer's input.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLProgramOps.h"
@@ -28,7 +28,8 @@ struct Decompose : dlc::dl::impl::DecomposeBase<Decompose> {
     Block &block = getOperation().getBlock();
     for (Operation *op = &block.front(); op;) {
       auto composite = dyn_cast<DecomposableOp>(op);
-      if (!composite || isa<AnchorOp>(op)) {
+      auto anchor = dyn_cast<AnchorOp>(op);
+      if (!composite || (anchor && anchor.staysWhole())) {
         op = op->getNextNode();
         continue;
       }

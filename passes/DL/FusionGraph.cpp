@@ -58,10 +58,11 @@ static bool takesPrologue(Operation *op, unsigned operand, CandidateSource *targ
          !(target && target->readsStored(anchor, operand));
 }
 
-/// What a reduction or an element-wise op reads is read once: it may be computed there.
-static bool readsOnce(Operation *op) {
-  auto anchor = dyn_cast<AnchorOp>(op);
-  return FusionGraph::isElementwise(op) || (anchor && anchor.getAnchor() == Anchor::Reduce);
+/// Whether what is read there may be computed there: an element-wise op reads it once.
+static bool recomputes(OpOperand &use) {
+  auto anchor = dyn_cast<AnchorOp>(use.getOwner());
+  return FusionGraph::isElementwise(use.getOwner()) ||
+         (anchor && anchor.recomputesOperand(use.getOperandNumber()));
 }
 
 /// Whether the op gives elements of its operand several times.
@@ -118,8 +119,9 @@ void FusionGraph::classify(bool recompute) {
       continue;
     // What needs no operand can be computed anywhere.
     bool always = op.getNumOperands() == 0;
-    if (llvm::all_of(op.getUsers(), [&](Operation *user) {
-          return isRecomputed(user) || (always ? !isOutside(user) : readsOnce(user));
+    if (llvm::all_of(op.getUses(), [&](OpOperand &use) {
+          Operation *user = use.getOwner();
+          return isRecomputed(user) || (always ? !isOutside(user) : recomputes(use));
         }))
       recomputed.insert(&op);
   }

@@ -127,8 +127,9 @@ bool LiveMemory::mayRunAgain(Operation *op) const {
   auto fused = dyn_cast<FusedOp>(op);
   return fused && !(cheapOnly && llvm::any_of(fused.getBody().front(), [](Operation &inner) {
                       auto anchor = dyn_cast<AnchorOp>(inner);
-                      return anchor && (anchor.getAnchor() == Anchor::Convolution ||
-                                        anchor.getAnchor() == Anchor::Gemm);
+                      return anchor && llvm::is_contained(
+                                           {Anchor::Convolution, Anchor::Gemm, Anchor::Attention},
+                                           anchor.getAnchor());
                     }));
 }
 

@@ -53,6 +53,8 @@ std::string expression(const json &a) {
                 ", name=\"op\")";
        }},
       {"matmul", [](const json &) { return "a @ b"; }},
+      {"attention",
+       [](const json &a) { return "attention(q, k, v, causal=" + boolean(a["causal"]) + ")"; }},
       {"add", [](const json &) { return "a + b"; }},
       {"multiply", [](const json &) { return "a * b"; }},
       {"divide", [](const json &) { return "a / b"; }},

@@ -255,6 +255,31 @@ static std::vector<Case> networkCases() {
        R"(%l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<2x5x3xf64>, tensor<2x3xi64>
           dl.return %l : tensor<2x3xf64>)",
        {{2, 1}, {5, 0}}},
+      {"attention",
+       "(%q: tensor<1x2x3x2xf64>, %k: tensor<1x2x4x2xf64>, %v: tensor<1x2x4x3xf64>) -> "
+       "(tensor<1x2x3x3xf64>, tensor<1x2x3xf64>)",
+       R"(%o, %l = dl.attention %q, %k, %v scale = 0.7 causal :
+             tensor<1x2x3x2xf64>, tensor<1x2x4x2xf64>, tensor<1x2x4x3xf64>
+          dl.return %o, %l : tensor<1x2x3x3xf64>, tensor<1x2x3xf64>)"},
+      {"attention_masked",
+       "(%q: tensor<1x1x3x2xf64>, %k: tensor<1x1x2x2xf64>, %v: tensor<1x1x2x2xf64>, "
+       "%m: tensor<1x1x3x2xf64>, %n: tensor<1x1x3x2xi32>) -> tensor<1x1x3x2xf64>",
+       R"(%two = dl.constant dense<2> : tensor<1x1x3x2xi32>
+          %kept = dl.compare lt %n, %two : tensor<1x1x3x2xi32>
+          %o, %l = dl.attention %q, %k, %v mask(%m : tensor<1x1x3x2xf64>)
+             kept(%kept : tensor<1x1x3x2xi1>) scale = 0.7 rate = 0.25 :
+             tensor<1x1x3x2xf64>, tensor<1x1x2x2xf64>, tensor<1x1x2x2xf64>
+          dl.return %o : tensor<1x1x3x2xf64>)",
+       {{}, {}, {}, {}, {3, 0}}},
+      // Hidden scores, and a row that sees nothing.
+      {"attention_hidden",
+       "(%q: tensor<1x1x3x2xf64>, %k: tensor<1x1x2x2xf64>, %v: tensor<1x1x2x2xf64>) -> "
+       "tensor<1x1x3x2xf64>",
+       R"(%m = dl.constant dense<[[[[true, true], [false, true], [false, false]]]]> :
+             tensor<1x1x3x2xi1>
+          %o, %l = dl.attention %q, %k, %v mask(%m : tensor<1x1x3x2xi1>) scale = 0.7 :
+             tensor<1x1x3x2xf64>, tensor<1x1x2x2xf64>, tensor<1x1x2x2xf64>
+          dl.return %o : tensor<1x1x3x2xf64>)"},
       {"softmax_cross_entropy_backward",
        "(%dloss: tensor<3xf64>, %x: tensor<3x4xf64>, %label: tensor<3xi32>) -> tensor<3x4xf64>",
        R"(%dx = dl.softmax_cross_entropy_backward %dloss, %x, %label axis = 1

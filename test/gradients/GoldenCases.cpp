@@ -1,5 +1,6 @@
 //===- GoldenCases.cpp - reference cases of single operations as dl entries -------------------===//
 #include "test/gradients/GoldenCases.h"
+#include <cmath>
 #include <cstdio>
 #include <functional>
 
@@ -147,6 +148,15 @@ GoldenEntry matmul(Writer &w) {
   std::string a = w.argument("input.a"), b = w.argument("input.b");
   return w.finish(
       w.op("dl.matmul " + a + ", " + b + " : " + w.type(a) + ", " + w.type(b), typeOf(w.output)));
+}
+
+GoldenEntry attention(Writer &w) {
+  std::string q = w.argument("input.q"), k = w.argument("input.k"), v = w.argument("input.v");
+  double scale = 1 / std::sqrt(double(w.shapeOf("input.q")[3]));
+  return w.finish(w.op("dl.attention " + q + ", " + k + ", " + v + " scale = " + number(scale) +
+                           (w.a["causal"].get<bool>() ? " causal" : "") + " : " + w.type(q) + ", " +
+                           w.type(k) + ", " + w.type(v),
+                       typeOf(w.output), /*results=*/2));
 }
 
 GoldenEntry binary(Writer &w) {
@@ -303,6 +313,7 @@ GoldenEntry goldenEntry(const json &attributes, const interpreter::Tensors &tens
       {"linear", linear},
       {"global_average_pool", globalAveragePool},
       {"matmul", matmul},
+      {"attention", attention},
       {"softmax_cross_entropy", crossEntropy},
       {"add", binary},
       {"multiply", binary},

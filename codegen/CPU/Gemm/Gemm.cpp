@@ -36,8 +36,6 @@ private:
   void packB(const Block &block, Value target);
   void packBlock(const Source &source, unsigned along, bool lanesContiguous, ArrayRef<Value> corner,
                  Value first, Value end, int64_t size, int64_t distance, Value steps, Value target);
-  void packVector(const Source &source, ArrayRef<Value> corner, unsigned along,
-                  bool lanesContiguous, Value left, Value steps, int64_t pitch, Value target);
   void runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp micro, Value packedA,
                 Value packedB, Value accumulators);
   void prefetchTile(Value batch, Value tile, Value panel);
@@ -49,7 +47,6 @@ private:
   GemmLayout layout;
   Sink c;
   Source a, b;
-  Value tileBuffer; ///< lanes x lanes elements of scratch
 };
 
 } // namespace
@@ -137,70 +134,22 @@ void GemmPhase::packBlock(const Source &source, unsigned along, bool lanesContig
                           int64_t distance, Value steps, Value target) {
   const int64_t pitch = roundUp(size, e.lanes);
   const int64_t extent = along == 1 ? problem.m : problem.n;
-  auto pack = [&](Value panel, Value step, Value count) {
+  auto packPanel = [&](Value panel, Value step, Value count) {
     Value base = e.at(target, e.add(e.mul(e.sub(panel, first), distance), e.mul(step, pitch)));
     SmallVector<Value> at(corner);
     at[3 - along] = e.add(at[3 - along], step);
     e.loop(e.constant(0), e.constant(pitch), e.lanes, [&](Value lane) {
       at[along] = e.add(e.mul(panel, size), lane);
-      packVector(source, at, along, lanesContiguous, e.sub(e.constant(extent), at[along]), count,
-                 pitch, e.at(base, lane));
+      pack(source, at, along, lanesContiguous, e.sub(e.constant(extent), at[along]), count, pitch,
+           e.at(base, lane));
     });
   };
   auto panels = [&](Value step, Value count) {
-    e.loop(first, end, 1, [&](Value panel) { pack(panel, step, count); });
+    e.loop(first, end, 1, [&](Value panel) { packPanel(panel, step, count); });
   };
   if (!lanesContiguous)
     return panels(e.constant(0), steps);
   e.loop(e.constant(0), steps, 1, [&](Value step) { panels(step, e.constant(1)); });
-}
-
-/// Packs `steps` rows of one vector each, `pitch` apart: the elements of `source` from `corner` on,
-/// `left` of them along index `along`, across the lanes, and the other index down the rows. Unless
-/// the lanes are neighbours in memory, tiles are transposed on the way.
-void GemmPhase::packVector(const Source &source, ArrayRef<Value> corner, unsigned along,
-                           bool lanesContiguous, Value left, Value steps, int64_t pitch,
-                           Value target) {
-  const unsigned across = 3 - along;
-  auto moved = [&](Value lane, Value step) {
-    SmallVector<Value> indices(corner);
-    indices[along] = e.add(indices[along], lane);
-    indices[across] = e.add(indices[across], step);
-    return indices;
-  };
-  Value zero = e.constant(0), whole = zero;
-  if (lanesContiguous) {
-    Value mask = e.lanesBelow(left);
-    const int64_t ahead = 4; // rows: a part of each is read, too short for the processor to guess
-    e.loop(zero, steps, 1, [&](Value step) {
-      if (source.address)
-        e.prefetch(source.address(moved(zero, e.add(step, ahead))), /*forWriting=*/false);
-      Value vector = source.read({moved(zero, step), along, 1, mask});
-      e.storeAligned(vector, e.at(target, e.mul(step, pitch)));
-    });
-    return;
-  }
-  if (source.address && source.strides[across] == 1) {
-    // Tiles inside the matrix need no copy.
-    whole = e.select(e.less(e.constant(e.lanes - 1), left), e.mul(e.div(steps, e.lanes), e.lanes),
-                     zero);
-    e.loop(zero, whole, e.lanes, [&](Value step) {
-      e.transpose(source.address(moved(zero, step)), e.constant(source.strides[along]),
-                  e.at(target, e.mul(step, pitch)), e.constant(pitch));
-    });
-  }
-  // A panel may end inside the tile: then whole vectors of lanes lie outside.
-  Value count = e.maximum(e.minimum(e.constant(e.lanes), left), zero);
-  e.loop(whole, steps, e.lanes, [&](Value step) {
-    Value mask = e.lanesBelow(e.sub(steps, step));
-    e.clearRows(tileBuffer, count);
-    e.loop(zero, count, 1, [&](Value lane) {
-      Value vector = source.read({moved(lane, step), across, 1, mask});
-      e.storeAligned(vector, e.at(tileBuffer, e.mul(lane, e.lanes)));
-    });
-    e.transpose(tileBuffer, e.constant(e.lanes), e.at(target, e.mul(step, pitch)),
-                e.constant(pitch));
-  });
 }
 
 //===------------------------------------------------------------------------------------------===//

@@ -93,11 +93,11 @@ SmallVector<Value> MicroKernelBuilder::reduce(Value steps) {
 }
 
 LLVM::LLVMFuncOp codegen::emitMicroKernel(ModuleOp module, const CpuTarget &target,
-                                          const MicroKernel &kernel) {
+                                          const MicroKernel &kernel, StringRef name) {
   OpBuilder b(module.getContext());
   PackEmitter e(b, module.getLoc(), module, target);
   Type p = e.pointerType();
-  auto function = createFunction(b, e.loc, module, target, "micro_kernel",
+  auto function = createFunction(b, e.loc, module, target, name,
                                  {p, p, p, b.getI64Type(), p, b.getI1Type()}, /*exported=*/false);
   Value acc = function.getArgument(4), accumulate = function.getArgument(5);
   const int64_t count = kernel.rows() * kernel.vectors;

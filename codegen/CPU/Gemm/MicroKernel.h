@@ -31,9 +31,10 @@ struct MicroKernel {
 };
 
 /// The function of `module`: void (a, b, offsets, steps: i64, acc, accumulate: i1); `accumulate`
-/// adds to what acc holds.
+/// adds to what acc holds. A module with several gives each a name.
 mlir::LLVM::LLVMFuncOp emitMicroKernel(mlir::ModuleOp module, const CpuTarget &target,
-                                       const MicroKernel &kernel);
+                                       const MicroKernel &kernel,
+                                       llvm::StringRef name = "micro_kernel");
 
 } // namespace dlc::codegen
 

@@ -244,6 +244,50 @@ Sink PackedPhase::sink(const IndexMap &map) {
   return sink;
 }
 
+void PackedPhase::pack(const Source &source, ArrayRef<Value> corner, unsigned along,
+                       bool lanesContiguous, Value left, Value steps, int64_t pitch, Value target) {
+  const unsigned across = 3 - along;
+  auto moved = [&](Value lane, Value step) {
+    SmallVector<Value> indices(corner);
+    indices[along] = e.add(indices[along], lane);
+    indices[across] = e.add(indices[across], step);
+    return indices;
+  };
+  Value zero = e.constant(0), whole = zero;
+  if (lanesContiguous) {
+    Value mask = e.lanesBelow(left);
+    const int64_t ahead = 4; // rows: a part of each is read, too short for the processor to guess
+    e.loop(zero, steps, 1, [&](Value step) {
+      if (source.address)
+        e.prefetch(source.address(moved(zero, e.add(step, ahead))), /*forWriting=*/false);
+      Value vector = source.read({moved(zero, step), along, 1, mask});
+      e.storeAligned(vector, e.at(target, e.mul(step, pitch)));
+    });
+    return;
+  }
+  if (source.address && source.strides[across] == 1) {
+    // Tiles inside the matrix need no copy.
+    whole = e.select(e.less(e.constant(e.lanes - 1), left), e.mul(e.div(steps, e.lanes), e.lanes),
+                     zero);
+    e.loop(zero, whole, e.lanes, [&](Value step) {
+      e.transpose(source.address(moved(zero, step)), e.constant(source.strides[along]),
+                  e.at(target, e.mul(step, pitch)), e.constant(pitch));
+    });
+  }
+  // A panel may end inside the tile: then whole vectors of lanes lie outside.
+  Value count = e.maximum(e.minimum(e.constant(e.lanes), left), zero);
+  e.loop(whole, steps, e.lanes, [&](Value step) {
+    Value mask = e.lanesBelow(e.sub(steps, step));
+    e.clearRows(tileBuffer, count);
+    e.loop(zero, count, 1, [&](Value lane) {
+      Value vector = source.read({moved(lane, step), across, 1, mask});
+      e.storeAligned(vector, e.at(tileBuffer, e.mul(lane, e.lanes)));
+    });
+    e.transpose(tileBuffer, e.constant(e.lanes), e.at(target, e.mul(step, pitch)),
+                e.constant(pitch));
+  });
+}
+
 LogicalResult PackedPhase::finish() {
   kernel.finish();
   return failure(failed);

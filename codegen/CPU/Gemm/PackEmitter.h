@@ -119,6 +119,14 @@ public:
   /// The results behind the anchor.
   Sink sink(const IndexMap &map);
 
+  /// Packs `steps` rows of one vector each, `pitch` apart: the elements of `source` from `corner`
+  /// on, `left` of them along index `along` of three, across the lanes, and the other of 1 and 2
+  /// down the rows. Unless the lanes are neighbours in memory, tiles are transposed on the way.
+  void pack(const Source &source, llvm::ArrayRef<mlir::Value> corner, unsigned along,
+            bool lanesContiguous, mlir::Value left, mlir::Value steps, int64_t pitch,
+            mlir::Value target);
+  mlir::Value tileBuffer; ///< lanes x lanes elements of scratch, for `pack`
+
   /// Ends the function; fails if some value could not be had.
   mlir::LogicalResult finish();
 

@@ -3,6 +3,7 @@
 // Any region whose anchor is on tensors, right and slow: each element of each result is computed on
 // its own, and where the anchor's value is needed its definition is written out as loops. Takes
 // every layout, type, reshape and empty tensor; other generators may refuse what they do not like.
+// Not so attention, which is its own formula where its generator does not take it.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/Walk.h"
@@ -73,7 +74,7 @@ static LogicalResult storeElement(KernelFunction &kernel, unsigned number, Value
 
 SmallVector<Candidate> LoopsGenerator::candidates(const KernelSpec &spec,
                                                   const CpuTarget &target) const {
-  if (spec.anchor() == Anchor::MultiTensor)
+  if (spec.anchor() == Anchor::MultiTensor || spec.anchor() == Anchor::Attention)
     return {};
   Candidate candidate;
   candidate.schedule = "loops";

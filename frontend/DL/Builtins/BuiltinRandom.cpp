@@ -5,7 +5,7 @@
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/TensorBuilder.h"
-#include "frontend/DL/Builtins/Call.h"
+#include "frontend/DL/Builtins/Formulas.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/xxhash.h"
@@ -109,6 +109,12 @@ static Value buildBernoulli(Call &call) {
   return *draws;
 }
 
+mlir::Value drawKept(Call &call, llvm::ArrayRef<int64_t> shape, BatchAxis batch, double rate) {
+  mlir::Value draws = draw(call, dl::RandomKind::Uniform, shape, batch);
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  return b.compare(dl::Predicate::GE, draws, b.splatLike(draws, rate));
+}
+
 static Value buildDropout(Call &call) {
   const Tensor &x = call.tensor("x");
   double rate = call.number("rate");
@@ -118,9 +124,8 @@ static Value buildDropout(Call &call) {
   call.path();
   if (!call.entry().isTraining() || rate == 0)
     return x;
-  mlir::Value draws = draw(call, dl::RandomKind::Uniform, x.shape(), x.batch);
+  mlir::Value kept = drawKept(call, x.shape(), x.batch, rate);
   dl::TensorBuilder b{call.entry().builder, call.location()};
-  mlir::Value kept = b.compare(dl::Predicate::GE, draws, b.splatLike(draws, rate));
   return call.makeLike(b.keepWhere(kept, b.scale(x.value, 1 / (1 - rate))), x);
 }
 

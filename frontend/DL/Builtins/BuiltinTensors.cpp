@@ -380,7 +380,7 @@ static std::vector<Builtin> otherRows() {
         {"scale", K::Number, NoneValue{}, true},
         {"dropout", K::Number, 0}},
        "softmax(q k^T) v on [N, heads, T, D]",
-       nullptr,
+       buildAttention,
        "",
        3},
       {"one_hot",

@@ -39,6 +39,10 @@ Value buildTopK(Call &call);
 Value buildArgmax(Call &call);
 Value buildOneHot(Call &call);
 
+/// What dropout with `rate` keeps of a tensor of `shape`: bools, drawn anew in each step.
+mlir::Value drawKept(Call &call, llvm::ArrayRef<int64_t> shape, BatchAxis batch, double rate);
+Value buildAttention(Call &call);
+
 } // namespace dlc::frontend
 
 #endif

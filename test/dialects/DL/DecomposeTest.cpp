@@ -98,6 +98,44 @@ TEST(Decompose, Accuracy) {
   EXPECT_EQ(correct.values, (std::vector<double>{1, 1, 0, 0, 1}));
 }
 
+// Masks of both kinds, dropout, causal, a row that sees nothing.
+TEST(Decompose, Attention) {
+  const std::string types = "tensor<2x1x3x4xf64>, tensor<2x1x5x4xf64>, tensor<2x1x5x6xf64>";
+  const std::string signature =
+      "dl.entry @f(%q: tensor<2x1x3x4xf64>, %k: tensor<2x1x5x4xf64>, %v: tensor<2x1x5x6xf64>, "
+      "%add: tensor<2x1x3x5xf64>, %hide: tensor<2x1x3x5xi1>, %l: tensor<2x1x3xf64>, "
+      "%do: tensor<2x1x3x6xf64>) -> ";
+  std::vector<double> seen(30, 1);
+  std::fill(seen.begin(), seen.begin() + 5, 0);
+  std::vector<Tensor> inputs = {interpreter::uniformTensor({2, 1, 3, 4}, "q", 20),
+                                interpreter::uniformTensor({2, 1, 5, 4}, "k", 2),
+                                interpreter::uniformTensor({2, 1, 5, 6}, "v"),
+                                interpreter::uniformTensor({2, 1, 3, 5}, "m"),
+                                {{2, 1, 3, 5}, seen},
+                                interpreter::uniformTensor({2, 1, 3}, "l", 1, 40),
+                                interpreter::uniformTensor({2, 1, 3, 6}, "do")};
+  for (const char *options :
+       {" scale = 0.5", " mask(%hide : tensor<2x1x3x5xi1>) scale = 0.5 causal",
+        " mask(%add : tensor<2x1x3x5xf64>) kept(%hide : tensor<2x1x3x5xi1>) scale = 0.5 rate = "
+        "0.25"}) {
+    Tensor o = runBothWays(signature +
+                               "(tensor<2x1x3x6xf64>, tensor<2x1x3xf64>) attributes {kind = "
+                               "#program.entry<infer>} {\n%o, %lse = dl.attention %q, %k, %v" +
+                               options + " : " + types +
+                               "\ndl.return %o, %lse : tensor<2x1x3x6xf64>, tensor<2x1x3xf64>\n}",
+                           inputs)[0];
+    if (std::string(options).find("hide") != std::string::npos)
+      for (int e = 0; e < 6; ++e)
+        EXPECT_EQ(o.values[e], 0) << "row 0 sees nothing";
+    runBothWays(signature + "(" + types +
+                    ") attributes {kind = #program.entry<infer>} {\n%dq, %dk, %dv = "
+                    "dl.attention_backward %do, %q, %k, %v, %l, %l" +
+                    options + " : tensor<2x1x3x6xf64>, " + types +
+                    ", tensor<2x1x3xf64>\ndl.return %dq, %dk, %dv : " + types + "\n}",
+                inputs);
+  }
+}
+
 // A label that is no class has its share of all classes only.
 TEST(Decompose, OverClasses) {
   Tensor x = interpreter::uniformTensor({2, 5, 3}, "x", 4),

@@ -230,3 +230,35 @@ dl.entry @wish_c1(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) attributes {
       {wish = #dl.wish<forward = gemm, workspace = -1>} : tensor<2x4x5x6xf32>, tensor<6x4x2x3xf32>
   dl.return
 }
+
+// -----
+
+dl.entry @attention_c1(%q: tensor<2x3x5x4xf32>, %k: tensor<2x3x7x4xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{dl.attention: (C1) expects q [N, heads, T, D], k [N, heads, S, D] and v [N, heads, S, E] of one element type, S above 0, found 'tensor<2x3x5x4xf32>', 'tensor<2x3x7x4xf32>' and 'tensor<2x3x5x4xf32>'}}
+  %0:2 = dl.attention %q, %k, %q scale = 0.5 : tensor<2x3x5x4xf32>, tensor<2x3x7x4xf32>, tensor<2x3x5x4xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @attention_c2(%q: tensor<2x3x5x4xf32>, %k: tensor<2x3x7x4xf32>, %m: tensor<5x7xi1>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{dl.attention: (C2) expects mask and kept to be of 'tensor<2x3x5x7xf32>' or as many bools, found 'tensor<5x7xi1>'}}
+  %0:2 = dl.attention %q, %k, %k mask(%m : tensor<5x7xi1>) scale = 0.5 : tensor<2x3x5x4xf32>, tensor<2x3x7x4xf32>, tensor<2x3x7x4xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @attention_c3(%q: tensor<2x3x5x4xf32>, %k: tensor<2x3x7x4xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{dl.attention: (C3) expects a rate from 0 to below 1 with kept, and none without, found 2.500000e-01}}
+  %0:2 = dl.attention %q, %k, %k scale = 0.5 rate = 0.25 : tensor<2x3x5x4xf32>, tensor<2x3x7x4xf32>, tensor<2x3x7x4xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @attention_backward_c4(%q: tensor<2x3x5x4xf32>, %k: tensor<2x3x7x4xf32>, %l: tensor<2x3x7xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{dl.attention_backward: (C4) expects dout and lse to be 'tensor<2x3x5x4xf32>' and 'tensor<2x3x5xf32>', found 'tensor<2x3x5x4xf32>' and 'tensor<2x3x7xf32>'}}
+  %0:3 = dl.attention_backward %q, %q, %k, %k, %l, %l scale = 0.5 : tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>, tensor<2x3x7x4xf32>, tensor<2x3x7x4xf32>, tensor<2x3x7xf32>
+  dl.return
+}

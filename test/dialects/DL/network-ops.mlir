@@ -70,6 +70,17 @@ dl.entry @classes(%x: tensor<2x5x3xf32>, %label: tensor<2x3xi32>)
   dl.return %l, %d, %a : tensor<2x3xf32>, tensor<2x5x3xf32>, tensor<2x3xf32>
 }
 
+// CHECK-LABEL: dl.entry @attention(
+// CHECK-SAME: %[[Q:.*]]: tensor<2x3x5x4xbf16>, %[[K:.*]]: tensor<2x3x7x4xbf16>, %[[V:.*]]: tensor<2x3x7x6xbf16>, %[[M:.*]]: tensor<2x3x5x7xbf16>, %[[B:.*]]: tensor<2x3x5x7xi1>)
+dl.entry @attention(%q: tensor<2x3x5x4xbf16>, %k: tensor<2x3x7x4xbf16>, %v: tensor<2x3x7x6xbf16>,
+    %m: tensor<2x3x5x7xbf16>, %b: tensor<2x3x5x7xi1>) attributes {kind = #program.entry<infer>} {
+  // CHECK: %[[O:.*]], %[[LSE:.*]] = dl.attention %[[Q]], %[[K]], %[[V]] mask(%[[M]] : tensor<2x3x5x7xbf16>) kept(%[[B]] : tensor<2x3x5x7xi1>) scale = 5.000000e-01 rate = 2.500000e-01 causal : tensor<2x3x5x4xbf16>, tensor<2x3x7x4xbf16>, tensor<2x3x7x6xbf16>
+  %o, %lse = dl.attention %q, %k, %v mask(%m : tensor<2x3x5x7xbf16>) kept(%b : tensor<2x3x5x7xi1>) scale = 0.5 rate = 0.25 causal : tensor<2x3x5x4xbf16>, tensor<2x3x7x4xbf16>, tensor<2x3x7x6xbf16>
+  // CHECK: dl.attention_backward %[[O]], %[[Q]], %[[K]], %[[V]], %[[LSE]], %[[LSE]] mask(%[[B]] : tensor<2x3x5x7xi1>) scale = 5.000000e-01 : tensor<2x3x5x6xbf16>, tensor<2x3x5x4xbf16>, tensor<2x3x7x4xbf16>, tensor<2x3x7x6xbf16>, tensor<2x3x5xf32>
+  %dq, %dk, %dv = dl.attention_backward %o, %q, %k, %v, %lse, %lse mask(%b : tensor<2x3x5x7xi1>) scale = 0.5 : tensor<2x3x5x6xbf16>, tensor<2x3x5x4xbf16>, tensor<2x3x7x4xbf16>, tensor<2x3x7x6xbf16>, tensor<2x3x5xf32>
+  dl.return
+}
+
 // How the user wants it computed.
 // CHECK-LABEL: dl.entry @wish
 dl.entry @wish(%x: tensor<2x4x5x6xf32>, %w: tensor<6x4x2x3xf32>) -> tensor<2x6x4x4xf32> attributes {kind = #program.entry<infer>} {

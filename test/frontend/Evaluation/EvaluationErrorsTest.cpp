@@ -275,6 +275,41 @@ R"dl(test.dl:2:7: error: layer_norm cannot work across the batch, axis 0 of f32[
       ^
 test.dl:1:9: note: 'x' is declared here
 )dl", {}},
+{"AttentionOfOtherHeads", "y = attention(x, x[:, :2], x)",
+R"dl(test.dl:2:20: error: attention expects q, k and v of one type, batch and number of heads, found f32[4, 3, 8, 8] and f32[4, 2, 8, 8]
+  y = attention(x, x[:, :2], x)
+                   ^~~~~~~~
+)dl", {}},
+{"AttentionOfOtherRows", "y = attention(x, x, x[:, :, :5])",
+R"dl(test.dl:2:23: error: k and v have as many rows, 1 or more, found f32[4, 3, 8, 8] and f32[4, 3, 5, 8]
+  y = attention(x, x, x[:, :, :5])
+                      ^~~~~~~~~~~
+)dl", {}},
+{"AttentionOfOtherDepths", "y = attention(x, x[:, :, :, :5], x)",
+R"dl(test.dl:2:20: error: q and k have equal last axes, found f32[4, 3, 8, 8] and f32[4, 3, 8, 5]
+  y = attention(x, x[:, :, :, :5], x)
+                   ^~~~~~~~~~~~~~
+)dl", {}},
+{"AttentionRank", "y = attention(x, x, flatten(x))",
+R"dl(test.dl:2:23: error: attention expects [N, heads, T, D], found f32[4, 192]
+  y = attention(x, x, flatten(x))
+                      ^~~~~~~~~~
+)dl", {}},
+{"AttentionMask", "y = attention(x, x, x, mask=x[:, :, :5])",
+R"dl(test.dl:2:31: error: f32[4, 3, 5, 8] cannot be repeated to the scores 4x3x8x8
+  y = attention(x, x, x, mask=x[:, :, :5])
+                              ^~~~~~~~~~~
+)dl", {}},
+{"AttentionMaskType", "y = attention(x, x, x, mask=i32(x))",
+R"dl(test.dl:2:31: error: 'mask' is a bool tensor, true where a score is seen, or one of f32 that is added, found i32[4, 3, 8, 8]
+  y = attention(x, x, x, mask=i32(x))
+                              ^~~~~~
+)dl", {}},
+{"AttentionDropout", "y = attention(x, x, x, dropout=1)",
+R"dl(test.dl:2:34: error: 'dropout' is from 0 to below 1, found 1
+  y = attention(x, x, x, dropout=1)
+                                 ^
+)dl", {}},
 {"NormOfNothing", "y = zeros((0, 3)) |> layer_norm",
 R"dl(test.dl:2:7: error: layer_norm needs an axis and elements, found f32[0, 3]
   y = zeros((0, 3)) |> layer_norm

@@ -30,6 +30,26 @@ dl.entry @taken_whole(%x: tensor<5x37xf32>, %label: tensor<5xi32>) -> (tensor<5x
   dl.return %l, %a : tensor<5xf32>, tensor<5xf32>
 }
 
+// So does attention of float32. That of bf16 is that of float32 between casts, and that of float64, or of nothing, is its formula.
+// CHECK-LABEL: dl.entry @attention
+// CHECK: %[[A:.*]], %[[AL:.*]] = dl.attention %{{.*}} causal : tensor<1x2x5x4xf32>
+// CHECK: %[[Q:.*]] = dl.cast %{{.*}} : tensor<1x2x5x4xbf16> to tensor<1x2x5x4xf32>
+// CHECK: %[[B:.*]], %[[BL:.*]] = dl.attention %[[Q]], %{{.*}} : tensor<1x2x5x4xf32>
+// CHECK: %[[N:.*]] = dl.cast %[[B]] : tensor<1x2x5x4xf32> to tensor<1x2x5x4xbf16>
+// CHECK: %[[S:.*]] = dl.matmul %{{.*}} transpose_b : tensor<1x2x5x4xf64>
+// CHECK: dl.reduce max
+// CHECK: %[[C:.*]] = dl.matmul %{{.*}} : tensor<1x2x5x5xf64>, tensor<1x2x5x4xf64>
+// CHECK-NOT: dl.attention
+// CHECK: dl.return %[[A]], %[[N]], %[[C]]
+dl.entry @attention(%a: tensor<1x2x5x4xf32>, %b: tensor<1x2x5x4xbf16>, %c: tensor<1x2x5x4xf64>, %e: tensor<1x2x0x4xf32>)
+    -> (tensor<1x2x5x4xf32>, tensor<1x2x5x4xbf16>, tensor<1x2x5x4xf64>, tensor<1x2x0x4xf32>) attributes {kind = #program.entry<infer>} {
+  %0:2 = dl.attention %a, %a, %a scale = 0.5 causal : tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>
+  %1:2 = dl.attention %b, %b, %b scale = 0.5 : tensor<1x2x5x4xbf16>, tensor<1x2x5x4xbf16>, tensor<1x2x5x4xbf16>
+  %2:2 = dl.attention %c, %c, %c scale = 0.5 causal : tensor<1x2x5x4xf64>, tensor<1x2x5x4xf64>, tensor<1x2x5x4xf64>
+  %3:2 = dl.attention %e, %a, %a scale = 0.5 : tensor<1x2x0x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>
+  dl.return %0#0, %1#0, %2#0, %3#0 : tensor<1x2x5x4xf32>, tensor<1x2x5x4xbf16>, tensor<1x2x5x4xf64>, tensor<1x2x0x4xf32>
+}
+
 // A formula may hold composites: they go too, but for those that are taken whole.
 // CHECK-LABEL: dl.entry @over_classes
 // CHECK: dl.softmax_cross_entropy

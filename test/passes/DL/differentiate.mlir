@@ -76,6 +76,23 @@ dl.entry @composite(%label: tensor<4xi32>) -> () attributes {kind = #program.ent
   dl.return loss(%s : tensor<f32>)
 }
 
+// Attention's gradient takes each row's log of the sum and the sum of do * o; q, k and v are one tensor.
+// CHECK-LABEL: dl.entry @attention
+// CHECK: %[[O:.*]], %[[LSE:.*]] = dl.attention %[[W:.*]], %[[W]], %[[W]] scale = 5.000000e-01 causal
+// CHECK: %[[DO:.*]] = dl.broadcast
+// CHECK: %[[P:.*]] = dl.multiply %[[DO]], %[[O]]
+// CHECK: %[[DELTA:.*]] = dl.reduce sum %[[P]] axes = [3]
+// CHECK: dl.attention_backward %[[DO]], %[[W]], %[[W]], %[[W]], %[[LSE]], %[[DELTA]] scale = 5.000000e-01 causal
+// CHECK-COUNT-2: dl.add
+dl.variable @rows : tensor<1x2x5x4xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.entry @attention() -> () attributes {kind = #program.entry<train>, updates = [
+      #dl.update<@rows, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
+  %w = dl.read @rows : tensor<1x2x5x4xf32>
+  %o, %lse = dl.attention %w, %w, %w scale = 0.5 causal : tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>
+  %s = dl.reduce sum %o axes = [0, 1, 2, 3] : tensor<1x2x5x4xf32>
+  dl.return loss(%s : tensor<f32>)
+}
+
 // No gradient of integers, and zero for an input that the loss does not depend on.
 // CHECK-LABEL: dl.entry @other_inputs
 // CHECK-SAME: -> (tensor<5xf32> {{{.*}}dl.name = "gradient.linear1.bias", {{.*}}}, tensor<2xf32> {{{.*}}dl.name = "gradient.unused"})

@@ -358,3 +358,34 @@ dl.entry @pieces(%x: tensor<8x16xf32>, %b: tensor<16xf32>) -> (tensor<1x15xf32>,
   %z = dl.multiply %rows, %cut : tensor<2x16xf32>
   dl.return %w, %y, %z : tensor<1x15xf32>, tensor<2x15xf32>, tensor<2x16xf32>
 }
+
+// What says which scores there are is never stored: a mask is repeated and dropout drawn where attention reads them, forward and
+// backward.
+// CHECK-LABEL: dl.entry @attention
+// CHECK: %[[O:.*]]:2 = dl.fused
+// CHECK: dl.broadcast %{{.*}} : tensor<7xi1> to tensor<2x3x5x7xi1>
+// CHECK: dl.random
+// CHECK: dl.attention %
+// CHECK-NEXT: dl.yield
+// CHECK: dl.fused
+// CHECK: dl.broadcast %{{.*}} : tensor<7xi1> to tensor<2x3x5x7xi1>
+// CHECK: dl.random
+// CHECK: dl.attention_backward
+// CHECK-NEXT: dl.yield
+// CHECK-NOT: dl.fused
+// CHECK: dl.return
+dl.entry @attention(%q: tensor<2x3x5x4xf32>, %k: tensor<2x3x7x4xf32>, %v: tensor<2x3x7x4xf32>, %m: tensor<7xi1>, %s: tensor<i32>)
+    -> (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>) attributes {kind = #program.entry<infer>} {
+  %mask = dl.broadcast %m dims = [3] : tensor<7xi1> to tensor<2x3x5x7xi1>
+  %element = dl.iota axes = [1, 2, 3] : tensor<2x3x5x7xi32>
+  %sample = dl.iota axes = [0] : tensor<2x3x5x7xi32>
+  %seed = dl.broadcast %s dims = [] : tensor<i32> to tensor<2x3x5x7xi32>
+  %r = dl.random uniform %element, %sample, %seed, %seed, %seed, %seed path = 3 : tensor<2x3x5x7xi32> to tensor<2x3x5x7xf32>
+  %rate = dl.constant dense<0.25> : tensor<2x3x5x7xf32>
+  %kept = dl.compare ge %r, %rate : tensor<2x3x5x7xf32>
+  %o, %lse = dl.attention %q, %k, %v mask(%mask : tensor<2x3x5x7xi1>) kept(%kept : tensor<2x3x5x7xi1>) scale = 0.5 rate = 0.25
+      : tensor<2x3x5x4xf32>, tensor<2x3x7x4xf32>, tensor<2x3x7x4xf32>
+  %dq, %dk, %dv = dl.attention_backward %o, %q, %k, %v, %lse, %lse mask(%mask : tensor<2x3x5x7xi1>) kept(%kept : tensor<2x3x5x7xi1>)
+      scale = 0.5 rate = 0.25 : tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>, tensor<2x3x7x4xf32>, tensor<2x3x7x4xf32>, tensor<2x3x5xf32>
+  dl.return %o, %dq : tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>
+}
