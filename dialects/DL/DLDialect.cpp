@@ -25,6 +25,7 @@ void DLDialect::initialize() {
   registerTensorOps();
   registerNetworkOps();
   registerCompositeOps();
+  registerRecurrentOps();
 }
 
 bool IndexOp::canLieInOperand() {

@@ -250,9 +250,34 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *context, std::optional<Loca
   return success();
 }
 
+/// What is cut out of padding is 0, and what is cut out of the padded tensor is read there.
+static OpFoldResult foldSliceOfPad(SliceOp slice, PadOp pad) {
+  ArrayRef<int64_t> extents = tensorType(pad.getX()).getShape();
+  SmallVector<int64_t> starts;
+  bool isWithin = true, isBeside = false;
+  for (auto [axis, extent] : llvm::enumerate(extents)) {
+    int64_t first = slice.getStarts()[axis] - pad.getLow()[axis];
+    int64_t last = first + (slice.getSizes()[axis] - 1) * slice.getSteps()[axis];
+    bool isDense = extent < 2 || pad.getSteps()[axis] == 1;
+    isWithin &= isDense && first >= 0 && last < extent;
+    isBeside |= last < 0 || first >= extent + (extent - 1) * (pad.getSteps()[axis] - 1);
+    starts.push_back(first);
+  }
+  if (isBeside)
+    return Builder(slice.getContext()).getZeroAttr(slice.getType());
+  if (!isWithin)
+    return {};
+  slice.getXMutable().assign(pad.getX());
+  slice.setStarts(starts);
+  return slice.getResult();
+}
+
 OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   if (getX().getType() == getType())
     return getX();
+  if (auto pad = getX().getDefiningOp<PadOp>())
+    if (OpFoldResult folded = foldSliceOfPad(*this, pad))
+      return folded;
   return resizeSplat(adaptor.getX(), getType());
 }
 

@@ -4,6 +4,8 @@
 //       single operations: output and every gradient
 //   check-goldens FOLDER --work DIR --network lenet --model lenet.dl --layers conv1,conv2
 //       a network: loss, activations, gradients
+//   check-goldens FOLDER --work DIR --network lstm_ptb --model lstm.dl --words
+//       one that reads words, [steps, samples], with a label each; its layers have PyTorch's names
 //
 // The limit is four times the error of PyTorch's own float32 (stored with each value), as if that
 // were 2.5e-7 larger: what another order of summation can cost. --factor takes the place of four,
@@ -15,6 +17,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fnmatch.h>
 #include <fstream>
@@ -69,10 +72,20 @@ struct Checker {
 
   void operation(const fs::path &file);
   void network(const fs::path &file, const std::string &model,
-               const std::vector<std::string> &layers);
+               const std::vector<std::string> &layers, bool words);
   void summary(const std::string &name, const json &expected, const Tensor &value,
                double float32Error);
 };
+
+/// The name that a layer has for the parameter of a case: weight_hh_l1 for hidden_weight_1.
+std::string layerName(const std::string &parameter) {
+  for (const auto &[theirs, ours] :
+       {std::pair("input_weight_", "weight_ih_l"), std::pair("hidden_weight_", "weight_hh_l"),
+        std::pair("input_bias_", "bias_ih_l"), std::pair("hidden_bias_", "bias_hh_l")})
+    if (parameter.starts_with(theirs))
+      return "op." + (ours + parameter.substr(std::strlen(theirs)));
+  return "op." + parameter;
+}
 
 /// The model's inputs and parameters of a case, under the names that the model gives them.
 void splitCase(const Tensors &golden, Tensors &inputs, Tensors &parameters,
@@ -82,7 +95,7 @@ void splitCase(const Tensors &golden, Tensors &inputs, Tensors &parameters,
     if (name.starts_with("input."))
       inputs[name.substr(6)] = tensor;
     else if (name.starts_with("parameter."))
-      parameters["op." + name.substr(10)] = tensor;
+      parameters[layerName(name.substr(10))] = tensor;
   }
 }
 
@@ -113,7 +126,8 @@ void Checker::operation(const fs::path &file) {
   for (const auto &[key, expected] : golden)
     if (key.starts_with("gradient.") && key != "gradient.output") {
       const std::string tensor = key.substr(9);
-      const std::string ours = parameters.contains("op." + tensor) ? "gradient.op." + tensor : key;
+      const std::string layers = layerName(tensor);
+      const std::string ours = parameters.contains(layers) ? "gradient." + layers : key;
       report(name + " " + key, maxError(trained[ours], expected), float32[key]);
     }
 }
@@ -147,7 +161,7 @@ void Checker::summary(const std::string &name, const json &expected, const Tenso
 }
 
 void Checker::network(const fs::path &file, const std::string &model,
-                      const std::vector<std::string> &layers) {
+                      const std::vector<std::string> &layers, bool words) {
   const json golden = json::parse(std::ifstream(file));
   const std::vector<uint64_t> shape = golden["input"];
   const json &gradients = golden["first_step"]["gradients"],
@@ -161,19 +175,25 @@ void Checker::network(const fs::path &file, const std::string &model,
       count *= d;
     const double scale =
         dims.size() > 1 ? std::sqrt(6.0 / (double(count) / double(dims[0]))) : 0.05;
-    keys.push_back(layers.at(i / 2) + (i % 2 ? ".bias" : ".weight"));
+    keys.push_back(layers.empty() ? gradients[i]["name"].get<std::string>()
+                                  : layers.at(i / 2) + (i % 2 ? ".bias" : ".weight"));
     parameters[keys.back()] =
         makeTensor(dims, formulaF32("parameter" + std::to_string(i), count, scale));
   }
   uint64_t count = 1;
   for (uint64_t d : shape)
     count *= d;
-  const Tensors inputs = {{"image", makeTensor(shape, formulaF32("x", count))},
-                          {"label", makeTensor({shape[0]}, formulaLabels("label", shape[0], 10))}};
+  const uint64_t classes = golden["first_step"]["logits"]["shape"].back();
+  const Tensors inputs =
+      words ? Tensors{{"word", makeTensor(shape, formulaLabels("x", count, classes))},
+                      {"label", makeTensor(shape, formulaLabels("label", count, classes))}}
+            : Tensors{{"image", makeTensor(shape, formulaF32("x", count))},
+                      {"label", makeTensor({shape[0]}, formulaLabels("label", shape[0], 10))}};
 
-  const std::string module = work + "/network.so", batch = std::to_string(shape[0]);
+  const std::string module = work + "/network.so", batch = std::to_string(shape[words ? 1 : 0]),
+                    steps = words ? " -D T=" + std::to_string(shape[0]) : "";
   Tensors first, second, third;
-  if (!run("dlc " + model + " -o " + module + " -D N=" + batch + " -D learning_rate=" +
+  if (!run("dlc " + model + " -o " + module + " -D N=" + batch + steps + " -D learning_rate=" +
            golden["learning_rate"].dump() + " --weight-gradients " + flags) ||
       !step(module, "train_step", 1, parameters, inputs, first) ||
       !step(module, "train_step", 2, parameters, inputs, second) ||
@@ -187,11 +207,11 @@ void Checker::network(const fs::path &file, const std::string &model,
             gradients[i]["float32_error"]);
   }
   summary("logits", golden["first_step"]["logits"], first["output"], worst);
-  const Tensors *steps[] = {&first, &second, &third};
+  const Tensors *results[] = {&first, &second, &third};
   for (int i = 0; i < 3; ++i) {
     const double expected = golden["losses"][i];
     report("loss " + std::to_string(i + 1),
-           std::abs(steps[i]->at("loss").values.at(0) - expected) / expected, worst);
+           std::abs(results[i]->at("loss").values.at(0) - expected) / expected, worst);
   }
   for (size_t i = 0; i < finals.size(); ++i)
     summary(keys[i] + " after 3 steps", finals[i], third[keys[i]], worst);
@@ -204,6 +224,7 @@ int main(int argc, char **argv) {
   CLI::App app("compares dlc with reference values");
   std::string folder, work, operations, network, model, flags;
   double factor = 4;
+  bool words = false;
   std::vector<std::string> layers;
   app.add_option("folder", folder, "folder with ops/ and nets/")->required();
   app.add_option("--work", work, "folder for files made on the way")->required();
@@ -211,6 +232,7 @@ int main(int argc, char **argv) {
   app.add_option("--network", network, "name of a network");
   app.add_option("--model", model, "its source");
   app.add_option("--layers", layers, "names of its layers in order")->delimiter(',');
+  app.add_flag("--words", words, "its inputs are words");
   app.add_option("--flags", flags, "more of dlc's flags");
   app.add_option("--factor", factor, "of the limit");
   CLI11_PARSE(app, argc, argv);
@@ -226,7 +248,7 @@ int main(int argc, char **argv) {
   for (const fs::path &file : files)
     checker.operation(file);
   if (!network.empty())
-    checker.network(folder + "/nets/" + network + ".json", model, layers);
+    checker.network(folder + "/nets/" + network + ".json", model, layers, words);
   std::printf("%d compared, %d failed\n", checker.compared, checker.failed);
   return checker.failed || !checker.compared;
 }

@@ -130,6 +130,41 @@ static std::vector<Case> tensorCases() {
   };
 }
 
+/// Steps of recurrent layers, forwards and backwards in time; all results count.
+static std::vector<Case> recurrentCases() {
+  std::vector<Case> cases;
+  for (const char *direction : {"", " reverse"}) {
+    std::string name = *direction ? "_reverse" : "";
+    cases.push_back({"lstm" + name,
+                     R"((%x: tensor<3x2x12xf64>, %h: tensor<2x3xf64>, %c: tensor<2x3xf64>,
+                         %w: tensor<12x3xf64>) ->
+                         (tensor<4x2x3xf64>, tensor<4x2x3xf64>, tensor<3x2x12xf64>))",
+                     "%hs, %cs, %gates = dl.lstm %x, %h, %c, %w" + std::string(direction) +
+                         R"( : tensor<3x2x12xf64>
+                         dl.return %hs, %cs, %gates :
+                            tensor<4x2x3xf64>, tensor<4x2x3xf64>, tensor<3x2x12xf64>)"});
+    cases.push_back({"gru" + name,
+                     R"((%x: tensor<3x2x9xf64>, %h: tensor<2x3xf64>, %w: tensor<9x3xf64>,
+                         %b: tensor<9xf64>) -> (tensor<4x2x3xf64>, tensor<3x2x9xf64>))",
+                     "%hs, %p = dl.gru %x, %h, %w bias(%b : tensor<9xf64>)" +
+                         std::string(direction) + R"( : tensor<3x2x9xf64>
+                         dl.return %hs, %p : tensor<4x2x3xf64>, tensor<3x2x9xf64>)"});
+  }
+  cases.push_back({"lstm_outputs_only",
+                   R"((%x: tensor<2x2x12xf64>, %w: tensor<12x3xf64>) -> tensor<2x2x3xf64>)",
+                   R"(%zero = dl.constant dense<0.0> : tensor<2x3xf64>
+                      %hs, %cs, %gates = dl.lstm %x, %zero, %zero, %w : tensor<2x2x12xf64>
+                      %y = dl.slice %hs starts = [1, 0, 0] sizes = [2, 2, 3] steps = [1, 1, 1] :
+                          tensor<3x2x3xf64>
+                      dl.return %y : tensor<2x2x3xf64>)"});
+  cases.push_back({"gru_without_bias",
+                   R"((%x: tensor<2x2x9xf64>, %h: tensor<2x3xf64>, %w: tensor<9x3xf64>) ->
+                      tensor<3x2x3xf64>)",
+                   R"(%hs, %p = dl.gru %x, %h, %w : tensor<2x2x9xf64>
+                      dl.return %hs : tensor<3x2x3xf64>)"});
+  return cases;
+}
+
 static std::vector<Case> convolutionCases() {
   return {
       {"convolution_1d", "(%x: tensor<2x3x9xf64>, %w: tensor<4x3x2xf64>) -> tensor<2x4x4xf64>",
@@ -362,7 +397,7 @@ llvm::ArrayRef<Case> allCases() {
   static const std::vector<Case> cases = [] {
     std::vector<Case> all;
     for (auto group : {rowCases, elementwiseCases, tensorCases, convolutionCases, poolingCases,
-                       networkCases, compositeCases}) {
+                       networkCases, compositeCases, recurrentCases}) {
       std::vector<Case> some = group();
       all.insert(all.end(), some.begin(), some.end());
     }

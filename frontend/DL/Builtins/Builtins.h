@@ -116,6 +116,7 @@ bool isLayerAttribute(llvm::StringRef name);
 
 /// The rows of each file; put together by `builtins`.
 std::vector<Builtin> layerBuiltins();
+std::vector<Builtin> recurrentBuiltins();
 std::vector<Builtin> normBuiltins();
 std::vector<Builtin> elementwiseBuiltins();
 std::vector<Builtin> tensorBuiltins();

@@ -328,10 +328,41 @@ R"dl(test.dl:2:12: error: batch_norm cannot work across the batch, axis 1 of f32
            ^~~~~~~~~~~~~~~~~~~~~~~
 test.dl:2:12: note: the batch comes from this transpose
 )dl", {}},
-{"NotAvailable", R"dl(y = x |> gru)dl",
-R"dl(test.dl:2:12: error: gru is not available yet
-  y = x |> gru
-           ^~~
+{"LstmOfPixels", R"dl(y = x |> lstm(8))dl",
+R"dl(test.dl:2:7: error: lstm expects a tensor of steps, samples and channels, found f32[4, 3, 8, 8]
+  y = x |> lstm(8)
+      ^
+)dl", {}},
+{"LstmOverTheBatch", R"dl(y = x[:, 0] |> lstm(8))dl",
+R"dl(test.dl:2:7: error: lstm cannot work across the batch, axis 0 of f32[4, 8, 8]
+  y = x[:, 0] |> lstm(8)
+      ^~~~~~~
+test.dl:2:7: note: the batch comes from this '[ ]'
+)dl", {}},
+{"LstmOfNoStep", R"dl(y = zeros((0, 4, 3)) |> lstm(8))dl",
+R"dl(test.dl:2:7: error: lstm expects a step or more, found f32[0, 4, 3]
+  y = zeros((0, 4, 3)) |> lstm(8)
+      ^~~~~~~~~~~~~~~~
+)dl", {}},
+{"LstmOfNoUnit", R"dl(y = zeros((5, 4, 3)) |> lstm(0))dl",
+R"dl(test.dl:2:32: error: 'hidden' is 1 or more, found 0
+  y = zeros((5, 4, 3)) |> lstm(0)
+                               ^
+)dl", {}},
+{"LstmDropout", R"dl(y = zeros((5, 4, 3)) |> lstm(8, layers=2, dropout=1))dl",
+R"dl(test.dl:2:53: error: 'dropout' is from 0 to below 1, found 1
+  y = zeros((5, 4, 3)) |> lstm(8, layers=2, dropout=1)
+                                                    ^
+)dl", {}},
+{"LstmOfOneState", R"dl(y = zeros((5, 4, 3)) |> lstm(8, initial=zeros((1, 4, 8))))dl",
+R"dl(test.dl:2:43: error: 'initial' of lstm is a pair (h, c), found the tensor f32[1, 4, 8]
+  y = zeros((5, 4, 3)) |> lstm(8, initial=zeros((1, 4, 8)))
+                                          ^~~~~~~~~~~~~~~~
+)dl", {}},
+{"GruStateOfOtherLayers", R"dl(y = zeros((5, 4, 3)) |> gru(8, layers=2, initial=zeros((1, 4, 8))))dl",
+R"dl(test.dl:2:52: error: 'initial' of gru is f32[2, 4, 8] for each state, found the tensor f32[1, 4, 8]
+  y = zeros((5, 4, 3)) |> gru(8, layers=2, initial=zeros((1, 4, 8)))
+                                                   ^~~~~~~~~~~~~~~~ [layers * directions, N, hidden]
 )dl", {}},
 {"HuberDelta", R"dl(y = huber(x, x, delta=0))dl",
 R"dl(test.dl:2:25: error: 'delta' is above 0, found 0
@@ -388,12 +419,12 @@ R"dl(test.dl:2:32: error: sigmoid_cross_entropy expects tensors or numbers, foun
   y = sigmoid_cross_entropy(x, "yes")
                                ^~~~~
 )dl", {}},
-{"FailedLayerIsSilent", R"dl(layer f = gru(_)
+{"FailedLayerIsSilent", R"dl(layer f = linear(_, 0)
 y = f(x)
 z = f.scale)dl",
-R"dl(test.dl:3:7: error: gru is not available yet
-  y = f(x)
-      ^
+R"dl(test.dl:2:23: error: 'features' is 1 or more, found 0
+  layer f = linear(_, 0)
+                      ^
 )dl", {}},
 };
 static const ErrorCase metrics[] = {

@@ -134,8 +134,8 @@ FailureOr<std::vector<Tensor>> Interpreter::runOp(Operation *op, ArrayRef<Tensor
     return runBlock(fused.getBody().front(), operands);
   if (auto multi = dyn_cast<dl::MultiTensorOp>(op))
     return runMultiTensor(multi, operands);
-  for (auto run :
-       {runElementwise, runTensorOp, runConvolution, runPooling, runClassification, runComposite})
+  for (auto run : {runElementwise, runTensorOp, runConvolution, runPooling, runClassification,
+                   runComposite, runRecurrent})
     if (Values values = run(op, operands))
       return std::move(*values);
   return op->emitError("the interpreter does not know ") << op->getName();
