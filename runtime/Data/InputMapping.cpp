@@ -9,6 +9,8 @@
 namespace dlc::runtime {
 
 static bool takes(const TensorType &type, FieldKind kind) {
+  if (kind == FieldKind::Text || kind == FieldKind::FollowingText)
+    return type.dtype == DLC_I32 && type.shape.size() == 2;
   if (kind == FieldKind::Label)
     return type.dtype == DLC_I32 && type.shape.size() == 1;
   return (type.dtype == DLC_F32 || type.dtype == DLC_U8) && type.shape.size() >= 2;
@@ -16,6 +18,26 @@ static bool takes(const TensorType &type, FieldKind kind) {
 
 static std::string_view fieldName(FieldKind kind) {
   return kind == FieldKind::Image ? "images" : "labels";
+}
+
+/// `number` inputs have been given the text and what follows it.
+static Result<MappedInput> mapSequence(const EntryInfo &entry, size_t input, size_t number,
+                                       const Dataset &dataset) {
+  const ValueInfo &value = entry.inputs[input];
+  const std::vector<DatasetField> &fields = dataset.fields();
+  if (number >= fields.size())
+    return invalid("input '", value.name, "' is one more than the two that ", dataset.name(),
+                   " feeds: the text, and what follows");
+  const DatasetField &field = fields[number];
+  if (!takes(value.type, field.kind) || value.batchAxis > 1)
+    return invalid("input '", value.name, "' is ", value.type.str(),
+                   ", expected i32 of rank 2, steps of samples, for a text");
+  MappedInput mapped{input, number, value.type.shape[1 - value.batchAxis], field.dtype,
+                     value.type.dtype};
+  mapped.samplesFirst = value.batchAxis == 0;
+  if (field.rareShareLast && value.classes != 0)
+    mapped.lastClass = static_cast<int32_t>(value.classes - 1);
+  return mapped;
 }
 
 static Result<MappedInput> mapInput(const EntryInfo &entry, size_t number, const Dataset &dataset) {
@@ -59,15 +81,21 @@ Result<std::vector<MappedInput>> mapInputs(const EntryInfo &entry, const Dataset
   for (size_t i = 0; i < entry.inputs.size(); ++i) {
     if (i == entry.validInput)
       continue;
-    Result<MappedInput> input = mapInput(entry, i, dataset);
+    Result<MappedInput> input = dataset.isSequence() ? mapSequence(entry, i, mapped.size(), dataset)
+                                                     : mapInput(entry, i, dataset);
     if (!input.ok())
       return input.takeStatus().in(concat("entry '", entry.name, "'"));
+    if (dataset.isSequence() && !mapped.empty() && mapped[0].elements != input->elements)
+      return invalid("entry '", entry.name, "': input '", entry.inputs[i].name, "' takes ",
+                     input->elements, " steps, '", entry.inputs[mapped[0].input].name, "' ",
+                     mapped[0].elements);
     for (const MappedInput &other : mapped)
       if (other.field == input->field)
         return invalid("entry '", entry.name, "': inputs '", entry.inputs[other.input].name,
                        "' and '", entry.inputs[i].name, "' both take the ",
                        fieldName(dataset.fields()[input->field].kind));
-    if (const uint32_t classes = entry.inputs[i].classes)
+    const uint32_t classes = entry.inputs[i].classes;
+    if (classes != 0 && !dataset.fields()[input->field].rareShareLast)
       DLC_TRY(checkClasses(dataset, input->field, classes,
                            concat("input '", entry.inputs[i].name, "'")));
     mapped.push_back(*input);
@@ -76,6 +104,13 @@ Result<std::vector<MappedInput>> mapInputs(const EntryInfo &entry, const Dataset
 }
 
 void convertSample(const MappedInput &mapped, const std::byte *from, std::byte *to) {
+  if (mapped.from == DLC_I32) {
+    int32_t number;
+    std::memcpy(&number, from, sizeof(number));
+    number = std::min(number, mapped.lastClass);
+    std::memcpy(to, &number, sizeof(number));
+    return;
+  }
   const auto *bytes = reinterpret_cast<const uint8_t *>(from);
   if (mapped.to == DLC_F32) {
     auto *out = reinterpret_cast<float *>(to);

@@ -1,6 +1,7 @@
 // Which field of a dataset feeds which input of an entry, and how: images go to the float or u8
 // input of rank two or more, labels to the i32 input of rank one. Extents may be grouped
-// differently as long as a sample has as many numbers.
+// differently as long as a sample has as many numbers. Sequences go to i32 inputs of rank two,
+// [steps, N] or [N, steps]: the first takes the text, the second what follows each number of it.
 #ifndef DLC_RUNTIME_DATA_INPUTMAPPING_H
 #define DLC_RUNTIME_DATA_INPUTMAPPING_H
 
@@ -12,9 +13,13 @@ namespace dlc::runtime {
 /// One input of an entry that the dataset feeds.
 struct MappedInput {
   size_t input, field;
-  /// Of one sample.
+  /// Of one sample; the steps that an input takes of a sequence.
   uint64_t elements;
   dlc_dtype from, to;
+  /// The input's first axis counts samples, else the last one does.
+  bool samplesFirst = true;
+  /// What a number stands for that is larger than this one.
+  int32_t lastClass = INT32_MAX;
 };
 
 /// Fails with the shapes of both sides if an input finds no field, or the sizes differ, and with
@@ -25,7 +30,8 @@ Result<std::vector<MappedInput>> mapInputs(const EntryInfo &entry, const Dataset
 /// `of` says what has these classes: "input 'label'".
 Status checkClasses(const Dataset &dataset, size_t field, uint64_t classes, std::string_view of);
 
-/// Converts one sample: u8 images to floats in [0, 1], u8 labels to i32.
+/// Converts one sample: u8 images to floats in [0, 1], u8 labels to i32. Of a sequence: one number
+/// of an input.
 void convertSample(const MappedInput &mapped, const std::byte *from, std::byte *to);
 
 } // namespace dlc::runtime

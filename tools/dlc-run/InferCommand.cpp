@@ -200,6 +200,8 @@ Status predict(const InferFlags &flags, Context &context) {
                    "': predictions need an output of scores by sample and class, found ",
                    entry.outputs.empty() ? "none" : entry.outputs[0].type.str());
   DLC_TRY_ASSIGN(data, openDataset(flags.data, Split::Test));
+  if (data->isSequence())
+    return invalid(data->name(), ": predictions are made of images, not of a text");
   DLC_TRY_ASSIGN(loader, BatchLoader::create(entry, data));
   DLC_TRY(loader->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = true}));
   const uint64_t classes = entry.outputs[0].type.shape[1];

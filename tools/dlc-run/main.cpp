@@ -50,7 +50,8 @@ struct CommandLine {
   Status runHere();
 };
 
-constexpr const char *dataText = "idx:DIR, a folder with files named as MNIST's are";
+constexpr const char *dataText =
+    "idx:DIR, a folder with files named as MNIST's are; text:FILE, words:FILE";
 
 CLI::App *CommandLine::add(const char *name, const char *description) {
   return app.add_subcommand(name, description);
