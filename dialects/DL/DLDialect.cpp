@@ -36,6 +36,16 @@ bool IndexOp::canLieInOperand() {
          *begin * program::elementBytes(source.getElementType()) % program::alignment == 0;
 }
 
+bool IndexOp::canHoldOperands() {
+  auto isRowMajor = [](Type type) { return !cast<RankedTensorType>(type).getEncoding(); };
+  SmallVector<int64_t> begins = getPartBegins();
+  if (begins.empty() || !llvm::all_of((*this)->getOperandTypes(), isRowMajor))
+    return false;
+  int64_t element = program::elementBytes(getElementTypeOrSelf((*this)->getResult(0)));
+  return llvm::all_of(begins,
+                      [&](int64_t begin) { return begin * element % program::alignment == 0; });
+}
+
 Operation *DLDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
                                           Location loc) {
   auto elements = dyn_cast<ElementsAttr>(value);

@@ -114,7 +114,9 @@ def DL_PadOp : DL_Op<"pad", [Pure, DL_Differentiable, DL_Index]> {
   let hasFolder = 1;
 }
 
-def DL_ConcatOp : DL_Op<"concat", [Pure, DL_Differentiable, DL_Index, DL_InferType]> {
+def DL_ConcatOp
+    : DL_Op<"concat", [Pure, DL_Differentiable, DL_InferType,
+          DeclareOpInterfaceMethods<DL_IndexOpInterface, ["getPartBegins"]>]> {
   let summary = "tensors one behind the other along an axis";
   let description = [{
     y[.., j + i, ..] = x[.., i, ..] along `axis`, where x is one of `xs` and j the size of all in

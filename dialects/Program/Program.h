@@ -20,6 +20,11 @@ namespace dlc::program {
 /// Every buffer begins at a multiple of this many bytes (DLC_ALIGNMENT of the module ABI).
 inline constexpr int64_t alignment = 64;
 
+/// Whether an entry uses a model: it runs many times between two changes of the parameters.
+inline bool usesModel(EntryKind kind) {
+  return kind == EntryKind::Evaluate || kind == EntryKind::Infer;
+}
+
 /// Unit attribute of a module that several ranks train together: passes add what they exchange.
 inline constexpr llvm::StringRef dataParallelName = "program.data_parallel";
 

@@ -92,11 +92,20 @@ def DeriveVariables : Pass<"dl-derive-variables", "::mlir::ModuleOp"> {
   }];
 }
 
+def DivideConcats : Pass<"dl-divide-concats", "::dlc::dl::EntryOp"> {
+  let summary = "concats of many parts, so that no element is chosen among all of them";
+  let description = [{
+    A `dl.concat` of more than sixteen parts that is no matter of memory as it stands (parts that
+    follow each other at multiples of 64 bytes) becomes one, of equal parts behind each other and a
+    transposition, or is divided into concats of sixteen parts, and these again.
+  }];
+}
+
 def Fuse : Pass<"dl-fuse", "::dlc::dl::EntryOp"> {
   let summary = "groups ops into dl.fused regions, each of which becomes one kernel";
   let description = [{
     Afterwards an entry consists of read, assign, scalar, constant (not splat), reshape (a view),
-    fused, multi_tensor and return. A region holds at most one anchor (convolution, product,
+    slice and concat where they are a matter of memory, fused, multi_tensor and return. A region holds at most one anchor (convolution, product,
     reduction, window, softmax, transpose) and the element-wise ops before and behind it. Reductions
     along equal axes that read a tensor in common are one anchor: their kernel reads it once, and
     stores what it computes on the way where others need it too. A stored tensor that is scaled and

@@ -47,18 +47,12 @@ private:
 
 } // namespace
 
-/// Programs that run many times between two changes of the parameters.
-static bool usesPrepared(ProgramOp program) {
-  return program.getKind() == program::EntryKind::Evaluate ||
-         program.getKind() == program::EntryKind::Infer;
-}
-
 void Preparer::run() {
   SmallVector<LaunchOp> launches;
   for (auto each : module.getOps<ProgramOp>()) {
     if (each.getKind() == program::EntryKind::Prepare)
       program = each;
-    if (!usesPrepared(each))
+    if (!program::usesModel(each.getKind()))
       continue;
     for (auto record : each.getBlock().getOps<RecordOp>()) {
       SmallVector<BufferAccess> accesses;

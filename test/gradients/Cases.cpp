@@ -71,6 +71,18 @@ static std::vector<Case> tensorCases() {
        R"(%y = dl.slice %x starts = [0, 1, 2] sizes = [2, 3, 2] steps = [1, 2, 1] :
              tensor<2x7x5xf64>
           %z = dl.exp %y : tensor<2x3x2xf64> dl.return %z : tensor<2x3x2xf64>)"},
+      // Some elements are read twice, by equal and by other pieces, and some never.
+      {"pieces", "(%x: tensor<7x2xf64>) -> tensor<2x2xf64>",
+       R"(%a = dl.slice %x starts = [1, 0] sizes = [2, 2] steps = [1, 1] : tensor<7x2xf64>
+          %b = dl.slice %x starts = [5, 0] sizes = [2, 2] steps = [1, 1] : tensor<7x2xf64>
+          %c = dl.slice %x starts = [1, 0] sizes = [2, 2] steps = [1, 1] : tensor<7x2xf64>
+          %d = dl.slice %x starts = [2, 0] sizes = [2, 2] steps = [1, 1] : tensor<7x2xf64>
+          %e = dl.slice %x starts = [0, 0] sizes = [2, 2] steps = [3, 1] : tensor<7x2xf64>
+          %f = dl.slice %x starts = [2, 1] sizes = [2, 1] steps = [1, 1] : tensor<7x2xf64>
+          %g = dl.broadcast %f dims = [0, 1] : tensor<2x1xf64> to tensor<2x2xf64>
+          %p = dl.multiply %a, %b : tensor<2x2xf64> %q = dl.multiply %c, %d : tensor<2x2xf64>
+          %r = dl.multiply %e, %g : tensor<2x2xf64> %s = dl.add %p, %q : tensor<2x2xf64>
+          %t = dl.multiply %s, %r : tensor<2x2xf64> dl.return %t : tensor<2x2xf64>)"},
       {"pad", "(%x: tensor<2x3x1xf64>) -> tensor<4x8x3xf64>",
        R"(%y = dl.pad %x low = [1, 1, 2] steps = [1, 3, 1] : tensor<2x3x1xf64> to tensor<4x8x3xf64>
           %z = dl.exp %y : tensor<4x8x3xf64> dl.return %z : tensor<4x8x3xf64>)"},

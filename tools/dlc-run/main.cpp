@@ -218,7 +218,8 @@ void CommandLine::addSimulate() {
   simulateCommand
       ->add_option("--link", simulate.link,
                    "as `dlc-run launch -n 2 -- link` prints it; default: 5e-5,1.6e-9")
-      ->type_name("A,B");
+      ->type_name("A,B")
+      ->check(linkTimes());
   simulateCommand->add_option("--topology", simulate.topology, "ring (default), tree, or two-level")
       ->type_name("WHICH")
       ->check(oneOf({"ring", "tree", "two-level"}));
@@ -226,7 +227,8 @@ void CommandLine::addSimulate() {
       ->type_name("N")
       ->check(wholeNumber(1, 1 << 20));
   simulateCommand->add_option("--node-link", simulate.nodeLink, "two-level: --link within a node")
-      ->type_name("A,B");
+      ->type_name("A,B")
+      ->check(linkTimes());
   simulateCommand
       ->add_option("--entry", simulate.entry, "entry to run; default: the first that trains")
       ->type_name("NAME");

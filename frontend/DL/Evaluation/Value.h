@@ -42,7 +42,10 @@ struct CallFrame {
   const CallFrame *parent = nullptr;
   SourceRange range;
   llvm::StringRef callee;
-  std::string path;
+  std::string path; ///< empty for what has no name in the model
+
+  /// What notes call it.
+  std::string name() const { return path.empty() ? callee.str() : path; }
 };
 
 /// How a tensor came to be, for notes.

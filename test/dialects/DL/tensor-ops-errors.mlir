@@ -268,7 +268,7 @@ dl.entry @gather_c1(%x: tensor<4x3xf32>, %i: tensor<2xi32>) attributes {kind = #
 // -----
 
 dl.entry @scatter_add_c1(%v: tensor<2x3xf32>, %i: tensor<2xi32>) attributes {kind = #program.entry<infer>} {
-  // expected-error @+1 {{'dl.scatter_add' op (C1) has axis -1, but rank 2}}
+  // expected-error @+1 {{dl.scatter_add: (C1) has axis -1, but rank 2}}
   %0 = dl.scatter_add %v, %i axis = -1 : tensor<2x3xf32>, tensor<2xi32> to tensor<4x3xf32>
   dl.return
 }
