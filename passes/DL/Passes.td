@@ -105,7 +105,8 @@ def Fuse : Pass<"dl-fuse", "::dlc::dl::EntryOp"> {
   let summary = "groups ops into dl.fused regions, each of which becomes one kernel";
   let description = [{
     Afterwards an entry consists of read, assign, scalar, constant (not splat), reshape (a view),
-    slice and concat where they are a matter of memory, fused, multi_tensor and return. A region holds at most one anchor (convolution, product,
+    slice and concat where they are a matter of memory, fused, multi_tensor and return. A region
+    holds at most one anchor (convolution, product,
     reduction, window, softmax, transpose) and the element-wise ops before and behind it. Reductions
     along equal axes that read a tensor in common are one anchor: their kernel reads it once, and
     stores what it computes on the way where others need it too. A stored tensor that is scaled and
