@@ -75,6 +75,15 @@ static LogicalResult verifyClasses(Operation *op, Attribute value, Type type) {
   return success();
 }
 
+static LogicalResult verifyIgnored(Operation *op, Attribute value, Type type) {
+  auto number = dyn_cast<IntegerAttr>(value);
+  if (!number || !number.getType().isSignlessInteger(64))
+    return op->emitOpError("expects dl.ignored to be an i64, found ") << value;
+  if (!isa<IntegerType>(getElementTypeOrSelf(type)))
+    return op->emitOpError("has dl.ignored on ") << type << ", which is no tensor of integers";
+  return success();
+}
+
 LogicalResult DLDialect::verifyRegionArgAttribute(Operation *op, unsigned regionIndex,
                                                   unsigned argIndex, NamedAttribute attribute) {
   StringRef name = attribute.getName();
@@ -87,6 +96,8 @@ LogicalResult DLDialect::verifyRegionArgAttribute(Operation *op, unsigned region
     return verifyBatchAxis(op, attribute.getValue(), type);
   if (name == "dl.classes")
     return verifyClasses(op, attribute.getValue(), type);
+  if (name == "dl.ignored")
+    return verifyIgnored(op, attribute.getValue(), type);
   return op->emitOpError("has an unknown or malformed attribute ")
          << attribute.getName() << " = " << attribute.getValue() << " on argument " << argIndex;
 }

@@ -485,15 +485,15 @@ static DictionaryAttr getAttributes(ArrayAttr all, unsigned number) {
   return all ? cast<DictionaryAttr>(all[number]) : DictionaryAttr();
 }
 
-/// `dl.classes` of each argument, 0 without; null if no argument has them.
-static DenseI64ArrayAttr getClasses(dl::EntryOp entry) {
-  SmallVector<int64_t> classes;
+/// `name` of each argument, 0 without; null if no argument has it.
+static DenseI64ArrayAttr getNumbers(dl::EntryOp entry, StringRef name) {
+  SmallVector<int64_t> numbers;
   for (unsigned i = 0; i < entry.getArgumentTypes().size(); ++i) {
-    auto count = entry.getArgAttrOfType<IntegerAttr>(i, "dl.classes");
-    classes.push_back(count ? count.getInt() : 0);
+    auto number = entry.getArgAttrOfType<IntegerAttr>(i, name);
+    numbers.push_back(number ? number.getInt() : 0);
   }
-  return llvm::any_of(classes, [](int64_t count) { return count != 0; })
-             ? DenseI64ArrayAttr::get(entry.getContext(), classes)
+  return llvm::any_of(numbers, [](int64_t number) { return number != 0; })
+             ? DenseI64ArrayAttr::get(entry.getContext(), numbers)
              : DenseI64ArrayAttr();
 }
 
@@ -539,8 +539,9 @@ void EntryConverter::createProgram() {
     program.setEvery(*entry.getEvery());
   if (Attribute memory = entry->getAttr("dl.memory"))
     program->setAttr("dl.memory", memory);
-  if (DenseI64ArrayAttr classes = getClasses(entry))
-    program->setAttr("dl.classes", classes);
+  for (StringRef name : {"dl.classes", "dl.ignored"})
+    if (DenseI64ArrayAttr numbers = getNumbers(entry, name))
+      program->setAttr(name, numbers);
 }
 
 //===------------------------------------------------------------------------------------------===//

@@ -84,6 +84,8 @@ static LogicalResult buildUpdate(EntryUpdate update, FloatType narrow) {
   int64_t runs = update.entry.getAccumulate().value_or(1);
   update.entry.removeUpdatesAttr();
   update.entry.removeAccumulateAttr();
+  update.weight = update.entry.getReturn().getWeight();
+  update.entry.getReturn().getWeightMutable().clear();
   if (runs > 1 && !update.groups.empty())
     accumulateGradients(update, runs);
   if (program::isDataParallel(update.entry) && !update.groups.empty())

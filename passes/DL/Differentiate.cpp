@@ -24,6 +24,7 @@
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
 #include "dialects/DL/Names.h"
+#include "dialects/DL/TensorBuilder.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/DenseSet.h"
@@ -352,10 +353,23 @@ static Value inputGradient(const ReverseSweep &sweep, BlockArgument input, Value
                                  cast<RankedTensorType>(input.getType()), 0.0);
 }
 
+/// A loss that counts `weight` among the ranks: times this rank's part of all weights, so that
+/// gradients are summed. 1 with one rank.
+static Value shareOfRanks(EntryOp entry, Value loss, Value weight) {
+  OpBuilder builder(entry.getReturn());
+  TensorBuilder b{builder, stageLoc(loss.getLoc(), "share")};
+  Value total = b.sumOverRanks(weight);
+  Value share = b.divide(weight, b.select(b.above(total, 0), total, b.splatLike(total, 1)));
+  return b.multiply(loss, b.castLike(share, loss));
+}
+
 /// Turns gradients of the loss into results: of the parameters in the order of `updates`, then of
 /// the float inputs.
 LogicalResult EntryGradients::differentiateLoss() {
-  Value loss = entry.getReturn().getLoss();
+  Value loss = entry.getReturn().getLoss(), weight = entry.getReturn().getWeight();
+  // Where gradients accumulate, the update divides what all ranks have gathered.
+  if (weight && program::isDataParallel(entry) && !entry.getAccumulate())
+    loss = shareOfRanks(entry, loss, weight);
   SmallVector<Value> parameters, inputs;
   for (UpdateAttr update : entry.getUpdatesAttr().getAsRange<UpdateAttr>())
     if (Value read = reads.lookup(update.getVariable().getAttr()))

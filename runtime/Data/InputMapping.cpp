@@ -40,14 +40,15 @@ static Result<MappedInput> mapInput(const EntryInfo &entry, size_t number, const
                      input.type.dtype};
 }
 
-Status checkClasses(const Dataset &dataset, size_t field, uint64_t classes, std::string_view of) {
+Status checkClasses(const Dataset &dataset, size_t field, uint64_t classes, int64_t ignored,
+                    std::string_view of) {
   const DatasetField &labels = dataset.fields()[field];
   const uint64_t elements = TensorType{labels.dtype, labels.shape, {}}.elementCount();
   for (uint64_t sample = 0; sample < dataset.size(); ++sample)
     for (uint64_t i = 0; i < elements; ++i) {
       const double label =
           loadElement(labels.dtype, dataset.sample(sample, field) + i * dtypeSize(labels.dtype));
-      if (!isClass(label, classes))
+      if (!isClass(label, classes, ignored))
         return invalid(labels.file, ": sample ", sample, " has label ", label, ", the classes of ",
                        of, " are 0 to ", classes - 1);
     }
@@ -68,7 +69,7 @@ Result<std::vector<MappedInput>> mapInputs(const EntryInfo &entry, const Dataset
                        "' and '", entry.inputs[i].name, "' both take the ",
                        fieldName(dataset.fields()[input->field].kind));
     if (const uint32_t classes = entry.inputs[i].classes)
-      DLC_TRY(checkClasses(dataset, input->field, classes,
+      DLC_TRY(checkClasses(dataset, input->field, classes, entry.inputs[i].ignored,
                            concat("input '", entry.inputs[i].name, "'")));
     mapped.push_back(*input);
   }

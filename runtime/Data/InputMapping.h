@@ -21,9 +21,11 @@ struct MappedInput {
 /// the sample if one has a label that is no class of the input.
 Result<std::vector<MappedInput>> mapInputs(const EntryInfo &entry, const Dataset &dataset);
 
-/// Fails with the first sample whose number in a field is no class: below 0 or not below `classes`.
-/// `of` says what has these classes: "input 'label'".
-Status checkClasses(const Dataset &dataset, size_t field, uint64_t classes, std::string_view of);
+/// Fails with the first sample whose number in a field is no class: below 0 or not below `classes`,
+/// and not `ignored` (0, which is a class, for none). `of` says what has these classes: "input
+/// 'label'".
+Status checkClasses(const Dataset &dataset, size_t field, uint64_t classes, int64_t ignored,
+                    std::string_view of);
 
 /// Converts one sample: u8 images to floats in [0, 1], u8 labels to i32.
 void convertSample(const MappedInput &mapped, const std::byte *from, std::byte *to);

@@ -70,12 +70,14 @@ struct BatchAxis {
   bool operator==(const BatchAxis &) const = default;
 };
 
-/// coefficient * sum / count; count is the number of valid samples, or 1 if the term does not
-/// depend on the data.
+/// coefficient * sum / count; count is a value of its own, the number of valid samples, or 1 if the
+/// term does not depend on the data.
 struct Term {
   mlir::Value sum;
   double coefficient = 1;
   bool perSample = false;
+  /// f32[], added up over batches and ranks as the sum is; null for the number of samples or 1.
+  mlir::Value count = {};
 };
 using Terms = std::vector<Term>;
 

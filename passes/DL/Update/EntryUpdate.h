@@ -80,17 +80,19 @@ public:
   mlir::OpBuilder builder;
   llvm::SmallVector<ParameterGroup> groups;
   ClipScalar clip;
-  /// 1 / ranks, where gradients are sums over the ranks; else null.
-  mlir::Value rankScale = {};
+  /// What the loss counts beside those of other runs and ranks, an f32[]; null if all count alike.
+  mlir::Value weight = {};
+  /// What makes means of gradients that are sums: 1 / ranks, or 1 / the weights of all; else null.
+  mlir::Value gradientScale = {};
 };
 
-/// Ends the entry with the sums of its gradients, and goes on in a second one that takes them and
-/// runs `runs` times less often.
+/// Ends the entry with the sums of its gradients, times the weights of their losses where these
+/// have some, and goes on in a second one that takes them and runs `runs` times less often.
 void accumulateGradients(EntryUpdate &update, int64_t runs);
 
 /// Puts the sums over the ranks in place of gradients, also where the entry returns them, and sets
-/// the scale by which an update makes means of them. Large gradients are summed in `narrow`, if
-/// that is not null, and groups of their own.
+/// the scale by which an update makes means of them, where that is not within the gradients. Large
+/// gradients are summed in `narrow`, if that is not null, and groups of their own.
 void reduceGradients(EntryUpdate &update, mlir::FloatType narrow);
 /// Gives `function` the stream of a group's gradients: the mean over the ranks of its element, in
 /// the parameters' type.

@@ -51,7 +51,9 @@ static Value castTo(OpBuilder &builder, Location loc, Value x, Type element) {
 }
 
 void dlc::dl::reduceGradients(EntryUpdate &update, FloatType narrow) {
-  update.rankScale = update.scalar("ranks.scale", 1);
+  // Weighted losses are shares of one mean, or their update divides by all weights.
+  if (!update.weight)
+    update.gradientScale = update.scalar("ranks.scale", 1);
   if (narrow)
     separate(update, narrow);
   for (ParameterGroup &group : update.groups) {
@@ -86,11 +88,11 @@ Value dlc::dl::addGradients(EntryUpdate &update, MultiTensorBuilder &function,
   Type element = variable.getTensorType().getElementType();
   if (getElementTypeOrSelf(gradient) != element)
     gradient = castTo(b.builder, b.loc, gradient, element);
-  if (!update.rankScale)
+  if (!update.gradientScale)
     return gradient;
   // A product alone might become one operation with a sum behind it, which then rounds otherwise:
   // the gradient itself keeps one rank's update what it is without ranks, to the bit.
-  Value scale = b.castLike(function.addScalar(update.rankScale), gradient);
+  Value scale = b.castLike(function.addScalar(update.gradientScale), gradient);
   Value isAlone = b.compare(Predicate::EQ, scale, b.splatLike(scale, 1));
   return b.select(isAlone, gradient, b.multiply(gradient, scale));
 }

@@ -324,6 +324,7 @@ typedef struct dlc_value {
                             their own space */
   uint32_t of;           /* DLC_VALUE_GRADIENT of a variable: its index, else DLC_NONE */
   uint32_t classes; /* inputs of whole numbers: if not 0, each is a class, from 0 to classes - 1 */
+  int64_t ignored;  /* beside classes: one more number that is taken; 0 for none, as 0 is a class */
 } dlc_value;
 
 typedef enum dlc_metric_kind { DLC_METRIC_LOSS = 1, DLC_METRIC_METRIC = 2 } dlc_metric_kind;

@@ -36,6 +36,24 @@ dl.entry @train_step(%dw: tensor<4x3xf32>, %db: tensor<4xf32>)
 
 // -----
 
+// Gradients of shares of one mean are summed, and need no scale.
+// CHECK-LABEL: dl.entry @train_step(
+// CHECK-NOT: ranks.scale
+// CHECK: %[[S:.*]] = dl.all_reduce sum %{{.*}} channel 0
+// CHECK: dl.multi_tensor(%{{.*}}, %[[S]])
+// CHECK: dl.return %[[S]] : tensor<4x3xf32>{{$}}
+module attributes {program.data_parallel} {
+dl.variable @w : tensor<4x3xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.entry @train_step(%dw: tensor<4x3xf32>, %n: tensor<f32>)
+    -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
+    attributes {kind = #program.entry<train>, updates = [
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64}>>]} {
+  dl.return %dw : tensor<4x3xf32> weight(%n : tensor<f32>)
+}
+}
+
+// -----
+
 // Where gradients accumulate, those of a run stay with their rank: the sums are reduced when the update is due.
 // CHECK-LABEL: dl.entry @accumulate_step
 // CHECK-NOT: all_reduce
