@@ -121,6 +121,7 @@ std::vector<Builtin> elementwiseBuiltins();
 std::vector<Builtin> tensorBuiltins();
 /// Of the rows of tensors.
 std::vector<Builtin> partBuiltins();
+std::vector<Builtin> orderBuiltins();
 std::vector<Builtin> randomBuiltins();
 std::vector<Builtin> pixelBuiltins();
 std::vector<Builtin> lossBuiltins();

@@ -5,6 +5,7 @@
 #include "frontend/DL/Builtins/Builtins.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include <fstream>
 #include <gtest/gtest.h>
 
 using namespace dlc::frontend;
@@ -35,6 +36,17 @@ static llvm::StringMap<std::string> curve() {
     options[name] =
         std::string("epochs=2, ") + name + (name == std::string("multiply") ? "=2" : "=0.5");
   return options;
+}
+
+/// The path of a file with two numbers, as numpy writes them.
+static std::string writtenTensor() {
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", path;
+  header.resize(117, ' ');
+  std::string content("\x93NUMPY\x01\x00\x76\x00", 10);
+  content += header + "\n" + std::string(8, '\0');
+  path = testing::TempDir() + "arguments-test.npy";
+  std::ofstream(path, std::ios::binary) << content;
+  return path;
 }
 
 static const std::vector<Trial> &trials() {
@@ -133,7 +145,9 @@ static const std::vector<Trial> &trials() {
       {"by_phase", "x, 2 * x"},
       {"tensor",
        "[1.0, 2.0]",
-       {{"numbers", "[3.0]"}, {"shape", "shape=(2, 1)"}, {"file", "file=\"a.bin\""}}},
+       {{"numbers", "[3.0]"},
+        {"shape", "shape=(2, 1)"},
+        {"file", "file=\"" + writtenTensor() + "\""}}},
       {"zeros", "(2, 3)"},
       {"ones", "(2, 3)"},
       {"full", "(2, 3), 0.5"},
@@ -153,10 +167,17 @@ static const std::vector<Trial> &trials() {
       {"huber", "scores, scores"},
       {"kl_divergence", "scores, scores"},
       {"hinge", "scores, scores"},
+      {"cosine_embedding", "scores, scores, f32(label)"},
       {"accuracy", "scores, label", {{"axis", "axis=-1"}}},
       {"top_k_accuracy", "scores, label"},
       {"binary_accuracy", "scores, 1"},
       {"perplexity", "scores, label", {{"axis", "axis=-1"}}},
+      {"sort", "x"},
+      {"argsort", "x"},
+      {"flip", "x, 1"},
+      {"tile", "x, (1, 2, 1, 1)"},
+      {"adaptive_average_pool", "x, 3"},
+      {"adaptive_max_pool", "x, 3"},
       {"channels", "x"},
       {"size", "x, 1"},
       {"shape", "x"},
@@ -260,7 +281,7 @@ TEST(Arguments, EachOptionIsAvailableOrMarkedInTheTable) {
         continue;
       auto own = trial->options.find(param.name);
       std::string option = own == trial->options.end() ? otherValue(param) : own->second;
-      bool replaces = row.name == "tensor" && param.name == "numbers";
+      bool replaces = row.name == "tensor" && (param.name == "numbers" || param.name == "file");
       std::string arguments = replaces ? option : joined(trial->required, option);
       EXPECT_EQ(complaint(row, arguments),
                 param.isDefaultOnly
