@@ -67,6 +67,12 @@ std::string expression(const json &a) {
          return "x[" + axes + a["begin"].dump() + ":" + a["end"].dump() + "]";
        }},
       {"concat", [](const json &a) { return "concat([a, b, c], axis=" + a["axis"].dump() + ")"; }},
+      // Not in training it is one whose statistics are given: a frozen one.
+      {"batch_norm",
+       [](const json &a) {
+         return "batch_norm(x, epsilon=" + a["epsilon"].dump() +
+                (a["training"].get<bool>() ? "" : ", frozen=true") + ", name=\"op\")";
+       }},
       {"embedding",
        [](const json &a) {
          return "embedding(index, " + a["count"].dump() + ", " + a["width"].dump() +
@@ -142,7 +148,8 @@ std::string operationModel(const json &attributes,
   const uint64_t batch = output[0];
   std::string inputs;
   for (const auto &[name, shape] : shapes)
-    if (name.starts_with("input.") && name != "input.label" && name != "input.target")
+    if (name.starts_with("input.") && name != "input.label" && name != "input.target" &&
+        !name.starts_with("input.running_"))
       inputs += (inputs.empty() ? "" : ", ") + name.substr(6) + ": " +
                 typeOf(name == "input.index" ? "i32" : "f32", shape, batch);
   std::string text = "model Case(" + inputs + ") -> " + typeOf("f32", output, batch) +
