@@ -159,7 +159,10 @@ void CutCollector::addIndexed(SmallVector<int64_t> &cuts, dl::IndexOp op) {
   for (const dl::IndexMap &map : maps)
     addBorders(cuts, map.result);
   // A border inside an axis of an operand stands inside the result's axis, if that is the same.
-  for (auto [operand, map] : llvm::zip(op->getOperands(), maps))
+  for (auto [operand, map] : llvm::zip(op->getOperands(), maps)) {
+    // Nothing is read of an operand without elements.
+    if (cast<RankedTensorType>(operand.getType()).getNumElements() == 0)
+      continue;
     for (int64_t cut : collect(operand)) {
       int64_t behind = 1;
       for (const dl::IndexMap::Axis &axis : llvm::reverse(map.operand)) {
@@ -168,6 +171,7 @@ void CutCollector::addIndexed(SmallVector<int64_t> &cuts, dl::IndexOp op) {
         behind *= axis.extent;
       }
     }
+  }
   for (const dl::IndexMap &map : maps)
     for (const dl::IndexMap::Axis &axis : map.operand)
       if (axis.lookup != 0)

@@ -35,6 +35,11 @@ static std::optional<int64_t> classAxis(Call &call, const Tensor &logits, const 
   }
   if (!call.axis("axis", logits.rank(), axis))
     return std::nullopt;
+  if (logits.shape()[axis] == 0) {
+    call.fail("logits", call.label + " expects classes along axis " + llvm::Twine(axis) +
+                            ", found " + describe(logits.type()));
+    return std::nullopt;
+  }
   if (llvm::ArrayRef<int64_t>(without(logits.shape(), axis)) == label.shape())
     return call.checkNotBatch(logits, {axis}, call.rangeOf("logits")) ? std::optional(axis)
                                                                       : std::nullopt;

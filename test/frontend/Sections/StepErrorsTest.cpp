@@ -343,10 +343,10 @@ R"dl(test.dl:2:80: error: 'label_smoothing' is between 0 and 1, found 2
   y = softmax_cross_entropy(flatten(x), argmax(flatten(x), 1), label_smoothing=2)
                                                                                ^
 )dl", {}},
-{"IgnoreNotAvailable", R"dl(y = softmax_cross_entropy(flatten(x), argmax(flatten(x), 1), ignore=0))dl",
-R"dl(test.dl:2:71: error: 'ignore' of softmax_cross_entropy is not available yet
-  y = softmax_cross_entropy(flatten(x), argmax(flatten(x), 1), ignore=0)
-                                                                      ^
+{"IgnoreOfProbabilities", R"dl(y = softmax_cross_entropy(flatten(x), flatten(x), ignore=7))dl",
+R"dl(test.dl:2:60: error: 'ignore' is a class number, the label f32[4, 192] has probabilities
+  y = softmax_cross_entropy(flatten(x), flatten(x), ignore=7)
+                                                           ^
 )dl", {}},
 {"ProbabilitiesOfAnotherShape", R"dl(y = softmax_cross_entropy(flatten(x), x))dl",
 R"dl(test.dl:2:41: error: probabilities f32[4, 3, 8, 8] do not fit logits f32[4, 192]
@@ -378,10 +378,31 @@ R"dl(test.dl:2:24: error: kl_divergence expects two batches of one type, found f
   y = kl_divergence(x, flatten(x))
                        ^~~~~~~~~~
 )dl", {}},
-{"PerplexityReduction", R"dl(y = perplexity(flatten(x), argmax(flatten(x), 1), reduction="sum"))dl",
-R"dl(test.dl:2:63: error: 'reduction' of perplexity is not available yet
-  y = perplexity(flatten(x), argmax(flatten(x), 1), reduction="sum")
-                                                              ^~~~~
+{"WeightOfOtherClasses", R"dl(y = softmax_cross_entropy(flatten(x), argmax(flatten(x), 1), weight=zeros((3,))))dl",
+R"dl(test.dl:2:71: error: 'weight' has a number for each class, f32[192], found f32[3]
+  y = softmax_cross_entropy(flatten(x), argmax(flatten(x), 1), weight=zeros((3,)))
+                                                                      ^~~~~~~~~~~
+)dl", {}},
+{"SignOfOtherShape", R"dl(y = cosine_embedding(flatten(x), flatten(x), x))dl",
+R"dl(test.dl:2:48: error: 'sign' is 1 or -1 for each pair of embeddings f32[4, 192], found f32[4, 3, 8, 8]
+  y = cosine_embedding(flatten(x), flatten(x), x)
+                                               ^
+)dl", {}},
+{"AdaptiveSizeOfZero", R"dl(y = adaptive_max_pool(x, 0))dl",
+R"dl(test.dl:2:28: error: 'size' is 1 or more, found 0
+  y = adaptive_max_pool(x, 0)
+                           ^
+)dl", {}},
+{"SoftmaxOfNothing", R"dl(y = softmax(x[:, 3:3], axis=1))dl",
+R"dl(test.dl:2:15: error: softmax of no elements: the shape is f32[4, 0, 8, 8]
+  y = softmax(x[:, 3:3], axis=1)
+              ^~~~~~~~~
+)dl", {}},
+{"FlippedBatch", R"dl(y = flip(x, 0))dl",
+R"dl(test.dl:2:15: error: flip cannot work across the batch, axis 0 of f32[4, 3, 8, 8]
+  y = flip(x, 0)
+              ^
+test.dl:1:9: note: 'x' is declared here
 )dl", {}},
 {"BinaryTarget", R"dl(y = sigmoid_cross_entropy(x, "yes"))dl",
 R"dl(test.dl:2:32: error: sigmoid_cross_entropy expects tensors or numbers, found the string "yes"
