@@ -90,6 +90,9 @@ Status simulate(const SimulateFlags &flags) {
   if (!flags.trace.empty())
     DLC_TRY(checkWritable(flags.trace, std::vector{flags.module}));
   DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), flags.entry, DLC_ENTRY_TRAIN));
+  if (entry->kind != DLC_ENTRY_TRAIN && entry->kind != DLC_ENTRY_ACCUMULATE)
+    return invalid(flags.module, ": entry '", entry->name, "' does not train, it is of kind ",
+                   entryKindName(entry->kind), ": there is no step to predict");
   DLC_TRY_ASSIGN(context, Context::create(state, entry->name));
   DLC_TRY_ASSIGN(inputs, bindRandom(*context, flags.seed.value_or(0)));
   DLC_TRY_ASSIGN(seconds, measureRecords(*context));
