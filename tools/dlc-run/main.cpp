@@ -93,6 +93,11 @@ void CommandLine::addRanks(CLI::App *command, RanksFlags &flags) {
                    "seconds that a rank may keep the others waiting; default: 30")
       ->type_name("S")
       ->check(CLI::Range(1.0, 1e6));
+  command
+      ->add_option("--deterministic", flags.deterministic,
+                   "N ranks that 1, 2, 4, ... processes share, with the same bits")
+      ->type_name("N")
+      ->check(wholeNumber(1));
 }
 
 CLI::App *CommandLine::addRunning(const char *name, const char *description, RunFlags &flags) {
