@@ -13,6 +13,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
+static_assert(program::sumBlock == DLC_SUM_BLOCK && program::sumTop == DLC_SUM_TOP);
+
 namespace {
 
 class PlanWriter {

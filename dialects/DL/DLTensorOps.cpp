@@ -504,6 +504,11 @@ LogicalResult AllReduceOp::verify() {
   if (getOf() && getOf()->size() != getXs().size())
     return emitOpError("(C3) names ")
            << getOf()->size() << " parameters for " << getXs().size() << " tensors";
+  if (getKind() == dlc::program::CollectiveKind::Sum || getXs().empty())
+    return success();
+  Type element = getElementTypeOrSelf(getXs().front());
+  if (!element.isF32())
+    return emitOpError("(C4) compresses f32, found ") << element;
   return success();
 }
 

@@ -273,7 +273,14 @@ LogicalResult AllReduceOp::verify() {
                          << " of " << getType();
   if (getChannel() > 1) // (C2)
     return emitOpError() << "is on channel " << getChannelAttr().getInt() << ", expected 0 or 1";
+  if (getKind() != program::CollectiveKind::Sum && !getType().isF32()) // (C3)
+    return emitOpError() << "compresses f32, found " << getType();
   return success();
+}
+
+int64_t AllReduceOp::getBytesSent() {
+  const int64_t element = program::elementBytes(getType());
+  return program::bytesSent(getKind(), getBytes(getBuffer()) / element, element);
 }
 
 void AllReduceOp::getAccesses(SmallVectorImpl<BufferAccess> &accesses) {

@@ -284,7 +284,7 @@ def Exec_AllReduceOp : Exec_RecordOp<"all_reduce"> {
     `seconds` estimates it.
     `exec.all_reduce sum %g as f32 channel 0 stream 1 : !exec.buffer<4096>`
     (C1) whole elements, of a float type. (C2) the channel is 0 (buckets of gradients) or 1 (small
-    ones that what follows waits for).
+    ones that what follows waits for). (C3) compressed sums are of f32.
   }];
   let arguments = (ins Program_CollectiveKindAttr:$kind, Exec_BufferType:$buffer,
       TypeAttrOf<AnyTypeOf<[F32, F64, BF16, F16]>>:$type, I64Attr:$channel,
@@ -292,6 +292,10 @@ def Exec_AllReduceOp : Exec_RecordOp<"all_reduce"> {
       OptionalAttr<F64Attr>:$seconds);
   let assemblyFormat = [{
     `` $kind $buffer `as` $type `channel` $channel `stream` $stream attr-dict `:` type($buffer)
+  }];
+  let extraClassDeclaration = [{
+    /// What a rank sends of the buffer.
+    int64_t getBytesSent();
   }];
   let hasVerifier = 1;
 }

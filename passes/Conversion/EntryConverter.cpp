@@ -381,7 +381,8 @@ LogicalResult EntryConverter::emitMultiTensor(dl::MultiTensorOp op) {
   return success();
 }
 
-/// Tensors that lie one behind the other are reduced as one.
+/// Tensors that lie one behind the other are reduced as one; where that compresses them without
+/// gaps, whose contents would be part of it.
 void EntryConverter::emitAllReduce(dl::AllReduceOp op) {
   std::string name = (exec::getRecordName(op.getLoc()) + "/gather").str();
   SmallVector<unsigned> run;
@@ -403,7 +404,9 @@ void EntryConverter::emitAllReduce(dl::AllReduceOp op) {
     if (!run.empty()) {
       exec::Extent last = exec::getExtent(buffers.lookup(op.getYs()[run.back()]));
       exec::Extent next = exec::getExtent(buffer);
-      if (last.getRegion() != next.getRegion() || next.offset != exec::alignUp(last.end()))
+      const int64_t behind =
+          op.getKind() == program::CollectiveKind::Sum ? exec::alignUp(last.end()) : last.end();
+      if (last.getRegion() != next.getRegion() || next.offset != behind)
         finish();
     }
     run.push_back(i);

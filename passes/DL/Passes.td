@@ -70,15 +70,16 @@ def BuildUpdate : Pass<"dl-build-update", "::mlir::ModuleOp"> {
     In a data-parallel module (`program.data_parallel`) gradients are summed over the ranks by a
     `dl.all_reduce` a group, in front of clipping and norms and, where they accumulate, when the
     update is due. The update makes means of them with the scalar `ranks.scale`, which is 1 / ranks.
-    With `compress` gradients of at least 4,096 elements, and of a wider type, are summed in that
-    one: they are rounded where they are made, and widened where the update reads them.
+    With `compress` gradients of at least 4,096 elements, and of a wider type, are summed in bf16 or
+    f16: they are rounded where they are made, and widened where the update reads them. `1bit` and
+    `top-k` make compressed sums of such gradients of f32.
 
     The gradients are no results any more, unless they are asked for.
   }];
   let options = [Option<"keepWeightGradients", "keep-weight-gradients", "bool", "false",
                         "keep the gradients of variables as results">,
                  Option<"compress", "compress", "std::string", "",
-                        "sum large gradients over ranks in bf16 or f16">];
+                        "sum large gradients over ranks as bf16, f16, 1bit or top-k">];
 }
 
 def DeriveVariables : Pass<"dl-derive-variables", "::mlir::ModuleOp"> {

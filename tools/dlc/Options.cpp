@@ -178,9 +178,10 @@ static void addOptions(CLI::App &app, Options &options) {
                "training steps also return the gradients of what they update");
   app.add_flag("--data-parallel", options.dataParallel,
                "for several ranks: training steps sum their gradients");
-  app.add_option("--compress", options.compress, "sum large gradients over ranks in bf16 or f16")
-      ->check(oneOf({"bf16", "f16"}))
-      ->option_text("TYPE");
+  app.add_option("--compress", options.compress,
+                 "sum large gradients over ranks as bf16, f16, 1bit or top-k")
+      ->check(oneOf({"bf16", "f16", "1bit", "top-k"}))
+      ->option_text("HOW");
   app.add_option("--bucket-size", options.bucketBytes,
                  "most bytes of gradients summed at once; default: by --link")
       ->check(wholeNumber(1, uint64_t(1) << 40))

@@ -152,6 +152,15 @@ static void readEpochs(Program &program, SectionRun &run, mlir::ModuleOp module)
                          "'epochs' is an integer of 1 or more, found " + describe(epochs->value));
 }
 
+/// Among several ranks the batch is that of all of them: the trainer needs to know that the rate
+/// follows it.
+static void noteReferenceBatch(Program &program, SectionRun &run, mlir::ModuleOp module) {
+  const Bound *reference = run.lookup("reference_batch");
+  if (reference && reference->value.isInteger())
+    module->setAttr("dl.reference_batch",
+                    mlir::Builder(&program.context).getI64IntegerAttr(reference->value.integer()));
+}
+
 /// The entry of a step, or `train_step`, and the run that fills it.
 struct SectionCompiler::TrainEntry {
   TrainEntry(SectionCompiler &compiler, const Section &section, const StepStatement *step,
@@ -295,6 +304,7 @@ void SectionCompiler::compileTrain(const Section &section) {
     SectionRun &first = entries.front()->run;
     applyGroups(first.evaluator, first.groups, /*inStep=*/false);
     readEpochs(program, first, module);
+    noteReferenceBatch(program, first, module);
   }
   for (auto &entry : entries)
     finishTrain(*entry, section);

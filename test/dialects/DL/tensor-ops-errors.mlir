@@ -226,6 +226,14 @@ dl.entry @all_reduce_c2(%a: tensor<3xf32>) attributes {kind = #program.entry<inf
 
 // -----
 
+dl.entry @all_reduce_c4(%a: tensor<3xf64>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.all_reduce' op (C4) compresses f32, found 'f64'}}
+  %s = dl.all_reduce sum_one_bit %a channel 0 : tensor<3xf64>
+  dl.return
+}
+
+// -----
+
 dl.entry @all_reduce_c3(%a: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.all_reduce' op (C3) names 2 parameters for 1 tensors}}
   %s = dl.all_reduce sum %a channel 0 {of = [@a, @b]} : tensor<3xf32>

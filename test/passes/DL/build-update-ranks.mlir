@@ -52,3 +52,22 @@ dl.entry @train_step(%dw: tensor<4x3xf32>)
   dl.return %dw : tensor<4x3xf32>
 }
 }
+
+// -----
+
+// Gradients of f64 are divided by the number of ranks: a scale would be an f32, and 1 / 3 of that off by 1e-8.
+// CHECK-LABEL: dl.entry @train_step
+// CHECK: %[[COUNT:.*]] = dl.scalar "ranks.count", 1.000000e+00 : tensor<i32>
+// CHECK: dl.multi_tensor(%{{.*}}, %{{.*}}) scalars(%[[COUNT]],
+// CHECK-NEXT: ^bb0(%{{[a-z0-9]+}}: tensor<f64>, %[[G:[a-z0-9]+]]: tensor<f64>, %[[R:[a-z0-9]+]]: tensor<i32>,
+// CHECK: %[[WIDE:.*]] = dl.cast %[[R]] : tensor<i32> to tensor<f64>
+// CHECK-NEXT: dl.divide %[[G]], %[[WIDE]]
+module attributes {program.data_parallel} {
+dl.variable @w : tensor<4x3xf64> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.entry @train_step(%dw: tensor<4x3xf64>)
+    -> (tensor<4x3xf64> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
+    attributes {kind = #program.entry<train>, updates = [
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64}>>]} {
+  dl.return %dw : tensor<4x3xf64>
+}
+}
