@@ -213,7 +213,8 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     bool extra = i == listed;
     Access access = extra ? ofWorkspace : kernel.getBuffer(i).getAccess();
     int64_t bytes = extra ? kernel.getWorkspace() : kernel.getBuffer(i).getBytes();
-    if (part == Part::Preparation && !extra && int64_t(i) != preparation.getOperand())
+    if (part != Part::Whole && !extra &&
+        (int64_t(i) == preparation.getOperand()) == (part == Part::Rest))
       bytes = 0;
     if (getBufferAccess(i) != access || getBytes(getBuffers()[i]) < bytes)
       return emitOpError() << "buffer " << i << " is " << stringifyAccess(getBufferAccess(i)) << " "

@@ -236,7 +236,8 @@ def Exec_LaunchOp : Exec_RecordOp<"launch", [DeclareOpInterfaceMethods<SymbolUse
     !exec.buffer<1920>`
     (C1) buffers and accesses are the kernel's, each at least as large; one more for the workspace,
     once it is placed. (C2) A part is one of a kernel with a preparation, and has the workspace; in
-    `preparation`, buffers other than its operand and the workspace are empty.
+    `preparation`, buffers other than its operand and the workspace are empty, in `rest` its
+    operand.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_BufferType>:$buffers,
       DenseI32ArrayAttr:$access, DefaultValuedAttr<I64Attr, "0">:$stream,
