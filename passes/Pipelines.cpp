@@ -22,6 +22,7 @@ ArrayRef<StringRef> dlc::improvingPasses() {
                                         "dl-fold-batch-norm",
                                         "cse",
                                         "dl-derive-variables",
+                                        "dl-divide-concats",
                                         "dl-fuse",
                                         "dl-fuse-product-gradients",
                                         "dl-choose",
@@ -80,6 +81,10 @@ void dlc::addTrainPasses(OpPassManager &manager, const DLPipelineOptions &option
 }
 
 void dlc::addFusionPasses(OpPassManager &manager, const DLPipelineOptions &options) {
+  // Before fusion, which would have each element chosen among all parts: behind it they are memory
+  // of the whole, or few.
+  improve(manager, options, dl::createDivideConcats());
+
   // When all ops are there. Regions are what becomes a kernel, so without fusion each op has its
   // own.
   manager.addNestedPass<dl::EntryOp>(

@@ -27,9 +27,11 @@ from safetensors.numpy import load_file, save_file
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 MODELS = {"lenet": "examples/lenet/lenet.dl", "mlp": "examples/mlp/mlp.dl", "alexnet": "bench/gpu/alexnet.dl", "vgg16": "bench/gpu/vgg16.dl",
-          "resnet50": "examples/resnet50/resnet50.dl"}
+          "resnet50": "examples/resnet50/resnet50.dl", "lstm_ptb": "examples/lstm_ptb/lstm_ptb.dl", "char-rnn": "examples/char-rnn/char-rnn.dl"}
+# What a model calls its inputs, if it is not image and label.
+INPUTS = {"lstm_ptb": ("word", "next"), "char-rnn": ("letter", "next")}
 # Steps of a round, by case: about a second, one step at least.
-CASES = {"lenet/64": 100, "mlp/1024": 3, "alexnet/64": 1, "vgg16/16": 1, "resnet50/16": 1, "resnet50/1": 3,
+CASES = {"lenet/64": 100, "mlp/1024": 3, "alexnet/64": 1, "vgg16/16": 1, "resnet50/16": 1, "resnet50/1": 3, "lstm_ptb/128": 1, "char-rnn/32": 5,
          "resnet50/1/infer": 20, "vgg16/1/infer": 6, "alexnet/1/infer": 50}
 # How much more than PyTorch eager another program may err against float64: direct convolutions and products stay under 4, Winograd's F(4x4,3x3)
 # errs 4 to 5 times as much as direct. What eager errs is taken over all gradients: in deep networks a few choices of ReLU and pooling fall
@@ -88,6 +90,7 @@ class Ours:
 
     def __init__(self, arguments, net, batch, infer, folder):
         self.run, self.module, self.entry = os.path.join(arguments.tools, "dlc-run"), os.path.join(folder, "model.so"), "train_step"
+        self.inputs = dict(zip(("image", "label"), INPUTS.get(net, ("image", "label"))))
         self.threads, self.folder, self.medians, self.loads, self.peaks = arguments.threads, folder, [], [], []
         size = ["-D", f"N={batch}", "--weight-gradients"]
         if infer:
@@ -109,7 +112,8 @@ class Ours:
             raise Different("the parameters have other shapes")
         files = [os.path.join(self.folder, part + ".safetensors") for part in ("parameters", "inputs", "results")]
         save_file({name: start[f"parameter.{i}"] for i, name in enumerate(names)}, files[0])
-        save_file({name: start[name] for name in (("image",) if self.entry != "train_step" else ("image", "label"))}, files[1])
+        wanted = ("image",) if self.entry != "train_step" else ("image", "label")
+        save_file({self.inputs[name]: start[name] for name in wanted}, files[1])
         subprocess.run([self.run, "step", self.module, "--entry", self.entry, "--parameters", files[0], "--inputs", files[1], "--save", files[2],
                         "--threads", str(self.threads)], check=True, stdout=subprocess.DEVNULL)
         found = load_file(files[2])

@@ -97,6 +97,22 @@ def mlp():
 # Network, shape of a sample, classes, pixels that have a label of their own.
 NETS = {"lenet": (lenet, (1, 28, 28), 10, ()), "mlp": (mlp, (784,), 10, ()), "alexnet": (alexnet, (3, 224, 224), 1000, ()),
         "vgg16": (vgg16, (3, 224, 224), 1000, ()), "resnet50": (resnet50, (3, 224, 224), 1000, ()), "fcn": (fcn, (3, 224, 224), 21, (224, 224))}
+
+
+class LanguageModel(nn.Module):
+    """Embedding, two LSTM layers of 256, scores; states of 0 in each step, where dlc's model carries its own."""
+
+    def __init__(self, words, width):
+        super().__init__()
+        self.embedding, self.lstm, self.out = nn.Embedding(words, width), nn.LSTM(width, 256, 2), nn.Linear(256, words)
+
+    def forward(self, x):
+        return self.out(self.lstm(self.embedding(x))[0]).flatten(0, 1)
+
+
+# Language model, its steps, words, the limit of the gradients' norm, and the optimizer, as examples/ has them.
+TEXTS = {"lstm_ptb": (lambda: LanguageModel(10000, 256), 32, 10000, 5, lambda p: torch.optim.SGD(p, lr=1.0, fused=True)),
+         "char-rnn": (lambda: LanguageModel(65, 64), 64, 65, 1, lambda p: torch.optim.Adam(p, lr=2e-3, fused=True))}
 SMOOTHING = {"resnet50": 0.1}  # of the labels, as the model of that name says
 MODES = ("eager", "compile", "reduce-overhead", "max-autotune")
 
@@ -129,14 +145,20 @@ class Torch:
         if options.threads:
             torch.set_num_threads(options.threads)
         self.device, self.precision = options.device, options.precision
-        make, shape, classes, pixels = NETS[options.net]
-        self.net = make().to(self.device).train(not options.infer)
-        self.image = torch.rand(options.batch, *shape, device=self.device)
-        self.label = torch.randint(0, classes, (options.batch, *pixels), device=self.device)
-        if len(shape) == 3:
-            self.net, self.image = (it.to(memory_format=torch.channels_last) for it in (self.net, self.image))
-        self.smoothing = SMOOTHING.get(options.net, 0)
-        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=1e-3, momentum=0.9, weight_decay=5e-4, fused=True)
+        self.clip, self.smoothing = None, SMOOTHING.get(options.net, 0)
+        if options.net in TEXTS:
+            make, steps, words, self.clip, optimizer = TEXTS[options.net]
+            self.net = make().to(self.device).train(not options.infer)
+            self.image, self.label = (torch.randint(0, words, (steps, options.batch), device=self.device) for _ in range(2))
+        else:
+            make, shape, classes, pixels = NETS[options.net]
+            self.net = make().to(self.device).train(not options.infer)
+            self.image = torch.rand(options.batch, *shape, device=self.device)
+            self.label = torch.randint(0, classes, (options.batch, *pixels), device=self.device)
+            if len(shape) == 3:
+                self.net, self.image = (it.to(memory_format=torch.channels_last) for it in (self.net, self.image))
+            optimizer = lambda p: torch.optim.SGD(p, lr=1e-3, momentum=0.9, weight_decay=5e-4, fused=True)
+        self.optimizer = optimizer(self.net.parameters())
         self.run = self.net
         if options.mode in MODES[1:]:
             self.run = torch.compile(self.net, mode=None if options.mode == "compile" else options.mode)
@@ -148,15 +170,21 @@ class Torch:
 
     def backward(self):
         with torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.precision == "bf16"):
-            loss = F.cross_entropy(self.run(self.image), self.label, label_smoothing=self.smoothing)
+            loss = self.loss(self.run(self.image))
         loss.backward()
         return loss
+
+    def loss(self, output):
+        label = self.label.flatten() if self.label.dim() == 2 else self.label
+        return F.cross_entropy(output, label, label_smoothing=self.smoothing)
 
     def gradients(self, loss, net):
         return {"loss": loss} | {f"gradient.{i}": p.grad.clone() for i, p in enumerate(net.parameters())}
 
     def train(self):
         self.backward()
+        if self.clip:
+            nn.utils.clip_grad_norm_(self.net.parameters(), self.clip)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
 
@@ -166,7 +194,8 @@ class Torch:
 
     def start(self):
         """What one step starts from: parameters in PyTorch's order, and the batch."""
-        return {"image": self.image, "label": self.label.int()} | {f"parameter.{i}": p for i, p in enumerate(self.net.parameters())}
+        image = self.image if self.image.is_floating_point() else self.image.int()
+        return {"image": image, "label": self.label.int()} | {f"parameter.{i}": p for i, p in enumerate(self.net.parameters())}
 
     def load(self, start):
         """Takes another program's start."""
@@ -187,11 +216,12 @@ class Torch:
 
     def exact(self):
         """The same in float64."""
-        net, image = copy.deepcopy(self.net).double(), self.image.double()
+        net = copy.deepcopy(self.net).double()
+        image = self.image.double() if self.image.is_floating_point() else self.image
         if self.step == self.infer:
             with torch.inference_mode():
                 return {"output": net(image)}
-        loss = F.cross_entropy(net(image), self.label, label_smoothing=self.smoothing)
+        loss = self.loss(net(image))
         loss.backward()
         return self.gradients(loss, net)
 
@@ -296,7 +326,7 @@ def ceilings(device):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--net", choices=NETS, default="lenet")
+    parser.add_argument("--net", choices=[*NETS, *TEXTS], default="lenet")
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--precision", choices=("f32", "tf32", "bf16"), default="f32")
     parser.add_argument("--mode", choices=(*MODES, "onnxruntime", "openvino"), default="eager")

@@ -78,11 +78,13 @@ class Cluster:
         run(*inside, "ip", "addr", "add", f"{self.address(node)}/24", "dev", "eth0")
         run(*inside, "ip", "link", "set", "eth0", "up")
         run(*inside, "ip", "link", "set", "lo", "up")
-        # Both ends: what a node sends, and what it receives.
-        for tc, device in ((["tc"], end), ([*inside, "tc"], "eth0")):
-            run(*tc, "qdisc", "add", "dev", device, "root", "handle", "1:", "tbf", "rate", rate, "burst", "256kb", "latency", "100ms")
-            if delay:
-                run(*tc, "qdisc", "add", "dev", device, "parent", "1:1", "netem", "delay", f"{delay}us", "limit", "100000")
+        # What a node sends. A bucket of tokens lets so many bytes pass at once: it is small, else small sums look as if bytes cost nothing.
+        # Larger packets are cut for it.
+        run(*inside, "tc", "qdisc", "add", "dev", "eth0", "root", "handle", "1:", "tbf", "rate", rate, "burst", "16kb", "latency", "100ms")
+        if delay:
+            run(*inside, "tc", "qdisc", "add", "dev", "eth0", "parent", "1:1", "netem", "delay", f"{delay}us", "limit", "100000")
+        # What it receives from several at once; from one alone it comes no faster than that sends, and does not wait twice.
+        run("tc", "qdisc", "add", "dev", end, "root", "tbf", "rate", rate, "burst", "256kb", "latency", "100ms")
 
     def mpirun(self, *command):
         """The standard output of a command that runs on each node."""

@@ -2,7 +2,7 @@
 """Times data-parallel training over links that tc limits, one core a rank: without overlap, with it, with gradients in bf16, and PyTorch DDP.
 
 usage: scaling.py [--tools build/release/bin] [--cases lenet/256] [--rates 100mbit,1gbit,10gbit] [--ranks 2] [--steps 20] [--delay US]
-                  [--variants whole,buckets,bf16,ddp] [--modes weak,strong] [--python PYTHON] [--json]
+                  [--variants whole,buckets,bf16,1bit,top-k,ddp] [--modes weak,strong] [--python PYTHON] [--json]
        scaling.py --start-up [--ranks 4] --data idx:DIR     what `dlc-run launch` takes beyond mpirun, to the end of the first step
        scaling.py --alone [--rounds 9]                      a data-parallel build on one rank beside one without, in pairs
 
@@ -28,7 +28,8 @@ import cluster
 
 MODELS = {"lenet": "examples/lenet/lenet.dl", "mlp": "examples/mlp/mlp.dl", "alexnet": "bench/gpu/alexnet.dl",
           "residual": "bench/training/residual.dl", "resnet50": "examples/resnet50/resnet50.dl"}
-VARIANTS = {"whole": ["--disable-pass=dl-bucket-gradients"], "buckets": [], "bf16": ["--compress=bf16"], "ddp": None}
+VARIANTS = {"whole": ["--disable-pass=dl-bucket-gradients"], "buckets": [], "bf16": ["--compress=bf16"], "1bit": ["--compress=1bit"],
+            "top-k": ["--compress=top-k"], "ddp": None}
 DDP = ("lenet", "mlp", "alexnet", "resnet50")
 
 

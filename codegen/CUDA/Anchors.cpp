@@ -90,9 +90,8 @@ private:
   Form matmul(dl::MatmulOp op);
   Form convolution(const dl::ConvolutionForm &convolution);
   Form window(const dl::WindowGeometry &g, bool backward, StringRef function);
-  template <typename Op> Form softmax(Op op, StringRef function);
+  template <typename Op> Form softmax(Op op);
   Form attention(Operation *op);
-  Form scatterAdd(dl::ScatterAddOp op);
 
   /// name(axes...): `value` at these indices of `shape`.
   LogicalResult accessor(StringRef name, Value value, ArrayRef<int64_t> shape,
@@ -233,10 +232,8 @@ FailureOr<AnchorForm> AnchorPrinter::reduce() {
   if (members.empty())
     return failure();
   text.members(members);
-  return AnchorForm{{product(ReducedAxes(first).extents(false))},
-                    {"k"},
-                    elementOf(first->getResult(0)),
-                    "reduceElement"};
+  return AnchorForm{
+      {product(ReducedAxes(first).extents(false))}, {"k"}, elementOf(first->getResult(0)), {}};
 }
 
 FailureOr<AnchorForm> AnchorPrinter::matmul(dl::MatmulOp op) {
@@ -263,12 +260,10 @@ FailureOr<AnchorForm> AnchorPrinter::matmul(dl::MatmulOp op) {
       failed(operand("a", op.getA(), s.m, s.k, op.getTransposeA(), "m", "k")) ||
       failed(operand("b", op.getB(), s.k, s.n, op.getTransposeB(), "k", "n")))
     return failure();
-  return AnchorForm{{s.batch, s.m, s.n}, {"b", "m", "n"}, elementOf(op.getC()), "productElement"};
+  return AnchorForm{{s.batch, s.m, s.n}, {"b", "m", "n"}, elementOf(op.getC()), {}};
 }
 
 FailureOr<AnchorForm> AnchorPrinter::convolution(const dl::ConvolutionForm &convolution) {
-  static constexpr StringRef functions[] = {"convolutionElement", "convolutionBackwardDataElement",
-                                            "convolutionBackwardFilterElement"};
   const dl::ConvolutionGeometry &g = convolution.geometry;
   Value result = convolution.result();
   text.constant("IMAGES", g.batch);
@@ -290,8 +285,7 @@ FailureOr<AnchorForm> AnchorPrinter::convolution(const dl::ConvolutionForm &conv
   AnchorForm form;
   for (const Tensor &tensor : all) {
     if (tensor.value == result)
-      form = {tensor.shape, tensor.axes, elementOf(result),
-              functions[size_t(convolution.direction)].str()};
+      form = {tensor.shape, tensor.axes, elementOf(result), {}};
     else if (failed(accessor(tensor.name, tensor.value, tensor.shape, tensor.axes)))
       return failure();
   }
@@ -324,7 +318,7 @@ FailureOr<AnchorForm> AnchorPrinter::window(const dl::WindowGeometry &g, bool ba
       backward ? input : output, {"i", "d", "h", "w"}, elementOf(op->getResult(0)), function.str()};
 }
 
-template <typename Op> FailureOr<AnchorForm> AnchorPrinter::softmax(Op op, StringRef function) {
+template <typename Op> FailureOr<AnchorForm> AnchorPrinter::softmax(Op op) {
   auto shape = cast<RankedTensorType>(op.getLogits().getType()).getShape();
   int64_t axis = op.getAxis(), classes = shape[axis];
   int64_t outer = product(shape.take_front(axis)), inner = product(shape.drop_front(axis + 1));
@@ -342,7 +336,7 @@ template <typename Op> FailureOr<AnchorForm> AnchorPrinter::softmax(Op op, Strin
   x.returns(logit);
   if (failed(text.add(x)) || failed(accessor("label", op.getLabel(), {outer * inner}, {"row"})))
     return failure();
-  AnchorForm form{{outer * inner}, {"row"}, elementOf(op.getLogits()), function.str()};
+  AnchorForm form{{outer * inner}, {"row"}, elementOf(op.getLogits()), {}};
   if constexpr (std::is_same_v<Op, dl::SoftmaxCrossEntropyBackwardOp>) {
     if (failed(accessor("dloss", op.getDloss(), {outer * inner}, {"row"})))
       return failure();
@@ -391,20 +385,6 @@ FailureOr<AnchorForm> AnchorPrinter::attention(Operation *op) {
   return AnchorForm{outputs, {"h", "i", "e"}, elementOf(op->getResult(0)), ""};
 }
 
-FailureOr<AnchorForm> AnchorPrinter::scatterAdd(dl::ScatterAddOp op) {
-  auto shape = cast<RankedTensorType>(op.getY().getType()).getShape();
-  int64_t axis = op.getAxis(),
-          count = cast<RankedTensorType>(op.getIndex().getType()).getNumElements();
-  int64_t outer = product(shape.take_front(axis)), inner = product(shape.drop_front(axis + 1));
-  text.constant("COUNT", count);
-  if (failed(setType(elementOf(op.getY()))) ||
-      failed(accessor("values", op.getValues(), {outer, count, inner}, {"b", "j", "k"})) ||
-      failed(accessor("number", op.getIndex(), {count}, {"j"})))
-    return failure();
-  return AnchorForm{
-      {outer, shape[axis], inner}, {"b", "n", "k"}, elementOf(op.getY()), "scatterElement"};
-}
-
 FailureOr<AnchorForm> AnchorPrinter::describe() {
   return llvm::TypeSwitch<Operation *, Form>(spec.anchorOp())
       .Case<dl::ReductionOp>([&](auto) { return reduce(); })
@@ -420,12 +400,9 @@ FailureOr<AnchorForm> AnchorPrinter::describe() {
           [&](auto op) { return window(op.getGeometry(), false, "averagePool"); })
       .Case<dl::AveragePoolBackwardOp>(
           [&](auto op) { return window(op.getGeometry(), true, "averagePoolBackward"); })
-      .Case<dl::SoftmaxCrossEntropyOp>([&](auto op) { return softmax(op, "crossEntropyElement"); })
-      .Case<dl::SoftmaxCrossEntropyBackwardOp>(
-          [&](auto op) { return softmax(op, "crossEntropyBackwardElement"); })
-      .Case<dl::AccuracyOp>([&](auto op) { return softmax(op, "accuracyElement"); })
+      .Case<dl::SoftmaxCrossEntropyOp, dl::SoftmaxCrossEntropyBackwardOp, dl::AccuracyOp>(
+          [&](auto op) { return softmax(op); })
       .Case<dl::AttentionOp, dl::AttentionBackwardOp>([&](auto op) { return attention(op); })
-      .Case<dl::ScatterAddOp>([&](auto op) { return scatterAdd(op); })
       .Default([](auto) { return failure(); });
 }
 
@@ -436,6 +413,7 @@ FailureOr<AnchorForm> codegen::describeAnchor(KernelText &text, bool storesFront
 SmallVector<StringRef> codegen::skeletonsOf(const KernelSpec &spec) {
   switch (spec.anchor()) {
   case Anchor::Map:
+  case Anchor::Scatter:
     return {"map"};
   case Anchor::Transpose:
     return {"transpose"};
@@ -449,8 +427,6 @@ SmallVector<StringRef> codegen::skeletonsOf(const KernelSpec &spec) {
     return {"softmax"};
   case Anchor::Attention:
     return {"attention"};
-  case Anchor::Scatter:
-    return {"scatter_elements"};
   case Anchor::Gemm:
     return {"gemm"};
   case Anchor::Convolution:

@@ -18,7 +18,7 @@ struct AnchorForm {
   llvm::SmallVector<int64_t> space;        ///< index space of the results
   llvm::SmallVector<llvm::StringRef> axes; ///< names of its indices
   mlir::Type element;                      ///< of the first result, and of the accessors
-  std::string function;                    ///< computes one element, see *_elements.cuh, window.cuh
+  std::string function;                    ///< of a window: computes one element, see window.cuh
   /// For softmax: the index space is (outer, class, inner), the skeleton's (row, class).
   int64_t inner = 1;
 };

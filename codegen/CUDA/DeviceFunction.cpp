@@ -1,7 +1,9 @@
 //===- DeviceFunction.cpp - see DeviceFunction.h ----------------------------------------------===//
 #include "codegen/CUDA/DeviceFunction.h"
 #include "codegen/Kernel/Address.h"
+#include "codegen/Kernel/PlainLoops.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -57,8 +59,9 @@ Type codegen::storedType(Type element) {
 DeviceFunction::DeviceFunction(const KernelSpec &spec, StringRef name,
                                ArrayRef<StringRef> parameterNames)
     : spec(spec), block(std::make_unique<Block>()), builder(spec.block().getParent()->getContext()),
-      loc(builder.getUnknownLoc()), name(name) {
-  builder.getContext()->loadDialect<arith::ArithDialect, math::MathDialect, LLVM::LLVMDialect>();
+      loc(builder.getUnknownLoc()), e(builder, loc), name(name) {
+  builder.getContext()
+      ->loadDialect<arith::ArithDialect, math::MathDialect, LLVM::LLVMDialect, scf::SCFDialect>();
   builder.setInsertionPointToEnd(block.get());
   for (StringRef parameter : parameterNames) {
     indices.push_back(block->addArgument(builder.getI64Type(), loc));
@@ -108,14 +111,6 @@ SmallVector<Value> DeviceFunction::delinearize(Value linear, ArrayRef<int64_t> s
   return reshape(linearPoint(linear, product(shape)), shape).indices;
 }
 
-Value DeviceFunction::linear(ArrayRef<Value> indices, ArrayRef<int64_t> shape) {
-  return reshape(point(shape, indices), {product(shape)}).indices[0];
-}
-
-Value DeviceFunction::constant(int64_t value) {
-  return arith::ConstantIntOp::create(builder, loc, value, 64);
-}
-
 Value DeviceFunction::bufferPointer(unsigned number) {
   Value &pointer = buffers[number];
   if (!pointer) {
@@ -125,19 +120,6 @@ Value DeviceFunction::bufferPointer(unsigned number) {
   return pointer;
 }
 
-Value DeviceFunction::add(Value a, Value b) {
-  return builder.createOrFold<arith::AddIOp>(loc, a, b);
-}
-Value DeviceFunction::mul(Value a, int64_t b) {
-  return b == 1 ? a : builder.createOrFold<arith::MulIOp>(loc, a, constant(b));
-}
-Value DeviceFunction::div(Value a, int64_t b) {
-  return builder.createOrFold<arith::DivUIOp>(loc, a, constant(b));
-}
-Value DeviceFunction::rem(Value a, int64_t b) {
-  return builder.createOrFold<arith::RemUIOp>(loc, a, constant(b));
-}
-
 /// Offset in elements.
 Value DeviceFunction::offsetOf(RankedTensorType type, const Point &point) {
   const auto layout = program::PhysicalLayout::get(type);
@@ -145,8 +127,8 @@ Value DeviceFunction::offsetOf(RankedTensorType type, const Point &point) {
   auto include = [&](Value index, int64_t stride) {
     if (matchPattern(index, m_Zero()))
       return;
-    Value part = mul(index, stride);
-    offset = offset ? add(offset, part) : part;
+    Value part = stride == 1 ? index : e.mul(index, stride);
+    offset = offset ? e.add(offset, part) : part;
   };
   if (layout.rowMajor) {
     int64_t stride = layout.elements;
@@ -157,10 +139,10 @@ Value DeviceFunction::offsetOf(RankedTensorType type, const Point &point) {
   } else {
     Point own = reshape(point, type.getShape());
     for (const program::PhysicalLayout::Dimension &d : layout.dimensions) {
-      include(physicalIndex(*this, d, type.getDimSize(d.axis), own.indices[d.axis]), d.stride);
+      include(physicalIndex(e, d, type.getDimSize(d.axis), own.indices[d.axis]), d.stride);
     }
   }
-  return offset ? offset : constant(0);
+  return offset ? offset : e.constant(0);
 }
 
 Value DeviceFunction::load(unsigned number, const Point &point) {
@@ -210,43 +192,13 @@ LogicalResult DeviceFunction::store(BodyEmitter &body, unsigned number, const Po
   return success();
 }
 
-LogicalResult DeviceFunction::storeLinear(BodyEmitter::AnchorValue anchor, unsigned number,
-                                          Value linear) {
-  RankedTensorType type = spec.resultTypes()[number];
-  const auto layout = program::PhysicalLayout::get(type);
-  BodyEmitter body = this->body(std::move(anchor));
-  if (layout.rowMajor)
-    return store(body, number, linearPoint(linear, layout.elements));
-  SmallVector<int64_t> extents;
-  for (const program::PhysicalLayout::Dimension &d : layout.dimensions)
-    extents.push_back(d.extent);
-  Point physical = reshape(linearPoint(linear, layout.elements), extents);
-  Point logical =
-      point(type.getShape(), logicalIndices(*this, layout, type.getRank(), physical.indices));
-  Value exists;
-  // Padding is computed at the nearest element and thrown away.
-  if (layout.elements != type.getNumElements())
-    for (auto [extent, index] : llvm::zip_equal(logical.shape, logical.indices)) {
-      Value inside =
-          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index, constant(extent));
-      exists = exists ? arith::AndIOp::create(builder, loc, exists, inside).getResult() : inside;
-      index = arith::MinSIOp::create(builder, loc, index, constant(extent - 1));
-    }
-  Value value = body.emitStored(spec.result(number), logical);
+LogicalResult DeviceFunction::storeElement(unsigned number, Value linear) {
+  auto values = [this](BodyEmitter::AnchorValue anchor) { return body(std::move(anchor)); };
+  Value value = plainElement({spec, e, values}, number, linear);
   if (!value)
     return failure();
-  if (exists) {
-    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(value.getType()));
-    value = arith::SelectOp::create(builder, loc, exists, value, zero);
-  }
   emitStore(builder, loc, value, bufferPointer(spec.operandTypes().size() + number), linear);
   return success();
-}
-
-Value DeviceFunction::call(StringRef callee, ArrayRef<Value> arguments, Type element) {
-  Type type = accumulatorType(computedType(element));
-  Value sum = LLVM::CallOp::create(builder, loc, TypeRange(type), callee, arguments).getResult();
-  return rounded(sum, element);
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -274,14 +226,15 @@ struct Expression {
   std::string within(Strength needed) const { return strength < needed ? "(" + text + ")" : text; }
 };
 
-/// Prints the ops of a block as statements. Sticky failure: `text()` is empty after an unknown op.
+/// Prints the ops of a block as statements. Sticky failure: `text` is of no use after an unknown
+/// op.
 class StatementPrinter {
 public:
   StatementPrinter(llvm::DenseMap<Value, std::string> &names, ArrayRef<Value> indices)
       : names(names), indices(indices) {}
 
-  /// Prints all ops that matter for stores and for the operands of `end`, the last one.
-  void print(Block &block, Operation *end);
+  /// Prints all ops that matter for stores and for the operands of the last one.
+  void print(Block &block);
   Expression expression(Value value);
   bool failed() const { return isFailed; }
   std::string text;
@@ -333,14 +286,24 @@ private:
       return "";
     return "<" + (isIndex(result) ? "int" : computedTypeName(result.getType())) + ">";
   }
+  /// NaN is not equal to itself.
+  std::string isNaN(Value value) {
+    std::string text = expression(value).within(E::Add);
+    return text + " != " + text;
+  }
   static Expression constant(arith::ConstantOp op);
   static std::string compareSign(Operation &op);
   std::string place(Value pointer);
+  void line(const Twine &statement) { text += (Twine(indent) + statement + "\n").str(); }
+  std::string define(Value value, const std::string &expression);
   void printValue(Value result);
+  void printLoop(scf::ForOp loop);
+  void printBranch(scf::IfOp branch);
   bool isIndex(Value value);
 
   llvm::DenseMap<Value, std::string> &names;
   ArrayRef<Value> indices;
+  std::string indent = "    ";
   unsigned next = 0;
   bool isFailed = false;
 };
@@ -351,13 +314,15 @@ private:
 bool StatementPrinter::isIndex(Value value) {
   if (!value.getType().isInteger(64))
     return false;
-  if (isa<BlockArgument>(value))
-    return llvm::is_contained(indices, value);
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast_or_null<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop ? value == loop.getInductionVar() : llvm::is_contained(indices, value);
+  }
   Operation *op = value.getDefiningOp();
   if (isa<arith::ConstantOp>(op))
     return true;
-  return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivUIOp, arith::RemUIOp,
-             arith::MinSIOp, arith::MaxSIOp>(op) &&
+  return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivUIOp, arith::DivSIOp,
+             arith::RemUIOp, arith::RemSIOp, arith::MinSIOp, arith::MaxSIOp>(op) &&
          llvm::all_of(op->getOperands(), [&](Value operand) { return isIndex(operand); });
 }
 
@@ -441,7 +406,7 @@ std::optional<Expression> StatementPrinter::compute(Operation &op) {
       .Case<arith::MulFOp, arith::MulIOp>([&](auto) { return binary(op, "*", E::Multiply); })
       .Case<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(
           [&](auto) { return binary(op, "/", E::Multiply); })
-      .Case<arith::RemUIOp>([&](auto) { return binary(op, "%", E::Multiply); })
+      .Case<arith::RemUIOp, arith::RemSIOp>([&](auto) { return binary(op, "%", E::Multiply); })
       .Case<arith::AndIOp>([&](auto) { return logical(op, "&&", E::And, "&"); })
       .Case<arith::OrIOp>([&](auto) { return logical(op, "||", E::Or, "|"); })
       .Case<arith::XOrIOp>([&](auto) { return logical(op, "!=", E::Compare, "^"); })
@@ -452,6 +417,11 @@ std::optional<Expression> StatementPrinter::compute(Operation &op) {
                  expression(op.getOperand(1)).within(E::Add) + ")"};
       })
       .Case<arith::CmpFOp, arith::CmpIOp>([&](auto) -> std::optional<E> {
+        auto compare = dyn_cast<arith::CmpFOp>(op);
+        if (compare && compare.getPredicate() == arith::CmpFPredicate::UNO)
+          return E{isNaN(op.getOperand(0)) + " || " + isNaN(op.getOperand(1)), E::Or};
+        if (compare && compare.getPredicate() == arith::CmpFPredicate::ORD)
+          return E{"!(" + isNaN(op.getOperand(0)) + " || " + isNaN(op.getOperand(1)) + ")"};
         if ((sign = compareSign(op)).empty())
           return std::nullopt;
         return binary(op, sign.c_str(), E::Compare);
@@ -480,7 +450,6 @@ std::optional<Expression> StatementPrinter::compute(Operation &op) {
       .Case<math::SqrtOp>([&](auto) { return onFloat(op, "sqrt"); })
       .Case<math::AbsFOp, math::AbsIOp>([&](auto) { return call(op, "magnitude"); })
       .Case<LLVM::LoadOp>([&](LLVM::LoadOp load) { return E{place(load.getAddr())}; })
-      .Case<LLVM::CallOp>([&](LLVM::CallOp callOp) { return call(op, *callOp.getCallee()); })
       .Default([](auto) { return std::nullopt; });
 }
 
@@ -499,31 +468,89 @@ Expression StatementPrinter::expression(Value value) {
   return {};
 }
 
-void StatementPrinter::printValue(Value result) {
-  bool index = isIndex(result);
-  if (result.use_empty() || (index && result.hasOneUse()))
-    return;
-  std::string type = index ? "int" : computedTypeName(result.getType());
+/// Declares a variable for `value`, with that expression; returns its name.
+std::string StatementPrinter::define(Value value, const std::string &expression) {
+  std::string type = isIndex(value) ? "int" : computedTypeName(value.getType());
   isFailed |= type.empty();
-  std::string value = expression(result).text, name = "v" + std::to_string(next++);
-  text += "    " + type + " " + name + " = " + value + ";\n";
-  names[result] = name;
+  std::string name = "v" + std::to_string(next++);
+  line(type + " " + name + " = " + expression + ";");
+  return name;
 }
 
-void StatementPrinter::print(Block &block, Operation *end) {
-  // Backwards, so that what only dead ops used is dead too.
+void StatementPrinter::printValue(Value result) {
+  if (isIndex(result) && result.hasOneUse())
+    return;
+  std::string value = expression(result).text;
+  names[result] = define(result, value);
+}
+
+/// What is carried from turn to turn is a variable; the new values are all there before one is
+/// assigned.
+void StatementPrinter::printLoop(scf::ForOp loop) {
+  for (auto [carried, init, result] :
+       llvm::zip_equal(loop.getRegionIterArgs(), loop.getInitArgs(), loop.getResults())) {
+    std::string name = define(carried, expression(init).text);
+    names[carried] = name;
+    names[result] = name;
+  }
+  std::string index = "i" + std::to_string(next++);
+  names[loop.getInductionVar()] = index;
+  line("for (int " + index + " = " + expression(loop.getLowerBound()).text + "; " + index + " < " +
+       expression(loop.getUpperBound()).within(Expression::Add) + "; " + index +
+       " += " + expression(loop.getStep()).text + ") {");
+  indent += "  ";
+  print(*loop.getBody());
+  SmallVector<std::string> values;
+  for (Value value : loop.getYieldedValues())
+    values.push_back(expression(value).text);
+  if (values.size() > 1)
+    for (auto [value, carried] : llvm::zip_equal(values, loop.getRegionIterArgs()))
+      value = define(carried, value);
+  for (auto [value, carried] : llvm::zip_equal(values, loop.getRegionIterArgs()))
+    line(names[carried] + " = " + value + ";");
+  indent.resize(indent.size() - 2);
+  line("}");
+}
+
+/// One value, which is what the else branch gives, and nothing but that, unless the condition
+/// holds.
+void StatementPrinter::printBranch(scf::IfOp branch) {
+  isFailed |= branch.getNumResults() != 1 || !llvm::hasSingleElement(*branch.elseBlock());
+  if (isFailed)
+    return;
+  Value result = branch.getResult(0);
+  std::string name = define(result, expression(branch.elseYield().getOperand(0)).text);
+  names[result] = name;
+  line("if (" + expression(branch.getCondition()).text + ") {");
+  indent += "  ";
+  print(*branch.thenBlock());
+  line(name + " = " + expression(branch.thenYield().getOperand(0)).text + ";");
+  indent.resize(indent.size() - 2);
+  line("}");
+}
+
+/// Backwards, so that what only dead ops used is dead too.
+static void eraseDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (op.use_empty() && !isa<LLVM::StoreOp>(op) && &op != end)
+    if (op.use_empty() && !isa<LLVM::StoreOp, scf::YieldOp>(op))
       op.erase();
-  for (Operation &op : block) {
-    if (isa<LLVM::GEPOp, arith::ConstantOp>(op) || &op == end)
-      continue;
-    if (auto store = dyn_cast<LLVM::StoreOp>(op)) {
-      text += "    " + place(store.getAddr()) + " = " + expression(store.getValue()).text + ";\n";
-      continue;
-    }
-    for (Value result : op.getResults())
-      printValue(result);
+    else
+      for (Region &region : op.getRegions())
+        eraseDead(region.front());
+}
+
+void StatementPrinter::print(Block &block) {
+  for (Operation &op : llvm::make_range(block.begin(), std::prev(block.end()))) {
+    if (auto store = dyn_cast<LLVM::StoreOp>(op))
+      line(place(store.getAddr()) + " = " + expression(store.getValue()).text + ";");
+    else if (auto loop = dyn_cast<scf::ForOp>(op))
+      printLoop(loop);
+    else if (auto branch = dyn_cast<scf::IfOp>(op))
+      printBranch(branch);
+    else if (!isa<LLVM::GEPOp, arith::ConstantOp>(op))
+      for (Value result : op.getResults())
+        if (!result.use_empty())
+          printValue(result);
   }
 }
 
@@ -534,9 +561,10 @@ std::string DeviceFunction::print() {
     kept.push_back(value);
   if (returned)
     kept.push_back(returned);
-  Operation *end = UnrealizedConversionCastOp::create(builder, loc, TypeRange(), kept);
+  scf::YieldOp::create(builder, loc, kept);
+  eraseDead(*block);
   StatementPrinter printer(names, indices);
-  printer.print(*block, end);
+  printer.print(*block);
   for (auto &[target, value] : assigned)
     printer.text += "    " + target + " = " + printer.expression(value).text + ";\n";
   std::string type = "void";

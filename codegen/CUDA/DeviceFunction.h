@@ -8,7 +8,7 @@
 #ifndef DLC_CODEGEN_CUDA_DEVICEFUNCTION_H
 #define DLC_CODEGEN_CUDA_DEVICEFUNCTION_H
 
-#include "codegen/Kernel/KernelSpec.h"
+#include "codegen/Kernel/LoopEmitter.h"
 
 namespace dlc::codegen {
 
@@ -44,19 +44,13 @@ public:
   /// A scalar point of `shape`.
   static Point point(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<mlir::Value> indices);
   /// The point of element number `linear` of an index space of any shape.
-  Point linearPoint(mlir::Value linear, int64_t elements) { return point({elements}, {linear}); }
+  static Point linearPoint(mlir::Value linear, int64_t elements) {
+    return point({elements}, {linear});
+  }
   /// The indices of element number `linear` of `shape`.
   llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear, llvm::ArrayRef<int64_t> shape);
-  /// The number of the element at `indices` of `shape`.
-  mlir::Value linear(llvm::ArrayRef<mlir::Value> indices, llvm::ArrayRef<int64_t> shape);
   /// `point` over another index space of as many elements.
   Point reshape(const Point &point, llvm::ArrayRef<int64_t> shape);
-  // Indices, folded while they are built; not negative.
-  mlir::Value constant(int64_t value);
-  mlir::Value add(mlir::Value a, mlir::Value b);
-  mlir::Value mul(mlir::Value a, int64_t b);
-  mlir::Value div(mlir::Value a, int64_t b);
-  mlir::Value rem(mlir::Value a, int64_t b);
 
   /// Gives the spec's values; operands are loaded from the struct's buffers.
   BodyEmitter body(BodyEmitter::AnchorValue anchor = {});
@@ -68,11 +62,8 @@ public:
   mlir::Value load(unsigned number, const Point &point);
   /// Computes result `number` at `point` and stores it. Fails if the anchor is needed elsewhere.
   mlir::LogicalResult store(BodyEmitter &body, unsigned number, const Point &point);
-  /// Stores element `linear` of result `number` as it lies in memory; padding becomes zero.
-  mlir::LogicalResult storeLinear(BodyEmitter::AnchorValue anchor, unsigned number,
-                                  mlir::Value linear);
-  /// The result of a function of this struct or a skeleton, which may be a sum: name(arguments...).
-  mlir::Value call(llvm::StringRef name, llvm::ArrayRef<mlir::Value> arguments, mlir::Type element);
+  /// Stores element `linear` of result `number` as it lies in memory, by the loops of last resort.
+  mlir::LogicalResult storeElement(unsigned number, mlir::Value linear);
   void returns(mlir::Value value) { returned = value; }
 
   /// The function's text, indented by two. Empty if it holds what CUDA kernels cannot. Once.
@@ -89,6 +80,7 @@ private:
   std::unique_ptr<mlir::Block> block;
   mlir::OpBuilder builder;
   mlir::Location loc;
+  LoopEmitter e;
   std::string name;
   std::vector<std::string> parameters, references; ///< in this order
   llvm::SmallVector<mlir::Value> indices;

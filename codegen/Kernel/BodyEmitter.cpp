@@ -159,7 +159,10 @@ void CutCollector::addIndexed(SmallVector<int64_t> &cuts, dl::IndexOp op) {
   for (const dl::IndexMap &map : maps)
     addBorders(cuts, map.result);
   // A border inside an axis of an operand stands inside the result's axis, if that is the same.
-  for (auto [operand, map] : llvm::zip(op->getOperands(), maps))
+  for (auto [operand, map] : llvm::zip(op->getOperands(), maps)) {
+    // Nothing is read of an operand without elements.
+    if (cast<RankedTensorType>(operand.getType()).getNumElements() == 0)
+      continue;
     for (int64_t cut : collect(operand)) {
       int64_t behind = 1;
       for (const dl::IndexMap::Axis &axis : llvm::reverse(map.operand)) {
@@ -168,6 +171,7 @@ void CutCollector::addIndexed(SmallVector<int64_t> &cuts, dl::IndexOp op) {
         behind *= axis.extent;
       }
     }
+  }
   for (const dl::IndexMap &map : maps)
     for (const dl::IndexMap::Axis &axis : map.operand)
       if (axis.lookup != 0)
@@ -513,9 +517,14 @@ Value BodyEmitter::computeIndexed(dl::IndexOp op, const Point &point) {
     return failed(own) ? Value() : computeNumber(maps.front(), element, *own);
   }
   Value result = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+  auto isEmpty = [](Value tensor) {
+    return cast<RankedTensorType>(tensor.getType()).getNumElements() == 0;
+  };
+  // Without elements there is no place to move a point from or to.
+  if (isEmpty(op->getResult(0)))
+    return result;
   for (auto [number, map] : llvm::enumerate(maps)) {
-    // Without elements there is no place to move a point to.
-    if (llvm::any_of(map.operand, [](const auto &axis) { return axis.extent == 0; }))
+    if (isEmpty(op->getOperand(number)))
       continue;
     result = computeOperand(op, number, map, point, result);
     if (!result)

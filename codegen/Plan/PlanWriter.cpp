@@ -13,6 +13,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
+static_assert(program::sumBlock == DLC_SUM_BLOCK && program::sumTop == DLC_SUM_TOP);
+
 namespace {
 
 class PlanWriter {
@@ -351,6 +353,7 @@ FailureOr<dlc_value> PlanWriter::convertValue(exec::ProgramOp program, exec::Val
 
 LogicalResult PlanWriter::addValues(exec::ProgramOp program) {
   auto classes = program->getAttrOfType<DenseI64ArrayAttr>("dl.classes");
+  auto ignored = program->getAttrOfType<DenseI64ArrayAttr>("dl.ignored");
   for (auto [i, attribute] : llvm::enumerate(program.getInputs())) {
     FailureOr<dlc_value> row = convertValue(program, cast<exec::ValueAttr>(attribute));
     if (failed(row))
@@ -360,6 +363,7 @@ LogicalResult PlanWriter::addValues(exec::ProgramOp program) {
     row->location.access = DLC_READ;
     row->location.bytes = program::storageBytes(cast<exec::ValueAttr>(attribute).getType());
     row->classes = classes && llvm::isUInt<32>(classes[i]) ? classes[i] : 0;
+    row->ignored = row->classes != 0 && ignored ? ignored[i] : 0;
     tables.values.push_back(*row);
   }
   for (auto [attribute, buffer] :

@@ -197,7 +197,7 @@ json::Array ReportBuilder::buildBuckets(exec::ProgramOp program) {
                          {"behind", behind},
                          {"tensors", reduced.getOf() ? int64_t(reduced.getOf()->size()) : 0},
                          {"parameters", parameters},
-                         {"bytes", exec::getBytes(reduced.getBuffer())},
+                         {"bytes", reduced.getBytesSent()},
                          {"begin_seconds", now},
                          {"seconds", seconds},
                          {"hidden_by_seconds", 0.0},

@@ -37,6 +37,10 @@ class CheapToRecompute : public mlir::OpTrait::TraitBase<Op, CheapToRecompute> {
 template <typename Op>
 class ScalesOrShifts : public mlir::OpTrait::TraitBase<Op, ScalesOrShifts> {};
 
+/// Whether `axis` is one of `rank` axes. Emits (C1) of `op`, unless the location is none.
+mlir::LogicalResult checkAxis(std::optional<mlir::Location> location, mlir::StringRef op,
+                              int64_t axis, int64_t rank);
+
 /// The type of one number a sample: logits' without `axis`. Emits (C1) and (C2) of `op`.
 mlir::LogicalResult inferPerSample(std::optional<mlir::Location> location, mlir::StringRef op,
                                    mlir::Value logits, mlir::Value label, int64_t axis,

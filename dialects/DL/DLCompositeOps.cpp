@@ -98,10 +98,8 @@ LogicalResult LocalResponseNormOp::verify() {
 //===------------------------------------------------------------------------------------------===//
 
 template <typename Op> static LogicalResult verifyAxis(Op op) {
-  int64_t axis = op.getAxis(), rank = tensorType(op.getX()).getRank();
-  if (axis < 0 || axis >= rank)
-    return op.emitOpError("(C1) has axis ") << axis << ", but rank " << rank;
-  return success();
+  return checkAxis(op.getLoc(), op.getOperationName(), op.getAxis(),
+                   tensorType(op.getX()).getRank());
 }
 
 LogicalResult SoftmaxOp::verify() { return verifyAxis(*this); }

@@ -25,6 +25,7 @@ void DLDialect::initialize() {
   registerTensorOps();
   registerNetworkOps();
   registerCompositeOps();
+  registerRecurrentOps();
 }
 
 bool IndexOp::canLieInOperand() {
@@ -34,6 +35,16 @@ bool IndexOp::canLieInOperand() {
   auto source = cast<RankedTensorType>((*this)->getOperand(0).getType());
   return !source.getEncoding() &&
          *begin * program::elementBytes(source.getElementType()) % program::alignment == 0;
+}
+
+bool IndexOp::canHoldOperands() {
+  auto isRowMajor = [](Type type) { return !cast<RankedTensorType>(type).getEncoding(); };
+  SmallVector<int64_t> begins = getPartBegins();
+  if (begins.empty() || !llvm::all_of((*this)->getOperandTypes(), isRowMajor))
+    return false;
+  int64_t element = program::elementBytes(getElementTypeOrSelf((*this)->getResult(0)));
+  return llvm::all_of(begins,
+                      [&](int64_t begin) { return begin * element % program::alignment == 0; });
 }
 
 Operation *DLDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
@@ -75,6 +86,15 @@ static LogicalResult verifyClasses(Operation *op, Attribute value, Type type) {
   return success();
 }
 
+static LogicalResult verifyIgnored(Operation *op, Attribute value, Type type) {
+  auto number = dyn_cast<IntegerAttr>(value);
+  if (!number || !number.getType().isSignlessInteger(64))
+    return op->emitOpError("expects dl.ignored to be an i64, found ") << value;
+  if (!isa<IntegerType>(getElementTypeOrSelf(type)))
+    return op->emitOpError("has dl.ignored on ") << type << ", which is no tensor of integers";
+  return success();
+}
+
 LogicalResult DLDialect::verifyRegionArgAttribute(Operation *op, unsigned regionIndex,
                                                   unsigned argIndex, NamedAttribute attribute) {
   StringRef name = attribute.getName();
@@ -87,6 +107,8 @@ LogicalResult DLDialect::verifyRegionArgAttribute(Operation *op, unsigned region
     return verifyBatchAxis(op, attribute.getValue(), type);
   if (name == "dl.classes")
     return verifyClasses(op, attribute.getValue(), type);
+  if (name == "dl.ignored")
+    return verifyIgnored(op, attribute.getValue(), type);
   return op->emitOpError("has an unknown or malformed attribute ")
          << attribute.getName() << " = " << attribute.getValue() << " on argument " << argIndex;
 }

@@ -28,6 +28,7 @@ def DL_Dialect : Dialect {
     void registerTensorOps();
     void registerNetworkOps();
     void registerCompositeOps();
+    void registerRecurrentOps();
   }];
 }
 

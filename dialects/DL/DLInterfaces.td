@@ -53,12 +53,19 @@ def DL_IndexOpInterface : OpInterface<"IndexOp"> {
     InterfaceMethod<[{
       If the result's elements stand in the operand in one piece and in their order: the number of
       the first of them.
-    }], "::std::optional<int64_t>", "getPieceBegin", (ins), [{}], [{ return ::std::nullopt; }]>
+    }], "::std::optional<int64_t>", "getPieceBegin", (ins), [{}], [{ return ::std::nullopt; }]>,
+    InterfaceMethod<[{
+      If the elements of each operand stand in the result in one piece and in their order: the
+      numbers of the first of each; else nothing.
+    }], "::llvm::SmallVector<int64_t>", "getPartBegins", (ins), [{}], [{ return {}; }]>
   ];
   let extraClassDeclaration = [{
     /// Whether the result can be memory of the operand's, if that is stored row-major: its elements
     /// stand there in one piece, which begins where a buffer may begin.
     bool canLieInOperand();
+    /// Whether the operands can be memory of the result's, row-major: each stands there in one
+    /// piece, which begins where a buffer may begin.
+    bool canHoldOperands();
   }];
 }
 

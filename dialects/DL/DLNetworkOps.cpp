@@ -243,10 +243,8 @@ LogicalResult AveragePoolBackwardOp::verify() { return verifyWindow(*this, getDx
 /// `type` without `axis`. Emits (C1), and returns null.
 static RankedTensorType withoutAxis(std::optional<Location> location, StringRef op,
                                     RankedTensorType type, int64_t axis) {
-  if (axis < 0 || axis >= type.getRank()) {
-    (void)emitOptionalError(location, op, ": (C1) has axis ", axis, ", but rank ", type.getRank());
+  if (failed(checkAxis(location, op, axis, type.getRank())))
     return {};
-  }
   SmallVector<int64_t> shape(type.getShape());
   shape.erase(shape.begin() + axis);
   return RankedTensorType::get(shape, type.getElementType());

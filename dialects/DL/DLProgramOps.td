@@ -34,8 +34,9 @@ def DL_EntryOp : DL_Op<"entry", [
     A function whose arguments are what the data delivers. Reads of variables stand at the top,
     assignments at the end. Argument attributes: `dl.name`, `dl.batch_axis` (i64), `dl.valid` (unit:
     the number of samples that count), `dl.classes` (i64: each number is a class, from 0 to this
-    less 1). Result attributes: `dl.name`, `dl.kind` (#program.value<result|accumulator|gradient>),
-    `dl.batch_axis`, `dl.of` (symbol of the variable whose gradient this is).
+    less 1), `dl.ignored` (i64: one more number beside the classes). Result attributes: `dl.name`,
+    `dl.kind` (#program.value<result|accumulator|gradient>), `dl.batch_axis`, `dl.of` (symbol of the
+    variable whose gradient this is).
     `updates`: #dl.update list of the parameters that the step trains. `metrics`: #program.metric
     list over accumulators.
     `every`: a training step runs on each so many batches. `schedule`: #program.schedule_part list,
@@ -96,13 +97,21 @@ def DL_ReturnOp
     : DL_Op<"return", [Pure, Terminator, HasParent<"EntryOp">, AttrSizedOperandSegments]> {
   let summary = "ends an entry: its results and, before differentiation, the loss";
   let description = [{
-    `dl.return %sum : tensor<f32> loss(%loss : tensor<f32>)`
-    (C1) The outputs have the types of the entry's results. (C2) The loss has rank 0. Not
-    differentiable.
+    `dl.return %sum : tensor<f32> loss(%loss : tensor<f32>)`, and
+    `dl.return %sum : tensor<f32> loss(%loss : tensor<f32>) weight(%weight : tensor<f32>)` where the
+    loss is a mean over %weight things: over several batches or ranks it is the mean of the losses
+    by their weights. The weight stays until dl-build-update has built the update.
+    (C1) The outputs have the types of the entry's results. (C2) The loss has rank 0, the weight is
+    an f32 of rank 0. Not differentiable.
   }];
-  let arguments = (ins Variadic<DL_Tensor>:$outputs, Optional<DL_FloatTensor>:$loss);
-  let assemblyFormat =
-      "($outputs^ `:` type($outputs))? (`loss` `(` $loss^ `:` type($loss) `)`)? attr-dict";
+  let arguments = (ins Variadic<DL_Tensor>:$outputs, Optional<DL_FloatTensor>:$loss,
+      Optional<0DTensorOf<[F32]>>:$weight);
+  let assemblyFormat = [{
+    ($outputs^ `:` type($outputs))? (`loss` `(` $loss^ `:` type($loss) `)`)?
+    (`weight` `(` $weight^ `:` type($weight) `)`)? attr-dict
+  }];
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$outputs, "::mlir::Value":$loss),
+      "build($_builder, $_state, outputs, loss, /*weight=*/{});">];
   let hasVerifier = 1;
 }
 

@@ -8,6 +8,13 @@ using namespace dlc::dl;
 
 static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
+LogicalResult dlc::dl::checkAxis(std::optional<Location> location, StringRef op, int64_t axis,
+                                 int64_t rank) {
+  if (axis < 0 || axis >= rank)
+    return emitOptionalError(location, op, ": (C1) has axis ", axis, ", but rank ", rank);
+  return success();
+}
+
 /// Whether `axes` rise strictly within [0, rank).
 static bool areAxes(ArrayRef<int64_t> axes, int64_t rank) {
   int64_t previous = -1;
@@ -250,9 +257,34 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *context, std::optional<Loca
   return success();
 }
 
+/// What is cut out of padding is 0, and what is cut out of the padded tensor is read there.
+static OpFoldResult foldSliceOfPad(SliceOp slice, PadOp pad) {
+  ArrayRef<int64_t> extents = tensorType(pad.getX()).getShape();
+  SmallVector<int64_t> starts;
+  bool isWithin = true, isBeside = false;
+  for (auto [axis, extent] : llvm::enumerate(extents)) {
+    int64_t first = slice.getStarts()[axis] - pad.getLow()[axis];
+    int64_t last = first + (slice.getSizes()[axis] - 1) * slice.getSteps()[axis];
+    bool isDense = extent < 2 || pad.getSteps()[axis] == 1;
+    isWithin &= isDense && first >= 0 && last < extent;
+    isBeside |= last < 0 || first >= extent + (extent - 1) * (pad.getSteps()[axis] - 1);
+    starts.push_back(first);
+  }
+  if (isBeside)
+    return Builder(slice.getContext()).getZeroAttr(slice.getType());
+  if (!isWithin)
+    return {};
+  slice.getXMutable().assign(pad.getX());
+  slice.setStarts(starts);
+  return slice.getResult();
+}
+
 OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   if (getX().getType() == getType())
     return getX();
+  if (auto pad = getX().getDefiningOp<PadOp>())
+    if (OpFoldResult folded = foldSliceOfPad(*this, pad))
+      return folded;
   return resizeSplat(adaptor.getX(), getType());
 }
 
@@ -341,9 +373,8 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
     return emitOptionalError(location, getOperationName(), ": (C1) has nothing to join");
   RankedTensorType first = tensorType(operands.front());
   int64_t axis = adaptor.getAxisAttr().getInt();
-  if (axis < 0 || axis >= first.getRank())
-    return emitOptionalError(location, getOperationName(), ": (C1) has axis ", axis, ", but rank ",
-                             first.getRank());
+  if (failed(checkAxis(location, getOperationName(), axis, first.getRank())))
+    return failure();
   SmallVector<int64_t> shape(first.getShape());
   for (Value operand : operands.drop_front()) {
     RankedTensorType type = tensorType(operand);
@@ -363,6 +394,19 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
 
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
   return getXs().size() == 1 ? OpFoldResult(getXs().front()) : OpFoldResult();
+}
+
+/// Along the leading axis of those with several elements.
+SmallVector<int64_t> ConcatOp::getPartBegins() {
+  if (llvm::product_of(tensorType(getY()).getShape().take_front(getAxis())) != 1)
+    return {};
+  SmallVector<int64_t> begins;
+  int64_t begin = 0;
+  for (Value each : getXs()) {
+    begins.push_back(begin);
+    begin += tensorType(each).getNumElements();
+  }
+  return begins;
 }
 
 SmallVector<IndexMap> ConcatOp::getIndexMaps() {
@@ -389,9 +433,8 @@ FailureOr<NamedAttrList> ConcatOp::permuteAxes(ArrayRef<int64_t>, ArrayRef<int64
 // gather, scatter_add
 //===------------------------------------------------------------------------------------------===//
 
-/// `shape` with the sizes of `index` in the place of `axis`.
-static SmallVector<int64_t> lookedUpShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> index,
-                                          int64_t axis) {
+SmallVector<int64_t> dlc::dl::lookedUpShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> index,
+                                            int64_t axis) {
   SmallVector<int64_t> result(shape.take_front(axis));
   llvm::append_range(result, index);
   llvm::append_range(result, shape.drop_front(axis + 1));
@@ -405,9 +448,8 @@ LogicalResult GatherOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
   Adaptor adaptor(operands, attributes, properties, regions);
   RankedTensorType x = tensorType(operands[0]);
   int64_t axis = adaptor.getAxisAttr().getInt();
-  if (axis < 0 || axis >= x.getRank())
-    return emitOptionalError(location, getOperationName(), ": (C1) has axis ", axis, ", but rank ",
-                             x.getRank());
+  if (failed(checkAxis(location, getOperationName(), axis, x.getRank())))
+    return failure();
   results.push_back(RankedTensorType::get(
       lookedUpShape(x.getShape(), tensorType(operands[1]).getShape(), axis), x.getElementType()));
   return success();
@@ -431,8 +473,8 @@ FailureOr<NamedAttrList> GatherOp::permuteAxes(ArrayRef<int64_t>, ArrayRef<int64
 LogicalResult ScatterAddOp::verify() {
   RankedTensorType values = tensorType(getValues()), y = tensorType(getY());
   int64_t axis = getAxis();
-  if (axis < 0 || axis >= y.getRank())
-    return emitOpError("(C1) has axis ") << axis << ", but rank " << y.getRank();
+  if (failed(checkAxis(getLoc(), getOperationName(), axis, y.getRank())))
+    return failure();
   SmallVector<int64_t> shape = lookedUpShape(y.getShape(), tensorType(getIndex()).getShape(), axis);
   if (values.getShape() != ArrayRef(shape) || values.getElementType() != y.getElementType())
     return emitOpError("(C2) expects values of ")
@@ -504,6 +546,11 @@ LogicalResult AllReduceOp::verify() {
   if (getOf() && getOf()->size() != getXs().size())
     return emitOpError("(C3) names ")
            << getOf()->size() << " parameters for " << getXs().size() << " tensors";
+  if (getKind() == dlc::program::CollectiveKind::Sum || getXs().empty())
+    return success();
+  Type element = getElementTypeOrSelf(getXs().front());
+  if (!element.isF32())
+    return emitOpError("(C4) compresses f32, found ") << element;
   return success();
 }
 

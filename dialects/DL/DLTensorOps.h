@@ -10,6 +10,10 @@
 namespace dlc::dl {
 /// Whether one loop nest serves both: equal shapes are combined along equal axes.
 bool shareLoops(ReductionOp a, ReductionOp b);
+
+/// `shape` with the sizes of `index` in the place of `axis`: what dl.gather gives.
+llvm::SmallVector<int64_t> lookedUpShape(llvm::ArrayRef<int64_t> shape,
+                                         llvm::ArrayRef<int64_t> index, int64_t axis);
 } // namespace dlc::dl
 
 #endif

@@ -114,7 +114,9 @@ def DL_PadOp : DL_Op<"pad", [Pure, DL_Differentiable, DL_Index]> {
   let hasFolder = 1;
 }
 
-def DL_ConcatOp : DL_Op<"concat", [Pure, DL_Differentiable, DL_Index, DL_InferType]> {
+def DL_ConcatOp
+    : DL_Op<"concat", [Pure, DL_Differentiable, DL_InferType,
+          DeclareOpInterfaceMethods<DL_IndexOpInterface, ["getPartBegins"]>]> {
   let summary = "tensors one behind the other along an axis";
   let description = [{
     y[.., j + i, ..] = x[.., i, ..] along `axis`, where x is one of `xs` and j the size of all in
@@ -211,10 +213,11 @@ def DL_AllReduceOp : DL_Op<"all_reduce", [Pure, DL_Differentiable, DL_InferType]
     memory are reduced as one. Reductions of a channel run in the order of the block on every rank,
     beside what is computed: buckets of gradients use channel 0, small ones that the next op waits
     for channel 1. `of`: the parameters whose gradients these are. `seconds`: what it is estimated
-    to take.
+    to take. `sum_one_bit` and `sum_top_k` add up what the ranks make of their tensors with few
+    bits, see dlc_collective.
     `%s:2 = dl.all_reduce sum %a, %b channel 0 : tensor<20x1x5x5xf32>, tensor<20xf32>`
     (C1) there is a tensor, and all have one element type. (C2) the channel is 0 or 1. (C3) `of` has
-    a name for each.
+    a name for each. (C4) compressed sums are of f32.
     Gradient: all_reduce, as each rank's result depends on all ranks' operands, and the loss is the
     sum of all ranks' losses.
   }];

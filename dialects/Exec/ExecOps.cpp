@@ -213,7 +213,8 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     bool extra = i == listed;
     Access access = extra ? ofWorkspace : kernel.getBuffer(i).getAccess();
     int64_t bytes = extra ? kernel.getWorkspace() : kernel.getBuffer(i).getBytes();
-    if (part == Part::Preparation && !extra && int64_t(i) != preparation.getOperand())
+    if (part != Part::Whole && !extra &&
+        (int64_t(i) == preparation.getOperand()) == (part == Part::Rest))
       bytes = 0;
     if (getBufferAccess(i) != access || getBytes(getBuffers()[i]) < bytes)
       return emitOpError() << "buffer " << i << " is " << stringifyAccess(getBufferAccess(i)) << " "
@@ -273,7 +274,14 @@ LogicalResult AllReduceOp::verify() {
                          << " of " << getType();
   if (getChannel() > 1) // (C2)
     return emitOpError() << "is on channel " << getChannelAttr().getInt() << ", expected 0 or 1";
+  if (getKind() != program::CollectiveKind::Sum && !getType().isF32()) // (C3)
+    return emitOpError() << "compresses f32, found " << getType();
   return success();
+}
+
+int64_t AllReduceOp::getBytesSent() {
+  const int64_t element = program::elementBytes(getType());
+  return program::bytesSent(getKind(), getBytes(getBuffer()) / element, element);
 }
 
 void AllReduceOp::getAccesses(SmallVectorImpl<BufferAccess> &accesses) {

@@ -236,7 +236,8 @@ def Exec_LaunchOp : Exec_RecordOp<"launch", [DeclareOpInterfaceMethods<SymbolUse
     !exec.buffer<1920>`
     (C1) buffers and accesses are the kernel's, each at least as large; one more for the workspace,
     once it is placed. (C2) A part is one of a kernel with a preparation, and has the workspace; in
-    `preparation`, buffers other than its operand and the workspace are empty.
+    `preparation`, buffers other than its operand and the workspace are empty, in `rest` its
+    operand.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_BufferType>:$buffers,
       DenseI32ArrayAttr:$access, DefaultValuedAttr<I64Attr, "0">:$stream,
@@ -284,7 +285,7 @@ def Exec_AllReduceOp : Exec_RecordOp<"all_reduce"> {
     `seconds` estimates it.
     `exec.all_reduce sum %g as f32 channel 0 stream 1 : !exec.buffer<4096>`
     (C1) whole elements, of a float type. (C2) the channel is 0 (buckets of gradients) or 1 (small
-    ones that what follows waits for).
+    ones that what follows waits for). (C3) compressed sums are of f32.
   }];
   let arguments = (ins Program_CollectiveKindAttr:$kind, Exec_BufferType:$buffer,
       TypeAttrOf<AnyTypeOf<[F32, F64, BF16, F16]>>:$type, I64Attr:$channel,
@@ -292,6 +293,10 @@ def Exec_AllReduceOp : Exec_RecordOp<"all_reduce"> {
       OptionalAttr<F64Attr>:$seconds);
   let assemblyFormat = [{
     `` $kind $buffer `as` $type `channel` $channel `stream` $stream attr-dict `:` type($buffer)
+  }];
+  let extraClassDeclaration = [{
+    /// What a rank sends of the buffer.
+    int64_t getBytesSent();
   }];
   let hasVerifier = 1;
 }

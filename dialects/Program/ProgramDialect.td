@@ -75,7 +75,9 @@ def Program_ScheduleKind
 
 def Program_CollectiveKind
     : Program_Enum<"CollectiveKind", "what ranks make of the values that they have each",
-                   [I32EnumAttrCase<"Sum", 1, "sum">]>;
+                   [I32EnumAttrCase<"Sum", 1, "sum">,
+                    I32EnumAttrCase<"SumOneBit", 2, "sum_one_bit">,
+                    I32EnumAttrCase<"SumTopK", 3, "sum_top_k">]>;
 
 def Program_CollectiveKindAttr
     : EnumAttr<Program_Dialect, Program_CollectiveKind, "collective">;

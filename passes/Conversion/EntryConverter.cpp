@@ -68,6 +68,10 @@ void EntryConverter::planInPlace() {
     planFlatResults(op);
   for (auto op : entry.getBlock().getOps<dl::AllReduceOp>())
     planReduction(op);
+  // From the last on, since one may be part of another.
+  for (Operation &op : llvm::reverse(entry.getBlock()))
+    if (dl::isJoin(&op))
+      planJoin(cast<dl::IndexOp>(op));
   for (auto assign : entry.getBlock().getOps<dl::AssignOp>())
     planAssignment(assign);
 }
@@ -100,7 +104,9 @@ void EntryConverter::planStreams(dl::MultiTensorOp op) {
     for (auto [tensor, offset, bytes] : llvm::zip(tensors, flat.offsets, flat.bytes)) {
       Value value = memoryOf(tensor);
       Operation *producer = value.getDefiningOp();
-      bool direct = isa_and_nonnull<dl::FusedOp, dl::AllReduceOp>(producer) && !placed.count(value);
+      bool direct =
+          (isa_and_nonnull<dl::FusedOp, dl::AllReduceOp>(producer) || dl::isJoin(producer)) &&
+          !placed.count(value);
       stream.copied.push_back(!direct);
       if (direct)
         placed[value] = createView(stream.flat, offset, bytes, value.getLoc());
@@ -162,7 +168,8 @@ bool EntryConverter::isReducedInPlace(dl::AllReduceOp op, unsigned number) {
       if (dl::isView(user))
         same.push_back(user->getResult(0));
       else if (user == op ? use.getOperandNumber() != number
-                          : isa<dl::ReturnOp, dl::AssignOp>(user) || !user->isBeforeInBlock(op))
+                          : isa<dl::ReturnOp, dl::AssignOp>(user) || dl::isJoin(user) ||
+                                !user->isBeforeInBlock(op))
         return false;
     }
   return true;
@@ -200,6 +207,16 @@ void EntryConverter::planReduction(dl::AllReduceOp op) {
   Value flat = createAlloc(end, op.getLoc());
   for (auto [value, offset] : llvm::zip_equal(loose, offsets))
     placed[value] = createView(flat, offset, bytesOf(value), value.getLoc());
+}
+
+/// What is computed for this join, or for this one first, is computed where it lies in the result.
+void EntryConverter::planJoin(dl::IndexOp op) {
+  Value &whole = placed[op->getResult(0)];
+  if (!whole)
+    whole = createAlloc(bytesOf(op->getResult(0)), op.getLoc());
+  for (auto [operand, view] : llvm::zip_equal(op->getOperands(), createPartViews(op, whole)))
+    if (Value value = skipReshapes(operand); dl::joinOf(value) == op)
+      placed.try_emplace(value, view);
 }
 
 /// A result of a kernel is computed in the variable that it is assigned to, if no one needs the old
@@ -270,7 +287,7 @@ LogicalResult EntryConverter::emit(Operation *op) {
         buffers[reshape] = buffers.lookup(reshape.getX());
         return success();
       })
-      .Case([&](dl::IndexOp piece) { return emitView(piece); })
+      .Case([&](dl::IndexOp index) { return emitPlacement(index); })
       .Case<dl::ReadOp, dl::AssignOp, dl::ReturnOp>([](Operation *) { return success(); })
       .Default([](Operation *op) -> LogicalResult {
         return op->emitError() << "stands outside of a dl.fused, but runs as a kernel";
@@ -297,11 +314,25 @@ void EntryConverter::emitRead(dl::ReadOp op) {
 }
 
 /// A piece of what is stored lies where it lies there.
-LogicalResult EntryConverter::emitView(dl::IndexOp op) {
+LogicalResult EntryConverter::emitPlacement(dl::IndexOp op) {
+  if (dl::isJoin(op))
+    return emitJoin(op), success();
   if (!op.canLieInOperand())
     return op.emitError() << "stands outside of a dl.fused, but runs as a kernel";
   buffers[op->getResult(0)] = createView(buffers.lookup(op->getOperand(0)), op);
   return success();
+}
+
+/// Copies the parts that lie elsewhere.
+void EntryConverter::emitJoin(dl::IndexOp op) {
+  Value whole = buffers[op->getResult(0)] = placed.lookup(op->getResult(0));
+  std::string name = (exec::getRecordName(op.getLoc()) + "/join").str();
+  for (auto [operand, view] : llvm::zip_equal(op->getOperands(), createPartViews(op, whole))) {
+    Value part = buffers.lookup(operand);
+    exec::Extent from = exec::getExtent(part), to = exec::getExtent(view);
+    if (from.getRegion() != to.getRegion() || from.offset != to.offset)
+      createCopy(part, view, name);
+  }
 }
 
 LogicalResult EntryConverter::emitScalar(dl::ScalarOp op) {
@@ -381,7 +412,8 @@ LogicalResult EntryConverter::emitMultiTensor(dl::MultiTensorOp op) {
   return success();
 }
 
-/// Tensors that lie one behind the other are reduced as one.
+/// Tensors that lie one behind the other are reduced as one; where that compresses them without
+/// gaps, whose contents would be part of it.
 void EntryConverter::emitAllReduce(dl::AllReduceOp op) {
   std::string name = (exec::getRecordName(op.getLoc()) + "/gather").str();
   SmallVector<unsigned> run;
@@ -403,7 +435,9 @@ void EntryConverter::emitAllReduce(dl::AllReduceOp op) {
     if (!run.empty()) {
       exec::Extent last = exec::getExtent(buffers.lookup(op.getYs()[run.back()]));
       exec::Extent next = exec::getExtent(buffer);
-      if (last.getRegion() != next.getRegion() || next.offset != exec::alignUp(last.end()))
+      const int64_t behind =
+          op.getKind() == program::CollectiveKind::Sum ? exec::alignUp(last.end()) : last.end();
+      if (last.getRegion() != next.getRegion() || next.offset != behind)
         finish();
     }
     run.push_back(i);
@@ -442,10 +476,12 @@ Value EntryConverter::bufferAtEnd(Value value) {
   value = skipReshapes(value);
   if (Value snapshot = snapshots.lookup(value))
     return snapshot;
-  auto piece = value.getDefiningOp<dl::IndexOp>();
-  Value source = piece ? bufferAtEnd(piece->getOperand(0)) : Value();
-  return source && source != buffers.lookup(piece->getOperand(0)) ? createView(source, piece)
-                                                                  : buffers.lookup(value);
+  if (!dl::isView(value.getDefiningOp()))
+    return buffers.lookup(value);
+  auto piece = cast<dl::IndexOp>(value.getDefiningOp());
+  Value source = bufferAtEnd(piece->getOperand(0));
+  return source != buffers.lookup(piece->getOperand(0)) ? createView(source, piece)
+                                                        : buffers.lookup(value);
 }
 
 /// At the end, assigned values that were computed elsewhere are copied into their variables.
@@ -485,15 +521,15 @@ static DictionaryAttr getAttributes(ArrayAttr all, unsigned number) {
   return all ? cast<DictionaryAttr>(all[number]) : DictionaryAttr();
 }
 
-/// `dl.classes` of each argument, 0 without; null if no argument has them.
-static DenseI64ArrayAttr getClasses(dl::EntryOp entry) {
-  SmallVector<int64_t> classes;
+/// `name` of each argument, 0 without; null if no argument has it.
+static DenseI64ArrayAttr getNumbers(dl::EntryOp entry, StringRef name) {
+  SmallVector<int64_t> numbers;
   for (unsigned i = 0; i < entry.getArgumentTypes().size(); ++i) {
-    auto count = entry.getArgAttrOfType<IntegerAttr>(i, "dl.classes");
-    classes.push_back(count ? count.getInt() : 0);
+    auto number = entry.getArgAttrOfType<IntegerAttr>(i, name);
+    numbers.push_back(number ? number.getInt() : 0);
   }
-  return llvm::any_of(classes, [](int64_t count) { return count != 0; })
-             ? DenseI64ArrayAttr::get(entry.getContext(), classes)
+  return llvm::any_of(numbers, [](int64_t number) { return number != 0; })
+             ? DenseI64ArrayAttr::get(entry.getContext(), numbers)
              : DenseI64ArrayAttr();
 }
 
@@ -539,8 +575,9 @@ void EntryConverter::createProgram() {
     program.setEvery(*entry.getEvery());
   if (Attribute memory = entry->getAttr("dl.memory"))
     program->setAttr("dl.memory", memory);
-  if (DenseI64ArrayAttr classes = getClasses(entry))
-    program->setAttr("dl.classes", classes);
+  for (StringRef name : {"dl.classes", "dl.ignored"})
+    if (DenseI64ArrayAttr numbers = getNumbers(entry, name))
+      program->setAttr(name, numbers);
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -563,6 +600,15 @@ Value EntryConverter::createView(Value source, dl::IndexOp piece) {
   Value result = piece->getResult(0);
   int64_t element = program::elementBytes(getElementTypeOrSelf(result));
   return createView(source, *piece.getPieceBegin() * element, bytesOf(result), piece.getLoc());
+}
+
+/// Where the operands lie in the result's memory.
+SmallVector<Value> EntryConverter::createPartViews(dl::IndexOp join, Value whole) {
+  SmallVector<Value> views;
+  int64_t element = program::elementBytes(getElementTypeOrSelf(join->getResult(0)));
+  for (auto [operand, begin] : llvm::zip_equal(join->getOperands(), join.getPartBegins()))
+    views.push_back(createView(whole, begin * element, bytesOf(operand), join.getLoc()));
+  return views;
 }
 
 Value EntryConverter::createState(StringRef variable, int64_t bytes, Location loc) {

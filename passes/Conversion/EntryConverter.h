@@ -1,7 +1,8 @@
 //===- EntryConverter.h - one dl.entry becomes one exec.program ---------------------*- C++ -*-===//
 //
 // Two steps. Planning decides where values are computed: a gradient in its group's flat buffer, an
-// assigned value in its variable, a sum over ranks where its operand lies. Emission then walks the
+// assigned value in its variable, a sum over ranks where its operand lies, a part of a dl.concat in
+// the whole. Emission then walks the
 // entry once, in order, and makes buffers and records. What planning could not place is copied:
 // before the launch that needs it flat, or at the end into its variable.
 //
@@ -56,6 +57,7 @@ private:
   void planStreams(dl::MultiTensorOp op);
   void planFlatResults(dl::MultiTensorOp op);
   void planReduction(dl::AllReduceOp op);
+  void planJoin(dl::IndexOp op);
   void planAssignment(dl::AssignOp assign);
   bool isReducedInPlace(dl::AllReduceOp op, unsigned number);
   mlir::Value memoryOf(mlir::Value value);
@@ -66,7 +68,8 @@ private:
   void createProgram();
   mlir::LogicalResult emit(mlir::Operation *op);
   void emitRead(dl::ReadOp op);
-  mlir::LogicalResult emitView(dl::IndexOp op);
+  mlir::LogicalResult emitPlacement(dl::IndexOp op);
+  void emitJoin(dl::IndexOp op);
   mlir::LogicalResult emitFused(dl::FusedOp op);
   void gatherStream(dl::MultiTensorOp op, size_t number);
   mlir::LogicalResult emitMultiTensor(dl::MultiTensorOp op);
@@ -82,6 +85,7 @@ private:
   mlir::Value createAlloc(int64_t bytes, mlir::Location loc);
   mlir::Value createView(mlir::Value source, int64_t offset, int64_t bytes, mlir::Location loc);
   mlir::Value createView(mlir::Value source, dl::IndexOp piece);
+  llvm::SmallVector<mlir::Value> createPartViews(dl::IndexOp join, mlir::Value whole);
   mlir::Value createConstant(mlir::DenseElementsAttr value, mlir::Location loc);
   mlir::Value createState(llvm::StringRef variable, int64_t bytes, mlir::Location loc);
   mlir::Value createCopy(mlir::Value source, llvm::StringRef name);

@@ -14,6 +14,7 @@
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
 #include "dialects/DL/Names.h"
+#include "dialects/Program/Layout.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/DL/Buckets.h"
 #include "passes/DL/Buffers.h"
@@ -78,6 +79,12 @@ Bucketing::Bucketing(EntryOp entry, const Link &link, int64_t bucketBytes)
   }
 }
 
+/// What a rank sends of a gradient.
+static int64_t bytesSent(AllReduceOp all, Value gradient) {
+  const int64_t element = program::elementBytes(getElementTypeOrSelf(gradient));
+  return program::bytesSent(all.getKind(), bytesOf(gradient) / element, element);
+}
+
 /// The op behind which the gradient is there; null if it is from the beginning.
 static Operation *producerOf(Value gradient) {
   Operation *op = gradient.getDefiningOp();
@@ -131,7 +138,7 @@ SmallVector<Numbers> Bucketing::cut(AllReduceOp all, bool byTime) const {
   double time = 0;
   for (unsigned i : order) {
     time = std::max(time, timeOf(all.getXs()[i]));
-    gradients.push_back({bytesOf(all.getXs()[i]), time});
+    gradients.push_back({bytesSent(all, all.getXs()[i]), time});
   }
   SmallVector<Numbers> buckets;
   ArrayRef<unsigned> rest = order;
@@ -165,7 +172,7 @@ AllReduceOp Bucketing::reduce(AllReduceOp all, ArrayRef<unsigned> bucket, Operat
   int64_t bytes = 0;
   for (unsigned i : bucket) {
     gradients.push_back(all.getXs()[i]);
-    bytes += bytesOf(gradients.back());
+    bytes += bytesSent(all, gradients.back());
     if (all.getOf())
       of.push_back((*all.getOf())[i]);
     if (Operation *producer = producerOf(gradients.back()); comesFirst(behind, producer))
@@ -176,6 +183,7 @@ AllReduceOp Bucketing::reduce(AllReduceOp all, ArrayRef<unsigned> bucket, Operat
     at.setInsertionPointAfter(before);
   auto reduced = AllReduceOp::create(at, place(all), gradients, all.getChannel(),
                                      all.getOf() ? at.getArrayAttr(of) : ArrayAttr());
+  reduced.setKind(all.getKind());
   reduced.setSecondsAttr(at.getF64FloatAttr(link.secondsFor(bytes)));
   for (auto [i, sum] : llvm::zip_equal(bucket, reduced.getYs()))
     all.getYs()[i].replaceAllUsesWith(sum);

@@ -22,12 +22,32 @@ Value dlc::dl::bufferOf(Value value) {
   return value;
 }
 
+bool dlc::dl::isJoin(Operation *op) {
+  auto index = dyn_cast_or_null<IndexOp>(op);
+  return index && index.canHoldOperands();
+}
+
+IndexOp dlc::dl::joinOf(Value value) {
+  Operation *producer = value.getDefiningOp(), *first = nullptr;
+  if (!isa_and_nonnull<FusedOp>(producer) && !isJoin(producer))
+    return {};
+  SmallVector<Value> same = {value};
+  for (size_t i = 0; i < same.size(); ++i)
+    for (Operation *user : same[i].getUsers()) {
+      if (isa<ReshapeOp>(user))
+        same.push_back(user->getResult(0));
+      else if (isJoin(user) && (!first || user->isBeforeInBlock(first)))
+        first = user;
+    }
+  return cast_if_present<IndexOp>(first);
+}
+
 int64_t dlc::dl::bytesOf(Value value) {
   return program::storageBytes(cast<RankedTensorType>(value.getType()));
 }
 
 double dlc::dl::secondsOf(Operation *op) {
-  if (standsFirst(op) || isView(op) || isa<AllReduceOp, AssignOp, ReturnOp>(op))
+  if (standsFirst(op) || isView(op) || isJoin(op) || isa<AllReduceOp, AssignOp, ReturnOp>(op))
     return 0;
   if (auto candidate = op->getAttrOfType<DictionaryAttr>("dl.candidate"))
     return candidate.getAs<FloatAttr>("seconds").getValueAsDouble();

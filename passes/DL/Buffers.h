@@ -20,6 +20,14 @@ bool isView(mlir::Operation *op);
 /// The value in whose buffer `value` lies.
 mlir::Value bufferOf(mlir::Value value);
 
+/// Whether the operands of an op outside of regions are pieces of its result's memory: computed
+/// there, where they are computed and lie nowhere else, or copied.
+bool isJoin(mlir::Operation *op);
+
+/// The join in whose result `value` is computed: the first that has it as an operand, if a kernel
+/// or a join makes it. Null if it has memory of its own.
+IndexOp joinOf(mlir::Value value);
+
 int64_t bytesOf(mlir::Value value);
 
 /// By the candidate that dl-choose has taken; without one by the bytes, of which a core moves some

@@ -18,6 +18,7 @@
 #include "passes/DL/Update/EntryUpdate.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSwitch.h"
 
 namespace dlc::dl {
 #define GEN_PASS_DEF_BUILDUPDATE
@@ -78,16 +79,18 @@ static llvm::BitVector weightGradients(EntryOp entry) {
   return found;
 }
 
-static LogicalResult buildUpdate(EntryUpdate update, FloatType narrow) {
+static LogicalResult buildUpdate(EntryUpdate update, const Compression &compression) {
   if (failed(collectGroups(update)))
     return failure();
   int64_t runs = update.entry.getAccumulate().value_or(1);
   update.entry.removeUpdatesAttr();
   update.entry.removeAccumulateAttr();
+  update.weight = update.entry.getReturn().getWeight();
+  update.entry.getReturn().getWeightMutable().clear();
   if (runs > 1 && !update.groups.empty())
     accumulateGradients(update, runs);
   if (program::isDataParallel(update.entry) && !update.groups.empty())
-    reduceGradients(update, narrow);
+    reduceGradients(update, compression);
   clipGradients(update);
   applyRules(update);
   update.entry.removeClipAttr();
@@ -109,30 +112,35 @@ namespace {
 struct BuildUpdate : dlc::dl::impl::BuildUpdateBase<BuildUpdate> {
   using BuildUpdateBase::BuildUpdateBase;
 
-  /// Null if gradients are summed as they are.
-  FloatType narrowType() {
-    if (compress == "bf16")
-      return BFloat16Type::get(&getContext());
-    return compress == "f16" ? FloatType(Float16Type::get(&getContext())) : FloatType();
+  /// Nothing if the option names none.
+  std::optional<Compression> compression() {
+    using program::CollectiveKind;
+    return llvm::StringSwitch<std::optional<Compression>>(compress)
+        .Case("", Compression())
+        .Case("bf16", Compression{BFloat16Type::get(&getContext())})
+        .Case("f16", Compression{Float16Type::get(&getContext())})
+        .Case("1bit", Compression{{}, CollectiveKind::SumOneBit})
+        .Case("top-k", Compression{{}, CollectiveKind::SumTopK})
+        .Default(std::nullopt);
   }
 
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     Averages averages;
-    FloatType narrow = narrowType();
-    if (!narrow && !compress.empty()) {
-      getOperation().emitError() << "expected bf16 or f16 to compress gradients, found '"
-                                 << compress << "'";
+    std::optional<Compression> how = compression();
+    if (!how) {
+      getOperation().emitError()
+          << "expected bf16, f16, 1bit or top-k to compress gradients, found '" << compress << "'";
       return signalPassFailure();
     }
     for (EntryOp entry : getOperation().getOps<EntryOp>())
-      if (entry.getUpdates() && failed(buildUpdate({entry, symbols, averages}, narrow)))
+      if (entry.getUpdates() && failed(buildUpdate({entry, symbols, averages}, *how)))
         return signalPassFailure();
     if (!keepWeightGradients)
       for (EntryOp entry : getOperation().getOps<EntryOp>()) {
         entry.eraseOutputs(weightGradients(entry));
         // What widens sums for results.
-        if (narrow)
+        if (how->narrow)
           eraseDeadOps(entry);
       }
     for (EntryOp entry : getOperation().getOps<EntryOp>())

@@ -194,7 +194,7 @@ struct DeriveVariables : dlc::dl::impl::DeriveVariablesBase<DeriveVariables> {
     SmallVector<EntryOp> entries(getOperation().getOps<EntryOp>());
     Deriver deriver(getOperation());
     for (EntryOp entry : entries)
-      if (usesModel(entry))
+      if (program::usesModel(entry.getKind()))
         deriver.derive(entry);
   }
 };

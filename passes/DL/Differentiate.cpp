@@ -24,7 +24,9 @@
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
 #include "dialects/DL/Names.h"
+#include "dialects/DL/TensorBuilder.h"
 #include "passes/DL/DeadCode.h"
+#include "passes/DL/JoinPads.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -69,6 +71,8 @@ private:
   LogicalResult applyRule(DifferentiableOp rule);
   void nameStages(Operation *op, Operation *before, ArrayRef<Value> operandGradients);
   void accumulate(Value value, Value contribution);
+  void add(Value value, Value contribution);
+  void joinPieces(Value value);
   Operation *whereGradientEnds(Operation *op);
 
   std::string spelling(Operation *op);
@@ -82,6 +86,8 @@ private:
   /// Values that depend on an x.
   llvm::DenseSet<Value> active;
   llvm::DenseMap<Value, Value> gradients;
+  /// Gradients of pieces of values, still to be joined.
+  llvm::MapVector<Value, SmallVector<PadOp>> pieces;
   /// Ops through which no gradient flowed although one arrived: for the error that names one.
   SmallVector<Operation *> blocked;
 };
@@ -146,11 +152,14 @@ LogicalResult ReverseSweep::run(ArrayRef<Value> xs) {
   while (last)
     if (failed(visit(last)))
       return failure();
+  for (Value input : end->getBlock()->getArguments())
+    joinPieces(input);
   return success();
 }
 
 /// Differentiates `op` if a gradient arrives at it, and moves `op` on to the next one to visit.
 LogicalResult ReverseSweep::visit(Operation *&op) {
+  llvm::for_each(op->getResults(), [&](Value result) { joinPieces(result); });
   bool arrives =
       llvm::any_of(op->getResults(), [&](Value result) { return gradients.contains(result); });
   bool depends =
@@ -244,6 +253,24 @@ void ReverseSweep::nameStages(Operation *op, Operation *before, ArrayRef<Value> 
 }
 
 void ReverseSweep::accumulate(Value value, Value contribution) {
+  if (auto piece = contribution.getDefiningOp<PadOp>())
+    pieces[value].push_back(piece);
+  else
+    add(value, contribution);
+}
+
+/// What the gradients of pieces add up to: tensors that pieces lie in side by side, not one tensor
+/// for each piece, mostly zeros.
+void ReverseSweep::joinPieces(Value value) {
+  auto found = pieces.find(value);
+  if (found == pieces.end())
+    return;
+  for (Value sum : joinPads(builder, stageLoc(value.getLoc(), "backward_sum"), found->second))
+    add(value, sum);
+  pieces.erase(found);
+}
+
+void ReverseSweep::add(Value value, Value contribution) {
   Value &sum = gradients[value];
   sum = sum ? AddOp::create(builder, stageLoc(value.getLoc(), "backward_sum"), sum, contribution)
                   .getResult()
@@ -352,10 +379,23 @@ static Value inputGradient(const ReverseSweep &sweep, BlockArgument input, Value
                                  cast<RankedTensorType>(input.getType()), 0.0);
 }
 
+/// A loss that counts `weight` among the ranks: times this rank's part of all weights, so that
+/// gradients are summed. 1 with one rank.
+static Value shareOfRanks(EntryOp entry, Value loss, Value weight) {
+  OpBuilder builder(entry.getReturn());
+  TensorBuilder b{builder, stageLoc(loss.getLoc(), "share")};
+  Value total = b.sumOverRanks(weight);
+  Value share = b.divide(weight, b.select(b.above(total, 0), total, b.splatLike(total, 1)));
+  return b.multiply(loss, b.castLike(share, loss));
+}
+
 /// Turns gradients of the loss into results: of the parameters in the order of `updates`, then of
 /// the float inputs.
 LogicalResult EntryGradients::differentiateLoss() {
-  Value loss = entry.getReturn().getLoss();
+  Value loss = entry.getReturn().getLoss(), weight = entry.getReturn().getWeight();
+  // Where gradients accumulate, the update divides what all ranks have gathered.
+  if (weight && program::isDataParallel(entry) && !entry.getAccumulate())
+    loss = shareOfRanks(entry, loss, weight);
   SmallVector<Value> parameters, inputs;
   for (UpdateAttr update : entry.getUpdatesAttr().getAsRange<UpdateAttr>())
     if (Value read = reads.lookup(update.getVariable().getAttr()))

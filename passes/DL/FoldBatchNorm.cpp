@@ -86,7 +86,7 @@ namespace {
 struct FoldBatchNorm : dlc::dl::impl::FoldBatchNormBase<FoldBatchNorm> {
   void runOnOperation() override {
     for (auto entry : getOperation().getOps<EntryOp>()) {
-      if (!usesModel(entry))
+      if (!dlc::program::usesModel(entry.getKind()))
         continue;
       for (auto norm : llvm::make_early_inc_range(entry.getBlock().getOps<BatchNormInferenceOp>()))
         fold(norm);

@@ -26,17 +26,39 @@ static bool isPlaceInOperand(IndexOp op) {
   return !source || !(isSplat(source) || source->hasTrait<CheapToRecompute>());
 }
 
+/// Whether a kernel, or another op that joins what kernels make, computes the value for itself.
+static bool isComputed(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getX();
+  Operation *op = value.getDefiningOp();
+  auto index = dyn_cast_or_null<IndexOp>(op);
+  if (index && index.canHoldOperands())
+    return true;
+  return op && !FusionGraph::isOutside(op) && !isSplat(op) && !op->hasTrait<CheapToRecompute>();
+}
+
+/// Whether the result is memory in which its operands are computed, or into which they are copied.
+/// A few that are stored elsewhere, or cost less than a copy, are read where the result is needed.
+static bool isPlaceOfOperands(IndexOp op) {
+  const unsigned few = 4;
+  return op.canHoldOperands() &&
+         (op->getNumOperands() > few || llvm::all_of(op->getOperands(), isComputed));
+}
+
+/// An index op that is a matter of memory only.
+static bool isPlacement(IndexOp op) { return isPlaceInOperand(op) || isPlaceOfOperands(op); }
+
 /// An index op whose operands are not turned: it is computed where its elements are needed.
 static bool isOrderedIndex(Operation *op) {
   auto index = dyn_cast<IndexOp>(op);
-  return index && !isPlaceInOperand(index) && index.keepsOrder();
+  return index && !isPlacement(index) && index.keepsOrder();
 }
 
 bool FusionGraph::isOutside(Operation *op) {
   if (isa<ConstantOp>(op))
     return !isSplat(op);
   if (auto index = dyn_cast<IndexOp>(op))
-    return isPlaceInOperand(index);
+    return isPlacement(index);
   // An anchor with a region of its own is a kernel already.
   return !isa<ElementwiseOp, AnchorOp>(op) || op->getNumRegions() != 0;
 }

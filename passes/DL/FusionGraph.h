@@ -6,7 +6,8 @@
 //
 // Ops are of four classes:
 //   outside       never in a region: what is no tensor computation (read, assign, scalar, return),
-//                 constants that are no splat, views, and what has a region already
+//                 constants that are no splat, views, joins of what kernels compute, and what has
+//                 a region already
 //   recomputed    too cheap to store, cloned into every region that uses them: splats and iota;
 //                 other ops that are CheapToRecompute, and a stored tensor scaled or shifted, where
 //                 only element-wise ops and reductions use them

@@ -18,14 +18,17 @@ LiveMemory::LiveMemory(EntryOp entry, bool cheapOnly) : entry(entry), cheapOnly(
 // What is in use
 //===------------------------------------------------------------------------------------------===//
 
-/// The buffer of a value, a sum over ranks taking the place of what is summed.
+/// The buffer of a value, a sum over ranks taking the place of what is summed, and a part that of
+/// the whole.
 static Value storageOf(Value value) {
   for (;;) {
     value = bufferOf(value);
-    auto reduced = value.getDefiningOp<AllReduceOp>();
-    if (!reduced)
+    if (auto reduced = value.getDefiningOp<AllReduceOp>())
+      value = reduced.getXs()[cast<OpResult>(value).getResultNumber()];
+    else if (IndexOp join = joinOf(value))
+      value = join->getResult(0);
+    else
       return value;
-    value = reduced.getXs()[cast<OpResult>(value).getResultNumber()];
   }
 }
 
@@ -68,6 +71,11 @@ void LiveMemory::measure() {
     for (Value result : op->getResults())
       if (storageOf(result) == result)
         buffers[result] = {position, position, bytesOf(result), !isa<FusedOp>(op)};
+  // The whole is there from its first part on.
+  for (auto [position, op] : llvm::enumerate(ops))
+    for (Value result : op->getResults())
+      if (auto whole = buffers.find(storageOf(result)); whole != buffers.end())
+        whole->second.first = std::min(whole->second.first, position);
   for (auto [position, op] : llvm::enumerate(ops))
     addUses(op, position);
   for (Operation &op : entry.getBlock())
@@ -90,7 +98,8 @@ int64_t LiveMemory::sharedInPlace(FusedOp fused, size_t position) const {
     Value storage = storageOf(fused->getOperand(operand));
     auto buffer = buffers.find(storage);
     const bool dies = buffer != buffers.end() && buffer->second.last == position &&
-                      buffer->second.bytes == bytesOf(fused->getResult(result));
+                      buffer->second.bytes == bytesOf(fused->getResult(result)) &&
+                      storageOf(fused->getResult(result)) == fused->getResult(result);
     if (dies && !taken.contains(storage) && given.insert(result).second) {
       taken.insert(storage);
       shared += buffer->second.bytes;

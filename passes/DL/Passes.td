@@ -70,15 +70,16 @@ def BuildUpdate : Pass<"dl-build-update", "::mlir::ModuleOp"> {
     In a data-parallel module (`program.data_parallel`) gradients are summed over the ranks by a
     `dl.all_reduce` a group, in front of clipping and norms and, where they accumulate, when the
     update is due. The update makes means of them with the scalar `ranks.scale`, which is 1 / ranks.
-    With `compress` gradients of at least 4,096 elements, and of a wider type, are summed in that
-    one: they are rounded where they are made, and widened where the update reads them.
+    With `compress` gradients of at least 4,096 elements, and of a wider type, are summed in bf16 or
+    f16: they are rounded where they are made, and widened where the update reads them. `1bit` and
+    `top-k` make compressed sums of such gradients of f32.
 
     The gradients are no results any more, unless they are asked for.
   }];
   let options = [Option<"keepWeightGradients", "keep-weight-gradients", "bool", "false",
                         "keep the gradients of variables as results">,
                  Option<"compress", "compress", "std::string", "",
-                        "sum large gradients over ranks in bf16 or f16">];
+                        "sum large gradients over ranks as bf16, f16, 1bit or top-k">];
 }
 
 def DeriveVariables : Pass<"dl-derive-variables", "::mlir::ModuleOp"> {
@@ -92,11 +93,21 @@ def DeriveVariables : Pass<"dl-derive-variables", "::mlir::ModuleOp"> {
   }];
 }
 
+def DivideConcats : Pass<"dl-divide-concats", "::dlc::dl::EntryOp"> {
+  let summary = "concats of many parts, so that no element is chosen among all of them";
+  let description = [{
+    A `dl.concat` of more than sixteen parts that is no matter of memory as it stands (parts that
+    follow each other at multiples of 64 bytes) becomes one, of equal parts behind each other and a
+    transposition, or is divided into concats of sixteen parts, and these again.
+  }];
+}
+
 def Fuse : Pass<"dl-fuse", "::dlc::dl::EntryOp"> {
   let summary = "groups ops into dl.fused regions, each of which becomes one kernel";
   let description = [{
     Afterwards an entry consists of read, assign, scalar, constant (not splat), reshape (a view),
-    fused, multi_tensor and return. A region holds at most one anchor (convolution, product,
+    slice and concat where they are a matter of memory, fused, multi_tensor and return. A region
+    holds at most one anchor (convolution, product,
     reduction, window, softmax, transpose) and the element-wise ops before and behind it. Reductions
     along equal axes that read a tensor in common are one anchor: their kernel reads it once, and
     stores what it computes on the way where others need it too. A stored tensor that is scaled and

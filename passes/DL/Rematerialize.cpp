@@ -40,7 +40,8 @@ private:
 } // namespace
 
 int64_t PlannedMemory::bytesOf(EntryOp entry) const {
-  return stateBytes + (usesModel(entry) ? derivedBytes : 0) + arenaBytes.lookup(entry.getSymName());
+  return stateBytes + (program::usesModel(entry.getKind()) ? derivedBytes : 0) +
+         arenaBytes.lookup(entry.getSymName());
 }
 
 static PlannedMemory estimate(ModuleOp module) {

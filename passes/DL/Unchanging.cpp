@@ -9,12 +9,12 @@ bool dlc::dl::isUnchanging(Value value) {
     value = reshape.getX();
   auto read = value.getDefiningOp<ReadOp>();
   auto entry = read ? dyn_cast<EntryOp>(read->getParentOp()) : EntryOp();
-  if (!entry || !usesModel(entry))
+  if (!entry || !dlc::program::usesModel(entry.getKind()))
     return false;
   auto writes = [&](EntryOp other) {
-    return usesModel(other) && llvm::any_of(other.getBlock().getOps<AssignOp>(), [&](AssignOp op) {
-             return op.getVariable() == read.getVariable();
-           });
+    return dlc::program::usesModel(other.getKind()) &&
+           llvm::any_of(other.getBlock().getOps<AssignOp>(),
+                        [&](AssignOp op) { return op.getVariable() == read.getVariable(); });
   };
   return llvm::none_of(entry->getParentOfType<ModuleOp>().getOps<EntryOp>(), writes);
 }

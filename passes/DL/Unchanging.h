@@ -7,12 +7,6 @@
 
 namespace dlc::dl {
 
-/// Whether the entry uses a model: it runs many times between two changes of the parameters.
-inline bool usesModel(EntryOp entry) {
-  return entry.getKind() == program::EntryKind::Evaluate ||
-         entry.getKind() == program::EntryKind::Infer;
-}
-
 /// Whether `value` is read from a variable, through reshapes, in an entry that uses the model, and
 /// no such entry writes the variable.
 bool isUnchanging(mlir::Value value);

@@ -8,16 +8,18 @@ def PrepareOperands : Pass<"exec-prepare-operands", "::mlir::ModuleOp"> {
   let summary = "computes what kernels make of weights once, not in each run";
   let description = [{
     A kernel may begin with phases that need one operand only (`preparation`): the transform of
-    Winograd's filters, the packing of a direct convolution's. Where a program evaluates or infers,
-    and the operand is a variable that no such program writes, these phases run in the program
-    `prepare`, which the runtime runs when variables have changed, and their workspace is a variable
-    of role `derived`, one for all launches that want the operand in the same form. Not where it
-    would save less than 1% of the kernel's time.
+    Winograd's filters, the packing of a direct convolution's or of a product's weights. Where a
+    program evaluates or infers, and the operand is a variable that no such program writes, these
+    phases run in the program `prepare`, which the runtime runs when variables have changed, and
+    their workspace is a variable of role `derived`, one for all launches that want the operand in
+    the same form. Not where it would save less than 1% of the kernel's time. A derived variable,
+    such as a folded weight, that nothing but `prepare` needs any longer becomes memory of that
+    program.
     ```mlir
     exec.launch @conv(read %x, read %w, write %y)
     // becomes, in `prepare` and in the program:
     exec.launch @conv(read %none, read %w, write %none, write %prepared) {part = preparation}
-    exec.launch @conv(read %x, read %w, write %y, read %prepared) {part = rest}
+    exec.launch @conv(read %x, read %none, write %y, read %prepared) {part = rest}
     ```
   }];
 }

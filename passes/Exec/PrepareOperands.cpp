@@ -33,9 +33,12 @@ private:
   void prepare(LaunchOp launch);
   bool isWritten(const Extent &extent) const;
   VariableOp derive(LaunchOp launch, KernelOp kernel, StateOp operand);
+  Operation *lastWriter(const Extent &extent);
+  void release();
   void addToPrepare(LaunchOp launch, KernelOp kernel, StateOp operand, VariableOp derived);
   ProgramOp getProgram();
   Value createState(VariableOp variable, int64_t bytes);
+  Value createEmpty(Location loc);
 
   ModuleOp module;
   SymbolTable symbols;
@@ -47,18 +50,12 @@ private:
 
 } // namespace
 
-/// Programs that run many times between two changes of the parameters.
-static bool usesPrepared(ProgramOp program) {
-  return program.getKind() == program::EntryKind::Evaluate ||
-         program.getKind() == program::EntryKind::Infer;
-}
-
 void Preparer::run() {
   SmallVector<LaunchOp> launches;
   for (auto each : module.getOps<ProgramOp>()) {
     if (each.getKind() == program::EntryKind::Prepare)
       program = each;
-    if (!usesPrepared(each))
+    if (!program::usesModel(each.getKind()))
       continue;
     for (auto record : each.getBlock().getOps<RecordOp>()) {
       SmallVector<BufferAccess> accesses;
@@ -72,6 +69,7 @@ void Preparer::run() {
   }
   for (LaunchOp launch : launches)
     prepare(launch);
+  release();
 }
 
 bool Preparer::isWritten(const Extent &extent) const {
@@ -89,6 +87,7 @@ void Preparer::prepare(LaunchOp launch) {
     return;
   VariableOp derived = derive(launch, kernel, operand);
   builder.setInsertionPoint(launch);
+  launch.setOperand(preparation.getOperand(), createEmpty(launch.getLoc()));
   launch.getBuffersMutable().append(createState(derived, kernel.getWorkspace()));
   SmallVector<int32_t> access(launch.getAccess());
   access.push_back(static_cast<int32_t>(Access::Read));
@@ -142,23 +141,81 @@ Value Preparer::createState(VariableOp variable, int64_t bytes) {
                          variable.getSymName(), variable.getOffset());
 }
 
-/// What these phases do not touch is empty.
+/// What a part of a kernel does not touch.
+Value Preparer::createEmpty(Location loc) {
+  return AllocOp::create(builder, loc, BufferType::get(builder.getContext(), 0), IntegerAttr());
+}
+
+/// Of the records that prepare; null if the operand is no result of theirs.
+Operation *Preparer::lastWriter(const Extent &extent) {
+  Operation *last = nullptr;
+  for (auto record : getProgram().getBlock().getOps<RecordOp>()) {
+    SmallVector<BufferAccess> accesses;
+    record.getAccesses(accesses);
+    for (const BufferAccess &access : accesses)
+      if (access.writes && getExtent(access.buffer).overlaps(extent))
+        last = record;
+  }
+  return last;
+}
+
+/// Directly behind what computes the operand, which may then be needed no longer.
 void Preparer::addToPrepare(LaunchOp launch, KernelOp kernel, StateOp operand, VariableOp derived) {
-  builder.setInsertionPoint(getProgram().getOutput());
+  if (Operation *writer = lastWriter(getExtent(operand)))
+    builder.setInsertionPointAfter(writer);
+  else
+    builder.setInsertionPoint(getProgram().getOutput());
   Location loc = NameLoc::get(
       builder.getStringAttr(getRecordName(launch.getLoc()).split('/').first.str() + "/prepare"));
-  auto nothing = BufferType::get(builder.getContext(), 0);
   SmallVector<Value> buffers;
   for (int64_t i = 0; i < int64_t(kernel.getNumBuffers()); ++i)
     if (i == int64_t(kernel.getPreparationAttr().getOperand()))
       buffers.push_back(builder.clone(*operand)->getResult(0));
     else
-      buffers.push_back(AllocOp::create(builder, loc, nothing, IntegerAttr()).getBuffer());
+      buffers.push_back(createEmpty(loc));
   buffers.push_back(createState(derived, kernel.getWorkspace()));
   SmallVector<int32_t> access(launch.getAccess().take_front(kernel.getNumBuffers()));
   access.push_back(static_cast<int32_t>(Access::Write));
   auto copy = LaunchOp::create(builder, loc, launch.getKernel(), buffers, access);
   copy.setPart(Part::Preparation);
+}
+
+/// Derived variables that only `prepare` still looks at, which writes them first, become memory of
+/// its own; those behind them move up.
+void Preparer::release() {
+  if (!program)
+    return;
+  llvm::DenseMap<StringAttr, SmallVector<StateOp>> uses;
+  llvm::DenseSet<StringAttr> kept;
+  module.walk([&](StateOp state) {
+    if (state.use_empty())
+      return state.erase();
+    uses[state.getVariableAttr().getAttr()].push_back(state);
+    if (state->getParentOfType<ProgramOp>() != program)
+      kept.insert(state.getVariableAttr().getAttr());
+  });
+  int64_t released = 0;
+  for (auto variable : llvm::make_early_inc_range(module.getOps<VariableOp>())) {
+    const ArrayRef<StateOp> states = uses[variable.getSymNameAttr()];
+    if (variable.getRole() != program::Role::Derived) {
+      released = 0;
+    } else if (kept.contains(variable.getSymNameAttr())) {
+      variable.setOffset(variable.getOffset() - released);
+      for (StateOp state : states)
+        state.setOffset(variable.getOffset());
+    } else {
+      released += alignUp(variable.getBytes());
+      builder.setInsertionPointToStart(&program.getBlock());
+      Value memory = AllocOp::create(builder, variable.getLoc(),
+                                     BufferType::get(builder.getContext(), variable.getBytes()),
+                                     IntegerAttr());
+      for (StateOp state : states) {
+        state.getBuffer().replaceAllUsesWith(memory);
+        state.erase();
+      }
+      variable.erase();
+    }
+  }
 }
 
 namespace {

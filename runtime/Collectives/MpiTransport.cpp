@@ -20,6 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Elements of one call of MPI.
 constexpr uint64_t pieceElements = uint64_t(1) << 24;
+/// Of a rank's piece of a gather, which goes in one call.
+constexpr uint64_t gatheredBytes = uint64_t(1) << 30;
 
 Status checkMpi(int code, std::string_view what) {
   if (code == MPI_SUCCESS)
@@ -115,7 +117,7 @@ Result<Transport::Ticket> MpiTransport::start(const Collective &collective) {
     if (collective.kind == Collective::Kind::Gather && collective.buffer.size() % rankCount != 0)
       return invalid(collective.buffer.size(), " bytes are no pieces for ", rankCount, " ranks");
     if (collective.kind == Collective::Kind::Gather &&
-        collective.buffer.size() / rankCount > pieceElements)
+        collective.buffer.size() / rankCount > gatheredBytes)
       return invalid(collective.buffer.size(), " bytes are too many to gather");
     Ticket ticket;
     {
@@ -153,6 +155,11 @@ Status MpiTransport::wait(Ticket ticket) {
       failed = concat("the ranks have waited for each other for ", 2 * options.timeout, " s");
     return failureOf();
   });
+}
+
+Status MpiTransport::health() const {
+  std::lock_guard lock(mutex);
+  return failed ? failureOf() : Status();
 }
 
 Status MpiTransport::leave() {
@@ -207,7 +214,8 @@ Status MpiTransport::issue(Operation &operation) {
   const MPI_Comm channel = channels[c.channel];
   const uint64_t size = dtypeSize(c.dtype), all = c.buffer.size() / size;
   const uint64_t perRank = c.kind == Collective::Kind::Gather ? all / rankCount : all;
-  const uint64_t count = std::min(pieceElements, perRank - operation.issued);
+  const uint64_t most = c.kind == Collective::Kind::Gather ? gatheredBytes : pieceElements;
+  const uint64_t count = std::min(most, perRank - operation.issued);
   std::byte *at = c.buffer.data() + operation.issued * size;
   operation.issued += count;
   const int elements = static_cast<int>(count);
@@ -222,7 +230,6 @@ Status MpiTransport::issue(Operation &operation) {
     return checkMpi(MPI_Ibcast(at, elements, MPI_BYTE, 0, channel, &operation.request),
                     "broadcasting");
   case Collective::Kind::Gather:
-    // In one piece: texts.
     return checkMpi(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_BYTE, at, elements, MPI_BYTE, channel,
                                    &operation.request),
                     "gathering");

@@ -30,6 +30,7 @@ public:
   unsigned ranks() const override { return rankCount; }
   Result<Ticket> start(const Collective &collective) override;
   Status wait(Ticket ticket) override;
+  Status health() const override;
   Status leave() override;
   double processorSeconds() const override;
   void setStep(uint64_t step) override { watch->setStep(step); }
@@ -60,7 +61,7 @@ private:
   MPI_Comm channels[channelCount];
   MPI_Op sumBf16 = MPI_OP_NULL, sumF16 = MPI_OP_NULL;
 
-  std::mutex mutex;
+  mutable std::mutex mutex;
   /// There is something to do for the thread; something is done for those who wait.
   std::condition_variable wanted, changed;
   /// Those that were started and that not all of have ended; the first has number `firstTicket`.

@@ -74,4 +74,11 @@ Launched launchedBy(const char *(*getEnvironment)(const char *name)) {
   return {};
 }
 
+unsigned localRank(const char *(*getEnvironment)(const char *name)) {
+  for (const char *variable : {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_LOCAL_RANK"})
+    if (const char *text = getEnvironment(variable))
+      return static_cast<unsigned>(std::strtoul(text, nullptr, 10));
+  return 0;
+}
+
 } // namespace dlc::runtime

@@ -66,6 +66,8 @@ public:
 
   virtual Result<Ticket> start(const Collective &collective) = 0;
   virtual Status wait(Ticket ticket) = 0;
+  /// The failure that ends every wait, if there has been one: for who waits for something else.
+  virtual Status health() const { return {}; }
   /// Ends a run that went well: returns when all ranks have come here. Without it the others take
   /// the end of this process for a failure.
   virtual Status leave() = 0;
@@ -98,6 +100,8 @@ struct Launched {
   /// "mpirun", "srun", "a PMI starter"
   std::string_view by;
 };
+/// The number among the processes of this machine that the starter gave to this one; 0 without one.
+unsigned localRank(const char *(*getEnvironment)(const char *name));
 Launched launchedBy(const char *(*getEnvironment)(const char *name));
 
 struct TransportOptions {

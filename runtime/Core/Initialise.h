@@ -23,9 +23,10 @@ void addElements(dlc_dtype dtype, const std::byte *from, std::byte *to, uint64_t
 /// Whether none of the elements is infinite or not a number.
 bool allFinite(dlc_dtype dtype, std::span<const std::byte> elements);
 
-/// Whether an element that is a class is one of 0 to `classes` - 1.
-inline bool isClass(double element, uint64_t classes) {
-  return element >= 0 && element < static_cast<double>(classes);
+/// Whether an element that is a class is one of 0 to `classes` - 1, or `ignored`.
+inline bool isClass(double element, uint64_t classes, int64_t ignored) {
+  return (element >= 0 && element < static_cast<double>(classes)) ||
+         element == static_cast<double>(ignored);
 }
 
 /// The number of the first element that is not a number, if there is one.

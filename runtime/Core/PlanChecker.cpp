@@ -167,7 +167,7 @@ Status RecordChecker::checkEvent(const dlc_record &record) {
 Status RecordChecker::checkCollective(const dlc_record &record) {
   if (!plan.dataParallel)
     return damaged("is a collective, in a module that was not built for several ranks");
-  if (record.index != DLC_COLLECTIVE_SUM)
+  if (record.index < DLC_COLLECTIVE_SUM || record.index > DLC_COLLECTIVE_SUM_TOP_K)
     return damaged("collective ", record.index, " is unknown");
   if (record.value >= DLC_CHANNELS)
     return damaged("channel ", record.value, " of ", DLC_CHANNELS);
@@ -177,6 +177,8 @@ Status RecordChecker::checkCollective(const dlc_record &record) {
     return damaged("a collective must read and write its argument");
   if (buffer.dtype < DLC_F32 || buffer.dtype > DLC_F16)
     return damaged("a collective adds up floats, found elements of type ", buffer.dtype);
+  if (record.index != DLC_COLLECTIVE_SUM && buffer.dtype != DLC_F32)
+    return damaged("a compressed sum is of f32, found elements of type ", buffer.dtype);
   return {};
 }
 

@@ -364,7 +364,10 @@ Status Decoder::decodeValue(const dlc_value &value, ValueInfo &out) {
   if (value.classes != 0 && (value.kind != DLC_VALUE_INPUT || !isWhole(out.type.dtype)))
     return damaged(value.classes, " classes of ", out.type.str(),
                    ", expected none, or an input of whole numbers");
+  if (value.ignored != 0 && value.classes == 0)
+    return damaged("ignores ", value.ignored, " of no classes");
   out.classes = value.classes;
+  out.ignored = value.ignored;
   return {};
 }
 

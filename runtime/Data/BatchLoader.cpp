@@ -17,8 +17,15 @@ BatchLoader::create(const EntryInfo &entry, std::shared_ptr<const Dataset> datas
     return invalid(dataset->name(), ": ", dataset->size(),
                    " samples are more than can be numbered");
   DLC_TRY_ASSIGN(mapping, mapInputs(entry, *dataset));
-  return std::unique_ptr<BatchLoader>(
+  if (dataset->isSequence() && mapping.empty())
+    return invalid("entry '", entry.name, "' has no input for the text of ", dataset->name());
+  std::unique_ptr<BatchLoader> loader(
       new BatchLoader(entry, std::move(dataset), std::move(mapping), shard));
+  if (loader->dataset->isSequence() && loader->sequenceRounds() == 0)
+    return invalid(loader->dataset->name(), ": ", loader->dataset->size() + 1,
+                   " in a row are too few for a batch of ", entry.batch * shard.ranks, " rows of ",
+                   loader->steps(), " steps");
+  return loader;
 }
 
 BatchLoader::BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset,
@@ -41,6 +48,8 @@ BatchLoader::BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> 
 BatchLoader::~BatchLoader() { stop(); }
 
 uint64_t BatchLoader::batches(bool keepPartial) const {
+  if (dataset->isSequence())
+    return sequenceRounds();
   const uint64_t size = dataset->size();
   const uint64_t all = size / entry.batch + (keepPartial && size % entry.batch != 0);
   const uint64_t extra = shard.even || all % shard.ranks <= shard.rank ? 0 : 1;
@@ -61,7 +70,9 @@ Status BatchLoader::start(const Pass &wanted) {
   stop();
   pass = wanted;
   const auto size = static_cast<uint32_t>(dataset->size());
-  if (pass.seed) {
+  if (dataset->isSequence()) {
+    order.clear();
+  } else if (pass.seed) {
     order = shuffledOrder(size, *pass.seed, pass.epoch);
   } else {
     order.resize(size);
@@ -88,7 +99,10 @@ void BatchLoader::produce() {
     }
     {
       const TimedScope scope(pass.timeline, SpanKind::LoadData, static_cast<uint32_t>(i));
-      fill(ring[i % slots], (pass.firstBatch + i) * shard.ranks + shard.rank);
+      if (dataset->isSequence())
+        fillSequence(ring[i % slots], pass.firstBatch + i);
+      else
+        fill(ring[i % slots], (pass.firstBatch + i) * shard.ranks + shard.rank);
     }
     {
       std::lock_guard lock(mutex);
@@ -121,6 +135,25 @@ void BatchLoader::fill(Batch &batch, uint64_t number) {
       convertSample(mapped, dataset->sample(batch.samples[i], mapped.field),
                     block.data() + i * bytes);
     std::memset(block.data() + valid * bytes, 0, block.size() - valid * bytes);
+  }
+}
+
+void BatchLoader::fillSequence(Batch &batch, uint64_t number) {
+  const uint64_t part = dataset->size() / (entry.batch * shard.ranks);
+  batch.valid = static_cast<int32_t>(entry.batch);
+  batch.samples.clear();
+  for (uint64_t row = 0; row < entry.batch; ++row)
+    batch.samples.push_back(
+        static_cast<uint32_t>((shard.rank * entry.batch + row) * part + number * steps()));
+  for (const MappedInput &mapped : mapping) {
+    std::byte *block = batch.inputs[mapped.input].data();
+    for (uint64_t row = 0; row < entry.batch; ++row)
+      for (uint64_t step = 0; step < steps(); ++step) {
+        const uint64_t place =
+            mapped.samplesFirst ? row * steps() + step : step * entry.batch + row;
+        convertNumber(mapped, dataset->sample(batch.samples[row] + step, mapped.field),
+                      block + place * dtypeSize(mapped.to));
+      }
   }
 }
 

@@ -4,6 +4,10 @@
 // not change it. Training drops the last partial batch; evaluation pads it with zeros and says how
 // many samples are valid.
 //
+// Of a sequence each row of a batch takes a piece, and the rows of the next batch go on where those
+// of this one end: the sequence is cut into as many parts as all ranks have rows. There is no order
+// to shuffle, and no partial batch; what is left at the ends of the parts is not used.
+//
 // Ownership: a Batch stays valid until the next call of next(). Threads: one consumer.
 #ifndef DLC_RUNTIME_DATA_BATCHLOADER_H
 #define DLC_RUNTIME_DATA_BATCHLOADER_H
@@ -24,7 +28,7 @@ struct Batch {
   /// samples.
   std::vector<std::span<std::byte>> inputs;
   int32_t valid = 0;
-  /// The samples' numbers in the dataset, `valid` of them.
+  /// The samples' numbers in the dataset, `valid` of them; of a sequence, of the first of each row.
   std::vector<uint32_t> samples;
 };
 
@@ -66,6 +70,13 @@ private:
   void stop();
   void produce();
   void fill(Batch &batch, uint64_t number);
+  void fillSequence(Batch &batch, uint64_t number);
+  /// Elements of a sequence that a row takes in one batch.
+  uint64_t steps() const { return mapping.front().elements; }
+  /// Batches of a sequence that all ranks take together, one each.
+  uint64_t sequenceRounds() const {
+    return dataset->size() / (entry.batch * shard.ranks) / steps();
+  }
 
   /// Batches that are ready or being read: enough to hide a hiccup of either side.
   static constexpr size_t slots = 4;

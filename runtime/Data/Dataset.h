@@ -16,7 +16,15 @@
 namespace dlc::runtime {
 
 /// What a field of a sample is for: decides which input of an entry it feeds.
-enum class FieldKind { Image, Label };
+enum class FieldKind {
+  Image,
+  Label,
+  /// What the input of the same name reads.
+  Named,
+  /// A number of a sequence, and the one behind it.
+  Text,
+  FollowingText
+};
 
 struct DatasetField {
   FieldKind kind;
@@ -25,6 +33,10 @@ struct DatasetField {
   std::vector<uint64_t> shape;
   /// For messages: where the field comes from.
   std::string file;
+  /// The input's, of a field of kind Named.
+  std::string name = {};
+  /// Numbers beyond the classes of an input stand for its last class: those of rare words.
+  bool rareShareLast = false;
 };
 
 class Dataset {
@@ -33,6 +45,9 @@ public:
   /// For messages: where the samples come from.
   virtual const std::string &name() const = 0;
   virtual uint64_t size() const = 0;
+  /// Each sample is one element of a sequence, and follows the one before it: a batch takes pieces,
+  /// and the next batch goes on where they end.
+  virtual bool isSequence() const { return false; }
   virtual const std::vector<DatasetField> &fields() const = 0;
   /// Bytes of field number `field` of a sample, row-major; they live as long as the dataset.
   virtual const std::byte *sample(uint64_t index, size_t field) const = 0;
@@ -43,8 +58,10 @@ enum class Split { Train, Test };
 /// Whether any of a split's files is there, whatever is in it.
 bool hasSplit(const std::string &description, Split split);
 
-/// Opens what `--data` says: "idx:DIR", a folder with files named as MNIST's are. A split without
-/// samples is an error.
+/// Opens what `--data` says: "idx:DIR", a folder with files named as MNIST's are; "cifar:DIR", the
+/// binary version of CIFAR; "safetensors:FILE" or "npz:FILE", an array for each input;
+/// "text:FILE" or "words:FILE", a text by characters or by words. A split without samples is an
+/// error.
 Result<std::shared_ptr<const Dataset>> openDataset(const std::string &description, Split split);
 
 } // namespace dlc::runtime

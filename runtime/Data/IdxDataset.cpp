@@ -139,14 +139,6 @@ constexpr const char *endings[] = {"", ".gz"};
 
 std::string_view prefixOf(Split split) { return split == Split::Train ? "train" : "t10k"; }
 
-bool hasIdxSplit(const std::string &folder, Split split) {
-  for (std::string_view name : {imageFile, labelFile})
-    for (const char *ending : endings)
-      if (access(concat(folder, "/", prefixOf(split), name, ending).c_str(), F_OK) == 0)
-        return true;
-  return false;
-}
-
 Result<std::string> findFile(const std::string &folder, std::string_view name) {
   std::string path = concat(folder, "/", name);
   for (const char *ending : endings)
@@ -189,6 +181,14 @@ Result<IdxFile> readIdxFile(const std::string &path) {
   return file;
 }
 
+bool hasIdxSplit(const std::string &folder, Split split) {
+  for (std::string_view name : {imageFile, labelFile})
+    for (const char *ending : endings)
+      if (access(concat(folder, "/", prefixOf(split), name, ending).c_str(), F_OK) == 0)
+        return true;
+  return false;
+}
+
 Result<std::shared_ptr<const Dataset>> openIdxDataset(const std::string &folder, Split split) {
   DLC_TRY_ASSIGN(imagePath, findFile(folder, concat(prefixOf(split), imageFile)));
   DLC_TRY_ASSIGN(labelPath, findFile(folder, concat(prefixOf(split), labelFile)));
@@ -204,27 +204,6 @@ Result<std::shared_ptr<const Dataset>> openIdxDataset(const std::string &folder,
     return damaged(imagePath, ": there are no samples in it");
   return std::shared_ptr<const Dataset>(std::make_shared<IdxDataset>(
       folder, std::move(imagePath), std::move(labelPath), std::move(images), std::move(labels)));
-}
-
-/// The folder of "idx:DIR".
-static Result<std::string> idxFolder(const std::string &description) {
-  constexpr std::string_view idx = "idx:";
-  if (description.starts_with(idx) && description.size() > idx.size())
-    return description.substr(idx.size());
-  struct stat info;
-  const bool isPath = stat(description.c_str(), &info) == 0;
-  return invalid("data '", description, "': expected idx:DIR",
-                 isPath ? concat("; did you mean 'idx:", description, "'?") : "");
-}
-
-bool hasSplit(const std::string &description, Split split) {
-  Result<std::string> folder = idxFolder(description);
-  return folder.ok() && hasIdxSplit(*folder, split);
-}
-
-Result<std::shared_ptr<const Dataset>> openDataset(const std::string &description, Split split) {
-  DLC_TRY_ASSIGN(folder, idxFolder(description));
-  return openIdxDataset(folder, split);
 }
 
 } // namespace dlc::runtime

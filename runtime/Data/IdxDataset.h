@@ -16,6 +16,9 @@ struct IdxFile {
 /// Reads a whole file. Damage of any kind is one error that names the file.
 Result<IdxFile> readIdxFile(const std::string &path);
 
+/// Whether any of a split's files is there.
+bool hasIdxSplit(const std::string &folder, Split split);
+
 /// Images and labels of one split in a folder: train-images-idx3-ubyte, train-labels-idx1-ubyte,
 /// t10k-..., each plain or with .gz.
 Result<std::shared_ptr<const Dataset>> openIdxDataset(const std::string &folder, Split split);

@@ -8,25 +8,93 @@
 
 namespace dlc::runtime {
 
-static bool takes(const TensorType &type, FieldKind kind) {
+/// Whether elements of one type can be given to an input of the other.
+static bool canConvert(dlc_dtype from, dlc_dtype to) {
+  return from == to || (from == DLC_U8 && (to == DLC_F32 || to == DLC_I32)) ||
+         (from == DLC_I64 && to == DLC_I32) || (from == DLC_F64 && to == DLC_F32) ||
+         (from == DLC_F32 && to == DLC_F64);
+}
+
+static bool takes(const ValueInfo &input, const DatasetField &field) {
+  const TensorType &type = input.type;
+  const FieldKind kind = field.kind;
+  if (kind == FieldKind::Named)
+    return field.name == input.name;
+  if (kind == FieldKind::Text || kind == FieldKind::FollowingText)
+    return type.dtype == DLC_I32 && type.shape.size() == 2;
   if (kind == FieldKind::Label)
     return type.dtype == DLC_I32 && type.shape.size() == 1;
   return (type.dtype == DLC_F32 || type.dtype == DLC_U8) && type.shape.size() >= 2;
 }
 
-static std::string_view fieldName(FieldKind kind) {
-  return kind == FieldKind::Image ? "images" : "labels";
+/// For messages.
+static std::string fieldName(const DatasetField &field) {
+  return field.kind == FieldKind::Named   ? concat("array '", field.name, "'")
+         : field.kind == FieldKind::Image ? "images"
+                                          : "labels";
+}
+
+/// Why no field of a dataset feeds an input.
+static Status noField(const ValueInfo &input, const Dataset &dataset) {
+  const std::vector<DatasetField> &fields = dataset.fields();
+  if (fields[0].kind != FieldKind::Named)
+    return invalid(
+        "input '", input.name, "' is ", input.type.str(),
+        ", expected f32 or u8 of rank 2 or more for images, or i32 of rank 1 for labels");
+  std::string names;
+  for (const DatasetField &field : fields)
+    addItem(names, excerpt(field.name));
+  return invalid("input '", input.name, "' finds no array of its name in ", dataset.name(),
+                 ", which has: ", names);
+}
+
+/// Whole numbers of 64 bits that an input of 32 cannot hold are an error.
+static Status checkRange(const Dataset &dataset, const MappedInput &mapped) {
+  if (mapped.from != DLC_I64 || mapped.to != DLC_I32)
+    return {};
+  for (uint64_t sample = 0; sample < dataset.size(); ++sample)
+    for (uint64_t i = 0; i < mapped.elements; ++i) {
+      int64_t number;
+      std::memcpy(&number, dataset.sample(sample, mapped.field) + i * sizeof(number),
+                  sizeof(number));
+      if (number != static_cast<int32_t>(number))
+        return invalid(dataset.fields()[mapped.field].file, ": sample ", sample, " has ", number,
+                       ", which i32 cannot hold");
+    }
+  return {};
+}
+
+/// `number` inputs have been given the text and what follows it.
+static Result<MappedInput> mapSequence(const EntryInfo &entry, size_t input, size_t number,
+                                       const Dataset &dataset) {
+  const ValueInfo &value = entry.inputs[input];
+  const std::vector<DatasetField> &fields = dataset.fields();
+  if (number >= fields.size())
+    return invalid("input '", value.name, "' is one more than the two that ", dataset.name(),
+                   " feeds: the text, and what follows");
+  const DatasetField &field = fields[number];
+  if (!takes(value, field) || value.batchAxis > 1)
+    return invalid("input '", value.name, "' is ", value.type.str(),
+                   ", expected i32 of rank 2, steps of samples, for a text");
+  MappedInput mapped{input, number, value.type.shape[1 - value.batchAxis], field.dtype,
+                     value.type.dtype};
+  mapped.samplesFirst = value.batchAxis == 0;
+  if (field.rareShareLast && value.classes != 0)
+    mapped.lastClass = static_cast<int32_t>(value.classes - 1);
+  return mapped;
 }
 
 static Result<MappedInput> mapInput(const EntryInfo &entry, size_t number, const Dataset &dataset) {
   const ValueInfo &input = entry.inputs[number];
   const std::vector<DatasetField> &fields = dataset.fields();
   auto field = std::find_if(fields.begin(), fields.end(),
-                            [&](const DatasetField &f) { return takes(input.type, f.kind); });
+                            [&](const DatasetField &f) { return takes(input, f); });
   if (field == fields.end())
-    return invalid(
-        "input '", input.name, "' is ", input.type.str(),
-        ", expected f32 or u8 of rank 2 or more for images, or i32 of rank 1 for labels");
+    return noField(input, dataset);
+  if (!canConvert(field->dtype, input.type.dtype))
+    return invalid("input '", input.name, "' is ", input.type.str(), ", the ", fieldName(*field),
+                   " of ", dataset.name(), " ", TensorType{field->dtype, field->shape, {}}.str(),
+                   " a sample: these elements are not converted");
   if (input.batchAxis != 0)
     return invalid("input '", input.name, "' is ", input.type.str(),
                    ", its first axis does not count samples");
@@ -34,20 +102,24 @@ static Result<MappedInput> mapInput(const EntryInfo &entry, size_t number, const
   const TensorType sample{field->dtype, field->shape, {}};
   if (perSample != sample.elementCount())
     return invalid("input '", input.name, "' is ", input.type.str(), ", ", perSample,
-                   " numbers a sample; the ", fieldName(field->kind), " of ", dataset.name(),
-                   " are ", sample.str(), ", ", sample.elementCount(), " numbers");
-  return MappedInput{number, static_cast<size_t>(field - fields.begin()), perSample, field->dtype,
-                     input.type.dtype};
+                   " numbers a sample; the ", fieldName(*field), " of ", dataset.name(),
+                   field->kind == FieldKind::Named ? " is " : " are ", sample.str(), ", ",
+                   sample.elementCount(), " numbers");
+  const MappedInput mapped{number, static_cast<size_t>(field - fields.begin()), perSample,
+                           field->dtype, input.type.dtype};
+  DLC_TRY(checkRange(dataset, mapped));
+  return mapped;
 }
 
-Status checkClasses(const Dataset &dataset, size_t field, uint64_t classes, std::string_view of) {
+Status checkClasses(const Dataset &dataset, size_t field, uint64_t classes, int64_t ignored,
+                    std::string_view of) {
   const DatasetField &labels = dataset.fields()[field];
   const uint64_t elements = TensorType{labels.dtype, labels.shape, {}}.elementCount();
   for (uint64_t sample = 0; sample < dataset.size(); ++sample)
     for (uint64_t i = 0; i < elements; ++i) {
       const double label =
           loadElement(labels.dtype, dataset.sample(sample, field) + i * dtypeSize(labels.dtype));
-      if (!isClass(label, classes))
+      if (!isClass(label, classes, ignored))
         return invalid(labels.file, ": sample ", sample, " has label ", label, ", the classes of ",
                        of, " are 0 to ", classes - 1);
     }
@@ -59,16 +131,22 @@ Result<std::vector<MappedInput>> mapInputs(const EntryInfo &entry, const Dataset
   for (size_t i = 0; i < entry.inputs.size(); ++i) {
     if (i == entry.validInput)
       continue;
-    Result<MappedInput> input = mapInput(entry, i, dataset);
+    Result<MappedInput> input = dataset.isSequence() ? mapSequence(entry, i, mapped.size(), dataset)
+                                                     : mapInput(entry, i, dataset);
     if (!input.ok())
       return input.takeStatus().in(concat("entry '", entry.name, "'"));
+    if (dataset.isSequence() && !mapped.empty() && mapped[0].elements != input->elements)
+      return invalid("entry '", entry.name, "': input '", entry.inputs[i].name, "' takes ",
+                     input->elements, " steps, '", entry.inputs[mapped[0].input].name, "' ",
+                     mapped[0].elements);
     for (const MappedInput &other : mapped)
       if (other.field == input->field)
         return invalid("entry '", entry.name, "': inputs '", entry.inputs[other.input].name,
                        "' and '", entry.inputs[i].name, "' both take the ",
-                       fieldName(dataset.fields()[input->field].kind));
-    if (const uint32_t classes = entry.inputs[i].classes)
-      DLC_TRY(checkClasses(dataset, input->field, classes,
+                       fieldName(dataset.fields()[input->field]));
+    const uint32_t classes = entry.inputs[i].classes;
+    if (classes != 0 && !dataset.fields()[input->field].rareShareLast)
+      DLC_TRY(checkClasses(dataset, input->field, classes, entry.inputs[i].ignored,
                            concat("input '", entry.inputs[i].name, "'")));
     mapped.push_back(*input);
   }
@@ -77,17 +155,24 @@ Result<std::vector<MappedInput>> mapInputs(const EntryInfo &entry, const Dataset
 
 void convertSample(const MappedInput &mapped, const std::byte *from, std::byte *to) {
   const auto *bytes = reinterpret_cast<const uint8_t *>(from);
-  if (mapped.to == DLC_F32) {
+  if (mapped.from == DLC_U8 && mapped.to == DLC_F32) {
     auto *out = reinterpret_cast<float *>(to);
     for (uint64_t i = 0; i < mapped.elements; ++i)
       out[i] = static_cast<float>(bytes[i]) * (1.0f / 255.0f);
-  } else if (mapped.to == DLC_I32) {
-    auto *out = reinterpret_cast<int32_t *>(to);
-    for (uint64_t i = 0; i < mapped.elements; ++i)
-      out[i] = bytes[i];
+  } else if (mapped.from == mapped.to) {
+    std::memcpy(to, from, mapped.elements * dtypeSize(mapped.to));
   } else {
-    std::memcpy(to, from, mapped.elements);
+    const uint64_t fromSize = dtypeSize(mapped.from), toSize = dtypeSize(mapped.to);
+    for (uint64_t i = 0; i < mapped.elements; ++i)
+      storeElement(mapped.to, loadElement(mapped.from, from + i * fromSize), to + i * toSize);
   }
+}
+
+void convertNumber(const MappedInput &mapped, const std::byte *from, std::byte *to) {
+  int32_t number;
+  std::memcpy(&number, from, sizeof(number));
+  number = std::min(number, mapped.lastClass);
+  std::memcpy(to, &number, sizeof(number));
 }
 
 } // namespace dlc::runtime

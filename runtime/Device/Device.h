@@ -49,6 +49,7 @@ struct Launch {
 struct DeviceCollective {
   /// Number of the record in the plan.
   uint32_t record;
+  dlc_collective kind;
   uint32_t channel;
   dlc_dtype dtype;
   std::byte *buffer;

@@ -91,7 +91,7 @@ Status Context::Impl::checkClasses(size_t index) const {
   const uint64_t checked = bySample ? perSample * validSamples() : all;
   for (uint64_t i = 0; i < checked; ++i) {
     const double label = loadElement(input.type.dtype, source + i * dtypeSize(input.type.dtype));
-    if (!isClass(label, input.classes))
+    if (!isClass(label, input.classes, input.ignored))
       return invalid("entry '", entry.name, "': ", bySample ? "sample " : "element ",
                      bySample ? i / perSample : i, " of input '", input.name, "' is ", label,
                      ", its classes are 0 to ", input.classes - 1);

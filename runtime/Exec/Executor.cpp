@@ -83,8 +83,8 @@ Status Executor::issue(const dlc_record &record, const Launch &launch) {
   case DLC_RECORD_COLLECTIVE: {
     const dlc_argument &argument = plan.arguments[record.arguments.first];
     return queue->sum(record.stream,
-                      {launch.record, record.value, static_cast<dlc_dtype>(argument.dtype),
-                       buffer(0), argument.bytes});
+                      {launch.record, static_cast<dlc_collective>(record.index), record.value,
+                       static_cast<dlc_dtype>(argument.dtype), buffer(0), argument.bytes});
   }
   case DLC_RECORD_RECORD_EVENT:
     return queue->recordEvent(record.stream, record.index);

@@ -47,7 +47,9 @@ double MetricSums::value(size_t index) const {
     const double count = term.count == DLC_NONE
                              ? term.constant_count * static_cast<double>(runCount)
                              : totals[term.count];
-    value += term.coefficient * totals[term.sum] / count;
+    // Of nothing that counts, a sum of nothing.
+    if (count != 0)
+      value += term.coefficient * totals[term.sum] / count;
   }
   return metric.finish == DLC_FINISH_EXP ? std::exp(value) : value;
 }

@@ -115,25 +115,53 @@ Status broadcastRun(Transport &ranks, Metadata &metadata, State &state) {
   return {};
 }
 
+/// Makes a variable of floats the mean over the ranks.
+static Status averageVariable(Transport &ranks, State &state, size_t index) {
+  const TensorType &type = state.module()->plan().variables[index].type;
+  const uint64_t size = dtypeSize(type.dtype);
+  std::vector<std::byte> value(type.logicalBytes());
+  std::vector<double> numbers(type.elementCount());
+  DLC_TRY(state.read(index, value));
+  for (size_t k = 0; k < numbers.size(); ++k)
+    numbers[k] = loadElement(type.dtype, value.data() + k * size);
+  DLC_TRY(ranks.sum(numbers));
+  for (size_t k = 0; k < numbers.size(); ++k)
+    storeElement(type.dtype, numbers[k] / ranks.ranks(), value.data() + k * size);
+  return state.write(index, value);
+}
+
 Status averageStatistics(Transport &ranks, State &state) {
   if (ranks.ranks() == 1)
     return {};
   const std::vector<VariableInfo> &variables = state.module()->plan().variables;
-  for (size_t i = 0; i < variables.size(); ++i) {
-    const TensorType &type = variables[i].type;
-    if (variables[i].role != DLC_ROLE_STATISTIC || isWhole(type.dtype))
-      continue;
-    const uint64_t size = dtypeSize(type.dtype);
-    std::vector<std::byte> value(type.logicalBytes());
-    std::vector<double> numbers(type.elementCount());
-    DLC_TRY(state.read(i, value));
-    for (size_t k = 0; k < numbers.size(); ++k)
-      numbers[k] = loadElement(type.dtype, value.data() + k * size);
-    DLC_TRY(ranks.sum(numbers));
-    for (size_t k = 0; k < numbers.size(); ++k)
-      storeElement(type.dtype, numbers[k] / ranks.ranks(), value.data() + k * size);
-    DLC_TRY(state.write(i, value));
+  for (size_t i = 0; i < variables.size(); ++i)
+    if (variables[i].role == DLC_ROLE_STATISTIC && !isWhole(variables[i].type.dtype))
+      DLC_TRY(averageVariable(ranks, state, i));
+  return {};
+}
+
+/// Whether a record of `entry` writes to a variable.
+static bool writes(const Plan &plan, const EntryInfo &entry, const VariableInfo &variable) {
+  for (uint32_t i = 0; i < entry.records.count; ++i) {
+    const dlc_range arguments = plan.records[entry.records.first + i].arguments;
+    for (uint32_t a = 0; a < arguments.count; ++a) {
+      const dlc_argument &argument = plan.arguments[arguments.first + a];
+      if (argument.space == DLC_SPACE_STATE && (argument.access & DLC_WRITE) != 0 &&
+          argument.offset < variable.offset + variable.bytes &&
+          variable.offset < argument.offset + argument.bytes)
+        return true;
+    }
   }
+  return false;
+}
+
+Status averageGradientSums(Transport &ranks, State &state, const EntryInfo &accumulate) {
+  if (ranks.ranks() == 1)
+    return {};
+  const Plan &plan = state.module()->plan();
+  for (size_t i = 0; i < plan.variables.size(); ++i)
+    if (plan.variables[i].role == DLC_ROLE_SLOT && writes(plan, accumulate, plan.variables[i]))
+      DLC_TRY(averageVariable(ranks, state, i));
   return {};
 }
 
@@ -177,9 +205,11 @@ Status compareParameters(Transport &ranks, const State &state) {
 
 Status scaleByRanks(Context &context) {
   const State &state = *context.state();
-  if (!state.module()->plan().findScalar(ranksScale))
-    return {};
-  return context.setScalar(ranksScale, 1.0 / state.device()->ranks().ranks());
+  const double count = state.device()->ranks().ranks();
+  for (const auto &[name, value] : {std::pair(ranksScale, 1 / count), {ranksCount, count}})
+    if (state.module()->plan().findScalar(name))
+      DLC_TRY(context.setScalar(name, value));
+  return {};
 }
 
 Result<unsigned> ranksOnProcessors(Transport &ranks) {

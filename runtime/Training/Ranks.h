@@ -31,13 +31,18 @@ Status broadcastRun(Transport &ranks, Metadata &metadata, State &state);
 /// Makes each statistic, of floats, the mean over the ranks.
 Status averageStatistics(Transport &ranks, State &state);
 
+/// Makes each sum of gradients that `accumulate` adds to the mean over the ranks: what they have
+/// come to so far is so that of any number of ranks.
+Status averageGradientSums(Transport &ranks, State &state, const EntryInfo &accumulate);
+
 /// Fails on all ranks if the parameters are not the same bits on all of them.
 Status compareParameters(Transport &ranks, const State &state);
 
-/// The scalar by which the update makes a mean over the ranks of their sum.
-inline constexpr std::string_view ranksScale = "ranks.scale";
+/// The scalars by which an update makes a mean over the ranks of their sum: 1 / ranks, and, for
+/// f64, their number.
+inline constexpr std::string_view ranksScale = "ranks.scale", ranksCount = "ranks.count";
 
-/// Writes it for the ranks of the context's device, where its module has it.
+/// Writes them for the ranks of the context's device, where its module has them.
 Status scaleByRanks(Context &context);
 
 /// How many of the ranks share processors with this one; itself included.

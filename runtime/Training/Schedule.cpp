@@ -89,6 +89,15 @@ double scheduleFactor(std::span<const SchedulePart> parts, uint64_t updates, dou
   return factorAt(*part, t, part->n * (part->inEpochs ? epochUpdates : 1));
 }
 
+double ranksFactor(std::span<const SchedulePart> parts, unsigned ranks, uint64_t updates,
+                   double epochUpdates) {
+  constexpr double epochs = 5;
+  const double all = ranks;
+  if (!parts.empty() && parts.front().kind == DLC_SCHEDULE_WARMUP)
+    return all;
+  return 1 + (all - 1) * std::min(1.0, static_cast<double>(updates) / (epochs * epochUpdates));
+}
+
 Status applyFactor(Context &context, double factor,
                    const std::map<std::string, double> &overrides) {
   for (const ScalarInfo &scalar : context.state()->module()->plan().scalars) {

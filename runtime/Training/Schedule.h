@@ -17,6 +17,12 @@ namespace dlc::runtime {
 /// A plateau counts as 1: its factor is the Plateau's.
 double scheduleFactor(std::span<const SchedulePart> parts, uint64_t updates, double epochUpdates);
 
+/// The factor on top of it among `ranks` ranks, where rates are those of one rank's batch: the
+/// number of ranks, to which it rises from 1 over the first five epochs (Goyal et al. 2017). A
+/// schedule that begins with a warm-up of its own takes the place of this one.
+double ranksFactor(std::span<const SchedulePart> parts, unsigned ranks, uint64_t updates,
+                   double epochUpdates);
+
 /// Writes a context's scheduled scalars: what was set in the place of their defaults, else these,
 /// times the factor.
 Status applyFactor(Context &context, double factor,

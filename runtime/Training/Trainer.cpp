@@ -26,9 +26,11 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
   const Plan &plan = trainer->state->module()->plan();
   trainer->position = start;
   trainer->countsRanks = trainer->ranks().ranks() > 1;
-  for (const SettingInfo &setting : plan.settings)
+  for (const SettingInfo &setting : plan.settings) {
     if (setting.name == "epochs" && setting.value >= 1 && setting.value < 1e9)
       trainer->epochTarget = static_cast<uint64_t>(setting.value);
+    trainer->rateFollowsBatch |= setting.name == "reference_batch";
+  }
   if (options.epochs)
     trainer->epochTarget = *options.epochs;
   DLC_TRY(trainer->prepareSteps());
@@ -59,7 +61,8 @@ Transport &Trainer::ranks() const { return state->device()->ranks(); }
 
 /// Scalars that no user sets.
 static bool isOurs(std::string_view scalar) {
-  return scalar == "step" || scalar == ranksScale || scalar.starts_with("random.");
+  return scalar == "step" || scalar == ranksScale || scalar == ranksCount ||
+         scalar.starts_with("random.");
 }
 
 Status Trainer::prepareSteps() {
@@ -108,10 +111,13 @@ double Trainer::epochUpdates(const Step &step) const {
 
 /// Writes the scheduled scalars for the update after `updates` others.
 Status Trainer::applySchedule(Step &step, uint64_t updates) {
-  if (step.schedule.empty())
+  const bool overRanks = rateFollowsBatch && ranks().ranks() > 1;
+  if (step.schedule.empty() && !overRanks)
     return {};
-  const double factor =
+  double factor =
       step.plateau.factor() * scheduleFactor(step.schedule, updates, epochUpdates(step));
+  if (overRanks)
+    factor *= ranksFactor(step.schedule, ranks().ranks(), updates, epochUpdates(step));
   return applyFactor(*step.context, factor, options.overrides);
 }
 
@@ -299,10 +305,22 @@ StepReport Trainer::stepReport(uint64_t samples, double seconds) const {
   return report;
 }
 
+/// Those of accumulations whose update is still to come.
+Status Trainer::averageOpenSums() {
+  const Plan &plan = state->module()->plan();
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const size_t update = plan.updateOf(i);
+    if (update != i && position.step % plan.steps[update].every != 0)
+      DLC_TRY(averageGradientSums(ranks(), *state, plan.entries[plan.steps[i].entry]));
+  }
+  return {};
+}
+
 Status Trainer::writeCheckpoint(TrainObserver &observer) {
   if (options.checkpoint.empty())
     return {};
   DLC_TRY(averageStatistics(ranks(), *state));
+  DLC_TRY(averageOpenSums());
   if (ranks().rank() != 0)
     return {};
   const TimedScope scope(options.timeline, SpanKind::Checkpoint);

@@ -122,6 +122,7 @@ private:
   Status checkLoss(const Step &step) const;
   Status checkEvaluation(const MetricValues &metrics) const;
   Status finishEpoch(TrainObserver &observer);
+  Status averageOpenSums();
   Status writeCheckpoint(TrainObserver &observer);
   StepReport stepReport(uint64_t samples, double seconds) const;
   MetricValues epochMetrics() const;
@@ -162,6 +163,8 @@ private:
   std::optional<uint64_t> savedStep;
   /// Whether checkpoints say how many ranks there were: not in a run that was always one.
   bool countsRanks = false;
+  /// Whether learning rates are those of the compiled batch, and grow with the number of ranks.
+  bool rateFollowsBatch = false;
   bool stopped = false;
 };
 

@@ -39,6 +39,11 @@ std::string pooling(const json &a) {
   return out + ")";
 }
 
+std::string recurrent(const json &a) {
+  return a["op"].get<std::string>() + "(x, " + a["hidden"].dump() +
+         ", layers=" + a["layers"].dump() + ", name=\"op\")[0]";
+}
+
 /// The expression of the case's output in terms of its inputs; empty for an operation that this
 /// table does not know.
 std::string expression(const json &a) {
@@ -69,6 +74,12 @@ std::string expression(const json &a) {
          return "x[" + axes + a["begin"].dump() + ":" + a["end"].dump() + "]";
        }},
       {"concat", [](const json &a) { return "concat([a, b, c], axis=" + a["axis"].dump() + ")"; }},
+      // Not in training it is one whose statistics are given: a frozen one.
+      {"batch_norm",
+       [](const json &a) {
+         return "batch_norm(x, epsilon=" + a["epsilon"].dump() +
+                (a["training"].get<bool>() ? "" : ", frozen=true") + ", name=\"op\")";
+       }},
       {"embedding",
        [](const json &a) {
          return "embedding(index, " + a["count"].dump() + ", " + a["width"].dump() +
@@ -98,6 +109,8 @@ std::string expression(const json &a) {
        [](const json &a) {
          return "upsample(x, " + a["factor"].dump() + ", mode=" + a["mode"].dump() + ")";
        }},
+      {"lstm", recurrent},
+      {"gru", recurrent},
       {"local_response_norm",
        [](const json &a) {
          return "local_response_norm(x, " + a["size"].dump() + ", alpha=" + a["alpha"].dump() +
@@ -125,11 +138,15 @@ std::string lossOf(const json &a) {
   return plain.count(op) ? op + "(output, target)" : "";
 }
 
-/// f32[N, 3, 4], where the first axis counts samples if it is as long as the batch.
-std::string typeOf(const char *dtype, const std::vector<uint64_t> &shape, uint64_t batch) {
+/// Which axis of the output counts samples.
+size_t batchAxisOf(const json &a) { return a.value("layout", "").starts_with("T N") ? 1 : 0; }
+
+/// f32[N, 3, 4], where the axis of the samples is one if it is as long as the batch.
+std::string typeOf(const char *dtype, const std::vector<uint64_t> &shape, uint64_t batch,
+                   size_t axis = 0) {
   std::string out = std::string(dtype) + "[";
   for (size_t i = 0; i < shape.size(); ++i)
-    out += (i ? ", " : "") + (i == 0 && shape[0] == batch ? "N" : std::to_string(shape[i]));
+    out += (i ? ", " : "") + (i == axis && shape[i] == batch ? "N" : std::to_string(shape[i]));
   return out + "]";
 }
 
@@ -141,13 +158,15 @@ std::string operationModel(const json &attributes,
   if (body.empty())
     return "";
   const std::vector<uint64_t> &output = loss.empty() ? shapes.at("output") : shapes.at("input.x");
-  const uint64_t batch = output[0];
+  const size_t axis = batchAxisOf(attributes);
+  const uint64_t batch = output[axis];
   std::string inputs;
   for (const auto &[name, shape] : shapes)
-    if (name.starts_with("input.") && name != "input.label" && name != "input.target")
+    if (name.starts_with("input.") && name != "input.label" && name != "input.target" &&
+        !name.starts_with("input.running_"))
       inputs += (inputs.empty() ? "" : ", ") + name.substr(6) + ": " +
-                typeOf(name == "input.index" ? "i32" : "f32", shape, batch);
-  std::string text = "model Case(" + inputs + ") -> " + typeOf("f32", output, batch) +
+                typeOf(name == "input.index" ? "i32" : "f32", shape, batch, axis);
+  std::string text = "model Case(" + inputs + ") -> " + typeOf("f32", output, batch, axis) +
                      " {\n  return " + body + "\n}\n";
   text += "train Case {\n";
   if (shapes.contains("input.label"))
@@ -155,7 +174,7 @@ std::string operationModel(const json &attributes,
   if (shapes.contains("input.target"))
     text += "  target: " + typeOf("f32", shapes.at("input.target"), batch) + "\n";
   if (loss.empty())
-    text += "  dy: " + typeOf("f32", output, batch) + "\n";
+    text += "  dy: " + typeOf("f32", output, batch, axis) + "\n";
   text += "  loss = " + (loss.empty() ? "sum(output * dy)" : loss) + "\n";
   return text + "  optimizer = sgd(learning_rate=0.0)\n  batch = " + std::to_string(batch) +
          "\n}\n";

@@ -2,8 +2,10 @@
 //
 //   check-goldens FOLDER --work DIR --operations 'conv2d_*'
 //       single operations: output and every gradient
-//   check-goldens FOLDER --work DIR --network lenet --model lenet.dl --layers conv1,conv2
-//       a network: loss, activations, gradients
+//   check-goldens FOLDER --work DIR --network lenet --model lenet.dl
+//       three training steps of a network whose parameters the model declares in the order of the
+//       reference: losses, logits, gradients of the first step, parameters and statistics after the
+//       third. With --words it reads words, [steps, samples], with a label each
 //
 // The limit is four times the error of PyTorch's own float32 (stored with each value), as if that
 // were 2.5e-7 larger: what another order of summation can cost. --factor takes the place of four,
@@ -15,6 +17,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fnmatch.h>
 #include <fstream>
@@ -27,7 +30,7 @@ namespace dlc::test {
 namespace {
 
 struct Checker {
-  std::string work, flags;
+  std::string work, flags, device;
   double factor;
   int compared = 0, failed = 0;
 
@@ -48,41 +51,53 @@ struct Checker {
     return false;
   }
 
-  /// Runs one entry on `inputs` and `parameters`. The goldens' rate is constant: in an epoch as
-  /// long as this one a schedule stays where it begins.
-  bool step(const std::string &module, const std::string &entry, int steps,
-            const Tensors &parameters, const Tensors &inputs, Tensors &out) {
+  /// What `step` starts from.
+  void write(const Tensors &parameters, const Tensors &inputs) {
     writeTensors(work + "/inputs.safetensors", inputs);
-    std::string command = "dlc-run step " + module + " --entry " + entry + " --inputs " + work +
-                          "/inputs.safetensors --save " + work +
-                          "/out.safetensors --epoch-steps 1000000000 --steps " +
-                          std::to_string(steps) + " > /dev/null";
-    if (!parameters.empty()) {
-      writeTensors(work + "/parameters.safetensors", parameters);
-      command += " --parameters " + work + "/parameters.safetensors";
-    }
-    if (!run(command))
+    writeTensors(work + "/parameters.safetensors", parameters);
+  }
+
+  /// Runs the training step on what `write` wrote; its losses stand in losses.json, a line each.
+  /// The goldens' rate is constant: in an epoch as long as this one a schedule stays where it
+  /// begins.
+  bool step(const std::string &module, int steps, Tensors &out) {
+    if (!run("dlc-run step " + module + " --entry train_step" +
+             (device.empty() ? "" : " --device " + device) + " --inputs " + work +
+             "/inputs.safetensors --parameters " + work + "/parameters.safetensors --save " + work +
+             "/out.safetensors --epoch-steps 1000000000 --json --steps " + std::to_string(steps) +
+             " > " + work + "/losses.json"))
       return false;
     out = readTensors(work + "/out.safetensors");
     return true;
   }
 
   void operation(const fs::path &file);
-  void network(const fs::path &file, const std::string &model,
-               const std::vector<std::string> &layers);
+  void network(const fs::path &file, const std::string &model, bool words);
   void summary(const std::string &name, const json &expected, const Tensor &value,
                double float32Error);
 };
+
+/// The name that a layer has for the parameter of a case: weight_hh_l1 for hidden_weight_1.
+std::string layerName(const std::string &parameter) {
+  for (const auto &[theirs, ours] :
+       {std::pair("input_weight_", "weight_ih_l"), std::pair("hidden_weight_", "weight_hh_l"),
+        std::pair("input_bias_", "bias_ih_l"), std::pair("hidden_bias_", "bias_hh_l")})
+    if (parameter.starts_with(theirs))
+      return "op." + (ours + parameter.substr(std::strlen(theirs)));
+  return "op." + parameter;
+}
 
 /// The model's inputs and parameters of a case, under the names that the model gives them.
 void splitCase(const Tensors &golden, Tensors &inputs, Tensors &parameters,
                std::map<std::string, std::vector<uint64_t>> &shapes) {
   for (const auto &[name, tensor] : golden) {
     shapes[name] = tensor.shape;
-    if (name.starts_with("input."))
+    if (name.starts_with("input.running_"))
+      parameters["op." + name.substr(6)] = tensor;
+    else if (name.starts_with("input."))
       inputs[name.substr(6)] = tensor;
     else if (name.starts_with("parameter."))
-      parameters["op." + name.substr(10)] = tensor;
+      parameters[layerName(name.substr(10))] = tensor;
   }
 }
 
@@ -91,7 +106,7 @@ void Checker::operation(const fs::path &file) {
   const Tensors golden = readTensors(file.string(), &metadata);
   const json attributes = json::parse(metadata.at("case"));
   const json &float32 = attributes["float32_error"];
-  Tensors inputs, parameters, trained, inferred;
+  Tensors inputs, parameters, trained;
   std::map<std::string, std::vector<uint64_t>> shapes;
   splitCase(golden, inputs, parameters, shapes);
   const std::string text = operationModel(attributes, shapes), name = file.stem().string();
@@ -105,15 +120,22 @@ void Checker::operation(const fs::path &file) {
     inputs["dy"] = golden.at("gradient.output");
   const std::string source = work + "/" + name + ".dl", module = work + "/" + name + ".so";
   std::ofstream(source) << text;
+  write(parameters, inputs);
   if (!run("dlc " + source + " -o " + module + " --input-gradients --weight-gradients " + flags) ||
-      !step(module, "train_step", 1, parameters, inputs, trained))
+      !step(module, 1, trained))
     return;
   report(name + " output", maxError(trained[isLoss ? "loss" : "output"], golden.at("output")),
          float32["output"]);
+  const bool isFrozen = !attributes.value("training", true);
   for (const auto &[key, expected] : golden)
     if (key.starts_with("gradient.") && key != "gradient.output") {
       const std::string tensor = key.substr(9);
-      const std::string ours = parameters.contains("op." + tensor) ? "gradient.op." + tensor : key;
+      // Nothing asks for the gradient of what is frozen.
+      const std::string layers = layerName(tensor);
+      const bool isParameter = parameters.contains(layers);
+      if (isFrozen && isParameter)
+        continue;
+      const std::string ours = isParameter ? "gradient." + layers : key;
       report(name + " " + key, maxError(trained[ours], expected), float32[key]);
     }
 }
@@ -146,55 +168,102 @@ void Checker::summary(const std::string &name, const json &expected, const Tenso
   report(name, error, float32Error);
 }
 
-void Checker::network(const fs::path &file, const std::string &model,
-                      const std::vector<std::string> &layers) {
+/// Whether torchvision or the reference's own code names a normalisation so.
+bool isNorm(const std::string &name) {
+  return name.find("bn") != std::string::npos || name.find("norm") != std::string::npos ||
+         name.find("downsample.1") != std::string::npos;
+}
+
+/// Parameter `number` of the references' formula.
+Tensor makeParameter(size_t number, const json &described) {
+  const std::vector<uint64_t> shape = described["shape"];
+  const std::string name = described["name"];
+  uint64_t count = 1;
+  for (uint64_t size : shape)
+    count *= size;
+  double scale = 0.05, offset = 0;
+  if (shape.size() > 1) {
+    scale = std::sqrt(6.0 / (double(count) / double(shape[0])));
+  } else if (isNorm(name)) {
+    scale = 0.25;
+    offset = name.ends_with("weight") ? 0.75 : 0;
+  }
+  return makeTensor(shape, formulaF32("parameter" + std::to_string(number), count, scale, offset));
+}
+
+/// The keys of a role, in the order in which the model declares them.
+std::vector<std::string> readKeys(const std::string &list, const std::string &role) {
+  std::vector<std::string> keys;
+  std::ifstream file(list);
+  for (std::string line; std::getline(file, line);)
+    if (line.find(" " + role + " ") != std::string::npos)
+      keys.push_back(line.substr(0, line.find(' ')));
+  return keys;
+}
+
+void Checker::network(const fs::path &file, const std::string &model, bool words) {
   const json golden = json::parse(std::ifstream(file));
   const std::vector<uint64_t> shape = golden["input"];
   const json &gradients = golden["first_step"]["gradients"],
-             &finals = golden["parameters_after_3_steps"];
-  Tensors parameters;
-  std::vector<std::string> keys;
-  for (size_t i = 0; i < gradients.size(); ++i) {
-    const std::vector<uint64_t> dims = gradients[i]["shape"];
-    uint64_t count = 1;
-    for (uint64_t d : dims)
-      count *= d;
-    const double scale =
-        dims.size() > 1 ? std::sqrt(6.0 / (double(count) / double(dims[0]))) : 0.05;
-    keys.push_back(layers.at(i / 2) + (i % 2 ? ".bias" : ".weight"));
-    parameters[keys.back()] =
-        makeTensor(dims, formulaF32("parameter" + std::to_string(i), count, scale));
+             &logits = golden["first_step"]["logits"], &finals = golden["parameters_after_3_steps"],
+             &statistics = golden["running_statistics_after_3_steps"];
+  const std::string module = work + "/network.so", names = work + "/names.txt",
+                    steps = words ? " -D T=" + std::to_string(shape[0]) : "",
+                    compile = "dlc " + model + " -D N=" + std::to_string(shape[words ? 1 : 0]) +
+                              steps + " -D learning_rate=" + golden["learning_rate"].dump();
+  if (!run(compile + " --emit=names > " + names) ||
+      !run(compile + " -o " + module + " --weight-gradients " + flags))
+    return;
+  const std::vector<std::string> keys = readKeys(names, "parameter"),
+                                 running = readKeys(names, "statistic");
+  if (keys.size() != gradients.size() || running.size() != statistics.size()) {
+    std::printf("FAILED: %zu parameters and %zu statistics, expected %zu and %zu\n", keys.size(),
+                running.size(), gradients.size(), statistics.size());
+    ++failed;
+    return;
   }
   uint64_t count = 1;
   for (uint64_t d : shape)
     count *= d;
-  const Tensors inputs = {{"image", makeTensor(shape, formulaF32("x", count))},
-                          {"label", makeTensor({shape[0]}, formulaLabels("label", shape[0], 10))}};
-
-  const std::string module = work + "/network.so", batch = std::to_string(shape[0]);
-  Tensors first, second, third;
-  if (!run("dlc " + model + " -o " + module + " -D N=" + batch + " -D learning_rate=" +
-           golden["learning_rate"].dump() + " --weight-gradients " + flags) ||
-      !step(module, "train_step", 1, parameters, inputs, first) ||
-      !step(module, "train_step", 2, parameters, inputs, second) ||
-      !step(module, "train_step", 3, parameters, inputs, third))
+  const uint64_t classes = std::vector<uint64_t>(logits["shape"]).back();
+  {
+    Tensors parameters;
+    for (size_t i = 0; i < keys.size(); ++i)
+      parameters[keys[i]] = makeParameter(i, gradients[i]);
+    const int below = static_cast<int>(classes);
+    write(parameters,
+          words ? Tensors{{"word", makeTensor(shape, formulaLabels("x", count, below))},
+                          {"label", makeTensor(shape, formulaLabels("label", count, below))}}
+                : Tensors{
+                      {"image", makeTensor(shape, formulaF32("x", count))},
+                      {"label", makeTensor({shape[0]}, formulaLabels("label", shape[0], below))}});
+  }
+  Tensors out;
+  if (!step(module, 1, out))
     return;
-
   double worst = 0;
   for (size_t i = 0; i < gradients.size(); ++i) {
     worst = std::max(worst, double(gradients[i]["float32_error"]));
-    summary("gradient." + keys[i], gradients[i], first["gradient." + keys[i]],
+    summary("gradient." + keys[i], gradients[i], out["gradient." + keys[i]],
             gradients[i]["float32_error"]);
   }
-  summary("logits", golden["first_step"]["logits"], first["output"], worst);
-  const Tensors *steps[] = {&first, &second, &third};
+  summary("logits", logits, out["output"], worst);
+  if (!step(module, 3, out))
+    return;
+  std::ifstream losses(work + "/losses.json");
   for (int i = 0; i < 3; ++i) {
+    std::string line;
+    std::getline(losses, line);
     const double expected = golden["losses"][i];
+    const json found = json::parse(line, nullptr, /*allow_exceptions=*/false);
     report("loss " + std::to_string(i + 1),
-           std::abs(steps[i]->at("loss").values.at(0) - expected) / expected, worst);
+           found.is_object() ? std::abs(found.value("loss", NAN) - expected) / expected : NAN,
+           worst);
   }
   for (size_t i = 0; i < finals.size(); ++i)
-    summary(keys[i] + " after 3 steps", finals[i], third[keys[i]], worst);
+    summary(keys[i] + " after 3 steps", finals[i], out[keys[i]], worst);
+  for (size_t i = 0; i < statistics.size(); ++i)
+    summary(running[i] + " after 3 steps", statistics[i], out[running[i]], worst);
 }
 
 } // namespace
@@ -204,19 +273,21 @@ int main(int argc, char **argv) {
   CLI::App app("compares dlc with reference values");
   std::string folder, work, operations, network, model, flags;
   double factor = 4;
-  std::vector<std::string> layers;
+  std::string device;
+  bool words = false;
   app.add_option("folder", folder, "folder with ops/ and nets/")->required();
   app.add_option("--work", work, "folder for files made on the way")->required();
   app.add_option("--operations", operations, "pattern of case names");
   app.add_option("--network", network, "name of a network");
   app.add_option("--model", model, "its source");
-  app.add_option("--layers", layers, "names of its layers in order")->delimiter(',');
+  app.add_flag("--words", words, "its inputs are words");
+  app.add_option("--device", device, "that runs, such as simt; default: the module's");
   app.add_option("--flags", flags, "more of dlc's flags");
   app.add_option("--factor", factor, "of the limit");
   CLI11_PARSE(app, argc, argv);
 
   fs::create_directories(work);
-  dlc::test::Checker checker{work, flags, factor};
+  dlc::test::Checker checker{work, flags, device, factor};
   std::vector<fs::path> files;
   if (!operations.empty())
     for (const fs::directory_entry &file : fs::directory_iterator(folder + "/ops"))
@@ -226,7 +297,7 @@ int main(int argc, char **argv) {
   for (const fs::path &file : files)
     checker.operation(file);
   if (!network.empty())
-    checker.network(folder + "/nets/" + network + ".json", model, layers);
+    checker.network(folder + "/nets/" + network + ".json", model, words);
   std::printf("%d compared, %d failed\n", checker.compared, checker.failed);
   return checker.failed || !checker.compared;
 }

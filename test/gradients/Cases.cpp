@@ -71,6 +71,18 @@ static std::vector<Case> tensorCases() {
        R"(%y = dl.slice %x starts = [0, 1, 2] sizes = [2, 3, 2] steps = [1, 2, 1] :
              tensor<2x7x5xf64>
           %z = dl.exp %y : tensor<2x3x2xf64> dl.return %z : tensor<2x3x2xf64>)"},
+      // Some elements are read twice, by equal and by other pieces, and some never.
+      {"pieces", "(%x: tensor<7x2xf64>) -> tensor<2x2xf64>",
+       R"(%a = dl.slice %x starts = [1, 0] sizes = [2, 2] steps = [1, 1] : tensor<7x2xf64>
+          %b = dl.slice %x starts = [5, 0] sizes = [2, 2] steps = [1, 1] : tensor<7x2xf64>
+          %c = dl.slice %x starts = [1, 0] sizes = [2, 2] steps = [1, 1] : tensor<7x2xf64>
+          %d = dl.slice %x starts = [2, 0] sizes = [2, 2] steps = [1, 1] : tensor<7x2xf64>
+          %e = dl.slice %x starts = [0, 0] sizes = [2, 2] steps = [3, 1] : tensor<7x2xf64>
+          %f = dl.slice %x starts = [2, 1] sizes = [2, 1] steps = [1, 1] : tensor<7x2xf64>
+          %g = dl.broadcast %f dims = [0, 1] : tensor<2x1xf64> to tensor<2x2xf64>
+          %p = dl.multiply %a, %b : tensor<2x2xf64> %q = dl.multiply %c, %d : tensor<2x2xf64>
+          %r = dl.multiply %e, %g : tensor<2x2xf64> %s = dl.add %p, %q : tensor<2x2xf64>
+          %t = dl.multiply %s, %r : tensor<2x2xf64> dl.return %t : tensor<2x2xf64>)"},
       {"pad", "(%x: tensor<2x3x1xf64>) -> tensor<4x8x3xf64>",
        R"(%y = dl.pad %x low = [1, 1, 2] steps = [1, 3, 1] : tensor<2x3x1xf64> to tensor<4x8x3xf64>
           %z = dl.exp %y : tensor<4x8x3xf64> dl.return %z : tensor<4x8x3xf64>)"},
@@ -128,6 +140,41 @@ static std::vector<Case> tensorCases() {
        R"(%c = dl.matmul %a, %b transpose_b : tensor<2x3x4xf64>, tensor<2x5x4xf64>
           dl.return %c : tensor<2x3x5xf64>)"},
   };
+}
+
+/// Steps of recurrent layers, forwards and backwards in time; all results count.
+static std::vector<Case> recurrentCases() {
+  std::vector<Case> cases;
+  for (const char *direction : {"", " reverse"}) {
+    std::string name = *direction ? "_reverse" : "";
+    cases.push_back({"lstm" + name,
+                     R"((%x: tensor<3x2x12xf64>, %h: tensor<2x3xf64>, %c: tensor<2x3xf64>,
+                         %w: tensor<12x3xf64>) ->
+                         (tensor<4x2x3xf64>, tensor<4x2x3xf64>, tensor<3x2x12xf64>))",
+                     "%hs, %cs, %gates = dl.lstm %x, %h, %c, %w" + std::string(direction) +
+                         R"( : tensor<3x2x12xf64>
+                         dl.return %hs, %cs, %gates :
+                            tensor<4x2x3xf64>, tensor<4x2x3xf64>, tensor<3x2x12xf64>)"});
+    cases.push_back({"gru" + name,
+                     R"((%x: tensor<3x2x9xf64>, %h: tensor<2x3xf64>, %w: tensor<9x3xf64>,
+                         %b: tensor<9xf64>) -> (tensor<4x2x3xf64>, tensor<3x2x9xf64>))",
+                     "%hs, %p = dl.gru %x, %h, %w bias(%b : tensor<9xf64>)" +
+                         std::string(direction) + R"( : tensor<3x2x9xf64>
+                         dl.return %hs, %p : tensor<4x2x3xf64>, tensor<3x2x9xf64>)"});
+  }
+  cases.push_back({"lstm_outputs_only",
+                   R"((%x: tensor<2x2x12xf64>, %w: tensor<12x3xf64>) -> tensor<2x2x3xf64>)",
+                   R"(%zero = dl.constant dense<0.0> : tensor<2x3xf64>
+                      %hs, %cs, %gates = dl.lstm %x, %zero, %zero, %w : tensor<2x2x12xf64>
+                      %y = dl.slice %hs starts = [1, 0, 0] sizes = [2, 2, 3] steps = [1, 1, 1] :
+                          tensor<3x2x3xf64>
+                      dl.return %y : tensor<2x2x3xf64>)"});
+  cases.push_back({"gru_without_bias",
+                   R"((%x: tensor<2x2x9xf64>, %h: tensor<2x3xf64>, %w: tensor<9x3xf64>) ->
+                      tensor<3x2x3xf64>)",
+                   R"(%hs, %p = dl.gru %x, %h, %w : tensor<2x2x9xf64>
+                      dl.return %hs : tensor<3x2x3xf64>)"});
+  return cases;
 }
 
 static std::vector<Case> convolutionCases() {
@@ -387,7 +434,7 @@ llvm::ArrayRef<Case> allCases() {
   static const std::vector<Case> cases = [] {
     std::vector<Case> all;
     for (auto group : {rowCases, elementwiseCases, tensorCases, convolutionCases, poolingCases,
-                       networkCases, compositeCases}) {
+                       networkCases, compositeCases, recurrentCases}) {
       std::vector<Case> some = group();
       all.insert(all.end(), some.begin(), some.end());
     }

@@ -9,6 +9,7 @@
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/TensorBuilder.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/DL/LiveMemory.h"
 #include "passes/DL/Passes.h"
@@ -36,6 +37,9 @@ public:
 private:
   unsigned draw(unsigned count) { return random() % count; }
   Value any(Type type);
+  Value elementwiseOp();
+  Value partsOp();
+  Value lookedUp();
   Value matrixOp();
   Value vectorOp();
 
@@ -55,10 +59,87 @@ Value GraphBuilder::any(Type type) {
   return value;
 }
 
+/// One that keeps values within bounds, or is kept within them.
+Value GraphBuilder::elementwiseOp() {
+  Location loc = builder.getUnknownLoc();
+  Value a = any(matrix), b = any(matrix);
+  dl::TensorBuilder t{builder, loc};
+  switch (draw(14)) {
+  case 0:
+    return dl::ReluOp::create(builder, loc, a);
+  case 1:
+    return t.sigmoid(a);
+  case 2:
+    return t.tanh(t.exp(a));
+  case 3:
+    return t.log(t.shift(t.abs(a), 1));
+  case 4:
+    return t.sqrt(t.abs(a));
+  case 5:
+    return dl::SoftsignOp::create(builder, loc, a);
+  case 6:
+    return t.tanh(dl::SiluOp::create(builder, loc, a));
+  case 7:
+    return t.tanh(dl::HardswishOp::create(builder, loc, a));
+  case 8:
+    return t.erf(a);
+  case 9:
+    return t.tanh(dl::FloorOp::create(builder, loc, a));
+  case 10:
+    return dl::EluOp::create(builder, loc, matrix, a, llvm::APFloat(0.5));
+  case 11:
+    return t.tanh(t.multiply(a, t.subtract(b, a)));
+  case 12:
+    return t.divide(a, t.shift(t.abs(b), 1));
+  default:
+    return t.sigmoid(t.raise(t.shift(t.abs(a), 1), b));
+  }
+}
+
+/// Parts of two matrices, joined or put apart by zeros.
+Value GraphBuilder::partsOp() {
+  Location loc = builder.getUnknownLoc();
+  Value a = any(matrix), b = any(matrix);
+  const int64_t axis = draw(2), size = 1 + int64_t(draw(3));
+  auto part = [&](Value of, int64_t start, int64_t count) -> Value {
+    int64_t starts[2] = {0, 0}, sizes[2] = {4, 4}, steps[2] = {1, 1};
+    starts[axis] = start;
+    sizes[axis] = count;
+    return dl::SliceOp::create(builder, loc, of, starts, sizes, steps);
+  };
+  if (draw(2))
+    return dl::ConcatOp::create(builder, loc, {part(a, 4 - size, size), part(b, 0, 4 - size)},
+                                axis);
+  int64_t low[2] = {0, 0}, steps[2] = {1, 1};
+  low[axis] = int64_t(draw(unsigned(5 - size)));
+  return dl::PadOp::create(builder, loc, matrix, part(a, 0, size), low, steps);
+}
+
+/// Rows or columns by numbers, some of which the matrix does not have.
+Value GraphBuilder::lookedUp() {
+  Location loc = builder.getUnknownLoc();
+  auto type = RankedTensorType::get({4}, builder.getI32Type());
+  SmallVector<int32_t> numbers;
+  for (int i = 0; i < 4; ++i)
+    numbers.push_back(int32_t(draw(6)) - 1);
+  Value index = dl::ConstantOp::create(builder, loc, type,
+                                       DenseElementsAttr::get(type, ArrayRef<int32_t>(numbers)));
+  return dl::GatherOp::create(builder, loc, any(matrix), index, int64_t(draw(2)));
+}
+
 Value GraphBuilder::matrixOp() {
   Location loc = builder.getUnknownLoc();
   Value a = any(matrix), b = any(matrix);
-  switch (draw(8)) {
+  switch (draw(14)) {
+  case 8:
+  case 9:
+  case 10:
+    return elementwiseOp();
+  case 11:
+  case 12:
+    return partsOp();
+  case 13:
+    return lookedUp();
   case 0:
     return dl::TanhOp::create(builder, loc, matrix, dl::AddOp::create(builder, loc, a, b));
   case 1:
@@ -85,7 +166,13 @@ Value GraphBuilder::matrixOp() {
 
 Value GraphBuilder::vectorOp() {
   Location loc = builder.getUnknownLoc();
-  switch (draw(4)) {
+  switch (draw(6)) {
+  case 4:
+    return dl::ReduceOp::create(builder, loc, dl::ReduceKind::Min, any(matrix), int64_t(draw(2)));
+  case 5:
+    return dl::TanhOp::create(
+        builder, loc, vector,
+        dl::ReduceOp::create(builder, loc, dl::ReduceKind::Sum, any(matrix), int64_t(draw(2))));
   case 3:
     return dl::MomentsOp::create(builder, loc, any(matrix), int64_t(draw(2)))->getResult(draw(2));
   case 0:
@@ -192,7 +279,7 @@ TEST(FuseRandomTest, KeepsResults) {
   MLIRContext context;
   context.loadDialect<dl::DLDialect>();
   int64_t recomputed[2] = {};
-  for (unsigned seed = 0; seed < 300 && !testing::Test::HasFailure(); ++seed) {
+  for (unsigned seed = 0; seed < 2000 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     checkGraph(context, seed, recomputed);
   }

@@ -217,6 +217,31 @@ CLI::Validator fileName() {
       "");
 }
 
+std::optional<std::array<double, 2>> parseLink(std::string_view text) {
+  std::array<double, 2> link;
+  const char *begin = text.data(), *const end = begin + text.size();
+  for (size_t i = 0; i < link.size(); ++i) {
+    const auto [behind, error] = std::from_chars(begin, end, link[i]);
+    const bool isLast = i + 1 == link.size();
+    if (error != std::errc() || !(link[i] >= 1e-15 && link[i] <= 1) || isLast != (behind == end) ||
+        (!isLast && *behind != ','))
+      return std::nullopt;
+    begin = behind + 1;
+  }
+  return link;
+}
+
+CLI::Validator linkTimes() {
+  return CLI::Validator(
+      [](std::string &text) {
+        return parseLink(text) ? std::string()
+                               : "expected two times in seconds, as 'dlc-run link' prints them, "
+                                 "found '" +
+                                     text + "'";
+      },
+      "");
+}
+
 CLI::Validator oneOf(std::vector<std::string> expected) {
   return CLI::Validator(
       [expected](std::string &value) {

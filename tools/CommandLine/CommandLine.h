@@ -6,6 +6,7 @@
 #include "tools/CommandLine/ExitCode.h"
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -31,6 +32,11 @@ int reportUnknownCommand(const std::string &word, const std::vector<std::string>
 CLI::Validator wholeNumber(uint64_t least, uint64_t most = UINT64_MAX);
 /// Any name but an empty one, as an unset variable of a shell gives.
 CLI::Validator fileName();
+/// Seconds of a sum over ranks and of each byte of it, "5e-5,1.6e-9", as `dlc-run link` prints
+/// them. Nothing for other texts.
+std::optional<std::array<double, 2>> parseLink(std::string_view text);
+/// What parseLink reads.
+CLI::Validator linkTimes();
 /// One of these words.
 CLI::Validator oneOf(std::vector<std::string> expected);
 

@@ -1,5 +1,6 @@
 // Flags and helpers that the commands share.
 #include "tools/dlc-run/Command.h"
+#include "runtime/Collectives/VirtualRanks.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Core/Thread.h"
 #include "runtime/Device/Device.h"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 namespace dlc::runtime::tool {
 
@@ -32,9 +34,13 @@ Result<std::shared_ptr<Device>> DeviceFlags::open(const Module &module) const {
 
 Result<std::shared_ptr<Device>> DeviceFlags::open() const {
   if (device == "cuda")
-    return openCuda({.graph = !noCudaGraph, .libraries = !noLibraries, .warn = [](auto line) {
-                       std::fprintf(stderr, "warning: %s\n", std::string(line).c_str());
-                     }});
+    return openCuda(
+        {.localRank = localRank([](const char *name) -> const char * { return std::getenv(name); }),
+         .graph = !noCudaGraph,
+         .libraries = !noLibraries,
+         .warn = [](auto line) {
+           std::fprintf(stderr, "warning: %s\n", std::string(line).c_str());
+         }});
   if (device == "simt")
     return openSimt({.threads = threads, .seed = simtSeed, .libraries = !noLibraries});
   return openCpu({.threads = threads});
@@ -92,16 +98,47 @@ Result<std::shared_ptr<State>> RanksFlags::createStateAmong(const std::shared_pt
   return state;
 }
 
-Status amongRanks(const RanksFlags &flags,
-                  const std::function<Status(const std::shared_ptr<Transport> &)> &body) {
-  DLC_TRY_ASSIGN(ranks, openTransport({.timeout = flags.timeout}));
-  Status status = body(ranks);
+using RankBody = std::function<Status(const std::shared_ptr<Transport> &)>;
+
+static Status asRank(const std::shared_ptr<Transport> &ranks, const RankBody &body) {
+  Status status = guarded([&] { return body(ranks); });
   if (status.ok())
     return ranks->leave();
   ranks->setReason(status.message());
   return ranks->rank() == 0 || status.message().empty()
              ? std::move(status)
              : std::move(status).in(concat("on rank ", ranks->rank()));
+}
+
+/// A thread for each of this process's ranks but the first.
+static Status asVirtualRanks(const std::vector<std::shared_ptr<Transport>> &ranks,
+                             const RankBody &body) {
+  std::vector<Status> ended(ranks.size());
+  std::vector<std::thread> threads;
+  Status all = guarded([&]() -> Status {
+    for (size_t i = 1; i < ranks.size(); ++i)
+      threads.push_back(startThread([&, i] { ended[i] = asRank(ranks[i], body); }));
+    return asRank(ranks[0], body);
+  });
+  // Also where there was no thread for one of them: the others do not wait for it.
+  if (!all.ok())
+    ranks[0]->setReason(all.message());
+  for (std::thread &thread : threads)
+    thread.join();
+  for (Status &status : ended)
+    if (all.ok())
+      all = std::move(status);
+  return all;
+}
+
+Status amongRanks(const RanksFlags &flags, const RankBody &body) {
+  DLC_TRY_ASSIGN(ranks, openTransport({.timeout = flags.timeout}));
+  const uint64_t total = flags.deterministic;
+  if (ranks->ranks() > 1 || total != 0)
+    DLC_TRY(beginTogether(*ranks, total == 0 ? Status() : checkVirtualRanks(total, ranks->ranks()),
+                          {{"--deterministic", total == 0 ? "none" : std::to_string(total)}}));
+  return total == 0 ? asRank(ranks, body)
+                    : asVirtualRanks(makeVirtualRanks(ranks, static_cast<unsigned>(total)), body);
 }
 
 Status beginTogether(Transport &ranks, const Status &own, const Facts &facts) {

@@ -60,6 +60,8 @@ struct RanksFlags : RunFlags {
   std::string trace;
   /// Seconds that a rank may keep the others waiting.
   double timeout = 30;
+  /// Ranks that the processes share, whose sums are one tree; 0: each process is a rank.
+  uint64_t deterministic = 0;
 
   /// createState() as one of `ranks`, `sharing` of which share this process's processors. Fails
   /// where there are several and the module is for one.
@@ -122,7 +124,8 @@ struct CheckFlags {
 };
 
 Status train(const TrainFlags &flags);
-/// Runs `body` among the ranks that this process was started among. Rank 0 speaks for all.
+/// Runs `body` among the ranks that this process was started among; for each of its own where these
+/// are virtual, on threads. Rank 0 speaks for all.
 Status amongRanks(const RanksFlags &flags,
                   const std::function<Status(const std::shared_ptr<Transport> &)> &body);
 /// agree() before anyone begins: where the ranks differ rank 0 says so, once, and all of them fail.

@@ -200,11 +200,14 @@ Status predict(const InferFlags &flags, Context &context) {
                    "': predictions need an output of scores by sample and class, found ",
                    entry.outputs.empty() ? "none" : entry.outputs[0].type.str());
   DLC_TRY_ASSIGN(data, openDataset(flags.data, Split::Test));
+  constexpr size_t labels = 1;
+  if (data->fields().size() != 2 || data->fields()[labels].kind != FieldKind::Label)
+    return invalid(data->name(), ": predictions are made of images with labels: of idx: or cifar:");
   DLC_TRY_ASSIGN(loader, BatchLoader::create(entry, data));
   DLC_TRY(loader->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = true}));
   const uint64_t classes = entry.outputs[0].type.shape[1];
-  constexpr size_t labels = 1;
-  DLC_TRY(checkClasses(*data, labels, classes, concat("output '", entry.outputs[0].name, "'")));
+  DLC_TRY(checkClasses(*data, labels, classes, /*ignored=*/0,
+                       concat("output '", entry.outputs[0].name, "'")));
   uint64_t right = 0, seen = 0;
   for (uint64_t run = 0; run < flags.steps.value_or(UINT64_MAX); ++run) {
     const Batch *batch = loader->next();

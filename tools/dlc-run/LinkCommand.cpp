@@ -2,6 +2,7 @@
 #include "runtime/Collectives/Transport.h"
 #include "runtime/Core/Support.h"
 #include "tools/dlc-run/Command.h"
+#include "tools/dlc-run/LinkFit.h"
 #include "tools/dlc-run/Output.h"
 
 #include <algorithm>
@@ -11,18 +12,16 @@
 namespace dlc::runtime::tool {
 namespace {
 
-struct Measured {
-  uint64_t bytes;
-  double seconds;
-};
-
 /// The median of several sums of `bytes` bytes of floats, as the slowest rank saw each.
 Result<double> timeSum(Transport &ranks, uint64_t bytes) {
   using Clock = std::chrono::steady_clock;
-  constexpr int warmUps = 2, runs = 9;
+  constexpr size_t warmUps = 2, runs = 9, least = 3;
+  constexpr double enough = 1;
   std::vector<float> buffer(bytes / sizeof(float), 1);
   std::vector<double> times;
-  for (int i = 0; i < warmUps + runs; ++i) {
+  double spent = 0;
+  // All ranks know the same times, so they end together.
+  for (size_t i = 0; times.size() < runs && (times.size() < least || spent < enough); ++i) {
     double here = 1;
     DLC_TRY(ranks.sum(std::span(&here, 1)));
     const Clock::time_point start = Clock::now();
@@ -31,32 +30,14 @@ Result<double> timeSum(Transport &ranks, uint64_t bytes) {
     std::vector<double> all(ranks.ranks(), 0);
     all[ranks.rank()] = std::chrono::duration<double>(Clock::now() - start).count();
     DLC_TRY(ranks.sum(all));
+    const double slowest = *std::ranges::max_element(all);
+    spent += slowest;
     if (i >= warmUps)
-      times.push_back(*std::ranges::max_element(all));
+      times.push_back(slowest);
   }
-  std::ranges::nth_element(times, times.begin() + runs / 2);
-  return times[runs / 2];
-}
-
-struct Line {
-  double alpha, beta;
-};
-
-/// seconds = alpha + beta * bytes with the least squares of relative errors: small sums count as
-/// much as large ones.
-Line fit(const std::vector<Measured> &points) {
-  double ss = 0, sb = 0, bb = 0, s = 0, b = 0;
-  for (const Measured &point : points) {
-    const double one = 1 / point.seconds, bytes = static_cast<double>(point.bytes) / point.seconds;
-    ss += one * one;
-    sb += one * bytes;
-    bb += bytes * bytes;
-    s += one;
-    b += bytes;
-  }
-  const double determinant = ss * bb - sb * sb;
-  const double beta = std::max(0.0, (ss * b - sb * s) / determinant);
-  return {std::max(0.0, (s - beta * sb) / ss), beta};
+  const auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
+  std::ranges::nth_element(times, middle);
+  return *middle;
 }
 
 } // namespace
@@ -65,20 +46,20 @@ Status link(const LinkFlags &flags) {
   DLC_TRY_ASSIGN(ranks, openTransport());
   if (ranks->ranks() == 1)
     return invalid("link: one rank has no link; dlc-run launch -n 2 -- link measures one");
-  std::vector<Measured> points;
+  std::vector<MeasuredSum> points;
   constexpr uint64_t first = 1 << 10, last = 16 << 20;
-  for (uint64_t bytes = first; bytes <= last; bytes *= 4) {
+  for (uint64_t bytes = first; bytes <= last; bytes *= bytes < leastBytesForBeta ? 4 : 2) {
     DLC_TRY_ASSIGN(seconds, timeSum(*ranks, bytes));
     points.push_back({bytes, seconds});
   }
   DLC_TRY(ranks->leave());
   if (ranks->rank() != 0)
     return {};
-  const Line line = fit(points);
+  const LinkLine line = fitLink(points);
   const std::string forCompiler = printf("%.3g,%.3g", line.alpha, line.beta);
   if (flags.json) {
     Json sums = Json::array();
-    for (const Measured &point : points)
+    for (const MeasuredSum &point : points)
       sums.push_back({{"bytes", point.bytes}, {"seconds", point.seconds}});
     printJson({{"ranks", ranks->ranks()},
                {"transport", ranks->name()},
@@ -88,7 +69,7 @@ Status link(const LinkFlags &flags) {
     return {};
   }
   Table table({"bytes", "time", "MB/s"});
-  for (const Measured &point : points)
+  for (const MeasuredSum &point : points)
     table.add({bytesText(static_cast<double>(point.bytes)), printf("%.3f ms", point.seconds * 1e3),
                printf("%.1f", static_cast<double>(point.bytes) / point.seconds * 1e-6)});
   table.print();

@@ -2,6 +2,7 @@
 // its records on this machine, and a network.
 #include "runtime/Core/FileWriter.h"
 #include "runtime/Core/Support.h"
+#include "tools/CommandLine/CommandLine.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Output.h"
 #include "tools/dlc-run/Simulation.h"
@@ -9,41 +10,29 @@
 #include "tools/dlc-run/TraceFile.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 
 namespace dlc::runtime::tool {
 namespace {
 
-/// "5e-5,1.6e-9": what a sum over two ranks takes, and each byte of it, as `link` prints them. A
-/// ring of two ranks has two transfers of half of the bytes.
-Result<Connection> parseConnection(std::string_view flag, const std::string &text) {
-  const char *const end = text.data() + text.size();
-  double sum = 0, byte = 0;
-  const auto [comma, failed] = std::from_chars(text.data(), end, sum);
-  if (failed == std::errc() && comma != end && *comma == ',') {
-    const auto [rest, wrong] = std::from_chars(comma + 1, end, byte);
-    if (wrong == std::errc() && rest == end && sum >= 0 && byte >= 0 && sum <= 1 && byte <= 1)
-      return Connection{sum / 2, byte};
-  }
-  return invalid(flag, ": expected two times in seconds, as 'dlc-run link' prints them, found '",
-                 excerpt(text), "'");
+/// A ring of two ranks has two transfers of half of the bytes.
+Connection connectionOf(const std::string &link) {
+  const auto [sum, byte] = *dlc::tool::parseLink(link);
+  return {sum / 2, byte};
 }
 
 Result<Network> networkOf(const SimulateFlags &flags) {
   Network network;
   network.topology = *topologyNamed(flags.topology);
   network.perNode = flags.perNode;
-  DLC_TRY_ASSIGN(between, parseConnection("--link", flags.link));
-  network.between = between;
+  network.between = connectionOf(flags.link);
   if (network.topology != Topology::TwoLevel && (!flags.nodeLink.empty() || flags.perNode != 1))
     return invalid("--per-node and --node-link need --topology two-level");
   if (network.topology != Topology::TwoLevel)
     return network;
   if (flags.nodeLink.empty() || flags.perNode < 2)
     return invalid("--topology two-level needs --per-node, 2 or more, and --node-link");
-  DLC_TRY_ASSIGN(within, parseConnection("--node-link", flags.nodeLink));
-  network.within = within;
+  network.within = connectionOf(flags.nodeLink);
   return network;
 }
 
@@ -90,6 +79,9 @@ Status simulate(const SimulateFlags &flags) {
   if (!flags.trace.empty())
     DLC_TRY(checkWritable(flags.trace, std::vector{flags.module}));
   DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), flags.entry, DLC_ENTRY_TRAIN));
+  if (entry->kind != DLC_ENTRY_TRAIN && entry->kind != DLC_ENTRY_ACCUMULATE)
+    return invalid(flags.module, ": entry '", entry->name, "' does not train, it is of kind ",
+                   entryKindName(entry->kind), ": there is no step to predict");
   DLC_TRY_ASSIGN(context, Context::create(state, entry->name));
   DLC_TRY_ASSIGN(inputs, bindRandom(*context, flags.seed.value_or(0)));
   DLC_TRY_ASSIGN(seconds, measureRecords(*context));

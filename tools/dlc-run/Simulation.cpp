@@ -1,9 +1,11 @@
 // The clocks of streams, events and channels.
 #include "tools/dlc-run/Simulation.h"
+#include "runtime/Collectives/RecordSum.h"
 #include "tools/dlc-run/TraceFile.h"
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace dlc::runtime::tool {
 
@@ -43,6 +45,28 @@ double Network::secondsOfSum(uint64_t ranks, uint64_t bytes) const {
   return 0;
 }
 
+double Network::secondsOfGather(uint64_t ranks, uint64_t bytes) const {
+  if (ranks <= 1)
+    return 0;
+  const auto count = static_cast<double>(ranks), each = static_cast<double>(bytes);
+  switch (topology) {
+  case Topology::Ring:
+    return (count - 1) * (between.message + each * between.byte);
+  case Topology::Tree: // Bruck et al. 1997: in each round twice as much as in the one before.
+    return static_cast<double>(std::bit_width(ranks - 1)) * between.message +
+           (count - 1) * each * between.byte;
+  case Topology::TwoLevel: {
+    // Among the nodes first, each rank with its like, over the one connection of its node; then all
+    // of that within each.
+    const auto inside = static_cast<double>(std::min<uint64_t>(perNode, ranks));
+    const double nodes = std::ceil(count / inside);
+    return (nodes - 1) * (between.message + inside * each * between.byte) +
+           (inside - 1) * (within.message + nodes * each * within.byte);
+  }
+  }
+  return 0;
+}
+
 SimulatedStep simulateStep(const Plan &plan, const EntryInfo &entry,
                            const std::vector<double> &seconds, const Network &network,
                            uint64_t ranks) {
@@ -67,7 +91,10 @@ SimulatedStep simulateStep(const Plan &plan, const EntryInfo &entry,
     case DLC_RECORD_COLLECTIVE: {
       double &channel = channels[record.value];
       const double begin = std::max(stream, channel);
-      const double took = network.secondsOfSum(ranks, plan.arguments[record.arguments.first].bytes);
+      const auto kind = static_cast<dlc_collective>(record.index);
+      const uint64_t sent = bytesSent(kind, plan.arguments[record.arguments.first].bytes);
+      const double took = kind == DLC_COLLECTIVE_SUM ? network.secondsOfSum(ranks, sent)
+                                                     : network.secondsOfGather(ranks, sent);
       stream = channel = begin + took;
       result.serial += took;
       if (ranks > 1)

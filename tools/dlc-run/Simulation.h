@@ -34,6 +34,8 @@ struct Network {
 
   /// A sum of `bytes` bytes over `ranks` ranks.
   double secondsOfSum(uint64_t ranks, uint64_t bytes) const;
+  /// All ranks get the `bytes` bytes that each of them has: a compressed sum.
+  double secondsOfGather(uint64_t ranks, uint64_t bytes) const;
 };
 
 struct SimulatedStep {

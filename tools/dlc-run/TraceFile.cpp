@@ -1,6 +1,7 @@
 // Trace events as the Trace Event Format has them: complete events ("X") on one line each, times in
 // microseconds; each rank is a process, each of its lanes a thread.
 #include "tools/dlc-run/TraceFile.h"
+#include "runtime/Collectives/RecordSum.h"
 #include "runtime/Core/FileWriter.h"
 #include "runtime/Core/Support.h"
 
@@ -137,7 +138,8 @@ Json argumentsOf(const Plan &plan, const Span &span) {
   all["record"] = span.number;
   if (record.kind == DLC_RECORD_COLLECTIVE) {
     all["channel"] = record.value;
-    all["bytes"] = plan.arguments[record.arguments.first].bytes;
+    all["bytes"] = bytesSent(static_cast<dlc_collective>(record.index),
+                             plan.arguments[record.arguments.first].bytes);
     return all;
   }
   if (record.kind == DLC_RECORD_LAUNCH)

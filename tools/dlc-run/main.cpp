@@ -50,7 +50,8 @@ struct CommandLine {
   Status runHere();
 };
 
-constexpr const char *dataText = "idx:DIR, a folder with files named as MNIST's are";
+constexpr const char *dataText =
+    "idx:DIR, cifar:DIR, safetensors:FILE, npz:FILE, text:FILE or words:FILE";
 
 CLI::App *CommandLine::add(const char *name, const char *description) {
   return app.add_subcommand(name, description);
@@ -93,6 +94,11 @@ void CommandLine::addRanks(CLI::App *command, RanksFlags &flags) {
                    "seconds that a rank may keep the others waiting; default: 30")
       ->type_name("S")
       ->check(CLI::Range(1.0, 1e6));
+  command
+      ->add_option("--deterministic", flags.deterministic,
+                   "N ranks that 1, 2, 4, ... processes share, with the same bits")
+      ->type_name("N")
+      ->check(wholeNumber(1));
 }
 
 CLI::App *CommandLine::addRunning(const char *name, const char *description, RunFlags &flags) {
@@ -218,7 +224,8 @@ void CommandLine::addSimulate() {
   simulateCommand
       ->add_option("--link", simulate.link,
                    "as `dlc-run launch -n 2 -- link` prints it; default: 5e-5,1.6e-9")
-      ->type_name("A,B");
+      ->type_name("A,B")
+      ->check(linkTimes());
   simulateCommand->add_option("--topology", simulate.topology, "ring (default), tree, or two-level")
       ->type_name("WHICH")
       ->check(oneOf({"ring", "tree", "two-level"}));
@@ -226,7 +233,8 @@ void CommandLine::addSimulate() {
       ->type_name("N")
       ->check(wholeNumber(1, 1 << 20));
   simulateCommand->add_option("--node-link", simulate.nodeLink, "two-level: --link within a node")
-      ->type_name("A,B");
+      ->type_name("A,B")
+      ->check(linkTimes());
   simulateCommand
       ->add_option("--entry", simulate.entry, "entry to run; default: the first that trains")
       ->type_name("NAME");

@@ -147,9 +147,9 @@ LogicalResult Driver::runPasses(llvm::function_ref<void(OpPassManager &)> add) {
 
 /// The model as the frontend gives it.
 LogicalResult Driver::readModel() {
-  frontend::FrontendOptions language{options.defines, withLibrary(options.includeDirs),
-                                     options.trainSection, options.inferBatches,
-                                     options.inputGradients};
+  frontend::FrontendOptions language{options.defines,        withLibrary(options.includeDirs),
+                                     options.trainSection,   options.inferBatches,
+                                     options.inputGradients, options.dataParallel};
   engine.warningsAreErrors = options.warningsAreErrors;
   module = frontend::compile(sources, options.input, language, context, engine);
   return failure(!module || failed(checkOutput()));

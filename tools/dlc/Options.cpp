@@ -84,17 +84,6 @@ static void addOutputOptions(CLI::App &app, Options &options, std::string &emit)
       ->option_text("FILE");
 }
 
-/// Two numbers of seconds with a comma between them; nothing for other texts.
-static std::optional<std::array<double, 2>> parseLink(llvm::StringRef text) {
-  auto [alpha, beta] = text.split(',');
-  std::array<double, 2> link;
-  auto isTime = [](double seconds) { return seconds >= 1e-15 && seconds <= 1; };
-  if (alpha.getAsDouble(link[0]) || beta.getAsDouble(link[1]) || !isTime(link[0]) ||
-      !isTime(link[1]))
-    return std::nullopt;
-  return link;
-}
-
 /// "1048576", "512MiB", "4.5GiB": bytes; nothing for other texts.
 static std::optional<int64_t> parseBytes(llvm::StringRef text) {
   static constexpr std::pair<llvm::StringRef, int> units[] = {
@@ -178,9 +167,10 @@ static void addOptions(CLI::App &app, Options &options) {
                "training steps also return the gradients of what they update");
   app.add_flag("--data-parallel", options.dataParallel,
                "for several ranks: training steps sum their gradients");
-  app.add_option("--compress", options.compress, "sum large gradients over ranks in bf16 or f16")
-      ->check(oneOf({"bf16", "f16"}))
-      ->option_text("TYPE");
+  app.add_option("--compress", options.compress,
+                 "sum large gradients over ranks as bf16, f16, 1bit or top-k")
+      ->check(oneOf({"bf16", "f16", "1bit", "top-k"}))
+      ->option_text("HOW");
   app.add_option("--bucket-size", options.bucketBytes,
                  "most bytes of gradients summed at once; default: by --link")
       ->check(wholeNumber(1, uint64_t(1) << 40))
@@ -188,14 +178,7 @@ static void addOptions(CLI::App &app, Options &options) {
   app.add_option_function<std::string>(
          "--link", [&](const std::string &text) { options.link = *parseLink(text); },
          "seconds of a sum over ranks and of each byte of it: 5e-5,1.6e-9")
-      ->check(CLI::Validator(
-          [](std::string &text) {
-            return parseLink(text) ? std::string()
-                                   : "expected two times in seconds, as 'dlc-run link' prints "
-                                     "them, found '" +
-                                         text + "'";
-          },
-          ""))
+      ->check(linkTimes())
       ->option_text("A,B");
   app.add_option_function<std::string>(
          "-W", [&](const std::string &) { options.warningsAreErrors = true; },

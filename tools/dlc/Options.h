@@ -44,8 +44,8 @@ struct Options {
   bool inputGradients = false;
   bool weightGradients = false;
   bool dataParallel = false;
-  std::string compress;            ///< what large gradients are summed in: bf16, f16; empty: as is
-  int64_t bucketBytes = 0;         ///< of gradients that ranks reduce together; 0: by `link`
+  std::string compress;    ///< how large gradients are summed: bf16, f16, 1bit, top-k; empty: as is
+  int64_t bucketBytes = 0; ///< of gradients that ranks reduce together; 0: by `link`
   std::array<double, 2> link = {}; ///< seconds a reduction, and a byte; 0: defaults
   bool warningsAreErrors = false;
   bool cache = true;

@@ -182,6 +182,7 @@ static GemmProblem pointwiseProduct(const ConvolutionProblem &p) {
   g.mapA = {{p.groups, out, in}, {0, forward ? 1u : 2u, forward ? 2u : 1u}, /*wraps=*/true};
   g.mapB = PackedPhase::IndexMap::identity({g.batch, g.k, g.n});
   g.mapC = PackedPhase::IndexMap::identity({g.batch, g.m, g.n});
+  g.weights = GemmProblem::Operand::A;
   return g;
 }
 

@@ -13,13 +13,18 @@ class GemmPhase : public PackedPhase {
 public:
   GemmPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
             const GemmProblem &problem, const GemmSchedule &schedule)
-      : PackedPhase(spec, target, module, name, schedule.splits > 1), problem(problem),
-        schedule(schedule), layout(problem, schedule, e.lanes), c(sink(problem.mapC)) {}
+      : PackedPhase(spec, target, module, name,
+                    schedule.splits > 1 || schedule.packed != Operand::None),
+        problem(problem), schedule(schedule), layout(problem, schedule, e.lanes),
+        c(sink(problem.mapC)) {}
 
+  void packWhole();
   void multiply(LLVM::LLVMFuncOp micro);
   void addParts();
 
 private:
+  using Operand = GemmProblem::Operand;
+
   /// Ranges of tiles, panels and blocks of the sum.
   struct Task {
     Value split, batch, tile, tileEnd, panel, panelEnd, block, blockEnd;
@@ -31,11 +36,14 @@ private:
   };
 
   Task decode(Value number);
-  Block blockOf(const Task &task, Value number);
+  Block blockOf(Value batch, Value number);
+  Value wholeAt(const Block &block, Value piece);
   void packA(const Block &block, Value target);
   void packB(const Block &block, Value target);
   void packBlock(const Source &source, unsigned along, bool lanesContiguous, ArrayRef<Value> corner,
                  Value first, Value end, int64_t size, int64_t distance, Value steps, Value target);
+  void packRows(const Source &source, unsigned along, ArrayRef<Value> corner, Value first,
+                Value end, int64_t distance, Value steps, Value target);
   void runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp micro, Value packedA,
                 Value packedB, Value accumulators);
   void prefetchTile(Value batch, Value tile, Value panel);
@@ -72,14 +80,43 @@ GemmPhase::Task GemmPhase::decode(Value number) {
   return task;
 }
 
-GemmPhase::Block GemmPhase::blockOf(const Task &task, Value number) {
+/// Block `number` of the sum of a batch.
+GemmPhase::Block GemmPhase::blockOf(Value batch, Value number) {
   Block block;
   block.number = number;
   const int64_t ofTerm = ceilDiv(problem.k, schedule.depth);
-  block.outer = problem.terms > 1 ? e.div(number, ofTerm) : task.batch;
+  block.outer = problem.terms > 1 ? e.div(number, ofTerm) : batch;
   block.k = e.mul(problem.terms > 1 ? e.rem(number, ofTerm) : number, schedule.depth);
   block.steps = e.minimum(e.constant(schedule.depth), e.sub(e.constant(problem.k), block.k));
   return block;
+}
+
+/// Where a block's tiles or panels of the operand that is packed whole begin, from `piece` on.
+Value GemmPhase::wholeAt(const Block &block, Value piece) {
+  Value matrix = e.rem(block.outer, layout.wholeMatrices);
+  Value place = e.add(e.mul(matrix, problem.blocks(schedule.depth)), block.number);
+  place = e.add(e.mul(place, layout.wholePieces), piece);
+  return e.at(kernel.workspace(), e.mul(place, layout.pieceElements));
+}
+
+/// A task packs some tiles or panels of one block.
+void GemmPhase::packWhole() {
+  SmallVector<Value> place =
+      e.delinearize(kernel.task, {layout.wholeMatrices, problem.blocks(schedule.depth),
+                                  ceilDiv(layout.wholePieces, layout.packedPieces)});
+  tileBuffer = kernel.scratch;
+  Block block = blockOf(place[0], place[1]);
+  Value first = e.mul(place[2], layout.packedPieces);
+  Value end = e.minimum(e.add(first, layout.packedPieces), e.constant(layout.wholePieces));
+  if (schedule.packed == Operand::A) {
+    a = source(problem.a, problem.mapA);
+    block.tile = first, block.tileEnd = end;
+    packA(block, wholeAt(block, first));
+  } else {
+    b = source(problem.b, problem.mapB);
+    block.panel = first, block.panelEnd = end;
+    packB(block, wholeAt(block, first));
+  }
 }
 
 void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
@@ -88,21 +125,26 @@ void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
   Task task = decode(kernel.task);
   tileBuffer = kernel.scratch;
   Value packedA = e.at(tileBuffer, e.lanes * e.lanes);
-  Value packedB = e.at(packedA, schedule.blockTiles * layout.tileElements);
-  Value accumulators = e.at(packedB, schedule.blockPanels * layout.panelElements);
+  Value packedB = e.at(packedA, layout.blockElementsA);
+  Value accumulators = e.at(packedB, layout.blockElementsB);
   if (layout.inWorkspace)
     accumulators = e.at(kernel.workspace(), e.mul(task.split, layout.partElements));
   e.loop(task.block, task.blockEnd, 1, [&](Value number) {
-    Block block = blockOf(task, number);
+    Block block = blockOf(task.batch, number);
     e.loop(task.panel, task.panelEnd, schedule.blockPanels, [&](Value panel) {
       block.panel = panel;
       block.panelEnd = e.minimum(e.add(panel, schedule.blockPanels), task.panelEnd);
-      packB(block, packedB);
+      if (schedule.packed == Operand::B)
+        packedB = wholeAt(block, panel);
+      else
+        packB(block, packedB);
       e.loop(task.tile, task.tileEnd, schedule.blockTiles, [&](Value tile) {
         block.tile = tile;
         block.tileEnd = e.minimum(e.add(tile, schedule.blockTiles), task.tileEnd);
         // The only block of a stays packed while b passes.
-        if (schedule.blockTiles < schedule.tiles)
+        if (schedule.packed == Operand::A)
+          packedA = wholeAt(block, tile);
+        else if (schedule.blockTiles < schedule.tiles)
           packA(block, packedA);
         else
           e.when(e.less(panel, e.add(task.panel, 1)), [&] { packA(block, packedA); });
@@ -132,6 +174,8 @@ void GemmPhase::packB(const Block &block, Value target) {
 void GemmPhase::packBlock(const Source &source, unsigned along, bool lanesContiguous,
                           ArrayRef<Value> corner, Value first, Value end, int64_t size,
                           int64_t distance, Value steps, Value target) {
+  if (size == 1)
+    return packRows(source, along, corner, first, end, distance, steps, target);
   const int64_t pitch = roundUp(size, e.lanes);
   const int64_t extent = along == 1 ? problem.m : problem.n;
   auto packPanel = [&](Value panel, Value step, Value count) {
@@ -150,6 +194,22 @@ void GemmPhase::packBlock(const Source &source, unsigned along, bool lanesContig
   if (!lanesContiguous)
     return panels(e.constant(0), steps);
   e.loop(e.constant(0), steps, 1, [&](Value step) { panels(step, e.constant(1)); });
+}
+
+/// packBlock for panels of one element a step: a panel is its steps, one behind the other.
+void GemmPhase::packRows(const Source &source, unsigned along, ArrayRef<Value> corner, Value first,
+                         Value end, int64_t distance, Value steps, Value target) {
+  e.loop(first, end, 1, [&](Value panel) {
+    Value base = e.at(target, e.mul(e.sub(panel, first), distance));
+    SmallVector<Value> at(corner);
+    at[along] = e.add(at[along], panel);
+    e.loop(e.constant(0), steps, e.lanes, [&](Value step) {
+      SmallVector<Value> indices(at);
+      indices[3 - along] = e.add(indices[3 - along], step);
+      Value vector = source.read({indices, 3 - along, 1, e.lanesBelow(e.sub(steps, step))});
+      e.storeAligned(vector, e.at(base, step));
+    });
+  });
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -242,9 +302,16 @@ LogicalResult codegen::emitGemm(const KernelSpec &spec, const Candidate &candida
   MicroKernel micro;
   micro.rowOffsets = llvm::to_vector(llvm::seq<int64_t>(0, schedule.rows));
   micro.vectors = schedule.vectors;
-  micro.stepA = roundUp(schedule.rows, layout.lanes);
+  micro.stepA = layout.pitchA;
   LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
-  GemmPhase product(spec, target, module, phaseSymbol(symbol, candidate, 0), problem, schedule);
+  const bool packs = schedule.packed != GemmProblem::Operand::None;
+  if (packs) {
+    GemmPhase whole(spec, target, module, phaseSymbol(symbol, candidate, 0), problem, schedule);
+    whole.packWhole();
+    if (failed(whole.finish()))
+      return failure();
+  }
+  GemmPhase product(spec, target, module, phaseSymbol(symbol, candidate, packs), problem, schedule);
   product.multiply(function);
   if (failed(product.finish()))
     return failure();

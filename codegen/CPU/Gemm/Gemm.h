@@ -9,6 +9,9 @@
 // behind on finished accumulators. A product with a long sum and a small result splits it:
 // the parts meet in a workspace and are added in ascending order by a second phase.
 //
+// Weights may be packed whole instead, into the workspace and by a phase in front, which inference
+// runs once: the product streams them in the order in which they lie.
+//
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_GEMM_GEMM_H
 #define DLC_CODEGEN_CPU_GEMM_GEMM_H
@@ -21,11 +24,15 @@ namespace dlc::codegen {
 /// A product as its emitter sees it. Loop indices are (batch, m, k), (batch, k, n) and (batch, m,
 /// n); of several terms, which have a batch of one, (term, m, k), (term, k, n) and (0, m, n).
 struct GemmProblem {
+  enum class Operand { None, A, B };
+
   int64_t batch = 1, m = 1, n = 1, k = 1, terms = 1;
   /// Whether a's neighbours in memory lie along m, b's along n.
   bool rowsContiguousA = false, columnsContiguousB = true;
   /// Numbers of a and b among the anchor's operands.
   unsigned a = 0, b = 1;
+  /// What is likely to stay as it is from call to call.
+  Operand weights = Operand::None;
   PackedPhase::IndexMap mapA, mapB, mapC;
 
   /// Length of the whole sum, and in how many blocks of `depth` it is made; none holds two terms.
@@ -41,6 +48,7 @@ struct GemmSchedule {
   int64_t tiles = 1, panels = 1; ///< of one task: tiles along m, panels along n
   int64_t splits = 1;            ///< parts of the sum
   bool alongRows = false;        ///< a tile passes over all panels before the next: long runs of c
+  GemmProblem::Operand packed = GemmProblem::Operand::None; ///< whole, by a phase in front
 
   std::string text() const;
   llvm::json::Value toJSON() const;
@@ -57,9 +65,16 @@ mlir::LogicalResult emitGemm(const KernelSpec &spec, const Candidate &candidate,
 /// Sizes that follow from problem and schedule, in elements.
 struct GemmLayout {
   int64_t lanes, width, tiles, panels;
+  int64_t pitchA; ///< of the steps of a packed tile
   int64_t tileElements, panelElements, slotElements, partElements;
   bool inWorkspace; ///< parts of the sum meet in the workspace
   bool keepsAll;    ///< accumulators of all tiles outlive a reduction block
+  /// What a task packs at a time into its scratch; nothing of an operand that is packed whole.
+  int64_t blockElementsA, blockElementsB;
+  /// Of the operand that is packed whole: matrices, tiles or panels of each of their blocks, the
+  /// elements of one, how many of them a task packs, and all elements.
+  int64_t wholeMatrices = 0, wholePieces = 0, pieceElements = 0, packedPieces = 1;
+  int64_t wholeElements = 0;
 
   GemmLayout(const GemmProblem &problem, const GemmSchedule &schedule, int64_t lanes);
 };

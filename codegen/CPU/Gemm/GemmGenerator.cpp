@@ -43,6 +43,9 @@ static GemmProblem problemOf(dl::MatmulOp op) {
   };
   p.mapA = map(p.m, p.k, op.getTransposeA());
   p.mapB = map(p.k, p.n, op.getTransposeB());
+  // A linear layer's, forward and backward to its input; its weight's gradient transposes a.
+  if (!op.getTransposeA())
+    p.weights = GemmProblem::Operand::B;
   p.mapC = map(p.m, p.n, false);
   return p;
 }

@@ -7,20 +7,38 @@ using namespace llvm;
 using namespace dlc;
 using namespace dlc::codegen;
 
+using Operand = GemmProblem::Operand;
+
 /// Rows and columns that a task keeps if it can, so that packing stays a few percent of its work.
 static const int64_t keptRows = 256, keptColumns = 512;
 
 GemmLayout::GemmLayout(const GemmProblem &p, const GemmSchedule &s, int64_t lanes)
     : lanes(lanes), width(s.vectors * lanes), tiles(ceilDiv(p.m, s.rows)),
-      panels(ceilDiv(p.n, width)), tileElements(s.depth * roundUp(s.rows, lanes) + lineElements),
-      panelElements(s.depth * width + lineElements), slotElements(s.rows * width),
-      partElements(p.batch * tiles * panels * slotElements), inWorkspace(s.splits > 1),
-      keepsAll(p.blocks(s.depth) > 1) {}
+      panels(ceilDiv(p.n, width)), pitchA(s.rows == 1 ? 1 : roundUp(s.rows, lanes)),
+      tileElements(s.depth * pitchA + lineElements), panelElements(s.depth * width + lineElements),
+      slotElements(s.rows * width), partElements(p.batch * tiles * panels * slotElements),
+      inWorkspace(s.splits > 1), keepsAll(p.blocks(s.depth) > 1),
+      blockElementsA(s.blockTiles * tileElements), blockElementsB(s.blockPanels * panelElements) {
+  if (s.packed == Operand::None)
+    return;
+  const bool isA = s.packed == Operand::A;
+  const PackedPhase::IndexMap &map = isA ? p.mapA : p.mapB;
+  wholeMatrices = map.shape[map.order[0]];
+  wholePieces = isA ? tiles : panels;
+  pieceElements = isA ? tileElements : panelElements;
+  wholeElements = wholeMatrices * p.blocks(s.depth) * wholePieces * pieceElements;
+  const int64_t ofTask = 1 << 16; // elements
+  packedPieces = std::clamp<int64_t>(ofTask / pieceElements, 1, wholePieces);
+  (isA ? blockElementsA : blockElementsB) = 0;
+}
 
 /// Longest reduction block: its panel of b still comes mostly from L1. Longer ones would save
 /// little, as the accumulators' way through memory is short by then; shorter ones cost passes over
-/// the accumulators.
+/// the accumulators. A single row reads each panel once: it streams through, and a stream should
+/// not end.
 static int64_t blockDepth(const GemmProblem &p, const MachineModel &m, int64_t vectors) {
+  if (p.m == 1)
+    return roundUp(p.k, m.lanes);
   int64_t longest = std::max(m.lanes, m.l1Bytes * 3 / 2 / (4 * vectors * m.lanes));
   return roundUp(ceilDiv(p.k, ceilDiv(p.k, longest)), m.lanes);
 }
@@ -54,15 +72,19 @@ static std::vector<GemmSchedule> chooseTiles(const GemmProblem &p, const Machine
   return best;
 }
 
+/// Cycles in which an element is packed, as vectors or through transposed tiles; measured on layers
+/// of ResNet-50.
+static double elementCycles(bool lanesContiguous) { return lanesContiguous ? 0.25 : 0.7; }
+
 /// Cycles in which all tasks pack their operands: a is packed once for each chunk of panels, b once
-/// for each chunk of tiles.
+/// for each chunk of tiles, and neither where it is packed whole.
 static double packingCycles(const GemmProblem &p, const GemmLayout &layout, const GemmSchedule &s) {
-  // Of an element, as vectors or through transposed tiles; measured on layers of ResNet-50.
-  const double copied = 0.25, transposed = 0.7;
-  const double perA = p.rowsContiguousA ? copied : transposed;
-  const double perB = p.columnsContiguousB ? copied : transposed;
-  return double(p.batch * p.sumLength()) * (perA * double(p.m * ceilDiv(layout.panels, s.panels)) +
-                                            perB * double(p.n * ceilDiv(layout.tiles, s.tiles)));
+  double perStep = 0;
+  if (s.packed != Operand::A)
+    perStep += elementCycles(p.rowsContiguousA) * double(p.m * ceilDiv(layout.panels, s.panels));
+  if (s.packed != Operand::B)
+    perStep += elementCycles(p.columnsContiguousB) * double(p.n * ceilDiv(layout.tiles, s.tiles));
+  return double(p.batch * p.sumLength()) * perStep;
 }
 
 /// Halves the task until there are enough of them, the way that adds less packing; a product that
@@ -71,8 +93,11 @@ static void chooseGrid(const GemmProblem &p, const GemmLayout &layout, GemmSched
   auto tasks = [&](const GemmSchedule &s) {
     return p.batch * ceilDiv(layout.tiles, s.tiles) * ceilDiv(layout.panels, s.panels);
   };
+  // Of a thin product it is to bring its operands, each element worth some multiply-adds.
+  const double perElement = 8;
   auto work = [&] {
-    return double(s.tiles * s.rows * s.panels * layout.width) * double(p.sumLength());
+    const double rows = double(s.tiles * s.rows), columns = double(s.panels * layout.width);
+    return std::max(rows * columns, perElement * (rows + columns)) * double(p.sumLength());
   };
   const bool small = double(p.batch) * double(p.m) * double(p.n) * double(p.sumLength()) <
                      wantedTasks * smallestTask;
@@ -88,7 +113,10 @@ static void chooseGrid(const GemmProblem &p, const GemmLayout &layout, GemmSched
                                                        packingCycles(p, layout, fewerTiles));
     s = panels ? fewerPanels : fewerTiles;
   }
-  // A long sum over a small result is the only parallelism left.
+  // A long sum over a small result is the only parallelism left. The workspace of what is packed
+  // whole holds nothing else.
+  if (s.packed != Operand::None)
+    return;
   const int64_t blocks = p.blocks(s.depth), blocksOfPart = 4;
   if (tasks(s) < wantedTasks / 4 && work() > 2 * smallestTask && blocks >= 2 * blocksOfPart) {
     int64_t parts = std::min(ceilDiv(wantedTasks, tasks(s)), blocks / blocksOfPart);
@@ -116,15 +144,39 @@ static GemmSchedule completeSchedule(GemmSchedule s, const GemmProblem &p, const
   return s;
 }
 
+/// The phase in front that packs an operand whole.
+static void addPacking(Candidate &candidate, const GemmProblem &p, const GemmSchedule &s,
+                       const GemmLayout &layout, const MachineModel &m) {
+  const bool isA = s.packed == Operand::A;
+  const bool contiguous = isA ? p.rowsContiguousA : p.columnsContiguousB;
+  const int64_t extent = isA ? p.m : p.n;
+  const int64_t tasks =
+      layout.wholeMatrices * p.blocks(s.depth) * ceilDiv(layout.wholePieces, layout.packedPieces);
+  candidate.workspaceBytes = 4 * layout.wholeElements;
+  candidate.phases.push_back({uint32_t(tasks), uint64_t(4 * m.lanes * m.lanes)});
+  candidate.phases.back().sideBytes =
+      4 * layout.wholeMatrices * extent * p.k + candidate.workspaceBytes;
+  std::string form;
+  llvm::raw_string_ostream(form) << "gemm " << (contiguous ? "across " : "along ") << extent << "x"
+                                 << p.k << " pieces " << (isA ? s.rows : layout.width) << " depth "
+                                 << s.depth;
+  const double seconds =
+      tileSeconds(elementCycles(contiguous) * double(layout.wholeMatrices * extent * p.k), m);
+  candidate.preparation = {isA ? p.a : p.b, /*phases=*/1, std::move(form), seconds};
+  candidate.cost += seconds;
+}
+
 static Candidate gemmCandidate(const GemmProblem &p, const GemmSchedule &s, const MachineModel &m) {
   GemmLayout layout(p, s, m.lanes);
   int64_t slots = layout.inWorkspace ? 0 : layout.keepsAll ? s.tiles * s.panels : 1;
-  int64_t scratch = m.lanes * m.lanes + s.blockTiles * layout.tileElements +
-                    s.blockPanels * layout.panelElements + slots * layout.slotElements;
+  int64_t scratch = m.lanes * m.lanes + layout.blockElementsA + layout.blockElementsB +
+                    slots * layout.slotElements;
   int64_t tasks =
       s.splits * p.batch * ceilDiv(layout.tiles, s.tiles) * ceilDiv(layout.panels, s.panels);
   Candidate candidate;
   candidate.schedule = s.text();
+  if (s.packed != Operand::None)
+    addPacking(candidate, p, s, layout, m);
   candidate.phases.push_back({uint32_t(tasks), uint64_t(4 * scratch)});
   if (layout.inWorkspace) {
     candidate.workspaceBytes = 4 * s.splits * layout.partElements;
@@ -133,7 +185,7 @@ static Candidate gemmCandidate(const GemmProblem &p, const GemmSchedule &s, cons
   }
   // tileSeconds leaves room for packing, which is counted on its own here.
   const double withoutPacking = 0.85;
-  candidate.cost =
+  candidate.cost +=
       tileSeconds(withoutPacking * tileCycles(p, m, s) + packingCycles(p, layout, s), m);
   candidate.parameters = s.toJSON();
   return candidate;
@@ -144,8 +196,12 @@ SmallVector<Candidate> codegen::gemmCandidates(const GemmProblem &p, const CpuTa
   MachineModel machine(target);
   std::vector<GemmSchedule> tiles = chooseTiles(p, machine);
   SmallVector<Candidate> all;
-  for (const GemmSchedule &tile : ArrayRef(tiles).take_front(offered))
+  for (GemmSchedule tile : ArrayRef(tiles).take_front(offered)) {
     all.push_back(gemmCandidate(p, completeSchedule(tile, p, machine), machine));
+    tile.packed = p.weights;
+    if (tile.packed != Operand::None)
+      all.push_back(gemmCandidate(p, completeSchedule(tile, p, machine), machine));
+  }
   return all;
 }
 
@@ -155,18 +211,21 @@ std::string GemmSchedule::text() const {
                                  << " block " << blockTiles << "x" << blockPanels
                                  << (alongRows ? " along rows" : "") << " task " << tiles << "x"
                                  << panels << " splits " << splits;
+  if (packed != Operand::None)
+    text += packed == Operand::A ? " packed a" : " packed b";
   return text;
 }
 
 llvm::json::Value GemmSchedule::toJSON() const {
   return llvm::json::Array{rows,  vectors, depth,  blockTiles, blockPanels,
-                           tiles, panels,  splits, alongRows};
+                           tiles, panels,  splits, alongRows,  int64_t(packed)};
 }
 
 GemmSchedule GemmSchedule::fromJSON(const llvm::json::Value &value) {
   const llvm::json::Array &list = *value.getAsArray();
   auto number = [&](size_t i) { return *list[i].getAsInteger(); };
-  return {number(0), number(1), number(2),
-          number(3), number(4), number(5),
-          number(6), number(7), *list[8].getAsBoolean()};
+  return {number(0),         number(1), number(2),
+          number(3),         number(4), number(5),
+          number(6),         number(7), *list[8].getAsBoolean(),
+          Operand(number(9))};
 }

@@ -53,8 +53,10 @@ SmallVector<Value> MicroKernelBuilder::step(Value k, ValueRange accumulators) {
   Value row = e.at(a, kernel.stepA ? e.mul(k, kernel.stepA) : e.entry(offsets, k));
   Value place = e.at(panel, e.mul(k, kernel.vectors * e.lanes));
   SmallVector<Value> columns, next;
-  const int64_t ahead = 8; // steps: covers the latency of L2
-  for (int64_t line = 0; line < kernel.vectors * e.lanes; line += lineElements)
+  // Steps: covers the latency of L2. One row takes panels as fast as memory brings them, which the
+  // processor does best by itself.
+  const int64_t ahead = kernel.rows() > 1 ? 8 : 0;
+  for (int64_t line = 0; ahead && line < kernel.vectors * e.lanes; line += lineElements)
     e.prefetch(e.at(place, ahead * kernel.vectors * e.lanes + line), /*forWriting=*/false);
   for (int64_t v = 0; v < kernel.vectors; ++v)
     columns.push_back(e.loadAligned(e.at(place, v * e.lanes)));

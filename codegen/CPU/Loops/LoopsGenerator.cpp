@@ -8,8 +8,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Generators.h"
-#include "codegen/CPU/Loops/PlainLoops.h"
-#include "codegen/Kernel/Address.h"
+#include "codegen/Kernel/PlainLoops.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -37,38 +36,13 @@ static WalkPlan planOf(const KernelSpec &spec, unsigned number) {
   return plan;
 }
 
-/// The logical place of stored element `linear`, and whether it is one: it may be padding.
-static std::pair<Point, Value> placeOf(CodeEmitter &e, RankedTensorType type, Value linear) {
-  const auto layout = program::PhysicalLayout::get(type);
-  Point point;
-  point.shape.assign(type.getShape().begin(), type.getShape().end());
-  SmallVector<int64_t> extents;
-  for (const program::PhysicalLayout::Dimension &d : layout.dimensions)
-    extents.push_back(d.extent);
-  point.indices = logicalIndices(e, layout, type.getRank(), e.delinearize(linear, extents));
-  Value exists = e.number(1, e.b.getI1Type());
-  if (layout.elements != type.getNumElements())
-    for (auto [extent, index] : llvm::zip_equal(point.shape, point.indices))
-      exists = e.both(exists, e.less(index, e.constant(extent)));
-  return {point, exists};
-}
-
-/// Stores element `linear` of a result, or the zero that pads it.
+/// Stores element `linear` of a result.
 static LogicalResult storeElement(KernelFunction &kernel, unsigned number, Value linear) {
-  CodeEmitter &e = kernel.e;
-  auto [point, exists] = placeOf(e, kernel.spec.resultTypes()[number], linear);
-  BodyEmitter body = kernel.body(
-      [&](unsigned result, const Point &at) { return plainAnchorValue(kernel, result, at); });
-  // Padding is computed at the nearest element and thrown away.
-  for (auto [extent, index] : llvm::zip_equal(point.shape, point.indices))
-    index = e.minimum(index, e.constant(extent - 1));
-  Value result = kernel.spec.result(number);
-  Value value = kernel.spec.isSum(result) ? plainValue(kernel, cast<OpResult>(result), point)
-                                          : body.emitStored(result, point);
+  auto body = [&](BodyEmitter::AnchorValue anchor) { return kernel.body(std::move(anchor)); };
+  Value value = plainElement({kernel.spec, kernel.e, body}, number, linear);
   if (!value)
     return failure();
-  value = e.select(exists, value, e.number(0, value.getType()));
-  e.store(value, kernel.result(number), linear);
+  kernel.e.store(value, kernel.result(number), linear);
   return success();
 }
 

@@ -52,21 +52,21 @@ static Value buildLinear(Call &call) {
   if (!weight)
     return Poison{};
 
-  // One product over all rows, whatever the rank.
+  // One product over all rows, whatever the rank, which takes the bias with it.
   EntryBuilder &entry = call.entry();
   int64_t rows = *elementCount(x.shape().drop_back());
   mlir::Value flat = entry.reshape(call.location(), x.value, {rows, inputs});
   mlir::Value y =
       dl::MatmulOp::create(entry.builder, call.location(), entry.withShape(flat, {rows, features}),
                            flat, weight->value, /*transpose_a=*/false, /*transpose_b=*/true);
-  y = entry.reshape(call.location(), y, shape);
   if (call.flag("bias")) {
     auto bias =
         call.weight("bias", {features}, element, defaultInitialiser(inputs), inputs, features);
     if (!bias)
       return Poison{};
-    y = addBias(call, y, shape.size() - 1, *bias);
+    y = addBias(call, y, 1, *bias);
   }
+  y = entry.reshape(call.location(), y, shape);
   return call.make(y, x.batch, {&x, &*weight});
 }
 
@@ -262,19 +262,6 @@ std::vector<Builtin> layerBuiltins() {
     row.word = "conv_transpose";
     return row;
   };
-  auto recurrent = [](llvm::StringLiteral name, llvm::StringLiteral doc) {
-    return Builtin{name,
-                   Category::Layer,
-                   {{"x", K::FloatTensor},
-                    {"hidden", K::Integer},
-                    {"layers", K::Integer, 1},
-                    {"initial", K::Any, NoneValue{}, true},
-                    {"dropout", K::Number, 0},
-                    {"bidirectional", K::Bool, false},
-                    {"bias", K::Bool, true},
-                    {"batch_first", K::Bool, false}},
-                   doc};
-  };
   return {
       convolution("conv1d", "convolution over one axis of [N, C, W]", buildConvolution<1>),
       convolution("conv2d", "convolution over the pixels of [N, C, H, W]", buildConvolution<2>),
@@ -302,8 +289,6 @@ std::vector<Builtin> layerBuiltins() {
         {"weight", K::FloatTensor, NoneValue{}, true}},
        "row `index` of a table of `count` rows; zeros, and no gradient, at `padding_index`",
        buildEmbedding},
-      recurrent("lstm", "LSTM over [T, N, C]; gives output, h, c"),
-      recurrent("gru", "GRU over [T, N, C]; gives output, h"),
       {"prelu",
        Category::Layer,
        {{"x", K::FloatTensor}, {"count", K::Integer, 1}, {"start", K::Number, 0.25}},

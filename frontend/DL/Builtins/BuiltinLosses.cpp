@@ -3,12 +3,12 @@
 #include "dialects/DL/DLCompositeOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/TensorBuilder.h"
 #include "frontend/DL/Builtins/Formulas.h"
 
 namespace dlc::frontend {
 
-static Value applyReduction(Call &call, const Tensor &perSample) {
-  llvm::StringRef reduction = call.string("reduction");
+static Value applyReduction(Call &call, const Tensor &perSample, llvm::StringRef reduction) {
   if (reduction == "none")
     return perSample;
   if (reduction == "mean")
@@ -35,6 +35,11 @@ static std::optional<int64_t> classAxis(Call &call, const Tensor &logits, const 
   }
   if (!call.axis("axis", logits.rank(), axis))
     return std::nullopt;
+  if (logits.shape()[axis] == 0) {
+    call.fail("logits", call.label + " expects classes along axis " + llvm::Twine(axis) +
+                            ", found " + describe(logits.type()));
+    return std::nullopt;
+  }
   if (llvm::ArrayRef<int64_t>(without(logits.shape(), axis)) == label.shape())
     return call.checkNotBatch(logits, {axis}, call.rangeOf("logits")) ? std::optional(axis)
                                                                       : std::nullopt;
@@ -73,25 +78,141 @@ static std::optional<BatchAxis> sampleBatch(Call &call, const Tensor &logits, co
   return std::nullopt;
 }
 
-/// The tensor op on logits, labels and `settings` gives one number a sample; nothing after an
-/// error.
-template <typename Op, typename... Settings>
-static std::optional<Tensor> onClasses(Call &call, Settings... settings) {
+/// Counts are added up in f32, whatever the logits are.
+static mlir::Value toF32(dl::TensorBuilder &b, mlir::Value x) {
+  auto type = b.typeOf(x).clone(b.builder.getF32Type());
+  return type == x.getType() ? x : dl::CastOp::create(b.builder, b.loc, type, x).getResult();
+}
+
+namespace {
+/// Labels beside logits, as losses and metrics over classes take them.
+struct Labels {
+  int64_t axis, classes;
+  BatchAxis batch;
+  /// -1 where a sample's class is ignored within the range of classes.
+  mlir::Value numbers;
+  /// What samples weigh, where classes differ: none for 1 each.
+  std::optional<EntryBuilder::LabelWeights> weights;
+  /// f32[classes] or as the logits, through which no gradient flows; null for 1 each.
+  mlir::Value classWeights;
+
+  bool read(Call &call, int64_t classAxis);
+
+private:
+  bool readWeights(Call &call, std::optional<int64_t> ignored);
+};
+} // namespace
+
+static bool hasParameter(Call &call, llvm::StringRef name) {
+  return llvm::any_of(call.builtin.params,
+                      [&](const BuiltinParam &param) { return param.name == name; });
+}
+
+/// False after an error.
+bool Labels::read(Call &call, int64_t classAxis) {
   const Tensor &logits = call.tensor("logits"), &label = call.tensor("label");
-  auto axis = classAxis(call, logits, label);
-  auto batch = axis ? sampleBatch(call, logits, label, *axis) : std::nullopt;
-  if (!batch)
-    return std::nullopt;
+  axis = classAxis;
+  classes = logits.shape()[axis];
+  auto found = sampleBatch(call, logits, label, axis);
+  if (!found)
+    return false;
+  batch = *found;
+  numbers = label.value;
+  std::optional<int64_t> ignored;
+  if (!call.isNone("ignore"))
+    ignored = call.integer("ignore");
+  if (ignored && !fitsInto(*ignored, label.dtype())) {
+    call.fail("ignore", llvm::Twine(*ignored) + " does not fit in " + spelling(label.dtype()));
+    return false;
+  }
+  call.entry().markClasses(label.value, classes, ignored);
+  if (ignored && *ignored >= 0 && *ignored < classes) {
+    dl::TensorBuilder b{call.entry().builder, call.location()};
+    mlir::Value isIgnored =
+        b.compare(dl::Predicate::EQ, numbers, b.splatLike(numbers, double(*ignored)));
+    numbers = b.select(isIgnored, b.splatLike(numbers, -1), numbers);
+  }
+  return readWeights(call, ignored);
+}
+
+/// What a sample weighs is looked up by its label: numbers that are no class weigh nothing.
+bool Labels::readWeights(Call &call, std::optional<int64_t> ignored) {
+  const Tensor &logits = call.tensor("logits"), &label = call.tensor("label");
+  const Tensor *given =
+      hasParameter(call, "weight") ? call.value("weight").getIf<Tensor>() : nullptr;
+  if (!given && !ignored)
+    return true;
   EntryBuilder &entry = call.entry();
-  entry.markClasses(label.value, logits.shape()[*axis]);
-  mlir::Value value =
-      Op::create(entry.builder, call.location(), logits.value, label.value, *axis, settings...);
-  return call.make(value, *batch, {&logits, &label});
+  dl::TensorBuilder b{entry.builder, call.location()};
+  auto type = mlir::RankedTensorType::get({classes}, logits.type().getElementType());
+  if (given && (given->type() != type || given->batch.exists())) {
+    call.fail("weight", "'weight' has a number for each class, " + describe(type) + ", found " +
+                            describe(given->type()));
+    return false;
+  }
+  if (given)
+    classWeights = dl::StopGradientOp::create(entry.builder, call.location(), given->value);
+  EntryBuilder::LabelKey key{label.value.getAsOpaquePointer(),
+                             given ? given->value.getAsOpaquePointer() : nullptr, classes, ignored};
+  EntryBuilder::LabelWeights &known = entry.labelWeights[key];
+  if (!known.each) {
+    mlir::Value table = given ? classWeights : b.splat(type, 1);
+    known.each = dl::GatherOp::create(entry.builder, call.location(), table, numbers, 0);
+    Tensor counted = call.make(toF32(b, known.each), batch, {&label});
+    Value total = applyReduceAll(call, Reduction::Sum, counted);
+    if (total.isPoison())
+      return false;
+    known.total = total.as<Tensor>().value;
+  }
+  weights = known;
+  return true;
+}
+
+/// What `op` gives a sample, 0 for those whose class is ignored.
+static Tensor ofSamples(Call &call, const Labels &labels, mlir::Value perSample) {
+  if (!call.isNone("ignore")) {
+    dl::TensorBuilder b{call.entry().builder, call.location()};
+    mlir::Value number = labels.numbers, limit = b.splatLike(number, double(labels.classes));
+    perSample = b.keepWhere(b.compare(dl::Predicate::GE, number, b.splatLike(number, 0)),
+                            b.keepWhere(b.compare(dl::Predicate::LT, number, limit), perSample));
+  }
+  return call.make(perSample, labels.batch, {&call.tensor("logits"), &call.tensor("label")});
+}
+
+/// Over the samples that count: those whose class is not ignored, by the weights of their classes.
+static Value applyReduction(Call &call, const Labels &labels, const Tensor &perSample,
+                            llvm::StringRef reduction) {
+  if (!labels.weights || reduction != "mean")
+    return applyReduction(call, perSample, reduction);
+  Value sum = applyReduceAll(call, Reduction::Sum, perSample);
+  if (sum.isPoison())
+    return sum;
+  Tensor result = sum.as<Tensor>();
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  mlir::Value total = labels.weights->total, numerator = result.value;
+  // Where nothing counts the sum is 0, too.
+  mlir::Value divisor = b.select(b.above(total, 0), total, b.splatLike(total, 1));
+  result.value = b.divide(numerator, b.castLike(divisor, numerator));
+  if (result.terms)
+    result.terms = std::make_shared<const Terms>(Terms{{numerator, 1, false, total}});
+  return result;
+}
+
+/// The tensor op on logits, labels and `settings` gives one number a sample.
+template <typename Op, typename... Settings>
+static Tensor onClasses(Call &call, const Labels &labels, Settings... settings) {
+  return ofSamples(call, labels,
+                   Op::create(call.entry().builder, call.location(), call.tensor("logits").value,
+                              labels.numbers, labels.axis, settings...));
 }
 
 static Value buildAccuracy(Call &call) {
-  auto correct = onClasses<dl::AccuracyOp>(call);
-  return correct ? applyReduction(call, *correct) : Value(Poison{});
+  Labels labels;
+  auto axis = classAxis(call, call.tensor("logits"), call.tensor("label"));
+  if (!axis || !labels.read(call, *axis))
+    return Poison{};
+  return applyReduction(call, labels, onClasses<dl::AccuracyOp>(call, labels),
+                        call.string("reduction"));
 }
 
 static Value buildTopAccuracy(Call &call) {
@@ -109,13 +230,21 @@ static Value buildTopAccuracy(Call &call) {
                      "'k' is below the number of classes, which is " + llvm::Twine(classes) +
                          ", found " + llvm::Twine(call.integer("k")),
                      "the label is always among all of them");
-  auto batch = sampleBatch(call, logits, label, axis);
-  if (!batch)
+  Labels labels;
+  if (!labels.read(call, axis))
     return Poison{};
-  call.entry().markClasses(label.value, classes);
-  mlir::Value value = dl::TopAccuracyOp::create(call.entry().builder, call.location(), logits.value,
-                                                label.value, axis, call.integer("k"));
-  return applyReduction(call, call.make(value, *batch, {&logits, &label}));
+  return applyReduction(call, labels, onClasses<dl::TopAccuracyOp>(call, labels, call.integer("k")),
+                        call.string("reduction"));
+}
+
+/// (1 - smoothing) * target + smoothing / classes; nothing after an error.
+static std::optional<double> readSmoothing(Call &call) {
+  double smoothing = call.number("label_smoothing");
+  if (smoothing >= 0 && smoothing <= 1)
+    return smoothing;
+  call.fail("label_smoothing",
+            "'label_smoothing' is between 0 and 1, found " + text(call.value("label_smoothing")));
+  return std::nullopt;
 }
 
 /// Probabilities instead of class numbers.
@@ -131,14 +260,49 @@ static Value buildProbabilities(Call &call, const Tensor &target) {
                          describe(logits.type()),
                      target.rank() < logits.rank() ? "class numbers are integers, such as i32[N]"
                                                    : "");
-  if (!call.requireDefault("label_smoothing"))
+  if (!call.isNone("ignore"))
+    return call.fail("ignore", "'ignore' is a class number, the label " + describe(target.type()) +
+                                   " has probabilities");
+  auto smoothing = readSmoothing(call);
+  if (!smoothing)
     return Poison{};
-  mlir::Value value = dl::ProbabilityCrossEntropyOp::create(call.entry().builder, call.location(),
-                                                            logits.value, target.value, axis);
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  int64_t classes = logits.shape()[axis];
+  mlir::Value expected = target.value;
+  if (*smoothing != 0)
+    expected = b.shift(b.scale(expected, 1 - *smoothing), *smoothing / double(classes));
+  if (const Tensor *weight = call.value("weight").getIf<Tensor>()) {
+    auto type = mlir::RankedTensorType::get({classes}, logits.type().getElementType());
+    if (weight->type() != type || weight->batch.exists())
+      return call.fail("weight", "'weight' has a number for each class, " + describe(type) +
+                                     ", found " + describe(weight->type()));
+    mlir::Value fixed = dl::StopGradientOp::create(b.builder, b.loc, weight->value);
+    expected = b.multiply(expected, b.broadcast(fixed, logits.type(), {axis}));
+  }
+  mlir::Value value =
+      dl::ProbabilityCrossEntropyOp::create(b.builder, b.loc, logits.value, expected, axis);
   BatchAxis batch = logits.batch;
   if (batch.axis > axis)
     --batch.axis;
-  return applyReduction(call, call.make(value, batch, {&logits, &target}));
+  return applyReduction(call, call.make(value, batch, {&logits, &target}),
+                        call.string("reduction"));
+}
+
+/// Each class's logarithm by the weight of that class, those of the label and, for smoothing, of
+/// all.
+static mlir::Value weightedCrossEntropy(Call &call, const Labels &labels, double smoothing) {
+  const Tensor &logits = call.tensor("logits");
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  mlir::Value own = dl::SoftmaxCrossEntropyOp::create(b.builder, b.loc, logits.value,
+                                                      labels.numbers, labels.axis);
+  own = b.multiply(own, labels.weights->each);
+  if (smoothing == 0)
+    return own;
+  mlir::Value logarithms =
+      dl::LogSoftmaxOp::create(b.builder, b.loc, logits.value, uint64_t(labels.axis));
+  mlir::Value spread = b.broadcast(labels.classWeights, logits.type(), {labels.axis});
+  mlir::Value all = b.reduce(dl::ReduceKind::Sum, b.multiply(logarithms, spread), {labels.axis});
+  return b.subtract(b.scale(own, 1 - smoothing), b.scale(all, smoothing / double(labels.classes)));
 }
 
 /// A loss on logits has the activation inside: a second one makes the model learn slowly and
@@ -161,20 +325,27 @@ static Value buildSoftmaxCrossEntropy(Call &call) {
     return call.fail("label",
                      "'label' expects an i32 or i64 tensor, found " + describe(call.value("label")),
                      label ? "cast it with i32(...)" : "");
-  double smoothing = call.number("label_smoothing");
-  if (smoothing < 0 || smoothing > 1)
-    return call.fail("label_smoothing", "'label_smoothing' is between 0 and 1, found " +
-                                            text(call.value("label_smoothing")));
-  auto value = smoothing == 0
-                   ? onClasses<dl::SoftmaxCrossEntropyOp>(call)
-                   : onClasses<dl::SmoothedCrossEntropyOp>(call, llvm::APFloat(smoothing));
-  return value ? applyReduction(call, *value) : Value(Poison{});
+  auto smoothing = readSmoothing(call);
+  Labels labels;
+  auto axis = smoothing ? classAxis(call, call.tensor("logits"), *label) : std::nullopt;
+  if (!axis || !labels.read(call, *axis))
+    return Poison{};
+  Tensor each =
+      labels.classWeights ? ofSamples(call, labels, weightedCrossEntropy(call, labels, *smoothing))
+      : *smoothing == 0
+          ? onClasses<dl::SoftmaxCrossEntropyOp>(call, labels)
+          : onClasses<dl::SmoothedCrossEntropyOp>(call, labels, llvm::APFloat(*smoothing));
+  return applyReduction(call, labels, each, call.string("reduction"));
 }
 
 /// exp of the mean cross entropy, taken when all batches have been added up.
 static Value buildPerplexity(Call &call) {
-  auto losses = onClasses<dl::SoftmaxCrossEntropyOp>(call);
-  Value mean = losses ? applyReduceAll(call, Reduction::Mean, *losses) : Value(Poison{});
+  Labels labels;
+  auto axis = classAxis(call, call.tensor("logits"), call.tensor("label"));
+  if (!axis || !labels.read(call, *axis))
+    return Poison{};
+  Value mean =
+      applyReduction(call, labels, onClasses<dl::SoftmaxCrossEntropyOp>(call, labels), "mean");
   if (mean.isPoison())
     return mean;
   Tensor result = mean.as<Tensor>();
@@ -193,14 +364,90 @@ buildElementLoss(Call &call, llvm::StringRef first,
   BatchAxis batch;
   if (!matchOperands(call, call.operand(first), call.operand("target"), a, target, batch))
     return Poison{};
-  return applyReduction(call, call.make(formula(a.value, target.value), batch, {&a, &target}));
+  return applyReduction(call, call.make(formula(a.value, target.value), batch, {&a, &target}),
+                        call.string("reduction"));
 }
 
+/// With weights w of all elements and p of those whose answer is yes: w * ((1 - target) * x +
+/// (1 + (p - 1) * target) * log(1 + exp(-x))).
 static Value buildSigmoidCrossEntropy(Call &call) {
   warnActivation(call, "sigmoid");
-  return buildElementLoss(call, "logits", [&](mlir::Value logits, mlir::Value target) {
-    return dl::SigmoidCrossEntropyOp::create(call.entry().builder, call.location(), logits, target);
-  });
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  Tensor logits, target;
+  BatchAxis batch;
+  if (!matchOperands(call, call.operand("logits"), call.operand("target"), logits, target, batch))
+    return Poison{};
+  Tensor loss = call.make(logits.value, batch, {&logits, &target});
+  /// The weight in the shape of the loss; nothing after an error.
+  auto weights = [&](llvm::StringRef name) -> std::optional<mlir::Value> {
+    Tensor like = logits, weight;
+    like.batch = batch;
+    BatchAxis joined;
+    if (!matchOperands(call, {like, call.rangeOf("logits")}, call.operand(name), like, weight,
+                       joined))
+      return std::nullopt;
+    if (like.type() != logits.type() || joined != batch) {
+      call.fail(name, "'" + name + "' has " + describe(call.tensor(name).type()) +
+                          ", more than the loss, " + describe(logits.type()));
+      return std::nullopt;
+    }
+    loss.hasData |= weight.hasData;
+    return weight.value;
+  };
+  if (call.isNone("positive_weight")) {
+    loss.value = dl::SigmoidCrossEntropyOp::create(b.builder, b.loc, logits.value, target.value);
+  } else {
+    auto positive = weights("positive_weight");
+    if (!positive)
+      return Poison{};
+    mlir::Value ofYes = b.shift(b.multiply(b.shift(*positive, -1), target.value), 1);
+    mlir::Value ofNo = b.subtract(b.splatLike(logits.value, 1), target.value);
+    loss.value = b.add(b.multiply(ofNo, logits.value),
+                       b.multiply(ofYes, b.softplus(b.negate(logits.value))));
+  }
+  if (!call.isNone("weight")) {
+    auto weight = weights("weight");
+    if (!weight)
+      return Poison{};
+    loss.value = b.multiply(*weight, loss.value);
+  }
+  return applyReduction(call, loss, call.string("reduction"));
+}
+
+/// With the cosine c of a and b along their last axis: 1 - c where the sign is above 0, else
+/// max(0, c - margin).
+static Value buildCosineEmbedding(Call &call) {
+  Tensor a, other;
+  BatchAxis batch;
+  if (!matchOperands(call, call.operand("a"), call.operand("b"), a, other, batch))
+    return Poison{};
+  const int64_t axis = a.rank() - 1;
+  if (axis < 0 || !call.checkNotBatch(a, {axis}, call.rangeOf("a")))
+    return axis < 0
+               ? call.fail("a", "cosine_embedding expects embeddings along the last axis, found " +
+                                    describe(a.type()))
+               : Value(Poison{});
+  const Tensor &sign = call.tensor("sign");
+  bool isNumber = sign.dtype() != DType::Bool && sign.dtype() != DType::U8;
+  if (!isNumber || sign.shape() != a.shape().drop_back() ||
+      (batch.exists() && sign.batch.exists() && sign.batch != batch))
+    return call.fail("sign", "'sign' is 1 or -1 for each pair of embeddings " + describe(a.type()) +
+                                 ", found " + describe(sign.type()));
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  auto dot = [&](mlir::Value left, mlir::Value right) {
+    return b.reduce(dl::ReduceKind::Sum, b.multiply(left, right), {axis});
+  };
+  // Embeddings of length 0 have the cosine 0, and a gradient.
+  constexpr double epsilon = 1e-12;
+  mlir::Value squares = b.multiply(b.shift(dot(a.value, a.value), epsilon),
+                                   b.shift(dot(other.value, other.value), epsilon));
+  mlir::Value cosine = b.divide(dot(a.value, other.value), b.sqrt(squares));
+  mlir::Value apart = b.atLeast(b.shift(cosine, -call.number("margin")), 0);
+  mlir::Value together = b.subtract(b.splatLike(cosine, 1), cosine);
+  mlir::Value loss = b.select(b.above(sign.value, 0), together, apart);
+  return applyReduction(call,
+                        call.make(loss, batch.exists() ? batch : sign.batch, {&a, &other, &sign}),
+                        call.string("reduction"));
 }
 
 static Value buildBinaryAccuracy(Call &call) {
@@ -243,7 +490,9 @@ static Value buildDivergence(Call &call) {
     if (axis != p.batch.axis)
       axes.push_back(axis);
   Value perSample = applyReduce(call, Reduction::Sum, each, axes, /*keep=*/false);
-  return perSample.isPoison() ? perSample : applyReduction(call, perSample.as<Tensor>());
+  return perSample.isPoison()
+             ? perSample
+             : applyReduction(call, perSample.as<Tensor>(), call.string("reduction"));
 }
 
 /// mean_squared_error and mean_absolute_error: a function of the difference.
@@ -258,7 +507,7 @@ template <bool squared> static Value buildDifference(Call &call) {
       squared ? entry.arithmetic(call.location(), Arithmetic::Multiply, d.value, d.value)
               : mlir::Value(
                     dl::AbsOp::create(entry.builder, call.location(), d.value.getType(), d.value));
-  return applyReduction(call, call.makeLike(value, d));
+  return applyReduction(call, call.makeLike(value, d), call.string("reduction"));
 }
 
 std::vector<Builtin> lossBuiltins() {
@@ -271,13 +520,13 @@ std::vector<Builtin> lossBuiltins() {
   };
   auto metric = [&](llvm::StringLiteral name, llvm::StringLiteral doc,
                     std::vector<BuiltinParam> params, Value (*build)(Call &) = nullptr) {
-    params.push_back(reduction);
-    // It ends in a function of the sum over all batches.
-    params.back().isDefaultOnly = name == "perplexity";
+    // Perplexity ends in a function of the sum over all batches.
+    if (name != "perplexity")
+      params.push_back(reduction);
     return Builtin{name, Category::Metric, std::move(params), doc, build};
   };
   const BuiltinParam logits{"logits", K::FloatTensor}, index{"label", K::IndexTensor},
-      axis{"axis", K::Integer, 1};
+      axis{"axis", K::Integer, 1}, ignore{"ignore", K::Integer, NoneValue{}, true};
   const BuiltinParam a{"a", K::FloatTensor}, target{"target", K::FloatTensor};
   return {
       loss("softmax_cross_entropy", "-log softmax(logits)[label]",
@@ -285,14 +534,14 @@ std::vector<Builtin> lossBuiltins() {
             {"label", K::Any},
             axis,
             {"label_smoothing", K::Number, 0},
-            {"ignore", K::Integer, NoneValue{}, true, /*isDefaultOnly=*/true},
-            {"weight", K::Tensor, NoneValue{}, true, /*isDefaultOnly=*/true}},
+            ignore,
+            {"weight", K::Tensor, NoneValue{}, true}},
            buildSoftmaxCrossEntropy),
       loss("sigmoid_cross_entropy", "cross entropy of independent yes or no answers",
            {logits,
             {"target", K::Any},
-            {"weight", K::Tensor, NoneValue{}, true, /*isDefaultOnly=*/true},
-            {"positive_weight", K::Tensor, NoneValue{}, true, /*isDefaultOnly=*/true}},
+            {"weight", K::Tensor, NoneValue{}, true},
+            {"positive_weight", K::Tensor, NoneValue{}, true}},
            buildSigmoidCrossEntropy),
       loss("mean_squared_error", "(a - target)^2", {a, target}, buildDifference<true>),
       loss("mean_absolute_error", "|a - target|", {a, target}, buildDifference<false>),
@@ -303,16 +552,18 @@ std::vector<Builtin> lossBuiltins() {
       loss("hinge", "max(0, margin - target * a)", {a, target, {"margin", K::Number, 1}},
            buildHinge),
       loss("cosine_embedding", "by the cosine of two embeddings",
-           {a, {"b", K::FloatTensor}, {"sign", K::Tensor}, {"margin", K::Number, 0}}),
+           {a, {"b", K::FloatTensor}, {"sign", K::Tensor}, {"margin", K::Number, 0}},
+           buildCosineEmbedding),
       metric("accuracy", "share of samples whose largest logit is the label's",
-             {logits, index, axis}, buildAccuracy),
+             {logits, index, axis, ignore}, buildAccuracy),
       metric("top_k_accuracy", "share of samples whose label is among the k largest logits",
-             {logits, index, {"k", K::Integer, 5}}, buildTopAccuracy),
+             {logits, index, {"k", K::Integer, 5}, ignore}, buildTopAccuracy),
       metric("binary_accuracy", "share of right yes or no answers",
              {logits, {"target", K::Any}, {"threshold", K::Number, 0}}, buildBinaryAccuracy),
       metric("auroc", "area under the receiver operating curve",
              {logits, {"target", K::Any}, {"bins", K::Integer, 1000}}),
-      metric("perplexity", "exp of the mean cross entropy", {logits, index, axis}, buildPerplexity),
+      metric("perplexity", "exp of the mean cross entropy", {logits, index, axis, ignore},
+             buildPerplexity),
       metric("confusion", "table of label against answer", {logits, index}),
   };
 }

@@ -227,21 +227,12 @@ static bool lookedUpBatch(Call &call, const Tensor &x, const Tensor &index, int6
   return true;
 }
 
-/// The shape of what is looked up.
-static llvm::SmallVector<int64_t> lookedUpShape(const Tensor &x, const Tensor &index,
-                                                int64_t axis) {
-  llvm::SmallVector<int64_t> shape(x.shape().take_front(axis));
-  llvm::append_range(shape, index.shape());
-  llvm::append_range(shape, x.shape().drop_front(axis + 1));
-  return shape;
-}
-
 static Value buildGather(Call &call) {
   const Tensor &x = call.tensor("x"), &index = call.tensor("index");
   int64_t axis;
   BatchAxis batch;
   if (!call.axis("axis", x.rank(), axis) || !lookedUpBatch(call, x, index, axis, batch) ||
-      !call.checkSize(lookedUpShape(x, index, axis), x.type().getElementType()))
+      !call.checkSize(dl::lookedUpShape(x.shape(), index.shape(), axis), x.type().getElementType()))
     return Poison{};
   call.entry().markClasses(index.value, x.shape()[axis]);
   return call.make(
@@ -257,7 +248,7 @@ static Value buildScatterAdd(Call &call) {
   BatchAxis batch;
   if (!call.axis("axis", x.rank(), axis) || !lookedUpBatch(call, x, index, axis, batch))
     return Poison{};
-  auto shape = lookedUpShape(x, index, axis);
+  auto shape = dl::lookedUpShape(x.shape(), index.shape(), axis);
   if (values.shape() != llvm::ArrayRef(shape) || values.dtype() != x.dtype() ||
       x.dtype() == DType::Bool)
     return call.fail("values", "the values to be added to " + describe(x.type()) + " at " +

@@ -115,11 +115,7 @@ mlir::Value drawKept(Call &call, llvm::ArrayRef<int64_t> shape, BatchAxis batch,
   return b.compare(dl::Predicate::GE, draws, b.splatLike(draws, rate));
 }
 
-static Value buildDropout(Call &call) {
-  const Tensor &x = call.tensor("x");
-  double rate = call.number("rate");
-  if (!(rate >= 0 && rate < 1))
-    return call.fail("rate", "'rate' is from 0 to below 1, found " + text(call.value("rate")));
+Tensor applyDropout(Call &call, const Tensor &x, double rate) {
   // The name is taken in every phase.
   call.path();
   if (!call.entry().isTraining() || rate == 0)
@@ -127,6 +123,21 @@ static Value buildDropout(Call &call) {
   mlir::Value kept = drawKept(call, x.shape(), x.batch, rate);
   dl::TensorBuilder b{call.entry().builder, call.location()};
   return call.makeLike(b.keepWhere(kept, b.scale(x.value, 1 / (1 - rate))), x);
+}
+
+bool readDropout(Call &call, llvm::StringRef name, double &rate) {
+  rate = call.number(name);
+  if (rate >= 0 && rate < 1)
+    return true;
+  call.fail(name, "'" + name + "' is from 0 to below 1, found " + text(call.value(name)));
+  return false;
+}
+
+static Value buildDropout(Call &call) {
+  double rate;
+  if (!readDropout(call, "rate", rate))
+    return Poison{};
+  return applyDropout(call, call.tensor("x"), rate);
 }
 
 std::vector<Builtin> randomBuiltins() {

@@ -3,8 +3,12 @@
 #include "dialects/DL/DLNetworkOps.h"
 #include "dialects/DL/DLProgramOps.h"
 #include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/TensorBuilder.h"
 #include "frontend/DL/Builtins/Formulas.h"
 #include "frontend/DL/Builtins/Windows.h"
+#include "frontend/DL/Evaluation/TensorFile.h"
+
+#include "llvm/Support/FileSystem.h"
 
 namespace dlc::frontend {
 
@@ -83,6 +87,65 @@ template <Pool kind> static Value buildPool(Call &call) {
     y = dl::AveragePoolOp::create(entry.builder, call.location(), type, x.value, window.kernel,
                                   window.strides, window.padding, window.dilations,
                                   call.flag("count_include_pad"));
+  return call.make(y, x.batch, {&x});
+}
+
+/// One window a result along `axis`, from floor(i * size / count) to ceil((i + 1) * size / count).
+static mlir::Value poolInParts(dl::TensorBuilder &b, Pool kind, mlir::Value x, int64_t axis,
+                               int64_t count) {
+  llvm::SmallVector<int64_t> shape(b.typeOf(x).getShape()), starts(shape.size(), 0),
+      steps(shape.size(), 1);
+  const int64_t size = shape[axis];
+  llvm::SmallVector<mlir::Value> parts;
+  for (int64_t i = 0; i < count; ++i) {
+    starts[axis] = i * size / count;
+    shape[axis] = ((i + 1) * size + count - 1) / count - starts[axis];
+    mlir::Value part = dl::SliceOp::create(b.builder, b.loc, x, starts, shape, steps);
+    mlir::Value pooled = kind == Pool::Max ? b.reduce(dl::ReduceKind::Max, part, {axis})
+                                           : b.scale(b.reduce(dl::ReduceKind::Sum, part, {axis}),
+                                                     1 / double(shape[axis]));
+    shape[axis] = 1;
+    parts.push_back(b.reshape(pooled, b.typeOf(x).clone(shape)));
+  }
+  return dl::ConcatOp::create(b.builder, b.loc, parts, axis);
+}
+
+/// A window over each size, where the sizes divide; else axis by axis, as the windows are products
+/// of intervals.
+template <Pool kind> static Value buildAdaptivePool(Call &call) {
+  const Tensor &x = call.tensor("x");
+  llvm::SmallVector<int64_t> sizes, kernel;
+  if (!checkPoolInput(call, x) || !call.integers("size", x.rank() - 2, 1, sizes))
+    return Poison{};
+  bool divides = true;
+  for (auto [extent, size] : llvm::zip(x.shape().drop_front(2), sizes)) {
+    if (extent == 0)
+      return call.fail("x", call.label + " of no elements: the shape is " + describe(x.type()));
+    if (!call.evaluator.spendElements(size, call.range))
+      return Poison{};
+    divides &= extent % size == 0;
+    kernel.push_back(extent / size);
+  }
+  llvm::SmallVector<int64_t> shape(x.shape().take_front(2));
+  llvm::append_range(shape, sizes);
+  if (!call.checkSize(shape, x.type().getElementType()))
+    return Poison{};
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  mlir::Value y = x.value;
+  if (!divides) {
+    for (auto [i, size] : llvm::enumerate(sizes))
+      y = poolInParts(b, kind, y, int64_t(i) + 2, size);
+    return call.make(y, x.batch, {&x});
+  }
+  llvm::SmallVector<int64_t> none(2 * sizes.size(), 0), ones(sizes.size(), 1);
+  auto type = x.type().clone(shape);
+  if constexpr (kind == Pool::Max)
+    y = dl::MaxPoolOp::create(b.builder, b.loc, type, /*index=*/mlir::Type(), y, kernel, kernel,
+                              none, ones)
+            .getY();
+  else
+    y = dl::AveragePoolOp::create(b.builder, b.loc, type, y, kernel, kernel, none, ones,
+                                  /*count_include_pad=*/true);
   return call.make(y, x.batch, {&x});
 }
 
@@ -213,7 +276,52 @@ static Value buildZeros(Call &call) { return makeSplat(call, 0); }
 static Value buildOnes(Call &call) { return makeSplat(call, 1); }
 static Value buildFull(Call &call) { return makeSplat(call, call.number("value")); }
 
+/// The file stands beside the one that names it, or in a folder of -I.
+static Value buildFileTensor(Call &call) {
+  Program &program = call.evaluator.program;
+  SourceRange place = call.rangeOf("file");
+  std::string name = call.string("file").str();
+  for (llvm::StringRef other : {"numbers", "shape"})
+    if (!call.isNone(other))
+      return call.fail(other, "'" + other + "' and 'file' are two ways to say what a tensor holds");
+  auto candidates =
+      importCandidates(program.sources.name(place.file), name, program.options.includeDirs);
+  auto path = llvm::find_if(candidates,
+                            [](const std::string &each) { return llvm::sys::fs::exists(each); });
+  if (path == candidates.end()) {
+    auto error = call.evaluator.error(place, "there is no file '" + name + "'");
+    for (const std::string &candidate : candidates)
+      error.note({}, "looked for " + candidate);
+    return Poison{};
+  }
+  std::string reason;
+  auto tensor = readTensorFile(*path, reason);
+  if (!tensor)
+    return call.fail("file", "cannot read '" + *path + "': " + reason);
+  if (!call.isNone("dtype") && call.value("dtype").as<DType>() != tensor->dtype)
+    return call.fail("dtype", "'" + *path + "' holds " + spelling(tensor->dtype),
+                     "cast it: " + spelling(call.value("dtype").as<DType>()) + "(tensor(...))");
+  mlir::Type element = elementType(tensor->dtype, &program.context);
+  if (!call.checkSize(tensor->shape, element))
+    return Poison{};
+  auto type = mlir::RankedTensorType::get(tensor->shape, element);
+  llvm::ArrayRef bytes(reinterpret_cast<const char *>(tensor->bytes.data()), tensor->bytes.size());
+  // Bools are bits in an attribute.
+  llvm::SmallVector<bool> bits;
+  if (tensor->dtype == DType::Bool)
+    for (char byte : bytes)
+      bits.push_back(byte != 0);
+  auto value = tensor->dtype == DType::Bool
+                   ? mlir::DenseElementsAttr::get(type, bits)
+                   : mlir::DenseElementsAttr::getFromRawBuffer(type, bytes);
+  return call.make(dl::ConstantOp::create(call.entry().builder, call.location(), type,
+                                          llvm::cast<mlir::ElementsAttr>(value)),
+                   {}, {});
+}
+
 static Value buildTensor(Call &call) {
+  if (!call.isNone("file"))
+    return buildFileTensor(call);
   if (!call.value("numbers").isSequence())
     return call.fail("numbers", "'numbers' expects a sequence of numbers, found " +
                                     describe(call.value("numbers")));
@@ -223,7 +331,7 @@ static Value buildTensor(Call &call) {
     shape.push_back(numbers.size());
   else if (!readShape(call, /*mayBeOpen=*/false, shape))
     return Poison{};
-  DType dtype = call.value("dtype").as<DType>();
+  DType dtype = call.isNone("dtype") ? DType::F32 : call.value("dtype").as<DType>();
   mlir::Type element = elementType(dtype, &call.evaluator.program.context);
   if (!call.checkSize(shape, element))
     return Poison{};
@@ -307,6 +415,16 @@ static std::vector<Builtin> poolRows() {
       {"average_pool", Category::Function, average,
        "mean over a window; the stride is the kernel if not given", buildPool<Pool::Average>, "",
        2},
+      {"adaptive_average_pool",
+       Category::Function,
+       {{"x", K::FloatTensor}, {"size", K::Integers}},
+       "mean over as many windows as `size` says, of sizes that differ by one at most",
+       buildAdaptivePool<Pool::Average>},
+      {"adaptive_max_pool",
+       Category::Function,
+       {{"x", K::FloatTensor}, {"size", K::Integers}},
+       "maximum over as many windows as `size` says",
+       buildAdaptivePool<Pool::Max>},
       {"global_average_pool",
        Category::Function,
        {{"x", K::FloatTensor}},
@@ -407,9 +525,10 @@ static std::vector<Builtin> otherRows() {
        Category::Source,
        {{"numbers", K::Any, NoneValue{}},
         {"shape", K::Integers, NoneValue{}, true},
-        {"dtype", K::DType, DType::F32},
-        {"file", K::String, NoneValue{}, true, /*isDefaultOnly=*/true}},
-       "a tensor of given numbers",
+        {"dtype", K::DType, NoneValue{}, true},
+        {"file", K::String, NoneValue{}, true}},
+       "a tensor of given numbers, f32 if no `dtype` says otherwise, or of a .npy or .safetensors "
+       "file",
        buildTensor,
        "",
        1},
@@ -425,8 +544,8 @@ static std::vector<Builtin> otherRows() {
 
 std::vector<Builtin> tensorBuiltins() {
   std::vector<Builtin> rows;
-  for (auto part :
-       {reductionRows(), poolRows(), shapeRows(), partBuiltins(), otherRows(), randomBuiltins()})
+  for (auto part : {reductionRows(), poolRows(), shapeRows(), partBuiltins(), orderBuiltins(),
+                    otherRows(), randomBuiltins()})
     llvm::append_range(rows, part);
   return rows;
 }

@@ -90,8 +90,9 @@ std::string Builtin::signature() const {
 llvm::ArrayRef<Builtin> builtins() {
   static const std::vector<Builtin> table = [] {
     std::vector<Builtin> rows;
-    for (auto *part : {layerBuiltins, normBuiltins, elementwiseBuiltins, tensorBuiltins,
-                       pixelBuiltins, lossBuiltins, compileTimeBuiltins, planBuiltins})
+    for (auto *part :
+         {layerBuiltins, recurrentBuiltins, normBuiltins, elementwiseBuiltins, tensorBuiltins,
+          pixelBuiltins, lossBuiltins, compileTimeBuiltins, planBuiltins})
       for (Builtin &row : part())
         rows.push_back(std::move(row));
     return rows;

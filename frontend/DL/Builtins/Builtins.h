@@ -116,11 +116,13 @@ bool isLayerAttribute(llvm::StringRef name);
 
 /// The rows of each file; put together by `builtins`.
 std::vector<Builtin> layerBuiltins();
+std::vector<Builtin> recurrentBuiltins();
 std::vector<Builtin> normBuiltins();
 std::vector<Builtin> elementwiseBuiltins();
 std::vector<Builtin> tensorBuiltins();
 /// Of the rows of tensors.
 std::vector<Builtin> partBuiltins();
+std::vector<Builtin> orderBuiltins();
 std::vector<Builtin> randomBuiltins();
 std::vector<Builtin> pixelBuiltins();
 std::vector<Builtin> lossBuiltins();

@@ -74,6 +74,11 @@ Value keep(Call &call);
 /// The argument `shape`: sizes of 0 or more; once -1 if `mayBeOpen`. False after an error.
 bool readShape(Call &call, bool mayBeOpen, llvm::SmallVectorImpl<int64_t> &shape);
 
+/// The argument `name`, from 0 to below 1. False after an error.
+bool readDropout(Call &call, llvm::StringRef name, double &rate);
+/// `x` with elements zeroed at random in training and the others scaled by 1 / (1 - rate).
+Tensor applyDropout(Call &call, const Tensor &x, double rate);
+
 /// The argument `axes` of a reduction, increasing and without repeats; none means all of `rank`.
 /// False after an error.
 bool readAxes(Call &call, int64_t rank, llvm::SmallVectorImpl<int64_t> &axes);

@@ -159,6 +159,8 @@ template <typename Op> static Value alongAxis(Call &call) {
   int64_t axis;
   if (!call.axis("axis", x.rank(), axis) || !call.checkNotBatch(x, {axis}, call.rangeOf("x")))
     return Poison{};
+  if (x.shape()[axis] == 0)
+    return call.fail("x", call.label + " of no elements: the shape is " + describe(x.type()));
   return call.makeLike(Op::create(call.entry().builder, call.location(), x.value, axis), x);
 }
 Value buildSoftmax(Call &call) { return alongAxis<dl::SoftmaxOp>(call); }

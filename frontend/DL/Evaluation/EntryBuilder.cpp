@@ -33,7 +33,7 @@ mlir::Value EntryBuilder::addInput(llvm::StringRef name, mlir::RankedTensorType 
   return op.getBody().front().addArgument(type, location);
 }
 
-void EntryBuilder::markClasses(mlir::Value label, int64_t classes) {
+void EntryBuilder::markClasses(mlir::Value label, int64_t classes, std::optional<int64_t> ignored) {
   if (classes == 0)
     return;
   while (mlir::Operation *made = label.getDefiningOp()) {
@@ -46,9 +46,18 @@ void EntryBuilder::markClasses(mlir::Value label, int64_t classes) {
   }
   mlir::Attribute &known = inputAttributes[llvm::cast<mlir::BlockArgument>(label).getArgNumber()];
   mlir::NamedAttrList attributes(llvm::cast<mlir::DictionaryAttr>(known));
-  if (auto before = llvm::dyn_cast_or_null<mlir::IntegerAttr>(attributes.get("dl.classes")))
+  if (auto before = llvm::dyn_cast_or_null<mlir::IntegerAttr>(attributes.get("dl.classes"))) {
     classes = std::min(classes, before.getInt());
+    // What one use does not ignore is no class to it.
+    auto other = llvm::dyn_cast_or_null<mlir::IntegerAttr>(attributes.get("dl.ignored"));
+    if (!other || other.getInt() != ignored)
+      ignored.reset();
+  }
   attributes.set("dl.classes", builder.getI64IntegerAttr(classes));
+  if (ignored)
+    attributes.set("dl.ignored", builder.getI64IntegerAttr(*ignored));
+  else
+    attributes.erase("dl.ignored");
   known = attributes.getDictionary(builder.getContext());
 }
 
@@ -238,11 +247,11 @@ void EntryBuilder::assignStatistics() {
                            each.value);
 }
 
-void EntryBuilder::finish(mlir::Value loss) {
+void EntryBuilder::finish(mlir::Value loss, mlir::Value weight) {
   for (const Assignment &each : assignments)
     dl::AssignOp::create(builder, each.location,
                          mlir::FlatSymbolRefAttr::get(builder.getContext(), each.key), each.value);
-  dl::ReturnOp::create(builder, op.getLoc(), outputs, loss);
+  dl::ReturnOp::create(builder, op.getLoc(), outputs, loss, weight);
   assignStatistics();
   eraseUnused();
   op.setFunctionType(builder.getFunctionType(op.getBody().front().getArgumentTypes(),

@@ -10,6 +10,9 @@
 #include "dialects/DL/DLProgramOps.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <map>
+#include <tuple>
+
 namespace dlc::frontend {
 
 enum class Arithmetic : uint8_t { Add, Subtract, Multiply, Divide, Maximum, Minimum };
@@ -28,9 +31,9 @@ public:
 
   mlir::Value addInput(llvm::StringRef name, mlir::RankedTensorType type, BatchAxis batch,
                        mlir::Location location);
-  /// Notes that `label` holds numbers of classes, from 0 to `classes` - 1. Where it is an input, in
-  /// whatever shape or integer type, the runtime checks what it is given.
-  void markClasses(mlir::Value label, int64_t classes);
+  /// Notes that `label` holds numbers of classes, from 0 to `classes` - 1, or `ignored`. Where it
+  /// is an input, in whatever shape or integer type, the runtime checks what it is given.
+  void markClasses(mlir::Value label, int64_t classes, std::optional<int64_t> ignored = {});
   /// The number of valid samples, i32[]; becomes an input when it is first asked for.
   mlir::Value valid();
   /// The same as f32[].
@@ -66,9 +69,19 @@ public:
 
   void addOutput(mlir::Value value, llvm::StringRef name, program::ValueKind kind,
                  BatchAxis batch = {});
-  /// Ends the entry: drops what no output and no loss needs.
-  void finish(mlir::Value loss);
+  /// Ends the entry: drops what no output and no loss needs. `weight` is what the loss counts
+  /// beside those of other batches and ranks; null if all count alike.
+  void finish(mlir::Value loss, mlir::Value weight = {});
   dl::EntryOp entry() { return op; }
+
+  /// What labels weigh in a mean: each sample, f32 or as the logits, and all of them, f32[].
+  struct LabelWeights {
+    mlir::Value each, total;
+  };
+  /// Equal labels, weights of classes and ignored class have one total, so that losses on them are
+  /// divided by one value.
+  using LabelKey = std::tuple<void *, void *, int64_t, std::optional<int64_t>>;
+  std::map<LabelKey, LabelWeights> labelWeights;
 
   mlir::OpBuilder builder;
 

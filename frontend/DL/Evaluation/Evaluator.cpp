@@ -24,8 +24,7 @@ DiagnosticBuilder Evaluator::error(SourceRange range, const llvm::Twine &message
   const CallFrame *call = frame ? frame->call : nullptr;
   for (int i = 0; call && i < maxCallNotes; call = call->parent, ++i)
     if (call->range.isValid())
-      builder.note(call->range, "in " + (call->path.empty() ? call->callee.str() : call->path) +
-                                    ", called here");
+      builder.note(call->range, "in " + call->name() + ", called here");
   return builder;
 }
 
@@ -57,7 +56,7 @@ DiagnosticBuilder Evaluator::errorAbout(SourceRange range, const llvm::Twine &me
   }
   std::string where;
   if (origin->frame && origin->frame->range.isValid())
-    where = ", in " + origin->frame->path + ", called at " +
+    where = ", in " + origin->frame->name() + ", called at " +
             program.sources.describe(origin->frame->range);
   builder.note(origin->range, subject + " comes from " + origin->what + where);
   return builder;

@@ -453,7 +453,8 @@ static std::shared_ptr<const Terms> reducedTerms(Site &site, Reduction kind, con
   Terms result;
   for (const Term &term : *x.terms)
     result.push_back({site.entry().reduce(site.location(), dl::ReduceKind::Sum, term.sum, axes),
-                      isMean ? term.coefficient / count : term.coefficient, term.perSample});
+                      isMean ? term.coefficient / count : term.coefficient, term.perSample,
+                      term.count});
   return std::make_shared<const Terms>(std::move(result));
 }
 

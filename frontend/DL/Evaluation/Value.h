@@ -42,7 +42,10 @@ struct CallFrame {
   const CallFrame *parent = nullptr;
   SourceRange range;
   llvm::StringRef callee;
-  std::string path;
+  std::string path; ///< empty for what has no name in the model
+
+  /// What notes call it.
+  std::string name() const { return path.empty() ? callee.str() : path; }
 };
 
 /// How a tensor came to be, for notes.
@@ -70,12 +73,14 @@ struct BatchAxis {
   bool operator==(const BatchAxis &) const = default;
 };
 
-/// coefficient * sum / count; count is the number of valid samples, or 1 if the term does not
-/// depend on the data.
+/// coefficient * sum / count; count is a value of its own, the number of valid samples, or 1 if the
+/// term does not depend on the data.
 struct Term {
   mlir::Value sum;
   double coefficient = 1;
   bool perSample = false;
+  /// f32[], added up over batches and ranks as the sum is; null for the number of samples or 1.
+  mlir::Value count = {};
 };
 using Terms = std::vector<Term>;
 

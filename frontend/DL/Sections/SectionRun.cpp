@@ -286,17 +286,29 @@ std::string SectionRun::addTerm(const Metric &metric, size_t index, mlir::Value 
   return name;
 }
 
+/// Each count is one accumulator, however many terms are divided by it.
+std::string SectionRun::addCount(mlir::Value count, llvm::StringRef word) {
+  std::string &name = counts[count];
+  if (name.empty()) {
+    unsigned number = ++countWords[word];
+    name = word.str() + ".count" + (number > 1 ? std::to_string(number) : "");
+    entry.addOutput(count, name, program::ValueKind::Accumulator);
+  }
+  return name;
+}
+
 program::MetricAttr SectionRun::describeMetric(const Metric &metric) {
   mlir::Builder builder(&evaluator.program.context);
   llvm::SmallVector<program::TermAttr> terms;
   for (auto [i, term] : llvm::enumerate(*metric.value.terms)) {
-    bool counted = term.perSample && entry.hasPadding();
-    if (counted && !std::exchange(countsSamples, true))
-      entry.addOutput(entry.validCount(), "samples.count", program::ValueKind::Accumulator);
-    double constant = counted ? 0 : term.perSample ? double(entry.samples()) : 1;
+    bool ofSamples = term.perSample && entry.hasPadding();
+    mlir::Value count = ofSamples ? entry.validCount() : term.count;
+    double constant = count ? 0 : term.perSample ? double(entry.samples()) : 1;
+    mlir::StringAttr sum = builder.getStringAttr(addTerm(metric, i, term.sum));
     terms.push_back(program::TermAttr::get(
-        builder.getContext(), builder.getStringAttr(addTerm(metric, i, term.sum)),
-        counted ? builder.getStringAttr("samples.count") : mlir::StringAttr(),
+        builder.getContext(), sum,
+        count ? builder.getStringAttr(addCount(count, ofSamples ? "samples" : "weights"))
+              : mlir::StringAttr(),
         builder.getF64FloatAttr(constant), builder.getF64FloatAttr(term.coefficient)));
   }
   return program::MetricAttr::get(builder.getContext(), builder.getStringAttr(metric.name),

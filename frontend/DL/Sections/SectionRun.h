@@ -57,6 +57,7 @@ private:
                  const ast::Expr &expr);
   program::MetricAttr describeMetric(const Metric &metric);
   std::string addTerm(const Metric &metric, size_t index, mlir::Value sum);
+  std::string addCount(mlir::Value count, llvm::StringRef word);
   void addNamedResults(llvm::ArrayRef<Value> values, const ast::Results &declared,
                        SourceRange range);
   void addResult(llvm::StringRef name, const Value &value, SourceRange range);
@@ -73,7 +74,9 @@ private:
   const ast::ReturnStatement *returnNode = nullptr;
   std::vector<Metric> metrics;
   const Tensor *lossTensor = nullptr;
-  bool countsSamples = false;
+  /// The accumulators of counts, and how many have a word in front.
+  llvm::DenseMap<mlir::Value, std::string> counts;
+  llvm::StringMap<unsigned> countWords;
   NameScope names, stepNames;
   Frame frame;
 };

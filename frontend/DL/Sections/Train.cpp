@@ -140,6 +140,29 @@ static void addUpdates(SectionRun &run, EntryBuilder &entry, const PlanValue &op
   entry.entry().setUpdatesAttr(builder.getArrayAttr(updates));
 }
 
+/// What the loss of a batch counts beside those of others, where it is a mean over as many things
+/// as the data says; else null.
+static mlir::Value lossWeight(SectionRun &run) {
+  Program &program = run.evaluator.program;
+  mlir::Value weight;
+  bool isMixed = false, isCounted = false;
+  for (const Term &term : *run.loss()->terms) {
+    isCounted |= term.perSample;
+    isMixed |= term.count && weight && weight != term.count;
+    weight = term.count ? term.count : weight;
+  }
+  isMixed |= weight && isCounted;
+  bool isJoined = program.options.dataParallel || accumulatedBatches(run) > 1;
+  if (isMixed && isJoined)
+    program.engine
+        .error(run.lossBinding()->value->range,
+               "the loss adds means over different numbers of things, which " +
+                   llvm::Twine(program.options.dataParallel ? "ranks" : "accumulated batches") +
+                   " have each their own")
+        .hint("all terms with the same labels, 'ignore' and 'weight'");
+  return isMixed ? mlir::Value() : weight;
+}
+
 static void readEpochs(Program &program, SectionRun &run, mlir::ModuleOp module) {
   const Bound *epochs = run.lookup("epochs");
   if (!epochs || epochs->value.isPoison())
@@ -150,6 +173,15 @@ static void readEpochs(Program &program, SectionRun &run, mlir::ModuleOp module)
   else
     program.engine.error(epochs->range,
                          "'epochs' is an integer of 1 or more, found " + describe(epochs->value));
+}
+
+/// Among several ranks the batch is that of all of them: the trainer needs to know that the rate
+/// follows it.
+static void noteReferenceBatch(Program &program, SectionRun &run, mlir::ModuleOp module) {
+  const Bound *reference = run.lookup("reference_batch");
+  if (reference && reference->value.isInteger())
+    module->setAttr("dl.reference_batch",
+                    mlir::Builder(&program.context).getI64IntegerAttr(reference->value.integer()));
 }
 
 /// The entry of a step, or `train_step`, and the run that fills it.
@@ -238,7 +270,7 @@ void SectionCompiler::finishTrain(TrainEntry &entry, const Section &section) {
     addUpdates(run, entry.builder, *optimizer, targets, entry.step);
   for (auto [variable, settings] : llvm::zip(program.variables, outside))
     variable->settings = settings;
-  entry.builder.finish(run.loss()->value);
+  entry.builder.finish(run.loss()->value, lossWeight(run));
 }
 
 /// Loss and metrics that stand in the section itself, over the valid samples.
@@ -295,6 +327,7 @@ void SectionCompiler::compileTrain(const Section &section) {
     SectionRun &first = entries.front()->run;
     applyGroups(first.evaluator, first.groups, /*inStep=*/false);
     readEpochs(program, first, module);
+    noteReferenceBatch(program, first, module);
   }
   for (auto &entry : entries)
     finishTrain(*entry, section);

@@ -5,6 +5,9 @@
 //   dl.entry @accumulate_step        @w.gradient_sum += %dw / k
 //   dl.entry @train_step every = k   the update from @w.gradient_sum, which becomes 0
 //
+// Where the loss is a mean over %weight things, @w.gradient_sum += %dw * %weight and
+// @loss.weight_sum += %weight, over all ranks, is what the update divides by.
+//
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/TensorBuilder.h"
 #include "passes/DL/Update/EntryUpdate.h"
@@ -14,7 +17,7 @@ using namespace mlir;
 using namespace dlc;
 using namespace dlc::dl;
 
-/// Assigns sum + gradient / runs to the sums of a group.
+/// Assigns sum + gradient / runs, or sum + gradient * weight, to the sums of a group.
 static void addToSums(EntryUpdate &update, ParameterGroup &group, int64_t runs) {
   auto zero = program::InitialiserAttr::get(update.builder.getContext(),
                                             program::InitialiserKind::Constant, 0);
@@ -26,14 +29,50 @@ static void addToSums(EntryUpdate &update, ParameterGroup &group, int64_t runs) 
       group.forEach([&](const UpdatedParameter &parameter) { return update.read(parameter.sum); }));
   Value gradient = function.addStream(group.gradients());
   TensorBuilder b{function.body(), place};
-  MultiTensorOp added = function.finish(b.add(sum, b.scale(gradient, 1.0 / double(runs))));
+  Value part = update.weight
+                   ? b.multiply(gradient, b.castLike(function.addScalar(update.weight), gradient))
+                   : b.scale(gradient, 1.0 / double(runs));
+  MultiTensorOp added = function.finish(b.add(sum, part));
   for (auto [parameter, value] : llvm::zip_equal(group.parameters, added.getResults()))
     update.assign(parameter.sum, value);
+}
+
+/// A variable for the sum of the weights, to which this run's is added.
+static VariableOp addWeight(EntryUpdate &update) {
+  std::string name = update.prefix() + "loss.weight_sum";
+  while (update.symbols.lookup(name))
+    name += "_";
+  OpBuilder &builder = update.builder;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(update.entry);
+  auto zero =
+      program::InitialiserAttr::get(builder.getContext(), program::InitialiserKind::Constant, 0);
+  auto sum = VariableOp::create(builder, update.entry.getLoc(), name,
+                                cast<RankedTensorType>(update.weight.getType()),
+                                program::Role::Counter, zero, FlatSymbolRefAttr());
+  update.symbols.insert(sum);
+  builder.setInsertionPoint(update.entry.getReturn());
+  TensorBuilder b{builder, update.place("accumulate")};
+  update.assign(sum, b.add(update.read(sum), update.weight));
+  return sum;
+}
+
+/// Takes the weights of all runs and ranks as what the sums are divided by, and begins anew.
+static void divideByWeights(EntryUpdate &update, VariableOp sum) {
+  TensorBuilder b{update.builder, update.place("weights")};
+  Value total = update.read(sum);
+  if (program::isDataParallel(update.entry))
+    total = b.sumOverRanks(total);
+  // Nothing that counts leaves gradients of zero.
+  Value divisor = b.select(b.above(total, 0), total, b.splatLike(total, 1));
+  update.gradientScale = b.divide(b.splatLike(total, 1), divisor);
+  update.assign(sum, b.splatLike(total, 0));
 }
 
 void dlc::dl::accumulateGradients(EntryUpdate &update, int64_t runs) {
   for (ParameterGroup &group : update.groups)
     addToSums(update, group, runs);
+  VariableOp weights = update.weight ? addWeight(update) : VariableOp();
   EntryOp sums = update.entry;
   std::string name = sums.getSymName().str();
   update.symbols.remove(sums);
@@ -59,4 +98,6 @@ void dlc::dl::accumulateGradients(EntryUpdate &update, int64_t runs) {
   for (ParameterGroup &group : update.groups)
     for (UpdatedParameter &parameter : group.parameters)
       parameter.gradient = update.read(parameter.sum);
+  if (weights)
+    divideByWeights(update, weights);
 }

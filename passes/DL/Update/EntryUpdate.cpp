@@ -58,8 +58,9 @@ VariableOp EntryUpdate::averageOf(VariableOp parameter) {
   return average;
 }
 
-Value EntryUpdate::scalar(const Twine &name, double value, bool scheduled) {
-  return ScalarOp::create(builder, place("update"), RankedTensorType::get({}, builder.getF32Type()),
+Value EntryUpdate::scalar(const Twine &name, double value, bool scheduled, Type type) {
+  return ScalarOp::create(builder, place("update"),
+                          RankedTensorType::get({}, type ? type : builder.getF32Type()),
                           builder.getStringAttr(name), builder.getF64FloatAttr(value),
                           scheduled ? builder.getUnitAttr() : UnitAttr());
 }

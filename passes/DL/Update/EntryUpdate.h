@@ -64,8 +64,9 @@ public:
   VariableOp createSlot(VariableOp parameter, llvm::StringRef kind, program::InitialiserAttr first);
   /// The one average of `parameter`, made where it is first asked for.
   VariableOp averageOf(VariableOp parameter);
-  /// A scalar of the runtime, an f32.
-  mlir::Value scalar(const llvm::Twine &name, double value, bool scheduled = false);
+  /// A scalar of the runtime, an f32 unless `type` says otherwise.
+  mlir::Value scalar(const llvm::Twine &name, double value, bool scheduled = false,
+                     mlir::Type type = {});
   /// The number of updates so far, an i64.
   mlir::Value step();
   /// `part` of the update as the place of an op: "optimizer/clip".
@@ -80,18 +81,32 @@ public:
   mlir::OpBuilder builder;
   llvm::SmallVector<ParameterGroup> groups;
   ClipScalar clip;
-  /// 1 / ranks, where gradients are sums over the ranks; else null.
-  mlir::Value rankScale = {};
+  /// What the loss counts beside those of other runs and ranks, an f32[]; null if all count alike.
+  mlir::Value weight = {};
+  /// What makes means of gradients that are sums: 1 / ranks, or 1 / the weights of all; else null.
+  mlir::Value gradientScale = {};
+  /// The ranks, an i32, where parameters are of f64 and the scale is 1 / ranks: these are divided
+  /// by it.
+  mlir::Value rankCount = {};
 };
 
-/// Ends the entry with the sums of its gradients, and goes on in a second one that takes them and
-/// runs `runs` times less often.
+/// Ends the entry with the sums of its gradients, times the weights of their losses where these
+/// have some, and goes on in a second one that takes them and runs `runs` times less often.
 void accumulateGradients(EntryUpdate &update, int64_t runs);
 
+/// How large gradients are summed over the ranks.
+struct Compression {
+  /// Null: as they are.
+  mlir::FloatType narrow = {};
+  program::CollectiveKind kind = program::CollectiveKind::Sum;
+
+  bool isOn() const { return narrow || kind != program::CollectiveKind::Sum; }
+};
+
 /// Puts the sums over the ranks in place of gradients, also where the entry returns them, and sets
-/// the scale by which an update makes means of them. Large gradients are summed in `narrow`, if
-/// that is not null, and groups of their own.
-void reduceGradients(EntryUpdate &update, mlir::FloatType narrow);
+/// the scale by which an update makes means of them, where that is not within the gradients. Large
+/// gradients are compressed, in groups of their own.
+void reduceGradients(EntryUpdate &update, const Compression &compression);
 /// Gives `function` the stream of a group's gradients: the mean over the ranks of its element, in
 /// the parameters' type.
 mlir::Value addGradients(EntryUpdate &update, MultiTensorBuilder &function,

@@ -70,10 +70,11 @@ Status StartedSums::start(uint32_t stream, const DeviceCollective &collective) {
   if (ranks.ranks() == 1)
     return {};
   std::deque<Started> &started = streams[stream].started;
-  Started &sum = started.emplace_back(Started{0, collective.record, {}});
-  Result<Transport::Ticket> ticket = ranks.start(
-      {Collective::Kind::Sum, collective.channel, collective.dtype,
-       std::span(collective.buffer, collective.bytes), timeline ? &sum.times : nullptr});
+  RecordSum &all = sums.try_emplace(collective.record, collective.kind).first->second;
+  Started &sum = started.emplace_back(Started{0, collective.record, &all, {}});
+  Result<Transport::Ticket> ticket =
+      all.start(ranks, collective.channel, collective.dtype,
+                std::span(collective.buffer, collective.bytes), timeline ? &sum.times : nullptr);
   if (!ticket.ok()) {
     started.pop_back();
     return ticket.takeStatus();
@@ -91,6 +92,7 @@ Status StartedSums::waitUntil(Stream &stream, size_t count) {
   while (stream.before < count) {
     const Started &sum = stream.started.front();
     DLC_TRY(ranks.wait(sum.ticket));
+    sum.sum->finish();
     if (timeline)
       timeline->add(SpanKind::Collective, sum.record, sum.times.begin, sum.times.end);
     stream.started.pop_front();

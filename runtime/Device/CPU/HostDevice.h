@@ -2,6 +2,7 @@
 #ifndef DLC_RUNTIME_DEVICE_CPU_HOSTDEVICE_H
 #define DLC_RUNTIME_DEVICE_CPU_HOSTDEVICE_H
 
+#include "runtime/Collectives/RecordSum.h"
 #include "runtime/Device/CPU/HostMemory.h"
 #include "runtime/Device/Device.h"
 
@@ -57,6 +58,7 @@ private:
   struct Started {
     Transport::Ticket ticket;
     uint32_t record;
+    RecordSum *sum;
     Collective::Times times;
   };
   /// Those of a stream that are not waited for, and how many were before them.
@@ -68,6 +70,8 @@ private:
 
   Transport &ranks;
   Timeline *timeline = nullptr;
+  /// By record.
+  std::map<uint32_t, RecordSum> sums;
   std::map<uint32_t, Stream> streams;
   /// For each event the stream that recorded it, and how many that had.
   std::map<uint32_t, std::pair<uint32_t, size_t>> events;

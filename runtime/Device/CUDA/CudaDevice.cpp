@@ -1,8 +1,14 @@
 // Opening the device, its memory, and queues that issue or replay.
 #include "runtime/Device/CUDA/CudaDevice.h"
+#include "runtime/Collectives/RecordSum.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <map>
+#include <optional>
+#include <ranges>
+#include <thread>
 
 namespace dlc::runtime {
 namespace {
@@ -65,6 +71,26 @@ private:
   CudaEvent written;
 };
 
+/// A sum of a plan over several ranks: by NCCL, or through the host's memory.
+struct StagedSum {
+  explicit StagedSum(dlc_collective kind) : kind(kind), sum(kind) {}
+  ~StagedSum() {
+    if (pinned)
+      cudaFreeHost(pinned);
+  }
+
+  dlc_collective kind;
+  bool onDevice = false;
+  RecordSum sum;
+  /// The buffer's copy, and when it is there; made in the first run that needs it.
+  void *pinned = nullptr;
+  CudaEvent copied;
+  /// Of the run at hand.
+  DeviceCollective collective = {};
+  uint32_t stream = 0;
+  std::optional<Transport::Ticket> ticket = {};
+};
+
 /// A run recorded for inputs that stand at these addresses, and for a slot.
 struct RecordedRun {
   std::vector<const std::byte *> inputs;
@@ -80,6 +106,8 @@ public:
   ~CudaQueue() override {
     std::lock_guard lock(device->running());
     (void)device->activate();
+    if (nccl && !nccl->check(device->ranks()).ok())
+      nccl->abort();
     (void)checkCuda(cudaStreamSynchronize(device->stream()), "ending");
     if (ring)
       cudaFreeHost(ring);
@@ -89,8 +117,7 @@ public:
     const Plan &plan = module->plan();
     for (uint32_t i = entry.records.first; i < entry.records.first + entry.records.count; ++i)
       if (plan.records[i].kind == DLC_RECORD_COLLECTIVE && device->ranks().ranks() > 1)
-        return unsupported("record ", i, " '", plan.recordNames[i],
-                           "' is a collective, which the cuda device runs for one rank only");
+        sums[i] = std::make_unique<StagedSum>(static_cast<dlc_collective>(plan.records[i].index));
     for (const ValueInfo &output : entry.outputs)
       ringSize += output.kind == DLC_VALUE_ACCUMULATOR;
     void *pinned = nullptr;
@@ -129,6 +156,7 @@ public:
   }
 
   Status launch(uint32_t stream, const Launch &launch) override {
+    DLC_TRY(finishSums(stream));
     const KernelInfo &kernel = module->plan().kernels[launch.index];
     // Each parameter by its address: buffer pointers, then 64-bit immediates.
     parameters.clear();
@@ -145,28 +173,63 @@ public:
     });
   }
   Status library(uint32_t stream, const Launch &call) override {
+    DLC_TRY(finishSums(stream));
     return command(call, stream,
                    [&] { return code->run(call.index, streams[stream], call.args.buffers); });
   }
   Status copy(uint32_t stream, std::byte *to, const std::byte *from, uint64_t bytes) override {
+    DLC_TRY(finishSums(stream));
     return note(checkCuda(
         cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, streams[stream]), "copying"));
   }
   Status fill(uint32_t stream, std::byte *to, uint8_t value, uint64_t bytes) override {
+    DLC_TRY(finishSums(stream));
     return note(checkCuda(cudaMemsetAsync(to, value, bytes, streams[stream]), "filling"));
   }
-  Status sum(uint32_t, const DeviceCollective &) override {
-    return {}; // Of one rank; more were refused when the queue was made.
+  /// By NCCL, behind what the stream has. Or the buffer's copy to the host; a sum then starts when
+  /// somebody waits for one, and is back on the device before anything else of its stream.
+  Status sum(uint32_t stream, const DeviceCollective &collective) override {
+    auto found = sums.find(collective.record);
+    if (found == sums.end())
+      return {}; // Of one rank.
+    StagedSum &sum = *found->second;
+    if (sum.onDevice)
+      return note(nccl->sum(collective.channel, collective.dtype, collective.buffer,
+                            collective.bytes, streams[stream]));
+    sum.collective = collective;
+    sum.stream = stream;
+    DLC_TRY(note(checkCuda(cudaMemcpyAsync(sum.pinned, collective.buffer, collective.bytes,
+                                           cudaMemcpyDeviceToHost, streams[stream]),
+                           "copying what is summed")));
+    DLC_TRY(note(
+        checkCuda(cudaEventRecord(sum.copied.get(), streams[stream]), "copying what is summed")));
+    pending.push_back(&sum);
+    return {};
   }
+  /// Behind sums of its stream, an event is recorded when these are back.
   Status recordEvent(uint32_t stream, uint32_t event) override {
+    auto isBefore = [&](const StagedSum *sum) { return sum->stream == stream; };
+    if (auto last = std::ranges::find_if(pending | std::views::reverse, isBefore);
+        last != pending.rend()) {
+      recordedBehind[event] = *last;
+      return {};
+    }
     return note(
         checkCuda(cudaEventRecord(events[event].get(), streams[stream]), "recording an event"));
   }
   Status waitEvent(uint32_t stream, uint32_t event) override {
+    if (auto found = recordedBehind.find(event); found != recordedBehind.end()) {
+      StagedSum *const sum = found->second;
+      recordedBehind.erase(found);
+      DLC_TRY(finishSums(sum->stream, sum));
+      DLC_TRY(note(checkCuda(cudaEventRecord(events[event].get(), streams[sum->stream]),
+                             "recording an event")));
+    }
     return note(checkCuda(cudaStreamWaitEvent(streams[stream], events[event].get(), 0),
                           "waiting for an event"));
   }
   Result<std::optional<double>> synchronize() override {
+    DLC_TRY(finishAllSums());
     for (cudaStream_t stream : streams)
       DLC_TRY(checkCuda(cudaStreamSynchronize(stream), "running"));
     if (!std::exchange(timed, false))
@@ -186,11 +249,99 @@ public:
   bool accepts(uint32_t call) const override { return code->accepts(call); }
   Result<std::span<const float>> results(unsigned slot) override {
     DLC_TRY(device->activate());
+    if (nccl)
+      DLC_TRY(awaitRanks(finished[slot].get()));
     DLC_TRY(checkCuda(cudaEventSynchronize(finished[slot].get()), "running"));
     return std::span<const float>(ring + slot * ringSize, ringSize);
   }
 
 private:
+  /// In the first run, when all ranks are here: chooses a way for each sum.
+  Status prepareSums() {
+    if (sums.empty() || std::exchange(sumsPrepared, true))
+      return {};
+    DLC_TRY_ASSIGN(found, device->nccl());
+    nccl = found;
+    for (auto &[record, sum] : sums) {
+      const Plan &plan = module->plan();
+      sum->onDevice = nccl && sum->kind == DLC_COLLECTIVE_SUM;
+      if (sum->onDevice)
+        continue;
+      throughHost = true;
+      const uint64_t bytes = plan.arguments[plan.records[record].arguments.first].bytes;
+      DLC_TRY(checkCuda(cudaHostAlloc(&sum->pinned, std::max<uint64_t>(bytes, 1), 0),
+                        "pinning host memory"));
+      DLC_TRY(checkCuda(cudaEventCreateWithFlags(sum->copied.out(), cudaEventDisableTiming),
+                        "making an event"));
+    }
+    return {};
+  }
+
+  /// A rank that is lost would leave this one waiting for its device for ever.
+  Status awaitRanks(cudaEvent_t event) {
+    while (cudaEventQuery(event) == cudaErrorNotReady) {
+      if (Status status = nccl->check(device->ranks()); !status.ok()) {
+        nccl->abort();
+        return status;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+    return {};
+  }
+
+  /// Starts what has been copied to the host or will be, in order: nothing of it waits for a sum
+  /// that has not been asked for, as what has been issued does not.
+  Status startSums() {
+    for (StagedSum *sum : pending) {
+      if (sum->ticket)
+        continue;
+      DLC_TRY(checkCuda(cudaEventSynchronize(sum->copied.get()), "copying what is summed"));
+      const std::span buffer(static_cast<std::byte *>(sum->pinned), sum->collective.bytes);
+      DLC_TRY_ASSIGN(ticket, sum->sum.start(device->ranks(), sum->collective.channel,
+                                            sum->collective.dtype, buffer, nullptr));
+      sum->ticket = ticket;
+    }
+    return {};
+  }
+
+  /// Waits for the sums of a stream up to `last`, or for all of them, and copies them back.
+  Status finishSums(uint32_t stream, const StagedSum *last = nullptr) {
+    auto isOfStream = [&](const StagedSum *sum) { return sum->stream == stream; };
+    if (last && std::ranges::find(pending, last) == pending.end())
+      return {};
+    for (auto at = std::ranges::find_if(pending, isOfStream); at != pending.end();
+         at = std::ranges::find_if(pending, isOfStream)) {
+      DLC_TRY(note(startSums()));
+      StagedSum *const sum = *at;
+      DLC_TRY(note(device->ranks().wait(*sum->ticket)));
+      sum->ticket.reset();
+      pending.erase(at);
+      sum->sum.finish();
+      DLC_TRY(
+          note(checkCuda(cudaMemcpyAsync(sum->collective.buffer, sum->pinned, sum->collective.bytes,
+                                         cudaMemcpyHostToDevice, streams[stream]),
+                         "copying a sum")));
+      if (sum == last)
+        break;
+    }
+    return {};
+  }
+
+  Status finishAllSums() {
+    while (!pending.empty())
+      DLC_TRY(finishSums(pending.front()->stream));
+    return {};
+  }
+
+  /// After a failure: memory of sums under way is not ours before they have ended.
+  void dropSums() {
+    for (StagedSum *sum : pending)
+      if (sum->ticket)
+        (void)device->ranks().wait(*std::exchange(sum->ticket, std::nullopt));
+    pending.clear();
+    recordedBehind.clear();
+  }
+
   /// Remembers that a command of this run failed.
   Status note(Status status) {
     broken |= !status.ok();
@@ -216,12 +367,14 @@ private:
 
   Status beginLocked(const RunStart &start) {
     DLC_TRY(device->activate());
+    DLC_TRY(prepareSums());
     replaying = nullptr;
     capturing = broken = timed = false;
     traced = start.traced;
     slot = start.slot;
     accumulators = start.accumulators;
-    if (!start.traced && device->usesGraphs()) {
+    // Sums through the host cannot be recorded.
+    if (!start.traced && device->usesGraphs() && !throughHost) {
       for (RecordedRun &run : recorded)
         if (run.slot == slot && std::equal(run.inputs.begin(), run.inputs.end(),
                                            start.inputs.begin(), start.inputs.end())) {
@@ -260,7 +413,10 @@ private:
 
   Status endLocked() {
     if (!replaying) {
-      Status joined = join();
+      Status joined = guarded([&] { return finishAllSums(); });
+      dropSums();
+      if (joined.ok())
+        joined = join();
       if (joined.ok())
         joined = keepAccumulators();
       if (capturing)
@@ -310,6 +466,13 @@ private:
   std::vector<CudaEvent> events;
   /// Events of the plan; behind them those that fork and join.
   uint32_t planEvents = 0;
+  /// By record, those of several ranks. Through the host: those under way, in the order of the
+  /// plan; and the events that wait for one.
+  std::map<uint32_t, std::unique_ptr<StagedSum>> sums;
+  bool sumsPrepared = false, throughHost = false;
+  NcclRanks *nccl = nullptr;
+  std::vector<StagedSum *> pending;
+  std::map<uint32_t, StagedSum *> recordedBehind;
   std::vector<void *> parameters;
   std::vector<RecordedRun> recorded;
   RecordedRun *replaying = nullptr;
@@ -355,8 +518,9 @@ Result<std::shared_ptr<Device>> CudaDevice::open(const CudaOptions &options) {
     return unsupported("device cuda: device ", options.ordinal, " of ", count);
   auto device = std::make_shared<CudaDevice>();
   device->options = options;
+  device->options.ordinal = (options.ordinal + static_cast<int>(options.localRank)) % count;
   DLC_TRY(device->activate());
-  DLC_TRY(checkCuda(cudaGetDeviceProperties(&device->hardware, options.ordinal),
+  DLC_TRY(checkCuda(cudaGetDeviceProperties(&device->hardware, device->options.ordinal),
                     "asking for properties"));
   for (CudaStream *stream : {&device->mainStream, &device->inputStream})
     DLC_TRY(checkCuda(cudaStreamCreateWithFlags(stream->out(), cudaStreamNonBlocking),
@@ -387,6 +551,22 @@ Status CudaDevice::upload(std::byte *to, std::span<const std::byte> source) {
   DLC_TRY(checkCuda(cudaMemcpyAsync(to, from, source.size(), cudaMemcpyHostToDevice, stream()),
                     "writing memory"));
   return waits ? checkCuda(cudaStreamSynchronize(stream()), "writing memory") : Status();
+}
+
+Result<NcclRanks *> CudaDevice::nccl() {
+  if (!std::exchange(askedForNccl, true)) {
+    const std::string_view uuid(hardware.uuid.bytes, sizeof(hardware.uuid.bytes));
+    std::string reason;
+    DLC_TRY_ASSIGN(opened,
+                   NcclRanks::open(ranks(),
+                                   {std::string(uuid),
+                                    options.libraries ? std::string() : "libraries are left out"},
+                                   reason));
+    ncclRanks = std::move(opened);
+    if (!ncclRanks && ranks().rank() == 0 && options.warn)
+      options.warn(concat("sums over ranks go through the host: ", reason));
+  }
+  return ncclRanks.get();
 }
 
 int CudaDevice::attribute(cudaDeviceAttr name) const {

@@ -11,6 +11,7 @@
 #define DLC_RUNTIME_DEVICE_CUDA_CUDADEVICE_H
 
 #include "runtime/Device/CUDA/CudaModule.h"
+#include "runtime/Device/CUDA/NcclRanks.h"
 #include "runtime/Device/Device.h"
 
 #include <mutex>
@@ -38,6 +39,9 @@ public:
   /// Fills staging memory beside the runs.
   cudaStream_t copyStream() const { return inputStream.get(); }
   bool usesGraphs() const { return options.graph; }
+  /// NCCL among the device's ranks, or null where sums go through the host. The first call is one
+  /// that all ranks make together, with running() held.
+  Result<NcclRanks *> nccl();
   /// Makes this the calling thread's device.
   Status activate() const {
     return checkCuda(cudaSetDevice(options.ordinal), "choosing the device");
@@ -62,6 +66,8 @@ private:
   void *uploads = nullptr;
   size_t uploaded = 0;
   std::map<const Module *, std::weak_ptr<CudaModule>> modules;
+  std::unique_ptr<NcclRanks> ncclRanks;
+  bool askedForNccl = false;
 };
 
 } // namespace dlc::runtime

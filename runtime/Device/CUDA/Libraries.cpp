@@ -76,6 +76,23 @@ Result<Cudnn> loadCudnn() {
   return api;
 }
 
+Result<Nccl> loadNccl() {
+  const std::string name = concat("libnccl.so.", NCCL_MAJOR);
+  DLC_TRY_ASSIGN(library, openLibrary(name, "sums over ranks"));
+  Symbols symbols{library, {}};
+  Nccl api;
+  symbols.find(api.errorText, "ncclGetErrorString");
+  symbols.find(api.makeId, "ncclGetUniqueId");
+  symbols.find(api.connect, "ncclCommInitRank");
+  symbols.find(api.destroy, "ncclCommDestroy");
+  symbols.find(api.abort, "ncclCommAbort");
+  symbols.find(api.asyncError, "ncclCommGetAsyncError");
+  symbols.find(api.allReduce, "ncclAllReduce");
+  if (!symbols.missing.empty())
+    return unsupported(name, ": no function ", symbols.missing);
+  return api;
+}
+
 /// A pointer to what was loaded once, or why it could not be.
 template <typename Api> Result<const Api *> pointerTo(const Result<Api> &loaded) {
   if (!loaded.ok())
@@ -93,6 +110,17 @@ Result<const CublasLt *> CublasLt::load() {
   if (replacement)
     return replacement;
   static const Result<CublasLt> loaded = loadCublasLt();
+  return pointerTo(loaded);
+}
+
+static const Nccl *ncclReplacement = nullptr;
+
+void Nccl::replace(const Nccl *standIn) { ncclReplacement = standIn; }
+
+Result<const Nccl *> Nccl::load() {
+  if (ncclReplacement)
+    return ncclReplacement;
+  static const Result<Nccl> loaded = loadNccl();
   return pointerTo(loaded);
 }
 

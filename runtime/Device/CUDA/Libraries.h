@@ -11,6 +11,7 @@
 
 #include <cublasLt.h>
 #include <cudnn.h>
+#include <nccl.h>
 
 namespace dlc::runtime {
 
@@ -72,6 +73,21 @@ struct Cudnn {
   decltype(&cudnnBackendExecute) execute;
 
   static Result<const Cudnn *> load();
+};
+
+/// The calls of NCCL that sums over ranks need.
+struct Nccl {
+  decltype(&ncclGetErrorString) errorText;
+  decltype(&ncclGetUniqueId) makeId;
+  decltype(&ncclCommInitRank) connect;
+  decltype(&ncclCommDestroy) destroy;
+  decltype(&ncclCommAbort) abort;
+  decltype(&ncclCommGetAsyncError) asyncError;
+  decltype(&ncclAllReduce) allReduce;
+
+  static Result<const Nccl *> load();
+  /// As CublasLt::replace().
+  static void replace(const Nccl *standIn);
 };
 
 } // namespace dlc::runtime

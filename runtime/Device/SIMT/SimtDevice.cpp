@@ -172,10 +172,11 @@ private:
   Status startSum(uint32_t stream, const DeviceCollective &collective) {
     StartedSum &sum = started[stream];
     const std::span buffer(collective.buffer, collective.bytes);
-    sum = {buffer, {buffer.begin(), buffer.end()}, 0};
+    RecordSum &all = sums.try_emplace(collective.record, collective.kind).first->second;
+    sum = {buffer, {buffer.begin(), buffer.end()}, &all, 0};
     std::ranges::fill(buffer, std::byte(0x7e));
-    DLC_TRY_ASSIGN(ticket, device->ranks().start({Collective::Kind::Sum, collective.channel,
-                                                  collective.dtype, sum.staging}));
+    DLC_TRY_ASSIGN(ticket, all.start(device->ranks(), collective.channel, collective.dtype,
+                                     sum.staging, nullptr));
     sum.ticket = ticket;
     return {};
   }
@@ -185,7 +186,7 @@ private:
     if (found == started.end())
       return {};
     DLC_TRY(device->ranks().wait(found->second.ticket));
-    std::ranges::copy(found->second.staging, found->second.buffer.begin());
+    found->second.finish();
     started.erase(found);
     return {};
   }
@@ -197,7 +198,7 @@ private:
       if (Status status = device->ranks().wait(sum.ticket); !status.ok())
         all = std::move(status);
       else
-        std::ranges::copy(sum.staging, sum.buffer.begin());
+        sum.finish();
     started.clear();
     return all;
   }
@@ -247,7 +248,13 @@ private:
   struct StartedSum {
     std::span<std::byte> buffer;
     std::vector<std::byte> staging;
+    RecordSum *all;
     Transport::Ticket ticket;
+
+    void finish() {
+      all->finish();
+      std::ranges::copy(staging, buffer.begin());
+    }
   };
 
   std::shared_ptr<SimtDevice> device;
@@ -262,6 +269,8 @@ private:
   std::vector<Command> commands;
   /// For each event the command that recorded it last.
   std::vector<size_t> recordedBy;
+  /// By record, and by stream.
+  std::map<uint32_t, RecordSum> sums;
   std::map<uint32_t, StartedSum> started;
 };
 

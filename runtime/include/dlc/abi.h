@@ -269,7 +269,8 @@ typedef struct dlc_variable {
 } dlc_variable;
 
 /* A number that the runtime writes before each step and kernels read by pointer. Where
- * data_parallel is set, "ranks.scale" is 1 / ranks: the update multiplies reduced gradients by it.
+ * data_parallel is set, "ranks.scale" is 1 / ranks, by which the update multiplies reduced
+ * gradients, and "ranks.count", an i32, what it divides those of f64 by.
  * Random numbers of a step are Philox4x32-10 with key = seed and counter = (element within the
  * sample / 4, index of the sample in the batch of all ranks, step, hash of the call's path): i32
  * "random.seed_low" and "random.seed_high" are the seed's words, "random.step" counts batches, and
@@ -324,6 +325,7 @@ typedef struct dlc_value {
                             their own space */
   uint32_t of;           /* DLC_VALUE_GRADIENT of a variable: its index, else DLC_NONE */
   uint32_t classes; /* inputs of whole numbers: if not 0, each is a class, from 0 to classes - 1 */
+  int64_t ignored;  /* beside classes: one more number that is taken; 0 for none, as 0 is a class */
 } dlc_value;
 
 typedef enum dlc_metric_kind { DLC_METRIC_LOSS = 1, DLC_METRIC_METRIC = 2 } dlc_metric_kind;
@@ -382,7 +384,8 @@ typedef struct dlc_schedule_part {
   dlc_string metric; /* PLATEAU: of the evaluate entry */
 } dlc_schedule_part;
 
-/* Defaults that the source gives to the trainer: "epochs". */
+/* Defaults that the source gives to the trainer: "epochs"; "reference_batch", where learning rates
+ * are those of the compiled batch and grow with the number of ranks. */
 typedef struct dlc_setting {
   dlc_string name;
   double value;
@@ -484,8 +487,18 @@ typedef enum dlc_record_kind {
 
 /* What all ranks do together with a buffer that each of them has. */
 typedef enum dlc_collective {
-  DLC_COLLECTIVE_SUM = 1 /* becomes the sum over the ranks, the same bits on each of them */
+  DLC_COLLECTIVE_SUM = 1, /* becomes the sum over the ranks, the same bits on each of them */
+  /* The same of what each rank makes of its buffer, of f32, with what it has left out before added
+   * (error feedback), in blocks of DLC_SUM_BLOCK elements; with one rank nothing is left out.
+   * ONE_BIT: two f32, the means of elements that are negative and of those that are not, and a bit
+   * for each element. TOP_K: the DLC_SUM_TOP elements of greatest magnitude, as f32, and their
+   * places, as u16; 0 for the others. */
+  DLC_COLLECTIVE_SUM_ONE_BIT = 2,
+  DLC_COLLECTIVE_SUM_TOP_K = 3
 } dlc_collective;
+
+#define DLC_SUM_BLOCK 1024u
+#define DLC_SUM_TOP 10u
 
 /* Collectives of one channel run in order; those of different channels may overtake each other. */
 #define DLC_CHANNEL_BUCKETS 0u /* large: gradients */

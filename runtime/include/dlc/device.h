@@ -43,12 +43,16 @@ Result<std::shared_ptr<Device>> openSimt(const SimtOptions &options = {});
 struct CudaOptions {
   /// Number of the device, as CUDA counts them.
   int ordinal = 0;
+  /// The process's number among the ranks of this machine, which take its devices in turn, from
+  /// `ordinal` on.
+  unsigned localRank = 0;
   /// Whether the steps of a plan are recorded once and then replayed as one CUDA graph.
   bool graph = true;
   /// False: as if NVIDIA's libraries refused all calls.
   bool libraries = true;
-  /// Hears, in one line a reason, which calls a library refused: launches of the plan run in their
-  /// place. Called while contexts are made.
+  /// Hears in one line why sums over ranks do not go through NCCL, and, a line a reason, which
+  /// calls a library refused: launches of the plan run in their place. Called while contexts are
+  /// made, and in the first run.
   std::function<void(std::string_view line)> warn = {};
 };
 

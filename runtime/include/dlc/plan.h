@@ -74,6 +74,8 @@ struct ValueInfo {
   uint32_t of;
   /// Inputs of whole numbers: if not 0, each is a class, from 0 to classes - 1.
   uint32_t classes = 0;
+  /// Beside classes: one more number that is taken.
+  int64_t ignored = 0;
 };
 
 /// value = finish(sum over terms of coefficient * sum / count); sum and count number outputs of the

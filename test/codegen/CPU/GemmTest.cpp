@@ -2,6 +2,7 @@
 #include "test/codegen/Harness.h"
 #include <gtest/gtest.h>
 
+using namespace dlc;
 using namespace dlc::test;
 
 // Sums of k products in blocks: a few units in the last place of the largest.
@@ -44,7 +45,9 @@ TEST(Gemm, SizesAndTranspositions) {
                     {3, 130, 5},
                     {3, 5, 300},
                     {5, 300, 3},
-                    {300, 3, 5}})
+                    {300, 3, 5},
+                    {1, 130, 403},
+                    {1, 7, 1200}})
     for (bool a : {false, true})
       for (bool b : {false, true})
         checkKernel(product(p, a, b), rounding, "cpu-gemm");
@@ -61,6 +64,26 @@ TEST(Gemm, SplitSum) {
   checkKernel(source, rounding, "cpu-gemm");
   CompiledTestKernel kernel(source);
   EXPECT_EQ(kernel.selection().candidate.phases.size(), 2u);
+}
+
+/// The weights of a linear layer can be packed beforehand, also where they are in one block.
+TEST(Gemm, PacksWeightsWhole) {
+  for (bool transposeB : {false, true}) {
+    KernelSource source = product({1, 700, 900}, false, transposeB);
+    unsigned packed = 0;
+    CompiledTestKernel first(source);
+    for (unsigned i = 0; i < first.candidates(); ++i) {
+      const codegen::Candidate candidate =
+          CompiledTestKernel(source, "native", "", i).selection().candidate;
+      if (!candidate.preparation)
+        continue;
+      ++packed;
+      EXPECT_EQ(candidate.preparation->operand, 1u);
+      EXPECT_EQ(candidate.phases.size(), 2u);
+      EXPECT_GE(candidate.workspaceBytes, 4u * 700 * 900);
+    }
+    EXPECT_GT(packed, 0u);
+  }
 }
 
 /// A linear layer: bias by column, ReLU, a residual, two results.

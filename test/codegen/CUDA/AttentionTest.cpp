@@ -1,4 +1,5 @@
-//===- AttentionTest.cpp - dl.attention and dl.attention_backward on the SIMT device -------------===//
+//===- AttentionTest.cpp - dl.attention and dl.attention_backward on the SIMT device
+//-------------===//
 #include "test/codegen/AttentionKernels.h"
 #include "test/codegen/Harness.h"
 #include <gtest/gtest.h>

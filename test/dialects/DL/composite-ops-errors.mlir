@@ -113,7 +113,7 @@ dl.entry @local_response_norm_c2_k(%x: tensor<4x6x5xf32>) attributes {kind = #pr
 // -----
 
 dl.entry @softmax_c1(%x: tensor<4x6x5xf32>) attributes {kind = #program.entry<train>} {
-  // expected-error @+1 {{'dl.softmax' op (C1) has axis 3, but rank 3}}
+  // expected-error @+1 {{dl.softmax: (C1) has axis 3, but rank 3}}
   %0 = dl.softmax %x axis = 3 : tensor<4x6x5xf32>
   dl.return
 }
@@ -121,7 +121,7 @@ dl.entry @softmax_c1(%x: tensor<4x6x5xf32>) attributes {kind = #program.entry<tr
 // -----
 
 dl.entry @log_softmax_c1(%x: tensor<4x6x5xf32>) attributes {kind = #program.entry<train>} {
-  // expected-error @+1 {{'dl.log_softmax' op (C1) has axis -1, but rank 3}}
+  // expected-error @+1 {{dl.log_softmax: (C1) has axis -1, but rank 3}}
   %0 = dl.log_softmax %x axis = -1 : tensor<4x6x5xf32>
   dl.return
 }

@@ -92,3 +92,20 @@ dl.entry @layouts(%x: tensor<2x3x4x5xf32>) -> (tensor<2x3x4x5xf32>, tensor<2x3x4
   %3 = dl.convert_layout %2 : tensor<2x3x4x5xf32, #program.layout<order = [3, 2, 1, 0]>> to tensor<2x3x4x5xf32, #nhwc>
   dl.return %1, %3 : tensor<2x3x4x5xf32>, tensor<2x3x4x5xf32, #nhwc>
 }
+
+// What is cut out of a padded tensor is cut out of that tensor, and what is cut out of the padding is 0. A piece of both stays.
+// CHECK-LABEL: dl.entry @slices_of_pads(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3xf32>)
+// CHECK-DAG: %[[ZERO:.*]] = dl.constant dense<0.000000e+00> : tensor<1x3xf32>
+// CHECK-DAG: %[[PAD:.*]] = dl.pad %[[X]]
+// CHECK-DAG: %[[WITHIN:.*]] = dl.slice %[[X]] starts = [1, 0] sizes = [1, 2] steps = [1, 2]
+// CHECK-DAG: %[[BOTH:.*]] = dl.slice %[[PAD]]
+// CHECK: dl.return %[[X]], %[[WITHIN]], %[[ZERO]], %[[BOTH]]
+dl.entry @slices_of_pads(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<1x2xf32>, tensor<1x3xf32>, tensor<2x4xf32>) attributes {kind = #program.entry<infer>} {
+  %p = dl.pad %x low = [1, 0] steps = [1, 1] : tensor<2x3xf32> to tensor<4x4xf32>
+  %0 = dl.slice %p starts = [1, 0] sizes = [2, 3] steps = [1, 1] : tensor<4x4xf32>
+  %1 = dl.slice %p starts = [2, 0] sizes = [1, 2] steps = [1, 2] : tensor<4x4xf32>
+  %2 = dl.slice %p starts = [3, 1] sizes = [1, 3] steps = [1, 1] : tensor<4x4xf32>
+  %3 = dl.slice %p starts = [0, 0] sizes = [2, 4] steps = [1, 1] : tensor<4x4xf32>
+  dl.return %0, %1, %2, %3 : tensor<2x3xf32>, tensor<1x2xf32>, tensor<1x3xf32>, tensor<2x4xf32>
+}

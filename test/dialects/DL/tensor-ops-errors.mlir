@@ -226,6 +226,14 @@ dl.entry @all_reduce_c2(%a: tensor<3xf32>) attributes {kind = #program.entry<inf
 
 // -----
 
+dl.entry @all_reduce_c4(%a: tensor<3xf64>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.all_reduce' op (C4) compresses f32, found 'f64'}}
+  %s = dl.all_reduce sum_one_bit %a channel 0 : tensor<3xf64>
+  dl.return
+}
+
+// -----
+
 dl.entry @all_reduce_c3(%a: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.all_reduce' op (C3) names 2 parameters for 1 tensors}}
   %s = dl.all_reduce sum %a channel 0 {of = [@a, @b]} : tensor<3xf32>
@@ -268,7 +276,7 @@ dl.entry @gather_c1(%x: tensor<4x3xf32>, %i: tensor<2xi32>) attributes {kind = #
 // -----
 
 dl.entry @scatter_add_c1(%v: tensor<2x3xf32>, %i: tensor<2xi32>) attributes {kind = #program.entry<infer>} {
-  // expected-error @+1 {{'dl.scatter_add' op (C1) has axis -1, but rank 2}}
+  // expected-error @+1 {{dl.scatter_add: (C1) has axis -1, but rank 2}}
   %0 = dl.scatter_add %v, %i axis = -1 : tensor<2x3xf32>, tensor<2xi32> to tensor<4x3xf32>
   dl.return
 }

@@ -103,6 +103,23 @@ def expected():
         return sum(weigh(i, j) for i in (h0, h0 + 1) for j in (w0, w0 + 1))
     values["enlarged"] = [between(row, h, w) for row in X for h in range(4) for w in range(8)]
     values["undefined"] = [1.0, 1.0]
+    weights = [0.5 + c for c in range(8)]
+    of_label = [-row[label] * weights[label] for row, label in zip(logs, LABEL)]
+    values["weighted"] = [0.9 * own - 0.1 * sum(w * v for w, v in zip(weights, row)) / 8 for own, row in zip(of_label, logs)]
+    values["weighted_mean"] = [sum(of_label) / sum(weights[label] for label in LABEL)]
+    values["ignored"] = [0.0 if label == 6 else -row[label] for row, label in zip(logs, LABEL)]
+    values["soft"] = [-sum(w * (0.9 * t + 0.1 / 8) * v for w, t, v in zip(weights, other, row)) for row, other in zip(logs, TARGET)]
+    values["balanced"] = [w * ((1 - t) * v + (1 + t) * softplus(-v)) for row, other in zip(X, TARGET)
+                          for w, v, t in zip(weights, row, other)]
+    cosines = [sum(map(math.prod, zip(row, other))) / math.hypot(*row) / math.hypot(*other) for row, other in zip(X, TARGET)]
+    values["cosine"] = [1 - c if label > 4 else max(0, c - 0.01) for c, label in zip(cosines, LABEL)]
+    values["sorted"] = [v for row in X for v in sorted(row)]
+    values["order"] = [i for row in X for i in sorted(range(8), key=lambda i: (-row[i], i))]
+    values["flipped"] = [v for row in X for v in reversed(row)]
+    values["tiled"] = [v for row in X for v in row + row]
+    windows = [(i * 8 // 3, -(-(i + 1) * 8 // 3)) for i in range(3)]
+    values["adaptive_mean"] = [sum(row[a:b]) / (b - a) for row in X for a, b in windows]
+    values["adaptive_max"] = [max(row[a:b]) for row in X for a, b in windows]
     return values
 
 

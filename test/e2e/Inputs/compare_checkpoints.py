@@ -16,7 +16,8 @@ def main():
             print("alone", name, "zero" if not any(values) else "not zero")
             continue
         distance = math.sqrt(sum((x - y) ** 2 for x, y in zip(a[name], b[name], strict=True)))
-        error = distance / math.sqrt(sum(y * y for y in b[name]))
+        norm = math.sqrt(sum(y * y for y in b[name]))
+        error = distance / norm if norm else distance
         if not error <= float(sys.argv[3]):
             sys.exit(f"{name} differs: error {error:.2e}")
         print("same", name)

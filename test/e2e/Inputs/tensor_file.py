@@ -1,8 +1,8 @@
-"""Reads and writes safetensors files of f32, f64 and i32 for the scripts beside it."""
+"""Reads and writes safetensors files of f32, f64, i32, i64 and u8 for the scripts beside it."""
 import json
 import struct
 
-KINDS = {"F32": "f", "F64": "d", "I32": "i"}
+KINDS = {"F32": "f", "F64": "d", "I32": "i", "I64": "q", "U8": "B"}
 
 
 def load(path):

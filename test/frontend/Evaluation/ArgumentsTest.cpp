@@ -5,6 +5,7 @@
 #include "frontend/DL/Builtins/Builtins.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include <fstream>
 #include <gtest/gtest.h>
 
 using namespace dlc::frontend;
@@ -37,6 +38,17 @@ static llvm::StringMap<std::string> curve() {
   return options;
 }
 
+/// The path of a file with two numbers, as numpy writes them.
+static std::string writtenTensor() {
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", path;
+  header.resize(117, ' ');
+  std::string content("\x93NUMPY\x01\x00\x76\x00", 10);
+  content += header + "\n" + std::string(8, '\0');
+  path = testing::TempDir() + "arguments-test.npy";
+  std::ofstream(path, std::ios::binary) << content;
+  return path;
+}
+
 static const std::vector<Trial> &trials() {
   static const std::vector<Trial> list{
       {"conv1d", "line, 3, 3", window("(3, 3, 3)")},
@@ -49,6 +61,10 @@ static const std::vector<Trial> &trials() {
       {"embedding",
        "label, 10, 4",
        {{"padding_index", "padding_index=2"}, {"weight", "weight=zeros((10, 4))"}}},
+      {"lstm",
+       "zeros((5, 4, 3)), 2",
+       {{"initial", "initial=(zeros((1, 4, 2)), zeros((1, 4, 2)))"}}},
+      {"gru", "zeros((5, 4, 3)), 2", {{"initial", "initial=zeros((1, 4, 2))"}}},
       {"prelu", "x", {{"count", "count=3"}}},
       {"batch_norm", "x"},
       {"layer_norm", "x", {{"axes", "axes=(2, 3)"}}},
@@ -123,6 +139,9 @@ static const std::vector<Trial> &trials() {
       {"scatter_add", "ones((3, 3)), zeros_index, ones((3, 3))", {{"axis", "axis=1"}}},
       {"broadcast", "x, (2, N, 3, 8, 8)"},
       {"matmul", "x, x"},
+      {"attention",
+       "x, x, x",
+       {{"mask", "mask=zeros((8, 8))"}, {"scale", "scale=0.5"}, {"dropout", "dropout=0.5"}}},
       {"one_hot", "label, 10"},
       {"stop_gradient", "x"},
       {"dropout", "x"},
@@ -133,7 +152,9 @@ static const std::vector<Trial> &trials() {
       {"by_phase", "x, 2 * x"},
       {"tensor",
        "[1.0, 2.0]",
-       {{"numbers", "[3.0]"}, {"shape", "shape=(2, 1)"}, {"file", "file=\"a.bin\""}}},
+       {{"numbers", "[3.0]"},
+        {"shape", "shape=(2, 1)"},
+        {"file", "file=\"" + writtenTensor() + "\""}}},
       {"zeros", "(2, 3)"},
       {"ones", "(2, 3)"},
       {"full", "(2, 3), 0.5"},
@@ -153,10 +174,17 @@ static const std::vector<Trial> &trials() {
       {"huber", "scores, scores"},
       {"kl_divergence", "scores, scores"},
       {"hinge", "scores, scores"},
+      {"cosine_embedding", "scores, scores, f32(label)"},
       {"accuracy", "scores, label", {{"axis", "axis=-1"}}},
       {"top_k_accuracy", "scores, label"},
       {"binary_accuracy", "scores, 1"},
       {"perplexity", "scores, label", {{"axis", "axis=-1"}}},
+      {"sort", "x"},
+      {"argsort", "x"},
+      {"flip", "x, 1"},
+      {"tile", "x, (1, 2, 1, 1)"},
+      {"adaptive_average_pool", "x, 3"},
+      {"adaptive_max_pool", "x, 3"},
       {"channels", "x"},
       {"size", "x, 1"},
       {"shape", "x"},
@@ -260,7 +288,7 @@ TEST(Arguments, EachOptionIsAvailableOrMarkedInTheTable) {
         continue;
       auto own = trial->options.find(param.name);
       std::string option = own == trial->options.end() ? otherValue(param) : own->second;
-      bool replaces = row.name == "tensor" && param.name == "numbers";
+      bool replaces = row.name == "tensor" && (param.name == "numbers" || param.name == "file");
       std::string arguments = replaces ? option : joined(trial->required, option);
       EXPECT_EQ(complaint(row, arguments),
                 param.isDefaultOnly

@@ -345,7 +345,7 @@ R"dl(test.dl:2:7: error: unknown name 'zeros_like'
       ^~~~~~~~~~ did you mean 'zeros'?
 )dl", {}},
 {"TensorDtype", R"dl(y = tensor([1, 2], dtype="f32"))dl",
-R"dl(test.dl:2:28: error: 'dtype' expects a dtype, found the string "f32"
+R"dl(test.dl:2:28: error: 'dtype' expects a dtype or none, found the string "f32"
   y = tensor([1, 2], dtype="f32")
                            ^~~~~ without '"': f32
 )dl", {}},

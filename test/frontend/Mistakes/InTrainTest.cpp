@@ -226,7 +226,7 @@ R"dl(test.dl:5:3: error: 'clip' is such as global_norm(1.0), found the function 
 {"LossUnknown", R"dl(loss = focal_loss(output, label))dl",
 R"dl(test.dl:5:10: error: unknown name 'focal_loss'
   loss = focal_loss(output, label)
-         ^~~~~~~~~~ there is softmax_cross_entropy, sigmoid_cross_entropy, mean_squared_error, mean_absolute_error, huber, kl_divergence, hinge
+         ^~~~~~~~~~ there is softmax_cross_entropy, sigmoid_cross_entropy, mean_squared_error, mean_absolute_error, huber, kl_divergence, hinge, cosine_embedding
 )dl", {}},
 {"LossKw", R"dl(loss = softmax_cross_entropy(y_pred=output, y_true=label))dl",
 R"dl(test.dl:5:32: error: softmax_cross_entropy has no argument 'y_pred'

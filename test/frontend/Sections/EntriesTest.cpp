@@ -71,7 +71,7 @@ TEST(Entries, TrainEvaluateInfer) {
   EXPECT_THAT(inputs(entryOf(compiled, "infer_n1")), ElementsAre("x"));
   EXPECT_THAT(outputs(entryOf(compiled, "train_step")), ElementsAre("loss.sum", "output"));
   EXPECT_THAT(outputs(entryOf(compiled, "evaluate")),
-              ElementsAre("samples.count", "loss.sum", "output"));
+              ElementsAre("loss.sum", "samples.count", "output"));
   EXPECT_THAT(outputs(entryOf(compiled, "infer_n1")), ElementsAre("output"));
 }
 

@@ -328,10 +328,41 @@ R"dl(test.dl:2:12: error: batch_norm cannot work across the batch, axis 1 of f32
            ^~~~~~~~~~~~~~~~~~~~~~~
 test.dl:2:12: note: the batch comes from this transpose
 )dl", {}},
-{"NotAvailable", R"dl(y = x |> gru)dl",
-R"dl(test.dl:2:12: error: gru is not available yet
-  y = x |> gru
-           ^~~
+{"LstmOfPixels", R"dl(y = x |> lstm(8))dl",
+R"dl(test.dl:2:7: error: lstm expects a tensor of steps, samples and channels, found f32[4, 3, 8, 8]
+  y = x |> lstm(8)
+      ^
+)dl", {}},
+{"LstmOverTheBatch", R"dl(y = x[:, 0] |> lstm(8))dl",
+R"dl(test.dl:2:7: error: lstm cannot work across the batch, axis 0 of f32[4, 8, 8]
+  y = x[:, 0] |> lstm(8)
+      ^~~~~~~
+test.dl:2:7: note: the batch comes from this '[ ]'
+)dl", {}},
+{"LstmOfNoStep", R"dl(y = zeros((0, 4, 3)) |> lstm(8))dl",
+R"dl(test.dl:2:7: error: lstm expects a step or more, found f32[0, 4, 3]
+  y = zeros((0, 4, 3)) |> lstm(8)
+      ^~~~~~~~~~~~~~~~
+)dl", {}},
+{"LstmOfNoUnit", R"dl(y = zeros((5, 4, 3)) |> lstm(0))dl",
+R"dl(test.dl:2:32: error: 'hidden' is 1 or more, found 0
+  y = zeros((5, 4, 3)) |> lstm(0)
+                               ^
+)dl", {}},
+{"LstmDropout", R"dl(y = zeros((5, 4, 3)) |> lstm(8, layers=2, dropout=1))dl",
+R"dl(test.dl:2:53: error: 'dropout' is from 0 to below 1, found 1
+  y = zeros((5, 4, 3)) |> lstm(8, layers=2, dropout=1)
+                                                    ^
+)dl", {}},
+{"LstmOfOneState", R"dl(y = zeros((5, 4, 3)) |> lstm(8, initial=zeros((1, 4, 8))))dl",
+R"dl(test.dl:2:43: error: 'initial' of lstm is a pair (h, c), found the tensor f32[1, 4, 8]
+  y = zeros((5, 4, 3)) |> lstm(8, initial=zeros((1, 4, 8)))
+                                          ^~~~~~~~~~~~~~~~
+)dl", {}},
+{"GruStateOfOtherLayers", R"dl(y = zeros((5, 4, 3)) |> gru(8, layers=2, initial=zeros((1, 4, 8))))dl",
+R"dl(test.dl:2:52: error: 'initial' of gru is f32[2, 4, 8] for each state, found the tensor f32[1, 4, 8]
+  y = zeros((5, 4, 3)) |> gru(8, layers=2, initial=zeros((1, 4, 8)))
+                                                   ^~~~~~~~~~~~~~~~ [layers * directions, N, hidden]
 )dl", {}},
 {"HuberDelta", R"dl(y = huber(x, x, delta=0))dl",
 R"dl(test.dl:2:25: error: 'delta' is above 0, found 0
@@ -343,10 +374,10 @@ R"dl(test.dl:2:80: error: 'label_smoothing' is between 0 and 1, found 2
   y = softmax_cross_entropy(flatten(x), argmax(flatten(x), 1), label_smoothing=2)
                                                                                ^
 )dl", {}},
-{"IgnoreNotAvailable", R"dl(y = softmax_cross_entropy(flatten(x), argmax(flatten(x), 1), ignore=0))dl",
-R"dl(test.dl:2:71: error: 'ignore' of softmax_cross_entropy is not available yet
-  y = softmax_cross_entropy(flatten(x), argmax(flatten(x), 1), ignore=0)
-                                                                      ^
+{"IgnoreOfProbabilities", R"dl(y = softmax_cross_entropy(flatten(x), flatten(x), ignore=7))dl",
+R"dl(test.dl:2:60: error: 'ignore' is a class number, the label f32[4, 192] has probabilities
+  y = softmax_cross_entropy(flatten(x), flatten(x), ignore=7)
+                                                           ^
 )dl", {}},
 {"ProbabilitiesOfAnotherShape", R"dl(y = softmax_cross_entropy(flatten(x), x))dl",
 R"dl(test.dl:2:41: error: probabilities f32[4, 3, 8, 8] do not fit logits f32[4, 192]
@@ -378,22 +409,43 @@ R"dl(test.dl:2:24: error: kl_divergence expects two batches of one type, found f
   y = kl_divergence(x, flatten(x))
                        ^~~~~~~~~~
 )dl", {}},
-{"PerplexityReduction", R"dl(y = perplexity(flatten(x), argmax(flatten(x), 1), reduction="sum"))dl",
-R"dl(test.dl:2:63: error: 'reduction' of perplexity is not available yet
-  y = perplexity(flatten(x), argmax(flatten(x), 1), reduction="sum")
-                                                              ^~~~~
+{"WeightOfOtherClasses", R"dl(y = softmax_cross_entropy(flatten(x), argmax(flatten(x), 1), weight=zeros((3,))))dl",
+R"dl(test.dl:2:71: error: 'weight' has a number for each class, f32[192], found f32[3]
+  y = softmax_cross_entropy(flatten(x), argmax(flatten(x), 1), weight=zeros((3,)))
+                                                                      ^~~~~~~~~~~
+)dl", {}},
+{"SignOfOtherShape", R"dl(y = cosine_embedding(flatten(x), flatten(x), x))dl",
+R"dl(test.dl:2:48: error: 'sign' is 1 or -1 for each pair of embeddings f32[4, 192], found f32[4, 3, 8, 8]
+  y = cosine_embedding(flatten(x), flatten(x), x)
+                                               ^
+)dl", {}},
+{"AdaptiveSizeOfZero", R"dl(y = adaptive_max_pool(x, 0))dl",
+R"dl(test.dl:2:28: error: 'size' is 1 or more, found 0
+  y = adaptive_max_pool(x, 0)
+                           ^
+)dl", {}},
+{"SoftmaxOfNothing", R"dl(y = softmax(x[:, 3:3], axis=1))dl",
+R"dl(test.dl:2:15: error: softmax of no elements: the shape is f32[4, 0, 8, 8]
+  y = softmax(x[:, 3:3], axis=1)
+              ^~~~~~~~~
+)dl", {}},
+{"FlippedBatch", R"dl(y = flip(x, 0))dl",
+R"dl(test.dl:2:15: error: flip cannot work across the batch, axis 0 of f32[4, 3, 8, 8]
+  y = flip(x, 0)
+              ^
+test.dl:1:9: note: 'x' is declared here
 )dl", {}},
 {"BinaryTarget", R"dl(y = sigmoid_cross_entropy(x, "yes"))dl",
 R"dl(test.dl:2:32: error: sigmoid_cross_entropy expects tensors or numbers, found the string "yes"
   y = sigmoid_cross_entropy(x, "yes")
                                ^~~~~
 )dl", {}},
-{"FailedLayerIsSilent", R"dl(layer f = gru(_)
+{"FailedLayerIsSilent", R"dl(layer f = linear(_, 0)
 y = f(x)
 z = f.scale)dl",
-R"dl(test.dl:3:7: error: gru is not available yet
-  y = f(x)
-      ^
+R"dl(test.dl:2:23: error: 'features' is 1 or more, found 0
+  layer f = linear(_, 0)
+                      ^
 )dl", {}},
 };
 static const ErrorCase metrics[] = {

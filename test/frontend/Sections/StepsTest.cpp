@@ -100,7 +100,7 @@ TEST(Steps, MetricsOutsideAreThoseOfTheEvaluation) {
   EXPECT_THAT(entries(compiled),
               ElementsAre("critic", "generator", "evaluate", "infer_G_n1", "infer_D_n1"));
   EXPECT_THAT(outputs(entryOf(compiled, "generator")), ElementsAre("loss.sum"));
-  EXPECT_THAT(outputs(entryOf(compiled, "evaluate")), ElementsAre("samples.count", "real.sum"));
+  EXPECT_THAT(outputs(entryOf(compiled, "evaluate")), ElementsAre("real.sum", "samples.count"));
 }
 
 TEST(Steps, TakeTheSectionsSettingsWhereTheyGiveNone) {

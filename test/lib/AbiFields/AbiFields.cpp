@@ -73,11 +73,9 @@ private:
                            : constants.contains(size) ? constants[size]
                                                       : std::stoull(size);
     static const std::map<std::string, std::pair<FieldType, uint64_t>> numbers = {
-        {"uint8_t", {FieldType::Unsigned, 1}},
-        {"uint32_t", {FieldType::Unsigned, 4}},
-        {"uint64_t", {FieldType::Unsigned, 8}},
-        {"double", {FieldType::Double, 8}},
-        {"char", {FieldType::Char, 1}}};
+        {"uint8_t", {FieldType::Unsigned, 1}},  {"uint32_t", {FieldType::Unsigned, 4}},
+        {"uint64_t", {FieldType::Unsigned, 8}}, {"int64_t", {FieldType::Unsigned, 8}},
+        {"double", {FieldType::Double, 8}},     {"char", {FieldType::Char, 1}}};
     if (auto number = numbers.find(type); number != numbers.end()) {
       const auto [kind, bytes] = number->second;
       return append(made, {{name, kind, 0, bytes, count}}, bytes, bytes, count);

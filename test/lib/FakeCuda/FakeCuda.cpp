@@ -68,6 +68,10 @@ cudaError_t issue(cudaStream_t stream, Command command) {
 
 } // namespace
 
+bool dlc::test::issueFake(cudaStream_t stream, std::function<void()> command) {
+  return issue(stream, std::move(command)) == cudaSuccess;
+}
+
 extern "C" {
 
 cudaError_t cudaDriverGetVersion(int *version) {
@@ -164,6 +168,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventQuery(cudaEvent_t) {
+  return fakeCuda().stuck ? cudaErrorNotReady : cudaSuccess;
+}
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t, cudaEvent_t) {
   *milliseconds = 2;
   return cudaSuccess;

@@ -12,6 +12,9 @@
 #include <map>
 #include <string>
 
+/// A cudaStream_t.
+struct CUstream_st;
+
 namespace dlc::test {
 
 /// A kernel: how many parameters of eight bytes it takes, and what it does with them.
@@ -29,7 +32,12 @@ struct FakeCuda {
   uint64_t launchesLeft = UINT64_MAX;
   /// What was counted: launches (captured ones when they run), captures, graphs launched.
   uint64_t launches = 0, captures = 0, graphLaunches = 0;
+  /// Whether events stay ahead of the device for ever, as where a rank is lost.
+  bool stuck = false;
 };
+
+/// Gives `command` to a stream as a library does; false where CUDA would refuse it.
+bool issueFake(CUstream_st *stream, std::function<void()> command);
 
 /// The one there is; assign FakeCuda() to it to begin anew.
 FakeCuda &fakeCuda();

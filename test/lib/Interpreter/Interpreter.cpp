@@ -135,7 +135,7 @@ FailureOr<std::vector<Tensor>> Interpreter::runOp(Operation *op, ArrayRef<Tensor
   if (auto multi = dyn_cast<dl::MultiTensorOp>(op))
     return runMultiTensor(multi, operands);
   for (auto run : {runElementwise, runTensorOp, runConvolution, runPooling, runClassification,
-                   runAttention, runComposite})
+                   runAttention, runComposite, runRecurrent})
     if (Values values = run(op, operands))
       return std::move(*values);
   return op->emitError("the interpreter does not know ") << op->getName();

@@ -71,6 +71,7 @@ Values runTensorOp(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 Values runConvolution(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 Values runPooling(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 Values runComposite(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
+Values runRecurrent(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 Values runAttention(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 Values runClassification(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 

@@ -270,3 +270,40 @@ dl.entry @pieces() -> (tensor<16xf32> {dl.name = "y", dl.kind = #program.value<r
   dl.assign @v, %next : tensor<2x16xf32>
   dl.return %y, %rows, %z : tensor<16xf32>, tensor<2x16xf32>, tensor<1x16xf32>
 }
+
+// -----
+
+// Parts are computed where they lie in the whole, those of a part that is a whole too; what lies elsewhere, or in an earlier whole,
+// is copied there.
+// CHECK-LABEL: exec.program @joins
+// CHECK: %[[ALL:.*]] = exec.alloc : <256>
+// CHECK: %[[INNER:.*]] = exec.view %[[ALL]] at 0 : <256> to <128>
+// CHECK: %[[A:.*]] = exec.view %[[INNER]] at 0 : <128> to <64>
+// CHECK: %[[B:.*]] = exec.view %[[INNER]] at 64 : <128> to <64>
+// CHECK: %[[X:.*]] = exec.input 0
+// CHECK: exec.launch @{{.*}}(read %[[X]], write %[[A]]) stream 0
+// CHECK: exec.launch @{{.*}}(read %[[A]], write %[[B]]) stream 0
+// CHECK-NOT: exec.copy
+// CHECK: %[[THIRD:.*]] = exec.view %[[ALL]] at 128 : <256> to <64>
+// CHECK: %[[LAST:.*]] = exec.view %[[ALL]] at 192 : <256> to <64>
+// CHECK: exec.copy %[[X]] to %[[THIRD]] stream 0 : <64>, <64> loc("outer/join")
+// CHECK: exec.copy %[[A]] to %[[LAST]] stream 0 : <64>, <64> loc("outer/join")
+// CHECK-NOT: exec.copy
+// CHECK: exec.output %[[ALL]]
+dl.entry @joins(%x: tensor<16xf32>) -> (tensor<64xf32> {dl.name = "y", dl.kind = #program.value<result>}) attributes {kind = #program.entry<infer>} {
+  %a = dl.fused(%x) : (tensor<16xf32>) -> tensor<16xf32> {
+  ^bb0(%0: tensor<16xf32>):
+    %1 = dl.exp %0 : tensor<16xf32>
+    dl.yield %1 : tensor<16xf32>
+  } loc("a")
+  %b = dl.fused(%a) : (tensor<16xf32>) -> tensor<1x16xf32> {
+  ^bb0(%0: tensor<16xf32>):
+    %1 = dl.tanh %0 : tensor<16xf32>
+    %2 = dl.reshape %1 : tensor<16xf32> to tensor<1x16xf32>
+    dl.yield %2 : tensor<1x16xf32>
+  } loc("b")
+  %r = dl.reshape %b : tensor<1x16xf32> to tensor<16xf32>
+  %inner = dl.concat %a, %r axis = 0 : tensor<16xf32>, tensor<16xf32> loc("inner")
+  %y = dl.concat %inner, %x, %a axis = 0 : tensor<32xf32>, tensor<16xf32>, tensor<16xf32> loc("outer")
+  dl.return %y : tensor<64xf32>
+}

@@ -2,7 +2,9 @@
 // RUN: dlc-opt --dl-build-update="keep-weight-gradients compress=bf16" --split-input-file %s | FileCheck %s --check-prefix=KEEP
 // RUN: dlc-opt --dl-build-update --split-input-file %s | FileCheck %s --check-prefix=PLAIN
 // RUN: not dlc-opt --dl-build-update="compress=i8" --split-input-file %s 2>&1 | FileCheck %s --check-prefix=WRONG
-// WRONG: error: expected bf16 or f16 to compress gradients, found 'i8'
+// RUN: dlc-opt --dl-build-update="compress=1bit" --split-input-file %s | FileCheck %s --check-prefix=BIT
+// RUN: dlc-opt --dl-build-update="compress=top-k" --split-input-file %s | FileCheck %s --check-prefix=TOP
+// WRONG: error: expected bf16, f16, 1bit or top-k to compress gradients, found 'i8'
 
 // PLAIN: tensor<64x64xf32>
 // PLAIN-NOT: to tensor<64x64xbf16>
@@ -20,6 +22,13 @@
 // CHECK: dl.multi_tensor(%{{.*}}, %[[SMALL]]) scalars
 // CHECK-NEXT: ^bb0(%{{[a-z0-9]+}}: tensor<f32>, %{{[a-z0-9]+}}: tensor<f32>
 // CHECK: dl.return{{$}}
+// Compressed to bits or to the largest elements it stays f32: the runtime packs it.
+// BIT-LABEL: dl.entry @train_step(
+// BIT-SAME: %[[DB:.*]]: tensor<64xf32>, %[[DW:.*]]: tensor<64x64xf32>)
+// BIT-NOT: dl.cast
+// BIT: dl.all_reduce sum_one_bit %[[DW]] channel 0 {of = [@w]} : tensor<64x64xf32>
+// BIT-NEXT: dl.all_reduce sum %[[DB]] channel 0 {of = [@b]} : tensor<64xf32>
+// TOP: dl.all_reduce sum_top_k %{{.*}} channel 0 {of = [@w]} : tensor<64x64xf32>
 // KEEP: %[[LARGE:.*]] = dl.all_reduce sum %{{.*}} : tensor<64x64xbf16>
 // KEEP-NEXT: %[[WIDE:.*]] = dl.cast %[[LARGE]] : tensor<64x64xbf16> to tensor<64x64xf32>
 // KEEP: dl.return %{{.*}}, %[[WIDE]] : tensor<64xf32>, tensor<64x64xf32>
@@ -42,6 +51,9 @@ dl.entry @train_step(%db: tensor<64xf32>, %dw: tensor<64x64xf32>)
 // CHECK-LABEL: dl.entry @train_step(
 // CHECK-NOT: dl.cast
 // CHECK: dl.all_reduce sum %{{.*}} : tensor<64x64xbf16>
+// Only f32 is compressed.
+// BIT-LABEL: dl.entry @train_step(
+// BIT: dl.all_reduce sum %{{.*}} : tensor<64x64xbf16>
 module attributes {program.data_parallel} {
 dl.variable @w : tensor<64x64xbf16> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
 dl.entry @train_step(%dw: tensor<64x64xbf16>)

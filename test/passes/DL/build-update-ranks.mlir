@@ -36,6 +36,24 @@ dl.entry @train_step(%dw: tensor<4x3xf32>, %db: tensor<4xf32>)
 
 // -----
 
+// Gradients of shares of one mean are summed, and need no scale.
+// CHECK-LABEL: dl.entry @train_step(
+// CHECK-NOT: ranks.scale
+// CHECK: %[[S:.*]] = dl.all_reduce sum %{{.*}} channel 0
+// CHECK: dl.multi_tensor(%{{.*}}, %[[S]])
+// CHECK: dl.return %[[S]] : tensor<4x3xf32>{{$}}
+module attributes {program.data_parallel} {
+dl.variable @w : tensor<4x3xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.entry @train_step(%dw: tensor<4x3xf32>, %n: tensor<f32>)
+    -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
+    attributes {kind = #program.entry<train>, updates = [
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64}>>]} {
+  dl.return %dw : tensor<4x3xf32> weight(%n : tensor<f32>)
+}
+}
+
+// -----
+
 // Where gradients accumulate, those of a run stay with their rank: the sums are reduced when the update is due.
 // CHECK-LABEL: dl.entry @accumulate_step
 // CHECK-NOT: all_reduce
@@ -50,5 +68,24 @@ dl.entry @train_step(%dw: tensor<4x3xf32>)
     attributes {kind = #program.entry<train>, accumulate = 4 : i64, updates = [
       #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64}>>]} {
   dl.return %dw : tensor<4x3xf32>
+}
+}
+
+// -----
+
+// Gradients of f64 are divided by the number of ranks: a scale would be an f32, and 1 / 3 of that off by 1e-8.
+// CHECK-LABEL: dl.entry @train_step
+// CHECK: %[[COUNT:.*]] = dl.scalar "ranks.count", 1.000000e+00 : tensor<i32>
+// CHECK: dl.multi_tensor(%{{.*}}, %{{.*}}) scalars(%[[COUNT]],
+// CHECK-NEXT: ^bb0(%{{[a-z0-9]+}}: tensor<f64>, %[[G:[a-z0-9]+]]: tensor<f64>, %[[R:[a-z0-9]+]]: tensor<i32>,
+// CHECK: %[[WIDE:.*]] = dl.cast %[[R]] : tensor<i32> to tensor<f64>
+// CHECK-NEXT: dl.divide %[[G]], %[[WIDE]]
+module attributes {program.data_parallel} {
+dl.variable @w : tensor<4x3xf64> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.entry @train_step(%dw: tensor<4x3xf64>)
+    -> (tensor<4x3xf64> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
+    attributes {kind = #program.entry<train>, updates = [
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64}>>]} {
+  dl.return %dw : tensor<4x3xf64>
 }
 }

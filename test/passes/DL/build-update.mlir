@@ -207,6 +207,29 @@ dl.entry @parts(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w
   dl.return %dw : tensor<4x3xf32>
 }
 
+// A loss that is a mean over so many things gives gradients that count as many: the update divides by the sum of all.
+// CHECK-LABEL: dl.entry @weighted_accumulate
+// CHECK-DAG: %[[SUM:.*]] = dl.read @w.gradient_sum_weighted
+// CHECK-DAG: %[[COUNT:.*]] = dl.read @weighted.loss.weight_sum
+// CHECK: dl.multi_tensor(%[[SUM]], %{{.*}}) scalars(%[[WEIGHT:[a-z0-9]+]])
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<f32>, %[[G:.*]]: tensor<f32>, %[[BY:.*]]: tensor<f32>):
+// CHECK-NEXT: dl.multiply %[[G]], %[[BY]]
+// CHECK: %[[MORE:.*]] = dl.add %[[COUNT]], %[[WEIGHT]]
+// CHECK: dl.assign @weighted.loss.weight_sum, %[[MORE]]
+// CHECK-NEXT: dl.return %{{.*}} : tensor<4x3xf32>{{$}}
+// CHECK-LABEL: dl.entry @weighted(
+// CHECK: %[[TOTAL:.*]] = dl.read @weighted.loss.weight_sum
+// CHECK: %[[DIVISOR:.*]] = dl.select %{{.*}}, %[[TOTAL]], %{{.*}}
+// CHECK: %[[SCALE:.*]] = dl.divide %{{.*}}, %[[DIVISOR]]
+// CHECK: dl.assign @weighted.loss.weight_sum, %{{.*}}
+// CHECK: dl.multi_tensor({{.*}}) scalars(%[[SCALE]],
+dl.entry @weighted(%dw: tensor<4x3xf32>, %n: tensor<f32>)
+    -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
+    attributes {kind = #program.entry<train>, accumulate = 4, updates = [
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
+  dl.return %dw : tensor<4x3xf32> weight(%n : tensor<f32>)
+}
+
 // Nothing is updated outside of training.
 // CHECK-LABEL: dl.entry @evaluate
 // CHECK-NEXT: dl.read @w

@@ -159,3 +159,45 @@ dl.entry @replaced_values(%x: tensor<1x1x4x4xf32>, %label: tensor<4xi32>) -> (te
   %g:3 = dl.gradient %y by %p, %c, %x : tensor<f32> by tensor<1x1x2x2xf32>, tensor<4xf32>, tensor<1x1x4x4xf32>
   dl.return %g#0, %g#1 : tensor<1x1x2x2xf32>, tensor<4xf32>
 }
+
+// The gradients of a tensor's pieces are laid side by side, with zeros where there is no piece; those of the same piece are added
+// first.
+// CHECK-LABEL: dl.entry @pieces
+// CHECK: %[[SAME:.*]] = dl.add {{.*}} : tensor<1x5xf32> loc({{.*}}backward_sum
+// CHECK: %[[ZEROS:.*]] = dl.constant dense<0.000000e+00> : tensor<1x5xf32> loc({{.*}}backward_sum
+// CHECK: %[[DX:.*]] = dl.concat %[[SAME]], %[[ZEROS]], %{{.*}} axis = 0 : tensor<1x5xf32>, tensor<1x5xf32>, tensor<2x5xf32>
+// CHECK-NOT: dl.pad
+// CHECK: dl.return %[[DX]]
+dl.variable @table : tensor<4x5xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.entry @pieces() -> () attributes {kind = #program.entry<train>, updates = [
+      #dl.update<@table, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
+  %x = dl.read @table : tensor<4x5xf32>
+  %a = dl.slice %x starts = [0, 0] sizes = [1, 5] steps = [1, 1] : tensor<4x5xf32>
+  %b = dl.slice %x starts = [2, 0] sizes = [2, 5] steps = [1, 1] : tensor<4x5xf32>
+  %c = dl.slice %x starts = [0, 0] sizes = [1, 5] steps = [1, 1] : tensor<4x5xf32>
+  %p = dl.multiply %a, %c : tensor<1x5xf32>
+  %e = dl.exp %b : tensor<2x5xf32>
+  %s = dl.reduce sum %p axes = [0, 1] : tensor<1x5xf32>
+  %t = dl.reduce sum %e axes = [0, 1] : tensor<2x5xf32>
+  %l = dl.add %s, %t : tensor<f32>
+  dl.return loss(%l : tensor<f32>)
+}
+
+// Pieces that overlap are laid into a tensor of their own, and what is cut along several axes or in steps is added as it is.
+// CHECK-LABEL: dl.entry @overlapping
+// CHECK: %[[STEPS:.*]] = dl.pad {{.*}} steps = [2, 1]
+// CHECK-COUNT-2: dl.concat
+// CHECK: dl.add %[[STEPS]]
+// CHECK: %[[SUM:.*]] = dl.add
+// CHECK: dl.return %[[SUM]]
+dl.entry @overlapping() -> () attributes {kind = #program.entry<train>, updates = [
+      #dl.update<@table, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
+  %x = dl.read @table : tensor<4x5xf32>
+  %a = dl.slice %x starts = [0, 0] sizes = [2, 5] steps = [1, 1] : tensor<4x5xf32>
+  %b = dl.slice %x starts = [1, 0] sizes = [2, 5] steps = [1, 1] : tensor<4x5xf32>
+  %c = dl.slice %x starts = [0, 0] sizes = [2, 5] steps = [2, 1] : tensor<4x5xf32>
+  %p = dl.multiply %a, %b : tensor<2x5xf32>
+  %q = dl.multiply %p, %c : tensor<2x5xf32>
+  %s = dl.reduce sum %q axes = [0, 1] : tensor<2x5xf32>
+  dl.return loss(%s : tensor<f32>)
+}

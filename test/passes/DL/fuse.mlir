@@ -359,6 +359,37 @@ dl.entry @pieces(%x: tensor<8x16xf32>, %b: tensor<16xf32>) -> (tensor<1x15xf32>,
   dl.return %w, %y, %z : tensor<1x15xf32>, tensor<2x15xf32>, tensor<2x16xf32>
 }
 
+// What kernels compute for a tensor that they follow each other in, at multiples of 64 bytes, is joined in memory: outside of
+// regions. A few parts that are stored elsewhere are read where the whole is needed, as are parts that begin elsewhere.
+// CHECK-LABEL: dl.entry @joins
+// CHECK: dl.reduce
+// CHECK: %[[A:.*]] = dl.fused
+// CHECK: %[[B:.*]] = dl.fused
+// CHECK: %[[JOINED:.*]] = dl.concat %[[A]], %[[B]] axis = 0
+// CHECK: dl.fused(%[[JOINED]])
+// CHECK: dl.fused
+// CHECK: dl.concat
+// CHECK: dl.yield
+// CHECK: dl.fused
+// CHECK: dl.concat
+// CHECK: dl.yield
+// CHECK: %[[MANY:.*]] = dl.concat %arg0, %arg0, %arg0, %arg0, %arg0 axis = 0
+// CHECK: dl.return {{.*}}, %[[MANY]]
+dl.entry @joins(%x: tensor<2x16xf32>, %y: tensor<2x5xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x5xf32>, tensor<10x16xf32>) attributes {kind = #program.entry<infer>} {
+  %a = dl.reduce sum %x axes = [1] : tensor<2x16xf32>
+  %b = dl.broadcast %a dims = [0] : tensor<2xf32> to tensor<2x16xf32>
+  %c = dl.exp %b : tensor<2x16xf32>
+  %d = dl.tanh %x : tensor<2x16xf32>
+  %e = dl.concat %c, %d axis = 0 : tensor<2x16xf32>, tensor<2x16xf32>
+  %f = dl.relu %e : tensor<4x16xf32>
+  %g = dl.concat %x, %x axis = 0 : tensor<2x16xf32>, tensor<2x16xf32>
+  %h = dl.tanh %y : tensor<2x5xf32>
+  %i = dl.exp %y : tensor<2x5xf32>
+  %j = dl.concat %h, %i axis = 0 : tensor<2x5xf32>, tensor<2x5xf32>
+  %k = dl.concat %x, %x, %x, %x, %x axis = 0 : tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>
+  dl.return %f, %g, %j, %k : tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x5xf32>, tensor<10x16xf32>
+}
+
 // What says which scores there are is never stored: a mask is repeated and dropout drawn where attention reads them, forward and
 // backward.
 // CHECK-LABEL: dl.entry @attention

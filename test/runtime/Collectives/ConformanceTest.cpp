@@ -1,10 +1,15 @@
 // What every transport must do. Run as it is for `self`, and by mpirun for `mpi`: each rank runs
 // all of it, and computes by itself what the ranks must come to.
 #include "runtime/Collectives/RankTimelines.h"
+#include "runtime/Collectives/RecordSum.h"
+#include "runtime/Collectives/VirtualRanks.h"
 #include "runtime/Core/Initialise.h"
 
+#include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <gtest/gtest.h>
+#include <limits>
 #include <map>
 #include <thread>
 
@@ -237,6 +242,171 @@ TEST(RankTimelines, GathersSpans) {
     if (ranks->ranks() > 1)
       EXPECT_GT((*all)[rank].transportSeconds, 0);
   }
+}
+
+/// What rank `rank` adds in run `run`.
+std::vector<float> gradientOf(uint64_t count, unsigned rank, unsigned run) {
+  std::vector<float> values(count);
+  for (uint64_t i = 0; i < count; ++i)
+    values[i] = std::sin(float(i * 0.37 + rank * 1.3 + run * 0.11)) * float(1 + i % 7);
+  return values;
+}
+
+// All ranks get the same bits, of few bytes. What a run leaves out the next ones bring: over many
+// runs the sums are those of the numbers themselves, up to what is left at the end, which does not
+// grow. With one rank nothing is left out.
+TEST(CompressedSums, KeepWhatTheyLeaveOut) {
+  for (dlc_collective kind : {DLC_COLLECTIVE_SUM_ONE_BIT, DLC_COLLECTIVE_SUM_TOP_K})
+    for (uint64_t count : {0, 1, 13, 1024, 5000}) {
+      RecordSum sum(kind);
+      std::vector<double> all(count), exact(count);
+      double worst[2] = {};
+      constexpr unsigned runs = 400;
+      for (unsigned run = 0; run < runs; ++run) {
+        std::vector<float> values = gradientOf(count, ranks->rank(), run);
+        const auto ticket =
+            sum.start(*ranks, 0, DLC_F32, std::as_writable_bytes(std::span(values)), nullptr);
+        ASSERT_TRUE(ticket.ok() && ranks->wait(*ticket).ok());
+        sum.finish();
+        std::vector<float> of0 = values;
+        ASSERT_TRUE(ranks->broadcast(std::as_writable_bytes(std::span(of0))).ok());
+        EXPECT_EQ(values, of0);
+        for (unsigned rank = 0; rank < ranks->ranks(); ++rank) {
+          const std::vector<float> brought = gradientOf(count, rank, run);
+          for (uint64_t i = 0; i < count; ++i)
+            exact[i] += brought[i];
+        }
+        for (uint64_t i = 0; i < count; ++i) {
+          all[i] += values[i];
+          double &seen = worst[run >= runs / 2];
+          seen = std::max(seen, std::abs(all[i] - exact[i]));
+        }
+      }
+      if (ranks->ranks() == 1)
+        EXPECT_LT(worst[1], 1e-9);
+      else
+        EXPECT_LE(worst[1], 1.5 * worst[0] + 1e-3) << kind << ", " << count;
+      // Without feedback elements below their block's largest would never have come: 7 x 400.
+      EXPECT_LT(worst[1], 7.0 * 400 / 4);
+    }
+}
+
+// What is not a number reaches all ranks: a run that has diverged must not look finite.
+TEST(CompressedSums, PassOnWhatIsNoNumber) {
+  for (dlc_collective kind : {DLC_COLLECTIVE_SUM_ONE_BIT, DLC_COLLECTIVE_SUM_TOP_K}) {
+    RecordSum sum(kind);
+    std::vector<float> values(3000, 1);
+    if (ranks->rank() == 0)
+      values[2000] = std::numeric_limits<float>::quiet_NaN();
+    const auto ticket =
+        sum.start(*ranks, 0, DLC_F32, std::as_writable_bytes(std::span(values)), nullptr);
+    ASSERT_TRUE(ticket.ok() && ranks->wait(*ticket).ok());
+    sum.finish();
+    EXPECT_TRUE(std::isnan(values[2000]));
+    EXPECT_EQ(values[0], ranks->ranks());
+  }
+}
+
+TEST(CompressedSums, SendFewBytes) {
+  EXPECT_EQ(bytesSent(DLC_COLLECTIVE_SUM, 4096), 4096u);
+  EXPECT_EQ(bytesSent(DLC_COLLECTIVE_SUM_ONE_BIT, 4 * 1024), 136u);
+  EXPECT_EQ(bytesSent(DLC_COLLECTIVE_SUM_ONE_BIT, 4 * 1033), 136u + 8 + 2);
+  EXPECT_EQ(bytesSent(DLC_COLLECTIVE_SUM_TOP_K, 4 * 2048), 120u);
+  EXPECT_EQ(bytesSent(DLC_COLLECTIVE_SUM_TOP_K, 4 * 2051), 120u + 3 * 6);
+}
+
+/// Runs body(transport) for each of this process's share of four ranks, on threads.
+void amongFour(const std::function<void(Transport &)> &body) {
+  std::vector<std::thread> threads;
+  for (auto &rank : makeVirtualRanks(ranks, 4))
+    threads.emplace_back([rank, &body] { body(*rank); });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+// Whether one, two or four processes hold them, four ranks add up ((0 + 1) + (2 + 3)), to the bit;
+// here 1e8 + 1 rounds to 1e8, so that the order shows.
+TEST(VirtualRanks, AddUpInOneTree) {
+  if (4 % ranks->ranks() != 0)
+    return;
+  auto valueOf = [](unsigned rank, uint64_t i) {
+    return 1 / float(i % 97 + 3 + 11 * rank) * (i % 5 == rank ? 1e8f : 1);
+  };
+  amongFour([&](Transport &four) {
+    EXPECT_EQ(four.ranks(), 4u);
+    for (uint64_t count : {0, 1, 1000, 100000}) {
+      std::vector<float> values(count);
+      for (uint64_t i = 0; i < count; ++i)
+        values[i] = valueOf(four.rank(), i);
+      ASSERT_TRUE(
+          four.run({Collective::Kind::Sum, 0, DLC_F32, std::as_writable_bytes(std::span(values))})
+              .ok());
+      uint64_t wrong = 0, inOrder = 0;
+      for (uint64_t i = 0; i < count; ++i) {
+        const float a = valueOf(0, i), b = valueOf(1, i), c = valueOf(2, i), d = valueOf(3, i);
+        wrong += values[i] != (a + b) + (c + d);
+        inOrder += values[i] == ((a + b) + c) + d;
+      }
+      EXPECT_EQ(wrong, 0u);
+      if (count > 1)
+        EXPECT_LT(inOrder, count) << "the order of sums cannot be seen";
+    }
+  });
+}
+
+// All that ranks do, they do as virtual ones; many collectives are under way at once.
+TEST(VirtualRanks, DoWhatRanksDo) {
+  if (4 % ranks->ranks() != 0)
+    return;
+  amongFour([&](Transport &four) {
+    std::vector<std::vector<std::byte>> buffers;
+    std::vector<Transport::Ticket> tickets;
+    for (size_t i = 0; i < 20; ++i)
+      buffers.push_back(valuesOf(floats[i % 4], i * i * 31, four.rank()));
+    for (size_t i = 0; i < 20; ++i) {
+      auto ticket = four.start(summing(floats[i % 4], buffers[i], uint32_t(i % channelCount)));
+      ASSERT_TRUE(ticket.ok());
+      tickets.push_back(*ticket);
+    }
+    for (size_t i = 0; i < 20; ++i) {
+      const size_t other = (i * 7 + four.rank()) % 20;
+      const dlc_dtype dtype = floats[other % 4];
+      ASSERT_TRUE(four.wait(tickets[other]).ok());
+      std::vector<std::byte> sum = valuesOf(dtype, other * other * 31, 0);
+      for (unsigned rank = 1; rank < 4; ++rank)
+        addElements(dtype, valuesOf(dtype, other * other * 31, rank).data(), sum.data(),
+                    other * other * 31);
+      EXPECT_EQ(buffers[other], sum) << other;
+    }
+    std::string text = four.rank() == 0 ? "said" : "mine";
+    ASSERT_TRUE(four.broadcast(text).ok());
+    EXPECT_EQ(text, "said");
+    auto texts = four.gather(std::string(four.rank() * 5, char('a' + four.rank())));
+    ASSERT_TRUE(texts.ok());
+    for (unsigned i = 0; i < 4; ++i)
+      EXPECT_EQ((*texts)[i], std::string(i * 5, char('a' + i)));
+  });
+}
+
+// One that ends with an error ends the waits of its neighbours, and they say why.
+TEST(VirtualRanks, EndTogether) {
+  if (ranks->ranks() != 1)
+    return;
+  amongFour([&](Transport &four) {
+    double one = 1;
+    ASSERT_TRUE(four.sum(std::span(&one, 1)).ok());
+    if (four.rank() == 2)
+      return four.setReason("no more data");
+    EXPECT_EQ(four.sum(std::span(&one, 1)).message(), "rank 2: no more data");
+  });
+}
+
+TEST(VirtualRanks, RefusesWhatIsNoTree) {
+  EXPECT_TRUE(checkVirtualRanks(8, 2).ok());
+  EXPECT_EQ(checkVirtualRanks(6, 2).message(),
+            "--deterministic: expected a power of two up to 4096, found 6");
+  EXPECT_EQ(checkVirtualRanks(8, 3).message(),
+            "--deterministic: 3 ranks cannot share 8 evenly: start 1, 2, 4, ... up to 8");
 }
 
 TEST(Launched, KnowsStarters) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <numeric>
 #include <zlib.h>
@@ -85,7 +86,8 @@ TEST(Idx, OpensAFolder) {
                 .find("no file train-images-idx3-ubyte or train-images-idx3-ubyte.gz"),
             std::string::npos);
   EXPECT_EQ(openDataset("csv:x", Split::Train).status().message(),
-            "data 'csv:x': expected idx:DIR");
+            "data 'csv:x': expected idx:DIR, cifar:DIR, safetensors:FILE, npz:FILE, text:FILE or "
+            "words:FILE");
   writeSmallData(folder.root(), 40, 20);
   auto train = openDataset("idx:" + folder.root(), Split::Train);
   ASSERT_TRUE(train.ok()) << train.status().message();
@@ -268,6 +270,170 @@ TEST(Batches, SayWhatDoesNotFit) {
             "entry 'e': inputs 'a' and 'b' both take the images");
   EXPECT_EQ(message({inputOf("a", DLC_F32, {8, 16})}, 0),
             "entry 'e' has no batch axis to put samples on");
+}
+
+void writeText(const std::string &path, std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  writeFile(path, {bytes.begin(), bytes.end()});
+}
+
+std::vector<int> numbersOf(const Dataset &data, size_t field) {
+  std::vector<int> numbers;
+  for (uint64_t i = 0; i < data.size(); ++i) {
+    int32_t number;
+    std::memcpy(&number, data.sample(i, field), sizeof(number));
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+// Characters are numbered in the order of their code points, over the whole file; the last tenth is
+// the test split. Each number but the last is there with the one behind it.
+TEST(Text, NumbersCharacters) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("a.txt");
+  writeText(path, "cab\u00e9 cab\u20ac, \n caba"
+                  "bcbc");
+  auto train = openDataset("text:" + path, Split::Train),
+       test = openDataset("text:" + path, Split::Test);
+  ASSERT_TRUE(train.ok() && test.ok());
+  // \n, space, ',', a, b, c, and the two that are several bytes long
+  EXPECT_EQ(numbersOf(**train, 0),
+            (std::vector<int>{5, 3, 4, 6, 1, 5, 3, 4, 7, 2, 1, 0, 1, 5, 3, 4, 3, 4}));
+  EXPECT_EQ(numbersOf(**train, 1),
+            (std::vector<int>{3, 4, 6, 1, 5, 3, 4, 7, 2, 1, 0, 1, 5, 3, 4, 3, 4, 5}));
+  EXPECT_EQ(numbersOf(**test, 0), (std::vector<int>{4}));
+  EXPECT_TRUE(hasSplit("text:" + path, Split::Test));
+  EXPECT_FALSE(hasSplit("text:" + folder.path("b.txt"), Split::Test));
+}
+
+// Words are numbered by how often they occur, ends of lines are words.
+TEST(Text, NumbersWords) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("a.txt");
+  std::string text = "the  cat and the dog\n";
+  for (int i = 0; i < 3; ++i)
+    text += "the dog\tran\n";
+  writeText(path, text);
+  auto train = openDataset("words:" + path, Split::Train);
+  ASSERT_TRUE(train.ok()) << train.status().message();
+  // the (5), <eos> and dog (4), ran (3), and, cat
+  EXPECT_EQ(numbersOf(**train, 0),
+            (std::vector<int>{0, 5, 4, 0, 2, 1, 0, 2, 3, 1, 0, 2, 3, 1, 0, 2}));
+}
+
+TEST(Text, SaysWhatIsWrong) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("a.txt");
+  auto message = [&] {
+    return std::string(openDataset("text:" + path, Split::Train).status().message());
+  };
+  EXPECT_TRUE(message().starts_with(path + ": "));
+  writeText(path, "a");
+  EXPECT_EQ(message(),
+            path + ": 1 characters are no text to learn from and a tenth of it to test with");
+  writeText(path, "ab\xff"
+                  "cdefgh");
+  EXPECT_EQ(message(), path + ": no UTF-8 text: byte 2 begins no character");
+  EXPECT_EQ(std::string(openDataset(path, Split::Train).status().message()),
+            "data '" + path +
+                "': expected idx:DIR, cifar:DIR, safetensors:FILE, npz:FILE, text:FILE or "
+                "words:FILE; did you mean 'text:" +
+                path + "'?");
+}
+
+/// The rows of an input of steps by samples, or of samples by steps.
+std::vector<std::vector<int>> rowsOf(std::span<const std::byte> block, size_t rows,
+                                     bool samplesFirst) {
+  const auto *numbers = reinterpret_cast<const int32_t *>(block.data());
+  const size_t steps = block.size() / sizeof(int32_t) / rows;
+  std::vector<std::vector<int>> result(rows);
+  for (size_t row = 0; row < rows; ++row)
+    for (size_t step = 0; step < steps; ++step)
+      result[row].push_back(samplesFirst ? numbers[row * steps + step]
+                                         : numbers[step * rows + row]);
+  return result;
+}
+
+// A row goes on where it ended in the batch before, on whatever axis the samples lie; the second
+// input holds what follows. Two ranks have twice as many rows.
+TEST(Text, RowsGoOn) {
+  TemporaryFolder folder;
+  std::string text;
+  for (char c = 'A'; c < 'A' + 40; ++c)
+    text += c;
+  writeText(folder.path("a.txt"), text);
+  auto data = openDataset("text:" + folder.path("a.txt"), Split::Train).take();
+  ValueInfo word = inputOf("word", DLC_I32, {3, 2}), next = inputOf("next", DLC_I32, {2, 3});
+  word.batchAxis = 1;
+  next.batchAxis = 0;
+  const EntryInfo entry = entryWith({word, next}, 2);
+  auto loader = BatchLoader::create(entry, data).take();
+  EXPECT_EQ(loader->batches(true), 5u); // of 35 pairs, 17 a row
+  ASSERT_TRUE(loader->start({.seed = 3}).ok());
+  for (int batch = 0; batch < 5; ++batch) {
+    const Batch *each = loader->next();
+    ASSERT_NE(each, nullptr);
+    const int first = 3 * batch;
+    EXPECT_EQ(rowsOf(each->inputs[0], 2, false),
+              (std::vector<std::vector<int>>{{first, first + 1, first + 2},
+                                             {first + 17, first + 18, first + 19}}));
+    EXPECT_EQ(rowsOf(each->inputs[1], 2, true),
+              (std::vector<std::vector<int>>{{first + 1, first + 2, first + 3},
+                                             {first + 18, first + 19, first + 20}}));
+  }
+  EXPECT_EQ(loader->next(), nullptr);
+  auto second = BatchLoader::create(entry, data, {.rank = 1, .ranks = 2}).take();
+  EXPECT_EQ(second->batches(false), 2u); // 8 a row
+  ASSERT_TRUE(second->start({.firstBatch = 1}).ok());
+  EXPECT_EQ(rowsOf(second->next()->inputs[0], 2, false),
+            (std::vector<std::vector<int>>{{19, 20, 21}, {27, 28, 29}}));
+}
+
+// Words beyond the classes of an input share its last one; characters do not.
+TEST(Text, RareWordsShareANumber) {
+  TemporaryFolder folder;
+  writeText(folder.path("a.txt"), "a a a a b b b c c d e f g h i j k l m n");
+  ValueInfo word = inputOf("word", DLC_I32, {2, 2});
+  word.batchAxis = 1;
+  word.classes = 3;
+  const EntryInfo entry = entryWith({word}, 2);
+  auto loader =
+      BatchLoader::create(entry, openDataset("words:" + folder.path("a.txt"), Split::Train).take())
+          .take();
+  ASSERT_TRUE(loader->start({.firstBatch = 2}).ok());
+  EXPECT_EQ(rowsOf(loader->next()->inputs[0], 2, false),
+            (std::vector<std::vector<int>>{{1, 1}, {2, 2}}));
+  const std::string message(
+      BatchLoader::create(entry, openDataset("text:" + folder.path("a.txt"), Split::Train).take())
+          .status()
+          .message());
+  EXPECT_EQ(message, folder.path("a.txt") +
+                         ": sample 14 has label 3, the classes of input 'word' are 0 to 2");
+}
+
+TEST(Text, SaysWhatDoesNotFit) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("a.txt");
+  writeText(path, "abcdefghijklmnopqrst");
+  auto message = [&](std::vector<ValueInfo> inputs) {
+    auto data = openDataset("text:" + path, Split::Train).take();
+    return std::string(
+        BatchLoader::create(entryWith(std::move(inputs), 2), data).status().message());
+  };
+  ValueInfo word = inputOf("word", DLC_I32, {3, 2}), longer = inputOf("next", DLC_I32, {4, 2});
+  word.batchAxis = longer.batchAxis = 1;
+  EXPECT_EQ(message({word}), "");
+  EXPECT_EQ(message({}), "entry 'e' has no input for the text of " + path);
+  EXPECT_EQ(message({word, longer}), "entry 'e': input 'next' takes 4 steps, 'word' 3");
+  EXPECT_EQ(message({word, word, word}), "entry 'e': input 'word' is one more than the two that " +
+                                             path + " feeds: the text, and what follows");
+  EXPECT_EQ(message({inputOf("image", DLC_F32, {2, 3})}),
+            "entry 'e': input 'image' is f32[2, 3], expected i32 of rank 2, steps of samples, for "
+            "a text");
+  ValueInfo many = inputOf("word", DLC_I32, {9, 2});
+  many.batchAxis = 1;
+  EXPECT_EQ(message({many}), path + ": 18 in a row are too few for a batch of 2 rows of 9 steps");
 }
 
 } // namespace

@@ -6,6 +6,8 @@
 #include "runtime/Training/Trainer.h"
 #include "test/lib/FakeCuda/FakeCublasLt.h"
 #include "test/lib/FakeCuda/FakeCuda.h"
+#include "test/lib/FakeCuda/FakeNccl.h"
+#include "test/lib/SmallModel/SlowTransport.h"
 #include "test/lib/SmallModel/SmallModel.h"
 
 #include <gtest/gtest.h>
@@ -16,8 +18,7 @@ using namespace dlc::test;
 namespace {
 
 /// The small CUDA model with an image for sm_90 for each kernel.
-PlanBuilder cudaModel(uint32_t architecture = 90) {
-  PlanBuilder plan = smallSimtModel();
+PlanBuilder cudaModel(uint32_t architecture = 90, PlanBuilder plan = smallSimtModel()) {
   plan.imageBytes.resize(64);
   for (dlc_kernel &kernel : plan.kernels) {
     kernel.images = {uint32_t(plan.images.size()), 1};
@@ -57,7 +58,8 @@ protected:
 
   /// Trains six steps and gives weights, biases and losses.
   std::vector<float> train(const std::shared_ptr<const Module> &module,
-                           std::shared_ptr<Device> device, Trace *trace = nullptr) {
+                           std::shared_ptr<Device> device, Trace *trace = nullptr,
+                           double ranksScale = 1) {
     auto state = State::create(module, std::move(device), 3).take();
     auto context = Context::create(state, "train_step").take();
     std::vector<float> image(8 * 16), values;
@@ -70,6 +72,8 @@ protected:
       EXPECT_TRUE(context->bind(0, std::as_bytes(std::span(image))).ok());
       EXPECT_TRUE(context->bind(1, std::as_bytes(std::span(label))).ok());
       EXPECT_TRUE(context->setScalar("step", step).ok());
+      if (module->plan().dataParallel)
+        EXPECT_TRUE(context->setScalar("ranks.scale", ranksScale).ok());
       Status ran = context->run(trace);
       EXPECT_TRUE(ran.ok()) << ran.message();
       values.push_back(float(*context->metric(0)));
@@ -112,6 +116,95 @@ TEST_F(CudaDeviceTest, RecordsAStepAndReplaysIt) {
   EXPECT_EQ(fakeCuda().graphLaunches, 5u);
   EXPECT_EQ(fakeCuda().launches, 6u * 7);
   EXPECT_EQ(fakeCuda().used, 0u) << "all memory was given back";
+}
+
+// Among several ranks a sum goes through the host: it starts and is waited for once a step, and is
+// back on the device before the update that waits for its event. A step of two ranks that have the
+// same samples is a step of one. Nothing is recorded as a graph.
+TEST_F(CudaDeviceTest, SumsOverRanksThroughTheHost) {
+  const std::vector<float> right = expected();
+  auto module = load(cudaModel(90, smallParallelModel(DLC_TARGET_CUDA)));
+  for (bool traced : {false, true}) {
+    auto device = CudaDevice::open({}).take();
+    auto two = std::make_shared<SlowTransport>();
+    device->join(two);
+    Trace trace;
+    EXPECT_EQ(train(module, device, traced ? &trace : nullptr, 0.5), right);
+    EXPECT_EQ(two->log, "start wait start wait start wait start wait start wait start wait ");
+  }
+  EXPECT_EQ(fakeCuda().captures, 0u);
+  // Alone it records the step, and sums nothing.
+  EXPECT_EQ(train(module, CudaDevice::open({}).take()), right);
+  EXPECT_EQ(fakeCuda().captures, 2u);
+  EXPECT_EQ(fakeCuda().used, 0u) << "all memory was given back";
+}
+
+// With NCCL, and a device for each rank, sums are the collective's stream's own commands: between
+// the backward pass and the update, in the step's graph, one communicator a channel.
+TEST_F(CudaDeviceTest, SumsOverRanksByNccl) {
+  const std::vector<float> right = expected();
+  auto module = load(cudaModel(90, smallParallelModel(DLC_TARGET_CUDA)));
+  Nccl::replace(&fakeNcclCalls());
+  fakeNccl() = {};
+  {
+    auto device = CudaDevice::open({}).take();
+    auto two = std::make_shared<SlowTransport>();
+    two->otherTexts = true;
+    device->join(two);
+    EXPECT_EQ(train(module, device, nullptr, 0.5), right);
+    EXPECT_EQ(two->log, "") << "nothing goes through the host";
+  }
+  std::string sums;
+  for (int step = 0; step < 6; ++step)
+    sums += "sum 0 x 68 ";
+  EXPECT_EQ(fakeNccl().log, "connect 2 rank 0 connect 2 rank 0 " + sums + "destroy destroy ");
+  EXPECT_EQ(fakeCuda().captures, 2u);
+  EXPECT_EQ(fakeCuda().graphLaunches, 5u);
+
+  // Where ranks share a device they go through the host, and one line says so.
+  std::string said;
+  auto device = CudaDevice::open({.warn = [&](std::string_view line) { said += line; }}).take();
+  device->join(std::make_shared<SlowTransport>());
+  EXPECT_EQ(train(module, device, nullptr, 0.5), right);
+  EXPECT_EQ(said, "sums over ranks go through the host: ranks 0 and 1 share a device");
+  Nccl::replace(nullptr);
+}
+
+// A rank that is lost would leave the device waiting: the sums are aborted, and the run fails.
+TEST_F(CudaDeviceTest, EndsWhereNcclHasLostARank) {
+  auto module = load(cudaModel(90, smallParallelModel(DLC_TARGET_CUDA)));
+  Nccl::replace(&fakeNcclCalls());
+  fakeNccl() = {};
+  auto device = CudaDevice::open({}).take();
+  auto two = std::make_shared<SlowTransport>();
+  two->otherTexts = true;
+  device->join(two);
+  auto context = Context::create(State::create(module, device, 3).take(), "train_step").take();
+  std::vector<float> image(8 * 16);
+  std::vector<int32_t> label(8);
+  ASSERT_TRUE(context->bind(0, std::as_bytes(std::span(image))).ok());
+  ASSERT_TRUE(context->bind(1, std::as_bytes(std::span(label))).ok());
+  ASSERT_TRUE(context->start().ok());
+  fakeCuda().stuck = true;
+  fakeNccl().error = ncclRemoteError;
+  EXPECT_EQ(context->finish().message(), "entry 'train_step': NCCL: summing: of the fake");
+  EXPECT_TRUE(fakeNccl().log.ends_with("abort abort "));
+  Nccl::replace(nullptr);
+}
+
+// A rank that is lost fails the run, and the device can be given back.
+TEST_F(CudaDeviceTest, SaysWhyASumFailed) {
+  auto device = CudaDevice::open({}).take();
+  auto two = std::make_shared<SlowTransport>();
+  two->failure = "rank 1 ended in step 2";
+  device->join(two);
+  auto module = load(cudaModel(90, smallParallelModel(DLC_TARGET_CUDA)));
+  auto context = Context::create(State::create(module, device, 3).take(), "train_step").take();
+  std::vector<float> image(8 * 16);
+  std::vector<int32_t> label(8);
+  ASSERT_TRUE(context->bind(0, std::as_bytes(std::span(image))).ok());
+  ASSERT_TRUE(context->bind(1, std::as_bytes(std::span(label))).ok());
+  EXPECT_EQ(context->run().message(), "entry 'train_step': rank 1 ended in step 2");
 }
 
 /// Losses as the trainer reports them, then every checkpoint's step.

@@ -3,6 +3,7 @@
 #include "runtime/Core/Initialise.h"
 #include "runtime/Device/CPU/ThreadPool.h"
 #include "runtime/Device/Device.h"
+#include "test/lib/SmallModel/SlowTransport.h"
 #include "test/lib/SmallModel/SmallModel.h"
 
 #include <cmath>
@@ -372,35 +373,6 @@ TEST(Exec, RefusesRecordsOfOtherDevices) {
             "entry 'train_step': record 0 'linear1/forward' is a library call, "
             "which the cpu does not run");
 }
-
-/// Two ranks in one, whose sums are done when the test says so: all ranks have the same values.
-class SlowTransport : public Transport {
-public:
-  std::string_view name() const override { return "slow"; }
-  unsigned rank() const override { return 0; }
-  unsigned ranks() const override { return 2; }
-  Result<Ticket> start(const Collective &collective) override {
-    EXPECT_EQ(collective.channel, DLC_CHANNEL_BUCKETS);
-    running.push_back(collective);
-    log += "start ";
-    return Ticket(++tickets);
-  }
-  Status wait(Ticket ticket) override {
-    log += "wait ";
-    EXPECT_EQ(ticket, tickets);
-    if (!failure.empty())
-      return Status(StatusCode::Failed, failure);
-    for (const Collective &c : running)
-      addElements(c.dtype, c.buffer.data(), c.buffer.data(), c.buffer.size() / 4);
-    running.clear();
-    return {};
-  }
-  Status leave() override { return {}; }
-
-  std::vector<Collective> running;
-  Ticket tickets = 0;
-  std::string log, failure;
-};
 
 // A collective is started where its record stands and waited for where its event is; a step with
 // two ranks that have the same samples is a step with one. What fails it, fails the run.

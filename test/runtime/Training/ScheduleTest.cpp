@@ -113,6 +113,18 @@ TEST(Schedule, GivesABatchToOnePartOnly) {
   EXPECT_EQ(scheduleFactor(parts, 7, 15), 0.25);
 }
 
+// Goyal et al. 2017: from the rate of one rank to that of all, over five epochs, in even steps; or
+// at once behind a warm-up that the model has.
+TEST(Schedule, RisesToTheRateOfAllRanks) {
+  EXPECT_EQ(ranksFactor({}, 4, 0, 10), 1);
+  EXPECT_EQ(ranksFactor({}, 4, 25, 10), 2.5);
+  EXPECT_EQ(ranksFactor({}, 4, 50, 10), 4);
+  EXPECT_EQ(ranksFactor({}, 4, 1000, 10), 4);
+  EXPECT_EQ(ranksFactor({}, 1, 25, 10), 1);
+  EXPECT_EQ(ranksFactor(curve(DLC_SCHEDULE_COSINE, 12, 0.01), 2, 25, 10), 1.5);
+  EXPECT_EQ(ranksFactor(curve(DLC_SCHEDULE_WARMUP, 12, 0.1), 4, 0, 10), 4);
+}
+
 // ReduceLROnPlateau(factor=0.5, patience=1): at the second evaluation in a row that is no better
 // than the best one by one part in 10,000.
 TEST(Plateau, FallsWhereNothingImproves) {

@@ -1,5 +1,6 @@
 //===- PlainLoops.cpp - see PlainLoops.h ------------------------------------------------------===//
-#include "codegen/CPU/Loops/PlainLoops.h"
+#include "codegen/Kernel/PlainLoops.h"
+#include "codegen/Kernel/Address.h"
 #include "dialects/DL/DLNetworkOps.h"
 #include "dialects/DL/DLTensorOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,10 +16,22 @@ namespace {
 
 using Indices = SmallVector<Value>;
 
+/// `result`, of the anchor or of a sum beside it, at a scalar point. Null for vectors, and for a
+/// transposition, which moves points and has no loops.
+Value plainValue(const PlainFunction &function, OpResult result, const Point &point);
+
+/// The spec's values, the anchor's computed wherever they are needed.
+BodyEmitter plainBody(const PlainFunction &function) {
+  return function.body([&function](unsigned number, const Point &at) {
+    return plainValue(function, cast<OpResult>(function.spec.anchorResults()[number]), at);
+  });
+}
+
 /// One element of the anchor. `at`: its indices.
 class PlainLoops {
 public:
-  PlainLoops(KernelFunction &kernel, const Indices &at) : kernel(kernel), e(kernel.e), at(at) {}
+  PlainLoops(const PlainFunction &function, const Indices &at)
+      : function(function), e(function.e), at(at) {}
 
   Value reduce(dl::ReduceOp op);
   Value moments(dl::MomentsOp op, bool m2);
@@ -45,9 +58,7 @@ private:
     point.shape.assign(shape.begin(), shape.end());
     point.indices = indices;
     // Sums beside the anchor may need it.
-    BodyEmitter body = kernel.body(
-        [&](unsigned result, const Point &at) { return plainAnchorValue(kernel, result, at); });
-    Value element = body.emit(tensor, point);
+    Value element = plainBody(function).emit(tensor, point);
     return isSmallFloat(element.getType()) ? e.convertFloat(element, elementOf(tensor)) : element;
   }
   Value add(Value a, Value b) { return arith::AddFOp::create(e.b, e.loc, a, b); }
@@ -168,8 +179,8 @@ private:
   Softmax softmax(const Row &row);
   Value wideLabel(const Row &row);
 
-  KernelFunction &kernel;
-  CodeEmitter &e;
+  const PlainFunction &function;
+  LoopEmitter &e;
   const Indices &at;
 };
 
@@ -179,7 +190,7 @@ private:
 // Reductions and products
 //===------------------------------------------------------------------------------------------===//
 
-static Value combine(CodeEmitter &e, dl::ReduceKind kind, bool isUnsigned, Value a, Value b) {
+static Value combine(LoopEmitter &e, dl::ReduceKind kind, bool isUnsigned, Value a, Value b) {
   bool isFloat = isa<FloatType>(a.getType());
   auto pick = [&]<typename Float, typename Signed, typename Unsigned>() -> Value {
     if (isFloat)
@@ -435,7 +446,7 @@ Value PlainLoops::accuracy(dl::AccuracyOp op) {
   return arith::UIToFPOp::create(e.b, e.loc, elementOf(op.getCorrect()), e.equal(best[1], label));
 }
 
-/// All values are looked at, those with another number left out.
+/// All numbers are looked at, and the values of one.
 Value PlainLoops::scatterAdd(dl::ScatterAddOp op) {
   ArrayRef<int64_t> counts = cast<RankedTensorType>(op.getIndex().getType()).getShape();
   Value own = at[op.getAxis()], zero = e.number(0, computedType(elementOf(op.getY())));
@@ -443,30 +454,29 @@ Value PlainLoops::scatterAdd(dl::ScatterAddOp op) {
     Value number = read(op.getIndex(), Indices(j));
     if (!number.getType().isInteger(64))
       number = arith::ExtSIOp::create(e.b, e.loc, e.b.getI64Type(), number);
-    Indices from(ArrayRef(at).take_front(op.getAxis()));
-    from.append(j.begin(), j.end());
-    llvm::append_range(from, ArrayRef(at).drop_front(op.getAxis() + 1));
-    Value value = read(op.getValues(), from);
-    Value sum = isa<FloatType>(value.getType())
-                    ? add(total[0], value)
-                    : arith::AddIOp::create(e.b, e.loc, total[0], value).getResult();
-    return SmallVector<Value>{select(e.equal(number, own), sum, total[0])};
+    Value added = e.valueWhen(e.equal(number, own), total[0], [&]() -> Value {
+      Indices from(ArrayRef(at).take_front(op.getAxis()));
+      from.append(j.begin(), j.end());
+      llvm::append_range(from, ArrayRef(at).drop_front(op.getAxis() + 1));
+      Value value = read(op.getValues(), from);
+      return isa<FloatType>(value.getType())
+                 ? add(total[0], value)
+                 : arith::AddIOp::create(e.b, e.loc, total[0], value).getResult();
+    });
+    return SmallVector<Value>{added};
   })[0];
 }
 
-Value codegen::plainAnchorValue(KernelFunction &kernel, unsigned number, const Point &point) {
-  return plainValue(kernel, cast<OpResult>(kernel.spec.anchorResults()[number]), point);
-}
-
-Value codegen::plainValue(KernelFunction &kernel, OpResult result, const Point &point) {
+namespace {
+Value plainValue(const PlainFunction &function, OpResult result, const Point &point) {
   if (point.width != 1)
     return {};
   Operation *op = result.getOwner();
   unsigned number = result.getResultNumber();
   auto type = cast<RankedTensorType>(result.getType());
   // Scalars fit every index space.
-  Point own = *reshapePoint(kernel.builder, kernel.e.loc, point, type.getShape());
-  PlainLoops loops(kernel, own.indices);
+  Point own = *reshapePoint(function.e.b, function.e.loc, point, type.getShape());
+  PlainLoops loops(function, own.indices);
   Value value =
       llvm::TypeSwitch<Operation *, Value>(op)
           .Case<dl::ReduceOp>([&](auto op) { return loops.reduce(op); })
@@ -485,7 +495,42 @@ Value codegen::plainValue(KernelFunction &kernel, OpResult result, const Point &
           .Case<dl::SoftmaxCrossEntropyBackwardOp>(
               [&](auto op) { return loops.crossEntropyBackward(op); })
           .Case<dl::AccuracyOp>([&](auto op) { return loops.accuracy(op); })
-          .Case<dl::ScatterAddOp>([&](auto op) { return loops.scatterAdd(op); });
+          .Case<dl::ScatterAddOp>([&](auto op) { return loops.scatterAdd(op); })
+          .Default([](Operation *) { return Value(); });
   Type element = type.getElementType();
-  return isSmallFloat(element) ? kernel.e.convertFloat(value, element) : value;
+  return value && isSmallFloat(element) ? function.e.convertFloat(value, element) : value;
+}
+} // namespace
+
+//===------------------------------------------------------------------------------------------===//
+// Elements in memory
+//===------------------------------------------------------------------------------------------===//
+
+/// The logical place of stored element `linear`, and whether it is one: it may be padding.
+static std::pair<Point, Value> placeOf(LoopEmitter &e, RankedTensorType type, Value linear) {
+  const auto layout = program::PhysicalLayout::get(type);
+  Point point;
+  point.shape.assign(type.getShape().begin(), type.getShape().end());
+  SmallVector<int64_t> extents;
+  for (const program::PhysicalLayout::Dimension &d : layout.dimensions)
+    extents.push_back(d.extent);
+  point.indices = logicalIndices(e, layout, type.getRank(), e.delinearize(linear, extents));
+  Value exists = e.number(1, e.b.getI1Type());
+  if (layout.elements == type.getNumElements())
+    return {point, exists};
+  // Padding is computed at the nearest element and thrown away.
+  for (auto [extent, index] : llvm::zip_equal(point.shape, point.indices)) {
+    exists = e.both(exists, e.less(index, e.constant(extent)));
+    index = e.minimum(index, e.constant(extent - 1));
+  }
+  return {point, exists};
+}
+
+Value codegen::plainElement(const PlainFunction &function, unsigned number, Value linear) {
+  LoopEmitter &e = function.e;
+  auto [point, exists] = placeOf(e, function.spec.resultTypes()[number], linear);
+  Value result = function.spec.result(number);
+  Value value = function.spec.isSum(result) ? plainValue(function, cast<OpResult>(result), point)
+                                            : plainBody(function).emitStored(result, point);
+  return value ? e.select(exists, value, e.number(0, value.getType())) : Value();
 }

@@ -1,0 +1,41 @@
+// The sums of one record of a plan, run after run: exact, or compressed as dlc_collective says.
+//
+// A compressed sum is a gather of what each rank has packed, which all ranks add up in the order of
+// ranks: the same bits on all of them. What packing leaves out is added to the next run's numbers
+// (error feedback; Seide et al. 2014 for single bits, Stich et al. 2018 for the largest elements).
+// It is each rank's own, as large as the buffer, and not in checkpoints: a resumed run begins with
+// nothing left out. With one rank nothing is compressed.
+//
+// Threads: one at a time. Memory: the buffer as for Transport::start().
+#ifndef DLC_RUNTIME_COLLECTIVES_RECORDSUM_H
+#define DLC_RUNTIME_COLLECTIVES_RECORDSUM_H
+
+#include "runtime/Collectives/Transport.h"
+
+namespace dlc::runtime {
+
+/// What a rank sends of a buffer of `bytes` bytes; in a compressed sum, of f32.
+uint64_t bytesSent(dlc_collective kind, uint64_t bytes);
+
+class RecordSum {
+public:
+  explicit RecordSum(dlc_collective kind) : kind(kind) {}
+
+  /// Starts a sum over `buffer`, of elements of `dtype`.
+  Result<Transport::Ticket> start(Transport &ranks, uint32_t channel, dlc_dtype dtype,
+                                  std::span<std::byte> buffer, Collective::Times *times);
+  /// Puts the sum into the buffer, when the ticket has been waited for.
+  void finish();
+
+private:
+  dlc_collective kind;
+  std::span<float> numbers;
+  /// By element: what the sums so far have left out.
+  std::vector<float> left;
+  /// What each rank has packed.
+  std::vector<std::byte> packed;
+};
+
+} // namespace dlc::runtime
+
+#endif

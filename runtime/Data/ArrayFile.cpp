@@ -1,0 +1,237 @@
+// The formats: numpy.lib.format, versions 1 to 3; zip through minizip.
+#include "runtime/Data/ArrayFile.h"
+#include "runtime/Core/File.h"
+#include "runtime/Core/Layout.h"
+#include "runtime/Core/Support.h"
+#include "runtime/Data/Safetensors.h"
+
+#include <algorithm>
+#include <cstring>
+#include <minizip/unzip.h>
+#include <optional>
+
+namespace dlc::runtime {
+namespace {
+
+constexpr std::string_view npyMagic = "\x93NUMPY", zipMagic = "PK";
+constexpr uint64_t mostBytes = uint64_t(1) << 40;
+
+// ---------------------------------------------------------------------------------------------
+// .npy
+
+/// What stands behind "'key':" in the header, a Python dictionary, up to the ',' that ends it.
+std::string_view valueOf(std::string_view header, std::string_view key) {
+  const std::string quoted = concat("'", key, "'");
+  size_t at = header.find(quoted);
+  if (at == header.npos)
+    return {};
+  at = header.find_first_not_of(" :", at + quoted.size());
+  if (at == header.npos)
+    return {};
+  const std::string_view rest = header.substr(at);
+  const size_t end = rest[0] == '(' ? rest.find(')') + 1 : rest.find_first_of(",}");
+  return rest.substr(0, end);
+}
+
+std::optional<dlc_dtype> dtypeOf(std::string_view descr) {
+  constexpr std::pair<std::string_view, dlc_dtype> names[] = {
+      {"'<f4'", DLC_F32}, {"'<f8'", DLC_F64}, {"'<f2'", DLC_F16}, {"'<i4'", DLC_I32},
+      {"'<i8'", DLC_I64}, {"'|u1'", DLC_U8},  {"'|b1'", DLC_BOOL}};
+  for (auto [name, dtype] : names)
+    if (descr == name)
+      return dtype;
+  return std::nullopt;
+}
+
+/// The sizes of "(3, 4)"; nothing for what is no such list.
+std::optional<std::vector<uint64_t>> shapeOf(std::string_view text) {
+  if (!text.starts_with('(') || !text.ends_with(')'))
+    return std::nullopt;
+  std::vector<uint64_t> shape;
+  for (const char *at = text.data() + 1, *end = text.data() + text.size() - 1; at != end;) {
+    if (*at == ' ' || *at == ',') {
+      ++at;
+      continue;
+    }
+    const auto [next, error] = std::from_chars(at, end, shape.emplace_back());
+    if (error != std::errc())
+      return std::nullopt;
+    at = next;
+  }
+  return shape;
+}
+
+/// `place`: "digits.npz: array 'image'", for messages.
+Result<StoredArray> parseNpy(std::vector<std::byte> content, std::string name,
+                             const std::string &place) {
+  const std::string_view text(reinterpret_cast<const char *>(content.data()), content.size());
+  constexpr size_t fixed = 8;
+  if (!text.starts_with(npyMagic) || text.size() < fixed + 4)
+    return damaged(place, ": no .npy file: it does not begin as one");
+  const unsigned version = static_cast<uint8_t>(text[6]);
+  if (version < 1 || version > 3)
+    return damaged(place, ": version ", version, " of .npy, expected 1 to 3");
+  const size_t lengthBytes = version == 1 ? 2 : 4;
+  uint32_t length = 0;
+  std::memcpy(&length, text.data() + fixed, lengthBytes);
+  if (!fits(fixed + lengthBytes, length, text.size()))
+    return damaged(place, ": the .npy header claims ", length, " bytes, the file ends before");
+  const std::string_view header = text.substr(fixed + lengthBytes, length);
+  const std::string_view descr = valueOf(header, "descr");
+  const auto dtype = dtypeOf(descr);
+  if (!dtype)
+    return unsupported(place, ": elements of type ", descr.empty() ? "?" : excerpt(descr),
+                       ", expected '<f4', '<f8', '<f2', '<i4', '<i8', '|u1' or '|b1'");
+  const std::string_view order = valueOf(header, "fortran_order");
+  if (order == "True")
+    return unsupported(place, ": it lies in Fortran's order; numpy.ascontiguousarray turns it");
+  if (order != "False")
+    return damaged(place, ": the .npy header does not say the elements' order");
+  auto shape = shapeOf(valueOf(header, "shape"));
+  if (!shape || shape->size() > DLC_MAX_RANK)
+    return damaged(place, ": the .npy header has no shape of at most ", DLC_MAX_RANK, " axes");
+  const auto count = checkedElementCount(*shape);
+  const uint64_t held = text.size() - fixed - lengthBytes - length;
+  if (!count || *count > mostBytes || *count * dtypeSize(*dtype) != held)
+    return damaged(place, ": the .npy header claims ", TensorType{*dtype, *shape, {}}.str(),
+                   ", behind it stand ", held, " bytes");
+  content.erase(content.begin(), content.end() - static_cast<ptrdiff_t>(held));
+  return StoredArray{std::move(name), *dtype, *std::move(shape), std::move(content)};
+}
+
+// ---------------------------------------------------------------------------------------------
+// .npz
+
+/// A zip archive, closed at the end of its scope.
+class ZipReader {
+public:
+  static Result<ZipReader> open(const std::string &path) {
+    unzFile file = unzOpen64(path.c_str());
+    if (!file)
+      return damaged(path, ": damaged zip archive: it has no list of its files");
+    return ZipReader(path, file);
+  }
+  ZipReader(ZipReader &&other) noexcept
+      : path(other.path), file(std::exchange(other.file, nullptr)) {}
+  ZipReader &operator=(ZipReader &&) = delete;
+  ~ZipReader() {
+    if (file)
+      unzClose(file);
+  }
+
+  /// Goes to the next file, first to the first; false behind the last one.
+  Result<bool> next() {
+    const int code = begun ? unzGoToNextFile(file) : unzGoToFirstFile(file);
+    begun = true;
+    if (code == UNZ_END_OF_LIST_OF_FILE)
+      return false;
+    if (code != UNZ_OK)
+      return failed();
+    return true;
+  }
+
+  /// The name of the file that it stands at.
+  Result<std::string> name() {
+    constexpr size_t mostName = 4096;
+    char name[mostName] = {};
+    if (unzGetCurrentFileInfo64(file, nullptr, name, mostName - 1, nullptr, 0, nullptr, 0) !=
+        UNZ_OK)
+      return failed();
+    return std::string(name);
+  }
+
+  /// Its content.
+  Result<std::vector<std::byte>> read() {
+    unz_file_info64 info;
+    if (unzGetCurrentFileInfo64(file, &info, nullptr, 0, nullptr, 0, nullptr, 0) != UNZ_OK)
+      return failed();
+    // DEFLATE makes of a byte no more than 1,032: a damaged size must not ask for all memory.
+    constexpr uint64_t bestRatio = 1032;
+    if (info.uncompressed_size / bestRatio > info.compressed_size)
+      return failed();
+    std::vector<std::byte> content;
+    DLC_TRY(reserveRoom(content, info.uncompressed_size).in(path));
+    content.resize(info.uncompressed_size);
+    if (unzOpenCurrentFile(file) != UNZ_OK)
+      return failed();
+    for (size_t at = 0; at < content.size();) {
+      const auto piece = static_cast<unsigned>(std::min<size_t>(content.size() - at, 1u << 30));
+      const int got = unzReadCurrentFile(file, content.data() + at, piece);
+      if (got <= 0)
+        return failed();
+      at += static_cast<size_t>(got);
+    }
+    if (unzCloseCurrentFile(file) != UNZ_OK) // compares the checksum
+      return failed();
+    return content;
+  }
+
+private:
+  ZipReader(const std::string &path, unzFile file) : path(path), file(file) {}
+  Status failed() const { return damaged(path, ": damaged zip archive"); }
+
+  const std::string &path;
+  unzFile file;
+  bool begun = false;
+};
+
+using Wanted = std::function<bool(std::string_view)>;
+
+Result<std::vector<StoredArray>> readNpz(const std::string &path, const Wanted &wanted) {
+  constexpr std::string_view ending = ".npy";
+  std::vector<StoredArray> arrays;
+  DLC_TRY_ASSIGN(reader, ZipReader::open(path));
+  while (true) {
+    DLC_TRY_ASSIGN(more, reader.next());
+    if (!more)
+      return arrays;
+    DLC_TRY_ASSIGN(name, reader.name());
+    if (!name.ends_with(ending))
+      return damaged(path, ": '", excerpt(name), "' in it is no .npy file");
+    name.resize(name.size() - ending.size());
+    if (!wanted(name))
+      continue;
+    DLC_TRY_ASSIGN(content, reader.read());
+    const std::string place = concat(path, ": array '", excerpt(name), "'");
+    DLC_TRY_ASSIGN(array, parseNpy(std::move(content), std::move(name), place));
+    arrays.push_back(std::move(array));
+  }
+}
+
+Result<std::vector<StoredArray>> readSafetensors(const std::string &path, const Wanted &wanted) {
+  DLC_TRY_ASSIGN(file, SafetensorsFile::open(path));
+  std::vector<StoredArray> arrays;
+  for (const StoredTensor &tensor : file.tensors()) {
+    if (!wanted(tensor.name))
+      continue;
+    StoredArray array{tensor.name, tensor.dtype, tensor.shape, {}};
+    DLC_TRY(reserveRoom(array.bytes, tensor.bytes).in(path));
+    array.bytes.resize(tensor.bytes);
+    DLC_TRY(file.read(tensor, array.bytes));
+    arrays.push_back(std::move(array));
+  }
+  return arrays;
+}
+
+} // namespace
+
+Result<std::vector<StoredArray>> readArrays(const std::string &path, const Wanted &wanted) {
+  DLC_TRY_ASSIGN(file, File::openForReading(path));
+  char first[npyMagic.size()] = {};
+  const std::span<char> head(first, std::min<uint64_t>(file.size(), sizeof(first)));
+  DLC_TRY(file.readAt(0, std::as_writable_bytes(head)));
+  const std::string_view begin(head.data(), head.size());
+  if (begin.starts_with(zipMagic))
+    return readNpz(path, wanted);
+  if (begin != npyMagic)
+    return readSafetensors(path, wanted);
+  std::vector<StoredArray> arrays;
+  if (!wanted(""))
+    return arrays;
+  DLC_TRY_ASSIGN(content, readWholeFile(path, mostBytes));
+  DLC_TRY_ASSIGN(array, parseNpy(std::move(content), "", path));
+  arrays.push_back(std::move(array));
+  return arrays;
+}
+
+} // namespace dlc::runtime

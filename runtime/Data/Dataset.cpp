@@ -1,0 +1,69 @@
+// Which format `--data` names.
+#include "runtime/Data/Dataset.h"
+#include "runtime/Core/Support.h"
+#include "runtime/Data/ArrayDataset.h"
+#include "runtime/Data/CifarDataset.h"
+#include "runtime/Data/IdxDataset.h"
+#include "runtime/Data/TextDataset.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dlc::runtime {
+namespace {
+
+struct Format {
+  std::string_view prefix;
+  bool (*hasSplit)(const std::string &path, Split split);
+  Result<std::shared_ptr<const Dataset>> (*open)(const std::string &path, Split split);
+};
+
+/// Each file of text has both splits.
+bool isThere(const std::string &path, Split) { return access(path.c_str(), F_OK) == 0; }
+
+template <TextUnit unit>
+Result<std::shared_ptr<const Dataset>> openText(const std::string &path, Split split) {
+  return openTextDataset(path, unit, split);
+}
+
+constexpr Format formats[] = {{"idx:", hasIdxSplit, openIdxDataset},
+                              {"cifar:", hasCifarSplit, openCifarDataset},
+                              {"safetensors:", hasArraySplit, openArrayDataset},
+                              {"npz:", hasArraySplit, openArrayDataset},
+                              {"text:", isThere, openText<TextUnit::Characters>},
+                              {"words:", isThere, openText<TextUnit::Words>}};
+
+/// The format that `description` begins with, if a path follows.
+const Format *findFormat(std::string_view description) {
+  for (const Format &format : formats)
+    if (description.starts_with(format.prefix) && description.size() > format.prefix.size())
+      return &format;
+  return nullptr;
+}
+
+} // namespace
+
+bool hasSplit(const std::string &description, Split split) {
+  const Format *format = findFormat(description);
+  return format && format->hasSplit(description.substr(format->prefix.size()), split);
+}
+
+Result<std::shared_ptr<const Dataset>> openDataset(const std::string &description, Split split) {
+  if (const Format *format = findFormat(description))
+    return format->open(description.substr(format->prefix.size()), split);
+  struct stat info;
+  std::string hint;
+  if (stat(description.c_str(), &info) == 0) {
+    hint = concat("; did you mean '",
+                  S_ISDIR(info.st_mode)                   ? "idx:"
+                  : description.ends_with(".npz")         ? "npz:"
+                  : description.ends_with(".safetensors") ? "safetensors:"
+                                                          : "text:",
+                  description, "'?");
+  }
+  return invalid(
+      "data '", description,
+      "': expected idx:DIR, cifar:DIR, safetensors:FILE, npz:FILE, text:FILE or words:FILE", hint);
+}
+
+} // namespace dlc::runtime

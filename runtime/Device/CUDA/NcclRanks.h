@@ -1,0 +1,50 @@
+// NCCL among the ranks of a device: sums that stay on the devices.
+//
+// Ownership: a device's queues share it. Threads: one at a time, as the device's running() has it.
+// Failure: a rank that ends leaves the others' sums at work on their devices; check() sees it, and
+// after abort() these come to an end.
+#ifndef DLC_RUNTIME_DEVICE_CUDA_NCCLRANKS_H
+#define DLC_RUNTIME_DEVICE_CUDA_NCCLRANKS_H
+
+#include "runtime/Collectives/Transport.h"
+#include "runtime/Device/CUDA/CudaSupport.h"
+
+#include <nccl.h>
+
+namespace dlc::runtime {
+
+struct Nccl;
+
+class NcclRanks {
+public:
+  /// What one rank offers: the name of its device, different from all others' in the world; or why
+  /// it cannot.
+  struct Offer {
+    std::string device, reason;
+  };
+  /// Called by all ranks together. Gives null, on all of them, if one cannot or if two share a
+  /// device; `reason` then says why.
+  static Result<std::unique_ptr<NcclRanks>> open(Transport &ranks, const Offer &offer,
+                                                 std::string &reason);
+  ~NcclRanks();
+
+  /// Adds up over the ranks in place, behind what the stream has.
+  Status sum(uint32_t channel, dlc_dtype dtype, std::byte *buffer, uint64_t bytes,
+             cudaStream_t stream);
+  /// What went wrong on the device meanwhile, here or on another rank.
+  Status check(const Transport &ranks) const;
+  void abort();
+
+private:
+  explicit NcclRanks(const Nccl &api) : api(api) {}
+  Status checkNccl(ncclResult_t result, std::string_view what) const;
+  Status connect(Transport &ranks);
+
+  const Nccl &api;
+  /// One for each channel of plans: sums of different ones overtake each other.
+  ncclComm_t channels[DLC_CHANNELS] = {};
+};
+
+} // namespace dlc::runtime
+
+#endif

@@ -1,0 +1,25 @@
+// NCCL between this process and a second rank that has the same numbers, for tests of what the CUDA
+// device asks of it: sums double. It notes each call and refuses what NCCL refuses.
+#ifndef DLC_TEST_LIB_FAKECUDA_FAKENCCL_H
+#define DLC_TEST_LIB_FAKECUDA_FAKENCCL_H
+
+#include "runtime/Device/CUDA/Libraries.h"
+
+#include <string>
+
+namespace dlc::test {
+
+struct FakeNccl {
+  /// "connect 2 rank 0 ", then, as the device runs them, "sum 0 x 68 " of the channel's number and
+  /// the elements; "abort ", "destroy ".
+  std::string log;
+  /// What asking for errors gives from now on.
+  ncclResult_t error = ncclSuccess;
+};
+
+FakeNccl &fakeNccl();
+const dlc::runtime::Nccl &fakeNcclCalls();
+
+} // namespace dlc::test
+
+#endif
