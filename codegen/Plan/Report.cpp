@@ -28,6 +28,9 @@ public:
 private:
   json::Object buildEntry(exec::ProgramOp program);
   json::Array buildBuckets(exec::ProgramOp program);
+  /// Bytes of the variables that an entry needs: what is derived from parameters is not for
+  /// training.
+  int64_t countState(exec::ProgramOp program);
   json::Object buildRow(exec::RecordOp record);
   /// Elements of the parameters that stand in `extent` and have not been counted in this entry.
   int64_t countParameters(const exec::Extent &extent);
@@ -220,6 +223,14 @@ json::Array ReportBuilder::buildBuckets(exec::ProgramOp program) {
   return rows;
 }
 
+int64_t ReportBuilder::countState(exec::ProgramOp program) {
+  int64_t bytes = 0;
+  for (auto variable : module.getOps<exec::VariableOp>())
+    if (variable.getRole() != program::Role::Derived || program::usesModel(program.getKind()))
+      bytes += static_cast<int64_t>(exec::alignUp(variable.getBytes()));
+  return bytes;
+}
+
 json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
   json::Array rows;
   llvm::StringSet<> kernels;
@@ -259,8 +270,11 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
                      {"layers", std::move(rows)}};
   if (!buckets.empty())
     entry["buckets"] = std::move(buckets);
-  if (auto memory = program->getAttrOfType<DictionaryAttr>("dl.memory"))
-    entry["memory"] = buildMemory(memory);
+  if (auto memory = program->getAttrOfType<DictionaryAttr>("dl.memory")) {
+    json::Object row = buildMemory(memory);
+    row["bytes_after"] = static_cast<int64_t>(program.getArenaBytes()) + countState(program);
+    entry["memory"] = std::move(row);
+  }
   return entry;
 }
 
@@ -501,14 +515,14 @@ static void printBuckets(const json::Object &entry, llvm::raw_ostream &out) {
 }
 
 /// What it costs to need less memory.
-static void printMemory(const json::Object &entry, int64_t stateBytes, llvm::raw_ostream &out) {
+static void printMemory(const json::Object &entry, llvm::raw_ostream &out) {
   const json::Object *memory = entry.getObject("memory");
   if (!memory)
     return;
   const double seconds = memory->getNumber("recompute_seconds").value_or(0);
   const double others = entry.getNumber("estimated_seconds").value_or(0) - seconds;
-  out << "  arena and state " << formatBytes(get(entry, "arena_bytes") + stateBytes)
-      << " instead of " << formatBytes(get(*memory, "bytes_before"));
+  out << "  arena and state " << formatBytes(get(*memory, "bytes_after")) << " instead of "
+      << formatBytes(get(*memory, "bytes_before"));
   if (memory->getInteger("budget_bytes"))
     out << ", budget " << formatBytes(get(*memory, "budget_bytes"));
   out << llvm::formatv(": {0} run again, estimated {1}, {2:F2}% more time\n",
@@ -517,8 +531,7 @@ static void printMemory(const json::Object &entry, int64_t stateBytes, llvm::raw
 }
 
 /// `onWhat`: " on one core".
-static void printEntry(const json::Object &entry, int64_t stateBytes, StringRef onWhat,
-                       llvm::raw_ostream &out) {
+static void printEntry(const json::Object &entry, StringRef onWhat, llvm::raw_ostream &out) {
   out << '\n'
       << entry.getString("name").value_or("") << ", batch " << get(entry, "batch") << ": "
       << get(entry, "launches") << " launches of " << get(entry, "kernels") << " kernels, arena "
@@ -543,7 +556,7 @@ static void printEntry(const json::Object &entry, int64_t stateBytes, StringRef 
   if (int64_t multiplyAdds = get(entry, "multiply_adds"))
     out << "  " << withFactor(static_cast<double>(multiplyAdds) / get(entry, "batch"), "", 4)
         << " multiply-adds a sample in convolutions and products\n";
-  printMemory(entry, stateBytes, out);
+  printMemory(entry, out);
   printSums(entry, out);
   printBuckets(entry, out);
 }
@@ -614,8 +627,7 @@ void printReport(const json::Value &report, llvm::raw_ostream &out) {
       << " kernels\n";
   if (const json::Array *entries = all.getArray("entries"))
     for (const json::Value &entry : *entries)
-      printEntry(*entry.getAsObject(), get(all, "state_bytes"),
-                 all.getString("math") ? "" : " on one core", out);
+      printEntry(*entry.getAsObject(), all.getString("math") ? "" : " on one core", out);
   if (const json::Array *schedules = all.getArray("schedules"))
     printSchedules(*schedules, out);
   if (const json::Array *derived = all.getArray("derived"))
