@@ -77,10 +77,9 @@ Value buildAttention(Call &call) {
   std::optional<mlir::Value> mask = readMask(call, q, scores, batch);
   if (!mask)
     return Poison{};
-  double rate = call.number("dropout");
-  if (!(rate >= 0 && rate < 1))
-    return call.fail("dropout",
-                     "'dropout' is from 0 to below 1, found " + text(call.value("dropout")));
+  double rate;
+  if (!readDropout(call, "dropout", rate))
+    return Poison{};
   double depth = double(q.shape()[3]);
   double scale = call.isNone("scale") ? 1 / std::sqrt(std::max(depth, 1.0)) : call.number("scale");
   mlir::OpBuilder &b = call.entry().builder;
