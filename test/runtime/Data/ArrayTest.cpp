@@ -3,6 +3,7 @@
 #include "runtime/Data/BatchLoader.h"
 #include "runtime/Data/Safetensors.h"
 #include "test/lib/SmallModel/SmallModel.h"
+#include "test/runtime/Data/Inputs.h"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -160,23 +161,6 @@ TEST_F(Arrays, SurviveDamagedNpz) {
             folder.path("y") + ": 'a.txt' in it is no .npy file");
 }
 
-EntryInfo entryWith(std::vector<ValueInfo> inputs) {
-  EntryInfo entry{};
-  entry.name = "e";
-  entry.validInput = DLC_NONE;
-  entry.inputs = std::move(inputs);
-  entry.batch = 2;
-  return entry;
-}
-
-ValueInfo inputOf(std::string_view name, dlc_dtype dtype, std::vector<uint64_t> shape) {
-  ValueInfo value{};
-  value.name = name;
-  value.type = {dtype, std::move(shape), {}};
-  value.kind = DLC_VALUE_INPUT;
-  return value;
-}
-
 void writeSafetensors(const std::string &path, const std::vector<StoredArray> &arrays) {
   std::vector<StoredTensor> tensors;
   for (const StoredArray &array : arrays)
@@ -199,7 +183,8 @@ TEST_F(Arrays, FeedInputsByName) {
   ASSERT_TRUE(data.ok()) << data.status().message();
   const EntryInfo entry =
       entryWith({inputOf("label", DLC_I32, {2}), inputOf("picture", DLC_F32, {2, 1}),
-                 inputOf("left", DLC_F32, {2, 2})});
+                 inputOf("left", DLC_F32, {2, 2})},
+                2);
   auto loader = BatchLoader::create(entry, data.take());
   ASSERT_TRUE(loader.ok()) << loader.status().message();
   ASSERT_TRUE((*loader)->start({}).ok());
@@ -238,7 +223,7 @@ TEST_F(Arrays, SayWhatDoesNotFit) {
     if (!data.ok())
       return std::string(data.status().message());
     return std::string(
-        BatchLoader::create(entryWith(std::move(inputs)), data.take()).status().message());
+        BatchLoader::create(entryWith(std::move(inputs), 2), data.take()).status().message());
   };
   const StoredArray image{"image", DLC_F32, {2, 2}, elements<float>({1, 2, 3, 4})},
       label{"label", DLC_I64, {2}, elements<int64_t>({0, int64_t(1) << 32})},

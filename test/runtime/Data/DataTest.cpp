@@ -3,6 +3,7 @@
 #include "runtime/Data/IdxDataset.h"
 #include "runtime/Data/Shuffle.h"
 #include "test/lib/SmallModel/SmallModel.h"
+#include "test/runtime/Data/Inputs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -137,23 +138,6 @@ TEST(Shuffle, IsAPermutationOfSeedAndEpoch) {
   for (auto &row : counts)
     for (int count : row)
       EXPECT_NEAR(count, 500, 6 * std::sqrt(500 * 0.75));
-}
-
-EntryInfo entryWith(std::vector<ValueInfo> inputs, uint64_t batch) {
-  EntryInfo entry{};
-  entry.name = "e";
-  entry.validInput = DLC_NONE;
-  entry.inputs = std::move(inputs);
-  entry.batch = batch;
-  return entry;
-}
-
-ValueInfo inputOf(std::string_view name, dlc_dtype dtype, std::vector<uint64_t> shape) {
-  ValueInfo value{};
-  value.name = name;
-  value.type = {dtype, std::move(shape), {}};
-  value.kind = DLC_VALUE_INPUT;
-  return value;
 }
 
 struct Small {
