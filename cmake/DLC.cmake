@@ -9,6 +9,16 @@ include(AddLLVM)
 include(AddMLIR)
 separate_arguments(DLC_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 
+# dlc_op_declarations(OUTPUT flags...): as mlir_tablegen with -gen-op-decls, without the comments that repeat descriptions, so that
+# a change of a description rebuilds no user of the ops.
+macro(dlc_op_declarations output)
+  mlir_tablegen(${output}.full -gen-op-decls ${ARGN})
+  add_custom_command(OUTPUT ${output}
+    COMMAND sed "/^ *\\/\\/\\//d" ${output}.full > ${output}.new
+    COMMAND ${CMAKE_COMMAND} -E copy_if_different ${output}.new ${output}
+    DEPENDS ${output}.full VERBATIM)
+  list(APPEND TABLEGEN_OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${output})
+endmacro()
 
 add_library(dlc_options INTERFACE)
 target_include_directories(dlc_options INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/runtime/include)

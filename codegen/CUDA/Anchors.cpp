@@ -3,9 +3,13 @@
 #include "codegen/Kernel/MergedAxes.h"
 #include "dialects/DL/AttentionForm.h"
 #include "dialects/DL/ConvolutionForm.h"
+#include "dialects/DL/DLAttentionOps.h"
+#include "dialects/DL/DLConvolutionOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLNetworkOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLLossOps.h"
+#include "dialects/DL/DLMatmulOps.h"
+#include "dialects/DL/DLPoolingOps.h"
+#include "dialects/DL/DLReductionOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

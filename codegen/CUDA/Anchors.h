@@ -9,7 +9,10 @@
 #define DLC_CODEGEN_CUDA_ANCHORS_H
 
 #include "codegen/CUDA/KernelText.h"
-#include "dialects/DL/DLTensorOps.h"
+
+namespace dlc::dl {
+class MatmulOp;
+} // namespace dlc::dl
 
 namespace dlc::codegen {
 

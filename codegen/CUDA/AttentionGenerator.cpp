@@ -3,6 +3,7 @@
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
 #include "dialects/DL/AttentionForm.h"
+#include "dialects/DL/DLAttentionOps.h"
 
 using namespace mlir;
 using namespace dlc;

@@ -8,7 +8,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/DeviceFunction.h"
 #include "codegen/CUDA/Generators.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLIndexOps.h"
 
 using namespace mlir;
 using namespace dlc;

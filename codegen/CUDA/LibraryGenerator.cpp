@@ -16,8 +16,9 @@
 #include "codegen/CUDA/LibraryCalls.h"
 #include "dialects/DL/ConvolutionForm.h"
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLNetworkOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/DLMatmulOps.h"
+#include "dialects/DL/DLReductionOps.h"
 #include "dialects/DL/Slice.h"
 #include "dlc/abi.h"
 

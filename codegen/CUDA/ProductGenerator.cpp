@@ -9,8 +9,8 @@
 #include "codegen/CUDA/Generators.h"
 #include "codegen/CUDA/ProductTiles.h"
 #include "dialects/DL/ConvolutionForm.h"
-#include "dialects/DL/DLNetworkOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLConvolutionOps.h"
+#include "dialects/DL/DLMatmulOps.h"
 
 using namespace mlir;
 using namespace dlc;

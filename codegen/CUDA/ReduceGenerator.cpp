@@ -9,7 +9,6 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
-#include "dialects/DL/DLTensorOps.h"
 
 using namespace mlir;
 using namespace dlc;

@@ -1,7 +1,7 @@
 //===- SoftmaxGenerator.cpp - cross entropy, its gradient, accuracy: a warp a row -------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
-#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLLossOps.h"
 
 using namespace mlir;
 using namespace dlc;

@@ -1,8 +1,11 @@
 //===- KernelSpec.cpp - reads a kernel's region: anchor, types, identity, name ----------------===//
 #include "codegen/Kernel/KernelSpec.h"
+#include "dialects/DL/DLConstantOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLFusedOps.h"
+#include "dialects/DL/DLMatmulOps.h"
+#include "dialects/DL/DLReductionOps.h"
+#include "dialects/DL/DLUpdateOps.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -12,14 +12,17 @@
 #ifndef DLC_CODEGEN_KERNEL_KERNELSPEC_H
 #define DLC_CODEGEN_KERNEL_KERNELSPEC_H
 
-#include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DL.h"
 #include "dialects/Program/Layout.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include <array>
 #include <functional>
 #include <string>
+
+namespace dlc::dl {
+class MultiTensorOp;
+} // namespace dlc::dl
 
 namespace dlc::codegen {
 

@@ -7,7 +7,8 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/Plan/GraphHash.h"
 #include "codegen/Kernel/KernelCache.h"
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLVariableOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include <set>
 

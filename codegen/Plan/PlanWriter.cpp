@@ -2,7 +2,6 @@
 #include "codegen/Plan/PlanWriter.h"
 #include "codegen/CUDA/Simt.h"
 #include "codegen/Plan/Tables.h"
-#include "dialects/DL/DLProgramOps.h"
 #include "dialects/Exec/Memory.h"
 #include "dialects/Program/Layout.h"
 #include "passes/Conversion/Storage.h"

@@ -1,6 +1,7 @@
 //===- TargetCandidates.cpp - what a target's generators offer passes -------------------------===//
 #include "codegen/Plan/TargetCandidates.h"
 #include "codegen/CUDA/Generators.h"
+#include "dialects/DL/DLFusedOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "passes/Conversion/StorageOrder.h"

@@ -2,7 +2,7 @@
 #ifndef DLC_DIALECTS_DL_ATTENTIONFORM_H
 #define DLC_DIALECTS_DL_ATTENTIONFORM_H
 
-#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DL.h"
 
 namespace dlc::dl {
 

@@ -1,6 +1,6 @@
 //===- ConvolutionForm.cpp - a convolution in whichever direction it runs ---------------------===//
 #include "dialects/DL/ConvolutionForm.h"
-#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLConvolutionOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -5,9 +5,13 @@
 // once an element of the window, the image of a convolution once a filter.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLNetworkOps.h"
-#include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLConvolutionOps.h"
+#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/DLLossOps.h"
+#include "dialects/DL/DLMatmulOps.h"
+#include "dialects/DL/DLPoolingOps.h"
+#include "dialects/DL/DLReductionOps.h"
+#include "dialects/DL/DLUpdateOps.h"
 
 using namespace mlir;
 using namespace dlc::dl;

@@ -1,5 +1,11 @@
 //===- DLAttention.cpp - attention: types, gradient, formula, facts ---------------------------===//
 #include "dialects/DL/AttentionForm.h"
+#include "dialects/DL/DLAttentionOps.h"
+#include "dialects/DL/DLConstantOps.h"
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/DLMatmulOps.h"
+#include "dialects/DL/DLReductionOps.h"
 #include "dialects/DL/GradientRule.h"
 #include "dialects/DL/TensorBuilder.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -5,7 +5,9 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLCompositeOps.h"
-#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLLossOps.h"
+#include "dialects/DL/DLPoolingOps.h"
+#include "dialects/DL/DLReductionOps.h"
 #include "dialects/DL/TensorBuilder.h"
 #include <limits>
 #include <numbers>

@@ -1,5 +1,5 @@
 //===- DLDialect.cpp - the dl dialect: registration and attributes ----------------------------===//
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLConstantOps.h"
 #include "dialects/Program/Layout.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -20,12 +20,8 @@ void DLDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "dialects/DL/DLAttrs.cpp.inc"
       >();
-  registerProgramOps();
-  registerElementwiseOps();
-  registerTensorOps();
-  registerNetworkOps();
-  registerCompositeOps();
-  registerRecurrentOps();
+#define DLC_OP_FAMILY(name) register##name##Ops();
+#include "dialects/DL/DLOpFamilies.def"
 }
 
 bool IndexOp::canLieInOperand() {

@@ -23,12 +23,8 @@ def DL_Dialect : Dialect {
   let dependentDialects = ["::dlc::program::ProgramDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
   let extraClassDeclaration = [{
-    void registerProgramOps();
-    void registerElementwiseOps();
-    void registerTensorOps();
-    void registerNetworkOps();
-    void registerCompositeOps();
-    void registerRecurrentOps();
+    #define DLC_OP_FAMILY(name) void register##name##Ops();
+    #include "dialects/DL/DLOpFamilies.def"
   }];
 }
 

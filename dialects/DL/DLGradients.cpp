@@ -6,8 +6,14 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLCompositeOps.h"
-#include "dialects/DL/DLNetworkOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLConstantOps.h"
+#include "dialects/DL/DLConvolutionOps.h"
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/DLLossOps.h"
+#include "dialects/DL/DLMatmulOps.h"
+#include "dialects/DL/DLPoolingOps.h"
+#include "dialects/DL/DLReductionOps.h"
 #include "dialects/DL/GradientRule.h"
 #include "dialects/DL/TensorBuilder.h"
 

@@ -1,5 +1,7 @@
 //===- DLNetworkOps.cpp - geometry, inference and verification of network ops -----------------===//
-#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLConvolutionOps.h"
+#include "dialects/DL/DLLossOps.h"
+#include "dialects/DL/DLPoolingOps.h"
 
 using namespace mlir;
 using namespace dlc::dl;

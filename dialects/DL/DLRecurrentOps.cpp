@@ -6,6 +6,8 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLRecurrentOps.h"
+#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/DLMatmulOps.h"
 #include "dialects/DL/Folding.h"
 #include "dialects/DL/GradientRule.h"
 #include "dialects/DL/TensorBuilder.h"

@@ -1,5 +1,8 @@
 //===- DLTensorOps.cpp - constants, shapes, reductions, products ------------------------------===//
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLConstantOps.h"
+#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/DLMatmulOps.h"
+#include "dialects/DL/DLReductionOps.h"
 #include "dialects/DL/Folding.h"
 #include "llvm/ADT/SmallBitVector.h"
 

@@ -9,6 +9,7 @@
 #ifndef DLC_DIALECTS_DL_OPTIMIZERS_H
 #define DLC_DIALECTS_DL_OPTIMIZERS_H
 
+#include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/TensorBuilder.h"
 
 namespace dlc::dl {

@@ -7,11 +7,11 @@
 #ifndef DLC_DIALECTS_DL_TENSORBUILDER_H
 #define DLC_DIALECTS_DL_TENSORBUILDER_H
 
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DL.h"
 #include <cmath>
 
 namespace dlc::dl {
+class MomentsOp;
 
 struct TensorBuilder {
   using Value = mlir::Value;
@@ -23,37 +23,31 @@ struct TensorBuilder {
   static TensorType typeOf(Value value) { return mlir::cast<TensorType>(value.getType()); }
 
   /// A constant of `type` filled with `value`.
-  Value splat(TensorType type, double value) {
-    return ConstantOp::createSplat(builder, loc, type, value);
-  }
+  Value splat(TensorType type, double value);
   Value splatLike(Value like, double value) { return splat(typeOf(like), value); }
 
-  Value add(Value a, Value b) { return AddOp::create(builder, loc, a, b); }
-  Value subtract(Value a, Value b) { return SubtractOp::create(builder, loc, a, b); }
-  Value multiply(Value a, Value b) { return MultiplyOp::create(builder, loc, a, b); }
-  Value divide(Value a, Value b) { return DivideOp::create(builder, loc, a, b); }
+  Value add(Value a, Value b);
+  Value subtract(Value a, Value b);
+  Value multiply(Value a, Value b);
+  Value divide(Value a, Value b);
   Value scale(Value a, double factor) { return multiply(a, splatLike(a, factor)); }
-  Value negate(Value a) { return NegateOp::create(builder, loc, a); }
-  Value exp(Value a) { return ExpOp::create(builder, loc, a); }
-  Value log(Value a) { return LogOp::create(builder, loc, a); }
-  Value sqrt(Value a) { return SqrtOp::create(builder, loc, a); }
-  Value tanh(Value a) { return TanhOp::create(builder, loc, a); }
-  Value sigmoid(Value a) { return SigmoidOp::create(builder, loc, a); }
-  Value erf(Value a) { return ErfOp::create(builder, loc, a); }
-  Value abs(Value a) { return AbsOp::create(builder, loc, a); }
+  Value negate(Value a);
+  Value exp(Value a);
+  Value log(Value a);
+  Value sqrt(Value a);
+  Value tanh(Value a);
+  Value sigmoid(Value a);
+  Value erf(Value a);
+  Value abs(Value a);
   Value shift(Value a, double by) { return add(a, splatLike(a, by)); }
-  Value atLeast(Value a, double limit) {
-    return MaximumOp::create(builder, loc, a, splatLike(a, limit));
-  }
-  Value atMost(Value a, double limit) {
-    return MinimumOp::create(builder, loc, a, splatLike(a, limit));
-  }
+  Value atLeast(Value a, double limit);
+  Value atMost(Value a, double limit);
   /// Whether `a` is above `limit`.
   Value above(Value a, double limit) { return compare(Predicate::GT, a, splatLike(a, limit)); }
   /// log(1 + exp(a)), in which exp sees no positive numbers.
   Value softplus(Value a) { return add(atLeast(a, 0), log(shift(exp(negate(abs(a))), 1))); }
   /// `a` to the power `b`.
-  Value raise(Value a, Value b) { return PowerOp::create(builder, loc, a, b); }
+  Value raise(Value a, Value b);
   /// `a` to the power of a number: by squaring where it is whole.
   Value power(Value a, double exponent) {
     if (exponent == 0)
@@ -65,35 +59,20 @@ struct TensorBuilder {
     Value result = isWhole ? wholePower(a, std::abs(int64_t(exponent))) : sqrt(a);
     return exponent < 0 ? divide(splatLike(result, 1), result) : result;
   }
-  Value compare(Predicate predicate, Value a, Value b) {
-    return CompareOp::create(builder, loc, predicate, a, b);
-  }
-  Value select(Value condition, Value a, Value b) {
-    return SelectOp::create(builder, loc, b.getType(), condition, a, b);
-  }
+  Value compare(Predicate predicate, Value a, Value b);
+  Value select(Value condition, Value a, Value b);
   /// `a` where the condition holds, else 0.
   Value keepWhere(Value condition, Value a) { return select(condition, a, splatLike(a, 0)); }
   /// 0 where the condition holds, else `a`.
   Value dropWhere(Value condition, Value a) { return select(condition, splatLike(a, 0), a); }
   /// `x` with the element type of `like`.
-  Value castLike(Value x, Value like) {
-    TensorType type = typeOf(x).clone(typeOf(like).getElementType());
-    return type == x.getType() ? x : CastOp::create(builder, loc, type, x).getResult();
-  }
+  Value castLike(Value x, Value like);
 
-  Value reduce(ReduceKind kind, Value x, llvm::ArrayRef<int64_t> axes) {
-    return ReduceOp::create(builder, loc, kind, x, axes);
-  }
+  Value reduce(ReduceKind kind, Value x, llvm::ArrayRef<int64_t> axes);
   /// Of a small tensor that the next op waits for.
-  Value sumOverRanks(Value x) {
-    return AllReduceOp::create(builder, loc, x, /*channel=*/1).getYs()[0];
-  }
-  MomentsOp moments(Value x, llvm::ArrayRef<int64_t> axes) {
-    return MomentsOp::create(builder, loc, x, axes);
-  }
-  Value broadcast(Value x, TensorType type, llvm::ArrayRef<int64_t> dims) {
-    return type == x.getType() ? x : BroadcastOp::create(builder, loc, type, x, dims).getResult();
-  }
+  Value sumOverRanks(Value x);
+  MomentsOp moments(Value x, llvm::ArrayRef<int64_t> axes);
+  Value broadcast(Value x, TensorType type, llvm::ArrayRef<int64_t> dims);
   /// Repeats `x` along those `axes` of `type` that a reduction dropped.
   Value broadcastOver(Value x, TensorType type, llvm::ArrayRef<int64_t> axes) {
     llvm::SmallVector<int64_t> dims;
@@ -102,14 +81,9 @@ struct TensorBuilder {
         dims.push_back(axis);
     return broadcast(x, type.clone(typeOf(x).getElementType()), dims);
   }
-  Value reshape(Value x, TensorType type) {
-    return type == x.getType() ? x : ReshapeOp::create(builder, loc, type, x).getResult();
-  }
+  Value reshape(Value x, TensorType type);
   /// Index along `axis`, an integer tensor of the shape `shape`.
-  Value iota(llvm::ArrayRef<int64_t> shape, mlir::Type element, int64_t axis) {
-    return IotaOp::create(builder, loc, TensorType::get(shape, element),
-                          llvm::ArrayRef<int64_t>(axis), nullptr);
-  }
+  Value iota(llvm::ArrayRef<int64_t> shape, mlir::Type element, int64_t axis);
 
 private:
   /// `exponent` is above 0.

@@ -4,7 +4,8 @@
 // into a group.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLVariableOps.h"
 #include "dialects/Program/Layout.h"
 #include "passes/Conversion/EntryConverter.h"
 #include "passes/Conversion/Passes.h"

@@ -1,6 +1,12 @@
 //===- EntryConverter.cpp - one dl.entry becomes one exec.program -----------------------------===//
 #include "passes/Conversion/EntryConverter.h"
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLConstantOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLFusedOps.h"
+#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/DLReductionOps.h"
+#include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/DLVariableOps.h"
 #include "dialects/Exec/Memory.h"
 #include "dialects/Program/Layout.h"
 #include "passes/DL/Buffers.h"

@@ -10,8 +10,11 @@
 #ifndef DLC_PASSES_CONVERSION_ENTRYCONVERTER_H
 #define DLC_PASSES_CONVERSION_ENTRYCONVERTER_H
 
-#include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLFusedOps.h"
+#include "dialects/DL/DLReductionOps.h"
+#include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/DLVariableOps.h"
 #include "passes/Conversion/OutlineKernels.h"
 #include "passes/Conversion/StateLayout.h"
 #include "passes/Conversion/Storage.h"

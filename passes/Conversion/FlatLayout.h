@@ -8,7 +8,11 @@
 #ifndef DLC_PASSES_CONVERSION_FLATLAYOUT_H
 #define DLC_PASSES_CONVERSION_FLATLAYOUT_H
 
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DL.h"
+
+namespace dlc::dl {
+class MultiTensorOp;
+} // namespace dlc::dl
 
 namespace dlc {
 

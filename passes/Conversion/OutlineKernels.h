@@ -2,9 +2,13 @@
 #ifndef DLC_PASSES_CONVERSION_OUTLINEKERNELS_H
 #define DLC_PASSES_CONVERSION_OUTLINEKERNELS_H
 
-#include "dialects/DL/DLProgramOps.h"
 #include "dialects/Exec/Exec.h"
 #include "llvm/ADT/StringMap.h"
+
+namespace dlc::dl {
+class FusedOp;
+class MultiTensorOp;
+} // namespace dlc::dl
 
 namespace dlc {
 

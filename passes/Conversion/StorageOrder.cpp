@@ -1,8 +1,8 @@
 //===- StorageOrder.cpp - see StorageOrder.h --------------------------------------------------===//
 #include "passes/Conversion/StorageOrder.h"
+#include "dialects/DL/DLConstantOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLFusedOps.h"
 
 using namespace mlir;
 

@@ -11,8 +11,11 @@
 // candidates say how long what is computed meanwhile takes. See Passes.td for the rules.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLConstantOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLReductionOps.h"
+#include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/DLVariableOps.h"
 #include "dialects/DL/Names.h"
 #include "dialects/Program/Layout.h"
 #include "mlir/IR/IRMapping.h"

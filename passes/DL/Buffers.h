@@ -7,9 +7,10 @@
 #ifndef DLC_PASSES_DL_BUFFERS_H
 #define DLC_PASSES_DL_BUFFERS_H
 
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DL.h"
 
 namespace dlc::dl {
+class FusedOp;
 
 /// What is there before the first kernel runs: variables, scalars, constants.
 bool standsFirst(mlir::Operation *op);

@@ -8,7 +8,7 @@
 #ifndef DLC_PASSES_DL_CANDIDATESOURCE_H
 #define DLC_PASSES_DL_CANDIDATESOURCE_H
 
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DL.h"
 #include "llvm/Support/Error.h"
 #include <functional>
 #include <memory>
@@ -16,6 +16,7 @@
 #include <vector>
 
 namespace dlc::dl {
+class FusedOp;
 
 /// How a region's tensors lie in memory: its operands, then its results. Null is row-major.
 using Layouts = llvm::SmallVector<program::LayoutAttr>;

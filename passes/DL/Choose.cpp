@@ -23,8 +23,11 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLFusedOps.h"
+#include "dialects/DL/DLReductionOps.h"
+#include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/DLVariableOps.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
 #include "passes/DL/Pbqp.h"

@@ -2,7 +2,8 @@
 #ifndef DLC_PASSES_DL_DEADCODE_H
 #define DLC_PASSES_DL_DEADCODE_H
 
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLVariableOps.h"
 
 namespace dlc::dl {
 

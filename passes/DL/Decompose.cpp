@@ -10,7 +10,6 @@
 // is dropped: of dl.batch_norm_backward the gradient of the first layer's input.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLProgramOps.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
 

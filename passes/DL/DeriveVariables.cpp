@@ -17,7 +17,9 @@
 // nothing in the kernel that reads them, and may be far larger than what they read.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLConstantOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLVariableOps.h"
 #include "dialects/DL/Names.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/DL/DeadCode.h"

@@ -19,10 +19,13 @@
 // loss does not depend on has gradient zero, with a warning.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLConstantOps.h"
+#include "dialects/DL/DLConvolutionOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLNetworkOps.h"
-#include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/DLMatmulOps.h"
+#include "dialects/DL/DLVariableOps.h"
 #include "dialects/DL/Names.h"
 #include "dialects/DL/TensorBuilder.h"
 #include "passes/DL/DeadCode.h"

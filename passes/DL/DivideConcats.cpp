@@ -14,8 +14,8 @@
 // parts of one size make a multiple of 64 bytes, so the second round is one of memory.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLIndexOps.h"
 #include "dialects/DL/TensorBuilder.h"
 #include "passes/DL/Buffers.h"
 #include "passes/DL/Passes.h"

@@ -15,7 +15,10 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLCompositeOps.h"
-#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLConvolutionOps.h"
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLIndexOps.h"
 #include "dialects/DL/Names.h"
 #include "dialects/DL/TensorBuilder.h"
 #include "passes/DL/DeadCode.h"

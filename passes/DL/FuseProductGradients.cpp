@@ -11,8 +11,10 @@
 // The same for a weight stored the other way round, matmul(%x^T, %dy).
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLFusedOps.h"
+#include "dialects/DL/DLMatmulOps.h"
+#include "dialects/DL/DLReductionOps.h"
 #include "dialects/DL/Slice.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"

@@ -1,7 +1,9 @@
 //===- FusionGraph.cpp - which ops of an entry become one kernel ------------------------------===//
 #include "passes/DL/FusionGraph.h"
+#include "dialects/DL/DLConstantOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/DLReductionOps.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

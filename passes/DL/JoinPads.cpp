@@ -12,6 +12,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "passes/DL/JoinPads.h"
+#include "dialects/DL/DLConstantOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
 #include "llvm/ADT/MapVector.h"
 #include <map>

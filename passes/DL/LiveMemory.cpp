@@ -1,6 +1,10 @@
 //===- LiveMemory.cpp - what an entry holds in memory at a time, and what it could ------------===//
 #include "passes/DL/LiveMemory.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLFusedOps.h"
+#include "dialects/DL/DLReductionOps.h"
+#include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/DLVariableOps.h"
 #include "dialects/DL/Names.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/DL/MinCut.h"

@@ -23,6 +23,7 @@
 #ifndef DLC_PASSES_DL_LIVEMEMORY_H
 #define DLC_PASSES_DL_LIVEMEMORY_H
 
+#include "dialects/DL/DLEntryOps.h"
 #include "passes/DL/Buffers.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"

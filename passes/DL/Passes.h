@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringMap.h"
 
 namespace dlc::dl {
+class EntryOp;
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

@@ -7,8 +7,8 @@
 // of dl.max_pool in a forward pass.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLNetworkOps.h"
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLPoolingOps.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/BitVector.h"

@@ -5,6 +5,8 @@
 // needs too much, the model's goal is lowered by as much.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLVariableOps.h"
 #include "dialects/Program/Layout.h"
 #include "passes/DL/LiveMemory.h"
 #include "passes/DL/Passes.h"

@@ -9,8 +9,10 @@
 // chain.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLReductionOps.h"
+#include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/DLVariableOps.h"
 #include "passes/DL/Buffers.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"

@@ -22,9 +22,10 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLNetworkOps.h"
-#include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/DLPoolingOps.h"
+#include "dialects/DL/DLReductionOps.h"
 #include "dialects/DL/TensorBuilder.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"

@@ -2,8 +2,7 @@
 #ifndef DLC_PASSES_DL_UNCHANGING_H
 #define DLC_PASSES_DL_UNCHANGING_H
 
-#include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DL.h"
 
 namespace dlc::dl {
 

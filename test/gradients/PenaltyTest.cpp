@@ -9,7 +9,8 @@
 // seen is 1e-4.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLVariableOps.h"
 #include "frontend/DL/Frontend.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/DL/Passes.h"

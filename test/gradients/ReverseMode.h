@@ -8,7 +8,7 @@
 #ifndef DLC_TEST_GRADIENTS_REVERSEMODE_H
 #define DLC_TEST_GRADIENTS_REVERSEMODE_H
 
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLEntryOps.h"
 
 namespace dlc::gradients {
 

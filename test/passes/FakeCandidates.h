@@ -7,7 +7,8 @@
 #ifndef DLC_TEST_PASSES_FAKECANDIDATES_H
 #define DLC_TEST_PASSES_FAKECANDIDATES_H
 
-#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLConvolutionOps.h"
+#include "dialects/DL/DLFusedOps.h"
 #include "passes/DL/CandidateSource.h"
 
 namespace dlc::test {

@@ -6,9 +6,13 @@
 // give the same and need less.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLConstantOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLFusedOps.h"
+#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/DLMatmulOps.h"
+#include "dialects/DL/DLReductionOps.h"
 #include "dialects/DL/TensorBuilder.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/DL/LiveMemory.h"

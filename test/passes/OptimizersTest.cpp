@@ -6,7 +6,8 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/Optimizers.h"
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLVariableOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/DL/Passes.h"

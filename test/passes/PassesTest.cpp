@@ -7,7 +7,8 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "passes/DL/Passes.h"
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLVariableOps.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/Pipelines.h"
 #include "test/lib/Interpreter/Interpreter.h"

@@ -8,6 +8,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Attention/Attention.h"
+#include "dialects/DL/DLAttentionOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 

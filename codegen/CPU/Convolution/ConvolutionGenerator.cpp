@@ -9,7 +9,6 @@
 #include "codegen/CPU/Gemm/Gemm.h"
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Winograd/WinogradSchedule.h"
-#include "dialects/DL/DLNetworkOps.h"
 
 using namespace mlir;
 using namespace dlc;

@@ -19,7 +19,6 @@
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Reduce/Reductions.h"
 #include "codegen/Kernel/MergedAxes.h"
-#include "dialects/DL/DLTensorOps.h"
 #include "dlc/abi.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>

@@ -8,7 +8,8 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Generators.h"
-#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLCompositeOps.h"
+#include "dialects/DL/DLLossOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -1,6 +1,6 @@
 //===- Window.cpp - plans and taps of windows -------------------------------------------------===//
 #include "codegen/CPU/Window/Window.h"
-#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLPoolingOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
 

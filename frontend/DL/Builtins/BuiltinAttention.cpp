@@ -1,5 +1,5 @@
 // Attention.
-#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLAttentionOps.h"
 #include "dialects/DL/TensorBuilder.h"
 #include "frontend/DL/Builtins/Formulas.h"
 

@@ -1,6 +1,7 @@
 // Layers: what owns weights. Defaults of weights are PyTorch's.
-#include "dialects/DL/DLNetworkOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLConvolutionOps.h"
+#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/DLMatmulOps.h"
 #include "frontend/DL/Builtins/Call.h"
 #include "frontend/DL/Builtins/Windows.h"
 #include "frontend/DL/Evaluation/Initialisers.h"

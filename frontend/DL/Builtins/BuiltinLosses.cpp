@@ -2,7 +2,8 @@
 // valid samples only.
 #include "dialects/DL/DLCompositeOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLNetworkOps.h"
+#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/DLLossOps.h"
 #include "dialects/DL/TensorBuilder.h"
 #include "frontend/DL/Builtins/Formulas.h"
 

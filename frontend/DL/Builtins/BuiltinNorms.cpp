@@ -1,5 +1,6 @@
 // Norms: over the batch, over axes of each sample, over groups of channels.
 #include "dialects/DL/DLCompositeOps.h"
+#include "dialects/DL/DLUpdateOps.h"
 #include "frontend/DL/Builtins/Call.h"
 
 #include "dialects/DL/TensorBuilder.h"

@@ -1,5 +1,6 @@
 // Elements in another order: sorted, turned round, repeated.
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLIndexOps.h"
 #include "frontend/DL/Builtins/Formulas.h"
 
 #include "dialects/DL/TensorBuilder.h"

@@ -1,5 +1,5 @@
 // Parts of tensors: joined, cut and padded.
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLIndexOps.h"
 #include "frontend/DL/Builtins/Formulas.h"
 
 #include "dialects/DL/TensorBuilder.h"

@@ -1,6 +1,7 @@
 // Pixels and channels beside each other: upsampling, pixel shuffle, local response norm.
 #include "dialects/DL/DLCompositeOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLConstantOps.h"
+#include "dialects/DL/DLIndexOps.h"
 #include "frontend/DL/Builtins/Formulas.h"
 
 #include "dialects/DL/TensorBuilder.h"

@@ -2,8 +2,9 @@
 // the place within the sample, the call's path, and how many draws of that path stand before it in
 // the entry: a model that is called twice. So every device and any number of threads and ranks
 // draws the same, and the backward pass draws a mask again where it needs it.
+#include "dialects/DL/DLConstantOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLUpdateOps.h"
 #include "dialects/DL/TensorBuilder.h"
 #include "frontend/DL/Builtins/Formulas.h"
 

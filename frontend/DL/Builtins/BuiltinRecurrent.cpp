@@ -1,7 +1,8 @@
 // Recurrent layers: one op over the sequence for each layer and direction, behind one product for
 // the inputs of all steps. Weights have PyTorch's names, shapes and defaults.
+#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/DLMatmulOps.h"
 #include "dialects/DL/DLRecurrentOps.h"
-#include "dialects/DL/DLTensorOps.h"
 #include "dialects/DL/TensorBuilder.h"
 #include "frontend/DL/Builtins/Call.h"
 #include "frontend/DL/Evaluation/Initialisers.h"

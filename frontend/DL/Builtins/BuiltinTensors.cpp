@@ -1,8 +1,9 @@
 // Reductions, pooling, shapes, products, and tensors made from nothing.
 #include "dialects/DL/DLCompositeOps.h"
-#include "dialects/DL/DLNetworkOps.h"
-#include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLConstantOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/DLPoolingOps.h"
 #include "dialects/DL/TensorBuilder.h"
 #include "frontend/DL/Builtins/Formulas.h"
 #include "frontend/DL/Builtins/Windows.h"

@@ -2,7 +2,7 @@
 #include "frontend/DL/Builtins/Formulas.h"
 #include "dialects/DL/DLCompositeOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLIndexOps.h"
 
 #include "dialects/DL/TensorBuilder.h"
 

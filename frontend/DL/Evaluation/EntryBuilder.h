@@ -7,7 +7,7 @@
 
 #include "frontend/DL/Evaluation/Value.h"
 
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLEntryOps.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <map>

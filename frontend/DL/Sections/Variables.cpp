@@ -1,5 +1,5 @@
 // The variables that the entries of a file share.
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLVariableOps.h"
 #include "frontend/DL/Sections/Sections.h"
 
 namespace dlc::frontend {

@@ -12,7 +12,8 @@
 #ifndef DLC_PASSES_DL_UPDATE_ENTRYUPDATE_H
 #define DLC_PASSES_DL_UPDATE_ENTRYUPDATE_H
 
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLVariableOps.h"
 #include "dialects/DL/TensorBuilder.h"
 
 namespace dlc::dl {

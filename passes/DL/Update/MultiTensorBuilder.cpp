@@ -1,6 +1,8 @@
 //===- MultiTensorBuilder.cpp - a multi_tensor, made by writing its body ----------------------===//
 #include "passes/DL/Update/MultiTensorBuilder.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLConstantOps.h"
+#include "dialects/DL/DLFusedOps.h"
+#include "dialects/DL/DLUpdateOps.h"
 #include "dialects/DL/Slice.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"

@@ -8,7 +8,7 @@
 #ifndef DLC_PASSES_DL_UPDATE_MULTITENSORBUILDER_H
 #define DLC_PASSES_DL_UPDATE_MULTITENSORBUILDER_H
 
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLUpdateOps.h"
 
 namespace dlc::dl {
 

@@ -18,6 +18,8 @@
 // what goes to other ranks.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLReductionOps.h"
 #include "dialects/DL/TensorBuilder.h"
 #include "passes/DL/Update/EntryUpdate.h"
 #include "passes/DL/Update/MultiTensorBuilder.h"

@@ -1,7 +1,7 @@
 //===- DecomposeTest.cpp - composites in primitives against their own formulas ----------------===//
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLReductionOps.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"

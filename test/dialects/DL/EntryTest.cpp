@@ -1,5 +1,5 @@
 //===- EntryTest.cpp - the helpers of dl.entry and of its attributes --------------------------===//
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLEntryOps.h"
 #include "dialects/DL/TensorBuilder.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Verifier.h"

@@ -1,6 +1,7 @@
 //===- GeometryTest.cpp - sizes of windows and convolutions -----------------------------------===//
-#include "dialects/DL/DLNetworkOps.h"
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLConvolutionOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLPoolingOps.h"
 #include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLEntryOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "test/lib/Interpreter/ElementwiseTable.h"

@@ -1,8 +1,10 @@
 // What sections become: inputs, outputs, accumulators, updates, groups, inference entries.
 #include "test/frontend/Harness.h"
 
-#include "dialects/DL/DLProgramOps.h"
-#include "dialects/DL/DLTensorOps.h"
+#include "dialects/DL/DLConstantOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/DLVariableOps.h"
 #include "dialects/DL/Names.h"
 #include "frontend/DL/Sections/Sections.h"
 

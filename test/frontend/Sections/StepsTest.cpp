@@ -1,7 +1,9 @@
 // What steps, carried state and batch norm become: entries, updates, variables, assignments.
 #include "test/frontend/Harness.h"
 
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/DLVariableOps.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,9 @@
 //===- Interpreter.cpp - entries, variables and regions ---------------------------------------===//
 #include "test/lib/Interpreter/Interpreter.h"
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLFusedOps.h"
+#include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/DLVariableOps.h"
 
 using namespace mlir;
 

@@ -14,7 +14,8 @@
 #ifndef DLC_TEST_LIB_INTERPRETER_INTERPRETER_H
 #define DLC_TEST_LIB_INTERPRETER_INTERPRETER_H
 
-#include "dialects/DL/DLProgramOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLUpdateOps.h"
 #include "test/lib/Interpreter/Tensor.h"
 #include <map>
 #include <optional>

@@ -1,0 +1,15 @@
+//===- DLReductionOps.h - sums, extremes, moments; sums over ranks ------------------*- C++ -*-===//
+#ifndef DLC_DIALECTS_DL_DLREDUCTIONOPS_H
+#define DLC_DIALECTS_DL_DLREDUCTIONOPS_H
+
+#include "dialects/DL/DL.h"
+
+#define GET_OP_CLASSES
+#include "dialects/DL/DLReductionOps.h.inc"
+
+namespace dlc::dl {
+/// Whether one loop nest serves both: equal shapes are combined along equal axes.
+bool shareLoops(ReductionOp a, ReductionOp b);
+} // namespace dlc::dl
+
+#endif

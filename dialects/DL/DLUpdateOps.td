@@ -1,0 +1,82 @@
+//===- DLUpdateOps.td - updates of many tensors at once, and the numbers of a step ------------===//
+#ifndef DLC_DL_UPDATE_OPS_TD
+#define DLC_DL_UPDATE_OPS_TD
+
+include "dialects/DL/DLOpBase.td"
+
+def DL_ScalarOp : DL_Op<"scalar", [Pure]> {
+  let summary = "a number that the runtime gives before each step: learning rate, momentum, step";
+  let description = [{
+    Its place is the scalars block; equal names are one scalar. `scheduled` ones are multiplied by
+    the schedule's factor. What counts is an integer, exact where an f32 has long been rounded.
+    ```mlir
+    %lr = dl.scalar "optimizer.learning_rate", 1.0e-02 scheduled : tensor<f32>
+    %step = dl.scalar "step", 0.0 : tensor<i64>
+    ```
+    (C1) The value of an integer is whole and of its range. (C2) A scheduled one is an f32.
+    Not differentiable.
+  }];
+  let arguments = (ins StrAttr:$name, F64Attr:$value, UnitAttr:$scheduled);
+  let results = (outs DL_ScalarTensor:$result);
+  let assemblyFormat = "$name `,` $value (`scheduled` $scheduled^)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def DL_MultiTensorOp : DL_Op<"multi_tensor", [Pure, IsolatedFromAbove, AttrSizedOperandSegments,
+    SingleBlockImplicitTerminator<"YieldOp">, DL_Anchor<["getAnchorName"]>]> {
+  let summary = "one element-wise function over many tensors at once: the optimizer's update";
+  let description = [{
+    `tensors` are `streams` runs of `count` tensors: all parameters, then all gradients, then all
+    first slots, ... Streams have an element type each. The body sees one element (rank 0) of each
+    stream, then for its tensor i element i of `each` (factors of a parameter's own, norms), then
+    the scalars. It yields new elements, of which result r * count + i holds those of tensor i, and
+    behind them `sums` values that are added up over each tensor: a result each, of which element i
+    is the sum over tensor i.
+    (C1) tensors.size == streams * count, both positive. (C2) `each` are of shape [count]. (C3)
+    There is a result for each yielded element and tensor, and one of shape [count] for each of the
+    `sums`, which are at most as many as there are yielded values. (C4) Tensor i of every stream,
+    and result r * count + i, have one shape and layout; tensors of one stream, and results of one
+    yielded value, have one element type. (C5) The body's arguments are of rank 0: the streams'
+    element types, then those of `each`, then the scalars'; the yielded values have rank 0 and the
+    results' element types; sums are f32 or f64.
+    ```mlir
+    %new, %squares = dl.multi_tensor(%p0, %g0) each(%factors) scalars(%lr)
+        {streams = 2, sums = 1} ... {
+      ^bb0(%p: tensor<f32>, %g: tensor<f32>, %factor: tensor<f32>, %lr: tensor<f32>):
+        ...
+        dl.yield %q, %gg : tensor<f32>, tensor<f32>
+    }
+    ```
+    Not differentiable.
+  }];
+  let arguments = (ins Variadic<DL_FloatTensor>:$tensors, Variadic<DL_FloatTensor>:$each,
+                       Variadic<DL_ScalarTensor>:$scalars, I64Attr:$streams,
+                       DefaultValuedAttr<I64Attr, "0">:$sums);
+  let results = (outs Variadic<DL_FloatTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `(` $tensors `)` (`each` `(` $each^ `)`)? `scalars` `(` $scalars `)` attr-dict
+    `:` functional-type(operands, $results) $body
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Number of tensors in one stream.
+    int64_t getCount() { return getTensors().size() / getStreams(); }
+    ::mlir::Value getTensor(int64_t stream, int64_t index) {
+      return getTensors()[stream * getCount() + index];
+    }
+    /// Runs of `count` results; the sums come behind them.
+    int64_t getResultStreams() { return (getResults().size() - getSums()) / getCount(); }
+    ::mlir::Value getResultTensor(int64_t run, int64_t index) {
+      return getResults()[run * getCount() + index];
+    }
+    ::mlir::Value getSum(int64_t number) {
+      return getResults()[getResultStreams() * getCount() + number];
+    }
+    /// The element types of the streams, and of the runs of results.
+    ::llvm::SmallVector<::mlir::Type> getStreamElements();
+    ::llvm::SmallVector<::mlir::Type> getResultElements();
+  }];
+}
+
+#endif
