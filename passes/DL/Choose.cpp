@@ -248,8 +248,8 @@ namespace {
 class Chooser {
 public:
   Chooser(ModuleOp module, CandidateSource &source, bool prepares)
-      : module(module), source(source), prepares(prepares), classes(module), known(module, source) {
-  }
+      : module(module), source(source), prepares(prepares), classes(module), known(module, source),
+        unchanging(module) {}
   LogicalResult run();
 
 private:
@@ -274,6 +274,7 @@ private:
   const bool prepares;
   LayoutClasses classes;
   KnownCandidates known;
+  Unchanging unchanging;
   std::vector<Region> regions;
   std::vector<SmallVector<program::LayoutAttr>> alternatives; ///< of each class, row-major first
   std::vector<program::LayoutAttr> chosen;                    ///< of each class
@@ -290,7 +291,7 @@ static LogicalResult refuse(FusedOp fused) {
 std::vector<Candidate> Chooser::withPrepared(FusedOp fused, std::vector<Candidate> all) const {
   auto isPrepared = [&](const Candidate &candidate) {
     return prepares && candidate.preparedOperand &&
-           isUnchanging(fused.getOperand(*candidate.preparedOperand));
+           unchanging.contains(fused.getOperand(*candidate.preparedOperand));
   };
   for (Candidate &candidate : all)
     if (isPrepared(candidate))

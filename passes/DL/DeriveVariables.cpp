@@ -40,7 +40,8 @@ namespace {
 
 class Deriver {
 public:
-  explicit Deriver(ModuleOp module) : module(module), symbols(module), builder(module) {}
+  explicit Deriver(ModuleOp module)
+      : module(module), symbols(module), builder(module), unchanging(module) {}
   void derive(EntryOp entry);
 
 private:
@@ -52,6 +53,7 @@ private:
   ModuleOp module;
   SymbolTable symbols;
   OpBuilder builder;
+  Unchanging unchanging;
   EntryOp prepare;
   llvm::DenseMap<Value, VariableOp> known; ///< by the value in `prepare`
 };
@@ -91,7 +93,7 @@ llvm::SetVector<Value> Deriver::findRoots(EntryOp entry) const {
       Operation *source = operand.getDefiningOp();
       return source && (derived.contains(source) || constants.contains(source));
     };
-    if (isa<ReadOp>(op) ? isUnchanging(op.getResult(0))
+    if (isa<ReadOp>(op) ? unchanging.contains(op.getResult(0))
                         : isPure(&op) && op.getNumOperands() > 0 && op.getNumRegions() == 0 &&
                               llvm::all_of(op.getOperands(), isKnown))
       derived.insert(&op);

@@ -57,7 +57,7 @@ static Convolved matchConvolution(Value x) {
   return {convolution, bias.getX()};
 }
 
-static void fold(BatchNormInferenceOp norm) {
+static void fold(BatchNormInferenceOp norm, const Unchanging &unchanging) {
   auto [convolution, bias] = matchConvolution(norm.getX());
   if (!convolution)
     return;
@@ -65,7 +65,7 @@ static void fold(BatchNormInferenceOp norm) {
   for (Value value :
        std::initializer_list<Value>{convolution.getW(), bias, norm.getMean(), norm.getVariance(),
                                     norm.getScale(), norm.getBias()})
-    if (value && (!isUnchanging(value) || getElementTypeOrSelf(value.getType()) != element))
+    if (value && (!unchanging.contains(value) || getElementTypeOrSelf(value.getType()) != element))
       return;
   OpBuilder builder(norm);
   TensorBuilder b{builder, stageLoc(norm.getLoc(), "fold")};
@@ -88,11 +88,12 @@ static void fold(BatchNormInferenceOp norm) {
 namespace {
 struct FoldBatchNorm : dlc::dl::impl::FoldBatchNormBase<FoldBatchNorm> {
   void runOnOperation() override {
+    Unchanging unchanging(getOperation());
     for (auto entry : getOperation().getOps<EntryOp>()) {
       if (!dlc::program::usesModel(entry.getKind()))
         continue;
       for (auto norm : llvm::make_early_inc_range(entry.getBlock().getOps<BatchNormInferenceOp>()))
-        fold(norm);
+        fold(norm, unchanging);
       eraseDeadOps(entry);
     }
   }

@@ -15,10 +15,10 @@
 #include "dialects/DL/DLFusedOps.h"
 #include "dialects/DL/DLMatmulOps.h"
 #include "dialects/DL/DLReductionOps.h"
-#include "dialects/DL/Slice.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/DL/Passes.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace dlc::dl;
@@ -109,10 +109,13 @@ private:
 };
 } // namespace
 
-/// Whether `op` needs a result of `other`.
+/// Whether `op` needs a result of `other`. Looked for from `other` on: little is computed of the
+/// gradient of a bias, and nearly all goes into that of a weight.
 static bool dependsOn(Operation *op, Operation *other) {
-  return llvm::any_of(backwardSlice(op->getOperands()),
-                      [&](Value value) { return value.getDefiningOp() == other; });
+  SetVector<Operation *> users(other->user_begin(), other->user_end());
+  for (size_t i = 0; i < users.size() && !users.contains(op); ++i)
+    users.insert(users[i]->user_begin(), users[i]->user_end());
+  return users.contains(op);
 }
 
 /// A copy of `product` that also sums the rows of `summed`, of its region, before it.
@@ -129,8 +132,12 @@ static FusedOp addSums(FusedOp product, ReduceOp reduce, Value summed) {
 /// The sums of rows join a product that reads along its rows what they sum.
 void Rewriter::joinProduct(FusedOp sums, ReduceOp reduce) {
   Value summed = operandOf(sums, reduce.getX());
-  for (FusedOp product : block.getOps<FusedOp>()) {
-    Value yielded = yieldedBy(product);
+  SetVector<Operation *> readers(summed.user_begin(), summed.user_end());
+  SmallVector<Operation *> ordered = readers.takeVector();
+  llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *reader : ordered) {
+    auto product = dyn_cast<FusedOp>(reader);
+    Value yielded = product ? yieldedBy(product) : Value();
     MatmulOp matmul = yielded ? asProduct(yielded) : MatmulOp();
     if (!matmul)
       continue;

@@ -215,6 +215,10 @@ LogicalResult FusionGraph::findBetween(Node producer, Node consumer, ArrayRef<Li
 
 /// Makes one group of two, the first of which comes first in the order.
 bool FusionGraph::tryMerge(Node producer, Node consumer, ArrayRef<Link> allowed) {
+  // The code generators' time for one kernel grows with the square of what is in it.
+  const size_t mostMembers = 256;
+  if (members[producer].size() + members[consumer].size() > mostMembers)
+    return false;
   DenseSet<Node> between;
   if (failed(findBetween(producer, consumer, allowed, between)))
     return false;

@@ -7,17 +7,19 @@
 using namespace mlir;
 using namespace dlc::dl;
 
-bool dlc::dl::isUnchanging(Value value) {
+static bool usesModel(EntryOp entry) { return dlc::program::usesModel(entry.getKind()); }
+
+Unchanging::Unchanging(ModuleOp module) {
+  for (auto entry : module.getOps<EntryOp>())
+    if (usesModel(entry))
+      for (auto assign : entry.getBlock().getOps<AssignOp>())
+        written.insert(assign.getVariableAttr().getAttr());
+}
+
+bool Unchanging::contains(Value value) const {
   while (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getX();
   auto read = value.getDefiningOp<ReadOp>();
   auto entry = read ? dyn_cast<EntryOp>(read->getParentOp()) : EntryOp();
-  if (!entry || !dlc::program::usesModel(entry.getKind()))
-    return false;
-  auto writes = [&](EntryOp other) {
-    return dlc::program::usesModel(other.getKind()) &&
-           llvm::any_of(other.getBlock().getOps<AssignOp>(),
-                        [&](AssignOp op) { return op.getVariable() == read.getVariable(); });
-  };
-  return llvm::none_of(entry->getParentOfType<ModuleOp>().getOps<EntryOp>(), writes);
+  return entry && usesModel(entry) && !written.contains(read.getVariableAttr().getAttr());
 }

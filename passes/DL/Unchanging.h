@@ -3,12 +3,21 @@
 #define DLC_PASSES_DL_UNCHANGING_H
 
 #include "dialects/DL/DL.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace dlc::dl {
 
-/// Whether `value` is read from a variable, through reshapes, in an entry that uses the model, and
-/// no such entry writes the variable.
-bool isUnchanging(mlir::Value value);
+class Unchanging {
+public:
+  explicit Unchanging(mlir::ModuleOp module);
+
+  /// Whether `value` is read from a variable, through reshapes, in an entry that uses the model,
+  /// and no such entry of the module writes the variable.
+  bool contains(mlir::Value value) const;
+
+private:
+  llvm::DenseSet<mlir::StringAttr> written;
+};
 
 } // namespace dlc::dl
 
