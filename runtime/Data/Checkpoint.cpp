@@ -2,6 +2,7 @@
 #include "dlc/checkpoint.h"
 #include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Data/CarriedStates.h"
 #include "runtime/Data/Safetensors.h"
 
 #include <algorithm>
@@ -61,10 +62,16 @@ static Status checkGraph(const SafetensorsFile &file, const Plan &plan) {
   return {};
 }
 
-/// Both ways: every tensor is a variable, every required variable is there.
+/// What the tensor is for: a variable, or what another rank than 0 carried of one.
+static const VariableInfo *variableOf(const Plan &plan, const StoredTensor &tensor) {
+  const VariableInfo *carried = carriedVariable(plan, tensor.name);
+  return carried ? carried : plan.findVariable(tensor.name);
+}
+
+/// Both ways: every tensor is for a variable, every required variable is there.
 static Status checkTensors(const SafetensorsFile &file, const Plan &plan, LoadMode mode) {
   for (const StoredTensor &tensor : file.tensors())
-    DLC_TRY(checkTensor(tensor, plan.findVariable(tensor.name)));
+    DLC_TRY(checkTensor(tensor, variableOf(plan, tensor)));
   for (const VariableInfo &variable : plan.variables)
     if (isRequired(variable.role, mode) && !file.find(variable.name))
       return invalid("no tensor '", variable.name, "', the ", roleName(variable.role), " ",
@@ -110,7 +117,8 @@ static Result<Metadata> load(State &state, const std::string &path, LoadMode mod
   DLC_TRY(checkFile(file, state.module()->plan(), mode).in(path));
   std::vector<const StoredTensor *> tensors;
   for (const StoredTensor &tensor : file.tensors())
-    tensors.push_back(&tensor);
+    if (!carriedVariable(state.module()->plan(), tensor.name))
+      tensors.push_back(&tensor);
   DLC_TRY(take(state, file, tensors));
   return file.metadata();
 }
@@ -145,8 +153,9 @@ Result<MatchReport> loadMatching(State &state, const std::string &path) {
   return guarded([&] { return match(state, path); });
 }
 
-/// Calls `use` with each variable that a checkpoint holds and its contents.
-template <typename Use> static Status forEachStored(const State &state, Use use) {
+/// Calls `use` with each variable that a checkpoint holds, the name there and the contents.
+template <typename Use>
+static Status forEachStored(const State &state, const CarriedStates &carried, Use use) {
   const Plan &plan = state.module()->plan();
   std::vector<std::byte> content;
   for (size_t i = 0; i < plan.variables.size(); ++i) {
@@ -154,34 +163,50 @@ template <typename Use> static Status forEachStored(const State &state, Use use)
       continue;
     content.resize(plan.variables[i].type.logicalBytes());
     DLC_TRY(state.read(i, content));
-    DLC_TRY(use(plan.variables[i], std::span<const std::byte>(content)));
+    DLC_TRY(use(plan.variables[i], std::string(plan.variables[i].name),
+                std::span<const std::byte>(content)));
   }
+  for (unsigned rank = 1; rank < carried.size(); ++rank)
+    DLC_TRY(forEachCarried(plan, [&](size_t i, size_t begin, size_t bytes) -> Status {
+      const std::string_view part = std::string_view(carried[rank]).substr(begin, bytes);
+      return use(plan.variables[i], carriedName(rank, plan.variables[i].name),
+                 std::as_bytes(std::span(part)));
+    }));
   return {};
 }
 
 /// Twice over the variables: checksums stand before the tensors in the file.
-static Status save(const State &state, const std::string &path, Metadata metadata) {
+static Status save(const State &state, const CarriedStates &carried, const std::string &path,
+                   Metadata metadata) {
   using Content = std::span<const std::byte>;
   std::vector<StoredTensor> tensors;
-  DLC_TRY(forEachStored(state, [&](const VariableInfo &variable, Content content) -> Status {
+  auto announce = [&](const VariableInfo &variable, std::string name, Content content) -> Status {
     if (!allFinite(variable.type.dtype, content))
-      return failure(StatusCode::Failed, "the ", roleName(variable.role), " '", variable.name,
+      return failure(StatusCode::Failed, "the ", roleName(variable.role), " '", name,
                      "' holds a number that is not finite");
-    tensors.push_back({std::string(variable.name), variable.type.dtype, variable.type.shape, 0, 0,
-                       checksumOf(content)});
+    tensors.push_back(
+        {std::move(name), variable.type.dtype, variable.type.shape, 0, 0, checksumOf(content)});
     return {};
-  }));
+  };
+  DLC_TRY(forEachStored(state, carried, announce));
   metadata["model"] = state.module()->plan().model;
   if (std::string graph = graphOf(state.module()->plan()); !graph.empty())
     metadata["graph"] = std::move(graph);
   DLC_TRY_ASSIGN(writer, SafetensorsWriter::create(path, tensors, std::move(metadata)));
-  DLC_TRY(forEachStored(
-      state, [&](const VariableInfo &, Content content) { return writer.append(content); }));
+  DLC_TRY(forEachStored(state, carried,
+                        [&](const VariableInfo &, const std::string &, Content content) {
+                          return writer.append(content);
+                        }));
   return writer.commit();
 }
 
 Status saveVariables(const State &state, const std::string &path, Metadata metadata) {
-  return guarded([&] { return save(state, path, std::move(metadata)); });
+  return saveVariablesOf(state, {}, path, std::move(metadata));
+}
+
+Status saveVariablesOf(const State &state, const CarriedStates &carried, const std::string &path,
+                       Metadata metadata) {
+  return guarded([&] { return save(state, carried, path, std::move(metadata)); });
 }
 
 } // namespace dlc::runtime

@@ -115,6 +115,25 @@ Status broadcastRun(Transport &ranks, Metadata &metadata, State &state) {
   return {};
 }
 
+Result<CarriedStates> gatherStates(Transport &ranks, const State &state) {
+  if (ranks.ranks() == 1 || !carriesStates(state.module()->plan()))
+    return CarriedStates();
+  DLC_TRY_ASSIGN(mine, readStates(state));
+  return ranks.gather(mine);
+}
+
+Status scatterStates(Transport &ranks, const CarriedStates &carried, State &state) {
+  if (!carriesStates(state.module()->plan()))
+    return {};
+  for (unsigned rank = 1; rank < ranks.ranks(); ++rank) {
+    std::string states = ranks.rank() == 0 ? carried[rank] : std::string();
+    DLC_TRY(ranks.broadcast(states));
+    if (ranks.rank() == rank)
+      DLC_TRY(writeStates(state, states));
+  }
+  return {};
+}
+
 /// Makes a variable of floats the mean over the ranks.
 static Status averageVariable(Transport &ranks, State &state, size_t index) {
   const TensorType &type = state.module()->plan().variables[index].type;

@@ -8,6 +8,7 @@
 #include "dlc/checkpoint.h"
 #include "dlc/context.h"
 #include "runtime/Collectives/Transport.h"
+#include "runtime/Data/CarriedStates.h"
 #include "runtime/Data/Dataset.h"
 
 #include <utility>
@@ -27,6 +28,11 @@ std::string describeSamples(const Dataset &dataset);
 
 /// Gives all ranks the metadata, parameters, slots, statistics and counters that rank 0 has.
 Status broadcastRun(Transport &ranks, Metadata &metadata, State &state);
+
+/// What all ranks carry from batch to batch.
+Result<CarriedStates> gatherStates(Transport &ranks, const State &state);
+/// Gives each rank what it carried: `carried` is that of rank 0, the others' is not looked at.
+Status scatterStates(Transport &ranks, const CarriedStates &carried, State &state);
 
 /// Makes each statistic, of floats, the mean over the ranks.
 Status averageStatistics(Transport &ranks, State &state);

@@ -321,6 +321,7 @@ Status Trainer::writeCheckpoint(TrainObserver &observer) {
     return {};
   DLC_TRY(averageStatistics(ranks(), *state));
   DLC_TRY(averageOpenSums());
+  DLC_TRY_ASSIGN(carried, gatherStates(ranks(), *state));
   if (ranks().rank() != 0)
     return {};
   const TimedScope scope(options.timeline, SpanKind::Checkpoint);
@@ -335,7 +336,7 @@ Status Trainer::writeCheckpoint(TrainObserver &observer) {
   if (position.position != 0)
     for (const Step &step : steps)
       metadata[concat("sums.", step.context->entry().name)] = step.epochSums.save();
-  Status saved = saveVariables(*state, options.checkpoint, std::move(metadata));
+  Status saved = saveVariablesOf(*state, carried, options.checkpoint, std::move(metadata));
   ++saves;
   if (saved.ok()) {
     savedStep = position.step;

@@ -11,6 +11,7 @@
 #include "tools/dlc-run/Progress.h"
 #include "tools/dlc-run/TraceFile.h"
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 
@@ -196,6 +197,7 @@ struct Prepared {
   std::shared_ptr<const Dataset> train, test;
   /// Of the checkpoint that is resumed; read by rank 0.
   Metadata metadata;
+  CarriedStates carried;
   Facts facts;
 };
 
@@ -222,6 +224,16 @@ Facts factsOf(const TrainFlags &flags, const Prepared &prepared) {
           {"--override", overrides}};
 }
 
+/// How many ranks wrote a checkpoint.
+Result<uint64_t> ranksBefore(const TrainFlags &flags, const Metadata &metadata) {
+  const auto saved = metadata.find("ranks");
+  const uint64_t before =
+      saved == metadata.end() ? 1 : std::strtoull(saved->second.c_str(), nullptr, 10);
+  if (before == 0)
+    return damaged(flags.checkpoint, ": 'ranks' in the metadata is no whole number");
+  return before;
+}
+
 /// What each rank does by itself. Rank 0 alone reads checkpoints and writes them.
 Result<Prepared> prepare(const TrainFlags &flags, const std::shared_ptr<Transport> &ranks,
                          unsigned sharing) {
@@ -239,7 +251,10 @@ Result<Prepared> prepare(const TrainFlags &flags, const std::shared_ptr<Transpor
   DLC_TRY_ASSIGN(testData, openTestData(flags, *state->module(), first));
   if (flags.resume && first) {
     DLC_TRY_ASSIGN(metadata, resumeFrom(flags, *state));
+    DLC_TRY_ASSIGN(before, ranksBefore(flags, metadata));
+    DLC_TRY_ASSIGN(carried, loadCarried(plan, flags.checkpoint, before));
     prepared.metadata = std::move(metadata);
+    prepared.carried = std::move(carried);
   }
   prepared.state = std::move(state);
   prepared.train = std::move(trainData);
@@ -249,36 +264,45 @@ Result<Prepared> prepare(const TrainFlags &flags, const std::shared_ptr<Transpor
   return prepared;
 }
 
+/// What another number of ranks than before makes of an epoch that has begun.
+std::string describeRest(const Dataset &data, uint64_t batches, unsigned ranks) {
+  return data.isSequence() ? std::string("the rest of the epoch reads other parts of the text")
+                           : concat(batches % ranks, " batches of the epoch are trained again");
+}
+
+bool leavesOutOfSums(const Plan &plan) {
+  return std::ranges::any_of(plan.records, [](const dlc_record &record) {
+    return record.kind == DLC_RECORD_COLLECTIVE && record.index != DLC_COLLECTIVE_SUM;
+  });
+}
+
 /// Where the run begins. Among another number of ranks than before, an epoch goes on behind the
-/// samples that have been seen.
-Result<TrainingProgress> startOf(const TrainFlags &flags, const Transport &ranks,
-                                 Prepared &prepared) {
+/// samples that have been seen, and states that are carried begin anew.
+Result<TrainingProgress> startOf(const TrainFlags &flags, Transport &ranks, Prepared &prepared) {
   if (!flags.resume)
     return TrainingProgress{.seed = flags.seed.value_or(0)};
   DLC_TRY_ASSIGN(progress, progressFrom(prepared.metadata));
-  const auto saved = prepared.metadata.find("ranks");
-  const uint64_t before =
-      saved == prepared.metadata.end() ? 1 : std::strtoull(saved->second.c_str(), nullptr, 10);
-  if (before == 0)
-    return damaged(flags.checkpoint, ": 'ranks' in the metadata is no whole number");
+  DLC_TRY_ASSIGN(before, ranksBefore(flags, prepared.metadata));
+  const Plan &plan = prepared.state->module()->plan();
+  const char *file = flags.checkpoint.c_str();
+  const bool speaks = ranks.rank() == 0;
+  if (speaks && ranks.ranks() > 1 && leavesOutOfSums(plan))
+    std::fprintf(stderr, "note: %s: does not hold what compressed sums had left out\n", file);
+  if (before == ranks.ranks()) {
+    DLC_TRY(scatterStates(ranks, prepared.carried, *prepared.state));
+    return progress;
+  }
   const uint64_t batches = progress.position * before;
   progress.position = batches / ranks.ranks();
-  const std::vector<VariableInfo> &variables = prepared.state->module()->plan().variables;
-  const bool hasStates = std::ranges::any_of(
-      variables, [](const VariableInfo &variable) { return variable.role == DLC_ROLE_STATE; });
-  const bool resets = hasStates && progress.position != 0 && (before > 1 || ranks.ranks() > 1);
-  if (resets)
-    DLC_TRY(prepared.state->reset(DLC_ROLE_STATE));
-  if (ranks.rank() != 0)
+  if (speaks)
+    std::fprintf(stderr, "note: %s: trained by %llu ranks before, now %u; %s\n", file,
+                 static_cast<unsigned long long>(before), ranks.ranks(),
+                 describeRest(*prepared.train, batches, ranks.ranks()).c_str());
+  if (!carriesStates(plan) || progress.position == 0)
     return progress;
-  if (before != ranks.ranks())
-    std::fprintf(stderr,
-                 "note: %s: trained by %llu ranks before, now %u; %llu batches of the epoch are "
-                 "trained again\n",
-                 flags.checkpoint.c_str(), static_cast<unsigned long long>(before), ranks.ranks(),
-                 static_cast<unsigned long long>(batches % ranks.ranks()));
-  if (resets)
-    std::fprintf(stderr, "warning: %s: carried states begin anew\n", flags.checkpoint.c_str());
+  if (speaks)
+    std::fprintf(stderr, "warning: %s: carried states begin anew\n", file);
+  DLC_TRY(prepared.state->reset(DLC_ROLE_STATE));
   return progress;
 }
 
