@@ -85,7 +85,13 @@ Status simulate(const SimulateFlags &flags) {
   DLC_TRY_ASSIGN(context, Context::create(state, entry->name));
   DLC_TRY_ASSIGN(inputs, bindRandom(*context, flags.seed.value_or(0)));
   DLC_TRY_ASSIGN(seconds, measureRecords(*context));
-  const double alone = simulateStep(plan, *entry, seconds, network, 1).step;
+  double alone = simulateStep(plan, *entry, seconds, network, 1).step;
+  if (flags.stepMs) {
+    const double scale = *flags.stepMs * 1e-3 / alone;
+    for (double &each : seconds)
+      each *= scale;
+    alone *= scale;
+  }
   Table table({"ranks", "step ms", "communication ms", "exposed ms", "without overlap ms",
                "images/s", "efficiency"});
   for (uint64_t ranks : flags.ranks) {

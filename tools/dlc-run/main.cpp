@@ -236,6 +236,10 @@ void CommandLine::addSimulate() {
       ->type_name("A,B")
       ->check(linkTimes());
   simulateCommand
+      ->add_option("--step-ms", simulate.stepMs, "what one rank takes on another machine than this")
+      ->type_name("MS")
+      ->check(CLI::PositiveNumber);
+  simulateCommand
       ->add_option("--entry", simulate.entry, "entry to run; default: the first that trains")
       ->type_name("NAME");
   simulateCommand

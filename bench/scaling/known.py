@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Holds `dlc-run simulate` against scaling that others have published: kernels as long as theirs, and the bytes of our schedule.
+
+usage: known.py [--tools build/release/bin] [--json] [--pictures FOLDER]
+
+Kim et al. (2017): without overlap four GPUs train AlexNet no faster than two, at 5.5 GB/s. A batch of 256 images is divided among the GPUs;
+a Titan X takes 162 ms for it, twice the 81 ms of 128 images (convnet-benchmarks, cuDNN R4). Sums go to a root and back, as Caffe's do.
+
+ResNet-50 over Omni-Path, 12.5 GB/s: the authors of PRACE's Best Practice Guide (Deep Learning, 2019) report more than 90% of perfect scaling
+on 104,448 cores, 1,536 nodes, and 28 minutes (Codreanu et al. 2017). 90 epochs of ImageNet in that time are 44.7 images/s of a node; 32 images
+of each in a step are our assumption. Dell (Intel Caffe, 2018) has 90% on 128 nodes and 83% on 256. That nodes wait for the slowest one is not
+simulated: simulation must not be below what is reported.
+"""
+import argparse
+import json
+import os
+import subprocess
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+KIM_BATCH, KIM_MS, KIM_LINK = 256, 162.0, "2e-5,1.82e-10"
+NODE_BATCH, NODE_MS, NODE_LINK = 32, 716.0, "4e-6,8e-11"
+# What a sum over all of them takes, for the compiler: 2 x 1535 messages of 2 us, and each byte twice.
+ALL_NODES_LINK = "6.1e-3,1.6e-10"
+# Of ResNet-50, by nodes: the efficiency that is reported.
+REPORTED = {128: 0.90, 256: 0.83, 1536: 0.90}
+
+
+def output(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+class Simulator:
+    def __init__(self, tools, folder):
+        self.tools, self.folder = tools, folder
+
+    def compile(self, name, *flags):
+        module = os.path.join(self.folder, f"{name}.so")
+        output(os.path.join(self.tools, "dlc"), os.path.join(ROOT, f"examples/{name}/{name}.dl"), "--data-parallel", *flags, "-o", module)
+        return module
+
+    def run(self, module, ranks, step_ms, *flags):
+        text = output(os.path.join(self.tools, "dlc-run"), "simulate", module, "--ranks", ",".join(map(str, ranks)), "--step-ms", str(step_ms),
+                      "--json", *flags)
+        return [json.loads(line) for line in text.splitlines()]
+
+
+def kim(simulator, batch):
+    """What each number of GPUs takes for the batch, which they share; the kernels' shares of a step are those of `batch` images here."""
+    module = simulator.compile("alexnet", "-D", f"N={batch}", f"--link={KIM_LINK}")
+    for gpus in (1, 2, 4):
+        row = simulator.run(module, [gpus], KIM_MS / gpus, "--topology", "tree", "--link", KIM_LINK)[0]
+        yield {"net": "alexnet", "ranks": gpus, "kernels_ms": KIM_MS / gpus, "communication_ms": row["communication_ms"],
+               "without_overlap_ms": row["without_overlap_ms"], "step_ms": row["step_ms"],
+               "images_per_second": KIM_BATCH / row["step_ms"] * 1e3, "without_overlap_images_per_second": KIM_BATCH / row["without_overlap_ms"] * 1e3}
+
+
+def nodes(simulator, batch):
+    module = simulator.compile("resnet50", "-D", f"N={batch}", f"--link={ALL_NODES_LINK}")
+    for row in simulator.run(module, [1, 2, 8, 32, 128, 256, 512, 1024, 1536], NODE_MS, "--topology", "ring", "--link", NODE_LINK):
+        yield {"net": "resnet50", "ranks": row["ranks"], "kernels_ms": NODE_MS, "communication_ms": row["communication_ms"],
+               "step_ms": row["step_ms"], "without_overlap_ms": row["without_overlap_ms"],
+               "images_per_second": NODE_BATCH * row["ranks"] / row["step_ms"] * 1e3, "efficiency": row["efficiency"],
+               "efficiency_without_overlap": NODE_MS / row["without_overlap_ms"], "reported": REPORTED.get(row["ranks"])}
+
+
+def findings(rows):
+    """What was to be shown: (whether it holds, what)."""
+    alexnet = {row["ranks"]: row for row in rows if row["net"] == "alexnet"}
+    yield (alexnet[4]["without_overlap_ms"] >= alexnet[2]["without_overlap_ms"], "without overlap four GPUs are no faster than two")
+    yield (alexnet[4]["step_ms"] < alexnet[4]["without_overlap_ms"], "overlap takes some of it away")
+    yield (all(row["efficiency"] >= row["reported"] for row in rows if row.get("reported")), "nodes scale no worse than is reported of them")
+
+
+def draw(rows, folder):
+    os.makedirs(folder, exist_ok=True)
+    for net, curves in (("alexnet", {"overlap": "images_per_second", "no overlap": "without_overlap_images_per_second"}),
+                        ("resnet50", {"overlap": "images_per_second"})):
+        files = []
+        for name, key in curves.items():
+            path = os.path.join(folder, f"{net}-{name.replace(' ', '-')}.json")
+            with open(path, "w") as file:
+                file.writelines(json.dumps({"ranks": row["ranks"], "images_per_second": row[key]}) + "\n" for row in rows if row["net"] == net)
+            files.append(f"{name}={path}")
+        output("python3", os.path.join(HERE, "plot.py"), "scaling", os.path.join(folder, f"{net}.svg"), *files)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tools", default=os.path.join(ROOT, "build/release/bin"))
+    parser.add_argument("--batch", type=int, default=32, help="images that are timed here, for the kernels' shares of a step")
+    parser.add_argument("--pictures", help="folder for SVG pictures of both")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    options = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for curve in (kim, nodes):
+            for row in curve(Simulator(options.tools, folder), options.batch):
+                rows.append(row)
+                print(json.dumps(row) if options.json else "  ".join(
+                    f"{key} {value:.3f}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items()), flush=True)
+    if options.pictures:
+        draw(rows, options.pictures)
+    for holds, what in findings(rows):
+        print(json.dumps({"finding": what, "holds": holds}) if options.json else f"{'yes' if holds else 'NO'}: {what}")
+
+
+if __name__ == "__main__":
+    main()
