@@ -9,8 +9,16 @@
 //
 // The limit is four times the error of PyTorch's own float32 (stored with each value), as if that
 // were 2.5e-7 larger: what another order of summation can cost. --factor takes the place of four,
-// for algorithms that err more. Prints a line a tensor; exits 1 if one is beyond its limit, if a
-// tool fails, or if nothing was compared.
+// for algorithms that err more.
+//
+// Where rounding decides which of two nearly equal values a ReLU or a maximum passes on, float32
+// takes another branch than float64 did: gradients behind it then differ by 0.5 to 2 % in a deep
+// network, also PyTorch's own (float32_error), and which ones do is chance. --choices LIMIT is what
+// the gradients of such a network, and what training makes of them, may differ by. Its logits and
+// its first loss are continuous, and are held to what sums of float32 cost.
+//
+// Prints a line a tensor; exits 1 if one is beyond its limit, if a tool fails, or if nothing was
+// compared.
 #include "test/e2e/Formula.h"
 #include "test/e2e/OperationCases.h"
 #include "test/e2e/Tensors.h"
@@ -31,11 +39,11 @@ namespace {
 
 struct Checker {
   std::string work, flags, device;
-  double factor;
+  double factor, choices;
   int compared = 0, failed = 0;
 
-  void report(const std::string &name, double error, double float32Error) {
-    const double limit = factor * (float32Error + 2.5e-7);
+  void report(const std::string &name, double error, double float32Error, double least = 0) {
+    const double limit = std::max(factor * (float32Error + 2.5e-7), least);
     const bool good = error <= limit;
     std::printf("%-58s %9.2e  limit %9.2e%s\n", name.c_str(), error, limit, good ? "" : "  FAILED");
     ++compared;
@@ -74,7 +82,7 @@ struct Checker {
   void operation(const fs::path &file);
   void network(const fs::path &file, const std::string &model, bool words);
   void summary(const std::string &name, const json &expected, const Tensor &value,
-               double float32Error);
+               double float32Error, double least = 0);
 };
 
 /// The name that a layer has for the parameter of a case: weight_hh_l1 for hidden_weight_1.
@@ -143,7 +151,7 @@ void Checker::operation(const fs::path &file) {
 /// A tensor of a network against its summary: norm, product with a probe vector, samples, each
 /// relative to the norm.
 void Checker::summary(const std::string &name, const json &expected, const Tensor &value,
-                      double float32Error) {
+                      double float32Error, double least) {
   const double norm = expected["l2"];
   const std::vector<double> probe =
       formula("probe" + std::to_string(int(expected["index"])), value.values.size());
@@ -165,7 +173,7 @@ void Checker::summary(const std::string &name, const json &expected, const Tenso
   // The samples' errors are summed up as a norm, like the error of the whole tensor that
   // float32_error is.
   error = std::max(error, std::sqrt(samples / double(expected["at"].size())));
-  report(name, error, float32Error);
+  report(name, error, float32Error, least);
 }
 
 /// Whether torchvision or the reference's own code names a normalisation so.
@@ -245,9 +253,15 @@ void Checker::network(const fs::path &file, const std::string &model, bool words
   for (size_t i = 0; i < gradients.size(); ++i) {
     worst = std::max(worst, double(gradients[i]["float32_error"]));
     summary("gradient." + keys[i], gradients[i], out["gradient." + keys[i]],
-            gradients[i]["float32_error"]);
+            gradients[i]["float32_error"], choices);
   }
-  summary("logits", logits, out["output"], worst);
+  // Of logits the references have no float32_error. In ResNet-50, whose last batch norms divide by
+  // the deviation of a few pixels, sums of float32 cost 3e-5.
+  constexpr double deepSums = 1e-5;
+  const double continuous = choices > 0 ? deepSums : worst;
+  if (choices > 0)
+    worst = 0;
+  summary("logits", logits, out["output"], continuous);
   if (!step(module, 3, out))
     return;
   std::ifstream losses(work + "/losses.json");
@@ -256,14 +270,17 @@ void Checker::network(const fs::path &file, const std::string &model, bool words
     std::getline(losses, line);
     const double expected = golden["losses"][i];
     const json found = json::parse(line, nullptr, /*allow_exceptions=*/false);
-    report("loss " + std::to_string(i + 1),
-           found.is_object() ? std::abs(found.value("loss", NAN) - expected) / expected : NAN,
-           worst);
+    const double error =
+        found.is_object() ? std::abs(found.value("loss", NAN) - expected) / expected : NAN;
+    if (i == 0)
+      report("loss 1", error, continuous);
+    else
+      report("loss " + std::to_string(i + 1), error, worst, choices);
   }
   for (size_t i = 0; i < finals.size(); ++i)
-    summary(keys[i] + " after 3 steps", finals[i], out[keys[i]], worst);
+    summary(keys[i] + " after 3 steps", finals[i], out[keys[i]], worst, choices);
   for (size_t i = 0; i < statistics.size(); ++i)
-    summary(running[i] + " after 3 steps", statistics[i], out[running[i]], worst);
+    summary(running[i] + " after 3 steps", statistics[i], out[running[i]], worst, choices);
 }
 
 } // namespace
@@ -272,7 +289,7 @@ void Checker::network(const fs::path &file, const std::string &model, bool words
 int main(int argc, char **argv) {
   CLI::App app("compares dlc with reference values");
   std::string folder, work, operations, network, model, flags;
-  double factor = 4;
+  double factor = 4, choices = 0;
   std::string device;
   bool words = false;
   app.add_option("folder", folder, "folder with ops/ and nets/")->required();
@@ -284,10 +301,11 @@ int main(int argc, char **argv) {
   app.add_option("--device", device, "that runs, such as simt; default: the module's");
   app.add_option("--flags", flags, "more of dlc's flags");
   app.add_option("--factor", factor, "of the limit");
+  app.add_option("--choices", choices, "what other choices of ReLUs and maxima may cost");
   CLI11_PARSE(app, argc, argv);
 
   fs::create_directories(work);
-  dlc::test::Checker checker{work, flags, device, factor};
+  dlc::test::Checker checker{work, flags, device, factor, choices};
   std::vector<fs::path> files;
   if (!operations.empty())
     for (const fs::directory_entry &file : fs::directory_iterator(folder + "/ops"))
