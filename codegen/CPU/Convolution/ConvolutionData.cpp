@@ -4,9 +4,9 @@
 //   0  packs the filter into panels [phase][group][panel][source channel][tap][vectors * lanes] in
 //      the workspace;
 //   1  for each (image, group, band of pixels of a row phase, chunk of panels): copies the source
-//      block with its zero border, runs the micro-kernel over strips of tiles of each column phase,
-//      transposes each finished strip to channel-major rows and writes them, the columns of two
-//      phases in turn.
+//      block with its zero border, or of a sampling geometry tile by tile, runs the micro-kernel
+//      over strips of tiles of each column phase, transposes each finished strip to channel-major
+//      rows and writes them, the columns of two phases in turn.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"
@@ -60,6 +60,11 @@ struct DataPlan {
   int64_t colBands() const {
     return ceilDiv(geometry.maxCount(2), schedule.bandCols * schedule.boxCols);
   }
+  int64_t filterTaps() const {
+    return geometry.kernel[0] * geometry.kernel[1] * geometry.kernel[2];
+  }
+  /// Scratch of phase 0: a tile, and all taps of a vector of channels.
+  int64_t packElements() const { return lanes * (lanes + filterTaps()); }
   /// Source channels that a task of phase 0 packs: about 16k elements.
   int64_t packedChannels() const;
   int64_t packTasks() const;
@@ -106,8 +111,20 @@ private:
   Task decode(Value number);
   Value columnPhase(const Task &task, int64_t number);
   Value hasTaps(Value phase);
-  void packTap(Value phase, Value group, Value panel, Value channel, Value tap, Value target);
+  /// Source channels of a panel, which a task of phase 0 packs.
+  struct Piece {
+    Value group, panel, first, last;
+  };
+  Value packedAt(Value phase, Value group, Value panel, Value channel);
+  void packForward(const Piece &piece, const Source &taps);
+  void packBackward(const Piece &piece, const Source &taps);
+  void packElements(const Piece &piece);
+  void packTap(Value phase, const Piece &piece, Value channel, Value tap, Value target);
+  Value depthOf(const Task &task, Value slice);
   void copySource(const Task &task, Value firstChannel, Value channels);
+  void copyTiles(const Task &task, Value firstChannel, Value channels);
+  Value rowsOfTiles(const Task &task);
+  Value tileAt(Value row, Value col);
   void runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstChannel, Value channels);
   void finishStrip(const Task &task, Value panel, Value row, Value acc);
   void writeChannel(const Task &task, const Strip &strip, Value channel);
@@ -172,13 +189,11 @@ void DataPlan::appendPhase(int64_t phase) {
 }
 
 int64_t DataPlan::packedChannels() const {
-  int64_t elements = width * geometry.maxTaps(0) * geometry.maxTaps(1) * geometry.maxTaps(2);
-  return std::clamp<int64_t>(16384 / std::max<int64_t>(1, elements), 1, geometry.sourceChannels);
+  return std::clamp<int64_t>(16384 / (width * filterTaps()), 1, geometry.sourceChannels);
 }
 
 int64_t DataPlan::packTasks() const {
-  return geometry.phases() * geometry.groups * panels *
-         ceilDiv(geometry.sourceChannels, packedChannels());
+  return geometry.groups * panels * ceilDiv(geometry.sourceChannels, packedChannels());
 }
 
 int64_t DataPlan::computeTasks() const {
@@ -200,14 +215,14 @@ Candidate codegen::dataCandidate(const ConvolutionProblem &problem, const DataSc
   candidate.parameters = schedule.toJSON();
   candidate.workspaceBytes = 4 * std::max(plan.packedElements, plan.width);
   uint64_t scratch = plan.stageElements() + plan.sourceElements() + plan.accumulatorElements();
-  candidate.phases.push_back({uint32_t(plan.packTasks()), 0});
+  candidate.phases.push_back({uint32_t(plan.packTasks()), uint64_t(4 * plan.packElements())});
   candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
   candidate.phases.push_back({uint32_t(plan.computeTasks()), 4 * scratch});
   std::string form =
       "direct " + filterOrder(problem) + " vectors " + std::to_string(schedule.vectors);
   candidate.preparation = {/*operand=*/1, /*phases=*/1, std::move(form), /*seconds=*/0};
   candidate.cost = tileSeconds(dataCycles(plan.geometry, machine, schedule) +
-                                   waitingCycles(plan.geometry, machine, schedule),
+                                   sourceCycles(plan.geometry, machine, schedule),
                                machine);
   return candidate;
 }
@@ -222,39 +237,97 @@ Value DataPhase::field(Value phase, PhaseField which) {
 // Phase 0: filter panels
 //===------------------------------------------------------------------------------------------===//
 
-/// The filter is indexed (k, c, d, r, s).
+/// The filter is indexed (k, c, d, r, s). Where it lies in memory as it is, its taps are rows of a
+/// matrix that is packed by transposed tiles.
 void DataPhase::pack() {
   const ConvolutionProblem &p = plan.problem;
+  const int64_t step = plan.packedChannels(), channels = p.inChannels / p.groups;
+  SmallVector<Value> place = e.delinearize(
+      kernel.task, {geometry.groups, plan.panels, ceilDiv(geometry.sourceChannels, step)});
+  Piece piece{place[0], place[1], e.mul(place[2], step), {}};
+  piece.last = e.minimum(e.add(piece.first, step), e.constant(geometry.sourceChannels));
+  tileBuffer = kernel.scratch;
+  const auto matrices =
+      plan.isForward()
+          ? PackedPhase::IndexMap::identity({1, p.outChannels, channels * plan.filterTaps()})
+          : PackedPhase::IndexMap::identity({p.outChannels, channels, plan.filterTaps()});
+  const Source taps = source(1, matrices);
+  // Lanes that are neighbours in memory are read as they are.
+  const bool contiguous = !plan.isForward() && plan.filterTaps() == 1;
+  if (!taps.address || contiguous)
+    return packElements(piece);
+  plan.isForward() ? packForward(piece, taps) : packBackward(piece, taps);
+}
+
+/// Where the taps of a phase of a channel lie in the workspace.
+Value DataPhase::packedAt(Value phase, Value group, Value panel, Value channel) {
+  Value start = e.add(e.mul(group, plan.panels), panel);
+  start = e.add(e.mul(start, geometry.sourceChannels), channel);
+  return e.at(kernel.workspace(), e.add(field(phase, PackedStart),
+                                        e.mul(e.mul(start, field(phase, Taps)), plan.width)));
+}
+
+/// Forward has one phase: the taps of all channels follow each other in the filter as in the panel.
+void DataPhase::packForward(const Piece &piece, const Source &taps) {
+  const int64_t count = plan.filterTaps();
+  Value target = packedAt(e.constant(0), piece.group, piece.panel, piece.first);
+  Value steps = e.mul(e.sub(piece.last, piece.first), count);
+  for (int64_t v = 0; v < schedule.vectors; ++v) {
+    Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
+    Value corner[] = {e.constant(0), e.add(e.mul(piece.group, geometry.targetChannels), lane),
+                      e.mul(piece.first, count)};
+    PackedPhase::pack(taps, corner, /*along=*/1, /*lanesContiguous=*/false,
+                      e.sub(e.constant(geometry.targetChannels), lane), steps, plan.width,
+                      e.at(target, v * e.lanes));
+  }
+}
+
+/// Backward the taps of a channel are spread over the phases.
+void DataPhase::packBackward(const Piece &piece, const Source &taps) {
+  Value all = e.at(tileBuffer, e.lanes * e.lanes);
+  Value table = e.table("filter", plan.filterTable);
+  e.loop(piece.first, piece.last, 1, [&](Value channel) {
+    Value row = e.add(e.mul(piece.group, geometry.sourceChannels), channel);
+    for (int64_t v = 0; v < schedule.vectors; ++v) {
+      Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
+      PackedPhase::pack(taps, {row, lane, e.constant(0)}, /*along=*/1, /*lanesContiguous=*/false,
+                        e.sub(e.constant(geometry.targetChannels), lane),
+                        e.constant(plan.filterTaps()), e.lanes, all);
+      e.loop(geometry.phases(), [&](Value phase) {
+        Value target = e.at(packedAt(phase, piece.group, piece.panel, channel), v * e.lanes);
+        e.loop(e.constant(0), field(phase, Taps), 1, [&](Value tap) {
+          Value place = e.entry(table, e.add(field(phase, FilterStart), tap));
+          e.storeAligned(e.loadAligned(e.at(all, e.mul(place, e.lanes))),
+                         e.at(target, e.mul(tap, plan.width)));
+        });
+      });
+    }
+  });
+}
+
+void DataPhase::packElements(const Piece &piece) {
+  const ConvolutionProblem &p = plan.problem;
   filter = source(1, imageMap(p.outChannels, p.inChannels / p.groups, p.kernel));
-  const int64_t step = plan.packedChannels();
-  SmallVector<Value> place =
-      e.delinearize(kernel.task, {geometry.phases(), geometry.groups, plan.panels,
-                                  ceilDiv(geometry.sourceChannels, step)});
-  Value phase = place[0], group = place[1], panel = place[2], first = e.mul(place[3], step);
-  Value taps = field(phase, Taps);
-  Value start = e.mul(e.add(e.mul(group, plan.panels), panel), geometry.sourceChannels);
-  Value panelData = e.at(kernel.workspace(),
-                         e.add(field(phase, PackedStart), e.mul(e.mul(start, taps), plan.width)));
-  Value last = e.minimum(e.add(first, step), e.constant(geometry.sourceChannels));
-  e.loop(first, last, 1, [&](Value channel) {
-    e.loop(e.constant(0), taps, 1, [&](Value tap) {
-      Value offset = e.mul(e.add(e.mul(channel, taps), tap), plan.width);
-      packTap(phase, group, panel, channel, tap, e.at(panelData, offset));
+  e.loop(geometry.phases(), [&](Value phase) {
+    e.loop(piece.first, piece.last, 1, [&](Value channel) {
+      Value target = packedAt(phase, piece.group, piece.panel, channel);
+      e.loop(e.constant(0), field(phase, Taps), 1, [&](Value tap) {
+        packTap(phase, piece, channel, tap, e.at(target, e.mul(tap, plan.width)));
+      });
     });
   });
 }
 
-void DataPhase::packTap(Value phase, Value group, Value panel, Value channel, Value tap,
-                        Value target) {
+void DataPhase::packTap(Value phase, const Piece &piece, Value channel, Value tap, Value target) {
   Value flat = e.entry(e.table("filter", plan.filterTable), e.add(field(phase, FilterStart), tap));
   SmallVector<Value> place = e.delinearize(flat, geometry.kernel);
   for (int64_t v = 0; v < schedule.vectors; ++v) {
-    Value lane = e.add(e.mul(panel, plan.width), v * e.lanes);
+    Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
     Value mask = e.lanesBelow(e.sub(e.constant(geometry.targetChannels), lane));
     // The lanes are k forward, c backward.
-    Value k =
-        e.add(e.mul(group, plan.isForward() ? geometry.targetChannels : geometry.sourceChannels),
-              plan.isForward() ? lane : channel);
+    Value first =
+        e.mul(piece.group, plan.isForward() ? geometry.targetChannels : geometry.sourceChannels);
+    Value k = e.add(first, plan.isForward() ? lane : channel);
     Value c = plan.isForward() ? channel : lane;
     Place from{{k, c, place[0], place[1], place[2]}, plan.isForward() ? 0u : 1u, 1, mask};
     e.storeAligned(filter.read(from), e.at(target, v * e.lanes));
@@ -294,10 +367,21 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro) {
   e.when(e.less(task.depth, field(task.phase, CountD)), [&] {
     e.loop(e.constant(0), channels, schedule.channelBlock, [&](Value first) {
       Value count = e.minimum(e.constant(schedule.channelBlock), e.sub(channels, first));
-      copySource(task, first, count);
+      if (geometry.isSampling())
+        copyTiles(task, first, count);
+      else
+        copySource(task, first, count);
       runTiles(task, micro, first, count);
     });
   });
+}
+
+Value DataPhase::depthOf(const Task &task, Value slice) {
+  if (geometry.isFlat())
+    return e.constant(0);
+  return e.add(
+      e.mul(task.depth, geometry.sourceStep[0]),
+      e.entry(e.table("slices", plan.sliceTable), e.add(field(task.phase, SliceStart), slice)));
 }
 
 void DataPhase::copySource(const Task &task, Value firstChannel, Value channels) {
@@ -306,18 +390,76 @@ void DataPhase::copySource(const Task &task, Value firstChannel, Value channels)
   Value channelBase = e.add(e.mul(task.group, geometry.sourceChannels), firstChannel);
   e.loop(e.constant(0), channels, 1, [&](Value channel) {
     e.loop(e.constant(0), field(task.phase, Slices), 1, [&](Value slice) {
-      Value depth = e.constant(0);
-      if (!geometry.isFlat())
-        depth = e.add(e.mul(task.depth, geometry.sourceStep[0]),
-                      e.entry(e.table("slices", plan.sliceTable),
-                              e.add(field(task.phase, SliceStart), slice)));
       Value plane = e.add(e.mul(channel, plan.block.slices), slice);
-      copyPlane(
-          e, image, {task.image, e.add(channelBase, channel), depth, top, left}, geometry.source,
-          plan.block.rows, plan.block.pitch, e.at(block, e.mul(plane, plan.block.plane())),
-          geometry.sourceStep[2] / plan.block.colStep, geometry.sourceStep[1] / plan.block.rowStep);
+      Value corner[] = {task.image, e.add(channelBase, channel), depthOf(task, slice), top, left};
+      copyPlane(e, image, corner, geometry.source, plan.block.rows, plan.block.pitch,
+                e.at(block, e.mul(plane, plan.block.plane())),
+                geometry.sourceStep[2] / plan.block.colStep,
+                geometry.sourceStep[1] / plan.block.rowStep);
     });
   });
+}
+
+/// Ascending, so that what a vector spills over the end of its row is overwritten by its successor.
+void DataPhase::copyTiles(const Task &task, Value firstChannel, Value channels) {
+  Value channelBase = e.add(e.mul(task.group, geometry.sourceChannels), firstChannel);
+  auto copyRow = [&](Value channel, Value row, Value col, Value target) {
+    // Rows behind the last repeat it: what is computed from them is not written, but must not be
+    // slow.
+    Value h = e.minimum(e.add(e.mul(row, geometry.sourceStep[1]), field(task.phase, MinH)),
+                        e.constant(geometry.source[1] - 1));
+    e.loop(e.constant(0), e.constant(schedule.boxCols), e.lanes, [&](Value chunk) {
+      Value w = e.add(e.mul(e.add(col, chunk), geometry.sourceStep[2]), plan.firstCol());
+      SmallVector<Value> from = {task.image, e.add(channelBase, channel),
+                                 depthOf(task, e.constant(0)), h, w};
+      if (image.address) {
+        // Each channel stands on a page of its own.
+        const int64_t ahead = 8;
+        SmallVector<Value> next(from);
+        next[1] = e.add(next[1], ahead);
+        e.prefetch(image.address(next), /*forWriting=*/false);
+      }
+      Value left = e.sub(e.constant(geometry.source[2]), w);
+      e.forLanes(e.div(e.add(e.maximum(left, e.constant(0)), geometry.sourceStep[2] - 1),
+                       geometry.sourceStep[2]),
+                 [&](Value mask) {
+                   Value vector = image.read({from, 4, geometry.sourceStep[2], mask});
+                   e.storeUnaligned(vector, e.at(target, chunk));
+                 });
+    });
+  };
+  e.loop(e.constant(0), rowsOfTiles(task), 1, [&](Value row) {
+    e.loop(schedule.bandCols, [&](Value col) {
+      e.loop(e.constant(0), channels, 1, [&](Value channel) {
+        Value target = e.at(tileAt(row, col), e.mul(channel, plan.boxSize()));
+        e.loop(schedule.boxRows, [&](Value inBox) {
+          copyRow(channel, e.add(e.add(task.row, e.mul(row, schedule.boxRows)), inBox),
+                  e.add(task.col, e.mul(col, schedule.boxCols)),
+                  e.at(target, e.mul(inBox, schedule.boxCols)));
+        });
+      });
+    });
+  });
+}
+
+/// Where a tile reads the source.
+Value DataPhase::tileAt(Value row, Value col) {
+  if (geometry.isSampling())
+    return e.at(block, e.mul(e.add(e.mul(row, schedule.bandCols), col),
+                             schedule.channelBlock * plan.boxSize()));
+  const int64_t rowStep = schedule.boxRows * plan.block.rowStep * plan.block.pitch;
+  const int64_t colStep = schedule.boxCols * plan.block.colStep;
+  return e.at(block, e.add(e.mul(row, rowStep), e.mul(col, colStep)));
+}
+
+/// Tiles of a box of `box` pixels that are left of `count`, `limit` at most.
+static Value tilesLeft(PackEmitter &e, Value count, Value start, int64_t box, int64_t limit) {
+  Value left = e.maximum(e.sub(count, start), e.constant(0));
+  return e.minimum(e.div(e.add(left, box - 1), box), e.constant(limit));
+}
+
+Value DataPhase::rowsOfTiles(const Task &task) {
+  return tilesLeft(e, field(task.phase, CountH), task.row, schedule.boxRows, schedule.bandRows);
 }
 
 Value DataPhase::columnPhase(const Task &task, int64_t number) { return e.add(task.phase, number); }
@@ -329,31 +471,21 @@ void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstCh
                          Value channels) {
   Value accumulate = e.less(e.constant(0), firstChannel);
   Value last = e.less(e.constant(geometry.sourceChannels - 1), e.add(firstChannel, channels));
-  auto tiles = [&](Value count, Value start, int64_t box, int64_t limit) {
-    Value left = e.maximum(e.sub(count, start), e.constant(0));
-    return e.minimum(e.div(e.add(left, box - 1), box), e.constant(limit));
-  };
-  Value rows = tiles(field(task.phase, CountH), task.row, schedule.boxRows, schedule.bandRows);
-  const int64_t rowStep = schedule.boxRows * plan.block.rowStep * plan.block.pitch;
-  const int64_t colStep = schedule.boxCols * plan.block.colStep;
   auto runRow = [&](Value phase, Value panel, Value row, Value acc) {
     Value taps = field(phase, Taps), steps = e.mul(channels, taps);
     Value offsets =
         e.at(e.table("offsets", plan.offsetTable), field(phase, OffsetStart), e.b.getI32Type());
-    Value start = e.add(e.mul(task.group, plan.panels), panel);
-    start = e.add(e.mul(start, geometry.sourceChannels), firstChannel);
-    Value panelData = e.at(kernel.workspace(),
-                           e.add(field(phase, PackedStart), e.mul(e.mul(start, taps), plan.width)));
-    Value cols = tiles(field(phase, CountW), task.col, schedule.boxCols, schedule.bandCols);
+    Value panelData = packedAt(phase, task.group, panel, firstChannel);
+    Value cols = tilesLeft(e, field(phase, CountW), task.col, schedule.boxCols, schedule.bandCols);
     e.loop(e.constant(0), cols, 1, [&](Value col) {
-      Value corner = e.at(block, e.add(e.mul(row, rowStep), e.mul(col, colStep)));
       Value slot = e.at(acc, e.mul(col, plan.slotElements()));
-      LLVM::CallOp::create(e.b, e.loc, micro,
-                           ValueRange{corner, panelData, offsets, steps, slot, accumulate});
+      LLVM::CallOp::create(
+          e.b, e.loc, micro,
+          ValueRange{tileAt(row, col), panelData, offsets, steps, slot, accumulate});
     });
   };
   e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
-    e.loop(e.constant(0), rows, 1, [&](Value row) {
+    e.loop(e.constant(0), rowsOfTiles(task), 1, [&](Value row) {
       Value strip = e.constant(0);
       if (plan.blocks() > 1)
         strip = e.add(e.mul(e.sub(panel, task.panel), schedule.bandRows), row);
@@ -459,9 +591,13 @@ LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candida
                                            ModuleOp module, const ConvolutionProblem &problem) {
   DataPlan plan(problem, DataSchedule::fromJSON(candidate.parameters), target.vectorBytes / 4);
   MicroKernel micro;
+  const bool sampling = plan.geometry.isSampling();
   for (int64_t m = 0; m < plan.boxSize(); ++m)
-    micro.rowOffsets.push_back(m / plan.schedule.boxCols * plan.block.rowStep * plan.block.pitch +
-                               m % plan.schedule.boxCols * plan.block.colStep);
+    micro.rowOffsets.push_back(sampling ? m
+                                        : m / plan.schedule.boxCols * plan.block.rowStep *
+                                                  plan.block.pitch +
+                                              m % plan.schedule.boxCols * plan.block.colStep);
+  micro.stepA = sampling ? plan.boxSize() : 0;
   micro.vectors = plan.schedule.vectors;
   LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
   DataPhase panels(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);

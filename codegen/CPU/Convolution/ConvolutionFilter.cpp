@@ -44,6 +44,9 @@ struct FilterPlan {
   // narrow last one spills over the panel's end, as copied rows do over the block's.
   int64_t panelElements() const { return (bandPixels() + lanes) * width; }
   int64_t sourceElements() const { return roundUp(block.planes * block.plane() + lanes, lanes); }
+  int64_t taps() const { return problem.kernel[0] * problem.kernel[1] * problem.kernel[2]; }
+  /// Scratch of phase 1: a tile, and the taps of `lanes` input channels, whole tiles.
+  int64_t finishElements() const { return lanes * (lanes + lanes * taps()); }
 };
 
 /// One phase of a kernel.
@@ -74,7 +77,13 @@ private:
   void packTile(const Task &task, const Band &band, Value panel, Value row, Value col,
                 Value target);
   void runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value steps, Value accumulate);
-  void finishRow(Value group, Value panel, Value chunk, Value tile, Value row, Value parts);
+  /// The lanes of a vector of output channels that exist, and their first.
+  struct Lanes {
+    Value first, count;
+  };
+  void addTaps(Value parts, Value firstChannel, Value channels, Value vector);
+  void writeTaps(const Lanes &lanes, Value channel, Value taps);
+  void writeElements(const Lanes &lanes, Value channel, Value taps);
   /// Of the accumulators of a panel, in elements.
   Value slots(Value group, Value chunk, Value panel);
 
@@ -83,8 +92,8 @@ private:
   const FilterSchedule &schedule;
   const FilterBlock &block;
   Source image, gradient;
-  Sink filter;
-  Value tileBuffer, panelBuffer, sourceBuffer; ///< in the scratch
+  Value panelBuffer, sourceBuffer; ///< in the scratch of phase 0
+  Value taps;                      ///< in that of phase 1: [channel, tap][lane]
 };
 
 } // namespace
@@ -100,10 +109,11 @@ Candidate codegen::filterCandidate(const ConvolutionProblem &problem,
                      plan.sourceElements();
   int64_t tasks = schedule.splits * problem.groups * plan.panelChunks() * plan.chunks();
   candidate.phases.push_back({uint32_t(tasks), 4 * scratch});
-  candidate.phases.push_back({uint32_t(problem.groups * plan.chunks() * plan.panels), 0});
+  candidate.phases.push_back({uint32_t(problem.groups * plan.chunks() * plan.panels),
+                              uint64_t(4 * plan.finishElements())});
   candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
-  // The second phase writes single elements.
-  const double secondsOfElement = 1.5e-9;
+  // Of the second phase.
+  const double secondsOfElement = 0.4e-9;
   candidate.cost = tileSeconds(filterCycles(problem, machine, schedule) +
                                    filterCopyCycles(problem, machine, schedule),
                                machine) +
@@ -257,44 +267,91 @@ void FilterPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value steps
 // Phase 1: the parts' sum
 //===------------------------------------------------------------------------------------------===//
 
+/// A vector of output channels after the other, the sums of some input channels become rows of a
+/// matrix, which is written transposed: the filter's elements of an output channel are neighbours.
 void FilterPhase::addParts() {
-  filter = sink(imageMap(problem.outChannels, plan.inChannels, problem.kernel));
   SmallVector<Value> place =
       e.delinearize(kernel.task, {problem.groups, plan.chunks(), plan.panels});
   Value parts = e.at(kernel.workspace(), slots(place[0], place[1], place[2]));
-  e.loop(block.tiles(), [&](Value tile) {
-    e.loop(schedule.boxSize(),
-           [&](Value row) { finishRow(place[0], place[2], place[1], tile, row, parts); });
+  tileBuffer = kernel.scratch;
+  taps = e.at(tileBuffer, e.lanes * e.lanes);
+  const bool alongTaps =
+      isVectorAxis(kernel.spec, {problem.outChannels, plan.inChannels * plan.taps()}, 1);
+  Value begin = e.mul(place[1], schedule.channels);
+  Value all = e.minimum(e.constant(schedule.channels), e.sub(e.constant(plan.inChannels), begin));
+  e.loop(schedule.vectors, [&](Value v) {
+    Value lane = e.add(e.mul(place[2], plan.width), e.mul(v, e.lanes));
+    Value left = e.minimum(e.constant(e.lanes), e.sub(e.constant(plan.outChannels), lane));
+    Lanes lanes{e.add(e.mul(place[0], plan.outChannels), lane), e.maximum(left, e.constant(0))};
+    e.loop(e.constant(0), all, e.lanes, [&](Value first) {
+      Value channels = e.minimum(e.constant(e.lanes), e.sub(all, first));
+      addTaps(parts, first, channels, v);
+      Value count = e.mul(channels, plan.taps());
+      if (alongTaps)
+        writeTaps(lanes, e.add(begin, first), count);
+      else
+        writeElements(lanes, e.add(begin, first), count);
+    });
   });
 }
 
-/// Adds the parts of one tap for a panel of output channels and writes them.
-void FilterPhase::finishRow(Value group, Value panel, Value chunk, Value tile, Value row,
-                            Value parts) {
-  SmallVector<Value> box =
-      e.delinearize(tile, {block.channelTiles, block.rowTiles, block.colTiles});
-  SmallVector<Value> inBox =
-      e.delinearize(row, {schedule.boxChannels, schedule.boxRows, schedule.boxCols});
-  Value plane = e.add(e.mul(box[0], schedule.boxChannels), inBox[0]);
-  Value r = e.add(e.mul(box[1], schedule.boxRows), inBox[1]);
-  Value s = e.add(e.mul(box[2], schedule.boxCols), inBox[2]);
-  Value d = e.rem(plane, problem.kernel[0]), inChunk = e.div(plane, problem.kernel[0]);
-  Value channel = e.add(e.mul(chunk, schedule.channels), inChunk);
-  auto below = [&](Value index, int64_t extent) { return e.less(index, e.constant(extent)); };
-  Value exists = e.both(e.both(below(s, problem.kernel[2]), below(r, problem.kernel[1])),
-                        e.both(below(inChunk, schedule.channels), below(channel, plan.inChannels)));
-  e.when(exists, [&] {
-    e.loop(schedule.vectors, [&](Value v) {
-      Value place = e.add(e.mul(tile, plan.slotElements()), e.mul(row, plan.width));
-      place = e.add(place, e.mul(v, e.lanes));
+/// The sums of the parts of `channels` input channels of the chunk.
+void FilterPhase::addTaps(Value parts, Value firstChannel, Value channels, Value vector) {
+  // Of the taps of one depth, from the first box of their plane on.
+  SmallVector<int32_t> offsets;
+  for (int64_t r = 0; r < problem.kernel[1]; ++r)
+    for (int64_t s = 0; s < problem.kernel[2]; ++s) {
+      const int64_t tile = r / schedule.boxRows * block.colTiles + s / schedule.boxCols,
+                    row = r % schedule.boxRows * schedule.boxCols + s % schedule.boxCols;
+      offsets.push_back(int32_t(tile * plan.slotElements() + row * plan.width));
+    }
+  Value table = e.table("taps", offsets);
+  const int64_t boxPlane = schedule.boxRows * schedule.boxCols * plan.width,
+                tilesElements = block.rowTiles * block.colTiles * plan.slotElements();
+  Value firstPlane = e.mul(firstChannel, problem.kernel[0]);
+  e.loop(e.constant(0), e.mul(channels, problem.kernel[0]), 1, [&](Value number) {
+    Value plane = e.add(firstPlane, number);
+    Value start = e.add(e.mul(e.div(plane, schedule.boxChannels), tilesElements),
+                        e.mul(e.rem(plane, schedule.boxChannels), boxPlane));
+    start = e.add(start, e.mul(vector, e.lanes));
+    e.loop(int64_t(offsets.size()), [&](Value tap) {
+      Value place = e.add(start, e.entry(table, tap));
       Value sum = e.sum(e.loadAligned(e.at(parts, place)), schedule.splits, [&](Value split) {
         return e.loadAligned(e.at(parts, e.add(e.mul(split, plan.partElements()), place)));
       });
-      Value lane = e.add(e.mul(panel, plan.width), e.mul(v, e.lanes));
-      Value mask = e.lanesBelow(e.sub(e.constant(plan.outChannels), lane));
-      filter.write(sum,
-                   {{e.add(e.mul(group, plan.outChannels), lane), channel, d, r, s}, 0, 1, mask});
+      Value row = e.add(e.mul(number, int64_t(offsets.size())), tap);
+      e.storeAligned(sum, e.at(taps, e.mul(row, e.lanes)));
     });
+  });
+}
+
+void FilterPhase::writeTaps(const Lanes &lanes, Value channel, Value count) {
+  Sink filter =
+      sink(PackedPhase::IndexMap::identity({problem.outChannels, plan.inChannels * plan.taps()}));
+  Value first = e.mul(channel, plan.taps());
+  e.loop(e.constant(0), count, e.lanes, [&](Value tap) {
+    e.transpose(e.at(taps, e.mul(tap, e.lanes)), e.constant(e.lanes), tileBuffer,
+                e.constant(e.lanes));
+    e.forLanes(e.sub(count, tap), [&](Value mask) {
+      e.loop(e.constant(0), lanes.count, 1, [&](Value lane) {
+        filter.write(e.loadAligned(e.at(tileBuffer, e.mul(lane, e.lanes))),
+                     {{e.add(lanes.first, lane), e.add(first, tap)}, 1, 1, mask});
+      });
+    });
+  });
+}
+
+/// Where what is fused behind cannot follow the taps.
+void FilterPhase::writeElements(const Lanes &lanes, Value channel, Value count) {
+  Sink filter = sink(imageMap(problem.outChannels, plan.inChannels, problem.kernel));
+  e.loop(e.constant(0), count, 1, [&](Value number) {
+    SmallVector<Value> place =
+        e.delinearize(number, {e.lanes, problem.kernel[0], problem.kernel[1], problem.kernel[2]});
+    filter.write(e.loadAligned(e.at(taps, e.mul(number, e.lanes))),
+                 {{lanes.first, e.add(channel, place[0]), place[1], place[2], place[3]},
+                  0,
+                  1,
+                  e.lanesBelow(lanes.count)});
   });
 }
 

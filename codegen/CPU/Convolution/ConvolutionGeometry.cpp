@@ -127,6 +127,19 @@ std::pair<int64_t, int64_t> DataGeometry::offsetRange(unsigned axis) const {
   return range.value_or(std::pair(int64_t(0), int64_t(0)));
 }
 
+bool DataGeometry::isSampling() const {
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const auto [first, last] = offsetRange(axis);
+    auto isInside = [&](const PhaseDimension &d) {
+      return d.taps.empty() || first + (d.count - 1) * sourceStep[axis] < source[axis];
+    };
+    if (maxTaps(axis) > 1 || first != last || first < 0 ||
+        !llvm::all_of(dimensions[axis], isInside))
+      return false;
+  }
+  return true;
+}
+
 bool DataGeometry::isFlat() const {
   const PhaseDimension &depth = dimensions[0].front();
   return dimensions[0].size() == 1 && source[0] == 1 && depth.count == 1 &&

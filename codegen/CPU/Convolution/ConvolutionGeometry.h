@@ -73,6 +73,9 @@ struct DataGeometry {
   int64_t maxSpan(unsigned axis) const;
   /// The first and the last distance of a tap of any phase.
   std::pair<int64_t, int64_t> offsetRange(unsigned axis) const;
+  /// True if a target element meets one source element of each channel at most, at the same
+  /// distance in all phases, and none outside the source.
+  bool isSampling() const;
   /// True if the source has no depth: every access has depth index 0.
   bool isFlat() const;
 };

@@ -47,13 +47,21 @@ double codegen::dataCycles(const DataGeometry &g, const MachineModel &m, const D
   return cycles;
 }
 
-double codegen::waitingCycles(const DataGeometry &g, const MachineModel &m, const DataSchedule &s) {
+double codegen::sourceCycles(const DataGeometry &g, const MachineModel &m, const DataSchedule &s) {
+  const auto panels = double(ceilDiv(g.targetChannels, s.vectors * m.lanes));
+  if (g.isSampling()) {
+    const double perVector = 3;
+    double vectors = 0;
+    for (int64_t phase = 0; phase < g.phases(); phase += g.columnPhases())
+      vectors += g.taps(phase) == 0 ? 0 : tilesOf(g, s, phase) * double(s.boxRows);
+    vectors *= double(g.sourceChannels * ceilDiv(s.boxCols, m.lanes));
+    return perVector * vectors * std::max(1.0, panels / double(s.panels));
+  }
   // A tile reads the lines of a channel one after the other, and jumps to the next channel's: as
   // far as pages go, the processor does not see it coming. Measured on pointwise convolutions of
   // images of 7x7 to 56x56.
   const double mostCycles = 2.4, pageBytes = 2048;
   const double cycles = mostCycles * std::min(1.0, 4 * double(DataBlock(g, s).plane()) / pageBytes);
-  const auto panels = double(ceilDiv(g.targetChannels, s.vectors * m.lanes));
   double lines = 0;
   for (int64_t phase = 0; phase < g.phases(); ++phase) {
     int64_t rowsOfTaps = 1;
@@ -129,11 +137,11 @@ static DataSchedule completeSchedule(DataSchedule s, const DataGeometry &g, cons
     DataBlock block(g, s);
     return 4 * s.channelBlock * block.slices * block.plane();
   };
-  // One panel of the filter and the source block share L2 with what streams past: each gets a
-  // quarter.
+  // One panel of the filter stays in half of L1 while the tiles pass over it. The source block
+  // shares L2 with what streams past: it gets a quarter.
   const int64_t taps = maxReduction(g) / g.sourceChannels;
   auto panelBytes = [&] { return 4 * s.channelBlock * taps * s.vectors * m.lanes; };
-  while (panelBytes() > m.l2Bytes / 4 && s.channelBlock > 1)
+  while (panelBytes() > m.l1Bytes / 2 && s.channelBlock > 1)
     s.channelBlock = ceilDiv(s.channelBlock, 2);
   while (blockBytes() > m.l2Bytes / 4 && s.bandRows > 1)
     s.bandRows = onePartMore(tileRows, s.bandRows);

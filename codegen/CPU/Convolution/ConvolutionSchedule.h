@@ -47,12 +47,13 @@ llvm::SmallVector<DataSchedule> chooseDataSchedules(const DataGeometry &geometry
                                                     const MachineModel &machine, bool severalRows);
 llvm::SmallVector<FilterSchedule> chooseFilterSchedules(const ConvolutionProblem &problem,
                                                         const MachineModel &machine);
-/// Estimated cycles, without those of waitingCycles and filterCopyCycles.
+/// Estimated cycles, without those of sourceCycles and filterCopyCycles.
 double dataCycles(const DataGeometry &geometry, const MachineModel &machine,
                   const DataSchedule &schedule);
-/// In which the tiles of a data convolution wait for lines of the source block.
-double waitingCycles(const DataGeometry &geometry, const MachineModel &machine,
-                     const DataSchedule &schedule);
+/// In which the tiles of a data convolution wait for lines of the source block, or which it takes
+/// to copy that in their order.
+double sourceCycles(const DataGeometry &geometry, const MachineModel &machine,
+                    const DataSchedule &schedule);
 double filterCycles(const ConvolutionProblem &problem, const MachineModel &machine,
                     const FilterSchedule &schedule);
 /// In which a filter's gradient copies blocks of x and transposes those of dy.
@@ -60,7 +61,8 @@ double filterCopyCycles(const ConvolutionProblem &problem, const MachineModel &m
                         const FilterSchedule &schedule);
 
 /// Derived sizes of the scratch block of a data convolution, in elements. Rows and columns that a
-/// stride skips and no tap reads are left out.
+/// stride skips and no tap reads are left out. Of a sampling geometry the block has the same size,
+/// but lies as [row of tiles][tile][channel][pixel of the tile]: a tile reads it from end to end.
 struct DataBlock {
   int64_t rowStep, colStep; ///< between rows and columns of the source in the block
   int64_t rows, pitch, slices;

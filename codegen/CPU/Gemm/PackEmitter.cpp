@@ -266,10 +266,12 @@ void PackedPhase::pack(const Source &source, ArrayRef<Value> corner, unsigned al
     return;
   }
   if (source.address && source.strides[across] == 1) {
-    // Tiles inside the matrix need no copy.
-    whole = e.select(e.less(e.constant(e.lanes - 1), left), e.mul(e.div(steps, e.lanes), e.lanes),
-                     zero);
-    e.loop(zero, whole, e.lanes, [&](Value step) {
+    // Tiles inside the matrix need no copy; the last one overlaps the one before it.
+    Value inside =
+        e.both(e.less(e.constant(e.lanes - 1), left), e.less(e.constant(e.lanes - 1), steps));
+    whole = e.select(inside, steps, zero);
+    e.loop(zero, whole, e.lanes, [&](Value tile) {
+      Value step = e.minimum(tile, e.add(steps, -e.lanes));
       e.transpose(source.address(moved(zero, step)), e.constant(source.strides[along]),
                   e.at(target, e.mul(step, pitch)), e.constant(pitch));
     });
@@ -277,14 +279,17 @@ void PackedPhase::pack(const Source &source, ArrayRef<Value> corner, unsigned al
   // A panel may end inside the tile: then whole vectors of lanes lie outside.
   Value count = e.maximum(e.minimum(e.constant(e.lanes), left), zero);
   e.loop(whole, steps, e.lanes, [&](Value step) {
-    Value mask = e.lanesBelow(e.sub(steps, step));
+    Value rows = e.minimum(e.constant(e.lanes), e.sub(steps, step));
     e.clearRows(tileBuffer, count);
     e.loop(zero, count, 1, [&](Value lane) {
-      Value vector = source.read({moved(lane, step), across, 1, mask});
+      Value vector = source.read({moved(lane, step), across, 1, e.lanesBelow(rows)});
       e.storeAligned(vector, e.at(tileBuffer, e.mul(lane, e.lanes)));
     });
-    e.transpose(tileBuffer, e.constant(e.lanes), e.at(target, e.mul(step, pitch)),
-                e.constant(pitch));
+    e.transpose(tileBuffer, e.constant(e.lanes), tileBuffer, e.constant(e.lanes));
+    e.loop(zero, rows, 1, [&](Value row) {
+      e.storeAligned(e.loadAligned(e.at(tileBuffer, e.mul(row, e.lanes))),
+                     e.at(target, e.mul(e.add(step, row), pitch)));
+    });
   });
 }
 

@@ -122,6 +122,7 @@ public:
   /// Packs `steps` rows of one vector each, `pitch` apart: the elements of `source` from `corner`
   /// on, `left` of them along index `along` of three, across the lanes, and the other of 1 and 2
   /// down the rows. Unless the lanes are neighbours in memory, tiles are transposed on the way.
+  /// Lanes behind `left` are zero; nothing but the rows is written.
   void pack(const Source &source, llvm::ArrayRef<mlir::Value> corner, unsigned along,
             bool lanesContiguous, mlir::Value left, mlir::Value steps, int64_t pitch,
             mlir::Value target);

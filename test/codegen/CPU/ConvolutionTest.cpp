@@ -34,6 +34,30 @@ TEST(Convolution, Pointwise) {
   check({{2, 4, 3, 3}, {5, 4, 1, 1}, {2, 5, 6, 4}, {1, 1}, {1, 2, 0, 1}, {1, 1}});
 }
 
+/// Every target element meets one source element of a channel: tiles are copied in their order.
+/// Several blocks of channels, rows and columns behind the last tile, phases that share a tile and
+/// phases without taps, depth, groups.
+TEST(Convolution, Sampling) {
+  check({{2, 300, 9, 14}, {20, 300, 1, 1}, {2, 20, 5, 7}, {2, 2}, {0, 0, 0, 0}, {1, 1}});
+  check({{1, 5, 57, 61}, {40, 5, 1, 1}, {1, 40, 19, 21}, {3, 3}, {0, 0, 0, 0}, {1, 1}});
+  check({{2, 6, 9, 10}, {20, 6, 2, 2}, {2, 20, 4, 5}, {2, 2}, {0, 0, 0, 0}, {1, 1}});
+  check({{2, 6, 5, 8, 6},
+         {10, 3, 1, 1, 1},
+         {2, 10, 3, 8, 3},
+         {2, 1, 2},
+         {0, 0, 0, 0, 0, 0},
+         {1, 1, 1},
+         2});
+}
+
+/// Filters and their gradients in parts of tiles: fewer taps or channels than a vector has lanes,
+/// and tiles that overlap.
+TEST(Convolution, FilterTiles) {
+  check({{2, 7, 9, 9}, {9, 7, 1, 3}, {2, 9, 9, 9}, {1, 1}, {0, 0, 1, 1}, {1, 1}});
+  check({{2, 17, 9, 9}, {19, 17, 2, 3}, {2, 19, 4, 5}, {2, 2}, {0, 0, 1, 1}, {1, 1}});
+  check({{1, 34, 8, 8}, {50, 34, 5, 5}, {1, 50, 4, 4}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
+}
+
 /// The filter's gradient as a product: a sum over images in parts, and over one image in tasks.
 TEST(Convolution, PointwiseFilterGradient) {
   auto check = [](const ConvolutionShapes &shapes) {
@@ -125,6 +149,18 @@ TEST(Convolution, Prologue) {
 /// result, too.
 TEST(Convolution, FilterGradientWithBodies) {
   checkKernel(convolutionBodies()[1], rounding, "cpu-convolution");
+}
+
+/// What is added to the filter's gradient differs between its rows: taps cannot be written as one.
+TEST(Convolution, FilterGradientByRows) {
+  checkKernel({"tensor<3x5x9x9xf32>, tensor<3x7x9x9xf32>, tensor<3xf32>", "tensor<7x5x3x3xf32>", R"(
+^bb0(%x: tensor<3x5x9x9xf32>, %dy: tensor<3x7x9x9xf32>, %r: tensor<3xf32>):
+  %g = dl.convolution_backward_filter %x, %dy strides = [1, 1] padding = [1, 1, 1, 1]
+    dilations = [1, 1] groups = 1 : tensor<3x5x9x9xf32>, tensor<3x7x9x9xf32> to tensor<7x5x3x3xf32>
+  %rows = dl.broadcast %r dims = [2] : tensor<3xf32> to tensor<7x5x3x3xf32>
+  %d = dl.add %g, %rows : tensor<7x5x3x3xf32>
+  dl.yield %d : tensor<7x5x3x3xf32>)"},
+              rounding, "cpu-convolution");
 }
 
 /// Backward data with a stride writes every second element; a body follows it there.
