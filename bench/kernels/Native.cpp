@@ -40,19 +40,20 @@ NativeKernel::compile(llvm::StringRef text, llvm::StringRef targetName,
   if (!compiled)
     return compiled.takeError();
   kernel->seconds = compiled->front().seconds;
-  if (llvm::Error error = kernel->load(compiled->front().object))
+  if (llvm::Error error = kernel->load(compiled->front().objects))
     return std::move(error);
   return kernel;
 }
 
-llvm::Error NativeKernel::load(llvm::StringRef object) {
+llvm::Error NativeKernel::load(llvm::ArrayRef<std::string> objects) {
   llvm::InitializeNativeTarget();
   auto made = llvm::orc::LLJITBuilder().create();
   if (!made)
     return made.takeError();
   jit = std::move(*made);
-  if (llvm::Error error = jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object)))
-    return error;
+  for (const std::string &object : objects)
+    if (llvm::Error error = jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object)))
+      return error;
   size_t scratchBytes = 0;
   for (auto [symbol, phase] : llvm::zip_equal(selected.symbols, selected.candidate.phases)) {
     auto address = jit->lookup(symbol);

@@ -43,7 +43,7 @@ public:
 
 private:
   NativeKernel();
-  llvm::Error load(llvm::StringRef object);
+  llvm::Error load(llvm::ArrayRef<std::string> objects);
 
   codegen::SelectedKernel selected;
   std::unique_ptr<llvm::orc::LLJIT> jit;

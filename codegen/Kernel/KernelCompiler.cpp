@@ -6,6 +6,7 @@
 #include "codegen/CUDA/Simt.h"
 #include "codegen/CUDA/Sources.h"
 #include "codegen/Kernel/KernelCache.h"
+#include "codegen/Kernel/Routines.h"
 #include "codegen/Kernel/Threads.h"
 #include "mlir/IR/Verifier.h"
 #include <atomic>
@@ -20,6 +21,30 @@ using namespace dlc::codegen;
 // Compilation
 //===------------------------------------------------------------------------------------------===//
 
+/// A line of their sizes, then the objects.
+static std::string packObjects(ArrayRef<std::string> objects) {
+  std::string sizes, bytes;
+  for (const std::string &object : objects) {
+    sizes += (sizes.empty() ? "" : " ") + std::to_string(object.size());
+    bytes += object;
+  }
+  return sizes + '\n' + bytes;
+}
+
+/// Empty if `packed` is not what packObjects made.
+static std::vector<std::string> unpackObjects(StringRef packed) {
+  auto [sizes, bytes] = packed.split('\n');
+  std::vector<std::string> objects;
+  for (StringRef size : llvm::split(sizes, ' ')) {
+    size_t count = 0;
+    if (size.getAsInteger(10, count) || count > bytes.size())
+      return {};
+    objects.push_back(bytes.take_front(count).str());
+    bytes = bytes.drop_front(count);
+  }
+  return bytes.empty() ? objects : std::vector<std::string>();
+}
+
 namespace {
 /// What one thread keeps between kernels.
 class Worker {
@@ -31,8 +56,38 @@ public:
     return Worker(target, std::move(*writer));
   }
 
-  llvm::Expected<std::string> compile(const SelectedKernel &kernel, KernelForm form,
-                                      Output output) {
+  /// What people read: the kernel with all that it calls.
+  llvm::Expected<std::string> print(const SelectedKernel &kernel, KernelForm form) {
+    return emit(kernel, [&](ModuleOp module) -> llvm::Expected<std::string> {
+      if (form != KernelForm::MLIR)
+        return lower(module, form == KernelForm::Assembly ? Output::Assembly : Output::LLVM);
+      std::string text;
+      llvm::raw_string_ostream stream(text);
+      module->print(stream);
+      return text;
+    });
+  }
+
+  /// Its objects, as packObjects packs them.
+  llvm::Expected<std::string> compile(const SelectedKernel &kernel, Routines &routines) {
+    return emit(kernel, [&](ModuleOp module) -> llvm::Expected<std::string> {
+      auto compileObject = [&](ModuleOp part) { return lower(part, Output::Object); };
+      llvm::Expected<std::vector<std::string>> others = routines.takeOut(module, compileObject);
+      if (!others)
+        return others.takeError();
+      llvm::Expected<std::string> own = compileObject(module);
+      if (!own)
+        return own.takeError();
+      others->insert(others->begin(), std::move(*own));
+      return packObjects(*others);
+    });
+  }
+
+private:
+  using Finish = llvm::function_ref<llvm::Expected<std::string>(ModuleOp)>;
+
+  /// Gives what the kernel's generator emits to `finish`; errors name the kernel.
+  llvm::Expected<std::string> emit(const SelectedKernel &kernel, Finish finish) {
     std::string message;
     ScopedDiagnosticHandler handler(context.get(), [&](Diagnostic &diagnostic) {
       if (message.empty())
@@ -54,24 +109,20 @@ public:
     if (failed(generator->emit(*spec, kernel.candidate, target, kernel.symbol, *module)) ||
         failed(verify(*module)))
       return fail("generator " + kernel.generator->name().str() + " failed");
-    if (form == KernelForm::MLIR) {
-      std::string text;
-      llvm::raw_string_ostream stream(text);
-      module->print(stream);
-      return text;
-    }
-    if (failed(lowerToLLVM(*module)))
-      return fail("lowering failed");
-    llvm::Expected<std::string> result = writer.write(*module, output);
-    if (!result)
-      return fail(llvm::toString(result.takeError()));
-    if (output == Output::Object)
-      if (std::string name = foreignSymbol(*result); !name.empty())
-        return fail("it calls '" + name + "', but kernels call no library");
+    llvm::Expected<std::string> result = finish(*module);
+    return result ? std::move(result) : fail(llvm::toString(result.takeError()));
+  }
+
+  llvm::Expected<std::string> lower(ModuleOp module, Output output) {
+    if (failed(lowerToLLVM(module)))
+      return llvm::createStringError("lowering failed");
+    llvm::Expected<std::string> result = writer.write(module, output);
+    if (result && output == Output::Object)
+      if (std::string name = foreignSymbol(*result, routinePrefix); !name.empty())
+        return llvm::createStringError("it calls '" + name + "', but kernels call no library");
     return result;
   }
 
-private:
   Worker(const CpuTarget &target, CodeWriter writer) : target(target), writer(std::move(writer)) {
     DialectRegistry registry;
     registerKernelDialects(registry);
@@ -186,20 +237,23 @@ static llvm::Expected<std::vector<CompiledKernel>> compileForCpu(ArrayRef<Select
   std::vector<Job> jobs;
   for (const SelectedKernel &kernel : kernels)
     jobs.push_back({kernel.key, kernel.code.size()});
-  auto objects = Jobs::run(jobs, options, [&]() -> llvm::Expected<Jobs::Run> {
+  Routines routines;
+  auto results = Jobs::run(jobs, options, [&]() -> llvm::Expected<Jobs::Run> {
     llvm::Expected<Worker> created = Worker::create(target);
     if (!created)
       return created.takeError();
     auto worker = std::make_shared<Worker>(std::move(*created));
-    return Jobs::Run([worker, kernels](size_t i) {
-      return worker->compile(kernels[i], KernelForm::LLVM, Output::Object);
-    });
+    return Jobs::Run([&, worker](size_t i) { return worker->compile(kernels[i], routines); });
   });
-  if (!objects)
-    return objects.takeError();
+  if (!results)
+    return results.takeError();
   std::vector<CompiledKernel> compiled;
-  for (Jobs::Result &result : *objects)
-    compiled.push_back({std::move(result.object), {}, result.fromCache, result.seconds});
+  for (auto [kernel, result] : llvm::zip_equal(kernels, *results)) {
+    compiled.push_back({unpackObjects(result.object), {}, result.fromCache, result.seconds});
+    if (compiled.back().objects.empty())
+      return llvm::createStringError("kernel " + kernel.symbol +
+                                     ": the cache holds what is no object");
+  }
   return compiled;
 }
 
@@ -333,6 +387,5 @@ llvm::Expected<std::string> codegen::printKernel(const SelectedKernel &kernel,
   llvm::Expected<Worker> worker = Worker::create(target);
   if (!worker)
     return worker.takeError();
-  return worker->compile(kernel, form,
-                         form == KernelForm::Assembly ? Output::Assembly : Output::LLVM);
+  return worker->print(kernel, form);
 }

@@ -3,14 +3,16 @@
 // The second of two steps, because the plan must be complete before any code exists, and because
 // compilation is parallel and cached; KernelSelector is the first.
 //
-//   compileKernels  texts of the selected kernels -> one relocatable object each, or for CUDA a
-//                   cubin for each architecture and PTX; from the cache or compiled on all cores.
+//   compileKernels  texts of the selected kernels -> a relocatable object each and those of the
+//                   routines that it calls, or for CUDA a cubin for each architecture and PTX;
+//                   from the cache or compiled on all cores.
 //   compileSimt     a CUDA target's kernels once more, as native code
 //
 // An object defines the symbols of its kernel's phases (selection.symbols) and no other global; it
-// needs no symbol but memcpy and memset. The buffers of a launch: the spec's operands, its results,
-// the workspace if workspaceBytes is not 0. A multi-tensor kernel takes flat buffers instead, see
-// exec.kernel. All phases of a kernel take the same buffers and run one after the other.
+// needs no symbol but memcpy, memset and its routines. The buffers of a launch: the spec's
+// operands, its results, the workspace if workspaceBytes is not 0. A multi-tensor kernel takes flat
+// buffers instead, see exec.kernel. All phases of a kernel take the same buffers and run one after
+// the other.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_KERNEL_KERNELCOMPILER_H
@@ -29,7 +31,9 @@ struct CompileOptions {
 };
 
 struct CompiledKernel {
-  std::string object;              ///< CPU: ELF relocatable
+  /// CPU: ELF relocatable files, the kernel's own first. Those of routines (Routines.h) stand with
+  /// each kernel that calls them.
+  std::vector<std::string> objects;
   std::vector<KernelImage> images; ///< CUDA: a cubin for each architecture, then PTX
   bool fromCache = false;
   double seconds = 0; ///< spent on it

@@ -6,6 +6,7 @@
 #include "codegen/Plan/Report.h"
 #include "dialects/Exec/Memory.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -72,9 +73,11 @@ llvm::Expected<std::string> compileModule(ModuleOp module, ArrayRef<SelectedKern
   if (!own)
     return own.takeError();
   SmallVector<StringRef> objects = {*own};
+  llvm::StringSet<> routines;
   for (const CompiledKernel &kernel : *compiled)
-    if (!kernel.object.empty())
-      objects.push_back(kernel.object);
+    for (auto [i, object] : llvm::enumerate(kernel.objects))
+      if (i == 0 || routines.insert(object).second)
+        objects.push_back(object);
   llvm::append_range(objects, *simt);
   return linkModule(objects);
 }

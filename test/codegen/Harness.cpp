@@ -176,7 +176,7 @@ struct CompiledTestKernel::State {
 
   std::vector<uint64_t> bufferBytes;
 
-  std::string load(llvm::ArrayRef<std::string> symbols, llvm::StringRef object);
+  std::string load(llvm::ArrayRef<std::string> symbols, llvm::ArrayRef<std::string> objects);
   void allocate(const KernelSpec &spec, const SelectedKernel &kernel);
   void launch(const SelectedKernel &kernel, TaskOrder order);
 };
@@ -192,15 +192,17 @@ static llvm::orc::SymbolMap libcFunctions(llvm::orc::LLJIT &jit) {
           {jit.mangleAndIntern("memset"), function(&memset)}};
 }
 
-std::string CompiledTestKernel::State::load(ArrayRef<std::string> symbols, StringRef object) {
+std::string CompiledTestKernel::State::load(ArrayRef<std::string> symbols,
+                                            ArrayRef<std::string> objects) {
   llvm::InitializeNativeTarget();
   auto made = llvm::orc::LLJITBuilder().create();
   if (!made)
     return llvm::toString(made.takeError());
   jit = std::move(*made);
   // No symbol of this process is visible: a kernel that calls libm fails to load.
-  if (auto error = jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object)))
-    return llvm::toString(std::move(error));
+  for (const std::string &object : objects)
+    if (auto error = jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object)))
+      return llvm::toString(std::move(error));
   if (auto error = jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(libcFunctions(*jit))))
     return llvm::toString(std::move(error));
   for (const std::string &symbol : symbols) {
@@ -334,7 +336,7 @@ SelectedKernel CompiledTestKernel::select(const KernelSource &source, StringRef 
 std::string CompiledTestKernel::loadNative(const codegen::Target &target,
                                            const CompileOptions &options) {
   auto compiled = compileKernels(selected, target, options);
-  return compiled ? state->load(selected.symbols, compiled->front().object)
+  return compiled ? state->load(selected.symbols, compiled->front().objects)
                   : llvm::toString(compiled.takeError());
 }
 
@@ -345,7 +347,7 @@ std::string CompiledTestKernel::loadSimt(const CompileOptions &options) {
   std::vector<std::string> symbols;
   for (const std::string &symbol : selected.symbols)
     symbols.push_back(simtSymbol(symbol));
-  return state->load(symbols, objects->front());
+  return state->load(symbols, *objects);
 }
 
 CompiledTestKernel::~CompiledTestKernel() = default;

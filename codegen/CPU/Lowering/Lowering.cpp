@@ -323,7 +323,7 @@ llvm::Expected<std::string> CodeWriter::write(ModuleOp source, Output output) {
   return bytes.str().str();
 }
 
-std::string dlc::codegen::foreignSymbol(StringRef bytes) {
+std::string dlc::codegen::foreignSymbol(StringRef bytes, StringRef prefix) {
   auto object = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "kernel"));
   if (!object)
     return llvm::toString(object.takeError());
@@ -336,7 +336,8 @@ std::string dlc::codegen::foreignSymbol(StringRef bytes) {
       continue;
     }
     bool needed = *flags & llvm::object::SymbolRef::SF_Undefined;
-    if (needed && !name->empty() && *name != "memcpy" && *name != "memset")
+    if (needed && !name->empty() && *name != "memcpy" && *name != "memset" &&
+        !name->starts_with(prefix))
       return name->str();
   }
   return "";

@@ -44,8 +44,9 @@ private:
   std::unique_ptr<llvm::TargetMachine> machine;
 };
 
-/// A symbol that an object needs from elsewhere, memcpy and memset apart; empty if there is none.
-std::string foreignSymbol(llvm::StringRef object);
+/// A symbol that an object needs from elsewhere, apart from memcpy, memset and what begins with
+/// `prefix`; empty if there is none.
+std::string foreignSymbol(llvm::StringRef object, llvm::StringRef prefix);
 
 /// Registers with the context what CodeWriter needs to read its modules.
 void registerTranslations(mlir::DialectRegistry &registry);

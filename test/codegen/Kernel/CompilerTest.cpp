@@ -65,7 +65,7 @@ protected:
       ADD_FAILURE() << llvm::toString(result.takeError());
       return false;
     }
-    EXPECT_FALSE(result->front().object.empty());
+    EXPECT_FALSE(result->front().objects.empty());
     return result->front().fromCache;
   }
 
@@ -202,7 +202,7 @@ TEST_F(Compiler, Concurrent) {
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
       auto result = compileKernels(kernel, target, options);
-      right += bool(result) && !result->front().object.empty();
+      right += bool(result) && !result->front().objects.empty();
     });
   for (std::thread &thread : threads)
     thread.join();
@@ -244,7 +244,30 @@ TEST_F(Compiler, Parallel) {
   for (auto [kernel, compiled] : llvm::zip_equal(kernels, *together)) {
     auto alone = compileKernels(kernel, target, options);
     ASSERT_TRUE(bool(alone));
-    EXPECT_EQ(alone->front().object, compiled.object);
+    EXPECT_EQ(alone->front().objects, compiled.objects);
+  }
+}
+
+/// Kernels of two sizes call one inner loop, which both come with.
+TEST_F(Compiler, Routines) {
+  auto product = [&](int columns) {
+    std::string n = std::to_string(columns), b = "tensor<300x" + n + "xf32>",
+                y = "tensor<200x" + n + "xf32>", a = "tensor<200x300xf32>";
+    return select("%a = builtin.unrealized_conversion_cast to " + a +
+                  "\n%b = builtin.unrealized_conversion_cast to " + b +
+                  "\n%out = dl.fused(%a, %b) : (" + a + ", " + b + ") -> " + y +
+                  " {\n^bb0(%x: " + a + ", %w: " + b + "):\n %y = dl.matmul %x, %w : " + a + ", " +
+                  b + "\n dl.yield %y : " + y + "\n}");
+  };
+  std::vector<SelectedKernel> kernels = {product(480), product(960)};
+  for (bool cached : {false, true}) {
+    auto compiled = compileKernels(kernels, target, options);
+    ASSERT_TRUE(bool(compiled));
+    EXPECT_EQ(compiled->front().fromCache, cached);
+    ArrayRef<std::string> first = compiled->front().objects, second = compiled->back().objects;
+    ASSERT_GT(first.size(), 1u);
+    EXPECT_NE(first.front(), second.front());
+    EXPECT_EQ(first.drop_front(), second.drop_front());
   }
 }
 
@@ -254,7 +277,7 @@ TEST_F(Compiler, Symbols) {
   auto compiled = compileKernels(kernel, target, options);
   ASSERT_TRUE(bool(compiled));
   auto object = llvm::object::ObjectFile::createObjectFile(
-      llvm::MemoryBufferRef(compiled->front().object, "kernel"));
+      llvm::MemoryBufferRef(compiled->front().objects.front(), "kernel"));
   ASSERT_TRUE(bool(object));
   std::vector<std::string> globals;
   for (const llvm::object::SymbolRef &symbol : (*object)->symbols()) {
