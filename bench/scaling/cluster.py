@@ -39,7 +39,8 @@ class Cluster:
         self.nodes = nodes
         self.bridge = f"dlc{os.getpid()}b"
         self.folder = tempfile.mkdtemp()
-        self.subnet = "10.77.0"
+        # Of its own: several clusters may stand at a time.
+        self.subnet = f"10.{64 + os.getpid() // 256 % 64}.{os.getpid() % 256}"
         try:
             run("ip", "link", "add", self.bridge, "type", "bridge")
             # mpirun reaches the daemons on the nodes over an address of the bridge.
@@ -107,6 +108,10 @@ class Cluster:
 
     def close(self):
         for node in range(self.nodes):
+            # What is left where a run was broken off, as mpirun's daemons.
+            left = subprocess.run(["ip", "netns", "pids", self.name(node)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+            for process in left.split():
+                subprocess.run(["kill", "-9", process], stderr=subprocess.DEVNULL)
             subprocess.run(["ip", "netns", "del", self.name(node)], stderr=subprocess.DEVNULL)
         subprocess.run(["ip", "link", "del", self.bridge], stderr=subprocess.DEVNULL)
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -53,7 +53,8 @@ def kim(simulator, batch):
         row = simulator.run(module, [gpus], KIM_MS / gpus, "--topology", "tree", "--link", KIM_LINK)[0]
         yield {"net": "alexnet", "ranks": gpus, "kernels_ms": KIM_MS / gpus, "communication_ms": row["communication_ms"],
                "without_overlap_ms": row["without_overlap_ms"], "step_ms": row["step_ms"],
-               "images_per_second": KIM_BATCH / row["step_ms"] * 1e3, "without_overlap_images_per_second": KIM_BATCH / row["without_overlap_ms"] * 1e3}
+               "images_per_second": KIM_BATCH / row["step_ms"] * 1e3,
+               "without_overlap_images_per_second": KIM_BATCH / row["without_overlap_ms"] * 1e3}
 
 
 def nodes(simulator, batch):
