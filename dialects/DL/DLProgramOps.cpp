@@ -168,21 +168,47 @@ static LogicalResult verifyAssignments(EntryOp entry) {
   return success();
 }
 
-/// (C3) Every sum and count of a metric is an accumulator among the results.
+/// Whether a sum or count may have the shape, by what is done with the total of its metric.
+static bool fitsFinish(program::Finish finish, RankedTensorType type) {
+  if (!type.getElementType().isF32())
+    return false;
+  if (finish == program::Finish::Area)
+    return type.getRank() == 3 && type.getDimSize(1) == 2;
+  if (finish == program::Finish::Table)
+    return type.getRank() == 2 && type.getDimSize(0) == type.getDimSize(1);
+  return type.getRank() == 0;
+}
+
+/// (C3) Every sum and count of a metric is an accumulator among the results, and of the shape that
+/// its finish takes.
 static LogicalResult verifyMetrics(EntryOp entry) {
-  llvm::StringSet<> accumulators;
+  llvm::StringMap<RankedTensorType> accumulators;
   for (unsigned i = 0; i < entry.getNumResults(); ++i)
     if (entry.getOutputKind(i) == program::ValueKind::Accumulator)
-      accumulators.insert(entry.getOutputName(i));
+      accumulators[entry.getOutputName(i)] = cast<RankedTensorType>(entry.getResultTypes()[i]);
   if (!entry.getMetrics())
     return success();
-  for (auto metric : entry.getMetricsAttr().getAsRange<program::MetricAttr>())
+  for (auto metric : entry.getMetricsAttr().getAsRange<program::MetricAttr>()) {
+    auto error = [&] {
+      return entry.emitOpError("(C3) the metric '") << metric.getName().getValue() << "' ";
+    };
+    program::Finish finish = metric.getFinish();
+    bool isArray = finish == program::Finish::Area || finish == program::Finish::Table;
+    if (isArray && (metric.getTerms().size() != 1 || metric.getTerms()[0].getCount()))
+      return error() << "finishes by " << program::stringifyFinish(finish)
+                     << ", which takes one term without a count";
     for (program::TermAttr term : metric.getTerms())
-      for (StringAttr name : {term.getSum(), term.getCount()})
-        if (name && !accumulators.contains(name.getValue()))
-          return entry.emitOpError("(C3) the metric '")
-                 << metric.getName().getValue() << "' needs the accumulator '" << name.getValue()
-                 << "', which is not among the results";
+      for (StringAttr name : {term.getSum(), term.getCount()}) {
+        auto found = name ? accumulators.find(name.getValue()) : accumulators.end();
+        if (name && found == accumulators.end())
+          return error() << "needs the accumulator '" << name.getValue()
+                         << "', which is not among the results";
+        if (name && !fitsFinish(finish, found->second))
+          return error() << "finishes by " << program::stringifyFinish(finish)
+                         << ", which does not take the accumulator '" << name.getValue() << "' of "
+                         << found->second;
+      }
+  }
   return success();
 }
 

@@ -55,7 +55,8 @@ def Program_ValueKind : Program_Enum<"ValueKind", "what an input or result of an
 def Program_MetricKind : Program_Enum<"MetricKind", "loss or metric", [
   I32EnumAttrCase<"Loss", 1, "loss">, I32EnumAttrCase<"Metric", 2, "metric">]>;
 def Program_Finish : Program_Enum<"Finish", "what is applied to a metric's total", [
-  I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Exp", 1, "exp">]>;
+  I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Exp", 1, "exp">,
+  I32EnumAttrCase<"Area", 2, "area">, I32EnumAttrCase<"Table", 3, "table">]>;
 def Program_InitialiserKind
     : Program_Enum<
           "InitialiserKind", "distribution of a variable's first value",
@@ -139,6 +140,11 @@ def Program_TermAttr : Program_Attr<"Term", "term"> {
 
 def Program_MetricAttr : Program_Attr<"Metric", "metric"> {
   let summary = "a loss or metric of an entry: finish(sum of terms)";
+  let description = [{
+    `area` and `table` have one term, whose sum alone counts: histograms f32[outputs, 2, bins] of
+    the answers no and yes over bins of rising scores, of which the value is the mean area under the
+    receiver operating curve; or counts f32[classes, classes]. All other sums and counts are scalars.
+  }];
   let parameters = (ins "::mlir::StringAttr":$name, EnumParameter<Program_MetricKind>:$kind,
       EnumParameter<Program_Finish>:$finish, ArrayRefParameter<"::dlc::program::TermAttr">:$terms);
   let assemblyFormat = "`<` $name `,` $kind `,` $finish `,` `[` $terms `]` `>`";

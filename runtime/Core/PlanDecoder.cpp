@@ -390,8 +390,8 @@ Status Decoder::checkOutput(const EntryInfo &entry, const ValueInfo &output) {
   if (output.kind == DLC_VALUE_INPUT)
     return damaged("an output of kind input");
   if (output.kind == DLC_VALUE_ACCUMULATOR &&
-      (output.type.dtype != DLC_F32 || !output.type.shape.empty()))
-    return damaged("an accumulator must be f32[], found ", output.type.str());
+      (output.type.dtype != DLC_F32 || !output.type.isRowMajor()))
+    return damaged("an accumulator must be of f32 in row-major order, found ", output.type.str());
   if (output.kind == DLC_VALUE_ACCUMULATOR && output.location.space != DLC_SPACE_ARENA &&
       output.location.space != DLC_SPACE_STATE)
     return damaged("an accumulator must stand in the arena or in the state");
@@ -432,6 +432,31 @@ Status Decoder::decodeTerm(const dlc_term &term, const EntryInfo &entry) {
   return {};
 }
 
+/// What a metric's finish expects of its terms.
+static Status checkFinish(const MetricInfo &metric, const EntryInfo &entry) {
+  auto shapeOf = [&](uint32_t output) -> const std::vector<uint64_t> & {
+    return entry.outputs[output].type.shape;
+  };
+  if (metric.finish == DLC_FINISH_AREA || metric.finish == DLC_FINISH_TABLE) {
+    if (metric.terms.size() != 1)
+      return damaged("has ", metric.terms.size(), " terms, expected one");
+    const std::vector<uint64_t> &shape = shapeOf(metric.terms[0].sum);
+    const bool good = metric.finish == DLC_FINISH_AREA ? shape.size() == 3 && shape[1] == 2
+                                                       : shape.size() == 2 && shape[0] == shape[1];
+    return good ? Status()
+                : damaged("its sum is ", entry.outputs[metric.terms[0].sum].type.str(),
+                          ", expected ",
+                          metric.finish == DLC_FINISH_AREA ? "f32[outputs, 2, bins]"
+                                                           : "f32[classes, classes]");
+  }
+  for (const dlc_term &term : metric.terms)
+    for (uint32_t output : {term.sum, term.count})
+      if (output != DLC_NONE && !shapeOf(output).empty())
+        return damaged("adds up '", entry.outputs[output].name, "', which is ",
+                       entry.outputs[output].type.str(), ", expected f32[]");
+  return {};
+}
+
 Status Decoder::decodeMetrics(dlc_range range, EntryInfo &entry) {
   DLC_TRY(takeRange(range, raw.metrics, taken.metrics, "metrics"));
   for (uint32_t i = 0; i < range.count; ++i) {
@@ -440,7 +465,7 @@ Status Decoder::decodeMetrics(dlc_range range, EntryInfo &entry) {
     DLC_TRY(decodeName(metric.name, info.name, concat("name of metric ", i)));
     if (metric.kind != DLC_METRIC_LOSS && metric.kind != DLC_METRIC_METRIC)
       return damaged("metric '", info.name, "' has kind ", metric.kind, ", which is unknown");
-    if (metric.finish > DLC_FINISH_EXP)
+    if (metric.finish > DLC_FINISH_TABLE)
       return damaged("metric '", info.name, "' finishes by ", metric.finish, ", which is unknown");
     info.kind = static_cast<dlc_metric_kind>(metric.kind);
     info.finish = static_cast<dlc_finish>(metric.finish);
@@ -451,6 +476,7 @@ Status Decoder::decodeMetrics(dlc_range range, EntryInfo &entry) {
       DLC_TRY(
           decodeTerm(info.terms.back(), entry).in(concat("metric '", info.name, "', term ", t)));
     }
+    DLC_TRY(checkFinish(info, entry).in(concat("metric '", info.name, "'")));
     entry.metrics.push_back(std::move(info));
   }
   return checkDistinct(entry.metrics, "metrics");

@@ -56,6 +56,12 @@ struct DeviceCollective {
   uint64_t bytes;
 };
 
+/// An accumulator: where it stands, and how many f32 it has.
+struct AccumulatorPlace {
+  const std::byte *from;
+  uint64_t count;
+};
+
 /// What is known of a run before its commands.
 struct RunStart {
   /// The entry's arena: contents undefined.
@@ -64,8 +70,8 @@ struct RunStart {
   std::span<const std::byte *const> inputs;
   /// Whether each command is waited for, to time it.
   bool traced;
-  /// Where each accumulator of the entry stands: one f32.
-  std::span<const std::byte *const> accumulators;
+  /// The entry's accumulators.
+  std::span<const AccumulatorPlace> accumulators;
   /// In which of two places the queue keeps the accumulators' values: runs take turns.
   unsigned slot;
   /// Where a queue that settles() notes its collectives; null: nowhere.
@@ -99,7 +105,7 @@ public:
   virtual bool settles() const { return false; }
   /// Whether a library call of the entry is made, and not the launches that take its part.
   virtual bool accepts([[maybe_unused]] uint32_t call) const { return true; }
-  /// Waits for the last run with this slot, and gives its accumulators.
+  /// Waits for the last run with this slot, and gives its accumulators, one behind the other.
   virtual Result<std::span<const float>> results(unsigned slot) = 0;
 };
 

@@ -44,7 +44,7 @@ struct Context::Impl {
   /// Runs started and finished.
   uint64_t started = 0, finished = 0;
   /// Accumulators of the last run that was finished, by their output.
-  std::map<size_t, float> accumulators;
+  std::map<size_t, std::vector<float>> accumulators;
   /// Runs the module's prepare entry; made when it is first needed.
   std::unique_ptr<Context> prepare;
 };
@@ -303,10 +303,15 @@ Status Context::finish() {
     Result<std::span<const float>> results = impl->executor->results(impl->finished++ % 2);
     if (!results.ok())
       return results.takeStatus().in(concat("entry '", impl->entry.name, "'"));
-    size_t next = 0;
-    for (size_t i = 0; i < impl->entry.outputs.size(); ++i)
-      if (impl->entry.outputs[i].kind == DLC_VALUE_ACCUMULATOR)
-        impl->accumulators[i] = (*results)[next++];
+    std::span<const float> rest = *results;
+    for (size_t i = 0; i < impl->entry.outputs.size(); ++i) {
+      const ValueInfo &output = impl->entry.outputs[i];
+      if (output.kind != DLC_VALUE_ACCUMULATOR)
+        continue;
+      const auto own = rest.first(output.type.elementCount());
+      impl->accumulators[i].assign(own.begin(), own.end());
+      rest = rest.subspan(own.size());
+    }
     return {};
   });
 }
@@ -341,7 +346,7 @@ Status Context::Impl::readAccumulator(size_t index, std::span<std::byte> destina
   auto known = accumulators.find(index);
   if (known == accumulators.end())
     return invalid("entry '", entry.name, "' has not run yet");
-  std::ranges::copy(std::as_bytes(std::span(&known->second, 1)), destination.begin());
+  std::ranges::copy(std::as_bytes(std::span(known->second)), destination.begin());
   return {};
 }
 
@@ -365,8 +370,8 @@ Status Context::readOutput(size_t index, std::span<std::byte> destination) const
   return {};
 }
 
-Result<double> Context::metric(size_t index) const {
-  return guarded([&]() -> Result<double> {
+Result<MetricValue> Context::metric(size_t index) const {
+  return guarded([&]() -> Result<MetricValue> {
     if (index >= impl->entry.metrics.size())
       return invalid("entry '", impl->entry.name, "': metric ", index, " of ",
                      impl->entry.metrics.size());

@@ -37,7 +37,8 @@ public:
   /// Notes from now on what a run does when; null: does not.
   void setTimeline(Timeline *noted) { timeline = noted; }
 
-  /// Waits for the last run with this slot; values of the entry's accumulators, in their order.
+  /// Waits for the last run with this slot; values of the entry's accumulators, one behind the
+  /// other.
   Result<std::span<const float>> results(unsigned slot) { return queue->results(slot); }
 
 private:
@@ -66,8 +67,7 @@ private:
   std::vector<std::vector<InputUse>> inputUses;
   /// Where each input stands.
   std::vector<const std::byte *> inputs;
-  /// Where each accumulator stands.
-  std::vector<const std::byte *> accumulators;
+  std::vector<AccumulatorPlace> accumulators;
   std::byte *arena = nullptr;
   Timeline *timeline = nullptr;
 };

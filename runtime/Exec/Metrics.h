@@ -9,7 +9,7 @@ namespace dlc::runtime {
 
 class MetricSums {
 public:
-  explicit MetricSums(const EntryInfo &entry) : entry(&entry), totals(entry.outputs.size(), 0) {}
+  explicit MetricSums(const EntryInfo &entry);
 
   /// Adds the accumulators of the context's last run; the context runs the same entry.
   Status add(const Context &context);
@@ -17,8 +17,8 @@ public:
   void add(const MetricSums &other);
   void clear();
   uint64_t runs() const { return runCount; }
-  /// Value of metric number `index` over all runs added; not a number if there were none.
-  double value(size_t index) const;
+  /// Value of metric number `index` over all runs added.
+  MetricValue value(size_t index) const;
 
   /// All of it as numbers, which may be added up over ranks and given back.
   std::vector<double> numbers() const;
@@ -29,9 +29,13 @@ public:
   Status restore(std::string_view text);
 
 private:
+  /// Those of an accumulator: output `number` of the entry.
+  std::span<const double> totalsOf(uint32_t number) const;
+
   const EntryInfo *entry;
-  /// One for each output of the entry; those that are no accumulators stay zero.
+  /// Of all accumulators, one behind the other; and where those of each output begin.
   std::vector<double> totals;
+  std::vector<size_t> firsts;
   uint64_t runCount = 0;
 };
 

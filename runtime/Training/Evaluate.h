@@ -13,7 +13,7 @@
 namespace dlc::runtime {
 
 /// Losses and metrics by name, in the entry's order.
-using MetricValues = std::vector<std::pair<std::string, double>>;
+using MetricValues = std::vector<std::pair<std::string, MetricValue>>;
 
 struct EvaluateReport {
   MetricValues metrics;

@@ -129,9 +129,14 @@ Status Trainer::checkPlateaus() const {
     if (part.kind != DLC_SCHEDULE_PLATEAU)
       continue;
     auto isMeant = [&](const MetricInfo &metric) { return metric.name == part.metric; };
-    if (!evaluate || std::none_of(evaluate->metrics.begin(), evaluate->metrics.end(), isMeant))
+    const auto all = evaluate ? std::span(evaluate->metrics) : std::span<const MetricInfo>();
+    const auto found = std::find_if(all.begin(), all.end(), isMeant);
+    if (found == all.end())
       return invalid(module.path(), ": the schedule waits for '", part.metric,
                      "', which no evaluation yields");
+    if (found->finish == DLC_FINISH_TABLE)
+      return invalid(module.path(), ": the schedule waits for '", part.metric,
+                     "', which is a table, not a number");
     if (!evaluator)
       return invalid(module.path(), ": the schedule waits for '", part.metric,
                      "' of an evaluation, and there is no test data");
@@ -145,7 +150,7 @@ void Trainer::observePlateaus(const MetricValues &metrics) {
         schedulePart(step.schedule, position.step / step.every, epochUpdates(step));
     for (const auto &[name, value] : metrics)
       if (part && part->kind == DLC_SCHEDULE_PLATEAU && part->metric == name)
-        step.plateau.observe(*part, value);
+        step.plateau.observe(*part, value.number);
   }
 }
 
@@ -176,7 +181,7 @@ Status Trainer::checkLoss(const Step &step) const {
   for (size_t i = 0; i < entry.metrics.size(); ++i) {
     if (entry.metrics[i].kind != DLC_METRIC_LOSS)
       continue;
-    const double value = step.batchSums.value(i);
+    const double value = step.batchSums.value(i).number;
     if (!std::isfinite(value))
       return failure(StatusCode::Failed, "step ", position.step + 1, " of entry '", entry.name,
                      "': the ", entry.metrics[i].name, " is ", numberText(value),
@@ -187,9 +192,9 @@ Status Trainer::checkLoss(const Step &step) const {
 
 Status Trainer::checkEvaluation(const MetricValues &metrics) const {
   for (const auto &[name, value] : metrics)
-    if (!std::isfinite(value))
+    if (!std::isfinite(value.number))
       return failure(StatusCode::Failed, "evaluation after epoch ", position.epoch, ": the ", name,
-                     " is ", numberText(value), "; a smaller learning rate may help");
+                     " is ", numberText(value.number), "; a smaller learning rate may help");
   return {};
 }
 

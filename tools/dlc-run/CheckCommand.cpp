@@ -273,8 +273,8 @@ private:
           continue;
         DLC_TRY_ASSIGN(mine, a.contexts[entry]->metric(i));
         DLC_TRY_ASSIGN(theirs, b.contexts[entry]->metric(j));
-        report(compareTensors(scalarTensor(first.metrics[i].name, mine),
-                              scalarTensor(first.metrics[i].name, theirs), limit(entry)),
+        report(compareTensors(metricTensor(first.metrics[i].name, mine),
+                              metricTensor(first.metrics[i].name, theirs), limit(entry)),
                first.metrics[i].kind == DLC_METRIC_LOSS ? "loss" : "metric");
       }
     return {};

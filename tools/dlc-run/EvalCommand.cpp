@@ -26,6 +26,7 @@ Status evaluate(const EvalFlags &flags) {
     bar.finish(metricsText(report.metrics) + printf("  %llu images  %.0f images/s",
                                                     static_cast<unsigned long long>(report.samples),
                                                     rate));
+    printTables(report.metrics);
     return {};
   }
   Json line = Json::object();

@@ -237,7 +237,7 @@ Status predict(const InferFlags &flags, Context &context) {
   if (flags.json)
     printJson({{"accuracy", accuracy}, {"samples", seen}, {"summary", true}});
   else
-    std::printf("%s  %llu images\n", metricsText({{"accuracy", accuracy}}).c_str(),
+    std::printf("%s  %llu images\n", metricsText({{"accuracy", {accuracy}}}).c_str(),
                 static_cast<unsigned long long>(seen));
   return {};
 }

@@ -40,8 +40,14 @@ Json describeCall(const Plan &plan, uint32_t number) {
 }
 
 void addMetrics(Json &object, const MetricValues &metrics, const std::string &prefix) {
-  for (const auto &[name, value] : metrics)
-    object[prefix + name] = std::isfinite(value) ? Json(value) : Json();
+  for (const auto &[name, value] : metrics) {
+    Json &shown = object[prefix + name];
+    if (value.table.empty())
+      shown = std::isfinite(value.number) ? Json(value.number) : Json();
+    const auto side = static_cast<ptrdiff_t>(value.side());
+    for (auto row = value.table.begin(); row != value.table.end(); row += side)
+      shown.push_back(std::vector<double>(row, row + side));
+  }
 }
 
 std::string printf(const char *format, ...) {
@@ -79,11 +85,32 @@ std::string durationText(double seconds) {
 std::string metricsText(const MetricValues &metrics) {
   std::string text;
   for (const auto &[name, value] : metrics) {
+    if (!value.table.empty())
+      continue;
     const bool share = name.find("accuracy") != std::string::npos;
     text += (text.empty() ? "" : "  ") + name + " " +
-            (share ? printf("%.2f%%", value * 100) : printf("%.4f", value));
+            (share ? printf("%.2f%%", value.number * 100) : printf("%.4f", value.number));
   }
   return text;
+}
+
+void printTables(const MetricValues &metrics) {
+  for (const auto &[name, value] : metrics) {
+    if (value.table.empty())
+      continue;
+    const size_t side = value.side();
+    std::vector<std::string> headings = {name};
+    for (size_t i = 0; i < side; ++i)
+      headings.push_back(std::to_string(i));
+    Table table(headings);
+    for (size_t label = 0; label < side; ++label) {
+      std::vector<std::string> row = {std::to_string(label)};
+      for (size_t answer = 0; answer < side; ++answer)
+        row.push_back(printf("%.0f", value.table[label * side + answer]));
+      table.add(std::move(row));
+    }
+    table.print();
+  }
 }
 
 /// Characters, not bytes, of UTF-8 text.

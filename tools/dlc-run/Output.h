@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 void printJson(const Json &object);
 /// A library call of the plan: what it computes and how.
 Json describeCall(const Plan &plan, uint32_t number);
-/// Numbers that are not finite become null, as JSON has none.
+/// Numbers that are not finite become null, as JSON has none. A table is an array of its rows.
 void addMetrics(Json &object, const MetricValues &metrics, const std::string &prefix = "");
 
 std::string printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -27,8 +27,10 @@ std::string bytesText(double bytes);
 std::string countText(double count);
 /// "0:42", "1:02:03"
 std::string durationText(double seconds);
-/// "loss 0.3211  accuracy 90.30%"
+/// "loss 0.3211  accuracy 90.30%"; without tables.
 std::string metricsText(const MetricValues &metrics);
+/// Writes the tables among them to standard output: each row a label, each column an answer.
+void printTables(const MetricValues &metrics);
 
 /// Rows of text under headings, columns aligned; numbers to the right.
 class Table {

@@ -72,7 +72,7 @@ Status saveResults(const Context &context, const MetricValues &metrics, const st
     tensors.push_back(std::move(tensor));
   }
   for (const auto &[name, value] : metrics)
-    tensors.push_back(scalarTensor(name, value));
+    tensors.push_back(metricTensor(name, value));
   const State &state = *context.state();
   const std::vector<VariableInfo> &variables = state.module()->plan().variables;
   for (size_t i = 0; i < variables.size(); ++i) {
@@ -178,6 +178,7 @@ Status step(const StepFlags &flags) {
     } else {
       std::printf("step %llu  %s\n", static_cast<unsigned long long>(i + 1),
                   metricsText(metrics).c_str());
+      printTables(metrics);
     }
   }
   return flags.save.empty() ? Status() : saveResults(*context, metrics, flags.save);

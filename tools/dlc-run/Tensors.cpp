@@ -13,9 +13,16 @@ HostTensor makeTensor(std::string_view name, dlc_dtype dtype, std::vector<uint64
   return tensor;
 }
 
-HostTensor scalarTensor(std::string_view name, double value) {
-  HostTensor tensor = makeTensor(name, DLC_F32, {});
-  storeElement(DLC_F32, value, tensor.bytes.data());
+HostTensor metricTensor(std::string_view name, const MetricValue &value) {
+  if (value.table.empty()) {
+    HostTensor tensor = makeTensor(name, DLC_F32, {});
+    storeElement(DLC_F32, value.number, tensor.bytes.data());
+    return tensor;
+  }
+  const uint64_t side = value.side();
+  HostTensor tensor = makeTensor(name, DLC_F32, {side, side});
+  for (size_t i = 0; i < value.table.size(); ++i)
+    storeElement(DLC_F32, value.table[i], tensor.bytes.data() + i * sizeof(float));
   return tensor;
 }
 

@@ -31,7 +31,8 @@ struct HostTensor {
 
 /// A row-major tensor of zeros.
 HostTensor makeTensor(std::string_view name, dlc_dtype dtype, std::vector<uint64_t> shape);
-HostTensor scalarTensor(std::string_view name, double value);
+/// f32[], or f32[n, n] for a table.
+HostTensor metricTensor(std::string_view name, const MetricValue &value);
 
 Result<HostTensor> readTensor(const SafetensorsFile &file, const StoredTensor &stored);
 Status saveTensors(const std::string &path, const std::vector<HostTensor> &tensors,

@@ -22,7 +22,7 @@ static bool isForSections(Category category) {
 
 static void addBuiltins(std::vector<Completion> &list, llvm::function_ref<bool(Category)> wanted) {
   for (const Builtin &builtin : builtins())
-    if (builtin.build && wanted(builtin.category))
+    if (wanted(builtin.category))
       list.push_back({Completion::Function, builtin.name.str(),
                       builtin.signature() + ": " + builtin.doc.str()});
 }

@@ -165,7 +165,7 @@ LanguageCallable LanguageIndex::describe(const Found &found) const {
 static LanguageCallable describe(const Builtin &builtin) {
   LanguageCallable callable;
   callable.label = builtin.name.str() + "(";
-  callable.documentation = builtin.doc.str() + (builtin.build ? "" : "; not available yet");
+  callable.documentation = builtin.doc.str();
   callable.isLayer = builtin.category == Category::Layer;
   for (const BuiltinParam &param : builtin.params) {
     callable.label += callable.params.empty() ? "" : ", ";

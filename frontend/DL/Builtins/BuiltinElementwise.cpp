@@ -122,16 +122,13 @@ template <DType dtype> static Value buildCast(Call &call) {
 
 std::vector<Builtin> elementwiseBuiltins() {
   using K = ParamKind;
-  auto unary = [](llvm::StringLiteral name, llvm::StringLiteral doc,
-                  Value (*build)(Call &) = nullptr) {
+  auto unary = [](llvm::StringLiteral name, llvm::StringLiteral doc, Value (*build)(Call &)) {
     return Builtin{name, Category::Function, {{"x", K::FloatTensor}}, doc, build};
   };
-  auto any = [](llvm::StringLiteral name, llvm::StringLiteral doc,
-                Value (*build)(Call &) = nullptr) {
+  auto any = [](llvm::StringLiteral name, llvm::StringLiteral doc, Value (*build)(Call &)) {
     return Builtin{name, Category::Function, {{"x", K::Any}}, doc, build};
   };
-  auto binary = [](llvm::StringLiteral name, llvm::StringLiteral doc,
-                   Value (*build)(Call &) = nullptr) {
+  auto binary = [](llvm::StringLiteral name, llvm::StringLiteral doc, Value (*build)(Call &)) {
     return Builtin{name, Category::Function, {{"a", K::Any}, {"b", K::Any}}, doc, build};
   };
   return {

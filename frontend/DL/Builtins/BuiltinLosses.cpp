@@ -459,6 +459,106 @@ static Value buildBinaryAccuracy(Call &call) {
   });
 }
 
+/// How often each number from 0 to `count` - 1 is in `index`, f32[count]; padding counts nothing.
+/// Exact: a batch has far fewer than 2^24 elements, and the runtime adds up batches in double.
+static mlir::Value countNumbers(Call &call, mlir::Value index, BatchAxis batch, int64_t count) {
+  EntryBuilder &entry = call.entry();
+  dl::TensorBuilder b{entry.builder, call.location()};
+  mlir::Type f32 = b.builder.getF32Type();
+  mlir::Value ones = b.splat(b.typeOf(index).clone(f32), 1);
+  return dl::ScatterAddOp::create(b.builder, b.loc, mlir::RankedTensorType::get({count}, f32),
+                                  entry.maskPadding(b.loc, ones, batch, 0), index, /*axis=*/0);
+}
+
+/// A metric whose `sums` are added up over batches and then finished; `value` is its value for this
+/// batch alone.
+static Tensor accumulated(Call &call, mlir::Value value, mlir::Value sums, program::Finish finish,
+                          llvm::ArrayRef<const Tensor *> inputs) {
+  Tensor result = call.make(value, {}, inputs);
+  result.terms = std::make_shared<const Terms>(Terms{{sums, 1, false}});
+  result.finish = finish;
+  return result;
+}
+
+/// A label that is no class, such as an ignored one, lies outside of the table.
+static Value buildConfusion(Call &call) {
+  const Tensor &logits = call.tensor("logits"), &label = call.tensor("label");
+  Labels labels;
+  auto axis = classAxis(call, logits, label);
+  if (!axis || !labels.read(call, *axis))
+    return Poison{};
+  int64_t classes = labels.classes;
+  auto table = mlir::RankedTensorType::get({classes, classes}, call.entry().builder.getF32Type());
+  if (!call.checkSize(table.getShape(), table.getElementType()))
+    return Poison{};
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  mlir::Value answer = b.castLike(largestIndex(call, logits.value, *axis), labels.numbers);
+  mlir::Value place = b.add(b.scale(labels.numbers, double(classes)), answer);
+  mlir::Value counts = b.reshape(countNumbers(call, place, labels.batch, classes * classes), table);
+  return accumulated(call, counts, counts, program::Finish::Table, {&logits, &label});
+}
+
+/// The mean area under the curves of histograms f32[outputs, 2, bins], as the runtime has it.
+static mlir::Value meanArea(Call &call, mlir::Value histograms) {
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  auto type = b.typeOf(histograms);
+  auto part =
+      mlir::RankedTensorType::get({type.getDimSize(0), type.getDimSize(2)}, type.getElementType());
+  auto answers = [&](int64_t number) {
+    mlir::Value slice =
+        dl::SliceOp::create(b.builder, b.loc, histograms, llvm::ArrayRef<int64_t>{0, number, 0},
+                            llvm::ArrayRef<int64_t>{type.getDimSize(0), 1, type.getDimSize(2)},
+                            llvm::ArrayRef<int64_t>{1, 1, 1});
+    return b.reshape(slice, part);
+  };
+  auto sum = [&](mlir::Value x) { return b.reduce(dl::ReduceKind::Sum, x, {1}); };
+  mlir::Value no = answers(0), yes = answers(1);
+  mlir::Value below = b.subtract(cumulativeSum(call, no, 1), b.scale(no, 0.5));
+  mlir::Value area = sum(b.multiply(yes, below)), pairs = b.multiply(sum(no), sum(yes));
+  mlir::Value counts = b.castLike(b.above(pairs, 0), pairs);
+  mlir::Value each = b.divide(area, b.atLeast(pairs, 1));
+  mlir::Value count = b.reduce(dl::ReduceKind::Sum, counts, {0});
+  mlir::Value mean = b.divide(b.reduce(dl::ReduceKind::Sum, each, {0}), b.atLeast(count, 1));
+  return b.select(b.above(count, 0), mean, b.splatLike(mean, 0.5));
+}
+
+/// Histograms of the scores sigmoid(logits) of no and yes, for each channel.
+static Value buildAuroc(Call &call) {
+  Tensor logits, target;
+  BatchAxis batch;
+  if (!matchOperands(call, call.operand("logits"), call.operand("target"), logits, target, batch))
+    return Poison{};
+  int64_t bins = call.integer("bins");
+  // Numbers of bins are exact in f32.
+  constexpr int64_t least = 2, most = 1 << 20;
+  if (bins < least || bins > most)
+    return call.fail("bins", "'bins' is from " + llvm::Twine(least) + " to " + llvm::Twine(most) +
+                                 ", found " + llvm::Twine(bins));
+  constexpr int64_t channelAxis = 1;
+  bool hasChannels = logits.rank() > channelAxis && batch.axis != channelAxis;
+  int64_t channels = hasChannels ? logits.shape()[channelAxis] : 1;
+  auto type = mlir::RankedTensorType::get({channels, 2, bins}, call.entry().builder.getF32Type());
+  if (!call.checkSize(type.getShape(), type.getElementType()))
+    return Poison{};
+  dl::TensorBuilder b{call.entry().builder, call.location()};
+  auto whole = logits.type().clone(b.builder.getI32Type());
+  auto toNumbers = [&](mlir::Value x) -> mlir::Value {
+    return dl::CastOp::create(b.builder, b.loc, whole, x);
+  };
+  mlir::Value score = b.sigmoid(toF32(b, logits.value));
+  mlir::Value bin = dl::FloorOp::create(b.builder, b.loc, b.scale(score, double(bins)));
+  bin = b.atMost(bin, double(bins - 1));
+  // What is not a number is no number of a bin.
+  bin = b.keepWhere(b.compare(dl::Predicate::GE, score, b.splatLike(score, 0)), bin);
+  mlir::Value place = b.add(toNumbers(bin), b.scale(toNumbers(b.above(target.value, 0.5)), bins));
+  if (hasChannels)
+    place = b.add(place, b.scale(b.iota(whole.getShape(), b.builder.getI32Type(), channelAxis),
+                                 double(2 * bins)));
+  mlir::Value counts = b.reshape(countNumbers(call, place, batch, type.getNumElements()), type);
+  return accumulated(call, meanArea(call, counts), counts, program::Finish::Area,
+                     {&logits, &target});
+}
+
 static Value buildHuber(Call &call) {
   double delta = call.number("delta");
   if (delta <= 0)
@@ -515,15 +615,12 @@ std::vector<Builtin> lossBuiltins() {
   using K = ParamKind;
   const BuiltinParam reduction{"reduction", K::String, "mean"};
   auto loss = [&](llvm::StringLiteral name, llvm::StringLiteral doc,
-                  std::vector<BuiltinParam> params, Value (*build)(Call &) = nullptr) {
+                  std::vector<BuiltinParam> params, Value (*build)(Call &)) {
     params.push_back(reduction);
     return Builtin{name, Category::Loss, std::move(params), doc, build};
   };
   auto metric = [&](llvm::StringLiteral name, llvm::StringLiteral doc,
-                    std::vector<BuiltinParam> params, Value (*build)(Call &) = nullptr) {
-    // Perplexity ends in a function of the sum over all batches.
-    if (name != "perplexity")
-      params.push_back(reduction);
+                    std::vector<BuiltinParam> params, Value (*build)(Call &)) {
     return Builtin{name, Category::Metric, std::move(params), doc, build};
   };
   const BuiltinParam logits{"logits", K::FloatTensor}, index{"label", K::IndexTensor},
@@ -556,16 +653,20 @@ std::vector<Builtin> lossBuiltins() {
            {a, {"b", K::FloatTensor}, {"sign", K::Tensor}, {"margin", K::Number, 0}},
            buildCosineEmbedding),
       metric("accuracy", "share of samples whose largest logit is the label's",
-             {logits, index, axis, ignore}, buildAccuracy),
+             {logits, index, axis, ignore, reduction}, buildAccuracy),
       metric("top_k_accuracy", "share of samples whose label is among the k largest logits",
-             {logits, index, {"k", K::Integer, 5}, ignore}, buildTopAccuracy),
+             {logits, index, {"k", K::Integer, 5}, ignore, reduction}, buildTopAccuracy),
       metric("binary_accuracy", "share of right yes or no answers",
-             {logits, {"target", K::Any}, {"threshold", K::Number, 0}}, buildBinaryAccuracy),
-      metric("auroc", "area under the receiver operating curve",
-             {logits, {"target", K::Any}, {"bins", K::Integer, 1000}}),
+             {logits, {"target", K::Any}, {"threshold", K::Number, 0}, reduction},
+             buildBinaryAccuracy),
+      metric("auroc",
+             "area under the receiver operating curve, by histograms of sigmoid(logits): the mean "
+             "over the channels (axis 1) that have both answers, 0.5 if none has",
+             {logits, {"target", K::Any}, {"bins", K::Integer, 1000}}, buildAuroc),
       metric("perplexity", "exp of the mean cross entropy", {logits, index, axis, ignore},
              buildPerplexity),
-      metric("confusion", "table of label against answer", {logits, index}),
+      metric("confusion", "table: how often each label (row) has each answer (column)",
+             {logits, index, axis, ignore}, buildConfusion),
   };
 }
 

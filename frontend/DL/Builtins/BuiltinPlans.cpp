@@ -86,7 +86,7 @@ static std::vector<Builtin> scheduleRows() {
       steps{"steps", K::Number, NoneValue{}, true};
   const BuiltinParam end{"end", K::Number, 0}, tenth{"factor", K::Number, 0.1};
   auto row = [](llvm::StringLiteral name, llvm::StringLiteral doc, std::vector<BuiltinParam> params,
-                Value (*build)(Call &) = nullptr, std::optional<unsigned> positional = {}) {
+                Value (*build)(Call &), std::optional<unsigned> positional = {}) {
     return Builtin{name, Category::Schedule, std::move(params), doc, build, "", positional};
   };
   return {

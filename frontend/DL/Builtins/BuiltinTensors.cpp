@@ -363,8 +363,8 @@ static Value buildTensor(Call &call) {
 
 static std::vector<Builtin> reductionRows() {
   using K = ParamKind;
-  auto reduction = [](llvm::StringLiteral name, llvm::StringLiteral doc,
-                      Value (*build)(Call &) = nullptr, unsigned positional = 2) {
+  auto reduction = [](llvm::StringLiteral name, llvm::StringLiteral doc, Value (*build)(Call &),
+                      unsigned positional = 2) {
     return Builtin{
         name,
         Category::Function,

@@ -110,17 +110,6 @@ const Builtin *findBuiltin(llvm::StringRef name) {
   return byName.lookup(name);
 }
 
-/// What of a row dlc lacks so far.
-static std::string unavailableNote(const Builtin &row) {
-  if (!row.build)
-    return " *(not available yet)*";
-  std::string names;
-  for (const BuiltinParam &param : row.params)
-    if (param.isDefaultOnly)
-      names += (names.empty() ? "`" : ", `") + param.name.str() + "`";
-  return names.empty() ? "" : " *(not available yet: " + names + ")*";
-}
-
 std::string builtinTables() {
   const std::pair<llvm::StringRef, std::vector<Category>> parts[] = {
       {"Layers", {Category::Layer}},
@@ -147,7 +136,7 @@ std::string builtinTables() {
       std::string doc = row.doc.str();
       for (size_t at = 0; (at = doc.find('|', at)) != std::string::npos; at += 2)
         doc.insert(at, "\\");
-      text += doc + unavailableNote(row) + " |\n";
+      text += doc + " |\n";
     }
   }
   return text;
@@ -163,7 +152,7 @@ llvm::SmallVector<llvm::StringRef> builtinNames() {
 llvm::SmallVector<llvm::StringRef> availableNames(Category category) {
   llvm::SmallVector<llvm::StringRef> names;
   for (const Builtin &builtin : builtins())
-    if (builtin.category == category && builtin.build)
+    if (builtin.category == category)
       names.push_back(builtin.name);
   return names;
 }

@@ -58,8 +58,6 @@ struct BuiltinParam {
   Value defaultValue = {};
   /// Takes `none` too.
   bool orNone = false;
-  /// dlc lacks all but the default so far.
-  bool isDefaultOnly = false;
 
   bool isRequired() const { return defaultValue.isPoison(); }
 };
@@ -69,8 +67,7 @@ struct Builtin {
   Category category;
   std::vector<BuiltinParam> params;
   llvm::StringLiteral doc;
-  /// Null: not available yet.
-  Value (*build)(Call &call) = nullptr;
+  Value (*build)(Call &call);
   /// The word in names of weights, if it is not `name`.
   llvm::StringLiteral word = "";
   /// Arguments that may be given by position, if it is not what the category says.

@@ -47,25 +47,6 @@ bool Call::axis(llvm::StringRef name, int64_t rank, int64_t &result) {
   return false;
 }
 
-static bool isDefault(const Value &value, const Value &standard) {
-  if (value.isNumber() && standard.isNumber())
-    return value.number() == standard.number();
-  if (value.is<bool>() && standard.is<bool>())
-    return value.as<bool>() == standard.as<bool>();
-  if (value.is<std::string>() && standard.is<std::string>())
-    return value.as<std::string>() == standard.as<std::string>();
-  return value.isNone() && standard.isNone();
-}
-
-bool Call::requireDefault(llvm::StringRef name) {
-  for (const BuiltinParam &param : builtin.params)
-    if (param.name == name && !isDefault(value(name), param.defaultValue)) {
-      fail(name, "'" + name + "' of " + label + " is not available yet");
-      return false;
-    }
-  return true;
-}
-
 std::optional<Tensor> Call::weight(llvm::StringRef name, llvm::ArrayRef<int64_t> shape,
                                    mlir::Type element, const Value &standard, int64_t fanIn,
                                    int64_t fanOut) {

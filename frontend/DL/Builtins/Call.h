@@ -33,8 +33,6 @@ public:
 
   /// Reports at an argument; poison.
   Value fail(llvm::StringRef argument, const llvm::Twine &message, const llvm::Twine &hint = "");
-  /// "'weight' of softmax_cross_entropy is not available yet", unless the argument has its default.
-  bool requireDefault(llvm::StringRef name);
 
   // ---- weights of a layer
   /// Declares path.name, or finds it where the layer is shared. `standard` is used where no `init`

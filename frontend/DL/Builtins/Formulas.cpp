@@ -240,6 +240,16 @@ static Node indexNumbers(TensorBuilder &b, Node x, int64_t axis) {
   return b.iota(b.typeOf(x).getShape(), b.builder.getI32Type(), axis);
 }
 
+Node largestIndex(Call &call, Node x, int64_t axis) {
+  TensorBuilder b = at(call);
+  Node largest = b.broadcastOver(b.reduce(ReduceKind::Max, x, {axis}), b.typeOf(x), {axis});
+  Node numbers = indexNumbers(b, x, axis);
+  // No index has the filler's number.
+  Node filler = b.splatLike(numbers, std::numeric_limits<int32_t>::max());
+  Node candidates = b.select(b.compare(Predicate::EQ, x, largest), numbers, filler);
+  return b.reduce(ReduceKind::Min, candidates, {axis});
+}
+
 Value buildArgmax(Call &call) {
   const Tensor &x = call.tensor("x");
   int64_t axis;
@@ -247,20 +257,30 @@ Value buildArgmax(Call &call) {
     return Poison{};
   if (x.dtype() == DType::Bool || x.shape()[axis] == 0)
     return call.fail("x", "argmax does not work on " + describe(x.type()));
-  TensorBuilder b = at(call);
-  Node largest = b.broadcastOver(b.reduce(ReduceKind::Max, x.value, {axis}), x.type(), {axis});
-  Node numbers = indexNumbers(b, x.value, axis);
-  // The first of the largest. No index has the filler's number.
-  Node filler = b.splatLike(numbers, std::numeric_limits<int32_t>::max());
-  Node candidates = b.select(b.compare(Predicate::EQ, x.value, largest), numbers, filler);
   BatchAxis batch = x.batch;
   if (batch.axis > axis)
     --batch.axis;
-  return call.make(b.reduce(ReduceKind::Min, candidates, {axis}), batch, {&x});
+  return call.make(largestIndex(call, x.value, axis), batch, {&x});
 }
 
 /// Each element with what is 1, 2, 4, ... before it (Hillis and Steele, 1986): as many additions as
 /// the length has bits lie behind each sum.
+Node cumulativeSum(Call &call, Node x, int64_t axis) {
+  TensorBuilder b = at(call);
+  auto type = b.typeOf(x);
+  llvm::SmallVector<int64_t> starts(type.getRank(), 0), low(type.getRank(), 0),
+      steps(type.getRank(), 1);
+  for (int64_t by = 1; by < type.getDimSize(axis); by *= 2) {
+    llvm::SmallVector<int64_t> sizes(type.getShape());
+    sizes[axis] -= by;
+    low[axis] = by;
+    Node before = dl::SliceOp::create(b.builder, b.loc, x, starts, sizes, steps);
+    before = dl::PadOp::create(b.builder, b.loc, type, before, low, steps);
+    x = b.add(x, before);
+  }
+  return x;
+}
+
 Value buildCumulativeSum(Call &call) {
   const Tensor &x = call.tensor("x");
   int64_t axis;
@@ -269,18 +289,7 @@ Value buildCumulativeSum(Call &call) {
   if (x.dtype() == DType::Bool)
     return call.fail("x", "cumulative_sum does not work on " + describe(x.type()),
                      "cast it with i32(...)");
-  TensorBuilder b = at(call);
-  Node sum = x.value;
-  llvm::SmallVector<int64_t> starts(x.rank(), 0), low(x.rank(), 0), steps(x.rank(), 1);
-  for (int64_t by = 1; by < x.shape()[axis]; by *= 2) {
-    llvm::SmallVector<int64_t> sizes(x.shape());
-    sizes[axis] -= by;
-    low[axis] = by;
-    Node before = dl::SliceOp::create(b.builder, b.loc, sum, starts, sizes, steps);
-    before = dl::PadOp::create(b.builder, b.loc, x.type(), before, low, steps);
-    sum = b.add(sum, before);
-  }
-  return call.makeLike(sum, x);
+  return call.makeLike(cumulativeSum(call, x.value, axis), x);
 }
 
 /// k times the first of the largest that are left.

@@ -38,6 +38,10 @@ Value buildCumulativeSum(Call &call);
 Value buildTopK(Call &call);
 Value buildArgmax(Call &call);
 Value buildOneHot(Call &call);
+/// i32: the number of the first of the largest elements along an axis, which is dropped.
+mlir::Value largestIndex(Call &call, mlir::Value x, int64_t axis);
+/// Each element with all before it along an axis.
+mlir::Value cumulativeSum(Call &call, mlir::Value x, int64_t axis);
 
 /// What dropout with `rate` keeps of a tensor of `shape`: bools, drawn anew in each step.
 mlir::Value drawKept(Call &call, llvm::ArrayRef<int64_t> shape, BatchAxis batch, double rate);

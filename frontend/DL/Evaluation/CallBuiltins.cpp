@@ -166,12 +166,6 @@ static std::string hintForList(const Builtin &builtin,
   return isList ? ": " + last.name.str() + " is one argument, such as (4, 5)" : "";
 }
 
-/// Categories that are few enough to be listed, and of which another one will do.
-static bool listsAlternatives(Category category) {
-  return category == Category::Optimizer || category == Category::Metric ||
-         category == Category::Loss;
-}
-
 static bool takesLayerAttributes(const Builtin &builtin) {
   return builtin.category == Category::Layer;
 }
@@ -196,12 +190,6 @@ static bool isForConvolutions(const Builtin &builtin, llvm::StringRef attribute)
 
 Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
                              std::vector<EvaluatedArgument> arguments, LayerInstance *layer) {
-  if (!builtin.build) {
-    error(name, builtin.name + " is not available yet")
-        .hint(listsAlternatives(builtin.category) ? "there is " + availableList(builtin.category)
-                                                  : "");
-    return Poison{};
-  }
   if (!entry && builtin.category == Category::Source) {
     error(name, "this must be known at compile time, " + builtin.name + " makes a tensor")
         .hint("a model or a block may make it");
@@ -246,9 +234,6 @@ Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
     call.setPath(layer->path, {});
   else if (!ownName.path.empty())
     call.setPath(names().join(ownName.path), ownName.range);
-  for (const BuiltinParam &param : builtin.params)
-    if (param.isDefaultOnly && !call.requireDefault(param.name))
-      return Poison{};
   Value result = builtin.build(call);
   if (builtin.name != "softmax" && builtin.name != "sigmoid")
     return result;

@@ -92,7 +92,7 @@ struct Tensor {
   /// Set if the tensor is a sum of multiples of batch reductions, so that it adds up over batches
   /// and ranks.
   std::shared_ptr<const Terms> terms;
-  /// What was applied to the sum of the terms; only `None` adds up further.
+  /// What is applied to the sum of the terms; only `None` adds up further.
   program::Finish finish = program::Finish::None;
   const Origin *origin = nullptr;
   /// "softmax" or "sigmoid", if the tensor is the result of one.

@@ -251,7 +251,8 @@ void SectionRun::addMetric(llvm::StringRef name, program::MetricKind kind, const
     return;
   }
   const Tensor *tensor = value.getIf<Tensor>();
-  if (!tensor || tensor->rank() != 0 || tensor->dtype() != DType::F32) {
+  bool isTable = !isLoss && tensor && tensor->finish == program::Finish::Table;
+  if (!isTable && (!tensor || tensor->rank() != 0 || tensor->dtype() != DType::F32)) {
     evaluator
         .error(Evaluator::valueRange(expr),
                what + " must be a scalar f32[], found " +

@@ -56,14 +56,21 @@ std::string hostProperties(std::string_view device, unsigned threads) {
 }
 
 void HostResults::begin(const RunStart &start) {
-  from.assign(start.accumulators.begin(), start.accumulators.end());
+  places.assign(start.accumulators.begin(), start.accumulators.end());
   slot = start.slot;
-  values[slot].resize(from.size());
+  size_t count = 0;
+  for (const AccumulatorPlace &place : places)
+    count += place.count;
+  values[slot].resize(count);
 }
 
 void HostResults::end() {
-  for (size_t i = 0; i < from.size(); ++i)
-    std::memcpy(&values[slot][i], from[i], sizeof(float));
+  float *to = values[slot].data();
+  for (const AccumulatorPlace &place : places) {
+    if (place.count != 0)
+      std::memcpy(to, place.from, place.count * sizeof(float));
+    to += place.count;
+  }
 }
 
 Status StartedSums::start(uint32_t stream, const DeviceCollective &collective) {

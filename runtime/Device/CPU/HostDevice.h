@@ -33,7 +33,7 @@ public:
   std::span<const float> of(unsigned slot) const { return values[slot]; }
 
 private:
-  std::vector<const std::byte *> from;
+  std::vector<AccumulatorPlace> places;
   unsigned slot = 0;
   std::vector<float> values[2];
 };

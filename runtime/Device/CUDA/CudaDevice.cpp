@@ -119,7 +119,8 @@ public:
       if (plan.records[i].kind == DLC_RECORD_COLLECTIVE && device->ranks().ranks() > 1)
         sums[i] = std::make_unique<StagedSum>(static_cast<dlc_collective>(plan.records[i].index));
     for (const ValueInfo &output : entry.outputs)
-      ringSize += output.kind == DLC_VALUE_ACCUMULATOR;
+      if (output.kind == DLC_VALUE_ACCUMULATOR)
+        ringSize += output.type.elementCount();
     void *pinned = nullptr;
     DLC_TRY(checkCuda(cudaHostAlloc(&pinned, 2 * (ringSize + 1) * sizeof(float), 0),
                       "pinning host memory"));
@@ -430,10 +431,14 @@ private:
 
   /// The run's last commands copy its accumulators to the host's ring.
   Status keepAccumulators() {
-    for (size_t i = 0; i < accumulators.size(); ++i)
-      DLC_TRY(checkCuda(cudaMemcpyAsync(ring + slot * ringSize + i, accumulators[i], sizeof(float),
-                                        cudaMemcpyDeviceToHost, streams[0]),
-                        "keeping losses"));
+    float *to = ring + slot * ringSize;
+    for (const AccumulatorPlace &place : accumulators) {
+      if (place.count != 0)
+        DLC_TRY(checkCuda(cudaMemcpyAsync(to, place.from, place.count * sizeof(float),
+                                          cudaMemcpyDeviceToHost, streams[0]),
+                          "keeping losses"));
+      to += place.count;
+    }
     return {};
   }
 
@@ -484,7 +489,7 @@ private:
   uint64_t runs = 0;
   /// The run's slot; the values of two runs, and when they are there.
   unsigned slot = 0;
-  std::span<const std::byte *const> accumulators;
+  std::span<const AccumulatorPlace> accumulators;
   float *ring = nullptr;
   size_t ringSize = 0;
   CudaEvent finished[2];

@@ -312,7 +312,7 @@ typedef struct dlc_entry {
 typedef enum dlc_value_kind {
   DLC_VALUE_INPUT = 1,
   DLC_VALUE_RESULT = 2,      /* a result of the model, by its name in the source */
-  DLC_VALUE_ACCUMULATOR = 3, /* sum or count of a loss or metric; scalar f32 */
+  DLC_VALUE_ACCUMULATOR = 3, /* sum or count of a loss or metric; f32, row-major */
   DLC_VALUE_GRADIENT = 4 /* gradient of a variable (`of`) or of an input: named gradient.<name> */
 } dlc_value_kind;
 
@@ -329,10 +329,19 @@ typedef struct dlc_value {
 } dlc_value;
 
 typedef enum dlc_metric_kind { DLC_METRIC_LOSS = 1, DLC_METRIC_METRIC = 2 } dlc_metric_kind;
-typedef enum dlc_finish { DLC_FINISH_NONE = 0, DLC_FINISH_EXP = 1 } dlc_finish;
+typedef enum dlc_finish {
+  DLC_FINISH_NONE = 0,
+  DLC_FINISH_EXP = 1,
+  DLC_FINISH_AREA = 2, /* of a curve that histograms describe: see dlc_metric */
+  DLC_FINISH_TABLE = 3 /* the sum is shown as it is */
+} dlc_finish;
 
 /* value = finish(sum over terms of coefficient * sum / count), where sum and count are first added
- * up over batches and ranks, in double. */
+ * up over batches and ranks, in double. With DLC_FINISH_AREA and DLC_FINISH_TABLE there is one
+ * term, whose sum alone counts: f32[outputs, 2, bins], in which bins of rising scores count the
+ * answers no (0) and yes (1), and the value is the mean over the outputs that have both of the area
+ * under the receiver operating curve; or f32[classes, classes]. All other sums and counts are
+ * scalars. */
 typedef struct dlc_metric {
   dlc_string name; /* "loss", "accuracy" */
   uint32_t kind;   /* dlc_metric_kind */

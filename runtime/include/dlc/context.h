@@ -35,6 +35,23 @@ struct Trace {
       onWrite;
 };
 
+/// Value of a loss or metric.
+struct MetricValue {
+  /// 0 where it is a table.
+  double number = 0;
+  /// A square table, row by row; empty for a number.
+  std::vector<double> table = {};
+
+  bool operator==(const MetricValue &) const = default;
+  /// Rows and columns of the table.
+  size_t side() const {
+    size_t side = 0;
+    while (side * side < table.size())
+      ++side;
+    return side;
+  }
+};
+
 class Context {
 public:
   /// Allocates what one run of the entry needs. Fails with InvalidArgument for an unknown entry,
@@ -88,7 +105,7 @@ public:
   Status read(size_t index, std::span<std::byte> destination) const;
 
   /// Value of metric number `index` for the last run alone.
-  Result<double> metric(size_t index) const;
+  Result<MetricValue> metric(size_t index) const;
 
 private:
   struct Impl;

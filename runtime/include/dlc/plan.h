@@ -79,7 +79,7 @@ struct ValueInfo {
 };
 
 /// value = finish(sum over terms of coefficient * sum / count); sum and count number outputs of the
-/// entry.
+/// entry. See dlc_metric.
 struct MetricInfo {
   std::string_view name;
   dlc_metric_kind kind;

@@ -159,6 +159,36 @@ dl.entry @entry_c3(%x: tensor<f32>) -> (tensor<f32> {dl.name = "sum", dl.kind = 
 
 // -----
 
+// (C3) Histograms and tables have shapes of their own, and no count.
+// expected-error @+1 {{'dl.entry' op (C3) the metric 'curve' finishes by area, which does not take the accumulator 'sum' of 'tensor<2x3xf32>'}}
+dl.entry @entry_c3(%x: tensor<2x3xf32>) -> (tensor<2x3xf32> {dl.name = "sum", dl.kind = #program.value<accumulator>})
+    attributes {kind = #program.entry<evaluate>,
+                metrics = [#program.metric<"curve", metric, area, [<"sum", count = 1.0 : f64, coefficient = 1.0 : f64>]>]} {
+  dl.return %x : tensor<2x3xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'dl.entry' op (C3) the metric 'counts' finishes by table, which takes one term without a count}}
+dl.entry @entry_c3(%x: tensor<3x3xf32>, %n: tensor<f32>)
+    -> (tensor<3x3xf32> {dl.name = "sum", dl.kind = #program.value<accumulator>}, tensor<f32> {dl.name = "n", dl.kind = #program.value<accumulator>})
+    attributes {kind = #program.entry<evaluate>,
+                metrics = [#program.metric<"counts", metric, table, [<"sum" over "n", count = 1.0 : f64, coefficient = 1.0 : f64>]>]} {
+  dl.return %x, %n : tensor<3x3xf32>, tensor<f32>
+}
+
+// -----
+
+// A number is no table.
+// expected-error @+1 {{'dl.entry' op (C3) the metric 'loss' finishes by none, which does not take the accumulator 'sum' of 'tensor<3x3xf32>'}}
+dl.entry @entry_c3(%x: tensor<3x3xf32>) -> (tensor<3x3xf32> {dl.name = "sum", dl.kind = #program.value<accumulator>})
+    attributes {kind = #program.entry<evaluate>,
+                metrics = [#program.metric<"loss", loss, none, [<"sum", count = 1.0 : f64, coefficient = 1.0 : f64>]>]} {
+  dl.return %x : tensor<3x3xf32>
+}
+
+// -----
+
 // expected-error @+1 {{'dl.entry' op (C4) has two inputs named 'x'}}
 dl.entry @entry_c4(%x: tensor<f32> {dl.name = "x"}, %y: tensor<f32> {dl.name = "x"}) attributes {kind = #program.entry<infer>} {
   dl.return

@@ -160,7 +160,17 @@ R"dl(test.dl:5:3: error: 'metrics' is bound and never used
 {"MetricUnknown", R"dl(metric f1 = f1_score(output, label))dl",
 R"dl(test.dl:5:15: error: unknown name 'f1_score'
   metric f1 = f1_score(output, label)
-              ^~~~~~~~ there is accuracy, top_k_accuracy, binary_accuracy, perplexity
+              ^~~~~~~~ there is accuracy, top_k_accuracy, binary_accuracy, auroc, perplexity, confusion
+)dl", {}},
+{"MetricOfATable", R"dl(metric half = 0.5 * confusion(output, label))dl",
+R"dl(test.dl:5:17: error: the metric 'half' must be a scalar f32[], found f32[10, 10]
+  metric half = 0.5 * confusion(output, label)
+                ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~ mean(...)
+)dl", {}},
+{"AreaBins", R"dl(metric area = auroc(output, output, bins=1))dl",
+R"dl(test.dl:5:44: error: 'bins' is from 2 to 1048576, found 1
+  metric area = auroc(output, output, bins=1)
+                                           ^
 )dl", {}},
 {"GroupWd", R"dl(parameters "**" { weight_decay = 0 })dl",
 R"dl(test.dl:5:21: error: a group has no setting 'weight_decay'

@@ -348,16 +348,30 @@ TEST(Loader, ChecksEntries) {
        [](auto &p) { p.values[0].location.dtype = DLC_I32; }},
       {"entry 'train_step': output 'output': kind 0 is unknown",
        [](auto &p) { p.values[2].kind = 0; }},
-      {"entry 'train_step': output 'output': an accumulator must be f32[], found f32[8, 4]",
-       [](auto &p) { p.values[2].kind = DLC_VALUE_ACCUMULATOR; }},
+      {"entry 'train_step': output 'loss.sum': an accumulator must be of f32 in row-major order, "
+       "found i32[]",
+       [](auto &p) { p.values[3].type.dtype = p.values[3].location.dtype = DLC_I32; }},
+      {"entry 'train_step': metric 'loss': adds up 'output', which is f32[8, 4], expected f32[]",
+       [](auto &p) {
+         p.values[2].kind = DLC_VALUE_ACCUMULATOR;
+         p.terms[0].sum = 0;
+       }},
+      {"entry 'train_step': metric 'loss': its sum is f32[], expected f32[outputs, 2, bins]",
+       [](auto &p) { p.metrics[0].finish = DLC_FINISH_AREA; }},
+      {"entry 'train_step': metric 'loss': its sum is f32[8, 4], expected f32[classes, classes]",
+       [](auto &p) {
+         p.values[2].kind = DLC_VALUE_ACCUMULATOR;
+         p.metrics[0].finish = DLC_FINISH_TABLE;
+         p.terms[0].sum = 0;
+       }},
       {"entry 'train_step': metric 'loss', term 0: its sum is output 0, which is no accumulator",
        [](auto &p) { p.terms[0].sum = 0; }},
       {"entry 'train_step': metric 'loss', term 0: its count is output 77, which is no accumulator",
        [](auto &p) { p.terms[0].count = 77; }},
       {"entry 'train_step': metric 'loss', term 0: its constant count is 0",
        [](auto &p) { p.terms[0].count = DLC_NONE; }},
-      {"entry 'train_step': metric 'loss' finishes by 2, which is unknown",
-       [](auto &p) { p.metrics[0].finish = 2; }},
+      {"entry 'train_step': metric 'loss' finishes by 4, which is unknown",
+       [](auto &p) { p.metrics[0].finish = 4; }},
       {"two entries are called 'train_step'",
        [](auto &p) { p.entries[1].name = p.entries[0].name; }},
   });

@@ -76,7 +76,7 @@ protected:
         EXPECT_TRUE(context->setScalar("ranks.scale", ranksScale).ok());
       Status ran = context->run(trace);
       EXPECT_TRUE(ran.ok()) << ran.message();
-      values.push_back(float(*context->metric(0)));
+      values.push_back(float(context->metric(0)->number));
     }
     for (size_t i = 0; i < 4; ++i) {
       std::vector<float> one(module->plan().variables[i].type.elementCount());
@@ -212,7 +212,7 @@ struct Observer : TrainObserver {
   std::vector<double> losses;
   std::vector<uint64_t> checkpoints;
   void onStep(const StepReport &report) override {
-    losses.push_back(report.batch[0].second);
+    losses.push_back(report.batch[0].second.number);
     if (report.progress.step != losses.size())
       ADD_FAILURE() << "step " << report.progress.step << " is report " << losses.size();
   }
@@ -269,7 +269,7 @@ TEST_F(CudaDeviceTest, KeepsInputs) {
   ASSERT_TRUE(context->bind(1, std::as_bytes(std::span(label))).ok());
   auto loss = [&] {
     EXPECT_TRUE(context->run().ok());
-    return *context->metric(0);
+    return context->metric(0)->number;
   };
   const double first = loss();
   ASSERT_TRUE(context->keepInputs().ok());

@@ -154,7 +154,7 @@ TEST(Exec, LetsAWatcherChangeResults) {
   };
   ASSERT_TRUE(context->run(&trace).ok());
   // Equal logits of four classes; the kernel's logarithm is good to about 3e-5.
-  EXPECT_NEAR(*context->metric(0), std::log(4.0), 1e-4);
+  EXPECT_NEAR(context->metric(0)->number, std::log(4.0), 1e-4);
 }
 
 // The same bits with 1, 2 and 3 threads, and in two runs.
@@ -176,7 +176,7 @@ TEST(Exec, RunsATrainingStep) {
   std::vector<float> before(64), after(64), gradient(64);
   ASSERT_TRUE(state->read(0, std::as_writable_bytes(std::span(before))).ok());
   ASSERT_TRUE(context->run().ok());
-  const double loss = *context->metric(0);
+  const double loss = context->metric(0)->number;
   EXPECT_NEAR(loss, std::log(4.0), 0.5); // chance, nearly
   ASSERT_TRUE(state->read(0, std::as_writable_bytes(std::span(after))).ok());
   const int number = context->findOutput("gradient.linear1.weight");
@@ -185,7 +185,7 @@ TEST(Exec, RunsATrainingStep) {
     EXPECT_NEAR(after[i], before[i] - 0.1f * gradient[i], 1e-6);
   ASSERT_TRUE(context->setScalar("optimizer.learning_rate", 0).ok());
   ASSERT_TRUE(context->run().ok());
-  EXPECT_LT(*context->metric(0), loss);
+  EXPECT_LT(context->metric(0)->number, loss);
   std::vector<float> still(64);
   ASSERT_TRUE(state->read(0, std::as_writable_bytes(std::span(still))).ok());
   EXPECT_EQ(still, after);
@@ -219,15 +219,15 @@ TEST(Exec, CountsValidSamples) {
   Inputs inputs;
   inputs.bindTo(*context);
   ASSERT_TRUE(context->run().ok());
-  const double all = *context->metric(0);
+  const double all = context->metric(0)->number;
   const int32_t valid = 3;
   ASSERT_TRUE(context->bind(2, std::as_bytes(std::span(&valid, 1))).ok());
   ASSERT_TRUE(context->run().ok());
-  const double some = *context->metric(0);
+  const double some = context->metric(0)->number;
   EXPECT_NE(some, all);
   inputs.image[5 * 16] = 1000;
   ASSERT_TRUE(context->run().ok());
-  EXPECT_EQ(*context->metric(0), some);
+  EXPECT_EQ(context->metric(0)->number, some);
 }
 
 TEST(Exec, ClonesShareNothing) {

@@ -21,7 +21,7 @@ struct Observer : TrainObserver {
   std::vector<EpochReport> epochs;
   uint64_t killAt = 0, stopAt = UINT64_MAX;
   void onStep(const StepReport &report) override {
-    losses.push_back(report.batch[0].second);
+    losses.push_back(report.batch[0].second.number);
     if (report.progress.step == killAt)
       raise(SIGKILL);
   }
@@ -81,8 +81,8 @@ TEST(Trainer, LearnsAndReports) {
   EXPECT_EQ(last.train[1].first, "accuracy");
   ASSERT_TRUE(last.test.has_value());
   EXPECT_EQ(last.test->samples, 30u);
-  EXPECT_GT(last.test->metrics[1].second, 0.9);
-  EXPECT_LT(last.train[0].second, observer.epochs[0].train[0].second);
+  EXPECT_GT(last.test->metrics[1].second.number, 0.9);
+  EXPECT_LT(last.train[0].second.number, observer.epochs[0].train[0].second.number);
 }
 
 /// The weights after two epochs of the small model with this schedule and rate.
@@ -168,7 +168,8 @@ TEST(Trainer, AveragesOverTheEpoch) {
   double sum = 0;
   for (double loss : observer.losses)
     sum += loss;
-  EXPECT_NEAR(observer.epochs[0].train[0].second, sum / double(observer.losses.size()), 1e-6);
+  EXPECT_NEAR(observer.epochs[0].train[0].second.number, sum / double(observer.losses.size()),
+              1e-6);
 }
 
 /// Bytes of the checkpoint after 20 batches: of one run, or of several with the given steps each.
