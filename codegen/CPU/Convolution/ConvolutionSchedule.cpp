@@ -50,7 +50,7 @@ double codegen::dataCycles(const DataGeometry &g, const MachineModel &m, const D
 double codegen::sourceCycles(const DataGeometry &g, const MachineModel &m, const DataSchedule &s) {
   const auto panels = double(ceilDiv(g.targetChannels, s.vectors * m.lanes));
   if (g.isSampling()) {
-    const double perVector = 3;
+    const double perVector = 8;
     double vectors = 0;
     for (int64_t phase = 0; phase < g.phases(); phase += g.columnPhases())
       vectors += g.taps(phase) == 0 ? 0 : tilesOf(g, s, phase) * double(s.boxRows);
@@ -159,8 +159,10 @@ static DataSchedule completeSchedule(DataSchedule s, const DataGeometry &g, cons
                   m.lanes) *
            double(maxReduction(g));
   };
+  // Each chunk of panels copies the source again; copying tile by tile takes longest.
+  const bool rowsFirst = g.isSampling();
   while (tasks() < wantedTasks && taskWork() > 2 * smallestTask) {
-    if (s.panels > 1)
+    if (s.panels > 1 && !(rowsFirst && s.bandRows > 1))
       s.panels = ceilDiv(s.panels, 2);
     else if (s.bandRows > 1)
       s.bandRows = ceilDiv(s.bandRows, 2);
