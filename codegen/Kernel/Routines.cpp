@@ -12,20 +12,15 @@ static bool standsAlone(LLVM::LLVMFuncOp function) {
   return function.getLinkage() == LLVM::Linkage::Internal && uses && uses->empty();
 }
 
-/// Gives `function` the name that its text has, and lets other objects call it.
-static void nameForText(LLVM::LLVMFuncOp function, ModuleOp module) {
-  auto rename = [&](const std::string &name) {
-    auto attribute = StringAttr::get(module.getContext(), name);
-    (void)SymbolTable::replaceAllSymbolUses(function, attribute, module);
-    function.setSymNameAttr(attribute);
-  };
-  rename(routinePrefix.str());
+/// The name that the text of `function` gives it.
+static StringAttr nameOf(LLVM::LLVMFuncOp function) {
+  OwningOpRef<LLVM::LLVMFuncOp> nameless = function.clone();
+  nameless->setSymName(routinePrefix);
   std::string text;
   llvm::raw_string_ostream stream(text);
-  function->print(stream, OpPrintingFlags().useLocalScope());
-  rename(routinePrefix.str() + hexadecimal(hashText(text)));
-  function.setLinkage(LLVM::Linkage::External);
-  function.setVisibility_(LLVM::Visibility::Hidden);
+  (*nameless)->print(stream, OpPrintingFlags().useLocalScope());
+  return StringAttr::get(function.getContext(),
+                         routinePrefix.str() + hexadecimal(hashText(text)));
 }
 
 Routines::Routine &Routines::get(const std::string &name) {
@@ -39,8 +34,16 @@ llvm::Expected<std::vector<std::string>> Routines::takeOut(ModuleOp module, Comp
   for (LLVM::LLVMFuncOp function : functions) {
     if (!standsAlone(function))
       continue;
-    nameForText(function, module);
-    Routine &routine = get(function.getName().str());
+    StringAttr name = nameOf(function);
+    (void)SymbolTable::replaceAllSymbolUses(function, name, module);
+    if (module.lookupSymbol(name)) { // the kernel itself has it twice
+      function.erase();
+      continue;
+    }
+    function.setSymNameAttr(name);
+    function.setLinkage(LLVM::Linkage::External);
+    function.setVisibility_(LLVM::Visibility::Hidden);
+    Routine &routine = get(name.str());
     std::call_once(routine.compiled, [&] {
       OwningOpRef<ModuleOp> alone = ModuleOp::create(module.getLoc());
       alone->push_back(function->clone());
