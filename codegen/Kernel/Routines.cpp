@@ -19,8 +19,7 @@ static StringAttr nameOf(LLVM::LLVMFuncOp function) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   (*nameless)->print(stream, OpPrintingFlags().useLocalScope());
-  return StringAttr::get(function.getContext(),
-                         routinePrefix.str() + hexadecimal(hashText(text)));
+  return StringAttr::get(function.getContext(), routinePrefix.str() + hexadecimal(hashText(text)));
 }
 
 Routines::Routine &Routines::get(const std::string &name) {
