@@ -26,8 +26,8 @@ def DL_EntryOp : DL_Op<"entry", [
     loss.
     (C1) A variable is assigned at most once, and not read behind its assignment. (C2) `updates`
     name parameters of the module, each once. (C3) The terms of `metrics` name accumulators among
-    the results, in the shapes that their finish takes. (C4) Names of inputs are distinct, and names of results are distinct. Not
-    differentiable: dl-differentiate extends it.
+    the results, in the shapes that their finish takes. (C4) Names of inputs are distinct, and names
+    of results are distinct. Not differentiable: dl-differentiate extends it.
     ```mlir
     dl.entry @train_step(%x: tensor<64x784xf32> {dl.name = "image", dl.batch_axis = 0 : i64}, ...)
         -> (tensor<f32> {dl.name = "loss.sum", dl.kind = #program.value<accumulator>})

@@ -143,7 +143,7 @@ def Program_MetricAttr : Program_Attr<"Metric", "metric"> {
   let description = [{
     `area` and `table` have one term, whose sum alone counts: histograms f32[outputs, 2, bins] of
     the answers no and yes over bins of rising scores, of which the value is the mean area under the
-    receiver operating curve; or counts f32[classes, classes]. All other sums and counts are scalars.
+    receiver operating curve; or counts f32[classes, classes]. Other sums and counts are scalars.
   }];
   let parameters = (ins "::mlir::StringAttr":$name, EnumParameter<Program_MetricKind>:$kind,
       EnumParameter<Program_Finish>:$finish, ArrayRefParameter<"::dlc::program::TermAttr">:$terms);
