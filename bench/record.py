@@ -9,6 +9,7 @@ import datetime
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 
@@ -27,6 +28,15 @@ def cpu():
     return {key.strip(): value.strip() for key, value in fields.items() if key.strip() in ("model name", "cpu MHz", "cache size", "flags")}
 
 
+def without_folders(part):
+    """An absolute path, also behind `idx:` or `--flag=`, as from the repository; of one that lies elsewhere the last name, as for another machine."""
+    found = re.fullmatch(r"([\w-]+[:=])?(/.*)", part)
+    if not found:
+        return part
+    before, path = found[1] or "", found[2]
+    return before + (os.path.relpath(path, ROOT) if path.startswith(ROOT) else os.path.basename(path))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", default=os.path.join(ROOT, "bench/results"))
@@ -42,8 +52,7 @@ def main():
     today = datetime.date.today().isoformat()
     record = {
         "date": today,
-        "command": [os.path.relpath(part, ROOT) if part.startswith(ROOT) else part for part in
-                    [os.path.basename(command[0]) if "python" in command[0] else command[0], *command[1:]]],
+        "command": [without_folders(part) for part in command],
         "host": {**cpu(), "cores": os.cpu_count(), "load": os.getloadavg()[0], "system": platform.platform()},
         "versions": {"commit": first_line("git", "rev-parse", "HEAD"), "dlc": first_line("build/release/bin/dlc", "--version"),
                      "clang": first_line("clang-22", "--version"), "onednn": first_line("dpkg-query", "-Wf", "${Version}", "libdnnl-dev")},
