@@ -9,10 +9,10 @@ include(AddLLVM)
 include(AddMLIR)
 separate_arguments(DLC_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 
-# dlc_op_declarations(OUTPUT flags...): as mlir_tablegen with -gen-op-decls, without the comments that repeat descriptions, so that
-# a change of a description rebuilds no user of the ops.
-macro(dlc_op_declarations output)
-  mlir_tablegen(${output}.full -gen-op-decls ${ARGN})
+# dlc_declarations(OUTPUT flags...): as mlir_tablegen, without the comments that repeat descriptions, so that a change of a
+# description rebuilds no user of what is declared.
+macro(dlc_declarations output)
+  mlir_tablegen(${output}.full ${ARGN})
   add_custom_command(OUTPUT ${output}
     COMMAND sed "/^ *\\/\\/\\//d" ${output}.full > ${output}.new
     COMMAND ${CMAKE_COMMAND} -E copy_if_different ${output}.new ${output}

@@ -21,28 +21,28 @@ using namespace dlc::codegen;
 // Compilation
 //===------------------------------------------------------------------------------------------===//
 
-/// A line of their sizes, then the objects.
-static std::string packObjects(ArrayRef<std::string> objects) {
+/// What the cache keeps of a kernel: a line of the sizes of its parts, then the parts.
+static std::string packParts(ArrayRef<std::string> parts) {
   std::string sizes, bytes;
-  for (const std::string &object : objects) {
-    sizes += (sizes.empty() ? "" : " ") + std::to_string(object.size());
-    bytes += object;
+  for (const std::string &part : parts) {
+    sizes += (sizes.empty() ? "" : " ") + std::to_string(part.size());
+    bytes += part;
   }
   return sizes + '\n' + bytes;
 }
 
-/// Empty if `packed` is not what packObjects made.
-static std::vector<std::string> unpackObjects(StringRef packed) {
+/// Empty if `packed` is not what packParts made.
+static std::vector<std::string> unpackParts(StringRef packed) {
   auto [sizes, bytes] = packed.split('\n');
-  std::vector<std::string> objects;
+  std::vector<std::string> parts;
   for (StringRef size : llvm::split(sizes, ' ')) {
     size_t count = 0;
     if (size.getAsInteger(10, count) || count > bytes.size())
       return {};
-    objects.push_back(bytes.take_front(count).str());
+    parts.push_back(bytes.take_front(count).str());
     bytes = bytes.drop_front(count);
   }
-  return bytes.empty() ? objects : std::vector<std::string>();
+  return bytes.empty() ? parts : std::vector<std::string>();
 }
 
 namespace {
@@ -68,7 +68,7 @@ public:
     });
   }
 
-  /// Its objects, as packObjects packs them.
+  /// Its objects, as packParts packs them.
   llvm::Expected<std::string> compile(const SelectedKernel &kernel, Routines &routines) {
     return emit(kernel, [&](ModuleOp module) -> llvm::Expected<std::string> {
       auto compileObject = [&](ModuleOp part) { return lower(part, Output::Object); };
@@ -79,7 +79,7 @@ public:
       if (!own)
         return own.takeError();
       others->insert(others->begin(), std::move(*own));
-      return packObjects(*others);
+      return packParts(*others);
     });
   }
 
@@ -249,7 +249,7 @@ static llvm::Expected<std::vector<CompiledKernel>> compileForCpu(ArrayRef<Select
     return results.takeError();
   std::vector<CompiledKernel> compiled;
   for (auto [kernel, result] : llvm::zip_equal(kernels, *results)) {
-    compiled.push_back({unpackObjects(result.object), {}, result.fromCache, result.seconds});
+    compiled.push_back({unpackParts(result.object), {}, result.fromCache, result.seconds});
     if (compiled.back().objects.empty())
       return llvm::createStringError("kernel " + kernel.symbol +
                                      ": the cache holds what is no object");
@@ -305,8 +305,8 @@ static llvm::Expected<std::vector<CompiledKernel>> compileForCuda(ArrayRef<Selec
     std::string identity = source.headers.empty() ? "" : headers->identity;
     for (unsigned architecture : target.architectures)
       jobs.push_back(
-          {hashText("nvrtc " + (*nvrtc)->version() + " sm_" + std::to_string(architecture) + '\0' +
-                    identity + '\0' + texts.back()),
+          {hashText("nvrtc parts " + (*nvrtc)->version() + " sm_" + std::to_string(architecture) +
+                    '\0' + identity + '\0' + texts.back()),
            texts.back().size()});
   }
   auto results = Jobs::run(jobs, options, [&]() -> llvm::Expected<Jobs::Run> {
@@ -316,20 +316,18 @@ static llvm::Expected<std::vector<CompiledKernel>> compileForCuda(ArrayRef<Selec
                             sources[kernelOfText[i / perKernel]].functions, headers->folders);
       if (!images)
         return images.takeError();
-      std::string cubin = images->first.serialise();
-      return std::to_string(cubin.size()) + "\n" + cubin + images->second.serialise();
+      return packParts({images->first.serialise(), images->second.serialise()});
     });
   });
   if (!results)
     return results.takeError();
   for (auto [i, result] : llvm::enumerate(*results)) {
     CompiledKernel &kernel = compiled[kernelOfText[i / perKernel]];
-    auto [size, rest] = StringRef(result.object).split('\n');
-    size_t cubinBytes = 0;
+    std::vector<std::string> parts = unpackParts(result.object);
     std::optional<KernelImage> cubin, ptx;
-    if (!size.getAsInteger(10, cubinBytes)) {
-      cubin = KernelImage::deserialise(rest.take_front(cubinBytes));
-      ptx = KernelImage::deserialise(rest.drop_front(cubinBytes));
+    if (parts.size() == 2) {
+      cubin = KernelImage::deserialise(parts[0]);
+      ptx = KernelImage::deserialise(parts[1]);
     }
     if (!cubin || !ptx)
       return llvm::createStringError("kernel " + kernels[kernelOfText[i / perKernel]].symbol +

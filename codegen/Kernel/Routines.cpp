@@ -12,13 +12,12 @@ static bool standsAlone(LLVM::LLVMFuncOp function) {
   return function.getLinkage() == LLVM::Linkage::Internal && uses && uses->empty();
 }
 
-/// The name that the text of `function` gives it.
-static StringAttr nameOf(LLVM::LLVMFuncOp function) {
-  OwningOpRef<LLVM::LLVMFuncOp> nameless = function.clone();
-  nameless->setSymName(routinePrefix);
+/// The name that the text of `function` gives it; what it is called by now does not count.
+static StringAttr nameByText(LLVM::LLVMFuncOp function) {
+  function.setSymName(routinePrefix);
   std::string text;
   llvm::raw_string_ostream stream(text);
-  (*nameless)->print(stream, OpPrintingFlags().useLocalScope());
+  function->print(stream, OpPrintingFlags().useLocalScope());
   return StringAttr::get(function.getContext(), routinePrefix.str() + hexadecimal(hashText(text)));
 }
 
@@ -33,8 +32,8 @@ llvm::Expected<std::vector<std::string>> Routines::takeOut(ModuleOp module, Comp
   for (LLVM::LLVMFuncOp function : functions) {
     if (!standsAlone(function))
       continue;
-    StringAttr name = nameOf(function);
-    (void)SymbolTable::replaceAllSymbolUses(function, name, module);
+    StringAttr before = function.getSymNameAttr(), name = nameByText(function);
+    (void)SymbolTable::replaceAllSymbolUses(before, name, module);
     if (module.lookupSymbol(name)) { // the kernel itself has it twice
       function.erase();
       continue;
