@@ -5,8 +5,8 @@ usage: rivals.py --net resnet50 [--batch 256] [--precision f32|tf32|bf16] [--mod
        rivals.py --ceilings       what the device reaches at most: copies, and products in each precision
        rivals.py --serve ...      for compare.py: does what each line of the standard input asks, answers with one JSON object a line
 Prints one JSON object a line: median / min / max ms of a step, as dlc-run bench each of them waited for, inputs on the device. A step
-is forward, loss, backward, SGD with momentum and weight decay (fused). The networks are those of bench/gpu and examples: torchvision's
-without dropout. cudnn.benchmark is on, convolutions are channels_last; f32 is strict, bf16 is autocast. Needs torch alone; with
+is forward, loss, backward, SGD with momentum and weight decay (fused). The networks are those of examples, bench/gpu and bench/compare:
+all without dropout. cudnn.benchmark is on, convolutions are channels_last; f32 is strict, bf16 is autocast. Needs torch alone; with
 --infer, numpy, safetensors and the library of --mode, all from PyPI.
 """
 import argparse
@@ -94,9 +94,95 @@ def mlp():
     return nn.Sequential(*layers[:-1])
 
 
+def conv_norm(channels, width, kernel, stride=1, groups=1):
+    return [nn.Conv2d(channels, width, kernel, stride, kernel // 2, groups=groups, bias=False), nn.BatchNorm2d(width)]
+
+
+class DenseLayer(nn.Module):
+    def __init__(self, channels, growth=32):
+        super().__init__()
+        self.norm1, self.conv1 = nn.BatchNorm2d(channels), nn.Conv2d(channels, 4 * growth, 1, bias=False)
+        self.norm2, self.conv2 = nn.BatchNorm2d(4 * growth), nn.Conv2d(4 * growth, growth, 3, padding=1, bias=False)
+
+    def forward(self, parts):
+        y = self.conv1(F.relu(self.norm1(torch.cat(parts, 1))))
+        return self.conv2(F.relu(self.norm2(y)))
+
+
+class DenseBlock(nn.Module):
+    def __init__(self, channels, depth):
+        super().__init__()
+        self.layers = nn.ModuleList(DenseLayer(channels + 32 * i) for i in range(depth))
+
+    def forward(self, x):
+        parts = [x]
+        for layer in self.layers:
+            parts.append(layer(parts))
+        return torch.cat(parts, 1)
+
+
+def densenet121():
+    layers, channels = [*conv_norm(3, 64, 7, 2), nn.ReLU(), nn.MaxPool2d(3, 2, 1)], 64
+    for i, depth in enumerate((6, 12, 24, 16)):
+        layers.append(DenseBlock(channels, depth))
+        channels += 32 * depth
+        layers += [nn.BatchNorm2d(channels), nn.ReLU()]
+        if i < 3:
+            layers += [nn.Conv2d(channels, channels // 2, 1, bias=False), nn.AvgPool2d(2)]
+            channels //= 2
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 1000))
+
+
+class InvertedResidual(nn.Module):
+    def __init__(self, channels, width, stride, expand):
+        super().__init__()
+        wide = expand * channels
+        widen = [*conv_norm(channels, wide, 1), nn.ReLU6()] if expand != 1 else []
+        self.net = nn.Sequential(*widen, *conv_norm(wide, wide, 3, stride, wide), nn.ReLU6(), *conv_norm(wide, width, 1))
+        self.shortcut = stride == 1 and channels == width
+
+    def forward(self, x):
+        return x + self.net(x) if self.shortcut else self.net(x)
+
+
+def mobilenet_v2():
+    layers, channels = [*conv_norm(3, 32, 3, 2), nn.ReLU6()], 32
+    for expand, width, depth, stride in [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]:
+        for i in range(depth):
+            layers.append(InvertedResidual(channels, width, stride if i == 0 else 1, expand))
+            channels = width
+    return nn.Sequential(*layers, *conv_norm(320, 1280, 1), nn.ReLU6(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(1280, 1000))
+
+
+class UNet(nn.Module):
+    def __init__(self, widths=(64, 128, 256, 512, 1024)):
+        super().__init__()
+        self.down = nn.ModuleList(self.double(a, b) for a, b in zip((1, *widths), widths))
+        self.up = nn.ModuleList()
+        for a, b in zip(widths[:0:-1], widths[-2::-1]):
+            self.up += [nn.ConvTranspose2d(a, b, 2, 2), self.double(2 * b, b)]
+        self.head = nn.Conv2d(widths[0], 2, 1)
+
+    @staticmethod
+    def double(channels, width):
+        return nn.Sequential(nn.Conv2d(channels, width, 3, padding=1), nn.ReLU(), nn.Conv2d(width, width, 3, padding=1), nn.ReLU())
+
+    def forward(self, x):
+        skips = []
+        for block in self.down[:-1]:
+            skips.append(block(x))
+            x = F.max_pool2d(skips[-1], 2)
+        x = self.down[-1](x)
+        for widen, block in zip(self.up[::2], self.up[1::2]):
+            x = block(torch.cat([skips.pop(), widen(x)], 1))
+        return self.head(x)
+
+
 # Network, shape of a sample, classes, pixels that have a label of their own.
 NETS = {"lenet": (lenet, (1, 28, 28), 10, ()), "mlp": (mlp, (784,), 10, ()), "alexnet": (alexnet, (3, 224, 224), 1000, ()),
-        "vgg16": (vgg16, (3, 224, 224), 1000, ()), "resnet50": (resnet50, (3, 224, 224), 1000, ()), "fcn": (fcn, (3, 224, 224), 21, (224, 224))}
+        "vgg16": (vgg16, (3, 224, 224), 1000, ()), "resnet50": (resnet50, (3, 224, 224), 1000, ()), "fcn": (fcn, (3, 224, 224), 21, (224, 224)),
+        "densenet121": (densenet121, (3, 224, 224), 1000, ()), "mobilenet_v2": (mobilenet_v2, (3, 224, 224), 1000, ()),
+        "unet": (UNet, (1, 256, 256), 2, (256, 256))}
 
 
 class LanguageModel(nn.Module):
@@ -110,9 +196,47 @@ class LanguageModel(nn.Module):
         return self.out(self.lstm(self.embedding(x))[0]).flatten(0, 1)
 
 
-# Language model, its steps, words, the limit of the gradients' norm, and the optimizer, as examples/ has them.
-TEXTS = {"lstm_ptb": (lambda: LanguageModel(10000, 256), 32, 10000, 5, lambda p: torch.optim.SGD(p, lr=1.0, fused=True)),
-         "char-rnn": (lambda: LanguageModel(65, 64), 64, 65, 1, lambda p: torch.optim.Adam(p, lr=2e-3, fused=True))}
+class Transformer(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.qkv, self.project = nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.norm2, self.widen, self.narrow = nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        q, k, v = (it.unflatten(2, (self.heads, -1)).transpose(1, 2) for it in self.qkv(self.norm1(x)).chunk(3, 2))
+        x = x + self.project(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
+        return x + self.narrow(F.gelu(self.widen(self.norm2(x)), approximate="tanh"))
+
+
+class Gpt(nn.Module):
+    """GPT-2 small without dropout; the table of words is the last layer's weight too."""
+
+    def __init__(self, words=50257, context=1024, width=768, layers=12, heads=12):
+        super().__init__()
+        self.table, self.position = nn.Embedding(words, width), nn.Parameter(torch.empty(context, width))
+        self.blocks, self.norm = nn.Sequential(*(Transformer(width, heads) for _ in range(layers))), nn.LayerNorm(width)
+        for parameter in self.parameters():
+            if parameter.dim() == 2:
+                nn.init.normal_(parameter, 0, 0.02)
+
+    def forward(self, x):
+        x = self.blocks(self.table(x) + self.position[:x.shape[1]])
+        return F.linear(self.norm(x), self.table.weight).flatten(0, 1)
+
+
+def adamw(parameters):
+    """Decay of matrices only."""
+    parameters = list(parameters)
+    groups = [{"params": [p for p in parameters if p.dim() == 2], "weight_decay": 0.1},
+              {"params": [p for p in parameters if p.dim() == 1], "weight_decay": 0}]
+    return torch.optim.AdamW(groups, lr=6e-4, betas=(0.9, 0.95), fused=True)
+
+
+# Language model, the shape of a batch of n texts, words, the limit of the gradients' norm, and the optimizer, as examples/ has them.
+TEXTS = {"lstm_ptb": (lambda: LanguageModel(10000, 256), lambda n: (32, n), 10000, 5, lambda p: torch.optim.SGD(p, lr=1.0, fused=True)),
+         "char-rnn": (lambda: LanguageModel(65, 64), lambda n: (64, n), 65, 1, lambda p: torch.optim.Adam(p, lr=2e-3, fused=True)),
+         "gpt": (Gpt, lambda n: (n, 256), 50257, 1, adamw)}
 SMOOTHING = {"resnet50": 0.1}  # of the labels, as the model of that name says
 MODES = ("eager", "compile", "reduce-overhead", "max-autotune")
 
@@ -147,9 +271,9 @@ class Torch:
         self.device, self.precision = options.device, options.precision
         self.clip, self.smoothing = None, SMOOTHING.get(options.net, 0)
         if options.net in TEXTS:
-            make, steps, words, self.clip, optimizer = TEXTS[options.net]
+            make, shape, words, self.clip, optimizer = TEXTS[options.net]
             self.net = make().to(self.device).train(not options.infer)
-            self.image, self.label = (torch.randint(0, words, (steps, options.batch), device=self.device) for _ in range(2))
+            self.image, self.label = (torch.randint(0, words, shape(options.batch), device=self.device) for _ in range(2))
         else:
             make, shape, classes, pixels = NETS[options.net]
             self.net = make().to(self.device).train(not options.infer)
