@@ -102,8 +102,11 @@ static std::string identityOf(const Target &target) {
 /// Measured seconds take the place of estimates, and the one to take stands in front.
 static void applyMeasured(std::vector<GeneratedCandidate> &all, const PinnedKernel &measured) {
   for (GeneratedCandidate &one : all)
-    if (auto known = measured.seconds.find(one.name()); known != measured.seconds.end())
-      one.candidate.cost = known->second;
+    if (auto known = measured.seconds.find(one.name()); known != measured.seconds.end()) {
+      one.candidate.cost = known->second.all;
+      if (one.candidate.preparation)
+        one.candidate.preparation->seconds = known->second.preparing;
+    }
   auto isChosen = [&](const GeneratedCandidate &one) { return one.name() == measured.chosen; };
   if (auto chosen = llvm::find_if(all, isChosen); chosen != all.end()) {
     chosen->pinned = true;

@@ -42,8 +42,12 @@ struct KernelOffer {
 /// A kernel that has been measured.
 struct PinnedKernel {
   std::string chosen; ///< GeneratedCandidate::name() of the one to take
-  /// By their names, of one core or one GPU; of the chosen one and of others.
-  llvm::StringMap<double> seconds;
+  /// Of one core or one GPU.
+  struct Seconds {
+    double all = 0, preparing = 0; ///< `preparing` is the part that Candidate::preparation has
+  };
+  /// By their names; of the chosen one and of others.
+  llvm::StringMap<Seconds> seconds;
 };
 /// What is known of a kernel by its canonical text, or null. Called by several threads.
 using PinnedChoices = std::function<const PinnedKernel *(llvm::StringRef text)>;

@@ -15,7 +15,7 @@ namespace json = llvm::json;
 
 namespace dlc::codegen {
 
-static constexpr int64_t version = 1; ///< as checkVersion says
+static constexpr int64_t version = 2; ///< as checkVersion says
 /// Candidates that are estimated to take this many times as long as the fastest are not timed: the
 /// loops of last resort, which would take as long as all others together.
 static constexpr double hopeless = 10;
@@ -100,11 +100,10 @@ static json::Value toJson(const TunedProblem &problem) {
 }
 
 static json::Value toJson(const MeasuredCandidate &candidate) {
-  return json::Object{{"generator", candidate.generator},
-                      {"algorithm", candidate.algorithm},
-                      {"schedule", candidate.schedule},
-                      {"workspace", int64_t(candidate.workspaceBytes)},
-                      {"seconds", candidate.seconds}};
+  return json::Object{
+      {"generator", candidate.generator}, {"algorithm", candidate.algorithm},
+      {"schedule", candidate.schedule},   {"workspace", int64_t(candidate.workspaceBytes)},
+      {"seconds", candidate.seconds},     {"preparing", candidate.preparing}};
 }
 
 static json::Value toJson(const TunedKernel &kernel) {
@@ -226,6 +225,16 @@ static bool readSeconds(const json::Value &value, double &seconds, json::Path pa
   return true;
 }
 
+static bool readPreparing(const json::Value &value, double &seconds, json::Path path) {
+  std::optional<double> number = value.getAsNumber();
+  if (!number || !(*number >= 0) || !std::isfinite(*number)) {
+    path.report("expected a number of 0 or more");
+    return false;
+  }
+  seconds = *number;
+  return true;
+}
+
 static bool fromJSON(const json::Value &value, MeasuredCandidate &candidate, json::Path path) {
   return Fields(value, path)
       .take("generator", candidate.generator)
@@ -237,6 +246,10 @@ static bool fromJSON(const json::Value &value, MeasuredCandidate &candidate, jso
             })
       .take("seconds", [&](const json::Value &seconds,
                            json::Path at) { return readSeconds(seconds, candidate.seconds, at); })
+      .take("preparing",
+            [&](const json::Value &seconds, json::Path at) {
+              return readPreparing(seconds, candidate.preparing, at);
+            })
       .done();
 }
 
@@ -262,7 +275,7 @@ static bool checkVersion(const json::Value &value, json::Path path) {
   if (found && found->getAsInteger() == version)
     return true;
   if (found)
-    path.field("dlc_plan").report("expected version 1");
+    path.field("dlc_plan").report("expected version 2");
   else
     path.report("expected an object with the field dlc_plan");
   return false;
@@ -325,9 +338,10 @@ PinnedChoices LockFile::choices() const {
   for (const TunedKernel &kernel : kernels) {
     PinnedKernel &pinned = (*known)[kernel.problem.hash];
     pinned.chosen = kernel.chosen.name();
-    pinned.seconds[pinned.chosen] = kernel.chosen.seconds;
+    pinned.seconds[pinned.chosen] = {kernel.chosen.seconds, kernel.chosen.preparing};
     for (const MeasuredCandidate &other : kernel.others)
-      pinned.seconds.try_emplace(other.name(), other.seconds);
+      pinned.seconds.try_emplace(other.name(),
+                                 PinnedKernel::Seconds{other.seconds, other.preparing});
   }
   return [known](StringRef text) -> const PinnedKernel * {
     auto found = known->find(problemHash(text));

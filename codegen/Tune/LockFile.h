@@ -4,10 +4,12 @@
 // kernel by the hash of its region's canonical text (op, sizes, types, layouts, what is fused
 // around it); everything else in a line's `problem`, and the layers that it stands for, are for
 // people. `chosen` runs it; `others` were slower, and say by how much. Seconds are those of one
-// core or one GPU, as estimates are, so that dl-choose can add them up.
+// core or one GPU, as estimates are, so that dl-choose can add them up. `preparing` is the part of
+// them that makes something of an operand of its own: where that stays as it is, as weights do in
+// inference, it runs once, and the candidate that takes least without it runs the kernel.
 //
 //   {
-//     "dlc_plan": 1,
+//     "dlc_plan": 2,
 //     "target": "znver5, vectors of 64 bytes, ...",
 //     "machine": "AMD EPYC 9B45, 2 threads",
 //     "kernels": [
@@ -29,6 +31,7 @@ struct MeasuredCandidate {
   std::string algorithm; ///< of a convolution on the CPU, else empty
   uint64_t workspaceBytes = 0;
   double seconds = 0;
+  double preparing = 0; ///< of `seconds`
 
   std::string name() const { return generator + ": " + schedule; }
 };

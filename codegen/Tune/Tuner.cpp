@@ -25,45 +25,58 @@ static constexpr unsigned leastRounds = 3;
 //===------------------------------------------------------------------------------------------===//
 
 namespace {
+/// Runs of one kind.
+class Samples {
+public:
+  void add(double seconds) { sorted.insert(llvm::upper_bound(sorted, seconds), seconds); }
+  double median() const {
+    return (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2;
+  }
+  double least() const { return sorted.front(); }
+
+private:
+  std::vector<double> sorted; ///< ascending
+};
+
 /// What one candidate took.
 class Series {
 public:
   explicit Series(KernelTimer::Run run) : run(std::move(run)) {}
 
-  /// Twice without counting: memory is touched, and how often to repeat becomes known.
+  /// Twice: memory is touched, and how often to repeat becomes known. The second run counts until
+  /// there is a measured one.
   llvm::Error warmUp() {
-    for (unsigned i = 0; i < 2; ++i) {
-      llvm::Expected<double> taken = run();
-      if (!taken)
-        return taken.takeError();
-      first = *taken;
-    }
-    repeats = std::clamp(shortestSample / std::max(first, 1e-9), 1.0, 1000.0);
+    for (unsigned i = 0; i < 2; ++i)
+      if (llvm::Error error = sample(1))
+        return error;
+    warm = true;
+    repeats = std::clamp(shortestSample / std::max(all.least(), 1e-9), 1.0, 1000.0);
     return llvm::Error::success();
   }
-  llvm::Error measure() {
-    double sum = 0;
-    for (unsigned i = 0; i < repeats; ++i) {
-      llvm::Expected<double> taken = run();
-      if (!taken)
-        return taken.takeError();
-      sum += *taken;
-    }
-    samples.insert(llvm::upper_bound(samples, sum / repeats), sum / repeats);
-    return llvm::Error::success();
-  }
+  llvm::Error measure() { return sample(repeats); }
 
-  double median() const {
-    return samples.empty() ? first
-                           : (samples[(samples.size() - 1) / 2] + samples[samples.size() / 2]) / 2;
-  }
-  double least() const { return samples.empty() ? first : samples.front(); }
+  Samples all, prepared;
 
 private:
+  llvm::Error sample(unsigned runs) {
+    KernelTimer::Seconds sum{0, 0};
+    for (unsigned i = 0; i < runs; ++i) {
+      llvm::Expected<KernelTimer::Seconds> taken = run();
+      if (!taken)
+        return taken.takeError();
+      sum.all += taken->all;
+      sum.prepared += taken->prepared;
+    }
+    if (std::exchange(warm, false))
+      all = prepared = Samples();
+    all.add(sum.all / runs);
+    prepared.add(sum.prepared / runs);
+    return llvm::Error::success();
+  }
+
   KernelTimer::Run run;
-  double first = 0;
   unsigned repeats = 1;
-  std::vector<double> samples; ///< ascending
+  bool warm = true; ///< what is there does not count
 };
 
 /// Times candidates in turns.
@@ -76,8 +89,8 @@ public:
     std::iota(running.begin(), running.end(), 0);
   }
 
-  /// The median of each.
-  llvm::Expected<std::vector<double>> run() {
+  /// The medians of each.
+  llvm::Expected<std::vector<PinnedKernel::Seconds>> run() {
     for (Series &series : all)
       if (llvm::Error error = series.warmUp())
         return std::move(error);
@@ -94,19 +107,28 @@ public:
       if (passed.count() > options.seconds)
         break;
     }
-    std::vector<double> medians;
-    for (const Series &series : all)
-      medians.push_back(series.median());
+    std::vector<PinnedKernel::Seconds> medians;
+    for (const Series &series : all) {
+      const double whole = series.all.median();
+      medians.push_back({whole, std::max(0.0, whole - series.prepared.median())});
+    }
     return medians;
   }
 
 private:
-  /// Takes out whose fastest run is slower than `margin` medians of the best.
+  /// Takes out whose fastest run is slower than `margin` medians of the best, with the preparing
+  /// and without it.
   void drop(double margin) {
-    double best = std::numeric_limits<double>::infinity();
-    for (size_t number : running)
-      best = std::min(best, all[number].median());
-    llvm::erase_if(running, [&](size_t number) { return all[number].least() > margin * best; });
+    auto isSlow = [&](Samples Series::*kind) {
+      double best = std::numeric_limits<double>::infinity();
+      for (size_t number : running)
+        best = std::min(best, (all[number].*kind).median());
+      return [this, kind, limit = margin * best](size_t number) {
+        return (all[number].*kind).least() > limit;
+      };
+    };
+    auto whole = isSlow(&Series::all), prepared = isSlow(&Series::prepared);
+    llvm::erase_if(running, [&](size_t number) { return whole(number) && prepared(number); });
   }
 
   const TuneOptions &options;
@@ -127,8 +149,10 @@ public:
   llvm::Expected<TunedKernel> tune(const KernelOffer &offer, bool &fromCache);
 
 private:
-  llvm::Expected<std::vector<double>> measure(ArrayRef<SelectedKernel> candidates, bool &fromCache);
-  std::optional<std::vector<double>> lookUp(const KernelKey &key, size_t count) const;
+  using Seconds = std::vector<PinnedKernel::Seconds>; ///< of each candidate
+  llvm::Expected<Seconds> measure(ArrayRef<SelectedKernel> candidates, bool &fromCache);
+  std::optional<Seconds> lookUp(const KernelKey &key, size_t count) const;
+  void keep(const KernelKey &key, const Seconds &seconds) const;
 
   KernelSelector &selector;
   KernelTimer &timer;
@@ -138,43 +162,61 @@ private:
 };
 } // namespace
 
-/// Nothing for what is no list of as many numbers.
-std::optional<std::vector<double>> Tuner::lookUp(const KernelKey &key, size_t count) const {
+/// Nothing for what is no list of two numbers for each.
+std::optional<Tuner::Seconds> Tuner::lookUp(const KernelKey &key, size_t count) const {
   std::optional<std::string> text = options.cache ? cache.load(key) : std::nullopt;
   if (!text)
     return std::nullopt;
-  llvm::Expected<std::vector<double>> seconds = json::parse<std::vector<double>>(*text);
-  if (!seconds) {
-    llvm::consumeError(seconds.takeError());
+  llvm::Expected<std::vector<double>> numbers = json::parse<std::vector<double>>(*text);
+  if (!numbers) {
+    llvm::consumeError(numbers.takeError());
     return std::nullopt;
   }
-  return seconds->size() == count ? std::optional(*seconds) : std::nullopt;
+  if (numbers->size() != 2 * count)
+    return std::nullopt;
+  Seconds seconds;
+  for (size_t i = 0; i < numbers->size(); i += 2)
+    seconds.push_back({(*numbers)[i], (*numbers)[i + 1]});
+  return seconds;
 }
 
-llvm::Expected<std::vector<double>> Tuner::measure(ArrayRef<SelectedKernel> candidates,
-                                                   bool &fromCache) {
+void Tuner::keep(const KernelKey &key, const Seconds &seconds) const {
+  json::Array numbers;
+  for (const PinnedKernel::Seconds &one : seconds) {
+    numbers.push_back(one.all);
+    numbers.push_back(one.preparing);
+  }
+  cache.store(key, llvm::formatv("{0}", json::Value(std::move(numbers))).str());
+}
+
+llvm::Expected<Tuner::Seconds> Tuner::measure(ArrayRef<SelectedKernel> candidates,
+                                              bool &fromCache) {
   std::string identity = "timing " + timer.machine();
   for (const SelectedKernel &candidate : candidates)
     identity += '\0' + candidate.keyText();
   const KernelKey key = hashText(identity);
-  std::optional<std::vector<double>> known = lookUp(key, candidates.size());
+  std::optional<Seconds> known = lookUp(key, candidates.size());
   fromCache = known.has_value();
   if (known)
     return *known;
   llvm::Expected<std::vector<KernelTimer::Run>> runs = timer.load(selector, candidates);
   if (!runs)
     return runs.takeError();
-  llvm::Expected<std::vector<double>> seconds = Race(std::move(*runs), options).run();
+  llvm::Expected<Seconds> seconds = Race(std::move(*runs), options).run();
   if (seconds && options.cache)
-    cache.store(key, llvm::formatv("{0}", json::Value(json::Array(*seconds))).str());
+    keep(key, *seconds);
   return seconds;
 }
 
-static MeasuredCandidate describe(const GeneratedCandidate &one, double seconds) {
+static MeasuredCandidate describe(const GeneratedCandidate &one,
+                                  const PinnedKernel::Seconds &seconds) {
   const Candidate &candidate = one.candidate;
-  return {one.generator->name().str(), candidate.schedule,
+  return {one.generator->name().str(),
+          candidate.schedule,
           candidate.algorithm ? dl::stringifyConvolutionAlgorithm(*candidate.algorithm).str() : "",
-          candidate.workspaceBytes, seconds};
+          candidate.workspaceBytes,
+          seconds.all,
+          seconds.preparing};
 }
 
 llvm::Expected<TunedKernel> Tuner::tune(const KernelOffer &offer, bool &fromCache) {
@@ -182,17 +224,18 @@ llvm::Expected<TunedKernel> Tuner::tune(const KernelOffer &offer, bool &fromCach
   std::vector<SelectedKernel> kernels;
   for (const GeneratedCandidate *one : contenders)
     kernels.push_back(selector.select(offer, *one));
-  llvm::Expected<std::vector<double>> seconds = measure(kernels, fromCache);
+  llvm::Expected<Seconds> seconds = measure(kernels, fromCache);
   if (!seconds)
     return seconds.takeError();
   llvm::Expected<TunedProblem> problem = TunedProblem::get(offer.text, *context);
   if (!problem)
     return problem.takeError();
   // Ascending by their estimates: the first that is as good as the best.
-  const double best = *llvm::min_element(*seconds);
-  const size_t chosen =
-      llvm::find_if(*seconds, [&](double taken) { return taken <= 1.01 * best; }) -
-      seconds->begin();
+  double best = std::numeric_limits<double>::infinity();
+  for (const PinnedKernel::Seconds &taken : *seconds)
+    best = std::min(best, taken.all);
+  auto isAsGood = [&](const PinnedKernel::Seconds &taken) { return taken.all <= 1.01 * best; };
+  const size_t chosen = llvm::find_if(*seconds, isAsGood) - seconds->begin();
   TunedKernel kernel{std::move(*problem), {}, {}, {}};
   for (auto [i, one] : llvm::enumerate(contenders))
     if (i == chosen)

@@ -8,7 +8,8 @@
 // Against noise: candidates run in turns, so that what slows the machine down slows all of them;
 // the median decides, between candidates that are within a hundredth of each other the estimate.
 // One whose fastest run is slower than the median of the best is out, and the last one left ends
-// the kernel.
+// the kernel. Where candidates prepare an operand that is so with all that they run and without the
+// preparing: which of both a model needs, dl-choose knows.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_TUNE_TUNER_H
@@ -26,8 +27,11 @@ public:
   virtual ~KernelTimer() = default;
   /// "AMD EPYC 9B45, 2 threads": kernels take as long on equal machines.
   virtual std::string machine() const = 0;
-  /// One run: its seconds, of one core or one GPU.
-  using Run = std::function<llvm::Expected<double>()>;
+  /// Of one core or one GPU: all phases, and those behind the preparation, if there is any.
+  struct Seconds {
+    double all, prepared;
+  };
+  using Run = std::function<llvm::Expected<Seconds>()>;
   /// Makes candidates of one kernel ready. The runs may be called until the next load.
   virtual llvm::Expected<std::vector<Run>> load(KernelSelector &selector,
                                                 llvm::ArrayRef<SelectedKernel> candidates) = 0;

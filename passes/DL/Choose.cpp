@@ -287,7 +287,7 @@ static LogicalResult refuse(FusedOp fused) {
 }
 
 /// What the candidates cost where operands that stay as they are have been prepared, the one to
-/// take first in front of those of its layouts.
+/// take first in front of those of its layouts: a pinned one is the best where all of it runs.
 std::vector<Candidate> Chooser::withPrepared(FusedOp fused, std::vector<Candidate> all) const {
   auto isPrepared = [&](const Candidate &candidate) {
     return prepares && candidate.preparedOperand &&
@@ -302,7 +302,7 @@ std::vector<Candidate> Chooser::withPrepared(FusedOp fused, std::vector<Candidat
     });
     auto best = first;
     for (auto each = first; each != end; ++each)
-      if (!first->pinned && isPrepared(*each) && each->seconds < best->seconds)
+      if (isPrepared(*each) && each->seconds < best->seconds)
         best = each;
     std::rotate(first, best, std::next(best));
     first = end;

@@ -34,8 +34,13 @@ public:
                                         ArrayRef<codegen::SelectedKernel> candidates) override;
 
 private:
+  using Contexts = std::vector<std::shared_ptr<runtime::Context>>; ///< of each candidate
+  llvm::Expected<Contexts> contextsOf(codegen::KernelSelector &selector,
+                                      ArrayRef<codegen::SelectedKernel> candidates,
+                                      bool prepares) const;
   llvm::Expected<std::shared_ptr<const runtime::Module>>
-  compile(codegen::KernelSelector &selector, ArrayRef<codegen::SelectedKernel> candidates) const;
+  compile(codegen::KernelSelector &selector, ArrayRef<codegen::SelectedKernel> candidates,
+          bool prepares) const;
 
   std::shared_ptr<runtime::Device> device;
   std::string name;
@@ -109,9 +114,11 @@ static llvm::Expected<std::shared_ptr<const runtime::Module>> loadBytes(StringRe
   return codegen::toExpected(runtime::Module::load(path.str().str()));
 }
 
+/// `prepares`: whether what a kernel makes of an operand of its own is left to the module's prepare
+/// entry, as in inference; otherwise it runs with the kernel, as in training.
 llvm::Expected<std::shared_ptr<const runtime::Module>>
 DeviceTimer::compile(codegen::KernelSelector &selector,
-                     ArrayRef<codegen::SelectedKernel> candidates) const {
+                     ArrayRef<codegen::SelectedKernel> candidates, bool prepares) const {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   std::string message;
@@ -127,8 +134,11 @@ DeviceTimer::compile(codegen::KernelSelector &selector,
   if (failed(source))
     return fail();
   OwningOpRef<ModuleOp> module = buildModule(candidates, codegen::kernelBlock(**source));
+  DLPipelineOptions pipeline;
+  if (!prepares)
+    pipeline.disable.push_back("exec-prepare-operands");
   FailureOr<std::vector<codegen::SelectedKernel>> kernels =
-      codegen::planModule(*module, selector, DLPipelineOptions());
+      codegen::planModule(*module, selector, pipeline);
   if (failed(kernels))
     return fail();
   llvm::Expected<std::string> bytes = codegen::compileModule(*module, *kernels, selector, options);
@@ -150,24 +160,54 @@ static llvm::Expected<double> timeRun(runtime::Context &context) {
   return seconds;
 }
 
-llvm::Expected<std::vector<codegen::KernelTimer::Run>>
-DeviceTimer::load(codegen::KernelSelector &selector, ArrayRef<codegen::SelectedKernel> candidates) {
-  auto module = compile(selector, candidates);
+llvm::Expected<DeviceTimer::Contexts>
+DeviceTimer::contextsOf(codegen::KernelSelector &selector,
+                        ArrayRef<codegen::SelectedKernel> candidates, bool prepares) const {
+  auto module = compile(selector, candidates, prepares);
   if (!module)
     return module.takeError();
   auto state = codegen::toExpected(runtime::State::create(*module, device, /*seed=*/0));
   if (!state)
     return state.takeError();
-  std::vector<Run> runs;
+  Contexts contexts;
   for (size_t number = 0; number < candidates.size(); ++number) {
     auto created =
         codegen::toExpected(runtime::Context::create(*state, "candidate" + std::to_string(number)));
     if (!created)
       return created.takeError();
-    std::shared_ptr<runtime::Context> context = std::move(*created);
-    runs.push_back([context, cores = cores]() -> llvm::Expected<double> {
-      llvm::Expected<double> seconds = timeRun(*context);
-      return seconds ? llvm::Expected<double>(*seconds * cores) : std::move(seconds);
+    contexts.push_back(std::move(*created));
+  }
+  return contexts;
+}
+
+llvm::Expected<std::vector<codegen::KernelTimer::Run>>
+DeviceTimer::load(codegen::KernelSelector &selector, ArrayRef<codegen::SelectedKernel> candidates) {
+  llvm::Expected<Contexts> whole = contextsOf(selector, candidates, /*prepares=*/false);
+  if (!whole)
+    return whole.takeError();
+  Contexts prepared(candidates.size());
+  auto prepares = [](const codegen::SelectedKernel &kernel) {
+    return kernel.candidate.preparation.has_value();
+  };
+  if (llvm::any_of(candidates, prepares)) {
+    llvm::Expected<Contexts> made = contextsOf(selector, candidates, /*prepares=*/true);
+    if (!made)
+      return made.takeError();
+    prepared = std::move(*made);
+  }
+  std::vector<Run> runs;
+  for (auto [number, candidate] : llvm::enumerate(candidates)) {
+    auto all = (*whole)[number], behind = prepares(candidate) ? prepared[number] : nullptr;
+    runs.push_back([all, behind, cores = cores]() -> llvm::Expected<Seconds> {
+      llvm::Expected<double> seconds = timeRun(*all);
+      if (!seconds)
+        return seconds.takeError();
+      if (!behind)
+        return Seconds{*seconds * cores, *seconds * cores};
+      llvm::Expected<double> rest = timeRun(*behind);
+      if (!rest)
+        return rest.takeError();
+      return Seconds{*seconds * cores, *rest * cores};
     });
   }
   return runs;

@@ -34,8 +34,9 @@ class FakeTimer : public KernelTimer {
 public:
   /// Of candidate `number` of `count`, in the order of their estimates, in run `run`.
   using Clock = std::function<double(size_t number, size_t count, size_t run)>;
-  explicit FakeTimer(Clock clock, std::string name = "a fake")
-      : clock(std::move(clock)), name(std::move(name)) {}
+  /// `prepared`: the part of its time that a candidate takes behind its preparation, if it has one.
+  explicit FakeTimer(Clock clock, std::string name = "a fake", double prepared = 1)
+      : clock(std::move(clock)), name(std::move(name)), prepared(prepared) {}
 
   std::string machine() const override { return name; }
   llvm::Expected<std::vector<Run>> load(KernelSelector &,
@@ -43,9 +44,11 @@ public:
     ++loads;
     std::vector<Run> runs;
     for (size_t i = 0; i < candidates.size(); ++i)
-      runs.push_back([this, i, count = candidates.size(), number = size_t(0)]() mutable {
+      runs.push_back([this, i, prepares = candidates[i].candidate.preparation.has_value(),
+                      count = candidates.size(), number = size_t(0)]() mutable {
         ++calls;
-        return llvm::Expected<double>(clock(i, count, number++));
+        const double taken = clock(i, count, number++);
+        return llvm::Expected<Seconds>(Seconds{taken, prepares ? taken * prepared : taken});
       });
     return runs;
   }
@@ -55,6 +58,7 @@ public:
 private:
   Clock clock;
   std::string name;
+  double prepared;
 };
 
 /// Long enough not to be repeated.
@@ -85,8 +89,8 @@ protected:
     FakeTimer timer(std::move(clock));
     return tune(timer);
   }
-  /// What dl-choose takes with a plan, by the kernels' names.
-  std::map<std::string, std::string> choose(const LockFile &file, KernelSelector **used = nullptr) {
+  /// The model behind dl-choose with a plan.
+  OwningOpRef<ModuleOp> fuse(const LockFile &file) {
     selector = std::make_shared<KernelSelector>(target, file.choices());
     DLPipelineOptions pipeline;
     pipeline.candidates = createCandidateSource(selector);
@@ -94,10 +98,24 @@ protected:
     PassManager manager(context.get());
     addFusionPasses(manager, pipeline);
     EXPECT_TRUE(succeeded(manager.run(*copy)));
+    return copy;
+  }
+  /// What is taken with a plan wherever all of a kernel runs, by the kernels' names.
+  std::map<std::string, std::string> choose(const LockFile &file) {
+    fuse(file);
     std::map<std::string, std::string> chosen;
     for (const KernelOffer *offer : selector->offers())
       chosen[offer->stem] = offer->candidates.front().name();
     return chosen;
+  }
+  /// The schedules of all regions, in their order.
+  std::vector<std::string> schedules(const LockFile &file) {
+    std::vector<std::string> all;
+    fuse(file)->walk([&](dl::FusedOp fused) {
+      auto choice = fused->getAttrOfType<DictionaryAttr>("dl.candidate");
+      all.push_back(cast<StringAttr>(choice.get("schedule")).str());
+    });
+    return all;
   }
   std::string path(const char *name) const { return folder.str().str() + "/" + name; }
   std::string write(const std::string &text) {
@@ -170,6 +188,47 @@ TEST_F(CudaTuning, TheClockMayChooseWinograd) {
   ASSERT_NE(kernel, file.kernels.end());
   EXPECT_EQ(kernel->chosen.algorithm, "winograd");
   EXPECT_GT(kernel->chosen.workspaceBytes, 0u);
+}
+
+/// A product with weights as an entry's input, and with weights that stay as they are.
+static const char *const products = R"mlir(
+dl.variable @w : tensor<96x80xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.entry @infer_n64(%a: tensor<64x96xf32>, %b: tensor<96x80xf32>)
+    -> (tensor<64x80xf32>, tensor<64x80xf32>) attributes {kind = #program.entry<infer>} {
+  %w = dl.read @w : tensor<96x80xf32>
+  %0 = dl.matmul %a, %b : tensor<64x96xf32>, tensor<96x80xf32>
+  %1 = dl.matmul %a, %w : tensor<64x96xf32>, tensor<96x80xf32>
+  dl.return %0, %1 : tensor<64x80xf32>, tensor<64x80xf32>
+}
+)mlir";
+
+/// What packs its weights takes twice as long as others with the packing, and half without it: it
+/// runs where the weights are packed once.
+TEST_F(Tuning, APreparedOperandTakesTheLeastWithoutPreparing) {
+  module = parseSourceString<ModuleOp>(products, context.get());
+  std::vector<bool> packs; ///< each candidate, in the order of their estimates
+  {
+    FakeTimer timer(asEstimated);
+    const LockFile file = tune(timer);
+    ASSERT_EQ(file.kernels.size(), 1u);
+    choose(file);
+    std::vector<const GeneratedCandidate *> all = contendersOf(*selector->offers().front());
+    llvm::sort(all, [&](auto *a, auto *b) { return a->candidate.cost < b->candidate.cost; });
+    for (const GeneratedCandidate *one : all)
+      packs.push_back(one->candidate.preparation.has_value());
+  }
+  FakeTimer timer([&](size_t number, size_t, size_t) { return packs[number] ? 2.0 : 1.0; },
+                  "a fake", /*prepared=*/0.25);
+  const LockFile file = tune(timer);
+  const TunedKernel &kernel = file.kernels.front();
+  EXPECT_EQ(kernel.chosen.seconds, 1);
+  EXPECT_EQ(kernel.chosen.preparing, 0);
+  EXPECT_EQ(kernel.others.back().seconds, 2);
+  EXPECT_EQ(kernel.others.back().preparing, 1.5);
+  const std::vector<std::string> taken = schedules(file);
+  ASSERT_EQ(taken.size(), 2u);
+  EXPECT_EQ(llvm::count(taken, kernel.chosen.schedule), 1);
+  EXPECT_EQ(llvm::count_if(taken, [](StringRef one) { return one.contains("packed b"); }), 1);
 }
 
 TEST_F(Tuning, NoiseDoesNotDecide) {
@@ -260,8 +319,8 @@ TEST_F(Tuning, PlansThatCannotBeUsed) {
   EXPECT_EQ(complaint("plan"),
             "expected the JSON that dlc tune writes: [1:1, byte=1]: Invalid JSON value");
   EXPECT_EQ(complaint("[]"), "expected an object with the field dlc_plan when parsing plan");
-  EXPECT_EQ(complaint(with("\"dlc_plan\": 1", "\"dlc_plan\": 2")),
-            "expected version 1 at plan.dlc_plan");
+  EXPECT_EQ(complaint(with("\"dlc_plan\": 2", "\"dlc_plan\": 1")),
+            "expected version 2 at plan.dlc_plan");
   EXPECT_EQ(complaint(with("\"machine\"", "\"maschine\"")), "missing at plan.machine");
   EXPECT_EQ(complaint(with("\"machine\"", "\"more\": 1, \"machine\"")),
             "unknown field at plan.more");
@@ -269,6 +328,8 @@ TEST_F(Tuning, PlansThatCannotBeUsed) {
             "expected a whole number of 0 or more at plan.kernels[0].chosen.workspace");
   EXPECT_EQ(complaint(with("\"seconds\":1", "\"seconds\":0")),
             "expected a number above 0 at plan.kernels[0].chosen.seconds");
+  EXPECT_EQ(complaint(with("\"preparing\":0", "\"preparing\":-1")),
+            "expected a number of 0 or more at plan.kernels[0].chosen.preparing");
   EXPECT_EQ(complaint(with("\"layers\":[", "\"layers\":[1,")),
             "expected string at plan.kernels[0].layers[0]");
   EXPECT_EQ(complaint(with("\"hash\":\"", "\"hash\":\"x")),
