@@ -107,6 +107,8 @@ static void applyMeasured(std::vector<GeneratedCandidate> &all, const PinnedKern
       if (one.candidate.preparation)
         one.candidate.preparation->seconds = known->second.preparing;
     }
+  for (GeneratedCandidate &one : all)
+    one.pinnedPrepared = one.name() == measured.chosenPrepared;
   auto isChosen = [&](const GeneratedCandidate &one) { return one.name() == measured.chosen; };
   if (auto chosen = llvm::find_if(all, isChosen); chosen != all.end()) {
     chosen->pinned = true;

@@ -20,7 +20,8 @@ namespace dlc::codegen {
 struct GeneratedCandidate {
   const KernelGenerator *generator = nullptr;
   Candidate candidate;
-  bool pinned = false; ///< the one that a measurement has chosen
+  bool pinned = false;         ///< the one that a measurement has chosen
+  bool pinnedPrepared = false; ///< that where what it prepares is there already
 
   /// "library: cuDNN", "cpu-map: map"
   std::string name() const { return (generator->name() + ": " + candidate.schedule).str(); }
@@ -42,6 +43,8 @@ struct KernelOffer {
 /// A kernel that has been measured.
 struct PinnedKernel {
   std::string chosen; ///< GeneratedCandidate::name() of the one to take
+  /// Of the one to take where what it prepares is there already; empty if that is `chosen`.
+  std::string chosenPrepared;
   /// Of one core or one GPU.
   struct Seconds {
     double all = 0, preparing = 0; ///< `preparing` is the part that Candidate::preparation has

@@ -73,6 +73,7 @@ std::vector<dl::Candidate> TargetCandidates::candidatesIn(dl::FusedOp region,
     all.push_back({one.generator->name().str(), one.candidate.schedule, layouts,
                    one.candidate.workspaceBytes, one.candidate.inPlace, one.candidate.cost});
     all.back().pinned = one.pinned;
+    all.back().pinnedPrepared = one.pinnedPrepared;
     if (const std::optional<Preparation> &preparation = one.candidate.preparation) {
       all.back().preparedOperand = preparation->operand;
       all.back().preparationSeconds = preparation->seconds;

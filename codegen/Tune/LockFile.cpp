@@ -110,10 +110,13 @@ static json::Value toJson(const TunedKernel &kernel) {
   json::Array others;
   for (const MeasuredCandidate &other : kernel.others)
     others.push_back(toJson(other));
-  return json::Object{{"problem", toJson(kernel.problem)},
+  json::Object object{{"problem", toJson(kernel.problem)},
                       {"layers", toJson(kernel.layers)},
                       {"chosen", toJson(kernel.chosen)},
                       {"others", std::move(others)}};
+  if (kernel.chosenPrepared)
+    object["chosen_prepared"] = toJson(*kernel.chosenPrepared);
+  return object;
 }
 
 llvm::Error LockFile::write(const std::string &path) const {
@@ -145,11 +148,17 @@ public:
   template <typename Read> Fields &take(StringLiteral name, Read &&read) {
     if (!valid)
       return *this;
-    taken.push_back(name);
-    const json::Value *value = object->get(name);
-    if (!value)
+    if (!object->get(name))
       path.field(name).report("missing");
-    valid = value && read(*value, path.field(name));
+    valid = object->get(name);
+    return takeIfThere(name, read);
+  }
+  template <typename Read> Fields &takeIfThere(StringLiteral name, Read &&read) {
+    if (!valid)
+      return *this;
+    taken.push_back(name);
+    if (const json::Value *value = object->get(name))
+      valid = read(*value, path.field(name));
     return *this;
   }
   Fields &take(StringLiteral name, std::string &result) {
@@ -215,20 +224,12 @@ static bool readBytes(const json::Value &value, uint64_t &bytes, json::Path path
   return true;
 }
 
-static bool readSeconds(const json::Value &value, double &seconds, json::Path path) {
+static bool readSeconds(const json::Value &value, double &seconds, bool mayBeNone,
+                        json::Path path) {
   std::optional<double> number = value.getAsNumber();
-  if (!number || !(*number > 0) || !std::isfinite(*number)) {
-    path.report("expected a number above 0");
-    return false;
-  }
-  seconds = *number;
-  return true;
-}
-
-static bool readPreparing(const json::Value &value, double &seconds, json::Path path) {
-  std::optional<double> number = value.getAsNumber();
-  if (!number || !(*number >= 0) || !std::isfinite(*number)) {
-    path.report("expected a number of 0 or more");
+  if (!number || !(mayBeNone ? *number >= 0 : *number > 0) || !std::isfinite(*number)) {
+    path.report(mayBeNone ? StringLiteral("expected a number of 0 or more")
+                          : StringLiteral("expected a number above 0"));
     return false;
   }
   seconds = *number;
@@ -244,11 +245,13 @@ static bool fromJSON(const json::Value &value, MeasuredCandidate &candidate, jso
             [&](const json::Value &bytes, json::Path at) {
               return readBytes(bytes, candidate.workspaceBytes, at);
             })
-      .take("seconds", [&](const json::Value &seconds,
-                           json::Path at) { return readSeconds(seconds, candidate.seconds, at); })
+      .take("seconds",
+            [&](const json::Value &seconds, json::Path at) {
+              return readSeconds(seconds, candidate.seconds, /*mayBeNone=*/false, at);
+            })
       .take("preparing",
             [&](const json::Value &seconds, json::Path at) {
-              return readPreparing(seconds, candidate.preparing, at);
+              return readSeconds(seconds, candidate.preparing, /*mayBeNone=*/true, at);
             })
       .done();
 }
@@ -264,6 +267,7 @@ static bool fromJSON(const json::Value &value, TunedKernel &kernel, json::Path p
       .take("problem", read(kernel.problem))
       .take("layers", kernel.layers)
       .take("chosen", read(kernel.chosen))
+      .takeIfThere("chosen_prepared", read(kernel.chosenPrepared))
       .take("others", read(kernel.others))
       .done();
 }
@@ -338,10 +342,15 @@ PinnedChoices LockFile::choices() const {
   for (const TunedKernel &kernel : kernels) {
     PinnedKernel &pinned = (*known)[kernel.problem.hash];
     pinned.chosen = kernel.chosen.name();
-    pinned.seconds[pinned.chosen] = {kernel.chosen.seconds, kernel.chosen.preparing};
-    for (const MeasuredCandidate &other : kernel.others)
-      pinned.seconds.try_emplace(other.name(),
-                                 PinnedKernel::Seconds{other.seconds, other.preparing});
+    auto know = [&](const MeasuredCandidate &one) {
+      pinned.seconds.try_emplace(one.name(), PinnedKernel::Seconds{one.seconds, one.preparing});
+    };
+    know(kernel.chosen);
+    if (kernel.chosenPrepared) {
+      pinned.chosenPrepared = kernel.chosenPrepared->name();
+      know(*kernel.chosenPrepared);
+    }
+    llvm::for_each(kernel.others, know);
   }
   return [known](StringRef text) -> const PinnedKernel * {
     auto found = known->find(problemHash(text));
@@ -365,11 +374,15 @@ std::vector<std::string> LockFile::findMisfits(const KernelSelector &selector) c
     known.insert(kernel.problem.hash);
     if (!offer)
       lines.push_back("the model has no such kernel as that of " + labelOf(kernel));
-    else if (llvm::none_of(offer->candidates, [&](const GeneratedCandidate &candidate) {
-               return candidate.name() == kernel.chosen.name();
-             }))
-      lines.push_back("for " + labelOf(kernel) + " there is no '" + kernel.chosen.name() +
-                      "' any longer");
+    auto check = [&](const MeasuredCandidate &one) {
+      if (offer && llvm::none_of(offer->candidates, [&](const GeneratedCandidate &candidate) {
+            return candidate.name() == one.name();
+          }))
+        lines.push_back("for " + labelOf(kernel) + " there is no '" + one.name() + "' any longer");
+    };
+    check(kernel.chosen);
+    if (kernel.chosenPrepared)
+      check(*kernel.chosenPrepared);
   }
   for (const KernelOffer *offer : selector.offers())
     if (!known.contains(problemHash(offer->text)) && contendersOf(*offer).size() > 1)

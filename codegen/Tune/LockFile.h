@@ -6,7 +6,7 @@
 // people. `chosen` runs it; `others` were slower, and say by how much. Seconds are those of one
 // core or one GPU, as estimates are, so that dl-choose can add them up. `preparing` is the part of
 // them that makes something of an operand of its own: where that stays as it is, as weights do in
-// inference, it runs once, and the candidate that takes least without it runs the kernel.
+// inference, it runs once, and `chosen_prepared` runs the kernel if it is there.
 //
 //   {
 //     "dlc_plan": 2,
@@ -53,6 +53,8 @@ struct TunedKernel {
   TunedProblem problem;
   std::vector<std::string> layers; ///< the first launches of it, sorted; labels
   MeasuredCandidate chosen;
+  /// Takes least without its preparing; nothing if that is `chosen`.
+  std::optional<MeasuredCandidate> chosenPrepared;
   std::vector<MeasuredCandidate> others; ///< ascending by their seconds
 };
 

@@ -219,6 +219,16 @@ static MeasuredCandidate describe(const GeneratedCandidate &one,
           seconds.preparing};
 }
 
+/// Of candidates in the order of their estimates the first that is as good as the best.
+static size_t bestOf(ArrayRef<PinnedKernel::Seconds> seconds,
+                     llvm::function_ref<double(const PinnedKernel::Seconds &)> of) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const PinnedKernel::Seconds &taken : seconds)
+    best = std::min(best, of(taken));
+  return llvm::find_if(seconds, [&](auto &taken) { return of(taken) <= 1.01 * best; }) -
+         seconds.begin();
+}
+
 llvm::Expected<TunedKernel> Tuner::tune(const KernelOffer &offer, bool &fromCache) {
   std::vector<const GeneratedCandidate *> contenders = contendersOf(offer);
   std::vector<SelectedKernel> kernels;
@@ -230,18 +240,19 @@ llvm::Expected<TunedKernel> Tuner::tune(const KernelOffer &offer, bool &fromCach
   llvm::Expected<TunedProblem> problem = TunedProblem::get(offer.text, *context);
   if (!problem)
     return problem.takeError();
-  // Ascending by their estimates: the first that is as good as the best.
-  double best = std::numeric_limits<double>::infinity();
-  for (const PinnedKernel::Seconds &taken : *seconds)
-    best = std::min(best, taken.all);
-  auto isAsGood = [&](const PinnedKernel::Seconds &taken) { return taken.all <= 1.01 * best; };
-  const size_t chosen = llvm::find_if(*seconds, isAsGood) - seconds->begin();
-  TunedKernel kernel{std::move(*problem), {}, {}, {}};
-  for (auto [i, one] : llvm::enumerate(contenders))
+  auto all = [](const PinnedKernel::Seconds &taken) { return taken.all; };
+  auto prepared = [](const PinnedKernel::Seconds &taken) { return taken.all - taken.preparing; };
+  const size_t chosen = bestOf(*seconds, all), chosenPrepared = bestOf(*seconds, prepared);
+  TunedKernel kernel{std::move(*problem), {}, {}, {}, {}};
+  for (auto [i, one] : llvm::enumerate(contenders)) {
+    MeasuredCandidate measured = describe(*one, (*seconds)[i]);
     if (i == chosen)
-      kernel.chosen = describe(*one, (*seconds)[i]);
+      kernel.chosen = std::move(measured);
+    else if (i == chosenPrepared && measured.preparing > 0)
+      kernel.chosenPrepared = std::move(measured);
     else
-      kernel.others.push_back(describe(*one, (*seconds)[i]));
+      kernel.others.push_back(std::move(measured));
+  }
   llvm::sort(kernel.others, [](const MeasuredCandidate &a, const MeasuredCandidate &b) {
     return std::pair(a.seconds, a.name()) < std::pair(b.seconds, b.name());
   });

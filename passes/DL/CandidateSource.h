@@ -35,7 +35,8 @@ struct Candidate {
   /// and the part of `seconds` that this takes: once only, where the operand does not change.
   std::optional<unsigned> preparedOperand = std::nullopt;
   double preparationSeconds = 0;
-  bool pinned = false; ///< to be taken whatever it costs
+  bool pinned = false;         ///< to be taken whatever it costs
+  bool pinnedPrepared = false; ///< to be taken where preparedOperand does not change
 };
 
 class CandidateSource {

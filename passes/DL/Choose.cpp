@@ -287,7 +287,7 @@ static LogicalResult refuse(FusedOp fused) {
 }
 
 /// What the candidates cost where operands that stay as they are have been prepared, the one to
-/// take first in front of those of its layouts: a pinned one is the best where all of it runs.
+/// take first in front of those of its layouts.
 std::vector<Candidate> Chooser::withPrepared(FusedOp fused, std::vector<Candidate> all) const {
   auto isPrepared = [&](const Candidate &candidate) {
     return prepares && candidate.preparedOperand &&
@@ -300,10 +300,15 @@ std::vector<Candidate> Chooser::withPrepared(FusedOp fused, std::vector<Candidat
     auto end = std::find_if(first, all.end(), [&](const Candidate &candidate) {
       return candidate.layouts != first->layouts;
     });
-    auto best = first;
-    for (auto each = first; each != end; ++each)
-      if (isPrepared(*each) && each->seconds < best->seconds)
-        best = each;
+    auto best = std::find_if(first, end, [&](const Candidate &candidate) {
+      return candidate.pinnedPrepared && isPrepared(candidate);
+    });
+    if (best == end) {
+      best = first;
+      for (auto each = first; each != end; ++each)
+        if (!first->pinned && isPrepared(*each) && each->seconds < best->seconds)
+          best = each;
+    }
     std::rotate(first, best, std::next(best));
     first = end;
   }

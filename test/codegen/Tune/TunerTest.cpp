@@ -8,6 +8,7 @@
 #include "llvm/Support/Path.h"
 #include <fstream>
 #include <gtest/gtest.h>
+#include <set>
 
 using namespace mlir;
 using namespace dlc;
@@ -108,12 +109,12 @@ protected:
       chosen[offer->stem] = offer->candidates.front().name();
     return chosen;
   }
-  /// The schedules of all regions, in their order.
-  std::vector<std::string> schedules(const LockFile &file) {
-    std::vector<std::string> all;
-    fuse(file)->walk([&](Operation *op) {
-      if (auto choice = op->getAttrOfType<DictionaryAttr>("dl.candidate"))
-        all.push_back(cast<StringAttr>(choice.get("schedule")).str());
+  /// The schedules of all regions.
+  std::multiset<std::string> schedules(const LockFile &file) {
+    std::multiset<std::string> all;
+    fuse(file)->walk([&](dl::FusedOp fused) {
+      auto choice = fused->getAttrOfType<DictionaryAttr>("dl.candidate");
+      all.insert(cast<StringAttr>(choice.get("schedule")).str());
     });
     return all;
   }
@@ -203,7 +204,7 @@ dl.entry @infer_n64(%a: tensor<64x96xf32>, %b: tensor<96x80xf32>)
 )mlir";
 
 /// What packs its weights takes twice as long as others with the packing, and half without it: it
-/// runs where the weights are packed once.
+/// runs where the weights are packed once, unless the plan says something else.
 TEST_F(Tuning, APreparedOperandTakesTheLeastWithoutPreparing) {
   module = parseSourceString<ModuleOp>(products, context.get());
   std::vector<bool> packs; ///< each candidate, in the order of their estimates
@@ -211,18 +212,34 @@ TEST_F(Tuning, APreparedOperandTakesTheLeastWithoutPreparing) {
   ASSERT_EQ(selector->offers().size(), 1u);
   for (const GeneratedCandidate *one : contendersOf(*selector->offers().front()))
     packs.push_back(one->candidate.preparation.has_value());
-  FakeTimer timer([&](size_t number, size_t, size_t) { return packs[number] ? 2.0 : 1.0; },
-                  "a fake", /*prepared=*/0.25);
-  const LockFile file = tune(timer);
-  const TunedKernel &kernel = file.kernels.front();
+  FakeTimer timer([&](size_t number, size_t, size_t) { return packs[number] ? 2.0 + number : 1.0; },
+                  "a fake", /*prepared=*/0.125);
+  LockFile file = tune(timer);
+  TunedKernel &kernel = file.kernels.front();
   EXPECT_EQ(kernel.chosen.seconds, 1);
   EXPECT_EQ(kernel.chosen.preparing, 0);
-  EXPECT_EQ(kernel.others.back().seconds, 2);
-  EXPECT_EQ(kernel.others.back().preparing, 1.5);
-  const std::vector<std::string> taken = schedules(file);
-  ASSERT_EQ(taken.size(), 2u);
-  EXPECT_EQ(llvm::count(taken, kernel.chosen.schedule), 1);
-  EXPECT_EQ(llvm::count_if(taken, [](StringRef one) { return one.contains("packed b"); }), 1);
+  ASSERT_TRUE(kernel.chosenPrepared);
+  EXPECT_EQ(kernel.chosenPrepared->preparing, 0.875 * kernel.chosenPrepared->seconds);
+  auto expected = [&] {
+    return std::multiset{kernel.chosen.schedule, kernel.chosenPrepared->schedule};
+  };
+  EXPECT_EQ(schedules(file), expected());
+
+  auto slower =
+      llvm::find_if(kernel.others, [](const MeasuredCandidate &one) { return one.preparing > 0; });
+  ASSERT_NE(slower, kernel.others.end());
+  std::swap(*kernel.chosenPrepared, *slower);
+  EXPECT_EQ(schedules(file), expected());
+
+  const std::string path = this->path("plan.json");
+  ASSERT_FALSE(file.write(path));
+  llvm::Expected<LockFile> read = LockFile::read(path, target);
+  ASSERT_TRUE(static_cast<bool>(read)) << llvm::toString(read.takeError());
+  EXPECT_EQ(schedules(*read), expected());
+
+  kernel.chosenPrepared->schedule = "gone";
+  choose(file);
+  EXPECT_EQ(file.findMisfits(*selector).size(), 1u);
 }
 
 TEST_F(Tuning, NoiseDoesNotDecide) {
