@@ -240,12 +240,10 @@ void GemmPhase::runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp 
                    [&](Value place) { return e.loadAligned(e.at(acc, place)); });
       });
   };
-  auto tiles = [&](auto body) { e.loop(block.tile, block.tileEnd, 1, body); };
-  auto panels = [&](auto body) { e.loop(block.panel, block.panelEnd, 1, body); };
-  if (schedule.alongRows)
-    tiles([&](Value tile) { panels([&](Value panel) { run(tile, panel); }); });
-  else
-    panels([&](Value panel) { tiles([&](Value tile) { run(tile, panel); }); });
+  // A panel of b stays in L1 while the tiles of a pass.
+  e.loop(block.panel, block.panelEnd, 1, [&](Value panel) {
+    e.loop(block.tile, block.tileEnd, 1, [&](Value tile) { run(tile, panel); });
+  });
 }
 
 /// The result's lines arrive while the micro-kernel works: it would wait for memory otherwise.

@@ -47,7 +47,6 @@ struct GemmSchedule {
   int64_t blockPanels = 1;       ///< panels along n that are packed at a time
   int64_t tiles = 1, panels = 1; ///< of one task: tiles along m, panels along n
   int64_t splits = 1;            ///< parts of the sum
-  bool alongRows = false;        ///< a tile passes over all panels before the next: long runs of c
   GemmProblem::Operand packed = GemmProblem::Operand::None; ///< whole, by a phase in front
 
   std::string text() const;

@@ -139,8 +139,6 @@ static GemmSchedule completeSchedule(GemmSchedule s, const GemmProblem &p, const
     int64_t fits = std::max<int64_t>(1, m.l2Bytes / 4 / (4 * layout.panelElements));
     s.blockPanels = ceilDiv(s.panels, ceilDiv(s.panels, fits));
   }
-  // One short reduction block: the way of the result to memory decides, and memory wants long runs.
-  s.alongRows = !layout.keepsAll;
   return s;
 }
 
@@ -208,24 +206,21 @@ SmallVector<Candidate> codegen::gemmCandidates(const GemmProblem &p, const CpuTa
 std::string GemmSchedule::text() const {
   std::string text;
   llvm::raw_string_ostream(text) << "gemm " << rows << "x" << vectors << " depth " << depth
-                                 << " block " << blockTiles << "x" << blockPanels
-                                 << (alongRows ? " along rows" : "") << " task " << tiles << "x"
-                                 << panels << " splits " << splits;
+                                 << " block " << blockTiles << "x" << blockPanels << " task "
+                                 << tiles << "x" << panels << " splits " << splits;
   if (packed != Operand::None)
     text += packed == Operand::A ? " packed a" : " packed b";
   return text;
 }
 
 llvm::json::Value GemmSchedule::toJSON() const {
-  return llvm::json::Array{rows,  vectors, depth,  blockTiles, blockPanels,
-                           tiles, panels,  splits, alongRows,  int64_t(packed)};
+  return llvm::json::Array{rows,  vectors, depth,  blockTiles,     blockPanels,
+                           tiles, panels,  splits, int64_t(packed)};
 }
 
 GemmSchedule GemmSchedule::fromJSON(const llvm::json::Value &value) {
   const llvm::json::Array &list = *value.getAsArray();
   auto number = [&](size_t i) { return *list[i].getAsInteger(); };
-  return {number(0),         number(1), number(2),
-          number(3),         number(4), number(5),
-          number(6),         number(7), *list[8].getAsBoolean(),
-          Operand(number(9))};
+  return {number(0), number(1), number(2), number(3),         number(4),
+          number(5), number(6), number(7), Operand(number(8))};
 }
