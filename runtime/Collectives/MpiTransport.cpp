@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <future>
 #include <pthread.h>
@@ -181,6 +182,9 @@ double MpiTransport::processorSeconds() const {
 Status MpiTransport::initialise() {
   // Open MPI opens parts of itself that expect its symbols to be there for all.
   dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+  // It sums in place up a binomial tree and down again, all bytes on each branch, unless asked to
+  // scatter the sum and gather it.
+  setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3", /*overwrite=*/0);
   int provided = 0, rank = 0, size = 0;
   DLC_TRY(checkMpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "starting"));
   if (provided < MPI_THREAD_FUNNELED)
