@@ -67,11 +67,14 @@ class Cluster:
     def name(self, node):
         return f"dlc{os.getpid()}n{node}"
 
+    def end(self, node):
+        return f"dlc{os.getpid()}v{node}"
+
     def address(self, node):
         return f"{self.subnet}.{node + 1}"
 
     def add(self, node, rate, delay):
-        name, end = self.name(node), f"dlc{os.getpid()}v{node}"
+        name, end = self.name(node), self.end(node)
         inside = ["ip", "netns", "exec", name]
         run("ip", "netns", "add", name)
         run("ip", "link", "add", end, "type", "veth", "peer", "name", "eth0", "netns", name)
@@ -112,6 +115,8 @@ class Cluster:
             left = subprocess.run(["ip", "netns", "pids", self.name(node)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
             for process in left.split():
                 subprocess.run(["kill", "-9", process], stderr=subprocess.DEVNULL)
+            # A link goes at once, what is in a namespace some time after it.
+            subprocess.run(["ip", "link", "del", self.end(node)], stderr=subprocess.DEVNULL)
             subprocess.run(["ip", "netns", "del", self.name(node)], stderr=subprocess.DEVNULL)
         subprocess.run(["ip", "link", "del", self.bridge], stderr=subprocess.DEVNULL)
         shutil.rmtree(self.folder, ignore_errors=True)

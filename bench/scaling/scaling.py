@@ -59,7 +59,7 @@ class Bench:
 
     def link(self, nodes):
         measured = last_object(nodes.mpirun(self.run, "link", "--json"))
-        return measured["alpha"], measured["beta"]
+        return measured["alpha"], measured["beta"], measured["processor"]
 
     def single(self, net, batch):
         """One rank of one core, without anything for ranks."""
@@ -82,7 +82,8 @@ class Bench:
 
     def predicted(self, nodes, module, link):
         """Kernels are timed on all nodes at once, since these share one machine's memory; the slowest counts."""
-        lines = nodes.each(lambda node: [self.run, "simulate", module, "--ranks", str(nodes.nodes), "--link", f"{link[0]},{link[1]}", "--json"])
+        lines = nodes.each(lambda node: [self.run, "simulate", module, "--ranks", str(nodes.nodes), "--link", f"{link[0]},{link[1]}",
+                                        "--processor", str(link[2]), "--json"])
         return max(last_object(each)["step_ms"] for each in lines)
 
     def ddp(self, nodes, net, batch):
@@ -100,7 +101,7 @@ class Bench:
             row = self.ddp(nodes, net, share) if variant == "ddp" else self.dlc_variant(nodes, net, share, variant, link)
             speedup = alone / row["median_ms"] * (ranks if mode == "weak" else 1)
             yield {"case": f"{net}/{batch}", "mode": mode, "ranks": ranks, "rate": rate, "delay_us": self.options.delay, "alpha": link[0],
-                   "beta": link[1], "variant": variant, "one_rank_ms": alone, "speedup": speedup, **row}
+                   "beta": link[1], "processor": link[2], "variant": variant, "one_rank_ms": alone, "speedup": speedup, **row}
 
     def all(self):
         # Compiled and timed alone before any cluster stands.

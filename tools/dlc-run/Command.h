@@ -99,6 +99,7 @@ struct SimulateFlags : RunFlags {
   std::vector<uint64_t> ranks = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096};
   std::string topology = "ring", link = "5e-5,1.6e-9", nodeLink;
   unsigned perNode = 1;
+  double processor = 0;
   /// Of a step of one rank, for another machine than this one.
   std::optional<double> stepMs;
 };

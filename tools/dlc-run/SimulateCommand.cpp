@@ -26,6 +26,7 @@ Result<Network> networkOf(const SimulateFlags &flags) {
   network.topology = *topologyNamed(flags.topology);
   network.perNode = flags.perNode;
   network.between = connectionOf(flags.link);
+  network.processor = flags.processor;
   if (network.topology != Topology::TwoLevel && (!flags.nodeLink.empty() || flags.perNode != 1))
     return invalid("--per-node and --node-link need --topology two-level");
   if (network.topology != Topology::TwoLevel)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace dlc::runtime::tool {
 
@@ -67,12 +68,49 @@ double Network::secondsOfGather(uint64_t ranks, uint64_t bytes) const {
   return 0;
 }
 
+namespace {
+/// What sums leave of the processor.
+class Processor {
+public:
+  void share(double begin, double end, double seconds) {
+    if (end > begin)
+      sums.push_back({begin, end, std::min(most, seconds / (end - begin))});
+  }
+  /// The end of what takes `seconds` alone.
+  double run(double begin, double seconds) const {
+    while (true) {
+      double free = 1, until = std::numeric_limits<double>::infinity();
+      for (const Sum &sum : sums) {
+        if (sum.begin <= begin && begin < sum.end)
+          free *= 1 - sum.share;
+        for (double edge : {sum.begin, sum.end})
+          if (edge > begin)
+            until = std::min(until, edge);
+      }
+      if (begin + seconds / free <= until)
+        return begin + seconds / free;
+      seconds -= (until - begin) * free;
+      begin = until;
+    }
+  }
+
+private:
+  /// The scheduler gives a thread that computes its turn.
+  static constexpr double most = 0.5;
+  struct Sum {
+    double begin, end, share;
+  };
+  std::vector<Sum> sums;
+};
+} // namespace
+
 SimulatedStep simulateStep(const Plan &plan, const EntryInfo &entry,
                            const std::vector<double> &seconds, const Network &network,
                            uint64_t ranks) {
   SimulatedStep result;
   std::vector<double> streams(entry.streams, 0), events(entry.events, 0);
-  double processor = 0, channels[DLC_CHANNELS] = {};
+  Processor processor;
+  double computed = 0, channels[DLC_CHANNELS] = {};
   auto note = [&](SpanKind kind, uint32_t number, double begin, double end) {
     auto at = [](double time) { return static_cast<int64_t>(time * 1e9); };
     result.spans.push_back({kind, number, 1, at(begin), at(end)});
@@ -97,13 +135,14 @@ SimulatedStep simulateStep(const Plan &plan, const EntryInfo &entry,
                                                      : network.secondsOfGather(ranks, sent);
       stream = channel = begin + took;
       result.serial += took;
+      processor.share(begin, stream, network.processor * static_cast<double>(sent));
       if (ranks > 1)
         note(SpanKind::Collective, number, begin, stream);
       break;
     }
     default: {
-      const double begin = std::max(stream, processor);
-      stream = processor = begin + seconds[i];
+      const double begin = std::max(stream, computed);
+      stream = computed = processor.run(begin, seconds[i]);
       result.serial += seconds[i];
       note(SpanKind::Kernel, number, begin, stream);
     }

@@ -31,6 +31,8 @@ struct Network {
   /// Of a two-level one: ranks of a node, and how these are connected. Its ranks share `between`.
   unsigned perNode = 1;
   Connection within;
+  /// Seconds that a byte of a sum takes from the processor that kernels run on.
+  double processor = 0;
 
   /// A sum of `bytes` bytes over `ranks` ranks.
   double secondsOfSum(uint64_t ranks, uint64_t bytes) const;
@@ -48,7 +50,8 @@ struct SimulatedStep {
 
 /// A step of `entry` on each of `ranks` ranks, all alike: one record after the other computes, in
 /// table order, as on a CPU; sums of a channel run one behind the other, beside what computes,
-/// until an event is waited for. `seconds`: of each record; those of collectives do not count.
+/// until an event is waited for, and take their part of the processor. `seconds`: of each record;
+/// those of collectives do not count.
 SimulatedStep simulateStep(const Plan &plan, const EntryInfo &entry,
                            const std::vector<double> &seconds, const Network &network,
                            uint64_t ranks);

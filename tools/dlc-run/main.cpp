@@ -236,6 +236,11 @@ void CommandLine::addSimulate() {
       ->type_name("A,B")
       ->check(linkTimes());
   simulateCommand
+      ->add_option("--processor", simulate.processor,
+                   "seconds that each byte takes from the kernels, as link prints them; default: 0")
+      ->type_name("S")
+      ->check(CLI::NonNegativeNumber);
+  simulateCommand
       ->add_option("--step-ms", simulate.stepMs, "what one rank takes on another machine than this")
       ->type_name("MS")
       ->check(CLI::PositiveNumber);
