@@ -76,6 +76,7 @@ std::vector<dl::Candidate> TargetCandidates::candidatesIn(dl::FusedOp region,
     all.back().pinnedPrepared = one.pinnedPrepared;
     if (const std::optional<Preparation> &preparation = one.candidate.preparation) {
       all.back().preparedOperand = preparation->operand;
+      all.back().preparedForm = preparation->form;
       all.back().preparationSeconds = preparation->seconds;
     }
   }

@@ -32,8 +32,10 @@ struct Candidate {
   /// Counts packing, conversion of what does not lie as it is computed, and the workspace.
   double seconds = 0;
   /// The operand, if any, of which the kernel makes something of its own before it looks at others,
-  /// and the part of `seconds` that this takes: once only, where the operand does not change.
+  /// and the part of `seconds` that this takes: once only, where the operand does not change, or
+  /// for all regions of an entry that want the same.
   std::optional<unsigned> preparedOperand = std::nullopt;
+  std::string preparedForm; ///< what it makes: equal text and an equal operand, an equal thing
   double preparationSeconds = 0;
   bool pinned = false;         ///< to be taken whatever it costs
   bool pinnedPrepared = false; ///< to be taken where preparedOperand does not change

@@ -19,7 +19,8 @@
 // Classes and regions are the nodes of a PBQP (Pbqp.h). A class chooses a layout, which costs
 // nothing; a region one of its candidates' layouts, which costs the candidate's seconds; along an
 // edge stands the conversion at the region's border where the two differ. What a candidate prepares
-// of an operand that stays as it is, a weight where the model is used, costs nothing.
+// of an operand that stays as it is, a weight where the model is used, costs nothing; what several
+// regions may want of the same value, as the steps of a recurrent layer do, each pays a share of.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLElementwiseOps.h"
@@ -34,6 +35,8 @@
 #include "passes/DL/Unchanging.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <map>
+#include <set>
 
 using namespace mlir;
 using namespace dlc;
@@ -260,6 +263,8 @@ private:
     SmallVector<unsigned> firsts; ///< number of the first candidate of each layout
   };
   LogicalResult collect();
+  void countWishes();
+  double preparedShare(FusedOp fused, const Candidate &candidate) const;
   std::vector<Candidate> withPrepared(FusedOp fused, std::vector<Candidate> all) const;
   void addAlternatives(const Region &region);
   void addToGraph(const Region &region, PbqpGraph &graph);
@@ -275,6 +280,8 @@ private:
   LayoutClasses classes;
   KnownCandidates known;
   Unchanging unchanging;
+  /// How many regions have a candidate that makes a form of a value.
+  std::map<std::pair<const void *, std::string>, unsigned> wishes;
   std::vector<Region> regions;
   std::vector<SmallVector<program::LayoutAttr>> alternatives; ///< of each class, row-major first
   std::vector<program::LayoutAttr> chosen;                    ///< of each class
@@ -286,16 +293,38 @@ static LogicalResult refuse(FusedOp fused) {
   return fused.emitError("no generator of the target takes this kernel");
 }
 
-/// What the candidates cost where operands that stay as they are have been prepared, the one to
-/// take first in front of those of its layouts.
+void Chooser::countWishes() {
+  module.walk([&](FusedOp fused) {
+    if (runsNothing(fused))
+      return;
+    std::set<std::pair<const void *, std::string>> here;
+    for (const Candidate &candidate : known.of(fused))
+      if (candidate.preparedOperand)
+        here.emplace(fused.getOperand(*candidate.preparedOperand).getAsOpaquePointer(),
+                     candidate.preparedForm);
+    for (const auto &wish : here)
+      ++wishes[wish];
+  });
+}
+
+/// The part of a candidate's preparation that exec-prepare-operands takes from it.
+double Chooser::preparedShare(FusedOp fused, const Candidate &candidate) const {
+  if (!prepares || !candidate.preparedOperand)
+    return 0;
+  Value operand = fused.getOperand(*candidate.preparedOperand);
+  if (unchanging.contains(operand))
+    return 1;
+  auto wish = wishes.find({operand.getAsOpaquePointer(), candidate.preparedForm});
+  return wish == wishes.end() ? 0 : 1 - 1.0 / wish->second;
+}
+
+/// What the candidates cost where operands have been prepared, the one to take first in front of
+/// those of its layouts.
 std::vector<Candidate> Chooser::withPrepared(FusedOp fused, std::vector<Candidate> all) const {
-  auto isPrepared = [&](const Candidate &candidate) {
-    return prepares && candidate.preparedOperand &&
-           unchanging.contains(fused.getOperand(*candidate.preparedOperand));
-  };
+  auto isPrepared = [&](const Candidate &candidate) { return preparedShare(fused, candidate) > 0; };
   for (Candidate &candidate : all)
-    if (isPrepared(candidate))
-      candidate.seconds = std::max(0.0, candidate.seconds - candidate.preparationSeconds);
+    candidate.seconds = std::max(0.0, candidate.seconds - preparedShare(fused, candidate) *
+                                                              candidate.preparationSeconds);
   for (auto first = all.begin(); first != all.end();) {
     auto end = std::find_if(first, all.end(), [&](const Candidate &candidate) {
       return candidate.layouts != first->layouts;
@@ -316,6 +345,7 @@ std::vector<Candidate> Chooser::withPrepared(FusedOp fused, std::vector<Candidat
 }
 
 LogicalResult Chooser::collect() {
+  countWishes();
   WalkResult result = module.walk([&](FusedOp fused) -> WalkResult {
     if (runsNothing(fused))
       return WalkResult::advance();

@@ -2,7 +2,7 @@
 //
 // See Passes.td for the rules with a before and after. Runs behind the selection of kernels, which
 // says what each of them prepares, and before anything that looks at records: to the passes behind
-// it a prepared operand is a variable like any other.
+// it a prepared operand is a variable, or a result, like any other.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/Exec/Memory.h"
@@ -31,11 +31,15 @@ public:
 
 private:
   void prepare(LaunchOp launch);
+  void share(ProgramOp each);
+  void prepareFor(ArrayRef<LaunchOp> launches);
   bool isWritten(const Extent &extent) const;
   VariableOp derive(LaunchOp launch, KernelOp kernel, StateOp operand);
   Operation *lastWriter(const Extent &extent);
   void release();
   void addToPrepare(LaunchOp launch, KernelOp kernel, StateOp operand, VariableOp derived);
+  void createPreparation(LaunchOp launch, Value operand, Value prepared);
+  void usePrepared(LaunchOp launch, Value prepared);
   ProgramOp getProgram();
   Value createState(VariableOp variable, int64_t bytes);
   Value createEmpty(Location loc);
@@ -70,6 +74,8 @@ void Preparer::run() {
   for (LaunchOp launch : launches)
     prepare(launch);
   release();
+  for (auto each : module.getOps<ProgramOp>())
+    share(each);
 }
 
 bool Preparer::isWritten(const Extent &extent) const {
@@ -87,8 +93,15 @@ void Preparer::prepare(LaunchOp launch) {
     return;
   VariableOp derived = derive(launch, kernel, operand);
   builder.setInsertionPoint(launch);
-  launch.setOperand(preparation.getOperand(), createEmpty(launch.getLoc()));
-  launch.getBuffersMutable().append(createState(derived, kernel.getWorkspace()));
+  usePrepared(launch, createState(derived, kernel.getWorkspace()));
+}
+
+/// Leaves a launch the phases behind its preparation, which stands in `prepared`.
+void Preparer::usePrepared(LaunchOp launch, Value prepared) {
+  auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
+  builder.setInsertionPoint(launch);
+  launch.setOperand(kernel.getPreparationAttr().getOperand(), createEmpty(launch.getLoc()));
+  launch.getBuffersMutable().append(prepared);
   SmallVector<int32_t> access(launch.getAccess());
   access.push_back(static_cast<int32_t>(Access::Read));
   launch.setAccess(access);
@@ -165,19 +178,83 @@ void Preparer::addToPrepare(LaunchOp launch, KernelOp kernel, StateOp operand, V
     builder.setInsertionPointAfter(writer);
   else
     builder.setInsertionPoint(getProgram().getOutput());
+  Value copy = builder.clone(*operand)->getResult(0);
+  createPreparation(launch, copy, createState(derived, kernel.getWorkspace()));
+}
+
+/// The part of `launch` that makes `prepared` of `operand`.
+void Preparer::createPreparation(LaunchOp launch, Value operand, Value prepared) {
+  auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
   Location loc = NameLoc::get(
       builder.getStringAttr(getRecordName(launch.getLoc()).split('/').first.str() + "/prepare"));
   SmallVector<Value> buffers;
   for (int64_t i = 0; i < int64_t(kernel.getNumBuffers()); ++i)
-    if (i == int64_t(kernel.getPreparationAttr().getOperand()))
-      buffers.push_back(builder.clone(*operand)->getResult(0));
-    else
-      buffers.push_back(createEmpty(loc));
-  buffers.push_back(createState(derived, kernel.getWorkspace()));
+    buffers.push_back(i == int64_t(kernel.getPreparationAttr().getOperand()) ? operand
+                                                                             : createEmpty(loc));
+  buffers.push_back(prepared);
   SmallVector<int32_t> access(launch.getAccess().take_front(kernel.getNumBuffers()));
   access.push_back(static_cast<int32_t>(Access::Write));
-  auto copy = LaunchOp::create(builder, loc, launch.getKernel(), buffers, access);
-  copy.setPart(Part::Preparation);
+  LaunchOp::create(builder, loc, launch.getKernel(), buffers, access).setPart(Part::Preparation);
+}
+
+/// Finds launches of a program that want the same bytes in the same form, which nothing writes
+/// between them: the steps of a recurrent layer, the calls of a model with the same weights. What
+/// is to run late for the sake of memory keeps to itself.
+void Preparer::share(ProgramOp each) {
+  using Wanted = std::tuple<decltype(Extent().getRegion()), int64_t, int64_t, StringRef>;
+  std::vector<SmallVector<LaunchOp>> groups;
+  std::map<Wanted, size_t> open;
+  int64_t longest = 0;
+  for (auto record : each.getBlock().getOps<RecordOp>()) {
+    auto launch = dyn_cast<LaunchOp>(*record);
+    PreparationAttr preparation;
+    if (launch && launch.getPart() == Part::Whole && !launch->hasAttr(keepsPlaceName))
+      preparation = symbols.lookup<KernelOp>(launch.getKernel()).getPreparationAttr();
+    if (preparation) {
+      Extent extent = getExtent(launch.getBuffers()[preparation.getOperand()]);
+      longest = std::max(longest, extent.bytes);
+      auto [place, isNew] = open.try_emplace(
+          {extent.getRegion(), extent.offset, extent.bytes, preparation.getForm().getValue()},
+          groups.size());
+      if (isNew)
+        groups.emplace_back();
+      groups[place->second].push_back(launch);
+    }
+    SmallVector<BufferAccess> accesses;
+    record.getAccesses(accesses);
+    for (const BufferAccess &access : accesses) {
+      if (!access.writes)
+        continue;
+      Extent extent = getExtent(access.buffer);
+      auto next = open.lower_bound({extent.getRegion(), extent.offset - longest, 0, ""});
+      while (next != open.end() && std::get<0>(next->first) == extent.getRegion() &&
+             std::get<1>(next->first) < extent.end())
+        next = std::get<1>(next->first) + std::get<2>(next->first) > extent.offset
+                   ? open.erase(next)
+                   : std::next(next);
+    }
+  }
+  for (ArrayRef<LaunchOp> group : groups)
+    prepareFor(group);
+}
+
+/// Prepares in front of the first launch what all of them want, unless it saves too little.
+void Preparer::prepareFor(ArrayRef<LaunchOp> launches) {
+  LaunchOp first = launches.front();
+  auto kernel = symbols.lookup<KernelOp>(first.getKernel());
+  PreparationAttr preparation = kernel.getPreparationAttr();
+  const double uses = double(launches.size());
+  if (preparation.getSeconds().getValueAsDouble() * (uses - 1) / uses <
+          leastGain * kernel.getSecondsAttr().getValueAsDouble() ||
+      launches.size() == 1)
+    return;
+  builder.setInsertionPoint(first);
+  Value prepared =
+      AllocOp::create(builder, first.getLoc(),
+                      BufferType::get(builder.getContext(), kernel.getWorkspace()), IntegerAttr());
+  createPreparation(first, first.getBuffers()[preparation.getOperand()], prepared);
+  for (LaunchOp launch : launches)
+    usePrepared(launch, prepared);
 }
 
 /// Derived variables that only `prepare` still looks at, which writes them first, become memory of
