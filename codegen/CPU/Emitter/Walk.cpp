@@ -1,6 +1,7 @@
 //===- Walk.cpp - see Walk.h ------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/CostModel.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -44,6 +45,22 @@ double codegen::bodyWeight(const KernelSpec &spec) {
   double weight = 1;
   for (auto op : spec.block().getOps<dl::ElementwiseOp>())
     weight += weightOf(op);
+  return weight;
+}
+
+double codegen::operandWeight(Value operand) {
+  llvm::SetVector<Operation *> ops;
+  auto add = [&](Value value) {
+    if (Operation *op = value.getDefiningOp())
+      ops.insert(op);
+  };
+  add(operand);
+  double weight = 0;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    llvm::for_each(ops[i]->getOperands(), add);
+    if (auto op = dyn_cast<dl::ElementwiseOp>(ops[i]))
+      weight += weightOf(op);
+  }
   return weight;
 }
 

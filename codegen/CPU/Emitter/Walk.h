@@ -33,6 +33,8 @@ struct WalkPlan {
 
 /// Work of one element of the spec's body, in simple operations.
 double bodyWeight(const KernelSpec &spec);
+/// Work of one element of an operand of the anchor that is computed while it is read.
+double operandWeight(mlir::Value operand);
 /// Estimated seconds on one core: the slower of `operations` in vectors and the spec's bytes.
 double walkSeconds(const KernelSpec &spec, double operations, const CpuTarget &target);
 

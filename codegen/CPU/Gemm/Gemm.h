@@ -31,6 +31,8 @@ struct GemmProblem {
   bool rowsContiguousA = false, columnsContiguousB = true;
   /// Numbers of a and b among the anchor's operands.
   unsigned a = 0, b = 1;
+  /// Simple operations that compute an element of a and of b, if it is not stored.
+  double weightA = 0, weightB = 0;
   /// What is likely to stay as it is from call to call.
   Operand weights = Operand::None;
   PackedPhase::IndexMap mapA, mapB, mapC;

@@ -60,6 +60,8 @@ SmallVector<Candidate> GemmGenerator::candidates(const KernelSpec &spec,
   if (problem.batch * problem.m * problem.n * problem.k == 0 ||
       !isVectorAxis(spec, problem.mapC.shape, 2))
     return {};
+  problem.weightA = operandWeight(op.getA());
+  problem.weightB = operandWeight(op.getB());
   SmallVector<Candidate> all = gemmCandidates(problem, target);
   for (Candidate &candidate : all)
     finishCandidate(spec, target, candidate);

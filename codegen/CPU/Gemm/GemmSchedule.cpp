@@ -72,18 +72,24 @@ static std::vector<GemmSchedule> chooseTiles(const GemmProblem &p, const Machine
   return best;
 }
 
-/// Cycles in which an element is packed, as vectors or through transposed tiles; measured on layers
-/// of ResNet-50.
-static double elementCycles(bool lanesContiguous) { return lanesContiguous ? 0.25 : 0.7; }
+/// Cycles in which an element of a or b is computed and packed, as vectors or through transposed
+/// tiles; measured on layers of ResNet-50.
+static double elementCycles(const GemmProblem &p, Operand operand, int64_t lanes) {
+  const bool isA = operand == Operand::A;
+  const bool contiguous = isA ? p.rowsContiguousA : p.columnsContiguousB;
+  const double operationsPerCycle = 2 * double(lanes);
+  return (contiguous ? 0.25 : 0.7) + (isA ? p.weightA : p.weightB) / operationsPerCycle;
+}
 
 /// Cycles in which all tasks pack their operands: a is packed once for each chunk of panels, b once
-/// for each chunk of tiles, and neither where it is packed whole.
+/// for each chunk of tiles. What is packed whole only comes from the last cache as often.
 static double packingCycles(const GemmProblem &p, const GemmLayout &layout, const GemmSchedule &s) {
-  double perStep = 0;
-  if (s.packed != Operand::A)
-    perStep += elementCycles(p.rowsContiguousA) * double(p.m * ceilDiv(layout.panels, s.panels));
-  if (s.packed != Operand::B)
-    perStep += elementCycles(p.columnsContiguousB) * double(p.n * ceilDiv(layout.tiles, s.tiles));
+  const double arriving = 0.1; // cycles an element
+  auto cycles = [&](Operand operand) {
+    return s.packed == operand ? arriving : elementCycles(p, operand, layout.lanes);
+  };
+  const double perStep = cycles(Operand::A) * double(p.m * ceilDiv(layout.panels, s.panels)) +
+                         cycles(Operand::B) * double(p.n * ceilDiv(layout.tiles, s.tiles));
   return double(p.batch * p.sumLength()) * perStep;
 }
 
@@ -158,8 +164,8 @@ static void addPacking(Candidate &candidate, const GemmProblem &p, const GemmSch
   llvm::raw_string_ostream(form) << "gemm " << (contiguous ? "across " : "along ") << extent << "x"
                                  << p.k << " pieces " << (isA ? s.rows : layout.width) << " depth "
                                  << s.depth;
-  const double seconds =
-      tileSeconds(elementCycles(contiguous) * double(layout.wholeMatrices * extent * p.k), m);
+  const double seconds = tileSeconds(
+      elementCycles(p, s.packed, m.lanes) * double(layout.wholeMatrices * extent * p.k), m);
   candidate.preparation = {isA ? p.a : p.b, /*phases=*/1, std::move(form), seconds};
   candidate.cost += seconds;
 }
