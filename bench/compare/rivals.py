@@ -235,7 +235,7 @@ def adamw(parameters):
 
 # Language model, the shape of a batch of n texts, words, the limit of the gradients' norm, and the optimizer, as examples/ has them.
 TEXTS = {"lstm_ptb": (lambda: LanguageModel(10000, 256), lambda n: (32, n), 10000, 5, lambda p: torch.optim.SGD(p, lr=1.0, fused=True)),
-         "char-rnn": (lambda: LanguageModel(65, 64), lambda n: (64, n), 65, 1, lambda p: torch.optim.Adam(p, lr=2e-3, fused=True)),
+         "char-rnn": (lambda: LanguageModel(65, 64), lambda n: (64, n), 65, 1, lambda p: torch.optim.Adam(p, lr=3e-3, fused=True)),
          "gpt": (Gpt, lambda n: (n, 256), 50257, 1, adamw)}
 SMOOTHING = {"resnet50": 0.1}  # of the labels, as the model of that name says
 MODES = ("eager", "compile", "reduce-overhead", "max-autotune")
