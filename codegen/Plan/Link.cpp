@@ -1,8 +1,9 @@
 //===- Link.cpp - objects become a sealed module ----------------------------------------------===//
 //
-// lld takes files, so the objects go through a folder of their own; none of its names reaches the
-// output. lld keeps global state and resets every llvm::cl option: one link at a time, and no
-// option of this process lives there.
+// lld takes files, so the objects go through one archive in a folder of its own: a file each, a
+// thousand of them, would take longer to make than to link. None of its names reaches the output.
+// lld keeps global state and resets every llvm::cl option: one link at a time, and no option of
+// this process lives there.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/Plan/Link.h"
@@ -12,6 +13,7 @@
 #include "lld/Common/Driver.h"
 #include "runtime/Core/FileWriter.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -32,8 +34,20 @@ ArrayRef<StringRef> allowedImports() {
 // Linking
 //===------------------------------------------------------------------------------------------===//
 
-/// Runs lld on files in `folder`.
-static Error runLinker(ArrayRef<std::string> files, StringRef script, StringRef output) {
+/// All objects in their order, without a table of symbols: each is linked, whoever needs it.
+static Expected<std::unique_ptr<MemoryBuffer>> archive(ArrayRef<StringRef> objects) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < objects.size(); ++i)
+    names.push_back(std::to_string(i) + ".o");
+  std::vector<NewArchiveMember> members;
+  for (auto [name, object] : llvm::zip_equal(names, objects))
+    members.emplace_back(MemoryBufferRef(object, name));
+  return writeArchiveToBuffer(members, SymtabWritingMode::NoSymtab, object::Archive::K_GNU,
+                              /*Deterministic=*/true, /*Thin=*/false);
+}
+
+/// Runs lld on an archive.
+static Error runLinker(StringRef objects, StringRef script, StringRef output) {
   std::vector<std::string> arguments = {"ld.lld",
                                         "-shared",
                                         "--build-id=none",
@@ -48,8 +62,9 @@ static Error runLinker(ArrayRef<std::string> files, StringRef script, StringRef 
                                         "--no-dynamic-linker",
                                         ("--version-script=" + script).str(),
                                         "-o",
-                                        output.str()};
-  llvm::append_range(arguments, files);
+                                        output.str(),
+                                        "--whole-archive",
+                                        objects.str()};
   std::vector<const char *> pointers;
   for (const std::string &argument : arguments)
     pointers.push_back(argument.c_str());
@@ -65,19 +80,18 @@ static Error runLinker(ArrayRef<std::string> files, StringRef script, StringRef 
 
 static Expected<std::string> linkIn(const runtime::ScratchFolder &folder,
                                     ArrayRef<StringRef> objects) {
-  std::vector<std::string> files;
-  for (auto [i, object] : llvm::enumerate(objects)) {
-    Expected<std::string> file = toExpected(folder.write(std::to_string(i) + ".o", object));
-    if (!file)
-      return file.takeError();
-    files.push_back(std::move(*file));
-  }
+  Expected<std::unique_ptr<MemoryBuffer>> all = archive(objects);
+  if (!all)
+    return all.takeError();
+  Expected<std::string> file = toExpected(folder.write("objects.a", (*all)->getBuffer()));
+  if (!file)
+    return file.takeError();
   Expected<std::string> script =
       toExpected(folder.write("exports", "{ global: dlc_module_query; local: *; };\n"));
   if (!script)
     return script.takeError();
   std::string output = folder.pathOf("module.so");
-  if (Error error = runLinker(files, *script, output))
+  if (Error error = runLinker(*file, *script, output))
     return std::move(error);
   ErrorOr<std::unique_ptr<MemoryBuffer>> linked =
       MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
