@@ -21,7 +21,7 @@ namespace dlc::codegen {
 namespace {
 class ReportBuilder {
 public:
-  explicit ReportBuilder(ModuleOp module) : module(module), symbols(module) {}
+  explicit ReportBuilder(ModuleOp module);
 
   json::Object build();
 
@@ -38,20 +38,34 @@ private:
   ModuleOp module;
   SymbolTable symbols;
   llvm::DenseSet<Operation *> counted;
+  SmallVector<exec::VariableOp> parameters; ///< by their places
 };
 } // namespace
+
+ReportBuilder::ReportBuilder(ModuleOp module) : module(module), symbols(module) {
+  for (auto variable : module.getOps<exec::VariableOp>())
+    if (variable.getRole() == program::Role::Parameter)
+      parameters.push_back(variable);
+  llvm::sort(parameters,
+             [](exec::VariableOp a, exec::VariableOp b) { return a.getOffset() < b.getOffset(); });
+}
 
 static int64_t countElements(exec::VariableOp variable) {
   return variable.getTensorType().getNumElements();
 }
 
 int64_t ReportBuilder::countParameters(const exec::Extent &extent) {
+  if (extent.space != exec::Space::State)
+    return 0;
   int64_t count = 0;
-  for (auto variable : module.getOps<exec::VariableOp>()) {
-    int64_t first = variable.getOffset(), end = first + static_cast<int64_t>(variable.getBytes());
-    bool inside = extent.space == exec::Space::State && extent.offset <= first &&
-                  end <= extent.offset + extent.bytes;
-    if (inside && variable.getRole() == program::Role::Parameter && counted.insert(variable).second)
+  const auto *first = llvm::partition_point(parameters, [&](exec::VariableOp variable) {
+    return int64_t(variable.getOffset()) < extent.offset;
+  });
+  for (; first != parameters.end(); ++first) {
+    exec::VariableOp variable = *first;
+    if (int64_t(variable.getOffset() + variable.getBytes()) > extent.end())
+      break;
+    if (counted.insert(variable).second)
       count += countElements(variable);
   }
   return count;

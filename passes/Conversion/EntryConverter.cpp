@@ -64,6 +64,8 @@ LogicalResult EntryConverter::convert() {
 //===------------------------------------------------------------------------------------------===//
 
 void EntryConverter::planInPlace() {
+  for (auto read : entry.getBlock().getOps<dl::ReadOp>())
+    reads[read.getVariable()].push_back(read);
   for (auto assign : entry.getBlock().getOps<dl::AssignOp>()) {
     assignments[skipReshapes(assign.getValue())].push_back(assign);
     assigned.insert(assign.getVariable());
@@ -251,10 +253,7 @@ void EntryConverter::planAssignment(dl::AssignOp assign) {
 /// beginning.
 bool EntryConverter::canOverwrite(StringRef variable, Operation *producer,
                                   llvm::function_ref<bool(OpOperand &)> allowed) {
-  SmallVector<Value> olds;
-  for (auto read : entry.getBlock().getOps<dl::ReadOp>())
-    if (read.getVariable() == variable)
-      olds.push_back(read);
+  SmallVector<Value> olds(reads.lookup(variable));
   for (size_t i = 0; i < olds.size(); ++i)
     for (OpOperand &use : olds[i].getUses()) {
       Operation *user = use.getOwner();

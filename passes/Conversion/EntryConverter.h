@@ -104,8 +104,9 @@ private:
   mlir::OpBuilder builder;
 
   llvm::DenseMap<mlir::Value, llvm::SmallVector<dl::AssignOp, 1>>
-      assignments;                                 ///< by the assigned value
-  llvm::DenseSet<llvm::StringRef> assigned;        ///< variables
+      assignments;                          ///< by the assigned value
+  llvm::DenseSet<llvm::StringRef> assigned; ///< variables
+  llvm::DenseMap<llvm::StringRef, llvm::SmallVector<mlir::Value, 1>> reads; ///< of each variable
   llvm::DenseMap<mlir::Value, mlir::Value> placed; ///< values with a buffer chosen by planning
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Stream>> streams;
   /// Flat buffers of the arena, by what lies in them and where.
