@@ -72,12 +72,13 @@ public:
   llvm::Expected<std::string> compile(const SelectedKernel &kernel, Routines &routines) {
     return emit(kernel, [&](ModuleOp module) -> llvm::Expected<std::string> {
       auto compileObject = [&](ModuleOp part) { return lower(part, Output::Object); };
-      llvm::Expected<std::vector<std::string>> others = routines.takeOut(module, compileObject);
-      if (!others)
-        return others.takeError();
+      const std::vector<std::string> called = routines.takeOut(module, routineNames, compileObject);
       llvm::Expected<std::string> own = compileObject(module);
       if (!own)
         return own.takeError();
+      llvm::Expected<std::vector<std::string>> others = routines.objects(called);
+      if (!others)
+        return others.takeError();
       others->insert(others->begin(), std::move(*own));
       return packParts(*others);
     });
@@ -106,15 +107,16 @@ private:
       return fail("not a kernel");
     OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(context.get()));
     const auto *generator = static_cast<const CpuGenerator *>(kernel.generator);
-    if (failed(generator->emit(*spec, kernel.candidate, target, kernel.symbol, *module)) ||
-        failed(verify(*module)))
+    if (failed(generator->emit(*spec, kernel.candidate, target, kernel.symbol, *module)))
       return fail("generator " + kernel.generator->name().str() + " failed");
     llvm::Expected<std::string> result = finish(*module);
     return result ? std::move(result) : fail(llvm::toString(result.takeError()));
   }
 
   llvm::Expected<std::string> lower(ModuleOp module, Output output) {
-    if (failed(lowerToLLVM(module)))
+    if (failed(verify(module)))
+      return llvm::createStringError("its code is not valid");
+    if (failed(lowering->run(module)))
       return llvm::createStringError("lowering failed");
     llvm::Expected<std::string> result = writer.write(module, output);
     if (result && output == Output::Object)
@@ -129,11 +131,14 @@ private:
     registerTranslations(registry);
     context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
     context->loadAllAvailableDialects();
+    lowering.emplace(*context);
   }
 
   const CpuTarget &target;
   CodeWriter writer;
   std::unique_ptr<MLIRContext> context;
+  std::optional<Lowering> lowering;
+  RoutineNames routineNames;
 };
 
 /// Makes one object: a kernel's, or a part of one. Its key says all that it depends on.

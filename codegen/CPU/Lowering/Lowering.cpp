@@ -212,28 +212,62 @@ static LogicalResult expandSmallFloats(ModuleOp module) {
   return applyPatternsGreedily(module, std::move(expand));
 }
 
-LogicalResult dlc::codegen::lowerToLLVM(ModuleOp module) {
+/// Leaves one of each constant, where its function begins. Generators make one wherever they need a
+/// number: about half of all ops.
+static void shareConstants(LLVM::LLVMFuncOp function) {
+  SmallVector<arith::ConstantOp> constants;
+  function.walk([&](arith::ConstantOp constant) { constants.push_back(constant); });
+  llvm::DenseMap<Attribute, arith::ConstantOp> kept;
+  for (arith::ConstantOp constant : constants) {
+    if (constant->use_empty()) {
+      constant.erase();
+    } else if (auto [known, isNew] = kept.try_emplace(constant.getValue(), constant); isNew) {
+      constant->moveBefore(&function.getBody().front().front());
+    } else {
+      constant.replaceAllUsesWith(known->second.getResult());
+      constant.erase();
+    }
+  }
+}
+
+struct Lowering::Patterns {
+  explicit Patterns(MLIRContext &context);
+
+  LLVMTypeConverter converter;
+  ConversionTarget noLoops;
+  LLVMConversionTarget onlyLLVM;
+  FrozenRewritePatternSet toBranches, toLLVM;
+};
+
+Lowering::Patterns::Patterns(MLIRContext &context)
+    : converter(&context), noLoops(context), onlyLLVM(context) {
+  RewritePatternSet control(&context), rest(&context);
+  populateSCFToControlFlowConversionPatterns(control);
+  noLoops.addIllegalDialect<scf::SCFDialect>();
+  noLoops.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  toBranches = std::move(control);
+  cf::populateControlFlowToLLVMConversionPatterns(converter, rest);
+  arith::populateArithToLLVMConversionPatterns(converter, rest);
+  populateMathToLLVMConversionPatterns(converter, rest);
+  populateVectorToLLVMConversionPatterns(converter, rest);
+  ub::populateUBToLLVMConversionPatterns(converter, rest);
+  onlyLLVM.addLegalOp<ModuleOp>();
+  toLLVM = std::move(rest);
+}
+
+Lowering::Lowering(MLIRContext &context) : patterns(std::make_unique<Patterns>(context)) {}
+Lowering::Lowering(Lowering &&) = default;
+Lowering::~Lowering() = default;
+
+LogicalResult Lowering::run(ModuleOp module) const {
   if (failed(expandSmallFloats(module)))
     return failure();
   expandMath(module);
-  MLIRContext *context = module.getContext();
-  RewritePatternSet control(context);
-  populateSCFToControlFlowConversionPatterns(control);
-  ConversionTarget noLoops(*context);
-  noLoops.addIllegalDialect<scf::SCFDialect>();
-  noLoops.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-  if (failed(applyPartialConversion(module, noLoops, std::move(control))))
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+    shareConstants(function);
+  if (failed(applyPartialConversion(module, patterns->noLoops, patterns->toBranches)))
     return failure();
-  LLVMTypeConverter converter(context);
-  RewritePatternSet patterns(context);
-  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
-  arith::populateArithToLLVMConversionPatterns(converter, patterns);
-  populateMathToLLVMConversionPatterns(converter, patterns);
-  populateVectorToLLVMConversionPatterns(converter, patterns);
-  ub::populateUBToLLVMConversionPatterns(converter, patterns);
-  LLVMConversionTarget target(*context);
-  target.addLegalOp<ModuleOp>();
-  return applyFullConversion(module, target, std::move(patterns));
+  return applyFullConversion(module, patterns->onlyLLVM, patterns->toLLVM);
 }
 
 //===------------------------------------------------------------------------------------------===//

@@ -21,9 +21,21 @@ namespace dlc::codegen {
 /// ops; see MathPolynomials.cpp for their errors. Math ops that are an instruction stay.
 void expandMath(mlir::ModuleOp module);
 
-/// expandMath, then everything to the LLVM dialect. Fails with an error at an op that has no
-/// lowering.
-mlir::LogicalResult lowerToLLVM(mlir::ModuleOp module);
+/// expandMath, then everything to the LLVM dialect. Kept for a context's modules: its patterns take
+/// as long to make as a small module takes to lower.
+class Lowering {
+public:
+  explicit Lowering(mlir::MLIRContext &context);
+  Lowering(Lowering &&);
+  ~Lowering();
+
+  /// Fails with an error at an op that has no lowering.
+  mlir::LogicalResult run(mlir::ModuleOp module) const;
+
+private:
+  struct Patterns;
+  std::unique_ptr<const Patterns> patterns;
+};
 
 /// What to produce from a lowered module.
 enum class Output { Object, Assembly, LLVM };
@@ -36,7 +48,7 @@ public:
   CodeWriter(CodeWriter &&);
   ~CodeWriter();
 
-  /// `module` is what lowerToLLVM left.
+  /// `module` is what Lowering left.
   llvm::Expected<std::string> write(mlir::ModuleOp module, Output output);
 
 private:
