@@ -244,6 +244,60 @@ Sink PackedPhase::sink(const IndexMap &map) {
   return sink;
 }
 
+/// The rest of a pack: rows from `first` on by tiles through `tile`, as far as they exist. `read`
+/// gives the elements of a lane from a step on.
+static void packTiles(PackEmitter &e, Value first, Value left, Value steps, Value pitch,
+                      Value target, Value tile,
+                      llvm::function_ref<Value(Value lane, Value step, Value mask)> read) {
+  Value zero = e.constant(0);
+  // A panel may end inside the tile: then whole vectors of lanes lie outside.
+  Value count = e.maximum(e.minimum(e.constant(e.lanes), left), zero);
+  e.loop(first, steps, e.lanes, [&](Value step) {
+    Value rows = e.minimum(e.constant(e.lanes), e.sub(steps, step));
+    e.clearRows(tile, count);
+    e.loop(zero, count, 1, [&](Value lane) {
+      e.storeAligned(read(lane, step, e.lanesBelow(rows)), e.at(tile, e.mul(lane, e.lanes)));
+    });
+    e.transpose(tile, e.constant(e.lanes), tile, e.constant(e.lanes));
+    e.loop(zero, rows, 1, [&](Value row) {
+      e.storeAligned(e.loadAligned(e.at(tile, e.mul(row, e.lanes))),
+                     e.at(target, e.mul(e.add(step, row), pitch)));
+    });
+  });
+}
+
+/// The function of `e`'s module that packs rows of a matrix that lies in memory as it is: void
+/// (source, stride of lanes, left, steps, pitch, target, tile).
+static LLVM::LLVMFuncOp packFunction(PackEmitter &outside) {
+  const char *name = "pack_transposed";
+  if (auto found = outside.module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+    return found;
+  OpBuilder b(outside.module.getContext());
+  PackEmitter e(b, outside.loc, outside.module, outside.target);
+  Type p = e.pointerType(), i = b.getI64Type();
+  auto function = createFunction(b, e.loc, e.module, e.target, name, {p, i, i, i, i, p, p},
+                                 /*exported=*/false);
+  Value source = function.getArgument(0), stride = function.getArgument(1),
+        left = function.getArgument(2), steps = function.getArgument(3),
+        pitch = function.getArgument(4), target = function.getArgument(5),
+        buffer = function.getArgument(6);
+  // Tiles inside the matrix need no copy; the last one overlaps the one before it.
+  Value zero = e.constant(0);
+  Value inside =
+      e.both(e.less(e.constant(e.lanes - 1), left), e.less(e.constant(e.lanes - 1), steps));
+  Value whole = e.select(inside, steps, zero);
+  e.loop(zero, whole, e.lanes, [&](Value tile) {
+    Value step = e.minimum(tile, e.add(steps, -e.lanes));
+    e.transpose(e.at(source, step), stride, e.at(target, e.mul(step, pitch)), pitch);
+  });
+  packTiles(e, whole, left, steps, pitch, target, buffer, [&](Value lane, Value step, Value mask) {
+    return e.loadVector(e.at(source, e.mul(lane, stride)), step, e.floatType(), e.lanes,
+                        /*step=*/1, mask);
+  });
+  LLVM::ReturnOp::create(b, e.loc, ValueRange());
+  return function;
+}
+
 void PackedPhase::pack(const Source &source, ArrayRef<Value> corner, unsigned along,
                        bool lanesContiguous, Value left, Value steps, int64_t pitch, Value target) {
   const unsigned across = 3 - along;
@@ -253,7 +307,7 @@ void PackedPhase::pack(const Source &source, ArrayRef<Value> corner, unsigned al
     indices[across] = e.add(indices[across], step);
     return indices;
   };
-  Value zero = e.constant(0), whole = zero;
+  Value zero = e.constant(0);
   if (lanesContiguous) {
     Value mask = e.lanesBelow(left);
     const int64_t ahead = 4; // rows: a part of each is read, too short for the processor to guess
@@ -266,31 +320,15 @@ void PackedPhase::pack(const Source &source, ArrayRef<Value> corner, unsigned al
     return;
   }
   if (source.address && source.strides[across] == 1) {
-    // Tiles inside the matrix need no copy; the last one overlaps the one before it.
-    Value inside =
-        e.both(e.less(e.constant(e.lanes - 1), left), e.less(e.constant(e.lanes - 1), steps));
-    whole = e.select(inside, steps, zero);
-    e.loop(zero, whole, e.lanes, [&](Value tile) {
-      Value step = e.minimum(tile, e.add(steps, -e.lanes));
-      e.transpose(source.address(moved(zero, step)), e.constant(source.strides[along]),
-                  e.at(target, e.mul(step, pitch)), e.constant(pitch));
-    });
+    LLVM::CallOp::create(e.b, e.loc, packFunction(e),
+                         ValueRange{source.address(corner), e.constant(source.strides[along]), left,
+                                    steps, e.constant(pitch), target, tileBuffer});
+    return;
   }
-  // A panel may end inside the tile: then whole vectors of lanes lie outside.
-  Value count = e.maximum(e.minimum(e.constant(e.lanes), left), zero);
-  e.loop(whole, steps, e.lanes, [&](Value step) {
-    Value rows = e.minimum(e.constant(e.lanes), e.sub(steps, step));
-    e.clearRows(tileBuffer, count);
-    e.loop(zero, count, 1, [&](Value lane) {
-      Value vector = source.read({moved(lane, step), across, 1, e.lanesBelow(rows)});
-      e.storeAligned(vector, e.at(tileBuffer, e.mul(lane, e.lanes)));
-    });
-    e.transpose(tileBuffer, e.constant(e.lanes), tileBuffer, e.constant(e.lanes));
-    e.loop(zero, rows, 1, [&](Value row) {
-      e.storeAligned(e.loadAligned(e.at(tileBuffer, e.mul(row, e.lanes))),
-                     e.at(target, e.mul(e.add(step, row), pitch)));
-    });
-  });
+  packTiles(e, zero, left, steps, e.constant(pitch), target, tileBuffer,
+            [&](Value lane, Value step, Value mask) {
+              return source.read({moved(lane, step), across, 1, mask});
+            });
 }
 
 LogicalResult PackedPhase::finish() {

@@ -103,7 +103,8 @@ Candidate codegen::winogradDataCandidate(const ConvolutionProblem &problem,
   candidate.parameters = schedule.toJSON();
   candidate.workspaceBytes = 4 * sizes.points * plan.filterStride();
   int64_t filterTasks = sizes.targetPanels * ceilDiv(sizes.sourceChannels, plan.filterChannels());
-  candidate.phases.push_back({uint32_t(filterTasks), uint64_t(4 * sizes.bufferElements())});
+  candidate.phases.push_back(
+      {uint32_t(filterTasks), uint64_t(4 * (sizes.tapElements() + sizes.bufferElements()))});
   candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
   candidate.phases.push_back(
       {uint32_t(plan.chunks() * sizes.blocks), uint64_t(4 * plan.scratchElements())});
@@ -126,6 +127,8 @@ void DataPhase::transformFilter() {
   const ConvolutionProblem &p = plan.problem;
   const bool forward = p.direction == ConvolutionProblem::Direction::Forward;
   Source filter = source(1, imageMap(p.outChannels, p.inChannels, p.kernel));
+  Value taps = kernel.scratch;
+  numbers = e.at(taps, sizes.tapElements());
   const int64_t step = plan.filterChannels();
   SmallVector<Value> task =
       e.delinearize(kernel.task, {sizes.targetPanels, ceilDiv(sizes.sourceChannels, step)});
@@ -141,18 +144,18 @@ void DataPhase::transformFilter() {
       auto tap = [&](unsigned axis, Value number) {
         return forward ? number : e.sub(e.constant(p.kernel[axis] - 1), number);
       };
-      transform->toPoints(
-          e, TileTransform::Side::Filter, kernel.scratch,
-          [&](Value i, int64_t j) {
-            return filter.read({{forward ? lane : channel, forward ? channel : lane, e.constant(0),
-                                 tap(1, i), tap(2, e.constant(j))},
-                                forward ? 0u : 1u,
-                                1,
-                                mask});
-          },
-          [&](Value point, int64_t part, Value value) {
-            e.storeAligned(value, pointPlace(place, point, plan.filterStride(), part, e.lanes));
-          });
+      e.loop(sizes.highTaps, [&](Value row) {
+        e.loop(sizes.wideTaps, [&](Value col) {
+          Value read = filter.read({{forward ? lane : channel, forward ? channel : lane,
+                                     e.constant(0), tap(1, row), tap(2, col)},
+                                    forward ? 0u : 1u,
+                                    1,
+                                    mask});
+          e.storeAligned(read, tapPlace(taps, row, col));
+        });
+      });
+      callToPoints(e, *transform, TileTransform::Side::Filter,
+                   {taps, sizes.wideTaps * e.lanes, place, plan.filterStride(), e.lanes, numbers});
     });
   });
 }
@@ -227,7 +230,7 @@ void DataPhase::clearRest(Value tiles, Value tilePanels) {
       Value place = sourcePlace(vector, tile);
       e.loop(sizes.points, [&](Value point) {
         for (int64_t part = 0; part < sizes.parts; ++part)
-          e.storeAligned(e.zeroVector(), pointPlace(place, point, plan.sourceStride(), part,
+          e.storeAligned(e.zeroVector(), pointPlace(e, place, point, plan.sourceStride(), part,
                                                     schedule.rows * e.lanes));
       });
     });
@@ -273,14 +276,8 @@ void DataPhase::finishSegment(const WinogradSegment &segment, Value firstTile, V
         e.add(e.mul(e.add(firstTile, tile), sizes.width), e.mul(vector, sizes.parts * e.lanes));
     Value product = e.at(products, from);
     Value corner = e.at(pixels, e.mul(tile, schedule.tileCols * e.lanes));
-    transform->toPixels(
-        e, TileTransform::Side::Target, numbers,
-        [&](Value point, int64_t part) {
-          return e.loadAligned(pointPlace(product, point, plan.productStride(), part, e.lanes));
-        },
-        [&](Value row, int64_t col, Value value) {
-          e.storeAligned(value, e.at(corner, e.mul(e.add(e.mul(row, pitch), col), e.lanes)));
-        });
+    callToPixels(e, *transform, TileTransform::Side::Target,
+                 {corner, pitch * e.lanes, product, plan.productStride(), e.lanes, numbers});
   });
   writeRows(segment, firstChannel);
 }

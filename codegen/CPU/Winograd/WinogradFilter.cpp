@@ -50,6 +50,12 @@ struct FilterPlan {
     return gatherElements() + sizes.bufferElements() +
            sizes.points * (imageStride() + gradientStride());
   }
+  // Of phase 1: taps, a transform's numbers, and the points of one filter where there are parts.
+  int64_t pointElements() const { return sizes.points * sizes.parts * sizes.lanes; }
+  int64_t filterScratchElements() const {
+    return sizes.tapElements() + sizes.bufferElements() +
+           (schedule().splits > 1 ? pointElements() : 0);
+  }
 };
 
 /// One phase of a kernel.
@@ -70,6 +76,8 @@ private:
   void transformImages(const Task &task, Value firstSegment, Value segments);
   void transformGradients(const Task &task, Value firstSegment, Value segments);
   void multiply(const Task &task, LLVM::LLVMFuncOp micro, Value steps, Value accumulate);
+  /// Adds the parts of one filter's points, the first at `first`, into `sums`.
+  void addPoints(Value first, Value sums);
   /// Of the sums of a panel of output channels and a vector of input channels.
   Value sumPlace(Value panel, Value channelVector);
 
@@ -92,7 +100,7 @@ Candidate codegen::winogradFilterCandidate(const ConvolutionProblem &problem,
   candidate.phases.push_back({uint32_t(schedule.splits * plan.panelChunks() * plan.vectorChunks()),
                               uint64_t(4 * plan.scratchElements())});
   candidate.phases.push_back({uint32_t(plan.sizes.targetPanels * plan.sizes.sourceVectors),
-                              uint64_t(4 * plan.sizes.bufferElements())});
+                              uint64_t(4 * plan.filterScratchElements())});
   candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
   candidate.cost = winogradSeconds(problem, target, schedule);
   return candidate;
@@ -212,9 +220,24 @@ void FilterPhase::multiply(const Task &task, LLVM::LLVMFuncOp micro, Value steps
 // Phase 1: the filter
 //===------------------------------------------------------------------------------------------===//
 
+void FilterPhase::addPoints(Value first, Value sums) {
+  e.loop(sizes.points, [&](Value point) {
+    for (int64_t part = 0; part < sizes.parts; ++part) {
+      Value number = pointPlace(e, first, point, plan.sumStride(), part, e.lanes);
+      Value sum = e.sum(e.loadAligned(number), schedule.splits, [&](Value split) {
+        return e.loadAligned(e.at(number, e.mul(split, plan.partElements())));
+      });
+      e.storeAligned(sum, pointPlace(e, sums, point, sizes.parts * e.lanes, part, e.lanes));
+    }
+  });
+}
+
 void FilterPhase::addParts() {
   Sink filter = sink(imageMap(problem.outChannels, problem.inChannels, problem.kernel));
   SmallVector<Value> task = e.delinearize(kernel.task, {sizes.targetPanels, sizes.sourceVectors});
+  Value taps = kernel.scratch;
+  numbers = e.at(taps, sizes.tapElements());
+  Value points = e.at(numbers, sizes.bufferElements());
   Value sums = e.at(kernel.workspace(), sumPlace(task[0], task[1]));
   Value firstChannel = e.mul(task[1], e.lanes);
   Value channels =
@@ -225,21 +248,19 @@ void FilterPhase::addParts() {
           e.at(sums, e.add(e.mul(channel, sizes.width), e.mul(vector, sizes.parts * e.lanes)));
       Value lane = e.add(e.mul(task[0], sizes.panelChannels()), e.mul(vector, e.lanes));
       Value mask = e.lanesBelow(e.sub(e.constant(problem.outChannels), lane));
-      transform->toPixels(
-          e, TileTransform::Side::Filter, kernel.scratch,
-          [&](Value point, int64_t part) {
-            Value number = pointPlace(place, point, plan.sumStride(), part, e.lanes);
-            return e.sum(e.loadAligned(number), schedule.splits, [&](Value split) {
-              return e.loadAligned(e.at(number, e.mul(split, plan.partElements())));
-            });
-          },
-          [&](Value row, int64_t col, Value value) {
-            filter.write(value,
-                         {{lane, e.add(firstChannel, channel), e.constant(0), row, e.constant(col)},
-                          0,
-                          1,
-                          mask});
-          });
+      TilePlaces places{taps, sizes.wideTaps * e.lanes, place, plan.sumStride(), e.lanes, numbers};
+      if (schedule.splits > 1) {
+        addPoints(place, points);
+        places.points = points;
+        places.pointStride = sizes.parts * e.lanes;
+      }
+      callToPixels(e, *transform, TileTransform::Side::Filter, places);
+      e.loop(sizes.highTaps, [&](Value row) {
+        e.loop(sizes.wideTaps, [&](Value col) {
+          filter.write(e.loadAligned(tapPlace(taps, row, col)),
+                       {{lane, e.add(firstChannel, channel), e.constant(0), row, col}, 0, 1, mask});
+        });
+      });
     });
   });
 }

@@ -55,6 +55,8 @@ struct WinogradSizes {
   /// Of output channels that a panel holds.
   int64_t panelChannels() const { return width / parts; }
   int64_t channelVectorsOfPanel() const { return schedule.vectors / parts; }
+  /// Of a vector of channels of one filter.
+  int64_t tapElements() const { return highTaps * wideTaps * lanes; }
   /// Of a vector of channels of one tile, between the steps of its transform.
   int64_t bufferElements() const { return transform()->bufferVectors() * lanes; }
   std::unique_ptr<TileTransform> transform() const;

@@ -11,47 +11,102 @@ WinogradSegment WinogradPhase::decodeSegment(Value number) {
   return {place[0], e.mul(place[1], schedule.tileRows), e.mul(place[2], sizes.segmentCols())};
 }
 
-/// Rows x pitch pixels of a vector of channels, with the channels innermost.
-void WinogradPhase::gather(const WinogradTiles &tiles, const WinogradSegment &segment,
-                           Value channelVector, Value tile, Value buffer) {
-  Value zero = e.constant(0), firstChannel = e.mul(channelVector, e.lanes);
-  Value top = e.add(segment.row, tiles.firstRow), left = e.add(segment.col, tiles.firstCol);
-  Value channels = e.minimum(e.constant(e.lanes), e.sub(e.constant(tiles.channels), firstChannel));
-  // A panel's last vectors may lie behind all channels.
-  channels = e.maximum(channels, zero);
+namespace {
+/// Rows x pitch pixels of up to a vector of channels, and where they go with the channels
+/// innermost.
+struct Gather {
+  Value top, left; ///< of the image; before it and behind it pixels are zero
+  Value imageRows, imageCols, channels;
+  Value rows, pitch;
+  Value tile, buffer; ///< lanes x lanes elements, and the target
+  bool allChannels;   ///< a whole vector of them, always
+  std::function<Value(Value channel, Value row, Value col, Value mask)> read;
+  std::function<void(Value channel, Value row, Value col)> prefetch;
+};
+} // namespace
+
+static void emitGather(PackEmitter &e, const Gather &gather) {
+  Value zero = e.constant(0);
   const int64_t ahead = 2; // rows
-  e.loop(tiles.rows, [&](Value row) {
-    Value h = e.add(top, row);
-    Value exists = e.both(e.less(e.constant(-1), h), e.less(h, e.constant(tiles.imageRows)));
+  e.loop(zero, gather.rows, 1, [&](Value row) {
+    Value h = e.add(gather.top, row);
+    Value exists = e.both(e.less(e.constant(-1), h), e.less(h, gather.imageRows));
     // Masked rows are not read as vectors, but a body may read scalars that belong to the row.
-    h = e.minimum(e.maximum(h, zero), e.constant(tiles.imageRows - 1));
+    h = e.minimum(e.maximum(h, zero), e.sub(gather.imageRows, e.constant(1)));
     // Before every column there is none: no lane passes.
-    Value end = e.select(exists, e.constant(tiles.imageCols), e.constant(-(int64_t(1) << 30)));
-    e.loop(zero, e.constant(tiles.pitch), e.lanes, [&](Value chunk) {
-      Value w = e.add(left, chunk);
+    Value end = e.select(exists, gather.imageCols, e.constant(-(int64_t(1) << 30)));
+    e.loop(zero, gather.pitch, e.lanes, [&](Value chunk) {
+      Value w = e.add(gather.left, chunk);
       Value mask = e.intersect(e.lanesFrom(e.sub(zero, w)), e.lanesBelow(e.sub(end, w)));
-      if (tiles.channels % e.lanes != 0)
-        e.clearRows(tile, channels);
-      e.loop(zero, channels, 1, [&](Value channel) {
-        Place place{{segment.image, e.add(firstChannel, channel), zero, h, w}, 4, 1, mask};
-        if (tiles.image.address) {
-          // Rows of different channels take turns, more of them than the processor foresees.
-          SmallVector<Value> next = place.indices;
-          next[3] = e.add(h, ahead);
-          e.prefetch(tiles.image.address(next), /*forWriting=*/false);
-        }
-        e.storeAligned(tiles.image.read(place), e.at(tile, e.mul(channel, e.lanes)));
+      if (!gather.allChannels)
+        e.clearRows(gather.tile, gather.channels);
+      e.loop(zero, gather.channels, 1, [&](Value channel) {
+        // Rows of different channels take turns, more of them than the processor foresees.
+        if (gather.prefetch)
+          gather.prefetch(channel, e.add(h, ahead), w);
+        e.storeAligned(gather.read(channel, h, w, mask),
+                       e.at(gather.tile, e.mul(channel, e.lanes)));
       });
-      Value pixel = e.add(e.mul(row, tiles.pitch), chunk);
-      e.transpose(tile, e.constant(e.lanes), e.at(buffer, e.mul(pixel, e.lanes)),
+      Value pixel = e.add(e.mul(row, gather.pitch), chunk);
+      e.transpose(gather.tile, e.constant(e.lanes), e.at(gather.buffer, e.mul(pixel, e.lanes)),
                   e.constant(e.lanes));
     });
   });
 }
 
-Value WinogradPhase::pointPlace(Value base, Value point, int64_t pointStride, int64_t part,
-                                int64_t partStride) {
-  return e.at(base, e.add(e.mul(point, pointStride), part * partStride));
+/// The function of `e`'s module that gathers from an image that lies in memory as it is. Arguments:
+/// the image from the first channel on, distances of channels and of rows, then those of Gather.
+static LLVM::LLVMFuncOp gatherFunction(PackEmitter &e) {
+  const char *name = "gather_pixels";
+  if (auto found = e.module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+    return found;
+  OpBuilder b(e.module.getContext());
+  PackEmitter inside(b, e.loc, e.module, e.target);
+  Type p = e.pointerType(), i = b.getI64Type();
+  auto function = createFunction(b, e.loc, e.module, e.target, name,
+                                 {p, i, i, i, i, i, i, i, i, i, p, p}, /*exported=*/false);
+  ValueRange arguments = function.getArguments();
+  auto place = [&](Value channel, Value row, Value col) {
+    Value channelPlace = inside.at(arguments[0], inside.mul(channel, arguments[1]));
+    return inside.at(channelPlace, inside.add(inside.mul(row, arguments[2]), col));
+  };
+  auto read = [&](Value channel, Value row, Value col, Value mask) {
+    return inside.loadVector(place(channel, row, col), inside.constant(0), inside.floatType(),
+                             inside.lanes, /*step=*/1, mask);
+  };
+  auto prefetch = [&](Value channel, Value row, Value col) {
+    inside.prefetch(place(channel, row, col), /*forWriting=*/false);
+  };
+  emitGather(inside, {arguments[3], arguments[4], arguments[5], arguments[6], arguments[7],
+                      arguments[8], arguments[9], arguments[10], arguments[11],
+                      /*allChannels=*/false, read, prefetch});
+  LLVM::ReturnOp::create(b, e.loc, ValueRange());
+  return function;
+}
+
+void WinogradPhase::gather(const WinogradTiles &tiles, const WinogradSegment &segment,
+                           Value channelVector, Value tile, Value buffer) {
+  Value zero = e.constant(0), firstChannel = e.mul(channelVector, e.lanes);
+  Value channels = e.minimum(e.constant(e.lanes), e.sub(e.constant(tiles.channels), firstChannel));
+  Gather gather{e.add(segment.row, tiles.firstRow), e.add(segment.col, tiles.firstCol),
+                e.constant(tiles.imageRows), e.constant(tiles.imageCols),
+                // A panel's last vectors may lie behind all channels.
+                e.maximum(channels, zero), e.constant(tiles.rows), e.constant(tiles.pitch), tile,
+                buffer,
+                /*allChannels=*/tiles.channels % e.lanes == 0,
+                [&](Value channel, Value row, Value col, Value mask) {
+                  return tiles.image.read(
+                      {{segment.image, e.add(firstChannel, channel), zero, row, col}, 4, 1, mask});
+                },
+                nullptr};
+  if (!tiles.image.address)
+    return emitGather(e, gather);
+  LLVM::CallOp::create(
+      e.b, e.loc, gatherFunction(e),
+      ValueRange{tiles.image.address({segment.image, firstChannel, zero, zero, zero}),
+                 e.constant(tiles.image.strides[1]), e.constant(tiles.image.strides[3]), gather.top,
+                 gather.left, gather.imageRows, gather.imageCols, gather.channels, gather.rows,
+                 gather.pitch, tile, buffer});
 }
 
 void WinogradPhase::transformTiles(const WinogradTiles &tiles, const WinogradSegment &segment,
@@ -62,14 +117,7 @@ void WinogradPhase::transformTiles(const WinogradTiles &tiles, const WinogradSeg
   gather(tiles, segment, channelVector, buffer, pixels);
   e.loop(schedule.segmentTiles, [&](Value tile) {
     Value corner = e.at(pixels, e.mul(tile, schedule.tileCols * e.lanes));
-    Value place = target(tile);
-    transform->toPoints(
-        e, tiles.side, numbers,
-        [&](Value row, int64_t col) {
-          return e.loadAligned(e.at(corner, e.mul(e.add(e.mul(row, tiles.pitch), col), e.lanes)));
-        },
-        [&](Value point, int64_t part, Value value) {
-          e.storeAligned(value, pointPlace(place, point, pointStride, part, partStride));
-        });
+    callToPoints(e, *transform, tiles.side,
+                 {corner, tiles.pitch * e.lanes, target(tile), pointStride, partStride, numbers});
   });
 }

@@ -2,6 +2,7 @@
 #ifndef DLC_CODEGEN_CPU_WINOGRAD_WINOGRADTILES_H
 #define DLC_CODEGEN_CPU_WINOGRAD_WINOGRADTILES_H
 
+#include "codegen/CPU/Winograd/TileFunctions.h"
 #include "codegen/CPU/Winograd/WinogradSchedule.h"
 
 namespace dlc::codegen {
@@ -31,6 +32,10 @@ public:
 
 protected:
   WinogradSegment decodeSegment(mlir::Value number);
+  /// Of a filter's taps, a vector of channels each.
+  mlir::Value tapPlace(mlir::Value taps, mlir::Value row, mlir::Value col) {
+    return e.at(taps, e.mul(e.add(e.mul(row, sizes.wideTaps), col), e.lanes));
+  }
   /// Transforms a segment's tiles for one vector of channels. Tile k of the segment goes to
   /// target(k), `pointStride` elements apart for the points of the transform and `partStride` for
   /// the parts of a number. `buffer` holds (lanes + rows * pitch) * lanes elements, `numbers` what
@@ -39,9 +44,6 @@ protected:
                       mlir::Value channelVector, mlir::Value buffer, mlir::Value numbers,
                       int64_t pointStride, int64_t partStride,
                       llvm::function_ref<mlir::Value(mlir::Value)> target);
-  /// A part of a point's number; `base` is that of point 0.
-  mlir::Value pointPlace(mlir::Value base, mlir::Value point, int64_t pointStride, int64_t part,
-                         int64_t partStride);
 
   const WinogradSizes &sizes;
   const WinogradSchedule &schedule;

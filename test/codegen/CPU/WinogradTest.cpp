@@ -93,6 +93,32 @@ TEST(Winograd, Bodies) {
     checkKernel(source, rounding, "cpu-winograd");
 }
 
+// Transforms, and what gathers and transposes their tiles, know no size: another image, channels
+// and batch call what is compiled already.
+TEST(Winograd, TransformsAreRoutines) {
+  const CpuTarget target = llvm::cantFail(CpuTarget::get("native"));
+  const ConvolutionShapes small = {{2, 32, 24, 24}, {64, 32, 3, 3}, {2, 64, 24, 24},
+                                   {1, 1},          {1, 1, 1, 1},   {1, 1}};
+  const ConvolutionShapes large = {{3, 48, 32, 32}, {96, 48, 3, 3}, {3, 96, 32, 32},
+                                   {1, 1},          {1, 1, 1, 1},   {1, 1}};
+  for (int direction = 0; direction < 3; ++direction) {
+    std::vector<SelectedKernel> kernels;
+    for (const ConvolutionShapes &shapes : {small, large})
+      kernels.push_back(CompiledTestKernel::select(convolutionKernels(shapes)[direction], "native",
+                                                   "cpu-winograd"));
+    CompileOptions options;
+    options.cache = false;
+    auto compiled = compileKernels(kernels, target, options);
+    ASSERT_TRUE(bool(compiled)) << llvm::toString(compiled.takeError());
+    llvm::ArrayRef<std::string> first = compiled->front().objects,
+                                second = compiled->back().objects;
+    EXPECT_FALSE(first.front() == second.front());
+    auto isShared = [&](const std::string &object) { return llvm::is_contained(first, object); };
+    // The transposition, the gathering and three transforms; the multiplication's tile may differ.
+    EXPECT_GE(llvm::count_if(second.drop_front(), isShared), 5) << direction;
+  }
+}
+
 // What has no transform is left to others.
 TEST(Winograd, Refuses) {
   expectRefusals(winogradRefusal);
