@@ -157,14 +157,14 @@ def mobilenet_v2():
 class UNet(nn.Module):
     def __init__(self, widths=(64, 128, 256, 512, 1024)):
         super().__init__()
-        self.down = nn.ModuleList(self.double(a, b) for a, b in zip((1, *widths), widths))
+        self.down = nn.ModuleList(self.pair(a, b) for a, b in zip((1, *widths), widths))
         self.up = nn.ModuleList()
         for a, b in zip(widths[:0:-1], widths[-2::-1]):
-            self.up += [nn.ConvTranspose2d(a, b, 2, 2), self.double(2 * b, b)]
+            self.up += [nn.ConvTranspose2d(a, b, 2, 2), self.pair(2 * b, b)]
         self.head = nn.Conv2d(widths[0], 2, 1)
 
     @staticmethod
-    def double(channels, width):
+    def pair(channels, width):
         return nn.Sequential(nn.Conv2d(channels, width, 3, padding=1), nn.ReLU(), nn.Conv2d(width, width, 3, padding=1), nn.ReLU())
 
     def forward(self, x):
