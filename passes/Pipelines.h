@@ -16,7 +16,7 @@ struct DLPipelineOptions {
   /// The gradients of updated variables stay results, too.
   bool keepWeightGradients = false;
   /// Flags of improving passes to leave out, see improvingPasses().
-  std::vector<std::string> disable;
+  std::vector<std::string> disable = {};
   /// What the target's generators offer. Without one, everything stays row-major, and no code is
   /// chosen yet.
   std::shared_ptr<dl::CandidateSource> candidates = nullptr;

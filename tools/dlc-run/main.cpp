@@ -237,7 +237,7 @@ void CommandLine::addSimulate() {
       ->check(linkTimes());
   simulateCommand
       ->add_option("--processor", simulate.processor,
-                   "seconds that each byte takes from the kernels, as link prints them; default: 0")
+                   "seconds of a byte that kernels lose, as link prints; default: 0")
       ->type_name("S")
       ->check(CLI::NonNegativeNumber);
   simulateCommand

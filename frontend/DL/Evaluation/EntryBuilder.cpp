@@ -16,10 +16,14 @@ EntryBuilder::EntryBuilder(mlir::ModuleOp module, llvm::StringRef name, program:
     : builder(module.getContext()), kind(kind), batchSize(samples) {
   builder.setInsertionPointToEnd(module.getBody());
   op = dl::EntryOp::create(builder, location, name, builder.getFunctionType({}, {}), kind);
-  if (op.getBody().empty())
-    builder.createBlock(&op.getBody());
-  builder.setInsertionPointToEnd(&op.getBody().front());
+  if (entry().getBody().empty())
+    builder.createBlock(&entry().getBody());
+  builder.setInsertionPointToEnd(&entry().getBlock());
 }
+
+dl::EntryOp EntryBuilder::entry() { return llvm::cast<dl::EntryOp>(op); }
+
+llvm::StringRef EntryBuilder::name() { return entry().getSymName(); }
 
 static mlir::NamedAttribute named(mlir::OpBuilder &builder, llvm::StringRef name,
                                   mlir::Attribute value) {
@@ -33,7 +37,7 @@ mlir::Value EntryBuilder::addInput(llvm::StringRef name, mlir::RankedTensorType 
   if (batch.exists())
     attributes.push_back(named(builder, "dl.batch_axis", builder.getI64IntegerAttr(batch.axis)));
   inputAttributes.push_back(builder.getDictionaryAttr(attributes));
-  return op.getBody().front().addArgument(type, location);
+  return entry().getBlock().addArgument(type, location);
 }
 
 void EntryBuilder::markClasses(mlir::Value label, int64_t classes, std::optional<int64_t> ignored) {
@@ -71,7 +75,7 @@ mlir::Value EntryBuilder::valid() {
   inputAttributes.push_back(
       builder.getDictionaryAttr({named(builder, "dl.name", builder.getStringAttr("valid")),
                                  named(builder, "dl.valid", builder.getUnitAttr())}));
-  return validInput = op.getBody().front().addArgument(type, op.getLoc());
+  return validInput = entry().getBlock().addArgument(type, entry().getLoc());
 }
 
 /// Ops that serve the whole entry are named by what they are for.
@@ -81,7 +85,7 @@ static mlir::Location maskLocation(dl::EntryOp op) {
 
 mlir::Value EntryBuilder::validCount() {
   if (!validFloat)
-    validFloat = dl::CastOp::create(builder, maskLocation(op),
+    validFloat = dl::CastOp::create(builder, maskLocation(entry()),
                                     mlir::RankedTensorType::get({}, builder.getF32Type()), valid());
   return validFloat;
 }
@@ -96,7 +100,7 @@ mlir::Value EntryBuilder::read(llvm::StringRef key, mlir::RankedTensorType type,
   if (lastRead)
     builder.setInsertionPointAfter(lastRead);
   else
-    builder.setInsertionPointToStart(&op.getBody().front());
+    builder.setInsertionPointToStart(&entry().getBlock());
   auto read = dl::ReadOp::create(builder, location, type,
                                  mlir::FlatSymbolRefAttr::get(builder.getContext(), key));
   lastRead = read;
@@ -187,7 +191,7 @@ mlir::Value EntryBuilder::reduce(mlir::Location location, dl::ReduceKind reduceK
 mlir::Value EntryBuilder::sampleMask() {
   if (mask)
     return mask;
-  mlir::Location location = maskLocation(op);
+  mlir::Location location = maskLocation(entry());
   auto type = mlir::RankedTensorType::get({batchSize}, builder.getI32Type());
   mlir::Value index =
       dl::IotaOp::create(builder, location, type, llvm::ArrayRef<int64_t>{0}, nullptr);
@@ -226,7 +230,7 @@ void EntryBuilder::addOutput(mlir::Value value, llvm::StringRef name, program::V
 }
 
 void EntryBuilder::eraseUnused() {
-  for (mlir::Operation &each : llvm::make_early_inc_range(llvm::reverse(op.getBody().front())))
+  for (mlir::Operation &each : llvm::make_early_inc_range(llvm::reverse(entry().getBlock())))
     if (each.use_empty() && !each.hasTrait<mlir::OpTrait::IsTerminator>() &&
         !llvm::isa<dl::AssignOp>(each))
       each.erase();
@@ -235,14 +239,14 @@ void EntryBuilder::eraseUnused() {
 /// Of the updates of one statistic the last that is needed holds those before it.
 void EntryBuilder::assignStatistics() {
   llvm::DenseSet<mlir::Operation *> needed;
-  for (mlir::Operation &each : llvm::reverse(op.getBody().front())) {
+  for (mlir::Operation &each : llvm::reverse(entry().getBlock())) {
     bool isRoot = each.hasTrait<mlir::OpTrait::IsTerminator>() || llvm::isa<dl::AssignOp>(each);
     if (isRoot || llvm::any_of(each.getUsers(), [&](auto *user) { return needed.contains(user); }))
       needed.insert(&each);
   }
   llvm::StringMap<bool> assigned;
   mlir::OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(op.getBody().front().getTerminator());
+  builder.setInsertionPoint(entry().getBlock().getTerminator());
   for (const Statistic &each : llvm::reverse(statistics))
     if (needed.contains(each.anchor.getDefiningOp()) && assigned.try_emplace(each.key).second)
       dl::AssignOp::create(builder, each.value.getLoc(),
@@ -254,13 +258,13 @@ void EntryBuilder::finish(mlir::Value loss, mlir::Value weight) {
   for (const Assignment &each : assignments)
     dl::AssignOp::create(builder, each.location,
                          mlir::FlatSymbolRefAttr::get(builder.getContext(), each.key), each.value);
-  dl::ReturnOp::create(builder, op.getLoc(), outputs, loss, weight);
+  dl::ReturnOp::create(builder, entry().getLoc(), outputs, loss, weight);
   assignStatistics();
   eraseUnused();
-  op.setFunctionType(builder.getFunctionType(op.getBody().front().getArgumentTypes(),
-                                             mlir::ValueRange(outputs).getTypes()));
-  op.setArgAttrsAttr(builder.getArrayAttr(inputAttributes));
-  op.setResAttrsAttr(builder.getArrayAttr(outputAttributes));
+  entry().setFunctionType(builder.getFunctionType(entry().getBlock().getArgumentTypes(),
+                                                  mlir::ValueRange(outputs).getTypes()));
+  entry().setArgAttrsAttr(builder.getArrayAttr(inputAttributes));
+  entry().setResAttrsAttr(builder.getArrayAttr(outputAttributes));
 }
 
 } // namespace dlc::frontend

@@ -7,11 +7,15 @@
 
 #include "frontend/DL/Evaluation/Value.h"
 
-#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DL.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <map>
 #include <tuple>
+
+namespace dlc::dl {
+class EntryOp;
+}
 
 namespace dlc::frontend {
 
@@ -22,7 +26,7 @@ public:
   EntryBuilder(mlir::ModuleOp module, llvm::StringRef name, program::EntryKind kind,
                int64_t samples, mlir::Location location);
 
-  llvm::StringRef name() { return op.getSymName(); }
+  llvm::StringRef name();
   /// N: the samples of one micro-batch.
   int64_t samples() const { return batchSize; }
   bool isTraining() const { return kind == program::EntryKind::Train; }
@@ -72,7 +76,7 @@ public:
   /// Ends the entry: drops what no output and no loss needs. `weight` is what the loss counts
   /// beside those of other batches and ranks; null if all count alike.
   void finish(mlir::Value loss, mlir::Value weight = {});
-  dl::EntryOp entry() { return op; }
+  dl::EntryOp entry();
 
   /// What labels weigh in a mean: each sample, f32 or as the logits, and all of them, f32[].
   struct LabelWeights {
@@ -89,7 +93,7 @@ private:
   mlir::Value sampleMask();
   void eraseUnused();
 
-  dl::EntryOp op;
+  mlir::Operation *op; ///< dl.entry
   program::EntryKind kind;
   int64_t batchSize;
   mlir::Value validInput, validFloat, mask;

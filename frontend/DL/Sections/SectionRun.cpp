@@ -1,5 +1,6 @@
 // See SectionRun.h.
 #include "frontend/DL/Sections/SectionRun.h"
+#include "dialects/DL/DLEntryOps.h"
 
 namespace dlc::frontend {
 

@@ -14,11 +14,16 @@
 #ifndef DLC_TEST_LIB_INTERPRETER_INTERPRETER_H
 #define DLC_TEST_LIB_INTERPRETER_INTERPRETER_H
 
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/DL.h"
 #include "test/lib/Interpreter/Tensor.h"
 #include <map>
 #include <optional>
+
+namespace dlc::dl {
+class EntryOp;
+class GradientOp;
+class MultiTensorOp;
+} // namespace dlc::dl
 
 namespace dlc::interpreter {
 
