@@ -11,6 +11,9 @@ if sys.argv[1] == "--check":
 plan = json.load(open(sys.argv[1]))
 for kernel in plan["kernels"]:
     others = kernel["others"]
+    if "chosen_prepared" in kernel:
+        others.append(kernel.pop("chosen_prepared"))
+    others.sort(key=lambda one: one["seconds"])
     kernel["chosen"], others[-1] = others[-1], kernel["chosen"]
     for layer in kernel["layers"]:
         print(layer, f"{kernel['chosen']['generator']}: {kernel['chosen']['schedule']}", sep="\t")
