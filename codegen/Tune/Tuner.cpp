@@ -47,13 +47,14 @@ public:
   /// there is a measured one.
   llvm::Error warmUp() {
     for (unsigned i = 0; i < 2; ++i)
-      if (llvm::Error error = sample(1))
+      if (llvm::Error error = sampleAnew(1))
         return error;
-    warm = true;
     repeats = std::clamp(shortestSample / std::max(all.least(), 1e-9), 1.0, 1000.0);
     return llvm::Error::success();
   }
-  llvm::Error measure() { return sample(repeats); }
+  llvm::Error measure() {
+    return std::exchange(isMeasured, true) ? sample(repeats) : sampleAnew(repeats);
+  }
 
   Samples all, prepared;
 
@@ -67,16 +68,19 @@ private:
       sum.all += taken->all;
       sum.prepared += taken->prepared;
     }
-    if (std::exchange(warm, false))
-      all = prepared = Samples();
     all.add(sum.all / runs);
     prepared.add(sum.prepared / runs);
     return llvm::Error::success();
   }
+  /// What came before does not count.
+  llvm::Error sampleAnew(unsigned runs) {
+    all = prepared = Samples();
+    return sample(runs);
+  }
 
   KernelTimer::Run run;
   unsigned repeats = 1;
-  bool warm = true; ///< what is there does not count
+  bool isMeasured = false;
 };
 
 /// Times candidates in turns.

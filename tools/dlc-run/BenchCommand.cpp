@@ -5,6 +5,7 @@
 #include "runtime/Core/Support.h"
 #include "runtime/Device/Device.h"
 #include "tools/dlc-run/Command.h"
+#include "tools/dlc-run/Median.h"
 #include "tools/dlc-run/Output.h"
 #include "tools/dlc-run/Tensors.h"
 #include "tools/dlc-run/TraceFile.h"
@@ -40,11 +41,6 @@ Status measureTransfers(Context &context, std::vector<double> &milliseconds) {
     milliseconds.push_back(millisecondsSince(start));
   }
   return {};
-}
-
-double medianOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
 /// How many runs are timed: as many on all ranks.

@@ -3,6 +3,7 @@
 #include "runtime/Core/Support.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/LinkFit.h"
+#include "tools/dlc-run/Median.h"
 #include "tools/dlc-run/Output.h"
 
 #include <algorithm>
@@ -11,12 +12,6 @@
 
 namespace dlc::runtime::tool {
 namespace {
-
-double medianOf(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 /// The medians of several sums of `bytes` bytes of floats, as the slowest rank saw each, and of
 /// what they took of this rank's processor.

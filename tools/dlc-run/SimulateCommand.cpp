@@ -4,6 +4,7 @@
 #include "runtime/Core/Support.h"
 #include "tools/CommandLine/CommandLine.h"
 #include "tools/dlc-run/Command.h"
+#include "tools/dlc-run/Median.h"
 #include "tools/dlc-run/Output.h"
 #include "tools/dlc-run/Simulation.h"
 #include "tools/dlc-run/Tensors.h"
@@ -48,10 +49,8 @@ Result<std::vector<double>> measureRecords(Context &context) {
       times[i].push_back(trace.seconds[i]);
   }
   std::vector<double> medians;
-  for (std::vector<double> &each : times) {
-    std::ranges::nth_element(each, each.begin() + runs / 2);
-    medians.push_back(each[runs / 2]);
-  }
+  for (std::vector<double> &each : times)
+    medians.push_back(medianOf(std::move(each)));
   return medians;
 }
 

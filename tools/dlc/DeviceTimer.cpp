@@ -163,6 +163,8 @@ static llvm::Expected<double> timeRun(runtime::Context &context) {
 llvm::Expected<DeviceTimer::Contexts>
 DeviceTimer::contextsOf(codegen::KernelSelector &selector,
                         ArrayRef<codegen::SelectedKernel> candidates, bool prepares) const {
+  if (candidates.empty())
+    return Contexts();
   auto module = compile(selector, candidates, prepares);
   if (!module)
     return module.takeError();
@@ -185,20 +187,19 @@ DeviceTimer::load(codegen::KernelSelector &selector, ArrayRef<codegen::SelectedK
   llvm::Expected<Contexts> whole = contextsOf(selector, candidates, /*prepares=*/false);
   if (!whole)
     return whole.takeError();
-  Contexts prepared(candidates.size());
   auto prepares = [](const codegen::SelectedKernel &kernel) {
     return kernel.candidate.preparation.has_value();
   };
-  if (llvm::any_of(candidates, prepares)) {
-    llvm::Expected<Contexts> made = contextsOf(selector, candidates, /*prepares=*/true);
-    if (!made)
-      return made.takeError();
-    prepared = std::move(*made);
-  }
+  std::vector<codegen::SelectedKernel> preparing;
+  llvm::copy_if(candidates, std::back_inserter(preparing), prepares);
+  llvm::Expected<Contexts> prepared = contextsOf(selector, preparing, /*prepares=*/true);
+  if (!prepared)
+    return prepared.takeError();
+  auto next = prepared->begin();
   std::vector<Run> runs;
-  for (auto [number, candidate] : llvm::enumerate(candidates)) {
-    auto all = (*whole)[number], behind = prepares(candidate) ? prepared[number] : nullptr;
-    runs.push_back([all, behind, cores = cores]() -> llvm::Expected<Seconds> {
+  for (auto [candidate, all] : llvm::zip_equal(candidates, *whole)) {
+    auto behind = prepares(candidate) ? *next++ : nullptr;
+    runs.push_back([all = all, behind, cores = cores]() -> llvm::Expected<Seconds> {
       llvm::Expected<double> seconds = timeRun(*all);
       if (!seconds)
         return seconds.takeError();

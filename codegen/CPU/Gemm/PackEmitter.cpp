@@ -127,42 +127,47 @@ static SmallVector<Value> transposeBlocks(PackEmitter &e, ArrayRef<Value> rows) 
   return result;
 }
 
-LLVM::LLVMFuncOp PackEmitter::transposeFunction() {
-  const char *name = "transpose_tile";
-  if (auto found = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
-    return found;
-  OpBuilder::InsertionGuard guard(b);
-  Type p = pointerType(), i = b.getI64Type();
-  auto function = createFunction(b, loc, module, target, name, {p, i, p, i}, /*exported=*/false);
-  SmallVector<Value> rows, quads(lanes);
-  for (int64_t r = 0; r < lanes; ++r)
-    rows.push_back(
-        loadVector(function.getArgument(0), mul(function.getArgument(1), r), floatType(), lanes));
+void PackEmitter::callFunction(
+    StringRef name, ValueRange arguments,
+    llvm::function_ref<void(PackEmitter &e, ValueRange arguments)> emit) {
+  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+  if (!function) {
+    OpBuilder inside(module.getContext());
+    function = createFunction(inside, loc, module, target, name,
+                              llvm::to_vector(arguments.getTypes()), /*exported=*/false);
+    PackEmitter e(inside, loc, module, target);
+    emit(e, function.getArguments());
+    LLVM::ReturnOp::create(inside, loc, ValueRange());
+  }
+  LLVM::CallOp::create(b, loc, function, arguments);
+}
+
+/// Arguments are those of PackEmitter::transpose.
+static void emitTranspose(PackEmitter &e, ValueRange arguments) {
+  SmallVector<Value> rows, quads(e.lanes);
+  for (int64_t r = 0; r < e.lanes; ++r)
+    rows.push_back(e.loadVector(arguments[0], e.mul(arguments[1], r), e.floatType(), e.lanes));
   // Groups of four rows: quads[4 * g + j] holds column 4 * block + j of rows 4g .. 4g + 3 in each
   // of its blocks.
-  for (int64_t g = 0; g < lanes; g += 4) {
-    Value t[4] = {interleave(*this, rows[g], rows[g + 1], 1, false),
-                  interleave(*this, rows[g], rows[g + 1], 1, true),
-                  interleave(*this, rows[g + 2], rows[g + 3], 1, false),
-                  interleave(*this, rows[g + 2], rows[g + 3], 1, true)};
+  for (int64_t g = 0; g < e.lanes; g += 4) {
+    Value t[4] = {interleave(e, rows[g], rows[g + 1], 1, false),
+                  interleave(e, rows[g], rows[g + 1], 1, true),
+                  interleave(e, rows[g + 2], rows[g + 3], 1, false),
+                  interleave(e, rows[g + 2], rows[g + 3], 1, true)};
     for (int64_t j = 0; j < 4; ++j)
-      quads[g + j] = interleave(*this, t[j / 2], t[j / 2 + 2], 2, j % 2);
+      quads[g + j] = interleave(e, t[j / 2], t[j / 2 + 2], 2, j % 2);
   }
   for (int64_t j = 0; j < 4; ++j) {
     SmallVector<Value> blocks;
-    for (int64_t g = 0; g < lanes; g += 4)
+    for (int64_t g = 0; g < e.lanes; g += 4)
       blocks.push_back(quads[g + j]);
-    for (auto [block, row] : llvm::enumerate(transposeBlocks(*this, blocks)))
-      storeUnaligned(
-          row, at(function.getArgument(2), mul(function.getArgument(3), int64_t(4 * block + j))));
+    for (auto [block, row] : llvm::enumerate(transposeBlocks(e, blocks)))
+      e.storeUnaligned(row, e.at(arguments[2], e.mul(arguments[3], int64_t(4 * block + j))));
   }
-  LLVM::ReturnOp::create(b, loc, ValueRange());
-  return function;
 }
 
 void PackEmitter::transpose(Value source, Value sourceStride, Value target, Value targetStride) {
-  LLVM::CallOp::create(b, loc, transposeFunction(),
-                       ValueRange{source, sourceStride, target, targetStride});
+  callFunction("transpose_tile", {source, sourceStride, target, targetStride}, emitTranspose);
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -266,21 +271,11 @@ static void packTiles(PackEmitter &e, Value first, Value left, Value steps, Valu
   });
 }
 
-/// The function of `e`'s module that packs rows of a matrix that lies in memory as it is: void
-/// (source, stride of lanes, left, steps, pitch, target, tile).
-static LLVM::LLVMFuncOp packFunction(PackEmitter &outside) {
-  const char *name = "pack_transposed";
-  if (auto found = outside.module.lookupSymbol<LLVM::LLVMFuncOp>(name))
-    return found;
-  OpBuilder b(outside.module.getContext());
-  PackEmitter e(b, outside.loc, outside.module, outside.target);
-  Type p = e.pointerType(), i = b.getI64Type();
-  auto function = createFunction(b, e.loc, e.module, e.target, name, {p, i, i, i, i, p, p},
-                                 /*exported=*/false);
-  Value source = function.getArgument(0), stride = function.getArgument(1),
-        left = function.getArgument(2), steps = function.getArgument(3),
-        pitch = function.getArgument(4), target = function.getArgument(5),
-        buffer = function.getArgument(6);
+/// Packs rows of a matrix that lies in memory as it is. Arguments: source, stride of lanes, left,
+/// steps, pitch, target, tile.
+static void emitPack(PackEmitter &e, ValueRange arguments) {
+  Value source = arguments[0], stride = arguments[1], left = arguments[2], steps = arguments[3],
+        pitch = arguments[4], target = arguments[5], buffer = arguments[6];
   // Tiles inside the matrix need no copy; the last one overlaps the one before it.
   Value zero = e.constant(0);
   Value inside =
@@ -294,8 +289,6 @@ static LLVM::LLVMFuncOp packFunction(PackEmitter &outside) {
     return e.loadVector(e.at(source, e.mul(lane, stride)), step, e.floatType(), e.lanes,
                         /*step=*/1, mask);
   });
-  LLVM::ReturnOp::create(b, e.loc, ValueRange());
-  return function;
 }
 
 void PackedPhase::pack(const Source &source, ArrayRef<Value> corner, unsigned along,
@@ -320,9 +313,10 @@ void PackedPhase::pack(const Source &source, ArrayRef<Value> corner, unsigned al
     return;
   }
   if (source.address && source.strides[across] == 1) {
-    LLVM::CallOp::create(e.b, e.loc, packFunction(e),
-                         ValueRange{source.address(corner), e.constant(source.strides[along]), left,
-                                    steps, e.constant(pitch), target, tileBuffer});
+    e.callFunction("pack_transposed",
+                   {source.address(corner), e.constant(source.strides[along]), left, steps,
+                    e.constant(pitch), target, tileBuffer},
+                   emitPack);
     return;
   }
   packTiles(e, zero, left, steps, e.constant(pitch), target, tileBuffer,

@@ -66,8 +66,10 @@ public:
   /// stray denormal numbers would make it slow.
   void clearRows(mlir::Value tile, mlir::Value first);
 
-private:
-  mlir::LLVM::LLVMFuncOp transposeFunction();
+  /// Calls a function of the module by its name, which is not exported; the first call makes it,
+  /// for arguments of these types.
+  void callFunction(llvm::StringRef name, mlir::ValueRange arguments,
+                    llvm::function_ref<void(PackEmitter &e, mlir::ValueRange arguments)> emit);
 };
 
 /// float32 elements of a cache line.

@@ -32,10 +32,9 @@ private:
 
 /// The function's arguments.
 struct TileArguments {
-  explicit TileArguments(PackEmitter &e, LLVM::LLVMFuncOp function)
-      : rows(e, function.getArgument(0), function.getArgument(1)),
-        points(e, function.getArgument(2), function.getArgument(3)),
-        partStride(function.getArgument(4)), numbers(function.getArgument(5)) {}
+  TileArguments(PackEmitter &e, ValueRange arguments)
+      : rows(e, arguments[0], arguments[1]), points(e, arguments[2], arguments[3]),
+        partStride(arguments[4]), numbers(arguments[5]) {}
 
   Places rows, points;
   Value partStride, numbers;
@@ -45,31 +44,20 @@ using EmitTransform = llvm::function_ref<void(PackEmitter &e, TileArguments &arg
 
 } // namespace
 
-/// The function of `e`'s module of this name, made on first use.
-static LLVM::LLVMFuncOp tileFunction(PackEmitter &e, StringRef name, EmitTransform emit) {
-  if (auto found = e.module.lookupSymbol<LLVM::LLVMFuncOp>(name))
-    return found;
-  OpBuilder b(e.module.getContext());
-  PackEmitter inside(b, e.loc, e.module, e.target);
-  Type pointer = e.pointerType(), number = b.getI64Type();
-  auto function = createFunction(b, e.loc, e.module, e.target, name,
-                                 {pointer, number, pointer, number, number, pointer},
-                                 /*exported=*/false);
-  TileArguments arguments(inside, function);
-  emit(inside, arguments);
-  LLVM::ReturnOp::create(b, e.loc, ValueRange());
-  return function;
-}
-
-static void call(PackEmitter &e, LLVM::LLVMFuncOp function, const TilePlaces &places) {
-  LLVM::CallOp::create(e.b, e.loc, function,
-                       ValueRange{places.pixels, e.constant(places.rowStride), places.points,
-                                  e.constant(places.pointStride), e.constant(places.partStride),
-                                  places.numbers});
-}
-
 static StringRef nameOf(Side side) {
   return side == Side::Source ? "source" : side == Side::Filter ? "filter" : "target";
+}
+
+/// Calls the function that transforms a side's tile `to` points or pixels.
+static void call(PackEmitter &e, Side side, StringRef to, const TilePlaces &places,
+                 EmitTransform emit) {
+  e.callFunction((nameOf(side) + "_to_" + to).str(),
+                 {places.pixels, e.constant(places.rowStride), places.points,
+                  e.constant(places.pointStride), e.constant(places.partStride), places.numbers},
+                 [&](PackEmitter &inside, ValueRange values) {
+                   TileArguments arguments(inside, values);
+                   emit(inside, arguments);
+                 });
 }
 
 static Value partOf(PackEmitter &e, TileArguments &arguments, Value point, int64_t part) {
@@ -82,28 +70,26 @@ static Value pixelOf(PackEmitter &e, TileArguments &arguments, Value row, int64_
 
 void codegen::callToPoints(PackEmitter &e, const TileTransform &transform, Side side,
                            const TilePlaces &places) {
-  auto emit = [&](PackEmitter &e, TileArguments &arguments) {
+  call(e, side, "points", places, [&](PackEmitter &e, TileArguments &arguments) {
     transform.toPoints(
         e, side, arguments.numbers,
         [&](Value row, int64_t col) { return e.loadAligned(pixelOf(e, arguments, row, col)); },
         [&](Value point, int64_t part, Value value) {
           e.storeAligned(value, partOf(e, arguments, point, part));
         });
-  };
-  call(e, tileFunction(e, (nameOf(side) + "_to_points").str(), emit), places);
+  });
 }
 
 void codegen::callToPixels(PackEmitter &e, const TileTransform &transform, Side side,
                            const TilePlaces &places) {
-  auto emit = [&](PackEmitter &e, TileArguments &arguments) {
+  call(e, side, "pixels", places, [&](PackEmitter &e, TileArguments &arguments) {
     transform.toPixels(
         e, side, arguments.numbers,
         [&](Value point, int64_t part) { return e.loadAligned(partOf(e, arguments, point, part)); },
         [&](Value row, int64_t col, Value value) {
           e.storeAligned(value, pixelOf(e, arguments, row, col));
         });
-  };
-  call(e, tileFunction(e, (nameOf(side) + "_to_pixels").str(), emit), places);
+  });
 }
 
 Value codegen::pointPlace(PackEmitter &e, Value base, Value point, int64_t pointStride,

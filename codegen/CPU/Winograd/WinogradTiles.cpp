@@ -54,34 +54,23 @@ static void emitGather(PackEmitter &e, const Gather &gather) {
   });
 }
 
-/// The function of `e`'s module that gathers from an image that lies in memory as it is. Arguments:
-/// the image from the first channel on, distances of channels and of rows, then those of Gather.
-static LLVM::LLVMFuncOp gatherFunction(PackEmitter &e) {
-  const char *name = "gather_pixels";
-  if (auto found = e.module.lookupSymbol<LLVM::LLVMFuncOp>(name))
-    return found;
-  OpBuilder b(e.module.getContext());
-  PackEmitter inside(b, e.loc, e.module, e.target);
-  Type p = e.pointerType(), i = b.getI64Type();
-  auto function = createFunction(b, e.loc, e.module, e.target, name,
-                                 {p, i, i, i, i, i, i, i, i, i, p, p}, /*exported=*/false);
-  ValueRange arguments = function.getArguments();
+/// Gathers from an image that lies in memory as it is. Arguments: the image from the first channel
+/// on, distances of channels and of rows, then those of Gather.
+static void emitGatherStored(PackEmitter &e, ValueRange arguments) {
   auto place = [&](Value channel, Value row, Value col) {
-    Value channelPlace = inside.at(arguments[0], inside.mul(channel, arguments[1]));
-    return inside.at(channelPlace, inside.add(inside.mul(row, arguments[2]), col));
+    Value channelPlace = e.at(arguments[0], e.mul(channel, arguments[1]));
+    return e.at(channelPlace, e.add(e.mul(row, arguments[2]), col));
   };
   auto read = [&](Value channel, Value row, Value col, Value mask) {
-    return inside.loadVector(place(channel, row, col), inside.constant(0), inside.floatType(),
-                             inside.lanes, /*step=*/1, mask);
+    return e.loadVector(place(channel, row, col), e.constant(0), e.floatType(), e.lanes,
+                        /*step=*/1, mask);
   };
   auto prefetch = [&](Value channel, Value row, Value col) {
-    inside.prefetch(place(channel, row, col), /*forWriting=*/false);
+    e.prefetch(place(channel, row, col), /*forWriting=*/false);
   };
-  emitGather(inside, {arguments[3], arguments[4], arguments[5], arguments[6], arguments[7],
-                      arguments[8], arguments[9], arguments[10], arguments[11],
-                      /*allChannels=*/false, read, prefetch});
-  LLVM::ReturnOp::create(b, e.loc, ValueRange());
-  return function;
+  emitGather(e, {arguments[3], arguments[4], arguments[5], arguments[6], arguments[7], arguments[8],
+                 arguments[9], arguments[10], arguments[11],
+                 /*allChannels=*/false, read, prefetch});
 }
 
 void WinogradPhase::gather(const WinogradTiles &tiles, const WinogradSegment &segment,
@@ -101,12 +90,12 @@ void WinogradPhase::gather(const WinogradTiles &tiles, const WinogradSegment &se
                 nullptr};
   if (!tiles.image.address)
     return emitGather(e, gather);
-  LLVM::CallOp::create(
-      e.b, e.loc, gatherFunction(e),
-      ValueRange{tiles.image.address({segment.image, firstChannel, zero, zero, zero}),
-                 e.constant(tiles.image.strides[1]), e.constant(tiles.image.strides[3]), gather.top,
-                 gather.left, gather.imageRows, gather.imageCols, gather.channels, gather.rows,
-                 gather.pitch, tile, buffer});
+  e.callFunction("gather_pixels",
+                 {tiles.image.address({segment.image, firstChannel, zero, zero, zero}),
+                  e.constant(tiles.image.strides[1]), e.constant(tiles.image.strides[3]),
+                  gather.top, gather.left, gather.imageRows, gather.imageCols, gather.channels,
+                  gather.rows, gather.pitch, tile, buffer},
+                 emitGatherStored);
 }
 
 void WinogradPhase::transformTiles(const WinogradTiles &tiles, const WinogradSegment &segment,
