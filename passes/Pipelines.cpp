@@ -21,6 +21,7 @@ ArrayRef<StringRef> dlc::improvingPasses() {
   static constexpr StringRef flags[] = {"dl-simplify",
                                         "dl-fold-batch-norm",
                                         "cse",
+                                        "dl-sparsify-updates",
                                         "dl-derive-variables",
                                         "dl-divide-concats",
                                         "dl-fuse",
@@ -73,6 +74,9 @@ void dlc::addTrainPasses(OpPassManager &manager, const DLPipelineOptions &option
   // Needs the gradients; before fusion, so that an update may join the kernel that computes its
   // gradient.
   manager.addPass(dl::createBuildUpdate({options.keepWeightGradients, options.compress}));
+
+  // Behind the update, whose rule says whether rows without a gradient stay as they are.
+  improve(manager, options, dl::createSparsifyUpdates());
 
   // Behind what decides which variables evaluation and inference read; before fusion, which would
   // compute folded weights in each kernel that reads them.

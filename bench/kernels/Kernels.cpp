@@ -5,7 +5,9 @@
 // Floors: the shares of oneDNN's speed that the project promises; with --check, missing one is an
 // error. Beside it stands the share of what the machine multiplies and adds in registers, counting
 // the operations of direct sums: Winograd's and Fourier transforms may exceed it. --conv-algorithm
-// forces an algorithm, which shows what the cost model chooses between.
+// forces an algorithm, which shows what the cost model chooses between. --blocked keeps our images
+// in blocks of channels, as oneDNN does, and --prepared leaves out what inference does once,
+// packing and transforming weights, as the rival's time does.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "bench/kernels/Native.h"
@@ -25,14 +27,31 @@ namespace {
 struct Options {
   std::string filter, target = "native", algorithm = "heuristic";
   unsigned repetitions = 7;
-  bool json = false, check = false;
+  int64_t batch = 0; ///< of convolutions, 0: each its own
+  bool json = false, check = false, blocked = false, prepared = false;
+};
+
+/// An image that one of our kernels keeps in blocks of channels; no pixels: it keeps it in plain
+/// order.
+struct Image {
+  int64_t channels = 0, pixels = 0; ///< of all images of the batch together, and of one
+
+  static constexpr int64_t block = 16;
+  /// Where an element of the plain order stands.
+  size_t place(size_t plain) const {
+    if (pixels == 0)
+      return plain;
+    const size_t channel = plain / pixels;
+    return (channel / block * pixels + plain % pixels) * block + channel % block;
+  }
 };
 
 /// A kernel of ours, its rival, and their operands.
 struct Case {
   std::string name;
   double flops = 0;
-  double floor = 0; ///< promised share of the rival's speed, 0: none
+  double floor = 0;                 ///< promised share of the rival's speed, 0: none
+  std::array<Image, 3> images = {}; ///< of the buffers
   std::unique_ptr<NativeKernel> ours;
   std::unique_ptr<Rival> rival;
   std::vector<std::unique_ptr<Buffer>> buffers; ///< operands, result
@@ -49,7 +68,7 @@ class Benchmark {
 public:
   explicit Benchmark(const Options &options) : options(options) {}
 
-  void convolution(const std::string &name, const Convolution &problem, double floor);
+  void convolution(const std::string &name, Convolution problem, double floor);
   void linear(const std::string &name, int64_t batch, int64_t in, int64_t out, double floor);
   bool succeeded() const { return ok; }
 
@@ -89,13 +108,39 @@ static std::string tensor(std::initializer_list<int64_t> shape) {
   return text + "f32>";
 }
 
-/// A kernel of one op on operands %a and %b.
+/// A type as it is stored, if that is in blocks of channels.
+static std::string stored(const std::string &type, const Image &image) {
+  if (image.pixels == 0)
+    return type;
+  return type.substr(0, type.size() - 1) +
+         ", #program.layout<order = [0, 1, 2, 3], blocks = [1, 16]>>";
+}
+
+/// A kernel of one op on operands %a and %b, which are stored as `images` say, and so is its
+/// result.
 static std::string kernelText(const std::string &a, const std::string &b, const std::string &c,
-                              const std::string &op) {
-  return "%source:2 = builtin.unrealized_conversion_cast to " + a + ", " + b +
-         "\n%out = dl.fused(%source#0, %source#1) : (" + a + ", " + b + ") -> " + c +
-         " {\n^bb0(%a: " + a + ", %b: " + b + "):\n  %c = " + op + "\n  dl.yield %c : " + c +
-         "\n}\n";
+                              const std::string &op, const std::array<Image, 3> &images = {}) {
+  const std::string x = stored(a, images[0]), y = stored(b, images[1]), z = stored(c, images[2]);
+  // What a value of the region is called behind its conversion.
+  std::string converts;
+  auto convert = [&](const std::string &from, const std::string &type, const std::string &other) {
+    if (type == other)
+      return from;
+    converts +=
+        "  %" + from + "_ = dl.convert_layout %" + from + " : " + type + " to " + other + "\n";
+    return from + "_";
+  };
+  std::string operation = op;
+  for (const auto &[name, type, other] : {std::tuple("a", x, a), std::tuple("b", y, b)}) {
+    const std::string operand = "%" + std::string(name);
+    operation.replace(operation.find(operand), operand.size(), "%" + convert(name, type, other));
+  }
+  converts += "  %c = " + operation + "\n";
+  const std::string result = convert("c", c, z);
+  return "%source:2 = builtin.unrealized_conversion_cast to " + x + ", " + y +
+         "\n%out = dl.fused(%source#0, %source#1) : (" + x + ", " + y + ") -> " + z +
+         " {\n^bb0(%a: " + x + ", %b: " + y + "):\n" + converts + "  dl.yield %" + result + " : " +
+         z + "\n}\n";
 }
 
 bool Benchmark::prepare(Case &c, const std::string &kernel, std::array<size_t, 3> counts) {
@@ -110,14 +155,23 @@ bool Benchmark::prepare(Case &c, const std::string &kernel, std::array<size_t, 3
     peak = measurePeakFlops(c.ours->vectorBytes() == 64);
   for (size_t count : counts)
     c.buffers.push_back(std::make_unique<Buffer>(4 * count));
-  fill(c.buffers[0]->data(), counts[0], 1);
-  fill(c.buffers[1]->data(), counts[1], 2);
+  for (size_t operand : {0, 1})
+    fill(c.buffers[operand]->data(), counts[operand], operand + 1);
   c.resultCount = counts[2];
   std::fill_n(c.buffers[2]->data(), c.resultCount, NAN);
   return true;
 }
 
-void Benchmark::convolution(const std::string &name, const Convolution &p, double floor) {
+/// From the plain order to that of `image`.
+static void bringInOrder(Buffer &buffer, size_t count, const Image &image) {
+  const std::vector<float> plain(buffer.data(), buffer.data() + count);
+  for (size_t i = 0; i < count; ++i)
+    buffer.data()[image.place(i)] = plain[i];
+}
+
+void Benchmark::convolution(const std::string &name, Convolution p, double floor) {
+  if (options.batch != 0)
+    p.batch = options.batch;
   const std::string x = tensor({p.batch, p.inChannels, p.extent, p.extent}),
                     y = tensor({p.batch, p.outChannels, p.outExtent(), p.outExtent()}),
                     w = tensor({p.outChannels, p.inChannels / p.groups, p.kernel, p.kernel}),
@@ -128,19 +182,25 @@ void Benchmark::convolution(const std::string &name, const Convolution &p, doubl
   const size_t xs = p.batch * p.inChannels * p.extent * p.extent,
                ys = p.batch * p.outChannels * p.outExtent() * p.outExtent(),
                ws = p.outChannels * p.inChannels / p.groups * p.kernel * p.kernel;
+  auto image = [&](int64_t channels, int64_t extent) -> Image {
+    const bool blocked = options.blocked && channels % Image::block == 0;
+    return blocked ? Image{p.batch * channels, extent * extent} : Image();
+  };
+  const Image xi = image(p.inChannels, p.extent), yi = image(p.outChannels, p.outExtent()), wi;
   struct Way {
     const char *name;
     std::string kernel;
     std::array<size_t, 3> counts;
+    std::array<Image, 3> images;
   };
+  const std::string forward = "dl.convolution" + geometry + x + ", " + w,
+                    data = "dl.convolution_backward_data" + geometry + y + ", " + w + " to " + x,
+                    filter =
+                        "dl.convolution_backward_filter" + geometry + x + ", " + y + " to " + w;
   const Way ways[] = {
-      {"forward", kernelText(x, w, y, "dl.convolution" + geometry + x + ", " + w), {xs, ws, ys}},
-      {"backward data",
-       kernelText(y, w, x, "dl.convolution_backward_data" + geometry + y + ", " + w + " to " + x),
-       {ys, ws, xs}},
-      {"backward filter",
-       kernelText(x, y, w, "dl.convolution_backward_filter" + geometry + x + ", " + y + " to " + w),
-       {xs, ys, ws}}};
+      {"forward", kernelText(x, w, y, forward, {xi, wi, yi}), {xs, ws, ys}, {xi, wi, yi}},
+      {"backward data", kernelText(y, w, x, data, {yi, wi, xi}), {ys, ws, xs}, {yi, wi, xi}},
+      {"backward filter", kernelText(x, y, w, filter, {xi, yi, wi}), {xs, ys, ws}, {xi, yi, wi}}};
   for (int direction = 0; direction < 3; ++direction) {
     const Way &way = ways[direction];
     Case c;
@@ -151,6 +211,9 @@ void Benchmark::convolution(const std::string &name, const Convolution &p, doubl
       continue;
     c.rival =
         makeConvolutionRival(p, Direction(direction), c.buffers[0]->data(), c.buffers[1]->data());
+    c.images = way.images;
+    for (size_t operand : {0, 1})
+      bringInOrder(*c.buffers[operand], way.counts[operand], way.images[operand]);
     run(c);
   }
 }
@@ -182,10 +245,10 @@ void Benchmark::linear(const std::string &name, int64_t batch, int64_t in, int64
   matmul(name + " backward filter", out, in, batch, true, false, floor);
 }
 
-static double compare(const float *actual, const std::vector<float> &expected) {
+static double compare(const float *actual, const std::vector<float> &expected, const Image &image) {
   double error = 0, largest = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
-    double difference = std::fabs(double(actual[i]) - double(expected[i]));
+    double difference = std::fabs(double(actual[image.place(i)]) - double(expected[i]));
     error = std::isfinite(difference) ? std::max(error, difference) : INFINITY;
     largest = std::max(largest, std::fabs(double(expected[i])));
   }
@@ -200,7 +263,7 @@ void Benchmark::run(Case &c) {
   std::vector<float> expected(c.resultCount);
   c.rival->run();
   c.rival->result(expected.data());
-  Measurement m{0, 0, compare(c.buffers.back()->data(), expected)};
+  Measurement m{0, 0, compare(c.buffers.back()->data(), expected, c.images[2])};
   // Two ways of adding up thousands of float32 products; minimal filtering errs up to ten times as
   // much as that (codegen/CPU/Winograd/Winograd.h).
   const bool filters =
@@ -214,7 +277,7 @@ void Benchmark::run(Case &c) {
   std::vector<double> ours, rival;
   for (unsigned i = 0; i < options.repetitions; ++i) {
     double start = threadSeconds();
-    c.ours->run(arguments);
+    c.ours->run(arguments, options.prepared);
     double between = threadSeconds();
     c.rival->run();
     ours.push_back(between - start);
@@ -271,6 +334,10 @@ int main(int argc, char **argv) {
                  "heuristic (default), direct, gemm, winograd or fft, where it can run")
       ->check(CLI::IsMember({"heuristic", "direct", "gemm", "winograd", "fft"}));
   app.add_option("--repetitions", options.repetitions, "runs of each side; medians are printed");
+  app.add_option("--batch", options.batch, "of all convolutions");
+  app.add_flag("--blocked", options.blocked,
+               "our images in blocks of 16 channels, where those fit");
+  app.add_flag("--prepared", options.prepared, "without packing and transforming weights");
   app.add_flag("--json", options.json, "one JSON object a line");
   app.add_flag("--check", options.check, "fail below the promised shares");
   CLI11_PARSE(app, argc, argv);
@@ -283,9 +350,15 @@ int main(int argc, char **argv) {
   bench.convolution("resnet 1x1 256->64 56x56", {16, 256, 64, 56, 1, 0, 1}, convolutions);
   bench.linear("linear 1024x9216x4096", 1024, 9216, 4096, products);
   bench.convolution("resnet 1x1 64->256 56x56", {16, 64, 256, 56, 1, 0, 1}, 0);
+  bench.convolution("resnet 1x1 512->128 28x28", {16, 512, 128, 28, 1, 0, 1}, 0);
+  bench.convolution("resnet 1x1 256->1024 14x14", {16, 256, 1024, 14, 1, 0, 1}, 0);
   bench.convolution("resnet 1x1 1024->256 14x14", {16, 1024, 256, 14, 1, 0, 1}, 0);
   bench.convolution("resnet 1x1 512->2048 7x7", {16, 512, 2048, 7, 1, 0, 1}, 0);
+  bench.convolution("resnet 1x1 2048->512 7x7", {16, 2048, 512, 7, 1, 0, 1}, 0);
   bench.convolution("resnet 3x3 512->512 7x7", {16, 512, 512, 7, 3, 1, 1}, 0);
+  bench.convolution("resnet 7x7 3->64 224x224 stride 2", {16, 3, 64, 224, 7, 3, 2}, 0);
+  bench.convolution("resnet 3x3 128->128 28x28", {16, 128, 128, 28, 3, 1, 1}, 0);
+  bench.convolution("resnet 3x3 256->256 14x14", {16, 256, 256, 14, 3, 1, 1}, 0);
   bench.convolution("resnet 3x3 128->128 56x56 stride 2", {16, 128, 128, 56, 3, 1, 2}, 0);
   bench.convolution("resnet 1x1 256->512 56x56 stride 2", {16, 256, 512, 56, 1, 0, 2}, 0);
   bench.convolution("mobilenet 3x3 32 112x112", {16, 32, 32, 112, 3, 1, 1, 32}, 0);

@@ -67,11 +67,12 @@ llvm::Error NativeKernel::load(llvm::ArrayRef<std::string> objects) {
   return llvm::Error::success();
 }
 
-void NativeKernel::run(std::vector<void *> buffers) {
+void NativeKernel::run(std::vector<void *> buffers, bool prepared) {
   if (selected.candidate.workspaceBytes)
     buffers.push_back(workspace->data());
   dlc_args args{sizeof(dlc_args), uint32_t(buffers.size()), buffers.data(), nullptr, nullptr};
-  for (auto [function, phase] : llvm::zip_equal(functions, selected.candidate.phases))
-    for (uint32_t task = 0; task < phase.tasks; ++task)
-      function(&args, task, scratch->data());
+  const auto &preparation = selected.candidate.preparation;
+  for (size_t i = prepared && preparation ? preparation->phases : 0; i < functions.size(); ++i)
+    for (uint32_t task = 0; task < selected.candidate.phases[i].tasks; ++task)
+      functions[i](&args, task, scratch->data());
 }

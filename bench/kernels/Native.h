@@ -34,8 +34,9 @@ public:
   compile(llvm::StringRef text, llvm::StringRef target, codegen::ConvolutionAlgorithm algorithm);
   ~NativeKernel();
 
-  /// Runs all phases. `buffers`: operands, then results.
-  void run(std::vector<void *> buffers);
+  /// Runs all phases, or only those behind the preparation of an operand that has been run.
+  /// `buffers`: operands, then results.
+  void run(std::vector<void *> buffers, bool prepared = false);
 
   const codegen::SelectedKernel &selection() const { return selected; }
   double compileSeconds() const { return seconds; }

@@ -20,10 +20,9 @@ double dlc::codegen::cyclesPerStep(int64_t rows, int64_t vectors) {
 }
 
 double dlc::codegen::tileSeconds(double cycles, const MachineModel &machine) {
-  // What is left of a clock of 2.8 to 3.7 GHz on Zen 4, whose ports take vectors of 64 bytes in two
-  // halves, behind packing from caches and the ends of loops: measured on the layers of AlexNet,
-  // VGG16 and ResNet-50.
-  const double cyclesPerSecond = machine.lanes > 8 ? 1.6e9 : 2.6e9;
+  // What is left of a clock of 2.8 to 3.7 GHz behind packing from caches and the ends of loops:
+  // measured on the layers of AlexNet, VGG16 and ResNet-50, on Zen 3, 4 and 5.
+  const double cyclesPerSecond = machine.halvesVectors ? 1.6e9 : 2.6e9;
   return cycles / cyclesPerSecond;
 }
 

@@ -20,6 +20,8 @@ std::unique_ptr<CpuGenerator> createSoftmaxGenerator();
 std::unique_ptr<CpuGenerator> createTransposeGenerator();
 std::unique_ptr<CpuGenerator> createMultiTensorGenerator();
 std::unique_ptr<CpuGenerator> createScatterGenerator();
+std::unique_ptr<CpuGenerator> createSumRowsGenerator();
+std::unique_ptr<CpuGenerator> createUpdateRowsGenerator();
 std::unique_ptr<CpuGenerator> createAttentionGenerator();
 std::unique_ptr<CpuGenerator> createGemmGenerator();
 std::unique_ptr<CpuGenerator> createConvolutionGenerator();

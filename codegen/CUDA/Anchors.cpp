@@ -418,6 +418,7 @@ SmallVector<StringRef> codegen::skeletonsOf(const KernelSpec &spec) {
   switch (spec.anchor()) {
   case Anchor::Map:
   case Anchor::Scatter:
+  case Anchor::SumRows:
     return {"map"};
   case Anchor::Transpose:
     return {"transpose"};
@@ -437,6 +438,8 @@ SmallVector<StringRef> codegen::skeletonsOf(const KernelSpec &spec) {
     return {"axis", "gemm", "convolution"};
   case Anchor::MultiTensor:
     return {"multi_tensor"};
+  case Anchor::UpdateRows:
+    return {"rows"};
   }
   llvm_unreachable("all anchors are listed");
 }

@@ -27,7 +27,8 @@ public:
 
 SmallVector<Candidate> ElementsGenerator::schedules(const KernelSpec &spec,
                                                     const CudaTarget &target) const {
-  if (spec.anchor() == Anchor::MultiTensor || spec.anchor() == Anchor::Attention)
+  if (spec.anchor() == Anchor::MultiTensor || spec.anchor() == Anchor::UpdateRows ||
+      spec.anchor() == Anchor::Attention)
     return {};
   Candidate candidate;
   candidate.schedule = "elements";

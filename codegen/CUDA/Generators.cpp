@@ -11,6 +11,7 @@ llvm::ArrayRef<const CudaGenerator *> dlc::codegen::cudaGenerators() {
       createCudaMapGenerator(),       createCudaReduceGenerator(),
       createCudaWindowGenerator(),    createCudaSoftmaxGenerator(),
       createCudaTransposeGenerator(), createCudaMultiTensorGenerator(),
+      createCudaSumRowsGenerator(),   createCudaUpdateRowsGenerator(),
       createCudaAttentionGenerator(), createCudaProductGenerator(),
       createCudaWinogradGenerator(),  createLibraryGenerator(),
       createCudaElementsGenerator()};

@@ -16,6 +16,8 @@ std::unique_ptr<CudaGenerator> createCudaWindowGenerator();
 std::unique_ptr<CudaGenerator> createCudaSoftmaxGenerator();
 std::unique_ptr<CudaGenerator> createCudaTransposeGenerator();
 std::unique_ptr<CudaGenerator> createCudaMultiTensorGenerator();
+std::unique_ptr<CudaGenerator> createCudaSumRowsGenerator();
+std::unique_ptr<CudaGenerator> createCudaUpdateRowsGenerator();
 std::unique_ptr<CudaGenerator> createCudaAttentionGenerator();
 std::unique_ptr<CudaGenerator> createCudaProductGenerator();
 std::unique_ptr<CudaGenerator> createCudaWinogradGenerator();

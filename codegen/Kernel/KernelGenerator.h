@@ -33,7 +33,7 @@ struct CpuTarget {
   uint64_t l1 = 32 << 10, l2 = 1 << 20, l3 = 8 << 20;
   /// For each convolution that it can run and that asks for none itself.
   ConvolutionAlgorithm convolution = ConvolutionAlgorithm::Heuristic;
-  /// No algorithm that errs more than direct sums of float32 do.
+  /// No algorithm that errs more than sums of float32 in order do.
   bool strict = false;
   /// Bytes that a kernel may use besides its tensors, where one can that needs no more. Kernels
   /// take turns in this memory, so it is what all of a step needs.

@@ -3,6 +3,7 @@
 #include "dialects/DL/DLConstantOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLFusedOps.h"
+#include "dialects/DL/DLIndexOps.h"
 #include "dialects/DL/DLMatmulOps.h"
 #include "dialects/DL/DLReductionOps.h"
 #include "dialects/DL/DLUpdateOps.h"
@@ -150,12 +151,37 @@ uint64_t KernelSpec::flops() const {
   return total;
 }
 
+/// What is gathered from a table; nothing where something else reads it.
+static std::optional<uint64_t> gatheredBytes(Value table) {
+  uint64_t total = 0;
+  for (OpOperand &use : table.getUses()) {
+    auto gather = dyn_cast<dl::GatherOp>(use.getOwner());
+    if (!gather || use.getOperandNumber() != 0)
+      return std::nullopt;
+    total += program::storageBytes(gather.getY().getType());
+  }
+  return total;
+}
+
+uint64_t KernelSpec::bytesOf(unsigned buffer) const {
+  const bool isOperand = buffer < operands.size();
+  const uint64_t whole =
+      program::storageBytes(isOperand ? operands[buffer] : results[buffer - operands.size()]);
+  if (auto update = dyn_cast_or_null<dl::UpdateRowsOp>(op);
+      update && (buffer < update.getTensors().size() || !isOperand))
+    return std::min(whole, uint64_t(program::storageBytes(update.getRows().getType())));
+  if (!isOperand)
+    return whole;
+  // The buffers of an update are no arguments of the block.
+  if (kind == Anchor::MultiTensor)
+    return whole;
+  return std::min(whole, gatheredBytes(body->getArgument(buffer)).value_or(whole));
+}
+
 uint64_t KernelSpec::bytes() const {
   uint64_t total = 0;
-  for (RankedTensorType type : operands)
-    total += program::storageBytes(type);
-  for (RankedTensorType type : results)
-    total += program::storageBytes(type);
+  for (unsigned buffer = 0; buffer < operands.size() + results.size(); ++buffer)
+    total += bytesOf(buffer);
   return total;
 }
 

@@ -75,6 +75,9 @@ public:
   /// read and written.
   uint64_t flops() const;
   uint64_t bytes() const;
+  /// Those of one buffer, operands first: of a table all of whose readers gather from it, what they
+  /// gather.
+  uint64_t bytesOf(unsigned buffer) const;
 
   /// The region without locations and symbols, with types, layouts and attributes: equal text is an
   /// equal kernel. It is also the form in which kernels travel between contexts: see parseKernel.

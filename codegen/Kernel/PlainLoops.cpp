@@ -52,8 +52,16 @@ public:
   Value crossEntropyBackward(dl::SoftmaxCrossEntropyBackwardOp op);
   Value accuracy(dl::AccuracyOp op);
   Value scatterAdd(dl::ScatterAddOp op);
+  Value sumRows(dl::SumRowsOp op, bool number);
 
 private:
+  /// The number at `place` of an index, as i64.
+  Value numberAt(Value index, ArrayRef<Value> place) {
+    Value number = read(index, Indices(place));
+    return number.getType().isInteger(64)
+               ? number
+               : arith::ExtSIOp::create(e.b, e.loc, e.b.getI64Type(), number).getResult();
+  }
   /// An element as the definitions compute with it: 16-bit floats in f32, so that only the result
   /// is rounded.
   Value read(Value tensor, const Indices &indices) {
@@ -455,9 +463,7 @@ Value PlainLoops::scatterAdd(dl::ScatterAddOp op) {
   ArrayRef<int64_t> counts = cast<RankedTensorType>(op.getIndex().getType()).getShape();
   Value own = at[op.getAxis()], zero = e.number(0, computedType(elementOf(op.getY())));
   return loops(counts, zero, [&](ArrayRef<Value> j, ValueRange total) {
-    Value number = read(op.getIndex(), Indices(j));
-    if (!number.getType().isInteger(64))
-      number = arith::ExtSIOp::create(e.b, e.loc, e.b.getI64Type(), number);
+    Value number = numberAt(op.getIndex(), j);
     Value added = e.valueWhen(e.equal(number, own), total[0], [&]() -> Value {
       Indices from(ArrayRef(at).take_front(op.getAxis()));
       from.append(j.begin(), j.end());
@@ -468,6 +474,42 @@ Value PlainLoops::scatterAdd(dl::ScatterAddOp op) {
                  : arith::AddIOp::create(e.b, e.loc, total[0], value).getResult();
     });
     return SmallVector<Value>{added};
+  })[0];
+}
+
+/// Of the first place of a number: it, or the sum over all its places. All are looked at.
+Value PlainLoops::sumRows(dl::SumRowsOp op, bool number) {
+  ArrayRef<int64_t> counts = cast<RankedTensorType>(op.getIndex().getType()).getShape();
+  const ArrayRef<Value> place = ArrayRef(at).take_front(counts.size());
+  Value own = numberAt(op.getIndex(), place), none = e.constant(-1), zero = e.constant(0);
+  auto linearOf = [&](ArrayRef<Value> j) {
+    Value result = zero;
+    for (auto [index, count] : llvm::zip_equal(j, counts))
+      result = e.add(e.mul(result, count), index);
+    return result;
+  };
+  // How many places in front of this one have its number.
+  Value linear = linearOf(place);
+  Value before = loops(counts, zero, [&](ArrayRef<Value> j, ValueRange found) {
+    Value isBefore = e.both(e.less(linearOf(j), linear), e.equal(numberAt(op.getIndex(), j), own));
+    return SmallVector<Value>{e.select(isBefore, e.add(found[0], 1), found[0])};
+  })[0];
+  Value isInside = e.both(e.less(none, own), e.less(own, e.constant(op.getExtent())));
+  Value isFirst = e.both(isInside, e.equal(before, zero));
+  if (number) {
+    Value wide = e.select(isFirst, own, none);
+    Type element = computedType(elementOf(op.getNumbers()));
+    return element.isInteger(64) ? wide
+                                 : arith::TruncIOp::create(e.b, e.loc, element, wide).getResult();
+  }
+  Value start = e.number(0, computedType(elementOf(op.getRows())));
+  return loops(counts, start, [&](ArrayRef<Value> j, ValueRange total) {
+    Value isSame = e.both(isFirst, e.equal(numberAt(op.getIndex(), j), own));
+    return SmallVector<Value>{e.valueWhen(isSame, total[0], [&]() -> Value {
+      Indices from(j.begin(), j.end());
+      llvm::append_range(from, ArrayRef(at).drop_front(counts.size()));
+      return add(total[0], read(op.getValues(), from));
+    })};
   })[0];
 }
 
@@ -500,6 +542,7 @@ Value plainValue(const PlainFunction &function, OpResult result, const Point &po
               [&](auto op) { return loops.crossEntropyBackward(op); })
           .Case<dl::AccuracyOp>([&](auto op) { return loops.accuracy(op); })
           .Case<dl::ScatterAddOp>([&](auto op) { return loops.scatterAdd(op); })
+          .Case<dl::SumRowsOp>([&](auto op) { return loops.sumRows(op, number == 1); })
           .Default([](Operation *) { return Value(); });
   Type element = type.getElementType();
   return value && isSmallFloat(element) ? function.e.convertFloat(value, element) : value;

@@ -2,6 +2,7 @@
 #include "codegen/Plan/Report.h"
 #include "codegen/CPU/Generators.h"
 #include "codegen/CUDA/Generators.h"
+#include "codegen/Plan/MemoryPasses.h"
 #include "dialects/DL/ConvolutionForm.h"
 #include "dialects/Exec/Memory.h"
 #include "llvm/ADT/StringExtras.h"
@@ -159,6 +160,18 @@ static json::Array sumByLayer(const json::Array &rows) {
   return sums;
 }
 
+/// Bytes of what costs what it reads and writes, beside the least.
+static json::Array buildPasses(exec::ProgramOp program, const SymbolTable &symbols) {
+  json::Array rows;
+  for (const MemoryPasses &passes : countMemoryPasses(program, symbols))
+    rows.push_back(json::Object{{"layer", passes.layer},
+                                {"stage", passes.stage},
+                                {"records", passes.records},
+                                {"bytes", passes.bytes},
+                                {"least_bytes", passes.least}});
+  return rows;
+}
+
 /// What dl-rematerialize did.
 static json::Object buildMemory(DictionaryAttr memory) {
   auto bytes = [&](StringRef name) { return memory.getAs<IntegerAttr>(name).getInt(); };
@@ -281,6 +294,7 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
                      {"activation_bytes", activations},
                      {"estimated_seconds", seconds},
                      {"sums", std::move(sums)},
+                     {"passes", buildPasses(program, symbols)},
                      {"layers", std::move(rows)}};
   if (!buckets.empty())
     entry["buckets"] = std::move(buckets);
@@ -288,6 +302,12 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
     json::Object row = buildMemory(memory);
     row["bytes_after"] = static_cast<int64_t>(program.getArenaBytes()) + countState(program);
     entry["memory"] = std::move(row);
+  }
+  if (auto conversions = program->getAttrOfType<DictionaryAttr>("dl.conversions")) {
+    json::Object row;
+    for (NamedAttribute number : conversions)
+      row[number.getName().strref()] = cast<IntegerAttr>(number.getValue()).getInt();
+    entry["conversions"] = std::move(row);
   }
   return entry;
 }
@@ -502,6 +522,41 @@ static void printSums(const json::Object &entry, llvm::raw_ostream &out) {
   table.print(out);
 }
 
+/// "1.50x"
+static std::string formatFactor(int64_t bytes, int64_t least) {
+  return least == 0 ? "-" : llvm::formatv("{0:F2}x", double(bytes) / double(least)).str();
+}
+
+/// Passes over memory that are more than the formula needs, and how much all together are.
+static void printPasses(const json::Object &entry, llvm::raw_ostream &out) {
+  const json::Array *passes = entry.getArray("passes");
+  if (!passes || passes->empty())
+    return;
+  Table table(/*leading=*/2);
+  table.add({"layer", "stage", "kernels", "bytes", "least", "factor", ""});
+  int64_t all = 0, least = 0;
+  auto add = [&](const std::string &layer, const std::string &stage, const std::string &records,
+                 int64_t bytes, int64_t needed) {
+    table.add({layer, stage, records, formatBytes(bytes), formatBytes(needed),
+               formatFactor(bytes, needed), ""});
+  };
+  for (const json::Value &value : *passes) {
+    const json::Object &row = *value.getAsObject();
+    const int64_t bytes = get(row, "bytes"), needed = get(row, "least_bytes");
+    all += bytes;
+    least += needed;
+    // Workspaces of sums are next to nothing.
+    if (bytes > needed + needed / 100)
+      add(row.getString("layer").value_or("").str(), row.getString("stage").value_or("").str(),
+          std::to_string(get(row, "records")), bytes, needed);
+  }
+  add("all", "", "", all, least);
+  out << '\n'
+      << entry.getString("name").value_or("")
+      << ", bytes beside the least possible, without products, convolutions and attention\n";
+  table.print(out);
+}
+
 /// Reductions over ranks, and what of them nothing hides.
 static void printBuckets(const json::Object &entry, llvm::raw_ostream &out) {
   const json::Array *buckets = entry.getArray("buckets");
@@ -544,6 +599,16 @@ static void printMemory(const json::Object &entry, llvm::raw_ostream &out) {
                        others > 0 ? 100 * seconds / others : 0.0);
 }
 
+/// What lies in one layout and is wanted in another.
+static void printConversions(const json::Object &entry, llvm::raw_ostream &out) {
+  const json::Object *row = entry.getObject("conversions");
+  if (!row)
+    return;
+  out << "  " << get(*row, "inside") << " tensors (" << formatBytes(get(*row, "inside_bytes"))
+      << ") change their layout where they are read or written, " << get(*row, "apart") << " ("
+      << formatBytes(get(*row, "apart_bytes")) << ") in kernels of their own\n";
+}
+
 /// `onWhat`: " on one core".
 static void printEntry(const json::Object &entry, StringRef onWhat, llvm::raw_ostream &out) {
   out << '\n'
@@ -570,8 +635,10 @@ static void printEntry(const json::Object &entry, StringRef onWhat, llvm::raw_os
   if (int64_t multiplyAdds = get(entry, "multiply_adds"))
     out << "  " << withFactor(static_cast<double>(multiplyAdds) / get(entry, "batch"), "", 4)
         << " multiply-adds a sample in convolutions and products\n";
+  printConversions(entry, out);
   printMemory(entry, out);
   printSums(entry, out);
+  printPasses(entry, out);
   printBuckets(entry, out);
 }
 

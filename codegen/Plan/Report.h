@@ -16,6 +16,8 @@ namespace dlc::codegen {
 ///     kernels (distinct), flops, bytes, activation_bytes
 ///     sums, one a layer in order of its first record: layer, records, parameters, flops, bytes,
 ///       activation_bytes
+///     passes, one a layer and stage without a product, convolution or attention: layer, stage,
+///       records, bytes, least_bytes, see MemoryPasses.h
 ///     memory, where dl-rematerialize did something: bytes_before (arena and state), budget_bytes
 ///     if
 ///       there is one, recomputed (launches), recompute_seconds (estimated)
@@ -33,8 +35,8 @@ llvm::json::Value buildReport(mlir::ModuleOp module, KernelSelector &selector,
                               llvm::ArrayRef<SelectedKernel> selected = {},
                               llvm::ArrayRef<CompiledKernel> compiled = {});
 
-/// The report for people: two tables an entry, of its records and of its layers, aligned, with
-/// units.
+/// The report for people: tables of an entry's records, of its layers and of what moves more bytes
+/// than its formula needs, aligned, with units.
 void printReport(const llvm::json::Value &report, llvm::raw_ostream &out);
 
 } // namespace dlc::codegen

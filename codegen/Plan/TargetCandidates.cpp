@@ -1,9 +1,11 @@
 //===- TargetCandidates.cpp - what a target's generators offer passes -------------------------===//
 #include "codegen/Plan/TargetCandidates.h"
 #include "codegen/CUDA/Generators.h"
+#include "dialects/DL/ConvolutionForm.h"
 #include "dialects/DL/DLFusedOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "passes/Conversion/SplitBlocks.h"
 #include "passes/Conversion/StorageOrder.h"
 
 using namespace mlir;
@@ -21,9 +23,11 @@ public:
   std::vector<dl::Candidate> candidates(dl::FusedOp region) override;
   std::vector<dl::Candidate> candidatesIn(dl::FusedOp region, const dl::Layouts &layouts) override;
   bool readsStored(dl::AnchorOp anchor, unsigned operand) override;
+  bool convertsItself(dl::FusedOp region) override;
   double conversionSeconds(RankedTensorType type) override;
 
 private:
+  program::LayoutAttr wantedLayout(RankedTensorType type) const;
   SmallVector<dl::Layouts> layoutsWorthAsking(dl::FusedOp region) const;
 
   std::shared_ptr<KernelSelector> selector;
@@ -55,6 +59,12 @@ public:
     adoptStorageOrder(block());
   }
   FailureOr<KernelSpec> spec() { return KernelSpec::get(block()); }
+  /// Whether no operand and no result has a layout left.
+  bool isRowMajor() {
+    return llvm::none_of(storedValues(block()), [](Value value) {
+      return bool(cast<RankedTensorType>(value.getType()).getEncoding());
+    });
+  }
 
 private:
   Block &block() { return copy->getBody().front(); }
@@ -83,20 +93,57 @@ std::vector<dl::Candidate> TargetCandidates::candidatesIn(dl::FusedOp region,
   return all;
 }
 
-/// Row-major, and with channels innermost where the target wants that and the region has them.
+/// The convolution that the region runs, if there is one.
+static Operation *convolutionOf(dl::FusedOp region) {
+  for (Operation &op : region.getBody().front())
+    if (auto anchor = dyn_cast<dl::AnchorOp>(op);
+        anchor && anchor.getAnchor() == dl::Anchor::Convolution)
+      return &op;
+  return nullptr;
+}
+
+/// Row-major where the region's code on a CPU has no use for blocks: a convolution's filters, and
+/// all that stands around an op that knows axes.
+static void keepOthersRowMajor(dl::FusedOp region, ArrayRef<RankedTensorType> types,
+                               dl::Layouts &wanted) {
+  Operation *convolution = convolutionOf(region);
+  if (!convolution) {
+    if (!StoredRegion(region, wanted).isRowMajor())
+      wanted.assign(wanted.size(), nullptr);
+    return;
+  }
+  auto form = dl::ConvolutionForm::get(convolution);
+  for (auto [type, layout] : llvm::zip_equal(types, wanted))
+    if (type.getShape() != cast<RankedTensorType>(form.x.getType()).getShape() &&
+        type.getShape() != cast<RankedTensorType>(form.y.getType()).getShape())
+      layout = nullptr;
+}
+
+/// The layout in which the target may want an image's tensor beside row-major: channels innermost,
+/// all of them on a GPU, in whole lines of 16 on a CPU; null if there is none.
+program::LayoutAttr TargetCandidates::wantedLayout(RankedTensorType type) const {
+  MLIRContext *context = type.getContext();
+  const int64_t rank = type.getRank(), line = 16;
+  if (auto *cuda = std::get_if<CudaTarget>(&target))
+    return cuda->wantsChannelsLast() && rank >= 3
+               ? program::LayoutAttr::getChannelsLast(context, rank)
+               : program::LayoutAttr();
+  // With one pixel the channels stand side by side anyway.
+  if (rank != 4 || type.getDimSize(1) % line != 0 || type.getDimSize(2) * type.getDimSize(3) == 1)
+    return {};
+  return program::LayoutAttr::get(context, {0, 1, 2, 3}, {1, line});
+}
+
+/// Row-major, and in the wanted layouts where the region has such tensors.
 SmallVector<dl::Layouts> TargetCandidates::layoutsWorthAsking(dl::FusedOp region) const {
   SmallVector<RankedTensorType> types = storedTypes(region);
   SmallVector<dl::Layouts> all = {dl::Layouts(types.size())};
-  auto *cuda = std::get_if<CudaTarget>(&target);
-  if (!cuda || !cuda->wantsChannelsLast())
-    return all;
-  dl::Layouts last;
-  for (RankedTensorType type : types)
-    last.push_back(type.getRank() < 3
-                       ? program::LayoutAttr()
-                       : program::LayoutAttr::getChannelsLast(region.getContext(), type.getRank()));
-  if (llvm::any_of(last, [](program::LayoutAttr layout) { return bool(layout); }))
-    all.push_back(last);
+  dl::Layouts wanted =
+      llvm::map_to_vector(types, [&](RankedTensorType type) { return wantedLayout(type); });
+  if (std::holds_alternative<CpuTarget>(target))
+    keepOthersRowMajor(region, types, wanted);
+  if (llvm::any_of(wanted, [](program::LayoutAttr layout) { return bool(layout); }))
+    all.push_back(wanted);
   return all;
 }
 
@@ -124,6 +171,11 @@ void TargetCandidates::expect(ArrayRef<dl::FusedOp> regions) {
 bool TargetCandidates::readsStored(dl::AnchorOp anchor, unsigned) {
   auto *cuda = std::get_if<CudaTarget>(&target);
   return cuda && libraryReadsStored(anchor, *cuda);
+}
+
+/// On the CPU convolutions read each element many times, and gather those of other layouts.
+bool TargetCandidates::convertsItself(dl::FusedOp region) {
+  return std::holds_alternative<CudaTarget>(target) || !convolutionOf(region);
 }
 
 /// The tensor is read and written once more, by a launch of its own or in an order that costs as

@@ -17,9 +17,11 @@ enum class Anchor {
   Softmax,
   Attention,
   Scatter,
+  SumRows,
   Gemm,
   Convolution,
-  MultiTensor
+  MultiTensor,
+  UpdateRows
 };
 
 /// An anchor's part of a kernel's name.

@@ -62,6 +62,12 @@ AnchorName ScatterAddOp::getAnchorName() {
   return {"scatter_add", timesText(shapeOf(getValues()))};
 }
 
+Anchor SumRowsOp::getAnchor() { return Anchor::SumRows; }
+uint64_t SumRowsOp::getFlops() { return elementsOf(getValues()); }
+bool SumRowsOp::takesPrologue(unsigned operand) { return operand == 0; }
+bool SumRowsOp::takesEpilogue() { return false; }
+AnchorName SumRowsOp::getAnchorName() { return {"sum_rows", timesText(shapeOf(getValues()))}; }
+
 static int64_t depthOf(MatmulOp op) {
   ArrayRef<int64_t> a = shapeOf(op.getA());
   return a[a.size() - (op.getTransposeA() ? 2 : 1)];
@@ -88,6 +94,15 @@ uint64_t MultiTensorOp::getFlops() {
   for (auto op : getBody().front().getOps<ElementwiseOp>())
     flops += op.getElementFlops();
   return (flops + getSums()) * elements;
+}
+
+Anchor UpdateRowsOp::getAnchor() { return Anchor::UpdateRows; }
+AnchorName UpdateRowsOp::getAnchorName() { return {"update_rows", timesText(shapeOf(getRows()))}; }
+uint64_t UpdateRowsOp::getFlops() {
+  uint64_t flops = 0;
+  for (auto op : getBody().front().getOps<ElementwiseOp>())
+    flops += op.getElementFlops();
+  return flops * elementsOf(getRows());
 }
 
 //===------------------------------------------------------------------------------------------===//

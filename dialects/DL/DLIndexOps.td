@@ -130,4 +130,28 @@ def DL_ScatterAddOp : DL_Op<"scatter_add", [
   let hasVerifier = 1;
 }
 
+def DL_SumRowsOp : DL_Op<"sum_rows", [
+    Pure, DL_InferType, DL_Anchor<["getAnchorName", "takesPrologue", "takesEpilogue"]>]> {
+  let summary = "sums rows of one number, once for each number: a sparse gradient";
+  let description = [{
+    The rows of a `dl.scatter_add` along axis 0 that something is added to, and their numbers:
+    rows[j.., k..] is the sum of values[i.., k..] over all i.. with index[i..] == index[j..], added
+    in the order of i, where j.. is the first of these, and 0 elsewhere. numbers[j..] is index[j..]
+    there, and -1 elsewhere. Numbers that are not in [0, extent) count for nothing.
+    `%rows, %numbers = dl.sum_rows %values, %index extent = 10000 : tensor<35x4x64xf32>,
+    tensor<35x4xi32>`
+    (C1) the values' shape begins with the index's. (C2) extent >= 0.
+    Not differentiable.
+  }];
+  let arguments = (ins DL_FloatTensor:$values, DL_IntTensor:$index, I64Attr:$extent);
+  let results = (outs DL_FloatTensor:$rows, DL_IntTensor:$numbers);
+  let assemblyFormat =
+      "$values `,` $index `extent` `=` $extent attr-dict `:` type($values) `,` type($index)";
+  let extraClassDeclaration = [{
+    /// Rows, and the elements of each.
+    int64_t getCount() { return getIndex().getType().getNumElements(); }
+    int64_t getWidth();
+  }];
+}
+
 #endif

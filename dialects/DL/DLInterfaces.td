@@ -134,6 +134,31 @@ def DL_DecomposableOpInterface : OpInterface<"DecomposableOp"> {
   ];
 }
 
+def DL_WindowOpInterface : OpInterface<"WindowOp"> {
+  let description = [{
+    The op slides a window over the spatial axes of [N, C, spatial...], each channel for itself.
+  }];
+  let cppNamespace = "::dlc::dl";
+  let methods = [
+    InterfaceMethod<"The window, and the sides that it stands between.",
+                    "::dlc::dl::WindowGeometry", "getGeometry">,
+    InterfaceMethod<"Takes the window's size, strides, paddings and dilations from `axes`.", "void",
+                    "setWindow", (ins "::llvm::ArrayRef<::dlc::dl::WindowAxis>":$axes), "", [{
+      ::llvm::SmallVector<int64_t> kernel, strides, padding, dilations;
+      for (const ::dlc::dl::WindowAxis &axis : axes) {
+        kernel.push_back(axis.kernel);
+        strides.push_back(axis.stride);
+        padding.append({axis.low, axis.high});
+        dilations.push_back(axis.dilation);
+      }
+      $_op.setKernel(kernel);
+      $_op.setStrides(strides);
+      $_op.setPadding(padding);
+      $_op.setDilations(dilations);
+    }]>
+  ];
+}
+
 def DL_ReductionOpInterface : OpInterface<"ReductionOp"> {
   let description = [{
     The op combines the elements of its one operand along axes, which its results do not have.

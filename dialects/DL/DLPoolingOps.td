@@ -5,10 +5,9 @@
 include "dialects/DL/DLOpBase.td"
 
 class DL_Window<string mnemonic, list<string> facts = []>
-    : DL_Op<mnemonic, [Pure, DL_Differentiable,
+    : DL_Op<mnemonic, [Pure, DL_Differentiable, DL_WindowOp,
                        DL_Anchor<!listconcat(facts, ["takesAnyLayout"])>]> {
   let hasVerifier = 1;
-  let extraClassDeclaration = "WindowGeometry getGeometry();";
 }
 
 def DL_MaxPoolOp : DL_Window<"max_pool"> {

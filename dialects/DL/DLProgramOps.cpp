@@ -413,3 +413,38 @@ LogicalResult MultiTensorOp::verify() {
     return failure();
   return verifyBody(*this);
 }
+
+int64_t UpdateRowsOp::getWidth() {
+  return llvm::product_of(
+      getRows().getType().getShape().drop_front(getNumbers().getType().getRank()));
+}
+
+LogicalResult UpdateRowsOp::verify() {
+  if (getTensors().empty() || getTensors().getTypes() != getResults().getTypes())
+    return emitOpError("(C1) gives (")
+           << getResults().getTypes() << ") for the tensors (" << getTensors().getTypes() << ")";
+  SmallVector<int64_t> shape(getNumbers().getType().getShape());
+  SmallVector<Type> arguments, yielded;
+  auto scalarOf = [](Value tensor) { return RankedTensorType::get({}, elementOf(tensor)); };
+  for (Value tensor : getTensors()) {
+    auto type = cast<RankedTensorType>(tensor.getType());
+    SmallVector<int64_t> expected = shape;
+    if (type.getRank() > 0)
+      llvm::append_range(expected, type.getShape().drop_front());
+    if (type.getRank() == 0 || getRows().getType().getShape() != ArrayRef(expected))
+      return emitOpError("(C2) has rows of ") << getRows().getType() << " for numbers of "
+                                              << getNumbers().getType() << " and " << type;
+    yielded.push_back(scalarOf(tensor));
+  }
+  arguments = yielded;
+  arguments.push_back(scalarOf(getRows()));
+  llvm::append_range(arguments, getScalars().getTypes());
+  Block &body = getBody().front();
+  if (TypeRange(arguments) != body.getArgumentTypes())
+    return emitOpError("(C3) the body takes (")
+           << body.getArgumentTypes() << "), expected (" << arguments << ")";
+  if (TypeRange(yielded) != body.getTerminator()->getOperandTypes())
+    return emitOpError("(C3) the body yields (")
+           << body.getTerminator()->getOperandTypes() << "), expected (" << yielded << ")";
+  return success();
+}

@@ -485,6 +485,29 @@ LogicalResult ScatterAddOp::verify() {
   return success();
 }
 
+LogicalResult SumRowsOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                          ValueRange operands, DictionaryAttr attributes,
+                                          OpaqueProperties properties, RegionRange regions,
+                                          SmallVectorImpl<Type> &results) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  RankedTensorType values = tensorType(operands[0]), index = tensorType(operands[1]);
+  if (values.getRank() < index.getRank() ||
+      values.getShape().take_front(index.getRank()) != index.getShape())
+    return emitOptionalError(location, getOperationName(), ": (C1) expects values of a shape that ",
+                             "begins with that of ", index, ", found ", values);
+  if (adaptor.getExtentAttr().getInt() < 0)
+    return emitOptionalError(location, getOperationName(),
+                             ": (C2) expects an extent of 0 or more, ", "found ",
+                             adaptor.getExtentAttr().getInt());
+  results.append({values, index});
+  return success();
+}
+
+int64_t SumRowsOp::getWidth() {
+  return llvm::product_of(
+      tensorType(getValues()).getShape().drop_front(tensorType(getIndex()).getRank()));
+}
+
 //===------------------------------------------------------------------------------------------===//
 // reduce, matmul
 //===------------------------------------------------------------------------------------------===//

@@ -79,4 +79,41 @@ def DL_MultiTensorOp : DL_Op<"multi_tensor", [Pure, IsolatedFromAbove, AttrSized
   }];
 }
 
+def DL_UpdateRowsOp : DL_Op<"update_rows", [Pure, IsolatedFromAbove, AttrSizedOperandSegments,
+    SingleBlockImplicitTerminator<"YieldOp">, DL_Anchor<["getAnchorName"]>]> {
+  let summary = "the optimizer's update of those rows of tables that have a gradient";
+  let description = [{
+    `tensors` are a parameter and its slots. The body sees an element (rank 0) of each, then one of
+    `rows`, the gradient, then the scalars, and yields a new element of each tensor: result t is
+    tensor t where no j.. has numbers[j..] == n, and in row n what the body makes of it and
+    rows[j..] where one has. A number of a row stands once; others stand for nothing.
+    (C1) there is a tensor, and a result of its type for each. (C2) the rows' shape is that of the
+    numbers, and then that of the tensors without their first axis. (C3) the body's arguments are
+    the element types of tensors and rows, then the scalars'; it yields those of the tensors.
+    ```mlir
+    %new = dl.update_rows(%table) rows(%rows, %numbers) scalars(%lr) : (...) -> ... {
+      ^bb0(%p: tensor<f32>, %g: tensor<f32>, %lr: tensor<f32>):
+        ...
+        dl.yield %q : tensor<f32>
+    }
+    ```
+    A kernel of it touches these rows only: its results lie in the tensors' memory.
+    Not differentiable.
+  }];
+  let arguments = (ins Variadic<DL_FloatTensor>:$tensors, DL_FloatTensor:$rows,
+                       DL_IntTensor:$numbers, Variadic<DL_ScalarTensor>:$scalars);
+  let results = (outs Variadic<DL_FloatTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `(` $tensors `)` `rows` `(` $rows `,` $numbers `)` `scalars` `(` $scalars `)` attr-dict
+    `:` functional-type(operands, $results) $body
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Rows at most, and the elements of each.
+    int64_t getCount() { return getNumbers().getType().getNumElements(); }
+    int64_t getWidth();
+  }];
+}
+
 #endif

@@ -9,8 +9,11 @@
 using namespace mlir;
 using namespace dlc::dl;
 
-/// What is decayed is part of the gradient.
+/// What is decayed is part of the gradient. Without decay there is nothing to add, and where the
+/// gradient is 0 many rules leave all as it is.
 static Value addDecay(OptimizerBody &b, Value gradient) {
+  if (b.optimizer.number(decaySetting) == 0)
+    return gradient;
   return b.add(gradient, b.multiply(b.setting(decaySetting), b.parameter()));
 }
 

@@ -72,6 +72,8 @@ LayoutAttr LayoutAttr::getChannelsLast(MLIRContext *context, int64_t rank) {
 StringRef LayoutAttr::getShortName() const {
   static constexpr StringRef names[] = {"nwc", "nhwc", "ndhwc"};
   size_t rank = getOrder().size();
+  if (*this == get(getContext(), {0, 1, 2, 3}, {1, 16}))
+    return "nchw16c";
   bool isNamed =
       rank >= 3 && rank < 3 + std::size(names) && *this == getChannelsLast(getContext(), rank);
   return isNamed ? names[rank - 3] : "";

@@ -109,7 +109,7 @@ def Program_LayoutAttr : Program_Attr<"Layout", "layout", [
     static LayoutAttr getChannelsLast(::mlir::MLIRContext *context, int64_t rank);
     /// Whether `type` is stored so.
     static bool isChannelsLast(::mlir::RankedTensorType type);
-    /// "nwc", "nhwc" or "ndhwc" for channels last; empty for other layouts.
+    /// "nwc", "nhwc" or "ndhwc" for channels last, "nchw16c"; empty for other layouts.
     ::llvm::StringRef getShortName() const;
   }];
 }

@@ -278,6 +278,7 @@ LogicalResult EntryConverter::emit(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](dl::FusedOp fused) { return emitFused(fused); })
       .Case([&](dl::MultiTensorOp multi) { return emitMultiTensor(multi); })
+      .Case([&](dl::UpdateRowsOp update) { return emitUpdateRows(update), success(); })
       .Case([&](dl::AllReduceOp reduced) { return emitAllReduce(reduced), success(); })
       .Case([&](dl::ScalarOp scalar) { return emitScalar(scalar); })
       .Case([&](dl::ConstantOp constant) {
@@ -415,6 +416,30 @@ LogicalResult EntryConverter::emitMultiTensor(dl::MultiTensorOp op) {
   if (layout.total > 0 || op.getSums() != 0)
     createLaunch(kernels.outline(op), arguments, op.getLoc());
   return success();
+}
+
+/// Each tensor is updated where it is, if it is a variable that no one needs as it was, and else in
+/// a copy.
+void EntryConverter::emitUpdateRows(dl::UpdateRowsOp op) {
+  SmallVector<Value> arguments, results;
+  for (auto [number, tensor, result] : llvm::enumerate(op.getTensors(), op->getResults())) {
+    auto isTensor = [number = number](OpOperand &use) { return use.getOperandNumber() == number; };
+    auto known = assignments.find(result);
+    dl::AssignOp assign = known == assignments.end() ? dl::AssignOp() : known->second.front();
+    Value place = buffers.lookup(tensor);
+    if (assign && getReadVariable(tensor) == assign.getVariable() &&
+        canOverwrite(assign.getVariable(), op, isTensor))
+      assignedInPlace.insert(assign);
+    else
+      place = createCopy(place, (exec::getRecordName(op.getLoc()) + "/copy").str());
+    results.push_back(buffers[result] = place);
+  }
+  arguments = results;
+  for (Value operand : op->getOperands().drop_front(results.size()))
+    arguments.push_back(buffers.lookup(operand));
+  llvm::append_range(arguments, results);
+  if (op.getRows().getType().getNumElements() != 0)
+    createLaunch(kernels.outline(op), arguments, op.getLoc());
 }
 
 /// Tensors that lie one behind the other are reduced as one; where that compresses them without
@@ -578,8 +603,9 @@ void EntryConverter::createProgram() {
                                     entry.getScheduleAttr(), valid);
   if (entry.getEvery())
     program.setEvery(*entry.getEvery());
-  if (Attribute memory = entry->getAttr("dl.memory"))
-    program->setAttr("dl.memory", memory);
+  for (StringRef forReport : {"dl.memory", "dl.conversions"})
+    if (Attribute value = entry->getAttr(forReport))
+      program->setAttr(forReport, value);
   for (StringRef name : {"dl.classes", "dl.ignored"})
     if (DenseI64ArrayAttr numbers = getNumbers(entry, name))
       program->setAttr(name, numbers);

@@ -76,6 +76,7 @@ private:
   mlir::LogicalResult emitFused(dl::FusedOp op);
   void gatherStream(dl::MultiTensorOp op, size_t number);
   mlir::LogicalResult emitMultiTensor(dl::MultiTensorOp op);
+  void emitUpdateRows(dl::UpdateRowsOp op);
   void emitAllReduce(dl::AllReduceOp op);
   void emitReduction(dl::AllReduceOp op, llvm::ArrayRef<unsigned> tensors);
   mlir::LogicalResult emitScalar(dl::ScalarOp op);

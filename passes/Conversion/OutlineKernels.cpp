@@ -59,6 +59,20 @@ exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
   return kernel;
 }
 
+/// Makes the op what a kernel's region computes.
+static void holdAlone(Operation *op, Region &region) {
+  Block &block = region.emplaceBlock();
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, block.addArgument(operand.getType(), operand.getLoc()));
+  // An operand that stands twice in the list is two arguments: the clone's operands are set by
+  // place.
+  OpBuilder builder = OpBuilder::atBlockEnd(&block);
+  Operation *clone = builder.clone(*op, mapping);
+  clone->setOperands(block.getArguments());
+  dl::YieldOp::create(builder, op->getLoc(), clone->getResults());
+}
+
 exec::KernelOp KernelOutliner::outline(dl::MultiTensorOp multi) {
   MLIRContext *context = multi.getContext();
   FlatLayout flat(multi);
@@ -88,18 +102,27 @@ exec::KernelOp KernelOutliner::outline(dl::MultiTensorOp multi) {
     for (auto [result, written] : llvm::enumerate(results))
       if (read == written)
         pairs.push_back(exec::InPlaceAttr::get(context, stream, firstResult + result));
-  return create(multi, buffers, pairs, StringAttr(), [&](Region &region) {
-    Block &block = region.emplaceBlock();
-    IRMapping mapping;
-    for (Value operand : multi->getOperands())
-      mapping.map(operand, block.addArgument(operand.getType(), operand.getLoc()));
-    // An operand that stands twice in the list is two arguments: the clone's operands are set by
-    // place.
-    OpBuilder builder = OpBuilder::atBlockEnd(&block);
-    Operation *clone = builder.clone(*multi, mapping);
-    clone->setOperands(block.getArguments());
-    dl::YieldOp::create(builder, multi.getLoc(), clone->getResults());
-  });
+  return create(multi, buffers, pairs, StringAttr(),
+                [&](Region &region) { holdAlone(multi, region); });
+}
+
+/// Rows that no one has a gradient of are not written, so each result lies in its tensor's place.
+exec::KernelOp KernelOutliner::outline(dl::UpdateRowsOp update) {
+  MLIRContext *context = update.getContext();
+  SmallVector<exec::ArgumentAttr> buffers;
+  SmallVector<exec::InPlaceAttr> pairs;
+  auto add = [&](exec::Access access, Type type) {
+    buffers.push_back(exec::ArgumentAttr::get(context, access,
+                                              program::storageBytes(cast<RankedTensorType>(type))));
+  };
+  for (Type type : update->getOperandTypes())
+    add(exec::Access::Read, type);
+  for (auto [number, type] : llvm::enumerate(update->getResultTypes())) {
+    pairs.push_back(exec::InPlaceAttr::get(context, number, buffers.size()));
+    add(exec::Access::Write, type);
+  }
+  return create(update, buffers, pairs, StringAttr(),
+                [&](Region &region) { holdAlone(update, region); });
 }
 
 exec::KernelOp KernelOutliner::create(Operation *source, ArrayRef<exec::ArgumentAttr> buffers,

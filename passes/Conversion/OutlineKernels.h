@@ -8,6 +8,7 @@
 namespace dlc::dl {
 class FusedOp;
 class MultiTensorOp;
+class UpdateRowsOp;
 } // namespace dlc::dl
 
 namespace dlc {
@@ -26,6 +27,7 @@ public:
   /// table of pieces and, where there are sums, the first piece of each tensor; then a flat one a
   /// yielded element, and the sums.
   exec::KernelOp outline(dl::MultiTensorOp multi);
+  exec::KernelOp outline(dl::UpdateRowsOp update);
 
 private:
   exec::KernelOp create(mlir::Operation *source, llvm::ArrayRef<exec::ArgumentAttr> buffers,

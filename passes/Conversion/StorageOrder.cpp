@@ -3,6 +3,8 @@
 #include "dialects/DL/DLConstantOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLFusedOps.h"
+#include "dialects/DL/DLIndexOps.h"
+#include "passes/Conversion/SplitBlocks.h"
 
 using namespace mlir;
 
@@ -11,7 +13,8 @@ namespace dlc {
 namespace {
 class StorageOrder {
 public:
-  explicit StorageOrder(Block &body) : body(body) {}
+  /// `transposes`: whether row-major tensors may be transposed.
+  StorageOrder(Block &body, bool transposes) : body(body), transposes(transposes) {}
 
   /// Finds the order, and whether every op can be written in it.
   bool find();
@@ -28,17 +31,18 @@ private:
   RankedTensorType stored(Value value) const;
   /// Places of logical axes, in the order of `axes`.
   SmallVector<int64_t> placesOf(ArrayRef<int64_t> axes) const;
+  bool isRowMajor(Value value) const { return hasRank(value) && !typeOf(value).getEncoding(); }
   void rewrite(Operation &op);
 
   Block &body;
+  const bool transposes;
   SmallVector<int64_t> order, place; ///< order[i]: the logical axis at place i; and back
 };
 } // namespace
 
 /// One permutation for all operands and results of its rank.
 bool StorageOrder::findLayout() {
-  SmallVector<Value> outer(body.getArguments());
-  llvm::append_range(outer, body.getTerminator()->getOperands());
+  const SmallVector<Value> outer = storedValues(body);
   program::LayoutAttr layout;
   for (Value value : outer)
     if (auto encoding = dyn_cast_or_null<program::LayoutAttr>(typeOf(value).getEncoding())) {
@@ -52,8 +56,10 @@ bool StorageOrder::findLayout() {
   place.resize(order.size());
   for (auto [i, axis] : llvm::enumerate(order))
     place[axis] = i;
-  return llvm::all_of(
-      outer, [&](Value value) { return !hasRank(value) || typeOf(value).getEncoding() == layout; });
+  return llvm::all_of(outer, [&](Value value) {
+    return !hasRank(value) || typeOf(value).getEncoding() == layout ||
+           (transposes && isRowMajor(value));
+  });
 }
 
 SmallVector<int64_t> StorageOrder::placesOf(ArrayRef<int64_t> axes) const {
@@ -76,14 +82,19 @@ bool StorageOrder::accepts(Operation &op) const {
     return true;
   if (isa<dl::IndexOp>(op))
     return succeeded(permuted(op));
+  // The spatial axes may change places, if those along which a window is longer than one do not.
+  if (auto window = dyn_cast<dl::WindowOp>(op)) {
+    SmallVector<int64_t> longer;
+    for (auto [i, axis] : llvm::enumerate(window.getGeometry().axes))
+      if (axis.kernel > 1)
+        longer.push_back(place[i + 2]);
+    return place[0] == 0 && place[1] == 1 && llvm::is_sorted(longer);
+  }
   auto reduction = dyn_cast<dl::ReductionOp>(op);
   if (!reduction || !hasRank(reduction.getReduced()))
     return reduction && !hasRank(op.getResult(0));
   // What is kept must keep its order.
-  SmallVector<int64_t> kept;
-  for (size_t axis = 0; axis < order.size(); ++axis)
-    if (!llvm::is_contained(reduction.getReducedAxes(), axis))
-      kept.push_back(axis);
+  const SmallVector<int64_t> kept = keptAxes(reduction);
   return kept.size() < order.size() && llvm::is_sorted(placesOf(kept));
 }
 
@@ -111,27 +122,52 @@ void StorageOrder::rewrite(Operation &op) {
     llvm::sort(axes);
     reduction.setReducedAxes(axes);
   }
+  if (auto window = dyn_cast<dl::WindowOp>(op)) {
+    SmallVector<dl::WindowAxis> axes;
+    for (int64_t axis : ArrayRef(order).drop_front(2))
+      axes.push_back(window.getGeometry().axes[axis - 2]);
+    window.setWindow(axes);
+  }
   if (isa<dl::IndexOp>(op))
     for (NamedAttribute attribute : *permuted(op))
       op.setAttr(attribute.getName(), attribute.getValue());
-  if (op.getNumResults() == 0 || !hasRank(op.getResult(0)))
-    return;
-  RankedTensorType type = stored(op.getResult(0));
-  if (auto constant = dyn_cast<dl::ConstantOp>(op))
-    constant.setValueAttr(cast<SplatElementsAttr>(constant.getValue()).resizeSplat(type));
-  op.getResult(0).setType(type);
+  for (Value result : op.getResults()) {
+    if (!hasRank(result))
+      continue;
+    RankedTensorType type = stored(result);
+    if (auto constant = dyn_cast<dl::ConstantOp>(op))
+      constant.setValueAttr(cast<SplatElementsAttr>(constant.getValue()).resizeSplat(type));
+    result.setType(type);
+  }
 }
 
 void StorageOrder::rewrite() {
+  SmallVector<Operation *> inside;
+  for (Operation &op : body)
+    inside.push_back(&op);
+  Operation *yield = body.getTerminator();
+  Location loc = yield->getLoc();
+  SmallVector<OpOperand *> rowMajorResults;
+  for (OpOperand &yielded : yield->getOpOperands())
+    if (isRowMajor(yielded.get()))
+      rowMajorResults.push_back(&yielded);
+  OpBuilder builder = OpBuilder::atBlockBegin(&body);
   for (BlockArgument argument : body.getArguments())
-    if (hasRank(argument))
+    if (isRowMajor(argument)) {
+      auto turned = dl::TransposeOp::create(builder, loc, argument, order);
+      argument.replaceAllUsesExcept(turned, turned);
+    } else if (hasRank(argument)) {
       argument.setType(stored(argument));
-  for (Operation &op : llvm::make_early_inc_range(body))
-    rewrite(op);
+    }
+  for (Operation *op : inside)
+    rewrite(*op);
+  builder.setInsertionPoint(yield);
+  for (OpOperand *yielded : rowMajorResults)
+    yielded->set(dl::TransposeOp::create(builder, loc, yielded->get(), place));
 }
 
 void adoptStorageOrder(Block &body) {
-  StorageOrder order(body);
+  StorageOrder order(body, splitBlocks(body));
   if (order.find())
     order.rewrite();
 }

@@ -8,9 +8,11 @@ namespace dlc {
 
 /// Rewrites the body of a kernel so that the axes of its tensors stand in the order in which they
 /// lie in memory, and no tensor has a layout: [2, 3, 4, 5] with channels last becomes [2, 4, 5, 3].
+/// A blocked axis is two: [2, 32, 4, 5] in blocks of 16 channels becomes [2, 2, 4, 5, 16].
 /// Generators then walk memory in order, and kernels that differ in their layouts only are one.
-/// Only where the order of axes means nothing: element-wise ops, broadcasts and a reduction, all
-/// tensors of the layout's rank stored in the same order. Otherwise nothing changes.
+/// Only where the order of axes means nothing: element-wise ops, broadcasts, pooling and a
+/// reduction, all tensors of the layout's rank stored in the same order, or, beside blocked ones,
+/// row-major and transposed in the kernel. Otherwise nothing changes.
 void adoptStorageOrder(mlir::Block &body);
 
 } // namespace dlc

@@ -22,6 +22,7 @@
 #include "passes/DL/Buckets.h"
 #include "passes/DL/Buffers.h"
 #include "passes/DL/Passes.h"
+#include "passes/DL/Update/MultiTensorBuilder.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace dlc::dl {
@@ -198,36 +199,12 @@ AllReduceOp Bucketing::reduce(AllReduceOp all, ArrayRef<unsigned> bucket, Operat
 Value Bucketing::select(Value each, ArrayRef<unsigned> bucket) {
   if (Value known = sums.lookupOrNull(each))
     return known;
-  auto constant = each.getDefiningOp<ConstantOp>();
-  auto values = cast<DenseElementsAttr>(constant.getValue()).getValues<Attribute>();
-  SmallVector<Attribute> kept =
-      llvm::map_to_vector(bucket, [&](unsigned i) -> Attribute { return values[i]; });
-  auto type = RankedTensorType::get({int64_t(kept.size())}, getElementTypeOrSelf(each));
-  return ConstantOp::create(builder, constant.getLoc(), type, DenseElementsAttr::get(type, kept));
+  return selectElements(builder, each.getDefiningOp<ConstantOp>(), bucket);
 }
 
 void Bucketing::update(MultiTensorOp all, ArrayRef<unsigned> bucket) {
-  SmallVector<Value> tensors, each;
-  for (int64_t stream = 0; stream < int64_t(all.getStreams()); ++stream)
-    for (unsigned i : bucket)
-      tensors.push_back(all.getTensor(stream, i));
-  for (Value numbers : all.getEach())
-    each.push_back(select(numbers, bucket));
-  SmallVector<Type> types;
-  for (int64_t run = 0; run < all.getResultStreams(); ++run)
-    for (unsigned i : bucket)
-      types.push_back(all.getResultTensor(run, i).getType());
-  for (int64_t sum = 0; sum < int64_t(all.getSums()); ++sum)
-    types.push_back(RankedTensorType::get({int64_t(bucket.size())},
-                                          getElementTypeOrSelf(all.getSum(sum).getType())));
-  auto some = MultiTensorOp::create(builder, place(all), types, tensors, each, all.getScalars(),
-                                    all.getStreams(), all.getSums());
-  IRMapping mapping;
-  some.getBody().getBlocks().clear();
-  all.getBody().cloneInto(&some.getBody(), mapping);
-  for (int64_t run = 0; run < all.getResultStreams(); ++run)
-    for (auto [place, i] : llvm::enumerate(bucket))
-      all.getResultTensor(run, i).replaceAllUsesWith(some.getResultTensor(run, place));
+  MultiTensorOp some = createPart(builder, place(all), all, bucket,
+                                  [&](Value each) { return select(each, bucket); });
   for (int64_t sum = 0; sum < int64_t(all.getSums()); ++sum)
     sums.map(all.getSum(sum), some.getSum(sum));
 }

@@ -35,7 +35,7 @@ struct Candidate {
   /// and the part of `seconds` that this takes: once only, where the operand does not change, or
   /// for all regions of an entry that want the same.
   std::optional<unsigned> preparedOperand = std::nullopt;
-  std::string preparedForm; ///< what it makes: equal text and an equal operand, an equal thing
+  std::string preparedForm = ""; ///< what it makes: equal text and an equal operand, an equal thing
   double preparationSeconds = 0;
   bool pinned = false;         ///< to be taken whatever it costs
   bool pinnedPrepared = false; ///< to be taken where preparedOperand does not change
@@ -57,7 +57,10 @@ public:
   /// Whether the anchor's operand is to stand in memory: what the target would run cannot compute
   /// it while it reads.
   virtual bool readsStored(AnchorOp anchor, unsigned operand) = 0;
-  /// What it costs a region to read or write a tensor in another layout than its own.
+  /// Whether a region's code may read and write tensors in another layout than its candidates'; if
+  /// not, a kernel of its own converts them.
+  virtual bool convertsItself(FusedOp region) = 0;
+  /// What it costs to read or write a tensor in another layout than a candidate's.
   virtual double conversionSeconds(mlir::RankedTensorType type) = 0;
 };
 

@@ -18,8 +18,9 @@
 //
 // Classes and regions are the nodes of a PBQP (Pbqp.h). A class chooses a layout, which costs
 // nothing; a region one of its candidates' layouts, which costs the candidate's seconds; along an
-// edge stands the conversion at the region's border where the two differ. What a candidate prepares
-// of an operand that stays as it is, a weight where the model is used, costs nothing; what several
+// edge stands the conversion at the region's border where the two differ, done by its code or,
+// where that reads elements many times, by a kernel of its own. What a candidate prepares of an
+// operand that stays as it is, a weight where the model is used, costs nothing; what several
 // regions may want of the same value, as the steps of a recurrent layer do, each pays a share of.
 //
 //===------------------------------------------------------------------------------------------===//
@@ -29,6 +30,7 @@
 #include "dialects/DL/DLReductionOps.h"
 #include "dialects/DL/DLUpdateOps.h"
 #include "dialects/DL/DLVariableOps.h"
+#include "dialects/Program/Layout.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
 #include "passes/DL/Pbqp.h"
@@ -261,6 +263,7 @@ private:
     SmallVector<unsigned> classes; ///< of each stored tensor
     std::vector<Candidate> candidates;
     SmallVector<unsigned> firsts; ///< number of the first candidate of each layout
+    unsigned choice = 0;          ///< of the firsts
   };
   LogicalResult collect();
   void countWishes();
@@ -271,8 +274,15 @@ private:
   void chooseLayouts();
   double conversionsOf(const Region &region, const Layouts &layouts);
   Layouts layoutsOf(const Region &region) const;
-  void apply();
+  Layouts layoutsInside(const Region &region) const;
   LogicalResult record(const Region &region);
+  FailureOr<Value> convert(OpBuilder &builder, Location loc, Value value,
+                           program::LayoutAttr layout);
+  LogicalResult convertOperands(const Region &region, const Layouts &inside);
+  LogicalResult convertResults(const Region &region, const Layouts &inside);
+  LogicalResult apply();
+  void countInside(const Region &region);
+  void recordConversions(EntryOp entry) const;
 
   ModuleOp module;
   CandidateSource &source;
@@ -285,6 +295,10 @@ private:
   std::vector<Region> regions;
   std::vector<SmallVector<program::LayoutAttr>> alternatives; ///< of each class, row-major first
   std::vector<program::LayoutAttr> chosen;                    ///< of each class
+  llvm::DenseMap<std::pair<Value, program::LayoutAttr>, Value> conversions; ///< of operands
+  /// Bytes of each tensor whose layout changes, by entry: where a kernel that does more reads or
+  /// writes it, and by kernels of their own.
+  llvm::DenseMap<Operation *, SmallVector<int64_t>> convertedInside, convertedApart;
 };
 
 } // namespace
@@ -412,10 +426,19 @@ void Chooser::chooseLayouts() {
   PbqpSolution solution = *solve(graph);
   for (size_t number = 0; number < alternatives.size(); ++number)
     chosen[number] = alternatives[number][solution.choice[number]];
+  for (auto [i, region] : llvm::enumerate(regions))
+    region.choice = solution.choice[alternatives.size() + i];
 }
 
 Layouts Chooser::layoutsOf(const Region &region) const {
   return llvm::map_to_vector(region.classes, [&](unsigned number) { return chosen[number]; });
+}
+
+/// Those that its code sees: what converts its tensors itself sees them as they lie.
+Layouts Chooser::layoutsInside(const Region &region) const {
+  return source.convertsItself(region.fused)
+             ? layoutsOf(region)
+             : region.candidates[region.firsts[region.choice]].layouts;
 }
 
 /// At the region's border, for a candidate that computes in `layouts`.
@@ -441,11 +464,11 @@ static DictionaryAttr describe(MLIRContext *context, const Candidate &candidate,
   return builder.getDictionaryAttr(fields);
 }
 
-/// Before types change: the first candidate in the layouts that the region's tensors have, and the
+/// Before types change: the first candidate in the layouts that the region's code sees, and the
 /// cheapest of all others, beside the choices of the rest.
 LogicalResult Chooser::record(const Region &region) {
   FusedOp fused = region.fused;
-  const Layouts layouts = layoutsOf(region);
+  const Layouts layouts = layoutsInside(region);
   std::vector<Candidate> here;
   for (const Candidate &candidate : region.candidates)
     if (candidate.layouts == layouts)
@@ -474,22 +497,122 @@ LogicalResult Chooser::record(const Region &region) {
   return success();
 }
 
-void Chooser::apply() {
+/// A kernel that does nothing else.
+FailureOr<Value> Chooser::convert(OpBuilder &builder, Location loc, Value value,
+                                  program::LayoutAttr layout) {
+  auto stored = typeOf(value);
+  auto from = cast_or_null<program::LayoutAttr>(stored.getEncoding());
+  auto fused = FusedOp::create(builder, loc, inLayout(stored, layout), value);
+  Block &body = fused.getBody().emplaceBlock();
+  Value x = body.addArgument(inLayout(stored, nullptr), loc);
+  OpBuilder inside = OpBuilder::atBlockEnd(&body);
+  YieldOp::create(inside, loc, x);
+  const Layouts layouts = {from, layout};
+  std::vector<Candidate> candidates = source.candidatesIn(fused, layouts);
+  if (candidates.empty())
+    return refuse(fused);
+  fused->setAttr("dl.candidate",
+                 describe(fused.getContext(), candidates.front(), candidates.front().seconds));
+  storeAs(body, layouts);
+  convertedApart[fused->getParentOp()].push_back(program::storageBytes(stored));
+  return fused.getResult(0);
+}
+
+void Chooser::countInside(const Region &region) {
+  FusedOp fused = region.fused;
+  if (!source.convertsItself(fused))
+    return;
+  const Layouts &wanted = region.candidates[region.firsts[region.choice]].layouts;
+  for (auto [value, number, layout] : llvm::zip_equal(storedBy(fused), region.classes, wanted))
+    if (chosen[number] != layout)
+      convertedInside[fused->getParentOp()].push_back(program::storageBytes(typeOf(value)));
+}
+
+/// For the report.
+void Chooser::recordConversions(EntryOp entry) const {
+  auto inside = convertedInside.lookup(entry), apart = convertedApart.lookup(entry);
+  if (inside.empty() && apart.empty())
+    return;
+  Builder builder(entry.getContext());
+  auto number = [&](StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  };
+  entry->setAttr("dl.conversions",
+                 builder.getDictionaryAttr({number("apart", apart.size()),
+                                            number("apart_bytes", llvm::sum_of(apart)),
+                                            number("inside", inside.size()),
+                                            number("inside_bytes", llvm::sum_of(inside))}));
+}
+
+LogicalResult Chooser::convertOperands(const Region &region, const Layouts &inside) {
+  FusedOp fused = region.fused;
+  for (OpOperand &operand : fused->getOpOperands()) {
+    const program::LayoutAttr wanted = inside[operand.getOperandNumber()];
+    Value value = operand.get();
+    if (typeOf(value).getEncoding() == wanted)
+      continue;
+    Value &known = conversions[{value, wanted}];
+    if (!known) {
+      OpBuilder builder(fused);
+      builder.setInsertionPointAfterValue(value);
+      FailureOr<Value> made = convert(builder, fused.getLoc(), value, wanted);
+      if (failed(made))
+        return failure();
+      known = *made;
+    }
+    operand.set(known);
+  }
+  return success();
+}
+
+LogicalResult Chooser::convertResults(const Region &region, const Layouts &inside) {
+  FusedOp fused = region.fused;
+  OpBuilder builder(fused.getContext());
+  builder.setInsertionPointAfter(fused);
+  auto ofResults = ArrayRef(inside).drop_front(fused->getNumOperands());
+  for (auto [result, layout] : llvm::zip_equal(fused.getResults(), ofResults)) {
+    auto stored = typeOf(result);
+    if (stored.getEncoding() == layout)
+      continue;
+    result.setType(inLayout(stored, layout));
+    FailureOr<Value> made = convert(builder, fused.getLoc(), result,
+                                    cast_or_null<program::LayoutAttr>(stored.getEncoding()));
+    if (failed(made))
+      return failure();
+    result.replaceAllUsesExcept(*made, made->getDefiningOp());
+  }
+  return success();
+}
+
+LogicalResult Chooser::apply() {
   auto inChosen = [&](RankedTensorType type, unsigned number) {
     return chosen[number] ? inLayout(type, chosen[number]) : type;
   };
-  for (Region &region : regions)
-    storeAs(region.fused.getBody().front(), layoutsOf(region));
+  std::vector<Layouts> inside;
+  for (Region &region : regions) {
+    countInside(region);
+    inside.push_back(layoutsInside(region));
+    storeAs(region.fused.getBody().front(), inside.back());
+  }
   for (auto entry : module.getOps<EntryOp>())
     for (Operation &op : entry.getBlock())
       for (Value value : op.getResults())
         value.setType(inChosen(typeOf(value), classes.of(value)));
   for (auto variable : module.getOps<VariableOp>())
     variable.setType(inChosen(variable.getTensorType(), classes.of(variable.getSymNameAttr())));
+  // Results first: what converts an operand then takes what is stored.
+  for (auto [region, layouts] : llvm::zip_equal(regions, inside))
+    if (failed(convertResults(region, layouts)))
+      return failure();
+  for (auto [region, layouts] : llvm::zip_equal(regions, inside))
+    if (failed(convertOperands(region, layouts)))
+      return failure();
   for (auto entry : module.getOps<EntryOp>()) {
     TypeRange results = entry.getReturn().getOutputs().getTypes();
     entry.setFunctionType(FunctionType::get(entry.getContext(), entry.getArgumentTypes(), results));
+    recordConversions(entry);
   }
+  return success();
 }
 
 LogicalResult Chooser::run() {
@@ -499,8 +622,7 @@ LogicalResult Chooser::run() {
   for (const Region &region : regions)
     if (failed(record(region)))
       return failure();
-  apply();
-  return success();
+  return apply();
 }
 
 namespace {

@@ -82,6 +82,19 @@ def BuildUpdate : Pass<"dl-build-update", "::mlir::ModuleOp"> {
                         "sum large gradients over ranks as bf16, f16, 1bit or top-k">];
 }
 
+def SparsifyUpdates : Pass<"dl-sparsify-updates", "::dlc::dl::EntryOp"> {
+  let summary = "updates only the rows of a table that have a gradient";
+  let description = [{
+    The gradient of a table that is only looked up is a `dl.scatter_add` of a few rows among zeros.
+    Where it has fewer numbers than the table has rows, and where the update leaves a parameter and
+    its slots as they are when the gradient is 0, it becomes rows and their numbers, `dl.sum_rows`,
+    and a `dl.update_rows` of these; a norm of all gradients takes the rows for the gradient. So SGD
+    and Adagrad without momentum, decay and averages need no pass over the table. What else reads
+    the gradient keeps it as it is: a product with the same weight, a sum over ranks or over several
+    runs, an output, a norm of each parameter's own.
+  }];
+}
+
 def DeriveVariables : Pass<"dl-derive-variables", "::mlir::ModuleOp"> {
   let summary = "computes once what depends on variables alone where a model is used";
   let description = [{

@@ -95,6 +95,8 @@ Scheduler::Scheduler(EntryOp entry) {
   // What an update reads is a variable or computed for it.
   for (auto update : entry.getBlock().getOps<MultiTensorOp>())
     llvm::for_each(update.getTensors(), addGradient);
+  for (auto update : entry.getBlock().getOps<UpdateRowsOp>())
+    addGradient(update.getRows());
   for (auto [i, output] : llvm::enumerate(entry.getReturn().getOutputs()))
     if (entry.getResultAttr(i, "dl.of"))
       addGradient(output);
@@ -117,7 +119,7 @@ Scheduler::Rank Scheduler::rank(size_t index) const {
   Operation *op = ops[index];
   if (isView(op))
     return {0, 0, index};
-  const int kind = isa<MultiTensorOp>(op) ? 3 : weightGradients.contains(op) ? 1 : 2;
+  const int kind = isa<MultiTensorOp, UpdateRowsOp>(op) ? 3 : weightGradients.contains(op) ? 1 : 2;
   return {kind, addedBytes(op), index};
 }
 

@@ -3,8 +3,8 @@
 // A compressed sum is a gather of what each rank has packed, which all ranks add up in the order of
 // ranks: the same bits on all of them. What packing leaves out is added to the next run's numbers
 // (error feedback; Seide et al. 2014 for single bits, Stich et al. 2018 for the largest elements).
-// It is each rank's own, as large as the buffer, and not in checkpoints: a resumed run begins with
-// nothing left out. With one rank nothing is compressed.
+// It is each rank's own, as large as the buffer: the residual, which the State keeps. With one rank
+// nothing is compressed.
 //
 // Threads: one at a time. Memory: the buffer as for Transport::start().
 #ifndef DLC_RUNTIME_COLLECTIVES_RECORDSUM_H
@@ -21,17 +21,17 @@ class RecordSum {
 public:
   explicit RecordSum(dlc_collective kind) : kind(kind) {}
 
-  /// Starts a sum over `buffer`, of elements of `dtype`.
+  /// Starts a sum over `buffer`, of elements of `dtype`. `residual`: by element, what the sums so
+  /// far have left out; not looked at where nothing is compressed.
   Result<Transport::Ticket> start(Transport &ranks, uint32_t channel, dlc_dtype dtype,
-                                  std::span<std::byte> buffer, Collective::Times *times);
+                                  std::span<std::byte> buffer, std::span<float> residual,
+                                  Collective::Times *times);
   /// Puts the sum into the buffer, when the ticket has been waited for.
   void finish();
 
 private:
   dlc_collective kind;
   std::span<float> numbers;
-  /// By element: what the sums so far have left out.
-  std::vector<float> left;
   /// What each rank has packed.
   std::vector<std::byte> packed;
 };

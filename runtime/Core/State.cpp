@@ -23,6 +23,7 @@ Result<std::shared_ptr<State>> State::make(std::shared_ptr<const Module> module,
   state->owner = std::move(module);
   state->place = std::move(device);
   state->initialSeed = seed;
+  state->makeResiduals();
   const std::vector<VariableInfo> &variables = state->owner->plan().variables;
   for (size_t i = 0; i < variables.size(); ++i)
     // Fresh memory is zero already: slots cost nothing until they are used.
@@ -33,6 +34,26 @@ Result<std::shared_ptr<State>> State::make(std::shared_ptr<const Module> module,
     if (variables[i].initialiser == DLC_INIT_COPY)
       DLC_TRY(state->initialise(i));
   return state;
+}
+
+void State::makeResiduals() {
+  const Plan &plan = owner->plan();
+  if (place->ranks().ranks() == 1)
+    return;
+  for (uint32_t i = 0; i < plan.records.size(); ++i)
+    if (const dlc_record &record = plan.records[i];
+        record.kind == DLC_RECORD_COLLECTIVE && record.index != DLC_COLLECTIVE_SUM)
+      residuals[i].resize(plan.arguments[record.arguments.first].bytes / sizeof(float));
+}
+
+std::span<float> State::residual(uint32_t record) {
+  auto found = residuals.find(record);
+  return found == residuals.end() ? std::span<float>() : std::span(found->second);
+}
+
+std::span<const float> State::residual(uint32_t record) const {
+  auto found = residuals.find(record);
+  return found == residuals.end() ? std::span<const float>() : std::span(found->second);
 }
 
 Status State::initialise(size_t index) {
@@ -104,6 +125,7 @@ Result<std::shared_ptr<State>> State::clone() const {
     copy->block = std::move(memory);
     copy->owner = owner;
     copy->place = place;
+    copy->residuals = residuals;
     copy->initialSeed = initialSeed;
     copy->changes = changes;
     copy->prepared = prepared;

@@ -1,4 +1,4 @@
-// States of several ranks, packed for collectives, and their tensors.
+// States and residuals of several ranks, and their tensors.
 #include "runtime/Data/CarriedStates.h"
 #include "runtime/Data/Safetensors.h"
 
@@ -6,73 +6,120 @@
 
 namespace dlc::runtime {
 
+constexpr std::string_view residualPrefix = "residual/";
+
 bool carriesStates(const Plan &plan) {
   return std::ranges::any_of(
       plan.variables, [](const VariableInfo &variable) { return variable.role == DLC_ROLE_STATE; });
 }
 
-static Status readInto(const State &state, std::string &carried) {
-  return forEachCarried(
-      state.module()->plan(), [&](size_t variable, size_t begin, size_t bytes) -> Status {
-        carried.resize(begin + bytes);
-        return state.read(variable,
-                          std::as_writable_bytes(std::span(carried.data() + begin, bytes)));
-      });
+std::vector<Carried> carriedBy(const State &state) {
+  const Plan &plan = state.module()->plan();
+  std::vector<Carried> all;
+  for (uint32_t i = 0; i < plan.variables.size(); ++i)
+    if (const VariableInfo &variable = plan.variables[i]; variable.role == DLC_ROLE_STATE)
+      all.push_back({std::string(variable.name), variable.type, false, i});
+  for (const EntryInfo &entry : plan.entries)
+    for (uint32_t i = 0, number = 0; i < entry.records.count; ++i) {
+      const uint32_t record = entry.records.first + i;
+      if (const std::span<const float> residual = state.residual(record); !residual.empty())
+        all.push_back({concat(residualPrefix, entry.name, "/", number++),
+                       TensorType{DLC_F32, {residual.size()}, {}}, true, record});
+    }
+  return all;
 }
 
-Result<std::string> readStates(const State &state) {
-  return guarded([&]() -> Result<std::string> {
-    std::string carried;
-    DLC_TRY(readInto(state, carried));
-    return carried;
-  });
+Status readCarried(const State &state, const Carried &carried, std::span<std::byte> destination) {
+  if (!carried.isResidual)
+    return state.read(carried.index, destination);
+  std::ranges::copy(std::as_bytes(state.residual(carried.index)), destination.begin());
+  return {};
 }
 
-Status writeStates(State &state, std::string_view carried) {
-  return forEachCarried(
-      state.module()->plan(), [&](size_t variable, size_t begin, size_t bytes) -> Status {
-        return state.write(variable, std::as_bytes(std::span(carried.substr(begin, bytes))));
-      });
+Status writeCarried(State &state, const Carried &carried, std::span<const std::byte> source) {
+  if (!carried.isResidual)
+    return state.write(carried.index, source);
+  std::ranges::copy(source, std::as_writable_bytes(state.residual(carried.index)).begin());
+  return {};
 }
 
-std::string carriedName(unsigned rank, std::string_view variable) {
-  return concat("rank", rank, "/", variable);
+bool hasResiduals(const State &state, const CarriedStates &all) {
+  size_t bytes = 0;
+  bool any = false;
+  for (const Carried &carried : carriedBy(state)) {
+    bytes += carried.type.logicalBytes();
+    any |= carried.isResidual;
+  }
+  return any && !all.empty() && all[0].size() == bytes;
 }
 
-const VariableInfo *carriedVariable(const Plan &plan, std::string_view name) {
+std::string carriedName(unsigned rank, std::string_view name) {
+  return rank == 0 ? std::string(name) : concat("rank", rank, "/", name);
+}
+
+/// What follows "rank<r>/", r above 0; empty for another name.
+static std::string_view afterRank(std::string_view name) {
   constexpr std::string_view prefix = "rank";
   const size_t slash = name.find('/');
   if (!name.starts_with(prefix) || slash == std::string_view::npos)
-    return nullptr;
+    return {};
   const std::string_view digits = name.substr(prefix.size(), slash - prefix.size());
   const bool isRank = !digits.empty() && digits.front() != '0' &&
                       digits.find_first_not_of("0123456789") == std::string_view::npos;
-  const VariableInfo *variable = isRank ? plan.findVariable(name.substr(slash + 1)) : nullptr;
+  return isRank ? name.substr(slash + 1) : std::string_view();
+}
+
+const VariableInfo *carriedVariable(const Plan &plan, std::string_view name) {
+  const VariableInfo *variable = plan.findVariable(afterRank(name));
   return variable && variable->role == DLC_ROLE_STATE ? variable : nullptr;
 }
 
-static Status loadRank(const Plan &plan, const SafetensorsFile &file, unsigned rank,
-                       std::string &carried) {
-  return forEachCarried(plan, [&](size_t variable, size_t begin, size_t bytes) -> Status {
-    const VariableInfo &info = plan.variables[variable];
-    const std::string name = rank == 0 ? std::string(info.name) : carriedName(rank, info.name);
-    const StoredTensor *tensor = file.find(name);
-    if (!tensor)
-      return invalid(file.path(), ": no tensor '", name, "', what rank ", rank, " carried of ",
-                     info.type.str());
-    carried.resize(begin + bytes);
-    return file.read(*tensor, std::as_writable_bytes(std::span(carried.data() + begin, bytes)));
-  });
+bool isResidualName(std::string_view name) {
+  return name.starts_with(residualPrefix) || afterRank(name).starts_with(residualPrefix);
 }
 
-Result<CarriedStates> loadCarried(const Plan &plan, const std::string &path, uint64_t ranks) {
+/// Its tensor of one rank, of its dtype and shape; null if the file has none.
+static const StoredTensor *tensorOf(const SafetensorsFile &file, unsigned rank,
+                                    const Carried &carried) {
+  const StoredTensor *tensor = file.find(carriedName(rank, carried.name));
+  return tensor && tensor->dtype == carried.type.dtype && tensor->shape == carried.type.shape
+             ? tensor
+             : nullptr;
+}
+
+static Status loadRank(const SafetensorsFile &file, unsigned rank,
+                       const std::vector<Carried> &wanted, std::string &all) {
+  for (const Carried &carried : wanted) {
+    const StoredTensor *tensor = tensorOf(file, rank, carried);
+    if (!tensor)
+      return invalid(file.path(), ": no tensor '", carriedName(rank, carried.name), "', what rank ",
+                     rank, " carried of ", carried.type.str());
+    const size_t begin = all.size();
+    all.resize(begin + carried.type.logicalBytes());
+    DLC_TRY(file.read(*tensor, std::as_writable_bytes(std::span(all).subspan(begin))));
+  }
+  return {};
+}
+
+Result<CarriedStates> loadCarried(const State &state, const std::string &path, uint64_t ranks) {
   return guarded([&]() -> Result<CarriedStates> {
     CarriedStates all;
-    if (ranks == 1 || !carriesStates(plan))
+    std::vector<Carried> wanted = carriedBy(state);
+    if (ranks == 1 || wanted.empty())
       return all;
     DLC_TRY_ASSIGN(file, SafetensorsFile::open(path));
+    auto isThere = [&](const Carried &carried) {
+      for (unsigned rank = 0; rank < ranks; ++rank)
+        if (!tensorOf(file, rank, carried))
+          return false;
+      return true;
+    };
+    auto isResidual = [](const Carried &carried) { return carried.isResidual; };
+    // Another build sums in other buckets, or compresses otherwise.
+    if (!std::ranges::all_of(wanted, isThere))
+      std::erase_if(wanted, isResidual);
     for (unsigned rank = 0; rank < ranks; ++rank)
-      DLC_TRY(loadRank(plan, file, rank, all.emplace_back()));
+      DLC_TRY(loadRank(file, rank, wanted, all.emplace_back()));
     return all;
   });
 }

@@ -1,6 +1,8 @@
-// What the ranks of a run carry from batch to batch, as a checkpoint has it: each rank's variables
-// of DLC_ROLE_STATE are its own. Rank 0's stand in the file under their names, those of rank r
-// under "rank<r>/NAME".
+// What the ranks of a run carry from batch to batch, each for itself, as a checkpoint has it: its
+// states, the variables of DLC_ROLE_STATE, and its residuals, what compressed sums have left out.
+//
+// A state stands in the file under its name, the N-th residual of an entry under
+// "residual/ENTRY/N"; these are rank 0's. Those of rank r stand under "rank<r>/NAME".
 #ifndef DLC_RUNTIME_DATA_CARRIEDSTATES_H
 #define DLC_RUNTIME_DATA_CARRIEDSTATES_H
 
@@ -9,38 +11,41 @@
 
 namespace dlc::runtime {
 
-/// By rank: its states, one behind the other in the plan's order, as State::read gives them. Empty
-/// for one rank.
+/// A state or a residual.
+struct Carried {
+  std::string name;
+  TensorType type;
+  bool isResidual;
+  /// Of the variable, or of the sum's record.
+  uint32_t index;
+};
+
+/// All states, then all residuals; one rank alone has none of these.
+std::vector<Carried> carriedBy(const State &state);
+/// Copies one of them, of exactly its size.
+Status readCarried(const State &state, const Carried &carried, std::span<std::byte> destination);
+Status writeCarried(State &state, const Carried &carried, std::span<const std::byte> source);
+
+/// By rank: what it carries, one behind the other in the order of carriedBy(); from a checkpoint
+/// that has not all residuals, the states alone. Empty for one rank.
 using CarriedStates = std::vector<std::string>;
 
-/// Calls use(number of a variable that is carried, where it begins, its bytes) in that order.
-template <typename Use> Status forEachCarried(const Plan &plan, Use use) {
-  size_t begin = 0;
-  for (size_t i = 0; i < plan.variables.size(); ++i) {
-    if (plan.variables[i].role != DLC_ROLE_STATE)
-      continue;
-    const size_t bytes = plan.variables[i].type.logicalBytes();
-    DLC_TRY(use(i, begin, bytes));
-    begin += bytes;
-  }
-  return {};
-}
+bool hasResiduals(const State &state, const CarriedStates &all);
 
 bool carriesStates(const Plan &plan);
-/// This rank's.
-Result<std::string> readStates(const State &state);
-Status writeStates(State &state, std::string_view carried);
 
-std::string carriedName(unsigned rank, std::string_view variable);
-/// The variable whose contents such a name is for; null if it is none.
+std::string carriedName(unsigned rank, std::string_view name);
+/// The variable whose contents on another rank than 0 such a name is for; null if it is none.
 const VariableInfo *carriedVariable(const Plan &plan, std::string_view name);
+/// Whether such a name is that of a residual, of this or of another build of the model.
+bool isResidualName(std::string_view name);
 
-/// As saveVariables, with the states of all ranks; those of rank 0 are in `state`.
-Status saveVariablesOf(const State &state, const CarriedStates &carried, const std::string &path,
+/// As saveVariables, with what all ranks carry; the states of rank 0 are those of `state`.
+Status saveVariablesOf(const State &state, const CarriedStates &all, const std::string &path,
                        Metadata metadata);
 /// What `ranks` ranks carried when the checkpoint at `path` was written. Fails if the file has not
-/// all of it.
-Result<CarriedStates> loadCarried(const Plan &plan, const std::string &path, uint64_t ranks);
+/// all states.
+Result<CarriedStates> loadCarried(const State &state, const std::string &path, uint64_t ranks);
 
 } // namespace dlc::runtime
 

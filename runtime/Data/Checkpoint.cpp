@@ -71,7 +71,8 @@ static const VariableInfo *variableOf(const Plan &plan, const StoredTensor &tens
 /// Both ways: every tensor is for a variable, every required variable is there.
 static Status checkTensors(const SafetensorsFile &file, const Plan &plan, LoadMode mode) {
   for (const StoredTensor &tensor : file.tensors())
-    DLC_TRY(checkTensor(tensor, variableOf(plan, tensor)));
+    if (!isResidualName(tensor.name))
+      DLC_TRY(checkTensor(tensor, variableOf(plan, tensor)));
   for (const VariableInfo &variable : plan.variables)
     if (isRequired(variable.role, mode) && !file.find(variable.name))
       return invalid("no tensor '", variable.name, "', the ", roleName(variable.role), " ",
@@ -117,7 +118,7 @@ static Result<Metadata> load(State &state, const std::string &path, LoadMode mod
   DLC_TRY(checkFile(file, state.module()->plan(), mode).in(path));
   std::vector<const StoredTensor *> tensors;
   for (const StoredTensor &tensor : file.tensors())
-    if (!carriedVariable(state.module()->plan(), tensor.name))
+    if (!carriedVariable(state.module()->plan(), tensor.name) && !isResidualName(tensor.name))
       tensors.push_back(&tensor);
   DLC_TRY(take(state, file, tensors));
   return file.metadata();
@@ -153,50 +154,58 @@ Result<MatchReport> loadMatching(State &state, const std::string &path) {
   return guarded([&] { return match(state, path); });
 }
 
-/// Calls `use` with each variable that a checkpoint holds, the name there and the contents.
+/// Calls use(what it is, its tensor, the contents) with all that a checkpoint holds.
 template <typename Use>
-static Status forEachStored(const State &state, const CarriedStates &carried, Use use) {
+static Status forEachStored(const State &state, const CarriedStates &all, Use use) {
   const Plan &plan = state.module()->plan();
   std::vector<std::byte> content;
   for (size_t i = 0; i < plan.variables.size(); ++i) {
     if (!isStored(plan.variables[i].role))
       continue;
     content.resize(plan.variables[i].type.logicalBytes());
+    const VariableInfo &variable = plan.variables[i];
     DLC_TRY(state.read(i, content));
-    DLC_TRY(use(plan.variables[i], std::string(plan.variables[i].name),
+    DLC_TRY(use(roleName(variable.role),
+                StoredTensor{std::string(variable.name), variable.type.dtype, variable.type.shape},
                 std::span<const std::byte>(content)));
   }
-  for (unsigned rank = 1; rank < carried.size(); ++rank)
-    DLC_TRY(forEachCarried(plan, [&](size_t i, size_t begin, size_t bytes) -> Status {
-      const std::string_view part = std::string_view(carried[rank]).substr(begin, bytes);
-      return use(plan.variables[i], carriedName(rank, plan.variables[i].name),
-                 std::as_bytes(std::span(part)));
-    }));
+  const std::vector<Carried> each = carriedBy(state);
+  for (unsigned rank = 0; rank < all.size(); ++rank) {
+    std::string_view rest = all[rank];
+    for (const Carried &carried : each) {
+      const std::string_view part = rest.substr(0, carried.type.logicalBytes());
+      rest.remove_prefix(part.size());
+      if (rank != 0 || carried.isResidual)
+        DLC_TRY(use(
+            carried.isResidual ? "residual" : roleName(DLC_ROLE_STATE),
+            StoredTensor{carriedName(rank, carried.name), carried.type.dtype, carried.type.shape},
+            std::as_bytes(std::span(part))));
+    }
+  }
   return {};
 }
 
 /// Twice over the variables: checksums stand before the tensors in the file.
-static Status save(const State &state, const CarriedStates &carried, const std::string &path,
+static Status save(const State &state, const CarriedStates &all, const std::string &path,
                    Metadata metadata) {
   using Content = std::span<const std::byte>;
   std::vector<StoredTensor> tensors;
-  auto announce = [&](const VariableInfo &variable, std::string name, Content content) -> Status {
-    if (!allFinite(variable.type.dtype, content))
-      return failure(StatusCode::Failed, "the ", roleName(variable.role), " '", name,
+  auto announce = [&](std::string_view what, StoredTensor tensor, Content content) -> Status {
+    if (!allFinite(tensor.dtype, content))
+      return failure(StatusCode::Failed, "the ", what, " '", tensor.name,
                      "' holds a number that is not finite");
-    tensors.push_back(
-        {std::move(name), variable.type.dtype, variable.type.shape, 0, 0, checksumOf(content)});
+    tensor.checksum = checksumOf(content);
+    tensors.push_back(std::move(tensor));
     return {};
   };
-  DLC_TRY(forEachStored(state, carried, announce));
+  DLC_TRY(forEachStored(state, all, announce));
   metadata["model"] = state.module()->plan().model;
   if (std::string graph = graphOf(state.module()->plan()); !graph.empty())
     metadata["graph"] = std::move(graph);
   DLC_TRY_ASSIGN(writer, SafetensorsWriter::create(path, tensors, std::move(metadata)));
-  DLC_TRY(forEachStored(state, carried,
-                        [&](const VariableInfo &, const std::string &, Content content) {
-                          return writer.append(content);
-                        }));
+  DLC_TRY(forEachStored(state, all, [&](std::string_view, const StoredTensor &, Content content) {
+    return writer.append(content);
+  }));
   return writer.commit();
 }
 
@@ -204,9 +213,9 @@ Status saveVariables(const State &state, const std::string &path, Metadata metad
   return saveVariablesOf(state, {}, path, std::move(metadata));
 }
 
-Status saveVariablesOf(const State &state, const CarriedStates &carried, const std::string &path,
+Status saveVariablesOf(const State &state, const CarriedStates &all, const std::string &path,
                        Metadata metadata) {
-  return guarded([&] { return save(state, carried, path, std::move(metadata)); });
+  return guarded([&] { return save(state, all, path, std::move(metadata)); });
 }
 
 } // namespace dlc::runtime

@@ -54,6 +54,8 @@ struct DeviceCollective {
   dlc_dtype dtype;
   std::byte *buffer;
   uint64_t bytes;
+  /// Of a compressed sum: what it has left out so far, in host memory.
+  std::span<float> residual;
 };
 
 /// An accumulator: where it stands, and how many f32 it has.

@@ -64,7 +64,7 @@ Status Context::Impl::allocate() {
     constantsAt = constants->address();
   }
   const Spaces spaces{arena->address(), state->memory().address(), constantsAt, scalars->address()};
-  DLC_TRY_ASSIGN(made, Executor::create(state->module(), device, entry, spaces));
+  DLC_TRY_ASSIGN(made, Executor::create(*state, entry, spaces));
   executor = std::move(made);
   inputs.resize(entry.inputs.size());
   wholeBatch = static_cast<int32_t>(entry.batch);

@@ -6,12 +6,10 @@
 
 namespace dlc::runtime {
 
-Result<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Module> module,
-                                                   Device &device, const EntryInfo &entry,
+Result<std::unique_ptr<Executor>> Executor::create(State &state, const EntryInfo &entry,
                                                    const Spaces &spaces) {
-  const Plan &plan = module->plan();
-  DLC_TRY_ASSIGN(queue, device.createQueue(std::move(module), entry));
-  std::unique_ptr<Executor> executor(new Executor(plan, entry, std::move(queue)));
+  DLC_TRY_ASSIGN(queue, state.device()->createQueue(state.module(), entry));
+  std::unique_ptr<Executor> executor(new Executor(state, entry, std::move(queue)));
   executor->prepare(spaces);
   return executor;
 }
@@ -83,9 +81,9 @@ Status Executor::issue(const dlc_record &record, const Launch &launch) {
                        plan.arguments[record.arguments.first].bytes);
   case DLC_RECORD_COLLECTIVE: {
     const dlc_argument &argument = plan.arguments[record.arguments.first];
-    return queue->sum(record.stream,
-                      {launch.record, static_cast<dlc_collective>(record.index), record.value,
-                       static_cast<dlc_dtype>(argument.dtype), buffer(0), argument.bytes});
+    return queue->sum(record.stream, {launch.record, static_cast<dlc_collective>(record.index),
+                                      record.value, static_cast<dlc_dtype>(argument.dtype),
+                                      buffer(0), argument.bytes, state.residual(launch.record)});
   }
   case DLC_RECORD_RECORD_EVENT:
     return queue->recordEvent(record.stream, record.index);

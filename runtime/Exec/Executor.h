@@ -1,8 +1,8 @@
 // Walks the records of one entry on a device. All that can be known before a run is worked out
 // once: addresses, launches, which of them read an input that the caller may move.
 //
-// Ownership: keeps queue and arena; the State's memory, constants and scalars belong to the Context
-// and outlive it. Threads: one at a time.
+// Ownership: keeps the queue; the State, arena, constants and scalars belong to the Context and
+// outlive it. Threads: one at a time.
 #ifndef DLC_RUNTIME_EXEC_EXECUTOR_H
 #define DLC_RUNTIME_EXEC_EXECUTOR_H
 
@@ -21,9 +21,8 @@ struct Spaces {
 
 class Executor {
 public:
-  /// Prepares `entry`, which belongs to `module`.
-  static Result<std::unique_ptr<Executor>> create(std::shared_ptr<const Module> module,
-                                                  Device &device, const EntryInfo &entry,
+  /// Prepares `entry`, which belongs to the module of `state`.
+  static Result<std::unique_ptr<Executor>> create(State &state, const EntryInfo &entry,
                                                   const Spaces &spaces);
 
   /// Says where an input stands in the following runs.
@@ -42,8 +41,8 @@ public:
   Result<std::span<const float>> results(unsigned slot) { return queue->results(slot); }
 
 private:
-  Executor(const Plan &plan, const EntryInfo &entry, std::unique_ptr<CommandQueue> queue)
-      : plan(plan), entry(entry), queue(std::move(queue)) {}
+  Executor(State &state, const EntryInfo &entry, std::unique_ptr<CommandQueue> queue)
+      : state(state), plan(state.module()->plan()), entry(entry), queue(std::move(queue)) {}
   void prepare(const Spaces &spaces);
   Status issue(const dlc_record &record, const Launch &launch);
   Status walk(Trace *trace, const RecordDone &done);
@@ -55,6 +54,7 @@ private:
     uint64_t offset;
   };
 
+  State &state;
   const Plan &plan;
   const EntryInfo &entry;
   std::unique_ptr<CommandQueue> queue;

@@ -116,20 +116,57 @@ Status broadcastRun(Transport &ranks, Metadata &metadata, State &state) {
 }
 
 Result<CarriedStates> gatherStates(Transport &ranks, const State &state) {
-  if (ranks.ranks() == 1 || !carriesStates(state.module()->plan()))
-    return CarriedStates();
-  DLC_TRY_ASSIGN(mine, readStates(state));
-  return ranks.gather(mine);
+  CarriedStates all;
+  if (ranks.ranks() == 1)
+    return all;
+  for (const Carried &carried : carriedBy(state)) {
+    std::string mine(carried.type.logicalBytes(), '\0');
+    DLC_TRY(readCarried(state, carried, std::as_writable_bytes(std::span(mine))));
+    DLC_TRY_ASSIGN(parts, ranks.gather(mine));
+    if (ranks.rank() != 0)
+      continue;
+    all.resize(parts.size());
+    for (unsigned rank = 0; rank < parts.size(); ++rank)
+      all[rank] += parts[rank];
+  }
+  return all;
 }
 
-Status scatterStates(Transport &ranks, const CarriedStates &carried, State &state) {
-  if (!carriesStates(state.module()->plan()))
+Status scatterStates(Transport &ranks, const CarriedStates &all, State &state) {
+  const std::vector<Carried> each = carriedBy(state);
+  if (ranks.ranks() == 1 || each.empty())
     return {};
-  for (unsigned rank = 1; rank < ranks.ranks(); ++rank) {
-    std::string states = ranks.rank() == 0 ? carried[rank] : std::string();
-    DLC_TRY(ranks.broadcast(states));
-    if (ranks.rank() == rank)
-      DLC_TRY(writeStates(state, states));
+  for (unsigned rank = 0; rank < ranks.ranks(); ++rank) {
+    std::string text = ranks.rank() == 0 ? all[rank] : std::string();
+    DLC_TRY(ranks.broadcast(text));
+    std::string_view rest = text;
+    for (const Carried &carried : each) {
+      if (ranks.rank() != rank || rest.empty())
+        break;
+      const std::string_view part = rest.substr(0, carried.type.logicalBytes());
+      DLC_TRY(writeCarried(state, carried, std::as_bytes(std::span(part))));
+      rest.remove_prefix(part.size());
+    }
+  }
+  return {};
+}
+
+Status shareResiduals(Transport &ranks, const CarriedStates &all, State &state) {
+  const bool known = hasResiduals(state, all);
+  size_t begin = 0;
+  for (const Carried &carried : carriedBy(state)) {
+    if (carried.isResidual) {
+      const std::span<float> residual = state.residual(carried.index);
+      for (size_t i = 0; known && i < residual.size(); ++i) {
+        double sum = 0;
+        for (const std::string &of : all)
+          sum +=
+              loadElement(DLC_F32, std::as_bytes(std::span(of)).data() + begin + i * sizeof(float));
+        residual[i] = static_cast<float>(sum / static_cast<double>(all.size()));
+      }
+      DLC_TRY(ranks.broadcast(std::as_writable_bytes(residual)));
+    }
+    begin += carried.type.logicalBytes();
   }
   return {};
 }

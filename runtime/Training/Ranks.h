@@ -29,10 +29,13 @@ std::string describeSamples(const Dataset &dataset);
 /// Gives all ranks the metadata, parameters, slots, statistics and counters that rank 0 has.
 Status broadcastRun(Transport &ranks, Metadata &metadata, State &state);
 
-/// What all ranks carry from batch to batch.
+/// What all ranks carry from batch to batch, to rank 0; others get nothing.
 Result<CarriedStates> gatherStates(Transport &ranks, const State &state);
-/// Gives each rank what it carried: `carried` is that of rank 0, the others' is not looked at.
-Status scatterStates(Transport &ranks, const CarriedStates &carried, State &state);
+/// Gives each rank what it carried: `all` is that of rank 0, the others' is not looked at.
+Status scatterStates(Transport &ranks, const CarriedStates &all, State &state);
+/// Gives each rank the mean over the ranks of `all` of their residuals, which any number of ranks
+/// goes on from: sums bring in all, as before, what had been left out of a mean over the ranks.
+Status shareResiduals(Transport &ranks, const CarriedStates &all, State &state);
 
 /// Makes each statistic, of floats, the mean over the ranks.
 Status averageStatistics(Transport &ranks, State &state);

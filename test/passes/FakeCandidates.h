@@ -1,7 +1,8 @@
 //===- FakeCandidates.h - a target that passes can be tested with -------------------*- C++ -*-===//
 //
-// Its convolutions want channels innermost, everything else takes both orders alike, and a region
-// takes a second whatever it computes: so what is joined is faster.
+// Its convolutions want channels innermost, or in blocks of two, which nothing else is converted to
+// inside of them; everything else takes both orders alike, and a region takes a second whatever it
+// computes: so what is joined is faster.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_TEST_PASSES_FAKECANDIDATES_H
@@ -15,22 +16,21 @@ namespace dlc::test {
 
 class FakeCandidates : public dl::CandidateSource {
 public:
+  explicit FakeCandidates(bool blocks = false) : blocks(blocks) {}
   void addDialects(mlir::DialectRegistry &) const override {}
   void expect(llvm::ArrayRef<dl::FusedOp>) override {}
   std::vector<dl::Candidate> candidates(dl::FusedOp region) override {
-    dl::Layouts rows, last;
+    dl::Layouts rows, wanted;
     for (mlir::Type type :
          llvm::concat<const mlir::Type>(mlir::SmallVector<mlir::Type>(region->getOperandTypes()),
                                         mlir::SmallVector<mlir::Type>(region->getResultTypes()))) {
-      int64_t rank = mlir::cast<mlir::RankedTensorType>(type).getRank();
       rows.push_back({});
-      last.push_back(rank < 3 ? program::LayoutAttr()
-                              : program::LayoutAttr::getChannelsLast(region.getContext(), rank));
+      wanted.push_back(wantedLayout(mlir::cast<mlir::RankedTensorType>(type)));
     }
     std::vector<dl::Candidate> all = candidatesIn(region, rows);
     all.front().seconds += convolves(region) ? 1 : 0;
-    if (last != rows)
-      llvm::append_range(all, candidatesIn(region, last));
+    if (wanted != rows)
+      llvm::append_range(all, candidatesIn(region, wanted));
     return all;
   }
   std::vector<dl::Candidate> candidatesIn(dl::FusedOp, const dl::Layouts &layouts) override {
@@ -41,15 +41,28 @@ public:
     return {candidate};
   }
   bool readsStored(dl::AnchorOp, unsigned) override { return false; }
+  bool convertsItself(dl::FusedOp region) override { return !blocks || !convolves(region); }
   double conversionSeconds(mlir::RankedTensorType) override { return 0.01; }
 
 private:
+  program::LayoutAttr wantedLayout(mlir::RankedTensorType type) const {
+    if (!blocks)
+      return type.getRank() < 3
+                 ? program::LayoutAttr()
+                 : program::LayoutAttr::getChannelsLast(type.getContext(), type.getRank());
+    // Images have four rows, filters three.
+    if (type.getRank() != 4 || type.getDimSize(2) != 4)
+      return {};
+    return program::LayoutAttr::get(type.getContext(), {0, 1, 2, 3}, {1, 2});
+  }
   static bool convolves(dl::FusedOp region) {
     return llvm::any_of(region.getBody().front(), [](mlir::Operation &op) {
       return mlir::isa<dl::ConvolutionOp, dl::ConvolutionBackwardDataOp,
                        dl::ConvolutionBackwardFilterOp>(op);
     });
   }
+
+  const bool blocks;
 };
 
 } // namespace dlc::test

@@ -3,7 +3,8 @@
 // Graphs that nobody would draw, of convolutions, pooling, products, transpositions, reductions and
 // element-wise ops on images, with variables that are read and assigned. Fused and laid out they
 // verify, and give what they gave. So they do when every kernel that knows no axes is rewritten to
-// the order of memory, with transpositions around it.
+// the order of memory, with transpositions around it. Once with channels innermost, and once with
+// channels in blocks of two, where convolutions do not convert what they read and write.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLElementwiseOps.h"
@@ -27,11 +28,14 @@ using interpreter::Tensor;
 
 namespace {
 
-/// Draws a program as text. Kinds of values: image [2, 3, 4, 4], vector [3] of channels, plane [2,
-/// 4, 4] of pixels.
+/// Draws a program as text. Kinds of values: image [2, channels, 4, 4], vector [channels], plane
+/// [2, 4, 4] of pixels.
 class ProgramText {
 public:
-  explicit ProgramText(unsigned seed) : random(seed) {}
+  ProgramText(unsigned seed, unsigned channels)
+      : random(seed), c(std::to_string(channels)), imageType("tensor<2x" + c + "x4x4xf32>"),
+        vectorType("tensor<" + c + "xf32>"), filterType("tensor<" + c + "x" + c + "x3x3xf32>"),
+        flatType("tensor<2x" + std::to_string(16 * channels) + "xf32>") {}
   std::string draw(unsigned ops);
 
 private:
@@ -44,15 +48,13 @@ private:
   void reduced();
 
   std::mt19937 random;
+  const std::string c, imageType, vectorType, filterType, flatType, planeType = "tensor<2x4x4xf32>";
   std::string body;
   unsigned next = 0;
   std::vector<std::string> values[3];
 };
 
 } // namespace
-
-static const std::string imageType = "tensor<2x3x4x4xf32>", vectorType = "tensor<3xf32>",
-                         planeType = "tensor<2x4x4xf32>", filterType = "tensor<3x3x3x3xf32>";
 
 std::string ProgramText::add(Kind kind, std::string text) {
   for (size_t at; (at = text.find('$')) != std::string::npos;)
@@ -92,8 +94,8 @@ void ProgramText::image() {
     return;
   case 8: {
     std::string flat = "%f" + std::to_string(next);
-    body += "  " + flat + " = dl.reshape " + a + " : " + imageType + " to tensor<2x48xf32>\n";
-    add(Image, "dl.reshape " + flat + " : tensor<2x48xf32> to $");
+    body += "  " + flat + " = dl.reshape " + a + " : " + imageType + " to " + flatType + "\n";
+    add(Image, "dl.reshape " + flat + " : " + flatType + " to $");
     return;
   }
   case 9:
@@ -120,7 +122,7 @@ void ProgramText::reduced() {
   case 2: { // keeps channels in front of pixels
     std::string kept = "%r" + std::to_string(next);
     body += "  " + kept + " = dl.reduce max " + any(Image) + " axes = [0] : " + imageType + "\n";
-    add(Image, "dl.broadcast " + kept + " dims = [1, 2, 3] : tensor<3x4x4xf32> to $");
+    add(Image, "dl.broadcast " + kept + " dims = [1, 2, 3] : tensor<" + c + "x4x4xf32> to $");
     return;
   }
   default:
@@ -152,10 +154,10 @@ std::string ProgramText::draw(unsigned ops) {
          " : " + imageType + "\n  dl.return " + outputs + " : " + types + "\n}\n";
 }
 
-static std::vector<Tensor> run(dl::EntryOp entry) {
+static std::vector<Tensor> run(dl::EntryOp entry, unsigned channels) {
   Interpreter interpreter;
-  interpreter.variables["w"] = interpreter::uniformTensor({3, 3, 3, 3}, "w");
-  interpreter.variables["s"] = interpreter::uniformTensor({2, 3, 4, 4}, "s");
+  interpreter.variables["w"] = interpreter::uniformTensor({channels, channels, 3, 3}, "w");
+  interpreter.variables["s"] = interpreter::uniformTensor({2, channels, 4, 4}, "s");
   std::vector<Tensor> inputs;
   for (auto [i, type] : llvm::enumerate(entry.getArgumentTypes()))
     inputs.push_back(interpreter::uniformTensor(interpreter::shapeOf(type), std::to_string(i)));
@@ -167,9 +169,49 @@ static std::vector<Tensor> run(dl::EntryOp entry) {
   return results->outputs;
 }
 
+/// The order of an image's axes in memory, the inner part of a blocked one behind the outer: empty
+/// for row-major ones.
 static SmallVector<int64_t> orderOf(Type type) {
-  return SmallVector<int64_t>(
-      cast<program::LayoutAttr>(cast<RankedTensorType>(type).getEncoding()).getOrder());
+  auto layout = cast_or_null<program::LayoutAttr>(cast<RankedTensorType>(type).getEncoding());
+  if (!layout)
+    return {};
+  SmallVector<int64_t> order(layout.getOrder());
+  if (layout.getBlocks().empty())
+    return order;
+  for (int64_t &axis : order)
+    axis += axis > layout.getBlocks()[0] ? 1 : 0;
+  order.push_back(layout.getBlocks()[0] + 1);
+  return order;
+}
+
+static Value reshaped(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
+  return dl::ReshapeOp::create(builder, loc,
+                               RankedTensorType::get(shape, getElementTypeOrSelf(value)), value);
+}
+
+/// `value` as a kernel sees it that takes a tensor of `type` for it: if that has no layout, in the
+/// order of memory.
+static Value inMemory(OpBuilder &builder, Location loc, Value value, RankedTensorType type) {
+  if (type.getEncoding())
+    return dl::ConvertLayoutOp::create(builder, loc, type,
+                                       reshaped(builder, loc, value, type.getShape()));
+  SmallVector<int64_t> order = orderOf(value.getType()), split(type.getShape());
+  for (auto [place, axis] : llvm::enumerate(order))
+    split[axis] = type.getDimSize(place);
+  Value logical = reshaped(builder, loc, value, split);
+  return order.empty() ? logical : dl::TransposeOp::create(builder, loc, logical, order);
+}
+
+/// A value of `type` from what such a kernel gives.
+static Value fromMemory(OpBuilder &builder, Location loc, Value value, RankedTensorType type) {
+  SmallVector<int64_t> order = orderOf(type), back(order.size());
+  for (auto [place, axis] : llvm::enumerate(order))
+    back[axis] = place;
+  if (!order.empty() && !cast<RankedTensorType>(value.getType()).getEncoding())
+    value = dl::TransposeOp::create(builder, loc, value, back);
+  value = reshaped(builder, loc, value, type.getShape());
+  return type.getEncoding() ? dl::ConvertLayoutOp::create(builder, loc, type, value).getResult()
+                            : value;
 }
 
 /// Puts the kernel as it is outlined in place of `fused`, if it changes. True if it does.
@@ -185,21 +227,15 @@ static bool adoptInPlace(dl::FusedOp fused) {
     operands.push_back(
         operand.getType() == argument.getType()
             ? operand
-            : dl::TransposeOp::create(builder, loc, operand, orderOf(operand.getType()))
-                  .getResult());
+            : inMemory(builder, loc, operand, cast<RankedTensorType>(argument.getType())));
   auto stored = dl::FusedOp::create(
       builder, loc, copy.getBody().front().getTerminator()->getOperandTypes(), operands);
   stored.getBody().takeBody(copy.getBody());
   copy->destroy();
   for (auto [old, result] : llvm::zip_equal(fused.getResults(), stored.getResults())) {
     Value value = result;
-    if (old.getType() != result.getType()) {
-      SmallVector<int64_t> order = orderOf(old.getType()), back(order.size());
-      for (auto [i, axis] : llvm::enumerate(order))
-        back[axis] = i;
-      value = dl::ConvertLayoutOp::create(builder, loc, old.getType(),
-                                          dl::TransposeOp::create(builder, loc, result, back));
-    }
+    if (old.getType() != result.getType())
+      value = fromMemory(builder, loc, result, cast<RankedTensorType>(old.getType()));
     changed |= old.getType() != result.getType();
     old.replaceAllUsesWith(value);
   }
@@ -207,42 +243,62 @@ static bool adoptInPlace(dl::FusedOp fused) {
   return changed;
 }
 
-/// Counts tensors that lie with channels innermost, and kernels that were rewritten.
-static void checkProgram(MLIRContext &context, unsigned seed, unsigned &laidOut,
-                         unsigned &rewritten) {
-  std::string text = ProgramText(seed).draw(6 + seed % 30);
+namespace {
+struct Counts {
+  unsigned laidOut = 0, rewritten = 0, converted = 0;
+};
+} // namespace
+
+/// Counts tensors that have a layout, kernels that were rewritten, and those that only convert.
+static void checkProgram(MLIRContext &context, unsigned seed, unsigned channels,
+                         std::shared_ptr<dl::CandidateSource> source, Counts &counts) {
+  std::string text = ProgramText(seed, channels).draw(6 + seed % 30);
   SCOPED_TRACE(text);
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   ASSERT_TRUE(module);
   auto entry = module->lookupSymbol<dl::EntryOp>("f");
-  std::vector<Tensor> expected = run(entry);
+  std::vector<Tensor> expected = run(entry, channels);
   auto expectSame = [&](const char *when) {
     ASSERT_TRUE(succeeded(module->verify())) << when;
-    std::vector<Tensor> found = run(entry);
+    std::vector<Tensor> found = run(entry, channels);
     ASSERT_EQ(found.size(), expected.size());
     for (size_t i = 0; i < found.size(); ++i)
       EXPECT_EQ(found[i].values, expected[i].values) << "output " << i << ", " << when;
   };
   PassManager manager(&context);
   manager.addNestedPass<dl::EntryOp>(dl::createFuse());
-  manager.addPass(dl::createChoose(std::make_shared<test::FakeCandidates>()));
+  manager.addPass(dl::createChoose(source));
   manager.addNestedPass<dl::EntryOp>(dl::createSchedule());
   ASSERT_TRUE(succeeded(manager.run(*module)));
   expectSame("laid out");
   for (auto fused : llvm::make_early_inc_range(entry.getBlock().getOps<dl::FusedOp>())) {
     for (Type type : fused.getResultTypes())
-      laidOut += program::LayoutAttr::isChannelsLast(cast<RankedTensorType>(type));
-    rewritten += adoptInPlace(fused);
+      counts.laidOut += cast<RankedTensorType>(type).getEncoding() ? 1 : 0;
+    auto onlyConverts = [](Operation &op) { return isa<dl::ConvertLayoutOp, dl::YieldOp>(op); };
+    counts.converted += llvm::all_of(fused.getBody().front(), onlyConverts);
+    counts.rewritten += adoptInPlace(fused);
   }
   expectSame("in storage order");
 }
 
-TEST(LayoutsRandomTest, KeepResults) {
+static Counts checkPrograms(unsigned channels, std::shared_ptr<dl::CandidateSource> source) {
   MLIRContext context;
   context.loadDialect<dl::DLDialect>();
-  unsigned laidOut = 0, rewritten = 0;
+  Counts counts;
   for (unsigned seed = 0; seed < 800 && !testing::Test::HasFailure(); ++seed)
-    checkProgram(context, seed, laidOut, rewritten);
-  EXPECT_GT(laidOut, 900u);
-  EXPECT_GT(rewritten, 80u);
+    checkProgram(context, seed, channels, source, counts);
+  return counts;
+}
+
+TEST(LayoutsRandomTest, KeepResults) {
+  Counts counts = checkPrograms(3, std::make_shared<test::FakeCandidates>());
+  EXPECT_GT(counts.laidOut, 900u);
+  EXPECT_GT(counts.rewritten, 80u);
+}
+
+TEST(LayoutsRandomTest, KeepResultsInBlocks) {
+  Counts counts = checkPrograms(4, std::make_shared<test::FakeCandidates>(/*blocks=*/true));
+  EXPECT_GT(counts.laidOut, 900u);
+  EXPECT_GT(counts.rewritten, 80u);
+  EXPECT_GT(counts.converted, 80u);
 }

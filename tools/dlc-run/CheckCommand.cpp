@@ -1,6 +1,7 @@
 // dlc-run check: whether two builds of a model, or one on two devices, compute the same. Both train
 // from the same variables on the same data; after each step loss, results, gradients and variables
-// are compared by name. Where a tensor is too far off, how much rounding moves it is measured
+// are compared by name; on request also what evaluations and predictions make of what was trained.
+// Where a tensor is too far off, how much rounding moves it is measured
 // before that is called a difference.
 #include "runtime/Core/Support.h"
 #include "runtime/Data/BatchLoader.h"
@@ -55,6 +56,7 @@ private:
 /// One of the two builds, on its device.
 struct Side {
   std::shared_ptr<State> state;
+  /// Those of a step, then those that only use the model.
   std::vector<std::unique_ptr<Context>> contexts;
   Activations activations;
   /// If set, what the records write is moved by rounding, drawn from this seed.
@@ -65,46 +67,55 @@ struct Side {
   Result<HostTensor> variable(size_t index) const { return readVariable(*state, index); }
 };
 
-/// Entries that make up a step: the step table's, or the first that infers if nothing trains.
-Result<std::vector<std::string>> entriesOf(const Module &module) {
-  std::vector<std::string> names;
+/// What is run of both modules.
+struct Entries {
+  /// Those that make up a step: the step table's, or the first that infers if nothing trains.
+  std::vector<std::string> step;
+  /// Those that evaluate and infer.
+  std::vector<std::string> uses;
+};
+
+Result<Entries> entriesOf(const Module &module, bool withUses) {
+  Entries entries;
   for (const dlc_step &step : module.plan().steps)
-    names.emplace_back(module.plan().entries[step.entry].name);
-  if (names.empty()) {
+    entries.step.emplace_back(module.plan().entries[step.entry].name);
+  if (entries.step.empty()) {
     DLC_TRY_ASSIGN(entry, selectEntry(module, "", DLC_ENTRY_INFER));
-    names.emplace_back(entry->name);
+    entries.step.emplace_back(entry->name);
   }
-  return names;
+  for (const EntryInfo &entry : module.plan().entries)
+    if (withUses && (entry.kind == DLC_ENTRY_EVALUATE || entry.kind == DLC_ENTRY_INFER))
+      entries.uses.emplace_back(entry.name);
+  return entries;
 }
 
 Result<Side> openSide(const std::string &path, const DeviceFlags &flags, uint64_t seed,
-                      const std::vector<std::string> *entries) {
+                      const Entries &entries) {
   Side side;
   DLC_TRY_ASSIGN(module, Module::load(path));
   DLC_TRY_ASSIGN(device, flags.open(*module));
   DLC_TRY_ASSIGN(state, State::create(std::move(module), std::move(device), seed));
   side.state = std::move(state);
-  DLC_TRY_ASSIGN(own, entriesOf(*side.state->module()));
-  for (const std::string &name : entries ? *entries : own) {
-    DLC_TRY_ASSIGN(context, Context::create(side.state, name));
-    side.contexts.push_back(std::move(context));
-  }
+  for (const std::vector<std::string> *names : {&entries.step, &entries.uses})
+    for (const std::string &name : *names) {
+      DLC_TRY_ASSIGN(context, Context::create(side.state, name));
+      side.contexts.push_back(std::move(context));
+    }
   return side;
 }
 
 class Check {
 public:
-  Check(const CheckFlags &flags, Side a, Side b) : flags(flags), a(std::move(a)), b(std::move(b)) {}
+  /// `ofStep`: how many of the contexts make up a step.
+  Check(const CheckFlags &flags, Side a, Side b, size_t ofStep)
+      : flags(flags), a(std::move(a)), b(std::move(b)), ofStep(ofStep) {}
 
   Status run() {
     DLC_TRY(shareVariables());
     DLC_TRY(openData());
     for (step = 1; step <= flags.steps; ++step)
-      for (size_t entry = 0; entry < a.contexts.size(); ++entry) {
-        DLC_TRY(runBoth(entry));
-        DLC_TRY(compare(entry));
-      }
-    return {};
+      DLC_TRY(runEntries(0, ofStep));
+    return runEntries(ofStep, a.contexts.size());
   }
 
   /// Whether a library call of one of the sides rounds its operands.
@@ -116,6 +127,14 @@ public:
   uint64_t leftOut = 0;
 
 private:
+  Status runEntries(size_t first, size_t end) {
+    for (size_t entry = first; entry < end; ++entry) {
+      DLC_TRY(runBoth(entry));
+      DLC_TRY(compare(entry));
+    }
+    return {};
+  }
+
   /// Each build derives what it likes from other variables, in its own form.
   static bool isShared(const VariableInfo &variable) { return variable.role != DLC_ROLE_DERIVED; }
 
@@ -157,7 +176,7 @@ private:
   /// Gives both sides the same inputs.
   Status bind(size_t entry) {
     Context &first = *a.contexts[entry], &second = *b.contexts[entry];
-    if (loader) {
+    if (loader && entry < ofStep) {
       if (entry == 0 && !(batch = loader->next()))
         return invalid(flags.data, ": no batch for step ", step);
       DLC_TRY(bindBatch(first, a.contexts[0]->entry(), *batch));
@@ -215,10 +234,14 @@ private:
                     ownError(b.plan(), b.contexts[entry]->entry()));
   }
 
-  /// An update has its own error and that of the gradients which the entry before accumulated.
+  /// An update has its own error and that of the gradients which the entry before accumulated; what
+  /// uses the model those of the whole step.
   double limit(size_t entry) const {
     double error = errorOf(entry);
-    if (entry > 0 && a.contexts[entry - 1]->entry().kind == DLC_ENTRY_ACCUMULATE)
+    if (entry >= ofStep)
+      for (size_t other = 0; other < ofStep; ++other)
+        error = std::hypot(error, errorOf(other));
+    else if (entry > 0 && a.contexts[entry - 1]->entry().kind == DLC_ENTRY_ACCUMULATE)
       error = std::hypot(error, errorOf(entry - 1));
     return errorFactor * error * std::sqrt(static_cast<double>(step));
   }
@@ -233,7 +256,7 @@ private:
     compareActivations(entry);
     DLC_TRY(compareOutputs(entry));
     DLC_TRY(compareMetrics(entry));
-    return compareVariables(entry);
+    return entry < ofStep ? compareVariables(entry) : Status();
   }
 
   void compareActivations(size_t entry) {
@@ -259,6 +282,7 @@ private:
       DLC_TRY_ASSIGN(theirs, readOutput(*b.contexts[entry], static_cast<size_t>(other)));
       if (mine.type.str() != theirs.type.str())
         return invalid("output '", mine.name, "' is ", mine.type.str(), " and ", theirs.type.str());
+      mine.name = nameOf(entry, mine.name);
       report(compareTensors(mine, theirs, limit(entry)),
              outputs[i].kind == DLC_VALUE_GRADIENT ? "gradient" : "result");
     }
@@ -273,8 +297,8 @@ private:
           continue;
         DLC_TRY_ASSIGN(mine, a.contexts[entry]->metric(i));
         DLC_TRY_ASSIGN(theirs, b.contexts[entry]->metric(j));
-        report(compareTensors(metricTensor(first.metrics[i].name, mine),
-                              metricTensor(first.metrics[i].name, theirs), limit(entry)),
+        const std::string name = nameOf(entry, first.metrics[i].name);
+        report(compareTensors(metricTensor(name, mine), metricTensor(name, theirs), limit(entry)),
                first.metrics[i].kind == DLC_METRIC_LOSS ? "loss" : "metric");
       }
     return {};
@@ -292,8 +316,14 @@ private:
     return {};
   }
 
+  /// Beside the step's, those of what uses the model name their entry.
+  std::string nameOf(size_t entry, std::string_view name) const {
+    return entry < ofStep ? std::string(name) : concat(a.contexts[entry]->entry().name, "/", name);
+  }
+
   const CheckFlags &flags;
   Side a, b;
+  size_t ofStep;
   std::unique_ptr<BatchLoader> loader;
   const Batch *batch = nullptr;
   std::vector<HostTensor> inputs;
@@ -307,14 +337,15 @@ Place placeOf(const Difference &d) { return {d.step, d.kind, d.name}; }
 
 /// Raises the limits of what was compared to a few times the errors that roundings make in the
 /// first build, measured in several draws.
-Status allowRoundings(const CheckFlags &flags, std::vector<Difference> &differences) {
+Status allowRoundings(const CheckFlags &flags, const Entries &entries,
+                      std::vector<Difference> &differences) {
   constexpr uint64_t draws = 4;
   std::map<Place, double> squares;
   for (uint64_t draw = 1; draw <= draws; ++draw) {
-    DLC_TRY_ASSIGN(plain, openSide(flags.a, flags.deviceA, flags.seed, nullptr));
-    DLC_TRY_ASSIGN(moved, openSide(flags.a, flags.deviceA, flags.seed, nullptr));
+    DLC_TRY_ASSIGN(plain, openSide(flags.a, flags.deviceA, flags.seed, entries));
+    DLC_TRY_ASSIGN(moved, openSide(flags.a, flags.deviceA, flags.seed, entries));
     moved.roundingSeed = draw;
-    Check check(flags, std::move(plain), std::move(moved));
+    Check check(flags, std::move(plain), std::move(moved), entries.step.size());
     DLC_TRY(check.run());
     for (const Difference &d : check.differences)
       squares[placeOf(d)] += d.distance * d.distance;
@@ -372,21 +403,22 @@ void printTable(const std::vector<Difference> &all) {
 } // namespace
 
 Status check(const CheckFlags &flags) {
-  DLC_TRY_ASSIGN(first, openSide(flags.a, flags.deviceA, flags.seed, nullptr));
-  DLC_TRY_ASSIGN(entries, entriesOf(*first.state->module()));
-  DLC_TRY_ASSIGN(second, openSide(flags.b, flags.deviceB, flags.seed, &entries));
+  DLC_TRY_ASSIGN(module, Module::load(flags.a));
+  DLC_TRY_ASSIGN(entries, entriesOf(*module, flags.uses));
+  DLC_TRY_ASSIGN(first, openSide(flags.a, flags.deviceA, flags.seed, entries));
+  DLC_TRY_ASSIGN(second, openSide(flags.b, flags.deviceB, flags.seed, entries));
   std::vector<Difference> differences;
   uint64_t leftOut;
   bool rounds;
   {
-    Check check(flags, std::move(first), std::move(second));
+    Check check(flags, std::move(first), std::move(second), entries.step.size());
     DLC_TRY(check.run());
     differences = std::move(check.differences);
     leftOut = check.leftOut;
     rounds = check.rounds();
   }
   if (anyTooLarge(differences))
-    DLC_TRY(allowRoundings(flags, differences));
+    DLC_TRY(allowRoundings(flags, entries, differences));
   const auto wrong = std::find_if(differences.begin(), differences.end(),
                                   [](const Difference &d) { return d.tooLarge(); });
   const bool same = wrong == differences.end();

@@ -123,7 +123,7 @@ struct CheckFlags {
   std::string a, b, data;
   DeviceFlags deviceA, deviceB;
   uint64_t steps = 3, seed = 0;
-  bool activations = false, json = false;
+  bool activations = false, uses = false, json = false;
 };
 
 Status train(const TrainFlags &flags);

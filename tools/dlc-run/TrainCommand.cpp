@@ -252,7 +252,7 @@ Result<Prepared> prepare(const TrainFlags &flags, const std::shared_ptr<Transpor
   if (flags.resume && first) {
     DLC_TRY_ASSIGN(metadata, resumeFrom(flags, *state));
     DLC_TRY_ASSIGN(before, ranksBefore(flags, metadata));
-    DLC_TRY_ASSIGN(carried, loadCarried(plan, flags.checkpoint, before));
+    DLC_TRY_ASSIGN(carried, loadCarried(*state, flags.checkpoint, before));
     prepared.metadata = std::move(metadata);
     prepared.carried = std::move(carried);
   }
@@ -270,14 +270,14 @@ std::string describeRest(const Dataset &data, uint64_t batches, unsigned ranks) 
                            : concat(batches % ranks, " batches of the epoch are trained again");
 }
 
-bool leavesOutOfSums(const Plan &plan) {
+bool compressesSums(const Plan &plan) {
   return std::ranges::any_of(plan.records, [](const dlc_record &record) {
     return record.kind == DLC_RECORD_COLLECTIVE && record.index != DLC_COLLECTIVE_SUM;
   });
 }
 
 /// Where the run begins. Among another number of ranks than before, an epoch goes on behind the
-/// samples that have been seen, and states that are carried begin anew.
+/// samples that have been seen, states that are carried begin anew, and residuals are shared.
 Result<TrainingProgress> startOf(const TrainFlags &flags, Transport &ranks, Prepared &prepared) {
   if (!flags.resume)
     return TrainingProgress{.seed = flags.seed.value_or(0)};
@@ -286,12 +286,14 @@ Result<TrainingProgress> startOf(const TrainFlags &flags, Transport &ranks, Prep
   const Plan &plan = prepared.state->module()->plan();
   const char *file = flags.checkpoint.c_str();
   const bool speaks = ranks.rank() == 0;
-  if (speaks && ranks.ranks() > 1 && leavesOutOfSums(plan))
-    std::fprintf(stderr, "note: %s: does not hold what compressed sums had left out\n", file);
+  if (speaks && before > 1 && compressesSums(plan) &&
+      !hasResiduals(*prepared.state, prepared.carried))
+    std::fprintf(stderr, "note: %s: compressed sums begin with nothing left out\n", file);
   if (before == ranks.ranks()) {
     DLC_TRY(scatterStates(ranks, prepared.carried, *prepared.state));
     return progress;
   }
+  DLC_TRY(shareResiduals(ranks, prepared.carried, *prepared.state));
   const uint64_t batches = progress.position * before;
   progress.position = batches / ranks.ranks();
   if (speaks)

@@ -316,6 +316,8 @@ void CommandLine::addCheck() {
       ->check(wholeNumber(0));
   checkCommand->add_flag("--activations", check.activations,
                          "compare what every layer and stage writes, too");
+  checkCommand->add_flag("--uses", check.uses,
+                         "behind the steps also run what evaluates and infers, on generated data");
   addDeviceDetails(checkCommand, check.deviceB);
   checkCommand->add_flag("--json", check.json, "one JSON object a line, the last one the summary");
 }

@@ -1,13 +1,14 @@
 //===- Convolution.h - direct convolution in all three directions -------------------*- C++ -*-===//
 //
-// Any groups, strides, dilations and paddings per side, one to three spatial dimensions, tensors in
-// plain N C (D H) W order.
+// Any groups, strides, dilations and paddings per side, one to three spatial dimensions, images in
+// plain N C (D H) W order or in blocks of channels, N C/16 (D H) W 16.
 //
 // All directions run on the micro-kernel of MicroKernel.h with output channels across vector lanes
 // and pixels (or, for the filter's gradient, taps) as broadcast rows. There is no im2col: a task
 // copies the zero-padded input block that it needs into its scratch, and a table of offsets (or
-// fixed row distances) walks the taps over it. Pointwise convolutions in the data directions are
-// matrix products and go to Gemm.h.
+// fixed row distances) walks the taps over it. Of images in blocks nothing is transposed, and one
+// that needs no padding is read where it lies. Pointwise convolutions of plain images in the data
+// directions are matrix products and go to Gemm.h.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_CONVOLUTION_CONVOLUTION_H
@@ -18,13 +19,21 @@
 
 namespace dlc::codegen {
 
-/// The convolution of a region that can run with vectors along the rows of its result, or along the
-/// output channels of a filter's gradient; nothing for other regions.
+/// The convolution of a region that can run with vectors along the rows of its result, or along its
+/// blocks of channels, or along the output channels of a filter's gradient; nothing for other
+/// regions.
 std::optional<ConvolutionProblem> packedConvolution(const KernelSpec &spec);
 
 /// The loop indices of a tensor [outer, channels, spatial...]: (outer, channel, d, h, w).
 PackedPhase::IndexMap imageMap(int64_t outer, int64_t channels,
                                const ConvolutionProblem::Spatial &spatial);
+
+/// Those of one in blocks of channels: (outer, block, channel of the block, d, h, w).
+PackedPhase::IndexMap blockMap(int64_t outer, int64_t channels, int64_t block,
+                               const ConvolutionProblem::Spatial &spatial);
+/// The one of them that fits: blocks of one channel are none.
+PackedPhase::IndexMap imageOrBlockMap(int64_t outer, int64_t channels, int64_t block,
+                                      const ConvolutionProblem::Spatial &spatial);
 
 /// Copies rows x pitch elements of a plane to `target`, every `rowStep`-th row and `step`-th
 /// column, from row and column `corner[3]`, `corner[4]` on; what lies outside the tensor is zero.
@@ -33,6 +42,12 @@ PackedPhase::IndexMap imageMap(int64_t outer, int64_t channels,
 void copyPlane(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::Value> corner,
                const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t pitch,
                mlir::Value target, int64_t step = 1, int64_t rowStep = 1);
+
+/// The same of pixels of `channels` channels, which are part of a block: `corner` has indices of
+/// blockMap, and nothing behind the last pixel is overwritten.
+void copyBlocks(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::Value> corner,
+                int64_t channels, const ConvolutionProblem::Spatial &extents, int64_t rows,
+                int64_t pitch, mlir::Value target, int64_t step = 1, int64_t rowStep = 1);
 
 /// Forward and backward data.
 Candidate dataCandidate(const ConvolutionProblem &problem, const DataSchedule &schedule,

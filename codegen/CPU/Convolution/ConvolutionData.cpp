@@ -8,6 +8,9 @@
 //      over strips of tiles of each column phase, transposes each finished strip to channel-major
 //      rows and writes them, the columns of two phases in turn.
 //
+// Of a source in blocks of channels the copy has such blocks, too, or there is none. A target in
+// blocks is written tile by tile, vectors of channels as they stand in the accumulators.
+//
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"
 #include "codegen/CPU/Gemm/MicroKernel.h"
@@ -48,6 +51,8 @@ struct DataPlan {
   /// offsets.
   SmallVector<int32_t> phaseTable, offsetTable, filterTable, sliceTable;
 
+  /// Whether the source block lies tile by tile.
+  bool copiesTiles() const { return geometry.isSampling() && geometry.sourceBlock == 1; }
   bool isForward() const { return problem.direction == ConvolutionProblem::Direction::Forward; }
   int64_t boxSize() const { return schedule.boxRows * schedule.boxCols; }
   int64_t slotElements() const { return boxSize() * width; }
@@ -69,15 +74,26 @@ struct DataPlan {
   int64_t packedChannels() const;
   int64_t packTasks() const;
   int64_t computeTasks() const;
-  // Scratch of phase 1: strips of finished rows, the source block, accumulators; strips and
-  // accumulators for each column phase.
+  // Scratch of phase 1: strips of finished rows, unless tiles are written, the source block,
+  // accumulators; strips and accumulators for each column phase.
   int64_t stripPixels() const { return roundUp(schedule.bandCols * boxSize(), lanes); }
   int64_t stripElements() const { return lanes * stripPixels(); }
-  int64_t stageElements() const { return geometry.columnPhases() * stripElements(); }
+  int64_t stageElements() const {
+    return writesTiles() ? 0 : geometry.columnPhases() * stripElements();
+  }
   int64_t sourceElements() const {
+    if (schedule.inPlace)
+      return 0;
     return roundUp(schedule.channelBlock * block.slices * block.plane() + lanes, lanes);
   }
   int64_t stripAccumulators() const { return schedule.bandCols * slotElements(); }
+  /// Whether tasks that follow each other read one band of the source, and not the same panels:
+  /// what there is more of comes from far away.
+  bool chunksLast() const {
+    return geometry.sourceBlock > 1 && geometry.sourceElements() > geometry.filterElements();
+  }
+  /// Whether each tile is written as soon as it is finished.
+  bool writesTiles() const { return geometry.targetBlock > 1; }
   int64_t accumulatorElements() const;
 
 private:
@@ -121,11 +137,30 @@ private:
   void packElements(const Piece &piece);
   void packTap(Value phase, const Piece &piece, Value channel, Value tap, Value target);
   Value depthOf(const Task &task, Value slice);
+  Value sourceAt(const Task &task, Value firstChannel);
   void copySource(const Task &task, Value firstChannel, Value channels);
   void copyTiles(const Task &task, Value firstChannel, Value channels);
   Value rowsOfTiles(const Task &task);
-  Value tileAt(Value row, Value col);
+  Value copiedTile(Value row, Value col);
   void runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstChannel, Value channels);
+  /// A register tile of a phase: number `row`, `col` of the task's.
+  struct Tile {
+    Value phase, panel, row, col;
+    int64_t column; ///< number of the phase's columns
+  };
+  /// First and last row or column, in the phase, that a tile is to write, and the one that it
+  /// begins with.
+  struct TileRange {
+    Value start, first, last;
+  };
+  TileRange tileRange(Value first, Value count, int64_t box);
+  TileRange rowsOf(const Task &task, const Tile &tile);
+  TileRange colsOf(const Task &task, const Tile &tile);
+  Value sourceOf(const Task &task, const Tile &tile);
+  void forEachVector(const Task &task, const Tile &tile, int64_t step,
+                     llvm::function_ref<void(Value place, ValueRange indices)> body);
+  void prefetchTile(const Task &task, const Tile &tile);
+  void finishTile(const Task &task, const Tile &tile, Value acc);
   void finishStrip(const Task &task, Value panel, Value row, Value acc);
   void writeChannel(const Task &task, const Strip &strip, Value channel);
 
@@ -181,9 +216,10 @@ void DataPlan::appendPhase(int64_t phase) {
   });
   for (int64_t channel = 0; channel < schedule.channelBlock; ++channel)
     forEachTap([&](int64_t slice, auto &, auto &th, auto &tw) {
-      offsetTable.push_back(int32_t((channel * block.slices + slice) * block.plane() +
-                                    (th.offset - row[MinH]) * block.pitch + tw.offset -
-                                    firstCol()));
+      const int64_t pixels = geometry.sourceBlock; // elements from one to the next
+      const int64_t plane = (channel / pixels * block.slices + slice) * block.plane();
+      const int64_t place = (th.offset - row[MinH]) * block.pitch + tw.offset - firstCol();
+      offsetTable.push_back(int32_t((plane + place) * pixels + channel % pixels));
     });
   packedElements += geometry.groups * panels * geometry.sourceChannels * taps * width;
 }
@@ -203,6 +239,8 @@ int64_t DataPlan::computeTasks() const {
 
 int64_t DataPlan::accumulatorElements() const {
   int64_t strips = blocks() > 1 ? schedule.bandRows * schedule.panels : 1;
+  if (writesTiles())
+    return blocks() > 1 ? strips * geometry.columnPhases() * stripAccumulators() : slotElements();
   // The transposition of a strip's end reads whole tiles.
   return (strips * geometry.columnPhases() * schedule.bandCols * boxSize() + lanes) * width;
 }
@@ -221,7 +259,9 @@ Candidate codegen::dataCandidate(const ConvolutionProblem &problem, const DataSc
   std::string form =
       "direct " + filterOrder(problem) + " vectors " + std::to_string(schedule.vectors);
   candidate.preparation = {/*operand=*/1, /*phases=*/1, std::move(form), /*seconds=*/0};
-  candidate.cost = tileSeconds(dataCycles(plan.geometry, machine, schedule) +
+  // tileSeconds leaves room for packing and copying.
+  const double withoutCopy = 0.87, share = schedule.inPlace ? withoutCopy : 1;
+  candidate.cost = tileSeconds(share * dataCycles(plan.geometry, machine, schedule) +
                                    sourceCycles(plan.geometry, machine, schedule),
                                machine);
   return candidate;
@@ -339,26 +379,34 @@ void DataPhase::packTap(Value phase, const Piece &piece, Value channel, Value ta
 //===------------------------------------------------------------------------------------------===//
 
 DataPhase::Task DataPhase::decode(Value number) {
-  SmallVector<Value> place =
-      e.delinearize(number, {geometry.rowPhases(), plan.chunks(), geometry.groups, geometry.batch,
-                             geometry.maxCount(0), plan.rowBands(), plan.colBands()});
+  SmallVector<int64_t> grid = {geometry.rowPhases(), geometry.groups, geometry.batch,
+                               geometry.maxCount(0), plan.rowBands(), plan.colBands()};
+  const size_t chunks = plan.chunksLast() ? grid.size() : 1;
+  grid.insert(grid.begin() + chunks, plan.chunks());
+  SmallVector<Value> place = e.delinearize(number, grid);
+  Value chunk = place[chunks];
+  place.erase(place.begin() + chunks);
   Task task;
   task.phase = e.mul(place[0], geometry.columnPhases());
-  task.panel = e.mul(place[1], schedule.panels);
+  task.panel = e.mul(chunk, schedule.panels);
   task.panelEnd = e.minimum(e.add(task.panel, schedule.panels), e.constant(plan.panels));
-  task.group = place[2], task.image = place[3], task.depth = place[4];
-  task.row = e.mul(place[5], schedule.bandRows * schedule.boxRows);
-  task.col = e.mul(place[6], schedule.bandCols * schedule.boxCols);
+  task.group = place[1], task.image = place[2], task.depth = place[3];
+  task.row = e.mul(place[4], schedule.bandRows * schedule.boxRows);
+  task.col = e.mul(place[5], schedule.bandCols * schedule.boxCols);
   return task;
 }
 
 void DataPhase::compute(LLVM::LLVMFuncOp micro) {
-  image = source(
-      0, imageMap(geometry.batch, geometry.groups * geometry.sourceChannels, geometry.source));
+  const int64_t sources = geometry.groups * geometry.sourceChannels,
+                targets = geometry.groups * geometry.targetChannels;
+  image =
+      source(0, imageOrBlockMap(geometry.batch, sources, geometry.sourceBlock, geometry.source));
   auto space = geometry.target;
   if (schedule.boxRows > 1)
     space = {space[0], 1, space[1] * space[2]}; // whole rows are written as one
-  target = sink(imageMap(geometry.batch, geometry.groups * geometry.targetChannels, space));
+  target = sink(plan.writesTiles()
+                    ? blockMap(geometry.batch, targets, geometry.targetBlock, geometry.target)
+                    : imageMap(geometry.batch, targets, space));
   stage = kernel.scratch;
   block = e.at(stage, plan.stageElements());
   accumulators = e.at(block, plan.sourceElements());
@@ -367,7 +415,9 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro) {
   e.when(e.less(task.depth, field(task.phase, CountD)), [&] {
     e.loop(e.constant(0), channels, schedule.channelBlock, [&](Value first) {
       Value count = e.minimum(e.constant(schedule.channelBlock), e.sub(channels, first));
-      if (geometry.isSampling())
+      if (schedule.inPlace)
+        block = sourceAt(task, first);
+      else if (plan.copiesTiles())
         copyTiles(task, first, count);
       else
         copySource(task, first, count);
@@ -384,18 +434,35 @@ Value DataPhase::depthOf(const Task &task, Value slice) {
       e.entry(e.table("slices", plan.sliceTable), e.add(field(task.phase, SliceStart), slice)));
 }
 
+/// Where the first tap of the first tile of the whole source stands, in place.
+Value DataPhase::sourceAt(const Task &task, Value firstChannel) {
+  Value channel = e.add(e.mul(task.group, geometry.sourceChannels), firstChannel);
+  Value zero = e.constant(0);
+  return image.address({task.image, e.div(channel, geometry.sourceBlock), zero, zero,
+                        field(task.phase, MinH), e.constant(plan.firstCol())});
+}
+
 void DataPhase::copySource(const Task &task, Value firstChannel, Value channels) {
   Value top = e.add(e.mul(task.row, geometry.sourceStep[1]), field(task.phase, MinH));
   Value left = e.add(e.mul(task.col, geometry.sourceStep[2]), plan.firstCol());
   Value channelBase = e.add(e.mul(task.group, geometry.sourceChannels), firstChannel);
-  e.loop(e.constant(0), channels, 1, [&](Value channel) {
+  const int64_t channelsOfPlane = geometry.sourceBlock;
+  const int64_t colStep = geometry.sourceStep[2] / plan.block.colStep,
+                rowStep = geometry.sourceStep[1] / plan.block.rowStep;
+  e.loop(e.constant(0), channels, channelsOfPlane, [&](Value channel) {
+    Value first = e.add(channelBase, channel);
     e.loop(e.constant(0), field(task.phase, Slices), 1, [&](Value slice) {
-      Value plane = e.add(e.mul(channel, plan.block.slices), slice);
-      Value corner[] = {task.image, e.add(channelBase, channel), depthOf(task, slice), top, left};
-      copyPlane(e, image, corner, geometry.source, plan.block.rows, plan.block.pitch,
-                e.at(block, e.mul(plane, plan.block.plane())),
-                geometry.sourceStep[2] / plan.block.colStep,
-                geometry.sourceStep[1] / plan.block.rowStep);
+      Value plane = e.add(e.mul(e.div(channel, channelsOfPlane), plan.block.slices), slice);
+      Value to = e.at(block, e.mul(plane, plan.block.plane() * channelsOfPlane));
+      Value depth = depthOf(task, slice);
+      if (channelsOfPlane > 1)
+        copyBlocks(e, image,
+                   {task.image, e.div(first, channelsOfPlane), e.constant(0), depth, top, left},
+                   channelsOfPlane, geometry.source, plan.block.rows, plan.block.pitch, to, colStep,
+                   rowStep);
+      else
+        copyPlane(e, image, {task.image, first, depth, top, left}, geometry.source, plan.block.rows,
+                  plan.block.pitch, to, colStep, rowStep);
     });
   });
 }
@@ -431,7 +498,7 @@ void DataPhase::copyTiles(const Task &task, Value firstChannel, Value channels) 
   e.loop(e.constant(0), rowsOfTiles(task), 1, [&](Value row) {
     e.loop(schedule.bandCols, [&](Value col) {
       e.loop(e.constant(0), channels, 1, [&](Value channel) {
-        Value target = e.at(tileAt(row, col), e.mul(channel, plan.boxSize()));
+        Value target = e.at(copiedTile(row, col), e.mul(channel, plan.boxSize()));
         e.loop(schedule.boxRows, [&](Value inBox) {
           copyRow(channel, e.add(e.add(task.row, e.mul(row, schedule.boxRows)), inBox),
                   e.add(task.col, e.mul(col, schedule.boxCols)),
@@ -440,16 +507,6 @@ void DataPhase::copyTiles(const Task &task, Value firstChannel, Value channels) 
       });
     });
   });
-}
-
-/// Where a tile reads the source.
-Value DataPhase::tileAt(Value row, Value col) {
-  if (geometry.isSampling())
-    return e.at(block, e.mul(e.add(e.mul(row, schedule.bandCols), col),
-                             schedule.channelBlock * plan.boxSize()));
-  const int64_t rowStep = schedule.boxRows * plan.block.rowStep * plan.block.pitch;
-  const int64_t colStep = schedule.boxCols * plan.block.colStep;
-  return e.at(block, e.add(e.mul(row, rowStep), e.mul(col, colStep)));
 }
 
 /// Tiles of a box of `box` pixels that are left of `count`, `limit` at most.
@@ -467,21 +524,66 @@ Value DataPhase::columnPhase(const Task &task, int64_t number) { return e.add(ta
 /// Without any, a phase is zero, and has no accumulators.
 Value DataPhase::hasTaps(Value phase) { return e.less(e.constant(0), field(phase, Taps)); }
 
+/// The rows or columns of a tile from `first` on, where there are `count`.
+DataPhase::TileRange DataPhase::tileRange(Value first, Value count, int64_t box) {
+  TileRange range{first, first, e.minimum(e.add(first, box), count)};
+  if (schedule.inPlace)
+    range.start = e.minimum(first, e.add(count, -box));
+  return range;
+}
+DataPhase::TileRange DataPhase::rowsOf(const Task &task, const Tile &tile) {
+  return tileRange(e.add(task.row, e.mul(tile.row, schedule.boxRows)), field(tile.phase, CountH),
+                   schedule.boxRows);
+}
+DataPhase::TileRange DataPhase::colsOf(const Task &task, const Tile &tile) {
+  return tileRange(e.add(task.col, e.mul(tile.col, schedule.boxCols)), field(tile.phase, CountW),
+                   schedule.boxCols);
+}
+
+/// Where a copied tile begins whose channels each stand on their own.
+Value DataPhase::copiedTile(Value row, Value col) {
+  return e.at(block, e.mul(e.add(e.mul(row, schedule.bandCols), col),
+                           schedule.channelBlock * plan.boxSize()));
+}
+
+/// Where a tile reads the source.
+Value DataPhase::sourceOf(const Task &task, const Tile &tile) {
+  if (plan.copiesTiles())
+    return copiedTile(tile.row, tile.col);
+  Value row = e.mul(tile.row, schedule.boxRows), col = e.mul(tile.col, schedule.boxCols);
+  if (schedule.inPlace)
+    row = rowsOf(task, tile).start, col = colsOf(task, tile).start;
+  Value place =
+      e.add(e.mul(row, plan.block.rowStep * plan.block.pitch), e.mul(col, plan.block.colStep));
+  return e.at(block, e.mul(place, geometry.sourceBlock));
+}
+
 void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstChannel,
                          Value channels) {
   Value accumulate = e.less(e.constant(0), firstChannel);
   Value last = e.less(e.constant(geometry.sourceChannels - 1), e.add(firstChannel, channels));
-  auto runRow = [&](Value phase, Value panel, Value row, Value acc) {
-    Value taps = field(phase, Taps), steps = e.mul(channels, taps);
-    Value offsets =
-        e.at(e.table("offsets", plan.offsetTable), field(phase, OffsetStart), e.b.getI32Type());
-    Value panelData = packedAt(phase, task.group, panel, firstChannel);
-    Value cols = tilesLeft(e, field(phase, CountW), task.col, schedule.boxCols, schedule.bandCols);
+  auto runTile = [&](const Tile &tile, Value slot) {
+    Value steps = e.mul(channels, field(tile.phase, Taps));
+    Value offsets = e.at(e.table("offsets", plan.offsetTable), field(tile.phase, OffsetStart),
+                         e.b.getI32Type());
+    Value panelData = packedAt(tile.phase, task.group, tile.panel, firstChannel);
+    LLVM::CallOp::create(
+        e.b, e.loc, micro,
+        ValueRange{sourceOf(task, tile), panelData, offsets, steps, slot, accumulate});
+  };
+  auto runRow = [&](Tile tile, Value acc) {
+    Value cols =
+        tilesLeft(e, field(tile.phase, CountW), task.col, schedule.boxCols, schedule.bandCols);
+    Value taps = hasTaps(tile.phase);
     e.loop(e.constant(0), cols, 1, [&](Value col) {
-      Value slot = e.at(acc, e.mul(col, plan.slotElements()));
-      LLVM::CallOp::create(
-          e.b, e.loc, micro,
-          ValueRange{tileAt(row, col), panelData, offsets, steps, slot, accumulate});
+      tile.col = col;
+      const bool oneSlot = plan.writesTiles() && plan.blocks() == 1;
+      Value slot = oneSlot ? accumulators : e.at(acc, e.mul(col, plan.slotElements()));
+      if (plan.writesTiles())
+        e.when(last, [&] { prefetchTile(task, tile); });
+      e.when(taps, [&] { runTile(tile, slot); });
+      if (plan.writesTiles())
+        e.when(last, [&] { finishTile(task, tile, slot); });
     });
   };
   e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
@@ -491,15 +593,64 @@ void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstCh
         strip = e.add(e.mul(e.sub(panel, task.panel), schedule.bandRows), row);
       Value acc =
           e.at(accumulators, e.mul(strip, geometry.columnPhases() * plan.stripAccumulators()));
-      for (int64_t number = 0; number < geometry.columnPhases(); ++number) {
-        Value phase = columnPhase(task, number);
-        e.when(hasTaps(phase),
-               [&] { runRow(phase, panel, row, e.at(acc, number * plan.stripAccumulators())); });
-      }
-      e.when(last,
-             [&] { finishStrip(task, panel, e.add(task.row, e.mul(row, schedule.boxRows)), acc); });
+      for (int64_t number = 0; number < geometry.columnPhases(); ++number)
+        runRow({columnPhase(task, number), panel, row, {}, number},
+               e.at(acc, number * plan.stripAccumulators()));
+      if (!plan.writesTiles())
+        e.when(last, [&] {
+          finishStrip(task, panel, e.add(task.row, e.mul(row, schedule.boxRows)), acc);
+        });
     });
   });
+}
+
+/// The vectors of a tile that are to be written, `step` channels apart: their places in the
+/// accumulators and in the target.
+void DataPhase::forEachVector(const Task &task, const Tile &tile, int64_t step,
+                              llvm::function_ref<void(Value place, ValueRange indices)> body) {
+  const TileRange rows = rowsOf(task, tile), cols = colsOf(task, tile);
+  Value depth = e.add(field(task.phase, FirstD), e.mul(task.depth, geometry.targetStep[0]));
+  Value lane = e.mul(tile.panel, plan.width);
+  Value firstChannel = e.add(e.mul(task.group, geometry.targetChannels), lane);
+  auto writePixel = [&](Value row, Value col) {
+    Value pixel = e.add(e.mul(e.sub(row, rows.start), schedule.boxCols), e.sub(col, cols.start));
+    Value h = e.add(field(tile.phase, FirstH), e.mul(row, geometry.targetStep[1]));
+    Value w = e.add(e.mul(col, geometry.targetStep[2]), tile.column);
+    for (int64_t v = 0; v < plan.width; v += step) {
+      Value channel = e.add(firstChannel, v);
+      auto visit = [&] {
+        body(e.add(e.mul(pixel, plan.width), v),
+             {task.image, e.div(channel, geometry.targetBlock),
+              e.rem(channel, geometry.targetBlock), depth, h, w});
+      };
+      if (geometry.targetChannels % plan.width == 0)
+        visit();
+      else
+        e.when(e.less(e.add(lane, v), e.constant(geometry.targetChannels)), visit);
+    }
+  };
+  e.loop(rows.first, rows.last, 1, [&](Value row) {
+    e.loop(cols.first, cols.last, 1, [&](Value col) { writePixel(row, col); });
+  });
+}
+
+/// The lines of the target arrive while the micro-kernel works.
+void DataPhase::prefetchTile(const Task &task, const Tile &tile) {
+  forEachVector(task, tile, std::max(plan.lanes, lineElements),
+                [&](Value, ValueRange indices) { target.prefetch(indices); });
+}
+
+/// Without taps a tile is zero.
+void DataPhase::finishTile(const Task &task, const Tile &tile, Value acc) {
+  auto write = [&](bool exists) {
+    forEachVector(task, tile, plan.lanes, [&](Value place, ValueRange indices) {
+      Value vector = exists ? e.loadAligned(e.at(acc, place)) : e.zeroVector();
+      target.write(vector, {SmallVector<Value>(indices), 2, 1, {}});
+    });
+  };
+  Value taps = hasTaps(tile.phase);
+  e.when(taps, [&] { write(true); });
+  e.when(e.equal(taps, e.number(0, e.b.getI1Type())), [&] { write(false); });
 }
 
 /// A strip is a row of tiles of each column phase: its pixels follow each other in the
@@ -591,13 +742,12 @@ LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candida
                                            ModuleOp module, const ConvolutionProblem &problem) {
   DataPlan plan(problem, DataSchedule::fromJSON(candidate.parameters), target.vectorBytes / 4);
   MicroKernel micro;
-  const bool sampling = plan.geometry.isSampling();
-  for (int64_t m = 0; m < plan.boxSize(); ++m)
-    micro.rowOffsets.push_back(sampling ? m
-                                        : m / plan.schedule.boxCols * plan.block.rowStep *
-                                                  plan.block.pitch +
-                                              m % plan.schedule.boxCols * plan.block.colStep);
-  micro.stepA = sampling ? plan.boxSize() : 0;
+  const int64_t rowStep = plan.block.rowStep * plan.block.pitch, colStep = plan.block.colStep;
+  for (int64_t m = 0; m < plan.boxSize(); ++m) {
+    const int64_t pixel = m / plan.schedule.boxCols * rowStep + m % plan.schedule.boxCols * colStep;
+    micro.rowOffsets.push_back(plan.copiesTiles() ? m : pixel * plan.geometry.sourceBlock);
+  }
+  micro.stepA = plan.copiesTiles() ? plan.boxSize() : 0;
   micro.vectors = plan.schedule.vectors;
   LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
   DataPhase panels(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);

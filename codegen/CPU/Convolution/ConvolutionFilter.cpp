@@ -76,6 +76,8 @@ private:
   void packGradient(const Task &task, const Band &band);
   void packTile(const Task &task, const Band &band, Value panel, Value row, Value col,
                 Value target);
+  void packPixel(const Task &task, const Band &band, Value panel, Value row, Value col,
+                 Value target);
   void runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value steps, Value accumulate);
   /// The lanes of a vector of output channels that exist, and their first.
   struct Lanes {
@@ -163,8 +165,10 @@ void FilterPhase::forEachBand(const Task &task, llvm::function_ref<void(const Ba
 }
 
 void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
-  image = source(0, imageMap(problem.batch, problem.inChannels, problem.input));
-  gradient = source(1, imageMap(problem.batch, problem.outChannels, problem.output));
+  image =
+      source(0, imageOrBlockMap(problem.batch, problem.inChannels, problem.xBlock, problem.input));
+  gradient = source(
+      1, imageOrBlockMap(problem.batch, problem.outChannels, problem.yBlock, problem.output));
   Task task = decode(kernel.task);
   tileBuffer = kernel.scratch;
   panelBuffer = e.at(tileBuffer, e.lanes * e.lanes);
@@ -184,6 +188,19 @@ void FilterPhase::copySource(const Task &task, const Band &band) {
     return e.sub(e.mul(index, problem.stride[axis]), e.constant(problem.padLow[axis]));
   };
   Value first = e.add(e.mul(task.group, plan.inChannels), task.channel);
+  if (problem.xBlock > 1) {
+    // Blocks that do not exist repeat the last one, too.
+    e.loop(block.planes / problem.xBlock, [&](Value number) {
+      Value channel =
+          e.minimum(e.mul(number, problem.xBlock), e.add(task.channels, -problem.xBlock));
+      copyBlocks(e, image,
+                 {band.image, e.div(e.add(first, channel), problem.xBlock), e.constant(0),
+                  origin(band.depth, 0), origin(band.row, 1), origin(band.col, 2)},
+                 problem.xBlock, problem.input, block.rows, block.pitch,
+                 e.at(sourceBuffer, e.mul(number, problem.xBlock * block.plane())));
+    });
+    return;
+  }
   e.loop(block.planes, [&](Value plane) {
     // Channels that do not exist repeat the last one: what is computed from them is not written,
     // but must not be slow.
@@ -200,6 +217,11 @@ void FilterPhase::packGradient(const Task &task, const Band &band) {
   e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
     Value base = e.at(panelBuffer, e.mul(e.sub(panel, task.panel), plan.panelElements()));
     e.loop(e.constant(0), band.rows, 1, [&](Value row) {
+      if (problem.yBlock > 1) {
+        e.loop(e.constant(0), band.cols, 1,
+               [&](Value col) { packPixel(task, band, panel, row, col, base); });
+        return;
+      }
       // Ascending, so that what a narrow tile spills is overwritten by its successor.
       e.loop(e.constant(0), band.cols, e.lanes,
              [&](Value col) { packTile(task, band, panel, row, col, base); });
@@ -238,12 +260,32 @@ void FilterPhase::packTile(const Task &task, const Band &band, Value panel, Valu
   });
 }
 
+/// The vectors of the panel of a pixel whose channels stand in blocks. Those behind all channels
+/// repeat the last one: what is computed from them is not written.
+void FilterPhase::packPixel(const Task &task, const Band &band, Value panel, Value row, Value col,
+                            Value target) {
+  Value pixel = e.at(target, e.mul(e.add(e.mul(row, schedule.bandCols), col), plan.width));
+  for (int64_t v = 0; v < plan.width; v += e.lanes) {
+    Value lane =
+        e.minimum(e.add(e.mul(panel, plan.width), v), e.constant(plan.outChannels - e.lanes));
+    Value channel = e.add(e.mul(task.group, plan.outChannels), lane);
+    Value vector =
+        gradient.read({{band.image, e.div(channel, problem.yBlock), e.rem(channel, problem.yBlock),
+                        band.depth, e.add(band.row, row), e.add(band.col, col)},
+                       2,
+                       1,
+                       {}});
+    e.storeAligned(vector, e.at(pixel, v));
+  }
+}
+
 void FilterPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value steps,
                            Value accumulate) {
   SmallVector<int32_t> offsets;
   for (int64_t pixel = 0; pixel < plan.bandPixels(); ++pixel)
-    offsets.push_back(int32_t(pixel / schedule.bandCols * problem.stride[1] * block.pitch +
-                              pixel % schedule.bandCols * problem.stride[2]));
+    offsets.push_back(int32_t((pixel / schedule.bandCols * problem.stride[1] * block.pitch +
+                               pixel % schedule.bandCols * problem.stride[2]) *
+                              problem.xBlock));
   Value table = e.table("offsets", offsets);
   Value part = e.at(kernel.workspace(), e.mul(task.split, plan.partElements()));
   e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
@@ -252,10 +294,12 @@ void FilterPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value steps
     e.loop(block.tiles(), [&](Value tile) {
       SmallVector<Value> place =
           e.delinearize(tile, {block.channelTiles, block.rowTiles, block.colTiles});
-      Value corner =
-          e.add(e.mul(place[0], schedule.boxChannels * block.plane()),
-                e.add(e.mul(place[1], schedule.boxRows * problem.dilation[1] * block.pitch),
-                      e.mul(place[2], schedule.boxCols * problem.dilation[2])));
+      Value channel = e.mul(place[0], schedule.boxChannels);
+      Value blockOfChannel = e.mul(e.div(channel, problem.xBlock), block.plane());
+      Value pixel = e.add(e.mul(place[1], schedule.boxRows * problem.dilation[1] * block.pitch),
+                          e.mul(place[2], schedule.boxCols * problem.dilation[2]));
+      Value corner = e.add(e.mul(e.add(blockOfChannel, pixel), problem.xBlock),
+                           e.rem(channel, problem.xBlock));
       LLVM::CallOp::create(e.b, e.loc, micro,
                            ValueRange{e.at(sourceBuffer, corner), packed, table, steps,
                                       e.at(acc, e.mul(tile, plan.slotElements())), accumulate});
@@ -361,12 +405,16 @@ LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candi
   FilterPlan plan(problem, FilterSchedule::fromJSON(candidate.parameters), target.vectorBytes / 4);
   const FilterSchedule &s = plan.schedule;
   MicroKernel micro;
-  for (int64_t m = 0; m < s.boxSize(); ++m)
-    micro.rowOffsets.push_back(m / (s.boxCols * s.boxRows) * plan.block.plane() +
-                               m / s.boxCols % s.boxRows * problem.dilation[1] * plan.block.pitch +
-                               m % s.boxCols * problem.dilation[2]);
+  // A box lies within a block of channels.
+  const int64_t channel = problem.xBlock > 1 ? 1 : plan.block.plane();
+  for (int64_t m = 0; m < s.boxSize(); ++m) {
+    const int64_t row = m / s.boxCols % s.boxRows * problem.dilation[1],
+                  col = m % s.boxCols * problem.dilation[2];
+    micro.rowOffsets.push_back(m / (s.boxCols * s.boxRows) * channel +
+                               (row * plan.block.pitch + col) * problem.xBlock);
+  }
   micro.vectors = s.vectors;
-  micro.stepA = s.bandRows == 1 ? problem.stride[2] : 0;
+  micro.stepA = s.bandRows == 1 ? problem.stride[2] * problem.xBlock : 0;
   LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
   FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   sums.reduce(function);

@@ -9,6 +9,7 @@
 #include "codegen/CPU/Gemm/Gemm.h"
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Winograd/WinogradSchedule.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -36,33 +37,93 @@ PackedPhase::IndexMap codegen::imageMap(int64_t outer, int64_t channels,
   return PackedPhase::IndexMap::identity({outer, channels, spatial[0], spatial[1], spatial[2]});
 }
 
+PackedPhase::IndexMap codegen::blockMap(int64_t outer, int64_t channels, int64_t block,
+                                        const ConvolutionProblem::Spatial &spatial) {
+  return PackedPhase::IndexMap::identity(
+      {outer, channels / block, block, spatial[0], spatial[1], spatial[2]});
+}
+
+PackedPhase::IndexMap codegen::imageOrBlockMap(int64_t outer, int64_t channels, int64_t block,
+                                               const ConvolutionProblem::Spatial &spatial) {
+  return block > 1 ? blockMap(outer, channels, block, spatial) : imageMap(outer, channels, spatial);
+}
+
+/// The first lane or row at or behind a place `distance` from the first.
+static Value firstAt(PackEmitter &e, Value distance, int64_t step) {
+  return step == 1 ? distance : e.div(e.maximum(e.add(distance, step - 1), e.constant(0)), step);
+}
+
+/// Calls `body` with the rows of a copy, and whether they lie in the tensor: `depth` and `top` are
+/// the first one's.
+static void forEachRow(PackEmitter &e, Value depth, Value top,
+                       const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t rowStep,
+                       llvm::function_ref<void(Value row, bool exists)> body) {
+  auto within = [&](Value index, Value low) {
+    return e.maximum(e.minimum(index, e.constant(rows)), low);
+  };
+  Value zero = e.constant(0);
+  Value first = within(firstAt(e, e.sub(zero, top), rowStep), zero);
+  Value last = within(firstAt(e, e.sub(e.constant(extents[1]), top), rowStep), first);
+  Value depthExists = e.both(e.less(e.constant(-1), depth), e.less(depth, e.constant(extents[0])));
+  last = e.select(depthExists, last, first);
+  e.loop(zero, first, 1, [&](Value row) { body(row, false); });
+  e.loop(first, last, 1, [&](Value row) { body(row, true); });
+  e.loop(last, e.constant(rows), 1, [&](Value row) { body(row, false); });
+}
+
+void codegen::copyBlocks(PackEmitter &e, const Source &source, ArrayRef<Value> corner,
+                         int64_t channels, const ConvolutionProblem::Spatial &extents, int64_t rows,
+                         int64_t pitch, Value target, int64_t step, int64_t rowStep) {
+  Value zero = e.constant(0), end = e.constant(pitch);
+  auto firstColumn = [&](int64_t column) {
+    Value place = firstAt(e, e.sub(e.constant(column), corner[5]), step);
+    return e.minimum(e.maximum(place, zero), end);
+  };
+  Value left = firstColumn(0), right = e.maximum(left, firstColumn(extents[2]));
+  auto forEachVector = [&](Value row, Value first, Value last, auto vectorAt) {
+    e.loop(first, last, 1, [&](Value col) {
+      Value pixel = e.at(target, e.mul(e.add(e.mul(row, pitch), col), channels));
+      for (int64_t lane = 0; lane < channels; lane += e.lanes)
+        e.storeAligned(vectorAt(col, lane), e.at(pixel, lane));
+    });
+  };
+  auto clear = [&](Value row, Value first, Value last) {
+    forEachVector(row, first, last, [&](Value, int64_t) { return e.zeroVector(); });
+  };
+  forEachRow(e, corner[3], corner[4], extents, rows, rowStep, [&](Value row, bool exists) {
+    if (!exists)
+      return clear(row, zero, end);
+    clear(row, zero, left);
+    forEachVector(row, left, right, [&](Value col, int64_t lane) {
+      return source.read(
+          {{corner[0], corner[1], e.add(corner[2], lane), corner[3],
+            e.add(corner[4], e.mul(row, rowStep)), e.add(corner[5], e.mul(col, step))},
+           2,
+           1,
+           {}});
+    });
+    clear(row, right, end);
+  });
+}
+
 void codegen::copyPlane(PackEmitter &e, const Source &source, ArrayRef<Value> corner,
                         const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t pitch,
                         Value target, int64_t step, int64_t rowStep) {
   Value zero = e.constant(0);
-  auto within = [&](Value index, Value low, int64_t high) {
-    return e.maximum(e.minimum(index, e.constant(high)), low);
-  };
-  // The first lane or row at or behind a place `distance` from the first.
-  auto firstAt = [&](Value distance, int64_t step) {
-    return step == 1 ? distance : e.div(e.maximum(e.add(distance, step - 1), zero), step);
-  };
   auto place = [&](Value row, Value chunk) {
     return e.at(target, e.add(e.mul(row, pitch), chunk));
   };
-  auto clear = [&](Value first, Value last) {
-    e.loop(first, last, 1, [&](Value row) {
-      e.loop(zero, e.constant(pitch), e.lanes,
-             [&](Value chunk) { e.storeUnaligned(e.zeroVector(), place(row, chunk)); });
-    });
+  auto clearRow = [&](Value row) {
+    e.loop(zero, e.constant(pitch), e.lanes,
+           [&](Value chunk) { e.storeUnaligned(e.zeroVector(), place(row, chunk)); });
   };
   const int64_t ahead = 4; // rows
   auto copy = [&](Value row, Value chunk, bool whole) {
     Value h = e.add(corner[3], e.mul(row, rowStep)), w = e.add(corner[4], e.mul(chunk, step));
     Value mask;
     if (!whole)
-      mask = e.intersect(e.lanesFrom(firstAt(e.sub(zero, w), step)),
-                         e.lanesBelow(firstAt(e.sub(e.constant(extents[2]), w), step)));
+      mask = e.intersect(e.lanesFrom(firstAt(e, e.sub(zero, w), step)),
+                         e.lanesBelow(firstAt(e, e.sub(e.constant(extents[2]), w), step)));
     if (source.address)
       e.prefetch(source.address({corner[0], corner[1], corner[2], e.add(h, ahead * rowStep), w}),
                  /*forWriting=*/false);
@@ -87,14 +148,8 @@ void codegen::copyPlane(PackEmitter &e, const Source &source, ArrayRef<Value> co
     e.loop(e.constant(wholeEnd), e.constant(pitch), e.lanes,
            [&](Value chunk) { copy(row, chunk, false); });
   };
-  Value top = within(firstAt(e.sub(zero, corner[3]), rowStep), zero, rows);
-  Value bottom = within(firstAt(e.sub(e.constant(extents[1]), corner[3]), rowStep), top, rows);
-  Value depthExists =
-      e.both(e.less(e.constant(-1), corner[2]), e.less(corner[2], e.constant(extents[0])));
-  bottom = e.select(depthExists, bottom, top);
-  clear(zero, top);
-  e.loop(top, bottom, 1, copyRow);
-  clear(bottom, e.constant(rows));
+  forEachRow(e, corner[2], corner[3], extents, rows, rowStep,
+             [&](Value row, bool exists) { exists ? copyRow(row) : clearRow(row); });
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -118,13 +173,66 @@ static ConvolutionProblem geometryOf(Operation *op) {
   return p;
 }
 
-/// The index space of the anchor's result.
-static SmallVector<int64_t> resultSpace(const ConvolutionProblem &p) {
+/// The channels that a tensor [n][c][spatial...] keeps together behind all other axes; 1: none.
+static int64_t channelBlock(RankedTensorType type) {
+  auto layout = dyn_cast_or_null<program::LayoutAttr>(type.getEncoding());
+  if (!layout || layout.getBlocks().size() != 2 || layout.getBlocks()[0] != 1 ||
+      !llvm::is_sorted(layout.getOrder()))
+    return 1;
+  const int64_t block = layout.getBlocks()[1];
+  return block % lineElements == 0 && type.getDimSize(1) % block == 0 ? block : 1;
+}
+
+/// The largest of the operands of its rank that `value`, an operand of the anchor, is computed
+/// from.
+static int64_t blockBefore(Value value) {
+  const int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+  llvm::SetVector<Value> all;
+  all.insert(value);
+  int64_t block = 1;
+  for (size_t i = 0; i < all.size(); ++i) {
+    auto type = cast<RankedTensorType>(all[i].getType());
+    if (Operation *op = all[i].getDefiningOp())
+      all.insert(op->operand_begin(), op->operand_end());
+    else if (type.getRank() == rank)
+      block = std::max(block, channelBlock(type));
+  }
+  return block;
+}
+
+/// The largest of the results behind the anchor.
+static int64_t blockBehind(const KernelSpec &spec) {
+  int64_t block = 1;
+  for (unsigned number : resultsBehindAnchor(spec, true))
+    block = std::max(block, channelBlock(spec.resultTypes()[number]));
+  return block;
+}
+
+/// Fails where vectors of channels would cross groups, or the rows of taps that a filter's gradient
+/// counts as channels: single elements are left to others.
+static LogicalResult setBlocks(const KernelSpec &spec, ConvolutionProblem &p) {
+  Value first = spec.anchorOp()->getOperand(0), second = spec.anchorOp()->getOperand(1);
+  p.xBlock = p.direction == Direction::BackwardData ? blockBehind(spec) : blockBefore(first);
+  p.yBlock = p.direction == Direction::Forward        ? blockBehind(spec)
+             : p.direction == Direction::BackwardData ? blockBefore(first)
+                                                      : blockBefore(second);
+  const bool divides =
+      p.inChannels / p.groups % p.xBlock == 0 && p.outChannels / p.groups % p.yBlock == 0;
+  const bool tapsAreChannels = p.direction == Direction::BackwardFilter && p.kernel[0] > 1;
+  return success((divides || p.isDepthwise()) && !(p.xBlock > 1 && tapsAreChannels));
+}
+
+/// The index space of the anchor's result, and the axis of it that vectors run along.
+static std::pair<SmallVector<int64_t>, unsigned> resultSpace(const ConvolutionProblem &p) {
   if (p.direction == Direction::BackwardFilter)
-    return imageMap(p.outChannels, p.inChannels / p.groups, p.kernel).shape;
-  bool forward = p.direction == Direction::Forward;
-  return imageMap(p.batch, forward ? p.outChannels : p.inChannels, forward ? p.output : p.input)
-      .shape;
+    return {imageMap(p.outChannels, p.inChannels / p.groups, p.kernel).shape, 0};
+  const bool forward = p.direction == Direction::Forward;
+  const int64_t channels = forward ? p.outChannels : p.inChannels;
+  const int64_t block = forward ? p.yBlock : p.xBlock;
+  const ConvolutionProblem::Spatial &extents = forward ? p.output : p.input;
+  if (block > 1)
+    return {blockMap(p.batch, channels, block, extents).shape, 2};
+  return {imageMap(p.batch, channels, extents).shape, 4};
 }
 
 std::optional<ConvolutionProblem> codegen::packedConvolution(const KernelSpec &spec) {
@@ -138,11 +246,15 @@ std::optional<ConvolutionProblem> codegen::packedConvolution(const KernelSpec &s
   if (llvm::any_of(spec.anchorOp()->getOperands(), isEmpty))
     return std::nullopt;
   ConvolutionProblem p = geometryOf(spec.anchorOp());
-  unsigned axis = p.direction == Direction::BackwardFilter ? 0 : 4;
-  if (!isVectorAxis(spec, resultSpace(p), axis))
+  if (failed(setBlocks(spec, p)))
     return std::nullopt;
-  // The sums over the pixels of a pointwise convolution are over one long row.
-  if (p.direction == Direction::BackwardFilter && isPointwise(p))
+  const auto [space, axis] = resultSpace(p);
+  if (!isVectorAxis(spec, space, axis))
+    return std::nullopt;
+  // The pixels of a pointwise convolution are one long row, where sums are over them or where they
+  // are not vectors' lanes.
+  if (isPointwise(p) &&
+      (p.direction == Direction::BackwardFilter || (p.xBlock > 1 && p.yBlock > 1)))
     p.input = p.output = {1, 1, product(p.input)};
   return p;
 }
@@ -186,7 +298,8 @@ static GemmProblem pointwiseProduct(const ConvolutionProblem &p) {
 }
 
 static bool isProduct(const KernelSpec &spec, const ConvolutionProblem &p) {
-  return isPointwise(p) && (p.direction != Direction::BackwardFilter || p.groups == 1) &&
+  return isPointwise(p) && !p.hasBlocks() &&
+         (p.direction != Direction::BackwardFilter || p.groups == 1) &&
          isVectorAxis(spec, pointwiseProduct(p).mapC.shape, 2);
 }
 
@@ -202,11 +315,17 @@ static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const Con
       all.push_back(filterCandidate(p, schedule, machine));
     return all;
   }
-  SmallVector<int64_t> rows = resultSpace(p);
-  rows[4] *= rows[3];
-  rows[3] = 1;
-  const bool severalRows = isVectorAxis(spec, rows, 4);
-  for (const DataSchedule &schedule : chooseDataSchedules(DataGeometry(p), machine, severalRows))
+  const DataGeometry geometry(p);
+  auto rowsAreOne = [&] {
+    SmallVector<int64_t> rows = resultSpace(p).first;
+    rows[4] *= rows[3];
+    rows[3] = 1;
+    return isVectorAxis(spec, rows, 4);
+  };
+  const bool severalRows = geometry.targetBlock > 1 || rowsAreOne();
+  const bool inPlace = geometry.sourceBlock > 1 && geometry.targetBlock > 1 &&
+                       operandAsStored(spec.anchorOp()->getOperand(0)) && geometry.isInside();
+  for (const DataSchedule &schedule : chooseDataSchedules(geometry, machine, severalRows, inPlace))
     all.push_back(dataCandidate(p, schedule, machine));
   return all;
 }
@@ -217,6 +336,9 @@ SmallVector<Candidate> ConvolutionGenerator::candidates(const KernelSpec &spec,
   if (!known)
     return {};
   const ConvolutionProblem &p = *known;
+  // A panel's channels are a group's: those of a block that each is one are Depthwise.h's.
+  if (p.isDepthwise() && p.hasBlocks())
+    return {};
   SmallVector<Candidate> all;
   if (isProduct(spec, p))
     all = gemmCandidates(pointwiseProduct(p), target);

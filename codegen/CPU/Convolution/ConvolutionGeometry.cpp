@@ -72,6 +72,8 @@ DataGeometry::DataGeometry(const ConvolutionProblem &p)
   target = forward ? p.output : p.input;
   sourceStep = forward ? p.stride : ones;
   targetStep = forward ? ones : p.stride;
+  sourceBlock = forward ? p.xBlock : p.yBlock;
+  targetBlock = forward ? p.yBlock : p.xBlock;
   for (unsigned axis = 0; axis < 3; ++axis) {
     if (forward)
       dimensions[axis].push_back(forwardDimension(p, axis));
@@ -96,6 +98,13 @@ int64_t DataGeometry::taps(int64_t phase) const {
   for (unsigned axis = 0; axis < 3; ++axis)
     result *= int64_t(dimension(phase, axis).taps.size());
   return result;
+}
+
+int64_t DataGeometry::sourceElements() const {
+  return batch * groups * sourceChannels * source[0] * source[1] * source[2];
+}
+int64_t DataGeometry::filterElements() const {
+  return groups * sourceChannels * targetChannels * kernel[0] * kernel[1] * kernel[2];
 }
 
 int64_t DataGeometry::maxCount(unsigned axis) const {
@@ -144,4 +153,14 @@ bool DataGeometry::isFlat() const {
   const PhaseDimension &depth = dimensions[0].front();
   return dimensions[0].size() == 1 && source[0] == 1 && depth.count == 1 &&
          depth.taps.size() == 1 && depth.taps.front().offset == 0;
+}
+
+bool DataGeometry::isInside() const {
+  auto isInside = [&](unsigned axis) {
+    return llvm::all_of(dimensions[axis], [&](const PhaseDimension &d) {
+      return d.taps.empty() || (d.minOffset() >= 0 &&
+                                d.maxOffset() + (d.count - 1) * sourceStep[axis] < source[axis]);
+    });
+  };
+  return isFlat() && isInside(1) && isInside(2);
 }

@@ -32,6 +32,13 @@ struct ConvolutionProblem {
   Spatial input{1, 1, 1}, kernel{1, 1, 1}; ///< extents of x and of the filter
   Spatial stride{1, 1, 1}, dilation{1, 1, 1}, padLow{0, 0, 0};
   Spatial output{1, 1, 1}; ///< extents of y
+  /// Channels of x and of y that stand together, innermost in memory: a vector's worth or more, and
+  /// a divisor of a group's, unless each channel is a group. 1: in whatever other order, to be
+  /// walked along rows of pixels.
+  int64_t xBlock = 1, yBlock = 1;
+
+  bool hasBlocks() const { return xBlock > 1 || yBlock > 1; }
+  bool isDepthwise() const { return groups > 1 && inChannels == groups && outChannels == groups; }
 
   int64_t filterBytes() const {
     return 4 * outChannels * (inChannels / groups) * kernel[0] * kernel[1] * kernel[2];
@@ -56,6 +63,7 @@ struct DataGeometry {
   /// Channels of one group.
   int64_t sourceChannels, targetChannels;
   ConvolutionProblem::Spatial source, target, kernel, sourceStep, targetStep;
+  int64_t sourceBlock, targetBlock; ///< see ConvolutionProblem
   /// Phases in the order (d, h, w), each dimension's list.
   std::array<llvm::SmallVector<PhaseDimension>, 3> dimensions;
 
@@ -66,6 +74,8 @@ struct DataGeometry {
   int64_t rowPhases() const { return phases() / columnPhases(); }
   const PhaseDimension &dimension(int64_t phase, unsigned axis) const;
   int64_t taps(int64_t phase) const;
+  int64_t sourceElements() const;
+  int64_t filterElements() const;
   /// The largest, over the phases, number of target indices, of taps, and distance from the first
   /// to the last tap.
   int64_t maxCount(unsigned axis) const;
@@ -78,6 +88,8 @@ struct DataGeometry {
   bool isSampling() const;
   /// True if the source has no depth: every access has depth index 0.
   bool isFlat() const;
+  /// True if it is flat and no tap reads outside the source.
+  bool isInside() const;
 };
 
 /// What of a problem in its data directions tells how filters of one shape are read: as text.

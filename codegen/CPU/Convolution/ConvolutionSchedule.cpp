@@ -1,6 +1,7 @@
 //===- ConvolutionSchedule.cpp - see ConvolutionSchedule.h ------------------------------------===//
 #include "codegen/CPU/Convolution/ConvolutionSchedule.h"
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 using namespace dlc;
@@ -14,14 +15,26 @@ DataBlock::DataBlock(const DataGeometry &g, const DataSchedule &s)
       colStep(spanOf(g.offsetRange(2)) == 0 ? 1 : g.sourceStep[2]),
       rows((s.bandRows * s.boxRows - 1) * rowStep + g.maxSpan(1) + 1),
       pitch((s.bandCols * s.boxCols - 1) * colStep + spanOf(g.offsetRange(2)) + 1),
-      slices(std::max<int64_t>(1, g.maxTaps(0))) {}
+      slices(std::max<int64_t>(1, g.maxTaps(0))) {
+  if (!s.inPlace)
+    return;
+  rowStep = g.sourceStep[1], colStep = g.sourceStep[2];
+  rows = g.source[1], pitch = g.source[2];
+}
 
 /// Cycles outside the reduction loop for one tile: clearing, storing, transposing and the
-/// epilogue's rows.
-static double tileOverhead(const MachineModel &m, int64_t rows, int64_t vectors, int64_t channels) {
+/// epilogue's rows, or vectors of channels.
+static double tileOverhead(const DataGeometry &g, const MachineModel &m, int64_t rows,
+                           int64_t vectors) {
+  if (g.targetBlock > 1)
+    return 20 + 1.5 * double(rows * vectors);
+  const int64_t channels = std::min(vectors * m.lanes, g.targetChannels);
   double transposes = double(ceilDiv(rows, m.lanes) * vectors) * double(3 * m.lanes);
   return 40 + 1.5 * double(rows * vectors) + transposes + 3 * double(channels);
 }
+
+/// Of a block, in a cache line.
+static const int64_t lineChannels = 16;
 
 static int64_t maxReduction(const DataGeometry &g) {
   return g.sourceChannels * std::max<int64_t>(1, g.maxTaps(0) * g.maxTaps(1) * g.maxTaps(2));
@@ -35,20 +48,38 @@ static double tilesOf(const DataGeometry &g, const DataSchedule &s, int64_t phas
   return double(g.batch * g.groups * boxes(0, 1) * boxes(1, s.boxRows) * boxes(2, s.boxCols));
 }
 
+/// Of a panel that passes over the tiles of a task. A copy of the source's block needs room beside
+/// it.
+static int64_t mostPanelBytes(const MachineModel &m, const DataSchedule &s) {
+  return s.inPlace ? m.l1Bytes : m.l1Bytes / 2;
+}
+
 double codegen::dataCycles(const DataGeometry &g, const MachineModel &m, const DataSchedule &s) {
   int64_t rows = s.boxRows * s.boxCols, width = s.vectors * m.lanes;
   const auto panels = double(ceilDiv(g.targetChannels, width));
-  const double overhead = tileOverhead(m, rows, s.vectors, std::min(width, g.targetChannels));
+  const double overhead = tileOverhead(g, m, rows, s.vectors);
+  // Sums in parts that pass through memory.
+  const double perPart = s.inPlace ? 20 + 2 * double(rows * s.vectors) : 0;
   double cycles = 0;
   for (int64_t phase = 0; phase < g.phases(); ++phase) {
     double steps = double(g.sourceChannels * g.taps(phase));
-    cycles += tilesOf(g, s, phase) * panels * (steps * cyclesPerStep(rows, s.vectors) + overhead);
+    double parts = std::ceil(steps * 4 * double(width) / double(mostPanelBytes(m, s)));
+    cycles += tilesOf(g, s, phase) * panels *
+              (steps * cyclesPerStep(rows, s.vectors) + overhead + (parts - 1) * perPart);
   }
   return cycles;
 }
 
 double codegen::sourceCycles(const DataGeometry &g, const MachineModel &m, const DataSchedule &s) {
   const auto panels = double(ceilDiv(g.targetChannels, s.vectors * m.lanes));
+  if (g.sourceBlock > 1) {
+    // The lines of a tile's pixels, each for a block of channels.
+    const double perLine = s.inPlace ? 1 : 0.5;
+    double lines = 0;
+    for (int64_t phase = 0; phase < g.phases(); ++phase)
+      lines += g.taps(phase) == 0 ? 0 : tilesOf(g, s, phase) * double(s.boxRows * s.boxCols);
+    return perLine * panels * lines * double(g.sourceChannels / lineChannels);
+  }
   if (g.isSampling()) {
     const double perVector = 8;
     double vectors = 0;
@@ -98,21 +129,29 @@ static SmallVector<Schedule> bestTiles(llvm::function_ref<SmallVector<Schedule>(
   return fastest;
 }
 
+/// The largest number of rows or columns of a tile: what is read in place lies in each phase.
+static int64_t mostOf(const DataGeometry &g, unsigned axis, bool inPlace) {
+  int64_t most = g.maxCount(axis);
+  for (const PhaseDimension &d : g.dimensions[axis])
+    most = inPlace && !d.taps.empty() ? std::min(most, d.count) : most;
+  return most;
+}
+
 static SmallVector<DataSchedule> chooseTiles(const DataGeometry &g, const MachineModel &m,
-                                             bool severalRows) {
-  const int64_t height = g.maxCount(1), width = g.maxCount(2);
+                                             bool severalRows, bool inPlace) {
+  const int64_t height = mostOf(g, 1, inPlace), width = mostOf(g, 2, inPlace);
   auto tiles = [&](int64_t vectors) {
     SmallVector<DataSchedule> all;
     auto add = [&](int64_t boxRows, int64_t boxCols) {
       DataSchedule &s = all.emplace_back();
-      s.boxRows = boxRows, s.boxCols = boxCols, s.vectors = vectors;
+      s.boxRows = boxRows, s.boxCols = boxCols, s.vectors = vectors, s.inPlace = inPlace;
     };
     const int64_t rows = maxTileRows(m, vectors);
     for (int64_t cols = 1; cols <= std::min(rows, width); ++cols)
       add(1, cols);
-    if (severalRows)
-      for (int64_t box = 2; box <= std::min(height, rows / std::max<int64_t>(1, width)); ++box)
-        add(box, width);
+    for (int64_t cols = g.targetBlock > 1 ? 1 : width; severalRows && cols <= width; ++cols)
+      for (int64_t box = 2; box <= std::min(height, rows / std::max<int64_t>(1, cols)); ++box)
+        add(box, cols);
     return all;
   };
   return bestTiles<DataSchedule>(tiles, [&](const DataSchedule &s) { return dataCycles(g, m, s); });
@@ -133,22 +172,26 @@ static DataSchedule completeSchedule(DataSchedule s, const DataGeometry &g, cons
   s.bandCols = tileCols;
   s.panels = panels;
 
+  // Of what a task reads: a copy, or a part of the source.
   auto blockBytes = [&] {
-    DataBlock block(g, s);
+    DataSchedule copied = s;
+    copied.inPlace = false;
+    DataBlock block(g, copied);
     return 4 * s.channelBlock * block.slices * block.plane();
   };
-  // One panel of the filter stays in half of L1 while the tiles pass over it. The source block
-  // shares L2 with what streams past: it gets a quarter.
+  auto halveChannels = [&] { s.channelBlock = roundUp(ceilDiv(s.channelBlock, 2), g.sourceBlock); };
+  // One panel of the filter stays in L1 while the tiles pass over it. The source block shares L2
+  // with what streams past: it gets a quarter.
   const int64_t taps = maxReduction(g) / g.sourceChannels;
   auto panelBytes = [&] { return 4 * s.channelBlock * taps * s.vectors * m.lanes; };
-  while (panelBytes() > m.l1Bytes / 2 && s.channelBlock > 1)
-    s.channelBlock = ceilDiv(s.channelBlock, 2);
+  while (panelBytes() > mostPanelBytes(m, s) && s.channelBlock > g.sourceBlock)
+    halveChannels();
   while (blockBytes() > m.l2Bytes / 4 && s.bandRows > 1)
     s.bandRows = onePartMore(tileRows, s.bandRows);
   while (blockBytes() > m.l2Bytes / 4 && s.bandCols > 1)
     s.bandCols = onePartMore(tileCols, s.bandCols);
-  while (blockBytes() > m.l2Bytes / 4 && s.channelBlock > 1)
-    s.channelBlock = ceilDiv(s.channelBlock, 2);
+  while (blockBytes() > m.l2Bytes / 4 && s.channelBlock > g.sourceBlock)
+    halveChannels();
 
   auto tasks = [&] {
     return g.rowPhases() * g.batch * g.groups * g.maxCount(0) * ceilDiv(panels, s.panels) *
@@ -159,10 +202,17 @@ static DataSchedule completeSchedule(DataSchedule s, const DataGeometry &g, cons
                   m.lanes) *
            double(maxReduction(g));
   };
-  // Each chunk of panels copies the source again; copying tile by tile takes longest.
-  const bool rowsFirst = g.isSampling();
+  // Each chunk of panels reads the source again, each band of an image the filter. Of plain images
+  // copying tile by tile takes longest.
+  auto bandsFirst = [&] {
+    const int64_t bands = ceilDiv(tileRows, s.bandRows) * ceilDiv(tileCols, s.bandCols);
+    if (g.sourceBlock == 1)
+      return g.isSampling() && s.bandRows > 1;
+    return g.batch * bands * g.filterElements() < ceilDiv(panels, s.panels) * g.sourceElements() &&
+           (s.bandRows > 1 || s.bandCols > 1);
+  };
   while (tasks() < wantedTasks && taskWork() > 2 * smallestTask) {
-    if (s.panels > 1 && !(rowsFirst && s.bandRows > 1))
+    if (s.panels > 1 && !bandsFirst())
       s.panels = ceilDiv(s.panels, 2);
     else if (s.bandRows > 1)
       s.bandRows = ceilDiv(s.bandRows, 2);
@@ -175,9 +225,9 @@ static DataSchedule completeSchedule(DataSchedule s, const DataGeometry &g, cons
 }
 
 SmallVector<DataSchedule> codegen::chooseDataSchedules(const DataGeometry &g, const MachineModel &m,
-                                                       bool severalRows) {
-  severalRows &= g.targetStep[2] == 1 && g.targetStep[1] == 1;
-  SmallVector<DataSchedule> all = chooseTiles(g, m, severalRows);
+                                                       bool severalRows, bool inPlace) {
+  severalRows &= g.targetBlock > 1 || (g.targetStep[2] == 1 && g.targetStep[1] == 1);
+  SmallVector<DataSchedule> all = chooseTiles(g, m, severalRows, inPlace);
   for (DataSchedule &schedule : all)
     schedule = completeSchedule(schedule, g, m);
   return all;
@@ -205,22 +255,28 @@ double codegen::filterCycles(const ConvolutionProblem &p, const MachineModel &m,
                         ceilDiv(p.outChannels / p.groups, s.vectors * m.lanes));
   double pixels = double(p.batch * p.output[0] * p.output[1] * p.output[2]);
   double calls = std::max(1.0, pixels / double(bandPixels(m, s.vectors)));
-  return tiles * (pixels * cyclesPerStep(s.boxSize(), s.vectors) +
+  // The taps of a block of channels stand in a line each, mostly of L2.
+  const double waiting = p.xBlock > 1 ? 0.5 * double(s.boxRows * s.boxCols) : 0;
+  return tiles * (pixels * (cyclesPerStep(s.boxSize(), s.vectors) + waiting) +
                   calls * (30 + 3 * double(s.boxSize() * s.vectors)));
 }
 
 double codegen::filterCopyCycles(const ConvolutionProblem &p, const MachineModel &m,
                                  const FilterSchedule &s) {
   const FilterBlock block(p, s);
-  const double perVector = 1.5, perTransposedVector = 2;
+  const double perVector = p.xBlock > 1 ? 1 : 1.5, perGradient = p.yBlock > 1 ? 1 : 2;
   const int64_t panels = ceilDiv(p.outChannels / p.groups, s.vectors * m.lanes);
   const auto bands = double(p.batch * p.output[0] * ceilDiv(p.output[1], s.bandRows) *
                             ceilDiv(p.output[2], s.bandCols));
   const auto chunks = double(p.groups * ceilDiv(p.inChannels / p.groups, s.channels));
-  const auto source =
-      double(ceilDiv(panels, s.panels) * block.planes * block.rows * ceilDiv(block.pitch, m.lanes));
-  const auto gradient = double(panels * s.vectors * s.bandRows * roundUp(s.bandCols, m.lanes));
-  return bands * chunks * (perVector * source + perTransposedVector * gradient);
+  // Vectors along the channels of a pixel, or along a row of pixels.
+  const int64_t planeVectors = p.xBlock > 1
+                                   ? block.planes * block.plane() / m.lanes
+                                   : block.planes * block.rows * ceilDiv(block.pitch, m.lanes);
+  const int64_t pixels = p.yBlock > 1 ? s.bandCols : roundUp(s.bandCols, m.lanes);
+  const auto source = double(ceilDiv(panels, s.panels) * planeVectors);
+  const auto gradient = double(panels * s.vectors * s.bandRows * pixels);
+  return bands * chunks * (perVector * source + perGradient * gradient);
 }
 
 static SmallVector<FilterSchedule> chooseFilterTiles(const ConvolutionProblem &p,
@@ -229,6 +285,8 @@ static SmallVector<FilterSchedule> chooseFilterTiles(const ConvolutionProblem &p
   auto tiles = [&](int64_t vectors) {
     SmallVector<FilterSchedule> all;
     auto add = [&](int64_t boxChannels, int64_t boxRows, int64_t boxCols) {
+      if (p.xBlock > 1 && p.xBlock % boxChannels != 0)
+        return;
       FilterSchedule &s = all.emplace_back();
       s.boxChannels = boxChannels, s.boxRows = boxRows, s.boxCols = boxCols, s.vectors = vectors;
     };
@@ -239,10 +297,17 @@ static SmallVector<FilterSchedule> chooseFilterTiles(const ConvolutionProblem &p
       add(1, box, p.kernel[2]);
     for (int64_t box = 2; box <= std::min(channels, rows / (p.kernel[1] * p.kernel[2])); ++box)
       add(box, p.kernel[1], p.kernel[2]);
+    for (int64_t box = 2; p.xBlock > 1 && box <= std::min(p.xBlock, rows); ++box)
+      add(box, 1, 1);
     return all;
   };
   return bestTiles<FilterSchedule>(tiles,
                                    [&](const FilterSchedule &s) { return filterCycles(p, m, s); });
+}
+
+/// Half of a task's channels, in whole blocks.
+static int64_t halfOf(const ConvolutionProblem &p, int64_t channels) {
+  return roundUp(ceilDiv(channels, 2), p.xBlock);
 }
 
 /// Halves the task until there are enough of them, the way that adds less packing: each chunk of
@@ -263,11 +328,11 @@ static void splitTask(const ConvolutionProblem &p, const MachineModel &m, Filter
   while (tasks() < wantedTasks && work() > 2 * smallestTask) {
     FilterSchedule fewerPanels = s, fewerChannels = s;
     fewerPanels.panels = ceilDiv(s.panels, 2);
-    fewerChannels.channels = ceilDiv(s.channels, 2);
+    fewerChannels.channels = halfOf(p, s.channels);
     const bool byPanels =
-        s.panels > 1 && (s.channels == 1 || packing(fewerPanels) < packing(fewerChannels));
+        s.panels > 1 && (s.channels == p.xBlock || packing(fewerPanels) < packing(fewerChannels));
     const FilterSchedule &next = byPanels ? fewerPanels : fewerChannels;
-    if ((s.panels == 1 && s.channels == 1) ||
+    if ((s.panels == 1 && s.channels == p.xBlock) ||
         (tasks() >= fewTasks && packing(next) > filterCycles(p, m, s) / 8))
       break;
     s = next;
@@ -293,16 +358,22 @@ static FilterSchedule completeSchedule(FilterSchedule s, const ConvolutionProble
     FilterBlock block(p, s);
     return 4 * block.planes * block.plane();
   };
-  while (sourceBytes() > m.l2Bytes / 2 && s.channels > 1)
-    s.channels = ceilDiv(s.channels, 2);
-  while (accumulatorBytes() > m.l2Bytes / 2 && (s.panels > 1 || s.channels > 1)) {
+  while (sourceBytes() > m.l2Bytes / 2 && s.channels > p.xBlock)
+    s.channels = halfOf(p, s.channels);
+  while (accumulatorBytes() > m.l2Bytes / 2 && (s.panels > 1 || s.channels > p.xBlock)) {
     if (s.panels > 1)
       s.panels = ceilDiv(s.panels, 2);
     else
-      s.channels = ceilDiv(s.channels, 2);
+      s.channels = halfOf(p, s.channels);
   }
   const int64_t grid = p.groups * ceilDiv(panels, s.panels) * ceilDiv(channels, s.channels);
-  s.splits = std::max<int64_t>(1, std::min(p.batch, wantedTasks / std::max<int64_t>(1, grid)));
+  // Parts of the batch are sums of their own, which are written and read: less than the images are.
+  const int64_t imageBytes = 4 * p.batch *
+                             (p.inChannels * p.input[0] * p.input[1] * p.input[2] +
+                              p.outChannels * p.output[0] * p.output[1] * p.output[2]);
+  const int64_t mostSplits = std::min(p.batch, imageBytes / (2 * p.filterBytes()));
+  s.splits = std::clamp<int64_t>(wantedTasks / std::max<int64_t>(1, grid), 1,
+                                 std::max<int64_t>(1, mostSplits));
   s.splits = ceilDiv(p.batch, ceilDiv(p.batch, s.splits)); // every part has an image
   splitTask(p, m, s);
   return s;
@@ -328,15 +399,17 @@ std::string DataSchedule::text() const {
   std::string text;
   llvm::raw_string_ostream(text) << "convolution tile " << boxRows << "x" << boxCols << "x"
                                  << vectors << " channels " << channelBlock << " task " << bandRows
-                                 << "x" << bandCols << "x" << panels;
+                                 << "x" << bandCols << "x" << panels
+                                 << (inPlace ? " in place" : "");
   return text;
 }
 llvm::json::Value DataSchedule::toJSON() const {
-  return llvm::json::Array{boxRows, boxCols, vectors, channelBlock, bandRows, bandCols, panels};
+  return llvm::json::Array{boxRows,  boxCols,  vectors, channelBlock,
+                           bandRows, bandCols, panels,  int64_t(inPlace)};
 }
 DataSchedule DataSchedule::fromJSON(const llvm::json::Value &value) {
   return {numberAt(value, 0), numberAt(value, 1), numberAt(value, 2), numberAt(value, 3),
-          numberAt(value, 4), numberAt(value, 5), numberAt(value, 6)};
+          numberAt(value, 4), numberAt(value, 5), numberAt(value, 6), numberAt(value, 7) != 0};
 }
 
 std::string FilterSchedule::text() const {

@@ -12,13 +12,17 @@
 namespace dlc::codegen {
 
 /// Forward and backward data. A register tile is boxRows x boxCols target pixels times `vectors`
-/// vectors of target channels (a panel); boxRows > 1 only if boxCols spans the whole width.
+/// vectors of target channels (a panel); boxRows > 1 only if boxCols spans the whole width, or the
+/// target has blocks of channels.
 struct DataSchedule {
   int64_t boxRows = 1, boxCols = 1, vectors = 1;
   /// Source channels of one reduction block.
   int64_t channelBlock = 1;
   /// Of one task: tiles in each direction, and panels.
   int64_t bandRows = 1, bandCols = 1, panels = 1;
+  /// The source is read where it lies, in blocks of channels. A tile that would read behind a
+  /// phase's last row or column begins earlier.
+  bool inPlace = false;
 
   std::string text() const;
   llvm::json::Value toJSON() const;
@@ -26,7 +30,7 @@ struct DataSchedule {
 };
 
 /// Backward filter. A register tile is a box of (channel, r, s) taps times `vectors` vectors of
-/// output channels.
+/// output channels. If x has blocks of channels, boxes divide them, and they divide tasks.
 struct FilterSchedule {
   int64_t boxChannels = 1, boxRows = 1, boxCols = 1, vectors = 1;
   /// Pixels of dy reduced by one call of the micro-kernel; several rows only if they are whole.
@@ -42,9 +46,11 @@ struct FilterSchedule {
 };
 
 /// A few schedules, by register tiles of different widths, the fastest first. `severalRows`:
-/// whether a tile may hold several rows, that is, whether rows may be written as one.
+/// whether a tile may hold several rows, that is, whether rows may be written as one; `inPlace`:
+/// see DataSchedule.
 llvm::SmallVector<DataSchedule> chooseDataSchedules(const DataGeometry &geometry,
-                                                    const MachineModel &machine, bool severalRows);
+                                                    const MachineModel &machine, bool severalRows,
+                                                    bool inPlace);
 llvm::SmallVector<FilterSchedule> chooseFilterSchedules(const ConvolutionProblem &problem,
                                                         const MachineModel &machine);
 /// Estimated cycles, without those of sourceCycles and filterCopyCycles.
@@ -60,9 +66,10 @@ double filterCycles(const ConvolutionProblem &problem, const MachineModel &machi
 double filterCopyCycles(const ConvolutionProblem &problem, const MachineModel &machine,
                         const FilterSchedule &schedule);
 
-/// Derived sizes of the scratch block of a data convolution, in elements. Rows and columns that a
-/// stride skips and no tap reads are left out. Of a sampling geometry the block has the same size,
-/// but lies as [row of tiles][tile][channel][pixel of the tile]: a tile reads it from end to end.
+/// Derived sizes of the scratch block of a data convolution, in pixels. Rows and columns that a
+/// stride skips and no tap reads are left out. Of a sampling geometry of plain images the block has
+/// the same size, but lies as [row of tiles][tile][channel][pixel of the tile]: a tile reads it
+/// from end to end. In place of the block stands the whole source, if that is read where it lies.
 struct DataBlock {
   int64_t rowStep, colStep; ///< between rows and columns of the source in the block
   int64_t rows, pitch, slices;
@@ -71,8 +78,9 @@ struct DataBlock {
   int64_t plane() const { return rows * pitch; }
 };
 
-/// Derived sizes of the scratch block of a filter gradient: `planes` is channels times depth taps
-/// of one task, rounded up to whole boxes; tiles count boxes.
+/// Derived sizes of the scratch block of a filter gradient, in pixels: `planes` is channels times
+/// depth taps of one task, rounded up to whole boxes; tiles count boxes. If x has blocks of
+/// channels, so has the copy.
 struct FilterBlock {
   int64_t planes, rows, pitch, channelTiles, rowTiles, colTiles;
 

@@ -42,7 +42,9 @@ private:
 };
 
 struct DepthwiseSchedule {
-  int64_t tileRows = 1; ///< rows of the target that share loads; for the filter's gradient, of taps
+  /// Rows of the target that share loads, or columns where images have blocks of channels; for the
+  /// filter's gradient, rows of taps.
+  int64_t tileRows = 1;
   int64_t bandRows = 1; ///< rows of the target, or of dy, of one plane in the scratch
   int64_t units = 1;    ///< of one task: vectors of channels of one image
   int64_t splits = 1;   ///< parts of the batch, for the filter's gradient
@@ -52,6 +54,10 @@ struct DepthwiseSchedule {
   static DepthwiseSchedule fromJSON(const llvm::json::Value &value);
 };
 
+/// One phase of `tasks` with a scratch of as many elements.
+Candidate depthwiseCandidate(const DepthwiseSchedule &schedule, int64_t tasks,
+                             int64_t scratchElements, double cycles, const MachineModel &machine);
+
 /// Why the generator cannot run the problem; empty if it can.
 std::string depthwiseRefusal(const ConvolutionProblem &problem);
 
@@ -60,6 +66,12 @@ Candidate depthwiseDataCandidate(const ConvolutionProblem &problem, const Machin
 mlir::LogicalResult emitDepthwiseData(const KernelSpec &spec, const Candidate &candidate,
                                       const CpuTarget &target, llvm::StringRef symbol,
                                       mlir::ModuleOp module, const ConvolutionProblem &problem);
+
+/// The same where both images have blocks of channels.
+Candidate depthwiseBlocksCandidate(const ConvolutionProblem &problem, const MachineModel &machine);
+mlir::LogicalResult emitDepthwiseBlocks(const KernelSpec &spec, const Candidate &candidate,
+                                        const CpuTarget &target, llvm::StringRef symbol,
+                                        mlir::ModuleOp module, const ConvolutionProblem &problem);
 
 /// Backward filter.
 Candidate depthwiseFilterCandidate(const ConvolutionProblem &problem, const MachineModel &machine);

@@ -136,12 +136,7 @@ Candidate codegen::depthwiseDataCandidate(const ConvolutionProblem &problem,
                                           const MachineModel &machine) {
   const DepthwiseSchedule schedule = chooseSchedule(problem, machine);
   const DataPlan plan(problem, schedule, machine.lanes);
-  Candidate candidate;
-  candidate.schedule = schedule.text();
-  candidate.parameters = schedule.toJSON();
-  candidate.phases.push_back({uint32_t(plan.tasks()), uint64_t(4 * plan.scratchElements())});
-  candidate.cost = tileSeconds(plan.cycles(), machine);
-  return candidate;
+  return depthwiseCandidate(schedule, plan.tasks(), plan.scratchElements(), plan.cycles(), machine);
 }
 
 //===------------------------------------------------------------------------------------------===//

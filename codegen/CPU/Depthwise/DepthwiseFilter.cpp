@@ -94,15 +94,11 @@ Candidate codegen::depthwiseFilterCandidate(const ConvolutionProblem &problem,
                                             const MachineModel &machine) {
   const DepthwiseSchedule schedule = chooseSchedule(problem, machine);
   const FilterPlan plan(problem, schedule, machine.lanes);
-  Candidate candidate;
-  candidate.schedule = schedule.text();
-  candidate.parameters = schedule.toJSON();
+  Candidate candidate = depthwiseCandidate(schedule, schedule.splits * plan.vectors(),
+                                           plan.scratchElements(), plan.cycles(), machine);
   candidate.workspaceBytes = 4 * schedule.splits * plan.partElements();
-  candidate.phases.push_back(
-      {uint32_t(schedule.splits * plan.vectors()), uint64_t(4 * plan.scratchElements())});
   candidate.phases.push_back({uint32_t(plan.vectors()), 0});
   candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
-  candidate.cost = tileSeconds(plan.cycles(), machine);
   return candidate;
 }
 

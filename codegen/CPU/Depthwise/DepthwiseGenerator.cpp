@@ -26,6 +26,17 @@ public:
 /// instructions.
 static const int64_t mostTaps = 49;
 
+Candidate codegen::depthwiseCandidate(const DepthwiseSchedule &schedule, int64_t tasks,
+                                      int64_t scratchElements, double cycles,
+                                      const MachineModel &machine) {
+  Candidate candidate;
+  candidate.schedule = schedule.text();
+  candidate.parameters = schedule.toJSON();
+  candidate.phases.push_back({uint32_t(tasks), uint64_t(4 * scratchElements)});
+  candidate.cost = tileSeconds(cycles, machine);
+  return candidate;
+}
+
 std::string codegen::depthwiseRefusal(const ConvolutionProblem &p) {
   if (p.groups == 1 || p.inChannels != p.groups || p.outChannels != p.groups)
     return "it has not a filter for each channel";
@@ -34,6 +45,8 @@ std::string codegen::depthwiseRefusal(const ConvolutionProblem &p) {
   if (p.kernel[1] * p.kernel[2] > mostTaps)
     return "a filter of " + std::to_string(p.kernel[1]) + "x" + std::to_string(p.kernel[2]) +
            " has too many taps";
+  if (p.hasBlocks() && (p.direction == Direction::BackwardFilter || p.xBlock != p.yBlock))
+    return "its channels stand in blocks";
   return "";
 }
 
@@ -93,7 +106,8 @@ SmallVector<Candidate> DepthwiseGenerator::candidates(const KernelSpec &spec,
   const MachineModel machine(target);
   Candidate candidate = p->direction == Direction::BackwardFilter
                             ? depthwiseFilterCandidate(*p, machine)
-                            : depthwiseDataCandidate(*p, machine);
+                        : p->hasBlocks() ? depthwiseBlocksCandidate(*p, machine)
+                                         : depthwiseDataCandidate(*p, machine);
   candidate.algorithm = ConvolutionAlgorithm::Direct;
   finishCandidate(spec, target, candidate);
   return {candidate};
@@ -105,6 +119,8 @@ LogicalResult DepthwiseGenerator::emit(const KernelSpec &spec, const Candidate &
   const ConvolutionProblem p = *packedConvolution(spec);
   if (p.direction == Direction::BackwardFilter)
     return emitDepthwiseFilter(spec, candidate, target, symbol, module, p);
+  if (p.hasBlocks())
+    return emitDepthwiseBlocks(spec, candidate, target, symbol, module, p);
   return emitDepthwiseData(spec, candidate, target, symbol, module, p);
 }
 

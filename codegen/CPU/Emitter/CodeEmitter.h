@@ -93,6 +93,11 @@ private:
   llvm::SmallVector<mlir::Value> buffers;
 };
 
+/// The distance in memory between neighbours along each axis of an index space of the tensor's
+/// elements; nothing if some axis has no such distance, or the tensor has padding.
+std::optional<llvm::SmallVector<int64_t>> stridesIn(mlir::RankedTensorType type,
+                                                    llvm::ArrayRef<int64_t> space);
+
 /// The numbers of the results that need the anchor, or of those that do not.
 llvm::SmallVector<unsigned> resultsBehindAnchor(const KernelSpec &spec, bool behind);
 

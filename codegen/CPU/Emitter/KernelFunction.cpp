@@ -77,22 +77,64 @@ struct Place {
 };
 } // namespace
 
-static Place rowMajorPlace(CodeEmitter &e, const Point &point) {
-  Place place{e.constant(0), 0};
-  int64_t stride = 1;
-  for (size_t i = point.shape.size(); i-- > 0; stride *= point.shape[i]) {
-    place.offset = e.add(e.mul(point.indices[i], stride), place.offset);
-    if (point.width > 1 && point.axis == int64_t(i))
-      place.step = point.step * stride;
+/// The pieces that a layout divides axes into, in the order of the axes and of each the coarsest
+/// first: as axes of an index space they number a tensor's elements in row-major order.
+static SmallVector<program::PhysicalLayout::Dimension>
+piecesOf(const program::PhysicalLayout &layout) {
+  auto pieces = llvm::to_vector(layout.dimensions);
+  llvm::stable_sort(pieces, [](const auto &a, const auto &b) {
+    return std::pair(a.axis, -a.divisor) < std::pair(b.axis, -b.divisor);
+  });
+  return pieces;
+}
+
+std::optional<SmallVector<int64_t>> codegen::stridesIn(RankedTensorType type,
+                                                       ArrayRef<int64_t> space) {
+  const auto layout = program::PhysicalLayout::get(type);
+  if (layout.elements != type.getNumElements())
+    return std::nullopt;
+  // Runs of elements that are equally far apart, from the innermost on.
+  struct Run {
+    int64_t extent, stride;
+  };
+  SmallVector<Run> runs;
+  auto pieces = piecesOf(layout);
+  for (const auto &piece : llvm::reverse(pieces))
+    if (!runs.empty() && piece.stride == runs.back().extent * runs.back().stride)
+      runs.back().extent *= piece.extent;
+    else if (piece.extent != 1)
+      runs.push_back({piece.extent, piece.stride});
+  SmallVector<int64_t> strides(space.size());
+  if (layout.elements == 0)
+    return strides;
+  runs.push_back({1, layout.elements}); // of axes of one element in front
+  size_t run = 0;
+  int64_t behind = 1; // elements of the run that the axes so far number
+  for (size_t axis = space.size(); axis-- > 0;) {
+    strides[axis] = runs[run].stride * behind;
+    behind *= space[axis];
+    if (runs[run].extent % behind != 0)
+      return std::nullopt;
+    if (behind == runs[run].extent && run + 1 < runs.size())
+      ++run, behind = 1;
   }
+  return strides;
+}
+
+static Place placeIn(CodeEmitter &e, ArrayRef<int64_t> strides, const Point &point) {
+  Place place{e.constant(0), 0};
+  for (size_t i = point.shape.size(); i-- > 0;)
+    place.offset = e.add(e.mul(point.indices[i], strides[i]), place.offset);
+  if (point.width > 1)
+    place.step = point.step * strides[point.axis];
   return place;
 }
 
 /// Fails if the lanes are not equally far apart.
 static FailureOr<Place> placeOf(CodeEmitter &e, RankedTensorType type, const Point &point) {
+  if (auto strides = stridesIn(type, point.shape))
+    return placeIn(e, *strides, point);
   const auto layout = program::PhysicalLayout::get(type);
-  if (layout.rowMajor)
-    return rowMajorPlace(e, point);
   FailureOr<Point> own = reshapePoint(e.b, e.loc, point, type.getShape());
   if (failed(own))
     return failure();

@@ -8,8 +8,8 @@
 // axis. Refuses what fourierRefusal names.
 //
 // Errors against float64, root of the mean square of the difference as part of that of the result,
-// uniform inputs, 32 channels, images of 13x15 (FourierTest.cpp bounds them by direct
-// convolution's):
+// uniform inputs, 32 channels, images of 13x15 (FourierTest.cpp bounds them by those of sums in
+// order); direct's depends on the blocks that it sums by:
 //
 //            forward            backward data      backward filter
 //            direct   fft       direct   fft       direct   fft

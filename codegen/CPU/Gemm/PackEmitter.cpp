@@ -2,6 +2,7 @@
 #include "codegen/CPU/Gemm/PackEmitter.h"
 #include "codegen/CPU/CostModel.h"
 #include "codegen/CPU/Emitter/Walk.h"
+#include "dialects/DL/DLElementwiseOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -179,6 +180,12 @@ PackedPhase::IndexMap PackedPhase::IndexMap::identity(ArrayRef<int64_t> shape) {
           llvm::to_vector(llvm::seq<unsigned>(0, unsigned(shape.size())))};
 }
 
+BlockArgument codegen::operandAsStored(Value value) {
+  while (auto convert = value.getDefiningOp<dl::ConvertLayoutOp>())
+    value = convert.getX();
+  return dyn_cast<BlockArgument>(value);
+}
+
 SmallVector<Value> PackedPhase::tensorIndices(ValueRange indices, const IndexMap &map) {
   SmallVector<Value> result(map.shape.size());
   for (auto [index, axis] : llvm::zip_equal(indices, map.order))
@@ -188,11 +195,12 @@ SmallVector<Value> PackedPhase::tensorIndices(ValueRange indices, const IndexMap
   return result;
 }
 
-Value PackedPhase::linearOffset(ValueRange tensorIndices, const IndexMap &map) {
+Value PackedPhase::addressOf(Value base, ValueRange indices, const IndexMap &map,
+                             ArrayRef<int64_t> strides) {
   Value offset = e.constant(0);
-  for (auto [index, extent] : llvm::zip_equal(tensorIndices, map.shape))
-    offset = e.add(e.mul(offset, extent), index);
-  return offset;
+  for (auto [index, stride] : llvm::zip_equal(tensorIndices(indices, map), strides))
+    offset = e.add(offset, e.mul(index, stride));
+  return e.at(base, offset);
 }
 
 Point PackedPhase::pointOf(const Place &place, const IndexMap &map) {
@@ -208,23 +216,25 @@ Point PackedPhase::pointOf(const Place &place, const IndexMap &map) {
 
 Source PackedPhase::source(unsigned number, const IndexMap &map) {
   Value value = kernel.spec.anchorOp()->getOperand(number);
+  BlockArgument argument = operandAsStored(value);
   Source source;
-  source.read = [this, value, map](const Place &place) -> Value {
+  source.read = [this, value, argument, map](const Place &place) -> Value {
     Value vector = kernel.body().emitVector(value, pointOf(place, map));
     if (!vector) {
       failed = true;
       return e.zeroVector();
     }
-    return isa<BlockArgument>(value) ? vector : e.blend(place.mask, vector, e.zeroVector());
+    return argument ? vector : e.blend(place.mask, vector, e.zeroVector());
   };
-  auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument || !program::PhysicalLayout::get(cast<RankedTensorType>(value.getType())).rowMajor)
+  if (!argument)
+    return source;
+  auto strides = stridesIn(cast<RankedTensorType>(argument.getType()), map.shape);
+  if (!strides)
     return source;
   for (unsigned axis : map.order)
-    source.strides.push_back(product(ArrayRef(map.shape).drop_front(axis + 1)));
-  source.address = [this, argument, map](ValueRange indices) {
-    return e.at(kernel.operand(argument.getArgNumber()),
-                linearOffset(tensorIndices(indices, map), map));
+    source.strides.push_back((*strides)[axis]);
+  source.address = [this, argument, map, strides = *strides](ValueRange indices) {
+    return addressOf(kernel.operand(argument.getArgNumber()), indices, map, strides);
   };
   return source;
 }
@@ -240,10 +250,9 @@ Sink PackedPhase::sink(const IndexMap &map) {
   sink.prefetch = [this, map](ValueRange indices) {
     for (unsigned number : resultsBehindAnchor(kernel.spec, true)) {
       RankedTensorType type = kernel.spec.resultTypes()[number];
-      if (!program::PhysicalLayout::get(type).rowMajor || !type.getElementType().isF32())
-        continue;
-      e.prefetch(e.at(kernel.result(number), linearOffset(tensorIndices(indices, map), map)),
-                 /*forWriting=*/true);
+      auto strides = stridesIn(type, map.shape);
+      if (strides && type.getElementType().isF32())
+        e.prefetch(addressOf(kernel.result(number), indices, map, *strides), /*forWriting=*/true);
     }
   };
   return sink;

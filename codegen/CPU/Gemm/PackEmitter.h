@@ -88,10 +88,13 @@ struct Place {
 struct Source {
   std::function<mlir::Value(const Place &)> read;
   /// Distance in memory along each index, and the address of an element; empty unless the operand
-  /// lies in memory as it is.
+  /// lies in memory as it is, in a layout that the indices number regularly.
   llvm::SmallVector<int64_t> strides;
   std::function<mlir::Value(mlir::ValueRange)> address;
 };
+
+/// The operand of the kernel that `value` is, in whatever layout; null if it is computed.
+mlir::BlockArgument operandAsStored(mlir::Value value);
 
 /// Where finished values of the anchor go, through whatever is fused behind it.
 struct Sink {
@@ -139,8 +142,9 @@ public:
 private:
   /// The loop indices as the tensor's.
   llvm::SmallVector<mlir::Value> tensorIndices(mlir::ValueRange indices, const IndexMap &map);
-  /// Row-major place in the map's shape.
-  mlir::Value linearOffset(mlir::ValueRange tensorIndices, const IndexMap &map);
+  /// The element at these indices of a tensor that lies in memory with these distances.
+  mlir::Value addressOf(mlir::Value base, mlir::ValueRange indices, const IndexMap &map,
+                        llvm::ArrayRef<int64_t> strides);
   Point pointOf(const Place &place, const IndexMap &map);
 
   bool failed = false;

@@ -48,7 +48,8 @@ static LogicalResult storeElement(KernelFunction &kernel, unsigned number, Value
 
 SmallVector<Candidate> LoopsGenerator::candidates(const KernelSpec &spec,
                                                   const CpuTarget &target) const {
-  if (spec.anchor() == Anchor::MultiTensor || spec.anchor() == Anchor::Attention)
+  if (spec.anchor() == Anchor::MultiTensor || spec.anchor() == Anchor::UpdateRows ||
+      spec.anchor() == Anchor::Attention)
     return {};
   Candidate candidate;
   candidate.schedule = "loops";

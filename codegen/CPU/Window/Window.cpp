@@ -2,21 +2,14 @@
 #include "codegen/CPU/Window/Window.h"
 #include "dialects/DL/DLPoolingOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace dlc;
 using namespace dlc::codegen;
 
-static dl::WindowGeometry geometryOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, dl::WindowGeometry>(op)
-      .Case<dl::MaxPoolOp, dl::MaxPoolBackwardOp, dl::MaxPoolGatherOp, dl::AveragePoolOp,
-            dl::AveragePoolBackwardOp>([](auto pool) { return pool.getGeometry(); });
-}
-
 std::optional<WindowPlan> WindowPlan::get(const KernelSpec &spec, const CpuTarget &target) {
   Operation *op = spec.anchorOp();
-  dl::WindowGeometry geometry = geometryOf(op);
+  dl::WindowGeometry geometry = cast<dl::WindowOp>(op).getGeometry();
   WindowPlan plan;
   plan.backward = isa<dl::MaxPoolBackwardOp, dl::AveragePoolBackwardOp>(op);
   plan.axes = geometry.threeAxes();

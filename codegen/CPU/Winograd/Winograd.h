@@ -7,7 +7,8 @@
 // vector lanes; multiplies them, one matrix product for each of the transform's points, with the
 // transformed filter; and transforms the products back, through whatever is fused behind. The
 // filter's gradient transforms tiles of x and dy, sums their products over all tiles, and
-// transforms the sums once.
+// transforms the sums once. Pixels are transposed on their way, unless their channels stand in
+// blocks.
 //
 // Errors against float64, root of the mean square of the difference as part of that of the result,
 // uniform inputs, 32 channels, images of 13x15 (WinogradTest.cpp bounds them):

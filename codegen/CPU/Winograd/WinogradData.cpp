@@ -5,7 +5,7 @@
 //   1  for each (chunk of panels, block of tiles): transforms the source's tiles into
 //      [point][tile panel][channel vector][part][row][lane], and for each panel multiplies them,
 //      point by point, into [point][tile][vectors * lanes], transforms these back, transposes them
-//      to rows of pixels and writes them.
+//      to rows of pixels, unless the target has blocks of channels, and writes them.
 //
 // Points are real numbers, or complex ones, whose parts are vectors beside each other in a panel.
 //
@@ -53,7 +53,9 @@ struct DataPlan {
   int64_t segmentElements() const {
     return sizes.schedule.tileRows * sizes.targetPitch() * sizes.lanes;
   }
-  int64_t stageElements() const { return sizes.lanes * sizes.targetPitch(); }
+  int64_t stageElements() const {
+    return geometry.targetBlock > 1 ? 0 : sizes.lanes * sizes.targetPitch();
+  }
   int64_t scratchElements() const {
     return gatherElements() + segmentElements() + stageElements() + sizes.bufferElements() +
            sizes.points * (sourceStride() + productStride());
@@ -81,6 +83,10 @@ private:
   void clearRest(Value tiles, Value tilePanels);
   void multiply(LLVM::LLVMFuncOp micro, Value panel, Value tilePanels);
   void finishSegment(const WinogradSegment &segment, Value firstTile, Value panel, Value vector);
+  void prefetchSegment(const WinogradSegment &segment, Value firstChannel);
+  SmallVector<Value> inBlock(ArrayRef<Value> place);
+  std::pair<Value, Value> extentsOf(const WinogradSegment &segment);
+  void writePixels(const WinogradSegment &segment, Value firstChannel);
   void writeRows(const WinogradSegment &segment, Value firstChannel);
   /// Of tile number `tile` of the block.
   Value sourcePlace(Value channelVector, Value tile);
@@ -165,7 +171,8 @@ void DataPhase::transformFilter() {
 //===------------------------------------------------------------------------------------------===//
 
 void DataPhase::compute(LLVM::LLVMFuncOp micro) {
-  target = sink(imageMap(geometry.batch, sizes.targetChannels, geometry.target));
+  target = sink(
+      imageOrBlockMap(geometry.batch, sizes.targetChannels, geometry.targetBlock, geometry.target));
   gathered = kernel.scratch;
   pixels = e.at(gathered, plan.gatherElements());
   stage = e.at(pixels, plan.segmentElements());
@@ -201,9 +208,11 @@ Value DataPhase::sourcePlace(Value channelVector, Value tile) {
 }
 
 void DataPhase::transformSources(Value firstSegment, Value segments) {
-  Source image = source(0, imageMap(geometry.batch, sizes.sourceChannels, geometry.source));
+  Source image = source(0, imageOrBlockMap(geometry.batch, sizes.sourceChannels,
+                                           geometry.sourceBlock, geometry.source));
   WinogradTiles tiles{image,
                       sizes.sourceChannels,
+                      geometry.sourceBlock,
                       geometry.source[1],
                       geometry.source[2],
                       sizes.sourceRows(),
@@ -264,13 +273,7 @@ void DataPhase::finishSegment(const WinogradSegment &segment, Value firstTile, V
                               Value vector) {
   const int64_t pitch = sizes.targetPitch();
   Value firstChannel = e.add(e.mul(panel, sizes.panelChannels()), e.mul(vector, e.lanes));
-  // The lines of the target arrive while the products are transformed.
-  e.loop(e.lanes, [&](Value channel) {
-    for (int64_t row = 0; row < schedule.tileRows; ++row)
-      for (int64_t col = 0; col < sizes.segmentCols(); col += lineElements)
-        target.prefetch({segment.image, e.add(firstChannel, channel), e.constant(0),
-                         e.add(segment.row, row), e.add(segment.col, col)});
-  });
+  prefetchSegment(segment, firstChannel);
   e.loop(schedule.segmentTiles, [&](Value tile) {
     Value from =
         e.add(e.mul(e.add(firstTile, tile), sizes.width), e.mul(vector, sizes.parts * e.lanes));
@@ -279,16 +282,61 @@ void DataPhase::finishSegment(const WinogradSegment &segment, Value firstTile, V
     callToPixels(e, *transform, TileTransform::Side::Target,
                  {corner, pitch * e.lanes, product, plan.productStride(), e.lanes, numbers});
   });
-  writeRows(segment, firstChannel);
+  if (geometry.targetBlock > 1)
+    e.when(e.less(firstChannel, e.constant(sizes.targetChannels)),
+           [&] { writePixels(segment, firstChannel); });
+  else
+    writeRows(segment, firstChannel);
+}
+
+/// The lines of the target arrive while the products are transformed.
+void DataPhase::prefetchSegment(const WinogradSegment &segment, Value firstChannel) {
+  const int64_t block = geometry.targetBlock;
+  e.loop(block > 1 ? 1 : e.lanes, [&](Value lane) {
+    Value channel = e.add(firstChannel, lane);
+    for (int64_t row = 0; row < schedule.tileRows; ++row)
+      for (int64_t col = 0; col < sizes.segmentCols(); col += block > 1 ? 1 : lineElements) {
+        SmallVector<Value> place = {segment.image, channel, e.constant(0), e.add(segment.row, row),
+                                    e.add(segment.col, col)};
+        target.prefetch(block > 1 ? inBlock(place) : place);
+      }
+  });
+}
+
+/// The indices of imageMap as those of blockMap.
+SmallVector<Value> DataPhase::inBlock(ArrayRef<Value> place) {
+  const int64_t block = geometry.targetBlock;
+  return {place[0], e.div(place[1], block), e.rem(place[1], block), place[2], place[3], place[4]};
+}
+
+/// Rows and columns of a segment that exist.
+std::pair<Value, Value> DataPhase::extentsOf(const WinogradSegment &segment) {
+  return {
+      e.minimum(e.constant(schedule.tileRows), e.sub(e.constant(sizes.planeRows), segment.row)),
+      e.minimum(e.constant(sizes.segmentCols()), e.sub(e.constant(sizes.planeCols), segment.col))};
+}
+
+/// Vectors of channels go as they stand where the target has blocks of them.
+void DataPhase::writePixels(const WinogradSegment &segment, Value firstChannel) {
+  const auto [rows, cols] = extentsOf(segment);
+  const int64_t pitch = sizes.targetPitch();
+  e.loop(e.constant(0), rows, 1, [&](Value row) {
+    e.loop(e.constant(0), cols, 1, [&](Value col) {
+      Value pixel = e.add(e.mul(row, pitch), col);
+      target.write(e.loadAligned(e.at(pixels, e.mul(pixel, e.lanes))),
+                   {inBlock({segment.image, firstChannel, e.constant(0), e.add(segment.row, row),
+                             e.add(segment.col, col)}),
+                    2,
+                    1,
+                    {}});
+    });
+  });
 }
 
 void DataPhase::writeRows(const WinogradSegment &segment, Value firstChannel) {
   const int64_t pitch = sizes.targetPitch();
   Value zero = e.constant(0);
-  Value rows =
-      e.minimum(e.constant(schedule.tileRows), e.sub(e.constant(sizes.planeRows), segment.row));
-  Value cols =
-      e.minimum(e.constant(sizes.segmentCols()), e.sub(e.constant(sizes.planeCols), segment.col));
+  const auto [rows, cols] = extentsOf(segment);
   Value channels =
       e.minimum(e.constant(e.lanes), e.sub(e.constant(sizes.targetChannels), firstChannel));
   e.loop(zero, rows, 1, [&](Value row) {

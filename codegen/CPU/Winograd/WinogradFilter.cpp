@@ -116,8 +116,9 @@ Value FilterPhase::sumPlace(Value panel, Value channelVector) {
 //===------------------------------------------------------------------------------------------===//
 
 void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
-  x = source(0, imageMap(problem.batch, problem.inChannels, problem.input));
-  dy = source(1, imageMap(problem.batch, problem.outChannels, problem.output));
+  x = source(0, imageOrBlockMap(problem.batch, problem.inChannels, problem.xBlock, problem.input));
+  dy = source(1,
+              imageOrBlockMap(problem.batch, problem.outChannels, problem.yBlock, problem.output));
   gathered = kernel.scratch;
   numbers = e.at(gathered, plan.gatherElements());
   images = e.at(numbers, sizes.bufferElements());
@@ -146,6 +147,7 @@ void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
 void FilterPhase::transformImages(const Task &task, Value firstSegment, Value segments) {
   WinogradTiles tiles{x,
                       problem.inChannels,
+                      problem.xBlock,
                       problem.input[1],
                       problem.input[2],
                       sizes.sourceRows(),
@@ -168,6 +170,7 @@ void FilterPhase::transformImages(const Task &task, Value firstSegment, Value se
 void FilterPhase::transformGradients(const Task &task, Value firstSegment, Value segments) {
   WinogradTiles tiles{dy,
                       problem.outChannels,
+                      problem.yBlock,
                       problem.output[1],
                       problem.output[2],
                       schedule.tileRows,

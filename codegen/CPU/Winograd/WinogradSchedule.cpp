@@ -80,8 +80,9 @@ std::unique_ptr<TileTransform> WinogradSizes::transform() const {
 // Cost
 //===------------------------------------------------------------------------------------------===//
 
-/// Cycles of transposing a square tile of vectors on its way from or to the image.
-static double transposeCycles(int64_t lanes) { return 3 * double(lanes); }
+/// Cycles of a vector of channels of a pixel on its way from or to the image: its part of a square
+/// tile's transposition, or as it stands in a block of channels.
+static double pixelCycles(int64_t block) { return block > 1 ? 1 : 3; }
 
 namespace {
 /// Cycles of a tile's transforms for a vector of channels. For the filter's gradient those of dy
@@ -120,14 +121,16 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   double cycles = double(z.blocks * z.points * z.targetPanels) * tiles *
                   (steps * cyclesPerStep(s.rows, s.vectors) + perCall);
   // Each task transforms the tiles that it needs; segments are transposed on their way.
-  auto segment = [&](int64_t rows, int64_t pitch, double transform) {
-    return double(rows * pitch / z.lanes) * transposeCycles(z.lanes) +
-           double(s.segmentTiles) * transform;
+  auto segment = [&](int64_t rows, int64_t pitch, int64_t block, double transform) {
+    return double(rows * pitch) * pixelCycles(block) + double(s.segmentTiles) * transform;
   };
+  const bool backwardData = p.direction == Direction::BackwardData;
   const double sources =
-      double(z.sourceVectors) * segment(z.sourceRows(), z.sourcePitch(), costs.source);
-  const double targets = double(z.targetPanels * z.channelVectorsOfPanel()) *
-                         segment(s.tileRows, z.targetPitch(), costs.target);
+      double(z.sourceVectors) *
+      segment(z.sourceRows(), z.sourcePitch(), backwardData ? p.yBlock : p.xBlock, costs.source);
+  const double targets =
+      double(z.targetPanels * z.channelVectorsOfPanel()) *
+      segment(s.tileRows, z.targetPitch(), backwardData ? p.xBlock : p.yBlock, costs.target);
   const double chunks = double(ceilDiv(z.targetPanels, s.panels));
   const double sourceChunks = filter ? double(ceilDiv(z.sourceVectors, s.channelVectors)) : 1;
   cycles += double(z.segments) * (sources * chunks + targets * sourceChunks);

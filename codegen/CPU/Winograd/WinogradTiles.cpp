@@ -1,5 +1,6 @@
 //===- WinogradTiles.cpp - see WinogradTiles.h ------------------------------------------------===//
 #include "codegen/CPU/Winograd/WinogradTiles.h"
+#include "codegen/CPU/Convolution/Convolution.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -88,7 +89,7 @@ void WinogradPhase::gather(const WinogradTiles &tiles, const WinogradSegment &se
                       {{segment.image, e.add(firstChannel, channel), zero, row, col}, 4, 1, mask});
                 },
                 nullptr};
-  if (!tiles.image.address)
+  if (!tiles.image.address || tiles.image.strides[4] != 1)
     return emitGather(e, gather);
   e.callFunction("gather_pixels",
                  {tiles.image.address({segment.image, firstChannel, zero, zero, zero}),
@@ -98,12 +99,26 @@ void WinogradPhase::gather(const WinogradTiles &tiles, const WinogradSegment &se
                  emitGatherStored);
 }
 
+void WinogradPhase::copy(const WinogradTiles &tiles, const WinogradSegment &segment,
+                         Value channelVector, Value buffer) {
+  // A panel's last vectors may lie behind all channels: they repeat the last one.
+  Value last = e.constant(tiles.channels - e.lanes), zero = e.constant(0);
+  Value channel = e.minimum(e.mul(channelVector, e.lanes), last);
+  copyBlocks(e, tiles.image,
+             {segment.image, e.div(channel, tiles.block), e.rem(channel, tiles.block), zero,
+              e.add(segment.row, tiles.firstRow), e.add(segment.col, tiles.firstCol)},
+             e.lanes, {1, tiles.imageRows, tiles.imageCols}, tiles.rows, tiles.pitch, buffer);
+}
+
 void WinogradPhase::transformTiles(const WinogradTiles &tiles, const WinogradSegment &segment,
                                    Value channelVector, Value buffer, Value numbers,
                                    int64_t pointStride, int64_t partStride,
                                    llvm::function_ref<Value(Value)> target) {
   Value pixels = e.at(buffer, e.lanes * e.lanes);
-  gather(tiles, segment, channelVector, buffer, pixels);
+  if (tiles.block > 1)
+    copy(tiles, segment, channelVector, pixels);
+  else
+    gather(tiles, segment, channelVector, buffer, pixels);
   e.loop(schedule.segmentTiles, [&](Value tile) {
     Value corner = e.at(pixels, e.mul(tile, schedule.tileCols * e.lanes));
     callToPoints(e, *transform, tiles.side,

@@ -15,7 +15,7 @@ struct WinogradSegment {
 /// Tiles of a tensor [images, channels, rows, columns].
 struct WinogradTiles {
   Source image;
-  int64_t channels;
+  int64_t channels, block;      ///< see ConvolutionProblem
   int64_t imageRows, imageCols; ///< outside, a tile's pixels are zero
   int64_t rows, pitch;          ///< pixels that a segment reads
   int64_t firstRow, firstCol;   ///< of a segment's tiles, from its place in the plane
@@ -50,6 +50,9 @@ protected:
   std::unique_ptr<TileTransform> transform;
 
 private:
+  /// A segment's pixels of a vector of channels, side by side.
+  void copy(const WinogradTiles &tiles, const WinogradSegment &segment, mlir::Value channelVector,
+            mlir::Value buffer);
   void gather(const WinogradTiles &tiles, const WinogradSegment &segment, mlir::Value channelVector,
               mlir::Value tile, mlir::Value buffer);
 };

@@ -106,6 +106,42 @@ void MultiTensorBuilder::eraseUnused(ValueRange kept) {
       op.erase();
 }
 
+Value dlc::dl::selectElements(OpBuilder &builder, ConstantOp constant,
+                              ArrayRef<unsigned> elements) {
+  auto values = cast<DenseElementsAttr>(constant.getValue()).getValues<Attribute>();
+  SmallVector<Attribute> kept =
+      llvm::map_to_vector(elements, [&](unsigned i) -> Attribute { return values[i]; });
+  auto type = RankedTensorType::get({int64_t(kept.size())}, getElementTypeOrSelf(constant));
+  return ConstantOp::create(builder, constant.getLoc(), type, DenseElementsAttr::get(type, kept));
+}
+
+MultiTensorOp dlc::dl::createPart(OpBuilder &builder, Location loc, MultiTensorOp all,
+                                  ArrayRef<unsigned> tensors,
+                                  llvm::function_ref<Value(Value)> select) {
+  SmallVector<Value> some, each;
+  for (int64_t stream = 0; stream < int64_t(all.getStreams()); ++stream)
+    for (unsigned i : tensors)
+      some.push_back(all.getTensor(stream, i));
+  for (Value numbers : all.getEach())
+    each.push_back(select(numbers));
+  SmallVector<Type> types;
+  for (int64_t run = 0; run < all.getResultStreams(); ++run)
+    for (unsigned i : tensors)
+      types.push_back(all.getResultTensor(run, i).getType());
+  for (int64_t sum = 0; sum < int64_t(all.getSums()); ++sum)
+    types.push_back(RankedTensorType::get({int64_t(tensors.size())},
+                                          getElementTypeOrSelf(all.getSum(sum).getType())));
+  auto part = MultiTensorOp::create(builder, loc, types, some, each, all.getScalars(),
+                                    all.getStreams(), all.getSums());
+  IRMapping mapping;
+  part.getBody().getBlocks().clear();
+  all.getBody().cloneInto(&part.getBody(), mapping);
+  for (int64_t run = 0; run < all.getResultStreams(); ++run)
+    for (auto [place, i] : llvm::enumerate(tensors))
+      all.getResultTensor(run, i).replaceAllUsesWith(part.getResultTensor(run, place));
+  return part;
+}
+
 MultiTensorOp MultiTensorBuilder::finish(ValueRange yielded, ValueRange summed) {
   computeSums();
   SmallVector<Type> types;

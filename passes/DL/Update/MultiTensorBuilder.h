@@ -8,6 +8,7 @@
 #ifndef DLC_PASSES_DL_UPDATE_MULTITENSORBUILDER_H
 #define DLC_PASSES_DL_UPDATE_MULTITENSORBUILDER_H
 
+#include "dialects/DL/DLConstantOps.h"
 #include "dialects/DL/DLUpdateOps.h"
 
 namespace dlc::dl {
@@ -55,6 +56,14 @@ private:
   llvm::SmallVector<Each> eachs;
   llvm::SmallVector<mlir::Value> scalars;
 };
+
+/// An op over some of the tensors of `all`; `select` gives their part of a number for each.
+MultiTensorOp createPart(mlir::OpBuilder &builder, mlir::Location loc, MultiTensorOp all,
+                         llvm::ArrayRef<unsigned> tensors,
+                         llvm::function_ref<mlir::Value(mlir::Value each)> select);
+/// Some of the elements of a constant.
+mlir::Value selectElements(mlir::OpBuilder &builder, ConstantOp constant,
+                           llvm::ArrayRef<unsigned> elements);
 
 } // namespace dlc::dl
 

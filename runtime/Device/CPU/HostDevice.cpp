@@ -79,9 +79,9 @@ Status StartedSums::start(uint32_t stream, const DeviceCollective &collective) {
   std::deque<Started> &started = streams[stream].started;
   RecordSum &all = sums.try_emplace(collective.record, collective.kind).first->second;
   Started &sum = started.emplace_back(Started{0, collective.record, &all, {}});
-  Result<Transport::Ticket> ticket =
-      all.start(ranks, collective.channel, collective.dtype,
-                std::span(collective.buffer, collective.bytes), timeline ? &sum.times : nullptr);
+  Result<Transport::Ticket> ticket = all.start(
+      ranks, collective.channel, collective.dtype, std::span(collective.buffer, collective.bytes),
+      collective.residual, timeline ? &sum.times : nullptr);
   if (!ticket.ok()) {
     started.pop_back();
     return ticket.takeStatus();

@@ -298,8 +298,9 @@ private:
         continue;
       DLC_TRY(checkCuda(cudaEventSynchronize(sum->copied.get()), "copying what is summed"));
       const std::span buffer(static_cast<std::byte *>(sum->pinned), sum->collective.bytes);
-      DLC_TRY_ASSIGN(ticket, sum->sum.start(device->ranks(), sum->collective.channel,
-                                            sum->collective.dtype, buffer, nullptr));
+      DLC_TRY_ASSIGN(ticket,
+                     sum->sum.start(device->ranks(), sum->collective.channel, sum->collective.dtype,
+                                    buffer, sum->collective.residual, nullptr));
       sum->ticket = ticket;
     }
     return {};

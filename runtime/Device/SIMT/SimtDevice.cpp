@@ -176,7 +176,7 @@ private:
     sum = {buffer, {buffer.begin(), buffer.end()}, &all, 0};
     std::ranges::fill(buffer, std::byte(0x7e));
     DLC_TRY_ASSIGN(ticket, all.start(device->ranks(), collective.channel, collective.dtype,
-                                     sum.staging, nullptr));
+                                     sum.staging, collective.residual, nullptr));
     sum.ticket = ticket;
     return {};
   }

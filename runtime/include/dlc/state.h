@@ -1,4 +1,5 @@
-// The variables of a module: parameters, optimizer slots, statistics, counters.
+// The variables of a module: parameters, optimizer slots, statistics, counters. And what else a run
+// carries from step to step: the residuals of compressed sums.
 //
 // Ownership: a State owns one block of device memory that holds all variables, and keeps Module and
 // Device alive. Threads: one thread at a time, Contexts that run on it included. For inference
@@ -11,8 +12,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace dlc::runtime {
 
@@ -43,6 +46,12 @@ public:
   /// DLC_ROLE_STATE.
   Status reset(dlc_role role);
 
+  /// What the compressed sum that is record number `record` has left out so far, by element: this
+  /// rank's own, zero when new. Empty for other records, and for one rank, which compresses
+  /// nothing.
+  std::span<float> residual(uint32_t record);
+  std::span<const float> residual(uint32_t record) const;
+
   /// A copy that shares nothing with this one but the module and the device.
   Result<std::shared_ptr<State>> clone() const;
 
@@ -60,10 +69,12 @@ private:
   State() = default;
   static Result<std::shared_ptr<State>> make(std::shared_ptr<const Module> module,
                                              std::shared_ptr<Device> device, uint64_t seed);
+  void makeResiduals();
 
   std::shared_ptr<const Module> owner;
   std::shared_ptr<Device> place;
   std::unique_ptr<DeviceMemory> block;
+  std::map<uint32_t, std::vector<float>> residuals;
   uint64_t initialSeed = 0;
   uint64_t changes = 1, prepared = 0;
 };

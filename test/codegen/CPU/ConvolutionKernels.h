@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <numeric>
 #include <random>
 
 namespace dlc::test {
@@ -51,11 +52,65 @@ inline std::string numberList(const std::vector<int> &numbers, const char *separ
   return text;
 }
 
+/// A row-major tensor.
+inline std::string tensorType(const std::vector<int> &shape) {
+  return "tensor<" + numberList(shape, "x") + "xf32>";
+}
+
+/// One whose channels stand in blocks of 16.
+inline std::string blockedType(const std::vector<int> &shape, const std::string &element = "f32") {
+  std::vector<int> order(shape.size());
+  std::iota(order.begin(), order.end(), 0);
+  return "tensor<" + numberList(shape, "x") + "x" + element + ", #program.layout<order = [" +
+         numberList(order, ", ") + "], blocks = [1, 16]>>";
+}
+
+/// Which images of a convolution stand in blocks of channels.
+enum class Blocked { X, Y, Both };
+
+/// The kernel with x or y or both in blocks, converted at its borders as regions are.
+inline KernelSource withBlocks(KernelSource source, const ConvolutionShapes &s, Blocked blocked) {
+  auto replaceAll = [](std::string &text, const std::string &from, const std::string &to) {
+    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+  };
+  std::vector<std::vector<int>> shapes;
+  if (blocked != Blocked::Y)
+    shapes.push_back(s.x);
+  if (blocked != Blocked::X && s.y != s.x)
+    shapes.push_back(s.y);
+  std::string &block = source.block;
+  const size_t begin = block.find("):\n") + 3;
+  std::string arguments = block.substr(0, begin), body = block.substr(begin), converts;
+  for (const std::vector<int> &shape : shapes) {
+    const std::string plain = tensorType(shape), inBlocks = blockedType(shape);
+    for (size_t at = arguments.find(plain); at != std::string::npos;
+         at = arguments.find(plain, at + inBlocks.size())) {
+      const size_t name = arguments.rfind('%', at);
+      const std::string operand = arguments.substr(name, at - name - 2);
+      replaceAll(body, operand + ",", operand + "_,"),
+          replaceAll(body, operand + " ", operand + "_ ");
+      converts += "  " + operand + "_ = dl.convert_layout " + operand + " : " + inBlocks + " to " +
+                  plain + "\n";
+      arguments.replace(at, plain.size(), inBlocks);
+    }
+    const std::string yield = "  dl.yield %", tail = " : " + plain;
+    if (source.results == plain) {
+      const size_t at = body.find(yield), name = at + yield.size();
+      const std::string result = body.substr(name, body.find(' ', name) - name);
+      body = body.substr(0, at) + "  %stored = dl.convert_layout %" + result + " : " + plain +
+             " to " + inBlocks + "\n  dl.yield %stored : " + inBlocks;
+      source.results = inBlocks;
+    }
+    replaceAll(source.operands, plain, inBlocks);
+  }
+  block = arguments + converts + body;
+  return source;
+}
+
 /// Forward, backward data, backward filter.
 inline std::array<KernelSource, 3> convolutionKernels(const ConvolutionShapes &s) {
-  auto type = [](const std::vector<int> &shape) {
-    return "tensor<" + numberList(shape, "x") + "xf32>";
-  };
+  auto type = tensorType;
   auto source = [](const std::string &op, const std::string &a, const std::string &b,
                    const std::string &c, const std::string &types) -> KernelSource {
     return {a + ", " + b, c,
@@ -102,6 +157,44 @@ inline std::array<KernelSource, 2> convolutionBodies() {
   %d = dl.add %g, %w : tensor<7x5x3x3xf32>
   dl.yield %d, %m : tensor<7x5x3x3xf32>, tensor<3x7x9x9xf32>)"}};
 }
+
+/// Bodies before and behind: a scaled image, one in blocks; a bias, an addend in blocks and one
+/// without, ReLU, its mask.
+struct BlockedBody {
+  int kernel = 1, stride = 1, pad = 0;
+  bool scaled = false, plainAddend = false;
+
+  KernelSource source() const {
+    const int extent = 11, out = (extent + 2 * pad - kernel) / stride + 1;
+    const std::vector<int> x = {2, 32, extent, extent}, y = {2, 48, out, out};
+    const std::string w = tensorType({48, 32, kernel, kernel}), bx = blockedType(x),
+                      by = blockedType(y), px = tensorType(x), py = tensorType(y),
+                      addend = plainAddend ? py : by,
+                      mask = "tensor<" + numberList(y, "x") + "xi1>",
+                      blockedMask = blockedType(y, "i1");
+    auto four = [](int number) {
+      return "[" + numberList({number, number, number, number}, ", ") + "]";
+    };
+    auto two = [](int number) { return "[" + numberList({number, number}, ", ") + "]"; };
+    std::string text = "^bb0(%p: " + bx + ", %w: " + w + ", %b: tensor<48xf32>, %r: " + addend +
+                       ", %s: tensor<32xf32>):\n  %x = dl.convert_layout %p : " + bx + " to " + px +
+                       "\n  %a = dl.convert_layout %r : " + addend + " to " + py + "\n";
+    if (scaled)
+      text += "  %scale = dl.broadcast %s dims = [1] : tensor<32xf32> to " + px +
+              "\n  %m = dl.multiply %x, %scale : " + px + "\n  %i = dl.exp %m : " + px + "\n";
+    text += "  %c = dl.convolution %" + std::string(scaled ? "i" : "x") +
+            ", %w strides = " + two(stride) + " padding = " + four(pad) +
+            " dilations = [1, 1] groups = 1 : " + px + ", " + w +
+            "\n  %bias = dl.broadcast %b dims = [1] : tensor<48xf32> to " + py +
+            "\n  %z = dl.add %c, %bias : " + py + "\n  %q = dl.add %z, %a : " + py +
+            "\n  %y = dl.relu %q : " + py + "\n  %zero = dl.constant dense<0.0> : " + py +
+            "\n  %on = dl.compare gt %y, %zero : " + py + "\n  %t = dl.convert_layout %y : " + py +
+            " to " + by + "\n  %u = dl.convert_layout %on : " + mask + " to " + blockedMask +
+            "\n  dl.yield %t, %u : " + by + ", " + blockedMask;
+    return {bx + ", " + w + ", tensor<48xf32>, " + addend + ", tensor<32xf32>",
+            by + ", " + blockedMask, text};
+  }
+};
 
 /// A problem of the data directions that transforms run, with a filter of the extents given.
 inline codegen::ConvolutionProblem transformProblem(int64_t rows, int64_t cols) {

@@ -175,3 +175,78 @@ TEST(Convolution, StridedEpilogue) {
   dl.yield %s : tensor<2x6x10x9xf32>)"},
       rounding, "cpu-convolution");
 }
+
+//===------------------------------------------------------------------------------------------===//
+// Blocks of channels
+//===------------------------------------------------------------------------------------------===//
+
+/// The first `directions` with x, y and both in blocks.
+static void checkBlocked(const ConvolutionShapes &shapes,
+                         std::vector<Blocked> which = {Blocked::X, Blocked::Y, Blocked::Both},
+                         size_t directions = 3) {
+  const auto sources = convolutionKernels(shapes);
+  for (Blocked blocked : which)
+    for (const KernelSource &source : llvm::ArrayRef(sources).take_front(directions))
+      checkKernel(withBlocks(source, shapes, blocked), rounding, "cpu-convolution");
+}
+
+/// Read in place: pixels that tiles do not divide, fewer than a tile has, one; a block, and blocks
+/// that panels do not divide.
+TEST(Convolution, BlockedPointwise) {
+  checkBlocked({{2, 32, 9, 7}, {48, 32, 1, 1}, {2, 48, 9, 7}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
+  checkBlocked({{2, 16, 2, 2}, {16, 16, 1, 1}, {2, 16, 2, 2}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+               {Blocked::Both});
+  checkBlocked({{1, 32, 1, 1}, {80, 32, 1, 1}, {1, 80, 1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+               {Blocked::Both});
+  checkBlocked({{2, 64, 5, 5}, {96, 32, 1, 1}, {2, 96, 5, 5}, {1, 1}, {0, 0, 0, 0}, {1, 1}, 2},
+               {Blocked::Both});
+}
+
+/// Copied: padding per side, strides, dilations, depth, images read and written in bands; x whose
+/// few channels have no blocks.
+TEST(Convolution, BlockedCopies) {
+  checkBlocked({{2, 16, 13, 14}, {32, 16, 3, 3}, {2, 32, 7, 7}, {2, 2}, {2, 1, 1, 0}, {1, 1}});
+  const std::vector<Blocked> both = {Blocked::Both};
+  checkBlocked({{2, 16, 15, 16}, {16, 16, 3, 2}, {2, 16, 5, 8}, {2, 2}, {0, 0, 1, 2}, {3, 4}},
+               both);
+  checkBlocked({{1, 32, 40, 50}, {48, 32, 3, 3}, {1, 48, 40, 50}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+               both);
+  checkBlocked({{2, 48, 9, 9}, {48, 16, 3, 3}, {2, 48, 5, 5}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 3},
+               both);
+  checkBlocked({{2, 16, 7, 6, 5},
+                {16, 16, 2, 3, 1},
+                {2, 16, 4, 2, 5},
+                {2, 2, 1},
+                {1, 1, 0, 1, 0, 0},
+                {2, 2, 1},
+                1},
+               both, 2);
+  checkBlocked({{2, 3, 27, 26}, {32, 3, 11, 11}, {2, 32, 6, 5}, {4, 4}, {2, 2, 2, 2}, {1, 1}},
+               {Blocked::Y});
+}
+
+/// Every target element meets one source element: in place with a stride, several blocks of
+/// channels, and phases without taps.
+TEST(Convolution, BlockedSampling) {
+  checkBlocked({{2, 304, 9, 14}, {32, 304, 1, 1}, {2, 32, 5, 7}, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+               {Blocked::Both});
+  checkBlocked({{1, 16, 28, 31}, {48, 16, 1, 1}, {1, 48, 10, 11}, {3, 3}, {0, 0, 0, 0}, {1, 1}});
+  checkBlocked({{2, 16, 9, 10}, {32, 16, 2, 2}, {2, 32, 4, 5}, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+               {Blocked::Both});
+}
+
+/// Groups whose channels are no whole blocks are left to loops of single elements.
+TEST(Convolution, BlocksAcrossGroups) {
+  const ConvolutionShapes shapes = {
+      {2, 48, 5, 6}, {32, 12, 1, 1}, {2, 32, 5, 6}, {1, 1}, {0, 0, 0, 0}, {1, 1}, 4};
+  for (const KernelSource &source : convolutionKernels(shapes))
+    checkKernel(withBlocks(source, shapes, Blocked::Both), rounding, "cpu-loops");
+}
+
+TEST(Convolution, BlockedBodies) {
+  for (const BlockedBody &body :
+       {BlockedBody{}, BlockedBody{.plainAddend = true}, BlockedBody{.scaled = true},
+        BlockedBody{.stride = 2}, BlockedBody{.kernel = 3, .pad = 1, .scaled = true},
+        BlockedBody{.kernel = 3, .stride = 2, .pad = 1}})
+    checkKernel(body.source(), rounding, "cpu-convolution");
+}

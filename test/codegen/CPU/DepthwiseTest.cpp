@@ -9,23 +9,31 @@ using namespace dlc::codegen;
 // Sums of at most some thousand products, in lanes and parts.
 static const double rounding = 4e-6;
 
-/// All three directions of a filter for each channel.
-static void check(int channels, std::vector<int> image, std::vector<int> filter,
-                  std::vector<int> result, std::vector<int> strides, std::vector<int> padding,
-                  std::vector<int> dilations, int batch = 2) {
+/// A filter for each channel.
+static ConvolutionShapes shapesOf(int channels, const std::vector<int> &image,
+                                  const std::vector<int> &filter, const std::vector<int> &result,
+                                  const std::vector<int> &strides, const std::vector<int> &padding,
+                                  const std::vector<int> &dilations, int batch = 2) {
   auto shape = [](int outer, int inner, const std::vector<int> &extents) {
     std::vector<int> all{outer, inner};
     all.insert(all.end(), extents.begin(), extents.end());
     return all;
   };
-  const ConvolutionShapes shapes{shape(batch, channels, image),
-                                 shape(channels, 1, filter),
-                                 shape(batch, channels, result),
-                                 strides,
-                                 padding,
-                                 dilations,
-                                 channels};
-  for (const KernelSource &source : convolutionKernels(shapes))
+  return {shape(batch, channels, image),
+          shape(channels, 1, filter),
+          shape(batch, channels, result),
+          strides,
+          padding,
+          dilations,
+          channels};
+}
+
+/// All three directions.
+static void check(int channels, std::vector<int> image, std::vector<int> filter,
+                  std::vector<int> result, std::vector<int> strides, std::vector<int> padding,
+                  std::vector<int> dilations, int batch = 2) {
+  for (const KernelSource &source : convolutionKernels(
+           shapesOf(channels, image, filter, result, strides, padding, dilations, batch)))
     checkKernel(source, rounding, "cpu-depthwise");
 }
 
@@ -63,6 +71,23 @@ TEST(Depthwise, Blocks) {
   check(2, {300, 700}, {3, 3}, {300, 700}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1);
   check(600, {4, 4}, {3, 3}, {4, 4}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 5);
   check(9, {56, 56}, {3, 3}, {28, 28}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 9);
+}
+
+/// Both images in blocks of channels: whole tiles and their rest, bands of rows, strides, phases
+/// without taps.
+TEST(Depthwise, BlocksOfChannels) {
+  const std::vector<ConvolutionShapes> list = {
+      shapesOf(32, {14, 13}, {3, 3}, {14, 13}, {1, 1}, {1, 1, 1, 1}, {1, 1}),
+      shapesOf(16, {15, 33}, {5, 5}, {8, 17}, {2, 2}, {2, 2, 2, 2}, {1, 1}),
+      shapesOf(16, {11, 17}, {2, 2}, {4, 5}, {3, 4}, {0, 1, 1, 0}, {1, 1}),
+      shapesOf(48, {13, 20}, {3, 3}, {13, 20}, {1, 1}, {2, 2, 2, 2}, {2, 2}),
+      shapesOf(16, {112, 112}, {3, 3}, {112, 112}, {1, 1}, {1, 1, 1, 1}, {1, 1}),
+      shapesOf(16, {50}, {5}, {25}, {2}, {2, 2}, {1})};
+  for (const ConvolutionShapes &shapes : list) {
+    const auto sources = convolutionKernels(shapes);
+    for (const KernelSource &source : llvm::ArrayRef(sources).take_front(2))
+      checkKernel(withBlocks(source, shapes, Blocked::Both), rounding, "cpu-depthwise");
+  }
 }
 
 /// A body before the image, which must not leak into the padding; bias, ReLU6 and an addend behind.

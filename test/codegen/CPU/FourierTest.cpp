@@ -183,11 +183,10 @@ TEST(Fourier, Refuses) {
 
 // Against float64, uniform inputs in [-1, 1), 32 channels. A transform turns what it is given
 // without making it larger, and the sums at its points are short (FourierGenerator.cpp has the
-// figures): it errs no more than direct convolution in each direction, so --math=strict keeps it.
-// Of 3x3 taps both err alike, as direct sums are added up in blocks of channels: the largest of
-// some thousand errors differs by a few hundredths between two inputs.
-TEST(Fourier, ErrsNoMoreThanDirectConvolution) {
-  const double chance = 1.1;
+// figures): it errs less than a sum of one product after the other in each direction, so
+// --math=strict keeps it. What direct convolution errs depends on the blocks that it sums by, and
+// so on the machine.
+TEST(Fourier, ErrsLessThanSumsInOrder) {
   const char *directions[] = {"forward", "backward data", "backward filter"};
   for (int taps : {3, 5, 11}) {
     const int pad = taps / 2;
@@ -195,8 +194,7 @@ TEST(Fourier, ErrsNoMoreThanDirectConvolution) {
                                       {1, 1},          {pad, pad, pad, pad}, {1, 1}};
     for (int direction = 0; direction < 3; ++direction) {
       KernelSource source = convolutionKernels(shapes)[direction];
-      EXPECT_LE(errorOf(source, "cpu-fft", "fft tile"),
-                chance * errorOf(source, "cpu-convolution", ""))
+      EXPECT_LE(errorOf(source, "cpu-fft", "fft tile"), errorOf(source, "cpu-loops", ""))
           << taps << " taps, " << directions[direction];
     }
   }

@@ -86,6 +86,22 @@ TEST(Winograd, PaddingPerSide) { check(TransformShapes::paddingPerSide); }
 TEST(Winograd, OblongFilters) { check(TransformShapes::oblong); }
 TEST(Winograd, Blocks) { check(TransformShapes::blocks); }
 
+/// Images in blocks of channels: of either side, whose last panel they do not fill, and in several
+/// segments.
+TEST(Winograd, BlocksOfChannels) {
+  const TransformShapes::List list = {
+      {{2, 16, 13, 11}, {48, 16, 3, 3}, {2, 48, 13, 11}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+      {{2, 32, 6, 71}, {16, 32, 3, 3}, {2, 16, 7, 72}, {1, 1}, {2, 1, 1, 2}, {1, 1}},
+      {{2, 48, 12, 12}, {80, 48, 5, 5}, {2, 80, 8, 8}, {1, 1}, {0, 0, 0, 0}, {1, 1}}};
+  for (const ConvolutionShapes &shapes : list)
+    for (const KernelSource &source : convolutionKernels(shapes))
+      for (Blocked blocked : {Blocked::X, Blocked::Y, Blocked::Both})
+        checkKernel(withBlocks(source, shapes, blocked), rounding, "cpu-winograd");
+  for (bool scaled : {false, true})
+    checkKernel(BlockedBody{.kernel = 3, .pad = 1, .scaled = scaled}.source(), rounding,
+                "cpu-winograd");
+}
+
 /// What is fused around: bias, ReLU and an addend behind; a body before the image, which must not
 /// leak into the padding; results from the prologue.
 TEST(Winograd, Bodies) {

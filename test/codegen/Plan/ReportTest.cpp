@@ -81,6 +81,12 @@ train_step by layer
   conv         3          12   200  100.0%  528 B        128 B
   loss         1           0     0    0.0%    4 B          4 B
 
+train_step, bytes beside the least possible, without products, convolutions and attention
+  layer  stage    kernels  bytes  least  factor
+  conv   copy           1  128 B    0 B       -
+  loss   forward        1    4 B    0 B       -
+  all                      388 B  256 B   1.52x
+
   kernel  schedule              estimated  second best
   sum     cpu-map: 16 elements     1.5 ms       200 ms  cpu-loops: loops
 )");

@@ -17,15 +17,15 @@ using namespace dlc::codegen;
 
 /// Two equal convolutions, which Winograd's algorithm can run, and a product.
 static const char *const model = R"mlir(
-dl.entry @infer_n4(%x: tensor<4x16x16x16xf32>, %w: tensor<16x16x3x3xf32>, %a: tensor<64x96xf32>,
+dl.entry @infer_n4(%x: tensor<4x24x16x16xf32>, %w: tensor<24x24x3x3xf32>, %a: tensor<64x96xf32>,
                    %b: tensor<96x80xf32>)
-    -> (tensor<4x16x16x16xf32>, tensor<64x80xf32>) attributes {kind = #program.entry<infer>} {
+    -> (tensor<4x24x16x16xf32>, tensor<64x80xf32>) attributes {kind = #program.entry<infer>} {
   %0 = dl.convolution %x, %w strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 1
-      : tensor<4x16x16x16xf32>, tensor<16x16x3x3xf32>
+      : tensor<4x24x16x16xf32>, tensor<24x24x3x3xf32>
   %1 = dl.convolution %0, %w strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 1
-      : tensor<4x16x16x16xf32>, tensor<16x16x3x3xf32>
+      : tensor<4x24x16x16xf32>, tensor<24x24x3x3xf32>
   %2 = dl.matmul %a, %b : tensor<64x96xf32>, tensor<96x80xf32>
-  dl.return %1, %2 : tensor<4x16x16x16xf32>, tensor<64x80xf32>
+  dl.return %1, %2 : tensor<4x24x16x16xf32>, tensor<64x80xf32>
 }
 )mlir";
 
@@ -181,7 +181,7 @@ protected:
 /// Where nothing is measured cuDNN has convolutions that Winograd's algorithm can run; a clock that
 /// finds ours the fastest, which are behind all others, makes the plan say so.
 TEST_F(CudaTuning, TheClockMayChooseWinograd) {
-  const char *name = "conv3x3_16x16x16";
+  const char *name = "conv3x3_24x16x16";
   EXPECT_TRUE(StringRef(choose(LockFile()).at(name)).starts_with("library: cuDNN"));
   const LockFile file = tune(reversed);
   EXPECT_TRUE(StringRef(choose(file).at(name)).starts_with("cuda-winograd: winograd tile"));

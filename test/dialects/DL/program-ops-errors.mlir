@@ -463,3 +463,47 @@ dl.entry @scalar_c2() attributes {kind = #program.entry<train>} {
   %0 = dl.scalar "step", 0.0 scheduled : tensor<i64>
   dl.return
 }
+
+// -----
+
+dl.entry @update_rows_c1(%t: tensor<4x3xf32>, %r: tensor<2x3xf32>, %n: tensor<2xi32>) attributes {kind = #program.entry<train>} {
+  // expected-error @+1 {{'dl.update_rows' op (C1) gives ('tensor<3x3xf32>') for the tensors ('tensor<4x3xf32>')}}
+  %new = dl.update_rows(%t) rows(%r, %n) scalars() : (tensor<4x3xf32>, tensor<2x3xf32>, tensor<2xi32>) -> tensor<3x3xf32> {
+  ^bb0(%p: tensor<f32>, %g: tensor<f32>):
+    dl.yield %p : tensor<f32>
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @update_rows_c2(%t: tensor<4x3xf32>, %r: tensor<2x4xf32>, %n: tensor<2xi32>) attributes {kind = #program.entry<train>} {
+  // expected-error @+1 {{'dl.update_rows' op (C2) has rows of 'tensor<2x4xf32>' for numbers of 'tensor<2xi32>' and 'tensor<4x3xf32>'}}
+  %new = dl.update_rows(%t) rows(%r, %n) scalars() : (tensor<4x3xf32>, tensor<2x4xf32>, tensor<2xi32>) -> tensor<4x3xf32> {
+  ^bb0(%p: tensor<f32>, %g: tensor<f32>):
+    dl.yield %p : tensor<f32>
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @update_rows_c3(%t: tensor<4x3xf32>, %r: tensor<2x3xf32>, %n: tensor<2xi32>) attributes {kind = #program.entry<train>} {
+  // expected-error @+1 {{'dl.update_rows' op (C3) the body takes ('tensor<f32>'), expected ('tensor<f32>', 'tensor<f32>')}}
+  %new = dl.update_rows(%t) rows(%r, %n) scalars() : (tensor<4x3xf32>, tensor<2x3xf32>, tensor<2xi32>) -> tensor<4x3xf32> {
+  ^bb0(%p: tensor<f32>):
+    dl.yield %p : tensor<f32>
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @update_rows_c3_yield(%t: tensor<4x3xf32>, %r: tensor<2x3xf32>, %n: tensor<2xi32>) attributes {kind = #program.entry<train>} {
+  // expected-error @+1 {{'dl.update_rows' op (C3) the body yields ('tensor<f32>', 'tensor<f32>'), expected ('tensor<f32>')}}
+  %new = dl.update_rows(%t) rows(%r, %n) scalars() : (tensor<4x3xf32>, tensor<2x3xf32>, tensor<2xi32>) -> tensor<4x3xf32> {
+  ^bb0(%p: tensor<f32>, %g: tensor<f32>):
+    dl.yield %p, %g : tensor<f32>, tensor<f32>
+  }
+  dl.return
+}

@@ -48,6 +48,17 @@ dl.entry @train_step(%x: tensor<4x3xf32> {dl.name = "x", dl.batch_axis = 0 : i64
     %2 = dl.subtract %a, %1 : tensor<f32>
     dl.yield %2, %g : tensor<f32>, tensor<f32>
   }
+  // CHECK: dl.update_rows(%[[P]]) rows(%{{.*}}, %{{.*}}) scalars(%[[LR]])
+  // CHECK-SAME: : (tensor<4x3xf32>, tensor<2x3xf32>, tensor<2xi32>, tensor<f32>) -> tensor<4x3xf32> {
+  %rows = dl.constant dense<1.0> : tensor<2x3xf32>
+  %numbers = dl.constant dense<[3, -1]> : tensor<2xi32>
+  %table = dl.update_rows(%p) rows(%rows, %numbers) scalars(%lr)
+      : (tensor<4x3xf32>, tensor<2x3xf32>, tensor<2xi32>, tensor<f32>) -> tensor<4x3xf32> {
+  ^bb0(%a: tensor<f32>, %g: tensor<f32>, %rate: tensor<f32>):
+    %0 = dl.multiply %g, %rate : tensor<f32>
+    %1 = dl.subtract %a, %0 : tensor<f32>
+    dl.yield %1 : tensor<f32>
+  }
   %loss = dl.reduce sum %f axes = [0, 1] : tensor<4x3xf32>
   // CHECK: %{{.*}}:2 = dl.gradient %{{.*}} by %[[X]], %[[P]] : tensor<f32> by tensor<4x3xf32>, tensor<4x3xf32>
   %d:2 = dl.gradient %loss by %x, %p : tensor<f32> by tensor<4x3xf32>, tensor<4x3xf32>

@@ -288,3 +288,19 @@ dl.entry @scatter_add_c2(%v: tensor<2x3xf32>, %i: tensor<2xi32>) attributes {kin
   %0 = dl.scatter_add %v, %i axis = 1 : tensor<2x3xf32>, tensor<2xi32> to tensor<4x3xf32>
   dl.return
 }
+
+// -----
+
+dl.entry @sum_rows_c1(%v: tensor<3x2xf32>, %i: tensor<2xi32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{dl.sum_rows: (C1) expects values of a shape that begins with that of 'tensor<2xi32>', found 'tensor<3x2xf32>'}}
+  %rows, %numbers = dl.sum_rows %v, %i extent = 4 : tensor<3x2xf32>, tensor<2xi32>
+  dl.return
+}
+
+// -----
+
+dl.entry @sum_rows_c2(%v: tensor<2x3xf32>, %i: tensor<2xi32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{dl.sum_rows: (C2) expects an extent of 0 or more, found -1}}
+  %rows, %numbers = dl.sum_rows %v, %i extent = -1 : tensor<2x3xf32>, tensor<2xi32>
+  dl.return
+}

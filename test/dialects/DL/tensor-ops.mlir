@@ -94,6 +94,9 @@ dl.entry @lookups(%a: tensor<4x3xf32>, %b: tensor<4x5xf32>, %i: tensor<2x6xi64>)
   %g = dl.gather %c, %i axis = 1 : tensor<4x8xf32>, tensor<2x6xi64>
   // CHECK: dl.scatter_add %[[G]], %[[I]] axis = 1 : tensor<4x2x6xf32>, tensor<2x6xi64> to tensor<4x8xf32>
   %s = dl.scatter_add %g, %i axis = 1 : tensor<4x2x6xf32>, tensor<2x6xi64> to tensor<4x8xf32>
+  // CHECK: dl.sum_rows %{{.*}}, %[[I]] extent = 9 : tensor<2x6x5xf32>, tensor<2x6xi64>
+  %w = dl.constant dense<1.0> : tensor<2x6x5xf32>
+  %rows, %numbers = dl.sum_rows %w, %i extent = 9 : tensor<2x6x5xf32>, tensor<2x6xi64>
   // CHECK: dl.iota axes = [0, 2] space = [2, 4, 3] : tensor<8x3xi32>
   %n = dl.iota axes = [0, 2] space = [2, 4, 3] : tensor<8x3xi32>
   dl.return %g, %s : tensor<4x2x6xf32>, tensor<4x8xf32>

@@ -1,8 +1,9 @@
 // Every attribute of the dialect is read and printed the same, in a module of no other dialect.
 // RUN: dlc-opt %s | dlc-opt | FileCheck %s
 
+// CHECK: #nchw16c = #program.layout<order = [0, 1, 2, 3], blocks = [1, 16]>
 // CHECK: #nhwc = #program.layout<order = [0, 2, 3, 1]>
-// CHECK: test.blocked = tensor<2x32x4x5xf32, #program.layout<order = [0, 1, 2, 3], blocks = [1, 16]>>
+// CHECK: test.blocked = tensor<2x32x4x5xf32, #nchw16c>
 // CHECK-SAME: test.entries = [#program.entry<train>, #program.entry<evaluate>, #program.entry<infer>, #program.entry<prepare>, #program.entry<accumulate>]
 // CHECK-SAME: test.inits = [#program.init<constant, 1.000000e+00, 0.000000e+00>, #program.init<uniform, -2.000000e-01, 2.000000e-01>, #program.init<normal, 0.000000e+00, 1.000000e-01>, #program.init<truncated_normal, 0.000000e+00, 1.000000e-01>, #program.init<orthogonal, 1.000000e+00, 0.000000e+00>, #program.init<copy, 0.000000e+00, 0.000000e+00>]
 // CHECK-SAME: test.last = tensor<2x3x4x5xf32, #nhwc>

@@ -1,6 +1,7 @@
 """Random programs of the language's built-ins, compiled in several ways that must agree: with all passes, with a random choice of them
-left out, and with none; and for the simulated GPU. Losses, gradients of weights and inputs, results and variables are compared by
-`dlc-run check`, within a few times what roundings of the first build's numbers cost.
+left out, and with none; without gradients as results; for several ranks; and for the simulated GPU. Losses, gradients of weights and
+inputs, results and variables of three steps, evaluation and predictions behind them are compared by `dlc-run check`, within a few times
+what roundings of the first build's numbers cost.
 
 usage: random_programs.py FOLDER [--first SEED] [--count N] [--simt EVERY]
 
@@ -12,7 +13,10 @@ import random
 import subprocess
 import sys
 
-PASSES = ("dl-simplify", "cse", "dl-divide-concats", "dl-fuse", "dl-choose", "dl-schedule", "exec-plan-memory")
+GRADIENTS = ["--weight-gradients", "--input-gradients"]
+PASSES = ("dl-simplify", "dl-fold-batch-norm", "cse", "dl-sparsify-updates", "dl-derive-variables", "dl-divide-concats", "dl-fuse", "dl-fuse-product-gradients", "dl-choose",
+          "dl-schedule", "dl-bucket-gradients", "exec-prepare-operands", "exec-plan-memory")
+OPTIMIZERS = ("sgd(learning_rate=0.01, momentum=0.9)", "sgd(learning_rate=0.01)", "sgd(learning_rate=0.01, weight_decay=0.01)", "adagrad(learning_rate=0.01, initial=0.1)")
 SMOOTH = ("tanh", "sigmoid", "silu", "softplus", "softsign", "erf", "gelu", 'gelu("tanh")', "elu", "selu")
 EDGES = ("relu", "leaky_relu", "relu6", "hardswish", "hardsigmoid", "abs", "prelu", "clamp(-0.7, 0.9)")
 
@@ -24,7 +28,9 @@ class Program:
         self.random = random.Random(seed)
         self.batch = self.random.choice([1, 2, 3, 5])
         image = [self.random.choice([1, 2, 3, 4, 8, 17]), self.random.choice([1, 5, 6, 8, 11]), self.random.choice([3, 4, 7, 8, 16])]
-        self.shapes, self.lines, self.used = [image, [6]], ["x0 = image", "x1 = embedding(label, 5, 6)"], set()
+        # Of a table of many rows few have a gradient: with some optimizers only these are updated.
+        rows, self.optimizer = self.random.choice([5, 40]), self.random.choice(OPTIMIZERS)
+        self.shapes, self.lines, self.used = [image, [6]], ["x0 = image", f"x1 = embedding(label, {rows}, 6)"], set()
         for _ in range(self.random.randint(6, 16)):
             self.step()
 
@@ -234,7 +240,7 @@ class Program:
 
 train Drawn {{
   loss = softmax_cross_entropy(output, label)
-  optimizer = sgd(learning_rate=0.01, momentum=0.9)
+  optimizer = {self.optimizer}
   batch = {self.batch}
 }}
 """
@@ -246,11 +252,19 @@ def run(*command):
 
 def builds(seed, simt):
     """Names of builds, the flags of each, and those of the check."""
-    some = [p for p in PASSES if random.Random(seed).random() < 0.5]
-    yield "some", [f"--disable-pass={p}" for p in some], []
-    yield "none", [f"--disable-pass={p}" for p in PASSES], []
+    draw = random.Random(seed)
+
+    def some():
+        return [f"--disable-pass={p}" for p in PASSES if draw.random() < 0.5]
+
+    # Without gradients as results, so that updates are free to take them in another form.
+    yield "plain", [], []
+    yield "some", [*GRADIENTS, *some()], []
+    yield "none", [*GRADIENTS, *(f"--disable-pass={p}" for p in PASSES)], []
+    yield "ranks", [*GRADIENTS, "--data-parallel", f"--bucket-size={draw.choice([256, 4096])}", *some()], []
     if simt:
-        yield "simt", ["--target=cuda:simt"], ["--device-b", "simt", "--simt-seed", str(seed % 100 + 1)]
+        flags = draw.choice([GRADIENTS, []]) + (some() if draw.random() < 0.5 else [])
+        yield "simt", ["--target=cuda:simt", *flags], ["--device-b", "simt", "--simt-seed", str(seed % 100 + 1)]
 
 
 def check(folder, seed, simt):
@@ -258,16 +272,16 @@ def check(folder, seed, simt):
     source, first = f"{folder}/{seed}.dl", f"{folder}/{seed}.all.so"
     with open(source, "w") as file:
         file.write(Program(seed).text())
-    made = run("dlc", source, "-o", first, "--weight-gradients", "--input-gradients")
+    made = run("dlc", source, "-o", first, *GRADIENTS)
     if made.returncode != 0:
         return f"dlc {source}: {made.stderr}"
     for name, flags, options in builds(seed, simt):
         other = f"{folder}/{seed}.{name}.so"
-        command = ["dlc", source, "-o", other, "--weight-gradients", "--input-gradients", *flags]
+        command = ["dlc", source, "-o", other, *flags]
         made = run(*command)
         if made.returncode != 0:
             return f"{' '.join(command)}: {made.stderr}"
-        command = ["dlc-run", "check", first, other, *options]
+        command = ["dlc-run", "check", "--uses", first, other, *options]
         compared = run(*command)
         if compared.returncode != 0:
             return f"{' '.join(command)}: {compared.stderr}{compared.stdout[-2000:]}"

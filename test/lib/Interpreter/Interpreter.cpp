@@ -137,6 +137,8 @@ FailureOr<std::vector<Tensor>> Interpreter::runOp(Operation *op, ArrayRef<Tensor
     return runBlock(fused.getBody().front(), operands);
   if (auto multi = dyn_cast<dl::MultiTensorOp>(op))
     return runMultiTensor(multi, operands);
+  if (auto update = dyn_cast<dl::UpdateRowsOp>(op))
+    return runUpdateRows(update, operands);
   for (auto run : {runElementwise, runTensorOp, runConvolution, runPooling, runClassification,
                    runAttention, runComposite, runRecurrent})
     if (Values values = run(op, operands))
@@ -170,6 +172,32 @@ FailureOr<std::vector<Tensor>> Interpreter::runMultiTensor(dl::MultiTensorOp op,
         else
           results[tensors * count + r - tensors].values[i] += value.values[0];
     }
+  return results;
+}
+
+FailureOr<std::vector<Tensor>> Interpreter::runUpdateRows(dl::UpdateRowsOp op,
+                                                          ArrayRef<Tensor> operands) {
+  const size_t tensors = op.getTensors().size();
+  const Tensor &rows = operands[tensors], &numbers = operands[tensors + 1];
+  std::vector<Tensor> results(operands.begin(), operands.begin() + tensors);
+  for (int64_t j = 0; j < numbers.size(); ++j) {
+    const int64_t width = rows.size() / numbers.size();
+    const double number = numbers.values[j];
+    const bool isRow = number >= 0 && number < double(results.front().shape[0]);
+    for (int64_t i = 0; isRow && i < width; ++i) {
+      const auto place = static_cast<size_t>(number) * width + i;
+      std::vector<Tensor> arguments;
+      for (const Tensor &result : results)
+        arguments.push_back(Tensor::filled({}, result.values[place]));
+      arguments.push_back(Tensor::filled({}, rows.values[j * width + i]));
+      arguments.insert(arguments.end(), operands.begin() + tensors + 2, operands.end());
+      FailureOr<std::vector<Tensor>> yielded = runBlock(op.getBody().front(), arguments);
+      if (failed(yielded))
+        return failure();
+      for (auto [result, value] : llvm::zip_equal(results, *yielded))
+        result.values[place] = value.values[0];
+    }
+  }
   return results;
 }
 

@@ -23,6 +23,7 @@ namespace dlc::dl {
 class EntryOp;
 class GradientOp;
 class MultiTensorOp;
+class UpdateRowsOp;
 } // namespace dlc::dl
 
 namespace dlc::interpreter {
@@ -64,6 +65,8 @@ private:
   mlir::FailureOr<std::vector<Tensor>> runOp(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
   mlir::FailureOr<std::vector<Tensor>> runMultiTensor(dl::MultiTensorOp op,
                                                       llvm::ArrayRef<Tensor> operands);
+  mlir::FailureOr<std::vector<Tensor>> runUpdateRows(dl::UpdateRowsOp op,
+                                                     llvm::ArrayRef<Tensor> operands);
   std::map<std::string, Tensor> assigned;
 };
 

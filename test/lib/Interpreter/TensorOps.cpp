@@ -6,6 +6,7 @@
 #include "test/lib/Interpreter/Interpreter.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
+#include <map>
 
 using namespace mlir;
 
@@ -127,6 +128,25 @@ static Tensor scatterAdd(dl::ScatterAddOp op, const Tensor &values, const Tensor
   return result;
 }
 
+/// By the first place of each number.
+static std::vector<Tensor> sumRows(dl::SumRowsOp op, const Tensor &values, const Tensor &index) {
+  Tensor rows = Tensor::filled(values.shape, 0), numbers = Tensor::filled(index.shape, -1);
+  std::map<double, size_t> firsts;
+  for (size_t j = 0; j < index.values.size(); ++j) {
+    const double number = index.values[j];
+    if (number < 0 || number >= double(op.getExtent()))
+      continue;
+    const size_t width = values.values.size() / index.values.size();
+    const size_t first = firsts.try_emplace(number, j).first->second;
+    numbers.values[first] = number;
+    for (size_t i = 0; i < width; ++i)
+      rows.values[first * width + i] += values.values[j * width + i];
+  }
+  for (double &value : rows.values)
+    value = stored(value, getElementTypeOrSelf(op.getRows().getType()));
+  return {rows, numbers};
+}
+
 /// From the operands' side: each element goes to its place.
 static Tensor concat(dl::ConcatOp op, ArrayRef<Tensor> operands) {
   Tensor result = Tensor::filled(shapeOf(op.getType()), 0);
@@ -231,6 +251,7 @@ Values runTensorOp(Operation *op, ArrayRef<Tensor> operands) {
       .Case<dl::GatherOp>([&](auto op) { return Result{gather(op, operands[0], operands[1])}; })
       .Case<dl::ScatterAddOp>(
           [&](auto op) { return Result{scatterAdd(op, operands[0], operands[1])}; })
+      .Case<dl::SumRowsOp>([&](auto op) { return sumRows(op, operands[0], operands[1]); })
       .Case<dl::ReduceOp>([&](auto op) { return Result{reduce(op, operands[0])}; })
       .Case<dl::MomentsOp>([&](auto op) { return moments(op, operands[0]); })
       .Case<dl::MatmulOp>([&](auto op) { return Result{matmul(op, operands[0], operands[1])}; })

@@ -21,9 +21,9 @@ dl.variable @mean : tensor<3xf32> role<statistic> init(#program.init<constant, 0
 // CHECK-DAG: %[[V:.*]] = dl.read @w.momentum
 // CHECK-DAG: %[[E:.*]] = dl.read @w.ema
 // CHECK-DAG: %[[DECAY:.*]] = dl.scalar "ema.decay", 7.500000e-01 :
-// CHECK: %[[NEW:.*]]:3 = dl.multi_tensor(%[[W]], %{{.*}}, %[[V]], %[[E]]) scalars(%{{.*}}, %{{.*}}, %{{.*}}, %[[DECAY]])
+// CHECK: %[[NEW:.*]]:3 = dl.multi_tensor(%[[W]], %{{.*}}, %[[V]], %[[E]]) scalars(%{{.*}}, %{{.*}}, %[[DECAY]])
 // CHECK-SAME: streams = 4
-// CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<f32>, %{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>, %[[OLD:.*]]: tensor<f32>, %{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>, %[[D:.*]]: tensor<f32>):
+// CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<f32>, %{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>, %[[OLD:.*]]: tensor<f32>, %{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>, %[[D:.*]]: tensor<f32>):
 // CHECK: %[[Q:.*]] = dl.subtract %[[P]]
 // CHECK: %[[REST:.*]] = dl.subtract %{{.*}}, %[[D]]
 // CHECK: %[[KEPT:.*]] = dl.multiply %[[D]], %[[OLD]]
@@ -48,7 +48,7 @@ dl.entry @first(%dw: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "gradient.w", d
 // CHECK: dl.assign @w.ema
 // CHECK: dl.scalar "ema.decay", 7.500000e-01 :
 // CHECK: dl.multi_tensor
-// CHECK: ^bb0(%{{.*}}: tensor<f64>, %{{.*}}: tensor<f64>, %{{.*}}: tensor<f64>, %{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>, %[[D:.*]]: tensor<f32>):
+// CHECK: ^bb0(%{{.*}}: tensor<f64>, %{{.*}}: tensor<f64>, %{{.*}}: tensor<f64>, %{{.*}}: tensor<f32>, %[[D:.*]]: tensor<f32>):
 // CHECK: dl.cast %[[D]] : tensor<f32> to tensor<f64>
 // CHECK: dl.assign @h.ema
 dl.entry @second(%dw: tensor<4xf32>, %dh: tensor<2xf64>)

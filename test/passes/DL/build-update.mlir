@@ -11,7 +11,7 @@ dl.variable @h : tensor<2xf64> role<parameter> init(#program.init<uniform, -0.2,
 // CHECK-DAG: dl.variable @w.momentum_critic : tensor<4x3xf32> role<slot> of(@w)
 // CHECK: dl.variable @b :
 
-// Without momentum there is no slot: p - lr * (g + decay * p), one multi_tensor for both parameters. The gradients stay
+// Without momentum and decay there is no slot: p - lr * g, one multi_tensor for both parameters. The gradients stay
 // results if that is asked for, and `updates` is consumed.
 // ALONE-LABEL: dl.entry @plain
 // ALONE: dl.return{{$}}
@@ -20,13 +20,11 @@ dl.variable @h : tensor<2xf64> role<parameter> init(#program.init<uniform, -0.2,
 // CHECK-DAG: %[[W:.*]] = dl.read @w
 // CHECK-DAG: %[[B:.*]] = dl.read @b
 // CHECK-DAG: %[[LR:.*]] = dl.scalar "plain.optimizer.learning_rate", 1.000000e-02 scheduled
-// CHECK-DAG: %[[DECAY:.*]] = dl.scalar "plain.optimizer.weight_decay", 0.000000e+00 :
-// CHECK: %[[NEW:.*]]:2 = dl.multi_tensor(%[[W]], %[[B]], %[[DW:.*]], %[[DB:.*]]) scalars(%[[LR]], %[[DECAY]])
+// CHECK-NOT: weight_decay
+// CHECK: %[[NEW:.*]]:2 = dl.multi_tensor(%[[W]], %[[B]], %[[DW:.*]], %[[DB:.*]]) scalars(%[[LR]])
 // CHECK-SAME: streams = 2
-// CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<f32>, %[[G:.*]]: tensor<f32>, %[[L:.*]]: tensor<f32>, %[[D:.*]]: tensor<f32>):
-// CHECK-NEXT: %[[DP:.*]] = dl.multiply %[[D]], %[[P]]
-// CHECK-NEXT: %[[G2:.*]] = dl.add %[[G]], %[[DP]]
-// CHECK-NEXT: %[[STEP:.*]] = dl.multiply %[[L]], %[[G2]]
+// CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<f32>, %[[G:.*]]: tensor<f32>, %[[L:.*]]: tensor<f32>):
+// CHECK-NEXT: %[[STEP:.*]] = dl.multiply %[[L]], %[[G]]
 // CHECK-NEXT: %[[Q:.*]] = dl.subtract %[[P]], %[[STEP]]
 // CHECK-NEXT: dl.yield %[[Q]]
 // CHECK: dl.assign @w, %[[NEW]]#0
@@ -68,7 +66,7 @@ dl.entry @plain(%dw: tensor<4x3xf32>, %db: tensor<4xf32>)
 // CHECK-NEXT: dl.assign @w.momentum, %[[NEW]]#1
 dl.entry @train_step(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
     attributes {kind = #program.entry<train>, updates = [
-      #dl.update<@w, lr_mult = 2.0, decay_mult = 0.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64, dampening = 0.1 : f64}>>]} {
+      #dl.update<@w, lr_mult = 2.0, decay_mult = 0.0, #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64, dampening = 0.1 : f64, weight_decay = 0.1 : f64}>>]} {
   dl.return %dw : tensor<4x3xf32>
 }
 
@@ -77,12 +75,11 @@ dl.entry @train_step(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradi
 // CHECK: %[[TWO:.*]] = dl.constant dense<2.000000e+00> : tensor<1xf32>
 // CHECK: dl.multi_tensor({{.*}}) each(%[[TWO]])
 // CHECK-SAME: streams = 3
-// CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<f32>, %[[G:.*]]: tensor<f32>, %[[V:.*]]: tensor<f32>, %[[LRM:.*]]: tensor<f32>, %[[LR:.*]]: tensor<f32>, %[[D:.*]]: tensor<f32>, %[[M:.*]]: tensor<f32>):
+// CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<f32>, %[[G:.*]]: tensor<f32>, %[[V:.*]]: tensor<f32>, %[[LRM:.*]]: tensor<f32>, %[[LR:.*]]: tensor<f32>, %[[M:.*]]: tensor<f32>):
 // CHECK-NEXT: %[[LR2:.*]] = dl.multiply %[[LR]], %[[LRM]]
-// CHECK: %[[G2:.*]] = dl.add %[[G]]
-// CHECK: %[[V2:.*]] = dl.add %{{.*}}, %[[G2]]
+// CHECK: %[[V2:.*]] = dl.add %{{.*}}, %[[G]]
 // CHECK: %[[MV2:.*]] = dl.multiply %[[M]], %[[V2]]
-// CHECK: %[[LOOK:.*]] = dl.add %[[G2]], %[[MV2]]
+// CHECK: %[[LOOK:.*]] = dl.add %[[G]], %[[MV2]]
 // CHECK: %[[STEP:.*]] = dl.multiply %[[LR2]], %[[LOOK]]
 // CHECK: %[[P2:.*]] = dl.subtract %[[P]], %[[STEP]]
 // CHECK: dl.yield %[[P2]], %[[V2]]
@@ -102,7 +99,7 @@ dl.entry @nesterov(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradien
 // CHECK: dl.multi_tensor
 // CHECK: dl.scalar "critic.optimizer2.learning_rate", 2.000000e-01
 // CHECK: dl.multi_tensor
-// CHECK-NEXT: ^bb0(%{{.*}}: tensor<f64>, %{{.*}}: tensor<f64>, %[[LR:.*]]: tensor<f32>, %{{.*}}: tensor<f32>):
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<f64>, %{{.*}}: tensor<f64>, %[[LR:.*]]: tensor<f32>):
 // CHECK-NEXT: dl.cast %[[LR]] : tensor<f32> to tensor<f64>
 // CHECK-NOT: dl.multi_tensor
 dl.entry @critic(%dw: tensor<4x3xf32>, %db: tensor<4xf32>, %dh: tensor<2xf64>)
@@ -129,7 +126,7 @@ dl.entry @critic(%dw: tensor<4x3xf32>, %db: tensor<4xf32>, %dh: tensor<2xf64>)
 // CHECK-NEXT: dl.add %[[CLIPPED]]
 dl.entry @by_value(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
     attributes {kind = #program.entry<train>, clip = #dl.clip<value, 5.0e-01>, updates = [
-      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64, weight_decay = 0.1 : f64}>>]} {
   dl.return %dw : tensor<4x3xf32>
 }
 
@@ -153,8 +150,8 @@ dl.entry @by_global_norm(%dw: tensor<4x3xf32>, %dh: tensor<2xf64>)
     -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w},
         tensor<2xf64> {dl.name = "gradient.h", dl.kind = #program.value<gradient>, dl.of = @h})
     attributes {kind = #program.entry<train>, clip = #dl.clip<global_norm, 1.0>, updates = [
-      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>,
-      #dl.update<@h, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64, weight_decay = 0.1 : f64}>>,
+      #dl.update<@h, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64, weight_decay = 0.1 : f64}>>]} {
   dl.return %dw, %dh : tensor<4x3xf32>, tensor<2xf64>
 }
 
@@ -170,7 +167,7 @@ dl.entry @by_global_norm(%dw: tensor<4x3xf32>, %dh: tensor<2xf64>)
 // CHECK: dl.return %[[DW]]
 dl.entry @by_parameter_norm(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
     attributes {kind = #program.entry<train>, clip = #dl.clip<parameter_norm, 1.0>, updates = [
-      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64, weight_decay = 0.1 : f64}>>]} {
   dl.return %dw : tensor<4x3xf32>
 }
 

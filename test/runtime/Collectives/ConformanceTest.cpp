@@ -259,13 +259,14 @@ TEST(CompressedSums, KeepWhatTheyLeaveOut) {
   for (dlc_collective kind : {DLC_COLLECTIVE_SUM_ONE_BIT, DLC_COLLECTIVE_SUM_TOP_K})
     for (uint64_t count : {0, 1, 13, 1024, 5000}) {
       RecordSum sum(kind);
+      std::vector<float> residual(count);
       std::vector<double> all(count), exact(count);
       double worst[2] = {};
       constexpr unsigned runs = 400;
       for (unsigned run = 0; run < runs; ++run) {
         std::vector<float> values = gradientOf(count, ranks->rank(), run);
-        const auto ticket =
-            sum.start(*ranks, 0, DLC_F32, std::as_writable_bytes(std::span(values)), nullptr);
+        const auto ticket = sum.start(*ranks, 0, DLC_F32, std::as_writable_bytes(std::span(values)),
+                                      residual, nullptr);
         ASSERT_TRUE(ticket.ok() && ranks->wait(*ticket).ok());
         sum.finish();
         std::vector<float> of0 = values;
@@ -295,11 +296,11 @@ TEST(CompressedSums, KeepWhatTheyLeaveOut) {
 TEST(CompressedSums, PassOnWhatIsNoNumber) {
   for (dlc_collective kind : {DLC_COLLECTIVE_SUM_ONE_BIT, DLC_COLLECTIVE_SUM_TOP_K}) {
     RecordSum sum(kind);
-    std::vector<float> values(3000, 1);
+    std::vector<float> values(3000, 1), residual(3000);
     if (ranks->rank() == 0)
       values[2000] = std::numeric_limits<float>::quiet_NaN();
     const auto ticket =
-        sum.start(*ranks, 0, DLC_F32, std::as_writable_bytes(std::span(values)), nullptr);
+        sum.start(*ranks, 0, DLC_F32, std::as_writable_bytes(std::span(values)), residual, nullptr);
     ASSERT_TRUE(ticket.ok() && ranks->wait(*ticket).ok());
     sum.finish();
     EXPECT_TRUE(std::isnan(values[2000]));

@@ -1,0 +1,34 @@
+//===- MemoryPasses.h - what a layer reads and writes, beside the least it could ----*- C++ -*-===//
+//
+// Norms, softmax, losses, pooling, element-wise chains and updates cost what they read and write.
+// The least is what their formula needs: what comes from elsewhere is read once, what others need
+// is written once. It is read again only behind a sum over more than a core's cache holds, or over
+// what does not stand in one piece: a batch norm reads x for its moments and then to apply them,
+// while a row of a layer norm or softmax is still in the cache when its sum is known. So more bytes
+// than the least are passes that one kernel in the place of several would not make. A copy is never
+// needed.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_PLAN_MEMORYPASSES_H
+#define DLC_CODEGEN_PLAN_MEMORYPASSES_H
+
+#include "dialects/Exec/Exec.h"
+
+namespace dlc::codegen {
+
+/// The records of one layer and stage, products, convolutions and attention excepted: these cost
+/// what they compute.
+struct MemoryPasses {
+  std::string layer, stage;
+  int64_t records = 0;
+  int64_t bytes = 0; ///< that the chosen code reads and writes
+  int64_t least = 0; ///< that the formula needs
+};
+
+/// In the order of each one's first record.
+std::vector<MemoryPasses> countMemoryPasses(exec::ProgramOp program,
+                                            const mlir::SymbolTable &symbols);
+
+} // namespace dlc::codegen
+
+#endif
