@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Times training steps on the CPU with one decision of the compiler taken back at a time: each pass that only improves left out, the gradient of the
-input computed, each algorithm of convolutions forced. What Kim et al. (2017) claim for GPUs, as measured here.
+input computed, each algorithm and each layout of convolutions forced. What Kim et al. (2017) claim for GPUs, as measured here.
 
 usage: ablation.py [--tools build/release/bin] [--cases alexnet/64,resnet50/16] [--variants default,no dl-fuse] [--threads 2] [--rounds 7] [--json]
 
@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 MODELS = {"lenet": "examples/lenet/lenet.dl", "alexnet": "bench/gpu/alexnet.dl", "vgg16": "bench/gpu/vgg16.dl", "resnet50": "examples/resnet50/resnet50.dl"}
 PASSES = ["dl-simplify", "cse", "dl-fuse", "dl-choose", "dl-schedule", "exec-plan-memory"]
 VARIANTS = {"default": []} | {f"no {name}": [f"--disable-pass={name}"] for name in PASSES} | {"input gradient": ["--input-gradients"]} | {
-    f"all {name}": [f"--conv-algorithm={name}"] for name in ("direct", "gemm", "winograd", "fft")}
+    f"all {name}": [f"--conv-algorithm={name}"] for name in ("direct", "gemm", "winograd", "fft")} | {f"all {name}": [f"--layout={name}"] for name in ("row-major", "nchw16c")}
 
 
 def run(*command):

@@ -17,11 +17,10 @@ struct MachineModel {
   int64_t lanes; ///< float32 lanes of a vector register
   int64_t vectorRegisters;
   int64_t l1Bytes, l2Bytes; ///< data caches of one core
-  bool halvesVectors;       ///< its ports take a vector in two halves
+  /// Of register tiles, as far as caches and the ends of loops let them run.
+  double cyclesPerSecond;
 
-  explicit MachineModel(const CpuTarget &target)
-      : lanes(target.vectorBytes / 4), vectorRegisters(target.vectorRegisters), l1Bytes(target.l1),
-        l2Bytes(target.l2), halvesVectors(target.cpu == "znver4") {}
+  explicit MachineModel(const CpuTarget &target);
 };
 
 /// Enough tasks for any machine that trains on the CPU; more only repeat the packing of shared

@@ -24,6 +24,13 @@ namespace dlc::codegen {
 using dl::ConvolutionAlgorithm;
 
 /// The CPU to generate for. Sizes in bytes, per core.
+/// How a CPU's convolutions may store images.
+enum class ImageLayout {
+  Heuristic, ///< what the cost model takes
+  RowMajor,
+  Blocks, ///< nchw16c, of each convolution that has code for it
+};
+
 struct CpuTarget {
   std::string cpu;           ///< LLVM's name
   std::string features;      ///< LLVM's feature string
@@ -33,6 +40,7 @@ struct CpuTarget {
   uint64_t l1 = 32 << 10, l2 = 1 << 20, l3 = 8 << 20;
   /// For each convolution that it can run and that asks for none itself.
   ConvolutionAlgorithm convolution = ConvolutionAlgorithm::Heuristic;
+  ImageLayout layout = ImageLayout::Heuristic;
   /// No algorithm that errs more than sums of float32 in order do.
   bool strict = false;
   /// Bytes that a kernel may use besides its tensors, where one can that needs no more. Kernels

@@ -27,6 +27,11 @@ public:
   double conversionSeconds(RankedTensorType type) override;
 
 private:
+  ImageLayout imageLayout() const {
+    auto *cpu = std::get_if<CpuTarget>(&target);
+    return cpu ? cpu->layout : ImageLayout::Heuristic;
+  }
+  bool takesOnly(dl::FusedOp region, const dl::Layouts &layouts);
   program::LayoutAttr wantedLayout(RankedTensorType type) const;
   SmallVector<dl::Layouts> layoutsWorthAsking(dl::FusedOp region) const;
 
@@ -129,7 +134,8 @@ program::LayoutAttr TargetCandidates::wantedLayout(RankedTensorType type) const 
                ? program::LayoutAttr::getChannelsLast(context, rank)
                : program::LayoutAttr();
   // With one pixel the channels stand side by side anyway.
-  if (rank != 4 || type.getDimSize(1) % line != 0 || type.getDimSize(2) * type.getDimSize(3) == 1)
+  if (imageLayout() == ImageLayout::RowMajor || rank != 4 || type.getDimSize(1) % line != 0 ||
+      type.getDimSize(2) * type.getDimSize(3) == 1)
     return {};
   return program::LayoutAttr::get(context, {0, 1, 2, 3}, {1, line});
 }
@@ -147,10 +153,25 @@ SmallVector<dl::Layouts> TargetCandidates::layoutsWorthAsking(dl::FusedOp region
   return all;
 }
 
+/// Whether the user's layout leaves a convolution no other one: it has code of its own for these.
+bool TargetCandidates::takesOnly(dl::FusedOp region, const dl::Layouts &layouts) {
+  if (imageLayout() != ImageLayout::Blocks || !convolutionOf(region) ||
+      llvm::none_of(layouts, [](program::LayoutAttr layout) { return bool(layout); }))
+    return false;
+  StoredRegion stored(region, layouts);
+  FailureOr<KernelSpec> spec = stored.spec();
+  return succeeded(spec) && llvm::any_of(selector->offer(*spec).candidates, [](const auto &one) {
+           return one.candidate.algorithm.has_value();
+         });
+}
+
 std::vector<dl::Candidate> TargetCandidates::candidates(dl::FusedOp region) {
   std::vector<dl::Candidate> all;
-  for (const dl::Layouts &layouts : layoutsWorthAsking(region))
+  for (const dl::Layouts &layouts : layoutsWorthAsking(region)) {
+    if (takesOnly(region, layouts))
+      return candidatesIn(region, layouts);
     llvm::append_range(all, candidatesIn(region, layouts));
+  }
   return all;
 }
 

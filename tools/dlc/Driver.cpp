@@ -51,6 +51,7 @@ public:
     } else {
       auto &cpu = std::get<codegen::CpuTarget>(target);
       cpu.convolution = algorithm;
+      cpu.layout = options.layout;
       if (options.workspaceLimitMiB)
         cpu.workspaceLimit = *options.workspaceLimitMiB << 20;
       cpu.strict = options.math == Math::Strict;
@@ -391,6 +392,8 @@ std::string checkForTarget(const Options &options) {
   const auto algorithm = dl::symbolizeConvolutionAlgorithm(options.convolutions);
   if (cuda && algorithm && algorithm != dl::ConvolutionAlgorithm::Winograd)
     return "--conv-algorithm=" + options.convolutions + " needs a CPU target: --target=cpu";
+  if (cuda && options.layout != codegen::ImageLayout::Heuristic)
+    return "--layout needs a CPU target: --target=cpu";
   if (options.memoryBudget > 0 && options.recompute == DLPipelineOptions::Recompute::None)
     return "--memory-budget needs what --rematerialize=none forbids";
   for (auto [isGiven, flag] : {std::pair{options.bucketBytes != 0, "--bucket-size"},

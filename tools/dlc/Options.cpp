@@ -26,6 +26,16 @@ static const std::vector<std::pair<std::string, Math>> &maths() {
   return all;
 }
 
+using codegen::ImageLayout;
+
+static const std::vector<std::pair<std::string, ImageLayout>> &layouts() {
+  static const std::vector<std::pair<std::string, ImageLayout>> all = {
+      {"heuristic", ImageLayout::Heuristic},
+      {"row-major", ImageLayout::RowMajor},
+      {"nchw16c", ImageLayout::Blocks}};
+  return all;
+}
+
 using Recompute = DLPipelineOptions::Recompute;
 
 static const std::vector<std::pair<std::string, Recompute>> &recomputations() {
@@ -142,12 +152,17 @@ static void addOptions(CLI::App &app, Options &options) {
          "heuristic, direct, gemm, winograd, fft; CUDA: library, own, winograd")
       ->check(oneOf({"heuristic", "direct", "gemm", "winograd", "fft", "own", "library"}))
       ->option_text("WHICH");
+  app.add_option_function<std::string>(
+         "--layout", [&](const std::string &value) { options.layout = valueOf(layouts(), value); },
+         "of images in convolutions on the CPU: heuristic, row-major, nchw16c")
+      ->check(oneOf(keysOf(layouts())))
+      ->option_text("WHICH");
   app.add_option("--cudnn-device", options.cudnnDevice,
                  "choose cuDNN's engines now, for the GPU that `dlc-run device` described")
       ->option_text("FILE");
   app.add_option_function<std::string>(
          "--math", [&](const std::string &value) { options.math = valueOf(maths(), value); },
-         "float32 (default); strict: no more error than direct; tf32: on CUDA")
+         "float32 (default); strict: errs no more than sums in order; tf32: on CUDA")
       ->check(oneOf(keysOf(maths())))
       ->option_text("HOW");
   app.add_option("--workspace-limit", options.workspaceLimitMiB,

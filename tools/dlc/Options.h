@@ -2,6 +2,7 @@
 #ifndef DLC_TOOLS_DLC_OPTIONS_H
 #define DLC_TOOLS_DLC_OPTIONS_H
 
+#include "codegen/Kernel/KernelGenerator.h"
 #include "passes/Pipelines.h"
 #include <array>
 #include <cstdint>
@@ -33,9 +34,10 @@ struct Options {
   std::string checkNames;   ///< an earlier list of --emit=names; empty: none
   bool ownProducts = false; ///< CUDA: no library
   std::string convolutions; ///< CPU: an algorithm's name; CUDA: own or library; empty: default
-  std::string plan;         ///< a file of dlc tune; empty: none
-  std::string cudnnDevice;  ///< CUDA: file with the properties of the GPU that cuDNN's engines are
-                            ///< chosen for
+  codegen::ImageLayout layout = codegen::ImageLayout::Heuristic; ///< CPU
+  std::string plan;        ///< a file of dlc tune; empty: none
+  std::string cudnnDevice; ///< CUDA: file with the properties of the GPU that cuDNN's engines are
+                           ///< chosen for
   Math math = Math::Float32;
   /// Of each kernel, which take turns in it: of a step. Nothing: none on the CPU, 16 on CUDA.
   std::optional<uint64_t> workspaceLimitMiB;
