@@ -134,7 +134,7 @@ static std::string refusalOf(const dl::ConvolutionForm &form, const CudaTarget &
   if (!getElementTypeOrSelf(form.result()).isF32())
     return "it does not compute in float32";
   std::string refusal = winogradRefusal(g.threeAxes(), g.groups);
-  if (refusal.empty() && target.strict && !errsLikeDirect(form.direction, g.threeAxes(), 2))
+  if (refusal.empty() && target.strict && !errsLikeSums(g.threeAxes(), 2))
     refusal = "its transforms err more than --math=strict allows";
   return refusal;
 }
@@ -239,7 +239,7 @@ SmallVector<Candidate> WinogradGenerator::schedules(const KernelSpec &spec,
     const TiledConvolution tiled(form, outputs);
     const ProductExtents &p = tiled.product;
     if (p.m * p.n * p.k == 0 ||
-        (target.strict && !errsLikeDirect(form.direction, form.geometry.threeAxes(), outputs)))
+        (target.strict && !errsLikeSums(form.geometry.threeAxes(), outputs)))
       continue;
     Candidate own = scheduleOwn(spec, tiled, outputs);
     if (fitsWorkspace(tiled, *(*own.parameters.getAsArray())[1].getAsInteger()))

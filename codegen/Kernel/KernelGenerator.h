@@ -70,7 +70,7 @@ struct CudaTarget {
   dlc_math math = DLC_MATH_STRICT;
   /// For each convolution that our own kernels can run so and that asks for none itself: Winograd.
   ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::Heuristic;
-  /// Of our own kernels none that errs more than direct sums of float32 do.
+  /// Of our own kernels none that errs more than sums of float32 in order do.
   bool strict = false;
   /// Bytes of workspace that a call of cuDNN may have, and those of our own convolutions that need
   /// one for their operands; not set: 16 MiB for cuDNN, none for ours.

@@ -244,8 +244,6 @@ std::string codegen::winogradRefusal(const std::array<dl::WindowAxis, 3> &axes, 
   return "";
 }
 
-bool codegen::errsLikeDirect(dl::ConvolutionForm::Direction direction,
-                             const std::array<dl::WindowAxis, 3> &axes, int64_t outputs) {
-  return direction != dl::ConvolutionForm::Direction::BackwardFilter && outputs == 2 &&
-         std::max(axes[1].kernel, axes[2].kernel) == 3;
+bool codegen::errsLikeSums(const std::array<dl::WindowAxis, 3> &axes, int64_t outputs) {
+  return outputs == 2 && std::max(axes[1].kernel, axes[2].kernel) == 3;
 }

@@ -71,9 +71,9 @@ std::string transformRefusal(const std::array<dl::WindowAxis, 3> &axes, int64_t 
 std::string winogradRefusal(const std::array<dl::WindowAxis, 3> &axes, int64_t groups);
 /// "a filter of 3x5".
 std::string filterText(const std::array<dl::WindowAxis, 3> &axes);
-/// Whether tiles of outputs x outputs err no more than direct sums: see the tests of both targets.
-bool errsLikeDirect(dl::ConvolutionForm::Direction direction,
-                    const std::array<dl::WindowAxis, 3> &axes, int64_t outputs);
+/// Whether tiles of outputs x outputs err no more than a sum of one product after the other, in
+/// each direction: see the tests of both targets.
+bool errsLikeSums(const std::array<dl::WindowAxis, 3> &axes, int64_t outputs);
 
 } // namespace dlc::codegen
 

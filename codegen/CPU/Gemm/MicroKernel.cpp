@@ -14,7 +14,7 @@ namespace {
 struct MicroKernelBuilder {
   PackEmitter &e;
   const MicroKernel &kernel;
-  Value a, panel, offsets;
+  Value a, panel, offsets, later;
 
   SmallVector<Value> step(Value k, ValueRange accumulators);
   SmallVector<Value> multiplyComplex(Value row, ValueRange columns, ValueRange accumulators);
@@ -58,6 +58,9 @@ SmallVector<Value> MicroKernelBuilder::step(Value k, ValueRange accumulators) {
   const int64_t ahead = kernel.rows() > 1 ? 8 : 0;
   for (int64_t line = 0; ahead && line < kernel.vectors * e.lanes; line += lineElements)
     e.prefetch(e.at(place, ahead * kernel.vectors * e.lanes + line), /*forWriting=*/false);
+  for (int64_t line = 0; line < kernel.laterLines; ++line)
+    e.prefetch(e.at(later, e.mul(e.add(e.mul(k, kernel.laterLines), line), lineElements)),
+               /*forWriting=*/false, /*locality=*/2);
   for (int64_t v = 0; v < kernel.vectors; ++v)
     columns.push_back(e.loadAligned(e.at(place, v * e.lanes)));
   if (kernel.imaginary)
@@ -99,16 +102,22 @@ LLVM::LLVMFuncOp codegen::emitMicroKernel(ModuleOp module, const CpuTarget &targ
   OpBuilder b(module.getContext());
   PackEmitter e(b, module.getLoc(), module, target);
   Type p = e.pointerType();
-  auto function = createFunction(b, e.loc, module, target, name,
-                                 {p, p, p, b.getI64Type(), p, b.getI1Type()}, /*exported=*/false);
+  SmallVector<Type> parameters = {p, p, p, b.getI64Type(), p, b.getI1Type()};
+  if (kernel.laterLines)
+    parameters.push_back(p);
+  auto function = createFunction(b, e.loc, module, target, name, parameters, /*exported=*/false);
   Value acc = function.getArgument(4), accumulate = function.getArgument(5);
   const int64_t count = kernel.rows() * kernel.vectors;
   auto place = [&](int64_t i) { return e.at(acc, i * e.lanes); };
   // What the sums are added to arrives while they are made.
   for (int64_t i = 0; i < count * e.lanes; i += lineElements)
     e.prefetch(e.at(acc, i), /*forWriting=*/true);
-  MicroKernelBuilder builder{e, kernel, function.getArgument(0), function.getArgument(1),
-                             function.getArgument(2)};
+  MicroKernelBuilder builder{e,
+                             kernel,
+                             function.getArgument(0),
+                             function.getArgument(1),
+                             function.getArgument(2),
+                             kernel.laterLines ? function.getArgument(6) : Value()};
   SmallVector<Value> sums = builder.reduce(function.getArgument(3));
   auto branch = scf::IfOp::create(b, e.loc, accumulate, /*withElseRegion=*/true);
   OpBuilder after = OpBuilder::atBlockEnd(b.getBlock());

@@ -26,12 +26,15 @@ struct MicroKernel {
   int64_t stepA = 0;
   /// From A's real to its imaginary parts, in elements; 0: numbers are real.
   int64_t imaginary = 0;
+  /// Cache lines that each step asks for, of what later calls read: of an argument more.
+  int64_t laterLines = 0;
 
   int64_t rows() const { return int64_t(rowOffsets.size()); }
 };
 
-/// The function of `module`: void (a, b, offsets, steps: i64, acc, accumulate: i1); `accumulate`
-/// adds to what acc holds. A module with several gives each a name.
+/// The function of `module`: void (a, b, offsets, steps: i64, acc, accumulate: i1[, later]);
+/// `accumulate` adds to what acc holds; `later` is what laterLines begin with, brought into L2. A
+/// module with several gives each a name.
 mlir::LLVM::LLVMFuncOp emitMicroKernel(mlir::ModuleOp module, const CpuTarget &target,
                                        const MicroKernel &kernel,
                                        llvm::StringRef name = "micro_kernel");

@@ -23,8 +23,8 @@ void PackEmitter::storeAligned(Value vector, Value pointer) {
 void PackEmitter::storeUnaligned(Value vector, Value pointer) {
   LLVM::StoreOp::create(b, loc, vector, pointer, /*alignment=*/4);
 }
-void PackEmitter::prefetch(Value pointer, bool forWriting) {
-  LLVM::Prefetch::create(b, loc, pointer, forWriting, /*hint=*/3, /*cache=*/1);
+void PackEmitter::prefetch(Value pointer, bool forWriting, unsigned locality) {
+  LLVM::Prefetch::create(b, loc, pointer, forWriting, locality, /*cache=*/1);
 }
 
 Value PackEmitter::entry(Value table, Value index) {

@@ -38,6 +38,10 @@ struct DataPlan {
   int64_t tilePanelElements() const {
     return sizes.sourceVectors * sizes.parts * sizes.schedule.rows * sizes.lanes;
   }
+  /// Of a panel of the filter: cache lines of one source channel.
+  int64_t filterLines() const { return ceilDiv(sizes.width, lineElements); }
+  /// Of them, those that a call of the micro-kernel asks for, so that all of a block bring a panel.
+  int64_t laterLines() const { return ceilDiv(filterLines(), sizes.tilePanels()); }
   int64_t filterStride() const {
     return sizes.targetPanels * sizes.sourceChannels * sizes.width + lineElements;
   }
@@ -261,9 +265,14 @@ void DataPhase::multiply(LLVM::LLVMFuncOp micro, Value panel, Value tilePanels) 
     e.loop(e.constant(0), tilePanels, 1, [&](Value tiles) {
       Value from = e.at(source, e.mul(tiles, plan.tilePanelElements()));
       Value to = e.at(product, e.mul(tiles, schedule.rows * sizes.width));
-      LLVM::CallOp::create(
-          e.b, e.loc, micro,
-          ValueRange{from, e.at(kernel.workspace(), filter), table, steps, to, fresh});
+      // The next point's panel comes from far away while this one is multiplied.
+      const int64_t callElements = plan.laterLines() * sizes.sourceChannels * lineElements;
+      const int64_t calls = ceilDiv(plan.filterLines(), plan.laterLines());
+      Value call = e.minimum(tiles, e.constant(calls - 1));
+      Value later = e.add(e.add(filter, plan.filterStride()), e.mul(call, callElements));
+      LLVM::CallOp::create(e.b, e.loc, micro,
+                           ValueRange{from, e.at(kernel.workspace(), filter), table, steps, to,
+                                      fresh, e.at(kernel.workspace(), later)});
     });
   });
 }
@@ -371,6 +380,7 @@ LogicalResult codegen::emitWinogradData(const KernelSpec &spec, const Candidate 
   micro.vectors = schedule.vectors;
   if (plan.sizes.parts == 2)
     micro.imaginary = schedule.rows * plan.sizes.lanes;
+  micro.laterLines = plan.laterLines();
   LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
   DataPhase filter(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   filter.transformFilter();

@@ -147,13 +147,14 @@ TEST(Winograd, Refuses) {
 //===------------------------------------------------------------------------------------------===//
 
 // Against float64, uniform inputs in [-1, 1), 32 channels. An error grows with what the transforms
-// multiply by before they subtract: the bounds are twice what was measured (Winograd.h). In the
-// data directions F(2x2, 3x3) errs less than a sum of one product after the other, as it sums fewer
-// of them: --math=strict keeps it there. Direct convolution sums by blocks, which errs less still.
+// multiply by before they subtract: the bounds are twice what was measured (Winograd.h). F(2x2, 3x3)
+// errs less than a sum of one product after the other, as it sums fewer of them: --math=strict keeps
+// it. For the filter's gradient that is so from images of a few hundred pixels on: of 14x14, 0.96 of
+// the error, of 28x28 0.9, of 56x56 0.44. Direct convolution sums by blocks, which errs less still.
 TEST(Winograd, ErrorsAreBounded) {
-  const ConvolutionShapes three = {{2, 32, 13, 15}, {64, 32, 3, 3}, {2, 64, 13, 15},
+  const ConvolutionShapes three = {{2, 32, 26, 30}, {64, 32, 3, 3}, {2, 64, 26, 30},
                                    {1, 1},          {1, 1, 1, 1},   {1, 1}};
-  const ConvolutionShapes five = {{2, 32, 13, 15}, {64, 32, 5, 5}, {2, 64, 13, 15},
+  const ConvolutionShapes five = {{2, 32, 26, 30}, {64, 32, 5, 5}, {2, 64, 26, 30},
                                   {1, 1},          {2, 2, 2, 2},   {1, 1}};
   const char *directions[] = {"forward", "backward data", "backward filter"};
   for (int direction = 0; direction < 3; ++direction) {
@@ -164,7 +165,7 @@ TEST(Winograd, ErrorsAreBounded) {
            four = errorOf(small, "cpu-winograd", "winograd tile 4x4"),
            twoFive = errorOf(large, "cpu-winograd", "winograd tile 2x2"),
            fourFive = errorOf(large, "cpu-winograd", "winograd tile 4x4");
-    EXPECT_LE(two, direction == 2 ? 2 * inOrder : inOrder) << directions[direction];
+    EXPECT_LE(two, inOrder) << directions[direction];
     EXPECT_LE(four, 3e-6) << directions[direction];
     EXPECT_LE(twoFive, 4e-6) << directions[direction];
     EXPECT_LE(fourFive, 6e-6) << directions[direction];
