@@ -162,7 +162,7 @@ static void addOptions(CLI::App &app, Options &options) {
       ->option_text("FILE");
   app.add_option_function<std::string>(
          "--math", [&](const std::string &value) { options.math = valueOf(maths(), value); },
-         "float32 (default); strict: errs no more than sums in order; tf32: on CUDA")
+         "float32 (default); strict: errs like sums in order; tf32: on CUDA")
       ->check(oneOf(keysOf(maths())))
       ->option_text("HOW");
   app.add_option("--workspace-limit", options.workspaceLimitMiB,

@@ -144,7 +144,11 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   const double fromMemory = arrives ? 20e9 : 8e9;
   const double bytesPerSecond = filterBytes > 2 * double(target.l3) ? fromMemory : 100e9;
   const double bytes = filterBytes * double(arrives ? z.blocks - 1 : z.blocks) * (filter ? 2 : 1);
-  return tileSeconds(cycles, MachineModel(target)) +
+  // So does what a block's tiles became, for each panel, where it leaves little room for others.
+  const double tileBytes = 4.0 * z.points * z.blockTiles * z.sourceChannels;
+  const double tilesAgain =
+      arrives && tileBytes > double(target.l3) / 2 ? tileBytes * z.blocks * z.targetPanels : 0;
+  return tileSeconds(cycles, MachineModel(target)) + tilesAgain / 8e9 +
          (filterBytes > double(target.l2) ? bytes / bytesPerSecond : 0);
 }
 
