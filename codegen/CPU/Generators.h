@@ -15,6 +15,7 @@ std::string convolutionRefusal(const KernelSpec &spec, ConvolutionAlgorithm algo
 
 std::unique_ptr<CpuGenerator> createMapGenerator();
 std::unique_ptr<CpuGenerator> createReduceGenerator();
+std::unique_ptr<CpuGenerator> createRowPassesGenerator();
 std::unique_ptr<CpuGenerator> createWindowGenerator();
 std::unique_ptr<CpuGenerator> createSoftmaxGenerator();
 std::unique_ptr<CpuGenerator> createTransposeGenerator();

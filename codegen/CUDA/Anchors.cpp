@@ -49,8 +49,7 @@ SmallVector<int64_t> ReducedAxes::extents(bool ofReduced) const {
   return result;
 }
 
-/// The point of the operand that element r of those that are combined to element k stands at.
-static Point reducedPoint(DeviceFunction &function, const ReducedAxes &axes) {
+Point codegen::reducedPoint(DeviceFunction &function, const ReducedAxes &axes) {
   SmallVector<Value> k = function.delinearize(function.index(0), axes.extents(false));
   SmallVector<Value> r = function.delinearize(function.index(1), axes.extents(true)), indices;
   size_t nextK = 0, nextR = 0;
@@ -149,8 +148,7 @@ unsigned codegen::totalValues(ArrayRef<dl::ReductionOp> reductions) {
   return values;
 }
 
-/// struct Totals; empty if a type is none that CUDA kernels know.
-static std::string totalsStruct(ArrayRef<dl::ReductionOp> reductions) {
+std::string codegen::totalsStruct(ArrayRef<dl::ReductionOp> reductions, StringRef name) {
   std::string fields, clear, finish, merge, shuffled, save, load;
   unsigned values = 0;
   for (size_t i = 0; i < reductions.size(); ++i) {
@@ -175,17 +173,17 @@ static std::string totalsStruct(ArrayRef<dl::ReductionOp> reductions) {
     load += " " + r + ".template load<STRIDE>(p, " + at + ");";
     values += valuesOf(op);
   }
-  return llvm::formatv("  struct Totals {{\n{0}"
+  return llvm::formatv("  struct {7} {{\n{0}"
                        "    __device__ void clear() {{{1} }\n"
                        "    __device__ void finish() {{{2} }\n"
-                       "    __device__ void merge(const Totals &b) {{{3} }\n"
-                       "    __device__ Totals shuffled(int bits) const {{ return {{{4}}; }\n"
+                       "    __device__ void merge(const {7} &b) {{{3} }\n"
+                       "    __device__ {7} shuffled(int bits) const {{ return {{{4}}; }\n"
                        "    template <int STRIDE, class B> "
                        "__device__ void save(B p, int at) const {{{5} }\n"
                        "    template <int STRIDE, class B> "
                        "__device__ void load(B p, int at) {{{6} }\n"
                        "  };\n",
-                       fields, clear, finish, merge, shuffled, save, load);
+                       fields, clear, finish, merge, shuffled, save, load, name);
 }
 
 std::string
@@ -193,7 +191,7 @@ codegen::reductionMembers(const KernelSpec &spec, ArrayRef<dl::ReductionOp> redu
                           llvm::function_ref<BodyEmitter::AnchorValue(DeviceFunction &)> anchor,
                           bool storesFront) {
   ReducedAxes axes(reductions.front());
-  std::string text = totalsStruct(reductions), functions, values, adds;
+  std::string text = totalsStruct(reductions, "Totals"), functions, values, adds;
   if (text.empty())
     return "";
   for (size_t i = 0; i < reductions.size(); ++i) {
@@ -426,6 +424,8 @@ SmallVector<StringRef> codegen::skeletonsOf(const KernelSpec &spec) {
     return ReducedAxes(spec.reductions().front()).alongRows()
                ? SmallVector<StringRef>{"reductions", "reduce_rows", "reduce_parts"}
                : SmallVector<StringRef>{"reductions", "reduce_channels", "reduce_parts"};
+  case Anchor::RowPasses:
+    return {"reductions", "reduce_rows", "row_passes"};
   case Anchor::Window:
     return {"axis", "window"};
   case Anchor::Softmax:

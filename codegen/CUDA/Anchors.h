@@ -54,6 +54,13 @@ struct ReducedAxes {
   bool alongRows() const { return shape.empty() || reduced.back(); }
 };
 
+/// The point of the operand that element r of those that are combined to element k stands at; k and
+/// r are the function's first two indices.
+Point reducedPoint(DeviceFunction &function, const ReducedAxes &axes);
+
+/// struct `name`: a total of each reduction, see reductions.cuh. Empty if a type is none that CUDA
+/// kernels know.
+std::string totalsStruct(llvm::ArrayRef<dl::ReductionOp> reductions, llvm::StringRef name);
 /// Members for the reductions' skeletons: KEPT, REDUCED, Totals and add(v, k, r). `anchor` gives
 /// the values that operands may need, `storesFront` as above. Empty if they cannot be printed.
 std::string reductionMembers(const KernelSpec &spec, llvm::ArrayRef<dl::ReductionOp> reductions,

@@ -32,6 +32,8 @@ SmallVector<Candidate> ElementsGenerator::schedules(const KernelSpec &spec,
     return {};
   Candidate candidate;
   candidate.schedule = "elements";
+  // Each element combines its row anew.
+  candidate.inPlace = spec.anchor() != Anchor::RowPasses;
   for (RankedTensorType type : spec.resultTypes())
     candidate.phases.push_back(
         {uint32_t(llvm::divideCeil(program::PhysicalLayout::get(type).elements, threads)), 0});

@@ -12,6 +12,7 @@ llvm::ArrayRef<const CudaGenerator *> cudaGenerators();
 
 std::unique_ptr<CudaGenerator> createCudaMapGenerator();
 std::unique_ptr<CudaGenerator> createCudaReduceGenerator();
+std::unique_ptr<CudaGenerator> createCudaRowPassesGenerator();
 std::unique_ptr<CudaGenerator> createCudaWindowGenerator();
 std::unique_ptr<CudaGenerator> createCudaSoftmaxGenerator();
 std::unique_ptr<CudaGenerator> createCudaTransposeGenerator();

@@ -277,7 +277,9 @@ Value BodyEmitter::emit(Value value, const Point &point) {
   for (auto &[key, at, known] : memo)
     if (key == value && at == point)
       return known;
-  Value result = compute(value, point);
+  Value result = kept ? kept(value, point) : Value();
+  if (!result)
+    result = compute(value, point);
   if (!result && point.width > 1)
     result = computeLanes(value, point);
   if (result)

@@ -45,11 +45,10 @@ static bool areSumsBeside(Block &block) {
          });
 }
 
-/// Whether `op` is one more reduction of the anchor's loop nest; none of them waits for another.
+/// Whether `op` is one more reduction of the anchor's loop nest.
 bool KernelSpec::joinsAnchor(Operation &op) const {
   auto reduction = dyn_cast<dl::ReductionOp>(op);
-  return reduction && kind == Anchor::Reduce && !dependsOnAnchor(reduction.getReduced()) &&
-         dl::shareLoops(reductionOps.front(), reduction);
+  return reduction && kind == Anchor::Reduce && dl::shareLoops(reductionOps.front(), reduction);
 }
 
 void KernelSpec::addAnchor(Operation &op, Anchor anchor) {
@@ -59,13 +58,48 @@ void KernelSpec::addAnchor(Operation &op, Anchor anchor) {
   if (auto reduction = dyn_cast<dl::ReductionOp>(op))
     reductionOps.push_back(reduction);
   llvm::append_range(anchorValues, op.getResults());
-  behindAnchor.insert_range(op.getResults());
+  unsigned pass = 0;
+  for (Value operand : op.getOperands())
+    pass = std::max(pass, passOf(operand));
+  for (Value result : op.getResults())
+    behindAnchor[result] = pass + 1;
 }
 
 /// What reads a value behind the anchor is behind it.
 void KernelSpec::follow(Operation &op) {
-  if (llvm::any_of(op.getOperands(), [&](Value operand) { return dependsOnAnchor(operand); }))
-    behindAnchor.insert_range(op.getResults());
+  for (Value operand : op.getOperands())
+    if (dependsOnAnchor(operand))
+      for (Value result : op.getResults())
+        behindAnchor[result] = std::max(passOf(result), passOf(operand));
+}
+
+/// Whether a reduction waits for another, or a result needs each element of a row once more.
+bool KernelSpec::needsRowPasses() const {
+  if (kind != Anchor::Reduce)
+    return false;
+  const int64_t kept = cast<RankedTensorType>(anchorValues.front().getType()).getNumElements();
+  return llvm::any_of(reductionOps,
+                      [&](dl::ReductionOp op) { return dependsOnAnchor(op.getReduced()); }) ||
+         llvm::any_of(body->back().getOperands(), [&](Value result) {
+           return dependsOnAnchor(result) &&
+                  cast<RankedTensorType>(result.getType()).getNumElements() > kept;
+         });
+}
+
+std::optional<dl::Rows> KernelSpec::rows() const {
+  if (kind != Anchor::RowPasses)
+    return std::nullopt;
+  std::optional<dl::Rows> rows = dl::rowsOf(reductionOps.front());
+  for (Operation &inner : *body) {
+    auto index = dyn_cast<dl::IndexOp>(inner);
+    if (!rows || !index || !dependsOnAnchor(index->getResult(0)))
+      continue;
+    const bool staysInRow =
+        llvm::all_of(index.getIndexMaps(), [](const auto &map) { return map.isIdentity(); });
+    if (!staysInRow && !dl::spreadsOverRows(index, *rows))
+      return std::nullopt;
+  }
+  return rows;
 }
 
 FailureOr<KernelSpec> KernelSpec::get(Block &block) {
@@ -93,6 +127,8 @@ FailureOr<KernelSpec> KernelSpec::get(Block &block) {
     if (auto index = dyn_cast<dl::IndexOp>(op); index && !index.keepsOrder())
       transpose = &op;
   }
+  if (spec.needsRowPasses())
+    spec.kind = Anchor::RowPasses;
   // A transposition only changes indices; alone, it decides the loops.
   if (!spec.op && transpose) {
     spec.addAnchor(*transpose, Anchor::Transpose);

@@ -12,7 +12,7 @@
 #ifndef DLC_CODEGEN_KERNEL_KERNELSPEC_H
 #define DLC_CODEGEN_KERNEL_KERNELSPEC_H
 
-#include "dialects/DL/DL.h"
+#include "dialects/DL/DLReductionOps.h"
 #include "dialects/Program/Layout.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/DenseMap.h"
@@ -35,8 +35,8 @@ using KernelKey = std::array<uint8_t, 16>;
 class KernelSpec {
 public:
   /// `block`: dl ops ended by dl.yield. Fails (with an error at the offending op) if there is more
-  /// than one anchor, or an op that no kernel can hold. Reductions of one loop nest are one anchor;
-  /// sums beside a matmul are none: see isSum.
+  /// than one anchor, or an op that no kernel can hold. Reductions of one loop nest are one anchor,
+  /// also where one waits for another; sums beside a matmul are none: see isSum.
   static mlir::FailureOr<KernelSpec> get(mlir::Block &block);
 
   Anchor anchor() const { return kind; }
@@ -70,6 +70,12 @@ public:
   mlir::Value result(unsigned number) const { return body->back().getOperand(number); }
   /// Whether `value` needs the anchor; a result that does not is stored from the prologue.
   bool dependsOnAnchor(mlir::Value value) const { return behindAnchor.contains(value); }
+  /// How many reductions, each of which waits for the one before, `value` waits for: the pass over
+  /// a row in which it is computed.
+  unsigned passOf(mlir::Value value) const { return behindAnchor.lookup(value); }
+  /// Of row passes: the rows, if whatever waits for a row's reductions stands in that row. Then
+  /// the anchor's values are asked for at their own row only.
+  std::optional<dl::Rows> rows() const;
 
   /// Multiplications and additions of one run (two for a multiply-add), and the bytes that must be
   /// read and written.
@@ -92,6 +98,7 @@ public:
 
 private:
   bool joinsAnchor(mlir::Operation &op) const;
+  bool needsRowPasses() const;
   void addAnchor(mlir::Operation &op, Anchor anchor);
   void follow(mlir::Operation &op);
   void setFlatBuffers(dl::MultiTensorOp update);
@@ -102,7 +109,7 @@ private:
   llvm::SmallVector<dl::ReductionOp> reductionOps;
   llvm::SmallVector<mlir::Value> anchorValues;
   llvm::SmallVector<mlir::RankedTensorType> operands, results;
-  llvm::DenseSet<mlir::Value> behindAnchor;
+  llvm::DenseMap<mlir::Value, unsigned> behindAnchor; ///< and its pass
 };
 
 /// Reads a canonicalText back: a module whose one dl.fused has the region. Fails with an error.
@@ -156,10 +163,16 @@ public:
   /// Gives KernelSpec::anchorResults()[number] at `point`: a vector, or a scalar that holds for all
   /// lanes. Null: the generator does not have the value at this point; emit() then fails.
   using AnchorValue = std::function<mlir::Value(unsigned number, const Point &point)>;
+  /// Gives a value of the region that the generator has kept, computed as emit() would. Null: it
+  /// has not.
+  using KeptValue = std::function<mlir::Value(mlir::Value value, const Point &point)>;
 
   BodyEmitter(const KernelSpec &spec, mlir::OpBuilder &builder, mlir::Location loc,
               LoadOperand load, AnchorValue anchor)
       : spec(spec), builder(builder), loc(loc), load(std::move(load)), anchor(std::move(anchor)) {}
+
+  /// Values that are asked for first.
+  void setKept(KeptValue value) { kept = std::move(value); }
 
   /// `value` (of the spec's region) at `point`, computed: bool is i1. A vector<width x T>, or a
   /// scalar if the value is the same in all lanes. Null if the anchor's value was not to be had.
@@ -186,6 +199,7 @@ private:
   mlir::Location loc;
   LoadOperand load;
   AnchorValue anchor;
+  KeptValue kept;
   llvm::SmallVector<std::tuple<mlir::Value, Point, mlir::Value>> memo;
 };
 

@@ -9,9 +9,6 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// What of a row stays in a core's cache until the row's sum is known.
-static const int64_t cachedBytes = 256 << 10;
-
 namespace {
 /// One buffer of a record.
 struct Touched {
@@ -52,25 +49,14 @@ private:
 };
 } // namespace
 
-/// Whether what the reduction combines stands in one piece that a cache holds.
-static bool isOfRows(dl::ReductionOp reduction) {
-  auto type = cast<RankedTensorType>(reduction.getReduced().getType());
-  int64_t combined = 1, next = type.getRank() - reduction.getReducedAxes().size();
-  for (int64_t axis : reduction.getReducedAxes()) {
-    if (axis != next++)
-      return false;
-    combined *= type.getDimSize(axis);
-  }
-  return combined * program::elementBytes(type.getElementType()) <= cachedBytes;
-}
-
 static bool endsPass(const KernelSpec &spec) {
   switch (spec.anchor()) {
   case Anchor::Map:
   case Anchor::Softmax:
     return false;
   case Anchor::Reduce:
-    return !llvm::all_of(spec.reductions(), isOfRows);
+  case Anchor::RowPasses:
+    return !llvm::all_of(spec.reductions(), dl::cachedRowsOf);
   default:
     return true;
   }

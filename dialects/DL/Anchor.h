@@ -8,10 +8,13 @@
 namespace dlc::dl {
 
 /// The kinds of loops that a kernel can have. Map is that of element-wise and index ops alone,
-/// Transpose if one of them changes the order of axes.
+/// Transpose if one of them changes the order of axes. RowPasses are reductions that wait for each
+/// other, or whose results all elements of their row need: several passes over a row, one behind
+/// the other.
 enum class Anchor {
   Map,
   Reduce,
+  RowPasses,
   Window,
   Transpose,
   Softmax,

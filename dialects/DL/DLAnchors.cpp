@@ -5,6 +5,7 @@
 // once an element of the window, the image of a convolution once a filter.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/Classes.h"
 #include "dialects/DL/DLConvolutionOps.h"
 #include "dialects/DL/DLIndexOps.h"
 #include "dialects/DL/DLLossOps.h"
@@ -174,6 +175,7 @@ bool AveragePoolBackwardOp::takesPrologue(unsigned operand) { return operand == 
 Anchor SoftmaxCrossEntropyOp::getAnchor() { return Anchor::Softmax; }
 uint64_t SoftmaxCrossEntropyOp::getFlops() { return 4 * elementsOf(getLogits()); }
 bool SoftmaxCrossEntropyOp::takesEpilogue() { return false; }
+bool SoftmaxCrossEntropyOp::staysWhole() { return !Classes::areFew(getLogits(), getAxis()); }
 
 Anchor SoftmaxCrossEntropyBackwardOp::getAnchor() { return Anchor::Softmax; }
 uint64_t SoftmaxCrossEntropyBackwardOp::getFlops() { return 6 * elementsOf(getLogits()); }
@@ -183,3 +185,4 @@ bool SoftmaxCrossEntropyBackwardOp::takesEpilogue() { return false; }
 Anchor AccuracyOp::getAnchor() { return Anchor::Softmax; }
 uint64_t AccuracyOp::getFlops() { return elementsOf(getLogits()); }
 bool AccuracyOp::takesEpilogue() { return false; }
+bool AccuracyOp::staysWhole() { return !Classes::areFew(getLogits(), getAxis()); }

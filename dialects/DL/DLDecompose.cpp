@@ -4,6 +4,7 @@
 // cannot hide.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/Classes.h"
 #include "dialects/DL/DLCompositeOps.h"
 #include "dialects/DL/DLLossOps.h"
 #include "dialects/DL/DLPoolingOps.h"
@@ -26,37 +27,28 @@ static Value softmax(TensorBuilder &b, Value x, int64_t axis) {
                   b.broadcastOver(b.reduce(ReduceKind::Sum, exps, {axis}), b.typeOf(x), {axis}));
 }
 
-/// What the softmax family shares: x is [..., classes, ...] with the classes on `axis`, label is
-/// [...] without it.
-namespace {
-struct Classes {
-  TensorBuilder &b;
-  Value x, label;
-  int64_t axis;
-
-  RankedTensorType type() const { return b.typeOf(x); }
-  Value spread(Value perSample) const { return b.broadcastOver(perSample, type(), {axis}); }
-  Value reduce(ReduceKind kind, Value value) const { return b.reduce(kind, value, {axis}); }
-
-  /// Class numbers in the type of the labels.
-  Value numbers() const {
-    return b.iota(type().getShape(), b.typeOf(label).getElementType(), axis);
+/// The sum of exp z and the label's z, where z = x - max x, class by class.
+static std::pair<Value, Value> sumClassByClass(const Classes &c) {
+  TensorBuilder &b = c.b;
+  Value largest = c.of(0);
+  for (int64_t number = 1; number < c.count(); ++number)
+    largest = b.maximum(largest, c.of(number));
+  Value sum, picked;
+  for (int64_t number = 0; number < c.count(); ++number) {
+    Value shifted = b.subtract(c.of(number), largest), exp = b.exp(shifted);
+    sum = sum ? b.add(sum, exp) : exp;
+    picked = b.select(c.isLabel(number), shifted, picked ? picked : b.splatLike(shifted, 0));
   }
-  /// Whether the element belongs to the label's class.
-  Value oneHot() const { return b.compare(Predicate::EQ, numbers(), spread(label)); }
-  /// `perSample` where the label is a class, else 0.
-  Value whereLabelled(Value perSample) const {
-    Value low = b.compare(Predicate::GE, label, b.splatLike(label, 0));
-    Value high =
-        b.compare(Predicate::LT, label, b.splatLike(label, double(type().getDimSize(axis))));
-    return b.keepWhere(low, b.keepWhere(high, perSample));
-  }
-};
-} // namespace
+  return {sum, picked};
+}
 
 SmallVector<Value> SoftmaxCrossEntropyOp::decompose(OpBuilder &builder) {
   TensorBuilder b{builder, getLoc()};
   Classes c{b, getLogits(), getLabel(), int64_t(getAxis())};
+  if (c.areFew()) {
+    auto [sum, picked] = sumClassByClass(c);
+    return {c.whereLabelled(b.subtract(b.log(sum), picked))};
+  }
   Value shifted = shiftedBelowZero(b, c.x, c.axis);
   Value logSum = b.log(c.reduce(ReduceKind::Sum, b.exp(shifted)));
   Value picked = c.reduce(ReduceKind::Sum, b.keepWhere(c.oneHot(), shifted));
@@ -73,6 +65,16 @@ SmallVector<Value> SoftmaxCrossEntropyBackwardOp::decompose(OpBuilder &builder) 
 SmallVector<Value> AccuracyOp::decompose(OpBuilder &builder) {
   TensorBuilder b{builder, getLoc()};
   Classes c{b, getLogits(), getLabel(), int64_t(getAxis())};
+  if (c.areFew()) {
+    Value best = c.of(0), correct = b.castLike(c.isLabel(0), best);
+    for (int64_t number = 1; number < c.count(); ++number) {
+      Value x = c.of(number), isBetter = b.compare(Predicate::GT, x, best);
+      correct = b.select(isBetter, b.castLike(c.isLabel(number), x), correct);
+      best = b.maximum(x, best);
+    }
+    // Nothing is the largest beside what is no number.
+    return {b.keepWhere(b.compare(Predicate::EQ, best, best), correct)};
+  }
   Value largest = c.spread(c.reduce(ReduceKind::Max, getLogits()));
   Value numbers = c.numbers();
   // The first of the largest: the smallest number among them. No class has the filler's number.
@@ -222,11 +224,16 @@ SmallVector<Value> RmsNormOp::decompose(OpBuilder &builder) {
 SmallVector<Value> GroupNormOp::decompose(OpBuilder &builder) {
   TensorBuilder b{builder, getLoc()};
   RankedTensorType type = b.typeOf(getX());
-  int64_t samples = type.getDimSize(0), groups = getGroups();
-  int64_t size = type.getNumElements() / (samples * groups);
-  Value grouped = b.reshape(getX(), type.clone({samples, groups, size}));
-  Norm norm{b, grouped, {2}, getEpsilon().convertToDouble()};
-  return {applyAffine(b, b.reshape(standardise(norm), type), getScale(), getBias(), {1})};
+  const int64_t samples = type.getDimSize(0), channels = type.getDimSize(1), groups = getGroups();
+  const int64_t each = channels / groups, pixels = type.getNumElements() / (samples * channels);
+  Value grouped = b.reshape(getX(), type.clone({samples, groups, each, pixels}));
+  Norm norm{b, grouped, {2, 3}, getEpsilon().convertToDouble()};
+  // In the shape of the groups, so that nothing stands between the norm and its use.
+  auto ofGroups = [&](Value affine) {
+    return affine ? b.reshape(affine, b.typeOf(affine).clone({groups, each})) : Value();
+  };
+  Value y = applyAffine(b, standardise(norm), ofGroups(getScale()), ofGroups(getBias()), {1, 2});
+  return {b.reshape(y, type)};
 }
 
 /// The squares as pixels of one channel: their mean along the channels is a window's.
@@ -315,15 +322,18 @@ SmallVector<Value> BinaryAccuracyOp::decompose(OpBuilder &builder) {
 // Losses and metrics over classes
 //===------------------------------------------------------------------------------------------===//
 
+/// With z = x - max x and l = log sum exp z: log softmax = z - l, and its sum over the classes is
+/// sum z - classes l. So all sums stand over the logits, and are one walk.
 SmallVector<Value> SmoothedCrossEntropyOp::decompose(OpBuilder &builder) {
   TensorBuilder b{builder, getLoc()};
-  int64_t axis = getAxis(), classes = b.typeOf(getLogits()).getDimSize(axis);
-  double smoothing = getSmoothing().convertToDouble();
-  Value loss = SoftmaxCrossEntropyOp::create(builder, getLoc(), getLogits(), getLabel(), axis);
-  Value logarithms = LogSoftmaxOp::create(builder, getLoc(), getLogits(), axis);
-  Value all = b.reduce(ReduceKind::Sum, logarithms, {axis});
-  Value ofLabel = b.scale(loss, 1 - smoothing);
-  return {b.subtract(ofLabel, b.scale(all, smoothing / double(classes)))};
+  Classes c{b, getLogits(), getLabel(), int64_t(getAxis())};
+  const double smoothing = getSmoothing().convertToDouble();
+  Value shifted = shiftedBelowZero(b, c.x, c.axis);
+  Value logSum = b.log(c.reduce(ReduceKind::Sum, b.exp(shifted)));
+  Value picked = c.reduce(ReduceKind::Sum, b.keepWhere(c.oneHot(), shifted));
+  Value average = b.scale(c.reduce(ReduceKind::Sum, shifted), 1 / double(c.count()));
+  Value ofLabel = b.scale(c.whereLabelled(b.subtract(logSum, picked)), 1 - smoothing);
+  return {b.add(ofLabel, b.scale(b.subtract(logSum, average), smoothing))};
 }
 
 SmallVector<Value> ProbabilityCrossEntropyOp::decompose(OpBuilder &builder) {

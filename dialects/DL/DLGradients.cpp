@@ -5,6 +5,7 @@
 // use the op's result where they can: the operand then need not be saved.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/Classes.h"
 #include "dialects/DL/DLCompositeOps.h"
 #include "dialects/DL/DLConstantOps.h"
 #include "dialects/DL/DLConvolutionOps.h"
@@ -278,6 +279,23 @@ LogicalResult SoftmaxCrossEntropyOp::buildGradient(OpBuilder &builder, Gradients
   if (dloss[0] && wanted[0])
     dx[0] = SoftmaxCrossEntropyBackwardOp::create(builder, getLoc(), dloss[0], getLogits(),
                                                   getLabel(), getAxis());
+  return success();
+}
+
+LogicalResult SmoothedCrossEntropyOp::buildGradient(OpBuilder &builder, Gradients dloss,
+                                                    Wanted wanted, OperandGradients &dx) {
+  if (!dloss[0] || !wanted[0])
+    return success();
+  TensorBuilder b{builder, getLoc()};
+  Classes c{b, getLogits(), getLabel(), int64_t(getAxis())};
+  const double smoothing = getSmoothing().convertToDouble();
+  Value ofLabel = b.scale(c.whereLabelled(dloss[0]), 1 - smoothing);
+  Value ofAll = b.scale(dloss[0], smoothing);
+  Value hit = b.keepWhere(c.oneHot(), c.spread(ofLabel));
+  Value even = b.scale(ofAll, 1 / double(c.count()));
+  Value probability = SoftmaxOp::create(builder, getLoc(), c.x, uint64_t(c.axis));
+  Value all = b.multiply(probability, c.spread(b.add(ofLabel, ofAll)));
+  dx[0] = b.subtract(b.subtract(all, hit), c.spread(even));
   return success();
 }
 

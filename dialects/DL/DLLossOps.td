@@ -5,7 +5,8 @@
 include "dialects/DL/DLOpBase.td"
 
 def DL_SoftmaxCrossEntropyOp : DL_Op<"softmax_cross_entropy", [
-    Pure, DL_Differentiable, DL_Decomposable, DL_Anchor<["takesEpilogue"]>, DL_PerSample]> {
+    Pure, DL_Differentiable, DL_Decomposable, DL_Anchor<["takesEpilogue", "staysWhole"]>,
+    DL_PerSample]> {
   let summary = "-log softmax(logits)[label] for each sample";
   let description = [{
     loss[i...] = log(sum_c exp(x[c] - max x)) + max x - x[label], along `axis`, which is dropped.
@@ -38,7 +39,8 @@ def DL_SoftmaxCrossEntropyBackwardOp : DL_Op<"softmax_cross_entropy_backward", [
 }
 
 def DL_AccuracyOp
-    : DL_Op<"accuracy", [Pure, DL_Decomposable, DL_Anchor<["takesEpilogue"]>, DL_PerSample]> {
+    : DL_Op<"accuracy", [Pure, DL_Decomposable, DL_Anchor<["takesEpilogue", "staysWhole"]>,
+                         DL_PerSample]> {
   let summary = "1 where the largest logit is the label's, else 0, for each sample";
   let description = [{
     The first of equal logits counts as the largest.
@@ -54,15 +56,17 @@ def DL_AccuracyOp
 // No generator takes these whole.
 
 def DL_SmoothedCrossEntropyOp
-    : DL_Op<"smoothed_cross_entropy", [Pure, DL_Decomposable, DL_PerSample]> {
+    : DL_Op<"smoothed_cross_entropy",
+            [Pure, DL_Differentiable, DL_Decomposable, DL_PerSample]> {
   let summary = "cross entropy with a share of each label spread over all classes";
   let description = [{
     loss = (1 - smoothing) * softmax_cross_entropy(x, label) - smoothing / classes * sum_c
     log_softmax(x)[c], along `axis`, which is dropped.
     `%l = dl.smoothed_cross_entropy %x, %label axis = 1 smoothing = 0.1 : tensor<64x10xf32>,
     tensor<64xi32>`, result tensor<64xf32>
-    Constraints as dl.softmax_cross_entropy's; (C3) smoothing is from 0 to 1. Gradient: that of its
-    decomposition. Composite.
+    Constraints as dl.softmax_cross_entropy's; (C3) smoothing is from 0 to 1. Gradient: dx = dloss *
+    ((1 - smoothing) * (softmax(x) - one_hot(label)) + smoothing * (softmax(x) - 1 / classes)), the
+    first part 0 for labels that are no class. Composite.
   }];
   let arguments = (ins DL_FloatTensor:$logits, DL_IntTensor:$label, I64Attr:$axis,
       F64Attr:$smoothing);

@@ -4,6 +4,7 @@
 #include "dialects/DL/DLMatmulOps.h"
 #include "dialects/DL/DLReductionOps.h"
 #include "dialects/DL/Folding.h"
+#include "dialects/Program/Layout.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
@@ -550,6 +551,38 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
 bool dlc::dl::shareLoops(ReductionOp a, ReductionOp b) {
   return tensorType(a.getReduced()).getShape() == tensorType(b.getReduced()).getShape() &&
          a.getReducedAxes() == b.getReducedAxes();
+}
+
+std::optional<Rows> dlc::dl::rowsOf(ReductionOp op) {
+  RankedTensorType type = tensorType(op.getReduced());
+  int64_t next = type.getRank() - int64_t(op.getReducedAxes().size());
+  Rows rows{1, 1};
+  for (int64_t axis : op.getReducedAxes()) {
+    if (axis != next++)
+      return std::nullopt;
+    rows.length *= type.getDimSize(axis);
+  }
+  rows.count = llvm::product_of(type.getShape().drop_back(op.getReducedAxes().size()));
+  return rows.length > 1 && rows.count > 0 ? std::optional(rows) : std::nullopt;
+}
+
+std::optional<Rows> dlc::dl::cachedRowsOf(ReductionOp op) {
+  const int64_t mostBytes = 256 << 10;
+  std::optional<Rows> rows = rowsOf(op);
+  const int64_t bytes = dlc::program::elementBytes(tensorType(op.getReduced()).getElementType());
+  return rows && rows->length * bytes <= mostBytes ? rows : std::nullopt;
+}
+
+bool dlc::dl::spreadsOverRows(IndexOp op, Rows rows) {
+  if (op->getNumOperands() != 1 || tensorType(op->getOperand(0)).getNumElements() != rows.count ||
+      tensorType(op->getResult(0)).getNumElements() != rows.count * rows.length)
+    return false;
+  // The operand's axes are the result's first ones; what is left of the result is a row.
+  const IndexMap map = op.getIndexMaps().front();
+  for (auto [number, axis] : llvm::enumerate(map.operand))
+    if (axis.from != int64_t(number) || !map.isWhole(axis))
+      return false;
+  return true;
 }
 
 LogicalResult MomentsOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,

@@ -36,9 +36,7 @@ Value TensorBuilder::erf(Value a) { return ErfOp::create(builder, loc, a); }
 
 Value TensorBuilder::abs(Value a) { return AbsOp::create(builder, loc, a); }
 
-Value TensorBuilder::atLeast(Value a, double limit) {
-  return MaximumOp::create(builder, loc, a, splatLike(a, limit));
-}
+Value TensorBuilder::maximum(Value a, Value b) { return MaximumOp::create(builder, loc, a, b); }
 
 Value TensorBuilder::atMost(Value a, double limit) {
   return MinimumOp::create(builder, loc, a, splatLike(a, limit));
@@ -77,6 +75,11 @@ Value TensorBuilder::broadcast(Value x, TensorType type, ArrayRef<int64_t> dims)
 
 Value TensorBuilder::reshape(Value x, TensorType type) {
   return type == x.getType() ? x : ReshapeOp::create(builder, loc, type, x).getResult();
+}
+
+Value TensorBuilder::part(Value x, int64_t index, int64_t axis) {
+  Value number = splat(TensorType::get({}, builder.getI32Type()), double(index));
+  return GatherOp::create(builder, loc, x, number, axis);
 }
 
 Value TensorBuilder::iota(ArrayRef<int64_t> shape, Type element, int64_t axis) {

@@ -40,7 +40,8 @@ struct TensorBuilder {
   Value erf(Value a);
   Value abs(Value a);
   Value shift(Value a, double by) { return add(a, splatLike(a, by)); }
-  Value atLeast(Value a, double limit);
+  Value maximum(Value a, Value b);
+  Value atLeast(Value a, double limit) { return maximum(a, splatLike(a, limit)); }
   Value atMost(Value a, double limit);
   /// Whether `a` is above `limit`.
   Value above(Value a, double limit) { return compare(Predicate::GT, a, splatLike(a, limit)); }
@@ -82,6 +83,8 @@ struct TensorBuilder {
     return broadcast(x, type.clone(typeOf(x).getElementType()), dims);
   }
   Value reshape(Value x, TensorType type);
+  /// What has number `index` along `axis`, which is dropped.
+  Value part(Value x, int64_t index, int64_t axis);
   /// Index along `axis`, an integer tensor of the shape `shape`.
   Value iota(llvm::ArrayRef<int64_t> shape, mlir::Type element, int64_t axis);
 

@@ -65,9 +65,25 @@ double dlc::dl::secondsOf(Operation *op) {
   return double(bytes) / 1e10;
 }
 
-/// True if every path from `argument` to `result` goes through element-wise ops only.
+/// The rows that the region's reductions combine.
+static std::optional<Rows> rowsOf(Block &block) {
+  auto reductions = block.getOps<ReductionOp>();
+  return reductions.empty() ? std::nullopt : rowsOf(*reductions.begin());
+}
+
+/// Whether a place of `op`'s result waits only for the same place of its operands, or for the same
+/// row, which is stored when all of it has been read.
+static bool staysInPlace(Operation *op, std::optional<Rows> rows) {
+  if (isa<ElementwiseOp>(op))
+    return true;
+  auto index = dyn_cast<IndexOp>(op);
+  return rows && (isa<ReductionOp>(op) || (index && spreadsOverRows(index, *rows)));
+}
+
+/// True if every path from `argument` to `result` stays in place.
 static bool sameIndexOnly(BlockArgument argument, Value result,
                           const llvm::SetVector<Value> &slice) {
+  const std::optional<Rows> rows = rowsOf(*argument.getOwner());
   if (argument.getType() != result.getType())
     return false;
   llvm::SetVector<Value> reached;
@@ -77,7 +93,7 @@ static bool sameIndexOnly(BlockArgument argument, Value result,
       if (isa<YieldOp>(user) ||
           !llvm::any_of(user->getResults(), [&](Value r) { return slice.contains(r); }))
         continue;
-      if (!isa<ElementwiseOp>(user))
+      if (!staysInPlace(user, rows))
         return false;
       reached.insert(user->result_begin(), user->result_end());
     }

@@ -147,6 +147,7 @@ struct Fuse : dlc::dl::impl::FuseBase<Fuse> {
       graph.fuseChains();
       graph.fuseBehindProducers();
       graph.fuseBeforeAnchors();
+      graph.fuseRows();
       graph.fuseSiblingReductions();
       graph.fuseStoresBesideReductions();
     }

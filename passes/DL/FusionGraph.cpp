@@ -178,18 +178,24 @@ FusionGraph::FusionGraph(Block &block, bool recompute, CandidateSource *target) 
 }
 
 /// Adds the edges that end in `consumer`, through recomputed ops.
-void FusionGraph::connect(Value operand, Node consumer, Link link) {
+void FusionGraph::connect(Value operand, Node consumer, Link link, IndexOp spread) {
   Operation *producer = operand.getDefiningOp();
   if (!producer)
     return;
   if (isRecomputed(producer)) {
+    const bool spreads = !spread && link != Link::Barrier && repeatsOperand(producer);
     for (Value source : producer->getOperands())
-      connect(source, consumer, isa<ElementwiseOp>(producer) ? link : Link::Barrier);
+      if (isa<ElementwiseOp>(producer))
+        connect(source, consumer, link, spread);
+      else if (spreads)
+        connect(source, consumer, Link::Spread, cast<IndexOp>(producer));
+      else
+        connect(source, consumer, Link::Barrier);
     return;
   }
   incoming[consumer].push_back(edges.size());
   outgoing[nodes.lookup(producer)].push_back(edges.size());
-  edges.push_back({nodes.lookup(producer), consumer, link});
+  edges.push_back({nodes.lookup(producer), consumer, link, spread});
 }
 
 /// Finds the groups behind `producer` in the order that `consumer` depends on. Fails if a group
@@ -373,9 +379,13 @@ static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// The tensors of the index space of `group`'s reductions that it reads from outside.
-llvm::SetVector<Value> FusionGraph::walkedBy(Node group) const {
-  ArrayRef<int64_t> space = shapeOf(cast<ReductionOp>(anchor[group]).getReduced());
+/// What a reduction walks.
+static ArrayRef<int64_t> spaceOf(Operation *reduction) {
+  return shapeOf(cast<ReductionOp>(reduction).getReduced());
+}
+
+/// The tensors of the index space `space` that `group` reads from outside.
+llvm::SetVector<Value> FusionGraph::walkedBy(Node group, ArrayRef<int64_t> space) const {
   llvm::SetVector<Value> pending, result;
   for (Node node : members[group])
     pending.insert(opOf(node)->operand_begin(), opOf(node)->operand_end());
@@ -389,11 +399,58 @@ llvm::SetVector<Value> FusionGraph::walkedBy(Node group) const {
   return result;
 }
 
+/// Whether two groups of one index space, one behind the other, are one walk over rows: one of them
+/// at least reduces, between them stand only the same rows, and they have an element of a row in
+/// common that is then read once.
+bool FusionGraph::mayShareRows(Node producer, Node consumer) const {
+  auto isOfRows = [&](Node group) {
+    auto reduction = dyn_cast_or_null<ReductionOp>(anchor[group]);
+    return reduction && cachedRowsOf(reduction);
+  };
+  const bool producerReduces = isOfRows(producer), consumerReduces = isOfRows(consumer);
+  if ((anchor[producer] && !producerReduces) || (anchor[consumer] && !consumerReduces) ||
+      !(producerReduces || consumerReduces) ||
+      (producerReduces && consumerReduces &&
+       !shareLoops(cast<ReductionOp>(anchor[producer]), cast<ReductionOp>(anchor[consumer]))))
+    return false;
+  auto reduction = cast<ReductionOp>(anchor[producerReduces ? producer : consumer]);
+  ArrayRef<int64_t> space = shapeOf(reduction.getReduced());
+  auto isOfSpace = [&](Node group) {
+    return anchor[group] || llvm::all_of(members[group], [&](Node node) {
+             return shapeOf(opOf(node)->getResult(0)) == space;
+           });
+  };
+  if (!isOfSpace(producer) || !isOfSpace(consumer))
+    return false;
+  llvm::SetVector<Value> read = walkedBy(producer, space);
+  bool sharesElements = llvm::any_of(walkedBy(consumer, space), [&](Value value) {
+    return read.contains(value) || isIn(value.getDefiningOp(), producer);
+  });
+  for (Node node : members[consumer])
+    for (unsigned index : incoming[node]) {
+      const Edge &edge = edges[index];
+      if (groupOf(edge.from) == producer && edge.link == Link::Spread &&
+          !spreadsOverRows(edge.spread, *rowsOf(reduction)))
+        return false;
+    }
+  return sharesElements;
+}
+
+/// In block order, so that rows are joined from what waits for nothing on.
+void FusionGraph::fuseRows() {
+  for (const Edge &edge : edges) {
+    Node producer = groupOf(edge.from), consumer = groupOf(edge.to);
+    if (producer != consumer && edge.link != Link::Barrier && !isOutside(opOf(edge.from)) &&
+        !isOutside(opOf(edge.to)) && mayShareRows(producer, consumer))
+      tryMerge(producer, consumer, {Link::Chain, Link::Prologue, Link::Spread});
+  }
+}
+
 void FusionGraph::fuseSiblingReductions() {
   llvm::MapVector<Value, SmallVector<Node>> readers;
   for (Node node = 0; node < nodes.size(); ++node)
     if (groupOf(node) == node && isa_and_nonnull<ReductionOp>(anchor[node]))
-      for (Value value : walkedBy(node))
+      for (Value value : walkedBy(node, spaceOf(anchor[node])))
         readers[value].push_back(node);
   for (auto &[value, groups] : readers) {
     // The last group of each loop nest: a reader that may not join it opens another.
@@ -417,12 +474,22 @@ void FusionGraph::fuseSiblingReductions() {
 }
 
 /// A group that no anchor could take whole, since it is stored for others too, is stored by the
-/// reductions that read it.
+/// reductions that read it. One that has become theirs alone, as they have been joined, is stored
+/// nowhere.
 void FusionGraph::fuseStoresBesideReductions() {
   for (const Edge &edge : edges) {
     Node group = groupOf(edge.from), consumer = groupOf(edge.to);
-    if (edge.link == Link::Prologue && !isOutside(opOf(edge.from)) && !anchor[group] &&
-        isa<ReductionOp>(opOf(edge.to)))
+    if (isOutside(opOf(edge.from)) || anchor[group] ||
+        !isa_and_nonnull<ReductionOp>(anchor[consumer]))
+      continue;
+    const bool isReduced = edge.link == Link::Prologue && isa<ReductionOp>(opOf(edge.to));
+    const bool isTheirs = llvm::all_of(members[group], [&](Node node) {
+      Operation *op = opOf(node);
+      return shapeOf(op->getResult(0)) == spaceOf(anchor[consumer]) &&
+             allUsers(op,
+                      [&](Operation *user) { return isIn(user, group) || isIn(user, consumer); });
+    });
+    if (isReduced || isTheirs)
       tryMerge(group, consumer, {Link::Prologue, Link::Chain});
   }
 }

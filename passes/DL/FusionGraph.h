@@ -40,6 +40,9 @@ public:
   void fuseBehindProducers();
   /// What is left of element-wise groups, in front of the one anchor that uses them.
   void fuseBeforeAnchors();
+  /// Reductions of rows and what waits for them in the same rows: a softmax, a norm and its
+  /// gradient. What one of them reads or computes of a row, the others find in the cache.
+  void fuseRows();
   /// Reductions that read a tensor in common, over one index space: a batch norm's sums of dy and
   /// of dy times the normalised x.
   void fuseSiblingReductions();
@@ -59,24 +62,27 @@ public:
 private:
   using Node = unsigned;
   enum class Link {
-    Barrier, ///< the shape changes on the way, or the consumer is an anchor that wants its operand
-             ///< stored
-    Chain,   ///< element by element
-    Prologue ///< into an anchor that could compute its operand while it reads
+    Barrier,  ///< the shape changes on the way, or the consumer is an anchor that wants its operand
+              ///< stored
+    Chain,    ///< element by element
+    Prologue, ///< into an anchor that could compute its operand while it reads
+    Spread    ///< element by element, each to all of a row
   };
   struct Edge {
     Node from, to;
     Link link;
+    IndexOp spread = {}; ///< what spreads
   };
 
   void classify(bool recompute);
-  void connect(mlir::Value operand, Node consumer, Link link);
+  void connect(mlir::Value operand, Node consumer, Link link, IndexOp spread = {});
   Node groupOf(Node node) const { return owner[node]; }
   bool mayFollow(const Edge &edge) const;
   mlir::Operation *soleUser(Node group) const;
   bool mayPrecede(const Edge &edge) const;
   bool prefersPrologue(Node group) const;
-  llvm::SetVector<mlir::Value> walkedBy(Node group) const;
+  llvm::SetVector<mlir::Value> walkedBy(Node group, llvm::ArrayRef<int64_t> space) const;
+  bool mayShareRows(Node producer, Node consumer) const;
   llvm::LogicalResult findBetween(Node producer, Node consumer, llvm::ArrayRef<Link> allowed,
                                   llvm::DenseSet<Node> &between) const;
   bool tryMerge(Node producer, Node consumer, llvm::ArrayRef<Link> allowed);

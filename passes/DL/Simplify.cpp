@@ -17,10 +17,20 @@
 //   %r = dl.reduce sum %x axes = [0, 2, 3]
 //   %y = dl.multiply %r, %v
 //
+//   %r = dl.reshape %n : tensor<4x2x12xf32> to tensor<4x8x3xf32>
+//   %y = dl.relu %r
+// ->
+//   %a = dl.relu %n
+//   %y = dl.reshape %a : tensor<4x2x12xf32> to tensor<4x8x3xf32>
+//
+// No kernel reaches over a reshape, which costs nothing between kernels: an op of one operand goes
+// in front of it, to what computes that, and one whose operands are reshaped goes behind the next.
+//
 // A factor that is the same for all terms of a sum leaves it, and so does a sign: what gradient
 // rules add up for the mean of a norm is then the sum that its bias asks for as well.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLConstantOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLEntryOps.h"
 #include "dialects/DL/DLIndexOps.h"
@@ -105,6 +115,71 @@ static LogicalResult moveSignBehindSum(ReduceOp sum, PatternRewriter &rewriter) 
   return success();
 }
 
+/// `op` on other operands, in their shape.
+static Value cloneInShape(Operation *op, ValueRange operands, ArrayRef<int64_t> shape,
+                          PatternRewriter &rewriter) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  Operation *copy = rewriter.clone(*op);
+  copy->setOperands(operands);
+  copy->getResult(0).setType(RankedTensorType::get(shape, type.getElementType()));
+  return copy->getResult(0);
+}
+
+namespace {
+/// f(reshape(x)) -> reshape(f(x)), where x is computed element by element and nothing else needs
+/// it in the other shape.
+struct MoveReshapeBehind : OpInterfaceRewritePattern<ElementwiseOp> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(ElementwiseOp op, PatternRewriter &rewriter) const override {
+    if (op->getNumOperands() != 1)
+      return failure();
+    auto reshape = op->getOperand(0).getDefiningOp<ReshapeOp>();
+    if (!reshape || !reshape->hasOneUse() || !reshape.getX().hasOneUse() ||
+        !reshape.getX().getDefiningOp<ElementwiseOp>())
+      return failure();
+    Value before = cloneInShape(op, reshape.getX(), reshape.getX().getType().getShape(), rewriter);
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op->getResult(0).getType(), before);
+    return success();
+  }
+};
+} // namespace
+
+/// Whether `value` is computed element by element from splats and what is reshaped, for one user.
+static bool isOfReshaped(Value value, unsigned depth) {
+  Operation *op = value.getDefiningOp();
+  const unsigned deepest = 8;
+  if (isa_and_nonnull<ReshapeOp>(op))
+    return true;
+  auto constant = dyn_cast_or_null<ConstantOp>(op);
+  if (constant)
+    return isa<SplatElementsAttr>(constant.getValue());
+  return isa_and_nonnull<ElementwiseOp>(op) && value.hasOneUse() && depth < deepest &&
+         llvm::all_of(
+             op->getOperands(), [=](Value operand) { return isOfReshaped(operand, depth + 1); });
+}
+
+/// reshape(f(reshape(x), reshape(y))) -> f(x, y), in the shape of the outer one.
+static LogicalResult moveReshapeInFront(ReshapeOp reshape, PatternRewriter &rewriter) {
+  auto op = reshape.getX().getDefiningOp<ElementwiseOp>();
+  if (!op || op->getNumOperands() == 0 || !isOfReshaped(reshape.getX(), 0))
+    return failure();
+  TensorBuilder b{rewriter, op.getLoc()};
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    auto type = reshape.getType().clone(b.typeOf(operand).getElementType());
+    auto constant = operand.getDefiningOp<ConstantOp>();
+    operands.push_back(
+        constant
+            ? ConstantOp::create(rewriter, op.getLoc(),
+                                 cast<SplatElementsAttr>(constant.getValue()).resizeSplat(type))
+                  .getResult()
+            : b.reshape(operand, cast<RankedTensorType>(type)));
+  }
+  rewriter.replaceOp(reshape, cloneInShape(op, operands, reshape.getType().getShape(), rewriter));
+  return success();
+}
+
 namespace {
 struct Simplify : dlc::dl::impl::SimplifyBase<Simplify> {
   LogicalResult initialize(MLIRContext *context) override {
@@ -112,6 +187,8 @@ struct Simplify : dlc::dl::impl::SimplifyBase<Simplify> {
     collected.add(moveReluBehindPool);
     collected.add(moveFactorBehindSum);
     collected.add(moveSignBehindSum);
+    collected.add<MoveReshapeBehind>(context);
+    collected.add(moveReshapeInFront);
     patterns = std::move(collected);
     return success();
   }

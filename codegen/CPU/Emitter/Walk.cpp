@@ -25,8 +25,7 @@ static double weightOfScalar(Operation *op) {
       .Default([](auto) { return 1; });
 }
 
-/// Of the ops that compute one element.
-static double weightOf(dl::ElementwiseOp op) {
+double codegen::elementWeight(dl::ElementwiseOp op) {
   Block scratch;
   OpBuilder builder(op->getContext());
   builder.setInsertionPointToStart(&scratch);
@@ -44,7 +43,7 @@ static double weightOf(dl::ElementwiseOp op) {
 double codegen::bodyWeight(const KernelSpec &spec) {
   double weight = 1;
   for (auto op : spec.block().getOps<dl::ElementwiseOp>())
-    weight += weightOf(op);
+    weight += elementWeight(op);
   return weight;
 }
 
@@ -59,7 +58,7 @@ double codegen::operandWeight(Value operand) {
   for (size_t i = 0; i < ops.size(); ++i) {
     llvm::for_each(ops[i]->getOperands(), add);
     if (auto op = dyn_cast<dl::ElementwiseOp>(ops[i]))
-      weight += weightOf(op);
+      weight += elementWeight(op);
   }
   return weight;
 }
@@ -229,12 +228,18 @@ LogicalResult codegen::walkRows(KernelFunction &kernel, const WalkPlan &plan, Ro
 
 LogicalResult codegen::storeAtPoints(KernelFunction &kernel, ArrayRef<unsigned> numbers,
                                      ArrayRef<Point> points, BodyEmitter::AnchorValue anchor) {
+  return storeBodyAtPoints(kernel, numbers, points, [&] { return kernel.body(anchor); });
+}
+
+LogicalResult codegen::storeBodyAtPoints(KernelFunction &kernel, ArrayRef<unsigned> numbers,
+                                         ArrayRef<Point> points,
+                                         llvm::function_ref<BodyEmitter()> body) {
   SmallVector<SmallVector<Value>> values;
   for (const Point &point : points) {
-    BodyEmitter body = kernel.body(anchor);
+    BodyEmitter emitter = body();
     SmallVector<Value> &row = values.emplace_back();
     for (unsigned number : numbers) {
-      row.push_back(body.emitStored(kernel.spec.result(number), point));
+      row.push_back(emitter.emitStored(kernel.spec.result(number), point));
       if (!row.back())
         return emitError(kernel.e.loc,
                          "the anchor's value is needed at another place than its own");

@@ -31,7 +31,9 @@ struct WalkPlan {
   static WalkPlan fromJSON(const llvm::json::Value &value);
 };
 
-/// Work of one element of the spec's body, in simple operations.
+/// Work of one element of an op, in simple operations.
+double elementWeight(dl::ElementwiseOp op);
+/// The same of the spec's body.
 double bodyWeight(const KernelSpec &spec);
 /// Work of one element of an operand of the anchor that is computed while it is read.
 double operandWeight(mlir::Value operand);
@@ -62,6 +64,10 @@ mlir::LogicalResult walkRow(CodeEmitter &e, const WalkPlan &plan, llvm::ArrayRef
 /// stores, so that a result may lie in an operand's memory.
 mlir::LogicalResult storeAtPoints(KernelFunction &kernel, llvm::ArrayRef<unsigned> numbers,
                                   llvm::ArrayRef<Point> points, BodyEmitter::AnchorValue anchor);
+/// The same; `body` gives an emitter for each point.
+mlir::LogicalResult storeBodyAtPoints(KernelFunction &kernel, llvm::ArrayRef<unsigned> numbers,
+                                      llvm::ArrayRef<Point> points,
+                                      llvm::function_ref<BodyEmitter()> body);
 
 } // namespace dlc::codegen
 

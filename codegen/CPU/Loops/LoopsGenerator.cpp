@@ -53,6 +53,8 @@ SmallVector<Candidate> LoopsGenerator::candidates(const KernelSpec &spec,
     return {};
   Candidate candidate;
   candidate.schedule = "loops";
+  // Each element combines its row anew.
+  candidate.inPlace = spec.anchor() != Anchor::RowPasses;
   for (unsigned number = 0; number < spec.resultTypes().size(); ++number)
     candidate.phases.push_back({planOf(spec, number).tasks(), 0});
   // Far behind every other generator.

@@ -1,27 +1,17 @@
 //===- ReduceGenerator.cpp - sums, maxima, minima and moments along any axes ------------------===//
 //
-// Any number of them over one index space, read once. The operands' index space is cut into axes
-// that are wholly kept or wholly reduced; its last axis is walked in vectors.
-//
-//   rows      the last axis is reduced: one kept element at a time, vectors of partial results,
-//             combined pairwise at the end
-//   columns   the last axis is kept: vectors of kept elements, walked down the reduced axes
-//
-// Partial results are combined in blocks of blocks, never in one long chain, so that the error of a
-// sum grows with the logarithm of its length; an innermost block is a tile (Reductions.h). A task
-// takes some kept elements. Where these are too few for many cores, the first reduced axis is also
-// split: tasks leave partial results in the workspace, a second phase combines them in fixed order.
-// Nothing depends on the number of threads. Results that do not need a reduction (the gradient
-// behind a ReLU, stored while the bias gradient sums it) are stored from the same walk.
+// Any number of them over one index space, read once (ReduceWalk.h). A task takes some kept
+// elements. Where these are too few for many cores, the first reduced axis is also split: tasks
+// leave partial results in the workspace, a second phase combines them in fixed order. Nothing
+// depends on the number of threads. Results that do not need a reduction (the gradient behind a
+// ReLU, stored while the bias gradient sums it) are stored from the same walk.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Generators.h"
-#include "codegen/CPU/Reduce/Reductions.h"
-#include "codegen/Kernel/MergedAxes.h"
+#include "codegen/CPU/Reduce/ReduceWalk.h"
 #include "dlc/abi.h"
 #include "llvm/Support/MathExtras.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace dlc;
@@ -29,42 +19,16 @@ using namespace dlc::codegen;
 
 namespace {
 
-/// How a reduction is walked; all but `axes` follow from the sizes.
-struct ReducePlan {
-  SmallVector<MergedAxis> axes;
-  int64_t lanes = 1;   ///< of a vector
-  int64_t vectors = 1; ///< columns: vectors side by side
-  int64_t unroll = 1;  ///< turns of the innermost reduced loop at a time
-  int64_t perTask =
-      1; ///< units a task; a unit is a kept element (rows) or `vectors` vectors of them (columns)
-  int64_t splits = 1; ///< pieces of the first reduced axis
-  int64_t chunk = 1;  ///< elements of it a piece
+/// A walk in tasks; all but `axes` follow from the sizes.
+struct ReducePlan : ReduceWalk {
+  int64_t perTask = 1; ///< units a task
+  int64_t splits = 1;  ///< pieces of the first reduced axis
+  int64_t chunk = 1;   ///< elements of it a piece
 
   static std::optional<ReducePlan> get(const KernelSpec &spec, const CpuTarget &target);
 
-  bool rows() const { return axes.back().reduced; }
-  SmallVector<int64_t> extents(bool reduced) const {
-    SmallVector<int64_t> result;
-    for (MergedAxis axis : axes)
-      if (axis.reduced == reduced)
-        result.push_back(axis.extent);
-    return result;
-  }
-  SmallVector<int64_t> space() const {
-    return llvm::map_to_vector(axes, [](MergedAxis axis) { return axis.extent; });
-  }
   int64_t kept() const { return product(extents(false)); }
-  /// The units' index space.
-  SmallVector<int64_t> unitSpace() const {
-    SmallVector<int64_t> space = extents(false);
-    if (!rows())
-      space.back() = llvm::divideCeil(space.back(), lanes * vectors);
-    return space;
-  }
   int64_t units() const { return product(unitSpace()); }
-  /// Elements of the innermost reduced axis that one point stands for, and one turn of its loop.
-  int64_t width() const { return rows() ? lanes : 1; }
-  int64_t step() const { return width() * unroll; }
   int64_t unitBlocks() const { return llvm::divideCeil(units(), perTask); }
   std::string text() const;
 
@@ -149,13 +113,6 @@ static std::optional<SmallVector<MergedAxis>> axesOf(const KernelSpec &spec) {
   return refine(groups, true, *behind);
 }
 
-/// Four chains of additions hide their latency, if their totals leave half of the registers free.
-static int64_t chainsOf(const KernelSpec &spec, const CpuTarget &target) {
-  const int64_t registers = target.vectorBytes == 64 ? 32 : 16;
-  int64_t slots = Reductions::slotTypes(spec).size();
-  return llvm::bit_floor<uint64_t>(std::clamp<int64_t>(registers / 2 / slots, 1, 4));
-}
-
 std::optional<ReducePlan> ReducePlan::get(const KernelSpec &spec, const CpuTarget &target) {
   if (!followsAnchor(spec))
     return std::nullopt;
@@ -163,18 +120,7 @@ std::optional<ReducePlan> ReducePlan::get(const KernelSpec &spec, const CpuTarge
   if (!axes)
     return std::nullopt;
   ReducePlan plan;
-  plan.axes = *axes;
-  int64_t inner = plan.axes.back().extent, widest = target.vectorBytes / 4;
-  plan.lanes = std::min<int64_t>(widest, llvm::PowerOf2Ceil(inner));
-  int64_t vectors = llvm::divideCeil(inner, plan.lanes);
-  const int64_t chains = chainsOf(spec, target);
-  if (plan.rows()) {
-    plan.unroll = std::clamp<int64_t>(inner / plan.lanes, 1, chains);
-  } else {
-    plan.vectors = std::gcd(vectors, chains);
-    SmallVector<int64_t> reduced = plan.extents(true);
-    plan.unroll = reduced.empty() ? 1 : std::min(chains / plan.vectors, reduced.back());
-  }
+  static_cast<ReduceWalk &>(plan) = ReduceWalk::get(*axes, spec.reductions(), target);
   plan.split(bodyWeight(spec));
   return plan;
 }
@@ -208,260 +154,6 @@ std::string ReducePlan::text() const {
 }
 
 //===------------------------------------------------------------------------------------------===//
-// Emission
-//===------------------------------------------------------------------------------------------===//
-
-namespace {
-
-/// Partial results of several vectors side by side, or of several chains of them.
-using Partials = SmallVector<Partial>;
-
-/// Emits the walk of one unit.
-class ReduceEmitter {
-public:
-  ReduceEmitter(KernelFunction &kernel, const ReducePlan &plan)
-      : reductions(kernel.e, kernel.spec), kernel(kernel), e(kernel.e), plan(plan),
-        stored(resultsBehindAnchor(kernel.spec, false)) {}
-
-  /// The unit at `unit` of the unit space, reduced over [lower, upper) of the first reduced axis:
-  /// one for each vector of the unit (columns), or the one of scalars (rows).
-  Partials reduce(ArrayRef<Value> unit, Value lower, Value upper);
-
-  /// Where the kept elements of vector `number` of a unit stand.
-  Point keptPoint(ArrayRef<Value> unit, int64_t number);
-
-  Reductions reductions;
-  LogicalResult result = success();
-
-private:
-  using Turn = llvm::function_ref<Partials(Value index, ArrayRef<Partial> totals)>;
-  using Block = llvm::function_ref<Partials(Value lower, Value upper)>;
-  Partials carry(Value lower, Value upper, int64_t step, const Partials &init, Turn turn);
-  Partials blocked(Value lower, Value upper, int64_t step, Block block);
-  Partials level(size_t axis, Value lower, Value upper);
-  Partials tile(Value lower, Value upper);
-  Partials nothing(size_t count) { return Partials(count, reductions.none(plan.lanes)); }
-  Partials merge(ArrayRef<Partial> a, ArrayRef<Partial> b);
-  Partials joinPairs(Partials totals, size_t count);
-  Value element(BodyEmitter &body, Value operand, const Point &point);
-  SmallVector<Value> walked(const Point &point);
-  Point innermostPoint(Value index, int64_t vector, Value end);
-  Point pointAt(ArrayRef<Value> reduced, int64_t vector, Value mask);
-
-  KernelFunction &kernel;
-  CodeEmitter &e;
-  const ReducePlan &plan;
-  SmallVector<unsigned> stored;
-  ArrayRef<Value> unit;
-  SmallVector<Value> reducedIndices;
-};
-
-} // namespace
-
-/// A reduction's operand at `point`, in the type of its total.
-Value ReduceEmitter::element(BodyEmitter &body, Value operand, const Point &point) {
-  Value value = e.splat(body.emitVector(operand, point), point.width);
-  if (Type element = getElementTypeOrSelf(value); isa<FloatType>(element))
-    return e.convertFloat(value, accumulatorType(element));
-  return value;
-}
-
-/// All operands at `point`; results that the walk stores are stored on the way.
-SmallVector<Value> ReduceEmitter::walked(const Point &point) {
-  BodyEmitter body = kernel.body();
-  SmallVector<Value> values, toStore;
-  for (dl::ReductionOp op : kernel.spec.reductions())
-    values.push_back(element(body, op.getReduced(), point));
-  for (unsigned number : stored)
-    toStore.push_back(body.emitStored(kernel.spec.result(number), point));
-  for (auto [number, value] : llvm::zip_equal(stored, toStore))
-    if (value)
-      kernel.store(value, kernel.result(number), kernel.spec.resultTypes()[number], point);
-    else
-      result = failure();
-  return values;
-}
-
-Point ReduceEmitter::keptPoint(ArrayRef<Value> unit, int64_t number) {
-  Point point;
-  point.shape = plan.extents(false);
-  point.indices.assign(unit.begin(), unit.end());
-  if (plan.rows())
-    return point;
-  int64_t inner = point.shape.back(), size = plan.lanes * plan.vectors;
-  point.indices.back() = e.add(e.mul(unit.back(), size), number * plan.lanes);
-  if (plan.lanes == 1)
-    return point;
-  point.axis = point.shape.size() - 1;
-  point.width = plan.lanes;
-  // Only the last vector of the axis may be short; it is the last of its unit.
-  if (inner % plan.lanes != 0 && number == plan.vectors - 1)
-    point.mask = e.firstLanes(e.sub(e.constant(inner), point.indices.back()), plan.lanes);
-  return point;
-}
-
-/// The operands' point: the unit's kept indices, and the reduced ones. `mask`: of lanes along a
-/// reduced axis.
-Point ReduceEmitter::pointAt(ArrayRef<Value> reduced, int64_t vector, Value mask) {
-  Point kept = keptPoint(unit, vector), point;
-  point.shape = plan.space();
-  point.width = plan.lanes;
-  point.mask = plan.rows() ? mask : kept.mask;
-  size_t k = 0, r = 0;
-  for (MergedAxis axis : plan.axes)
-    point.indices.push_back(axis.reduced ? reduced[r++] : kept.indices[k++]);
-  if (point.width > 1)
-    point.axis = point.shape.size() - 1;
-  return point;
-}
-
-/// At `index` of the innermost reduced axis, which ends at `end`; null: behind the vector.
-Point ReduceEmitter::innermostPoint(Value index, int64_t vector, Value end) {
-  SmallVector<Value> reduced = reducedIndices;
-  reduced.push_back(index);
-  Value mask;
-  if (end && plan.width() > 1)
-    mask = e.firstLanes(e.sub(end, index), plan.lanes);
-  return pointAt(reduced, vector, mask);
-}
-
-//===------------------------------------------------------------------------------------------===//
-// Loops
-//===------------------------------------------------------------------------------------------===//
-
-/// A loop that carries partial results.
-Partials ReduceEmitter::carry(Value lower, Value upper, int64_t step, const Partials &init,
-                              Turn turn) {
-  size_t slots = init.front().size();
-  auto split = [&](ValueRange values) {
-    Partials partials;
-    for (; !values.empty(); values = values.drop_front(slots))
-      partials.emplace_back(llvm::to_vector_of<Value>(values.take_front(slots)));
-    return partials;
-  };
-  auto joined = [](ArrayRef<Partial> partials) {
-    SmallVector<Value> values;
-    for (const Partial &partial : partials)
-      values.append(partial);
-    return values;
-  };
-  return split(e.carry(lower, upper, step, joined(init), [&](Value index, ValueRange carried) {
-    return joined(turn(index, split(carried)));
-  }));
-}
-
-Partials ReduceEmitter::merge(ArrayRef<Partial> a, ArrayRef<Partial> b) {
-  Partials merged;
-  for (auto [one, other] : llvm::zip_equal(a, b))
-    merged.push_back(reductions.merge(one, other));
-  return merged;
-}
-
-/// [lower, upper) in blocks of many steps, each reduced on its own, so that no chain of additions
-/// gets long.
-Partials ReduceEmitter::blocked(Value lower, Value upper, int64_t step, Block block) {
-  const int64_t blockTurns = 64;
-  int64_t size = blockTurns * step;
-  auto from = CodeEmitter::known(lower), to = CodeEmitter::known(upper);
-  if (from && to && *to - *from <= 2 * size)
-    return block(lower, upper);
-  return carry(lower, upper, size, nothing(plan.vectors),
-               [&](Value start, ArrayRef<Partial> totals) {
-                 return merge(totals, block(start, e.minimum(e.add(start, size), upper)));
-               });
-}
-
-/// Joins totals of one tile pair by pair until `count` are left.
-Partials ReduceEmitter::joinPairs(Partials totals, size_t count) {
-  while (totals.size() > count) {
-    Partials next;
-    size_t half = std::max(totals.size() / 2 / count * count, count);
-    for (size_t i = 0; i < half; ++i)
-      next.push_back(i + half < totals.size() ? reductions.join(totals[i], totals[i + half])
-                                              : totals[i]);
-    for (size_t i = 2 * half; i < totals.size(); ++i)
-      next[i % half] = reductions.join(next[i % half], totals[i]);
-    totals = std::move(next);
-  }
-  return totals;
-}
-
-/// [lower, upper) of the innermost reduced axis: `unroll` turns at a time, each with totals of its
-/// own, then what is left of them; along rows the last vector may be short.
-Partials ReduceEmitter::tile(Value lower, Value upper) {
-  size_t vectors = plan.vectors;
-  int64_t width = plan.width(), step = plan.step();
-  SmallVector<SmallVector<Value>> origins(vectors);
-  for (auto [v, origin] : llvm::enumerate(origins)) {
-    Point first = innermostPoint(lower, v, upper);
-    BodyEmitter body = kernel.body();
-    origin = reductions.origins(first.mask,
-                                [&](Value operand) { return element(body, operand, first); });
-  }
-  auto add = [&](const Partial &total, Value index, size_t v, Value end) {
-    Point point = innermostPoint(index, v, end);
-    return reductions.add(total, walked(point), origins[v], point.mask);
-  };
-  Value whole = e.add(lower, e.mul(e.div(e.sub(upper, lower), step), step));
-  Partials totals =
-      carry(lower, whole, step, nothing(plan.unroll * vectors),
-            [&](Value index, ArrayRef<Partial> carried) {
-              Partials next;
-              for (auto [i, total] : llvm::enumerate(carried))
-                next.push_back(add(total, e.add(index, i / vectors * width), i % vectors, {}));
-              return next;
-            });
-  totals = joinPairs(std::move(totals), vectors);
-  if (step > 1)
-    totals = carry(whole, upper, width, totals, [&](Value index, ArrayRef<Partial> carried) {
-      Partials next;
-      for (auto [v, total] : llvm::enumerate(carried))
-        next.push_back(add(total, index, v, upper));
-      return next;
-    });
-  for (auto [total, origin] : llvm::zip_equal(totals, origins))
-    total = reductions.finishTile(total, origin);
-  return totals;
-}
-
-/// The reduction over reduced axis number `axis` and those inside it.
-Partials ReduceEmitter::level(size_t axis, Value lower, Value upper) {
-  SmallVector<int64_t> extents = plan.extents(true);
-  if (axis + 1 == extents.size())
-    return blocked(lower, upper, plan.step(),
-                   [&](Value start, Value end) { return tile(start, end); });
-  return blocked(lower, upper, 1, [&](Value start, Value end) {
-    return carry(start, end, 1, nothing(plan.vectors), [&](Value index, ArrayRef<Partial> totals) {
-      reducedIndices.push_back(index);
-      Partials inner = level(axis + 1, e.constant(0), e.constant(extents[axis + 1]));
-      reducedIndices.pop_back();
-      return merge(totals, inner);
-    });
-  });
-}
-
-Partials ReduceEmitter::reduce(ArrayRef<Value> at, Value lower, Value upper) {
-  unit = at;
-  reducedIndices.clear();
-  Partials totals;
-  if (!plan.extents(true).empty()) {
-    totals = level(0, lower, upper);
-  } else {
-    for (int64_t v = 0; v < plan.vectors; ++v) {
-      Point point = pointAt({}, v, {});
-      BodyEmitter body = kernel.body();
-      SmallVector<Value> origins = reductions.origins(
-          point.mask, [&](Value operand) { return element(body, operand, point); });
-      Partial one = reductions.add(reductions.none(plan.lanes), walked(point), origins, point.mask);
-      totals.push_back(reductions.finishTile(one, origins));
-    }
-  }
-  if (plan.rows())
-    totals[0] = reductions.mergeLanes(totals[0], plan.lanes);
-  return totals;
-}
-
-//===------------------------------------------------------------------------------------------===//
 // Phases
 //===------------------------------------------------------------------------------------------===//
 
@@ -479,6 +171,7 @@ static LogicalResult emitUnits(
     lower = e.mul(piece, plan.chunk);
     upper = e.minimum(e.add(lower, plan.chunk), upper);
   }
+  SmallVector<unsigned> stored = resultsBehindAnchor(kernel.spec, false);
   Value first = e.mul(block, plan.perTask), last = e.add(first, plan.perTask);
   if (plan.units() % plan.perTask != 0)
     last = e.minimum(last, e.constant(plan.units()));
@@ -488,7 +181,11 @@ static LogicalResult emitUnits(
     SmallVector<Value> unit;
     if (!unitSpace.empty())
       unit = e.delinearize(number, unitSpace);
-    ReduceEmitter emitter(kernel, plan);
+    ReduceEmitter emitter(
+        kernel, plan, kernel.spec.reductions(), [&] { return kernel.body(); },
+        [&](BodyEmitter &body, const Point &point) {
+          return storeAt(kernel, body, stored, point);
+        });
     Partials totals = emitter.reduce(unit, lower, upper);
     for (auto [i, total] : llvm::enumerate(totals))
       if (failed(store(emitter, emitter.keptPoint(unit, i), total, piece)))
@@ -529,7 +226,7 @@ static std::pair<SmallVector<int64_t>, int64_t> slotOffsets(const KernelSpec &sp
                                                             const ReducePlan &plan) {
   SmallVector<int64_t> offsets;
   int64_t bytes = 0;
-  for (Type type : Reductions::slotTypes(spec)) {
+  for (Type type : Reductions::slotTypes(spec.reductions())) {
     offsets.push_back(llvm::alignTo(bytes, DLC_ALIGNMENT));
     bytes = offsets.back() + plan.splits * plan.kept() * program::elementBytes(type);
   }
@@ -570,7 +267,8 @@ static Partial mergePieces(KernelFunction &kernel, const ReducePlan &plan, Reduc
   auto piece = [&](Value number) {
     Value index = e.add(e.mul(number, plan.kept()), place);
     Partial partial;
-    for (auto [type, offset] : llvm::zip_equal(Reductions::slotTypes(kernel.spec), offsets)) {
+    for (auto [type, offset] :
+         llvm::zip_equal(Reductions::slotTypes(kernel.spec.reductions()), offsets)) {
       Value base = e.at(kernel.workspace(), e.constant(offset), e.b.getI8Type());
       partial.push_back(point.width == 1
                             ? e.load(base, index, type)
@@ -586,7 +284,7 @@ static Partial mergePieces(KernelFunction &kernel, const ReducePlan &plan, Reduc
 
 /// Second of two phases: the pieces of each kept element in order.
 static LogicalResult emitCombined(KernelFunction &kernel, const ReducePlan &plan) {
-  Reductions reductions(kernel.e, kernel.spec);
+  Reductions reductions(kernel.e, kernel.spec.reductions());
   SmallVector<unsigned> finished = resultsBehindAnchor(kernel.spec, true);
   return walkTask(kernel, combinePlan(plan, kernel.target), [&](ArrayRef<Point> points) {
     // All results of a point come from one merge.

@@ -21,9 +21,9 @@ static Type accumulatorOf(dl::ReductionOp op) {
 /// Moments are a count, a mean and a sum of squares.
 static size_t slotsOf(dl::ReductionOp op) { return isa<dl::MomentsOp>(*op) ? 3 : 1; }
 
-Reductions::Reductions(CodeEmitter &e, const KernelSpec &spec) : e(e) {
+Reductions::Reductions(CodeEmitter &e, ArrayRef<dl::ReductionOp> reductions) : e(e) {
   size_t first = 0;
-  for (dl::ReductionOp op : spec.reductions()) {
+  for (dl::ReductionOp op : reductions) {
     Item item{op, {}, accumulatorOf(op), false, first, slotsOf(op)};
     if (auto reduce = dyn_cast<dl::ReduceOp>(*op)) {
       item.kind = reduce.getKind();
@@ -34,9 +34,9 @@ Reductions::Reductions(CodeEmitter &e, const KernelSpec &spec) : e(e) {
   }
 }
 
-SmallVector<Type> Reductions::slotTypes(const KernelSpec &spec) {
+SmallVector<Type> Reductions::slotTypes(ArrayRef<dl::ReductionOp> reductions) {
   SmallVector<Type> types;
-  for (dl::ReductionOp op : spec.reductions())
+  for (dl::ReductionOp op : reductions)
     types.append(slotsOf(op), accumulatorOf(op));
   return types;
 }

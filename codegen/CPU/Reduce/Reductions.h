@@ -21,10 +21,10 @@ using Partial = llvm::SmallVector<mlir::Value>;
 
 class Reductions {
 public:
-  Reductions(CodeEmitter &e, const KernelSpec &spec);
+  Reductions(CodeEmitter &e, llvm::ArrayRef<dl::ReductionOp> reductions);
 
   /// The types of a partial result's slots as scalars, integers signless.
-  static llvm::SmallVector<mlir::Type> slotTypes(const KernelSpec &spec);
+  static llvm::SmallVector<mlir::Type> slotTypes(llvm::ArrayRef<dl::ReductionOp> reductions);
 
   /// What has combined nothing, in or outside of a tile.
   Partial none(int64_t lanes);
@@ -45,7 +45,7 @@ public:
   Partial merge(llvm::ArrayRef<mlir::Value> a, llvm::ArrayRef<mlir::Value> b);
   /// Of all lanes, in the same order always.
   Partial mergeLanes(llvm::ArrayRef<mlir::Value> partial, int64_t lanes);
-  /// The spec's anchorResults(), in their own types.
+  /// The reductions' results one behind the other, in their own types.
   llvm::SmallVector<mlir::Value> results(llvm::ArrayRef<mlir::Value> partial);
 
 private:

@@ -11,9 +11,9 @@
 // is the same always.
 
 // Merges v over the block's threads; thread 0 gets the result.
-template <class P> __device__ typename P::Totals mergeBlock(typename P::Totals v, int warps) {
+template <class P, class Totals> __device__ Totals mergeBlock(Totals v, int warps) {
   struct Warps {
-    typename P::Totals value[P::THREADS / 32];
+    Totals value[P::THREADS / 32];
   };
   SHARED(Warps, shared);
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;

@@ -107,7 +107,40 @@ TEST_F(Spec, SeveralReductions) {
   EXPECT_FALSE(spec->dependsOnAnchor(spec->result(3)));
   EXPECT_FALSE(spec->hasSums());
   EXPECT_TRUE(failed(get(text("sum %e axes = [1]"))));
-  EXPECT_TRUE(failed(get(text("sum %b axes = [0]"))));
+  // One that waits for another makes passes; what it combines is no row here.
+  spec = get(text("sum %b axes = [0]"));
+  ASSERT_TRUE(succeeded(spec));
+  EXPECT_EQ(spec->anchor(), Anchor::RowPasses);
+  EXPECT_EQ(spec->rows(), std::nullopt);
+}
+
+/// Passes over rows: what waits for how many reductions, and whether all of it stays in its row.
+TEST_F(Spec, RowPasses) {
+  auto text = [](const std::string &dims) {
+    return R"(
+%in = builtin.unrealized_conversion_cast to tensor<4x4xf32>
+%out:3 = dl.fused(%in) : (tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>) {
+^bb0(%x: tensor<4x4xf32>):
+  %0 = dl.reduce max %x axes = [1] : tensor<4x4xf32>
+  %b = dl.broadcast %0 dims = [)" +
+           dims + R"(] : tensor<4xf32> to tensor<4x4xf32>
+  %d = dl.subtract %x, %b : tensor<4x4xf32>
+  %1 = dl.reduce sum %d axes = [1] : tensor<4x4xf32>
+  %e = dl.exp %x : tensor<4x4xf32>
+  dl.yield %d, %1, %e : tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>
+})";
+  };
+  auto spec = get(text("0"));
+  ASSERT_TRUE(succeeded(spec));
+  EXPECT_EQ(spec->anchor(), Anchor::RowPasses);
+  EXPECT_EQ(spec->rows(), (dl::Rows{4, 4}));
+  EXPECT_EQ(spec->passOf(spec->result(0)), 1u);
+  EXPECT_EQ(spec->passOf(spec->result(1)), 2u);
+  EXPECT_EQ(spec->passOf(spec->result(2)), 0u);
+  // To other rows.
+  spec = get(text("1"));
+  ASSERT_TRUE(succeeded(spec));
+  EXPECT_EQ(spec->rows(), std::nullopt);
 }
 
 /// A sum beside a product is a result; one that something else reads is a second anchor.

@@ -50,9 +50,30 @@ dl.entry @attention(%a: tensor<1x2x5x4xf32>, %b: tensor<1x2x5x4xbf16>, %c: tenso
   dl.return %0#0, %1#0, %2#0, %3#0 : tensor<1x2x5x4xf32>, tensor<1x2x5x4xbf16>, tensor<1x2x5x4xf64>, tensor<1x2x0x4xf32>
 }
 
+// Few classes, each an image of its own, are taken class by class: loss and accuracy are element-wise then, and fuse with their sums.
+// CHECK-LABEL: dl.entry @pixels
+// CHECK-NOT: {{cross_entropy|accuracy|dl.reduce}}
+// CHECK: dl.gather %{{.*}} axis = 1 : tensor<5x2x4x4xf32>, tensor<i32>
+// CHECK-NOT: {{cross_entropy|accuracy|dl.reduce}}
+// CHECK: dl.return
+dl.entry @pixels(%x: tensor<5x2x4x4xf32>, %label: tensor<5x4x4xi32>) -> (tensor<5x4x4xf32>, tensor<5x4x4xf32>) attributes {kind = #program.entry<infer>} {
+  %l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<5x2x4x4xf32>, tensor<5x4x4xi32>
+  %a = dl.accuracy %x, %label axis = 1 : tensor<5x2x4x4xf32>, tensor<5x4x4xi32>
+  dl.return %l, %a : tensor<5x4x4xf32>, tensor<5x4x4xf32>
+}
+
+// Many classes stay whole.
+// CHECK-LABEL: dl.entry @many_classes
+// CHECK: dl.softmax_cross_entropy
+// CHECK: dl.accuracy
+dl.entry @many_classes(%x: tensor<5x33x4xf32>, %label: tensor<5x4xi32>) -> (tensor<5x4xf32>, tensor<5x4xf32>) attributes {kind = #program.entry<infer>} {
+  %l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<5x33x4xf32>, tensor<5x4xi32>
+  %a = dl.accuracy %x, %label axis = 1 : tensor<5x33x4xf32>, tensor<5x4xi32>
+  dl.return %l, %a : tensor<5x4xf32>, tensor<5x4xf32>
+}
+
 // A formula may hold composites: they go too, but for those that are taken whole.
 // CHECK-LABEL: dl.entry @over_classes
-// CHECK: dl.softmax_cross_entropy
 // CHECK-NOT: {{smoothed|probability|log_softmax|top_accuracy}}
 // CHECK: dl.return
 dl.entry @over_classes(%x: tensor<5x37xf32>, %label: tensor<5xi32>) -> (tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) attributes {kind = #program.entry<infer>} {

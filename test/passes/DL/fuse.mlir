@@ -82,18 +82,18 @@ dl.entry @prologue(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<4xf32>) 
   dl.return %s : tensor<4xf32>
 }
 
-// Two anchors read the chain: it is computed and stored once, by the first of them as it is a reduction. Its several
-// results are those of one region.
+// Two anchors read the chain: it is computed and stored once, by one of them as it is a reduction, of rows if there is one. Its
+// several results are those of one region.
 // CHECK-LABEL: dl.entry @stored_once
 // CHECK-NEXT: %[[P:.*]]:3 = dl.fused
 // CHECK: %[[M:.*]] = dl.multiply
-// CHECK-NEXT: %[[S:.*]] = dl.reduce sum %[[M]] axes = [0]
+// CHECK-NEXT: %[[T:.*]] = dl.reduce max %[[M]] axes = [1]
 // CHECK-NEXT: %[[E:.*]] = dl.exp %[[M]]
-// CHECK-NEXT: dl.yield %[[M]], %[[E]], %[[S]]
-// CHECK: %[[T:.*]] = dl.fused(%[[P]]#0)
-// CHECK: dl.reduce max
+// CHECK-NEXT: dl.yield %[[M]], %[[E]], %[[T]]
+// CHECK: %[[S:.*]] = dl.fused(%[[P]]#0)
+// CHECK: dl.reduce sum
 // CHECK-NOT: dl.fused
-// CHECK: dl.return %[[P]]#2, %[[T]], %[[P]]#1
+// CHECK: dl.return %[[S]], %[[P]]#2, %[[P]]#1
 // OFF-LABEL: dl.entry @stored_once
 dl.entry @stored_once(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x4xf32>) attributes {kind = #program.entry<infer>} {
   %p = dl.multiply %a, %b : tensor<4x4xf32>
@@ -176,7 +176,7 @@ dl.entry @norm(%a: tensor<4x4xf32>, %g: tensor<4x4xf32>) -> (tensor<4x4xf32>, te
   dl.return %y, %s, %t : tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
-// The softmax needs its sum before it can divide: a region that held both ends would wait for itself.
+// A softmax down columns needs its sum before it can divide: a region that held both ends would wait for itself.
 // CHECK-LABEL: dl.entry @no_cycle
 // CHECK-NEXT: %[[E:.*]]:2 = dl.fused
 // CHECK-NEXT: ^bb0
@@ -189,8 +189,8 @@ dl.entry @norm(%a: tensor<4x4xf32>, %g: tensor<4x4xf32>) -> (tensor<4x4xf32>, te
 // OFF-LABEL: dl.entry @no_cycle
 dl.entry @no_cycle(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>) attributes {kind = #program.entry<infer>} {
   %e = dl.exp %x : tensor<4x4xf32>
-  %s = dl.reduce sum %e axes = [1] : tensor<4x4xf32>
-  %r = dl.broadcast %s dims = [0] : tensor<4xf32> to tensor<4x4xf32>
+  %s = dl.reduce sum %e axes = [0] : tensor<4x4xf32>
+  %r = dl.broadcast %s dims = [1] : tensor<4xf32> to tensor<4x4xf32>
   %y = dl.divide %e, %r : tensor<4x4xf32>
   dl.return %y : tensor<4x4xf32>
 }

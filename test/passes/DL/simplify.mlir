@@ -115,3 +115,48 @@ dl.entry @factors_that_stay(%x: tensor<2x3xf32>, %v: tensor<3xf32>, %w: tensor<2
   %7 = dl.reduce sum %6 axes = [1] : tensor<2x3xf32>
   dl.return %2, %3, %7, %6 : tensor<2xf32>, tensor<3xf32>, tensor<2xf32>, tensor<2x3xf32>
 }
+
+// An op of one operand goes in front of a reshape, to what computes that.
+// CHECK-LABEL: dl.entry @in_front_of_reshape(
+// CHECK: %[[P:.*]] = dl.multiply
+// CHECK-NEXT: %[[R:.*]] = dl.relu %[[P]] : tensor<2x3x4xf32>
+// CHECK-NEXT: %[[Y:.*]] = dl.reshape %[[R]] : tensor<2x3x4xf32> to tensor<6x4xf32>
+// CHECK-NEXT: dl.return %[[Y]]
+dl.entry @in_front_of_reshape(%x: tensor<2x3x4xf32>, %z: tensor<2x3x4xf32>) -> (tensor<6x4xf32>) attributes {kind = #program.entry<infer>} {
+  %0 = dl.multiply %x, %z : tensor<2x3x4xf32>
+  %1 = dl.reshape %0 : tensor<2x3x4xf32> to tensor<6x4xf32>
+  %2 = dl.relu %1 : tensor<6x4xf32>
+  dl.return %2 : tensor<6x4xf32>
+}
+
+// One whose operands are reshaped goes behind the next reshape: here all of them meet.
+// CHECK-LABEL: dl.entry @behind_reshape(
+// CHECK-NOT: dl.reshape
+// CHECK: %[[M:.*]] = dl.compare gt %{{.*}}, %{{.*}} : tensor<2x3x4xf32>
+// CHECK: dl.select %[[M]], %{{.*}}, %{{.*}} : tensor<2x3x4xf32>
+// CHECK-NOT: dl.reshape
+// CHECK: dl.return
+dl.entry @behind_reshape(%y: tensor<2x3x4xf32>, %dy: tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>) attributes {kind = #program.entry<infer>} {
+  %0 = dl.reshape %y : tensor<2x3x4xf32> to tensor<6x4xf32>
+  %1 = dl.reshape %dy : tensor<2x3x4xf32> to tensor<6x4xf32>
+  %zero = dl.constant dense<0.0> : tensor<6x4xf32>
+  %m = dl.compare gt %0, %zero : tensor<6x4xf32>
+  %2 = dl.select %m, %1, %zero : tensor<6x4xf32>
+  %3 = dl.reshape %2 : tensor<6x4xf32> to tensor<2x3x4xf32>
+  dl.return %3 : tensor<2x3x4xf32>
+}
+
+// Reshapes stay where others need the tensor in the other shape, and where no kernel computes what is reshaped.
+// CHECK-LABEL: dl.entry @reshapes_that_stay(
+// CHECK: %[[R:.*]] = dl.reshape %{{.*}} : tensor<2x3x4xf32> to tensor<6x4xf32>
+// CHECK: dl.relu %[[R]]
+// CHECK: %[[S:.*]] = dl.reshape
+// CHECK: dl.relu %[[S]]
+dl.entry @reshapes_that_stay(%x: tensor<2x3x4xf32>) -> (tensor<6x4xf32>, tensor<2x3x4xf32>, tensor<6x4xf32>) attributes {kind = #program.entry<infer>} {
+  %0 = dl.exp %x : tensor<2x3x4xf32>
+  %1 = dl.reshape %0 : tensor<2x3x4xf32> to tensor<6x4xf32>
+  %2 = dl.relu %1 : tensor<6x4xf32>
+  %3 = dl.reshape %x : tensor<2x3x4xf32> to tensor<6x4xf32>
+  %4 = dl.relu %3 : tensor<6x4xf32>
+  dl.return %2, %0, %4 : tensor<6x4xf32>, tensor<2x3x4xf32>, tensor<6x4xf32>
+}
