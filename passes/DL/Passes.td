@@ -10,6 +10,8 @@ def Simplify : Pass<"dl-simplify", "::dlc::dl::EntryOp"> {
     Folds constants and identities, and rewrites `max_pool(relu(x))` into `relu(max_pool(x))` where
     the relu has no other use: the same values from fewer relus, and a smaller tensor is saved for
     the backward pass. A factor that all terms of a sum have, and a sign, are multiplied behind it.
+    An element-wise op of one operand goes in front of a reshape of what is computed element by
+    element, and one of reshaped operands behind the next reshape: no kernel reaches over one.
     Drops ops and reads that nothing uses. An entry with `dl.gradient` stays as it is: folds make
     one value of two that a gradient tells apart.
   }];
@@ -123,7 +125,9 @@ def Fuse : Pass<"dl-fuse", "::dlc::dl::EntryOp"> {
     holds at most one anchor (convolution, product,
     reduction, window, softmax, transpose) and the element-wise ops before and behind it. Reductions
     along equal axes that read a tensor in common are one anchor: their kernel reads it once, and
-    stores what it computes on the way where others need it too. A stored tensor that is scaled and
+    stores what it computes on the way where others need it too. Reductions of rows that a cache
+    holds are one anchor also where one waits for another, with all that waits for them in the same
+    row: a softmax, a norm, its gradient. A stored tensor that is scaled and
     shifted by channel, as a norm does it, is so again wherever it is read. Element-wise ops stand
     before an anchor where the op says that computing them while it reads is cheap (AnchorOp), and
     the target that it can (CandidateSource).
