@@ -85,6 +85,14 @@ void dlc::addTrainPasses(OpPassManager &manager, const DLPipelineOptions &option
 }
 
 void dlc::addFusionPasses(OpPassManager &manager, const DLPipelineOptions &options) {
+  // Before all that stores, lays out and orders: the parts are tensors and kernels of their own.
+  if (options.memoryFitter)
+    manager.addPass(dl::createDivideBatch({}, options.memoryFitter));
+
+  addRegionPasses(manager, options);
+}
+
+void dlc::addRegionPasses(OpPassManager &manager, const DLPipelineOptions &options) {
   // Before fusion, which would have each element chosen among all parts: behind it they are memory
   // of the whole, or few.
   improve(manager, options, dl::createDivideConcats());

@@ -26,6 +26,8 @@ struct DLPipelineOptions {
   int64_t memoryBudget = 0;
   /// What an entry needs, for dl-rematerialize.
   dl::MemoryPlanner memoryPlanner = nullptr;
+  /// What comes of the passes behind dl-divide-batch; null where nothing is to be divided.
+  dl::MemoryFitter memoryFitter = nullptr;
   /// Large gradients are summed over ranks in bf16 or f16; empty: as they are.
   std::string compress = "";
   /// What dl-bucket-gradients takes for the network between ranks.
@@ -40,6 +42,9 @@ void addTrainPasses(mlir::OpPassManager &manager, const DLPipelineOptions &optio
 
 /// From there to one region a kernel, in order of execution: `--emit=dl-fused`.
 void addFusionPasses(mlir::OpPassManager &manager, const DLPipelineOptions &options);
+
+/// Those behind dl-divide-batch, which runs them on copies to see what fits.
+void addRegionPasses(mlir::OpPassManager &manager, const DLPipelineOptions &options);
 
 /// The last of those passes, which changes what memory is needed: reductions over ranks in buckets.
 void addBucketPasses(mlir::OpPassManager &manager, const DLPipelineOptions &options);

@@ -4,8 +4,10 @@
 #include "codegen/Plan/ModuleObject.h"
 #include "codegen/Plan/PlanWriter.h"
 #include "codegen/Plan/Report.h"
+#include "dialects/DL/DLEntryOps.h"
 #include "dialects/Exec/Memory.h"
 #include "mlir/Pass/PassManager.h"
+#include "passes/DL/Buffers.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -45,6 +47,31 @@ dl::MemoryPlanner createMemoryPlanner(std::shared_ptr<KernelSelector> selector,
     for (auto program : module.getOps<exec::ProgramOp>())
       memory.arenaBytes[program.getSymName()] = program.getArenaBytes();
     return memory;
+  };
+}
+
+dl::MemoryFitter createMemoryFitter(DLPipelineOptions options) {
+  return [=](ModuleOp module) -> FailureOr<dl::MemoryFit> {
+    ScopedDiagnosticHandler silence(module.getContext(), [](Diagnostic &) {});
+    PassManager manager(module.getContext());
+    addRegionPasses(manager, options);
+    const bool isFailed = failed(manager.run(module));
+    dl::MemoryFit fit;
+    for (auto entry : module.getOps<dl::EntryOp>()) {
+      double seconds = 0, again = 0;
+      for (Operation &op : entry.getBlock())
+        (op.hasAttr("dl.recomputed") ? again : seconds) += dl::secondsOf(&op);
+      fit.seconds += seconds + again;
+      auto memory = entry->getAttrOfType<DictionaryAttr>("dl.memory");
+      if (!memory || !memory.contains("least"))
+        continue;
+      auto bytes = [&](StringRef name) { return memory.getAs<IntegerAttr>(name).getInt(); };
+      fit.tooLarge[entry.getSymName()] = {bytes("before"), seconds};
+      fit.bytes = std::max(fit.bytes, bytes("least"));
+    }
+    if (isFailed && fit.fits())
+      return failure();
+    return fit;
   };
 }
 

@@ -23,6 +23,9 @@ planModule(mlir::ModuleOp module, KernelSelector &selector, const DLPipelineOpti
 dl::MemoryPlanner createMemoryPlanner(std::shared_ptr<KernelSelector> selector,
                                       DLPipelineOptions options);
 
+/// What dl-divide-batch asks: what the passes behind it make of a module. `options` without fitter.
+dl::MemoryFitter createMemoryFitter(DLPipelineOptions options);
+
 llvm::Expected<std::string> compileModule(mlir::ModuleOp module,
                                           llvm::ArrayRef<SelectedKernel> kernels,
                                           KernelSelector &selector, const CompileOptions &options);

@@ -172,7 +172,7 @@ static json::Array buildPasses(exec::ProgramOp program, const SymbolTable &symbo
   return rows;
 }
 
-/// What dl-rematerialize did.
+/// What dl-divide-batch and dl-rematerialize did.
 static json::Object buildMemory(DictionaryAttr memory) {
   auto bytes = [&](StringRef name) { return memory.getAs<IntegerAttr>(name).getInt(); };
   json::Object row{{"bytes_before", bytes("before")},
@@ -180,6 +180,10 @@ static json::Object buildMemory(DictionaryAttr memory) {
                    {"recompute_seconds", memory.getAs<FloatAttr>("seconds").getValueAsDouble()}};
   if (memory.contains("budget"))
     row["budget_bytes"] = bytes("budget");
+  if (memory.contains("parts")) {
+    row["batch_parts"] = bytes("parts");
+    row["divided_seconds"] = memory.getAs<FloatAttr>("divided_seconds").getValueAsDouble();
+  }
   return row;
 }
 
@@ -588,12 +592,15 @@ static void printMemory(const json::Object &entry, llvm::raw_ostream &out) {
   const json::Object *memory = entry.getObject("memory");
   if (!memory)
     return;
-  const double seconds = memory->getNumber("recompute_seconds").value_or(0);
+  const double seconds = memory->getNumber("recompute_seconds").value_or(0) +
+                         memory->getNumber("divided_seconds").value_or(0);
   const double others = entry.getNumber("estimated_seconds").value_or(0) - seconds;
   out << "  arena and state " << formatBytes(get(*memory, "bytes_after")) << " instead of "
       << formatBytes(get(*memory, "bytes_before"));
   if (memory->getInteger("budget_bytes"))
     out << ", budget " << formatBytes(get(*memory, "budget_bytes"));
+  if (memory->getInteger("batch_parts"))
+    out << ", the batch in " << get(*memory, "batch_parts") << " parts where it is large";
   out << llvm::formatv(": {0} run again, estimated {1}, {2:F2}% more time\n",
                        get(*memory, "recomputed"), formatSeconds(seconds),
                        others > 0 ? 100 * seconds / others : 0.0);

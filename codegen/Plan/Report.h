@@ -18,9 +18,10 @@ namespace dlc::codegen {
 ///       activation_bytes
 ///     passes, one a layer and stage without a product, convolution or attention: layer, stage,
 ///       records, bytes, least_bytes, see MemoryPasses.h
-///     memory, where dl-rematerialize did something: bytes_before (arena and state), budget_bytes
-///     if
-///       there is one, recomputed (launches), recompute_seconds (estimated)
+///     memory, where dl-divide-batch or dl-rematerialize did something: bytes_before and
+///     bytes_after
+///       (arena and state), budget_bytes if there is one, recomputed (launches), recompute_seconds
+///       (estimated); where the batch is divided batch_parts and divided_seconds, which that adds
 ///     layers, one a record in order: layer, stage, shape (first result), layout (of it, where it
 ///       is not row-major: "nhwc"), parameters, flops, bytes, activation_bytes, kernel
 ///   schedules, one a kernel: kernel, schedule ("library: cuDNN + bias + ReLU")

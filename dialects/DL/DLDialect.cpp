@@ -24,19 +24,34 @@ void DLDialect::initialize() {
 #include "dialects/DL/DLOpFamilies.def"
 }
 
+/// Whether a part of `whole` that stands there in one piece row-major does so as they are stored.
+static bool isStoredInPieces(Type whole, Type part) {
+  auto type = cast<RankedTensorType>(whole), piece = cast<RankedTensorType>(part);
+  if (!type.getEncoding() && !piece.getEncoding())
+    return true;
+  auto isDense = [&](RankedTensorType each) {
+    return program::storageBytes(each) ==
+           each.getNumElements() * program::elementBytes(each.getElementType());
+  };
+  return type.getEncoding() == piece.getEncoding() &&
+         program::keepsLeadingAxis(cast<program::LayoutAttr>(type.getEncoding())) &&
+         type.getShape().drop_front() == piece.getShape().drop_front() && isDense(type) &&
+         isDense(piece);
+}
+
 bool IndexOp::canLieInOperand() {
   std::optional<int64_t> begin = getPieceBegin();
   if (isView() || !begin)
     return isView();
   auto source = cast<RankedTensorType>((*this)->getOperand(0).getType());
-  return !source.getEncoding() &&
+  return isStoredInPieces(source, (*this)->getResult(0).getType()) &&
          *begin * program::elementBytes(source.getElementType()) % program::alignment == 0;
 }
 
 bool IndexOp::canHoldOperands() {
-  auto isRowMajor = [](Type type) { return !cast<RankedTensorType>(type).getEncoding(); };
+  auto isPiece = [&](Type part) { return isStoredInPieces((*this)->getResult(0).getType(), part); };
   SmallVector<int64_t> begins = getPartBegins();
-  if (begins.empty() || !llvm::all_of((*this)->getOperandTypes(), isRowMajor))
+  if (begins.empty() || !llvm::all_of((*this)->getOperandTypes(), isPiece))
     return false;
   int64_t element = program::elementBytes(getElementTypeOrSelf((*this)->getResult(0)));
   return llvm::all_of(begins,

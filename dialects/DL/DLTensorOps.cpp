@@ -257,7 +257,7 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *context, std::optional<Loca
       return emitOptionalError(location, getOperationName(), ": (C2) axis ", axis, " of size ",
                                x.getDimSize(axis), " has no ", sizes[axis], " elements from ",
                                starts[axis], " in steps of ", steps[axis]);
-  results.push_back(RankedTensorType::get(sizes, x.getElementType()));
+  results.push_back(RankedTensorType::get(sizes, x.getElementType(), x.getEncoding()));
   return success();
 }
 
@@ -392,7 +392,7 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
                                " only, found ", first, " and ", type);
     shape[axis] += type.getDimSize(axis);
   }
-  results.push_back(RankedTensorType::get(shape, first.getElementType()));
+  results.push_back(RankedTensorType::get(shape, first.getElementType(), first.getEncoding()));
   return success();
 }
 

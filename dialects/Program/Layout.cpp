@@ -31,6 +31,15 @@ PhysicalLayout PhysicalLayout::get(RankedTensorType type) {
   return result;
 }
 
+bool keepsLeadingAxis(LayoutAttr layout) {
+  if (!layout || layout.getOrder().empty())
+    return true;
+  for (size_t i = 0; i < layout.getBlocks().size(); i += 2)
+    if (layout.getBlocks()[i] == 0)
+      return false;
+  return layout.getOrder().front() == 0;
+}
+
 int64_t elementBytes(Type element) { return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8); }
 
 int64_t storageBytes(RankedTensorType type) {

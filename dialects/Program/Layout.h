@@ -25,6 +25,9 @@ struct PhysicalLayout {
   static PhysicalLayout get(mlir::RankedTensorType type);
 };
 
+/// Whether what stands at one place of the leading axis stands in one piece, and these pieces in
+/// their order. A null layout is row-major.
+bool keepsLeadingAxis(LayoutAttr layout);
 /// Bytes of one stored element: bool is one byte.
 int64_t elementBytes(mlir::Type element);
 /// Bytes of a tensor in memory, padding of its layout included.

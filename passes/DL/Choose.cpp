@@ -13,8 +13,8 @@
 // lie alike (a parameter, its gradient and its slots; what a read gives and an assignment takes; a
 // tensor and its sum over ranks) are one class, and a class has one layout. Inputs and results of
 // entries, both sides of a reshape, constants, and all that a product, a softmax or a transposition
-// reads or writes are row-major; any other class may have a layout that a candidate of a region
-// around it asks for.
+// reads or writes are row-major; what is cut or joined along its leading axis lies as its parts do;
+// any other class may have a layout that a candidate of a region around it asks for.
 //
 // Classes and regions are the nodes of a PBQP (Pbqp.h). A class chooses a layout, which costs
 // nothing; a region one of its candidates' layouts, which costs the candidate's seconds; along an
@@ -114,7 +114,11 @@ public:
   /// The number of a tensor's or variable's class.
   unsigned of(Value value) { return numberOf(value.getAsOpaquePointer()); }
   unsigned of(StringAttr variable) { return numberOf(variable.getAsOpaquePointer()); }
-  bool isFixed(unsigned number) const { return fixed.contains(number); }
+  /// Whether the class may have that layout.
+  bool allows(unsigned number, program::LayoutAttr layout) const {
+    return !fixed.contains(number) &&
+           (!inPieces.contains(number) || program::keepsLeadingAxis(layout));
+  }
   size_t size() const { return numbers.size(); }
 
 private:
@@ -131,7 +135,8 @@ private:
   llvm::EquivalenceClasses<Item> classes;
   llvm::DenseMap<Item, unsigned> numbers; ///< of leaders
   SmallVector<Value> rowMajor;            ///< values whose classes are fixed
-  llvm::DenseSet<unsigned> fixed;
+  SmallVector<Value> pieces; ///< values that are pieces of others along the leading axis
+  llvm::DenseSet<unsigned> fixed, inPieces;
 };
 
 } // namespace
@@ -143,6 +148,18 @@ void LayoutClasses::addUpdate(MultiTensorOp update) {
     for (int64_t run = 0; run < update.getResultStreams(); ++run)
       unite(update.getTensor(0, i), update.getResultTensor(run, i));
   }
+}
+
+/// Whether operands and results of an op are memory of each other in each layout that keeps the
+/// leading axis.
+static bool isCutByLeadingAxis(Operation *op) {
+  auto index = dyn_cast<IndexOp>(op);
+  if (!index || index.isView() || !(index.canLieInOperand() || index.canHoldOperands()))
+    return false;
+  ArrayRef<int64_t> shape = typeOf(op->getResult(0)).getShape();
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return !shape.empty() && typeOf(operand).getShape().drop_front() == shape.drop_front();
+  });
 }
 
 void LayoutClasses::addEntry(EntryOp entry) {
@@ -168,6 +185,12 @@ void LayoutClasses::addEntry(EntryOp entry) {
             llvm::append_range(rowMajor, storedBy(fused));
         })
         .Default([&](Operation *other) {
+          if (isCutByLeadingAxis(other)) {
+            for (Value operand : other->getOperands())
+              unite(operand, other->getResult(0));
+            pieces.push_back(other->getResult(0));
+            return;
+          }
           llvm::append_range(rowMajor, other->getOperands());
           llvm::append_range(rowMajor, other->getResults());
         });
@@ -181,6 +204,8 @@ LayoutClasses::LayoutClasses(ModuleOp module) {
     addEntry(entry);
   for (Value value : rowMajor)
     fixed.insert(of(value));
+  for (Value value : pieces)
+    inPieces.insert(of(value));
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -393,7 +418,7 @@ LogicalResult Chooser::collect() {
 void Chooser::addAlternatives(const Region &region) {
   for (unsigned first : region.firsts)
     for (auto [number, layout] : llvm::zip_equal(region.classes, region.candidates[first].layouts))
-      if (!classes.isFixed(number) && !llvm::is_contained(alternatives[number], layout))
+      if (classes.allows(number, layout) && !llvm::is_contained(alternatives[number], layout))
         alternatives[number].push_back(layout);
 }
 

@@ -25,6 +25,24 @@ struct PlannedMemory {
 };
 using MemoryPlanner = std::function<llvm::FailureOr<PlannedMemory>(mlir::ModuleOp)>;
 
+/// What comes of compiling a module within a memory budget.
+struct MemoryFit {
+  /// An entry before anything is computed again.
+  struct Entry {
+    int64_t bytes = 0;
+    double seconds = 0;
+  };
+  llvm::StringMap<Entry> tooLarge; ///< by name, entries that do not fit
+  int64_t bytes = 0;               ///< the least that the largest of these was found to need
+  double seconds = 0;              ///< of all entries, estimated
+
+  bool fits() const { return tooLarge.empty(); }
+};
+/// Takes the module apart. Fails, without a word, where the passes fail for another reason.
+using MemoryFitter = std::function<llvm::FailureOr<MemoryFit>(mlir::ModuleOp)>;
+
+/// dl-divide-batch, so that entries fit where they do not otherwise. Null: as the options say.
+std::unique_ptr<mlir::Pass> createDivideBatch(DivideBatchOptions options, MemoryFitter fitter);
 /// dl-rematerialize, with the memory that the compiled module will need. Null: what LiveMemory.h
 /// takes it to be.
 std::unique_ptr<mlir::Pass> createRematerialize(RematerializeOptions options,

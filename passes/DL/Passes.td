@@ -108,6 +108,26 @@ def DeriveVariables : Pass<"dl-derive-variables", "::mlir::ModuleOp"> {
   }];
 }
 
+def DivideBatch : Pass<"dl-divide-batch", "::mlir::ModuleOp"> {
+  let summary = "runs ops with large tensors on one part of the batch at a time";
+  let description = [{
+    Ops that read or write a tensor of `least-bytes` or more along the batch, each sample for itself
+    or as a sum over it, run `parts` times. Those that lead to each other run part by part, so that
+    what they hand on lies in memory for one part at a time; slices and concats along the leading
+    axis cost nothing. Sums over the batch, gradients of weights, are added up part by part: they
+    may differ in the last bits.
+
+    Within a memory budget the pass tries out what computing again alone does not reach: more and
+    smaller tensors, in 2 to 32 parts, 16 divisions at most, each compiled as far as to know its
+    memory and its seconds. What fits and takes the least time is taken. An entry that is divided
+    has `dl.division`: the `parts`, and the bytes that it needed `before` and the `seconds` that it
+    took.
+  }];
+  let options = [
+    Option<"parts", "parts", "int64_t", "1", "parts of the batch; 1: as a memory budget asks for">,
+    Option<"leastBytes", "least-bytes", "int64_t", "0", "bytes of the smallest tensor to divide">];
+}
+
 def DivideConcats : Pass<"dl-divide-concats", "::dlc::dl::EntryOp"> {
   let summary = "concats of many parts, so that no element is chosen among all of them";
   let description = [{
@@ -161,7 +181,9 @@ def Rematerialize : Pass<"dl-rematerialize", "::mlir::ModuleOp"> {
     as low as is found.
 
     What was done stands on the entry as `dl.memory`: `budget`, the bytes needed `before`, how many
-    regions are `recomputed`, and the `seconds` that these take, as estimated.
+    regions are `recomputed`, and the `seconds` that these take, as estimated; of a divided batch
+    `parts`, and the `divided_seconds` that all else takes more. Where a budget is not met, it says
+    `before` and the `least`.
   }];
   let options = [
     Option<"cheap", "cheap", "bool", "false", "no product and no convolution is computed again">,

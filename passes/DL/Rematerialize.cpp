@@ -35,7 +35,6 @@ private:
   FailureOr<int64_t> bytesNeeded(EntryOp entry);
   LogicalResult reduceMost(EntryOp entry, int64_t before);
   FailureOr<int64_t> meetBudget(EntryOp entry, int64_t before);
-  void record(EntryOp entry, const LiveMemory &memory, int64_t before);
 
   MemoryPlanner planner;
 };
@@ -70,16 +69,29 @@ FailureOr<int64_t> Rematerialize::bytesNeeded(EntryOp entry) {
   return memory->bytesOf(entry);
 }
 
-void Rematerialize::record(EntryOp entry, const LiveMemory &memory, int64_t before) {
-  if (memory.countRecomputed() == 0)
+/// What has been done to the entry: `memory` computes again what it does.
+static void record(EntryOp entry, int64_t budget, int64_t before, const LiveMemory &memory) {
+  auto division = entry->getAttrOfType<DictionaryAttr>("dl.division");
+  if (memory.countRecomputed() == 0 && !division)
     return;
   Builder builder(entry.getContext());
   NamedAttrList fields;
-  if (memoryBudget > 0)
-    fields.append("budget", builder.getI64IntegerAttr(memoryBudget));
-  fields.append("before", builder.getI64IntegerAttr(before));
+  if (budget > 0)
+    fields.append("budget", builder.getI64IntegerAttr(budget));
   fields.append("recomputed", builder.getI64IntegerAttr(memory.countRecomputed()));
   fields.append("seconds", builder.getF64FloatAttr(memory.recomputedSeconds()));
+  if (division) {
+    double seconds = -memory.recomputedSeconds();
+    for (Operation &op : entry.getBlock())
+      seconds += secondsOf(&op);
+    fields.append("parts", division.get("parts"));
+    fields.append("before", division.get("before"));
+    fields.append(
+        "divided_seconds",
+        builder.getF64FloatAttr(seconds - division.getAs<FloatAttr>("seconds").getValueAsDouble()));
+  } else {
+    fields.append("before", builder.getI64IntegerAttr(before));
+  }
   entry->setAttr("dl.memory", fields.getDictionary(entry.getContext()));
 }
 
@@ -93,7 +105,7 @@ LogicalResult Rematerialize::reduceMost(EntryOp entry, int64_t before) {
     return failure();
   if (*after >= before)
     memory.undo();
-  record(entry, memory, before);
+  record(entry, memoryBudget, before, memory);
   return success();
 }
 
@@ -119,7 +131,7 @@ FailureOr<int64_t> Rematerialize::meetBudget(EntryOp entry, int64_t before) {
       return failure();
     least = std::min(least, *needed);
     if (*needed <= memoryBudget)
-      record(entry, memory, before);
+      record(entry, memoryBudget, before, memory);
     if (*needed <= memoryBudget || isLast)
       return least;
     goal -= *needed - memoryBudget;
@@ -138,12 +150,19 @@ void Rematerialize::runOnOperation() {
       FailureOr<int64_t> least = meetBudget(entry, before);
       if (failed(least))
         return signalPassFailure();
+      Builder builder(&getContext());
+      if (*least > memoryBudget)
+        entry->setAttr("dl.memory",
+                       builder.getDictionaryAttr(
+                           {builder.getNamedAttr("before", builder.getI64IntegerAttr(before)),
+                            builder.getNamedAttr("least", builder.getI64IntegerAttr(*least))}));
       if (*least > most) {
         largest = entry;
         most = *least;
       }
-    } else if (memoryBudget == 0 && entry.getKind() == program::EntryKind::Train &&
-               failed(reduceMost(entry, before))) {
+    } else if (memoryBudget > 0) {
+      record(entry, memoryBudget, before, LiveMemory(entry, cheap));
+    } else if (entry.getKind() == program::EntryKind::Train && failed(reduceMost(entry, before))) {
       return signalPassFailure();
     }
   }

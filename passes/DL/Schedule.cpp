@@ -102,6 +102,13 @@ Scheduler::Scheduler(EntryOp entry) {
       addGradient(output);
   for (auto reduced : entry.getBlock().getOps<AllReduceOp>())
     llvm::for_each(reduced.getXs(), addGradient);
+  // So is what is only added to one.
+  for (Operation *op : llvm::reverse(ops))
+    if (!op->use_empty() && !isView(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
+          return weightGradients.contains(user) &&
+                 llvm::is_contained(user->getResultTypes(), op->getResult(0).getType());
+        }))
+      weightGradients.insert(op);
 }
 
 /// Bytes of the results minus those of the buffers that die here.

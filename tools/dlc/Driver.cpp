@@ -74,6 +74,7 @@ private:
   LogicalResult checkAgainstNames();
   LogicalResult makeTrainingSteps();
   LogicalResult openPlan();
+  std::shared_ptr<codegen::KernelSelector> openSelector(DLPipelineOptions &passes) const;
   void warnOfMisfits();
   LogicalResult compileModule();
   LogicalResult tuneModule();
@@ -238,6 +239,14 @@ void Driver::warnOfMisfits() {
     engine.warning({}, options.plan + ": " + misfit);
 }
 
+/// A selector for the target, which `passes` ask.
+std::shared_ptr<codegen::KernelSelector> Driver::openSelector(DLPipelineOptions &passes) const {
+  auto result = std::make_shared<codegen::KernelSelector>(target, plan.choices());
+  passes.candidates = codegen::createCandidateSource(result, options.threads);
+  passes.memoryPlanner = codegen::createMemoryPlanner(result, passes);
+  return result;
+}
+
 LogicalResult Driver::compileModule() {
   if (failed(readModel()) || failed(checkAgainstNames()))
     return failure();
@@ -249,11 +258,15 @@ LogicalResult Driver::compileModule() {
     return failure();
   if (options.emit == Emit::DLTrain)
     return writeModule();
-  selector = std::make_shared<codegen::KernelSelector>(target, plan.choices());
-  pipeline.candidates = codegen::createCandidateSource(selector, options.threads);
   pipeline.recompute = options.recompute;
   pipeline.memoryBudget = options.memoryBudget;
-  pipeline.memoryPlanner = codegen::createMemoryPlanner(selector, pipeline);
+  selector = openSelector(pipeline);
+  if (options.memoryBudget > 0) {
+    // With a selector of their own: what is only tried out is no kernel that a plan lacks.
+    DLPipelineOptions trials = pipeline;
+    openSelector(trials);
+    pipeline.memoryFitter = codegen::createMemoryFitter(trials);
+  }
   if (failed(runPasses([&](OpPassManager &manager) { addFusionPasses(manager, pipeline); })))
     return failure();
   if (options.emit == Emit::DLFused)

@@ -420,3 +420,21 @@ dl.entry @attention(%q: tensor<2x3x5x4xf32>, %k: tensor<2x3x7x4xf32>, %v: tensor
       scale = 0.5 rate = 0.25 : tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>, tensor<2x3x7x4xf32>, tensor<2x3x7x4xf32>, tensor<2x3x5xf32>
   dl.return %o, %dq : tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>
 }
+
+// A chain that several anchors lead to stands behind the last of them: each part of a sum is computed as soon as it can be.
+// CHECK-LABEL: dl.entry @parts
+// CHECK: %[[A:.*]] = dl.fused(%{{.*}}) : (tensor<4x8xf32>) -> tensor<8xf32>
+// CHECK: %[[B:.*]] = dl.fused(%{{.*}}) : (tensor<4x8xf32>) -> tensor<8xf32>
+// CHECK: %[[Y:.*]] = dl.fused(%{{.*}}, %[[A]], %[[B]]) : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+// CHECK: dl.reduce sum
+// CHECK: dl.add
+// CHECK: dl.add
+// CHECK: dl.return %[[Y]]
+dl.entry @parts(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>, %c: tensor<4x8xf32>) -> (tensor<8xf32>) attributes {kind = #program.entry<train>} {
+  %0 = dl.reduce sum %a axes = [0] : tensor<4x8xf32>
+  %1 = dl.reduce sum %b axes = [0] : tensor<4x8xf32>
+  %2 = dl.add %0, %1 : tensor<8xf32>
+  %3 = dl.reduce sum %c axes = [0] : tensor<4x8xf32>
+  %4 = dl.add %2, %3 : tensor<8xf32>
+  dl.return %4 : tensor<8xf32>
+}

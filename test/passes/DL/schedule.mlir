@@ -96,3 +96,19 @@ dl.entry @stable(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes
   %b = dl.tanh %x : tensor<4xf32>
   dl.return %b, %a : tensor<4xf32>, tensor<4xf32>
 }
+
+// A part of a weight gradient is one as well: it runs before the next part begins, although that would add as little.
+// CHECK-LABEL: dl.entry @parts
+// CHECK: %[[A:.*]] = dl.exp
+// CHECK-NEXT: %[[PART:.*]] = dl.reduce sum %[[A]]
+// CHECK-NEXT: %[[B:.*]] = dl.tanh
+// CHECK-NEXT: %[[REST:.*]] = dl.reduce sum %[[B]]
+// CHECK-NEXT: dl.add %[[PART]], %[[REST]]
+dl.entry @parts(%x: tensor<2x8x8xf32>) -> (tensor<8x8xf32> {dl.kind = #program.value<gradient>, dl.of = @w}) attributes {kind = #program.entry<train>} {
+  %a = dl.exp %x : tensor<2x8x8xf32>
+  %b = dl.tanh %x : tensor<2x8x8xf32>
+  %rest = dl.reduce sum %b axes = [0] : tensor<2x8x8xf32>
+  %part = dl.reduce sum %a axes = [0] : tensor<2x8x8xf32>
+  %dw = dl.add %part, %rest : tensor<8x8xf32>
+  dl.return %dw : tensor<8x8xf32>
+}
