@@ -7,6 +7,7 @@
 #define DLC_DIALECTS_DL_DL_H
 
 #include "dialects/DL/Anchor.h"
+#include "dialects/DL/BatchDivision.h"
 #include "dialects/DL/Geometry.h"
 #include "dialects/DL/IndexMap.h"
 #include "dialects/Program/Program.h"

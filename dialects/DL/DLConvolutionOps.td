@@ -7,7 +7,7 @@ include "dialects/DL/DLOpBase.td"
 class DL_ConvolutionFamily<string mnemonic,
                            list<Trait> traits = [DL_Anchor<["getAnchorName", "takesAnyLayout",
                                                              "takesPrologue"]>]>
-    : DL_Op<mnemonic, !listconcat(traits, [Pure, DL_Differentiable])> {
+    : DL_Op<mnemonic, !listconcat(traits, [Pure, DL_Differentiable, DL_Batchwise])> {
   let extraClassDeclaration = "ConvolutionGeometry getGeometry();";
 }
 

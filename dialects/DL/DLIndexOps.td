@@ -4,7 +4,8 @@
 
 include "dialects/DL/DLOpBase.td"
 
-def DL_BroadcastOp : DL_Op<"broadcast", [Pure, DL_Differentiable, DL_Index, DL_CheapToRecompute]> {
+def DL_BroadcastOp
+    : DL_Op<"broadcast", [Pure, DL_Differentiable, DL_Batchwise, DL_Index, DL_CheapToRecompute]> {
   let summary = "repeats a tensor along new axes, and along axes of size 1";
   let description = [{
     y[i...] = x[i at dims...], 0 where x has size 1.
@@ -21,7 +22,7 @@ def DL_BroadcastOp : DL_Op<"broadcast", [Pure, DL_Differentiable, DL_Index, DL_C
 }
 
 def DL_ReshapeOp : DL_Op<"reshape", [
-    Pure, DL_Differentiable,
+    Pure, DL_Differentiable, DL_Batchwise,
     DeclareOpInterfaceMethods<DL_IndexOpInterface, ["isView", "getPieceBegin"]>]> {
   let summary = "the same elements in row-major order under another shape";
   let description =
@@ -34,7 +35,8 @@ def DL_ReshapeOp : DL_Op<"reshape", [
   let hasFolder = 1;
 }
 
-def DL_TransposeOp : DL_Op<"transpose", [Pure, DL_Differentiable, DL_Index, DL_InferType]> {
+def DL_TransposeOp
+    : DL_Op<"transpose", [Pure, DL_Differentiable, DL_Batchwise, DL_Index, DL_InferType]> {
   let summary = "permutes the axes: axis i of y is axis order[i] of x";
   let description =
       "`%y = dl.transpose %x order = [0, 2, 3, 1] : tensor<2x3x4x5xf32>`. (C1) order is a "
@@ -81,7 +83,7 @@ def DL_PadOp : DL_Op<"pad", [Pure, DL_Differentiable, DL_Index]> {
 }
 
 def DL_ConcatOp
-    : DL_Op<"concat", [Pure, DL_Differentiable, DL_InferType,
+    : DL_Op<"concat", [Pure, DL_Differentiable, DL_Batchwise, DL_InferType,
           DeclareOpInterfaceMethods<DL_IndexOpInterface, ["getPartBegins"]>]> {
   let summary = "tensors one behind the other along an axis";
   let description = [{

@@ -134,6 +134,19 @@ def DL_DecomposableOpInterface : OpInterface<"DecomposableOp"> {
   ];
 }
 
+def DL_BatchwiseOpInterface : OpInterface<"BatchwiseOp"> {
+  let description = [{
+    The op may run on a part of the batch, with the attributes that it has. Element-wise ops and
+    windows always do, and need not say so.
+  }];
+  let cppNamespace = "::dlc::dl";
+  let methods = [
+    InterfaceMethod<[{
+      How, if the leading axes of its tensors are the batch; nothing if it cannot.
+    }], "::std::optional<::dlc::dl::BatchDivision>", "getBatchDivision">
+  ];
+}
+
 def DL_WindowOpInterface : OpInterface<"WindowOp"> {
   let description = [{
     The op slides a window over the spatial axes of [N, C, spatial...], each channel for itself.

@@ -5,7 +5,8 @@
 include "dialects/DL/DLOpBase.td"
 
 def DL_SoftmaxCrossEntropyOp : DL_Op<"softmax_cross_entropy", [
-    Pure, DL_Differentiable, DL_Decomposable, DL_Anchor<["takesEpilogue", "staysWhole"]>,
+    Pure, DL_Differentiable, DL_Decomposable, DL_Batchwise,
+    DL_Anchor<["takesEpilogue", "staysWhole"]>,
     DL_PerSample]> {
   let summary = "-log softmax(logits)[label] for each sample";
   let description = [{
@@ -23,7 +24,8 @@ def DL_SoftmaxCrossEntropyOp : DL_Op<"softmax_cross_entropy", [
 }
 
 def DL_SoftmaxCrossEntropyBackwardOp : DL_Op<"softmax_cross_entropy_backward", [
-    Pure, DL_Decomposable, DL_Anchor<["takesEpilogue", "takesPrologue"]>, DL_InferType]> {
+    Pure, DL_Decomposable, DL_Batchwise, DL_Anchor<["takesEpilogue", "takesPrologue"]>,
+    DL_InferType]> {
   let summary = "dloss * (softmax(logits) - one_hot(label))";
   let description = [{
     `%dx = dl.softmax_cross_entropy_backward %dloss, %x, %label axis = 1 : tensor<64xf32>,
@@ -39,8 +41,8 @@ def DL_SoftmaxCrossEntropyBackwardOp : DL_Op<"softmax_cross_entropy_backward", [
 }
 
 def DL_AccuracyOp
-    : DL_Op<"accuracy", [Pure, DL_Decomposable, DL_Anchor<["takesEpilogue", "staysWhole"]>,
-                         DL_PerSample]> {
+    : DL_Op<"accuracy", [Pure, DL_Decomposable, DL_Batchwise,
+                         DL_Anchor<["takesEpilogue", "staysWhole"]>, DL_PerSample]> {
   let summary = "1 where the largest logit is the label's, else 0, for each sample";
   let description = [{
     The first of equal logits counts as the largest.

@@ -32,6 +32,7 @@ def DL_CheapToRecompute : NativeOpTrait<"CheapToRecompute"> { let cppNamespace =
 /// cheap to read as the other, and the one.
 def DL_ScalesOrShifts : NativeOpTrait<"ScalesOrShifts"> { let cppNamespace = "::dlc::dl"; }
 def DL_Index : DeclareOpInterfaceMethods<DL_IndexOpInterface>;
+def DL_Batchwise : DeclareOpInterfaceMethods<DL_BatchwiseOpInterface>;
 def DL_WindowOp : DeclareOpInterfaceMethods<DL_WindowOpInterface>;
 /// `overridden`: the facts that differ from what the interface takes for granted.
 class DL_Anchor<list<string> overridden = []>

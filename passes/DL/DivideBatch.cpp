@@ -1,5 +1,4 @@
-//===- DivideBatch.cpp - runs what does not fit into memory on a part of the batch at a time
-//--------------===//
+//===- DivideBatch.cpp - runs what needs too much memory on a part of the batch at a time -----===//
 //
 //   %a = dl.convolution %x, %w                  %x0 = dl.slice %x starts = [0, ..] sizes = [64, ..]
 //   %y = dl.max_pool %a                         %a0 = dl.convolution %x0, %w
@@ -22,22 +21,17 @@
 // What is summed over the batch is summed by parts, and so may differ in the last bits. All else is
 // computed as before.
 //
-//===------------------------------------------------------------------------------------------------------===//
+//===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLConstantOps.h"
-#include "dialects/DL/DLConvolutionOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLEntryOps.h"
 #include "dialects/DL/DLIndexOps.h"
-#include "dialects/DL/DLLossOps.h"
-#include "dialects/DL/DLMatmulOps.h"
-#include "dialects/DL/DLReductionOps.h"
 #include "dialects/DL/TensorBuilder.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/DL/Buffers.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include <limits>
 #include <set>
 
@@ -54,58 +48,17 @@ using namespace dlc::dl;
 // What can be divided
 //===------------------------------------------------------------------------------------------===//
 
-namespace {
-/// How an op runs on a part of the batch.
-struct Division {
-  SmallVector<unsigned> operands; ///< that have the batch as their leading axis
-  bool isSum = false;             ///< results are sums over the batch, else they have it, too
-};
-} // namespace
-
 static int64_t leading(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   return type.getRank() == 0 ? 0 : type.getDimSize(0);
 }
 
-static std::optional<Division> divideReduction(ReductionOp op) {
-  if (op.getReducedAxes().empty() || op.getReducedAxes().front() != 0)
-    return Division{{0}};
-  auto reduce = dyn_cast<ReduceOp>(*op);
-  return reduce && reduce.getKind() == ReduceKind::Sum ? std::optional(Division{{0}, true})
-                                                       : std::nullopt;
-}
-
-static std::optional<Division> divideProduct(MatmulOp op) {
-  if (op.getA().getType().getRank() > 2)
-    return Division{{0, 1}};
-  if (!op.getTransposeA())
-    return Division{{0}};
-  return op.getTransposeB() ? std::nullopt : std::optional(Division{{0, 1}, true});
-}
-
 /// Of an op some of whose operands have the batch as their leading axis.
-static std::optional<Division> divisionOf(Operation *op) {
-  auto only = [](bool condition, Division division) {
-    return condition ? std::optional(division) : std::nullopt;
-  };
-  const Division all{llvm::to_vector(llvm::seq<unsigned>(op->getNumOperands()))};
-  return llvm::TypeSwitch<Operation *, std::optional<Division>>(op)
-      .Case<ElementwiseOp, WindowOp>([&](auto) { return all; })
-      .Case<ConvolutionOp, ConvolutionBackwardDataOp>([](auto) { return Division{{0}}; })
-      .Case([](ConvolutionBackwardFilterOp) { return Division{{0, 1}, true}; })
-      .Case([](MatmulOp op) { return divideProduct(op); })
-      .Case([](ReductionOp op) { return divideReduction(op); })
-      .Case<SoftmaxCrossEntropyOp, SoftmaxCrossEntropyBackwardOp, AccuracyOp>(
-          [&](auto op) { return only(op.getAxis() != 0, all); })
-      .Case([&](BroadcastOp op) {
-        return only(!op.getDims().empty() && op.getDims().front() == 0 &&
-                        leading(op.getX()) == leading(op.getY()),
-                    {{0}});
-      })
-      .Case([&](ReshapeOp op) { return only(leading(op.getX()) == leading(op.getY()), {{0}}); })
-      .Case([&](TransposeOp op) { return only(op.getOrder().front() == 0, {{0}}); })
-      .Case([&](ConcatOp op) { return only(op.getAxis() != 0, all); })
-      .Default([](Operation *) { return std::nullopt; });
+static std::optional<BatchDivision> divisionOf(Operation *op) {
+  if (isa<ElementwiseOp, WindowOp>(op))
+    return BatchDivision{llvm::to_vector(llvm::seq<unsigned>(op->getNumOperands()))};
+  auto batchwise = dyn_cast<BatchwiseOp>(op);
+  return batchwise ? batchwise.getBatchDivision() : std::nullopt;
 }
 
 namespace {
@@ -143,7 +96,7 @@ private:
   int64_t parts, leastBytes;
   int64_t batch = 0;
   llvm::DenseSet<Value> batched;
-  llvm::MapVector<Operation *, Division> divisible, divided;
+  llvm::MapVector<Operation *, BatchDivision> divisible, divided;
   llvm::DenseMap<Value, SmallVector<Value>> partsOf; ///< of what has the batch
   llvm::DenseMap<Value, Value> sums;
 };
@@ -163,7 +116,7 @@ void Divider::findBatched() {
     auto isBatched = [&](Value value) { return batched.contains(value); };
     if (op.getNumRegions() != 0 || llvm::none_of(op.getOperands(), isBatched))
       continue;
-    std::optional<Division> division = divisionOf(&op);
+    std::optional<BatchDivision> division = divisionOf(&op);
     auto isPart = [&](unsigned operand) { return llvm::is_contained(division->operands, operand); };
     bool fits = division && llvm::all_of(llvm::enumerate(op.getOperands()), [&](auto operand) {
                   return isPart(operand.index()) ? leading(operand.value()) == batch
@@ -179,7 +132,7 @@ void Divider::findBatched() {
 
 /// Bytes of the largest tensor of an op along the batch.
 int64_t Divider::largest(Operation *op) const {
-  const Division &division = divisible.find(op)->second;
+  const BatchDivision &division = divisible.find(op)->second;
   int64_t most = 0;
   for (unsigned operand : division.operands)
     most = std::max(most, bytesOf(op->getOperand(operand)));
@@ -274,7 +227,7 @@ Value Divider::partOf(Value value, int64_t part, OpBuilder &builder) {
 }
 
 void Divider::runPart(Operation *op, int64_t part, OpBuilder &builder) {
-  const Division &division = divided.find(op)->second;
+  const BatchDivision &division = divided.find(op)->second;
   IRMapping mapping;
   for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
     Value sum = sums.lookup(operand), whole = sum ? sum : operand;

@@ -1,0 +1,18 @@
+//===- BatchDivision.h - how an op runs on a part of the batch ----------------------*- C++ -*-===//
+#ifndef DLC_DIALECTS_DL_BATCHDIVISION_H
+#define DLC_DIALECTS_DL_BATCHDIVISION_H
+
+#include "llvm/ADT/SmallVector.h"
+
+namespace dlc::dl {
+
+/// Of an op that keeps its attributes when the leading axis of some of its tensors is a part of the
+/// batch.
+struct BatchDivision {
+  llvm::SmallVector<unsigned> operands; ///< that have the batch as their leading axis
+  bool isSum = false;                   ///< results are sums over the batch, else they have it, too
+};
+
+} // namespace dlc::dl
+
+#endif

@@ -1,0 +1,82 @@
+//===- DLBatchwise.cpp - which ops run on a part of the batch ---------------------------------===//
+#include "dialects/DL/DLConvolutionOps.h"
+#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/DLLossOps.h"
+#include "dialects/DL/DLMatmulOps.h"
+#include "dialects/DL/DLReductionOps.h"
+
+using namespace mlir;
+using namespace dlc::dl;
+
+static std::optional<BatchDivision> divideIf(bool condition, BatchDivision division) {
+  return condition ? std::optional(std::move(division)) : std::nullopt;
+}
+
+/// All operands have the batch.
+static BatchDivision divideAll(Operation *op) {
+  return {llvm::to_vector(llvm::seq<unsigned>(op->getNumOperands()))};
+}
+
+static int64_t leading(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getRank() == 0 ? 0 : type.getDimSize(0);
+}
+
+static bool dropsBatch(ReductionOp op) { return llvm::is_contained(op.getReducedAxes(), 0); }
+
+std::optional<BatchDivision> ConvolutionOp::getBatchDivision() { return BatchDivision{{0}}; }
+
+std::optional<BatchDivision> ConvolutionBackwardDataOp::getBatchDivision() {
+  return BatchDivision{{0}};
+}
+
+std::optional<BatchDivision> ConvolutionBackwardFilterOp::getBatchDivision() {
+  return BatchDivision{{0, 1}, true};
+}
+
+std::optional<BatchDivision> MatmulOp::getBatchDivision() {
+  if (getA().getType().getRank() > 2)
+    return BatchDivision{{0, 1}};
+  if (!getTransposeA())
+    return BatchDivision{{0}};
+  return divideIf(!getTransposeB(), {{0, 1}, true});
+}
+
+std::optional<BatchDivision> ReduceOp::getBatchDivision() {
+  if (!dropsBatch(*this))
+    return BatchDivision{{0}};
+  return divideIf(getKind() == ReduceKind::Sum, {{0}, true});
+}
+
+std::optional<BatchDivision> MomentsOp::getBatchDivision() {
+  return divideIf(!dropsBatch(*this), {{0}});
+}
+
+std::optional<BatchDivision> SoftmaxCrossEntropyOp::getBatchDivision() {
+  return divideIf(getAxis() != 0, divideAll(*this));
+}
+
+std::optional<BatchDivision> SoftmaxCrossEntropyBackwardOp::getBatchDivision() {
+  return divideIf(getAxis() != 0, divideAll(*this));
+}
+
+std::optional<BatchDivision> AccuracyOp::getBatchDivision() {
+  return divideIf(getAxis() != 0, divideAll(*this));
+}
+
+std::optional<BatchDivision> BroadcastOp::getBatchDivision() {
+  return divideIf(
+      !getDims().empty() && getDims().front() == 0 && leading(getX()) == leading(getY()), {{0}});
+}
+
+std::optional<BatchDivision> ReshapeOp::getBatchDivision() {
+  return divideIf(leading(getX()) == leading(getY()), {{0}});
+}
+
+std::optional<BatchDivision> TransposeOp::getBatchDivision() {
+  return divideIf(getOrder().front() == 0, {{0}});
+}
+
+std::optional<BatchDivision> ConcatOp::getBatchDivision() {
+  return divideIf(getAxis() != 0, divideAll(*this));
+}
