@@ -159,24 +159,28 @@ static bool isOfReshaped(Value value, unsigned depth) {
              op->getOperands(), [=](Value operand) { return isOfReshaped(operand, depth + 1); });
 }
 
+/// What isOfReshaped, in another shape, all of it at once: one reshape of a part behind the other
+/// would be moved back.
+static Value buildInShape(Value value, ArrayRef<int64_t> shape, PatternRewriter &rewriter) {
+  TensorBuilder b{rewriter, value.getLoc()};
+  auto type = RankedTensorType::get(shape, b.typeOf(value).getElementType());
+  if (auto reshape = value.getDefiningOp<ReshapeOp>())
+    return b.reshape(reshape.getX(), type);
+  if (auto constant = value.getDefiningOp<ConstantOp>())
+    return ConstantOp::create(rewriter, value.getLoc(),
+                              cast<SplatElementsAttr>(constant.getValue()).resizeSplat(type));
+  SmallVector<Value> operands;
+  for (Value operand : value.getDefiningOp()->getOperands())
+    operands.push_back(buildInShape(operand, shape, rewriter));
+  return cloneInShape(value.getDefiningOp(), operands, shape, rewriter);
+}
+
 /// reshape(f(reshape(x), reshape(y))) -> f(x, y), in the shape of the outer one.
 static LogicalResult moveReshapeInFront(ReshapeOp reshape, PatternRewriter &rewriter) {
   auto op = reshape.getX().getDefiningOp<ElementwiseOp>();
   if (!op || op->getNumOperands() == 0 || !isOfReshaped(reshape.getX(), 0))
     return failure();
-  TensorBuilder b{rewriter, op.getLoc()};
-  SmallVector<Value> operands;
-  for (Value operand : op->getOperands()) {
-    auto type = reshape.getType().clone(b.typeOf(operand).getElementType());
-    auto constant = operand.getDefiningOp<ConstantOp>();
-    operands.push_back(
-        constant
-            ? ConstantOp::create(rewriter, op.getLoc(),
-                                 cast<SplatElementsAttr>(constant.getValue()).resizeSplat(type))
-                  .getResult()
-            : b.reshape(operand, cast<RankedTensorType>(type)));
-  }
-  rewriter.replaceOp(reshape, cloneInShape(op, operands, reshape.getType().getShape(), rewriter));
+  rewriter.replaceOp(reshape, buildInShape(reshape.getX(), reshape.getType().getShape(), rewriter));
   return success();
 }
 

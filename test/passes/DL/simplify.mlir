@@ -160,3 +160,19 @@ dl.entry @reshapes_that_stay(%x: tensor<2x3x4xf32>) -> (tensor<6x4xf32>, tensor<
   %4 = dl.relu %3 : tensor<6x4xf32>
   dl.return %2, %0, %4 : tensor<6x4xf32>, tensor<2x3x4xf32>, tensor<6x4xf32>
 }
+
+// What stands between reshapes takes the outer shape at once: a piece at a time, the two rules would undo each other.
+// CHECK-LABEL: dl.entry @between_reshapes(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<24xf32>
+// CHECK: %[[R:.*]] = dl.reshape %[[X]] : tensor<24xf32> to tensor<6x4xf32>
+// CHECK: %[[E:.*]] = dl.exp %[[R]] : tensor<6x4xf32>
+// CHECK: %[[Y:.*]] = dl.relu %[[E]] : tensor<6x4xf32>
+// CHECK: dl.return %[[Y]]
+dl.entry @between_reshapes(%x: tensor<24xf32>) -> (tensor<6x4xf32>) attributes {kind = #program.entry<infer>} {
+  %0 = dl.reshape %x : tensor<24xf32> to tensor<2x3x4xf32>
+  %1 = dl.exp %0 : tensor<2x3x4xf32>
+  %2 = dl.reshape %1 : tensor<2x3x4xf32> to tensor<8x3xf32>
+  %3 = dl.relu %2 : tensor<8x3xf32>
+  %4 = dl.reshape %3 : tensor<8x3xf32> to tensor<6x4xf32>
+  dl.return %4 : tensor<6x4xf32>
+}
