@@ -306,15 +306,12 @@ bool FusionGraph::mayFollow(const Edge &edge) const {
          !(before && behind) && (!before || takesEpilogue(before));
 }
 
-/// In block order, so that groups grow from their producers on. Of several producers of a group the
-/// one with an anchor comes first, and of those the last computed: what it waits for is there then.
+/// In block order, so that groups grow from their producers on. Of several producers the one with
+/// an anchor comes first, and of those the last computed: what it waits for is there then.
 void FusionGraph::fuseBehindProducers() {
   for (Node node = 0; node < nodes.size(); ++node) {
-    SmallVector<unsigned> candidates;
-    for (Node member : members[groupOf(node)])
-      for (unsigned index : incoming[member])
-        if (mayFollow(edges[index]))
-          candidates.push_back(index);
+    auto follows = [&](unsigned index) { return mayFollow(edges[index]); };
+    SmallVector<unsigned> candidates = llvm::filter_to_vector(incoming[node], follows);
     if (candidates.empty() || prefersPrologue(groupOf(node)))
       continue;
     llvm::sort(candidates, [&](unsigned a, unsigned b) {
