@@ -31,6 +31,7 @@ private:
     auto *cpu = std::get_if<CpuTarget>(&target);
     return cpu ? cpu->layout : ImageLayout::Heuristic;
   }
+  const KernelOffer *offerIn(dl::FusedOp region, const dl::Layouts &layouts);
   bool takesOnly(dl::FusedOp region, const dl::Layouts &layouts);
   program::LayoutAttr wantedLayout(RankedTensorType type) const;
   SmallVector<dl::Layouts> layoutsWorthAsking(dl::FusedOp region) const;
@@ -77,14 +78,20 @@ private:
 };
 } // namespace
 
+/// Null if no kernel can hold the region in these layouts.
+const KernelOffer *TargetCandidates::offerIn(dl::FusedOp region, const dl::Layouts &layouts) {
+  StoredRegion stored(region, layouts);
+  FailureOr<KernelSpec> spec = stored.spec();
+  return succeeded(spec) ? &selector->offer(*spec) : nullptr;
+}
+
 std::vector<dl::Candidate> TargetCandidates::candidatesIn(dl::FusedOp region,
                                                           const dl::Layouts &layouts) {
-  StoredRegion stored(region, layouts);
   std::vector<dl::Candidate> all;
-  FailureOr<KernelSpec> spec = stored.spec();
-  if (failed(spec))
+  const KernelOffer *offer = offerIn(region, layouts);
+  if (!offer)
     return all;
-  for (const GeneratedCandidate &one : selector->offer(*spec).candidates) {
+  for (const GeneratedCandidate &one : offer->candidates) {
     all.push_back({one.generator->name().str(), one.candidate.schedule, layouts,
                    one.candidate.workspaceBytes, one.candidate.inPlace, one.candidate.cost});
     all.back().pinned = one.pinned;
@@ -158,11 +165,9 @@ bool TargetCandidates::takesOnly(dl::FusedOp region, const dl::Layouts &layouts)
   if (imageLayout() != ImageLayout::Blocks || !convolutionOf(region) ||
       llvm::none_of(layouts, [](program::LayoutAttr layout) { return bool(layout); }))
     return false;
-  StoredRegion stored(region, layouts);
-  FailureOr<KernelSpec> spec = stored.spec();
-  return succeeded(spec) && llvm::any_of(selector->offer(*spec).candidates, [](const auto &one) {
-           return one.candidate.algorithm.has_value();
-         });
+  const KernelOffer *offer = offerIn(region, layouts);
+  return offer && llvm::any_of(offer->candidates,
+                               [](const auto &one) { return one.candidate.algorithm.has_value(); });
 }
 
 std::vector<dl::Candidate> TargetCandidates::candidates(dl::FusedOp region) {

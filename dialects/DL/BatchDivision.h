@@ -2,6 +2,8 @@
 #ifndef DLC_DIALECTS_DL_BATCHDIVISION_H
 #define DLC_DIALECTS_DL_BATCHDIVISION_H
 
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Value.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace dlc::dl {
@@ -12,6 +14,12 @@ struct BatchDivision {
   llvm::SmallVector<unsigned> operands; ///< that have the batch as their leading axis
   bool isSum = false;                   ///< results are sums over the batch, else they have it, too
 };
+
+/// The size of the axis that may be the batch; 0 for a scalar.
+inline int64_t leadingSize(mlir::Value value) {
+  auto type = mlir::cast<mlir::RankedTensorType>(value.getType());
+  return type.getRank() == 0 ? 0 : type.getDimSize(0);
+}
 
 } // namespace dlc::dl
 

@@ -17,11 +17,6 @@ static BatchDivision divideAll(Operation *op) {
   return {llvm::to_vector(llvm::seq<unsigned>(op->getNumOperands()))};
 }
 
-static int64_t leading(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getRank() == 0 ? 0 : type.getDimSize(0);
-}
-
 static bool dropsBatch(ReductionOp op) { return llvm::is_contained(op.getReducedAxes(), 0); }
 
 std::optional<BatchDivision> ConvolutionOp::getBatchDivision() { return BatchDivision{{0}}; }
@@ -65,12 +60,13 @@ std::optional<BatchDivision> AccuracyOp::getBatchDivision() {
 }
 
 std::optional<BatchDivision> BroadcastOp::getBatchDivision() {
-  return divideIf(
-      !getDims().empty() && getDims().front() == 0 && leading(getX()) == leading(getY()), {{0}});
+  return divideIf(!getDims().empty() && getDims().front() == 0 &&
+                      leadingSize(getX()) == leadingSize(getY()),
+                  {{0}});
 }
 
 std::optional<BatchDivision> ReshapeOp::getBatchDivision() {
-  return divideIf(leading(getX()) == leading(getY()), {{0}});
+  return divideIf(leadingSize(getX()) == leadingSize(getY()), {{0}});
 }
 
 std::optional<BatchDivision> TransposeOp::getBatchDivision() {

@@ -48,11 +48,6 @@ using namespace dlc::dl;
 // What can be divided
 //===------------------------------------------------------------------------------------------===//
 
-static int64_t leading(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getRank() == 0 ? 0 : type.getDimSize(0);
-}
-
 /// Of an op some of whose operands have the batch as their leading axis.
 static std::optional<BatchDivision> divisionOf(Operation *op) {
   if (isa<ElementwiseOp, WindowOp>(op))
@@ -107,9 +102,9 @@ private:
 void Divider::findBatched() {
   for (auto [i, argument] : llvm::enumerate(entry.getBlock().getArguments())) {
     auto axis = entry.getArgAttrOfType<IntegerAttr>(i, "dl.batch_axis");
-    if (!axis || axis.getInt() != 0 || (batch != 0 && leading(argument) != batch))
+    if (!axis || axis.getInt() != 0 || (batch != 0 && leadingSize(argument) != batch))
       continue;
-    batch = leading(argument);
+    batch = leadingSize(argument);
     batched.insert(argument);
   }
   for (Operation &op : entry.getBlock().without_terminator()) {
@@ -119,7 +114,7 @@ void Divider::findBatched() {
     std::optional<BatchDivision> division = divisionOf(&op);
     auto isPart = [&](unsigned operand) { return llvm::is_contained(division->operands, operand); };
     bool fits = division && llvm::all_of(llvm::enumerate(op.getOperands()), [&](auto operand) {
-                  return isPart(operand.index()) ? leading(operand.value()) == batch
+                  return isPart(operand.index()) ? leadingSize(operand.value()) == batch
                                                  : !batched.contains(operand.value());
                 });
     if (!fits)

@@ -95,12 +95,13 @@ void AtZero::visit(Operation *op) {
 
 namespace {
 /// A gradient as rows, and who reads it: tensor number `tensor` of an update's stream, and numbers
-/// of ops that add up something over each tensor.
+/// of ops that add up something over each tensor. `runs`: see findRuns.
 struct SparseGradient {
   ScatterAddOp gradient;
   MultiTensorOp update;
   unsigned tensor = 0, stream = 0;
   SmallVector<std::pair<MultiTensorOp, unsigned>> norms;
+  SmallVector<int64_t> runs;
 };
 } // namespace
 
@@ -161,7 +162,13 @@ static std::optional<SparseGradient> findReaders(ScatterAddOp gradient) {
     found.tensor = tensor;
     found.stream = use.getOperandNumber() / reader.getCount();
   }
-  return found.update && findRuns(found.update, found.stream) ? std::optional(found) : std::nullopt;
+  if (!found.update)
+    return std::nullopt;
+  std::optional<SmallVector<int64_t>> runs = findRuns(found.update, found.stream);
+  if (!runs)
+    return std::nullopt;
+  found.runs = std::move(*runs);
+  return found;
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -201,7 +208,7 @@ static void addUpRows(MultiTensorOp norm, unsigned tensor, Value rows) {
 }
 
 /// The body for one tensor: what belongs to it is a constant there.
-static void cloneBody(const SparseGradient &sparse, ArrayRef<int64_t> runs, UpdateRowsOp rows) {
+static void cloneBody(const SparseGradient &sparse, UpdateRowsOp rows) {
   MultiTensorOp update = sparse.update;
   Block &from = update.getBody().front();
   Block *to = &rows.getBody().emplaceBlock();
@@ -231,7 +238,7 @@ static void cloneBody(const SparseGradient &sparse, ArrayRef<int64_t> runs, Upda
     builder.clone(op, mapping);
   SmallVector<Value> yielded;
   for (unsigned stream : allBut(sparse.stream, streams))
-    yielded.push_back(mapping.lookup(from.back().getOperand(runs[stream])));
+    yielded.push_back(mapping.lookup(from.back().getOperand(sparse.runs[stream])));
   YieldOp::create(builder, update.getLoc(), yielded);
 }
 
@@ -262,7 +269,6 @@ static void useRows(const SparseGradient &sparse) {
                                 gradient.getIndex(), gradient.getY().getType().getDimSize(0));
   for (auto [norm, tensor] : sparse.norms)
     addUpRows(norm, tensor, sums.getRows());
-  const SmallVector<int64_t> runs = *findRuns(update, sparse.stream);
   SmallVector<Value> tensors;
   for (unsigned stream : allBut(sparse.stream, update.getStreams()))
     tensors.push_back(update.getTensor(stream, sparse.tensor));
@@ -272,10 +278,10 @@ static void useRows(const SparseGradient &sparse) {
                               update.getLoc());
   auto rows = UpdateRowsOp::create(builder, loc, TypeRange(ValueRange(tensors)), tensors,
                                    sums.getRows(), sums.getNumbers(), update.getScalars());
-  cloneBody(sparse, runs, rows);
+  cloneBody(sparse, rows);
   for (auto [stream, result] :
        llvm::zip_equal(allBut(sparse.stream, update.getStreams()), rows.getResults()))
-    update.getResultTensor(runs[stream], sparse.tensor).replaceAllUsesWith(result);
+    update.getResultTensor(sparse.runs[stream], sparse.tensor).replaceAllUsesWith(result);
   if (SmallVector<unsigned> kept = allBut(sparse.tensor, update.getCount()); !kept.empty())
     foldEqualNumbers(createPart(builder, update.getLoc(), update, kept, [&](Value each) {
       return selectElements(builder, each.getDefiningOp<ConstantOp>(), kept);

@@ -1,5 +1,6 @@
 //===- ConvolutionSchedule.cpp - see ConvolutionSchedule.h ------------------------------------===//
 #include "codegen/CPU/Convolution/ConvolutionSchedule.h"
+#include "codegen/CPU/Gemm/PackEmitter.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -32,9 +33,6 @@ static double tileOverhead(const DataGeometry &g, const MachineModel &m, int64_t
   double transposes = double(ceilDiv(rows, m.lanes) * vectors) * double(3 * m.lanes);
   return 40 + 1.5 * double(rows * vectors) + transposes + 3 * double(channels);
 }
-
-/// Of a block, in a cache line.
-static const int64_t lineChannels = 16;
 
 static int64_t maxReduction(const DataGeometry &g) {
   return g.sourceChannels * std::max<int64_t>(1, g.maxTaps(0) * g.maxTaps(1) * g.maxTaps(2));
@@ -78,7 +76,7 @@ double codegen::sourceCycles(const DataGeometry &g, const MachineModel &m, const
     double lines = 0;
     for (int64_t phase = 0; phase < g.phases(); ++phase)
       lines += g.taps(phase) == 0 ? 0 : tilesOf(g, s, phase) * double(s.boxRows * s.boxCols);
-    return perLine * panels * lines * double(g.sourceChannels / lineChannels);
+    return perLine * panels * lines * double(g.sourceChannels / lineElements);
   }
   if (g.isSampling()) {
     const double perVector = 8;

@@ -36,8 +36,7 @@ public:
   /// A full vector anywhere.
   void storeUnaligned(mlir::Value vector, mlir::Value pointer);
   mlir::Value zeroVector() { return number(0, vectorType()); }
-  /// Brings a cache line near.
-  /// Into L1, or with locality 2 into L2.
+  /// Brings a cache line into L1, or with locality 2 into L2.
   void prefetch(mlir::Value pointer, bool forWriting, unsigned locality = 3);
   /// Entry `index` of a table of 32-bit integers.
   mlir::Value entry(mlir::Value table, mlir::Value index);

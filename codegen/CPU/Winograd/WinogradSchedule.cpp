@@ -136,26 +136,26 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   const double sourceChunks = filter ? double(ceilDiv(z.sourceVectors, s.channelVectors)) : 1;
   cycles += double(z.segments) * (sources * chunks + targets * sourceChunks);
   cycles += filterCycles(z, costs);
-  // The transformed filter, or the sums of its gradient, pass through each block.
+  // The transformed filter, or the sums of its gradient, pass through each block: from memory, in
+  // runs of a panel, where they are far more than the last cache holds. With real points one panel
+  // of the filter is on its way while another one is multiplied. Its first pass is what all kernels
+  // add for their workspace, and half of that is hidden, too.
   const double filterBytes = 4.0 * z.points * z.sourceChannels * z.targetPanels * z.width;
-  // Far more than the last cache holds comes from memory, in runs of a panel. With real points one
-  // panel of the filter is on its way while another one is multiplied, which hides half of the
-  // first time, too; that is what all kernels add for their workspace.
-  const bool arrives = !filter && z.parts == 1;
-  const double fromMemory = arrives ? 20e9 : 8e9;
-  const double bytesPerSecond = filterBytes > 2 * double(target.l3) ? fromMemory : 100e9;
-  const double bytes = filterBytes * double(arrives ? z.blocks - 1 : z.blocks) * (filter ? 2 : 1);
-  // So does what a block's tiles became, for each panel, where it leaves little room for others.
-  const double tileBytes = 4.0 * z.points * z.blockTiles * z.sourceChannels;
-  const double tilesAgain =
-      arrives && tileBytes > double(target.l3) / 2 ? tileBytes * z.blocks * z.targetPanels : 0;
+  const bool streams = filterBytes > double(target.l2), arrives = !filter && z.parts == 1;
   const MachineModel machine(target);
-  const double hidden =
-      arrives && filterBytes > double(target.l2)
-          ? std::min(tileSeconds(products, machine), memorySeconds(filterBytes, target)) / 2
-          : 0;
-  return tileSeconds(cycles, machine) - hidden + tilesAgain / 8e9 +
-         (filterBytes > double(target.l2) ? bytes / bytesPerSecond : 0);
+  double seconds = tileSeconds(cycles, machine);
+  if (streams && arrives)
+    seconds -= std::min(tileSeconds(products, machine), memorySeconds(filterBytes, target)) / 2;
+  // What a block's tiles became comes again for each panel where it leaves little room for others.
+  const double tileBytes = 4.0 * z.points * z.blockTiles * z.sourceChannels;
+  if (arrives && tileBytes > double(target.l3) / 2)
+    seconds += tileBytes * z.blocks * z.targetPanels / 8e9;
+  if (streams) {
+    const double passes = double(arrives ? z.blocks - 1 : z.blocks) * (filter ? 2 : 1);
+    const double fromMemory = arrives ? 20e9 : 8e9;
+    seconds += filterBytes * passes / (filterBytes > 2 * double(target.l3) ? fromMemory : 100e9);
+  }
+  return seconds;
 }
 
 double codegen::winogradSeconds(const ConvolutionProblem &p, const CpuTarget &target,
