@@ -52,7 +52,7 @@ private:
   Numbers orderOf(AllReduceOp all, bool byTime) const;
   double timeOf(Value gradient) const { return finished.lookup(gradient.getDefiningOp()); }
   SmallVector<Numbers> cut(AllReduceOp all, bool byTime) const;
-  AllReduceOp reduce(AllReduceOp all, ArrayRef<unsigned> bucket, Operation *&behind);
+  void reduce(AllReduceOp all, ArrayRef<unsigned> bucket, Operation *&behind);
   void update(MultiTensorOp all, ArrayRef<unsigned> bucket);
   Value select(Value each, ArrayRef<unsigned> bucket);
   Location place(Operation *op);
@@ -62,11 +62,12 @@ private:
   int64_t bucketBytes;
   /// When each op is done, by the candidates of those before it; null is at the beginning.
   llvm::DenseMap<Operation *, double> finished;
-  Operation *lastFirst = nullptr; ///< what the ops that stand first end with
-  SetVector<Operation *> updates; ///< that are split with the reduction at hand
-  OpBuilder builder;              ///< where the updates of buckets stand
-  IRMapping sums;                 ///< of an update's results: those of the bucket at hand
-  unsigned number = 0;            ///< of the bucket at hand, from 1
+  Operation *lastFirst = nullptr;       ///< what the ops that stand first end with
+  SetVector<Operation *> updates;       ///< that are split with the reduction at hand
+  llvm::DenseMap<Value, Value> reduced; ///< gradients of the reduction at hand, and their sums
+  OpBuilder builder;                    ///< where the updates of buckets stand
+  IRMapping sums;                       ///< of an update's results: those of the bucket at hand
+  unsigned number = 0;                  ///< of the bucket at hand, from 1
 };
 
 } // namespace
@@ -136,18 +137,25 @@ Numbers Bucketing::orderOf(AllReduceOp all, bool byTime) const {
   return order;
 }
 
+/// Buckets are cut for a link that takes `margin` times as long: ranks do not come to a sum at the
+/// same time, and both the link and what runs beside it are estimates.
+static constexpr double margin = 2;
+
 SmallVector<Numbers> Bucketing::cut(AllReduceOp all, bool byTime) const {
   Numbers order = orderOf(all, byTime);
   SmallVector<FinishedGradient> gradients;
+  llvm::DenseSet<Value> known; // what several parameters have alike is sent once
   double time = 0;
   for (unsigned i : order) {
-    time = std::max(time, timeOf(all.getXs()[i]));
-    gradients.push_back({bytesSent(all, all.getXs()[i]), time});
+    Value gradient = all.getXs()[i];
+    time = std::max(time, timeOf(gradient));
+    gradients.push_back({known.insert(gradient).second ? bytesSent(all, gradient) : 0, time});
   }
+  const Link slow{margin * link.alpha, margin * link.beta};
   SmallVector<Numbers> buckets;
   ArrayRef<unsigned> rest = order;
   for (unsigned size :
-       bucketBytes ? cutBySize(gradients, bucketBytes) : cutByTime(gradients, link)) {
+       bucketBytes ? cutBySize(gradients, bucketBytes) : cutByTime(gradients, slow)) {
     buckets.push_back(llvm::to_vector(rest.take_front(size)));
     if (!byTime)
       std::reverse(buckets.back().begin(), buckets.back().end());
@@ -170,29 +178,35 @@ Location Bucketing::place(Operation *op) {
 }
 
 /// The reduction of a bucket, behind its last gradient and the bucket before it, which is `behind`.
-AllReduceOp Bucketing::reduce(AllReduceOp all, ArrayRef<unsigned> bucket, Operation *&behind) {
+void Bucketing::reduce(AllReduceOp all, ArrayRef<unsigned> bucket, Operation *&behind) {
   SmallVector<Value> gradients;
   SmallVector<Attribute> of;
   int64_t bytes = 0;
   for (unsigned i : bucket) {
-    gradients.push_back(all.getXs()[i]);
-    bytes += bytesSent(all, gradients.back());
+    Value gradient = all.getXs()[i];
+    if (!reduced.insert({gradient, nullptr}).second)
+      continue;
+    gradients.push_back(gradient);
+    bytes += bytesSent(all, gradient);
     if (all.getOf())
       of.push_back((*all.getOf())[i]);
-    if (Operation *producer = producerOf(gradients.back()); comesFirst(behind, producer))
+    if (Operation *producer = producerOf(gradient); comesFirst(behind, producer))
       behind = producer;
   }
-  OpBuilder at = OpBuilder::atBlockBegin(&entry.getBlock());
-  if (Operation *before = behind ? behind : lastFirst)
-    at.setInsertionPointAfter(before);
-  auto reduced = AllReduceOp::create(at, place(all), gradients, all.getChannel(),
-                                     all.getOf() ? at.getArrayAttr(of) : ArrayAttr());
-  reduced.setKind(all.getKind());
-  reduced.setSecondsAttr(at.getF64FloatAttr(link.secondsFor(bytes)));
-  for (auto [i, sum] : llvm::zip_equal(bucket, reduced.getYs()))
-    all.getYs()[i].replaceAllUsesWith(sum);
-  behind = reduced;
-  return reduced;
+  if (!gradients.empty()) {
+    OpBuilder at = OpBuilder::atBlockBegin(&entry.getBlock());
+    if (Operation *before = behind ? behind : lastFirst)
+      at.setInsertionPointAfter(before);
+    auto sum = AllReduceOp::create(at, place(all), gradients, all.getChannel(),
+                                   all.getOf() ? at.getArrayAttr(of) : ArrayAttr());
+    sum.setKind(all.getKind());
+    sum.setSecondsAttr(at.getF64FloatAttr(link.secondsFor(bytes)));
+    for (auto [gradient, y] : llvm::zip_equal(gradients, sum.getYs()))
+      reduced[gradient] = y;
+    behind = sum;
+  }
+  for (unsigned i : bucket)
+    all.getYs()[i].replaceAllUsesWith(reduced.lookup(all.getXs()[i]));
 }
 
 /// The bucket's elements of a number for each tensor.
@@ -234,6 +248,7 @@ void Bucketing::split(AllReduceOp all) {
   if (isSplit && !updates.empty())
     builder.setInsertionPoint(endOf(updates.getArrayRef()));
   Operation *behind = nullptr;
+  reduced.clear();
   SmallVector<Numbers> buckets = cut(all, /*byTime=*/isSplit);
   for (const Numbers &bucket : buckets) {
     ++number;

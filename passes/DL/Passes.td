@@ -202,10 +202,12 @@ def BucketGradients : Pass<"dl-bucket-gradients", "::dlc::dl::EntryOp"> {
     the last ones first, and the update waits for all of them.
 
     How many buckets there are follows from a model: a bucket of b bytes takes alpha + beta * b
-    seconds, begins when its last gradient is there and the bucket before it is done. Of all
-    partitions that end as early as can be, give or take 1% of what one reduction of all takes, one
-    with the fewest buckets is taken; the last bucket, which nothing may hide, has at most 4 MB
-    unless a single gradient is larger. `bucket-size` fixes the most bytes of a bucket instead.
+    seconds, begins when its last gradient is there and the bucket before it is done. It is asked
+    about a link twice as slow, since ranks do not come to a sum at the same time and estimates err.
+    Of all partitions that end as early as can be, give or take 1% of what one reduction of all
+    takes, one with the fewest buckets is taken; the last bucket, which nothing may hide, has at
+    most 4 MB unless a single gradient is larger. `bucket-size` fixes the most bytes of a bucket
+    instead. A gradient that several parameters have is reduced once.
   }];
   let options = [
     Option<"bucketBytes", "bucket-size", "int64_t", "0", "most bytes of a bucket; 0: by the model">,

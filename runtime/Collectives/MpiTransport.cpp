@@ -58,9 +58,17 @@ MPI_Datatype typeOf(dlc_dtype dtype) {
 Result<std::shared_ptr<Transport>> MpiTransport::open(const TransportOptions &options) {
   return guarded([&]() -> Result<std::shared_ptr<Transport>> {
     std::shared_ptr<MpiTransport> transport(new MpiTransport(options));
-    std::promise<Status> ready;
-    std::future<Status> started = ready.get_future();
-    transport->thread = startThread([&] { transport->work(ready); });
+    auto ready = std::make_shared<std::promise<Status>>();
+    std::future<Status> started = ready->get_future();
+    transport->thread =
+        startThread([transport = transport.get(), ready] { transport->work(*ready); });
+    if (started.wait_for(transport->patience()) != std::future_status::ready) {
+      // Nothing calls the thread back from MPI, so it is left there with what it works on.
+      transport->thread.detach();
+      new std::shared_ptr<MpiTransport>(transport);
+      return failure(StatusCode::Failed, "MPI: not all ranks have started within ",
+                     transport->patience().count(), " s");
+    }
     DLC_TRY(started.get());
     DLC_TRY(transport->startWatch());
     return std::shared_ptr<Transport>(std::move(transport));
@@ -144,16 +152,14 @@ Status MpiTransport::wait(Ticket ticket) {
     ++waiting;
     if (watch)
       watch->beginWait();
-    // The watch knows more of what has happened, so it has the first word.
-    const auto patience = std::chrono::duration<double>(2 * options.timeout);
-    const bool inTime = changed.wait_for(lock, patience, [&] { return failed || done(); });
+    const bool inTime = changed.wait_for(lock, patience(), [&] { return failed || done(); });
     if (watch)
       watch->endWait();
     --waiting;
     if (done())
       return {};
     if (!inTime && !failed)
-      failed = concat("the ranks have waited for each other for ", 2 * options.timeout, " s");
+      failed = concat("the ranks have waited for each other for ", patience().count(), " s");
     return failureOf();
   });
 }

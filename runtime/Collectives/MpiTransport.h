@@ -9,6 +9,7 @@
 #include "runtime/Collectives/Transport.h"
 #include "runtime/Collectives/Watch.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <future>
@@ -55,6 +56,11 @@ private:
   bool progress(std::unique_lock<std::mutex> &lock);
   void fail(const Status &reason);
   Status failureOf() const;
+  /// For how long this rank waits for others. The watch knows more of what has happened, so it has
+  /// the first word.
+  std::chrono::duration<double> patience() const {
+    return std::chrono::duration<double>(2 * options.timeout);
+  }
 
   TransportOptions options;
   unsigned ownRank = 0, rankCount = 1;

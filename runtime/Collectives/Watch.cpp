@@ -326,7 +326,7 @@ void Watch::findStalls() {
   warnedAt = first->started;
   std::string waiting;
   for (const Standing &rank : all)
-    if (rank.waited > 0)
+    if (rank.waited > 0 && rank.rank != last->rank)
       addItem(waiting, std::to_string(rank.rank));
   options.onWarning(concat("step ", longest.step, ": ranks that wait: ", waiting, "; for rank ",
                            last->rank, ", which is in step ", last->step));

@@ -75,17 +75,21 @@ Result<Measurement> measure(Context &context, const BenchFlags &flags, Clock::ti
   Measurement result;
   Trace trace;
   Transport &ranks = context.state()->device()->ranks();
+  uint64_t number = 0;
+  ranks.setStep(++number);
   DLC_TRY(context.run());
   result.firstRun = millisecondsSince(opened);
   DLC_TRY(measureTransfers(context, result.transfers));
   Clock::time_point start = Clock::now();
   for (uint64_t i = 1; i < warmUp; ++i) {
+    ranks.setStep(++number);
     start = Clock::now();
     DLC_TRY(context.run());
   }
   DLC_TRY_ASSIGN(runs, countRuns(ranks, flags, millisecondsSince(start)));
   context.setTimeline(timeline);
   while (result.milliseconds.size() < runs) {
+    ranks.setStep(++number);
     if (timeline)
       timeline->setStep(result.milliseconds.size() + 1);
     const TimedScope scope(timeline, SpanKind::Step);

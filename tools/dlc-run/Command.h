@@ -38,6 +38,8 @@ struct LaunchFlags {
   unsigned ranks = 0;
   std::string hosts;
   uint64_t restarts = 0;
+  /// With how few ranks a restart may go on, each with one fewer; 0: with as many.
+  unsigned minRanks = 0;
   /// The command of dlc-run that the ranks run.
   std::vector<std::string> command;
 };

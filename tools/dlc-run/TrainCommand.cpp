@@ -25,8 +25,8 @@ volatile std::sig_atomic_t interrupted = 0;
 /// A second signal of the kind ends the process at once, but for SIGPIPE: each further line of
 /// output raises one, also before the checkpoint is written. mpirun passes SIGUSR1 on to its ranks.
 /// A signal that whoever started the process ignores, as nohup does, stays ignored.
-void stopOnSignals() {
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1}) {
+void stopOn(std::initializer_list<int> signals) {
+  for (int signal : signals) {
     struct sigaction before, action = {};
     action.sa_handler = [](int number) {
       interrupted = 1;
@@ -218,6 +218,8 @@ Facts factsOf(const TrainFlags &flags, const Prepared &prepared) {
           {"--epochs", number(flags.epochs)},
           {"--steps", number(flags.steps)},
           {"--checkpoint", flags.checkpoint.empty() ? "none" : "a file"},
+          {"--resume", flags.resume ? "given" : "none"},
+          {"--init-from", flags.initFrom.empty() ? "none" : "a file"},
           {"--checkpoint-every", std::to_string(flags.checkpointEvery)},
           {"--check-ranks", std::to_string(flags.checkRanks)},
           {"--trace", flags.trace.empty() ? "none" : "a file"},
@@ -308,6 +310,17 @@ Result<TrainingProgress> startOf(const TrainFlags &flags, Transport &ranks, Prep
   return progress;
 }
 
+Result<std::unique_ptr<Trainer>> createTrainer(const Prepared &prepared,
+                                               const TrainOptions &options,
+                                               const TrainingProgress &progress) {
+  return guarded([&]() -> Result<std::unique_ptr<Trainer>> {
+    DLC_TRY_ASSIGN(
+        trainer, Trainer::create(prepared.state, prepared.train, prepared.test, options, progress));
+    DLC_TRY(trainer->restore(prepared.metadata).in(options.checkpoint));
+    return trainer;
+  });
+}
+
 Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ranks) {
   const bool first = ranks->rank() == 0;
   DLC_TRY_ASSIGN(sharing, ranksOnProcessors(*ranks));
@@ -323,9 +336,9 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
                              .checkRanks = flags.checkRanks,
                              .overrides = flags.overrides,
                              .timeline = tracer->timeline()};
-  DLC_TRY_ASSIGN(trainer, Trainer::create(prepared->state, prepared->train, prepared->test, options,
-                                          progress));
-  DLC_TRY(trainer->restore(prepared->metadata).in(flags.checkpoint));
+  Result<std::unique_ptr<Trainer>> created = createTrainer(*prepared, options, progress);
+  DLC_TRY(beginTogether(*ranks, created.status(), {}));
+  const std::unique_ptr<Trainer> trainer = std::move(*created);
   if (progress.epoch >= trainer->epochs() && first)
     std::fprintf(
         stderr,
@@ -333,7 +346,7 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
         flags.checkpoint.c_str(), static_cast<unsigned long long>(progress.epoch),
         static_cast<unsigned long long>(trainer->epochs()),
         static_cast<unsigned long long>(progress.epoch + 1));
-  stopOnSignals();
+  stopOn({SIGINT, SIGTERM, SIGHUP, SIGPIPE});
   const Plan &plan = prepared->state->module()->plan();
   if (!first) {
     SilentRank silent;
@@ -352,6 +365,8 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
 } // namespace
 
 Status train(const TrainFlags &flags) {
+  // mpirun may pass it on while the other ranks are being started.
+  stopOn({SIGUSR1});
   return amongRanks(flags, [&](const auto &ranks) { return trainAmong(flags, ranks); });
 }
 

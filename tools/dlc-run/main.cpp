@@ -340,6 +340,11 @@ void CommandLine::addLaunch() {
       ->type_name("N")
       ->check(wholeNumber(0));
   launchCommand
+      ->add_option("--min-ranks", launch.minRanks,
+                   "each restart goes on with a rank fewer, N at least; default: with as many")
+      ->type_name("N")
+      ->check(wholeNumber(1));
+  launchCommand
       ->add_option("command", launch.command, "behind --: train, bench or link, and its flags")
       ->required()
       ->type_name("-- COMMAND ...");

@@ -1,5 +1,5 @@
 // RUN: dlc-opt --split-input-file --dl-bucket-gradients=bucket-size=512 --mlir-print-local-scope %s | FileCheck %s
-// RUN: dlc-opt --split-input-file --dl-bucket-gradients="alpha=1e-6 beta=4e-6" --mlir-print-local-scope %s | FileCheck %s --check-prefix=EVEN
+// RUN: dlc-opt --split-input-file --dl-bucket-gradients="alpha=5e-7 beta=2e-6" --mlir-print-local-scope %s | FileCheck %s --check-prefix=EVEN
 // RUN: dlc-opt --split-input-file --dl-bucket-gradients="alpha=1 beta=1e-9" --mlir-print-local-scope %s | FileCheck %s --check-prefix=SLOW
 // RUN: dlc-opt --split-input-file --dl-bucket-gradients=bucket-size=512 --mlir-print-debuginfo %s | FileCheck %s --check-prefix=NAMES
 
@@ -188,4 +188,44 @@ dl.entry @global_norm(%x: tensor<128xf32>) attributes {kind = #program.entry<tra
 dl.entry @small(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {kind = #program.entry<train>} {
   %s:2 = dl.all_reduce sum %x, %y channel 1 : tensor<4xf32>, tensor<4xf32>
   dl.return %s#0, %s#1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// What two parameters have alike, as the two biases of a recurrent layer, is summed once.
+// CHECK-LABEL: dl.entry @alike
+// CHECK: %[[DC:.*]] = dl.fused
+// CHECK: %[[DA:.*]] = dl.fused
+// CHECK: %[[R:.*]]:2 = dl.all_reduce sum %[[DC]], %[[DA]] channel 0 {of = [@c, @a], seconds = 5.081920e-05 : f64}
+// CHECK-NOT: all_reduce
+// CHECK: dl.multi_tensor(%{{.*}}, %{{.*}}, %{{.*}}, %[[R]]#0, %[[R]]#1, %[[R]]#1) scalars()
+dl.variable @a : tensor<64xf32> role<parameter> init(#program.init<constant, 0.0, 0.0>)
+dl.variable @b : tensor<64xf32> role<parameter> init(#program.init<constant, 0.0, 0.0>)
+dl.variable @c : tensor<64xf32> role<parameter> init(#program.init<constant, 0.0, 0.0>)
+dl.entry @alike(%x: tensor<64xf32>) attributes {kind = #program.entry<train>} {
+  %a = dl.read @a : tensor<64xf32>
+  %b = dl.read @b : tensor<64xf32>
+  %c = dl.read @c : tensor<64xf32>
+  %dc = dl.fused(%x) : (tensor<64xf32>) -> tensor<64xf32> {
+  ^bb0(%0: tensor<64xf32>):
+    %1 = dl.tanh %0 : tensor<64xf32>
+    dl.yield %1 : tensor<64xf32>
+  }
+  %da = dl.fused(%x) : (tensor<64xf32>) -> tensor<64xf32> {
+  ^bb0(%0: tensor<64xf32>):
+    %1 = dl.exp %0 : tensor<64xf32>
+    dl.yield %1 : tensor<64xf32>
+  }
+  %s:3 = dl.all_reduce sum %da, %da, %dc channel 0 {of = [@a, @b, @c]} : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+  %new:3 = dl.multi_tensor(%a, %b, %c, %s#0, %s#1, %s#2) scalars() {streams = 2 : i64}
+      : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>)
+      -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+  ^bb0(%p: tensor<f32>, %g: tensor<f32>):
+    %q = dl.subtract %p, %g : tensor<f32>
+    dl.yield %q : tensor<f32>
+  }
+  dl.assign @a, %new#0 : tensor<64xf32>
+  dl.assign @b, %new#1 : tensor<64xf32>
+  dl.assign @c, %new#2 : tensor<64xf32>
+  dl.return
 }
