@@ -35,7 +35,8 @@ def ScheduleStreams : Pass<"exec-schedule-streams", "::mlir::ModuleOp"> {
     made only where the order does not follow from streams and earlier events, so none can be left
     out. With one stream (the CPU: a record's tasks fill all cores) there are no events.
     Collectives stand on a stream of their channel, behind those that compute, where they run beside
-    them.
+    them; in the order of the text each goes directly behind what it waits for and behind the one of
+    its channel before it.
     ```mlir
     exec.launch @a(write %x) stream 0                   exec.launch @a(write %x) stream 0
     exec.launch @b(write %y) stream 0        becomes    exec.launch @b(write %y) stream 1

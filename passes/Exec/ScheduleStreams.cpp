@@ -42,6 +42,31 @@ struct Conflicts {
 
 constexpr int64_t channels = 2; ///< of collectives
 
+/// A collective starts where the order of the text comes to it, so it goes directly behind what it
+/// waits for. Those of a channel keep their order.
+void advanceCollectives(ProgramOp program) {
+  const Conflicts conflicts(program);
+  Operation *before[channels] = {};
+  for (auto [i, record] : llvm::enumerate(conflicts.records)) {
+    auto collective = dyn_cast<AllReduceOp>(*record);
+    if (!collective)
+      continue;
+    Operation *&last = before[collective.getChannel()];
+    for (unsigned other : conflicts.predecessors[i])
+      if (Operation *op = conflicts.records[other]; !last || last->isBeforeInBlock(op))
+        last = op;
+    // A view of what the others have written may stand right in front of it.
+    Operation *view = collective.getBuffer().getDefiningOp();
+    if (last && last->isBeforeInBlock(view)) {
+      view->moveAfter(last);
+      last = view;
+    }
+    if (last)
+      collective->moveAfter(last);
+    last = collective;
+  }
+}
+
 /// A stream for each record, by list scheduling in the order of the text. Collectives are not
 /// scheduled: each channel has a stream of its own, behind those that compute.
 class Assignment {
@@ -196,6 +221,7 @@ struct ScheduleStreams : impl::ScheduleStreamsBase<ScheduleStreams> {
     for (Operation &op : llvm::make_early_inc_range(program.getBlock()))
       if (isa<RecordEventOp, WaitEventOp>(op))
         op.erase();
+    advanceCollectives(program);
     Conflicts conflicts(program);
     SmallVector<int64_t> chosen = Assignment(conflicts, streams, symbols).run();
     for (auto [record, stream] : llvm::zip(conflicts.records, chosen))

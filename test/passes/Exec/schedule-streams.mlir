@@ -93,6 +93,37 @@ exec.program @collectives attributes {kind = #program.entry<train>, inputs = [],
 
 // -----
 
+// Parts of a bucket start behind what each of them waits for, not where the bucket stands, in the order of their channel.
+// ONE-LABEL: exec.program @parts
+// ONE: exec.fill %[[B:.*]] with 0 stream 0
+// ONE-NEXT: exec.record_event 0 stream 0
+// ONE-NEXT: %[[FIRST:.*]] = exec.view %[[B]] at 0
+// ONE-NEXT: exec.wait_event 0 stream 1
+// ONE-NEXT: exec.all_reduce sum %[[FIRST]]
+// ONE-NEXT: %[[SECOND:.*]] = exec.view %[[B]] at 64
+// ONE-NEXT: exec.all_reduce sum %[[SECOND]]
+// ONE-NEXT: exec.fill %[[A:.*]] with 0 stream 0
+// ONE-NEXT: exec.record_event 1 stream 0
+// ONE-NEXT: exec.wait_event 1 stream 1
+// ONE-NEXT: exec.all_reduce sum %[[A]]
+// ONE-NEXT: exec.fill %{{.*}} with 1 stream 0
+exec.program @parts attributes {kind = #program.entry<train>, inputs = [], outputs = [], metrics = []} {
+  %a = exec.alloc : <64>
+  %b = exec.alloc : <128>
+  %c = exec.alloc : <64>
+  exec.fill %b with 0 stream 0 : <128> loc("b")
+  exec.fill %a with 0 stream 0 : <64> loc("a")
+  exec.fill %c with 1 stream 0 : <64> loc("c")
+  %first = exec.view %b at 0 : <128> to <64>
+  exec.all_reduce sum %first as f32 channel 0 stream 0 : <64> loc("bucket1")
+  %second = exec.view %b at 64 : <128> to <64>
+  exec.all_reduce sum %second as f32 channel 0 stream 0 : <64> loc("bucket1")
+  exec.all_reduce sum %a as f32 channel 0 stream 0 : <64> loc("bucket2")
+  exec.output
+}
+
+// -----
+
 // Two channels are two streams: a small sum overtakes a bucket.
 // ONE-LABEL: exec.program @channels
 // ONE-SAME: streams = 3
