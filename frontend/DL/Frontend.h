@@ -34,8 +34,7 @@ public:
 };
 
 struct FrontendOptions {
-  /// `-D NAME=value`, each as written: constants of the main file and dimensions of the train
-  /// section.
+  /// `-D NAME=value`, each as written: constants of the main file and dimensions of the sections.
   std::vector<std::string> defines;
   /// `-I`: where imports are looked for behind the importing file's folder, in this order.
   std::vector<std::string> includeDirs;

@@ -178,7 +178,7 @@ mlir::RankedTensorType Evaluator::evaluateType(const ast::Type &type, BatchAxis 
         error(name->range, "dimension '" + name->name + "' is not bound")
             .hint(isBatch ? "the batch is called N"
                   : nearest.empty()
-                      ? "bind it in the train section, or by -D " + name->name.str() + "=..."
+                      ? "bind it in the section, or by -D " + name->name.str() + "=..."
                       : "a constant '" + nearest.str() + "' exists; or bind it by -D");
         failed = true;
         continue;

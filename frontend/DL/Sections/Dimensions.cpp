@@ -18,26 +18,22 @@ static std::optional<int64_t> readSize(Program &program, llvm::StringRef name, c
 }
 
 bool SectionCompiler::readDimension(llvm::StringRef name, const llvm::StringMap<Bound> &settings,
-                                    SourceRange range) {
+                                    Dimensions &bound) {
   bool isBatch = name == "N";
-  Value value = NoneValue{};
+  Bound value{NoneValue{}, {}};
   for (Program::Define &define : program.dimensionDefines)
     if (define.name.text == name) {
-      value = CompileTimeEvaluator(program, main).evaluate(*define.value);
-      range = define.value->range;
+      value = {CompileTimeEvaluator(program, main).evaluate(*define.value), define.value->range};
       define.isUsed = true;
     }
   auto setting = settings.find(isBatch ? "batch" : name);
-  if (value.isNone() && setting != settings.end()) {
-    value = setting->second.value;
-    range = setting->second.range;
-  }
-  if (value.isNone() || value.isPoison())
-    return !value.isPoison();
-  std::optional<int64_t> size =
-      readSize(program, isBatch ? "batch" : name, {value, range}, isBatch ? 1 : 0);
+  if (value.value.isNone() && setting != settings.end())
+    value = setting->second;
+  if (value.value.isNone() || value.value.isPoison())
+    return !value.value.isPoison();
+  std::optional<int64_t> size = readSize(program, isBatch ? "batch" : name, value, isBatch ? 1 : 0);
   if (size)
-    dimensions[name] = *size;
+    bound[name] = *size;
   return size.has_value();
 }
 
@@ -45,10 +41,11 @@ bool SectionCompiler::bindDimensions(const Section &section) {
   llvm::StringMap<Bound> settings = evaluateSettings(program, main, section);
   llvm::StringMap<SourceRange> names;
   collectDimensions(main, section, trainUses, names);
-  bool valid = readDimension("N", settings, section.range);
+  bool valid = readDimension("N", settings, dimensions);
   for (const auto &[name, range] : names)
     if (name != "N")
-      valid &= readDimension(name, settings, range);
+      valid &= readDimension(name, settings, dimensions);
+  dimensionNames.insert_range(names.keys());
   checkUnusedNames(program, section, names);
   valid &= checkBatchAxis(section, names);
   if (!valid || dimensions.contains("N"))
@@ -95,10 +92,12 @@ std::string SectionCompiler::hintForDefine(llvm::StringRef name) {
   for (const auto &[each, item] : main.items)
     if (item.constant)
       names.push_back(each);
-  for (const auto &[each, size] : dimensions)
-    names.push_back(each);
+  for (const auto &each : dimensionNames)
+    names.push_back(each.getKey());
   llvm::sort(names);
   std::string near = didYouMean(name, names);
+  if (names.empty())
+    return "the file has none";
   return near.empty() ? "there is " + llvm::join(names, ", ") : near;
 }
 
@@ -110,23 +109,29 @@ void SectionCompiler::checkDefines() {
           .hint(hintForDefine(define.name.text));
 }
 
-/// The sizes of batch, by flag, section or default; the other dimensions that the section binds.
-bool SectionCompiler::inferBatches(const Section *section, std::vector<int64_t> &batches,
-                                   Dimensions &bound) {
+/// The sizes of batch, by flag, -D, section or default; the other dimensions that the section or -D
+/// binds. What a train section binds, by -D or not, holds where the section itself says nothing.
+bool SectionCompiler::inferBatches(const Section *section, llvm::ArrayRef<ModelUse> uses,
+                                   std::vector<int64_t> &batches, Dimensions &bound) {
   llvm::StringMap<Bound> settings;
   if (section) {
     settings = evaluateSettings(program, main, *section);
     llvm::StringMap<SourceRange> names;
-    collectDimensions(main, *section, trainUses, names);
+    collectDimensions(main, *section, uses, names);
     for (const auto &[name, range] : names) {
       auto setting = settings.find(name);
-      if (name == "N" || setting == settings.end())
-        continue;
-      std::optional<int64_t> size = readSize(program, name, setting->second, 0);
-      if (!size)
+      bool isOwn = !trainUses.empty() && name != "N" && setting != settings.end();
+      if (isOwn) {
+        std::optional<int64_t> size = readSize(program, name, setting->second, 0);
+        if (!size)
+          return false;
+        bound[name] = *size;
+      } else if (!bound.contains(name) &&
+                 !readDimension(name, name == "N" ? llvm::StringMap<Bound>() : settings, bound)) {
         return false;
-      bound[name] = *size;
+      }
     }
+    dimensionNames.insert_range(names.keys());
     checkUnusedNames(program, *section, names);
   }
   batches = program.options.inferBatches;
@@ -136,6 +141,8 @@ bool SectionCompiler::inferBatches(const Section *section, std::vector<int64_t> 
                                    std::to_string(batch));
       return false;
     }
+  if (auto size = bound.find("N"); batches.empty() && trainUses.empty() && size != bound.end())
+    batches.push_back(size->second);
   auto batch = settings.find("batch");
   if (!batches.empty() || batch == settings.end()) {
     if (batches.empty())

@@ -25,7 +25,7 @@ void SectionCompiler::compileInfer(const Section *section, llvm::ArrayRef<ModelU
                                    const std::string &name) {
   std::vector<int64_t> batches;
   Dimensions bound = dimensions;
-  if (!inferBatches(section, batches, bound))
+  if (!inferBatches(section, uses, batches, bound))
     return;
   for (int64_t batch : batches) {
     bound["N"] = batch;

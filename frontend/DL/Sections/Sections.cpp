@@ -89,7 +89,6 @@ void SectionCompiler::run() {
   if (train) {
     if (!resolveUses(*train, /*takesSettings=*/true, trainUses) || !bindDimensions(*train))
       return;
-    checkDefines();
     compileTrain(*train);
     // The same text again would bring the same mistakes again.
     if (program.engine.hasErrors())
@@ -124,6 +123,7 @@ void SectionCompiler::run() {
     for (const ModelUse &use : trainUses)
       compileInfer(nullptr, use,
                    trainUses.size() > 1 ? "infer_" + use.block->name.text.str() : "infer");
+  checkDefines();
   checkVariableNames();
   if (!program.engine.hasErrors())
     writeVariables();

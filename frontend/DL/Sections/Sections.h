@@ -4,6 +4,8 @@
 
 #include "frontend/DL/Evaluation/Evaluator.h"
 
+#include "llvm/ADT/StringSet.h"
+
 namespace dlc::frontend {
 
 /// A model that a section lists, with the values of its settings.
@@ -85,13 +87,14 @@ private:
 
   // ---- Dimensions.cpp
   bool bindDimensions(const ast::Section &section);
+  /// Binds a dimension as -D says, or else `settings`, if one of them does; false after an error.
   bool readDimension(llvm::StringRef name, const llvm::StringMap<Bound> &settings,
-                     SourceRange range);
+                     Dimensions &bound);
   bool checkBatchAxis(const ast::Section &section, const llvm::StringMap<SourceRange> &names);
   std::string hintForDefine(llvm::StringRef name);
   void checkDefines();
-  bool inferBatches(const ast::Section *section, std::vector<int64_t> &batches,
-                    Dimensions &dimensions);
+  bool inferBatches(const ast::Section *section, llvm::ArrayRef<ModelUse> uses,
+                    std::vector<int64_t> &batches, Dimensions &bound);
 
   // ---- Train.cpp
   struct TrainEntry;
@@ -117,7 +120,10 @@ private:
   Module &main;
   mlir::ModuleOp module;
   std::vector<ModelUse> trainUses;
+  /// What the train section binds, by -D or not.
   Dimensions dimensions;
+  /// Those of all sections, bound or not.
+  llvm::StringSet<> dimensionNames;
   llvm::StringMap<SourceRange> entryNames, sectionNames;
 };
 

@@ -739,7 +739,7 @@ R"dl(test.dl:2:20: error: a dimension is an integer of 0 or more, found the inte
 {"UnboundDimension", "parameter p: f32[width] = 0",
 R"dl(test.dl:2:20: error: dimension 'width' is not bound
   parameter p: f32[width] = 0
-                   ^~~~~ bind it in the train section, or by -D width=...
+                   ^~~~~ bind it in the section, or by -D width=...
 )dl", {}},
 {"SelectNeedsBool", "y = select(x, x, x)",
 R"dl(test.dl:2:14: error: 'condition' expects a bool tensor, found f32[4, 3, 8, 8]

@@ -89,6 +89,40 @@ TEST(Entries, InferBatchesOfTheSectionAndTheFlag) {
   EXPECT_THAT(entries(flag), ElementsAre("train_step", "evaluate", "infer_n3", "infer_n5"));
 }
 
+static std::string typeOfX(Compiled &compiled, llvm::StringRef entry) {
+  dl::EntryOp found = entryOf(compiled, entry);
+  return found ? describe(llvm::cast<mlir::RankedTensorType>(found.getArgument(0).getType())) : "";
+}
+
+TEST(Entries, InferAloneBindsDimensions) {
+  std::string model = "model M(x: f32[T, N, 4]) -> f32[T, N, 3] { return linear(x, 3) }\n";
+  Compiled section(model + "infer M { batch = 4 T = 6 }");
+  EXPECT_EQ(typeOfX(section, "infer_n4"), "f32[6, 4, 4]");
+  FrontendOptions options;
+  options.defines = {"T=7"};
+  Compiled flag(model + "infer M { batch = 4 }", options);
+  EXPECT_EQ(typeOfX(flag, "infer_n4"), "f32[7, 4, 4]");
+  options.defines = {"T=7", "N=5"};
+  Compiled both(model + "infer M { batch = 4 T = 6 }", options);
+  EXPECT_EQ(typeOfX(both, "infer_n5"), "f32[7, 5, 4]");
+}
+
+TEST(Entries, InferKeepsWhatTrainingBindsUnlessItSaysOtherwise) {
+  std::string model =
+      "model M(x: f32[N, T]) -> f32[N, T] { return relu(x) + linear(x, T) }\n"
+      "train M { loss = mean(square(output)) optimizer = sgd(0.1) batch = 4 T = 6 }\n";
+  FrontendOptions options;
+  options.defines = {"T=7"};
+  Compiled training(model + "infer M { batch = 1 }", options);
+  EXPECT_EQ(typeOfX(training, "infer_n1"), "f32[1, 7]");
+  Compiled own("model M(x: f32[T, N, 3]) -> f32[T, N, 3] { return linear(x, 3) }\n"
+               "train M { loss = mean(square(output)) optimizer = sgd(0.1) batch = 4 T = 6 }\n"
+               "infer M { T = 1 }",
+               options);
+  EXPECT_EQ(typeOfX(own, "train_step"), "f32[7, 4, 3]");
+  EXPECT_EQ(typeOfX(own, "infer_n1"), "f32[1, 1, 3]");
+}
+
 TEST(Entries, AMeanIsASumOverSamples) {
   Compiled compiled(linear(plainLoss));
   EXPECT_THAT(terms(entryOf(compiled, "train_step"), "loss"), ElementsAre("1.0 * loss.sum / 4.0"));

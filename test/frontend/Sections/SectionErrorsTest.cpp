@@ -68,6 +68,24 @@ R"dl(test.dl:13:7: error: no train section has the model 'Other'
 infer Other {
       ^~~~~ an infer section uses what a train section has trained
 )dl", {}},
+{"InferAloneLeavesADimensionUnbound", R"dl(model M(x: f32[T, N, 4]) -> f32[T, N, 3] {
+  return linear(x, 3)
+}
+infer M { batch = 4 }
+)dl",
+R"dl(test.dl:1:16: error: dimension 'T' is not bound
+model M(x: f32[T, N, 4]) -> f32[T, N, 3] {
+               ^ bind it in the section, or by -D T=...
+)dl", {}},
+{"InferAloneWithAnUnknownDefine", R"dl(model M(x: f32[T, N, 4]) -> f32[T, N, 3] {
+  return linear(x, 3)
+}
+infer M { batch = 4 T = 6 }
+)dl",
+R"dl(-D:1:1: error: there is no constant or dimension 'S'
+S=6
+^ there is N, T
+)dl", {"S=6"}},
 {"AFieldWithoutATypeIsSilent", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)
 }
@@ -80,7 +98,7 @@ train M {
 )dl",
 R"dl(test.dl:5:17: error: dimension 'classes' is not bound
   label: i32[N, classes]
-                ^~~~~~~ bind it in the train section, or by -D classes=...
+                ^~~~~~~ bind it in the section, or by -D classes=...
 )dl", {}},
 {"UnknownSetting", R"dl(model M(x: f32[N, 3], width=8) -> f32[N, 10] {
   return x |> linear(10)
