@@ -5,6 +5,7 @@
 #include "codegen/Plan/MemoryPasses.h"
 #include "dialects/DL/ConvolutionForm.h"
 #include "dialects/Exec/Memory.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -33,42 +34,86 @@ private:
   /// training.
   int64_t countState(exec::ProgramOp program);
   json::Object buildRow(exec::RecordOp record);
-  /// Elements of the parameters that stand in `extent` and have not been counted in this entry.
+  /// Elements of the parameters of `extent` that have not been counted in this entry.
   int64_t countParameters(const exec::Extent &extent);
+  /// The parameters that stand in `extent`, and those that what stands there is prepared from.
+  llvm::SetVector<Operation *> findParameters(const exec::Extent &extent) const;
+  void readPreparation(exec::ProgramOp prepare);
 
   ModuleOp module;
   SymbolTable symbols;
   llvm::DenseSet<Operation *> counted;
-  SmallVector<exec::VariableOp> parameters; ///< by their places
+  /// The parameter that a variable is, or the average of: evaluation and inference read that in its
+  /// place. Null for others.
+  Operation *countedFor(exec::VariableOp variable) const;
+
+  SmallVector<exec::VariableOp> parameters; ///< and their averages, by their places
+  /// What is prepared before inference, and the parameters that it is computed from.
+  std::vector<std::pair<exec::Extent, llvm::SetVector<Operation *>>> prepared;
 };
 } // namespace
 
 ReportBuilder::ReportBuilder(ModuleOp module) : module(module), symbols(module) {
   for (auto variable : module.getOps<exec::VariableOp>())
-    if (variable.getRole() == program::Role::Parameter)
+    if (countedFor(variable))
       parameters.push_back(variable);
   llvm::sort(parameters,
              [](exec::VariableOp a, exec::VariableOp b) { return a.getOffset() < b.getOffset(); });
+  for (auto program : module.getOps<exec::ProgramOp>())
+    if (program.getKind() == program::EntryKind::Prepare)
+      readPreparation(program);
 }
 
 static int64_t countElements(exec::VariableOp variable) {
   return variable.getTensorType().getNumElements();
 }
 
-int64_t ReportBuilder::countParameters(const exec::Extent &extent) {
-  if (extent.space != exec::Space::State)
-    return 0;
-  int64_t count = 0;
-  const auto *first = llvm::partition_point(parameters, [&](exec::VariableOp variable) {
-    return int64_t(variable.getOffset()) < extent.offset;
-  });
-  for (; first != parameters.end(); ++first) {
-    exec::VariableOp variable = *first;
-    if (int64_t(variable.getOffset() + variable.getBytes()) > extent.end())
-      break;
-    if (counted.insert(variable).second)
-      count += countElements(variable);
+Operation *ReportBuilder::countedFor(exec::VariableOp variable) const {
+  if (variable.getRole() == program::Role::Parameter)
+    return variable;
+  bool isAverage =
+      variable.getOf() && variable.getInit().getKind() == program::InitialiserKind::Copy;
+  return isAverage ? symbols.lookup(*variable.getOf()) : nullptr;
+}
+
+llvm::SetVector<Operation *> ReportBuilder::findParameters(const exec::Extent &extent) const {
+  llvm::SetVector<Operation *> found;
+  if (extent.space == exec::Space::State) {
+    const auto *first = llvm::partition_point(parameters, [&](exec::VariableOp variable) {
+      return int64_t(variable.getOffset()) < extent.offset;
+    });
+    for (; first != parameters.end(); ++first) {
+      exec::VariableOp variable = *first;
+      if (int64_t(variable.getOffset() + variable.getBytes()) > extent.end())
+        break;
+      found.insert(countedFor(variable));
+    }
   }
+  for (const auto &[place, sources] : prepared)
+    if (place.overlaps(extent))
+      found.insert_range(sources);
+  return found;
+}
+
+void ReportBuilder::readPreparation(exec::ProgramOp prepare) {
+  for (auto record : prepare.getBlock().getOps<exec::RecordOp>()) {
+    SmallVector<exec::BufferAccess> accesses;
+    record.getAccesses(accesses);
+    llvm::SetVector<Operation *> sources;
+    for (const exec::BufferAccess &access : accesses)
+      if (access.reads)
+        sources.insert_range(findParameters(exec::getExtent(access.buffer)));
+    for (const exec::BufferAccess &access : accesses)
+      if (access.writes)
+        prepared.emplace_back(exec::getExtent(access.buffer), sources);
+  }
+}
+
+int64_t ReportBuilder::countParameters(const exec::Extent &extent) {
+  int64_t count = 0;
+  for (Operation *variable : findParameters(extent))
+    if (counted.insert(variable).second)
+      count += countElements(cast<exec::VariableOp>(variable));
   return count;
 }
 
