@@ -131,8 +131,10 @@ public:
     const bool same = a == b || (std::isnan(a) && std::isnan(b));
     const double distance = same ? 0 : std::abs(a - b);
     squares += distance * distance;
-    reference += b * b;
-    if (!(distance <= worstDistance)) {
+    if (!same || std::isfinite(b))
+      reference += b * b;
+    // The first that is no number stays.
+    if (!std::isnan(worstDistance) && !(distance <= worstDistance)) {
       worstDistance = distance;
       worst = element;
       worstA = a;
@@ -183,8 +185,9 @@ std::optional<Difference> compareAsSets(std::vector<float> a, std::vector<float>
   std::erase(b, 0.0f);
   if (a.size() != b.size())
     return {};
-  std::sort(a.begin(), a.end());
-  std::sort(b.begin(), b.end());
+  auto isBefore = [](float x, float y) { return x < y || (!std::isnan(x) && std::isnan(y)); };
+  std::sort(a.begin(), a.end(), isBefore);
+  std::sort(b.begin(), b.end(), isBefore);
   ErrorSum sum;
   for (size_t i = 0; i < a.size(); ++i)
     sum.add(i, a[i], b[i]);

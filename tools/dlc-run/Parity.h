@@ -78,7 +78,8 @@ struct Difference {
   void allow(double most);
 };
 
-/// Compares element by element. Integers must be equal: their limit is zero.
+/// Compares element by element. Integers must be equal: their limit is zero. Where both have the
+/// same infinity or are no number, they are equal.
 Difference compareTensors(const HostTensor &a, const HostTensor &b, double limit);
 
 /// Compares as sets, for buffers whose layouts differ; zeros are left out, because layouts pad with
