@@ -46,6 +46,10 @@ double memorySeconds(double bytes, const CpuTarget &target);
 /// Those of a kernel's tensors, and of its workspace, which is written and read.
 double trafficSeconds(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target);
 
+/// What of trafficSeconds is no wait: seconds in which `bytes` arrive while tiles compute for
+/// `seconds`, which ask in time for the lines of the next ones.
+double hiddenSeconds(double seconds, double bytes, const CpuTarget &target);
+
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
 

@@ -7,8 +7,9 @@
 // and pixels (or, for the filter's gradient, taps) as broadcast rows. There is no im2col: a task
 // copies the zero-padded input block that it needs into its scratch, and a table of offsets (or
 // fixed row distances) walks the taps over it. Of images in blocks nothing is transposed, and one
-// that needs no padding is read where it lies. Pointwise convolutions of plain images in the data
-// directions are matrix products and go to Gemm.h.
+// that needs no padding is read where it lies, as are both of the gradient of a filter of one tap:
+// each call of the micro-kernel then asks for lines that a later one reads. Pointwise convolutions
+// of plain images in the data directions are matrix products and go to Gemm.h.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_CONVOLUTION_CONVOLUTION_H
@@ -51,14 +52,14 @@ void copyBlocks(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::Value
 
 /// Forward and backward data.
 Candidate dataCandidate(const ConvolutionProblem &problem, const DataSchedule &schedule,
-                        const MachineModel &machine);
+                        const CpuTarget &target);
 mlir::LogicalResult emitDataConvolution(const KernelSpec &spec, const Candidate &candidate,
                                         const CpuTarget &target, llvm::StringRef symbol,
                                         mlir::ModuleOp module, const ConvolutionProblem &problem);
 
 /// Backward filter.
 Candidate filterCandidate(const ConvolutionProblem &problem, const FilterSchedule &schedule,
-                          const MachineModel &machine);
+                          const CpuTarget &target);
 mlir::LogicalResult emitFilterConvolution(const KernelSpec &spec, const Candidate &candidate,
                                           const CpuTarget &target, llvm::StringRef symbol,
                                           mlir::ModuleOp module, const ConvolutionProblem &problem);

@@ -49,12 +49,20 @@ struct DataPlan {
   int64_t lanes, width, panels, packedElements = 0;
   /// A phase a row; offsets of (channel, tap) in the source block; (d, r, s) of each tap; depth
   /// offsets.
+  /// Behind each offset stand those of laterLines.
   SmallVector<int32_t> phaseTable, offsetTable, filterTable, sliceTable;
 
   /// Whether the source block lies tile by tile.
   bool copiesTiles() const { return geometry.isSampling() && geometry.sourceBlock == 1; }
   bool isForward() const { return problem.direction == ConvolutionProblem::Direction::Forward; }
   int64_t boxSize() const { return schedule.boxRows * schedule.boxCols; }
+  /// Of the source, from the tile's first: where its rows stand.
+  int64_t rowOffset(int64_t row) const;
+  /// Lines of the next tile that each step asks for, in place: so all of a block of channels have
+  /// arrived when its first is due.
+  int64_t laterLines() const {
+    return schedule.inPlace ? ceilDiv(boxSize(), geometry.sourceBlock) : 0;
+  }
   int64_t slotElements() const { return boxSize() * width; }
   int64_t firstCol() const { return geometry.offsetRange(2).first; } ///< of the taps' distances
   int64_t blocks() const { return ceilDiv(geometry.sourceChannels, schedule.channelBlock); }
@@ -157,6 +165,7 @@ private:
   TileRange rowsOf(const Task &task, const Tile &tile);
   TileRange colsOf(const Task &task, const Tile &tile);
   Value sourceOf(const Task &task, const Tile &tile);
+  Value laterOf(const Task &task, Tile tile);
   void forEachVector(const Task &task, const Tile &tile, int64_t step,
                      llvm::function_ref<void(Value place, ValueRange indices)> body);
   void prefetchTile(const Task &task, const Tile &tile);
@@ -184,6 +193,14 @@ DataPlan::DataPlan(const ConvolutionProblem &problem, const DataSchedule &schedu
       panels(ceilDiv(geometry.targetChannels, width)) {
   for (int64_t phase = 0; phase < geometry.phases(); ++phase)
     appendPhase(phase);
+}
+
+int64_t DataPlan::rowOffset(int64_t row) const {
+  if (copiesTiles())
+    return row;
+  return (row / schedule.boxCols * block.rowStep * block.pitch +
+          row % schedule.boxCols * block.colStep) *
+         geometry.sourceBlock;
 }
 
 void DataPlan::appendPhase(int64_t phase) {
@@ -214,13 +231,18 @@ void DataPlan::appendPhase(int64_t phase) {
     filterTable.push_back(
         int32_t((td.kernel * geometry.kernel[1] + th.kernel) * geometry.kernel[2] + tw.kernel));
   });
-  for (int64_t channel = 0; channel < schedule.channelBlock; ++channel)
+  for (int64_t channel = 0; channel < schedule.channelBlock; ++channel) {
+    int64_t line = channel % geometry.sourceBlock * taps * laterLines();
     forEachTap([&](int64_t slice, auto &, auto &th, auto &tw) {
       const int64_t pixels = geometry.sourceBlock; // elements from one to the next
       const int64_t plane = (channel / pixels * block.slices + slice) * block.plane();
       const int64_t place = (th.offset - row[MinH]) * block.pitch + tw.offset - firstCol();
       offsetTable.push_back(int32_t((plane + place) * pixels + channel % pixels));
+      for (int64_t i = 0; i < laterLines(); ++i, ++line)
+        offsetTable.push_back(
+            int32_t((plane + place) * pixels + rowOffset(std::min(line, boxSize() - 1))));
     });
+  }
   packedElements += geometry.groups * panels * geometry.sourceChannels * taps * width;
 }
 
@@ -246,7 +268,8 @@ int64_t DataPlan::accumulatorElements() const {
 }
 
 Candidate codegen::dataCandidate(const ConvolutionProblem &problem, const DataSchedule &schedule,
-                                 const MachineModel &machine) {
+                                 const CpuTarget &target) {
+  const MachineModel machine(target);
   DataPlan plan(problem, schedule, machine.lanes);
   Candidate candidate;
   candidate.schedule = schedule.text();
@@ -264,6 +287,8 @@ Candidate codegen::dataCandidate(const ConvolutionProblem &problem, const DataSc
   candidate.cost = tileSeconds(share * dataCycles(plan.geometry, machine, schedule) +
                                    sourceCycles(plan.geometry, machine, schedule),
                                machine);
+  if (schedule.inPlace)
+    candidate.cost -= hiddenSeconds(candidate.cost, double(problem.imageBytes()), target);
   return candidate;
 }
 
@@ -330,6 +355,11 @@ void DataPhase::packBackward(const Piece &piece, const Source &taps) {
     Value row = e.add(e.mul(piece.group, geometry.sourceChannels), channel);
     for (int64_t v = 0; v < schedule.vectors; ++v) {
       Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
+      // A row is on other pages than the one before it.
+      const int64_t ahead = 4;
+      Value later = taps.address({e.add(row, ahead), lane, e.constant(0)});
+      e.loop(e.constant(0), e.constant(e.lanes * plan.filterTaps()), lineElements,
+             [&](Value line) { e.prefetch(e.at(later, line), /*forWriting=*/false); });
       PackedPhase::pack(taps, {row, lane, e.constant(0)}, /*along=*/1, /*lanesContiguous=*/false,
                         e.sub(e.constant(geometry.targetChannels), lane),
                         e.constant(plan.filterTaps()), e.lanes, all);
@@ -558,6 +588,12 @@ Value DataPhase::sourceOf(const Task &task, const Tile &tile) {
   return e.at(block, e.mul(place, geometry.sourceBlock));
 }
 
+/// Where the next tile of a row of tiles reads the source.
+Value DataPhase::laterOf(const Task &task, Tile tile) {
+  tile.col = e.add(tile.col, 1);
+  return sourceOf(task, tile);
+}
+
 void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstChannel,
                          Value channels) {
   Value accumulate = e.less(e.constant(0), firstChannel);
@@ -567,9 +603,10 @@ void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstCh
     Value offsets = e.at(e.table("offsets", plan.offsetTable), field(tile.phase, OffsetStart),
                          e.b.getI32Type());
     Value panelData = packedAt(tile.phase, task.group, tile.panel, firstChannel);
-    LLVM::CallOp::create(
-        e.b, e.loc, micro,
-        ValueRange{sourceOf(task, tile), panelData, offsets, steps, slot, accumulate});
+    SmallVector<Value> arguments{sourceOf(task, tile), panelData, offsets, steps, slot, accumulate};
+    if (schedule.inPlace)
+      arguments.push_back(laterOf(task, tile));
+    LLVM::CallOp::create(e.b, e.loc, micro, arguments);
   };
   auto runRow = [&](Tile tile, Value acc) {
     Value cols =
@@ -742,13 +779,12 @@ LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candida
                                            ModuleOp module, const ConvolutionProblem &problem) {
   DataPlan plan(problem, DataSchedule::fromJSON(candidate.parameters), target.vectorBytes / 4);
   MicroKernel micro;
-  const int64_t rowStep = plan.block.rowStep * plan.block.pitch, colStep = plan.block.colStep;
-  for (int64_t m = 0; m < plan.boxSize(); ++m) {
-    const int64_t pixel = m / plan.schedule.boxCols * rowStep + m % plan.schedule.boxCols * colStep;
-    micro.rowOffsets.push_back(plan.copiesTiles() ? m : pixel * plan.geometry.sourceBlock);
-  }
+  for (int64_t m = 0; m < plan.boxSize(); ++m)
+    micro.rowOffsets.push_back(plan.rowOffset(m));
   micro.stepA = plan.copiesTiles() ? plan.boxSize() : 0;
   micro.vectors = plan.schedule.vectors;
+  micro.laterLines = plan.laterLines();
+  micro.laterOffsets = plan.schedule.inPlace;
   LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
   DataPhase panels(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   panels.pack();

@@ -1,12 +1,15 @@
 //===- ConvolutionFilter.cpp - the filter's gradient ------------------------------------------===//
 //
 // Two phases:
-//   0  for each (part of the batch, group, chunk of output channels, chunk of input channels):
-//   copies bands of x with their
-//      zero border, transposes the same pixels of dy to [pixel][output channel] panels, and lets
-//      every register tile, a box of taps, reduce over the pixels into its accumulators in the
-//      workspace;
-//   1  adds the parts of the batch in ascending order and writes them.
+//   0  for each (part of the pixels, group, chunk of output channels, chunk of input channels):
+//      copies bands of x with their zero border, transposes the same pixels of dy to
+//      [pixel][output channel] panels, and lets every register tile, a box of taps, reduce over the
+//      pixels into its accumulators in the workspace;
+//   1  adds the parts in ascending order and writes them.
+// If there is one part only, a task writes its sums itself, and there is no second phase.
+//
+// Of a filter of one tap, without padding, images in blocks of channels need no copy: the
+// micro-kernel reads both where they lie, and asks for the lines of the next band meanwhile.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"
@@ -35,18 +38,41 @@ struct FilterPlan {
   int64_t chunks() const { return ceilDiv(inChannels, schedule.channels); }
   int64_t panelChunks() const { return ceilDiv(panels, schedule.panels); }
   int64_t bandPixels() const { return schedule.bandRows * schedule.bandCols; }
-  int64_t images() const { return ceilDiv(problem.batch, schedule.splits); }
-  /// Of one part of the batch: [group][chunk][panel][tile][box][width].
+  int64_t bands() const { return filterBands(problem, schedule); }
+  int64_t bandsOfPart() const { return ceilDiv(bands(), schedule.splits); }
+  bool hasParts() const { return schedule.splits > 1; }
+  /// Between blocks of channels of x and of dy, in elements.
+  int64_t blockStepX() const { return product(problem.input) * problem.xBlock; }
+  int64_t blockStepY() const { return product(problem.output) * problem.yBlock; }
+  /// Where a panel's channel `channel` stands in dy in place, from its first.
+  int64_t columnAt(int64_t channel) const {
+    return channel / problem.yBlock * blockStepY() + channel % problem.yBlock;
+  }
+  /// Whether, in place, lines of x stand apart as a stride says, and those of dy one behind the
+  /// other.
+  bool skipsLines() const { return schedule.inPlace && product(problem.stride) > 1; }
+  /// Of one part: [group][chunk][panel][tile][box][width].
   int64_t partElements() const {
     return problem.groups * chunks() * panels * block.tiles() * slotElements();
   }
-  // Scratch of phase 0: a tile, panels of dy, a block of x. Transposed tiles are written whole: a
-  // narrow last one spills over the panel's end, as copied rows do over the block's.
-  int64_t panelElements() const { return (bandPixels() + lanes) * width; }
-  int64_t sourceElements() const { return roundUp(block.planes * block.plane() + lanes, lanes); }
-  int64_t taps() const { return problem.kernel[0] * problem.kernel[1] * problem.kernel[2]; }
-  /// Scratch of phase 1: a tile, and the taps of `lanes` input channels, whole tiles.
-  int64_t finishElements() const { return lanes * (lanes + lanes * taps()); }
+  // Scratch of phase 0: a tile, panels of dy, a block of x, and what a task needs that writes its
+  // sums. Transposed tiles are written whole: a narrow last one spills over the panel's end, as
+  // copied rows do over the block's.
+  int64_t panelElements() const { return schedule.inPlace ? 0 : (bandPixels() + lanes) * width; }
+  int64_t sourceElements() const {
+    return schedule.inPlace ? 0 : roundUp(block.planes * block.plane() + lanes, lanes);
+  }
+  int64_t sumElements() const {
+    return hasParts() ? 0 : schedule.panels * block.tiles() * slotElements() + tapElements();
+  }
+  int64_t reduceElements() const {
+    return lanes * lanes + schedule.panels * panelElements() + sourceElements() + sumElements();
+  }
+  int64_t taps() const { return product(problem.kernel); }
+  /// The taps of `lanes` input channels, whole tiles.
+  int64_t tapElements() const { return lanes * lanes * taps(); }
+  /// Scratch of phase 1: a tile, and taps.
+  int64_t finishElements() const { return lanes * lanes + tapElements(); }
 };
 
 /// One phase of a kernel.
@@ -54,8 +80,8 @@ class FilterPhase : public PackedPhase {
 public:
   FilterPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
               const FilterPlan &plan)
-      : PackedPhase(spec, target, module, name, /*hasWorkspace=*/true), plan(plan),
-        problem(plan.problem), schedule(plan.schedule), block(plan.block) {}
+      : PackedPhase(spec, target, module, name, plan.hasParts()), plan(plan), problem(plan.problem),
+        schedule(plan.schedule), block(plan.block) {}
 
   void reduce(LLVM::LLVMFuncOp micro);
   void addParts();
@@ -70,15 +96,28 @@ private:
     Value image, depth, row, col, rows, cols;
   };
 
+  /// Where the operands of a band lie: x from the task's first channel on, dy from its first panel.
+  struct Operands {
+    Value source, gradient;
+  };
+
   Task decode(Value number);
-  void forEachBand(const Task &task, llvm::function_ref<void(const Band &)> body);
+  Band bandAt(Value number);
+  Operands inPlace(const Task &task, const Band &band);
+  Operands copied(const Task &task, const Band &band);
   void copySource(const Task &task, const Band &band);
   void packGradient(const Task &task, const Band &band);
   void packTile(const Task &task, const Band &band, Value panel, Value row, Value col,
                 Value target);
   void packPixel(const Task &task, const Band &band, Value panel, Value row, Value col,
                  Value target);
-  void runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value steps, Value accumulate);
+  Value tilesOf(const Task &task);
+  Value isOfX(const Task &task, Value call);
+  Value laterOf(const Task &task, const Operands &next, Value call, Value otherwise);
+  Value offsetTable(StringRef name, bool laterAsX);
+  void runTiles(const Task &task, const Operands &band, const Operands &next, Value sums,
+                LLVM::LLVMFuncOp micro, Value steps, Value accumulate);
+  void finishPanel(Value sums, Value group, Value chunk, Value panel);
   /// The lanes of a vector of output channels that exist, and their first.
   struct Lanes {
     Value first, count;
@@ -95,31 +134,34 @@ private:
   const FilterBlock &block;
   Source image, gradient;
   Value panelBuffer, sourceBuffer; ///< in the scratch of phase 0
-  Value taps;                      ///< in that of phase 1: [channel, tap][lane]
+  Value taps;                      ///< in the scratch: [channel, tap][lane]
 };
 
 } // namespace
 
 Candidate codegen::filterCandidate(const ConvolutionProblem &problem,
-                                   const FilterSchedule &schedule, const MachineModel &machine) {
+                                   const FilterSchedule &schedule, const CpuTarget &target) {
+  const MachineModel machine(target);
   FilterPlan plan(problem, schedule, machine.lanes);
   Candidate candidate;
   candidate.schedule = schedule.text();
   candidate.parameters = schedule.toJSON();
-  candidate.workspaceBytes = 4 * schedule.splits * plan.partElements();
-  uint64_t scratch = machine.lanes * machine.lanes + schedule.panels * plan.panelElements() +
-                     plan.sourceElements();
   int64_t tasks = schedule.splits * problem.groups * plan.panelChunks() * plan.chunks();
-  candidate.phases.push_back({uint32_t(tasks), 4 * scratch});
-  candidate.phases.push_back({uint32_t(problem.groups * plan.chunks() * plan.panels),
-                              uint64_t(4 * plan.finishElements())});
-  candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
-  // Of the second phase.
+  candidate.phases.push_back({uint32_t(tasks), uint64_t(4 * plan.reduceElements())});
+  if (plan.hasParts()) {
+    candidate.workspaceBytes = 4 * schedule.splits * plan.partElements();
+    candidate.phases.push_back({uint32_t(problem.groups * plan.chunks() * plan.panels),
+                                uint64_t(4 * plan.finishElements())});
+    candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
+  }
+  // Of writing the sums.
   const double secondsOfElement = 0.4e-9;
-  candidate.cost = tileSeconds(filterCycles(problem, machine, schedule) +
-                                   filterCopyCycles(problem, machine, schedule),
-                               machine) +
-                   secondsOfElement * double(problem.filterBytes()) / 4;
+  const double tiles = tileSeconds(filterCycles(problem, machine, schedule) +
+                                       filterCopyCycles(problem, machine, schedule),
+                                   machine);
+  candidate.cost = tiles + secondsOfElement * double(problem.filterBytes()) / 4;
+  if (schedule.inPlace)
+    candidate.cost -= hiddenSeconds(tiles, double(problem.imageBytes()), target);
   return candidate;
 }
 
@@ -145,23 +187,21 @@ FilterPhase::Task FilterPhase::decode(Value number) {
   return task;
 }
 
-void FilterPhase::forEachBand(const Task &task, llvm::function_ref<void(const Band &)> body) {
+FilterPhase::Band FilterPhase::bandAt(Value number) {
   const auto &output = problem.output;
-  Value first = e.mul(task.split, plan.images());
-  Value last = e.minimum(e.add(first, plan.images()), e.constant(problem.batch));
+  SmallVector<Value> place =
+      e.delinearize(number, {problem.batch, output[0], ceilDiv(output[1], schedule.bandRows),
+                             ceilDiv(output[2], schedule.bandCols)});
+  Value row = e.mul(place[2], schedule.bandRows), col = e.mul(place[3], schedule.bandCols);
   auto left = [&](int64_t box, int64_t extent, Value start) {
     return e.minimum(e.constant(box), e.sub(e.constant(extent), start));
   };
-  e.loop(first, last, 1, [&](Value image) {
-    e.loop(output[0], [&](Value depth) {
-      e.loop(e.constant(0), e.constant(output[1]), schedule.bandRows, [&](Value row) {
-        e.loop(e.constant(0), e.constant(output[2]), schedule.bandCols, [&](Value col) {
-          body({image, depth, row, col, left(schedule.bandRows, output[1], row),
-                left(schedule.bandCols, output[2], col)});
-        });
-      });
-    });
-  });
+  return {place[0],
+          place[1],
+          row,
+          col,
+          left(schedule.bandRows, output[1], row),
+          left(schedule.bandCols, output[2], col)};
 }
 
 void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
@@ -173,14 +213,49 @@ void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
   tileBuffer = kernel.scratch;
   panelBuffer = e.at(tileBuffer, e.lanes * e.lanes);
   sourceBuffer = e.at(panelBuffer, schedule.panels * plan.panelElements());
-  Value firstImage = e.mul(task.split, plan.images());
-  forEachBand(task, [&](const Band &band) {
-    copySource(task, band);
-    packGradient(task, band);
-    Value position =
-        e.add(e.add(e.sub(band.image, firstImage), band.depth), e.add(band.row, band.col));
-    runTiles(task, micro, e.mul(band.rows, band.cols), e.less(e.constant(0), position));
+  // The sums of the task's first panel, which those of the others follow.
+  Value sums;
+  if (plan.hasParts())
+    sums = e.at(e.at(kernel.workspace(), e.mul(task.split, plan.partElements())),
+                slots(task.group, task.chunk, task.panel));
+  else
+    sums = e.at(sourceBuffer, plan.sourceElements());
+  Value first = e.mul(task.split, plan.bandsOfPart());
+  Value end = e.minimum(e.add(first, plan.bandsOfPart()), e.constant(plan.bands()));
+  e.loop(first, end, 1, [&](Value number) {
+    Band band = bandAt(number);
+    Operands operands = schedule.inPlace ? inPlace(task, band) : copied(task, band), next;
+    if (schedule.inPlace)
+      next = inPlace(task, bandAt(e.minimum(e.add(number, 1), e.add(end, -1))));
+    runTiles(task, operands, next, sums, micro, e.mul(band.rows, band.cols), e.less(first, number));
   });
+  if (plan.hasParts())
+    return;
+  const int64_t panelElements = block.tiles() * plan.slotElements();
+  taps = e.at(sums, schedule.panels * panelElements);
+  e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
+    finishPanel(e.at(sums, e.mul(e.sub(panel, task.panel), panelElements)), task.group, task.chunk,
+                panel);
+  });
+}
+
+FilterPhase::Operands FilterPhase::inPlace(const Task &task, const Band &band) {
+  auto at = [&](const Source &source, Value channel, int64_t block, Value depth, Value row,
+                Value col) {
+    return source.address(
+        {band.image, e.div(channel, block), e.rem(channel, block), depth, row, col});
+  };
+  Value x = e.add(e.mul(task.group, plan.inChannels), task.channel);
+  Value y = e.add(e.mul(task.group, plan.outChannels), e.mul(task.panel, plan.width));
+  return {at(image, x, problem.xBlock, e.mul(band.depth, problem.stride[0]),
+             e.mul(band.row, problem.stride[1]), e.mul(band.col, problem.stride[2])),
+          at(gradient, y, problem.yBlock, band.depth, band.row, band.col)};
+}
+
+FilterPhase::Operands FilterPhase::copied(const Task &task, const Band &band) {
+  copySource(task, band);
+  packGradient(task, band);
+  return {sourceBuffer, panelBuffer};
 }
 
 void FilterPhase::copySource(const Task &task, const Band &band) {
@@ -279,19 +354,50 @@ void FilterPhase::packPixel(const Task &task, const Band &band, Value panel, Val
   }
 }
 
-void FilterPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value steps,
-                           Value accumulate) {
+/// Of channels that exist.
+Value FilterPhase::tilesOf(const Task &task) {
+  Value planes = e.mul(task.channels, problem.kernel[0]);
+  return e.mul(e.div(e.add(planes, schedule.boxChannels - 1), schedule.boxChannels),
+               block.rowTiles * block.colTiles);
+}
+
+/// Each call of a band asks for the next band's lines of one block of channels: first of x.
+Value FilterPhase::isOfX(const Task &task, Value call) {
+  return e.less(call, e.div(task.channels, problem.xBlock));
+}
+
+/// Where they begin; if there are no more blocks, `otherwise`, what the call reads itself.
+Value FilterPhase::laterOf(const Task &task, const Operands &next, Value call, Value otherwise) {
+  Value callY = e.sub(call, e.div(task.channels, problem.xBlock));
+  Value blocksY = e.div(e.mul(e.sub(task.panelEnd, task.panel), plan.width), problem.yBlock);
+  return e.select(isOfX(task, call), e.at(next.source, e.mul(call, plan.blockStepX())),
+                  e.select(e.less(callY, blocksY),
+                           e.at(next.gradient, e.mul(callY, plan.blockStepY())), otherwise));
+}
+
+/// Where the pixels of a band stand in x; where lines are skipped, each with its later line.
+Value FilterPhase::offsetTable(StringRef name, bool laterAsX) {
   SmallVector<int32_t> offsets;
-  for (int64_t pixel = 0; pixel < plan.bandPixels(); ++pixel)
+  for (int64_t pixel = 0; pixel < plan.bandPixels(); ++pixel) {
     offsets.push_back(int32_t((pixel / schedule.bandCols * problem.stride[1] * block.pitch +
                                pixel % schedule.bandCols * problem.stride[2]) *
                               problem.xBlock));
-  Value table = e.table("offsets", offsets);
-  Value part = e.at(kernel.workspace(), e.mul(task.split, plan.partElements()));
+    if (plan.skipsLines())
+      offsets.push_back(laterAsX ? offsets.back() : int32_t(pixel * problem.yBlock));
+  }
+  return e.table(name, offsets);
+}
+
+void FilterPhase::runTiles(const Task &task, const Operands &band, const Operands &next, Value sums,
+                           LLVM::LLVMFuncOp micro, Value steps, Value accumulate) {
+  Value offsets = offsetTable("offsets", /*laterAsX=*/true);
+  Value tiles = tilesOf(task);
   e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
-    Value packed = e.at(panelBuffer, e.mul(e.sub(panel, task.panel), plan.panelElements()));
-    Value acc = e.at(part, slots(task.group, task.chunk, panel));
-    e.loop(block.tiles(), [&](Value tile) {
+    Value number = e.sub(panel, task.panel);
+    const int64_t panelStep = schedule.inPlace ? plan.columnAt(plan.width) : plan.panelElements();
+    Value columns = e.at(band.gradient, e.mul(number, panelStep));
+    Value acc = e.at(sums, e.mul(number, block.tiles() * plan.slotElements()));
+    e.loop(e.constant(0), tiles, 1, [&](Value tile) {
       SmallVector<Value> place =
           e.delinearize(tile, {block.channelTiles, block.rowTiles, block.colTiles});
       Value channel = e.mul(place[0], schedule.boxChannels);
@@ -300,9 +406,16 @@ void FilterPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value steps
                           e.mul(place[2], schedule.boxCols * problem.dilation[2]));
       Value corner = e.add(e.mul(e.add(blockOfChannel, pixel), problem.xBlock),
                            e.rem(channel, problem.xBlock));
-      LLVM::CallOp::create(e.b, e.loc, micro,
-                           ValueRange{e.at(sourceBuffer, corner), packed, table, steps,
-                                      e.at(acc, e.mul(tile, plan.slotElements())), accumulate});
+      Value rows = e.at(band.source, corner);
+      SmallVector<Value> arguments{
+          rows, columns, offsets, steps, e.at(acc, e.mul(tile, plan.slotElements())), accumulate};
+      Value call = e.add(e.mul(number, tiles), tile);
+      if (schedule.inPlace)
+        arguments.push_back(laterOf(task, next, call, rows));
+      if (plan.skipsLines())
+        arguments[2] =
+            e.select(isOfX(task, call), offsets, offsetTable("offsets_y", /*laterAsX=*/false));
+      LLVM::CallOp::create(e.b, e.loc, micro, arguments);
     });
   });
 }
@@ -311,25 +424,29 @@ void FilterPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value steps
 // Phase 1: the parts' sum
 //===------------------------------------------------------------------------------------------===//
 
-/// A vector of output channels after the other, the sums of some input channels become rows of a
-/// matrix, which is written transposed: the filter's elements of an output channel are neighbours.
 void FilterPhase::addParts() {
   SmallVector<Value> place =
       e.delinearize(kernel.task, {problem.groups, plan.chunks(), plan.panels});
-  Value parts = e.at(kernel.workspace(), slots(place[0], place[1], place[2]));
   tileBuffer = kernel.scratch;
   taps = e.at(tileBuffer, e.lanes * e.lanes);
+  finishPanel(e.at(kernel.workspace(), slots(place[0], place[1], place[2])), place[0], place[1],
+              place[2]);
+}
+
+/// A vector of output channels after the other, the sums of some input channels become rows of a
+/// matrix, which is written transposed: the filter's elements of an output channel are neighbours.
+void FilterPhase::finishPanel(Value sums, Value group, Value chunk, Value panel) {
   const bool alongTaps =
       isVectorAxis(kernel.spec, {problem.outChannels, plan.inChannels * plan.taps()}, 1);
-  Value begin = e.mul(place[1], schedule.channels);
+  Value begin = e.mul(chunk, schedule.channels);
   Value all = e.minimum(e.constant(schedule.channels), e.sub(e.constant(plan.inChannels), begin));
   e.loop(schedule.vectors, [&](Value v) {
-    Value lane = e.add(e.mul(place[2], plan.width), e.mul(v, e.lanes));
+    Value lane = e.add(e.mul(panel, plan.width), e.mul(v, e.lanes));
     Value left = e.minimum(e.constant(e.lanes), e.sub(e.constant(plan.outChannels), lane));
-    Lanes lanes{e.add(e.mul(place[0], plan.outChannels), lane), e.maximum(left, e.constant(0))};
+    Lanes lanes{e.add(e.mul(group, plan.outChannels), lane), e.maximum(left, e.constant(0))};
     e.loop(e.constant(0), all, e.lanes, [&](Value first) {
       Value channels = e.minimum(e.constant(e.lanes), e.sub(all, first));
-      addTaps(parts, first, channels, v);
+      addTaps(sums, first, channels, v);
       Value count = e.mul(channels, plan.taps());
       if (alongTaps)
         writeTaps(lanes, e.add(begin, first), count);
@@ -405,6 +522,13 @@ LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candi
   FilterPlan plan(problem, FilterSchedule::fromJSON(candidate.parameters), target.vectorBytes / 4);
   const FilterSchedule &s = plan.schedule;
   MicroKernel micro;
+  if (s.inPlace) {
+    for (int64_t v = 0; v < s.vectors; ++v)
+      micro.columnOffsets.push_back(plan.columnAt(v * plan.lanes));
+    micro.stepB = problem.yBlock;
+    micro.laterLines = 1;
+    micro.laterOffsets = plan.skipsLines();
+  }
   // A box lies within a block of channels.
   const int64_t channel = problem.xBlock > 1 ? 1 : plan.block.plane();
   for (int64_t m = 0; m < s.boxSize(); ++m) {
@@ -418,9 +542,13 @@ LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candi
   LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
   FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   sums.reduce(function);
-  FilterPhase finish(spec, target, module, phaseSymbol(symbol, candidate, 1), plan);
-  finish.addParts();
-  if (failed(sums.finish()) || failed(finish.finish()))
+  if (failed(sums.finish()))
     return failure();
+  if (plan.hasParts()) {
+    FilterPhase finish(spec, target, module, phaseSymbol(symbol, candidate, 1), plan);
+    finish.addParts();
+    if (failed(finish.finish()))
+      return failure();
+  }
   return emitPrologueResults(spec, candidate, target, symbol, module);
 }

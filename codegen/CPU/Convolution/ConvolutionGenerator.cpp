@@ -308,11 +308,17 @@ static bool isProduct(const KernelSpec &spec, const ConvolutionProblem &p) {
 //===------------------------------------------------------------------------------------------===//
 
 static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const ConvolutionProblem &p,
-                                               const MachineModel &machine) {
+                                               const CpuTarget &target) {
+  const MachineModel machine(target);
+  auto isStored = [&](unsigned operand) {
+    return operandAsStored(spec.anchorOp()->getOperand(operand)) != nullptr;
+  };
   SmallVector<Candidate> all;
   if (p.direction == Direction::BackwardFilter) {
-    for (const FilterSchedule &schedule : chooseFilterSchedules(p, machine))
-      all.push_back(filterCandidate(p, schedule, machine));
+    const bool inPlace = p.xBlock == lineElements && p.yBlock == lineElements && isStored(0) &&
+                         isStored(1) && hasSingleTap(p);
+    for (const FilterSchedule &schedule : chooseFilterSchedules(p, machine, inPlace))
+      all.push_back(filterCandidate(p, schedule, target));
     return all;
   }
   const DataGeometry geometry(p);
@@ -323,10 +329,10 @@ static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const Con
     return isVectorAxis(spec, rows, 4);
   };
   const bool severalRows = geometry.targetBlock > 1 || rowsAreOne();
-  const bool inPlace = geometry.sourceBlock > 1 && geometry.targetBlock > 1 &&
-                       operandAsStored(spec.anchorOp()->getOperand(0)) && geometry.isInside();
+  const bool inPlace =
+      geometry.sourceBlock > 1 && geometry.targetBlock > 1 && isStored(0) && geometry.isInside();
   for (const DataSchedule &schedule : chooseDataSchedules(geometry, machine, severalRows, inPlace))
-    all.push_back(dataCandidate(p, schedule, machine));
+    all.push_back(dataCandidate(p, schedule, target));
   return all;
 }
 
@@ -344,7 +350,7 @@ SmallVector<Candidate> ConvolutionGenerator::candidates(const KernelSpec &spec,
     all = gemmCandidates(pointwiseProduct(p), target);
   for (Candidate &candidate : all)
     candidate.algorithm = ConvolutionAlgorithm::Gemm;
-  for (const Candidate &candidate : directCandidates(spec, p, MachineModel(target))) {
+  for (const Candidate &candidate : directCandidates(spec, p, target)) {
     all.push_back(candidate);
     all.back().algorithm = ConvolutionAlgorithm::Direct;
   }

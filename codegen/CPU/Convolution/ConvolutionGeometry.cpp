@@ -26,6 +26,14 @@ bool dlc::codegen::isPointwise(const ConvolutionProblem &p) {
   return p.kernel == ones && p.stride == ones && p.padLow == zeros && p.output == p.input;
 }
 
+bool dlc::codegen::hasSingleTap(const ConvolutionProblem &p) {
+  for (unsigned axis = 0; axis < 3; ++axis)
+    if (p.kernel[axis] != 1 || p.padLow[axis] != 0 ||
+        (p.output[axis] - 1) * p.stride[axis] >= p.input[axis])
+      return false;
+  return true;
+}
+
 int64_t PhaseDimension::minOffset() const {
   int64_t result = taps.empty() ? 0 : taps.front().offset;
   for (const ConvolutionTap &tap : taps)

@@ -43,6 +43,12 @@ struct ConvolutionProblem {
   int64_t filterBytes() const {
     return 4 * outChannels * (inChannels / groups) * kernel[0] * kernel[1] * kernel[2];
   }
+  /// Of x and y together.
+  int64_t imageBytes() const {
+    return 4 * batch *
+           (inChannels * input[0] * input[1] * input[2] +
+            outChannels * output[0] * output[1] * output[2]);
+  }
 };
 
 struct ConvolutionTap {
@@ -97,6 +103,9 @@ std::string filterOrder(const ConvolutionProblem &problem);
 
 /// A 1x1 convolution without stride and padding: a matrix product of pixels.
 bool isPointwise(const ConvolutionProblem &problem);
+
+/// Whether each pixel of y meets one pixel of x, which is none of the padding.
+bool hasSingleTap(const ConvolutionProblem &problem);
 
 } // namespace dlc::codegen
 

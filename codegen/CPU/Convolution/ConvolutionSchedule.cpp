@@ -116,7 +116,8 @@ static SmallVector<Schedule> bestTiles(llvm::function_ref<SmallVector<Schedule>(
     for (const Schedule &tile : tiles(vectors))
       timed.emplace_back(cycles(tile), tile);
     auto less = [](const auto &a, const auto &b) { return a.first < b.first; };
-    best.push_back(*std::min_element(timed.begin(), timed.end(), less));
+    if (!timed.empty())
+      best.push_back(*std::min_element(timed.begin(), timed.end(), less));
   }
   llvm::sort(best, [](const auto &a, const auto &b) {
     return std::pair(a.first, a.second.vectors) < std::pair(b.first, b.second.vectors);
@@ -237,12 +238,20 @@ FilterBlock::FilterBlock(const ConvolutionProblem &p, const FilterSchedule &s)
   planes = channelTiles * s.boxChannels;
   rows = (s.bandRows - 1) * p.stride[1] + (rowTiles * s.boxRows - 1) * p.dilation[1] + 1;
   pitch = (s.bandCols - 1) * p.stride[2] + (colTiles * s.boxCols - 1) * p.dilation[2] + 1;
+  if (s.inPlace)
+    rows = p.input[0] * p.input[1], pitch = p.input[2];
 }
 
-/// Pixels of one call of the micro-kernel: a packed panel of dy stays in L1 while the tiles pass
-/// over it.
-static int64_t bandPixels(const MachineModel &m, int64_t vectors) {
-  return std::max<int64_t>(m.lanes, m.l1Bytes / (4 * vectors * m.lanes));
+/// Pixels of one call of the micro-kernel: a panel of dy stays in L1 while the tiles pass over it,
+/// in place beside the lines of x.
+static int64_t bandPixels(const MachineModel &m, const FilterSchedule &s) {
+  const int64_t panelBytes = s.inPlace ? m.l1Bytes / 2 : m.l1Bytes;
+  return std::max<int64_t>(m.lanes, panelBytes / (4 * s.vectors * m.lanes));
+}
+
+int64_t codegen::filterBands(const ConvolutionProblem &p, const FilterSchedule &s) {
+  return p.batch * p.output[0] * ceilDiv(p.output[1], s.bandRows) *
+         ceilDiv(p.output[2], s.bandCols);
 }
 
 double codegen::filterCycles(const ConvolutionProblem &p, const MachineModel &m,
@@ -252,21 +261,28 @@ double codegen::filterCycles(const ConvolutionProblem &p, const MachineModel &m,
                         ceilDiv(p.kernel[1], s.boxRows) * ceilDiv(p.kernel[2], s.boxCols) *
                         ceilDiv(p.outChannels / p.groups, s.vectors * m.lanes));
   double pixels = double(p.batch * p.output[0] * p.output[1] * p.output[2]);
-  double calls = std::max(1.0, pixels / double(bandPixels(m, s.vectors)));
+  double calls = std::max(1.0, pixels / double(bandPixels(m, s)));
   // The taps of a block of channels stand in a line each, mostly of L2.
-  const double waiting = p.xBlock > 1 ? 0.5 * double(s.boxRows * s.boxCols) : 0;
-  return tiles * (pixels * (cyclesPerStep(s.boxSize(), s.vectors) + waiting) +
-                  calls * (30 + 3 * double(s.boxSize() * s.vectors)));
+  const double waiting = p.xBlock > 1 && !s.inPlace ? 0.5 * double(s.boxRows * s.boxCols) : 0;
+  const double ofCall = s.inPlace ? 10 + 0.5 * double(s.boxSize() * s.vectors)
+                                  : 30 + 3 * double(s.boxSize() * s.vectors);
+  return tiles * (pixels * (cyclesPerStep(s.boxSize(), s.vectors) + waiting) + calls * ofCall);
 }
 
 double codegen::filterCopyCycles(const ConvolutionProblem &p, const MachineModel &m,
                                  const FilterSchedule &s) {
+  const int64_t chunks = ceilDiv(p.inChannels / p.groups, s.channels);
+  if (s.inPlace) {
+    // Lines of pixels that do not come as fast as they are asked for.
+    const double perLine = 1;
+    const int64_t panelChunks = ceilDiv(p.outChannels / p.groups, s.panels * s.vectors * m.lanes);
+    const auto pixels = double(p.batch * p.output[0] * p.output[1] * p.output[2]);
+    return perLine * pixels * double(p.inChannels * panelChunks + p.outChannels * chunks) /
+           lineElements;
+  }
   const FilterBlock block(p, s);
   const double perVector = p.xBlock > 1 ? 1 : 1.5, perGradient = p.yBlock > 1 ? 1 : 2;
   const int64_t panels = ceilDiv(p.outChannels / p.groups, s.vectors * m.lanes);
-  const auto bands = double(p.batch * p.output[0] * ceilDiv(p.output[1], s.bandRows) *
-                            ceilDiv(p.output[2], s.bandCols));
-  const auto chunks = double(p.groups * ceilDiv(p.inChannels / p.groups, s.channels));
   // Vectors along the channels of a pixel, or along a row of pixels.
   const int64_t planeVectors = p.xBlock > 1
                                    ? block.planes * block.plane() / m.lanes
@@ -274,19 +290,25 @@ double codegen::filterCopyCycles(const ConvolutionProblem &p, const MachineModel
   const int64_t pixels = p.yBlock > 1 ? s.bandCols : roundUp(s.bandCols, m.lanes);
   const auto source = double(ceilDiv(panels, s.panels) * planeVectors);
   const auto gradient = double(panels * s.vectors * s.bandRows * pixels);
-  return bands * chunks * (perVector * source + perGradient * gradient);
+  return double(filterBands(p, s) * p.groups * chunks) *
+         (perVector * source + perGradient * gradient);
 }
 
 static SmallVector<FilterSchedule> chooseFilterTiles(const ConvolutionProblem &p,
-                                                     const MachineModel &m) {
+                                                     const MachineModel &m, bool inPlace) {
   const int64_t channels = p.inChannels / p.groups * p.kernel[0];
   auto tiles = [&](int64_t vectors) {
     SmallVector<FilterSchedule> all;
+    // Panels are whole, and of whole blocks.
+    const int64_t width = vectors * m.lanes;
+    if (inPlace && (p.outChannels / p.groups % width != 0 || width % p.yBlock != 0))
+      return all;
     auto add = [&](int64_t boxChannels, int64_t boxRows, int64_t boxCols) {
       if (p.xBlock > 1 && p.xBlock % boxChannels != 0)
         return;
       FilterSchedule &s = all.emplace_back();
       s.boxChannels = boxChannels, s.boxRows = boxRows, s.boxCols = boxCols, s.vectors = vectors;
+      s.inPlace = inPlace;
     };
     const int64_t rows = maxTileRows(m, vectors);
     for (int64_t cols = 1; cols <= std::min(rows, p.kernel[2]); ++cols)
@@ -308,9 +330,25 @@ static int64_t halfOf(const ConvolutionProblem &p, int64_t channels) {
   return roundUp(ceilDiv(channels, 2), p.xBlock);
 }
 
-/// Halves the task until there are enough of them, the way that adds less packing: each chunk of
-/// panels copies the source again, each chunk of channels transposes the gradient again. A few
-/// tasks there must be; more only if packing stays a small part of the work.
+/// Half of a task, the way that adds less packing: each chunk of panels copies the source again,
+/// each chunk of channels transposes the gradient again.
+static FilterSchedule halfTask(const ConvolutionProblem &p, const MachineModel &m,
+                               const FilterSchedule &s) {
+  FilterSchedule fewerPanels = s, fewerChannels = s;
+  fewerPanels.panels = ceilDiv(s.panels, 2);
+  fewerChannels.channels = halfOf(p, s.channels);
+  const bool byPanels =
+      s.panels > 1 && (s.channels == p.xBlock ||
+                       filterCopyCycles(p, m, fewerPanels) < filterCopyCycles(p, m, fewerChannels));
+  return byPanels ? fewerPanels : fewerChannels;
+}
+
+static bool isSmallest(const ConvolutionProblem &p, const FilterSchedule &s) {
+  return s.panels == 1 && s.channels == p.xBlock;
+}
+
+/// Halves the task until there are enough of them. A few there must be; more only if packing stays
+/// a small part of the work.
 static void splitTask(const ConvolutionProblem &p, const MachineModel &m, FilterSchedule &s) {
   const int64_t channels = p.inChannels / p.groups, fewTasks = 4;
   const int64_t panels = ceilDiv(p.outChannels / p.groups, s.vectors * m.lanes);
@@ -322,16 +360,9 @@ static void splitTask(const ConvolutionProblem &p, const MachineModel &m, Filter
   auto work = [&] {
     return pixels / double(s.splits) * double(s.panels * s.vectors * m.lanes * s.channels) * taps;
   };
-  auto packing = [&](const FilterSchedule &s) { return filterCopyCycles(p, m, s); };
-  while (tasks() < wantedTasks && work() > 2 * smallestTask) {
-    FilterSchedule fewerPanels = s, fewerChannels = s;
-    fewerPanels.panels = ceilDiv(s.panels, 2);
-    fewerChannels.channels = halfOf(p, s.channels);
-    const bool byPanels =
-        s.panels > 1 && (s.channels == p.xBlock || packing(fewerPanels) < packing(fewerChannels));
-    const FilterSchedule &next = byPanels ? fewerPanels : fewerChannels;
-    if ((s.panels == 1 && s.channels == p.xBlock) ||
-        (tasks() >= fewTasks && packing(next) > filterCycles(p, m, s) / 8))
+  while (tasks() < wantedTasks && work() > 2 * smallestTask && !isSmallest(p, s)) {
+    const FilterSchedule next = halfTask(p, m, s);
+    if (tasks() >= fewTasks && filterCopyCycles(p, m, next) > filterCycles(p, m, s) / 8)
       break;
     s = next;
   }
@@ -342,10 +373,14 @@ static FilterSchedule completeSchedule(FilterSchedule s, const ConvolutionProble
   const ConvolutionProblem::Spatial out = p.output;
   const int64_t width = s.vectors * m.lanes, channels = p.inChannels / p.groups;
   const int64_t panels = ceilDiv(p.outChannels / p.groups, width);
-  const int64_t pixels = bandPixels(m, s.vectors);
+  const int64_t pixels = bandPixels(m, s);
   s.bandCols = std::max<int64_t>(1, std::min(out[2], pixels));
   if (s.bandCols == out[2])
     s.bandRows = std::max<int64_t>(1, std::min(out[1], pixels / s.bandCols));
+  if (s.inPlace) { // nothing but equal lengths is lost with shorter ones
+    s.bandCols = ceilDiv(out[2], ceilDiv(out[2], s.bandCols));
+    s.bandRows = ceilDiv(out[1], ceilDiv(out[1], s.bandRows));
+  }
   s.channels = channels;
   s.panels = panels;
 
@@ -356,7 +391,10 @@ static FilterSchedule completeSchedule(FilterSchedule s, const ConvolutionProble
     FilterBlock block(p, s);
     return 4 * block.planes * block.plane();
   };
-  while (sourceBytes() > m.l2Bytes / 2 && s.channels > p.xBlock)
+  // Beside the accumulators stand two bands of both operands.
+  while (s.inPlace && accumulatorBytes() > m.l2Bytes / 4 && !isSmallest(p, s))
+    s = halfTask(p, m, s);
+  while (!s.inPlace && sourceBytes() > m.l2Bytes / 2 && s.channels > p.xBlock)
     s.channels = halfOf(p, s.channels);
   while (accumulatorBytes() > m.l2Bytes / 2 && (s.panels > 1 || s.channels > p.xBlock)) {
     if (s.panels > 1)
@@ -365,21 +403,24 @@ static FilterSchedule completeSchedule(FilterSchedule s, const ConvolutionProble
       s.channels = halfOf(p, s.channels);
   }
   const int64_t grid = p.groups * ceilDiv(panels, s.panels) * ceilDiv(channels, s.channels);
-  // Parts of the batch are sums of their own, which are written and read: less than the images are.
-  const int64_t imageBytes = 4 * p.batch *
-                             (p.inChannels * p.input[0] * p.input[1] * p.input[2] +
-                              p.outChannels * p.output[0] * p.output[1] * p.output[2]);
-  const int64_t mostSplits = std::min(p.batch, imageBytes / (2 * p.filterBytes()));
+  // Parts are sums of their own, which are written and read: less than the images are.
+  const int64_t bands = filterBands(p, s);
+  const int64_t mostSplits =
+      std::min(bands, p.imageBytes() / ((s.inPlace ? 4 : 2) * p.filterBytes()));
   s.splits = std::clamp<int64_t>(wantedTasks / std::max<int64_t>(1, grid), 1,
                                  std::max<int64_t>(1, mostSplits));
-  s.splits = ceilDiv(p.batch, ceilDiv(p.batch, s.splits)); // every part has an image
+  // Every part has a band, and as many as the others but for the last.
+  int64_t ofPart = ceilDiv(bands, s.splits);
+  if (ofPart > 1 && ceilDiv(bands, ofPart) < s.splits && ceilDiv(bands, ofPart - 1) <= mostSplits)
+    --ofPart;
+  s.splits = ceilDiv(bands, ofPart);
   splitTask(p, m, s);
   return s;
 }
 
 SmallVector<FilterSchedule> codegen::chooseFilterSchedules(const ConvolutionProblem &p,
-                                                           const MachineModel &m) {
-  SmallVector<FilterSchedule> all = chooseFilterTiles(p, m);
+                                                           const MachineModel &m, bool inPlace) {
+  SmallVector<FilterSchedule> all = chooseFilterTiles(p, m, inPlace);
   for (FilterSchedule &schedule : all)
     schedule = completeSchedule(schedule, p, m);
   return all;
@@ -415,15 +456,15 @@ std::string FilterSchedule::text() const {
   llvm::raw_string_ostream(text) << "convolution filter tile " << boxChannels << "x" << boxRows
                                  << "x" << boxCols << "x" << vectors << " band " << bandRows << "x"
                                  << bandCols << " task " << channels << "x" << panels << " splits "
-                                 << splits;
+                                 << splits << (inPlace ? " in place" : "");
   return text;
 }
 llvm::json::Value FilterSchedule::toJSON() const {
   return llvm::json::Array{boxChannels, boxRows,  boxCols, vectors, bandRows,
-                           bandCols,    channels, panels,  splits};
+                           bandCols,    channels, panels,  splits,  int64_t(inPlace)};
 }
 FilterSchedule FilterSchedule::fromJSON(const llvm::json::Value &value) {
-  return {numberAt(value, 0), numberAt(value, 1), numberAt(value, 2),
-          numberAt(value, 3), numberAt(value, 4), numberAt(value, 5),
-          numberAt(value, 6), numberAt(value, 7), numberAt(value, 8)};
+  return {numberAt(value, 0), numberAt(value, 1),     numberAt(value, 2), numberAt(value, 3),
+          numberAt(value, 4), numberAt(value, 5),     numberAt(value, 6), numberAt(value, 7),
+          numberAt(value, 8), numberAt(value, 9) != 0};
 }

@@ -35,9 +35,11 @@ struct FilterSchedule {
   int64_t boxChannels = 1, boxRows = 1, boxCols = 1, vectors = 1;
   /// Pixels of dy reduced by one call of the micro-kernel; several rows only if they are whole.
   int64_t bandRows = 1, bandCols = 1;
-  /// Of one task: input channels, panels of output channels; and in how many parts the batch is
-  /// split.
+  /// Of one task: input channels, panels of output channels; and in how many parts the bands of all
+  /// images are split.
   int64_t channels = 1, panels = 1, splits = 1;
+  /// x and dy are read where they lie, in blocks of channels.
+  bool inPlace = false;
 
   int64_t boxSize() const { return boxChannels * boxRows * boxCols; }
   std::string text() const;
@@ -52,7 +54,9 @@ llvm::SmallVector<DataSchedule> chooseDataSchedules(const DataGeometry &geometry
                                                     const MachineModel &machine, bool severalRows,
                                                     bool inPlace);
 llvm::SmallVector<FilterSchedule> chooseFilterSchedules(const ConvolutionProblem &problem,
-                                                        const MachineModel &machine);
+                                                        const MachineModel &machine, bool inPlace);
+/// Bands of pixels of all images.
+int64_t filterBands(const ConvolutionProblem &problem, const FilterSchedule &schedule);
 /// Estimated cycles, without those of sourceCycles and filterCopyCycles.
 double dataCycles(const DataGeometry &geometry, const MachineModel &machine,
                   const DataSchedule &schedule);
@@ -62,7 +66,7 @@ double sourceCycles(const DataGeometry &geometry, const MachineModel &machine,
                     const DataSchedule &schedule);
 double filterCycles(const ConvolutionProblem &problem, const MachineModel &machine,
                     const FilterSchedule &schedule);
-/// In which a filter's gradient copies blocks of x and transposes those of dy.
+/// In which a filter's gradient copies blocks of x and transposes those of dy, or waits for them.
 double filterCopyCycles(const ConvolutionProblem &problem, const MachineModel &machine,
                         const FilterSchedule &schedule);
 
@@ -80,7 +84,7 @@ struct DataBlock {
 
 /// Derived sizes of the scratch block of a filter gradient, in pixels: `planes` is channels times
 /// depth taps of one task, rounded up to whole boxes; tiles count boxes. If x has blocks of
-/// channels, so has the copy.
+/// channels, so has the copy. In its place stand whole planes of x, if that is read where it lies.
 struct FilterBlock {
   int64_t planes, rows, pitch, channelTiles, rowTiles, colTiles;
 

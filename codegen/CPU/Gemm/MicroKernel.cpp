@@ -50,19 +50,24 @@ SmallVector<Value> MicroKernelBuilder::multiplyComplex(Value row, ValueRange col
 
 /// One step of the sum.
 SmallVector<Value> MicroKernelBuilder::step(Value k, ValueRange accumulators) {
-  Value row = e.at(a, kernel.stepA ? e.mul(k, kernel.stepA) : e.entry(offsets, k));
-  Value place = e.at(panel, e.mul(k, kernel.vectors * e.lanes));
+  Value entry = e.mul(k, kernel.entries());
+  Value row = e.at(a, kernel.stepA ? e.mul(k, kernel.stepA) : e.entry(offsets, entry));
+  const bool packed = kernel.columnOffsets.empty();
+  Value place = e.at(panel, e.mul(k, packed ? kernel.vectors * e.lanes : kernel.stepB));
   SmallVector<Value> columns, next;
-  // Steps: covers the latency of L2. One row takes panels as fast as memory brings them, which the
-  // processor does best by itself.
-  const int64_t ahead = kernel.rows() > 1 ? 8 : 0;
+  // Steps: covers the latency of L2. One row takes panels as fast as memory brings them, and blocks
+  // of channels are long streams, which the processor does best by itself.
+  const int64_t ahead = kernel.rows() > 1 && packed ? 8 : 0;
   for (int64_t line = 0; ahead && line < kernel.vectors * e.lanes; line += lineElements)
     e.prefetch(e.at(place, ahead * kernel.vectors * e.lanes + line), /*forWriting=*/false);
-  for (int64_t line = 0; line < kernel.laterLines; ++line)
-    e.prefetch(e.at(later, e.mul(e.add(e.mul(k, kernel.laterLines), line), lineElements)),
-               /*forWriting=*/false, /*locality=*/2);
+  for (int64_t line = 0; line < kernel.laterLines; ++line) {
+    Value laterPlace = kernel.laterOffsets
+                           ? e.entry(offsets, e.add(entry, 1 + line))
+                           : e.mul(e.add(e.mul(k, kernel.laterLines), line), lineElements);
+    e.prefetch(e.at(later, laterPlace), /*forWriting=*/false, /*locality=*/2);
+  }
   for (int64_t v = 0; v < kernel.vectors; ++v)
-    columns.push_back(e.loadAligned(e.at(place, v * e.lanes)));
+    columns.push_back(e.loadAligned(e.at(place, packed ? v * e.lanes : kernel.columnOffsets[v])));
   if (kernel.imaginary)
     return multiplyComplex(row, columns, accumulators);
   for (int64_t m = 0; m < kernel.rows(); ++m) {

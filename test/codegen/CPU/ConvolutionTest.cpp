@@ -202,6 +202,19 @@ TEST(Convolution, BlockedPointwise) {
                {Blocked::Both});
 }
 
+/// The filter's gradient in place: bands that end early, in parts and in one, chunks of channels of
+/// which the last is smaller, rows that a stride skips, and a last row that no pixel of y meets.
+TEST(Convolution, BlockedPointwiseFilterGradient) {
+  auto check = [](const ConvolutionShapes &shapes) {
+    checkKernel(withBlocks(convolutionKernels(shapes)[2], shapes, Blocked::Both), rounding,
+                "cpu-convolution");
+  };
+  check({{3, 80, 24, 25}, {96, 80, 1, 1}, {3, 96, 24, 25}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
+  check({{2, 208, 5, 5}, {400, 208, 1, 1}, {2, 400, 5, 5}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
+  check({{2, 80, 43, 31}, {96, 80, 1, 1}, {2, 96, 22, 16}, {2, 2}, {0, 0, 0, 0}, {1, 1}});
+  check({{2, 32, 12, 12}, {64, 32, 1, 1}, {2, 64, 4, 4}, {3, 3}, {0, 0, 0, 0}, {1, 1}});
+}
+
 /// Copied: padding per side, strides, dilations, depth, images read and written in bands; x whose
 /// few channels have no blocks.
 TEST(Convolution, BlockedCopies) {
