@@ -538,6 +538,10 @@ Value applyReshape(Site &site, const Tensor &x, llvm::ArrayRef<int64_t> shape) {
       return Poison{};
     }
     batch = *found;
+  } else if (x.batch.exists() && llvm::ArrayRef(shape).take_front(x.batch.axis + 1) ==
+                                     x.shape().take_front(x.batch.axis + 1)) {
+    // No element tells where its sample lies now, but an axis that stays does.
+    batch = x.batch;
   }
   Tensor result = site.make(site.entry().reshape(site.location(), x.value, shape), batch, {&x});
   if (result.shape() == x.shape())

@@ -123,6 +123,13 @@ TEST(Entries, InferKeepsWhatTrainingBindsUnlessItSaysOtherwise) {
   EXPECT_EQ(typeOfX(own, "infer_n1"), "f32[1, 1, 3]");
 }
 
+TEST(Entries, FlattenKeepsTheBatchOfEmptyTensors) {
+  Compiled compiled("model M(x: f32[N, 4, 0]) -> f32[N, 3] { return x |> flatten |> linear(3) }\n"
+                    "train M { label: i32[N] loss = softmax_cross_entropy(output, label) "
+                    "optimizer = sgd(0.1) batch = 4 }");
+  EXPECT_THAT(terms(entryOf(compiled, "train_step"), "loss"), ElementsAre("1.0 * loss.sum / 4.0"));
+}
+
 TEST(Entries, AMeanIsASumOverSamples) {
   Compiled compiled(linear(plainLoss));
   EXPECT_THAT(terms(entryOf(compiled, "train_step"), "loss"), ElementsAre("1.0 * loss.sum / 4.0"));
