@@ -52,7 +52,7 @@ def expected():
             "inverse": lambda v: 1 / v, "power": lambda v: (v * v + 0.5) ** 1.7, "sign": lambda v: (v > 0) - (v < 0),
             "rsqrt": lambda v: (v * v + 0.5) ** -0.5, "both": lambda v: float(-1 < v < 1), "either": lambda v: 1.0,
             "neither": lambda v: float(v >= 1), "prelu": lambda v: v if v > 0 else 0.25 * v}
-    pairs = {"binary": lambda v, t: softplus(v) - v * t, "huber": lambda v, t: huber(v - t, 0.7),
+    pairs = {"squares": lambda v, t: (v - t) ** 2, "binary": lambda v, t: softplus(v) - v * t, "huber": lambda v, t: huber(v - t, 0.7),
              "hinge": lambda v, t: max(0, 1 - v * t), "right": lambda v, t: float((v > 0) == (t > 0.5))}
     values = {name: [f(v) for row in X for v in row] for name, f in each.items()}
     values.update({name: [f(v, t) for row, other in zip(X, TARGET) for v, t in zip(row, other)] for name, f in pairs.items()})
@@ -80,7 +80,7 @@ def expected():
     values["response"] = [v for row in X for v in response(row, 4, 3, 0.5, 0.75, 2)]
     values["wide_response"] = [v for row in X for v in response(row, 2, 4, 0.5, 1.25, 1)]
     each = {"exact_gelu": lambda v: v * math.erfc(-v / math.sqrt(2)) / 2, "erf": math.erf, "floor": math.floor,
-            "two_to": lambda v: 2 ** min(v, 10)}
+            "two_to": lambda v: 2 ** min(v, 10), "clamped": lambda v: min(max(v, -1.5), 2)}
     values.update({name: [f(v) for row in X for v in row] for name, f in each.items()})
     values["to_each"] = [(v * v + 0.5) ** t for row, other in zip(X, TARGET) for v, t in zip(row, other)]
     values["product"] = [math.prod(row) for row in X]

@@ -1,5 +1,5 @@
 """Metrics that are finished after all batches have been added up, by their definitions: the area under a curve as the share of pairs
-of a yes and a no in which the yes has the higher score, and a table as counts of pairs.
+of a yes and a no in which the yes has the higher score, a table as counts of pairs, perplexity as the power of a mean.
 
 usage: check_totals.py make FILE              scores, labels and findings: 96 samples to train with, 100 to test
        check_totals.py compare FILE JSON...   the last line of each file of JSON lines; exits 1 if a metric is another
@@ -58,6 +58,11 @@ def table(scores, labels, ignored=None):
     return counts
 
 
+def perplexity(scores, labels, ignored):
+    rows = [(scores[CHANNELS * i:CHANNELS * (i + 1)], label) for i, label in enumerate(labels) if label != ignored]
+    return math.exp(sum(math.log(sum(map(math.exp, row))) - row[label] for row, label in rows) / len(rows))
+
+
 def expected(tensors, prefix):
     scores, labels, findings = (tensors[prefix + name] for name in ("score", "label", "finding"))
     channels = [(scores[c::CHANNELS], findings[c::CHANNELS]) for c in range(CHANNELS)]
@@ -65,13 +70,14 @@ def expected(tensors, prefix):
             "coarse": mean([area(*c, bins=4) for c in channels]),
             "single": area(*channels[0]),
             "empty": mean([area(*channels[3])]),
+            "perplexity": perplexity(scores, labels, ignored=2),
             "confusion": table(scores, labels),
             "known": table(scores, labels, ignored=2)}
 
 
-def same(a, b):
-    # Counts are whole numbers; two orders of a division and a sum differ in the last bits of f64.
-    return abs(a - b) < 1e-12 if isinstance(b, float) else a == b
+def same(name, a, b):
+    # Counts are whole numbers; two orders of a division and a sum differ in the last bits of f64. Cross entropy is computed in f32.
+    return abs(a - b) < (1e-5 * b if name == "perplexity" else 1e-12) if isinstance(b, float) else a == b
 
 
 def main(what, data, *files):
@@ -84,7 +90,7 @@ def main(what, data, *files):
             for name, value in expected(tensors, prefix).items():
                 if key + name not in found:
                     continue
-                good = same(found[key + name], value)
+                good = same(name, found[key + name], value)
                 print(f"{'same' if good else 'differs'} {key + name} {found[key + name]}" + ("" if good else f" expected {value}"))
                 if not good:
                     sys.exit(1)
