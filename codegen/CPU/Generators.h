@@ -17,7 +17,6 @@ std::unique_ptr<CpuGenerator> createMapGenerator();
 std::unique_ptr<CpuGenerator> createReduceGenerator();
 std::unique_ptr<CpuGenerator> createRowPassesGenerator();
 std::unique_ptr<CpuGenerator> createWindowGenerator();
-std::unique_ptr<CpuGenerator> createSoftmaxGenerator();
 std::unique_ptr<CpuGenerator> createTransposeGenerator();
 std::unique_ptr<CpuGenerator> createMultiTensorGenerator();
 std::unique_ptr<CpuGenerator> createScatterGenerator();

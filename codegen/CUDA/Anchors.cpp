@@ -6,7 +6,6 @@
 #include "dialects/DL/DLAttentionOps.h"
 #include "dialects/DL/DLConvolutionOps.h"
 #include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLLossOps.h"
 #include "dialects/DL/DLMatmulOps.h"
 #include "dialects/DL/DLPoolingOps.h"
 #include "dialects/DL/DLReductionOps.h"
@@ -93,7 +92,6 @@ private:
   Form matmul(dl::MatmulOp op);
   Form convolution(const dl::ConvolutionForm &convolution);
   Form window(const dl::WindowGeometry &g, bool backward, StringRef function);
-  template <typename Op> Form softmax(Op op);
   Form attention(Operation *op);
 
   /// name(axes...): `value` at these indices of `shape`.
@@ -320,35 +318,6 @@ FailureOr<AnchorForm> AnchorPrinter::window(const dl::WindowGeometry &g, bool ba
       backward ? input : output, {"i", "d", "h", "w"}, elementOf(op->getResult(0)), function.str()};
 }
 
-template <typename Op> FailureOr<AnchorForm> AnchorPrinter::softmax(Op op) {
-  auto shape = cast<RankedTensorType>(op.getLogits().getType()).getShape();
-  int64_t axis = op.getAxis(), classes = shape[axis];
-  int64_t outer = product(shape.take_front(axis)), inner = product(shape.drop_front(axis + 1));
-  text.constant("ROWS", outer * inner);
-  text.constant("CLASSES", classes);
-  if (failed(setType(elementOf(op.getLogits()))))
-    return failure();
-  DeviceFunction x(spec, "x", {"row", "c"});
-  SmallVector<Value> place = x.delinearize(x.index(0), {outer, inner});
-  BodyEmitter body = x.body();
-  Value logit = body.emit(op.getLogits(), DeviceFunction::point({outer, classes, inner},
-                                                                {place[0], x.index(1), place[1]}));
-  if (!logit)
-    return failure();
-  x.returns(logit);
-  if (failed(text.add(x)) || failed(accessor("label", op.getLabel(), {outer * inner}, {"row"})))
-    return failure();
-  AnchorForm form{{outer * inner}, {"row"}, elementOf(op.getLogits()), {}};
-  if constexpr (std::is_same_v<Op, dl::SoftmaxCrossEntropyBackwardOp>) {
-    if (failed(accessor("dloss", op.getDloss(), {outer * inner}, {"row"})))
-      return failure();
-    form.space = {outer, classes, inner};
-    form.axes = {"row", "c"};
-    form.inner = inner;
-  }
-  return form;
-}
-
 FailureOr<AnchorForm> AnchorPrinter::attention(Operation *op) {
   const dl::AttentionForm form = dl::AttentionForm::get(op);
   const bool adds = form.mask && !elementOf(form.mask).isInteger(1);
@@ -402,8 +371,6 @@ FailureOr<AnchorForm> AnchorPrinter::describe() {
           [&](auto op) { return window(op.getGeometry(), false, "averagePool"); })
       .Case<dl::AveragePoolBackwardOp>(
           [&](auto op) { return window(op.getGeometry(), true, "averagePoolBackward"); })
-      .Case<dl::SoftmaxCrossEntropyOp, dl::SoftmaxCrossEntropyBackwardOp, dl::AccuracyOp>(
-          [&](auto op) { return softmax(op); })
       .Case<dl::AttentionOp, dl::AttentionBackwardOp>([&](auto op) { return attention(op); })
       .Default([](auto) { return failure(); });
 }
@@ -428,8 +395,6 @@ SmallVector<StringRef> codegen::skeletonsOf(const KernelSpec &spec) {
     return {"reductions", "reduce_rows", "row_passes"};
   case Anchor::Window:
     return {"axis", "window"};
-  case Anchor::Softmax:
-    return {"softmax"};
   case Anchor::Attention:
     return {"attention"};
   case Anchor::Gemm:
@@ -452,10 +417,6 @@ LogicalResult codegen::addStore(KernelText &text, const AnchorForm &form, String
   SmallVector<Value> indices;
   for (unsigned i = 0; i < form.axes.size(); ++i)
     indices.push_back(function.index(i));
-  if (form.axes.size() != form.space.size()) {
-    SmallVector<Value> place = function.delinearize(indices[0], {form.space[0], form.space[2]});
-    indices = {place[0], indices[1], place[1]};
-  }
   Point own = DeviceFunction::point(form.space, indices);
   SmallVector<Value> values;
   std::string arguments;

@@ -22,8 +22,6 @@ struct AnchorForm {
   llvm::SmallVector<llvm::StringRef> axes; ///< names of its indices
   mlir::Type element;                      ///< of the first result, and of the accessors
   std::string function;                    ///< of a window: computes one element, see window.cuh
-  /// For softmax: the index space is (outer, class, inner), the skeleton's (row, class).
-  int64_t inner = 1;
 };
 
 /// Skeletons in which the anchor's functions are, in order.

@@ -8,13 +8,13 @@ using namespace dlc::codegen;
 
 llvm::ArrayRef<const CudaGenerator *> dlc::codegen::cudaGenerators() {
   static const std::unique_ptr<CudaGenerator> owned[] = {
-      createCudaMapGenerator(),         createCudaReduceGenerator(),
-      createCudaRowPassesGenerator(),   createCudaWindowGenerator(),
-      createCudaSoftmaxGenerator(),     createCudaTransposeGenerator(),
-      createCudaMultiTensorGenerator(), createCudaSumRowsGenerator(),
-      createCudaUpdateRowsGenerator(),  createCudaAttentionGenerator(),
-      createCudaProductGenerator(),     createCudaWinogradGenerator(),
-      createLibraryGenerator(),         createCudaElementsGenerator()};
+      createCudaMapGenerator(),       createCudaReduceGenerator(),
+      createCudaRowPassesGenerator(), createCudaWindowGenerator(),
+      createCudaTransposeGenerator(), createCudaMultiTensorGenerator(),
+      createCudaSumRowsGenerator(),   createCudaUpdateRowsGenerator(),
+      createCudaAttentionGenerator(), createCudaProductGenerator(),
+      createCudaWinogradGenerator(),  createLibraryGenerator(),
+      createCudaElementsGenerator()};
   static const auto pointers = [] {
     std::array<const CudaGenerator *, std::size(owned)> result;
     llvm::transform(owned, result.begin(), [](auto &generator) { return generator.get(); });

@@ -14,7 +14,6 @@ std::unique_ptr<CudaGenerator> createCudaMapGenerator();
 std::unique_ptr<CudaGenerator> createCudaReduceGenerator();
 std::unique_ptr<CudaGenerator> createCudaRowPassesGenerator();
 std::unique_ptr<CudaGenerator> createCudaWindowGenerator();
-std::unique_ptr<CudaGenerator> createCudaSoftmaxGenerator();
 std::unique_ptr<CudaGenerator> createCudaTransposeGenerator();
 std::unique_ptr<CudaGenerator> createCudaMultiTensorGenerator();
 std::unique_ptr<CudaGenerator> createCudaSumRowsGenerator();

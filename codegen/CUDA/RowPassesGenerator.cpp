@@ -1,7 +1,8 @@
 //===- RowPassesGenerator.cpp - softmax, norms: what needs all of a row first -----------------===//
 //
-// A block takes a row and goes over it pass by pass, see row_passes.cuh: a pass computes the
-// reductions that wait for no more than those of the passes before, and stores the results that do.
+// A block, or a warp of it, takes a row and goes over it pass by pass, see row_passes.cuh: a pass
+// computes the reductions that wait for no more than those of the passes before, and stores the
+// results that do.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
@@ -54,6 +55,9 @@ private:
 };
 } // namespace
 
+/// Rows of a block: several if each takes a warp only.
+static int64_t rowsPerBlock(int64_t threads) { return threads == 32 ? 4 : 1; }
+
 static bool isOfElements(const KernelSpec &spec, dl::Rows shape, unsigned number) {
   return spec.resultTypes()[number].getNumElements() == shape.count * shape.length;
 }
@@ -68,7 +72,7 @@ SmallVector<Candidate> RowPassesGenerator::schedules(const KernelSpec &spec,
   Candidate candidate;
   candidate.schedule = "row passes threads " + std::to_string(threads);
   candidate.parameters = threads;
-  candidate.phases.push_back({uint32_t(shape->count), 0});
+  candidate.phases.push_back({blocksFor(shape->count, rowsPerBlock(threads)), 0});
   unsigned last = 0;
   for (Value result : spec.block().back().getOperands())
     last = std::max(last, spec.passOf(result));
@@ -219,6 +223,7 @@ LogicalResult RowPassesPrinter::print() {
     if (program::PhysicalLayout::get(spec.resultTypes()[number]).elements !=
         shape.count * shape.length)
       return failure();
+  text.constant("COUNT", shape.count);
   text.constant("LENGTH", shape.length);
   if (failed(printRow()))
     return failure();
@@ -239,9 +244,10 @@ FailureOr<KernelText> RowPassesGenerator::write(const KernelSpec &spec,
   const uint32_t threads = *candidate.parameters.getAsInteger();
   KernelText text(spec, skeletonsOf(spec));
   text.constant("THREADS", threads);
+  text.constant("ROWS", rowsPerBlock(threads));
   if (failed(RowPassesPrinter(text, *spec.rows()).print()))
     return failure();
-  text.phase(threads, "rowPasses");
+  text.phase(threads * rowsPerBlock(threads), "rowPasses");
   return text;
 }
 

@@ -3,7 +3,6 @@
 #include "codegen/Kernel/Address.h"
 #include "dialects/DL/DLConvolutionOps.h"
 #include "dialects/DL/DLIndexOps.h"
-#include "dialects/DL/DLLossOps.h"
 #include "dialects/DL/DLMatmulOps.h"
 #include "dialects/DL/DLPoolingOps.h"
 #include "dialects/DL/DLReductionOps.h"
@@ -48,9 +47,6 @@ public:
   Value maxPoolGather(dl::MaxPoolGatherOp op);
   Value averagePool(dl::AveragePoolOp op);
   Value averagePoolBackward(dl::AveragePoolBackwardOp op);
-  Value crossEntropy(dl::SoftmaxCrossEntropyOp op);
-  Value crossEntropyBackward(dl::SoftmaxCrossEntropyBackwardOp op);
-  Value accuracy(dl::AccuracyOp op);
   Value scatterAdd(dl::ScatterAddOp op);
   Value sumRows(dl::SumRowsOp op, bool number);
 
@@ -168,28 +164,6 @@ private:
     return number;
   }
   Value averageCount(const dl::WindowGeometry &g, ArrayRef<Value> output, bool padding, Type type);
-
-  /// The classes of the anchor's row; `row`: the label's indices.
-  struct Row {
-    Value logits, label;
-    int64_t axis, classes;
-    Indices indices;
-  };
-  Value logit(const Row &row, Value index) {
-    Indices indices = row.indices;
-    indices.insert(indices.begin() + row.axis, index);
-    return read(row.logits, indices);
-  }
-  template <typename Op> Row rowOf(Op op, Indices indices) {
-    auto type = cast<RankedTensorType>(op.getLogits().getType());
-    int64_t axis = op.getAxis();
-    return Row{op.getLogits(), op.getLabel(), axis, type.getDimSize(axis), std::move(indices)};
-  }
-  struct Softmax {
-    Value maximum, sum, label, valid;
-  };
-  Softmax softmax(const Row &row);
-  Value wideLabel(const Row &row);
 
   const PlainFunction &function;
   LoopEmitter &e;
@@ -400,63 +374,8 @@ Value PlainLoops::averagePoolBackward(dl::AveragePoolBackwardOp op) {
 }
 
 //===------------------------------------------------------------------------------------------===//
-// Classification
+// Scatter
 //===------------------------------------------------------------------------------------------===//
-
-Value PlainLoops::wideLabel(const Row &row) {
-  Value label = read(row.label, row.indices);
-  if (label.getType().isInteger(64))
-    return label;
-  return arith::ExtSIOp::create(e.b, e.loc, e.b.getI64Type(), label);
-}
-
-PlainLoops::Softmax PlainLoops::softmax(const Row &row) {
-  Softmax s;
-  s.label = wideLabel(row);
-  s.valid = e.both(e.less(e.constant(-1), s.label), e.less(s.label, e.constant(row.classes)));
-  Value lowest = e.number(-std::numeric_limits<double>::infinity(), elementOf(row.logits));
-  s.maximum = loops(row.classes, lowest, [&](ArrayRef<Value> c, ValueRange best) {
-    return SmallVector<Value>{arith::MaximumFOp::create(e.b, e.loc, best[0], logit(row, c[0]))};
-  })[0];
-  s.sum = sum(row.classes, elementOf(row.logits), [&](ArrayRef<Value> c) {
-    Value x = arith::SubFOp::create(e.b, e.loc, logit(row, c[0]), s.maximum);
-    return math::ExpOp::create(e.b, e.loc, x);
-  });
-  return s;
-}
-
-Value PlainLoops::crossEntropy(dl::SoftmaxCrossEntropyOp op) {
-  Row row = rowOf(op, at);
-  Softmax s = softmax(row);
-  Value label = select(s.valid, s.label, e.constant(0));
-  Value difference = arith::SubFOp::create(e.b, e.loc, s.maximum, logit(row, label));
-  return orZero(s.valid, add(math::LogOp::create(e.b, e.loc, s.sum), difference));
-}
-
-Value PlainLoops::crossEntropyBackward(dl::SoftmaxCrossEntropyBackwardOp op) {
-  Indices rowIndices = at;
-  rowIndices.erase(rowIndices.begin() + op.getAxis());
-  Row row = rowOf(op, rowIndices);
-  Softmax s = softmax(row);
-  Value index = at[op.getAxis()];
-  Value x = arith::SubFOp::create(e.b, e.loc, logit(row, index), s.maximum);
-  Value p = arith::DivFOp::create(e.b, e.loc, math::ExpOp::create(e.b, e.loc, x), s.sum);
-  Value hit = arith::UIToFPOp::create(e.b, e.loc, p.getType(), e.equal(index, s.label));
-  Value difference = arith::SubFOp::create(e.b, e.loc, p, hit);
-  return orZero(s.valid, mul(read(op.getDloss(), rowIndices), difference));
-}
-
-Value PlainLoops::accuracy(dl::AccuracyOp op) {
-  Row row = rowOf(op, at);
-  Value label = wideLabel(row);
-  SmallVector<Value> init{logit(row, e.constant(0)), e.constant(0)};
-  SmallVector<Value> best = loops(row.classes, init, [&](ArrayRef<Value> c, ValueRange best) {
-    Value x = logit(row, c[0]);
-    Value larger = compare(arith::CmpFPredicate::OGT, x, best[0]);
-    return SmallVector<Value>{select(larger, x, best[0]), select(larger, c[0], best[1])};
-  });
-  return arith::UIToFPOp::create(e.b, e.loc, elementOf(op.getCorrect()), e.equal(best[1], label));
-}
 
 /// All numbers are looked at, and the values of one.
 Value PlainLoops::scatterAdd(dl::ScatterAddOp op) {
@@ -537,10 +456,6 @@ Value plainValue(const PlainFunction &function, OpResult result, const Point &po
           .Case<dl::MaxPoolGatherOp>([&](auto op) { return loops.maxPoolGather(op); })
           .Case<dl::AveragePoolOp>([&](auto op) { return loops.averagePool(op); })
           .Case<dl::AveragePoolBackwardOp>([&](auto op) { return loops.averagePoolBackward(op); })
-          .Case<dl::SoftmaxCrossEntropyOp>([&](auto op) { return loops.crossEntropy(op); })
-          .Case<dl::SoftmaxCrossEntropyBackwardOp>(
-              [&](auto op) { return loops.crossEntropyBackward(op); })
-          .Case<dl::AccuracyOp>([&](auto op) { return loops.accuracy(op); })
           .Case<dl::ScatterAddOp>([&](auto op) { return loops.scatterAdd(op); })
           .Case<dl::SumRowsOp>([&](auto op) { return loops.sumRows(op, number == 1); })
           .Default([](Operation *) { return Value(); });

@@ -52,7 +52,6 @@ private:
 static bool endsPass(const KernelSpec &spec) {
   switch (spec.anchor()) {
   case Anchor::Map:
-  case Anchor::Softmax:
     return false;
   case Anchor::Reduce:
   case Anchor::RowPasses:

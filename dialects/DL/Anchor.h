@@ -17,7 +17,6 @@ enum class Anchor {
   RowPasses,
   Window,
   Transpose,
-  Softmax,
   Attention,
   Scatter,
   SumRows,

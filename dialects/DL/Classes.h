@@ -13,6 +13,14 @@ struct Classes {
   mlir::Value x, label;
   int64_t axis;
 
+  /// Formulas over small floats are computed in f32, and their results rounded once.
+  static Classes get(TensorBuilder &b, mlir::Value logits, mlir::Value label, int64_t axis) {
+    mlir::RankedTensorType type = b.typeOf(logits);
+    if (type.getElementTypeBitWidth() < 32)
+      logits = b.cast(logits, b.builder.getF32Type());
+    return {b, logits, label, axis};
+  }
+
   mlir::RankedTensorType type() const { return b.typeOf(x); }
   mlir::Value spread(mlir::Value perSample) const {
     return b.broadcastOver(perSample, type(), {axis});

@@ -5,7 +5,6 @@
 // once an element of the window, the image of a convolution once a filter.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/Classes.h"
 #include "dialects/DL/DLConvolutionOps.h"
 #include "dialects/DL/DLIndexOps.h"
 #include "dialects/DL/DLLossOps.h"
@@ -166,23 +165,3 @@ uint64_t AveragePoolBackwardOp::getFlops() {
   return elementsOf(getDy()) * getGeometry().kernelSize();
 }
 bool AveragePoolBackwardOp::takesPrologue(unsigned operand) { return operand == 0; }
-
-//===------------------------------------------------------------------------------------------===//
-// Classification
-//===------------------------------------------------------------------------------------------===//
-
-// Maximum, difference, exponential and sum of each logit; backward also scales and subtracts.
-Anchor SoftmaxCrossEntropyOp::getAnchor() { return Anchor::Softmax; }
-uint64_t SoftmaxCrossEntropyOp::getFlops() { return 4 * elementsOf(getLogits()); }
-bool SoftmaxCrossEntropyOp::takesEpilogue() { return false; }
-bool SoftmaxCrossEntropyOp::staysWhole() { return !Classes::areFew(getLogits(), getAxis()); }
-
-Anchor SoftmaxCrossEntropyBackwardOp::getAnchor() { return Anchor::Softmax; }
-uint64_t SoftmaxCrossEntropyBackwardOp::getFlops() { return 6 * elementsOf(getLogits()); }
-bool SoftmaxCrossEntropyBackwardOp::takesPrologue(unsigned operand) { return operand == 0; }
-bool SoftmaxCrossEntropyBackwardOp::takesEpilogue() { return false; }
-
-Anchor AccuracyOp::getAnchor() { return Anchor::Softmax; }
-uint64_t AccuracyOp::getFlops() { return elementsOf(getLogits()); }
-bool AccuracyOp::takesEpilogue() { return false; }
-bool AccuracyOp::staysWhole() { return !Classes::areFew(getLogits(), getAxis()); }

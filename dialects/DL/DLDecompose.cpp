@@ -44,22 +44,26 @@ static std::pair<Value, Value> sumClassByClass(const Classes &c) {
 
 SmallVector<Value> SoftmaxCrossEntropyOp::decompose(OpBuilder &builder) {
   TensorBuilder b{builder, getLoc()};
-  Classes c{b, getLogits(), getLabel(), int64_t(getAxis())};
+  Classes c = Classes::get(b, getLogits(), getLabel(), getAxis());
+  Value logSum, picked;
   if (c.areFew()) {
-    auto [sum, picked] = sumClassByClass(c);
-    return {c.whereLabelled(b.subtract(b.log(sum), picked))};
+    auto [sum, own] = sumClassByClass(c);
+    logSum = b.log(sum);
+    picked = own;
+  } else {
+    Value shifted = shiftedBelowZero(b, c.x, c.axis);
+    logSum = b.log(c.reduce(ReduceKind::Sum, b.exp(shifted)));
+    picked = c.reduce(ReduceKind::Sum, b.keepWhere(c.oneHot(), shifted));
   }
-  Value shifted = shiftedBelowZero(b, c.x, c.axis);
-  Value logSum = b.log(c.reduce(ReduceKind::Sum, b.exp(shifted)));
-  Value picked = c.reduce(ReduceKind::Sum, b.keepWhere(c.oneHot(), shifted));
-  return {c.whereLabelled(b.subtract(logSum, picked))};
+  return {b.castLike(c.whereLabelled(b.subtract(logSum, picked)), getLogits())};
 }
 
 SmallVector<Value> SoftmaxCrossEntropyBackwardOp::decompose(OpBuilder &builder) {
   TensorBuilder b{builder, getLoc()};
-  Classes c{b, getLogits(), getLabel(), int64_t(getAxis())};
-  Value error = b.subtract(softmax(b, c.x, c.axis), b.castLike(c.oneHot(), getLogits()));
-  return {b.multiply(c.spread(c.whereLabelled(getDloss())), error)};
+  Classes c = Classes::get(b, getLogits(), getLabel(), getAxis());
+  Value error = b.subtract(softmax(b, c.x, c.axis), b.castLike(c.oneHot(), c.x));
+  Value dloss = c.whereLabelled(b.castLike(getDloss(), c.x));
+  return {b.castLike(b.multiply(c.spread(dloss), error), getLogits())};
 }
 
 SmallVector<Value> AccuracyOp::decompose(OpBuilder &builder) {
@@ -326,14 +330,15 @@ SmallVector<Value> BinaryAccuracyOp::decompose(OpBuilder &builder) {
 /// sum z - classes l. So all sums stand over the logits, and are one walk.
 SmallVector<Value> SmoothedCrossEntropyOp::decompose(OpBuilder &builder) {
   TensorBuilder b{builder, getLoc()};
-  Classes c{b, getLogits(), getLabel(), int64_t(getAxis())};
+  Classes c = Classes::get(b, getLogits(), getLabel(), getAxis());
   const double smoothing = getSmoothing().convertToDouble();
   Value shifted = shiftedBelowZero(b, c.x, c.axis);
   Value logSum = b.log(c.reduce(ReduceKind::Sum, b.exp(shifted)));
   Value picked = c.reduce(ReduceKind::Sum, b.keepWhere(c.oneHot(), shifted));
   Value average = b.scale(c.reduce(ReduceKind::Sum, shifted), 1 / double(c.count()));
   Value ofLabel = b.scale(c.whereLabelled(b.subtract(logSum, picked)), 1 - smoothing);
-  return {b.add(ofLabel, b.scale(b.subtract(logSum, average), smoothing))};
+  Value loss = b.add(ofLabel, b.scale(b.subtract(logSum, average), smoothing));
+  return {b.castLike(loss, getLogits())};
 }
 
 SmallVector<Value> ProbabilityCrossEntropyOp::decompose(OpBuilder &builder) {

@@ -287,15 +287,16 @@ LogicalResult SmoothedCrossEntropyOp::buildGradient(OpBuilder &builder, Gradient
   if (!dloss[0] || !wanted[0])
     return success();
   TensorBuilder b{builder, getLoc()};
-  Classes c{b, getLogits(), getLabel(), int64_t(getAxis())};
+  Classes c = Classes::get(b, getLogits(), getLabel(), getAxis());
   const double smoothing = getSmoothing().convertToDouble();
-  Value ofLabel = b.scale(c.whereLabelled(dloss[0]), 1 - smoothing);
-  Value ofAll = b.scale(dloss[0], smoothing);
+  Value wide = b.castLike(dloss[0], c.x);
+  Value ofLabel = b.scale(c.whereLabelled(wide), 1 - smoothing);
+  Value ofAll = b.scale(wide, smoothing);
   Value hit = b.keepWhere(c.oneHot(), c.spread(ofLabel));
   Value even = b.scale(ofAll, 1 / double(c.count()));
   Value probability = SoftmaxOp::create(builder, getLoc(), c.x, uint64_t(c.axis));
   Value all = b.multiply(probability, c.spread(b.add(ofLabel, ofAll)));
-  dx[0] = b.subtract(b.subtract(all, hit), c.spread(even));
+  dx[0] = b.castLike(b.subtract(b.subtract(all, hit), c.spread(even)), getLogits());
   return success();
 }
 

@@ -5,9 +5,7 @@
 include "dialects/DL/DLOpBase.td"
 
 def DL_SoftmaxCrossEntropyOp : DL_Op<"softmax_cross_entropy", [
-    Pure, DL_Differentiable, DL_Decomposable, DL_Batchwise,
-    DL_Anchor<["takesEpilogue", "staysWhole"]>,
-    DL_PerSample]> {
+    Pure, DL_Differentiable, DL_Decomposable, DL_Batchwise, DL_PerSample]> {
   let summary = "-log softmax(logits)[label] for each sample";
   let description = [{
     loss[i...] = log(sum_c exp(x[c] - max x)) + max x - x[label], along `axis`, which is dropped.
@@ -24,8 +22,7 @@ def DL_SoftmaxCrossEntropyOp : DL_Op<"softmax_cross_entropy", [
 }
 
 def DL_SoftmaxCrossEntropyBackwardOp : DL_Op<"softmax_cross_entropy_backward", [
-    Pure, DL_Decomposable, DL_Batchwise, DL_Anchor<["takesEpilogue", "takesPrologue"]>,
-    DL_InferType]> {
+    Pure, DL_Decomposable, DL_Batchwise, DL_InferType]> {
   let summary = "dloss * (softmax(logits) - one_hot(label))";
   let description = [{
     `%dx = dl.softmax_cross_entropy_backward %dloss, %x, %label axis = 1 : tensor<64xf32>,
@@ -40,9 +37,7 @@ def DL_SoftmaxCrossEntropyBackwardOp : DL_Op<"softmax_cross_entropy_backward", [
       "`,` type($label)";
 }
 
-def DL_AccuracyOp
-    : DL_Op<"accuracy", [Pure, DL_Decomposable, DL_Batchwise,
-                         DL_Anchor<["takesEpilogue", "staysWhole"]>, DL_PerSample]> {
+def DL_AccuracyOp : DL_Op<"accuracy", [Pure, DL_Decomposable, DL_Batchwise, DL_PerSample]> {
   let summary = "1 where the largest logit is the label's, else 0, for each sample";
   let description = [{
     The first of equal logits counts as the largest.
@@ -54,8 +49,6 @@ def DL_AccuracyOp
   let assemblyFormat =
       "$logits `,` $label `axis` `=` $axis attr-dict `:` type($logits) `,` type($label)";
 }
-
-// No generator takes these whole.
 
 def DL_SmoothedCrossEntropyOp
     : DL_Op<"smoothed_cross_entropy",

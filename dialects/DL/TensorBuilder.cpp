@@ -52,8 +52,8 @@ Value TensorBuilder::select(Value condition, Value a, Value b) {
   return SelectOp::create(builder, loc, b.getType(), condition, a, b);
 }
 
-Value TensorBuilder::castLike(Value x, Value like) {
-  TensorType type = typeOf(x).clone(typeOf(like).getElementType());
+Value TensorBuilder::cast(Value x, Type element) {
+  TensorType type = typeOf(x).clone(element);
   return type == x.getType() ? x : CastOp::create(builder, loc, type, x).getResult();
 }
 

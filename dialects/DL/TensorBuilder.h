@@ -66,8 +66,10 @@ struct TensorBuilder {
   Value keepWhere(Value condition, Value a) { return select(condition, a, splatLike(a, 0)); }
   /// 0 where the condition holds, else `a`.
   Value dropWhere(Value condition, Value a) { return select(condition, splatLike(a, 0), a); }
+  /// `x` with elements of this type.
+  Value cast(Value x, mlir::Type element);
   /// `x` with the element type of `like`.
-  Value castLike(Value x, Value like);
+  Value castLike(Value x, Value like) { return cast(x, typeOf(like).getElementType()); }
 
   Value reduce(ReduceKind kind, Value x, llvm::ArrayRef<int64_t> axes);
   /// Of a small tensor that the next op waits for.

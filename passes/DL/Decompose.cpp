@@ -10,6 +10,7 @@
 // is dropped: of dl.batch_norm_backward the gradient of the first layer's input.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "passes/DL/Composites.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
 
@@ -21,24 +22,27 @@ namespace dlc::dl {
 using namespace mlir;
 using namespace dlc::dl;
 
+void dlc::dl::decomposeComposites(Block &block) {
+  for (Operation *op = &block.front(); op;) {
+    auto composite = dyn_cast<DecomposableOp>(op);
+    auto anchor = dyn_cast<AnchorOp>(op);
+    if (!composite || (anchor && anchor.staysWhole())) {
+      op = op->getNextNode();
+      continue;
+    }
+    Operation *before = op->getPrevNode();
+    OpBuilder builder(op);
+    op->replaceAllUsesWith(composite.decompose(builder));
+    op->erase();
+    // A formula may hold composites.
+    op = before ? before->getNextNode() : &block.front();
+  }
+}
+
 namespace {
 struct Decompose : dlc::dl::impl::DecomposeBase<Decompose> {
   void runOnOperation() override {
-    Block &block = getOperation().getBlock();
-    for (Operation *op = &block.front(); op;) {
-      auto composite = dyn_cast<DecomposableOp>(op);
-      auto anchor = dyn_cast<AnchorOp>(op);
-      if (!composite || (anchor && anchor.staysWhole())) {
-        op = op->getNextNode();
-        continue;
-      }
-      Operation *before = op->getPrevNode();
-      OpBuilder builder(op);
-      op->replaceAllUsesWith(composite.decompose(builder));
-      op->erase();
-      // A formula may hold composites.
-      op = before ? before->getNextNode() : &block.front();
-    }
+    decomposeComposites(getOperation().getBlock());
     eraseDeadOps(getOperation());
   }
 };

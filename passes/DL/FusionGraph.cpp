@@ -436,14 +436,38 @@ bool FusionGraph::mayShareRows(Node producer, Node consumer) const {
   return sharesElements;
 }
 
+/// Whether a group of few operations, one element a row, is needed by one walk over rows alone:
+/// what a sample weighs, or whether it has a label.
+bool FusionGraph::mayPrecedeRows(const Edge &edge) const {
+  const uint64_t fewFlops = 4;
+  Node group = groupOf(edge.from), consumer = groupOf(edge.to);
+  auto reduction = dyn_cast_or_null<ReductionOp>(anchor[consumer]);
+  std::optional<Rows> rows = reduction ? cachedRowsOf(reduction) : std::nullopt;
+  if (edge.link != Link::Spread || !rows || anchor[group] || isOutside(opOf(edge.from)) ||
+      !spreadsOverRows(edge.spread, *rows))
+    return false;
+  uint64_t flops = 0;
+  return llvm::all_of(members[group], [&](Node node) {
+    Operation *op = opOf(node);
+    if (auto elementwise = dyn_cast<ElementwiseOp>(op))
+      flops += elementwise.getElementFlops();
+    return flops <= fewFlops && llvm::product_of(shapeOf(op->getResult(0))) == rows->count &&
+           allUsers(op, [&](Operation *user) { return isIn(user, group) || isIn(user, consumer); });
+  });
+}
+
 /// In block order, so that rows are joined from what waits for nothing on.
 void FusionGraph::fuseRows() {
+  const SmallVector<Link> allowed = {Link::Chain, Link::Prologue, Link::Spread};
   for (const Edge &edge : edges) {
     Node producer = groupOf(edge.from), consumer = groupOf(edge.to);
     if (producer != consumer && edge.link != Link::Barrier && !isOutside(opOf(edge.from)) &&
         !isOutside(opOf(edge.to)) && mayShareRows(producer, consumer))
-      tryMerge(producer, consumer, {Link::Chain, Link::Prologue, Link::Spread});
+      tryMerge(producer, consumer, allowed);
   }
+  for (const Edge &edge : edges)
+    if (groupOf(edge.from) != groupOf(edge.to) && mayPrecedeRows(edge))
+      tryMerge(groupOf(edge.from), groupOf(edge.to), allowed);
 }
 
 void FusionGraph::fuseSiblingReductions() {

@@ -41,7 +41,8 @@ public:
   /// What is left of element-wise groups, in front of the one anchor that uses them.
   void fuseBeforeAnchors();
   /// Reductions of rows and what waits for them in the same rows: a softmax, a norm and its
-  /// gradient. What one of them reads or computes of a row, the others find in the cache.
+  /// gradient. What one of them reads or computes of a row, the others find in the cache. With
+  /// them goes what is computed of each row for them alone.
   void fuseRows();
   /// Reductions that read a tensor in common, over one index space: a batch norm's sums of dy and
   /// of dy times the normalised x.
@@ -83,6 +84,7 @@ private:
   bool prefersPrologue(Node group) const;
   llvm::SetVector<mlir::Value> walkedBy(Node group, llvm::ArrayRef<int64_t> space) const;
   bool mayShareRows(Node producer, Node consumer) const;
+  bool mayPrecedeRows(const Edge &edge) const;
   llvm::LogicalResult findBetween(Node producer, Node consumer, llvm::ArrayRef<Link> allowed,
                                   llvm::DenseSet<Node> &between) const;
   bool tryMerge(Node producer, Node consumer, llvm::ArrayRef<Link> allowed);

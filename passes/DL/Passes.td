@@ -51,8 +51,8 @@ def FoldBatchNorm : Pass<"dl-fold-batch-norm", "::mlir::ModuleOp"> {
 def Decompose : Pass<"dl-decompose", "::dlc::dl::EntryOp"> {
   let summary = "puts the formulas of composites in their place";
   let description = [{
-    Norms, activations and losses become primitives, but for those that generators take whole:
-    `dl.softmax_cross_entropy`, its gradient and `dl.accuracy`. Drops dead ops.
+    Norms, activations and losses become primitives; what generators take whole stays: attention of
+    float32. Drops dead ops.
   }];
 }
 
@@ -143,11 +143,11 @@ def Fuse : Pass<"dl-fuse", "::dlc::dl::EntryOp"> {
     Afterwards an entry consists of read, assign, scalar, constant (not splat), reshape (a view),
     slice and concat where they are a matter of memory, fused, multi_tensor and return. A region
     holds at most one anchor (convolution, product,
-    reduction, window, softmax, transpose) and the element-wise ops before and behind it. Reductions
+    reduction, window, transpose) and the element-wise ops before and behind it. Reductions
     along equal axes that read a tensor in common are one anchor: their kernel reads it once, and
     stores what it computes on the way where others need it too. Reductions of rows that a cache
     holds are one anchor also where one waits for another, with all that waits for them in the same
-    row: a softmax, a norm, its gradient. A stored tensor that is scaled and
+    row: a softmax, a norm, a cross entropy with its gradient. A stored tensor that is scaled and
     shifted by channel, as a norm does it, is so again wherever it is read. Element-wise ops stand
     before an anchor where the op says that computing them while it reads is cheap (AnchorOp), and
     the target that it can (CandidateSource).

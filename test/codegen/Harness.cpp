@@ -2,6 +2,10 @@
 #include "test/codegen/Harness.h"
 #include "codegen/CUDA/Simt.h"
 #include "dlc/abi.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/CSE.h"
+#include "passes/DL/Composites.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -294,8 +298,14 @@ void CompiledTestKernel::choose(const KernelSource &source, const codegen::Targe
     ADD_FAILURE() << "cannot parse\n" << text;
     return;
   }
-  module = std::move(*parsed);
-  auto spec = KernelSpec::get(kernelBlock(*module));
+  written = std::move(*parsed);
+  module = written->clone();
+  Block &block = kernelBlock(*module);
+  dl::decomposeComposites(block);
+  IRRewriter rewriter(context.get());
+  DominanceInfo dominance;
+  eliminateCommonSubExpressions(rewriter, dominance, block.getParentOp());
+  auto spec = KernelSpec::get(block);
   if (failed(spec)) {
     ADD_FAILURE() << "no kernel";
     return;
@@ -393,7 +403,7 @@ std::vector<Tensor> CompiledTestKernel::oracle(ArrayRef<Tensor> inputs) {
       value = loadElement(element, type.getElementType());
     }
   }
-  auto results = interpreter::Interpreter().runBlock(analysed->block(), rounded);
+  auto results = interpreter::Interpreter().runBlock(kernelBlock(*written), rounded);
   EXPECT_TRUE(succeeded(results));
   return succeeded(results) ? *results : std::vector<Tensor>();
 }

@@ -16,7 +16,8 @@ namespace dlc::test {
 
 using interpreter::Tensor;
 
-/// A region as text: "(operand types) -> (result types)" of its dl.fused, and the block.
+/// A region as text: "(operand types) -> (result types)" of its dl.fused, and the block. Composites
+/// that are no kernel stand for their formulas; the oracle computes them whole.
 struct KernelSource {
   std::string operands, results, block;
   std::string moduleText() const;
@@ -66,7 +67,7 @@ private:
   std::string loadSimt(const codegen::CompileOptions &options);
 
   std::unique_ptr<mlir::MLIRContext> context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::OwningOpRef<mlir::ModuleOp> written, module; ///< with composites, and without
   std::unique_ptr<codegen::KernelSpec> analysed;
   codegen::SelectedKernel selected = {};
   std::unique_ptr<State> state;

@@ -170,9 +170,7 @@ TEST_P(PassesTest, ImprovingPassesChangeTheProgram) {
   expected.erase("dl-divide-concats");   // no join of so many parts: divide-concats.mlir
   expected.erase("dl-sparsify-updates"); // no table: sparsify-updates.mlir
   StringRef program = GetParam();
-  if (program != "shared.mlir")
-    expected.erase("cse"); // nothing is computed twice there
-  else
+  if (program == "shared.mlir")
     expected.erase("dl-fuse-product-gradients"); // no bias and no relu
   if (program != "convolutional.mlir")           // no entry that uses the model
     for (const char *flag : {"dl-fold-batch-norm", "dl-derive-variables"})

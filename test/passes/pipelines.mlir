@@ -3,16 +3,16 @@
 // RUN: dlc-opt --dl-pipeline=target=cuda:simt %s | FileCheck %s --check-prefix=LIBRARY
 // RUN: not dlc-opt --dl-pipeline=disable=dl-fues %s 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
-// The training step of LeNet: 8 kernels to the loss and 2 to the accuracy, 14 backward, one update. No gradient of the
-// image. The name of a pass that does not exist is an error.
+// The training step of LeNet: 6 kernels to the logits, one for losses, answers and the gradient, 2 for sums, 13 more backward, one
+// update. No gradient of the image. The name of a pass that does not exist is an error.
 // CHECK-LABEL: dl.entry @train_step
 // CHECK-NOT: "gradient.image"
-// CHECK-COUNT-24: dl.fused
+// CHECK-COUNT-22: dl.fused
 // CHECK-NOT: dl.fused
 // CHECK: dl.multi_tensor
 // OFF-COUNT-30: dl.fused
 // Where products are cuBLASLt's, the gradients of the two linear layers' biases are results of products.
-// LIBRARY-COUNT-22: dl.fused
+// LIBRARY-COUNT-20: dl.fused
 // LIBRARY-NOT: dl.fused
 // UNKNOWN: 'dl-fues' is not an improving pass: expected one of dl-simplify, dl-fold-batch-norm, cse, dl-sparsify-updates, dl-derive-variables, dl-divide-concats, dl-fuse, dl-fuse-product-gradients, dl-choose, dl-schedule
 

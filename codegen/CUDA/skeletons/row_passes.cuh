@@ -1,8 +1,10 @@
-// row_passes: softmax, norms, their gradients: what needs all of a row first. A block takes a row
-// and passes over it several times, while it is in the cache.
+// row_passes: softmax, norms, losses, their gradients: what needs all of a row first. A block, or
+// where rows are short a warp, takes a row and passes over it several times, while it is in the
+// cache.
 //
-//   P::LENGTH              elements of a row
-//   P::THREADS             of a block
+//   P::COUNT, LENGTH       rows, elements of a row
+//   P::THREADS             of a row; a warp's if a block takes several
+//   P::ROWS                of a block
 //   P::Row                 what the row's reductions give, passes before the running one
 //   p.passes(row, k)       all passes over row k: calls the two functions below, in order
 //   p.storeRow(row, k)     stores what is one element a row
@@ -15,39 +17,59 @@
 //   p.store(row, k, r)     element r of row k
 //
 // A thread takes every THREADS-th element, as in reduce_rows. Every thread has the row's values.
+template <class P> __device__ int threadOfRow() { return threadIdx.x % P::THREADS; }
+
+template <class P> __device__ void syncRow() {
+  if constexpr (P::THREADS > 32)
+    __syncthreads();
+  else
+    __syncwarp();
+}
+
+// Merges v over the row's threads; the first of them gets the result.
+template <class P, class Totals> __device__ Totals mergeRow(Totals v) {
+  if constexpr (P::THREADS > 32)
+    return mergeBlock<P>(v, P::THREADS / 32);
+  else
+    return mergeWarp(v);
+}
+
 template <class Totals, class P>
 __device__ void reducePass(const P &p, typename P::Row &row, int k) {
   struct Kept {
-    typename P::Row row;
+    typename P::Row row[P::ROWS];
   };
   SHARED(Kept, shared);
+  const int own = threadIdx.x / P::THREADS;
   Totals v;
   v.clear();
 #pragma unroll 4
-  for (int r = threadIdx.x; r < P::LENGTH; r += P::THREADS)
+  for (int r = threadOfRow<P>(); r < P::LENGTH; r += P::THREADS)
     p.add(v, row, k, r);
   v.finish();
-  v = mergeBlock<P>(v, P::THREADS / 32);
-  if (threadIdx.x == 0) {
+  v = mergeRow<P>(v);
+  if (threadOfRow<P>() == 0) {
     p.keep(v, row);
-    shared.row = row;
+    shared.row[own] = row;
   }
-  __syncthreads();
-  row = shared.row;
-  __syncthreads(); // the next pass writes there
+  syncRow<P>();
+  row = shared.row[own];
+  syncRow<P>(); // the next pass writes there
 }
 
 template <class P> __device__ void storePass(const P &p, const typename P::Row &row, int k) {
 #pragma unroll 4
-  for (int r = threadIdx.x; r < P::LENGTH; r += P::THREADS)
+  for (int r = threadOfRow<P>(); r < P::LENGTH; r += P::THREADS)
     p.store(row, k, r);
 }
 
 template <class P> __device__ void rowPasses(const P &p) {
-  int k = blockIdx.x;
+  int k = blockIdx.x * P::ROWS + threadIdx.x / P::THREADS;
+  if (k >= P::COUNT) // all threads of the row
+    return;
   typename P::Row row;
   p.passes(row, k);
-  __syncthreads(); // a row's result may lie where others have read
-  if (threadIdx.x == 0)
+  syncRow<P>(); // a row's result may lie where others have read
+  if (threadOfRow<P>() == 0)
     p.storeRow(row, k);
 }

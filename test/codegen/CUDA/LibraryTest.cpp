@@ -115,7 +115,7 @@ TEST(Library, TakesWhatThePassMakes) {
     return turned ? DLC_EPILOGUE_SUMS_B : DLC_EPILOGUE_SUMS_A;
   };
   for (auto [batch, inputs, hidden, outputs] :
-       {std::array<int64_t, 4>{4, 6, 5, 3}, {1, 1, 1, 1}, {128, 3, 131, 2}, {3, 9, 128, 10}})
+       {std::array<int64_t, 4>{4, 6, 5, 3}, {1, 1, 1, 2}, {128, 3, 131, 2}, {3, 9, 128, 10}})
     for (unsigned flags = 0; flags < 8; ++flags) {
       Network network = {
           batch, inputs, hidden, outputs, {(flags & 1) != 0, (flags & 2) != 0}, (flags & 4) != 0};

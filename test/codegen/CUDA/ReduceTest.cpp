@@ -125,27 +125,28 @@ TEST(CudaReduce, Elements) {
                   rounding, "cuda-elements");
 }
 
-/// Classes fewer and more than a warp's lanes, in the last axis and before it.
+/// Classes fewer and more than a warp's lanes; behind the classes other axes, where few of them are
+/// taken one by one.
 TEST(CudaSoftmax, Classification) {
   struct Case {
-    std::string logits, label;
-    int axis;
+    std::string logits, label, generator, backward;
   };
-  for (const Case &c : {Case{"9x10", "9", 1}, Case{"3x7x5", "3x5", 1}, Case{"2x70", "2", 1}}) {
+  for (const Case &c : {Case{"9x10", "9", "cuda-row-passes", "cuda-row-passes"},
+                        Case{"2x70", "2", "cuda-row-passes", "cuda-row-passes"},
+                        Case{"2x70", "2", "cuda-elements", "cuda-elements"},
+                        Case{"3x7x5", "3x5", "cuda-map", "cuda-elements"},
+                        Case{"3x40x5", "3x5", "cuda-elements", "cuda-elements"}}) {
     const std::string x = "tensor<" + c.logits + "xf32>", l = "tensor<" + c.label + "xi32>",
                       r = "tensor<" + c.label + "xf32>";
-    const std::string axis = " axis = " + std::to_string(c.axis) + " : ";
-    for (const char *generator : {"cuda-softmax", "cuda-elements"}) {
-      for (std::string op : {"softmax_cross_entropy", "accuracy"})
-        checkCudaKernel({x + ", " + l, r,
-                         "^bb0(%x: " + x + ", %l: " + l + "):\n %0 = dl." + op + " %x, %l" + axis +
-                             x + ", " + l + "\n dl.yield %0 : " + r},
-                        rounding, generator);
-      checkCudaKernel({r + ", " + x + ", " + l, x,
-                       "^bb0(%d: " + r + ", %x: " + x + ", %l: " + l +
-                           "):\n %0 = dl.softmax_cross_entropy_backward %d, %x, %l" + axis + r +
-                           ", " + x + ", " + l + "\n dl.yield %0 : " + x},
-                      rounding, generator);
-    }
+    for (std::string op : {"softmax_cross_entropy", "accuracy"})
+      checkCudaKernel({x + ", " + l, r,
+                       "^bb0(%x: " + x + ", %l: " + l + "):\n %0 = dl." + op +
+                           " %x, %l axis = 1 : " + x + ", " + l + "\n dl.yield %0 : " + r},
+                      rounding, c.generator);
+    checkCudaKernel({r + ", " + x + ", " + l, x,
+                     "^bb0(%d: " + r + ", %x: " + x + ", %l: " + l +
+                         "):\n %0 = dl.softmax_cross_entropy_backward %d, %x, %l axis = 1 : " + r +
+                         ", " + x + ", " + l + "\n dl.yield %0 : " + x},
+                    rounding, c.backward);
   }
 }

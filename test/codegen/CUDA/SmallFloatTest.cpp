@@ -199,8 +199,8 @@ static std::vector<Case> others() {
        "cuda-transpose", 0});
   all.push_back({single("transpose", {"tensor<3x4x5xT>"}, "tensor<4x3x5xT>", " order = [1, 0, 2]"),
                  "cuda-elements", 0});
-  const std::string logits = "tensor<3x7x5xT>", row = "tensor<3x5xT>", label = "tensor<3x5xi32>";
-  for (const char *generator : {"cuda-softmax", "cuda-elements"}) {
+  const std::string logits = "tensor<5x37xT>", row = "tensor<5xT>", label = "tensor<5xi32>";
+  for (const char *generator : {"cuda-row-passes", "cuda-elements"}) {
     all.push_back({single("softmax_cross_entropy", {logits, label}, row, " axis = 1"), generator});
     all.push_back({single("accuracy", {logits, label}, row, " axis = 1"), generator, 0});
     all.push_back(

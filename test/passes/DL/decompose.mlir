@@ -20,17 +20,25 @@ dl.entry @softmax(%x: tensor<5x37xf32>) -> (tensor<5x37xf32>) attributes {kind =
   dl.return %y : tensor<5x37xf32>
 }
 
-// What a generator takes whole stays.
-// CHECK-LABEL: dl.entry @taken_whole
-// CHECK: dl.softmax_cross_entropy
-// CHECK: dl.accuracy
-dl.entry @taken_whole(%x: tensor<5x37xf32>, %label: tensor<5xi32>) -> (tensor<5xf32>, tensor<5xf32>) attributes {kind = #program.entry<infer>} {
+// Of the logarithm of the sum the label's share is taken off below the largest, so that neither is large. The answer is the first class
+// with the largest logit.
+// CHECK-LABEL: dl.entry @cross_entropy
+// CHECK: %[[SHIFTED:.*]] = dl.subtract
+// CHECK: %[[EXP:.*]] = dl.exp %[[SHIFTED]]
+// CHECK: %[[SUM:.*]] = dl.reduce sum %[[EXP]] axes = [1]
+// CHECK: %[[LOG:.*]] = dl.log %[[SUM]]
+// CHECK: %[[OWN:.*]] = dl.select %{{.*}}, %[[SHIFTED]]
+// CHECK: %[[PICKED:.*]] = dl.reduce sum %[[OWN]] axes = [1]
+// CHECK: dl.subtract %[[LOG]], %[[PICKED]]
+// CHECK: dl.reduce min %{{.*}} axes = [1] : tensor<5x37xi32>
+// CHECK: dl.return
+dl.entry @cross_entropy(%x: tensor<5x37xf32>, %label: tensor<5xi32>) -> (tensor<5xf32>, tensor<5xf32>) attributes {kind = #program.entry<infer>} {
   %l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<5x37xf32>, tensor<5xi32>
   %a = dl.accuracy %x, %label axis = 1 : tensor<5x37xf32>, tensor<5xi32>
   dl.return %l, %a : tensor<5xf32>, tensor<5xf32>
 }
 
-// So does attention of float32. That of bf16 is that of float32 between casts, and that of float64, or of nothing, is its formula.
+// What a generator takes whole stays: attention of float32. That of bf16 is that of float32 between casts, and that of float64, or of nothing, is its formula.
 // CHECK-LABEL: dl.entry @attention
 // CHECK: %[[A:.*]], %[[AL:.*]] = dl.attention %{{.*}} causal : tensor<1x2x5x4xf32>
 // CHECK: %[[Q:.*]] = dl.cast %{{.*}} : tensor<1x2x5x4xbf16> to tensor<1x2x5x4xf32>
@@ -62,17 +70,30 @@ dl.entry @pixels(%x: tensor<5x2x4x4xf32>, %label: tensor<5x4x4xi32>) -> (tensor<
   dl.return %l, %a : tensor<5x4x4xf32>, tensor<5x4x4xf32>
 }
 
-// Many classes stay whole.
+// Many classes are reduced.
 // CHECK-LABEL: dl.entry @many_classes
-// CHECK: dl.softmax_cross_entropy
-// CHECK: dl.accuracy
+// CHECK: dl.reduce max %{{.*}} axes = [1] : tensor<5x33x4xf32>
+// CHECK: dl.reduce min %{{.*}} axes = [1] : tensor<5x33x4xi32>
 dl.entry @many_classes(%x: tensor<5x33x4xf32>, %label: tensor<5x4xi32>) -> (tensor<5x4xf32>, tensor<5x4xf32>) attributes {kind = #program.entry<infer>} {
   %l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<5x33x4xf32>, tensor<5x4xi32>
   %a = dl.accuracy %x, %label axis = 1 : tensor<5x33x4xf32>, tensor<5x4xi32>
   dl.return %l, %a : tensor<5x4xf32>, tensor<5x4xf32>
 }
 
-// A formula may hold composites: they go too, but for those that are taken whole.
+// Small floats are computed in f32: the loss and the gradient are rounded once.
+// CHECK-LABEL: dl.entry @small_floats
+// CHECK: %[[X:.*]] = dl.cast %{{.*}} : tensor<5x37xbf16> to tensor<5x37xf32>
+// CHECK: dl.reduce max %[[X]]
+// CHECK: dl.cast %{{.*}} : tensor<5xf32> to tensor<5xbf16>
+// CHECK: dl.cast %{{.*}} : tensor<5x37xf32> to tensor<5x37xbf16>
+// CHECK-NOT: dl.cast
+dl.entry @small_floats(%x: tensor<5x37xbf16>, %label: tensor<5xi32>, %d: tensor<5xbf16>) -> (tensor<5xbf16>, tensor<5x37xbf16>) attributes {kind = #program.entry<infer>} {
+  %l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<5x37xbf16>, tensor<5xi32>
+  %g = dl.softmax_cross_entropy_backward %d, %x, %label axis = 1 : tensor<5xbf16>, tensor<5x37xbf16>, tensor<5xi32>
+  dl.return %l, %g : tensor<5xbf16>, tensor<5x37xbf16>
+}
+
+// A formula may hold composites: they go too.
 // CHECK-LABEL: dl.entry @over_classes
 // CHECK-NOT: {{smoothed|probability|log_softmax|top_accuracy}}
 // CHECK: dl.return

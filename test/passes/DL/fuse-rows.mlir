@@ -1,4 +1,5 @@
 // RUN: dlc-opt --dl-fuse %s | FileCheck %s
+// RUN: dlc-opt --dl-decompose --cse --dl-fuse %s | FileCheck %s --check-prefix=LOSS
 
 // A softmax reads x once and stores y: its maximum, its sum and its quotient are passes over a row that lies in the cache.
 // CHECK-LABEL: dl.entry @softmax
@@ -74,4 +75,19 @@ dl.entry @other_rows(%x: tensor<8x8xf32>, %z: tensor<8x8xf32>) -> (tensor<8x8xf3
   %straight = dl.broadcast %m dims = [0] : tensor<8xf32> to tensor<8x8xf32>
   %w = dl.divide %z, %straight : tensor<8x8xf32>
   dl.return %y, %w : tensor<8x8xf32>, tensor<8x8xf32>
+}
+
+// Cross entropy, accuracy and the gradient share the largest logit and the sum: one kernel reads the logits and writes their gradient.
+// LOSS-LABEL: dl.entry @losses
+// LOSS-NEXT: %[[ALL:.*]]:3 = dl.fused(
+// LOSS-COUNT-1: dl.reduce max
+// LOSS-NOT: dl.reduce max
+// LOSS-COUNT-1: dl.exp
+// LOSS-NOT: {{dl.exp|dl.fused}}
+// LOSS: dl.return %[[ALL]]
+dl.entry @losses(%x: tensor<8x100xf32>, %label: tensor<8xi32>, %d: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8x100xf32>) attributes {kind = #program.entry<infer>} {
+  %l = dl.softmax_cross_entropy %x, %label axis = 1 : tensor<8x100xf32>, tensor<8xi32>
+  %a = dl.accuracy %x, %label axis = 1 : tensor<8x100xf32>, tensor<8xi32>
+  %g = dl.softmax_cross_entropy_backward %d, %x, %label axis = 1 : tensor<8xf32>, tensor<8x100xf32>, tensor<8xi32>
+  dl.return %l, %a, %g : tensor<8xf32>, tensor<8xf32>, tensor<8x100xf32>
 }
