@@ -341,7 +341,7 @@ void CommandLine::addLaunch() {
       ->check(wholeNumber(0));
   launchCommand
       ->add_option("--min-ranks", launch.minRanks,
-                   "each restart goes on with a rank fewer, N at least; default: with as many")
+                   "each restart has a rank fewer, down to N; default: as many as before")
       ->type_name("N")
       ->check(wholeNumber(1));
   launchCommand
