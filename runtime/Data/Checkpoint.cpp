@@ -68,10 +68,26 @@ static const VariableInfo *variableOf(const Plan &plan, const StoredTensor &tens
   return carried ? carried : plan.findVariable(tensor.name);
 }
 
+/// What PyTorch's modules store beside their weights and no model needs: batch norm's count of
+/// batches, and the causal mask of GPT-2's attention, [1, 1, T, T].
+static bool isBesideWeights(const StoredTensor &tensor) {
+  const std::string_view name = tensor.name;
+  if (name.ends_with(".num_batches_tracked") || name.ends_with(".attn.masked_bias"))
+    return tensor.shape.empty();
+  const std::vector<uint64_t> &shape = tensor.shape;
+  return name.ends_with(".attn.bias") && shape.size() == 4 && shape[0] == 1 && shape[1] == 1 &&
+         shape[2] == shape[3];
+}
+
+/// Whether the tensor is for no variable, and the model does not miss one.
+static bool isPassedOver(const StoredTensor &tensor, const Plan &plan) {
+  return isResidualName(tensor.name) || (!variableOf(plan, tensor) && isBesideWeights(tensor));
+}
+
 /// Both ways: every tensor is for a variable, every required variable is there.
 static Status checkTensors(const SafetensorsFile &file, const Plan &plan, LoadMode mode) {
   for (const StoredTensor &tensor : file.tensors())
-    if (!isResidualName(tensor.name))
+    if (!isPassedOver(tensor, plan))
       DLC_TRY(checkTensor(tensor, variableOf(plan, tensor)));
   for (const VariableInfo &variable : plan.variables)
     if (isRequired(variable.role, mode) && !file.find(variable.name))
@@ -115,10 +131,11 @@ static Status take(State &state, const SafetensorsFile &file,
 
 static Result<Metadata> load(State &state, const std::string &path, LoadMode mode) {
   DLC_TRY_ASSIGN(file, SafetensorsFile::open(path));
-  DLC_TRY(checkFile(file, state.module()->plan(), mode).in(path));
+  const Plan &plan = state.module()->plan();
+  DLC_TRY(checkFile(file, plan, mode).in(path));
   std::vector<const StoredTensor *> tensors;
   for (const StoredTensor &tensor : file.tensors())
-    if (!carriedVariable(state.module()->plan(), tensor.name) && !isResidualName(tensor.name))
+    if (!carriedVariable(plan, tensor.name) && !isPassedOver(tensor, plan))
       tensors.push_back(&tensor);
   DLC_TRY(take(state, file, tensors));
   return file.metadata();
@@ -130,9 +147,10 @@ Result<Metadata> loadVariables(State &state, const std::string &path, LoadMode m
 
 static Result<MatchReport> match(State &state, const std::string &path) {
   DLC_TRY_ASSIGN(file, SafetensorsFile::open(path));
+  const Plan &plan = state.module()->plan();
   MatchReport report;
   std::vector<const StoredTensor *> tensors;
-  for (const VariableInfo &variable : state.module()->plan().variables) {
+  for (const VariableInfo &variable : plan.variables) {
     if (!isRequired(variable.role, LoadMode::Weights))
       continue;
     const StoredTensor *tensor = file.find(variable.name);
@@ -143,6 +161,11 @@ static Result<MatchReport> match(State &state, const std::string &path) {
     DLC_TRY(checkTensor(*tensor, &variable).in(path));
     tensors.push_back(tensor);
   }
+  // A checkpoint of dlc's own holds more than weights.
+  if (!file.metadata().contains("model"))
+    for (const StoredTensor &tensor : file.tensors())
+      if (!variableOf(plan, tensor) && !isPassedOver(tensor, plan))
+        report.unused.push_back(tensor.name);
   if (tensors.empty())
     return invalid(path, ": none of its tensors is a parameter of the model");
   DLC_TRY(take(state, file, tensors));

@@ -85,14 +85,17 @@ struct Checker {
                double float32Error, double least = 0);
 };
 
-/// The name that a layer has for the parameter of a case: weight_hh_l1 for hidden_weight_1.
+/// The name that a layer has for the parameter or statistic of a case: weight_hh_l1 for
+/// hidden_weight_1, weight for a norm's scale.
 std::string layerName(const std::string &parameter) {
   for (const auto &[theirs, ours] :
        {std::pair("input_weight_", "weight_ih_l"), std::pair("hidden_weight_", "weight_hh_l"),
         std::pair("input_bias_", "bias_ih_l"), std::pair("hidden_bias_", "bias_hh_l")})
     if (parameter.starts_with(theirs))
       return "op." + (ours + parameter.substr(std::strlen(theirs)));
-  return "op." + parameter;
+  if (parameter == "scale")
+    return "op.weight";
+  return "op." + (parameter == "running_variance" ? "running_var" : parameter);
 }
 
 /// The model's inputs and parameters of a case, under the names that the model gives them.
@@ -101,7 +104,7 @@ void splitCase(const Tensors &golden, Tensors &inputs, Tensors &parameters,
   for (const auto &[name, tensor] : golden) {
     shapes[name] = tensor.shape;
     if (name.starts_with("input.running_"))
-      parameters["op." + name.substr(6)] = tensor;
+      parameters[layerName(name.substr(6))] = tensor;
     else if (name.starts_with("input."))
       inputs[name.substr(6)] = tensor;
     else if (name.starts_with("parameter."))

@@ -56,7 +56,7 @@ R"dl(test.dl:2:33: error: linear takes 2 arguments by position: x, features
 {"SizeOfTheInputInstead", R"dl(y = linear(192, 10))dl",
 R"dl(test.dl:2:14: error: 'x' expects a floating-point tensor, found the integer 192
   y = linear(192, 10)
-             ^~~ linear(x, features, *, bias=true, weight=none)
+             ^~~ linear(x, features, *, bias=true, weight=none, ...)
 )dl", {}},
 {"ChannelsOfTheInputFirst", R"dl(y = x |> conv2d(3, 64, 3))dl",
 R"dl(test.dl:2:26: error: conv2d takes 3 arguments by position: x, channels, kernel

@@ -178,16 +178,24 @@ Status checkCheckpoint(const TrainFlags &flags, const Plan &plan) {
                  "; --resume continues it, --overwrite replaces it");
 }
 
-/// Says on standard error what was not found, as a new last layer is not.
+std::string listOf(const std::vector<std::string> &names) {
+  std::string list;
+  for (const std::string &name : names)
+    addItem(list, name);
+  return list;
+}
+
+/// Says on standard error what was not found, as a new last layer is not, and what was not taken,
+/// as the old one is not.
 Status initialiseFrom(const std::string &path, State &state) {
   DLC_TRY_ASSIGN(report, loadMatching(state, path));
-  if (report.missing.empty())
-    return {};
-  std::string names;
-  for (const std::string &name : report.missing)
-    addItem(names, name);
-  std::fprintf(stderr, "note: %s: %zu of %zu taken; these begin as in a new run: %s\n",
-               path.c_str(), report.taken, report.taken + report.missing.size(), names.c_str());
+  if (!report.missing.empty())
+    std::fprintf(stderr, "note: %s: %zu of %zu taken; these begin as in a new run: %s\n",
+                 path.c_str(), report.taken, report.taken + report.missing.size(),
+                 listOf(report.missing).c_str());
+  if (!report.unused.empty())
+    std::fprintf(stderr, "note: %s: %zu of its tensors are not the model's: %s\n", path.c_str(),
+                 report.unused.size(), listOf(report.unused).c_str());
   return {};
 }
 

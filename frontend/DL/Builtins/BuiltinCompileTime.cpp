@@ -99,6 +99,26 @@ static Value buildInt(Call &call) {
 
 static Value buildFloat(Call &call) { return call.number("v"); }
 
+static Value buildFormat(Call &call) {
+  llvm::SmallVector<llvm::StringRef> pieces;
+  call.string("text").split(pieces, "{}");
+  llvm::SmallVector<int64_t> numbers;
+  const Value &given = call.value("numbers");
+  if (given.isInteger())
+    numbers.push_back(given.integer());
+  else
+    for (const Value &item : given.items())
+      numbers.push_back(item.integer());
+  if (numbers.size() != pieces.size() - 1)
+    return call.fail("numbers", text(call.value("text")) + " has room for " +
+                                    llvm::Twine(pieces.size() - 1) + " numbers, found " +
+                                    llvm::Twine(numbers.size()));
+  std::string result = pieces.front().str();
+  for (auto [number, piece] : llvm::zip(numbers, llvm::drop_begin(pieces)))
+    result += std::to_string(number) + piece.str();
+  return result;
+}
+
 std::vector<Builtin> compileTimeBuiltins() {
   using K = ParamKind;
   auto row = [](llvm::StringLiteral name, llvm::StringLiteral doc, std::vector<BuiltinParam> params,
@@ -123,6 +143,8 @@ std::vector<Builtin> compileTimeBuiltins() {
       row("div", "a / b, rounded down", {{"a", K::Integer}, {"b", K::Integer}}, buildDiv),
       row("int", "the whole part of a number", {{"v", K::Number}}, buildInt),
       row("float", "a number as a float", {{"v", K::Number}}, buildFloat),
+      row("format", "`text` with whole numbers in place of each `{}`, for names of layers",
+          {{"text", K::String}, {"numbers", K::Integers}}, buildFormat),
   };
 }
 

@@ -49,7 +49,11 @@ static Value buildLinear(Call &call) {
   mlir::Type element = x.type().getElementType();
   if (!call.checkSize(shape, element))
     return Poison{};
-  auto weight = weightOrGiven(call, {features, inputs}, element, inputs, features);
+  const bool transposed = call.flag("transposed");
+  llvm::SmallVector<int64_t, 2> weightShape{features, inputs};
+  if (transposed)
+    std::swap(weightShape[0], weightShape[1]);
+  auto weight = weightOrGiven(call, weightShape, element, inputs, features);
   if (!weight)
     return Poison{};
 
@@ -59,7 +63,7 @@ static Value buildLinear(Call &call) {
   mlir::Value flat = entry.reshape(call.location(), x.value, {rows, inputs});
   mlir::Value y =
       dl::MatmulOp::create(entry.builder, call.location(), entry.withShape(flat, {rows, features}),
-                           flat, weight->value, /*transpose_a=*/false, /*transpose_b=*/true);
+                           flat, weight->value, /*transpose_a=*/false, /*transpose_b=*/!transposed);
   if (call.flag("bias")) {
     auto bias =
         call.weight("bias", {features}, element, defaultInitialiser(inputs), inputs, features);
@@ -278,8 +282,9 @@ std::vector<Builtin> layerBuiltins() {
        {{"x", K::FloatTensor},
         {"features", K::Integer},
         {"bias", K::Bool, true},
-        {"weight", K::FloatTensor, NoneValue{}, true}},
-       "x @ weight^T + bias on the last axis; weight is (out, in)",
+        {"weight", K::FloatTensor, NoneValue{}, true},
+        {"transposed", K::Bool, false}},
+       "x @ weight^T + bias on the last axis; weight is (out, in), `transposed` (in, out)",
        buildLinear},
       {"embedding",
        Category::Layer,

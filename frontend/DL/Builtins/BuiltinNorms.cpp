@@ -38,7 +38,7 @@ static Value buildBatchNorm(Call &call) {
   mlir::Type element = x.type().getElementType();
   call.location();
   bool isTraining = call.entry().isTraining() &&
-                    !call.evaluator.isFrozen(call.path() + ".scale", call.attributes);
+                    !call.evaluator.isFrozen(call.path() + ".weight", call.attributes);
   if (isTraining && count < 2)
     return call.fail("x",
                      "batch_norm needs 2 or more elements a channel in training, found " +
@@ -46,13 +46,13 @@ static Value buildBatchNorm(Call &call) {
                      "a larger batch; frozen=true uses the running statistics");
   std::optional<Tensor> scale, bias;
   if (call.flag("affine")) {
-    scale = call.weight("scale", {channels}, element, 1, channels, channels);
+    scale = call.weight("weight", {channels}, element, 1, channels, channels);
     bias = scale ? call.weight("bias", {channels}, element, 0, channels, channels) : std::nullopt;
     if (!bias)
       return Poison{};
   }
   auto runningMean = call.statistic("running_mean", channels, element, 0);
-  auto runningVariance = call.statistic("running_variance", channels, element, 1);
+  auto runningVariance = call.statistic("running_var", channels, element, 1);
   if (!runningMean || !runningVariance)
     return Poison{};
 
@@ -83,7 +83,7 @@ static Value buildBatchNorm(Call &call) {
     call.entry().assignIfUsed(call.path() + "." + name.str(), next, norm.getY());
   };
   keep("running_mean", runningMean->value, norm.getMean(), 1);
-  keep("running_variance", runningVariance->value, norm.getVariance(),
+  keep("running_var", runningVariance->value, norm.getVariance(),
        double(count) / double(count - 1));
   return call.makeLike(norm.getY(), x);
 }
@@ -97,7 +97,7 @@ struct Affine {
 };
 } // namespace
 
-/// scale and bias along `axes` of `x`, if the layer is affine; nothing after an error.
+/// weight and bias along `axes` of `x`, if the layer is affine; nothing after an error.
 static std::optional<Affine> affineOf(Call &call, const Tensor &x, llvm::ArrayRef<int64_t> axes,
                                       bool hasBias) {
   if (!call.flag("affine"))
@@ -107,7 +107,7 @@ static std::optional<Affine> affineOf(Call &call, const Tensor &x, llvm::ArrayRe
     shape.push_back(x.shape()[axis]);
   int64_t count = shape.front();
   mlir::Type element = x.type().getElementType();
-  auto scale = call.weight("scale", shape, element, 1, count, count);
+  auto scale = call.weight("weight", shape, element, 1, count, count);
   if (!scale || !hasBias)
     return scale ? std::optional(Affine{scale->value, {}}) : std::nullopt;
   auto bias = call.weight("bias", shape, element, 0, count, count);

@@ -322,7 +322,7 @@ Value Evaluator::applyBinary(const BinaryExpr &node, const Value &lhs, const Val
   auto builder =
       error(node.opRange, label + " does not work on " + describe(lhs) + " and " + describe(rhs));
   if (lhs.is<std::string>() || rhs.is<std::string>())
-    builder.hint("strings are names and choices only: they are not computed");
+    builder.hint("format(\"layer{}\", i) puts numbers into a string");
   else if (lhs.isSequence() && node.op == BinaryOp::Add)
     builder.hint("a sequence joins sequences: s + [x]");
   else if (lhs.isSequence() || rhs.isSequence())

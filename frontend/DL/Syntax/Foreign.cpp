@@ -131,7 +131,7 @@ static constexpr Foreign habits[] = {
     {"False", "did you mean 'false'?"},
     {"None", "did you mean 'none'?"},
     {"inf", "there is no infinity: a large number, such as 1e30"},
-    {"str", "strings are names and choices only: they are not computed"},
+    {"str", "format(\"layer{}\", i) puts numbers into a string"},
     {"cast", "f32(x) casts to f32, i32(x) to i32"},
     {"Parameter", "parameter w: f32[3] = normal(0, 0.02)"},
     {"Variable", "parameter w: f32[3] = normal(0, 0.02)"},

@@ -29,7 +29,8 @@ enum class LoadMode {
 
 /// Loads variables from a safetensors file and returns its metadata. A file that another model
 /// wrote, a tensor that the model has not, a missing one, another dtype or shape, and any damage is
-/// an error that names file and tensor.
+/// an error that names file and tensor. What PyTorch stores beside weights is passed over: batch
+/// norm's `num_batches_tracked`, the causal masks of GPT-2's attention.
 Result<Metadata> loadVariables(State &state, const std::string &path, LoadMode mode);
 
 /// What loadMatching found.
@@ -37,6 +38,8 @@ struct MatchReport {
   /// Parameters and statistics that were taken, in how many, and those that the file has not.
   size_t taken = 0;
   std::vector<std::string> missing;
+  /// Tensors of a file of another program that are no variables of the model.
+  std::vector<std::string> unused;
 };
 
 /// Takes those parameters and statistics that the file has under the same names, whichever model

@@ -36,11 +36,11 @@ def main():
     running_mean = [0.1 * m for m in means]
     running_variance = [0.9 + 0.1 * v * 6 / 5 for v in variances]
     close("running_mean", step["bn1.running_mean"], running_mean)
-    close("running_variance", step["bn1.running_variance"], running_variance)
+    close("running_var", step["bn1.running_var"], running_variance)
     # d loss / d scale and bias, by hand; then the running statistics at work.
     scale = [1 - RATE * sum(n * v for n, v in zip(normal[c], [v for s in X for v in s[c]])) / 12 for c in range(2)]
     bias = [0 - RATE * sum(v for s in X for v in s[c]) / 12 for c in range(2)]
-    close("scale", step["bn1.scale"], scale, GRADIENT_ROUNDING)
+    close("weight", step["bn1.weight"], scale, GRADIENT_ROUNDING)
     close("bias", step["bn1.bias"], bias, GRADIENT_ROUNDING)
     wanted = [(v - running_mean[c]) * (running_variance[c] + EPSILON) ** -0.5 * scale[c] + bias[c]
               for sample in X for c in range(2) for v in sample[c]]

@@ -52,7 +52,7 @@ def output(saved, state, name):
 
 def averages(found, word):
     names = [name for name in found if name + ".ema" in found]
-    assert names == ["conv1.weight", "bn1.scale", "bn1.bias", "linear1.weight", "linear1.bias"], names
+    assert names == ["conv1.weight", "bn1.weight", "bn1.bias", "linear1.weight", "linear1.bias"], names
     for name in names:
         assert (found[name] == found[name + ".ema"]) == (word == "equal"), name
 

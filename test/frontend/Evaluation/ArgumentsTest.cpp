@@ -199,6 +199,7 @@ static const std::vector<Trial> &trials() {
       {"div", "3, 2"},
       {"int", "2.5"},
       {"float", "2"},
+      {"format", "\"conv{}\", 2"},
       {"sgd",
        "0.1",
        {{"dampening", "momentum=0.5, dampening=0.5"}, {"nesterov", "momentum=0.5, nesterov=true"}}},

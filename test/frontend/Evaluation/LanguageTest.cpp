@@ -17,6 +17,7 @@ static void expectAccepted(llvm::StringRef body) {
 
 TEST(Language, NumbersFollowTheirRules) {
   expectAccepted(R"(assert 7 / 7 == 1 and 6 / 3 == 2 and 7 / 2.0 == 3.5
+assert format("{}.{}x", (-1, 2)) == "-1.2x" and format("conv{}", 7) == "conv7"
 assert div(-7, 2) == -4 and -7 % 2 == 1 and 7 % -2 == -1 and 7.5 % 2 == 1.5
 assert -2 ** 2 == -4 and 2 ** 3 ** 2 == 512 and 2 ** -1 == 0.5 and 10 ** 0 == 1
 assert int(2.9) == 2 and int(-2.9) == -2 and float(3) / 2 == 1.5

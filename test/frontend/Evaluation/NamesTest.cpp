@@ -55,6 +55,13 @@ TEST(Names, AGivenNameDoesNotCount) {
               ElementsAre("conv1.weight", "down.conv.weight", "conv2.weight", "last.conv1.weight"));
 }
 
+TEST(Names, FormatPutsNumbersIntoOne) {
+  EXPECT_THAT(keys("y = x\nfor i in range(2) {\n  y = y |> conv2d(3, 1, bias=false, "
+                   "name=format(\"layer{}.{}\", (i + 1, 2 * i)))\n}\n"
+                   "y = conv2d(y, 3, 1, bias=false, name=format(\"{}\", 3))"),
+              ElementsAre("layer1.0.weight", "layer2.2.weight", "3.weight"));
+}
+
 TEST(Names, WeightlessCallsMoveNoLayer) {
   EXPECT_EQ(keys("y = x |> conv2d(3, 1) |> conv2d(3, 1)"),
             keys("y = relu(x) + x |> conv2d(3, 1) |> tanh |> conv2d(3, 1)"));
@@ -63,8 +70,8 @@ TEST(Names, WeightlessCallsMoveNoLayer) {
 TEST(Names, NormsHaveTheirWords) {
   EXPECT_THAT(
       keys("y = x |> layer_norm |> rms_norm |> group_norm(3) |> instance_norm(affine=true)"),
-      ElementsAre("ln1.scale", "ln1.bias", "rms1.scale", "gn1.scale", "gn1.bias",
-                  "instance_norm1.scale", "instance_norm1.bias"));
+      ElementsAre("ln1.weight", "ln1.bias", "rms1.weight", "gn1.weight", "gn1.bias",
+                  "instance_norm1.weight", "instance_norm1.bias"));
 }
 
 TEST(Names, ALayerHasItsOwnNameAndOneSetOfWeights) {

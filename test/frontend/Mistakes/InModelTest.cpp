@@ -98,7 +98,7 @@ R"dl(test.dl:2:29: error: expected ',' or ')', found the string "a{1}"
 {"StringConcat", R"dl(y = conv2d(x, 3, 1, name="a" + "b"))dl",
 R"dl(test.dl:2:32: error: '+' does not work on the string "a" and the string "b"
   y = conv2d(x, 3, 1, name="a" + "b")
-                               ^ strings are names and choices only: they are not computed
+                               ^ format("layer{}", i) puts numbers into a string
 )dl", {}},
 {"ArrowLambda", R"dl(f = (z) => z + 1)dl",
 R"dl(test.dl:2:11: error: unexpected '=>'
@@ -148,7 +148,7 @@ R"dl(test.dl:2:11: error: 'x' expects a tensor, found a sequence of 3
 {"Str", R"dl(s = str(3))dl",
 R"dl(test.dl:2:7: error: unknown name 'str'
   s = str(3)
-      ^~~ strings are names and choices only: they are not computed
+      ^~~ format("layer{}", i) puts numbers into a string
 )dl", {}},
 {"IntOfTensor", R"dl(n = int(x))dl",
 R"dl(test.dl:2:11: error: 'v' expects a number, found the tensor f32[4, 3, 8, 8]
@@ -275,7 +275,7 @@ R"dl(test.dl:2:3: error: 'block' stands outside of blocks, models and sections
 y = f(x))dl",
 R"dl(test.dl:2:14: error: 'x' expects a floating-point tensor, found the integer 10
   f = linear(10)
-             ^~ linear(x, features, *, bias=true, weight=none)
+             ^~ linear(x, features, *, bias=true, weight=none, ...)
 )dl", {}},
 {"ParameterNoType", R"dl(parameter w = zeros((3,)))dl",
 R"dl(test.dl:2:15: error: expected ':' and a type, found '='

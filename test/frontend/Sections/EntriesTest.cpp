@@ -297,7 +297,7 @@ TEST(Entries, PatternsMatchPartsOfNames) {
   EXPECT_TRUE(matchesPattern("**", "a.b.c"));
   EXPECT_TRUE(matchesPattern("**.bias", "bias"));
   EXPECT_TRUE(matchesPattern("**.bias", "a.b.bias"));
-  EXPECT_TRUE(matchesPattern("**.bn*.*", "stage1.bn2.scale"));
+  EXPECT_TRUE(matchesPattern("**.bn*.*", "stage1.bn2.weight"));
   EXPECT_TRUE(matchesPattern("a.**.c", "a.c"));
   EXPECT_TRUE(matchesPattern("*", "a"));
   EXPECT_TRUE(matchesPattern("c*1.w*t", "conv1.weight"));

@@ -442,7 +442,7 @@ R"dl(test.dl:2:32: error: sigmoid_cross_entropy expects tensors or numbers, foun
 )dl", {}},
 {"FailedLayerIsSilent", R"dl(layer f = linear(_, 0)
 y = f(x)
-z = f.scale)dl",
+z = f.weight)dl",
 R"dl(test.dl:2:23: error: 'features' is 1 or more, found 0
   layer f = linear(_, 0)
                       ^
