@@ -143,7 +143,11 @@ void dlc::addPlanPasses(OpPassManager &manager, const DLPipelineOptions &options
   // makes records.
   if (isEnabled(options, "exec-prepare-operands"))
     manager.addPass(exec::createPrepareOperands());
+  addStreamPasses(manager, options, streams);
+}
 
+void dlc::addStreamPasses(OpPassManager &manager, const DLPipelineOptions &options,
+                          int64_t streams) {
   // On logical buffers: sharing of memory must not order what could run at the same time.
   manager.addPass(exec::createScheduleStreams({streams}));
 

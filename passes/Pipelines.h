@@ -55,6 +55,9 @@ void addConversionPasses(mlir::OpPassManager &manager);
 
 /// Streams, events, memory and the proof that all of it is ordered. Behind kernel selection.
 void addPlanPasses(mlir::OpPassManager &manager, const DLPipelineOptions &options, int64_t streams);
+/// The part of these that may run again with another number of streams.
+void addStreamPasses(mlir::OpPassManager &manager, const DLPipelineOptions &options,
+                     int64_t streams);
 
 /// Makes `dl-pipeline` and `exec-pipeline` known to dlc-opt, and the passes that ask for
 /// candidates, `dl-choose` and `dl-fuse-product-gradients`.

@@ -27,8 +27,7 @@ public:
 
 SmallVector<Candidate> ElementsGenerator::schedules(const KernelSpec &spec,
                                                     const CudaTarget &target) const {
-  if (spec.anchor() == Anchor::MultiTensor || spec.anchor() == Anchor::UpdateRows ||
-      spec.anchor() == Anchor::Attention)
+  if (!isByElement(spec.anchor()))
     return {};
   Candidate candidate;
   candidate.schedule = "elements";

@@ -7,6 +7,7 @@
 #include "dialects/DL/DLMatmulOps.h"
 #include "dialects/DL/DLReductionOps.h"
 #include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/Rows.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -12,7 +12,8 @@
 #ifndef DLC_CODEGEN_KERNEL_KERNELSPEC_H
 #define DLC_CODEGEN_KERNEL_KERNELSPEC_H
 
-#include "dialects/DL/DLReductionOps.h"
+#include "dialects/DL/DL.h"
+#include "dialects/DL/Rows.h"
 #include "dialects/Program/Layout.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/DenseMap.h"

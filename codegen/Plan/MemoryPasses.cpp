@@ -1,6 +1,7 @@
 //===- MemoryPasses.cpp - see MemoryPasses.h --------------------------------------------------===//
 #include "codegen/Plan/MemoryPasses.h"
 #include "codegen/Kernel/KernelSpec.h"
+#include "dialects/DL/Rows.h"
 #include "dialects/Exec/Memory.h"
 #include "llvm/ADT/MapVector.h"
 #include <map>
@@ -66,8 +67,7 @@ void PassCounter::describeLaunch(exec::LaunchOp launch, Step &step) {
   FailureOr<KernelSpec> spec = KernelSpec::get(kernel.getBody().front());
   if (failed(spec))
     return;
-  step.isProduct =
-      llvm::is_contained({Anchor::Gemm, Anchor::Convolution, Anchor::Attention}, spec->anchor());
+  step.isProduct = multipliesMuch(spec->anchor());
   step.endsPass = endsPass(*spec);
   const unsigned own = spec->operandTypes().size() + spec->resultTypes().size();
   for (auto [number, touched] : llvm::enumerate(step.touched))

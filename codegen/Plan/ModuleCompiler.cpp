@@ -15,6 +15,14 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
+/// Whether a program's arena is much more than what is in use at once: what may run side by side
+/// shares no memory.
+static bool takesMuchMore(ModuleOp module) {
+  return llvm::any_of(module.getOps<exec::ProgramOp>(), [](exec::ProgramOp program) {
+    return double(program.getArenaBytes()) > 1.05 * double(program.getLiveBytes());
+  });
+}
+
 FailureOr<std::vector<SelectedKernel>> planModule(ModuleOp module, KernelSelector &selector,
                                                   const DLPipelineOptions &options) {
   PassManager convert(module.getContext());
@@ -26,10 +34,17 @@ FailureOr<std::vector<SelectedKernel>> planModule(ModuleOp module, KernelSelecto
     return failure();
   PassManager plan(module.getContext());
   // On the CPU the pool runs one launch at a time on all cores: a second stream would only add
-  // events. A GPU has room for small kernels beside each other.
-  addPlanPasses(plan, options, std::holds_alternative<CpuTarget>(selector.target()) ? 1 : 2);
+  // events. A GPU has room for small kernels beside each other, if memory has.
+  const int64_t streams = std::holds_alternative<CpuTarget>(selector.target()) ? 1 : 2;
+  addPlanPasses(plan, options, streams);
   if (failed(plan.run(module)))
     return failure();
+  if (streams > 1 && takesMuchMore(module)) {
+    PassManager one(module.getContext());
+    addStreamPasses(one, options, /*streams=*/1);
+    if (failed(one.run(module)))
+      return failure();
+  }
   return kernels;
 }
 

@@ -26,6 +26,17 @@ enum class Anchor {
   UpdateRows
 };
 
+/// Whether it multiplies much more often than it reads: computing it again is not cheap.
+constexpr bool multipliesMuch(Anchor anchor) {
+  return anchor == Anchor::Convolution || anchor == Anchor::Gemm || anchor == Anchor::Attention;
+}
+
+/// Whether each element of the results can be computed by itself, as loops of last resort do.
+constexpr bool isByElement(Anchor anchor) {
+  return anchor != Anchor::MultiTensor && anchor != Anchor::UpdateRows &&
+         anchor != Anchor::Attention;
+}
+
 /// An anchor's part of a kernel's name.
 struct AnchorName {
   std::string name, sizes;

@@ -4,6 +4,7 @@
 #include "dialects/DL/DLMatmulOps.h"
 #include "dialects/DL/DLReductionOps.h"
 #include "dialects/DL/Folding.h"
+#include "dialects/DL/Rows.h"
 #include "dialects/Program/Layout.h"
 #include "llvm/ADT/SmallBitVector.h"
 

@@ -12,7 +12,6 @@
 
 #include "dialects/DL/DLEntryOps.h"
 #include "dialects/DL/DLFusedOps.h"
-#include "dialects/DL/DLReductionOps.h"
 #include "dialects/DL/DLUpdateOps.h"
 #include "dialects/DL/DLVariableOps.h"
 #include "passes/Conversion/OutlineKernels.h"
@@ -21,6 +20,10 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 #include <map>
+
+namespace dlc::dl {
+class AllReduceOp;
+} // namespace dlc::dl
 
 namespace dlc {
 

@@ -8,6 +8,7 @@
 #include "dialects/DL/DLReductionOps.h"
 #include "dialects/DL/DLUpdateOps.h"
 #include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Rows.h"
 #include "dialects/DL/Slice.h"
 #include "dialects/Program/Layout.h"
 #include "llvm/ADT/SetVector.h"

@@ -4,6 +4,7 @@
 #include "dialects/DL/DLElementwiseOps.h"
 #include "dialects/DL/DLIndexOps.h"
 #include "dialects/DL/DLReductionOps.h"
+#include "dialects/DL/Rows.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

@@ -140,9 +140,7 @@ bool LiveMemory::mayRunAgain(Operation *op) const {
   auto fused = dyn_cast<FusedOp>(op);
   return fused && !(cheapOnly && llvm::any_of(fused.getBody().front(), [](Operation &inner) {
                       auto anchor = dyn_cast<AnchorOp>(inner);
-                      return anchor && llvm::is_contained(
-                                           {Anchor::Convolution, Anchor::Gemm, Anchor::Attention},
-                                           anchor.getAnchor());
+                      return anchor && multipliesMuch(anchor.getAnchor());
                     }));
 }
 

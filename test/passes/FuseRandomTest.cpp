@@ -13,6 +13,7 @@
 #include "dialects/DL/DLIndexOps.h"
 #include "dialects/DL/DLMatmulOps.h"
 #include "dialects/DL/DLReductionOps.h"
+#include "dialects/DL/Rows.h"
 #include "dialects/DL/TensorBuilder.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/DL/LiveMemory.h"

@@ -48,8 +48,7 @@ static LogicalResult storeElement(KernelFunction &kernel, unsigned number, Value
 
 SmallVector<Candidate> LoopsGenerator::candidates(const KernelSpec &spec,
                                                   const CpuTarget &target) const {
-  if (spec.anchor() == Anchor::MultiTensor || spec.anchor() == Anchor::UpdateRows ||
-      spec.anchor() == Anchor::Attention)
+  if (!isByElement(spec.anchor()))
     return {};
   Candidate candidate;
   candidate.schedule = "loops";

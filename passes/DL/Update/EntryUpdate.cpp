@@ -10,20 +10,27 @@ SmallVector<Value> ParameterGroup::gradients() const {
   return forEach([](const UpdatedParameter &each) { return each.gradient; });
 }
 
-Value EntryUpdate::read(VariableOp variable) {
-  Operation *last = nullptr;
+EntryUpdate::EntryUpdate(EntryOp entry, SymbolTable &symbols, Averages &averages)
+    : entry(entry), symbols(symbols), averages(averages), builder(entry.getReturn()) {
   for (ReadOp read : entry.getBlock().getOps<ReadOp>()) {
-    if (read.getVariable() == variable.getSymName())
-      return read.getResult();
-    last = read;
+    reads.try_emplace(read.getVariable(), read.getResult());
+    lastRead = read;
   }
+}
+
+Value EntryUpdate::read(VariableOp variable) {
+  Value &value = reads[variable.getSymName()];
+  if (value)
+    return value;
   OpBuilder::InsertionGuard guard(builder);
-  if (last)
-    builder.setInsertionPointAfter(last);
+  if (lastRead)
+    builder.setInsertionPointAfter(lastRead);
   else
     builder.setInsertionPointToStart(&entry.getBlock());
-  return ReadOp::create(builder, variable.getLoc(), variable.getTensorType(),
-                        variable.getSymName());
+  auto read =
+      ReadOp::create(builder, variable.getLoc(), variable.getTensorType(), variable.getSymName());
+  lastRead = read;
+  return value = read.getResult();
 }
 
 void EntryUpdate::assign(VariableOp variable, Value value) {
