@@ -143,7 +143,7 @@ Status amongRanks(const RanksFlags &flags, const RankBody &body) {
 
 Status beginTogether(Transport &ranks, const Status &own, const Facts &facts) {
   Status agreed = agree(ranks, own, facts);
-  if (agreed.ok())
+  if (agreed.ok() || ranks.ranks() == 1)
     return agreed;
   // The one line for all, before anyone ends: mpirun stops the others as soon as one does.
   if (ranks.rank() == 0)

@@ -10,27 +10,20 @@ SmallVector<Value> ParameterGroup::gradients() const {
   return forEach([](const UpdatedParameter &each) { return each.gradient; });
 }
 
-EntryUpdate::EntryUpdate(EntryOp entry, SymbolTable &symbols, Averages &averages)
-    : entry(entry), symbols(symbols), averages(averages), builder(entry.getReturn()) {
-  for (ReadOp read : entry.getBlock().getOps<ReadOp>()) {
-    reads.try_emplace(read.getVariable(), read.getResult());
-    lastRead = read;
-  }
-}
-
 Value EntryUpdate::read(VariableOp variable) {
-  Value &value = reads[variable.getSymName()];
-  if (value)
-    return value;
+  Operation *last = nullptr;
+  for (ReadOp read : entry.getBlock().getOps<ReadOp>()) {
+    if (read.getVariable() == variable.getSymName())
+      return read.getResult();
+    last = read;
+  }
   OpBuilder::InsertionGuard guard(builder);
-  if (lastRead)
-    builder.setInsertionPointAfter(lastRead);
+  if (last)
+    builder.setInsertionPointAfter(last);
   else
     builder.setInsertionPointToStart(&entry.getBlock());
-  auto read =
-      ReadOp::create(builder, variable.getLoc(), variable.getTensorType(), variable.getSymName());
-  lastRead = read;
-  return value = read.getResult();
+  return ReadOp::create(builder, variable.getLoc(), variable.getTensorType(),
+                        variable.getSymName());
 }
 
 void EntryUpdate::assign(VariableOp variable, Value value) {

@@ -53,7 +53,8 @@ class MultiTensorBuilder;
 
 class EntryUpdate {
 public:
-  EntryUpdate(EntryOp entry, mlir::SymbolTable &symbols, Averages &averages);
+  EntryUpdate(EntryOp entry, mlir::SymbolTable &symbols, Averages &averages)
+      : entry(entry), symbols(symbols), averages(averages), builder(entry.getReturn()) {}
 
   /// The value of `variable` at the entry's beginning.
   mlir::Value read(VariableOp variable);
@@ -88,10 +89,6 @@ public:
   /// The ranks, an i32, where parameters are of f64 and the scale is 1 / ranks: these are divided
   /// by it.
   mlir::Value rankCount = {};
-
-private:
-  llvm::StringMap<mlir::Value> reads; ///< by variable
-  mlir::Operation *lastRead = nullptr;
 };
 
 /// Ends the entry with the sums of its gradients, times the weights of their losses where these
