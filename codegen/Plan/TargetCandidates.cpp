@@ -199,9 +199,15 @@ bool TargetCandidates::readsStored(dl::AnchorOp anchor, unsigned) {
   return cuda && libraryReadsStored(anchor, *cuda);
 }
 
-/// On the CPU convolutions read each element many times, and gather those of other layouts.
+/// On the CPU convolutions and poolings read each element many times, and their kernels know one
+/// layout of all images.
 bool TargetCandidates::convertsItself(dl::FusedOp region) {
-  return std::holds_alternative<CudaTarget>(target) || !convolutionOf(region);
+  return std::holds_alternative<CudaTarget>(target) ||
+         llvm::none_of(region.getBody().front(), [](Operation &op) {
+           auto anchor = dyn_cast<dl::AnchorOp>(op);
+           return anchor && (anchor.getAnchor() == dl::Anchor::Convolution ||
+                             anchor.getAnchor() == dl::Anchor::Window);
+         });
 }
 
 /// The tensor is read and written once more, by a launch of its own or in an order that costs as
