@@ -13,7 +13,10 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
+#include <poll.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,6 +57,39 @@ std::vector<std::string> commandLine(const LaunchFlags &flags) {
   return line;
 }
 
+/// Whether a process has children; true where the system does not say.
+bool hasChildren(pid_t process) {
+  std::error_code none;
+  bool known = false;
+  for (const auto &task :
+       std::filesystem::directory_iterator(concat("/proc/", process, "/task"), none)) {
+    std::ifstream children(task.path() / "children");
+    known = known || children.is_open();
+    if (pid_t first = 0; children >> first)
+      return true;
+  }
+  return !known;
+}
+
+/// Waits for mpirun's end. Behind ranks that failed as they started, it may wait for a lock of its
+/// own for ever (Open MPI 4.1 in PMIx_server_finalize): once they are gone it has ten seconds.
+void awaitEnd(pid_t child) {
+  pollfd end{static_cast<int>(syscall(SYS_pidfd_open, child, 0)), POLLIN, 0};
+  bool hadChildren = false;
+  for (unsigned idle = 0; end.fd >= 0 && idle < 10;) {
+    const int ready = poll(&end, 1, 1000);
+    if (ready > 0 || (ready < 0 && errno != EINTR))
+      break;
+    const bool has = hasChildren(child);
+    idle = hadChildren && !has ? idle + 1 : 0;
+    hadChildren = hadChildren || has;
+    if (idle == 10)
+      kill(child, SIGKILL);
+  }
+  if (end.fd >= 0)
+    close(end.fd);
+}
+
 /// Runs a program to its end; its exit code, 128 + N after signal N.
 Result<int> runProgram(const std::vector<std::string> &line) {
   std::vector<char *> words;
@@ -81,6 +117,8 @@ Result<int> runProgram(const std::vector<std::string> &line) {
   int reason = 0, state = 0;
   const bool started = read(failed[0], &reason, sizeof(reason)) != sizeof(reason);
   close(failed[0]);
+  if (child >= 0)
+    awaitEnd(child);
   while (waitpid(child, &state, 0) < 0 && errno == EINTR)
     continue;
   starter = 0;
