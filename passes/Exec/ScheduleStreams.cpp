@@ -45,6 +45,8 @@ constexpr int64_t channels = 2; ///< of collectives
 /// A collective starts where the order of the text comes to it, so it goes directly behind what it
 /// waits for. Those of a channel keep their order.
 void advanceCollectives(ProgramOp program) {
+  if (program.getBlock().getOps<AllReduceOp>().empty())
+    return;
   const Conflicts conflicts(program);
   Operation *before[channels] = {};
   for (auto [i, record] : llvm::enumerate(conflicts.records)) {

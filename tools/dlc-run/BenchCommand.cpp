@@ -75,26 +75,26 @@ Result<Measurement> measure(Context &context, const BenchFlags &flags, Clock::ti
   Measurement result;
   Trace trace;
   Transport &ranks = context.state()->device()->ranks();
-  uint64_t number = 0;
-  ranks.setStep(++number);
-  DLC_TRY(context.run());
+  auto runNext = [&, number = uint64_t(0)](Trace *records) mutable {
+    ranks.setStep(++number);
+    return context.run(records);
+  };
+  DLC_TRY(runNext(nullptr));
   result.firstRun = millisecondsSince(opened);
   DLC_TRY(measureTransfers(context, result.transfers));
   Clock::time_point start = Clock::now();
   for (uint64_t i = 1; i < warmUp; ++i) {
-    ranks.setStep(++number);
     start = Clock::now();
-    DLC_TRY(context.run());
+    DLC_TRY(runNext(nullptr));
   }
   DLC_TRY_ASSIGN(runs, countRuns(ranks, flags, millisecondsSince(start)));
   context.setTimeline(timeline);
   while (result.milliseconds.size() < runs) {
-    ranks.setStep(++number);
     if (timeline)
       timeline->setStep(result.milliseconds.size() + 1);
     const TimedScope scope(timeline, SpanKind::Step);
     start = Clock::now();
-    DLC_TRY(context.run(flags.layers ? &trace : nullptr));
+    DLC_TRY(runNext(flags.layers ? &trace : nullptr));
     result.milliseconds.push_back(millisecondsSince(start));
     result.recordSeconds.resize(trace.seconds.size());
     for (size_t r = 0; r < trace.seconds.size(); ++r)

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -211,14 +212,16 @@ Result<int> launch(const LaunchFlags &flags) {
   if (flags.minRanks != 0 && flags.restarts == 0)
     return invalid("launch: --min-ranks is for --restarts");
   passSignalsOn();
-  const Restart again(flags.command);
+  std::optional<Restart> again;
+  if (flags.restarts != 0)
+    again.emplace(flags.command);
   LaunchFlags now = flags;
   for (uint64_t restart = 0;; ++restart) {
     DLC_TRY_ASSIGN(exitCode, runProgram(commandLine(now)));
     constexpr int usage = 2;
     if (exitCode == 0 || exitCode == usage || interrupted || restart == flags.restarts)
       return exitCode;
-    now.command = again.next();
+    now.command = again->next();
     if (now.command.empty()) {
       std::fprintf(stderr, "note: all steps were done and saved before the failure\n");
       return exitCode;

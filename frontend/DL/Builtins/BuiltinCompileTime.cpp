@@ -102,13 +102,7 @@ static Value buildFloat(Call &call) { return call.number("v"); }
 static Value buildFormat(Call &call) {
   llvm::SmallVector<llvm::StringRef> pieces;
   call.string("text").split(pieces, "{}");
-  llvm::SmallVector<int64_t> numbers;
-  const Value &given = call.value("numbers");
-  if (given.isInteger())
-    numbers.push_back(given.integer());
-  else
-    for (const Value &item : given.items())
-      numbers.push_back(item.integer());
+  const llvm::SmallVector<int64_t> numbers = call.integers("numbers");
   if (numbers.size() != pieces.size() - 1)
     return call.fail("numbers", text(call.value("text")) + " has room for " +
                                     llvm::Twine(pieces.size() - 1) + " numbers, found " +

@@ -161,12 +161,7 @@ template <Reduction kind> static Value buildGlobalPool(Call &call) {
 // ------------------------------------------------------------------------------------------ shapes
 
 bool readShape(Call &call, bool mayBeOpen, llvm::SmallVectorImpl<int64_t> &shape) {
-  const Value &given = call.value("shape");
-  if (given.isInteger())
-    shape.push_back(given.integer());
-  else
-    for (const Value &item : given.items())
-      shape.push_back(item.integer());
+  shape = call.integers("shape");
   bool isOpen = false;
   for (int64_t size : shape) {
     if (size >= 0)

@@ -15,15 +15,19 @@ Value Call::fail(llvm::StringRef argument, const llvm::Twine &message, const llv
   return Poison{};
 }
 
+llvm::SmallVector<int64_t> Call::integers(llvm::StringRef name) const {
+  const Value &given = value(name);
+  if (given.isInteger())
+    return {given.integer()};
+  return llvm::map_to_vector(given.items(), [](const Value &item) { return item.integer(); });
+}
+
 bool Call::integers(llvm::StringRef name, size_t count, int64_t least,
                     llvm::SmallVectorImpl<int64_t> &result) {
-  const Value &argument = value(name);
-  if (argument.isInteger()) {
-    result.assign(count, argument.integer());
-  } else {
-    for (const Value &item : argument.items())
-      result.push_back(item.integer());
-  }
+  if (value(name).isInteger())
+    result.assign(count, integer(name));
+  else
+    result = integers(name);
   if (result.size() != count) {
     fail(name, "'" + name + "' of " + label + " has " + llvm::Twine(count) +
                    " numbers, one an axis, found " + llvm::Twine(result.size()));

@@ -25,6 +25,8 @@ public:
   llvm::StringRef string(llvm::StringRef name) const { return value(name).as<std::string>(); }
   bool isNone(llvm::StringRef name) const { return value(name).isNone(); }
   Operand operand(llvm::StringRef name) const { return {slot(name).value, slot(name).range}; }
+  /// One integer, or several, as they were given.
+  llvm::SmallVector<int64_t> integers(llvm::StringRef name) const;
   /// An integer for all, or one each: `count` numbers of at least `least`. False after an error.
   bool integers(llvm::StringRef name, size_t count, int64_t least,
                 llvm::SmallVectorImpl<int64_t> &result);
