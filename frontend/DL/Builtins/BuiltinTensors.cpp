@@ -16,15 +16,11 @@ namespace dlc::frontend {
 // -------------------------------------------------------------------------------------- reductions
 
 bool readAxes(Call &call, int64_t rank, llvm::SmallVectorImpl<int64_t> &axes) {
-  const Value &given = call.value("axes");
   llvm::SmallVector<int64_t> numbers;
-  if (given.isNone())
+  if (call.isNone("axes"))
     llvm::append_range(numbers, llvm::seq<int64_t>(0, rank));
-  else if (given.isInteger())
-    numbers.push_back(given.integer());
   else
-    for (const Value &item : given.items())
-      numbers.push_back(item.integer());
+    numbers = call.integers("axes");
   for (int64_t number : numbers) {
     int64_t axis = number < 0 ? number + rank : number;
     if (axis < 0 || axis >= rank) {
