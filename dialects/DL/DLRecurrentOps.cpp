@@ -39,25 +39,30 @@ Type dlc::dl::stateWeightType(Type type, int64_t gates) {
   return sized(type, {gates * units, units});
 }
 
-/// (C1)
-static LogicalResult verifySteps(Operation *op, Value input, int64_t gates) {
-  auto x = cast<RankedTensorType>(input.getType());
+/// (C1) and (C2)
+template <typename Op> static LogicalResult verifySteps(Op op, int64_t gates) {
+  auto x = cast<RankedTensorType>(op.getX().getType());
   if (x.getRank() != 3 || x.getDimSize(0) == 0 || x.getDimSize(2) % gates != 0)
-    return op->emitOpError("(C1) expects a step or more of samples with ")
+    return op.emitOpError("(C1) expects a step or more of samples with ")
            << gates << " gates, found " << x;
+  ArrayRef<int64_t> mask = op.getMask() ? op.getMask().getType().getShape() : ArrayRef<int64_t>();
+  if (op.getMask() && mask != x.getShape().take_front(2))
+    return op.emitOpError("(C2) expects the mask to be of ")
+           << x.getDimSize(0) << " steps and " << x.getDimSize(1) << " samples, found "
+           << op.getMask().getType();
   return success();
 }
 
-LogicalResult LstmOp::verify() { return verifySteps(*this, getX(), lstmGates); }
-LogicalResult LstmBackwardOp::verify() { return verifySteps(*this, getX(), lstmGates); }
-LogicalResult GruBackwardOp::verify() { return verifySteps(*this, getX(), gruGates); }
+LogicalResult LstmOp::verify() { return verifySteps(*this, lstmGates); }
+LogicalResult LstmBackwardOp::verify() { return verifySteps(*this, lstmGates); }
+LogicalResult GruBackwardOp::verify() { return verifySteps(*this, gruGates); }
 
 LogicalResult GruOp::verify() {
-  if (failed(verifySteps(*this, getX(), gruGates)))
+  if (failed(verifySteps(*this, gruGates)))
     return failure();
   auto bias = sized(getX().getType(), {cast<RankedTensorType>(getX().getType()).getDimSize(2)});
   if (getBias() && getBias().getType() != bias)
-    return emitOpError("(C2) expects the bias to be ") << bias << ", found " << getBias().getType();
+    return emitOpError("(C3) expects the bias to be ") << bias << ", found " << getBias().getType();
   return success();
 }
 
@@ -70,14 +75,25 @@ struct Steps {
   TensorBuilder b;
   int64_t count, samples, units;
   bool isReverse;
+  Value mask; ///< numbers of all steps, `maskStride` each; null: each step counts
 
   template <typename Op> static Steps of(OpBuilder &builder, Op op, int64_t gates) {
     auto x = cast<RankedTensorType>(op.getX().getType());
-    return {{builder, op.getLoc()},
-            x.getDimSize(0),
-            x.getDimSize(1),
-            x.getDimSize(2) / gates,
-            op.getReverse()};
+    return {{builder, op.getLoc()},  x.getDimSize(0), x.getDimSize(1),
+            x.getDimSize(2) / gates, op.getReverse(), joinMask(builder, op.getLoc(), op.getMask())};
+  }
+  /// Each step's part begins where a buffer may, so that all steps share code.
+  static int64_t maskStride(int64_t samples) {
+    return llvm::alignTo(samples, dlc::program::alignment);
+  }
+  static Value joinMask(OpBuilder &builder, Location loc, Value mask) {
+    if (!mask)
+      return {};
+    TensorBuilder b{builder, loc};
+    int64_t steps = b.typeOf(mask).getDimSize(0), stride = maskStride(b.typeOf(mask).getDimSize(1));
+    auto padded = builder.createOrFold<PadOp>(loc, sized(mask.getType(), {steps, stride}), mask,
+                                              ArrayRef<int64_t>{0, 0}, ArrayRef<int64_t>{1, 1});
+    return b.reshape(padded, sized(mask.getType(), {steps * stride}));
   }
 
   /// Where a step stands among the tensors of all steps.
@@ -111,6 +127,24 @@ struct Steps {
   /// The same as a summand of `sum`, which a 0 leaves as it is.
   Value plus(Value sum, Value rows, int64_t place) {
     return isSplatOf(rows, 0) ? sum : b.add(sum, at(rows, place));
+  }
+  /// `stepped` of the samples for which the step counts, else `held`.
+  Value where(int64_t place, Value stepped, Value held) {
+    if (!mask)
+      return stepped;
+    auto type = b.typeOf(stepped);
+    Value counts =
+        b.builder.createOrFold<SliceOp>(b.loc, mask, ArrayRef<int64_t>{place * maskStride(samples)},
+                                        ArrayRef<int64_t>{samples}, ArrayRef<int64_t>{1});
+    return b.select(b.broadcastOver(counts, type, {1}), stepped, held);
+  }
+  /// `gradient` of the samples for which the step counts, else none.
+  Value whereCounted(int64_t place, Value gradient) {
+    return mask ? where(place, gradient, b.splatLike(gradient, 0)) : gradient;
+  }
+  /// `sum` and `gradient` of the samples for which the step does not count.
+  Value plusHeld(Value sum, int64_t place, Value gradient) {
+    return mask ? b.add(sum, where(place, b.splatLike(gradient, 0), gradient)) : sum;
   }
   /// The columns of one gate.
   Number gate(Value step, int64_t gate) {
@@ -159,8 +193,8 @@ SmallVector<Value> LstmOp::decompose(OpBuilder &builder) {
     Number i = s.sigmoid(s.gate(gate, 0)), f = s.sigmoid(s.gate(gate, 1)),
            g = tanh(s.gate(gate, 2)), o = s.sigmoid(s.gate(gate, 3));
     Number state = f * Number(s.b, c) + i * g;
-    c = cs[next] = state;
-    h = hs[next] = o * tanh(state);
+    h = hs[next] = s.where(place, o * tanh(state), h);
+    c = cs[next] = s.where(place, state, c);
   }
   return {s.stack(hs), s.stack(cs), s.stack(gates)};
 }
@@ -173,8 +207,9 @@ LogicalResult LstmOp::buildGradient(OpBuilder &builder, Gradients dresults, Want
   auto gradientOf = [&](unsigned i) {
     return dresults[i] ? dresults[i] : s.b.splatLike(getResult(i), 0);
   };
-  auto backward = LstmBackwardOp::create(builder, getLoc(), gradientOf(0), gradientOf(1),
-                                         gradientOf(2), getGates(), getCs(), getW(), getReverse());
+  auto backward =
+      LstmBackwardOp::create(builder, getLoc(), gradientOf(0), gradientOf(1), gradientOf(2),
+                             getGates(), getCs(), getW(), getMask(), getReverse());
   Value gradients[] = {backward.getDx(), backward.getDh(), backward.getDc()};
   for (auto [i, gradient] : llvm::enumerate(gradients))
     if (wanted[i])
@@ -199,9 +234,9 @@ SmallVector<Value> LstmBackwardOp::decompose(OpBuilder &builder) {
     Number dhere(s.b, dh), dstate = Number(s.b, dc) + dhere * o * (1 - square(t));
     Number di = dstate * g * (i * (1 - i)), df = dstate * c * (f * (1 - f)),
            dg = dstate * i * (1 - square(g)), dout = dhere * t * (o * (1 - o));
-    dx[place] = s.plus(s.joinGates({di, df, dg, dout}), dgates, place);
-    dh = s.plus(s.backThrough(dx[place], getW()), dhs, before);
-    dc = s.plus(dstate * f, dcs, before);
+    dx[place] = s.plus(s.whereCounted(place, s.joinGates({di, df, dg, dout})), dgates, place);
+    dh = s.plus(s.plusHeld(s.backThrough(dx[place], getW()), place, dh), dhs, before);
+    dc = s.plus(s.where(place, dstate * f, dc), dcs, before);
   }
   return {s.stack(dx), dh, dc};
 }
@@ -224,7 +259,7 @@ SmallVector<Value> GruOp::decompose(OpBuilder &builder) {
     Number r = s.sigmoid(s.gate(input, 0) + s.gate(p, 0)),
            z = s.sigmoid(s.gate(input, 1) + s.gate(p, 1)),
            n = tanh(s.gate(input, 2) + r * s.gate(p, 2));
-    h = hs[s.placeOfState(step + 1)] = n + z * (Number(s.b, h) - n);
+    h = hs[s.placeOfState(step + 1)] = s.where(place, n + z * (Number(s.b, h) - n), h);
   }
   return {s.stack(hs), s.stack(products)};
 }
@@ -238,7 +273,7 @@ LogicalResult GruOp::buildGradient(OpBuilder &builder, Gradients dresults, Wante
     return dresults[i] ? dresults[i] : s.b.splatLike(getResult(i), 0);
   };
   auto backward = GruBackwardOp::create(builder, getLoc(), gradientOf(0), gradientOf(1), getX(),
-                                        getProducts(), getHs(), getW(), getReverse());
+                                        getProducts(), getHs(), getW(), getMask(), getReverse());
   if (wanted[0])
     dx[0] = backward.getDx();
   if (wanted[1])
@@ -264,9 +299,10 @@ SmallVector<Value> GruBackwardOp::decompose(OpBuilder &builder) {
     Number h(s.b, s.at(hs, before)), dhere(s.b, dh);
     Number dz = dhere * (h - n) * (z * (1 - z)), dn = dhere * (1 - z) * (1 - square(n)),
            dr = dn * pn * (r * (1 - r));
-    dx[place] = s.joinGates({dr, dz, dn});
-    dp[place] = s.plus(s.joinGates({dr, dz, dn * r}), dproducts, place);
-    dh = s.plus(s.b.add(s.backThrough(dp[place], getW()), dhere * z), dhs, before);
+    dx[place] = s.whereCounted(place, s.joinGates({dr, dz, dn}));
+    dp[place] = s.plus(s.whereCounted(place, s.joinGates({dr, dz, dn * r})), dproducts, place);
+    dh = s.plus(s.b.add(s.backThrough(dp[place], getW()), s.where(place, dhere * z, dh)), dhs,
+                before);
   }
   return {s.stack(dx), s.stack(dp), dh};
 }

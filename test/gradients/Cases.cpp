@@ -162,6 +162,27 @@ static std::vector<Case> recurrentCases() {
                          std::string(direction) + R"( : tensor<3x2x9xf64>
                          dl.return %hs, %p : tensor<4x2x3xf64>, tensor<3x2x9xf64>)"});
   }
+  // Samples of three steps, one and none.
+  std::string mask = R"(%m = dl.constant dense<[[true, true, false], [true, false, false],
+                             [true, false, false]]> : tensor<3x3xi1> )";
+  for (std::string direction : {"", " reverse"}) {
+    std::string name = direction.empty() ? "_mask" : "_mask_reverse";
+    cases.push_back({"lstm" + name,
+                     R"((%x: tensor<3x3x8xf64>, %h: tensor<3x2xf64>, %c: tensor<3x2xf64>,
+                         %w: tensor<8x2xf64>) ->
+                         (tensor<4x3x2xf64>, tensor<4x3x2xf64>, tensor<3x3x8xf64>))",
+                     mask + "%hs, %cs, %gates = dl.lstm %x, %h, %c, %w mask(%m : tensor<3x3xi1>)" +
+                         direction + R"( : tensor<3x3x8xf64>
+                         dl.return %hs, %cs, %gates :
+                            tensor<4x3x2xf64>, tensor<4x3x2xf64>, tensor<3x3x8xf64>)"});
+    cases.push_back(
+        {"gru" + name,
+         R"((%x: tensor<3x3x6xf64>, %h: tensor<3x2xf64>, %w: tensor<6x2xf64>,
+             %b: tensor<6xf64>) -> (tensor<4x3x2xf64>, tensor<3x3x6xf64>))",
+         mask + "%hs, %p = dl.gru %x, %h, %w bias(%b : tensor<6xf64>) mask(%m : tensor<3x3xi1>)" +
+             direction + R"( : tensor<3x3x6xf64>
+             dl.return %hs, %p : tensor<4x3x2xf64>, tensor<3x3x6xf64>)"});
+  }
   cases.push_back({"lstm_outputs_only",
                    R"((%x: tensor<2x2x12xf64>, %w: tensor<12x3xf64>) -> tensor<2x2x3xf64>)",
                    R"(%zero = dl.constant dense<0.0> : tensor<2x3xf64>

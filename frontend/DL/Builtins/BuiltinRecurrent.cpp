@@ -25,6 +25,7 @@ private:
   bool read();
   bool readInitial();
   bool readInitial(const Value &given);
+  bool readLengths();
   States initialOf(int64_t part);
   std::optional<Tensor> weight(llvm::StringRef name, int64_t part, llvm::ArrayRef<int64_t> shape);
   mlir::Value inputProduct(mlir::Value x, const Tensor &weight);
@@ -36,6 +37,10 @@ private:
   }
   mlir::Value turn(mlir::Value x) {
     return dl::TransposeOp::create(b.builder, b.loc, x, llvm::ArrayRef<int64_t>{1, 0, 2});
+  }
+  /// `y`, outputs of all steps, with 0 behind the last step of each sample.
+  mlir::Value zeroBehind(mlir::Value y) {
+    return b.keepWhere(b.broadcastOver(mask, b.typeOf(y), {2}), y);
   }
   /// `count` of [places, samples, units] from `first` on.
   mlir::Value places(mlir::Value x, int64_t first, int64_t count) {
@@ -52,9 +57,10 @@ private:
   int64_t steps = 0, samples = 0, units = 0, layers = 0, directions = 0;
   double rate = 0;
   BatchAxis batch;
-  llvm::SmallVector<const Tensor *> given; ///< the initial states, if there are
-  llvm::SmallVector<States> last;          ///< of each part
-  std::vector<Tensor> weights;             ///< all that the results depend on
+  llvm::SmallVector<const Tensor *> given; ///< the initial states and the lengths, if there are
+  mlir::Value mask;               ///< [steps, samples]: before the sample's length, or null
+  llvm::SmallVector<States> last; ///< of each part
+  std::vector<Tensor> weights;    ///< all that the results depend on
 };
 
 } // namespace
@@ -90,7 +96,7 @@ bool Recurrent::read() {
   return call.evaluator.spendElements(steps, call.range) && readDropout(call, "dropout", rate) &&
          call.checkSize({layers, directions, steps + 1, samples, units * gates}, element) &&
          call.checkSize({units * gates, std::max(units * directions, x.shape()[2])}, element) &&
-         readInitial();
+         readInitial() && readLengths();
 }
 
 bool Recurrent::readInitial() {
@@ -125,12 +131,36 @@ bool Recurrent::readInitial(const Value &value) {
   return true;
 }
 
+bool Recurrent::readLengths() {
+  if (call.isNone("lengths"))
+    return true;
+  const Tensor &lengths = call.tensor("lengths");
+  if (lengths.shape() != llvm::ArrayRef(samples)) {
+    call.fail("lengths",
+              "'lengths' of " + call.label + " has a number of steps for each of the " +
+                  llvm::Twine(samples) + " samples, found " + describe(lengths.type()),
+              "[N]");
+    return false;
+  }
+  if (!batch.exists() && lengths.batch.exists()) {
+    batch = lengths.batch;
+    batch.axis = 1;
+  }
+  call.entry().markClasses(lengths.value, steps + 1);
+  auto type = mlir::RankedTensorType::get({steps, samples}, lengths.type().getElementType());
+  mlir::Value step = b.iota(type.getShape(), type.getElementType(), 0);
+  mask = b.compare(dl::Predicate::LT, step, b.broadcast(lengths.value, type, {1}));
+  given.push_back(&lengths);
+  return true;
+}
+
 Recurrent::States Recurrent::initialOf(int64_t part) {
   mlir::RankedTensorType type = sized({samples, units});
   States initial;
   for (size_t state = 0; state < states; ++state)
-    initial.push_back(given.empty() ? b.splat(type, 0)
-                                    : b.reshape(places(given[state]->value, part, 1), type));
+    initial.push_back(call.isNone("initial")
+                          ? b.splat(type, 0)
+                          : b.reshape(places(given[state]->value, part, 1), type));
   return initial;
 }
 
@@ -174,13 +204,13 @@ mlir::Value Recurrent::buildPart(mlir::Value x, int64_t part) {
   product = b.reshape(product, sized({steps, samples, rows}));
 
   States initial = initialOf(part);
-  mlir::Operation *op = isLstm
-                            ? dl::LstmOp::create(b.builder, b.loc, product, initial[0], initial[1],
-                                                 state->value, isReverse)
-                                  .getOperation()
-                            : dl::GruOp::create(b.builder, b.loc, product, initial[0], state->value,
-                                                stateBias ? stateBias->value : nullptr, isReverse)
-                                  .getOperation();
+  mlir::Operation *op =
+      isLstm ? dl::LstmOp::create(b.builder, b.loc, product, initial[0], initial[1], state->value,
+                                  mask, isReverse)
+                   .getOperation()
+             : dl::GruOp::create(b.builder, b.loc, product, initial[0], state->value,
+                                 stateBias ? stateBias->value : nullptr, mask, isReverse)
+                   .getOperation();
   States &lastStates = last.emplace_back();
   for (size_t i = 0; i < states; ++i)
     lastStates.push_back(places(op->getResult(i), isReverse ? 0 : steps, 1));
@@ -207,6 +237,9 @@ Value Recurrent::build() {
     y = directions == 1 ? outputs[0]
                         : dl::ConcatOp::create(b.builder, b.loc, outputs, 2).getResult();
   }
+
+  if (mask)
+    y = zeroBehind(y);
 
   for (const Tensor &each : weights)
     inputs.push_back(&each);
@@ -239,7 +272,8 @@ std::vector<Builtin> recurrentBuiltins() {
                     {"dropout", K::Number, 0},
                     {"bidirectional", K::Bool, false},
                     {"bias", K::Bool, true},
-                    {"batch_first", K::Bool, false}},
+                    {"batch_first", K::Bool, false},
+                    {"lengths", K::IndexTensor, NoneValue{}, true}},
                    doc,
                    build};
   };

@@ -374,51 +374,67 @@ static Tensor drawn(std::string_view name, interpreter::Shape shape) {
   return interpreter::uniformTensor(std::move(shape), name);
 }
 
-// Of five steps, of one, and against time; bidirectional layers have both.
-TEST(Decompose, Lstm) {
-  for (int64_t steps : {5, 1})
-    for (std::string direction : {"", " reverse"}) {
-      std::string count = std::to_string(steps), x = "tensor<" + count + "x3x8xf64>",
-                  hs = "tensor<" + std::to_string(steps + 1) + "x3x2xf64>";
-      Tensor gates = drawn("x", {steps, 3, 8}), states = drawn("hs", {steps + 1, 3, 2}),
-             cells = drawn("cs", {steps + 1, 3, 2}), weight = drawn("w", {8, 2});
-      runBothWays("dl.entry @f(%x: " + x + ", %h: tensor<3x2xf64>, %c: tensor<3x2xf64>, " +
-                      "%w: tensor<8x2xf64>) -> (" + hs + ", " + hs + ", " + x +
-                      ") attributes {kind = #program.entry<infer>} {\n" +
-                      "%hs, %cs, %gates = dl.lstm %x, %h, %c, %w" + direction + " : " + x +
-                      "\ndl.return %hs, %cs, %gates : " + hs + ", " + hs + ", " + x + "\n}",
-                  {gates, drawn("h", {3, 2}), drawn("c", {3, 2}), weight});
-      runBothWays("dl.entry @f(%dhs: " + hs + ", %dcs: " + hs + ", %dg: " + x + ", %g: " + x +
-                      ", %cs: " + hs + ", %w: tensor<8x2xf64>) -> (" + x +
-                      ", tensor<3x2xf64>, tensor<3x2xf64>)" +
-                      " attributes {kind = #program.entry<infer>} {\n" +
-                      "%dx, %dh, %dc = dl.lstm_backward %dhs, %dcs, %dg, %g, %cs, %w" + direction +
-                      " : " + x + "\ndl.return %dx, %dh, %dc : " + x +
-                      ", tensor<3x2xf64>, tensor<3x2xf64>\n}",
-                  {states, cells, drawn("dg", {steps, 3, 8}), gates, cells, weight});
+/// Runs a recurrent layer of 3 samples forwards and against time, where each step of each sample
+/// counts, and with a mask of samples of all steps, two and none.
+static void runRecurrent(const std::string &operands, const std::string &types,
+                         const std::string &before, const std::string &behind, int64_t steps,
+                         std::vector<Tensor> inputs) {
+  for (std::string direction : {"", " reverse"})
+    for (bool isMasked : {false, true}) {
+      std::vector<Tensor> all = inputs;
+      if (isMasked) {
+        all.push_back(Tensor::filled({steps, 3}, 0));
+        for (int64_t t = 0; t < steps; ++t) {
+          all.back().at({t, 0}) = 1;
+          all.back().at({t, 1}) = t < 2;
+        }
+      }
+      std::string mask = "%m : tensor<" + std::to_string(steps) + "x3xi1>";
+      runBothWays("dl.entry @f(" + operands + (isMasked ? ", " + mask : "") + ") -> (" + types +
+                      ") attributes {kind = #program.entry<infer>} {\n" + before +
+                      (isMasked ? " mask(" + mask + ")" : "") + direction + behind + " : " + types +
+                      "\n}",
+                  all);
     }
 }
 
+// Of five steps and of one; bidirectional layers have both directions.
+TEST(Decompose, Lstm) {
+  for (int64_t steps : {5, 1}) {
+    std::string x = "tensor<" + std::to_string(steps) + "x3x8xf64>",
+                hs = "tensor<" + std::to_string(steps + 1) + "x3x2xf64>", state = "tensor<3x2xf64>",
+                w = "tensor<8x2xf64>";
+    Tensor gates = drawn("x", {steps, 3, 8}), states = drawn("hs", {steps + 1, 3, 2}),
+           cells = drawn("cs", {steps + 1, 3, 2}), weight = drawn("w", {8, 2});
+    runRecurrent("%x: " + x + ", %h: " + state + ", %c: " + state + ", %w: " + w,
+                 hs + ", " + hs + ", " + x, "%hs, %cs, %gates = dl.lstm %x, %h, %c, %w",
+                 " : " + x + "\ndl.return %hs, %cs, %gates", steps,
+                 {gates, drawn("h", {3, 2}), drawn("c", {3, 2}), weight});
+    runRecurrent("%dhs: " + hs + ", %dcs: " + hs + ", %dg: " + x + ", %g: " + x + ", %cs: " + hs +
+                     ", %w: " + w,
+                 x + ", " + state + ", " + state,
+                 "%dx, %dh, %dc = dl.lstm_backward %dhs, %dcs, %dg, %g, %cs, %w",
+                 " : " + x + "\ndl.return %dx, %dh, %dc", steps,
+                 {states, cells, drawn("dg", {steps, 3, 8}), gates, cells, weight});
+  }
+}
+
 TEST(Decompose, Gru) {
-  for (int64_t steps : {5, 1})
-    for (std::string direction : {"", " reverse"}) {
-      std::string count = std::to_string(steps), x = "tensor<" + count + "x3x6xf64>",
-                  hs = "tensor<" + std::to_string(steps + 1) + "x3x2xf64>";
-      Tensor gates = drawn("x", {steps, 3, 6}), states = drawn("hs", {steps + 1, 3, 2}),
-             weight = drawn("w", {6, 2});
-      for (std::string bias : {"", " bias(%b : tensor<6xf64>)"})
-        runBothWays("dl.entry @f(%x: " + x + ", %h: tensor<3x2xf64>, %w: tensor<6x2xf64>, " +
-                        "%b: tensor<6xf64>) -> (" + hs + ", " + x +
-                        ") attributes {kind = #program.entry<infer>} {\n" +
-                        "%hs, %p = dl.gru %x, %h, %w" + bias + direction + " : " + x +
-                        "\ndl.return %hs, %p : " + hs + ", " + x + "\n}",
-                    {gates, drawn("h", {3, 2}), weight, drawn("b", {6})});
-      runBothWays(
-          "dl.entry @f(%dhs: " + hs + ", %dp: " + x + ", %x: " + x + ", %p: " + x + ", %hs: " + hs +
-              ", %w: tensor<6x2xf64>) -> (" + x + ", " + x +
-              ", tensor<3x2xf64>) attributes {kind = #program.entry<infer>} {\n" +
-              "%dx, %d, %dh = dl.gru_backward %dhs, %dp, %x, %p, %hs, %w" + direction + " : " + x +
-              "\ndl.return %dx, %d, %dh : " + x + ", " + x + ", tensor<3x2xf64>\n}",
-          {states, drawn("dp", {steps, 3, 6}), gates, drawn("p", {steps, 3, 6}), states, weight});
-    }
+  for (int64_t steps : {5, 1}) {
+    std::string x = "tensor<" + std::to_string(steps) + "x3x6xf64>",
+                hs = "tensor<" + std::to_string(steps + 1) + "x3x2xf64>", state = "tensor<3x2xf64>",
+                w = "tensor<6x2xf64>";
+    Tensor gates = drawn("x", {steps, 3, 6}), states = drawn("hs", {steps + 1, 3, 2}),
+           weight = drawn("w", {6, 2});
+    for (std::string bias : {"", " bias(%b : tensor<6xf64>)"})
+      runRecurrent("%x: " + x + ", %h: " + state + ", %w: " + w + ", %b: tensor<6xf64>",
+                   hs + ", " + x, "%hs, %p = dl.gru %x, %h, %w" + bias,
+                   " : " + x + "\ndl.return %hs, %p", steps,
+                   {gates, drawn("h", {3, 2}), weight, drawn("b", {6})});
+    runRecurrent(
+        "%dhs: " + hs + ", %dp: " + x + ", %x: " + x + ", %p: " + x + ", %hs: " + hs + ", %w: " + w,
+        x + ", " + x + ", " + state, "%dx, %d, %dh = dl.gru_backward %dhs, %dp, %x, %p, %hs, %w",
+        " : " + x + "\ndl.return %dx, %d, %dh", steps,
+        {states, drawn("dp", {steps, 3, 6}), gates, drawn("p", {steps, 3, 6}), states, weight});
+  }
 }

@@ -41,8 +41,24 @@ dl.entry @gru_c1(%x: tensor<0x3x18xf32>, %h: tensor<3x6xf32>, %w: tensor<18x6xf3
 
 // -----
 
-dl.entry @gru_c2(%x: tensor<7x3x18xf32>, %h: tensor<3x6xf32>, %w: tensor<18x6xf32>, %b: tensor<6xf32>) attributes {kind = #program.entry<train>} {
-  // expected-error @+1 {{'dl.gru' op (C2) expects the bias to be 'tensor<18xf32>', found 'tensor<6xf32>'}}
+dl.entry @lstm_c2_samples(%x: tensor<7x3x24xf32>, %h: tensor<3x6xf32>, %w: tensor<24x6xf32>, %m: tensor<7x4xi1>) attributes {kind = #program.entry<train>} {
+  // expected-error @+1 {{'dl.lstm' op (C2) expects the mask to be of 7 steps and 3 samples, found 'tensor<7x4xi1>'}}
+  %0:3 = dl.lstm %x, %h, %h, %w mask(%m : tensor<7x4xi1>) : tensor<7x3x24xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @gru_backward_c2_rank(%x: tensor<7x3x18xf32>, %h: tensor<8x3x6xf32>, %w: tensor<18x6xf32>, %m: tensor<7xi1>) attributes {kind = #program.entry<train>} {
+  // expected-error @+1 {{'dl.gru_backward' op (C2) expects the mask to be of 7 steps and 3 samples, found 'tensor<7xi1>'}}
+  %0:3 = dl.gru_backward %h, %x, %x, %x, %h, %w mask(%m : tensor<7xi1>) : tensor<7x3x18xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @gru_c3(%x: tensor<7x3x18xf32>, %h: tensor<3x6xf32>, %w: tensor<18x6xf32>, %b: tensor<6xf32>) attributes {kind = #program.entry<train>} {
+  // expected-error @+1 {{'dl.gru' op (C3) expects the bias to be 'tensor<18xf32>', found 'tensor<6xf32>'}}
   %0:2 = dl.gru %x, %h, %w bias(%b : tensor<6xf32>) : tensor<7x3x18xf32>
   dl.return
 }

@@ -1,4 +1,5 @@
-"""Inputs and weights for recurrent.dl, and what PyTorch's definitions of nn.LSTM and nn.GRU give for them, one unit at a time.
+"""Inputs and weights for recurrent.dl, and what PyTorch's definitions of nn.LSTM and nn.GRU give for them, one unit at a time;
+with lengths, what they give for each sample's own steps, with zeros behind them (pack_padded_sequence, pad_packed_sequence).
 
 usage: check_recurrent.py write INPUTS PARAMETERS | check OUTPUTS
 """
@@ -33,7 +34,7 @@ def weights(kind, units, layers, directions, bias):
     return made
 
 
-def run(kind, units, layers, directions, given, x, states):
+def run(kind, units, layers, directions, given, x, states, lengths):
     """Outputs [T][N][..] of x [T][N][C]; states [part][which][N][units] become the last ones."""
     def product(name, row, vector):
         if name not in given:
@@ -42,11 +43,11 @@ def run(kind, units, layers, directions, given, x, states):
         return sum(values[row * shape[1] + k] * v for k, v in enumerate(vector)) if len(shape) == 2 else values[row]
 
     for layer in range(layers):
-        outputs = [[[] for _ in range(N)] for _ in range(T)]
+        outputs = [[[0.0] * (units * directions) for _ in range(N)] for _ in range(T)]
         for direction, suffix in list(enumerate(("", "_reverse")))[:directions]:
             state = states[layer * directions + direction]
-            for t in range(T) if direction == 0 else reversed(range(T)):
-                for n in range(N):
+            for n in range(N):
+                for t in range(lengths[n]) if direction == 0 else reversed(range(lengths[n])):
                     def input_part(row):
                         return product(f"weight_ih_l{layer}{suffix}", row, x[t][n]) + product(f"bias_ih_l{layer}{suffix}", row, ())
 
@@ -62,12 +63,14 @@ def run(kind, units, layers, directions, given, x, states):
                             r, z = (sigmoid(input_part(gate * units + k) + state_part(gate * units + k)) for gate in range(2))
                             new = math.tanh(input_part(2 * units + k) + r * state_part(2 * units + k))
                             state[0][n][k] = (1 - z) * new + z * state[0][n][k]
-                    outputs[t][n] = outputs[t][n] + state[0][n]
+                    outputs[t][n][direction * units:(direction + 1) * units] = state[0][n]
         x = outputs
     return x
 
 
-LAYERS = (("lstm1", "lstm", 2, 2, 2, True), ("gru1", "gru", 2, 2, 2, True), ("gru2", "gru", 3, 1, 1, False))
+WHOLE, STEPS = [T] * N, [2, T, 0]
+LAYERS = (("lstm1", "lstm", 2, 2, 2, True), ("gru1", "gru", 2, 2, 2, True), ("gru2", "gru", 3, 1, 1, False),
+          ("lstm2", "lstm", 2, 2, 2, True), ("gru3", "gru", 2, 2, 2, True), ("gru4", "gru", 3, 1, 1, False))
 X, H, CELLS = numbers(N * T * C, 1), numbers(4 * N * 2, 2), numbers(4 * N * 2, 3)
 
 
@@ -81,21 +84,24 @@ def flat(nested):
 
 def expected():
     x = [[X[(n * T + t) * C:(n * T + t + 1) * C] for n in range(N)] for t in range(T)]
-    firsts = {"lstm1": states(4, 2, H, CELLS), "gru1": states(4, 2, H), "gru2": states(1, 3, [0.0] * (N * 3))}
-    names = {"lstm1": ("y", "lasth", "lastc"), "gru1": ("z", "lastz"), "gru2": ("plain",)}
+    names = {"lstm1": ("y", "lasth", "lastc"), "gru1": ("z", "lastz"), "gru2": ("plain",),
+             "lstm2": ("short", "shorth", "shortc"), "gru3": ("brief", "briefh"), "gru4": ("first",)}
     found = {}
     for key, kind, units, layers, directions, bias in LAYERS:
-        outputs = run(kind, units, layers, directions, weights(kind, units, layers, directions, bias), x, firsts[key])
+        state = states(4, 2, H, CELLS) if kind == "lstm" else states(4, 2, H) if bias else states(1, 3, [0.0] * (N * 3))
         output, *lasts = names[key]
+        lengths = WHOLE if output in ("y", "z", "plain") else STEPS
+        outputs = run(kind, units, layers, directions, weights(kind, units, layers, directions, bias), x, state, lengths)
         found[output] = flat([[outputs[t][n] for t in range(T)] for n in range(N)])
         for which, last in enumerate(lasts):
-            found[last] = flat([part[which] for part in firsts[key]])
+            found[last] = flat([part[which] for part in state])
     return found
 
 
 def main():
     if sys.argv[1] == "write":
-        save(sys.argv[2], {"x": ([N, T, C], X), "h": ([4, N, 2], H), "c": ([4, N, 2], CELLS)})
+        save(sys.argv[2], {"x": ([N, T, C], X), "h": ([4, N, 2], H), "c": ([4, N, 2], CELLS),
+                           "steps": ([N], STEPS, "I32")})
         save(sys.argv[3], {f"{key}.{name}": tensor for key, *layer in LAYERS for name, tensor in weights(*layer).items()})
         return
     found, worst = load(sys.argv[2]), 0.0

@@ -364,6 +364,17 @@ R"dl(test.dl:2:52: error: 'initial' of gru is f32[2, 4, 8] for each state, found
   y = zeros((5, 4, 3)) |> gru(8, layers=2, initial=zeros((1, 4, 8)))
                                                    ^~~~~~~~~~~~~~~~ [layers * directions, N, hidden]
 )dl", {}},
+{"LstmLengthsOfOtherSamples", R"dl(y = zeros((5, 4, 3)) |> lstm(8, lengths=tensor([2, 5, 1], dtype=i32)))dl",
+R"dl(test.dl:2:43: error: 'lengths' of lstm has a number of steps for each of the 4 samples, found i32[3]
+  y = zeros((5, 4, 3)) |> lstm(8, lengths=tensor([2, 5, 1], dtype=i32))
+                                          ^~~~~~~~~~~~~~~~~~~~~~~~~~~~ [N]
+)dl", {}},
+{"GruLengthsOfFloats", R"dl(y = zeros((5, 4, 3)) |> gru(8, lengths=zeros((4,))))dl",
+R"dl(test.dl:2:27: error: gru expects an i32 or i64 tensor or none, found f32[4]
+  y = zeros((5, 4, 3)) |> gru(8, lengths=zeros((4,)))
+                          ^~~ i32(zeros((4,)))
+test.dl:2:42: note: f32[4] comes from this zeros
+)dl", {}},
 {"HuberDelta", R"dl(y = huber(x, x, delta=0))dl",
 R"dl(test.dl:2:25: error: 'delta' is above 0, found 0
   y = huber(x, x, delta=0)

@@ -20,14 +20,19 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double sigmoidSlope(double x) { return sigmoid(x) * (1 - sigmoid(x)); }
 double tanhSlope(double x) { return 1 - std::tanh(x) * std::tanh(x); }
 
-/// Sizes, and where steps and states stand.
+/// Sizes, where steps and states stand, and which steps count.
 struct Layer {
   int64_t steps, samples, units, gates;
   bool reverse;
+  const Tensor *mask;
 
-  Layer(const Tensor &x, int64_t gates, bool reverse)
+  /// The mask is the last operand.
+  template <typename Op>
+  Layer(Op op, ArrayRef<Tensor> v, const Tensor &x, int64_t gates)
       : steps(x.shape[0]), samples(x.shape[1]), units(x.shape[2] / gates), gates(gates),
-        reverse(reverse) {}
+        reverse(op.getReverse()), mask(op.getMask() ? &v.back() : nullptr) {}
+
+  bool counts(int64_t t, int64_t n) const { return !mask || mask->at({t, n}) != 0; }
 
   int64_t row(int64_t step) const { return reverse ? steps - step - 1 : step; }
   int64_t before(int64_t step) const { return reverse ? row(step) + 1 : row(step); }
@@ -67,7 +72,7 @@ struct Layer {
 
 Values lstm(dl::LstmOp op, ArrayRef<Tensor> v) {
   const Tensor &x = v[0], &w = v[3];
-  Layer layer(x, 4, op.getReverse());
+  Layer layer(op, v, x, 4);
   Tensor hs = layer.states(), cs = hs, gates = layer.inputs();
   layer.put(hs, v[1]);
   layer.put(cs, v[2]);
@@ -81,6 +86,11 @@ Values lstm(dl::LstmOp op, ArrayRef<Tensor> v) {
       }
       double c = sigmoid(gate[1]) * cs.at({layer.before(step), n, k}) +
                  sigmoid(gate[0]) * std::tanh(gate[2]);
+      if (!layer.counts(t, n)) {
+        cs.at({layer.behind(step), n, k}) = cs.at({layer.before(step), n, k});
+        hs.at({layer.behind(step), n, k}) = hs.at({layer.before(step), n, k});
+        return;
+      }
       cs.at({layer.behind(step), n, k}) = c;
       hs.at({layer.behind(step), n, k}) = sigmoid(gate[3]) * std::tanh(c);
     });
@@ -90,13 +100,18 @@ Values lstm(dl::LstmOp op, ArrayRef<Tensor> v) {
 Values lstmBackward(dl::LstmBackwardOp op, ArrayRef<Tensor> v) {
   Tensor dhs = v[0], dcs = v[1], dgates = v[2];
   const Tensor &gates = v[3], &cs = v[4], &w = v[5];
-  Layer layer(gates, 4, op.getReverse());
+  Layer layer(op, v, gates, 4);
   for (int64_t step = layer.steps - 1; step >= 0; --step) {
     layer.forEachUnit(step, [&](int64_t t, int64_t n, int64_t k) {
       auto gate = [&](int64_t g) { return gates.at({t, n, g * layer.units + k}); };
       auto dgate = [&](int64_t g) -> double & { return dgates.at({t, n, g * layer.units + k}); };
       double before = cs.at({layer.before(step), n, k}), c = cs.at({layer.behind(step), n, k});
       double dh = dhs.at({layer.behind(step), n, k});
+      if (!layer.counts(t, n)) {
+        dhs.at({layer.before(step), n, k}) += dh;
+        dcs.at({layer.before(step), n, k}) += dcs.at({layer.behind(step), n, k});
+        return;
+      }
       dgate(3) += dh * std::tanh(c) * sigmoidSlope(gate(3));
       double dc = dcs.at({layer.behind(step), n, k}) + dh * sigmoid(gate(3)) * tanhSlope(c);
       dgate(0) += dc * std::tanh(gate(2)) * sigmoidSlope(gate(0));
@@ -125,7 +140,7 @@ struct GruGates {
 
 Values gru(dl::GruOp op, ArrayRef<Tensor> v) {
   const Tensor &x = v[0], &w = v[2];
-  Layer layer(x, 3, op.getReverse());
+  Layer layer(op, v, x, 3);
   Tensor hs = layer.states(), products = layer.inputs();
   layer.put(hs, v[1]);
   for (int64_t step = 0; step < layer.steps; ++step)
@@ -136,8 +151,10 @@ Values gru(dl::GruOp op, ArrayRef<Tensor> v) {
             layer.product(hs, w, step, n, column) + (op.getBias() ? v[3].at({column}) : 0);
       }
       GruGates gate(layer, x, products, t, n, k);
-      hs.at({layer.behind(step), n, k}) = (1 - sigmoid(gate.z)) * std::tanh(gate.n) +
-                                          sigmoid(gate.z) * hs.at({layer.before(step), n, k});
+      double before = hs.at({layer.before(step), n, k});
+      hs.at({layer.behind(step), n, k}) =
+          layer.counts(t, n) ? (1 - sigmoid(gate.z)) * std::tanh(gate.n) + sigmoid(gate.z) * before
+                             : before;
     });
   return Result{hs, products};
 }
@@ -145,7 +162,7 @@ Values gru(dl::GruOp op, ArrayRef<Tensor> v) {
 Values gruBackward(dl::GruBackwardOp op, ArrayRef<Tensor> v) {
   Tensor dhs = v[0], dp = v[1];
   const Tensor &x = v[2], &products = v[3], &hs = v[4], &w = v[5];
-  Layer layer(x, 3, op.getReverse());
+  Layer layer(op, v, x, 3);
   Tensor dx = layer.inputs();
   for (int64_t step = layer.steps - 1; step >= 0; --step) {
     layer.forEachUnit(step, [&](int64_t t, int64_t n, int64_t k) {
@@ -154,6 +171,10 @@ Values gruBackward(dl::GruBackwardOp op, ArrayRef<Tensor> v) {
         sum.at({t, n, g * layer.units + k}) += part;
       };
       double dh = dhs.at({layer.behind(step), n, k}), before = hs.at({layer.before(step), n, k});
+      if (!layer.counts(t, n)) {
+        dhs.at({layer.before(step), n, k}) += dh;
+        return;
+      }
       double dz = dh * (before - std::tanh(gate.n)) * sigmoidSlope(gate.z);
       double dn = dh * (1 - sigmoid(gate.z)) * tanhSlope(gate.n);
       double dr = dn * products.at({t, n, 2 * layer.units + k}) * sigmoidSlope(gate.r);

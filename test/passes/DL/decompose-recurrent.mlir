@@ -50,3 +50,22 @@ dl.entry @lstm(%x: tensor<3x5x8xf32> {dl.name = "x"})
   %loss = dl.reduce sum %y axes = [0, 1, 2] : tensor<3x5x2xf32>
   dl.return loss(%loss : tensor<f32>)
 }
+
+// Where the mask is false the states stay. Its part of each step begins where a buffer may, so that steps share their kernels.
+// CHECK-LABEL: dl.entry @gru_mask
+// CHECK-SAME: %[[X:.*]]: tensor<2x5x6xf32>, %[[H:.*]]: tensor<5x2xf32>, %[[W:.*]]: tensor<6x2xf32>, %[[M:.*]]: tensor<2x5xi1>
+// CHECK: %[[P:.*]] = dl.pad %[[M]] low = [0, 0] steps = [1, 1] : tensor<2x5xi1> to tensor<2x64xi1>
+// CHECK: %[[MASK:.*]] = dl.reshape %[[P]] : tensor<2x64xi1> to tensor<128xi1>
+// CHECK: %[[M1:.*]] = dl.slice %[[MASK]] starts = [64] sizes = [5] steps = [1]
+// CHECK: %[[COUNTS1:.*]] = dl.broadcast %[[M1]] dims = [0] : tensor<5xi1> to tensor<5x2xi1>
+// CHECK: %[[H1:.*]] = dl.select %[[COUNTS1]], %{{.*}}, %[[H]]
+// CHECK: dl.matmul %[[H1]], %[[W]] transpose_b
+// CHECK: %[[M0:.*]] = dl.slice %[[MASK]] starts = [0] sizes = [5] steps = [1]
+// CHECK: %[[COUNTS0:.*]] = dl.broadcast %[[M0]]
+// CHECK: %[[H0:.*]] = dl.select %[[COUNTS0]], %{{.*}}, %[[H1]]
+// CHECK: dl.concat %[[H0]], %[[H1]], %[[H]] axis = 0
+dl.entry @gru_mask(%x: tensor<2x5x6xf32>, %h: tensor<5x2xf32>, %w: tensor<6x2xf32>, %m: tensor<2x5xi1>) -> tensor<3x5x2xf32>
+    attributes {kind = #program.entry<infer>} {
+  %hs, %p = dl.gru %x, %h, %w mask(%m : tensor<2x5xi1>) reverse : tensor<2x5x6xf32>
+  dl.return %hs : tensor<3x5x2xf32>
+}
