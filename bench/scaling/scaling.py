@@ -57,33 +57,35 @@ class Bench:
             output(self.dlc, os.path.join(ROOT, MODELS[net]), "-D", f"N={batch}", *flags, "-o", module)
         return module
 
-    def link(self, nodes):
-        measured = last_object(nodes.mpirun(self.run, "link", "--json"))
-        return measured["alpha"], measured["beta"], measured["processor"]
+    def link(self, nodes, module=None):
+        """Alpha and beta; with a module also those beside its kernels, and what these lose."""
+        measured = last_object(nodes.mpirun(self.run, "link", *([module] if module else []), "--json"))
+        alone = measured["alpha"], measured["beta"]
+        return (alone, (measured["beside"]["alpha"], measured["beside"]["beta"], measured["beside"]["lost"])) if module else alone
 
     def single(self, net, batch):
         """One rank of one core, without anything for ranks."""
         return last_object(output("taskset", "-c", "0", self.run, "bench", self.compile(net, batch), "--steps", str(self.options.steps),
                                   "--json"))["median_ms"]
 
-    def dlc_variant(self, nodes, net, batch, variant, link):
+    def dlc_variant(self, nodes, net, batch, variant, link, beside):
         module = self.compile(net, batch, "--data-parallel", f"--link={link[0]:.3g},{link[1]:.3g}", *VARIANTS[variant])
         trace = os.path.join(self.folder, "trace.json")
         steps = ["--steps", str(self.options.steps), "--json"]
         untraced = last_object(nodes.mpirun(self.run, "bench", module, *steps))
         traced = last_object(nodes.mpirun(self.run, "bench", module, *steps, "--trace", trace))["trace"]["ranks"][0]
         row = {key: untraced[key] for key in ("median_ms", "min_ms", "max_ms")}
-        row.update({key: traced[key] for key in ("backward_ms", "communication_ms", "exposed_ms", "overlap")})
-        row["predicted_ms"] = self.predicted(nodes, module, link)
+        row.update({key: traced[key] for key in ("backward_ms", "communication_ms", "exposed_ms", "waiting_ms", "overlap")})
+        row["predicted_ms"] = self.predicted(nodes, module, link, beside)
         row["transport_cpu_share"] = traced["transport_cpu_s"] / (traced["step_ms"] * 1e-3 * (traced["steps"] + 1))
         row["sums"] = sum(event["cat"] == "collective" and event["pid"] == 0 and event["args"]["step"] == 1
                           for event in json.load(open(trace))["traceEvents"] if event["ph"] == "X")
         return row
 
-    def predicted(self, nodes, module, link):
+    def predicted(self, nodes, module, link, beside):
         """Kernels are timed on all nodes at once, since these share one machine's memory; the slowest counts."""
-        lines = nodes.each(lambda node: [self.run, "simulate", module, "--ranks", str(nodes.nodes), "--link", f"{link[0]},{link[1]}",
-                                        "--processor", str(link[2]), "--json"])
+        lines = nodes.each(lambda node: [self.run, "simulate", module, "--ranks", str(nodes.nodes), "--link", ",".join(map(str, link)),
+                                        "--beside", ",".join(map(str, beside)), "--json"])
         return max(last_object(each)["step_ms"] for each in lines)
 
     def ddp(self, nodes, net, batch):
@@ -95,13 +97,15 @@ class Bench:
     def case(self, nodes, rate, link, net, batch, mode, alone):
         ranks = nodes.nodes
         share = batch if mode == "weak" else batch // ranks
+        # Of one network and batch, for all variants of it.
+        beside = self.link(nodes, self.compile(net, share))[1]
         for variant in self.options.variants:
             if variant == "ddp" and net not in DDP:
                 continue
-            row = self.ddp(nodes, net, share) if variant == "ddp" else self.dlc_variant(nodes, net, share, variant, link)
+            row = self.ddp(nodes, net, share) if variant == "ddp" else self.dlc_variant(nodes, net, share, variant, link, beside)
             speedup = alone / row["median_ms"] * (ranks if mode == "weak" else 1)
             yield {"case": f"{net}/{batch}", "mode": mode, "ranks": ranks, "rate": rate, "delay_us": self.options.delay, "alpha": link[0],
-                   "beta": link[1], "processor": link[2], "variant": variant, "one_rank_ms": alone, "speedup": speedup, **row}
+                   "beta": link[1], "beside": beside, "variant": variant, "one_rank_ms": alone, "speedup": speedup, **row}
 
     def all(self):
         # Compiled and timed alone before any cluster stands.
@@ -164,7 +168,7 @@ def line(row):
     if "alone" in row:
         return (f"{row['alone']}: data-parallel on one rank takes {row['ratio']:.4f} of what it takes without ({row['least']:.3f} - "
                 f"{row['most']:.3f}), shortest steps {row['ratio_of_least']:.4f}")
-    hidden = (f"  backward {row['backward_ms']:8.2f}  communication {row['communication_ms']:8.2f}  exposed {row['exposed_ms']:8.2f}  "
+    hidden = (f"  backward {row['backward_ms']:8.2f}  communication {row['communication_ms']:8.2f}  exposed {row['exposed_ms']:8.2f}  waiting {row['waiting_ms']:7.2f}  "
               f"hidden {100 * row['overlap']:5.1f}%  sums {row['sums']}  predicted {row['predicted_ms']:8.2f}" if "overlap" in row else "")
     return (f"{row['case']:12} {row['mode']:6} {row['rate']:8} {row['variant']:8} {row['median_ms']:9.2f} ms  speed-up {row['speedup']:.2f}" + hidden)
 

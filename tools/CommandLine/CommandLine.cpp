@@ -217,29 +217,46 @@ CLI::Validator fileName() {
       "");
 }
 
-std::optional<std::array<double, 2>> parseLink(std::string_view text) {
-  std::array<double, 2> link;
+/// Numbers from `least` to 1 with commas between.
+template <size_t count>
+static std::optional<std::array<double, count>> parseTimes(std::string_view text,
+                                                           std::array<double, count> least) {
+  std::array<double, count> times;
   const char *begin = text.data(), *const end = begin + text.size();
-  for (size_t i = 0; i < link.size(); ++i) {
-    const auto [behind, error] = std::from_chars(begin, end, link[i]);
-    const bool isLast = i + 1 == link.size();
-    if (error != std::errc() || !(link[i] >= 1e-15 && link[i] <= 1) || isLast != (behind == end) ||
-        (!isLast && *behind != ','))
+  for (size_t i = 0; i < count; ++i) {
+    const auto [behind, error] = std::from_chars(begin, end, times[i]);
+    const bool isLast = i + 1 == count;
+    if (error != std::errc() || !(times[i] >= least[i] && times[i] <= 1) ||
+        isLast != (behind == end) || (!isLast && *behind != ','))
       return std::nullopt;
     begin = behind + 1;
   }
-  return link;
+  return times;
+}
+
+std::optional<std::array<double, 2>> parseLink(std::string_view text) {
+  return parseTimes<2>(text, {1e-15, 1e-15});
+}
+
+std::optional<std::array<double, 3>> parseBeside(std::string_view text) {
+  return parseTimes<3>(text, {1e-15, 1e-15, 0});
+}
+
+/// `parse` reads the text; `expected` says what it reads.
+static CLI::Validator readBy(auto parse, std::string expected) {
+  return CLI::Validator(
+      [=](std::string &text) {
+        return parse(text) ? std::string() : "expected " + expected + ", found '" + text + "'";
+      },
+      "");
 }
 
 CLI::Validator linkTimes() {
-  return CLI::Validator(
-      [](std::string &text) {
-        return parseLink(text) ? std::string()
-                               : "expected two times in seconds, as 'dlc-run link' prints them, "
-                                 "found '" +
-                                     text + "'";
-      },
-      "");
+  return readBy(parseLink, "two times in seconds, as 'dlc-run link' prints them");
+}
+
+CLI::Validator besideTimes() {
+  return readBy(parseBeside, "three times in seconds, as 'dlc-run link MODULE.so' prints them");
 }
 
 CLI::Validator oneOf(std::vector<std::string> expected) {

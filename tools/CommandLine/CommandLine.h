@@ -35,8 +35,10 @@ CLI::Validator fileName();
 /// Seconds of a sum over ranks and of each byte of it, "5e-5,1.6e-9", as `dlc-run link` prints
 /// them. Nothing for other texts.
 std::optional<std::array<double, 2>> parseLink(std::string_view text);
-/// What parseLink reads.
-CLI::Validator linkTimes();
+/// The same beside kernels, and the seconds that these lose for each byte, which may be none.
+std::optional<std::array<double, 3>> parseBeside(std::string_view text);
+/// What parseLink reads, and what parseBeside does.
+CLI::Validator linkTimes(), besideTimes();
 /// One of these words.
 CLI::Validator oneOf(std::vector<std::string> expected);
 

@@ -78,9 +78,13 @@ Status describeDevice(const DeviceFlags &flags, const std::string &module) {
   return {};
 }
 
-Result<std::shared_ptr<State>> RunFlags::createState(std::shared_ptr<Transport> ranks) const {
+Result<std::shared_ptr<State>> RunFlags::createState(std::shared_ptr<Transport> ranks,
+                                                     unsigned sharing) const {
   DLC_TRY_ASSIGN(loaded, Module::load(module));
-  DLC_TRY_ASSIGN(place, device.open(*loaded));
+  DeviceFlags shared = device;
+  if (shared.threads == 0 && sharing > 1)
+    shared.threads = std::max(1u, usableProcessors() / sharing);
+  DLC_TRY_ASSIGN(place, shared.open(*loaded));
   if (ranks)
     place->join(std::move(ranks));
   return State::create(std::move(loaded), std::move(place), seed.value_or(0));
@@ -88,10 +92,7 @@ Result<std::shared_ptr<State>> RunFlags::createState(std::shared_ptr<Transport> 
 
 Result<std::shared_ptr<State>> RanksFlags::createStateAmong(const std::shared_ptr<Transport> &ranks,
                                                             unsigned sharing) const {
-  RunFlags flags = *this;
-  if (flags.device.threads == 0 && sharing > 1)
-    flags.device.threads = std::max(1u, usableProcessors() / sharing);
-  DLC_TRY_ASSIGN(state, flags.createState(ranks));
+  DLC_TRY_ASSIGN(state, createState(ranks, sharing));
   if (ranks->ranks() > 1 && !state->module()->plan().dataParallel)
     return unsupported(module, ": was compiled without --data-parallel, and ", ranks->ranks(),
                        " ranks were started");

@@ -30,10 +30,6 @@ struct DeviceFlags {
   Result<std::shared_ptr<Device>> open() const;
 };
 
-struct LinkFlags {
-  bool json = false;
-};
-
 struct LaunchFlags {
   unsigned ranks = 0;
   std::string hosts;
@@ -52,9 +48,13 @@ struct RunFlags {
   bool json = false;
 
   /// A fresh State on the device, initialised from the seed (0 if none was given). The device is
-  /// one of `ranks`, if there are any.
-  Result<std::shared_ptr<State>> createState(std::shared_ptr<Transport> ranks = {}) const;
+  /// one of `ranks`, if there are any; `sharing` ranks share this process's processors.
+  Result<std::shared_ptr<State>> createState(std::shared_ptr<Transport> ranks = {},
+                                             unsigned sharing = 1) const;
 };
+
+/// Sums alone, and beside the kernels of the module if there is one.
+struct LinkFlags : RunFlags {};
 
 /// Flags of those that run on several ranks.
 struct RanksFlags : RunFlags {
@@ -65,8 +65,7 @@ struct RanksFlags : RunFlags {
   /// Ranks that the processes share, whose sums are one tree; 0: each process is a rank.
   uint64_t deterministic = 0;
 
-  /// createState() as one of `ranks`, `sharing` of which share this process's processors. Fails
-  /// where there are several and the module is for one.
+  /// createState() as one of `ranks`. Fails where there are several and the module is for one.
   Result<std::shared_ptr<State>> createStateAmong(const std::shared_ptr<Transport> &ranks,
                                                   unsigned sharing) const;
 };
@@ -101,7 +100,8 @@ struct SimulateFlags : RunFlags {
   std::vector<uint64_t> ranks = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096};
   std::string topology = "ring", link = "5e-5,1.6e-9", nodeLink;
   unsigned perNode = 1;
-  double processor = 0;
+  /// --link beside kernels, and what these lose; empty: as --link, and nothing.
+  std::string beside;
   /// Of a step of one rank, for another machine than this one.
   std::optional<double> stepMs;
 };

@@ -27,7 +27,7 @@ double medianOf(std::vector<Weighed> all) {
 } // namespace
 
 LinkLine fitLink(std::span<const MeasuredSum> sums) {
-  std::vector<Weighed> slopes, rests, processor;
+  std::vector<Weighed> slopes, rests;
   for (size_t i = 0; i < sums.size(); ++i)
     for (size_t k = 0; k < i; ++k)
       if (sums[i].bytes >= leastBytesForBeta && sums[k].bytes >= leastBytesForBeta) {
@@ -39,11 +39,9 @@ LinkLine fitLink(std::span<const MeasuredSum> sums) {
   for (const MeasuredSum &sum : sums)
     if (sum.bytes <= mostBytesForAlpha)
       rests.push_back({sum.seconds - beta * static_cast<double>(sum.bytes), 1});
-    else if (sum.bytes >= leastBytesForBeta)
-      processor.push_back({sum.processor / static_cast<double>(sum.bytes), 1});
   // Small sums may lie below the line of the large ones, but none takes no time.
   const double first = rests.front().value, middle = medianOf(std::move(rests));
-  return {middle > 0 ? middle : std::max(1e-9, first), beta, medianOf(std::move(processor))};
+  return {middle > 0 ? middle : std::max(1e-9, first), beta};
 }
 
 } // namespace dlc::runtime::tool

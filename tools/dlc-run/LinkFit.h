@@ -11,14 +11,11 @@ namespace dlc::runtime::tool {
 struct MeasuredSum {
   uint64_t bytes;
   double seconds;
-  double processor = 0; ///< seconds of it
 };
 
 struct LinkLine {
   /// Seconds of any sum, and of each byte more.
   double alpha, beta;
-  /// Processor seconds of each byte: the median of the large sums'.
-  double processor = 0;
 };
 
 /// Sums up to this size are for alpha, those from the next on for beta.

@@ -16,10 +16,12 @@
 namespace dlc::runtime::tool {
 namespace {
 
-/// A ring of two ranks has two transfers of half of the bytes.
+/// A ring of two ranks, which the link was measured with, has two transfers of half of the bytes.
+Connection connectionOf(double sum, double byte) { return {sum / 2, byte}; }
+
 Connection connectionOf(const std::string &link) {
   const auto [sum, byte] = *dlc::tool::parseLink(link);
-  return {sum / 2, byte};
+  return connectionOf(sum, byte);
 }
 
 Result<Network> networkOf(const SimulateFlags &flags) {
@@ -27,7 +29,10 @@ Result<Network> networkOf(const SimulateFlags &flags) {
   network.topology = *topologyNamed(flags.topology);
   network.perNode = flags.perNode;
   network.between = connectionOf(flags.link);
-  network.processor = flags.processor;
+  if (!flags.beside.empty()) {
+    const auto [sum, byte, lost] = *dlc::tool::parseBeside(flags.beside);
+    network.beside = {connectionOf(sum, byte), lost};
+  }
   if (network.topology != Topology::TwoLevel && (!flags.nodeLink.empty() || flags.perNode != 1))
     return invalid("--per-node and --node-link need --topology two-level");
   if (network.topology != Topology::TwoLevel)

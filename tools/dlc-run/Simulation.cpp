@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace dlc::runtime::tool {
@@ -69,48 +70,112 @@ double Network::secondsOfGather(uint64_t ranks, uint64_t bytes) const {
 }
 
 namespace {
-/// What sums leave of the processor.
-class Processor {
-public:
-  void share(double begin, double end, double seconds) {
-    if (end > begin)
-      sums.push_back({begin, end, std::min(most, seconds / (end - begin))});
+
+/// One collective of the step.
+struct Sum {
+  uint32_t record;
+  /// Seconds of it without kernels and beside them, and what these then lose of each second.
+  double alone, beside, share;
+  /// When it may begin: then, and behind other sums.
+  double ready;
+  std::vector<size_t> behind;
+  /// What is left of it, from 1 to 0.
+  double left = 1;
+  double begin = 0, end = 0;
+};
+
+/// A point of a stream: a time, and sums that have ended.
+struct Moment {
+  double time = 0;
+  std::vector<size_t> sums;
+
+  void wait(const Moment &other) {
+    time = std::max(time, other.time);
+    sums.insert(sums.end(), other.sums.begin(), other.sums.end());
   }
-  /// The end of what takes `seconds` alone.
-  double run(double begin, double seconds) const {
-    while (true) {
-      double free = 1, until = std::numeric_limits<double>::infinity();
-      for (const Sum &sum : sums) {
-        if (sum.begin <= begin && begin < sum.end)
-          free *= 1 - sum.share;
-        for (double edge : {sum.begin, sum.end})
-          if (edge > begin)
-            until = std::min(until, edge);
-      }
-      if (begin + seconds / free <= until)
-        return begin + seconds / free;
-      seconds -= (until - begin) * free;
-      begin = until;
+};
+
+/// The processor and the channels, which move on together.
+class Machine {
+public:
+  double now = 0;
+  std::vector<Sum> sums;
+
+  size_t start(uint32_t channel, Sum sum) {
+    channels[channel].push_back(sums.size());
+    sums.push_back(std::move(sum));
+    return sums.size() - 1;
+  }
+  /// Goes on without kernels until then.
+  void await(const Moment &moment) {
+    while (now < moment.time || !std::ranges::all_of(moment.sums, ended())) {
+      double none = 0;
+      move(none, now < moment.time ? moment.time : never);
     }
+  }
+  /// Kernels that take `seconds` alone.
+  void run(double seconds) {
+    while (seconds > 0)
+      move(seconds, never);
   }
 
 private:
-  /// The scheduler gives a thread that computes its turn.
-  static constexpr double most = 0.5;
-  struct Sum {
-    double begin, end, share;
-  };
-  std::vector<Sum> sums;
+  static constexpr double never = std::numeric_limits<double>::infinity();
+  static constexpr double leastSpeed = 0.1;
+  std::vector<size_t> channels[DLC_CHANNELS];
+
+  std::function<bool(size_t)> ended() const {
+    return [this](size_t number) { return sums[number].left <= 0; };
+  }
+  /// Until the next of: something ends, a sum's time has come, `until`. Kernels run if some are
+  /// left.
+  void move(double &kernels, double until) {
+    const bool busy = kernels > 0;
+    std::vector<Sum *> active;
+    double speed = 1;
+    for (const std::vector<size_t> &channel : channels) {
+      const auto first = std::ranges::find_if_not(channel, ended());
+      if (first == channel.end() || !std::ranges::all_of(sums[*first].behind, ended()))
+        continue;
+      Sum &sum = sums[*first];
+      if (sum.ready > now) {
+        until = std::min(until, sum.ready);
+        continue;
+      }
+      if (sum.left == 1)
+        sum.begin = now;
+      active.push_back(&sum);
+      until = std::min(until, now + sum.left * lengthOf(sum, busy));
+      speed -= sum.share;
+    }
+    speed = std::max(leastSpeed, speed);
+    if (busy)
+      until = std::min(until, now + kernels / speed);
+    const double passed = until - now;
+    for (Sum *sum : active) {
+      const bool ends = now + sum->left * lengthOf(*sum, busy) <= until;
+      sum->left = ends ? 0 : sum->left - passed / lengthOf(*sum, busy);
+      sum->end = until;
+    }
+    if (busy)
+      kernels = now + kernels / speed <= until ? 0 : kernels - passed * speed;
+    now = until;
+  }
+  static double lengthOf(const Sum &sum, bool busy) { return busy ? sum.beside : sum.alone; }
 };
+
 } // namespace
 
 SimulatedStep simulateStep(const Plan &plan, const EntryInfo &entry,
                            const std::vector<double> &seconds, const Network &network,
                            uint64_t ranks) {
   SimulatedStep result;
-  std::vector<double> streams(entry.streams, 0), events(entry.events, 0);
-  Processor processor;
-  double computed = 0, channels[DLC_CHANNELS] = {};
+  Network loaded = network;
+  if (network.beside)
+    loaded.between = network.beside->between;
+  const double lost = network.beside ? network.beside->lost : 0;
+  std::vector<Moment> streams(entry.streams), events(entry.events);
+  Machine machine;
   auto note = [&](SpanKind kind, uint32_t number, double begin, double end) {
     auto at = [](double time) { return static_cast<int64_t>(time * 1e9); };
     result.spans.push_back({kind, number, 1, at(begin), at(end)});
@@ -118,40 +183,55 @@ SimulatedStep simulateStep(const Plan &plan, const EntryInfo &entry,
   for (uint32_t i = 0; i < entry.records.count; ++i) {
     const uint32_t number = entry.records.first + i;
     const dlc_record &record = plan.records[number];
-    double &stream = streams[record.stream];
+    Moment &stream = streams[record.stream];
     switch (record.kind) {
     case DLC_RECORD_RECORD_EVENT:
       events[record.index] = stream;
       break;
     case DLC_RECORD_WAIT_EVENT:
-      stream = std::max(stream, events[record.index]);
+      stream.wait(events[record.index]);
       break;
     case DLC_RECORD_COLLECTIVE: {
-      double &channel = channels[record.value];
-      const double begin = std::max(stream, channel);
       const auto kind = static_cast<dlc_collective>(record.index);
       const uint64_t sent = bytesSent(kind, plan.arguments[record.arguments.first].bytes);
-      const double took = kind == DLC_COLLECTIVE_SUM ? network.secondsOfSum(ranks, sent)
-                                                     : network.secondsOfGather(ranks, sent);
-      stream = channel = begin + took;
-      result.serial += took;
-      processor.share(begin, stream, network.processor * static_cast<double>(sent));
-      if (ranks > 1)
-        note(SpanKind::Collective, number, begin, stream);
+      auto secondsOn = [&](const Network &on) {
+        return kind == DLC_COLLECTIVE_SUM ? on.secondsOfSum(ranks, sent)
+                                          : on.secondsOfGather(ranks, sent);
+      };
+      const double alone = secondsOn(network), beside = secondsOn(loaded);
+      result.serial += alone;
+      if (alone <= 0)
+        break;
+      const size_t sum =
+          machine.start(record.value, {.record = number,
+                                       .alone = alone,
+                                       .beside = beside,
+                                       .share = lost * static_cast<double>(sent) / beside,
+                                       .ready = std::max(stream.time, machine.now),
+                                       .behind = std::move(stream.sums)});
+      stream.sums = {sum};
       break;
     }
     default: {
-      const double begin = std::max(stream, computed);
-      stream = computed = processor.run(begin, seconds[i]);
+      machine.await(stream);
+      const double begin = machine.now;
+      machine.run(seconds[i]);
+      stream = {machine.now, {}};
       result.serial += seconds[i];
-      note(SpanKind::Kernel, number, begin, stream);
+      note(SpanKind::Kernel, number, begin, machine.now);
     }
     }
   }
-  result.step = *std::ranges::max_element(streams);
+  for (const Moment &stream : streams)
+    machine.await(stream);
+  for (const Sum &sum : machine.sums)
+    note(SpanKind::Collective, sum.record, sum.begin, sum.end);
+  result.step = machine.now;
   note(SpanKind::Run, static_cast<uint32_t>(&entry - plan.entries.data()), 0, result.step);
   note(SpanKind::Step, 0, 0, result.step);
-  const StepFigures figures = figuresOf(plan, result.spans);
+  RankTimeline timeline{.spans = std::move(result.spans)};
+  const StepFigures figures = figuresOf(plan, {timeline}).front();
+  result.spans = std::move(timeline.spans);
   result.backward = figures.backward;
   result.communication = figures.communication;
   result.exposed = figures.exposed;

@@ -31,8 +31,13 @@ struct Network {
   /// Of a two-level one: ranks of a node, and how these are connected. Its ranks share `between`.
   unsigned perNode = 1;
   Connection within;
-  /// Seconds that a byte of a sum takes from the processor that kernels run on.
-  double processor = 0;
+  /// `between` while kernels run beside a sum, and the seconds that each byte of it then takes from
+  /// these. None: as without kernels, and nothing.
+  struct Beside {
+    Connection between;
+    double lost = 0;
+  };
+  std::optional<Beside> beside;
 
   /// A sum of `bytes` bytes over `ranks` ranks.
   double secondsOfSum(uint64_t ranks, uint64_t bytes) const;
@@ -50,8 +55,9 @@ struct SimulatedStep {
 
 /// A step of `entry` on each of `ranks` ranks, all alike: one record after the other computes, in
 /// table order, as on a CPU; sums of a channel run one behind the other, beside what computes,
-/// until an event is waited for, and take their part of the processor. `seconds`: of each record;
-/// those of collectives do not count.
+/// until an event is waited for. A sum and kernels beside it slow each other as the network says;
+/// kernels keep a tenth of their speed at least. `seconds`: of each record; those of collectives do
+/// not count.
 SimulatedStep simulateStep(const Plan &plan, const EntryInfo &entry,
                            const std::vector<double> &seconds, const Network &network,
                            uint64_t ranks);

@@ -6,7 +6,9 @@
 #include "runtime/Core/Support.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 
 namespace dlc::runtime::tool {
 namespace {
@@ -45,6 +47,22 @@ int64_t overlapOf(const std::vector<Interval> &a, const std::vector<Interval> &b
   return length;
 }
 
+/// One run of a collective: step, record, and which of the runs of that record in that step.
+using CollectiveRun = std::tuple<uint64_t, uint32_t, uint64_t>;
+
+class Runs {
+public:
+  CollectiveRun next(const Span &span) {
+    return {span.step, span.number, counts[{span.step, span.number}]++};
+  }
+
+private:
+  std::map<std::pair<uint64_t, uint32_t>, uint64_t> counts;
+};
+
+/// When the last rank came to each.
+using Arrivals = std::map<CollectiveRun, int64_t>;
+
 bool isBackward(const Plan &plan, const Span &span) {
   return plan.recordNames[span.number].find("/backward") != std::string_view::npos;
 }
@@ -56,7 +74,8 @@ Json describeFigures(const StepFigures &figures, unsigned rank, double transport
               {"step_ms", figures.step * 1e3},
               {"backward_ms", figures.backward * 1e3},
               {"communication_ms", figures.communication * 1e3},
-              {"exposed_ms", figures.exposed * 1e3}};
+              {"exposed_ms", figures.exposed * 1e3},
+              {"waiting_ms", figures.waiting * 1e3}};
   if (figures.communication > 0)
     one["overlap"] = 1 - figures.exposed / figures.communication;
   one["transport_cpu_s"] = transportSeconds;
@@ -66,7 +85,7 @@ Json describeFigures(const StepFigures &figures, unsigned rank, double transport
 
 void printFigures(const Json &all) {
   Table table({"rank", "steps", "step ms", "backward ms", "communication ms", "exposed ms",
-               "overlap", "transport CPU s"});
+               "overlap", "waiting ms", "transport CPU s"});
   for (const Json &one : all["ranks"])
     table.add({std::to_string(one["rank"].get<unsigned>()),
                std::to_string(one["steps"].get<uint64_t>()),
@@ -75,6 +94,7 @@ void printFigures(const Json &all) {
                printf("%.3f", one["communication_ms"].get<double>()),
                printf("%.3f", one["exposed_ms"].get<double>()),
                one.contains("overlap") ? printf("%.1f%%", one["overlap"].get<double>() * 100) : "",
+               printf("%.3f", one["waiting_ms"].get<double>()),
                printf("%.3f", one["transport_cpu_s"].get<double>())});
   std::printf("trace of %zu %s in %s\n", all["ranks"].size(),
               all["ranks"].size() == 1 ? "rank" : "ranks", all["file"].get<std::string>().c_str());
@@ -234,7 +254,8 @@ Status writeTrace(const std::string &path, const Plan &plan,
   return file.commit();
 }
 
-StepFigures figuresOf(const Plan &plan, const std::vector<Span> &spans) {
+static StepFigures figuresOf(const Plan &plan, const std::vector<Span> &spans,
+                             const Arrivals &arrivals) {
   std::set<uint64_t> steps;
   for (const Span &span : spans)
     if (span.kind == SpanKind::Step)
@@ -242,8 +263,9 @@ StepFigures figuresOf(const Plan &plan, const std::vector<Span> &spans) {
   if (steps.size() > 1)
     steps.erase(steps.begin());
   StepFigures figures{.steps = steps.size()};
-  std::vector<Interval> kernels, collectives;
+  std::vector<Interval> kernels, awaited, collectives;
   int64_t step = 0, backward = 0;
+  Runs runs;
   for (const Span &span : spans) {
     if (!steps.contains(span.step))
       continue;
@@ -254,21 +276,43 @@ StepFigures figuresOf(const Plan &plan, const std::vector<Span> &spans) {
       kernels.emplace_back(span.begin, span.end);
       backward += isBackward(plan, span) ? length : 0;
     }
-    if (span.kind == SpanKind::Collective)
-      collectives.emplace_back(span.begin, span.end);
+    if (span.kind == SpanKind::Collective) {
+      awaited.emplace_back(span.begin, span.end);
+      collectives.emplace_back(std::min(span.end, arrivals.at(runs.next(span))), span.end);
+    }
   }
   if (steps.empty())
     return figures;
+  kernels = unite(std::move(kernels));
+  auto exposed = [&](const std::vector<Interval> &united) {
+    return lengthOf(united) - overlapOf(united, kernels);
+  };
+  awaited = unite(std::move(awaited));
   collectives = unite(std::move(collectives));
-  const int64_t communication = lengthOf(collectives);
-  const int64_t exposed = communication - overlapOf(collectives, unite(std::move(kernels)));
   auto perStep = [&](int64_t nanoseconds) {
     return static_cast<double>(nanoseconds) * 1e-9 / static_cast<double>(steps.size());
   };
   figures.step = perStep(step);
   figures.backward = perStep(backward);
-  figures.communication = perStep(communication);
-  figures.exposed = perStep(exposed);
+  figures.communication = perStep(lengthOf(collectives));
+  figures.exposed = perStep(exposed(collectives));
+  figures.waiting = perStep(exposed(awaited) - exposed(collectives));
+  return figures;
+}
+
+std::vector<StepFigures> figuresOf(const Plan &plan, const std::vector<RankTimeline> &timelines) {
+  Arrivals arrivals;
+  for (const RankTimeline &timeline : timelines) {
+    Runs runs;
+    for (const Span &span : timeline.spans)
+      if (span.kind == SpanKind::Collective) {
+        int64_t &latest = arrivals.try_emplace(runs.next(span), span.begin).first->second;
+        latest = std::max(latest, span.begin);
+      }
+  }
+  std::vector<StepFigures> figures;
+  for (const RankTimeline &timeline : timelines)
+    figures.push_back(figuresOf(plan, timeline.spans, arrivals));
   return figures;
 }
 
@@ -289,9 +333,9 @@ Status Tracer::finish(const Plan &plan, Transport &ranks, Json *summary) {
     return {};
   DLC_TRY(writeTrace(path, plan, timelines));
   Json all = {{"file", path}, {"ranks", Json::array()}};
+  const std::vector<StepFigures> figures = figuresOf(plan, timelines);
   for (unsigned rank = 0; rank < timelines.size(); ++rank)
-    all["ranks"].push_back(describeFigures(figuresOf(plan, timelines[rank].spans), rank,
-                                           timelines[rank].transportSeconds,
+    all["ranks"].push_back(describeFigures(figures[rank], rank, timelines[rank].transportSeconds,
                                            timelines[rank].error));
   if (summary)
     (*summary)["trace"] = std::move(all);

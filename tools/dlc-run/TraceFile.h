@@ -18,10 +18,14 @@ struct StepFigures {
   double step = 0;
   /// Kernels of stage backward.
   double backward = 0;
-  /// In which at least one collective of the plan was under way; of these, in which no kernel ran.
+  /// In which at least one collective of the plan was under way, which all ranks had come to; of
+  /// these, in which no kernel ran.
   double communication = 0, exposed = 0;
+  /// In which no kernel ran and there were only collectives that some rank had not come to yet.
+  double waiting = 0;
 };
-StepFigures figuresOf(const Plan &plan, const std::vector<Span> &spans);
+/// Of each rank.
+std::vector<StepFigures> figuresOf(const Plan &plan, const std::vector<RankTimeline> &timelines);
 
 /// The ranks' spans as a Chrome trace.
 Status writeTrace(const std::string &path, const Plan &plan,

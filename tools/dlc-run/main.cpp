@@ -42,6 +42,7 @@ struct CommandLine {
   void addInfer();
   void addBench();
   void addSimulate();
+  void addLink();
   void addInspect();
   void addStep();
   void addCheck();
@@ -236,10 +237,10 @@ void CommandLine::addSimulate() {
       ->type_name("A,B")
       ->check(linkTimes());
   simulateCommand
-      ->add_option("--processor", simulate.processor,
-                   "seconds of a byte that kernels lose, as link prints; default: 0")
-      ->type_name("S")
-      ->check(CLI::NonNegativeNumber);
+      ->add_option("--beside", simulate.beside,
+                   "beside kernels, as `link MODULE.so` prints it; default: A,B,0")
+      ->type_name("A,B,S")
+      ->check(besideTimes());
   simulateCommand
       ->add_option("--step-ms", simulate.stepMs, "what one rank takes on another machine than this")
       ->type_name("MS")
@@ -251,6 +252,14 @@ void CommandLine::addSimulate() {
       ->add_option("--trace", simulate.trace, "file for the schedule of the first of --ranks")
       ->type_name("FILE")
       ->check(fileName());
+}
+
+void CommandLine::addLink() {
+  linkCommand = add("link", "time sums over the ranks: dlc-run launch -n 2 -- link [MODULE.so]");
+  linkCommand->add_option("module", link.module, "a model beside whose kernels sums are timed, too")
+      ->type_name("MODULE.so");
+  addDevice(linkCommand, link.device);
+  linkCommand->add_flag("--json", link.json, "one JSON object");
 }
 
 void CommandLine::addInspect() {
@@ -371,8 +380,7 @@ CommandLine::CommandLine() {
   addStep();
   addCheck();
   addLaunch();
-  linkCommand = add("link", "time sums over the ranks: dlc-run launch -n 2 -- link");
-  linkCommand->add_flag("--json", link.json, "one JSON object");
+  addLink();
   deviceCommand = add("device", "show what is known of a device, as JSON");
   addDevice(deviceCommand, device);
   deviceCommand

@@ -29,14 +29,6 @@ TEST(LinkFit, FindsALine) {
   EXPECT_NEAR(line.beta / beta, 1, 1e-9);
 }
 
-TEST(LinkFit, FindsWhatBytesTakeOfTheProcessor) {
-  std::vector<MeasuredSum> sums = measured(onLine);
-  for (MeasuredSum &sum : sums)
-    sum.processor = sum.bytes < leastBytesForBeta ? 1 : 3e-9 * double(sum.bytes);
-  sums.back().processor = 1;
-  EXPECT_NEAR(fitLink(sums).processor / 3e-9, 1, 1e-9);
-}
-
 // Times 5% too long and too short by turns: the largest sums are apart by nearly all of their
 // bytes, so beta is off by little more than that, alpha by a tenth at most.
 TEST(LinkFit, BearsNoise) {

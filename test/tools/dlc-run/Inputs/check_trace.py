@@ -40,6 +40,12 @@ for entry in plan["entries"]:
     first += entry["records"]
 runs = collections.Counter()
 steps = set()
+# When the last rank came to a collective, which its name and step tell from others.
+arrivals = {}
+for event in events:
+    if event["cat"] == "collective":
+        key = event["name"], event["args"]["step"]
+        arrivals[key] = max(arrivals.get(key, 0), event["ts"])
 for rank in ranks:
     own = [event for event in events if event["pid"] == rank]
     training = [event for event in own if names[rank, event["tid"]] == "training"]
@@ -58,13 +64,19 @@ for rank in ranks:
     busy = [event for event in chosen if event["cat"] == "collective"]
     kernels = [event for event in chosen if event["cat"] == "kernel"]
     stamps = sorted({stamp for event in busy + kernels for stamp in (event["ts"], end(event))})
-    communication = exposed = 0
+    arrived = lambda event: arrivals[event["name"], event["args"]["step"]]
+    stamps = sorted({*stamps, *map(arrived, busy)})
+    communication = exposed = waiting = 0
     for left, right in zip(stamps, stamps[1:]):
         during = lambda event: event["ts"] <= left and right <= end(event)
-        if any(map(during, busy)):
+        under_way = [event for event in busy if during(event)]
+        idle = 0 if any(map(during, kernels)) else right - left
+        if any(arrived(event) <= left for event in under_way):
             communication += right - left
-            exposed += 0 if any(map(during, kernels)) else right - left
-    figures = {"communication_ms": communication, "exposed_ms": exposed,
+            exposed += idle
+        elif under_way:
+            waiting += idle
+    figures = {"communication_ms": communication, "exposed_ms": exposed, "waiting_ms": waiting,
                "step_ms": sum(event["dur"] for event in chosen if event["name"].startswith("step ")),
                "backward_ms": sum(event["dur"] for event in kernels if "/backward" in event["name"])}
     assert summary["ranks"][rank]["steps"] == len(counted)
