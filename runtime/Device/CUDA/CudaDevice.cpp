@@ -85,7 +85,7 @@ struct StagedSum {
   /// The buffer's copy, and when it is there; made in the first run that needs it.
   void *pinned = nullptr;
   CudaEvent copied;
-  /// Of the run at hand.
+  /// Of the run at hand; its buffer is the same in all runs.
   DeviceCollective collective = {};
   uint32_t stream = 0;
   std::optional<Transport::Ticket> ticket = {};
@@ -109,6 +109,9 @@ public:
     if (nccl && !nccl->check(device->ranks()).ok())
       nccl->abort();
     (void)checkCuda(cudaStreamSynchronize(device->stream()), "ending");
+    for (const auto &[record, sum] : sums)
+      if (sum->onDevice && sum->collective.buffer)
+        nccl->forget(sum->collective.buffer);
     if (ring)
       cudaFreeHost(ring);
   }
@@ -194,10 +197,12 @@ public:
     if (found == sums.end())
       return {}; // Of one rank.
     StagedSum &sum = *found->second;
+    if (sum.onDevice && !sum.collective.buffer)
+      nccl->enroll(collective.channel, collective.buffer, collective.bytes);
+    sum.collective = collective;
     if (sum.onDevice)
       return note(nccl->sum(collective.channel, collective.dtype, collective.buffer,
                             collective.bytes, streams[stream]));
-    sum.collective = collective;
     sum.stream = stream;
     DLC_TRY(note(checkCuda(cudaMemcpyAsync(sum.pinned, collective.buffer, collective.bytes,
                                            cudaMemcpyDeviceToHost, streams[stream]),

@@ -88,6 +88,8 @@ Result<Nccl> loadNccl() {
   symbols.find(api.abort, "ncclCommAbort");
   symbols.find(api.asyncError, "ncclCommGetAsyncError");
   symbols.find(api.allReduce, "ncclAllReduce");
+  symbols.find(api.enroll, "ncclCommRegister");
+  symbols.find(api.remove, "ncclCommDeregister");
   if (!symbols.missing.empty())
     return unsupported(name, ": no function ", symbols.missing);
   return api;

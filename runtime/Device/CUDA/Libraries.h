@@ -84,6 +84,8 @@ struct Nccl {
   decltype(&ncclCommAbort) abort;
   decltype(&ncclCommGetAsyncError) asyncError;
   decltype(&ncclAllReduce) allReduce;
+  decltype(&ncclCommRegister) enroll;
+  decltype(&ncclCommDeregister) remove;
 
   static Result<const Nccl *> load();
   /// As CublasLt::replace().

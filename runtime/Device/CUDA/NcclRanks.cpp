@@ -71,6 +71,23 @@ NcclRanks::~NcclRanks() {
       api.destroy(channel);
 }
 
+void NcclRanks::enroll(uint32_t channel, std::byte *buffer, uint64_t bytes) {
+  void *handle = nullptr;
+  if (api.enroll(channels[channel], buffer, bytes, &handle) == ncclSuccess && handle)
+    enrolled.push_back({channel, buffer, handle});
+}
+
+void NcclRanks::forget(const std::byte *buffer) {
+  std::erase_if(enrolled, [&](const Enrolled &each) {
+    if (each.buffer != buffer)
+      return false;
+    // An aborted communicator has forgotten by itself.
+    if (channels[each.channel])
+      api.remove(channels[each.channel], each.handle);
+    return true;
+  });
+}
+
 Status NcclRanks::sum(uint32_t channel, dlc_dtype dtype, std::byte *buffer, uint64_t bytes,
                       cudaStream_t stream) {
   const ncclDataType_t type = dtype == DLC_F32   ? ncclFloat32

@@ -10,6 +10,7 @@
 #include "runtime/Device/CUDA/CudaSupport.h"
 
 #include <nccl.h>
+#include <vector>
 
 namespace dlc::runtime {
 
@@ -28,6 +29,11 @@ public:
                                                  std::string &reason);
   ~NcclRanks();
 
+  /// Lets NCCL reach a buffer of sums where it lies, without copies of its own, until the ranks
+  /// part or forget(). What it cannot register it sums all the same, through its own buffers.
+  void enroll(uint32_t channel, std::byte *buffer, uint64_t bytes);
+  /// Before the buffer's memory is given back.
+  void forget(const std::byte *buffer);
   /// Adds up over the ranks in place, behind what the stream has.
   Status sum(uint32_t channel, dlc_dtype dtype, std::byte *buffer, uint64_t bytes,
              cudaStream_t stream);
@@ -43,6 +49,12 @@ private:
   const Nccl &api;
   /// One for each channel of plans: sums of different ones overtake each other.
   ncclComm_t channels[DLC_CHANNELS] = {};
+  struct Enrolled {
+    uint32_t channel;
+    const std::byte *buffer;
+    void *handle;
+  };
+  std::vector<Enrolled> enrolled;
 };
 
 } // namespace dlc::runtime

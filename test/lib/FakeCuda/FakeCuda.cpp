@@ -68,6 +68,8 @@ cudaError_t issue(cudaStream_t stream, Command command) {
 
 } // namespace
 
+bool dlc::test::isCapturingFake() { return capture != nullptr; }
+
 bool dlc::test::issueFake(cudaStream_t stream, std::function<void()> command) {
   return issue(stream, std::move(command)) == cudaSuccess;
 }

@@ -39,6 +39,9 @@ struct FakeCuda {
 /// Gives `command` to a stream as a library does; false where CUDA would refuse it.
 bool issueFake(CUstream_st *stream, std::function<void()> command);
 
+/// Whether a capture is under way, in which nothing may ask the driver for memory.
+bool isCapturingFake();
+
 /// The one there is; assign FakeCuda() to it to begin anew.
 FakeCuda &fakeCuda();
 

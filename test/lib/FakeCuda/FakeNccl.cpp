@@ -64,6 +64,19 @@ ncclResult_t allReduce(const void *from, void *to, size_t count, ncclDataType_t 
   return taken ? ncclSuccess : ncclUnhandledCudaError;
 }
 
+ncclResult_t enroll(const ncclComm_t, void *buffer, size_t bytes, void **handle) {
+  if (isCapturingFake())
+    return ncclInvalidUsage;
+  *handle = buffer;
+  fakeNccl().log += "register " + std::to_string(bytes) + " ";
+  return ncclSuccess;
+}
+
+ncclResult_t removeBuffer(const ncclComm_t, void *) {
+  fakeNccl().log += "deregister ";
+  return ncclSuccess;
+}
+
 } // namespace
 
 const dlc::runtime::Nccl &dlc::test::fakeNcclCalls() {
@@ -73,6 +86,8 @@ const dlc::runtime::Nccl &dlc::test::fakeNcclCalls() {
                                            [](ncclComm_t which) { return end(which, "destroy "); },
                                            [](ncclComm_t which) { return end(which, "abort "); },
                                            asyncError,
-                                           allReduce};
+                                           allReduce,
+                                           enroll,
+                                           removeBuffer};
   return calls;
 }

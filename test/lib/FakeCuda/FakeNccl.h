@@ -10,8 +10,8 @@
 namespace dlc::test {
 
 struct FakeNccl {
-  /// "connect 2 rank 0 ", then, as the device runs them, "sum 0 x 68 " of the channel's number and
-  /// the elements; "abort ", "destroy ".
+  /// "connect 2 rank 0 ", "register 272 " of a buffer's bytes, then, as the device runs them,
+  /// "sum 0 x 68 " of the channel's number and the elements; "deregister ", "abort ", "destroy ".
   std::string log;
   /// What asking for errors gives from now on.
   ncclResult_t error = ncclSuccess;

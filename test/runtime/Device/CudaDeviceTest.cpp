@@ -140,7 +140,8 @@ TEST_F(CudaDeviceTest, SumsOverRanksThroughTheHost) {
 }
 
 // With NCCL, and a device for each rank, sums are the collective's stream's own commands: between
-// the backward pass and the update, in the step's graph, one communicator a channel.
+// the backward pass and the update, in the step's graph, one communicator a channel. The bucket is
+// registered before.
 TEST_F(CudaDeviceTest, SumsOverRanksByNccl) {
   const std::vector<float> right = expected();
   auto module = load(cudaModel(90, smallParallelModel(DLC_TARGET_CUDA)));
@@ -157,7 +158,8 @@ TEST_F(CudaDeviceTest, SumsOverRanksByNccl) {
   std::string sums;
   for (int step = 0; step < 6; ++step)
     sums += "sum 0 x 68 ";
-  EXPECT_EQ(fakeNccl().log, "connect 2 rank 0 connect 2 rank 0 " + sums + "destroy destroy ");
+  EXPECT_EQ(fakeNccl().log, "connect 2 rank 0 connect 2 rank 0 register 272 " + sums +
+                                "deregister destroy destroy ");
   EXPECT_EQ(fakeCuda().captures, 2u);
   EXPECT_EQ(fakeCuda().graphLaunches, 5u);
 
