@@ -1,7 +1,7 @@
 """Random programs of the language's built-ins, compiled in several ways that must agree: with all passes, with a random choice of them
 left out, and with none; without gradients as results; for several ranks; and for the simulated GPU. Losses, gradients of weights and
 inputs, results and variables of three steps, evaluation and predictions behind them are compared by `dlc-run check`, within a few times
-what roundings of the first build's numbers cost.
+what roundings of a build's numbers cost.
 
 usage: random_programs.py FOLDER [--first SEED] [--count N] [--simt EVERY]
 
@@ -16,9 +16,26 @@ import sys
 GRADIENTS = ["--weight-gradients", "--input-gradients"]
 PASSES = ("dl-simplify", "dl-fold-batch-norm", "cse", "dl-sparsify-updates", "dl-derive-variables", "dl-divide-concats", "dl-fuse", "dl-fuse-product-gradients", "dl-choose",
           "dl-schedule", "dl-bucket-gradients", "exec-prepare-operands", "exec-plan-memory")
-OPTIMIZERS = ("sgd(learning_rate=0.01, momentum=0.9)", "sgd(learning_rate=0.01)", "sgd(learning_rate=0.01, weight_decay=0.01)", "adagrad(learning_rate=0.01, initial=0.1)")
+# Where a gradient is 0 but for roundings, what divides by its size would make a step of them: not where it is far below epsilon.
+OPTIMIZERS = ("sgd(learning_rate=0.01, momentum=0.9)", "sgd(learning_rate=0.01)", "sgd(learning_rate=0.01, weight_decay=0.01)",
+              "adagrad(learning_rate=0.01, initial=0.1)", "adam(epsilon=0.1)", "adam(epsilon=0.1, amsgrad=true)", "adamw(epsilon=0.1)",
+              "rmsprop(epsilon=0.1)", "rmsprop(epsilon=0.1, momentum=0.9, centered=true)", "adadelta(epsilon=0.1)", "lars(learning_rate=0.01, epsilon=0.1)",
+              "lamb(epsilon=0.1)", "sgd(learning_rate=0.01, momentum=0.9, nesterov=true)")
 SMOOTH = ("tanh", "sigmoid", "silu", "softplus", "softsign", "erf", "gelu", 'gelu("tanh")', "elu", "selu")
 EDGES = ("relu", "leaky_relu", "relu6", "hardswish", "hardsigmoid", "abs", "prelu", "clamp(-0.7, 0.9)")
+# Of operands where the function, and its slope, are neither large nor undefined; steps lie where no value does by its formula.
+BOUNDED = ("exp(-square(x{i}))", "log(square(x{i}) + 0.5)", "sqrt(square(x{i}) + 0.3)", "rsqrt(square(x{i}) + 0.5)", "-x{i}", "x{i} + stop_gradient(tanh(x{i}))",
+           "tanh(x{i}) + floor(x{i} + 0.3713)", "x{i} * sign(x{i} + 0.0317)", "f32(tanh(f64(x{i})))", "x{i} + f32(i32(floor(x{i} + 0.3713)))",
+           "x{i} * f32(bf16(sign(x{i} + 0.0317)))", "x{i} * f32(f16(u8(bool(floor(abs(x{i}) + 0.3713)))))", "add(subtract(x{i}, 0.1), multiply(x{i}, divide(x{i}, 3)))",
+           "by_phase(x{i}, 0.9 * x{i})", "2 ** tanh(x{i})", "pow(abs(tanh(x{i})) + 0.2, 1.5)")
+# Losses of a tensor of the output's shape, which the classes make a target of.
+LOSSES = ("mean_squared_error({y}, {t})", "mean_absolute_error({y}, {t})", "huber({y}, {t}, delta=0.7)", "kl_divergence(log_softmax({y}), softmax({t}))",
+          "hinge({y}, 2 * {t} - 1)", "sigmoid_cross_entropy({y}, {t})", "sigmoid_cross_entropy({y}, {t}, positive_weight=tensor([1, 2, 0.5, 1, 3]))",
+          "softmax_cross_entropy({y}, softmax({t}))", "cosine_embedding({y} + 2, {t} + 1, f32(label) - 1.5)", 'mean(huber({y}, {t}, reduction="none"))')
+METRICS = ("accuracy(output, label)", "top_k_accuracy(output, label, k=2)", "binary_accuracy(output, one_hot(label, 5))", "perplexity(output, label)",
+           "auroc(output, one_hot(label, 5), bins=16)", "confusion(output, label)", "accuracy(output, label, ignore=1)")
+CLIPS = ("global_norm(0.5)", "parameter_norm(0.2)", "value(0.05)")
+SCHEDULES = ("warmup(steps=3)", "cosine(steps=5)", "[warmup(steps=2), exponential(0.5, steps=2)]", "step(steps=2)", "polynomial(steps=4, power=2)")
 
 
 class Program:
@@ -30,12 +47,15 @@ class Program:
         image = [self.random.choice([1, 2, 3, 4, 8, 17]), self.random.choice([1, 5, 6, 8, 11]), self.random.choice([3, 4, 7, 8, 16])]
         # Of a table of many rows few have a gradient: with some optimizers only these are updated.
         rows, self.optimizer = self.random.choice([5, 40]), self.random.choice(OPTIMIZERS)
-        self.shapes, self.lines, self.used = [image, [6]], ["x0 = image", f"x1 = embedding(label, {rows}, 6)"], set()
+        padding = self.random.choice(["", ", padding_index=2"])
+        self.shapes, self.lines, self.used = [image, [6]], ["x0 = image", f"x1 = embedding(label, {rows}, 6{padding})"], set()
+        self.ancestors = [{0}, {1}]
         for _ in range(self.random.randint(6, 16)):
             self.step()
 
     def add(self, text, shape, *sources):
         self.used.update(sources)
+        self.ancestors.append({len(self.shapes)}.union(*(self.ancestors[i] for i in sources)))
         self.lines.append(f"x{len(self.shapes)} = {text}")
         self.shapes.append(shape)
 
@@ -45,7 +65,8 @@ class Program:
         return self.random.choice(numbers[-4:]) if numbers else None
 
     def step(self):
-        kinds = [self.activation] * 3 + [self.pair] * 3 + [self.image] * 4 + [self.norm, self.axis, self.shape, self.parts, self.sequence, self.sequence, self.chance]
+        kinds = [self.activation] * 3 + [self.pair] * 3 + [self.image] * 4 + [self.norm, self.axis, self.shape, self.parts, self.sequence, self.sequence,
+                 self.chance, self.bounded, self.bounded, self.other_ranks, self.special]
         while True:
             before = len(self.shapes)
             self.random.choice(kinds)()
@@ -57,12 +78,91 @@ class Program:
         op = self.random.choice(SMOOTH + EDGES)
         self.add(f"x{i} |> {op}", self.shapes[i], i)
 
+    def bounded(self):
+        i = self.pick()
+        self.add(self.random.choice(BOUNDED).format(i=i), self.shapes[i], i)
+
+    def special(self):
+        i = self.pick()
+        r, shape, n = self.random, self.shapes[i], len(self.shapes)
+        sizes = ", ".join(map(str, shape))
+        kind = r.choice(["parameter", "state", "slope", "slope", "product", "argsort", "index", "broadcast", "repeat"])
+        if kind == "parameter":
+            axis = r.randrange(len(shape))
+            own = ", ".join(str(size) if a == axis else "1" for a, size in enumerate(shape))
+            self.lines.append(f"parameter p{n}: f32[{own}] = normal(0.5, 0.2)")
+            self.add(f"x{i} * p{n}", shape, i)
+        elif kind == "state":
+            self.lines.append(f"state s{n}: f32[N, {sizes}]")
+            self.lines.append(f"s{n} = 0.5 * s{n} + 0.5 * tanh(x{i})")
+            self.add(f"s{n}", shape, i)
+        elif kind == "slope":
+            # The label is no number that a slope could be of.
+            j = r.choice([j for j in self.ancestors[i] if j != 1 or i == 1])
+            self.add(f"tanh(gradient(mean(tanh(x{i})) * {8 * self.batch}, x{j}))", self.shapes[j], i, j)
+        elif kind == "product":
+            a = r.randrange(len(shape))
+            if shape[a] <= 8:
+                self.add(f"product(1 + 0.5 * tanh(x{i}), axes={a + 1}, keep=true)", shape[:a] + [1] + shape[a + 1:], i)
+        elif kind == "argsort":
+            # Of numbers that are drawn: where two are nearly equal their order is that of roundings.
+            a = r.randrange(3)
+            self.add(f"f32(argsort(x0, {a + 1})) * {1 / self.shapes[0][a]}", self.shapes[0], 0)
+        elif kind == "index" and len(shape) == 1 and shape[0] <= 40:
+            self.add(f"embedding(i32(floor(3.99 * sigmoid(x{i} + 0.0317))), 4, 3) * reshape(x{i}, (N, {sizes}, 1))", [*shape, 3], i)
+        elif kind == "broadcast" and len(shape) == 1 and shape[0] <= 64:
+            self.add(f"broadcast(reshape(x{i}, (N, 1, {sizes})), (N, 3, {sizes})) + 0.5", [3, *shape], i)
+        elif kind == "repeat":
+            self.lines.append(f"layer f{n} = linear(_, {shape[-1]})")
+            self.add(f"tanh(f{n}(x{i})) |> f{n}", shape, i)
+
+    def other_ranks(self):
+        """Convolutions and poolings over one axis and over three."""
+        r, rank = self.random, self.random.choice([1, 3])
+        i = self.pick(2 if rank == 1 else 3)
+        if i is None:
+            return
+        shape = self.shapes[i] if rank == 1 else [1, *self.shapes[i]]
+        x = f"x{i}" if rank == 1 else f"reshape(x{i}, (N, {', '.join(map(str, shape))}))"
+        kernel, stride, padding = r.choice([1, 2, 3]), r.choice([1, 2]), r.choice([0, 1])
+        kind = r.choice(["conv", "conv", "conv_transpose", "max_pool", "average_pool", "adaptive_max_pool", "instance_norm", "batch_norm"])
+        k = r.choice([1, 4, 6])
+        window = f"{kernel}, stride={stride}, padding={padding}"
+        if kind == "conv_transpose":
+            sizes = [(n - 1) * stride - 2 * padding + kernel for n in shape[1:]]
+            text = f"conv_transpose{rank}d({x}, {k}, {window})"
+        elif kind == "adaptive_max_pool":
+            k, sizes = shape[0], [min(2, n) for n in shape[1:]]
+            text = f"adaptive_max_pool({x}, ({', '.join(map(str, sizes))},))"
+        elif kind in ("instance_norm", "batch_norm"):
+            count = 1
+            for n in shape[1:]:
+                count *= n
+            k, sizes = shape[0], shape[1:]
+            text = f"{kind}({x}, epsilon=0.1)"
+            if count < 4:
+                return
+        else:
+            padding = padding if kind == "conv" else min(padding, kernel // 2)
+            window = f"{kernel}, stride={stride}, padding={padding}"
+            k = k if kind == "conv" else shape[0]
+            sizes = [(n + 2 * padding - kernel) // stride + 1 if n + 2 * padding >= kernel else 0 for n in shape[1:]]
+            text = f"conv{rank}d({x}, {k}, {window})" if kind == "conv" else f"{kind}({x}, {window})"
+        if min(sizes) < 1 or max(sizes) > 40:
+            return
+        if rank == 1:
+            self.add(text, [k, *sizes], i)
+        else:
+            self.add(f"reshape({text}, (N, {k * sizes[0]}, {sizes[1]}, {sizes[2]}))", [k * sizes[0], *sizes[1:]], i)
+
     def pair(self):
         i = self.pick()
         same = [j for j, shape in enumerate(self.shapes) if shape == self.shapes[i]]
         j = self.random.choice(same)
         text = self.random.choice(["x{i} + x{j}", "x{i} - 0.5 * x{j}", "tanh(x{i}) * x{j}", "maximum(x{i}, 0.7 * x{j})", "minimum(x{i}, x{j} + 0.1)",
-                                   "x{i} / (1.5 + square(x{j}))", "select(x{i} > 0.3 * x{j}, x{i}, tanh(x{j}))", "(square(x{i}) + 0.5) ** sigmoid(x{j})"])
+                                   "x{i} / (1.5 + square(x{j}))", "select(x{i} > 0.3 * x{j}, x{i}, tanh(x{j}))", "(square(x{i}) + 0.5) ** sigmoid(x{j})",
+                                   "select(logical_and(x{i} > 0.1317, logical_not(x{j} > 0.6131)), x{j}, -x{i})",
+                                   "select(logical_or(x{i} >= 0.1317, x{j} <= 0.0613), x{j}, 0.3 * x{i})"])
         self.add(text.format(i=i, j=j), self.shapes[i], i, j)
 
     def image(self):
@@ -70,7 +170,7 @@ class Program:
         if i is None:
             return
         r, (c, h, w) = self.random, self.shapes[i]
-        kind = r.choice(["conv", "conv", "conv", "transposed", "depthwise", "max", "average", "adaptive", "upsample", "shuffle", "global", "lrn"])
+        kind = r.choice(["conv", "conv", "conv", "transposed", "depthwise", "max", "average", "adaptive", "adaptive_max", "upsample", "shuffle", "global", "lrn"])
         kernel, stride, padding = r.choice([1, 2, 3, 5]), r.choice([1, 1, 2, 3]), r.choice([0, 1, 2])
         padding = min(padding, kernel // 2) if kind in ("max", "average") else padding
         size = [(n + 2 * padding - kernel) // stride + 1 for n in (h, w)]
@@ -90,6 +190,8 @@ class Program:
             self.add(f"{kind}_pool(x{i}, {window})", [c, *size], i)
         elif kind == "adaptive":
             self.add(f"adaptive_average_pool(x{i}, {min(2, h, w)})", [c, min(2, h, w), min(2, h, w)], i)
+        elif kind == "adaptive_max":
+            self.add(f"adaptive_max_pool(x{i}, ({min(3, h)}, {min(2, w)}))", [c, min(3, h), min(2, w)], i)
         elif kind == "upsample" and max(h, w) <= 16:
             mode = r.choice(["nearest", "bilinear"])
             self.add(f'upsample(x{i}, 2, mode="{mode}")', [c, 2 * h, 2 * w], i)
@@ -111,7 +213,7 @@ class Program:
         if shape[-1] >= 4:
             options += [f"layer_norm(x{i}, epsilon=0.1)", f"rms_norm(x{i}, epsilon=0.1)"]
         if len(shape) == 3 and shape[1] * shape[2] >= 4:
-            options += [f"instance_norm(x{i}, epsilon=0.1)"] + ([f"group_norm(x{i}, 2, epsilon=0.1)"] if shape[0] % 2 == 0 else [])
+            options += [f"instance_norm(x{i}, epsilon=0.1, affine=true)", f"batch_norm(x{i}, epsilon=0.1, frozen=true)"] + ([f"group_norm(x{i}, 2, epsilon=0.1)"] if shape[0] % 2 == 0 else [])
         if options:
             self.add(self.random.choice(options), shape, i)
 
@@ -213,18 +315,27 @@ class Program:
         t, c = self.shapes[i]
         kind = self.random.choice(["lstm", "gru", "attention", "matmul"])
         if kind in ("lstm", "gru") and t <= 12:
-            width = self.random.choice([3, 8])
-            self.add(f"{kind}(x{i}, {width}, batch_first=true)[0]", [t, width], i)
+            width, layers, both = self.random.choice([3, 8]), self.random.choice([1, 1, 2]), self.random.choice([True, False])
+            options = self.random.choice(["", ", lengths=label", ", bias=false"]) + (", dropout=0.3" if layers == 2 else "")
+            part = self.random.randrange(3)
+            call = f"{kind}(x{i}, {width}, layers={layers}, bidirectional={str(both).lower()}, batch_first=true{options})"
+            if part < 2:
+                self.add(f"{call}[0]", [t, (1 + both) * width], i)
+            else:
+                self.add(f"transpose({call}[{self.random.randint(1, 2 if kind == 'lstm' else 1)}], (1, 0, 2))", [layers * (1 + both), width], i)
         elif kind == "attention" and t <= 64:
             causal = self.random.choice(["true", "false"])
-            self.add(f"reshape(attention(reshape(x{i}, (N, 1, {t}, {c})), tanh(reshape(x{i}, (N, 1, {t}, {c}))), reshape(x{i}, (N, 1, {t}, {c})), causal={causal}), "
+            added = f"reshape(tanh(x{i} @ transpose(tanh(x{i}), (0, 2, 1))), (N, 1, {t}, {t}))"
+            seen = self.random.choice(["", "", f", mask={added}", f", mask={added} < 0.9131", ", dropout=0.2"])
+            self.add(f"reshape(attention(reshape(x{i}, (N, 1, {t}, {c})), tanh(reshape(x{i}, (N, 1, {t}, {c}))), reshape(x{i}, (N, 1, {t}, {c})), causal={causal}{seen}), "
                      f"(N, {t}, {c}))", [t, c], i)
         elif kind == "matmul" and t <= 64:
             self.add(f"(x{i} @ transpose(tanh(x{i}), (0, 2, 1))) * {1 / c}", [t, t], i)
 
     def chance(self):
         i = self.pick()
-        text = self.random.choice(["dropout(x{i}, 0.3)", "x{i} + 0.1 * random_normal(shape(x{i}))", "x{i} * random_uniform(shape(x{i}))"])
+        text = self.random.choice(["dropout(x{i}, 0.3)", "x{i} + 0.1 * random_normal(shape(x{i}))", "x{i} * random_uniform(shape(x{i}))",
+                                   "x{i} * random_bernoulli(shape(x{i}), 0.7)"])
         self.add(text.format(i=i), self.shapes[i], i)
 
     def text(self):
@@ -233,15 +344,27 @@ class Program:
         c, h, w = self.shapes[0]
         body = "\n  ".join(self.lines)
         ends = ", ".join(f"tanh(reshape(x{i}, (N, -1)))" for i in leaves)
+        r = self.random
+        options = r.choice(["", "", ", label_smoothing=0.1", ", ignore=1", ", weight=tensor([1, 2, 0.5, 1, 3])"])
+        losses = [f"softmax_cross_entropy(output, label{options})"]
+        # Means over weighted samples and means over samples do not add up over ranks.
+        if r.random() < 0.5 and "ignore" not in options and ", weight" not in options:
+            losses.append("0.5 * " + r.choice(LOSSES).format(y="output", t="one_hot(label, 5)"))
+        settings = [f"metric m{k} = {metric}" for k, metric in enumerate(METRICS) if r.random() < 0.15]
+        settings += [f"clip = {r.choice(CLIPS)}"] if r.random() < 0.2 else []
+        settings += [f"schedule = {r.choice(SCHEDULES)}"] if r.random() < 0.2 else []
+        settings += ["ema = 0.9"] if r.random() < 0.1 else []
+        settings += ["accumulate = 2"] if r.random() < 0.1 else []
+        lines = "".join(f"\n  {line}" for line in settings)
         return f"""model Drawn(image: f32[N, {c}, {h}, {w}], label: i32[N]) -> f32[N, 5] {{
   {body}
   return concat([{ends}], axis=1) |> linear(5)
 }}
 
 train Drawn {{
-  loss = softmax_cross_entropy(output, label)
+  loss = {" + ".join(losses)}
   optimizer = {self.optimizer}
-  batch = {self.batch}
+  batch = {self.batch}{lines}
 }}
 """
 
