@@ -29,22 +29,25 @@ using namespace mlir;
 using namespace dlc;
 using namespace dlc::dl;
 
-static Value gradientOf(EntryOp entry, StringAttr variable) {
-  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+/// The gradients that the entry returns, by the name of their variable.
+static llvm::DenseMap<StringAttr, Value> returnedGradients(EntryOp entry) {
+  llvm::DenseMap<StringAttr, Value> gradients;
+  for (auto [i, output] : llvm::enumerate(entry.getReturn().getOutputs()))
     if (auto of = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, "dl.of"))
-      if (of.getAttr() == variable && entry.getOutputKind(i) == program::ValueKind::Gradient)
-        return entry.getReturn().getOutputs()[i];
-  return {};
+      if (entry.getOutputKind(i) == program::ValueKind::Gradient)
+        gradients.try_emplace(of.getAttr(), output);
+  return gradients;
 }
 
 /// Sorts `updates` into groups, in order of first appearance.
 static LogicalResult collectGroups(EntryUpdate &update) {
   EntryOp entry = update.entry;
+  const llvm::DenseMap<StringAttr, Value> gradients = returnedGradients(entry);
   llvm::MapVector<std::pair<OptimizerAttr, Type>, ParameterGroup> found;
   for (UpdateAttr each : entry.getUpdatesAttr().getAsRange<UpdateAttr>()) {
     StringAttr name = each.getVariable().getAttr();
     auto variable = update.symbols.lookup<VariableOp>(name);
-    Value gradient = gradientOf(entry, name);
+    Value gradient = gradients.lookup(name);
     if (!gradient)
       return emitError(entry.getLoc())
              << "'" << entry.getSymName() << "' updates '" << name.getValue()

@@ -11,19 +11,24 @@ SmallVector<Value> ParameterGroup::gradients() const {
 }
 
 Value EntryUpdate::read(VariableOp variable) {
-  Operation *last = nullptr;
-  for (ReadOp read : entry.getBlock().getOps<ReadOp>()) {
-    if (read.getVariable() == variable.getSymName())
-      return read.getResult();
-    last = read;
-  }
+  auto [place, isNew] = readsOf.try_emplace(&entry.getBlock());
+  Reads &reads = place->second;
+  if (isNew)
+    for (ReadOp read : entry.getBlock().getOps<ReadOp>()) {
+      reads.byVariable.try_emplace(read.getVariableAttr().getAttr(), read);
+      reads.last = read;
+    }
+  ReadOp &read = reads.byVariable[variable.getSymNameAttr()];
+  if (read)
+    return read.getResult();
   OpBuilder::InsertionGuard guard(builder);
-  if (last)
-    builder.setInsertionPointAfter(last);
+  if (reads.last)
+    builder.setInsertionPointAfter(reads.last);
   else
     builder.setInsertionPointToStart(&entry.getBlock());
-  return ReadOp::create(builder, variable.getLoc(), variable.getTensorType(),
-                        variable.getSymName());
+  reads.last = read =
+      ReadOp::create(builder, variable.getLoc(), variable.getTensorType(), variable.getSymName());
+  return read.getResult();
 }
 
 void EntryUpdate::assign(VariableOp variable, Value value) {

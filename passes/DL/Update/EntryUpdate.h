@@ -89,6 +89,16 @@ public:
   /// The ranks, an i32, where parameters are of f64 and the scale is 1 / ranks: these are divided
   /// by it.
   mlir::Value rankCount = {};
+
+private:
+  /// The reads of a block, which stand at its beginning.
+  struct Reads {
+    llvm::DenseMap<mlir::StringAttr, ReadOp> byVariable;
+    ReadOp last;
+  };
+
+  /// Collected where a block is first read in: `entry` is another one behind accumulateGradients.
+  llvm::DenseMap<mlir::Block *, Reads> readsOf;
 };
 
 /// Ends the entry with the sums of its gradients, times the weights of their losses where these
