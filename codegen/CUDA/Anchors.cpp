@@ -9,7 +9,7 @@
 #include "dialects/DL/DLMatmulOps.h"
 #include "dialects/DL/DLPoolingOps.h"
 #include "dialects/DL/DLReductionOps.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -91,7 +91,7 @@ private:
   Form reduce();
   Form matmul(dl::MatmulOp op);
   Form convolution(const dl::ConvolutionForm &convolution);
-  Form window(const dl::WindowGeometry &g, bool backward, StringRef function);
+  Form window(dl::WindowOp op);
   Form attention(Operation *op);
 
   /// name(axes...): `value` at these indices of `shape`.
@@ -292,17 +292,17 @@ FailureOr<AnchorForm> AnchorPrinter::convolution(const dl::ConvolutionForm &conv
   return form;
 }
 
-FailureOr<AnchorForm> AnchorPrinter::window(const dl::WindowGeometry &g, bool backward,
-                                            StringRef function) {
+FailureOr<AnchorForm> AnchorPrinter::window(dl::WindowOp op) {
+  const dl::WindowGeometry g = op.getGeometry();
+  const bool backward = op.isBackward();
   int64_t images = g.batch * g.channels;
   text.constant("IMAGES", images);
   addAxes(text, g);
   SmallVector<int64_t> input = {images}, output = {images};
   llvm::append_range(input, g.ofThreeAxes(&dl::WindowAxis::input));
   llvm::append_range(output, g.ofThreeAxes(&dl::WindowAxis::output));
-  Operation *op = spec.anchorOp();
-  auto average = dyn_cast<dl::AveragePoolOp>(op);
-  auto averageBackward = dyn_cast<dl::AveragePoolBackwardOp>(op);
+  auto average = dyn_cast<dl::AveragePoolOp>(*op);
+  auto averageBackward = dyn_cast<dl::AveragePoolBackwardOp>(*op);
   if (average || averageBackward)
     text.flag("COUNT_PADDING",
               average ? average.getCountIncludePad() : averageBackward.getCountIncludePad());
@@ -314,8 +314,11 @@ FailureOr<AnchorForm> AnchorPrinter::window(const dl::WindowGeometry &g, bool ba
   if (op->getNumOperands() > 1 &&
       failed(accessor("index", op->getOperand(1), output, {"i", "o", "p", "q"})))
     return failure();
-  return AnchorForm{
-      backward ? input : output, {"i", "d", "h", "w"}, elementOf(op->getResult(0)), function.str()};
+  // The skeleton's function has the op's name: max_pool_backward is maxPoolBackward.
+  return AnchorForm{backward ? input : output,
+                    {"i", "d", "h", "w"},
+                    elementOf(op->getResult(0)),
+                    llvm::convertToCamelFromSnakeCase(op->getName().stripDialect())};
 }
 
 FailureOr<AnchorForm> AnchorPrinter::attention(Operation *op) {
@@ -357,22 +360,22 @@ FailureOr<AnchorForm> AnchorPrinter::attention(Operation *op) {
 }
 
 FailureOr<AnchorForm> AnchorPrinter::describe() {
-  return llvm::TypeSwitch<Operation *, Form>(spec.anchorOp())
-      .Case<dl::ReductionOp>([&](auto) { return reduce(); })
-      .Case<dl::MatmulOp>([&](auto op) { return matmul(op); })
-      .Case<dl::ConvolutionOp, dl::ConvolutionBackwardDataOp, dl::ConvolutionBackwardFilterOp>(
-          [&](auto op) { return convolution(dl::ConvolutionForm::get(op)); })
-      .Case<dl::MaxPoolOp>([&](auto op) { return window(op.getGeometry(), false, "maxPool"); })
-      .Case<dl::MaxPoolBackwardOp>(
-          [&](auto op) { return window(op.getGeometry(), true, "maxPoolBackward"); })
-      .Case<dl::MaxPoolGatherOp>(
-          [&](auto op) { return window(op.getGeometry(), false, "maxPoolGather"); })
-      .Case<dl::AveragePoolOp>(
-          [&](auto op) { return window(op.getGeometry(), false, "averagePool"); })
-      .Case<dl::AveragePoolBackwardOp>(
-          [&](auto op) { return window(op.getGeometry(), true, "averagePoolBackward"); })
-      .Case<dl::AttentionOp, dl::AttentionBackwardOp>([&](auto op) { return attention(op); })
-      .Default([](auto) { return failure(); });
+  Operation *op = spec.anchorOp();
+  switch (spec.anchor()) {
+  case Anchor::Reduce:
+  case Anchor::RowPasses:
+    return reduce();
+  case Anchor::Gemm:
+    return matmul(cast<dl::MatmulOp>(op));
+  case Anchor::Convolution:
+    return convolution(dl::ConvolutionForm::get(op));
+  case Anchor::Window:
+    return window(cast<dl::WindowOp>(op));
+  case Anchor::Attention:
+    return attention(op);
+  default:
+    return failure();
+  }
 }
 
 FailureOr<AnchorForm> codegen::describeAnchor(KernelText &text, bool storesFront) {

@@ -36,7 +36,7 @@ SmallVector<Candidate> WindowGenerator::schedules(const KernelSpec &spec,
 /// its channels innermost.
 static bool isChannelsLast(const KernelSpec &spec) {
   Operation *op = spec.anchorOp();
-  if (isa<dl::MaxPoolBackwardOp, dl::AveragePoolBackwardOp>(op))
+  if (cast<dl::WindowOp>(op).isBackward())
     return program::LayoutAttr::isChannelsLast(spec.resultTypes().front());
   std::optional<unsigned> x = storedOperand(op->getOperand(0));
   return x && program::LayoutAttr::isChannelsLast(spec.operandTypes()[*x]);

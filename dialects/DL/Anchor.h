@@ -31,10 +31,15 @@ constexpr bool multipliesMuch(Anchor anchor) {
   return anchor == Anchor::Convolution || anchor == Anchor::Gemm || anchor == Anchor::Attention;
 }
 
+/// Whether it updates variables, or adds up something over them: whole tensors of an entry, with a
+/// region of its own.
+constexpr bool runsOverVariables(Anchor anchor) {
+  return anchor == Anchor::MultiTensor || anchor == Anchor::UpdateRows;
+}
+
 /// Whether each element of the results can be computed by itself, as loops of last resort do.
 constexpr bool isByElement(Anchor anchor) {
-  return anchor != Anchor::MultiTensor && anchor != Anchor::UpdateRows &&
-         anchor != Anchor::Attention;
+  return !runsOverVariables(anchor) && anchor != Anchor::Attention;
 }
 
 /// An anchor's part of a kernel's name.

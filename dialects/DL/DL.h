@@ -10,6 +10,7 @@
 #include "dialects/DL/BatchDivision.h"
 #include "dialects/DL/Geometry.h"
 #include "dialects/DL/IndexMap.h"
+#include "dialects/DL/OpFacts.h"
 #include "dialects/Program/Program.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,6 +38,8 @@ template <typename Op>
 class CheapToRecompute : public mlir::OpTrait::TraitBase<Op, CheapToRecompute> {};
 template <typename Op>
 class ScalesOrShifts : public mlir::OpTrait::TraitBase<Op, ScalesOrShifts> {};
+template <typename Op> class StandsFirst : public mlir::OpTrait::TraitBase<Op, StandsFirst> {};
+template <typename Op> class StandsLast : public mlir::OpTrait::TraitBase<Op, StandsLast> {};
 
 /// Whether `axis` is one of `rank` axes. Emits (C1) of `op`, unless the location is none.
 mlir::LogicalResult checkAxis(std::optional<mlir::Location> location, mlir::StringRef op,

@@ -4,7 +4,8 @@
 
 include "dialects/DL/DLOpBase.td"
 
-def DL_ConstantOp : DL_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["value", "result"]>]> {
+def DL_ConstantOp : DL_Op<"constant", [
+    Pure, ConstantLike, DL_StandsFirst, AllTypesMatch<["value", "result"]>]> {
   let summary = "a tensor known at compile time";
   let description =
       "`%z = dl.constant dense<0.0> : tensor<64x20xf32>`. A splat is a number wherever it is "

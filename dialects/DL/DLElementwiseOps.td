@@ -4,12 +4,20 @@
 
 include "dialects/DL/DLOpBase.td"
 
-/// `flops`: of one element, see ElementwiseOp.
+/// `flops`: of one element, see ElementwiseOp. `whereZero`: of each operand, what the result is
+/// where the operand is 0; of those left out that is unknown.
 class DL_Elementwise<string mnemonic, int flops, list<Trait> traits = []>
     : DL_Op<mnemonic, !listconcat(traits, [Pure, SameOperandsAndResultShape,
                                            DeclareOpInterfaceMethods<DL_ElementwiseOpInterface>])> {
   code methods = "";
+  list<string> whereZero = [];
   let extraClassDefinition = [{
+    ::dlc::dl::WhereZero $cppClass::getWhereZero(unsigned operand) {
+      using enum ::dlc::dl::WhereZero;
+      constexpr ::std::array<::dlc::dl::WhereZero, }] # !size(whereZero) # [{> known = {}] #
+      !interleave(whereZero, ", ") # [{};
+      return operand < known.size() ? known[operand] : Unknown;
+    }
     uint64_t $cppClass::getElementFlops() { return }] # !cast<string>(flops) # ";}" # methods;
 }
 
@@ -45,27 +53,46 @@ class DL_Unary<string mnemonic, string formula, string scalar, string gradient,
   }];
 }
 
-def DL_ReluOp : DL_Unary<"relu", "max(x, 0)", "maximum(x, 0)", "select(y > 0, dy, 0)">;
+def DL_ReluOp : DL_Unary<"relu", "max(x, 0)", "maximum(x, 0)", "select(y > 0, dy, 0)"> {
+  let whereZero = ["Zero"];
+}
 def DL_SigmoidOp
     : DL_Unary<"sigmoid", "1 / (1 + exp(-x))", "stableSigmoid(x)", "dy * (y * (1 - y))">;
-def DL_TanhOp : DL_Unary<"tanh", "tanh(x)", "tanh(x)", "dy * (1 - square(y))">;
+def DL_TanhOp : DL_Unary<"tanh", "tanh(x)", "tanh(x)", "dy * (1 - square(y))"> {
+  let whereZero = ["Zero"];
+}
 def DL_ExpOp : DL_Unary<"exp", "exp(x)", "exp(x)", "dy * y">;
 def DL_LogOp : DL_Unary<"log", "natural logarithm of x", "log(x)", "dy / x">;
-def DL_SqrtOp : DL_Unary<"sqrt", "square root of x", "sqrt(x)", "dy / (y * 2)">;
-def DL_NegateOp : DL_Unary<"negate", "-x", "-x", "-dy", DL_NumberTensor>;
+def DL_SqrtOp : DL_Unary<"sqrt", "square root of x", "sqrt(x)", "dy / (y * 2)"> {
+  let whereZero = ["Zero"];
+}
+def DL_NegateOp : DL_Unary<"negate", "-x", "-x", "-dy", DL_NumberTensor> {
+  let whereZero = ["Zero"];
+}
 def DL_SoftsignOp : DL_Unary<"softsign", "x / (1 + |x|)", "x / (1 + abs(x))",
-                             "dy / square(1 + abs(x))", DL_FloatTensor, 3>;
+                             "dy / square(1 + abs(x))", DL_FloatTensor, 3> {
+  let whereZero = ["Zero"];
+}
 def DL_SiluOp : DL_Unary<"silu", "x / (1 + exp(-x))", "x * stableSigmoid(x)",
-                         "siluGradient(tensors, x, y, dy)", DL_FloatTensor, 2>;
+                         "siluGradient(tensors, x, y, dy)", DL_FloatTensor, 2> {
+  let whereZero = ["Zero"];
+}
 def DL_HardswishOp : DL_Unary<"hardswish", "x * min(max(x + 3, 0), 6) / 6", "hardswish(x)",
-                              "hardswishGradient(x, dy)", DL_FloatTensor, 5>;
+                              "hardswishGradient(x, dy)", DL_FloatTensor, 5> {
+  let whereZero = ["Zero"];
+}
 def DL_ErfOp : DL_Unary<"erf", "2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x", "erf(x)",
-                       "dy * (exp(-square(x)) * std::numbers::inv_sqrtpi * 2)">;
+                       "dy * (exp(-square(x)) * std::numbers::inv_sqrtpi * 2)"> {
+  let whereZero = ["Zero"];
+}
 def DL_FloorOp : DL_Unary<"floor", "the largest whole number not above x", "floor(x)",
                          "noGradient(tensors)"> {
+  let whereZero = ["Zero"];
   let description = "`%y = dl.floor %x : tensor<4x3xf32>`. Not differentiable (no gradient flows).";
 }
-def DL_AbsOp : DL_Unary<"abs", "|x|", "abs(x)", "timesSign(x, dy)", DL_NumberTensor>;
+def DL_AbsOp : DL_Unary<"abs", "|x|", "abs(x)", "timesSign(x, dy)", DL_NumberTensor> {
+  let whereZero = ["Zero"];
+}
 
 def DL_EluOp : DL_Unary<"elu", "x where it is above 0, else alpha * (exp(x) - 1)",
                         "elu(x, getAlpha().convertToDouble())",
@@ -75,6 +102,7 @@ def DL_EluOp : DL_Unary<"elu", "x where it is above 0, else alpha * (exp(x) - 1)
     dy * (y + alpha).
   }];
   let arguments = (ins DL_FloatTensor:$x, F64Attr:$alpha);
+  let whereZero = ["Zero"];
   let assemblyFormat = "$x `alpha` `=` $alpha attr-dict `:` type($y)";
 }
 
@@ -114,16 +142,20 @@ class DL_Binary<string mnemonic, string formula, string scalar, string da, strin
 }
 
 def DL_AddOp : DL_Binary<"add", "a + b", "a + b", "dc", "dc", [Commutative, DL_ScalesOrShifts]> {
+  let whereZero = ["Other", "Other"];
   let hasFolder = 1;
 }
 def DL_SubtractOp : DL_Binary<"subtract", "a - b", "a - b", "dc", "-dc", [DL_ScalesOrShifts]> {
+  let whereZero = ["Unknown", "Other"];
   let hasFolder = 1;
 }
 def DL_MultiplyOp : DL_Binary<"multiply", "a * b", "a * b", "dc * b", "dc * a",
                               [Commutative, DL_ScalesOrShifts]> {
+  let whereZero = ["Zero", "Zero"];
   let hasFolder = 1;
 }
 def DL_DivideOp : DL_Binary<"divide", "a / b", "a / b", "dc / b", "-(dc * c / b)"> {
+  let whereZero = ["Zero"];
   let hasFolder = 1;
 }
 def DL_MaximumOp : DL_Binary<"maximum", "max(a, b)", "maximum(a, b)", "toWinner(a > b, a, b, dc)",
@@ -175,6 +207,7 @@ def DL_SelectOp
 }
 
 def DL_CastOp : DL_Elementwise<"cast", 0, [DL_Differentiable, DL_CheapToRecompute]> {
+  let whereZero = ["Zero"];
   let summary = "conversion of the element type";
   let description = [{
     `%f = dl.cast %u : tensor<4xui8> to tensor<4xf32>`: round to nearest even to a smaller float,
@@ -213,6 +246,7 @@ def DL_RandomOp
 
 def DL_ConvertLayoutOp
     : DL_Choice<"convert_layout", [SameOperandsAndResultElementType], "operands[0]"> {
+  let whereZero = ["Zero"];
   let summary = "the same values in another physical layout";
   let description = [{
     `%y = dl.convert_layout %x : tensor<2x3x4x5xf32, #program.layout<order = [0, 2, 3, 1]>> to

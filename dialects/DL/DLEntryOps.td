@@ -72,7 +72,8 @@ def DL_EntryOp : DL_Op<"entry", [
 }
 
 def DL_ReturnOp
-    : DL_Op<"return", [Pure, Terminator, HasParent<"EntryOp">, AttrSizedOperandSegments]> {
+    : DL_Op<"return", [
+          Pure, Terminator, DL_StandsLast, HasParent<"EntryOp">, AttrSizedOperandSegments]> {
   let summary = "ends an entry: its results and, before differentiation, the loss";
   let description = [{
     `dl.return %sum : tensor<f32> loss(%loss : tensor<f32>)`, and

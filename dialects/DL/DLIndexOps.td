@@ -5,7 +5,8 @@
 include "dialects/DL/DLOpBase.td"
 
 def DL_BroadcastOp
-    : DL_Op<"broadcast", [Pure, DL_Differentiable, DL_Batchwise, DL_Index, DL_CheapToRecompute]> {
+    : DL_Op<"broadcast", [Pure, DL_Differentiable, DL_Batchwise, DL_Splittable, DL_Index,
+                          DL_CheapToRecompute]> {
   let summary = "repeats a tensor along new axes, and along axes of size 1";
   let description = [{
     y[i...] = x[i at dims...], 0 where x has size 1.
@@ -83,7 +84,7 @@ def DL_PadOp : DL_Op<"pad", [Pure, DL_Differentiable, DL_Index]> {
 }
 
 def DL_ConcatOp
-    : DL_Op<"concat", [Pure, DL_Differentiable, DL_Batchwise, DL_InferType,
+    : DL_Op<"concat", [Pure, DL_Differentiable, DL_Batchwise, DL_Splittable, DL_InferType,
           DeclareOpInterfaceMethods<DL_IndexOpInterface, ["getPartBegins"]>]> {
   let summary = "tensors one behind the other along an axis";
   let description = [{

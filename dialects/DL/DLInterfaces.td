@@ -19,7 +19,9 @@ def DL_ElementwiseOpInterface : OpInterface<"ElementwiseOp"> {
     InterfaceMethod<[{
       Additions, multiplications and functions of one element, as reports count them. An op with
       none, which only chooses or converts, does not appear in the name of a kernel.
-    }], "uint64_t", "getElementFlops">
+    }], "uint64_t", "getElementFlops">,
+    InterfaceMethod<"What the result is where operand `operand` is 0 and the result is finite.",
+    "::dlc::dl::WhereZero", "getWhereZero", (ins "unsigned":$operand)>
   ];
 }
 
@@ -147,6 +149,27 @@ def DL_BatchwiseOpInterface : OpInterface<"BatchwiseOp"> {
   ];
 }
 
+def DL_SplittableOpInterface : OpInterface<"SplittableOp"> {
+  let description = [{
+    The op can be written with an axis of its tensors as two axes, one beside the other: that of 32
+    channels as one of 2 blocks and one of 16 channels. Element-wise ops always can, and need not
+    say so.
+  }];
+  let cppNamespace = "::dlc::dl";
+  let methods = [
+    InterfaceMethod<[{
+      Which axes of the op's other tensors run along axis `axis` of `value`, and so are split with
+      it. Nothing if this one cannot be split.
+    }], "::std::optional<::llvm::SmallVector<::dlc::dl::ValueAxis>>", "getAxesAlong",
+    (ins "::mlir::Value":$value, "int64_t":$axis)>,
+    InterfaceMethod<[{
+      Takes the attributes for tensors of which axis `axisOf` has become two; where that is nothing,
+      the tensor is as it was. Their types change later.
+    }], "void", "splitAxes",
+    (ins "::llvm::function_ref<::std::optional<int64_t>(::mlir::Value)>":$axisOf)>
+  ];
+}
+
 def DL_WindowOpInterface : OpInterface<"WindowOp"> {
   let description = [{
     The op slides a window over the spatial axes of [N, C, spatial...], each channel for itself.
@@ -155,6 +178,8 @@ def DL_WindowOpInterface : OpInterface<"WindowOp"> {
   let methods = [
     InterfaceMethod<"The window, and the sides that it stands between.",
                     "::dlc::dl::WindowGeometry", "getGeometry">,
+    InterfaceMethod<"Whether the result is on the side that the window slides over.", "bool",
+                    "isBackward">,
     InterfaceMethod<"Takes the window's size, strides, paddings and dilations from `axes`.", "void",
                     "setWindow", (ins "::llvm::ArrayRef<::dlc::dl::WindowAxis>":$axes), "", [{
       ::llvm::SmallVector<int64_t> kernel, strides, padding, dilations;
@@ -183,6 +208,15 @@ def DL_ReductionOpInterface : OpInterface<"ReductionOp"> {
                     "", "return $_op.getX();">,
     InterfaceMethod<"The axes that are dropped.", "::llvm::ArrayRef<int64_t>", "getReducedAxes",
                     (ins), "", "return $_op.getAxes();">,
+    InterfaceMethod<"The axes that the results have, as the reduced tensor numbers them.",
+                    "::llvm::SmallVector<int64_t>", "getKeptAxes", (ins), "", [{
+      auto type = ::llvm::cast<::mlir::RankedTensorType>($_op.getReduced().getType());
+      ::llvm::SmallVector<int64_t> kept;
+      for (int64_t axis = 0; axis < type.getRank(); ++axis)
+        if (!::llvm::is_contained($_op.getReducedAxes(), axis))
+          kept.push_back(axis);
+      return kept;
+    }]>,
     InterfaceMethod<"Names the axes anew.", "void", "setReducedAxes",
                     (ins "::llvm::ArrayRef<int64_t>":$axes), "", "$_op.setAxes(axes);">
   ];

@@ -33,6 +33,11 @@ def DL_CheapToRecompute : NativeOpTrait<"CheapToRecompute"> { let cppNamespace =
 def DL_ScalesOrShifts : NativeOpTrait<"ScalesOrShifts"> { let cppNamespace = "::dlc::dl"; }
 def DL_Index : DeclareOpInterfaceMethods<DL_IndexOpInterface>;
 def DL_Batchwise : DeclareOpInterfaceMethods<DL_BatchwiseOpInterface>;
+def DL_Splittable : DeclareOpInterfaceMethods<DL_SplittableOpInterface>;
+/// There before the first kernel runs.
+def DL_StandsFirst : NativeOpTrait<"StandsFirst"> { let cppNamespace = "::dlc::dl"; }
+/// Says where a value of the entry goes, behind all kernels.
+def DL_StandsLast : NativeOpTrait<"StandsLast"> { let cppNamespace = "::dlc::dl"; }
 def DL_WindowOp : DeclareOpInterfaceMethods<DL_WindowOpInterface>;
 /// `overridden`: the facts that differ from what the interface takes for granted.
 class DL_Anchor<list<string> overridden = []>

@@ -7,4 +7,10 @@
 #define GET_OP_CLASSES
 #include "dialects/DL/DLPoolingOps.h.inc"
 
+namespace dlc::dl {
+/// What all windows answer as SplittableOp: the axis of channels can be split.
+std::optional<llvm::SmallVector<ValueAxis>> windowAlong(WindowOp op, int64_t axis);
+void splitWindow(WindowOp op, llvm::function_ref<std::optional<int64_t>(mlir::Value)> axisOf);
+} // namespace dlc::dl
+
 #endif

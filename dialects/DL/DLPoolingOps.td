@@ -5,9 +5,21 @@
 include "dialects/DL/DLOpBase.td"
 
 class DL_Window<string mnemonic, list<string> facts = []>
-    : DL_Op<mnemonic, [Pure, DL_Differentiable, DL_WindowOp,
+    : DL_Op<mnemonic, [Pure, DL_Differentiable, DL_WindowOp, DL_Splittable,
                        DL_Anchor<!listconcat(facts, ["takesAnyLayout"])>]> {
   let hasVerifier = 1;
+  bit backward = 0;
+  let extraClassDefinition = [{
+    bool $cppClass::isBackward() { return }] # !if(backward, "true", "false") # [{; }
+    ::std::optional<::llvm::SmallVector<::dlc::dl::ValueAxis>>
+    $cppClass::getAxesAlong(::mlir::Value, int64_t axis) {
+      return windowAlong(*this, axis);
+    }
+    void $cppClass::splitAxes(
+        ::llvm::function_ref<::std::optional<int64_t>(::mlir::Value)> axisOf) {
+      splitWindow(*this, axisOf);
+    }
+  }];
 }
 
 def DL_MaxPoolOp : DL_Window<"max_pool"> {
@@ -37,6 +49,7 @@ def DL_MaxPoolOp : DL_Window<"max_pool"> {
 }
 
 def DL_MaxPoolBackwardOp : DL_Window<"max_pool_backward", ["takesPrologue"]> {
+  let backward = 1;
   let summary = "gradient of dl.max_pool: each dy is added at its window's winner";
   let description = [{
     dx[n, c, i...] = sum of dy[n, c, p...] over the windows p whose offset index[n, c, p...] lies at
@@ -94,6 +107,7 @@ def DL_AveragePoolOp : DL_Window<"average_pool"> {
 }
 
 def DL_AveragePoolBackwardOp : DL_Window<"average_pool_backward", ["takesPrologue"]> {
+  let backward = 1;
   let summary = "gradient of dl.average_pool";
   let description = [{
     dx[n, c, i...] = sum over the windows p that hold i of dy[n, c, p...] / (elements that count in

@@ -4,7 +4,7 @@
 
 include "dialects/DL/DLOpBase.td"
 
-def DL_ScalarOp : DL_Op<"scalar", [Pure]> {
+def DL_ScalarOp : DL_Op<"scalar", [Pure, DL_StandsFirst]> {
   let summary = "a number that the runtime gives before each step: learning rate, momentum, step";
   let description = [{
     Its place is the scalars block; equal names are one scalar. `scheduled` ones are multiplied by

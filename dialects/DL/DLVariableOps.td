@@ -26,7 +26,8 @@ def DL_VariableOp : DL_Op<"variable", [
   let extraClassDeclaration = "::mlir::RankedTensorType getTensorType();";
 }
 
-def DL_ReadOp : DL_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def DL_ReadOp
+    : DL_Op<"read", [DL_StandsFirst, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "value of a variable at the beginning of the entry";
   let description =
       "`%w = dl.read @conv1.weight : tensor<20x1x5x5xf32>`. (C1) The variable exists and has the "
@@ -36,7 +37,8 @@ def DL_ReadOp : DL_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]
   let assemblyFormat = "$variable attr-dict `:` type($result)";
 }
 
-def DL_AssignOp : DL_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def DL_AssignOp
+    : DL_Op<"assign", [DL_StandsLast, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "gives a variable its value for the next run; at most once an entry, at the end";
   let description =
       "`dl.assign @conv1.weight, %new : tensor<20x1x5x5xf32>`. (C1) The variable exists and has "

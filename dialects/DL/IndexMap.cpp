@@ -59,8 +59,7 @@ bool IndexMap::mayMiss(const Axis &axis) const {
 }
 
 bool IndexMap::isIdentity() const {
-  return operand.size() == result.size() && keepsOrder() &&
-         all_of(operand, [&](const Axis &axis) { return isWhole(axis); });
+  return operand.size() == result.size() && keepsOrder() && isWhole();
 }
 
 bool IndexMap::keepsOrder() const {

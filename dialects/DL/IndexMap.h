@@ -9,6 +9,7 @@
 #define DLC_DIALECTS_DL_INDEXMAP_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 
@@ -36,6 +37,10 @@ struct IndexMap {
   bool isWhole(const Axis &axis) const {
     return axis.scale == 1 && axis.offset == 0 && axis.divisor == 1 && axis.lookup == 0 &&
            axis.extent == result[axis.from];
+  }
+  /// Whether the result has all elements of the operand, and no others.
+  bool isWhole() const {
+    return llvm::all_of(operand, [this](const Axis &axis) { return isWhole(axis); });
   }
   /// Whether some index of the result leads beyond the axis, or between two of its elements.
   bool mayMiss(const Axis &axis) const;

@@ -1,11 +1,7 @@
 //===- SplitBlocks.cpp - see SplitBlocks.h ----------------------------------------------------===//
 #include "passes/Conversion/SplitBlocks.h"
 #include "dialects/DL/DLConstantOps.h"
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLFusedOps.h"
-#include "dialects/DL/DLIndexOps.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -23,16 +19,11 @@ public:
 private:
   bool findLayout();
   bool mark(Value value, int64_t axis);
-  bool markOthers(Operation &op);
-  bool markAll(ValueRange values, int64_t axis) {
-    return llvm::all_of(values, [&](Value value) { return mark(value, axis); });
-  }
+  bool markOthers(Operation &op, Value value, int64_t axis);
   std::optional<int64_t> axisOf(Value value) const {
     auto found = axes.find(value);
     return found == axes.end() ? std::nullopt : std::optional(found->second);
   }
-  bool markReduction(dl::ReductionOp op);
-  bool markBroadcast(dl::BroadcastOp op);
   RankedTensorType split(Value value) const;
   void rewrite(Operation &op);
   static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
@@ -51,28 +42,8 @@ SmallVector<Value> storedValues(Block &body) {
   return values;
 }
 
-SmallVector<int64_t> keptAxes(dl::ReductionOp reduction) {
-  const int64_t rank = cast<RankedTensorType>(reduction.getReduced().getType()).getRank();
-  SmallVector<int64_t> kept;
-  for (int64_t axis = 0; axis < rank; ++axis)
-    if (!llvm::is_contained(reduction.getReducedAxes(), axis))
-      kept.push_back(axis);
-  return kept;
-}
-
 /// The axis at whose place `axis` stands when `split` has become two.
 static int64_t behindSplit(int64_t axis, int64_t split) { return axis > split ? axis + 1 : axis; }
-
-/// Those of the axes after the split, the parts of the split one beside each other.
-static SmallVector<int64_t> axesBehindSplit(ArrayRef<int64_t> axes, int64_t split) {
-  SmallVector<int64_t> result;
-  for (int64_t axis : axes) {
-    result.push_back(behindSplit(axis, split));
-    if (axis == split)
-      result.push_back(axis + 1);
-  }
-  return result;
-}
 
 /// One layout with one block, in all stored tensors that have a layout.
 bool BlockSplitter::findLayout() {
@@ -104,42 +75,17 @@ bool BlockSplitter::mark(Value value, int64_t axis) {
   return place->second == axis && (extent == 1 || extent % size == 0);
 }
 
-bool BlockSplitter::markReduction(dl::ReductionOp op) {
-  const SmallVector<int64_t> kept = keptAxes(op);
-  for (Value result : op->getResults())
-    if (std::optional<int64_t> axis = axisOf(result); axis && !mark(op.getReduced(), kept[*axis]))
-      return false;
-  std::optional<int64_t> axis = axisOf(op.getReduced());
-  auto place = axis ? llvm::find(kept, *axis) : kept.end();
-  return place == kept.end() || markAll(op->getResults(), place - kept.begin());
-}
-
-bool BlockSplitter::markBroadcast(dl::BroadcastOp op) {
-  if (std::optional<int64_t> axis = axisOf(op.getX());
-      axis && !mark(op.getY(), op.getDims()[*axis]))
-    return false;
-  std::optional<int64_t> axis = axisOf(op.getY());
-  auto place = axis ? llvm::find(op.getDims(), *axis) : op.getDims().end();
-  return place == op.getDims().end() || mark(op.getX(), place - op.getDims().begin());
-}
-
-/// What a mark on one of the op's values says of the others; false if the op knows its axes.
-bool BlockSplitter::markOthers(Operation &op) {
-  std::optional<int64_t> axis;
-  for (Value value : llvm::concat<Value>(SmallVector<Value>(op.getOperands()),
-                                         SmallVector<Value>(op.getResults())))
-    axis = axis ? axis : axisOf(value);
-  if (!axis)
-    return true;
-  auto sameEverywhere = [&](auto) {
-    return markAll(op.getOperands(), *axis) && markAll(op.getResults(), *axis);
-  };
-  return llvm::TypeSwitch<Operation *, bool>(&op)
-      .Case<dl::ElementwiseOp, dl::ConstantOp, dl::ConcatOp, dl::WindowOp>(sameEverywhere)
-      .Case([](dl::YieldOp) { return true; })
-      .Case([&](dl::BroadcastOp broadcast) { return markBroadcast(broadcast); })
-      .Case([&](dl::ReductionOp reduction) { return markReduction(reduction); })
-      .Default(false);
+/// Marks what runs along axis `axis` of `value`, one of the op's; false if the op knows its axes.
+bool BlockSplitter::markOthers(Operation &op, Value value, int64_t axis) {
+  auto marks = [&](const dl::ValueAxis &other) { return mark(other.value, other.axis); };
+  if (auto splittable = dyn_cast<dl::SplittableOp>(op)) {
+    auto others = splittable.getAxesAlong(value, axis);
+    return others && llvm::all_of(*others, marks);
+  }
+  auto marksSame = [&](Value other) { return mark(other, axis); };
+  if (isa<dl::ElementwiseOp>(op))
+    return llvm::all_of(op.getOperands(), marksSame) && llvm::all_of(op.getResults(), marksSame);
+  return isa<dl::ConstantOp>(op) || op.hasTrait<OpTrait::IsTerminator>();
 }
 
 bool BlockSplitter::find() {
@@ -147,10 +93,11 @@ bool BlockSplitter::find() {
     return false;
   while (!pending.empty()) {
     Value value = pending.pop_back_val();
-    if (Operation *op = value.getDefiningOp(); op && !markOthers(*op))
+    const int64_t axis = *axisOf(value);
+    if (Operation *op = value.getDefiningOp(); op && !markOthers(*op, value, axis))
       return false;
     for (Operation *user : value.getUsers())
-      if (!markOthers(*user))
+      if (!markOthers(*user, value, axis))
         return false;
   }
   return true;
@@ -168,31 +115,11 @@ RankedTensorType BlockSplitter::split(Value value) const {
 
 /// Before the types of its values change.
 void BlockSplitter::rewrite(Operation &op) {
-  llvm::TypeSwitch<Operation *>(&op)
-      .Case([&](dl::BroadcastOp broadcast) {
-        if (std::optional<int64_t> axis = axisOf(broadcast.getY()))
-          broadcast.setDims(axesBehindSplit(broadcast.getDims(), *axis));
-      })
-      .Case([&](dl::ReductionOp reduction) {
-        if (std::optional<int64_t> axis = axisOf(reduction.getReduced()))
-          reduction.setReducedAxes(axesBehindSplit(reduction.getReducedAxes(), *axis));
-      })
-      .Case([&](dl::ConcatOp concat) {
-        if (std::optional<int64_t> axis = axisOf(concat.getY()))
-          concat.setAxis(behindSplit(concat.getAxis(), *axis));
-      })
-      .Case([&](dl::WindowOp window) {
-        // The inner part of the channels is an axis more to slide along, by one element.
-        auto windowAxes = window.getGeometry().axes;
-        dl::WindowAxis none;
-        windowAxes.insert(windowAxes.begin(), none);
-        window.setWindow(windowAxes);
-      })
-      .Case([&](dl::ConstantOp constant) {
-        if (axisOf(constant.getResult()))
-          constant.setValueAttr(cast<SplatElementsAttr>(constant.getValue())
-                                    .resizeSplat(split(constant.getResult())));
-      });
+  if (auto splittable = dyn_cast<dl::SplittableOp>(op))
+    splittable.splitAxes([&](Value value) { return axisOf(value); });
+  if (auto constant = dyn_cast<dl::ConstantOp>(op); constant && axisOf(constant.getResult()))
+    constant.setValueAttr(
+        cast<SplatElementsAttr>(constant.getValue()).resizeSplat(split(constant.getResult())));
 }
 
 void BlockSplitter::rewrite() {

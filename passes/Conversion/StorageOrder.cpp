@@ -94,7 +94,7 @@ bool StorageOrder::accepts(Operation &op) const {
   if (!reduction || !hasRank(reduction.getReduced()))
     return reduction && !hasRank(op.getResult(0));
   // What is kept must keep its order.
-  const SmallVector<int64_t> kept = keptAxes(reduction);
+  const SmallVector<int64_t> kept = reduction.getKeptAxes();
   return kept.size() < order.size() && llvm::is_sorted(placesOf(kept));
 }
 

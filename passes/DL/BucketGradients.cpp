@@ -78,7 +78,7 @@ Bucketing::Bucketing(EntryOp entry, const Link &link, int64_t bucketBytes)
   for (Operation &op : entry.getBlock())
     finished[&op] = time += secondsOf(&op);
   for (Operation &op : entry.getBlock()) {
-    if (!standsFirst(&op))
+    if (!op.hasTrait<StandsFirst>())
       break;
     lastFirst = &op;
   }
@@ -93,7 +93,7 @@ static int64_t bytesSent(AllReduceOp all, Value gradient) {
 /// The op behind which the gradient is there; null if it is from the beginning.
 static Operation *producerOf(Value gradient) {
   Operation *op = gradient.getDefiningOp();
-  return op && !standsFirst(op) ? op : nullptr;
+  return op && !op->hasTrait<StandsFirst>() ? op : nullptr;
 }
 
 static bool comesFirst(Operation *a, Operation *b) {
@@ -117,7 +117,7 @@ bool Bucketing::canSplit(AllReduceOp all, MultiTensorOp update) const {
     return isa_and_nonnull<ConstantOp>(op) || updates.contains(op);
   };
   auto isReadAlone = [&](Operation *user) {
-    return isa<AssignOp, ReturnOp>(user) || updates.contains(user);
+    return user->hasTrait<StandsLast>() || updates.contains(user);
   };
   return reads && llvm::all_of(update.getEach(), isOwn) &&
          llvm::all_of(update->getUsers(), isReadAlone);

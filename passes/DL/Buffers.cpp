@@ -16,8 +16,6 @@
 using namespace mlir;
 using namespace dlc::dl;
 
-bool dlc::dl::standsFirst(Operation *op) { return isa<ReadOp, ScalarOp, ConstantOp>(op); }
-
 bool dlc::dl::isView(Operation *op) {
   auto index = dyn_cast_or_null<IndexOp>(op);
   return index && index.canLieInOperand();
@@ -54,7 +52,8 @@ int64_t dlc::dl::bytesOf(Value value) {
 }
 
 double dlc::dl::secondsOf(Operation *op) {
-  if (standsFirst(op) || isView(op) || isJoin(op) || isa<AllReduceOp, AssignOp, ReturnOp>(op))
+  if (op->hasTrait<StandsFirst>() || op->hasTrait<StandsLast>() || isView(op) || isJoin(op) ||
+      isa<AllReduceOp>(op))
     return 0;
   if (auto candidate = op->getAttrOfType<DictionaryAttr>("dl.candidate"))
     return candidate.getAs<FloatAttr>("seconds").getValueAsDouble();

@@ -12,9 +12,6 @@
 namespace dlc::dl {
 class FusedOp;
 
-/// What is there before the first kernel runs: variables, scalars, constants.
-bool standsFirst(mlir::Operation *op);
-
 /// Whether the result of an op outside of regions is memory of its operand's, the whole or a piece.
 bool isView(mlir::Operation *op);
 

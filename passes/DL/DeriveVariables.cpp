@@ -97,7 +97,7 @@ llvm::SetVector<Value> Deriver::findRoots(EntryOp entry) const {
                         : isPure(&op) && op.getNumOperands() > 0 && op.getNumRegions() == 0 &&
                               llvm::all_of(op.getOperands(), isKnown))
       derived.insert(&op);
-    else if (isa<ConstantOp, IotaOp>(op))
+    else if (isa<ConstantOp>(op) || (isa<IndexOp>(op) && op.getNumOperands() == 0))
       constants.insert(&op);
   }
   llvm::SetVector<Value> roots;

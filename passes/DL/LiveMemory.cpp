@@ -67,7 +67,7 @@ void LiveMemory::measure() {
   positions.clear();
   buffers.clear();
   for (Operation &op : entry.getBlock())
-    if (!standsFirst(&op) && !isView(&op) && !isa<AssignOp, ReturnOp>(op)) {
+    if (!op.hasTrait<StandsFirst>() && !op.hasTrait<StandsLast>() && !isView(&op)) {
       positions[&op] = ops.size();
       ops.push_back(&op);
     }
@@ -83,7 +83,7 @@ void LiveMemory::measure() {
   for (auto [position, op] : llvm::enumerate(ops))
     addUses(op, position);
   for (Operation &op : entry.getBlock())
-    if (isa<AssignOp, ReturnOp>(op))
+    if (op.hasTrait<StandsLast>())
       addUses(&op, ops.size());
   for (auto update : entry.getBlock().getOps<MultiTensorOp>())
     beginTogether(update, [&](Value value) {

@@ -67,7 +67,8 @@ static llvm::SmallSetVector<Value, 4> buffersOf(Operation *op) {
   llvm::SmallSetVector<Value, 4> buffers;
   for (Value operand : op->getOperands()) {
     Value buffer = bufferOf(operand);
-    if (Operation *producer = buffer.getDefiningOp(); producer && !standsFirst(producer))
+    if (Operation *producer = buffer.getDefiningOp();
+        producer && !producer->hasTrait<StandsFirst>())
       buffers.insert(buffer);
   }
   return buffers;
@@ -78,7 +79,7 @@ Scheduler::Scheduler(EntryOp entry) {
     if (!isView(&op))
       for (Value buffer : buffersOf(&op))
         ++usesLeft[buffer];
-    if (!standsFirst(&op) && !isa<AssignOp, ReturnOp>(op)) {
+    if (!op.hasTrait<StandsFirst>() && !op.hasTrait<StandsLast>()) {
       position[&op] = ops.size();
       ops.push_back(&op);
     }
@@ -89,7 +90,7 @@ Scheduler::Scheduler(EntryOp entry) {
     }));
   auto addGradient = [&](Value value) {
     Operation *producer = bufferOf(value).getDefiningOp();
-    if (producer && !standsFirst(producer) && !isa<MultiTensorOp>(producer))
+    if (producer && !producer->hasTrait<StandsFirst>() && !isa<MultiTensorOp>(producer))
       weightGradients.insert(producer);
   };
   // What an update reads is a variable or computed for it.
@@ -122,11 +123,16 @@ int64_t Scheduler::addedBytes(Operation *op) const {
   return added;
 }
 
+static bool isUpdate(Operation *op) {
+  auto anchor = dyn_cast<AnchorOp>(op);
+  return anchor && runsOverVariables(anchor.getAnchor());
+}
+
 Scheduler::Rank Scheduler::rank(size_t index) const {
   Operation *op = ops[index];
   if (isView(op))
     return {0, 0, index};
-  const int kind = isa<MultiTensorOp, UpdateRowsOp>(op) ? 3 : weightGradients.contains(op) ? 1 : 2;
+  const int kind = isUpdate(op) ? 3 : weightGradients.contains(op) ? 1 : 2;
   return {kind, addedBytes(op), index};
 }
 
@@ -180,7 +186,7 @@ struct Schedule : dlc::dl::impl::ScheduleBase<Schedule> {
     eraseDeadOps(entry);
     SmallVector<Operation *> order, last;
     for (Operation &op : entry.getBlock()) {
-      if (standsFirst(&op))
+      if (op.hasTrait<StandsFirst>())
         order.push_back(&op);
       if (isa<AssignOp>(op))
         last.push_back(&op);

@@ -22,7 +22,6 @@
 #include "mlir/IR/Matchers.h"
 #include "passes/DL/Passes.h"
 #include "passes/DL/Update/MultiTensorBuilder.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace dlc::dl {
 #define GEN_PASS_DEF_SPARSIFYUPDATES
@@ -64,29 +63,21 @@ private:
 } // namespace
 
 void AtZero::visit(Operation *op) {
-  auto isZeroAt = [&](unsigned number) { return isZero(op->getOperand(number)); };
-  auto become = [&](unsigned number) {
-    same[op->getResult(0)] = isZeroAt(number) ? Value() : of(op->getOperand(number));
-  };
-  llvm::TypeSwitch<Operation *>(op)
-      .Case([&](AddOp) {
-        if (isZeroAt(0))
-          become(1);
-        else if (isZeroAt(1))
-          become(0);
-      })
-      .Case([&](SubtractOp) {
-        if (isZeroAt(1))
-          become(0);
-      })
-      .Case([&](MultiplyOp) {
-        if (isZeroAt(0) || isZeroAt(1))
-          same[op->getResult(0)] = Value();
-      })
-      .Case<DivideOp, CastOp, NegateOp, SqrtOp>([&](auto) {
-        if (isZeroAt(0))
-          same[op->getResult(0)] = Value();
-      });
+  auto elementwise = dyn_cast<ElementwiseOp>(op);
+  if (!elementwise)
+    return;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isZero(operand.get()))
+      continue;
+    const WhereZero result = elementwise.getWhereZero(operand.getOperandNumber());
+    if (result == WhereZero::Unknown)
+      continue;
+    Value other;
+    if (result == WhereZero::Other)
+      other = op->getOperand(1 - operand.getOperandNumber());
+    same[op->getResult(0)] = other && !isZero(other) ? of(other) : Value();
+    return;
+  }
 }
 
 //===------------------------------------------------------------------------------------------===//

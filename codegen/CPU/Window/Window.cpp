@@ -9,9 +9,10 @@ using namespace dlc::codegen;
 
 std::optional<WindowPlan> WindowPlan::get(const KernelSpec &spec, const CpuTarget &target) {
   Operation *op = spec.anchorOp();
-  dl::WindowGeometry geometry = cast<dl::WindowOp>(op).getGeometry();
+  auto window = cast<dl::WindowOp>(op);
+  dl::WindowGeometry geometry = window.getGeometry();
   WindowPlan plan;
-  plan.backward = isa<dl::MaxPoolBackwardOp, dl::AveragePoolBackwardOp>(op);
+  plan.backward = window.isBackward();
   plan.axes = geometry.threeAxes();
   plan.lead = {geometry.batch * geometry.channels};
   if (!getElementTypeOrSelf(op->getResult(0)).isF32() || !followsAnchor(spec) ||

@@ -45,9 +45,10 @@ void EntryBuilder::markClasses(mlir::Value label, int64_t classes, std::optional
     return;
   while (mlir::Operation *made = label.getDefiningOp()) {
     auto cast = llvm::dyn_cast<dl::CastOp>(made);
-    bool keepsNumbers = llvm::isa<dl::ReshapeOp, dl::TransposeOp, dl::BroadcastOp>(made) ||
-                        (cast && llvm::isa<mlir::IntegerType>(getElementTypeOrSelf(cast.getX())));
-    if (!keepsNumbers)
+    auto index = llvm::dyn_cast<dl::IndexOp>(made);
+    bool hasAll = index && made->getNumOperands() == 1 && index.getIndexMaps().front().isWhole();
+    bool isNumber = cast && llvm::isa<mlir::IntegerType>(getElementTypeOrSelf(cast.getX()));
+    if (!hasAll && !isNumber)
       return;
     label = made->getOperand(0);
   }

@@ -161,6 +161,34 @@ TEST_P(ScalarTest, ComputesWhatTheInterpreterDoes) {
   }
 }
 
+TEST_P(ScalarTest, SaysWhatZeroGives) {
+  const unsigned count = op->getNumOperands();
+  auto isFloat = [](Value value) { return isa<FloatType>(getElementTypeOrSelf(value)); };
+  if (count > 2 || !llvm::all_of(op->getOperands(), isFloat))
+    return;
+  for (unsigned zero = 0; zero < count; ++zero) {
+    unsigned tried = 0;
+    bool isZero = true, isOther = count == 2;
+    for (double other : interesting(getElementTypeOrSelf(op->getOperand(0)))) {
+      std::vector<double> values(count, other);
+      values[zero] = 0;
+      if (!std::isfinite(other) || !isDefined(op, values))
+        continue;
+      const double result = computed(values);
+      if (!std::isfinite(result))
+        continue;
+      ++tried;
+      isZero &= result == 0;
+      isOther &= result == other;
+    }
+    const dl::WhereZero expected = tried == 0 ? dl::WhereZero::Unknown
+                                   : isZero   ? dl::WhereZero::Zero
+                                   : isOther  ? dl::WhereZero::Other
+                                              : dl::WhereZero::Unknown;
+    EXPECT_EQ(cast<dl::ElementwiseOp>(op).getWhereZero(zero), expected) << "operand " << zero;
+  }
+}
+
 TEST_P(ScalarTest, WorksOnVectors) {
   OwningOpRef<ModuleOp> scratch = ModuleOp::create(op->getLoc());
   OpBuilder builder = OpBuilder::atBlockBegin(scratch->getBody());

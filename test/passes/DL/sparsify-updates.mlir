@@ -128,3 +128,34 @@ dl.entry @many(%dy: tensor<50x8xf32>, %i: tensor<50xi32>) attributes {kind = #pr
   dl.assign @table, %new : tensor<50x8xf32>
   dl.return
 }
+
+// Whatever element-wise op a body has says itself what it gives for 0: tanh 0, exp not.
+// CHECK-LABEL: dl.entry @squashed(
+// CHECK: dl.update_rows
+dl.entry @squashed(%dy: tensor<3x8xf32>, %i: tensor<3xi32>) attributes {kind = #program.entry<train>} {
+  %t = dl.read @table : tensor<50x8xf32>
+  %g = dl.scatter_add %dy, %i axis = 0 : tensor<3x8xf32>, tensor<3xi32> to tensor<50x8xf32>
+  %new = dl.multi_tensor(%t, %g) scalars() {streams = 2 : i64} : (tensor<50x8xf32>, tensor<50x8xf32>) -> tensor<50x8xf32> {
+  ^bb0(%p: tensor<f32>, %d: tensor<f32>):
+    %0 = dl.tanh %d : tensor<f32>
+    %1 = dl.subtract %p, %0 : tensor<f32>
+    dl.yield %1 : tensor<f32>
+  }
+  dl.assign @table, %new : tensor<50x8xf32>
+  dl.return
+}
+
+// CHECK-LABEL: dl.entry @grown(
+// CHECK-NOT: dl.update_rows
+dl.entry @grown(%dy: tensor<3x8xf32>, %i: tensor<3xi32>) attributes {kind = #program.entry<train>} {
+  %t = dl.read @table : tensor<50x8xf32>
+  %g = dl.scatter_add %dy, %i axis = 0 : tensor<3x8xf32>, tensor<3xi32> to tensor<50x8xf32>
+  %new = dl.multi_tensor(%t, %g) scalars() {streams = 2 : i64} : (tensor<50x8xf32>, tensor<50x8xf32>) -> tensor<50x8xf32> {
+  ^bb0(%p: tensor<f32>, %d: tensor<f32>):
+    %0 = dl.exp %d : tensor<f32>
+    %1 = dl.subtract %p, %0 : tensor<f32>
+    dl.yield %1 : tensor<f32>
+  }
+  dl.assign @table, %new : tensor<50x8xf32>
+  dl.return
+}
