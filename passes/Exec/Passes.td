@@ -55,8 +55,9 @@ def PlanMemory : Pass<"exec-plan-memory", "::mlir::ModuleOp"> {
     Two buffers may share bytes if all accesses of one happen before all accesses of the other, by
     streams and events, not by position; outputs live to the end. Buffers are placed one by one,
     each into a gap between those it may not overlap, in several orders: by falling size, size times
-    lifetime, lifetime, by first and by last use. The smallest arena is kept, and the search ends
-    where it is the most that lives at once (`live_bytes`), as no arena is smaller than that. A
+    lifetime, lifetime, by first and by last use. The best of these is mended: buffers that end
+    above the most that lives at once (`live_bytes`) are placed first in the next round. The
+    smallest arena is kept, and the search ends where it is `live_bytes`, as no arena is smaller. A
     launch's result takes its operand's place where the kernel allows it (`in_place`) and the
     operand is not needed afterwards. Launches of kernels with a workspace get one. Buffers that
     nothing touches are removed.

@@ -1,4 +1,7 @@
-"""Fails where an entry of an example has an arena of more than 1.05 times its live bytes; prints both for all."""
+"""Fails where an entry of an example has an arena of more than 1.05 times its live bytes; prints both for all.
+
+usage: check_memory.py EXAMPLES TARGET
+"""
 import pathlib
 import re
 import subprocess
@@ -6,7 +9,7 @@ import sys
 
 wrong = 0
 for model in sorted(pathlib.Path(sys.argv[1]).glob("*/*.dl")):
-    plan = subprocess.run(["dlc", "--emit=exec", model], capture_output=True, text=True)
+    plan = subprocess.run(["dlc", "--emit=exec", f"--target={sys.argv[2]}", model], capture_output=True, text=True)
     if plan.returncode != 0 and "is not available yet" in plan.stderr:
         continue
     if plan.returncode != 0:

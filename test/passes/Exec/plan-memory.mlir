@@ -93,3 +93,36 @@ exec.program @workspace attributes {kind = #program.entry<infer>, inputs = [], o
   exec.launch @use(read %b, write %c) stream 0 : !exec.buffer<256>, !exec.buffer<256> loc("c")
   exec.output %c : !exec.buffer<256>
 }
+
+exec.kernel @make_wide [#exec.argument<write 1280>] {
+  dl.yield
+}
+exec.kernel @update_wide [#exec.argument<update 1280>] {
+  dl.yield
+}
+exec.kernel @narrow [#exec.argument<read 1280>, #exec.argument<write 768>] {
+  dl.yield
+}
+exec.kernel @fork [#exec.argument<read 768>, #exec.argument<write 768>, #exec.argument<write 768>] {
+  dl.yield
+}
+exec.kernel @join [#exec.argument<read 768>, #exec.argument<read 768>, #exec.argument<update 768>] {
+  dl.yield
+}
+
+// By size, duration or time the first narrow buffer takes the place of the wide one, the second stands behind both, and what is left
+// between them is too small for the third. The third comes first when that is mended.
+// CHECK-LABEL: exec.program @mended attributes {arena_bytes = 2304 : i64
+// CHECK-SAME: live_bytes = 2304 : i64
+exec.program @mended attributes {kind = #program.entry<train>, inputs = [], outputs = [], metrics = []} {
+  %wide = exec.alloc : <1280>
+  %a = exec.alloc : <768>
+  %b = exec.alloc : <768>
+  %c = exec.alloc : <768>
+  exec.launch @make_wide(write %wide) stream 0 : !exec.buffer<1280> loc("wide")
+  exec.launch @update_wide(update %wide) stream 0 : !exec.buffer<1280> loc("wide")
+  exec.launch @narrow(read %wide, write %b) stream 0 : !exec.buffer<1280>, !exec.buffer<768> loc("b")
+  exec.launch @fork(read %b, write %a, write %c) stream 0 : !exec.buffer<768>, !exec.buffer<768>, !exec.buffer<768> loc("c")
+  exec.launch @join(read %a, read %b, update %c) stream 0 : !exec.buffer<768>, !exec.buffer<768>, !exec.buffer<768> loc("d")
+  exec.output
+}
