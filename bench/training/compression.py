@@ -35,5 +35,5 @@ def add_flags(parser):
 
 
 if __name__ == "__main__":
-    runs.main(__doc__.split("\n")[0], WAYS, "--ways", "way", "1,2", add_flags, rows,
+    runs.main(__doc__.split("\n")[0], WAYS, WAYS, "--ways", "way", "1,2", add_flags, rows,
               lambda row: f"{row['way']:6} seed {row['seed']}  {row['sent_bytes']:8} bytes a step")

@@ -38,12 +38,12 @@ class Runs:
         return lines[-1], sum(losses[-100:]) / len(losses[-100:])
 
 
-def main(description, choices, choices_flag, what, seeds, add_flags, rows, text):
-    """Prints `rows(runs, choice, seed)` for each chosen one and seed: as JSON, or as `text(row)` and how it learnt."""
+def main(description, choices, usual, choices_flag, what, seeds, add_flags, rows, text):
+    """`usual`: the choices where none are named. Prints `rows(runs, choice, seed)` for each chosen one and seed: as JSON, or as `text(row)` and how it learnt."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--tools", default=os.path.join(ROOT, "build/release/bin"))
     parser.add_argument("--data", required=True)
-    parser.add_argument(choices_flag, dest="chosen", default=",".join(choices))
+    parser.add_argument(choices_flag, dest="chosen", default=",".join(usual))
     parser.add_argument("--seeds", default=seeds)
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     add_flags(parser)
