@@ -59,6 +59,67 @@ Result<std::vector<double>> measureRecords(Context &context) {
   return medians;
 }
 
+/// One entry of those that a batch is trained with.
+struct TimedEntry {
+  const EntryInfo *entry;
+  /// Its runs for each batch: accumulated gradients have an update behind several of these.
+  double runs;
+  std::vector<double> seconds;
+};
+
+Result<TimedEntry> timeEntry(const SimulateFlags &flags, const std::shared_ptr<State> &state,
+                             const EntryInfo &entry, double runs) {
+  DLC_TRY_ASSIGN(context, Context::create(state, entry.name));
+  DLC_TRY_ASSIGN(inputs, bindRandom(*context, flags.seed.value_or(0)));
+  DLC_TRY_ASSIGN(seconds, measureRecords(*context));
+  return TimedEntry{&entry, runs, std::move(seconds)};
+}
+
+/// All entries that the plan trains with, or the one of that name.
+Result<std::vector<TimedEntry>> timeEntries(const SimulateFlags &flags,
+                                            const std::shared_ptr<State> &state) {
+  const Plan &plan = state->module()->plan();
+  std::vector<TimedEntry> entries;
+  if (flags.entry.empty())
+    for (const dlc_step &step : plan.steps) {
+      DLC_TRY_ASSIGN(timed, timeEntry(flags, state, plan.entries[step.entry], 1.0 / step.every));
+      entries.push_back(std::move(timed));
+    }
+  if (!entries.empty())
+    return entries;
+  DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), flags.entry, DLC_ENTRY_TRAIN));
+  if (entry->kind != DLC_ENTRY_TRAIN && entry->kind != DLC_ENTRY_ACCUMULATE)
+    return invalid(flags.module, ": entry '", entry->name, "' does not train, it is of kind ",
+                   entryKindName(entry->kind), ": there is no step to predict");
+  DLC_TRY_ASSIGN(timed, timeEntry(flags, state, *entry, 1));
+  entries.push_back(std::move(timed));
+  return entries;
+}
+
+/// What a batch takes: the entries one behind the other, each by its share of runs. The spans are
+/// of one run of each.
+SimulatedStep simulateBatch(const Plan &plan, const std::vector<TimedEntry> &entries,
+                            const Network &network, uint64_t ranks) {
+  SimulatedStep batch;
+  int64_t end = 0;
+  for (const TimedEntry &timed : entries) {
+    const SimulatedStep step = simulateStep(plan, *timed.entry, timed.seconds, network, ranks);
+    batch.step += timed.runs * step.step;
+    batch.backward += timed.runs * step.backward;
+    batch.communication += timed.runs * step.communication;
+    batch.exposed += timed.runs * step.exposed;
+    batch.serial += timed.runs * step.serial;
+    const int64_t begin = end;
+    for (Span span : step.spans) {
+      span.begin += begin;
+      span.end += begin;
+      end = std::max(end, span.end);
+      batch.spans.push_back(span);
+    }
+  }
+  return batch;
+}
+
 Json describe(const SimulatedStep &step, uint64_t ranks, uint64_t batch, double alone) {
   Json line = {{"ranks", ranks},
                {"step_ms", step.step * 1e3},
@@ -83,25 +144,20 @@ Status simulate(const SimulateFlags &flags) {
     return unsupported(flags.module, ": was compiled without --data-parallel");
   if (!flags.trace.empty())
     DLC_TRY(checkWritable(flags.trace, std::vector{flags.module}));
-  DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), flags.entry, DLC_ENTRY_TRAIN));
-  if (entry->kind != DLC_ENTRY_TRAIN && entry->kind != DLC_ENTRY_ACCUMULATE)
-    return invalid(flags.module, ": entry '", entry->name, "' does not train, it is of kind ",
-                   entryKindName(entry->kind), ": there is no step to predict");
-  DLC_TRY_ASSIGN(context, Context::create(state, entry->name));
-  DLC_TRY_ASSIGN(inputs, bindRandom(*context, flags.seed.value_or(0)));
-  DLC_TRY_ASSIGN(seconds, measureRecords(*context));
-  double alone = simulateStep(plan, *entry, seconds, network, 1).step;
+  DLC_TRY_ASSIGN(entries, timeEntries(flags, state));
+  double alone = simulateBatch(plan, entries, network, 1).step;
   if (flags.stepMs) {
     const double scale = *flags.stepMs * 1e-3 / alone;
-    for (double &each : seconds)
-      each *= scale;
+    for (TimedEntry &timed : entries)
+      for (double &each : timed.seconds)
+        each *= scale;
     alone *= scale;
   }
   Table table({"ranks", "step ms", "communication ms", "exposed ms", "without overlap ms",
                "images/s", "efficiency"});
   for (uint64_t ranks : flags.ranks) {
-    const SimulatedStep step = simulateStep(plan, *entry, seconds, network, ranks);
-    const Json line = describe(step, ranks, entry->batch, alone);
+    const SimulatedStep step = simulateBatch(plan, entries, network, ranks);
+    const Json line = describe(step, ranks, entries.front().entry->batch, alone);
     if (flags.json)
       printJson(line);
     table.add({std::to_string(ranks), printf("%.3f", step.step * 1e3),
@@ -115,7 +171,7 @@ Status simulate(const SimulateFlags &flags) {
   if (flags.trace.empty())
     return {};
   RankTimeline timeline;
-  timeline.spans = simulateStep(plan, *entry, seconds, network, flags.ranks.front()).spans;
+  timeline.spans = simulateBatch(plan, entries, network, flags.ranks.front()).spans;
   return writeTrace(flags.trace, plan, {std::move(timeline)});
 }
 

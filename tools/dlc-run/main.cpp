@@ -246,7 +246,8 @@ void CommandLine::addSimulate() {
       ->type_name("MS")
       ->check(CLI::PositiveNumber);
   simulateCommand
-      ->add_option("--entry", simulate.entry, "entry to run; default: the first that trains")
+      ->add_option("--entry", simulate.entry,
+                   "one entry; default: all that a batch is trained with")
       ->type_name("NAME");
   simulateCommand
       ->add_option("--trace", simulate.trace, "file for the schedule of the first of --ranks")
