@@ -181,19 +181,21 @@ static Placement placeInOrder(llvm::ArrayRef<Slot> slots, const Order &slotOrder
   return placement;
 }
 
-/// How often the best order is mended. Where that helps, it takes few rounds.
-constexpr unsigned mendingRounds = 16;
+/// How often the best order is mended in vain. Where that helps, it takes few rounds.
+constexpr unsigned vainRounds = 4;
 
 /// Places the slots that end above `live` in front of the others, again and again.
 static Placement mend(llvm::ArrayRef<Slot> slots, Order slotOrder, const HappensBefore &order,
                       Placement best, int64_t live) {
   Placement last = best;
-  for (unsigned round = 0; round < mendingRounds && best.bytes > live; ++round) {
+  for (unsigned vain = 0; vain < vainRounds && best.bytes > live; ++vain) {
     std::stable_partition(slotOrder.sequence.begin(), slotOrder.sequence.end(),
                           [&](unsigned i) { return last.offsets[i] + slots[i].bytes > live; });
     last = placeInOrder(slots, slotOrder, order, std::numeric_limits<int64_t>::max());
-    if (last.bytes < best.bytes)
+    if (last.bytes < best.bytes) {
       best = last;
+      vain = 0;
+    }
   }
   return best;
 }
