@@ -26,6 +26,7 @@ EDGES = ("relu", "leaky_relu", "relu6", "hardswish", "hardsigmoid", "abs", "prel
 # Of operands where the function, and its slope, are neither large nor undefined; steps lie where no value does by its formula.
 BOUNDED = ("exp(-square(x{i}))", "log(square(x{i}) + 0.5)", "sqrt(square(x{i}) + 0.3)", "rsqrt(square(x{i}) + 0.5)", "-x{i}", "x{i} + stop_gradient(tanh(x{i}))",
            "tanh(x{i}) + floor(x{i} + 0.3713)", "x{i} * sign(x{i} + 0.0317)", "f32(tanh(f64(x{i})))", "x{i} + f32(i32(floor(x{i} + 0.3713)))",
+           "x{i} + 0.5 * f32(i64(floor(x{i} + 0.3713)))", "x{i} * full(shape(x{i}), 0.7) + zeros(shape(x{i}))", "ones(shape(x{i})) - x{i}",
            "x{i} * f32(bf16(sign(x{i} + 0.0317)))", "x{i} * f32(f16(u8(bool(floor(abs(x{i}) + 0.3713)))))", "add(subtract(x{i}, 0.1), multiply(x{i}, divide(x{i}, 3)))",
            "by_phase(x{i}, 0.9 * x{i})", "2 ** tanh(x{i})", "pow(abs(tanh(x{i})) + 0.2, 1.5)")
 # Losses of a tensor of the output's shape, which the classes make a target of.
@@ -35,7 +36,10 @@ LOSSES = ("mean_squared_error({y}, {t})", "mean_absolute_error({y}, {t})", "hube
 METRICS = ("accuracy(output, label)", "top_k_accuracy(output, label, k=2)", "binary_accuracy(output, one_hot(label, 5))", "perplexity(output, label)",
            "auroc(output, one_hot(label, 5), bins=16)", "confusion(output, label)", "accuracy(output, label, ignore=1)")
 CLIPS = ("global_norm(0.5)", "parameter_norm(0.2)", "value(0.05)")
-SCHEDULES = ("warmup(steps=3)", "cosine(steps=5)", "[warmup(steps=2), exponential(0.5, steps=2)]", "step(steps=2)", "polynomial(steps=4, power=2)")
+SCHEDULES = ("warmup(steps=3)", "cosine(steps=5)", "[warmup(steps=2), exponential(0.5, steps=2)]", "step(steps=2)", "polynomial(steps=4, power=2)",
+             "multistep(steps=[1, 2])", "cosine_restarts(steps=2)", "one_cycle(steps=6)", "cyclic(steps=2)", "constant(steps=2)")
+INITIALISERS = ("uniform(-0.3, 0.3)", "normal(0, 0.2)", "truncated_normal(0, 0.2)", "xavier_uniform()", "xavier_normal(gain=0.7)", "kaiming_uniform()",
+                'kaiming_normal(mode="fan_out")', "orthogonal()")
 
 
 class Program:
@@ -113,8 +117,8 @@ class Program:
         elif kind == "broadcast" and len(shape) == 1 and shape[0] <= 64:
             self.add(f"broadcast(reshape(x{i}, (N, 1, {sizes})), (N, 3, {sizes})) + 0.5", [3, *shape], i)
         elif kind == "repeat":
-            self.lines.append(f"layer f{n} = linear(_, {shape[-1]})")
-            self.add(f"tanh(f{n}(x{i})) |> f{n}", shape, i)
+            self.lines.append(f"layer again{n} = linear(_, {shape[-1]})")
+            self.add(f"tanh(again{n}(x{i})) |> again{n}", shape, i)
 
     def other_ranks(self):
         """Convolutions and poolings over one axis and over three."""
@@ -257,7 +261,8 @@ class Program:
             self.add(f"transpose(x{i}, (0, {', '.join(str(a + 1) for a in order)}))", [shape[a] for a in order], i)
         elif kind == "linear":
             k = r.choice([1, 7, 16, 33])
-            self.add(f"linear(x{i}, {k})", shape[:-1] + [k], i)
+            init = r.choice(["", f", init={r.choice(INITIALISERS)}"])
+            self.add(f"linear(x{i}, {k}{init})", shape[:-1] + [k], i)
         elif kind == "reshape" and len(shape) == 1 and shape[0] % 2 == 0 and shape[0] <= 4096:
             self.add(f"reshape(x{i}, (N, 2, {shape[0] // 2}))", [2, shape[0] // 2], i)
 
@@ -330,7 +335,9 @@ class Program:
             self.add(f"reshape(attention(reshape(x{i}, (N, 1, {t}, {c})), tanh(reshape(x{i}, (N, 1, {t}, {c}))), reshape(x{i}, (N, 1, {t}, {c})), causal={causal}{seen}), "
                      f"(N, {t}, {c}))", [t, c], i)
         elif kind == "matmul" and t <= 64:
-            self.add(f"(x{i} @ transpose(tanh(x{i}), (0, 2, 1))) * {1 / c}", [t, t], i)
+            turned = f"transpose(tanh(x{i}), (0, 2, 1))"
+            product = self.random.choice([f"(x{i} @ {turned})", f"matmul(x{i}, {turned})"])
+            self.add(f"{product} * {1 / c}", [t, t], i)
 
     def chance(self):
         i = self.pick()
