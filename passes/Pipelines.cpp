@@ -27,6 +27,7 @@ ArrayRef<StringRef> dlc::improvingPasses() {
                                         "dl-fuse",
                                         "dl-fuse-product-gradients",
                                         "dl-choose",
+                                        "dl-fuse-reductions",
                                         "dl-schedule",
                                         "dl-bucket-gradients",
                                         "exec-prepare-operands",
@@ -111,6 +112,11 @@ void dlc::addRegionPasses(OpPassManager &manager, const DLPipelineOptions &optio
   if (options.candidates && isEnabled(options, "dl-choose"))
     manager.addPass(
         dl::createChoose(options.candidates, isEnabled(options, "exec-prepare-operands")));
+
+  // Behind the choice of layouts and code, which decides where reductions find what they reduce in
+  // the cache; it costs all of a region's candidates about the same, and so has no say in it.
+  if (options.candidates)
+    improve(manager, options, dl::createFuseReductions(options.candidates));
 
   // On regions, since these are what is executed and what memory is allocated for. Last: everything
   // behind it takes the order of the block as the order of execution.
@@ -253,6 +259,11 @@ void dlc::registerPipelines(dl::CandidateSources sources) {
                  [](OpPassManager &manager, std::shared_ptr<dl::CandidateSource> source) {
                    manager.addNestedPass<dl::EntryOp>(
                        dl::createFuseProductGradients(std::move(source)));
+                 });
+  registerAsking("dl-fuse-reductions",
+                 "lets the code of a region reduce what it computes, where the target can", sources,
+                 [](OpPassManager &manager, std::shared_ptr<dl::CandidateSource> source) {
+                   manager.addNestedPass<dl::EntryOp>(dl::createFuseReductions(std::move(source)));
                  });
   PassPipelineRegistration<>("exec-pipeline",
                              "from dl.fused to a plan for one stream, without choosing kernels",

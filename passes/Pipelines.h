@@ -60,7 +60,7 @@ void addStreamPasses(mlir::OpPassManager &manager, const DLPipelineOptions &opti
                      int64_t streams);
 
 /// Makes `dl-pipeline` and `exec-pipeline` known to dlc-opt, and the passes that ask for
-/// candidates, `dl-choose` and `dl-fuse-product-gradients`.
+/// candidates, `dl-choose`, `dl-fuse-product-gradients` and `dl-fuse-reductions`.
 void registerPipelines(dl::CandidateSources sources);
 
 } // namespace dlc

@@ -157,6 +157,9 @@ struct Candidate {
   bool inPlace = true;
   double cost = 0; ///< estimated seconds on one core
   std::optional<Preparation> preparation = std::nullopt;
+  /// Of a convolution on the CPU whose result has blocks of channels: into how many pieces its
+  /// tasks divide the pixels of a channel.
+  int64_t bandPieces = 0;
   /// Of a convolution on the CPU; on CUDA that of Winograd's.
   std::optional<ConvolutionAlgorithm> algorithm = std::nullopt;
   /// `cost` has not been held against the clock enough to choose by: for those who ask for the

@@ -52,6 +52,15 @@ bool KernelSpec::joinsAnchor(Operation &op) const {
   return reduction && kind == Anchor::Reduce && dl::shareLoops(reductionOps.front(), reduction);
 }
 
+/// Whether `reduction` may be computed of the anchor's result part by part.
+bool KernelSpec::standsBehind(dl::ReductionOp reduction) const {
+  auto anchor = dyn_cast_or_null<dl::AnchorOp>(op);
+  auto shapeOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getShape(); };
+  return reduction && anchor && anchor.takesReductions() && passOf(reduction.getReduced()) == 1 &&
+         shapeOf(reduction.getReduced()) == shapeOf(op->getResult(0)) &&
+         (reductionOps.empty() || dl::shareLoops(reductionOps.front(), reduction));
+}
+
 void KernelSpec::addAnchor(Operation &op, Anchor anchor) {
   kind = anchor;
   if (!this->op)
@@ -116,6 +125,8 @@ FailureOr<KernelSpec> KernelSpec::get(Block &block) {
     auto anchor = dyn_cast<dl::AnchorOp>(op);
     if (sumsBeside && isa<dl::ReductionOp>(op)) {
       spec.reductionOps.push_back(cast<dl::ReductionOp>(op));
+    } else if (spec.standsBehind(dyn_cast<dl::ReductionOp>(op))) {
+      spec.addAnchor(op, spec.kind);
     } else if (anchor && spec.op && !spec.joinsAnchor(op)) {
       InFlightDiagnostic error = op.emitError("a kernel has one anchor, this is the second");
       error.attachNote(spec.op->getLoc()) << "the first";

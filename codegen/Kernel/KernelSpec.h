@@ -37,13 +37,15 @@ class KernelSpec {
 public:
   /// `block`: dl ops ended by dl.yield. Fails (with an error at the offending op) if there is more
   /// than one anchor, or an op that no kernel can hold. Reductions of one loop nest are one anchor,
-  /// also where one waits for another; sums beside a matmul are none: see isSum.
+  /// also where one waits for another; sums beside a matmul are none: see isSum; nor are reductions
+  /// of what another anchor gives: see hasReductionsBehind.
   static mlir::FailureOr<KernelSpec> get(mlir::Block &block);
 
   Anchor anchor() const { return kind; }
   /// Null for Anchor::Map; the first of several reductions.
   mlir::Operation *anchorOp() const { return op; }
-  /// The region's reductions: those that are the anchor together, or sums beside a matmul.
+  /// The region's reductions: those that are the anchor together, sums beside a matmul, or
+  /// reductions behind the anchor.
   llvm::ArrayRef<dl::ReductionOp> reductions() const { return reductionOps; }
   /// What the anchor gives, in the order that BodyEmitter::AnchorValue counts in.
   llvm::ArrayRef<mlir::Value> anchorResults() const { return anchorValues; }
@@ -60,6 +62,12 @@ public:
   }
   /// Whether there is one. Generators that do not know them decline.
   bool hasSums() const { return kind == Anchor::Gemm && !reductionOps.empty(); }
+  /// Whether reductions stand behind an anchor of another kind: over the space of its result, of
+  /// values that need it. What waits for them is of pass 2, see passOf; anchorResults has theirs
+  /// behind the anchor's own. Generators that do not know them decline.
+  bool hasReductionsBehind() const {
+    return op && !mlir::isa<dl::ReductionOp>(op) && kind != Anchor::Gemm && !reductionOps.empty();
+  }
   mlir::Block &block() const { return *body; }
 
   /// Operands and results with their physical types, in the order of the launch's buffers: operands
@@ -99,6 +107,7 @@ public:
 
 private:
   bool joinsAnchor(mlir::Operation &op) const;
+  bool standsBehind(dl::ReductionOp reduction) const;
   bool needsRowPasses() const;
   void addAnchor(mlir::Operation &op, Anchor anchor);
   void follow(mlir::Operation &op);

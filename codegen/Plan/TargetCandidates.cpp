@@ -23,6 +23,7 @@ public:
   std::vector<dl::Candidate> candidates(dl::FusedOp region) override;
   std::vector<dl::Candidate> candidatesIn(dl::FusedOp region, const dl::Layouts &layouts) override;
   bool readsStored(dl::AnchorOp anchor, unsigned operand) override;
+  bool takesReductions(dl::AnchorOp anchor) override;
   bool convertsItself(dl::FusedOp region) override;
   double conversionSeconds(RankedTensorType type) override;
 
@@ -197,6 +198,11 @@ void TargetCandidates::expect(ArrayRef<dl::FusedOp> regions) {
 bool TargetCandidates::readsStored(dl::AnchorOp anchor, unsigned) {
   auto *cuda = std::get_if<CudaTarget>(&target);
   return cuda && libraryReadsStored(anchor, *cuda);
+}
+
+/// Tasks of a GPU's kernels have no cache of their own that would hold what they have written.
+bool TargetCandidates::takesReductions(dl::AnchorOp anchor) {
+  return std::holds_alternative<CpuTarget>(target) && anchor.takesReductions();
 }
 
 /// On the CPU convolutions and poolings read each element many times, and their kernels know one

@@ -119,11 +119,13 @@ static bool isFloat32(Value result) { return getElementTypeOrSelf(result).isF32(
 
 Anchor ConvolutionOp::getAnchor() { return Anchor::Convolution; }
 bool ConvolutionOp::takesAnyLayout() { return isFloat32(getY()); }
+bool ConvolutionOp::takesReductions() { return isFloat32(getY()); }
 uint64_t ConvolutionOp::getFlops() { return getGeometry().flops(); }
 AnchorName ConvolutionOp::getAnchorName() { return convolutionName("", getW(), getY()); }
 
 Anchor ConvolutionBackwardDataOp::getAnchor() { return Anchor::Convolution; }
 bool ConvolutionBackwardDataOp::takesAnyLayout() { return isFloat32(getDx()); }
+bool ConvolutionBackwardDataOp::takesReductions() { return isFloat32(getDx()); }
 uint64_t ConvolutionBackwardDataOp::getFlops() { return getGeometry().flops(); }
 bool ConvolutionBackwardDataOp::takesPrologue(unsigned operand) { return operand == 0; }
 AnchorName ConvolutionBackwardDataOp::getAnchorName() {

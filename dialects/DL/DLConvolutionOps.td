@@ -12,7 +12,8 @@ class DL_ConvolutionFamily<string mnemonic,
 }
 
 def DL_ConvolutionOp
-    : DL_ConvolutionFamily<"convolution", [DL_Anchor<["getAnchorName", "takesAnyLayout"]>,
+    : DL_ConvolutionFamily<"convolution", [DL_Anchor<["getAnchorName", "takesAnyLayout",
+                                                      "takesReductions"]>,
                                            DL_InferType]> {
   let summary =
       "convolution (cross-correlation) of x [N, C, spatial...] with w [K, C / groups, kernel...]";
@@ -40,7 +41,10 @@ def DL_ConvolutionOp
   }];
 }
 
-def DL_ConvolutionBackwardDataOp : DL_ConvolutionFamily<"convolution_backward_data"> {
+def DL_ConvolutionBackwardDataOp
+    : DL_ConvolutionFamily<"convolution_backward_data",
+                           [DL_Anchor<["getAnchorName", "takesAnyLayout", "takesPrologue",
+                                       "takesReductions"]>]> {
   let summary =
       "gradient of dl.convolution in x: dx from dy and w; used forward, a transposed convolution";
   let description = [{

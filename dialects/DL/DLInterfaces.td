@@ -100,6 +100,10 @@ def DL_AnchorOpInterface : OpInterface<"AnchorOp"> {
     InterfaceMethod<"Whether element-wise ops may be applied to its results as they become ready.",
     "bool", "takesEpilogue", (ins), [{}], [{ return true; }]>,
     InterfaceMethod<[{
+      Whether reductions over its one result may stand behind it, computed of each part of the
+      result while that lies in the cache.
+    }], "bool", "takesReductions", (ins), [{}], [{ return false; }]>,
+    InterfaceMethod<[{
       Whether all its tensors can lie in one layout that is not row-major.
     }], "bool", "takesAnyLayout", (ins), [{}], [{ return false; }]>,
     InterfaceMethod<[{

@@ -57,6 +57,8 @@ public:
   /// Whether the anchor's operand is to stand in memory: what the target would run cannot compute
   /// it while it reads.
   virtual bool readsStored(AnchorOp anchor, unsigned operand) = 0;
+  /// Whether the target can run reductions behind the anchor.
+  virtual bool takesReductions(AnchorOp anchor) = 0;
   /// Whether a region's code may read and write tensors in another layout than its candidates'; if
   /// not, a kernel of its own converts them.
   virtual bool convertsItself(FusedOp region) = 0;
@@ -72,6 +74,10 @@ using CandidateSources = std::function<llvm::Expected<std::shared_ptr<CandidateS
 /// Gives the tensors that a region reads and writes their layouts, inside: values keep the types
 /// that they have, and dl.convert_layout leads to and from the others.
 void storeAs(mlir::Block &region, const Layouts &layouts);
+
+/// A region's `dl.candidate`: what was chosen for it, and its estimated seconds.
+mlir::DictionaryAttr describe(mlir::MLIRContext *context, const Candidate &candidate,
+                              double seconds);
 
 /// `type` in a layout; null is row-major.
 mlir::RankedTensorType inLayout(mlir::RankedTensorType type, program::LayoutAttr layout);

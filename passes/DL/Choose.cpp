@@ -475,7 +475,7 @@ double Chooser::conversionsOf(const Region &region, const Layouts &layouts) {
   return seconds;
 }
 
-static DictionaryAttr describe(MLIRContext *context, const Candidate &candidate, double seconds) {
+DictionaryAttr dlc::dl::describe(MLIRContext *context, const Candidate &candidate, double seconds) {
   Builder builder(context);
   SmallVector<NamedAttribute> fields = {
       builder.getNamedAttr("generator", builder.getStringAttr(candidate.generator)),

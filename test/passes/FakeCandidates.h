@@ -41,6 +41,7 @@ public:
     return {candidate};
   }
   bool readsStored(dl::AnchorOp, unsigned) override { return false; }
+  bool takesReductions(dl::AnchorOp anchor) override { return anchor.takesReductions(); }
   bool convertsItself(dl::FusedOp region) override { return !blocks || !convolves(region); }
   double conversionSeconds(mlir::RankedTensorType) override { return 0.01; }
 

@@ -14,6 +14,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"
 #include "codegen/CPU/Gemm/MicroKernel.h"
+#include "codegen/CPU/Reduce/BandReducer.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -81,7 +82,7 @@ struct DataPlan {
   /// Source channels that a task of phase 0 packs: about 16k elements.
   int64_t packedChannels() const;
   int64_t packTasks() const;
-  int64_t computeTasks() const;
+  int64_t computeTasks() const { return chunks() * geometry.groups * pieces(); }
   // Scratch of phase 1: strips of finished rows, unless tiles are written, the source block,
   // accumulators; strips and accumulators for each column phase.
   int64_t stripPixels() const { return roundUp(schedule.bandCols * boxSize(), lanes); }
@@ -103,6 +104,10 @@ struct DataPlan {
   /// Whether each tile is written as soon as it is finished.
   bool writesTiles() const { return geometry.targetBlock > 1; }
   int64_t accumulatorElements() const;
+  /// Of each channel's pixels: into how many pieces tasks divide them.
+  int64_t pieces() const {
+    return geometry.rowPhases() * geometry.batch * geometry.maxCount(0) * rowBands() * colBands();
+  }
 
 private:
   void appendPhase(int64_t phase);
@@ -111,18 +116,24 @@ private:
 /// One phase of a kernel.
 class DataPhase : public PackedPhase {
 public:
-  DataPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
-            const DataPlan &plan)
+  DataPhase(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
+            ModuleOp module, StringRef name, const DataPlan &plan)
       : PackedPhase(spec, target, module, name, /*hasWorkspace=*/true), plan(plan),
-        geometry(plan.geometry), schedule(plan.schedule) {}
+        geometry(plan.geometry), schedule(plan.schedule),
+        reducer(kernel, candidate,
+                blockMap(geometry.batch, geometry.groups * geometry.targetChannels,
+                         geometry.targetBlock, geometry.target)
+                    .shape) {}
 
   void pack();
   void compute(LLVM::LLVMFuncOp micro);
+  LogicalResult reduced() const { return reducer.result; }
 
 private:
   /// Coordinates of a compute task; the phase is the first of a row phase.
   struct Task {
     Value phase, image, group, depth, row, col, panel, panelEnd;
+    Value piece; ///< of the pixels of its channels
   };
 
   Value field(Value phase, PhaseField which);
@@ -170,6 +181,7 @@ private:
                      llvm::function_ref<void(Value place, ValueRange indices)> body);
   void prefetchTile(const Task &task, const Tile &tile);
   void finishTile(const Task &task, const Tile &tile, Value acc);
+  void reduceStrip(const Task &task, Value panel, Value row);
   void finishStrip(const Task &task, Value panel, Value row, Value acc);
   void writeChannel(const Task &task, const Strip &strip, Value channel);
 
@@ -178,6 +190,7 @@ private:
   const DataSchedule &schedule;
   Source image, filter;
   Sink target;
+  BandReducer reducer;
   Value stage, block, accumulators; ///< in the scratch
 };
 
@@ -254,11 +267,6 @@ int64_t DataPlan::packTasks() const {
   return geometry.groups * panels * ceilDiv(geometry.sourceChannels, packedChannels());
 }
 
-int64_t DataPlan::computeTasks() const {
-  return geometry.rowPhases() * chunks() * geometry.groups * geometry.batch * geometry.maxCount(0) *
-         rowBands() * colBands();
-}
-
 int64_t DataPlan::accumulatorElements() const {
   int64_t strips = blocks() > 1 ? schedule.bandRows * schedule.panels : 1;
   if (writesTiles())
@@ -279,6 +287,7 @@ Candidate codegen::dataCandidate(const ConvolutionProblem &problem, const DataSc
   candidate.phases.push_back({uint32_t(plan.packTasks()), uint64_t(4 * plan.packElements())});
   candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
   candidate.phases.push_back({uint32_t(plan.computeTasks()), 4 * scratch});
+  candidate.bandPieces = plan.writesTiles() ? plan.pieces() : 0;
   std::string form =
       "direct " + filterOrder(problem) + " vectors " + std::to_string(schedule.vectors);
   candidate.preparation = {/*operand=*/1, /*phases=*/1, std::move(form), /*seconds=*/0};
@@ -420,6 +429,10 @@ DataPhase::Task DataPhase::decode(Value number) {
   task.phase = e.mul(place[0], geometry.columnPhases());
   task.panel = e.mul(chunk, schedule.panels);
   task.panelEnd = e.minimum(e.add(task.panel, schedule.panels), e.constant(plan.panels));
+  // All coordinates but the group and the panels.
+  task.piece = place[0];
+  for (size_t i = 2; i < place.size(); ++i)
+    task.piece = e.add(e.mul(task.piece, grid[i < chunks ? i : i + 1]), place[i]);
   task.group = place[1], task.image = place[2], task.depth = place[3];
   task.row = e.mul(place[4], schedule.bandRows * schedule.boxRows);
   task.col = e.mul(place[5], schedule.bandCols * schedule.boxCols);
@@ -442,6 +455,11 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro) {
   accumulators = e.at(block, plan.sourceElements());
   Task task = decode(kernel.task);
   Value channels = e.constant(geometry.sourceChannels);
+  Value firstTarget = e.mul(task.group, geometry.targetChannels);
+  Value lastTarget =
+      e.minimum(e.mul(task.panelEnd, plan.width), e.constant(geometry.targetChannels));
+  reducer.begin(task.piece, e.add(firstTarget, e.mul(task.panel, plan.width)),
+                e.add(firstTarget, lastTarget));
   e.when(e.less(task.depth, field(task.phase, CountD)), [&] {
     e.loop(e.constant(0), channels, schedule.channelBlock, [&](Value first) {
       Value count = e.minimum(e.constant(schedule.channelBlock), e.sub(channels, first));
@@ -633,6 +651,8 @@ void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstCh
       for (int64_t number = 0; number < geometry.columnPhases(); ++number)
         runRow({columnPhase(task, number), panel, row, {}, number},
                e.at(acc, number * plan.stripAccumulators()));
+      if (reducer.exists())
+        e.when(last, [&] { reduceStrip(task, panel, row); });
       if (!plan.writesTiles())
         e.when(last, [&] {
           finishStrip(task, panel, e.add(task.row, e.mul(row, schedule.boxRows)), acc);
@@ -688,6 +708,27 @@ void DataPhase::finishTile(const Task &task, const Tile &tile, Value acc) {
   Value taps = hasTaps(tile.phase);
   e.when(taps, [&] { write(true); });
   e.when(e.equal(taps, e.number(0, e.b.getI1Type())), [&] { write(false); });
+}
+
+/// What a row of tiles of all column phases has written.
+void DataPhase::reduceStrip(const Task &task, Value panel, Value row) {
+  const int64_t phases = geometry.columnPhases();
+  const Tile tile{task.phase, panel, row, e.constant(0), 0};
+  const TileRange rows = rowsOf(task, tile);
+  Band band;
+  band.image = task.image;
+  band.depth = e.add(field(task.phase, FirstD), e.mul(task.depth, geometry.targetStep[0]));
+  band.row = e.add(field(task.phase, FirstH), e.mul(rows.first, geometry.targetStep[1]));
+  band.rows = e.sub(rows.last, rows.first);
+  band.rowStep = geometry.targetStep[1];
+  band.col = e.mul(task.col, phases);
+  band.cols = e.minimum(e.constant(schedule.bandCols * schedule.boxCols * phases),
+                        e.sub(e.constant(geometry.target[2]), band.col));
+  e.loop(schedule.vectors, [&](Value v) {
+    Value lane = e.add(e.mul(panel, plan.width), e.mul(v, e.lanes));
+    band.channel = e.add(e.mul(task.group, geometry.targetChannels), lane);
+    e.when(e.less(lane, e.constant(geometry.targetChannels)), [&] { reducer.reduce(band); });
+  });
 }
 
 /// A strip is a row of tiles of each column phase: its pixels follow each other in the
@@ -786,11 +827,11 @@ LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candida
   micro.laterLines = plan.laterLines();
   micro.laterOffsets = plan.schedule.inPlace;
   LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
-  DataPhase panels(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
+  DataPhase panels(spec, candidate, target, module, phaseSymbol(symbol, candidate, 0), plan);
   panels.pack();
-  DataPhase pixels(spec, target, module, phaseSymbol(symbol, candidate, 1), plan);
+  DataPhase pixels(spec, candidate, target, module, phaseSymbol(symbol, candidate, 1), plan);
   pixels.compute(function);
-  if (failed(panels.finish()) || failed(pixels.finish()))
+  if (failed(panels.finish()) || failed(pixels.finish()) || failed(pixels.reduced()))
     return failure();
-  return emitPrologueResults(spec, candidate, target, symbol, module);
+  return emitLastPhases(spec, candidate, target, symbol, module);
 }

@@ -550,5 +550,5 @@ LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candi
     if (failed(finish.finish()))
       return failure();
   }
-  return emitPrologueResults(spec, candidate, target, symbol, module);
+  return emitLastPhases(spec, candidate, target, symbol, module);
 }

@@ -8,6 +8,7 @@
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Gemm/Gemm.h"
 #include "codegen/CPU/Generators.h"
+#include "codegen/CPU/Reduce/BandReducer.h"
 #include "codegen/CPU/Winograd/WinogradSchedule.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -250,6 +251,10 @@ std::optional<ConvolutionProblem> codegen::packedConvolution(const KernelSpec &s
     return std::nullopt;
   const auto [space, axis] = resultSpace(p);
   if (!isVectorAxis(spec, space, axis))
+    return std::nullopt;
+  // Bands are of blocks of channels.
+  if (spec.hasReductionsBehind() &&
+      (axis != 2 || p.direction == Direction::BackwardFilter || !canReduceBands(spec, space)))
     return std::nullopt;
   // The pixels of a pointwise convolution are one long row, where sums are over them or where they
   // are not vectors' lanes.

@@ -6,6 +6,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Depthwise/Depthwise.h"
+#include "codegen/CPU/Reduce/BandReducer.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -29,7 +30,9 @@ struct BlockPlan {
   int64_t pitch() const { return extent(2, geometry.maxCount(2)); }
   int64_t vectors() const { return geometry.groups / lanes; }
   int64_t bands() const { return ceilDiv(geometry.maxCount(1), schedule.bandRows); }
-  int64_t tasks() const { return geometry.batch * vectors() * bands(); }
+  int64_t tasks() const { return vectors() * pieces(); }
+  /// Of each channel's pixels.
+  int64_t pieces() const { return geometry.batch * bands(); }
   int64_t taps() const { return geometry.kernel[1] * geometry.kernel[2]; }
   int64_t copyElements() const { return rows() * pitch() * lanes; }
   int64_t scratchElements() const { return taps() * lanes + copyElements(); }
@@ -45,12 +48,16 @@ private:
 
 class BlockPhase : public PackedPhase {
 public:
-  BlockPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
-             const BlockPlan &plan)
-      : PackedPhase(spec, target, module, name, /*hasWorkspace=*/false), plan(plan),
-        geometry(plan.geometry) {}
+  BlockPhase(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
+             ModuleOp module, StringRef name, const BlockPlan &plan)
+      : PackedPhase(spec, target, module, name, candidate.workspaceBytes != 0), plan(plan),
+        geometry(plan.geometry),
+        reducer(kernel, candidate,
+                blockMap(geometry.batch, geometry.groups, geometry.targetBlock, geometry.target)
+                    .shape) {}
 
   void run();
+  LogicalResult reduced() const { return reducer.result; }
 
 private:
   /// Image, block and channel of the block of a vector of channels, first row in phases' counts.
@@ -65,6 +72,7 @@ private:
   const BlockPlan &plan;
   const DataGeometry &geometry;
   Sink target;
+  BandReducer reducer;
   Value copy;                 ///< in the scratch
   SmallVector<Value> weights; ///< of each tap
 };
@@ -102,7 +110,10 @@ Candidate codegen::depthwiseBlocksCandidate(const ConvolutionProblem &problem,
                                             const MachineModel &machine) {
   const DepthwiseSchedule schedule = chooseSchedule(problem, machine);
   const BlockPlan plan(problem, schedule, machine.lanes);
-  return depthwiseCandidate(schedule, plan.tasks(), plan.scratchElements(), plan.cycles(), machine);
+  Candidate candidate =
+      depthwiseCandidate(schedule, plan.tasks(), plan.scratchElements(), plan.cycles(), machine);
+  candidate.bandPieces = plan.pieces();
+  return candidate;
 }
 
 void BlockPhase::run() {
@@ -128,11 +139,15 @@ void BlockPhase::run() {
              e.lanes, geometry.source, plan.rows(), plan.pitch(), copy);
   const Band band{task[0], e.div(first, geometry.targetBlock), e.rem(first, geometry.targetBlock),
                   top};
+  reducer.begin(e.add(e.mul(task[0], plan.bands()), task[2]), first, e.add(first, e.lanes));
   for (const PhaseDimension &rows : geometry.dimensions[1]) {
     Value end = e.minimum(e.add(top, plan.schedule.bandRows), e.constant(rows.count));
     e.loop(top, end, 1, [&](Value row) {
       for (const PhaseDimension &cols : geometry.dimensions[2])
         computeRow(band, rows, cols, row);
+      reducer.reduce({band.image, first, zero,
+                      e.add(e.mul(row, geometry.targetStep[1]), rows.first), zero, e.constant(1),
+                      e.constant(geometry.target[2])});
     });
   }
 }
@@ -186,9 +201,9 @@ LogicalResult codegen::emitDepthwiseBlocks(const KernelSpec &spec, const Candida
                                            ModuleOp module, const ConvolutionProblem &problem) {
   const BlockPlan plan(problem, DepthwiseSchedule::fromJSON(candidate.parameters),
                        target.vectorBytes / 4);
-  BlockPhase phase(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
+  BlockPhase phase(spec, candidate, target, module, phaseSymbol(symbol, candidate, 0), plan);
   phase.run();
-  if (failed(phase.finish()))
+  if (failed(phase.finish()) || failed(phase.reduced()))
     return failure();
-  return emitPrologueResults(spec, candidate, target, symbol, module);
+  return emitLastPhases(spec, candidate, target, symbol, module);
 }

@@ -285,5 +285,5 @@ LogicalResult codegen::emitDepthwiseData(const KernelSpec &spec, const Candidate
   rows.run();
   if (failed(rows.finish()))
     return failure();
-  return emitPrologueResults(spec, candidate, target, symbol, module);
+  return emitLastPhases(spec, candidate, target, symbol, module);
 }

@@ -213,5 +213,5 @@ LogicalResult codegen::emitDepthwiseFilter(const KernelSpec &spec, const Candida
   filter.addParts();
   if (failed(reduction.finish()) || failed(filter.finish()))
     return failure();
-  return emitPrologueResults(spec, candidate, target, symbol, module);
+  return emitLastPhases(spec, candidate, target, symbol, module);
 }

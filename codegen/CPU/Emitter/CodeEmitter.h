@@ -98,8 +98,11 @@ private:
 std::optional<llvm::SmallVector<int64_t>> stridesIn(mlir::RankedTensorType type,
                                                     llvm::ArrayRef<int64_t> space);
 
-/// The numbers of the results that need the anchor, or of those that do not.
+/// The numbers of the results that need the anchor, or of those that do not. Those that need
+/// reductions behind the anchor are none of these.
 llvm::SmallVector<unsigned> resultsBehindAnchor(const KernelSpec &spec, bool behind);
+/// The numbers of the results that need reductions behind the anchor.
+llvm::SmallVector<unsigned> resultsBehindReductions(const KernelSpec &spec);
 
 } // namespace dlc::codegen
 

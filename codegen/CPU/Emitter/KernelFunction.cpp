@@ -178,10 +178,22 @@ void KernelFunction::store(Value value, Value base, RankedTensorType type, const
   }
 }
 
+static bool isBehindReductions(const KernelSpec &spec, unsigned number) {
+  return spec.hasReductionsBehind() && spec.passOf(spec.result(number)) > 1;
+}
+
 SmallVector<unsigned> codegen::resultsBehindAnchor(const KernelSpec &spec, bool behind) {
   SmallVector<unsigned> numbers;
   for (unsigned i = 0; i < spec.resultTypes().size(); ++i)
-    if (spec.dependsOnAnchor(spec.result(i)) == behind)
+    if (spec.dependsOnAnchor(spec.result(i)) == behind && !isBehindReductions(spec, i))
+      numbers.push_back(i);
+  return numbers;
+}
+
+SmallVector<unsigned> codegen::resultsBehindReductions(const KernelSpec &spec) {
+  SmallVector<unsigned> numbers;
+  for (unsigned i = 0; i < spec.resultTypes().size(); ++i)
+    if (isBehindReductions(spec, i))
       numbers.push_back(i);
   return numbers;
 }

@@ -319,5 +319,5 @@ LogicalResult codegen::emitGemm(const KernelSpec &spec, const Candidate &candida
     if (failed(finish.finish()))
       return failure();
   }
-  return emitPrologueResults(spec, candidate, target, symbol, module);
+  return emitLastPhases(spec, candidate, target, symbol, module);
 }

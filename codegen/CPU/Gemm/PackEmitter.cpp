@@ -2,6 +2,7 @@
 #include "codegen/CPU/Gemm/PackEmitter.h"
 #include "codegen/CPU/CostModel.h"
 #include "codegen/CPU/Emitter/Walk.h"
+#include "codegen/CPU/Reduce/BandReducer.h"
 #include "dialects/DL/DLElementwiseOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -343,6 +344,9 @@ bool codegen::isVectorAxis(const KernelSpec &spec, ArrayRef<int64_t> space, unsi
   SmallVector<Value> roots;
   for (unsigned number : resultsBehindAnchor(spec, true))
     roots.push_back(spec.result(number));
+  if (spec.hasReductionsBehind())
+    for (dl::ReductionOp op : spec.reductions())
+      roots.push_back(op.getReduced());
   FailureOr<SmallVector<int64_t>> refined = refineIndexSpace(spec, roots, space);
   if (mlir::failed(refined))
     return false;
@@ -393,6 +397,8 @@ static std::optional<Preparation> finishPreparation(const KernelSpec &spec, cons
 
 void codegen::finishCandidate(const KernelSpec &spec, const CpuTarget &target,
                               Candidate &candidate) {
+  if (spec.hasReductionsBehind())
+    addBandReductions(spec, target, candidate);
   if (candidate.preparation)
     candidate.preparation = finishPreparation(spec, target, candidate);
   candidate.cost += trafficSeconds(spec, candidate, target);
@@ -402,11 +408,13 @@ void codegen::finishCandidate(const KernelSpec &spec, const CpuTarget &target,
   }
 }
 
-LogicalResult codegen::emitPrologueResults(const KernelSpec &spec, const Candidate &candidate,
-                                           const CpuTarget &target, StringRef symbol,
-                                           ModuleOp module) {
+LogicalResult codegen::emitLastPhases(const KernelSpec &spec, const Candidate &candidate,
+                                      const CpuTarget &target, StringRef symbol, ModuleOp module) {
   SmallVector<unsigned> numbers = resultsBehindAnchor(spec, false);
   unsigned phase = candidate.phases.size() - numbers.size();
+  if (spec.hasReductionsBehind() &&
+      failed(emitBandMerge(spec, candidate, target, symbol, module, phase - 1)))
+    return failure();
   for (unsigned number : numbers) {
     KernelFunction kernel(spec, target, module, phaseSymbol(symbol, candidate, phase++),
                           candidate.workspaceBytes != 0);

@@ -150,18 +150,20 @@ private:
   bool failed = false;
 };
 
-/// Whether all results behind the anchor can be written in vectors along axis `axis` of the index
-/// space `space`.
+/// Whether all results behind the anchor, and what is reduced there, can be had in vectors along
+/// axis `axis` of the index space `space`.
 bool isVectorAxis(const KernelSpec &spec, llvm::ArrayRef<int64_t> space, unsigned axis);
 
-/// Adds what all packed kernels do beside their tiles: the way of their tensors through memory, and
-/// results that do not need the anchor, which are walked on their own, in phases behind the
-/// anchor's. A preparation, given for the anchor's operand of its number and with the seconds of
-/// its code, becomes that of the kernel's operand, if that is read there and nowhere else.
+/// Adds what all packed kernels do beside their tiles: the way of their tensors through memory, the
+/// merging phase of reductions behind the anchor (BandReducer.h), and results that do not need the
+/// anchor, which are walked on their own, in phases behind the anchor's. A preparation, given for
+/// the anchor's operand of its number and with the seconds of its code, becomes that of the
+/// kernel's operand, if that is read there and nowhere else.
 void finishCandidate(const KernelSpec &spec, const CpuTarget &target, Candidate &candidate);
-mlir::LogicalResult emitPrologueResults(const KernelSpec &spec, const Candidate &candidate,
-                                        const CpuTarget &target, llvm::StringRef symbol,
-                                        mlir::ModuleOp module);
+/// The phases that finishCandidate has added.
+mlir::LogicalResult emitLastPhases(const KernelSpec &spec, const Candidate &candidate,
+                                   const CpuTarget &target, llvm::StringRef symbol,
+                                   mlir::ModuleOp module);
 /// Whether finishCandidate can walk all of them.
 bool canWalkPrologueResults(const KernelSpec &spec);
 

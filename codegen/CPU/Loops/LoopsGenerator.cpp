@@ -48,7 +48,7 @@ static LogicalResult storeElement(KernelFunction &kernel, unsigned number, Value
 
 SmallVector<Candidate> LoopsGenerator::candidates(const KernelSpec &spec,
                                                   const CpuTarget &target) const {
-  if (!isByElement(spec.anchor()))
+  if (!isByElement(spec.anchor()) || spec.hasReductionsBehind())
     return {};
   Candidate candidate;
   candidate.schedule = "loops";

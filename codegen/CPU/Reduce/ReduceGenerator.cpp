@@ -9,8 +9,8 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Generators.h"
+#include "codegen/CPU/Reduce/PartialResults.h"
 #include "codegen/CPU/Reduce/ReduceWalk.h"
-#include "dlc/abi.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -200,13 +200,6 @@ static LogicalResult emitUnits(
   return result;
 }
 
-static Value linearIndex(CodeEmitter &e, const Point &point) {
-  Value linear = e.constant(0);
-  for (auto [extent, index] : llvm::zip_equal(point.shape, point.indices))
-    linear = e.add(e.mul(linear, extent), index);
-  return linear;
-}
-
 /// One phase: reduce and finish.
 static LogicalResult emitWhole(KernelFunction &kernel, const ReducePlan &plan) {
   SmallVector<unsigned> finished = resultsBehindAnchor(kernel.spec, true);
@@ -220,84 +213,19 @@ static LogicalResult emitWhole(KernelFunction &kernel, const ReducePlan &plan) {
                    });
 }
 
-/// The workspace of two phases: for each slot [splits, kept], and the bytes of all. A slot begins
-/// at a whole cache line, so that slots of any types stand side by side.
-static std::pair<SmallVector<int64_t>, int64_t> slotOffsets(const KernelSpec &spec,
-                                                            const ReducePlan &plan) {
-  SmallVector<int64_t> offsets;
-  int64_t bytes = 0;
-  for (Type type : Reductions::slotTypes(spec.reductions())) {
-    offsets.push_back(llvm::alignTo(bytes, DLC_ALIGNMENT));
-    bytes = offsets.back() + plan.splits * plan.kept() * program::elementBytes(type);
-  }
-  return {offsets, bytes};
+/// The workspace of two phases.
+static PartialResults partialResults(const KernelSpec &spec, const ReducePlan &plan) {
+  return PartialResults(spec, plan.splits, plan.kept());
 }
 
 /// First of two phases: partial results, piece by piece.
 static LogicalResult emitPartial(KernelFunction &kernel, const ReducePlan &plan) {
-  CodeEmitter &e = kernel.e;
-  SmallVector<int64_t> offsets = slotOffsets(kernel.spec, plan).first;
-  return emitUnits(kernel, plan,
-                   [&](ReduceEmitter &, const Point &point, const Partial &total, Value piece) {
-                     Value place = e.add(e.mul(piece, plan.kept()), linearIndex(e, point));
-                     for (auto [slot, offset] : llvm::zip_equal(total, offsets)) {
-                       Value base = e.at(kernel.workspace(), e.constant(offset), e.b.getI8Type());
-                       if (point.width == 1)
-                         e.store(slot, base, place);
-                       else
-                         e.storeVector(slot, base, place, 1, point.mask);
-                     }
-                     return success();
-                   });
-}
-
-static WalkPlan combinePlan(const ReducePlan &plan, const CpuTarget &target) {
-  SmallVector<int64_t> kept = plan.extents(false);
-  if (kept.empty())
-    kept.push_back(1);
-  return WalkPlan::get(kept, double(plan.splits), target);
-}
-
-/// The pieces of the kept elements at `point`, merged in order.
-static Partial mergePieces(KernelFunction &kernel, const ReducePlan &plan, Reductions &reductions,
-                           const Point &point) {
-  CodeEmitter &e = kernel.e;
-  SmallVector<int64_t> offsets = slotOffsets(kernel.spec, plan).first;
-  Value place = linearIndex(e, point);
-  auto piece = [&](Value number) {
-    Value index = e.add(e.mul(number, plan.kept()), place);
-    Partial partial;
-    for (auto [type, offset] :
-         llvm::zip_equal(Reductions::slotTypes(kernel.spec.reductions()), offsets)) {
-      Value base = e.at(kernel.workspace(), e.constant(offset), e.b.getI8Type());
-      partial.push_back(point.width == 1
-                            ? e.load(base, index, type)
-                            : e.loadVector(base, index, type, point.width, 1, point.mask));
-    }
-    return partial;
-  };
-  return e.carry(e.constant(1), e.constant(plan.splits), 1, piece(e.constant(0)),
-                 [&](Value number, ValueRange total) {
-                   return reductions.merge(llvm::to_vector_of<Value>(total), piece(number));
-                 });
-}
-
-/// Second of two phases: the pieces of each kept element in order.
-static LogicalResult emitCombined(KernelFunction &kernel, const ReducePlan &plan) {
-  Reductions reductions(kernel.e, kernel.spec.reductions());
-  SmallVector<unsigned> finished = resultsBehindAnchor(kernel.spec, true);
-  return walkTask(kernel, combinePlan(plan, kernel.target), [&](ArrayRef<Point> points) {
-    // All results of a point come from one merge.
-    SmallVector<std::pair<Point, SmallVector<Value>>> known;
-    auto anchor = [&](unsigned number, const Point &point) -> Value {
-      auto *same = llvm::find_if(known, [&](auto &entry) { return entry.first == point; });
-      if (same != known.end())
-        return same->second[number];
-      known.emplace_back(point, reductions.results(mergePieces(kernel, plan, reductions, point)));
-      return known.back().second[number];
-    };
-    return storeAtPoints(kernel, finished, points, anchor);
-  });
+  const PartialResults results = partialResults(kernel.spec, plan);
+  return emitUnits(
+      kernel, plan, [&](ReduceEmitter &, const Point &point, const Partial &total, Value piece) {
+        results.store(kernel, total, piece, linearIndex(kernel.e, point), point.width, point.mask);
+        return success();
+      });
 }
 
 SmallVector<Candidate> ReduceGenerator::candidates(const KernelSpec &spec,
@@ -311,8 +239,9 @@ SmallVector<Candidate> ReduceGenerator::candidates(const KernelSpec &spec,
   candidate.schedule = plan->text();
   candidate.phases = {{uint32_t(plan->unitBlocks() * plan->splits), 0}};
   if (plan->splits > 1) {
-    candidate.workspaceBytes = slotOffsets(spec, *plan).second;
-    candidate.phases.push_back({combinePlan(*plan, target).tasks(), 0});
+    const PartialResults results = partialResults(spec, *plan);
+    candidate.workspaceBytes = results.bytes();
+    candidate.phases.push_back({results.mergePlan(plan->extents(false), target).tasks(), 0});
     candidate.phases.back().sideBytes = candidate.workspaceBytes;
   }
   double elements = double(plan->kept()) * double(product(plan->extents(true)));
@@ -331,7 +260,8 @@ LogicalResult ReduceGenerator::emit(const KernelSpec &spec, const Candidate &can
   if (!split || failed(result))
     return result;
   KernelFunction second(spec, target, module, phaseSymbol(symbol, candidate, 1), split);
-  result = emitCombined(second, *plan);
+  result = partialResults(spec, *plan)
+               .emitMerge(second, plan->extents(false), resultsBehindAnchor(spec, true));
   second.finish();
   return result;
 }

@@ -7,8 +7,7 @@ using namespace mlir;
 using namespace dlc;
 using namespace dlc::codegen;
 
-/// Four chains of additions hide their latency, if their totals leave half of the registers free.
-static int64_t chainsOf(ArrayRef<dl::ReductionOp> reductions, const CpuTarget &target) {
+int64_t codegen::chainsOf(ArrayRef<dl::ReductionOp> reductions, const CpuTarget &target) {
   const int64_t registers = target.vectorBytes == 64 ? 32 : 16;
   int64_t slots = Reductions::slotTypes(reductions).size();
   return llvm::bit_floor<uint64_t>(std::clamp<int64_t>(registers / 2 / slots, 1, 4));

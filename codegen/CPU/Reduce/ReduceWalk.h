@@ -19,6 +19,9 @@
 
 namespace dlc::codegen {
 
+/// Four chains of additions hide their latency, if their totals leave half of the registers free.
+int64_t chainsOf(llvm::ArrayRef<dl::ReductionOp> reductions, const CpuTarget &target);
+
 /// How elements are walked.
 struct ReduceWalk {
   llvm::SmallVector<MergedAxis> axes;

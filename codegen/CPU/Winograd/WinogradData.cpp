@@ -15,6 +15,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"
 #include "codegen/CPU/Gemm/MicroKernel.h"
+#include "codegen/CPU/Reduce/BandReducer.h"
 #include "codegen/CPU/Winograd/Winograd.h"
 #include "codegen/CPU/Winograd/WinogradTiles.h"
 
@@ -74,13 +75,17 @@ struct DataPlan {
 /// One phase of a kernel.
 class DataPhase : public WinogradPhase {
 public:
-  DataPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
-            const DataPlan &plan)
-      : WinogradPhase(spec, target, module, name, plan.sizes), plan(plan), geometry(plan.geometry) {
-  }
+  DataPhase(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
+            ModuleOp module, StringRef name, const DataPlan &plan)
+      : WinogradPhase(spec, target, module, name, plan.sizes), plan(plan), geometry(plan.geometry),
+        reducer(kernel, candidate,
+                blockMap(geometry.batch, plan.sizes.targetChannels, geometry.targetBlock,
+                         geometry.target)
+                    .shape) {}
 
   void transformFilter();
   void compute(LLVM::LLVMFuncOp micro);
+  LogicalResult reduced() const { return reducer.result; }
 
 private:
   void transformSources(Value firstSegment, Value segments);
@@ -98,6 +103,7 @@ private:
   const DataPlan &plan;
   const DataGeometry &geometry;
   Sink target;
+  BandReducer reducer;
   Value gathered, pixels, stage, numbers, sources, products; ///< in the scratch
 };
 
@@ -118,6 +124,7 @@ Candidate codegen::winogradDataCandidate(const ConvolutionProblem &problem,
   candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
   candidate.phases.push_back(
       {uint32_t(plan.chunks() * sizes.blocks), uint64_t(4 * plan.scratchElements())});
+  candidate.bandPieces = plan.geometry.targetBlock > 1 ? sizes.blocks : 0;
   candidate.cost = winogradSeconds(problem, target, schedule);
   std::string form;
   llvm::raw_string_ostream(form) << dl::stringifyConvolutionAlgorithm(schedule.algorithm) << ' '
@@ -194,6 +201,9 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro) {
   clearRest(tiles, tilePanels);
   Value panel = e.mul(task[0], schedule.panels);
   Value panelEnd = e.minimum(e.add(panel, schedule.panels), e.constant(sizes.targetPanels));
+  reducer.begin(
+      task[1], e.mul(panel, sizes.panelChannels()),
+      e.minimum(e.mul(panelEnd, sizes.panelChannels()), e.constant(sizes.targetChannels)));
   e.loop(panel, panelEnd, 1, [&](Value panel) {
     multiply(micro, panel, tilePanels);
     e.loop(sizes.channelVectorsOfPanel(), [&](Value vector) {
@@ -340,6 +350,8 @@ void DataPhase::writePixels(const WinogradSegment &segment, Value firstChannel) 
                     {}});
     });
   });
+  reducer.reduce(
+      {segment.image, firstChannel, e.constant(0), segment.row, segment.col, rows, cols});
 }
 
 void DataPhase::writeRows(const WinogradSegment &segment, Value firstChannel) {
@@ -382,11 +394,11 @@ LogicalResult codegen::emitWinogradData(const KernelSpec &spec, const Candidate 
     micro.imaginary = schedule.rows * plan.sizes.lanes;
   micro.laterLines = plan.laterLines();
   LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
-  DataPhase filter(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
+  DataPhase filter(spec, candidate, target, module, phaseSymbol(symbol, candidate, 0), plan);
   filter.transformFilter();
-  DataPhase tiles(spec, target, module, phaseSymbol(symbol, candidate, 1), plan);
+  DataPhase tiles(spec, candidate, target, module, phaseSymbol(symbol, candidate, 1), plan);
   tiles.compute(function);
-  if (failed(filter.finish()) || failed(tiles.finish()))
+  if (failed(filter.finish()) || failed(tiles.finish()) || failed(tiles.reduced()))
     return failure();
-  return emitPrologueResults(spec, candidate, target, symbol, module);
+  return emitLastPhases(spec, candidate, target, symbol, module);
 }

@@ -287,5 +287,5 @@ LogicalResult codegen::emitWinogradFilter(const KernelSpec &spec, const Candidat
   filter.addParts();
   if (failed(sums.finish()) || failed(filter.finish()))
     return failure();
-  return emitPrologueResults(spec, candidate, target, symbol, module);
+  return emitLastPhases(spec, candidate, target, symbol, module);
 }

@@ -128,6 +128,31 @@ inline std::array<KernelSource, 3> convolutionKernels(const ConvolutionShapes &s
                  x + ", " + y + " to " + w)};
 }
 
+/// A convolution of blocks of channels, its ReLU stored, behind it the moments of what is stored,
+/// and a sum with an addend for each channel: forward, backward data.
+inline std::array<KernelSource, 2> convolutionReductions(const ConvolutionShapes &s) {
+  auto kernels = convolutionKernels(s);
+  auto withReductions = [&](KernelSource source, const std::vector<int> &shape) {
+    const std::string plain = tensorType(shape), inBlocks = blockedType(shape);
+    const std::string kept = "tensor<" + std::to_string(shape[1]) + "xf32>";
+    source = withBlocks(source, s, Blocked::Both);
+    std::string &block = source.block;
+    const size_t end = block.find("  %stored");
+    block = block.substr(0, end) + "  %r = dl.relu %c : " + plain +
+            "\n  %stored = dl.convert_layout %r : " + plain + " to " + inBlocks +
+            "\n  %m:2 = dl.moments %r axes = [0, 2, 3] : " + plain +
+            "\n  %t = dl.reduce sum %r axes = [0, 2, 3] : " + plain +
+            "\n  %u = dl.add %t, %s : " + kept +
+            "\n  dl.yield %stored, %m#0, %m#1, %u : " + inBlocks + ", " + kept + ", " + kept +
+            ", " + kept;
+    block.insert(block.find("):"), ", %s: " + kept);
+    source.operands += ", " + kept;
+    source.results += ", " + kept + ", " + kept + ", " + kept;
+    return source;
+  };
+  return {withReductions(kernels[0], s.y), withReductions(kernels[1], s.x)};
+}
+
 /// 3x3 with what is fused around: forward, a prologue before the image, a bias, an addend and ReLU
 /// behind; the filter's gradient, a masked gradient that is a result too, and an addend.
 inline std::array<KernelSource, 2> convolutionBodies() {

@@ -248,6 +248,18 @@ TEST(Convolution, BlockedSampling) {
                {Blocked::Both});
 }
 
+/// Bands of one row and of several, pixels that are one row, rows and columns of two phases,
+/// groups.
+TEST(Convolution, Reductions) {
+  for (const ConvolutionShapes &shapes : std::vector<ConvolutionShapes>{
+           {{3, 32, 13, 17}, {48, 32, 1, 1}, {3, 48, 13, 17}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+           {{2, 16, 19, 21}, {80, 16, 3, 3}, {2, 80, 19, 21}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+           {{2, 16, 13, 15}, {32, 16, 3, 3}, {2, 32, 7, 8}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
+           {{2, 32, 9, 8}, {32, 16, 3, 1}, {2, 32, 9, 8}, {1, 1}, {1, 1, 0, 0}, {1, 1}, 2}})
+    for (const KernelSource &source : convolutionReductions(shapes))
+      checkKernel(source, rounding, "cpu-convolution");
+}
+
 /// Groups whose channels are no whole blocks are left to loops of single elements.
 TEST(Convolution, BlocksAcrossGroups) {
   const ConvolutionShapes shapes = {

@@ -134,6 +134,15 @@ TEST(Depthwise, FilterGradientWithBodies) {
               rounding, "cpu-depthwise");
 }
 
+/// Rows of one and of two phases.
+TEST(Depthwise, Reductions) {
+  for (const ConvolutionShapes &shapes : std::vector<ConvolutionShapes>{
+           {{3, 32, 14, 15}, {32, 1, 3, 3}, {3, 32, 14, 15}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 32},
+           {{2, 16, 15, 18}, {16, 1, 3, 3}, {2, 16, 8, 9}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 16}})
+    for (const KernelSource &source : convolutionReductions(shapes))
+      checkKernel(source, rounding, "cpu-depthwise");
+}
+
 // What is left to direct convolution.
 TEST(Depthwise, Refuses) {
   ConvolutionProblem good;

@@ -168,6 +168,13 @@ TEST(Fourier, Bodies) {
     checkKernel(source, rounding, "cpu-fft");
 }
 
+TEST(Fourier, Reductions) {
+  const ConvolutionShapes shapes = {{2, 16, 27, 38}, {32, 16, 5, 5}, {2, 32, 27, 38},
+                                    {1, 1},          {2, 2, 2, 2},   {1, 1}};
+  for (const KernelSource &source : convolutionReductions(shapes))
+    checkKernel(source, rounding, "cpu-fft");
+}
+
 // What has no transform is left to others.
 TEST(Fourier, Refuses) {
   expectRefusals(fourierRefusal);

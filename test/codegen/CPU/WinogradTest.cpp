@@ -109,6 +109,15 @@ TEST(Winograd, Bodies) {
     checkKernel(source, rounding, "cpu-winograd");
 }
 
+/// Segments that are whole, and that end with the image.
+TEST(Winograd, Reductions) {
+  for (const ConvolutionShapes &shapes : TransformShapes::List{
+           {{2, 16, 13, 11}, {48, 16, 3, 3}, {2, 48, 13, 11}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+           {{3, 32, 16, 24}, {32, 32, 3, 3}, {3, 32, 16, 24}, {1, 1}, {1, 1, 1, 1}, {1, 1}}})
+    for (const KernelSource &source : convolutionReductions(shapes))
+      checkKernel(source, rounding, "cpu-winograd");
+}
+
 // Transforms, and what gathers and transposes their tiles, know no size: another image, channels
 // and batch call what is compiled already.
 TEST(Winograd, TransformsAreRoutines) {

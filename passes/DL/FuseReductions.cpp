@@ -1,0 +1,210 @@
+//===- FuseReductions.cpp - reductions behind what makes their operand ------------------------===//
+//
+// Behind dl-choose, which has given every region its layouts and its code. A region of reductions
+// joins the one that computes what they reduce, where its code can do so part by part, while what
+// it has written lies in the cache:
+//
+//   %y = fused{ convolution }
+//   %mean, %m2 = fused{ moments %y }
+// ->
+//   %y, %mean, %m2 = fused{ convolution; moments }
+//
+// The code stays what was chosen. Layouts and code are not chosen by what may join: it costs all of
+// a region's candidates about the same.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLFusedOps.h"
+#include "dialects/DL/DLReductionOps.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/DL/Passes.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace dlc::dl;
+
+//===------------------------------------------------------------------------------------------===//
+// What is looked for
+//===------------------------------------------------------------------------------------------===//
+
+static Block &bodyOf(FusedOp fused) { return fused.getBody().front(); }
+
+/// Whether the region's only anchors are reductions.
+static bool onlyReduces(FusedOp fused) {
+  auto anchors = bodyOf(fused).getOps<AnchorOp>();
+  return !anchors.empty() &&
+         llvm::all_of(anchors, [](AnchorOp anchor) { return isa<ReductionOp>(*anchor); });
+}
+
+/// Whether `consumer` needs `producer` also through another op.
+static bool needsThroughOthers(FusedOp consumer, FusedOp producer) {
+  llvm::SetVector<Operation *> before;
+  auto add = [&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (Operation *source = operand.getDefiningOp())
+        if (source == producer ? op != consumer : producer->isBeforeInBlock(source))
+          before.insert(source);
+  };
+  add(consumer);
+  for (size_t i = 0; i < before.size() && !before.contains(producer); ++i)
+    add(before[i]);
+  return before.contains(producer);
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Rewrites
+//===------------------------------------------------------------------------------------------===//
+
+/// A copy of `op`; of a conversion to the layout that its operand was converted from, nothing.
+static void cloneFolded(OpBuilder &builder, Operation &op, IRMapping &mapping) {
+  if (auto convert = dyn_cast<ConvertLayoutOp>(op))
+    if (auto before = mapping.lookup(convert.getX()).getDefiningOp<ConvertLayoutOp>();
+        before && before.getX().getType() == op.getResult(0).getType()) {
+      mapping.map(op.getResult(0), before.getX());
+      return;
+    }
+  builder.clone(op, mapping);
+}
+
+/// Both regions as one, in front of `consumer`; the producer's results first.
+static FusedOp join(FusedOp producer, FusedOp consumer) {
+  OpBuilder builder(consumer);
+  llvm::SetVector<Value> operands(producer->operand_begin(), producer->operand_end());
+  for (Value operand : consumer->getOperands())
+    if (operand.getDefiningOp() != producer)
+      operands.insert(operand);
+  SmallVector<Type> types(producer->getResultTypes());
+  llvm::append_range(types, consumer->getResultTypes());
+  auto joined = FusedOp::create(builder, producer.getLoc(), types, operands.getArrayRef());
+  Block &body = joined.getBody().emplaceBlock();
+  for (Value operand : operands)
+    body.addArgument(operand.getType(), producer.getLoc());
+  auto argumentOf = [&](Value operand) {
+    return body.getArgument(llvm::find(operands, operand) - operands.begin());
+  };
+  builder.setInsertionPointToEnd(&body);
+  IRMapping mapping;
+  for (auto [operand, argument] :
+       llvm::zip_equal(producer->getOperands(), bodyOf(producer).getArguments()))
+    mapping.map(argument, argumentOf(operand));
+  for (Operation &op : bodyOf(producer).without_terminator())
+    cloneFolded(builder, op, mapping);
+  SmallVector<Value> yielded;
+  for (Value value : bodyOf(producer).getTerminator()->getOperands())
+    yielded.push_back(mapping.lookup(value));
+  for (auto [operand, argument] :
+       llvm::zip_equal(consumer->getOperands(), bodyOf(consumer).getArguments()))
+    mapping.map(argument, operand.getDefiningOp() == producer
+                              ? yielded[cast<OpResult>(operand).getResultNumber()]
+                              : argumentOf(operand));
+  for (Operation &op : bodyOf(consumer).without_terminator())
+    cloneFolded(builder, op, mapping);
+  for (Value value : bodyOf(consumer).getTerminator()->getOperands())
+    yielded.push_back(mapping.lookup(value));
+  YieldOp::create(builder, producer.getLoc(), yielded);
+  return joined;
+}
+
+namespace {
+class Rewriter {
+public:
+  Rewriter(Block &block, CandidateSource &source) : block(block), source(source) {}
+  void run() {
+    SmallVector<FusedOp> reductions(llvm::make_filter_range(block.getOps<FusedOp>(), onlyReduces));
+    for (FusedOp fused : reductions)
+      joinProducer(fused);
+  }
+
+private:
+  void joinProducer(FusedOp reductions);
+  FusedOp producerOf(FusedOp reductions);
+  std::optional<Candidate> sameCode(FusedOp joined, FusedOp producer);
+
+  Block &block;
+  CandidateSource &source;
+};
+} // namespace
+
+static DictionaryAttr chosenFor(FusedOp fused) {
+  return fused->getAttrOfType<DictionaryAttr>("dl.candidate");
+}
+
+static double secondsOf(FusedOp fused) {
+  return chosenFor(fused).getAs<FloatAttr>("seconds").getValueAsDouble();
+}
+
+/// The region, with an anchor that takes reductions, whose results `reductions` reads; null if
+/// there is none.
+FusedOp Rewriter::producerOf(FusedOp reductions) {
+  for (Value operand : reductions->getOperands()) {
+    auto producer = operand.getDefiningOp<FusedOp>();
+    if (!producer || !chosenFor(producer))
+      continue;
+    auto anchors = bodyOf(producer).getOps<AnchorOp>();
+    if (llvm::any_of(anchors, [&](AnchorOp anchor) { return source.takesReductions(anchor); }))
+      return producer;
+  }
+  return {};
+}
+
+/// The candidate of `joined` that runs the producer's code.
+std::optional<Candidate> Rewriter::sameCode(FusedOp joined, FusedOp producer) {
+  Layouts layouts;
+  for (TypeRange types : {TypeRange(joined->getOperandTypes()), TypeRange(joined.getResultTypes())})
+    for (Type type : types)
+      layouts.push_back(
+          dyn_cast_or_null<dlc::program::LayoutAttr>(cast<RankedTensorType>(type).getEncoding()));
+  // What no kernel can hold stays apart.
+  ScopedDiagnosticHandler silence(joined.getContext(), [](Diagnostic &) {});
+  for (const Candidate &candidate : source.candidatesIn(joined, layouts))
+    if (chosenFor(producer).getAs<StringAttr>("generator") == candidate.generator &&
+        chosenFor(producer).getAs<StringAttr>("schedule") == candidate.schedule)
+      return candidate;
+  return std::nullopt;
+}
+
+void Rewriter::joinProducer(FusedOp reductions) {
+  FusedOp producer = producerOf(reductions);
+  if (!producer || !chosenFor(reductions) || needsThroughOthers(reductions, producer))
+    return;
+  FusedOp joined = join(producer, reductions);
+  std::optional<Candidate> candidate = sameCode(joined, producer);
+  if (!candidate || candidate->seconds >= secondsOf(producer) + secondsOf(reductions)) {
+    joined.erase();
+    return;
+  }
+  joined->setDiscardableAttrs(producer->getDiscardableAttrDictionary());
+  joined->removeDiscardableAttr("dl.second_best");
+  joined->setAttr("dl.candidate", describe(joined.getContext(), *candidate, candidate->seconds));
+  const unsigned first = producer.getNumResults();
+  reductions.replaceAllUsesWith(joined.getResults().drop_front(first));
+  reductions.erase();
+  producer.replaceAllUsesWith(joined.getResults().take_front(first));
+  producer.erase();
+  // It stands where the reductions did, and others that need it before them.
+  sortTopologically(&block);
+}
+
+namespace {
+struct FuseReductions : PassWrapper<FuseReductions, OperationPass<EntryOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FuseReductions)
+
+  explicit FuseReductions(std::shared_ptr<CandidateSource> source) : source(std::move(source)) {}
+  StringRef getArgument() const override { return "dl-fuse-reductions"; }
+  StringRef getDescription() const override {
+    return "lets the code of a region reduce what it computes, where the target can";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    source->addDialects(registry);
+  }
+  void runOnOperation() override { Rewriter(getOperation().getBlock(), *source).run(); }
+
+  std::shared_ptr<CandidateSource> source;
+};
+} // namespace
+
+std::unique_ptr<Pass> dlc::dl::createFuseReductions(std::shared_ptr<CandidateSource> source) {
+  return std::make_unique<FuseReductions>(std::move(source));
+}

@@ -1,0 +1,129 @@
+// RUN: dlc-opt --dl-fuse-reductions=target=cpu:avx2 %s | FileCheck %s
+// RUN: dlc-opt --dl-fuse-reductions=target=cuda:simt %s | FileCheck %s --check-prefix=APART
+
+#nchw16c = #program.layout<order = [0, 1, 2, 3], blocks = [1, 16]>
+
+// Moments, and what is computed of them for each channel, join the convolution that makes what they reduce; its code stays. The
+// convolution now runs where the moments did, behind what they read.
+// CHECK-LABEL: dl.entry @moments
+// CHECK: %[[SCALE:.*]] = dl.fused(%{{.*}}) {{.*}} : (tensor<64xf32>) -> tensor<64xf32>
+// CHECK: %[[ALL:.*]]:3 = dl.fused(%arg0, %arg1, %[[SCALE]]) {dl.candidate = {generator = "cpu-convolution", schedule = "convolution tile 1x6x2 channels 32 task 1x33x4 in place", seconds = {{.*}}, workspace = {{.*}}}} : (tensor<2x32x14x14xf32, #nchw16c>, tensor<64x32x1x1xf32>, tensor<64xf32>) -> (tensor<2x64x14x14xf32, #nchw16c>, tensor<64xf32>, tensor<64xf32>)
+// CHECK-NEXT: ^bb0(%[[X:.*]]: tensor<2x32x14x14xf32, #nchw16c>, %[[W:.*]]: tensor<64x32x1x1xf32>, %[[S:.*]]: tensor<64xf32>):
+// CHECK-NEXT: %[[PLAIN:.*]] = dl.convert_layout %[[X]]
+// CHECK-NEXT: %[[C:.*]] = dl.convolution %[[PLAIN]], %[[W]]
+// CHECK-NEXT: %[[STORED:.*]] = dl.convert_layout %[[C]]
+// CHECK-NEXT: %[[MEAN:.*]], %[[M2:.*]] = dl.moments %[[C]] axes = [0, 2, 3]
+// CHECK-NEXT: %[[SCALED:.*]] = dl.multiply %[[M2]], %[[S]]
+// CHECK-NEXT: dl.yield %[[STORED]], %[[MEAN]], %[[SCALED]]
+// CHECK: dl.return %[[ALL]]#0, %[[ALL]]#1, %[[ALL]]#2
+// APART-LABEL: dl.entry @moments
+// APART-COUNT-3: dl.fused
+dl.entry @moments(%x: tensor<2x32x14x14xf32, #nchw16c>, %w: tensor<64x32x1x1xf32>, %g: tensor<64xf32>)
+    -> (tensor<2x64x14x14xf32, #nchw16c>, tensor<64xf32>, tensor<64xf32>) attributes {kind = #program.entry<infer>} {
+  %y = dl.fused(%x, %w) {dl.candidate = {generator = "cpu-convolution", schedule = "convolution tile 1x6x2 channels 32 task 1x33x4 in place", seconds = 2.4e-05 : f64, workspace = 8192 : i64}}
+      : (tensor<2x32x14x14xf32, #nchw16c>, tensor<64x32x1x1xf32>) -> tensor<2x64x14x14xf32, #nchw16c> {
+  ^bb0(%0: tensor<2x32x14x14xf32, #nchw16c>, %1: tensor<64x32x1x1xf32>):
+    %2 = dl.convert_layout %0 : tensor<2x32x14x14xf32, #nchw16c> to tensor<2x32x14x14xf32>
+    %3 = dl.convolution %2, %1 strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1 : tensor<2x32x14x14xf32>, tensor<64x32x1x1xf32>
+    %4 = dl.convert_layout %3 : tensor<2x64x14x14xf32> to tensor<2x64x14x14xf32, #nchw16c>
+    dl.yield %4 : tensor<2x64x14x14xf32, #nchw16c>
+  }
+  %s = dl.fused(%g) {dl.candidate = {generator = "cpu-map", schedule = "", seconds = 1.0e-09 : f64}} : (tensor<64xf32>) -> tensor<64xf32> {
+  ^bb0(%0: tensor<64xf32>):
+    %1 = dl.exp %0 : tensor<64xf32>
+    dl.yield %1 : tensor<64xf32>
+  }
+  %m:2 = dl.fused(%y, %s) {dl.candidate = {generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64}}
+      : (tensor<2x64x14x14xf32, #nchw16c>, tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  ^bb0(%0: tensor<2x64x14x14xf32, #nchw16c>, %1: tensor<64xf32>):
+    %2 = dl.convert_layout %0 : tensor<2x64x14x14xf32, #nchw16c> to tensor<2x64x14x14xf32>
+    %mean, %m2 = dl.moments %2 axes = [0, 2, 3] : tensor<2x64x14x14xf32>
+    %3 = dl.multiply %m2, %1 : tensor<64xf32>
+    dl.yield %mean, %3 : tensor<64xf32>, tensor<64xf32>
+  }
+  dl.return %y, %m#0, %m#1 : tensor<2x64x14x14xf32, #nchw16c>, tensor<64xf32>, tensor<64xf32>
+}
+
+// The gradient of a bias joins the kernel that computes and masks what it sums.
+// CHECK-LABEL: dl.entry @bias
+// CHECK: dl.fused({{.*}}) {dl.candidate = {generator = "cpu-convolution",
+// CHECK: dl.convolution_backward_data
+// CHECK: %[[MASKED:.*]] = dl.select
+// CHECK-NEXT: dl.convert_layout %[[MASKED]]
+// CHECK-NEXT: dl.reduce sum %[[MASKED]] axes = [0, 2, 3]
+// CHECK-NOT: dl.fused
+// CHECK: dl.return
+dl.entry @bias(%dy: tensor<2x64x14x14xf32, #nchw16c>, %w: tensor<64x32x1x1xf32>, %y: tensor<2x32x14x14xf32, #nchw16c>)
+    -> (tensor<2x32x14x14xf32, #nchw16c>, tensor<32xf32>) attributes {kind = #program.entry<infer>} {
+  %dx = dl.fused(%dy, %w, %y) {dl.candidate = {generator = "cpu-convolution", schedule = "convolution tile 1x6x2 channels 64 task 1x33x2 in place", seconds = 2.4e-05 : f64, workspace = 8192 : i64}}
+      : (tensor<2x64x14x14xf32, #nchw16c>, tensor<64x32x1x1xf32>, tensor<2x32x14x14xf32, #nchw16c>) -> tensor<2x32x14x14xf32, #nchw16c> {
+  ^bb0(%0: tensor<2x64x14x14xf32, #nchw16c>, %1: tensor<64x32x1x1xf32>, %2: tensor<2x32x14x14xf32, #nchw16c>):
+    %3 = dl.convert_layout %0 : tensor<2x64x14x14xf32, #nchw16c> to tensor<2x64x14x14xf32>
+    %4 = dl.convert_layout %2 : tensor<2x32x14x14xf32, #nchw16c> to tensor<2x32x14x14xf32>
+    %5 = dl.convolution_backward_data %3, %1 strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1 : tensor<2x64x14x14xf32>, tensor<64x32x1x1xf32> to tensor<2x32x14x14xf32>
+    %6 = dl.constant dense<0.0> : tensor<2x32x14x14xf32>
+    %7 = dl.compare gt %4, %6 : tensor<2x32x14x14xf32>
+    %8 = dl.select %7, %5, %6 : tensor<2x32x14x14xf32>
+    %9 = dl.convert_layout %8 : tensor<2x32x14x14xf32> to tensor<2x32x14x14xf32, #nchw16c>
+    dl.yield %9 : tensor<2x32x14x14xf32, #nchw16c>
+  }
+  %db = dl.fused(%dx) {dl.candidate = {generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64}} : (tensor<2x32x14x14xf32, #nchw16c>) -> tensor<32xf32> {
+  ^bb0(%0: tensor<2x32x14x14xf32, #nchw16c>):
+    %1 = dl.convert_layout %0 : tensor<2x32x14x14xf32, #nchw16c> to tensor<2x32x14x14xf32>
+    %2 = dl.reduce sum %1 axes = [0, 2, 3] : tensor<2x32x14x14xf32>
+    dl.yield %2 : tensor<32xf32>
+  }
+  dl.return %dx, %db : tensor<2x32x14x14xf32, #nchw16c>, tensor<32xf32>
+}
+
+// What stays apart: sums of another image too, sums for each image, sums that also need what is computed of the convolution's
+// result elsewhere, and whatever would take longer.
+// CHECK-LABEL: dl.entry @apart
+// CHECK-COUNT-6: dl.fused
+// CHECK: dl.return
+dl.entry @apart(%x: tensor<2x32x14x14xf32, #nchw16c>, %w: tensor<64x32x1x1xf32>, %other: tensor<2x64x14x14xf32, #nchw16c>)
+    -> (tensor<64xf32>, tensor<2x64xf32>, tensor<64xf32>, tensor<64xf32>) attributes {kind = #program.entry<infer>} {
+  %y = dl.fused(%x, %w) {dl.candidate = {generator = "cpu-convolution", schedule = "convolution tile 1x6x2 channels 32 task 1x33x4 in place", seconds = 2.4e-05 : f64, workspace = 8192 : i64}}
+      : (tensor<2x32x14x14xf32, #nchw16c>, tensor<64x32x1x1xf32>) -> tensor<2x64x14x14xf32, #nchw16c> {
+  ^bb0(%0: tensor<2x32x14x14xf32, #nchw16c>, %1: tensor<64x32x1x1xf32>):
+    %2 = dl.convert_layout %0 : tensor<2x32x14x14xf32, #nchw16c> to tensor<2x32x14x14xf32>
+    %3 = dl.convolution %2, %1 strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1 : tensor<2x32x14x14xf32>, tensor<64x32x1x1xf32>
+    %4 = dl.convert_layout %3 : tensor<2x64x14x14xf32> to tensor<2x64x14x14xf32, #nchw16c>
+    dl.yield %4 : tensor<2x64x14x14xf32, #nchw16c>
+  }
+  %a = dl.fused(%y, %other) {dl.candidate = {generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64}}
+      : (tensor<2x64x14x14xf32, #nchw16c>, tensor<2x64x14x14xf32, #nchw16c>) -> tensor<64xf32> {
+  ^bb0(%0: tensor<2x64x14x14xf32, #nchw16c>, %1: tensor<2x64x14x14xf32, #nchw16c>):
+    %2 = dl.convert_layout %0 : tensor<2x64x14x14xf32, #nchw16c> to tensor<2x64x14x14xf32>
+    %3 = dl.convert_layout %1 : tensor<2x64x14x14xf32, #nchw16c> to tensor<2x64x14x14xf32>
+    %4 = dl.multiply %2, %3 : tensor<2x64x14x14xf32>
+    %5 = dl.reduce sum %4 axes = [0, 2, 3] : tensor<2x64x14x14xf32>
+    dl.yield %5 : tensor<64xf32>
+  }
+  %b = dl.fused(%y) {dl.candidate = {generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64}} : (tensor<2x64x14x14xf32, #nchw16c>) -> tensor<2x64xf32> {
+  ^bb0(%0: tensor<2x64x14x14xf32, #nchw16c>):
+    %1 = dl.convert_layout %0 : tensor<2x64x14x14xf32, #nchw16c> to tensor<2x64x14x14xf32>
+    %2 = dl.reduce sum %1 axes = [2, 3] : tensor<2x64x14x14xf32>
+    dl.yield %2 : tensor<2x64xf32>
+  }
+  %s = dl.fused(%b) {dl.candidate = {generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64}} : (tensor<2x64xf32>) -> tensor<64xf32> {
+  ^bb0(%0: tensor<2x64xf32>):
+    %1 = dl.reduce sum %0 axes = [0] : tensor<2x64xf32>
+    dl.yield %1 : tensor<64xf32>
+  }
+  %c = dl.fused(%y, %s) {dl.candidate = {generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64}} : (tensor<2x64x14x14xf32, #nchw16c>, tensor<64xf32>) -> tensor<64xf32> {
+  ^bb0(%0: tensor<2x64x14x14xf32, #nchw16c>, %1: tensor<64xf32>):
+    %2 = dl.convert_layout %0 : tensor<2x64x14x14xf32, #nchw16c> to tensor<2x64x14x14xf32>
+    %3 = dl.broadcast %1 dims = [1] : tensor<64xf32> to tensor<2x64x14x14xf32>
+    %4 = dl.subtract %2, %3 : tensor<2x64x14x14xf32>
+    %5 = dl.reduce sum %4 axes = [0, 2, 3] : tensor<2x64x14x14xf32>
+    dl.yield %5 : tensor<64xf32>
+  }
+  %d = dl.fused(%y) {dl.candidate = {generator = "cpu-reduce", schedule = "", seconds = 1.0e-12 : f64}} : (tensor<2x64x14x14xf32, #nchw16c>) -> tensor<64xf32> {
+  ^bb0(%0: tensor<2x64x14x14xf32, #nchw16c>):
+    %1 = dl.convert_layout %0 : tensor<2x64x14x14xf32, #nchw16c> to tensor<2x64x14x14xf32>
+    %2 = dl.reduce sum %1 axes = [0, 2, 3] : tensor<2x64x14x14xf32>
+    dl.yield %2 : tensor<64xf32>
+  }
+  dl.return %a, %b, %c, %d : tensor<64xf32>, tensor<2x64xf32>, tensor<64xf32>, tensor<64xf32>
+}
