@@ -309,6 +309,11 @@ static bool fromJSON(const json::Value &value, LockFile &file, json::Path path) 
          checkDistinct(file.kernels, path);
 }
 
+/// A hash stands in a plan once, but for layers that are named so.
+static unsigned findLine(StringRef text, StringRef hash) {
+  return 1 + text.take_front(text.find(("\"" + hash + "\"").str())).count('\n');
+}
+
 llvm::Expected<LockFile> LockFile::read(const std::string &path, const Target &target) {
   constexpr uint64_t limit = 256 << 20;
   llvm::Expected<std::vector<std::byte>> bytes = toExpected(runtime::readWholeFile(path, limit));
@@ -330,6 +335,8 @@ llvm::Expected<LockFile> LockFile::read(const std::string &path, const Target &t
   if (std::string own = describeTarget(target); file.target != own)
     return llvm::createStringError(path + ": tuned for another machine, " + file.target +
                                    "; this compiles for " + own);
+  for (TunedKernel &kernel : file.kernels)
+    kernel.line = findLine(text, kernel.problem.hash);
   return file;
 }
 
@@ -363,31 +370,43 @@ static std::string labelOf(const TunedKernel &kernel) {
   return kernel.layers.empty() ? kernel.problem.name : kernel.layers.front();
 }
 
-std::vector<std::string> LockFile::findMisfits(const KernelSelector &selector) const {
+/// The chosen candidates that the target's generators do not offer: "'cpu-gemm: 8x48'".
+static std::string missingIn(const KernelOffer &offer, const TunedKernel &kernel) {
+  SmallVector<std::string> missing;
+  auto check = [&](const MeasuredCandidate &one) {
+    if (llvm::none_of(offer.candidates, [&](const GeneratedCandidate &candidate) {
+          return candidate.name() == one.name();
+        }))
+      missing.push_back("'" + one.name() + "'");
+  };
+  check(kernel.chosen);
+  if (kernel.chosenPrepared)
+    check(*kernel.chosenPrepared);
+  return llvm::join(missing, " and no ");
+}
+
+std::vector<Misfit> LockFile::findMisfits(const KernelSelector &selector) const {
   llvm::StringMap<const KernelOffer *> asked;
   for (const KernelOffer *offer : selector.offers())
     asked[problemHash(offer->text)] = offer;
-  llvm::StringSet<> known;
-  std::vector<std::string> lines;
+  llvm::StringSet<> known, named;
+  std::vector<Misfit> misfits;
   for (const TunedKernel &kernel : kernels) {
     const KernelOffer *offer = asked.lookup(kernel.problem.hash);
     known.insert(kernel.problem.hash);
     if (!offer)
-      lines.push_back("the model has no such kernel as that of " + labelOf(kernel));
-    auto check = [&](const MeasuredCandidate &one) {
-      if (offer && llvm::none_of(offer->candidates, [&](const GeneratedCandidate &candidate) {
-            return candidate.name() == one.name();
-          }))
-        lines.push_back("for " + labelOf(kernel) + " there is no '" + one.name() + "' any longer");
-    };
-    check(kernel.chosen);
-    if (kernel.chosenPrepared)
-      check(*kernel.chosenPrepared);
+      misfits.push_back(
+          {kernel.line, "the model has no such kernel as that of " + labelOf(kernel)});
+    else if (const std::string missing = missingIn(*offer, kernel); !missing.empty())
+      misfits.push_back(
+          {kernel.line, "for " + labelOf(kernel) + " there is no " + missing + " any longer"});
   }
+  // In several layouts it is still one kernel for people.
   for (const KernelOffer *offer : selector.offers())
-    if (!known.contains(problemHash(offer->text)) && contendersOf(*offer).size() > 1)
-      lines.push_back("nothing was measured for " + offer->stem);
-  return lines;
+    if (!known.contains(problemHash(offer->text)) && contendersOf(*offer).size() > 1 &&
+        named.insert(offer->stem).second)
+      misfits.push_back({0, "nothing was measured for " + offer->stem});
+  return misfits;
 }
 
 } // namespace dlc::codegen

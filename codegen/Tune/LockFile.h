@@ -56,6 +56,13 @@ struct TunedKernel {
   /// Takes least without its preparing; nothing if that is `chosen`.
   std::optional<MeasuredCandidate> chosenPrepared;
   std::vector<MeasuredCandidate> others; ///< ascending by their seconds
+  unsigned line = 0; ///< where its problem stands in the file that it was read from, from 1
+};
+
+/// What of a plan does not fit the kernels of a model.
+struct Misfit {
+  unsigned line = 0; ///< of the file, from 1; 0 for what no line of it is about
+  std::string message;
 };
 
 class LockFile {
@@ -74,10 +81,10 @@ public:
 
   /// For a KernelSelector.
   PinnedChoices choices() const;
-  /// What does not fit the kernels that the selector was asked for, a line each: problems that none
-  /// of them has, candidates that there are no longer, and kernels with a choice that the plan does
-  /// not have.
-  std::vector<std::string> findMisfits(const KernelSelector &selector) const;
+  /// What does not fit the kernels that the selector was asked for, one a line of the file:
+  /// problems that none of them has, and candidates that there are no longer; and, one a name,
+  /// kernels with a choice that the plan does not have.
+  std::vector<Misfit> findMisfits(const KernelSelector &selector) const;
 };
 
 /// The candidates of a kernel that are worth being timed.

@@ -75,7 +75,7 @@ private:
   LogicalResult makeTrainingSteps();
   LogicalResult openPlan();
   std::shared_ptr<codegen::KernelSelector> openSelector(DLPipelineOptions &passes) const;
-  void warnOfMisfits();
+  LogicalResult warnOfMisfits();
   LogicalResult compileModule();
   LogicalResult tuneModule();
   LogicalResult runPasses(llvm::function_ref<void(OpPassManager &)> add);
@@ -144,7 +144,8 @@ LogicalResult Driver::writeModule() {
 LogicalResult Driver::runPasses(llvm::function_ref<void(OpPassManager &)> add) {
   PassManager manager(&context);
   add(manager);
-  return manager.run(*module);
+  // A pass that warns succeeds, also where a warning is an error.
+  return failure(failed(manager.run(*module)) || engine.hasErrors());
 }
 
 /// The model as the frontend gives it.
@@ -231,12 +232,14 @@ LogicalResult Driver::openPlan() {
   return success();
 }
 
-/// The heuristic has chosen there.
-void Driver::warnOfMisfits() {
+/// The heuristic has chosen there. Fails where a warning is an error.
+LogicalResult Driver::warnOfMisfits() {
   if (options.plan.empty())
-    return;
-  for (const std::string &misfit : plan.findMisfits(*selector))
-    engine.warning({}, options.plan + ": " + misfit);
+    return success();
+  for (const codegen::Misfit &misfit : plan.findMisfits(*selector))
+    engine.warning({}, options.plan + (misfit.line ? ":" + std::to_string(misfit.line) : "") +
+                           ": " + misfit.message);
+  return failure(engine.hasErrors());
 }
 
 /// A selector for the target, which `passes` ask.
@@ -284,9 +287,8 @@ codegen::CompileOptions Driver::compilation() const {
 LogicalResult Driver::compileTarget() {
   FailureOr<std::vector<codegen::SelectedKernel>> kernels =
       codegen::planModule(*module, *selector, pipeline);
-  if (failed(kernels))
+  if (failed(kernels) || failed(warnOfMisfits()))
     return failure();
-  warnOfMisfits();
   switch (options.emit) {
   case Emit::Exec:
     return writeModule();

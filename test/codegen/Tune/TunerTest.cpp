@@ -239,8 +239,13 @@ TEST_F(Tuning, APreparedOperandTakesTheLeastWithoutPreparing) {
   EXPECT_EQ(schedules(*read), expected());
 
   kernel.chosenPrepared->schedule = "gone";
+  kernel.chosen.schedule = "gone, too";
   choose(file);
-  EXPECT_EQ(file.findMisfits(*selector).size(), 1u);
+  // One a line, whatever of it does not fit.
+  const std::vector<Misfit> misfits = file.findMisfits(*selector);
+  ASSERT_EQ(misfits.size(), 1u);
+  EXPECT_NE(misfits[0].message.find(kernel.chosen.name()), std::string::npos);
+  EXPECT_NE(misfits[0].message.find(kernel.chosenPrepared->name()), std::string::npos);
 }
 
 TEST_F(Tuning, NoiseDoesNotDecide) {
@@ -309,12 +314,20 @@ TEST_F(Tuning, LinesThatDoNotFitAreNamed) {
   file.kernels[0].chosen.schedule = "gone";
   file.kernels[1].problem.hash = std::string(32, '0');
   EXPECT_EQ(choose(file), estimated);
-  const std::vector<std::string> misfits = file.findMisfits(*selector);
+  const std::vector<Misfit> misfits = file.findMisfits(*selector);
   ASSERT_EQ(misfits.size(), 3u);
-  EXPECT_EQ(misfits[0], "for " + file.kernels[0].layers[0] + " there is no '" +
-                            file.kernels[0].chosen.generator + ": gone' any longer");
-  EXPECT_EQ(misfits[1], "the model has no such kernel as that of " + file.kernels[1].layers[0]);
-  EXPECT_EQ(misfits[2], "nothing was measured for " + file.kernels[1].problem.name);
+  EXPECT_EQ(misfits[0].message, "for " + file.kernels[0].layers[0] + " there is no '" +
+                                    file.kernels[0].chosen.generator + ": gone' any longer");
+  EXPECT_EQ(misfits[1].message,
+            "the model has no such kernel as that of " + file.kernels[1].layers[0]);
+  EXPECT_EQ(misfits[2].message, "nothing was measured for " + file.kernels[1].problem.name);
+
+  ASSERT_FALSE(bool(file.write(path("old.json"))));
+  const LockFile read = llvm::cantFail(LockFile::read(path("old.json"), target));
+  choose(read);
+  auto lines = llvm::map_to_vector(read.findMisfits(*selector),
+                                   [](const Misfit &misfit) { return misfit.line; });
+  EXPECT_EQ(ArrayRef(lines), ArrayRef<unsigned>({6, 7, 0}));
 }
 
 TEST_F(Tuning, PlansThatCannotBeUsed) {
