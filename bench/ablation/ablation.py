@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Times training steps on the CPU with one decision of the compiler taken back at a time: each pass that only improves left out, the gradient of the
-input computed, each algorithm and each layout of convolutions forced. What Kim et al. (2017) claim for GPUs, as measured here.
+"""Times training steps on the CPU with one decision of the compiler taken back at a time: each pass that only improves left out (dlc says which
+there are), the gradient of the input computed, each algorithm and each layout of convolutions forced. What Kim et al. (2017) claim for GPUs, as
+measured here.
 
 usage: ablation.py [--tools build/release/bin] [--cases alexnet/64,resnet50/16] [--variants default,no dl-fuse] [--threads 2] [--rounds 7] [--json]
 
 A variant's losses, gradients and variables of one step are compared with the default's first (dlc-run check); one that differs is a line that says
-so, and is not timed. Then rounds alternate over the variants; each gives a time a variant, and its ratio to the default's of the same round.
+so, and is not timed; nor is one whose module is the default's to the byte. Then rounds alternate over the variants; each gives a time a variant, and its ratio to the default's of the same round.
 """
 import argparse
+import filecmp
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -17,13 +20,22 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODELS = {"lenet": "examples/lenet/lenet.dl", "alexnet": "bench/gpu/alexnet.dl", "vgg16": "bench/gpu/vgg16.dl", "resnet50": "examples/resnet50/resnet50.dl"}
-PASSES = ["dl-simplify", "cse", "dl-fuse", "dl-choose", "dl-schedule", "exec-plan-memory"]
-VARIANTS = {"default": []} | {f"no {name}": [f"--disable-pass={name}"] for name in PASSES} | {"input gradient": ["--input-gradients"]} | {
-    f"all {name}": [f"--conv-algorithm={name}"] for name in ("direct", "gemm", "winograd", "fft")} | {f"all {name}": [f"--layout={name}"] for name in ("row-major", "nchw16c")}
 
 
 def run(*command):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def list_variants(tools):
+    """Flags of dlc by the variant's name. Fails where dlc does not run."""
+    refused = run(os.path.join(tools, "dlc"), "none.dl", "--disable-pass=none").stdout
+    passes = re.search(r"expected one of (.*)", refused)
+    if not passes:
+        sys.exit(f"ablation: expected dlc to list its passes, found: {refused.strip()}")
+    names = re.findall(r"[a-z]+(?:-[a-z]+)*", passes[1].split(";")[0])
+    return {"default": []} | {f"no {name}": [f"--disable-pass={name}"] for name in names if name != "or"} | {
+        "input gradient": ["--input-gradients"]} | {f"all {name}": [f"--conv-algorithm={name}"] for name in ("direct", "gemm", "winograd", "fft")} | {
+        f"all {name}": [f"--layout={name}"] for name in ("row-major", "nchw16c")}
 
 
 def say(text):
@@ -31,16 +43,20 @@ def say(text):
 
 
 class Variant:
-    def __init__(self, name, case, arguments, folder):
+    def __init__(self, name, flags, case, arguments, folder):
         net, batch = case.split("/")
-        self.name, self.module, self.times, self.reason = name, os.path.join(folder, name.replace(" ", "-") + ".so"), [], None
+        self.name, self.flags, self.times, self.reason = name, flags, [], None
+        self.module = os.path.join(folder, name.replace(" ", "-") + ".so")
         self.dlc_run, self.threads = os.path.join(arguments.tools, "dlc-run"), ["--threads", str(arguments.threads)]
-        made = run(os.path.join(arguments.tools, "dlc"), os.path.join(ROOT, MODELS[net]), "-D", f"N={batch}", "-o", self.module, *VARIANTS[name])
+        made = run(os.path.join(arguments.tools, "dlc"), os.path.join(ROOT, MODELS[net]), "-D", f"N={batch}", "-o", self.module, *flags)
         if made.returncode != 0:
             self.reason = made.stdout.strip().splitlines()[-1]
 
     def check(self, default):
         if self.reason or self is default:
+            return
+        if filecmp.cmp(default.module, self.module, shallow=False):
+            self.reason = "the module is the default's"
             return
         checked = run(self.dlc_run, "check", default.module, self.module, "--steps", "1", *self.threads)
         if checked.returncode != 0:
@@ -57,12 +73,11 @@ class Variant:
         return max(entry["arena_bytes"] for entry in described["entries"] if entry["kind"] == "train")
 
 
-def ablate(case, arguments, folder):
-    names = ["default", *(name for name in arguments.variants.split(",") if name != "default")]
+def ablate(case, wanted, arguments, folder):
     variants = []
-    for name in names:
+    for name, flags in wanted.items():
         say(f"{case}: {name}: compiling and comparing")
-        variants.append(Variant(name, case, arguments, folder))
+        variants.append(Variant(name, flags, case, arguments, folder))
         variants[-1].check(variants[0])
     sound = [variant for variant in variants if not variant.reason]
     for round in range(arguments.rounds):
@@ -70,7 +85,7 @@ def ablate(case, arguments, folder):
             variant.time(arguments.steps)
         say(f"{case}: round {round + 1} of {arguments.rounds}")
     for variant in variants:
-        result = {"case": case, "variant": variant.name, "flags": VARIANTS[variant.name], "threads": arguments.threads, "rounds": arguments.rounds,
+        result = {"case": case, "variant": variant.name, "flags": variant.flags, "threads": arguments.threads, "rounds": arguments.rounds,
                   "steps": arguments.steps}
         if variant.reason:
             result["not_timed"] = variant.reason
@@ -85,7 +100,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tools", default=os.path.join(ROOT, "build/release/bin"))
     parser.add_argument("--cases", default="alexnet/64,resnet50/16", help="NET/BATCH")
-    parser.add_argument("--variants", default=",".join(VARIANTS))
+    parser.add_argument("--variants", help="default: all that there are")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--steps", type=int, default=1, help="of a round")
@@ -95,14 +110,17 @@ def main():
         net, _, batch = case.partition("/")
         if net not in MODELS or not batch.isdigit():
             parser.error(f"no case {case}: expected NET/BATCH, NET one of {', '.join(MODELS)}")
-    for name in arguments.variants.split(","):
-        if name not in VARIANTS:
-            parser.error(f"no variant '{name}': expected one of {', '.join(VARIANTS)}")
+    known = list_variants(arguments.tools)
+    names = arguments.variants.split(",") if arguments.variants else list(known)
+    for name in names:
+        if name not in known:
+            parser.error(f"no variant '{name}': expected one of {', '.join(known)}")
+    wanted = {name: known[name] for name in dict.fromkeys(["default", *names])}
     if not arguments.json:
         print(f"{'case':12} {'variant':20} {'ms':>9} {'of default':>10} {'range':>13} {'arena MiB':>9}")
     for case in arguments.cases.split(","):
         with tempfile.TemporaryDirectory() as folder:
-            for r in ablate(case, arguments, folder):
+            for r in ablate(case, wanted, arguments, folder):
                 if arguments.json:
                     print(json.dumps(r), flush=True)
                 elif "not_timed" in r:
