@@ -127,7 +127,8 @@ void dlc::addRegionPasses(OpPassManager &manager, const DLPipelineOptions &optio
   using Recompute = DLPipelineOptions::Recompute;
   if (options.recompute != Recompute::None)
     manager.addPass(dl::createRematerialize(
-        {options.recompute == Recompute::Cheap, options.memoryBudget}, options.memoryPlanner));
+        {options.recompute == Recompute::Cheap, options.memoryBudget, options.refuseEarly},
+        options.memoryPlanner));
 
   addBucketPasses(manager, options);
 }

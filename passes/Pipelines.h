@@ -24,6 +24,8 @@ struct DLPipelineOptions {
   enum class Recompute { None, Cheap, Any } recompute = Recompute::None;
   /// The most bytes that an entry may need, state included; 0: no limit.
   int64_t memoryBudget = 0;
+  /// Whether a budget is given up without a search where it is out of reach by a bound.
+  bool refuseEarly = false;
   /// What an entry needs, for dl-rematerialize.
   dl::MemoryPlanner memoryPlanner = nullptr;
   /// What comes of the passes behind dl-divide-batch; null where nothing is to be divided.

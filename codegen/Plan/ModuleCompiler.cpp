@@ -66,8 +66,9 @@ dl::MemoryPlanner createMemoryPlanner(std::shared_ptr<KernelSelector> selector,
 }
 
 dl::MemoryFitter createMemoryFitter(DLPipelineOptions options) {
-  return [=](ModuleOp module) -> FailureOr<dl::MemoryFit> {
+  return [=](ModuleOp module, bool early) mutable -> FailureOr<dl::MemoryFit> {
     ScopedDiagnosticHandler silence(module.getContext(), [](Diagnostic &) {});
+    options.refuseEarly = early;
     PassManager manager(module.getContext());
     addRegionPasses(manager, options);
     const bool isFailed = failed(manager.run(module));
@@ -78,11 +79,14 @@ dl::MemoryFitter createMemoryFitter(DLPipelineOptions options) {
         (op.hasAttr("dl.recomputed") ? again : seconds) += dl::secondsOf(&op);
       fit.seconds += seconds + again;
       auto memory = entry->getAttrOfType<DictionaryAttr>("dl.memory");
-      if (!memory || !memory.contains("least"))
+      if (!memory || !memory.contains("bound"))
         continue;
       auto bytes = [&](StringRef name) { return memory.getAs<IntegerAttr>(name).getInt(); };
+      const bool isSearched = memory.contains("least");
       fit.tooLarge[entry.getSymName()] = {bytes("before"), seconds};
-      fit.bytes = std::max(fit.bytes, bytes("least"));
+      fit.isSearched &= isSearched;
+      fit.bound = std::max(fit.bound, bytes("bound"));
+      fit.bytes = std::max(fit.bytes, bytes(isSearched ? "least" : "bound"));
     }
     if (isFailed && fit.fits())
       return failure();

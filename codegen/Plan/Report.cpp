@@ -632,7 +632,7 @@ static void printBuckets(const json::Object &entry, llvm::raw_ostream &out) {
       << formatSeconds(exposed) << " exposed\n";
 }
 
-/// What it costs to need less memory.
+/// What it costs to need less memory, or that it need not.
 static void printMemory(const json::Object &entry, llvm::raw_ostream &out) {
   const json::Object *memory = entry.getObject("memory");
   if (!memory)
@@ -640,15 +640,22 @@ static void printMemory(const json::Object &entry, llvm::raw_ostream &out) {
   const double seconds = memory->getNumber("recompute_seconds").value_or(0) +
                          memory->getNumber("divided_seconds").value_or(0);
   const double others = entry.getNumber("estimated_seconds").value_or(0) - seconds;
-  out << "  arena and state " << formatBytes(get(*memory, "bytes_after")) << " instead of "
-      << formatBytes(get(*memory, "bytes_before"));
+  const bool isDivided = memory->getInteger("batch_parts").has_value();
+  out << "  arena and state " << formatBytes(get(*memory, "bytes_after"));
+  if (get(*memory, "recomputed") == 0 && !isDivided) {
+    out << ", within the budget of " << formatBytes(get(*memory, "budget_bytes")) << " as it is\n";
+    return;
+  }
+  out << " instead of " << formatBytes(get(*memory, "bytes_before"));
   if (memory->getInteger("budget_bytes"))
     out << ", budget " << formatBytes(get(*memory, "budget_bytes"));
-  if (memory->getInteger("batch_parts"))
+  if (isDivided)
     out << ", the batch in " << get(*memory, "batch_parts") << " parts where it is large";
-  out << llvm::formatv(": {0} run again, estimated {1}, {2:F2}% more time\n",
-                       get(*memory, "recomputed"), formatSeconds(seconds),
-                       others > 0 ? 100 * seconds / others : 0.0);
+  // Parts may lie in the cache where the whole does not.
+  out << llvm::formatv(": {0} run again, estimated {1}, {2:F2}% {3} time\n",
+                       get(*memory, "recomputed"), formatSeconds(std::abs(seconds)),
+                       others > 0 ? 100 * std::abs(seconds) / others : 0.0,
+                       seconds < 0 ? "less" : "more");
 }
 
 /// What lies in one layout and is wanted in another.

@@ -7,6 +7,8 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "passes/Conversion/SplitBlocks.h"
 #include "passes/Conversion/StorageOrder.h"
+#include <array>
+#include <map>
 
 using namespace mlir;
 
@@ -25,7 +27,9 @@ public:
   bool readsStored(dl::AnchorOp anchor, unsigned operand) override;
   bool takesReductions(dl::AnchorOp anchor) override;
   bool convertsItself(dl::FusedOp region) override;
-  double conversionSeconds(RankedTensorType type) override;
+  bool estimatesConversions() override { return std::holds_alternative<CpuTarget>(target); }
+  double conversionSeconds(RankedTensorType type, program::LayoutAttr from,
+                           program::LayoutAttr to) override;
 
 private:
   ImageLayout imageLayout() const {
@@ -33,6 +37,7 @@ private:
     return cpu ? cpu->layout : ImageLayout::Heuristic;
   }
   const KernelOffer *offerIn(dl::FusedOp region, const dl::Layouts &layouts);
+  bool hasWanted(dl::FusedOp region, const dl::Layouts &layouts);
   bool takesOnly(dl::FusedOp region, const dl::Layouts &layouts);
   program::LayoutAttr wantedLayout(RankedTensorType type) const;
   SmallVector<dl::Layouts> layoutsWorthAsking(dl::FusedOp region) const;
@@ -40,6 +45,7 @@ private:
   std::shared_ptr<KernelSelector> selector;
   const Target &target;
   const unsigned threads;
+  std::map<std::array<const void *, 3>, double> conversions; ///< seconds by type, from and to
 };
 } // namespace
 
@@ -95,6 +101,7 @@ std::vector<dl::Candidate> TargetCandidates::candidatesIn(dl::FusedOp region,
   for (const GeneratedCandidate &one : offer->candidates) {
     all.push_back({one.generator->name().str(), one.candidate.schedule, layouts,
                    one.candidate.workspaceBytes, one.candidate.inPlace, one.candidate.cost});
+    all.back().isDirected = one.candidate.algorithm.has_value();
     all.back().pinned = one.pinned;
     all.back().pinnedPrepared = one.pinnedPrepared;
     if (const std::optional<Preparation> &preparation = one.candidate.preparation) {
@@ -171,9 +178,26 @@ bool TargetCandidates::takesOnly(dl::FusedOp region, const dl::Layouts &layouts)
                                [](const auto &one) { return one.candidate.algorithm.has_value(); });
 }
 
+/// Whether code in these layouts has the algorithm that the user wants of the convolution.
+bool TargetCandidates::hasWanted(dl::FusedOp region, const dl::Layouts &layouts) {
+  StoredRegion stored(region, layouts);
+  FailureOr<KernelSpec> spec = stored.spec();
+  if (failed(spec))
+    return false;
+  const ConvolutionAlgorithm wanted = wantedAlgorithm(*spec, target);
+  return wanted != ConvolutionAlgorithm::Heuristic &&
+         llvm::any_of(selector->offer(*spec).candidates,
+                      [&](const auto &one) { return one.candidate.algorithm == wanted; });
+}
+
 std::vector<dl::Candidate> TargetCandidates::candidates(dl::FusedOp region) {
   std::vector<dl::Candidate> all;
-  for (const dl::Layouts &layouts : layoutsWorthAsking(region)) {
+  SmallVector<dl::Layouts> asked = layoutsWorthAsking(region);
+  // An algorithm that is asked for goes before layouts that it does not know.
+  if (convolutionOf(region) && asked.size() > 1 && imageLayout() != ImageLayout::Blocks &&
+      llvm::any_of(asked, [&](const auto &layouts) { return hasWanted(region, layouts); }))
+    llvm::erase_if(asked, [&](const auto &layouts) { return !hasWanted(region, layouts); });
+  for (const dl::Layouts &layouts : asked) {
     if (takesOnly(region, layouts))
       return candidatesIn(region, layouts);
     llvm::append_range(all, candidatesIn(region, layouts));
@@ -216,13 +240,23 @@ bool TargetCandidates::convertsItself(dl::FusedOp region) {
          });
 }
 
-/// The tensor is read and written once more, by a launch of its own or in an order that costs as
-/// much.
-double TargetCandidates::conversionSeconds(RankedTensorType type) {
-  const double bytes = 2.0 * program::storageBytes(type);
-  const double cpuBytesPerSecond = 5e9;
-  return std::holds_alternative<CudaTarget>(target) ? gpuSeconds(bytes, 0, 1)
-                                                    : bytes / cpuBytesPerSecond;
+double TargetCandidates::conversionSeconds(RankedTensorType type, program::LayoutAttr from,
+                                           program::LayoutAttr to) {
+  if (std::holds_alternative<CudaTarget>(target))
+    return gpuSeconds(2.0 * program::storageBytes(type), 0, 1);
+  auto [known, isNew] = conversions.try_emplace(
+      {type.getAsOpaquePointer(), from.getAsOpaquePointer(), to.getAsOpaquePointer()}, 0);
+  if (!isNew)
+    return known->second;
+  OpBuilder builder(type.getContext());
+  const Location loc = builder.getUnknownLoc();
+  OwningOpRef<dl::FusedOp> copy = dl::FusedOp::create(builder, loc, TypeRange(type), ValueRange());
+  Block &body = copy->getBody().emplaceBlock();
+  builder.setInsertionPointToStart(&body);
+  dl::YieldOp::create(builder, loc, ValueRange(body.addArgument(type, loc)));
+  const KernelOffer *offer = offerIn(*copy, {from, to});
+  assert(offer && !offer->candidates.empty() && "some generator copies in any order");
+  return known->second = offer->candidates.front().candidate.cost;
 }
 
 std::shared_ptr<dl::CandidateSource> createCandidateSource(std::shared_ptr<KernelSelector> selector,

@@ -37,6 +37,8 @@ struct Candidate {
   std::optional<unsigned> preparedOperand = std::nullopt;
   std::string preparedForm = ""; ///< what it makes: equal text and an equal operand, an equal thing
   double preparationSeconds = 0;
+  /// A convolution by code for these layouts: what a layout that the user forces leaves.
+  bool isDirected = false;
   bool pinned = false;         ///< to be taken whatever it costs
   bool pinnedPrepared = false; ///< to be taken where preparedOperand does not change
 };
@@ -62,8 +64,12 @@ public:
   /// Whether a region's code may read and write tensors in another layout than its candidates'; if
   /// not, a kernel of its own converts them.
   virtual bool convertsItself(FusedOp region) = 0;
-  /// What it costs to read or write a tensor in another layout than a candidate's.
-  virtual double conversionSeconds(mlir::RankedTensorType type) = 0;
+  /// Whether candidatesIn() knows what it takes such code to read and write in another order. If
+  /// not, it is taken to cost what a kernel of its own does.
+  virtual bool estimatesConversions() = 0;
+  /// What a kernel takes that only converts a tensor. `type`: without its layout.
+  virtual double conversionSeconds(mlir::RankedTensorType type, program::LayoutAttr from,
+                                   program::LayoutAttr to) = 0;
 };
 
 /// Makes the source for a target by its name ("cpu", "cuda:sm_90") and whether libraries may

@@ -18,10 +18,16 @@
 //
 // Classes and regions are the nodes of a PBQP (Pbqp.h). A class chooses a layout, which costs
 // nothing; a region one of its candidates' layouts, which costs the candidate's seconds; along an
-// edge stands the conversion at the region's border where the two differ, done by its code or,
-// where that reads elements many times, by a kernel of its own. What a candidate prepares of an
-// operand that stays as it is, a weight where the model is used, costs nothing; what several
-// regions may want of the same value, as the steps of a recurrent layer do, each pays a share of.
+// edge stands the conversion at the region's border where the two differ, done by its code, which
+// takes the longer for it, or, where that reads elements many times, by a kernel of its own. What a
+// candidate prepares of an operand that stays as it is, a weight where the model is used, costs
+// nothing; what several regions may want of the same value, as the steps of a recurrent layer do,
+// each pays a share of.
+//
+// Edges cannot say that two regions share a conversion, nor that one kernel converts several
+// tensors, and a graph that is not series-parallel is not solved exactly. So the solution is held
+// against those of the graph in which convolutions must take a layout, and of them the one with the
+// least seconds as they will be reported is taken: the choice is never dearer than a forced layout.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLElementwiseOps.h"
@@ -37,6 +43,7 @@
 #include "passes/DL/Unchanging.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <limits>
 #include <map>
 #include <set>
 
@@ -219,11 +226,18 @@ class KnownCandidates {
 public:
   KnownCandidates(ModuleOp module, CandidateSource &source);
   /// Of a region that runs.
-  const std::vector<Candidate> &of(FusedOp fused) { return entryOf(fused).second; }
+  const std::vector<Candidate> &of(FusedOp fused) { return entryOf(fused).all; }
+  /// Of one, in layouts that need not be those of a candidate; none if no kernel holds it so.
+  const std::vector<Candidate> &in(FusedOp fused, const Layouts &layouts);
 
 private:
-  using Known = std::pair<FusedOp, std::vector<Candidate>>;
+  struct Known {
+    FusedOp first;
+    std::vector<Candidate> all;
+    std::vector<std::pair<Layouts, std::vector<Candidate>>> others;
+  };
   Known &entryOf(FusedOp fused);
+  CandidateSource &source;
   llvm::DenseMap<size_t, std::vector<std::unique_ptr<Known>>> byHash;
 };
 
@@ -254,11 +268,21 @@ KnownCandidates::Known &KnownCandidates::entryOf(FusedOp fused) {
   for (auto &known : alike)
     if (areEqual(known->first, fused))
       return *known;
-  alike.push_back(std::make_unique<Known>(fused, std::vector<Candidate>()));
+  alike.push_back(std::make_unique<Known>(Known{fused, {}, {}}));
   return *alike.back();
 }
 
-KnownCandidates::KnownCandidates(ModuleOp module, CandidateSource &source) {
+const std::vector<Candidate> &KnownCandidates::in(FusedOp fused, const Layouts &layouts) {
+  Known &known = entryOf(fused);
+  for (const auto &[asked, candidates] : known.others)
+    if (asked == layouts)
+      return candidates;
+  ScopedDiagnosticHandler silence(fused.getContext(), [](Diagnostic &) {});
+  known.others.emplace_back(layouts, source.candidatesIn(fused, layouts));
+  return known.others.back().second;
+}
+
+KnownCandidates::KnownCandidates(ModuleOp module, CandidateSource &source) : source(source) {
   SmallVector<FusedOp> distinct;
   module.walk([&](FusedOp fused) {
     if (!runsNothing(fused) && entryOf(fused).first == fused)
@@ -266,7 +290,7 @@ KnownCandidates::KnownCandidates(ModuleOp module, CandidateSource &source) {
   });
   source.expect(distinct);
   for (FusedOp fused : distinct)
-    entryOf(fused).second = source.candidates(fused);
+    entryOf(fused).all = source.candidates(fused);
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -289,13 +313,27 @@ private:
     std::vector<Candidate> candidates;
     SmallVector<unsigned> firsts; ///< number of the first candidate of each layout
     unsigned choice = 0;          ///< of the firsts
+
+    const Candidate &first(unsigned number) const { return candidates[firsts[number]]; }
+    const Candidate &chosen() const { return first(choice); }
   };
+  /// What a choice leaves to convolutions.
+  enum class Leaves { All, RowMajor, Others };
   LogicalResult collect();
   void countWishes();
   double preparedShare(FusedOp fused, const Candidate &candidate) const;
   std::vector<Candidate> withPrepared(FusedOp fused, std::vector<Candidate> all) const;
   void addAlternatives(const Region &region);
-  void addToGraph(const Region &region, PbqpGraph &graph);
+  bool leaves(const Region &region, unsigned first, Leaves what) const;
+  double secondsIn(const Region &region, const Layouts &layouts);
+  double conversionSeconds(const Region &region, size_t place, program::LayoutAttr stored,
+                           program::LayoutAttr seen);
+  double borderSeconds(const Region &region, unsigned first, size_t place,
+                       program::LayoutAttr layout);
+  void addToGraph(const Region &region, Leaves what, PbqpGraph &graph);
+  void solveFor(Leaves what);
+  double price();
+  void countFromNearest(Region &region);
   void chooseLayouts();
   double conversionsOf(const Region &region, const Layouts &layouts);
   Layouts layoutsOf(const Region &region) const;
@@ -422,31 +460,99 @@ void Chooser::addAlternatives(const Region &region) {
         alternatives[number].push_back(layout);
 }
 
-/// A node for the region, behind those of all classes, and its edges.
-void Chooser::addToGraph(const Region &region, PbqpGraph &graph) {
-  std::vector<double> seconds;
+static bool isRowMajor(const Layouts &layouts) {
+  return llvm::none_of(layouts, [](program::LayoutAttr layout) { return bool(layout); });
+}
+
+/// Whether a region may take its candidates of that layout: another is left only where one of them
+/// is a convolution's own code for it.
+bool Chooser::leaves(const Region &region, unsigned first, Leaves what) const {
+  const bool wantsRows = what == Leaves::RowMajor;
+  auto isLeft = [&](unsigned number) {
+    return isRowMajor(region.first(number).layouts) == wantsRows &&
+           (wantsRows || region.first(number).isDirected);
+  };
+  return what == Leaves::All || isLeft(first) ||
+         llvm::none_of(llvm::seq<unsigned>(region.firsts.size()), isLeft);
+}
+
+/// More than any network takes, and little enough that microseconds still count beside it.
+static constexpr double impossible = 1e6;
+
+/// Of a region whose code sees its tensors so.
+double Chooser::secondsIn(const Region &region, const Layouts &layouts) {
   for (unsigned first : region.firsts)
-    seconds.push_back(region.candidates[first].seconds);
+    if (region.candidates[first].layouts == layouts)
+      return region.candidates[first].seconds;
+  const std::vector<Candidate> here = withPrepared(region.fused, known.in(region.fused, layouts));
+  return here.empty() ? impossible : here.front().seconds;
+}
+
+/// Of one of its tensors, stored in one layout and seen in another.
+double Chooser::conversionSeconds(const Region &region, size_t place, program::LayoutAttr stored,
+                                  program::LayoutAttr seen) {
+  const RankedTensorType type = typeOf(storedBy(region.fused)[place]);
+  return place < region.fused->getNumOperands() ? source.conversionSeconds(type, stored, seen)
+                                                : source.conversionSeconds(type, seen, stored);
+}
+
+/// What it costs a region that one of its tensors lies in a layout, and not in its candidate's.
+double Chooser::borderSeconds(const Region &region, unsigned first, size_t place,
+                              program::LayoutAttr layout) {
+  const Candidate &candidate = region.first(first);
+  program::LayoutAttr own = candidate.layouts[place];
+  if (own == layout)
+    return 0;
+  if (!source.convertsItself(region.fused) || !source.estimatesConversions())
+    return conversionSeconds(region, place, layout, own);
+  Layouts mixed = candidate.layouts;
+  mixed[place] = layout;
+  return std::max(0.0, secondsIn(region, mixed) - candidate.seconds);
+}
+
+/// A node for the region, behind those of all classes, and its edges.
+void Chooser::addToGraph(const Region &region, Leaves what, PbqpGraph &graph) {
+  std::vector<double> seconds;
+  for (unsigned i = 0; i < region.firsts.size(); ++i)
+    seconds.push_back(region.first(i).seconds + (leaves(region, i, what) ? 0 : impossible));
   const unsigned node = graph.addNode(seconds);
   for (auto [place, number] : llvm::enumerate(region.classes)) {
-    const double conversion = source.conversionSeconds(typeOf(storedBy(region.fused)[place]));
     PbqpMatrix costs(seconds.size(), alternatives[number].size());
     for (size_t i = 0; i < costs.rows(); ++i)
       for (size_t j = 0; j < costs.columns(); ++j)
-        if (region.candidates[region.firsts[i]].layouts[place] != alternatives[number][j])
-          costs.at(i, j) = conversion;
+        costs.at(i, j) = borderSeconds(region, i, place, alternatives[number][j]);
     graph.addEdge(node, number, costs);
   }
 }
 
-void Chooser::chooseLayouts() {
-  if (llvm::all_of(alternatives, [](const auto &list) { return list.size() == 1; }))
-    return;
+/// The seconds of all regions and conversions as they stand, each conversion of a value once.
+double Chooser::price() {
+  double seconds = 0;
+  std::set<std::pair<const void *, const void *>> converted;
+  for (const Region &region : regions) {
+    const Layouts inside =
+        source.estimatesConversions() ? layoutsInside(region) : region.chosen().layouts;
+    seconds += secondsIn(region, inside);
+    const SmallVector<Value> values = storedBy(region.fused);
+    for (auto [place, number] : llvm::enumerate(region.classes)) {
+      const program::LayoutAttr stored = chosen[number], seen = inside[place];
+      const bool isShared = place < region.fused->getNumOperands();
+      if (stored != seen &&
+          (!isShared ||
+           converted.insert({values[place].getAsOpaquePointer(), seen.getAsOpaquePointer()})
+               .second))
+        seconds += conversionSeconds(region, place, stored, seen);
+    }
+  }
+  return seconds;
+}
+
+void Chooser::solveFor(Leaves what) {
   PbqpGraph graph;
   for (const auto &list : alternatives)
     graph.addNode(std::vector<double>(list.size(), 0));
   for (const Region &region : regions)
-    addToGraph(region, graph);
+    addToGraph(region, what, graph);
   // Conversions make every choice possible.
   PbqpSolution solution = *solve(graph);
   for (size_t number = 0; number < alternatives.size(); ++number)
@@ -455,23 +561,57 @@ void Chooser::chooseLayouts() {
     region.choice = solution.choice[alternatives.size() + i];
 }
 
+/// Code that converts its tensors itself sees them as they lie: of its candidates it has that of
+/// which fewest bytes lie otherwise.
+void Chooser::countFromNearest(Region &region) {
+  if (!source.convertsItself(region.fused) || !source.estimatesConversions())
+    return;
+  const SmallVector<Value> values = storedBy(region.fused);
+  auto otherwise = [&](unsigned first) {
+    int64_t bytes = 0;
+    for (auto [value, number, layout] :
+         llvm::zip_equal(values, region.classes, region.first(first).layouts))
+      bytes += layout == chosen[number] ? 0 : program::storageBytes(typeOf(value));
+    return bytes;
+  };
+  region.choice = 0;
+  for (unsigned first = 1; first < region.firsts.size(); ++first)
+    if (otherwise(first) < otherwise(region.choice))
+      region.choice = first;
+}
+
+void Chooser::chooseLayouts() {
+  if (llvm::all_of(alternatives, [](const auto &list) { return list.size() == 1; }))
+    return;
+  double least = std::numeric_limits<double>::infinity();
+  Leaves best = Leaves::All;
+  for (Leaves what : {Leaves::All, Leaves::RowMajor, Leaves::Others}) {
+    solveFor(what);
+    if (const double seconds = price(); seconds < least) {
+      least = seconds;
+      best = what;
+    }
+  }
+  solveFor(best);
+  llvm::for_each(regions, [&](Region &region) { countFromNearest(region); });
+}
+
 Layouts Chooser::layoutsOf(const Region &region) const {
   return llvm::map_to_vector(region.classes, [&](unsigned number) { return chosen[number]; });
 }
 
 /// Those that its code sees: what converts its tensors itself sees them as they lie.
 Layouts Chooser::layoutsInside(const Region &region) const {
-  return source.convertsItself(region.fused)
-             ? layoutsOf(region)
-             : region.candidates[region.firsts[region.choice]].layouts;
+  return source.convertsItself(region.fused) ? layoutsOf(region) : region.chosen().layouts;
 }
 
 /// At the region's border, for a candidate that computes in `layouts`.
 double Chooser::conversionsOf(const Region &region, const Layouts &layouts) {
   double seconds = 0;
-  for (auto [value, number, layout] :
-       llvm::zip_equal(storedBy(region.fused), region.classes, layouts))
-    seconds += layout == chosen[number] ? 0 : source.conversionSeconds(typeOf(value));
+  for (unsigned first = 0; first < region.firsts.size(); ++first)
+    if (region.first(first).layouts == layouts)
+      for (auto [place, number] : llvm::enumerate(region.classes))
+        seconds += borderSeconds(region, first, place, chosen[number]);
   return seconds;
 }
 
@@ -499,7 +639,7 @@ LogicalResult Chooser::record(const Region &region) {
     if (candidate.layouts == layouts)
       here.push_back(candidate);
   if (here.empty())
-    here = withPrepared(fused, source.candidatesIn(fused, layouts));
+    here = withPrepared(fused, known.in(fused, layouts));
   if (here.empty())
     return refuse(fused);
   const Candidate *second = nullptr;
@@ -547,7 +687,7 @@ void Chooser::countInside(const Region &region) {
   FusedOp fused = region.fused;
   if (!source.convertsItself(fused))
     return;
-  const Layouts &wanted = region.candidates[region.firsts[region.choice]].layouts;
+  const Layouts &wanted = region.chosen().layouts;
   for (auto [value, number, layout] : llvm::zip_equal(storedBy(fused), region.classes, wanted))
     if (chosen[number] != layout)
       convertedInside[fused->getParentOp()].push_back(program::storageBytes(typeOf(value)));

@@ -300,8 +300,10 @@ private:
     bool isBetterThan(const Choice &other) const;
   };
   std::vector<int64_t> findSizes(const MemoryFit &whole);
-  FailureOr<MemoryFit> tryOut(int64_t parts, int64_t leastBytes, const MemoryFit &whole);
+  FailureOr<MemoryFit> tryOut(int64_t parts, int64_t leastBytes, const MemoryFit &whole,
+                              bool early);
   Choice search(const MemoryFit &whole);
+  Choice findLeast(std::vector<Choice> all, const MemoryFit &whole);
 
   MemoryFitter fitter;
 };
@@ -347,40 +349,63 @@ std::vector<int64_t> DivideBatch::findSizes(const MemoryFit &whole) {
   return sizes;
 }
 
-FailureOr<MemoryFit> DivideBatch::tryOut(int64_t parts, int64_t leastBytes,
-                                         const MemoryFit &whole) {
+FailureOr<MemoryFit> DivideBatch::tryOut(int64_t parts, int64_t leastBytes, const MemoryFit &whole,
+                                         bool early) {
   OwningOpRef<ModuleOp> copy = getOperation().clone();
-  if (!divideEntries(*copy, parts, leastBytes, whole))
+  if (parts > 1 && !divideEntries(*copy, parts, leastBytes, whole))
     return failure();
-  return fitter(*copy);
+  return fitter(*copy, early);
+}
+
+/// Of what does not fit, what needs the least: looked for where a bound does not say that another
+/// needs less.
+DivideBatch::Choice DivideBatch::findLeast(std::vector<Choice> all, const MemoryFit &whole) {
+  llvm::stable_sort(all,
+                    [](const Choice &a, const Choice &b) { return a.fit.bound < b.fit.bound; });
+  Choice *best = nullptr;
+  for (Choice &choice : all) {
+    if (best && choice.fit.bound >= best->fit.bytes)
+      break;
+    if (!choice.fit.isSearched)
+      if (FailureOr<MemoryFit> fit =
+              tryOut(choice.parts, choice.leastBytes, whole, /*early=*/false);
+          succeeded(fit))
+        choice.fit = std::move(*fit);
+    if (!best || choice.isBetterThan(*best))
+      best = &choice;
+  }
+  return *best;
 }
 
 /// From few ops in few parts to more of both. More parts of what gained nothing in fewer are not
-/// tried, nor more than `mostTrials` divisions: each takes as long as the undivided module.
+/// tried, nor more than `mostDivisions`: each takes as long as the undivided module.
 DivideBatch::Choice DivideBatch::search(const MemoryFit &whole) {
   constexpr int64_t mostParts = 32;
-  constexpr unsigned mostTrials = 16;
   constexpr double leastGain = 0.02;
-  Choice best{1, 0, whole};
+  std::vector<Choice> misses = {{1, 0, whole}};
+  std::optional<Choice> best;     ///< of what fits
   unsigned trials = 0, wider = 0; ///< wider: choices of ops since one fitted
   for (int64_t bytes : findSizes(whole)) {
     int64_t reached = std::numeric_limits<int64_t>::max();
-    for (int64_t parts = 2; parts <= mostParts && trials < mostTrials; parts *= 2, ++trials) {
-      FailureOr<MemoryFit> fit = tryOut(parts, bytes, whole);
+    for (int64_t parts = 2; parts <= mostParts && trials < mostDivisions; parts *= 2, ++trials) {
+      FailureOr<MemoryFit> fit = tryOut(parts, bytes, whole, /*early=*/true);
       if (failed(fit))
         break;
       const bool fits = fit->fits();
-      const bool gains = double(fit->bytes) < (1 - leastGain) * double(reached);
-      reached = fit->bytes;
-      if (Choice tried{parts, bytes, std::move(*fit)}; tried.isBetterThan(best))
+      const bool gains = double(fit->bound) < (1 - leastGain) * double(reached);
+      reached = fit->bound;
+      Choice tried{parts, bytes, std::move(*fit)};
+      if (!fits)
+        misses.push_back(std::move(tried));
+      else if (!best || tried.isBetterThan(*best))
         best = std::move(tried);
       if (fits || !gains)
         break;
     }
-    if (best.fit.fits() && ++wider == 2)
+    if (best && ++wider == 2)
       break;
   }
-  return best;
+  return best ? *best : findLeast(std::move(misses), whole);
 }
 
 void DivideBatch::runOnOperation() {
@@ -392,7 +417,7 @@ void DivideBatch::runOnOperation() {
   if (!fitter)
     return;
   OwningOpRef<ModuleOp> copy = getOperation().clone();
-  FailureOr<MemoryFit> whole = fitter(*copy);
+  FailureOr<MemoryFit> whole = fitter(*copy, /*early=*/true);
   // What fails for another reason does so again behind this pass, which says why.
   if (failed(whole) || whole->fits())
     return;

@@ -22,9 +22,37 @@ LiveMemory::LiveMemory(EntryOp entry, bool cheapOnly) : entry(entry), cheapOnly(
 // What is in use
 //===------------------------------------------------------------------------------------------===//
 
+/// A copy has those of what it is a copy of.
+const LiveMemory::Facts *LiveMemory::factsOf(Operation *op) {
+  std::shared_ptr<const Facts> &known = facts[op];
+  if (known)
+    return known.get();
+  Facts found;
+  found.seconds = secondsOf(op);
+  if (auto fused = dyn_cast<FusedOp>(op)) {
+    found.inPlace = findInPlacePairs(fused);
+    found.mayRunAgain = !(cheapOnly && llvm::any_of(fused.getBody().front(), [](Operation &inner) {
+                            auto anchor = dyn_cast<AnchorOp>(inner);
+                            return anchor && multipliesMuch(anchor.getAnchor());
+                          }));
+  }
+  if (auto candidate = op->getAttrOfType<DictionaryAttr>("dl.candidate"))
+    if (auto workspace = candidate.getAs<IntegerAttr>("workspace"))
+      found.workspace = workspace.getInt();
+  known = std::make_shared<Facts>(std::move(found));
+  return known.get();
+}
+
+int64_t LiveMemory::bytesOf(Value value) {
+  auto [known, isNew] = bytesOfTypes.try_emplace(value.getType(), 0);
+  if (isNew)
+    known->second = dlc::dl::bytesOf(value);
+  return known->second;
+}
+
 /// The buffer of a value, a sum over ranks taking the place of what is summed, and a part that of
 /// the whole.
-static Value storageOf(Value value) {
+static Value findStorage(Value value) {
   for (;;) {
     value = bufferOf(value);
     if (auto reduced = value.getDefiningOp<AllReduceOp>())
@@ -36,97 +64,110 @@ static Value storageOf(Value value) {
   }
 }
 
-void LiveMemory::addUses(Operation *op, size_t position) {
+Value LiveMemory::storageOf(Value value) {
+  Value &known = storages[value];
+  if (!known)
+    known = findStorage(value);
+  return known;
+}
+
+/// Of the buffer that a value lies in; nothing for what has none.
+std::optional<unsigned> LiveMemory::numberOf(Value value) {
+  auto known = numbers.find(storageOf(value));
+  return known == numbers.end() ? std::nullopt : std::optional(known->second);
+}
+
+/// The buffers that it reads.
+SmallVector<unsigned> LiveMemory::addUses(Operation *op, size_t position) {
   // Results of the entry, what an update or a reduction over ranks reads, and what is assigned lie
   // where these want them.
   const bool keeps = !isa<FusedOp>(op);
+  SmallVector<unsigned> read;
   for (Value operand : op->getOperands()) {
-    auto buffer = buffers.find(storageOf(operand));
-    if (buffer == buffers.end())
+    const std::optional<unsigned> number = numberOf(operand);
+    if (!number)
       continue;
-    buffer->second.last = std::max(buffer->second.last, position);
-    buffer->second.isKept |= keeps;
+    Buffer &buffer = buffers[*number];
+    buffer.last = std::max(buffer.last, position);
+    buffer.isKept |= keeps;
     if (isa<AssignOp>(op))
-      buffer->second.bytes = 0;
+      buffer.bytes = 0;
+    read.push_back(*number);
   }
+  return read;
 }
 
 /// Gradients that one update reads lie behind each other, so all are there from the first on.
-static void beginTogether(MultiTensorOp update, llvm::function_ref<size_t *(Value)> firstOf) {
+void LiveMemory::beginTogether(MultiTensorOp update) {
   size_t first = ~size_t(0);
   for (Value tensor : update.getTensors())
-    if (const size_t *own = firstOf(storageOf(tensor)))
-      first = std::min(first, *own);
+    if (const std::optional<unsigned> number = numberOf(tensor))
+      first = std::min(first, buffers[*number].first);
   for (Value tensor : update.getTensors())
-    if (size_t *own = firstOf(storageOf(tensor)))
-      *own = first;
+    if (const std::optional<unsigned> number = numberOf(tensor))
+      buffers[*number].first = first;
 }
 
 void LiveMemory::measure() {
-  ops.clear();
-  positions.clear();
+  storages.clear();
+  steps.clear();
   buffers.clear();
+  numbers.clear();
   for (Operation &op : entry.getBlock())
-    if (!op.hasTrait<StandsFirst>() && !op.hasTrait<StandsLast>() && !isView(&op)) {
-      positions[&op] = ops.size();
-      ops.push_back(&op);
-    }
-  for (auto [position, op] : llvm::enumerate(ops))
-    for (Value result : op->getResults())
-      if (storageOf(result) == result)
-        buffers[result] = {position, position, bytesOf(result), !isa<FusedOp>(op)};
+    if (isa<FusedOp>(op) ||
+        (!op.hasTrait<StandsFirst>() && !op.hasTrait<StandsLast>() && !isView(&op)))
+      steps.push_back({&op, factsOf(&op), {}});
+  for (auto [position, step] : llvm::enumerate(steps))
+    for (Value result : step.op->getResults())
+      if (storageOf(result) == result) {
+        numbers[result] = buffers.size();
+        buffers.push_back(
+            {result, position, position, position, bytesOf(result), !isa<FusedOp>(step.op)});
+      }
   // The whole is there from its first part on.
-  for (auto [position, op] : llvm::enumerate(ops))
-    for (Value result : op->getResults())
-      if (auto whole = buffers.find(storageOf(result)); whole != buffers.end())
-        whole->second.first = std::min(whole->second.first, position);
-  for (auto [position, op] : llvm::enumerate(ops))
-    addUses(op, position);
+  for (auto [position, step] : llvm::enumerate(steps))
+    for (Value result : step.op->getResults())
+      if (const std::optional<unsigned> whole = numberOf(result))
+        buffers[*whole].first = std::min(buffers[*whole].first, position);
+  for (auto [position, step] : llvm::enumerate(steps))
+    step.operands = addUses(step.op, position);
   for (Operation &op : entry.getBlock())
     if (op.hasTrait<StandsLast>())
-      addUses(&op, ops.size());
+      addUses(&op, steps.size());
   for (auto update : entry.getBlock().getOps<MultiTensorOp>())
-    beginTogether(update, [&](Value value) {
-      auto buffer = buffers.find(value);
-      return buffer == buffers.end() ? nullptr : &buffer->second.first;
-    });
+    beginTogether(update);
   countLive();
 }
 
 /// Bytes of results that take the place of an operand which dies here.
-int64_t LiveMemory::sharedInPlace(FusedOp fused, size_t position) const {
+int64_t LiveMemory::sharedInPlace(size_t position) {
   int64_t shared = 0;
-  llvm::DenseSet<Value> taken;
-  llvm::DenseSet<unsigned> given;
-  for (auto [operand, result] : findInPlacePairs(fused)) {
-    Value storage = storageOf(fused->getOperand(operand));
-    auto buffer = buffers.find(storage);
-    const bool dies = buffer != buffers.end() && buffer->second.last == position &&
-                      buffer->second.bytes == bytesOf(fused->getResult(result)) &&
-                      storageOf(fused->getResult(result)) == fused->getResult(result);
-    if (dies && !taken.contains(storage) && given.insert(result).second) {
-      taken.insert(storage);
-      shared += buffer->second.bytes;
+  llvm::SmallDenseSet<unsigned> taken, given;
+  auto [op, facts, operands] = steps[position];
+  for (auto [operand, result] : facts->inPlace) {
+    const std::optional<unsigned> number = numberOf(op->getOperand(operand));
+    Value made = op->getResult(result);
+    const bool dies = number && buffers[*number].last == position &&
+                      buffers[*number].bytes == bytesOf(made) && storageOf(made) == made;
+    if (dies && !taken.contains(*number) && given.insert(result).second) {
+      taken.insert(*number);
+      shared += buffers[*number].bytes;
     }
   }
   return shared;
 }
 
 void LiveMemory::countLive() {
-  std::vector<int64_t> change(ops.size() + 2, 0);
-  for (const auto &[value, buffer] : buffers) {
+  std::vector<int64_t> change(steps.size() + 2, 0);
+  for (const Buffer &buffer : buffers) {
     change[buffer.first] += buffer.bytes;
-    change[std::min(buffer.last, ops.size()) + 1] -= buffer.bytes;
+    change[std::min(buffer.last, steps.size()) + 1] -= buffer.bytes;
   }
-  live.assign(ops.size(), 0);
+  live.assign(steps.size(), 0);
   int64_t bytes = 0;
-  for (auto [position, op] : llvm::enumerate(ops)) {
-    live[position] = bytes += change[position];
-    if (auto fused = dyn_cast<FusedOp>(op))
-      live[position] -= sharedInPlace(fused, position);
-    if (auto candidate = op->getAttrOfType<DictionaryAttr>("dl.candidate"))
-      if (auto workspace = candidate.getAs<IntegerAttr>("workspace"))
-        live[position] += workspace.getInt();
+  for (size_t position = 0; position < steps.size(); ++position) {
+    bytes += change[position];
+    live[position] = bytes - sharedInPlace(position) + steps[position].facts->workspace;
   }
 }
 
@@ -136,14 +177,6 @@ int64_t LiveMemory::peak() const { return live.empty() ? 0 : *llvm::max_element(
 // The cut at one op
 //===------------------------------------------------------------------------------------------===//
 
-bool LiveMemory::mayRunAgain(Operation *op) const {
-  auto fused = dyn_cast<FusedOp>(op);
-  return fused && !(cheapOnly && llvm::any_of(fused.getBody().front(), [](Operation &inner) {
-                      auto anchor = dyn_cast<AnchorOp>(inner);
-                      return anchor && multipliesMuch(anchor.getAnchor());
-                    }));
-}
-
 /// Whether a buffer that is dead at `position` can live until then.
 bool LiveMemory::mayKeep(const Buffer &buffer, size_t position, int64_t goal) const {
   for (size_t i = buffer.last + 1; i < position; ++i)
@@ -152,102 +185,111 @@ bool LiveMemory::mayKeep(const Buffer &buffer, size_t position, int64_t goal) co
   return true;
 }
 
-/// The values to compute again behind `position`, where a second is worth so many bytes.
-LiveMemory::Values LiveMemory::cutAt(size_t position, int64_t goal, double bytesPerSecond) const {
+static constexpr unsigned none = ~0u;
+
+/// What to compute again behind an op: the graph for all worths of a second.
+struct LiveMemory::Cut {
   FlowGraph graph;
-  const unsigned source = graph.addNode(), sink = graph.addNode();
-  struct Node {
-    unsigned in, out;
+  unsigned source = graph.addNode(), sink = graph.addNode();
+  /// By a buffer's number the node where its edge begins, which ends in the next node; or none.
+  std::vector<unsigned> ins;
+  struct Price {
+    unsigned edge;
+    double seconds;
   };
-  llvm::DenseMap<Value, Node> values;
-  llvm::DenseMap<Operation *, unsigned> producers;
-  SmallVector<Value> pending;
-  auto add = [&](Value value, int64_t bytes) {
-    Node node{graph.addNode(), graph.addNode()};
-    graph.addEdge(node.in, node.out, bytes);
-    values[value] = node;
-    pending.push_back(value);
-    return node;
+  SmallVector<Price> prices; ///< of what may run again
+
+  /// The buffers to compute again where a second is worth so many bytes.
+  llvm::BitVector at(double bytesPerSecond) {
+    for (auto [edge, seconds] : prices)
+      graph.setCapacity(edge, 1 + std::llround(std::min(seconds * bytesPerSecond, 1e15)));
+    const std::vector<bool> sinkSide = graph.cut(source, sink);
+    llvm::BitVector again(ins.size());
+    for (auto [number, in] : llvm::enumerate(ins))
+      if (in != none)
+        again[number] = sinkSide[in];
+    return again;
+  }
+};
+
+/// What is computed again behind `position` is on the sink's side.
+LiveMemory::Cut LiveMemory::cutAt(size_t position, int64_t goal) const {
+  Cut cut;
+  auto &[graph, source, sink, ins, prices] = cut;
+  ins.assign(buffers.size(), none);
+  std::vector<unsigned> producers(steps.size(), none);
+  SmallVector<unsigned> pending;
+  auto add = [&](unsigned number, int64_t bytes) {
+    const unsigned in = graph.addNode(), out = graph.addNode();
+    graph.addEdge(in, out, bytes);
+    ins[number] = in;
+    pending.push_back(number);
+    return out;
   };
-  for (const auto &[value, buffer] : buffers)
+  for (auto [number, buffer] : llvm::enumerate(buffers))
     if (!buffer.isKept && buffer.first < position && buffer.last > position)
-      graph.addEdge(add(value, buffer.bytes).out, sink, FlowGraph::unlimited);
+      graph.addEdge(add(number, buffer.bytes), sink, FlowGraph::unlimited);
   // An operand of the op at hand, and what is kept, is there for nothing; so is what has no buffer.
-  llvm::DenseSet<Value> free;
-  for (Value operand : ops[position]->getOperands())
-    free.insert(storageOf(operand));
+  llvm::BitVector free(buffers.size());
+  for (unsigned operand : steps[position].operands)
+    free.set(operand);
   for (size_t i = 0; i < pending.size(); ++i) {
-    Value value = pending[i];
-    Operation *op = value.getDefiningOp();
-    auto [producer, isNew] = producers.try_emplace(op, 0);
-    if (isNew) {
-      producer->second = graph.addNode();
-      const double price = std::min(secondsOf(op) * bytesPerSecond, 1e15);
-      graph.addEdge(source, producer->second,
-                    mayRunAgain(op) ? 1 + std::llround(price) : FlowGraph::unlimited);
-      for (Value operand : op->getOperands()) {
-        Value storage = storageOf(operand);
-        auto known = buffers.find(storage);
-        const bool costs =
-            known != buffers.end() && !known->second.isKept && !free.contains(storage);
-        if (!costs)
+    const unsigned number = pending[i];
+    unsigned &producer = producers[buffers[number].producer];
+    if (producer == none) {
+      const Step &step = steps[buffers[number].producer];
+      producer = graph.addNode();
+      const unsigned edge = graph.addEdge(source, producer, FlowGraph::unlimited);
+      if (step.facts->mayRunAgain)
+        prices.push_back({edge, step.facts->seconds});
+      for (unsigned operand : step.operands) {
+        const Buffer &read = buffers[operand];
+        if (read.isKept || free[operand])
           continue;
-        auto node = values.find(storage);
-        const Buffer &buffer = known->second;
         const unsigned out =
-            node != values.end()
-                ? node->second.out
-                : add(storage, buffer.last >= position || mayKeep(buffer, position, goal)
-                                   ? buffer.bytes
-                                   : FlowGraph::unlimited)
-                      .out;
-        graph.addEdge(out, producers[op], FlowGraph::unlimited);
+            ins[operand] != none
+                ? ins[operand] + 1
+                : add(operand, read.last >= position || mayKeep(read, position, goal)
+                                   ? read.bytes
+                                   : FlowGraph::unlimited);
+        graph.addEdge(out, producer, FlowGraph::unlimited);
       }
     }
-    graph.addEdge(producers[op], values[value].in, FlowGraph::unlimited);
+    graph.addEdge(producer, ins[number], FlowGraph::unlimited);
   }
-  const std::vector<bool> sinkSide = graph.cut(source, sink);
-  Values again;
-  for (const auto &[value, node] : values)
-    if (sinkSide[node.in])
-      again.insert(value);
-  return again;
+  return cut;
 }
 
-/// The bytes in use at `position` if those values are computed again behind it.
-int64_t LiveMemory::liveWithout(size_t position, const Values &again) const {
+/// The bytes in use at `position` if those buffers are computed again behind it.
+int64_t LiveMemory::liveWithout(size_t position, const llvm::BitVector &again) const {
   int64_t bytes = live[position];
-  Values kept;
-  SmallVector<Value> needed(again.begin(), again.end());
-  for (Value value : needed) {
-    const Buffer &buffer = buffers.find(value)->second;
+  llvm::BitVector kept(buffers.size());
+  for (unsigned number : again.set_bits()) {
+    const Buffer &buffer = buffers[number];
     if (buffer.last > position)
       bytes -= buffer.bytes;
-    for (Value operand : value.getDefiningOp()->getOperands()) {
-      Value storage = storageOf(operand);
-      auto known = buffers.find(storage);
-      if (known != buffers.end() && !again.contains(storage) && known->second.last < position &&
-          kept.insert(storage).second)
-        bytes += known->second.bytes;
-    }
+    for (unsigned operand : steps[buffer.producer].operands)
+      if (!again[operand] && buffers[operand].last < position && !kept[operand]) {
+        kept.set(operand);
+        bytes += buffers[operand].bytes;
+      }
   }
   return bytes;
 }
 
 /// Takes out what need not be computed again, the dearest first: cuts by the worth of a byte take
 /// all or none of what is worth as much.
-void LiveMemory::keepMore(size_t position, int64_t goal, Values &again) const {
-  SmallVector<Value> dearest;
-  for (const auto &[value, buffer] : buffers)
-    if (again.contains(value) && (buffer.last > position || mayKeep(buffer, position, goal)))
-      dearest.push_back(value);
-  llvm::stable_sort(dearest, [](Value a, Value b) {
-    return secondsOf(a.getDefiningOp()) > secondsOf(b.getDefiningOp());
-  });
-  for (Value value : dearest) {
-    again.erase(value);
+void LiveMemory::keepMore(size_t position, int64_t goal, llvm::BitVector &again) const {
+  SmallVector<unsigned> dearest;
+  for (unsigned number : again.set_bits())
+    if (buffers[number].last > position || mayKeep(buffers[number], position, goal))
+      dearest.push_back(number);
+  auto secondsOf = [&](unsigned number) { return steps[buffers[number].producer].facts->seconds; };
+  llvm::stable_sort(dearest, [&](unsigned a, unsigned b) { return secondsOf(a) > secondsOf(b); });
+  for (unsigned number : dearest) {
+    again.reset(number);
     if (liveWithout(position, again) > goal)
-      again.insert(value);
+      again.set(number);
   }
 }
 
@@ -272,6 +314,9 @@ Value LiveMemory::place(Value value, Operation *user, const Values &again,
   builder.setInsertionPoint(user);
   Operation *clone = builder.clone(*op, mapping);
   clones.push_back(clone);
+  factsOf(op);
+  std::shared_ptr<const Facts> known = facts.lookup(op);
+  facts[clone] = std::move(known);
   if (isa<FusedOp>(op)) {
     clone->setLoc(stageLoc(op->getLoc(), "recompute"));
     clone->setAttr("dl.recomputed", builder.getUnitAttr());
@@ -284,9 +329,9 @@ Value LiveMemory::place(Value value, Operation *user, const Values &again,
 
 void LiveMemory::runAgain(size_t position, const Values &again) {
   llvm::DenseMap<Value, Value> placed;
-  for (size_t i = position + 1; i < ops.size(); ++i)
-    for (OpOperand &operand : ops[i]->getOpOperands()) {
-      Value value = operand.get(), instead = place(value, ops[i], again, placed);
+  for (const Step &step : ArrayRef(steps).drop_front(position + 1))
+    for (OpOperand &operand : step.op->getOpOperands()) {
+      Value value = operand.get(), instead = place(value, step.op, again, placed);
       if (instead == value)
         continue;
       replaced.push_back({&operand, value});
@@ -297,8 +342,10 @@ void LiveMemory::runAgain(size_t position, const Values &again) {
 void LiveMemory::undo() {
   for (; !replaced.empty(); replaced.pop_back())
     replaced.back().operand->set(replaced.back().before);
-  for (; !clones.empty(); clones.pop_back())
+  for (; !clones.empty(); clones.pop_back()) {
+    facts.erase(clones.back());
     clones.back()->erase();
+  }
   measure();
 }
 
@@ -306,19 +353,23 @@ void LiveMemory::undo() {
 bool LiveMemory::reduceAt(size_t position, int64_t goal) {
   // Powers of two, in bytes a second: the more a second is worth, the less is computed again.
   double low = 0, high = 50;
-  Values again = cutAt(position, goal, std::exp2(low));
+  Cut cut = cutAt(position, goal);
+  llvm::BitVector again = cut.at(std::exp2(low));
   if (liveWithout(position, again) > goal)
     return false;
   for (int i = 0; i < 10; ++i) {
     const double middle = (low + high) / 2;
-    Values less = cutAt(position, goal, std::exp2(middle));
+    llvm::BitVector less = cut.at(std::exp2(middle));
     const bool isEnough = liveWithout(position, less) <= goal;
     (isEnough ? low : high) = middle;
     if (isEnough)
       again = std::move(less);
   }
   keepMore(position, goal, again);
-  runAgain(position, again);
+  Values values;
+  for (unsigned number : again.set_bits())
+    values.insert(buffers[number].value);
+  runAgain(position, values);
   measure();
   return true;
 }
@@ -327,7 +378,7 @@ bool LiveMemory::reduce(int64_t goal) {
   undo();
   // What is computed again may need more elsewhere, where the next round computes more again: it
   // ends, but not always below the goal.
-  const size_t most = ops.size();
+  const size_t most = steps.size();
   while (peak() > goal)
     if (clones.size() > most || !reduceAt(llvm::max_element(live) - live.begin(), goal))
       return undo(), false;
@@ -336,22 +387,24 @@ bool LiveMemory::reduce(int64_t goal) {
 
 /// The bytes in use at `position` whatever is computed again: what runs there, and what is kept.
 int64_t LiveMemory::leastAt(size_t position) const {
-  llvm::DenseSet<Value> operands;
-  for (Value operand : ops[position]->getOperands())
-    operands.insert(storageOf(operand));
   int64_t bytes = live[position];
-  for (const auto &[value, buffer] : buffers)
+  for (auto [number, buffer] : llvm::enumerate(buffers))
     if (!buffer.isKept && buffer.first < position && buffer.last > position &&
-        !operands.contains(value))
+        !llvm::is_contained(steps[position].operands, number))
       bytes -= buffer.bytes;
   return bytes;
 }
 
+int64_t LiveMemory::leastPeak() const {
+  int64_t least = 0;
+  for (size_t position = 0; position < steps.size(); ++position)
+    least = std::max(least, leastAt(position));
+  return least;
+}
+
 void LiveMemory::reduceMost() {
   undo();
-  int64_t least = 0, reached = peak();
-  for (size_t position = 0; position < ops.size(); ++position)
-    least = std::max(least, leastAt(position));
+  int64_t least = leastPeak(), reached = peak();
   if (reduce(least))
     return;
   while (reached - least > reached / 50) {

@@ -24,9 +24,11 @@
 #define DLC_PASSES_DL_LIVEMEMORY_H
 
 #include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/DLUpdateOps.h"
 #include "passes/DL/Buffers.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/MapVector.h"
+#include <memory>
 
 namespace dlc::dl {
 
@@ -37,6 +39,9 @@ public:
 
   /// The most bytes in use at once.
   int64_t peak() const;
+  /// What that stays above, whatever is computed again: what an op reads and writes is there while
+  /// it runs, and so is what is kept.
+  int64_t leastPeak() const;
   /// Computes again what it takes to have at most `goal` bytes in use, in place of what it did
   /// before. False, and nothing is computed again, if it finds no way to.
   bool reduce(int64_t goal);
@@ -49,11 +54,25 @@ public:
   double recomputedSeconds() const;
 
 private:
-  /// A value with bytes of its own, from the op that computes it to the last that uses it.
+  /// A value with bytes of its own, from the op that computes it to the last that uses it. Ops are
+  /// their positions.
   struct Buffer {
-    size_t first, last;
+    mlir::Value value;
+    size_t producer, first, last;
     int64_t bytes;
     bool isKept; ///< it lies where it lies, whatever is computed again: a result, a gradient
+  };
+  /// What does not depend on where an op stands: the same for what computes again.
+  struct Facts {
+    double seconds = 0;
+    bool mayRunAgain = false;
+    llvm::SmallVector<InPlacePair> inPlace;
+    int64_t workspace = 0;
+  };
+  struct Step {
+    mlir::Operation *op;
+    const Facts *facts;
+    llvm::SmallVector<unsigned> operands; ///< their buffers, of those that have one
   };
   struct Replaced {
     mlir::OpOperand *operand;
@@ -61,27 +80,36 @@ private:
   };
   using Values = llvm::DenseSet<mlir::Value>;
 
+  const Facts *factsOf(mlir::Operation *op);
+  int64_t bytesOf(mlir::Value value);
+  mlir::Value storageOf(mlir::Value value);
+  std::optional<unsigned> numberOf(mlir::Value value);
   void measure();
-  void addUses(mlir::Operation *op, size_t position);
+  llvm::SmallVector<unsigned> addUses(mlir::Operation *op, size_t position);
+  void beginTogether(MultiTensorOp update);
   void countLive();
-  int64_t sharedInPlace(FusedOp fused, size_t position) const;
+  int64_t sharedInPlace(size_t position);
   bool reduceAt(size_t position, int64_t goal);
-  Values cutAt(size_t position, int64_t goal, double bytesPerSecond) const;
-  int64_t liveWithout(size_t position, const Values &again) const;
-  void keepMore(size_t position, int64_t goal, Values &again) const;
+  struct Cut;
+  Cut cutAt(size_t position, int64_t goal) const;
+  int64_t liveWithout(size_t position, const llvm::BitVector &again) const;
+  void keepMore(size_t position, int64_t goal, llvm::BitVector &again) const;
   int64_t leastAt(size_t position) const;
   bool mayKeep(const Buffer &buffer, size_t position, int64_t goal) const;
-  bool mayRunAgain(mlir::Operation *op) const;
   void runAgain(size_t position, const Values &again);
   mlir::Value place(mlir::Value value, mlir::Operation *user, const Values &again,
                     llvm::DenseMap<mlir::Value, mlir::Value> &placed);
 
   EntryOp entry;
   bool cheapOnly;
-  std::vector<mlir::Operation *> ops; ///< that run, in their order
-  llvm::DenseMap<mlir::Operation *, size_t> positions;
-  llvm::MapVector<mlir::Value, Buffer> buffers;
-  std::vector<int64_t> live; ///< bytes while each op runs
+  llvm::DenseMap<mlir::Operation *, std::shared_ptr<const Facts>> facts;
+  llvm::DenseMap<mlir::Type, int64_t> bytesOfTypes;
+  // All of the rest is as of the last measure().
+  llvm::DenseMap<mlir::Value, mlir::Value> storages;
+  std::vector<Step> steps; ///< the ops that run, in their order
+  std::vector<Buffer> buffers;
+  llvm::DenseMap<mlir::Value, unsigned> numbers; ///< of buffers, by their values
+  std::vector<int64_t> live;                     ///< bytes while each op runs
   std::vector<mlir::Operation *> clones;
   std::vector<Replaced> replaced;
 };

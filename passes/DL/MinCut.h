@@ -19,24 +19,24 @@ public:
   static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max() / 4;
 
   unsigned addNode();
-  void addEdge(unsigned from, unsigned to, int64_t capacity);
+  /// Its number, for setCapacity.
+  unsigned addEdge(unsigned from, unsigned to, int64_t capacity);
+  void setCapacity(unsigned edge, int64_t capacity) { capacities[edge] = capacity; }
   /// The nodes on the sink's side of a minimum cut, of several the one with the fewest nodes there.
-  /// May be called once.
   std::vector<bool> cut(unsigned source, unsigned sink);
 
 private:
-  struct Edge {
-    unsigned to;
-    int64_t left; ///< capacity that no flow takes
-  };
-
   bool findLevels(unsigned source, unsigned sink);
   int64_t push(unsigned source, unsigned sink);
 
-  std::vector<Edge> edges; ///< each followed by the one back
+  // Of edges, each followed by the one back.
+  std::vector<unsigned> ends;
+  std::vector<int64_t> capacities;
+  std::vector<int64_t> left; ///< of its capacity, what no flow takes
   std::vector<std::vector<unsigned>> leaving;
   std::vector<unsigned> level; ///< edges from the source; `far` where no path leads
   std::vector<size_t> next;    ///< the first edge of a node that may still lead on
+  std::vector<unsigned> path, queue;
   static constexpr unsigned far = ~0u;
 };
 

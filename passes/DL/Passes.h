@@ -33,13 +33,20 @@ struct MemoryFit {
     double seconds = 0;
   };
   llvm::StringMap<Entry> tooLarge; ///< by name, entries that do not fit
-  int64_t bytes = 0;               ///< the least that the largest of these was found to need
-  double seconds = 0;              ///< of all entries, estimated
+  /// The least that the largest of these was found to need, or `bound` where that was not looked
+  /// for.
+  int64_t bytes = 0;
+  int64_t bound = 0;      ///< what the largest needs whatever is computed again
+  bool isSearched = true; ///< whether the least of all of them was looked for
+  double seconds = 0;     ///< of all entries, estimated
 
   bool fits() const { return tooLarge.empty(); }
 };
-/// Takes the module apart. Fails, without a word, where the passes fail for another reason.
-using MemoryFitter = std::function<llvm::FailureOr<MemoryFit>(mlir::ModuleOp)>;
+/// Takes the module apart. `early`: what is out of reach by its bound is not looked for. Fails,
+/// without a word, where the passes fail for another reason.
+using MemoryFitter = std::function<llvm::FailureOr<MemoryFit>(mlir::ModuleOp, bool early)>;
+/// The most divisions of a batch that dl-divide-batch tries, beside the whole.
+inline constexpr unsigned mostDivisions = 16;
 
 /// dl-divide-batch, so that entries fit where they do not otherwise. Null: as the options say.
 std::unique_ptr<mlir::Pass> createDivideBatch(DivideBatchOptions options, MemoryFitter fitter);

@@ -119,7 +119,8 @@ def DivideBatch : Pass<"dl-divide-batch", "::mlir::ModuleOp"> {
 
     Within a memory budget the pass tries out what computing again alone does not reach: more and
     smaller tensors, in 2 to 32 parts, 16 divisions at most, each compiled as far as to know its
-    memory and its seconds. What fits and takes the least time is taken. An entry that is divided
+    memory and its seconds, or that it does not fit by what its ops read and write at once. What fits
+    and takes the least time is taken; else what needs the least. An entry that is divided
     has `dl.division`: the `parts`, and the bytes that it needed `before` and the `seconds` that it
     took.
   }];
@@ -183,11 +184,13 @@ def Rematerialize : Pass<"dl-rematerialize", "::mlir::ModuleOp"> {
     What was done stands on the entry as `dl.memory`: `budget`, the bytes needed `before`, how many
     regions are `recomputed`, and the `seconds` that these take, as estimated; of a divided batch
     `parts`, and the `divided_seconds` that all else takes more. Where a budget is not met, it says
-    `before` and the `least`.
+    `before`, the `least` that was found, and the `bound` below that by what an op reads and writes.
+    With `early`, a budget below the bound is not looked for: then there is no `least`.
   }];
   let options = [
     Option<"cheap", "cheap", "bool", "false", "no product and no convolution is computed again">,
-    Option<"memoryBudget", "memory-budget", "int64_t", "0", "most bytes of an entry; 0: no limit">];
+    Option<"memoryBudget", "memory-budget", "int64_t", "0", "most bytes of an entry; 0: no limit">,
+    Option<"early", "early", "bool", "false", "what is out of reach by its bound is not tried">];
 }
 
 def BucketGradients : Pass<"dl-bucket-gradients", "::dlc::dl::EntryOp"> {

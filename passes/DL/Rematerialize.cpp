@@ -2,7 +2,8 @@
 //
 // LiveMemory decides on a model of the arena. The plan that the compiler will make has workspaces,
 // gaps and copies that the model does not know, so a budget is held against the plan: where that
-// needs too much, the model's goal is lowered by as much.
+// needs too much, the model's goal is lowered by as much. What an op reads and writes at once is a
+// bound from below: as far as the model is right, no budget less than that is met.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/DLEntryOps.h"
@@ -23,6 +24,13 @@ using namespace dlc;
 using namespace dlc::dl;
 
 namespace {
+/// Where a budget was looked for.
+struct Reached {
+  std::optional<int64_t> least; ///< bytes that the entry needs, if it was looked for
+  int64_t bound;                ///< bytes that it is taken to need at least
+  int64_t bytes() const { return least.value_or(bound); }
+};
+
 struct Rematerialize : dlc::dl::impl::RematerializeBase<Rematerialize> {
   using RematerializeBase::RematerializeBase;
   Rematerialize(RematerializeOptions options, MemoryPlanner planner)
@@ -34,7 +42,7 @@ private:
   FailureOr<PlannedMemory> plan();
   FailureOr<int64_t> bytesNeeded(EntryOp entry);
   LogicalResult reduceMost(EntryOp entry, int64_t before);
-  FailureOr<int64_t> meetBudget(EntryOp entry, int64_t before);
+  FailureOr<Reached> meetBudget(EntryOp entry, int64_t before);
 
   MemoryPlanner planner;
 };
@@ -72,7 +80,7 @@ FailureOr<int64_t> Rematerialize::bytesNeeded(EntryOp entry) {
 /// What has been done to the entry: `memory` computes again what it does.
 static void record(EntryOp entry, int64_t budget, int64_t before, const LiveMemory &memory) {
   auto division = entry->getAttrOfType<DictionaryAttr>("dl.division");
-  if (memory.countRecomputed() == 0 && !division)
+  if (memory.countRecomputed() == 0 && !division && budget == 0)
     return;
   Builder builder(entry.getContext());
   NamedAttrList fields;
@@ -92,6 +100,16 @@ static void record(EntryOp entry, int64_t budget, int64_t before, const LiveMemo
   } else {
     fields.append("before", builder.getI64IntegerAttr(before));
   }
+  entry->setAttr("dl.memory", fields.getDictionary(entry.getContext()));
+}
+
+static void recordMiss(EntryOp entry, int64_t before, const Reached &reached) {
+  Builder builder(entry.getContext());
+  NamedAttrList fields;
+  fields.append("before", builder.getI64IntegerAttr(before));
+  fields.append("bound", builder.getI64IntegerAttr(reached.bound));
+  if (reached.least)
+    fields.append("least", builder.getI64IntegerAttr(*reached.least));
   entry->setAttr("dl.memory", fields.getDictionary(entry.getContext()));
 }
 
@@ -117,10 +135,13 @@ static std::string describe(int64_t bytes) {
              : llvm::formatv("{0} ({1:F2} GiB)", text, double(bytes) / gibibyte).str();
 }
 
-/// The bytes that the entry needs then: more than the budget if it cannot be met.
-FailureOr<int64_t> Rematerialize::meetBudget(EntryOp entry, int64_t before) {
+/// More than the budget if it cannot be met.
+FailureOr<Reached> Rematerialize::meetBudget(EntryOp entry, int64_t before) {
   LiveMemory memory(entry, cheap);
-  int64_t least = before, goal = memory.peak() - (before - memoryBudget);
+  const int64_t besides = before - memory.peak(), bound = besides + memory.leastPeak();
+  if (early && bound > memoryBudget)
+    return Reached{std::nullopt, bound};
+  int64_t least = before, goal = memoryBudget - besides;
   const unsigned rounds = 6;
   for (unsigned round = 0;; ++round) {
     const bool isLast = round == rounds || !memory.reduce(goal);
@@ -133,7 +154,7 @@ FailureOr<int64_t> Rematerialize::meetBudget(EntryOp entry, int64_t before) {
     if (*needed <= memoryBudget)
       record(entry, memoryBudget, before, memory);
     if (*needed <= memoryBudget || isLast)
-      return least;
+      return Reached{least, bound};
     goal -= *needed - memoryBudget;
   }
 }
@@ -147,18 +168,14 @@ void Rematerialize::runOnOperation() {
   for (auto entry : getOperation().getOps<EntryOp>()) {
     const int64_t before = memory->bytesOf(entry);
     if (memoryBudget > 0 && before > memoryBudget) {
-      FailureOr<int64_t> least = meetBudget(entry, before);
-      if (failed(least))
+      FailureOr<Reached> reached = meetBudget(entry, before);
+      if (failed(reached))
         return signalPassFailure();
-      Builder builder(&getContext());
-      if (*least > memoryBudget)
-        entry->setAttr("dl.memory",
-                       builder.getDictionaryAttr(
-                           {builder.getNamedAttr("before", builder.getI64IntegerAttr(before)),
-                            builder.getNamedAttr("least", builder.getI64IntegerAttr(*least))}));
-      if (*least > most) {
+      if (reached->bytes() > memoryBudget)
+        recordMiss(entry, before, *reached);
+      if (reached->bytes() > most) {
         largest = entry;
-        most = *least;
+        most = reached->bytes();
       }
     } else if (memoryBudget > 0) {
       record(entry, memoryBudget, before, LiveMemory(entry, cheap));
@@ -170,8 +187,9 @@ void Rematerialize::runOnOperation() {
     return;
   emitError(largest.getLoc()) << "'" << largest.getSymName()
                               << "' does not fit into a memory budget of " << describe(memoryBudget)
-                              << ": the least that it was found to need is " << describe(most)
-                              << ", state and arena";
+                              << (early ? ": it needs at least "
+                                        : ": the least that it was found to need is ")
+                              << describe(most) << ", state and arena";
   signalPassFailure();
 }
 

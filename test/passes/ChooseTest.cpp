@@ -29,7 +29,9 @@ public:
     all.front().seconds = conversion;
     return all;
   }
-  double conversionSeconds(RankedTensorType) override { return conversion; }
+  double conversionSeconds(RankedTensorType, program::LayoutAttr, program::LayoutAttr) override {
+    return conversion;
+  }
 
 private:
   static bool isRowMajor(const dl::Candidate &candidate) {

@@ -43,7 +43,11 @@ public:
   bool readsStored(dl::AnchorOp, unsigned) override { return false; }
   bool takesReductions(dl::AnchorOp anchor) override { return anchor.takesReductions(); }
   bool convertsItself(dl::FusedOp region) override { return !blocks || !convolves(region); }
-  double conversionSeconds(mlir::RankedTensorType) override { return 0.01; }
+  bool estimatesConversions() override { return false; }
+  double conversionSeconds(mlir::RankedTensorType, program::LayoutAttr,
+                           program::LayoutAttr) override {
+    return 0.01;
+  }
 
 private:
   program::LayoutAttr wantedLayout(mlir::RankedTensorType type) const {

@@ -12,6 +12,7 @@
 #include "codegen/Plan/TargetCandidates.h"
 #include "dialects/Exec/Memory.h"
 #include "frontend/DL/Frontend.h"
+#include "frontend/DL/Syntax/Foreign.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/Core/FileWriter.h"
 #include "tools/dlc-run/Progress.h"
@@ -70,12 +71,14 @@ private:
     render(engine, sources, llvm::errs());
     return failed(result) ? 1 : 0;
   }
+  void warnOfForeignWord();
   LogicalResult readModel();
   LogicalResult checkAgainstNames();
   LogicalResult makeTrainingSteps();
   LogicalResult openPlan();
   std::shared_ptr<codegen::KernelSelector> openSelector(DLPipelineOptions &passes) const;
   LogicalResult warnOfMisfits();
+  dl::MemoryFitter showProgress(dl::MemoryFitter fitter) const;
   LogicalResult compileModule();
   LogicalResult tuneModule();
   LogicalResult runPasses(llvm::function_ref<void(OpPassManager &)> add);
@@ -148,12 +151,25 @@ LogicalResult Driver::runPasses(llvm::function_ref<void(OpPassManager &)> add) {
   return failure(failed(manager.run(*module)) || engine.hasErrors());
 }
 
+/// As in the language.
+void Driver::warnOfForeignWord() {
+  const std::string &word = options.foreignConvolutions;
+  if (word.empty())
+    return;
+  const frontend::ForeignAlgorithm &foreign = *frontend::findForeignAlgorithm(word);
+  engine
+      .warning({}, "--conv-algorithm: '" + word + "' is " + foreign.whose.str() +
+                       "'s name, taken as " + foreign.native.str())
+      .hint(foreign.hint.empty() ? "write " + foreign.native.str() : foreign.hint.str());
+}
+
 /// The model as the frontend gives it.
 LogicalResult Driver::readModel() {
   frontend::FrontendOptions language{options.defines,        withLibrary(options.includeDirs),
                                      options.trainSection,   options.inferBatches,
                                      options.inputGradients, options.dataParallel};
   engine.warningsAreErrors = options.warningsAreErrors;
+  warnOfForeignWord();
   module = frontend::compile(sources, options.input, language, context, engine);
   return failure(!module || failed(checkOutput()));
 }
@@ -250,6 +266,25 @@ std::shared_ptr<codegen::KernelSelector> Driver::openSelector(DLPipelineOptions 
   return result;
 }
 
+/// A batch is divided in many ways, where one is not enough: not on the standard output of a text.
+dl::MemoryFitter Driver::showProgress(dl::MemoryFitter fitter) const {
+  if (options.output.empty())
+    return fitter;
+  using Clock = std::chrono::steady_clock;
+  auto line = std::make_shared<runtime::tool::ProgressLine>();
+  return [=, start = Clock::now(), done = 0u](ModuleOp trial, bool early) mutable {
+    const std::chrono::duration<double> passed = Clock::now() - start;
+    const unsigned all = std::max(done + 1, 1 + dl::mostDivisions);
+    if (done > 0)
+      line->update("memory budget", done, all, "the batch in parts",
+                   passed.count() / double(done) * double(all - done));
+    ++done;
+    FailureOr<dl::MemoryFit> fit = fitter(trial, early);
+    line->clear();
+    return fit;
+  };
+}
+
 LogicalResult Driver::compileModule() {
   if (failed(readModel()) || failed(checkAgainstNames()))
     return failure();
@@ -268,7 +303,7 @@ LogicalResult Driver::compileModule() {
     // With a selector of their own: what is only tried out is no kernel that a plan lacks.
     DLPipelineOptions trials = pipeline;
     openSelector(trials);
-    pipeline.memoryFitter = codegen::createMemoryFitter(trials);
+    pipeline.memoryFitter = showProgress(codegen::createMemoryFitter(trials));
   }
   if (failed(runPasses([&](OpPassManager &manager) { addFusionPasses(manager, pipeline); })))
     return failure();
@@ -399,14 +434,28 @@ std::string checkTarget(const std::string &name) {
   return target ? "" : llvm::toString(target.takeError());
 }
 
+/// What --conv-algorithm cannot be; empty if all is well.
+static std::string checkConvolutions(const Options &options, bool cuda) {
+  const std::string &word = options.convolutions;
+  const auto algorithm = dl::symbolizeConvolutionAlgorithm(word);
+  if (cuda && algorithm && algorithm != dl::ConvolutionAlgorithm::Winograd)
+    return "--conv-algorithm=" + word + " needs a CPU target: --target=cpu";
+  const bool isProvider = word == "own" || word == "library";
+  if (!cuda && isProvider)
+    return "--conv-algorithm=" + word + " needs a CUDA target: --target=cuda:sm_90";
+  if (word.empty() || algorithm || isProvider)
+    return "";
+  return "--conv-algorithm: found '" + word + "', expected one of heuristic, " +
+         (cuda ? "library, own, winograd" : "direct, gemm, winograd, fft");
+}
+
 std::string checkForTarget(const Options &options) {
   bool cuda = std::holds_alternative<codegen::CudaTarget>(
       llvm::cantFail(codegen::getTarget(options.target)));
   if (cuda && (options.emit == Emit::Kernels || options.emit == Emit::Assembly))
     return "--emit=kernels and --emit=asm are for CPU targets: use --emit=cuda or --emit=ptx";
-  const auto algorithm = dl::symbolizeConvolutionAlgorithm(options.convolutions);
-  if (cuda && algorithm && algorithm != dl::ConvolutionAlgorithm::Winograd)
-    return "--conv-algorithm=" + options.convolutions + " needs a CPU target: --target=cpu";
+  if (std::string wrong = checkConvolutions(options, cuda); !wrong.empty())
+    return wrong;
   if (cuda && options.layout != codegen::ImageLayout::Heuristic)
     return "--layout needs a CPU target: --target=cpu";
   if (options.memoryBudget > 0 && options.recompute == DLPipelineOptions::Recompute::None)
@@ -420,10 +469,8 @@ std::string checkForTarget(const Options &options) {
     return "";
   if (options.emit == Emit::Cuda || options.emit == Emit::PTX)
     return "--emit=cuda and --emit=ptx need a CUDA target: --target=cuda:sm_90";
-  for (auto [isGiven, flag] : {std::pair{options.ownProducts, "--gemm"},
-                               {options.convolutions == "own", "--conv-algorithm=own"},
-                               {options.convolutions == "library", "--conv-algorithm=library"},
-                               {!options.cudnnDevice.empty(), "--cudnn-device"}})
+  for (auto [isGiven, flag] :
+       {std::pair{options.ownProducts, "--gemm"}, {!options.cudnnDevice.empty(), "--cudnn-device"}})
     if (isGiven)
       return std::string(flag) + " needs a CUDA target: --target=cuda:sm_90";
   return "";

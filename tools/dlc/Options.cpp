@@ -1,5 +1,6 @@
 //===- Options.cpp - the command line of dlc --------------------------------------------------===//
 #include "tools/dlc/Options.h"
+#include "frontend/DL/Syntax/Foreign.h"
 #include "passes/Pipelines.h"
 #include "tools/CommandLine/CommandLine.h"
 #include "llvm/ADT/StringExtras.h"
@@ -147,10 +148,13 @@ static void addOptions(CLI::App &app, Options &options) {
   app.add_option_function<std::string>(
          "--conv-algorithm",
          [&](const std::string &value) {
-           options.convolutions = value == "heuristic" ? "" : value;
+           // Words are checked when the target is known.
+           const auto *foreign = frontend::findForeignAlgorithm(value);
+           options.foreignConvolutions = foreign ? value : "";
+           const std::string native = foreign ? foreign->native.str() : value;
+           options.convolutions = native == "heuristic" ? "" : native;
          },
          "heuristic, direct, gemm, winograd, fft; CUDA: library, own, winograd")
-      ->check(oneOf({"heuristic", "direct", "gemm", "winograd", "fft", "own", "library"}))
       ->option_text("WHICH");
   app.add_option_function<std::string>(
          "--layout", [&](const std::string &value) { options.layout = valueOf(layouts(), value); },
@@ -231,6 +235,9 @@ std::string advise(const std::string &word) {
       {"--epochs", "dlc-run train has it"},
       {"--checkpoint", "dlc-run train has it"},
       {"--resume", "dlc-run train has it"},
+      {"--deterministic",
+       "what dlc compiles gives the same bits in every run and for any number of "
+       "threads; dlc-run train --deterministic N does for ranks"},
       {"help", "did you mean '--help'?"},
       {"version", "did you mean '--version'?"},
       {"format", "did you mean 'fmt'?"},

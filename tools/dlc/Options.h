@@ -34,6 +34,8 @@ struct Options {
   std::string checkNames;   ///< an earlier list of --emit=names; empty: none
   bool ownProducts = false; ///< CUDA: no library
   std::string convolutions; ///< CPU: an algorithm's name; CUDA: own or library; empty: default
+  /// The word of another framework that stood for it, or empty.
+  std::string foreignConvolutions;
   codegen::ImageLayout layout = codegen::ImageLayout::Heuristic; ///< CPU
   std::string plan;        ///< a file of dlc tune; empty: none
   std::string cudnnDevice; ///< CUDA: file with the properties of the GPU that cuDNN's engines are

@@ -37,7 +37,10 @@ double elementWeight(dl::ElementwiseOp op);
 double bodyWeight(const KernelSpec &spec);
 /// Work of one element of an operand of the anchor that is computed while it is read.
 double operandWeight(mlir::Value operand);
-/// Estimated seconds on one core: the slower of `operations` in vectors and the spec's bytes.
+/// Estimated seconds on one core where all tensors are walked in their order: the slower of
+/// `operations` in vectors and the spec's bytes.
+double orderedSeconds(const KernelSpec &spec, double operations, const CpuTarget &target);
+/// The same, and what it takes to gather tensors that lie in another order than they are walked in.
 double walkSeconds(const KernelSpec &spec, double operations, const CpuTarget &target);
 
 /// Whether each value behind the anchor stands at the place of the anchor's element that it needs:

@@ -233,9 +233,10 @@ SmallVector<Candidate> TransposeGenerator::candidates(const KernelSpec &spec,
   llvm::interleave(plan->order, stream, ",");
   stream << " lanes " << plan->lanes << " tiles " << plan->perTask;
   candidate.phases = {{plan->tasks(), 0}};
-  // A map's gathers take several times as long.
+  // Measured on images between blocks of channels and row-major: 111 GB/s from the second cache, 30
+  // to 35 from memory, both of what is read and written.
   candidate.cost =
-      0.5 * walkSeconds(spec, bodyWeight(spec) * double(product(plan->result)), target);
+      0.5 * orderedSeconds(spec, bodyWeight(spec) * double(product(plan->result)), target);
   return {candidate};
 }
 
