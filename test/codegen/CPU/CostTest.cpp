@@ -4,7 +4,7 @@
 // 4, 2026-11-22). Estimates know the target only, so they are the same on every machine.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "test/codegen/CPU/ConvolutionKernels.h"
+#include "test/codegen/CPU/Convolution/ConvolutionKernels.h"
 #include <cmath>
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 //===- WinogradTest.cpp - minimal filtering in CUDA's text, on the SIMT device
 //-----------------===//
 #include "codegen/CUDA/Generators.h"
-#include "test/codegen/CPU/ConvolutionKernels.h"
+#include "test/codegen/CPU/Convolution/ConvolutionKernels.h"
 #include <map>
 
 using namespace dlc;
@@ -106,7 +106,8 @@ static std::map<std::string, double> errorsOf(const KernelSource &source,
   return errors;
 }
 
-// The bounds of the CPU's kernels (test/codegen/CPU/WinogradTest.cpp) hold here too, and those of
+// The bounds of the CPU's kernels (test/codegen/CPU/Winograd/WinogradTest.cpp) hold here too, and
+// those of
 // --math=strict stand on the same comparison.
 TEST(CudaWinograd, ErrorsAreBounded) {
   const ConvolutionShapes three = {{2, 32, 26, 30}, {16, 32, 3, 3}, {2, 16, 26, 30},

@@ -1,6 +1,6 @@
 //===- ConvolutionKernels.h - convolutions as kernels of one op ---------------------*- C++ -*-===//
-#ifndef DLC_TEST_CODEGEN_CPU_CONVOLUTIONKERNELS_H
-#define DLC_TEST_CODEGEN_CPU_CONVOLUTIONKERNELS_H
+#ifndef DLC_TEST_CODEGEN_CPU_CONVOLUTION_CONVOLUTIONKERNELS_H
+#define DLC_TEST_CODEGEN_CPU_CONVOLUTION_CONVOLUTIONKERNELS_H
 
 #include "codegen/CPU/Winograd/WinogradSchedule.h"
 #include "test/codegen/Harness.h"

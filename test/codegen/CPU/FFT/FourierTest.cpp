@@ -1,7 +1,7 @@
 //===- FourierTest.cpp - convolution by Fourier transforms: codelets, kernels, errors ---------===//
 #include "codegen/CPU/FFT/FourierTransform.h"
 #include "codegen/CPU/Winograd/WinogradSchedule.h"
-#include "test/codegen/CPU/ConvolutionKernels.h"
+#include "test/codegen/CPU/Convolution/ConvolutionKernels.h"
 #include <cmath>
 #include <complex>
 #include <gtest/gtest.h>

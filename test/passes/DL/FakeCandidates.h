@@ -5,8 +5,8 @@
 // computes: so what is joined is faster.
 //
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_TEST_PASSES_FAKECANDIDATES_H
-#define DLC_TEST_PASSES_FAKECANDIDATES_H
+#ifndef DLC_TEST_PASSES_DL_FAKECANDIDATES_H
+#define DLC_TEST_PASSES_DL_FAKECANDIDATES_H
 
 #include "dialects/DL/DLConvolutionOps.h"
 #include "dialects/DL/DLFusedOps.h"

@@ -17,7 +17,7 @@
 #include "passes/Conversion/StorageOrder.h"
 #include "passes/DL/Passes.h"
 #include "test/lib/Interpreter/Interpreter.h"
-#include "test/passes/FakeCandidates.h"
+#include "test/passes/DL/FakeCandidates.h"
 #include <gtest/gtest.h>
 #include <random>
 

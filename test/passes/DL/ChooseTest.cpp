@@ -5,7 +5,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/DL/Passes.h"
-#include "test/passes/FakeCandidates.h"
+#include "test/passes/DL/FakeCandidates.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;

@@ -12,7 +12,7 @@
 #include "mlir/Parser/Parser.h"
 #include "passes/Pipelines.h"
 #include "test/lib/Interpreter/Interpreter.h"
-#include "test/passes/FakeCandidates.h"
+#include "test/passes/DL/FakeCandidates.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <set>

@@ -1,5 +1,5 @@
 //===- ConvolutionTest.cpp - direct convolutions in all directions ----------------------------===//
-#include "test/codegen/CPU/ConvolutionKernels.h"
+#include "test/codegen/CPU/Convolution/ConvolutionKernels.h"
 #include <gtest/gtest.h>
 
 using namespace dlc::test;

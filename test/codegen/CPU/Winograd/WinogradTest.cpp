@@ -1,6 +1,6 @@
 //===- WinogradTest.cpp - minimal filtering: matrices, kernels, errors ------------------------===//
 #include "codegen/CPU/Winograd/WinogradSchedule.h"
-#include "test/codegen/CPU/ConvolutionKernels.h"
+#include "test/codegen/CPU/Convolution/ConvolutionKernels.h"
 #include <cmath>
 #include <gtest/gtest.h>
 

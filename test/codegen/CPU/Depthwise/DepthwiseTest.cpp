@@ -1,6 +1,6 @@
 //===- DepthwiseTest.cpp - convolutions of each channel with a filter of its own --------------===//
 #include "codegen/CPU/Depthwise/Depthwise.h"
-#include "test/codegen/CPU/ConvolutionKernels.h"
+#include "test/codegen/CPU/Convolution/ConvolutionKernels.h"
 
 using namespace dlc;
 using namespace dlc::test;
