@@ -5,7 +5,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "passes/Pipelines.h"
-#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"

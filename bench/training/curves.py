@@ -2,7 +2,7 @@
 """Trains networks with direct convolutions and with Winograd's, which err more, and compares how they learn.
 
 usage: curves.py --data idx:FOLDER [--tools build/release/bin] [--nets lenet,residual] [--seeds 1,2,3] [--threads N] [--json]
-       curves.py --data cifar:FOLDER --nets resnet20,alexnet_r ...
+       curves.py --data cifar:FOLDER --nets resnet20 ...
 """
 import runs
 
@@ -11,7 +11,6 @@ NETS = {
     "lenet": ("examples/lenet/lenet.dl", [], []),
     "residual": ("bench/training/residual.dl", [], []),
     "resnet20": ("examples/cifar/resnet_cifar.dl", ["-D", "blocks=3"], ["--epochs", "5"]),
-    "alexnet_r": ("examples/cifar/alexnet_r.dl", [], ["--epochs", "5"]),
 }
 
 

@@ -1,14 +1,14 @@
 //===- Anchors.cpp - see Anchors.h ------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/Kernel/MergedAxes.h"
-#include "dialects/DL/AttentionForm.h"
-#include "dialects/DL/ConvolutionForm.h"
-#include "dialects/DL/DLAttentionOps.h"
-#include "dialects/DL/DLConvolutionOps.h"
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLMatmulOps.h"
-#include "dialects/DL/DLPoolingOps.h"
-#include "dialects/DL/DLReductionOps.h"
+#include "dialects/DL/Facts/AttentionForm.h"
+#include "dialects/DL/Facts/ConvolutionForm.h"
+#include "dialects/DL/Ops/DLAttentionOps.h"
+#include "dialects/DL/Ops/DLConvolutionOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLMatmulOps.h"
+#include "dialects/DL/Ops/DLPoolingOps.h"
+#include "dialects/DL/Ops/DLReductionOps.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;

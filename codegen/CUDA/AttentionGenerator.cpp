@@ -2,8 +2,8 @@
 //---------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
-#include "dialects/DL/AttentionForm.h"
-#include "dialects/DL/DLAttentionOps.h"
+#include "dialects/DL/Facts/AttentionForm.h"
+#include "dialects/DL/Ops/DLAttentionOps.h"
 
 using namespace mlir;
 using namespace dlc;

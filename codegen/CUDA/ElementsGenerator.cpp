@@ -8,7 +8,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/DeviceFunction.h"
 #include "codegen/CUDA/Generators.h"
-#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
 
 using namespace mlir;
 using namespace dlc;

@@ -14,12 +14,12 @@
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
 #include "codegen/CUDA/LibraryCalls.h"
-#include "dialects/DL/ConvolutionForm.h"
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLIndexOps.h"
-#include "dialects/DL/DLMatmulOps.h"
-#include "dialects/DL/DLReductionOps.h"
-#include "dialects/DL/Slice.h"
+#include "dialects/DL/Facts/ConvolutionForm.h"
+#include "dialects/DL/Facts/Slice.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
+#include "dialects/DL/Ops/DLMatmulOps.h"
+#include "dialects/DL/Ops/DLReductionOps.h"
 #include "dlc/abi.h"
 
 using namespace mlir;

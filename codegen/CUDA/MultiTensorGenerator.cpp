@@ -4,7 +4,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Generators.h"
-#include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
 #include "passes/Conversion/FlatLayout.h"
 #include "llvm/ADT/StringExtras.h"
 

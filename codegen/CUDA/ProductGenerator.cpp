@@ -8,9 +8,9 @@
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
 #include "codegen/CUDA/ProductTiles.h"
-#include "dialects/DL/ConvolutionForm.h"
-#include "dialects/DL/DLConvolutionOps.h"
-#include "dialects/DL/DLMatmulOps.h"
+#include "dialects/DL/Facts/ConvolutionForm.h"
+#include "dialects/DL/Ops/DLConvolutionOps.h"
+#include "dialects/DL/Ops/DLMatmulOps.h"
 
 using namespace mlir;
 using namespace dlc;

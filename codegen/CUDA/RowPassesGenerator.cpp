@@ -7,7 +7,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
-#include "dialects/DL/Rows.h"
+#include "dialects/DL/Facts/Rows.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

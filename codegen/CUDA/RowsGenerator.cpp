@@ -5,8 +5,8 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Generators.h"
-#include "dialects/DL/DLIndexOps.h"
-#include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
 
 using namespace mlir;
 using namespace dlc;

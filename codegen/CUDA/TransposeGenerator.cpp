@@ -6,7 +6,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
-#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
 
 using namespace mlir;
 using namespace dlc;

@@ -1,7 +1,7 @@
 //===- WindowGenerator.cpp - pooling and its gradients ----------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
-#include "dialects/DL/DLPoolingOps.h"
+#include "dialects/DL/Ops/DLPoolingOps.h"
 
 using namespace mlir;
 using namespace dlc;

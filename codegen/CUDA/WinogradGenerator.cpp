@@ -18,7 +18,7 @@
 #include "codegen/CUDA/Generators.h"
 #include "codegen/CUDA/LibraryCalls.h"
 #include "codegen/Kernel/MinimalFiltering.h"
-#include "dialects/DL/ConvolutionForm.h"
+#include "dialects/DL/Facts/ConvolutionForm.h"
 
 using namespace mlir;
 using namespace dlc;

@@ -7,7 +7,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/Kernel/KernelSpec.h"
-#include "dialects/DL/DLConstantOps.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;

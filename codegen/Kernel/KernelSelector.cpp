@@ -5,7 +5,7 @@
 #include "codegen/Kernel/KernelCache.h"
 #include "codegen/Kernel/SourceHash.h"
 #include "codegen/Kernel/Threads.h"
-#include "dialects/DL/ConvolutionForm.h"
+#include "dialects/DL/Facts/ConvolutionForm.h"
 #include "llvm/Config/llvm-config.h"
 #include <atomic>
 

@@ -13,7 +13,7 @@
 #define DLC_CODEGEN_KERNEL_KERNELSPEC_H
 
 #include "dialects/DL/DL.h"
-#include "dialects/DL/Rows.h"
+#include "dialects/DL/Facts/Rows.h"
 #include "dialects/Program/Layout.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/DenseMap.h"

@@ -14,7 +14,7 @@
 #ifndef DLC_CODEGEN_KERNEL_MINIMALFILTERING_H
 #define DLC_CODEGEN_KERNEL_MINIMALFILTERING_H
 
-#include "dialects/DL/ConvolutionForm.h"
+#include "dialects/DL/Facts/ConvolutionForm.h"
 #include <array>
 #include <string>
 #include <vector>

@@ -7,8 +7,8 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/Plan/GraphHash.h"
 #include "codegen/Kernel/KernelCache.h"
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include <set>
 

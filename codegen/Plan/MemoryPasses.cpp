@@ -1,7 +1,7 @@
 //===- MemoryPasses.cpp - see MemoryPasses.h --------------------------------------------------===//
 #include "codegen/Plan/MemoryPasses.h"
 #include "codegen/Kernel/KernelSpec.h"
-#include "dialects/DL/Rows.h"
+#include "dialects/DL/Facts/Rows.h"
 #include "dialects/Exec/Memory.h"
 #include "llvm/ADT/MapVector.h"
 #include <map>

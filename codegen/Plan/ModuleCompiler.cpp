@@ -4,7 +4,7 @@
 #include "codegen/Plan/ModuleObject.h"
 #include "codegen/Plan/PlanWriter.h"
 #include "codegen/Plan/Report.h"
-#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/Exec/Memory.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/DL/Buffers.h"

@@ -3,7 +3,7 @@
 #include "codegen/CPU/Generators.h"
 #include "codegen/CUDA/Generators.h"
 #include "codegen/Plan/MemoryPasses.h"
-#include "dialects/DL/ConvolutionForm.h"
+#include "dialects/DL/Facts/ConvolutionForm.h"
 #include "dialects/Exec/Memory.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,8 +1,8 @@
 //===- TargetCandidates.cpp - what a target's generators offer passes -------------------------===//
 #include "codegen/Plan/TargetCandidates.h"
 #include "codegen/CUDA/Generators.h"
-#include "dialects/DL/ConvolutionForm.h"
-#include "dialects/DL/DLFusedOps.h"
+#include "dialects/DL/Facts/ConvolutionForm.h"
+#include "dialects/DL/Ops/DLFusedOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "passes/Conversion/SplitBlocks.h"

@@ -6,11 +6,11 @@
 #ifndef DLC_DIALECTS_DL_DL_H
 #define DLC_DIALECTS_DL_DL_H
 
-#include "dialects/DL/Anchor.h"
-#include "dialects/DL/BatchDivision.h"
-#include "dialects/DL/Geometry.h"
-#include "dialects/DL/IndexMap.h"
-#include "dialects/DL/OpFacts.h"
+#include "dialects/DL/Facts/Anchor.h"
+#include "dialects/DL/Facts/BatchDivision.h"
+#include "dialects/DL/Facts/Geometry.h"
+#include "dialects/DL/Facts/IndexMap.h"
+#include "dialects/DL/Facts/OpFacts.h"
 #include "dialects/Program/Program.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

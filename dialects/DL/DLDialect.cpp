@@ -1,5 +1,5 @@
 //===- DLDialect.cpp - the dl dialect: registration and attributes ----------------------------===//
-#include "dialects/DL/DLConstantOps.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
 #include "dialects/Program/Layout.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"

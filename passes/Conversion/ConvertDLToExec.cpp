@@ -4,8 +4,8 @@
 // into a group.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "dialects/Program/Layout.h"
 #include "passes/Conversion/EntryConverter.h"
 #include "passes/Conversion/Passes.h"

@@ -10,10 +10,10 @@
 #ifndef DLC_PASSES_CONVERSION_ENTRYCONVERTER_H
 #define DLC_PASSES_CONVERSION_ENTRYCONVERTER_H
 
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLFusedOps.h"
-#include "dialects/DL/DLUpdateOps.h"
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLFusedOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "passes/Conversion/OutlineKernels.h"
 #include "passes/Conversion/StateLayout.h"
 #include "passes/Conversion/Storage.h"

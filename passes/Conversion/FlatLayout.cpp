@@ -1,6 +1,6 @@
 //===- FlatLayout.cpp - the tensors of a multi_tensor in flat buffers -------------------------===//
 #include "passes/Conversion/FlatLayout.h"
-#include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
 #include "dialects/Exec/Memory.h"
 #include "dialects/Program/Layout.h"
 #include "llvm/Support/MathExtras.h"

@@ -5,8 +5,8 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "passes/Conversion/OutlineKernels.h"
-#include "dialects/DL/DLFusedOps.h"
-#include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/Ops/DLFusedOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
 #include "dialects/Program/Layout.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Conversion/FlatLayout.h"

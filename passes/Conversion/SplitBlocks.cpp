@@ -1,6 +1,6 @@
 //===- SplitBlocks.cpp - see SplitBlocks.h ----------------------------------------------------===//
 #include "passes/Conversion/SplitBlocks.h"
-#include "dialects/DL/DLConstantOps.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;

@@ -1,9 +1,9 @@
 //===- StateLayout.cpp - places of variables in the state -------------------------------------===//
 #include "passes/Conversion/StateLayout.h"
-#include "dialects/DL/DLIndexOps.h"
-#include "dialects/DL/DLReductionOps.h"
-#include "dialects/DL/DLUpdateOps.h"
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
+#include "dialects/DL/Ops/DLReductionOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "dialects/Exec/Memory.h"
 #include "dialects/Program/Layout.h"
 #include "llvm/ADT/StringSet.h"

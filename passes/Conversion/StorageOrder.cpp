@@ -1,9 +1,9 @@
 //===- StorageOrder.cpp - see StorageOrder.h --------------------------------------------------===//
 #include "passes/Conversion/StorageOrder.h"
-#include "dialects/DL/DLConstantOps.h"
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLFusedOps.h"
-#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLFusedOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
 #include "passes/Conversion/SplitBlocks.h"
 
 using namespace mlir;

@@ -11,12 +11,12 @@
 // candidates say how long what is computed meanwhile takes. See Passes.td for the rules.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLConstantOps.h"
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLReductionOps.h"
-#include "dialects/DL/DLUpdateOps.h"
-#include "dialects/DL/DLVariableOps.h"
-#include "dialects/DL/Names.h"
+#include "dialects/DL/Facts/Names.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLReductionOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "dialects/Program/Layout.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/DL/Buckets.h"

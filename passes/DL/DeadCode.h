@@ -2,8 +2,8 @@
 #ifndef DLC_PASSES_DL_DEADCODE_H
 #define DLC_PASSES_DL_DEADCODE_H
 
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 
 namespace dlc::dl {
 

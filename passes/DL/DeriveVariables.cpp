@@ -17,10 +17,10 @@
 // nothing in the kernel that reads them, and may be far larger than what they read.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLConstantOps.h"
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLVariableOps.h"
-#include "dialects/DL/Names.h"
+#include "dialects/DL/Facts/Names.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"

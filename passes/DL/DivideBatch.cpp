@@ -22,11 +22,11 @@
 // computed as before.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLConstantOps.h"
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLIndexOps.h"
-#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/DL/Buffers.h"
 #include "passes/DL/DeadCode.h"

@@ -14,9 +14,9 @@
 // parts of one size make a multiple of 64 bytes, so the second round is one of memory.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLIndexOps.h"
-#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
 #include "passes/DL/Buffers.h"
 #include "passes/DL/Passes.h"
 

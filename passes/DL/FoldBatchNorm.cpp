@@ -14,13 +14,13 @@
 // stands where the user put it.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLCompositeOps.h"
-#include "dialects/DL/DLConvolutionOps.h"
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLIndexOps.h"
-#include "dialects/DL/Names.h"
-#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
+#include "dialects/DL/Facts/Names.h"
+#include "dialects/DL/Ops/DLCompositeOps.h"
+#include "dialects/DL/Ops/DLConvolutionOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
 #include "passes/DL/Unchanging.h"

@@ -11,9 +11,9 @@
 // are recomputed.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLFusedOps.h"
-#include "dialects/DL/Names.h"
+#include "dialects/DL/Facts/Names.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLFusedOps.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/DL/FusionGraph.h"

@@ -11,10 +11,10 @@
 // The same for a weight stored the other way round, matmul(%x^T, %dy).
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLFusedOps.h"
-#include "dialects/DL/DLMatmulOps.h"
-#include "dialects/DL/DLReductionOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLFusedOps.h"
+#include "dialects/DL/Ops/DLMatmulOps.h"
+#include "dialects/DL/Ops/DLReductionOps.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/DL/Passes.h"

@@ -13,10 +13,10 @@
 // a region's candidates about the same.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLFusedOps.h"
-#include "dialects/DL/DLReductionOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLFusedOps.h"
+#include "dialects/DL/Ops/DLReductionOps.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/DL/Passes.h"

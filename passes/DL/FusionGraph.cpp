@@ -1,10 +1,10 @@
 //===- FusionGraph.cpp - which ops of an entry become one kernel ------------------------------===//
 #include "passes/DL/FusionGraph.h"
-#include "dialects/DL/DLConstantOps.h"
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLIndexOps.h"
-#include "dialects/DL/DLReductionOps.h"
-#include "dialects/DL/Rows.h"
+#include "dialects/DL/Facts/Rows.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
+#include "dialects/DL/Ops/DLReductionOps.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

@@ -12,8 +12,8 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "passes/DL/JoinPads.h"
-#include "dialects/DL/DLConstantOps.h"
-#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "llvm/ADT/MapVector.h"
 #include <map>
 #include <queue>

@@ -2,7 +2,7 @@
 #ifndef DLC_PASSES_DL_JOINPADS_H
 #define DLC_PASSES_DL_JOINPADS_H
 
-#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
 
 namespace dlc::dl {
 

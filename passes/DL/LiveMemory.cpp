@@ -1,11 +1,11 @@
 //===- LiveMemory.cpp - what an entry holds in memory at a time, and what it could ------------===//
 #include "passes/DL/LiveMemory.h"
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLFusedOps.h"
-#include "dialects/DL/DLReductionOps.h"
-#include "dialects/DL/DLUpdateOps.h"
-#include "dialects/DL/DLVariableOps.h"
-#include "dialects/DL/Names.h"
+#include "dialects/DL/Facts/Names.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLFusedOps.h"
+#include "dialects/DL/Ops/DLReductionOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/DL/MinCut.h"
 #include <algorithm>

@@ -23,8 +23,8 @@
 #ifndef DLC_PASSES_DL_LIVEMEMORY_H
 #define DLC_PASSES_DL_LIVEMEMORY_H
 
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
 #include "passes/DL/Buffers.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"

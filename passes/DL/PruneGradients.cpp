@@ -7,8 +7,8 @@
 // of dl.max_pool in a forward pass.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLPoolingOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLPoolingOps.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/BitVector.h"

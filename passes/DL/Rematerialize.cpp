@@ -6,8 +6,8 @@
 // bound from below: as far as the model is right, no budget less than that is met.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "dialects/Program/Layout.h"
 #include "passes/DL/LiveMemory.h"
 #include "passes/DL/Passes.h"

@@ -9,10 +9,10 @@
 // chain.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLReductionOps.h"
-#include "dialects/DL/DLUpdateOps.h"
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLReductionOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "passes/DL/Buffers.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"

@@ -30,13 +30,13 @@
 // rules add up for the mean of a norm is then the sum that its bias asks for as well.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLConstantOps.h"
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLIndexOps.h"
-#include "dialects/DL/DLPoolingOps.h"
-#include "dialects/DL/DLReductionOps.h"
-#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
+#include "dialects/DL/Ops/DLPoolingOps.h"
+#include "dialects/DL/Ops/DLReductionOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/DL/DeadCode.h"

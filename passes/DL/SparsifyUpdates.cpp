@@ -10,14 +10,14 @@
 // it as it is, and sums are added in the same order. A norm of all gradients adds up fewer zeros.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLConstantOps.h"
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLIndexOps.h"
-#include "dialects/DL/DLReductionOps.h"
-#include "dialects/DL/DLUpdateOps.h"
-#include "dialects/DL/Names.h"
-#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
+#include "dialects/DL/Facts/Names.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
+#include "dialects/DL/Ops/DLReductionOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/DL/Passes.h"

@@ -1,8 +1,8 @@
 //===- Unchanging.cpp - see Unchanging.h ------------------------------------------------------===//
 #include "passes/DL/Unchanging.h"
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLIndexOps.h"
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 
 using namespace mlir;
 using namespace dlc::dl;

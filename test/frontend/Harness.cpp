@@ -1,7 +1,7 @@
 // See Harness.h.
 #include "test/frontend/Harness.h"
 
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "llvm/Support/raw_ostream.h"
 #include <gtest/gtest.h>
 

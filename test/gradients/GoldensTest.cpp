@@ -4,7 +4,7 @@
 // 2^24. Limit: 1e-7 of the largest element.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/Data/Safetensors.h"
 #include "test/gradients/GoldenCases.h"

@@ -9,7 +9,7 @@
 // under 1e-7 of these values.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
 #include "mlir/Parser/Parser.h"
 #include "test/gradients/Cases.h"
 #include "test/gradients/ReverseMode.h"

@@ -9,8 +9,8 @@
 // seen is 1e-4.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "frontend/DL/Frontend.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/DL/Passes.h"

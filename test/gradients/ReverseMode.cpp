@@ -1,8 +1,8 @@
 //===- ReverseMode.cpp - gradient rules in reverse order --------------------------------------===//
 #include "test/gradients/ReverseMode.h"
-#include "dialects/DL/DLConstantOps.h"
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
 
 using namespace mlir;
 

@@ -8,7 +8,7 @@
 #ifndef DLC_TEST_GRADIENTS_REVERSEMODE_H
 #define DLC_TEST_GRADIENTS_REVERSEMODE_H
 
-#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
 
 namespace dlc::gradients {
 

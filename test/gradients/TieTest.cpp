@@ -1,5 +1,5 @@
 //===- TieTest.cpp - gradients where values are equal, which differences cannot tell ----------===//
-#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
 #include "mlir/Parser/Parser.h"
 #include "test/gradients/ReverseMode.h"
 #include "test/lib/Interpreter/Interpreter.h"

@@ -5,8 +5,8 @@
 // what differs here is the fault of the graph.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "frontend/DL/Frontend.h"
 #include "passes/Pipelines.h"
 #include "test/lib/Interpreter/Interpreter.h"

@@ -1,6 +1,6 @@
 //===- Names.cpp - the list of a model's variables --------------------------------------------===//
 #include "tools/dlc/Names.h"
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "tools/dlc/Library.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"

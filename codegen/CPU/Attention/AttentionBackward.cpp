@@ -8,7 +8,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Attention/Attention.h"
-#include "dialects/DL/DLAttentionOps.h"
+#include "dialects/DL/Ops/DLAttentionOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 

@@ -6,7 +6,7 @@
 #include "codegen/CPU/Attention/Attention.h"
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Generators.h"
-#include "dialects/DL/DLAttentionOps.h"
+#include "dialects/DL/Ops/DLAttentionOps.h"
 
 using namespace mlir;
 using namespace dlc;

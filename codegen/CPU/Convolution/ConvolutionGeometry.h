@@ -13,7 +13,7 @@
 #ifndef DLC_CODEGEN_CPU_CONVOLUTION_CONVOLUTIONGEOMETRY_H
 #define DLC_CODEGEN_CPU_CONVOLUTION_CONVOLUTIONGEOMETRY_H
 
-#include "dialects/DL/ConvolutionForm.h"
+#include "dialects/DL/Facts/ConvolutionForm.h"
 #include "llvm/ADT/SmallVector.h"
 #include <array>
 #include <cstdint>

@@ -1,8 +1,8 @@
 //===- Walk.cpp - see Walk.h ------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/CostModel.h"
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
 #include "dialects/Program/Layout.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"

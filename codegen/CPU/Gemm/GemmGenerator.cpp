@@ -7,7 +7,7 @@
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Gemm/Gemm.h"
 #include "codegen/CPU/Generators.h"
-#include "dialects/DL/DLMatmulOps.h"
+#include "dialects/DL/Ops/DLMatmulOps.h"
 
 using namespace mlir;
 using namespace dlc;

@@ -3,7 +3,7 @@
 #include "codegen/CPU/CostModel.h"
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Reduce/BandReducer.h"
-#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

@@ -9,7 +9,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Generators.h"
-#include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Conversion/FlatLayout.h"
 

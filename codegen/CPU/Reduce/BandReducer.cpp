@@ -2,7 +2,7 @@
 #include "codegen/CPU/Reduce/BandReducer.h"
 #include "codegen/CPU/CostModel.h"
 #include "codegen/CPU/Reduce/ReduceWalk.h"
-#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "dlc/abi.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"

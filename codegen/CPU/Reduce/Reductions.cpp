@@ -1,6 +1,6 @@
 //===- Reductions.cpp - see Reductions.h ------------------------------------------------------===//
 #include "codegen/CPU/Reduce/Reductions.h"
-#include "dialects/DL/DLReductionOps.h"
+#include "dialects/DL/Ops/DLReductionOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

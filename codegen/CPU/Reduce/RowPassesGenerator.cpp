@@ -16,7 +16,7 @@
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Reduce/ReduceWalk.h"
-#include "dialects/DL/Rows.h"
+#include "dialects/DL/Facts/Rows.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 

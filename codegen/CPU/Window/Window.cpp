@@ -1,6 +1,6 @@
 //===- Window.cpp - plans and taps of windows -------------------------------------------------===//
 #include "codegen/CPU/Window/Window.h"
-#include "dialects/DL/DLPoolingOps.h"
+#include "dialects/DL/Ops/DLPoolingOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;

@@ -8,7 +8,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Window/Window.h"
-#include "dialects/DL/DLPoolingOps.h"
+#include "dialects/DL/Ops/DLPoolingOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

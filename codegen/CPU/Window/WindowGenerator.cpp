@@ -6,7 +6,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Window/Window.h"
-#include "dialects/DL/DLPoolingOps.h"
+#include "dialects/DL/Ops/DLPoolingOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"

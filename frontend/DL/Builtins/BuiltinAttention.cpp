@@ -1,6 +1,6 @@
 // Attention.
-#include "dialects/DL/DLAttentionOps.h"
-#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
+#include "dialects/DL/Ops/DLAttentionOps.h"
 #include "frontend/DL/Builtins/Formulas.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // Element-wise functions; some work on numbers too.
-#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "frontend/DL/Builtins/Formulas.h"
 
 #include <cmath>

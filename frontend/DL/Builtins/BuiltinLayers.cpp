@@ -1,12 +1,12 @@
 // Layers: what owns weights. Defaults of weights are PyTorch's.
-#include "dialects/DL/DLConvolutionOps.h"
-#include "dialects/DL/DLIndexOps.h"
-#include "dialects/DL/DLMatmulOps.h"
+#include "dialects/DL/Ops/DLConvolutionOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
+#include "dialects/DL/Ops/DLMatmulOps.h"
 #include "frontend/DL/Builtins/Call.h"
 #include "frontend/DL/Builtins/Windows.h"
 #include "frontend/DL/Evaluation/Initialisers.h"
 
-#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
 
 namespace dlc::frontend {
 

@@ -1,10 +1,10 @@
 // Losses and metrics. Each is a value per sample, then a reduction over all of them that counts
 // valid samples only.
-#include "dialects/DL/DLCompositeOps.h"
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLIndexOps.h"
-#include "dialects/DL/DLLossOps.h"
-#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
+#include "dialects/DL/Ops/DLCompositeOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
+#include "dialects/DL/Ops/DLLossOps.h"
 #include "frontend/DL/Builtins/Formulas.h"
 
 namespace dlc::frontend {

@@ -1,9 +1,9 @@
 // Norms: over the batch, over axes of each sample, over groups of channels.
-#include "dialects/DL/DLCompositeOps.h"
-#include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/Ops/DLCompositeOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
 #include "frontend/DL/Builtins/Call.h"
 
-#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
 
 namespace dlc::frontend {
 

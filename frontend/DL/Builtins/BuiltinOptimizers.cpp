@@ -1,7 +1,7 @@
-// Optimizers: the rows, checks and attributes of the rules in dialects/DL/Optimizers.cpp. Nothing
-// here knows one of them by name.
+// Optimizers: the rows, checks and attributes of the rules in dialects/DL/Rules/Optimizers.cpp.
+// Nothing here knows one of them by name.
 #include "frontend/DL/Builtins/BuiltinOptimizers.h"
-#include "dialects/DL/Optimizers.h"
+#include "dialects/DL/Rules/Optimizers.h"
 #include "frontend/DL/Builtins/Call.h"
 
 namespace dlc::frontend {

@@ -1,9 +1,9 @@
 // Elements in another order: sorted, turned round, repeated.
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
 #include "frontend/DL/Builtins/Formulas.h"
 
-#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
 
 namespace dlc::frontend {
 

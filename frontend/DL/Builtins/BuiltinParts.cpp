@@ -1,8 +1,8 @@
 // Parts of tensors: joined, cut and padded.
-#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
 #include "frontend/DL/Builtins/Formulas.h"
 
-#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
 
 namespace dlc::frontend {
 

@@ -1,10 +1,10 @@
 // Pixels and channels beside each other: upsampling, pixel shuffle, local response norm.
-#include "dialects/DL/DLCompositeOps.h"
-#include "dialects/DL/DLConstantOps.h"
-#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/Ops/DLCompositeOps.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
 #include "frontend/DL/Builtins/Formulas.h"
 
-#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
 
 #include <cmath>
 

@@ -2,10 +2,10 @@
 // the place within the sample, the call's path, and how many draws of that path stand before it in
 // the entry: a model that is called twice. So every device and any number of threads and ranks
 // draws the same, and the backward pass draws a mask again where it needs it.
-#include "dialects/DL/DLConstantOps.h"
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLUpdateOps.h"
-#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
 #include "frontend/DL/Builtins/Formulas.h"
 
 #include "llvm/ADT/DenseSet.h"

@@ -1,9 +1,9 @@
 // Recurrent layers: one op over the sequence for each layer and direction, behind one product for
 // the inputs of all steps. Weights have PyTorch's names, shapes and defaults.
-#include "dialects/DL/DLIndexOps.h"
-#include "dialects/DL/DLMatmulOps.h"
-#include "dialects/DL/DLRecurrentOps.h"
-#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
+#include "dialects/DL/Ops/DLMatmulOps.h"
+#include "dialects/DL/Ops/DLRecurrentOps.h"
 #include "frontend/DL/Builtins/Call.h"
 #include "frontend/DL/Evaluation/Initialisers.h"
 

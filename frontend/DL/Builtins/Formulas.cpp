@@ -1,10 +1,10 @@
 // See Formulas.h.
 #include "frontend/DL/Builtins/Formulas.h"
-#include "dialects/DL/DLCompositeOps.h"
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/Ops/DLCompositeOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
 
-#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
 
 #include <cmath>
 #include <limits>

@@ -1,11 +1,11 @@
 // The raw side of evaluation: one dl op at a time.
 #include "frontend/DL/Evaluation/EntryBuilder.h"
-#include "dialects/DL/DLConstantOps.h"
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLIndexOps.h"
-#include "dialects/DL/DLReductionOps.h"
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
+#include "dialects/DL/Ops/DLReductionOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

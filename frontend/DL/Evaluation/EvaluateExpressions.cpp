@@ -1,5 +1,5 @@
 // Expressions: names, sequences, pipes, indices. Operators are in EvaluateOperators.cpp.
-#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
 #include "frontend/DL/Evaluation/TensorOps.h"
 #include "frontend/DL/Syntax/Foreign.h"
 #include "frontend/DL/Syntax/NameWalker.h"

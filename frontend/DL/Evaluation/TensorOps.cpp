@@ -1,7 +1,7 @@
 // See TensorOps.h.
 #include "frontend/DL/Evaluation/TensorOps.h"
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLMatmulOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLMatmulOps.h"
 
 #include "llvm/Support/MathExtras.h"
 

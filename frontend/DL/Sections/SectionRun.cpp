@@ -1,6 +1,6 @@
 // See SectionRun.h.
 #include "frontend/DL/Sections/SectionRun.h"
-#include "dialects/DL/DLEntryOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
 
 namespace dlc::frontend {
 

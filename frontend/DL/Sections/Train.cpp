@@ -1,6 +1,6 @@
 // The entries of a train section: its steps, or the one step that it is, and its evaluation.
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "frontend/DL/Builtins/BuiltinOptimizers.h"
 #include "frontend/DL/Sections/SectionRun.h"
 

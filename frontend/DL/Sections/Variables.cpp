@@ -1,5 +1,5 @@
 // The variables that the entries of a file share.
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "frontend/DL/Sections/Sections.h"
 
 namespace dlc::frontend {

@@ -9,7 +9,7 @@
 // @loss.weight_sum += %weight, over all ranks, is what the update divides by.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
 #include "passes/DL/Update/EntryUpdate.h"
 #include "passes/DL/Update/MultiTensorBuilder.h"
 

@@ -10,7 +10,7 @@
 // the average of @w over its updates: new @w.ema = decay * @w.ema + (1 - decay) * new @w.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/Optimizers.h"
+#include "dialects/DL/Rules/Optimizers.h"
 #include "passes/DL/Update/EntryUpdate.h"
 #include "passes/DL/Update/MultiTensorBuilder.h"
 #include "llvm/ADT/MapVector.h"

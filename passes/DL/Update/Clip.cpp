@@ -1,5 +1,5 @@
 //===- Clip.cpp - limits on the gradients before the update -----------------------------------===//
-#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "passes/DL/Update/EntryUpdate.h"
 #include "passes/DL/Update/MultiTensorBuilder.h"
 

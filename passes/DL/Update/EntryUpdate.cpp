@@ -1,6 +1,6 @@
 //===- EntryUpdate.cpp - variables and scalars of an entry while its update is built ----------===//
 #include "passes/DL/Update/EntryUpdate.h"
-#include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
 
 using namespace mlir;
 using namespace dlc;

@@ -12,9 +12,9 @@
 #ifndef DLC_PASSES_DL_UPDATE_ENTRYUPDATE_H
 #define DLC_PASSES_DL_UPDATE_ENTRYUPDATE_H
 
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLVariableOps.h"
-#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 
 namespace dlc::dl {
 

@@ -1,9 +1,9 @@
 //===- MultiTensorBuilder.cpp - a multi_tensor, made by writing its body ----------------------===//
 #include "passes/DL/Update/MultiTensorBuilder.h"
-#include "dialects/DL/DLConstantOps.h"
-#include "dialects/DL/DLFusedOps.h"
-#include "dialects/DL/DLUpdateOps.h"
-#include "dialects/DL/Slice.h"
+#include "dialects/DL/Facts/Slice.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
+#include "dialects/DL/Ops/DLFusedOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 

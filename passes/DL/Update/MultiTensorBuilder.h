@@ -8,8 +8,8 @@
 #ifndef DLC_PASSES_DL_UPDATE_MULTITENSORBUILDER_H
 #define DLC_PASSES_DL_UPDATE_MULTITENSORBUILDER_H
 
-#include "dialects/DL/DLConstantOps.h"
-#include "dialects/DL/DLUpdateOps.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
 
 namespace dlc::dl {
 

@@ -18,9 +18,9 @@
 // what goes to other ranks.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLReductionOps.h"
-#include "dialects/DL/TensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLReductionOps.h"
 #include "passes/DL/Update/EntryUpdate.h"
 #include "passes/DL/Update/MultiTensorBuilder.h"
 

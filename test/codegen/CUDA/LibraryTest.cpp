@@ -1,8 +1,8 @@
 //===- LibraryTest.cpp - the library takes what dl-fuse-product-gradients makes ---------------===//
 #include "codegen/Kernel/KernelCompiler.h"
 #include "codegen/Plan/TargetCandidates.h"
-#include "dialects/DL/DLFusedOps.h"
-#include "dialects/DL/DLMatmulOps.h"
+#include "dialects/DL/Ops/DLFusedOps.h"
+#include "dialects/DL/Ops/DLMatmulOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipelines.h"

@@ -1,5 +1,5 @@
 //===- SpecTest.cpp - reading a kernel's region -----------------------------------------------===//
-#include "dialects/DL/Rows.h"
+#include "dialects/DL/Facts/Rows.h"
 #include "mlir/IR/Diagnostics.h"
 #include "test/codegen/Harness.h"
 #include <gtest/gtest.h>

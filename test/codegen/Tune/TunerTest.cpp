@@ -1,7 +1,7 @@
 //===- TunerTest.cpp - what is chosen follows the clock, and a plan keeps it ------------------===//
 #include "codegen/Tune/Tuner.h"
 #include "codegen/Plan/TargetCandidates.h"
-#include "dialects/DL/DLFusedOps.h"
+#include "dialects/DL/Ops/DLFusedOps.h"
 #include "dialects/Exec/Exec.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"

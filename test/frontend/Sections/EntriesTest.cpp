@@ -1,11 +1,11 @@
 // What sections become: inputs, outputs, accumulators, updates, groups, inference entries.
 #include "test/frontend/Harness.h"
 
-#include "dialects/DL/DLConstantOps.h"
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLIndexOps.h"
-#include "dialects/DL/DLVariableOps.h"
-#include "dialects/DL/Names.h"
+#include "dialects/DL/Facts/Names.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "frontend/DL/Sections/Sections.h"
 
 #include <gmock/gmock.h>

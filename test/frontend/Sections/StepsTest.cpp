@@ -1,9 +1,9 @@
 // What steps, carried state and batch norm become: entries, updates, variables, assignments.
 #include "test/frontend/Harness.h"
 
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLUpdateOps.h"
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

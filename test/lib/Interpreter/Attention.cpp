@@ -1,5 +1,5 @@
 //===- Attention.cpp - attention and its gradients, score by score ----------------------------===//
-#include "dialects/DL/DLAttentionOps.h"
+#include "dialects/DL/Ops/DLAttentionOps.h"
 #include "test/lib/Interpreter/Interpreter.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>

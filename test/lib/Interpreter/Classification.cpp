@@ -1,5 +1,5 @@
 //===- Classification.cpp - losses and metrics over classes, each by its own formula ----------===//
-#include "dialects/DL/DLLossOps.h"
+#include "dialects/DL/Ops/DLLossOps.h"
 #include "test/lib/Interpreter/Interpreter.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>

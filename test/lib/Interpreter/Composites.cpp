@@ -4,7 +4,7 @@
 // mean and variance of its own set anew.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLCompositeOps.h"
+#include "dialects/DL/Ops/DLCompositeOps.h"
 #include "test/lib/Interpreter/Interpreter.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <algorithm>

@@ -1,5 +1,5 @@
 //===- Convolution.cpp - the convolution family -----------------------------------------------===//
-#include "dialects/DL/DLConvolutionOps.h"
+#include "dialects/DL/Ops/DLConvolutionOps.h"
 #include "test/lib/Interpreter/Interpreter.h"
 
 using namespace mlir;

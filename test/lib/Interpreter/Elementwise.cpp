@@ -1,5 +1,5 @@
 //===- Elementwise.cpp - one element at a time ------------------------------------------------===//
-#include "dialects/DL/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "runtime/Core/Philox.h"
 #include "test/lib/Interpreter/ElementwiseTable.h"
 #include "test/lib/Interpreter/Interpreter.h"

@@ -1,9 +1,9 @@
 //===- Interpreter.cpp - entries, variables and regions ---------------------------------------===//
 #include "test/lib/Interpreter/Interpreter.h"
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLFusedOps.h"
-#include "dialects/DL/DLUpdateOps.h"
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLFusedOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 
 using namespace mlir;
 

@@ -1,5 +1,5 @@
 //===- Pooling.cpp - windows over the spatial axes --------------------------------------------===//
-#include "dialects/DL/DLPoolingOps.h"
+#include "dialects/DL/Ops/DLPoolingOps.h"
 #include "test/lib/Interpreter/Interpreter.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>

@@ -4,7 +4,7 @@
 // the definition of the layer: nothing is simplified.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLRecurrentOps.h"
+#include "dialects/DL/Ops/DLRecurrentOps.h"
 #include "test/lib/Interpreter/Interpreter.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>

@@ -1,8 +1,8 @@
 //===- TensorOps.cpp - constants, shapes, reductions, products --------------------------------===//
-#include "dialects/DL/DLConstantOps.h"
-#include "dialects/DL/DLIndexOps.h"
-#include "dialects/DL/DLMatmulOps.h"
-#include "dialects/DL/DLReductionOps.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
+#include "dialects/DL/Ops/DLMatmulOps.h"
+#include "dialects/DL/Ops/DLReductionOps.h"
 #include "test/lib/Interpreter/Interpreter.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>

@@ -5,8 +5,8 @@
 // assigned variables, one a line, or saves them.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "mlir/Parser/Parser.h"
 #include "test/lib/Interpreter/Interpreter.h"
 #include "test/lib/Interpreter/TensorFile.h"

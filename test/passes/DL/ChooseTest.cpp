@@ -1,6 +1,6 @@
 //===- ChooseTest.cpp - layouts of a whole network beside those of its parts ------------------===//
-#include "dialects/DL/DLConvolutionOps.h"
-#include "dialects/DL/DLFusedOps.h"
+#include "dialects/DL/Ops/DLConvolutionOps.h"
+#include "dialects/DL/Ops/DLFusedOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"

@@ -8,8 +8,8 @@
 #ifndef DLC_TEST_PASSES_DL_FAKECANDIDATES_H
 #define DLC_TEST_PASSES_DL_FAKECANDIDATES_H
 
-#include "dialects/DL/DLConvolutionOps.h"
-#include "dialects/DL/DLFusedOps.h"
+#include "dialects/DL/Ops/DLConvolutionOps.h"
+#include "dialects/DL/Ops/DLFusedOps.h"
 #include "passes/DL/CandidateSource.h"
 
 namespace dlc::test {

@@ -7,10 +7,10 @@
 // channels in blocks of two, where convolutions do not convert what they read and write.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/DLElementwiseOps.h"
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLFusedOps.h"
-#include "dialects/DL/DLIndexOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLFusedOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"

@@ -5,9 +5,9 @@
 // rounding may differ.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/Optimizers.h"
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Rules/Optimizers.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/DL/Passes.h"

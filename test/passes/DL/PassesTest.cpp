@@ -7,8 +7,8 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "passes/DL/Passes.h"
-#include "dialects/DL/DLEntryOps.h"
-#include "dialects/DL/DLVariableOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/Pipelines.h"
 #include "test/lib/Interpreter/Interpreter.h"
