@@ -38,6 +38,25 @@ using namespace dlc::dl;
 
 namespace {
 
+/// Ops that compute the same are equal, wherever they are.
+struct SameComputation : llvm::DenseMapInfo<Operation *> {
+  static unsigned getHashValue(const Operation *op) {
+    return static_cast<unsigned>(OperationEquivalence::computeHash(
+        const_cast<Operation *>(op), OperationEquivalence::directHashValue,
+        OperationEquivalence::ignoreHashValue, OperationEquivalence::IgnoreLocations));
+  }
+  static bool isEqual(const Operation *a, const Operation *b) {
+    if (a == b)
+      return true;
+    if (a == getEmptyKey() || a == getTombstoneKey() || b == getEmptyKey() ||
+        b == getTombstoneKey())
+      return false;
+    return OperationEquivalence::isEquivalentTo(const_cast<Operation *>(a),
+                                                const_cast<Operation *>(b),
+                                                OperationEquivalence::IgnoreLocations);
+  }
+};
+
 class Deriver {
 public:
   explicit Deriver(ModuleOp module)
@@ -56,6 +75,9 @@ private:
   Unchanging unchanging;
   EntryOp prepare;
   llvm::DenseMap<Value, VariableOp> known; ///< by the value in `prepare`
+  /// Those of `prepare`, each once.
+  llvm::DenseSet<Operation *, SameComputation> computed;
+  VariableOp last;
 };
 
 } // namespace
@@ -139,16 +161,12 @@ Value Deriver::copyToPrepare(Value value, IRMapping &mapping) {
   Operation *op = value.getDefiningOp();
   for (Value operand : op->getOperands())
     copyToPrepare(operand, mapping);
-  Block &block = getPrepare().getBlock();
-  builder.setInsertionPoint(prepare.getReturn());
+  builder.setInsertionPoint(getPrepare().getReturn());
   Operation *copy = builder.clone(*op, mapping);
-  for (Operation &other : block)
-    if (&other != copy &&
-        OperationEquivalence::isEquivalentTo(copy, &other, OperationEquivalence::IgnoreLocations)) {
-      mapping.map(op->getResults(), other.getResults());
-      copy->erase();
-      break;
-    }
+  if (const auto [same, isNew] = computed.insert(copy); !isNew) {
+    mapping.map(op->getResults(), (*same)->getResults());
+    copy->erase();
+  }
   return mapping.lookup(value);
 }
 
@@ -161,9 +179,9 @@ VariableOp Deriver::variableOf(Value root, IRMapping &mapping) {
   for (Operation *read : sourcesOf(root))
     if (!largest || elementsOf(read->getResult(0)) > elementsOf(largest))
       largest = cast<ReadOp>(read);
-  VariableOp last;
-  for (auto other : module.getOps<VariableOp>())
-    last = other;
+  if (!last)
+    for (auto other : module.getOps<VariableOp>())
+      last = other;
   builder.setInsertionPointAfter(last);
   auto zero =
       program::InitialiserAttr::get(builder.getContext(), program::InitialiserKind::Constant, 0.0);
@@ -173,6 +191,7 @@ VariableOp Deriver::variableOf(Value root, IRMapping &mapping) {
                          program::RoleAttr::get(builder.getContext(), program::Role::Derived), zero,
                          FlatSymbolRefAttr());
   symbols.insert(variable);
+  last = variable;
   builder.setInsertionPoint(prepare.getReturn());
   AssignOp::create(builder, root.getLoc(), variable.getSymName(), mapping.lookup(root));
   return variable;

@@ -14,9 +14,9 @@
 #include "dialects/DL/Facts/Names.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLFusedOps.h"
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/DL/FusionGraph.h"
+#include "passes/DL/Order.h"
 #include "passes/DL/Passes.h"
 
 namespace dlc::dl {
@@ -160,7 +160,7 @@ struct Fuse : dlc::dl::impl::FuseBase<Fuse> {
       RegionBuilder(graph, group).build();
     for (Operation *op : llvm::reverse(replaced))
       op->erase();
-    sortTopologically(&block);
+    sortByOperands(block);
   }
 
   std::shared_ptr<CandidateSource> target;

@@ -15,8 +15,8 @@
 #include "dialects/DL/Ops/DLFusedOps.h"
 #include "dialects/DL/Ops/DLMatmulOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/DL/Order.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -94,7 +94,7 @@ public:
     for (FusedOp fused : sums)
       joinProduct(fused, matchRowSums(fused));
     // Sums may now be computed behind ops that read them.
-    sortTopologically(&block);
+    sortByOperands(block);
   }
 
 private:

@@ -17,7 +17,6 @@
 #include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLFusedOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/SetVector.h"
@@ -165,6 +164,32 @@ std::optional<Candidate> Rewriter::sameCode(FusedOp joined, FusedOp producer) {
   return std::nullopt;
 }
 
+/// A candidate beside which the reductions stay a kernel of their own.
+static DictionaryAttr withMore(DictionaryAttr candidate, double seconds) {
+  NamedAttrList more(candidate);
+  const double before = candidate.getAs<FloatAttr>("seconds").getValueAsDouble();
+  more.set("seconds", FloatAttr::get(Float64Type::get(candidate.getContext()), before + seconds));
+  return more.getDictionary(candidate.getContext());
+}
+
+/// `joined` stands behind its operands; of the ops from `first` on to it those that need it follow.
+static void moveUsersBehind(FusedOp joined, Operation *first) {
+  llvm::SetVector<Operation *> users;
+  for (Operation *op = first; op != joined; op = op->getNextNode())
+    op->walk([&](Operation *inner) {
+      if (llvm::any_of(inner->getOperands(), [&](Value operand) {
+            Operation *source = operand.getDefiningOp();
+            return source && (source == joined || users.contains(source));
+          }))
+        users.insert(op);
+    });
+  Operation *last = joined;
+  for (Operation *user : users) {
+    user->moveAfter(last);
+    last = user;
+  }
+}
+
 void Rewriter::joinProducer(FusedOp reductions) {
   FusedOp producer = producerOf(reductions);
   if (!producer || !chosenFor(reductions) || needsThroughOthers(reductions, producer))
@@ -176,15 +201,16 @@ void Rewriter::joinProducer(FusedOp reductions) {
     return;
   }
   joined->setDiscardableAttrs(producer->getDiscardableAttrDictionary());
-  joined->removeDiscardableAttr("dl.second_best");
+  if (auto second = producer->getAttrOfType<DictionaryAttr>("dl.second_best"))
+    joined->setAttr("dl.second_best", withMore(second, secondsOf(reductions)));
   joined->setAttr("dl.candidate", describe(joined.getContext(), *candidate, candidate->seconds));
   const unsigned first = producer.getNumResults();
+  Operation *next = producer->getNextNode();
   reductions.replaceAllUsesWith(joined.getResults().drop_front(first));
   reductions.erase();
   producer.replaceAllUsesWith(joined.getResults().take_front(first));
   producer.erase();
-  // It stands where the reductions did, and others that need it before them.
-  sortTopologically(&block);
+  moveUsersBehind(joined, next);
 }
 
 namespace {

@@ -58,7 +58,7 @@ def camel(name):
 
 def read(root, pattern):
     return {os.path.splitext(os.path.basename(path))[0]: open(path, encoding="utf-8").read()
-            for path in sorted(glob.glob(os.path.join(root, pattern)))}
+            for path in sorted(glob.glob(os.path.join(root, pattern), recursive=True))}
 
 
 def naming(tests, name):
@@ -77,7 +77,7 @@ def op_rows(root):
     interpreter, cases = read(root, "test/lib/Interpreter/*.cpp"), read(root, "test/gradients/Cases.cpp")
     golden = read(root, "test/gradients/GoldenCases.cpp") | read(root, "test/e2e/OperationCases.cpp")
     rows = set(re.findall(r'^      \{"(\w+)",', interpreter["ElementwiseTable"], re.M))
-    kernels = [read(root, f"test/codegen/{target}/*Test.cpp") for target in ("CPU", "CUDA")]
+    kernels = [read(root, f"test/codegen/{target}/**/*Test.cpp") for target in ("CPU", "CUDA")]
     lines = {}
     for title, text in SECTION.findall(make_page(root)):
         name = title.removeprefix("dl.")

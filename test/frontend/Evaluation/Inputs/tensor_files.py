@@ -6,7 +6,7 @@ import os
 import struct
 import sys
 
-sys.path.append(os.path.join(os.path.dirname(__file__), "..", "..", "e2e", "Inputs"))
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "..", "..", "e2e", "Inputs"))
 from tensor_file import load, save
 
 FORMATS = {"f4": "f", "f8": "d", "f2": "e", "i4": "i", "i8": "q", "u1": "B", "b1": "?"}
