@@ -18,6 +18,7 @@
 #include "dialects/DL/Ops/DLFusedOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/DL/Buffers.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -128,10 +129,6 @@ private:
 
 static DictionaryAttr chosenFor(FusedOp fused) {
   return fused->getAttrOfType<DictionaryAttr>("dl.candidate");
-}
-
-static double secondsOf(FusedOp fused) {
-  return chosenFor(fused).getAs<FloatAttr>("seconds").getValueAsDouble();
 }
 
 /// The region, with an anchor that takes reductions, whose results `reductions` reads; null if

@@ -326,7 +326,7 @@ void MpiTransport::work(std::promise<Status> &ready) {
   constexpr auto shortest = 10us, longest = 100us, longestAwaited = 20us;
   // Who yields to a thread that computes gets the processor back a turn of that thread later. It is
   // tried where the plan waits, for then kernels do not run, and others may not either.
-  constexpr auto crowding = 200us, crowded = 100000us;
+  constexpr auto crowding = 200us, crowded = 100'000us;
   Clock::time_point alone;
   unsigned idle = 0;
   auto pause = shortest;
@@ -341,11 +341,12 @@ void MpiTransport::work(std::promise<Status> &ready) {
       pause = shortest;
       continue;
     }
-    const auto limit = waiting == 0 ? longest : longestAwaited;
+    const bool awaited = waiting != 0;
     lock.unlock();
     const Clock::time_point now = Clock::now();
-    if (++idle >= tries || limit == longest || now < alone) {
-      std::this_thread::sleep_for(pause = std::min(2 * pause, limit));
+    if (++idle >= tries || !awaited || now < alone) {
+      pause = std::min(2 * pause, awaited ? longestAwaited : longest);
+      std::this_thread::sleep_for(pause);
     } else {
       std::this_thread::yield();
       if (Clock::now() - now > crowding)

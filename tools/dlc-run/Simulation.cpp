@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <functional>
 #include <limits>
 
 namespace dlc::runtime::tool {
@@ -97,6 +96,10 @@ struct Moment {
 
 /// The processor and the channels, which move on together.
 class Machine {
+  auto ended() const {
+    return [this](size_t number) { return sums[number].left <= 0; };
+  }
+
 public:
   double now = 0;
   std::vector<Sum> sums;
@@ -124,9 +127,6 @@ private:
   static constexpr double leastSpeed = 0.1;
   std::vector<size_t> channels[DLC_CHANNELS];
 
-  std::function<bool(size_t)> ended() const {
-    return [this](size_t number) { return sums[number].left <= 0; };
-  }
   /// Until the next of: something ends, a sum's time has come, `until`. Kernels run if some are
   /// left.
   void move(double &kernels, double until) {
@@ -229,9 +229,7 @@ SimulatedStep simulateStep(const Plan &plan, const EntryInfo &entry,
   result.step = machine.now;
   note(SpanKind::Run, static_cast<uint32_t>(&entry - plan.entries.data()), 0, result.step);
   note(SpanKind::Step, 0, 0, result.step);
-  RankTimeline timeline{.spans = std::move(result.spans)};
-  const StepFigures figures = figuresOf(plan, {timeline}).front();
-  result.spans = std::move(timeline.spans);
+  const StepFigures figures = figuresOf(plan, {RankTimeline{.spans = result.spans}}).front();
   result.backward = figures.backward;
   result.communication = figures.communication;
   result.exposed = figures.exposed;

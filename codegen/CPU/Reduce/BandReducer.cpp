@@ -201,14 +201,10 @@ Partial BandReducer::reduceColumns(const Band &band, Value first, Value last) {
       return next;
     });
   });
-  for (int64_t count = chains; count > 1; count /= 2)
-    for (int64_t chain = 0; chain < count / 2; ++chain) {
-      ArrayRef<Value> all = totals;
-      Partial joined = reductions->join(all.slice(chain * slots, slots),
-                                        all.slice((chain + count / 2) * slots, slots));
-      llvm::copy(joined, totals.begin() + chain * slots);
-    }
-  return reductions->finishTile(ArrayRef(totals).take_front(slots), origins);
+  Partials ofChains;
+  for (int64_t chain = 0; chain < chains; ++chain)
+    ofChains.emplace_back(ArrayRef(totals).slice(chain * slots, slots));
+  return reductions->finishTile(reductions->joinPairs(std::move(ofChains), 1).front(), origins);
 }
 
 void BandReducer::reduce(const Band &band) {

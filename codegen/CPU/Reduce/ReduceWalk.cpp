@@ -175,21 +175,6 @@ Partials ReduceEmitter::blocked(Value lower, Value upper, int64_t step, Block bl
                });
 }
 
-/// Joins totals of one tile pair by pair until `count` are left.
-Partials ReduceEmitter::joinPairs(Partials totals, size_t count) {
-  while (totals.size() > count) {
-    Partials next;
-    size_t half = std::max(totals.size() / 2 / count * count, count);
-    for (size_t i = 0; i < half; ++i)
-      next.push_back(i + half < totals.size() ? reductions.join(totals[i], totals[i + half])
-                                              : totals[i]);
-    for (size_t i = 2 * half; i < totals.size(); ++i)
-      next[i % half] = reductions.join(next[i % half], totals[i]);
-    totals = std::move(next);
-  }
-  return totals;
-}
-
 /// [lower, upper) of the innermost reduced axis: `unroll` turns at a time, each with totals of its
 /// own, then what is left of them; along rows the last vector may be short.
 Partials ReduceEmitter::tile(Value lower, Value upper) {
@@ -215,7 +200,7 @@ Partials ReduceEmitter::tile(Value lower, Value upper) {
                 next.push_back(add(total, e.add(index, i / vectors * width), i % vectors, {}));
               return next;
             });
-  totals = joinPairs(std::move(totals), vectors);
+  totals = reductions.joinPairs(std::move(totals), vectors);
   if (step > 1)
     totals = carry(whole, upper, width, totals, [&](Value index, ArrayRef<Partial> carried) {
       Partials next;

@@ -44,9 +44,6 @@ struct ReduceWalk {
   int64_t step() const { return width() * unroll; }
 };
 
-/// Partial results of several vectors side by side, or of several chains of them.
-using Partials = llvm::SmallVector<Partial>;
-
 /// Emits the walk of one unit.
 class ReduceEmitter {
 public:
@@ -80,7 +77,6 @@ private:
   Partials tile(mlir::Value lower, mlir::Value upper);
   Partials nothing(size_t count) { return Partials(count, reductions.none(plan.lanes)); }
   Partials merge(llvm::ArrayRef<Partial> a, llvm::ArrayRef<Partial> b);
-  Partials joinPairs(Partials totals, size_t count);
   mlir::Value element(BodyEmitter &body, mlir::Value operand, const Point &point);
   llvm::SmallVector<mlir::Value> walked(const Point &point);
   Point innermostPoint(mlir::Value index, int64_t vector, mlir::Value end);

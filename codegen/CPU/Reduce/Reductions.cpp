@@ -137,6 +137,19 @@ Partial Reductions::join(ArrayRef<Value> a, ArrayRef<Value> b) {
   return result;
 }
 
+Partials Reductions::joinPairs(Partials totals, size_t count) {
+  while (totals.size() > count) {
+    Partials next;
+    size_t half = std::max(totals.size() / 2 / count * count, count);
+    for (size_t i = 0; i < half; ++i)
+      next.push_back(i + half < totals.size() ? join(totals[i], totals[i + half]) : totals[i]);
+    for (size_t i = 2 * half; i < totals.size(); ++i)
+      next[i % half] = join(next[i % half], totals[i]);
+    totals = std::move(next);
+  }
+  return totals;
+}
+
 /// Where nothing is counted all else is zero: what it is divided by does not matter.
 Value Reductions::atLeastOne(Value count) {
   return arith::MaximumFOp::create(e.b, e.loc, count, e.number(1, count.getType()));

@@ -18,6 +18,8 @@ namespace dlc::codegen {
 
 /// Slots of all reductions, one behind the other: scalars, or vectors of independent results.
 using Partial = llvm::SmallVector<mlir::Value>;
+/// Partial results of several vectors side by side, or of several chains of them.
+using Partials = llvm::SmallVector<Partial>;
 
 class Reductions {
 public:
@@ -38,6 +40,8 @@ public:
               llvm::ArrayRef<mlir::Value> origins, mlir::Value mask);
   /// Two totals of a tile as one.
   Partial join(llvm::ArrayRef<mlir::Value> a, llvm::ArrayRef<mlir::Value> b);
+  /// Joins totals of one tile pair by pair until `count` are left.
+  Partials joinPairs(Partials totals, size_t count);
   /// The partial result of a tile.
   Partial finishTile(llvm::ArrayRef<mlir::Value> total, llvm::ArrayRef<mlir::Value> origins);
 
