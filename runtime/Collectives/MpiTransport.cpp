@@ -62,11 +62,11 @@ MPI_Datatype typeOf(dlc_dtype dtype) {
 void askForShortTurns() {
   // sched_attr as it was first published; linux/sched/types.h and sched.h exclude each other.
   struct {
-    uint32_t size, policy;
-    uint64_t flags;
-    int32_t nice;
-    uint32_t priority;
-    uint64_t runtime, deadline, period;
+    uint32_t size = 0, policy = 0;
+    uint64_t flags = 0;
+    int32_t nice = 0;
+    uint32_t priority = 0;
+    uint64_t runtime = 0, deadline = 0, period = 0;
   } wanted = {.size = sizeof(wanted), .policy = SCHED_OTHER, .runtime = 100'000};
   syscall(SYS_sched_setattr, 0, &wanted, 0);
 }
@@ -167,13 +167,14 @@ Status MpiTransport::wait(Ticket ticket) {
     auto done = [&] { return ticket < firstTicket || operations[ticket - firstTicket].done; };
     if (done())
       return {};
-    ++waiting;
+    const bool hurried = !operations[ticket - firstTicket].collective.unhurried;
+    waiting += hurried;
     if (watch)
       watch->beginWait();
     const bool inTime = changed.wait_for(lock, patience(), [&] { return failed || done(); });
     if (watch)
       watch->endWait();
-    --waiting;
+    waiting -= hurried;
     if (done())
       return {};
     if (!inTime && !failed)

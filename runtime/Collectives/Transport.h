@@ -50,6 +50,8 @@ struct Collective {
   struct Times {
     int64_t begin, end;
   } *times = nullptr;
+  /// Who waits for it leaves the processors to others, as if it had work of its own.
+  bool unhurried = false;
 };
 
 class Transport {

@@ -96,7 +96,8 @@ private:
 
 class Measuring {
 public:
-  Measuring(Transport &ranks) : ranks(ranks) {}
+  /// Beside kernels a plan does not wait for its sums.
+  Measuring(Transport &ranks, bool besideKernels) : ranks(ranks), besideKernels(besideKernels) {}
 
   /// Sums of several sizes.
   Result<std::vector<MeasuredSum>> timeSums() {
@@ -143,8 +144,11 @@ private:
   static constexpr double enough = 0.5;
 
   Status sum(std::vector<float> &buffer) {
-    return ranks.run({Collective::Kind::Sum, DLC_CHANNEL_BUCKETS, DLC_F32,
-                      std::as_writable_bytes(std::span(buffer))});
+    return ranks.run({.kind = Collective::Kind::Sum,
+                      .channel = DLC_CHANNEL_BUCKETS,
+                      .dtype = DLC_F32,
+                      .buffer = std::as_writable_bytes(std::span(buffer)),
+                      .unhurried = besideKernels});
   }
 
   /// The median of several sums of `bytes` bytes of floats, as the slowest rank saw each.
@@ -172,6 +176,7 @@ private:
   }
 
   Transport &ranks;
+  const bool besideKernels;
 };
 
 /// What is measured beside kernels.
@@ -185,7 +190,7 @@ Result<Beside> measureBeside(const LinkFlags &flags, const std::shared_ptr<Trans
   Result<std::unique_ptr<Kernels>> kernels =
       guarded([&] { return Kernels::start(flags, sharing); });
   DLC_TRY(beginTogether(*ranks, kernels.status(), kernels.ok() ? (*kernels)->facts() : Facts()));
-  Measuring measuring(*ranks);
+  Measuring measuring(*ranks, /*besideKernels=*/true);
   DLC_TRY_ASSIGN(lost, measuring.timeLoss(**kernels));
   DLC_TRY_ASSIGN(sums, measuring.timeSums());
   return Beside{std::move(sums), lost};
@@ -228,7 +233,7 @@ Status link(const LinkFlags &flags) {
   DLC_TRY_ASSIGN(ranks, openTransport());
   if (ranks->ranks() == 1)
     return invalid("link: one rank has no link; dlc-run launch -n 2 -- link measures one");
-  DLC_TRY_ASSIGN(alone, Measuring(*ranks).timeSums());
+  DLC_TRY_ASSIGN(alone, Measuring(*ranks, /*besideKernels=*/false).timeSums());
   std::optional<Beside> beside;
   if (!flags.module.empty()) {
     DLC_TRY_ASSIGN(measured, measureBeside(flags, ranks));

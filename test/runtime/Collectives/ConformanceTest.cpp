@@ -72,6 +72,17 @@ TEST(Conformance, AddsUp) {
     }
 }
 
+// Who is in no hurry hears of the end all the same.
+TEST(Conformance, AddsUpWithoutHurry) {
+  for (uint64_t count : {1, 65537}) {
+    std::vector<std::byte> values = valuesOf(DLC_F32, count, ranks->rank());
+    Collective sum = summing(DLC_F32, values);
+    sum.unhurried = true;
+    ASSERT_TRUE(ranks->run(sum).ok());
+    EXPECT_EQ(values, sumOf(DLC_F32, count));
+  }
+}
+
 // More than 2^24 elements.
 TEST(Conformance, AddsUpLargeOnes) {
   const uint64_t count = (uint64_t(1) << 24) + 5;
