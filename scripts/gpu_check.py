@@ -28,6 +28,9 @@ here = pathlib.Path(__file__).resolve().parent
 RUN_SECONDS = 540  # no check of a run begins later
 MOST_MIB = 64
 
+# Algorithms of our own that transform tiles: a build NAME-ALGORITHM each.
+TRANSFORMS = ("winograd", "fft")
+TRANSFORMED = tuple(f"-{name}" for name in TRANSFORMS)
 # Name, source, flags of dlc, and whether the CPU's build is packed too, to compare. Every kernel of a library call has one of ours
 # beside it, so --no-libraries checks those; NAME-own are built without the libraries, which fuses more.
 SMALL = [
@@ -35,9 +38,9 @@ SMALL = [
     ("lenet-apart", "examples/lenet/lenet.dl", "--disable-pass=dl-fuse-product-gradients", False),
     ("lenet-own", "examples/lenet/lenet.dl", "--gemm=own --conv-algorithm=own", False),
     ("lenet-tf32", "examples/lenet/lenet.dl", "--math=tf32", False),
-    ("lenet-winograd", "examples/lenet/lenet.dl", "--conv-algorithm=winograd", False),
+    *((f"lenet-{name}", "examples/lenet/lenet.dl", f"--conv-algorithm={name}", False) for name in TRANSFORMS),
     ("lenet-small", "examples/lenet/lenet.dl", "-D N=2", True),
-    ("lenet-small-winograd", "examples/lenet/lenet.dl", "-D N=2 --conv-algorithm=winograd", False),
+    *((f"lenet-small-{name}", "examples/lenet/lenet.dl", f"-D N=2 --conv-algorithm={name}", False) for name in TRANSFORMS),
     ("mlp-small", "examples/mlp/mlp.dl", "-D N=4", True),
     ("kernels", "bench/gpu/kernels.dl", "", True),
     ("kernels-own", "bench/gpu/kernels.dl", "--gemm=own --conv-algorithm=own", False),
@@ -48,8 +51,8 @@ SMALL = [
 NETWORKS = {"alexnet": ("bench/gpu/alexnet.dl", [256]), "vgg16": ("bench/gpu/vgg16.dl", [64]),
             "resnet50": ("examples/resnet50/resnet50.dl", [64, 256]), "fcn": ("bench/gpu/fcn.dl", [16])}
 MATHS = {"": "", "-tf32": "--math=tf32"}
-# Those whose convolutions of stride 1 are most of the work are timed with minimal filtering, too.
-WINOGRAD = {"alexnet-b256", "vgg16-b64", "resnet50-b64"}
+# Those whose convolutions of stride 1 are most of the work are timed with transforms, too.
+LARGE = {"alexnet-b256", "vgg16-b64", "resnet50-b64"}
 
 
 def values_models(device):
@@ -67,13 +70,14 @@ def timed_models():
         for batch in batches:
             for suffix, flags in MATHS.items():
                 yield f"{name}-b{batch}{suffix}", source, f"-D N={batch} {flags}", False
-            if f"{name}-b{batch}" in WINOGRAD:
-                yield f"{name}-b{batch}-winograd", source, f"-D N={batch} --conv-algorithm=winograd", False
+            if f"{name}-b{batch}" in LARGE:
+                for algorithm in TRANSFORMS:
+                    yield f"{name}-b{batch}-{algorithm}", source, f"-D N={batch} --conv-algorithm={algorithm}", False
 
 
 def base_of(name):
     """The model whose CPU build a build is compared with."""
-    for suffix in ("-apart", "-own", "-tf32", "-winograd"):
+    for suffix in ("-apart", "-own", "-tf32", *TRANSFORMED):
         name = name.removesuffix(suffix)
     return name
 
@@ -276,8 +280,10 @@ class Checks:
 
     def layers(self, name, *flags):
         line = self.bench(name, "--no-cuda-graph", "--layers", *flags)
-        algorithm = "winograd" if name.endswith("-winograd") else "own" if flags else "library"
-        self.measured.setdefault(name.removesuffix("-winograd"), {})[algorithm] = line["layers"]
+        network, _, last = name.rpartition("-")
+        transformed = last in TRANSFORMS
+        algorithm = last if transformed else "own" if flags else "library"
+        self.measured.setdefault(network if transformed else name, {})[algorithm] = line["layers"]
         top = sorted(line["layers"], key=lambda layer: -layer["ms"])[:3]
         return "slowest: " + ", ".join(f"{layer['name']} {layer['ms']:.3f} ms" for layer in top)
 
@@ -333,7 +339,7 @@ class Checks:
             self.check(f"values of {name}, each layer", self.parity, name, "--activations", "--steps", steps)
             if self.device == "cuda":
                 self.check(f"values of {name}, as a graph", self.parity, name, "--steps", "5")
-            if not name.endswith(("-own", "-winograd")):
+            if not name.endswith(("-own", *TRANSFORMED)):
                 self.check(f"values of {name}, no libraries", self.parity, name, "--no-libraries", "--steps", steps)
         for name in ("lenet", "lenet-own"):
             if name in names:
@@ -359,7 +365,7 @@ class Checks:
                 self.sanitized("memcheck", "device")
             except Failed as failure:
                 self.sanitizer, why = None, f"compute-sanitizer cannot work here: {failure}"
-        own = [("lenet-small", ["--no-libraries"]), ("lenet-small-winograd", ["--no-libraries"]), ("kernels-own", [])]
+        own = [(f"lenet-small{suffix}", ["--no-libraries"]) for suffix in ("", *TRANSFORMED)] + [("kernels-own", [])]
         wanted = [(tool, name, flags) for name, flags in own
                   for tool in ("memcheck", "racecheck", "initcheck", "synccheck")] + [("memcheck", name, []) for name in ("lenet-small", "kernels", "linear")]
         for tool, name, flags in wanted:
@@ -371,18 +377,18 @@ class Checks:
     def run2(self):
         """How fast it is."""
         timed = [name for name, *_ in timed_models() if self.model(name).exists()]
-        timed = timed or [name for name in ("lenet-small", "lenet-small-winograd") if self.model(name).exists()]
+        timed = timed or [name for suffix in ("", *TRANSFORMED) if self.model(name := f"lenet-small{suffix}").exists()]
         for name in timed:
             self.check(f"times of {name}", self.times, name)
         for name in timed:
             self.check(f"layers of {name}", self.layers, name)
         for name in timed:
-            if not name.endswith("-winograd"):
+            if not name.endswith(TRANSFORMED):
                 self.check(f"layers of {name}, no libraries", self.layers, name, "--no-libraries")
         for name, columns in self.measured.items():
-            if {"own", "winograd"} <= columns.keys():
+            if {"own", *TRANSFORMS} <= columns.keys():
                 self.check(f"algorithms of {name}", self.algorithms, name)
-        for name in ("lenet", "lenet-apart", "lenet-own", "lenet-tf32", "lenet-winograd"):
+        for name in ("lenet", "lenet-apart", "lenet-own", "lenet-tf32", *(f"lenet-{algorithm}" for algorithm in TRANSFORMS)):
             if self.device == "cuda" and self.model(name).exists():
                 self.check(f"times of {name}", self.times, name)
                 self.check(f"times of {name}, without a graph", self.times, name, "--no-cuda-graph")

@@ -1,5 +1,5 @@
 //===- Generators.cpp - the list of CUDA's generators, and what they share --------------------===//
-#include "codegen/CUDA/Generators.h"
+#include "codegen/CUDA/TileProductGenerator.h"
 #include "dlc/abi.h"
 
 using namespace mlir;
@@ -13,8 +13,8 @@ llvm::ArrayRef<const CudaGenerator *> dlc::codegen::cudaGenerators() {
       createCudaTransposeGenerator(), createCudaMultiTensorGenerator(),
       createCudaSumRowsGenerator(),   createCudaUpdateRowsGenerator(),
       createCudaAttentionGenerator(), createCudaProductGenerator(),
-      createCudaWinogradGenerator(),  createLibraryGenerator(),
-      createCudaElementsGenerator()};
+      createCudaWinogradGenerator(),  createCudaFourierGenerator(),
+      createLibraryGenerator(),       createCudaElementsGenerator()};
   static const auto pointers = [] {
     std::array<const CudaGenerator *, std::size(owned)> result;
     llvm::transform(owned, result.begin(), [](auto &generator) { return generator.get(); });

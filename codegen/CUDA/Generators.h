@@ -6,6 +6,8 @@
 
 namespace dlc::codegen {
 
+class TileProductGenerator;
+
 /// All generators for CUDA; they live as long as the process. Each new one is named in
 /// Generators.cpp.
 llvm::ArrayRef<const CudaGenerator *> cudaGenerators();
@@ -20,7 +22,8 @@ std::unique_ptr<CudaGenerator> createCudaSumRowsGenerator();
 std::unique_ptr<CudaGenerator> createCudaUpdateRowsGenerator();
 std::unique_ptr<CudaGenerator> createCudaAttentionGenerator();
 std::unique_ptr<CudaGenerator> createCudaProductGenerator();
-std::unique_ptr<CudaGenerator> createCudaWinogradGenerator();
+std::unique_ptr<TileProductGenerator> createCudaWinogradGenerator();
+std::unique_ptr<TileProductGenerator> createCudaFourierGenerator();
 std::unique_ptr<CudaGenerator> createLibraryGenerator();
 std::unique_ptr<CudaGenerator> createCudaElementsGenerator();
 
@@ -31,8 +34,10 @@ bool fitsCuda(const KernelSpec &spec);
 /// convolution reads is brought into the library's order anyway, and computed on that way.
 bool libraryReadsStored(dl::AnchorOp anchor, const CudaTarget &target);
 
-/// Why cuda-winograd offers nothing for the spec, a convolution, within any workspace.
-std::string cudaWinogradRefusal(const KernelSpec &spec, const CudaTarget &target);
+/// Why Winograd's or Fourier transforms are not offered for the spec, a convolution, within any
+/// workspace.
+std::string cudaTransformRefusal(const KernelSpec &spec, ConvolutionAlgorithm algorithm,
+                                 const CudaTarget &target);
 
 /// Blocks of a grid over `elements`.
 inline uint32_t blocksFor(int64_t elements, int64_t perBlock) {

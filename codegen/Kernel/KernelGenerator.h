@@ -68,7 +68,8 @@ struct CudaTarget {
   Provider gemm = Provider::Library, convolution = Provider::Library;
   /// What libraries may do to their operands. Our own kernels always compute in float32.
   dlc_math math = DLC_MATH_STRICT;
-  /// For each convolution that our own kernels can run so and that asks for none itself: Winograd.
+  /// For each convolution that our own kernels can run so and that asks for none itself: what
+  /// cudaHasAlgorithm knows.
   ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::Heuristic;
   /// Of our own kernels none that errs more than sums of float32 in order do.
   bool strict = false;
@@ -88,6 +89,11 @@ struct CudaTarget {
   /// "sm_80,sm_90,simt"; fails with a message for anything else.
   static llvm::Expected<CudaTarget> get(llvm::StringRef names);
 };
+
+/// Whether CUDA has kernels for the algorithm: for those that transform tiles.
+inline bool cudaHasAlgorithm(ConvolutionAlgorithm algorithm) {
+  return algorithm == ConvolutionAlgorithm::Winograd || algorithm == ConvolutionAlgorithm::FFT;
+}
 
 using Target = std::variant<CpuTarget, CudaTarget>;
 
@@ -160,7 +166,7 @@ struct Candidate {
   /// Of a convolution on the CPU whose result has blocks of channels: into how many pieces its
   /// tasks divide the pixels of a channel.
   int64_t bandPieces = 0;
-  /// Of a convolution on the CPU; on CUDA that of Winograd's.
+  /// Of a convolution on the CPU; on CUDA that of our own transforms.
   std::optional<ConvolutionAlgorithm> algorithm = std::nullopt;
   /// `cost` has not been held against the clock enough to choose by: for those who ask for the
   /// algorithm, and for `dlc tune`, which times all.

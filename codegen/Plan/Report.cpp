@@ -420,15 +420,15 @@ findFallback(const KernelSpec &spec, KernelSelector &selector) {
   const ConvolutionAlgorithm wanted = wantedAlgorithm(spec, selector.target());
   if (wanted == ConvolutionAlgorithm::Heuristic)
     return std::nullopt;
-  if (cuda && wanted != ConvolutionAlgorithm::Winograd)
+  if (cuda && !cudaHasAlgorithm(wanted))
     return std::pair(wanted, "CUDA has algorithms of its own");
   const KernelOffer &offer = selector.offer(spec);
   if (offer.lacksWorkspace)
     return std::pair(wanted, "it needs more workspace than it may have");
   if (offer.candidates.front().candidate.algorithm == wanted)
     return std::nullopt;
-  return std::pair(wanted,
-                   cuda ? cudaWinogradRefusal(spec, *cuda) : convolutionRefusal(spec, wanted));
+  return std::pair(wanted, cuda ? cudaTransformRefusal(spec, wanted, *cuda)
+                                : convolutionRefusal(spec, wanted));
 }
 
 /// A row each.

@@ -438,7 +438,7 @@ std::string checkTarget(const std::string &name) {
 static std::string checkConvolutions(const Options &options, bool cuda) {
   const std::string &word = options.convolutions;
   const auto algorithm = dl::symbolizeConvolutionAlgorithm(word);
-  if (cuda && algorithm && algorithm != dl::ConvolutionAlgorithm::Winograd)
+  if (cuda && algorithm && !codegen::cudaHasAlgorithm(*algorithm))
     return "--conv-algorithm=" + word + " needs a CPU target: --target=cpu";
   const bool isProvider = word == "own" || word == "library";
   if (!cuda && isProvider)
@@ -446,7 +446,7 @@ static std::string checkConvolutions(const Options &options, bool cuda) {
   if (word.empty() || algorithm || isProvider)
     return "";
   return "--conv-algorithm: found '" + word + "', expected one of heuristic, " +
-         (cuda ? "library, own, winograd" : "direct, gemm, winograd, fft");
+         (cuda ? "library, own, winograd, fft" : "direct, gemm, winograd, fft");
 }
 
 std::string checkForTarget(const Options &options) {

@@ -154,7 +154,7 @@ static void addOptions(CLI::App &app, Options &options) {
            const std::string native = foreign ? foreign->native.str() : value;
            options.convolutions = native == "heuristic" ? "" : native;
          },
-         "heuristic, direct, gemm, winograd, fft; CUDA: library, own, winograd")
+         "heuristic, direct, gemm, winograd, fft; CUDA: library, own, winograd, fft")
       ->option_text("WHICH");
   app.add_option_function<std::string>(
          "--layout", [&](const std::string &value) { options.layout = valueOf(layouts(), value); },

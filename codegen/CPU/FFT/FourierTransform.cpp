@@ -8,23 +8,18 @@ using namespace dlc;
 using namespace dlc::codegen;
 
 FourierTransform::FourierTransform(int64_t high, int64_t highTaps, int64_t wide, int64_t wideTaps)
-    : high(high), highTaps(highTaps), wide(wide), wideTaps(wideTaps) {}
-
-int64_t FourierTransform::points(int64_t high, int64_t wide) {
-  return (wide == 1 ? FourierCodelet::half(high)
-                    : (wide / 2 - 1) * high + 2 * FourierCodelet::half(high));
-}
+    : tile{high, wide}, highTaps(highTaps), wideTaps(wideTaps) {}
 
 FourierTransform::Extent FourierTransform::extentOf(Side side) const {
   switch (side) {
   case Side::Source:
-    return {high, wide};
+    return {tile.high, tile.wide};
   case Side::Filter:
     return {highTaps, wideTaps};
   case Side::Target:
     break;
   }
-  return {high - highTaps + 1, wide - wideTaps + 1};
+  return {tile.high - highTaps + 1, tile.wide - wideTaps + 1};
 }
 
 /// A correlation multiplies by conjugated points: those of the source turn one way, those of what
@@ -67,13 +62,13 @@ void FourierTransform::toPoints(PackEmitter &e, Side side, Value buffer, LoadPix
                                 StorePoint store) const {
   const Extent extent = extentOf(side);
   const int sign = signOf(side);
-  const int64_t half = FourierCodelet::half(high), rowPoints = FourierCodelet::half(wide);
+  const int64_t half = FourierCodelet::half(tile.high), rowPoints = FourierCodelet::half(tile.wide);
   // The filter is the least to bear the 1 / n of a transform there and back.
-  const double scale = side == Side::Filter ? 1 / double(high * wide) : 1;
+  const double scale = side == Side::Filter ? 1 / double(tile.high * tile.wide) : 1;
   auto cell = [&](Value row, Value slot) {
     return e.at(buffer, e.mul(e.add(e.mul(row, pitch()), slot), e.lanes));
   };
-  const FourierCodelet rows = FourierCodelet::fromReal(wide, extent.cols, sign);
+  const FourierCodelet rows = FourierCodelet::fromReal(tile.wide, extent.cols, sign);
   e.loop(extent.rows, [&](Value row) {
     SmallVector<Value> points = emit(e, rows, [&](int64_t col) {
       Value pixel = load(row, col);
@@ -83,26 +78,26 @@ void FourierTransform::toPoints(PackEmitter &e, Side side, Value buffer, LoadPix
     });
     for (int64_t point = 0; point < rowPoints; ++point)
       for (int64_t part = 0; part < 2; ++part)
-        if (part == 0 || (point != 0 && 2 * point != wide))
+        if (part == 0 || (point != 0 && 2 * point != tile.wide))
           e.storeAligned(points[part * rowPoints + point],
-                         cell(row, e.constant(slot(point, part))));
+                         cell(row, e.constant(tile.slot(point, part))));
   });
-  const FourierCodelet real = FourierCodelet::fromReal(high, extent.rows, sign);
-  e.loop(realColumns(), [&](Value col) {
+  const FourierCodelet real = FourierCodelet::fromReal(tile.high, extent.rows, sign);
+  e.loop(tile.realColumns(), [&](Value col) {
     SmallVector<Value> points =
         emit(e, real, [&](int64_t row) { return e.loadAligned(cell(e.constant(row), col)); });
-    Value first = e.add(e.mul(col, half), firstRealPoint());
+    Value first = e.add(e.mul(col, half), tile.firstRealPoint());
     for (int64_t i = 0; i < 2 * half; ++i)
       store(e.add(first, i % half), i / half, points[i]);
   });
-  const FourierCodelet complex = FourierCodelet::complex(high, extent.rows, high, sign);
-  e.loop(complexColumns(), [&](Value col) {
-    Value slots = e.mul(e.add(col, 1), 2), first = e.mul(col, high);
+  const FourierCodelet complex = FourierCodelet::complex(tile.high, extent.rows, tile.high, sign);
+  e.loop(tile.complexColumns(), [&](Value col) {
+    Value slots = e.mul(e.add(col, 1), 2), first = e.mul(col, tile.high);
     SmallVector<Value> points = emit(e, complex, [&](int64_t i) {
       return e.loadAligned(cell(e.constant(i % extent.rows), e.add(slots, i / extent.rows)));
     });
-    for (int64_t i = 0; i < 2 * high; ++i)
-      store(e.add(first, i % high), i / high, points[i]);
+    for (int64_t i = 0; i < 2 * tile.high; ++i)
+      store(e.add(first, i % tile.high), i / tile.high, points[i]);
   });
 }
 
@@ -111,31 +106,31 @@ void FourierTransform::toPixels(PackEmitter &e, Side side, Value buffer, LoadPoi
   const Extent extent = extentOf(side);
   // Forward the product turns like the source; so does the filter's gradient.
   const int sign = 1;
-  const int64_t half = FourierCodelet::half(high), rowPoints = FourierCodelet::half(wide);
-  const double scale = side == Side::Filter ? 1 / double(high * wide) : 1;
+  const int64_t half = FourierCodelet::half(tile.high), rowPoints = FourierCodelet::half(tile.wide);
+  const double scale = side == Side::Filter ? 1 / double(tile.high * tile.wide) : 1;
   auto cell = [&](Value row, Value slot) {
     return e.at(buffer, e.mul(e.add(e.mul(row, pitch()), slot), e.lanes));
   };
-  const FourierCodelet real = FourierCodelet::toReal(high, extent.rows, sign);
-  e.loop(realColumns(), [&](Value col) {
-    Value first = e.add(e.mul(col, half), firstRealPoint());
+  const FourierCodelet real = FourierCodelet::toReal(tile.high, extent.rows, sign);
+  e.loop(tile.realColumns(), [&](Value col) {
+    Value first = e.add(e.mul(col, half), tile.firstRealPoint());
     SmallVector<Value> numbers =
         emit(e, real, [&](int64_t i) { return load(e.add(first, i % half), i / half); });
     for (auto [row, number] : llvm::enumerate(numbers))
       e.storeAligned(number, cell(e.constant(int64_t(row)), col));
   });
-  const FourierCodelet complex = FourierCodelet::complex(high, high, extent.rows, sign);
-  e.loop(complexColumns(), [&](Value col) {
-    Value slots = e.mul(e.add(col, 1), 2), first = e.mul(col, high);
-    SmallVector<Value> numbers =
-        emit(e, complex, [&](int64_t i) { return load(e.add(first, i % high), i / high); });
+  const FourierCodelet complex = FourierCodelet::complex(tile.high, tile.high, extent.rows, sign);
+  e.loop(tile.complexColumns(), [&](Value col) {
+    Value slots = e.mul(e.add(col, 1), 2), first = e.mul(col, tile.high);
+    SmallVector<Value> numbers = emit(
+        e, complex, [&](int64_t i) { return load(e.add(first, i % tile.high), i / tile.high); });
     for (int64_t i = 0; i < 2 * extent.rows; ++i)
       e.storeAligned(numbers[i], cell(e.constant(i % extent.rows), e.add(slots, i / extent.rows)));
   });
-  const FourierCodelet rows = FourierCodelet::toReal(wide, extent.cols, sign);
+  const FourierCodelet rows = FourierCodelet::toReal(tile.wide, extent.cols, sign);
   e.loop(extent.rows, [&](Value row) {
     SmallVector<Value> numbers = emit(e, rows, [&](int64_t i) {
-      return e.loadAligned(cell(row, e.constant(slot(i % rowPoints, i / rowPoints))));
+      return e.loadAligned(cell(row, e.constant(tile.slot(i % rowPoints, i / rowPoints))));
     });
     for (auto [col, number] : llvm::enumerate(numbers)) {
       if (scale != 1)
@@ -158,14 +153,17 @@ static double cyclesOf(const FourierCodelet &codelet) {
 
 double FourierTransform::cyclesToPoints(Side side) const {
   const Extent extent = extentOf(side);
-  return double(extent.rows) * cyclesOf(FourierCodelet::fromReal(wide, extent.cols, 1)) +
-         double(realColumns()) * cyclesOf(FourierCodelet::fromReal(high, extent.rows, 1)) +
-         double(complexColumns()) * cyclesOf(FourierCodelet::complex(high, extent.rows, high, 1));
+  return double(extent.rows) * cyclesOf(FourierCodelet::fromReal(tile.wide, extent.cols, 1)) +
+         double(tile.realColumns()) *
+             cyclesOf(FourierCodelet::fromReal(tile.high, extent.rows, 1)) +
+         double(tile.complexColumns()) *
+             cyclesOf(FourierCodelet::complex(tile.high, extent.rows, tile.high, 1));
 }
 
 double FourierTransform::cyclesToPixels(Side side) const {
   const Extent extent = extentOf(side);
-  return double(extent.rows) * cyclesOf(FourierCodelet::toReal(wide, extent.cols, 1)) +
-         double(realColumns()) * cyclesOf(FourierCodelet::toReal(high, extent.rows, 1)) +
-         double(complexColumns()) * cyclesOf(FourierCodelet::complex(high, high, extent.rows, 1));
+  return double(extent.rows) * cyclesOf(FourierCodelet::toReal(tile.wide, extent.cols, 1)) +
+         double(tile.realColumns()) * cyclesOf(FourierCodelet::toReal(tile.high, extent.rows, 1)) +
+         double(tile.complexColumns()) *
+             cyclesOf(FourierCodelet::complex(tile.high, tile.high, extent.rows, 1));
 }

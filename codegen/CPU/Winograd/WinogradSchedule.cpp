@@ -31,20 +31,8 @@ std::string codegen::winogradRefusal(const ConvolutionProblem &p) {
   return winogradRefusal(axesOf(p), p.groups);
 }
 
-/// Sizes of Fourier transforms: longer ones spill more than they save.
-static const int64_t leastFourierSize = 8, mostFourierSize = 32;
-
 std::string codegen::fourierRefusal(const ConvolutionProblem &p) {
-  const std::array<dl::WindowAxis, 3> axes = axesOf(p);
-  const std::string refusal = transformRefusal(axes, p.groups);
-  if (!refusal.empty())
-    return refusal;
-  if (p.kernel[1] * p.kernel[2] == 1)
-    return filterText(axes) + " needs no transform";
-  if (std::max(p.kernel[1], p.kernel[2]) > 3 * mostFourierSize / 4)
-    return filterText(axes) + " leaves too little of a tile of " + std::to_string(mostFourierSize) +
-           "x" + std::to_string(mostFourierSize);
-  return "";
+  return fourierRefusal(axesOf(p), p.groups);
 }
 
 WinogradSizes::WinogradSizes(const ConvolutionProblem &p, const WinogradSchedule &s, int64_t lanes)
@@ -52,7 +40,7 @@ WinogradSizes::WinogradSizes(const ConvolutionProblem &p, const WinogradSchedule
       wideTaps(p.kernel[2]), highPoints(s.tileRows + highTaps - 1),
       widePoints(s.tileCols + wideTaps - 1), points(highPoints * widePoints), parts(1) {
   if (s.algorithm == ConvolutionAlgorithm::FFT) {
-    points = FourierTransform::points(highPoints, widePoints);
+    points = FourierTile{highPoints, widePoints}.points();
     parts = 2;
   }
   const bool backwardData = p.direction == Direction::BackwardData;
@@ -308,21 +296,6 @@ SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const Convolution
       all.push_back(*s);
   }
   return all;
-}
-
-/// Outputs of tiles that may pay along an axis: for each number of tiles the smallest.
-static SmallVector<int64_t> fourierTiles(int64_t extent, int64_t taps) {
-  if (taps == 1)
-    return {1};
-  SmallVector<int64_t> tiles;
-  int64_t before = 0;
-  for (int64_t size = leastFourierSize; size <= mostFourierSize; size += 2) {
-    const int64_t outputs = size - taps + 1, count = outputs > 0 ? ceilDiv(extent, outputs) : 0;
-    if (count != before && outputs > 0)
-      tiles.push_back(outputs);
-    before = count;
-  }
-  return tiles;
 }
 
 std::optional<WinogradSchedule> codegen::chooseFourierSchedule(const ConvolutionProblem &p,

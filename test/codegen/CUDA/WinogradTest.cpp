@@ -1,7 +1,5 @@
-//===- WinogradTest.cpp - minimal filtering in CUDA's text, on the SIMT device
-//-----------------===//
-#include "codegen/CUDA/Generators.h"
-#include "test/codegen/CPU/Convolution/ConvolutionKernels.h"
+//===- WinogradTest.cpp - minimal filtering in CUDA's text, on the SIMT device ----------------===//
+#include "test/codegen/CUDA/Refusals.h"
 #include <map>
 
 using namespace dlc;
@@ -21,18 +19,6 @@ static void check(const ConvolutionShapes &shapes, std::vector<int> directions =
   const std::array<KernelSource, 3> all = convolutionKernels(shapes);
   for (int direction : directions)
     check(all[direction]);
-}
-
-static std::string refusalOf(const KernelSource &source, bool strict = false) {
-  mlir::DialectRegistry registry;
-  registerKernelDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-  const std::string text = CompiledTestKernel::select(source, "cuda:sm_90", "").text;
-  auto module = parseKernel(text, &context);
-  CudaTarget target = llvm::cantFail(CudaTarget::get("sm_90"));
-  target.strict = strict;
-  return cudaWinogradRefusal(*KernelSpec::get(kernelBlock(**module)), target);
 }
 
 /// Odd sizes; channels, filters and tiles that are no multiples of four.
@@ -67,27 +53,22 @@ TEST(CudaWinograd, Parts) {
 TEST(CudaWinograd, Bodies) {
   const std::array<KernelSource, 2> bodies = convolutionBodies();
   check(bodies[0]);
-  EXPECT_EQ(refusalOf(bodies[1]), "what is fused around it needs single elements");
+  EXPECT_EQ(refusalOf(bodies[1], ConvolutionAlgorithm::Winograd),
+            "what is fused around it needs single elements");
 }
 
 /// What has no transform; what is too large for indices that are ints; what --math=strict forbids.
 TEST(CudaWinograd, Refuses) {
-  const ConvolutionShapes plain = {{2, 4, 9, 9}, {6, 4, 3, 3}, {2, 6, 9, 9},
-                                   {1, 1},       {1, 1, 1, 1}, {1, 1}};
-  ConvolutionShapes strided = plain, grouped = plain, huge = plain, five = plain;
-  strided.y = {2, 6, 5, 5};
-  strided.strides = {2, 2};
-  grouped.w = {6, 2, 3, 3};
-  grouped.groups = 2;
+  const auto winograd = ConvolutionAlgorithm::Winograd;
+  ConvolutionShapes five = RefusedShapes::plain;
   five.w = {6, 4, 5, 5};
   five.y = {2, 6, 7, 7};
-  huge.x = {512, 64, 224, 224};
-  huge.w = {64, 64, 3, 3};
-  huge.y = huge.x;
-  EXPECT_EQ(refusalOf(convolutionKernels(strided)[0]), "its stride is not 1");
-  EXPECT_EQ(refusalOf(convolutionKernels(grouped)[1]), "it has 2 groups");
-  EXPECT_EQ(refusalOf(convolutionKernels(huge)[0]), "its transforms need too much memory");
-  EXPECT_EQ(refusalOf(convolutionKernels(five)[2], /*strict=*/true),
+  EXPECT_EQ(refusalOf(convolutionKernels(RefusedShapes::strided)[0], winograd),
+            "its stride is not 1");
+  EXPECT_EQ(refusalOf(convolutionKernels(RefusedShapes::grouped)[1], winograd), "it has 2 groups");
+  EXPECT_EQ(refusalOf(convolutionKernels(RefusedShapes::huge)[0], winograd),
+            "its transforms need too much memory");
+  EXPECT_EQ(refusalOf(convolutionKernels(five)[2], winograd, /*strict=*/true),
             "its transforms err more than --math=strict allows");
 }
 

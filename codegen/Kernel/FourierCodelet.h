@@ -10,8 +10,8 @@
 // that nobody wants, take their operations with them.
 //
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_CPU_FFT_FOURIERCODELET_H
-#define DLC_CODEGEN_CPU_FFT_FOURIERCODELET_H
+#ifndef DLC_CODEGEN_KERNEL_FOURIERCODELET_H
+#define DLC_CODEGEN_KERNEL_FOURIERCODELET_H
 
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,5 @@
 //===- FourierCodelet.cpp - see FourierCodelet.h ----------------------------------------------===//
-#include "codegen/CPU/FFT/FourierCodelet.h"
+#include "codegen/Kernel/FourierCodelet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>

@@ -1,0 +1,233 @@
+//===- TileProductGenerator.cpp - see TileProductGenerator.h ----------------------------------===//
+#include "codegen/CUDA/TileProductGenerator.h"
+#include "codegen/CUDA/Anchors.h"
+#include "codegen/CUDA/LibraryCalls.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+using Direction = dl::ConvolutionForm::Direction;
+
+//===------------------------------------------------------------------------------------------===//
+// Tiles
+//===------------------------------------------------------------------------------------------===//
+
+TiledConvolution::TiledConvolution(const dl::ConvolutionForm &form, const TileNumbers &numbers)
+    : numbers(numbers), direction(form.direction) {
+  const dl::ConvolutionGeometry &g = form.geometry;
+  const auto plane =
+      direction == Direction::BackwardData ? &dl::WindowAxis::input : &dl::WindowAxis::output;
+  tilesHigh = llvm::divideCeil(g.threeAxes()[1].*plane, numbers.high);
+  tilesWide = llvm::divideCeil(g.threeAxes()[2].*plane, numbers.wide);
+  // gemm.cuh reads both operands by quads.
+  const int64_t tiles = llvm::alignTo(g.batch * tilesHigh * tilesWide, 4);
+  if (direction == Direction::BackwardFilter) {
+    left = {g.filters, tiles};
+    right = {g.channels, tiles};
+    product = {numbers.products, g.filters, g.channels, tiles};
+    return;
+  }
+  const bool forward = direction == Direction::Forward;
+  const int64_t sources = forward ? g.channels : g.filters,
+                targets = llvm::alignTo(forward ? g.filters : g.channels, 4);
+  left = {sources, targets};
+  right = {sources, tiles};
+  product = {numbers.products, targets, tiles, sources};
+}
+
+/// Bytes that each of the two launches of transforms moves.
+static uint64_t operandBytes(const KernelSpec &spec, const TiledConvolution &tiled) {
+  return spec.bytes() + sizeof(float) * (tiled.end(1) - tiled.leftAt(1));
+}
+static uint64_t resultBytes(const KernelSpec &spec, const TiledConvolution &tiled, int64_t split) {
+  return spec.bytes() + sizeof(float) * tiled.leftAt(split);
+}
+
+double TiledConvolution::transformSeconds(const KernelSpec &spec, int64_t split) const {
+  const double operandFlops = double(left.places()) * numbers.leftFlops +
+                              double(right.places()) * numbers.rightFlops,
+               resultFlops = double(product.m * product.n) * numbers.resultFlops;
+  return gpuSeconds(operandBytes(spec, *this), operandFlops, 1) +
+         gpuSeconds(resultBytes(spec, *this, split), resultFlops, 1);
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Choice
+//===------------------------------------------------------------------------------------------===//
+
+std::string TileProductGenerator::refusal(const dl::ConvolutionForm &form,
+                                          const CudaTarget &target) const {
+  if (!getElementTypeOrSelf(form.result()).isF32())
+    return "it does not compute in float32";
+  return geometryRefusal(form, target);
+}
+
+std::string TileProductGenerator::refusal(const KernelSpec &spec, const CudaTarget &target) const {
+  const auto form = dl::ConvolutionForm::get(spec.anchorOp());
+  std::string refused = refusal(form, target);
+  if (!refused.empty())
+    return refused;
+  if (llvm::none_of(tiles(form, target), [&](const TileNumbers &numbers) {
+        return TiledConvolution(form, numbers).fitsWorkspace(1);
+      }))
+    return "its transforms need too much memory";
+  return "what is fused around it needs single elements";
+}
+
+/// The two launches, and between them a phase for the product.
+Candidate TileProductGenerator::scheduleTransforms(const KernelSpec &spec,
+                                                   const TiledConvolution &tiled,
+                                                   int64_t split) const {
+  const TileNumbers &numbers = tiled.numbers;
+  auto moving = [](uint32_t tasks, uint64_t bytes) {
+    Phase phase{tasks, 0};
+    phase.sideBytes = bytes;
+    return phase;
+  };
+  Candidate candidate;
+  candidate.algorithm = algorithm;
+  candidate.unproven = true;
+  candidate.schedule = llvm::formatv(
+      "{0} tile {1}x{2}", dl::stringifyConvolutionAlgorithm(algorithm), numbers.high, numbers.wide);
+  candidate.workspaceBytes = sizeof(float) * tiled.end(split);
+  candidate.phases = {moving(blocksFor(tiled.left.places(), numbers.lanes) +
+                                 blocksFor(tiled.right.places(), numbers.lanes),
+                             operandBytes(spec, tiled)),
+                      Phase(),
+                      moving(blocksFor(tiled.product.m * tiled.product.n, numbers.lanes),
+                             resultBytes(spec, tiled, split))};
+  candidate.cost = tiled.transformSeconds(spec, split);
+  return candidate;
+}
+
+/// With the tiles of gemm.cuh that are estimated to be the fastest.
+Candidate TileProductGenerator::scheduleOwn(const KernelSpec &spec,
+                                            const TiledConvolution &tiled) const {
+  const ProductExtents &p = tiled.product;
+  auto seconds = [&](const ProductTile &tile) {
+    const int64_t split = tile.splitOf(p);
+    return tile.seconds(p, split) + gpuSeconds(sizeof(float) * tiled.end(split), 0, 1);
+  };
+  const ProductTile &tile =
+      *llvm::min_element(productTiles(), [&](auto &a, auto &b) { return seconds(a) < seconds(b); });
+  const int64_t split = tile.splitOf(p);
+  Candidate candidate = scheduleTransforms(spec, tiled, split);
+  candidate.parameters = llvm::json::Array{tiled.numbers.high, tiled.numbers.wide, split,
+                                           &tile - productTiles().data()};
+  candidate.schedule += ", product " + tile.text(split);
+  candidate.phases[1].tasks = tile.blocksOf(p) * split;
+  candidate.cost += seconds(tile);
+  return candidate;
+}
+
+/// With cuBLASLt.
+Candidate TileProductGenerator::scheduleLibrary(const KernelSpec &spec,
+                                                const TiledConvolution &tiled) const {
+  const ProductExtents &p = tiled.product;
+  Candidate candidate = scheduleTransforms(spec, tiled, /*split=*/1);
+  const bool alongK = tiled.direction == Direction::BackwardFilter;
+  LibraryCall library =
+      productCall(p, /*transposeA=*/!alongK, /*transposeB=*/alongK, DLC_MATH_STRICT);
+  const unsigned buffer = spec.operandTypes().size() + spec.resultTypes().size();
+  auto piece = [&](int64_t at, int64_t elements) {
+    return BufferPiece{buffer, sizeof(float) * at, sizeof(float) * elements};
+  };
+  library.arguments = {piece(0, p.batch * p.m * p.n),
+                       piece(tiled.leftAt(1), p.batch * p.m * p.k),
+                       piece(tiled.rightAt(1), p.batch * p.k * p.n),
+                       {buffer, candidate.workspaceBytes, library.call.workspace_bytes}};
+  candidate.workspaceBytes += library.call.workspace_bytes;
+  candidate.parameters = llvm::json::Array{tiled.numbers.high, tiled.numbers.wide, 1};
+  candidate.schedule += ", product cuBLASLt";
+  candidate.phases[1] = {1, 0, 0, std::make_shared<LibraryCall>(library)};
+  candidate.cost +=
+      callSeconds(2.0 * p.batch * p.m * p.n * p.k, sizeof(float) * tiled.end(1), DLC_MATH_STRICT);
+  return candidate;
+}
+
+SmallVector<Candidate> TileProductGenerator::schedules(const KernelSpec &spec,
+                                                       const CudaTarget &target) const {
+  if (spec.anchor() != Anchor::Convolution)
+    return {};
+  const auto form = dl::ConvolutionForm::get(spec.anchorOp());
+  if (!refusal(form, target).empty())
+    return {};
+  SmallVector<Candidate> all;
+  for (const TileNumbers &numbers : tiles(form, target)) {
+    const TiledConvolution tiled(form, numbers);
+    const ProductExtents &p = tiled.product;
+    if (p.m * p.n * p.k == 0)
+      continue;
+    Candidate own = scheduleOwn(spec, tiled);
+    if (tiled.fitsWorkspace(*(*own.parameters.getAsArray())[2].getAsInteger()))
+      all.push_back(std::move(own));
+    if (target.gemm == Provider::Library && tiled.fitsWorkspace(1))
+      all.push_back(scheduleLibrary(spec, tiled));
+  }
+  return all;
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Text
+//===------------------------------------------------------------------------------------------===//
+
+FailureOr<KernelText> TileProductGenerator::write(const KernelSpec &spec,
+                                                  const Candidate &candidate) const {
+  const llvm::json::Array &parameters = *candidate.parameters.getAsArray();
+  const int64_t split = *parameters[2].getAsInteger();
+  const ProductTile *tile =
+      parameters.size() > 3 ? &productTiles()[*parameters[3].getAsInteger()] : nullptr;
+  const auto convolution = dl::ConvolutionForm::get(spec.anchorOp());
+  const TiledConvolution tiled(convolution, numbersOf(convolution, *parameters[0].getAsInteger(),
+                                                      *parameters[1].getAsInteger()));
+  SmallVector<StringRef> skeletons = {"axis", "tiles", skeleton};
+  if (tile)
+    skeletons.push_back("gemm");
+  KernelText text(spec, skeletons);
+  FailureOr<AnchorForm> form = describeAnchor(text);
+  if (failed(form) || failed(addStore(text, *form, "finish")))
+    return failure();
+  const ProductExtents &p = tiled.product;
+  for (auto [name, value] :
+       {std::pair("OUT_H", tiled.numbers.high),
+        {"OUT_W", tiled.numbers.wide},
+        {"TILES_H", tiled.tilesHigh},
+        {"TILES_W", tiled.tilesWide},
+        {"PRODUCTS", p.batch},
+        {"M", p.m},
+        {"N", p.n},
+        {"K", p.k},
+        {"LEFT_AT", tiled.leftAt(split)},
+        {"RIGHT_AT", tiled.rightAt(split)},
+        {"LEFT_BLOCKS", int64_t(blocksFor(tiled.left.places(), tiled.numbers.lanes))},
+        {"LANES", tiled.numbers.lanes},
+        {"THREADS", threads}})
+    text.constant(name, value);
+  if (tile)
+    tile->addConstants(text, split);
+  else
+    text.constant("SPLIT", split);
+  text.workspace(form->element);
+  addTransforms(text, convolution, tiled.numbers);
+  static constexpr StringRef directions[] = {"TilesForward", "TilesBackwardData",
+                                             "TilesBackwardFilter"};
+  auto caller = [&](const std::string &function) {
+    return [function, direction = directions[size_t(tiled.direction)]](StringRef problem) {
+      return (function + "(" + direction + "<Problem>{" + problem + "})").str();
+    };
+  };
+  text.phaseCalling(threads, caller(skeleton.str() + "Operands"));
+  if (tile)
+    text.phaseCalling(tile->threads(), caller("gemm"));
+  else
+    text.libraryPhase();
+  text.phaseCalling(threads, caller(skeleton.str() + "Results"));
+  return text;
+}
+
+std::string codegen::cudaTransformRefusal(const KernelSpec &spec, ConvolutionAlgorithm algorithm,
+                                          const CudaTarget &target) {
+  return (algorithm == ConvolutionAlgorithm::FFT ? createCudaFourierGenerator()
+                                                 : createCudaWinogradGenerator())
+      ->refusal(spec, target);
+}

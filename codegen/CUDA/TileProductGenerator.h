@@ -1,0 +1,116 @@
+//===- TileProductGenerator.h - convolutions as products of transformed tiles -------*- C++ -*-===//
+//
+// Winograd's minimal filtering and Fourier transforms: float32, any body before and behind the
+// convolution, in all three directions, stride and dilation 1, one group. Three launches, see
+// tiles.cuh: tiles and filters become numbers in the workspace, each number has a matrix product of
+// its own, and what that gives becomes pixels, with the epilogue. One fused kernel would need no
+// workspace, but a block's shared memory holds the numbers of large tiles for too few tiles and
+// channels at once to multiply them well.
+//
+// The products are cuBLASLt's, always in strict float32, where the user wants its products, and our
+// own: of gemm.cuh's tiles and parts of k those that are estimated to be the fastest.
+//
+// No estimate here has been held against a GPU's clock: candidates are unproven.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CUDA_TILEPRODUCTGENERATOR_H
+#define DLC_CODEGEN_CUDA_TILEPRODUCTGENERATOR_H
+
+#include "codegen/CUDA/Generators.h"
+#include "codegen/CUDA/ProductTiles.h"
+#include "dialects/DL/Facts/ConvolutionForm.h"
+
+namespace dlc::codegen {
+
+/// How tiles are transformed.
+struct TileNumbers {
+  int64_t high, wide; ///< outputs of a tile
+  int64_t products;   ///< numbers that a tile or a filter becomes, each multiplied apart
+  int64_t lanes;      ///< tiles or filters that a block of threads transforms
+  /// Of a transform to the products, and from them: those of the left operand, of the right one, of
+  /// the result.
+  double leftFlops, rightFlops, resultFlops;
+};
+
+/// A convolution cut into tiles. Forward the left operand is the filter and the right one the
+/// image, backward the gradients take their part as in tiles.cuh.
+struct TiledConvolution {
+  TiledConvolution(const dl::ConvolutionForm &form, const TileNumbers &numbers);
+
+  /// In the workspace, in elements: sums, numbers of both operands, and what is behind them.
+  int64_t leftAt(int64_t split) const {
+    return aligned(split * product.batch * product.m * product.n);
+  }
+  int64_t rightAt(int64_t split) const {
+    return leftAt(split) + aligned(product.batch * left.places());
+  }
+  int64_t end(int64_t split) const {
+    return rightAt(split) + aligned(product.batch * right.places());
+  }
+  /// Indices of the workspace are ints.
+  bool fitsWorkspace(int64_t split) const {
+    return end(split) < std::numeric_limits<int32_t>::max();
+  }
+  /// Estimated seconds of the transforms.
+  double transformSeconds(const KernelSpec &spec, int64_t split) const;
+
+  static int64_t aligned(int64_t elements) {
+    return llvm::alignTo(elements, DLC_ALIGNMENT / sizeof(float));
+  }
+
+  /// Tiles or filters that become numbers: rows of neighbours in memory.
+  struct Operand {
+    int64_t rows, lanes;
+    int64_t places() const { return rows * lanes; }
+  };
+
+  TileNumbers numbers;
+  dl::ConvolutionForm::Direction direction;
+  int64_t tilesHigh, tilesWide;
+  Operand left, right;
+  ProductExtents product; ///< its batch is numbers.products
+};
+
+class TileProductGenerator : public TextGenerator {
+public:
+  llvm::SmallVector<Candidate> schedules(const KernelSpec &spec,
+                                         const CudaTarget &target) const override;
+  mlir::FailureOr<KernelText> write(const KernelSpec &spec,
+                                    const Candidate &candidate) const override;
+  /// Why it offers nothing for the spec, a convolution, within any workspace.
+  std::string refusal(const KernelSpec &spec, const CudaTarget &target) const;
+
+protected:
+  static constexpr int64_t threads = 128; ///< of a block of the transforms
+
+  /// `skeleton` has the functions <skeleton>Operands and <skeleton>Results.
+  TileProductGenerator(ConvolutionAlgorithm algorithm, llvm::StringRef skeleton)
+      : algorithm(algorithm), skeleton(skeleton) {}
+
+  /// Why no tile runs the convolution, whatever is fused around it; empty if some do.
+  virtual std::string geometryRefusal(const dl::ConvolutionForm &form,
+                                      const CudaTarget &target) const = 0;
+  /// Those worth trying, if none is refused.
+  virtual llvm::SmallVector<TileNumbers> tiles(const dl::ConvolutionForm &form,
+                                               const CudaTarget &target) const = 0;
+  /// Tiles of high x wide outputs.
+  virtual TileNumbers numbersOf(const dl::ConvolutionForm &form, int64_t high,
+                                int64_t wide) const = 0;
+  /// What the skeleton asks of Problem besides tiles.cuh.
+  virtual void addTransforms(KernelText &text, const dl::ConvolutionForm &form,
+                             const TileNumbers &numbers) const = 0;
+
+private:
+  std::string refusal(const dl::ConvolutionForm &form, const CudaTarget &target) const;
+  Candidate scheduleTransforms(const KernelSpec &spec, const TiledConvolution &tiled,
+                               int64_t split) const;
+  Candidate scheduleOwn(const KernelSpec &spec, const TiledConvolution &tiled) const;
+  Candidate scheduleLibrary(const KernelSpec &spec, const TiledConvolution &tiled) const;
+
+  ConvolutionAlgorithm algorithm;
+  llvm::StringRef skeleton;
+};
+
+} // namespace dlc::codegen
+
+#endif
