@@ -178,17 +178,17 @@ protected:
 };
 } // namespace
 
-/// Where nothing is measured cuDNN has convolutions that Winograd's algorithm can run; a clock that
-/// finds ours the fastest, which are behind all others, makes the plan say so.
-TEST_F(CudaTuning, TheClockMayChooseWinograd) {
+/// Where nothing is measured cuDNN has convolutions that our transforms can run; a clock that finds
+/// these the fastest, which are behind all others, makes the plan say so.
+TEST_F(CudaTuning, TheClockMayChooseTransforms) {
   const char *name = "conv3x3_24x16x16";
   EXPECT_TRUE(StringRef(choose(LockFile()).at(name)).starts_with("library: cuDNN"));
   const LockFile file = tune(reversed);
-  EXPECT_TRUE(StringRef(choose(file).at(name)).starts_with("cuda-winograd: winograd tile"));
+  EXPECT_TRUE(StringRef(choose(file).at(name)).starts_with("cuda-fft: fft tile"));
   const auto kernel = llvm::find_if(
       file.kernels, [&](const TunedKernel &kernel) { return kernel.problem.name == name; });
   ASSERT_NE(kernel, file.kernels.end());
-  EXPECT_EQ(kernel->chosen.algorithm, "winograd");
+  EXPECT_EQ(kernel->chosen.algorithm, "fft");
   EXPECT_GT(kernel->chosen.workspaceBytes, 0u);
 }
 
