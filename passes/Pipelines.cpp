@@ -28,6 +28,7 @@ ArrayRef<StringRef> dlc::improvingPasses() {
                                         "dl-fuse-product-gradients",
                                         "dl-choose",
                                         "dl-fuse-reductions",
+                                        "dl-fuse-updates",
                                         "dl-schedule",
                                         "dl-bucket-gradients",
                                         "exec-prepare-operands",
@@ -117,6 +118,12 @@ void dlc::addRegionPasses(OpPassManager &manager, const DLPipelineOptions &optio
   // the cache; it costs all of a region's candidates about the same, and so has no say in it.
   if (options.candidates)
     improve(manager, options, dl::createFuseReductions(options.candidates));
+
+  // Behind the choice as well: parameters, gradients and slots lie alike, and what joins changes
+  // what a region stores, but not how it computes. Before the order, in which an update stands
+  // behind what reads the variables as they were.
+  if (options.candidates)
+    improve(manager, options, dl::createFuseUpdates(options.candidates));
 
   // On regions, since these are what is executed and what memory is allocated for. Last: everything
   // behind it takes the order of the block as the order of execution.
@@ -265,6 +272,11 @@ void dlc::registerPipelines(dl::CandidateSources sources) {
                  "lets the code of a region reduce what it computes, where the target can", sources,
                  [](OpPassManager &manager, std::shared_ptr<dl::CandidateSource> source) {
                    manager.addNestedPass<dl::EntryOp>(dl::createFuseReductions(std::move(source)));
+                 });
+  registerAsking("dl-fuse-updates",
+                 "lets the code that computes a gradient update its variable, where the target can",
+                 sources, [](OpPassManager &manager, std::shared_ptr<dl::CandidateSource> source) {
+                   manager.addNestedPass<dl::EntryOp>(dl::createFuseUpdates(std::move(source)));
                  });
   PassPipelineRegistration<>("exec-pipeline",
                              "from dl.fused to a plan for one stream, without choosing kernels",

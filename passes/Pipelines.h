@@ -62,7 +62,8 @@ void addStreamPasses(mlir::OpPassManager &manager, const DLPipelineOptions &opti
                      int64_t streams);
 
 /// Makes `dl-pipeline` and `exec-pipeline` known to dlc-opt, and the passes that ask for
-/// candidates, `dl-choose`, `dl-fuse-product-gradients` and `dl-fuse-reductions`.
+/// candidates, `dl-choose`, `dl-fuse-product-gradients`, `dl-fuse-reductions` and
+/// `dl-fuse-updates`.
 void registerPipelines(dl::CandidateSources sources);
 
 } // namespace dlc

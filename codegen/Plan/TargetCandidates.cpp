@@ -26,6 +26,7 @@ public:
   std::vector<dl::Candidate> candidatesIn(dl::FusedOp region, const dl::Layouts &layouts) override;
   bool readsStored(dl::AnchorOp anchor, unsigned operand) override;
   bool takesReductions(dl::AnchorOp anchor) override;
+  bool takesUpdates(dl::AnchorOp anchor) override;
   bool convertsItself(dl::FusedOp region) override;
   bool estimatesConversions() override { return std::holds_alternative<CpuTarget>(target); }
   double conversionSeconds(RankedTensorType type, program::LayoutAttr from,
@@ -227,6 +228,14 @@ bool TargetCandidates::readsStored(dl::AnchorOp anchor, unsigned) {
 /// Tasks of a GPU's kernels have no cache of their own that would hold what they have written.
 bool TargetCandidates::takesReductions(dl::AnchorOp anchor) {
   return std::holds_alternative<CpuTarget>(target) && anchor.takesReductions();
+}
+
+/// Of products' large results: one kernel that goes through all variables, one behind the other,
+/// does so at twice the speed of many, which is more than a gradient costs that is small.
+bool TargetCandidates::takesUpdates(dl::AnchorOp anchor) {
+  const int64_t large = 8 << 20; // bytes
+  return std::holds_alternative<CpuTarget>(target) && anchor.getAnchor() == dl::Anchor::Gemm &&
+         program::storageBytes(cast<RankedTensorType>(anchor->getResult(0).getType())) >= large;
 }
 
 /// On the CPU convolutions and poolings read each element many times, and their kernels know one

@@ -109,13 +109,17 @@ SmallVector<InPlacePair> dlc::dl::findInPlacePairs(FusedOp fused) {
   auto candidate = fused->getAttrOfType<DictionaryAttr>("dl.candidate");
   if (candidate && candidate.contains("not_in_place"))
     return pairs;
+  const bool isUpdate = fused->hasAttr(updateAttr);
   for (BlockArgument argument : block.getArguments()) {
-    int64_t users = llvm::count_if(slices, [&](auto &slice) { return slice.contains(argument); });
-    if (users != 1)
-      continue;
+    SmallVector<unsigned> users;
     for (auto [i, slice] : llvm::enumerate(slices))
-      if (slice.contains(argument) && sameIndexOnly(argument, yielded[i], slice))
-        pairs.push_back({argument.getArgNumber(), unsigned(i)});
+      if (slice.contains(argument))
+        users.push_back(i);
+    if ((isUpdate || users.size() == 1) && llvm::all_of(users, [&](unsigned i) {
+          return sameIndexOnly(argument, yielded[i], slices[i]);
+        }))
+      for (unsigned i : users)
+        pairs.push_back({argument.getArgNumber(), i});
   }
   return pairs;
 }

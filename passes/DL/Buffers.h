@@ -37,10 +37,14 @@ struct InPlacePair {
   unsigned operand, result;
 };
 
+/// Of a region that updates variables: its results are all behind the anchor and assigned, and its
+/// code reads all that it needs for an element of them before it writes any of it.
+inline constexpr llvm::StringLiteral updateAttr = "dl.update";
+
 /// Which results may lie in which operands: where computing the result's element needs the
 /// operand's element at the same index and nothing else of the operand, and no other result needs
-/// the operand. Then no order in which a generator computes elements can read what has been
-/// overwritten.
+/// the operand, or all are of an update. Then no order in which a generator computes elements can
+/// read what has been overwritten.
 llvm::SmallVector<InPlacePair> findInPlacePairs(FusedOp fused);
 
 } // namespace dlc::dl

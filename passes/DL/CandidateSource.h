@@ -61,6 +61,8 @@ public:
   virtual bool readsStored(AnchorOp anchor, unsigned operand) = 0;
   /// Whether the target can run reductions behind the anchor.
   virtual bool takesReductions(AnchorOp anchor) = 0;
+  /// Whether the target can run the update of a variable behind the anchor that makes its gradient.
+  virtual bool takesUpdates(AnchorOp anchor) = 0;
   /// Whether a region's code may read and write tensors in another layout than its candidates'; if
   /// not, a kernel of its own converts them.
   virtual bool convertsItself(FusedOp region) = 0;
@@ -81,9 +83,17 @@ using CandidateSources = std::function<llvm::Expected<std::shared_ptr<CandidateS
 /// that they have, and dl.convert_layout leads to and from the others.
 void storeAs(mlir::Block &region, const Layouts &layouts);
 
+/// The candidate of `region`, in the layouts that it has, that runs the code of `chosen`, another
+/// region's `dl.candidate`.
+std::optional<Candidate> sameCode(CandidateSource &source, FusedOp region,
+                                  mlir::DictionaryAttr chosen);
+
 /// A region's `dl.candidate`: what was chosen for it, and its estimated seconds.
 mlir::DictionaryAttr describe(mlir::MLIRContext *context, const Candidate &candidate,
                               double seconds);
+
+/// A region's `dl.candidate` beside which something else runs for `seconds`.
+mlir::DictionaryAttr withMore(mlir::DictionaryAttr candidate, double seconds);
 
 /// `type` in a layout; null is row-major.
 mlir::RankedTensorType inLayout(mlir::RankedTensorType type, program::LayoutAttr layout);

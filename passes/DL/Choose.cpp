@@ -615,6 +615,22 @@ double Chooser::conversionsOf(const Region &region, const Layouts &layouts) {
   return seconds;
 }
 
+std::optional<Candidate> dlc::dl::sameCode(CandidateSource &source, FusedOp region,
+                                           DictionaryAttr chosen) {
+  Layouts layouts;
+  for (TypeRange types : {TypeRange(region->getOperandTypes()), TypeRange(region.getResultTypes())})
+    for (Type type : types)
+      layouts.push_back(
+          dyn_cast_or_null<program::LayoutAttr>(cast<RankedTensorType>(type).getEncoding()));
+  // What no kernel can hold stays apart.
+  ScopedDiagnosticHandler silence(region.getContext(), [](Diagnostic &) {});
+  for (const Candidate &candidate : source.candidatesIn(region, layouts))
+    if (chosen.getAs<StringAttr>("generator") == candidate.generator &&
+        chosen.getAs<StringAttr>("schedule") == candidate.schedule)
+      return candidate;
+  return std::nullopt;
+}
+
 DictionaryAttr dlc::dl::describe(MLIRContext *context, const Candidate &candidate, double seconds) {
   Builder builder(context);
   SmallVector<NamedAttribute> fields = {
@@ -627,6 +643,13 @@ DictionaryAttr dlc::dl::describe(MLIRContext *context, const Candidate &candidat
     fields.push_back(
         builder.getNamedAttr("workspace", builder.getI64IntegerAttr(candidate.workspaceBytes)));
   return builder.getDictionaryAttr(fields);
+}
+
+DictionaryAttr dlc::dl::withMore(DictionaryAttr candidate, double seconds) {
+  NamedAttrList more(candidate);
+  const double before = candidate.getAs<FloatAttr>("seconds").getValueAsDouble();
+  more.set("seconds", FloatAttr::get(Float64Type::get(candidate.getContext()), before + seconds));
+  return more.getDictionary(candidate.getContext());
 }
 
 /// Before types change: the first candidate in the layouts that the region's code sees, and the

@@ -120,7 +120,6 @@ public:
 private:
   void joinProducer(FusedOp reductions);
   FusedOp producerOf(FusedOp reductions);
-  std::optional<Candidate> sameCode(FusedOp joined, FusedOp producer);
 
   Block &block;
   CandidateSource &source;
@@ -143,30 +142,6 @@ FusedOp Rewriter::producerOf(FusedOp reductions) {
       return producer;
   }
   return {};
-}
-
-/// The candidate of `joined` that runs the producer's code.
-std::optional<Candidate> Rewriter::sameCode(FusedOp joined, FusedOp producer) {
-  Layouts layouts;
-  for (TypeRange types : {TypeRange(joined->getOperandTypes()), TypeRange(joined.getResultTypes())})
-    for (Type type : types)
-      layouts.push_back(
-          dyn_cast_or_null<dlc::program::LayoutAttr>(cast<RankedTensorType>(type).getEncoding()));
-  // What no kernel can hold stays apart.
-  ScopedDiagnosticHandler silence(joined.getContext(), [](Diagnostic &) {});
-  for (const Candidate &candidate : source.candidatesIn(joined, layouts))
-    if (chosenFor(producer).getAs<StringAttr>("generator") == candidate.generator &&
-        chosenFor(producer).getAs<StringAttr>("schedule") == candidate.schedule)
-      return candidate;
-  return std::nullopt;
-}
-
-/// A candidate beside which the reductions stay a kernel of their own.
-static DictionaryAttr withMore(DictionaryAttr candidate, double seconds) {
-  NamedAttrList more(candidate);
-  const double before = candidate.getAs<FloatAttr>("seconds").getValueAsDouble();
-  more.set("seconds", FloatAttr::get(Float64Type::get(candidate.getContext()), before + seconds));
-  return more.getDictionary(candidate.getContext());
 }
 
 /// `joined` stands behind its operands; of the ops from `first` on to it those that need it follow.
@@ -192,7 +167,7 @@ void Rewriter::joinProducer(FusedOp reductions) {
   if (!producer || !chosenFor(reductions) || needsThroughOthers(reductions, producer))
     return;
   FusedOp joined = join(producer, reductions);
-  std::optional<Candidate> candidate = sameCode(joined, producer);
+  std::optional<Candidate> candidate = sameCode(source, joined, chosenFor(producer));
   if (!candidate || candidate->seconds >= secondsOf(producer) + secondsOf(reductions)) {
     joined.erase();
     return;

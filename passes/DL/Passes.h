@@ -64,6 +64,7 @@ std::unique_ptr<mlir::Pass> createChoose(std::shared_ptr<CandidateSource> source
                                          bool prepares = true);
 std::unique_ptr<mlir::Pass> createFuseProductGradients(std::shared_ptr<CandidateSource> source);
 std::unique_ptr<mlir::Pass> createFuseReductions(std::shared_ptr<CandidateSource> source);
+std::unique_ptr<mlir::Pass> createFuseUpdates(std::shared_ptr<CandidateSource> source);
 
 } // namespace dlc::dl
 

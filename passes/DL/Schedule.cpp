@@ -4,6 +4,7 @@
 // weight gradients, so that what follows from them (a reduction over ranks, the update) can begin
 // and the gradient of the layer's output dies early; then the op that adds least to the live bytes.
 // Updates wait for all else that is ready: what reads the old values then lets them be overwritten.
+// Those that a gradient's region holds run as weight gradients do, but behind what reads these.
 // Ties fall to the order in which the ops stood, so that the result depends on nothing but the
 // input. Greedy: an optimal order for memory is NP-hard, and the graph of a network is nearly a
 // chain.
@@ -43,13 +44,16 @@ private:
   using Rank = std::tuple<int, int64_t, size_t>;
   Rank rank(size_t index) const;
   int64_t addedBytes(Operation *op) const;
+  void addReaders(Value old, size_t update);
   void makeReady(size_t index);
   void markDone(Operation *op);
   void rankReaders(Value buffer);
 
   SmallVector<Operation *> ops;
-  /// Operands of ops[i] that are still to be computed.
+  /// Operands of ops[i] that are still to be computed, and ops that are to run before it.
   SmallVector<unsigned> missing;
+  /// The updates that an op is to run before, as it reads what they change.
+  llvm::DenseMap<Operation *, llvm::SmallSetVector<size_t, 1>> updatesBehind;
   llvm::DenseMap<Operation *, size_t> position;
   /// Uses still to come, of a buffer: a value that is no view.
   llvm::DenseMap<Value, unsigned> usesLeft;
@@ -88,6 +92,13 @@ Scheduler::Scheduler(EntryOp entry) {
     missing.push_back(llvm::count_if(op->getOperands(), [&](Value operand) {
       return position.contains(operand.getDefiningOp());
     }));
+  for (auto [index, op] : llvm::enumerate(ops))
+    if (op->hasAttr(updateAttr)) {
+      weightGradients.insert(op);
+      for (Value operand : op->getOperands())
+        if (operand.getDefiningOp<ReadOp>())
+          addReaders(operand, index);
+    }
   auto addGradient = [&](Value value) {
     Operation *producer = bufferOf(value).getDefiningOp();
     if (producer && !producer->hasTrait<StandsFirst>() && !isa<MultiTensorOp>(producer))
@@ -112,11 +123,26 @@ Scheduler::Scheduler(EntryOp entry) {
       weightGradients.insert(op);
 }
 
+/// What reads the variable runs before its update; of two updates, the first of them.
+void Scheduler::addReaders(Value old, size_t update) {
+  for (Operation *user : old.getUsers()) {
+    if (isView(user))
+      addReaders(user->getResult(0), update);
+    auto found = position.find(user);
+    if (found == position.end() || isView(user) || found->second == update ||
+        (user->hasAttr(updateAttr) && found->second > update))
+      continue;
+    if (updatesBehind[user].insert(update))
+      ++missing[update];
+  }
+}
+
 /// Bytes of the results minus those of the buffers that die here.
 int64_t Scheduler::addedBytes(Operation *op) const {
   int64_t added = 0;
-  for (Value result : op->getResults())
-    added += bytesOf(result);
+  if (!op->hasAttr(updateAttr)) // whose results lie in variables
+    for (Value result : op->getResults())
+      added += bytesOf(result);
   for (Value buffer : buffersOf(op))
     if (usesLeft.lookup(buffer) == 1)
       added -= bytesOf(buffer);
@@ -159,9 +185,15 @@ void Scheduler::markDone(Operation *op) {
     for (Value buffer : buffersOf(op))
       if (--usesLeft[buffer] == 1)
         rankReaders(buffer);
+  auto countDown = [&](size_t index) {
+    if (--missing[index] == 0)
+      makeReady(index);
+  };
   for (Operation *user : op->getUsers())
-    if (auto found = position.find(user); found != position.end() && --missing[found->second] == 0)
-      makeReady(found->second);
+    if (auto found = position.find(user); found != position.end())
+      countDown(found->second);
+  for (size_t update : updatesBehind.lookup(op))
+    countDown(update);
 }
 
 SmallVector<Operation *> Scheduler::run() {

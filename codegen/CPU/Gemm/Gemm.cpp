@@ -49,6 +49,9 @@ private:
   void prefetchTile(Value batch, Value tile, Value panel);
   void finishTile(Value batch, Value tile, Value panel,
                   llvm::function_ref<Value(Value place)> value);
+  void finishRows(const Task &task, Value accumulators);
+
+  bool finishesRows() const { return problem.finishesRows && !layout.inWorkspace; }
 
   const GemmProblem &problem;
   const GemmSchedule &schedule;
@@ -152,6 +155,8 @@ void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
       });
     });
   });
+  if (finishesRows())
+    finishRows(task, accumulators);
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -230,11 +235,12 @@ void GemmPhase::runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp 
     Value acc = e.at(accumulators, e.mul(slot, layout.slotElements));
     Value rows = e.at(packedA, e.mul(e.sub(tile, block.tile), layout.tileElements));
     Value columns = e.at(packedB, e.mul(e.sub(panel, block.panel), layout.panelElements));
-    if (!layout.inWorkspace)
+    const bool finishes = !layout.inWorkspace && !finishesRows();
+    if (finishes)
       e.when(last, [&] { prefetchTile(task.batch, tile, panel); });
     LLVM::CallOp::create(e.b, e.loc, micro,
                          ValueRange{rows, columns, noOffsets, block.steps, acc, accumulate});
-    if (!layout.inWorkspace)
+    if (finishes)
       e.when(last, [&] {
         finishTile(task.batch, tile, panel,
                    [&](Value place) { return e.loadAligned(e.at(acc, place)); });
@@ -279,6 +285,33 @@ void GemmPhase::finishTile(Value batch, Value tile, Value panel,
         e.loop(e.constant(0), rows, 1, [&](Value m) { write(m, v, mask); });
       });
     });
+}
+
+/// Writes all rows of a task, whose accumulators are there; the row below arrives meanwhile.
+void GemmPhase::finishRows(const Task &task, Value accumulators) {
+  auto write = [&](Value tile, Value m, Value panel, Value v, Value mask) {
+    Value row = e.add(e.mul(tile, schedule.rows), m);
+    Value column = e.add(e.mul(panel, layout.width), v);
+    Value slot = e.add(e.mul(e.sub(panel, task.panel), schedule.tiles), e.sub(tile, task.tile));
+    Value acc = e.at(accumulators, e.mul(slot, layout.slotElements));
+    c.prefetch({task.batch, e.add(row, 1), column});
+    c.write(e.loadAligned(e.at(acc, e.add(e.mul(m, layout.width), v))),
+            {{task.batch, row, column}, 2, 1, mask});
+  };
+  e.loop(task.tile, task.tileEnd, 1, [&](Value tile) {
+    Value left = e.sub(e.constant(problem.m), e.mul(tile, schedule.rows));
+    e.loop(e.constant(0), e.minimum(e.constant(schedule.rows), left), 1, [&](Value m) {
+      e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
+        Value count = e.sub(e.constant(problem.n), e.mul(panel, layout.width));
+        if (problem.n % layout.width == 0)
+          for (int64_t v = 0; v < layout.width; v += e.lanes)
+            write(tile, m, panel, e.constant(v), Value());
+        else
+          e.loop(e.constant(0), e.minimum(count, e.constant(layout.width)), e.lanes,
+                 [&](Value v) { write(tile, m, panel, v, e.lanesBelow(e.sub(count, v))); });
+      });
+    });
+  });
 }
 
 void GemmPhase::addParts() {

@@ -35,6 +35,9 @@ struct GemmProblem {
   double weightA = 0, weightB = 0;
   /// What is likely to stay as it is from call to call.
   Operand weights = Operand::None;
+  /// Whether a task finishes its result row by row, when all of it is there, and not tile by tile:
+  /// what is fused behind then goes through other tensors of the result's size in long runs.
+  bool finishesRows = false;
   PackedPhase::IndexMap mapA, mapB, mapC;
 
   /// Length of the whole sum, and in how many blocks of `depth` it is made; none holds two terms.

@@ -25,7 +25,17 @@ public:
 
 } // namespace
 
-static GemmProblem problemOf(dl::MatmulOp op) {
+/// Whether the gradient of a weight is read together with tensors of its size, as by its update.
+static bool updatesWeight(const KernelSpec &spec, dl::MatmulOp op) {
+  auto isRead = [&](BlockArgument argument) {
+    return argument.getType() == op.getC().getType() &&
+           llvm::any_of(argument.getUsers(), [&](Operation *user) { return user != op; });
+  };
+  return op.getTransposeA() && llvm::any_of(spec.block().getArguments(), isRead);
+}
+
+static GemmProblem problemOf(const KernelSpec &spec) {
+  auto op = cast<dl::MatmulOp>(spec.anchorOp());
   auto a = cast<RankedTensorType>(op.getA().getType()),
        c = cast<RankedTensorType>(op.getC().getType());
   const int64_t rank = c.getRank();
@@ -47,6 +57,7 @@ static GemmProblem problemOf(dl::MatmulOp op) {
   if (!op.getTransposeA())
     p.weights = GemmProblem::Operand::B;
   p.mapC = map(p.m, p.n, false);
+  p.finishesRows = updatesWeight(spec, op);
   return p;
 }
 
@@ -56,7 +67,7 @@ SmallVector<Candidate> GemmGenerator::candidates(const KernelSpec &spec,
   if (!op || spec.hasSums() || !getElementTypeOrSelf(op.getC()).isF32() || !followsAnchor(spec) ||
       !canWalkPrologueResults(spec))
     return {};
-  GemmProblem problem = problemOf(op);
+  GemmProblem problem = problemOf(spec);
   if (problem.batch * problem.m * problem.n * problem.k == 0 ||
       !isVectorAxis(spec, problem.mapC.shape, 2))
     return {};
@@ -71,7 +82,7 @@ SmallVector<Candidate> GemmGenerator::candidates(const KernelSpec &spec,
 LogicalResult GemmGenerator::emit(const KernelSpec &spec, const Candidate &candidate,
                                   const CpuTarget &target, StringRef symbol,
                                   ModuleOp module) const {
-  GemmProblem problem = problemOf(cast<dl::MatmulOp>(spec.anchorOp()));
+  GemmProblem problem = problemOf(spec);
   return emitGemm(spec, candidate, target, symbol, module, problem);
 }
 

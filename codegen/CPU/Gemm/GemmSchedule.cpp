@@ -17,7 +17,7 @@ GemmLayout::GemmLayout(const GemmProblem &p, const GemmSchedule &s, int64_t lane
       panels(ceilDiv(p.n, width)), pitchA(s.rows == 1 ? 1 : roundUp(s.rows, lanes)),
       tileElements(s.depth * pitchA + lineElements), panelElements(s.depth * width + lineElements),
       slotElements(s.rows * width), partElements(p.batch * tiles * panels * slotElements),
-      inWorkspace(s.splits > 1), keepsAll(p.blocks(s.depth) > 1),
+      inWorkspace(s.splits > 1), keepsAll(p.blocks(s.depth) > 1 || p.finishesRows),
       blockElementsA(s.blockTiles * tileElements), blockElementsB(s.blockPanels * panelElements) {
   if (s.packed == Operand::None)
     return;

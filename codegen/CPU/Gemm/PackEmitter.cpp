@@ -240,13 +240,34 @@ Source PackedPhase::source(unsigned number, const IndexMap &map) {
   return source;
 }
 
+/// The numbers that whole tensors are computed from: learning rates, powers of a decay.
+llvm::DenseMap<Value, Value> PackedPhase::computeNumbers() {
+  llvm::DenseMap<Value, Value> numbers;
+  BodyEmitter body = kernel.body({});
+  auto add = [&](Value value) {
+    if (cast<RankedTensorType>(value.getType()).getRank() == 0 &&
+        !kernel.spec.dependsOnAnchor(value))
+      numbers[value] = body.emit(value, Point());
+  };
+  llvm::for_each(kernel.spec.block().getArguments(), add);
+  for (Operation &op : kernel.spec.block())
+    if (isa<dl::ElementwiseOp>(op))
+      add(op.getResult(0));
+  return numbers;
+}
+
 Sink PackedPhase::sink(const IndexMap &map) {
   Sink sink;
-  sink.write = [this, map](Value vector, const Place &place) {
+  sink.write = [this, map, numbers = computeNumbers()](Value vector, const Place &place) {
     Point point = pointOf(place, map);
-    auto anchor = [&](unsigned, const Point &at) { return at == point ? vector : Value(); };
-    failed |=
-        mlir::failed(storeAtPoints(kernel, resultsBehindAnchor(kernel.spec, true), point, anchor));
+    auto body = [&] {
+      BodyEmitter body =
+          kernel.body([&](unsigned, const Point &at) { return at == point ? vector : Value(); });
+      body.setKept([&](Value value, const Point &) { return numbers.lookup(value); });
+      return body;
+    };
+    failed |= mlir::failed(
+        storeBodyAtPoints(kernel, resultsBehindAnchor(kernel.spec, true), point, body));
   };
   sink.prefetch = [this, map](ValueRange indices) {
     for (unsigned number : resultsBehindAnchor(kernel.spec, true)) {

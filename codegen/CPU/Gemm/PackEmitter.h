@@ -146,6 +146,7 @@ private:
   mlir::Value addressOf(mlir::Value base, mlir::ValueRange indices, const IndexMap &map,
                         llvm::ArrayRef<int64_t> strides);
   Point pointOf(const Place &place, const IndexMap &map);
+  llvm::DenseMap<mlir::Value, mlir::Value> computeNumbers();
 
   bool failed = false;
 };
