@@ -29,6 +29,10 @@
 // against those of the graph in which convolutions must take a layout, and of them the one with the
 // least seconds as they will be reported is taken: the choice is never dearer than a forced layout.
 //
+// A kernel that only converts leaves a second copy of its tensor, which may live when a step holds
+// the most. So the graph is solved once more with a price on each byte of such copies, and that
+// solution is taken where it copies less and its seconds are a thousandth more at most.
+//
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
@@ -317,6 +321,11 @@ private:
     const Candidate &first(unsigned number) const { return candidates[firsts[number]]; }
     const Candidate &chosen() const { return first(choice); }
   };
+  /// Of a choice: seconds, and the bytes of tensors that kernels of their own convert.
+  struct Price {
+    double seconds = 0;
+    int64_t copiedBytes = 0;
+  };
   /// What a choice leaves to convolutions.
   enum class Leaves { All, RowMajor, Others };
   LogicalResult collect();
@@ -330,9 +339,10 @@ private:
                            program::LayoutAttr seen);
   double borderSeconds(const Region &region, unsigned first, size_t place,
                        program::LayoutAttr layout);
-  void addToGraph(const Region &region, Leaves what, PbqpGraph &graph);
-  void solveFor(Leaves what);
-  double price();
+  bool isCopied(const Region &region, program::LayoutAttr stored, program::LayoutAttr seen) const;
+  void addToGraph(const Region &region, Leaves what, double copiedByte, PbqpGraph &graph);
+  void solveFor(Leaves what, double copiedByte = 0);
+  Price price();
   void countFromNearest(Region &region);
   void chooseLayouts();
   double conversionsOf(const Region &region, const Layouts &layouts);
@@ -510,8 +520,16 @@ double Chooser::borderSeconds(const Region &region, unsigned first, size_t place
   return std::max(0.0, secondsIn(region, mixed) - candidate.seconds);
 }
 
-/// A node for the region, behind those of all classes, and its edges.
-void Chooser::addToGraph(const Region &region, Leaves what, PbqpGraph &graph) {
+/// Whether a kernel of its own turns one of the region's tensors.
+bool Chooser::isCopied(const Region &region, program::LayoutAttr stored,
+                       program::LayoutAttr seen) const {
+  return stored != seen && !source.convertsItself(region.fused);
+}
+
+/// A node for the region, behind those of all classes, and its edges. `copiedByte`: what a byte of
+/// a copy counts beside its seconds.
+void Chooser::addToGraph(const Region &region, Leaves what, double copiedByte, PbqpGraph &graph) {
+  const SmallVector<Value> values = storedBy(region.fused);
   std::vector<double> seconds;
   for (unsigned i = 0; i < region.firsts.size(); ++i)
     seconds.push_back(region.first(i).seconds + (leaves(region, i, what) ? 0 : impossible));
@@ -519,20 +537,24 @@ void Chooser::addToGraph(const Region &region, Leaves what, PbqpGraph &graph) {
   for (auto [place, number] : llvm::enumerate(region.classes)) {
     PbqpMatrix costs(seconds.size(), alternatives[number].size());
     for (size_t i = 0; i < costs.rows(); ++i)
-      for (size_t j = 0; j < costs.columns(); ++j)
-        costs.at(i, j) = borderSeconds(region, i, place, alternatives[number][j]);
+      for (size_t j = 0; j < costs.columns(); ++j) {
+        const program::LayoutAttr stored = alternatives[number][j];
+        costs.at(i, j) = borderSeconds(region, i, place, stored);
+        if (isCopied(region, stored, region.first(i).layouts[place]))
+          costs.at(i, j) += copiedByte * double(program::storageBytes(typeOf(values[place])));
+      }
     graph.addEdge(node, number, costs);
   }
 }
 
 /// The seconds of all regions and conversions as they stand, each conversion of a value once.
-double Chooser::price() {
-  double seconds = 0;
+Chooser::Price Chooser::price() {
+  Price price;
   std::set<std::pair<const void *, const void *>> converted;
   for (const Region &region : regions) {
     const Layouts inside =
         source.estimatesConversions() ? layoutsInside(region) : region.chosen().layouts;
-    seconds += secondsIn(region, inside);
+    price.seconds += secondsIn(region, inside);
     const SmallVector<Value> values = storedBy(region.fused);
     for (auto [place, number] : llvm::enumerate(region.classes)) {
       const program::LayoutAttr stored = chosen[number], seen = inside[place];
@@ -540,19 +562,22 @@ double Chooser::price() {
       if (stored != seen &&
           (!isShared ||
            converted.insert({values[place].getAsOpaquePointer(), seen.getAsOpaquePointer()})
-               .second))
-        seconds += conversionSeconds(region, place, stored, seen);
+               .second)) {
+        price.seconds += conversionSeconds(region, place, stored, seen);
+        if (isCopied(region, stored, seen))
+          price.copiedBytes += program::storageBytes(typeOf(values[place]));
+      }
     }
   }
-  return seconds;
+  return price;
 }
 
-void Chooser::solveFor(Leaves what) {
+void Chooser::solveFor(Leaves what, double copiedByte) {
   PbqpGraph graph;
   for (const auto &list : alternatives)
     graph.addNode(std::vector<double>(list.size(), 0));
   for (const Region &region : regions)
-    addToGraph(region, what, graph);
+    addToGraph(region, what, copiedByte, graph);
   // Conversions make every choice possible.
   PbqpSolution solution = *solve(graph);
   for (size_t number = 0; number < alternatives.size(); ++number)
@@ -580,19 +605,29 @@ void Chooser::countFromNearest(Region &region) {
       region.choice = first;
 }
 
+/// What a byte of a copy counts where copies are to be few: about what the kernel that makes it
+/// takes, so that only those stay that pay twice.
+static constexpr double secondsPerCopiedByte = 1e-10;
+
+/// The part of a choice's seconds that fewer copies may cost: far less than estimates can tell.
+static constexpr double worthFewerCopies = 1e-3;
+
 void Chooser::chooseLayouts() {
   if (llvm::all_of(alternatives, [](const auto &list) { return list.size() == 1; }))
     return;
-  double least = std::numeric_limits<double>::infinity();
+  Price least{std::numeric_limits<double>::infinity()};
   Leaves best = Leaves::All;
   for (Leaves what : {Leaves::All, Leaves::RowMajor, Leaves::Others}) {
     solveFor(what);
-    if (const double seconds = price(); seconds < least) {
-      least = seconds;
+    if (const Price found = price(); found.seconds < least.seconds) {
+      least = found;
       best = what;
     }
   }
-  solveFor(best);
+  solveFor(best, secondsPerCopiedByte);
+  if (const Price sparing = price(); sparing.copiedBytes >= least.copiedBytes ||
+                                     sparing.seconds > (1 + worthFewerCopies) * least.seconds)
+    solveFor(best);
   llvm::for_each(regions, [&](Region &region) { countFromNearest(region); });
 }
 

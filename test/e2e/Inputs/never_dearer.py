@@ -1,7 +1,7 @@
 """Fails if the step that dlc chooses by itself is estimated to take longer than one in a forced layout.
 
 usage: never_dearer.py DLC MODEL.dl OPTIONS...
-What is joined behind the choice, reductions to the kernels of convolutions, is no part of it.
+Copies that it saves may cost a thousandth. What is joined behind the choice, reductions to the kernels of convolutions, is no part of it.
 """
 import re
 import subprocess
@@ -21,7 +21,7 @@ def estimate(layout):
 chosen = estimate("heuristic")
 for layout in "row-major", "nchw16c":
     forced = estimate(layout)
-    # What is prepared, in training and for inference, is spread over entries; three digits are printed.
-    if sum(chosen.values()) > 1.002 * sum(forced.values()):
+    # What is prepared, in training and for inference, is spread over entries; three digits are printed, which adds 0.2%.
+    if sum(chosen.values()) > 1.003 * sum(forced.values()):
         sys.exit(f"{chosen} takes longer than {forced} in {layout}")
     print(f"{sum(chosen.values()):.3g} s, {sum(forced.values()):.3g} s in {layout}")

@@ -12,12 +12,15 @@ using namespace mlir;
 using namespace dlc;
 
 namespace {
-constexpr double inRows = 1.0, inBlocks = 0.9, conversion = 0.1;
+constexpr double inRows = 1.0, conversion = 0.1;
+/// A tenth faster: a conversion takes what a convolution saves.
+constexpr double inBlocks = 0.9;
 
-/// Convolutions are a tenth faster in blocks, and a conversion takes what one of them saves.
+/// Convolutions take `inBlocks` seconds in blocks.
 class PricedCandidates : public test::FakeCandidates {
 public:
-  PricedCandidates() : FakeCandidates(/*blocks=*/true) {}
+  explicit PricedCandidates(double inBlocks)
+      : FakeCandidates(/*blocks=*/true), inBlocks(inBlocks) {}
   std::vector<dl::Candidate> candidates(dl::FusedOp region) override {
     std::vector<dl::Candidate> all = FakeCandidates::candidates(region);
     for (dl::Candidate &candidate : all)
@@ -34,6 +37,8 @@ public:
   }
 
 private:
+  const double inBlocks;
+
   static bool isRowMajor(const dl::Candidate &candidate) {
     return llvm::none_of(candidate.layouts,
                          [](program::LayoutAttr layout) { return bool(layout); });
@@ -41,9 +46,10 @@ private:
 };
 } // namespace
 
-/// `count` convolutions of images behind each other.
-static std::string chain(unsigned count) {
-  const std::string image = "tensor<2x4x4x4xf32>", filter = "tensor<4x4x3x3xf32>";
+/// `count` convolutions of images, 128 bytes for each of `width` columns, behind each other.
+static std::string chain(unsigned count, int64_t width) {
+  const std::string image = "tensor<2x4x4x" + std::to_string(width) + "xf32>",
+                    filter = "tensor<4x4x3x3xf32>";
   std::string text = "dl.entry @f(%v0: " + image + ", %w: " + filter + ") -> (" + image +
                      ") attributes {kind = #program.entry<infer>} {\n";
   for (unsigned i = 0; i < count; ++i) {
@@ -58,13 +64,14 @@ static std::string chain(unsigned count) {
 }
 
 /// The seconds of all regions as chosen, and how many convolve in blocks.
-static std::pair<double, unsigned> choose(unsigned convolutions) {
+static std::pair<double, unsigned> choose(unsigned convolutions, double secondsInBlocks = inBlocks,
+                                          int64_t width = 4) {
   MLIRContext context;
   context.loadDialect<dl::DLDialect>();
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(chain(convolutions), &context);
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(chain(convolutions, width), &context);
   EXPECT_TRUE(module);
   PassManager manager(&context);
-  manager.addPass(dl::createChoose(std::make_shared<PricedCandidates>()));
+  manager.addPass(dl::createChoose(std::make_shared<PricedCandidates>(secondsInBlocks)));
   EXPECT_TRUE(succeeded(manager.run(*module)));
   double seconds = 0;
   unsigned blocked = 0;
@@ -90,4 +97,20 @@ TEST(Choose, JointlyBeatsEachForItself) {
   EXPECT_LT(seconds, weighedEach);
   EXPECT_NEAR(seconds, many * inBlocks + 2 * conversion, 1e-9);
   EXPECT_EQ(blocked, many);
+}
+
+/// Two convolutions in blocks copy the first image and the result, and save `gain` seconds of two.
+TEST(Choose, CopiesNothingForLessThanEstimatesTell) {
+  const unsigned two = 2;
+  const int64_t small = 4, large = 1 << 20;
+  auto blocked = [&](double gain, int64_t width) {
+    return choose(two, inRows - conversion - gain / two, width).second;
+  };
+  // Less than the copies count, 0.1 ns a byte, and less than a thousandth.
+  EXPECT_EQ(blocked(5e-8, small), 0u);
+  EXPECT_EQ(blocked(1e-3, large), 0u);
+  // More than they count.
+  EXPECT_EQ(blocked(2e-7, small), two);
+  // More than a thousandth, whatever they count.
+  EXPECT_EQ(blocked(1e-2, large), two);
 }
