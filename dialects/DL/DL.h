@@ -10,6 +10,7 @@
 #include "dialects/DL/Facts/BatchDivision.h"
 #include "dialects/DL/Facts/Geometry.h"
 #include "dialects/DL/Facts/IndexMap.h"
+#include "dialects/DL/Facts/Names.h"
 #include "dialects/DL/Facts/OpFacts.h"
 #include "dialects/Program/Program.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"

@@ -89,6 +89,12 @@ def DL_AnchorOpInterface : OpInterface<"AnchorOp"> {
       return AnchorName::get($_op);
     }]>,
     InterfaceMethod<[{
+      The stage in which it computes a gradient: that of the parameter called `parameter` in its
+      layer, or, where that is empty, of another tensor.
+    }], "::std::string", "getGradientStage", (ins "::llvm::StringRef":$parameter), [{}], [{
+      return ::dlc::dl::gradientStage(parameter);
+    }]>,
+    InterfaceMethod<[{
       Whether computing the operand anew each time that it is read costs little: it is read a few
       times at most.
     }], "bool", "takesPrologue", (ins "unsigned":$operand), [{}], [{ return false; }]>,

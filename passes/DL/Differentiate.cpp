@@ -22,11 +22,9 @@
 #include "dialects/DL/Builders/TensorBuilder.h"
 #include "dialects/DL/Facts/Names.h"
 #include "dialects/DL/Ops/DLConstantOps.h"
-#include "dialects/DL/Ops/DLConvolutionOps.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLIndexOps.h"
-#include "dialects/DL/Ops/DLMatmulOps.h"
 #include "dialects/DL/Ops/DLVariableOps.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/JoinPads.h"
@@ -125,18 +123,19 @@ static std::pair<StringRef, StringRef> splitName(StringRef parameter) {
   return name.empty() ? std::pair(StringRef(), layer) : std::pair(layer, name);
 }
 
-/// The words of the stage for an operand's gradient: by the convolution's direction, by the
-/// parameter's own name
-/// (`linear1/backward_weight`, `conv1/backward_bias`), else `backward`.
+/// The words of the stage in which `gradientOp` computes an operand's gradient.
 static std::string stageOf(Operation *gradientOp, Value operand) {
-  if (isa<ConvolutionBackwardFilterOp>(gradientOp))
-    return "backward_filter";
+  auto isView = [](Operation *op) {
+    auto index = dyn_cast<IndexOp>(op);
+    return isa<CastOp>(op) || (index && index.isView());
+  };
   Operation *source = operand.getDefiningOp();
-  while (isa_and_nonnull<CastOp, ReshapeOp>(source))
+  while (source && isView(source))
     source = source->getOperand(0).getDefiningOp();
-  if (auto read = dyn_cast_or_null<ReadOp>(source))
-    return ("backward_" + splitName(read.getVariable()).second).str();
-  return isa<ConvolutionBackwardDataOp, MatmulOp>(gradientOp) ? "backward_data" : "backward";
+  auto read = dyn_cast_or_null<ReadOp>(source);
+  StringRef parameter = read ? splitName(read.getVariable()).second : StringRef();
+  auto anchor = dyn_cast<AnchorOp>(gradientOp);
+  return anchor ? anchor.getGradientStage(parameter) : gradientStage(parameter);
 }
 
 void ReverseSweep::markActive(Operation *op) {

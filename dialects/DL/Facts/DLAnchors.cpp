@@ -31,6 +31,10 @@ std::string dlc::dl::timesText(ArrayRef<int64_t> numbers) {
   return text;
 }
 
+static std::string stageOfData(StringRef parameter) {
+  return parameter.empty() ? "backward_data" : gradientStage(parameter);
+}
+
 AnchorName AnchorName::get(Operation *op) {
   return {op->getName().stripDialect().str(), timesText(shapeOf(op->getResult(0)))};
 }
@@ -76,6 +80,7 @@ static int64_t depthOf(MatmulOp op) {
 Anchor MatmulOp::getAnchor() { return Anchor::Gemm; }
 uint64_t MatmulOp::getFlops() { return 2 * elementsOf(getC()) * depthOf(*this); }
 bool MatmulOp::takesPrologue(unsigned) { return true; }
+std::string MatmulOp::getGradientStage(StringRef parameter) { return stageOfData(parameter); }
 AnchorName MatmulOp::getAnchorName() {
   std::string name = "matmul_";
   name += getTransposeA() ? "t" : "n";
@@ -128,6 +133,9 @@ bool ConvolutionBackwardDataOp::takesAnyLayout() { return isFloat32(getDx()); }
 bool ConvolutionBackwardDataOp::takesReductions() { return isFloat32(getDx()); }
 uint64_t ConvolutionBackwardDataOp::getFlops() { return getGeometry().flops(); }
 bool ConvolutionBackwardDataOp::takesPrologue(unsigned operand) { return operand == 0; }
+std::string ConvolutionBackwardDataOp::getGradientStage(StringRef parameter) {
+  return stageOfData(parameter);
+}
 AnchorName ConvolutionBackwardDataOp::getAnchorName() {
   return convolutionName("_backward_data", getW(), getDx());
 }
@@ -136,6 +144,7 @@ Anchor ConvolutionBackwardFilterOp::getAnchor() { return Anchor::Convolution; }
 bool ConvolutionBackwardFilterOp::takesAnyLayout() { return isFloat32(getDw()); }
 uint64_t ConvolutionBackwardFilterOp::getFlops() { return getGeometry().flops(); }
 bool ConvolutionBackwardFilterOp::takesPrologue(unsigned operand) { return operand == 1; }
+std::string ConvolutionBackwardFilterOp::getGradientStage(StringRef) { return "backward_filter"; }
 AnchorName ConvolutionBackwardFilterOp::getAnchorName() {
   return convolutionName("_backward_filter", getDw(), getDy());
 }

@@ -34,6 +34,10 @@ std::string dlc::dl::stageName(Operation *op) {
   return StringRef(name).split('/').second.str();
 }
 
+std::string dlc::dl::gradientStage(StringRef parameter) {
+  return parameter.empty() ? "backward" : ("backward_" + parameter).str();
+}
+
 Location dlc::dl::stageLoc(Location loc, StringRef stage) {
   NameLoc name = findName(loc);
   Location source = name ? name.getChildLoc() : loc;

@@ -23,6 +23,10 @@ std::string layerName(mlir::Operation *op);
 /// The part behind the slash: `backward_filter`; empty in the forward pass.
 std::string stageName(mlir::Operation *op);
 
+/// The stage of the gradient of the parameter called `parameter` in its layer, `backward_weight`;
+/// of another tensor, where that is empty, `backward`.
+std::string gradientStage(llvm::StringRef parameter);
+
 /// `loc` with its stage replaced, the place in the source kept. Without a layer the stage stands
 /// alone, after a slash.
 mlir::Location stageLoc(mlir::Location loc, llvm::StringRef stage);

@@ -5,8 +5,8 @@
 include "dialects/DL/DLOpBase.td"
 
 class DL_ConvolutionFamily<string mnemonic,
-                           list<Trait> traits = [DL_Anchor<["getAnchorName", "takesAnyLayout",
-                                                             "takesPrologue"]>]>
+                           list<Trait> traits = [DL_Anchor<["getAnchorName", "getGradientStage",
+                                                            "takesAnyLayout", "takesPrologue"]>]>
     : DL_Op<mnemonic, !listconcat(traits, [Pure, DL_Differentiable, DL_Batchwise])> {
   let extraClassDeclaration = "ConvolutionGeometry getGeometry();";
 }
@@ -43,8 +43,8 @@ def DL_ConvolutionOp
 
 def DL_ConvolutionBackwardDataOp
     : DL_ConvolutionFamily<"convolution_backward_data",
-                           [DL_Anchor<["getAnchorName", "takesAnyLayout", "takesPrologue",
-                                       "takesReductions"]>]> {
+                           [DL_Anchor<["getAnchorName", "getGradientStage", "takesAnyLayout",
+                                       "takesPrologue", "takesReductions"]>]> {
   let summary =
       "gradient of dl.convolution in x: dx from dy and w; used forward, a transposed convolution";
   let description = [{

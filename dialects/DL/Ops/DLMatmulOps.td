@@ -5,8 +5,8 @@
 include "dialects/DL/DLOpBase.td"
 
 def DL_MatmulOp : DL_Op<"matmul", [
-    Pure, DL_Differentiable, DL_Batchwise, DL_Anchor<["getAnchorName", "takesPrologue"]>,
-    DL_InferType]> {
+    Pure, DL_Differentiable, DL_Batchwise,
+    DL_Anchor<["getAnchorName", "getGradientStage", "takesPrologue"]>, DL_InferType]> {
   let summary = "matrix product over the last two axes; leading axes are batches";
   let description = [{
     c = op(a) @ op(b), op transposes the last two axes if asked. A linear layer is
