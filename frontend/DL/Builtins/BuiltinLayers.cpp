@@ -93,9 +93,8 @@ static Value buildEmbedding(Call &call) {
   auto weight = call.isNone("weight") ? call.weight("weight", {count, width}, element,
                                                     normalInitialiser(0, 1), width, count)
                                       : weightOrGiven(call, {count, width}, element, width, count);
-  if (!weight)
+  if (!weight || !call.markNumbers("index", count))
     return Poison{};
-  entry.markClasses(index.value, count);
   dl::TensorBuilder b{entry.builder, call.location()};
   mlir::Value rows = dl::GatherOp::create(b.builder, b.loc, weight->value, index.value, 0);
   if (!call.isNone("padding_index")) {

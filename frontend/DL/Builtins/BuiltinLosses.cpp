@@ -126,7 +126,8 @@ bool Labels::read(Call &call, int64_t classAxis) {
     call.fail("ignore", llvm::Twine(*ignored) + " does not fit in " + spelling(label.dtype()));
     return false;
   }
-  call.entry().markClasses(label.value, classes, ignored);
+  if (!call.markNumbers("label", classes, ignored))
+    return false;
   if (ignored && *ignored >= 0 && *ignored < classes) {
     dl::TensorBuilder b{call.entry().builder, call.location()};
     mlir::Value isIgnored =

@@ -232,9 +232,10 @@ static Value buildGather(Call &call) {
   int64_t axis;
   BatchAxis batch;
   if (!call.axis("axis", x.rank(), axis) || !lookedUpBatch(call, x, index, axis, batch) ||
-      !call.checkSize(dl::lookedUpShape(x.shape(), index.shape(), axis), x.type().getElementType()))
+      !call.checkSize(dl::lookedUpShape(x.shape(), index.shape(), axis),
+                      x.type().getElementType()) ||
+      !call.markNumbers("index", x.shape()[axis]))
     return Poison{};
-  call.entry().markClasses(index.value, x.shape()[axis]);
   return call.make(
       dl::GatherOp::create(call.entry().builder, call.location(), x.value, index.value, axis),
       batch, {&x, &index});
@@ -265,10 +266,11 @@ static Value buildScatterAdd(Call &call) {
   if (values.batch.exists() && !overBatch && !x.batch.exists())
     return call.fail("x", "the values have samples along axis " + llvm::Twine(values.batch.axis) +
                               ", x has none");
+  if (!call.markNumbers("index", x.shape()[axis]))
+    return Poison{};
   mlir::Value added = overBatch
                           ? call.entry().maskPadding(call.location(), values.value, samples, 0)
                           : values.value;
-  call.entry().markClasses(index.value, x.shape()[axis]);
   mlir::Value sums = dl::ScatterAddOp::create(call.entry().builder, call.location(),
                                               x.value.getType(), added, index.value, axis);
   return call.make(call.entry().arithmetic(call.location(), Arithmetic::Add, x.value, sums),
@@ -302,7 +304,7 @@ std::vector<Builtin> partBuiltins() {
        Category::Function,
        {{"x", K::Tensor}, {"index", K::IndexTensor}, {"axis", K::Integer, 0}},
        "parts of x, each by its number along an axis; 0 for a number that x does not have, "
-       "which in an input is an error",
+       "which in an input or a constant is an error",
        buildGather},
       {"scatter_add",
        Category::Function,

@@ -23,6 +23,7 @@ private:
   using States = llvm::SmallVector<mlir::Value, 2>;
 
   bool read();
+  bool readRate();
   bool readInitial();
   bool readInitial(const Value &given);
   bool readLengths();
@@ -93,10 +94,21 @@ bool Recurrent::read() {
   if (batch.exists())
     batch.axis = 1;
   // Each step is a few ops.
-  return call.evaluator.spendElements(steps, call.range) && readDropout(call, "dropout", rate) &&
+  return call.evaluator.spendElements(steps, call.range) && readRate() &&
          call.checkSize({layers, directions, steps + 1, samples, units * gates}, element) &&
          call.checkSize({units * gates, std::max(units * directions, x.shape()[2])}, element) &&
          readInitial() && readLengths();
+}
+
+bool Recurrent::readRate() {
+  if (!readDropout(call, "dropout", rate))
+    return false;
+  if (rate > 0 && layers == 1)
+    call.evaluator.program.engine
+        .warning(call.rangeOf("dropout"),
+                 "'dropout' stands between layers, and this " + call.label + " has one")
+        .hint("dropout(y, " + text(call.value("dropout")) + ") behind it drops its outputs");
+  return true;
 }
 
 bool Recurrent::readInitial() {
@@ -146,7 +158,8 @@ bool Recurrent::readLengths() {
     batch = lengths.batch;
     batch.axis = 1;
   }
-  call.entry().markClasses(lengths.value, steps + 1);
+  if (!call.markNumbers("lengths", steps + 1))
+    return false;
   auto type = mlir::RankedTensorType::get({steps, samples}, lengths.type().getElementType());
   mlir::Value step = b.iota(type.getShape(), type.getElementType(), 0);
   mask = b.compare(dl::Predicate::LT, step, b.broadcast(lengths.value, type, {1}));

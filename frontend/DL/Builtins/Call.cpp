@@ -51,6 +51,23 @@ bool Call::axis(llvm::StringRef name, int64_t rank, int64_t &result) {
   return false;
 }
 
+bool Call::checkNumbers(llvm::StringRef name, int64_t count, std::optional<int64_t> ignored) {
+  auto wrong = EntryBuilder::findNoClass(tensor(name).value, count, ignored);
+  if (!wrong || count == 0)
+    return true;
+  fail(name, "'" + name + "' of " + label + " is from 0 to " + llvm::Twine(count - 1) +
+                 (ignored ? ", or " + llvm::Twine(*ignored).str() : "") + ", found " +
+                 llvm::Twine(*wrong));
+  return false;
+}
+
+bool Call::markNumbers(llvm::StringRef name, int64_t count, std::optional<int64_t> ignored) {
+  if (!checkNumbers(name, count, ignored))
+    return false;
+  entry().markClasses(tensor(name).value, count, ignored);
+  return true;
+}
+
 std::optional<Tensor> Call::weight(llvm::StringRef name, llvm::ArrayRef<int64_t> shape,
                                    mlir::Type element, const Value &standard, int64_t fanIn,
                                    int64_t fanOut) {

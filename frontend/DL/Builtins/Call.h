@@ -33,6 +33,12 @@ public:
   /// Axis numbers from -rank to rank - 1, made positive. False after an error.
   bool axis(llvm::StringRef name, int64_t rank, int64_t &result);
 
+  /// Whether none of the argument's numbers stands in the program and is not one from 0 to `count`
+  /// - 1, or `ignored`. False after an error.
+  bool checkNumbers(llvm::StringRef name, int64_t count, std::optional<int64_t> ignored = {});
+  /// The same, and numbers that are given when the program runs will be checked then.
+  bool markNumbers(llvm::StringRef name, int64_t count, std::optional<int64_t> ignored = {});
+
   /// Reports at an argument; poison.
   Value fail(llvm::StringRef argument, const llvm::Twine &message, const llvm::Twine &hint = "");
 

@@ -140,11 +140,14 @@ bool Evaluator::convertArgument(const Builtin &builtin, const BuiltinParam &para
       return false;
     }
     llvm::StringRef cast = param.kind == ParamKind::FloatTensor ? "f32" : "i32";
-    std::string message =
-        (builtin.name + " expects " + expected + ", found " + describe(tensor->type())).str();
+    // What a call is made on needs no name.
+    bool isFirst = &param == &builtin.params.front();
+    std::string message = (isFirst ? builtin.name.str() : "'" + param.name.str() + "'") +
+                          " expects " + expected + ", found " + describe(tensor->type());
+    SourceRange place = isFirst ? name : argument.range;
     bool sameDType = tensor->origin && tensor->origin->dtype == tensor->dtype();
-    auto builder = sameDType ? errorAbout(name, message, *tensor, describe(tensor->type()))
-                             : error(name, message);
+    auto builder = sameDType ? errorAbout(place, message, *tensor, describe(tensor->type()))
+                             : error(place, message);
     bool isLogits = param.name == "logits" && !isFloat(tensor->dtype());
     builder.hint(isLogits         ? builtin.signature()
                  : source.empty() ? "cast it with " + cast.str() + "(...)"

@@ -40,15 +40,58 @@ mlir::Value EntryBuilder::addInput(llvm::StringRef name, mlir::RankedTensorType 
   return entry().getBlock().addArgument(type, location);
 }
 
+/// Whether all elements of the op's one operand are elements of its result.
+static bool hasAllOfOperand(mlir::Operation *made) {
+  auto index = llvm::dyn_cast<dl::IndexOp>(made);
+  return index && made->getNumOperands() == 1 && index.getIndexMaps().front().isWhole();
+}
+
+/// As whole numbers; a fraction is cut off, as a cast does.
+static llvm::SmallVector<int64_t> wholeNumbers(mlir::DenseElementsAttr numbers) {
+  auto integer = llvm::dyn_cast<mlir::IntegerType>(numbers.getElementType());
+  if (!integer)
+    return llvm::map_to_vector(numbers.getValues<llvm::APFloat>(), [](const llvm::APFloat &number) {
+      llvm::APSInt whole(64, /*isUnsigned=*/false);
+      bool isExact;
+      number.convertToInteger(whole, llvm::APFloat::rmTowardZero, &isExact);
+      return whole.getSExtValue();
+    });
+  bool isSigned = !integer.isUnsigned() && integer.getWidth() > 1;
+  return llvm::map_to_vector(numbers.getValues<llvm::APInt>(), [&](const llvm::APInt &number) {
+    return isSigned ? number.getSExtValue() : int64_t(number.getZExtValue());
+  });
+}
+
+std::optional<int64_t> EntryBuilder::findNoClass(mlir::Value numbers, int64_t classes,
+                                                 std::optional<int64_t> ignored) {
+  mlir::Operation *made = numbers.getDefiningOp();
+  auto keepsNumbers = [](mlir::Operation *op) {
+    auto cast = llvm::dyn_cast<dl::CastOp>(op);
+    auto integer =
+        cast ? llvm::dyn_cast<mlir::IntegerType>(getElementTypeOrSelf(cast.getType())) : nullptr;
+    return (integer && integer.getWidth() >= 32) || hasAllOfOperand(op);
+  };
+  while (made && keepsNumbers(made))
+    made = made->getOperand(0).getDefiningOp();
+  auto constant = llvm::dyn_cast_or_null<dl::ConstantOp>(made);
+  auto elements = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : nullptr;
+  if (!elements || elements.empty())
+    return std::nullopt;
+  if (elements.isSplat())
+    elements = elements.resizeSplat(elements.getType().clone(llvm::ArrayRef<int64_t>{1}));
+  for (int64_t number : wholeNumbers(elements))
+    if ((number < 0 || number >= classes) && number != ignored)
+      return number;
+  return std::nullopt;
+}
+
 void EntryBuilder::markClasses(mlir::Value label, int64_t classes, std::optional<int64_t> ignored) {
   if (classes == 0)
     return;
   while (mlir::Operation *made = label.getDefiningOp()) {
     auto cast = llvm::dyn_cast<dl::CastOp>(made);
-    auto index = llvm::dyn_cast<dl::IndexOp>(made);
-    bool hasAll = index && made->getNumOperands() == 1 && index.getIndexMaps().front().isWhole();
     bool isNumber = cast && llvm::isa<mlir::IntegerType>(getElementTypeOrSelf(cast.getX()));
-    if (!hasAll && !isNumber)
+    if (!hasAllOfOperand(made) && !isNumber)
       return;
     label = made->getOperand(0);
   }

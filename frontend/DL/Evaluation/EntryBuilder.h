@@ -38,6 +38,10 @@ public:
   /// Notes that `label` holds numbers of classes, from 0 to `classes` - 1, or `ignored`. Where it
   /// is an input, in whatever shape or integer type, the runtime checks what it is given.
   void markClasses(mlir::Value label, int64_t classes, std::optional<int64_t> ignored = {});
+  /// Of numbers that stand in the program: the first that is no class, from 0 to `classes` - 1, and
+  /// not `ignored`.
+  static std::optional<int64_t> findNoClass(mlir::Value numbers, int64_t classes,
+                                            std::optional<int64_t> ignored = {});
   /// The number of valid samples, i32[]; becomes an input when it is first asked for.
   mlir::Value valid();
   /// The same as f32[].

@@ -39,9 +39,9 @@ R"dl(test.dl:2:16: error: gradient expects a scalar y, found f32[4, 3, 8, 8]
                ^~~~~~~ the gradient of its sum: gradient(sum(y), x)
 )dl", {}},
 {"GradientByIntegers", "y = gradient(sum(x), i32(x))",
-R"dl(test.dl:2:7: error: gradient expects a floating-point tensor, found i32[4, 3, 8, 8]
+R"dl(test.dl:2:24: error: 'x' expects a floating-point tensor, found i32[4, 3, 8, 8]
   y = gradient(sum(x), i32(x))
-      ^~~~~~~~ f32(i32(x))
+                       ^~~~~~ f32(i32(x))
 )dl", {}},
 {"GradientOfANumber", "y = gradient(3, x)",
 R"dl(test.dl:2:16: error: 'y' expects a floating-point tensor, found the integer 3

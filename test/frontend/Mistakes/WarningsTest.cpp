@@ -64,6 +64,28 @@ infer M { z: f32[N, 3]
 )");
 }
 
+// What is cut, compared, or made of other numbers is not known to be out of range.
+TEST(Warnings, NumbersInTheirRange) {
+  EXPECT_EQ(warnings(inModel(R"(a = gather(x, tensor([7, 0], dtype=i32), axis=2)
+b = gather(x, tensor([0, 8], dtype=i32)[:1], axis=2)
+c = gather(x, i32(bool(tensor([0.0, 9.0]))), axis=2)
+d = gather(x, i32(tensor([7.9, -0.9])), axis=2)
+e = softmax_cross_entropy(zeros((3, 5)), tensor([4, 9, 0], dtype=i64), ignore=9)
+x = x + mean(a) + mean(b) + mean(c) + mean(d) + e)")),
+            "");
+}
+
+// PyTorch warns of it, too: nothing is dropped.
+TEST(Warnings, DropoutBetweenLayersOfWhichThereIsOne) {
+  EXPECT_EQ(warnings(inModel(
+                "s, h, c = lstm(zeros((5, 4, 3)), 8, dropout=0.25)\ns, h = gru(s, 8, layers=2, "
+                "dropout=0.25)\ns, h = gru(s, 8)\nx = x + mean(s) + mean(h) + mean(c)")),
+            R"(test.dl:2:47: warning: 'dropout' stands between layers, and this lstm has one
+  s, h, c = lstm(zeros((5, 4, 3)), 8, dropout=0.25)
+                                              ^~~~ dropout(y, 0.25) behind it drops its outputs
+)");
+}
+
 static const char *aux = R"(
 model M(x: f32[N, 3]) -> (score: f32[N, 2], aux: f32[N, 4]) {
   return linear(x, 2), linear(x, 4, name="aux")

@@ -370,10 +370,45 @@ R"dl(test.dl:2:43: error: 'lengths' of lstm has a number of steps for each of th
                                           ^~~~~~~~~~~~~~~~~~~~~~~~~~~~ [N]
 )dl", {}},
 {"GruLengthsOfFloats", R"dl(y = zeros((5, 4, 3)) |> gru(8, lengths=zeros((4,))))dl",
-R"dl(test.dl:2:27: error: gru expects an i32 or i64 tensor or none, found f32[4]
+R"dl(test.dl:2:42: error: 'lengths' expects an i32 or i64 tensor or none, found f32[4]
   y = zeros((5, 4, 3)) |> gru(8, lengths=zeros((4,)))
-                          ^~~ i32(zeros((4,)))
+                                         ^~~~~~~~~~~ i32(zeros((4,)))
 test.dl:2:42: note: f32[4] comes from this zeros
+)dl", {}},
+{"LstmLengthOfMoreSteps", R"dl(y = zeros((5, 4, 3)) |> lstm(8, lengths=tensor([2, 6, 1, 0], dtype=i32)))dl",
+R"dl(test.dl:2:43: error: 'lengths' of lstm is from 0 to 5, found 6
+  y = zeros((5, 4, 3)) |> lstm(8, lengths=tensor([2, 6, 1, 0], dtype=i32))
+                                          ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+)dl", {}},
+{"GatherOfNoRow", R"dl(y = gather(x, tensor([7, 8], dtype=i32), axis=2))dl",
+R"dl(test.dl:2:17: error: 'index' of gather is from 0 to 7, found 8
+  y = gather(x, tensor([7, 8], dtype=i32), axis=2)
+                ^~~~~~~~~~~~~~~~~~~~~~~~~
+)dl", {}},
+{"GatherFromTheEnd", R"dl(y = gather(x, reshape(i32(tensor([-1.0])), (1, 1)), axis=2))dl",
+R"dl(test.dl:2:17: error: 'index' of gather is from 0 to 7, found -1
+  y = gather(x, reshape(i32(tensor([-1.0])), (1, 1)), axis=2)
+                ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+)dl", {}},
+{"ScatterToNoRow", R"dl(y = scatter_add(x, tensor([8], dtype=i32), ones((4, 3, 1, 8)), axis=2))dl",
+R"dl(test.dl:2:22: error: 'index' of scatter_add is from 0 to 7, found 8
+  y = scatter_add(x, tensor([8], dtype=i32), ones((4, 3, 1, 8)), axis=2)
+                     ^~~~~~~~~~~~~~~~~~~~~~
+)dl", {}},
+{"EmbeddingOfNoRow", R"dl(y = embedding(i64(full((2,), 3)), 3, 2))dl",
+R"dl(test.dl:2:17: error: 'index' of embedding is from 0 to 2, found 3
+  y = embedding(i64(full((2,), 3)), 3, 2)
+                ^~~~~~~~~~~~~~~~~~
+)dl", {}},
+{"OneHotOfNoClass", R"dl(y = one_hot(tensor([1, 5], dtype=i32), 5))dl",
+R"dl(test.dl:2:15: error: 'index' of one_hot is from 0 to 4, found 5
+  y = one_hot(tensor([1, 5], dtype=i32), 5)
+              ^~~~~~~~~~~~~~~~~~~~~~~~~
+)dl", {}},
+{"LabelOfNoClass", R"dl(y = softmax_cross_entropy(zeros((3, 5)), tensor([4, 9, 7], dtype=i32), ignore=9))dl",
+R"dl(test.dl:2:44: error: 'label' of softmax_cross_entropy is from 0 to 4, or 9, found 7
+  y = softmax_cross_entropy(zeros((3, 5)), tensor([4, 9, 7], dtype=i32), ignore=9)
+                                           ^~~~~~~~~~~~~~~~~~~~~~~~~~~~
 )dl", {}},
 {"HuberDelta", R"dl(y = huber(x, x, delta=0))dl",
 R"dl(test.dl:2:25: error: 'delta' is above 0, found 0
