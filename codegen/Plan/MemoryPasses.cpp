@@ -22,7 +22,7 @@ struct Touched {
 struct Step {
   SmallVector<Touched> touched;
   int64_t sideBytes = 0; ///< of its phases beside the work itself
-  bool isCopy = false, isProduct = false;
+  bool isCopy = false, isProduct = false, isSum = false;
   bool endsPass = false; ///< who reads its results needs another pass
   int64_t pass = 0;
 };
@@ -40,13 +40,15 @@ private:
   void findPasses(const Group &group);
   bool isNeededOutside(const exec::Extent &extent, const Group &group) const;
   int64_t leastOf(const Group &group) const;
+  bool comesFromProduct(unsigned number, const exec::Extent &extent) const;
+  int64_t behindProducts(const Group &group) const;
 
   exec::ProgramOp program;
   const SymbolTable &symbols;
   std::vector<Step> steps;
-  /// By region, who reads what of it; outputs are read behind all steps.
+  /// By region, who reads and who writes what of it; outputs are read behind all steps.
   using Region = decltype(exec::Extent().getRegion());
-  std::map<Region, SmallVector<std::pair<unsigned, exec::Extent>>> readers;
+  std::map<Region, SmallVector<std::pair<unsigned, exec::Extent>>> readers, writers;
 };
 } // namespace
 
@@ -68,6 +70,7 @@ void PassCounter::describeLaunch(exec::LaunchOp launch, Step &step) {
   if (failed(spec))
     return;
   step.isProduct = multipliesMuch(spec->anchor());
+  step.isSum = spec->anchor() == Anchor::Reduce;
   step.endsPass = endsPass(*spec);
   const unsigned own = spec->operandTypes().size() + spec->resultTypes().size();
   for (auto [number, touched] : llvm::enumerate(step.touched))
@@ -146,6 +149,26 @@ int64_t PassCounter::leastOf(const Group &group) const {
   return least;
 }
 
+/// Whether what step `number` reads is what a product has written.
+bool PassCounter::comesFromProduct(unsigned number, const exec::Extent &extent) const {
+  auto found = writers.find(extent.getRegion());
+  if (found == writers.end())
+    return false;
+  for (const auto &[writer, written] : llvm::reverse(found->second))
+    if (writer < number && extent.overlaps(written))
+      return steps[writer].isProduct;
+  return false;
+}
+
+int64_t PassCounter::behindProducts(const Group &group) const {
+  int64_t bytes = 0;
+  for (unsigned number : group)
+    for (const Touched &touched : steps[number].touched)
+      if (steps[number].isSum && touched.reads && comesFromProduct(number, touched.extent))
+        bytes += touched.bytes;
+  return bytes;
+}
+
 std::vector<MemoryPasses> PassCounter::run() {
   llvm::MapVector<StringRef, Group> groups;
   for (auto record : program.getBlock().getOps<exec::RecordOp>()) {
@@ -153,9 +176,12 @@ std::vector<MemoryPasses> PassCounter::run() {
       continue;
     groups[exec::getRecordName(record->getLoc())].push_back(steps.size());
     steps.push_back(describe(record));
-    for (const Touched &touched : steps.back().touched)
+    for (const Touched &touched : steps.back().touched) {
       if (touched.reads)
         readers[touched.extent.getRegion()].push_back({steps.size() - 1, touched.extent});
+      if (touched.writes)
+        writers[touched.extent.getRegion()].push_back({steps.size() - 1, touched.extent});
+    }
   }
   for (Value output : cast<exec::OutputOp>(program.getBlock().back()).getBuffers())
     readers[exec::getExtent(output).getRegion()].push_back({steps.size(), exec::getExtent(output)});
@@ -174,6 +200,7 @@ std::vector<MemoryPasses> PassCounter::run() {
     }
     findPasses(group);
     passes.least = leastOf(group);
+    passes.behindProducts = behindProducts(group);
   }
   return all;
 }

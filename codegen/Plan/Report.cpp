@@ -213,7 +213,8 @@ static json::Array buildPasses(exec::ProgramOp program, const SymbolTable &symbo
                                 {"stage", passes.stage},
                                 {"records", passes.records},
                                 {"bytes", passes.bytes},
-                                {"least_bytes", passes.least}});
+                                {"least_bytes", passes.least},
+                                {"behind_products_bytes", passes.behindProducts}});
   return rows;
 }
 
@@ -583,7 +584,7 @@ static void printPasses(const json::Object &entry, llvm::raw_ostream &out) {
     return;
   Table table(/*leading=*/2);
   table.add({"layer", "stage", "kernels", "bytes", "least", "factor", ""});
-  int64_t all = 0, least = 0;
+  int64_t all = 0, least = 0, behindProducts = 0;
   auto add = [&](const std::string &layer, const std::string &stage, const std::string &records,
                  int64_t bytes, int64_t needed) {
     table.add({layer, stage, records, formatBytes(bytes), formatBytes(needed),
@@ -594,6 +595,7 @@ static void printPasses(const json::Object &entry, llvm::raw_ostream &out) {
     const int64_t bytes = get(row, "bytes"), needed = get(row, "least_bytes");
     all += bytes;
     least += needed;
+    behindProducts += get(row, "behind_products_bytes");
     // Workspaces of sums are next to nothing.
     if (bytes > needed + needed / 100)
       add(row.getString("layer").value_or("").str(), row.getString("stage").value_or("").str(),
@@ -602,8 +604,12 @@ static void printPasses(const json::Object &entry, llvm::raw_ostream &out) {
   add("all", "", "", all, least);
   out << '\n'
       << entry.getString("name").value_or("")
-      << ", bytes beside the least possible, without products, convolutions and attention\n";
+      << ", bytes beside the least by layer and stage, without products, convolutions and "
+         "attention\n";
   table.print(out);
+  if (behindProducts > 0)
+    out << "  " << formatBytes(behindProducts)
+        << " of the least are read by sums of what products and convolutions write\n";
 }
 
 /// Reductions over ranks, and what of them nothing hides.

@@ -17,7 +17,7 @@ namespace dlc::codegen {
 ///     sums, one a layer in order of its first record: layer, records, parameters, flops, bytes,
 ///       activation_bytes
 ///     passes, one a layer and stage without a product, convolution or attention: layer, stage,
-///       records, bytes, least_bytes, see MemoryPasses.h
+///       records, bytes, least_bytes, behind_products_bytes, see MemoryPasses.h
 ///     memory, where dl-divide-batch or dl-rematerialize did something: bytes_before and
 ///     bytes_after
 ///       (arena and state), budget_bytes if there is one, recomputed (launches), recompute_seconds

@@ -81,7 +81,7 @@ train_step by layer
   conv         3          12   200  100.0%  528 B        128 B
   loss         1           0     0    0.0%    4 B          4 B
 
-train_step, bytes beside the least possible, without products, convolutions and attention
+train_step, bytes beside the least by layer and stage, without products, convolutions and attention
   layer  stage    kernels  bytes  least  factor
   conv   copy           1  128 B    0 B       -
   loss   forward        1    4 B    0 B       -
