@@ -1,5 +1,5 @@
 """Random programs of the language's built-ins, compiled in several ways that must agree: with all passes, with a random choice of them
-left out, and with none; without gradients as results; for several ranks; and for the simulated GPU. Losses, gradients of weights and
+left out, and with none; without gradients as results; in less memory; for several ranks; and for the simulated GPU. Losses, gradients of weights and
 inputs, results and variables of three steps, evaluation and predictions behind them are compared by `dlc-run check`, within a few times
 what roundings of a build's numbers cost.
 
@@ -10,6 +10,7 @@ Program SEED is always the same one. Prints each that disagrees or does not comp
 import argparse
 import os
 import random
+import re
 import subprocess
 import sys
 
@@ -380,7 +381,18 @@ def run(*command):
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def builds(seed, simt):
+def least_budget(source, flags):
+    """The bytes that the compiler says an entry needs at least, where that is enough for all of them."""
+    budget = 1
+    while True:
+        made = run("dlc", source, "-o", os.devnull, *flags, f"--memory-budget={budget}")
+        needed = [int(number) for number in re.findall(r"found to need is (\d+) bytes", made.stderr)]
+        if made.returncode == 0 or max(needed, default=0) <= budget:
+            return budget
+        budget = max(needed)
+
+
+def builds(source, seed, simt):
     """Names of builds, the flags of each, and those of the check."""
     draw = random.Random(seed)
 
@@ -395,6 +407,11 @@ def builds(seed, simt):
     if simt:
         flags = draw.choice([GRADIENTS, []]) + (some() if draw.random() < 0.5 else [])
         yield "simt", ["--target=cuda:simt", *flags], ["--device-b", "simt", "--simt-seed", str(seed % 100 + 1)]
+    flags = draw.choice([GRADIENTS, []])
+    if draw.random() < 0.3:
+        yield "cheap", [*flags, "--rematerialize=cheap"], []
+    else:
+        yield "budget", [*flags, f"--memory-budget={least_budget(source, flags)}"], []
 
 
 def check(folder, seed, simt):
@@ -405,7 +422,7 @@ def check(folder, seed, simt):
     made = run("dlc", source, "-o", first, *GRADIENTS)
     if made.returncode != 0:
         return f"dlc {source}: {made.stderr}"
-    for name, flags, options in builds(seed, simt):
+    for name, flags, options in builds(source, seed, simt):
         other = f"{folder}/{seed}.{name}.so"
         command = ["dlc", source, "-o", other, *flags]
         made = run(*command)
