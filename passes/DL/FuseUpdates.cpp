@@ -233,12 +233,13 @@ bool Rewriter::joinGradient(Match match) {
   FusedOp joined = join(match);
   std::optional<Candidate> candidate =
       sameCode(source, joined, match.gradient->getAttrOfType<DictionaryAttr>("dl.candidate"));
-  if (!candidate || candidate->seconds >= secondsOf(match.gradient) + secondsFor(match)) {
+  const double alone = secondsFor(match);
+  if (!candidate || candidate->seconds >= secondsOf(match.gradient) + alone) {
     joined.erase();
     return false;
   }
   if (auto second = joined->getAttrOfType<DictionaryAttr>("dl.second_best"))
-    joined->setAttr("dl.second_best", withMore(second, secondsFor(match)));
+    joined->setAttr("dl.second_best", withMore(second, alone));
   joined->setAttr("dl.candidate", describe(joined.getContext(), *candidate, candidate->seconds));
   for (auto [run, result] : llvm::enumerate(joined.getResults()))
     match.update.getResultTensor(run, match.tensor).replaceAllUsesWith(result);
