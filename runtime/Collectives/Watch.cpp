@@ -300,7 +300,8 @@ void Watch::findSilence() {
   }
 }
 
-/// Who started the fewest collectives is who the others wait for.
+/// Who started the fewest collectives is who the others wait for; where that one waits as they do,
+/// it is the network that brings nothing.
 void Watch::findStalls() {
   struct Standing {
     unsigned rank;
@@ -315,28 +316,38 @@ void Watch::findStalls() {
   const auto byStart = [](const Standing &a, const Standing &b) { return a.started < b.started; };
   const auto byWait = [](const Standing &a, const Standing &b) { return a.waited < b.waited; };
   const auto [last, first] = std::minmax_element(all.begin(), all.end(), byStart);
-  const Standing longest = *std::max_element(all.begin(), all.end(), byWait);
-  if (longest.waited <= options.timeout / 3 || longest.started == last->started)
+  const auto [shortest, longest] = std::minmax_element(all.begin(), all.end(), byWait);
+  const double patience = options.timeout / 3;
+  const bool allWait = shortest->waited > 0;
+  if (longest->waited <= patience || (allWait && shortest->waited <= patience) ||
+      (!allWait && longest->started == last->started))
     return;
-  if (longest.waited > options.timeout)
-    return fail(last->rank, last->step,
-                concat("has kept the others waiting for ", options.timeout, " s"));
+  if (longest->waited > options.timeout)
+    return allWait ? fail(concat("all ranks have waited for the network for ", options.timeout,
+                                 " s, the timeout, in step ", longest->step))
+                   : fail(last->rank, last->step,
+                          concat("has kept the others waiting for ", options.timeout, " s"));
   if (warnedAt == first->started || !options.onWarning)
     return;
   warnedAt = first->started;
+  if (allWait)
+    return options.onWarning(concat("step ", longest->step, ": all ranks wait for the network"));
   std::string waiting;
   for (const Standing &rank : all)
     if (rank.waited > 0 && rank.rank != last->rank)
       addItem(waiting, std::to_string(rank.rank));
-  options.onWarning(concat("step ", longest.step, ": ranks that wait: ", waiting, "; for rank ",
+  options.onWarning(concat("step ", longest->step, ": ranks that wait: ", waiting, "; for rank ",
                            last->rank, ", which is in step ", last->step));
 }
 
-/// The first failure is the one that counts.
 void Watch::fail(unsigned rank, uint64_t atStep, std::string_view what) {
+  fail(concat("rank ", rank, " ", what, " in step ", atStep));
+}
+
+/// The first failure is the one that counts.
+void Watch::fail(const std::string &text) {
   if (failed)
     return;
-  const std::string text = concat("rank ", rank, " ", what, " in step ", atStep);
   Message verdict = message(Message::Kind::Failed);
   verdict.verdict = 1;
   std::snprintf(verdict.text, sizeof(verdict.text), "%s", text.c_str());

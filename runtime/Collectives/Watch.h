@@ -3,7 +3,7 @@
 // MPI does not: a collective waits for ever for a rank that is gone. So each process has a
 // connection to rank 0 beside MPI. A process that ends, however it ends, closes it; one that is
 // stopped falls silent; one that does not come to a collective reports fewer of them than those
-// that wait. Rank 0 tells the others.
+// that wait; where all wait the network stands still. Rank 0 tells the others.
 //
 // Ownership: owns its thread and connections. Threads: its functions may be called by any thread.
 // Failure: said once, to onFailure, on the watch's thread.
@@ -96,6 +96,7 @@ private:
   void findSilence();
   void findStalls();
   void fail(unsigned rank, uint64_t atStep, std::string_view what);
+  void fail(const std::string &text);
   void report(std::string_view text);
   void sendAll(const Message &message);
 

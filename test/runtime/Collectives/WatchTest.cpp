@@ -119,6 +119,24 @@ TEST(Watch, SeesWhoStaysBehind) {
     EXPECT_EQ(heard.wait(), "rank 1 has kept the others waiting for 2 s in step 8");
 }
 
+// Where all wait, however many collectives each has started, no rank is to blame.
+TEST(Watch, SeesThatTheNetworkStandsStill) {
+  for (bool alike : {false, true}) {
+    Three ranks(2);
+    for (auto &watch : ranks.watch) {
+      watch->setStep(9);
+      watch->countStart();
+      watch->beginWait();
+    }
+    if (!alike)
+      ranks.watch[0]->countStart();
+    EXPECT_EQ(ranks.heard[0].wait(&Heard::warning), "step 9: all ranks wait for the network");
+    for (Heard &heard : ranks.heard)
+      EXPECT_EQ(heard.wait(),
+                "all ranks have waited for the network for 2 s, the timeout, in step 9");
+  }
+}
+
 // Whoever else connects is sent away, and disturbs nothing.
 TEST(Watch, IgnoresStrangers) {
   Three ranks;
