@@ -211,6 +211,7 @@ void Watch::work() {
         receive(*peers[i]);
     if (Clock::now() < nextBeat || failed)
       continue;
+    forgive(Clock::now() - nextBeat);
     nextBeat = Clock::now() + beatInterval;
     sendAll(message(Message::Kind::Beat));
     if (!leaving)
@@ -218,6 +219,18 @@ void Watch::work() {
     if (!leaving && options.rank == 0)
       findStalls();
   }
+}
+
+/// Where this process stood still itself, as when a whole job is suspended, it could hear nobody,
+/// and waited for nobody.
+void Watch::forgive(Clock::duration late) {
+  if (late < std::chrono::seconds(1))
+    return;
+  for (const auto &peer : peers)
+    peer->heard += late;
+  if (double since = waitingSince; since != 0)
+    waitingSince.compare_exchange_strong(since,
+                                         since + std::chrono::duration<double>(late).count());
 }
 
 void Watch::accept() {

@@ -93,6 +93,7 @@ private:
   uint64_t stepOf(const Peer &peer) const;
   void lose(Peer &peer);
   void closePeer(Peer &peer);
+  void forgive(Clock::duration late);
   void findSilence();
   void findStalls();
   void fail(unsigned rank, uint64_t atStep, std::string_view what);

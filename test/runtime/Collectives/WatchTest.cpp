@@ -104,6 +104,28 @@ TEST(Watch, SeesKilledAndStoppedProcesses) {
   }
 }
 
+// All ranks that are stopped for longer than the timeout, and go on, have not failed each other.
+TEST(Watch, OutlivesSuspension) {
+  const pid_t child = fork();
+  if (child == 0) {
+    Three ranks(1);
+    for (auto &watch : ranks.watch)
+      watch->beginWait();
+    raise(SIGSTOP);
+    for (auto &watch : ranks.watch)
+      watch->endWait();
+    const std::string failure = ranks.heard[0].wait(&Heard::failure, 1);
+    _exit(failure.empty() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, WUNTRACED);
+  ASSERT_TRUE(WIFSTOPPED(status));
+  usleep(2500000);
+  kill(child, SIGCONT);
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
 // Ranks that wait for one that does not come say so, then give up.
 TEST(Watch, SeesWhoStaysBehind) {
   Three ranks(2);
