@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes the tables of docs/performance.md from the records that compare.py left in bench/results.
+"""Makes the tables of docs/performance.md from records that compare.py, scaling.py and ablation.py left in bench/results.
 
 usage: table.py bench/results/DATE-compare.json             prints the tables
-       table.py --write RECORD... docs/performance.md       puts them between the page's marks
-       table.py --check docs/performance.md                 fails if they are not those of the records that the page names
+       table.py --write RECORD... docs/performance.md       puts them between the page's marks for that kind of record
+       table.py --check docs/performance.md                 fails if any are not those of the records that the page names
 """
 import argparse
 import json
@@ -11,12 +11,24 @@ import os
 import re
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BEGIN, END = "<!-- tables of {} -->", "<!-- end of tables -->"
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BEGIN, END = "<!-- {} tables of {} -->", "<!-- end of tables -->"
+MARKED = re.compile(r"<!-- (\w+) tables of (.*?) -->\n(.*?)" + re.escape(END), re.DOTALL)
+NETWORKS = {"alexnet": "AlexNet", "lenet": "LeNet", "mlp": "MLP", "resnet50": "ResNet-50", "vgg16": "VGG16"}
 
 
 def row(*cells):
     return "| " + " | ".join(cells) + " |"
+
+
+def header(text, *numbers):
+    """The names of columns of text, to the left, and of numbers, to the right."""
+    return [row(*text, *numbers), row(*["---"] * len(text), *["---:"] * len(numbers))]
+
+
+def origin(record, *more):
+    host = record["host"]["model name"]
+    return ", ".join([record["date"], host, *more, f"commit {record['versions']['commit'][:7]}"])
 
 
 def memory(it):
@@ -25,9 +37,9 @@ def memory(it):
     return f"{it['peak_mib']:.0f} ({it['rivals']['eager']['peak_mib']:.0f} eager)"
 
 
-def table(title, figures, modes):
-    lines = [f"**{title}**", "", row("network", "batch", "dlc ms", *(f"{mode} ms" for mode in modes), "speed-up over the best", "range", "compile s", "first step ms", "memory MiB"),
-             row("---", *["---:"] * (len(modes) + 7))]
+def compare_table(title, figures, modes):
+    lines = [f"**{title}**", "", *header(["network"], "batch", "dlc ms", *(f"{mode} ms" for mode in modes), "speed-up over the best", "range", "compile s",
+                                         "first step ms", "memory MiB")]
     for it in figures:
         best = it["rivals"][it["best_rival"]]
         lines.append(row(it["net"], str(it["batch"]), f"{it['dlc_ms']:.4g}", *(f"{it['rivals'][mode]['ms']:.4g}" if mode in it["rivals"] else "-" for mode in modes),
@@ -36,22 +48,93 @@ def table(title, figures, modes):
     return lines + [""]
 
 
-def tables(record):
+def compare_tables(record):
     figures = record["figures"]
     steps, calls = ([it for it in figures if it["entry"].startswith("infer") == infer] for infer in (False, True))
     versions = {mode: it["rivals"][mode]["version"] for it in figures for mode in it["rivals"]}
-    lines = [f"{record['date']}, {record['host']['model name']}, {figures[0]['threads']} threads, float32, commit {record['versions']['commit'][:7]}; "
+    lines = [origin(record, f"{figures[0]['threads']} threads", "float32") + "; "
              + ", ".join(f"{mode} {version}" for mode, version in versions.items() if mode != "compile") + ".", ""]
     if steps:
-        lines += table("Training step", steps, ["eager", "compile"])
+        lines += compare_table("Training step", steps, ["eager", "compile"])
     if calls:
-        lines += table("Inference", calls, ["eager", "compile", "onnxruntime", "openvino"])
-    return "\n".join(lines)
+        lines += compare_table("Inference", calls, ["eager", "compile", "onnxruntime", "openvino"])
+    return lines
+
+
+def scaling_tables(record):
+    """A row a network, way of scaling and link; of each variant with sums beside kernels what dlc simulates in brackets."""
+    groups = {}
+    for it in record["figures"]:
+        groups.setdefault((it["case"], it["mode"], it["rate"]), {})[it["variant"]] = it
+    overlapped = [name for name in ("buckets", "bf16") if any(name in variants for variants in groups.values())]
+    whole = any("whole" in variants for variants in groups.values())
+    columns = [column for name in overlapped for column in ({"buckets": "in buckets ms"}.get(name, f"{name} ms"), "communication beside backward", "hidden")]
+    lines = [origin(record, f"{record['figures'][0]['ranks']} ranks of one core") + ".", "",
+             *header(["network, batch", "scaling", "link"], "one rank ms", *(["sum at the end ms"] if whole else []), *columns, "DDP ms")]
+    simulated = lambda it: f"{it['median_ms']:.1f} ({it['predicted_ms']:.1f})"
+    for (case, mode, rate), variants in groups.items():
+        net, batch = case.split("/")
+        cells = [f"{NETWORKS.get(net, net)}, {batch}", mode, rate.replace("mbit", " Mb/s").replace("gbit", " Gb/s"),
+                 f"{next(iter(variants.values()))['one_rank_ms']:.1f}"]
+        if whole:
+            cells.append(simulated(variants["whole"]) if "whole" in variants else "-")
+        for name in overlapped:
+            it = variants.get(name)
+            cells += [simulated(it), f"{it['communication_ms'] / it['backward_ms']:.2f}", f"{100 * it['overlap']:.1f}%"] if it else ["-"] * 3
+        lines.append(row(*cells, f"{variants['ddp']['median_ms']:.1f}" if "ddp" in variants else "-"))
+    return lines + [""]
+
+
+def ablation_tables(record):
+    lines = [origin(record, f"{record['figures'][0]['threads']} threads", f"medians of {record['figures'][0]['rounds']} rounds") + ".", ""]
+    for case in dict.fromkeys(it["case"] for it in record["figures"]):
+        net, batch = case.split("/")
+        lines += [f"**{NETWORKS.get(net, net)}, batch {batch}**", "", *header(["variant"], "ms", "of the default", "range", "arena MiB")]
+        of_case = [it for it in record["figures"] if it["case"] == case]
+        lines += [row(it["variant"], f"{it['ms']:.1f}", f"{it['ratio']:.2f}", f"{it['ratio_min']:.2f} - {it['ratio_max']:.2f}", f"{it['arena_mib']:.0f}")
+                  for it in of_case if "not_timed" not in it]
+        reasons = {}
+        for it in of_case:
+            if "not_timed" in it:
+                reasons.setdefault(it["not_timed"], []).append(it["variant"])
+        lines += ["", *(f"Not timed, {reason}: {', '.join(names)}." for reason, names in reasons.items()), ""]
+    return lines
+
+
+# By a field of its figures that the kinds behind it lack.
+KINDS = {"rivals": ("compare", compare_tables), "one_rank_ms": ("scaling", scaling_tables), "variant": ("ablation", ablation_tables)}
 
 
 def load(path):
+    """The kind of a record, and its tables."""
     with open(os.path.join(ROOT, path)) as file:
-        return json.load(file)
+        record = json.load(file)
+    for field, (kind, tables) in KINDS.items():
+        if record["figures"] and field in record["figures"][0]:
+            return kind, "\n".join(tables(record))
+    sys.exit(f"table: {path}: expected figures of compare.py, scaling.py or ablation.py")
+
+
+def content(records):
+    return "".join(load(record)[1] + "\n" for record in records)
+
+
+def write(page, text, records):
+    kind = load(records[0])[0]
+    found = next((each for each in MARKED.finditer(text) if each[1] == kind), None)
+    if not found:
+        sys.exit(f"table: {page}: expected the lines '{BEGIN.format(kind, 'RECORD')}' and '{END}'")
+    with open(page, "w") as file:
+        file.write(text[:found.start()] + BEGIN.format(kind, " ".join(records)) + "\n" + content(records) + END + text[found.end():])
+
+
+def check(page, text):
+    marked = list(MARKED.finditer(text))
+    if not marked:
+        sys.exit(f"table: {page}: expected the lines '{BEGIN.format('KIND', 'RECORD')}' and '{END}'")
+    for _, named, found in (each.groups() for each in marked):
+        if found != content(named.split()):
+            sys.exit(f"table: {page} does not hold the tables of {named}: run bench/table.py --write {named} {page}")
 
 
 def main():
@@ -63,20 +146,12 @@ def main():
     if arguments.write != (len(arguments.files) > 1):
         parser.error("expected one file, with --write records and a page")
     if not arguments.write and not arguments.check:
-        print(tables(load(arguments.files[0])))
+        print(load(arguments.files[0])[1])
         return
     page = arguments.files[-1]
-    text = open(page).read()
-    found = re.search(re.escape(BEGIN).replace(r"\{\}", "(.*?)") + "\n(.*?)" + re.escape(END), text, re.DOTALL)
-    if not found:
-        sys.exit(f"table: {page}: expected the lines '{BEGIN.format('RECORD')}' and '{END}'")
-    records = arguments.files[:-1] if arguments.write else found[1].split()
-    content = "".join(tables(load(record)) + "\n" for record in records)
-    named = " ".join(records)
-    if arguments.write:
-        open(page, "w").write(text[:found.start()] + BEGIN.format(named) + "\n" + content + END + text[found.end():])
-    elif found[2] != content:
-        sys.exit(f"table: {page} does not hold the tables of {named}: run bench/compare/table.py --write {named} {page}")
+    with open(page) as file:
+        text = file.read()
+    write(page, text, arguments.files[:-1]) if arguments.write else check(page, text)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times training steps on the CPU with one decision of the compiler taken back at a time: each pass that only improves left out (dlc says which
 there are), the gradient of the input computed, each algorithm and each layout of convolutions forced. What Kim et al. (2017) claim for GPUs, as
-measured here.
+measured here. `tuned`, if asked for, is the default beside what `dlc tune` chooses on this machine.
 
 usage: ablation.py [--tools build/release/bin] [--cases alexnet/64,resnet50/16] [--variants default,no dl-fuse] [--threads 2] [--rounds 7] [--json]
 
@@ -21,6 +21,8 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODELS = {"lenet": "examples/lenet/lenet.dl", "alexnet": "bench/gpu/alexnet.dl", "vgg16": "bench/gpu/vgg16.dl", "resnet50": "examples/resnet50/resnet50.dl"}
 
+TUNED = "tuned"
+
 
 def run(*command):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -35,7 +37,7 @@ def list_variants(tools):
     names = re.findall(r"[a-z]+(?:-[a-z]+)*", passes[1].split(";")[0])
     return {"default": []} | {f"no {name}": [f"--disable-pass={name}"] for name in names if name != "or"} | {
         "input gradient": ["--input-gradients"]} | {f"all {name}": [f"--conv-algorithm={name}"] for name in ("direct", "gemm", "winograd", "fft")} | {
-        f"all {name}": [f"--layout={name}"] for name in ("row-major", "nchw16c")}
+        f"all {name}": [f"--layout={name}"] for name in ("row-major", "nchw16c")} | {TUNED: []}
 
 
 def say(text):
@@ -48,7 +50,12 @@ class Variant:
         self.name, self.flags, self.times, self.reason = name, flags, [], None
         self.module = os.path.join(folder, name.replace(" ", "-") + ".so")
         self.dlc_run, self.threads = os.path.join(arguments.tools, "dlc-run"), ["--threads", str(arguments.threads)]
-        made = run(os.path.join(arguments.tools, "dlc"), os.path.join(ROOT, MODELS[net]), "-D", f"N={batch}", "-o", self.module, *flags)
+        dlc, model = os.path.join(arguments.tools, "dlc"), [os.path.join(ROOT, MODELS[net]), "-D", f"N={batch}"]
+        if name == TUNED:
+            flags = ["--plan", os.path.join(folder, "plan.json")]
+            if (tuned := run(dlc, "tune", *model, *flags)).returncode != 0:
+                sys.exit(f"ablation: {tuned.stdout.strip()}")
+        made = run(dlc, *model, "-o", self.module, *flags)
         if made.returncode != 0:
             self.reason = made.stdout.strip().splitlines()[-1]
 
@@ -100,7 +107,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tools", default=os.path.join(ROOT, "build/release/bin"))
     parser.add_argument("--cases", default="alexnet/64,resnet50/16", help="NET/BATCH")
-    parser.add_argument("--variants", help="default: all that there are")
+    parser.add_argument("--variants", help=f"default: all but {TUNED}")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--steps", type=int, default=1, help="of a round")
@@ -111,7 +118,7 @@ def main():
         if net not in MODELS or not batch.isdigit():
             parser.error(f"no case {case}: expected NET/BATCH, NET one of {', '.join(MODELS)}")
     known = list_variants(arguments.tools)
-    names = arguments.variants.split(",") if arguments.variants else list(known)
+    names = arguments.variants.split(",") if arguments.variants else [name for name in known if name != TUNED]
     for name in names:
         if name not in known:
             parser.error(f"no variant '{name}': expected one of {', '.join(known)}")
