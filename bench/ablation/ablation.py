@@ -52,6 +52,7 @@ class Variant:
         self.dlc_run, self.threads = os.path.join(arguments.tools, "dlc-run"), ["--threads", str(arguments.threads)]
         dlc, model = os.path.join(arguments.tools, "dlc"), [os.path.join(ROOT, MODELS[net]), "-D", f"N={batch}"]
         if name == TUNED:
+            self.flags = ["--plan", "plan.json"]
             flags = ["--plan", os.path.join(folder, "plan.json")]
             if (tuned := run(dlc, "tune", *model, *flags)).returncode != 0:
                 sys.exit(f"ablation: {tuned.stdout.strip()}")
