@@ -281,6 +281,7 @@ public:
 private:
   llvm::Error tuneOpen(KernelSelector &selector, ArrayRef<const KernelOffer *> open);
   llvm::Error label(ModuleOp fused, KernelSelector &selector);
+  void keepAsked(const KernelSelector &selector);
 
   ModuleOp module;
   const Target &target;
@@ -313,6 +314,7 @@ llvm::Expected<LockFile> ModuleTuner::run() {
     if (open.empty()) {
       if (llvm::Error error = label(*copy, *selector))
         return std::move(error);
+      keepAsked(*selector);
       return std::move(file);
     }
     if (llvm::Error error = tuneOpen(*selector, open))
@@ -356,6 +358,16 @@ llvm::Error ModuleTuner::label(ModuleOp fused, KernelSelector &selector) {
     if (auto found = layers.find(kernel.problem.hash); found != layers.end())
       kernel.layers.assign(found->second.begin(), found->second.end());
   return llvm::Error::success();
+}
+
+/// Drops what was asked for only beside choices that measuring has changed: regions that passes
+/// join behind dl-choose have the code and the layouts that it has chosen.
+void ModuleTuner::keepAsked(const KernelSelector &selector) {
+  llvm::StringSet<> asked;
+  for (const KernelOffer *offer : selector.offers())
+    asked.insert(problemHash(offer->text));
+  llvm::erase_if(file.kernels,
+                 [&](const TunedKernel &kernel) { return !asked.contains(kernel.problem.hash); });
 }
 
 llvm::Expected<LockFile> tuneModule(ModuleOp module, const Target &target,

@@ -83,8 +83,8 @@ using CandidateSources = std::function<llvm::Expected<std::shared_ptr<CandidateS
 /// that they have, and dl.convert_layout leads to and from the others.
 void storeAs(mlir::Block &region, const Layouts &layouts);
 
-/// The candidate of `region`, in the layouts that it has, that runs the code of `chosen`, another
-/// region's `dl.candidate`.
+/// The candidate of `region`, in the layouts that it has, that a plan pins, or else the one that
+/// runs the code of `chosen`, another region's `dl.candidate`.
 std::optional<Candidate> sameCode(CandidateSource &source, FusedOp region,
                                   mlir::DictionaryAttr chosen);
 

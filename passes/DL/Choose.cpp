@@ -659,11 +659,14 @@ std::optional<Candidate> dlc::dl::sameCode(CandidateSource &source, FusedOp regi
           dyn_cast_or_null<program::LayoutAttr>(cast<RankedTensorType>(type).getEncoding()));
   // What no kernel can hold stays apart.
   ScopedDiagnosticHandler silence(region.getContext(), [](Diagnostic &) {});
-  for (const Candidate &candidate : source.candidatesIn(region, layouts))
-    if (chosen.getAs<StringAttr>("generator") == candidate.generator &&
-        chosen.getAs<StringAttr>("schedule") == candidate.schedule)
-      return candidate;
-  return std::nullopt;
+  const std::vector<Candidate> candidates = source.candidatesIn(region, layouts);
+  auto found = llvm::find_if(candidates, [](const Candidate &one) { return one.pinned; });
+  if (found == candidates.end())
+    found = llvm::find_if(candidates, [&](const Candidate &one) {
+      return chosen.getAs<StringAttr>("generator") == one.generator &&
+             chosen.getAs<StringAttr>("schedule") == one.schedule;
+    });
+  return found == candidates.end() ? std::nullopt : std::optional(*found);
 }
 
 DictionaryAttr dlc::dl::describe(MLIRContext *context, const Candidate &candidate, double seconds) {

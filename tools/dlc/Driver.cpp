@@ -216,11 +216,12 @@ LogicalResult Driver::tuneModule() {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   runtime::tool::ProgressLine line;
-  size_t known = 0, moved = 0;
+  size_t timed = 0, known = 0, moved = 0;
   codegen::TuneOptions tuning;
   tuning.cache = options.cache;
   tuning.progress = [&](size_t done, size_t all, const codegen::TunedKernel &kernel, bool fromCache,
                         bool asEstimated) {
+    timed = done;
     known += fromCache;
     moved += !asEstimated;
     const std::chrono::duration<double> passed = Clock::now() - start;
@@ -234,7 +235,7 @@ LogicalResult Driver::tuneModule() {
   }
   line.finish(llvm::formatv("{0} kernels with a choice, {1} known from the cache; {2} take other "
                             "code than estimated",
-                            file->kernels.size(), known, moved));
+                            timed, known, moved));
   return check(file->write(options.output));
 }
 
