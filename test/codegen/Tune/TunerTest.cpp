@@ -251,7 +251,8 @@ TEST_F(Tuning, APreparedOperandTakesTheLeastWithoutPreparing) {
 /// A convolution whose moments its kernel computes where images lie in blocks of channels.
 static const char *const normalized = R"mlir(
 dl.entry @train_step(%x: tensor<4x32x16x16xf32>, %w: tensor<32x32x3x3xf32>)
-    -> (tensor<4x32x16x16xf32>, tensor<32xf32>, tensor<32xf32>) attributes {kind = #program.entry<train>} {
+    -> (tensor<4x32x16x16xf32>, tensor<32xf32>, tensor<32xf32>)
+    attributes {kind = #program.entry<train>} {
   %0 = dl.convolution %x, %w strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 1
       : tensor<4x32x16x16xf32>, tensor<32x32x3x3xf32>
   %1 = dl.convolution %0, %w strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 1
