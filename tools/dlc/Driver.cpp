@@ -459,6 +459,9 @@ std::string checkForTarget(const Options &options) {
     return wrong;
   if (cuda && options.layout != codegen::ImageLayout::Heuristic)
     return "--layout needs a CPU target: --target=cpu";
+  if (options.layout != codegen::ImageLayout::Heuristic &&
+      llvm::is_contained(options.disabledPasses, "dl-choose"))
+    return "--layout needs dl-choose, which --disable-pass leaves out";
   if (options.memoryBudget > 0 && options.recompute == DLPipelineOptions::Recompute::None)
     return "--memory-budget needs what --rematerialize=none forbids";
   for (auto [isGiven, flag] : {std::pair{options.bucketBytes != 0, "--bucket-size"},

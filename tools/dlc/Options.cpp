@@ -291,6 +291,16 @@ std::optional<Options> parseTuneCommandLine(int argc, char **argv, int &exitCode
   addOptions(app, options);
   if (!readAndCheck(app, argc, argv, options, "", exitCode))
     return std::nullopt;
+  std::string conflict;
+  if (options.memoryBudget > 0)
+    conflict = "dlc tune does not know --memory-budget: tune without it, and compile with both";
+  else if (llvm::is_contained(options.disabledPasses, "dl-choose"))
+    conflict = "dlc tune times what dl-choose chooses from, which --disable-pass leaves out";
+  if (!conflict.empty()) {
+    llvm::errs() << "error: " << conflict << '\n';
+    exitCode = WrongUsage;
+    return std::nullopt;
+  }
   return options;
 }
 

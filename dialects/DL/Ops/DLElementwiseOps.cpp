@@ -139,6 +139,46 @@ static Value castInteger(OpBuilder &builder, Location loc, Value x, bool fromUns
   return arith::ExtSIOp::create(builder, loc, type, x);
 }
 
+/// Towards zero. What is out of range becomes the nearest number there is, and what is no number 0:
+/// the instructions of processors, which say nothing else of both, are asked for neither.
+static Value castToInteger(OpBuilder &builder, Location loc, Value x, bool toUnsigned, Type type) {
+  const unsigned bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  const APInt least = toUnsigned ? APInt::getMinValue(bits) : APInt::getSignedMinValue(bits);
+  const APInt most = toUnsigned ? APInt::getMaxValue(bits) : APInt::getSignedMaxValue(bits);
+  auto toFloat = [&](const APInt &bound) {
+    APFloat nearest(cast<FloatType>(getElementTypeOrSelf(x)).getFloatSemantics());
+    nearest.convertFromAPInt(bound, !toUnsigned, APFloat::rmTowardZero);
+    return nearest;
+  };
+  auto isExact = [&](const APFloat &nearest, const APInt &bound) {
+    APSInt back(bits, toUnsigned);
+    bool exact = false;
+    nearest.convertToInteger(back, APFloat::rmTowardZero, &exact);
+    return static_cast<const APInt &>(back) == bound;
+  };
+  ScalarBuilder s{builder, loc, toUnsigned};
+  auto splat = [&](const APInt &bound) {
+    auto attribute = builder.getIntegerAttr(getElementTypeOrSelf(type), bound);
+    if (auto vector = dyn_cast<VectorType>(type))
+      return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(vector, bound))
+          .getResult();
+    return arith::ConstantOp::create(builder, loc, attribute).getResult();
+  };
+  const APFloat low = toFloat(least), high = toFloat(most);
+  Value lowest = s.splatLike(x, low.convertToDouble());
+  Value highest = s.splatLike(x, high.convertToDouble());
+  Value inRange = s.select(s.compare(Predicate::GT, x, lowest), x, lowest);
+  inRange = s.select(s.compare(Predicate::LT, inRange, highest), inRange, highest);
+  Value y = toUnsigned ? arith::FPToUIOp::create(builder, loc, type, inRange).getResult()
+                       : arith::FPToSIOp::create(builder, loc, type, inRange).getResult();
+  if (!isExact(high, most))
+    y = s.select(s.compare(Predicate::GT, x, highest), splat(most), y);
+  if (!isExact(low, least))
+    y = s.select(s.compare(Predicate::LT, x, lowest), splat(least), y);
+  // Unsigned ones became 0 as the lowest.
+  return toUnsigned ? y : s.select(s.compare(Predicate::NE, x, x), splat(APInt(bits, 0)), y);
+}
+
 Value CastOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
   Value x = operands[0];
   Type to = elementOf(getY());
@@ -159,9 +199,7 @@ Value CastOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands)
   Type type = typeLike(x.getType(), builder.getIntegerType(to.getIntOrFloatBitWidth()));
   if (!isFloat(getX()))
     return castInteger(builder, loc, x, isUnsigned(getX()), type);
-  if (isUnsigned(getY()))
-    return arith::FPToUIOp::create(builder, loc, type, x);
-  return arith::FPToSIOp::create(builder, loc, type, x);
+  return castToInteger(builder, loc, x, isUnsigned(getY()), type);
 }
 
 //===------------------------------------------------------------------------------------------===//

@@ -211,7 +211,8 @@ def DL_CastOp : DL_Elementwise<"cast", 0, [DL_Differentiable, DL_CheapToRecomput
   let summary = "conversion of the element type";
   let description = [{
     `%f = dl.cast %u : tensor<4xui8> to tensor<4xf32>`: round to nearest even to a smaller float,
-    towards zero to an integer. Gradient: the cast back, between floats.
+    towards zero to an integer, of which what is out of range becomes the least or the largest, and
+    what is no number 0; integers lose their upper bits. Gradient: the cast back, between floats.
   }];
   let arguments = (ins DL_Tensor:$x);
   let results = (outs DL_Tensor:$y);

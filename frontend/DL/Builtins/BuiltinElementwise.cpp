@@ -79,7 +79,7 @@ static Value buildClamp(Call &call) {
 }
 
 static Value buildSelect(Call &call) {
-  const Tensor &condition = call.tensor("condition");
+  Tensor condition = call.tensor("condition");
   if (condition.dtype() != DType::Bool)
     return call.fail("condition",
                      "'condition' expects a bool tensor, found " + describe(condition.type()),
@@ -90,20 +90,14 @@ static Value buildSelect(Call &call) {
   BatchAxis batch;
   if (!matchOperands(call, call.operand("a"), call.operand("b"), left, right, batch))
     return Poison{};
-  if (left.shape() != condition.shape()) {
-    call.evaluator.errorAbout(call.range,
-                              "the condition is " + describe(condition.type()) +
-                                  ", the choices are " + describe(left.type()),
-                              condition, "the condition");
-    return Poison{};
-  }
-  if (condition.batch.exists() && batch.exists() && condition.batch != batch)
-    return call.fail("condition",
-                     "the batch lies on different axes of the condition and the choices");
+  // The choices have one shape now, and that of the condition may make it larger.
+  left.batch = right.batch = batch;
+  for (Tensor *choice : {&left, &right})
+    if (!broadcastBoth(call, condition, *choice, batch))
+      return Poison{};
   mlir::Value y = dl::SelectOp::create(call.entry().builder, call.location(), left.type(),
                                        condition.value, left.value, right.value);
-  return call.make(y, condition.batch.exists() ? condition.batch : batch,
-                   {&condition, &left, &right});
+  return call.make(y, batch, {&condition, &left, &right});
 }
 
 /// f32(x), i32(x), ...

@@ -208,7 +208,7 @@ template <unsigned spatial> static Value buildTransposed(Call &call) {
   mlir::Value y = dl::ConvolutionBackwardDataOp::create(
       entry.builder, call.location(), entry.withShape(x.value, shape), x.value, weight->value,
       window.strides, window.padding, window.dilations, groups,
-      call.attributes.wish(entry.builder.getContext()));
+      call.attributes.wish(entry.builder.getContext(), /*transposed=*/true));
   if (call.flag("bias")) {
     auto bias = call.weight("bias", {filters}, element, defaultInitialiser(fanIn), fanIn, fanOut);
     if (!bias)

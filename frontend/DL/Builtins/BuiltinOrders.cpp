@@ -124,10 +124,11 @@ static Value buildFlip(Call &call) {
   return call.makeLike(y, x);
 }
 
-/// [a, b] to [n, a, m, b], whose neighbours are then one axis each.
+/// One axis after the other, so that no more than one is added: [a, b] to [n, a, b], which is
+/// [n * a, b].
 static Value buildTile(Call &call) {
   const Tensor &x = call.tensor("x");
-  llvm::SmallVector<int64_t> counts, wide, joined, dims;
+  llvm::SmallVector<int64_t> counts, joined;
   if (!call.integers("counts", x.rank(), 0, counts))
     return Poison{};
   for (auto [axis, count] : llvm::enumerate(counts)) {
@@ -139,17 +140,24 @@ static Value buildTile(Call &call) {
                                      " elements of axis " + llvm::Twine(axis) +
                                      " is more than any tensor has");
     joined.push_back(*size);
-    if (count != 1)
-      wide.push_back(count);
-    dims.push_back(int64_t(wide.size()));
-    wide.push_back(x.shape()[axis]);
   }
-  if (!call.checkSize(joined, x.type().getElementType()) ||
-      !call.checkSize(wide, x.type().getElementType()))
+  if (!call.checkSize(joined, x.type().getElementType()))
     return Poison{};
   TensorBuilder b = at(call);
-  Node repeated = b.broadcast(x.value, x.type().clone(wide), dims);
-  return call.make(b.reshape(repeated, x.type().clone(joined)), x.batch, {&x});
+  Node y = x.value;
+  for (auto [axis, count] : llvm::enumerate(counts)) {
+    if (count == 1)
+      continue;
+    llvm::SmallVector<int64_t> wide(b.typeOf(y).getShape()), dims;
+    for (size_t i = 0; i < wide.size(); ++i)
+      dims.push_back(int64_t(i + (i >= axis)));
+    wide.insert(wide.begin() + axis, count);
+    y = b.broadcast(y, x.type().clone(wide), dims);
+    wide.erase(wide.begin() + axis);
+    wide[axis] *= count;
+    y = b.reshape(y, x.type().clone(wide));
+  }
+  return call.make(y, x.batch, {&x});
 }
 
 std::vector<Builtin> orderBuiltins() {

@@ -73,7 +73,9 @@ std::optional<Tensor> Call::weight(llvm::StringRef name, llvm::ArrayRef<int64_t>
                                    int64_t fanOut) {
   if (!checkSize(shape, element))
     return std::nullopt;
-  const Value &given = name == "bias" ? attributes.biasInit : attributes.init;
+  const bool isBias = name.starts_with("bias");
+  (isBias ? makesBias : makesWeight) = true;
+  const Value &given = isBias ? attributes.biasInit : attributes.init;
   mlir::Location where = location();
   return evaluator.parameter(takenPath + "." + name.str(),
                              mlir::RankedTensorType::get(shape, element),

@@ -43,8 +43,8 @@ public:
   Value fail(llvm::StringRef argument, const llvm::Twine &message, const llvm::Twine &hint = "");
 
   // ---- weights of a layer
-  /// Declares path.name, or finds it where the layer is shared. `standard` is used where no `init`
-  /// is given.
+  /// Declares path.name, or finds it where the layer is shared. `standard` is used where no `init`,
+  /// or no `bias_init` for what is named bias..., is given.
   std::optional<Tensor> weight(llvm::StringRef name, llvm::ArrayRef<int64_t> shape,
                                mlir::Type element, const Value &standard, int64_t fanIn,
                                int64_t fanOut);
@@ -66,6 +66,8 @@ public:
 
   const Builtin &builtin;
   LayerAttributes attributes;
+  /// Which weights of its own the layer has asked for: what `init` and `bias_init` are for.
+  bool makesWeight = false, makesBias = false;
 
 private:
   const EvaluatedArgument &slot(llvm::StringRef name) const;

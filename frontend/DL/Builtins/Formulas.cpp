@@ -246,7 +246,11 @@ Node largestIndex(Call &call, Node x, int64_t axis) {
   Node numbers = indexNumbers(b, x, axis);
   // No index has the filler's number.
   Node filler = b.splatLike(numbers, std::numeric_limits<int32_t>::max());
-  Node candidates = b.select(b.compare(Predicate::EQ, x, largest), numbers, filler);
+  Node others = filler;
+  // What is not a number makes the largest none, and equals nothing.
+  if (llvm::isa<mlir::FloatType>(b.typeOf(x).getElementType()))
+    others = b.select(b.compare(Predicate::NE, x, x), numbers, filler);
+  Node candidates = b.select(b.compare(Predicate::EQ, x, largest), numbers, others);
   return b.reduce(ReduceKind::Min, candidates, {axis});
 }
 

@@ -191,6 +191,20 @@ static bool isForConvolutions(const Builtin &builtin, llvm::StringRef attribute)
          (attribute.ends_with("algorithm") || attribute == "workspace");
 }
 
+/// Whether the layer has the weights that the call says initial values of. False after an error.
+static bool checkUsed(const Call &call, llvm::ArrayRef<EvaluatedArgument> given) {
+  for (const EvaluatedArgument &argument : given) {
+    llvm::StringRef word = argument.name.text;
+    if ((word == "init" && !call.makesWeight) || (word == "bias_init" && !call.makesBias)) {
+      call.evaluator.error(argument.name.range,
+                           "'" + word + "' has no effect: this " + call.builtin.name + " has no " +
+                               (word == "init" ? "weight" : "bias") + " of its own");
+      return false;
+    }
+  }
+  return true;
+}
+
 Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
                              std::vector<EvaluatedArgument> arguments, LayerInstance *layer) {
   if (!entry && builtin.category == Category::Source) {
@@ -205,6 +219,7 @@ Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
             "'" + argument.name.text + "' is for convolutions, " + builtin.name + " is none");
       return Poison{};
     }
+  const std::vector<EvaluatedArgument> given = arguments;
   OwnName ownName;
   if (takesName(builtin) &&
       !takeAttributes(arguments, takesLayerAttributes(builtin), attributes, ownName))
@@ -238,6 +253,8 @@ Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
   else if (!ownName.path.empty())
     call.setPath(names().join(ownName.path), ownName.range);
   Value result = builtin.build(call);
+  if (!result.isPoison() && takesLayerAttributes(builtin) && !checkUsed(call, given))
+    return Poison{};
   if (builtin.name != "softmax" && builtin.name != "sigmoid")
     return result;
   if (const Tensor *tensor = result.getIf<Tensor>()) {

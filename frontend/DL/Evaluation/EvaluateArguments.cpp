@@ -195,17 +195,23 @@ bool Evaluator::takeAlgorithm(const EvaluatedArgument &argument,
   return false;
 }
 
-dl::WishAttr LayerAttributes::wish(mlir::MLIRContext *context) const {
+dl::WishAttr LayerAttributes::wish(mlir::MLIRContext *context, bool transposed) const {
   if (!algorithm && !backwardDataAlgorithm && !backwardFilterAlgorithm && !workspace)
     return nullptr;
   const dl::ConvolutionAlgorithm all = algorithm.value_or(dl::ConvolutionAlgorithm::Heuristic);
-  return dl::WishAttr::get(context, all, backwardDataAlgorithm.value_or(all),
-                           backwardFilterAlgorithm.value_or(all), workspace);
+  dl::ConvolutionAlgorithm forward = all, backwardData = backwardDataAlgorithm.value_or(all);
+  if (transposed)
+    std::swap(forward, backwardData);
+  return dl::WishAttr::get(context, forward, backwardData, backwardFilterAlgorithm.value_or(all),
+                           workspace);
 }
 
 bool Evaluator::takeAttributes(std::vector<EvaluatedArgument> &arguments, bool all,
                                LayerAttributes &attributes, OwnName &name) {
   bool valid = true;
+  // All directions, whatever a block around says of one.
+  if (all && llvm::any_of(arguments, [](const auto &one) { return one.name.text == "algorithm"; }))
+    attributes.backwardDataAlgorithm = attributes.backwardFilterAlgorithm = std::nullopt;
   llvm::erase_if(arguments, [&](const EvaluatedArgument &argument) {
     llvm::StringRef word = argument.name.text;
     if (word != "name" && !(all && isLayerAttribute(word)))

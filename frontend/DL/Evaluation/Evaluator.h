@@ -58,8 +58,9 @@ struct LayerAttributes {
   std::optional<dl::ConvolutionAlgorithm> algorithm, backwardDataAlgorithm, backwardFilterAlgorithm;
   std::optional<int64_t> workspace; ///< bytes
 
-  /// Null if nothing is wished.
-  dl::WishAttr wish(mlir::MLIRContext *context) const;
+  /// Null if nothing is wished. `transposed`: of a convolution that runs the other way round, whose
+  /// forward pass is the gradient of another one's image.
+  dl::WishAttr wish(mlir::MLIRContext *context, bool transposed = false) const;
 };
 
 /// Something that owns weights and may be called more than once: `layer f = ...`, a model of a

@@ -196,6 +196,10 @@ bool matchOperands(Site &site, const Operand &a, const Operand &b, Tensor &left,
         .hint("cast one of them, as in f32(x)");
     return false;
   }
+  return broadcastBoth(site, left, right, batch);
+}
+
+bool broadcastBoth(Site &site, Tensor &left, Tensor &right, BatchAxis &batch) {
   auto shape = broadcastShape(site, left, right);
   if (!shape || !joinBatch(site, left, right, *shape, batch) ||
       !site.checkSize(*shape, left.type().getElementType()))

@@ -50,6 +50,8 @@ struct Operand {
 /// Makes numbers tensors and broadcasts both to one shape; false after an error.
 bool matchOperands(Site &site, const Operand &a, const Operand &b, Tensor &left, Tensor &right,
                    BatchAxis &batch);
+/// Broadcasts both to one shape; false after an error.
+bool broadcastBoth(Site &site, Tensor &left, Tensor &right, BatchAxis &batch);
 Value applyArithmetic(Site &site, Arithmetic kind, const Operand &a, const Operand &b);
 Value applyCompare(Site &site, dl::Predicate predicate, const Operand &a, const Operand &b);
 Value applyMatmul(Site &site, const Operand &a, const Operand &b);

@@ -268,8 +268,9 @@ void SectionRun::addMetric(llvm::StringRef name, program::MetricKind kind, const
   Tensor &kept = metrics.back().value;
   if (!kept.hasData)
     kept.terms = std::make_shared<const Terms>(Terms{{kept.value, 1, false}});
-  if (kept.terms)
+  if (kept.terms && (!isLoss || kept.finish == program::Finish::None))
     return;
+  const program::Finish finish = kept.finish;
   metrics.pop_back();
   SourceRange range = operationRange(expr);
   auto error = evaluator.error(
@@ -277,7 +278,8 @@ void SectionRun::addMetric(llvm::StringRef name, program::MetricKind kind, const
                  llvm::Twine(" must be a sum of multiples of "
                              "means over the batch, so that partial batches and ranks add up"));
   bool isExp = !isLoss && evaluator.program.sources.text(range) == "exp";
-  error.hint(isExp    ? "perplexity(...), or exp per sample before the mean"
+  error.hint(isExp                            ? "perplexity(...), or exp per sample before the mean"
+             : finish == program::Finish::Exp ? "softmax_cross_entropy(...) is its logarithm"
              : isLoss ? "compute it per sample, with reduction=\"none\", and take the mean last"
                       : "");
 }

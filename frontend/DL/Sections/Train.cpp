@@ -160,7 +160,7 @@ static mlir::Value lossWeight(SectionRun &run) {
                "the loss adds means over different numbers of things, which " +
                    llvm::Twine(program.options.dataParallel ? "ranks" : "accumulated batches") +
                    " have each their own")
-        .hint("all terms with the same labels, 'ignore' and 'weight'");
+        .hint("all terms with the same labels, 'ignore' and 'weight', by one name each");
   return isMixed ? mlir::Value() : weight;
 }
 

@@ -65,6 +65,12 @@ def expected():
     values["softmax"] = [math.exp(v) for row in logs for v in row]
     values["norm"] = [math.sqrt(sum(v * v for v in row)) for row in X]
     values["argmax"] = [row.index(max(row)) for row in X]
+    values["no_number_at"] = [next(i for i, v in enumerate(row) if v < -3) for row in X]
+    values["chosen"] = [v if row[0] > 0 else 1.0 for row in X for v in row]
+    values["tiled_twice"] = [v for row in X for half in (row[:4], row[4:]) * 2 for i in (0, 2) for v in half[i:i + 2] * 2]
+    values["bytes"] = [min(max(int(100 * v), 0), 255) for row in X for v in row]
+    values["wide"] = [min(max(int(1e9 * v), -2 ** 31), 2 ** 31 - 1) for row in X for v in row]
+    values["no_number"] = [0] * len(X)
     values["one_hot"] = [float(i == label) for label in LABEL for i in range(8)]
     values["smoothed"] = [-0.9 * row[label] - 0.1 * sum(row) / 8 for row, label in zip(logs, LABEL)]
     values["probabilities"] = [-sum(t * v for t, v in zip(other, row)) for row, other in zip(logs, TARGET)]

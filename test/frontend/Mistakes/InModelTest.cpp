@@ -483,6 +483,16 @@ R"dl(test.dl:2:27: error: 'init' is a number or such as normal(0, 0.02), found t
   y = x |> linear(3, init=zeros((3, 8)))
                           ^~~~~~~~~~~~~ a number fills it: 0
 )dl", {}},
+{"BiasInitWithoutBias", R"dl(y = x |> conv2d(8, 3, bias=false, bias_init=0))dl",
+R"dl(test.dl:2:37: error: 'bias_init' has no effect: this conv2d has no bias of its own
+  y = x |> conv2d(8, 3, bias=false, bias_init=0)
+                                    ^~~~~~~~~
+)dl", {}},
+{"InitWithoutWeight", R"dl(y = x |> batch_norm(affine=false, init=2))dl",
+R"dl(test.dl:2:37: error: 'init' has no effect: this batch_norm has no weight of its own
+  y = x |> batch_norm(affine=false, init=2)
+                                    ^~~~
+)dl", {}},
 {"BiasInitName", R"dl(y = x |> linear(3, bias_init=zeros))dl",
 R"dl(test.dl:2:32: error: 'bias_init' is a number or such as normal(0, 0.02), found the function zeros
   y = x |> linear(3, bias_init=zeros)

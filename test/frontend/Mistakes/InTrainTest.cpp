@@ -46,6 +46,11 @@ R"dl(test.dl:5:19: error: sgd has no argument 'params'
   optimizer = sgd(params=1, learning_rate=0.1, foo=0.9)
                   ^~~~~~ what is trained is the section's models: leave it out
 )dl", {}},
+{"LossPerplexity", R"dl(loss = perplexity(output, label))dl",
+R"dl(test.dl:5:10: error: the loss must be a sum of multiples of means over the batch, so that partial batches and ranks add up
+  loss = perplexity(output, label)
+         ^~~~~~~~~~ softmax_cross_entropy(...) is its logarithm
+)dl", {}},
 {"Plateau", R"dl(schedule = plateau(metric="val_loss"))dl",
 R"dl(test.dl:5:29: error: evaluations yield no 'val_loss'
   schedule = plateau(metric="val_loss")

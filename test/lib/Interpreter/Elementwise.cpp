@@ -55,6 +55,21 @@ static double draw(dl::RandomOp op, ArrayRef<double> v) {
   return radius * (lane % 2 == 0 ? std::cos(angle) : std::sin(angle));
 }
 
+/// From a float to an integer: the nearest that there is.
+static double saturated(double value, dl::CastOp op) {
+  auto elementOf = [](Value tensor) {
+    return cast<RankedTensorType>(tensor.getType()).getElementType();
+  };
+  Type from = elementOf(op.getX()), to = elementOf(op.getY());
+  if (!isa<FloatType>(from) || isa<FloatType>(to) || to.isInteger(1))
+    return value;
+  if (std::isnan(value))
+    return 0;
+  if (to.isUnsignedInteger(8))
+    return std::clamp(value, 0.0, 255.0);
+  return to.isInteger(32) ? std::clamp(value, -0x1p31, 0x1p31 - 1) : value;
+}
+
 using Scalar = std::function<double(ArrayRef<double>)>;
 
 /// The op's formula; null if it is not element-wise.
@@ -62,7 +77,9 @@ static Scalar formulaOf(Operation *op) {
   using Args = ArrayRef<double>;
   if (isa<dl::SelectOp>(op))
     return [](Args v) { return v[0] != 0 ? v[1] : v[2]; };
-  if (isa<dl::CastOp, dl::ConvertLayoutOp>(op))
+  if (auto castOp = dyn_cast<dl::CastOp>(op))
+    return [castOp](Args v) mutable { return saturated(v[0], castOp); };
+  if (isa<dl::ConvertLayoutOp>(op))
     return [](Args v) { return v[0]; };
   if (auto compareOp = dyn_cast<dl::CompareOp>(op))
     return [compareOp](Args v) mutable { return compare(compareOp.getPredicate(), v[0], v[1]); };
