@@ -61,41 +61,50 @@ static double factorAt(const SchedulePart &part, double t, double n) {
   return part.a;
 }
 
-/// The part that holds after `t` updates, which becomes the updates since the part began.
-static const SchedulePart *findPart(std::span<const SchedulePart> parts, double &t,
-                                    double epochUpdates) {
+/// The part that holds, and in `t` the updates since it began. Where one that counts epochs follows
+/// one that counted more updates than the epochs so far would have taken, it has just begun.
+static const SchedulePart *findPart(std::span<const SchedulePart> parts, const ScheduleTime &time,
+                                    double &t) {
+  double start = 0;
+  bool byEpochs = false;
   for (const SchedulePart &part : parts) {
+    byEpochs |= part.inEpochs;
+    t = std::max(0.0, static_cast<double>(byEpochs ? time.ofEpochs : time.updates) - start);
     // A part that ends within an update gives it to its successor.
-    const double unit = part.inEpochs ? epochUpdates : 1;
+    const double unit = part.inEpochs ? time.epochUpdates : 1;
     const double length = std::floor(part.length * unit);
     if (&part == &parts.back() || t < length)
       return &part;
-    t -= length;
+    start += length;
   }
   return nullptr;
 }
 
-const SchedulePart *schedulePart(std::span<const SchedulePart> parts, uint64_t updates,
-                                 double epochUpdates) {
-  double t = static_cast<double>(updates);
-  return findPart(parts, t, epochUpdates);
+const SchedulePart *schedulePart(std::span<const SchedulePart> parts, const ScheduleTime &time) {
+  double t = 0;
+  return findPart(parts, time, t);
 }
 
-double scheduleFactor(std::span<const SchedulePart> parts, uint64_t updates, double epochUpdates) {
-  double t = static_cast<double>(updates);
-  const SchedulePart *part = findPart(parts, t, epochUpdates);
+double scheduleFactor(std::span<const SchedulePart> parts, const ScheduleTime &time) {
+  double t = 0;
+  const SchedulePart *part = findPart(parts, time, t);
   if (!part)
     return 1;
-  return factorAt(*part, t, part->n * (part->inEpochs ? epochUpdates : 1));
+  return factorAt(*part, t, part->n * (part->inEpochs ? time.epochUpdates : 1));
 }
 
-double ranksFactor(std::span<const SchedulePart> parts, unsigned ranks, uint64_t updates,
-                   double epochUpdates) {
+double ranksFactor(std::span<const SchedulePart> parts, unsigned ranks, const ScheduleTime &time) {
   constexpr double epochs = 5;
   const double all = ranks;
   if (!parts.empty() && parts.front().kind == DLC_SCHEDULE_WARMUP)
     return all;
-  return 1 + (all - 1) * std::min(1.0, static_cast<double>(updates) / (epochs * epochUpdates));
+  const double begun = static_cast<double>(time.ofEpochs) / (epochs * time.epochUpdates);
+  return 1 + (all - 1) * std::min(1.0, begun);
+}
+
+bool ratesFollowBatch(const Plan &plan) {
+  return std::ranges::any_of(
+      plan.settings, [](const SettingInfo &setting) { return setting.name == "reference_batch"; });
 }
 
 Status applyFactor(Context &context, double factor,

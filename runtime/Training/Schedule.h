@@ -1,4 +1,4 @@
-// The factor on the learning rates, as a function of the updates made.
+// The factor on the learning rates, as a function of the updates made and the epochs seen.
 #ifndef DLC_RUNTIME_TRAINING_SCHEDULE_H
 #define DLC_RUNTIME_TRAINING_SCHEDULE_H
 
@@ -11,17 +11,35 @@
 
 namespace dlc::runtime {
 
-/// The factor for the update after `updates` others, where an epoch has `epochUpdates` of them. The
-/// parts are those of dlc_step.schedule; none: 1. With `steps` as unit each curve is that of
-/// PyTorch's scheduler of the same name, stepped with the optimizer.
+/// When an update is made. Parts of a schedule that count updates go by `updates`. Parts that count
+/// epochs, and all that come after one, go by `ofEpochs`: a run that another number of ranks began
+/// has made more or fewer updates for as many epochs.
+struct ScheduleTime {
+  ScheduleTime(uint64_t updates, double epochUpdates)
+      : ScheduleTime(updates, epochUpdates, updates) {}
+  ScheduleTime(uint64_t updates, double epochUpdates, uint64_t ofEpochs)
+      : updates(updates), epochUpdates(epochUpdates), ofEpochs(ofEpochs) {}
+
+  /// Updates before this one.
+  uint64_t updates;
+  /// Of one epoch.
+  double epochUpdates;
+  /// Those that the epochs so far would have taken at `epochUpdates` each.
+  uint64_t ofEpochs;
+};
+
+/// The factor for an update. The parts are those of dlc_step.schedule; none: 1. With `steps` as
+/// unit each curve is that of PyTorch's scheduler of the same name, stepped with the optimizer.
 /// A plateau counts as 1: its factor is the Plateau's.
-double scheduleFactor(std::span<const SchedulePart> parts, uint64_t updates, double epochUpdates);
+double scheduleFactor(std::span<const SchedulePart> parts, const ScheduleTime &time);
 
 /// The factor on top of it among `ranks` ranks, where rates are those of one rank's batch: the
 /// number of ranks, to which it rises from 1 over the first five epochs (Goyal et al. 2017). A
 /// schedule that begins with a warm-up of its own takes the place of this one.
-double ranksFactor(std::span<const SchedulePart> parts, unsigned ranks, uint64_t updates,
-                   double epochUpdates);
+double ranksFactor(std::span<const SchedulePart> parts, unsigned ranks, const ScheduleTime &time);
+
+/// Whether learning rates are those of the compiled batch, and grow with the number of ranks.
+bool ratesFollowBatch(const Plan &plan);
 
 /// Writes a context's scheduled scalars: what was set in the place of their defaults, else these,
 /// times the factor.
@@ -29,8 +47,7 @@ Status applyFactor(Context &context, double factor,
                    const std::map<std::string, double> &overrides = {});
 
 /// The part that holds for that update; null without parts.
-const SchedulePart *schedulePart(std::span<const SchedulePart> parts, uint64_t updates,
-                                 double epochUpdates);
+const SchedulePart *schedulePart(std::span<const SchedulePart> parts, const ScheduleTime &time);
 
 /// What a plateau remembers of the evaluations so far: PyTorch's ReduceLROnPlateau with its default
 /// threshold.

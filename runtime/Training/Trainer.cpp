@@ -26,11 +26,9 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
   const Plan &plan = trainer->state->module()->plan();
   trainer->position = start;
   trainer->countsRanks = trainer->ranks().ranks() > 1;
-  for (const SettingInfo &setting : plan.settings) {
+  for (const SettingInfo &setting : plan.settings)
     if (setting.name == "epochs" && setting.value >= 1 && setting.value < 1e9)
       trainer->epochTarget = static_cast<uint64_t>(setting.value);
-    trainer->rateFollowsBatch |= setting.name == "reference_batch";
-  }
   if (options.epochs)
     trainer->epochTarget = *options.epochs;
   DLC_TRY(trainer->prepareSteps());
@@ -105,19 +103,23 @@ Status Trainer::applyOverrides() {
   return {};
 }
 
-double Trainer::epochUpdates(const Step &step) const {
-  return static_cast<double>(loader->batches(false)) / step.every;
+/// Of the next update to be started. Another number of ranks before a resumption took other
+/// numbers of batches for an epoch.
+ScheduleTime Trainer::scheduleTime(const Step &step) const {
+  const uint64_t batches = loader->batches(false), started = inFlight.size();
+  return {(position.step + started) / step.every, static_cast<double>(batches) / step.every,
+          (position.epoch * batches + position.position + started) / step.every};
 }
 
-/// Writes the scheduled scalars for the update after `updates` others.
-Status Trainer::applySchedule(Step &step, uint64_t updates) {
-  const bool overRanks = rateFollowsBatch && ranks().ranks() > 1;
+/// Writes the scheduled scalars for the next update to be started.
+Status Trainer::applySchedule(Step &step) {
+  const bool overRanks = ranks().ranks() > 1 && ratesFollowBatch(state->module()->plan());
   if (step.schedule.empty() && !overRanks)
     return {};
-  double factor =
-      step.plateau.factor() * scheduleFactor(step.schedule, updates, epochUpdates(step));
+  const ScheduleTime time = scheduleTime(step);
+  double factor = step.plateau.factor() * scheduleFactor(step.schedule, time);
   if (overRanks)
-    factor *= ranksFactor(step.schedule, ranks().ranks(), updates, epochUpdates(step));
+    factor *= ranksFactor(step.schedule, ranks().ranks(), time);
   return applyFactor(*step.context, factor, options.overrides);
 }
 
@@ -146,8 +148,7 @@ Status Trainer::checkPlateaus() const {
 
 void Trainer::observePlateaus(const MetricValues &metrics) {
   for (Step &step : steps) {
-    const SchedulePart *part =
-        schedulePart(step.schedule, position.step / step.every, epochUpdates(step));
+    const SchedulePart *part = schedulePart(step.schedule, scheduleTime(step));
     for (const auto &[name, value] : metrics)
       if (part && part->kind == DLC_SCHEDULE_PLATEAU && part->metric == name)
         step.plateau.observe(*part, value.number);
@@ -213,7 +214,7 @@ Status Trainer::startBatch(const Batch &batch) {
       DLC_TRY(context.setScalar("step", static_cast<double>(runs)));
     // All steps of a batch draw alike.
     DLC_TRY(context.setRandom(position.seed, number));
-    DLC_TRY(applySchedule(step, runs));
+    DLC_TRY(applySchedule(step));
     DLC_TRY(context.start());
     started.ran.push_back(&step);
   }

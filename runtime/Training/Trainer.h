@@ -107,8 +107,8 @@ private:
   Status prepareSteps();
   Status applyOverrides();
   Status checkPlateaus() const;
-  double epochUpdates(const Step &step) const;
-  Status applySchedule(Step &step, uint64_t updates);
+  ScheduleTime scheduleTime(const Step &step) const;
+  Status applySchedule(Step &step);
   bool severalTrain() const;
   void observePlateaus(const MetricValues &metrics);
   Status runEpoch(TrainObserver &observer);
@@ -163,8 +163,6 @@ private:
   std::optional<uint64_t> savedStep;
   /// Whether checkpoints say how many ranks there were: not in a run that was always one.
   bool countsRanks = false;
-  /// Whether learning rates are those of the compiled batch, and grow with the number of ranks.
-  bool rateFollowsBatch = false;
   bool stopped = false;
 };
 

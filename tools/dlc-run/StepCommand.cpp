@@ -92,7 +92,7 @@ struct Rates {
   /// For the update after `updates` others.
   Status apply(Context &context, uint64_t updates) const {
     return parts.empty() ? Status()
-                         : applyFactor(context, scheduleFactor(parts, updates, epochUpdates));
+                         : applyFactor(context, scheduleFactor(parts, {updates, epochUpdates}));
   }
 };
 

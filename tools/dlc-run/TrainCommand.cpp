@@ -280,6 +280,13 @@ std::string describeRest(const Dataset &data, uint64_t batches, unsigned ranks) 
                            : concat(batches % ranks, " batches of the epoch are trained again");
 }
 
+/// What it makes of learning rates.
+std::string describeRates(const Plan &plan, const TrainingProgress &progress, unsigned ranks) {
+  return concat("learning rates are ",
+                ratesFollowBatch(plan) ? concat("scaled for ", ranks) : std::string("not scaled"),
+                ", warm-up and schedule go on in epoch ", progress.epoch + 1);
+}
+
 bool compressesSums(const Plan &plan) {
   return std::ranges::any_of(plan.records, [](const dlc_record &record) {
     return record.kind == DLC_RECORD_COLLECTIVE && record.index != DLC_COLLECTIVE_SUM;
@@ -307,9 +314,10 @@ Result<TrainingProgress> startOf(const TrainFlags &flags, Transport &ranks, Prep
   const uint64_t batches = progress.position * before;
   progress.position = batches / ranks.ranks();
   if (speaks)
-    std::fprintf(stderr, "note: %s: trained by %llu ranks before, now %u; %s\n", file,
-                 static_cast<unsigned long long>(before), ranks.ranks(),
-                 describeRest(*prepared.train, batches, ranks.ranks()).c_str());
+    std::fprintf(stderr, "note: %s: trained by %llu rank%s before, now %u; %s; %s\n", file,
+                 static_cast<unsigned long long>(before), before == 1 ? "" : "s", ranks.ranks(),
+                 describeRest(*prepared.train, batches, ranks.ranks()).c_str(),
+                 describeRates(plan, progress, ranks.ranks()).c_str());
   if (!carriesStates(plan) || progress.position == 0)
     return progress;
   if (speaks)

@@ -60,37 +60,37 @@ const Case cases[] = {
 TEST(Schedule, IsPyTorchs) {
   for (const Case &each : cases)
     for (size_t step = 0; step < each.rates.size(); ++step)
-      EXPECT_NEAR(0.1 * scheduleFactor(each.parts, step, 1000), each.rates[step], 1e-11)
+      EXPECT_NEAR(0.1 * scheduleFactor(each.parts, {step, 1000}), each.rates[step], 1e-11)
           << each.name << ", step " << step;
 }
 
-TEST(Schedule, IsOneWithoutParts) { EXPECT_EQ(scheduleFactor({}, 7, 10), 1); }
+TEST(Schedule, IsOneWithoutParts) { EXPECT_EQ(scheduleFactor({}, {7, 10}), 1); }
 
 // CosineAnnealingWarmRestarts(3, 2): cycles of 3, 6 and 12 batches.
 TEST(Schedule, RestartsCosines) {
   const Parts parts = curve(DLC_SCHEDULE_COSINE_RESTARTS, 3, 0.2, 2);
   for (uint64_t start : {0, 3, 9, 21})
-    EXPECT_NEAR(scheduleFactor(parts, start, 1), 1, 1e-12) << start;
-  EXPECT_NEAR(scheduleFactor(parts, 6, 1), 0.6, 1e-12);
-  EXPECT_NEAR(scheduleFactor(parts, 15, 1), 0.6, 1e-12);
-  EXPECT_LT(scheduleFactor(parts, 20, 1), 0.22);
+    EXPECT_NEAR(scheduleFactor(parts, {start, 1}), 1, 1e-12) << start;
+  EXPECT_NEAR(scheduleFactor(parts, {6, 1}), 0.6, 1e-12);
+  EXPECT_NEAR(scheduleFactor(parts, {15, 1}), 0.6, 1e-12);
+  EXPECT_LT(scheduleFactor(parts, {20, 1}), 0.22);
   const Parts even = curve(DLC_SCHEDULE_COSINE_RESTARTS, 4, 0, 1);
-  EXPECT_EQ(scheduleFactor(even, 8, 1), 1);
-  EXPECT_NEAR(scheduleFactor(even, 10, 1), 0.5, 1e-12);
+  EXPECT_EQ(scheduleFactor(even, {8, 1}), 1);
+  EXPECT_NEAR(scheduleFactor(even, {10, 1}), 0.5, 1e-12);
 }
 
 TEST(Schedule, StaysWhereACurveEnds) {
-  EXPECT_NEAR(scheduleFactor(curve(DLC_SCHEDULE_COSINE, 12, 0.25), 500, 1), 0.25, 1e-12);
-  EXPECT_NEAR(scheduleFactor(curve(DLC_SCHEDULE_POLYNOMIAL, 12, 3, 0.25), 500, 1), 0.25, 1e-12);
-  EXPECT_NEAR(scheduleFactor(curve(DLC_SCHEDULE_ONE_CYCLE, 12, 0.3, 0.04, 0.25), 500, 1), 0.25,
+  EXPECT_NEAR(scheduleFactor(curve(DLC_SCHEDULE_COSINE, 12, 0.25), {500, 1}), 0.25, 1e-12);
+  EXPECT_NEAR(scheduleFactor(curve(DLC_SCHEDULE_POLYNOMIAL, 12, 3, 0.25), {500, 1}), 0.25, 1e-12);
+  EXPECT_NEAR(scheduleFactor(curve(DLC_SCHEDULE_ONE_CYCLE, 12, 0.3, 0.04, 0.25), {500, 1}), 0.25,
               1e-12);
-  EXPECT_EQ(scheduleFactor(curve(DLC_SCHEDULE_WARMUP, 5, 0.1), 500, 1), 1);
+  EXPECT_EQ(scheduleFactor(curve(DLC_SCHEDULE_WARMUP, 5, 0.1), {500, 1}), 1);
 }
 
 // A cycle whose way up is no batch long starts at its top.
 TEST(Schedule, CanBeginAtTheTopOfACycle) {
-  EXPECT_EQ(scheduleFactor(curve(DLC_SCHEDULE_ONE_CYCLE, 10, 0.1, 0.04, 0), 0, 1), 1);
-  EXPECT_EQ(scheduleFactor(curve(DLC_SCHEDULE_ONE_CYCLE, 1, 0.3, 0.04, 0.5), 0, 1), 0.5);
+  EXPECT_EQ(scheduleFactor(curve(DLC_SCHEDULE_ONE_CYCLE, 10, 0.1, 0.04, 0), {0, 1}), 1);
+  EXPECT_EQ(scheduleFactor(curve(DLC_SCHEDULE_ONE_CYCLE, 1, 0.3, 0.04, 0.5), {0, 1}), 0.5);
 }
 
 // Warm up over two epochs of ten batches, then half a cosine over three, counted from its own
@@ -98,31 +98,51 @@ TEST(Schedule, CanBeginAtTheTopOfACycle) {
 TEST(Schedule, RunsPartsOneAfterTheOther) {
   const Parts parts = {{DLC_SCHEDULE_WARMUP, true, 2, 2, 0.5, 0, 0, {}},
                        {DLC_SCHEDULE_COSINE, true, 0, 3, 0, 0, 0, {}}};
-  EXPECT_EQ(scheduleFactor(parts, 0, 10), 0.5);
-  EXPECT_NEAR(scheduleFactor(parts, 10, 10), 0.75, 1e-12);
-  EXPECT_EQ(scheduleFactor(parts, 20, 10), 1);
-  EXPECT_NEAR(scheduleFactor(parts, 35, 10), 0.5, 1e-12);
-  EXPECT_NEAR(scheduleFactor(parts, 50, 10), 0, 1e-12);
+  EXPECT_EQ(scheduleFactor(parts, {0, 10}), 0.5);
+  EXPECT_NEAR(scheduleFactor(parts, {10, 10}), 0.75, 1e-12);
+  EXPECT_EQ(scheduleFactor(parts, {20, 10}), 1);
+  EXPECT_NEAR(scheduleFactor(parts, {35, 10}), 0.5, 1e-12);
+  EXPECT_NEAR(scheduleFactor(parts, {50, 10}), 0, 1e-12);
 }
 
 // Half an epoch of 15 batches is 7 whole ones; the eighth belongs to the next part.
 TEST(Schedule, GivesABatchToOnePartOnly) {
   const Parts parts = {{DLC_SCHEDULE_CONSTANT, true, 0.5, 0, 1, 0, 0, {}},
                        {DLC_SCHEDULE_CONSTANT, false, 0, 0, 0.25, 0, 0, {}}};
-  EXPECT_EQ(scheduleFactor(parts, 6, 15), 1);
-  EXPECT_EQ(scheduleFactor(parts, 7, 15), 0.25);
+  EXPECT_EQ(scheduleFactor(parts, {6, 15}), 1);
+  EXPECT_EQ(scheduleFactor(parts, {7, 15}), 0.25);
+}
+
+// Two ranks have made 10 updates in two epochs, one rank would have made 20: what counts epochs
+// goes on with the third, what counts updates with the eleventh. A part behind one that counts
+// epochs goes by them too.
+TEST(Schedule, CountsEpochsWhereRanksChange) {
+  const ScheduleTime time(10, 10, 20);
+  const Parts epochs = {{DLC_SCHEDULE_CONSTANT, true, 2, 0, 1, 0, 0, {}},
+                        {DLC_SCHEDULE_PLATEAU, true, 0, 0, 0.5, 0, 0, "loss"}};
+  EXPECT_EQ(schedulePart(epochs, time), &epochs[1]);
+  EXPECT_EQ(schedulePart(epochs, {30, 10, 19}), &epochs[0]);
+  EXPECT_EQ(scheduleFactor(curve(DLC_SCHEDULE_STEP, 20, 0.5), time), 1);
+  EXPECT_EQ(ranksFactor({}, 4, {10, 10, 25}), 2.5);
+  const Parts mixed = {{DLC_SCHEDULE_WARMUP, false, 15, 15, 0, 0, 0, {}},
+                       {DLC_SCHEDULE_COSINE, true, 1, 1, 0, 0, 0, {}},
+                       {DLC_SCHEDULE_STEP, false, 0, 10, 0.5, 0, 0, {}}};
+  EXPECT_NEAR(scheduleFactor(mixed, time), 10.0 / 15, 1e-12);
+  EXPECT_NEAR(scheduleFactor(mixed, {15, 10, 20}), 0.5, 1e-12);
+  EXPECT_EQ(scheduleFactor(mixed, {15, 10, 7}), 1);
+  EXPECT_EQ(scheduleFactor(mixed, {20, 10, 36}), 0.5);
 }
 
 // Goyal et al. 2017: from the rate of one rank to that of all, over five epochs, in even steps; or
 // at once behind a warm-up that the model has.
 TEST(Schedule, RisesToTheRateOfAllRanks) {
-  EXPECT_EQ(ranksFactor({}, 4, 0, 10), 1);
-  EXPECT_EQ(ranksFactor({}, 4, 25, 10), 2.5);
-  EXPECT_EQ(ranksFactor({}, 4, 50, 10), 4);
-  EXPECT_EQ(ranksFactor({}, 4, 1000, 10), 4);
-  EXPECT_EQ(ranksFactor({}, 1, 25, 10), 1);
-  EXPECT_EQ(ranksFactor(curve(DLC_SCHEDULE_COSINE, 12, 0.01), 2, 25, 10), 1.5);
-  EXPECT_EQ(ranksFactor(curve(DLC_SCHEDULE_WARMUP, 12, 0.1), 4, 0, 10), 4);
+  EXPECT_EQ(ranksFactor({}, 4, {0, 10}), 1);
+  EXPECT_EQ(ranksFactor({}, 4, {25, 10}), 2.5);
+  EXPECT_EQ(ranksFactor({}, 4, {50, 10}), 4);
+  EXPECT_EQ(ranksFactor({}, 4, {1000, 10}), 4);
+  EXPECT_EQ(ranksFactor({}, 1, {25, 10}), 1);
+  EXPECT_EQ(ranksFactor(curve(DLC_SCHEDULE_COSINE, 12, 0.01), 2, {25, 10}), 1.5);
+  EXPECT_EQ(ranksFactor(curve(DLC_SCHEDULE_WARMUP, 12, 0.1), 4, {0, 10}), 4);
 }
 
 // ReduceLROnPlateau(factor=0.5, patience=1): at the second evaluation in a row that is no better
