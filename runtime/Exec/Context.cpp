@@ -260,14 +260,12 @@ Status Context::setScalar(std::string_view name, double value) {
 
 void Context::setTimeline(Timeline *timeline) { impl->executor->setTimeline(timeline); }
 
-Status Context::setRandom(uint64_t seed, uint64_t step) {
-  const State &state = *impl->state;
-  const uint64_t firstSample = state.device()->ranks().rank() * impl->entry.batch;
+Status Context::setRandom(uint64_t seed, uint64_t step, uint64_t firstSample) {
   for (const auto &[name, word] : {std::pair("random.seed_low", seed),
                                    {"random.seed_high", seed >> 32},
                                    {"random.step", step},
                                    {"random.first_sample", firstSample}})
-    if (state.module()->plan().findScalar(name))
+    if (impl->state->module()->plan().findScalar(name))
       DLC_TRY(setScalar(name, static_cast<int32_t>(static_cast<uint32_t>(word))));
   return {};
 }

@@ -90,6 +90,7 @@ Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
   const auto start = std::chrono::steady_clock::now();
   const EntryInfo &entry = context->entry();
   const bool keepPartial = entry.validInput != DLC_NONE;
+  Transport &ranks = context->state()->device()->ranks();
   MetricSums sums(entry);
   EvaluateReport report;
   DLC_TRY(context->state()->reset(DLC_ROLE_METRIC));
@@ -100,7 +101,9 @@ Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
     if (!batch)
       break;
     DLC_TRY(bindBatch(*context, entry, *batch));
-    DLC_TRY(context->setRandom(context->state()->seed(), report.batches));
+    // A batch draws what it would on one rank alone, which evaluates all of them.
+    DLC_TRY(context->setRandom(context->state()->seed(),
+                               report.batches * ranks.ranks() + ranks.rank()));
     DLC_TRY(context->run());
     DLC_TRY(checkResults(*context, batch->samples, source));
     DLC_TRY(sums.add(*context));
@@ -109,7 +112,7 @@ Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
     if (progress)
       progress(report.batches);
   }
-  DLC_TRY(addOverRanks(context->state()->device()->ranks(), sums, report));
+  DLC_TRY(addOverRanks(ranks, sums, report));
   for (size_t i = 0; i < entry.metrics.size(); ++i)
     report.metrics.emplace_back(entry.metrics[i].name, sums.value(i));
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -212,8 +212,8 @@ Status Trainer::startBatch(const Batch &batch) {
     DLC_TRY(bindBatch(context, steps[0].context->entry(), batch));
     if (state->module()->plan().findScalar("step"))
       DLC_TRY(context.setScalar("step", static_cast<double>(runs)));
-    // All steps of a batch draw alike.
-    DLC_TRY(context.setRandom(position.seed, number));
+    // All steps of a batch draw alike, and the ranks draw for a batch of all of them.
+    DLC_TRY(context.setRandom(position.seed, number, ranks().rank() * context.entry().batch));
     DLC_TRY(applySchedule(step));
     DLC_TRY(context.start());
     started.ran.push_back(&step);

@@ -79,9 +79,9 @@ public:
   /// Writes a number of the scalars block; it stays until it is written again. Defaults are in
   /// Plan::scalars. Fails where the scalar is an integer and `value` is none that it holds.
   Status setScalar(std::string_view name, double value);
-  /// From now on random numbers are those of this seed and step, for the samples of this rank.
-  /// Without it, those of the state's seed and step 0.
-  Status setRandom(uint64_t seed, uint64_t step);
+  /// From now on random numbers are those of this seed and step, for samples of which the first is
+  /// number `firstSample` of that step's. Without it, those of the state's seed and step 0.
+  Status setRandom(uint64_t seed, uint64_t step, uint64_t firstSample = 0);
 
   /// Runs the entry once and returns when all of it is done. Evaluation and inference refresh
   /// derived variables first where the State has changed. With `trace`, times each record. Fails

@@ -4,7 +4,9 @@ import math
 import sys
 
 train, test = (json.loads(open(path).read().splitlines()[-1]) for path in sys.argv[1:3])
-for name in ("loss", "accuracy"):
+names = [key.removeprefix("test_") for key in train if key.startswith("test_")]
+assert "loss" in names, train
+for name in names:
     # Doubles, added up in another order.
     assert math.isclose(train[f"test_{name}"], test[name], rel_tol=1e-12), (name, train, test)
-print(f"{train['steps']} steps, test loss and accuracy agree")
+print(f"{train['steps']} steps, test {' and '.join(names)} agree")
