@@ -14,8 +14,8 @@ import tempfile
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
-def missing():
-    """What this machine lacks for a cluster; empty if nothing."""
+def missing(delay=0):
+    """What this machine lacks for a cluster, with links that wait if there is a `delay`; empty if nothing."""
     if os.geteuid() != 0:
         return "root"
     lacking = [program for program in ("ip", "tc", "mpirun", "taskset", "unshare") if not shutil.which(program)]
@@ -23,9 +23,12 @@ def missing():
         return ", ".join(lacking)
     name = f"dlc{os.getpid()}p"
     made = subprocess.run(["ip", "link", "add", name, "type", "bridge"], capture_output=True)
-    if made.returncode == 0:
-        subprocess.run(["ip", "link", "del", name], check=True)
-    return "" if made.returncode == 0 else "the right to make network interfaces"
+    if made.returncode != 0:
+        return "the right to make network interfaces"
+    slowed = not delay or subprocess.run(["tc", "qdisc", "add", "dev", name, "root", "netem", "delay", f"{delay}us"],
+                                         capture_output=True).returncode == 0
+    subprocess.run(["ip", "link", "del", name], check=True)
+    return "" if slowed else "netem in the kernel for a delay"
 
 
 def run(*command):

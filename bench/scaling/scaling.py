@@ -197,7 +197,7 @@ def main():
                 sys.exit(f"scaling: no {what} '{each}': expected one of {', '.join(known)}")
     if options.start_up and not options.data:
         sys.exit("scaling: --start-up needs --data")
-    if not options.start_up and not options.alone and (lacking := cluster.missing()):
+    if not options.start_up and not options.alone and (lacking := cluster.missing(options.delay)):
         sys.exit(f"scaling: a cluster needs {lacking}")
     # An end from outside is to leave no networks behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
