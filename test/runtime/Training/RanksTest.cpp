@@ -1,6 +1,8 @@
-// What ranks carry from batch to batch, into a checkpoint and out of it.
+// What ranks carry from batch to batch, into a checkpoint and out of it; that they find where they
+// differ, and make statistics their mean.
 #include "runtime/Training/Ranks.h"
 #include "runtime/Collectives/VirtualRanks.h"
+#include "runtime/Core/Initialise.h"
 #include "runtime/Device/Device.h"
 #include "test/lib/SmallModel/SmallModel.h"
 
@@ -13,14 +15,10 @@ using namespace dlc::test;
 
 namespace {
 
-/// The small model with its bucket's sum compressed.
-struct Compressed {
+/// A module that some ranks have.
+struct Among {
   TemporaryFolder folder;
-  explicit Compressed(uint32_t kind = DLC_COLLECTIVE_SUM_ONE_BIT) {
-    PlanBuilder plan = smallParallelModel();
-    for (dlc_record &record : plan.records)
-      if (record.kind == DLC_RECORD_COLLECTIVE)
-        record.index = kind;
+  explicit Among(const PlanBuilder &plan) {
     writeFile(folder.path("x.so"), moduleWith(plan.blob()));
   }
 
@@ -36,6 +34,19 @@ struct Compressed {
       });
     for (std::thread &thread : threads)
       thread.join();
+  }
+};
+
+/// The small model with its bucket's sum compressed.
+struct Compressed : Among {
+  explicit Compressed(uint32_t kind = DLC_COLLECTIVE_SUM_ONE_BIT) : Among(planWith(kind)) {}
+
+  static PlanBuilder planWith(uint32_t kind) {
+    PlanBuilder plan = smallParallelModel();
+    for (dlc_record &record : plan.records)
+      if (record.kind == DLC_RECORD_COLLECTIVE)
+        record.index = kind;
+    return plan;
   }
 
   /// Writes a checkpoint of `count` ranks.
@@ -113,6 +124,53 @@ TEST(Ranks, BeginWithoutResiduals) {
     ASSERT_TRUE(scatterStates(ranks, all, state).ok());
     for (float left : Compressed::residualOf(state))
       ASSERT_EQ(left, 0);
+  });
+}
+
+/// Adds to the first number of a variable.
+static void addTo(State &state, size_t variable, float amount) {
+  std::vector<std::byte> value(state.module()->plan().variables[variable].type.logicalBytes());
+  ASSERT_TRUE(state.read(variable, value).ok());
+  storeElement(DLC_F32, loadElement(DLC_F32, value.data()) + amount, value.data());
+  ASSERT_TRUE(state.write(variable, value).ok());
+}
+
+// All ranks hear which of them have which parameters of their own; slots are not compared.
+TEST(Ranks, FindOtherParameters) {
+  Among model(smallParallelModel());
+  model.among(4, [&](Transport &ranks, State &state) {
+    constexpr size_t weight = 0, bias = 1, velocity = 2;
+    addTo(state, velocity, float(ranks.rank()));
+    EXPECT_TRUE(compareParameters(ranks, state).ok());
+    if (ranks.rank() == 2)
+      addTo(state, bias, 1);
+    EXPECT_EQ(compareParameters(ranks, state).message(),
+              "rank 2 has other parameters than rank 0: linear1.bias");
+    if (ranks.rank() == 3)
+      addTo(state, weight, 0x1p-20f);
+    EXPECT_EQ(compareParameters(ranks, state).message(),
+              "ranks 2, 3 have other parameters than rank 0: linear1.bias, linear1.weight");
+  });
+}
+
+// A statistic becomes the mean of what the ranks have, on all of them; what else there is stays.
+TEST(Ranks, AverageStatistics) {
+  constexpr size_t statistic = 2, slot = 3;
+  PlanBuilder plan = smallParallelModel();
+  plan.variables[statistic].role = DLC_ROLE_STATISTIC;
+  plan.variables[statistic].of = DLC_NONE;
+  Among model(plan);
+  model.among(4, [&](Transport &ranks, State &state) {
+    addTo(state, statistic, float(1u << ranks.rank()));
+    addTo(state, slot, float(ranks.rank()));
+    ASSERT_TRUE(averageStatistics(ranks, state).ok());
+    auto first = [&](size_t variable) {
+      std::vector<std::byte> value(state.module()->plan().variables[variable].type.logicalBytes());
+      EXPECT_TRUE(state.read(variable, value).ok());
+      return loadElement(DLC_F32, value.data());
+    };
+    EXPECT_EQ(first(statistic), (1 + 2 + 4 + 8) / 4.0);
+    EXPECT_EQ(first(slot), ranks.rank());
   });
 }
 
