@@ -12,6 +12,7 @@
 #include "tools/dlc-run/TraceFile.h"
 
 #include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <filesystem>
 
@@ -209,17 +210,24 @@ struct Prepared {
   Facts facts;
 };
 
+/// The shortest decimal that is read as the same number.
+std::string decimalText(double number) {
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof(digits), number).ptr};
+}
+
 /// What the ranks must have alike: files may differ from machine to machine.
 Facts factsOf(const TrainFlags &flags, const Prepared &prepared) {
   const Module &module = *prepared.state->module();
   std::string overrides;
   for (const auto &[name, value] : flags.overrides)
-    addItem(overrides, concat(name, "=", exactText(value)));
+    addItem(overrides, concat(name, "=", decimalText(value)));
   auto number = [](const std::optional<uint64_t> &given) {
     return given ? std::to_string(*given) : std::string("none");
   };
   return {{"the module", hexadecimal(module.note().file_hash)},
           {"the plan", module.graphHash()},
+          {"the device", std::string(prepared.state->device()->name())},
           {"training data of", describeSamples(*prepared.train)},
           {"test data of", prepared.test ? describeSamples(*prepared.test) : "none"},
           {"--seed", number(flags.seed)},
@@ -231,7 +239,7 @@ Facts factsOf(const TrainFlags &flags, const Prepared &prepared) {
           {"--checkpoint-every", std::to_string(flags.checkpointEvery)},
           {"--check-ranks", std::to_string(flags.checkRanks)},
           {"--trace", flags.trace.empty() ? "none" : "a file"},
-          {"--override", overrides}};
+          {"--override", overrides.empty() ? "none" : overrides}};
 }
 
 /// How many ranks wrote a checkpoint.
