@@ -64,9 +64,11 @@ public:
 std::shared_ptr<Transport> selfTransport() { return std::make_shared<SelfTransport>(); }
 
 Launched launchedBy(const char *(*getEnvironment)(const char *name)) {
-  // A shell that Slurm gave resources to has SLURM_NTASKS too; what srun started has a step.
+  // A shell that Slurm gave resources to has SLURM_NTASKS too: of the allocation, also where it is
+  // itself a step, of one task.
   const bool step = getEnvironment("SLURM_STEP_ID") != nullptr;
   for (const auto &[variable, by] : {std::pair{"OMPI_COMM_WORLD_SIZE", "mpirun"},
+                                     {"SLURM_STEP_NUM_TASKS", "srun"},
                                      {step ? "SLURM_NTASKS" : "", "srun"},
                                      {"PMI_SIZE", "a PMI starter"}})
     if (const char *text = *variable ? getEnvironment(variable) : nullptr)

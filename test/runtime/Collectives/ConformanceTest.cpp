@@ -433,6 +433,10 @@ TEST(Launched, KnowsStarters) {
   variables["SLURM_STEP_ID"] = "0";
   EXPECT_EQ(launchedBy(get).ranks, 4u);
   EXPECT_EQ(launchedBy(get).by, "srun");
+  variables["SLURM_STEP_NUM_TASKS"] = "1";
+  EXPECT_EQ(launchedBy(get).ranks, 1u) << "salloc's shell, which is a step of its own";
+  variables["SLURM_STEP_NUM_TASKS"] = "3";
+  EXPECT_EQ(launchedBy(get).ranks, 3u) << "srun with fewer tasks than the allocation has";
   variables = {{"PMI_SIZE", "3"}};
   EXPECT_EQ(launchedBy(get).ranks, 3u);
   variables["OMPI_COMM_WORLD_SIZE"] = "2";
