@@ -4,18 +4,56 @@ is left; the checkpoint is whole.
 
 usage: attack_ranks.py FOLDER RUNS      FOLDER is what make-small-module FOLDER wrote
 """
+import glob
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 RANKS = 3
-# What the survivors may take: a rank that is gone is seen at once, one that is silent after --timeout; then mpirun takes two seconds.
-# A machine that is busy with other tests takes longer.
+# Seconds until survivors say that a rank was killed: its connection to rank 0 is closed at once.
+NOTICED = 5
+# Until all have ended: a rank that is silent is seen after --timeout; then mpirun takes two seconds, and longer on a machine that is busy with
+# other tests.
 TIMEOUT, PATIENCE = 4, 15
+
+
+class Listener(threading.Thread):
+    """The lines of a stream, with the time at which each came."""
+
+    def __init__(self, stream):
+        super().__init__(daemon=True)
+        self.stream, self.lines = stream, []
+        self.start()
+
+    def run(self):
+        for line in self.stream:
+            self.lines.append((time.monotonic(), line.decode(errors="replace")))
+
+    def text(self):
+        return "".join(line for _, line in self.lines)
+
+    def first(self, pattern):
+        """When a line came that has it; never is infinity."""
+        return min((when for when, line in self.lines if re.search(pattern, line)), default=float("inf"))
+
+
+def stacks(pid):
+    """Where the threads of a process are: by gdb, else what the kernel says."""
+    if shutil.which("gdb"):
+        return subprocess.run(["gdb", "-batch", "-p", str(pid), "-ex", "thread apply all bt"], capture_output=True, text=True).stdout
+    found = []
+    for name in glob.glob(f"/proc/{pid}/task/*/wchan") + glob.glob(f"/proc/{pid}/task/*/stack"):
+        try:
+            found.append(f"{name}: {open(name).read()}")
+        except OSError as error:
+            found.append(str(error))
+    return "\n".join(found)
 
 
 def ranks_of(launcher):
@@ -50,20 +88,28 @@ def attack(folder, number, how):
     process = subprocess.Popen(
         ["dlc-run", "launch", "-n", str(RANKS), "--", "train", f"{folder}/parallel.so", "--data", f"idx:{folder}/data", "--epochs",
          "1000000", "--checkpoint", checkpoint, "--timeout", str(TIMEOUT), "--json"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    deadline = time.time() + 60
-    while not os.path.exists(checkpoint) and time.time() < deadline and process.poll() is None:
+    heard = Listener(process.stderr)
+    deadline = time.monotonic() + 60
+    while not os.path.exists(checkpoint) and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.02)
     ranks = ranks_of(process.pid)
     time.sleep(random.random() * 0.3)
-    assert len(ranks) == RANKS, f"found ranks {ranks}; {process.stderr.read() if process.poll() is not None else ''}"
+    assert len(ranks) == RANKS, f"found ranks {ranks}; {heard.text()}"
     victim = random.randrange(RANKS)
-    start = time.time()
+    start = time.monotonic()
     os.kill(ranks[victim], how)
     try:
-        said = process.communicate(timeout=PATIENCE + TIMEOUT + 30)[1].decode()
+        process.wait(timeout=PATIENCE + TIMEOUT + 30)
+    except subprocess.TimeoutExpired:
+        for rank, pid in ranks.items():
+            if is_there(pid):
+                print(f"rank {rank} is still there:\n{stacks(pid)}", file=sys.stderr)
+        raise AssertionError(f"{how.name} of rank {victim}: no end; {heard.text()}")
     finally:
         process.kill()
-    took = time.time() - start
+    took = time.monotonic() - start
+    heard.join(timeout=5)
+    said = heard.text()
     left = [pid for pid in ranks.values() if is_there(pid)]
     assert not left, f"{how.name}: processes are left: {left}"
     whole = subprocess.run(["dlc-run", "eval", f"{folder}/parallel.so", "--data", f"idx:{folder}/data", "--checkpoint", checkpoint],
@@ -75,7 +121,9 @@ def attack(folder, number, how):
         assert process.returncode == 0, f"asked to end, exit code {process.returncode}: {said}"
     else:
         assert process.returncode != 0, f"{how.name} of rank {victim} went unnoticed: {said}"
-        assert re.search(rf"rank {victim} .* in step [1-9]", said), f"{how.name} of rank {victim}: {said}"
+        noticed = heard.first(rf"rank {victim} .* in step [1-9]") - start
+        assert noticed < (NOTICED if how == signal.SIGKILL else limit), f"{how.name} of rank {victim}, noticed after {noticed:.1f} s: {said}"
+        print(f"noticed after {noticed:.2f} s: ", end="")
     print(f"{how.name} of rank {victim}: {took:.1f} s")
 
 
