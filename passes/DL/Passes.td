@@ -210,8 +210,8 @@ def BucketGradients : Pass<"dl-bucket-gradients", "::dlc::dl::EntryOp"> {
     Of all partitions that end as early as can be, give or take 1% of what one reduction of all
     takes, one with the fewest buckets is taken; the last bucket, which nothing may hide, has at
     most 4 MB unless a single gradient is larger. `bucket-size` fixes the most bytes of a bucket
-    instead. A gradient that several parameters have is reduced once. Each reduction is cut as if the
-    link were its own: those of several optimizers' settings are finished in turn all over the
+    instead. A gradient that several parameters have is reduced once. Each reduction is cut as if
+    the link were its own: those of several optimizers' settings are finished in turn all over the
     backward pass, so that none of them knows when the others leave it alone.
   }];
   let options = [
