@@ -423,7 +423,10 @@ LogicalResult EntryGradients::differentiateLoss() {
   }
   for (Value input : inputs) {
     unsigned index = cast<BlockArgument>(input).getArgNumber();
-    std::string name = ("gradient." + entry.getInputName(index)).str();
+    // A parameter of that name has its own.
+    StringRef inputName = entry.getInputName(index);
+    std::string name =
+        (symbols.lookup(inputName) ? "gradient.input." : "gradient.") + inputName.str();
     entry.addOutput(inputGradient(sweep, cast<BlockArgument>(input), loss), name,
                     program::ValueKind::Gradient);
     if (Attribute axis = entry.getArgAttr(index, "dl.batch_axis"))

@@ -1,4 +1,5 @@
 //===- DLNetworkOps.cpp - geometry, inference and verification of network ops -----------------===//
+#include "dialects/DL/Facts/WindowIndex.h"
 #include "dialects/DL/Ops/DLConvolutionOps.h"
 #include "dialects/DL/Ops/DLLossOps.h"
 #include "dialects/DL/Ops/DLPoolingOps.h"
@@ -214,7 +215,7 @@ template <typename Op> static LogicalResult verifyWindow(Op op, Value x, Value y
 template <typename Op> static LogicalResult verifyIndex(Op op, Value index, Value y) {
   if (!index)
     return success();
-  if (op.getGeometry().kernelSize() > 256)
+  if (op.getGeometry().kernelSize() > mostIndexed)
     return op.emitOpError("(C3) the index of a window of ")
            << op.getGeometry().kernelSize() << " elements does not fit a byte";
   if (tensorType(index).getShape() != tensorType(y).getShape())

@@ -6,6 +6,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/Builders/TensorBuilder.h"
+#include "dialects/DL/Facts/WindowIndex.h"
 #include "dialects/DL/Ops/DLCompositeOps.h"
 #include "dialects/DL/Ops/DLConstantOps.h"
 #include "dialects/DL/Ops/DLConvolutionOps.h"
@@ -220,7 +221,7 @@ LogicalResult MaxPoolOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted 
     return success();
   MaxPoolOp indexed = *this;
   if (!getIndex()) {
-    if (getGeometry().kernelSize() > 256)
+    if (getGeometry().kernelSize() > mostIndexed)
       return emitOpError("has no gradient: the index of a window of ")
              << getGeometry().kernelSize() << " elements does not fit a byte";
     // Another op with an index takes this one's place, behind it; this one is dead then.

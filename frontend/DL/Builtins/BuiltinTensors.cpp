@@ -1,5 +1,6 @@
 // Reductions, pooling, shapes, products, and tensors made from nothing.
 #include "dialects/DL/Builders/TensorBuilder.h"
+#include "dialects/DL/Facts/WindowIndex.h"
 #include "dialects/DL/Ops/DLCompositeOps.h"
 #include "dialects/DL/Ops/DLConstantOps.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
@@ -59,6 +60,26 @@ static bool checkPoolInput(Call &call, const Tensor &x) {
   return call.checkNotBatch(x, llvm::to_vector(llvm::seq<int64_t>(2, x.rank())), call.rangeOf("x"));
 }
 
+/// The maximum over a window of more elements than the gradient can tell apart, axis by axis from
+/// the last: of equal ones the first in the window remains the one that it flows to.
+static mlir::Value maximumByAxes(EntryBuilder &entry, mlir::Location loc, mlir::Value x,
+                                 const Window &window, llvm::ArrayRef<int64_t> sizes) {
+  llvm::SmallVector<int64_t> shape(cast<mlir::RankedTensorType>(x.getType()).getShape());
+  for (size_t i = window.kernel.size(); i-- > 0;) {
+    Window one = window;
+    for (size_t other = 0; other < window.kernel.size(); ++other)
+      if (other != i) {
+        one.kernel[other] = one.strides[other] = one.dilations[other] = 1;
+        one.padding[2 * other] = one.padding[2 * other + 1] = 0;
+      }
+    shape[2 + i] = sizes[i];
+    x = dl::MaxPoolOp::create(entry.builder, loc, entry.withShape(x, shape), /*index=*/mlir::Type(),
+                              x, one.kernel, one.strides, one.padding, one.dilations)
+            .getY();
+  }
+  return x;
+}
+
 template <Pool kind> static Value buildPool(Call &call) {
   const Tensor &x = call.tensor("x");
   Window window;
@@ -76,7 +97,9 @@ template <Pool kind> static Value buildPool(Call &call) {
   if (!call.checkSize(shape, type.getElementType()))
     return Poison{};
   mlir::Value y;
-  if constexpr (kind == Pool::Max)
+  if (kind == Pool::Max && llvm::product_of(window.kernel) > dl::mostIndexed)
+    y = maximumByAxes(entry, call.location(), x.value, window, llvm::ArrayRef(shape).drop_front(2));
+  else if constexpr (kind == Pool::Max)
     y = dl::MaxPoolOp::create(entry.builder, call.location(), type, /*index=*/mlir::Type(), x.value,
                               window.kernel, window.strides, window.padding, window.dilations)
             .getY();
@@ -107,8 +130,8 @@ static mlir::Value poolInParts(dl::TensorBuilder &b, Pool kind, mlir::Value x, i
   return dl::ConcatOp::create(b.builder, b.loc, parts, axis);
 }
 
-/// A window over each size, where the sizes divide; else axis by axis, as the windows are products
-/// of intervals.
+/// A window over each size, where the sizes divide and a maximum has a gradient; else axis by axis,
+/// as the windows are products of intervals.
 template <Pool kind> static Value buildAdaptivePool(Call &call) {
   const Tensor &x = call.tensor("x");
   llvm::SmallVector<int64_t> sizes, kernel;
@@ -129,7 +152,7 @@ template <Pool kind> static Value buildAdaptivePool(Call &call) {
     return Poison{};
   dl::TensorBuilder b{call.entry().builder, call.location()};
   mlir::Value y = x.value;
-  if (!divides) {
+  if (!divides || (kind == Pool::Max && llvm::product_of(kernel) > dl::mostIndexed)) {
     for (auto [i, size] : llvm::enumerate(sizes))
       y = poolInParts(b, kind, y, int64_t(i) + 2, size);
     return call.make(y, x.batch, {&x});

@@ -105,6 +105,18 @@ dl.entry @other_inputs(%i: tensor<2xi32> {dl.name = "integers"}, %u: tensor<2xf3
   dl.return loss(%s : tensor<f32>)
 }
 
+// The gradient of an input that is named as a parameter has another name.
+// CHECK-LABEL: dl.entry @one_name
+// CHECK-SAME: dl.name = "gradient.linear1.bias"
+// CHECK-SAME: dl.name = "gradient.input.linear1.bias"
+dl.entry @one_name(%x: tensor<5xf32> {dl.name = "linear1.bias"}) -> ()
+    attributes {kind = #program.entry<train>, updates = [#dl.update<@linear1.bias, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
+  %b = dl.read @linear1.bias : tensor<5xf32>
+  %y = dl.multiply %x, %b : tensor<5xf32>
+  %s = dl.reduce sum %y axes = [0] : tensor<5xf32>
+  dl.return loss(%s : tensor<f32>)
+}
+
 // An entry that updates nothing stays as it is.
 // CHECK-LABEL: dl.entry @evaluate
 // CHECK-NEXT: dl.exp
