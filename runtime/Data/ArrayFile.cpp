@@ -223,6 +223,8 @@ Result<std::vector<StoredArray>> readArrays(const std::string &path, const Wante
   const std::string_view begin(head.data(), head.size());
   if (begin.starts_with(zipMagic))
     return readNpz(path, wanted);
+  if (begin != npyMagic && (path.ends_with(".npz") || path.ends_with(".npy")))
+    return damaged(path, ": it does not begin as a ", path.substr(path.size() - 4), " file does");
   if (begin != npyMagic)
     return readSafetensors(path, wanted);
   std::vector<StoredArray> arrays;

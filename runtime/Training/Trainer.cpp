@@ -186,7 +186,9 @@ Status Trainer::checkLoss(const Step &step) const {
     if (!std::isfinite(value))
       return failure(StatusCode::Failed, "step ", position.step + 1, " of entry '", entry.name,
                      "': the ", entry.metrics[i].name, " is ", numberText(value),
-                     "; a smaller learning rate may help");
+                     position.step == 0
+                         ? ", before any update: the data or initial values make it so"
+                         : "; a smaller learning rate may help");
   }
   return {};
 }

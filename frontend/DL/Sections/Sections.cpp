@@ -58,7 +58,8 @@ bool SectionCompiler::claimEntry(const std::string &name, SourceRange range, llv
   return isNew;
 }
 
-/// The module is called after its models and keeps their documentation.
+/// The module is called after the models that it trains, if there are any, and keeps what they say
+/// of themselves.
 void SectionCompiler::writeDescription() {
   llvm::SmallVector<llvm::StringRef> names, texts;
   for (const ModelUse &use : trainUses) {
@@ -66,7 +67,8 @@ void SectionCompiler::writeDescription() {
     if (!use.block->documentation.empty())
       texts.push_back(use.block->documentation);
   }
-  module.setSymName(llvm::join(names, ", "));
+  if (!names.empty())
+    module.setSymName(llvm::join(names, ", "));
   module->setAttr("dl.documentation",
                   mlir::StringAttr::get(module.getContext(), llvm::join(texts, "\n")));
 }

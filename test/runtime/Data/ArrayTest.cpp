@@ -6,6 +6,7 @@
 #include "test/runtime/Data/Inputs.h"
 
 #include <cstring>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <minizip/zip.h>
 
@@ -159,6 +160,10 @@ TEST_F(Arrays, SurviveDamagedNpz) {
   writeNpz(folder.path("y"), {{"a.txt", bytesOf("text")}}, 0);
   EXPECT_EQ(readAll(folder.path("y")).status().message(),
             folder.path("y") + ": 'a.txt' in it is no .npy file");
+  // What a name promises, and no other format, is missed.
+  std::ofstream(folder.path("text.npz")) << "hello";
+  EXPECT_EQ(readAll(folder.path("text.npz")).status().message(),
+            folder.path("text.npz") + ": it does not begin as a .npz file does");
 }
 
 void writeSafetensors(const std::string &path, const std::vector<StoredArray> &arrays) {
