@@ -10,7 +10,8 @@ import os
 import re
 import sys
 
-sys.path.append(os.path.join(os.path.dirname(__file__), "..", "dialects", "DL"))
+sys.path += [os.path.join(os.path.dirname(__file__), "..", *folder) for folder in (("dialects", "DL"), ("e2e", "Inputs"))]
+from builtin_cases import SIZES, TABLE, TOTALS, draws
 from check_documentation import SECTION, make_page
 
 # Ops of programs, not of values: entries, variables, what passes build.
@@ -49,6 +50,20 @@ counts or decides, and of metrics.
 
 | built-in | value | gradient | of the gradient | CUDA | golden |
 |---|---|---|---|---|---|
+"""
+
+CROSSED = """
+## Built-ins crossed with shapes
+
+`test/e2e/every-builtin.test` crosses each built-in with classes of shapes (all axes of 1; one axis an odd number, a prime, a multiple of a
+vector's width, more than a tile, nothing) and with its attributes, so that each value of each attribute occurs with each class. All cases
+are checked by central differences in float64, and each twelfth is compiled for the CPU and compared with the interpreter; a run by hand
+compiles all, also in float64 and for the SIMT device. Behind an attribute stands how many values of it are tried, `text` is how a call is
+written; `slices` is an index, `drawn` and `drawn_loss` are the formulas of random programs. Metrics that are finished over a whole epoch stand
+in `totals.test`.
+
+| built-in | cases | without elements | attributes |
+|---|---|---|---|
 """
 
 
@@ -133,11 +148,25 @@ def formula_rows(root, ops):
         yield f"| `{name}` | {', '.join(values) or '-'} | {first} | {second} | {', '.join(cuda) or '-'} | {'yes' if is_golden else '-'} |"
 
 
+def crossed_rows(root):
+    lacking = set(builtins(root)) - set(TABLE) - set(TOTALS)
+    if lacking:
+        sys.exit(f"test/e2e/Inputs/builtin_cases.py lacks {', '.join(sorted(lacking))}")
+    for name in TABLE:
+        found = [(size, draw) for size in SIZES for _, draw in draws(name, size, 1)]
+        asked = {}
+        for _, draw in found:
+            for attribute, count in draw.asked.items():
+                asked[attribute] = max(count, asked.get(attribute, 0))
+        empty = "yes" if any(size == "zero" for size, _ in found) else "-"
+        yield f"| `{name}` | {len(found)} | {empty} | {', '.join(f'{attribute} {count}' for attribute, count in asked.items()) or '-'} |"
+
+
 def page(root):
     ops = op_rows(root)
     names = [f"- `{op}`: " + ", ".join(f"`{name}`" for name in NAMES if NAMES[name] == op) for op in sorted(set(NAMES.values()) & set(ops))]
     return (HEAD + "\n".join(ops.values()) + "\n" + FORMULAS + "\n".join(formula_rows(root, ops)) +
-            "\n\nOthers are an op under another name:\n\n" + "\n".join(names) + "\n")
+            "\n\nOthers are an op under another name:\n\n" + "\n".join(names) + "\n" + CROSSED + "\n".join(crossed_rows(root)) + "\n")
 
 
 def main():
@@ -147,8 +176,9 @@ def main():
         open(path, "w", encoding="utf-8").write(wanted)
     elif open(path, encoding="utf-8").read() != wanted:
         sys.exit(f"{path} is not what the tests say: ops_coverage.py {root}")
-    ops, formulas = wanted.split(FORMULAS)
-    print(ops.count("\n| `"), "ops,", formulas.count("| `"), "formulas")
+    ops, rest = wanted.split(FORMULAS)
+    formulas, crossed = rest.split(CROSSED)
+    print(ops.count("\n| `"), "ops,", formulas.count("| `"), "formulas,", crossed.count("| `"), "crossed with shapes")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 //
 // Inputs and variables come from safetensors files by name, else from the formula behind the
 // reference values (--fill), else, for variables, from a constant initialiser. Prints results and
-// assigned variables, one a line, or saves them.
+// assigned variables, one a line, or saves them; with --along how results change in a direction.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/Ops/DLEntryOps.h"
@@ -22,11 +22,11 @@ using interpreter::Tensors;
 
 namespace {
 struct Flags {
-  std::string model, entry, save;
+  std::string model, entry, save, along;
   std::vector<std::string> files;
   std::map<std::string, std::string> keys;
   std::map<std::string, double> scalars;
-  double scheduleFactor = 1;
+  double scheduleFactor = 1, step = 1e-5;
   int classes = 10, runs = 1;
   bool fill = false;
 };
@@ -141,6 +141,60 @@ static Tensors collect(dl::EntryOp entry, const Interpreter::Results &results,
   return named;
 }
 
+/// `tensor` + `step` times what `directions` has under its name.
+static void move(Tensor &tensor, const std::string &name, const Tensors &directions, double step) {
+  auto found = directions.find(name);
+  if (found != directions.end())
+    for (auto [value, part] : llvm::zip_equal(tensor.values, found->second.values))
+      value += step * part;
+}
+
+/// Results where inputs and variables are moved by `step` along `directions`.
+static FailureOr<Tensors> runMoved(dl::EntryOp entry, Interpreter interpreter,
+                                   std::vector<Tensor> inputs, const Tensors &directions,
+                                   double step) {
+  for (auto [i, input] : llvm::enumerate(inputs))
+    move(input, entry.getInputName(i).str(), directions, step);
+  for (auto &[name, variable] : interpreter.variables)
+    move(variable, name, directions, step);
+  FailureOr<Interpreter::Results> results = interpreter.run(entry, inputs);
+  if (failed(results))
+    return failure();
+  return collect(entry, *results, interpreter);
+}
+
+/// Central differences of all results along the directions of a file.
+static FailureOr<Tensors> runAlong(dl::EntryOp entry, const Flags &flags,
+                                   const Interpreter &interpreter,
+                                   const std::vector<Tensor> &inputs) {
+  Tensors directions;
+  if (runtime::Status status = interpreter::readTensors(flags.along, directions); !status.ok()) {
+    fail(std::string(status.message()));
+    return failure();
+  }
+  auto above = runMoved(entry, interpreter, inputs, directions, flags.step);
+  auto below = runMoved(entry, interpreter, inputs, directions, -flags.step);
+  if (failed(above) || failed(below))
+    return failure();
+  for (auto &[name, tensor] : *above)
+    for (auto [value, other] : llvm::zip_equal(tensor.values, below->at(name).values))
+      value = (value - other) / (2 * flags.step);
+  return above;
+}
+
+/// Results of the last of all runs.
+static FailureOr<Tensors> runTimes(dl::EntryOp entry, const Flags &flags, Interpreter &interpreter,
+                                   const std::vector<Tensor> &inputs) {
+  Tensors named;
+  for (int i = 0; i < flags.runs; ++i) {
+    FailureOr<Interpreter::Results> results = interpreter.run(entry, inputs);
+    if (failed(results))
+      return failure();
+    named = collect(entry, *results, interpreter);
+  }
+  return named;
+}
+
 static bool run(const Flags &flags) {
   MLIRContext context;
   context.loadDialect<dl::DLDialect>();
@@ -164,17 +218,14 @@ static bool run(const Flags &flags) {
   if (!giveVariables(*module, flags, given, interpreter) ||
       !giveInputs(entry, flags, given, inputs))
     return false;
-  Tensors named;
-  for (int i = 0; i < flags.runs; ++i) {
-    FailureOr<Interpreter::Results> results = interpreter.run(entry, inputs);
-    if (failed(results))
-      return false;
-    named = collect(entry, *results, interpreter);
-  }
+  FailureOr<Tensors> named = flags.along.empty() ? runTimes(entry, flags, interpreter, inputs)
+                                                 : runAlong(entry, flags, interpreter, inputs);
+  if (failed(named))
+    return false;
   if (flags.save.empty())
-    for (const auto &[name, tensor] : named)
+    for (const auto &[name, tensor] : *named)
       print(name, tensor);
-  else if (runtime::Status status = interpreter::writeTensors(flags.save, named); !status.ok())
+  else if (runtime::Status status = interpreter::writeTensors(flags.save, *named); !status.ok())
     return fail(std::string(status.message()));
   return true;
 }
@@ -193,6 +244,10 @@ int main(int argc, char **argv) {
   app.add_option("--scalar", flags.scalars, "NAME VALUE: replaces a scalar");
   app.add_option("--schedule-factor", flags.scheduleFactor, "factor of scheduled scalars");
   app.add_option("--runs", flags.runs, "how often; variables go on")->capture_default_str();
+  app.add_option("--along", flags.along,
+                 "safetensors with directions of inputs and variables by name: gives central "
+                 "differences of the results");
+  app.add_option("--step", flags.step, "of --along")->capture_default_str();
   app.add_option("--save", flags.save, "safetensors to write instead of printing");
   CLI11_PARSE(app, argc, argv);
   return run(flags) ? 0 : 1;

@@ -8,6 +8,7 @@
 // RUN: dl-interpret %s --entry filled --fill --classes 4 | FileCheck %s --check-prefix=FILLED
 // RUN: dl-interpret %s --entry step --save %t.safetensors
 // RUN: dl-interpret %s --entry step --tensors %t.safetensors | FileCheck %s --check-prefix=RESUMED
+// RUN: dl-interpret %s --entry step --along %t.safetensors | FileCheck %s --check-prefix=ALONG
 // RUN: not dl-interpret %s --entry filled 2>&1 | FileCheck %s --check-prefix=MISSING
 // RUN: not dl-interpret %s --entry nowhere 2>&1 | FileCheck %s --check-prefix=NOWHERE
 
@@ -85,6 +86,11 @@ dl.variable @q : tensor<1xf32> role<parameter> init(<constant, 2.0, 0.0>)
 // RESUMED: before: [2] 0.5 0.5
 // RESUMED: p: [2] 0.25 0.25
 // RESUMED: q: [1] 0
+// How results change where p goes along (0.5, 0.5), which the file has.
+// ALONG: before: [2] 0.5 0.5
+// ALONG: loss: [] 1
+// ALONG: p: [2] 0.25 0.25
+// ALONG: q: [1] 0
 dl.entry @step() -> (tensor<2xf32> {dl.name = "before"}) attributes {kind = #program.entry<train>} {
   %p = dl.read @p : tensor<2xf32>
   %q = dl.read @q : tensor<1xf32>
