@@ -28,6 +28,7 @@ ArrayRef<StringRef> dlc::improvingPasses() {
                                         "dl-fuse-product-gradients",
                                         "dl-choose",
                                         "dl-fuse-reductions",
+                                        "dl-fuse-prologues",
                                         "dl-fuse-updates",
                                         "dl-schedule",
                                         "dl-bucket-gradients",
@@ -118,6 +119,10 @@ void dlc::addRegionPasses(OpPassManager &manager, const DLPipelineOptions &optio
   // the cache; it costs all of a region's candidates about the same, and so has no say in it.
   if (options.candidates)
     improve(manager, options, dl::createFuseReductions(options.candidates));
+
+  // Behind these, which decide what code reads an image and what is read beside it.
+  if (options.candidates)
+    improve(manager, options, dl::createFusePrologues(options.candidates));
 
   // Behind the choice as well: parameters, gradients and slots lie alike, and what joins changes
   // what a region stores, but not how it computes. Before the order, in which an update stands
@@ -272,6 +277,11 @@ void dlc::registerPipelines(dl::CandidateSources sources) {
                  "lets the code of a region reduce what it computes, where the target can", sources,
                  [](OpPassManager &manager, std::shared_ptr<dl::CandidateSource> source) {
                    manager.addNestedPass<dl::EntryOp>(dl::createFuseReductions(std::move(source)));
+                 });
+  registerAsking("dl-fuse-prologues",
+                 "lets convolutions compute the image that they read, where the target can",
+                 sources, [](OpPassManager &manager, std::shared_ptr<dl::CandidateSource> source) {
+                   manager.addNestedPass<dl::EntryOp>(dl::createFusePrologues(std::move(source)));
                  });
   registerAsking("dl-fuse-updates",
                  "lets the code that computes a gradient update its variable, where the target can",

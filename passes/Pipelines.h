@@ -62,8 +62,8 @@ void addStreamPasses(mlir::OpPassManager &manager, const DLPipelineOptions &opti
                      int64_t streams);
 
 /// Makes `dl-pipeline` and `exec-pipeline` known to dlc-opt, and the passes that ask for
-/// candidates, `dl-choose`, `dl-fuse-product-gradients`, `dl-fuse-reductions` and
-/// `dl-fuse-updates`.
+/// candidates, `dl-choose`, `dl-fuse-product-gradients`, `dl-fuse-reductions`,
+/// `dl-fuse-prologues` and `dl-fuse-updates`.
 void registerPipelines(dl::CandidateSources sources);
 
 } // namespace dlc

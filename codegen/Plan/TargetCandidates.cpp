@@ -26,6 +26,7 @@ public:
   std::vector<dl::Candidate> candidatesIn(dl::FusedOp region, const dl::Layouts &layouts) override;
   bool readsStored(dl::AnchorOp anchor, unsigned operand) override;
   bool takesReductions(dl::AnchorOp anchor) override;
+  bool computesImage(dl::AnchorOp anchor) override;
   bool takesUpdates(dl::AnchorOp anchor) override;
   bool convertsItself(dl::FusedOp region) override;
   bool estimatesConversions() override { return std::holds_alternative<CpuTarget>(target); }
@@ -228,6 +229,11 @@ bool TargetCandidates::readsStored(dl::AnchorOp anchor, unsigned) {
 /// Tasks of a GPU's kernels have no cache of their own that would hold what they have written.
 bool TargetCandidates::takesReductions(dl::AnchorOp anchor) {
   return std::holds_alternative<CpuTarget>(target) && anchor.takesReductions();
+}
+
+/// Convolutions' kernels copy what they read, or can.
+bool TargetCandidates::computesImage(dl::AnchorOp) {
+  return std::holds_alternative<CpuTarget>(target);
 }
 
 /// Of products' large results: one kernel that goes through all variables, one behind the other,

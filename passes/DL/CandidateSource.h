@@ -61,6 +61,9 @@ public:
   virtual bool readsStored(AnchorOp anchor, unsigned operand) = 0;
   /// Whether the target can run reductions behind the anchor.
   virtual bool takesReductions(AnchorOp anchor) = 0;
+  /// Whether the target can run what computes the image of a convolution, forward or of a filter's
+  /// gradient, while it reads that.
+  virtual bool computesImage(AnchorOp anchor) = 0;
   /// Whether the target can run the update of a variable behind the anchor that makes its gradient.
   virtual bool takesUpdates(AnchorOp anchor) = 0;
   /// Whether a region's code may read and write tensors in another layout than its candidates'; if
@@ -87,6 +90,9 @@ void storeAs(mlir::Block &region, const Layouts &layouts);
 /// runs the code of `chosen`, another region's `dl.candidate`.
 std::optional<Candidate> sameCode(CandidateSource &source, FusedOp region,
                                   mlir::DictionaryAttr chosen);
+
+/// The first candidate of `region` in the layouts that it has.
+std::optional<Candidate> firstCode(CandidateSource &source, FusedOp region);
 
 /// A region's `dl.candidate`: what was chosen for it, and its estimated seconds.
 mlir::DictionaryAttr describe(mlir::MLIRContext *context, const Candidate &candidate,

@@ -650,23 +650,32 @@ double Chooser::conversionsOf(const Region &region, const Layouts &layouts) {
   return seconds;
 }
 
-std::optional<Candidate> dlc::dl::sameCode(CandidateSource &source, FusedOp region,
-                                           DictionaryAttr chosen) {
+/// The region's candidates in the layouts that it has; none where no kernel can hold it.
+static std::vector<Candidate> candidatesAsStored(CandidateSource &source, FusedOp region) {
   Layouts layouts;
   for (TypeRange types : {TypeRange(region->getOperandTypes()), TypeRange(region.getResultTypes())})
     for (Type type : types)
       layouts.push_back(
           dyn_cast_or_null<program::LayoutAttr>(cast<RankedTensorType>(type).getEncoding()));
-  // What no kernel can hold stays apart.
   ScopedDiagnosticHandler silence(region.getContext(), [](Diagnostic &) {});
-  const std::vector<Candidate> candidates = source.candidatesIn(region, layouts);
-  auto found = llvm::find_if(candidates, [](const Candidate &one) { return one.pinned; });
-  if (found == candidates.end())
-    found = llvm::find_if(candidates, [&](const Candidate &one) {
+  return source.candidatesIn(region, layouts);
+}
+
+std::optional<Candidate> dlc::dl::sameCode(CandidateSource &source, FusedOp region,
+                                           DictionaryAttr chosen) {
+  const std::vector<Candidate> all = candidatesAsStored(source, region);
+  auto found = llvm::find_if(all, [](const Candidate &one) { return one.pinned; });
+  if (found == all.end())
+    found = llvm::find_if(all, [&](const Candidate &one) {
       return chosen.getAs<StringAttr>("generator") == one.generator &&
              chosen.getAs<StringAttr>("schedule") == one.schedule;
     });
-  return found == candidates.end() ? std::nullopt : std::optional(*found);
+  return found == all.end() ? std::nullopt : std::optional(*found);
+}
+
+std::optional<Candidate> dlc::dl::firstCode(CandidateSource &source, FusedOp region) {
+  std::vector<Candidate> all = candidatesAsStored(source, region);
+  return all.empty() ? std::nullopt : std::optional(all.front());
 }
 
 DictionaryAttr dlc::dl::describe(MLIRContext *context, const Candidate &candidate, double seconds) {

@@ -13,12 +13,11 @@
 // a region's candidates about the same.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLFusedOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
-#include "mlir/IR/IRMapping.h"
 #include "passes/DL/Buffers.h"
+#include "passes/DL/JoinRegions.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -56,56 +55,6 @@ static bool needsThroughOthers(FusedOp consumer, FusedOp producer) {
 //===------------------------------------------------------------------------------------------===//
 // Rewrites
 //===------------------------------------------------------------------------------------------===//
-
-/// A copy of `op`; of a conversion to the layout that its operand was converted from, nothing.
-static void cloneFolded(OpBuilder &builder, Operation &op, IRMapping &mapping) {
-  if (auto convert = dyn_cast<ConvertLayoutOp>(op))
-    if (auto before = mapping.lookup(convert.getX()).getDefiningOp<ConvertLayoutOp>();
-        before && before.getX().getType() == op.getResult(0).getType()) {
-      mapping.map(op.getResult(0), before.getX());
-      return;
-    }
-  builder.clone(op, mapping);
-}
-
-/// Both regions as one, in front of `consumer`; the producer's results first.
-static FusedOp join(FusedOp producer, FusedOp consumer) {
-  OpBuilder builder(consumer);
-  llvm::SetVector<Value> operands(producer->operand_begin(), producer->operand_end());
-  for (Value operand : consumer->getOperands())
-    if (operand.getDefiningOp() != producer)
-      operands.insert(operand);
-  SmallVector<Type> types(producer->getResultTypes());
-  llvm::append_range(types, consumer->getResultTypes());
-  auto joined = FusedOp::create(builder, producer.getLoc(), types, operands.getArrayRef());
-  Block &body = joined.getBody().emplaceBlock();
-  for (Value operand : operands)
-    body.addArgument(operand.getType(), producer.getLoc());
-  auto argumentOf = [&](Value operand) {
-    return body.getArgument(llvm::find(operands, operand) - operands.begin());
-  };
-  builder.setInsertionPointToEnd(&body);
-  IRMapping mapping;
-  for (auto [operand, argument] :
-       llvm::zip_equal(producer->getOperands(), bodyOf(producer).getArguments()))
-    mapping.map(argument, argumentOf(operand));
-  for (Operation &op : bodyOf(producer).without_terminator())
-    cloneFolded(builder, op, mapping);
-  SmallVector<Value> yielded;
-  for (Value value : bodyOf(producer).getTerminator()->getOperands())
-    yielded.push_back(mapping.lookup(value));
-  for (auto [operand, argument] :
-       llvm::zip_equal(consumer->getOperands(), bodyOf(consumer).getArguments()))
-    mapping.map(argument, operand.getDefiningOp() == producer
-                              ? yielded[cast<OpResult>(operand).getResultNumber()]
-                              : argumentOf(operand));
-  for (Operation &op : bodyOf(consumer).without_terminator())
-    cloneFolded(builder, op, mapping);
-  for (Value value : bodyOf(consumer).getTerminator()->getOperands())
-    yielded.push_back(mapping.lookup(value));
-  YieldOp::create(builder, producer.getLoc(), yielded);
-  return joined;
-}
 
 namespace {
 class Rewriter {
@@ -166,7 +115,7 @@ void Rewriter::joinProducer(FusedOp reductions) {
   FusedOp producer = producerOf(reductions);
   if (!producer || !chosenFor(reductions) || needsThroughOthers(reductions, producer))
     return;
-  FusedOp joined = join(producer, reductions);
+  FusedOp joined = joinRegions(producer, reductions, OfProducer::Stored);
   std::optional<Candidate> candidate = sameCode(source, joined, chosenFor(producer));
   if (!candidate || candidate->seconds >= secondsOf(producer) + secondsOf(reductions)) {
     joined.erase();

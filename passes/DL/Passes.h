@@ -57,13 +57,14 @@ std::unique_ptr<mlir::Pass> createRematerialize(RematerializeOptions options,
 /// dl-fuse for a target; null is none.
 std::unique_ptr<mlir::Pass> createFuse(FuseOptions options,
                                        std::shared_ptr<CandidateSource> target);
-/// The three passes that ask what the target's generators offer; not null. For dlc-opt they are
+/// The passes that ask what the target's generators offer; not null. For dlc-opt they are
 /// registered with the pipelines, as passes with the option `target`. `prepares`: whether what a
 /// kernel makes of an operand that stays as it is costs nothing, as exec-prepare-operands sees to.
 std::unique_ptr<mlir::Pass> createChoose(std::shared_ptr<CandidateSource> source,
                                          bool prepares = true);
 std::unique_ptr<mlir::Pass> createFuseProductGradients(std::shared_ptr<CandidateSource> source);
 std::unique_ptr<mlir::Pass> createFuseReductions(std::shared_ptr<CandidateSource> source);
+std::unique_ptr<mlir::Pass> createFusePrologues(std::shared_ptr<CandidateSource> source);
 std::unique_ptr<mlir::Pass> createFuseUpdates(std::shared_ptr<CandidateSource> source);
 
 } // namespace dlc::dl

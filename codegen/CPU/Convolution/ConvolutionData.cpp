@@ -296,6 +296,8 @@ Candidate codegen::dataCandidate(const ConvolutionProblem &problem, const DataSc
   candidate.cost = tileSeconds(share * dataCycles(plan.geometry, machine, schedule) +
                                    sourceCycles(plan.geometry, machine, schedule),
                                machine);
+  const double copied = double(plan.computeTasks() * plan.blocks() * plan.sourceElements());
+  candidate.cost += tileSeconds(problem.imageCycles() * copied / double(machine.lanes), machine);
   if (schedule.inPlace)
     candidate.cost -= hiddenSeconds(candidate.cost, double(problem.imageBytes()), target);
   return candidate;

@@ -249,6 +249,8 @@ std::optional<ConvolutionProblem> codegen::packedConvolution(const KernelSpec &s
   ConvolutionProblem p = geometryOf(spec.anchorOp());
   if (failed(setBlocks(spec, p)))
     return std::nullopt;
+  if (p.direction != Direction::BackwardData)
+    p.imageWeight = operandWeight(spec.anchorOp()->getOperand(0));
   const auto [space, axis] = resultSpace(p);
   if (!isVectorAxis(spec, space, axis))
     return std::nullopt;
@@ -274,6 +276,7 @@ static GemmProblem filterProduct(const ConvolutionProblem &p) {
   g.terms = p.batch;
   g.a = 1, g.b = 0;
   g.columnsContiguousB = false;
+  g.weightB = p.imageWeight;
   g.mapA = PackedPhase::IndexMap::identity({g.terms, g.m, g.k});
   g.mapB = {{g.terms, g.n, g.k}, {0, 2, 1}, /*wraps=*/false};
   g.mapC = PackedPhase::IndexMap::identity({1, g.m, g.n});
@@ -295,6 +298,7 @@ static GemmProblem pointwiseProduct(const ConvolutionProblem &p) {
   g.a = 1, g.b = 0;
   g.rowsContiguousA = !forward; // the filter is [group][out][in]
   g.columnsContiguousB = true;
+  g.weightB = p.imageWeight;
   g.mapA = {{p.groups, out, in}, {0, forward ? 1u : 2u, forward ? 2u : 1u}, /*wraps=*/true};
   g.mapB = PackedPhase::IndexMap::identity({g.batch, g.k, g.n});
   g.mapC = PackedPhase::IndexMap::identity({g.batch, g.m, g.n});

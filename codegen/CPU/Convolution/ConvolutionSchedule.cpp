@@ -281,7 +281,8 @@ double codegen::filterCopyCycles(const ConvolutionProblem &p, const MachineModel
            lineElements;
   }
   const FilterBlock block(p, s);
-  const double perVector = p.xBlock > 1 ? 1 : 1.5, perGradient = p.yBlock > 1 ? 1 : 2;
+  const double perVector = (p.xBlock > 1 ? 1 : 1.5) + p.imageCycles();
+  const double perGradient = p.yBlock > 1 ? 1 : 2;
   const int64_t panels = ceilDiv(p.outChannels / p.groups, s.vectors * m.lanes);
   // Vectors along the channels of a pixel, or along a row of pixels.
   const int64_t planeVectors = p.xBlock > 1

@@ -6,6 +6,7 @@
 #include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -256,6 +257,23 @@ llvm::DenseMap<Value, Value> PackedPhase::computeNumbers() {
   return numbers;
 }
 
+/// Operands that are read at the place of the result that is computed behind the anchor: addends,
+/// what a mask is computed of.
+static SmallVector<BlockArgument> readBehindAnchor(const KernelSpec &spec, int64_t elements) {
+  llvm::SetVector<Value> slice;
+  for (unsigned number : resultsBehindAnchor(spec, true))
+    slice.insert(spec.result(number));
+  for (size_t i = 0; i < slice.size(); ++i)
+    if (Operation *op = slice[i].getDefiningOp(); op && !spec.anchorResult(slice[i]))
+      slice.insert(op->operand_begin(), op->operand_end());
+  SmallVector<BlockArgument> read;
+  for (Value value : slice)
+    if (auto argument = dyn_cast<BlockArgument>(value);
+        argument && cast<RankedTensorType>(argument.getType()).getNumElements() == elements)
+      read.push_back(argument);
+  return read;
+}
+
 Sink PackedPhase::sink(const IndexMap &map) {
   Sink sink;
   sink.write = [this, map, numbers = computeNumbers()](Value vector, const Place &place) {
@@ -270,12 +288,16 @@ Sink PackedPhase::sink(const IndexMap &map) {
         storeBodyAtPoints(kernel, resultsBehindAnchor(kernel.spec, true), point, body));
   };
   sink.prefetch = [this, map](ValueRange indices) {
-    for (unsigned number : resultsBehindAnchor(kernel.spec, true)) {
-      RankedTensorType type = kernel.spec.resultTypes()[number];
+    auto fetch = [&](Value base, RankedTensorType type, bool forWriting) {
       auto strides = stridesIn(type, map.shape);
       if (strides && type.getElementType().isF32())
-        e.prefetch(addressOf(kernel.result(number), indices, map, *strides), /*forWriting=*/true);
-    }
+        e.prefetch(addressOf(base, indices, map, *strides), forWriting);
+    };
+    for (BlockArgument argument : readBehindAnchor(kernel.spec, product(map.shape)))
+      fetch(kernel.operand(argument.getArgNumber()), cast<RankedTensorType>(argument.getType()),
+            /*forWriting=*/false);
+    for (unsigned number : resultsBehindAnchor(kernel.spec, true))
+      fetch(kernel.result(number), kernel.spec.resultTypes()[number], /*forWriting=*/true);
   };
   return sink;
 }

@@ -99,7 +99,7 @@ mlir::BlockArgument operandAsStored(mlir::Value value);
 /// Where finished values of the anchor go, through whatever is fused behind it.
 struct Sink {
   std::function<void(mlir::Value, const Place &)> write;
-  /// Fetches the lines that a write of one vector at these indices will touch.
+  /// Fetches the lines that a write of one vector at these indices will read or write.
   std::function<void(mlir::ValueRange)> prefetch;
 };
 

@@ -97,6 +97,17 @@ static double filterCycles(const WinogradSizes &z, const TransformCosts &costs) 
          (costs.filter + 10 * double(z.highTaps * z.wideTaps));
 }
 
+/// Of all images, those that segments find in x; of plain ones whole vectors along their rows.
+static double pixelsRead(const ConvolutionProblem &p, const WinogradSizes &z) {
+  int64_t rows = 0;
+  for (int64_t tile = 0; tile < z.tileRowsOfImage; ++tile) {
+    const int64_t first = tile * z.schedule.tileRows - p.padLow[1];
+    rows += std::min(first + z.sourceRows(), p.input[1]) - std::max<int64_t>(first, 0);
+  }
+  const int64_t cols = std::min(z.segmentCols() + z.wideTaps - 1, p.input[2]);
+  return double(p.batch * rows * z.segmentsOfRow * (p.xBlock > 1 ? cols : roundUp(cols, z.lanes)));
+}
+
 /// Seconds of a schedule whose sizes are `z`.
 static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
                         const WinogradSizes &z, const TransformCosts &costs) {
@@ -110,19 +121,20 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
                           (steps * cyclesPerStep(s.rows, s.vectors) + perCall);
   double cycles = products;
   // Each task transforms the tiles that it needs; segments are transposed on their way.
-  auto segment = [&](int64_t rows, int64_t pitch, int64_t block, double transform) {
-    return double(rows * pitch) * pixelCycles(block) + double(s.segmentTiles) * transform;
+  auto segment = [&](int64_t rows, int64_t pitch, double pixel, double transform) {
+    return double(rows * pitch) * pixel + double(s.segmentTiles) * transform;
   };
   const bool backwardData = p.direction == Direction::BackwardData;
-  const double sources =
-      double(z.sourceVectors) *
-      segment(z.sourceRows(), z.sourcePitch(), backwardData ? p.yBlock : p.xBlock, costs.source);
-  const double targets =
-      double(z.targetPanels * z.channelVectorsOfPanel()) *
-      segment(s.tileRows, z.targetPitch(), backwardData ? p.xBlock : p.yBlock, costs.target);
+  const double sources = double(z.sourceVectors) *
+                         segment(z.sourceRows(), z.sourcePitch(),
+                                 pixelCycles(backwardData ? p.yBlock : p.xBlock), costs.source);
+  const double targets = double(z.targetPanels * z.channelVectorsOfPanel()) *
+                         segment(s.tileRows, z.targetPitch(),
+                                 pixelCycles(backwardData ? p.xBlock : p.yBlock), costs.target);
   const double chunks = double(ceilDiv(z.targetPanels, s.panels));
   const double sourceChunks = filter ? double(ceilDiv(z.sourceVectors, s.channelVectors)) : 1;
   cycles += double(z.segments) * (sources * chunks + targets * sourceChunks);
+  cycles += p.imageCycles() * pixelsRead(p, z) * double(z.sourceVectors) * chunks;
   cycles += filterCycles(z, costs);
   // The transformed filter, or the sums of its gradient, pass through each block: from memory, in
   // runs of a panel, where they are far more than the last cache holds. With real points one panel

@@ -42,6 +42,7 @@ public:
   }
   bool readsStored(dl::AnchorOp, unsigned) override { return false; }
   bool takesReductions(dl::AnchorOp anchor) override { return anchor.takesReductions(); }
+  bool computesImage(dl::AnchorOp) override { return true; }
   bool takesUpdates(dl::AnchorOp) override { return true; }
   bool convertsItself(dl::FusedOp region) override { return !blocks || !convolves(region); }
   bool estimatesConversions() override { return false; }
