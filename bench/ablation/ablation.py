@@ -37,7 +37,7 @@ def list_variants(tools):
     names = re.findall(r"[a-z]+(?:-[a-z]+)*", passes[1].split(";")[0])
     return {"default": []} | {f"no {name}": [f"--disable-pass={name}"] for name in names if name != "or"} | {
         "input gradient": ["--input-gradients"]} | {f"all {name}": [f"--conv-algorithm={name}"] for name in ("direct", "gemm", "winograd", "fft")} | {
-        f"all {name}": [f"--layout={name}"] for name in ("row-major", "nchw16c")} | {TUNED: []}
+        f"all {name}": [f"--layout={name}"] for name in ("row-major", "nchw16c", "channels-last")} | {TUNED: []}
 
 
 def say(text):

@@ -28,8 +28,14 @@ using dl::ConvolutionAlgorithm;
 enum class ImageLayout {
   Heuristic, ///< what the cost model takes
   RowMajor,
-  Blocks, ///< nchw16c, of each convolution that has code for it
+  Blocks,       ///< nchw16c, of each convolution that has code for it
+  ChannelsLast, ///< the same of nhwc16c
 };
+
+/// Whether each convolution that has code for the layout takes it.
+inline bool isForced(ImageLayout layout) {
+  return layout == ImageLayout::Blocks || layout == ImageLayout::ChannelsLast;
+}
 
 struct CpuTarget {
   std::string cpu;           ///< LLVM's name

@@ -142,7 +142,8 @@ static void keepOthersRowMajor(dl::FusedOp region, ArrayRef<RankedTensorType> ty
 }
 
 /// The layout in which the target may want an image's tensor beside row-major: channels innermost,
-/// all of them on a GPU, in whole lines of 16 on a CPU; null if there is none.
+/// all of them on a GPU, in whole lines of 16 on a CPU, which stand behind each other where the
+/// user wants all channels innermost; null if there is none.
 program::LayoutAttr TargetCandidates::wantedLayout(RankedTensorType type) const {
   MLIRContext *context = type.getContext();
   const int64_t rank = type.getRank(), line = 16;
@@ -154,7 +155,9 @@ program::LayoutAttr TargetCandidates::wantedLayout(RankedTensorType type) const 
   if (imageLayout() == ImageLayout::RowMajor || rank != 4 || type.getDimSize(1) % line != 0 ||
       type.getDimSize(2) * type.getDimSize(3) == 1)
     return {};
-  return program::LayoutAttr::get(context, {0, 1, 2, 3}, {1, line});
+  return imageLayout() == ImageLayout::ChannelsLast
+             ? program::LayoutAttr::getBlockedLast(context, rank, line)
+             : program::LayoutAttr::get(context, {0, 1, 2, 3}, {1, line});
 }
 
 /// Row-major, and in the wanted layouts where the region has such tensors.
@@ -172,7 +175,7 @@ SmallVector<dl::Layouts> TargetCandidates::layoutsWorthAsking(dl::FusedOp region
 
 /// Whether the user's layout leaves a convolution no other one: it has code of its own for these.
 bool TargetCandidates::takesOnly(dl::FusedOp region, const dl::Layouts &layouts) {
-  if (imageLayout() != ImageLayout::Blocks || !convolutionOf(region) ||
+  if (!isForced(imageLayout()) || !convolutionOf(region) ||
       llvm::none_of(layouts, [](program::LayoutAttr layout) { return bool(layout); }))
     return false;
   const KernelOffer *offer = offerIn(region, layouts);
@@ -196,7 +199,7 @@ std::vector<dl::Candidate> TargetCandidates::candidates(dl::FusedOp region) {
   std::vector<dl::Candidate> all;
   SmallVector<dl::Layouts> asked = layoutsWorthAsking(region);
   // An algorithm that is asked for goes before layouts that it does not know.
-  if (convolutionOf(region) && asked.size() > 1 && imageLayout() != ImageLayout::Blocks &&
+  if (convolutionOf(region) && asked.size() > 1 && !isForced(imageLayout()) &&
       llvm::any_of(asked, [&](const auto &layouts) { return hasWanted(region, layouts); }))
     llvm::erase_if(asked, [&](const auto &layouts) { return !hasWanted(region, layouts); });
   for (const dl::Layouts &layouts : asked) {

@@ -63,10 +63,24 @@ LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementTy
   return success();
 }
 
-LayoutAttr LayoutAttr::getChannelsLast(MLIRContext *context, int64_t rank) {
+static SmallVector<int64_t> channelsLastOrder(int64_t rank) {
   SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(rank));
   std::rotate(order.begin() + 1, order.begin() + 2, order.end());
-  return get(context, order, {});
+  return order;
+}
+
+LayoutAttr LayoutAttr::getChannelsLast(MLIRContext *context, int64_t rank) {
+  return get(context, channelsLastOrder(rank), {});
+}
+
+LayoutAttr LayoutAttr::getBlockedLast(MLIRContext *context, int64_t rank, int64_t block) {
+  return get(context, channelsLastOrder(rank), {1, block});
+}
+
+bool LayoutAttr::isBlockedLast(RankedTensorType type) {
+  auto layout = dyn_cast_or_null<LayoutAttr>(type.getEncoding());
+  return layout && type.getRank() >= 3 && layout.getBlocks().size() == 2 &&
+         layout == getBlockedLast(type.getContext(), type.getRank(), layout.getBlocks()[1]);
 }
 
 StringRef LayoutAttr::getShortName() const {
@@ -74,6 +88,8 @@ StringRef LayoutAttr::getShortName() const {
   size_t rank = getOrder().size();
   if (*this == get(getContext(), {0, 1, 2, 3}, {1, 16}))
     return "nchw16c";
+  if (*this == getBlockedLast(getContext(), 4, 16))
+    return "nhwc16c";
   bool isNamed =
       rank >= 3 && rank < 3 + std::size(names) && *this == getChannelsLast(getContext(), rank);
   return isNamed ? names[rank - 3] : "";

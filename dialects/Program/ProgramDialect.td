@@ -109,7 +109,13 @@ def Program_LayoutAttr : Program_Attr<"Layout", "layout", [
     static LayoutAttr getChannelsLast(::mlir::MLIRContext *context, int64_t rank);
     /// Whether `type` is stored so.
     static bool isChannelsLast(::mlir::RankedTensorType type);
-    /// "nwc", "nhwc" or "ndhwc" for channels last, "nchw16c"; empty for other layouts.
+    /// The same elements in the same places where `block` divides the channels, these as two axes,
+    /// so that code for blocks of channels may walk them: nhwc16c is
+    /// `#program.layout<order = [0, 2, 3, 1], blocks = [1, 16]>`.
+    static LayoutAttr getBlockedLast(::mlir::MLIRContext *context, int64_t rank, int64_t block);
+    /// Whether `type` is stored so, in blocks of any size.
+    static bool isBlockedLast(::mlir::RankedTensorType type);
+    /// "nwc", "nhwc" or "ndhwc" for channels last, "nchw16c", "nhwc16c"; empty for other layouts.
     ::llvm::StringRef getShortName() const;
   }];
 }

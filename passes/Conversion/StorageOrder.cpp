@@ -22,6 +22,8 @@ public:
 
 private:
   bool findLayout();
+  void setOrder(ArrayRef<int64_t> axes);
+  void keepWindowsAxes();
   bool accepts(Operation &op) const;
   FailureOr<NamedAttrList> permuted(Operation &op) const;
   bool hasRank(Value value) const {
@@ -37,6 +39,7 @@ private:
   Block &body;
   const bool transposes;
   SmallVector<int64_t> order, place; ///< order[i]: the logical axis at place i; and back
+  program::LayoutAttr left;          ///< what stored tensors that had one still have; null: none
 };
 } // namespace
 
@@ -52,14 +55,32 @@ bool StorageOrder::findLayout() {
     }
   if (!layout)
     return false;
-  order.assign(layout.getOrder().begin(), layout.getOrder().end());
-  place.resize(order.size());
-  for (auto [i, axis] : llvm::enumerate(order))
-    place[axis] = i;
+  setOrder(layout.getOrder());
+  keepWindowsAxes();
   return llvm::all_of(outer, [&](Value value) {
     return !hasRank(value) || typeOf(value).getEncoding() == layout ||
            (transposes && isRowMajor(value));
   });
+}
+
+void StorageOrder::setOrder(ArrayRef<int64_t> axes) {
+  order.assign(axes.begin(), axes.end());
+  place.resize(order.size());
+  for (auto [i, axis] : llvm::enumerate(order))
+    place[axis] = i;
+}
+
+/// Channels in lines may lie behind the pixels, but windows have their second axis in front of
+/// them: there only the lines change their place, and the rest is left to the layout.
+void StorageOrder::keepWindowsAxes() {
+  if (!transposes || order[0] != 0 || order[1] == 1 ||
+      llvm::none_of(body, [](Operation &op) { return isa<dl::WindowOp>(op); }))
+    return;
+  const SmallVector<int64_t> memory = order;
+  SmallVector<int64_t> axes = {0, 1};
+  llvm::copy_if(memory, std::back_inserter(axes), [](int64_t axis) { return axis > 1; });
+  setOrder(axes);
+  left = program::LayoutAttr::get(body.getParentOp()->getContext(), placesOf(memory), {});
 }
 
 SmallVector<int64_t> StorageOrder::placesOf(ArrayRef<int64_t> axes) const {
@@ -107,11 +128,11 @@ RankedTensorType StorageOrder::stored(Value value) const {
   SmallVector<int64_t> shape;
   for (int64_t axis : order)
     shape.push_back(type.getDimSize(axis));
-  return RankedTensorType::get(shape, type.getElementType());
+  return RankedTensorType::get(shape, type.getElementType(), type.getEncoding() ? left : nullptr);
 }
 
 void StorageOrder::rewrite(Operation &op) {
-  if (auto convert = dyn_cast<dl::ConvertLayoutOp>(op)) {
+  if (auto convert = dyn_cast<dl::ConvertLayoutOp>(op); convert && !left) {
     convert.replaceAllUsesWith(convert.getX());
     convert.erase();
     return;

@@ -12,7 +12,9 @@ namespace dlc {
 /// Generators then walk memory in order, and kernels that differ in their layouts only are one.
 /// Only where the order of axes means nothing: element-wise ops, broadcasts, pooling and a
 /// reduction, all tensors of the layout's rank stored in the same order, or, beside blocked ones,
-/// row-major and transposed in the kernel. Otherwise nothing changes.
+/// row-major and transposed in the kernel. Around windows blocks that lie behind the pixels,
+/// [2, 4, 5, 2, 16] in memory, are seen as those in front of them, and keep a layout that says so.
+/// Otherwise nothing changes.
 void adoptStorageOrder(mlir::Block &body);
 
 } // namespace dlc

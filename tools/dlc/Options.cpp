@@ -33,7 +33,8 @@ static const std::vector<std::pair<std::string, ImageLayout>> &layouts() {
   static const std::vector<std::pair<std::string, ImageLayout>> all = {
       {"heuristic", ImageLayout::Heuristic},
       {"row-major", ImageLayout::RowMajor},
-      {"nchw16c", ImageLayout::Blocks}};
+      {"nchw16c", ImageLayout::Blocks},
+      {"channels-last", ImageLayout::ChannelsLast}};
   return all;
 }
 
@@ -158,7 +159,7 @@ static void addOptions(CLI::App &app, Options &options) {
       ->option_text("WHICH");
   app.add_option_function<std::string>(
          "--layout", [&](const std::string &value) { options.layout = valueOf(layouts(), value); },
-         "of images in convolutions on the CPU: heuristic, row-major, nchw16c")
+         "of images in convolutions on the CPU: heuristic, row-major, nchw16c, channels-last")
       ->check(oneOf(keysOf(layouts())))
       ->option_text("WHICH");
   app.add_option("--cudnn-device", options.cudnnDevice,

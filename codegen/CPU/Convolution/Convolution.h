@@ -1,7 +1,7 @@
 //===- Convolution.h - direct convolution in all three directions -------------------*- C++ -*-===//
 //
 // Any groups, strides, dilations and paddings per side, one to three spatial dimensions, images in
-// plain N C (D H) W order or in blocks of channels, N C/16 (D H) W 16.
+// plain N C (D H) W order or in blocks of channels, N C/16 (D H) W 16 or N (D H) W C/16 16.
 //
 // All directions run on the micro-kernel of MicroKernel.h with output channels across vector lanes
 // and pixels (or, for the filter's gradient, taps) as broadcast rows. There is no im2col: a task

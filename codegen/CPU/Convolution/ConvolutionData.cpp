@@ -57,8 +57,17 @@ struct DataPlan {
   bool copiesTiles() const { return geometry.isSampling() && geometry.sourceBlock == 1; }
   bool isForward() const { return problem.direction == ConvolutionProblem::Direction::Forward; }
   int64_t boxSize() const { return schedule.boxRows * schedule.boxCols; }
+  /// From a block of channels that a tile reads to the next.
+  int64_t blockStep() const {
+    return schedule.inPlace ? geometry.sourceBlockStep
+                            : geometry.sourceBlock * block.slices * block.plane();
+  }
   /// Of the source, from the tile's first: where its rows stand.
   int64_t rowOffset(int64_t row) const;
+  /// Elements from one pixel that a tile reads to the next.
+  int64_t pixelStep() const {
+    return schedule.inPlace ? geometry.sourcePixel : geometry.sourceBlock;
+  }
   /// Lines of the next tile that each step asks for, in place: so all of a block of channels have
   /// arrived when its first is due.
   int64_t laterLines() const {
@@ -213,7 +222,7 @@ int64_t DataPlan::rowOffset(int64_t row) const {
     return row;
   return (row / schedule.boxCols * block.rowStep * block.pitch +
           row % schedule.boxCols * block.colStep) *
-         geometry.sourceBlock;
+         pixelStep();
 }
 
 void DataPlan::appendPhase(int64_t phase) {
@@ -247,13 +256,13 @@ void DataPlan::appendPhase(int64_t phase) {
   for (int64_t channel = 0; channel < schedule.channelBlock; ++channel) {
     int64_t line = channel % geometry.sourceBlock * taps * laterLines();
     forEachTap([&](int64_t slice, auto &, auto &th, auto &tw) {
-      const int64_t pixels = geometry.sourceBlock; // elements from one to the next
-      const int64_t plane = (channel / pixels * block.slices + slice) * block.plane();
-      const int64_t place = (th.offset - row[MinH]) * block.pitch + tw.offset - firstCol();
-      offsetTable.push_back(int32_t((plane + place) * pixels + channel % pixels));
+      const int64_t number = channel / geometry.sourceBlock;
+      const int64_t place =
+          slice * block.plane() + (th.offset - row[MinH]) * block.pitch + tw.offset - firstCol();
+      const int64_t pixel = number * blockStep() + place * pixelStep();
+      offsetTable.push_back(int32_t(pixel + channel % geometry.sourceBlock));
       for (int64_t i = 0; i < laterLines(); ++i, ++line)
-        offsetTable.push_back(
-            int32_t((plane + place) * pixels + rowOffset(std::min(line, boxSize() - 1))));
+        offsetTable.push_back(int32_t(pixel + rowOffset(std::min(line, boxSize() - 1))));
     });
   }
   packedElements += geometry.groups * panels * geometry.sourceChannels * taps * width;
@@ -605,7 +614,7 @@ Value DataPhase::sourceOf(const Task &task, const Tile &tile) {
     row = rowsOf(task, tile).start, col = colsOf(task, tile).start;
   Value place =
       e.add(e.mul(row, plan.block.rowStep * plan.block.pitch), e.mul(col, plan.block.colStep));
-  return e.at(block, e.mul(place, geometry.sourceBlock));
+  return e.at(block, e.mul(place, plan.pixelStep()));
 }
 
 /// Where the next tile of a row of tiles reads the source.

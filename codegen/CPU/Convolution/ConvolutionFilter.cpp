@@ -41,16 +41,21 @@ struct FilterPlan {
   int64_t bands() const { return filterBands(problem, schedule); }
   int64_t bandsOfPart() const { return ceilDiv(bands(), schedule.splits); }
   bool hasParts() const { return schedule.splits > 1; }
-  /// Between blocks of channels of x and of dy, in elements.
-  int64_t blockStepX() const { return product(problem.input) * problem.xBlock; }
-  int64_t blockStepY() const { return product(problem.output) * problem.yBlock; }
+  /// Elements between pixels and between blocks of channels of x, as tiles read it.
+  int64_t pixelStep() const { return schedule.inPlace ? problem.xPixel() : problem.xBlock; }
+  int64_t blockStep() const {
+    return schedule.inPlace ? problem.xBlockStep() : block.plane() * problem.xBlock;
+  }
   /// Where a panel's channel `channel` stands in dy in place, from its first.
   int64_t columnAt(int64_t channel) const {
-    return channel / problem.yBlock * blockStepY() + channel % problem.yBlock;
+    return channel / problem.yBlock * problem.yBlockStep() + channel % problem.yBlock;
   }
-  /// Whether, in place, lines of x stand apart as a stride says, and those of dy one behind the
-  /// other.
-  bool skipsLines() const { return schedule.inPlace && product(problem.stride) > 1; }
+  /// Whether, in place, the lines of a block of channels do not stand one behind the other, or of x
+  /// as a stride says, and of dy otherwise.
+  bool skipsLines() const {
+    return schedule.inPlace && (product(problem.stride) > 1 || problem.xPixel() != problem.xBlock ||
+                                problem.yPixel() != problem.yBlock);
+  }
   /// Of one part: [group][chunk][panel][tile][box][width].
   int64_t partElements() const {
     return problem.groups * chunks() * panels * block.tiles() * slotElements();
@@ -370,9 +375,9 @@ Value FilterPhase::isOfX(const Task &task, Value call) {
 Value FilterPhase::laterOf(const Task &task, const Operands &next, Value call, Value otherwise) {
   Value callY = e.sub(call, e.div(task.channels, problem.xBlock));
   Value blocksY = e.div(e.mul(e.sub(task.panelEnd, task.panel), plan.width), problem.yBlock);
-  return e.select(isOfX(task, call), e.at(next.source, e.mul(call, plan.blockStepX())),
+  return e.select(isOfX(task, call), e.at(next.source, e.mul(call, problem.xBlockStep())),
                   e.select(e.less(callY, blocksY),
-                           e.at(next.gradient, e.mul(callY, plan.blockStepY())), otherwise));
+                           e.at(next.gradient, e.mul(callY, problem.yBlockStep())), otherwise));
 }
 
 /// Where the pixels of a band stand in x; where lines are skipped, each with its later line.
@@ -381,9 +386,9 @@ Value FilterPhase::offsetTable(StringRef name, bool laterAsX) {
   for (int64_t pixel = 0; pixel < plan.bandPixels(); ++pixel) {
     offsets.push_back(int32_t((pixel / schedule.bandCols * problem.stride[1] * block.pitch +
                                pixel % schedule.bandCols * problem.stride[2]) *
-                              problem.xBlock));
+                              plan.pixelStep()));
     if (plan.skipsLines())
-      offsets.push_back(laterAsX ? offsets.back() : int32_t(pixel * problem.yBlock));
+      offsets.push_back(laterAsX ? offsets.back() : int32_t(pixel * problem.yPixel()));
   }
   return e.table(name, offsets);
 }
@@ -401,10 +406,10 @@ void FilterPhase::runTiles(const Task &task, const Operands &band, const Operand
       SmallVector<Value> place =
           e.delinearize(tile, {block.channelTiles, block.rowTiles, block.colTiles});
       Value channel = e.mul(place[0], schedule.boxChannels);
-      Value blockOfChannel = e.mul(e.div(channel, problem.xBlock), block.plane());
+      Value blockOfChannel = e.mul(e.div(channel, problem.xBlock), plan.blockStep());
       Value pixel = e.add(e.mul(place[1], schedule.boxRows * problem.dilation[1] * block.pitch),
                           e.mul(place[2], schedule.boxCols * problem.dilation[2]));
-      Value corner = e.add(e.mul(e.add(blockOfChannel, pixel), problem.xBlock),
+      Value corner = e.add(e.add(blockOfChannel, e.mul(pixel, plan.pixelStep())),
                            e.rem(channel, problem.xBlock));
       Value rows = e.at(band.source, corner);
       SmallVector<Value> arguments{
@@ -525,7 +530,7 @@ LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candi
   if (s.inPlace) {
     for (int64_t v = 0; v < s.vectors; ++v)
       micro.columnOffsets.push_back(plan.columnAt(v * plan.lanes));
-    micro.stepB = problem.yBlock;
+    micro.stepB = problem.yPixel();
     micro.laterLines = 1;
     micro.laterOffsets = plan.skipsLines();
   }
@@ -535,10 +540,10 @@ LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candi
     const int64_t row = m / s.boxCols % s.boxRows * problem.dilation[1],
                   col = m % s.boxCols * problem.dilation[2];
     micro.rowOffsets.push_back(m / (s.boxCols * s.boxRows) * channel +
-                               (row * plan.block.pitch + col) * problem.xBlock);
+                               (row * plan.block.pitch + col) * plan.pixelStep());
   }
   micro.vectors = s.vectors;
-  micro.stepA = s.bandRows == 1 ? problem.stride[2] * problem.xBlock : 0;
+  micro.stepA = s.bandRows == 1 ? problem.stride[2] * plan.pixelStep() : 0;
   LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
   FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   sums.reduce(function);

@@ -178,10 +178,16 @@ static ConvolutionProblem geometryOf(Operation *op) {
 static int64_t channelBlock(RankedTensorType type) {
   auto layout = dyn_cast_or_null<program::LayoutAttr>(type.getEncoding());
   if (!layout || layout.getBlocks().size() != 2 || layout.getBlocks()[0] != 1 ||
-      !llvm::is_sorted(layout.getOrder()))
+      !(llvm::is_sorted(layout.getOrder()) || program::LayoutAttr::isBlockedLast(type)))
     return 1;
   const int64_t block = layout.getBlocks()[1];
   return block % lineElements == 0 && type.getDimSize(1) % block == 0 ? block : 1;
+}
+
+/// Whether an operand of the anchor is stored with its channels behind all pixels.
+static bool isStoredLast(Value operand) {
+  BlockArgument stored = operandAsStored(operand);
+  return stored && program::LayoutAttr::isBlockedLast(cast<RankedTensorType>(stored.getType()));
 }
 
 /// The largest of the operands of its rank that `value`, an operand of the anchor, is computed
@@ -217,6 +223,10 @@ static LogicalResult setBlocks(const KernelSpec &spec, ConvolutionProblem &p) {
   p.yBlock = p.direction == Direction::Forward        ? blockBehind(spec)
              : p.direction == Direction::BackwardData ? blockBefore(first)
                                                       : blockBefore(second);
+  p.xLast = p.direction != Direction::BackwardData && isStoredLast(first);
+  p.yLast = p.direction == Direction::BackwardData
+                ? isStoredLast(first)
+                : p.direction == Direction::BackwardFilter && isStoredLast(second);
   const bool divides =
       p.inChannels / p.groups % p.xBlock == 0 && p.outChannels / p.groups % p.yBlock == 0;
   const bool tapsAreChannels = p.direction == Direction::BackwardFilter && p.kernel[0] > 1;

@@ -82,6 +82,8 @@ DataGeometry::DataGeometry(const ConvolutionProblem &p)
   targetStep = forward ? ones : p.stride;
   sourceBlock = forward ? p.xBlock : p.yBlock;
   targetBlock = forward ? p.yBlock : p.xBlock;
+  sourcePixel = forward ? p.xPixel() : p.yPixel();
+  sourceBlockStep = forward ? p.xBlockStep() : p.yBlockStep();
   for (unsigned axis = 0; axis < 3; ++axis) {
     if (forward)
       dimensions[axis].push_back(forwardDimension(p, axis));

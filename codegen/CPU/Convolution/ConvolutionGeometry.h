@@ -38,8 +38,16 @@ struct ConvolutionProblem {
   int64_t xBlock = 1, yBlock = 1;
   /// Of an element of x that is computed while it is read: its work, in simple operations.
   double imageWeight = 0;
+  /// Whether a pixel's blocks stand one behind the other, where the operand lies in memory: all of
+  /// its channels. Else a block's pixels do.
+  bool xLast = false, yLast = false;
 
   bool hasBlocks() const { return xBlock > 1 || yBlock > 1; }
+  /// Elements from one pixel to the next, and from one block to the next, of operands in memory.
+  int64_t xPixel() const { return xLast ? inChannels : xBlock; }
+  int64_t yPixel() const { return yLast ? outChannels : yBlock; }
+  int64_t xBlockStep() const { return blockStep(input, xBlock, xLast); }
+  int64_t yBlockStep() const { return blockStep(output, yBlock, yLast); }
   bool isDepthwise() const { return groups > 1 && inChannels == groups && outChannels == groups; }
 
   /// Cycles of a vector of x on its way, beside its load and store. Measured on batch norms with
@@ -54,6 +62,11 @@ struct ConvolutionProblem {
     return 4 * batch *
            (inChannels * input[0] * input[1] * input[2] +
             outChannels * output[0] * output[1] * output[2]);
+  }
+
+private:
+  static int64_t blockStep(const Spatial &extents, int64_t block, bool last) {
+    return last ? block : extents[0] * extents[1] * extents[2] * block;
   }
 };
 
@@ -76,6 +89,7 @@ struct DataGeometry {
   int64_t sourceChannels, targetChannels;
   ConvolutionProblem::Spatial source, target, kernel, sourceStep, targetStep;
   int64_t sourceBlock, targetBlock; ///< see ConvolutionProblem
+  int64_t sourcePixel, sourceBlockStep;
   /// Phases in the order (d, h, w), each dimension's list.
   std::array<llvm::SmallVector<PhaseDimension>, 3> dimensions;
 

@@ -75,6 +75,19 @@ TEST_F(Layout, RowMajor) {
   EXPECT_FALSE(program::PhysicalLayout::get(type({4, 16}, {0, 1}, {1, 16})).rowMajor);
 }
 
+/// Channels in blocks behind all pixels stand where they do without blocks that divide them.
+TEST_F(Layout, BlockedLast) {
+  const RankedTensorType last = type({2, 32, 3, 5}, {0, 2, 3, 1}, {1, 16}),
+                         plain = type({2, 32, 3, 5}, {0, 2, 3, 1}, {});
+  EXPECT_TRUE(program::LayoutAttr::isBlockedLast(last));
+  EXPECT_FALSE(program::LayoutAttr::isBlockedLast(plain));
+  EXPECT_FALSE(program::LayoutAttr::isBlockedLast(type({2, 32, 3, 5}, {0, 1, 2, 3}, {1, 16})));
+  for (int64_t i = 0; i < last.getNumElements(); ++i)
+    ASSERT_EQ(placeOf(last, program::PhysicalLayout::get(last), i),
+              placeOf(plain, program::PhysicalLayout::get(plain), i));
+  compare(last);
+}
+
 /// Two blocks of one axis: the first is the inner one.
 TEST_F(Layout, TwoBlocksOfOneAxis) { compare(type({3, 24}, {1, 0}, {1, 4, 1, 2})); }
 

@@ -57,10 +57,13 @@ inline std::string tensorType(const std::vector<int> &shape) {
   return "tensor<" + numberList(shape, "x") + "xf32>";
 }
 
-/// One whose channels stand in blocks of 16.
-inline std::string blockedType(const std::vector<int> &shape, const std::string &element = "f32") {
+/// One whose channels stand in blocks of 16; `last`: a pixel's blocks one behind the other.
+inline std::string blockedType(const std::vector<int> &shape, bool last = false,
+                               const std::string &element = "f32") {
   std::vector<int> order(shape.size());
   std::iota(order.begin(), order.end(), 0);
+  if (last)
+    std::rotate(order.begin() + 1, order.begin() + 2, order.end());
   return "tensor<" + numberList(shape, "x") + "x" + element + ", #program.layout<order = [" +
          numberList(order, ", ") + "], blocks = [1, 16]>>";
 }
@@ -69,7 +72,8 @@ inline std::string blockedType(const std::vector<int> &shape, const std::string 
 enum class Blocked { X, Y, Both };
 
 /// The kernel with x or y or both in blocks, converted at its borders as regions are.
-inline KernelSource withBlocks(KernelSource source, const ConvolutionShapes &s, Blocked blocked) {
+inline KernelSource withBlocks(KernelSource source, const ConvolutionShapes &s, Blocked blocked,
+                               bool last = false) {
   auto replaceAll = [](std::string &text, const std::string &from, const std::string &to) {
     for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
       text.replace(at, from.size(), to);
@@ -83,7 +87,7 @@ inline KernelSource withBlocks(KernelSource source, const ConvolutionShapes &s, 
   const size_t begin = block.find("):\n") + 3;
   std::string arguments = block.substr(0, begin), body = block.substr(begin), converts;
   for (const std::vector<int> &shape : shapes) {
-    const std::string plain = tensorType(shape), inBlocks = blockedType(shape);
+    const std::string plain = tensorType(shape), inBlocks = blockedType(shape, last);
     for (size_t at = arguments.find(plain); at != std::string::npos;
          at = arguments.find(plain, at + inBlocks.size())) {
       const size_t name = arguments.rfind('%', at);
@@ -130,12 +134,13 @@ inline std::array<KernelSource, 3> convolutionKernels(const ConvolutionShapes &s
 
 /// A convolution of blocks of channels, its ReLU stored, behind it the moments of what is stored,
 /// and a sum with an addend for each channel: forward, backward data.
-inline std::array<KernelSource, 2> convolutionReductions(const ConvolutionShapes &s) {
+inline std::array<KernelSource, 2> convolutionReductions(const ConvolutionShapes &s,
+                                                         bool last = false) {
   auto kernels = convolutionKernels(s);
   auto withReductions = [&](KernelSource source, const std::vector<int> &shape) {
-    const std::string plain = tensorType(shape), inBlocks = blockedType(shape);
+    const std::string plain = tensorType(shape), inBlocks = blockedType(shape, last);
     const std::string kept = "tensor<" + std::to_string(shape[1]) + "xf32>";
-    source = withBlocks(source, s, Blocked::Both);
+    source = withBlocks(source, s, Blocked::Both, last);
     std::string &block = source.block;
     const size_t end = block.find("  %stored");
     block = block.substr(0, end) + "  %r = dl.relu %c : " + plain +
@@ -188,15 +193,16 @@ inline std::array<KernelSource, 2> convolutionBodies() {
 struct BlockedBody {
   int kernel = 1, stride = 1, pad = 0;
   bool scaled = false, plainAddend = false;
+  bool last = false;
 
   KernelSource source() const {
     const int extent = 11, out = (extent + 2 * pad - kernel) / stride + 1;
     const std::vector<int> x = {2, 32, extent, extent}, y = {2, 48, out, out};
-    const std::string w = tensorType({48, 32, kernel, kernel}), bx = blockedType(x),
-                      by = blockedType(y), px = tensorType(x), py = tensorType(y),
+    const std::string w = tensorType({48, 32, kernel, kernel}), bx = blockedType(x, last),
+                      by = blockedType(y, last), px = tensorType(x), py = tensorType(y),
                       addend = plainAddend ? py : by,
                       mask = "tensor<" + numberList(y, "x") + "xi1>",
-                      blockedMask = blockedType(y, "i1");
+                      blockedMask = blockedType(y, last, "i1");
     auto four = [](int number) {
       return "[" + numberList({number, number, number, number}, ", ") + "]";
     };

@@ -180,14 +180,15 @@ TEST(Convolution, StridedEpilogue) {
 // Blocks of channels
 //===------------------------------------------------------------------------------------------===//
 
-/// The first `directions` with x, y and both in blocks.
+/// The first `directions` with x, y and both in blocks, those of a pixel side by side or apart.
 static void checkBlocked(const ConvolutionShapes &shapes,
                          std::vector<Blocked> which = {Blocked::X, Blocked::Y, Blocked::Both},
                          size_t directions = 3) {
   const auto sources = convolutionKernels(shapes);
   for (Blocked blocked : which)
     for (const KernelSource &source : llvm::ArrayRef(sources).take_front(directions))
-      checkKernel(withBlocks(source, shapes, blocked), rounding, "cpu-convolution");
+      for (bool last : {false, true})
+        checkKernel(withBlocks(source, shapes, blocked, last), rounding, "cpu-convolution");
 }
 
 /// Read in place: pixels that tiles do not divide, fewer than a tile has, one; a block, and blocks
@@ -206,8 +207,9 @@ TEST(Convolution, BlockedPointwise) {
 /// which the last is smaller, rows that a stride skips, and a last row that no pixel of y meets.
 TEST(Convolution, BlockedPointwiseFilterGradient) {
   auto check = [](const ConvolutionShapes &shapes) {
-    checkKernel(withBlocks(convolutionKernels(shapes)[2], shapes, Blocked::Both), rounding,
-                "cpu-convolution");
+    for (bool last : {false, true})
+      checkKernel(withBlocks(convolutionKernels(shapes)[2], shapes, Blocked::Both, last), rounding,
+                  "cpu-convolution");
   };
   check({{3, 80, 24, 25}, {96, 80, 1, 1}, {3, 96, 24, 25}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
   check({{2, 208, 5, 5}, {400, 208, 1, 1}, {2, 400, 5, 5}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
@@ -256,8 +258,9 @@ TEST(Convolution, Reductions) {
            {{2, 16, 19, 21}, {80, 16, 3, 3}, {2, 80, 19, 21}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
            {{2, 16, 13, 15}, {32, 16, 3, 3}, {2, 32, 7, 8}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
            {{2, 32, 9, 8}, {32, 16, 3, 1}, {2, 32, 9, 8}, {1, 1}, {1, 1, 0, 0}, {1, 1}, 2}})
-    for (const KernelSource &source : convolutionReductions(shapes))
-      checkKernel(source, rounding, "cpu-convolution");
+    for (bool last : {false, true})
+      for (const KernelSource &source : convolutionReductions(shapes, last))
+        checkKernel(source, rounding, "cpu-convolution");
 }
 
 /// Groups whose channels are no whole blocks are left to loops of single elements.
@@ -272,6 +275,8 @@ TEST(Convolution, BlockedBodies) {
   for (const BlockedBody &body :
        {BlockedBody{}, BlockedBody{.plainAddend = true}, BlockedBody{.scaled = true},
         BlockedBody{.stride = 2}, BlockedBody{.kernel = 3, .pad = 1, .scaled = true},
-        BlockedBody{.kernel = 3, .stride = 2, .pad = 1}})
+        BlockedBody{.kernel = 3, .stride = 2, .pad = 1}, BlockedBody{.last = true},
+        BlockedBody{.plainAddend = true, .last = true}, BlockedBody{.scaled = true, .last = true},
+        BlockedBody{.kernel = 3, .stride = 2, .pad = 1, .last = true}})
     checkKernel(body.source(), rounding, "cpu-convolution");
 }

@@ -86,7 +86,8 @@ TEST(Depthwise, BlocksOfChannels) {
   for (const ConvolutionShapes &shapes : list) {
     const auto sources = convolutionKernels(shapes);
     for (const KernelSource &source : llvm::ArrayRef(sources).take_front(2))
-      checkKernel(withBlocks(source, shapes, Blocked::Both), rounding, "cpu-depthwise");
+      for (bool last : {false, true})
+        checkKernel(withBlocks(source, shapes, Blocked::Both, last), rounding, "cpu-depthwise");
   }
 }
 

@@ -96,7 +96,8 @@ TEST(Winograd, BlocksOfChannels) {
   for (const ConvolutionShapes &shapes : list)
     for (const KernelSource &source : convolutionKernels(shapes))
       for (Blocked blocked : {Blocked::X, Blocked::Y, Blocked::Both})
-        checkKernel(withBlocks(source, shapes, blocked), rounding, "cpu-winograd");
+        for (bool last : {false, true})
+          checkKernel(withBlocks(source, shapes, blocked, last), rounding, "cpu-winograd");
   for (bool scaled : {false, true})
     checkKernel(BlockedBody{.kernel = 3, .pad = 1, .scaled = scaled}.source(), rounding,
                 "cpu-winograd");
