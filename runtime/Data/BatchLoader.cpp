@@ -4,6 +4,7 @@
 #include "runtime/Core/Thread.h"
 #include "runtime/Data/Shuffle.h"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -46,6 +47,39 @@ BatchLoader::BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> 
 }
 
 BatchLoader::~BatchLoader() { stop(); }
+
+/// Of an input [N, planes, height, width] for a sample.
+static ImageShape imageShape(const TensorType &type) {
+  return {type.shape[1], type.shape[2], type.shape[3], dtypeSize(type.dtype)};
+}
+
+static bool takesImages(const ValueInfo &input) { return input.type.shape.size() == 4; }
+
+Status BatchLoader::augment(const Augmentation &wanted) {
+  if (!wanted.changesImages())
+    return {};
+  uint64_t largest = 0;
+  for (const MappedInput &mapped : mapping) {
+    const ValueInfo &input = entry.inputs[mapped.input];
+    if (!takesImages(input)) {
+      if (dataset->isSequence() || input.type.shape.size() > 2)
+        return invalid("--augment: input '", input.name, "' is ", input.type.str(),
+                       ", which is not moved as images [N, planes, height, width] are");
+      continue;
+    }
+    const ImageShape shape = imageShape(input.type);
+    if (wanted.crop >= std::min(shape.height, shape.width))
+      return invalid("--augment: crop:", wanted.crop, " is as large as the images of input '",
+                     input.name, "', ", input.type.str());
+    largest = std::max(largest, mapped.elements * shape.bytesOfPixel);
+  }
+  if (largest == 0)
+    return invalid("--augment: entry '", entry.name,
+                   "' takes no images, which are inputs [N, planes, height, width]");
+  unmoved.resize(largest);
+  augmentation = wanted;
+  return {};
+}
 
 uint64_t BatchLoader::batches(bool keepPartial) const {
   if (dataset->isSequence())
@@ -122,6 +156,12 @@ const Batch *BatchLoader::next() {
   return &ring[taken++ % slots];
 }
 
+void BatchLoader::convertImage(const MappedInput &mapped, const Placement &placement,
+                               const std::byte *from, std::byte *to) {
+  convertSample(mapped, from, unmoved.data());
+  placeImage(placement, imageShape(entry.inputs[mapped.input].type), unmoved.data(), to);
+}
+
 void BatchLoader::fill(Batch &batch, uint64_t number) {
   const uint64_t begin = number * entry.batch;
   const uint64_t valid = std::min<uint64_t>(entry.batch, order.size() - begin);
@@ -131,9 +171,17 @@ void BatchLoader::fill(Batch &batch, uint64_t number) {
   for (const MappedInput &mapped : mapping) {
     std::span<std::byte> block = batch.inputs[mapped.input];
     const uint64_t bytes = mapped.elements * dtypeSize(mapped.to);
-    for (uint64_t i = 0; i < valid; ++i)
-      convertSample(mapped, dataset->sample(batch.samples[i], mapped.field),
-                    block.data() + i * bytes);
+    const bool moves =
+        augmentation.changesImages() && pass.seed && takesImages(entry.inputs[mapped.input]);
+    for (uint64_t i = 0; i < valid; ++i) {
+      const uint32_t sample = batch.samples[i];
+      const std::byte *const from = dataset->sample(sample, mapped.field);
+      if (moves)
+        convertImage(mapped, placementOf(augmentation, *pass.seed, pass.epoch, sample), from,
+                     block.data() + i * bytes);
+      else
+        convertSample(mapped, from, block.data() + i * bytes);
+    }
     std::memset(block.data() + valid * bytes, 0, block.size() - valid * bytes);
   }
 }

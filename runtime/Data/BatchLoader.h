@@ -2,7 +2,7 @@
 //
 // The order is a function of seed, epoch and position: prefetching and a restart in mid-epoch do
 // not change it. Training drops the last partial batch; evaluation pads it with zeros and says how
-// many samples are valid.
+// many samples are valid. Images may be moved and mirrored by chance (Augmentation.h).
 //
 // Of a sequence each row of a batch takes a piece, and the rows of the next batch go on where those
 // of this one end: the sequence is cut into as many parts as all ranks have rows. There is no order
@@ -13,6 +13,7 @@
 #define DLC_RUNTIME_DATA_BATCHLOADER_H
 
 #include "dlc/context.h"
+#include "runtime/Data/Augmentation.h"
 #include "runtime/Data/InputMapping.h"
 
 #include <condition_variable>
@@ -57,6 +58,11 @@ public:
   create(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset, Shard shard = {});
   ~BatchLoader();
 
+  /// From the next pass on moves the images of passes with a seed: what goes to inputs
+  /// [N, planes, height, width], all of a sample alike. Fails where there are none, where a crop is
+  /// as large as an image, and where another input may have places of the image, too.
+  Status augment(const Augmentation &wanted);
+
   /// Batches of a whole pass that this process takes.
   uint64_t batches(bool keepPartial) const;
   /// Begins a pass; what was prefetched for another is dropped. Fails where no thread can be had.
@@ -70,6 +76,8 @@ private:
   void stop();
   void produce();
   void fill(Batch &batch, uint64_t number);
+  void convertImage(const MappedInput &mapped, const Placement &placement, const std::byte *from,
+                    std::byte *to);
   void fillSequence(Batch &batch, uint64_t number);
   /// Elements of a sequence that a row takes in one batch.
   uint64_t steps() const { return mapping.front().elements; }
@@ -85,6 +93,8 @@ private:
   std::shared_ptr<const Dataset> dataset;
   std::vector<MappedInput> mapping;
   Shard shard;
+  Augmentation augmentation;
+  std::vector<std::byte> unmoved;
   std::vector<std::vector<std::byte>> storage;
   Batch ring[slots];
 

@@ -36,6 +36,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
   const Transport &ranks = trainer->ranks();
   const Shard shard{.rank = ranks.rank(), .ranks = ranks.ranks(), .even = true};
   DLC_TRY_ASSIGN(loader, BatchLoader::create(trainer->steps[0].context->entry(), train, shard));
+  DLC_TRY(loader->augment(options.augmentation));
   trainer->loader = std::move(loader);
   if (trainer->loader->batches(false) == 0)
     return invalid(train->name(), ": ", train->size(), " samples do not fill one batch of ",

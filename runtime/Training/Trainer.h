@@ -15,6 +15,7 @@
 #define DLC_RUNTIME_TRAINING_TRAINER_H
 
 #include "runtime/Collectives/Transport.h"
+#include "runtime/Data/Augmentation.h"
 #include "runtime/Exec/Metrics.h"
 #include "runtime/Training/Evaluate.h"
 #include "runtime/Training/Progress.h"
@@ -38,6 +39,8 @@ struct TrainOptions {
   uint64_t checkpointEvery = 0;
   /// Compare the parameters of all ranks each so many batches; 0: not.
   uint64_t checkRanks = 0;
+  /// What happens to training images by chance.
+  Augmentation augmentation = {};
   /// Scalars set by the user, by name.
   std::map<std::string, double> overrides = {};
   /// Where what happens is noted; null: nowhere. It outlives the trainer.

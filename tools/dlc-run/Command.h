@@ -6,6 +6,7 @@
 #include "dlc/checkpoint.h"
 #include "dlc/context.h"
 #include "runtime/Collectives/Transport.h"
+#include "runtime/Data/Augmentation.h"
 #include "runtime/Training/Ranks.h"
 
 #include <functional>
@@ -76,6 +77,7 @@ struct TrainFlags : RanksFlags {
   uint64_t checkpointEvery = 0;
   uint64_t checkRanks = 0;
   bool resume = false, overwrite = false;
+  Augmentation augmentation;
   std::map<std::string, double> overrides;
 };
 

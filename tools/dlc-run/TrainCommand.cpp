@@ -225,21 +225,23 @@ Facts factsOf(const TrainFlags &flags, const Prepared &prepared) {
   auto number = [](const std::optional<uint64_t> &given) {
     return given ? std::to_string(*given) : std::string("none");
   };
-  return {{"the module", hexadecimal(module.note().file_hash)},
-          {"the plan", module.graphHash()},
-          {"the device", std::string(prepared.state->device()->name())},
-          {"training data of", describeSamples(*prepared.train)},
-          {"test data of", prepared.test ? describeSamples(*prepared.test) : "none"},
-          {"--seed", number(flags.seed)},
-          {"--epochs", number(flags.epochs)},
-          {"--steps", number(flags.steps)},
-          {"--checkpoint", flags.checkpoint.empty() ? "none" : "a file"},
-          {"--resume", flags.resume ? "given" : "none"},
-          {"--init-from", flags.initFrom.empty() ? "none" : "a file"},
-          {"--checkpoint-every", std::to_string(flags.checkpointEvery)},
-          {"--check-ranks", std::to_string(flags.checkRanks)},
-          {"--trace", flags.trace.empty() ? "none" : "a file"},
-          {"--override", overrides.empty() ? "none" : overrides}};
+  return {
+      {"the module", hexadecimal(module.note().file_hash)},
+      {"the plan", module.graphHash()},
+      {"the device", std::string(prepared.state->device()->name())},
+      {"training data of", describeSamples(*prepared.train)},
+      {"test data of", prepared.test ? describeSamples(*prepared.test) : "none"},
+      {"--seed", number(flags.seed)},
+      {"--epochs", number(flags.epochs)},
+      {"--steps", number(flags.steps)},
+      {"--checkpoint", flags.checkpoint.empty() ? "none" : "a file"},
+      {"--resume", flags.resume ? "given" : "none"},
+      {"--init-from", flags.initFrom.empty() ? "none" : "a file"},
+      {"--checkpoint-every", std::to_string(flags.checkpointEvery)},
+      {"--check-ranks", std::to_string(flags.checkRanks)},
+      {"--augment", concat("crop:", flags.augmentation.crop, " flip:", flags.augmentation.flip)},
+      {"--trace", flags.trace.empty() ? "none" : "a file"},
+      {"--override", overrides.empty() ? "none" : overrides}};
 }
 
 /// How many ranks wrote a checkpoint.
@@ -358,6 +360,7 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
                              .checkpoint = flags.checkpoint,
                              .checkpointEvery = flags.checkpointEvery,
                              .checkRanks = flags.checkRanks,
+                             .augmentation = flags.augmentation,
                              .overrides = flags.overrides,
                              .timeline = tracer->timeline()};
   Result<std::unique_ptr<Trainer>> created = createTrainer(*prepared, options, progress);

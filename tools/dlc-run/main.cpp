@@ -164,6 +164,17 @@ void CommandLine::addTrain() {
                    "compare the parameters of all ranks every N batches; default: 0, never")
       ->type_name("N")
       ->check(wholeNumber(0));
+  trainCommand
+      ->add_option_function<std::string>(
+          "--augment",
+          [this](const std::string &text) {
+            Result<Augmentation> found = parseAugmentation(text);
+            if (!found.ok())
+              throw CLI::ValidationError("--augment", std::string(found.status().message()));
+            train.augmentation = *found;
+          },
+          "move training images by up to N pixels and mirror half of them: crop:N, flip or both")
+      ->type_name("crop:N,flip");
   addRanks(trainCommand, train);
   trainCommand
       ->add_option_function<std::vector<std::string>>(
