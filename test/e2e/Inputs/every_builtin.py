@@ -113,7 +113,7 @@ class Program:
         if not count:
             return
         self.weights[k] = shape
-        self.tensors[f"v{k}"] = (shape, [n + (0.5 if n > 0 else -0.5) for n in spread(shape, -1, 1, f"w {case.label}")])
+        self.tensors[f"v{k}"] = (shape, spread(shape, 0.5, 1.5, f"v {case.label}"))
         metrics.append(f"z{k} = {y}\n    m{k} = mean((z{k} + 0.1 * square(z{k})) * v{k})\n    metric l{k} = m{k}")
         losses.append(f"m{k}")
 
@@ -203,7 +203,7 @@ class Check:
             pending = {k: both for k, both in pending.items() if not self.agrees(k, *both, differences[f"l{k}.sum"][0], limit, last)}
         for k in self.program.weights:
             # A composite's formula against its decomposition.
-            error = distance(found[f"l{k}.sum"], plain[f"l{k}.sum"], 1e-3)
+            error = distance(found[f"l{k}.sum"], plain[f"l{k}.sum"], LEAST)
             if not error <= 1e-6:
                 self.wrong(k, f"the formula gives {plain[f'l{k}.sum'][0]}, decomposed {found[f'l{k}.sum'][0]}")
 
