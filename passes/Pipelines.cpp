@@ -120,9 +120,13 @@ void dlc::addRegionPasses(OpPassManager &manager, const DLPipelineOptions &optio
   if (options.candidates)
     improve(manager, options, dl::createFuseReductions(options.candidates));
 
-  // Behind these, which decide what code reads an image and what is read beside it.
+  // Behind these, which decide what code reads an image and what is read beside it; before
+  // dl-rematerialize, which would have images computed again by kernels of their own.
+  using Recompute = DLPipelineOptions::Recompute;
   if (options.candidates)
-    improve(manager, options, dl::createFusePrologues(options.candidates));
+    improve(manager, options,
+            dl::createFusePrologues(options.candidates, options.recompute == Recompute::Cheap &&
+                                                            options.memoryBudget == 0));
 
   // Behind the choice as well: parameters, gradients and slots lie alike, and what joins changes
   // what a region stores, but not how it computes. Before the order, in which an update stands
@@ -136,7 +140,6 @@ void dlc::addRegionPasses(OpPassManager &manager, const DLPipelineOptions &optio
 
   // On regions in the order of execution: these say which values are stored, how long, and what it
   // would take to compute them again. Behind fusion and CSE, which would make one of the two.
-  using Recompute = DLPipelineOptions::Recompute;
   if (options.recompute != Recompute::None)
     manager.addPass(dl::createRematerialize(
         {options.recompute == Recompute::Cheap, options.memoryBudget, options.refuseEarly},

@@ -15,7 +15,8 @@
 //
 // Layouts stay what was chosen. Code does where it can: what reads an image where it lies copies it
 // now. All of them together must take less time than before, since as long as one of them reads
-// the image it is stored for all. What needs several images stays: they would live as long as the
+// the image it is stored for all; where memory is to be saved, less than if dl-rematerialize made
+// the image once more. What needs several images stays: they would live as long as the
 // one that is computed of them.
 //
 //===------------------------------------------------------------------------------------------===//
@@ -80,7 +81,8 @@ struct Join {
 
 class Rewriter {
 public:
-  Rewriter(Block &block, CandidateSource &source) : block(block), source(source) {}
+  Rewriter(Block &block, CandidateSource &source, bool savesMemory)
+      : block(block), source(source), savesMemory(savesMemory) {}
   void run() {
     SmallVector<FusedOp> images(llvm::make_filter_range(block.getOps<FusedOp>(), computesOfOne));
     // From the last on: readers, which joins take the place of, have been images themselves.
@@ -96,6 +98,7 @@ private:
 
   Block &block;
   CandidateSource &source;
+  const bool savesMemory;
 };
 } // namespace
 
@@ -143,7 +146,8 @@ void Rewriter::joinReaders(FusedOp image) {
   std::optional<llvm::SetVector<FusedOp>> readers = readersOf(image);
   if (!readers)
     return;
-  double before = secondsOf(image), after = 0;
+  // To compute it once more takes as long as the first time.
+  double before = secondsOf(image) * (savesMemory ? 2 : 1), after = 0;
   SmallVector<Join> joins;
   for (FusedOp reader : *readers)
     if (std::optional<Join> one = join(image, reader)) {
@@ -171,7 +175,8 @@ namespace {
 struct FusePrologues : PassWrapper<FusePrologues, OperationPass<EntryOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FusePrologues)
 
-  explicit FusePrologues(std::shared_ptr<CandidateSource> source) : source(std::move(source)) {}
+  FusePrologues(std::shared_ptr<CandidateSource> source, bool savesMemory)
+      : source(std::move(source)), savesMemory(savesMemory) {}
   StringRef getArgument() const override { return "dl-fuse-prologues"; }
   StringRef getDescription() const override {
     return "lets convolutions compute the image that they read, where the target can";
@@ -179,12 +184,16 @@ struct FusePrologues : PassWrapper<FusePrologues, OperationPass<EntryOp>> {
   void getDependentDialects(DialectRegistry &registry) const override {
     source->addDialects(registry);
   }
-  void runOnOperation() override { Rewriter(getOperation().getBlock(), *source).run(); }
+  void runOnOperation() override {
+    Rewriter(getOperation().getBlock(), *source, savesMemory).run();
+  }
 
   std::shared_ptr<CandidateSource> source;
+  const bool savesMemory;
 };
 } // namespace
 
-std::unique_ptr<Pass> dlc::dl::createFusePrologues(std::shared_ptr<CandidateSource> source) {
-  return std::make_unique<FusePrologues>(std::move(source));
+std::unique_ptr<Pass> dlc::dl::createFusePrologues(std::shared_ptr<CandidateSource> source,
+                                                   bool savesMemory) {
+  return std::make_unique<FusePrologues>(std::move(source), savesMemory);
 }

@@ -188,6 +188,40 @@ inline std::array<KernelSource, 2> convolutionBodies() {
   dl.yield %d, %m : tensor<7x5x3x3xf32>, tensor<3x7x9x9xf32>)"}};
 }
 
+/// Kernels that compute the image they read, which dl-fuse-prologues makes: scaled, shifted, and
+/// what the padding would not be if it were read so. Forward, the filter's gradient, and a mask of
+/// it behind the image's gradient.
+inline std::array<KernelSource, 3> convolutionImages(const ConvolutionShapes &s) {
+  const std::string x = tensorType(s.x), each = "tensor<" + std::to_string(s.x[1]) + "xf32>";
+  auto withImage = [&](KernelSource source, const std::string &from, const std::string &image) {
+    const size_t anchor = source.block.find("  %c");
+    std::string text = "  %s = dl.broadcast %scale dims = [1] : " + each + " to " + x +
+                       "\n  %t = dl.broadcast %shift dims = [1] : " + each + " to " + x +
+                       "\n  %m = dl.multiply " + from + ", %s : " + x +
+                       "\n  %n = dl.add %m, %t : " + x + "\n  " + image + " = dl.exp %n : " + x +
+                       "\n";
+    source.block.insert(anchor, text);
+    source.block.insert(source.block.find("):"), ", %scale: " + each + ", %shift: " + each);
+    source.operands += ", " + each + ", " + each;
+    return source;
+  };
+  std::array<KernelSource, 3> kernels = convolutionKernels(s);
+  for (int direction : {0, 2}) {
+    std::string &block = kernels[direction].block;
+    block.replace(block.find("%a, %b strides"), 2, "%i");
+    kernels[direction] = withImage(kernels[direction], "%a", "%i");
+  }
+  KernelSource &masked = kernels[1];
+  masked.block.insert(masked.block.find("):"), ", %p: " + x);
+  masked.operands += ", " + x;
+  masked = withImage(masked, "%p", "%i");
+  masked.block = masked.block.substr(0, masked.block.find("  dl.yield")) +
+                 "  %one = dl.constant dense<1.0> : " + x +
+                 "\n  %on = dl.compare gt %i, %one : " + x +
+                 "\n  %q = dl.select %on, %c, %one : " + x + "\n  dl.yield %q : " + x;
+  return kernels;
+}
+
 /// Bodies before and behind: a scaled image, one in blocks; a bias, an addend in blocks and one
 /// without, ReLU, its mask.
 struct BlockedBody {

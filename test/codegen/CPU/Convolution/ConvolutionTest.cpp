@@ -145,6 +145,18 @@ TEST(Convolution, Prologue) {
       rounding, "cpu-convolution");
 }
 
+/// An image that is computed while it is read, plain and in blocks of channels.
+TEST(Convolution, ComputedImages) {
+  for (const ConvolutionShapes &shapes : std::vector<ConvolutionShapes>{
+           {{2, 32, 9, 11}, {48, 32, 1, 1}, {2, 48, 9, 11}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+           {{2, 16, 12, 9}, {32, 16, 3, 3}, {2, 32, 6, 5}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
+           {{2, 32, 13, 11}, {48, 32, 3, 3}, {2, 48, 13, 11}, {1, 1}, {1, 1, 1, 1}, {1, 1}}})
+    for (const KernelSource &source : convolutionImages(shapes)) {
+      checkKernel(source, rounding, "cpu-convolution");
+      checkKernel(withBlocks(source, shapes, Blocked::Both), rounding, "cpu-convolution");
+    }
+}
+
 /// The filter's gradient behind a ReLU, with weight decay behind it; the masked gradient is a
 /// result, too.
 TEST(Convolution, FilterGradientWithBodies) {

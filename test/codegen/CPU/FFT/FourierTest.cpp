@@ -42,6 +42,16 @@ TEST(Fourier, Bodies) {
     checkKernel(source, rounding, "cpu-fft");
 }
 
+/// An image that is computed while it is read, plain and in blocks of channels.
+TEST(Fourier, ComputedImages) {
+  for (const ConvolutionShapes &shapes : std::vector<ConvolutionShapes>{
+           {{2, 32, 13, 11}, {48, 32, 3, 3}, {2, 48, 13, 11}, {1, 1}, {1, 1, 1, 1}, {1, 1}}})
+    for (const KernelSource &source : convolutionImages(shapes)) {
+      checkKernel(source, rounding, "cpu-fft");
+      checkKernel(withBlocks(source, shapes, Blocked::Both), rounding, "cpu-fft");
+    }
+}
+
 TEST(Fourier, Reductions) {
   const ConvolutionShapes shapes = {{2, 16, 27, 38}, {32, 16, 5, 5}, {2, 32, 27, 38},
                                     {1, 1},          {2, 2, 2, 2},   {1, 1}};

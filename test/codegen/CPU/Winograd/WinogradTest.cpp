@@ -110,6 +110,16 @@ TEST(Winograd, Bodies) {
     checkKernel(source, rounding, "cpu-winograd");
 }
 
+/// An image that is computed while it is read, plain and in blocks of channels.
+TEST(Winograd, ComputedImages) {
+  for (const ConvolutionShapes &shapes : std::vector<ConvolutionShapes>{
+           {{2, 32, 13, 11}, {48, 32, 3, 3}, {2, 48, 13, 11}, {1, 1}, {1, 1, 1, 1}, {1, 1}}})
+    for (const KernelSource &source : convolutionImages(shapes)) {
+      checkKernel(source, rounding, "cpu-winograd");
+      checkKernel(withBlocks(source, shapes, Blocked::Both), rounding, "cpu-winograd");
+    }
+}
+
 /// Segments that are whole, and that end with the image.
 TEST(Winograd, Reductions) {
   for (const ConvolutionShapes &shapes : TransformShapes::List{
