@@ -159,7 +159,7 @@ static void addOptions(CLI::App &app, Options &options) {
       ->option_text("WHICH");
   app.add_option_function<std::string>(
          "--layout", [&](const std::string &value) { options.layout = valueOf(layouts(), value); },
-         "of images in convolutions on the CPU: heuristic, row-major, nchw16c, channels-last")
+         "of images on the CPU: heuristic, row-major, nchw16c, channels-last")
       ->check(oneOf(keysOf(layouts())))
       ->option_text("WHICH");
   app.add_option("--cudnn-device", options.cudnnDevice,
