@@ -173,7 +173,7 @@ void CommandLine::addTrain() {
               throw CLI::ValidationError("--augment", std::string(found.status().message()));
             train.augmentation = *found;
           },
-          "move training images by up to N pixels and mirror half of them: crop:N, flip or both")
+          "move images by up to N pixels, mirror half of them: crop:N, flip or both")
       ->type_name("crop:N,flip");
   addRanks(trainCommand, train);
   trainCommand
