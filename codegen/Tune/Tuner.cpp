@@ -302,6 +302,7 @@ llvm::Expected<LockFile> ModuleTuner::run() {
     auto selector = std::make_shared<KernelSelector>(target, file.choices());
     DLPipelineOptions choosing = pipeline;
     choosing.candidates = createCandidateSource(selector);
+    choosing.memoryPlanner = createMemoryPlanner(selector, choosing);
     OwningOpRef<ModuleOp> copy = module.clone();
     PassManager manager(module.getContext());
     addFusionPasses(manager, choosing);

@@ -194,6 +194,7 @@ LogicalResult Driver::makeTrainingSteps() {
   if (options.math == Math::TF32 && !cuda)
     engine.warning({}, "--math=tf32 is for CUDA: the CPU computes in float32");
   pipeline = {options.inputGradients, options.weightGradients, options.disabledPasses};
+  pipeline.recompute = options.recompute;
   pipeline.compress = options.compress;
   pipeline.buckets.bucketBytes = options.bucketBytes;
   if (auto [alpha, beta] = options.link; alpha > 0) {
@@ -297,7 +298,6 @@ LogicalResult Driver::compileModule() {
     return failure();
   if (options.emit == Emit::DLTrain)
     return writeModule();
-  pipeline.recompute = options.recompute;
   pipeline.memoryBudget = options.memoryBudget;
   selector = openSelector(pipeline);
   if (options.memoryBudget > 0) {
