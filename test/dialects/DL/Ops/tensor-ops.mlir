@@ -104,9 +104,9 @@ dl.entry @lookups(%a: tensor<4x3xf32>, %b: tensor<4x5xf32>, %i: tensor<2x6xi64>)
 
 // A physical layout is part of the type.
 // CHECK-LABEL: dl.entry @layout
-// CHECK-SAME: tensor<2x20x4x5xf32, #program.layout<order = [0, 2, 3, 1], blocks = [1, 16]>>
-dl.entry @layout(%x: tensor<2x20x4x5xf32, #program.layout<order = [0, 2, 3, 1], blocks = [1, 16]>>) attributes {kind = #program.entry<infer>} {
-  // CHECK: dl.relu %{{.*}} : tensor<2x20x4x5xf32, #program.layout<order = [0, 2, 3, 1], blocks = [1, 16]>>
-  %0 = dl.relu %x : tensor<2x20x4x5xf32, #program.layout<order = [0, 2, 3, 1], blocks = [1, 16]>>
+// CHECK-SAME: tensor<2x20x4x5xf32, #program.layout<order = [0, 2, 3, 1], blocks = [1, 8]>>
+dl.entry @layout(%x: tensor<2x20x4x5xf32, #program.layout<order = [0, 2, 3, 1], blocks = [1, 8]>>) attributes {kind = #program.entry<infer>} {
+  // CHECK: dl.relu %{{.*}} : tensor<2x20x4x5xf32, #program.layout<order = [0, 2, 3, 1], blocks = [1, 8]>>
+  %0 = dl.relu %x : tensor<2x20x4x5xf32, #program.layout<order = [0, 2, 3, 1], blocks = [1, 8]>>
   dl.return
 }
