@@ -1,4 +1,4 @@
-"""Checks that every include respects the borders between the parts of dlc, and that files are written by one piece of code.
+"""Checks that every include respects the borders between the parts of dlc, that files are written by one piece of code, and that scripts can be run.
 
 usage: check_borders.py ROOT      prints one line a violation, exits 1 if there is one
 """
@@ -64,6 +64,11 @@ def writes_files(part, path, line):
     return part not in ("test", "bench") and path not in MAY_WRITE and not line.lstrip().startswith("//") and WRITER.search(line)
 
 
+def is_script(path):
+    with open(path, "rb") as file:
+        return file.read(2) == b"#!"
+
+
 def has_main_or_flags(part, line):
     return part in ("dialects", "frontend", "passes", "codegen", "runtime") and re.match(r"^(int main\(|.*\bcl::opt<)", line)
 
@@ -74,6 +79,9 @@ def main():
         folders[:] = [d for d in folders if d not in (".git", "build", ".cache")]
         for file in files:
             path = os.path.relpath(os.path.join(folder, file), root)
+            if is_script(os.path.join(root, path)) and not os.access(os.path.join(root, path), os.X_OK):
+                print(f"{path}:1: a file that begins with #! must be executable")
+                bad += 1
             part = part_of(path)
             if part is None or not SOURCE.search(file):
                 continue
