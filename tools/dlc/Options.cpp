@@ -261,9 +261,12 @@ static void addModel(CLI::App &app, Options &options, const char *text) {
   app.add_option("model", options.input, text)->required()->option_text(" ");
 }
 
+/// What of the options cannot be together, an empty string where all can.
+using Check = std::string (*)(const Options &options);
+
 /// False if the program is to end with `exitCode`.
 static bool readAndCheck(CLI::App &app, int argc, char **argv, Options &options,
-                         const std::string &emit, int &exitCode) {
+                         const std::string &emit, Check check, int &exitCode) {
   if (const std::optional<int> ended = readCommandLine(app, argc, argv, advise)) {
     exitCode = *ended;
     return false;
@@ -272,12 +275,20 @@ static bool readAndCheck(CLI::App &app, int argc, char **argv, Options &options,
     options.emit = valueOf(emits(), emit);
   if (options.memoryBudget > 0 && app.count("--rematerialize") == 0)
     options.recompute = Recompute::Any;
-  if (const std::string conflict = checkForTarget(options); !conflict.empty()) {
+  if (const std::string conflict = check(options); !conflict.empty()) {
     llvm::errs() << "error: " << conflict << '\n';
     exitCode = WrongUsage;
     return false;
   }
   return true;
+}
+
+static std::string checkForTuning(const Options &options) {
+  if (options.memoryBudget > 0)
+    return "dlc tune does not know --memory-budget: tune without it, and compile with both";
+  if (llvm::is_contained(options.disabledPasses, "dl-choose"))
+    return "dlc tune times what dl-choose chooses from, which --disable-pass leaves out";
+  return checkForTarget(options);
 }
 
 std::optional<Options> parseTuneCommandLine(int argc, char **argv, int &exitCode) {
@@ -290,18 +301,8 @@ std::optional<Options> parseTuneCommandLine(int argc, char **argv, int &exitCode
       ->required()
       ->option_text("FILE");
   addOptions(app, options);
-  if (!readAndCheck(app, argc, argv, options, "", exitCode))
+  if (!readAndCheck(app, argc, argv, options, "", checkForTuning, exitCode))
     return std::nullopt;
-  std::string conflict;
-  if (options.memoryBudget > 0)
-    conflict = "dlc tune does not know --memory-budget: tune without it, and compile with both";
-  else if (llvm::is_contained(options.disabledPasses, "dl-choose"))
-    conflict = "dlc tune times what dl-choose chooses from, which --disable-pass leaves out";
-  if (!conflict.empty()) {
-    llvm::errs() << "error: " << conflict << '\n';
-    exitCode = WrongUsage;
-    return std::nullopt;
-  }
   return options;
 }
 
@@ -313,7 +314,7 @@ std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
   addModel(app, options, "model file (.dl) to compile, training step included, into one library");
   addOutputOptions(app, options, emit);
   addOptions(app, options);
-  if (!readAndCheck(app, argc, argv, options, emit, exitCode))
+  if (!readAndCheck(app, argc, argv, options, emit, checkForTarget, exitCode))
     return std::nullopt;
   if (options.output.empty() && options.emit == Emit::Module)
     options.output = (llvm::sys::path::stem(options.input) + ".so").str();

@@ -191,18 +191,22 @@ static bool isForConvolutions(const Builtin &builtin, llvm::StringRef attribute)
          (attribute.ends_with("algorithm") || attribute == "workspace");
 }
 
-/// Whether the layer has the weights that the call says initial values of. False after an error.
-static bool checkUsed(const Call &call, llvm::ArrayRef<EvaluatedArgument> given) {
-  for (const EvaluatedArgument &argument : given) {
-    llvm::StringRef word = argument.name.text;
-    if ((word == "init" && !call.makesWeight) || (word == "bias_init" && !call.makesBias)) {
-      call.evaluator.error(argument.name.range,
-                           "'" + word + "' has no effect: this " + call.builtin.name + " has no " +
-                               (word == "init" ? "weight" : "bias") + " of its own");
-      return false;
-    }
-  }
-  return true;
+/// Where `word` is given, an invalid range where it is not.
+static SourceRange rangeOf(llvm::StringRef word, llvm::ArrayRef<EvaluatedArgument> arguments) {
+  const auto *given = llvm::find_if(
+      arguments, [&](const EvaluatedArgument &argument) { return argument.name.text == word; });
+  return given == arguments.end() ? SourceRange() : given->name.range;
+}
+
+/// Whether the layer has the weight whose initial values `word` says, at `given` if it does. False
+/// after an error.
+static bool checkUsed(const Call &call, llvm::StringRef word, SourceRange given) {
+  const bool isBias = word == "bias_init";
+  if (!given.isValid() || (isBias ? call.makesBias : call.makesWeight))
+    return true;
+  call.evaluator.error(given, "'" + word + "' has no effect: this " + call.builtin.name +
+                                  " has no " + (isBias ? "bias" : "weight") + " of its own");
+  return false;
 }
 
 Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
@@ -219,7 +223,7 @@ Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
             "'" + argument.name.text + "' is for convolutions, " + builtin.name + " is none");
       return Poison{};
     }
-  const std::vector<EvaluatedArgument> given = arguments;
+  const SourceRange init = rangeOf("init", arguments), biasInit = rangeOf("bias_init", arguments);
   OwnName ownName;
   if (takesName(builtin) &&
       !takeAttributes(arguments, takesLayerAttributes(builtin), attributes, ownName))
@@ -253,7 +257,8 @@ Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
   else if (!ownName.path.empty())
     call.setPath(names().join(ownName.path), ownName.range);
   Value result = builtin.build(call);
-  if (!result.isPoison() && takesLayerAttributes(builtin) && !checkUsed(call, given))
+  if (!result.isPoison() && takesLayerAttributes(builtin) &&
+      !(checkUsed(call, "init", init) && checkUsed(call, "bias_init", biasInit)))
     return Poison{};
   if (builtin.name != "softmax" && builtin.name != "sigmoid")
     return result;
