@@ -236,9 +236,12 @@ void EntryConverter::planAssignment(dl::AssignOp assign) {
     return;
   exec::KernelOp kernel = kernels.outline(fused);
   unsigned result = fused.getNumOperands() + value.getResultNumber();
+  // Without dl-choose an anchor's code is taken later, and may be one that cannot work in place.
+  const bool isKnown =
+      fused->hasAttr("dl.candidate") || fused.getBody().getOps<dl::AnchorOp>().empty();
   auto sameIndex = [&](OpOperand &use) {
     auto pairs = kernel.getInPlaceAttr();
-    return pairs &&
+    return isKnown && pairs &&
            llvm::is_contained(
                pairs, exec::InPlaceAttr::get(assign.getContext(), use.getOperandNumber(), result));
   };
