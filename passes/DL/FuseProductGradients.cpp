@@ -16,6 +16,7 @@
 #include "dialects/DL/Ops/DLMatmulOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/DL/JoinRegions.h"
 #include "passes/DL/Order.h"
 #include "passes/DL/Passes.h"
 #include "llvm/ADT/SetVector.h"
@@ -33,8 +34,6 @@ static bool isPlainMatrix(Value value) {
   return type.getRank() == 2 && type.getElementType().isF32() && !type.getEncoding() &&
          type.getNumElements() != 0;
 }
-
-static Block &bodyOf(FusedOp fused) { return fused.getBody().front(); }
 
 /// What becomes the region's one result; null if it has several.
 static Value yieldedBy(FusedOp fused) {

@@ -36,12 +36,6 @@ using namespace dlc::dl;
 // What is looked for
 //===------------------------------------------------------------------------------------------===//
 
-static Block &bodyOf(FusedOp fused) { return fused.getBody().front(); }
-
-static DictionaryAttr chosenFor(FusedOp fused) {
-  return fused->getAttrOfType<DictionaryAttr>("dl.candidate");
-}
-
 /// Whether the region computes its one result of one operand of its size, and of others that are
 /// small beside it.
 static bool computesOfOne(FusedOp fused) {

@@ -28,8 +28,6 @@ using namespace dlc::dl;
 // What is looked for
 //===------------------------------------------------------------------------------------------===//
 
-static Block &bodyOf(FusedOp fused) { return fused.getBody().front(); }
-
 /// Whether the region's only anchors are reductions.
 static bool onlyReduces(FusedOp fused) {
   auto anchors = bodyOf(fused).getOps<AnchorOp>();
@@ -74,10 +72,6 @@ private:
   CandidateSource &source;
 };
 } // namespace
-
-static DictionaryAttr chosenFor(FusedOp fused) {
-  return fused->getAttrOfType<DictionaryAttr>("dl.candidate");
-}
 
 /// The region, with an anchor that takes reductions, whose results `reductions` reads; null if
 /// there is none.

@@ -27,6 +27,7 @@
 #include "dialects/DL/Ops/DLVariableOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/DL/Buffers.h"
+#include "passes/DL/JoinRegions.h"
 #include "passes/DL/Passes.h"
 #include "passes/DL/Update/MultiTensorBuilder.h"
 #include "llvm/ADT/SetVector.h"
@@ -37,8 +38,6 @@ using namespace dlc::dl;
 //===------------------------------------------------------------------------------------------===//
 // What is looked for
 //===------------------------------------------------------------------------------------------===//
-
-static Block &bodyOf(FusedOp fused) { return fused.getBody().front(); }
 
 /// Whether an element of the update needs nothing but the same element of each stream, and numbers
 /// that are there from the beginning.
@@ -231,8 +230,7 @@ static double secondsFor(Match match) {
 /// True if it pays: the results of the update for this tensor then have no uses.
 bool Rewriter::joinGradient(Match match) {
   FusedOp joined = join(match);
-  std::optional<Candidate> candidate =
-      sameCode(source, joined, match.gradient->getAttrOfType<DictionaryAttr>("dl.candidate"));
+  std::optional<Candidate> candidate = sameCode(source, joined, chosenFor(match.gradient));
   const double alone = secondsFor(match);
   if (!candidate || candidate->seconds >= secondsOf(match.gradient) + alone) {
     joined.erase();

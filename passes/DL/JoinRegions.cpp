@@ -7,8 +7,6 @@
 using namespace mlir;
 using namespace dlc::dl;
 
-static Block &bodyOf(FusedOp fused) { return fused.getBody().front(); }
-
 /// A copy of `op`; of a conversion to the layout that its operand was converted from, nothing.
 static void cloneFolded(OpBuilder &builder, Operation &op, IRMapping &mapping) {
   if (auto convert = dyn_cast<ConvertLayoutOp>(op))
