@@ -403,6 +403,8 @@ SmallVector<StringRef> codegen::skeletonsOf(const KernelSpec &spec) {
   case Anchor::Gemm:
     return {"gemm"};
   case Anchor::Convolution:
+    if (spec.hasReductionsBehind())
+      return {"axis", "gemm", "convolution", "reductions", "reduce_parts", "gemm_reduce"};
     return {"axis", "gemm", "convolution"};
   case Anchor::MultiTensor:
     return {"multi_tensor"};
@@ -412,43 +414,126 @@ SmallVector<StringRef> codegen::skeletonsOf(const KernelSpec &spec) {
   llvm_unreachable("all anchors are listed");
 }
 
+/// What a function that finishes elements is given of the anchor: a parameter of each result's
+/// type.
+static SmallVector<Value> addAnchorValues(DeviceFunction &function, ValueRange results) {
+  SmallVector<Value> values;
+  for (auto [i, result] : llvm::enumerate(results))
+    // v0, v1, ... are the printer's own.
+    values.push_back(
+        function.addSum(i == 0 ? "v" : "value" + std::to_string(i), getElementTypeOrSelf(result)));
+  return values;
+}
+
+/// The values behind those of the anchor from `first` on, which are given at `own`.
+static BodyEmitter bodyBehind(DeviceFunction &function, unsigned first, ArrayRef<Value> given,
+                              const Point &own) {
+  return function.body([first, given, own](unsigned number, const Point &at) {
+    return at == own && number >= first && number - first < given.size() ? given[number - first]
+                                                                         : Value();
+  });
+}
+
+static Point ownPoint(DeviceFunction &function, ArrayRef<int64_t> space) {
+  SmallVector<Value> indices;
+  for (unsigned i = 0; i < space.size(); ++i)
+    indices.push_back(function.index(i));
+  return DeviceFunction::point(space, indices);
+}
+
+/// Stores result `number` at `own`; fails where it has other elements, or is padded.
+static LogicalResult storeAt(DeviceFunction &function, BodyEmitter &body, unsigned number,
+                             const Point &own) {
+  RankedTensorType type = function.spec.resultTypes()[number];
+  if (type.getNumElements() != product(own.shape) ||
+      program::PhysicalLayout::get(type).elements != type.getNumElements())
+    return failure();
+  return function.store(body, number, own);
+}
+
+/// `name`(k, v): finishes and stores what waits for the reductions, v's, of element k. They are the
+/// anchor's values from `first` on, and such a result is of pass `pass`.
+static LogicalResult addTotalsStore(KernelText &text, int64_t kept, unsigned first, unsigned pass,
+                                    StringRef name) {
+  const KernelSpec &spec = text.spec;
+  DeviceFunction function(spec, name, {"k"});
+  const Point own = ownPoint(function, kept);
+  const SmallVector<Value> values =
+      addAnchorValues(function, ArrayRef(spec.anchorResults()).drop_front(first));
+  BodyEmitter body = bodyBehind(function, first, values, own);
+  for (unsigned number = 0; number < spec.resultTypes().size(); ++number)
+    if (spec.passOf(spec.result(number)) >= pass && failed(storeAt(function, body, number, own)))
+      return failure();
+  if (failed(text.add(function)))
+    return failure();
+  std::string arguments;
+  for (unsigned i = 0; i < values.size(); ++i)
+    arguments += ", v." + totalMember(spec.reductions(), i);
+  text.members(
+      llvm::formatv("  __device__ void {0}(int k, const Totals &v) const {{ {0}(k{1}); }\n", name,
+                    arguments)
+          .str());
+  return success();
+}
+
 LogicalResult codegen::addStore(KernelText &text, const AnchorForm &form, StringRef name) {
   const KernelSpec &spec = text.spec;
-  if (spec.hasSums())
+  if (spec.hasSums() || spec.hasReductionsBehind())
     return failure();
+  if (spec.anchor() == Anchor::Reduce)
+    return addTotalsStore(text, form.space[0], /*first=*/0, /*pass=*/1, name);
   DeviceFunction function(spec, name, form.axes);
-  SmallVector<Value> indices;
-  for (unsigned i = 0; i < form.axes.size(); ++i)
-    indices.push_back(function.index(i));
-  Point own = DeviceFunction::point(form.space, indices);
-  SmallVector<Value> values;
-  std::string arguments;
-  for (auto [i, result] : llvm::enumerate(spec.anchorResults())) {
-    // v0, v1, ... are the printer's own.
-    std::string value = i == 0 ? "v" : "value" + std::to_string(i);
-    values.push_back(function.addSum(value, getElementTypeOrSelf(result)));
-    if (spec.anchor() == Anchor::Reduce)
-      arguments += ", v." + totalMember(spec.reductions(), i);
-  }
-  BodyEmitter body = function.body(
-      [&](unsigned number, const Point &at) { return at == own ? values[number] : Value(); });
-  for (auto [number, type] : llvm::enumerate(spec.resultTypes())) {
-    if (!spec.dependsOnAnchor(spec.result(number))) {
-      if (spec.anchor() == Anchor::Reduce)
-        continue;
+  const Point own = ownPoint(function, form.space);
+  const SmallVector<Value> values = addAnchorValues(function, spec.anchorResults());
+  BodyEmitter body = bodyBehind(function, /*first=*/0, values, own);
+  for (unsigned number = 0; number < spec.resultTypes().size(); ++number)
+    if (!spec.dependsOnAnchor(spec.result(number)) || failed(storeAt(function, body, number, own)))
       return failure();
-    }
-    if (type.getNumElements() != product(form.space) ||
-        program::PhysicalLayout::get(type).elements != type.getNumElements() ||
-        failed(function.store(body, number, own)))
+  return text.add(function);
+}
+
+LogicalResult codegen::addReducingStore(KernelText &text, const AnchorForm &form, StringRef name) {
+  const KernelSpec &spec = text.spec;
+  ArrayRef<dl::ReductionOp> reductions = spec.reductions();
+  const int64_t channel = 1, kept = form.space[channel];
+  auto isOfChannels = [&](dl::ReductionOp op) {
+    return op.getKeptAxes() == ArrayRef(channel) && elementOf(op.getReduced()).isF32();
+  };
+  if (!spec.hasReductionsBehind() || !llvm::all_of(reductions, isOfChannels))
+    return failure();
+  const unsigned ofAnchor = spec.anchorOp()->getNumResults();
+  DeviceFunction function(spec, name, form.axes);
+  const Point own = ownPoint(function, form.space);
+  const SmallVector<Value> values =
+      addAnchorValues(function, ArrayRef(spec.anchorResults()).take_front(ofAnchor));
+  BodyEmitter body = bodyBehind(function, /*first=*/0, values, own);
+  std::string elements, arguments, adds;
+  for (unsigned i = 0; i < reductions.size(); ++i) {
+    const std::string element = "e" + std::to_string(i);
+    dl::ReductionOp op = reductions[i];
+    if (failed(
+            function.assign(element, elementOf(op.getReduced()), body.emit(op.getReduced(), own))))
+      return failure();
+    elements += (i == 0 ? "" : ", ") + element;
+    adds += llvm::formatv("    totals.r{0}.add({1});\n", i, element).str();
+  }
+  for (unsigned number = 0; number < spec.resultTypes().size(); ++number) {
+    const unsigned pass = spec.passOf(spec.result(number));
+    if (pass == 0 || (pass == 1 && failed(storeAt(function, body, number, own))))
       return failure();
   }
   if (failed(text.add(function)))
     return failure();
-  if (spec.anchor() == Anchor::Reduce)
-    text.members(
-        llvm::formatv("  __device__ void {0}(int k, const Totals &v) const {{ {0}(k{1}); }\n", name,
-                      arguments)
-            .str());
-  return success();
+  std::string parameters;
+  for (StringRef axis : form.axes) {
+    parameters += ("int " + axis + ", ").str();
+    arguments += (axis + ", ").str();
+  }
+  text.constant("KEPT", kept);
+  text.members(totalsStruct(reductions, "Totals"));
+  text.members(llvm::formatv("  __device__ void {0}({1}T v, Totals &totals) const {{\n"
+                             "    float {2};\n    {0}({3}v, {2});\n{4}  }\n",
+                             name, parameters, elements, arguments, adds)
+                   .str());
+  return addTotalsStore(text, kept, ofAnchor, /*pass=*/2, "store");
 }

@@ -33,8 +33,13 @@ mlir::FailureOr<AnchorForm> describeAnchor(KernelText &text, bool storesFront = 
 
 /// Adds `name`(axes..., v): finishes all results behind the anchor at the anchor's element and
 /// stores them. Fails if one of them needs the anchor elsewhere, or is padded, or if there are
-/// results in front of the anchor or sums beside it.
+/// results in front of the anchor, sums beside it or reductions behind it.
 mlir::LogicalResult addStore(KernelText &text, const AnchorForm &form, llvm::StringRef name);
+/// The same of a convolution with reductions behind it, in float32 and for each channel:
+/// `name`(axes..., v, totals) also adds what is reduced to its channel's Totals, and store(k, v),
+/// which reduce_parts asks for as for KEPT and Totals, stores what waits for those of channel k.
+mlir::LogicalResult addReducingStore(KernelText &text, const AnchorForm &form,
+                                     llvm::StringRef name);
 
 /// The operand of the kernel that `value` is, stored in whatever layout; reshaped at most, where
 /// that changes nothing in memory.

@@ -1,9 +1,9 @@
 //===- ElementsGenerator.cpp - the generator of last resort -----------------------------------===//
 //
-// Any region but an update or attention, right and slow: each result is a phase, each of its
-// elements a thread, and where the anchor's value is needed its definition is printed as loops, the
-// CPU's, also for each term of a sum beside it. Takes every layout and reshape; other generators
-// may refuse what they do not like.
+// Any region but an update, attention or reductions behind a convolution, right and slow: each
+// result is a phase, each of its elements a thread, and where the anchor's value is needed its
+// definition is printed as loops, the CPU's, also for each term of a sum beside it. Takes every
+// layout and reshape; other generators may refuse what they do not like.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/DeviceFunction.h"
@@ -27,7 +27,7 @@ public:
 
 SmallVector<Candidate> ElementsGenerator::schedules(const KernelSpec &spec,
                                                     const CudaTarget &target) const {
-  if (!isByElement(spec.anchor()))
+  if (!isByElement(spec.anchor()) || spec.hasReductionsBehind())
     return {};
   Candidate candidate;
   candidate.schedule = "elements";

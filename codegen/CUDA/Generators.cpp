@@ -1,5 +1,6 @@
 //===- Generators.cpp - the list of CUDA's generators, and what they share --------------------===//
 #include "codegen/CUDA/TileProductGenerator.h"
+#include "dialects/DL/Facts/Slice.h"
 #include "dlc/abi.h"
 
 using namespace mlir;
@@ -32,8 +33,50 @@ bool codegen::fitsCuda(const KernelSpec &spec) {
 }
 
 double codegen::gpuSeconds(double bytes, double flops, unsigned launches) {
-  const double bytesPerSecond = 2e12, flopsPerSecond = 1e13, launch = 2e-6;
-  return launches * launch + std::max(bytes / bytesPerSecond, flops / flopsPerSecond);
+  const double bytesPerSecond = 2e12, launch = 2e-6;
+  return launches * launch + std::max(bytes / bytesPerSecond, operationSeconds(flops));
+}
+
+double codegen::operationSeconds(double operations) {
+  const double operationsPerSecond = 1e13;
+  return operations / operationsPerSecond;
+}
+
+/// A multiprocessor loads a fourth of what it multiplies in the same time.
+static const double loadOperations = 4;
+
+/// Of an element.
+static double operationsOf(Value value) {
+  if (isa<BlockArgument>(value))
+    return loadOperations;
+  auto op = value.getDefiningOp<dl::ElementwiseOp>();
+  return op ? op.getElementFlops() : 0;
+}
+
+double codegen::readingOperations(Value operand) {
+  double operations = 0;
+  for (Value value : dl::backwardSlice(operand))
+    operations += operationsOf(value);
+  return std::max(0.0, operations - loadOperations);
+}
+
+double codegen::finishingOperations(const KernelSpec &spec) {
+  llvm::SetVector<Value> slice;
+  for (Value result : spec.block().back().getOperands())
+    if (spec.passOf(result) == 1)
+      slice.insert(result);
+  if (spec.hasReductionsBehind())
+    for (dl::ReductionOp op : spec.reductions())
+      slice.insert(op.getReduced());
+  double operations = 0;
+  for (size_t i = 0; i < slice.size(); ++i) {
+    if (spec.anchorResult(slice[i]))
+      continue;
+    operations += operationsOf(slice[i]);
+    if (Operation *op = slice[i].getDefiningOp())
+      slice.insert(op->operand_begin(), op->operand_end());
+  }
+  return operations;
 }
 
 /// As codegen/CUDA/simt/simt.h lays it out: stacks at a multiple of their size, the block, its

@@ -396,10 +396,20 @@ static bool leavesInOrder(const KernelSpec &spec, const ChannelTensor &result) {
 }
 
 /// A launch between a tensor of the kernel and its place in the workspace.
-static Phase movingPhase(const ChannelTensor &tensor, bool inOrder) {
+static Phase movingPhase(const ChannelTensor &tensor, uint64_t bytes, bool inOrder) {
   Phase phase = {inOrder ? blocksFor(tensor.elements(), threads) : tensor.blocks()};
-  phase.sideBytes = movedBytes(tensor.elements());
+  phase.sideBytes = bytes;
   return phase;
+}
+
+/// Bytes of the launch that writes an operand to its place: of all that it is computed from, and
+/// its own.
+static uint64_t writtenOperandBytes(const ChannelTensor &tensor) {
+  uint64_t bytes = sizeof(float) * tensor.elements();
+  for (Value value : dl::backwardSlice(tensor.value))
+    if (isa<BlockArgument>(value))
+      bytes += program::storageBytes(cast<RankedTensorType>(value.getType()));
+  return bytes;
 }
 
 /// What cuDNN has behind this convolution; nothing if a launch has to finish it.
@@ -467,8 +477,9 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
     }
     library.arguments.push_back(workspace.take(tensor->elements() * sizeof(float)));
     places.push_back(placeOf(library.arguments.back()));
-    candidate.phases.push_back(movingPhase(*tensor, comesInOrder(*tensor)));
-    candidate.cost += moveSeconds(tensor->elements());
+    const uint64_t bytes = writtenOperandBytes(*tensor);
+    candidate.phases.push_back(movingPhase(*tensor, bytes, comesInOrder(*tensor)));
+    candidate.cost += gpuSeconds(bytes, 0, 1);
   }
   if (epilogue)
     for (unsigned buffer : epilogue->buffers)
@@ -480,7 +491,8 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
   candidate.phases.push_back({1, 0, 0, std::make_shared<LibraryCall>(library)});
   candidate.cost += callSeconds(c.geometry.flops(), spec.bytes(), target.math);
   if (!epilogue) {
-    candidate.phases.push_back(movingPhase(c.result, leavesInOrder(spec, c.result)));
+    candidate.phases.push_back(
+        movingPhase(c.result, movedBytes(c.result.elements()), leavesInOrder(spec, c.result)));
     candidate.cost += moveSeconds(c.result.elements());
   }
   return candidate;

@@ -2,11 +2,14 @@
 //
 // Both are the product of gemm.cuh; a convolution's operands are read where they stand. Tiles are
 // chosen by the size of the result: large ones reuse more, small ones fill the GPU; what is still
-// too few blocks is split along k, and a second phase adds the parts in order.
+// too few blocks is split along k, and a second phase adds the parts in order. What is computed of
+// an operand is computed wherever a tile is loaded. Reductions of a convolution's result for each
+// channel are of rows of C: each block leaves parts of them, which a last phase merges.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
+#include "codegen/CUDA/PartialTotals.h"
 #include "codegen/CUDA/ProductTiles.h"
 #include "dialects/DL/Facts/ConvolutionForm.h"
 #include "dialects/DL/Ops/DLConvolutionOps.h"
@@ -27,16 +30,18 @@ public:
 /// The product that a spec is, as the skeleton sees it.
 struct Problem : ProductExtents {
   Type element;
+  Value a, b; ///< the anchor's operands
 };
 } // namespace
-
-static const uint32_t partsThreads = 128;
 
 static std::optional<Problem> problemOf(const KernelSpec &spec) {
   Operation *op = spec.anchorOp();
   if (auto matmul = dyn_cast_or_null<dl::MatmulOp>(op)) {
     ProductSizes s(matmul);
-    return Problem{{s.batch, s.m, s.n, s.k}, getElementTypeOrSelf(matmul.getC())};
+    return Problem{{s.batch, s.m, s.n, s.k},
+                   getElementTypeOrSelf(matmul.getC()),
+                   matmul.getA(),
+                   matmul.getB()};
   }
   if (spec.anchor() != Anchor::Convolution)
     return std::nullopt;
@@ -47,13 +52,42 @@ static std::optional<Problem> problemOf(const KernelSpec &spec) {
   int64_t in = g.batch * g.inputPixels(), out = g.batch * g.outputPixels();
   switch (convolution.direction) {
   case dl::ConvolutionForm::Direction::Forward:
-    return Problem{{g.groups, filters, out, channels * taps}, element};
+    return Problem{
+        {g.groups, filters, out, channels * taps}, element, convolution.w, convolution.x};
   case dl::ConvolutionForm::Direction::BackwardData:
-    return Problem{{g.groups, channels, in, filters * taps}, element};
+    return Problem{{g.groups, channels, in, filters * taps}, element, convolution.w, convolution.y};
   case dl::ConvolutionForm::Direction::BackwardFilter:
-    return Problem{{g.groups, filters, channels * taps, out}, element};
+    return Problem{
+        {g.groups, filters, channels * taps, out}, element, convolution.y, convolution.x};
   }
   return std::nullopt;
+}
+
+/// Operations of all blocks on what they read, each of which computes its operands for itself.
+static double readingOperations(const Problem &p, const ProductTile &tile) {
+  return double(p.batch * p.k) *
+         (double(p.m * llvm::divideCeil(p.n, tile.n)) * codegen::readingOperations(p.a) +
+          double(p.n * llvm::divideCeil(p.m, tile.m)) * codegen::readingOperations(p.b));
+}
+
+/// Elements of C in the workspace, where k is split.
+static int64_t partialSums(const ProductExtents &p, int64_t split) {
+  return split > 1 ? split * p.batch * p.m * p.n : 0;
+}
+
+/// Those of the channels of a convolution's result, if it is reduced.
+static std::optional<PartialTotals> totalsOf(const KernelSpec &spec, const ProductExtents &p,
+                                             const ProductTile &tile, int64_t split) {
+  if (!spec.hasReductionsBehind())
+    return std::nullopt;
+  return PartialTotals::ofChannels(
+      spec, llvm::divideCeil(p.n, split > 1 ? int64_t(partsThreads) : tile.n));
+}
+
+/// The least shared memory that a GPU's block may have, of which tiles leave that much.
+static bool fitsShared(const KernelSpec &spec, const ProductTile &tile) {
+  const int64_t bytes = 32 << 10, moments = 16; // of a total, the largest there is
+  return int64_t(spec.reductions().size()) * moments * (tile.n / tile.tn) * (tile.m + 1) <= bytes;
 }
 
 SmallVector<Candidate> ProductGenerator::schedules(const KernelSpec &spec,
@@ -64,18 +98,29 @@ SmallVector<Candidate> ProductGenerator::schedules(const KernelSpec &spec,
   SmallVector<Candidate> all;
   for (auto [number, tile] : llvm::enumerate(productTiles())) {
     const int64_t split = tile.splitOf(*p);
+    const std::optional<PartialTotals> totals = totalsOf(spec, *p, tile, split);
+    if (totals && split == 1 && !fitsShared(spec, tile))
+      continue;
     Candidate candidate;
     candidate.parameters = llvm::json::Array{int64_t(number), split};
     candidate.schedule = tile.text(split);
     candidate.phases.push_back({uint32_t(tile.blocksOf(*p) * split), 0});
     if (split > 1) {
       candidate.workspaceBytes =
-          split * p->batch * p->m * p->n * program::elementBytes(accumulatorType(p->element));
-      candidate.phases.push_back({blocksFor(p->batch * p->m * p->n, partsThreads), 0});
+          partialSums(*p, split) * program::elementBytes(accumulatorType(p->element));
+      candidate.phases.push_back(
+          {totals ? totals->blocks() : blocksFor(p->batch * p->m * p->n, partsThreads), 0});
       candidate.phases.back().sideBytes = candidate.workspaceBytes;
     }
+    double finishing = finishingOperations(spec);
+    if (totals) {
+      totals->schedule(candidate);
+      finishing += totals->operations();
+    }
+    const double operations =
+        readingOperations(*p, tile) + finishing * double(p->batch * p->m * p->n);
     candidate.cost =
-        tile.seconds(*p, split) +
+        tile.seconds(*p, split) + operationSeconds(operations) +
         gpuSeconds(spec.bytes() + 2 * candidate.workspaceBytes, 0, candidate.phases.size());
     all.push_back(std::move(candidate));
   }
@@ -114,16 +159,21 @@ FailureOr<KernelText> ProductGenerator::write(const KernelSpec &spec,
   const llvm::json::Array &parameters = *candidate.parameters.getAsArray();
   const ProductTile &tile = productTiles()[*parameters[0].getAsInteger()];
   int64_t split = *parameters[1].getAsInteger();
+  const Problem p = *problemOf(spec);
+  const std::optional<PartialTotals> totals = totalsOf(spec, p, tile, split);
   KernelText text(spec, skeletonsOf(spec));
   FailureOr<AnchorForm> form = describeAnchor(text);
   auto matmul = dyn_cast<dl::MatmulOp>(spec.anchorOp());
-  if (failed(form) || failed(addStore(text, *form, matmul ? "store" : "finish")))
+  if (failed(form) || failed(totals ? addReducingStore(text, *form, "finish")
+                                    : addStore(text, *form, matmul ? "store" : "finish")))
     return failure();
   tile.addConstants(text, split);
-  if (split > 1) {
+  if (totals)
+    totals->addConstants(text, partialSums(p, split));
+  else if (split > 1)
     text.constant("PARTS_THREADS", partsThreads);
+  if (totals || split > 1)
     text.workspace(form->element);
-  }
   std::string direction;
   if (matmul) {
     Reading a = readingOf(matmul.getA(), !matmul.getTransposeA());
@@ -148,9 +198,11 @@ FailureOr<KernelText> ProductGenerator::write(const KernelSpec &spec,
       return skeleton.str() + "(" + argument + ")";
     };
   };
-  text.phaseCalling(tile.threads(), caller("gemm"));
+  text.phaseCalling(tile.threads(), caller(totals && split == 1 ? "gemmReduced" : "gemm"));
   if (split > 1)
-    text.phaseCalling(partsThreads, caller("gemmParts"));
+    text.phaseCalling(partsThreads, caller(totals ? "gemmPartsReduced" : "gemmParts"));
+  if (totals)
+    totals->addPhase(text);
   return text;
 }
 

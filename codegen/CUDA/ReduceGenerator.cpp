@@ -9,6 +9,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
+#include "codegen/CUDA/PartialTotals.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -23,7 +24,7 @@ public:
 };
 } // namespace
 
-static const uint32_t threads = 256, partsThreads = 128;
+static const uint32_t threads = 256;
 
 /// How many blocks share what one would take otherwise, so that a GPU is filled and each still has
 /// work. `blocks`: without sharing; `each`: elements that one result combines; `least`: of these a
@@ -63,12 +64,8 @@ SmallVector<Candidate> ReduceGenerator::schedules(const KernelSpec &spec,
   candidate.parameters = parts;
   candidate.schedule = (rows ? "rows parts " : "channels parts ") + std::to_string(parts);
   candidate.phases.push_back({uint32_t(blocks * parts), 0});
-  if (parts > 1) {
-    candidate.workspaceBytes =
-        totalValues(spec.reductions()) * kept * parts * program::elementBytes(*element);
-    candidate.phases.push_back({blocksFor(kept, partsThreads / 32), 0});
-    candidate.phases.back().sideBytes = candidate.workspaceBytes;
-  }
+  if (parts > 1)
+    PartialTotals(spec, kept, parts, *element).schedule(candidate);
   candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), candidate.phases.size());
   return {candidate};
 }
@@ -79,15 +76,17 @@ FailureOr<KernelText> ReduceGenerator::write(const KernelSpec &spec,
   int64_t parts = *candidate.parameters.getAsInteger();
   KernelText text(spec, skeletonsOf(spec));
   text.constant("THREADS", threads);
-  text.constant("PARTS", parts);
   FailureOr<AnchorForm> form = describeAnchor(text, /*storesFront=*/true);
   if (failed(form) || failed(addStore(text, *form, "store")))
     return failure();
   text.phase(threads, rows ? "reduceRows" : "reduceChannels");
   if (parts > 1) {
+    const PartialTotals totals(spec, form->space[0], parts, form->element);
+    totals.addConstants(text, /*at=*/0);
+    totals.addPhase(text);
     text.workspace(form->element);
-    text.constant("PARTS_THREADS", partsThreads);
-    text.phase(partsThreads, "reduceParts");
+  } else {
+    text.constant("PARTS", 1);
   }
   return text;
 }

@@ -13,14 +13,14 @@ using Direction = dl::ConvolutionForm::Direction;
 //===------------------------------------------------------------------------------------------===//
 
 TiledConvolution::TiledConvolution(const dl::ConvolutionForm &form, const TileNumbers &numbers)
-    : numbers(numbers), direction(form.direction) {
+    : numbers(numbers), direction(form.direction), batch(form.geometry.batch) {
   const dl::ConvolutionGeometry &g = form.geometry;
   const auto plane =
       direction == Direction::BackwardData ? &dl::WindowAxis::input : &dl::WindowAxis::output;
   tilesHigh = llvm::divideCeil(g.threeAxes()[1].*plane, numbers.high);
   tilesWide = llvm::divideCeil(g.threeAxes()[2].*plane, numbers.wide);
   // gemm.cuh reads both operands by quads.
-  const int64_t tiles = llvm::alignTo(g.batch * tilesHigh * tilesWide, 4);
+  const int64_t tiles = llvm::alignTo(resultsOfChannel(), 4);
   if (direction == Direction::BackwardFilter) {
     left = {g.filters, tiles};
     right = {g.channels, tiles};
@@ -43,10 +43,43 @@ static uint64_t resultBytes(const KernelSpec &spec, const TiledConvolution &tile
   return spec.bytes() + sizeof(float) * tiled.leftAt(split);
 }
 
+/// The parts of the channels' totals that the last transform leaves, if the result is reduced.
+static std::optional<PartialTotals> totalsOf(const KernelSpec &spec,
+                                             const TiledConvolution &tiled) {
+  if (!spec.hasReductionsBehind())
+    return std::nullopt;
+  return PartialTotals::ofChannels(spec, blocksFor(tiled.resultsOfChannel(), tiled.numbers.lanes));
+}
+
+/// Operations on what the first transforms read.
+static double readOperations(const dl::ConvolutionForm &form, const TiledConvolution &tiled) {
+  const std::array<dl::WindowAxis, 3> axes = form.geometry.threeAxes();
+  const int64_t high = tiled.numbers.high, wide = tiled.numbers.wide,
+                taps = axes[1].kernel * axes[2].kernel,
+                pixels = (high + axes[1].kernel - 1) * (wide + axes[2].kernel - 1);
+  auto operations = [](const TiledConvolution::Operand &operand, int64_t elements, Value value) {
+    return double(operand.places() * elements) * readingOperations(value);
+  };
+  switch (tiled.direction) {
+  case Direction::Forward:
+    return operations(tiled.left, taps, form.w) + operations(tiled.right, pixels, form.x);
+  case Direction::BackwardData:
+    return operations(tiled.left, taps, form.w) + operations(tiled.right, pixels, form.y);
+  case Direction::BackwardFilter:
+    return operations(tiled.left, high * wide, form.y) + operations(tiled.right, pixels, form.x);
+  }
+  llvm_unreachable("all directions are listed");
+}
+
 double TiledConvolution::transformSeconds(const KernelSpec &spec, int64_t split) const {
   const double operandFlops = double(left.places()) * numbers.leftFlops +
-                              double(right.places()) * numbers.rightFlops,
-               resultFlops = double(product.m * product.n) * numbers.resultFlops;
+                              double(right.places()) * numbers.rightFlops +
+                              readOperations(dl::ConvolutionForm::get(spec.anchorOp()), *this);
+  const std::optional<PartialTotals> totals = totalsOf(spec, *this);
+  const double finishing = finishingOperations(spec) + (totals ? totals->operations() : 0);
+  auto result = cast<RankedTensorType>(spec.anchorOp()->getResult(0).getType());
+  const double resultFlops = double(product.m * product.n) * numbers.resultFlops +
+                             double(result.getNumElements()) * finishing;
   return gpuSeconds(operandBytes(spec, *this), operandFlops, 1) +
          gpuSeconds(resultBytes(spec, *this, split), resultFlops, 1);
 }
@@ -97,6 +130,11 @@ Candidate TileProductGenerator::scheduleTransforms(const KernelSpec &spec,
                       moving(blocksFor(tiled.product.m * tiled.product.n, numbers.lanes),
                              resultBytes(spec, tiled, split))};
   candidate.cost = tiled.transformSeconds(spec, split);
+  if (std::optional<PartialTotals> totals = totalsOf(spec, tiled)) {
+    candidate.phases.back().tasks = totals->blocks();
+    totals->schedule(candidate);
+    candidate.cost += gpuSeconds(2.0 * candidate.phases.back().sideBytes, 0, 1);
+  }
   return candidate;
 }
 
@@ -135,8 +173,9 @@ Candidate TileProductGenerator::scheduleLibrary(const KernelSpec &spec,
   library.arguments = {piece(0, p.batch * p.m * p.n),
                        piece(tiled.leftAt(1), p.batch * p.m * p.k),
                        piece(tiled.rightAt(1), p.batch * p.k * p.n),
-                       {buffer, candidate.workspaceBytes, library.call.workspace_bytes}};
-  candidate.workspaceBytes += library.call.workspace_bytes;
+                       {buffer, llvm::alignTo(candidate.workspaceBytes, DLC_ALIGNMENT),
+                        library.call.workspace_bytes}};
+  candidate.workspaceBytes = library.arguments.back().offset + library.call.workspace_bytes;
   candidate.parameters = llvm::json::Array{tiled.numbers.high, tiled.numbers.wide, 1};
   candidate.schedule += ", product cuBLASLt";
   candidate.phases[1] = {1, 0, 0, std::make_shared<LibraryCall>(library)};
@@ -158,10 +197,12 @@ SmallVector<Candidate> TileProductGenerator::schedules(const KernelSpec &spec,
     const ProductExtents &p = tiled.product;
     if (p.m * p.n * p.k == 0)
       continue;
+    const std::optional<PartialTotals> totals = totalsOf(spec, tiled);
+    const int64_t more = totals ? totals->elements() : 0;
     Candidate own = scheduleOwn(spec, tiled);
-    if (tiled.fitsWorkspace(*(*own.parameters.getAsArray())[2].getAsInteger()))
+    if (tiled.fitsWorkspace(*(*own.parameters.getAsArray())[2].getAsInteger(), more))
       all.push_back(std::move(own));
-    if (target.gemm == Provider::Library && tiled.fitsWorkspace(1))
+    if (target.gemm == Provider::Library && tiled.fitsWorkspace(1, more))
       all.push_back(scheduleLibrary(spec, tiled));
   }
   return all;
@@ -180,12 +221,17 @@ FailureOr<KernelText> TileProductGenerator::write(const KernelSpec &spec,
   const auto convolution = dl::ConvolutionForm::get(spec.anchorOp());
   const TiledConvolution tiled(convolution, numbersOf(convolution, *parameters[0].getAsInteger(),
                                                       *parameters[1].getAsInteger()));
-  SmallVector<StringRef> skeletons = {"axis", "tiles", skeleton};
+  const std::optional<PartialTotals> totals = totalsOf(spec, tiled);
+  SmallVector<StringRef> skeletons = {"axis", "tiles"};
+  if (totals)
+    skeletons.append({"reductions", "reduce_parts"});
+  skeletons.push_back(skeleton);
   if (tile)
     skeletons.push_back("gemm");
   KernelText text(spec, skeletons);
   FailureOr<AnchorForm> form = describeAnchor(text);
-  if (failed(form) || failed(addStore(text, *form, "finish")))
+  if (failed(form) ||
+      failed(totals ? addReducingStore(text, *form, "finish") : addStore(text, *form, "finish")))
     return failure();
   const ProductExtents &p = tiled.product;
   for (auto [name, value] :
@@ -207,6 +253,8 @@ FailureOr<KernelText> TileProductGenerator::write(const KernelSpec &spec,
     tile->addConstants(text, split);
   else
     text.constant("SPLIT", split);
+  if (totals)
+    totals->addConstants(text, tiled.end(split));
   text.workspace(form->element);
   addTransforms(text, convolution, tiled.numbers);
   static constexpr StringRef directions[] = {"TilesForward", "TilesBackwardData",
@@ -221,7 +269,9 @@ FailureOr<KernelText> TileProductGenerator::write(const KernelSpec &spec,
     text.phaseCalling(tile->threads(), caller("gemm"));
   else
     text.libraryPhase();
-  text.phaseCalling(threads, caller(skeleton.str() + "Results"));
+  text.phaseCalling(threads, caller(skeleton.str() + (totals ? "ResultsReduced" : "Results")));
+  if (totals)
+    totals->addPhase(text);
   return text;
 }
 

@@ -17,6 +17,7 @@
 #define DLC_CODEGEN_CUDA_TILEPRODUCTGENERATOR_H
 
 #include "codegen/CUDA/Generators.h"
+#include "codegen/CUDA/PartialTotals.h"
 #include "codegen/CUDA/ProductTiles.h"
 #include "dialects/DL/Facts/ConvolutionForm.h"
 
@@ -47,10 +48,12 @@ struct TiledConvolution {
   int64_t end(int64_t split) const {
     return rightAt(split) + aligned(product.batch * right.places());
   }
-  /// Indices of the workspace are ints.
-  bool fitsWorkspace(int64_t split) const {
-    return end(split) < std::numeric_limits<int32_t>::max();
+  /// Indices of the workspace are ints. `more`: elements behind the operands' numbers.
+  bool fitsWorkspace(int64_t split, int64_t more = 0) const {
+    return end(split) + more < std::numeric_limits<int32_t>::max();
   }
+  /// Tiles or filters of a channel of the result.
+  int64_t resultsOfChannel() const { return batch * tilesHigh * tilesWide; }
   /// Estimated seconds of the transforms.
   double transformSeconds(const KernelSpec &spec, int64_t split) const;
 
@@ -66,7 +69,7 @@ struct TiledConvolution {
 
   TileNumbers numbers;
   dl::ConvolutionForm::Direction direction;
-  int64_t tilesHigh, tilesWide;
+  int64_t batch, tilesHigh, tilesWide;
   Operand left, right;
   ProductExtents product; ///< its batch is numbers.products
 };
@@ -81,7 +84,7 @@ public:
   std::string refusal(const KernelSpec &spec, const CudaTarget &target) const;
 
 protected:
-  static constexpr int64_t threads = 128; ///< of a block of the transforms
+  static constexpr int64_t threads = partsThreads; ///< of a block of the transforms
 
   /// `skeleton` has the functions <skeleton>Operands and <skeleton>Results.
   TileProductGenerator(ConvolutionAlgorithm algorithm, llvm::StringRef skeleton)

@@ -229,15 +229,12 @@ bool TargetCandidates::readsStored(dl::AnchorOp anchor, unsigned) {
   return cuda && libraryReadsStored(anchor, *cuda);
 }
 
-/// Tasks of a GPU's kernels have no cache of their own that would hold what they have written.
-bool TargetCandidates::takesReductions(dl::AnchorOp anchor) {
-  return std::holds_alternative<CpuTarget>(target) && anchor.takesReductions();
-}
+/// On the CPU of what a task's cache holds, on a GPU of what a thread has in registers.
+bool TargetCandidates::takesReductions(dl::AnchorOp anchor) { return anchor.takesReductions(); }
 
-/// Convolutions' kernels copy what they read, or can.
-bool TargetCandidates::computesImage(dl::AnchorOp) {
-  return std::holds_alternative<CpuTarget>(target);
-}
+/// Convolutions' kernels copy what they read, or can; on a GPU they read it element by element.
+/// What cuDNN reads is written by a launch of its own, which is as long as the image's kernel.
+bool TargetCandidates::computesImage(dl::AnchorOp) { return true; }
 
 /// Of products' large results: one kernel that goes through all variables, one behind the other,
 /// does so at twice the speed of many, which is more than a gradient costs that is small.

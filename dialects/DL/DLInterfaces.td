@@ -107,7 +107,7 @@ def DL_AnchorOpInterface : OpInterface<"AnchorOp"> {
     "bool", "takesEpilogue", (ins), [{}], [{ return true; }]>,
     InterfaceMethod<[{
       Whether reductions over its one result may stand behind it, computed of each part of the
-      result while that lies in the cache.
+      result while that is at hand.
     }], "bool", "takesReductions", (ins), [{}], [{ return false; }]>,
     InterfaceMethod<[{
       Whether all its tensors can lie in one layout that is not row-major.

@@ -10,7 +10,8 @@
 //   S::D, H, W                              of type Axis, see window.cuh
 //   p.x(n, c, d, h, w), p.w(f, c, t, r, s), p.y(n, f, o, p, q)
 //                                           the operands; y is the gradient in the backward ones
-//   p.finish(...)                           finishes and stores an element; indices as above
+//   p.finish(...)                           finishes and stores an element; indices as above; and
+//                                           adds it to its channel's totals, if they come with it
 template <class S> struct ConvolutionSizes : S {
   static constexpr int BATCH = S::GROUPS, GC = S::CHANNELS / S::GROUPS, GF = S::FILTERS / S::GROUPS;
   static constexpr int TAPS_HW = S::H.kernel * S::W.kernel, TAPS = S::D.kernel * TAPS_HW;
@@ -36,9 +37,10 @@ template <class S> struct Forward : ConvolutionSizes<S> {
     return d >= 0 && h >= 0 && w >= 0 ? this->x(n / Z::OUT, g * Z::GC + k / Z::TAPS, d, h, w)
                                       : T(0);
   }
-  __device__ void store(int g, int f, int n, T v) const {
+  template <class... Totals>
+  __device__ void store(int g, int f, int n, T v, Totals &...totals) const {
     this->finish(n / Z::OUT, g * Z::GF + f, n / Z::OUT_HW % S::D.out, n / S::W.out % S::H.out,
-                 n % S::W.out, v);
+                 n % S::W.out, v, totals...);
   }
 };
 
@@ -59,9 +61,10 @@ template <class S> struct BackwardData : ConvolutionSizes<S> {
     int x = outputAt(S::W, n % S::W.in, k % S::W.kernel);
     return o >= 0 && y >= 0 && x >= 0 ? this->y(n / Z::IN, g * Z::GF + k / Z::TAPS, o, y, x) : T(0);
   }
-  __device__ void store(int g, int c, int n, T v) const {
+  template <class... Totals>
+  __device__ void store(int g, int c, int n, T v, Totals &...totals) const {
     this->finish(n / Z::IN, g * Z::GC + c, n / Z::IN_HW % S::D.in, n / S::W.in % S::H.in,
-                 n % S::W.in, v);
+                 n % S::W.in, v, totals...);
   }
 };
 

@@ -120,17 +120,18 @@ template <class Z> __device__ void fourierOperands(const Z &z) {
         });
 }
 
-template <class Z> __device__ void fourierResults(const Z &z) {
+// Places [first, last) of the results, LANES at most.
+template <class Z, class... Totals>
+__device__ void storeResults(const Z &z, int first, int last, Totals &...totals) {
   using T = typename Z::T;
   using F = Fourier<Z>;
   using Result = typename Z::Result;
   constexpr int PLACES = Z::M * Z::N;
   constexpr T SCALE = T(1) / T(Z::HIGH * Z::WIDE);
   SHARED(typename F::Rows, rows);
-  int first = blockIdx.x * Z::LANES;
   for (int e = threadIdx.x; e < (F::REAL + F::COMPLEX) * Z::LANES; e += Z::THREADS) {
     int lane = e % Z::LANES, column = e / Z::LANES;
-    if (first + lane >= PLACES)
+    if (first + lane >= last)
       continue;
     // The parts of k in order.
     auto sum = [&](int product) {
@@ -175,7 +176,7 @@ template <class Z> __device__ void fourierResults(const Z &z) {
   for (int e = threadIdx.x; e < Result::ROWS * Z::LANES; e += Z::THREADS) {
     int lane = e % Z::LANES, row = e / Z::LANES, m = (first + lane) / Z::N,
         n = (first + lane) % Z::N;
-    if (m >= Z::RESULT_M || n >= Z::RESULT_N)
+    if (first + lane >= last || m >= Z::RESULT_M || n >= Z::RESULT_N)
       continue;
     T points[2 * F::HALF_W], pixels[Result::COLUMNS];
 #pragma unroll
@@ -186,6 +187,20 @@ template <class Z> __device__ void fourierResults(const Z &z) {
     Result::row(points, pixels);
 #pragma unroll
     for (int j = 0; j < Result::COLUMNS; ++j)
-      z.result(m, n, row, j, SCALE * pixels[j]);
+      z.result(m, n, row, j, SCALE * pixels[j], totals...);
   }
+}
+
+template <class Z> __device__ void fourierResults(const Z &z) {
+  storeResults(z, blockIdx.x * Z::LANES, Z::M * Z::N);
+}
+
+template <class Z> __device__ void fourierResultsReduced(const Z &z) {
+  static_assert(Z::PARTS == divideUp(Z::RESULT_N, Z::LANES) && Z::PARTS_THREADS == Z::THREADS);
+  int m = blockIdx.x / Z::PARTS, first = m * Z::N + blockIdx.x % Z::PARTS * Z::LANES;
+  typename Z::Totals v;
+  v.clear();
+  storeResults(z, first, m * Z::N + Z::RESULT_N, v);
+  __syncthreads(); // what is merged may stand where rows stood
+  leavePart(z, v, blockIdx.x);
 }

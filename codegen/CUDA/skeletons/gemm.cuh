@@ -74,11 +74,25 @@ template <class T, int SIZE, int TILE_K, int THREADS, bool ALONG_K, bool QUADS> 
   }
 };
 
-template <class P> __device__ void gemm(const P &p) {
+// What of C a block computes, and of that a thread.
+template <class P> struct GemmTile {
+  static constexpr int ROWS = P::TILE_M / P::TM, COLUMNS = P::TILE_N / P::TN,
+                       THREADS = ROWS * COLUMNS;
+  static constexpr int TILES_M = divideUp(P::M, P::TILE_M), TILES_N = divideUp(P::N, P::TILE_N);
+  int tile = blockIdx.x / P::SPLIT, part = blockIdx.x % P::SPLIT;
+  int tileN = tile % TILES_N, batch = tile / (TILES_N * TILES_M);
+  int n0 = tileN * P::TILE_N, m0 = tile / TILES_N % TILES_M * P::TILE_M;
+  int row = threadIdx.x / COLUMNS, column = threadIdx.x % COLUMNS;
+
+  __device__ int m(int i) const { return m0 + row * P::TM + i; }
+  __device__ int n(int j) const { return n0 + column + j * COLUMNS; }
+};
+
+// Adds this thread's products, or the block's part of them, to c.
+template <class P>
+__device__ void multiplyTile(const P &p, const GemmTile<P> &at, typename P::T (&c)[P::TM][P::TN]) {
   using T = typename P::T;
-  constexpr int TM = P::TM, TN = P::TN, ROWS = P::TILE_M / TM, COLUMNS = P::TILE_N / TN,
-                THREADS = ROWS * COLUMNS;
-  constexpr int TILES_M = divideUp(P::M, P::TILE_M), TILES_N = divideUp(P::N, P::TILE_N);
+  using G = GemmTile<P>;
   constexpr int PART = divideUp(divideUp(P::K, P::SPLIT), P::TILE_K) * P::TILE_K;
   // The padding spreads the columns of a tile that arrives along k over the banks.
   struct Tiles {
@@ -86,18 +100,12 @@ template <class P> __device__ void gemm(const P &p) {
   };
   SHARED(Tiles, tiles);
 
-  int tile = blockIdx.x / P::SPLIT, part = blockIdx.x % P::SPLIT;
-  int n0 = tile % TILES_N * P::TILE_N, m0 = tile / TILES_N % TILES_M * P::TILE_M,
-      batch = tile / (TILES_N * TILES_M);
-  int row = threadIdx.x / COLUMNS, column = threadIdx.x % COLUMNS;
-  int firstK = part * PART, lastK = firstK + PART < P::K ? firstK + PART : P::K;
+  int firstK = at.part * PART, lastK = firstK + PART < P::K ? firstK + PART : P::K;
+  OperandA<P> operandA{p, at.batch};
+  OperandB<P> operandB{p, at.batch};
+  TileLoader<T, P::TILE_M, P::TILE_K, G::THREADS, P::A_ALONG_K, P::A_QUADS> a;
+  TileLoader<T, P::TILE_N, P::TILE_K, G::THREADS, P::B_ALONG_K, P::B_QUADS> b;
 
-  OperandA<P> operandA{p, batch};
-  OperandB<P> operandB{p, batch};
-  TileLoader<T, P::TILE_M, P::TILE_K, THREADS, P::A_ALONG_K, P::A_QUADS> a;
-  TileLoader<T, P::TILE_N, P::TILE_K, THREADS, P::B_ALONG_K, P::B_QUADS> b;
-
-  T c[TM][TN] = {};
   // One turn more than tiles: the first only loads.
   for (int k0 = firstK - P::TILE_K; k0 < lastK; k0 += P::TILE_K) {
     bool loaded = k0 >= firstK;
@@ -107,52 +115,61 @@ template <class P> __device__ void gemm(const P &p) {
       __syncthreads();
     }
     if (k0 + P::TILE_K < lastK) {
-      a.load(operandA, m0, P::M, k0 + P::TILE_K, lastK);
-      b.load(operandB, n0, P::N, k0 + P::TILE_K, lastK);
+      a.load(operandA, at.m0, P::M, k0 + P::TILE_K, lastK);
+      b.load(operandB, at.n0, P::N, k0 + P::TILE_K, lastK);
     }
     if (!loaded)
       continue;
 #pragma unroll 4
     for (int k = 0; k < P::TILE_K; ++k) {
-      T left[TM], right[TN];
+      T left[P::TM], right[P::TN];
 #pragma unroll
-      for (int i = 0; i < TM; ++i)
-        left[i] = tiles.a[k][row * TM + i];
+      for (int i = 0; i < P::TM; ++i)
+        left[i] = tiles.a[k][at.row * P::TM + i];
 #pragma unroll
-      for (int j = 0; j < TN; ++j)
-        right[j] = tiles.b[k][column + j * COLUMNS];
+      for (int j = 0; j < P::TN; ++j)
+        right[j] = tiles.b[k][at.column + j * G::COLUMNS];
 #pragma unroll
-      for (int i = 0; i < TM; ++i)
+      for (int i = 0; i < P::TM; ++i)
 #pragma unroll
-        for (int j = 0; j < TN; ++j)
+        for (int j = 0; j < P::TN; ++j)
           c[i][j] += left[i] * right[j];
     }
     __syncthreads();
   }
+}
 
+template <class P> __device__ void gemm(const P &p) {
+  GemmTile<P> at;
+  typename P::T c[P::TM][P::TN] = {};
+  multiplyTile(p, at, c);
 #pragma unroll
-  for (int i = 0; i < TM; ++i)
+  for (int i = 0; i < P::TM; ++i)
 #pragma unroll
-    for (int j = 0; j < TN; ++j) {
-      int m = m0 + row * TM + i, n = n0 + column + j * COLUMNS;
+    for (int j = 0; j < P::TN; ++j) {
+      int m = at.m(i), n = at.n(j);
       if (m >= P::M || n >= P::N)
         continue;
       if constexpr (P::SPLIT > 1)
-        p.partial[((part * P::BATCH + batch) * P::M + m) * P::N + n] = c[i][j];
+        p.partial[((at.part * P::BATCH + at.batch) * P::M + m) * P::N + n] = c[i][j];
       else
-        p.store(batch, m, n, c[i][j]);
+        p.store(at.batch, m, n, c[i][j]);
     }
 }
 
-// The second phase where k was split: one thread an element of C, parts in order.
-template <class P> __device__ void gemmParts(const P &p) {
+// Element e of C, where k was split: parts in order.
+template <class P> __device__ typename P::T sumOfParts(const P &p, int e) {
   constexpr int ELEMENTS = P::BATCH * P::M * P::N;
-  int e = blockIdx.x * P::PARTS_THREADS + threadIdx.x;
-  if (e >= ELEMENTS)
-    return;
   typename P::T sum = p.partial[e];
 #pragma unroll 4
   for (int part = 1; part < P::SPLIT; ++part)
     sum += p.partial[part * ELEMENTS + e];
-  p.store(e / (P::M * P::N), e / P::N % P::M, e % P::N, sum);
+  return sum;
+}
+
+// The second phase where k was split: one thread an element of C.
+template <class P> __device__ void gemmParts(const P &p) {
+  int e = blockIdx.x * P::PARTS_THREADS + threadIdx.x;
+  if (e < P::BATCH * P::M * P::N)
+    p.store(e / (P::M * P::N), e / P::N % P::M, e % P::N, sumOfParts(p, e));
 }

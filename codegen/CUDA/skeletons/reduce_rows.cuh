@@ -10,23 +10,6 @@
 // A thread combines every THREADS-th element, a warp its lanes, the first warp the warps: the order
 // is the same always.
 
-// Merges v over the block's threads; thread 0 gets the result.
-template <class P, class Totals> __device__ Totals mergeBlock(Totals v, int warps) {
-  struct Warps {
-    Totals value[P::THREADS / 32];
-  };
-  SHARED(Warps, shared);
-  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  v = mergeWarp(v);
-  if (lane == 0)
-    shared.value[warp] = v;
-  __syncthreads();
-  if (threadIdx.x == 0)
-    for (int w = 1; w < warps; ++w)
-      v.merge(shared.value[w]);
-  return v;
-}
-
 // This thread's share of elements [first, last) of row k.
 template <class P>
 __device__ typename P::Totals combineRange(const P &p, int k, int first, int last) {
@@ -44,7 +27,7 @@ template <class P> __device__ void reduceRows(const P &p) {
   constexpr int PART = divideUp(P::REDUCED, P::PARTS);
   int first = part * PART, last = first + PART < P::REDUCED ? first + PART : P::REDUCED;
   auto v = combineRange(p, k, first, last);
-  v = mergeBlock<P>(v, P::THREADS / 32);
+  v = mergeBlock<P::THREADS>(v);
   if (threadIdx.x != 0)
     return;
   if constexpr (P::PARTS > 1)

@@ -1,5 +1,6 @@
-// reductions: what reductions keep on their way, for reduce_rows, reduce_channels, reduce_parts and
-// reduce_elements. A kernel has any number of them over the same elements; its struct prints
+// reductions: what reductions keep on their way, for reduce_rows, reduce_channels, reduce_parts,
+// and for convolutions whose result is reduced. A kernel has any number of them over the same
+// elements; its struct prints
 //
 //   P::Totals            a struct with a total of each, and the functions below for all together
 //   p.add(v, k, r)       adds element r of those that are combined to element k
@@ -99,5 +100,22 @@ template <class T> struct Moments {
 template <class Totals> __device__ inline Totals mergeWarp(Totals v) {
   for (int step = 16; step > 0; step /= 2)
     v.merge(v.shuffled(step));
+  return v;
+}
+
+// Merges v over a block of THREADS; thread 0 gets the result.
+template <int THREADS, class Totals> __device__ Totals mergeBlock(Totals v) {
+  struct Warps {
+    Totals value[THREADS / 32];
+  };
+  SHARED(Warps, shared);
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  v = mergeWarp(v);
+  if (lane == 0)
+    shared.value[warp] = v;
+  __syncthreads();
+  if (threadIdx.x == 0)
+    for (int w = 1; w < THREADS / 32; ++w)
+      v.merge(shared.value[w]);
   return v;
 }

@@ -29,7 +29,7 @@ template <class P> __device__ void syncRow() {
 // Merges v over the row's threads; the first of them gets the result.
 template <class P, class Totals> __device__ Totals mergeRow(Totals v) {
   if constexpr (P::THREADS > 32)
-    return mergeBlock<P>(v, P::THREADS / 32);
+    return mergeBlock<P::THREADS>(v);
   else
     return mergeWarp(v);
 }

@@ -19,6 +19,9 @@
 //   S::LEFT_AT, RIGHT_AT                   places in the workspace; the sums stand first
 //   S::LEFT_BLOCKS                         blocks of ...Operands that make `left`
 //   S::LANES, THREADS                      tiles or filters of a block of transforms; its threads
+//   S::KEPT, PARTS, PARTS_AT, Totals       see reduce_parts, if the result is reduced too: blocks
+//   of
+//                                          ...ResultsReduced have tiles of one channel each
 //   S::Left, Right, Result                 the transforms
 //   p.partial                              the workspace
 //
@@ -71,10 +74,11 @@ template <class S> struct TilesForward : TilesData<S> {
   __device__ T right(int c, int tile, int i, int j) const {
     return this->xAt(c, tile, Z::top(tile) + i - S::H.low, Z::first(tile) + j - S::W.low);
   }
-  __device__ void result(int f, int tile, int i, int j, T v) const {
+  template <class... Totals>
+  __device__ void result(int f, int tile, int i, int j, T v, Totals &...totals) const {
     int p = Z::top(tile) + i, q = Z::first(tile) + j;
     if (p < S::H.out && q < S::W.out)
-      this->finish(Z::image(tile), f, 0, p, q, v);
+      this->finish(Z::image(tile), f, 0, p, q, v, totals...);
   }
 };
 
@@ -91,10 +95,11 @@ template <class S> struct TilesBackwardData : TilesData<S> {
     return this->yAt(f, tile, Z::top(tile) + i + S::H.low - LAST_H,
                      Z::first(tile) + j + S::W.low - LAST_W);
   }
-  __device__ void result(int c, int tile, int i, int j, T v) const {
+  template <class... Totals>
+  __device__ void result(int c, int tile, int i, int j, T v, Totals &...totals) const {
     int h = Z::top(tile) + i, w = Z::first(tile) + j;
     if (h < S::H.in && w < S::W.in)
-      this->finish(Z::image(tile), c, 0, h, w, v);
+      this->finish(Z::image(tile), c, 0, h, w, v, totals...);
   }
 };
 

@@ -55,11 +55,9 @@ template <class Z> __device__ void winogradOperands(const Z &z) {
         [&](int row, int lane, int i, int j) { return z.right(row, lane, i, j); });
 }
 
-template <class Z> __device__ void winogradResults(const Z &z) {
+template <class Z, class... Totals>
+__device__ void storeResult(const Z &z, int m, int n, Totals &...totals) {
   using Result = typename Z::Result;
-  int e = blockIdx.x * Z::THREADS + threadIdx.x, m = e / Z::N, n = e % Z::N;
-  if (m >= Z::RESULT_M || n >= Z::RESULT_N)
-    return;
   typename Z::T from[Result::ROWS_IN][Result::COLUMNS_IN] = {}, to[Result::ROWS][Result::COLUMNS];
 #pragma unroll 1
   for (int part = 0; part < Z::SPLIT; ++part)
@@ -75,5 +73,21 @@ template <class Z> __device__ void winogradResults(const Z &z) {
   for (int i = 0; i < Result::ROWS; ++i)
 #pragma unroll
     for (int j = 0; j < Result::COLUMNS; ++j)
-      z.result(m, n, i, j, to[i][j]);
+      z.result(m, n, i, j, to[i][j], totals...);
+}
+
+template <class Z> __device__ void winogradResults(const Z &z) {
+  int e = blockIdx.x * Z::THREADS + threadIdx.x, m = e / Z::N, n = e % Z::N;
+  if (m < Z::RESULT_M && n < Z::RESULT_N)
+    storeResult(z, m, n);
+}
+
+template <class Z> __device__ void winogradResultsReduced(const Z &z) {
+  static_assert(Z::PARTS == divideUp(Z::RESULT_N, Z::LANES) && Z::PARTS_THREADS == Z::THREADS);
+  int m = blockIdx.x / Z::PARTS, n = blockIdx.x % Z::PARTS * Z::LANES + threadIdx.x;
+  typename Z::Totals v;
+  v.clear();
+  if (n < Z::RESULT_N)
+    storeResult(z, m, n, v);
+  leavePart(z, v, blockIdx.x);
 }

@@ -66,6 +66,21 @@ TEST(CudaFourier, Bodies) {
             "what is fused around it needs single elements");
 }
 
+/// Images that are computed by the transforms, reductions of what these give by one block a channel
+/// and by several, and both.
+TEST(CudaFourier, ImagesAndReductions) {
+  const ConvolutionShapes small = {{3, 5, 13, 11}, {6, 5, 3, 3}, {3, 6, 13, 11},
+                                   {1, 1},         {1, 1, 1, 1}, {1, 1}},
+                          large = {{9, 2, 19, 28}, {4, 2, 3, 3}, {9, 4, 19, 28},
+                                   {1, 1},         {1, 1, 1, 1}, {1, 1}};
+  const auto images = convolutionImages(small);
+  for (const KernelSource &source :
+       {images[0], images[1], images[2], withReductions(images[0], small.y),
+        withReductions(convolutionKernels(small)[1], small.x),
+        withReductions(convolutionKernels(large)[0], large.y)})
+    EXPECT_EQ(checkCudaKernel(source, rounding, "cuda-fft"), 1u);
+}
+
 /// What has no transform; what is too large for indices that are ints. --math=strict forbids none.
 TEST(CudaFourier, Refuses) {
   const auto fft = ConvolutionAlgorithm::FFT;

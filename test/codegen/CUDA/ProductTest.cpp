@@ -1,4 +1,5 @@
 //===- ProductTest.cpp - CUDA products, convolutions and updates on the SIMT device -----------===//
+#include "test/codegen/CPU/Convolution/ConvolutionKernels.h"
 #include "test/codegen/Updates.h"
 
 using namespace dlc::test;
@@ -79,6 +80,66 @@ TEST(CudaProduct, Convolution) {
                       rounding, generator);
     }
   }
+}
+
+/// Strides, odd sizes, groups; many channels for few pixels, whose sums are split, and many pixels.
+static const ConvolutionShapes imageShapes[] = {
+    {{3, 5, 13, 11}, {6, 5, 3, 3}, {3, 6, 13, 11}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+    {{2, 8, 12, 9}, {70, 4, 3, 3}, {2, 70, 6, 5}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 2},
+    {{2, 6, 9, 7}, {4, 6, 1, 1}, {2, 4, 9, 7}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+    {{2, 260, 5, 6}, {9, 260, 1, 3}, {2, 9, 5, 6}, {1, 1}, {0, 0, 1, 1}, {1, 1}},
+    {{5, 1, 24, 24}, {4, 1, 5, 5}, {5, 4, 20, 20}, {1, 1}, {0, 0, 0, 0}, {1, 1}}};
+
+/// What dl-fuse-prologues makes: images that are computed where they are read, and not in the
+/// padding; in front of the filter's gradient, and of a mask behind the image's.
+TEST(CudaProduct, Images) {
+  for (const ConvolutionShapes &shapes : imageShapes)
+    for (const KernelSource &source : convolutionImages(shapes))
+      checkCudaKernel(source, rounding, "cuda-product");
+}
+
+/// What dl-fuse-reductions makes, with tiles of all sizes and with sums that are split, and with an
+/// image that is computed, too.
+TEST(CudaProduct, Reductions) {
+  // Images of exp have means that are larger than the deviations from them, which err as they do.
+  const double ofImages = 5e-6;
+  unsigned split = 0;
+  for (const ConvolutionShapes &shapes : imageShapes) {
+    const auto kernels = convolutionKernels(shapes);
+    const KernelSource forward = withReductions(kernels[0], shapes.y);
+    const unsigned candidates = checkCudaKernel(forward, rounding, "cuda-product");
+    for (unsigned number = 1; number < candidates; ++number)
+      checkCudaKernel(forward, rounding, "cuda-product", number);
+    checkCudaKernel(withReductions(kernels[1], shapes.x), rounding, "cuda-product");
+    checkCudaKernel(withReductions(convolutionImages(shapes)[0], shapes.y), ofImages,
+                    "cuda-product");
+    const dlc::codegen::SelectedKernel first =
+        CompiledTestKernel::select(forward, "cuda:simt", "cuda-product");
+    split += !llvm::StringRef(first.candidate.schedule).ends_with("split 1");
+  }
+  EXPECT_GT(split, 0u);
+}
+
+/// A mean that is large beside the deviations: Chan's formula merges threads, tiles and parts.
+TEST(CudaProduct, MomentsOfLargeMean) {
+  const std::string x = "tensor<4x1x30x30xf32>", w = "tensor<1x1x1x1xf32>", m = "tensor<1xf32>";
+  CompiledTestKernel kernel(
+      {x + ", " + w, x + ", " + m + ", " + m,
+       "^bb0(%x: " + x + ", %w: " + w +
+           "):\n %0 = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = "
+           "[1, 1] groups = 1 : " +
+           x + ", " + w + "\n %m:2 = dl.moments %0 axes = [0, 2, 3] : " + x +
+           "\n dl.yield %0, %m#0, %m#1 : " + x + ", " + m + ", " + m},
+      "cuda:simt", "cuda-product");
+  ASSERT_TRUE(kernel);
+  std::vector<Tensor> inputs = kernel.randomInputs();
+  for (double &value : inputs[0].values)
+    value = float(4096 + value);
+  inputs[1].values[0] = 1;
+  const std::vector<Tensor> outputs = kernel.run(inputs), expected = kernel.oracle(inputs);
+  EXPECT_LE(relativeError(outputs[1], expected[1]), 1e-7);
+  // Deviations of up to 1 from values whose last bit is 2^-12 of them.
+  EXPECT_LE(relativeError(outputs[2], expected[2]), 1e-4);
 }
 
 /// Tensors of all sizes in flat buffers with multipliers of their own; the gaps between tensors

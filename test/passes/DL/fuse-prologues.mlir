@@ -1,5 +1,4 @@
 // RUN: dlc-opt --dl-fuse-prologues=target=cpu:avx2 %s | FileCheck %s
-// RUN: dlc-opt --dl-fuse-prologues=target=cuda:simt %s | FileCheck %s --check-prefix=APART
 
 #nchw16c = #program.layout<order = [0, 1, 2, 3], blocks = [1, 16]>
 
@@ -21,8 +20,6 @@
 // CHECK: dl.compare gt %[[Y]]
 // CHECK-NOT: dl.fused
 // CHECK: dl.return
-// APART-LABEL: dl.entry @all
-// APART-COUNT-4: dl.fused
 dl.entry @all(%x: tensor<2x32x14x14xf32, #nchw16c>, %s: tensor<32xf32>, %w: tensor<32x32x3x3xf32>, %dz: tensor<2x32x14x14xf32, #nchw16c>)
     -> (tensor<2x32x14x14xf32, #nchw16c>, tensor<32x32x3x3xf32>, tensor<2x32x14x14xf32, #nchw16c>) attributes {kind = #program.entry<infer>} {
   %y = dl.fused(%x, %s) {dl.candidate = {generator = "cpu-map", schedule = "", seconds = 1.0e-03 : f64}}

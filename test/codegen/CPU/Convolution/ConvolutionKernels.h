@@ -132,30 +132,35 @@ inline std::array<KernelSource, 3> convolutionKernels(const ConvolutionShapes &s
                  x + ", " + y + " to " + w)};
 }
 
-/// A convolution of blocks of channels, its ReLU stored, behind it the moments of what is stored,
-/// and a sum with an addend for each channel: forward, backward data.
+/// The kernel, of a convolution that gives %c, with its ReLU stored instead, behind it the moments
+/// of what is stored, and a sum with an addend for each channel. `shape`: of the result.
+inline KernelSource withReductions(KernelSource source, const std::vector<int> &shape) {
+  const std::string plain = tensorType(shape), stored = source.results;
+  const std::string kept = "tensor<" + std::to_string(shape[1]) + "xf32>";
+  const bool isPlain = stored == plain;
+  std::string &block = source.block;
+  block = block.substr(0, block.find(isPlain ? "  dl.yield" : "  %stored")) +
+          "  %relu = dl.relu %c : " + plain +
+          (isPlain ? "" : "\n  %stored = dl.convert_layout %relu : " + plain + " to " + stored) +
+          "\n  %moments:2 = dl.moments %relu axes = [0, 2, 3] : " + plain +
+          "\n  %total = dl.reduce sum %relu axes = [0, 2, 3] : " + plain +
+          "\n  %shifted = dl.add %total, %each : " + kept + "\n  dl.yield " +
+          (isPlain ? "%relu" : "%stored") + ", %moments#0, %moments#1, %shifted : " + stored +
+          ", " + kept + ", " + kept + ", " + kept;
+  block.insert(block.find("):"), ", %each: " + kept);
+  source.operands += ", " + kept;
+  source.results += ", " + kept + ", " + kept + ", " + kept;
+  return source;
+}
+
+/// Convolutions of blocks of channels with reductions behind: forward, backward data.
 inline std::array<KernelSource, 2> convolutionReductions(const ConvolutionShapes &s,
                                                          bool last = false) {
   auto kernels = convolutionKernels(s);
-  auto withReductions = [&](KernelSource source, const std::vector<int> &shape) {
-    const std::string plain = tensorType(shape), inBlocks = blockedType(shape, last);
-    const std::string kept = "tensor<" + std::to_string(shape[1]) + "xf32>";
-    source = withBlocks(source, s, Blocked::Both, last);
-    std::string &block = source.block;
-    const size_t end = block.find("  %stored");
-    block = block.substr(0, end) + "  %r = dl.relu %c : " + plain +
-            "\n  %stored = dl.convert_layout %r : " + plain + " to " + inBlocks +
-            "\n  %m:2 = dl.moments %r axes = [0, 2, 3] : " + plain +
-            "\n  %t = dl.reduce sum %r axes = [0, 2, 3] : " + plain +
-            "\n  %u = dl.add %t, %s : " + kept +
-            "\n  dl.yield %stored, %m#0, %m#1, %u : " + inBlocks + ", " + kept + ", " + kept +
-            ", " + kept;
-    block.insert(block.find("):"), ", %s: " + kept);
-    source.operands += ", " + kept;
-    source.results += ", " + kept + ", " + kept + ", " + kept;
-    return source;
+  auto inBlocks = [&](const KernelSource &source) {
+    return withBlocks(source, s, Blocked::Both, last);
   };
-  return {withReductions(kernels[0], s.y), withReductions(kernels[1], s.x)};
+  return {withReductions(inBlocks(kernels[0]), s.y), withReductions(inBlocks(kernels[1]), s.x)};
 }
 
 /// 3x3 with what is fused around: forward, a prologue before the image, a bias, an addend and ReLU
