@@ -432,6 +432,19 @@ findFallback(const KernelSpec &spec, KernelSelector &selector) {
                                 : convolutionRefusal(spec, wanted));
 }
 
+/// The layout that the user wants of images and that has no form for those of the convolution, and
+/// why; nothing if it has.
+static std::optional<std::pair<StringRef, StringRef>> findOtherLayout(const KernelSpec &spec,
+                                                                      const Target &target) {
+  auto *cpu = std::get_if<CpuTarget>(&target);
+  const size_t axes = dl::ConvolutionForm::get(spec.anchorOp()).geometry.axes.size();
+  if (!cpu || !isForced(cpu->layout) || axes == 2)
+    return std::nullopt;
+  return std::pair<StringRef, StringRef>(
+      cpu->layout == ImageLayout::Blocks ? "nchw16c" : "channels-last",
+      axes == 1 ? "it has one spatial dimension" : "it has three spatial dimensions");
+}
+
 /// A row each.
 static json::Array buildFallbacks(ModuleOp module, KernelSelector &selector) {
   json::Array rows;
@@ -440,10 +453,13 @@ static json::Array buildFallbacks(ModuleOp module, KernelSelector &selector) {
     if (failed(spec) || spec->anchor() != Anchor::Convolution)
       continue;
     if (auto fallback = findFallback(*spec, selector))
-      rows.push_back(
-          json::Object{{"kernel", kernel.getSymName().str()},
-                       {"algorithm", stringifyConvolutionAlgorithm(fallback->first).str()},
-                       {"reason", fallback->second}});
+      rows.push_back(json::Object{{"kernel", kernel.getSymName().str()},
+                                  {"wanted", stringifyConvolutionAlgorithm(fallback->first)},
+                                  {"reason", fallback->second}});
+    if (auto other = findOtherLayout(*spec, selector.target()))
+      rows.push_back(json::Object{{"kernel", kernel.getSymName().str()},
+                                  {"wanted", other->first},
+                                  {"reason", other->second}});
   }
   return rows;
 }
@@ -743,7 +759,7 @@ static void printDerived(const json::Array &derived, llvm::raw_ostream &out) {
 static void printFallbacks(const json::Array &fallbacks, llvm::raw_ostream &out) {
   for (const json::Value &value : fallbacks) {
     const json::Object &row = *value.getAsObject();
-    out << *row.getString("kernel") << ": not " << *row.getString("algorithm") << ": "
+    out << *row.getString("kernel") << ": not " << *row.getString("wanted") << ": "
         << *row.getString("reason") << '\n';
   }
 }
