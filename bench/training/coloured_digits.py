@@ -57,9 +57,11 @@ def main():
     arguments = parser.parse_args()
     generator = np.random.default_rng(arguments.seed)
     os.makedirs(arguments.folder, exist_ok=True)
-    for name, prefix, count in (("data_batch_1.bin", "train", arguments.training), ("test_batch.bin", "t10k", arguments.test)):
+    batches = [f"data_batch_{number}.bin" for number in range(1, 6)]
+    for names, prefix, count in ((batches, "train", arguments.training), (["test_batch.bin"], "t10k", arguments.test)):
         records = pictures(generator, read(arguments.idx, prefix + "-images-idx3"), read(arguments.idx, prefix + "-labels-idx1"), count)
-        records.tofile(os.path.join(arguments.folder, name))
+        for name, part in zip(names, np.array_split(records, len(names))):
+            part.tofile(os.path.join(arguments.folder, name))
 
 
 if __name__ == "__main__":

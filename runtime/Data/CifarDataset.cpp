@@ -3,6 +3,7 @@
 #include "runtime/Core/File.h"
 #include "runtime/Core/Support.h"
 
+#include <algorithm>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,37 +41,43 @@ struct Files {
   uint64_t labelBytes;
 };
 
-/// Those of a split that are there.
-Files findFiles(const std::string &folder, Split split) {
-  auto isThere = [](const std::string &path) { return access(path.c_str(), F_OK) == 0; };
+bool isThere(const std::string &path) { return access(path.c_str(), F_OK) == 0; }
+
+/// The file of a split of CIFAR-100 if it is there, else those of CIFAR-10, there or not.
+Files filesOf(const std::string &folder, Split split) {
   const std::string fine = concat(folder, split == Split::Train ? "/train.bin" : "/test.bin");
   if (isThere(fine))
     return {{fine}, 2};
+  if (split == Split::Test)
+    return {{concat(folder, "/test_batch.bin")}, 1};
   Files files{{}, 1};
-  if (split == Split::Test) {
-    files.paths.push_back(concat(folder, "/test_batch.bin"));
-  } else {
-    for (int number = 1; number <= 5; ++number)
-      files.paths.push_back(concat(folder, "/data_batch_", number, ".bin"));
-  }
-  std::erase_if(files.paths, [&](const std::string &path) { return !isThere(path); });
+  for (int number = 1; number <= 5; ++number)
+    files.paths.push_back(concat(folder, "/data_batch_", number, ".bin"));
   return files;
 }
 
 } // namespace
 
 bool hasCifarSplit(const std::string &folder, Split split) {
-  return !findFiles(folder, split).paths.empty();
+  return std::ranges::any_of(filesOf(folder, split).paths, isThere);
 }
 
 Result<std::shared_ptr<const Dataset>> openCifarDataset(const std::string &folder, Split split) {
   constexpr uint64_t mostBytes = uint64_t(1) << 32;
-  const Files files = findFiles(folder, split);
-  if (files.paths.empty())
+  const Files files = filesOf(folder, split);
+  if (!std::ranges::any_of(files.paths, isThere))
     return failure(StatusCode::Io, folder, ": no file ",
                    split == Split::Train ? "data_batch_1.bin or train.bin"
                                          : "test_batch.bin or test.bin",
                    " of the binary version of CIFAR");
+  // Without one of them training would go on with fewer pictures, and say nothing.
+  std::string missing;
+  for (const std::string &path : files.paths)
+    if (!isThere(path))
+      addItem(missing, path.substr(folder.size() + 1));
+  if (!missing.empty())
+    return failure(StatusCode::Io, folder, ": no file ", missing,
+                   ", a part of the binary version of CIFAR-10");
   const uint64_t recordBytes = files.labelBytes + pictureBytes;
   std::vector<std::byte> records;
   for (const std::string &path : files.paths) {

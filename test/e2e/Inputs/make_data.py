@@ -31,10 +31,12 @@ def npy(descr, shape, data):
 os.makedirs(f"{folder}/cifar", exist_ok=True)
 arrays = {}
 with zipfile.ZipFile(f"{folder}/digits.npz", "w") as archive:
-    for prefix, count, file in (("", 256, "data_batch_1.bin"), ("test.", 64, "test_batch.bin")):
+    for prefix, count, files in (("", 256, [f"data_batch_{number}.bin" for number in range(1, 6)]), ("test.", 64, ["test_batch.bin"])):
         labels, pictures = samples(count)
-        with open(f"{folder}/cifar/{file}", "wb") as out:
-            out.write(b"".join(bytes([label]) + picture for label, picture in zip(labels, pictures)))
+        records = [bytes([label]) + picture for label, picture in zip(labels, pictures)]
+        for number, file in enumerate(files):
+            with open(f"{folder}/cifar/{file}", "wb") as out:
+                out.write(b"".join(records[count * number // len(files):count * (number + 1) // len(files)]))
         wide = struct.pack(f"<{count}q", *labels)
         archive.writestr(f"{prefix}picture.npy", npy("|u1", (count, 3, 32, 32), b"".join(pictures)))
         archive.writestr(f"{prefix}class.npy", npy("<i8", (count,), wide))

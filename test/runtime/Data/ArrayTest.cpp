@@ -264,14 +264,16 @@ std::vector<std::byte> cifarRecords(std::initializer_list<int> labels, int label
 TEST(Cifar, ReadsBothKinds) {
   TemporaryFolder ten, hundred;
   writeFile(ten.path("data_batch_1.bin"), cifarRecords({3, 4}, 1));
-  writeFile(ten.path("data_batch_2.bin"), cifarRecords({5}, 1));
-  writeFile(hundred.path("train.bin"), cifarRecords({3, 4, 5}, 2));
+  for (int number = 2; number <= 5; ++number)
+    writeFile(ten.path("data_batch_" + std::to_string(number) + ".bin"),
+              cifarRecords({number + 3}, 1));
+  writeFile(hundred.path("train.bin"), cifarRecords({3, 4, 5, 6, 7, 8}, 2));
   for (TemporaryFolder *folder : {&ten, &hundred}) {
     const std::string name = "cifar:" + folder->root();
     auto data = openDataset(name, Split::Train);
     ASSERT_TRUE(data.ok()) << data.status().message();
-    ASSERT_EQ((*data)->size(), 3u);
-    for (uint64_t i = 0; i < 3; ++i) {
+    ASSERT_EQ((*data)->size(), 6u);
+    for (uint64_t i = 0; i < 6; ++i) {
       EXPECT_EQ(int(*(*data)->sample(i, 1)), int(i + 3));
       EXPECT_EQ(int((*data)->sample(i, 0)[0]), int(i + 103));
       EXPECT_EQ(int((*data)->sample(i, 0)[3 * 32 * 32 - 1]), int(i + 103));
@@ -285,6 +287,16 @@ TEST(Cifar, ReadsBothKinds) {
   EXPECT_TRUE(hasSplit("cifar:" + ten.root(), Split::Test));
   EXPECT_EQ(openDataset("cifar:" + ten.root(), Split::Test).status().message(),
             ten.path("test_batch.bin") + ": 5 bytes, expected records of 3073");
+}
+
+TEST(Cifar, NamesTheFilesThatAreMissing) {
+  TemporaryFolder folder;
+  for (int number : {1, 3, 5})
+    writeFile(folder.path("data_batch_" + std::to_string(number) + ".bin"), cifarRecords({1}, 1));
+  EXPECT_TRUE(hasSplit("cifar:" + folder.root(), Split::Train));
+  EXPECT_EQ(openDataset("cifar:" + folder.root(), Split::Train).status().message(),
+            folder.root() + ": no file data_batch_2.bin, data_batch_4.bin, a part of the binary "
+                            "version of CIFAR-10");
 }
 
 } // namespace
