@@ -137,8 +137,9 @@ Numbers Bucketing::orderOf(AllReduceOp all, bool byTime) const {
   return order;
 }
 
-/// Buckets are cut for a link that takes `margin` times as long: ranks do not come to a sum at the
-/// same time, and both the link and what runs beside it are estimates.
+/// Buckets are good on a link that takes `margin` times as long, too: ranks do not come to a sum at
+/// the same time, and both the link and what runs beside it are estimates. That link alone will not
+/// do: where it is busy to the end, it sees no harm in a last bucket that the faster one exposes.
 static constexpr double margin = 2;
 
 SmallVector<Numbers> Bucketing::cut(AllReduceOp all, bool byTime) const {
@@ -151,11 +152,10 @@ SmallVector<Numbers> Bucketing::cut(AllReduceOp all, bool byTime) const {
     time = std::max(time, timeOf(gradient));
     gradients.push_back({known.insert(gradient).second ? bytesSent(all, gradient) : 0, time});
   }
-  const Link slow{margin * link.alpha, margin * link.beta};
   SmallVector<Numbers> buckets;
   ArrayRef<unsigned> rest = order;
   for (unsigned size :
-       bucketBytes ? cutBySize(gradients, bucketBytes) : cutByTime(gradients, slow)) {
+       bucketBytes ? cutBySize(gradients, bucketBytes) : cutByTime(gradients, link, margin)) {
     buckets.push_back(llvm::to_vector(rest.take_front(size)));
     if (!byTime)
       std::reverse(buckets.back().begin(), buckets.back().end());

@@ -23,9 +23,20 @@ public:
       bytes.push_back(bytes.back() + gradient.bytes);
   }
 
-  SmallVector<unsigned> run() {
+  /// Whether the last reduction ends early enough.
+  bool endsEarly(ArrayRef<unsigned> sizes) const {
+    double end = 0;
+    size_t begin = 0;
+    for (unsigned size : sizes) {
+      end = endOf(begin, begin + size, end);
+      begin += size;
+    }
+    return end <= latestEnd();
+  }
+
+  SmallVector<unsigned> run() const {
     const size_t n = gradients.size();
-    const double limit = earliestEnd() + 0.01 * link.secondsFor(bytes.back());
+    const double limit = latestEnd();
     std::vector<double> ends(n + 1, never);
     ends[0] = 0;
     std::vector<std::vector<unsigned>> from; // of each number of buckets: where the last one begins
@@ -60,23 +71,29 @@ private:
     return std::max(before, gradients[j - 1].seconds) + link.secondsFor(size);
   }
 
-  double earliestEnd() const {
+  /// The end that is still early enough.
+  double latestEnd() const {
     std::vector<double> ends(gradients.size() + 1, never);
     ends[0] = 0;
     for (size_t j = 1; j < ends.size(); ++j)
       for (size_t i = 0; i < j; ++i)
         ends[j] = std::min(ends[j], endOf(i, j, ends[i]));
-    return ends.back();
+    return ends.back() + 0.01 * link.secondsFor(bytes.back());
   }
 
   ArrayRef<FinishedGradient> gradients;
-  const Link &link;
+  Link link;
   std::vector<int64_t> bytes; ///< of the first gradients
 };
 } // namespace
 
-SmallVector<unsigned> cutByTime(ArrayRef<FinishedGradient> gradients, const Link &link) {
-  return gradients.empty() ? SmallVector<unsigned>() : Cuts(gradients, link).run();
+SmallVector<unsigned> cutByTime(ArrayRef<FinishedGradient> gradients, const Link &link,
+                                double margin) {
+  if (gradients.empty())
+    return {};
+  const Cuts late(gradients, link.slower(margin));
+  SmallVector<unsigned> sizes = Cuts(gradients, link).run();
+  return late.endsEarly(sizes) ? sizes : late.run();
 }
 
 SmallVector<unsigned> cutBySize(ArrayRef<FinishedGradient> gradients, int64_t mostBytes) {

@@ -21,6 +21,8 @@ struct Link {
   double beta = 1.6e-9; ///< seconds a byte
 
   double secondsFor(int64_t bytes) const { return alpha + beta * double(bytes); }
+  /// One on which everything takes `factor` times as long.
+  Link slower(double factor) const { return {factor * alpha, factor * beta}; }
 };
 
 /// Nothing may be left to compute that hides the last bucket.
@@ -28,9 +30,11 @@ inline constexpr int64_t mostLastBytes = int64_t(4) << 20;
 
 /// Cuts `gradients`, in the order in which they are there, into runs: how many gradients each has.
 /// One with the fewest buckets of those whose last reduction ends, by the model of `link`, about as
-/// early as can be: at most by 1% of what one reduction of all takes later. The last run has at
-/// most `mostLastBytes`, or one gradient. O(n^2) a bucket.
-llvm::SmallVector<unsigned> cutByTime(llvm::ArrayRef<FinishedGradient> gradients, const Link &link);
+/// early as can be: at most by 1% of what one reduction of all takes later. Where that does not
+/// hold of them too on a link that takes `margin` times as long, those for this one. The last run
+/// has at most `mostLastBytes`, or one gradient. O(n^2) a bucket.
+llvm::SmallVector<unsigned> cutByTime(llvm::ArrayRef<FinishedGradient> gradients, const Link &link,
+                                      double margin = 1);
 
 /// Runs of at most `mostBytes` bytes, or of one gradient.
 llvm::SmallVector<unsigned> cutBySize(llvm::ArrayRef<FinishedGradient> gradients,

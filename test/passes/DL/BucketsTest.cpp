@@ -63,6 +63,28 @@ TEST(Buckets, ByTimeAreTheFewestThatEndEarly) {
   }
 }
 
+// On a link that is slow enough to be busy all the time it is all one where the last gradients go,
+// on a faster one not: a large and a small gradient that come late, the small one last.
+TEST(Buckets, ThatAreGoodOnASlowLinkAreGoodOnAFastOne) {
+  const std::vector<FinishedGradient> gradients{
+      {5000, 1e-3}, {1600000, 2e-3}, {100000, 18e-3}, {2000, 20e-3}};
+  const Link link{1e-6, 8e-9};
+  EXPECT_EQ(cutByTime(gradients, link.slower(2)), (llvm::SmallVector<unsigned>{2, 2}));
+  EXPECT_EQ(cutByTime(gradients, link), (llvm::SmallVector<unsigned>{2, 1, 1}));
+  EXPECT_EQ(cutByTime(gradients, link, 2), (llvm::SmallVector<unsigned>{2, 1, 1}));
+}
+
+// What just fits on a link does not on a slower one, and the buckets are those of the slower one.
+TEST(Buckets, MustBeGoodOnTheSlowLink) {
+  const std::vector<FinishedGradient> gradients{
+      {1000000, 1e-3}, {1000000, 8e-3}, {1000000, 9e-3}, {1000, 30e-3}};
+  const Link link{1e-4, 5e-9};
+  const llvm::SmallVector<unsigned> fast = cutByTime(gradients, link),
+                                    slow = cutByTime(gradients, link.slower(2));
+  EXPECT_LT(fast.size(), slow.size());
+  EXPECT_EQ(cutByTime(gradients, link, 2), slow);
+}
+
 // Behind the last gradient nothing is left to compute: its bucket is small, however slow a
 // reduction is to begin.
 TEST(Buckets, LastOneIsSmall) {
