@@ -17,6 +17,7 @@ std::unique_ptr<CpuGenerator> createMapGenerator();
 std::unique_ptr<CpuGenerator> createReduceGenerator();
 std::unique_ptr<CpuGenerator> createRowPassesGenerator();
 std::unique_ptr<CpuGenerator> createWindowGenerator();
+std::unique_ptr<CpuGenerator> createSlidingSumGenerator();
 std::unique_ptr<CpuGenerator> createTransposeGenerator();
 std::unique_ptr<CpuGenerator> createMultiTensorGenerator();
 std::unique_ptr<CpuGenerator> createScatterGenerator();

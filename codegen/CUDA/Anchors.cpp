@@ -92,6 +92,7 @@ private:
   Form matmul(dl::MatmulOp op);
   Form convolution(const dl::ConvolutionForm &convolution);
   Form window(dl::WindowOp op);
+  Form slidingSum(dl::SlidingSumOp op);
   Form attention(Operation *op);
 
   /// name(axes...): `value` at these indices of `shape`.
@@ -321,6 +322,21 @@ FailureOr<AnchorForm> AnchorPrinter::window(dl::WindowOp op) {
                     llvm::convertToCamelFromSnakeCase(op->getName().stripDialect())};
 }
 
+FailureOr<AnchorForm> AnchorPrinter::slidingSum(dl::SlidingSumOp op) {
+  const auto [outer, extent, inner] = op.getExtents();
+  for (auto [name, size] : {std::pair("OUTER", outer),
+                            {"EXTENT", extent},
+                            {"INNER", inner},
+                            {"BEFORE", int64_t(op.getBefore())},
+                            {"AFTER", int64_t(op.getAfter())}})
+    text.constant(name, size);
+  const SmallVector<int64_t> space = {outer, extent, inner};
+  const SmallVector<StringRef> axes = {"o", "c", "i"};
+  if (failed(setType(elementOf(op.getY()))) || failed(accessor("x", op.getX(), space, axes)))
+    return failure();
+  return AnchorForm{space, axes, elementOf(op.getY()), ""};
+}
+
 FailureOr<AnchorForm> AnchorPrinter::attention(Operation *op) {
   const dl::AttentionForm form = dl::AttentionForm::get(op);
   const bool adds = form.mask && !elementOf(form.mask).isInteger(1);
@@ -371,6 +387,8 @@ FailureOr<AnchorForm> AnchorPrinter::describe() {
     return convolution(dl::ConvolutionForm::get(op));
   case Anchor::Window:
     return window(cast<dl::WindowOp>(op));
+  case Anchor::SlidingSum:
+    return slidingSum(cast<dl::SlidingSumOp>(op));
   case Anchor::Attention:
     return attention(op);
   default:
@@ -398,6 +416,8 @@ SmallVector<StringRef> codegen::skeletonsOf(const KernelSpec &spec) {
     return {"reductions", "reduce_rows", "row_passes"};
   case Anchor::Window:
     return {"axis", "window"};
+  case Anchor::SlidingSum:
+    return {"sliding_sum"};
   case Anchor::Attention:
     return {"attention"};
   case Anchor::Gemm:

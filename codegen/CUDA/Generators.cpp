@@ -9,13 +9,14 @@ using namespace dlc::codegen;
 
 llvm::ArrayRef<const CudaGenerator *> dlc::codegen::cudaGenerators() {
   static const std::unique_ptr<CudaGenerator> owned[] = {
-      createCudaMapGenerator(),       createCudaReduceGenerator(),
-      createCudaRowPassesGenerator(), createCudaWindowGenerator(),
-      createCudaTransposeGenerator(), createCudaMultiTensorGenerator(),
-      createCudaSumRowsGenerator(),   createCudaUpdateRowsGenerator(),
-      createCudaAttentionGenerator(), createCudaProductGenerator(),
-      createCudaWinogradGenerator(),  createCudaFourierGenerator(),
-      createLibraryGenerator(),       createCudaElementsGenerator()};
+      createCudaMapGenerator(),         createCudaReduceGenerator(),
+      createCudaRowPassesGenerator(),   createCudaWindowGenerator(),
+      createCudaSlidingSumGenerator(),  createCudaTransposeGenerator(),
+      createCudaMultiTensorGenerator(), createCudaSumRowsGenerator(),
+      createCudaUpdateRowsGenerator(),  createCudaAttentionGenerator(),
+      createCudaProductGenerator(),     createCudaWinogradGenerator(),
+      createCudaFourierGenerator(),     createLibraryGenerator(),
+      createCudaElementsGenerator()};
   static const auto pointers = [] {
     std::array<const CudaGenerator *, std::size(owned)> result;
     llvm::transform(owned, result.begin(), [](auto &generator) { return generator.get(); });

@@ -16,6 +16,7 @@ std::unique_ptr<CudaGenerator> createCudaMapGenerator();
 std::unique_ptr<CudaGenerator> createCudaReduceGenerator();
 std::unique_ptr<CudaGenerator> createCudaRowPassesGenerator();
 std::unique_ptr<CudaGenerator> createCudaWindowGenerator();
+std::unique_ptr<CudaGenerator> createCudaSlidingSumGenerator();
 std::unique_ptr<CudaGenerator> createCudaTransposeGenerator();
 std::unique_ptr<CudaGenerator> createCudaMultiTensorGenerator();
 std::unique_ptr<CudaGenerator> createCudaSumRowsGenerator();

@@ -47,6 +47,7 @@ public:
   Value maxPoolGather(dl::MaxPoolGatherOp op);
   Value averagePool(dl::AveragePoolOp op);
   Value averagePoolBackward(dl::AveragePoolBackwardOp op);
+  Value slidingSum(dl::SlidingSumOp op);
   Value scatterAdd(dl::ScatterAddOp op);
   Value sumRows(dl::SumRowsOp op, bool number);
 
@@ -373,6 +374,17 @@ Value PlainLoops::averagePoolBackward(dl::AveragePoolBackwardOp op) {
   });
 }
 
+Value PlainLoops::slidingSum(dl::SlidingSumOp op) {
+  auto shape = cast<RankedTensorType>(op.getX().getType()).getShape();
+  return sum({op.getSize()}, elementOf(op.getY()), [&](ArrayRef<Value> number) {
+    Place x{Indices(ArrayRef(at).take_front(op.getAxis())), yes()};
+    place(x, e.sub(e.add(at[op.getAxis()], number[0]), e.constant(op.getBefore())),
+          shape[op.getAxis()]);
+    llvm::append_range(x.indices, ArrayRef(at).drop_front(op.getAxis() + 1));
+    return orZero(x.inside, read(op.getX(), x.indices));
+  });
+}
+
 //===------------------------------------------------------------------------------------------===//
 // Scatter
 //===------------------------------------------------------------------------------------------===//
@@ -456,6 +468,7 @@ Value plainValue(const PlainFunction &function, OpResult result, const Point &po
           .Case<dl::MaxPoolGatherOp>([&](auto op) { return loops.maxPoolGather(op); })
           .Case<dl::AveragePoolOp>([&](auto op) { return loops.averagePool(op); })
           .Case<dl::AveragePoolBackwardOp>([&](auto op) { return loops.averagePoolBackward(op); })
+          .Case<dl::SlidingSumOp>([&](auto op) { return loops.slidingSum(op); })
           .Case<dl::ScatterAddOp>([&](auto op) { return loops.scatterAdd(op); })
           .Case<dl::SumRowsOp>([&](auto op) { return loops.sumRows(op, number == 1); })
           .Default([](Operation *) { return Value(); });

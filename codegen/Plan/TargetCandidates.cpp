@@ -251,7 +251,8 @@ bool TargetCandidates::convertsItself(dl::FusedOp region) {
          llvm::none_of(region.getBody().front(), [](Operation &op) {
            auto anchor = dyn_cast<dl::AnchorOp>(op);
            return anchor && (anchor.getAnchor() == dl::Anchor::Convolution ||
-                             anchor.getAnchor() == dl::Anchor::Window);
+                             anchor.getAnchor() == dl::Anchor::Window ||
+                             anchor.getAnchor() == dl::Anchor::SlidingSum);
          });
 }
 

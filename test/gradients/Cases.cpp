@@ -281,6 +281,9 @@ static std::vector<Case> poolingCases() {
               : tensor<1x2x6xf64>, tensor<1x2x3xui8> to tensor<1x2x3xf64>
           dl.return %y : tensor<1x2x3xf64>)",
        {{}, {3, 0}}},
+      {"sliding_sum", "(%x: tensor<2x5x3xf64>) -> tensor<2x5x3xf64>",
+       R"(%y = dl.sliding_sum %x axis = 1 before = 2 after = 1 : tensor<2x5x3xf64>
+          dl.return %y : tensor<2x5x3xf64>)"},
       {"average_pool", "(%x: tensor<2x3x5x7xf64>) -> tensor<2x3x3x3xf64>",
        R"(%y = dl.average_pool %x kernel = [3, 2] strides = [2, 3] padding = [1, 1, 0, 1]
              dilations = [1, 1]

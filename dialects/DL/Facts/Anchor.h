@@ -16,6 +16,7 @@ enum class Anchor {
   Reduce,
   RowPasses,
   Window,
+  SlidingSum,
   Transpose,
   Attention,
   Scatter,

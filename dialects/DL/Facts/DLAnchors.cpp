@@ -176,3 +176,8 @@ uint64_t AveragePoolBackwardOp::getFlops() {
   return elementsOf(getDy()) * getGeometry().kernelSize();
 }
 bool AveragePoolBackwardOp::takesPrologue(unsigned operand) { return operand == 0; }
+
+// Each element is computed once, whatever the number of sums that it counts in.
+Anchor SlidingSumOp::getAnchor() { return Anchor::SlidingSum; }
+bool SlidingSumOp::takesPrologue(unsigned) { return true; }
+uint64_t SlidingSumOp::getFlops() { return elementsOf(getY()) * (getSize() - 1); }

@@ -148,7 +148,8 @@ def DL_GroupNormOp
   let hasVerifier = 1;
 }
 
-def DL_LocalResponseNormOp : DL_Composite<"local_response_norm", [AllTypesMatch<["x", "y"]>]> {
+def DL_LocalResponseNormOp
+    : DL_Composite<"local_response_norm", [AllTypesMatch<["x", "y"]>, DL_Differentiable]> {
   let summary = "divided by a power of the mean square of neighbouring channels";
   let description = [{
     y[n, c, p] = x[n, c, p] / (k + alpha / size * sum_j x[n, j, p]^2)^beta for the channels j from
@@ -156,13 +157,22 @@ def DL_LocalResponseNormOp : DL_Composite<"local_response_norm", [AllTypesMatch<
     `%y = dl.local_response_norm %x size = 5 alpha = 1.0e-04 beta = 0.75 k = 2.0 :
     tensor<2x12x6x6xf32>`
     (C1) x has rank 3 or more. (C2) size is from 1 to twice the channels, alpha 0 or more, k above
-    0. Gradient: that of its decomposition. Composite.
+    0. Gradient, with b the divisor's base and the sum over all channels j that x[c] counts for:
+    dx[c] = dy[c] b[c]^-beta - 2 alpha beta / size * x[c] sum_j dy[j] x[j] b[j]^(-beta - 1).
+    Composite.
   }];
   let arguments = (ins DL_FloatTensor:$x, I64Attr:$size, F64Attr:$alpha, F64Attr:$beta, F64Attr:$k);
   let results = (outs DL_FloatTensor:$y);
   let assemblyFormat =
       "$x `size` `=` $size `alpha` `=` $alpha `beta` `=` $beta `k` `=` $k attr-dict `:` type($x)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Channels of a window in front of its own, and behind it.
+    int64_t getBefore() { return getSize() / 2; }
+    int64_t getAfter() { return (getSize() - 1) / 2; }
+    /// What x is divided by a power of.
+    ::mlir::Value buildBase(::mlir::OpBuilder &builder);
+  }];
 }
 
 //===------------------------------------------------------------------------------------------===//

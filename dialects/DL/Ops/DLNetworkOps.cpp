@@ -239,6 +239,24 @@ LogicalResult MaxPoolGatherOp::verify() {
 LogicalResult AveragePoolOp::verify() { return verifyWindow(*this, getX(), getY()); }
 LogicalResult AveragePoolBackwardOp::verify() { return verifyWindow(*this, getDx(), getDy()); }
 
+std::array<int64_t, 3> SlidingSumOp::getExtents() {
+  ArrayRef<int64_t> shape = tensorType(getX()).getShape();
+  return {llvm::product_of(shape.take_front(getAxis())), shape[getAxis()],
+          llvm::product_of(shape.drop_front(getAxis() + 1))};
+}
+
+LogicalResult SlidingSumOp::verify() {
+  RankedTensorType x = tensorType(getX());
+  const int64_t axis = getAxis();
+  if (axis < 0 || axis >= x.getRank())
+    return emitOpError("(C1) has axis ") << axis << " for rank " << x.getRank();
+  for (int64_t side : {getBefore(), getAfter()})
+    if (side < 0 || side > x.getDimSize(axis))
+      return emitOpError("(C2) sums up to ") << side << " elements on one side, for "
+                                             << x.getDimSize(axis) << " along axis " << axis;
+  return success();
+}
+
 //===------------------------------------------------------------------------------------------===//
 // Losses and metrics over classes
 //===------------------------------------------------------------------------------------------===//

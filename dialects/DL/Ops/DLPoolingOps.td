@@ -126,4 +126,27 @@ def DL_AveragePoolBackwardOp : DL_Window<"average_pool_backward", ["takesPrologu
   }];
 }
 
+def DL_SlidingSumOp : DL_Op<"sliding_sum", [
+    Pure, DL_Differentiable, AllTypesMatch<["x", "y"]>, DL_Anchor<["takesPrologue"]>]> {
+  let summary = "sums of neighbours along one axis";
+  let description = [{
+    y[.., i, ..] = sum of x[.., j, ..] over the j along `axis` from i - before to i + after; where
+    there is no such element, 0.
+    `%y = dl.sliding_sum %x axis = 1 before = 2 after = 2 : tensor<2x12x6x6xf32>`
+    (C1) axis < rank. (C2) before and after are from 0 to the axis's extent. Gradient:
+    dl.sliding_sum, before and after exchanged.
+  }];
+  let arguments = (ins DL_FloatTensor:$x, I64Attr:$axis, I64Attr:$before, I64Attr:$after);
+  let results = (outs DL_FloatTensor:$y);
+  let assemblyFormat =
+      "$x `axis` `=` $axis `before` `=` $before `after` `=` $after attr-dict `:` type($x)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Elements of a whole sum.
+    int64_t getSize() { return getBefore() + getAfter() + 1; }
+    /// What is in front of the axis, along it and behind it.
+    ::std::array<int64_t, 3> getExtents();
+  }];
+}
+
 #endif

@@ -240,21 +240,17 @@ SmallVector<Value> GroupNormOp::decompose(OpBuilder &builder) {
   return {b.reshape(y, type)};
 }
 
-/// The squares as pixels of one channel: their mean along the channels is a window's.
+Value LocalResponseNormOp::buildBase(OpBuilder &builder) {
+  TensorBuilder b{builder, getLoc()};
+  Value sum = SlidingSumOp::create(builder, getLoc(), b.multiply(getX(), getX()), /*axis=*/1,
+                                   getBefore(), getAfter());
+  return b.shift(b.scale(sum, getAlpha().convertToDouble() / double(getSize())),
+                 getK().convertToDouble());
+}
+
 SmallVector<Value> LocalResponseNormOp::decompose(OpBuilder &builder) {
   TensorBuilder b{builder, getLoc()};
-  RankedTensorType type = b.typeOf(getX());
-  int64_t samples = type.getDimSize(0), channels = type.getDimSize(1), size = getSize(), pixels = 1;
-  for (int64_t each : type.getShape().drop_front(2))
-    pixels *= each;
-  RankedTensorType flat = type.clone({samples, 1, channels, pixels});
-  Value mean =
-      AveragePoolOp::create(builder, getLoc(), flat, b.reshape(b.multiply(getX(), getX()), flat),
-                            {size, 1}, {1, 1}, {size / 2, (size - 1) / 2, 0, 0}, {1, 1},
-                            /*count_include_pad=*/true);
-  Value scaled = b.scale(b.reshape(mean, type), getAlpha().convertToDouble());
-  Value base = b.shift(scaled, getK().convertToDouble());
-  return {b.divide(getX(), b.power(base, getBeta().convertToDouble()))};
+  return {b.divide(getX(), b.power(buildBase(builder), getBeta().convertToDouble()))};
 }
 
 //===------------------------------------------------------------------------------------------===//

@@ -271,6 +271,13 @@ LogicalResult AveragePoolBackwardOp::buildGradient(OpBuilder &builder, Gradients
   return success();
 }
 
+LogicalResult SlidingSumOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                          OperandGradients &dx) {
+  if (dy[0] && wanted[0])
+    dx[0] = SlidingSumOp::create(builder, getLoc(), dy[0], getAxis(), getAfter(), getBefore());
+  return success();
+}
+
 //===------------------------------------------------------------------------------------------===//
 // Losses
 //===------------------------------------------------------------------------------------------===//
@@ -365,6 +372,20 @@ LogicalResult BatchNormOp::buildGradient(OpBuilder &builder, Gradients dresults,
 
 LogicalResult StopGradientOp::buildGradient(OpBuilder &, Gradients, Wanted, OperandGradients &) {
   return success();
+}
+
+/// Two powers of the base, neither of which the forward pass has: what it keeps is one tensor, the
+/// base or its logarithm. What is summed is needed nowhere else, so that one kernel does all of it.
+LogicalResult LocalResponseNormOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                                 OperandGradients &dx) {
+  return unary(*this, builder, dy, wanted, dx, [&](TensorBuilder b, Value dy) {
+    const double alpha = getAlpha().convertToDouble(), beta = getBeta().convertToDouble();
+    Value base = buildBase(builder);
+    Value share = b.multiply(b.multiply(dy, getX()), b.power(base, -beta - 1));
+    Value sum = SlidingSumOp::create(builder, getLoc(), share, /*axis=*/1, getAfter(), getBefore());
+    Value others = b.multiply(b.scale(getX(), 2 * alpha * beta / double(getSize())), sum);
+    return b.subtract(b.multiply(dy, b.power(base, -beta)), others);
+  });
 }
 
 LogicalResult SoftmaxOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,

@@ -193,6 +193,8 @@ static std::vector<Case> others() {
                   "^bb0(%x: " + x + "):\n %y = dl.average_pool %x" + pool + " : " + x + " -> " + y +
                       "\n dl.yield %y : " + y},
                  "cuda-window"});
+  for (const char *generator : {"cuda-sliding-sum", "cuda-elements"})
+    all.push_back({single("sliding_sum", {x}, x, " axis = 2 before = 3 after = 1"), generator});
   all.push_back({single("average_pool_backward", {y}, x, pool, true), "cuda-window"});
   all.push_back(
       {single("transpose", {"tensor<3x37x5x41xT>"}, "tensor<3x41x5x37xT>", " order = [0, 3, 2, 1]"),

@@ -1,4 +1,4 @@
-//===- Pooling.cpp - windows over the spatial axes --------------------------------------------===//
+//===- Pooling.cpp - windows over the spatial axes, sums of neighbours ------------------------===//
 #include "dialects/DL/Ops/DLPoolingOps.h"
 #include "test/lib/Interpreter/Interpreter.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -133,6 +133,20 @@ std::vector<Tensor> averagePoolBackward(dl::AveragePoolBackwardOp op, const Tens
   return {std::move(dx)};
 }
 
+std::vector<Tensor> slidingSum(dl::SlidingSumOp op, const Tensor &x) {
+  const int64_t axis = op.getAxis(), extent = x.shape[axis];
+  Tensor y = Tensor::filled(x.shape, 0);
+  forEachIndex(x.shape, [&](const Index &index) {
+    Index from = index;
+    for (int64_t apart = -int64_t(op.getBefore()); apart <= int64_t(op.getAfter()); ++apart) {
+      from[axis] = index[axis] + apart;
+      if (from[axis] >= 0 && from[axis] < extent)
+        y.at(index) += x.at(from);
+    }
+  });
+  return {std::move(y)};
+}
+
 } // namespace
 
 Values runPooling(Operation *op, ArrayRef<Tensor> v) {
@@ -142,6 +156,7 @@ Values runPooling(Operation *op, ArrayRef<Tensor> v) {
       .Case<dl::MaxPoolGatherOp>([&](auto op) { return maxPoolGather(op, v[0], v[1]); })
       .Case<dl::AveragePoolOp>([&](auto op) { return averagePool(op, v[0]); })
       .Case<dl::AveragePoolBackwardOp>([&](auto op) { return averagePoolBackward(op, v[0]); })
+      .Case<dl::SlidingSumOp>([&](auto op) { return slidingSum(op, v[0]); })
       .Default(Values());
 }
 

@@ -438,3 +438,27 @@ dl.entry @parts(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>, %c: tensor<4x8xf32>) -
   %4 = dl.add %2, %3 : tensor<8xf32>
   dl.return %4 : tensor<8xf32>
 }
+
+// Sums of neighbours, as in a local response norm and its gradient: what is summed is computed in front of the sum, from tensors that stand in
+// memory anyway, and what is made of the sum behind it. Forward keeps one tensor more.
+// CHECK-LABEL: dl.entry @neighbours
+// CHECK: %[[F:.*]]:2 = dl.fused(%arg0) : (tensor<2x6x5xf32>) -> (tensor<2x6x5xf32>, tensor<2x6x5xf32>)
+// CHECK: dl.multiply
+// CHECK: dl.sliding_sum
+// CHECK: dl.divide
+// CHECK: %[[DX:.*]] = dl.fused(%arg1, %[[F]]#0) : (tensor<2x6x5xf32>, tensor<2x6x5xf32>) -> tensor<2x6x5xf32>
+// CHECK: dl.multiply
+// CHECK: dl.sliding_sum
+// CHECK: dl.subtract
+// CHECK: dl.return %[[F]]#1, %[[DX]]
+dl.entry @neighbours(%x: tensor<2x6x5xf32>, %dy: tensor<2x6x5xf32>) -> (tensor<2x6x5xf32>, tensor<2x6x5xf32>) attributes {kind = #program.entry<train>} {
+  %q = dl.multiply %x, %x : tensor<2x6x5xf32>
+  %s = dl.sliding_sum %q axis = 1 before = 2 after = 1 : tensor<2x6x5xf32>
+  %b = dl.exp %s : tensor<2x6x5xf32>
+  %y = dl.divide %x, %b : tensor<2x6x5xf32>
+  %p = dl.multiply %dy, %b : tensor<2x6x5xf32>
+  %t = dl.sliding_sum %p axis = 1 before = 1 after = 2 : tensor<2x6x5xf32>
+  %d = dl.divide %dy, %b : tensor<2x6x5xf32>
+  %dx = dl.subtract %d, %t : tensor<2x6x5xf32>
+  dl.return %y, %dx : tensor<2x6x5xf32>, tensor<2x6x5xf32>
+}

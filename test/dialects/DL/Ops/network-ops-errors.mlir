@@ -159,6 +159,22 @@ dl.entry @pool_c5(%dy: tensor<2x3x3xf32>, %i: tensor<2x3x4xui8>) attributes {kin
 
 // -----
 
+dl.entry @sliding_sum_c1(%x: tensor<2x3x6xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.sliding_sum' op (C1) has axis 3 for rank 3}}
+  %0 = dl.sliding_sum %x axis = 3 before = 1 after = 1 : tensor<2x3x6xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @sliding_sum_c2(%x: tensor<2x3x6xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.sliding_sum' op (C2) sums up to 4 elements on one side, for 3 along axis 1}}
+  %0 = dl.sliding_sum %x axis = 1 before = 1 after = 4 : tensor<2x3x6xf32>
+  dl.return
+}
+
+// -----
+
 dl.entry @gather_c5(%x: tensor<2x3x6xf32>, %i: tensor<2x3x4xui8>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.max_pool_gather' op (C5) expects the index to have the shape of 'tensor<2x3x3xf32>', found 'tensor<2x3x4xui8>'}}
   %0 = dl.max_pool_gather %x, %i kernel = [2] strides = [2] padding = [0, 0] dilations = [1]

@@ -48,6 +48,8 @@ dl.entry @pooling(%x: tensor<2x3x6x7xf32>) attributes {kind = #program.entry<inf
   // CHECK: dl.average_pool_backward %[[A]] kernel = [3, 3] strides = [1, 2] padding = [1, 1, 0, 1] dilations = [1, 1] : tensor<2x3x6x3xf32> to tensor<2x3x6x7xf32>
   %3 = dl.average_pool_backward %a kernel = [3, 3] strides = [1, 2] padding = [1, 1, 0, 1] dilations = [1, 1]
       : tensor<2x3x6x3xf32> to tensor<2x3x6x7xf32>
+  // CHECK: dl.sliding_sum %[[X]] axis = 1 before = 3 after = 0 : tensor<2x3x6x7xf32>
+  %4 = dl.sliding_sum %x axis = 1 before = 3 after = 0 : tensor<2x3x6x7xf32>
   dl.return
 }
 
