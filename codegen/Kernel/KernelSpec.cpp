@@ -36,12 +36,14 @@ static LogicalResult checkBodyOp(Operation &op) {
   return op.emitError("this op cannot be part of a kernel");
 }
 
-/// Sums stand beside a product if they are results and nothing else.
+/// Sums stand beside a product if they are results and nothing else, of one number a column: that
+/// of all its elements stands behind it.
 static bool areSumsBeside(Block &block) {
   return llvm::range_size(block.getOps<dl::MatmulOp>()) == 1 &&
          llvm::all_of(block.getOps<dl::ReductionOp>(), [](dl::ReductionOp reduction) {
            auto reduce = dyn_cast<dl::ReduceOp>(*reduction);
-           return reduce && reduce.getKind() == dl::ReduceKind::Sum && reduce->hasOneUse() &&
+           return reduce && reduce.getKind() == dl::ReduceKind::Sum &&
+                  reduce.getType().getRank() != 0 && reduce->hasOneUse() &&
                   isa<dl::YieldOp>(*reduce->user_begin());
          });
 }
@@ -119,11 +121,11 @@ FailureOr<KernelSpec> KernelSpec::get(Block &block) {
     return emitError(block.getParent()->getLoc(), "a kernel's region ends with dl.yield"),
            failure();
   Operation *transpose = nullptr;
-  const bool sumsBeside = areSumsBeside(block);
+  spec.sumsBeside = areSumsBeside(block);
   for (Operation &op : block) {
     spec.follow(op);
     auto anchor = dyn_cast<dl::AnchorOp>(op);
-    if (sumsBeside && isa<dl::ReductionOp>(op)) {
+    if (spec.sumsBeside && isa<dl::ReductionOp>(op)) {
       spec.reductionOps.push_back(cast<dl::ReductionOp>(op));
     } else if (spec.standsBehind(dyn_cast<dl::ReductionOp>(op))) {
       spec.addAnchor(op, spec.kind);

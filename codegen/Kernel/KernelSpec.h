@@ -58,15 +58,15 @@ public:
   /// Whether `value` is a sum beside a matmul: a result, of a reduction that is not the anchor. It
   /// is no part of a body: BodyEmitter gives null for it.
   bool isSum(mlir::Value value) const {
-    return value.getDefiningOp<dl::ReductionOp>() && kind == Anchor::Gemm;
+    return value.getDefiningOp<dl::ReductionOp>() && sumsBeside;
   }
   /// Whether there is one. Generators that do not know them decline.
-  bool hasSums() const { return kind == Anchor::Gemm && !reductionOps.empty(); }
+  bool hasSums() const { return sumsBeside && !reductionOps.empty(); }
   /// Whether reductions stand behind an anchor of another kind: over the space of its result, of
   /// values that need it. What waits for them is of pass 2, see passOf; anchorResults has theirs
   /// behind the anchor's own. Generators that do not know them decline.
   bool hasReductionsBehind() const {
-    return op && !mlir::isa<dl::ReductionOp>(op) && kind != Anchor::Gemm && !reductionOps.empty();
+    return op && !mlir::isa<dl::ReductionOp>(op) && !sumsBeside && !reductionOps.empty();
   }
   mlir::Block &block() const { return *body; }
 
@@ -114,6 +114,7 @@ private:
   void setFlatBuffers(dl::MultiTensorOp update);
 
   Anchor kind = Anchor::Map;
+  bool sumsBeside = false; ///< the reductions, if there are any
   mlir::Operation *op = nullptr;
   mlir::Block *body = nullptr;
   llvm::SmallVector<dl::ReductionOp> reductionOps;

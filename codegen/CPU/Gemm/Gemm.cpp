@@ -1,6 +1,7 @@
 //===- Gemm.cpp - emits packed matrix products, see Gemm.h ------------------------------------===//
 #include "codegen/CPU/Gemm/Gemm.h"
 #include "codegen/CPU/Gemm/MicroKernel.h"
+#include "codegen/CPU/Reduce/TotalReducer.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -11,12 +12,12 @@ namespace {
 /// One phase of a product.
 class GemmPhase : public PackedPhase {
 public:
-  GemmPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
-            const GemmProblem &problem, const GemmSchedule &schedule)
-      : PackedPhase(spec, target, module, name,
-                    schedule.splits > 1 || schedule.packed != Operand::None),
-        problem(problem), schedule(schedule), layout(problem, schedule, e.lanes),
-        c(sink(problem.mapC)) {}
+  GemmPhase(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
+            ModuleOp module, StringRef name, const GemmProblem &problem,
+            const GemmSchedule &schedule)
+      : PackedPhase(spec, target, module, name, candidate.workspaceBytes != 0), problem(problem),
+        schedule(schedule), layout(problem, schedule, e.lanes), c(sink(problem.mapC)),
+        totals(kernel, candidate, writingPhase()) {}
 
   void packWhole();
   void multiply(LLVM::LLVMFuncOp micro);
@@ -50,7 +51,11 @@ private:
   void finishTile(Value batch, Value tile, Value panel,
                   llvm::function_ref<Value(Value place)> value);
   void finishRows(const Task &task, Value accumulators);
+  Partial write(ValueRange totals, Value vector, const Place &place);
 
+  unsigned writingPhase() const {
+    return schedule.packed != Operand::None || layout.inWorkspace ? 1 : 0;
+  }
   bool finishesRows() const { return problem.finishesRows && !layout.inWorkspace; }
 
   const GemmProblem &problem;
@@ -58,6 +63,7 @@ private:
   GemmLayout layout;
   Sink c;
   Source a, b;
+  TotalReducer totals;
 };
 
 } // namespace
@@ -132,6 +138,8 @@ void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
   Value accumulators = e.at(packedB, layout.blockElementsB);
   if (layout.inWorkspace)
     accumulators = e.at(kernel.workspace(), e.mul(task.split, layout.partElements));
+  else
+    totals.begin();
   e.loop(task.block, task.blockEnd, 1, [&](Value number) {
     Block block = blockOf(task.batch, number);
     e.loop(task.panel, task.panelEnd, schedule.blockPanels, [&](Value panel) {
@@ -157,6 +165,8 @@ void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
   });
   if (finishesRows())
     finishRows(task, accumulators);
+  if (!layout.inWorkspace)
+    totals.end(kernel.task);
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -260,6 +270,15 @@ void GemmPhase::prefetchTile(Value batch, Value tile, Value panel) {
       c.prefetch({batch, e.add(row, m), e.add(column, v)});
 }
 
+/// Writes a finished vector, and takes it into the totals of what is reduced.
+Partial GemmPhase::write(ValueRange before, Value vector, const Place &place) {
+  Partial after(before);
+  if (totals.exist())
+    after = totals.add(before, c.reduced(vector, place), place.mask);
+  c.write(vector, place);
+  return after;
+}
+
 /// Writes the rows and vectors of a tile that exist; `value` gives the finished vector at a place
 /// of the tile.
 void GemmPhase::finishTile(Value batch, Value tile, Value panel,
@@ -267,49 +286,58 @@ void GemmPhase::finishTile(Value batch, Value tile, Value panel,
   Value row = e.mul(tile, schedule.rows), column = e.mul(panel, layout.width);
   Value rows = e.minimum(e.constant(schedule.rows), e.sub(e.constant(problem.m), row));
   Value left = e.sub(e.constant(problem.n), column);
-  auto write = [&](Value m, Value v, Value mask) {
-    c.write(value(e.add(e.mul(m, layout.width), v)),
-            {{batch, e.add(row, m), e.add(column, v)}, 2, 1, mask});
+  auto writeAt = [&](ValueRange before, Value m, Value v, Value mask) {
+    return write(before, value(e.add(e.mul(m, layout.width), v)),
+                 {{batch, e.add(row, m), e.add(column, v)}, 2, 1, mask});
   };
   if (problem.n >= layout.width)
     e.when(e.less(e.constant(layout.width - 1), left), [&] {
-      e.loop(e.constant(0), rows, 1, [&](Value m) {
+      Partial of = e.carry(e.constant(0), rows, 1, totals.none(), [&](Value m, ValueRange before) {
+        Partial row(before);
         for (int64_t v = 0; v < layout.width; v += e.lanes)
-          write(m, e.constant(v), Value());
+          row = writeAt(row, m, e.constant(v), Value());
+        return row;
       });
+      totals.take(of);
     });
   if (problem.n % layout.width != 0)
     e.when(e.less(left, e.constant(layout.width)), [&] {
       e.loop(e.constant(0), left, e.lanes, [&](Value v) {
         Value mask = e.lanesBelow(e.sub(left, v));
-        e.loop(e.constant(0), rows, 1, [&](Value m) { write(m, v, mask); });
+        totals.take(e.carry(e.constant(0), rows, 1, totals.none(), [&](Value m, ValueRange before) {
+          return writeAt(before, m, v, mask);
+        }));
       });
     });
 }
 
 /// Writes all rows of a task, whose accumulators are there; the row below arrives meanwhile.
 void GemmPhase::finishRows(const Task &task, Value accumulators) {
-  auto write = [&](Value tile, Value m, Value panel, Value v, Value mask) {
+  auto writeAt = [&](ValueRange before, Value tile, Value m, Value panel, Value v, Value mask) {
     Value row = e.add(e.mul(tile, schedule.rows), m);
     Value column = e.add(e.mul(panel, layout.width), v);
     Value slot = e.add(e.mul(e.sub(panel, task.panel), schedule.tiles), e.sub(tile, task.tile));
     Value acc = e.at(accumulators, e.mul(slot, layout.slotElements));
     c.prefetch({task.batch, e.add(row, 1), column});
-    c.write(e.loadAligned(e.at(acc, e.add(e.mul(m, layout.width), v))),
-            {{task.batch, row, column}, 2, 1, mask});
+    return write(before, e.loadAligned(e.at(acc, e.add(e.mul(m, layout.width), v))),
+                 {{task.batch, row, column}, 2, 1, mask});
   };
   e.loop(task.tile, task.tileEnd, 1, [&](Value tile) {
     Value left = e.sub(e.constant(problem.m), e.mul(tile, schedule.rows));
     e.loop(e.constant(0), e.minimum(e.constant(schedule.rows), left), 1, [&](Value m) {
-      e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
+      auto ofPanel = [&](Value panel, ValueRange before) -> SmallVector<Value> {
         Value count = e.sub(e.constant(problem.n), e.mul(panel, layout.width));
-        if (problem.n % layout.width == 0)
-          for (int64_t v = 0; v < layout.width; v += e.lanes)
-            write(tile, m, panel, e.constant(v), Value());
-        else
-          e.loop(e.constant(0), e.minimum(count, e.constant(layout.width)), e.lanes,
-                 [&](Value v) { write(tile, m, panel, v, e.lanesBelow(e.sub(count, v))); });
-      });
+        if (problem.n % layout.width != 0)
+          return e.carry(e.constant(0), e.minimum(count, e.constant(layout.width)), e.lanes, before,
+                         [&](Value v, ValueRange inner) {
+                           return writeAt(inner, tile, m, panel, v, e.lanesBelow(e.sub(count, v)));
+                         });
+        Partial of(before);
+        for (int64_t v = 0; v < layout.width; v += e.lanes)
+          of = writeAt(of, tile, m, panel, e.constant(v), Value());
+        return of;
+      };
+      totals.take(e.carry(task.panel, task.panelEnd, 1, totals.none(), ofPanel));
     });
   });
 }
@@ -318,11 +346,13 @@ void GemmPhase::addParts() {
   Value tile = e.rem(kernel.task, layout.tiles), rest = e.div(kernel.task, layout.tiles);
   Value panel = e.rem(rest, layout.panels), batch = e.div(rest, layout.panels);
   Value parts = e.at(kernel.workspace(), e.mul(kernel.task, layout.slotElements));
+  totals.begin();
   finishTile(batch, tile, panel, [&](Value place) {
     return e.sum(e.loadAligned(e.at(parts, place)), schedule.splits, [&](Value split) {
       return e.loadAligned(e.at(parts, e.add(e.mul(split, layout.partElements), place)));
     });
   });
+  totals.end(kernel.task);
 }
 
 LogicalResult codegen::emitGemm(const KernelSpec &spec, const Candidate &candidate,
@@ -337,17 +367,20 @@ LogicalResult codegen::emitGemm(const KernelSpec &spec, const Candidate &candida
   LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
   const bool packs = schedule.packed != GemmProblem::Operand::None;
   if (packs) {
-    GemmPhase whole(spec, target, module, phaseSymbol(symbol, candidate, 0), problem, schedule);
+    GemmPhase whole(spec, candidate, target, module, phaseSymbol(symbol, candidate, 0), problem,
+                    schedule);
     whole.packWhole();
     if (failed(whole.finish()))
       return failure();
   }
-  GemmPhase product(spec, target, module, phaseSymbol(symbol, candidate, packs), problem, schedule);
+  GemmPhase product(spec, candidate, target, module, phaseSymbol(symbol, candidate, packs), problem,
+                    schedule);
   product.multiply(function);
   if (failed(product.finish()))
     return failure();
   if (layout.inWorkspace) {
-    GemmPhase finish(spec, target, module, phaseSymbol(symbol, candidate, 1), problem, schedule);
+    GemmPhase finish(spec, candidate, target, module, phaseSymbol(symbol, candidate, 1), problem,
+                     schedule);
     finish.addParts();
     if (failed(finish.finish()))
       return failure();

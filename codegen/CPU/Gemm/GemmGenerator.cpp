@@ -7,6 +7,7 @@
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Gemm/Gemm.h"
 #include "codegen/CPU/Generators.h"
+#include "codegen/CPU/Reduce/TotalReducer.h"
 #include "dialects/DL/Ops/DLMatmulOps.h"
 
 using namespace mlir;
@@ -65,7 +66,7 @@ SmallVector<Candidate> GemmGenerator::candidates(const KernelSpec &spec,
                                                  const CpuTarget &target) const {
   auto op = dyn_cast_or_null<dl::MatmulOp>(spec.anchorOp());
   if (!op || spec.hasSums() || !getElementTypeOrSelf(op.getC()).isF32() || !followsAnchor(spec) ||
-      !canWalkPrologueResults(spec))
+      !canWalkPrologueResults(spec) || (spec.hasReductionsBehind() && !canReduceTotals(spec)))
     return {};
   GemmProblem problem = problemOf(spec);
   if (problem.batch * problem.m * problem.n * problem.k == 0 ||
@@ -74,8 +75,11 @@ SmallVector<Candidate> GemmGenerator::candidates(const KernelSpec &spec,
   problem.weightA = operandWeight(op.getA());
   problem.weightB = operandWeight(op.getB());
   SmallVector<Candidate> all = gemmCandidates(problem, target);
-  for (Candidate &candidate : all)
+  for (Candidate &candidate : all) {
+    if (spec.hasReductionsBehind())
+      keepTotals(spec, target, candidate);
     finishCandidate(spec, target, candidate);
+  }
   return all;
 }
 

@@ -276,16 +276,28 @@ static SmallVector<BlockArgument> readBehindAnchor(const KernelSpec &spec, int64
 
 Sink PackedPhase::sink(const IndexMap &map) {
   Sink sink;
-  sink.write = [this, map, numbers = computeNumbers()](Value vector, const Place &place) {
+  auto bodyOf = [this, numbers = computeNumbers()](Value vector, const Point &point) {
+    BodyEmitter body = kernel.body(
+        [vector, point](unsigned, const Point &at) { return at == point ? vector : Value(); });
+    body.setKept([numbers](Value value, const Point &) { return numbers.lookup(value); });
+    return body;
+  };
+  sink.write = [this, map, bodyOf](Value vector, const Place &place) {
     Point point = pointOf(place, map);
-    auto body = [&] {
-      BodyEmitter body =
-          kernel.body([&](unsigned, const Point &at) { return at == point ? vector : Value(); });
-      body.setKept([&](Value value, const Point &) { return numbers.lookup(value); });
-      return body;
-    };
-    failed |= mlir::failed(
-        storeBodyAtPoints(kernel, resultsBehindAnchor(kernel.spec, true), point, body));
+    failed |= mlir::failed(storeBodyAtPoints(kernel, resultsBehindAnchor(kernel.spec, true), point,
+                                             [&] { return bodyOf(vector, point); }));
+  };
+  sink.reduced = [this, map, bodyOf](Value vector, const Place &place) {
+    Point point = pointOf(place, map);
+    BodyEmitter body = bodyOf(vector, point);
+    SmallVector<Value> elements;
+    for (dl::ReductionOp op : kernel.spec.reductions()) {
+      elements.push_back(body.emitVector(op.getReduced(), point));
+      failed |= !elements.back();
+      if (!elements.back())
+        elements.back() = e.zeroVector();
+    }
+    return elements;
   };
   sink.prefetch = [this, map](ValueRange indices) {
     auto fetch = [&](Value base, RankedTensorType type, bool forWriting) {

@@ -99,6 +99,8 @@ mlir::BlockArgument operandAsStored(mlir::Value value);
 /// Where finished values of the anchor go, through whatever is fused behind it.
 struct Sink {
   std::function<void(mlir::Value, const Place &)> write;
+  /// What the reductions behind the anchor combine of it, a vector each.
+  std::function<llvm::SmallVector<mlir::Value>(mlir::Value, const Place &)> reduced;
   /// Fetches the lines that a write of one vector at these indices will read or write.
   std::function<void(mlir::ValueRange)> prefetch;
 };

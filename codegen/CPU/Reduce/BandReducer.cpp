@@ -66,13 +66,12 @@ bool codegen::canReduceBands(const KernelSpec &spec, ArrayRef<int64_t> blockSpac
 // Candidates
 //===------------------------------------------------------------------------------------------===//
 
-/// Channels of the result.
+/// Elements of each result of a reduction: channels, or one.
 static int64_t keptOf(const KernelSpec &spec) {
   return cast<RankedTensorType>(spec.reductions().front()->getResult(0).getType()).getNumElements();
 }
 
-/// Of a kernel with a workspace of `workspaceBytes`, the last of which are theirs.
-static PartialResults partialResults(const KernelSpec &spec, const Candidate &candidate) {
+PartialResults codegen::partialResults(const KernelSpec &spec, const Candidate &candidate) {
   const int64_t kept = keptOf(spec);
   const int64_t bytes = PartialResults(spec, candidate.bandPieces, kept).bytes();
   return PartialResults(spec, candidate.bandPieces, kept, candidate.workspaceBytes - bytes);
@@ -95,7 +94,10 @@ void codegen::addBandReductions(const KernelSpec &spec, const CpuTarget &target,
   operations += double(Reductions::slotTypes(spec.reductions()).size());
   const double elements =
       double(cast<RankedTensorType>(spec.anchorOp()->getResult(0).getType()).getNumElements());
-  candidate.cost += tileSeconds(operations * elements / double(machine.lanes), machine);
+  // Bands are loaded again; totals are taken of what stands in registers.
+  const double perCycle = keptOf(spec) == 1 ? 2 : 1;
+  candidate.cost +=
+      tileSeconds(operations * elements / (perCycle * double(machine.lanes)), machine);
 }
 
 LogicalResult codegen::emitBandMerge(const KernelSpec &spec, const Candidate &candidate,

@@ -23,6 +23,8 @@ namespace dlc::codegen {
 /// pay: its bands come from far away in short pieces, while a walk of its own reads it in one.
 bool canReduceBands(const KernelSpec &spec, llvm::ArrayRef<int64_t> blockSpace);
 
+/// Those of all pieces, in the workspace of a candidate, the last bytes of which they have.
+PartialResults partialResults(const KernelSpec &spec, const Candidate &candidate);
 /// Adds to a candidate of the anchor's what the reductions need: a workspace for `bandPieces`
 /// pieces, the merging phase, and seconds.
 void addBandReductions(const KernelSpec &spec, const CpuTarget &target, Candidate &candidate);

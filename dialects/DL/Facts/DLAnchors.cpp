@@ -24,6 +24,8 @@ static uint64_t elementsOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
 
+static bool isFloat32(Value result) { return getElementTypeOrSelf(result).isF32(); }
+
 std::string dlc::dl::timesText(ArrayRef<int64_t> numbers) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -80,6 +82,7 @@ static int64_t depthOf(MatmulOp op) {
 Anchor MatmulOp::getAnchor() { return Anchor::Gemm; }
 uint64_t MatmulOp::getFlops() { return 2 * elementsOf(getC()) * depthOf(*this); }
 bool MatmulOp::takesPrologue(unsigned) { return true; }
+bool MatmulOp::takesReductions() { return isFloat32(getC()); }
 std::string MatmulOp::getGradientStage(StringRef parameter) { return stageOfData(parameter); }
 AnchorName MatmulOp::getAnchorName() {
   std::string name = "matmul_";
@@ -119,9 +122,7 @@ static AnchorName convolutionName(StringRef direction, Value filter, Value image
           timesText(shapeOf(image).drop_front(1))};
 }
 
-/// What computes other types than float32 knows one layout.
-static bool isFloat32(Value result) { return getElementTypeOrSelf(result).isF32(); }
-
+// What computes other types than float32 knows one layout.
 Anchor ConvolutionOp::getAnchor() { return Anchor::Convolution; }
 bool ConvolutionOp::takesAnyLayout() { return isFloat32(getY()); }
 bool ConvolutionOp::takesReductions() { return isFloat32(getY()); }

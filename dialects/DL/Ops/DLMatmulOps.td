@@ -6,7 +6,8 @@ include "dialects/DL/DLOpBase.td"
 
 def DL_MatmulOp : DL_Op<"matmul", [
     Pure, DL_Differentiable, DL_Batchwise,
-    DL_Anchor<["getAnchorName", "getGradientStage", "takesPrologue"]>, DL_InferType]> {
+    DL_Anchor<["getAnchorName", "getGradientStage", "takesPrologue", "takesReductions"]>,
+    DL_InferType]> {
   let summary = "matrix product over the last two axes; leading axes are batches";
   let description = [{
     c = op(a) @ op(b), op transposes the last two axes if asked. A linear layer is

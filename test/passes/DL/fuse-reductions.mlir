@@ -124,3 +124,31 @@ dl.entry @apart(%x: tensor<2x32x14x14xf32, #nchw16c>, %w: tensor<64x32x1x1xf32>,
   }
   dl.return %a, %b, %c, %d : tensor<64xf32>, tensor<2x64xf32>, tensor<64xf32>, tensor<64xf32>
 }
+
+// A sum over all that a product gives, and the loss that it makes, join the product.
+// CHECK-LABEL: dl.entry @loss
+// CHECK: %[[ALL:.*]]:2 = dl.fused(%{{.*}}) {dl.candidate = {generator = "cpu-gemm", schedule = "gemm 6x2 depth 56 block 11x7 task 11x7 splits 1", {{.*}}} : (tensor<64x50xf32>, tensor<100x50xf32>, tensor<64x100xf32>) -> (tensor<64x100xf32>, tensor<f32>)
+// CHECK: %[[C:.*]] = dl.matmul
+// CHECK: %[[D:.*]] = dl.subtract %[[C]]
+// CHECK: %[[Q:.*]] = dl.multiply %[[D]], %[[D]]
+// CHECK: dl.reduce sum %[[Q]]
+// CHECK: dl.return %[[ALL]]#0, %[[ALL]]#1
+// APART-LABEL: dl.entry @loss
+// APART-COUNT-2: dl.fused
+dl.entry @loss(%x: tensor<64x50xf32>, %w: tensor<100x50xf32>, %t: tensor<64x100xf32>) -> (tensor<64x100xf32>, tensor<f32>) attributes {kind = #program.entry<infer>} {
+  %d = dl.fused(%x, %w, %t) {dl.candidate = {generator = "cpu-gemm", schedule = "gemm 6x2 depth 56 block 11x7 task 11x7 splits 1", seconds = 1.0e-05 : f64}} : (tensor<64x50xf32>, tensor<100x50xf32>, tensor<64x100xf32>) -> tensor<64x100xf32> {
+  ^bb0(%0: tensor<64x50xf32>, %1: tensor<100x50xf32>, %2: tensor<64x100xf32>):
+    %3 = dl.matmul %0, %1 transpose_b : tensor<64x50xf32>, tensor<100x50xf32>
+    %4 = dl.subtract %3, %2 : tensor<64x100xf32>
+    dl.yield %4 : tensor<64x100xf32>
+  }
+  %l = dl.fused(%d) {dl.candidate = {generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64}} : (tensor<64x100xf32>) -> tensor<f32> {
+  ^bb0(%0: tensor<64x100xf32>):
+    %1 = dl.multiply %0, %0 : tensor<64x100xf32>
+    %2 = dl.reduce sum %1 axes = [0, 1] : tensor<64x100xf32>
+    %3 = dl.constant dense<0.01> : tensor<f32>
+    %4 = dl.multiply %2, %3 : tensor<f32>
+    dl.yield %4 : tensor<f32>
+  }
+  dl.return %d, %l : tensor<64x100xf32>, tensor<f32>
+}

@@ -134,3 +134,26 @@ TEST(Gemm, Reshapes) {
   dl.yield %z : tensor<6x3x4xf32>)"},
               rounding, "cpu-gemm");
 }
+
+/// A loss behind a product, its differences stored too: totals of whole tiles, of rests, over
+/// batches, of sums in parts, and of rows that are finished when all of a task is there.
+TEST(Gemm, TotalsBehind) {
+  for (Product p :
+       {Product{1, 1, 1}, {5, 3, 7}, {64, 100, 50}, {13, 37, 17, 3}, {300, 130, 20}, {9, 20, 9000}})
+    for (bool transposeA : {false, true}) {
+      KernelSource source = product(p, transposeA, !transposeA);
+      const std::string c = source.results, axes = p.batch ? "[0, 1, 2]" : "[0, 1]";
+      source.operands += ", " + c;
+      source.results = c + ", tensor<f32>, tensor<f32>";
+      const size_t first = source.block.find("):"), end = source.block.find("\n  dl.yield");
+      source.block = source.block.substr(0, first) + ", %t: " + c +
+                     source.block.substr(first, end - first) + "\n %d = dl.subtract %c, %t : " + c +
+                     "\n %q = dl.multiply %d, %d : " + c +
+                     "\n %sum = dl.reduce sum %q axes = " + axes + " : " + c +
+                     "\n %most = dl.reduce max %d axes = " + axes + " : " + c +
+                     "\n %half = dl.constant dense<0.5> : tensor<f32>" +
+                     "\n %loss = dl.multiply %sum, %half : tensor<f32>" +
+                     "\n dl.yield %d, %loss, %most : " + source.results;
+      checkKernel(source, rounding, "cpu-gemm");
+    }
+}
