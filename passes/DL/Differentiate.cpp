@@ -300,8 +300,11 @@ LogicalResult ReverseSweep::failUnreached(Location loc, StringRef message) {
   return error;
 }
 
-/// The op as the user knows it: the name of the composite that it comes from, else its own.
+/// The op as the user knows it: what the source has there, else the name of the composite that it
+/// comes from, else its own.
 std::string ReverseSweep::spelling(Operation *op) {
+  if (std::string written = writtenName(op->getLoc()); !written.empty())
+    return (stageName(op).empty() ? "" : "the gradient of ") + written;
   auto composite = composites.find(op);
   return composite != composites.end() ? composite->second : op->getName().stripDialect().str();
 }

@@ -34,6 +34,12 @@ std::string dlc::dl::stageName(Operation *op) {
   return StringRef(name).split('/').second.str();
 }
 
+std::string dlc::dl::writtenName(Location loc) {
+  NameLoc name = findName(loc);
+  auto written = name ? dyn_cast<NameLoc>(name.getChildLoc()) : NameLoc();
+  return written ? written.getName().str() : std::string();
+}
+
 std::string dlc::dl::gradientStage(StringRef parameter) {
   return parameter.empty() ? "backward" : ("backward_" + parameter).str();
 }

@@ -94,7 +94,8 @@ template <Pool kind> static Value buildPool(Call &call) {
   llvm::append_range(shape, outputSizes(x, window, call.flag("ceil_mode")));
   EntryBuilder &entry = call.entry();
   auto type = entry.withShape(x.value, shape);
-  if (!call.checkSize(shape, type.getElementType()))
+  if (!call.checkSize(shape, type.getElementType()) ||
+      !checkWindowsMeetInput(call, x, window, llvm::ArrayRef(shape).drop_front(2)))
     return Poison{};
   mlir::Value y;
   if (kind == Pool::Max && llvm::product_of(window.kernel) > dl::mostIndexed)

@@ -106,6 +106,28 @@ bool checkWindowFits(Call &call, const Tensor &x, const Window &window) {
   return false;
 }
 
+bool checkWindowsMeetInput(Call &call, const Tensor &x, const Window &window,
+                           llvm::ArrayRef<int64_t> sizes) {
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    const int64_t input = x.shape()[i + 2], dilation = window.dilations[i];
+    for (int64_t position = 0; position < sizes[i]; ++position) {
+      // The first element of the window that does not lie before the input.
+      int64_t begin = position * window.strides[i] - window.padding[2 * i];
+      int64_t before = begin < 0 ? (-begin + dilation - 1) / dilation : 0;
+      if (before < window.kernel[i] && begin + before * dilation < input)
+        continue;
+      call.evaluator
+          .errorAbout(call.rangeOf("kernel"),
+                      "window " + llvm::Twine(position) + " of axis " + llvm::Twine(i + 2) +
+                          " of " + call.label + " has no element of the input, only padding",
+                      x, joinSizes(x.shape().drop_front(2)))
+          .hint(dilation > 1 ? "a smaller dilation or padding" : "a smaller padding");
+      return false;
+    }
+  }
+  return true;
+}
+
 llvm::SmallVector<int64_t, 3> outputSizes(const Tensor &x, const Window &window, bool ceil) {
   llvm::SmallVector<int64_t, 3> sizes;
   for (size_t i = 0; i < window.kernel.size(); ++i) {

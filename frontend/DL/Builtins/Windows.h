@@ -20,6 +20,10 @@ struct Window {
 bool readWindow(Call &call, unsigned spatial, Window &window);
 /// Reports a kernel that is larger than the padded input.
 bool checkWindowFits(Call &call, const Tensor &x, const Window &window);
+/// Reports a position of the window, of `sizes` along each axis, that has no element of the input:
+/// all of it is padding, or its dilation steps over what there is.
+bool checkWindowsMeetInput(Call &call, const Tensor &x, const Window &window,
+                           llvm::ArrayRef<int64_t> sizes);
 /// Positions of the window along each spatial axis of x [N, C, spatial...]. `ceil` lets the last
 /// window reach beyond the end, if it begins inside, as in PyTorch.
 llvm::SmallVector<int64_t, 3> outputSizes(const Tensor &x, const Window &window, bool ceil);

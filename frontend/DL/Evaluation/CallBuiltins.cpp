@@ -88,6 +88,17 @@ std::string Evaluator::hintForPosition(const Builtin &builtin,
   return hint;
 }
 
+/// A sequence that begins with the number given, with what its others are by default.
+static std::string sequenceFrom(const BuiltinParam &param, llvm::StringRef source) {
+  const Value &standard = param.defaultValue;
+  if (!standard.isSequence() || standard.items().size() < 2)
+    return "[" + source.str() + "]";
+  std::string sequence = "(" + source.str();
+  for (const Value &other : standard.items().drop_front())
+    sequence += ", " + text(other);
+  return sequence + ")";
+}
+
 /// What may be meant by a value of another kind; may be empty.
 static std::string hintForKind(const Builtin &builtin, const BuiltinParam &param,
                                const EvaluatedArgument &argument, llvm::StringRef source) {
@@ -108,7 +119,7 @@ static std::string hintForKind(const Builtin &builtin, const BuiltinParam &param
   if (wantsNumber && plan && (*plan)->maker->category == Category::Schedule)
     return "a setting of its own: schedule = " + (*plan)->maker->name.str() + "(...)";
   if (param.kind == ParamKind::Sequence && value.isNumber() && !source.empty())
-    return "[" + source.str() + "]";
+    return sequenceFrom(param, source);
   if (param.kind == ParamKind::DType && word)
     return llvm::is_contained(dtypeWords(), *word) ? "without '\"': " + *word : hintForType(*word);
   if (param.kind == ParamKind::Bool && (value.isInteger() || value.isNone()))

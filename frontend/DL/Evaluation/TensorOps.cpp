@@ -17,7 +17,14 @@ const std::string &Site::path() {
   return takenPath;
 }
 
-mlir::Location Site::location() { return evaluator.location(path(), range); }
+/// The place is named after what is written there, which messages of passes call it by.
+mlir::Location Site::location() {
+  auto named = llvm::cast<mlir::NameLoc>(evaluator.location(path(), range));
+  mlir::MLIRContext *context = named.getContext();
+  return mlir::NameLoc::get(
+      named.getName(),
+      mlir::NameLoc::get(mlir::StringAttr::get(context, label), named.getChildLoc()));
+}
 
 Tensor Site::make(mlir::Value value, BatchAxis batch, llvm::ArrayRef<const Tensor *> inputs) {
   Tensor result;

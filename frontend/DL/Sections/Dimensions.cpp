@@ -40,7 +40,7 @@ bool SectionCompiler::readDimension(llvm::StringRef name, const llvm::StringMap<
 bool SectionCompiler::bindDimensions(const Section &section) {
   llvm::StringMap<Bound> settings = evaluateSettings(program, main, section);
   llvm::StringMap<SourceRange> names;
-  collectDimensions(main, section, trainUses, names);
+  collectDimensions(main, &section, trainUses, names);
   bool valid = readDimension("N", settings, dimensions);
   for (const auto &[name, range] : names)
     if (name != "N")
@@ -59,6 +59,16 @@ bool SectionCompiler::bindDimensions(const Section &section) {
     program.engine.error(section.range, "the train section binds no 'batch'")
         .hint("batch = 64, or -D N=64");
   return false;
+}
+
+bool SectionCompiler::defineDimensions(const ModelUse &use) {
+  llvm::StringMap<SourceRange> names;
+  collectDimensions(main, nullptr, use, names);
+  bool valid = true;
+  for (const auto &each : names)
+    valid &= readDimension(each.getKey(), {}, dimensions);
+  dimensionNames.insert_range(names.keys());
+  return valid;
 }
 
 /// Without an axis that counts samples nothing would say what the batch is.
@@ -117,7 +127,7 @@ bool SectionCompiler::inferBatches(const Section *section, llvm::ArrayRef<ModelU
   if (section) {
     settings = evaluateSettings(program, main, *section);
     llvm::StringMap<SourceRange> names;
-    collectDimensions(main, *section, uses, names);
+    collectDimensions(main, section, uses, names);
     for (const auto &[name, range] : names) {
       auto setting = settings.find(name);
       bool isOwn = !trainUses.empty() && name != "N" && setting != settings.end();

@@ -73,14 +73,32 @@ void SectionCompiler::writeDescription() {
                   mlir::StringAttr::get(module.getContext(), llvm::join(texts, "\n")));
 }
 
+/// Without a section nothing says what becomes of the models: each is evaluated for itself, with
+/// the settings that it has by default.
+void SectionCompiler::checkModels() {
+  auto isModel = [](const Block *block) { return block->isModel; };
+  bool areMany = llvm::count_if(main.tree->blocks, isModel) > 1;
+  for (const Block *block : llvm::make_filter_range(main.tree->blocks, isModel)) {
+    std::string name = block->name.text.str();
+    ModelUse use{block, &main, areMany ? name : "", {}};
+    if (resolveSettings(use, {}) && defineDimensions(use))
+      compileInfer(nullptr, use, "infer_" + name);
+  }
+  checkDefines();
+  checkVariableNames();
+  if (!program.engine.hasErrors())
+    writeVariables();
+}
+
 void SectionCompiler::run() {
   const Section *train = chooseTrain();
   bool hasTrain = llvm::any_of(main.tree->sections, [](const Section *s) { return s->isTrain; });
-  bool isLibrary = !main.tree->blocks.empty() &&
-                   llvm::none_of(main.tree->blocks, [](const Block *b) { return b->isModel; });
-  if (main.tree->sections.empty() &&
-      (program.options.mayHaveNoSection || (isLibrary && program.options.mayBeLibrary)))
+  if (main.tree->sections.empty() && program.options.mayHaveNoSection)
     return;
+  if (main.tree->sections.empty() && program.options.mayBeLibrary && !main.tree->blocks.empty()) {
+    checkModels();
+    return;
+  }
   if (main.tree->sections.empty()) {
     program.engine.error({main.tree->file, 0, 0}, "the file has no train and no infer section")
         .hint("train Model { ... }");

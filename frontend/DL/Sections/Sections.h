@@ -30,8 +30,9 @@ struct ParameterGroup {
 /// The compile-time bindings of a section: what can be known before the model is evaluated.
 llvm::StringMap<Bound> evaluateSettings(Program &program, Module &module,
                                         const ast::Section &section);
-/// Names of dimensions in the types of the models and fields that nothing else binds.
-void collectDimensions(const Module &module, const ast::Section &section,
+/// Names of dimensions in the types of the models and of the fields of `section`, which may be
+/// null, that nothing else binds.
+void collectDimensions(const Module &module, const ast::Section *section,
                        llvm::ArrayRef<ModelUse> uses, llvm::StringMap<SourceRange> &names);
 /// Is the name called or piped into anywhere in the section?
 bool mentions(const ast::Section &section, llvm::StringRef name);
@@ -79,6 +80,7 @@ private:
   /// False, with an error, if another section of the kind has the name.
   bool claimSection(llvm::StringRef name, const ast::Section &section);
   bool claimEntry(const std::string &name, SourceRange range, llvm::StringRef hint);
+  void checkModels();
   void writeDescription();
 
   // ---- Models.cpp
@@ -87,6 +89,8 @@ private:
 
   // ---- Dimensions.cpp
   bool bindDimensions(const ast::Section &section);
+  /// Binds those of a model that no section uses, as -D says; false after an error.
+  bool defineDimensions(const ModelUse &use);
   /// Binds a dimension as -D says, or else `settings`, if one of them does; false after an error.
   bool readDimension(llvm::StringRef name, const llvm::StringMap<Bound> &settings,
                      Dimensions &bound);
@@ -113,6 +117,7 @@ private:
 
   // ---- Variables.cpp
   void warnUntrained();
+  void warnUncalled(const ast::Section &section);
   void checkVariableNames();
   void writeVariables();
 

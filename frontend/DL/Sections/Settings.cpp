@@ -179,7 +179,7 @@ llvm::StringMap<Bound> evaluateSettings(Program &program, Module &module, const 
   return reader.take();
 }
 
-void collectDimensions(const Module &module, const Section &section, llvm::ArrayRef<ModelUse> uses,
+void collectDimensions(const Module &module, const Section *section, llvm::ArrayRef<ModelUse> uses,
                        llvm::StringMap<SourceRange> &names) {
   auto collect = [&](const Type &type, const Module &scope, const Block *block) {
     for (const Expr *dimension : type.dimensions)
@@ -199,7 +199,7 @@ void collectDimensions(const Module &module, const Section &section, llvm::Array
     for (const Field &field : use.block->results.fields)
       collect(field.type, *use.module, use.block);
   }
-  for (const Statement *statement : section.body)
+  for (const Statement *statement : section ? section->body : Body())
     if (auto *field = llvm::dyn_cast<FieldStatement>(statement))
       collect(field->field.type, module, nullptr);
 }

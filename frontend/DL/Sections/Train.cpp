@@ -338,6 +338,7 @@ void SectionCompiler::compileTrain(const Section &section) {
     compileEvaluate(section);
   warnUnreadFields(program, section, trainUses);
   warnUntrained();
+  warnUncalled(section);
 }
 
 } // namespace dlc::frontend

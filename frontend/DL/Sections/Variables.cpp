@@ -17,6 +17,22 @@ void SectionCompiler::warnUntrained() {
                     : "no loss depends on it; frozen = true keeps it as it is");
 }
 
+/// One of several models; a single one is called by itself, or the loss depends on no parameter.
+void SectionCompiler::warnUncalled(const Section &section) {
+  if (trainUses.size() < 2 || program.engine.hasErrors())
+    return;
+  for (auto [use, node] : llvm::zip_equal(trainUses, section.uses)) {
+    bool hasWeights = llvm::any_of(program.variables, [&](const auto &variable) {
+      return llvm::StringRef(variable->key).starts_with(use.prefix + ".");
+    });
+    if (!hasWeights && !mentions(section, node.model.text))
+      program.engine
+          .warning(node.model.range,
+                   "the model '" + node.model.text + "' is listed and nothing trains it")
+          .hint("no line of the section calls " + node.model.text.str() + "(...)");
+  }
+}
+
 /// Names that a module cannot hold beside each other: those of entries, and a weight inside a
 /// weight, where the optimizer's own tensors are.
 void SectionCompiler::checkVariableNames() {

@@ -224,6 +224,12 @@ R"dl(test.dl:2:32: error: the padding of max_pool is smaller than its kernel
   y = x |> max_pool(2, padding=2)
                                ^
 )dl", {}},
+{"PoolWindowOfPadding", "y = x |> max_pool(2, stride=1, padding=5, dilation=10)",
+R"dl(test.dl:2:21: error: window 3 of axis 2 of max_pool has no element of the input, only padding
+  y = x |> max_pool(2, stride=1, padding=5, dilation=10)
+                    ^ a smaller dilation or padding
+test.dl:1:9: note: 'x' is declared here
+)dl", {}},
 {"GroupsDoNotDivide", "y = x |> conv2d(8, 3, groups=2)",
 R"dl(test.dl:2:32: error: 2 groups do not divide 3 input and 8 output channels
   y = x |> conv2d(8, 3, groups=2)

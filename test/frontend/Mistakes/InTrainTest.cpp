@@ -74,7 +74,7 @@ R"dl(test.dl:5:26: error: 'betas' is 2 numbers of 0 or more and below 1, found 1
 {"OptimizerOneBeta", R"dl(optimizer = adamw(betas=0.9))dl",
 R"dl(test.dl:5:27: error: 'betas' expects a sequence, found the float 0.9
   optimizer = adamw(betas=0.9)
-                          ^~~ [0.9]
+                          ^~~ (0.9, 0.999)
 )dl", {}},
 {"OptimizerLarsNesterov", R"dl(optimizer = lars(0.1, momentum=0, nesterov=true))dl",
 R"dl(test.dl:5:46: error: nesterov needs a momentum

@@ -196,3 +196,18 @@ test.dl:4:33: warning: 'fft_tiling' is Theano's name, taken as "fft"
                                 ^~~~~~~~~~~~ write "fft"
 )");
 }
+
+TEST(Warnings, AModelThatNothingTrains) {
+  auto text = [](const std::string &loss) {
+    return "model A(x: f32[N, 3]) -> f32[N, 2] {\n  return linear(x, 2)\n}\n"
+           "model B(x: f32[N, 3]) -> f32[N, 2] {\n  return linear(x, 2)\n}\n"
+           "train A, B {\n  x: f32[N, 3]\n  loss = " +
+           loss + "\n  optimizer = sgd(learning_rate=0.1)\n  batch = 4\n}\n";
+  };
+  EXPECT_EQ(warnings(text("mean(A(x))")),
+            R"(test.dl:7:10: warning: the model 'B' is listed and nothing trains it
+train A, B {
+         ^ no line of the section calls B(...)
+)");
+  EXPECT_EQ(warnings(text("mean(A(x) * B(x))")), "");
+}

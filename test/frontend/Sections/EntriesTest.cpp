@@ -348,7 +348,8 @@ train M {
   EXPECT_THAT(names, ElementsAre("matmul Unit1.linear1", "add Unit1.linear1", "relu Unit1.relu1",
                                  "multiply multiply1", "add add1"));
   mlir::Location place = entryOf(compiled, "infer_n1").getBlock().back().getPrevNode()->getLoc();
-  auto line = llvm::cast<mlir::FileLineColLoc>(llvm::cast<mlir::NameLoc>(place).getChildLoc());
+  EXPECT_EQ(dl::writtenName(place), "'+'");
+  auto line = place->findInstanceOf<mlir::FileLineColLoc>();
   EXPECT_EQ(line.getLine(), 5u);
   EXPECT_EQ(line.getColumn(), 12u);
 }
