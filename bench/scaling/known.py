@@ -8,8 +8,10 @@ a Titan X takes 162 ms for it, twice the 81 ms of 128 images (convnet-benchmarks
 
 ResNet-50 over Omni-Path, 12.5 GB/s: the authors of PRACE's Best Practice Guide (Deep Learning, 2019) report more than 90% of perfect scaling
 on 104,448 cores, 1,536 nodes, and 28 minutes (Codreanu et al. 2017). 90 epochs of ImageNet in that time are 44.7 images/s of a node; 32 images
-of each in a step are our assumption. Dell (Intel Caffe, 2018) has 90% on 128 nodes and 83% on 256. That nodes wait for the slowest one is not
-simulated: simulation must not be below what is reported.
+of each in a step are our assumption. Dell ("Deep Learning Performance with Intel Caffe", 2018, figure 2) has within 90% on 128 nodes, 83% on 256
+and 76% on 314. The network alone must not be below what is reported. One number is fitted, the spread of a node's kernels in a step that
+makes 1,536 nodes scale as reported; the others are then predicted. Dell's nodes compute fewer images each from 256 nodes on, which keeps the
+batch below 8k and is not simulated: there the prediction is above what is reported.
 
 Buckets are cut for kernels as long as this machine's, which are slower: overlap hides less of AlexNet's sums than buckets for a GPU would.
 """
@@ -25,8 +27,9 @@ KIM_BATCH, KIM_MS, KIM_LINK = 256, 162.0, "2e-5,1.82e-10"
 NODE_BATCH, NODE_MS, NODE_LINK = 32, 716.0, "4e-6,8e-11"
 # What a sum over all of them takes, for the compiler: 2 x 1535 messages of 2 us, and each byte twice.
 ALL_NODES_LINK = "6.1e-3,1.6e-10"
-# Of ResNet-50, by nodes: the efficiency that is reported.
-REPORTED = {128: 0.90, 256: 0.83, 1536: 0.90}
+# Of ResNet-50, by nodes: the efficiency that is reported; that of FITTED gives the spread of kernels. Within NEAR is as reported.
+REPORTED = {128: 0.90, 256: 0.83, 314: 0.76, 1536: 0.90}
+FITTED, NEAR = 1536, 0.04
 
 
 def output(*command):
@@ -61,11 +64,22 @@ def kim(simulator, batch):
 
 def nodes(simulator, batch):
     module = simulator.compile("resnet50", "-D", f"N={batch}", f"--link={ALL_NODES_LINK}")
-    for row in simulator.run(module, [1, 2, 8, 32, 128, 256, 512, 1024, 1536], NODE_MS, "--topology", "ring", "--link", NODE_LINK):
+
+    def simulate(ranks, jitter):
+        return simulator.run(module, ranks, NODE_MS, "--topology", "ring", "--link", NODE_LINK, "--jitter", f"{jitter:.6f}")
+
+    ranks = [1, 2, 8, 32, 128, 256, 314, 512, 1024, 1536]
+    even = simulate(ranks, 0)
+    # A step grows with the spread as good as linearly.
+    trial = 0.02
+    without, spread = (rows[-1]["step_ms"] for rows in (even, simulate([FITTED], trial)))
+    jitter = trial * (NODE_MS / REPORTED[FITTED] - without) / (spread - without)
+    for row, uneven in zip(even, simulate(ranks, jitter), strict=True):
         yield {"net": "resnet50", "ranks": row["ranks"], "kernels_ms": NODE_MS, "communication_ms": row["communication_ms"],
                "step_ms": row["step_ms"], "without_overlap_ms": row["without_overlap_ms"],
                "images_per_second": NODE_BATCH * row["ranks"] / row["step_ms"] * 1e3, "efficiency": row["efficiency"],
-               "efficiency_without_overlap": NODE_MS / row["without_overlap_ms"], "reported": REPORTED.get(row["ranks"])}
+               "efficiency_without_overlap": NODE_MS / row["without_overlap_ms"], "jitter": jitter, "slowest": uneven["slowest"],
+               "efficiency_with_jitter": uneven["efficiency"], "reported": REPORTED.get(row["ranks"])}
 
 
 def findings(rows):
@@ -73,20 +87,32 @@ def findings(rows):
     alexnet = {row["ranks"]: row for row in rows if row["net"] == "alexnet"}
     yield (alexnet[4]["without_overlap_ms"] >= alexnet[2]["without_overlap_ms"], "without overlap four GPUs are no faster than two")
     yield (alexnet[4]["step_ms"] < alexnet[4]["without_overlap_ms"], "overlap takes some of it away")
-    yield (all(row["efficiency"] >= row["reported"] for row in rows if row.get("reported")), "nodes scale no worse than is reported of them")
+    reported = [row for row in rows if row.get("reported")]
+    yield (all(row["efficiency"] >= row["reported"] for row in reported), "nodes scale no worse than is reported of them")
+    for row in reported:
+        yield (abs(row["efficiency_with_jitter"] - row["reported"]) <= NEAR,
+               f"{row['ranks']} nodes whose kernels spread by {row['jitter']:.1%} keep {row['efficiency_with_jitter']:.1%}, reported are "
+               f"{row['reported']:.0%}" + (", which the spread is fitted to" if row["ranks"] == FITTED else ""))
 
 
 def draw(rows, folder):
+    """Figures of each net, a curve each; those that not all rows have are points."""
+    jitter = next(row["jitter"] for row in rows if row["net"] == "resnet50")
+    pictures = (("alexnet", "scaling", "images_per_second",
+                 {"overlap": "images_per_second", "no overlap": "without_overlap_images_per_second"}),
+                ("resnet50", "efficiency", "efficiency",
+                 {"network alone": "efficiency", "without overlap": "efficiency_without_overlap",
+                  f"kernels that spread by {jitter:.1%}": "efficiency_with_jitter", "reported": "reported"}))
     os.makedirs(folder, exist_ok=True)
-    for net, curves in (("alexnet", {"overlap": "images_per_second", "no overlap": "without_overlap_images_per_second"}),
-                        ("resnet50", {"overlap": "images_per_second"})):
-        files = []
-        for name, key in curves.items():
-            path = os.path.join(folder, f"{net}-{name.replace(' ', '-')}.json")
-            with open(path, "w") as file:
-                file.writelines(json.dumps({"ranks": row["ranks"], "images_per_second": row[key]}) + "\n" for row in rows if row["net"] == net)
-            files.append(f"{name}={path}")
-        output("python3", os.path.join(HERE, "plot.py"), "scaling", os.path.join(folder, f"{net}.svg"), *files)
+    with tempfile.TemporaryDirectory() as data:
+        for net, kind, axis, curves in pictures:
+            files = []
+            for number, (name, key) in enumerate(curves.items()):
+                path = os.path.join(data, f"{number}.json")
+                with open(path, "w") as file:
+                    file.writelines(json.dumps({"ranks": row["ranks"], axis: row[key]}) + "\n" for row in rows if row["net"] == net and row[key])
+                files.append(f"{name}={path}")
+            output("python3", os.path.join(HERE, "plot.py"), kind, os.path.join(folder, f"{kind}-{net}.svg"), *files)
 
 
 def main():

@@ -2,6 +2,7 @@
 """Draws SVG pictures with gnuplot: of scaling, from the lines of `dlc-run simulate --json`, and of a schedule, from a trace.
 
 usage: plot.py scaling OUT.svg NAME=FILE...      images a second over ranks, a curve a file, and what perfect scaling were
+       plot.py efficiency OUT.svg NAME=FILE...   parts of perfect scaling over ranks, a curve a file; `reported` are points
        plot.py schedule OUT.svg TRACE.json       one step: kernels by stage, and collectives, a row each rank and kind
 Needs gnuplot (gnuplot-nox of Debian).
 """
@@ -9,6 +10,7 @@ import json
 import subprocess
 import sys
 
+CURVES = ("#4c72b0", "#dd8452", "#55a868", "#c44e52")
 COLOURS = {"forward": "#4c72b0", "backward": "#dd8452", "update": "#55a868", "collective": "#c44e52"}
 
 
@@ -27,18 +29,36 @@ def begin(out, size):
     return f"set terminal svg size {size} dynamic background 'white' font 'sans,12'\nset output {quoted(out)}\n"
 
 
-def scaling(out, files):
-    text = begin(out, "720,480") + ("set logscale xy 2\nset xlabel 'ranks'\nset ylabel 'images/s'\nset key left top\nset grid\n"
-                                    "set format y '%.0f'\n")
-    curves, first = [], None
-    for number, given in enumerate(files):
+def read(files):
+    """Name and rows of each NAME=FILE."""
+    for given in files:
         name, _, path = given.partition("=")
-        rows = [json.loads(line) for line in open(path)]
-        first = first or rows
-        text += f"$data{number} << END\n" + "".join(f"{row['ranks']} {row['images_per_second']}\n" for row in rows) + "END\n"
-        curves.append(f"$data{number} with linespoints title {quoted(name)}")
-    rate = first[0]["images_per_second"] / first[0]["ranks"]
-    gnuplot(text + f"plot {rate} * x with lines dashtype 2 linecolor 'grey' title 'perfect', " + ", ".join(curves) + "\n")
+        yield name, [json.loads(line) for line in open(path)]
+
+
+def plot(text, curves, key, more=()):
+    """Curves of `key` over ranks; reported figures are points."""
+    data, plots = "", list(more)
+    for number, (name, rows) in enumerate(curves):
+        data += f"$data{number} << END\n" + "".join(f"{row['ranks']} {row[key]}\n" for row in rows) + "END\n"
+        style = "points pointtype 2 pointsize 1.2 linewidth 2" if name == "reported" else "linespoints pointtype 7 pointsize 0.5 linewidth 2"
+        plots.append(f"$data{number} with {style} linecolor rgb '{CURVES[number % len(CURVES)]}' title {quoted(name)}")
+    gnuplot(text + data + "plot " + ", ".join(plots) + "\n")
+
+
+def scaling(out, files):
+    curves = list(read(files))
+    first = curves[0][1][0]
+    rate = first["images_per_second"] / first["ranks"]
+    plot(begin(out, "640,400") + "set logscale xy 2\nset xlabel 'ranks'\nset ylabel 'images/s'\nset key left top\nset grid\nset format y '%.0f'\n",
+         curves, "images_per_second", [f"{rate} * x with lines dashtype 2 linecolor 'grey' title 'perfect'"])
+
+
+def efficiency(out, files):
+    curves = list(read(files))
+    plot(begin(out, "640,400") + "set logscale x 2\nset xlabel 'ranks'\nset ylabel 'part of perfect scaling'\nset key left bottom\nset grid\n"
+         "set format y '%.0f%%'\nset yrange [70:102]\n",
+         [(name, [{**row, "efficiency": 100 * row["efficiency"]} for row in rows]) for name, rows in curves], "efficiency")
 
 
 def stage(event):
@@ -57,7 +77,7 @@ def schedule(out, path):
     length = max(event["ts"] + event["dur"] for event in events) - origin
     text = begin(out, f"960,{120 + 50 * len(rows)}") + f"set xlabel 'ms'\nset xrange [0:{length * 1e-3}]\nset yrange [-0.6:{len(rows)}]\n"
     text += "set ytics (" + ", ".join(f"{quoted(f'rank {pid} ' + ('sums' if sums else 'kernels'))} {number}" for (pid, sums), number in place.items())
-    text += ")\nset key outside top center horizontal\n"
+    text += ")\nset tics nomirror\nset ytics scale 0\nset border 3\nset key outside top center horizontal\n"
     for event in events:
         left, number = event["ts"] - origin, place[event["pid"], event["cat"] == "collective"]
         text += (f"set object rectangle from {left * 1e-3},{number - 0.35} to {(left + event['dur']) * 1e-3},{number + 0.35} "
@@ -67,8 +87,8 @@ def schedule(out, path):
 
 def main():
     arguments = sys.argv[1:]
-    if len(arguments) >= 3 and arguments[0] == "scaling":
-        scaling(arguments[1], arguments[2:])
+    if len(arguments) >= 3 and arguments[0] in ("scaling", "efficiency"):
+        {"scaling": scaling, "efficiency": efficiency}[arguments[0]](arguments[1], arguments[2:])
     elif len(arguments) == 3 and arguments[0] == "schedule":
         schedule(*arguments[1:])
     else:

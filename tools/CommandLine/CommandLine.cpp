@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iostream>
+#include <sstream>
 
 namespace dlc::tool {
 
@@ -205,6 +206,22 @@ CLI::Validator wholeNumber(uint64_t least, uint64_t most) {
           return std::string();
         return "expected a whole number from " + std::to_string(least) +
                (most == UINT64_MAX ? "" : " to " + std::to_string(most)) + ", found '" + text + "'";
+      },
+      "");
+}
+
+CLI::Validator realNumber(double least, double most) {
+  return CLI::Validator(
+      [least, most](std::string &text) {
+        double number = 0;
+        const char *end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, number);
+        if (error == std::errc() && stop == end && number >= least && number <= most)
+          return std::string();
+        std::ostringstream expected;
+        expected << "expected a number from " << least << " to " << most << ", found '" << text
+                 << "'";
+        return expected.str();
       },
       "");
 }

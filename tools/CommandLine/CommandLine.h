@@ -30,6 +30,8 @@ int reportUnknownCommand(const std::string &word, const std::vector<std::string>
 
 /// Whole numbers of a range. CLI11's own check takes -1 for 2^64 - 1.
 CLI::Validator wholeNumber(uint64_t least, uint64_t most = UINT64_MAX);
+/// Numbers of a range. CLI11's own check takes what is not a number.
+CLI::Validator realNumber(double least, double most);
 /// Any name but an empty one, as an unset variable of a shell gives.
 CLI::Validator fileName();
 /// Seconds of a sum over ranks and of each byte of it, "5e-5,1.6e-9", as `dlc-run link` prints

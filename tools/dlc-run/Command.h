@@ -106,6 +106,8 @@ struct SimulateFlags : RunFlags {
   std::string beside;
   /// Of a step of one rank, for another machine than this one.
   std::optional<double> stepMs;
+  /// The standard deviation of what a rank's kernels take in a step, in parts of their mean.
+  double jitter = 0;
 };
 
 struct InspectFlags {

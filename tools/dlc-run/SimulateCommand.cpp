@@ -96,14 +96,17 @@ Result<std::vector<TimedEntry>> timeEntries(const SimulateFlags &flags,
   return entries;
 }
 
-/// What a batch takes: the entries one behind the other, each by its share of runs. The spans are
-/// of one run of each.
+/// What a batch takes where kernels take `slowest` of their times: the entries one behind the
+/// other, each by its share of runs. The spans are of one run of each.
 SimulatedStep simulateBatch(const Plan &plan, const std::vector<TimedEntry> &entries,
-                            const Network &network, uint64_t ranks) {
+                            const Network &network, uint64_t ranks, double slowest = 1) {
   SimulatedStep batch;
   int64_t end = 0;
   for (const TimedEntry &timed : entries) {
-    const SimulatedStep step = simulateStep(plan, *timed.entry, timed.seconds, network, ranks);
+    std::vector<double> seconds = timed.seconds;
+    for (double &each : seconds)
+      each *= slowest;
+    const SimulatedStep step = simulateStep(plan, *timed.entry, seconds, network, ranks);
     batch.step += timed.runs * step.step;
     batch.backward += timed.runs * step.backward;
     batch.communication += timed.runs * step.communication;
@@ -156,8 +159,11 @@ Status simulate(const SimulateFlags &flags) {
   Table table({"ranks", "step ms", "communication ms", "exposed ms", "without overlap ms",
                "images/s", "efficiency"});
   for (uint64_t ranks : flags.ranks) {
-    const SimulatedStep step = simulateBatch(plan, entries, network, ranks);
-    const Json line = describe(step, ranks, entries.front().entry->batch, alone);
+    const double slowest = slowestOf(ranks, flags.jitter);
+    const SimulatedStep step = simulateBatch(plan, entries, network, ranks, slowest);
+    Json line = describe(step, ranks, entries.front().entry->batch, alone);
+    if (flags.jitter > 0)
+      line["slowest"] = slowest;
     if (flags.json)
       printJson(line);
     table.add({std::to_string(ranks), printf("%.3f", step.step * 1e3),
@@ -170,8 +176,10 @@ Status simulate(const SimulateFlags &flags) {
     table.print();
   if (flags.trace.empty())
     return {};
+  const uint64_t shown = flags.ranks.front();
   RankTimeline timeline;
-  timeline.spans = simulateBatch(plan, entries, network, flags.ranks.front()).spans;
+  timeline.spans =
+      simulateBatch(plan, entries, network, shown, slowestOf(shown, flags.jitter)).spans;
   return writeTrace(flags.trace, plan, {std::move(timeline)});
 }
 

@@ -45,6 +45,15 @@ struct Network {
   double secondsOfGather(uint64_t ranks, uint64_t bytes) const;
 };
 
+/// What the largest of `count` independent standard normal numbers is expected to be.
+double expectedMaximum(uint64_t count);
+
+/// What the kernels of the slowest of `ranks` ranks are expected to take, in parts of their mean.
+/// All kernels of one rank in one step take (1 + jitter z) times their mean, z a standard normal
+/// number of its own for each rank and step: the largest z belongs to the rank that all sums wait
+/// for, so that its step is that of all.
+double slowestOf(uint64_t ranks, double jitter);
+
 struct SimulatedStep {
   double step = 0, backward = 0, communication = 0, exposed = 0;
   /// The step if nothing ran beside its sums.
@@ -53,11 +62,11 @@ struct SimulatedStep {
   std::vector<Span> spans;
 };
 
-/// A step of `entry` on each of `ranks` ranks, all alike: one record after the other computes, in
-/// table order, as on a CPU; sums of a channel run one behind the other, beside what computes,
-/// until an event is waited for. A sum and kernels beside it slow each other as the network says;
-/// kernels keep a tenth of their speed at least. `seconds`: of each record; those of collectives do
-/// not count.
+/// A step of `entry` on each of `ranks` ranks, all alike, or on the slowest: one record after the
+/// other computes, in table order, as on a CPU; sums of a channel run one behind the other, beside
+/// what computes, until an event is waited for. A sum and kernels beside it slow each other as the
+/// network says; kernels keep a tenth of their speed at least. `seconds`: of each record; those of
+/// collectives do not count.
 SimulatedStep simulateStep(const Plan &plan, const EntryInfo &entry,
                            const std::vector<double> &seconds, const Network &network,
                            uint64_t ranks);

@@ -94,7 +94,7 @@ void CommandLine::addRanks(CLI::App *command, RanksFlags &flags) {
       ->add_option("--timeout", flags.timeout,
                    "seconds that a rank may keep the others waiting; default: 30")
       ->type_name("S")
-      ->check(CLI::Range(1.0, 1e6));
+      ->check(realNumber(1, 1e6));
   command
       ->add_option("--deterministic", flags.deterministic,
                    "N ranks that 1, 2, 4, ... processes share, with the same bits")
@@ -255,7 +255,12 @@ void CommandLine::addSimulate() {
   simulateCommand
       ->add_option("--step-ms", simulate.stepMs, "what one rank takes on another machine than this")
       ->type_name("MS")
-      ->check(CLI::PositiveNumber);
+      ->check(realNumber(1e-6, 1e9));
+  simulateCommand
+      ->add_option("--jitter", simulate.jitter,
+                   "spread of a rank's kernels in a step, in parts of them; default: 0")
+      ->type_name("S")
+      ->check(realNumber(0, 1));
   simulateCommand
       ->add_option("--entry", simulate.entry,
                    "one entry; default: all that a batch is trained with")

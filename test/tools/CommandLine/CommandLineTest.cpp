@@ -40,6 +40,15 @@ TEST(CommandLine, WholeNumbersOfARange) {
   EXPECT_EQ(complaint(wholeNumber(0), "-1"), "expected a whole number from 0, found '-1'");
 }
 
+TEST(CommandLine, NumbersOfARange) {
+  const CLI::Validator shares = realNumber(0, 1);
+  for (const char *good : {"0", "1", "0.5", "2e-2"})
+    EXPECT_EQ(complaint(shares, good), "");
+  for (const char *bad : {"1.5", "-1e-9", "nan", "inf", "0.5x", ""})
+    EXPECT_EQ(complaint(shares, bad),
+              std::string("expected a number from 0 to 1, found '") + bad + "'");
+}
+
 TEST(CommandLine, OneOfSomeWords) {
   EXPECT_EQ(complaint(oneOf({"none", "cheap"}), "cheap"), "");
   EXPECT_EQ(complaint(oneOf({"none", "cheap"}), "cheep"),
