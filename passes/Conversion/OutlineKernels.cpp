@@ -39,7 +39,7 @@ exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
     add(type, exec::Access::Read);
   for (Type type : fused.getResultTypes())
     add(type, exec::Access::Write);
-  auto candidate = fused->getAttrOfType<DictionaryAttr>("dl.candidate");
+  DictionaryAttr candidate = dl::chosenFor(fused);
   SmallVector<exec::InPlaceAttr> inPlace;
   for (auto [operand, result] : dl::findInPlacePairs(fused))
     inPlace.push_back(exec::InPlaceAttr::get(context, operand, fused->getNumOperands() + result));

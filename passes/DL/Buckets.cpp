@@ -21,6 +21,7 @@ public:
     bytes.push_back(0);
     for (const FinishedGradient &gradient : gradients)
       bytes.push_back(bytes.back() + gradient.bytes);
+    limit = latestEnd();
   }
 
   /// Whether the last reduction ends early enough.
@@ -31,12 +32,11 @@ public:
       end = endOf(begin, begin + size, end);
       begin += size;
     }
-    return end <= latestEnd();
+    return end <= limit;
   }
 
   SmallVector<unsigned> run() const {
     const size_t n = gradients.size();
-    const double limit = latestEnd();
     std::vector<double> ends(n + 1, never);
     ends[0] = 0;
     std::vector<std::vector<unsigned>> from; // of each number of buckets: where the last one begins
@@ -71,7 +71,6 @@ private:
     return std::max(before, gradients[j - 1].seconds) + link.secondsFor(size);
   }
 
-  /// The end that is still early enough.
   double latestEnd() const {
     std::vector<double> ends(gradients.size() + 1, never);
     ends[0] = 0;
@@ -84,6 +83,7 @@ private:
   ArrayRef<FinishedGradient> gradients;
   Link link;
   std::vector<int64_t> bytes; ///< of the first gradients
+  double limit = 0;           ///< the end that is still early enough
 };
 } // namespace
 

@@ -51,11 +51,15 @@ int64_t dlc::dl::bytesOf(Value value) {
   return program::storageBytes(cast<RankedTensorType>(value.getType()));
 }
 
+DictionaryAttr dlc::dl::chosenFor(Operation *op) {
+  return op->getAttrOfType<DictionaryAttr>("dl.candidate");
+}
+
 double dlc::dl::secondsOf(Operation *op) {
   if (op->hasTrait<StandsFirst>() || op->hasTrait<StandsLast>() || isView(op) || isJoin(op) ||
       isa<AllReduceOp>(op))
     return 0;
-  if (auto candidate = op->getAttrOfType<DictionaryAttr>("dl.candidate"))
+  if (DictionaryAttr candidate = chosenFor(op))
     return candidate.getAs<FloatAttr>("seconds").getValueAsDouble();
   int64_t bytes = 0;
   for (Value value : op->getOperands())
@@ -106,7 +110,7 @@ SmallVector<InPlacePair> dlc::dl::findInPlacePairs(FusedOp fused) {
   SmallVector<llvm::SetVector<Value>> slices =
       llvm::map_to_vector(yielded, [](Value value) { return backwardSlice(value); });
   SmallVector<InPlacePair> pairs;
-  auto candidate = fused->getAttrOfType<DictionaryAttr>("dl.candidate");
+  DictionaryAttr candidate = chosenFor(fused);
   if (candidate && candidate.contains("not_in_place"))
     return pairs;
   const bool isUpdate = fused->hasAttr(updateAttr);

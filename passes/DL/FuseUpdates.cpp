@@ -89,7 +89,7 @@ private:
 
 /// Whether its one result is row-major and of an anchor that takes updates.
 bool Rewriter::makesGradient(FusedOp fused) {
-  if (!fused || fused.getNumResults() != 1 || !fused->hasAttr("dl.candidate") ||
+  if (!fused || fused.getNumResults() != 1 || !chosenFor(fused) ||
       !fused.getResult(0).hasOneUse() ||
       cast<RankedTensorType>(fused.getResult(0).getType()).getEncoding())
     return false;

@@ -8,11 +8,6 @@ namespace dlc::dl {
 
 inline mlir::Block &bodyOf(FusedOp fused) { return fused.getBody().front(); }
 
-/// What dl-choose has taken for the region; null if it has not seen it.
-inline mlir::DictionaryAttr chosenFor(FusedOp fused) {
-  return fused->getAttrOfType<mlir::DictionaryAttr>("dl.candidate");
-}
-
 /// Whether a join still gives what the first of its regions does.
 enum class OfProducer { Stored, NotStored };
 

@@ -36,7 +36,7 @@ const LiveMemory::Facts *LiveMemory::factsOf(Operation *op) {
                             return anchor && multipliesMuch(anchor.getAnchor());
                           }));
   }
-  if (auto candidate = op->getAttrOfType<DictionaryAttr>("dl.candidate"))
+  if (DictionaryAttr candidate = chosenFor(op))
     if (auto workspace = candidate.getAs<IntegerAttr>("workspace"))
       found.workspace = workspace.getInt();
   known = std::make_shared<Facts>(std::move(found));

@@ -196,13 +196,19 @@ int reportUnknownCommand(const std::string &word, const std::vector<std::string>
   return report(describeCommand(word, commands, advice));
 }
 
+/// Whether all of the text is a number within these bounds.
+template <typename Number>
+static bool isNumber(const std::string &text, Number least, Number most) {
+  Number number = 0;
+  const char *end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end && number >= least && number <= most;
+}
+
 CLI::Validator wholeNumber(uint64_t least, uint64_t most) {
   return CLI::Validator(
       [least, most](std::string &text) {
-        uint64_t number = 0;
-        const char *end = text.data() + text.size();
-        const auto [stop, error] = std::from_chars(text.data(), end, number);
-        if (error == std::errc() && stop == end && number >= least && number <= most)
+        if (isNumber(text, least, most))
           return std::string();
         return "expected a whole number from " + std::to_string(least) +
                (most == UINT64_MAX ? "" : " to " + std::to_string(most)) + ", found '" + text + "'";
@@ -213,10 +219,7 @@ CLI::Validator wholeNumber(uint64_t least, uint64_t most) {
 CLI::Validator realNumber(double least, double most) {
   return CLI::Validator(
       [least, most](std::string &text) {
-        double number = 0;
-        const char *end = text.data() + text.size();
-        const auto [stop, error] = std::from_chars(text.data(), end, number);
-        if (error == std::errc() && stop == end && number >= least && number <= most)
+        if (isNumber(text, least, most))
           return std::string();
         std::ostringstream expected;
         expected << "expected a number from " << least << " to " << most << ", found '" << text

@@ -60,15 +60,7 @@ TEST(CudaWinograd, Bodies) {
 /// Images that are computed by the transforms, reductions of what these give by one block a channel
 /// and by several, and both.
 TEST(CudaWinograd, ImagesAndReductions) {
-  const ConvolutionShapes small = {{3, 5, 13, 11}, {6, 5, 3, 3}, {3, 6, 13, 11},
-                                   {1, 1},         {1, 1, 1, 1}, {1, 1}},
-                          large = {{9, 2, 19, 28}, {4, 2, 3, 3}, {9, 4, 19, 28},
-                                   {1, 1},         {1, 1, 1, 1}, {1, 1}};
-  const auto images = convolutionImages(small);
-  for (const KernelSource &source :
-       {images[0], images[1], images[2], withReductions(images[0], small.y),
-        withReductions(convolutionKernels(small)[1], small.x),
-        withReductions(convolutionKernels(large)[0], large.y)})
+  for (const KernelSource &source : imagesAndReductions())
     check(source);
 }
 

@@ -227,6 +227,22 @@ inline std::array<KernelSource, 3> convolutionImages(const ConvolutionShapes &s)
   return kernels;
 }
 
+/// For transforms of 3x3: images that are computed, reductions of the result by one block a channel
+/// and by several, and both.
+inline std::array<KernelSource, 6> imagesAndReductions() {
+  const ConvolutionShapes small = {{3, 5, 13, 11}, {6, 5, 3, 3}, {3, 6, 13, 11},
+                                   {1, 1},         {1, 1, 1, 1}, {1, 1}},
+                          large = {{9, 2, 19, 28}, {4, 2, 3, 3}, {9, 4, 19, 28},
+                                   {1, 1},         {1, 1, 1, 1}, {1, 1}};
+  const auto images = convolutionImages(small);
+  return {images[0],
+          images[1],
+          images[2],
+          withReductions(images[0], small.y),
+          withReductions(convolutionKernels(small)[1], small.x),
+          withReductions(convolutionKernels(large)[0], large.y)};
+}
+
 /// Bodies before and behind: a scaled image, one in blocks; a bias, an addend in blocks and one
 /// without, ReLU, its mask.
 struct BlockedBody {
