@@ -37,6 +37,10 @@ def memory(it):
     return f"{it['peak_mib']:.0f} ({it['rivals']['eager']['peak_mib']:.0f} eager)"
 
 
+def compiling(it):
+    return f"{it['compile_s']:.1f}" + (f" ({it['cached_compile_s']:.1f} cached)" if "cached_compile_s" in it else "")
+
+
 def compare_table(title, figures, modes):
     lines = [f"**{title}**", "", *header(["network"], "batch", "dlc ms", *(f"{mode} ms" for mode in modes), "speed-up over the best", "range", "compile s",
                                          "first step ms", "memory MiB")]
@@ -44,7 +48,7 @@ def compare_table(title, figures, modes):
         best = it["rivals"][it["best_rival"]]
         lines.append(row(it["net"], str(it["batch"]), f"{it['dlc_ms']:.4g}", *(f"{it['rivals'][mode]['ms']:.4g}" if mode in it["rivals"] else "-" for mode in modes),
                          f"{best['speedup']:.2f}", f"{best['speedup_min']:.2f} - {best['speedup_max']:.2f}",
-                         f"{it['compile_s']:.1f}", f"{it['load_to_first_step_ms']:.0f}", memory(it)))
+                         compiling(it), f"{it['load_to_first_step_ms']:.0f}", memory(it)))
     return lines + [""]
 
 
@@ -65,16 +69,17 @@ def scaling_tables(record):
     """A row a network, way of scaling and link; of each variant with sums beside kernels what dlc simulates in brackets."""
     groups = {}
     for it in record["figures"]:
-        groups.setdefault((it["case"], it["mode"], it["rate"]), {})[it["variant"]] = it
+        groups.setdefault((it["case"], it["mode"], it["rate"], it.get("delay_us", 0)), {})[it["variant"]] = it
     overlapped = [name for name in ("buckets", "bf16") if any(name in variants for variants in groups.values())]
     whole = any("whole" in variants for variants in groups.values())
     columns = [column for name in overlapped for column in ({"buckets": "in buckets ms"}.get(name, f"{name} ms"), "communication beside backward", "hidden")]
     lines = [origin(record, f"{record['figures'][0]['ranks']} ranks of one core") + ".", "",
              *header(["network, batch", "scaling", "link"], "one rank ms", *(["sum at the end ms"] if whole else []), *columns, "DDP ms")]
     simulated = lambda it: f"{it['median_ms']:.1f} ({it['predicted_ms']:.1f})"
-    for (case, mode, rate), variants in groups.items():
+    for (case, mode, rate, delay), variants in groups.items():
         net, batch = case.split("/")
-        cells = [f"{NETWORKS.get(net, net)}, {batch}", mode, rate.replace("mbit", " Mb/s").replace("gbit", " Gb/s"),
+        link = rate.replace("mbit", " Mb/s").replace("gbit", " Gb/s") + (f", {delay / 1000:g} ms away" if delay else "")
+        cells = [f"{NETWORKS.get(net, net)}, {batch}", mode, link,
                  f"{next(iter(variants.values()))['one_rank_ms']:.1f}"]
         if whole:
             cells.append(simulated(variants["whole"]) if "whole" in variants else "-")

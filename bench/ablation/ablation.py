@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Times training steps on the CPU with one decision of the compiler taken back at a time: each pass that only improves left out (dlc says which
 there are), the gradient of the input computed, each algorithm and each layout of convolutions forced. What Kim et al. (2017) claim for GPUs, as
-measured here. `tuned`, if asked for, is the default beside what `dlc tune` chooses on this machine.
+measured here. `tuned`, if asked for, is the default beside what `dlc tune` chooses on this machine, and `within BYTES` (4GiB) a step with a memory
+budget.
 
 usage: ablation.py [--tools build/release/bin] [--cases alexnet/64,resnet50/16] [--variants default,no dl-fuse] [--threads 2] [--rounds 7] [--json]
 
@@ -21,7 +22,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODELS = {"lenet": "examples/lenet/lenet.dl", "alexnet": "bench/gpu/alexnet.dl", "vgg16": "bench/gpu/vgg16.dl", "resnet50": "examples/resnet50/resnet50.dl"}
 
-TUNED = "tuned"
+TUNED, BUDGET = "tuned", "within "
 
 
 def run(*command):
@@ -108,7 +109,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tools", default=os.path.join(ROOT, "build/release/bin"))
     parser.add_argument("--cases", default="alexnet/64,resnet50/16", help="NET/BATCH")
-    parser.add_argument("--variants", help=f"default: all but {TUNED}")
+    parser.add_argument("--variants", help=f"default: all but {TUNED} and budgets")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--steps", type=int, default=1, help="of a round")
@@ -120,9 +121,10 @@ def main():
             parser.error(f"no case {case}: expected NET/BATCH, NET one of {', '.join(MODELS)}")
     known = list_variants(arguments.tools)
     names = arguments.variants.split(",") if arguments.variants else [name for name in known if name != TUNED]
+    known |= {name: [f"--memory-budget={name.removeprefix(BUDGET)}"] for name in names if name.startswith(BUDGET)}
     for name in names:
         if name not in known:
-            parser.error(f"no variant '{name}': expected one of {', '.join(known)}")
+            parser.error(f"no variant '{name}': expected {BUDGET}BYTES or one of {', '.join(known)}")
     wanted = {name: known[name] for name in dict.fromkeys(["default", *names])}
     if not arguments.json:
         print(f"{'case':12} {'variant':20} {'ms':>9} {'of default':>10} {'range':>13} {'arena MiB':>9}")

@@ -25,10 +25,12 @@ def missing(delay=0):
     made = subprocess.run(["ip", "link", "add", name, "type", "bridge"], capture_output=True)
     if made.returncode != 0:
         return "the right to make network interfaces"
-    slowed = not delay or subprocess.run(["tc", "qdisc", "add", "dev", name, "root", "netem", "delay", f"{delay}us"],
-                                         capture_output=True).returncode == 0
-    subprocess.run(["ip", "link", "del", name], check=True)
-    return "" if slowed else "netem in the kernel for a delay"
+    run("ip", "link", "del", name)
+    if delay and subprocess.run(["ip", "tuntap", "add", "dev", name, "mode", "tap"], capture_output=True).returncode != 0:
+        return "/dev/net/tun for a delay"
+    if delay:
+        run("ip", "tuntap", "del", "dev", name, "mode", "tap")
+    return ""
 
 
 def run(*command):
@@ -36,12 +38,13 @@ def run(*command):
 
 
 class Cluster:
-    """`nodes` namespaces, one core each; `rate` as tc writes it (1gbit), `delay` of each link in microseconds."""
+    """`nodes` namespaces, one core each; `rate` as tc writes it (1gbit), `delay` of what a node sends in microseconds."""
 
     def __init__(self, nodes, rate, delay=0):
         self.nodes = nodes
         self.bridge = f"dlc{os.getpid()}b"
         self.folder = tempfile.mkdtemp()
+        self.delaying = None
         # Of its own: several clusters may stand at a time.
         self.subnet = f"10.{64 + os.getpid() // 256 % 64}.{os.getpid() % 256}"
         try:
@@ -50,7 +53,14 @@ class Cluster:
             run("ip", "addr", "add", f"{self.subnet}.254/24", "dev", self.bridge)
             run("ip", "link", "set", self.bridge, "up")
             for node in range(nodes):
-                self.add(node, rate, delay)
+                run("ip", "netns", "add", self.name(node))
+            if delay:
+                self.connect_late(delay)
+            else:
+                for node in range(nodes):
+                    run("ip", "link", "add", self.end(node), "type", "veth", "peer", "name", self.name(node))
+            for node in range(nodes):
+                self.add(node, rate)
         except BaseException:
             self.close()
             raise
@@ -76,11 +86,20 @@ class Cluster:
     def address(self, node):
         return f"{self.subnet}.{node + 1}"
 
-    def add(self, node, rate, delay):
+    def connect_late(self, delay):
+        """Pairs of interfaces as of veth, whose frames delay.py carries."""
+        pairs = [each for node in range(self.nodes) for each in (self.name(node), self.end(node))]
+        for each in pairs:
+            run("ip", "tuntap", "add", "dev", each, "mode", "tap")
+        delaying = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "delay.py"), str(delay), *pairs]
+        self.delaying = subprocess.Popen(delaying, stdout=subprocess.PIPE, text=True)
+        if not self.delaying.stdout.readline():
+            sys.exit("cluster: delay.py does not serve")
+
+    def add(self, node, rate):
         name, end = self.name(node), self.end(node)
         inside = ["ip", "netns", "exec", name]
-        run("ip", "netns", "add", name)
-        run("ip", "link", "add", end, "type", "veth", "peer", "name", "eth0", "netns", name)
+        run("ip", "link", "set", name, "netns", name, "name", "eth0")
         run("ip", "link", "set", end, "master", self.bridge, "up")
         run(*inside, "ip", "addr", "add", f"{self.address(node)}/24", "dev", "eth0")
         # Packets as large as in a cluster, and a sender that heeds lost ones: Linux from 6.17 on drops what a busy receiver has no room for, and with
@@ -92,8 +111,6 @@ class Cluster:
         # What a node sends. A bucket of tokens lets so many bytes pass at once: it is small, else small sums look as if bytes cost nothing.
         # Larger packets are cut for it.
         run(*inside, "tc", "qdisc", "add", "dev", "eth0", "root", "handle", "1:", "tbf", "rate", rate, "burst", "16kb", "latency", "100ms")
-        if delay:
-            run(*inside, "tc", "qdisc", "add", "dev", "eth0", "parent", "1:1", "netem", "delay", f"{delay}us", "limit", "100000")
         # What it receives from several at once; from one alone it comes no faster than that sends, and does not wait twice.
         run("tc", "qdisc", "add", "dev", end, "root", "tbf", "rate", rate, "burst", "256kb", "latency", "100ms")
 
@@ -125,6 +142,9 @@ class Cluster:
             # A link goes at once, what is in a namespace some time after it.
             subprocess.run(["ip", "link", "del", self.end(node)], stderr=subprocess.DEVNULL)
             subprocess.run(["ip", "netns", "del", self.name(node)], stderr=subprocess.DEVNULL)
+        if self.delaying:
+            self.delaying.kill()
+            self.delaying.wait()
         subprocess.run(["ip", "link", "del", self.bridge], stderr=subprocess.DEVNULL)
         shutil.rmtree(self.folder, ignore_errors=True)
 

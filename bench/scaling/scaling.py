@@ -179,7 +179,7 @@ def main():
     parser.add_argument("--tools", default=os.path.join(ROOT, "build/release/bin"))
     parser.add_argument("--cases", type=lambda text: [case(each) for each in text.split(",")], default=[("lenet", 256)])
     parser.add_argument("--rates", type=words, default=["100mbit", "1gbit", "10gbit"])
-    parser.add_argument("--delay", type=int, default=0, help="of each link, in microseconds")
+    parser.add_argument("--delay", type=int, default=0, help="of what a node sends, in microseconds")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=9)

@@ -138,8 +138,7 @@ Numbers Bucketing::orderOf(AllReduceOp all, bool byTime) const {
 }
 
 /// Buckets are good on a link that takes `margin` times as long, too: ranks do not come to a sum at
-/// the same time, and both the link and what runs beside it are estimates. That link alone will not
-/// do: where it is busy to the end, it sees no harm in a last bucket that the faster one exposes.
+/// the same time, and both the link and what runs beside it are estimates.
 static constexpr double margin = 2;
 
 SmallVector<Numbers> Bucketing::cut(AllReduceOp all, bool byTime) const {

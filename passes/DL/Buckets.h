@@ -29,10 +29,10 @@ struct Link {
 inline constexpr int64_t mostLastBytes = int64_t(4) << 20;
 
 /// Cuts `gradients`, in the order in which they are there, into runs: how many gradients each has.
-/// One with the fewest buckets of those whose last reduction ends, by the model of `link`, about as
-/// early as can be: at most by 1% of what one reduction of all takes later. Where that does not
-/// hold of them too on a link that takes `margin` times as long, those for this one. The last run
-/// has at most `mostLastBytes`, or one gradient. O(n^2) a bucket.
+/// The fewest whose last reduction ends, by the model of `link`, about as early as can be, and also
+/// on a link that takes `margin` times as long: at most by 1% of what one reduction of all takes
+/// later. If none does on both, the one that is least late. The last run has at most
+/// `mostLastBytes`, or one gradient. O(n^2) a bucket and cut that no other one beats.
 llvm::SmallVector<unsigned> cutByTime(llvm::ArrayRef<FinishedGradient> gradients, const Link &link,
                                       double margin = 1);
 

@@ -208,12 +208,12 @@ def BucketGradients : Pass<"dl-bucket-gradients", "::dlc::dl::EntryOp"> {
     seconds, begins when its last gradient is there and the bucket before it is done. Of all
     partitions that end as early as can be, give or take 1% of what one reduction of all takes, one
     with the fewest buckets is taken. It has to end so early on a link twice as slow as well, since
-    ranks do not come to a sum at the same time and estimates err; otherwise the one for that link
-    is taken. The last bucket, which nothing may hide, has at most 4 MB unless a single gradient is
-    larger. `bucket-size` fixes the most bytes of a bucket instead. A gradient that several
-    parameters have is reduced once. Each reduction is cut as if the link were its own: those of
-    several optimizers' settings are finished in turn all over the backward pass, so that none of
-    them knows when the others leave it alone.
+    ranks do not come to a sum at the same time and estimates err; where none does on both, the one
+    that is least late is taken. The last bucket, which nothing may hide, has at most 4 MB unless a
+    single gradient is larger. `bucket-size` fixes the most bytes of a bucket instead. A gradient
+    that several parameters have is reduced once. Each reduction is cut as if the link were its own:
+    those of several optimizers' settings are finished in turn all over the backward pass, so that
+    none of them knows when the others leave it alone.
   }];
   let options = [
     Option<"bucketBytes", "bucket-size", "int64_t", "0", "most bytes of a bucket; 0: by the model">,
