@@ -134,6 +134,9 @@ class Cluster:
         return [output for output, _ in outputs]
 
     def close(self):
+        if self.delaying:
+            self.delaying.kill()
+            self.delaying.wait()
         for node in range(self.nodes):
             # What is left where a run was broken off, as mpirun's daemons.
             left = subprocess.run(["ip", "netns", "pids", self.name(node)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
@@ -142,9 +145,6 @@ class Cluster:
             # A link goes at once, what is in a namespace some time after it.
             subprocess.run(["ip", "link", "del", self.end(node)], stderr=subprocess.DEVNULL)
             subprocess.run(["ip", "netns", "del", self.name(node)], stderr=subprocess.DEVNULL)
-        if self.delaying:
-            self.delaying.kill()
-            self.delaying.wait()
         subprocess.run(["ip", "link", "del", self.bridge], stderr=subprocess.DEVNULL)
         shutil.rmtree(self.folder, ignore_errors=True)
 
