@@ -124,7 +124,7 @@ def main():
     known |= {name: [f"--memory-budget={name.removeprefix(BUDGET)}"] for name in names if name.startswith(BUDGET)}
     for name in names:
         if name not in known:
-            parser.error(f"no variant '{name}': expected {BUDGET}BYTES or one of {', '.join(known)}")
+            parser.error(f"no variant '{name}': expected one of {', '.join(known)}, {BUDGET}BYTES")
     wanted = {name: known[name] for name in dict.fromkeys(["default", *names])}
     if not arguments.json:
         print(f"{'case':12} {'variant':20} {'ms':>9} {'of default':>10} {'range':>13} {'arena MiB':>9}")
