@@ -3,9 +3,9 @@
 #include "runtime/Core/Support.h"
 #include "runtime/Core/Thread.h"
 
-#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -17,8 +17,6 @@
 
 namespace dlc::runtime {
 namespace {
-
-constexpr std::chrono::milliseconds beatInterval(250);
 
 Status socketFailure(std::string_view what) {
   return failure(StatusCode::Io, "ranks: ", what, ": ", std::strerror(errno));
@@ -69,10 +67,12 @@ int connectTo(const std::string &address, uint16_t port, int milliseconds) {
 
 } // namespace
 
-Watch::Watch(WatchOptions given) : options(std::move(given)) {}
+Watch::Watch(WatchOptions given)
+    : options(std::move(given)), standings(options.rank, options.timeout) {}
 
 double Watch::now() {
-  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+  const auto time = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(time).count();
 }
 
 Result<std::unique_ptr<Watch>> Watch::listen(WatchOptions options) {
@@ -107,8 +107,8 @@ Result<std::unique_ptr<Watch>> Watch::connect(WatchOptions options, std::string_
   if (hub->socket < 0)
     return failure(StatusCode::Io, "ranks: rank ", watch->options.rank,
                    " cannot reach rank 0 at any of its addresses, port ", port);
-  hub->heard = Clock::now();
   hub->welcome = true;
+  watch->standings.hear({}, now());
   watch->peers.push_back(std::move(hub));
   watch->startThread();
   return watch;
@@ -172,15 +172,15 @@ void Watch::leave() {
   sendAll(message(Message::Kind::Bye));
 }
 
-Watch::Message Watch::message(Message::Kind kind) {
+Watch::Message Watch::message(Message::Kind kind, double now) {
+  const Standing own = standings.own(now);
   Message message = {};
   message.token = token;
   message.kind = kind;
-  message.rank = options.rank;
-  message.step = step;
-  message.started = started;
-  const double since = waitingSince;
-  message.waited = since == 0 ? 0 : now() - since;
+  message.rank = own.rank;
+  message.step = own.step;
+  message.started = own.started;
+  message.waited = own.waited;
   std::lock_guard lock(mutex);
   std::snprintf(message.text, sizeof(message.text), "%s", reason.c_str());
   return message;
@@ -195,13 +195,13 @@ void Watch::sendAll(const Message &message) {
 }
 
 void Watch::work() {
-  Clock::time_point nextBeat = Clock::now();
+  double nextTurn = now();
   std::vector<pollfd> handles;
   while (!stopping) {
     handles.assign({{wake[0], POLLIN, 0}, {listener, POLLIN, 0}});
     for (const auto &peer : peers)
       handles.push_back({peer->socket, POLLIN, 0});
-    poll(handles.data(), handles.size(), static_cast<int>(beatInterval.count()));
+    poll(handles.data(), handles.size(), static_cast<int>(Standings::interval * 1000));
     // New peers are appended, so the first ones keep their places.
     const size_t known = peers.size();
     if (handles[1].revents != 0)
@@ -209,28 +209,24 @@ void Watch::work() {
     for (size_t i = 0; i < known; ++i)
       if (handles[i + 2].revents != 0)
         receive(*peers[i]);
-    if (Clock::now() < nextBeat || failed)
+    // One time for all of the turn: the process may stand still within it as well.
+    const double time = now();
+    if (time < nextTurn || failed)
       continue;
-    forgive(Clock::now() - nextBeat);
-    nextBeat = Clock::now() + beatInterval;
-    sendAll(message(Message::Kind::Beat));
+    nextTurn = time + Standings::interval;
+    standings.beginTurn(time);
+    sendAll(message(Message::Kind::Beat, time));
     if (!leaving)
-      findSilence();
-    if (!leaving && options.rank == 0)
-      findStalls();
+      judge(time);
   }
 }
 
-/// Where this process stood still itself, as when a whole job is suspended, it could hear nobody,
-/// and waited for nobody.
-void Watch::forgive(Clock::duration late) {
-  if (late < std::chrono::seconds(1))
-    return;
-  for (const auto &peer : peers)
-    peer->heard += late;
-  if (double since = waitingSince; since != 0)
-    waitingSince.compare_exchange_strong(since,
-                                         since + std::chrono::duration<double>(late).count());
+void Watch::judge(double now) {
+  const Standings::Verdict verdict = standings.judge(now);
+  if (!verdict.failure.empty())
+    fail(verdict.failure);
+  if (!verdict.warning.empty() && options.onWarning)
+    options.onWarning(verdict.warning);
 }
 
 void Watch::accept() {
@@ -239,7 +235,6 @@ void Watch::accept() {
     return;
   auto peer = std::make_unique<Peer>();
   peer->socket = handle;
-  peer->heard = Clock::now();
   std::lock_guard lock(mutex);
   peers.push_back(std::move(peer));
 }
@@ -268,14 +263,11 @@ void Watch::closePeer(Peer &peer) {
   peer.socket = -1;
 }
 
-/// Ranks go from step to step together, so one that said little lately is where this one is.
-uint64_t Watch::stepOf(const Peer &peer) const { return std::max(peer.last.step, step.load()); }
-
 /// The connection ended. Whoever was no rank of this run is forgotten.
 void Watch::lose(Peer &peer) {
   closePeer(peer);
   if (peer.welcome && !peer.gone && !leaving)
-    fail(peer.rank, stepOf(peer), "ended");
+    fail(peer.rank, standings.stepOf(peer.rank), "ended");
 }
 
 void Watch::handle(Peer &peer, const Message &message) {
@@ -289,68 +281,19 @@ void Watch::handle(Peer &peer, const Message &message) {
     }
     sendAll(this->message(Message::Kind::Beat));
   }
-  peer.heard = Clock::now();
-  if (message.rank == peer.rank)
-    peer.last = message;
-  if (message.kind == Message::Kind::Bye)
-    peer.gone = true;
-  if (message.kind != Message::Kind::Failed)
+  if (message.rank == peer.rank && !peer.gone)
+    standings.hear({message.rank, message.step, message.started, message.waited}, now());
+  if (message.kind == Message::Kind::Beat || message.kind == Message::Kind::Hello)
     return;
   peer.gone = true;
+  standings.leave(peer.rank);
+  if (message.kind == Message::Kind::Bye)
+    return;
   const std::string text(message.text, strnlen(message.text, sizeof(message.text)));
   // Rank 0 says what has happened; any other, why it is about to end itself.
   if (options.rank != 0 && message.rank == 0 && message.verdict)
     return report(text);
   fail(message.rank, message.step, text.empty() ? "ended" : concat("ended: ", text));
-}
-
-/// A process that is stopped says nothing, and a machine that is gone closes no connection.
-void Watch::findSilence() {
-  for (const auto &peer : peers) {
-    const std::chrono::duration<double> silence = Clock::now() - peer->heard;
-    if (peer->welcome && !peer->gone && silence.count() > options.timeout)
-      fail(peer->rank, stepOf(*peer), concat("has not been heard of for ", options.timeout, " s"));
-  }
-}
-
-/// Who started the fewest collectives is who the others wait for; where that one waits as they do,
-/// it is the network that brings nothing.
-void Watch::findStalls() {
-  struct Standing {
-    unsigned rank;
-    uint64_t step, started;
-    double waited;
-  };
-  const double since = waitingSince;
-  std::vector<Standing> all = {{0, step, started, since == 0 ? 0 : now() - since}};
-  for (const auto &peer : peers)
-    if (peer->welcome && !peer->gone)
-      all.push_back({peer->rank, peer->last.step, peer->last.started, peer->last.waited});
-  const auto byStart = [](const Standing &a, const Standing &b) { return a.started < b.started; };
-  const auto byWait = [](const Standing &a, const Standing &b) { return a.waited < b.waited; };
-  const auto [last, first] = std::minmax_element(all.begin(), all.end(), byStart);
-  const auto [shortest, longest] = std::minmax_element(all.begin(), all.end(), byWait);
-  const double patience = options.timeout / 3;
-  const bool allWait = shortest->waited > 0;
-  if (longest->waited <= patience || (allWait && shortest->waited <= patience) ||
-      (!allWait && longest->started == last->started))
-    return;
-  if (longest->waited > options.timeout)
-    return allWait ? fail(concat("all ranks have waited for the network for ", options.timeout,
-                                 " s, the timeout, in step ", longest->step))
-                   : fail(last->rank, last->step,
-                          concat("has kept the others waiting for ", options.timeout, " s"));
-  if (warnedAt == first->started || !options.onWarning)
-    return;
-  warnedAt = first->started;
-  if (allWait)
-    return options.onWarning(concat("step ", longest->step, ": all ranks wait for the network"));
-  std::string waiting;
-  for (const Standing &rank : all)
-    if (rank.waited > 0 && rank.rank != last->rank)
-      addItem(waiting, std::to_string(rank.rank));
-  options.onWarning(concat("step ", longest->step, ": ranks that wait: ", waiting, "; for rank ",
-                           last->rank, ", which is in step ", last->step));
 }
 
 void Watch::fail(unsigned rank, uint64_t atStep, std::string_view what) {

@@ -11,9 +11,9 @@
 #define DLC_RUNTIME_COLLECTIVES_WATCH_H
 
 #include "dlc/status.h"
+#include "runtime/Collectives/Standings.h"
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,8 +27,7 @@ namespace dlc::runtime {
 
 struct WatchOptions {
   unsigned rank = 0, ranks = 1;
-  /// Seconds of silence, or of waiting for a rank, until it counts as failed. A third of it is
-  /// worth a warning.
+  /// Seconds until who is silent, or lets others wait, counts as failed: see Standings.
   double timeout = 30;
   std::function<void(const Status &reason)> onFailure = {};
   /// Rank 0 only.
@@ -45,20 +44,19 @@ public:
 
   const std::string &address() const { return listening; }
 
-  void setStep(uint64_t number) { step = number; }
+  void setStep(uint64_t number) { standings.setStep(number); }
   /// One more collective was started.
-  void countStart() { ++started; }
-  /// Between these two this rank does nothing but wait for a collective.
-  void beginWait() { waitingSince = now(); }
-  void endWait() { waitingSince = 0; }
+  void countStart() { standings.countStart(); }
+  /// Between these two this rank does nothing but wait for a collective, for `already` seconds when
+  /// it says so.
+  void beginWait(double already = 0) { standings.beginWait(now() - already); }
+  void endWait() { standings.endWait(); }
   /// Why this process is about to end, if it is.
   void setReason(std::string_view text);
   /// From now on the end of this process is none of a failure, nor is that of others.
   void leave();
 
 private:
-  using Clock = std::chrono::steady_clock;
-
   /// What goes over a connection: always all of it, hosts have one byte order.
   struct Message {
     enum class Kind : uint32_t { Hello, Beat, Failed, Bye };
@@ -76,26 +74,22 @@ private:
     unsigned rank = 0;
     int socket = -1;
     std::vector<std::byte> received;
-    Clock::time_point heard;
-    Message last = {};
     bool welcome = false, gone = false;
   };
 
   explicit Watch(WatchOptions options);
   static double now();
-  Message message(Message::Kind kind);
+  Message message(Message::Kind kind) { return message(kind, now()); }
+  Message message(Message::Kind kind, double now);
   int greet(const std::string &address, uint16_t port);
   void startThread();
   void work();
   void accept();
   void receive(Peer &peer);
   void handle(Peer &peer, const Message &message);
-  uint64_t stepOf(const Peer &peer) const;
   void lose(Peer &peer);
   void closePeer(Peer &peer);
-  void forgive(Clock::duration late);
-  void findSilence();
-  void findStalls();
+  void judge(double now);
   void fail(unsigned rank, uint64_t atStep, std::string_view what);
   void fail(const std::string &text);
   void report(std::string_view text);
@@ -107,12 +101,9 @@ private:
   int listener = -1, wake[2] = {-1, -1};
   /// Of rank 0: the connections it has; of others: the one to rank 0.
   std::vector<std::unique_ptr<Peer>> peers;
-  std::atomic<uint64_t> step = 0, started = 0;
-  std::atomic<double> waitingSince = 0;
+  Standings standings;
   std::atomic<bool> leaving = false, stopping = false;
   bool failed = false;
-  /// Collectives that were started when the last warning was given.
-  uint64_t warnedAt = UINT64_MAX;
   /// Guards what is sent, and these.
   std::mutex mutex;
   std::string reason;

@@ -10,7 +10,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -406,18 +405,6 @@ std::vector<Tensor> CompiledTestKernel::oracle(ArrayRef<Tensor> inputs) {
   auto results = interpreter::Interpreter().runBlock(kernelBlock(*written), rounded);
   EXPECT_TRUE(succeeded(results));
   return succeeded(results) ? *results : std::vector<Tensor>();
-}
-
-double CompiledTestKernel::measure(ArrayRef<Tensor> inputs, int repeats) {
-  run(inputs);
-  double best = 1e9;
-  for (int i = 0; i < repeats; ++i) {
-    auto start = std::chrono::steady_clock::now();
-    state->launch(selected, TaskOrder::Forward);
-    std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-    best = std::min(best, elapsed.count());
-  }
-  return best;
 }
 
 std::vector<Tensor> CompiledTestKernel::randomInputs(uint64_t seed) const {

@@ -52,8 +52,6 @@ public:
   std::vector<float> resultMemory(unsigned number) const;
   /// The region in float64 on the same rounded inputs.
   std::vector<Tensor> oracle(llvm::ArrayRef<Tensor> inputs);
-  /// Seconds of the fastest of `repeats` runs on one thread.
-  double measure(llvm::ArrayRef<Tensor> inputs, int repeats);
   /// Inputs in [-1, 1) for floats, small numbers for integers, both for bool.
   std::vector<Tensor> randomInputs(uint64_t seed = 1) const;
 

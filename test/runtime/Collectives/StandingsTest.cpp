@@ -1,0 +1,173 @@
+// Three ranks in one thread, at times that the tests make up: who is said to have failed.
+#include "runtime/Collectives/Standings.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+using namespace dlc::runtime;
+
+namespace {
+
+constexpr double timeout = 2;
+
+/// Ranks that hear each other at once: rank 0 hears all, the others rank 0.
+struct Three {
+  Standings ranks[3] = {{0, timeout}, {1, timeout}, {2, timeout}};
+  double now = 1000;
+  /// What rank 0 warned of, and what each rank takes for a failure.
+  std::string warning, failures[3];
+
+  Three() {
+    for (unsigned from : {0, 1, 2})
+      send(from);
+  }
+  void send(unsigned from) {
+    for (unsigned to : {0, 1, 2})
+      if (to != from && (to == 0 || from == 0))
+        ranks[to].hear(ranks[from].own(now), now);
+  }
+  void turn(unsigned rank) {
+    ranks[rank].beginTurn(now);
+    send(rank);
+    const Standings::Verdict verdict = ranks[rank].judge(now);
+    failures[rank] += verdict.failure;
+    warning += verdict.warning;
+  }
+  /// A turn of each that is not stopped, every interval.
+  void pass(double seconds, const std::set<unsigned> &stopped = {}) {
+    for (double end = now + seconds; now < end; now += Standings::interval)
+      for (unsigned rank : {0, 1, 2})
+        if (!stopped.contains(rank))
+          turn(rank);
+  }
+  void expectNoFailure() const {
+    for (const std::string &failure : failures)
+      EXPECT_EQ(failure, "");
+  }
+};
+
+// Who is heard of at least once in the timeout is there.
+TEST(Standings, KeepsWhoIsHeardOf) {
+  Three three;
+  three.pass(10 * timeout);
+  three.expectNoFailure();
+  EXPECT_EQ(three.warning, "");
+}
+
+// A process that is stopped says nothing more; the others go on. Rank 0 knows the step that it is
+// in by what it said, or by its own.
+TEST(Standings, SeesWhoIsSilent) {
+  for (uint64_t own : {4, 6}) {
+    Three three;
+    three.ranks[0].setStep(own);
+    three.ranks[2].setStep(5);
+    three.pass(1);
+    three.pass(timeout, {2});
+    three.expectNoFailure();
+    three.turn(0);
+    EXPECT_EQ(three.failures[0], "rank 2 has not been heard of for 2 s in step " +
+                                     std::to_string(std::max(own, uint64_t(5))));
+    EXPECT_EQ(three.failures[1], "");
+  }
+}
+
+// The silence of who has left means nothing.
+TEST(Standings, ForgetsWhoLeft) {
+  Three three;
+  three.ranks[0].leave(2);
+  three.pass(2 * timeout, {2});
+  three.expectNoFailure();
+}
+
+// All ranks that are stopped for longer than the timeout, at any place of their turns, and go on,
+// in any order, have not failed each other, nor have they waited meanwhile.
+TEST(Standings, OutlivesSuspension) {
+  std::vector<unsigned> order = {0, 1, 2};
+  do {
+    for (size_t before = 0; before <= order.size(); ++before) {
+      Three three;
+      for (Standings &rank : three.ranks)
+        rank.beginWait(three.now);
+      three.pass(timeout / 8);
+      for (size_t i = 0; i < before; ++i)
+        three.turn(order[i]);
+      three.now += 100 * timeout;
+      for (unsigned rank : order)
+        three.turn(rank);
+      for (const Standings &rank : three.ranks) {
+        EXPECT_GE(rank.own(three.now).waited, timeout / 8);
+        EXPECT_LE(rank.own(three.now).waited, timeout / 8 + Standings::interval);
+      }
+      EXPECT_EQ(three.warning, "");
+      for (Standings &rank : three.ranks)
+        rank.endWait();
+      three.pass(2 * timeout);
+      three.expectNoFailure();
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+// What is heard, or begun, when the process goes on, but before its turn, is not moved into the
+// future: who falls silent then is noticed in time.
+TEST(Standings, SeesWhoIsSilentBehindASuspension) {
+  Three three;
+  three.pass(1);
+  three.now += 100 * timeout;
+  three.send(2);
+  three.pass(timeout + Standings::interval, {2});
+  three.expectNoFailure();
+  three.turn(0);
+  EXPECT_EQ(three.failures[0], "rank 2 has not been heard of for 2 s in step 0");
+}
+
+// A busy machine is no suspension: silence counts where turns come a little late.
+TEST(Standings, SeesWhoIsSilentInLateTurns) {
+  Three three;
+  for (double end = three.now + timeout; three.now < end; three.now += 0.9)
+    for (unsigned rank : {0, 1})
+      three.turn(rank);
+  three.expectNoFailure();
+  three.turn(0);
+  EXPECT_EQ(three.failures[0], "rank 2 has not been heard of for 2 s in step 0");
+}
+
+// Ranks that wait for one that does not come say so, once, then give up.
+TEST(Standings, SeesWhoStaysBehind) {
+  Three three;
+  for (unsigned i : {0, 2}) {
+    three.ranks[i].setStep(9);
+    three.ranks[i].countStart();
+    three.ranks[i].beginWait(three.now);
+  }
+  three.ranks[1].setStep(8);
+  three.pass(timeout);
+  EXPECT_EQ(three.warning, "step 9: ranks that wait: 0, 2; for rank 1, which is in step 8");
+  three.expectNoFailure();
+  three.pass(2 * Standings::interval);
+  EXPECT_TRUE(
+      three.failures[0].starts_with("rank 1 has kept the others waiting for 2 s in step 8"));
+}
+
+// Where all wait, however many collectives each has started, no rank is to blame.
+TEST(Standings, SeesThatTheNetworkStandsStill) {
+  for (bool alike : {false, true}) {
+    Three three;
+    for (Standings &rank : three.ranks) {
+      rank.setStep(9);
+      rank.countStart();
+      rank.beginWait(three.now);
+    }
+    if (!alike)
+      three.ranks[0].countStart();
+    three.pass(timeout);
+    EXPECT_EQ(three.warning, "step 9: all ranks wait for the network");
+    three.expectNoFailure();
+    three.pass(2 * Standings::interval);
+    EXPECT_TRUE(three.failures[0].starts_with(
+        "all ranks have waited for the network for 2 s, the timeout, in step 9"));
+  }
+}
+
+} // namespace
