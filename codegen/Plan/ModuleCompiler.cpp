@@ -4,6 +4,7 @@
 #include "codegen/Plan/ModuleObject.h"
 #include "codegen/Plan/PlanWriter.h"
 #include "codegen/Plan/Report.h"
+#include "codegen/Plan/TargetCandidates.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/Exec/Memory.h"
 #include "mlir/Pass/PassManager.h"
@@ -48,8 +49,9 @@ FailureOr<std::vector<SelectedKernel>> planModule(ModuleOp module, KernelSelecto
   return kernels;
 }
 
-dl::MemoryPlanner createMemoryPlanner(std::shared_ptr<KernelSelector> selector,
-                                      DLPipelineOptions options) {
+/// What dl-rematerialize asks: the memory that planModule arrives at.
+static dl::MemoryPlanner createMemoryPlanner(std::shared_ptr<KernelSelector> selector,
+                                             DLPipelineOptions options) {
   return [=](ModuleOp module) -> FailureOr<dl::PlannedMemory> {
     PassManager buckets(module.getContext());
     addBucketPasses(buckets, options);
@@ -65,7 +67,8 @@ dl::MemoryPlanner createMemoryPlanner(std::shared_ptr<KernelSelector> selector,
   };
 }
 
-dl::MemoryFitter createMemoryFitter(DLPipelineOptions options) {
+/// What dl-divide-batch asks: what the passes behind it make of a module. `options` without fitter.
+static dl::MemoryFitter createMemoryFitter(DLPipelineOptions options) {
   return [=](ModuleOp module, bool early) mutable -> FailureOr<dl::MemoryFit> {
     ScopedDiagnosticHandler silence(module.getContext(), [](Diagnostic &) {});
     options.refuseEarly = early;
@@ -92,6 +95,34 @@ dl::MemoryFitter createMemoryFitter(DLPipelineOptions options) {
       return failure();
     return fit;
   };
+}
+
+static std::shared_ptr<KernelSelector> openSelector(const Target &target,
+                                                    const PinnedChoices &pinned,
+                                                    DLPipelineOptions &options, unsigned threads) {
+  auto selector = std::make_shared<KernelSelector>(target, pinned);
+  options.candidates = createCandidateSource(selector, threads);
+  options.memoryPlanner = createMemoryPlanner(selector, options);
+  return selector;
+}
+
+Selectors openSelectors(const Target &target, const PinnedChoices &pinned,
+                        DLPipelineOptions &options, unsigned threads) {
+  Selectors selectors;
+  selectors.used = openSelector(target, pinned, options, threads);
+  if (options.memoryBudget > 0) {
+    DLPipelineOptions trials = options;
+    selectors.tried = openSelector(target, pinned, trials, threads);
+    options.memoryFitter = createMemoryFitter(std::move(trials));
+  }
+  return selectors;
+}
+
+std::vector<const KernelOffer *> Selectors::offers() const {
+  std::vector<const KernelOffer *> all = used->offers();
+  if (tried)
+    llvm::append_range(all, tried->offers());
+  return all;
 }
 
 llvm::Expected<std::string> compileModule(ModuleOp module, ArrayRef<SelectedKernel> kernels,

@@ -15,16 +15,25 @@
 
 namespace dlc::codegen {
 
+/// Who is asked for a module's kernels.
+struct Selectors {
+  std::shared_ptr<KernelSelector> used;
+  /// By dl-divide-batch, about what it only tries out: no kernels of the module, but their seconds
+  /// decide how it is divided. Null without a memory budget.
+  std::shared_ptr<KernelSelector> tried;
+
+  /// What any of them was asked for; a kernel may be there twice.
+  std::vector<const KernelOffer *> offers() const;
+};
+
+/// Selectors for a target, which the passes of `options` ask from now on, about expected regions on
+/// `threads` threads; 0: one a core.
+Selectors openSelectors(const Target &target, const PinnedChoices &pinned,
+                        DLPipelineOptions &options, unsigned threads = 0);
+
 /// Turns `module` into exec. The result lists its kernels in their order in the module.
 mlir::FailureOr<std::vector<SelectedKernel>>
 planModule(mlir::ModuleOp module, KernelSelector &selector, const DLPipelineOptions &options);
-
-/// What dl-rematerialize asks: the memory that planModule arrives at.
-dl::MemoryPlanner createMemoryPlanner(std::shared_ptr<KernelSelector> selector,
-                                      DLPipelineOptions options);
-
-/// What dl-divide-batch asks: what the passes behind it make of a module. `options` without fitter.
-dl::MemoryFitter createMemoryFitter(DLPipelineOptions options);
 
 llvm::Expected<std::string> compileModule(mlir::ModuleOp module,
                                           llvm::ArrayRef<SelectedKernel> kernels,

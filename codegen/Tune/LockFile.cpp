@@ -2,6 +2,7 @@
 #include "codegen/Tune/LockFile.h"
 #include "codegen/Kernel/KernelCache.h"
 #include "codegen/Kernel/Status.h"
+#include "codegen/Plan/ModuleCompiler.h"
 #include "runtime/Core/File.h"
 #include "runtime/Core/FileWriter.h"
 #include "runtime/Core/Json.h"
@@ -385,9 +386,9 @@ static std::string missingIn(const KernelOffer &offer, const TunedKernel &kernel
   return llvm::join(missing, " and no ");
 }
 
-std::vector<Misfit> LockFile::findMisfits(const KernelSelector &selector) const {
+std::vector<Misfit> LockFile::findMisfits(const Selectors &selectors) const {
   llvm::StringMap<const KernelOffer *> asked;
-  for (const KernelOffer *offer : selector.offers())
+  for (const KernelOffer *offer : selectors.offers())
     asked[problemHash(offer->text)] = offer;
   llvm::StringSet<> known, named;
   std::vector<Misfit> misfits;
@@ -402,7 +403,7 @@ std::vector<Misfit> LockFile::findMisfits(const KernelSelector &selector) const 
           {kernel.line, "for " + labelOf(kernel) + " there is no " + missing + " any longer"});
   }
   // In several layouts it is still one kernel for people.
-  for (const KernelOffer *offer : selector.offers())
+  for (const KernelOffer *offer : selectors.used->offers())
     if (!known.contains(problemHash(offer->text)) && contendersOf(*offer).size() > 1 &&
         named.insert(offer->stem).second)
       misfits.push_back({0, "nothing was measured for " + offer->stem});

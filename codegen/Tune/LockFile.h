@@ -24,6 +24,7 @@
 #include "codegen/Kernel/KernelSelector.h"
 
 namespace dlc::codegen {
+struct Selectors;
 
 /// A candidate and what it took.
 struct MeasuredCandidate {
@@ -81,10 +82,10 @@ public:
 
   /// For a KernelSelector.
   PinnedChoices choices() const;
-  /// What does not fit the kernels that the selector was asked for, one a line of the file:
+  /// What does not fit the kernels that the selectors were asked for, one a line of the file:
   /// problems that none of them has, and candidates that there are no longer; and, one a name,
-  /// kernels with a choice that the plan does not have.
-  std::vector<Misfit> findMisfits(const KernelSelector &selector) const;
+  /// kernels that are used, with a choice, that the plan does not have.
+  std::vector<Misfit> findMisfits(const Selectors &selectors) const;
 };
 
 /// The candidates of a kernel that are worth being timed.

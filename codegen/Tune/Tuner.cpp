@@ -1,7 +1,6 @@
 //===- Tuner.cpp - see Tuner.h ----------------------------------------------------------------===//
 #include "codegen/Tune/Tuner.h"
 #include "codegen/Plan/ModuleCompiler.h"
-#include "codegen/Plan/TargetCandidates.h"
 #include "dialects/Exec/Memory.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringSet.h"
@@ -281,7 +280,7 @@ public:
 private:
   llvm::Error tuneOpen(KernelSelector &selector, ArrayRef<const KernelOffer *> open);
   llvm::Error label(ModuleOp fused, KernelSelector &selector);
-  void keepAsked(const KernelSelector &selector);
+  void keepAsked(const Selectors &selectors);
 
   ModuleOp module;
   const Target &target;
@@ -299,26 +298,25 @@ static llvm::Error passFailed() {
 
 llvm::Expected<LockFile> ModuleTuner::run() {
   for (;;) {
-    auto selector = std::make_shared<KernelSelector>(target, file.choices());
     DLPipelineOptions choosing = pipeline;
-    choosing.candidates = createCandidateSource(selector);
-    choosing.memoryPlanner = createMemoryPlanner(selector, choosing);
+    const Selectors selectors = openSelectors(target, file.choices(), choosing);
+    KernelSelector &selector = *selectors.used;
     OwningOpRef<ModuleOp> copy = module.clone();
     PassManager manager(module.getContext());
     addFusionPasses(manager, choosing);
     if (failed(manager.run(*copy)))
       return passFailed();
     std::vector<const KernelOffer *> open;
-    for (const KernelOffer *offer : selector->offers())
+    for (const KernelOffer *offer : selector.offers())
       if (contendersOf(*offer).size() > 1 && !known.contains(problemHash(offer->text)))
         open.push_back(offer);
     if (open.empty()) {
-      if (llvm::Error error = label(*copy, *selector))
+      if (llvm::Error error = label(*copy, selector))
         return std::move(error);
-      keepAsked(*selector);
+      keepAsked(selectors);
       return std::move(file);
     }
-    if (llvm::Error error = tuneOpen(*selector, open))
+    if (llvm::Error error = tuneOpen(selector, open))
       return std::move(error);
   }
 }
@@ -362,10 +360,11 @@ llvm::Error ModuleTuner::label(ModuleOp fused, KernelSelector &selector) {
 }
 
 /// Drops what was asked for only beside choices that measuring has changed: regions that passes
-/// join behind dl-choose have the code and the layouts that it has chosen.
-void ModuleTuner::keepAsked(const KernelSelector &selector) {
+/// join behind dl-choose have the code and the layouts that it has chosen. What dl-divide-batch has
+/// tried out stays: with it another division took longer than the one that was taken.
+void ModuleTuner::keepAsked(const Selectors &selectors) {
   llvm::StringSet<> asked;
-  for (const KernelOffer *offer : selector.offers())
+  for (const KernelOffer *offer : selectors.offers())
     asked.insert(problemHash(offer->text));
   llvm::erase_if(file.kernels,
                  [&](const TunedKernel &kernel) { return !asked.contains(kernel.problem.hash); });

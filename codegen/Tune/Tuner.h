@@ -3,7 +3,9 @@
 // dl-choose asks for the candidates of every kernel in every layout that may pay; each such kernel
 // with several candidates is timed once, and the seconds take the place of the estimates. Chosen
 // together with the layouts, they may make dl-choose ask for kernels that it did not ask for
-// before: these are timed next, until it asks for none.
+// before: these are timed next, until it asks for none. Within a memory budget
+// dl-divide-batch chooses anew as well: what it tries out and was not timed has its estimates, and
+// a division that is the fastest when its kernels are timed is the one.
 //
 // Against noise: candidates run in turns, so that what slows the machine down slows all of them;
 // the median decides, between candidates that are within a hundredth of each other the estimate.

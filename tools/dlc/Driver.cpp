@@ -9,7 +9,6 @@
 #include "codegen/Plan/GraphHash.h"
 #include "codegen/Plan/ModuleCompiler.h"
 #include "codegen/Plan/Report.h"
-#include "codegen/Plan/TargetCandidates.h"
 #include "dialects/Exec/Memory.h"
 #include "frontend/DL/Frontend.h"
 #include "frontend/DL/Syntax/Foreign.h"
@@ -76,7 +75,6 @@ private:
   LogicalResult checkAgainstNames();
   LogicalResult makeTrainingSteps();
   LogicalResult openPlan();
-  std::shared_ptr<codegen::KernelSelector> openSelector(DLPipelineOptions &passes) const;
   LogicalResult warnOfMisfits();
   dl::MemoryFitter showProgress(dl::MemoryFitter fitter) const;
   LogicalResult compileModule();
@@ -97,7 +95,7 @@ private:
 
   const Options &options;
   codegen::Target target;
-  std::shared_ptr<codegen::KernelSelector> selector; ///< for the target, once that is complete
+  codegen::Selectors selectors; ///< for the target, once that is complete
   MLIRContext context;
   frontend::SourceManager sources;
   frontend::DiagnosticEngine engine;
@@ -195,6 +193,7 @@ LogicalResult Driver::makeTrainingSteps() {
     engine.warning({}, "--math=tf32 is for CUDA: the CPU computes in float32");
   pipeline = {options.inputGradients, options.weightGradients, options.disabledPasses};
   pipeline.recompute = options.recompute;
+  pipeline.memoryBudget = options.memoryBudget;
   pipeline.compress = options.compress;
   pipeline.buckets.bucketBytes = options.bucketBytes;
   if (auto [alpha, beta] = options.link; alpha > 0) {
@@ -232,7 +231,11 @@ LogicalResult Driver::tuneModule() {
   auto file = codegen::tuneModule(*module, target, pipeline, **timer, tuning);
   if (!file) {
     line.clear();
-    return check(file.takeError());
+    // A pass says what is wrong with the model.
+    if (!engine.hasErrors())
+      return check(file.takeError());
+    llvm::consumeError(file.takeError());
+    return failure();
   }
   line.finish(llvm::formatv("{0} kernels with a choice, {1} known from the cache; {2} take other "
                             "code than estimated",
@@ -254,18 +257,10 @@ LogicalResult Driver::openPlan() {
 LogicalResult Driver::warnOfMisfits() {
   if (options.plan.empty())
     return success();
-  for (const codegen::Misfit &misfit : plan.findMisfits(*selector))
+  for (const codegen::Misfit &misfit : plan.findMisfits(selectors))
     engine.warning({}, options.plan + (misfit.line ? ":" + std::to_string(misfit.line) : "") +
                            ": " + misfit.message);
   return failure(engine.hasErrors());
-}
-
-/// A selector for the target, which `passes` ask.
-std::shared_ptr<codegen::KernelSelector> Driver::openSelector(DLPipelineOptions &passes) const {
-  auto result = std::make_shared<codegen::KernelSelector>(target, plan.choices());
-  passes.candidates = codegen::createCandidateSource(result, options.threads);
-  passes.memoryPlanner = codegen::createMemoryPlanner(result, passes);
-  return result;
 }
 
 /// A batch is divided in many ways, where one is not enough: not on the standard output of a text.
@@ -298,14 +293,9 @@ LogicalResult Driver::compileModule() {
     return failure();
   if (options.emit == Emit::DLTrain)
     return writeModule();
-  pipeline.memoryBudget = options.memoryBudget;
-  selector = openSelector(pipeline);
-  if (options.memoryBudget > 0) {
-    // With a selector of their own: what is only tried out is no kernel that a plan lacks.
-    DLPipelineOptions trials = pipeline;
-    openSelector(trials);
-    pipeline.memoryFitter = showProgress(codegen::createMemoryFitter(trials));
-  }
+  selectors = codegen::openSelectors(target, plan.choices(), pipeline, options.threads);
+  if (pipeline.memoryFitter)
+    pipeline.memoryFitter = showProgress(std::move(pipeline.memoryFitter));
   if (failed(runPasses([&](OpPassManager &manager) { addFusionPasses(manager, pipeline); })))
     return failure();
   if (options.emit == Emit::DLFused)
@@ -322,7 +312,7 @@ codegen::CompileOptions Driver::compilation() const {
 
 LogicalResult Driver::compileTarget() {
   FailureOr<std::vector<codegen::SelectedKernel>> kernels =
-      codegen::planModule(*module, *selector, pipeline);
+      codegen::planModule(*module, *selectors.used, pipeline);
   if (failed(kernels) || failed(warnOfMisfits()))
     return failure();
   switch (options.emit) {
@@ -340,7 +330,7 @@ LogicalResult Driver::compileTarget() {
     break;
   }
   llvm::Expected<std::string> bytes =
-      codegen::compileModule(*module, *kernels, *selector, compilation());
+      codegen::compileModule(*module, *kernels, *selectors.used, compilation());
   if (!bytes)
     return check(bytes.takeError());
   return check(runtime::writeFile(options.output, *bytes));
@@ -354,9 +344,9 @@ LogicalResult Driver::printReport(ArrayRef<codegen::SelectedKernel> kernels) {
     auto compiled = codegen::compileKernels(kernels, target, compilation());
     if (!compiled)
       return check(compiled.takeError());
-    report = codegen::buildReport(*module, *selector, kernels, *compiled);
+    report = codegen::buildReport(*module, *selectors.used, kernels, *compiled);
   } else {
-    report = codegen::buildReport(*module, *selector);
+    report = codegen::buildReport(*module, *selectors.used);
   }
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -284,8 +284,6 @@ static bool readAndCheck(CLI::App &app, int argc, char **argv, Options &options,
 }
 
 static std::string checkForTuning(const Options &options) {
-  if (options.memoryBudget > 0)
-    return "dlc tune does not know --memory-budget: tune without it, and compile with both";
   if (llvm::is_contained(options.disabledPasses, "dl-choose"))
     return "dlc tune times what dl-choose chooses from, which --disable-pass leaves out";
   return checkForTarget(options);
