@@ -2,7 +2,7 @@
 //
 // Two phases:
 //   0  packs the filter into panels [phase][group][panel][source channel][tap][vectors * lanes] in
-//      the workspace;
+//      the workspace, unless tasks of the other pack the panels that they need into their scratch;
 //   1  for each (image, group, band of pixels of a row phase, chunk of panels): copies the source
 //      block with its zero border, or of a sampling geometry tile by tile, runs the micro-kernel
 //      over strips of tiles of each column phase, transposes each finished strip to channel-major
@@ -86,14 +86,23 @@ struct DataPlan {
   int64_t filterTaps() const {
     return geometry.kernel[0] * geometry.kernel[1] * geometry.kernel[2];
   }
-  /// Scratch of phase 0: a tile, and all taps of a vector of channels.
+  /// Scratch to pack with: a tile, and all taps of a vector of channels.
   int64_t packElements() const { return lanes * (lanes + filterTaps()); }
+  /// Of a task that packs: a panel of a block of source channels, of one phase.
+  int64_t panelElements() const {
+    const int64_t taps = geometry.maxTaps(0) * geometry.maxTaps(1) * geometry.maxTaps(2);
+    return schedule.channelBlock * taps * width;
+  }
+  /// Scratch of a task for that.
+  int64_t packingElements() const {
+    return schedule.packsInTask ? packElements() + geometry.columnPhases() * panelElements() : 0;
+  }
   /// Source channels that a task of phase 0 packs: about 16k elements.
   int64_t packedChannels() const;
   int64_t packTasks() const;
   int64_t computeTasks() const { return chunks() * geometry.groups * pieces(); }
-  // Scratch of phase 1: strips of finished rows, unless tiles are written, the source block,
-  // accumulators; strips and accumulators for each column phase.
+  // Scratch of phase 1: strips of finished rows, unless tiles are written, the source block, what
+  // tasks pack, accumulators; strips and accumulators for each column phase.
   int64_t stripPixels() const { return roundUp(schedule.bandCols * boxSize(), lanes); }
   int64_t stripElements() const { return lanes * stripPixels(); }
   int64_t stageElements() const {
@@ -127,7 +136,7 @@ class DataPhase : public PackedPhase {
 public:
   DataPhase(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
             ModuleOp module, StringRef name, const DataPlan &plan)
-      : PackedPhase(spec, target, module, name, /*hasWorkspace=*/true), plan(plan),
+      : PackedPhase(spec, target, module, name, candidate.workspaceBytes > 0), plan(plan),
         geometry(plan.geometry), schedule(plan.schedule),
         reducer(kernel, candidate,
                 blockMap(geometry.batch, geometry.groups * geometry.targetChannels,
@@ -159,10 +168,15 @@ private:
   struct Piece {
     Value group, panel, first, last;
   };
+  void readFilter();
+  void packPiece(const Piece &piece);
   Value packedAt(Value phase, Value group, Value panel, Value channel);
-  void packForward(const Piece &piece, const Source &taps);
-  void packBackward(const Piece &piece, const Source &taps);
+  void forEachPhase(llvm::function_ref<void(Value phase)> body);
+  void packForward(const Piece &piece);
+  void packBackward(const Piece &piece);
   void packElements(const Piece &piece);
+  Piece nextPiece(const Task &task, Value panel, Value firstChannel);
+  void prefetchFilter(const Piece &piece, Value tile);
   void packTap(Value phase, const Piece &piece, Value channel, Value tap, Value target);
   Value depthOf(const Task &task, Value slice);
   Value sourceAt(const Task &task, Value firstChannel);
@@ -197,10 +211,12 @@ private:
   const DataPlan &plan;
   const DataGeometry &geometry;
   const DataSchedule &schedule;
-  Source image, filter;
+  Source image, filter, tapRows; ///< the last two: of single taps, and rows of them
   Sink target;
   BandReducer reducer;
   Value stage, block, accumulators; ///< in the scratch
+  /// Of a task that packs: where in the scratch, its phase, and the first source channel.
+  Value panelBuffer, packedPhase, packedChannel;
 };
 
 } // namespace
@@ -291,15 +307,18 @@ Candidate codegen::dataCandidate(const ConvolutionProblem &problem, const DataSc
   Candidate candidate;
   candidate.schedule = schedule.text();
   candidate.parameters = schedule.toJSON();
-  candidate.workspaceBytes = 4 * std::max(plan.packedElements, plan.width);
-  uint64_t scratch = plan.stageElements() + plan.sourceElements() + plan.accumulatorElements();
-  candidate.phases.push_back({uint32_t(plan.packTasks()), uint64_t(4 * plan.packElements())});
-  candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
+  uint64_t scratch = plan.stageElements() + plan.sourceElements() + plan.packingElements() +
+                     plan.accumulatorElements();
+  if (!schedule.packsInTask) {
+    candidate.workspaceBytes = 4 * std::max(plan.packedElements, plan.width);
+    candidate.phases.push_back({uint32_t(plan.packTasks()), uint64_t(4 * plan.packElements())});
+    candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
+    std::string form =
+        "direct " + filterOrder(problem) + " vectors " + std::to_string(schedule.vectors);
+    candidate.preparation = {/*operand=*/1, /*phases=*/1, std::move(form), /*seconds=*/0};
+  }
   candidate.phases.push_back({uint32_t(plan.computeTasks()), 4 * scratch});
   candidate.bandPieces = plan.writesTiles() ? plan.pieces() : 0;
-  std::string form =
-      "direct " + filterOrder(problem) + " vectors " + std::to_string(schedule.vectors);
-  candidate.preparation = {/*operand=*/1, /*phases=*/1, std::move(form), /*seconds=*/0};
   // tileSeconds leaves room for packing and copying.
   const double withoutCopy = 0.87, share = schedule.inPlace ? withoutCopy : 1;
   candidate.cost = tileSeconds(share * dataCycles(plan.geometry, machine, schedule) +
@@ -322,38 +341,60 @@ Value DataPhase::field(Value phase, PhaseField which) {
 // Phase 0: filter panels
 //===------------------------------------------------------------------------------------------===//
 
-/// The filter is indexed (k, c, d, r, s). Where it lies in memory as it is, its taps are rows of a
-/// matrix that is packed by transposed tiles.
 void DataPhase::pack() {
-  const ConvolutionProblem &p = plan.problem;
-  const int64_t step = plan.packedChannels(), channels = p.inChannels / p.groups;
+  const int64_t step = plan.packedChannels();
   SmallVector<Value> place = e.delinearize(
       kernel.task, {geometry.groups, plan.panels, ceilDiv(geometry.sourceChannels, step)});
   Piece piece{place[0], place[1], e.mul(place[2], step), {}};
   piece.last = e.minimum(e.add(piece.first, step), e.constant(geometry.sourceChannels));
   tileBuffer = kernel.scratch;
+  readFilter();
+  packPiece(piece);
+}
+
+/// The filter is indexed (k, c, d, r, s). Where it lies in memory as it is, its taps are rows of a
+/// matrix that is packed by transposed tiles.
+void DataPhase::readFilter() {
+  const ConvolutionProblem &p = plan.problem;
+  const int64_t channels = p.inChannels / p.groups;
   const auto matrices =
       plan.isForward()
           ? PackedPhase::IndexMap::identity({1, p.outChannels, channels * plan.filterTaps()})
           : PackedPhase::IndexMap::identity({p.outChannels, channels, plan.filterTaps()});
-  const Source taps = source(1, matrices);
-  // Lanes that are neighbours in memory are read as they are.
-  const bool contiguous = !plan.isForward() && plan.filterTaps() == 1;
-  if (!taps.address || contiguous)
-    return packElements(piece);
-  plan.isForward() ? packForward(piece, taps) : packBackward(piece, taps);
+  tapRows = source(1, matrices);
+  filter = source(1, imageMap(p.outChannels, channels, p.kernel));
 }
 
-/// Where the taps of a phase of a channel lie in the workspace.
+void DataPhase::packPiece(const Piece &piece) {
+  // Lanes that are neighbours in memory are read as they are.
+  const bool contiguous = !plan.isForward() && plan.filterTaps() == 1;
+  if (!tapRows.address || contiguous)
+    return packElements(piece);
+  plan.isForward() ? packForward(piece) : packBackward(piece);
+}
+
+/// Where the taps of a phase of a channel lie in the workspace, or in the scratch.
 Value DataPhase::packedAt(Value phase, Value group, Value panel, Value channel) {
+  if (schedule.packsInTask) {
+    Value step = e.mul(e.sub(channel, packedChannel), field(phase, Taps));
+    Value start = e.mul(e.sub(phase, packedPhase), plan.panelElements());
+    return e.at(panelBuffer, e.add(start, e.mul(step, plan.width)));
+  }
   Value start = e.add(e.mul(group, plan.panels), panel);
   start = e.add(e.mul(start, geometry.sourceChannels), channel);
   return e.at(kernel.workspace(), e.add(field(phase, PackedStart),
                                         e.mul(e.mul(start, field(phase, Taps)), plan.width)));
 }
 
+/// Those that are to be packed: all, or the task's.
+void DataPhase::forEachPhase(llvm::function_ref<void(Value phase)> body) {
+  if (!schedule.packsInTask)
+    return e.loop(geometry.phases(), body);
+  e.loop(geometry.columnPhases(), [&](Value number) { body(e.add(packedPhase, number)); });
+}
+
 /// Forward has one phase: the taps of all channels follow each other in the filter as in the panel.
-void DataPhase::packForward(const Piece &piece, const Source &taps) {
+void DataPhase::packForward(const Piece &piece) {
   const int64_t count = plan.filterTaps();
   Value target = packedAt(e.constant(0), piece.group, piece.panel, piece.first);
   Value steps = e.mul(e.sub(piece.last, piece.first), count);
@@ -361,14 +402,14 @@ void DataPhase::packForward(const Piece &piece, const Source &taps) {
     Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
     Value corner[] = {e.constant(0), e.add(e.mul(piece.group, geometry.targetChannels), lane),
                       e.mul(piece.first, count)};
-    PackedPhase::pack(taps, corner, /*along=*/1, /*lanesContiguous=*/false,
+    PackedPhase::pack(tapRows, corner, /*along=*/1, /*lanesContiguous=*/false,
                       e.sub(e.constant(geometry.targetChannels), lane), steps, plan.width,
                       e.at(target, v * e.lanes));
   }
 }
 
 /// Backward the taps of a channel are spread over the phases.
-void DataPhase::packBackward(const Piece &piece, const Source &taps) {
+void DataPhase::packBackward(const Piece &piece) {
   Value all = e.at(tileBuffer, e.lanes * e.lanes);
   Value table = e.table("filter", plan.filterTable);
   e.loop(piece.first, piece.last, 1, [&](Value channel) {
@@ -377,13 +418,13 @@ void DataPhase::packBackward(const Piece &piece, const Source &taps) {
       Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
       // A row is on other pages than the one before it.
       const int64_t ahead = 4;
-      Value later = taps.address({e.add(row, ahead), lane, e.constant(0)});
+      Value later = tapRows.address({e.add(row, ahead), lane, e.constant(0)});
       e.loop(e.constant(0), e.constant(e.lanes * plan.filterTaps()), lineElements,
              [&](Value line) { e.prefetch(e.at(later, line), /*forWriting=*/false); });
-      PackedPhase::pack(taps, {row, lane, e.constant(0)}, /*along=*/1, /*lanesContiguous=*/false,
+      PackedPhase::pack(tapRows, {row, lane, e.constant(0)}, /*along=*/1, /*lanesContiguous=*/false,
                         e.sub(e.constant(geometry.targetChannels), lane),
                         e.constant(plan.filterTaps()), e.lanes, all);
-      e.loop(geometry.phases(), [&](Value phase) {
+      forEachPhase([&](Value phase) {
         Value target = e.at(packedAt(phase, piece.group, piece.panel, channel), v * e.lanes);
         e.loop(e.constant(0), field(phase, Taps), 1, [&](Value tap) {
           Value place = e.entry(table, e.add(field(phase, FilterStart), tap));
@@ -396,9 +437,7 @@ void DataPhase::packBackward(const Piece &piece, const Source &taps) {
 }
 
 void DataPhase::packElements(const Piece &piece) {
-  const ConvolutionProblem &p = plan.problem;
-  filter = source(1, imageMap(p.outChannels, p.inChannels / p.groups, p.kernel));
-  e.loop(geometry.phases(), [&](Value phase) {
+  forEachPhase([&](Value phase) {
     e.loop(piece.first, piece.last, 1, [&](Value channel) {
       Value target = packedAt(phase, piece.group, piece.panel, channel);
       e.loop(e.constant(0), field(phase, Taps), 1, [&](Value tap) {
@@ -422,6 +461,38 @@ void DataPhase::packTap(Value phase, const Piece &piece, Value channel, Value ta
     Place from{{k, c, place[0], place[1], place[2]}, plan.isForward() ? 0u : 1u, 1, mask};
     e.storeAligned(filter.read(from), e.at(target, v * e.lanes));
   }
+}
+
+/// What a task packs behind a panel of a block of source channels.
+DataPhase::Piece DataPhase::nextPiece(const Task &task, Value panel, Value firstChannel) {
+  Value next = e.add(panel, 1), isLast = e.less(e.add(task.panelEnd, -1), next);
+  Value first = e.select(isLast, e.add(firstChannel, schedule.channelBlock), firstChannel);
+  return {task.group, e.select(isLast, task.panel, next), first, {}};
+}
+
+/// Asks for the lines of a panel of a block of source channels, those that are tile `tile`'s part:
+/// all of them arrive while the tiles before them are computed.
+void DataPhase::prefetchFilter(const Piece &piece, Value tile) {
+  const int64_t taps = plan.filterTaps();
+  const int64_t rows = plan.isForward() ? plan.width : schedule.channelBlock;
+  const int64_t elements = taps * (plan.isForward() ? schedule.channelBlock : plan.width);
+  const int64_t ofTile =
+      ceilDiv(rows, schedule.bandRows * schedule.bandCols * geometry.columnPhases());
+  Value lane = e.mul(piece.panel, plan.width);
+  e.loop(ofTile, [&](Value number) {
+    Value row = e.add(e.mul(tile, ofTile), number);
+    SmallVector<Value> corner;
+    if (plan.isForward())
+      corner = {e.constant(0), e.add(e.add(e.mul(piece.group, geometry.targetChannels), lane), row),
+                e.mul(piece.first, taps)};
+    else
+      corner = {e.add(e.add(e.mul(piece.group, geometry.sourceChannels), piece.first), row), lane,
+                e.constant(0)};
+    Value start = tapRows.address(corner);
+    e.loop(e.constant(0), e.constant(elements), lineElements, [&](Value line) {
+      e.prefetch(e.at(start, line), /*forWriting=*/false, /*locality=*/2);
+    });
+  });
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -463,7 +534,11 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro) {
                     : imageMap(geometry.batch, targets, space));
   stage = kernel.scratch;
   block = e.at(stage, plan.stageElements());
-  accumulators = e.at(block, plan.sourceElements());
+  tileBuffer = e.at(block, plan.sourceElements());
+  panelBuffer = e.at(tileBuffer, plan.packElements());
+  accumulators = e.at(tileBuffer, plan.packingElements());
+  if (schedule.packsInTask)
+    readFilter();
   Task task = decode(kernel.task);
   Value channels = e.constant(geometry.sourceChannels);
   Value firstTarget = e.mul(task.group, geometry.targetChannels);
@@ -637,6 +712,12 @@ void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstCh
       arguments.push_back(laterOf(task, tile));
     LLVM::CallOp::create(e.b, e.loc, micro, arguments);
   };
+  const bool fetches = schedule.packsInTask && tapRows.address;
+  auto fetchNext = [&](const Tile &tile) {
+    Value place = e.add(e.mul(tile.row, geometry.columnPhases()), tile.column);
+    prefetchFilter(nextPiece(task, tile.panel, firstChannel),
+                   e.add(e.mul(place, schedule.bandCols), tile.col));
+  };
   auto runRow = [&](Tile tile, Value acc) {
     Value cols =
         tilesLeft(e, field(tile.phase, CountW), task.col, schedule.boxCols, schedule.bandCols);
@@ -645,6 +726,8 @@ void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstCh
       tile.col = col;
       const bool oneSlot = plan.writesTiles() && plan.blocks() == 1;
       Value slot = oneSlot ? accumulators : e.at(acc, e.mul(col, plan.slotElements()));
+      if (fetches)
+        fetchNext(tile);
       if (plan.writesTiles())
         e.when(last, [&] { prefetchTile(task, tile); });
       e.when(taps, [&] { runTile(tile, slot); });
@@ -652,7 +735,10 @@ void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstCh
         e.when(last, [&] { finishTile(task, tile, slot); });
     });
   };
+  packedPhase = task.phase, packedChannel = firstChannel;
   e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
+    if (schedule.packsInTask)
+      packPiece({task.group, panel, firstChannel, e.add(firstChannel, channels)});
     e.loop(e.constant(0), rowsOfTiles(task), 1, [&](Value row) {
       Value strip = e.constant(0);
       if (plan.blocks() > 1)
@@ -838,11 +924,17 @@ LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candida
   micro.laterLines = plan.laterLines();
   micro.laterOffsets = plan.schedule.inPlace;
   LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
-  DataPhase panels(spec, candidate, target, module, phaseSymbol(symbol, candidate, 0), plan);
-  panels.pack();
-  DataPhase pixels(spec, candidate, target, module, phaseSymbol(symbol, candidate, 1), plan);
+  unsigned phase = 0;
+  if (!plan.schedule.packsInTask) {
+    DataPhase panels(spec, candidate, target, module, phaseSymbol(symbol, candidate, phase++),
+                     plan);
+    panels.pack();
+    if (failed(panels.finish()))
+      return failure();
+  }
+  DataPhase pixels(spec, candidate, target, module, phaseSymbol(symbol, candidate, phase), plan);
   pixels.compute(function);
-  if (failed(panels.finish()) || failed(pixels.finish()) || failed(pixels.reduced()))
+  if (failed(pixels.finish()) || failed(pixels.reduced()))
     return failure();
   return emitLastPhases(spec, candidate, target, symbol, module);
 }

@@ -128,7 +128,8 @@ private:
     Value first, count;
   };
   void addTaps(Value parts, Value firstChannel, Value channels, Value vector);
-  void writeTaps(const Lanes &lanes, Value channel, Value taps);
+  void writeTaps(const Sink &filter, const Lanes &lanes, Value channel, Value taps);
+  void prefetchTaps(const Sink &filter, const Lanes &lanes, Value channel);
   void writeElements(const Lanes &lanes, Value channel, Value taps);
   /// Of the accumulators of a panel, in elements.
   Value slots(Value group, Value chunk, Value panel);
@@ -445,16 +446,22 @@ void FilterPhase::finishPanel(Value sums, Value group, Value chunk, Value panel)
       isVectorAxis(kernel.spec, {problem.outChannels, plan.inChannels * plan.taps()}, 1);
   Value begin = e.mul(chunk, schedule.channels);
   Value all = e.minimum(e.constant(schedule.channels), e.sub(e.constant(plan.inChannels), begin));
+  Sink filter;
+  if (alongTaps)
+    filter =
+        sink(PackedPhase::IndexMap::identity({problem.outChannels, plan.inChannels * plan.taps()}));
   e.loop(schedule.vectors, [&](Value v) {
     Value lane = e.add(e.mul(panel, plan.width), e.mul(v, e.lanes));
     Value left = e.minimum(e.constant(e.lanes), e.sub(e.constant(plan.outChannels), lane));
     Lanes lanes{e.add(e.mul(group, plan.outChannels), lane), e.maximum(left, e.constant(0))};
     e.loop(e.constant(0), all, e.lanes, [&](Value first) {
       Value channels = e.minimum(e.constant(e.lanes), e.sub(all, first));
+      if (alongTaps && plan.taps() == 1)
+        prefetchTaps(filter, lanes, e.add(begin, e.add(first, e.lanes)));
       addTaps(sums, first, channels, v);
       Value count = e.mul(channels, plan.taps());
       if (alongTaps)
-        writeTaps(lanes, e.add(begin, first), count);
+        writeTaps(filter, lanes, e.add(begin, first), count);
       else
         writeElements(lanes, e.add(begin, first), count);
     });
@@ -491,9 +498,15 @@ void FilterPhase::addTaps(Value parts, Value firstChannel, Value channels, Value
   });
 }
 
-void FilterPhase::writeTaps(const Lanes &lanes, Value channel, Value count) {
-  Sink filter =
-      sink(PackedPhase::IndexMap::identity({problem.outChannels, plan.inChannels * plan.taps()}));
+/// The lines of the filter that the taps of a vector of input channels are written to: each output
+/// channel's are on a page of their own. Of several taps they are longer pieces, which the
+/// processor sees coming.
+void FilterPhase::prefetchTaps(const Sink &filter, const Lanes &lanes, Value channel) {
+  e.loop(e.constant(0), lanes.count, 1,
+         [&](Value lane) { filter.prefetch({e.add(lanes.first, lane), channel}); });
+}
+
+void FilterPhase::writeTaps(const Sink &filter, const Lanes &lanes, Value channel, Value count) {
   Value first = e.mul(channel, plan.taps());
   e.loop(e.constant(0), count, e.lanes, [&](Value tap) {
     e.transpose(e.at(taps, e.mul(tap, e.lanes)), e.constant(e.lanes), tileBuffer,

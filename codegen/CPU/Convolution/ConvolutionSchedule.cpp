@@ -211,8 +211,10 @@ static DataSchedule completeSchedule(DataSchedule s, const DataGeometry &g, cons
            (s.bandRows > 1 || s.bandCols > 1);
   };
   while (tasks() < wantedTasks && taskWork() > 2 * smallestTask) {
-    if (s.panels > 1 && !bandsFirst())
+    if (s.panels > 1 && (s.packsInTask || !bandsFirst()))
       s.panels = ceilDiv(s.panels, 2);
+    else if (s.packsInTask)
+      break; // each band would pack its panels again
     else if (s.bandRows > 1)
       s.bandRows = ceilDiv(s.bandRows, 2);
     else if (s.bandCols > 1)
@@ -223,13 +225,27 @@ static DataSchedule completeSchedule(DataSchedule s, const DataGeometry &g, cons
   return s;
 }
 
+/// Whether no two tasks pack the same part of the filter. A row phase packs all taps of a channel,
+/// of which it needs some.
+static bool packsOnce(const DataGeometry &g, const DataSchedule &s) {
+  return g.batch == 1 && g.maxCount(0) == 1 && (product(g.kernel) == 1 || g.rowPhases() == 1) &&
+         s.bandRows * s.boxRows >= g.maxCount(1) && s.bandCols * s.boxCols >= g.maxCount(2);
+}
+
 SmallVector<DataSchedule> codegen::chooseDataSchedules(const DataGeometry &g, const MachineModel &m,
                                                        bool severalRows, bool inPlace) {
   severalRows &= g.targetBlock > 1 || (g.targetStep[2] == 1 && g.targetStep[1] == 1);
   SmallVector<DataSchedule> all = chooseTiles(g, m, severalRows, inPlace);
-  for (DataSchedule &schedule : all)
-    schedule = completeSchedule(schedule, g, m);
-  return all;
+  SmallVector<DataSchedule> complete;
+  for (DataSchedule tile : all) {
+    complete.push_back(completeSchedule(tile, g, m));
+    // Where the filter is most of what is read, its way through the workspace costs most.
+    tile.packsInTask = g.filterElements() > g.sourceElements();
+    const DataSchedule schedule = completeSchedule(tile, g, m);
+    if (tile.packsInTask && packsOnce(g, schedule))
+      complete.push_back(schedule);
+  }
+  return complete;
 }
 
 FilterBlock::FilterBlock(const ConvolutionProblem &p, const FilterSchedule &s)
@@ -439,17 +455,18 @@ std::string DataSchedule::text() const {
   std::string text;
   llvm::raw_string_ostream(text) << "convolution tile " << boxRows << "x" << boxCols << "x"
                                  << vectors << " channels " << channelBlock << " task " << bandRows
-                                 << "x" << bandCols << "x" << panels
-                                 << (inPlace ? " in place" : "");
+                                 << "x" << bandCols << "x" << panels << (inPlace ? " in place" : "")
+                                 << (packsInTask ? " packed by tasks" : "");
   return text;
 }
 llvm::json::Value DataSchedule::toJSON() const {
-  return llvm::json::Array{boxRows,  boxCols,  vectors, channelBlock,
-                           bandRows, bandCols, panels,  int64_t(inPlace)};
+  return llvm::json::Array{boxRows,  boxCols, vectors,          channelBlock,        bandRows,
+                           bandCols, panels,  int64_t(inPlace), int64_t(packsInTask)};
 }
 DataSchedule DataSchedule::fromJSON(const llvm::json::Value &value) {
-  return {numberAt(value, 0), numberAt(value, 1), numberAt(value, 2), numberAt(value, 3),
-          numberAt(value, 4), numberAt(value, 5), numberAt(value, 6), numberAt(value, 7) != 0};
+  return {numberAt(value, 0), numberAt(value, 1),      numberAt(value, 2),
+          numberAt(value, 3), numberAt(value, 4),      numberAt(value, 5),
+          numberAt(value, 6), numberAt(value, 7) != 0, numberAt(value, 8) != 0};
 }
 
 std::string FilterSchedule::text() const {

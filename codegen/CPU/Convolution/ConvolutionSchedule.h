@@ -23,6 +23,9 @@ struct DataSchedule {
   /// The source is read where it lies, in blocks of channels. A tile that would read behind a
   /// phase's last row or column begins earlier.
   bool inPlace = false;
+  /// Each task packs what it needs of the filter into its scratch; else a phase of its own packs
+  /// all of it into the workspace.
+  bool packsInTask = false;
 
   std::string text() const;
   llvm::json::Value toJSON() const;
@@ -49,7 +52,7 @@ struct FilterSchedule {
 
 /// A few schedules, by register tiles of different widths, the fastest first. `severalRows`:
 /// whether a tile may hold several rows, that is, whether rows may be written as one; `inPlace`:
-/// see DataSchedule.
+/// see DataSchedule. Behind each stands, if `packsInTask` may pay, the same tile with that.
 llvm::SmallVector<DataSchedule> chooseDataSchedules(const DataGeometry &geometry,
                                                     const MachineModel &machine, bool severalRows,
                                                     bool inPlace);

@@ -262,6 +262,21 @@ TEST(Convolution, BlockedSampling) {
                {Blocked::Both});
 }
 
+/// Of one image, whose filter is larger: tasks pack it. Panels and blocks of channels that end
+/// early, of plain images, groups, phases of columns, and phases without taps.
+TEST(Convolution, PackedByTasks) {
+  const std::vector<Blocked> both = {Blocked::Both};
+  check({{1, 20, 5, 6}, {37, 20, 3, 3}, {1, 37, 5, 6}, {1, 1}, {1, 1, 1, 1}, {1, 1}});
+  check({{1, 36, 5, 9}, {42, 18, 3, 2}, {1, 42, 5, 4}, {1, 2}, {1, 1, 0, 0}, {1, 1}, 2});
+  checkBlocked({{1, 304, 4, 5}, {208, 304, 1, 1}, {1, 208, 4, 5}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+               both, 2);
+  checkBlocked({{1, 80, 5, 7}, {48, 80, 1, 1}, {1, 48, 3, 4}, {2, 2}, {0, 0, 0, 0}, {1, 1}}, both,
+               2);
+  checkBlocked({{1, 80, 7, 7}, {112, 80, 3, 3}, {1, 112, 4, 4}, {2, 2}, {1, 1, 1, 1}, {1, 1}});
+  checkBlocked({{1, 96, 5, 6}, {64, 48, 3, 3}, {1, 64, 5, 6}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 2},
+               both, 2);
+}
+
 /// Bands of one row and of several, pixels that are one row, rows and columns of two phases,
 /// groups.
 TEST(Convolution, Reductions) {
@@ -269,6 +284,7 @@ TEST(Convolution, Reductions) {
            {{3, 32, 13, 17}, {48, 32, 1, 1}, {3, 48, 13, 17}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
            {{2, 16, 19, 21}, {80, 16, 3, 3}, {2, 80, 19, 21}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
            {{2, 16, 13, 15}, {32, 16, 3, 3}, {2, 32, 7, 8}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
+           {{1, 32, 4, 5}, {80, 32, 3, 3}, {1, 80, 4, 5}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
            {{2, 32, 9, 8}, {32, 16, 3, 1}, {2, 32, 9, 8}, {1, 1}, {1, 1, 0, 0}, {1, 1}, 2}})
     for (bool last : {false, true})
       for (const KernelSource &source : convolutionReductions(shapes, last))
