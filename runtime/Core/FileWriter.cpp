@@ -317,8 +317,14 @@ Status writeFile(const std::string &path, std::string_view content, Durability d
 
 bool isSameFile(const std::string &a, const std::string &b) {
   struct stat first, second;
-  return stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0 && S_ISREG(first.st_mode) &&
-         first.st_ino == second.st_ino && first.st_dev == second.st_dev;
+  const bool isThere = stat(a.c_str(), &first) == 0;
+  if (isThere != (stat(b.c_str(), &second) == 0))
+    return false;
+  if (isThere)
+    return S_ISREG(first.st_mode) && first.st_ino == second.st_ino && first.st_dev == second.st_dev;
+  std::error_code error;
+  const std::filesystem::path place = std::filesystem::weakly_canonical(a, error);
+  return !place.empty() && place == std::filesystem::weakly_canonical(b, error);
 }
 
 Status checkWritable(const std::string &path, std::span<const std::string> inputs) {

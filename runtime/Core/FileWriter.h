@@ -69,7 +69,7 @@ Status writeFile(const std::string &path, std::span<const std::byte> content,
 Status writeFile(const std::string &path, std::string_view content,
                  Durability durability = Durability::Durable);
 
-/// Whether two names lead to one regular file.
+/// Whether two names lead to one regular file, or would if it were there.
 bool isSameFile(const std::string &a, const std::string &b);
 
 /// Whether `path` could be written now and is none of the inputs, of which empty ones are none;

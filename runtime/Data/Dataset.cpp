@@ -6,6 +6,7 @@
 #include "runtime/Data/IdxDataset.h"
 #include "runtime/Data/TextDataset.h"
 
+#include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,6 +47,18 @@ const Format *findFormat(std::string_view description) {
 bool hasSplit(const std::string &description, Split split) {
   const Format *format = findFormat(description);
   return format && format->hasSplit(description.substr(format->prefix.size()), split);
+}
+
+std::vector<std::string> dataFiles(const std::string &description) {
+  const Format *format = findFormat(description);
+  if (!format)
+    return {};
+  const std::string path = description.substr(format->prefix.size());
+  std::error_code error;
+  std::vector<std::string> files;
+  for (const auto &each : std::filesystem::directory_iterator(path, error))
+    files.push_back(each.path());
+  return error ? std::vector{path} : files;
 }
 
 Result<std::shared_ptr<const Dataset>> openDataset(const std::string &description, Split split) {

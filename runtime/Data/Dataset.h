@@ -58,6 +58,9 @@ enum class Split { Train, Test };
 /// Whether any of a split's files is there, whatever is in it.
 bool hasSplit(const std::string &description, Split split);
 
+/// The files of what `--data` says, for both splits: all of a folder; none of a wrong description.
+std::vector<std::string> dataFiles(const std::string &description);
+
 /// Opens what `--data` says: "idx:DIR", a folder with files named as MNIST's are; "cifar:DIR", the
 /// binary version of CIFAR; "safetensors:FILE" or "npz:FILE", an array for each input;
 /// "text:FILE" or "words:FILE", a text by characters or by words. A split without samples is an

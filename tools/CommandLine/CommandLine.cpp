@@ -255,11 +255,11 @@ static std::optional<std::array<double, count>> parseTimes(std::string_view text
 }
 
 std::optional<std::array<double, 2>> parseLink(std::string_view text) {
-  return parseTimes<2>(text, {1e-15, 1e-15});
+  return parseTimes<2>(text, {leastLinkTime, leastLinkTime});
 }
 
 std::optional<std::array<double, 3>> parseBeside(std::string_view text) {
-  return parseTimes<3>(text, {1e-15, 1e-15, 0});
+  return parseTimes<3>(text, {leastLinkTime, leastLinkTime, 0});
 }
 
 /// `parse` reads the text; `expected` says what it reads.
@@ -272,11 +272,12 @@ static CLI::Validator readBy(auto parse, std::string expected) {
 }
 
 CLI::Validator linkTimes() {
-  return readBy(parseLink, "two times in seconds, as 'dlc-run link' prints them");
+  return readBy(parseLink, "two times in seconds, from 1e-15 to 1, as 'dlc-run link' prints them");
 }
 
 CLI::Validator besideTimes() {
-  return readBy(parseBeside, "three times in seconds, as 'dlc-run link MODULE.so' prints them");
+  return readBy(parseBeside,
+                "three times in seconds, up to 1, as 'dlc-run link MODULE.so' prints them");
 }
 
 CLI::Validator oneOf(std::vector<std::string> expected) {

@@ -34,6 +34,9 @@ CLI::Validator wholeNumber(uint64_t least, uint64_t most = UINT64_MAX);
 CLI::Validator realNumber(double least, double most);
 /// Any name but an empty one, as an unset variable of a shell gives.
 CLI::Validator fileName();
+/// The least that a sum or a byte may take: more than nothing.
+inline constexpr double leastLinkTime = 1e-15;
+
 /// Seconds of a sum over ranks and of each byte of it, "5e-5,1.6e-9", as `dlc-run link` prints
 /// them. Nothing for other texts.
 std::optional<std::array<double, 2>> parseLink(std::string_view text);

@@ -94,8 +94,8 @@ Result<std::shared_ptr<State>> RanksFlags::createStateAmong(const std::shared_pt
                                                             unsigned sharing) const {
   DLC_TRY_ASSIGN(state, createState(ranks, sharing));
   if (ranks->ranks() > 1 && !state->module()->plan().dataParallel)
-    return unsupported(module, ": was compiled without --data-parallel, and ", ranks->ranks(),
-                       " ranks were started");
+    return unsupported(module, ": was compiled without --data-parallel, and there are ",
+                       ranks->ranks(), " ranks");
   return state;
 }
 

@@ -242,11 +242,17 @@ Status predict(const InferFlags &flags, Context &context) {
   return {};
 }
 
+Status checkSave(const InferFlags &flags) {
+  std::vector<std::string> inputs = dataFiles(flags.data);
+  inputs.insert(inputs.end(), {flags.module, flags.checkpoint, flags.inputs});
+  return checkWritable(flags.save, inputs);
+}
+
 } // namespace
 
 Status infer(const InferFlags &flags) {
   if (!flags.save.empty())
-    DLC_TRY(checkWritable(flags.save, std::vector{flags.module, flags.checkpoint, flags.inputs}));
+    DLC_TRY(checkSave(flags));
   DLC_TRY_ASSIGN(state, flags.createState());
   if (!flags.checkpoint.empty()) {
     DLC_TRY_ASSIGN(metadata, loadVariables(*state, flags.checkpoint, LoadMode::Weights));

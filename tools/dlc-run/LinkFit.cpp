@@ -1,5 +1,6 @@
 // Two weighed medians.
 #include "tools/dlc-run/LinkFit.h"
+#include "tools/CommandLine/CommandLine.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +36,7 @@ LinkLine fitLink(std::span<const MeasuredSum> sums) {
             static_cast<double>(sums[i].bytes) - static_cast<double>(sums[k].bytes);
         slopes.push_back({(sums[i].seconds - sums[k].seconds) / apart, std::sqrt(std::abs(apart))});
       }
-  const double beta = std::max(0.0, medianOf(std::move(slopes)));
+  const double beta = std::max(dlc::tool::leastLinkTime, medianOf(std::move(slopes)));
   for (const MeasuredSum &sum : sums)
     if (sum.bytes <= mostBytesForAlpha)
       rests.push_back({sum.seconds - beta * static_cast<double>(sum.bytes), 1});

@@ -24,7 +24,7 @@ inline constexpr uint64_t mostBytesForAlpha = 64 << 10, leastBytesForBeta = 256 
 /// beta is the median of the slopes between any two of the large sums (Theil 1950, Sen 1968), each
 /// weighed by the root of how far apart they are, alpha that of what the small ones take beyond it,
 /// or what the first one does if that is nothing: a single size that takes long moves neither, nor
-/// do bytes that what lies between lets through at once. alpha is above 0. One small sum is needed
+/// do bytes that what lies between lets through at once. Both are above 0. One small sum is needed
 /// at least, and two large ones, in the order of their sizes.
 LinkLine fitLink(std::span<const MeasuredSum> sums);
 

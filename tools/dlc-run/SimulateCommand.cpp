@@ -39,6 +39,9 @@ Result<Network> networkOf(const SimulateFlags &flags) {
     return network;
   if (flags.nodeLink.empty() || flags.perNode < 2)
     return invalid("--topology two-level needs --per-node, 2 or more, and --node-link");
+  for (uint64_t ranks : flags.ranks)
+    if (ranks > flags.perNode && ranks % flags.perNode != 0)
+      return invalid("--per-node ", flags.perNode, ": ", ranks, " ranks are no whole nodes");
   network.within = connectionOf(flags.nodeLink);
   return network;
 }

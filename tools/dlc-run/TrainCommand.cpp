@@ -157,11 +157,23 @@ bool holdsSomething(const std::string &path) {
          std::filesystem::file_size(path, error) != 0 && !error;
 }
 
+std::vector<std::string> inputsOf(const TrainFlags &flags) {
+  std::vector<std::string> inputs = dataFiles(flags.data);
+  inputs.insert(inputs.end(), {flags.module, flags.initFrom});
+  return inputs;
+}
+
+Status checkTrace(const TrainFlags &flags) {
+  if (isSameFile(flags.trace, flags.checkpoint))
+    return invalid(flags.trace, ": is the checkpoint as well; name another file for the trace");
+  return checkWritable(flags.trace, inputsOf(flags));
+}
+
 /// Nothing that was read or trained before is lost by a mistake: a checkpoint that is there is
 /// continued, or replaced on demand; any other file is never replaced.
 Status checkCheckpoint(const TrainFlags &flags, const Plan &plan) {
   const std::string &path = flags.checkpoint;
-  DLC_TRY(checkWritable(path, std::vector{flags.module, flags.initFrom}));
+  DLC_TRY(checkWritable(path, inputsOf(flags)));
   if (flags.resume || !holdsSomething(path))
     return {};
   Result<SafetensorsFile> file = SafetensorsFile::open(path);
@@ -264,7 +276,7 @@ Result<Prepared> prepare(const TrainFlags &flags, const std::shared_ptr<Transpor
   if (!flags.checkpoint.empty() && first)
     DLC_TRY(checkCheckpoint(flags, plan));
   if (!flags.trace.empty() && first)
-    DLC_TRY(checkWritable(flags.trace, std::vector{flags.module, flags.initFrom}));
+    DLC_TRY(checkTrace(flags));
   if (!flags.initFrom.empty() && first)
     DLC_TRY(initialiseFrom(flags.initFrom, *state));
   DLC_TRY_ASSIGN(trainData, openDataset(flags.data, Split::Train));

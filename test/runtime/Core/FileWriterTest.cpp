@@ -356,6 +356,8 @@ TEST(FileWriter, KnowsAFileByAnyName) {
   }
   EXPECT_FALSE(isSameFile(folder.path("a"), folder.path("b")));
   EXPECT_FALSE(isSameFile("/dev/null", "/dev/null"));
+  EXPECT_TRUE(isSameFile(folder.path("new"), folder.path("./new")));
+  EXPECT_FALSE(isSameFile(folder.path("new"), folder.path("a")));
   EXPECT_TRUE(checkWritable(folder.path("new"), std::vector{folder.path("a"), std::string()}).ok());
 }
 

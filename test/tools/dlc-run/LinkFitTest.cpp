@@ -64,6 +64,7 @@ TEST(LinkFit, GivesWhatDlcTakes) {
       measured([](uint64_t bytes) { return bytes < 4096 ? 7e-5 : 3.2e-8 * double(bytes) * 0.9; }));
   EXPECT_GT(line.alpha, 0);
   EXPECT_GT(line.beta, 0);
+  EXPECT_GT(fitLink(measured([](uint64_t) { return 7e-5; })).beta, 0);
 }
 
 } // namespace
