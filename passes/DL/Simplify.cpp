@@ -26,6 +26,15 @@
 // No kernel reaches over a reshape, which costs nothing between kernels: an op of one operand goes
 // in front of it, to what computes that, and one whose operands are reshaped goes behind the next.
 //
+//   %r = dl.gather %t, %i axis = 0 : tensor<65x64xf32>, tensor<2048xi32>
+//   %y = dl.matmul %r, %w : tensor<2048x64xf32>, tensor<64x1024xf32>
+// ->
+//   %p = dl.matmul %t, %w : tensor<65x64xf32>, tensor<64x1024xf32>
+//   %y = dl.gather %p, %i axis = 0 : tensor<65x1024xf32>, tensor<2048xi32>
+//
+// A product of rows that are looked up, each of them many times, is made once for each row of the
+// table, and so are its gradients: those of the samples are added up first.
+//
 // A factor that is the same for all terms of a sum leaves it, and so does a sign: what gradient
 // rules add up for the mean of a norm is then the sum that its bias asks for as well.
 //
@@ -35,6 +44,7 @@
 #include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLIndexOps.h"
+#include "dialects/DL/Ops/DLMatmulOps.h"
 #include "dialects/DL/Ops/DLPoolingOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
 #include "mlir/IR/PatternMatch.h"
@@ -184,6 +194,35 @@ static LogicalResult moveReshapeInFront(ReshapeOp reshape, PatternRewriter &rewr
   return success();
 }
 
+/// What looks up the rows of `x`, in whatever shape, in a table of rows; else null.
+static GatherOp lookupOfRows(Value x) {
+  if (auto reshape = x.getDefiningOp<ReshapeOp>())
+    x = reshape.getX();
+  auto gather = x.getDefiningOp<GatherOp>();
+  return gather && gather.getX().getType().getRank() == 2 && gather.getAxis() == 0 ? gather
+                                                                                   : GatherOp();
+}
+
+/// matmul(gather(table, i), w) -> gather(matmul(table, w), i), where rows are long enough that the
+/// product is the work, and each is looked up twice or more on the average.
+static LogicalResult moveLookupBehindProduct(MatmulOp product, PatternRewriter &rewriter) {
+  const int64_t shortest = 16;
+  GatherOp lookup = lookupOfRows(product.getA());
+  if (!lookup || product.getTransposeA() || product.getA().getType().getRank() != 2)
+    return failure();
+  const int64_t count = lookup.getIndex().getType().getNumElements(),
+                rows = lookup.getX().getType().getDimSize(0),
+                length = lookup.getX().getType().getDimSize(1);
+  if (product.getA().getType().getDimSize(1) != length || length < shortest || count < 2 * rows)
+    return failure();
+  TensorBuilder b{rewriter, product.getLoc()};
+  Value index = b.reshape(lookup.getIndex(), lookup.getIndex().getType().clone({count}));
+  Value products = MatmulOp::create(rewriter, b.loc, lookup.getX(), product.getB(),
+                                    /*transpose_a=*/false, product.getTransposeB());
+  rewriter.replaceOpWithNewOp<GatherOp>(product, products, index, 0);
+  return success();
+}
+
 namespace {
 struct Simplify : dlc::dl::impl::SimplifyBase<Simplify> {
   LogicalResult initialize(MLIRContext *context) override {
@@ -193,6 +232,7 @@ struct Simplify : dlc::dl::impl::SimplifyBase<Simplify> {
     collected.add(moveSignBehindSum);
     collected.add<MoveReshapeBehind>(context);
     collected.add(moveReshapeInFront);
+    collected.add(moveLookupBehindProduct);
     patterns = std::move(collected);
     return success();
   }

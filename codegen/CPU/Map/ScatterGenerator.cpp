@@ -59,8 +59,13 @@ std::optional<ScatterPlan> ScatterPlan::get(const KernelSpec &spec, const CpuTar
                    product(shape.drop_front(axis + 1)),
                    target.vectorBytes * 8 / bits,
                    0};
-  const int64_t maxTasks = 64;
-  plan.columns = llvm::alignTo(llvm::divideCeil(plan.outer * plan.inner, maxTasks), plan.lanes);
+  // Short pieces of long rows come slowly from memory, so there are more tasks than enough only
+  // where those have longer ones.
+  const int64_t maxTasks = 64, enoughTasks = 16, longPiece = 4 * plan.lanes;
+  auto columnsOf = [&](int64_t tasks) {
+    return int64_t(llvm::alignTo(llvm::divideCeil(plan.outer * plan.inner, tasks), plan.lanes));
+  };
+  plan.columns = std::max(columnsOf(maxTasks), std::min(columnsOf(enoughTasks), longPiece));
   plan.columns = std::min(plan.columns, plan.inner);
   return plan;
 }

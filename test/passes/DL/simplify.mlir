@@ -176,3 +176,33 @@ dl.entry @between_reshapes(%x: tensor<24xf32>) -> (tensor<6x4xf32>) attributes {
   %4 = dl.reshape %3 : tensor<8x3xf32> to tensor<6x4xf32>
   dl.return %4 : tensor<6x4xf32>
 }
+
+// A product of rows that are looked up, of each row twice on the average, is made once for each row of the table.
+// CHECK-LABEL: dl.entry @lookup_in_front_of_product(
+// CHECK: %[[I:.*]] = dl.reshape %arg0 : tensor<4x3xi32> to tensor<12xi32>
+// CHECK: %[[P:.*]] = dl.matmul %arg1, %arg2 transpose_b : tensor<6x16xf32>, tensor<5x16xf32>
+// CHECK: %[[Y:.*]] = dl.gather %[[P]], %[[I]] axis = 0 : tensor<6x5xf32>, tensor<12xi32>
+// CHECK-NEXT: dl.return %[[Y]]
+dl.entry @lookup_in_front_of_product(%i: tensor<4x3xi32>, %table: tensor<6x16xf32>, %w: tensor<5x16xf32>) -> (tensor<12x5xf32>) attributes {kind = #program.entry<infer>} {
+  %0 = dl.gather %table, %i axis = 0 : tensor<6x16xf32>, tensor<4x3xi32>
+  %1 = dl.reshape %0 : tensor<4x3x16xf32> to tensor<12x16xf32>
+  %2 = dl.matmul %1, %w transpose_b : tensor<12x16xf32>, tensor<5x16xf32>
+  dl.return %2 : tensor<12x5xf32>
+}
+
+// It stays where the table has more rows than that, where rows are short, and where a row of the product is not one of the table.
+// CHECK-LABEL: dl.entry @lookups_that_stay(
+// CHECK-COUNT-3: dl.gather
+// CHECK: dl.matmul %{{.*}} : tensor<12x16xf32>, tensor<16x5xf32>
+// CHECK: dl.matmul %{{.*}} : tensor<12x15xf32>, tensor<15x5xf32>
+// CHECK: dl.matmul %{{.*}} : tensor<6x32xf32>, tensor<32x5xf32>
+dl.entry @lookups_that_stay(%i: tensor<12xi32>, %a: tensor<7x16xf32>, %b: tensor<6x15xf32>, %c: tensor<6x16xf32>, %v: tensor<16x5xf32>, %w: tensor<15x5xf32>, %u: tensor<32x5xf32>) -> (tensor<12x5xf32>, tensor<12x5xf32>, tensor<6x5xf32>) attributes {kind = #program.entry<infer>} {
+  %0 = dl.gather %a, %i axis = 0 : tensor<7x16xf32>, tensor<12xi32>
+  %1 = dl.gather %b, %i axis = 0 : tensor<6x15xf32>, tensor<12xi32>
+  %2 = dl.gather %c, %i axis = 0 : tensor<6x16xf32>, tensor<12xi32>
+  %3 = dl.reshape %2 : tensor<12x16xf32> to tensor<6x32xf32>
+  %4 = dl.matmul %0, %v : tensor<12x16xf32>, tensor<16x5xf32>
+  %5 = dl.matmul %1, %w : tensor<12x15xf32>, tensor<15x5xf32>
+  %6 = dl.matmul %3, %u : tensor<6x32xf32>, tensor<32x5xf32>
+  dl.return %4, %5, %6 : tensor<12x5xf32>, tensor<12x5xf32>, tensor<6x5xf32>
+}
