@@ -146,6 +146,7 @@ struct Fuse : dlc::dl::impl::FuseBase<Fuse> {
     if (enable) {
       graph.fuseChains();
       graph.fuseBehindProducers();
+      graph.moveToOperands();
       graph.fuseBeforeAnchors();
       graph.fuseRows();
       graph.fuseSiblingReductions();

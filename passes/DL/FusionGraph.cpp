@@ -366,6 +366,50 @@ bool FusionGraph::prefersPrologue(Node group) const {
   });
 }
 
+/// The group that computes all operands of an element-wise op of another group and would store two
+/// of them or more for this op only; none: the op's own.
+FusionGraph::Node FusionGraph::groupOfOperands(Node node) const {
+  Operation *op = opOf(node);
+  const Node own = groupOf(node);
+  if (!isa<ElementwiseOp>(op) || incoming[node].empty() ||
+      incoming[node].size() < op->getNumOperands() || members[own].size() == 1)
+    return own;
+  const Node group = groupOf(edges[incoming[node].front()].from);
+  llvm::SmallPtrSet<Operation *, 4> stored;
+  for (unsigned index : incoming[node]) {
+    Operation *source = opOf(edges[index].from);
+    const bool joins =
+        edges[index].link == Link::Chain && !isOutside(source) &&
+        groupOf(edges[index].from) == group &&
+        allUsers(source, [&](Operation *user) { return user == op || isIn(user, group); });
+    if (!joins)
+      return own;
+    stored.insert(source);
+  }
+  const bool mayBeBehind = !anchor[group] || takesEpilogue(anchor[group]);
+  return stored.size() > 1 && mayBeBehind ? group : own;
+}
+
+void FusionGraph::moveToOperands() {
+  for (Node node = 0; node < nodes.size(); ++node) {
+    const Node from = groupOf(node), to = groupOfOperands(node);
+    if (from == to)
+      continue;
+    llvm::erase(members[from], node);
+    members[to].push_back(node);
+    if (from == node) { // another member stands for the group that it leaves
+      const Node other = members[from].front();
+      for (Node member : members[from])
+        owner[member] = other;
+      std::swap(members[from], members[other]);
+      order[place[from]] = other;
+      place[other] = place[from];
+      std::swap(anchor[from], anchor[other]);
+    }
+    owner[node] = to;
+  }
+}
+
 void FusionGraph::fuseBeforeAnchors() {
   for (const Edge &edge : edges)
     if (mayPrecede(edge))

@@ -38,6 +38,9 @@ public:
   /// Element-wise groups behind their producers: bias, activation and residual behind a
   /// convolution, the mask of a relu's gradient behind the op that computes dy.
   void fuseBehindProducers();
+  /// An element-wise op to the group that computes its operands, where that stores it in the place
+  /// of several.
+  void moveToOperands();
   /// What is left of element-wise groups, in front of the one anchor that uses them.
   void fuseBeforeAnchors();
   /// Reductions of rows and what waits for them in the same rows: a softmax, a norm and its
@@ -79,6 +82,7 @@ private:
   void connect(mlir::Value operand, Node consumer, Link link, IndexOp spread = {});
   Node groupOf(Node node) const { return owner[node]; }
   bool mayFollow(const Edge &edge) const;
+  Node groupOfOperands(Node node) const;
   mlir::Operation *soleUser(Node group) const;
   bool mayPrecede(const Edge &edge) const;
   bool prefersPrologue(Node group) const;

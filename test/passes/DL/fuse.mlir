@@ -462,3 +462,22 @@ dl.entry @neighbours(%x: tensor<2x6x5xf32>, %dy: tensor<2x6x5xf32>) -> (tensor<2
   %dx = dl.subtract %d, %t : tensor<2x6x5xf32>
   dl.return %y, %dx : tensor<2x6x5xf32>, tensor<2x6x5xf32>
 }
+
+// What is computed of two values of one kernel for another kernel is computed and stored by the first, which then stores neither of them.
+// CHECK-LABEL: dl.entry @stored_for_operands
+// CHECK: %[[A:.*]]:2 = dl.fused(%arg0, %arg1) : (tensor<4x8xf32>, tensor<8x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+// CHECK: dl.matmul
+// CHECK: dl.multiply
+// CHECK: dl.fused({{.*}}%[[A]]#{{[01]}}{{.*}}) : (tensor<4x8xf32>, tensor<8x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+// CHECK: dl.matmul
+// CHECK: dl.add
+dl.entry @stored_for_operands(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %v: tensor<8x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) attributes {kind = #program.entry<train>} {
+  %0 = dl.matmul %x, %w : tensor<4x8xf32>, tensor<8x8xf32>
+  %1 = dl.exp %0 : tensor<4x8xf32>
+  %2 = dl.tanh %0 : tensor<4x8xf32>
+  %3 = dl.add %1, %2 : tensor<4x8xf32>
+  %4 = dl.matmul %3, %v : tensor<4x8xf32>, tensor<8x8xf32>
+  %5 = dl.multiply %1, %2 : tensor<4x8xf32>
+  %6 = dl.add %4, %5 : tensor<4x8xf32>
+  dl.return %3, %6 : tensor<4x8xf32>, tensor<4x8xf32>
+}
