@@ -75,7 +75,8 @@ std::optional<Join> Join::get(const KernelSpec &spec, const CpuTarget &target) {
   }
   if (join.outer * join.inner == 0)
     return std::nullopt;
-  join.plan = WalkPlan::get({join.outer, join.inner}, bodyWeight(spec), target);
+  // Each element is read and written, and nothing else.
+  join.plan = WalkPlan::get({join.outer, join.inner}, 1 + bodyWeight(spec), target);
   return join.plan.chunks() == 1 ? std::optional(join) : std::nullopt;
 }
 
