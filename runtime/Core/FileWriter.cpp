@@ -349,6 +349,14 @@ static int openFolder(const std::string &path) {
   return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+/// Whether the folder that was opened is the one of this path: its owner may have removed it since,
+/// and another thread of the owner made a new one.
+static bool isAt(const std::string &path, int descriptor) {
+  struct stat opened, present;
+  return fstat(descriptor, &opened) == 0 && lstat(path.c_str(), &present) == 0 &&
+         opened.st_ino == present.st_ino && opened.st_dev == present.st_dev;
+}
+
 static void removeAbandonedFolders(const fs::path &parent) {
   std::error_code error;
   for (fs::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
@@ -363,7 +371,7 @@ static void removeAbandonedFolders(const fs::path &parent) {
     struct stat status;
     std::error_code ignored;
     if (descriptor >= 0 && fstat(descriptor, &status) == 0 && status.st_uid == geteuid() &&
-        isAbandoned(descriptor))
+        isAbandoned(descriptor) && isAt(it->path().string(), descriptor))
       fs::remove_all(it->path(), ignored);
     if (descriptor >= 0)
       close(descriptor);
@@ -385,7 +393,7 @@ Result<ScratchFolder> ScratchFolder::create() {
       return ioFailure(path, "cannot make the folder");
     }
     const int descriptor = openFolder(path);
-    if (descriptor >= 0 && claim(descriptor))
+    if (descriptor >= 0 && claim(descriptor) && isAt(path, descriptor))
       return ScratchFolder(descriptor, std::move(path));
     if (descriptor >= 0)
       close(descriptor);
