@@ -9,7 +9,8 @@
 // If there is one part only, a task writes its sums itself, and there is no second phase.
 //
 // Of a filter of one tap, without padding, images in blocks of channels need no copy: the
-// micro-kernel reads both where they lie, and asks for the lines of the next band meanwhile.
+// micro-kernel reads both where they lie, and asks for the lines of the next band meanwhile. Of
+// others it reads dy in blocks where it lies, and x's copy.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"
@@ -63,7 +64,9 @@ struct FilterPlan {
   // Scratch of phase 0: a tile, panels of dy, a block of x, and what a task needs that writes its
   // sums. Transposed tiles are written whole: a narrow last one spills over the panel's end, as
   // copied rows do over the block's.
-  int64_t panelElements() const { return schedule.inPlace ? 0 : (bandPixels() + lanes) * width; }
+  int64_t panelElements() const {
+    return schedule.readsGradient() ? 0 : (bandPixels() + lanes) * width;
+  }
   int64_t sourceElements() const {
     return schedule.inPlace ? 0 : roundUp(block.planes * block.plane() + lanes, lanes);
   }
@@ -109,6 +112,7 @@ private:
   Task decode(Value number);
   Band bandAt(Value number);
   Operands inPlace(const Task &task, const Band &band);
+  Value gradientInPlace(const Task &task, const Band &band);
   Operands copied(const Task &task, const Band &band);
   void copySource(const Task &task, const Band &band);
   void packGradient(const Task &task, const Band &band);
@@ -246,20 +250,24 @@ void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
 }
 
 FilterPhase::Operands FilterPhase::inPlace(const Task &task, const Band &band) {
-  auto at = [&](const Source &source, Value channel, int64_t block, Value depth, Value row,
-                Value col) {
-    return source.address(
-        {band.image, e.div(channel, block), e.rem(channel, block), depth, row, col});
-  };
   Value x = e.add(e.mul(task.group, plan.inChannels), task.channel);
+  Value source =
+      image.address({band.image, e.div(x, problem.xBlock), e.rem(x, problem.xBlock),
+                     e.mul(band.depth, problem.stride[0]), e.mul(band.row, problem.stride[1]),
+                     e.mul(band.col, problem.stride[2])});
+  return {source, gradientInPlace(task, band)};
+}
+
+Value FilterPhase::gradientInPlace(const Task &task, const Band &band) {
   Value y = e.add(e.mul(task.group, plan.outChannels), e.mul(task.panel, plan.width));
-  return {at(image, x, problem.xBlock, e.mul(band.depth, problem.stride[0]),
-             e.mul(band.row, problem.stride[1]), e.mul(band.col, problem.stride[2])),
-          at(gradient, y, problem.yBlock, band.depth, band.row, band.col)};
+  return gradient.address({band.image, e.div(y, problem.yBlock), e.rem(y, problem.yBlock),
+                           band.depth, band.row, band.col});
 }
 
 FilterPhase::Operands FilterPhase::copied(const Task &task, const Band &band) {
   copySource(task, band);
+  if (schedule.gradientInPlace)
+    return {sourceBuffer, gradientInPlace(task, band)};
   packGradient(task, band);
   return {sourceBuffer, panelBuffer};
 }
@@ -400,7 +408,8 @@ void FilterPhase::runTiles(const Task &task, const Operands &band, const Operand
   Value tiles = tilesOf(task);
   e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
     Value number = e.sub(panel, task.panel);
-    const int64_t panelStep = schedule.inPlace ? plan.columnAt(plan.width) : plan.panelElements();
+    const int64_t panelStep =
+        schedule.readsGradient() ? plan.columnAt(plan.width) : plan.panelElements();
     Value columns = e.at(band.gradient, e.mul(number, panelStep));
     Value acc = e.at(sums, e.mul(number, block.tiles() * plan.slotElements()));
     e.loop(e.constant(0), tiles, 1, [&](Value tile) {
@@ -540,10 +549,12 @@ LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candi
   FilterPlan plan(problem, FilterSchedule::fromJSON(candidate.parameters), target.vectorBytes / 4);
   const FilterSchedule &s = plan.schedule;
   MicroKernel micro;
-  if (s.inPlace) {
+  if (s.readsGradient()) {
     for (int64_t v = 0; v < s.vectors; ++v)
       micro.columnOffsets.push_back(plan.columnAt(v * plan.lanes));
     micro.stepB = problem.yPixel();
+  }
+  if (s.inPlace) {
     micro.laterLines = 1;
     micro.laterOffsets = plan.skipsLines();
   }

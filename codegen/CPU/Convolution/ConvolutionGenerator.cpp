@@ -334,9 +334,11 @@ static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const Con
   };
   SmallVector<Candidate> all;
   if (p.direction == Direction::BackwardFilter) {
-    const bool inPlace = p.xBlock == lineElements && p.yBlock == lineElements && isStored(0) &&
-                         isStored(1) && hasSingleTap(p);
-    for (const FilterSchedule &schedule : chooseFilterSchedules(p, machine, inPlace))
+    const bool storesGradient = p.yBlock == lineElements && isStored(1);
+    const bool inPlace =
+        p.xBlock == lineElements && storesGradient && isStored(0) && hasSingleTap(p);
+    for (const FilterSchedule &schedule :
+         chooseFilterSchedules(p, machine, inPlace, storesGradient && !inPlace))
       all.push_back(filterCandidate(p, schedule, target));
     return all;
   }

@@ -298,7 +298,7 @@ double codegen::filterCopyCycles(const ConvolutionProblem &p, const MachineModel
   }
   const FilterBlock block(p, s);
   const double perVector = (p.xBlock > 1 ? 1 : 1.5) + p.imageCycles();
-  const double perGradient = p.yBlock > 1 ? 1 : 2;
+  const double perGradient = s.gradientInPlace ? 0.5 : p.yBlock > 1 ? 1 : 2;
   const int64_t panels = ceilDiv(p.outChannels / p.groups, s.vectors * m.lanes);
   // Vectors along the channels of a pixel, or along a row of pixels.
   const int64_t planeVectors = p.xBlock > 1
@@ -311,14 +311,18 @@ double codegen::filterCopyCycles(const ConvolutionProblem &p, const MachineModel
          (perVector * source + perGradient * gradient);
 }
 
+/// Whether panels of dy are whole, and of whole blocks.
+static bool hasWholePanels(const ConvolutionProblem &p, const MachineModel &m, int64_t vectors) {
+  const int64_t width = vectors * m.lanes;
+  return p.outChannels / p.groups % width == 0 && width % p.yBlock == 0;
+}
+
 static SmallVector<FilterSchedule> chooseFilterTiles(const ConvolutionProblem &p,
                                                      const MachineModel &m, bool inPlace) {
   const int64_t channels = p.inChannels / p.groups * p.kernel[0];
   auto tiles = [&](int64_t vectors) {
     SmallVector<FilterSchedule> all;
-    // Panels are whole, and of whole blocks.
-    const int64_t width = vectors * m.lanes;
-    if (inPlace && (p.outChannels / p.groups % width != 0 || width % p.yBlock != 0))
+    if (inPlace && !hasWholePanels(p, m, vectors))
       return all;
     auto add = [&](int64_t boxChannels, int64_t boxRows, int64_t boxCols) {
       if (p.xBlock > 1 && p.xBlock % boxChannels != 0)
@@ -436,10 +440,13 @@ static FilterSchedule completeSchedule(FilterSchedule s, const ConvolutionProble
 }
 
 SmallVector<FilterSchedule> codegen::chooseFilterSchedules(const ConvolutionProblem &p,
-                                                           const MachineModel &m, bool inPlace) {
+                                                           const MachineModel &m, bool inPlace,
+                                                           bool gradientInPlace) {
   SmallVector<FilterSchedule> all = chooseFilterTiles(p, m, inPlace);
-  for (FilterSchedule &schedule : all)
+  for (FilterSchedule &schedule : all) {
+    schedule.gradientInPlace = gradientInPlace && hasWholePanels(p, m, schedule.vectors);
     schedule = completeSchedule(schedule, p, m);
+  }
   return all;
 }
 
@@ -474,15 +481,25 @@ std::string FilterSchedule::text() const {
   llvm::raw_string_ostream(text) << "convolution filter tile " << boxChannels << "x" << boxRows
                                  << "x" << boxCols << "x" << vectors << " band " << bandRows << "x"
                                  << bandCols << " task " << channels << "x" << panels << " splits "
-                                 << splits << (inPlace ? " in place" : "");
+                                 << splits << (inPlace ? " in place" : "")
+                                 << (gradientInPlace ? " gradient in place" : "");
   return text;
 }
 llvm::json::Value FilterSchedule::toJSON() const {
-  return llvm::json::Array{boxChannels, boxRows,  boxCols, vectors, bandRows,
-                           bandCols,    channels, panels,  splits,  int64_t(inPlace)};
+  return llvm::json::Array{boxChannels,
+                           boxRows,
+                           boxCols,
+                           vectors,
+                           bandRows,
+                           bandCols,
+                           channels,
+                           panels,
+                           splits,
+                           int64_t(inPlace),
+                           int64_t(gradientInPlace)};
 }
 FilterSchedule FilterSchedule::fromJSON(const llvm::json::Value &value) {
-  return {numberAt(value, 0), numberAt(value, 1),     numberAt(value, 2), numberAt(value, 3),
-          numberAt(value, 4), numberAt(value, 5),     numberAt(value, 6), numberAt(value, 7),
-          numberAt(value, 8), numberAt(value, 9) != 0};
+  return {numberAt(value, 0), numberAt(value, 1),      numberAt(value, 2),      numberAt(value, 3),
+          numberAt(value, 4), numberAt(value, 5),      numberAt(value, 6),      numberAt(value, 7),
+          numberAt(value, 8), numberAt(value, 9) != 0, numberAt(value, 10) != 0};
 }

@@ -43,7 +43,10 @@ struct FilterSchedule {
   int64_t channels = 1, panels = 1, splits = 1;
   /// x and dy are read where they lie, in blocks of channels.
   bool inPlace = false;
+  /// dy is, where x is copied.
+  bool gradientInPlace = false;
 
+  bool readsGradient() const { return inPlace || gradientInPlace; } ///< where it lies
   int64_t boxSize() const { return boxChannels * boxRows * boxCols; }
   std::string text() const;
   llvm::json::Value toJSON() const;
@@ -56,8 +59,10 @@ struct FilterSchedule {
 llvm::SmallVector<DataSchedule> chooseDataSchedules(const DataGeometry &geometry,
                                                     const MachineModel &machine, bool severalRows,
                                                     bool inPlace);
+/// `gradientInPlace`: whether dy may be read where it lies, if x is copied.
 llvm::SmallVector<FilterSchedule> chooseFilterSchedules(const ConvolutionProblem &problem,
-                                                        const MachineModel &machine, bool inPlace);
+                                                        const MachineModel &machine, bool inPlace,
+                                                        bool gradientInPlace);
 /// Bands of pixels of all images.
 int64_t filterBands(const ConvolutionProblem &problem, const FilterSchedule &schedule);
 /// Estimated cycles, without those of sourceCycles and filterCopyCycles.
