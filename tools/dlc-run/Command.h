@@ -142,8 +142,10 @@ Status beginTogether(Transport &ranks, const Status &own, const Facts &facts);
 
 /// Measures sums over the ranks that this process was started among.
 Status link(const LinkFlags &flags);
-/// Starts the ranks of a run and waits for them; gives their exit code.
-Result<int> launch(const LaunchFlags &flags);
+/// What launch refuses of its own flags, before those of the command are looked at.
+Status checkLaunch(const LaunchFlags &flags);
+/// Starts the ranks of a run and waits for them. False where they failed and the reason is said.
+Result<bool> launch(const LaunchFlags &flags);
 Status evaluate(const EvalFlags &flags);
 Status infer(const InferFlags &flags);
 Status bench(const BenchFlags &flags);

@@ -4,50 +4,30 @@
 #include "runtime/Data/Safetensors.h"
 #include "runtime/Training/Progress.h"
 #include "tools/dlc-run/Command.h"
+#include "tools/dlc-run/Starter.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
 #include <filesystem>
-#include <fstream>
 #include <optional>
-#include <poll.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace dlc::runtime::tool {
 namespace {
 
-/// The starter that is at work. Asked to end, mpirun would give its ranks a moment and no more; so
-/// the first signal goes to them, as the one that mpirun passes on, and only the second to mpirun
-/// itself.
-volatile pid_t starter = 0;
-volatile std::sig_atomic_t interrupted = 0;
-
-void passSignalsOn() {
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction action = {};
-    action.sa_handler = [](int number) {
-      if (starter > 0)
-        kill(starter, interrupted ? number : SIGUSR1);
-      interrupted = 1;
-    };
-    sigaction(signal, &action, nullptr);
-  }
-}
-
 /// mpirun's command line. Ranks are not bound to processors: each takes its share of those it may
 /// use. Where one fails, the others get two seconds to say so.
 std::vector<std::string> commandLine(const LaunchFlags &flags) {
-  std::vector<std::string> line = {
-      "mpirun",    "--quiet", "-np",   std::to_string(flags.ranks), "--oversubscribe",
-      "--bind-to", "none",    "--mca", "odls_base_sigkill_timeout", "2"};
+  std::vector<std::string> line = {"mpirun",
+                                   "-np",
+                                   std::to_string(flags.ranks),
+                                   "--oversubscribe",
+                                   "--bind-to",
+                                   "none",
+                                   "--mca",
+                                   "odls_base_sigkill_timeout",
+                                   "2"};
   if (geteuid() == 0)
     line.push_back("--allow-run-as-root");
   if (!flags.hosts.empty())
@@ -56,77 +36,6 @@ std::vector<std::string> commandLine(const LaunchFlags &flags) {
   line.push_back(std::filesystem::read_symlink("/proc/self/exe", ignored));
   line.insert(line.end(), flags.command.begin(), flags.command.end());
   return line;
-}
-
-/// Whether a process has children; true where the system does not say.
-bool hasChildren(pid_t process) {
-  std::error_code none;
-  bool known = false;
-  for (const auto &task :
-       std::filesystem::directory_iterator(concat("/proc/", process, "/task"), none)) {
-    std::ifstream children(task.path() / "children");
-    known = known || children.is_open();
-    if (pid_t first = 0; children >> first)
-      return true;
-  }
-  return !known;
-}
-
-/// Waits for mpirun's end. Behind ranks that failed as they started, it may wait for a lock of its
-/// own for ever (Open MPI 4.1 in PMIx_server_finalize): once they are gone it has ten seconds.
-void awaitEnd(pid_t child) {
-  pollfd end{static_cast<int>(syscall(SYS_pidfd_open, child, 0)), POLLIN, 0};
-  bool hadChildren = false;
-  for (unsigned idle = 0; end.fd >= 0 && idle < 10;) {
-    const int ready = poll(&end, 1, 1000);
-    if (ready > 0 || (ready < 0 && errno != EINTR))
-      break;
-    const bool has = hasChildren(child);
-    idle = hadChildren && !has ? idle + 1 : 0;
-    hadChildren = hadChildren || has;
-    if (idle == 10)
-      kill(child, SIGKILL);
-  }
-  if (end.fd >= 0)
-    close(end.fd);
-}
-
-/// Runs a program to its end; its exit code, 128 + N after signal N.
-Result<int> runProgram(const std::vector<std::string> &line) {
-  std::vector<char *> words;
-  for (const std::string &word : line)
-    words.push_back(const_cast<char *>(word.c_str()));
-  words.push_back(nullptr);
-  int failed[2];
-  if (pipe2(failed, O_CLOEXEC) != 0)
-    return ioFailure(line[0], "cannot be started");
-  const pid_t child = fork();
-  if (child == 0) {
-    // Whatever ends this process, the ranks do not outlive it.
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    // The terminal's signals are for the parent, which passes them on; its input is for nobody.
-    setpgid(0, 0);
-    if (const int nothing = open("/dev/null", O_RDONLY); nothing >= 0)
-      dup2(nothing, STDIN_FILENO);
-    execvp(words[0], words.data());
-    const int reason = errno;
-    (void)!write(failed[1], &reason, sizeof(reason));
-    _exit(127);
-  }
-  close(failed[1]);
-  starter = child;
-  int reason = 0, state = 0;
-  const bool started = read(failed[0], &reason, sizeof(reason)) != sizeof(reason);
-  close(failed[0]);
-  if (child >= 0)
-    awaitEnd(child);
-  while (waitpid(child, &state, 0) < 0 && errno == EINTR)
-    continue;
-  starter = 0;
-  if (child < 0 || !started)
-    return unsupported(line[0], ": cannot be started: ", std::strerror(child < 0 ? errno : reason),
-                       "; scripts/install-deps.sh brings Open MPI");
-  return WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
 }
 
 /// Where a flag's value is in a command, and how many words the two take; 0 if it is not there.
@@ -201,7 +110,7 @@ private:
 
 } // namespace
 
-Result<int> launch(const LaunchFlags &flags) {
+Status checkLaunch(const LaunchFlags &flags) {
   constexpr std::string_view known[] = {"train", "bench", "link"};
   if (std::ranges::find(known, flags.command[0]) == std::end(known))
     return invalid("launch: ranks run train, bench or link, found '", flags.command[0], "'");
@@ -211,20 +120,26 @@ Result<int> launch(const LaunchFlags &flags) {
     return invalid("launch: --min-ranks ", flags.minRanks, " of ", flags.ranks, " ranks");
   if (flags.minRanks != 0 && flags.restarts == 0)
     return invalid("launch: --min-ranks is for --restarts");
+  return {};
+}
+
+Result<bool> launch(const LaunchFlags &flags) {
   passSignalsOn();
   std::optional<Restart> again;
   if (flags.restarts != 0)
     again.emplace(flags.command);
   LaunchFlags now = flags;
   for (uint64_t restart = 0;; ++restart) {
-    DLC_TRY_ASSIGN(exitCode, runProgram(commandLine(now)));
-    constexpr int usage = 2;
-    if (exitCode == 0 || exitCode == usage || interrupted || restart == flags.restarts)
-      return exitCode;
+    DLC_TRY_ASSIGN(end, runStarter(commandLine(now)));
+    if (!end.reason.empty())
+      std::fprintf(stderr, "error: %s\n", end.reason.c_str());
+    DLC_TRY(std::move(end.output));
+    if (end.succeeded || wasInterrupted() || restart == flags.restarts)
+      return end.succeeded;
     now.command = again->next();
     if (now.command.empty()) {
       std::fprintf(stderr, "note: all steps were done and saved before the failure\n");
-      return exitCode;
+      return false;
     }
     if (flags.minRanks != 0)
       now.ranks = std::max(flags.minRanks, now.ranks - 1);

@@ -48,6 +48,7 @@ struct CommandLine {
   void addCheck();
   void addLaunch();
   Result<int> run();
+  Result<int> launchRanks();
   Status runHere();
 };
 
@@ -406,41 +407,6 @@ CommandLine::CommandLine() {
       ->type_name("MODULE.so");
 }
 
-Result<int> CommandLine::run() {
-  if (*launchCommand)
-    return tool::launch(launch);
-  DLC_TRY(runHere());
-  return Done;
-}
-
-Status CommandLine::runHere() {
-  if (*trainCommand)
-    return tool::train(train);
-  if (*evalCommand)
-    return tool::evaluate(eval);
-  if (*inferCommand)
-    return tool::infer(infer);
-  if (*benchCommand)
-    return tool::bench(bench);
-  if (*simulateCommand)
-    return tool::simulate(simulate);
-  if (*inspectCommand)
-    return tool::inspect(inspect);
-  if (*stepCommand)
-    return tool::step(step);
-  if (*linkCommand)
-    return tool::link(link);
-  if (*deviceCommand)
-    return tool::describeDevice(device, probedModule);
-  DeviceFlags &first = check.deviceA;
-  const DeviceFlags &second = check.deviceB;
-  first.threads = second.threads;
-  first.simtSeed = second.simtSeed;
-  first.noCudaGraph = second.noCudaGraph;
-  first.noLibraries = second.noLibraries;
-  return tool::check(check);
-}
-
 /// Flags and commands of other tools, and what is set elsewhere here.
 std::string advise(const std::string &word) {
   static const std::map<std::string, std::string> known = {
@@ -471,6 +437,55 @@ std::string advise(const std::string &word) {
   if (word.ends_with(".dl"))
     return "dlc " + word + " compiles it, dlc-run train MODULE.so runs the result";
   return "";
+}
+
+/// What the ranks would say of their flags, each of them, is said here once.
+Result<int> CommandLine::launchRanks() {
+  DLC_TRY(checkLaunch(launch));
+  std::vector<const char *> words = {app.get_name().c_str()};
+  for (const std::string &word : launch.command)
+    words.push_back(word.c_str());
+  CommandLine ofRanks;
+  if (const auto exitCode =
+          readCommandLine(ofRanks.app, static_cast<int>(words.size()), words.data(), advise))
+    return *exitCode;
+  DLC_TRY_ASSIGN(succeeded, tool::launch(launch));
+  return succeeded ? Done : Failed;
+}
+
+Result<int> CommandLine::run() {
+  if (*launchCommand)
+    return launchRanks();
+  DLC_TRY(runHere());
+  return Done;
+}
+
+Status CommandLine::runHere() {
+  if (*trainCommand)
+    return tool::train(train);
+  if (*evalCommand)
+    return tool::evaluate(eval);
+  if (*inferCommand)
+    return tool::infer(infer);
+  if (*benchCommand)
+    return tool::bench(bench);
+  if (*simulateCommand)
+    return tool::simulate(simulate);
+  if (*inspectCommand)
+    return tool::inspect(inspect);
+  if (*stepCommand)
+    return tool::step(step);
+  if (*linkCommand)
+    return tool::link(link);
+  if (*deviceCommand)
+    return tool::describeDevice(device, probedModule);
+  DeviceFlags &first = check.deviceA;
+  const DeviceFlags &second = check.deviceB;
+  first.threads = second.threads;
+  first.simtSeed = second.simtSeed;
+  first.noCudaGraph = second.noCudaGraph;
+  first.noLibraries = second.noLibraries;
+  return tool::check(check);
 }
 
 Result<int> parseAndRun(int argc, char **argv) {

@@ -3,9 +3,13 @@
 where its connection did, or is silent; no process is left; the checkpoint is whole. How long it takes is printed, and proves nothing: the
 machine may be busy with other tests.
 
+Every second attack comes while the ranks start, at any time of it. Who has not joined yet has no step, and whether a request to end is heard
+is chance.
+
 usage: attack_ranks.py FOLDER RUNS      FOLDER is what make-small-module FOLDER wrote
 """
 import glob
+import json
 import os
 import random
 import re
@@ -79,7 +83,7 @@ def is_there(pid):
         return False
 
 
-def attack(folder, number, how):
+def attack(folder, number, how, early):
     checkpoint = f"{folder}/ranks{number}.safetensors"
     if os.path.exists(checkpoint):
         os.remove(checkpoint)
@@ -87,8 +91,10 @@ def attack(folder, number, how):
         ["dlc-run", "launch", "-n", str(RANKS), "--", "train", f"{folder}/parallel.so", "--data", f"idx:{folder}/data", "--epochs",
          "1000000", "--checkpoint", checkpoint, "--timeout", str(TIMEOUT), "--json"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     heard = Listener(process.stderr)
-    while not os.path.exists(checkpoint) and process.poll() is None:
-        time.sleep(0.02)
+    ranks = {}
+    while process.poll() is None and (len(ranks) < RANKS if early else not os.path.exists(checkpoint)):
+        time.sleep(0.01)
+        ranks = ranks_of(process.pid)
     ranks = ranks_of(process.pid)
     time.sleep(random.random() * 0.3)
     assert len(ranks) == RANKS, f"found ranks {ranks}; {heard.text()}"
@@ -109,18 +115,22 @@ def attack(folder, number, how):
     said = heard.text()
     left = [pid for pid in ranks.values() if is_there(pid)]
     assert not left, f"{how.name}: processes are left: {left}"
-    whole = subprocess.run(["dlc-run", "eval", f"{folder}/parallel.so", "--data", f"idx:{folder}/data", "--checkpoint", checkpoint],
-                           capture_output=True, text=True)
-    assert whole.returncode == 0, f"{how.name}: the checkpoint: {whole.stderr}"
-    if how == signal.SIGTERM:
-        assert process.returncode == 0, f"asked to end, exit code {process.returncode}: {said}"
-    else:
-        assert process.returncode != 0, f"{how.name} of rank {victim} went unnoticed: {said}"
-        what = f"has not been heard of for {TIMEOUT} s" if how == signal.SIGSTOP else "ended"
-        noticed = heard.first(rf"rank {victim} {what} in step [1-9]") - start
-        assert noticed < float("inf"), f"{how.name} of rank {victim}: {said}"
-        print(f"noticed after {noticed:.2f} s: ", end="")
-    print(f"{how.name} of rank {victim}: {took:.1f} s")
+    if os.path.exists(checkpoint):
+        whole = subprocess.run(["dlc-run", "eval", f"{folder}/parallel.so", "--data", f"idx:{folder}/data", "--checkpoint", checkpoint],
+                               capture_output=True, text=True)
+        assert whole.returncode == 0, f"{how.name}: the checkpoint: {whole.stderr}"
+    figures = {"attack": how.name, "rank": victim, "while_starting": early, "exit_code": process.returncode, "seconds": round(took, 2)}
+    if how == signal.SIGTERM and process.returncode == 0:
+        print(json.dumps(figures))
+        return
+    assert process.returncode == 1, f"{how.name} of rank {victim}: exit code {process.returncode}: {said}"
+    assert how != signal.SIGTERM or early, f"asked to end, exit code {process.returncode}: {said}"
+    what = f"rank {victim} " + (f"has not been heard of for {TIMEOUT} s" if how == signal.SIGSTOP else "ended") + " in step [1-9]"
+    if early:
+        what = rf"rank {victim} ended by signal|rank {victim} .* in step \d|not all ranks have started"
+    noticed = heard.first(what) - start
+    assert noticed < float("inf"), f"{how.name} of rank {victim}: {said}"
+    print(json.dumps({**figures, "noticed_after": round(noticed, 2)}))
 
 
 def main():
@@ -128,7 +138,7 @@ def main():
     random.seed(runs)
     kinds = [signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP, signal.SIGABRT]
     for number in range(runs):
-        attack(folder, number, kinds[number % len(kinds)])
+        attack(folder, number, kinds[number % len(kinds)], early=(number + number // len(kinds)) % 2 == 1)
     print(f"{runs} runs, nothing left and nothing lost")
 
 
