@@ -267,10 +267,8 @@ void Starter::keep() const {
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1})
     std::signal(signal, SIG_IGN);
   // Nobody is to wait for this process as the last that may write to the parent's streams.
-  if (const int nothing = open("/dev/null", O_RDWR); nothing >= 0)
-    for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-      dup2(nothing, stream);
-  for (int handle : {out.ends[0], err.ends[0], alive.ends[1]})
+  for (int handle :
+       {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, out.ends[0], err.ends[0], alive.ends[1]})
     close(handle);
   char byte;
   if (read(alive.ends[0], &byte, 1) == 1)
