@@ -270,7 +270,8 @@ Status benchAmong(const BenchFlags &flags, const std::shared_ptr<Transport> &ran
 
 Status bench(const BenchFlags &flags) {
   const Clock::time_point opened = Clock::now();
-  return amongRanks(flags, [&](const auto &ranks) { return benchAmong(flags, ranks, opened); });
+  return amongRanks("bench", flags,
+                    [&](const auto &ranks) { return benchAmong(flags, ranks, opened); });
 }
 
 } // namespace dlc::runtime::tool

@@ -132,8 +132,16 @@ static Status asVirtualRanks(const std::vector<std::shared_ptr<Transport>> &rank
   return all;
 }
 
-Status amongRanks(const RanksFlags &flags, const RankBody &body) {
-  DLC_TRY_ASSIGN(ranks, openTransport({.timeout = flags.timeout}));
+Result<std::shared_ptr<Transport>> meetRanks(std::string_view command,
+                                             const TransportOptions &options) {
+  DLC_TRY_ASSIGN(ranks, openTransport(options));
+  if (ranks->ranks() > 1)
+    DLC_TRY(beginTogether(*ranks, {}, {{"the command", std::string(command)}}));
+  return std::move(ranks);
+}
+
+Status amongRanks(std::string_view command, const RanksFlags &flags, const RankBody &body) {
+  DLC_TRY_ASSIGN(ranks, meetRanks(command, {.timeout = flags.timeout}));
   const uint64_t total = flags.deterministic;
   if (ranks->ranks() > 1 || total != 0)
     DLC_TRY(beginTogether(*ranks, total == 0 ? Status() : checkVirtualRanks(total, ranks->ranks()),

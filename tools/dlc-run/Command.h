@@ -133,9 +133,13 @@ struct CheckFlags {
 };
 
 Status train(const TrainFlags &flags);
+/// The ranks that this process was started among. Fails where they run other commands than this
+/// one, which would take each other's collectives for their own.
+Result<std::shared_ptr<Transport>> meetRanks(std::string_view command,
+                                             const TransportOptions &options = {});
 /// Runs `body` among the ranks that this process was started among; for each of its own where these
 /// are virtual, on threads. Rank 0 speaks for all.
-Status amongRanks(const RanksFlags &flags,
+Status amongRanks(std::string_view command, const RanksFlags &flags,
                   const std::function<Status(const std::shared_ptr<Transport> &)> &body);
 /// agree() before anyone begins: where the ranks differ rank 0 says so, once, and all of them fail.
 Status beginTogether(Transport &ranks, const Status &own, const Facts &facts);

@@ -230,7 +230,7 @@ void printTable(const std::vector<MeasuredSum> &alone, const std::optional<Besid
 } // namespace
 
 Status link(const LinkFlags &flags) {
-  DLC_TRY_ASSIGN(ranks, openTransport());
+  DLC_TRY_ASSIGN(ranks, meetRanks("link"));
   if (ranks->ranks() == 1)
     return invalid("link: one rank has no link; dlc-run launch -n 2 -- link measures one");
   DLC_TRY_ASSIGN(alone, Measuring(*ranks, /*besideKernels=*/false).timeSums());

@@ -406,7 +406,7 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
 Status train(const TrainFlags &flags) {
   // mpirun may pass it on while the other ranks are being started.
   stopOn({SIGUSR1});
-  return amongRanks(flags, [&](const auto &ranks) { return trainAmong(flags, ranks); });
+  return amongRanks("train", flags, [&](const auto &ranks) { return trainAmong(flags, ranks); });
 }
 
 } // namespace dlc::runtime::tool
