@@ -3,6 +3,7 @@
 #include "runtime/Core/Support.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -30,16 +31,35 @@ void Standings::beginTurn(double now) {
   const double late = now - std::exchange(lastTurn, now).value_or(now) - interval;
   if (late < leastLate)
     return;
+  pause = late;
+  resumed = now;
   for (auto &[number, other] : others)
     other.heard = std::min(now, other.heard + late);
   if (double since = waitingSince; since != 0)
     waitingSince.compare_exchange_strong(since, std::min(now, since + late));
 }
 
+std::string Standings::ownPause(double now) const {
+  const double current = now - lastTurn.value_or(now) - interval;
+  const double longest = std::max(current, now - resumed < timeout ? pause : 0);
+  return longest < std::max(leastLate, timeout / 2)
+             ? ""
+             : concat("rank ", rank, " itself stood still for ", std::llround(longest), " s; ");
+}
+
 Standings::Verdict Standings::judge(double now) {
   if (std::string silent = findSilence(now); !silent.empty())
     return {silent, ""};
-  return rank == 0 ? findStall(now) : Verdict();
+  return rank == 0 ? findStall(now) : Verdict{"", rank == 1 ? warnOfRank0(now) : ""};
+}
+
+/// Once for each time that it falls silent.
+std::string Standings::warnOfRank0(double now) {
+  const auto found = others.find(0);
+  const bool silent = found != others.end() && now - found->second.heard > timeout / 3;
+  const bool isNew = silent && !warnedOfRank0;
+  warnedOfRank0 = silent;
+  return isNew ? concat("step ", stepOf(0), ": nothing is heard of rank 0") : "";
 }
 
 /// A process that is stopped says nothing, and a machine that is gone closes no connection.

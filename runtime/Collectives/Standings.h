@@ -49,11 +49,16 @@ public:
   /// itself, as when a whole job is suspended: it could hear nobody, and waited for nobody.
   void beginTurn(double now);
 
+  /// "rank 0 itself stood still for 7 s; ", where it did a moment ago, and for so long that the
+  /// others may have given it up: in front of what it finds then. Else empty.
+  std::string ownPause(double now) const;
+
   /// One line each, or empty.
   struct Verdict {
     std::string failure, warning;
   };
-  /// Rank 0 judges who keeps the others waiting; any rank, of whom it hears nothing.
+  /// Rank 0 judges who keeps the others waiting; any rank, of whom it hears nothing. Where that is
+  /// rank 0 it is rank 1 that warns.
   Verdict judge(double now);
 
 private:
@@ -63,6 +68,7 @@ private:
   };
 
   std::string findSilence(double now) const;
+  std::string warnOfRank0(double now);
   Verdict findStall(double now);
 
   const unsigned rank;
@@ -71,6 +77,9 @@ private:
   std::atomic<double> waitingSince = 0;
   std::map<unsigned, Other> others;
   std::optional<double> lastTurn;
+  /// How long the last pause was, and when it was over.
+  double pause = 0, resumed = 0;
+  bool warnedOfRank0 = false;
   /// Collectives that were started when the last warning was given.
   uint64_t warnedAt = UINT64_MAX;
 };

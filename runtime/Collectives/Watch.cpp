@@ -297,7 +297,7 @@ void Watch::handle(Peer &peer, const Message &message) {
 }
 
 void Watch::fail(unsigned rank, uint64_t atStep, std::string_view what) {
-  fail(concat("rank ", rank, " ", what, " in step ", atStep));
+  fail(concat(standings.ownPause(now()), "rank ", rank, " ", what, " in step ", atStep));
 }
 
 /// The first failure is the one that counts.

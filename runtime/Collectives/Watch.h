@@ -30,7 +30,7 @@ struct WatchOptions {
   /// Seconds until who is silent, or lets others wait, counts as failed: see Standings.
   double timeout = 30;
   std::function<void(const Status &reason)> onFailure = {};
-  /// Rank 0 only.
+  /// Rank 0, and rank 1 where rank 0 is silent.
   std::function<void(std::string_view line)> onWarning = {};
 };
 

@@ -133,6 +133,34 @@ TEST(Standings, SeesWhoIsSilentInLateTurns) {
   EXPECT_EQ(three.failures[0], "rank 2 has not been heard of for 2 s in step 0");
 }
 
+// Rank 0 warns of others; of rank 0, if it is silent, rank 1 does, and once.
+TEST(Standings, WarnsOfRank0) {
+  Three three;
+  three.ranks[1].setStep(6);
+  three.pass(1);
+  three.pass(timeout - Standings::interval, {0});
+  EXPECT_EQ(three.warning, "step 6: nothing is heard of rank 0");
+  three.expectNoFailure();
+  three.pass(2 * Standings::interval);
+  three.pass(timeout / 2, {0});
+  EXPECT_EQ(three.warning, "step 6: nothing is heard of rank 0step 6: nothing is heard of rank 0");
+}
+
+// A rank that goes on when the others may have given it up says so, before its first turn and for
+// a while behind it; not where it was a little late, and not for ever.
+TEST(Standings, SaysThatItStoodStillItself) {
+  Three three;
+  three.pass(1);
+  three.now += timeout / 4;
+  EXPECT_EQ(three.ranks[0].ownPause(three.now), "");
+  three.now += 7 - timeout / 4;
+  EXPECT_EQ(three.ranks[0].ownPause(three.now), "rank 0 itself stood still for 7 s; ");
+  three.pass(timeout / 2);
+  EXPECT_EQ(three.ranks[0].ownPause(three.now), "rank 0 itself stood still for 7 s; ");
+  three.pass(timeout);
+  EXPECT_EQ(three.ranks[0].ownPause(three.now), "");
+}
+
 // Ranks that wait for one that does not come say so, once, then give up.
 TEST(Standings, SeesWhoStaysBehind) {
   Three three;
