@@ -1,6 +1,7 @@
 // The progress thread, and what others ask of it.
 #include "runtime/Collectives/MpiTransport.h"
 #include "dlc/timeline.h"
+#include "runtime/Collectives/RankProcesses.h"
 #include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Core/Thread.h"
@@ -56,6 +57,17 @@ MPI_Datatype typeOf(dlc_dtype dtype) {
   }
 }
 
+/// What can be said of ranks that have not come, where mpirun started this one.
+std::string missingRanks() {
+  const auto number = [](const char *variable) {
+    const char *text = std::getenv(variable);
+    return text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : 0;
+  };
+  const unsigned ranks = number("OMPI_COMM_WORLD_SIZE");
+  return describeMissing(findRankProcesses(), number("OMPI_COMM_WORLD_RANK"), ranks,
+                         /*allAreHere=*/number("OMPI_COMM_WORLD_LOCAL_SIZE") == ranks);
+}
+
 /// Where kernels keep all processors busy, a thread that wakes up waits until the turn of one of
 /// theirs is over, several milliseconds. From Linux 6.12 on one that asks for shorter turns than
 /// theirs gets the processor at once; others do not heed it.
@@ -85,7 +97,7 @@ Result<std::shared_ptr<Transport>> MpiTransport::open(const TransportOptions &op
       transport->thread.detach();
       new std::shared_ptr<MpiTransport>(transport);
       return failure(StatusCode::Failed, "MPI: not all ranks have started within ",
-                     transport->patience().count(), " s");
+                     transport->patience().count(), " s", missingRanks());
     }
     DLC_TRY(started.get());
     DLC_TRY(transport->startWatch());
