@@ -143,9 +143,10 @@ Result<bool> launch(const LaunchFlags &flags) {
     }
     if (flags.minRanks != 0)
       now.ranks = std::max(flags.minRanks, now.ranks - 1);
-    std::fprintf(stderr, "note: restart %llu of %llu, with %u ranks\n",
+    std::fprintf(stderr, "note: restart %llu of %llu, with %u rank%s\n",
                  static_cast<unsigned long long>(restart + 1),
-                 static_cast<unsigned long long>(flags.restarts), now.ranks);
+                 static_cast<unsigned long long>(flags.restarts), now.ranks,
+                 now.ranks == 1 ? "" : "s");
   }
 }
 
