@@ -1,8 +1,8 @@
 // What /proc says of a starter's processes.
 #include "runtime/Collectives/RankProcesses.h"
+#include "runtime/Core/Processes.h"
 #include "runtime/Core/Support.h"
 
-#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string_view>
@@ -21,23 +21,16 @@ static std::optional<unsigned> rankOf(const std::string &folder) {
 
 RankProcesses findRankProcesses() {
   RankProcesses found;
-  std::error_code none;
-  for (const auto &task :
-       std::filesystem::directory_iterator(concat("/proc/", getppid(), "/task"), none)) {
-    std::ifstream children(task.path() / "children");
-    for (pid_t child = 0; children >> child;) {
-      const std::string folder = concat("/proc/", child);
-      // Of one that has ended the environment is empty.
-      const std::optional<unsigned> rank = rankOf(folder);
-      if (!rank)
-        continue;
-      RankProcess &process = found[*rank];
-      std::ifstream name(folder + "/comm"), stat(folder + "/stat");
-      std::string fields;
-      std::getline(name, process.program);
-      std::getline(stat, fields);
-      process.stopped = fields.find(") T ") != std::string::npos;
-    }
+  for (pid_t child : childrenOf(getppid()).value_or(std::vector<pid_t>())) {
+    const std::string folder = concat("/proc/", child);
+    // Of one that has ended the environment is empty.
+    const std::optional<unsigned> rank = rankOf(folder);
+    if (!rank)
+      continue;
+    RankProcess &process = found[*rank];
+    std::ifstream name(folder + "/comm");
+    std::getline(name, process.program);
+    process.stopped = stateOf(child) == 'T';
   }
   return found;
 }

@@ -130,15 +130,25 @@ static bool isTemporary(std::string_view entry, std::string_view name) {
 /// locks nobody knows.
 static bool isAbandoned(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB) == 0; }
 
+static bool isSame(const struct stat &a, const struct stat &b) {
+  return a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+/// Whether what was opened, which is `opened`, still has that name: its owner may have removed it
+/// since, and another thread of the owner made a new one.
+static bool stillHasName(const struct stat &opened, int folder, const char *name) {
+  struct stat named;
+  return fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && isSame(opened, named);
+}
+
 /// While this process holds the lock, no other one removes or renames what the name stands for.
 static void removeIfAbandoned(int folder, const char *name) {
   const int descriptor = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0)
     return;
-  struct stat opened, named;
+  struct stat opened;
   if (isAbandoned(descriptor) && fstat(descriptor, &opened) == 0 && S_ISREG(opened.st_mode) &&
-      fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && opened.st_ino == named.st_ino &&
-      opened.st_dev == named.st_dev)
+      stillHasName(opened, folder, name))
     unlinkat(folder, name, 0);
   close(descriptor);
 }
@@ -321,7 +331,7 @@ bool isSameFile(const std::string &a, const std::string &b) {
   if (isThere != (stat(b.c_str(), &second) == 0))
     return false;
   if (isThere)
-    return S_ISREG(first.st_mode) && first.st_ino == second.st_ino && first.st_dev == second.st_dev;
+    return S_ISREG(first.st_mode) && isSame(first, second);
   std::error_code error;
   const std::filesystem::path place = std::filesystem::weakly_canonical(a, error);
   return !place.empty() && place == std::filesystem::weakly_canonical(b, error);
@@ -349,14 +359,6 @@ static int openFolder(const std::string &path) {
   return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/// Whether the folder that was opened is the one of this path: its owner may have removed it since,
-/// and another thread of the owner made a new one.
-static bool isAt(const std::string &path, int descriptor) {
-  struct stat opened, present;
-  return fstat(descriptor, &opened) == 0 && lstat(path.c_str(), &present) == 0 &&
-         opened.st_ino == present.st_ino && opened.st_dev == present.st_dev;
-}
-
 static void removeAbandonedFolders(const fs::path &parent) {
   std::error_code error;
   for (fs::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
@@ -371,7 +373,7 @@ static void removeAbandonedFolders(const fs::path &parent) {
     struct stat status;
     std::error_code ignored;
     if (descriptor >= 0 && fstat(descriptor, &status) == 0 && status.st_uid == geteuid() &&
-        isAbandoned(descriptor) && isAt(it->path().string(), descriptor))
+        isAbandoned(descriptor) && stillHasName(status, AT_FDCWD, it->path().c_str()))
       fs::remove_all(it->path(), ignored);
     if (descriptor >= 0)
       close(descriptor);
@@ -393,7 +395,9 @@ Result<ScratchFolder> ScratchFolder::create() {
       return ioFailure(path, "cannot make the folder");
     }
     const int descriptor = openFolder(path);
-    if (descriptor >= 0 && claim(descriptor) && isAt(path, descriptor))
+    struct stat opened;
+    if (descriptor >= 0 && claim(descriptor) && fstat(descriptor, &opened) == 0 &&
+        stillHasName(opened, AT_FDCWD, path.c_str()))
       return ScratchFolder(descriptor, std::move(path));
     if (descriptor >= 0)
       close(descriptor);

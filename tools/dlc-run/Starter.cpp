@@ -1,5 +1,6 @@
 // mpirun's life, and what is left behind it.
 #include "tools/dlc-run/Starter.h"
+#include "runtime/Core/Processes.h"
 #include "runtime/Core/Support.h"
 #include "tools/dlc-run/Output.h"
 
@@ -10,9 +11,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
-#include <fstream>
-#include <optional>
 #include <poll.h>
 #include <regex>
 #include <sys/prctl.h>
@@ -40,29 +38,8 @@ void passSignalsOn() {
 
 bool wasInterrupted() { return interrupted != 0; }
 
-/// Those that have ended are children until they are waited for; empty where the system does not
-/// say.
-static std::optional<std::vector<pid_t>> childrenOf(pid_t process) {
-  std::vector<pid_t> found;
-  std::error_code none;
-  bool known = false;
-  for (const auto &task :
-       std::filesystem::directory_iterator(concat("/proc/", process, "/task"), none)) {
-    std::ifstream children(task.path() / "children");
-    known = known || children.is_open();
-    for (pid_t child = 0; children >> child;)
-      found.push_back(child);
-  }
-  return known ? std::optional(found) : std::nullopt;
-}
-
 static bool isLiving(pid_t process) {
-  std::ifstream file(concat("/proc/", process, "/stat"));
-  std::string stat;
-  std::getline(file, stat);
-  // The name, in parentheses, may hold any character.
-  const size_t name = stat.rfind(')');
-  const char state = name == std::string::npos || name + 2 >= stat.size() ? 'X' : stat[name + 2];
+  const char state = stateOf(process);
   return state != 'Z' && state != 'X';
 }
 

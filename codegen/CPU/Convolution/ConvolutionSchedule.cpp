@@ -240,9 +240,10 @@ SmallVector<DataSchedule> codegen::chooseDataSchedules(const DataGeometry &g, co
   for (DataSchedule tile : all) {
     complete.push_back(completeSchedule(tile, g, m));
     // Where the filter is most of what is read, its way through the workspace costs most.
-    tile.packsInTask = g.filterElements() > g.sourceElements();
-    const DataSchedule schedule = completeSchedule(tile, g, m);
-    if (tile.packsInTask && packsOnce(g, schedule))
+    if (g.filterElements() <= g.sourceElements())
+      continue;
+    tile.packsInTask = true;
+    if (const DataSchedule schedule = completeSchedule(tile, g, m); packsOnce(g, schedule))
       complete.push_back(schedule);
   }
   return complete;
