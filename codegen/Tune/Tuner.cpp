@@ -301,6 +301,8 @@ llvm::Expected<LockFile> ModuleTuner::run() {
     DLPipelineOptions choosing = pipeline;
     const Selectors selectors = openSelectors(target, file.choices(), choosing);
     KernelSelector &selector = *selectors.used;
+    if (choosing.memoryFitter && options.watchTrials)
+      choosing.memoryFitter = options.watchTrials(std::move(choosing.memoryFitter));
     OwningOpRef<ModuleOp> copy = module.clone();
     PassManager manager(module.getContext());
     addFusionPasses(manager, choosing);

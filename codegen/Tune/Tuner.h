@@ -49,6 +49,9 @@ struct TuneOptions {
   std::function<void(size_t done, size_t all, const TunedKernel &kernel, bool fromCache,
                      bool asEstimated)>
       progress;
+  /// Told of, and may stand in for, what tries out divisions within a memory budget, which takes as
+  /// long as to compile the model each time.
+  std::function<dl::MemoryFitter(dl::MemoryFitter)> watchTrials;
 };
 
 /// `module`: dl behind addTrainPasses; it stays as it is. Diagnostics of passes go through its

@@ -228,6 +228,7 @@ LogicalResult Driver::tuneModule() {
     line.update("tune", done, all, kernel.problem.name + " " + kernel.chosen.name(),
                 passed.count() / double(done) * double(all - done));
   };
+  tuning.watchTrials = [&](dl::MemoryFitter fitter) { return showProgress(std::move(fitter)); };
   auto file = codegen::tuneModule(*module, target, pipeline, **timer, tuning);
   if (!file) {
     line.clear();
