@@ -102,9 +102,9 @@ def DeriveVariables : Pass<"dl-derive-variables", "::mlir::ModuleOp"> {
   let description = [{
     In entries that evaluate or infer, what is computed from variables that no such entry assigns,
     and from nothing else, becomes a variable of role `derived`: folded weights, a cast copy. The
-    entry `prepare` computes all of them; the runtime runs it before such an entry when variables
-    have changed. No result is kept that is larger than what it is computed from, nor one that only
-    index ops make.
+    entry `prepare` computes all of them; the runtime runs of it what such an entry needs, before it
+    and when variables have changed. No result is kept that is larger than what it is computed from,
+    nor one that only index ops make.
   }];
 }
 

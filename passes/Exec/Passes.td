@@ -10,13 +10,13 @@ def PrepareOperands : Pass<"exec-prepare-operands", "::mlir::ModuleOp"> {
     A kernel may begin with phases that need one operand only (`preparation`): the transform of
     Winograd's filters, the packing of a direct convolution's or of a product's weights. Where a
     program evaluates or infers, and the operand is a variable that no such program writes, these
-    phases run in the program `prepare`, which the runtime runs when variables have changed, and
-    their workspace is a variable of role `derived`, one for all launches that want the operand in
-    the same form. Not where it would save less than 1% of the kernel's time. A derived variable,
-    such as a folded weight, that nothing but `prepare` needs any longer becomes memory of that
-    program. Elsewhere, in training above all, launches of one program that want the same bytes in
-    the same form, unwritten between them, have them prepared once, in front of the first: the state
-    weights of a recurrent layer for all of its steps.
+    phases run in the program `prepare`, of which the runtime runs what an entry needs when
+    variables have changed, and their workspace is a variable of role `derived`, one for all
+    launches that want the operand in the same form. Not where it would save less than 1% of the
+    kernel's time. A derived variable, such as a folded weight, that nothing but `prepare` needs any
+    longer becomes memory of that program. Elsewhere, in training above all, launches of one program
+    that want the same bytes in the same form, unwritten between them, have them prepared once, in
+    front of the first: the state weights of a recurrent layer for all of its steps.
     ```mlir
     exec.launch @conv(read %x, read %w, write %y)
     // becomes, in `prepare` and in the program:

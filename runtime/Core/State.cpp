@@ -24,6 +24,7 @@ Result<std::shared_ptr<State>> State::make(std::shared_ptr<const Module> module,
   state->place = std::move(device);
   state->initialSeed = seed;
   state->makeResiduals();
+  state->made.resize(state->owner->plan().variables.size());
   const std::vector<VariableInfo> &variables = state->owner->plan().variables;
   for (size_t i = 0; i < variables.size(); ++i)
     // Fresh memory is zero already: slots cost nothing until they are used.
@@ -119,16 +120,22 @@ Result<std::shared_ptr<State>> State::clone() const {
   return guarded([&]() -> Result<std::shared_ptr<State>> {
     std::shared_ptr<State> copy(new State());
     DLC_TRY_ASSIGN(memory, place->allocate(owner->plan().stateBytes));
-    std::vector<std::byte> content(owner->plan().stateBytes);
-    DLC_TRY(block->read(0, content));
-    DLC_TRY(memory->write(0, content));
+    std::vector<std::byte> content;
+    for (size_t i = 0; i < owner->plan().variables.size(); ++i) {
+      const VariableInfo &variable = owner->plan().variables[i];
+      if (variable.role == DLC_ROLE_DERIVED && !isFresh(i))
+        continue; // Made again where it is read.
+      content.resize(variable.bytes);
+      DLC_TRY(block->read(variable.offset, content));
+      DLC_TRY(memory->write(variable.offset, content));
+    }
     copy->block = std::move(memory);
     copy->owner = owner;
     copy->place = place;
     copy->residuals = residuals;
     copy->initialSeed = initialSeed;
     copy->changes = changes;
-    copy->prepared = prepared;
+    copy->made = made;
     return copy;
   });
 }

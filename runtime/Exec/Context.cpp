@@ -5,6 +5,7 @@
 #include "runtime/Core/Support.h"
 #include "runtime/Exec/Executor.h"
 #include "runtime/Exec/Metrics.h"
+#include "runtime/Exec/Preparation.h"
 
 #include <algorithm>
 #include <map>
@@ -23,7 +24,7 @@ struct InputBinding {
 struct Context::Impl {
   Impl(std::shared_ptr<State> state, const EntryInfo &entry)
       : state(std::move(state)), entry(entry) {}
-  Status allocate();
+  Status allocate(const std::vector<bool> *needed);
   uint64_t validSamples() const;
   Status checkClasses(size_t index) const;
   Status stageInputs();
@@ -45,11 +46,13 @@ struct Context::Impl {
   uint64_t started = 0, finished = 0;
   /// Accumulators of the last run that was finished, by their output.
   std::map<size_t, std::vector<float>> accumulators;
-  /// Runs the module's prepare entry; made when it is first needed.
+  /// Variables that the prepare entry makes of others, of those that this entry reads.
+  std::vector<size_t> derived;
+  /// Runs what the prepare entry has for them; made when it is first needed.
   std::unique_ptr<Context> prepare;
 };
 
-Status Context::Impl::allocate() {
+Status Context::Impl::allocate(const std::vector<bool> *needed) {
   const Plan &plan = state->module()->plan();
   Device &device = *state->device();
   DLC_TRY_ASSIGN(arenaMemory, device.allocate(entry.arenaBytes));
@@ -64,10 +67,13 @@ Status Context::Impl::allocate() {
     constantsAt = constants->address();
   }
   const Spaces spaces{arena->address(), state->memory().address(), constantsAt, scalars->address()};
-  DLC_TRY_ASSIGN(made, Executor::create(*state, entry, spaces));
+  DLC_TRY_ASSIGN(made, Executor::create(*state, entry, spaces, needed));
   executor = std::move(made);
   inputs.resize(entry.inputs.size());
   wholeBatch = static_cast<int32_t>(entry.batch);
+  const bool reads = entry.kind == DLC_ENTRY_EVALUATE || entry.kind == DLC_ENTRY_INFER;
+  if (reads && plan.findEntry(DLC_ENTRY_PREPARE))
+    derived = derivedVariablesOf(plan, entry);
   return {};
 }
 
@@ -138,19 +144,20 @@ Status Context::Impl::stageInputs() {
 }
 
 /// Derived variables follow from the others; they are stale after a load, a write from outside and
-/// a step. Only what uses a model reads them.
+/// a step. Only what uses a model reads them, and each entry has those made that it reads itself.
 Status Context::Impl::prepareState() {
-  const bool reads = entry.kind == DLC_ENTRY_EVALUATE || entry.kind == DLC_ENTRY_INFER;
-  if (!reads || state->preparedRevision() == state->revision())
+  if (std::ranges::all_of(derived, [&](size_t i) { return state->isFresh(i); }))
     return {};
-  if (const EntryInfo *found = state->module()->plan().findEntry(DLC_ENTRY_PREPARE)) {
-    if (!prepare) {
-      DLC_TRY_ASSIGN(made, Context::create(state, found->name));
-      prepare = std::move(made);
-    }
-    DLC_TRY(prepare->run());
+  if (!prepare) {
+    const Plan &plan = state->module()->plan();
+    const EntryInfo &maker = *plan.findEntry(DLC_ENTRY_PREPARE);
+    const std::vector<bool> needed = recordsThatMake(plan, maker, derived);
+    DLC_TRY_ASSIGN(made, Context::make(state, maker, &needed));
+    prepare = std::move(made);
   }
-  state->markPrepared();
+  DLC_TRY(prepare->run());
+  for (size_t i : derived)
+    state->markFresh(i);
   return {};
 }
 
@@ -172,21 +179,22 @@ Status Context::Impl::showWrites(const Trace &trace, uint32_t record) const {
 
 Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<State> state,
                                                  std::string_view entry) {
-  return guarded([&] { return make(std::move(state), entry); });
-}
-
-Result<std::unique_ptr<Context>> Context::make(std::shared_ptr<State> state,
-                                               std::string_view name) {
-  const Module &module = *state->module();
-  const EntryInfo *entry = module.plan().findEntry(name);
-  if (!entry) {
+  return guarded([&]() -> Result<std::unique_ptr<Context>> {
+    const Module &module = *state->module();
+    if (const EntryInfo *found = module.plan().findEntry(entry))
+      return make(std::move(state), *found, nullptr);
     std::string known;
     for (const EntryInfo &other : module.plan().entries)
       addItem(known, other.name);
-    return invalid(module.path(), ": no entry '", name, "'; there are: ", known);
-  }
-  auto impl = std::make_unique<Impl>(std::move(state), *entry);
-  DLC_TRY(impl->allocate().in(concat(module.path(), ": entry '", name, "'")));
+    return invalid(module.path(), ": no entry '", entry, "'; there are: ", known);
+  });
+}
+
+Result<std::unique_ptr<Context>> Context::make(std::shared_ptr<State> state, const EntryInfo &entry,
+                                               const std::vector<bool> *needed) {
+  const Module &module = *state->module();
+  auto impl = std::make_unique<Impl>(std::move(state), entry);
+  DLC_TRY(impl->allocate(needed).in(concat(module.path(), ": entry '", entry.name, "'")));
   std::unique_ptr<Context> context(new Context(std::move(impl)));
   for (const ScalarInfo &scalar : module.plan().scalars)
     DLC_TRY(context->setScalar(scalar.name, scalar.value));

@@ -7,10 +7,11 @@
 namespace dlc::runtime {
 
 Result<std::unique_ptr<Executor>> Executor::create(State &state, const EntryInfo &entry,
-                                                   const Spaces &spaces) {
+                                                   const Spaces &spaces,
+                                                   const std::vector<bool> *needed) {
   DLC_TRY_ASSIGN(queue, state.device()->createQueue(state.module(), entry));
   std::unique_ptr<Executor> executor(new Executor(state, entry, std::move(queue)));
-  executor->prepare(spaces);
+  executor->prepare(spaces, needed);
   return executor;
 }
 
@@ -31,7 +32,7 @@ static void *addressOf(const dlc_argument &argument, const Spaces &spaces) {
   }
 }
 
-void Executor::prepare(const Spaces &spaces) {
+void Executor::prepare(const Spaces &spaces, const std::vector<bool> *needed) {
   arena = spaces.arena;
   inputs.resize(entry.inputs.size());
   for (const ValueInfo &output : entry.outputs)
@@ -55,8 +56,9 @@ void Executor::prepare(const Spaces &spaces) {
     dlc_args args = {sizeof(dlc_args), record.arguments.count, buffers.data() + firstBuffer[i],
                      plan.immediates.data() + record.immediates.first, nullptr};
     launches.push_back({entry.records.first + i, record.index, record.tasks, args});
-    skipped.push_back(record.condition != DLC_ALWAYS &&
-                      queue->accepts(record.call) != (record.condition == DLC_IF_ACCEPTED));
+    const bool refused = record.condition != DLC_ALWAYS &&
+                         queue->accepts(record.call) != (record.condition == DLC_IF_ACCEPTED);
+    skipped.push_back(refused || (needed && !(*needed)[i]));
   }
 }
 

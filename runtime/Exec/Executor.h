@@ -21,9 +21,11 @@ struct Spaces {
 
 class Executor {
 public:
-  /// Prepares `entry`, which belongs to the module of `state`.
+  /// Prepares `entry`, which belongs to the module of `state`: all of its records, or those that
+  /// `needed` has.
   static Result<std::unique_ptr<Executor>> create(State &state, const EntryInfo &entry,
-                                                  const Spaces &spaces);
+                                                  const Spaces &spaces,
+                                                  const std::vector<bool> *needed);
 
   /// Says where an input stands in the following runs.
   void setInput(size_t index, const std::byte *address);
@@ -43,7 +45,7 @@ public:
 private:
   Executor(State &state, const EntryInfo &entry, std::unique_ptr<CommandQueue> queue)
       : state(state), plan(state.module()->plan()), entry(entry), queue(std::move(queue)) {}
-  void prepare(const Spaces &spaces);
+  void prepare(const Spaces &spaces, const std::vector<bool> *needed);
   Status issue(const dlc_record &record, const Launch &launch);
   Status walk(Trace *trace, const RecordDone &done);
   void note(uint32_t number, int64_t begin, int64_t end);
@@ -62,7 +64,7 @@ private:
   std::vector<void *> buffers;
   /// One for each record; empty where it launches nothing.
   std::vector<Launch> launches;
-  /// For each record whether its condition keeps it from running.
+  /// For each record whether its condition keeps it from running, or nobody needs it.
   std::vector<bool> skipped;
   std::vector<std::vector<InputUse>> inputUses;
   /// Where each input stands.

@@ -291,7 +291,7 @@ typedef enum dlc_entry_kind {
   DLC_ENTRY_TRAIN = 1,
   DLC_ENTRY_EVALUATE = 2,
   DLC_ENTRY_INFER = 3,
-  DLC_ENTRY_PREPARE = 4,
+  DLC_ENTRY_PREPARE = 4, /* makes derived variables; a run may leave out those nobody reads */
   DLC_ENTRY_ACCUMULATE = 5
 } dlc_entry_kind;
 

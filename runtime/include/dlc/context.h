@@ -83,10 +83,11 @@ public:
   /// number `firstSample` of that step's. Without it, those of the state's seed and step 0.
   Status setRandom(uint64_t seed, uint64_t step, uint64_t firstSample = 0);
 
-  /// Runs the entry once and returns when all of it is done. Evaluation and inference refresh
-  /// derived variables first where the State has changed. With `trace`, times each record. Fails
-  /// with InvalidArgument, before anything has run, if an input is not bound or, of those that hold
-  /// classes (ValueInfo::classes), a valid sample has a number that is none of them.
+  /// Runs the entry once and returns when all of it is done. Evaluation and inference refresh the
+  /// derived variables that they read first, where the State has changed. With `trace`, times each
+  /// record. Fails with InvalidArgument, before anything has run, if an input is not bound or, of
+  /// those that hold classes (ValueInfo::classes), a valid sample has a number that is none of
+  /// them.
   Status run(Trace *trace = nullptr);
 
   /// Notes from now on in `timeline` when each run, launch, wait and collective begins and ends;
@@ -109,8 +110,8 @@ public:
 
 private:
   struct Impl;
-  static Result<std::unique_ptr<Context>> make(std::shared_ptr<State> state,
-                                               std::string_view entry);
+  static Result<std::unique_ptr<Context>> make(std::shared_ptr<State> state, const EntryInfo &entry,
+                                               const std::vector<bool> *needed);
   Status startRun(Trace *trace);
   Status readOutput(size_t index, std::span<std::byte> destination) const;
   explicit Context(std::unique_ptr<Impl> impl);

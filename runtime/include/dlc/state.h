@@ -58,12 +58,13 @@ public:
   /// The device memory behind the variables.
   DeviceMemory &memory() { return *block; }
 
-  /// Counts changes made from outside (write, reset, load) and by steps that train: a Context
-  /// refreshes derived variables when it moves.
-  uint64_t revision() const { return changes; }
+  /// Says that the variables were changed: from outside (write, reset, load) or by a step that
+  /// trains. Derived ones are stale then, as they are at first.
   void markChanged() { ++changes; }
-  uint64_t preparedRevision() const { return prepared; }
-  void markPrepared() { prepared = changes; }
+  /// Whether derived variable number `index` was made since; a Context makes those that its entry
+  /// reads.
+  bool isFresh(size_t index) const { return made[index] == changes; }
+  void markFresh(size_t index) { made[index] = changes; }
 
 private:
   State() = default;
@@ -76,7 +77,9 @@ private:
   std::unique_ptr<DeviceMemory> block;
   std::map<uint32_t, std::vector<float>> residuals;
   uint64_t initialSeed = 0;
-  uint64_t changes = 1, prepared = 0;
+  uint64_t changes = 1;
+  /// What `changes` was when each derived variable was made; 0: never.
+  std::vector<uint64_t> made;
 };
 
 } // namespace dlc::runtime

@@ -415,35 +415,92 @@ TEST(Exec, RunsCollectivesBesideTheStep) {
             "entry 'train_step': rank 1 ended in step 2");
 }
 
-// Derived variables are refreshed by the prepare entry before the first run, and after a write from
-// outside.
-TEST(Exec, PreparesDerivedVariables) {
+/// The small model with derived variables that count how often they were made, and entries without
+/// inputs that read them: `a` the first, `b` the second by a result, `both` both. The second is
+/// made of a buffer that is made of the third.
+struct Derived {
   PlanBuilder plan = smallModel();
-  const uint32_t derived = plan.variable("twice", PlanBuilder::type(DLC_I32, {}), DLC_ROLE_DERIVED,
-                                         DLC_INIT_CONSTANT, 0, 0);
-  plan.beginEntry("prepare", DLC_ENTRY_PREPARE, 0);
-  plan.launch("twice/prepare", 5, 1, {updating(plan.ofVariable(derived))}, {});
-  plan.endEntry();
+  std::vector<uint32_t> numbers;
   TemporaryFolder folder;
-  const std::string path = folder.path("x.so");
-  writeFile(path, moduleWith(plan.blob()));
-  auto module = Module::load(path);
-  ASSERT_TRUE(module.ok()) << module.status().message();
-  auto state = State::create(module.take(), openCpu({.threads = 1}).take(), 0).take();
-  auto context = Context::create(state, "infer_n1").take();
-  std::vector<float> image(16);
-  ASSERT_TRUE(context->bind(0, std::as_bytes(std::span(image))).ok());
-  int32_t count = -1;
-  auto prepared = [&] {
-    EXPECT_TRUE(state->read(derived, std::as_writable_bytes(std::span(&count, 1))).ok());
-    return count;
-  };
-  ASSERT_TRUE(context->run().ok() && context->run().ok());
-  EXPECT_EQ(prepared(), 1);
+  std::shared_ptr<State> state;
+
+  Derived() {
+    const dlc_type number = PlanBuilder::type(DLC_I32, {});
+    for (const char *name : {"first", "second", "third"})
+      numbers.push_back(plan.variable(name, number, DLC_ROLE_DERIVED, DLC_INIT_CONSTANT, 0, 0));
+    const uint32_t count = 5, touch = plan.kernel("touch", 11, 2, 0);
+    auto variable = [&](unsigned i) { return plan.ofVariable(numbers[i]); };
+    plan.beginEntry("prepare", DLC_ENTRY_PREPARE, 0);
+    const dlc_argument buffer = plan.arena(sizeof(int32_t));
+    plan.launch("first/prepare", count, 1, {updating(variable(0))}, {});
+    plan.launch("third/prepare", count, 1, {updating(variable(2))}, {});
+    plan.launch("buffer/prepare", touch, 1, {variable(2), writing(buffer)}, {});
+    plan.launch("second/use", touch, 1, {buffer, writing(variable(1))}, {});
+    plan.launch("second/prepare", count, 1, {updating(variable(1))}, {});
+    plan.endEntry();
+    plan.beginEntry("a", DLC_ENTRY_INFER, 0);
+    plan.launch("a", touch, 1, {variable(0), variable(0)}, {});
+    plan.endEntry();
+    plan.beginEntry("b", DLC_ENTRY_EVALUATE, 0);
+    plan.output("second", number, DLC_VALUE_RESULT, variable(1));
+    plan.endEntry();
+    plan.beginEntry("both", DLC_ENTRY_INFER, 0);
+    plan.launch("both", touch, 1, {variable(0), variable(1)}, {});
+    plan.endEntry();
+    writeFile(folder.path("x.so"), moduleWith(plan.blob()));
+    auto module = Module::load(folder.path("x.so"));
+    EXPECT_TRUE(module.ok()) << module.status().message();
+    state = State::create(module.take(), openCpu({.threads = 1}).take(), 0).take();
+  }
+  static std::vector<int32_t> made(const State &state, const std::vector<uint32_t> &numbers) {
+    std::vector<int32_t> counts;
+    for (uint32_t number : numbers) {
+      int32_t count = -1;
+      EXPECT_TRUE(state.read(number, std::as_writable_bytes(std::span(&count, 1))).ok());
+      counts.push_back(count);
+    }
+    return counts;
+  }
+  std::vector<int32_t> made() const { return made(*state, numbers); }
+};
+
+// An entry makes those derived variables that it reads, and what they are made of, before its first
+// run and after a write from outside; of others it leaves those that it does not read.
+TEST(Exec, PreparesTheDerivedVariablesOfAnEntry) {
+  using Counts = std::vector<int32_t>;
+  Derived derived;
+  auto a = Context::create(derived.state, "a").take(),
+       b = Context::create(derived.state, "b").take(),
+       both = Context::create(derived.state, "both").take();
+  ASSERT_TRUE(a->run().ok() && a->run().ok());
+  EXPECT_EQ(derived.made(), (Counts{1, 0, 0}));
+  ASSERT_TRUE(b->run().ok() && b->run().ok());
+  EXPECT_EQ(derived.made(), (Counts{1, 1, 1}));
+  ASSERT_TRUE(both->run().ok());
+  EXPECT_EQ(derived.made(), (Counts{1, 1, 1}));
+
   std::vector<float> bias(4);
-  ASSERT_TRUE(state->write(1, std::as_bytes(std::span(bias))).ok());
-  ASSERT_TRUE(context->run().ok() && context->run().ok());
-  EXPECT_EQ(prepared(), 2);
+  ASSERT_TRUE(derived.state->write(1, std::as_bytes(std::span(bias))).ok());
+  ASSERT_TRUE(b->run().ok());
+  EXPECT_EQ(derived.made(), (Counts{1, 2, 2}));
+  ASSERT_TRUE(both->run().ok() && a->run().ok());
+  EXPECT_EQ(derived.made(), (Counts{2, 3, 3}));
+
+  // Training reads none of them, and leaves them stale.
+  auto step = Context::create(derived.state, "train_step").take();
+  Inputs inputs;
+  inputs.bindTo(*step);
+  ASSERT_TRUE(step->run().ok());
+  EXPECT_EQ(derived.made(), (Counts{2, 3, 3}));
+  ASSERT_TRUE(a->run().ok());
+  EXPECT_EQ(derived.made(), (Counts{3, 3, 3}));
+
+  // A copy takes those that are made, and knows the others for stale.
+  auto copy = derived.state->clone().take();
+  ASSERT_TRUE(Context::create(copy, "a").take()->run().ok());
+  EXPECT_EQ(Derived::made(*copy, derived.numbers), (Counts{3, 0, 0}));
+  ASSERT_TRUE(Context::create(copy, "both").take()->run().ok());
+  EXPECT_EQ(Derived::made(*copy, derived.numbers), (Counts{4, 1, 1}));
 }
 
 } // namespace

@@ -1,0 +1,22 @@
+// Which derived variables an entry reads, and which records of the prepare entry make them: a
+// program that only infers makes no form of a weight that evaluation alone looks at.
+#ifndef DLC_RUNTIME_EXEC_PREPARATION_H
+#define DLC_RUNTIME_EXEC_PREPARATION_H
+
+#include "dlc/plan.h"
+
+namespace dlc::runtime {
+
+/// Numbers of the derived variables that records or outputs of `entry` take from the state, in
+/// ascending order.
+std::vector<size_t> derivedVariablesOf(const Plan &plan, const EntryInfo &entry);
+
+/// For each record of `prepare` whether these variables need it: it writes one of them, or what
+/// another record that is needed reads. Records that launch nothing are kept, so that what is left
+/// runs in the same order.
+std::vector<bool> recordsThatMake(const Plan &plan, const EntryInfo &prepare,
+                                  const std::vector<size_t> &variables);
+
+} // namespace dlc::runtime
+
+#endif
