@@ -276,6 +276,6 @@ void Bucketing::run() {
 namespace {
 struct BucketGradients : dlc::dl::impl::BucketGradientsBase<BucketGradients> {
   using BucketGradientsBase::BucketGradientsBase;
-  void runOnOperation() override { Bucketing(getOperation(), {alpha, beta}, bucketBytes).run(); }
+  void runOnOperation() override { Bucketing(getOperation(), {alpha, beta, taken}, bucketBytes).run(); }
 };
 } // namespace

@@ -45,7 +45,7 @@ public:
     runs[0][0].push_back({});
     std::pair<unsigned, unsigned> best; // number of runs, and which of their ends
     double least = std::numeric_limits<double>::infinity();
-    while (least > 0.01 && runs.size() <= n) {
+    while (least > 1 && runs.size() <= n) {
       addRun();
       for (auto [i, ends] : llvm::enumerate(runs.back()[n]))
         if (double late = lateness(ends); late < least) {
@@ -68,13 +68,16 @@ public:
 private:
   using Row = std::vector<SmallVector<Ends, 2>>; ///< of each number of gradients
 
-  /// How much later than need be, as a share of one reduction of all, on the link where it is more.
+  /// How much later than need be, as a share of what may be, on the link where it is more.
   double lateness(const Ends &ends) const {
     double most = 0;
     for (unsigned which : {0, 1})
-      most = std::max(most, (ends.seconds[which] - earliest[which]) /
-                                links[which].secondsFor(bytes.back()));
+      most = std::max(most, (ends.seconds[which] - earliest[which]) / mayBeLate(links[which]));
     return most;
+  }
+
+  double mayBeLate(const Link &link) const {
+    return std::max(0.01 * link.secondsFor(bytes.back()), link.taken);
   }
 
   void addRun() {

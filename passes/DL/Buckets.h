@@ -19,10 +19,11 @@ struct Link {
   /// Those of many ranks in a ring over 10 Gb/s Ethernet: each byte is sent and received twice.
   double alpha = 5e-5;  ///< seconds, however few bytes
   double beta = 1.6e-9; ///< seconds a byte
+  double taken = 0;     ///< seconds that each reduction takes from those who compute
 
   double secondsFor(int64_t bytes) const { return alpha + beta * double(bytes); }
   /// One on which everything takes `factor` times as long.
-  Link slower(double factor) const { return {factor * alpha, factor * beta}; }
+  Link slower(double factor) const { return {factor * alpha, factor * beta, factor * taken}; }
 };
 
 /// Nothing may be left to compute that hides the last bucket.
@@ -30,9 +31,10 @@ inline constexpr int64_t mostLastBytes = int64_t(4) << 20;
 
 /// Cuts `gradients`, in the order in which they are there, into runs: how many gradients each has.
 /// The fewest whose last reduction ends, by the model of `link`, about as early as can be, and also
-/// on a link that takes `margin` times as long: at most by 1% of what one reduction of all takes
-/// later. If none does on both, the one that is least late. The last run has at most
-/// `mostLastBytes`, or one gradient. O(n^2) a bucket and cut that no other one beats.
+/// on a link that takes `margin` times as long: later at most by 1% of what one reduction of all
+/// takes, or by what one more would take from those who compute. If none does on both, the one that
+/// is least late. The last run has at most `mostLastBytes`, or one gradient. O(n^2) a bucket and cut
+/// that no other one beats.
 llvm::SmallVector<unsigned> cutByTime(llvm::ArrayRef<FinishedGradient> gradients, const Link &link,
                                       double margin = 1);
 

@@ -206,8 +206,9 @@ def BucketGradients : Pass<"dl-bucket-gradients", "::dlc::dl::EntryOp"> {
 
     How many buckets there are follows from a model: a bucket of b bytes takes alpha + beta * b
     seconds, begins when its last gradient is there and the bucket before it is done. Of all
-    partitions that end as early as can be, give or take 1% of what one reduction of all takes, one
-    with the fewest buckets is taken. It has to end so early on a link twice as slow as well, since
+    partitions that end as early as can be, give or take 1% of what one reduction of all takes or
+    the `taken` seconds that each takes from what is computed meanwhile, one with the fewest buckets
+    is taken. It has to end so early on a link twice as slow (and `taken`) as well, since
     ranks do not come to a sum at the same time and estimates err; where none does on both, the one
     that is least late is taken. The last bucket, which nothing may hide, has at most 4 MB unless a
     single gradient is larger. `bucket-size` fixes the most bytes of a bucket instead. A gradient
@@ -218,7 +219,8 @@ def BucketGradients : Pass<"dl-bucket-gradients", "::dlc::dl::EntryOp"> {
   let options = [
     Option<"bucketBytes", "bucket-size", "int64_t", "0", "most bytes of a bucket; 0: by the model">,
     Option<"alpha", "alpha", "double", "5e-5", "seconds that any reduction takes">,
-    Option<"beta", "beta", "double", "1.6e-9", "seconds a byte more">];
+    Option<"beta", "beta", "double", "1.6e-9", "seconds a byte more">,
+    Option<"taken", "taken", "double", "0", "seconds that each takes from what is computed">];
 }
 
 #endif

@@ -35,7 +35,8 @@ static std::vector<llvm::SmallVector<unsigned>> allCuts(unsigned n) {
   return all;
 }
 
-/// How much later than the earliest of `cuts` it ends, as a share of one reduction of all.
+/// How much later than the earliest of `cuts` it ends, as a share of 1% of one reduction of all, or
+/// of what each takes from those who compute.
 static double latenessOf(llvm::ArrayRef<FinishedGradient> gradients, const Link &link,
                          const std::vector<llvm::SmallVector<unsigned>> &cuts,
                          llvm::ArrayRef<unsigned> cut) {
@@ -45,7 +46,8 @@ static double latenessOf(llvm::ArrayRef<FinishedGradient> gradients, const Link 
     earliest = std::min(earliest, endOf(gradients, other, link));
   for (const FinishedGradient &gradient : gradients)
     bytes += gradient.bytes;
-  return (endOf(gradients, cut, link) - earliest) / link.secondsFor(bytes);
+  return (endOf(gradients, cut, link) - earliest) /
+         std::max(0.01 * link.secondsFor(bytes), link.taken);
 }
 
 // The fewest buckets of all cuts whose end is near the earliest, on the link and on a slow one;
@@ -57,7 +59,8 @@ TEST(Buckets, ByTimeAreTheFewestThatEndEarly) {
     double time = 0;
     for (FinishedGradient &gradient : gradients)
       gradient = {int64_t(random() % 1000000), time += double(random() % 1000) * 1e-6};
-    const Link link{double(random() % 100) * 1e-6, double(random() % 100) * 1e-11};
+    const Link link{double(random() % 100) * 1e-6, double(random() % 100) * 1e-11,
+                    round % 2 ? double(random() % 100) * 1e-6 : 0};
     const double margin = 1 + round % 3;
     const auto cuts = allCuts(gradients.size());
     auto late = [&](llvm::ArrayRef<unsigned> cut) {
@@ -67,7 +70,7 @@ TEST(Buckets, ByTimeAreTheFewestThatEndEarly) {
     double least = 1e9;
     for (const auto &cut : cuts)
       least = std::min(least, late(cut));
-    const double limit = std::max(least, 0.01) + 1e-9;
+    const double limit = std::max(least, 1.0) + 1e-7;
     size_t fewest = gradients.size();
     for (const auto &cut : cuts)
       if (late(cut) <= limit)
@@ -99,6 +102,19 @@ TEST(Buckets, AreNeitherLinksOwn) {
   EXPECT_EQ(cutByTime(gradients, link), (llvm::SmallVector<unsigned>{2, 1, 1}));
   EXPECT_EQ(cutByTime(gradients, link.slower(2)), (llvm::SmallVector<unsigned>{1, 1, 2}));
   EXPECT_EQ(cutByTime(gradients, link, 2), (llvm::SmallVector<unsigned>{1, 1, 1, 1}));
+}
+
+// LeNet's large gradients in bf16, and its small ones: a sum more takes longer from the kernels than
+// it would spare at the end.
+TEST(Buckets, AreWorthWhatTheyTakeFromKernels) {
+  const std::vector<FinishedGradient> large{{10000, 2e-3}, {800000, 6e-3}, {50000, 18e-3}};
+  const std::vector<FinishedGradient> small{{2448, 22e-3}, {2000, 24e-3}};
+  const Link link{1e-5, 8e-9};
+  EXPECT_EQ(cutByTime(large, link.slower(2), 1), (llvm::SmallVector<unsigned>{1, 1, 1}));
+  EXPECT_EQ(cutByTime(small, link, 2), (llvm::SmallVector<unsigned>{1, 1}));
+  const Link taking{1e-5, 8e-9, 1e-4};
+  EXPECT_EQ(cutByTime(large, taking, 2), (llvm::SmallVector<unsigned>{2, 1}));
+  EXPECT_EQ(cutByTime(small, taking, 2), (llvm::SmallVector<unsigned>{2}));
 }
 
 // Behind the last gradient nothing is left to compute: its bucket is small, however slow a
