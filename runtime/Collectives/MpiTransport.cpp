@@ -25,6 +25,9 @@ using Clock = std::chrono::steady_clock;
 
 /// Elements of one call of MPI.
 constexpr uint64_t pieceElements = uint64_t(1) << 24;
+/// A sum of so many bytes takes as long as its messages have to wait for each other, not as long as
+/// its bytes.
+constexpr uint64_t smallSum = 16 << 10;
 /// Of a rank's piece of a gather, which goes in one call.
 constexpr uint64_t gatheredBytes = uint64_t(1) << 30;
 
@@ -216,18 +219,45 @@ double MpiTransport::processorSeconds() const {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
+/// Open MPI's parameter, and the values of it that are used.
+constexpr const char *sumParameter = "coll_libnbc_iallreduce_algorithm";
+enum SumAlgorithm { ScatterAndGather = 3, RecursiveDoubling = 4 };
+
+/// Open MPI sums in place up a binomial tree and down again, all bytes on each branch, unless asked
+/// for another way: to scatter the sum and gather it, 2 log p messages one behind the other, or to
+/// exchange all bytes log p times. Who has set one in the environment gets that; another MPI
+/// chooses for itself.
+void MpiTransport::letSumsBeChosen() {
+  if (std::getenv(concat("OMPI_MCA_", sumParameter).c_str()))
+    return;
+  int provided = 0, index = 0, values = 0;
+  if (MPI_T_init_thread(MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+    return;
+  MPI_T_cvar_handle handle;
+  if (MPI_T_cvar_get_index(sumParameter, &index) == MPI_SUCCESS &&
+      MPI_T_cvar_handle_alloc(index, nullptr, &handle, &values) == MPI_SUCCESS)
+    sumAlgorithm = handle;
+  else
+    MPI_T_finalize();
+}
+
+/// All ranks must choose alike. MPI heeds it as a sum is issued.
+void MpiTransport::chooseSum(uint64_t bytes) {
+  const int algorithm = bytes <= smallSum ? RecursiveDoubling : ScatterAndGather;
+  if (sumAlgorithm != MPI_T_CVAR_HANDLE_NULL)
+    MPI_T_cvar_write(sumAlgorithm, &algorithm);
+}
+
 Status MpiTransport::initialise() {
   // Open MPI opens parts of itself that expect its symbols to be there for all.
   dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
-  // It sums in place up a binomial tree and down again, all bytes on each branch, unless asked to
-  // scatter the sum and gather it.
-  setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3", /*overwrite=*/0);
   int provided = 0, rank = 0, size = 0;
   DLC_TRY(checkMpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "starting"));
   if (provided < MPI_THREAD_FUNNELED)
     return unsupported("MPI: cannot be called from a thread of its own");
   DLC_TRY(checkMpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "asking for the rank"));
   DLC_TRY(checkMpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "asking for the ranks"));
+  letSumsBeChosen();
   pthread_getcpuclockid(pthread_self(), &processorClock);
   ownRank = static_cast<unsigned>(rank);
   rankCount = static_cast<unsigned>(size);
@@ -242,6 +272,10 @@ Status MpiTransport::initialise() {
 
 /// Waits for all ranks, so it is left out where one has failed: MPI's starter ends the others.
 void MpiTransport::finalise() {
+  if (sumAlgorithm != MPI_T_CVAR_HANDLE_NULL) {
+    MPI_T_cvar_handle_free(&sumAlgorithm);
+    MPI_T_finalize();
+  }
   for (MPI_Op *op : {&sumBf16, &sumF16})
     MPI_Op_free(op);
   for (MPI_Comm &channel : channels)
@@ -262,6 +296,7 @@ Status MpiTransport::issue(Operation &operation) {
   const int elements = static_cast<int>(count);
   switch (c.kind) {
   case Collective::Kind::Sum: {
+    chooseSum(count * size);
     const MPI_Op op = c.dtype == DLC_BF16 ? sumBf16 : c.dtype == DLC_F16 ? sumF16 : MPI_SUM;
     return checkMpi(MPI_Iallreduce(MPI_IN_PLACE, at, elements, typeOf(c.dtype), op, channel,
                                    &operation.request),

@@ -52,6 +52,8 @@ private:
   void work(std::promise<Status> &ready);
   Status initialise();
   void finalise();
+  void letSumsBeChosen();
+  void chooseSum(uint64_t bytes);
   Status issue(Operation &operation);
   bool progress(std::unique_lock<std::mutex> &lock);
   void fail(const Status &reason);
@@ -66,6 +68,8 @@ private:
   unsigned ownRank = 0, rankCount = 1;
   MPI_Comm channels[channelCount];
   MPI_Op sumBf16 = MPI_OP_NULL, sumF16 = MPI_OP_NULL;
+  /// How Open MPI sums, where that may be chosen for each sum.
+  MPI_T_cvar_handle sumAlgorithm = MPI_T_CVAR_HANDLE_NULL;
 
   mutable std::mutex mutex;
   /// There is something to do for the thread; something is done for those who wait.

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <functional>
 #include <gtest/gtest.h>
 #include <limits>
@@ -59,6 +60,11 @@ Collective summing(dlc_dtype dtype, std::vector<std::byte> &buffer, uint32_t cha
   return {Collective::Kind::Sum, channel, dtype, buffer};
 }
 
+/// What a library that is loaded has under that name; null if none has.
+template <typename Function> Function *function(const char *name) {
+  return reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
+}
+
 constexpr dlc_dtype floats[] = {DLC_F32, DLC_F64, DLC_BF16, DLC_F16};
 
 // Each type, from nothing to more than what goes in one piece of any implementation.
@@ -70,6 +76,25 @@ TEST(Conformance, AddsUp) {
       ASSERT_TRUE(status.ok()) << status.message();
       ASSERT_EQ(values, sumOf(dtype, count)) << dtypeName(dtype) << ", " << count;
     }
+}
+
+// Open MPI exchanges small sums whole, where messages that wait for each other are what they take,
+// and scatters and gathers large ones, where bytes are.
+TEST(Conformance, SendsSmallSumsInFewerMessages) {
+  const auto indexOf = function<int(const char *, int *)>("MPI_T_cvar_get_index");
+  const auto open = function<int(int, void *, void **, int *)>("MPI_T_cvar_handle_alloc");
+  const auto read = function<int(void *, void *)>("MPI_T_cvar_read");
+  int index = 0, values = 0, algorithm = 0;
+  void *handle = nullptr;
+  if (!indexOf || indexOf("coll_libnbc_iallreduce_algorithm", &index) != 0)
+    GTEST_SKIP() << "no Open MPI";
+  ASSERT_EQ(open(index, nullptr, &handle, &values), 0);
+  for (auto [count, expected] : {std::pair{16, 4}, {4096, 4}, {4097, 3}, {1, 4}}) {
+    std::vector<std::byte> buffer = valuesOf(DLC_F32, uint64_t(count), ranks->rank());
+    ASSERT_TRUE(ranks->run(summing(DLC_F32, buffer)).ok());
+    ASSERT_EQ(read(handle, &algorithm), 0);
+    EXPECT_EQ(algorithm, expected) << count;
+  }
 }
 
 // Who is in no hurry hears of the end all the same.
