@@ -153,6 +153,8 @@ Result<bool> launch(const LaunchFlags &flags);
 Status evaluate(const EvalFlags &flags);
 Status infer(const InferFlags &flags);
 Status bench(const BenchFlags &flags);
+/// Which of its flags do not go together.
+Status checkSimulate(const SimulateFlags &flags);
 /// Predicts what steps would take on many ranks.
 Status simulate(const SimulateFlags &flags);
 Status inspect(const InspectFlags &flags);

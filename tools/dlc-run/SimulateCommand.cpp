@@ -24,7 +24,7 @@ Connection connectionOf(const std::string &link) {
   return connectionOf(sum, byte);
 }
 
-Result<Network> networkOf(const SimulateFlags &flags) {
+Network networkOf(const SimulateFlags &flags) {
   Network network;
   network.topology = *topologyNamed(flags.topology);
   network.perNode = flags.perNode;
@@ -33,16 +33,8 @@ Result<Network> networkOf(const SimulateFlags &flags) {
     const auto [sum, byte, lost] = *dlc::tool::parseBeside(flags.beside);
     network.beside = {connectionOf(sum, byte), lost};
   }
-  if (network.topology != Topology::TwoLevel && (!flags.nodeLink.empty() || flags.perNode != 1))
-    return invalid("--per-node and --node-link need --topology two-level");
-  if (network.topology != Topology::TwoLevel)
-    return network;
-  if (flags.nodeLink.empty() || flags.perNode < 2)
-    return invalid("--topology two-level needs --per-node, 2 or more, and --node-link");
-  for (uint64_t ranks : flags.ranks)
-    if (ranks > flags.perNode && ranks % flags.perNode != 0)
-      return invalid("--per-node ", flags.perNode, ": ", ranks, " ranks are no whole nodes");
-  network.within = connectionOf(flags.nodeLink);
+  if (network.topology == Topology::TwoLevel)
+    network.within = connectionOf(flags.nodeLink);
   return network;
 }
 
@@ -142,8 +134,21 @@ Json describe(const SimulatedStep &step, uint64_t ranks, uint64_t batch, double 
 
 } // namespace
 
+Status checkSimulate(const SimulateFlags &flags) {
+  if (*topologyNamed(flags.topology) != Topology::TwoLevel)
+    return flags.nodeLink.empty() && flags.perNode == 1
+               ? Status()
+               : invalid("--per-node and --node-link need --topology two-level");
+  if (flags.nodeLink.empty() || flags.perNode < 2)
+    return invalid("--topology two-level needs --per-node, 2 or more, and --node-link");
+  for (uint64_t ranks : flags.ranks)
+    if (ranks > flags.perNode && ranks % flags.perNode != 0)
+      return invalid("--per-node ", flags.perNode, ": ", ranks, " ranks are no whole nodes");
+  return {};
+}
+
 Status simulate(const SimulateFlags &flags) {
-  DLC_TRY_ASSIGN(network, networkOf(flags));
+  const Network network = networkOf(flags);
   DLC_TRY_ASSIGN(state, flags.createState());
   const Plan &plan = state->module()->plan();
   if (!plan.dataParallel)

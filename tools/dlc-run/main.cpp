@@ -6,6 +6,7 @@
 #include "tools/dlc-run/Command.h"
 
 #include <cstdio>
+#include <functional>
 #include <map>
 
 using namespace dlc::runtime;
@@ -34,6 +35,7 @@ struct CommandLine {
 
   CommandLine();
   CLI::App *add(const char *name, const char *description);
+  static void refuse(CLI::App *command, std::function<Status()> check);
   static void addDevice(CLI::App *command, DeviceFlags &flags);
   static void addDeviceDetails(CLI::App *command, DeviceFlags &flags);
   static void addRanks(CLI::App *command, RanksFlags &flags);
@@ -57,6 +59,14 @@ constexpr const char *dataText =
 
 CLI::App *CommandLine::add(const char *name, const char *description) {
   return app.add_subcommand(name, description);
+}
+
+/// Flags that do not go together are wrong usage, as a flag alone may be.
+void CommandLine::refuse(CLI::App *command, std::function<Status()> check) {
+  command->callback([check = std::move(check)] {
+    if (const Status status = check(); !status.ok())
+      throw CLI::ValidationError(std::string(status.message()));
+  });
 }
 
 void CommandLine::addDevice(CLI::App *command, DeviceFlags &flags) {
@@ -270,6 +280,7 @@ void CommandLine::addSimulate() {
       ->add_option("--trace", simulate.trace, "file for the schedule of the first of --ranks")
       ->type_name("FILE")
       ->check(fileName());
+  refuse(simulateCommand, [this] { return checkSimulate(simulate); });
 }
 
 void CommandLine::addLink() {
@@ -375,6 +386,7 @@ void CommandLine::addLaunch() {
       ->add_option("command", launch.command, "behind --: train, bench or link, and its flags")
       ->required()
       ->type_name("-- COMMAND ...");
+  refuse(launchCommand, [this] { return checkLaunch(launch); });
 }
 
 CommandLine::CommandLine() {
@@ -441,7 +453,6 @@ std::string advise(const std::string &word) {
 
 /// What the ranks would say of their flags, each of them, is said here once.
 Result<int> CommandLine::launchRanks() {
-  DLC_TRY(checkLaunch(launch));
   std::vector<const char *> words = {app.get_name().c_str()};
   for (const std::string &word : launch.command)
     words.push_back(word.c_str());
