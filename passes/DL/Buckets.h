@@ -33,8 +33,8 @@ inline constexpr int64_t mostLastBytes = int64_t(4) << 20;
 /// The fewest whose last reduction ends, by the model of `link`, about as early as can be, and also
 /// on a link that takes `margin` times as long: later at most by 1% of what one reduction of all
 /// takes, or by what one more would take from those who compute. If none does on both, the one that
-/// is least late. The last run has at most `mostLastBytes`, or one gradient. O(n^2) a bucket and cut
-/// that no other one beats.
+/// is least late. The last run has at most `mostLastBytes`, or one gradient. O(n^2) a bucket and
+/// cut that no other one beats.
 llvm::SmallVector<unsigned> cutByTime(llvm::ArrayRef<FinishedGradient> gradients, const Link &link,
                                       double margin = 1);
 

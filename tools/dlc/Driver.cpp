@@ -184,8 +184,8 @@ LogicalResult Driver::checkAgainstNames() {
 }
 
 /// What a sum takes from kernels of the CPU, however small it is: the thread that starts it runs in
-/// their place, behind a kernel that has left it no cache. 0.1 to 0.15 ms over TCP, where ranks have
-/// one core each.
+/// their place, behind a kernel that has left it no cache. 0.1 to 0.15 ms over TCP, where ranks
+/// have one core each.
 static constexpr double takenByHostSum = 1e-4;
 
 /// What is behind it depends on the target: cuDNN's engines, too.

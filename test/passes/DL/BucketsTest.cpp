@@ -104,8 +104,8 @@ TEST(Buckets, AreNeitherLinksOwn) {
   EXPECT_EQ(cutByTime(gradients, link, 2), (llvm::SmallVector<unsigned>{1, 1, 1, 1}));
 }
 
-// LeNet's large gradients in bf16, and its small ones: a sum more takes longer from the kernels than
-// it would spare at the end.
+// LeNet's large gradients in bf16, and its small ones: a sum more takes longer from the kernels
+// than it would spare at the end.
 TEST(Buckets, AreWorthWhatTheyTakeFromKernels) {
   const std::vector<FinishedGradient> large{{10000, 2e-3}, {800000, 6e-3}, {50000, 18e-3}};
   const std::vector<FinishedGradient> small{{2448, 22e-3}, {2000, 24e-3}};
