@@ -276,6 +276,8 @@ void Bucketing::run() {
 namespace {
 struct BucketGradients : dlc::dl::impl::BucketGradientsBase<BucketGradients> {
   using BucketGradientsBase::BucketGradientsBase;
-  void runOnOperation() override { Bucketing(getOperation(), {alpha, beta, taken}, bucketBytes).run(); }
+  void runOnOperation() override {
+    Bucketing(getOperation(), {alpha, beta, taken}, bucketBytes).run();
+  }
 };
 } // namespace
