@@ -445,21 +445,28 @@ static std::optional<std::pair<StringRef, StringRef>> findOtherLayout(const Kern
       axes == 1 ? "it has one spatial dimension" : "it has three spatial dimensions");
 }
 
-/// A row each.
+/// A row each, with the layers in the order in which they run.
 static json::Array buildFallbacks(ModuleOp module, KernelSelector &selector) {
+  llvm::StringMap<llvm::SetVector<StringRef>> layers; ///< by the kernel's symbol
+  module.walk([&](exec::LaunchOp launch) {
+    layers[launch.getKernel()].insert(exec::getRecordName(launch.getLoc()));
+  });
   json::Array rows;
   for (auto kernel : module.getOps<exec::KernelOp>()) {
     FailureOr<KernelSpec> spec = KernelSpec::get(kernel.getBody().front());
     if (failed(spec) || spec->anchor() != Anchor::Convolution)
       continue;
+    auto add = [&](StringRef wanted, StringRef reason) {
+      rows.push_back(
+          json::Object{{"kernel", kernel.getSymName().str()},
+                       {"layers", json::Array(layers[kernel.getSymName()].getArrayRef())},
+                       {"wanted", wanted},
+                       {"reason", reason}});
+    };
     if (auto fallback = findFallback(*spec, selector))
-      rows.push_back(json::Object{{"kernel", kernel.getSymName().str()},
-                                  {"wanted", stringifyConvolutionAlgorithm(fallback->first)},
-                                  {"reason", fallback->second}});
+      add(stringifyConvolutionAlgorithm(fallback->first), fallback->second);
     if (auto other = findOtherLayout(*spec, selector.target()))
-      rows.push_back(json::Object{{"kernel", kernel.getSymName().str()},
-                                  {"wanted", other->first},
-                                  {"reason", other->second}});
+      add(other->first, other->second);
   }
   return rows;
 }
@@ -759,8 +766,13 @@ static void printDerived(const json::Array &derived, llvm::raw_ostream &out) {
 static void printFallbacks(const json::Array &fallbacks, llvm::raw_ostream &out) {
   for (const json::Value &value : fallbacks) {
     const json::Object &row = *value.getAsObject();
-    out << *row.getString("kernel") << ": not " << *row.getString("wanted") << ": "
-        << *row.getString("reason") << '\n';
+    const json::Array &layers = *row.getArray("layers");
+    out << *row.getString("kernel");
+    if (!layers.empty())
+      out << " (" << *layers.front().getAsString()
+          << (layers.size() > 1 ? llvm::formatv(" and {0} more", layers.size() - 1).str() : "")
+          << ")";
+    out << ": not " << *row.getString("wanted") << ": " << *row.getString("reason") << '\n';
   }
 }
 
