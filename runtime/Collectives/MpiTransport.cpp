@@ -21,6 +21,7 @@
 namespace dlc::runtime {
 namespace {
 
+using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 /// Elements of one call of MPI.
@@ -60,15 +61,17 @@ MPI_Datatype typeOf(dlc_dtype dtype) {
   }
 }
 
+/// A number that mpirun tells a rank of itself.
+unsigned told(const char *variable) {
+  const char *text = std::getenv(variable);
+  return text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : 0;
+}
+
 /// What can be said of ranks that have not come, where mpirun started this one.
 std::string missingRanks() {
-  const auto number = [](const char *variable) {
-    const char *text = std::getenv(variable);
-    return text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : 0;
-  };
-  const unsigned ranks = number("OMPI_COMM_WORLD_SIZE");
-  return describeMissing(findRankProcesses(), number("OMPI_COMM_WORLD_RANK"), ranks,
-                         /*allAreHere=*/number("OMPI_COMM_WORLD_LOCAL_SIZE") == ranks);
+  const unsigned ranks = told("OMPI_COMM_WORLD_SIZE");
+  return describeMissing(findRankProcesses(), told("OMPI_COMM_WORLD_RANK"), ranks,
+                         /*allAreHere=*/told("OMPI_COMM_WORLD_LOCAL_SIZE") == ranks);
 }
 
 /// Where kernels keep all processors busy, a thread that wakes up waits until the turn of one of
@@ -95,7 +98,10 @@ Result<std::shared_ptr<Transport>> MpiTransport::open(const TransportOptions &op
     std::future<Status> started = ready->get_future();
     transport->thread =
         startThread([transport = transport.get(), ready] { transport->work(*ready); });
-    if (started.wait_for(transport->patience()) != std::future_status::ready) {
+    // A machine's ranks give up one after the other: the first says that some are missing, and
+    // mpirun ends the others before it is their turn.
+    const auto turn = 2s * told("OMPI_COMM_WORLD_LOCAL_RANK");
+    if (started.wait_for(transport->patience() + turn) != std::future_status::ready) {
       // Nothing calls the thread back from MPI, so it is left there with what it works on.
       transport->thread.detach();
       new std::shared_ptr<MpiTransport>(transport);
@@ -361,7 +367,6 @@ bool MpiTransport::progress(std::unique_lock<std::mutex> &lock) {
 }
 
 void MpiTransport::work(std::promise<Status> &ready) {
-  using namespace std::chrono_literals;
   Status status = guarded([&] { return initialise(); });
   const bool up = status.ok();
   ready.set_value(std::move(status));
