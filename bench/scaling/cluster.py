@@ -38,11 +38,12 @@ def run(*command):
 
 
 class Cluster:
-    """`nodes` namespaces, one core each; `rate` as tc writes it (1gbit), `delay` of what a node sends in microseconds."""
+    """`nodes` namespaces, one core each; `rate` as tc writes it (1gbit), `delay` of what a node sends in microseconds. With `between` the second
+    half of them has a bridge of its own, and all that one half sends to the other passes one link of that rate."""
 
-    def __init__(self, nodes, rate, delay=0):
+    def __init__(self, nodes, rate, delay=0, between=None):
         self.nodes = nodes
-        self.bridge = f"dlc{os.getpid()}b"
+        self.bridge, self.second = f"dlc{os.getpid()}b", f"dlc{os.getpid()}c" if between else None
         self.folder = tempfile.mkdtemp()
         self.delaying = None
         # Of its own: several clusters may stand at a time.
@@ -52,6 +53,8 @@ class Cluster:
             # mpirun reaches the daemons on the nodes over an address of the bridge.
             run("ip", "addr", "add", f"{self.subnet}.254/24", "dev", self.bridge)
             run("ip", "link", "set", self.bridge, "up")
+            if between:
+                self.divide(between)
             for node in range(nodes):
                 run("ip", "netns", "add", self.name(node))
             if delay:
@@ -86,6 +89,16 @@ class Cluster:
     def address(self, node):
         return f"{self.subnet}.{node + 1}"
 
+    def divide(self, rate):
+        """A second bridge, and the link to it: limited both ways, as add() does of what a node sends."""
+        run("ip", "link", "add", self.second, "type", "bridge")
+        run("ip", "link", "set", self.second, "up")
+        ends = [each + "l" for each in (self.bridge, self.second)]
+        run("ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
+        for end, bridge in zip(ends, (self.bridge, self.second)):
+            run("ip", "link", "set", end, "mtu", "9000", "master", bridge, "up")
+            run("tc", "qdisc", "add", "dev", end, "root", "tbf", "rate", rate, "burst", "16kb", "latency", "100ms")
+
     def connect_late(self, delay):
         """Pairs of interfaces as of veth, whose frames delay.py carries."""
         pairs = [each for node in range(self.nodes) for each in (self.name(node), self.end(node))]
@@ -100,7 +113,7 @@ class Cluster:
         name, end = self.name(node), self.end(node)
         inside = ["ip", "netns", "exec", name]
         run("ip", "link", "set", name, "netns", name, "name", "eth0")
-        run("ip", "link", "set", end, "master", self.bridge, "up")
+        run("ip", "link", "set", end, "master", self.second if self.second and node >= self.nodes // 2 else self.bridge, "up")
         run(*inside, "ip", "addr", "add", f"{self.address(node)}/24", "dev", "eth0")
         # Packets as large as in a cluster, and a sender that heeds lost ones: Linux from 6.17 on drops what a busy receiver has no room for, and with
         # packets of 1500 bytes and BBR a connection then stood still for seconds.
@@ -145,7 +158,9 @@ class Cluster:
             # A link goes at once, what is in a namespace some time after it.
             subprocess.run(["ip", "link", "del", self.end(node)], stderr=subprocess.DEVNULL)
             subprocess.run(["ip", "netns", "del", self.name(node)], stderr=subprocess.DEVNULL)
-        subprocess.run(["ip", "link", "del", self.bridge], stderr=subprocess.DEVNULL)
+        for bridge in filter(None, (self.bridge, self.second)):
+            subprocess.run(["ip", "link", "del", bridge + "l"], stderr=subprocess.DEVNULL)
+            subprocess.run(["ip", "link", "del", bridge], stderr=subprocess.DEVNULL)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

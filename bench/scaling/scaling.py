@@ -5,6 +5,7 @@ usage: scaling.py [--tools build/release/bin] [--cases lenet/256] [--rates 100mb
                   [--variants whole,buckets,bf16,1bit,top-k,ddp] [--modes weak,strong] [--python PYTHON] [--json]
        scaling.py --start-up [--ranks 4] --data idx:DIR     what `dlc-run launch` takes beyond mpirun, to the end of the first step
        scaling.py --alone [--rounds 9]                      a data-parallel build on one rank beside one without, in pairs
+       scaling.py --sums [--rates 100mbit] [--within 400mbit]    four ranks' sums beside those that `dlc-run simulate` makes of the same network
 
 A case is a network and the batch of one rank; strong scaling divides it among the ranks. Each variant of dlc is compiled for what
 `dlc-run link` measures on the link. `whole` reduces all gradients behind the backward pass. Times are medians of steps as the slowest rank
@@ -31,6 +32,9 @@ MODELS = {"lenet": "examples/lenet/lenet.dl", "mlp": "examples/mlp/mlp.dl", "ale
           "residual": "bench/training/residual.dl", "resnet50": "examples/resnet50/resnet50.dl"}
 VARIANTS = {"whole": ["--disable-pass=dl-bucket-gradients"], "buckets": [], "bf16": ["--compress=bf16"], "1bit": ["--compress=1bit"],
             "top-k": ["--compress=top-k"], "ddp": None}
+# What is simulated, and what sums meanwhile: what dlc-run takes by itself, or one of Open MPI's, by their numbers.
+SUMS = (("ring", "scatter and gather"), ("ring", "ring"), ("tree", "binomial"), ("two-level", "scatter and gather"))
+ALGORITHMS = {"ring": "1", "binomial": "2"}
 DDP = ("lenet", "mlp", "alexnet", "resnet50")
 
 
@@ -153,6 +157,31 @@ class Bench:
                    "ratio_of_least": least[1] / least[0], "plain_ms": statistics.median(medians[0]),
                    "data_parallel_ms": statistics.median(medians[1])}
 
+    def sums(self):
+        """What one sum of all gradients takes among four ranks, and what it is simulated to take from the link that two ranks measure. On two
+        levels two and two have a link of the rate between them, and links of `within` to each other."""
+        (net, batch), within = self.options.cases[0], self.options.within
+        module = self.compile(net, batch, "--data-parallel", *VARIANTS["whole"])
+        links = {}
+        for rate in (within, *self.options.rates):
+            with cluster.Cluster(2, rate) as nodes:
+                links[rate] = self.link(nodes)
+        link = lambda rate: ",".join(map(str, links[rate]))
+        for rate in self.options.rates:
+            for topology, algorithm in SUMS:
+                levels = topology == "two-level"
+                more = ["--per-node", "2", "--node-link", link(within)] if levels else []
+                predicted = last_object(output(self.run, "simulate", module, "--ranks", "4", "--topology", topology, "--link", link(rate), *more,
+                                               "--json"))["communication_ms"]
+                chosen = ["--mca", "coll_libnbc_iallreduce_algorithm", ALGORITHMS[algorithm]] if algorithm in ALGORITHMS else []
+                with cluster.Cluster(4, within if levels else rate, between=rate if levels else None) as nodes:
+                    ranks = last_object(nodes.mpirun(*chosen, self.run, "bench", module, "--steps", str(self.options.steps), "--json", "--trace",
+                                                     os.path.join(self.folder, "trace.json")))["trace"]["ranks"]
+                # A tree's root has sent all before its leaves have it.
+                measured = max(each["communication_ms"] for each in ranks)
+                yield {"sums": f"{net}/{batch}", "topology": topology, "algorithm": algorithm, "within": within if levels else rate, "rate": rate,
+                       "links": links, "measured_ms": measured, "predicted_ms": predicted}
+
 
 def case(text):
     net, slash, batch = text.partition("/")
@@ -168,6 +197,9 @@ def line(row):
     if "alone" in row:
         return (f"{row['alone']}: data-parallel on one rank takes {row['ratio']:.4f} of what it takes without ({row['least']:.3f} - "
                 f"{row['most']:.3f}), shortest steps {row['ratio_of_least']:.4f}")
+    if "topology" in row:
+        return (f"{row['topology']:9} {row['algorithm']:18} {row['within']} within, {row['rate']} between: a sum takes "
+                f"{row['measured_ms']:.1f} ms, predicted {row['predicted_ms']:.1f}")
     hidden = (f"  backward {row['backward_ms']:8.2f}  communication {row['communication_ms']:8.2f}  exposed {row['exposed_ms']:8.2f}  waiting {row['waiting_ms']:7.2f}  "
               f"hidden {100 * row['overlap']:5.1f}%  sums {row['sums']}  predicted {row['predicted_ms']:8.2f}" if "overlap" in row else "")
     return (f"{row['case']:12} {row['mode']:6} {row['rate']:8} {row['variant']:8} {row['median_ms']:9.2f} ms  speed-up {row['speedup']:.2f}" + hidden)
@@ -189,6 +221,8 @@ def main():
     parser.add_argument("--data")
     parser.add_argument("--start-up", action="store_true")
     parser.add_argument("--alone", action="store_true")
+    parser.add_argument("--sums", action="store_true")
+    parser.add_argument("--within", default="400mbit", help="rate of links between two ranks of a node, for --sums")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     options = parser.parse_args()
     for known, given, what in ((VARIANTS, options.variants, "variant"), (("weak", "strong"), options.modes, "mode")):
@@ -203,7 +237,8 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options, folder)
-        for row in bench.start_up() if options.start_up else bench.alone() if options.alone else bench.all():
+        rows = (bench.start_up() if options.start_up else bench.alone() if options.alone else bench.sums() if options.sums else bench.all())
+        for row in rows:
             print(json.dumps(row) if options.json else line(row), flush=True)
 
 
