@@ -10,8 +10,9 @@ ResNet-50 over Omni-Path, 12.5 GB/s: the authors of PRACE's Best Practice Guide 
 on 104,448 cores, 1,536 nodes, and 28 minutes (Codreanu et al. 2017). 90 epochs of ImageNet in that time are 44.7 images/s of a node; 32 images
 of each in a step are our assumption. Dell ("Deep Learning Performance with Intel Caffe", 2018, figure 2) has within 90% on 128 nodes, 83% on 256
 and 76% on 314. The network alone must not be below what is reported. One number is fitted, the spread of a node's kernels in a step that
-makes 1,536 nodes scale as reported; the others are then predicted. Dell's nodes compute fewer images each from 256 nodes on, which keeps the
-batch below 8k and is not simulated: there the prediction is above what is reported.
+makes 1,536 nodes scale as reported; the others are then predicted. On more than 128 of Dell's nodes, by its own account, each computes fewer
+images, to keep the batch below 8k, and less efficiently; how much less is not published and not simulated: there the prediction is above what
+is reported.
 
 Buckets are cut for kernels as long as this machine's, which are slower: overlap hides less of AlexNet's sums than buckets for a GPU would.
 """
