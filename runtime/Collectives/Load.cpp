@@ -3,7 +3,6 @@
 #include "runtime/Core/PluginLibrary.h"
 #include "runtime/Core/Support.h"
 
-#include <cstdlib>
 #include <dlfcn.h>
 
 namespace dlc::runtime {
@@ -22,8 +21,7 @@ static Result<std::shared_ptr<Transport>> openMpi(const TransportOptions &option
 
 Result<std::shared_ptr<Transport>> openTransport(const TransportOptions &options) {
   return guarded([&]() -> Result<std::shared_ptr<Transport>> {
-    const Launched launched =
-        launchedBy([](const char *name) -> const char * { return std::getenv(name); });
+    const Launched launched = launchedBy();
     if (launched.ranks <= 1)
       return selfTransport();
     DLC_TRY_ASSIGN(transport, openMpi(options));

@@ -61,17 +61,15 @@ MPI_Datatype typeOf(dlc_dtype dtype) {
   }
 }
 
-/// A number that mpirun tells a rank of itself.
-unsigned told(const char *variable) {
-  const char *text = std::getenv(variable);
-  return text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : 0;
-}
-
 /// What can be said of ranks that have not come, where mpirun started this one.
 std::string missingRanks() {
-  const unsigned ranks = told("OMPI_COMM_WORLD_SIZE");
-  return describeMissing(findRankProcesses(), told("OMPI_COMM_WORLD_RANK"), ranks,
-                         /*allAreHere=*/told("OMPI_COMM_WORLD_LOCAL_SIZE") == ranks);
+  const auto number = [](const char *variable) {
+    const char *text = std::getenv(variable);
+    return text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : 0;
+  };
+  const unsigned ranks = number("OMPI_COMM_WORLD_SIZE");
+  return describeMissing(findRankProcesses(), number("OMPI_COMM_WORLD_RANK"), ranks,
+                         /*allAreHere=*/number("OMPI_COMM_WORLD_LOCAL_SIZE") == ranks);
 }
 
 /// Where kernels keep all processors busy, a thread that wakes up waits until the turn of one of
@@ -100,7 +98,7 @@ Result<std::shared_ptr<Transport>> MpiTransport::open(const TransportOptions &op
         startThread([transport = transport.get(), ready] { transport->work(*ready); });
     // A machine's ranks give up one after the other: the first says that some are missing, and
     // mpirun ends the others before it is their turn.
-    const auto turn = 2s * told("OMPI_COMM_WORLD_LOCAL_RANK");
+    const auto turn = 2s * localRank();
     if (started.wait_for(transport->patience() + turn) != std::future_status::ready) {
       // Nothing calls the thread back from MPI, so it is left there with what it works on.
       transport->thread.detach();

@@ -63,6 +63,8 @@ public:
 
 std::shared_ptr<Transport> selfTransport() { return std::make_shared<SelfTransport>(); }
 
+const char *environmentOf(const char *name) { return std::getenv(name); }
+
 Launched launchedBy(const char *(*getEnvironment)(const char *name)) {
   // A shell that Slurm gave resources to has SLURM_NTASKS too: of the allocation, also where it is
   // itself a step, of one task.

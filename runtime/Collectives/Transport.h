@@ -95,16 +95,19 @@ public:
 /// One rank: nothing to do.
 std::shared_ptr<Transport> selfTransport();
 
+/// A variable of this process's environment; null if it is not set.
+const char *environmentOf(const char *name);
+
 /// What a starter such as mpirun has put into the environment: how many processes it started, 0 if
-/// this process was started by none. `getEnvironment` reads a variable; null if it is not set.
+/// this process was started by none. `getEnvironment` reads a variable as environmentOf().
 struct Launched {
   unsigned ranks = 0;
   /// "mpirun", "srun", "a PMI starter"
   std::string_view by;
 };
 /// The number among the processes of this machine that the starter gave to this one; 0 without one.
-unsigned localRank(const char *(*getEnvironment)(const char *name));
-Launched launchedBy(const char *(*getEnvironment)(const char *name));
+unsigned localRank(const char *(*getEnvironment)(const char *name) = environmentOf);
+Launched launchedBy(const char *(*getEnvironment)(const char *name) = environmentOf);
 
 struct TransportOptions {
   /// Seconds for which a collective may wait for a rank before the run ends.

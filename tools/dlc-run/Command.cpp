@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 namespace dlc::runtime::tool {
 
@@ -34,13 +33,12 @@ Result<std::shared_ptr<Device>> DeviceFlags::open(const Module &module) const {
 
 Result<std::shared_ptr<Device>> DeviceFlags::open() const {
   if (device == "cuda")
-    return openCuda(
-        {.localRank = localRank([](const char *name) -> const char * { return std::getenv(name); }),
-         .graph = !noCudaGraph,
-         .libraries = !noLibraries,
-         .warn = [](auto line) {
-           std::fprintf(stderr, "warning: %s\n", std::string(line).c_str());
-         }});
+    return openCuda({.localRank = localRank(),
+                     .graph = !noCudaGraph,
+                     .libraries = !noLibraries,
+                     .warn = [](auto line) {
+                       std::fprintf(stderr, "warning: %s\n", std::string(line).c_str());
+                     }});
   if (device == "simt")
     return openSimt({.threads = threads, .seed = simtSeed, .libraries = !noLibraries});
   return openCpu({.threads = threads});

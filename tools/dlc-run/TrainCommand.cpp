@@ -392,7 +392,7 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
     DLC_TRY(trainer->run(silent).in(flags.module));
     return tracer->finish(plan, *ranks, nullptr);
   }
-  Reporter reporter(flags.json, flags.steps, ranks->ranks() > 1);
+  Reporter reporter(flags.json, flags.steps, launchedBy().by == "mpirun");
   DLC_TRY(trainer->run(reporter).in(flags.module));
   Json summary = reporter.summary(*trainer);
   DLC_TRY(tracer->finish(plan, *ranks, flags.json ? &summary : nullptr));
