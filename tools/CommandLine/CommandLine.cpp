@@ -127,10 +127,12 @@ static const CLI::Option *optionOf(const CLI::App &command, std::string_view mes
 
 static std::string describe(const CLI::App &root, const CLI::ParseError &error,
                             const Advice &advice) {
-  for (const std::string &argument : root.remaining(/*recurse=*/true))
-    if (argument != "--")
-      return describeLeftOver(root, argument, advice);
   const CLI::App &command = activeCommand(root);
+  // What stands behind -- is left to the root, and stands last.
+  for (const CLI::App *app : {&command, &root})
+    for (const std::string &argument : app->remaining())
+      if (argument != "--")
+        return describeLeftOver(root, argument, advice);
   const std::string message = error.what();
   const CLI::Option *option = optionOf(command, message);
   if (error.get_name() == "RequiredError" && &command == &root && !commandsOf(root).empty())

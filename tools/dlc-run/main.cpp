@@ -49,6 +49,7 @@ struct CommandLine {
   void addStep();
   void addCheck();
   void addLaunch();
+  std::optional<int> read(int argc, const char *const *argv);
   Result<int> run();
   Result<int> launchRanks();
   Status runHere();
@@ -451,14 +452,22 @@ std::string advise(const std::string &word) {
   return "";
 }
 
+std::optional<int> CommandLine::read(int argc, const char *const *argv) {
+  return readCommandLine(app, argc, argv, [this](const std::string &word) -> std::string {
+    if (*launchCommand && trainCommand->get_option_no_throw(word) &&
+        !launchCommand->get_option_no_throw(word))
+      return "the ranks' command stands behind --: dlc-run launch -n 2 -- train MODULE.so " + word;
+    return advise(word);
+  });
+}
+
 /// What the ranks would say of their flags, each of them, is said here once.
 Result<int> CommandLine::launchRanks() {
   std::vector<const char *> words = {app.get_name().c_str()};
   for (const std::string &word : launch.command)
     words.push_back(word.c_str());
   CommandLine ofRanks;
-  if (const auto exitCode =
-          readCommandLine(ofRanks.app, static_cast<int>(words.size()), words.data(), advise))
+  if (const auto exitCode = ofRanks.read(static_cast<int>(words.size()), words.data()))
     return *exitCode;
   DLC_TRY_ASSIGN(succeeded, tool::launch(launch));
   return succeeded ? Done : Failed;
@@ -501,7 +510,7 @@ Status CommandLine::runHere() {
 
 Result<int> parseAndRun(int argc, char **argv) {
   CommandLine line;
-  if (const auto exitCode = readCommandLine(line.app, argc, argv, advise))
+  if (const auto exitCode = line.read(argc, argv))
     return *exitCode;
   return line.run();
 }
