@@ -298,8 +298,11 @@ Result<Prepared> prepare(const TrainFlags &flags, const std::shared_ptr<Transpor
 
 /// What another number of ranks than before makes of an epoch that has begun.
 std::string describeRest(const Dataset &data, uint64_t batches, unsigned ranks) {
-  return data.isSequence() ? std::string("the rest of the epoch reads other parts of the text")
-                           : concat(batches % ranks, " batches of the epoch are trained again");
+  if (data.isSequence())
+    return "the rest of the epoch reads other parts of the text";
+  const uint64_t again = batches % ranks;
+  return concat(again, again == 1 ? " batch of the epoch is" : " batches of the epoch are",
+                " trained again");
 }
 
 /// What it makes of learning rates.
