@@ -449,19 +449,19 @@ static std::optional<std::pair<StringRef, StringRef>> findOtherLayout(const Kern
 static json::Array buildFallbacks(ModuleOp module, KernelSelector &selector) {
   llvm::StringMap<llvm::SetVector<StringRef>> layers; ///< by the kernel's symbol
   module.walk([&](exec::LaunchOp launch) {
-    layers[launch.getKernel()].insert(exec::getRecordName(launch.getLoc()));
+    layers[launch.getKernel()].insert(exec::getRecordName(launch.getLoc()).split("/").first);
   });
   json::Array rows;
   for (auto kernel : module.getOps<exec::KernelOp>()) {
     FailureOr<KernelSpec> spec = KernelSpec::get(kernel.getBody().front());
     if (failed(spec) || spec->anchor() != Anchor::Convolution)
       continue;
-    auto add = [&](StringRef wanted, StringRef reason) {
+    auto add = [&](StringRef wanted, const Twine &reason) {
       rows.push_back(
           json::Object{{"kernel", kernel.getSymName().str()},
                        {"layers", json::Array(layers[kernel.getSymName()].getArrayRef())},
-                       {"wanted", wanted},
-                       {"reason", reason}});
+                       {"wanted", wanted.str()},
+                       {"reason", reason.str()}});
     };
     if (auto fallback = findFallback(*spec, selector))
       add(stringifyConvolutionAlgorithm(fallback->first), fallback->second);

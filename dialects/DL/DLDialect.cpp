@@ -106,6 +106,13 @@ static LogicalResult verifyIgnored(Operation *op, Attribute value, Type type) {
   return success();
 }
 
+static LogicalResult verifyLoss(Operation *op, Attribute value) {
+  auto number = dyn_cast<IntegerAttr>(value);
+  if (!number || !number.getType().isSignlessInteger(64) || number.getInt() < 0)
+    return op->emitOpError("expects dl.loss to be an i64 of 0 or more, found ") << value;
+  return success();
+}
+
 LogicalResult DLDialect::verifyRegionArgAttribute(Operation *op, unsigned regionIndex,
                                                   unsigned argIndex, NamedAttribute attribute) {
   StringRef name = attribute.getName();
@@ -134,6 +141,8 @@ LogicalResult DLDialect::verifyRegionResultAttribute(Operation *op, unsigned reg
       (name == "dl.kind" && kind && kind.getValue() != program::ValueKind::Input) ||
       (name == "dl.of" && isa<FlatSymbolRefAttr>(value)))
     return success();
+  if (name == "dl.loss")
+    return verifyLoss(op, value);
   if (name == "dl.batch_axis")
     return verifyBatchAxis(op, value, cast<FunctionOpInterface>(op).getResultTypes()[resultIndex]);
   return op->emitOpError("has an unknown or malformed attribute ")

@@ -19,7 +19,7 @@ def DL_FloatTensor : StaticShapeTensorOf<[DL_Float]>;
 def DL_NumberTensor : StaticShapeTensorOf<[F32, F64, BF16, F16, I32, I64, UI8]>;
 def DL_IntTensor : StaticShapeTensorOf<[I32, I64]>;
 /// A number that the runtime gives.
-def DL_ScalarTensor : 0DTensorOf<[F32, I32, I64]>;
+def DL_ScalarTensor : 0DTensorOf<[F32, F64, I32, I64]>;
 def DL_BoolTensor : StaticShapeTensorOf<[I1]>;
 
 class DL_Op<string mnemonic, list<Trait> traits = []> : Op<DL_Dialect, mnemonic, traits>;

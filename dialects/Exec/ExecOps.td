@@ -194,13 +194,14 @@ def Exec_ConstantOp : Exec_Reference<"constant", [Pure]> {
 def Exec_ScalarOp : Exec_Reference<"scalar", [Pure]> {
   let summary = "a number in the scalars block, written by the runtime before each run";
   let description = [{
-    Equal names are one scalar. Its type is f32, i32 or i64. Read-only.
+    Equal names are one scalar. Its type is f32, f64, i32 or i64. Read-only.
     ```mlir
     %lr = exec.scalar "optimizer.learning_rate", 1.0e-02 as f32 scheduled at 0 : !exec.buffer<4>
     ```
     (C1) As many bytes as the type has, at a multiple of them.
   }];
-  let arguments = (ins StrAttr:$name, F64Attr:$value, TypeAttrOf<AnyTypeOf<[F32, I32, I64]>>:$type,
+  let arguments = (ins StrAttr:$name, F64Attr:$value,
+                       TypeAttrOf<AnyTypeOf<[F32, F64, I32, I64]>>:$type,
                        UnitAttr:$scheduled, I64Attr:$offset);
   let assemblyFormat = [{
     $name `,` $value `as` $type (`scheduled` $scheduled^)? `at` $offset attr-dict `:` type($buffer)

@@ -8,7 +8,8 @@
 //   dl.assign @w.momentum, %new#1
 //   dl.return
 //
-// One multi_tensor for all parameters with equal optimizer settings and element type. Gradients
+// One multi_tensor for all parameters with equal optimizer settings and element type, whose
+// gradients are of the same losses. Gradients
 // accumulate, are reduced over ranks and clipped before; each of these is a room of its own, see
 // Update/EntryUpdate.h.
 //
@@ -29,33 +30,47 @@ using namespace mlir;
 using namespace dlc;
 using namespace dlc::dl;
 
+/// A gradient, and the number of the loss that it is of.
+using Part = std::pair<Value, int64_t>;
+
 /// The gradients that the entry returns, by the name of their variable.
-static llvm::DenseMap<StringAttr, Value> returnedGradients(EntryOp entry) {
-  llvm::DenseMap<StringAttr, Value> gradients;
-  for (auto [i, output] : llvm::enumerate(entry.getReturn().getOutputs()))
-    if (auto of = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, "dl.of"))
-      if (entry.getOutputKind(i) == program::ValueKind::Gradient)
-        gradients.try_emplace(of.getAttr(), output);
+static llvm::DenseMap<StringAttr, SmallVector<Part>> returnedGradients(EntryOp entry) {
+  llvm::DenseMap<StringAttr, SmallVector<Part>> gradients;
+  for (auto [i, output] : llvm::enumerate(entry.getReturn().getOutputs())) {
+    auto of = entry.getResultAttrOfType<FlatSymbolRefAttr>(i, "dl.of");
+    if (!of || entry.getOutputKind(i) != program::ValueKind::Gradient)
+      continue;
+    auto loss = entry.getResultAttrOfType<IntegerAttr>(i, "dl.loss");
+    gradients[of.getAttr()].emplace_back(output, loss ? loss.getInt() : 0);
+  }
   return gradients;
 }
 
 /// Sorts `updates` into groups, in order of first appearance.
 static LogicalResult collectGroups(EntryUpdate &update) {
   EntryOp entry = update.entry;
-  const llvm::DenseMap<StringAttr, Value> gradients = returnedGradients(entry);
-  llvm::MapVector<std::pair<OptimizerAttr, Type>, ParameterGroup> found;
+  const auto gradients = returnedGradients(entry);
+  llvm::MapVector<std::tuple<OptimizerAttr, Type, Attribute>, ParameterGroup> found;
   for (UpdateAttr each : entry.getUpdatesAttr().getAsRange<UpdateAttr>()) {
     StringAttr name = each.getVariable().getAttr();
     auto variable = update.symbols.lookup<VariableOp>(name);
-    Value gradient = gradients.lookup(name);
-    if (!gradient)
+    const SmallVector<Part> parts = gradients.lookup(name);
+    if (parts.empty())
       return emitError(entry.getLoc())
              << "'" << entry.getSymName() << "' updates '" << name.getValue()
              << "' but returns no gradient of it: dl-differentiate comes first";
     Type type = variable.getTensorType().getElementType();
-    ParameterGroup &group = found[{each.getOptimizer(), type}];
+    UpdatedParameter parameter{each, variable, parts.front().first};
+    SmallVector<int64_t, 1> losses;
+    for (auto [gradient, loss] : parts) {
+      parameter.parts.push_back(gradient);
+      losses.push_back(loss);
+    }
+    ParameterGroup &group =
+        found[{each.getOptimizer(), type, DenseI64ArrayAttr::get(entry.getContext(), losses)}];
     group.optimizer = each.getOptimizer();
-    group.parameters.push_back({each, variable, gradient});
+    group.losses = losses;
+    group.parameters.push_back(std::move(parameter));
   }
   for (auto &[key, group] : found)
     update.groups.push_back(std::move(group));
@@ -88,8 +103,8 @@ static LogicalResult buildUpdate(EntryUpdate update, const Compression &compress
   int64_t runs = update.entry.getAccumulate().value_or(1);
   update.entry.removeUpdatesAttr();
   update.entry.removeAccumulateAttr();
-  update.weight = update.entry.getReturn().getWeight();
-  update.entry.getReturn().getWeightMutable().clear();
+  update.weights = llvm::to_vector<1>(update.entry.getReturn().getWeights());
+  update.entry.getReturn().getWeightsMutable().clear();
   if (runs > 1 && !update.groups.empty())
     accumulateGradients(update, runs);
   if (program::isDataParallel(update.entry) && !update.groups.empty())
@@ -111,6 +126,17 @@ static void readAverages(EntryOp entry, const Averages &averages) {
       read.setVariable(average.getSymName());
 }
 
+/// Of the settings of optimizers: f64 where a parameter is, so that none of them is rounded before
+/// it is used.
+static Type settingType(ModuleOp module) {
+  const bool isWide = llvm::any_of(module.getOps<VariableOp>(), [](VariableOp variable) {
+    return variable.getRole() == program::Role::Parameter &&
+           variable.getTensorType().getElementType().isF64();
+  });
+  Builder builder(module.getContext());
+  return isWide ? builder.getF64Type() : builder.getF32Type();
+}
+
 namespace {
 struct BuildUpdate : dlc::dl::impl::BuildUpdateBase<BuildUpdate> {
   using BuildUpdateBase::BuildUpdateBase;
@@ -130,6 +156,7 @@ struct BuildUpdate : dlc::dl::impl::BuildUpdateBase<BuildUpdate> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     Averages averages;
+    const Type real = settingType(getOperation());
     std::optional<Compression> how = compression();
     if (!how) {
       getOperation().emitError()
@@ -137,7 +164,7 @@ struct BuildUpdate : dlc::dl::impl::BuildUpdateBase<BuildUpdate> {
       return signalPassFailure();
     }
     for (EntryOp entry : getOperation().getOps<EntryOp>())
-      if (entry.getUpdates() && failed(buildUpdate({entry, symbols, averages}, *how)))
+      if (entry.getUpdates() && failed(buildUpdate({entry, symbols, averages, real}, *how)))
         return signalPassFailure();
     if (!keepWeightGradients)
       for (EntryOp entry : getOperation().getOps<EntryOp>()) {

@@ -149,7 +149,7 @@ EntryOp Deriver::getPrepare() {
   prepare = EntryOp::create(builder, module.getLoc(), "prepare", builder.getFunctionType({}, {}),
                             program::EntryKind::Prepare);
   builder.setInsertionPointToEnd(&prepare.getBlock());
-  ReturnOp::create(builder, module.getLoc(), ValueRange(), Value());
+  ReturnOp::create(builder, module.getLoc(), ValueRange());
   symbols.insert(prepare);
   return prepare;
 }

@@ -105,7 +105,10 @@ public:
 private:
   void mergeReads();
   LogicalResult resolve(GradientOp request);
+  LogicalResult differentiateParts(SmallVectorImpl<UpdateAttr> &updates);
   LogicalResult differentiateLoss();
+  SmallVector<Value> readsOf(ArrayRef<UpdateAttr> updates);
+  void addGradient(VariableOp parameter, Value gradient, StringRef suffix = {});
   Value zeroGradient(VariableOp parameter);
 
   EntryOp entry;
@@ -390,39 +393,89 @@ static Value shareOfRanks(EntryOp entry, Value loss, Value weight) {
   OpBuilder builder(entry.getReturn());
   TensorBuilder b{builder, stageLoc(loss.getLoc(), "share")};
   Value total = b.sumOverRanks(weight);
-  Value share = b.divide(weight, b.select(b.above(total, 0), total, b.splatLike(total, 1)));
+  Value share = b.divide(weight, b.aboveZeroOrOne(total));
   return b.multiply(loss, b.castLike(share, loss));
+}
+
+/// The sum of the losses: where ranks weigh them, each as this rank's share of all.
+static Value wholeLoss(EntryOp entry) {
+  ReturnOp end = entry.getReturn();
+  // Where gradients accumulate, the update divides what all ranks have gathered.
+  const bool isShared =
+      !end.getWeights().empty() && program::isDataParallel(entry) && !entry.getAccumulate();
+  OpBuilder builder(end);
+  Value whole;
+  for (auto [i, loss] : llvm::enumerate(end.getLosses())) {
+    Value part = isShared ? shareOfRanks(entry, loss, end.getWeights()[i]) : loss;
+    whole = whole ? TensorBuilder{builder, stageLoc(loss.getLoc(), "sum")}.add(whole, part) : part;
+  }
+  return whole;
+}
+
+void EntryGradients::addGradient(VariableOp parameter, Value gradient, StringRef suffix) {
+  entry.addOutput(gradient, ("gradient." + parameter.getSymName() + suffix).str(),
+                  program::ValueKind::Gradient, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+}
+
+/// Batches whose gradients an update averages weigh each loss by a number of its own, and what all
+/// of them weigh is not known before the last: a parameter has a gradient of each loss that it is
+/// behind. Leaves in `updates` those that are behind none.
+LogicalResult EntryGradients::differentiateParts(SmallVectorImpl<UpdateAttr> &updates) {
+  llvm::DenseSet<UpdateAttr> reached;
+  Builder builder(entry.getContext());
+  for (unsigned part = 0; part < entry.getReturn().getLosses().size(); ++part) {
+    ReverseSweep sweep(entry.getReturn().getLosses()[part], "the loss", entry.getReturn(),
+                       composites);
+    if (failed(sweep.run(readsOf(updates))))
+      return failure();
+    for (UpdateAttr update : updates) {
+      auto variable = symbols.lookup<VariableOp>(update.getVariable().getAttr());
+      Value gradient = sweep.gradientOf(reads.lookup(variable.getSymNameAttr()));
+      if (!gradient)
+        continue;
+      addGradient(variable, gradient, ("#" + Twine(part + 1)).str());
+      entry.setResultAttr(entry.getNumResults() - 1, "dl.loss", builder.getI64IntegerAttr(part));
+      reached.insert(update);
+    }
+  }
+  llvm::erase_if(updates, [&](UpdateAttr update) { return reached.contains(update); });
+  return success();
+}
+
+/// What the entry reads of the parameters that it updates.
+SmallVector<Value> EntryGradients::readsOf(ArrayRef<UpdateAttr> updates) {
+  SmallVector<Value> values;
+  for (UpdateAttr update : updates)
+    if (Value read = reads.lookup(update.getVariable().getAttr()))
+      values.push_back(read);
+  return values;
 }
 
 /// Turns gradients of the loss into results: of the parameters in the order of `updates`, then of
 /// the float inputs.
 LogicalResult EntryGradients::differentiateLoss() {
-  Value loss = entry.getReturn().getLoss(), weight = entry.getReturn().getWeight();
-  // Where gradients accumulate, the update divides what all ranks have gathered.
-  if (weight && program::isDataParallel(entry) && !entry.getAccumulate())
-    loss = shareOfRanks(entry, loss, weight);
-  SmallVector<Value> parameters, inputs;
-  for (UpdateAttr update : entry.getUpdatesAttr().getAsRange<UpdateAttr>())
-    if (Value read = reads.lookup(update.getVariable().getAttr()))
-      parameters.push_back(read);
+  auto updates = llvm::to_vector(entry.getUpdatesAttr().getAsRange<UpdateAttr>());
+  const bool isApart = entry.getAccumulate() && entry.getReturn().getLosses().size() > 1;
+  if (isApart && failed(differentiateParts(updates)))
+    return failure();
+  SmallVector<Value> parameters = readsOf(updates), inputs;
   for (BlockArgument argument : entry.getBlock().getArguments())
     if (isFloat(argument.getType()))
       inputs.push_back(argument);
 
+  Value loss = wholeLoss(entry);
   ReverseSweep sweep(loss, "the loss", entry.getReturn(), composites);
   if (failed(sweep.run(llvm::to_vector(llvm::concat<Value>(parameters, inputs)))))
     return failure();
-  if (!entry.getUpdates()->empty() &&
+  if (!updates.empty() && updates.size() == entry.getUpdates()->size() &&
       llvm::none_of(parameters, [&](Value read) { return bool(sweep.gradientOf(read)); }))
     return sweep.failUnreached(loss.getLoc(), "the loss does not depend on any updated parameter");
 
-  entry.getReturn().getLossMutable().clear();
-  for (UpdateAttr update : entry.getUpdatesAttr().getAsRange<UpdateAttr>()) {
+  entry.getReturn().getLossesMutable().clear();
+  for (UpdateAttr update : updates) {
     auto variable = symbols.lookup<VariableOp>(update.getVariable().getAttr());
     Value gradient = sweep.gradientOf(reads.lookup(variable.getSymNameAttr()));
-    entry.addOutput(gradient ? gradient : zeroGradient(variable),
-                    ("gradient." + variable.getSymName()).str(), program::ValueKind::Gradient,
-                    FlatSymbolRefAttr::get(variable.getSymNameAttr()));
+    addGradient(variable, gradient ? gradient : zeroGradient(variable));
   }
   for (Value input : inputs) {
     unsigned index = cast<BlockArgument>(input).getArgNumber();
@@ -439,7 +492,7 @@ LogicalResult EntryGradients::differentiateLoss() {
 }
 
 LogicalResult EntryGradients::run() {
-  bool hasLoss = entry.getUpdates() && entry.getReturn().getLoss();
+  bool hasLoss = entry.getUpdates() && !entry.getReturn().getLosses().empty();
   SmallVector<GradientOp> requests(entry.getBlock().getOps<GradientOp>());
   if (!hasLoss && requests.empty())
     return success();

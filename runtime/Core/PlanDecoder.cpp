@@ -230,9 +230,10 @@ Status Decoder::decodeScalars() {
   for (const dlc_scalar &scalar : raw.scalars) {
     ScalarInfo info;
     DLC_TRY(decodeName(scalar.name, info.name, concat("name of scalar ", plan.scalars.size())));
-    if (scalar.dtype != DLC_F32 && scalar.dtype != DLC_I32 && scalar.dtype != DLC_I64)
+    const bool isFloat = scalar.dtype == DLC_F32 || scalar.dtype == DLC_F64;
+    if (!isFloat && scalar.dtype != DLC_I32 && scalar.dtype != DLC_I64)
       return damaged("scalar '", info.name, "' has dtype ", scalar.dtype,
-                     ", expected f32, i32 or i64");
+                     ", expected f32, f64, i32 or i64");
     if (scalar.offset % dtypeSize(scalar.dtype) != 0 ||
         !fits(scalar.offset, dtypeSize(scalar.dtype), raw.header.scalars_bytes))
       return damaged("scalar '", info.name, "' at byte ", scalar.offset,
@@ -240,8 +241,8 @@ Status Decoder::decodeScalars() {
     if (scalar.scheduled > 1)
       return damaged("scalar '", info.name, "': 'scheduled' is ", scalar.scheduled,
                      ", expected 0 or 1");
-    if (scalar.scheduled == 1 && scalar.dtype != DLC_F32)
-      return damaged("scalar '", info.name, "' is scheduled, but no f32");
+    if (scalar.scheduled == 1 && !isFloat)
+      return damaged("scalar '", info.name, "' is scheduled, but no f32 or f64");
     info.dtype = static_cast<dlc_dtype>(scalar.dtype);
     info.offset = scalar.offset;
     info.value = scalar.value;
@@ -390,8 +391,9 @@ Status Decoder::checkOutput(const EntryInfo &entry, const ValueInfo &output) {
   if (output.kind == DLC_VALUE_INPUT)
     return damaged("an output of kind input");
   if (output.kind == DLC_VALUE_ACCUMULATOR &&
-      (output.type.dtype != DLC_F32 || !output.type.isRowMajor()))
-    return damaged("an accumulator must be of f32 in row-major order, found ", output.type.str());
+      ((output.type.dtype != DLC_F32 && output.type.dtype != DLC_F64) || !output.type.isRowMajor()))
+    return damaged("an accumulator must be of f32 or f64 in row-major order, found ",
+                   output.type.str());
   if (output.kind == DLC_VALUE_ACCUMULATOR && output.location.space != DLC_SPACE_ARENA &&
       output.location.space != DLC_SPACE_STATE)
     return damaged("an accumulator must stand in the arena or in the state");
@@ -434,26 +436,24 @@ Status Decoder::decodeTerm(const dlc_term &term, const EntryInfo &entry) {
 
 /// What a metric's finish expects of its terms.
 static Status checkFinish(const MetricInfo &metric, const EntryInfo &entry) {
-  auto shapeOf = [&](uint32_t output) -> const std::vector<uint64_t> & {
-    return entry.outputs[output].type.shape;
-  };
+  auto typeOf = [&](uint32_t output) -> const TensorType & { return entry.outputs[output].type; };
   if (metric.finish == DLC_FINISH_AREA || metric.finish == DLC_FINISH_TABLE) {
     if (metric.terms.size() != 1)
       return damaged("has ", metric.terms.size(), " terms, expected one");
-    const std::vector<uint64_t> &shape = shapeOf(metric.terms[0].sum);
+    const TensorType &type = typeOf(metric.terms[0].sum);
+    const std::vector<uint64_t> &shape = type.shape;
     const bool good = metric.finish == DLC_FINISH_AREA ? shape.size() == 3 && shape[1] == 2
                                                        : shape.size() == 2 && shape[0] == shape[1];
     return good ? Status()
-                : damaged("its sum is ", entry.outputs[metric.terms[0].sum].type.str(),
-                          ", expected ",
-                          metric.finish == DLC_FINISH_AREA ? "f32[outputs, 2, bins]"
-                                                           : "f32[classes, classes]");
+                : damaged("its sum is ", type.str(), ", expected ", dtypeName(type.dtype),
+                          metric.finish == DLC_FINISH_AREA ? "[outputs, 2, bins]"
+                                                           : "[classes, classes]");
   }
   for (const dlc_term &term : metric.terms)
     for (uint32_t output : {term.sum, term.count})
-      if (output != DLC_NONE && !shapeOf(output).empty())
+      if (output != DLC_NONE && !typeOf(output).shape.empty())
         return damaged("adds up '", entry.outputs[output].name, "', which is ",
-                       entry.outputs[output].type.str(), ", expected f32[]");
+                       typeOf(output).str(), ", expected ", dtypeName(typeOf(output).dtype), "[]");
   return {};
 }
 

@@ -58,10 +58,10 @@ struct DeviceCollective {
   std::span<float> residual;
 };
 
-/// An accumulator: where it stands, and how many f32 it has.
+/// An accumulator: where it stands, and how many bytes it has.
 struct AccumulatorPlace {
   const std::byte *from;
-  uint64_t count;
+  uint64_t bytes;
 };
 
 /// What is known of a run before its commands.
@@ -107,8 +107,9 @@ public:
   virtual bool settles() const { return false; }
   /// Whether a library call of the entry is made, and not the launches that take its part.
   virtual bool accepts([[maybe_unused]] uint32_t call) const { return true; }
-  /// Waits for the last run with this slot, and gives its accumulators, one behind the other.
-  virtual Result<std::span<const float>> results(unsigned slot) = 0;
+  /// Waits for the last run with this slot, and gives its accumulators, one behind the other: of
+  /// whatever types, at any address.
+  virtual Result<std::span<const std::byte>> results(unsigned slot) = 0;
 };
 
 /// What a library said to one call of a plan.

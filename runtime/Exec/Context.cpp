@@ -45,7 +45,7 @@ struct Context::Impl {
   /// Runs started and finished.
   uint64_t started = 0, finished = 0;
   /// Accumulators of the last run that was finished, by their output.
-  std::map<size_t, std::vector<float>> accumulators;
+  std::map<size_t, std::vector<std::byte>> accumulators;
   /// Variables that the prepare entry makes of others, of those that this entry reads.
   std::vector<size_t> derived;
   /// Runs what the prepare entry has for them; made when it is first needed.
@@ -306,15 +306,15 @@ Status Context::finish() {
   return guarded([&]() -> Status {
     if (impl->started == impl->finished)
       return invalid("entry '", impl->entry.name, "': no run was started");
-    Result<std::span<const float>> results = impl->executor->results(impl->finished++ % 2);
+    Result<std::span<const std::byte>> results = impl->executor->results(impl->finished++ % 2);
     if (!results.ok())
       return results.takeStatus().in(concat("entry '", impl->entry.name, "'"));
-    std::span<const float> rest = *results;
+    std::span<const std::byte> rest = *results;
     for (size_t i = 0; i < impl->entry.outputs.size(); ++i) {
       const ValueInfo &output = impl->entry.outputs[i];
       if (output.kind != DLC_VALUE_ACCUMULATOR)
         continue;
-      const auto own = rest.first(output.type.elementCount());
+      const auto own = rest.first(output.type.logicalBytes());
       impl->accumulators[i].assign(own.begin(), own.end());
       rest = rest.subspan(own.size());
     }
@@ -352,7 +352,7 @@ Status Context::Impl::readAccumulator(size_t index, std::span<std::byte> destina
   auto known = accumulators.find(index);
   if (known == accumulators.end())
     return invalid("entry '", entry.name, "' has not run yet");
-  std::ranges::copy(std::as_bytes(std::span(known->second)), destination.begin());
+  std::ranges::copy(known->second, destination.begin());
   return {};
 }
 

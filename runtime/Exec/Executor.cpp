@@ -38,7 +38,7 @@ void Executor::prepare(const Spaces &spaces, const std::vector<bool> *needed) {
   for (const ValueInfo &output : entry.outputs)
     if (output.kind == DLC_VALUE_ACCUMULATOR)
       accumulators.push_back({static_cast<std::byte *>(addressOf(output.location, spaces)),
-                              output.type.elementCount()});
+                              output.type.logicalBytes()});
   inputUses.resize(entry.inputs.size());
   std::vector<size_t> firstBuffer;
   for (uint32_t i = 0; i < entry.records.count; ++i) {

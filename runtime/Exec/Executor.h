@@ -40,7 +40,7 @@ public:
 
   /// Waits for the last run with this slot; values of the entry's accumulators, one behind the
   /// other.
-  Result<std::span<const float>> results(unsigned slot) { return queue->results(slot); }
+  Result<std::span<const std::byte>> results(unsigned slot) { return queue->results(slot); }
 
 private:
   Executor(State &state, const EntryInfo &entry, std::unique_ptr<CommandQueue> queue)

@@ -1,5 +1,6 @@
 // Adding up accumulators.
 #include "runtime/Exec/Metrics.h"
+#include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
 
 #include <cmath>
@@ -22,14 +23,15 @@ std::span<const double> MetricSums::totalsOf(uint32_t number) const {
 }
 
 Status MetricSums::add(const Context &context) {
-  std::vector<float> values;
+  std::vector<std::byte> values;
   for (size_t i = 0; i < firsts.size(); ++i) {
     if (entry->outputs[i].kind != DLC_VALUE_ACCUMULATOR)
       continue;
-    values.resize(entry->outputs[i].type.elementCount());
-    DLC_TRY(context.read(i, std::as_writable_bytes(std::span(values))));
-    for (size_t j = 0; j < values.size(); ++j)
-      totals[firsts[i] + j] += values[j];
+    const TensorType &type = entry->outputs[i].type;
+    values.resize(type.logicalBytes());
+    DLC_TRY(context.read(i, values));
+    for (size_t j = 0; j < type.elementCount(); ++j)
+      totals[firsts[i] + j] += loadElement(type.dtype, &values[j * dtypeSize(type.dtype)]);
   }
   ++runCount;
   return {};

@@ -53,13 +53,15 @@ Tensors readTensors(const std::string &path, Metadata *metadata) {
   SafetensorsFile file = orDie(SafetensorsFile::open(path));
   Tensors out;
   for (const StoredTensor &stored : file.tensors()) {
-    if (stored.dtype != DLC_F32 && stored.dtype != DLC_I32)
-      orDie(
-          Status(StatusCode::Unsupported, path + ": '" + stored.name + "' is neither f32 nor i32"));
+    if (stored.dtype != DLC_F32 && stored.dtype != DLC_F64 && stored.dtype != DLC_I32)
+      orDie(Status(StatusCode::Unsupported,
+                   path + ": '" + stored.name + "' is neither f32, f64 nor i32"));
     std::vector<std::byte> bytes(stored.bytes);
     orDie(file.read(stored, bytes));
     out[stored.name] = {stored.dtype, stored.shape,
-                        stored.dtype == DLC_F32 ? widen<float>(bytes) : widen<int32_t>(bytes)};
+                        stored.dtype == DLC_F32   ? widen<float>(bytes)
+                        : stored.dtype == DLC_F64 ? widen<double>(bytes)
+                                                  : widen<int32_t>(bytes)};
   }
   if (metadata)
     *metadata = file.metadata();
@@ -70,8 +72,9 @@ void writeTensors(const std::string &path, const Tensors &tensors) {
   std::vector<StoredTensor> stored;
   std::vector<std::vector<std::byte>> contents;
   for (const auto &[name, tensor] : tensors) {
-    contents.push_back(tensor.dtype == DLC_F32 ? narrow<float>(tensor.values)
-                                               : narrow<int32_t>(tensor.values));
+    contents.push_back(tensor.dtype == DLC_F32   ? narrow<float>(tensor.values)
+                       : tensor.dtype == DLC_F64 ? narrow<double>(tensor.values)
+                                                 : narrow<int32_t>(tensor.values));
     stored.push_back({.name = name,
                       .dtype = tensor.dtype,
                       .shape = tensor.shape,

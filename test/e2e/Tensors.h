@@ -9,7 +9,7 @@
 
 namespace dlc::test {
 
-/// Values widened to double: exact for f32 and i32.
+/// Values widened to double: exact for f32, f64 and i32.
 struct Tensor {
   dlc_dtype dtype = DLC_F32;
   std::vector<uint64_t> shape;
@@ -20,8 +20,8 @@ using Tensors = std::map<std::string, Tensor>;
 Tensor makeTensor(std::vector<uint64_t> shape, const std::vector<float> &values);
 Tensor makeTensor(std::vector<uint64_t> shape, const std::vector<int32_t> &values);
 
-/// Ends the program with a message if the file cannot be read or holds another dtype than f32 and
-/// i32.
+/// Ends the program with a message if the file cannot be read or holds another dtype than f32,
+/// f64 and i32.
 Tensors readTensors(const std::string &path, runtime::Metadata *metadata = nullptr);
 void writeTensors(const std::string &path, const Tensors &tensors);
 

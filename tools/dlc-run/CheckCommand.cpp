@@ -120,6 +120,8 @@ public:
 
   /// Whether a library call of one of the sides rounds its operands.
   bool rounds() const { return roundsToTf32(a.plan()) || roundsToTf32(b.plan()); }
+  /// Whether some arithmetic of both is f64's.
+  bool isWide() const { return computesInF64(a.plan()) && computesInF64(b.plan()); }
 
   /// In the order of steps, and within a step in that of computation.
   std::vector<Difference> differences;
@@ -298,7 +300,8 @@ private:
         DLC_TRY_ASSIGN(mine, a.contexts[entry]->metric(i));
         DLC_TRY_ASSIGN(theirs, b.contexts[entry]->metric(j));
         const std::string name = nameOf(entry, first.metrics[i].name);
-        report(compareTensors(metricTensor(name, mine), metricTensor(name, theirs), limit(entry)),
+        report(compareTensors(metricTensor(first, i, name, mine),
+                              metricTensor(second, j, name, theirs), limit(entry)),
                first.metrics[i].kind == DLC_METRIC_LOSS ? "loss" : "metric");
       }
     return {};
@@ -409,13 +412,14 @@ Status check(const CheckFlags &flags) {
   DLC_TRY_ASSIGN(second, openSide(flags.b, flags.deviceB, flags.seed, entries));
   std::vector<Difference> differences;
   uint64_t leftOut;
-  bool rounds;
+  bool rounds, wide;
   {
     Check check(flags, std::move(first), std::move(second), entries.step.size());
     DLC_TRY(check.run());
     differences = std::move(check.differences);
     leftOut = check.leftOut;
     rounds = check.rounds();
+    wide = check.isWide();
   }
   // The error is that of the side which rounds more.
   if (anyTooLarge(differences))
@@ -443,7 +447,10 @@ Status check(const CheckFlags &flags) {
           static_cast<unsigned long long>(leftOut));
     if (same)
       std::printf("the same within %g times %s's own error, over %llu steps\n", errorFactor,
-                  rounds ? "TF32" : "float32", static_cast<unsigned long long>(flags.steps));
+                  rounds ? "TF32"
+                  : wide ? "each type"
+                         : "float32",
+                  static_cast<unsigned long long>(flags.steps));
   }
   if (same)
     return {};

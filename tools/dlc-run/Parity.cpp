@@ -11,18 +11,39 @@
 
 namespace dlc::runtime::tool {
 
-/// Float32 elements that a record writes.
-static double elementsWritten(const Plan &plan, const dlc_record &record) {
-  double written = 0;
-  for (uint32_t i = 0; i < record.arguments.count; ++i) {
-    const dlc_argument &argument = plan.arguments[record.arguments.first + i];
-    if (argument.access & DLC_WRITE)
-      written += static_cast<double>(argument.bytes) / sizeof(float);
-  }
-  return std::max(written, 1.0);
+static std::span<const dlc_argument> argumentsOf(const Plan &plan, const dlc_record &record) {
+  return std::span(plan.arguments).subspan(record.arguments.first, record.arguments.count);
 }
 
-static constexpr double unitRoundoff = 0x1p-24;
+/// Whether all floats of a record are f64, of which it has some.
+static bool isWide(const Plan &plan, const dlc_record &record) {
+  auto has = [&](dlc_dtype dtype) {
+    return std::ranges::any_of(argumentsOf(plan, record), [&](const dlc_argument &argument) {
+      return argument.dtype == dtype;
+    });
+  };
+  return has(DLC_F64) && !has(DLC_F32) && !has(DLC_BF16) && !has(DLC_F16);
+}
+
+/// Elements that a record writes, of the size of what it computes in.
+static double elementsWritten(const Plan &plan, const dlc_record &record) {
+  double written = 0;
+  for (const dlc_argument &argument : argumentsOf(plan, record))
+    if (argument.access & DLC_WRITE)
+      written += static_cast<double>(argument.bytes);
+  const size_t size = isWide(plan, record) ? sizeof(double) : sizeof(float);
+  return std::max(written / static_cast<double>(size), 1.0);
+}
+
+/// By how much a record's arithmetic rounds.
+static double roundoffOf(const Plan &plan, const dlc_record &record) {
+  return isWide(plan, record) ? 0x1p-53 : 0x1p-24;
+}
+
+bool computesInF64(const Plan &plan) {
+  return std::ranges::any_of(plan.records,
+                             [&](const dlc_record &record) { return isWide(plan, record); });
+}
 
 /// Terms of the sums that each record of an entry makes. The phases of a kernel follow each other:
 /// their arithmetic belongs to what the last one writes, the others have 0. So it is with launches
@@ -66,7 +87,7 @@ double ownError(const Plan &plan, const EntryInfo &entry) {
   for (uint32_t i = 0; i < entry.records.count; ++i) {
     const dlc_record &record = plan.records[entry.records.first + i];
     if (record.condition != DLC_IF_REFUSED)
-      squares += unitRoundoff * unitRoundoff * terms[i] + tf32Error(plan, record);
+      squares += std::pow(roundoffOf(plan, record), 2) * terms[i] + tf32Error(plan, record);
   }
   return std::sqrt(squares);
 }
@@ -97,22 +118,31 @@ double Roundings::termsBehind(uint32_t record, const dlc_argument &argument) con
   return most;
 }
 
-bool Roundings::move(uint32_t record, const dlc_argument &argument, std::span<std::byte> written,
-                     uint64_t seed) const {
-  if (argument.dtype != DLC_F32 || terms[record - entry.records.first] == 0)
-    return false;
-  const double size = multiple * unitRoundoff * std::sqrt(termsBehind(record, argument));
+/// Multiplies each element by 1 + size or 1 - size, by chance.
+template <typename T>
+static void moveEach(std::span<std::byte> written, double size, uint64_t seed, uint32_t record) {
   constexpr uint32_t wordBits = 32, drawBits = 4 * wordBits;
   PhiloxWords signs{};
-  for (uint32_t i = 0; i < written.size() / sizeof(float); ++i) {
+  for (uint32_t i = 0; i < written.size() / sizeof(T); ++i) {
     if (i % drawBits == 0)
       signs = philox(seed, {i / drawBits, record, 0, hashName("rounding")});
     const bool up = signs[i % drawBits / wordBits] >> i % wordBits & 1;
-    float value;
-    std::memcpy(&value, written.data() + i * sizeof(float), sizeof(float));
-    value *= static_cast<float>(1 + (up ? size : -size));
-    std::memcpy(written.data() + i * sizeof(float), &value, sizeof(float));
+    T value;
+    std::memcpy(&value, written.data() + i * sizeof(T), sizeof(T));
+    value *= static_cast<T>(1 + (up ? size : -size));
+    std::memcpy(written.data() + i * sizeof(T), &value, sizeof(T));
   }
+}
+
+bool Roundings::move(uint32_t record, const dlc_argument &argument, std::span<std::byte> written,
+                     uint64_t seed) const {
+  const bool isSingle = argument.dtype == DLC_F32;
+  if ((!isSingle && argument.dtype != DLC_F64) || terms[record - entry.records.first] == 0)
+    return false;
+  const double size =
+      multiple * roundoffOf(plan, plan.records[record]) * std::sqrt(termsBehind(record, argument));
+  isSingle ? moveEach<float>(written, size, seed, record)
+           : moveEach<double>(written, size, seed, record);
   return true;
 }
 

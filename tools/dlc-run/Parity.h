@@ -39,8 +39,11 @@ double ownError(const Plan &plan, const EntryInfo &entry);
 
 /// Whether library calls of the plan round their operands.
 bool roundsToTf32(const Plan &plan);
+/// Whether some of its arithmetic is f64's.
+bool computesInF64(const Plan &plan);
 
-/// Moves what the records of an entry write by a multiple of the error that float32 makes there.
+/// Moves what the records of an entry write by a multiple of the error that their arithmetic makes
+/// there.
 class Roundings {
 public:
   /// How many times the error: a move by a single u is one that rounding takes back.
@@ -49,7 +52,7 @@ public:
   Roundings(const Plan &plan, const EntryInfo &entry);
 
   /// Moves the numbers that a record wrote to the arena, by signs drawn from the seed; false, and
-  /// nothing moved, where they are no float32 or not complete yet.
+  /// nothing moved, where they are neither float32 nor float64, or not complete yet.
   bool move(uint32_t record, const dlc_argument &argument, std::span<std::byte> written,
             uint64_t seed) const;
 

@@ -71,8 +71,8 @@ Status saveResults(const Context &context, const MetricValues &metrics, const st
     DLC_TRY_ASSIGN(tensor, readOutput(context, i));
     tensors.push_back(std::move(tensor));
   }
-  for (const auto &[name, value] : metrics)
-    tensors.push_back(metricTensor(name, value));
+  for (size_t i = 0; i < metrics.size(); ++i)
+    tensors.push_back(metricTensor(entry, i, metrics[i].first, metrics[i].second));
   const State &state = *context.state();
   const std::vector<VariableInfo> &variables = state.module()->plan().variables;
   for (size_t i = 0; i < variables.size(); ++i) {

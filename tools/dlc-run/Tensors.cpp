@@ -5,6 +5,8 @@
 #include "runtime/Core/Philox.h"
 #include "runtime/Core/Support.h"
 
+#include <algorithm>
+
 namespace dlc::runtime::tool {
 
 HostTensor makeTensor(std::string_view name, dlc_dtype dtype, std::vector<uint64_t> shape) {
@@ -13,16 +15,21 @@ HostTensor makeTensor(std::string_view name, dlc_dtype dtype, std::vector<uint64
   return tensor;
 }
 
-HostTensor metricTensor(std::string_view name, const MetricValue &value) {
+HostTensor metricTensor(const EntryInfo &entry, size_t index, std::string_view name,
+                        const MetricValue &value) {
+  const bool isWide = std::ranges::any_of(entry.metrics[index].terms, [&](const dlc_term &term) {
+    return entry.outputs[term.sum].type.dtype == DLC_F64;
+  });
+  const dlc_dtype dtype = isWide ? DLC_F64 : DLC_F32;
   if (value.table.empty()) {
-    HostTensor tensor = makeTensor(name, DLC_F32, {});
-    storeElement(DLC_F32, value.number, tensor.bytes.data());
+    HostTensor tensor = makeTensor(name, dtype, {});
+    storeElement(dtype, value.number, tensor.bytes.data());
     return tensor;
   }
   const uint64_t side = value.side();
-  HostTensor tensor = makeTensor(name, DLC_F32, {side, side});
+  HostTensor tensor = makeTensor(name, dtype, {side, side});
   for (size_t i = 0; i < value.table.size(); ++i)
-    storeElement(DLC_F32, value.table[i], tensor.bytes.data() + i * sizeof(float));
+    storeElement(dtype, value.table[i], tensor.bytes.data() + i * dtypeSize(dtype));
   return tensor;
 }
 

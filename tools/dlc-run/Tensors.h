@@ -31,8 +31,9 @@ struct HostTensor {
 
 /// A row-major tensor of zeros.
 HostTensor makeTensor(std::string_view name, dlc_dtype dtype, std::vector<uint64_t> shape);
-/// f32[], or f32[n, n] for a table.
-HostTensor metricTensor(std::string_view name, const MetricValue &value);
+/// Metric `index` of an entry as [], or [n, n] for a table: f64 if a sum of it is, else f32.
+HostTensor metricTensor(const EntryInfo &entry, size_t index, std::string_view name,
+                        const MetricValue &value);
 
 Result<HostTensor> readTensor(const SafetensorsFile &file, const StoredTensor &stored);
 Status saveTensors(const std::string &path, const std::vector<HostTensor> &tensors,

@@ -97,7 +97,7 @@ static OwningOpRef<ModuleOp> buildModule(ArrayRef<codegen::SelectedKernel> candi
     fused->setAttr("dl.candidate", builder.getDictionaryAttr(choice));
     for (auto [i, result] : llvm::enumerate(fused.getResults()))
       dl::AssignOp::create(builder, loc, "y" + std::to_string(i), result);
-    dl::ReturnOp::create(builder, loc, ValueRange(), Value());
+    dl::ReturnOp::create(builder, loc, ValueRange());
   }
   return module;
 }

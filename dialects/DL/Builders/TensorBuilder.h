@@ -45,6 +45,8 @@ struct TensorBuilder {
   Value atMost(Value a, double limit);
   /// Whether `a` is above `limit`.
   Value above(Value a, double limit) { return compare(Predicate::GT, a, splatLike(a, limit)); }
+  /// `a`, or 1 where it is not above 0: a divisor of what is 0 there.
+  Value aboveZeroOrOne(Value a) { return select(above(a, 0), a, splatLike(a, 1)); }
   /// log(1 + exp(a)), in which exp sees no positive numbers.
   Value softplus(Value a) { return add(atLeast(a, 0), log(shift(exp(negate(abs(a))), 1))); }
   /// `a` to the power `b`.

@@ -14,7 +14,7 @@ def DL_EntryOp : DL_Op<"entry", [
     the number of samples that count), `dl.classes` (i64: each number is a class, from 0 to this
     less 1), `dl.ignored` (i64: one more number beside the classes). Result attributes: `dl.name`,
     `dl.kind` (#program.value<result|accumulator|gradient>), `dl.batch_axis`, `dl.of` (symbol of the
-    variable whose gradient this is).
+    variable whose gradient this is), `dl.loss` (i64: of which of several losses, counted from 0).
     `updates`: #dl.update list of the parameters that the step trains. `metrics`: #program.metric
     list over accumulators.
     `every`: a training step runs on each so many batches. `schedule`: #program.schedule_part list,
@@ -26,8 +26,8 @@ def DL_EntryOp : DL_Op<"entry", [
     loss.
     (C1) A variable is assigned at most once, and not read behind its assignment. (C2) `updates`
     name parameters of the module, each once. (C3) The terms of `metrics` name accumulators among
-    the results, in the shapes that their finish takes. (C4) Names of inputs are distinct, and names
-    of results are distinct. Not differentiable: dl-differentiate extends it.
+    the results, f32 or f64 in the shapes that their finish takes. (C4) Names of inputs are
+    distinct, and names of results are distinct. Not differentiable: dl-differentiate extends it.
     ```mlir
     dl.entry @train_step(%x: tensor<64x784xf32> {dl.name = "image", dl.batch_axis = 0 : i64}, ...)
         -> (tensor<f32> {dl.name = "loss.sum", dl.kind = #program.value<accumulator>})
@@ -79,18 +79,21 @@ def DL_ReturnOp
     `dl.return %sum : tensor<f32> loss(%loss : tensor<f32>)`, and
     `dl.return %sum : tensor<f32> loss(%loss : tensor<f32>) weight(%weight : tensor<f32>)` where the
     loss is a mean over %weight things: over several batches or ranks it is the mean of the losses
-    by their weights. The weight stays until dl-build-update has built the update.
-    (C1) The outputs have the types of the entry's results. (C2) The loss has rank 0, the weight is
-    an f32 of rank 0. Not differentiable.
+    by their weights. Where means over different numbers of things are added up, the loss is the sum
+    of `losses`, one for each of the `weights`. These stay until dl-build-update has built the
+    update.
+    (C1) The outputs have the types of the entry's results. (C2) The losses have rank 0 and one
+    type. (C3) Without weights there is one loss at most; else there are as many weights, f32 or f64
+    of rank 0, as were losses before differentiation. Not differentiable.
   }];
-  let arguments = (ins Variadic<DL_Tensor>:$outputs, Optional<DL_FloatTensor>:$loss,
-      Optional<0DTensorOf<[F32]>>:$weight);
+  let arguments = (ins Variadic<DL_Tensor>:$outputs, Variadic<DL_FloatTensor>:$losses,
+      Variadic<0DTensorOf<[F32, F64]>>:$weights);
   let assemblyFormat = [{
-    ($outputs^ `:` type($outputs))? (`loss` `(` $loss^ `:` type($loss) `)`)?
-    (`weight` `(` $weight^ `:` type($weight) `)`)? attr-dict
+    ($outputs^ `:` type($outputs))? (`loss` `(` $losses^ `:` type($losses) `)`)?
+    (`weight` `(` $weights^ `:` type($weights) `)`)? attr-dict
   }];
-  let builders = [OpBuilder<(ins "::mlir::ValueRange":$outputs, "::mlir::Value":$loss),
-      "build($_builder, $_state, outputs, loss, /*weight=*/{});">];
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$outputs),
+      "build($_builder, $_state, outputs, /*losses=*/{}, /*weights=*/{});">];
   let hasVerifier = 1;
 }
 

@@ -168,9 +168,9 @@ static LogicalResult verifyAssignments(EntryOp entry) {
   return success();
 }
 
-/// Whether a sum or count may have the shape, by what is done with the total of its metric.
+/// Whether a sum or count may have the type, by what is done with the total of its metric.
 static bool fitsFinish(program::Finish finish, RankedTensorType type) {
-  if (!type.getElementType().isF32())
+  if (!type.getElementType().isF32() && !type.getElementType().isF64())
     return false;
   if (finish == program::Finish::Area)
     return type.getRank() == 3 && type.getDimSize(1) == 2;
@@ -254,8 +254,15 @@ LogicalResult ReturnOp::verify() {
   if (TypeRange(getOutputs()) != TypeRange(entry.getResultTypes()))
     return emitOpError("(C1) returns (") << getOutputs().getTypes() << "), but the entry declares ("
                                          << entry.getResultTypes() << ")";
-  if (getLoss() && getLoss().getType().getRank() != 0)
-    return emitOpError("(C2) expects a loss of rank 0, found ") << getLoss().getType();
+  for (Value loss : getLosses())
+    if (cast<RankedTensorType>(loss.getType()).getRank() != 0)
+      return emitOpError("(C2) expects a loss of rank 0, found ") << loss.getType();
+  if (!getLosses().empty() && !llvm::all_equal(getLosses().getTypes()))
+    return emitOpError("(C2) expects losses of one type, found ") << getLosses().getTypes();
+  const size_t losses = getLosses().size(), weights = getWeights().size();
+  if (weights == 0 ? losses > 1 : losses != 0 && losses != weights)
+    return emitOpError("(C3) expects a weight for each loss, found ")
+           << losses << " losses and " << weights << " weights";
   return success();
 }
 
@@ -283,7 +290,7 @@ LogicalResult GradientOp::inferReturnTypes(MLIRContext *context, std::optional<L
 
 LogicalResult ScalarOp::verify() {
   Type element = getResult().getType().getElementType();
-  if (element.isF32())
+  if (isa<FloatType>(element))
     return success();
   double value = getValue().convertToDouble(), limit = element.isInteger(32) ? 0x1p31 : 0x1p63;
   if (value != std::floor(value) || value < -limit || value >= limit)

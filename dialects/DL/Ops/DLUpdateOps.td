@@ -13,7 +13,7 @@ def DL_ScalarOp : DL_Op<"scalar", [Pure, DL_StandsFirst]> {
     %lr = dl.scalar "optimizer.learning_rate", 1.0e-02 scheduled : tensor<f32>
     %step = dl.scalar "step", 0.0 : tensor<i64>
     ```
-    (C1) The value of an integer is whole and of its range. (C2) A scheduled one is an f32.
+    (C1) The value of an integer is whole and of its range. (C2) A scheduled one is a float.
     Not differentiable.
   }];
   let arguments = (ins StrAttr:$name, F64Attr:$value, UnitAttr:$scheduled);

@@ -36,7 +36,7 @@ static Value buildAbs(Call &call) {
   const Tensor *tensor = x.getIf<Tensor>();
   if (tensor && tensor->dtype() != DType::Bool)
     return applyUnary<dl::AbsOp>(call, *tensor);
-  return call.fail("x", "abs expects a tensor or a number, found " + describe(x));
+  return call.fail("x", "abs expects a tensor of numbers or a number, found " + describe(x));
 }
 
 static Value buildSquare(Call &call) {
@@ -48,8 +48,8 @@ static Value buildSquare(Call &call) {
       !llvm::MulOverflow(call.integer("x"), call.integer("x"), square))
     return square;
   if (!tensor || tensor->dtype() == DType::Bool)
-    return call.fail("x",
-                     "square expects a tensor or a number, found " + describe(call.value("x")));
+    return call.fail("x", "square expects a tensor of numbers or a number, found " +
+                              describe(call.value("x")));
   mlir::Value y =
       call.entry().arithmetic(call.location(), Arithmetic::Multiply, tensor->value, tensor->value);
   return call.makeLike(y, *tensor);

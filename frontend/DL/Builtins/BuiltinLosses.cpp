@@ -79,9 +79,11 @@ static std::optional<BatchAxis> sampleBatch(Call &call, const Tensor &logits, co
   return std::nullopt;
 }
 
-/// Counts are added up in f32, whatever the logits are.
-static mlir::Value toF32(dl::TensorBuilder &b, mlir::Value x) {
-  auto type = b.typeOf(x).clone(b.builder.getF32Type());
+/// What is counted is added up in f32, or in f64 where the logits are.
+static mlir::Value toAccumulated(dl::TensorBuilder &b, mlir::Value x) {
+  auto type = b.typeOf(x);
+  if (!type.getElementType().isF64())
+    type = type.clone(b.builder.getF32Type());
   return type == x.getType() ? x : dl::CastOp::create(b.builder, b.loc, type, x).getResult();
 }
 
@@ -160,7 +162,7 @@ bool Labels::readWeights(Call &call, std::optional<int64_t> ignored) {
   if (!known.each) {
     mlir::Value table = given ? classWeights : b.splat(type, 1);
     known.each = dl::GatherOp::create(entry.builder, call.location(), table, numbers, 0);
-    Tensor counted = call.make(toF32(b, known.each), batch, {&label});
+    Tensor counted = call.make(toAccumulated(b, known.each), batch, {&label});
     Value total = applyReduceAll(call, Reduction::Sum, counted);
     if (total.isPoison())
       return false;
@@ -193,8 +195,7 @@ static Value applyReduction(Call &call, const Labels &labels, const Tensor &perS
   dl::TensorBuilder b{call.entry().builder, call.location()};
   mlir::Value total = labels.weights->total, numerator = result.value;
   // Where nothing counts the sum is 0, too.
-  mlir::Value divisor = b.select(b.above(total, 0), total, b.splatLike(total, 1));
-  result.value = b.divide(numerator, b.castLike(divisor, numerator));
+  result.value = b.divide(numerator, b.castLike(b.aboveZeroOrOne(total), numerator));
   if (result.terms)
     result.terms = std::make_shared<const Terms>(Terms{{numerator, 1, false, total}});
   return result;
@@ -546,7 +547,7 @@ static Value buildAuroc(Call &call) {
   auto toNumbers = [&](mlir::Value x) -> mlir::Value {
     return dl::CastOp::create(b.builder, b.loc, whole, x);
   };
-  mlir::Value score = b.sigmoid(toF32(b, logits.value));
+  mlir::Value score = b.sigmoid(toAccumulated(b, logits.value));
   mlir::Value bin = dl::FloorOp::create(b.builder, b.loc, b.scale(score, double(bins)));
   bin = b.atMost(bin, double(bins - 1));
   // What is not a number is no number of a bin.
@@ -626,7 +627,7 @@ std::vector<Builtin> lossBuiltins() {
   };
   const BuiltinParam logits{"logits", K::FloatTensor}, index{"label", K::IndexTensor},
       axis{"axis", K::Integer, 1}, ignore{"ignore", K::Integer, NoneValue{}, true};
-  const BuiltinParam a{"a", K::FloatTensor}, target{"target", K::FloatTensor};
+  const BuiltinParam a{"a", K::FloatTensor}, target{"target", K::Any};
   return {
       loss("softmax_cross_entropy", "-log softmax(logits)[label]",
            {logits,
@@ -647,7 +648,7 @@ std::vector<Builtin> lossBuiltins() {
       loss("huber", "squared near 0, absolute beyond delta", {a, target, {"delta", K::Number, 1}},
            buildHuber),
       loss("kl_divergence", "divergence of target from exp(log_p)",
-           {{"log_p", K::FloatTensor}, target}, buildDivergence),
+           {{"log_p", K::FloatTensor}, {"target", K::FloatTensor}}, buildDivergence),
       loss("hinge", "max(0, margin - target * a)", {a, target, {"margin", K::Number, 1}},
            buildHinge),
       loss("cosine_embedding", "by the cosine of two embeddings",

@@ -90,7 +90,8 @@ Value buildSign(Call &call) {
     return int64_t(x.number() > 0) - int64_t(x.number() < 0);
   const Tensor *tensor = x.getIf<Tensor>();
   if (!tensor || tensor->dtype() == DType::Bool || tensor->dtype() == DType::U8)
-    return call.fail("x", "sign expects a tensor or a number, found " + describe(x));
+    return call.fail("x",
+                     "sign expects a tensor of signed numbers or a number, found " + describe(x));
   TensorBuilder b = at(call);
   Node zero = b.splatLike(tensor->value, 0), one = b.splatLike(tensor->value, 1);
   Node negative =

@@ -298,11 +298,11 @@ void EntryBuilder::assignStatistics() {
                            each.value);
 }
 
-void EntryBuilder::finish(mlir::Value loss, mlir::Value weight) {
+void EntryBuilder::finish(mlir::ValueRange losses, mlir::ValueRange weights) {
   for (const Assignment &each : assignments)
     dl::AssignOp::create(builder, each.location,
                          mlir::FlatSymbolRefAttr::get(builder.getContext(), each.key), each.value);
-  dl::ReturnOp::create(builder, entry().getLoc(), outputs, loss, weight);
+  dl::ReturnOp::create(builder, entry().getLoc(), outputs, losses, weights);
   assignStatistics();
   eraseUnused();
   entry().setFunctionType(builder.getFunctionType(entry().getBlock().getArgumentTypes(),

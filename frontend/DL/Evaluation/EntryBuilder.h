@@ -77,12 +77,13 @@ public:
 
   void addOutput(mlir::Value value, llvm::StringRef name, program::ValueKind kind,
                  BatchAxis batch = {});
-  /// Ends the entry: drops what no output and no loss needs. `weight` is what the loss counts
-  /// beside those of other batches and ranks; null if all count alike.
-  void finish(mlir::Value loss, mlir::Value weight = {});
+  /// Ends the entry: drops what no output and no loss needs. `weights` are what each of the losses
+  /// counts beside those of other batches and ranks; none if all count alike.
+  void finish(mlir::ValueRange losses = {}, mlir::ValueRange weights = {});
   dl::EntryOp entry();
 
-  /// What labels weigh in a mean: each sample, f32 or as the logits, and all of them, f32[].
+  /// What labels weigh in a mean: each sample, as the logits, and all of them, f64[] where
+  /// those are of f64, else f32[].
   struct LabelWeights {
     mlir::Value each, total;
   };

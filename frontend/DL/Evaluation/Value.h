@@ -79,7 +79,8 @@ struct Term {
   mlir::Value sum;
   double coefficient = 1;
   bool perSample = false;
-  /// f32[], added up over batches and ranks as the sum is; null for the number of samples or 1.
+  /// f32[] or f64[], added up over batches and ranks as the sum is; null for the number of samples
+  /// or 1.
   mlir::Value count = {};
 };
 using Terms = std::vector<Term>;

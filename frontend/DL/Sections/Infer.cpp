@@ -39,7 +39,7 @@ void SectionCompiler::compileInfer(const Section *section, llvm::ArrayRef<ModelU
     SectionRun run(program, main, entry, bound, uses, section);
     run.run();
     run.addResults();
-    entry.finish({});
+    entry.finish();
     if (program.engine.hasErrors())
       return;
   }

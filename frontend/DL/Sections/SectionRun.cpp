@@ -253,10 +253,11 @@ void SectionRun::addMetric(llvm::StringRef name, program::MetricKind kind, const
   }
   const Tensor *tensor = value.getIf<Tensor>();
   bool isTable = !isLoss && tensor && tensor->finish == program::Finish::Table;
-  if (!isTable && (!tensor || tensor->rank() != 0 || tensor->dtype() != DType::F32)) {
+  auto addsUp = [](DType dtype) { return dtype == DType::F32 || dtype == DType::F64; };
+  if (!isTable && (!tensor || tensor->rank() != 0 || !addsUp(tensor->dtype()))) {
     evaluator
         .error(Evaluator::valueRange(expr),
-               what + " must be a scalar f32[], found " +
+               what + " must be a scalar f32[] or f64[], found " +
                    (tensor ? describe(tensor->type()) : describe(value)))
         .hint(!tensor ? hintForPlan(value, isLoss ? Category::Loss : Category::Metric)
               : !isFloat(tensor->dtype()) ? ""

@@ -1,4 +1,5 @@
 // The entries of a train section: its steps, or the one step that it is, and its evaluation.
+#include "dialects/DL/Builders/TensorBuilder.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLVariableOps.h"
 #include "frontend/DL/Builtins/BuiltinOptimizers.h"
@@ -141,27 +142,59 @@ static void addUpdates(SectionRun &run, EntryBuilder &entry, const PlanValue &op
   entry.entry().setUpdatesAttr(builder.getArrayAttr(updates));
 }
 
-/// What the loss of a batch counts beside those of others, where it is a mean over as many things
-/// as the data says; else null.
-static mlir::Value lossWeight(SectionRun &run) {
-  Program &program = run.evaluator.program;
-  mlir::Value weight;
-  bool isMixed = false, isCounted = false;
-  for (const Term &term : *run.loss()->terms) {
-    isCounted |= term.perSample;
-    isMixed |= term.count && weight && weight != term.count;
-    weight = term.count ? term.count : weight;
+namespace {
+/// What a training entry ends with: the loss, or parts of it that count differently beside those of
+/// other batches and ranks.
+struct Losses {
+  llvm::SmallVector<mlir::Value> losses, weights;
+};
+} // namespace
+
+/// The terms of the loss that are divided by `count`, each by what there is of it; those without
+/// one if it is null.
+static mlir::Value lossPart(dl::TensorBuilder &b, const Terms &terms, mlir::Value count,
+                            int64_t samples) {
+  mlir::Value part;
+  for (const Term &term : terms) {
+    if (term.count != count)
+      continue;
+    mlir::Value value = term.sum;
+    if (count)
+      value = b.divide(value, b.castLike(b.aboveZeroOrOne(count), value));
+    value = b.scale(value, term.perSample ? term.coefficient / double(samples) : term.coefficient);
+    part = part ? b.add(part, value) : value;
   }
-  isMixed |= weight && isCounted;
-  bool isJoined = program.options.dataParallel || accumulatedBatches(run) > 1;
-  if (isMixed && isJoined)
-    program.engine
-        .error(run.lossBinding()->value->range,
-               "the loss adds means over different numbers of things, which " +
-                   llvm::Twine(program.options.dataParallel ? "ranks" : "accumulated batches") +
-                   " have each their own")
-        .hint("all terms with the same labels, 'ignore' and 'weight', by one name each");
-  return isMixed ? mlir::Value() : weight;
+  return part;
+}
+
+/// A loss that is a mean over as many things as the data says counts these beside the losses of
+/// other batches and ranks. Where it adds means over different numbers of things, each is a part.
+static Losses lossesOf(SectionRun &run, EntryBuilder &entry) {
+  const Tensor &loss = *run.loss();
+  llvm::SetVector<mlir::Value> counts;
+  bool isCounted = false;
+  for (const Term &term : *loss.terms) {
+    isCounted |= term.perSample;
+    if (term.count)
+      counts.insert(term.count);
+  }
+  const bool isMixed = counts.size() + isCounted > 1;
+  const bool isJoined = run.evaluator.program.options.dataParallel || accumulatedBatches(run) > 1;
+  if (isMixed ? !isJoined : counts.empty())
+    return {{loss.value}, {}};
+  if (!isMixed)
+    return {{loss.value}, {counts.front()}};
+  dl::TensorBuilder b{entry.builder, loss.value.getLoc()};
+  Losses parts;
+  for (mlir::Value count : counts) {
+    parts.losses.push_back(lossPart(b, *loss.terms, count, entry.samples()));
+    parts.weights.push_back(count);
+  }
+  if (mlir::Value rest = lossPart(b, *loss.terms, {}, entry.samples())) {
+    parts.losses.push_back(rest);
+    parts.weights.push_back(b.splatLike(counts.front(), 1));
+  }
+  return parts;
 }
 
 static void readEpochs(Program &program, SectionRun &run, mlir::ModuleOp module) {
@@ -255,7 +288,7 @@ void SectionCompiler::finishTrain(TrainEntry &entry, const Section &section) {
       entry.builder.entry().setScheduleAttr(scheduleAttribute(run.evaluator, section, *schedule));
   }
   if (!optimizer)
-    return entry.builder.finish({});
+    return entry.builder.finish();
   std::vector<Variable *> targets;
   if (entry.step)
     targets = readTargets(run, trainUses, *entry.step);
@@ -271,7 +304,8 @@ void SectionCompiler::finishTrain(TrainEntry &entry, const Section &section) {
     addUpdates(run, entry.builder, *optimizer, targets, entry.step);
   for (auto [variable, settings] : llvm::zip(program.variables, outside))
     variable->settings = settings;
-  entry.builder.finish(run.loss()->value, lossWeight(run));
+  const Losses ends = lossesOf(run, entry.builder);
+  entry.builder.finish(ends.losses, ends.weights);
 }
 
 /// Loss and metrics that stand in the section itself, over the valid samples.
@@ -288,7 +322,7 @@ void SectionCompiler::compileEvaluate(const Section &section) {
     run.addModelResults();
     entry.valid();
   }
-  entry.finish({});
+  entry.finish();
 }
 
 /// Reads `frozen` of the section's groups before the models are evaluated.

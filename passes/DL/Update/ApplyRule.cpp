@@ -50,7 +50,7 @@ private:
   Value normOf(Value x);
   /// A factor on the setting for each parameter; 1 for settings that have none.
   double multiplier(const UpdatedParameter &parameter, StringRef setting) const;
-  /// A scalar of the runtime, an f32, as an element of the parameters' type.
+  /// A scalar of the runtime as an element of the parameters' type.
   Value element(Value scalar) { return castLike(function.addScalar(scalar), p); }
   Value average(Value before, Value next);
 
@@ -124,7 +124,7 @@ Value GroupBody::setting(StringRef setting) {
   auto multipliers =
       group.forEach([&](const UpdatedParameter &each) { return multiplier(each, setting); });
   if (llvm::any_of(multipliers, [](double each) { return each != 1; }))
-    value = multiply(value, castLike(function.addEach(multipliers), p));
+    value = multiply(value, function.addEach(multipliers, p));
   return value;
 }
 
@@ -148,9 +148,9 @@ void GroupBody::end(Value next) {
     stream.next = average(stream.before, next);
     streams.push_back(stream);
   }
-  if (group.parameters.front().sum)
-    streams.push_back(
-        {group.forEach([](const UpdatedParameter &each) { return each.sum; }), g, number(0)});
+  for (size_t part = 0; part < group.parameters.front().sums.size(); ++part)
+    streams.push_back({group.forEach([&](const UpdatedParameter &each) { return each.sums[part]; }),
+                       g, number(0)});
   MultiTensorOp op = function.finish(
       llvm::map_to_vector(streams, [](const Stream &stream) { return stream.next; }));
   ResultRange results = op.getResults();

@@ -65,8 +65,7 @@ VariableOp EntryUpdate::averageOf(VariableOp parameter) {
 }
 
 Value EntryUpdate::scalar(const Twine &name, double value, bool scheduled, Type type) {
-  return ScalarOp::create(builder, place("update"),
-                          RankedTensorType::get({}, type ? type : builder.getF32Type()),
+  return ScalarOp::create(builder, place("update"), RankedTensorType::get({}, type ? type : real),
                           builder.getStringAttr(name), builder.getF64FloatAttr(value),
                           scheduled ? builder.getUnitAttr() : UnitAttr());
 }

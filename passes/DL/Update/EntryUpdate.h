@@ -25,15 +25,19 @@ using Averages = llvm::StringMap<VariableOp>;
 struct UpdatedParameter {
   UpdateAttr update;
   VariableOp variable;
+  /// Of the loss, as the update takes it.
   mlir::Value gradient;
-  /// Where gradients accumulate: the slot that the gradient is read from.
-  VariableOp sum = {};
+  /// Where gradients accumulate: those of the losses that are behind it, and their sums.
+  llvm::SmallVector<mlir::Value, 1> parts = {};
+  llvm::SmallVector<VariableOp, 1> sums = {};
 };
 
 /// Parameters that share a multi_tensor.
 struct ParameterGroup {
   OptimizerAttr optimizer;
   llvm::SmallVector<UpdatedParameter> parameters;
+  /// The number of the loss that each of the parameters' parts is of.
+  llvm::SmallVector<int64_t, 1> losses = {};
 
   llvm::SmallVector<mlir::Value> gradients() const;
   /// A value for each of the parameters.
@@ -53,8 +57,10 @@ class MultiTensorBuilder;
 
 class EntryUpdate {
 public:
-  EntryUpdate(EntryOp entry, mlir::SymbolTable &symbols, Averages &averages)
-      : entry(entry), symbols(symbols), averages(averages), builder(entry.getReturn()) {}
+  /// `real` is the type of scalars that are no integers.
+  EntryUpdate(EntryOp entry, mlir::SymbolTable &symbols, Averages &averages, mlir::Type real)
+      : entry(entry), symbols(symbols), averages(averages), real(real), builder(entry.getReturn()) {
+  }
 
   /// The value of `variable` at the entry's beginning.
   mlir::Value read(VariableOp variable);
@@ -65,7 +71,7 @@ public:
   VariableOp createSlot(VariableOp parameter, llvm::StringRef kind, program::InitialiserAttr first);
   /// The one average of `parameter`, made where it is first asked for.
   VariableOp averageOf(VariableOp parameter);
-  /// A scalar of the runtime, an f32 unless `type` says otherwise.
+  /// A scalar of the runtime, of the type `real` unless `type` says otherwise.
   mlir::Value scalar(const llvm::Twine &name, double value, bool scheduled = false,
                      mlir::Type type = {});
   /// The number of updates so far, an i64.
@@ -78,12 +84,14 @@ public:
   EntryOp entry;
   mlir::SymbolTable &symbols;
   Averages &averages;
+  mlir::Type real;
   /// Stands before the terminator.
   mlir::OpBuilder builder;
   llvm::SmallVector<ParameterGroup> groups;
   ClipScalar clip;
-  /// What the loss counts beside those of other runs and ranks, an f32[]; null if all count alike.
-  mlir::Value weight = {};
+  /// What each loss counts beside those of other runs and ranks, f32[] or f64[]; none if all count
+  /// alike.
+  llvm::SmallVector<mlir::Value, 1> weights = {};
   /// What makes means of gradients that are sums: 1 / ranks, or 1 / the weights of all; else null.
   mlir::Value gradientScale = {};
   /// The ranks, an i32, where parameters are of f64 and the scale is 1 / ranks: these are divided

@@ -1,5 +1,6 @@
 //===- MultiTensorBuilder.cpp - a multi_tensor, made by writing its body ----------------------===//
 #include "passes/DL/Update/MultiTensorBuilder.h"
+#include "dialects/DL/Builders/TensorBuilder.h"
 #include "dialects/DL/Facts/Slice.h"
 #include "dialects/DL/Ops/DLConstantOps.h"
 #include "dialects/DL/Ops/DLFusedOps.h"
@@ -33,11 +34,15 @@ Value MultiTensorBuilder::addEach(Value numbers) {
   return addEach({numbers, {}}, scalarOf(numbers));
 }
 
-Value MultiTensorBuilder::addEach(ArrayRef<double> numbers) {
-  auto type = RankedTensorType::get(int64_t(numbers.size()), outside.getF32Type());
-  SmallVector<float> values(numbers.begin(), numbers.end());
-  return addEach(ConstantOp::create(outside, loc, type,
-                                    DenseElementsAttr::get(type, ArrayRef<float>(values))));
+Value MultiTensorBuilder::addEach(ArrayRef<double> numbers, Value like) {
+  Builder b(outside.getContext());
+  Type element = getElementTypeOrSelf(like).isF64() ? b.getF64Type() : b.getF32Type();
+  auto type = RankedTensorType::get(int64_t(numbers.size()), element);
+  SmallVector<Attribute> values = llvm::map_to_vector(
+      numbers, [&](double number) -> Attribute { return b.getFloatAttr(element, number); });
+  Value each =
+      addEach(ConstantOp::create(outside, loc, type, DenseElementsAttr::get(type, values)));
+  return TensorBuilder{inside, loc}.castLike(each, like);
 }
 
 Value MultiTensorBuilder::addSum(Value term) { return addEach({{}, term}, term.getType()); }

@@ -22,8 +22,9 @@ public:
   mlir::Value addStream(mlir::ValueRange tensors);
   /// One number for each of the parameters, tensor<[count]>; returns that of the element's tensor.
   mlir::Value addEach(mlir::Value numbers);
-  /// The same with constants, f32.
-  mlir::Value addEach(llvm::ArrayRef<double> numbers);
+  /// The same with constants, as elements of the type of `like`: f64 where that is, else f32 cast
+  /// to it.
+  mlir::Value addEach(llvm::ArrayRef<double> numbers, mlir::Value like);
   /// The sum of `term`, a value of the body, over the element's tensor: an op before this one
   /// computes it, for all sums that do not wait for each other at once.
   mlir::Value addSum(mlir::Value term);

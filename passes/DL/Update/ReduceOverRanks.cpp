@@ -65,8 +65,9 @@ static Value castTo(OpBuilder &builder, Location loc, Value x, Type element) {
 
 void dlc::dl::reduceGradients(EntryUpdate &update, const Compression &compression) {
   // Weighted losses are shares of one mean, or their update divides by all weights.
-  if (!update.weight) {
-    update.gradientScale = update.scalar("ranks.scale", 1);
+  if (update.weights.empty()) {
+    update.gradientScale =
+        update.scalar("ranks.scale", 1, /*scheduled=*/false, update.builder.getF32Type());
     if (llvm::any_of(update.groups, isWide))
       update.rankCount =
           update.scalar("ranks.count", 1, /*scheduled=*/false, update.builder.getI32Type());

@@ -40,7 +40,9 @@ public:
     return status;
   }
   bool settles() const override { return true; }
-  Result<std::span<const float>> results(unsigned slot) override { return accumulators.of(slot); }
+  Result<std::span<const std::byte>> results(unsigned slot) override {
+    return accumulators.of(slot);
+  }
   Status launch(uint32_t stream, const Launch &launch) override {
     DLC_TRY(sums.finish(stream));
     const KernelInfo &kernel = module->plan().kernels[launch.index];

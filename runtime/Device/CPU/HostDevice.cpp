@@ -5,7 +5,6 @@
 #include "runtime/Core/Thread.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace dlc::runtime {
 namespace {
@@ -58,19 +57,16 @@ std::string hostProperties(std::string_view device, unsigned threads) {
 void HostResults::begin(const RunStart &start) {
   places.assign(start.accumulators.begin(), start.accumulators.end());
   slot = start.slot;
-  size_t count = 0;
+  size_t bytes = 0;
   for (const AccumulatorPlace &place : places)
-    count += place.count;
-  values[slot].resize(count);
+    bytes += place.bytes;
+  values[slot].resize(bytes);
 }
 
 void HostResults::end() {
-  float *to = values[slot].data();
-  for (const AccumulatorPlace &place : places) {
-    if (place.count != 0)
-      std::memcpy(to, place.from, place.count * sizeof(float));
-    to += place.count;
-  }
+  std::byte *to = values[slot].data();
+  for (const AccumulatorPlace &place : places)
+    to = std::copy_n(place.from, place.bytes, to);
 }
 
 Status StartedSums::start(uint32_t stream, const DeviceCollective &collective) {

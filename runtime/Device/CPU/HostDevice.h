@@ -30,12 +30,12 @@ public:
   /// Allocates what end() needs.
   void begin(const RunStart &start);
   void end();
-  std::span<const float> of(unsigned slot) const { return values[slot]; }
+  std::span<const std::byte> of(unsigned slot) const { return values[slot]; }
 
 private:
   std::vector<AccumulatorPlace> places;
   unsigned slot = 0;
-  std::vector<float> values[2];
+  std::vector<std::byte> values[2];
 };
 
 /// Collectives of a run that were started on a stream and are not waited for yet.

@@ -123,11 +123,10 @@ public:
         sums[i] = std::make_unique<StagedSum>(static_cast<dlc_collective>(plan.records[i].index));
     for (const ValueInfo &output : entry.outputs)
       if (output.kind == DLC_VALUE_ACCUMULATOR)
-        ringSize += output.type.elementCount();
+        ringBytes += output.type.logicalBytes();
     void *pinned = nullptr;
-    DLC_TRY(checkCuda(cudaHostAlloc(&pinned, 2 * (ringSize + 1) * sizeof(float), 0),
-                      "pinning host memory"));
-    ring = static_cast<float *>(pinned);
+    DLC_TRY(checkCuda(cudaHostAlloc(&pinned, 2 * ringBytes + 1, 0), "pinning host memory"));
+    ring = static_cast<std::byte *>(pinned);
     for (CudaEvent &event : finished)
       DLC_TRY(checkCuda(cudaEventCreateWithFlags(event.out(), cudaEventDisableTiming),
                         "making an event"));
@@ -253,12 +252,12 @@ public:
   }
 
   bool accepts(uint32_t call) const override { return code->accepts(call); }
-  Result<std::span<const float>> results(unsigned slot) override {
+  Result<std::span<const std::byte>> results(unsigned slot) override {
     DLC_TRY(device->activate());
     if (nccl)
       DLC_TRY(awaitRanks(finished[slot].get()));
     DLC_TRY(checkCuda(cudaEventSynchronize(finished[slot].get()), "running"));
-    return std::span<const float>(ring + slot * ringSize, ringSize);
+    return std::span<const std::byte>(ring + slot * ringBytes, ringBytes);
   }
 
 private:
@@ -437,13 +436,13 @@ private:
 
   /// The run's last commands copy its accumulators to the host's ring.
   Status keepAccumulators() {
-    float *to = ring + slot * ringSize;
+    std::byte *to = ring + slot * ringBytes;
     for (const AccumulatorPlace &place : accumulators) {
-      if (place.count != 0)
-        DLC_TRY(checkCuda(cudaMemcpyAsync(to, place.from, place.count * sizeof(float),
-                                          cudaMemcpyDeviceToHost, streams[0]),
-                          "keeping losses"));
-      to += place.count;
+      if (place.bytes != 0)
+        DLC_TRY(checkCuda(
+            cudaMemcpyAsync(to, place.from, place.bytes, cudaMemcpyDeviceToHost, streams[0]),
+            "keeping losses"));
+      to += place.bytes;
     }
     return {};
   }
@@ -496,8 +495,8 @@ private:
   /// The run's slot; the values of two runs, and when they are there.
   unsigned slot = 0;
   std::span<const AccumulatorPlace> accumulators;
-  float *ring = nullptr;
-  size_t ringSize = 0;
+  std::byte *ring = nullptr;
+  size_t ringBytes = 0;
   CudaEvent finished[2];
 };
 

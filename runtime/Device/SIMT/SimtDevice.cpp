@@ -102,7 +102,9 @@ public:
     return status;
   }
   bool accepts(uint32_t) const override { return device->hasLibraries(); }
-  Result<std::span<const float>> results(unsigned slot) override { return accumulators.of(slot); }
+  Result<std::span<const std::byte>> results(unsigned slot) override {
+    return accumulators.of(slot);
+  }
   Result<std::optional<double>> synchronize() override {
     DLC_TRY(carryOut());
     return std::optional<double>();

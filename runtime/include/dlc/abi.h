@@ -278,7 +278,7 @@ typedef struct dlc_variable {
 typedef struct dlc_scalar {
   dlc_string name;    /* "optimizer.learning_rate"; "step": runs of the entry so far, counted by the
                          trainer */
-  uint32_t dtype;     /* DLC_F32, DLC_I32 or DLC_I64 */
+  uint32_t dtype;     /* DLC_F32, DLC_F64, DLC_I32 or DLC_I64 */
   uint32_t scheduled; /* 1: the trainer multiplies it by the schedule's factor */
   uint64_t offset;    /* in the scalars block, a multiple of the size */
   double value;       /* default */
@@ -312,7 +312,7 @@ typedef struct dlc_entry {
 typedef enum dlc_value_kind {
   DLC_VALUE_INPUT = 1,
   DLC_VALUE_RESULT = 2,      /* a result of the model, by its name in the source */
-  DLC_VALUE_ACCUMULATOR = 3, /* sum or count of a loss or metric; f32, row-major */
+  DLC_VALUE_ACCUMULATOR = 3, /* sum or count of a loss or metric; f32 or f64, row-major */
   DLC_VALUE_GRADIENT = 4 /* gradient of a variable (`of`) or of an input: named gradient.<name> */
 } dlc_value_kind;
 

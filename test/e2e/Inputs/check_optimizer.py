@@ -2,6 +2,7 @@
 
 usage: check_optimizer.py GOLDENS TRAJECTORY MODULE FOLDER [FLAG...]      PyTorch's ten; the flags go to dlc-run
        check_optimizer.py oracle KIND MODULE FOLDER [FLAG...]             twenty of optimizer_oracle.py
+       check_optimizer.py wide KIND MODULE FOLDER [FLAG...]               the same of a model in f64
        check_optimizer.py GOLDENS                                         that oracle against PyTorch's: equal but for rounding
 """
 import json
@@ -28,27 +29,28 @@ def check_oracle(goldens):
     print(f"{len(reference['trajectories'])} trajectories of PyTorch's")
 
 
-def check_module(name, module, folder, start, gradients, path, flags):
+def check_module(name, module, folder, start, gradients, path, flags, dtype="F32"):
     state, inputs, saved = (os.path.join(folder, each) for each in ("state", "in.safetensors", "saved"))
-    save(state, {"p": ([12], start)})
-    # About ten roundings of f32 a step, of numbers up to 2; where gradients are divided by their root mean square, the first steps
+    save(state, {"p": ([12], start, dtype)})
+    # About ten roundings a step, of numbers up to 2; where gradients are divided by their root mean square, the first steps
     # are as long as the rate is, whatever the gradient's rounding.
+    rounding = {"F32": 2e-6, "F64": 4e-15}[dtype]
     for step, (gradient, expected) in enumerate(zip(gradients, path, strict=True)):
-        save(inputs, {"x": ([1, 12], gradient)})
+        save(inputs, {"x": ([1, 12], gradient, dtype)})
         subprocess.run(["dlc-run", "step", module, "--inputs", inputs, "--parameters", state, "--save", saved,
                         "--from", str(step), *flags],
                        check=True, stdout=subprocess.DEVNULL)
-        variables = {key: ([12], numbers) for key, numbers in load(saved).items() if key.split(".")[0] == "p"}
+        variables = {key: ([12], numbers, dtype) for key, numbers in load(saved).items() if key.split(".")[0] == "p"}
         save(state, variables)
         for i, (found, wanted) in enumerate(zip(variables["p"][1], expected, strict=True)):
-            assert abs(found - wanted) <= 2e-6 * (step + 1), f"{name}, step {step}: p[{i}] is {found}, expected {wanted}"
+            assert abs(found - wanted) <= rounding * (step + 1), f"{name}, step {step}: p[{i}] is {found}, expected {wanted}"
 
 
 def main():
     if len(sys.argv) == 2:
         return check_oracle(sys.argv[1])
     source, name, module, folder, *flags = sys.argv[1:]
-    if source != "oracle":
+    if source not in ("oracle", "wide"):
         reference = read(source)
         path = reference["trajectories"][name]["parameters"]
         return check_module(name, module, folder, reference["start"], reference["gradients"], path, flags)
@@ -56,7 +58,8 @@ def main():
     chance = random.Random(7)
     start = [chance.randrange(-256, 257) / 128 for _ in range(12)]
     gradients = [[chance.choice((0, 1, 1, 1 / 64)) * chance.randrange(-256, 257) / 128 for _ in range(12)] for _ in range(20)]
-    check_module(name, module, folder, start, gradients, optimizer_oracle.trajectory(name, start, gradients), flags)
+    check_module(name, module, folder, start, gradients, optimizer_oracle.trajectory(name, start, gradients), flags,
+                 "F64" if source == "wide" else "F32")
 
 
 main()

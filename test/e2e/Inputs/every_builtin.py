@@ -73,7 +73,7 @@ class Program:
         inputs = [f"{field}\n  " for field in fields]
         calls = ", ".join(f"y{k}" for k in range(len(self.cases)))
         arguments = ", ".join(field.split(":")[0] for field in fields)
-        weights = "".join(f"v{k}: f32[{', '.join(['N', *map(str, shape[1:])])}]\n  " for k, shape in self.weights.items())
+        weights = "".join(f"v{k}: {self.options.type}[{', '.join(['N', *map(str, shape[1:])])}]\n  " for k, shape in self.weights.items())
         used = ", ".join(f"y{k}" if k in self.weights else "_" for k in range(len(self.cases)))
         step = f"""train Cases {{
   {''.join(inputs)}{weights}{used} = Cases({arguments})
@@ -98,7 +98,7 @@ class Program:
     def weigh(self, k, case, losses, metrics):
         """A sum of results and their squares, by weights that begin with the batch."""
         result = self.type(case.shape, "f32", case.whole)
-        sizes, y = (list(case.shape) if case.whole else ["N", *case.shape]), f"f32(y{k})"
+        sizes, y = (list(case.shape) if case.whole else ["N", *case.shape]), f"{self.options.type}(y{k})"
         if "N" in sizes and sizes[0] != "N":
             at = sizes.index("N")
             order = [at, *(i for i in range(len(sizes)) if i != at)]
@@ -162,7 +162,7 @@ class Check:
             shape, low = [int(n) for n in sizes.split("x")[:-1]], 0.5 if name.endswith("running_var") else -1
             self.variables[name] = (shape, spread(shape, low, 1, f"{program.number} {name}"), dtype.upper())
         kind = self.options.type.upper()
-        given = {name: tensor if len(tensor) == 3 or name[0] == "v" else (*tensor, kind) for name, tensor in program.tensors.items()}
+        given = {name: tensor if len(tensor) == 3 else (*tensor, kind) for name, tensor in program.tensors.items()}
         save(f"{self.name}.in", given)
         save(f"{self.name}.infer", {name: tensor for name, tensor in given.items() if name[0] != "v"})
         save(f"{self.name}.variables", self.variables)
@@ -235,8 +235,7 @@ class Check:
         for name, numbers in expected.items():
             if name.startswith("gradient."):
                 k = owner(name.removeprefix("gradient."))
-                # The loss is f32 also of a f64 program.
-                self.compare(k, name, found[name], numbers, LEAST / self.count(k), ROUNDINGS["f32"])
+                self.compare(k, name, found[name], numbers, LEAST / self.count(k), ROUNDINGS[self.options.type])
 
     def valid(self):
         save(f"{self.name}.valid", {"valid": ([], [self.program.batch], "I32")})

@@ -138,12 +138,12 @@ R"dl(test.dl:5:10: error: softmax_cross_entropy expects a floating-point tensor,
 test.dl:6:3: note: 'label' is declared here
 )dl", {}},
 {"LossString", R"dl(loss = "categorical_crossentropy")dl",
-R"dl(test.dl:5:10: error: the loss must be a scalar f32[], found the string "categorical_crossentropy"
+R"dl(test.dl:5:10: error: the loss must be a scalar f32[] or f64[], found the string "categorical_crossentropy"
   loss = "categorical_crossentropy"
          ^~~~~~~~~~~~~~~~~~~~~~~~~~ without '"': softmax_cross_entropy(logits, label, *, axis=1, label_smoothing=0, ...)
 )dl", {}},
 {"LossBare", R"dl(loss = softmax_cross_entropy)dl",
-R"dl(test.dl:5:10: error: the loss must be a scalar f32[], found the function softmax_cross_entropy
+R"dl(test.dl:5:10: error: the loss must be a scalar f32[] or f64[], found the function softmax_cross_entropy
   loss = softmax_cross_entropy
          ^~~~~~~~~~~~~~~~~~~~~ call it: softmax_cross_entropy(logits, label, *, axis=1, label_smoothing=0, ...)
 )dl", {}},
@@ -168,7 +168,7 @@ R"dl(test.dl:5:15: error: unknown name 'f1_score'
               ^~~~~~~~ there is accuracy, top_k_accuracy, binary_accuracy, auroc, perplexity, confusion
 )dl", {}},
 {"MetricOfATable", R"dl(metric half = 0.5 * confusion(output, label))dl",
-R"dl(test.dl:5:17: error: the metric 'half' must be a scalar f32[], found f32[10, 10]
+R"dl(test.dl:5:17: error: the metric 'half' must be a scalar f32[] or f64[], found f32[10, 10]
   metric half = 0.5 * confusion(output, label)
                 ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~ mean(...)
 )dl", {}},

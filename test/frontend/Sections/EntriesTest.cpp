@@ -14,6 +14,7 @@
 using namespace dlc;
 using namespace dlc::frontend;
 using namespace dlc::frontend::test;
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -409,6 +410,49 @@ TEST(Entries, EverySettingMayStandInAnIf) {
   EXPECT_THAT(terms(entryOf(compiled, "train_step"), "loss"), ElementsAre("2.0 * loss.sum / 4.0"));
   Compiled only(linear("  if true { loss = softmax_cross_entropy(output, label) }"));
   EXPECT_THAT(terms(entryOf(only, "train_step"), "loss"), ElementsAre("1.0 * loss.sum / 4.0"));
+}
+
+TEST(Entries, ALossOfF64CountsInF64) {
+  Compiled compiled(R"(model M(x: f64[N, 3]) -> f64[N, 10] { return x |> linear(10) }
+train M {
+  label: i32[N]
+  each = f64(full((10,), 2))
+  loss = softmax_cross_entropy(output, label, ignore=3, weight=each)
+  metric accuracy = accuracy(output, label)
+  metric error = mean_squared_error(output, 0.5)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+})");
+  std::string text = compiled.module();
+  for (llvm::StringRef name : {"loss.sum", "weights.count", "accuracy.sum", "error.sum"})
+    EXPECT_THAT(text,
+                HasSubstr(("tensor<f64> {dl.kind = #program.value<accumulator>, dl.name = \"" +
+                           name + "\"}")
+                              .str()));
+  EXPECT_THAT(text,
+              ContainsRegex("loss\\(%[0-9]+ : tensor<f64>\\) weight\\(%[0-9]+ : tensor<f64>"));
+}
+
+/// What the loss ends with, by the words of its terminator.
+static std::string lossOf(Compiled &compiled) {
+  std::string text = compiled.module();
+  size_t end = text.find(" loss(");
+  return text.substr(end, text.find('\n', end) - end);
+}
+
+TEST(Entries, MeansOverDifferentNumbersAreLossesOfTheirOwn) {
+  const std::string mixed =
+      "  loss = softmax_cross_entropy(output, label, ignore=3) + "
+      "0.5 * softmax_cross_entropy(output, label) + 0.1 * mean(square(output))";
+  Compiled alone(linear(mixed)), joined(linear(mixed + "\n  accumulate = 2"));
+  EXPECT_THAT(lossOf(alone), ContainsRegex("loss\\(%[0-9]+ : tensor<f32>\\)$"));
+  EXPECT_THAT(lossOf(joined),
+              ContainsRegex("loss\\(%[0-9]+, %[0-9]+ : tensor<f32>, tensor<f32>\\) "
+                            "weight\\(%[0-9]+, %[0-9]+ : tensor<f32>, tensor<f32>"));
+  Compiled same(linear("  loss = softmax_cross_entropy(output, label, ignore=3) + "
+                       "softmax_cross_entropy(2 * output, label, ignore=3)\n  accumulate = 2"));
+  EXPECT_THAT(lossOf(same),
+              ContainsRegex("loss\\(%[0-9]+ : tensor<f32>\\) weight\\(%[0-9]+ : tensor<f32>"));
 }
 
 TEST(Entries, SettingsStandInIfAndUseConstants) {

@@ -7,7 +7,7 @@ using namespace dlc::frontend::test;
 
 // clang-format off
 static const ErrorCase cases[] = {
-{"LossOfF64", R"dl(model M(x: f64[N, 3]) -> f64[N, 10] {
+{"LossOfF16", R"dl(model M(x: f16[N, 3]) -> f16[N, 10] {
   return x |> linear(10)
 }
 train M {
@@ -17,7 +17,7 @@ train M {
   batch = 4
 }
 )dl",
-R"dl(test.dl:6:10: error: the loss must be a scalar f32[], found f64[]
+R"dl(test.dl:6:10: error: the loss must be a scalar f32[] or f64[], found f16[]
   loss = softmax_cross_entropy(output, label)
          ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~ f32(output) before the loss
 )dl", {}},
@@ -115,7 +115,7 @@ train M {
   batch = 4
 }
 )dl",
-R"dl(test.dl:6:10: error: the loss must be a scalar f32[], found f32[4]
+R"dl(test.dl:6:10: error: the loss must be a scalar f32[] or f64[], found f32[4]
   loss = softmax_cross_entropy(output, label, reduction="none")
          ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~ mean(...)
 )dl", {}},
@@ -129,7 +129,7 @@ train M {
   batch = 4
 }
 )dl",
-R"dl(test.dl:6:10: error: the loss must be a scalar f32[], found the integer 3
+R"dl(test.dl:6:10: error: the loss must be a scalar f32[] or f64[], found the integer 3
   loss = 3
          ^
 )dl", {}},

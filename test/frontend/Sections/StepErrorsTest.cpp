@@ -240,7 +240,7 @@ R"dl(test.dl:2:13: error: rsqrt expects a floating-point tensor or a number abov
             ^
 )dl", {}},
 {"SignOfAString", R"dl(y = sign("a"))dl",
-R"dl(test.dl:2:12: error: sign expects a tensor or a number, found the string "a"
+R"dl(test.dl:2:12: error: sign expects a tensor of signed numbers or a number, found the string "a"
   y = sign("a")
            ^~~
 )dl", {}},

@@ -37,10 +37,14 @@ FailureOr<Interpreter::Results> Interpreter::run(dl::EntryOp entry, ArrayRef<Ten
   for (auto &[name, value] : assigned)
     variables[name] = value;
   Results results;
-  if (entry.getReturn().getLoss()) {
-    results.loss = std::move(values->back());
-    values->pop_back();
-  }
+  dl::ReturnOp end = entry.getReturn();
+  for (const Tensor &loss :
+       ArrayRef<Tensor>(*values).slice(end.getOutputs().size(), end.getLosses().size()))
+    if (results.loss)
+      results.loss->values[0] += loss.values[0];
+    else
+      results.loss = loss;
+  values->resize(end.getOutputs().size());
   results.outputs = std::move(*values);
   return results;
 }

@@ -195,7 +195,7 @@ dl::EntryOp GraphBuilder::build(unsigned ops) {
       dl::EntryOp::create(builder, loc, "f", builder.getFunctionType({matrix, matrix, vector}, {}),
                           program::EntryKind::Infer);
   builder.setInsertionPointToEnd(&entry.getBlock());
-  auto end = dl::ReturnOp::create(builder, loc, ValueRange(), Value());
+  auto end = dl::ReturnOp::create(builder, loc, ValueRange());
   builder.setInsertionPoint(end);
   llvm::append_range(values, entry.getBlock().getArguments());
   for (unsigned i = 0; i < ops; ++i)

@@ -227,7 +227,9 @@ TEST(Loader, ChecksVariables) {
 
 TEST(Loader, ChecksScalarsStepsAndKernels) {
   expectMessages({
-      {"scalar 'step' has dtype 2, expected f32, i32 or i64",
+      {"scalar 'step' has dtype 3, expected f32, f64, i32 or i64",
+       [](auto &p) { p.scalars[1].dtype = DLC_BF16; }},
+      {"scalar 'step' at byte 4 does not fit the block of 8 bytes",
        [](auto &p) { p.scalars[1].dtype = DLC_F64; }},
       {"scalar 'step' at byte 8 does not fit the block of 8 bytes",
        [](auto &p) { p.scalars[1].offset = 8; }},
@@ -237,7 +239,7 @@ TEST(Loader, ChecksScalarsStepsAndKernels) {
        [](auto &p) { p.scalars[1].dtype = DLC_I64; }},
       {"scalar 'step' at byte 4 does not fit the block of 12 bytes",
        [](auto &p) { p.scalars[1].dtype = DLC_I64, p.header.scalars_bytes = 12; }},
-      {"scalar 'step' is scheduled, but no f32",
+      {"scalar 'step' is scheduled, but no f32 or f64",
        [](auto &p) { p.scalars[1].dtype = DLC_I32, p.scalars[1].scheduled = 1; }},
       {"scalar 'step': 'scheduled' is 2, expected 0 or 1",
        [](auto &p) { p.scalars[1].scheduled = 2; }},
@@ -348,8 +350,8 @@ TEST(Loader, ChecksEntries) {
        [](auto &p) { p.values[0].location.dtype = DLC_I32; }},
       {"entry 'train_step': output 'output': kind 0 is unknown",
        [](auto &p) { p.values[2].kind = 0; }},
-      {"entry 'train_step': output 'loss.sum': an accumulator must be of f32 in row-major order, "
-       "found i32[]",
+      {"entry 'train_step': output 'loss.sum': an accumulator must be of f32 or f64 in row-major "
+       "order, found i32[]",
        [](auto &p) { p.values[3].type.dtype = p.values[3].location.dtype = DLC_I32; }},
       {"entry 'train_step': metric 'loss': adds up 'output', which is f32[8, 4], expected f32[]",
        [](auto &p) {

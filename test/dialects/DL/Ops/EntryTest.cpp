@@ -27,7 +27,7 @@ TEST_F(EntryTest, BuildsAddsAndErasesOutputs) {
   entry.setArgAttr(0, "dl.name", builder.getStringAttr("x"));
   builder.setInsertionPointToEnd(&entry.getBlock());
   Value y = TensorBuilder{builder, loc}.scale(entry.getArgument(0), 2);
-  ReturnOp::create(builder, loc, ValueRange(), Value());
+  ReturnOp::create(builder, loc, ValueRange());
   entry.addOutput(y, "y", program::ValueKind::Result);
   entry.addOutput(entry.getArgument(0), "gradient.w", program::ValueKind::Gradient,
                   FlatSymbolRefAttr::get(&context, "w"));

@@ -224,6 +224,14 @@ dl.entry @argument_attribute(%x: tensor<4x3xf32> {dl.nane = "x"}) attributes {ki
 
 // -----
 
+// expected-error @+1 {{'dl.entry' op expects dl.loss to be an i64 of 0 or more, found -1 : i64}}
+dl.entry @entry_loss(%x: tensor<1xf32>) -> (tensor<1xf32> {dl.name = "gradient.w#1", dl.kind = #program.value<gradient>, dl.loss = -1 : i64})
+    attributes {kind = #program.entry<train>} {
+  dl.return %x : tensor<1xf32>
+}
+
+// -----
+
 // expected-error @+1 {{'dl.entry' op has an unknown or malformed attribute "dl.kind" = "gradient" on result 0}}
 dl.entry @result_attribute(%x: tensor<f32>) -> (tensor<f32> {dl.kind = "gradient"}) attributes {kind = #program.entry<infer>} {
   dl.return %x : tensor<f32>
@@ -241,6 +249,35 @@ dl.entry @return_c1(%x: tensor<f32>) -> tensor<3xf32> attributes {kind = #progra
 dl.entry @return_c2(%x: tensor<1xf32>) attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.return' op (C2) expects a loss of rank 0, found 'tensor<1xf32>'}}
   dl.return loss(%x : tensor<1xf32>)
+}
+
+// -----
+
+dl.entry @return_c2_types(%x: tensor<f32>, %y: tensor<f64>) attributes {kind = #program.entry<train>} {
+  // expected-error @+1 {{'dl.return' op (C2) expects losses of one type, found 'tensor<f32>', 'tensor<f64>'}}
+  dl.return loss(%x, %y : tensor<f32>, tensor<f64>) weight(%x, %y : tensor<f32>, tensor<f64>)
+}
+
+// -----
+
+dl.entry @return_c3(%x: tensor<f32>) attributes {kind = #program.entry<train>} {
+  // expected-error @+1 {{'dl.return' op (C3) expects a weight for each loss, found 2 losses and 0 weights}}
+  dl.return loss(%x, %x : tensor<f32>, tensor<f32>)
+}
+
+// -----
+
+dl.entry @return_c3_weights(%x: tensor<f32>) attributes {kind = #program.entry<train>} {
+  // expected-error @+1 {{'dl.return' op (C3) expects a weight for each loss, found 1 losses and 2 weights}}
+  dl.return loss(%x : tensor<f32>) weight(%x, %x : tensor<f32>, tensor<f32>)
+}
+
+// -----
+
+// expected-error @+1 {{'dl.entry' op (C3) the metric 'loss' finishes by none, which does not take the accumulator 'sum' of 'tensor<f16>'}}
+dl.entry @entry_c3_type(%x: tensor<f16>) -> (tensor<f16> {dl.name = "sum", dl.kind = #program.value<accumulator>})
+    attributes {kind = #program.entry<train>, metrics = [#program.metric<"loss", loss, none, [<"sum", count = 1.0 : f64, coefficient = 1.0 : f64>]>]} {
+  dl.return %x : tensor<f16>
 }
 
 // -----

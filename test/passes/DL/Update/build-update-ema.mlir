@@ -23,8 +23,9 @@ dl.variable @mean : tensor<3xf32> role<statistic> init(#program.init<constant, 0
 // CHECK-DAG: %[[DECAY:.*]] = dl.scalar "ema.decay", 7.500000e-01 :
 // CHECK: %[[NEW:.*]]:3 = dl.multi_tensor(%[[W]], %{{.*}}, %[[V]], %[[E]]) scalars(%{{.*}}, %{{.*}}, %[[DECAY]])
 // CHECK-SAME: streams = 4
-// CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<f32>, %{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>, %[[OLD:.*]]: tensor<f32>, %{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>, %[[D:.*]]: tensor<f32>):
+// CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<f32>, %{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>, %[[OLD:.*]]: tensor<f32>, %{{.*}}: tensor<f64>, %{{.*}}: tensor<f64>, %[[D64:.*]]: tensor<f64>):
 // CHECK: %[[Q:.*]] = dl.subtract %[[P]]
+// CHECK: %[[D:.*]] = dl.cast %[[D64]] : tensor<f64> to tensor<f32>
 // CHECK: %[[REST:.*]] = dl.subtract %{{.*}}, %[[D]]
 // CHECK: %[[KEPT:.*]] = dl.multiply %[[D]], %[[OLD]]
 // CHECK: %[[ADDED:.*]] = dl.multiply %[[REST]], %[[Q]]
@@ -39,7 +40,7 @@ dl.entry @first(%dw: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "gradient.w", d
   dl.return %dw : tensor<4xf32>
 }
 
-// The decay is one scalar for all; in f64 it is cast.
+// The decay is one scalar for all, an f64 where a parameter is.
 // CHECK-LABEL: dl.entry @second
 // CHECK-DAG: dl.read @w.ema
 // CHECK-DAG: dl.read @h.ema
@@ -48,8 +49,8 @@ dl.entry @first(%dw: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "gradient.w", d
 // CHECK: dl.assign @w.ema
 // CHECK: dl.scalar "ema.decay", 7.500000e-01 :
 // CHECK: dl.multi_tensor
-// CHECK: ^bb0(%{{.*}}: tensor<f64>, %{{.*}}: tensor<f64>, %{{.*}}: tensor<f64>, %{{.*}}: tensor<f32>, %[[D:.*]]: tensor<f32>):
-// CHECK: dl.cast %[[D]] : tensor<f32> to tensor<f64>
+// CHECK: ^bb0(%{{.*}}: tensor<f64>, %{{.*}}: tensor<f64>, %[[OLD:.*]]: tensor<f64>, %{{.*}}: tensor<f64>, %[[D:.*]]: tensor<f64>):
+// CHECK: dl.multiply %[[D]], %[[OLD]]
 // CHECK: dl.assign @h.ema
 dl.entry @second(%dw: tensor<4xf32>, %dh: tensor<2xf64>)
     -> (tensor<4xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w},

@@ -3,7 +3,6 @@
 
 dl.variable @w : tensor<4x3xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
 dl.variable @b : tensor<4xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
-dl.variable @h : tensor<2xf64> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
 
 // Slots stand behind their parameters; each entry that updates a parameter has its own.
 // CHECK: dl.variable @w : tensor<4x3xf32> role<parameter>
@@ -89,28 +88,22 @@ dl.entry @nesterov(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradien
   dl.return %dw : tensor<4x3xf32>
 }
 
-// Settings that differ, and element types, make groups; scalars are numbered by settings, and cast for f64.
+// Settings that differ make groups; scalars are numbered by settings.
 // CHECK-LABEL: dl.entry @critic
 // CHECK: dl.read @w.momentum_critic
 // CHECK-DAG: dl.scalar "critic.optimizer1.learning_rate", 1.000000e-01
 // CHECK-DAG: dl.scalar "critic.optimizer1.momentum"
 // CHECK: dl.multi_tensor
-// CHECK: dl.scalar "critic.optimizer2.learning_rate", 2.000000e-01
+// CHECK: dl.scalar "critic.optimizer2.learning_rate", 2.000000e-01 scheduled : tensor<f32>
 // CHECK: dl.multi_tensor
-// CHECK: dl.scalar "critic.optimizer2.learning_rate", 2.000000e-01
-// CHECK: dl.multi_tensor
-// CHECK-NEXT: ^bb0(%{{.*}}: tensor<f64>, %{{.*}}: tensor<f64>, %[[LR:.*]]: tensor<f32>):
-// CHECK-NEXT: dl.cast %[[LR]] : tensor<f32> to tensor<f64>
 // CHECK-NOT: dl.multi_tensor
-dl.entry @critic(%dw: tensor<4x3xf32>, %db: tensor<4xf32>, %dh: tensor<2xf64>)
+dl.entry @critic(%dw: tensor<4x3xf32>, %db: tensor<4xf32>)
     -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w},
-        tensor<4xf32> {dl.name = "gradient.b", dl.kind = #program.value<gradient>, dl.of = @b},
-        tensor<2xf64> {dl.name = "gradient.h", dl.kind = #program.value<gradient>, dl.of = @h})
+        tensor<4xf32> {dl.name = "gradient.b", dl.kind = #program.value<gradient>, dl.of = @b})
     attributes {kind = #program.entry<train>, updates = [
       #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64, momentum = 0.5 : f64}>>,
-      #dl.update<@b, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.2 : f64}>>,
-      #dl.update<@h, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.2 : f64}>>]} {
-  dl.return %dw, %db, %dh : tensor<4x3xf32>, tensor<4xf32>, tensor<2xf64>
+      #dl.update<@b, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.2 : f64}>>]} {
+  dl.return %dw, %db : tensor<4x3xf32>, tensor<4xf32>
 }
 
 // Elements are clipped in the body, before decay; the limit is a scalar of the runtime.
@@ -132,27 +125,26 @@ dl.entry @by_value(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradien
 
 // One norm of all gradients, in whatever groups they are, is one factor for all; it is at most 1.
 // CHECK-LABEL: dl.entry @by_global_norm
-// CHECK-SAME: %[[DW:.*]]: tensor<4x3xf32>{{.*}}, %[[DH:.*]]: tensor<2xf64>
+// CHECK-SAME: %[[DW:.*]]: tensor<4x3xf32>{{.*}}, %[[DB:.*]]: tensor<4xf32>
 // CHECK: %[[LIMIT:.*]] = dl.scalar "by_global_norm.clip.limit"
 // CHECK: %[[W2:.*]] = dl.multi_tensor(%[[DW]]) scalars() {streams = 1 : i64, sums = 1 : i64}
 // CHECK: %[[SW:.*]] = dl.reduce sum %[[W2]] axes = [0]
-// CHECK: %[[H2:.*]] = dl.multi_tensor(%[[DH]]) scalars() {streams = 1 : i64, sums = 1 : i64}
-// CHECK: %[[SH:.*]] = dl.reduce sum %[[H2]] axes = [0]
-// CHECK: %[[SH32:.*]] = dl.cast %[[SH]] : tensor<f64> to tensor<f32>
-// CHECK: %[[SUM:.*]] = dl.add %[[SW]], %[[SH32]]
+// CHECK: %[[B2:.*]] = dl.multi_tensor(%[[DB]]) scalars() {streams = 1 : i64, sums = 1 : i64}
+// CHECK: %[[SB:.*]] = dl.reduce sum %[[B2]] axes = [0]
+// CHECK: %[[SUM:.*]] = dl.add %[[SW]], %[[SB]]
 // CHECK: %[[NORM:.*]] = dl.sqrt %[[SUM]]
 // CHECK: %[[SAFE:.*]] = dl.add %[[NORM]]
 // CHECK: %[[RATIO:.*]] = dl.divide %[[LIMIT]], %[[SAFE]]
 // CHECK: %[[FACTOR:.*]] = dl.minimum %[[RATIO]]
 // CHECK: dl.multi_tensor(%{{.*}}, %[[DW]]) scalars(%[[FACTOR]], %{{.*}}, %{{.*}})
-// CHECK: dl.multi_tensor(%{{.*}}, %[[DH]]) scalars(%[[FACTOR]], %{{.*}}, %{{.*}})
-dl.entry @by_global_norm(%dw: tensor<4x3xf32>, %dh: tensor<2xf64>)
+// CHECK: dl.multi_tensor(%{{.*}}, %[[DB]]) scalars(%[[FACTOR]], %{{.*}}, %{{.*}})
+dl.entry @by_global_norm(%dw: tensor<4x3xf32>, %db: tensor<4xf32>)
     -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w},
-        tensor<2xf64> {dl.name = "gradient.h", dl.kind = #program.value<gradient>, dl.of = @h})
+        tensor<4xf32> {dl.name = "gradient.b", dl.kind = #program.value<gradient>, dl.of = @b})
     attributes {kind = #program.entry<train>, clip = #dl.clip<global_norm, 1.0>, updates = [
       #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64, weight_decay = 0.1 : f64}>>,
-      #dl.update<@h, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64, weight_decay = 0.1 : f64}>>]} {
-  dl.return %dw, %dh : tensor<4x3xf32>, tensor<2xf64>
+      #dl.update<@b, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.2 : f64, weight_decay = 0.1 : f64}>>]} {
+  dl.return %dw, %db : tensor<4x3xf32>, tensor<4xf32>
 }
 
 // Each gradient by its own norm: one op adds up the squares of all, the update reads those of its tensor.
@@ -225,6 +217,41 @@ dl.entry @weighted(%dw: tensor<4x3xf32>, %n: tensor<f32>)
     attributes {kind = #program.entry<train>, accumulate = 4, updates = [
       #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
   dl.return %dw : tensor<4x3xf32> weight(%n : tensor<f32>)
+}
+
+// Two losses that are means over different numbers of things: a parameter has a sum of the gradients of each that it is behind, and those
+// behind different ones are groups of their own. The update joins what each loss's weights make means of.
+// CHECK-LABEL: dl.entry @mixed_accumulate
+// CHECK-DAG: %[[W1:.*]] = dl.read @w.gradient_sum_mixed
+// CHECK-DAG: %[[W2:.*]] = dl.read @w.gradient_sum2
+// CHECK-DAG: %[[B2:.*]] = dl.read @b.gradient_sum2
+// CHECK: dl.multi_tensor(%[[W1]], %{{.*}}) scalars(%[[N1:[a-z0-9]+]])
+// CHECK: dl.multi_tensor(%[[W2]], %{{.*}}) scalars(%[[N2:[a-z0-9]+]])
+// CHECK: dl.multi_tensor(%[[B2]], %{{.*}}) scalars(%[[N2]])
+// CHECK: dl.assign @mixed.loss.weight_sum,
+// CHECK: dl.assign @mixed.loss.weight_sum2,
+// CHECK-LABEL: dl.entry @mixed(
+// CHECK: %[[T1:.*]] = dl.read @mixed.loss.weight_sum :
+// CHECK: %[[T2:.*]] = dl.read @mixed.loss.weight_sum2 :
+// CHECK: %[[D1:.*]] = dl.select %{{.*}}, %[[T1]], %{{.*}}
+// CHECK: %[[M1:.*]] = dl.divide %{{.*}}, %[[D1]]
+// CHECK: %[[D2:.*]] = dl.select %{{.*}}, %[[T2]], %{{.*}}
+// CHECK: %[[M2:.*]] = dl.divide %{{.*}}, %[[D2]]
+// CHECK: %[[DW:.*]] = dl.multi_tensor(%{{.*}}, %{{.*}}) scalars(%[[M1]], %[[M2]])
+// CHECK: %[[DB:.*]] = dl.multi_tensor(%{{.*}}) scalars(%[[M2]])
+// CHECK: dl.multi_tensor(%{{.*}}, %[[DW]]) scalars(
+// CHECK: dl.assign @w.gradient_sum_mixed,
+// CHECK: dl.assign @w.gradient_sum2,
+// CHECK: dl.multi_tensor(%{{.*}}, %[[DB]]) scalars(
+// CHECK: dl.assign @b.gradient_sum2,
+dl.entry @mixed(%dw1: tensor<4x3xf32>, %dw2: tensor<4x3xf32>, %db: tensor<4xf32>, %n: tensor<f32>, %m: tensor<f32>)
+    -> (tensor<4x3xf32> {dl.name = "gradient.w#1", dl.kind = #program.value<gradient>, dl.of = @w, dl.loss = 0 : i64},
+        tensor<4x3xf32> {dl.name = "gradient.w#2", dl.kind = #program.value<gradient>, dl.of = @w, dl.loss = 1 : i64},
+        tensor<4xf32> {dl.name = "gradient.b#2", dl.kind = #program.value<gradient>, dl.of = @b, dl.loss = 1 : i64})
+    attributes {kind = #program.entry<train>, accumulate = 4, updates = [
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>,
+      #dl.update<@b, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
+  dl.return %dw1, %dw2, %db : tensor<4x3xf32>, tensor<4x3xf32>, tensor<4xf32> weight(%n, %m : tensor<f32>, tensor<f32>)
 }
 
 // Nothing is updated outside of training.
