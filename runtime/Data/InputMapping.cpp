@@ -10,7 +10,7 @@ namespace dlc::runtime {
 
 /// Whether elements of one type can be given to an input of the other.
 static bool canConvert(dlc_dtype from, dlc_dtype to) {
-  return from == to || (from == DLC_U8 && (to == DLC_F32 || to == DLC_I32)) ||
+  return from == to || (from == DLC_U8 && (to == DLC_F32 || to == DLC_F64 || to == DLC_I32)) ||
          (from == DLC_I64 && to == DLC_I32) || (from == DLC_F64 && to == DLC_F32) ||
          (from == DLC_F32 && to == DLC_F64);
 }
@@ -24,7 +24,8 @@ static bool takes(const ValueInfo &input, const DatasetField &field) {
     return type.dtype == DLC_I32 && type.shape.size() == 2;
   if (kind == FieldKind::Label)
     return type.dtype == DLC_I32 && type.shape.size() == 1;
-  return (type.dtype == DLC_F32 || type.dtype == DLC_U8) && type.shape.size() >= 2;
+  return (type.dtype == DLC_F32 || type.dtype == DLC_F64 || type.dtype == DLC_U8) &&
+         type.shape.size() >= 2;
 }
 
 /// For messages.
@@ -40,7 +41,7 @@ static Status noField(const ValueInfo &input, const Dataset &dataset) {
   if (fields[0].kind != FieldKind::Named)
     return invalid(
         "input '", input.name, "' is ", input.type.str(),
-        ", expected f32 or u8 of rank 2 or more for images, or i32 of rank 1 for labels");
+        ", expected f32, f64 or u8 of rank 2 or more for images, or i32 of rank 1 for labels");
   std::string names;
   for (const DatasetField &field : fields)
     addItem(names, excerpt(field.name));
@@ -153,12 +154,19 @@ Result<std::vector<MappedInput>> mapInputs(const EntryInfo &entry, const Dataset
   return mapped;
 }
 
+/// Bytes as floats from 0 to 1.
+template <typename Float>
+static void convertBytes(const std::byte *from, uint64_t count, std::byte *to) {
+  auto *out = reinterpret_cast<Float *>(to);
+  for (uint64_t i = 0; i < count; ++i)
+    out[i] = Float(std::to_integer<uint8_t>(from[i])) * (Float(1) / Float(255));
+}
+
 void convertSample(const MappedInput &mapped, const std::byte *from, std::byte *to) {
-  const auto *bytes = reinterpret_cast<const uint8_t *>(from);
   if (mapped.from == DLC_U8 && mapped.to == DLC_F32) {
-    auto *out = reinterpret_cast<float *>(to);
-    for (uint64_t i = 0; i < mapped.elements; ++i)
-      out[i] = static_cast<float>(bytes[i]) * (1.0f / 255.0f);
+    convertBytes<float>(from, mapped.elements, to);
+  } else if (mapped.from == DLC_U8 && mapped.to == DLC_F64) {
+    convertBytes<double>(from, mapped.elements, to);
   } else if (mapped.from == mapped.to) {
     std::memcpy(to, from, mapped.elements * dtypeSize(mapped.to));
   } else {

@@ -33,7 +33,7 @@ Result<std::vector<MappedInput>> mapInputs(const EntryInfo &entry, const Dataset
 Status checkClasses(const Dataset &dataset, size_t field, uint64_t classes, int64_t ignored,
                     std::string_view of);
 
-/// Converts one sample: u8 to f32 in [0, 1], other types by their values.
+/// Converts one sample: u8 to f32 or f64 in [0, 1], other types by their values.
 void convertSample(const MappedInput &mapped, const std::byte *from, std::byte *to);
 /// Copies one number of a sequence, an i32.
 void convertNumber(const MappedInput &mapped, const std::byte *from, std::byte *to);

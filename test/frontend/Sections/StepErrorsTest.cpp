@@ -126,7 +126,7 @@ R"dl(test.dl:12:19: error: unknown name 'score'
                   ^~~~~ the names of a step end with it
 )dl", {}},
 {"LossOfAStepIsNoScalar", R"dl(  step d updates D { loss = D(x) })dl",
-R"dl(test.dl:8:29: error: the loss must be a scalar f32[], found f32[4, 1]
+R"dl(test.dl:8:29: error: the loss must be a scalar f32[] or f64[], found f32[4, 1]
   step d updates D { loss = D(x) }
                             ^~~~ mean(...)
 )dl", {}},

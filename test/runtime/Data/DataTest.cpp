@@ -153,7 +153,7 @@ struct Small {
 // feed i32.
 TEST(Batches, ConvertSamples) {
   Small small(20);
-  for (dlc_dtype dtype : {DLC_F32, DLC_U8}) {
+  for (dlc_dtype dtype : {DLC_F32, DLC_F64, DLC_U8}) {
     const EntryInfo entry =
         entryWith({inputOf("label", DLC_I32, {8}), inputOf("image", dtype, {8, 16})}, 8);
     auto loader = BatchLoader::create(entry, small.data);
@@ -169,6 +169,9 @@ TEST(Batches, ConvertSamples) {
       if (dtype == DLC_F32)
         EXPECT_FLOAT_EQ(reinterpret_cast<const float *>(batch->inputs[1].data())[i * 16 + 5],
                         float(pixel) / 255);
+      else if (dtype == DLC_F64)
+        EXPECT_DOUBLE_EQ(reinterpret_cast<const double *>(batch->inputs[1].data())[i * 16 + 5],
+                         double(pixel) / 255);
       else
         EXPECT_EQ(int(batch->inputs[1][i * 16 + 5]), pixel);
     }
@@ -247,7 +250,7 @@ TEST(Batches, SayWhatDoesNotFit) {
             "entry 'e': input 'image' is f32[8, 1, 28, 28], 784 numbers a sample; the images of " +
                 small.folder.root() + " are u8[4, 4], 16 numbers");
   EXPECT_EQ(message({inputOf("word", DLC_I32, {8, 3})}),
-            "entry 'e': input 'word' is i32[8, 3], expected f32 or u8 of rank 2 or more for "
+            "entry 'e': input 'word' is i32[8, 3], expected f32, f64 or u8 of rank 2 or more for "
             "images, or i32 of rank 1 for "
             "labels");
   EXPECT_EQ(message({inputOf("a", DLC_F32, {8, 16}), inputOf("b", DLC_U8, {8, 16})}),
