@@ -81,13 +81,15 @@ TEST(Conformance, AddsUp) {
 // Open MPI exchanges small sums whole, where messages that wait for each other are what they take,
 // and scatters and gathers large ones, where bytes are.
 TEST(Conformance, SendsSmallSumsInFewerMessages) {
+  if (ranks->ranks() == 1)
+    return;
   const auto indexOf = function<int(const char *, int *)>("MPI_T_cvar_get_index");
   const auto open = function<int(int, void *, void **, int *)>("MPI_T_cvar_handle_alloc");
   const auto read = function<int(void *, void *)>("MPI_T_cvar_read");
   int index = 0, values = 0, algorithm = 0;
   void *handle = nullptr;
-  if (!indexOf || indexOf("coll_libnbc_iallreduce_algorithm", &index) != 0)
-    GTEST_SKIP() << "no Open MPI";
+  ASSERT_TRUE(indexOf && open && read);
+  ASSERT_EQ(indexOf("coll_libnbc_iallreduce_algorithm", &index), 0);
   ASSERT_EQ(open(index, nullptr, &handle, &values), 0);
   for (auto [count, expected] : {std::pair{16, 4}, {4096, 4}, {4097, 3}, {1, 4}}) {
     std::vector<std::byte> buffer = valuesOf(DLC_F32, uint64_t(count), ranks->rank());
