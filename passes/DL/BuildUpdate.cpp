@@ -9,9 +9,8 @@
 //   dl.return
 //
 // One multi_tensor for all parameters with equal optimizer settings and element type, whose
-// gradients are of the same losses. Gradients
-// accumulate, are reduced over ranks and clipped before; each of these is a room of its own, see
-// Update/EntryUpdate.h.
+// gradients are of the same losses. Gradients accumulate, are reduced over ranks and clipped
+// before; each of these is a room of its own, see Update/EntryUpdate.h.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "passes/DL/DeadCode.h"

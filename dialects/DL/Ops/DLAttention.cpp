@@ -203,7 +203,7 @@ SmallVector<Value> AttentionOp::decompose(OpBuilder &builder) {
   Value s = f.scores();
   Value largest = b.atLeast(b.reduce(ReduceKind::Max, s, {3}), lowestScore);
   Value exps = b.exp(b.subtract(s, f.spread(largest, s))), sum = f.sum(exps);
-  sum = b.select(b.above(sum, 0), sum, b.splatLike(sum, 1));
+  sum = b.aboveZeroOrOne(sum);
   Value p = b.divide(exps, f.spread(sum, s));
   return {f.narrow(f.product(f.keep(p), f.v, false, false), getQ()), b.add(largest, b.log(sum))};
 }

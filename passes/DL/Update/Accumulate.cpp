@@ -132,10 +132,10 @@ void dlc::dl::accumulateGradients(EntryUpdate &update, int64_t runs) {
   builder.setInsertionPoint(ReturnOp::create(builder, sums.getLoc(), ValueRange()));
   update.entry = entry;
   const bool isApart = weights.size() > 1;
-  for (ParameterGroup &group : update.groups)
-    for (UpdatedParameter &parameter : group.parameters)
-      for (VariableOp sum : parameter.sums)
-        parameter.gradient = update.read(sum);
+  if (!isApart)
+    for (ParameterGroup &group : update.groups)
+      for (UpdatedParameter &parameter : group.parameters)
+        parameter.gradient = update.read(parameter.sums.front());
   SmallVector<Value> inverse =
       llvm::map_to_vector(weights, [&](VariableOp sum) { return takeWeights(update, sum); });
   if (isApart)

@@ -17,8 +17,8 @@ Value dlc::dl::clipFactor(TensorBuilder &b, Value norm, Value limit) {
   return b.atMost(b.divide(limit, b.shift(norm, 1e-6)), 1);
 }
 
-/// The sum of the squares of a group's gradients, all by one op, in the type
-/// of the limit.
+/// The sum of the squares of a group's gradients, all by one op, in the type of the
+/// limit.
 static Value sumOfSquares(EntryUpdate &update, TensorBuilder &b, const ParameterGroup &group) {
   MultiTensorBuilder function(update.builder, b.loc);
   Value g = addGradients(update, function, group);
