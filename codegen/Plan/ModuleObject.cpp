@@ -13,6 +13,7 @@
 #include "codegen/Plan/ModuleObject.h"
 #include "codegen/Kernel/KernelCache.h"
 #include "dlc/abi.h"
+#include "dlc/version.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"

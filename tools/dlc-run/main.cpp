@@ -1,5 +1,6 @@
 // dlc-run: runs what dlc compiled. Trains, evaluates, infers, measures and shows modules. Here are
 // its flags.
+#include "dlc/version.h"
 #include "runtime/Core/Support.h"
 #include "tools/CommandLine/CommandLine.h"
 #include "tools/CommandLine/RunTool.h"

@@ -9,6 +9,7 @@
 // no file yet.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dlc/version.h"
 #include "runtime/Core/Json.h"
 #include "tools/CommandLine/ExitCode.h"
 #include "tools/dlc/Commands.h"

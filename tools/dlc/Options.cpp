@@ -1,5 +1,6 @@
 //===- Options.cpp - the command line of dlc --------------------------------------------------===//
 #include "tools/dlc/Options.h"
+#include "dlc/version.h"
 #include "frontend/DL/Syntax/Foreign.h"
 #include "passes/Pipelines.h"
 #include "tools/CommandLine/CommandLine.h"

@@ -1,5 +1,6 @@
 // make-digits: renders handwritten-like digits into IDX files named as MNIST's, so that a first
 // model can be trained without a download. The same flags give the same bytes.
+#include "dlc/version.h"
 #include "runtime/Core/FileWriter.h"
 #include "runtime/Core/Support.h"
 #include "tools/CommandLine/CommandLine.h"

@@ -20,7 +20,7 @@ std::vector<fs::path> cudaToolkits() {
   if (const fs::path home = cudaHome(); !home.empty())
     return {home};
   // build/release/bin, build/cuda
-  return {(programFolder() / "../../cuda").lexically_normal(), "/usr/local/cuda"};
+  return {(ownFolder() / "../../cuda").lexically_normal(), "/usr/local/cuda"};
 }
 
 static std::vector<fs::path> foldersIn(const fs::path &folder) {

@@ -31,7 +31,7 @@ enum class LoadMode {
 /// wrote, a tensor that the model has not, a missing one, another dtype or shape, and any damage is
 /// an error that names file and tensor. What PyTorch stores beside weights is passed over: batch
 /// norm's `num_batches_tracked`, the causal masks of GPT-2's attention.
-Result<Metadata> loadVariables(State &state, const std::string &path, LoadMode mode);
+DLC_API Result<Metadata> loadVariables(State &state, const std::string &path, LoadMode mode);
 
 /// What loadMatching found.
 struct MatchReport {
@@ -45,12 +45,12 @@ struct MatchReport {
 /// Takes those parameters and statistics that the file has under the same names, whichever model
 /// wrote it, and leaves the others as they are: to start from what was learnt elsewhere. Fails if
 /// one has another dtype or shape, or if there is none.
-Result<MatchReport> loadMatching(State &state, const std::string &path);
+DLC_API Result<MatchReport> loadMatching(State &state, const std::string &path);
 
 /// Writes parameters, slots, statistics, states and counters to `path`, each with a checksum, as
 /// FileWriter.h writes: `path` holds the old or the new checkpoint whatever happens. Fails with
 /// code Failed, and writes nothing, if one of them holds a number that is not finite.
-Status saveVariables(const State &state, const std::string &path, Metadata metadata);
+DLC_API Status saveVariables(const State &state, const std::string &path, Metadata metadata);
 
 } // namespace dlc::runtime
 

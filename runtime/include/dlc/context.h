@@ -52,7 +52,7 @@ struct MetricValue {
   }
 };
 
-class Context {
+class DLC_API Context {
 public:
   /// Allocates what one run of the entry needs. Fails with InvalidArgument for an unknown entry,
   /// Unsupported if the plan has records that the State's device cannot run.

@@ -25,7 +25,7 @@ struct CpuOptions {
 
 /// Opens the CPU and starts its threads. Fails with InvalidArgument for an absurd number of
 /// threads.
-Result<std::shared_ptr<Device>> openCpu(const CpuOptions &options = {});
+DLC_API Result<std::shared_ptr<Device>> openCpu(const CpuOptions &options = {});
 
 struct SimtOptions {
   /// As CpuOptions.
@@ -38,7 +38,7 @@ struct SimtOptions {
 };
 
 /// Opens the CPU as a device for CUDA plans whose kernels were compiled for it too.
-Result<std::shared_ptr<Device>> openSimt(const SimtOptions &options = {});
+DLC_API Result<std::shared_ptr<Device>> openSimt(const SimtOptions &options = {});
 
 struct CudaOptions {
   /// Number of the device, as CUDA counts them.
@@ -56,10 +56,11 @@ struct CudaOptions {
   std::function<void(std::string_view line)> warn = {};
 };
 
-/// Opens a CUDA device through libdlc_cuda.so, which is looked for beside the program, in ../lib
-/// from there, and where the system's loader looks. Fails with Unsupported, in one line, if the
-/// library, the driver or the device is missing or too old.
-Result<std::shared_ptr<Device>> openCuda(const CudaOptions &options = {});
+/// Opens a CUDA device through libdlc_cuda.so, which is looked for beside libdlc.so (or the
+/// program that has libdlc.a in it), in ../lib from there, and where the system's loader looks.
+/// Fails with Unsupported, in one line, if the library, the driver or the device is missing or too
+/// old.
+DLC_API Result<std::shared_ptr<Device>> openCuda(const CudaOptions &options = {});
 
 } // namespace dlc::runtime
 

@@ -23,7 +23,7 @@
 
 namespace dlc::runtime {
 
-class Module {
+class DLC_API Module {
 public:
   /// Loads `path`. Failures: Io (cannot be read), Damaged (not a module, truncated, changed,
   /// inconsistent), Unsupported (newer ABI, another target or processor). Each message is one line

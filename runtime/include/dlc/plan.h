@@ -7,6 +7,7 @@
 #define DLC_PLAN_H
 
 #include "dlc/abi.h"
+#include "dlc/version.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -18,14 +19,14 @@
 namespace dlc::runtime {
 
 /// Bytes of one element, 0 for a number that is no dtype.
-uint64_t dtypeSize(uint32_t dtype);
+DLC_API uint64_t dtypeSize(uint32_t dtype);
 /// "f32", "i32", ...
-std::string_view dtypeName(uint32_t dtype);
+DLC_API std::string_view dtypeName(uint32_t dtype);
 /// Whether elements of a dtype are whole numbers; bool's are.
-bool isWhole(uint32_t dtype);
+DLC_API bool isWhole(uint32_t dtype);
 
 /// The type of a tensor: logical shape, and the physical layout in which kernels see it.
-struct TensorType {
+struct DLC_API TensorType {
   dlc_dtype dtype = DLC_F32;
   std::vector<uint64_t> shape;
   dlc_layout layout = {};
@@ -125,7 +126,7 @@ struct SettingInfo {
   double value;
 };
 
-struct Plan {
+struct DLC_API Plan {
   std::string_view model, documentation, report;
   uint64_t stateBytes = 0, scalarsBytes = 0;
   /// Whether several ranks may train together; see dlc_plan_header.
@@ -165,13 +166,13 @@ struct Plan {
 };
 
 /// "parameter", "slot", ...
-std::string_view roleName(dlc_role role);
+DLC_API std::string_view roleName(dlc_role role);
 /// "train", "evaluate", ...
-std::string_view entryKindName(dlc_entry_kind kind);
+DLC_API std::string_view entryKindName(dlc_entry_kind kind);
 /// "cpu", "cuda", "simt"
-std::string_view targetName(dlc_target target);
+DLC_API std::string_view targetName(dlc_target target);
 /// "product", "convolution", ...
-std::string_view libraryOpName(uint32_t op);
+DLC_API std::string_view libraryOpName(uint32_t op);
 
 } // namespace dlc::runtime
 

@@ -21,7 +21,7 @@ namespace dlc::runtime {
 
 class DeviceMemory;
 
-class State {
+class DLC_API State {
 public:
   /// Allocates the variables and initialises each from `seed`, its name and its initialiser: the
   /// same values on every device and in every run.

@@ -11,6 +11,8 @@
 #ifndef DLC_STATUS_H
 #define DLC_STATUS_H
 
+#include "dlc/version.h"
+
 #include <cassert>
 #include <cstdint>
 #include <memory>
@@ -37,7 +39,7 @@ enum class StatusCode : uint8_t {
 };
 
 /// Success, or a code with a message.
-class [[nodiscard]] Status {
+class [[nodiscard]] DLC_API Status {
 public:
   Status() = default;
   Status(StatusCode code, std::string_view message);

@@ -12,6 +12,8 @@
 #ifndef DLC_TIMELINE_H
 #define DLC_TIMELINE_H
 
+#include "dlc/version.h"
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -51,7 +53,7 @@ struct Span {
   int64_t begin, end;
 };
 
-class Timeline {
+class DLC_API Timeline {
 public:
   void setStep(uint64_t number) { step = number; }
   void add(SpanKind kind, uint32_t number, int64_t begin, int64_t end) noexcept;

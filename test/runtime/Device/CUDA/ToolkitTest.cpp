@@ -68,7 +68,7 @@ TEST_F(Toolkit, Folders) {
        {std::optional<std::string>(), std::optional<std::string>("")}) {
     Variable home("CUDA_HOME", unset);
     EXPECT_EQ(cudaToolkits(),
-              (std::vector<fs::path>{programFolder().parent_path().parent_path() / "cuda",
+              (std::vector<fs::path>{ownFolder().parent_path().parent_path() / "cuda",
                                      "/usr/local/cuda"}));
   }
 }

@@ -1,0 +1,69 @@
+# The libraries of the compiler.
+#   dlc_compiler_library(NAME sources...)  on top of MLIR/LLVM, without exceptions, shared precompiled headers
+
+find_package(MLIR 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+separate_arguments(DLC_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+
+# dlc_declarations(OUTPUT flags...): as mlir_tablegen, without the comments that repeat descriptions, so that a change of a
+# description rebuilds no user of what is declared.
+macro(dlc_declarations output)
+  mlir_tablegen(${output}.full ${ARGN})
+  add_custom_command(OUTPUT ${output}
+    COMMAND sed "/^ *\\/\\/\\//d" ${output}.full > ${output}.new
+    COMMAND ${CMAKE_COMMAND} -E copy_if_different ${output}.new ${output}
+    DEPENDS ${output}.full VERBATIM)
+  list(APPEND TABLEGEN_OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${output})
+endmacro()
+
+add_library(dlc_mlir_options INTERFACE)
+target_link_libraries(dlc_mlir_options INTERFACE dlc_options MLIR LLVM)
+target_include_directories(dlc_mlir_options INTERFACE ${CMAKE_BINARY_DIR})
+target_include_directories(dlc_mlir_options SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+target_compile_definitions(dlc_mlir_options INTERFACE ${DLC_LLVM_DEFINITIONS})
+
+# Two precompiled headers, each built once: MLIR for the dialects, more of MLIR and the attributes and interfaces of dl for
+# everything above them. Ops are in neither: a change of one would rebuild all.
+# dlc_precompiled_headers(NAME headers...)
+function(dlc_precompiled_headers name)
+  file(WRITE ${CMAKE_BINARY_DIR}/${name}.cpp "// Owns precompiled headers that other targets reuse.\n")
+  add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cpp)
+  target_link_libraries(${name} PUBLIC dlc_mlir_options)
+  target_compile_options(${name} PRIVATE -fno-exceptions)
+  target_precompile_headers(${name} PRIVATE
+    <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h> <mlir/IR/PatternMatch.h>
+    <mlir/IR/OpImplementation.h> <mlir/IR/DialectImplementation.h> <mlir/Dialect/Arith/IR/Arith.h>
+    <mlir/Dialect/Math/IR/Math.h> ${ARGN})
+endfunction()
+dlc_precompiled_headers(dlc_pch_mlir)
+dlc_precompiled_headers(dlc_pch_dialects
+  <mlir/Pass/Pass.h> <mlir/Transforms/GreedyPatternRewriteDriver.h> <mlir/Dialect/Vector/IR/VectorOps.h>
+  <mlir/Dialect/SCF/IR/SCF.h> <mlir/Dialect/LLVMIR/LLVMDialect.h>
+  ${CMAKE_SOURCE_DIR}/dialects/DL/DL.h)
+add_dependencies(dlc_pch_dialects DLCDialectsProgramIncGen DLCDialectsDLIncGen DLCDialectsExecIncGen)
+
+function(dlc_reuse_precompiled_headers name)
+  if(name MATCHES "^DLCDialects")
+    target_precompile_headers(${name} REUSE_FROM dlc_pch_mlir)
+  else()
+    target_precompile_headers(${name} REUSE_FROM dlc_pch_dialects)
+  endif()
+endfunction()
+
+function(dlc_compiler_library name)
+  add_library(${name} STATIC ${ARGN})
+  target_link_libraries(${name} PUBLIC dlc_mlir_options)
+  target_compile_options(${name} PRIVATE -fno-exceptions)
+  dlc_reuse_precompiled_headers(${name})
+endfunction()
+
+function(dlc_compiler_tool name)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE dlc_mlir_options)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fno-exceptions -fPIC)  # as the precompiled headers were
+  dlc_reuse_precompiled_headers(${name})
+endfunction()

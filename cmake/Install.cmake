@@ -1,0 +1,37 @@
+# What `cmake --install` puts where. Components: runtime (libdlc.so.0, dlc-run), mpi and cuda (the plugins that it opens),
+# development (headers, libdlc.a, what find_package and pkg-config read), compiler (dlc and its standard library).
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+function(dlc_install_runtime)
+  install(TARGETS libdlc EXPORT dlcTargets
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development)
+  install(TARGETS libdlc-static EXPORT dlcTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+  foreach(plugin mpi cuda)
+    if(TARGET dlc_${plugin})
+      install(TARGETS dlc_${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${plugin})
+    endif()
+  endforeach()
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/include/dlc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+
+  # Programs write dlc::dlc or dlc::static.
+  foreach(library libdlc libdlc-static)
+    target_include_directories(${library} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_compile_features(${library} INTERFACE cxx_std_20)
+  endforeach()
+  set_target_properties(libdlc PROPERTIES EXPORT_NAME dlc)
+  set_target_properties(libdlc-static PROPERTIES EXPORT_NAME static)
+  target_link_libraries(libdlc-static INTERFACE minizip z Threads::Threads ${CMAKE_DL_LIBS})
+  set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/dlc)
+  install(EXPORT dlcTargets NAMESPACE dlc:: DESTINATION ${folder} COMPONENT development)
+  file(WRITE ${CMAKE_BINARY_DIR}/dlcConfig.cmake
+    "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\ninclude(\${CMAKE_CURRENT_LIST_DIR}/dlcTargets.cmake)\n")
+  write_basic_package_version_file(${CMAKE_BINARY_DIR}/dlcConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${CMAKE_BINARY_DIR}/dlcConfig.cmake ${CMAKE_BINARY_DIR}/dlcConfigVersion.cmake DESTINATION ${folder}
+          COMPONENT development)
+
+  # By its own place, so that a tree may be moved.
+  file(RELATIVE_PATH prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+  configure_file(${CMAKE_SOURCE_DIR}/runtime/dlc.pc.in ${CMAKE_BINARY_DIR}/dlc.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/dlc.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+endfunction()

@@ -1,0 +1,11 @@
+/* Which dlc this is. Plain C. The numbers are those of the whole project: compiler, tools and
+ * library. */
+#ifndef DLC_VERSION_H
+#define DLC_VERSION_H
+
+#define DLC_VERSION "0.1.0"
+
+/* What libdlc.so shows; all else in it is hidden. For C++. */
+#define DLC_API [[gnu::visibility("default")]]
+
+#endif
