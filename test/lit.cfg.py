@@ -30,6 +30,9 @@ elif linked.returncode == 3:
 else:
     lit_config.fatal(linked.stderr)
 config.environment["PATH"] = os.pathsep.join(path)
+# Another processor in the place of this machine's: CONTRIBUTING.md.
+if "DLC_NATIVE_CPU" in os.environ:
+    config.environment["DLC_NATIVE_CPU"] = os.environ["DLC_NATIVE_CPU"]
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.build_root, "test", "cache")
 config.environment["LC_ALL"] = "C.UTF-8"
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"

@@ -23,7 +23,6 @@ namespace dlc::codegen {
 
 using dl::ConvolutionAlgorithm;
 
-/// The CPU to generate for. Sizes in bytes, per core.
 /// How a CPU's convolutions may store images.
 enum class ImageLayout {
   Heuristic, ///< what the cost model takes
@@ -37,6 +36,7 @@ inline bool isForced(ImageLayout layout) {
   return layout == ImageLayout::Blocks || layout == ImageLayout::ChannelsLast;
 }
 
+/// The CPU to generate for. Sizes in bytes, per core.
 struct CpuTarget {
   std::string cpu;           ///< LLVM's name
   std::string features;      ///< LLVM's feature string
@@ -53,7 +53,8 @@ struct CpuTarget {
   /// take turns in this memory, so it is what all of a step needs.
   std::optional<uint64_t> workspaceLimit;
 
-  /// "native", "avx2" or "avx512"; fails with a message for anything else.
+  /// "native", "avx2", "avx512" or LLVM's name of a processor that has AVX2; fails with a message
+  /// for anything else.
   static llvm::Expected<CpuTarget> get(llvm::StringRef name);
 };
 
@@ -103,7 +104,7 @@ inline bool cudaHasAlgorithm(ConvolutionAlgorithm algorithm) {
 
 using Target = std::variant<CpuTarget, CudaTarget>;
 
-/// "cpu", "cpu:avx2", "cuda" or "cuda:sm_80,simt"; fails with a message for anything else.
+/// "cpu", "cpu:znver4", "cuda" or "cuda:sm_80,simt"; fails with a message for anything else.
 llvm::Expected<Target> getTarget(llvm::StringRef text);
 /// The same, canonical: for reports.
 std::string targetName(const Target &target);

@@ -1,6 +1,7 @@
 // The C++ library throws where a thread cannot be had; the rest of the compiler knows no
 // exceptions.
 #include "codegen/Kernel/Threads.h"
+#include "runtime/Core/Processors.h"
 
 #include <algorithm>
 #include <system_error>
@@ -10,7 +11,7 @@
 void dlc::codegen::runOnThreads(unsigned threads, size_t pieces,
                                 const std::function<void()> &work) {
   const size_t wanted =
-      std::min<size_t>(threads ? threads : std::thread::hardware_concurrency(), pieces);
+      std::min<size_t>(threads ? threads : runtime::processors().threads(), pieces);
   std::vector<std::thread> others;
   try {
     while (others.size() + 1 < wanted)

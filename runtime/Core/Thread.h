@@ -3,10 +3,11 @@
 #ifndef DLC_RUNTIME_CORE_THREAD_H
 #define DLC_RUNTIME_CORE_THREAD_H
 
+#include "runtime/Core/Processors.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <sched.h>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -22,16 +23,8 @@ template <typename Body> std::thread startThread(Body &&body) {
   }
 }
 
-/// Those that this process may run on.
-inline unsigned usableProcessors() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) != 0)
-    return 1;
-  return std::max(1, CPU_COUNT(&set));
-}
-
-/// Calls body(piece), which must not throw, for 0 .. pieces - 1 on all processors: on fewer threads
-/// where the system refuses them.
+/// Calls body(piece), which must not throw, for 0 .. pieces - 1 on as many threads as this process
+/// has cores and time for: on fewer where the system refuses them.
 template <typename Body> void forEachPiece(uint64_t pieces, const Body &body) {
   std::atomic<uint64_t> next = 0;
   auto work = [&] {
@@ -39,7 +32,7 @@ template <typename Body> void forEachPiece(uint64_t pieces, const Body &body) {
       body(piece);
   };
   std::vector<std::thread> helpers;
-  const uint64_t wanted = std::min<uint64_t>(usableProcessors(), pieces);
+  const uint64_t wanted = std::min<uint64_t>(processors().threads(), pieces);
   helpers.reserve(wanted);
   try {
     while (helpers.size() + 1 < wanted)

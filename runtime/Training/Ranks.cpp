@@ -6,8 +6,8 @@
 #include "runtime/Device/Device.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
-#include <sched.h>
 #include <set>
 #include <unistd.h>
 
@@ -268,22 +268,29 @@ Status scaleByRanks(Context &context) {
   return {};
 }
 
-Result<unsigned> ranksOnProcessors(Transport &ranks) {
+/// What another rank must know of these: the group, then the cores.
+static std::string factsOf(const Processors &own) {
+  std::vector<uint64_t> facts = {own.quotaGroup};
+  facts.insert(facts.end(), own.cores.begin(), own.cores.end());
+  return {reinterpret_cast<const char *>(facts.data()), facts.size() * sizeof(uint64_t)};
+}
+
+Result<unsigned> threadsOfRank(Transport &ranks, const Processors &own) {
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof(set), &set);
   DLC_TRY_ASSIGN(hosts, ranks.gather(host));
-  DLC_TRY_ASSIGN(sets, ranks.gather({reinterpret_cast<const char *>(&set), sizeof(set)}));
-  unsigned sharing = 0;
+  DLC_TRY_ASSIGN(all, ranks.gather(factsOf(own)));
+  unsigned onCores = 0, inGroup = 0;
   for (unsigned rank = 0; rank < hosts.size(); ++rank) {
-    cpu_set_t other, both;
-    std::copy_n(sets[rank].data(), sizeof(other), reinterpret_cast<char *>(&other));
-    CPU_AND(&both, &set, &other);
-    sharing += hosts[rank] == host && CPU_COUNT(&both) != 0;
+    if (hosts[rank] != host)
+      continue;
+    std::vector<uint64_t> facts(all[rank].size() / sizeof(uint64_t));
+    std::memcpy(facts.data(), all[rank].data(), facts.size() * sizeof(uint64_t));
+    inGroup += facts[0] == own.quotaGroup;
+    onCores += std::ranges::find_first_of(facts.begin() + 1, facts.end(), own.cores.begin(),
+                                          own.cores.end()) != facts.end();
   }
-  return std::max(1u, sharing);
+  return own.threads(std::max(1u, onCores), inGroup);
 }
 
 } // namespace dlc::runtime

@@ -8,6 +8,7 @@
 #include "dlc/checkpoint.h"
 #include "dlc/context.h"
 #include "runtime/Collectives/Transport.h"
+#include "runtime/Core/Processors.h"
 #include "runtime/Data/CarriedStates.h"
 #include "runtime/Data/Dataset.h"
 
@@ -54,8 +55,8 @@ inline constexpr std::string_view ranksScale = "ranks.scale", ranksCount = "rank
 /// Writes them for the ranks of the context's device, where its module has them.
 Status scaleByRanks(Context &context);
 
-/// How many of the ranks share processors with this one; itself included.
-Result<unsigned> ranksOnProcessors(Transport &ranks);
+/// How many threads this rank has cores and time for, beside those that share them with it.
+Result<unsigned> threadsOfRank(Transport &ranks, const Processors &own = processors());
 
 } // namespace dlc::runtime
 

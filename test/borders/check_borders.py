@@ -22,8 +22,9 @@ MAY_INCLUDE = {
     "passes/Exec": ("dialects/Exec", "dialects/Program", "passes"),
     "passes": ("dialects", "passes"),
     # All files are read in one way, and written in one, and NVIDIA's libraries are looked for in one way.
-    "codegen": ("dialects", "passes", "runtime/include/dlc/abi.h", "runtime/include/dlc/status.h", "runtime/include/dlc/version.h", "runtime/Core/File.h",
-                "runtime/Core/FileWriter.h", "runtime/Core/Json.h", "runtime/Device/CUDA/Toolkit.h"),
+    "codegen": ("dialects", "passes", "runtime/include/dlc/abi.h", "runtime/include/dlc/status.h",
+                "runtime/include/dlc/version.h", "runtime/Core/File.h", "runtime/Core/FileWriter.h", "runtime/Core/Json.h",
+                "runtime/Core/NearestName.h", "runtime/Core/Processors.h", "runtime/Device/CUDA/Toolkit.h"),
     "runtime": ("runtime",),
     "examples": ("runtime/include/dlc",),
     "tools": None,

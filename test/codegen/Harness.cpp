@@ -268,11 +268,8 @@ void CompiledTestKernel::State::launch(const SelectedKernel &kernel, TaskOrder o
 
 /// No library computes here: a kernel is all our own.
 static codegen::Target targetOf(StringRef name) {
-  const bool isZen4 = name == "znver4";
-  const std::string cpu = "cpu:" + (isZen4 ? "avx512" : name.str());
-  codegen::Target target = llvm::cantFail(getTarget(name.starts_with("cuda") ? name.str() : cpu));
-  if (isZen4)
-    std::get<CpuTarget>(target).cpu = "znver4";
+  codegen::Target target =
+      llvm::cantFail(getTarget(name.starts_with("cuda") ? name.str() : "cpu:" + name.str()));
   if (auto *cuda = std::get_if<CudaTarget>(&target))
     cuda->gemm = cuda->convolution = Provider::Own;
   return target;

@@ -34,8 +34,8 @@ public:
   CompiledTestKernel(const KernelSource &source, llvm::StringRef target = "native",
                      llvm::StringRef generator = "", unsigned number = 0);
   ~CompiledTestKernel();
-  /// What the constructor would compile; its generator is null after a test failure. "znver4" is
-  /// avx512 on a processor that halves vectors.
+  /// What the constructor would compile; its generator is null after a test failure. "znver4"
+  /// halves vectors of 64 bytes.
   static codegen::SelectedKernel select(const KernelSource &source, llvm::StringRef target,
                                         llvm::StringRef generator);
 

@@ -191,8 +191,8 @@ struct Prepared {
 };
 
 Result<Prepared> prepare(const BenchFlags &flags, const std::shared_ptr<Transport> &ranks,
-                         unsigned sharing) {
-  DLC_TRY_ASSIGN(state, flags.createStateAmong(ranks, sharing));
+                         unsigned threads) {
+  DLC_TRY_ASSIGN(state, flags.createStateAmong(ranks, threads));
   const Module &module = *state->module();
   if (!flags.trace.empty() && ranks->rank() == 0)
     DLC_TRY(checkWritable(flags.trace, std::vector{flags.module}));
@@ -214,8 +214,8 @@ Facts factsOf(const BenchFlags &flags, const Prepared &prepared) {
 
 Status benchAmong(const BenchFlags &flags, const std::shared_ptr<Transport> &ranks,
                   Clock::time_point opened) {
-  DLC_TRY_ASSIGN(sharing, ranksOnProcessors(*ranks));
-  Result<Prepared> prepared = guarded([&] { return prepare(flags, ranks, sharing); });
+  DLC_TRY_ASSIGN(threads, threadsOfRank(*ranks));
+  Result<Prepared> prepared = guarded([&] { return prepare(flags, ranks, threads); });
   DLC_TRY(beginTogether(*ranks, prepared.status(),
                         prepared.ok() ? factsOf(flags, *prepared) : Facts()));
   Context &context = *prepared->context;

@@ -89,9 +89,11 @@ Result<Entries> entriesOf(const Module &module, bool withUses) {
   return entries;
 }
 
-Result<Side> openSide(const std::string &path, const DeviceFlags &flags, uint64_t seed,
-                      const Entries &entries) {
+/// Only the `first` warns of its threads.
+Result<Side> openSide(const std::string &path, DeviceFlags flags, uint64_t seed,
+                      const Entries &entries, bool first = false) {
   Side side;
+  flags.quiet = !first;
   DLC_TRY_ASSIGN(module, Module::load(path));
   DLC_TRY_ASSIGN(device, flags.open(*module));
   DLC_TRY_ASSIGN(state, State::create(std::move(module), std::move(device), seed));
@@ -408,7 +410,7 @@ void printTable(const std::vector<Difference> &all) {
 Status check(const CheckFlags &flags) {
   DLC_TRY_ASSIGN(module, Module::load(flags.a));
   DLC_TRY_ASSIGN(entries, entriesOf(*module, flags.uses));
-  DLC_TRY_ASSIGN(first, openSide(flags.a, flags.deviceA, flags.seed, entries));
+  DLC_TRY_ASSIGN(first, openSide(flags.a, flags.deviceA, flags.seed, entries, /*first=*/true));
   DLC_TRY_ASSIGN(second, openSide(flags.b, flags.deviceB, flags.seed, entries));
   std::vector<Difference> differences;
   uint64_t leftOut;

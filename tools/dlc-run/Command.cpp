@@ -31,6 +31,15 @@ Result<std::shared_ptr<Device>> DeviceFlags::open(const Module &module) const {
   return chosen.open();
 }
 
+static std::string tooManyThreads(unsigned asked, unsigned atOnce) {
+  const Processors &own = processors();
+  const std::string time =
+      own.quota == 0 ? "" : concat(" and the cgroup allows the time of ", own.quota);
+  return concat("--threads ", asked, ": only ", atOnce,
+                " can run at once, and wait for the others; the process may use ", own.cores.size(),
+                own.cores.size() == 1 ? " core" : " cores", time);
+}
+
 Result<std::shared_ptr<Device>> DeviceFlags::open() const {
   if (device == "cuda")
     return openCuda({.localRank = localRank(),
@@ -39,9 +48,13 @@ Result<std::shared_ptr<Device>> DeviceFlags::open() const {
                      .warn = [](auto line) {
                        std::fprintf(stderr, "warning: %s\n", std::string(line).c_str());
                      }});
+  const unsigned atOnce = threadsAtOnce == 0 ? processors().threads() : threadsAtOnce;
+  if (threads > atOnce && !quiet)
+    std::fprintf(stderr, "warning: %s\n", tooManyThreads(threads, atOnce).c_str());
+  const unsigned count = threads == 0 ? atOnce : threads;
   if (device == "simt")
-    return openSimt({.threads = threads, .seed = simtSeed, .libraries = !noLibraries});
-  return openCpu({.threads = threads});
+    return openSimt({.threads = count, .seed = simtSeed, .libraries = !noLibraries});
+  return openCpu({.threads = count});
 }
 
 /// The layers and stages that make a call, each once.
@@ -77,11 +90,11 @@ Status describeDevice(const DeviceFlags &flags, const std::string &module) {
 }
 
 Result<std::shared_ptr<State>> RunFlags::createState(std::shared_ptr<Transport> ranks,
-                                                     unsigned sharing) const {
+                                                     unsigned threads) const {
   DLC_TRY_ASSIGN(loaded, Module::load(module));
   DeviceFlags shared = device;
-  if (shared.threads == 0 && sharing > 1)
-    shared.threads = std::max(1u, usableProcessors() / sharing);
+  shared.threadsAtOnce = threads;
+  shared.quiet |= ranks && ranks->rank() != 0;
   DLC_TRY_ASSIGN(place, shared.open(*loaded));
   if (ranks)
     place->join(std::move(ranks));
@@ -89,8 +102,8 @@ Result<std::shared_ptr<State>> RunFlags::createState(std::shared_ptr<Transport> 
 }
 
 Result<std::shared_ptr<State>> RanksFlags::createStateAmong(const std::shared_ptr<Transport> &ranks,
-                                                            unsigned sharing) const {
-  DLC_TRY_ASSIGN(state, createState(ranks, sharing));
+                                                            unsigned threads) const {
+  DLC_TRY_ASSIGN(state, createState(ranks, threads));
   if (ranks->ranks() > 1 && !state->module()->plan().dataParallel)
     return unsupported(module, ": was compiled without --data-parallel, and there are ",
                        ranks->ranks(), " ranks");

@@ -22,6 +22,10 @@ struct DeviceFlags {
   /// "cpu", "cuda", "simt"; empty: what the module was compiled for.
   std::string device;
   unsigned threads = 0;
+  /// How many can run at once, 0 standing for what the process has cores and time for: who asks for
+  /// more is warned unless `quiet`.
+  unsigned threadsAtOnce = 0;
+  bool quiet = false;
   uint64_t simtSeed = 0;
   bool noCudaGraph = false, noLibraries = false;
 
@@ -49,9 +53,9 @@ struct RunFlags {
   bool json = false;
 
   /// A fresh State on the device, initialised from the seed (0 if none was given). The device is
-  /// one of `ranks`, if there are any; `sharing` ranks share this process's processors.
+  /// one of `ranks`, if there are any; `threads` is what threadsOfRank() says.
   Result<std::shared_ptr<State>> createState(std::shared_ptr<Transport> ranks = {},
-                                             unsigned sharing = 1) const;
+                                             unsigned threads = 0) const;
 };
 
 /// Sums alone, and beside the kernels of the module if there is one.
@@ -68,7 +72,7 @@ struct RanksFlags : RunFlags {
 
   /// createState() as one of `ranks`. Fails where there are several and the module is for one.
   Result<std::shared_ptr<State>> createStateAmong(const std::shared_ptr<Transport> &ranks,
-                                                  unsigned sharing) const;
+                                                  unsigned threads) const;
 };
 
 struct TrainFlags : RanksFlags {

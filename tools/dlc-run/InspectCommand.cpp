@@ -386,6 +386,8 @@ void printSummary(const Json &all) {
     arena = std::max(arena, entry["arena_bytes"].get<double>());
   printFact("target", text(all["targets"]) + (all["cpu"] == "" ? "" : " " + text(all["cpu"])) +
                           ", compiled by " + text(all["compiler"]));
+  if (all["cpu_features"] != "")
+    printFact("needs", text(all["cpu_features"]));
   printFact("parameters", countText(all["parameters"].get<double>()) + ", " +
                               bytesText(all["parameter_bytes"].get<double>()));
   printFact("memory", bytesText(all["state_bytes"].get<double>()) + " for variables, up to " +

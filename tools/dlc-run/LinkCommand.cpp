@@ -27,8 +27,9 @@ double secondsSince(Clock::time_point start) {
 /// A model that runs again and again on a thread of its own, as if there were no other ranks.
 class Kernels {
 public:
-  static Result<std::unique_ptr<Kernels>> start(const LinkFlags &flags, unsigned sharing) {
-    DLC_TRY_ASSIGN(state, flags.createState({}, sharing));
+  static Result<std::unique_ptr<Kernels>> start(LinkFlags flags, unsigned threads, bool first) {
+    flags.device.quiet = !first;
+    DLC_TRY_ASSIGN(state, flags.createState({}, threads));
     DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), "", DLC_ENTRY_TRAIN));
     DLC_TRY_ASSIGN(context, Context::create(state, entry->name));
     DLC_TRY_ASSIGN(inputs, bindRandom(*context, flags.seed.value_or(0)));
@@ -186,9 +187,9 @@ struct Beside {
 };
 
 Result<Beside> measureBeside(const LinkFlags &flags, const std::shared_ptr<Transport> &ranks) {
-  DLC_TRY_ASSIGN(sharing, ranksOnProcessors(*ranks));
+  DLC_TRY_ASSIGN(threads, threadsOfRank(*ranks));
   Result<std::unique_ptr<Kernels>> kernels =
-      guarded([&] { return Kernels::start(flags, sharing); });
+      guarded([&] { return Kernels::start(flags, threads, ranks->rank() == 0); });
   DLC_TRY(beginTogether(*ranks, kernels.status(), kernels.ok() ? (*kernels)->facts() : Facts()));
   Measuring measuring(*ranks, /*besideKernels=*/true);
   DLC_TRY_ASSIGN(lost, measuring.timeLoss(**kernels));

@@ -268,10 +268,10 @@ Result<uint64_t> ranksBefore(const TrainFlags &flags, const Metadata &metadata) 
 
 /// What each rank does by itself. Rank 0 alone reads checkpoints and writes them.
 Result<Prepared> prepare(const TrainFlags &flags, const std::shared_ptr<Transport> &ranks,
-                         unsigned sharing) {
+                         unsigned threads) {
   const bool first = ranks->rank() == 0;
   Prepared prepared;
-  DLC_TRY_ASSIGN(state, flags.createStateAmong(ranks, sharing));
+  DLC_TRY_ASSIGN(state, flags.createStateAmong(ranks, threads));
   const Plan &plan = state->module()->plan();
   if (!flags.checkpoint.empty() && first)
     DLC_TRY(checkCheckpoint(flags, plan));
@@ -364,8 +364,8 @@ Result<std::unique_ptr<Trainer>> createTrainer(const Prepared &prepared,
 
 Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ranks) {
   const bool first = ranks->rank() == 0;
-  DLC_TRY_ASSIGN(sharing, ranksOnProcessors(*ranks));
-  Result<Prepared> prepared = guarded([&] { return prepare(flags, ranks, sharing); });
+  DLC_TRY_ASSIGN(threads, threadsOfRank(*ranks));
+  Result<Prepared> prepared = guarded([&] { return prepare(flags, ranks, threads); });
   DLC_TRY(beginTogether(*ranks, prepared.status(), prepared.ok() ? prepared->facts : Facts()));
   DLC_TRY(broadcastRun(*ranks, prepared->metadata, *prepared->state));
   DLC_TRY_ASSIGN(progress, startOf(flags, *ranks, *prepared));

@@ -83,7 +83,7 @@ void CommandLine::addDevice(CLI::App *command, DeviceFlags &flags) {
 void CommandLine::addDeviceDetails(CLI::App *command, DeviceFlags &flags) {
   command
       ->add_option("--threads", flags.threads,
-                   "threads of cpu and simt; default: one for each processor")
+                   "threads of cpu and simt; default: one a core, within what the cgroup allows")
       ->type_name("N")
       ->check(wholeNumber(0));
   command

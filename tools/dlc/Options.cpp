@@ -142,7 +142,7 @@ static void addOptions(CLI::App &app, Options &options) {
     passes.push_back(flag.str());
   addLanguageOptions(app, "compile", options.defines, options.includeDirs, options.trainSection);
   app.add_option("--target", options.target,
-                 "cpu (default), cpu:avx2, cpu:avx512, cuda or cuda:sm_80,simt")
+                 "cpu (default), cpu:avx2, cpu:znver4, cuda or cuda:sm_80,simt")
       ->check(checkTarget)
       ->option_text("T");
   addProvider(app, "--gemm", options.ownProducts,

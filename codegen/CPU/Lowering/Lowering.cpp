@@ -26,9 +26,6 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/TargetParser/Host.h"
-#include "llvm/TargetParser/SubtargetFeature.h"
-#include "llvm/TargetParser/X86TargetParser.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/LICM.h"
@@ -40,80 +37,6 @@ using namespace mlir;
 using namespace dlc::codegen;
 
 static const char *const targetTriple = "x86_64-unknown-linux-gnu";
-
-//===------------------------------------------------------------------------------------------===//
-// Targets
-//===------------------------------------------------------------------------------------------===//
-
-namespace {
-/// What one bit of a module's note requires of a processor.
-struct RequiredFeatures {
-  uint64_t bit;
-  SmallVector<StringRef> names; ///< LLVM's
-};
-} // namespace
-
-static SmallVector<RequiredFeatures> requiredFeatures() {
-  auto level = [](StringRef cpu) {
-    SmallVector<StringRef> names;
-    llvm::X86::getFeaturesForCPU(cpu, names);
-    llvm::erase(names, "x87"); // which no host lists
-    return names;
-  };
-  return {{DLC_CPU_AVX2_FMA, level("x86-64-v3")},
-          {DLC_CPU_AVX512, level("x86-64-v4")},
-          {DLC_CPU_AVX512_VNNI, {"avx512vnni"}},
-          {DLC_CPU_AVX512_BF16, {"avx512bf16"}},
-          {DLC_CPU_AMX_BF16, {"amx-bf16", "amx-tile"}}};
-}
-
-/// Uses only what the note can ask for: a module must not need more than the loader checks. So
-/// AVX-512 FP16 stays unused, too, with which LLVM would compute f16 ops in f16 and join them.
-static CpuTarget hostTarget() {
-  CpuTarget target;
-  target.cpu = llvm::sys::getHostCPUName().str();
-  auto host = llvm::sys::getHostCPUFeatures();
-  llvm::StringMap<bool> used = {{"64bit", true}};
-  for (const RequiredFeatures &required : requiredFeatures()) {
-    if (!llvm::all_of(required.names, [&](StringRef name) { return host.lookup(name); }))
-      continue;
-    target.required |= required.bit;
-    for (StringRef name : required.names) {
-      used[name] = true;
-      llvm::X86::updateImpliedFeatures(name, true, used);
-    }
-  }
-  llvm::SubtargetFeatures features;
-  SmallVector<StringRef> names = llvm::to_vector(host.keys());
-  llvm::sort(names);
-  for (StringRef name : names)
-    features.AddFeature(name, used.lookup(name));
-  target.features = features.getString();
-  return target;
-}
-
-llvm::Expected<CpuTarget> CpuTarget::get(StringRef name) {
-  CpuTarget target;
-  if (name == "native") {
-    target = hostTarget();
-    if (!(target.required & DLC_CPU_AVX2_FMA))
-      return llvm::createStringError("this machine's processor '" + target.cpu +
-                                     "' lacks AVX2 and FMA, which the CPU target needs");
-  } else if (name == "avx2") {
-    target.cpu = "x86-64-v3";
-    target.required = DLC_CPU_AVX2_FMA;
-  } else if (name == "avx512") {
-    target.cpu = "x86-64-v4";
-    target.required = DLC_CPU_AVX2_FMA | DLC_CPU_AVX512;
-  } else {
-    return llvm::createStringError("unknown CPU '" + name + "', expected native, avx2 or avx512");
-  }
-  if (target.required & DLC_CPU_AVX512) {
-    target.vectorBytes = 64;
-    target.vectorRegisters = 32;
-  }
-  return target;
-}
 
 //===------------------------------------------------------------------------------------------===//
 // To the LLVM dialect

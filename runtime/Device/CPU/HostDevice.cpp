@@ -49,8 +49,10 @@ Result<ThreadScratch> allocateScratch(uint64_t bytes, unsigned threads) {
 }
 
 std::string hostProperties(std::string_view device, unsigned threads) {
+  const Processors &own = processors();
   return concat("{\"device\":\"", device, "\",\"threads\":", threads,
-                ",\"processors\":", usableProcessors(), ",\"cpu_features\":\"",
+                ",\"processors\":", own.allowed.size(), ",\"cores\":", own.cores.size(),
+                own.quota == 0 ? "" : concat(",\"quota\":", own.quota), ",\"cpu_features\":\"",
                 cpuFeatureNames(hostCpuFeatures()), "\"}");
 }
 
@@ -131,10 +133,10 @@ Status StartedSums::finish() {
 }
 
 Result<unsigned> checkedThreads(unsigned asked) {
-  constexpr unsigned limit = 1024;
+  constexpr unsigned limit = 4096;
   if (asked > limit)
     return invalid("threads: ", asked, " is above ", limit);
-  return asked == 0 ? usableProcessors() : asked;
+  return asked == 0 ? processors().threads() : asked;
 }
 
 } // namespace dlc::runtime

@@ -77,7 +77,7 @@ private:
   std::map<uint32_t, std::pair<uint32_t, size_t>> events;
 };
 
-/// The number of threads asked for, 0 resolved to the processors that this process may use. Fails
+/// The number of threads asked for, 0 resolved to what this process has cores and time for. Fails
 /// for an absurd number.
 Result<unsigned> checkedThreads(unsigned asked);
 

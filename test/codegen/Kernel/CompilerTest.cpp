@@ -90,18 +90,6 @@ TEST_F(Compiler, Identity) {
   EXPECT_NE(a.key, exponential(100).key);
 }
 
-/// Code for this machine's processor needs nothing that a module's note cannot name. Each feature
-/// is on or off: what the processor's name stands for beyond them would be on.
-TEST_F(Compiler, NativeFeatures) {
-  auto has = [&](StringRef feature) {
-    return llvm::is_contained(llvm::split(target.features, ','), feature);
-  };
-  EXPECT_TRUE(has("+avx2") && has("+avx") && has("+fma"));
-  EXPECT_EQ(bool(target.required & DLC_CPU_AVX512), has("+avx512f"));
-  for (StringRef feature : {"-avx512fp16", "-avx512vbmi", "-gfni", "-amx-int8", "-aes"})
-    EXPECT_TRUE(has(feature)) << feature.str();
-}
-
 /// A text survives a round trip, so that threads get the kernel that was selected.
 TEST_F(Compiler, TextRoundTrip) {
   SelectedKernel kernel = exponential(100);

@@ -127,6 +127,43 @@ TEST(Ranks, BeginWithoutResiduals) {
   });
 }
 
+/// What each of several ranks of this machine says of its threads.
+static std::vector<unsigned> threadsOf(const std::vector<Processors> &own) {
+  std::vector<unsigned> found(own.size());
+  std::vector<std::thread> threads;
+  for (auto &ranks : makeVirtualRanks(selfTransport(), unsigned(own.size())))
+    threads.emplace_back([&own, &found, ranks] {
+      found[ranks->rank()] = *threadsOfRank(*ranks, own[ranks->rank()]);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return found;
+}
+
+// Ranks divide the cores that they have in common, and the time of the group that they are in.
+TEST(Ranks, ShareProcessors) {
+  using Threads = std::vector<unsigned>;
+  const Processors whole{{0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3}};
+  EXPECT_EQ(threadsOf({whole}), (Threads{4}));
+  EXPECT_EQ(threadsOf({whole, whole}), (Threads{2, 2}));
+  EXPECT_EQ(threadsOf({whole, whole, whole, whole, whole}), (Threads{1, 1, 1, 1, 1}));
+  // Bound to cores of their own.
+  const Processors low{{0, 1}, {0, 1}}, high{{2, 3}, {2, 3}};
+  EXPECT_EQ(threadsOf({low, high}), (Threads{2, 2}));
+  EXPECT_EQ(threadsOf({low, high, whole}), (Threads{1, 1, 1}));
+  // Bound to the two hyper-threads of a core.
+  EXPECT_EQ(threadsOf({{{0}, {0}}, {{4}, {0}}}), (Threads{1, 1}));
+  // Bound, but in one group with the time of two processors; or in groups of their own.
+  auto limited = [](Processors rank, double quota, uint64_t group) {
+    rank.quota = quota;
+    rank.quotaGroup = group;
+    return rank;
+  };
+  EXPECT_EQ(threadsOf({limited(low, 2, 7), limited(high, 2, 7)}), (Threads{1, 1}));
+  EXPECT_EQ(threadsOf({limited(low, 2, 7), limited(high, 2, 8)}), (Threads{2, 2}));
+  EXPECT_EQ(threadsOf({limited(low, 1, 7), high}), (Threads{1, 2}));
+}
+
 /// Adds to the first number of a variable.
 static void addTo(State &state, size_t variable, float amount) {
   std::vector<std::byte> value(state.module()->plan().variables[variable].type.logicalBytes());
