@@ -3,7 +3,8 @@
 usage: random_data.py MODULE.so SAMPLES FILE.safetensors
 
 Each input of the training steps gets SAMPLES samples, the same in each run: floats from 0 to 1, bytes, or classes. The module is asked
-through `dlc-run inspect`. Prints the inputs; exits 1 if one does not have the samples along its first axis, as texts have not.
+through `dlc-run inspect`. Samples lie along an array's first axis, whichever axis of the input counts them. Prints the arrays; exits 1
+if an input has no samples of numbers.
 """
 import array
 import json
@@ -35,12 +36,13 @@ def main():
             name, dtype, shape = each["name"], each["dtype"], each["shape"]
             if name in header:
                 continue
-            if shape[:1] != [entry["batch"]] or dtype not in NAMES:
-                sys.exit(f"random_data.py: input '{name}', {dtype}{shape}, has no samples of numbers along its first axis")
-            made = values(dtype, each.get("classes", 2), samples * math.prod(shape[1:]))
-            header[name] = {"dtype": NAMES[dtype], "shape": [samples, *shape[1:]], "data_offsets": [len(data), len(data) + len(made)]}
+            if "batch_axis" not in each or dtype not in NAMES:
+                sys.exit(f"random_data.py: input '{name}', {dtype}{shape}, has no samples of numbers")
+            del shape[each["batch_axis"]]
+            made = values(dtype, each.get("classes", 2), samples * math.prod(shape))
+            header[name] = {"dtype": NAMES[dtype], "shape": [samples, *shape], "data_offsets": [len(data), len(data) + len(made)]}
             data += made
-            print(f"{name}: {dtype}{[samples, *shape[1:]]}")
+            print(f"{name}: {dtype}{[samples, *shape]}")
     text = json.dumps(header).encode()
     with open(file, "wb") as out:
         out.write(struct.pack("<Q", len(text)) + text + data)

@@ -266,7 +266,7 @@ class Checks:
             return f"loss fell from {lines[0]['loss']:.4f} to a mean of {last('loss'):.4f} in 8 steps"
         if not last("test_accuracy") >= 0.95:
             raise Failed(f"test accuracy {last('test_accuracy')}, below 0.95")
-        return f"test accuracy {last('test_accuracy')} after 2 epochs, {last('images_per_second'):.0f} images/s"
+        return f"test accuracy {last('test_accuracy')} after 2 epochs, {last('samples_per_second'):.0f} samples/s"
 
     def bench(self, name, *flags):
         steps = ["--steps", "1"] if self.device == "simt" else []
@@ -276,7 +276,7 @@ class Checks:
 
     def times(self, name, *flags):
         line = self.bench(name, *flags)
-        return f"{line['median_ms']:.3f} ms a step, {line['images_per_second']:.0f} images/s, inputs {line['inputs_ms']:.3f} ms apart"
+        return f"{line['median_ms']:.3f} ms a step, {line['samples_per_second']:.0f} samples/s, inputs {line['inputs_ms']:.3f} ms apart"
 
     def layers(self, name, *flags):
         line = self.bench(name, "--no-cuda-graph", "--layers", *flags)

@@ -11,8 +11,10 @@ namespace dlc::runtime {
 /// says why.
 bool hasArraySplit(const std::string &path, Split split);
 
-/// For tests those arrays of the file that are meant for them; all others if there are none.
-Result<std::shared_ptr<const Dataset>> openArrayDataset(const std::string &path, Split split);
+/// For tests those arrays of the file that are meant for them; all others if there are none. Of
+/// these the ones that inputs of `reader` take; without it all.
+Result<std::shared_ptr<const Dataset>> openArrayDataset(const std::string &path, Split split,
+                                                        const EntryInfo *reader);
 
 } // namespace dlc::runtime
 

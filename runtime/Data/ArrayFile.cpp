@@ -9,6 +9,7 @@
 #include <cstring>
 #include <minizip/unzip.h>
 #include <optional>
+#include <span>
 
 namespace dlc::runtime {
 namespace {
@@ -33,14 +34,48 @@ std::string_view valueOf(std::string_view header, std::string_view key) {
   return rest.substr(0, end);
 }
 
-std::optional<dlc_dtype> dtypeOf(std::string_view descr) {
-  constexpr std::pair<std::string_view, dlc_dtype> names[] = {
-      {"'<f4'", DLC_F32}, {"'<f8'", DLC_F64}, {"'<f2'", DLC_F16}, {"'<i4'", DLC_I32},
-      {"'<i8'", DLC_I64}, {"'|u1'", DLC_U8},  {"'|b1'", DLC_BOOL}};
-  for (auto [name, dtype] : names)
-    if (descr == name)
-      return dtype;
-  return std::nullopt;
+using Bytes = std::vector<std::byte>;
+
+/// Whole numbers of a type that dlc has not, as those of the next one that has them all.
+template <typename From, typename To> Bytes widen(std::span<const std::byte> from) {
+  Bytes wide(from.size() / sizeof(From) * sizeof(To));
+  for (size_t i = 0; i < from.size() / sizeof(From); ++i) {
+    From number;
+    std::memcpy(&number, from.data() + i * sizeof(From), sizeof(From));
+    const To same = number;
+    std::memcpy(wide.data() + i * sizeof(To), &same, sizeof(To));
+  }
+  return wide;
+}
+
+/// An element type of .npy.
+struct NpyType {
+  std::string_view name;
+  dlc_dtype dtype;
+  /// Of an element in the file.
+  uint64_t bytes;
+  /// Null where elements are read as they stand.
+  Bytes (*widen)(std::span<const std::byte> from) = nullptr;
+};
+
+constexpr NpyType npyTypes[] = {{"'<f4'", DLC_F32, 4},
+                                {"'<f8'", DLC_F64, 8},
+                                {"'<f2'", DLC_F16, 2},
+                                {"'|i1'", DLC_I32, 1, widen<int8_t, int32_t>},
+                                {"'<i2'", DLC_I32, 2, widen<int16_t, int32_t>},
+                                {"'<i4'", DLC_I32, 4},
+                                {"'<i8'", DLC_I64, 8},
+                                {"'|u1'", DLC_U8, 1},
+                                {"'<u2'", DLC_I32, 2, widen<uint16_t, int32_t>},
+                                {"'<u4'", DLC_I64, 4, widen<uint32_t, int64_t>},
+                                {"'|b1'", DLC_BOOL, 1}};
+
+/// The way out for elements of a type that is not read.
+std::string_view adviceFor(std::string_view descr) {
+  constexpr std::string_view text = "USO";
+  if (descr.size() > 2 && text.find(descr[2]) != text.npos)
+    return "; numpy.unique(x, return_inverse=True)[1] makes class numbers of texts";
+  return "; save it as float32 or int32: .astype(np.int32)";
 }
 
 /// The sizes of "(3, 4)"; nothing for what is no such list.
@@ -62,8 +97,7 @@ std::optional<std::vector<uint64_t>> shapeOf(std::string_view text) {
 }
 
 /// `place`: "digits.npz: array 'image'", for messages.
-Result<StoredArray> parseNpy(std::vector<std::byte> content, std::string name,
-                             const std::string &place) {
+Result<StoredArray> parseNpy(Bytes content, std::string name, const std::string &place) {
   const std::string_view text(reinterpret_cast<const char *>(content.data()), content.size());
   constexpr size_t fixed = 8;
   if (!text.starts_with(npyMagic) || text.size() < fixed + 4)
@@ -78,10 +112,15 @@ Result<StoredArray> parseNpy(std::vector<std::byte> content, std::string name,
     return damaged(place, ": the .npy header claims ", length, " bytes, the file ends before");
   const std::string_view header = text.substr(fixed + lengthBytes, length);
   const std::string_view descr = valueOf(header, "descr");
-  const auto dtype = dtypeOf(descr);
-  if (!dtype)
+  const auto *type =
+      std::ranges::find_if(npyTypes, [&](const NpyType &each) { return each.name == descr; });
+  if (type == std::end(npyTypes)) {
+    std::string known;
+    for (const NpyType &each : npyTypes)
+      addItem(known, each.name);
     return unsupported(place, ": elements of type ", descr.empty() ? "?" : excerpt(descr),
-                       ", expected '<f4', '<f8', '<f2', '<i4', '<i8', '|u1' or '|b1'");
+                       ", expected one of ", known, adviceFor(descr));
+  }
   const std::string_view order = valueOf(header, "fortran_order");
   if (order == "True")
     return unsupported(place, ": it lies in Fortran's order; numpy.ascontiguousarray turns it");
@@ -92,11 +131,14 @@ Result<StoredArray> parseNpy(std::vector<std::byte> content, std::string name,
     return damaged(place, ": the .npy header has no shape of at most ", DLC_MAX_RANK, " axes");
   const auto count = checkedElementCount(*shape);
   const uint64_t held = text.size() - fixed - lengthBytes - length;
-  if (!count || *count > mostBytes || *count * dtypeSize(*dtype) != held)
-    return damaged(place, ": the .npy header claims ", TensorType{*dtype, *shape, {}}.str(),
-                   ", behind it stand ", held, " bytes");
+  if (!count || *count > mostBytes || *count * type->bytes != held)
+    return damaged(place, ": the .npy header claims ",
+                   type->widen ? concat(type->name, " as ") : std::string(),
+                   TensorType{type->dtype, *shape, {}}.str(), ", behind it stand ", held, " bytes");
   content.erase(content.begin(), content.end() - static_cast<ptrdiff_t>(held));
-  return StoredArray{std::move(name), *dtype, *std::move(shape), std::move(content)};
+  if (type->widen)
+    content = type->widen(content);
+  return StoredArray{std::move(name), type->dtype, *std::move(shape), std::move(content)};
 }
 
 // ---------------------------------------------------------------------------------------------

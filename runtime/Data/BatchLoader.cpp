@@ -18,7 +18,7 @@ BatchLoader::create(const EntryInfo &entry, std::shared_ptr<const Dataset> datas
     return invalid(dataset->name(), ": ", dataset->size(),
                    " samples are more than can be numbered");
   DLC_TRY_ASSIGN(mapping, mapInputs(entry, *dataset));
-  if (dataset->isSequence() && mapping.empty())
+  if (dataset->isSequence() && mapping.inputs.empty())
     return invalid("entry '", entry.name, "' has no input for the text of ", dataset->name());
   std::unique_ptr<BatchLoader> loader(
       new BatchLoader(entry, std::move(dataset), std::move(mapping), shard));
@@ -30,12 +30,16 @@ BatchLoader::create(const EntryInfo &entry, std::shared_ptr<const Dataset> datas
 }
 
 BatchLoader::BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset,
-                         std::vector<MappedInput> mapping, Shard shard)
-    : entry(entry), dataset(std::move(dataset)), mapping(std::move(mapping)), shard(shard) {
+                         InputMapping mapped, Shard shard)
+    : entry(entry), dataset(std::move(dataset)), mapping(std::move(mapped.inputs)),
+      mappingNotes(std::move(mapped.notes)), shard(shard) {
+  for (const MappedInput &each : mapping)
+    if (!each.samplesFirst())
+      unspread.resize(std::max(unspread.size(), each.elements * dtypeSize(each.to)));
   for (Batch &batch : ring) {
     batch.inputs.resize(entry.inputs.size());
     batch.samples.reserve(entry.batch);
-    for (const MappedInput &mapped : this->mapping) {
+    for (const MappedInput &mapped : mapping) {
       const uint64_t bytes = entry.inputs[mapped.input].type.logicalBytes();
       storage.emplace_back(bytes + DLC_ALIGNMENT);
       void *start = storage.back().data();
@@ -53,7 +57,9 @@ static ImageShape imageShape(const TensorType &type) {
   return {type.shape[1], type.shape[2], type.shape[3], dtypeSize(type.dtype)};
 }
 
-static bool takesImages(const ValueInfo &input) { return input.type.shape.size() == 4; }
+static bool takesImages(const ValueInfo &input) {
+  return input.type.shape.size() == 4 && input.batchAxis == 0;
+}
 
 Status BatchLoader::augment(const Augmentation &wanted) {
   if (!wanted.changesImages())
@@ -88,6 +94,21 @@ uint64_t BatchLoader::batches(bool keepPartial) const {
   const uint64_t all = size / entry.batch + (keepPartial && size % entry.batch != 0);
   const uint64_t extra = shard.even || all % shard.ranks <= shard.rank ? 0 : 1;
   return all / shard.ranks + extra;
+}
+
+std::vector<std::string> BatchLoader::notes(bool keepPartial) const {
+  std::vector<std::string> all = mappingNotes;
+  if (dataset->isSequence())
+    return all;
+  const uint64_t group = entry.batch * (shard.even ? shard.ranks : 1);
+  const uint64_t left = dataset->size() % group;
+  if (left == 0 || keepPartial)
+    return all;
+  all.push_back(concat(dataset->name(), ": ", left, " of ", dataset->size(),
+                       " samples are left out each time, as they do not fill a batch of ",
+                       entry.batch,
+                       group == entry.batch ? "" : concat(" for each of ", shard.ranks, " ranks")));
+  return all;
 }
 
 void BatchLoader::stop() {
@@ -162,6 +183,15 @@ void BatchLoader::convertImage(const MappedInput &mapped, const Placement &place
   placeImage(placement, imageShape(entry.inputs[mapped.input].type), unmoved.data(), to);
 }
 
+/// Puts a sample where the input has its row, along whatever axis samples lie.
+void BatchLoader::spread(const MappedInput &mapped, uint64_t row, const std::byte *from,
+                         std::byte *block) {
+  const uint64_t size = dtypeSize(mapped.to);
+  for (uint64_t i = 0; i < mapped.elements; i += mapped.together)
+    std::memcpy(block + mapped.placeOf(i, row, entry.batch) * size, from + i * size,
+                mapped.together * size);
+}
+
 void BatchLoader::fill(Batch &batch, uint64_t number) {
   const uint64_t begin = number * entry.batch;
   const uint64_t valid = std::min<uint64_t>(entry.batch, order.size() - begin);
@@ -173,16 +203,23 @@ void BatchLoader::fill(Batch &batch, uint64_t number) {
     const uint64_t bytes = mapped.elements * dtypeSize(mapped.to);
     const bool moves =
         augmentation.changesImages() && pass.seed && takesImages(entry.inputs[mapped.input]);
+    if (!mapped.samplesFirst() && valid != entry.batch)
+      std::memset(block.data(), 0, block.size());
     for (uint64_t i = 0; i < valid; ++i) {
       const uint32_t sample = batch.samples[i];
       const std::byte *const from = dataset->sample(sample, mapped.field);
-      if (moves)
+      if (!mapped.samplesFirst()) {
+        convertSample(mapped, from, unspread.data());
+        spread(mapped, i, unspread.data(), block.data());
+      } else if (moves) {
         convertImage(mapped, placementOf(augmentation, *pass.seed, pass.epoch, sample), from,
                      block.data() + i * bytes);
-      else
+      } else {
         convertSample(mapped, from, block.data() + i * bytes);
+      }
     }
-    std::memset(block.data() + valid * bytes, 0, block.size() - valid * bytes);
+    if (mapped.samplesFirst())
+      std::memset(block.data() + valid * bytes, 0, block.size() - valid * bytes);
   }
 }
 
@@ -196,12 +233,9 @@ void BatchLoader::fillSequence(Batch &batch, uint64_t number) {
   for (const MappedInput &mapped : mapping) {
     std::byte *block = batch.inputs[mapped.input].data();
     for (uint64_t row = 0; row < entry.batch; ++row)
-      for (uint64_t step = 0; step < steps(); ++step) {
-        const uint64_t place =
-            mapped.samplesFirst ? row * steps() + step : step * entry.batch + row;
+      for (uint64_t step = 0; step < steps(); ++step)
         convertNumber(mapped, dataset->sample(batch.samples[row] + step, mapped.field),
-                      block + place * dtypeSize(mapped.to));
-      }
+                      block + mapped.placeOf(step, row, entry.batch) * dtypeSize(mapped.to));
   }
 }
 

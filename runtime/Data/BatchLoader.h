@@ -65,19 +65,23 @@ public:
 
   /// Batches of a whole pass that this process takes.
   uint64_t batches(bool keepPartial) const;
+  /// What the user should know of the data though nothing is wrong, a line each: flat samples,
+  /// arrays that are not used, samples that a pass leaves out as they do not fill a batch.
+  std::vector<std::string> notes(bool keepPartial) const;
   /// Begins a pass; what was prefetched for another is dropped. Fails where no thread can be had.
   Status start(const Pass &pass);
   /// The next batch, or null at the end of the pass.
   const Batch *next();
 
 private:
-  BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset,
-              std::vector<MappedInput> mapping, Shard shard);
+  BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset, InputMapping mapped,
+              Shard shard);
   void stop();
   void produce();
   void fill(Batch &batch, uint64_t number);
   void convertImage(const MappedInput &mapped, const Placement &placement, const std::byte *from,
                     std::byte *to);
+  void spread(const MappedInput &mapped, uint64_t row, const std::byte *from, std::byte *block);
   void fillSequence(Batch &batch, uint64_t number);
   /// Elements of a sequence that a row takes in one batch.
   uint64_t steps() const { return mapping.front().elements; }
@@ -92,9 +96,11 @@ private:
   const EntryInfo &entry;
   std::shared_ptr<const Dataset> dataset;
   std::vector<MappedInput> mapping;
+  std::vector<std::string> mappingNotes;
   Shard shard;
   Augmentation augmentation;
-  std::vector<std::byte> unmoved;
+  /// A sample before it is moved, or spread over an input.
+  std::vector<std::byte> unmoved, unspread;
   std::vector<std::vector<std::byte>> storage;
   Batch ring[slots];
 

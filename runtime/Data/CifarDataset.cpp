@@ -65,11 +65,15 @@ bool hasCifarSplit(const std::string &folder, Split split) {
 Result<std::shared_ptr<const Dataset>> openCifarDataset(const std::string &folder, Split split) {
   constexpr uint64_t mostBytes = uint64_t(1) << 32;
   const Files files = filesOf(folder, split);
-  if (!std::ranges::any_of(files.paths, isThere))
-    return failure(StatusCode::Io, folder, ": no file ",
-                   split == Split::Train ? "data_batch_1.bin or train.bin"
+  if (!std::ranges::any_of(files.paths, isThere)) {
+    struct stat info;
+    const bool isFolder = stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+    return failure(StatusCode::Io, folder,
+                   isFolder ? ": no file " : ": no folder; expected the one with ",
+                   split == Split::Train ? "data_batch_1.bin to data_batch_5.bin, or train.bin,"
                                          : "test_batch.bin or test.bin",
                    " of the binary version of CIFAR");
+  }
   // Without one of them training would go on with fewer pictures, and say nothing.
   std::string missing;
   for (const std::string &path : files.paths)

@@ -16,23 +16,38 @@ namespace {
 struct Format {
   std::string_view prefix;
   bool (*hasSplit)(const std::string &path, Split split);
-  Result<std::shared_ptr<const Dataset>> (*open)(const std::string &path, Split split);
+  Result<std::shared_ptr<const Dataset>> (*open)(const std::string &path, Split split,
+                                                 const EntryInfo *reader);
+  /// What holds the test data.
+  std::string_view tests;
 };
 
 /// Each file of text has both splits.
 bool isThere(const std::string &path, Split) { return access(path.c_str(), F_OK) == 0; }
 
+/// What feeds inputs by their kind and is read whole.
+template <auto open>
+Result<std::shared_ptr<const Dataset>> openAll(const std::string &path, Split split,
+                                               const EntryInfo *) {
+  return open(path, split);
+}
+
 template <TextUnit unit>
-Result<std::shared_ptr<const Dataset>> openText(const std::string &path, Split split) {
+Result<std::shared_ptr<const Dataset>> openText(const std::string &path, Split split,
+                                                const EntryInfo *) {
   return openTextDataset(path, unit, split);
 }
 
-constexpr Format formats[] = {{"idx:", hasIdxSplit, openIdxDataset},
-                              {"cifar:", hasCifarSplit, openCifarDataset},
-                              {"safetensors:", hasArraySplit, openArrayDataset},
-                              {"npz:", hasArraySplit, openArrayDataset},
-                              {"text:", isThere, openText<TextUnit::Characters>},
-                              {"words:", isThere, openText<TextUnit::Words>}};
+constexpr std::string_view testArrays = "arrays test.NAME", testText = "a tenth of the text";
+
+constexpr Format formats[] = {
+    {"idx:", hasIdxSplit, openAll<openIdxDataset>,
+     "files t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte"},
+    {"cifar:", hasCifarSplit, openAll<openCifarDataset>, "file test_batch.bin or test.bin"},
+    {"safetensors:", hasArraySplit, openArrayDataset, testArrays},
+    {"npz:", hasArraySplit, openArrayDataset, testArrays},
+    {"text:", isThere, openText<TextUnit::Characters>, testText},
+    {"words:", isThere, openText<TextUnit::Words>, testText}};
 
 /// The format that `description` begins with, if a path follows.
 const Format *findFormat(std::string_view description) {
@@ -49,6 +64,11 @@ bool hasSplit(const std::string &description, Split split) {
   return format && format->hasSplit(description.substr(format->prefix.size()), split);
 }
 
+std::string_view testDataText(const std::string &description) {
+  const Format *format = findFormat(description);
+  return format ? format->tests : "";
+}
+
 std::vector<std::string> dataFiles(const std::string &description) {
   const Format *format = findFormat(description);
   if (!format)
@@ -61,14 +81,16 @@ std::vector<std::string> dataFiles(const std::string &description) {
   return error ? std::vector{path} : files;
 }
 
-Result<std::shared_ptr<const Dataset>> openDataset(const std::string &description, Split split) {
+Result<std::shared_ptr<const Dataset>> openDataset(const std::string &description, Split split,
+                                                   const EntryInfo *reader) {
   if (const Format *format = findFormat(description))
-    return format->open(description.substr(format->prefix.size()), split);
+    return format->open(description.substr(format->prefix.size()), split, reader);
   struct stat info;
   std::string hint;
   if (stat(description.c_str(), &info) == 0) {
     hint = concat("; did you mean '",
-                  S_ISDIR(info.st_mode)                   ? "idx:"
+                  hasCifarSplit(description, split)       ? "cifar:"
+                  : S_ISDIR(info.st_mode)                 ? "idx:"
                   : description.ends_with(".npz")         ? "npz:"
                   : description.ends_with(".safetensors") ? "safetensors:"
                                                           : "text:",

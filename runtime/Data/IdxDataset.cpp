@@ -139,17 +139,21 @@ constexpr const char *endings[] = {"", ".gz"};
 
 std::string_view prefixOf(Split split) { return split == Split::Train ? "train" : "t10k"; }
 
-Result<std::string> findFile(const std::string &folder, std::string_view name) {
-  std::string path = concat(folder, "/", name);
+Result<std::string> findFile(const std::string &folder, Split split, std::string_view kind) {
+  const std::string name = concat(prefixOf(split), kind), path = concat(folder, "/", name);
   for (const char *ending : endings)
     if (access((path + ending).c_str(), R_OK) == 0)
       return path + ending;
+  const std::string both = concat(prefixOf(split), imageFile, " and ", prefixOf(split), labelFile,
+                                  ", plain or with .gz");
   struct stat info;
   if (stat(folder.c_str(), &info) != 0)
-    return failure(StatusCode::Io, folder, ": ", std::strerror(errno));
+    return failure(StatusCode::Io, folder, ": ", std::strerror(errno), "; expected a folder with ",
+                   both);
   if (!S_ISDIR(info.st_mode))
-    return failure(StatusCode::Io, folder, ": no folder; expected the one with ", name);
-  return failure(StatusCode::Io, folder, ": no file ", name, " or ", name, ".gz that can be read");
+    return failure(StatusCode::Io, folder, ": no folder; expected the one with ", both);
+  return failure(StatusCode::Io, folder, ": no file ", name, " or ", name,
+                 ".gz that can be read; expected ", both);
 }
 
 } // namespace
@@ -190,14 +194,15 @@ bool hasIdxSplit(const std::string &folder, Split split) {
 }
 
 Result<std::shared_ptr<const Dataset>> openIdxDataset(const std::string &folder, Split split) {
-  DLC_TRY_ASSIGN(imagePath, findFile(folder, concat(prefixOf(split), imageFile)));
-  DLC_TRY_ASSIGN(labelPath, findFile(folder, concat(prefixOf(split), labelFile)));
+  DLC_TRY_ASSIGN(imagePath, findFile(folder, split, imageFile));
+  DLC_TRY_ASSIGN(labelPath, findFile(folder, split, labelFile));
   DLC_TRY_ASSIGN(images, readIdxFile(imagePath));
   DLC_TRY_ASSIGN(labels, readIdxFile(labelPath));
   if (images.shape.size() < 2)
     return damaged(imagePath, ": images need at least two axes, found ", images.shape.size());
-  if (labels.shape.size() != 1)
-    return damaged(labelPath, ": labels need one axis, found ", labels.shape.size());
+  if (labels.data.size() != labels.shape[0])
+    return damaged(labelPath, ": expected one label a sample, found ",
+                   TensorType{DLC_U8, labels.shape, {}}.str());
   if (images.shape[0] != labels.shape[0])
     return damaged(labelPath, ": ", labels.shape[0], " labels for ", images.shape[0], " images");
   if (images.shape[0] == 0)

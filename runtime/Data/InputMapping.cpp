@@ -2,18 +2,14 @@
 #include "runtime/Data/InputMapping.h"
 #include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Data/SampleShape.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstring>
 
 namespace dlc::runtime {
-
-/// Whether elements of one type can be given to an input of the other.
-static bool canConvert(dlc_dtype from, dlc_dtype to) {
-  return from == to || (from == DLC_U8 && (to == DLC_F32 || to == DLC_F64 || to == DLC_I32)) ||
-         (from == DLC_I64 && to == DLC_I32) || (from == DLC_F64 && to == DLC_F32) ||
-         (from == DLC_F32 && to == DLC_F64);
-}
 
 static bool takes(const ValueInfo &input, const DatasetField &field) {
   const TensorType &type = input.type;
@@ -23,46 +19,96 @@ static bool takes(const ValueInfo &input, const DatasetField &field) {
   if (kind == FieldKind::Text || kind == FieldKind::FollowingText)
     return type.dtype == DLC_I32 && type.shape.size() == 2;
   if (kind == FieldKind::Label)
-    return type.dtype == DLC_I32 && type.shape.size() == 1;
-  return (type.dtype == DLC_F32 || type.dtype == DLC_F64 || type.dtype == DLC_U8) &&
-         type.shape.size() >= 2;
+    return (type.dtype == DLC_I32 || type.dtype == DLC_I64) &&
+           fitShapes(field.shape, sampleShape(input)) == ShapeFit::Equal;
+  return (!isWhole(type.dtype) || type.dtype == DLC_U8) && type.shape.size() >= 2;
 }
 
-/// For messages.
-static std::string fieldName(const DatasetField &field) {
-  return field.kind == FieldKind::Named   ? concat("array '", field.name, "'")
-         : field.kind == FieldKind::Image ? "images"
-                                          : "labels";
+/// For messages: "digits.npz: 'image' is", "t10k-labels-idx1-ubyte: labels are".
+static std::string fieldText(const DatasetField &field) {
+  return field.kind == FieldKind::Named   ? concat(field.file, " is")
+         : field.kind == FieldKind::Image ? concat(field.file, ": images are")
+                                          : concat(field.file, ": labels are");
 }
 
 /// Why no field of a dataset feeds an input.
-static Status noField(const ValueInfo &input, const Dataset &dataset) {
-  const std::vector<DatasetField> &fields = dataset.fields();
-  if (fields[0].kind != FieldKind::Named)
-    return invalid(
-        "input '", input.name, "' is ", input.type.str(),
-        ", expected f32, f64 or u8 of rank 2 or more for images, or i32 of rank 1 for labels");
-  std::string names;
-  for (const DatasetField &field : fields)
-    addItem(names, excerpt(field.name));
-  return invalid("input '", input.name, "' finds no array of its name in ", dataset.name(),
-                 ", which has: ", names);
+static Status noField(const EntryInfo &entry, const ValueInfo &input, const Dataset &dataset) {
+  const ArrayNames *names = dataset.arrayNames();
+  if (!names)
+    return invalid("entry '", entry.name, "': input '", input.name, "' is ", input.type.str(),
+                   ", expected floats or u8 of rank 2 or more for images, or i32 or i64 of rank 1 "
+                   "for labels");
+  std::string all;
+  for (const std::string &name : names->all)
+    addItem(all, excerpt(name));
+  return invalid(dataset.name(), ": no array '", names->prefix, input.name, "' for input '",
+                 input.name, "' of entry '", entry.name, "'; there are: ", all,
+                 names->all[0] == "arr_0" ? "; numpy.savez(FILE, NAME=...) gives names" : "");
 }
 
-/// Whole numbers of 64 bits that an input of 32 cannot hold are an error.
-static Status checkRange(const Dataset &dataset, const MappedInput &mapped) {
-  if (mapped.from != DLC_I64 || mapped.to != DLC_I32)
+static std::string numberText(double value) {
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof(digits), value).ptr};
+}
+
+/// Whether each value of one type is one of the other, or becomes one that is as good: floats are
+/// rounded, bytes become floats from 0 to 1.
+static bool holdsAll(dlc_dtype from, dlc_dtype to) {
+  switch (from) {
+  case DLC_BOOL:
+    return true;
+  case DLC_U8:
+    return to != DLC_BOOL;
+  case DLC_I32:
+    return to == DLC_I32 || to == DLC_I64 || to == DLC_F64;
+  case DLC_F16:
+  case DLC_BF16:
+    return to == from || to == DLC_F32 || to == DLC_F64;
+  case DLC_F32:
+    return to == DLC_F32 || to == DLC_F64;
+  default:
+    return to == from;
+  }
+}
+
+/// Whether an element keeps its value; of a float that becomes another, whether it stays finite.
+static bool keepsValue(dlc_dtype from, dlc_dtype to, double value) {
+  if (isWhole(to) && !std::isfinite(value))
+    return false;
+  std::byte stored[sizeof(double)];
+  storeElement(to, value, stored);
+  const double kept = loadElement(to, stored);
+  if (!isWhole(from) && !isWhole(to))
+    return std::isfinite(kept) || !std::isfinite(value);
+  // A double has not all whole numbers beyond.
+  constexpr double mostExact = 0x1p53;
+  return kept == value && (from != DLC_I64 || std::fabs(value) <= mostExact);
+}
+
+/// Numbers that an input cannot hold are an error.
+static Status checkValues(const Dataset &dataset, const MappedInput &mapped,
+                          const ValueInfo &input) {
+  if (holdsAll(mapped.from, mapped.to))
     return {};
+  const uint64_t size = dtypeSize(mapped.from);
   for (uint64_t sample = 0; sample < dataset.size(); ++sample)
     for (uint64_t i = 0; i < mapped.elements; ++i) {
-      int64_t number;
-      std::memcpy(&number, dataset.sample(sample, mapped.field) + i * sizeof(number),
-                  sizeof(number));
-      if (number != static_cast<int32_t>(number))
-        return invalid(dataset.fields()[mapped.field].file, ": sample ", sample, " has ", number,
-                       ", which i32 cannot hold");
+      const double value =
+          loadElement(mapped.from, dataset.sample(sample, mapped.field) + i * size);
+      if (!keepsValue(mapped.from, mapped.to, value))
+        return invalid(dataset.fields()[mapped.field].file, ": sample ", sample, " has ",
+                       numberText(value), ", which ", dtypeName(mapped.to), " of input '",
+                       input.name, "' cannot hold");
     }
   return {};
+}
+
+/// Elements of a sample that lie together in an input.
+static uint64_t elementsTogether(const ValueInfo &input) {
+  uint64_t count = 1;
+  for (size_t axis = input.batchAxis + 1; axis < input.type.shape.size(); ++axis)
+    count *= input.type.shape[axis];
+  return std::max<uint64_t>(count, 1);
 }
 
 /// `number` inputs have been given the text and what follows it.
@@ -71,87 +117,118 @@ static Result<MappedInput> mapSequence(const EntryInfo &entry, size_t input, siz
   const ValueInfo &value = entry.inputs[input];
   const std::vector<DatasetField> &fields = dataset.fields();
   if (number >= fields.size())
-    return invalid("input '", value.name, "' is one more than the two that ", dataset.name(),
+    return invalid("entry '", entry.name, "': input '", value.name,
+                   "' is one more than the two that ", dataset.name(),
                    " feeds: the text, and what follows");
   const DatasetField &field = fields[number];
   if (!takes(value, field) || value.batchAxis > 1)
-    return invalid("input '", value.name, "' is ", value.type.str(),
+    return invalid("entry '", entry.name, "': input '", value.name, "' is ", value.type.str(),
                    ", expected i32 of rank 2, steps of samples, for a text");
-  MappedInput mapped{input, number, value.type.shape[1 - value.batchAxis], field.dtype,
-                     value.type.dtype};
-  mapped.samplesFirst = value.batchAxis == 0;
+  MappedInput mapped{input,       number,           value.type.shape[1 - value.batchAxis],
+                     field.dtype, value.type.dtype, elementsTogether(value)};
   if (field.rareShareLast && value.classes != 0)
     mapped.lastClass = static_cast<int32_t>(value.classes - 1);
   return mapped;
 }
 
-static Result<MappedInput> mapInput(const EntryInfo &entry, size_t number, const Dataset &dataset) {
+static Result<MappedInput> mapInput(const EntryInfo &entry, size_t number, const Dataset &dataset,
+                                    std::vector<std::string> &notes) {
   const ValueInfo &input = entry.inputs[number];
   const std::vector<DatasetField> &fields = dataset.fields();
   auto field = std::find_if(fields.begin(), fields.end(),
                             [&](const DatasetField &f) { return takes(input, f); });
   if (field == fields.end())
-    return noField(input, dataset);
-  if (!canConvert(field->dtype, input.type.dtype))
-    return invalid("input '", input.name, "' is ", input.type.str(), ", the ", fieldName(*field),
-                   " of ", dataset.name(), " ", TensorType{field->dtype, field->shape, {}}.str(),
-                   " a sample: these elements are not converted");
-  if (input.batchAxis != 0)
-    return invalid("input '", input.name, "' is ", input.type.str(),
-                   ", its first axis does not count samples");
-  const uint64_t perSample = entry.batch == 0 ? 0 : input.type.elementCount() / entry.batch;
-  const TensorType sample{field->dtype, field->shape, {}};
-  if (perSample != sample.elementCount())
-    return invalid("input '", input.name, "' is ", input.type.str(), ", ", perSample,
-                   " numbers a sample; the ", fieldName(*field), " of ", dataset.name(),
-                   field->kind == FieldKind::Named ? " is " : " are ", sample.str(), ", ",
-                   sample.elementCount(), " numbers");
-  const MappedInput mapped{number, static_cast<size_t>(field - fields.begin()), perSample,
-                           field->dtype, input.type.dtype};
-  DLC_TRY(checkRange(dataset, mapped));
+    return noField(entry, input, dataset);
+  const std::vector<uint64_t> expected = sampleShape(input);
+  if (expected.size() == input.type.shape.size())
+    return invalid("entry '", entry.name, "': input '", input.name, "' is ", input.type.str(),
+                   ", which has no axis N: data feed inputs of samples");
+  const std::string found = samplesText(field->dtype, field->shape),
+                    wanted = samplesText(input.type.dtype, expected, input.batchAxis);
+  const ShapeFit fit = fitShapes(field->shape, expected);
+  if (fit == ShapeFit::None)
+    return invalid(fieldText(*field), " ", found, ", input '", input.name, "' of entry '",
+                   entry.name, "' takes ", wanted, shapeAdvice(field->shape, input));
+  if (fit == ShapeFit::Flat)
+    notes.push_back(concat(dataset.name(), ": ", found, " fills input '", input.name, "', ", wanted,
+                           ", number by number"));
+  const TensorType sample{input.type.dtype, expected, {}};
+  const MappedInput mapped{number,
+                           static_cast<size_t>(field - fields.begin()),
+                           sample.elementCount(),
+                           field->dtype,
+                           input.type.dtype,
+                           elementsTogether(input)};
+  DLC_TRY(checkValues(dataset, mapped, input));
   return mapped;
 }
 
 Status checkClasses(const Dataset &dataset, size_t field, uint64_t classes, int64_t ignored,
                     std::string_view of) {
-  const DatasetField &labels = dataset.fields()[field];
-  const uint64_t elements = TensorType{labels.dtype, labels.shape, {}}.elementCount();
+  const DatasetField &numbers = dataset.fields()[field];
+  const uint64_t elements = TensorType{numbers.dtype, numbers.shape, {}}.elementCount();
+  const bool isLabel = numbers.kind == FieldKind::Label;
   for (uint64_t sample = 0; sample < dataset.size(); ++sample)
     for (uint64_t i = 0; i < elements; ++i) {
-      const double label =
-          loadElement(labels.dtype, dataset.sample(sample, field) + i * dtypeSize(labels.dtype));
-      if (!isClass(label, classes, ignored))
-        return invalid(labels.file, ": sample ", sample, " has label ", label, ", the classes of ",
-                       of, " are 0 to ", classes - 1);
+      const double number =
+          loadElement(numbers.dtype, dataset.sample(sample, field) + i * dtypeSize(numbers.dtype));
+      if (!isClass(number, classes, ignored))
+        return invalid(numbers.file, ": sample ", sample, isLabel ? " has label " : " has value ",
+                       numberText(number), isLabel ? ", the classes of " : " for ", of,
+                       isLabel ? " are 0 to " : ", allowed are 0 to ", classes - 1,
+                       ignored == 0 ? "" : concat(", and ", ignored));
     }
   return {};
 }
 
-Result<std::vector<MappedInput>> mapInputs(const EntryInfo &entry, const Dataset &dataset) {
-  std::vector<MappedInput> mapped;
+/// Whether an array is called as test data may be elsewhere.
+static bool soundsLikeTests(std::string_view name) {
+  for (std::string_view word : {"test", "Test", "TEST", "val_", "val.", "val/", "valid"})
+    if (name.starts_with(word))
+      return true;
+  return name.ends_with("test") || name.ends_with("_val");
+}
+
+/// Of arrays that no input takes, once for all of them.
+static void noteIgnored(const Dataset &dataset, std::vector<std::string> &notes) {
+  const ArrayNames *names = dataset.arrayNames();
+  if (!names || names->ignored.empty())
+    return;
+  std::string list;
+  for (const std::string &name : names->ignored)
+    addItem(list, concat("'", excerpt(name), "'"));
+  notes.push_back(concat(dataset.name(), ": no input takes ", list,
+                         std::ranges::any_of(names->ignored, soundsLikeTests)
+                             ? "; test data are called test.NAME"
+                             : ""));
+}
+
+Result<InputMapping> mapInputs(const EntryInfo &entry, const Dataset &dataset) {
+  InputMapping mapping;
+  std::vector<MappedInput> &mapped = mapping.inputs;
   for (size_t i = 0; i < entry.inputs.size(); ++i) {
     if (i == entry.validInput)
       continue;
-    Result<MappedInput> input = dataset.isSequence() ? mapSequence(entry, i, mapped.size(), dataset)
-                                                     : mapInput(entry, i, dataset);
-    if (!input.ok())
-      return input.takeStatus().in(concat("entry '", entry.name, "'"));
-    if (dataset.isSequence() && !mapped.empty() && mapped[0].elements != input->elements)
+    DLC_TRY_ASSIGN(input, dataset.isSequence() ? mapSequence(entry, i, mapped.size(), dataset)
+                                               : mapInput(entry, i, dataset, mapping.notes));
+    if (dataset.isSequence() && !mapped.empty() && mapped[0].elements != input.elements)
       return invalid("entry '", entry.name, "': input '", entry.inputs[i].name, "' takes ",
-                     input->elements, " steps, '", entry.inputs[mapped[0].input].name, "' ",
+                     input.elements, " steps, '", entry.inputs[mapped[0].input].name, "' ",
                      mapped[0].elements);
+    const DatasetField &field = dataset.fields()[input.field];
     for (const MappedInput &other : mapped)
-      if (other.field == input->field)
+      if (other.field == input.field)
         return invalid("entry '", entry.name, "': inputs '", entry.inputs[other.input].name,
                        "' and '", entry.inputs[i].name, "' both take the ",
-                       fieldName(dataset.fields()[input->field]));
+                       field.kind == FieldKind::Image ? "images" : "labels");
     const uint32_t classes = entry.inputs[i].classes;
-    if (classes != 0 && !dataset.fields()[input->field].rareShareLast)
-      DLC_TRY(checkClasses(dataset, input->field, classes, entry.inputs[i].ignored,
+    if (classes != 0 && !field.rareShareLast)
+      DLC_TRY(checkClasses(dataset, input.field, classes, entry.inputs[i].ignored,
                            concat("input '", entry.inputs[i].name, "'")));
-    mapped.push_back(*input);
+    mapped.push_back(input);
   }
-  return mapped;
+  noteIgnored(dataset, mapping.notes);
+  return mapping;
 }
 
 /// Bytes as floats from 0 to 1.
@@ -171,8 +248,10 @@ void convertSample(const MappedInput &mapped, const std::byte *from, std::byte *
     std::memcpy(to, from, mapped.elements * dtypeSize(mapped.to));
   } else {
     const uint64_t fromSize = dtypeSize(mapped.from), toSize = dtypeSize(mapped.to);
+    const double scale = mapped.from == DLC_U8 && !isWhole(mapped.to) ? 1.0 / 255 : 1;
     for (uint64_t i = 0; i < mapped.elements; ++i)
-      storeElement(mapped.to, loadElement(mapped.from, from + i * fromSize), to + i * toSize);
+      storeElement(mapped.to, scale * loadElement(mapped.from, from + i * fromSize),
+                   to + i * toSize);
   }
 }
 

@@ -1,8 +1,9 @@
 // Which field of a dataset feeds which input of an entry, and how: images go to the float or u8
-// input of rank two or more, labels to the i32 input of rank one, named arrays to the input of
-// their name. Extents may be grouped differently as long as a sample has as many numbers. Sequences
-// go to i32 inputs of rank two, [steps, N] or [N, steps]: the first takes the text, the second what
-// follows each number of it.
+// input of rank two or more, labels to the i32 or i64 input of one number a sample, named arrays to
+// the input of their name. Shapes must be equal but for axes of extent 1, or one of them flat
+// (SampleShape.h); samples may lie along any axis of an input. Sequences go to i32 inputs of rank
+// two, [steps, N] or [N, steps]: the first takes the text, the second what follows each number of
+// it.
 #ifndef DLC_RUNTIME_DATA_INPUTMAPPING_H
 #define DLC_RUNTIME_DATA_INPUTMAPPING_H
 
@@ -17,15 +18,28 @@ struct MappedInput {
   /// Of one sample; the steps that an input takes of a sequence.
   uint64_t elements;
   dlc_dtype from, to;
-  /// The input's first axis counts samples, else the last one does.
-  bool samplesFirst = true;
+  /// Elements of a sample that lie together in the input: all where its first axis counts samples.
+  uint64_t together;
   /// What a number stands for that is larger than this one.
   int32_t lastClass = INT32_MAX;
+
+  bool samplesFirst() const { return together == elements; }
+  /// Where in the input an element of sample `row` of a batch lies, if it begins a run of those
+  /// that lie together.
+  uint64_t placeOf(uint64_t element, uint64_t row, uint64_t batch) const {
+    return (element / together * batch + row) * together + element % together;
+  }
 };
 
-/// Fails with the shapes of both sides if an input finds no field, or the sizes differ, and with
-/// the sample if one has a label that is no class of the input.
-Result<std::vector<MappedInput>> mapInputs(const EntryInfo &entry, const Dataset &dataset);
+struct InputMapping {
+  std::vector<MappedInput> inputs;
+  /// What the user should know though nothing is wrong: flat samples, arrays that are not used.
+  std::vector<std::string> notes;
+};
+
+/// Fails, with the shapes of both sides, if an input finds no field or one of another shape, and
+/// with the sample if one has a number that the input cannot hold or that is none of its classes.
+Result<InputMapping> mapInputs(const EntryInfo &entry, const Dataset &dataset);
 
 /// Fails with the first sample whose number in a field is no class: below 0 or not below `classes`,
 /// and not `ignored` (0, which is a class, for none). `of` says what has these classes: "input
@@ -33,7 +47,7 @@ Result<std::vector<MappedInput>> mapInputs(const EntryInfo &entry, const Dataset
 Status checkClasses(const Dataset &dataset, size_t field, uint64_t classes, int64_t ignored,
                     std::string_view of);
 
-/// Converts one sample: u8 to f32 or f64 in [0, 1], other types by their values.
+/// Converts one sample: u8 to floats in [0, 1], other types by their values.
 void convertSample(const MappedInput &mapped, const std::byte *from, std::byte *to);
 /// Copies one number of a sequence, an i32.
 void convertNumber(const MappedInput &mapped, const std::byte *from, std::byte *to);

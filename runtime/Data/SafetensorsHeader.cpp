@@ -24,6 +24,11 @@ static uint32_t parseDtype(std::string_view text) {
   return 0;
 }
 
+/// Whether a dtype of the format that is not dlc's is one of whole numbers.
+static bool isOtherWhole(std::string_view text) {
+  return text == "I8" || text == "I16" || text == "U16" || text == "U32" || text == "U64";
+}
+
 namespace {
 
 /// Hears the parser's events. The header is an object of objects: of tensors, which hold a text and
@@ -90,7 +95,8 @@ public:
     tensor.dtype = static_cast<dlc_dtype>(parseDtype(text));
     return tensor.dtype != 0 ||
            failTensor(damaged("dtype \"", excerpt(text),
-                              "\" is none of F32, F64, BF16, F16, I32, I64, U8, BOOL"));
+                              "\" is none of F32, F64, BF16, F16, I32, I64, U8, BOOL",
+                              isOtherWhole(text) ? "; save it as I32: .astype(np.int32)" : ""));
   }
   bool null() override { return refuseValue(); }
   bool boolean(bool) override { return refuseValue(); }

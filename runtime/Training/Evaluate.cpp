@@ -29,6 +29,18 @@ Status bindBatch(Context &context, const EntryInfo &loaded, const Batch &batch) 
   return {};
 }
 
+static bool countsSamples(const EntryInfo &entry, const ValueInfo &output) {
+  return output.batchAxis != DLC_NONE && entry.batch != 0;
+}
+
+/// Of what lies together of one sample: behind the axis that counts them.
+static uint64_t rowBytes(const ValueInfo &output) {
+  uint64_t bytes = dtypeSize(output.type.dtype);
+  for (size_t axis = output.batchAxis + 1; axis < output.type.shape.size(); ++axis)
+    bytes *= output.type.shape[axis];
+  return bytes;
+}
+
 Status checkResults(const Context &context, std::span<const uint32_t> samples,
                     std::string_view source) {
   const EntryInfo &entry = context.entry();
@@ -38,17 +50,17 @@ Status checkResults(const Context &context, std::span<const uint32_t> samples,
       continue;
     std::vector<std::byte> bytes(output.type.logicalBytes());
     DLC_TRY(context.read(i, bytes));
-    const bool bySample =
-        output.batchAxis == 0 && entry.batch != 0 && output.type.shape[0] == entry.batch;
-    const uint64_t perSample = bySample ? bytes.size() / entry.batch : bytes.size();
-    const std::span valid(bytes.data(), bySample ? perSample * samples.size() : bytes.size());
-    const auto found = findNaN(output.type.dtype, valid);
-    if (found && bySample)
-      return failure(StatusCode::Failed, source, ": sample ",
-                     samples[*found * dtypeSize(output.type.dtype) / perSample], ": '", output.name,
-                     "' is not a number");
-    if (found)
-      return failure(StatusCode::Failed, source, ": '", output.name, "' is not a number");
+    const bool bySample = countsSamples(entry, output);
+    const uint64_t row = bySample ? rowBytes(output) : bytes.size();
+    for (uint64_t at = 0; at < bytes.size(); at += row) {
+      const uint64_t number = bySample ? at / row % entry.batch : 0;
+      if (bySample && number >= samples.size())
+        continue; // padding
+      if (findNaN(output.type.dtype, std::span(bytes).subspan(at, row)))
+        return failure(StatusCode::Failed, source, ": ",
+                       bySample ? concat("sample ", samples[number], ": ") : "", "'", output.name,
+                       "' is not a number");
+    }
   }
   return {};
 }

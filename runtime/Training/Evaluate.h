@@ -41,6 +41,10 @@ public:
     timeline = noted;
     context->setTimeline(noted);
   }
+  /// As BatchLoader::notes().
+  std::vector<std::string> notes() const {
+    return loader->notes(context->entry().validInput != DLC_NONE);
+  }
   /// Of this process.
   uint64_t batches() const { return loader->batches(/*keepPartial=*/true); }
   /// Stops after `maxBatches`. `progress`, if any, hears how many are done. Fails if a result is

@@ -56,6 +56,16 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
   return trainer;
 }
 
+std::vector<std::string> Trainer::notes() const {
+  std::vector<std::string> all = loader->notes(/*keepPartial=*/false);
+  if (!evaluator)
+    return all;
+  for (const std::string &note : evaluator->notes())
+    if (std::ranges::find(all, note) == all.end())
+      all.push_back(note);
+  return all;
+}
+
 Transport &Trainer::ranks() const { return state->device()->ranks(); }
 
 /// Scalars that no user sets.

@@ -94,6 +94,9 @@ public:
   /// not complete, so that its report will be, and what plateaus have seen.
   Status restore(const Metadata &metadata);
 
+  /// What the user should know of training and test data, each line once; see BatchLoader::notes().
+  std::vector<std::string> notes() const;
+
   Status run(TrainObserver &observer);
 
   /// After a run: says how many checkpoints could not be written, and what the file holds.

@@ -184,6 +184,14 @@ void printSums(const Json &layers, double totalMs) {
   table.print();
 }
 
+/// Of the entry that is timed if none is named.
+dlc_entry_kind firstKind(const Plan &plan) {
+  for (dlc_entry_kind kind : {DLC_ENTRY_TRAIN, DLC_ENTRY_INFER})
+    if (plan.findEntry(kind))
+      return kind;
+  return DLC_ENTRY_EVALUATE;
+}
+
 /// A context with random inputs, ready to run.
 struct Prepared {
   std::unique_ptr<Context> context;
@@ -196,7 +204,7 @@ Result<Prepared> prepare(const BenchFlags &flags, const std::shared_ptr<Transpor
   const Module &module = *state->module();
   if (!flags.trace.empty() && ranks->rank() == 0)
     DLC_TRY(checkWritable(flags.trace, std::vector{flags.module}));
-  DLC_TRY_ASSIGN(entry, selectEntry(module, flags.entry, DLC_ENTRY_TRAIN));
+  DLC_TRY_ASSIGN(entry, selectEntry(module, flags.entry, firstKind(module.plan())));
   DLC_TRY_ASSIGN(context, Context::create(state, entry->name));
   DLC_TRY(scaleByRanks(*context));
   DLC_TRY_ASSIGN(inputs, bindRandom(*context, flags.seed.value_or(0)));
@@ -240,7 +248,7 @@ Status benchAmong(const BenchFlags &flags, const std::shared_ptr<Transport> &ran
                  {"median_ms", median},
                  {"min_ms", least},
                  {"max_ms", most},
-                 {"images_per_second", rate},
+                 {"samples_per_second", rate},
                  {"inputs_ms", transfer},
                  {"input_bytes", inputBytes},
                  {"load_to_first_run_ms", result.firstRun}};
@@ -253,7 +261,7 @@ Status benchAmong(const BenchFlags &flags, const std::shared_ptr<Transport> &ran
     return {};
   }
   std::printf(
-      "%s: median %.3f ms, min %.3f ms, max %.3f ms over %zu runs, %.0f images/s; first run done "
+      "%s: median %.3f ms, min %.3f ms, max %.3f ms over %zu runs, %.0f samples/s; first run done "
       "%.1f ms after opening\n",
       std::string(entry.name).c_str(), median, least, most, result.milliseconds.size(), rate,
       result.firstRun);

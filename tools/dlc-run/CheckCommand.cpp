@@ -171,9 +171,11 @@ private:
   Status openData() {
     if (flags.data.empty())
       return {};
-    DLC_TRY_ASSIGN(data, openDataset(flags.data, Split::Train));
-    DLC_TRY_ASSIGN(opened, BatchLoader::create(a.contexts[0]->entry(), std::move(data)));
+    const EntryInfo &entry = a.contexts[0]->entry();
+    DLC_TRY_ASSIGN(data, openDataset(flags.data, Split::Train, &entry));
+    DLC_TRY_ASSIGN(opened, BatchLoader::create(entry, std::move(data)));
     loader = std::move(opened);
+    printNotes(loader->notes(/*keepPartial=*/true));
     return loader->start({.seed = flags.seed, .epoch = 0, .firstBatch = 0, .keepPartial = false});
   }
 

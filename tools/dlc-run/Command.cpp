@@ -173,6 +173,14 @@ Status beginTogether(Transport &ranks, const Status &own, const Facts &facts) {
   return Status(agreed.code(), "");
 }
 
+/// What an entry of a kind does.
+static std::string_view verbOf(dlc_entry_kind kind) {
+  return kind == DLC_ENTRY_TRAIN      ? "trains"
+         : kind == DLC_ENTRY_EVALUATE ? "evaluates"
+         : kind == DLC_ENTRY_INFER    ? "infers"
+                                      : "prepares";
+}
+
 Result<const EntryInfo *> selectEntry(const Module &module, const std::string &name,
                                       dlc_entry_kind otherwise) {
   const Plan &plan = module.plan();
@@ -186,8 +194,7 @@ Result<const EntryInfo *> selectEntry(const Module &module, const std::string &n
   for (const EntryInfo &other : plan.entries)
     addItem(known, other.name);
   return invalid(module.path(), ": no entry ",
-                 name.empty() ? concat("of kind ", entryKindName(otherwise))
-                              : concat("'", name, "'"),
+                 name.empty() ? concat("that ", verbOf(otherwise)) : concat("'", name, "'"),
                  "; there are: ", known);
 }
 

@@ -13,8 +13,10 @@ Status evaluate(const EvalFlags &flags) {
   if (!flags.checkpoint.empty()) {
     DLC_TRY_ASSIGN(metadata, loadVariables(*state, flags.checkpoint, LoadMode::Weights));
   }
-  DLC_TRY_ASSIGN(data, openDataset(flags.data, Split::Test));
+  DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), "", DLC_ENTRY_EVALUATE));
+  DLC_TRY_ASSIGN(data, openDataset(flags.data, Split::Test, entry));
   DLC_TRY_ASSIGN(evaluator, Evaluator::create(state, data));
+  printNotes(evaluator->notes());
   ProgressLine bar;
   const uint64_t batches = std::min(evaluator->batches(), flags.steps.value_or(UINT64_MAX));
   DLC_TRY_ASSIGN(report, evaluator->run(batches, [&](uint64_t done) {
@@ -23,7 +25,7 @@ Status evaluate(const EvalFlags &flags) {
   }));
   const double rate = report.seconds > 0 ? static_cast<double>(report.samples) / report.seconds : 0;
   if (!flags.json) {
-    bar.finish(metricsText(report.metrics) + printf("  %llu images  %.0f images/s",
+    bar.finish(metricsText(report.metrics) + printf("  %llu samples  %.0f samples/s",
                                                     static_cast<unsigned long long>(report.samples),
                                                     rate));
     printTables(report.metrics);
@@ -33,7 +35,7 @@ Status evaluate(const EvalFlags &flags) {
   addMetrics(line, report.metrics);
   line["samples"] = report.samples;
   line["seconds"] = report.seconds;
-  line["images_per_second"] = rate;
+  line["samples_per_second"] = rate;
   line["summary"] = true;
   printJson(line);
   return {};

@@ -204,6 +204,7 @@ Status predict(const InferFlags &flags, Context &context) {
   if (data->fields().size() != 2 || data->fields()[labels].kind != FieldKind::Label)
     return invalid(data->name(), ": predictions are made of images with labels: of idx: or cifar:");
   DLC_TRY_ASSIGN(loader, BatchLoader::create(entry, data));
+  printNotes(loader->notes(/*keepPartial=*/true));
   DLC_TRY(loader->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = true}));
   const uint64_t classes = entry.outputs[0].type.shape[1];
   DLC_TRY(checkClasses(*data, labels, classes, /*ignored=*/0,

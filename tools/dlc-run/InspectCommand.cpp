@@ -24,6 +24,8 @@ Json describeEntry(const Plan &plan, const EntryInfo &entry) {
   Json inputs = Json::array(), outputs = Json::array(), metrics = Json::array();
   for (const ValueInfo &input : entry.inputs) {
     inputs.push_back(describeType(input.name, input.type));
+    if (input.batchAxis != DLC_NONE)
+      inputs.back()["batch_axis"] = input.batchAxis;
     if (input.classes != 0)
       inputs.back()["classes"] = input.classes;
   }

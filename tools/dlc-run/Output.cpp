@@ -21,6 +21,11 @@ static std::string_view layoutName(const dlc_library_call &call) {
   return call.layout == DLC_CALL_CHANNELS_LAST ? "nhwc" : "nchw";
 }
 
+void printNotes(const std::vector<std::string> &notes) {
+  for (const std::string &note : notes)
+    std::fprintf(stderr, "note: %s\n", note.c_str());
+}
+
 Json describeCall(const Plan &plan, uint32_t number) {
   const dlc_library_call &call = plan.calls[number];
   Json sizes = Json::array();

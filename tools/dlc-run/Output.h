@@ -15,6 +15,8 @@ using Json = nlohmann::ordered_json;
 
 /// One object on one line of standard output.
 void printJson(const Json &object);
+/// Lines on standard error, each "note: ...".
+void printNotes(const std::vector<std::string> &notes);
 /// A library call of the plan: what it computes and how.
 Json describeCall(const Plan &plan, uint32_t number);
 /// Numbers that are not finite become null, as JSON has none. A table is an array of its rows.

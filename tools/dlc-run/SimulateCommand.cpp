@@ -125,7 +125,7 @@ Json describe(const SimulatedStep &step, uint64_t ranks, uint64_t batch, double 
                {"communication_ms", step.communication * 1e3},
                {"exposed_ms", step.exposed * 1e3},
                {"without_overlap_ms", step.serial * 1e3},
-               {"images_per_second", static_cast<double>(batch * ranks) / step.step},
+               {"samples_per_second", static_cast<double>(batch * ranks) / step.step},
                {"efficiency", alone / step.step}};
   if (step.communication > 0)
     line["overlap"] = 1 - step.exposed / step.communication;
@@ -165,7 +165,7 @@ Status simulate(const SimulateFlags &flags) {
     alone *= scale;
   }
   Table table({"ranks", "step ms", "communication ms", "exposed ms", "without overlap ms",
-               "images/s", "efficiency"});
+               "samples/s", "efficiency"});
   for (uint64_t ranks : flags.ranks) {
     const double slowest = slowestOf(ranks, flags.jitter);
     const SimulatedStep step = simulateBatch(plan, entries, network, ranks, slowest);
@@ -177,7 +177,7 @@ Status simulate(const SimulateFlags &flags) {
     table.add({std::to_string(ranks), printf("%.3f", step.step * 1e3),
                printf("%.3f", step.communication * 1e3), printf("%.3f", step.exposed * 1e3),
                printf("%.3f", step.serial * 1e3),
-               printf("%.0f", line["images_per_second"].get<double>()),
+               printf("%.0f", line["samples_per_second"].get<double>()),
                printf("%.1f%%", line["efficiency"].get<double>() * 100)});
   }
   if (!flags.json)

@@ -1,6 +1,7 @@
 // dlc-run step: runs one entry on tensors from files and writes everything it made. How a model is
 // debugged and compared with another framework.
 #include "runtime/Core/Support.h"
+#include "runtime/Data/SampleShape.h"
 #include "runtime/Training/Schedule.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Output.h"
@@ -13,6 +14,15 @@
 namespace dlc::runtime::tool {
 namespace {
 
+/// The entry to run.
+Result<const EntryInfo *> entryOf(const StepFlags &flags, const Module &module) {
+  Result<const EntryInfo *> entry = selectEntry(module, flags.entry, DLC_ENTRY_TRAIN);
+  if (entry.ok() || !flags.entry.empty())
+    return entry;
+  return Status(entry.status().code(),
+                concat(entry.status().message(), "; --entry NAME runs one of them"));
+}
+
 /// Which inputs a file must hold.
 Status requireInputs(const EntryInfo &entry) {
   std::string names;
@@ -22,6 +32,21 @@ Status requireInputs(const EntryInfo &entry) {
   if (names.empty())
     return {};
   return invalid("entry '", entry.name, "' needs --inputs FILE, safetensors with ", names);
+}
+
+/// Whether a tensor has the type of an input, and its shape as data sets must.
+Status checkInput(const EntryInfo &entry, const ValueInfo &input, const StoredTensor &stored) {
+  const TensorType &type = input.type;
+  // Samples are not counted by the first axis of each input: others must have all axes in place.
+  const bool bySample = input.batchAxis == 0 && !stored.shape.empty();
+  const std::span whole(stored.shape), sample = bySample ? whole.subspan(1) : whole;
+  const bool fits = bySample ? stored.shape[0] == type.shape[0] &&
+                                   fitShapes(sample, sampleShape(input)) != ShapeFit::None
+                             : stored.shape == type.shape;
+  if (stored.dtype == type.dtype && fits)
+    return {};
+  return invalid(stored.quoted(), " is ", stored.typeText(), ", entry '", entry.name, "' expects ",
+                 type.str(), bySample ? shapeAdvice(sample, input) : "");
 }
 
 /// Reads the entry's inputs from the file by name and binds them. Only `valid` may be missing.
@@ -37,10 +62,8 @@ Result<std::vector<HostTensor>> bindInputs(Context &context, const std::string &
     const int index = context.findInput(stored.name);
     if (index < 0)
       return invalid(path, ": ", stored.quoted(), " is no input of entry '", entry.name, "'");
-    const TensorType &type = entry.inputs[static_cast<size_t>(index)].type;
-    if (stored.dtype != type.dtype || stored.shape != type.shape)
-      return invalid(path, ": ", stored.quoted(), " is ", stored.typeText(), ", entry '",
-                     entry.name, "' expects ", type.str());
+    const ValueInfo &input = entry.inputs[static_cast<size_t>(index)];
+    DLC_TRY(checkInput(entry, input, stored).in(path));
     DLC_TRY_ASSIGN(tensor, readTensor(file, stored));
     DLC_TRY(context.bind(static_cast<size_t>(index), tensor.bytes));
     tensors.push_back(std::move(tensor));
@@ -155,7 +178,7 @@ Status step(const StepFlags &flags) {
   if (!flags.parameters.empty()) {
     DLC_TRY_ASSIGN(metadata, loadVariables(*state, flags.parameters, LoadMode::Parameters));
   }
-  DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), flags.entry, DLC_ENTRY_TRAIN));
+  DLC_TRY_ASSIGN(entry, entryOf(flags, *state->module()));
   DLC_TRY_ASSIGN(context, Context::create(state, entry->name));
   DLC_TRY_ASSIGN(rates, ratesOf(flags, state->module()->plan(), *entry));
   DLC_TRY_ASSIGN(update, openUpdate(flags, state, *entry));

@@ -65,7 +65,7 @@ public:
       left = std::min(left, *stepLimit - steps);
     bar.update(concat("epoch ", report.progress.epoch + 1, "/", report.epochs),
                report.progress.position, report.stepsInEpoch,
-               metricsText(report.epoch) + printf("  %.0f images/s", rate),
+               metricsText(report.epoch) + printf("  %.0f samples/s", rate),
                static_cast<double>(left) * seconds / static_cast<double>(steps));
   }
 
@@ -77,7 +77,7 @@ public:
         concat(report.progress.position == 0 ? "epoch " : "stopped in epoch ",
                report.progress.position == 0 ? report.progress.epoch : report.progress.epoch + 1,
                "  ", metricsText(report.train),
-               printf("  %.0f images/s", static_cast<double>(samples) / seconds));
+               printf("  %.0f samples/s", static_cast<double>(samples) / seconds));
     if (report.test)
       line += "  test " + metricsText(report.test->metrics);
     bar.finish(line);
@@ -94,7 +94,7 @@ public:
     line["steps"] = steps;
     line["seed"] = trainer.progress().seed;
     line["seconds"] = seconds;
-    line["images_per_second"] = seconds > 0 ? static_cast<double>(samples) / seconds : 0;
+    line["samples_per_second"] = seconds > 0 ? static_cast<double>(samples) / seconds : 0;
     line["summary"] = true;
     return line;
   }
@@ -122,16 +122,17 @@ public:
   bool shouldStop() override { return interrupted != 0; }
 };
 
-/// The test data; none for a module that evaluates nothing, or where no test files are.
+/// The test data; none for a module that evaluates nothing, or where there are none.
 Result<std::shared_ptr<const Dataset>> openTestData(const TrainFlags &flags, const Module &module,
                                                     bool speaks) {
-  if (!module.plan().findEntry(DLC_ENTRY_EVALUATE))
+  const EntryInfo *reader = module.plan().findEntry(DLC_ENTRY_EVALUATE);
+  if (!reader)
     return std::shared_ptr<const Dataset>();
   if (hasSplit(flags.data, Split::Test))
-    return openDataset(flags.data, Split::Test);
+    return openDataset(flags.data, Split::Test, reader);
   if (speaks)
-    std::fprintf(stderr, "note: %s: no test files, so epochs end without an evaluation\n",
-                 flags.data.c_str());
+    printNotes({concat(flags.data, ": no test data (", testDataText(flags.data),
+                       "), so epochs end without an evaluation")});
   return std::shared_ptr<const Dataset>();
 }
 
@@ -279,7 +280,8 @@ Result<Prepared> prepare(const TrainFlags &flags, const std::shared_ptr<Transpor
     DLC_TRY(checkTrace(flags));
   if (!flags.initFrom.empty() && first)
     DLC_TRY(initialiseFrom(flags.initFrom, *state));
-  DLC_TRY_ASSIGN(trainData, openDataset(flags.data, Split::Train));
+  DLC_TRY_ASSIGN(reader, selectEntry(*state->module(), "", DLC_ENTRY_TRAIN));
+  DLC_TRY_ASSIGN(trainData, openDataset(flags.data, Split::Train, reader));
   DLC_TRY_ASSIGN(testData, openTestData(flags, *state->module(), first));
   if (flags.resume && first) {
     DLC_TRY_ASSIGN(metadata, resumeFrom(flags, *state));
@@ -381,6 +383,8 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
   Result<std::unique_ptr<Trainer>> created = createTrainer(*prepared, options, progress);
   DLC_TRY(beginTogether(*ranks, created.status(), {}));
   const std::unique_ptr<Trainer> trainer = std::move(*created);
+  if (first)
+    printNotes(trainer->notes());
   if (progress.epoch >= trainer->epochs() && first)
     std::fprintf(
         stderr,

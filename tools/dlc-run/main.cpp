@@ -230,7 +230,9 @@ void CommandLine::addInfer() {
 
 void CommandLine::addBench() {
   benchCommand = addRunning("bench", "time one run of an entry on random data", bench);
-  benchCommand->add_option("--entry", bench.entry, "entry to run; default: the first that trains")
+  benchCommand
+      ->add_option("--entry", bench.entry,
+                   "entry to run; default: the first that trains, or infers")
       ->type_name("NAME");
   benchCommand->add_option("--steps", bench.steps, "runs to time; default: up to 100 in 3 seconds")
       ->type_name("N")

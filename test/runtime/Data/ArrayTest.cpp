@@ -5,6 +5,7 @@
 #include "test/lib/SmallModel/SmallModel.h"
 #include "test/runtime/Data/Inputs.h"
 
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -100,10 +101,34 @@ TEST_F(Arrays, ReadNpy) {
   EXPECT_EQ(messageFor(npy(headerOf("|b1", "(1,)"), elements<uint8_t>({1}))), "read");
 }
 
+// Whole numbers of types that dlc has not are those of the next wider one.
+TEST_F(Arrays, WidenWholeNumbers) {
+  auto expectRead = [&](const char *descr, const std::vector<std::byte> &stored, dlc_dtype dtype,
+                        const std::vector<std::byte> &wide) {
+    writeFile(path, npy(headerOf(descr, "(2,)"), stored));
+    auto arrays = readAll(path);
+    ASSERT_TRUE(arrays.ok()) << arrays.status().message();
+    EXPECT_EQ((*arrays)[0].dtype, dtype) << descr;
+    EXPECT_EQ((*arrays)[0].bytes, wide) << descr;
+  };
+  expectRead("|i1", elements<int8_t>({-128, 127}), DLC_I32, elements<int32_t>({-128, 127}));
+  expectRead("<i2", elements<int16_t>({-32768, 5}), DLC_I32, elements<int32_t>({-32768, 5}));
+  expectRead("<u2", elements<uint16_t>({0, 65535}), DLC_I32, elements<int32_t>({0, 65535}));
+  expectRead("<u4", elements<uint32_t>({0, UINT32_MAX}), DLC_I64,
+             elements<int64_t>({0, int64_t(UINT32_MAX)}));
+  EXPECT_EQ(messageFor(npy(headerOf("<i2", "(2,)"), elements<int8_t>({1, 2}))),
+            "the .npy header claims '<i2' as i32[2], behind it stand 2 bytes");
+}
+
 TEST_F(Arrays, SayWhatIsWrongWithNpy) {
   const auto one = elements<float>({1});
   EXPECT_EQ(messageFor(npy(headerOf("<c8", "(1,)"), one)),
-            "elements of type '<c8', expected '<f4', '<f8', '<f2', '<i4', '<i8', '|u1' or '|b1'");
+            "elements of type '<c8', expected one of '<f4', '<f8', '<f2', '|i1', '<i2', '<i4', "
+            "'<i8', '|u1', '<u2', '<u4', '|b1'; save it as float32 or int32: .astype(np.int32)");
+  EXPECT_EQ(messageFor(npy(headerOf("<U3", "(1,)"), one)),
+            "elements of type '<U3', expected one of '<f4', '<f8', '<f2', '|i1', '<i2', '<i4', "
+            "'<i8', '|u1', '<u2', '<u4', '|b1'; numpy.unique(x, return_inverse=True)[1] makes "
+            "class numbers of texts");
   EXPECT_EQ(messageFor(npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1,), }", one)),
             "it lies in Fortran's order; numpy.ascontiguousarray turns it");
   EXPECT_EQ(messageFor(npy(headerOf("<f4", "(2,)"), one)),
@@ -221,34 +246,234 @@ TEST_F(Arrays, SplitByTheirNames) {
   EXPECT_EQ((*openDataset(data, Split::Test))->size(), 3u);
 }
 
-TEST_F(Arrays, SayWhatDoesNotFit) {
-  auto message = [&](const std::vector<StoredArray> &arrays, std::vector<ValueInfo> inputs) {
+/// What an input of this type is fed of one array called "x", or why it is not.
+struct Fed {
+  std::string message;
+  std::vector<std::byte> bytes;
+  std::vector<std::string> notes;
+};
+
+Fed feed(const std::string &path, const StoredArray &array, const ValueInfo &input,
+         uint64_t batch) {
+  writeSafetensors(path, {array});
+  const EntryInfo entry = entryWith({input}, batch);
+  auto data = openDataset("safetensors:" + path, Split::Train, &entry);
+  if (!data.ok())
+    return {std::string(data.status().message()), {}, {}};
+  auto loader = BatchLoader::create(entry, data.take());
+  if (!loader.ok())
+    return {std::string(loader.status().message()), {}, {}};
+  EXPECT_TRUE(
+      (*loader)->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = true}).ok());
+  const std::span<std::byte> block = (*loader)->next()->inputs[0];
+  return {"", {block.begin(), block.end()}, (*loader)->notes(true)};
+}
+
+// By value where the input can hold each; bytes become floats from 0 to 1, floats are rounded.
+TEST_F(Arrays, ConvertByValue) {
+  auto expectFed = [&](dlc_dtype from, const std::vector<std::byte> &stored, dlc_dtype to,
+                       const std::vector<std::byte> &expected) {
+    const Fed fed = feed(path, {"x", from, {2}, stored}, inputOf("x", to, {2}), 2);
+    EXPECT_EQ(fed.message, "") << from << " to " << to;
+    EXPECT_EQ(fed.bytes, expected) << from << " to " << to;
+  };
+  const std::pair<dlc_dtype, std::vector<std::byte>> types[] = {
+      {DLC_F32, elements<float>({0, 3})},         {DLC_F64, elements<double>({0, 3})},
+      {DLC_I32, elements<int32_t>({0, 3})},       {DLC_I64, elements<int64_t>({0, 3})},
+      {DLC_F16, elements<uint16_t>({0, 0x4200})}, {DLC_BF16, elements<uint16_t>({0, 0x4040})}};
+  for (const auto &[from, stored] : types)
+    for (const auto &[to, expected] : types)
+      expectFed(from, stored, to, expected);
+  for (const auto &[from, stored] : types)
+    expectFed(from, stored, DLC_U8, elements<uint8_t>({0, 3}));
+  // Bytes as a picture's.
+  const auto bytes = elements<uint8_t>({0, 255});
+  expectFed(DLC_U8, bytes, DLC_F32, elements<float>({0, 1}));
+  expectFed(DLC_U8, bytes, DLC_F64, elements<double>({0, 1}));
+  expectFed(DLC_U8, bytes, DLC_F16, elements<uint16_t>({0, 0x3c00}));
+  expectFed(DLC_U8, bytes, DLC_BF16, elements<uint16_t>({0, 0x3f80}));
+  expectFed(DLC_U8, bytes, DLC_I32, elements<int32_t>({0, 255}));
+  // Truth values are 0 and 1.
+  const auto truths = elements<uint8_t>({0, 1});
+  expectFed(DLC_BOOL, truths, DLC_F32, elements<float>({0, 1}));
+  expectFed(DLC_BOOL, truths, DLC_I32, elements<int32_t>({0, 1}));
+  expectFed(DLC_U8, truths, DLC_BOOL, truths);
+  expectFed(DLC_I64, elements<int64_t>({0, 1}), DLC_BOOL, truths);
+  expectFed(DLC_F64, elements<double>({0.1, INFINITY}), DLC_F32, elements<float>({0.1f, INFINITY}));
+}
+
+TEST_F(Arrays, RefuseNumbersThatDoNotFit) {
+  auto message = [&](dlc_dtype from, const std::vector<std::byte> &stored, dlc_dtype to) {
+    const std::string text = feed(path, {"x", from, {2}, stored}, inputOf("x", to, {2}), 2).message;
+    const std::string begin = path + ": 'x': ";
+    EXPECT_TRUE(text.starts_with(begin)) << text;
+    return text.substr(std::min(text.size(), begin.size()));
+  };
+  EXPECT_EQ(message(DLC_I64, elements<int64_t>({0, int64_t(1) << 32}), DLC_I32),
+            "sample 1 has 4294967296, which i32 of input 'x' cannot hold");
+  EXPECT_EQ(message(DLC_F32, elements<float>({2, 0.5}), DLC_I32),
+            "sample 1 has 0.5, which i32 of input 'x' cannot hold");
+  EXPECT_EQ(message(DLC_F64, elements<double>({NAN, 0}), DLC_I64),
+            "sample 0 has nan, which i64 of input 'x' cannot hold");
+  EXPECT_EQ(message(DLC_F64, elements<double>({0, 1e300}), DLC_F32),
+            "sample 1 has 1e+300, which f32 of input 'x' cannot hold");
+  EXPECT_EQ(message(DLC_F32, elements<float>({0, 1e5}), DLC_F16),
+            "sample 1 has 1e+05, which f16 of input 'x' cannot hold");
+  EXPECT_EQ(message(DLC_I32, elements<int32_t>({0, 16777217}), DLC_F32),
+            "sample 1 has 16777217, which f32 of input 'x' cannot hold");
+  EXPECT_EQ(message(DLC_I32, elements<int32_t>({0, 256}), DLC_U8),
+            "sample 1 has 256, which u8 of input 'x' cannot hold");
+  EXPECT_EQ(message(DLC_I32, elements<int32_t>({0, -1}), DLC_U8),
+            "sample 1 has -1, which u8 of input 'x' cannot hold");
+  EXPECT_EQ(message(DLC_U8, elements<uint8_t>({1, 2}), DLC_BOOL),
+            "sample 1 has 2, which bool of input 'x' cannot hold");
+  EXPECT_NE(message(DLC_I64, elements<int64_t>({(int64_t(1) << 53) + 4, 0}), DLC_F64), "");
+}
+
+// Axes of extent 1 do not matter, a flat side is noted; whatever else differs is refused, also
+// where there are as many elements.
+TEST_F(Arrays, CompareShapes) {
+  auto fed = [&](std::vector<uint64_t> stored, std::vector<uint64_t> input) {
+    stored.insert(stored.begin(), 2);
+    input.insert(input.begin(), 2);
+    const StoredArray array{"x", DLC_F32, stored, std::vector<std::byte>(2 * 36 * sizeof(float))};
+    return feed(path, array, inputOf("x", DLC_F32, input), 2);
+  };
+  for (const std::vector<uint64_t> &same : {std::vector<uint64_t>{6, 6}, {1, 6, 6}, {6, 1, 6, 1}})
+    for (const std::vector<uint64_t> &input : {std::vector<uint64_t>{6, 6}, {6, 6, 1}}) {
+      EXPECT_EQ(fed(same, input).message, "");
+      EXPECT_TRUE(fed(same, input).notes.empty());
+    }
+  EXPECT_EQ(fed({36}, {3, 4, 3}).notes,
+            std::vector<std::string>{
+                path + ": f32[N, 36] fills input 'x', f32[N, 3, 4, 3], number by number"});
+  EXPECT_EQ(fed({3, 12}, {36}).notes.size(), 1u);
+  EXPECT_EQ(fed({3, 12}, {1, 36}).notes.size(), 1u);
+  EXPECT_EQ(fed({12, 3}, {3, 12}).message,
+            path + ": 'x' is f32[N, 12, 3], input 'x' of entry 'e' takes f32[N, 3, 12]; channels "
+                   "come first: transpose(0, 2, 1)");
+  EXPECT_EQ(fed({2, 6, 3}, {3, 2, 6}).message,
+            path + ": 'x' is f32[N, 2, 6, 3], input 'x' of entry 'e' takes f32[N, 3, 2, 6]; "
+                   "channels come first: transpose(0, 3, 1, 2)");
+  EXPECT_EQ(fed({2, 3, 2, 3}, {3, 2, 3, 2}).message,
+            path + ": 'x' is f32[N, 2, 3, 2, 3], input 'x' of entry 'e' takes f32[N, 3, 2, 3, 2]; "
+                   "channels come first: transpose(0, 4, 1, 2, 3)");
+  EXPECT_EQ(fed({9, 4}, {3, 3, 4}).message,
+            path + ": 'x' is f32[N, 9, 4], input 'x' of entry 'e' takes f32[N, 3, 3, 4]");
+  EXPECT_EQ(fed({6, 2, 3}, {2, 6, 3}).message,
+            path + ": 'x' is f32[N, 6, 2, 3], input 'x' of entry 'e' takes f32[N, 2, 6, 3]");
+}
+
+TEST_F(Arrays, AdviseOnOneHotLabels) {
+  ValueInfo label = inputOf("label", DLC_I32, {2});
+  const StoredArray hot{"label", DLC_F32, {2, 2}, elements<float>({0, 1, 1, 0})};
+  const std::string begin =
+      path + ": 'label' is f32[N, 2], input 'label' of entry 'e' takes i32[N]";
+  const std::string advice =
+      "; argmax(1) makes class numbers of one-hot rows, or the model takes label: f32[N, 2]";
+  EXPECT_EQ(feed(path, hot, label, 2).message, begin + advice);
+  label.classes = 2;
+  EXPECT_EQ(feed(path, hot, label, 2).message, begin + advice);
+  label.classes = 3;
+  EXPECT_EQ(feed(path, hot, label, 2).message, begin);
+  // One number a sample, whatever the axes.
+  const StoredArray column{"label", DLC_I64, {2, 1}, elements<int64_t>({2, 1})};
+  EXPECT_EQ(feed(path, column, label, 2).bytes, elements<int32_t>({2, 1}));
+}
+
+// Samples are counted by an array's first axis, and by whichever axis an input has for it.
+TEST_F(Arrays, FeedAnyAxisOfSamples) {
+  const StoredArray array{
+      "x", DLC_F32, {3, 2, 2}, elements<float>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})};
+  auto expectFed = [&](std::vector<uint64_t> shape, uint32_t batchAxis,
+                       const std::vector<std::byte> &expected) {
+    ValueInfo input = inputOf("x", DLC_F64, std::move(shape));
+    input.batchAxis = batchAxis;
+    EXPECT_EQ(feed(path, array, input, 4).bytes, expected) << batchAxis;
+  };
+  // The fourth sample is padding.
+  expectFed({4, 2, 2}, 0, elements<double>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 0, 0, 0}));
+  expectFed({2, 4, 2}, 1, elements<double>({1, 2, 5, 6, 9, 10, 0, 0, 3, 4, 7, 8, 11, 12, 0, 0}));
+  expectFed({2, 2, 4}, 2, elements<double>({1, 5, 9, 0, 2, 6, 10, 0, 3, 7, 11, 0, 4, 8, 12, 0}));
+  ValueInfo turned = inputOf("x", DLC_F32, {3, 4});
+  turned.batchAxis = 1;
+  EXPECT_EQ(feed(path, array, turned, 4).message,
+            path + ": 'x' is f32[N, 2, 2], input 'x' of entry 'e' takes f32[3, N]");
+  turned.batchAxis = DLC_NONE;
+  EXPECT_EQ(feed(path, array, turned, 4).message,
+            "entry 'e': input 'x' is f32[3, 4], which has no axis N: data feed inputs of samples");
+}
+
+// What no input takes is not read, whatever it is; a line says so, and another what is left out.
+TEST_F(Arrays, IgnoreWhatNoInputTakes) {
+  const StoredArray x{"x", DLC_F32, {3}, elements<float>({1, 2, 3})},
+      other{"val.x", DLC_F32, {1, 2}, elements<float>({1, 2})},
+      number{"seed", DLC_I64, {}, elements<int64_t>({1})},
+      test{"test.x", DLC_F32, {1}, elements<float>({1})};
+  const EntryInfo entry = entryWith({inputOf("x", DLC_F32, {2})}, 2);
+  auto notes = [&](const std::vector<StoredArray> &arrays, Split split, Shard shard = {}) {
     writeSafetensors(path, arrays);
-    auto data = openDataset("safetensors:" + path, Split::Train);
+    auto data = openDataset("safetensors:" + path, split, &entry);
+    EXPECT_TRUE(data.ok()) << data.status().message();
+    auto loader = BatchLoader::create(entry, data.take(), shard);
+    EXPECT_TRUE(loader.ok()) << loader.status().message();
+    return (*loader)->notes(split == Split::Test);
+  };
+  const std::string left =
+      path + ": 1 of 3 samples are left out each time, as they do not fill a batch of 2";
+  EXPECT_EQ(notes({x}, Split::Train), std::vector<std::string>{left});
+  EXPECT_EQ(notes({x}, Split::Test), std::vector<std::string>{});
+  EXPECT_EQ(notes({x}, Split::Train, {.rank = 0, .ranks = 2, .even = true}),
+            std::vector<std::string>{
+                path + ": 3 of 3 samples are left out each time, as they do not fill a batch of 2 "
+                       "for each of 2 ranks"});
+  EXPECT_EQ(notes({x, other, test}, Split::Test), std::vector<std::string>{});
+  EXPECT_EQ(notes({x, number}, Split::Test),
+            std::vector<std::string>{path + ": no input takes 'seed'"});
+  EXPECT_EQ(notes({x, number, other, test}, Split::Train),
+            (std::vector<std::string>{
+                path + ": no input takes 'seed', 'val.x'; test data are called test.NAME", left}));
+}
+
+TEST_F(Arrays, SayWhatDoesNotFit) {
+  auto message = [&](const std::vector<StoredArray> &arrays, std::vector<ValueInfo> inputs,
+                     Split split = Split::Train) {
+    writeSafetensors(path, arrays);
+    const EntryInfo entry = entryWith(std::move(inputs), 2);
+    auto data = openDataset("safetensors:" + path, split, &entry);
     if (!data.ok())
       return std::string(data.status().message());
-    return std::string(
-        BatchLoader::create(entryWith(std::move(inputs), 2), data.take()).status().message());
+    return std::string(BatchLoader::create(entry, data.take()).status().message());
   };
   const StoredArray image{"image", DLC_F32, {2, 2}, elements<float>({1, 2, 3, 4})},
-      label{"label", DLC_I64, {2}, elements<int64_t>({0, int64_t(1) << 32})},
-      short1{"mask", DLC_F32, {1}, elements<float>({1})};
+      label{"label", DLC_I64, {2}, elements<int64_t>({0, 14})},
+      short1{"mask", DLC_F32, {1}, elements<float>({1})},
+      test{"test.image", DLC_F32, {2, 2}, elements<float>({1, 2, 3, 4})};
+  ValueInfo classes = inputOf("label", DLC_I32, {2});
+  classes.classes = 13;
+  const std::vector<ValueInfo> both = {inputOf("image", DLC_F32, {2, 2}), classes};
   EXPECT_EQ(message({image, label}, {inputOf("imago", DLC_F32, {2, 2})}),
-            "entry 'e': input 'imago' finds no array of its name in " + path +
-                ", which has: image, label");
-  EXPECT_EQ(message({image}, {inputOf("image", DLC_I32, {2, 2})}),
-            "entry 'e': input 'image' is i32[2, 2], the array 'image' of " + path +
-                " f32[2] a sample: these elements are not converted");
-  EXPECT_EQ(message({image}, {inputOf("image", DLC_F32, {2, 3})}),
-            "entry 'e': input 'image' is f32[2, 3], 3 numbers a sample; the array 'image' of " +
-                path + " is f32[2], 2 numbers");
-  EXPECT_EQ(message({label}, {inputOf("label", DLC_I32, {2})}),
-            "entry 'e': " + path + ": 'label': sample 1 has 4294967296, which i32 cannot hold");
-  EXPECT_EQ(message({image, short1}, {}), path + ": 'mask' has 1 samples, 'image' 2");
-  EXPECT_EQ(message({{"x", DLC_F32, {}, elements<float>({1})}}, {}),
+            path + ": no array 'imago' for input 'imago' of entry 'e'; there are: image, label");
+  EXPECT_EQ(message({image, label, test}, both, Split::Test),
+            path + ": no array 'test.label' for input 'label' of entry 'e'; there are: image, "
+                   "label, test.image");
+  EXPECT_EQ(message({{"arr_0", DLC_F32, {1}, elements<float>({1})}}, both),
+            path + ": no array 'image' for input 'image' of entry 'e'; there are: arr_0; "
+                   "numpy.savez(FILE, NAME=...) gives names");
+  EXPECT_EQ(message({image, label}, both),
+            path + ": 'label': sample 1 has value 14 for input 'label', allowed are 0 to 12");
+  EXPECT_EQ(
+      message({image, short1}, {inputOf("image", DLC_F32, {2, 2}), inputOf("mask", DLC_F32, {2})}),
+      path + ": 'mask' has 1 samples, 'image' 2");
+  EXPECT_EQ(message({{"x", DLC_F32, {}, elements<float>({1})}}, {inputOf("x", DLC_F32, {2})}),
             path + ": 'x' is one number, expected one a sample");
-  EXPECT_EQ(message({{"x", DLC_F32, {0, 2}, {}}}, {}), path + ": there are no samples in it");
+  EXPECT_EQ(message({{"x", DLC_F32, {0, 2}, {}}}, {inputOf("x", DLC_F32, {2, 2})}),
+            path + ": there are no samples in it");
   EXPECT_EQ(message({}, {}), path + ": there are no arrays of samples in it");
+  writeFile(path, npy(headerOf("<f4", "(1,)"), elements<float>({1})));
+  EXPECT_EQ(openDataset("npz:" + path, Split::Train).status().message(),
+            path + ": is one array without a name (.npy); numpy.savez(\"data.npz\", image=..., "
+                   "label=...) gives each input's array its name");
 }
 
 std::vector<std::byte> cifarRecords(std::initializer_list<int> labels, int labelBytes) {

@@ -149,8 +149,8 @@ struct Small {
   }
 };
 
-// Images feed a float input, scaled, in any grouping of axes, or a u8 input as they are; labels
-// feed i32.
+// Images feed a float input, scaled, flat or with axes of extent 1, or a u8 input as they are;
+// labels feed i32.
 TEST(Batches, ConvertSamples) {
   Small small(20);
   for (dlc_dtype dtype : {DLC_F32, DLC_F64, DLC_U8}) {
@@ -176,6 +176,31 @@ TEST(Batches, ConvertSamples) {
         EXPECT_EQ(int(batch->inputs[1][i * 16 + 5]), pixel);
     }
   }
+}
+
+// Labels feed whole numbers of one a sample, and stand in a file of any axes of extent 1.
+TEST(Batches, TakeLabelsOfOneNumber) {
+  Small small(20);
+  const std::string path = small.folder.path("train-labels-idx1-ubyte");
+  const std::vector<std::byte> flat = readFile(path);
+  std::vector<std::byte> column = idx({0, 0, 8, 2, 0, 0, 0, 20, 0, 0, 0, 1});
+  column.insert(column.end(), flat.begin() + 8, flat.end());
+  writeFile(path, column);
+  auto data = openDataset("idx:" + small.folder.root(), Split::Train);
+  ASSERT_TRUE(data.ok()) << data.status().message();
+  for (const std::vector<uint64_t> &shape : {std::vector<uint64_t>{8}, {8, 1}})
+    for (dlc_dtype dtype : {DLC_I32, DLC_I64}) {
+      const EntryInfo entry = entryWith({inputOf("label", dtype, shape)}, 8);
+      auto loader = BatchLoader::create(entry, *data);
+      ASSERT_TRUE(loader.ok()) << loader.status().message();
+      ASSERT_TRUE((*loader)->start({}).ok());
+      EXPECT_EQ((*loader)->next()->inputs[0][3 * dtypeSize(dtype)], flat[8 + 3]);
+    }
+  column = idx({0, 0, 8, 2, 0, 0, 0, 10, 0, 0, 0, 2});
+  column.insert(column.end(), flat.begin() + 8, flat.end());
+  writeFile(path, column);
+  EXPECT_EQ(openDataset("idx:" + small.folder.root(), Split::Train).status().message(),
+            path + ": expected one label a sample, found u8[10, 2]");
 }
 
 // Training drops the partial batch, evaluation pads it.
@@ -247,12 +272,11 @@ TEST(Batches, SayWhatDoesNotFit) {
         BatchLoader::create(entryWith(std::move(inputs), batch), small.data).status().message());
   };
   EXPECT_EQ(message({inputOf("image", DLC_F32, {8, 1, 28, 28})}),
-            "entry 'e': input 'image' is f32[8, 1, 28, 28], 784 numbers a sample; the images of " +
-                small.folder.root() + " are u8[4, 4], 16 numbers");
+            small.folder.path("train-images-idx3-ubyte") +
+                ": images are u8[N, 4, 4], input 'image' of entry 'e' takes f32[N, 1, 28, 28]");
   EXPECT_EQ(message({inputOf("word", DLC_I32, {8, 3})}),
-            "entry 'e': input 'word' is i32[8, 3], expected f32, f64 or u8 of rank 2 or more for "
-            "images, or i32 of rank 1 for "
-            "labels");
+            "entry 'e': input 'word' is i32[8, 3], expected floats or u8 of rank 2 or more for "
+            "images, or i32 or i64 of rank 1 for labels");
   EXPECT_EQ(message({inputOf("a", DLC_F32, {8, 16}), inputOf("b", DLC_U8, {8, 16})}),
             "entry 'e': inputs 'a' and 'b' both take the images");
   EXPECT_EQ(message({inputOf("a", DLC_F32, {8, 16})}, 0),
@@ -395,8 +419,8 @@ TEST(Text, RareWordsShareANumber) {
       BatchLoader::create(entry, openDataset("text:" + folder.path("a.txt"), Split::Train).take())
           .status()
           .message());
-  EXPECT_EQ(message, folder.path("a.txt") +
-                         ": sample 14 has label 3, the classes of input 'word' are 0 to 2");
+  EXPECT_EQ(message,
+            folder.path("a.txt") + ": sample 14 has value 3 for input 'word', allowed are 0 to 2");
 }
 
 TEST(Text, SaysWhatDoesNotFit) {

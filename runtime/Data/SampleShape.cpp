@@ -1,0 +1,75 @@
+// Comparing shapes, and what to say of those that do not fit.
+#include "runtime/Data/SampleShape.h"
+#include "runtime/Core/Support.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace dlc::runtime {
+
+static std::vector<uint64_t> withoutOnes(std::span<const uint64_t> shape) {
+  std::vector<uint64_t> rest(shape.begin(), shape.end());
+  std::erase(rest, uint64_t(1));
+  return rest;
+}
+
+static uint64_t countOf(std::span<const uint64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), uint64_t(1), std::multiplies<>());
+}
+
+ShapeFit fitShapes(std::span<const uint64_t> found, std::span<const uint64_t> expected) {
+  const std::vector<uint64_t> a = withoutOnes(found), b = withoutOnes(expected);
+  if (a == b)
+    return ShapeFit::Equal;
+  const bool isFlat = a.size() == 1 || b.size() == 1;
+  return isFlat && countOf(a) == countOf(b) ? ShapeFit::Flat : ShapeFit::None;
+}
+
+/// "(0, 3, 1, 2)" for three axes of a sample: numbers of axes of all samples.
+static std::string lastAxisFirst(size_t axes) {
+  std::string order;
+  addItem(order, "0");
+  addItem(order, std::to_string(axes));
+  for (size_t axis = 1; axis < axes; ++axis)
+    addItem(order, std::to_string(axis));
+  return concat("(", order, ")");
+}
+
+std::string shapeAdvice(std::span<const uint64_t> found, const ValueInfo &input) {
+  const std::vector<uint64_t> expected = sampleShape(input);
+  if (found.size() == expected.size() && found.size() > 1) {
+    std::vector<uint64_t> turned(found.begin(), found.end());
+    std::ranges::rotate(turned, turned.end() - 1);
+    if (turned == expected)
+      return concat("; channels come first: transpose", lastAxisFirst(found.size()));
+  }
+  const bool takesClasses = isWhole(input.type.dtype) && input.type.dtype != DLC_BOOL;
+  if (takesClasses && found.size() == expected.size() + 1 &&
+      std::ranges::equal(found.first(expected.size()), expected) &&
+      (input.classes == 0 || input.classes == found.back()))
+    return concat("; argmax(", found.size(),
+                  ") makes class numbers of one-hot rows, or the model takes ", input.name, ": ",
+                  samplesText(DLC_F32, found));
+  return {};
+}
+
+std::vector<uint64_t> sampleShape(const ValueInfo &input) {
+  std::vector<uint64_t> shape = input.type.shape;
+  if (input.batchAxis < shape.size())
+    shape.erase(shape.begin() + input.batchAxis);
+  return shape;
+}
+
+std::string samplesText(dlc_dtype dtype, std::span<const uint64_t> sample, size_t batchAxis) {
+  std::string extents;
+  for (size_t axis = 0; axis <= sample.size(); ++axis) {
+    if (axis == batchAxis)
+      addItem(extents, "N");
+    if (axis < sample.size())
+      addItem(extents, std::to_string(sample[axis]));
+  }
+  return concat(dtypeName(dtype), "[", extents, "]");
+}
+
+} // namespace dlc::runtime

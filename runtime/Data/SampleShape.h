@@ -1,0 +1,35 @@
+// Whether the shape in which samples are stored is the one that an input takes.
+#ifndef DLC_RUNTIME_DATA_SAMPLESHAPE_H
+#define DLC_RUNTIME_DATA_SAMPLESHAPE_H
+
+#include "dlc/plan.h"
+
+#include <span>
+
+namespace dlc::runtime {
+
+enum class ShapeFit {
+  /// Equal but for axes of extent 1.
+  Equal,
+  /// As many elements, and one of the two has a single axis for them: taken in their order.
+  Flat,
+  /// Anything else, as many elements or not: which element is which is not known.
+  None
+};
+
+/// Of one sample each, without the axis that counts samples.
+ShapeFit fitShapes(std::span<const uint64_t> found, std::span<const uint64_t> expected);
+
+/// What makes samples fit an input, for the end of a message: "; channels come first: transpose(0,
+/// 3, 1, 2)" where the last axis should be the first, a word on one-hot rows where `input` takes
+/// their numbers. Empty where nothing is known.
+std::string shapeAdvice(std::span<const uint64_t> found, const ValueInfo &input);
+
+/// The shape of a sample that an input takes.
+std::vector<uint64_t> sampleShape(const ValueInfo &input);
+/// "f32[N, 32, 32, 3]": any number of samples, counted by axis `batchAxis`.
+std::string samplesText(dlc_dtype dtype, std::span<const uint64_t> sample, size_t batchAxis = 0);
+
+} // namespace dlc::runtime
+
+#endif
