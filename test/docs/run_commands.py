@@ -1,10 +1,12 @@
-"""Runs what the documentation shows: every line of a ```sh block; every ```dl block through dlc, and those that can be trained
-as it says, with data that make-digits makes, for two steps.
+"""Runs what the documentation shows: every line of a ```sh block; every ```python block, where there is no NumPy with the few functions
+of it in Inputs/numpy.py; every ```dl block through dlc, and those that can be trained as it says, with data that make-digits makes, for
+two steps.
 
 usage: run_commands.py ROOT WORK FILE...
 Left out: lines that start with scripts/ or cmake, because they would build and run these very tests, or fetch NVIDIA's packages;
 quick-start.test runs the quick start, test/scripts runs scripts/install-deps.sh --cuda with small packages. Prints each command; exits 1 with its output at the first that fails.
 """
+import importlib.util
 import os
 import re
 import subprocess
@@ -23,6 +25,8 @@ def run(command, work):
 
 def main():
     root, files = sys.argv[1], sys.argv[3:]
+    if not importlib.util.find_spec("numpy"):
+        os.environ["PYTHONPATH"] = f"{root}/test/docs/Inputs"
     count = 0
     for place, file in enumerate(files):  # each in a folder of its own
         work = os.path.join(sys.argv[2], str(place))
@@ -37,6 +41,9 @@ def main():
                 if trained:
                     text += "[ -d few ] || make-digits few --train 96 --test 32\n"
                     text += f"dlc-run train block{number}.so --data idx:few --steps 2\n"
+            elif language == "python":
+                open(f"{work}/block{number}.py", "w", encoding="utf-8").write(text)
+                text = f"{sys.executable} block{number}.py"
             elif language != "sh":
                 continue
             for line in text.splitlines():
