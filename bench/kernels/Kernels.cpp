@@ -1,15 +1,18 @@
-//===- Kernels.cpp - our convolutions and matrix products against oneDNN's --------------------===//
+//===- Kernels.cpp - our convolutions and matrix products against other libraries' -----------===//
 //
-// One thread, both sides interleaved in one run, medians; time is what the thread itself ran, so
+// One thread, all sides interleaved in one run, medians; time is what the thread itself ran, so
 // that other programs on the machine disturb little. Values are compared before anything is timed.
 // Floors: the shares of oneDNN's speed that the project promises; with --check, missing one is an
 // error. Beside it stands the share of what the machine multiplies and adds in registers, counting
 // the operations of direct sums: Winograd's and Fourier transforms may exceed it. --conv-algorithm
 // forces an algorithm, which shows what the cost model chooses between. --blocked keeps our images
 // in blocks of channels, as oneDNN does, and --prepared leaves out what inference does once,
-// packing and transforming weights, as the rival's time does.
+// packing and transforming weights, as the rival's time does. Where libxsmm-dnn is built in it is
+// a second rival; what it computes wrongly it is not timed at. A run of each comes before the
+// timed ones, in which another begins each time.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "bench/kernels/Libxsmm.h"
 #include "bench/kernels/Native.h"
 #include "bench/kernels/Peak.h"
 #include "bench/kernels/Rival.h"
@@ -17,6 +20,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
+#include <llvm/Support/FormatVariadic.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
@@ -46,21 +51,22 @@ struct Image {
   }
 };
 
-/// A kernel of ours, its rival, and their operands.
+/// A kernel of ours, its rivals, and their operands.
 struct Case {
   std::string name;
   double flops = 0;
   double floor = 0;                 ///< promised share of the rival's speed, 0: none
   std::array<Image, 3> images = {}; ///< of the buffers
   std::unique_ptr<NativeKernel> ours;
-  std::unique_ptr<Rival> rival;
+  std::unique_ptr<Rival> rival;                 ///< oneDNN's
+  std::unique_ptr<Rival> libxsmm;               ///< null: it has none, or is not built in
   std::vector<std::unique_ptr<Buffer>> buffers; ///< operands, result
   size_t resultCount = 0;
 };
 
 struct Measurement {
-  double ours, rival; ///< median seconds
-  double error;       ///< max |a - b| / max |b|
+  double ours = 0, rival = 0, libxsmm = 0; ///< median seconds
+  double error = 0;                        ///< max |a - b| / max |b|
 };
 
 /// Compares and measures cases, and prints them.
@@ -69,7 +75,7 @@ public:
   explicit Benchmark(const Options &options) : options(options) {}
 
   void convolution(const std::string &name, Convolution problem, double floor);
-  void linear(const std::string &name, int64_t batch, int64_t in, int64_t out, double floor);
+  void linear(const std::string &name, Linear problem, double floor);
   bool succeeded() const { return ok; }
 
 private:
@@ -77,8 +83,7 @@ private:
     return name.find(options.filter) != std::string::npos;
   }
   bool prepare(Case &c, const std::string &kernel, std::array<size_t, 3> counts);
-  void matmul(const std::string &name, int64_t m, int64_t n, int64_t k, bool transposeA,
-              bool transposeB, double floor);
+  void linear(const std::string &name, Linear problem, Direction direction, double floor);
   void run(Case &c);
   void print(const Case &c, const Measurement &m);
 
@@ -141,6 +146,11 @@ static std::string kernelText(const std::string &a, const std::string &b, const 
          "\n%out = dl.fused(%source#0, %source#1) : (" + x + ", " + y + ") -> " + z +
          " {\n^bb0(%a: " + x + ", %b: " + y + "):\n" + converts + "  dl.yield %" + result + " : " +
          z + "\n}\n";
+}
+
+/// What libxsmm-dnn recommends for AVX-512, and for less.
+static int64_t libxsmmBlock(const NativeKernel &kernel) {
+  return kernel.vectorBytes() == 64 ? 64 : 32;
 }
 
 bool Benchmark::prepare(Case &c, const std::string &kernel, std::array<size_t, 3> counts) {
@@ -211,6 +221,8 @@ void Benchmark::convolution(const std::string &name, Convolution p, double floor
       continue;
     c.rival =
         makeConvolutionRival(p, Direction(direction), c.buffers[0]->data(), c.buffers[1]->data());
+    c.libxsmm = makeLibxsmmConvolution(p, Direction(direction), libxsmmBlock(*c.ours),
+                                       c.buffers[0]->data(), c.buffers[1]->data());
     c.images = way.images;
     for (size_t operand : {0, 1})
       bringInOrder(*c.buffers[operand], way.counts[operand], way.images[operand]);
@@ -218,8 +230,14 @@ void Benchmark::convolution(const std::string &name, Convolution p, double floor
   }
 }
 
-void Benchmark::matmul(const std::string &name, int64_t m, int64_t n, int64_t k, bool transposeA,
-                       bool transposeB, double floor) {
+/// One of a linear layer's three products.
+void Benchmark::linear(const std::string &name, Linear p, Direction direction, double floor) {
+  const bool forward = direction == Direction::Forward,
+             transposeA = direction == Direction::BackwardFilter, transposeB = forward;
+  const int64_t m = transposeA ? p.out : p.batch, n = forward ? p.out : p.in,
+                k = forward      ? p.in
+                    : transposeA ? p.batch
+                                 : p.out;
   Case c;
   c.name = name;
   c.floor = floor;
@@ -234,15 +252,15 @@ void Benchmark::matmul(const std::string &name, int64_t m, int64_t n, int64_t k,
     return;
   c.rival =
       makeMatmulRival(m, n, k, transposeA, transposeB, c.buffers[0]->data(), c.buffers[1]->data());
+  c.libxsmm = makeLibxsmmLinear(p, direction, libxsmmBlock(*c.ours), c.buffers[0]->data(),
+                                c.buffers[1]->data());
   run(c);
 }
 
-/// A linear layer's three products: y = x w^T, dx = dy w, dw = dy^T x, with w (out, in).
-void Benchmark::linear(const std::string &name, int64_t batch, int64_t in, int64_t out,
-                       double floor) {
-  matmul(name + " forward", batch, out, in, false, true, floor);
-  matmul(name + " backward data", batch, in, out, false, false, floor);
-  matmul(name + " backward filter", out, in, batch, true, false, floor);
+void Benchmark::linear(const std::string &name, Linear problem, double floor) {
+  linear(name + " forward", problem, Direction::Forward, floor);
+  linear(name + " backward data", problem, Direction::BackwardData, floor);
+  linear(name + " backward filter", problem, Direction::BackwardFilter, floor);
 }
 
 static double compare(const float *actual, const std::vector<float> &expected, const Image &image) {
@@ -263,28 +281,46 @@ void Benchmark::run(Case &c) {
   std::vector<float> expected(c.resultCount);
   c.rival->run();
   c.rival->result(expected.data());
-  Measurement m{0, 0, compare(c.buffers.back()->data(), expected, c.images[2])};
+  Measurement m;
+  m.error = compare(c.buffers.back()->data(), expected, c.images[2]);
   // Two ways of adding up thousands of float32 products; minimal filtering errs up to ten times as
   // much as that (codegen/CPU/Winograd/Winograd.h).
   const bool filters =
       c.ours->selection().candidate.algorithm == dlc::codegen::ConvolutionAlgorithm::Winograd;
-  const double tolerance = filters ? 3e-4 : 3e-5;
+  const double sums = 3e-5, tolerance = filters ? 3e-4 : sums;
   if (!(m.error <= tolerance)) {
     std::fprintf(stderr, "%s: wrong values, error %g\n", c.name.c_str(), m.error);
     ok = false;
     return;
   }
-  std::vector<double> ours, rival;
-  for (unsigned i = 0; i < options.repetitions; ++i) {
-    double start = threadSeconds();
-    c.ours->run(arguments, options.prepared);
-    double between = threadSeconds();
-    c.rival->run();
-    ours.push_back(between - start);
-    rival.push_back(threadSeconds() - between);
+  if (c.libxsmm) {
+    c.libxsmm->run();
+    std::vector<float> found(c.resultCount);
+    c.libxsmm->result(found.data());
+    if (const double error = compare(found.data(), expected, Image()); !(error <= sums)) {
+      std::fprintf(stderr, "%s: libxsmm-dnn is left out: wrong values, error %g\n", c.name.c_str(),
+                   error);
+      c.libxsmm.reset();
+    }
   }
-  m.ours = median(ours);
-  m.rival = median(rival);
+  struct Side {
+    std::function<void()> run;
+    double *median;
+    std::vector<double> seconds;
+  };
+  std::vector<Side> sides = {{[&] { c.ours->run(arguments, options.prepared); }, &m.ours, {}},
+                             {[&] { c.rival->run(); }, &m.rival, {}}};
+  if (c.libxsmm)
+    sides.push_back({[&] { c.libxsmm->run(); }, &m.libxsmm, {}});
+  for (unsigned i = 0; i < options.repetitions; ++i)
+    for (size_t turn = 0; turn < sides.size(); ++turn) {
+      Side &side = sides[(i + turn) % sides.size()];
+      const double start = threadSeconds();
+      side.run();
+      side.seconds.push_back(threadSeconds() - start);
+    }
+  for (const Side &side : sides)
+    *side.median = median(side.seconds);
   if (options.check && m.rival / m.ours < c.floor)
     ok = false;
   print(c, m);
@@ -308,13 +344,22 @@ void Benchmark::print(const Case &c, const Measurement &m) {
                            {"compile_ms", c.ours->compileSeconds() * 1e3},
                            {"schedule", selection.candidate.schedule},
                            {"rival", c.rival->name()}};
+    if (c.libxsmm) {
+      line["libxsmm_ms"] = m.libxsmm * 1e3;
+      line["libxsmm_gflops"] = c.flops / m.libxsmm * 1e-9;
+      line["libxsmm_ratio"] = m.libxsmm / m.ours;
+    }
     std::printf("%s\n", line.dump().c_str());
   } else {
+    std::string libxsmm;
+    if (c.libxsmm)
+      libxsmm = llvm::formatv("  libxsmm-dnn {0,7:F1} GFLOP/s  share {1:F2}",
+                              c.flops / m.libxsmm * 1e-9, m.libxsmm / m.ours);
     std::printf("%-44s %9.3f ms (estimated %.3f) %7.1f GFLOP/s, %.2f of peak  onednn %7.1f GFLOP/s "
-                " share %.2f%s  error %.0e  compiled in %.0f ms  %s\n",
+                " share %.2f%s%s  error %.0e  compiled in %.0f ms  %s\n",
                 c.name.c_str(), m.ours * 1e3, selection.candidate.cost * 1e3,
                 c.flops / m.ours * 1e-9, ofPeak, c.flops / m.rival * 1e-9, m.rival / m.ours,
-                m.rival / m.ours < c.floor ? " (below floor)" : "", m.error,
+                m.rival / m.ours < c.floor ? " (below floor)" : "", libxsmm.c_str(), m.error,
                 c.ours->compileSeconds() * 1e3, selection.candidate.schedule.c_str());
   }
   std::fflush(stdout);
@@ -327,7 +372,7 @@ int main(int argc, char **argv) {
     execv("/proc/self/exe", argv);
   }
   Options options;
-  CLI::App app("Our kernels against oneDNN's, one thread.");
+  CLI::App app("Our kernels against other libraries', one thread.");
   app.add_option("--filter", options.filter, "only cases whose name holds this");
   app.add_option("--target", options.target, "native, avx2 or avx512");
   app.add_option("--conv-algorithm", options.algorithm,
@@ -348,7 +393,7 @@ int main(int argc, char **argv) {
   bench.convolution("alexnet 3x3 256->384 13x13", {16, 256, 384, 13, 3, 1, 1}, convolutions);
   bench.convolution("resnet 3x3 64->64 56x56", {16, 64, 64, 56, 3, 1, 1}, convolutions);
   bench.convolution("resnet 1x1 256->64 56x56", {16, 256, 64, 56, 1, 0, 1}, convolutions);
-  bench.linear("linear 1024x9216x4096", 1024, 9216, 4096, products);
+  bench.linear("linear 1024x9216x4096", {1024, 9216, 4096}, products);
   bench.convolution("resnet 1x1 64->256 56x56", {16, 64, 256, 56, 1, 0, 1}, 0);
   bench.convolution("resnet 1x1 512->128 28x28", {16, 512, 128, 28, 1, 0, 1}, 0);
   bench.convolution("resnet 1x1 256->1024 14x14", {16, 256, 1024, 14, 1, 0, 1}, 0);
@@ -392,7 +437,7 @@ int main(int argc, char **argv) {
   bench.convolution("depthwise 5x5 240 28x28", {16, 240, 240, 28, 5, 2, 1, 240}, 0);
   bench.convolution("lenet 5x5 1->20 28x28", {64, 1, 20, 28, 5, 0, 1}, 0);
   bench.convolution("lenet 5x5 20->50 12x12", {64, 20, 50, 12, 5, 0, 1}, 0);
-  bench.linear("lenet 64x800x500", 64, 800, 500, 0);
-  bench.linear("lenet 64x500x10", 64, 500, 10, 0);
+  bench.linear("lenet 64x800x500", {64, 800, 500}, 0);
+  bench.linear("lenet 64x500x10", {64, 500, 10}, 0);
   return bench.succeeded() ? 0 : 1;
 }

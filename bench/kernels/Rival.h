@@ -1,7 +1,8 @@
-//===- Rival.h - oneDNN's version of a kernel ---------------------------------------*- C++ -*-===//
+//===- Rival.h - a library's version of a kernel ------------------------------------*- C++ -*-===//
 //
-// Direct convolutions in oneDNN's own blocked layouts, and dnnl_sgemm on plain matrices. Time
+// oneDNN's: direct convolutions in its own blocked layouts, and dnnl_sgemm on plain matrices. Time
 // counts the primitive alone; values are reordered from and to plain layouts for comparison.
+// Libxsmm.h has a second one.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_BENCH_KERNELS_RIVAL_H
@@ -19,6 +20,11 @@ enum class Direction { Forward, BackwardData, BackwardFilter };
 struct Convolution {
   int64_t batch, inChannels, outChannels, extent, kernel, pad, stride, groups = 1;
   int64_t outExtent() const { return (extent + 2 * pad - kernel) / stride + 1; }
+};
+
+/// A linear layer: y = x w^T, dx = dy w and dw = dy^T x, with w (out, in).
+struct Linear {
+  int64_t batch, in, out;
 };
 
 class Rival {
