@@ -71,7 +71,6 @@ Status takeSlowest(Transport &ranks, std::vector<double> &milliseconds) {
 
 Result<Measurement> measure(Context &context, const BenchFlags &flags, Clock::time_point opened,
                             Timeline *timeline) {
-  constexpr uint64_t warmUp = 3;
   Measurement result;
   Trace trace;
   Transport &ranks = context.state()->device()->ranks();
@@ -79,15 +78,17 @@ Result<Measurement> measure(Context &context, const BenchFlags &flags, Clock::ti
     ranks.setStep(++number);
     return context.run(records);
   };
+  Clock::time_point start = Clock::now();
   DLC_TRY(runNext(nullptr));
+  double last = millisecondsSince(start);
   result.firstRun = millisecondsSince(opened);
   DLC_TRY(measureTransfers(context, result.transfers));
-  Clock::time_point start = Clock::now();
-  for (uint64_t i = 1; i < warmUp; ++i) {
+  for (uint64_t i = 1; i < flags.warmUp; ++i) {
     start = Clock::now();
     DLC_TRY(runNext(nullptr));
+    last = millisecondsSince(start);
   }
-  DLC_TRY_ASSIGN(runs, countRuns(ranks, flags, millisecondsSince(start)));
+  DLC_TRY_ASSIGN(runs, countRuns(ranks, flags, last));
   context.setTimeline(timeline);
   while (result.milliseconds.size() < runs) {
     if (timeline)
@@ -217,6 +218,7 @@ Facts factsOf(const BenchFlags &flags, const Prepared &prepared) {
   return {{"the module", hexadecimal(module.note().file_hash)},
           {"--entry", std::string(prepared.context->entry().name)},
           {"--steps", flags.steps ? std::to_string(*flags.steps) : "none"},
+          {"--warm-up", std::to_string(flags.warmUp)},
           {"--trace", flags.trace.empty() ? "none" : "a file"}};
 }
 

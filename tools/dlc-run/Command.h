@@ -98,6 +98,7 @@ struct InferFlags : RunFlags {
 struct BenchFlags : RanksFlags {
   std::string entry;
   std::optional<uint64_t> steps;
+  uint64_t warmUp = 3;
   bool layers = false;
 };
 

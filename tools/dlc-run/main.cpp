@@ -237,6 +237,9 @@ void CommandLine::addBench() {
   benchCommand->add_option("--steps", bench.steps, "runs to time; default: up to 100 in 3 seconds")
       ->type_name("N")
       ->check(wholeNumber(1));
+  benchCommand->add_option("--warm-up", bench.warmUp, "runs before them, not timed; default: 3")
+      ->type_name("N")
+      ->check(wholeNumber(1));
   benchCommand->add_flag("--layers", bench.layers, "time of each record of the plan");
   addRanks(benchCommand, bench);
 }
