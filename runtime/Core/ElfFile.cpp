@@ -1,5 +1,6 @@
 // ELF64 headers, notes and section names, with every access checked.
 #include "runtime/Core/ElfFile.h"
+#include "runtime/Core/FileKind.h"
 #include "runtime/Core/Support.h"
 
 #include <cstring>
@@ -24,8 +25,11 @@ static_assert(ElfFile::headerBytes == sizeof(Elf64_Ehdr));
 
 Status ElfFile::checkHeader(std::span<const std::byte> start, uint64_t size) {
   Elf64_Ehdr header;
-  if (!ElfFile(start).readStruct(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-    return damaged("not a module: no ELF file; dlc compiles a model (.dl) to one");
+  if (!ElfFile(start).readStruct(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+    const std::string_view kind = fileKind(start);
+    return damaged("not a module: ", kind.empty() ? "no ELF file" : concat("it is ", kind),
+                   "; dlc compiles a model (.dl) to one");
+  }
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
     return damaged("not a module: expected a 64-bit little-endian ELF file");
   if (header.e_type != ET_DYN)

@@ -1,6 +1,7 @@
 // The formats: numpy.lib.format, versions 1 to 3; zip through minizip.
 #include "runtime/Data/ArrayFile.h"
 #include "runtime/Core/File.h"
+#include "runtime/Core/FileKind.h"
 #include "runtime/Core/Layout.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Data/Safetensors.h"
@@ -228,6 +229,9 @@ Result<std::vector<StoredArray>> readNpz(const std::string &path, const Wanted &
     if (!more)
       return arrays;
     DLC_TRY_ASSIGN(name, reader.name());
+    if (name.ends_with("/data.pkl"))
+      return damaged(path, ": is ", fileKind(path),
+                     ", expected arrays: numpy.savez and safetensors.torch.save_file write them");
     if (!name.ends_with(ending))
       return damaged(path, ": '", excerpt(name), "' in it is no .npy file");
     name.resize(name.size() - ending.size());
@@ -265,6 +269,12 @@ Result<std::vector<StoredArray>> readArrays(const std::string &path, const Wante
   const std::string_view begin(head.data(), head.size());
   if (begin.starts_with(zipMagic))
     return readNpz(path, wanted);
+  const std::string_view kind = fileKind(file);
+  if (begin != npyMagic && kind == safetensorsKind)
+    return readSafetensors(path, wanted);
+  if (begin != npyMagic && !kind.empty())
+    return damaged(path, ": is ", kind,
+                   ", expected arrays: numpy.savez and safetensors.torch.save_file write them");
   if (begin != npyMagic && (path.ends_with(".npz") || path.ends_with(".npy")))
     return damaged(path, ": it does not begin as a ", path.substr(path.size() - 4), " file does");
   if (begin != npyMagic)

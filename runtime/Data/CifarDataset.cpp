@@ -1,6 +1,7 @@
 // Reading CIFAR's records.
 #include "runtime/Data/CifarDataset.h"
 #include "runtime/Core/File.h"
+#include "runtime/Core/FileKind.h"
 #include "runtime/Core/Support.h"
 
 #include <algorithm>
@@ -86,8 +87,12 @@ Result<std::shared_ptr<const Dataset>> openCifarDataset(const std::string &folde
   std::vector<std::byte> records;
   for (const std::string &path : files.paths) {
     DLC_TRY_ASSIGN(content, readWholeFile(path, mostBytes));
-    if (content.empty() || content.size() % recordBytes != 0)
-      return damaged(path, ": ", content.size(), " bytes, expected records of ", recordBytes);
+    if (content.empty() || content.size() % recordBytes != 0) {
+      const std::string_view kind = fileKind(path);
+      return damaged(path, ": ",
+                     kind.empty() ? concat(content.size(), " bytes") : concat("is ", kind),
+                     ", expected records of ", recordBytes);
+    }
     DLC_TRY(reserveRoom(records, records.size() + content.size()).in(path));
     records.insert(records.end(), content.begin(), content.end());
   }

@@ -1,6 +1,7 @@
 // Reading IDX files through zlib, which passes plain files through unchanged.
 #include "runtime/Data/IdxDataset.h"
 #include "runtime/Core/File.h"
+#include "runtime/Core/FileKind.h"
 #include "runtime/Core/Layout.h"
 #include "runtime/Core/Support.h"
 
@@ -90,8 +91,11 @@ uint32_t bigEndian(const std::byte *bytes) {
 Status readHeader(GzipReader &reader, const std::string &path, IdxFile &out) {
   std::byte magic[4];
   DLC_TRY_ASSIGN(got, reader.read(magic, sizeof(magic)));
-  if (got != sizeof(magic) || magic[0] != std::byte(0) || magic[1] != std::byte(0))
-    return damaged(path, ": no IDX file: it does not begin with two zero bytes");
+  if (got != sizeof(magic) || magic[0] != std::byte(0) || magic[1] != std::byte(0)) {
+    const std::string_view kind = fileKind(std::span(magic, got));
+    return damaged(path, ": no IDX file: ",
+                   kind.empty() ? "it does not begin with two zero bytes" : concat("it is ", kind));
+  }
   constexpr unsigned unsignedBytes = 8;
   const auto type = static_cast<unsigned>(magic[2]), rank = static_cast<unsigned>(magic[3]);
   if (type != unsignedBytes)

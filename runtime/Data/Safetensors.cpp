@@ -1,6 +1,7 @@
 // Opening, reading and writing safetensors files.
 #include "runtime/Data/Safetensors.h"
 #include "dlc/plan.h"
+#include "runtime/Core/FileKind.h"
 #include "runtime/Core/Support.h"
 
 #include <algorithm>
@@ -15,6 +16,16 @@ static_assert(std::endian::native == std::endian::little, "files and memory shar
 std::string StoredTensor::typeText() const { return TensorType{dtype, shape, {}}.str(); }
 std::string StoredTensor::quoted() const { return concat("tensor '", excerpt(name), "'"); }
 
+/// What is no safetensors file is called by its name, if it has one, else damaged.
+static Status noSafetensors(const File &file, Status damage) {
+  const std::string_view kind = fileKind(file);
+  if (kind.empty() || kind == safetensorsKind)
+    return damage;
+  return damaged(file.path(), ": is ", kind,
+                 ", expected a safetensors file: dlc-run train and safetensors.torch.save_file "
+                 "write them");
+}
+
 Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
   // The format's own limit.
   constexpr uint64_t maxHeader = 100'000'000;
@@ -23,11 +34,11 @@ Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
   uint64_t headerBytes = 0;
   const uint64_t size = file.file.size();
   if (size < sizeof(headerBytes))
-    return damaged(path, ": no safetensors file: ", size, " bytes");
+    return noSafetensors(file.file, damaged(path, ": no safetensors file: ", size, " bytes"));
   DLC_TRY(file.file.readAt(0, std::as_writable_bytes(std::span(&headerBytes, 1))));
   if (headerBytes > maxHeader || headerBytes > size - sizeof(headerBytes))
-    return damaged(path, ": damaged safetensors file: a header of ", headerBytes,
-                   " bytes in a file of ", size);
+    return noSafetensors(file.file, damaged(path, ": damaged safetensors file: a header of ",
+                                            headerBytes, " bytes in a file of ", size));
   std::string header;
   DLC_TRY(reserveRoom(header, headerBytes).in(path));
   header.resize(headerBytes);

@@ -1,6 +1,7 @@
 // Reading a text, and numbering what it is made of.
 #include "runtime/Data/TextDataset.h"
 #include "runtime/Core/File.h"
+#include "runtime/Core/FileKind.h"
 #include "runtime/Core/Support.h"
 
 #include <algorithm>
@@ -103,6 +104,10 @@ Result<std::shared_ptr<const Dataset>> openTextDataset(const std::string &path, 
   constexpr uint64_t mostBytes = uint64_t(1) << 31;
   DLC_TRY_ASSIGN(bytes, readWholeFile(path, mostBytes));
   const std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  const std::string_view kind =
+      fileKind(std::span(bytes).first(std::min(bytes.size(), fileKindBytes)));
+  if (!kind.empty() && !isTextKind(kind))
+    return damaged(path, ": is ", kind, ", expected text in UTF-8");
   std::vector<std::string_view> units;
   if (unit == TextUnit::Words) {
     units = splitWords(text);

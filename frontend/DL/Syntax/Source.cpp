@@ -2,8 +2,10 @@
 #include "frontend/DL/Syntax/Source.h"
 
 #include "runtime/Core/File.h"
+#include "runtime/Core/FileKind.h"
 
 #include <algorithm>
+#include <span>
 
 namespace dlc::frontend {
 
@@ -38,7 +40,10 @@ FileId SourceManager::load(llvm::StringRef path, std::string &error) {
     return noFile;
   }
   if (size_t at = text.find('\0'); at != llvm::StringRef::npos) {
-    error = "it is no text: byte " + std::to_string(at) + " is zero";
+    const std::string_view kind = runtime::fileKind(
+        std::span(*content).first(std::min(content->size(), runtime::fileKindBytes)));
+    error = kind.empty() ? "it is no text: byte " + std::to_string(at) + " is zero"
+                         : "it is " + std::string(kind) + ", expected the text of a model";
     return noFile;
   }
   return add(path, text);

@@ -186,9 +186,13 @@ TEST_F(Arrays, SurviveDamagedNpz) {
   EXPECT_EQ(readAll(folder.path("y")).status().message(),
             folder.path("y") + ": 'a.txt' in it is no .npy file");
   // What a name promises, and no other format, is missed.
+  std::ofstream(folder.path("none.npz")) << "\1\2\3\4";
+  EXPECT_EQ(readAll(folder.path("none.npz")).status().message(),
+            folder.path("none.npz") + ": it does not begin as a .npz file does");
   std::ofstream(folder.path("text.npz")) << "hello";
   EXPECT_EQ(readAll(folder.path("text.npz")).status().message(),
-            folder.path("text.npz") + ": it does not begin as a .npz file does");
+            folder.path("text.npz") + ": is text, expected arrays: numpy.savez and "
+                                      "safetensors.torch.save_file write them");
 }
 
 void writeSafetensors(const std::string &path, const std::vector<StoredArray> &arrays) {
