@@ -6,8 +6,14 @@
 #include "runtime/Data/Safetensors.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace dlc::runtime {
+
+/// The module's setting, and the entry of the metadata.
+static constexpr const char *operationsKey = "operations";
+/// Of the name of a parameter's average.
+static constexpr std::string_view averageSuffix = ".ema";
 
 /// Roles that a checkpoint holds.
 static bool isStored(dlc_role role) { return role != DLC_ROLE_METRIC && role != DLC_ROLE_DERIVED; }
@@ -24,39 +30,57 @@ static bool isRequired(dlc_role role, LoadMode mode) {
   return true;
 }
 
+/// A copy of a parameter that follows it: its average (`ema`), which evaluation and inference read
+/// in its place.
+static bool isAverage(const VariableInfo &variable) {
+  return variable.initialiser == DLC_INIT_COPY;
+}
+
+/// Whether dlc wrote the file, which then has more than weights.
+static bool isOurs(const SafetensorsFile &file) { return file.metadata().contains("model"); }
+
+static bool fitsIn(const StoredTensor &tensor, const VariableInfo &variable) {
+  return isStored(variable.role) && tensor.dtype == variable.type.dtype &&
+         tensor.shape == variable.type.shape;
+}
+
 static Status checkTensor(const StoredTensor &tensor, const VariableInfo *variable) {
   if (!variable || !isStored(variable->role))
     return invalid(tensor.quoted(), " is no variable of the model");
-  if (tensor.dtype != variable->type.dtype || tensor.shape != variable->type.shape)
+  if (!fitsIn(tensor, *variable))
     return invalid(tensor.quoted(), " is ", tensor.typeText(), ", the model expects ",
                    variable->type.str());
   return {};
 }
 
 /// The compiler's hash of what the model computes, as text; empty if the module has none.
-static std::string graphOf(const Plan &plan) {
+static std::string operationsOf(const Plan &plan) {
   for (const SettingInfo &setting : plan.settings)
-    if (setting.name == "graph" && setting.value > 0 && setting.value < 0x1p53)
+    if (setting.name == operationsKey && setting.value > 0 && setting.value < 0x1p53)
       return std::to_string(static_cast<uint64_t>(setting.value));
   return {};
 }
 
-/// Whether the file says nothing else of `key`. Files of other programs do not say.
-static bool agrees(const SafetensorsFile &file, const char *key, std::string_view expected) {
+/// Whether the file says of `key` what is expected; nothing if one of the two says nothing, as
+/// files of other programs.
+static std::optional<bool> agrees(const SafetensorsFile &file, const char *key,
+                                  std::string_view expected) {
   auto it = file.metadata().find(key);
-  return it == file.metadata().end() || expected.empty() || it->second == expected;
+  if (it == file.metadata().end() || expected.empty())
+    return std::nullopt;
+  return it->second == expected;
 }
 
 static Status checkModel(const SafetensorsFile &file, const Plan &plan) {
-  if (!agrees(file, "model", plan.model))
+  if (!agrees(file, "model", plan.model).value_or(true))
     return invalid("is of model '", file.metadata().at("model"), "', the module's is '", plan.model,
                    "'");
   return {};
 }
 
 /// Where all tensors are alike.
-static Status checkGraph(const SafetensorsFile &file, const Plan &plan) {
-  if (!agrees(file, "graph", graphOf(plan)))
+static Status checkOperations(const SafetensorsFile &file, const Plan &plan) {
+  if (!agrees(file, operationsKey, operationsOf(plan)).value_or(true))
     return invalid("is of another model '", plan.model,
                    "': its tensors are the same, the operations on them are not");
   return {};
@@ -66,6 +90,17 @@ static Status checkGraph(const SafetensorsFile &file, const Plan &plan) {
 static const VariableInfo *variableOf(const Plan &plan, const StoredTensor &tensor) {
   const VariableInfo *carried = carriedVariable(plan, tensor.name);
   return carried ? carried : plan.findVariable(tensor.name);
+}
+
+/// The parameter that the name lies in, as that of a slot does: no weight lies in another. Null if
+/// there is none.
+static const VariableInfo *parameterAround(const Plan &plan, std::string_view name) {
+  for (size_t dot = name.rfind('.'); dot != name.npos && dot != 0; dot = name.rfind('.', dot - 1)) {
+    const VariableInfo *variable = plan.findVariable(name.substr(0, dot));
+    if (variable && variable->role == DLC_ROLE_PARAMETER)
+      return variable;
+  }
+  return nullptr;
 }
 
 /// What PyTorch's modules store beside their weights and no model needs: batch norm's count of
@@ -79,64 +114,161 @@ static bool isBesideWeights(const StoredTensor &tensor) {
          shape[2] == shape[3];
 }
 
+/// What a training run keeps beside the weights, in a file of dlc's: a slot, or, where the
+/// operations are the model's, whatever the model has not: counters, and states of other entries.
+static bool isOfTraining(const SafetensorsFile &file, const StoredTensor &tensor,
+                         const Plan &plan) {
+  if (!isOurs(file))
+    return false;
+  const VariableInfo *variable = variableOf(plan, tensor);
+  if (variable)
+    return !isRequired(variable->role, LoadMode::Weights) && !fitsIn(tensor, *variable);
+  return parameterAround(plan, tensor.name) ||
+         agrees(file, operationsKey, operationsOf(plan)).value_or(false);
+}
+
 /// Whether the tensor is for no variable, and the model does not miss one.
-static bool isPassedOver(const StoredTensor &tensor, const Plan &plan) {
-  return isResidualName(tensor.name) || (!variableOf(plan, tensor) && isBesideWeights(tensor));
+static bool isPassedOver(const SafetensorsFile &file, const StoredTensor &tensor, const Plan &plan,
+                         LoadMode mode) {
+  return isResidualName(tensor.name) || (!variableOf(plan, tensor) && isBesideWeights(tensor)) ||
+         (mode != LoadMode::Everything && isOfTraining(file, tensor, plan));
+}
+
+/// "it has 'module.fc.weight', the model 'fc.weight'": names of both sides where none is the same,
+/// if possible those of one tensor.
+static std::string describeNames(const SafetensorsFile &file, const Plan &plan) {
+  const StoredTensor *theirs = nullptr;
+  const VariableInfo *ours = nullptr;
+  std::string_view prefix;
+  auto follows = [](std::string_view longer, std::string_view name) {
+    return longer.size() > name.size() && longer.ends_with(name) &&
+           longer[longer.size() - name.size() - 1] == '.';
+  };
+  for (const VariableInfo &variable : plan.variables) {
+    if (variable.role != DLC_ROLE_PARAMETER)
+      continue;
+    if (!ours)
+      ours = &variable;
+    for (const StoredTensor &tensor : file.tensors())
+      if (!theirs && fitsIn(tensor, variable) &&
+          (follows(tensor.name, variable.name) || follows(variable.name, tensor.name))) {
+        theirs = &tensor;
+        ours = &variable;
+        const size_t before =
+            std::max(tensor.name.size(), variable.name.size()) - variable.name.size();
+        prefix = std::string_view(tensor.name).substr(0, before);
+      }
+  }
+  if (!theirs && !file.tensors().empty())
+    theirs = &file.tensors().front();
+  if (!theirs || !ours)
+    return theirs ? "the model has none" : "the file has none";
+  const bool isPrefix = !prefix.empty() && std::ranges::all_of(file.tensors(), [&](auto &tensor) {
+    return tensor.name.starts_with(prefix);
+  });
+  return concat("it has '", excerpt(theirs->name), "', the model '", ours->name, "'",
+                isPrefix ? concat("; all its names begin with '", excerpt(prefix),
+                                  prefix == "module." ? "', as DistributedDataParallel's do: save "
+                                                        "net.module.state_dict()"
+                                                      : "'")
+                         : std::string());
+}
+
+static bool hasParameter(const SafetensorsFile &file, const Plan &plan) {
+  return std::ranges::any_of(plan.variables, [&](const VariableInfo &variable) {
+    return isRequired(variable.role, LoadMode::Weights) && file.find(variable.name);
+  });
+}
+
+static Status noParameter(const SafetensorsFile &file, const Plan &plan) {
+  return invalid("none of its tensors is a parameter of the model: ", describeNames(file, plan));
 }
 
 /// Both ways: every tensor is for a variable, every required variable is there.
 static Status checkTensors(const SafetensorsFile &file, const Plan &plan, LoadMode mode) {
   for (const StoredTensor &tensor : file.tensors())
-    if (!isPassedOver(tensor, plan))
-      DLC_TRY(checkTensor(tensor, variableOf(plan, tensor)));
+    if (!isPassedOver(file, tensor, plan, mode)) {
+      const VariableInfo *variable = variableOf(plan, tensor);
+      if (!variable && parameterAround(plan, tensor.name) && mode == LoadMode::Everything)
+        return invalid(tensor.quoted(), " is a slot of another optimizer than the model's; "
+                                        "--init-from takes the weights only");
+      if (!variable && !hasParameter(file, plan))
+        return noParameter(file, plan);
+      DLC_TRY(checkTensor(tensor, variable));
+    }
   for (const VariableInfo &variable : plan.variables)
     if (isRequired(variable.role, mode) && !file.find(variable.name))
       return invalid("no tensor '", variable.name, "', the ", roleName(variable.role), " ",
-                     variable.type.str());
+                     variable.type.str(),
+                     variable.role == DLC_ROLE_SLOT
+                         ? " of the model's optimizer; --init-from takes the weights only"
+                         : "");
   return {};
 }
 
 static Status checkFile(const SafetensorsFile &file, const Plan &plan, LoadMode mode) {
-  const bool isOurs = mode != LoadMode::Parameters;
-  if (isOurs)
+  const bool isOfModel = mode != LoadMode::Parameters;
+  if (isOfModel)
     DLC_TRY(checkModel(file, plan));
   DLC_TRY(checkTensors(file, plan, mode));
-  return isOurs ? checkGraph(file, plan) : Status();
+  return isOfModel ? checkOperations(file, plan) : Status();
+}
+
+/// A tensor, and the variable that takes it.
+struct Taken {
+  const StoredTensor *tensor;
+  size_t variable;
+};
+
+static size_t indexOf(const Plan &plan, const VariableInfo &variable) {
+  return static_cast<size_t>(&variable - plan.variables.data());
 }
 
 /// All is read before the first variable changes, so that a failure changes none. A copy of a
 /// parameter that is not among the tensors follows it.
-static Status take(State &state, const SafetensorsFile &file,
-                   const std::vector<const StoredTensor *> &tensors) {
+static Status take(State &state, const SafetensorsFile &file, const std::vector<Taken> &all) {
   const Plan &plan = state.module()->plan();
   std::vector<std::vector<std::byte>> contents;
-  for (const StoredTensor *tensor : tensors) {
+  for (const Taken &each : all) {
     std::vector<std::byte> &content = contents.emplace_back();
-    DLC_TRY(reserveRoom(content, tensor->bytes).in(file.path()));
-    content.resize(tensor->bytes);
-    DLC_TRY(file.read(*tensor, content));
+    DLC_TRY(reserveRoom(content, each.tensor->bytes).in(file.path()));
+    content.resize(each.tensor->bytes);
+    DLC_TRY(file.read(*each.tensor, content));
   }
   std::vector<bool> taken(plan.variables.size(), false);
   for (size_t i = 0; i < contents.size(); ++i) {
-    const auto index =
-        static_cast<size_t>(plan.findVariable(tensors[i]->name) - plan.variables.data());
-    DLC_TRY(state.write(index, contents[i]));
-    taken[index] = true;
+    DLC_TRY(state.write(all[i].variable, contents[i]));
+    taken[all[i].variable] = true;
   }
   for (size_t i = 0; i < plan.variables.size(); ++i)
-    if (plan.variables[i].initialiser == DLC_INIT_COPY && !taken[i])
+    if (isAverage(plan.variables[i]) && !taken[i])
       DLC_TRY(state.initialise(i));
   return {};
+}
+
+/// The average of a parameter in a file of dlc's. Null if there is none.
+static const StoredTensor *averageIn(const SafetensorsFile &file, const VariableInfo &parameter) {
+  const StoredTensor *average = isOurs(file) && parameter.role == DLC_ROLE_PARAMETER
+                                    ? file.find(concat(parameter.name, averageSuffix))
+                                    : nullptr;
+  return average && fitsIn(*average, parameter) ? average : nullptr;
 }
 
 static Result<Metadata> load(State &state, const std::string &path, LoadMode mode) {
   DLC_TRY_ASSIGN(file, SafetensorsFile::open(path));
   const Plan &plan = state.module()->plan();
   DLC_TRY(checkFile(file, plan, mode).in(path));
-  std::vector<const StoredTensor *> tensors;
-  for (const StoredTensor &tensor : file.tensors())
-    if (!carriedVariable(plan, tensor.name) && !isPassedOver(tensor, plan))
-      tensors.push_back(&tensor);
+  std::vector<Taken> tensors;
+  for (const StoredTensor &tensor : file.tensors()) {
+    if (carriedVariable(plan, tensor.name) || isPassedOver(file, tensor, plan, mode))
+      continue;
+    const VariableInfo &variable = *plan.findVariable(tensor.name);
+    const StoredTensor *average = averageIn(file, variable);
+    // A model that keeps no averages reads the parameter where one that does reads the average.
+    const bool takesAverage =
+        mode == LoadMode::Weights && average && !plan.findVariable(average->name);
+    tensors.push_back({takesAverage ? average : &tensor, indexOf(plan, variable)});
+  }
   DLC_TRY(take(state, file, tensors));
   return file.metadata();
 }
@@ -145,11 +277,22 @@ Result<Metadata> loadVariables(State &state, const std::string &path, LoadMode m
   return guarded([&] { return load(state, path, mode); });
 }
 
+bool keepsAverages(const Plan &plan) { return std::ranges::any_of(plan.variables, isAverage); }
+
+Result<bool> hasAverages(const Plan &plan, const std::string &path) {
+  return guarded([&]() -> Result<bool> {
+    DLC_TRY_ASSIGN(file, SafetensorsFile::open(path));
+    return std::ranges::any_of(plan.variables, [&](const VariableInfo &variable) {
+      return averageIn(file, variable) != nullptr;
+    });
+  });
+}
+
 static Result<MatchReport> match(State &state, const std::string &path) {
   DLC_TRY_ASSIGN(file, SafetensorsFile::open(path));
   const Plan &plan = state.module()->plan();
   MatchReport report;
-  std::vector<const StoredTensor *> tensors;
+  std::vector<Taken> tensors;
   for (const VariableInfo &variable : plan.variables) {
     if (!isRequired(variable.role, LoadMode::Weights))
       continue;
@@ -158,16 +301,18 @@ static Result<MatchReport> match(State &state, const std::string &path) {
       report.missing.emplace_back(variable.name);
       continue;
     }
-    DLC_TRY(checkTensor(*tensor, &variable).in(path));
-    tensors.push_back(tensor);
+    Status checked = checkTensor(*tensor, &variable).in(path);
+    if (!checked.ok())
+      return Status(checked.code(), concat(checked.message(),
+                                           "; give the layer another name=, then it begins anew"));
+    tensors.push_back({tensor, indexOf(plan, variable)});
   }
-  // A checkpoint of dlc's own holds more than weights.
-  if (!file.metadata().contains("model"))
+  if (!isOurs(file))
     for (const StoredTensor &tensor : file.tensors())
-      if (!variableOf(plan, tensor) && !isPassedOver(tensor, plan))
+      if (!variableOf(plan, tensor) && !isPassedOver(file, tensor, plan, LoadMode::Weights))
         report.unused.push_back(tensor.name);
   if (tensors.empty())
-    return invalid(path, ": none of its tensors is a parameter of the model");
+    return noParameter(file, plan).in(path);
   DLC_TRY(take(state, file, tensors));
   report.taken = tensors.size();
   return report;
@@ -223,8 +368,8 @@ static Status save(const State &state, const CarriedStates &all, const std::stri
   };
   DLC_TRY(forEachStored(state, all, announce));
   metadata["model"] = state.module()->plan().model;
-  if (std::string graph = graphOf(state.module()->plan()); !graph.empty())
-    metadata["graph"] = std::move(graph);
+  if (std::string hash = operationsOf(state.module()->plan()); !hash.empty())
+    metadata[operationsKey] = std::move(hash);
   DLC_TRY_ASSIGN(writer, SafetensorsWriter::create(path, tensors, std::move(metadata)));
   DLC_TRY(forEachStored(state, all, [&](std::string_view, const StoredTensor &, Content content) {
     return writer.append(content);

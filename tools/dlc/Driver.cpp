@@ -6,7 +6,6 @@
 //===------------------------------------------------------------------------------------------===//
 #include "tools/dlc/Driver.h"
 #include "codegen/Kernel/Status.h"
-#include "codegen/Plan/GraphHash.h"
 #include "codegen/Plan/ModuleCompiler.h"
 #include "codegen/Plan/Report.h"
 #include "dialects/Exec/Memory.h"
@@ -190,7 +189,6 @@ static constexpr double takenByHostSum = 1e-4;
 
 /// What is behind it depends on the target: cuDNN's engines, too.
 LogicalResult Driver::makeTrainingSteps() {
-  codegen::recordGraphHash(*module);
   if (options.dataParallel)
     (*module)->setAttr(program::dataParallelName, UnitAttr::get(&context));
   auto *cuda = std::get_if<codegen::CudaTarget>(&target);

@@ -1,4 +1,7 @@
-// The entries of inference: one for each size of batch.
+// The entries of inference: one for each size of batch. What a model computes by itself, whichever
+// entries use it.
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "frontend/DL/Sections/Operations.h"
 #include "frontend/DL/Sections/SectionRun.h"
 
 namespace dlc::frontend {
@@ -27,6 +30,8 @@ void SectionCompiler::compileInfer(const Section *section, llvm::ArrayRef<ModelU
   Dimensions bound = dimensions;
   if (!inferBatches(section, uses, batches, bound))
     return;
+  if (trainUses.empty())
+    noteModels(uses, bound);
   for (int64_t batch : batches) {
     bound["N"] = batch;
     std::string entryName = name + "_n" + std::to_string(batch);
@@ -45,6 +50,49 @@ void SectionCompiler::compileInfer(const Section *section, llvm::ArrayRef<ModelU
   }
   if (section)
     warnUnreadFields(program, *section, uses);
+}
+
+void SectionCompiler::noteModels(llvm::ArrayRef<ModelUse> uses, const Dimensions &sizes) {
+  for (const ModelUse &use : uses)
+    if (llvm::none_of(models, [&](const auto &each) { return each.first.block == use.block; }))
+      models.emplace_back(use, sizes);
+}
+
+/// What a model computes where it is called by itself; nothing if it cannot be with these sizes.
+std::optional<std::string> SectionCompiler::describeModel(const ModelUse &use,
+                                                          const Dimensions &sizes) {
+  DiagnosticEngine::Trial trial(program.engine);
+  mlir::OwningOpRef<mlir::ModuleOp> aside(mlir::ModuleOp::create(module.getLoc()));
+  EntryBuilder entry(*aside, use.block->name.text, program::EntryKind::Infer, sizes.at("N"),
+                     module.getLoc());
+  SectionRun run(program, main, entry, sizes, use, nullptr);
+  run.run();
+  if (trial.hasFailed())
+    return std::nullopt;
+  run.addResults();
+  entry.finish();
+  return trial.hasFailed() ? std::nullopt : std::optional(describeOperations(entry.entry()));
+}
+
+/// Each model is evaluated once more, called by itself and, where it can be, with the same sizes of
+/// symbolic dimensions in every file, so that what sections make of it has no part in it: a mean
+/// divides by a size. A model that needs a section around it has no such description.
+void SectionCompiler::writeOperations() {
+  constexpr int64_t samples = 1, others = 8;
+  std::set<std::string> texts;
+  for (const auto &[use, sizes] : models) {
+    Dimensions own = sizes, common;
+    own["N"] = common["N"] = samples;
+    for (const auto &each : sizes)
+      common.try_emplace(each.getKey(), others);
+    std::optional<std::string> text = describeModel(use, common);
+    if (!text)
+      text = describeModel(use, own);
+    if (!text)
+      return;
+    texts.insert(*text);
+  }
+  recordOperations(module, texts);
 }
 
 } // namespace dlc::frontend

@@ -58,11 +58,10 @@ bool SectionCompiler::claimEntry(const std::string &name, SourceRange range, llv
   return isNew;
 }
 
-/// The module is called after the models that it trains, if there are any, and keeps what they say
-/// of themselves.
+/// The module is called after the models of its entries, and keeps what they say of themselves.
 void SectionCompiler::writeDescription() {
   llvm::SmallVector<llvm::StringRef> names, texts;
-  for (const ModelUse &use : trainUses) {
+  for (const auto &[use, sizes] : models) {
     names.push_back(use.block->name.text);
     if (!use.block->documentation.empty())
       texts.push_back(use.block->documentation);
@@ -109,6 +108,7 @@ void SectionCompiler::run() {
   if (train) {
     if (!resolveUses(*train, /*takesSettings=*/true, trainUses) || !bindDimensions(*train))
       return;
+    noteModels(trainUses, dimensions);
     compileTrain(*train);
     // The same text again would bring the same mistakes again.
     if (program.engine.hasErrors())
@@ -145,8 +145,10 @@ void SectionCompiler::run() {
                    trainUses.size() > 1 ? "infer_" + use.block->name.text.str() : "infer");
   checkDefines();
   checkVariableNames();
-  if (!program.engine.hasErrors())
+  if (!program.engine.hasErrors()) {
     writeVariables();
+    writeOperations();
+  }
   writeDescription();
 }
 

@@ -114,6 +114,9 @@ private:
   void compileInfer(const ast::Section *section, llvm::ArrayRef<ModelUse> uses,
                     const std::string &name);
   void checkTrainedSomewhere(const ast::Section &section);
+  void noteModels(llvm::ArrayRef<ModelUse> uses, const Dimensions &sizes);
+  std::optional<std::string> describeModel(const ModelUse &use, const Dimensions &sizes);
+  void writeOperations();
 
   // ---- Variables.cpp
   void warnUntrained();
@@ -125,6 +128,9 @@ private:
   Module &main;
   mlir::ModuleOp module;
   std::vector<ModelUse> trainUses;
+  /// The models of the file's entries, each once, with the sizes that its dimensions have where it
+  /// is listed first.
+  std::vector<std::pair<ModelUse, Dimensions>> models;
   /// What the train section binds, by -D or not.
   Dimensions dimensions;
   /// Those of all sections, bound or not.

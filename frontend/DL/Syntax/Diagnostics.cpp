@@ -25,6 +25,10 @@ static void keepOneLine(std::string &text) {
 }
 
 void DiagnosticEngine::report(Diagnostic diagnostic) {
+  if (trial) {
+    trial->failed |= diagnostic.severity == Severity::Error;
+    return;
+  }
   if (warningsAreErrors)
     diagnostic.severity = Severity::Error;
   if (diagnostic.severity == Severity::Error && isFull())

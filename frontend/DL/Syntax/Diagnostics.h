@@ -76,6 +76,20 @@ public:
   /// `-W error`: a warning is reported as an error.
   bool warningsAreErrors = false;
 
+  /// While one lives nothing is kept: for what is tried and may fail.
+  class Trial {
+  public:
+    explicit Trial(DiagnosticEngine &engine) : engine(engine) { engine.trial = this; }
+    ~Trial() { engine.trial = nullptr; }
+    Trial(const Trial &) = delete;
+    bool hasFailed() const { return failed; }
+
+  private:
+    friend DiagnosticEngine;
+    DiagnosticEngine &engine;
+    bool failed = false;
+  };
+
   DiagnosticBuilder error(SourceRange range, const llvm::Twine &message) {
     return {*this, {Severity::Error, range, message.str(), {}, {}}};
   }
@@ -92,6 +106,7 @@ public:
   bool isFull() const { return errors >= maxErrors; }
 
 private:
+  Trial *trial = nullptr;
   std::vector<Diagnostic> list;
   llvm::DenseSet<std::pair<uint64_t, unsigned>> places;
   unsigned errors = 0;

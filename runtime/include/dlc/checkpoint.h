@@ -18,10 +18,14 @@ namespace dlc::runtime {
 using Metadata = std::map<std::string, std::string>;
 
 enum class LoadMode {
-  /// Every parameter and statistic must be in the file; slots and counters are taken if present. An
-  /// average of a parameter that is not begins as a copy of it, as in a new State.
+  /// Every parameter and statistic must be in the file. What a training run keeps beside them is
+  /// taken where the model has it too, and else passed over: slots of another optimizer, counters,
+  /// states of other entries. An average of a parameter (`ema`) that the file has not begins as a
+  /// copy of it, as in a new State; one that only the file has is taken in the parameter's place,
+  /// so that all modules of a model evaluate and infer alike.
   Weights,
-  /// As Weights, but a statistic may be missing and keeps its value.
+  /// As Weights, but a statistic may be missing and keeps its value, and averages take no
+  /// parameter's place.
   Parameters,
   /// Everything that save() writes must be in the file.
   Everything,
@@ -32,6 +36,11 @@ enum class LoadMode {
 /// an error that names file and tensor. What PyTorch stores beside weights is passed over: batch
 /// norm's `num_batches_tracked`, the causal masks of GPT-2's attention.
 DLC_API Result<Metadata> loadVariables(State &state, const std::string &path, LoadMode mode);
+
+/// Whether the model keeps averages of parameters, which its evaluation and inference read.
+DLC_API bool keepsAverages(const Plan &plan);
+/// Whether a checkpoint of dlc's has averages of the model's parameters.
+DLC_API Result<bool> hasAverages(const Plan &plan, const std::string &path);
 
 /// What loadMatching found.
 struct MatchReport {
@@ -44,7 +53,8 @@ struct MatchReport {
 
 /// Takes those parameters and statistics that the file has under the same names, whichever model
 /// wrote it, and leaves the others as they are: to start from what was learnt elsewhere. Fails if
-/// one has another dtype or shape, or if there is none.
+/// one has another dtype or shape, or if there is none. Of averages it takes none: those of the
+/// model begin as copies.
 DLC_API Result<MatchReport> loadMatching(State &state, const std::string &path);
 
 /// Writes parameters, slots, statistics, states and counters to `path`, each with a checksum, as

@@ -290,10 +290,9 @@ TEST(Checkpoint, TakesWhatMatches) {
   EXPECT_EQ(weights(), std::vector<float>(64, 1));
   save({"linear1.weight", DLC_F32, {16, 4}, 0, 0});
   EXPECT_EQ(loadMatching(*state, path).status().message(),
-            path + ": tensor 'linear1.weight' is f32[16, 4], the model expects f32[4, 16]");
-  save({"y", DLC_F32, {4}, 0, 0});
-  EXPECT_EQ(loadMatching(*state, path).status().message(),
-            path + ": none of its tensors is a parameter of the model");
+            path +
+                ": tensor 'linear1.weight' is f32[16, 4], the model expects f32[4, 16]; give the "
+                "layer another name=, then it begins anew");
 }
 
 // What does not belong to the model is an error, and nothing of the file has been taken then.
@@ -326,7 +325,8 @@ TEST(Checkpoint, RefusesWhatDoesNotFit) {
   EXPECT_EQ(message({weight, {"linear1.bias", DLC_F64, {4}, 0, 0}}, LoadMode::Parameters),
             "tensor 'linear1.bias' is f64[4], the model expects f32[4]");
   EXPECT_EQ(message({weight, bias}, LoadMode::Everything),
-            "no tensor 'linear1.weight.velocity', the slot f32[4, 16]");
+            "no tensor 'linear1.weight.velocity', the slot f32[4, 16] of the model's optimizer; "
+            "--init-from takes the weights only");
   EXPECT_EQ(message({weight, bias}, LoadMode::Parameters), "loaded");
 }
 
@@ -381,7 +381,173 @@ TEST(Checkpoint, CopiesAParameterForASlotThatIsMissing) {
   EXPECT_TRUE(state->reset(DLC_ROLE_SLOT).ok());
   EXPECT_EQ(valuesOf(*state, slot), weights);
   EXPECT_EQ(std::string(loadVariables(*state, path, LoadMode::Everything).status().message()),
-            path + ": no tensor 'linear1.weight.velocity', the slot f32[4, 16]");
+            path + ": no tensor 'linear1.weight.velocity', the slot f32[4, 16] of the model's "
+                   "optimizer; --init-from takes the weights only");
+}
+
+/// A file of tensors filled with 0, 1, 2, ..., as dlc writes it if there is metadata.
+void writeTensors(const std::string &path, const std::vector<StoredTensor> &tensors,
+                  Metadata metadata = {}) {
+  auto writer = SafetensorsWriter::create(path, tensors, std::move(metadata));
+  ASSERT_TRUE(writer.ok()) << writer.status().message();
+  float next = 0;
+  for (const StoredTensor &tensor : tensors) {
+    const std::vector<float> values(TensorType{DLC_F32, tensor.shape, {}}.elementCount(), next++);
+    ASSERT_TRUE(writer->append(std::as_bytes(std::span(values))).ok());
+  }
+  ASSERT_TRUE(writer->commit().ok());
+}
+
+/// The small model with a hash of its operations; `average`: the weight's slot is its average.
+std::shared_ptr<State> stateWith(const TemporaryFolder &folder, double operations, bool average) {
+  PlanBuilder plan = smallModel();
+  plan.settings.push_back({plan.text("operations"), operations});
+  if (average) {
+    plan.variables[2].name = plan.text("linear1.weight.ema");
+    plan.variables[2].initialiser = DLC_INIT_COPY;
+  }
+  writeFile(folder.path("m.so"), moduleWith(plan.blob()));
+  return State::create(Module::load(folder.path("m.so")).take(), openCpu({.threads = 1}).take(), 1)
+      .take();
+}
+
+const StoredTensor weight{"linear1.weight", DLC_F32, {4, 16}, 0, 0},
+    bias{"linear1.bias", DLC_F32, {4}, 0, 0};
+
+// What another optimizer, other entries and other sections have left in a checkpoint of dlc's has
+// no part in evaluation and inference; a run that goes on needs its own.
+TEST(Checkpoint, PassesOverWhatTrainingKeepsBesideWeights) {
+  TemporaryFolder folder;
+  auto state = stateWith(folder, 77, /*average=*/false);
+  const std::string path = folder.path("c");
+  const StoredTensor slot{"linear1.weight.gradient_average", DLC_F32, {4, 16}, 0, 0},
+      otherSlot{"linear1.bias.velocity", DLC_F32, {7}, 0, 0},
+      counter{"loss.weight_sum", DLC_F32, {}, 0, 0}, carried{"step.h", DLC_F32, {8, 2}, 0, 0};
+  auto load = [&](const std::vector<StoredTensor> &tensors, const Metadata &metadata,
+                  LoadMode mode) {
+    writeTensors(path, tensors, metadata);
+    auto loaded = loadVariables(*state, path, mode);
+    const std::string message(loaded.status().message());
+    return loaded.ok() ? "loaded" : message.substr(path.size() + 2);
+  };
+  const Metadata ours = {{"model", "Small"}, {"operations", "77"}}, before = {{"model", "Small"}},
+                 changed = {{"model", "Small"}, {"operations", "78"}};
+  const std::vector<StoredTensor> all = {weight, bias, slot, otherSlot, counter, carried};
+  for (LoadMode mode : {LoadMode::Weights, LoadMode::Parameters}) {
+    EXPECT_EQ(load(all, ours, mode), "loaded");
+    EXPECT_EQ(valuesOf(*state, "linear1.bias"), std::vector<float>(4, 1));
+    EXPECT_EQ(valuesOf(*state, "linear1.bias.velocity"), std::vector<float>(4));
+    // Of files from before there were such hashes, slots are known by the names around theirs.
+    EXPECT_EQ(load({weight, bias, slot}, before, mode), "loaded");
+    EXPECT_EQ(load({weight, bias, counter}, before, mode),
+              "tensor 'loss.weight_sum' is no variable of the model");
+    // Other programs keep nothing beside weights.
+    EXPECT_EQ(load({weight, bias, slot}, {}, mode),
+              "tensor 'linear1.weight.gradient_average' is no variable of the model");
+    EXPECT_EQ(load({weight, bias, otherSlot}, {}, mode),
+              "tensor 'linear1.bias.velocity' is f32[7], the model expects f32[4]");
+    // Weights must be all there, and of their shapes.
+    EXPECT_EQ(load({weight, slot}, ours, mode), "no tensor 'linear1.bias', the parameter f32[4]");
+    EXPECT_EQ(load({weight, {"linear1.bias", DLC_F32, {5}, 0, 0}}, ours, mode),
+              "tensor 'linear1.bias' is f32[5], the model expects f32[4]");
+  }
+  EXPECT_EQ(
+      load({weight, bias, slot}, changed, LoadMode::Weights),
+      "is of another model 'Small': its tensors are the same, the operations on them are not");
+  EXPECT_EQ(load({weight, bias, carried}, changed, LoadMode::Weights),
+            "tensor 'step.h' is no variable of the model");
+  EXPECT_EQ(load(all, ours, LoadMode::Everything),
+            "tensor 'linear1.weight.gradient_average' is a slot of another optimizer than the "
+            "model's; --init-from takes the weights only");
+  EXPECT_EQ(load({weight, bias}, ours, LoadMode::Everything),
+            "no tensor 'linear1.weight.velocity', the slot f32[4, 16] of the model's optimizer; "
+            "--init-from takes the weights only");
+  writeTensors(path, all, changed);
+  auto report = loadMatching(*state, path);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->taken, 2u);
+  EXPECT_TRUE(report->unused.empty());
+}
+
+// A model that keeps no averages takes those of a checkpoint in the parameters' place, to evaluate
+// and infer as the model that trained them does; one that keeps them has both; to start from
+// weights is to start from the weights.
+TEST(Checkpoint, TakesAverages) {
+  TemporaryFolder folder;
+  const StoredTensor average{"linear1.weight.ema", DLC_F32, {4, 16}, 0, 0};
+  const Metadata ours = {{"model", "Small"}};
+  const std::string path = folder.path("c"), name = "linear1.weight", ema = "linear1.weight.ema";
+  const std::vector<float> parameter(64, 0), averages(64, 2);
+  auto without = stateWith(folder, 77, /*average=*/false);
+  auto with = stateWith(folder, 77, /*average=*/true);
+  EXPECT_FALSE(keepsAverages(without->module()->plan()));
+  EXPECT_TRUE(keepsAverages(with->module()->plan()));
+  auto load = [&](State &state, LoadMode mode) {
+    auto loaded = loadVariables(state, path, mode);
+    EXPECT_TRUE(loaded.ok()) << loaded.status().message();
+    EXPECT_EQ(valuesOf(state, "linear1.bias"), std::vector<float>(4, 1));
+    return valuesOf(state, name);
+  };
+  writeTensors(path, {weight, bias, average}, ours);
+  EXPECT_TRUE(hasAverages(without->module()->plan(), path).take());
+  EXPECT_EQ(load(*without, LoadMode::Weights), averages);
+  EXPECT_EQ(load(*without, LoadMode::Parameters), parameter);
+  EXPECT_EQ(load(*with, LoadMode::Weights), parameter);
+  EXPECT_EQ(valuesOf(*with, ema), averages);
+  ASSERT_TRUE(loadMatching(*without, path).ok() && loadMatching(*with, path).ok());
+  EXPECT_EQ(valuesOf(*without, name), parameter);
+  EXPECT_EQ(valuesOf(*with, ema), parameter);
+
+  // From a file without averages they begin as the parameters are.
+  writeTensors(path, {weight, bias}, ours);
+  EXPECT_FALSE(hasAverages(with->module()->plan(), path).take());
+  EXPECT_EQ(load(*with, LoadMode::Weights), parameter);
+  EXPECT_EQ(valuesOf(*with, ema), parameter);
+  // Of another program a tensor of this name is one that the model has not.
+  writeTensors(path, {weight, bias, average});
+  EXPECT_FALSE(hasAverages(without->module()->plan(), path).take());
+  EXPECT_FALSE(loadVariables(*without, path, LoadMode::Weights).ok());
+}
+
+// Where no name is the same, names of both sides are shown: of one tensor, if one is like the
+// other.
+TEST(Checkpoint, ShowsNamesOfBothSides) {
+  Ready ready;
+  auto state = ready.state(1);
+  const std::string path = ready.folder.path("w");
+  auto messages = [&](const std::string &before, const std::string &after) {
+    writeTensors(path, {{before + "linear1.bias" + after, DLC_F32, {4}, 0, 0},
+                        {before + "linear1.weight" + after, DLC_F32, {4, 16}, 0, 0}});
+    const std::string matching(loadMatching(*state, path).status().message());
+    EXPECT_EQ(loadVariables(*state, path, LoadMode::Weights).status().message(), matching);
+    const std::string begin = path + ": none of its tensors is a parameter of the model: ";
+    EXPECT_TRUE(matching.starts_with(begin)) << matching;
+    return matching.substr(begin.size());
+  };
+  EXPECT_EQ(messages("module.", ""),
+            "it has 'module.linear1.weight', the model 'linear1.weight'; all its names begin with "
+            "'module.', as DistributedDataParallel's do: save net.module.state_dict()");
+  EXPECT_EQ(messages("net.features.", ""), "it has 'net.features.linear1.weight', the model "
+                                           "'linear1.weight'; all its names begin with "
+                                           "'net.features.'");
+  EXPECT_EQ(messages("", ".data"), "it has 'linear1.bias.data', the model 'linear1.weight'");
+  writeTensors(path, {{"weight", DLC_F32, {4, 16}, 0, 0}});
+  EXPECT_EQ(std::string(loadMatching(*state, path).status().message()).substr(path.size() + 2),
+            "none of its tensors is a parameter of the model: it has 'weight', the model "
+            "'linear1.weight'");
+}
+
+// A file of another kind is called by its name.
+TEST(Safetensors, NamesFilesOfOtherKinds) {
+  TemporaryFolder folder;
+  const std::string text = "model Net { this is no checkpoint }";
+  const auto bytes = std::as_bytes(std::span(text));
+  EXPECT_EQ(messageFor(folder, {bytes.begin(), bytes.end()}),
+            "is text, expected a safetensors file: dlc-run train and safetensors.torch.save_file "
+            "write them");
+  EXPECT_EQ(messageFor(folder, {bytes.begin(), bytes.begin() + 5}),
+            "is text, expected a safetensors file: dlc-run train and safetensors.torch.save_file "
+            "write them");
 }
 
 } // namespace
