@@ -102,6 +102,9 @@ public:
   /// After a run: says how many checkpoints could not be written, and what the file holds.
   Status checkpointStatus() const;
 
+  /// The step that the last checkpoint of this run holds; none if none was written.
+  std::optional<uint64_t> lastSaved() const { return savedStep; }
+
   const TrainingProgress &progress() const { return position; }
   uint64_t epochs() const { return epochTarget; }
 

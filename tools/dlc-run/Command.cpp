@@ -1,6 +1,7 @@
 // Flags and helpers that the commands share.
 #include "tools/dlc-run/Command.h"
 #include "runtime/Collectives/VirtualRanks.h"
+#include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Core/Thread.h"
 #include "runtime/Device/Device.h"
@@ -171,6 +172,40 @@ Status beginTogether(Transport &ranks, const Status &own, const Facts &facts) {
   double said = 1;
   (void)ranks.sum(std::span(&said, 1));
   return Status(agreed.code(), "");
+}
+
+std::string optionalText(const std::optional<uint64_t> &number) {
+  return number ? std::to_string(*number) : "none";
+}
+
+Facts commonFacts(const RanksFlags &flags, const State &state) {
+  return {{"the module", hexadecimal(state.module()->note().file_hash)},
+          {"the plan", state.module()->graphHash()},
+          {"the device", std::string(state.device()->name())},
+          {"--seed", optionalText(flags.seed)},
+          {"--trace", flags.trace.empty() ? "none" : "a file"}};
+}
+
+static bool hasParameters(const Plan &plan) {
+  return std::ranges::any_of(plan.variables, [](const VariableInfo &variable) {
+    return variable.role == DLC_ROLE_PARAMETER;
+  });
+}
+
+Status loadWeights(State &state, const std::string &checkpoint, std::string_view results) {
+  const Plan &plan = state.module()->plan();
+  if (checkpoint.empty()) {
+    if (hasParameters(plan))
+      std::fprintf(stderr, "note: no --checkpoint: %s are of random initial weights\n",
+                   std::string(results).c_str());
+    return {};
+  }
+  DLC_TRY_ASSIGN(metadata, loadVariables(state, checkpoint, LoadMode::Weights));
+  DLC_TRY_ASSIGN(averaged, hasAverages(plan, checkpoint));
+  if (averaged)
+    std::fprintf(stderr, "note: %s: %s are of the averages (ema) of the weights\n",
+                 checkpoint.c_str(), std::string(results).c_str());
+  return {};
 }
 
 /// What an entry of a kind does.

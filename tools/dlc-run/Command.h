@@ -85,7 +85,7 @@ struct TrainFlags : RanksFlags {
   std::map<std::string, double> overrides;
 };
 
-struct EvalFlags : RunFlags {
+struct EvalFlags : RanksFlags {
   std::string data, checkpoint;
   std::optional<uint64_t> steps;
 };
@@ -148,6 +148,15 @@ Status amongRanks(std::string_view command, const RanksFlags &flags,
                   const std::function<Status(const std::shared_ptr<Transport> &)> &body);
 /// agree() before anyone begins: where the ranks differ rank 0 says so, once, and all of them fail.
 Status beginTogether(Transport &ranks, const Status &own, const Facts &facts);
+
+/// What the ranks of any command must have alike: files may differ from machine to machine.
+Facts commonFacts(const RanksFlags &flags, const State &state);
+/// A number that may not be given, for facts.
+std::string optionalText(const std::optional<uint64_t> &number);
+
+/// Loads weights to evaluate or infer with, and says on standard error where they are none that
+/// were trained, or averages. `results`: what is made with them.
+Status loadWeights(State &state, const std::string &checkpoint, std::string_view results);
 
 /// Measures sums over the ranks that this process was started among.
 Status link(const LinkFlags &flags);

@@ -1,9 +1,12 @@
-// dlc-run infer: outputs for inputs from a file, or predictions for a data set.
+// dlc-run infer: outputs for samples, or what the model takes each of them for.
 //
-// A file may hold more samples than the entry takes at once: they are run batch by batch, the last
-// one padded.
+// Samples are read as those of training are, from arrays or from test data, and run batch by batch,
+// the last one padded. Where an input counts no samples there is one run, of arrays that are as
+// the entry takes them.
 #include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Data/ArrayDataset.h"
+#include "runtime/Data/ArrayFile.h"
 #include "runtime/Training/Evaluate.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Output.h"
@@ -11,171 +14,318 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace dlc::runtime::tool {
 namespace {
 
-/// Samples that the file's tensors hold, all on their first axis; checks every shape.
-Result<uint64_t> countSamples(const EntryInfo &entry, const SafetensorsFile &file) {
-  std::optional<uint64_t> samples;
-  for (const StoredTensor &stored : file.tensors()) {
-    auto input = std::find_if(entry.inputs.begin(), entry.inputs.end(),
-                              [&](const ValueInfo &value) { return value.name == stored.name; });
-    if (input == entry.inputs.end())
-      return invalid(stored.quoted(), " is no input of entry '", entry.name, "'");
-    std::vector<uint64_t> one = stored.shape, expected = input->type.shape;
-    if (input->batchAxis == 0 && !one.empty()) {
-      if (samples && *samples != one[0])
-        return invalid(stored.quoted(), " has ", one[0], " samples, another tensor ", *samples);
-      samples = one[0];
-      one[0] = expected[0];
-    }
-    if (stored.dtype != input->type.dtype || one != expected)
-      return invalid(stored.quoted(), " is ", stored.typeText(), ", entry '", entry.name,
-                     "' expects ", input->type.str(),
-                     input->batchAxis == 0 ? " with any number of samples" : "");
-  }
-  for (size_t i = 0; i < entry.inputs.size(); ++i)
-    if (i != entry.validInput && !file.find(entry.inputs[i].name))
-      return invalid("no tensor '", entry.inputs[i].name, "', the input ",
-                     entry.inputs[i].type.str());
-  if (samples == uint64_t(0))
-    return invalid("there are no samples in it");
-  return samples.value_or(entry.batch);
-}
+// ---------------------------------------------------------------------------------------------
+// Inputs
 
-/// Runs an entry over many samples and puts the outputs together.
-class BatchedRun {
+/// Arrays of which each is an input as it is: one sample.
+class WholeArrays : public Dataset {
 public:
-  BatchedRun(Context &context, std::vector<HostTensor> inputs, uint64_t samples)
-      : context(context), entry(context.entry()), inputs(std::move(inputs)), samples(samples) {}
-
-  Result<std::vector<HostTensor>> run() {
-    prepare();
-    // Without a batch axis there is one run and nothing to put together.
-    const uint64_t step = std::max<uint64_t>(entry.batch, 1);
-    for (uint64_t first = 0; first < std::max<uint64_t>(samples, 1); first += step) {
-      const uint64_t count = std::min(step, samples - std::min(samples, first));
-      DLC_TRY(bind(first, count));
-      Status ran = context.run();
-      if (!ran.ok())
-        return first == 0 ? std::move(ran)
-                          : std::move(ran).in(concat("from sample ", first, " on"));
-      DLC_TRY(collect(first, count));
-    }
-    return std::move(outputs);
+  WholeArrays(std::string path, std::vector<StoredArray> arrays)
+      : path(std::move(path)), arrays(std::move(arrays)) {
+    for (const StoredArray &array : this->arrays)
+      fieldList.push_back({.kind = FieldKind::Named,
+                           .dtype = array.dtype,
+                           .shape = array.shape,
+                           .file = concat(this->path, ": '", array.name, "'"),
+                           .name = array.name});
+  }
+  const std::string &name() const override { return path; }
+  uint64_t size() const override { return 1; }
+  const std::vector<DatasetField> &fields() const override { return fieldList; }
+  const std::byte *sample(uint64_t, size_t field) const override {
+    return arrays[field].bytes.data();
   }
 
 private:
-  void prepare() {
-    for (const ValueInfo &input : entry.inputs)
-      staged.push_back(makeTensor(input.name, input.type.dtype, input.type.shape));
-    for (const ValueInfo &output : entry.outputs) {
-      HostTensor tensor = makeTensor(output.name, output.type.dtype, output.type.shape);
-      if (perSample(output) && entry.batch != samples) {
-        tensor.type.shape[0] = samples;
-        tensor.bytes.resize(tensor.type.logicalBytes());
-      }
-      outputs.push_back(std::move(tensor));
-    }
-  }
-
-  bool perSample(const ValueInfo &value) const {
-    return value.batchAxis == 0 && entry.batch != 0 && value.type.shape[0] == entry.batch;
-  }
-
-  Status bind(uint64_t first, uint64_t count) {
-    for (size_t i = 0; i < entry.inputs.size(); ++i) {
-      HostTensor &to = staged[i];
-      if (i == entry.validInput) {
-        storeElement(DLC_I32, static_cast<double>(count), to.bytes.data());
-      } else {
-        const HostTensor &from = *std::find_if(
-            inputs.begin(), inputs.end(), [&](const HostTensor &t) { return t.name == to.name; });
-        copySamples(from, first, to, 0, perSample(entry.inputs[i]) ? count : 0);
-      }
-      DLC_TRY(context.bind(i, to.bytes));
-    }
-    return {};
-  }
-
-  /// Copies `count` samples; 0 copies the tensors whole, which are of one size then.
-  static void copySamples(const HostTensor &from, uint64_t fromFirst, HostTensor &to,
-                          uint64_t toFirst, uint64_t count) {
-    if (count == 0) {
-      std::copy(from.bytes.begin(), from.bytes.end(), to.bytes.begin());
-      return;
-    }
-    const uint64_t size = to.bytes.size() / to.type.shape[0];
-    std::memcpy(to.bytes.data() + toFirst * size, from.bytes.data() + fromFirst * size,
-                count * size);
-  }
-
-  Status collect(uint64_t first, uint64_t count) {
-    for (size_t i = 0; i < entry.outputs.size(); ++i) {
-      DLC_TRY_ASSIGN(tensor, readOutput(context, i));
-      copySamples(tensor, 0, outputs[i], first, perSample(entry.outputs[i]) ? count : 0);
-    }
-    return {};
-  }
-
-  Context &context;
-  const EntryInfo &entry;
-  std::vector<HostTensor> inputs, staged, outputs;
-  uint64_t samples;
+  std::string path;
+  std::vector<StoredArray> arrays;
+  std::vector<DatasetField> fieldList;
 };
 
-/// Fails with the first sample of the first output that is not a number.
-Status checkOutputs(const EntryInfo &entry, const std::vector<HostTensor> &outputs) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const TensorType &type = outputs[i].type;
-    const auto found = findNaN(type.dtype, outputs[i].bytes);
+/// Where the inputs of an entry come from, batch by batch.
+class Source {
+public:
+  static Result<std::unique_ptr<Source>> open(const InferFlags &flags, const EntryInfo &entry) {
+    std::unique_ptr<Source> source(new Source(entry));
+    DLC_TRY_ASSIGN(data, flags.inputs.empty() ? openDataset(flags.data, Split::Test, &entry)
+                         : source->isWhole ? source->readWhole(flags.inputs)
+                                           : openArrayDataset(flags.inputs, Split::Train, &entry));
+    if (data->isSequence())
+      return invalid(
+          data->name(),
+          ": infer reads no text; --inputs takes the numbers of its characters or words");
+    DLC_TRY_ASSIGN(loader, BatchLoader::create(source->loaded, data));
+    printNotes(loader->notes(/*keepPartial=*/true));
+    source->data = std::move(data);
+    source->loader = std::move(loader);
+    return source;
+  }
+
+  const Dataset &dataset() const { return *data; }
+  /// How many samples `batches` batches have.
+  uint64_t samples(uint64_t batches) const {
+    if (isWhole)
+      return entry.batch;
+    return data->size() / entry.batch < batches ? data->size() : entry.batch * batches;
+  }
+
+  Status begin() {
+    return loader->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = true});
+  }
+  /// Binds the next batch and returns the numbers of its samples; nothing behind the last one.
+  Result<std::optional<std::vector<uint32_t>>> bindNext(Context &context) {
+    const Batch *batch = loader->next();
+    if (!batch)
+      return std::optional<std::vector<uint32_t>>();
+    valid = isWhole ? static_cast<int32_t>(entry.batch) : batch->valid;
+    for (size_t i = 0; i < entry.inputs.size(); ++i)
+      DLC_TRY(context.bind(i, i == entry.validInput ? std::as_bytes(std::span(&valid, 1))
+                                                    : batch->inputs[i]));
+    std::vector<uint32_t> numbers = batch->samples;
+    if (isWhole) {
+      numbers.resize(entry.batch);
+      std::iota(numbers.begin(), numbers.end(), 0);
+    }
+    return std::optional(std::move(numbers));
+  }
+
+private:
+  explicit Source(const EntryInfo &entry) : entry(entry), loaded(entry) {
+    isWhole = entry.batch == 0;
+    for (size_t i = 0; i < entry.inputs.size(); ++i)
+      isWhole |= i != entry.validInput && entry.inputs[i].batchAxis == DLC_NONE;
+    if (!isWhole)
+      return;
+    loaded.batch = 1;
+    for (ValueInfo &input : loaded.inputs) {
+      input.type.shape.insert(input.type.shape.begin(), 1);
+      input.batchAxis = 0;
+    }
+  }
+
+  /// The arrays that the entry takes, each of exactly its input's shape.
+  Result<std::shared_ptr<const Dataset>> readWhole(const std::string &path) const {
+    auto find = [&](std::string_view name) {
+      return std::ranges::find_if(entry.inputs,
+                                  [&](const ValueInfo &input) { return input.name == name; });
+    };
+    DLC_TRY_ASSIGN(arrays, readArrays(path, [&](std::string_view name) {
+                     return find(name) != entry.inputs.end();
+                   }));
+    if (arrays.empty())
+      return invalid(path, ": none of its arrays is an input of entry '", entry.name, "'");
+    for (const StoredArray &array : arrays)
+      if (const ValueInfo &input = *find(array.name); array.shape != input.type.shape)
+        return invalid(path, ": '", array.name, "' is ",
+                       TensorType{array.dtype, array.shape, {}}.str(), ", entry '", entry.name,
+                       "' expects ", input.type.str());
+    return std::shared_ptr<const Dataset>(std::make_shared<WholeArrays>(path, std::move(arrays)));
+  }
+
+  const EntryInfo &entry;
+  /// As the loader sees it: where one run takes whole arrays, an entry of one sample.
+  EntryInfo loaded;
+  bool isWhole;
+  std::shared_ptr<const Dataset> data;
+  std::unique_ptr<BatchLoader> loader;
+  int32_t valid = 0;
+};
+
+// ---------------------------------------------------------------------------------------------
+// Outputs as they are
+
+bool isBySample(const EntryInfo &entry, const ValueInfo &value) {
+  return entry.batch != 0 && value.batchAxis < value.type.shape.size() &&
+         value.type.shape[value.batchAxis] == entry.batch;
+}
+
+/// The outputs of many runs, put together along the axes that count samples.
+class Outputs {
+public:
+  Outputs(const EntryInfo &entry, uint64_t samples) : entry(entry) {
+    for (const ValueInfo &output : entry.outputs) {
+      std::vector<uint64_t> shape = output.type.shape;
+      if (isBySample(entry, output))
+        shape[output.batchAxis] = samples;
+      tensors.push_back(makeTensor(output.name, output.type.dtype, std::move(shape)));
+    }
+  }
+
+  /// Of a run whose `count` samples are number `first` and those behind it.
+  Status add(const Context &context, uint64_t first, uint64_t count) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      DLC_TRY_ASSIGN(run, readOutput(context, i));
+      HostTensor &all = tensors[i];
+      if (!isBySample(entry, entry.outputs[i])) {
+        all.bytes = std::move(run.bytes);
+        continue;
+      }
+      const size_t axis = entry.outputs[i].batchAxis;
+      uint64_t outer = 1;
+      for (size_t before = 0; before < axis; ++before)
+        outer *= all.type.shape[before];
+      if (all.bytes.empty())
+        continue;
+      const uint64_t row = all.bytes.size() / outer / all.type.shape[axis];
+      for (uint64_t o = 0; o < outer; ++o)
+        std::memcpy(all.bytes.data() + (o * all.type.shape[axis] + first) * row,
+                    run.bytes.data() + o * entry.batch * row, count * row);
+    }
+    return {};
+  }
+
+  const std::vector<HostTensor> &all() const { return tensors; }
+  void print(bool json) const;
+  /// Fails with the first sample of the first output that is not a number.
+  Status check() const;
+
+private:
+  const EntryInfo &entry;
+  std::vector<HostTensor> tensors;
+};
+
+Status Outputs::check() const {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const TensorType &type = tensors[i].type;
+    const auto found = findNaN(type.dtype, tensors[i].bytes);
     if (!found)
       continue;
-    const bool bySample = entry.outputs[i].batchAxis == 0;
-    return failure(
-        StatusCode::Failed,
-        bySample ? concat("sample ", *found / (type.elementCount() / type.shape[0]), ": ") : "",
-        "'", outputs[i].name, "' is not a number");
+    std::string where;
+    if (isBySample(entry, entry.outputs[i])) {
+      const size_t axis = entry.outputs[i].batchAxis;
+      uint64_t row = 1;
+      for (size_t behind = axis + 1; behind < type.shape.size(); ++behind)
+        row *= type.shape[behind];
+      where = concat("sample ", *found / row % type.shape[axis], ": ");
+    }
+    return failure(StatusCode::Failed, where, "'", tensors[i].name, "' is not a number");
   }
   return {};
 }
 
-void printOutputs(const std::vector<HostTensor> &outputs, bool json) {
+/// Integers as integers.
+Json elementOf(dlc_dtype dtype, const std::byte *at) {
+  if (dtype == DLC_I64) {
+    int64_t number;
+    std::memcpy(&number, at, sizeof(number));
+    return number;
+  }
+  const double number = loadElement(dtype, at);
+  return isWhole(dtype) ? Json(static_cast<int64_t>(number)) : Json(number);
+}
+
+/// The elements of axes `axis` and behind from `at` on, a list in a list for each.
+Json nested(const TensorType &type, size_t axis, const std::byte *&at) {
+  if (axis == type.shape.size()) {
+    Json element = elementOf(type.dtype, at);
+    at += dtypeSize(type.dtype);
+    return element;
+  }
+  Json list = Json::array();
+  for (uint64_t i = 0; i < type.shape[axis]; ++i)
+    list.push_back(nested(type, axis + 1, at));
+  return list;
+}
+
+/// A line for each sample; one for what counts none.
+void printRows(const HostTensor &tensor, bool bySample) {
+  std::printf("%s %s\n", tensor.name.c_str(), tensor.type.str().c_str());
+  const std::byte *at = tensor.bytes.data();
+  const uint64_t rows = bySample ? tensor.type.shape[0] : 1;
+  for (uint64_t row = 0; row < rows; ++row)
+    std::printf("  %s\n", nested(tensor.type, bySample ? 1 : 0, at).dump().c_str());
+}
+
+void Outputs::print(bool json) const {
   Json line = Json::object();
-  for (const HostTensor &tensor : outputs) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const HostTensor &tensor = tensors[i];
+    if (!json) {
+      printRows(tensor, entry.outputs[i].batchAxis == 0 && !tensor.type.shape.empty());
+      continue;
+    }
     Json values = Json::array();
     const uint64_t size = dtypeSize(tensor.type.dtype);
-    for (uint64_t i = 0; i < tensor.type.elementCount(); ++i)
-      values.push_back(loadElement(tensor.type.dtype, tensor.bytes.data() + i * size));
-    if (json)
-      line[tensor.name] = {{"shape", tensor.type.shape}, {"values", values}};
-    else
-      std::printf("%s %s\n  %s\n", tensor.name.c_str(), tensor.type.str().c_str(),
-                  values.dump().c_str());
+    for (uint64_t at = 0; at < tensor.bytes.size(); at += size)
+      values.push_back(elementOf(tensor.type.dtype, tensor.bytes.data() + at));
+    line[tensor.name] = {{"shape", tensor.type.shape}, {"values", values}};
   }
   if (json)
     printJson(line);
 }
 
-Status inferFile(const InferFlags &flags, Context &context) {
-  DLC_TRY_ASSIGN(file, SafetensorsFile::open(flags.inputs));
-  Result<uint64_t> samples = countSamples(context.entry(), file);
-  if (!samples.ok())
-    return samples.takeStatus().in(flags.inputs);
-  std::vector<HostTensor> inputs;
-  for (const StoredTensor &stored : file.tensors()) {
-    DLC_TRY_ASSIGN(tensor, readTensor(file, stored));
-    inputs.push_back(std::move(tensor));
+Status writeOutputs(const InferFlags &flags, Context &context, Source &source) {
+  const EntryInfo &entry = context.entry();
+  Outputs outputs(entry, source.samples(flags.steps.value_or(UINT64_MAX)));
+  const std::string &name = source.dataset().name();
+  uint64_t first = 0;
+  for (uint64_t run = 0; run < flags.steps.value_or(UINT64_MAX); ++run) {
+    DLC_TRY_ASSIGN(batch, source.bindNext(context));
+    if (!batch)
+      break;
+    Status ran = context.run();
+    if (!ran.ok())
+      return (first == 0 ? std::move(ran) : std::move(ran).in(concat("from sample ", first, " on")))
+          .in(name);
+    DLC_TRY(outputs.add(context, first, batch->size()));
+    first += batch->size();
   }
-  Result<std::vector<HostTensor>> outputs = BatchedRun(context, std::move(inputs), *samples).run();
-  if (!outputs.ok())
-    return outputs.takeStatus().in(flags.inputs);
   if (flags.save.empty())
-    printOutputs(*outputs, flags.json);
+    outputs.print(flags.json);
   else
-    DLC_TRY(saveTensors(flags.save, *outputs, {{"entry", std::string(context.entry().name)}}));
-  return checkOutputs(context.entry(), *outputs).in(flags.inputs);
+    DLC_TRY(saveTensors(flags.save, outputs.all(), {{"entry", std::string(entry.name)}}));
+  return outputs.check().in(name);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Predictions
+
+/// What an entry's first output says of each sample: a score for each class.
+struct Classes {
+  uint64_t count = 0;
+  /// The dataset's field that holds the right ones, if there is one, and the number that is none.
+  std::optional<size_t> labels;
+  int64_t ignored = 0;
+};
+
+/// Nothing where nobody says that the numbers of the first output are scores: data with labels do,
+/// and an input of the model's, such as a label of its loss, that is one of as many classes.
+Result<std::optional<Classes>> findClasses(const Plan &plan, const EntryInfo &entry,
+                                           const Dataset &data) {
+  if (entry.outputs.empty())
+    return std::optional<Classes>();
+  const ValueInfo &output = entry.outputs[0];
+  if (output.type.shape.size() != 2 || output.batchAxis != 0 || output.type.shape[1] == 0 ||
+      isWhole(output.type.dtype))
+    return std::optional<Classes>();
+  const uint64_t count = output.type.shape[1];
+  const std::vector<DatasetField> &fields = data.fields();
+  for (size_t i = 0; i < fields.size(); ++i)
+    if (fields[i].kind == FieldKind::Label) {
+      DLC_TRY(checkClasses(data, i, count, /*ignored=*/0, concat("output '", output.name, "'")));
+      return std::optional(Classes{count, i});
+    }
+  for (const EntryInfo &other : plan.entries)
+    for (const ValueInfo &input : other.inputs) {
+      const bool isLabel = input.classes == count && input.type.shape.size() == 1;
+      if (!isLabel || other.kind == DLC_ENTRY_INFER)
+        continue;
+      Classes classes{count, {}, input.ignored};
+      for (size_t i = 0; i < fields.size(); ++i)
+        if (fields[i].name == input.name && isWhole(fields[i].dtype) &&
+            TensorType{fields[i].dtype, fields[i].shape, {}}.elementCount() == 1) {
+          DLC_TRY(
+              checkClasses(data, i, count, input.ignored, concat("output '", output.name, "'")));
+          classes.labels = i;
+        }
+      return std::optional(classes);
+    }
+  return std::optional<Classes>();
 }
 
 /// Class with the largest score in one row of the first output.
@@ -191,55 +341,71 @@ std::pair<uint64_t, double> largest(const HostTensor &output, uint64_t row, uint
   return {best, score(best)};
 }
 
-/// Prints what the model takes each image of the test split for.
-Status predict(const InferFlags &flags, Context &context) {
-  const EntryInfo &entry = context.entry();
-  if (entry.outputs.empty() || entry.outputs[0].type.shape.size() != 2 ||
-      entry.outputs[0].type.shape[1] == 0 || entry.outputs[0].batchAxis != 0)
-    return invalid("entry '", entry.name,
-                   "': predictions need an output of scores by sample and class, found ",
-                   entry.outputs.empty() ? "none" : entry.outputs[0].type.str());
-  DLC_TRY_ASSIGN(data, openDataset(flags.data, Split::Test));
-  constexpr size_t labels = 1;
-  if (data->fields().size() != 2 || data->fields()[labels].kind != FieldKind::Label)
-    return invalid(data->name(), ": predictions are made of images with labels: of idx: or cifar:");
-  DLC_TRY_ASSIGN(loader, BatchLoader::create(entry, data));
-  printNotes(loader->notes(/*keepPartial=*/true));
-  DLC_TRY(loader->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = true}));
-  const uint64_t classes = entry.outputs[0].type.shape[1];
-  DLC_TRY(checkClasses(*data, labels, classes, /*ignored=*/0,
-                       concat("output '", entry.outputs[0].name, "'")));
-  uint64_t right = 0, seen = 0;
+/// Prints what the model takes each sample for, and how often it is right.
+class Predictions {
+public:
+  Predictions(const Dataset &data, const Classes &classes, bool json)
+      : data(data), classes(classes), json(json) {}
+
+  void print(uint32_t sample, uint64_t best, double score) {
+    Json line = {{"sample", sample}, {"prediction", best}, {"score", score}};
+    std::string text =
+        printf("%u: %llu (score %.3f", sample, static_cast<unsigned long long>(best), score);
+    ++seen;
+    if (classes.labels) {
+      const auto label = static_cast<int64_t>(
+          loadElement(data.fields()[*classes.labels].dtype, data.sample(sample, *classes.labels)));
+      const bool counts = classes.ignored == 0 || label != classes.ignored;
+      counted += counts;
+      right += counts && label == static_cast<int64_t>(best);
+      line["label"] = label;
+      text += concat(", label ", label);
+    }
+    if (json)
+      printJson(line);
+    else
+      std::printf("%s)\n", text.c_str());
+  }
+
+  void printSummary() const {
+    const double accuracy =
+        static_cast<double>(right) / std::max(1.0, static_cast<double>(counted));
+    Json line = Json::object();
+    std::string text;
+    if (classes.labels) {
+      line["accuracy"] = accuracy;
+      text = metricsText({{"accuracy", {accuracy}}}) + "  ";
+    }
+    line["samples"] = seen;
+    line["summary"] = true;
+    if (json)
+      printJson(line);
+    else
+      std::printf("%s%llu samples\n", text.c_str(), static_cast<unsigned long long>(seen));
+  }
+
+private:
+  const Dataset &data;
+  const Classes &classes;
+  bool json;
+  uint64_t seen = 0, counted = 0, right = 0;
+};
+
+Status predict(const InferFlags &flags, Context &context, Source &source, const Classes &classes) {
+  Predictions predictions(source.dataset(), classes, flags.json);
   for (uint64_t run = 0; run < flags.steps.value_or(UINT64_MAX); ++run) {
-    const Batch *batch = loader->next();
+    DLC_TRY_ASSIGN(batch, source.bindNext(context));
     if (!batch)
       break;
-    DLC_TRY(bindBatch(context, entry, *batch));
     DLC_TRY(context.run());
-    DLC_TRY(checkResults(context, batch->samples, data->name()));
+    DLC_TRY(checkResults(context, *batch, source.dataset().name()));
     DLC_TRY_ASSIGN(output, readOutput(context, 0));
-    for (uint64_t i = 0; i < batch->samples.size(); ++i) {
-      const auto [best, score] = largest(output, i, classes);
-      const auto label = static_cast<uint64_t>(*data->sample(batch->samples[i], labels));
-      right += best == label;
-      ++seen;
-      if (flags.json)
-        printJson({{"sample", batch->samples[i]},
-                   {"prediction", best},
-                   {"score", score},
-                   {"label", label}});
-      else
-        std::printf("%u: %llu (score %.3f, label %llu)\n", batch->samples[i],
-                    static_cast<unsigned long long>(best), score,
-                    static_cast<unsigned long long>(label));
+    for (uint64_t i = 0; i < batch->size(); ++i) {
+      const auto [best, score] = largest(output, i, classes.count);
+      predictions.print((*batch)[i], best, score);
     }
   }
-  const double accuracy = seen == 0 ? 0 : static_cast<double>(right) / static_cast<double>(seen);
-  if (flags.json)
-    printJson({{"accuracy", accuracy}, {"samples", seen}, {"summary", true}});
-  else
-    std::printf("%s  %llu images\n", metricsText({{"accuracy", {accuracy}}}).c_str(),
-                static_cast<unsigned long long>(seen));
+  predictions.printSummary();
   return {};
 }
 
@@ -255,12 +421,19 @@ Status infer(const InferFlags &flags) {
   if (!flags.save.empty())
     DLC_TRY(checkSave(flags));
   DLC_TRY_ASSIGN(state, flags.createState());
-  if (!flags.checkpoint.empty()) {
-    DLC_TRY_ASSIGN(metadata, loadVariables(*state, flags.checkpoint, LoadMode::Weights));
-  }
+  const Plan &plan = state->module()->plan();
   DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), flags.entry, DLC_ENTRY_INFER));
   DLC_TRY_ASSIGN(context, Context::create(state, entry->name));
-  return flags.inputs.empty() ? predict(flags, *context) : inferFile(flags, *context);
+  DLC_TRY_ASSIGN(source, Source::open(flags, *entry));
+  std::optional<Classes> classes;
+  if (flags.inputs.empty() && flags.save.empty()) {
+    DLC_TRY_ASSIGN(found, findClasses(plan, *entry, source->dataset()));
+    classes = found;
+  }
+  DLC_TRY(loadWeights(*state, flags.checkpoint, "predictions"));
+  DLC_TRY(source->begin());
+  return classes ? predict(flags, *context, *source, *classes)
+                 : writeOutputs(flags, *context, *source);
 }
 
 } // namespace dlc::runtime::tool

@@ -111,9 +111,9 @@ private:
 } // namespace
 
 Status checkLaunch(const LaunchFlags &flags) {
-  constexpr std::string_view known[] = {"train", "bench", "link"};
+  constexpr std::string_view known[] = {"train", "eval", "bench", "link"};
   if (std::ranges::find(known, flags.command[0]) == std::end(known))
-    return invalid("launch: ranks run train, bench or link, found '", flags.command[0], "'");
+    return invalid("launch: ranks run train, eval, bench or link, found '", flags.command[0], "'");
   if (flags.restarts != 0 && findFlag(flags.command, "--checkpoint").value.empty())
     return invalid("launch: --restarts needs a --checkpoint to begin from");
   if (flags.minRanks > flags.ranks)

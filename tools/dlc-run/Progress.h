@@ -14,6 +14,8 @@ public:
   /// own.
   explicit ProgressLine(bool plain = false);
 
+  /// Whether there is a bar, and not only lines.
+  bool isTerminal() const { return terminal; }
   /// Says that `done` of `total` parts of `title` are done, with `text` beside it and about
   /// `secondsLeft` to go. Draws only when there is something new to see.
   void update(const std::string &title, uint64_t done, uint64_t total, const std::string &text,

@@ -1,4 +1,5 @@
 // dlc-run train: from initial values or a checkpoint to a trained model.
+#include "runtime/Core/FileKind.h"
 #include "runtime/Core/FileWriter.h"
 #include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Support.h"
@@ -43,8 +44,9 @@ void stopOn(std::initializer_list<int> signals) {
 /// Shows a run to people or, with --json, to scripts.
 class Reporter : public TrainObserver {
 public:
-  Reporter(bool json, std::optional<uint64_t> stepLimit, bool plain)
-      : json(json), stepLimit(stepLimit), bar(plain) {}
+  /// `averaged`: evaluations are of the averages of the weights, epochs of the weights themselves.
+  Reporter(bool json, std::optional<uint64_t> stepLimit, bool averaged, bool plain)
+      : json(json), averaged(averaged), stepLimit(stepLimit), bar(plain) {}
 
   bool shouldStop() override { return interrupted != 0; }
 
@@ -79,7 +81,8 @@ public:
                "  ", metricsText(report.train),
                printf("  %.0f samples/s", static_cast<double>(samples) / seconds));
     if (report.test)
-      line += "  test " + metricsText(report.test->metrics);
+      line +=
+          (averaged ? "  test of the averages " : "  test ") + metricsText(report.test->metrics);
     bar.finish(line);
   }
 
@@ -100,15 +103,17 @@ public:
   }
 
 private:
-  static Json describe(const EpochReport &report) {
+  Json describe(const EpochReport &report) const {
     Json line = {{"epoch", report.progress.epoch}, {"step", report.progress.step}};
     addMetrics(line, report.train);
     if (report.test)
       addMetrics(line, report.test->metrics, "test_");
+    if (report.test && averaged)
+      line["test_of"] = "averages";
     return line;
   }
 
-  bool json;
+  bool json, averaged;
   std::optional<uint64_t> stepLimit;
   ProgressLine bar;
   std::optional<EpochReport> last;
@@ -180,8 +185,11 @@ Status checkCheckpoint(const TrainFlags &flags, const Plan &plan) {
   Result<SafetensorsFile> file = SafetensorsFile::open(path);
   Result<TrainingProgress> progress =
       file.ok() ? progressFrom(file->metadata()) : Result<TrainingProgress>(file.takeStatus());
-  if (!progress.ok())
-    return invalid(path, ": exists and is no checkpoint; name another file, or remove it");
+  if (!progress.ok()) {
+    const std::string_view kind = fileKind(path);
+    return invalid(path, ": exists and is ", kind.empty() ? "" : concat(kind, ", "),
+                   "no checkpoint; name another file, or remove it");
+  }
   if (flags.overwrite)
     return {};
   auto model = file->metadata().find("model");
@@ -229,32 +237,26 @@ std::string decimalText(double number) {
   return {digits, std::to_chars(digits, digits + sizeof(digits), number).ptr};
 }
 
-/// What the ranks must have alike: files may differ from machine to machine.
+/// What the ranks must have alike.
 Facts factsOf(const TrainFlags &flags, const Prepared &prepared) {
-  const Module &module = *prepared.state->module();
   std::string overrides;
   for (const auto &[name, value] : flags.overrides)
     addItem(overrides, concat(name, "=", decimalText(value)));
-  auto number = [](const std::optional<uint64_t> &given) {
-    return given ? std::to_string(*given) : std::string("none");
-  };
-  return {
-      {"the module", hexadecimal(module.note().file_hash)},
-      {"the plan", module.graphHash()},
-      {"the device", std::string(prepared.state->device()->name())},
+  Facts facts = commonFacts(flags, *prepared.state);
+  const Facts own = {
       {"training data of", describeSamples(*prepared.train)},
       {"test data of", prepared.test ? describeSamples(*prepared.test) : "none"},
-      {"--seed", number(flags.seed)},
-      {"--epochs", number(flags.epochs)},
-      {"--steps", number(flags.steps)},
+      {"--epochs", optionalText(flags.epochs)},
+      {"--steps", optionalText(flags.steps)},
       {"--checkpoint", flags.checkpoint.empty() ? "none" : "a file"},
       {"--resume", flags.resume ? "given" : "none"},
       {"--init-from", flags.initFrom.empty() ? "none" : "a file"},
       {"--checkpoint-every", std::to_string(flags.checkpointEvery)},
       {"--check-ranks", std::to_string(flags.checkRanks)},
       {"--augment", concat("crop:", flags.augmentation.crop, " flip:", flags.augmentation.flip)},
-      {"--trace", flags.trace.empty() ? "none" : "a file"},
       {"--override", overrides.empty() ? "none" : overrides}};
+  facts.insert(facts.end(), own.begin(), own.end());
+  return facts;
 }
 
 /// How many ranks wrote a checkpoint.
@@ -364,6 +366,23 @@ Result<std::unique_ptr<Trainer>> createTrainer(const Prepared &prepared,
   });
 }
 
+/// What the end of a run says: what was kept of it, and how to go on. That a checkpoint could not
+/// be written is said elsewhere.
+void sayEnd(const TrainFlags &flags, const Trainer &trainer) {
+  const TrainingProgress &end = trainer.progress();
+  const bool complete = end.epoch >= trainer.epochs();
+  std::string line = concat(complete ? "done" : "stopped", " after step ", end.step, "; ");
+  if (flags.checkpoint.empty())
+    line += "nothing was kept, as there is no --checkpoint";
+  else if (trainer.lastSaved() != end.step)
+    return;
+  else if (complete)
+    line += concat(flags.checkpoint, ": --resume --epochs ", end.epoch + 1, " trains one more");
+  else
+    line += concat(flags.checkpoint, ": --resume continues");
+  std::fprintf(stderr, "note: %s\n", line.c_str());
+}
+
 Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ranks) {
   const bool first = ranks->rank() == 0;
   DLC_TRY_ASSIGN(threads, threadsOfRank(*ranks));
@@ -383,9 +402,12 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
   Result<std::unique_ptr<Trainer>> created = createTrainer(*prepared, options, progress);
   DLC_TRY(beginTogether(*ranks, created.status(), {}));
   const std::unique_ptr<Trainer> trainer = std::move(*created);
+  const bool isDone = progress.epoch >= trainer->epochs();
   if (first)
     printNotes(trainer->notes());
-  if (progress.epoch >= trainer->epochs() && first)
+  if (flags.checkpoint.empty() && first)
+    std::fprintf(stderr, "note: no --checkpoint: nothing that is trained will be kept\n");
+  if (isDone && first)
     std::fprintf(
         stderr,
         "note: nothing to do: %s has trained %llu of %llu epochs; --epochs %llu trains one more\n",
@@ -399,8 +421,10 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
     DLC_TRY(trainer->run(silent).in(flags.module));
     return tracer->finish(plan, *ranks, nullptr);
   }
-  Reporter reporter(flags.json, flags.steps, launchedBy().by == "mpirun");
+  Reporter reporter(flags.json, flags.steps, keepsAverages(plan), launchedBy().by == "mpirun");
   DLC_TRY(trainer->run(reporter).in(flags.module));
+  if (!isDone)
+    sayEnd(flags, *trainer);
   Json summary = reporter.summary(*trainer);
   DLC_TRY(tracer->finish(plan, *ranks, flags.json ? &summary : nullptr));
   if (flags.json)

@@ -39,6 +39,7 @@ struct CommandLine {
   static void refuse(CLI::App *command, std::function<Status()> check);
   static void addDevice(CLI::App *command, DeviceFlags &flags);
   static void addDeviceDetails(CLI::App *command, DeviceFlags &flags);
+  static void addTrace(CLI::App *command, RanksFlags &flags);
   static void addRanks(CLI::App *command, RanksFlags &flags);
   CLI::App *addRunning(const char *name, const char *description, RunFlags &flags);
   void addTrain();
@@ -58,6 +59,8 @@ struct CommandLine {
 
 constexpr const char *dataText =
     "idx:DIR, cifar:DIR, safetensors:FILE, npz:FILE, text:FILE or words:FILE";
+
+constexpr const char *inferDataText = "idx:DIR, cifar:DIR, safetensors:FILE or npz:FILE";
 
 CLI::App *CommandLine::add(const char *name, const char *description) {
   return app.add_subcommand(name, description);
@@ -96,13 +99,16 @@ void CommandLine::addDeviceDetails(CLI::App *command, DeviceFlags &flags) {
                     "cuda and simt: dlc's own kernels for all calls of cuBLASLt and cuDNN");
 }
 
-/// What those take that run on several ranks.
-void CommandLine::addRanks(CLI::App *command, RanksFlags &flags) {
+void CommandLine::addTrace(CLI::App *command, RanksFlags &flags) {
   command
       ->add_option("--trace", flags.trace,
                    "file for what each rank does when; Perfetto and chrome://tracing show it")
       ->type_name("FILE")
       ->check(fileName());
+}
+
+/// What those take that run on several ranks.
+void CommandLine::addRanks(CLI::App *command, RanksFlags &flags) {
   command
       ->add_option("--timeout", flags.timeout,
                    "seconds that a rank may keep the others waiting; default: 30")
@@ -188,6 +194,7 @@ void CommandLine::addTrain() {
           },
           "move images by up to N pixels, mirror half of them: crop:N, flip or both")
       ->type_name("crop:N,flip");
+  addTrace(trainCommand, train);
   addRanks(trainCommand, train);
   trainCommand
       ->add_option_function<std::vector<std::string>>(
@@ -207,23 +214,24 @@ void CommandLine::addInfer() {
       ->add_option("--checkpoint", infer.checkpoint, "weights to use; default: initial values")
       ->type_name("FILE")
       ->check(fileName());
-  CLI::Option *inputs = inferCommand
-                            ->add_option("--inputs", infer.inputs,
-                                         "safetensors with the inputs, any number of samples")
-                            ->type_name("FILE");
+  CLI::Option *inputs =
+      inferCommand
+          ->add_option("--inputs", infer.inputs,
+                       "npz or safetensors with the inputs, any number of samples")
+          ->type_name("FILE");
   inferCommand->add_option("--save", infer.save, "file for the outputs; default: print them")
       ->type_name("FILE")
       ->check(fileName());
-  inferCommand->add_option("--data", infer.data, "idx:DIR: print a prediction for each test image")
+  inferCommand->add_option("--data", infer.data, "its test samples: " + std::string(inferDataText))
       ->type_name("DATA")
       ->excludes(inputs);
   inferCommand->callback([this] {
     if (infer.inputs.empty() && infer.data.empty())
-      throw CLI::RequiredError("one of --inputs FILE and --data idx:DIR");
+      throw CLI::RequiredError("one of --inputs FILE and --data DATA");
   });
   inferCommand->add_option("--entry", infer.entry, "entry to run; default: the first that infers")
       ->type_name("NAME");
-  inferCommand->add_option("--steps", infer.steps, "with --data: at most N batches")
+  inferCommand->add_option("--steps", infer.steps, "at most N batches")
       ->type_name("N")
       ->check(wholeNumber(1));
 }
@@ -241,6 +249,7 @@ void CommandLine::addBench() {
       ->type_name("N")
       ->check(wholeNumber(1));
   benchCommand->add_flag("--layers", bench.layers, "time of each record of the plan");
+  addTrace(benchCommand, bench);
   addRanks(benchCommand, bench);
 }
 
@@ -369,7 +378,7 @@ void CommandLine::addCheck() {
 
 void CommandLine::addLaunch() {
   launchCommand =
-      add("launch", "run train, bench or link on several ranks, started by Open MPI's mpirun");
+      add("launch", "run train, eval, bench or link on several ranks, by Open MPI's mpirun");
   launchCommand
       ->add_option("-n", launch.ranks, "ranks: processes, each with a replica of the model")
       ->required()
@@ -390,7 +399,8 @@ void CommandLine::addLaunch() {
       ->type_name("N")
       ->check(wholeNumber(1));
   launchCommand
-      ->add_option("command", launch.command, "behind --: train, bench or link, and its flags")
+      ->add_option("command", launch.command,
+                   "behind --: train, eval, bench or link, and its flags")
       ->required()
       ->type_name("-- COMMAND ...");
   refuse(launchCommand, [this] { return checkLaunch(launch); });
@@ -410,6 +420,7 @@ CommandLine::CommandLine() {
   evalCommand->add_option("--steps", eval.steps, "at most N batches")
       ->type_name("N")
       ->check(wholeNumber(1));
+  addRanks(evalCommand, eval);
   addInfer();
   addBench();
   addSimulate();
