@@ -46,6 +46,7 @@ def main():
     command = arguments.command
     if not command:
         parser.error("no command")
+    load = os.getloadavg()[0]  # of others, before the command makes its own
     out = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if out.returncode != 0:
         sys.exit(f"record: {command[0]} ended with status {out.returncode}; nothing was written")
@@ -53,7 +54,7 @@ def main():
     record = {
         "date": today,
         "command": [without_folders(part) for part in command],
-        "host": {**cpu(), "cores": os.cpu_count(), "load": os.getloadavg()[0], "system": platform.platform()},
+        "host": {**cpu(), "cores": os.cpu_count(), "load": load, "system": platform.platform()},
         "versions": {"commit": first_line("git", "rev-parse", "HEAD"), "dlc": first_line("build/release/bin/dlc", "--version"),
                      "clang": first_line("clang-22", "--version"), "onednn": first_line("dpkg-query", "-Wf", "${Version}", "libdnnl-dev")},
         "figures": [json.loads(line) for line in out.stdout.splitlines() if line.startswith("{")],

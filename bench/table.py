@@ -41,13 +41,23 @@ def compiling(it):
     return f"{it['compile_s']:.1f}" + (f" ({it['cached_compile_s']:.1f} cached)" if "cached_compile_s" in it else "")
 
 
+def variant(it):
+    """That of PyTorch which was the fastest, as far as there were others."""
+    best = it["rivals"][it["best_rival"]]
+    return ", ".join([it["best_rival"], *(best[key].replace("_", " ") for key in ("layout", "settings") if key in best)])
+
+
 def compare_table(title, figures, modes):
-    lines = [f"**{title}**", "", *header(["network"], "batch", "dlc ms", *(f"{mode} ms" for mode in modes), "speed-up over the best", "range", "compile s",
-                                         "first step ms", "memory MiB")]
+    strict, tried = (any(key in it for it in figures) for key in ("strict", "variants"))
+    lines = [f"**{title}**", "", *header(["network"], "batch", "dlc ms", *(["strict ms"] if strict else []), *(f"{mode} ms" for mode in modes),
+                                         *(["the best"] if tried else []), "speed-up over the best", "range", *(["strict", "range"] if strict else []),
+                                         "compile s", "first step ms", "memory MiB")]
+    gain = lambda it: (f"{it['speedup']:.2f}", f"{it['speedup_min']:.2f} - {it['speedup_max']:.2f}") if it else ("-", "-")
     for it in figures:
-        best = it["rivals"][it["best_rival"]]
-        lines.append(row(it["net"], str(it["batch"]), f"{it['dlc_ms']:.4g}", *(f"{it['rivals'][mode]['ms']:.4g}" if mode in it["rivals"] else "-" for mode in modes),
-                         f"{best['speedup']:.2f}", f"{best['speedup_min']:.2f} - {best['speedup_max']:.2f}",
+        careful = it.get("strict")
+        lines.append(row(it["net"], str(it["batch"]), f"{it['dlc_ms']:.4g}", *([f"{careful['ms']:.4g}" if careful else "-"] if strict else []),
+                         *(f"{it['rivals'][mode]['ms']:.4g}" if mode in it["rivals"] else "-" for mode in modes),
+                         *([variant(it)] if tried else []), *gain(it["rivals"][it["best_rival"]]), *(gain(careful) if strict else ()),
                          compiling(it), f"{it['load_to_first_step_ms']:.0f}", memory(it)))
     return lines + [""]
 
@@ -58,6 +68,9 @@ def compare_tables(record):
     versions = {mode: it["rivals"][mode]["version"] for it in figures for mode in it["rivals"]}
     lines = [origin(record, f"{figures[0]['threads']} threads", "float32") + "; "
              + ", ".join(f"{mode} {version}" for mode, version in versions.items() if mode != "compile") + ".", ""]
+    left_out = {settings: missing for it in figures for settings, missing in it.get("left_out", {}).items()}
+    if left_out:
+        lines += ["PyTorch was not tried with " + ", ".join(f"{settings}, for want of {missing}" for settings, missing in left_out.items()) + ".", ""]
     if steps:
         lines += compare_table("Training step", steps, ["eager", "compile"])
     if calls:
@@ -66,27 +79,36 @@ def compare_tables(record):
 
 
 def scaling_tables(record):
-    """A row a network, way of scaling and link; of each variant with sums beside kernels what dlc simulates in brackets."""
+    """A row a network, way of scaling and link; of each variant with sums beside kernels what dlc simulates in brackets. Records of before each
+    was divided by the time of one rank of its own kind have no efficiency."""
     groups = {}
     for it in record["figures"]:
         groups.setdefault((it["case"], it["mode"], it["rate"], it.get("delay_us", 0)), {})[it["variant"]] = it
     overlapped = [name for name in ("buckets", "bf16") if any(name in variants for variants in groups.values())]
     whole = any("whole" in variants for variants in groups.values())
-    columns = [column for name in overlapped for column in ({"buckets": "in buckets ms"}.get(name, f"{name} ms"), "communication beside backward", "hidden")]
+    own = any("efficiency" in it for it in record["figures"])
+    efficient = ["efficiency"] if own else []
+    columns = [column for name in overlapped for column in ({"buckets": "in buckets ms"}.get(name, f"{name} ms"), *efficient,
+                                                            "communication beside backward", "hidden")]
     lines = [origin(record, f"{record['figures'][0]['ranks']} ranks of one core") + ".", "",
-             *header(["network, batch", "scaling", "link"], "one rank ms", *(["sum at the end ms"] if whole else []), *columns, "DDP ms")]
+             *header(["network, batch", "scaling", "link"], "one rank ms", *(["sum at the end ms", *efficient] if whole else []), *columns,
+                     *(["DDP, one rank ms"] if own else []), "DDP ms", *efficient)]
     simulated = lambda it: f"{it['median_ms']:.1f} ({it['predicted_ms']:.1f})"
+    efficiency = lambda it: [f"{100 * it['efficiency']:.0f}%"] if own else []
     for (case, mode, rate, delay), variants in groups.items():
         net, batch = case.split("/")
         link = rate.replace("mbit", " Mb/s").replace("gbit", " Gb/s") + (f", {delay / 1000:g} ms away" if delay else "")
-        cells = [f"{NETWORKS.get(net, net)}, {batch}", mode, link,
-                 f"{next(iter(variants.values()))['one_rank_ms']:.1f}"]
+        ours, ddp = next((it for name, it in variants.items() if name != "ddp" or not own), None), variants.get("ddp")
+        cells = [f"{NETWORKS.get(net, net)}, {batch}", mode, link, f"{ours['one_rank_ms']:.1f}" if ours else "-"]
         if whole:
-            cells.append(simulated(variants["whole"]) if "whole" in variants else "-")
+            cells += [simulated(variants["whole"]), *efficiency(variants["whole"])] if "whole" in variants else ["-"] * (1 + len(efficient))
         for name in overlapped:
             it = variants.get(name)
-            cells += [simulated(it), f"{it['communication_ms'] / it['backward_ms']:.2f}", f"{100 * it['overlap']:.1f}%"] if it else ["-"] * 3
-        lines.append(row(*cells, f"{variants['ddp']['median_ms']:.1f}" if "ddp" in variants else "-"))
+            cells += ([simulated(it), *efficiency(it), f"{it['communication_ms'] / it['backward_ms']:.2f}", f"{100 * it['overlap']:.1f}%"]
+                      if it else ["-"] * (3 + len(efficient)))
+        if own:
+            cells.append(f"{ddp['one_rank_ms']:.1f}" if ddp else "-")
+        lines.append(row(*cells, *([f"{ddp['median_ms']:.1f}", *efficiency(ddp)] if ddp else ["-"] * (1 + len(efficient)))))
     return lines + [""]
 
 

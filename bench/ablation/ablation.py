@@ -7,7 +7,8 @@ budget.
 usage: ablation.py [--tools build/release/bin] [--cases alexnet/64,resnet50/16] [--variants default,no dl-fuse] [--threads 2] [--rounds 7] [--json]
 
 A variant's losses, gradients and variables of one step are compared with the default's first (dlc-run check); one that differs is a line that says
-so, and is not timed; nor is one whose module is the default's to the byte. Then rounds alternate over the variants; each gives a time a variant, and its ratio to the default's of the same round.
+so, and is not timed; nor is one whose module is the default's to the byte. Then rounds alternate over the variants, of which another begins each
+time; each gives a time a variant, and its ratio to the default's of the same round.
 """
 import argparse
 import filecmp
@@ -20,6 +21,9 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "bench"))
+from turns import turns
+
 MODELS = {"lenet": "examples/lenet/lenet.dl", "alexnet": "bench/gpu/alexnet.dl", "vgg16": "bench/gpu/vgg16.dl", "resnet50": "examples/resnet50/resnet50.dl"}
 
 TUNED, BUDGET = "tuned", "within "
@@ -90,7 +94,7 @@ def ablate(case, wanted, arguments, folder):
         variants[-1].check(variants[0])
     sound = [variant for variant in variants if not variant.reason]
     for round in range(arguments.rounds):
-        for variant in sound:
+        for variant in turns(sound, round):
             variant.time(arguments.steps)
         say(f"{case}: round {round + 1} of {arguments.rounds}")
     for variant in variants:

@@ -4,9 +4,10 @@
 usage: rivals.py --net resnet50 [--batch 256] [--precision f32|tf32|bf16] [--mode eager|compile|reduce-overhead] [--steps 20]
        rivals.py --ceilings       what the device reaches at most: copies, and products in each precision
        rivals.py --serve ...      for compare.py: does what each line of the standard input asks, answers with one JSON object a line
-Prints one JSON object a line: median / min / max ms of a step, as dlc-run bench each of them waited for, inputs on the device. A step
+Prints one JSON object a line: median / min / max ms of a step, as dlc-run bench each of them waited for, inputs on the device, behind as
+many steps that warm up. A step
 is forward, loss, backward, SGD with momentum and weight decay (fused). The networks are those of examples, bench/gpu and bench/compare:
-all without dropout. cudnn.benchmark is on, convolutions are channels_last; f32 is strict, bf16 is autocast. Needs torch alone; with
+all without dropout. cudnn.benchmark is on, images are as --layout says; f32 is strict, bf16 is autocast. Needs torch alone; with
 --infer, numpy, safetensors and the library of --mode, all from PyPI.
 """
 import argparse
@@ -239,6 +240,7 @@ TEXTS = {"lstm_ptb": (lambda: LanguageModel(10000, 256), lambda n: (32, n), 1000
          "gpt": (Gpt, lambda n: (n, 256), 50257, 1, adamw)}
 SMOOTHING = {"resnet50": 0.1}  # of the labels, as the model of that name says
 MODES = ("eager", "compile", "reduce-overhead", "max-autotune")
+WARM_UP = 3  # steps, as dlc-run bench
 
 
 def choose(precision):
@@ -246,8 +248,10 @@ def choose(precision):
     torch.backends.cudnn.benchmark = True
 
 
-def timed(step, wait, steps):
-    """Milliseconds of each step."""
+def timed(step, wait, steps, warm_up=WARM_UP):
+    """Milliseconds of each step behind those that warm up."""
+    for _ in range(warm_up):
+        step()
     times = []
     for _ in range(steps):
         wait()
@@ -279,12 +283,15 @@ class Torch:
             self.net = make().to(self.device).train(not options.infer)
             self.image = torch.rand(options.batch, *shape, device=self.device)
             self.label = torch.randint(0, classes, (options.batch, *pixels), device=self.device)
-            if len(shape) == 3:
+            if len(shape) == 3 and options.layout == "channels_last":
                 self.net, self.image = (it.to(memory_format=torch.channels_last) for it in (self.net, self.image))
             optimizer = lambda p: torch.optim.SGD(p, lr=1e-3, momentum=0.9, weight_decay=5e-4, fused=True)
         self.optimizer = optimizer(self.net.parameters())
         self.run = self.net
         if options.mode in MODES[1:]:
+            if options.infer:  # weights are packed and norms folded when it is compiled
+                from torch._inductor import config
+                config.freezing = True
             self.run = torch.compile(self.net, mode=None if options.mode == "compile" else options.mode)
         self.step = self.infer if options.infer else self.train
 
@@ -402,7 +409,7 @@ def save(tensors, path):
 
 
 def serve(options):
-    """Answers `start FILE`, `load FILE`, `results FILE`, `exact FILE` and `time STEPS`, one line each."""
+    """Answers `start FILE`, `load FILE`, `results FILE`, `exact FILE` and `time WARM_UP STEPS`, one line each."""
     started = time.perf_counter()
     rival = make(options)
     rival.step()
@@ -416,7 +423,8 @@ def serve(options):
         elif what in ("start", "results", "exact"):
             save(getattr(rival, what)(), value)
         elif what == "time":
-            answer["ms"] = timed(rival.step, rival.wait, int(value))
+            warm_up, steps = map(int, value.split())
+            answer["ms"] = timed(rival.step, rival.wait, steps, warm_up)
         else:
             answer["error"] = f"unknown request {what}"
         print(json.dumps(answer), flush=True)
@@ -424,7 +432,6 @@ def serve(options):
 
 def measure(options):
     rival = make(options)
-    timed(rival.step, rival.wait, 5)
     times = timed(rival.step, rival.wait, options.steps)
     median = statistics.median(times)
     return {"median_ms": round(median, 4), "min_ms": round(min(times), 4), "max_ms": round(max(times), 4),
@@ -436,13 +443,11 @@ def ceilings(device):
     wait = torch.cuda.synchronize if device == "cuda" else lambda: None
     source = torch.zeros(1 << 28, device=device)
     target = torch.empty_like(source)
-    timed(lambda: target.copy_(source), wait, 3)
     milliseconds = min(timed(lambda: target.copy_(source), wait, 10))
     yield {"what": "copy", "value": 2 * source.nbytes / milliseconds * 1e-6, "unit": "GB/s"}
     for precision, dtype in (("f32", torch.float32), ("tf32", torch.float32), ("bf16", torch.bfloat16)):
         choose(precision)
         a = torch.rand(8192, 8192, device=device, dtype=dtype)
-        timed(lambda: a @ a, wait, 3)
         milliseconds = min(timed(lambda: a @ a, wait, 5))
         yield {"what": f"product in {precision}", "value": 2 * 8192**3 / milliseconds * 1e-9, "unit": "TFLOP/s"}
 
@@ -454,6 +459,7 @@ def main():
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--precision", choices=("f32", "tf32", "bf16"), default="f32")
     parser.add_argument("--mode", choices=(*MODES, "onnxruntime", "openvino"), default="eager")
+    parser.add_argument("--layout", choices=("contiguous", "channels_last"), default="channels_last", help="of images")
     parser.add_argument("--infer", action="store_true", help="inference in place of training")
     parser.add_argument("--threads", type=int, help="of the CPU; default: one for each processor")
     parser.add_argument("--steps", type=int, default=20)
@@ -470,7 +476,7 @@ def main():
             print(json.dumps(line), flush=True)
         return
     result = {"rival": "pytorch", "version": torch.__version__, "cudnn": torch.backends.cudnn.version(), "net": options.net,
-              "batch": options.batch, "precision": options.precision, "mode": options.mode}
+              "batch": options.batch, "precision": options.precision, "mode": options.mode, "layout": options.layout}
     try:
         result |= measure(options)
     except Exception as error:  # what this PyTorch cannot run is a line of the record
