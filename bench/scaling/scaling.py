@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Times data-parallel training over links that tc limits, one core a rank: without overlap, with it, with gradients in bf16, and PyTorch DDP.
 
-usage: scaling.py [--tools build/release/bin] [--cases lenet/256] [--rates 100mbit,1gbit,10gbit] [--ranks 2] [--steps 20] [--delay US]
-                  [--variants whole,buckets,bf16,1bit,top-k,ddp] [--modes weak,strong] [--python PYTHON] [--json]
+usage: scaling.py [--tools build/release/bin] [--cases lenet/256] [--rates 100mbit,1gbit,10gbit] [--ranks 2] [--steps 20] [--rounds 3]
+                  [--delay US] [--variants whole,buckets,bf16,1bit,top-k,ddp] [--modes weak,strong] [--python PYTHON] [--settings plain,jemalloc]
+                  [--json]
        scaling.py --start-up [--ranks 4] --data idx:DIR     what `dlc-run launch` takes beyond mpirun, to the end of the first step
        scaling.py --alone [--rounds 9]                      a data-parallel build on one rank beside one without, in pairs
        scaling.py --sums [--rates 100mbit] [--within 400mbit]    four ranks' sums beside those that `dlc-run simulate` makes of the same network
 
 A case is a network and the batch of one rank; strong scaling divides it among the ranks. Each variant of dlc is compiled for what
-`dlc-run link` measures on the link. `whole` reduces all gradients behind the backward pass. Times are medians of steps as the slowest rank
-took; communication and what of it is exposed come from the time stamps of a trace, of rank 0;
-`predicted_ms` is what `dlc-run simulate` says, run on all nodes at once. `ddp` needs --python with torch.
+`dlc-run link` measures on the link. `whole` reduces all gradients behind the backward pass. All variants take turns, another begins each
+round, each beside one rank of its own kind, dlc's or PyTorch's, of the whole batch: by that its speed-up and its efficiency are counted. A
+round's time is the median of steps as the slowest rank took, behind three that warm up; communication and what of it is exposed come from the
+time stamps of a trace, of rank 0; `predicted_ms` is what `dlc-run simulate` says, run on all nodes at once.
+`ddp` needs --python with torch. It gets the layout of images and the settings (bench/compare/variants.py) with which one rank is fastest.
 Needs root, see cluster.py.
 """
 import argparse
@@ -25,8 +28,10 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.dirname(HERE), os.path.join(os.path.dirname(HERE), "compare")]
 import cluster
+import variants
+from turns import turns
 
 MODELS = {"lenet": "examples/lenet/lenet.dl", "mlp": "examples/mlp/mlp.dl", "alexnet": "bench/gpu/alexnet.dl",
           "residual": "bench/training/residual.dl", "resnet50": "examples/resnet50/resnet50.dl"}
@@ -36,6 +41,7 @@ VARIANTS = {"whole": ["--disable-pass=dl-bucket-gradients"], "buckets": [], "bf1
 SUMS = (("ring", "scatter and gather"), ("ring", "ring"), ("tree", "binomial"), ("two-level", "scatter and gather"))
 ALGORITHMS = {"ring": "1", "binomial": "2"}
 DDP = ("lenet", "mlp", "alexnet", "resnet50")
+NO_IMAGES = ("mlp",)
 
 
 def say(text):
@@ -48,6 +54,24 @@ def output(*command, **more):
 
 def last_object(text):
     return json.loads([line for line in text.splitlines() if line.startswith("{")][-1])
+
+
+def take_turns(one, many, rounds):
+    """The times of what runs on one rank and on many, by name: in each round all once, another first."""
+    programs = [(name, group, run) for group, those in enumerate((one, many)) for name, run in those.items()]
+    times = [{name: [] for name in those} for those in (one, many)]
+    for round in range(rounds):
+        for name, group, run in turns(programs, round):
+            times[group][name].append(run())
+    return times
+
+
+def scaled(alone, times, mode, ranks):
+    """How a variant scales from one rank of its own kind: both in milliseconds, by rounds. Weak: each rank has the batch of the one."""
+    gains = [one / many * (ranks if mode == "weak" else 1) for one, many in zip(alone, times)]
+    return {"one_rank_ms": statistics.median(alone), "one_rank_rounds_ms": alone, "median_ms": statistics.median(times), "rounds_ms": times,
+            "speedup": statistics.median(gains), "efficiency": statistics.median(gains) / ranks, "efficiency_min": min(gains) / ranks,
+            "efficiency_max": max(gains) / ranks}
 
 
 class Bench:
@@ -68,18 +92,21 @@ class Bench:
         return (alone, (measured["beside"]["alpha"], measured["beside"]["beta"], measured["beside"]["lost"])) if module else alone
 
     def single(self, net, batch):
-        """One rank of one core, without anything for ranks."""
+        """A step of one rank of one core, without anything for ranks."""
         return last_object(output("taskset", "-c", "0", self.run, "bench", self.compile(net, batch), "--steps", str(self.options.steps),
                                   "--json"))["median_ms"]
 
-    def dlc_variant(self, nodes, net, batch, variant, link, beside):
-        module = self.compile(net, batch, "--data-parallel", f"--link={link[0]:.3g},{link[1]:.3g}", *VARIANTS[variant])
+    def module(self, net, batch, variant, link):
+        return self.compile(net, batch, "--data-parallel", f"--link={link[0]:.3g},{link[1]:.3g}", *VARIANTS[variant])
+
+    def ranks(self, nodes, module, *more):
+        return last_object(nodes.mpirun(self.run, "bench", module, "--steps", str(self.options.steps), "--json", *more))
+
+    def traced(self, nodes, module, link, beside):
+        """What a trace says of a step, and the simulation."""
         trace = os.path.join(self.folder, "trace.json")
-        steps = ["--steps", str(self.options.steps), "--json"]
-        untraced = last_object(nodes.mpirun(self.run, "bench", module, *steps))
-        traced = last_object(nodes.mpirun(self.run, "bench", module, *steps, "--trace", trace))["trace"]["ranks"][0]
-        row = {key: untraced[key] for key in ("median_ms", "min_ms", "max_ms")}
-        row.update({key: traced[key] for key in ("backward_ms", "communication_ms", "exposed_ms", "waiting_ms", "overlap")})
+        traced = self.ranks(nodes, module, "--trace", trace)["trace"]["ranks"][0]
+        row = {key: traced[key] for key in ("backward_ms", "communication_ms", "exposed_ms", "waiting_ms", "overlap")}
         row["predicted_ms"] = self.predicted(nodes, module, link, beside)
         row["transport_cpu_share"] = traced["transport_cpu_s"] / (traced["step_ms"] * 1e-3 * (traced["steps"] + 1))
         row["sums"] = sum(event["cat"] == "collective" and event["pid"] == 0 and event["args"]["step"] == 1
@@ -92,34 +119,73 @@ class Bench:
                                         "--beside", ",".join(map(str, beside)), "--json"])
         return max(last_object(each)["step_ms"] for each in lines)
 
-    def ddp(self, nodes, net, batch):
+    def ddp(self, net, batch, layout, settings, *more):
+        """A command of one rank of DDP."""
+        given = variants.environment(settings, 1, self.prefix())
+        return ["env", *(f"{name}={value}" for name, value in given.items()), self.options.python, os.path.join(HERE, "ddp.py"), "--net", net,
+                "--batch", str(batch), "--layout", layout, "--steps", str(self.options.steps), *more]
+
+    def prefix(self):
+        return os.path.dirname(os.path.dirname(os.path.abspath(self.options.python)))
+
+    def ddp_single(self, net, batch, layout, settings):
+        return last_object(output("taskset", "-c", "0", *self.ddp(net, batch, layout, settings, "--rank", "0", "--ranks", "1", "--master", "127.0.0.1",
+                                                                  "--interface", "lo")))
+
+    def ddp_ranks(self, nodes, net, batch, layout, settings):
         def command(node):
-            return [self.options.python, os.path.join(HERE, "ddp.py"), "--net", net, "--batch", str(batch), "--rank", str(node), "--ranks",
-                    str(nodes.nodes), "--master", nodes.address(0), "--steps", str(self.options.steps)]
+            return self.ddp(net, batch, layout, settings, "--rank", str(node), "--ranks", str(nodes.nodes), "--master", nodes.address(0))
         return last_object(nodes.each(command)[0])
 
-    def case(self, nodes, rate, link, net, batch, mode, alone):
+    def choose_ddp(self, net, batch):
+        """Layout and settings with which one rank is fastest, and what was tried."""
+        left_out = {each: missing for each in self.options.settings if (missing := variants.lacking(each, self.prefix()))}
+        for settings, missing in left_out.items():
+            say(f"PyTorch is not tried with {settings}: this machine lacks {missing}")
+        trials = []
+
+        def trial(mode, layout, settings):
+            trials.append({"layout": layout, "settings": settings, "ms": self.ddp_single(net, batch, layout, settings)["min_ms"]})
+            return trials[-1]["ms"]
+        layouts = variants.LAYOUTS[:1] if net in NO_IMAGES else variants.LAYOUTS
+        settings = [each for each in self.options.settings if each not in left_out]
+        layout, best = variants.choose(["eager"], layouts, settings, trial)["eager"]
+        return {"layout": layout, "settings": best, "tried": trials, "left_out": left_out}
+
+    def case(self, nodes, rate, link, net, batch, mode, ddp):
         ranks = nodes.nodes
         share = batch if mode == "weak" else batch // ranks
         # Of one network and batch, for all variants of it.
         beside = self.link(nodes, self.compile(net, share))[1]
-        for variant in self.options.variants:
-            if variant == "ddp" and net not in DDP:
-                continue
-            row = self.ddp(nodes, net, share) if variant == "ddp" else self.dlc_variant(nodes, net, share, variant, link, beside)
-            speedup = alone / row["median_ms"] * (ranks if mode == "weak" else 1)
+        chosen = [variant for variant in self.options.variants if variant != "ddp" or ddp]
+        picked = (ddp["layout"], ddp["settings"]) if ddp else ()
+        one, many = {}, {}
+        for variant in chosen:
+            if variant == "ddp":
+                one[variant] = lambda: self.ddp_single(net, batch, *picked)["median_ms"]
+                many[variant] = lambda: self.ddp_ranks(nodes, net, share, *picked)["median_ms"]
+            else:
+                module = self.module(net, share, variant, link)
+                one["dlc"] = lambda: self.single(net, batch)
+                many[variant] = lambda module=module: self.ranks(nodes, module)["median_ms"]
+        alone, together = take_turns(one, many, self.options.rounds)
+        for variant in chosen:
+            base = alone["ddp" if variant == "ddp" else "dlc"]
+            more = ddp if variant == "ddp" else self.traced(nodes, self.module(net, share, variant, link), link, beside)
             yield {"case": f"{net}/{batch}", "mode": mode, "ranks": ranks, "rate": rate, "delay_us": self.options.delay, "alpha": link[0],
-                   "beta": link[1], "beside": beside, "variant": variant, "one_rank_ms": alone, "speedup": speedup, **row}
+                   "beta": link[1], "beside": beside, "variant": variant, **scaled(base, together[variant], mode, ranks), **more}
 
     def all(self):
-        # Compiled and timed alone before any cluster stands.
-        alone = {case: self.single(*case) for case in self.options.cases}
+        # Compiled and tried alone before any cluster stands.
+        for case in self.options.cases:
+            self.compile(*case)
+        ddp = {case: self.choose_ddp(*case) if "ddp" in self.options.variants and case[0] in DDP else None for case in self.options.cases}
         for rate in self.options.rates:
             with cluster.Cluster(self.options.ranks, rate, self.options.delay) as nodes:
                 link = self.link(nodes)
                 for net, batch in self.options.cases:
                     for mode in self.options.modes:
-                        yield from self.case(nodes, rate, link, net, batch, mode, alone[net, batch])
+                        yield from self.case(nodes, rate, link, net, batch, mode, ddp[net, batch])
 
     def start_up(self):
         """Seconds to the end of the first step, of all ranks, in turns with those of mpirun alone."""
@@ -202,7 +268,8 @@ def line(row):
                 f"{row['measured_ms']:.1f} ms, predicted {row['predicted_ms']:.1f}")
     hidden = (f"  backward {row['backward_ms']:8.2f}  communication {row['communication_ms']:8.2f}  exposed {row['exposed_ms']:8.2f}  waiting {row['waiting_ms']:7.2f}  "
               f"hidden {100 * row['overlap']:5.1f}%  sums {row['sums']}  predicted {row['predicted_ms']:8.2f}" if "overlap" in row else "")
-    return (f"{row['case']:12} {row['mode']:6} {row['rate']:8} {row['variant']:8} {row['median_ms']:9.2f} ms  speed-up {row['speedup']:.2f}" + hidden)
+    return (f"{row['case']:12} {row['mode']:6} {row['rate']:8} {row['variant']:8} {row['median_ms']:9.2f} ms  one rank {row['one_rank_ms']:9.2f} ms  "
+            f"speed-up {row['speedup']:.2f}  efficiency {100 * row['efficiency']:5.1f}%" + hidden)
 
 
 def main():
@@ -214,10 +281,11 @@ def main():
     parser.add_argument("--delay", type=int, default=0, help="of what a node sends, in microseconds")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, help="default: 3; of --alone and --start-up 9")
     parser.add_argument("--variants", type=words, default=["whole", "buckets", "bf16"])
     parser.add_argument("--modes", type=words, default=["weak", "strong"])
     parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--settings", type=words, default=list(variants.SETTINGS), help="of PyTorch that are tried; default: all")
     parser.add_argument("--data")
     parser.add_argument("--start-up", action="store_true")
     parser.add_argument("--alone", action="store_true")
@@ -225,7 +293,9 @@ def main():
     parser.add_argument("--within", default="400mbit", help="rate of links between two ranks of a node, for --sums")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     options = parser.parse_args()
-    for known, given, what in ((VARIANTS, options.variants, "variant"), (("weak", "strong"), options.modes, "mode")):
+    options.rounds = options.rounds or (9 if options.alone or options.start_up else 3)
+    for known, given, what in ((VARIANTS, options.variants, "variant"), (("weak", "strong"), options.modes, "mode"),
+                               (variants.SETTINGS, options.settings, "settings")):
         for each in given:
             if each not in known:
                 sys.exit(f"scaling: no {what} '{each}': expected one of {', '.join(known)}")
