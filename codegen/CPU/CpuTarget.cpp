@@ -18,13 +18,18 @@ using namespace dlc::codegen;
 using llvm::SmallVector;
 using llvm::StringRef;
 
-/// What a processor has, by LLVM's names. LLVM leaves out what one feature implies of others, and
-/// for some what each of 64 bits has.
+static bool isKnown(StringRef cpu) {
+  return llvm::X86::parseArchX86(cpu, /*Only64Bit=*/true) != llvm::X86::CK_None;
+}
+
+/// What a processor has, by LLVM's names; nothing if it is not known. LLVM leaves out what one
+/// feature implies of others, and for some what each of 64 bits has.
 static llvm::StringMap<bool> featuresOf(StringRef cpu) {
+  if (!isKnown(cpu))
+    return {};
   SmallVector<StringRef> names;
   llvm::X86::getFeaturesForCPU(cpu, names);
-  if (!names.empty())
-    llvm::X86::getFeaturesForCPU("x86-64", names);
+  llvm::X86::getFeaturesForCPU("x86-64", names);
   llvm::StringMap<bool> features;
   for (StringRef name : names) {
     features[name] = true;
@@ -125,9 +130,9 @@ static llvm::Expected<CpuTarget> nativeTarget() {
   const char *other = std::getenv("DLC_NATIVE_CPU");
   if (!other)
     return targetFor(llvm::sys::getHostCPUName(), has);
-  llvm::StringMap<bool> others = featuresOf(other);
-  if (others.empty())
+  if (!isKnown(other))
     return unknownProcessor(other);
+  llvm::StringMap<bool> others = featuresOf(other);
   for (auto &entry : has)
     entry.second &= others.lookup(entry.first());
   return targetFor(other, has);
@@ -137,7 +142,7 @@ llvm::Expected<CpuTarget> CpuTarget::get(StringRef name) {
   if (name == "native")
     return nativeTarget();
   StringRef cpu = theirName(name);
-  if (llvm::X86::parseArchX86(cpu, /*Only64Bit=*/true) == llvm::X86::CK_None)
+  if (!isKnown(cpu))
     return unknownProcessor(name);
   return targetFor(cpu, featuresOf(cpu));
 }
