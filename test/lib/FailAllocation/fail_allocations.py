@@ -39,7 +39,7 @@ def fail_one(arguments, report, number):
     except subprocess.TimeoutExpired:
         print(f"allocation {number}: no end", flush=True)
         return "wrong"
-    others = [line for line in ended.stderr.splitlines() if not line.startswith("warning: ")]
+    others = [line for line in ended.stderr.splitlines() if not line.startswith(("warning: ", "note: "))]
     if ended.returncode == 1 and len(others) == 1 and others[0].startswith("error: "):
         return "ended"
     if ended.returncode == 0 and not others:

@@ -100,7 +100,7 @@ class Attack:
     def finish(self, process, expected):
         """Reads the rest; the last step that was reported, 0 if none was."""
         step = self.read_steps(process, sys.maxsize)
-        errors = process.stderr.read().decode()
+        errors = "".join(line for line in process.stderr.read().decode().splitlines(keepends=True) if not line.startswith("note: "))
         code = process.wait()
         self.warnings += errors.count("warning: ")
         if code not in expected or (code == 0) != (errors == "") and code >= 0:
