@@ -348,6 +348,7 @@ void Benchmark::print(const Case &c, const Measurement &m) {
       line["libxsmm_ms"] = m.libxsmm * 1e3;
       line["libxsmm_gflops"] = c.flops / m.libxsmm * 1e-9;
       line["libxsmm_ratio"] = m.libxsmm / m.ours;
+      line["second_rival"] = c.libxsmm->name();
     }
     std::printf("%s\n", line.dump().c_str());
   } else {

@@ -59,7 +59,7 @@ public:
   void result(float *target) override {
     resultOrder.forEach([&](int64_t plain, int64_t place) { target[plain] = c.data()[place]; });
   }
-  std::string name() const override { return "libxsmm-dnn"; }
+  std::string name() const override { return "libxsmm-dnn with libxsmm " LIBXSMM_VERSION; }
 
 private:
   static Memory import(const Order &order, const float *plainData) {
