@@ -86,7 +86,7 @@ void CommandLine::addDevice(CLI::App *command, DeviceFlags &flags) {
 void CommandLine::addDeviceDetails(CLI::App *command, DeviceFlags &flags) {
   command
       ->add_option("--threads", flags.threads,
-                   "threads of cpu and simt; default: one a core, within what the cgroup allows")
+                   "threads of cpu and simt; default: one a core")
       ->type_name("N")
       ->check(wholeNumber(0));
   command
