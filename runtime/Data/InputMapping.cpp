@@ -46,7 +46,7 @@ static Status noField(const EntryInfo &entry, const ValueInfo &input, const Data
                  names->all[0] == "arr_0" ? "; numpy.savez(FILE, NAME=...) gives names" : "");
 }
 
-static std::string numberText(double value) {
+static std::string decimalText(double value) {
   char digits[32];
   return {digits, std::to_chars(digits, digits + sizeof(digits), value).ptr};
 }
@@ -97,7 +97,7 @@ static Status checkValues(const Dataset &dataset, const MappedInput &mapped,
           loadElement(mapped.from, dataset.sample(sample, mapped.field) + i * size);
       if (!keepsValue(mapped.from, mapped.to, value))
         return invalid(dataset.fields()[mapped.field].file, ": sample ", sample, " has ",
-                       numberText(value), ", which ", dtypeName(mapped.to), " of input '",
+                       decimalText(value), ", which ", dtypeName(mapped.to), " of input '",
                        input.name, "' cannot hold");
     }
   return {};
@@ -174,7 +174,7 @@ Status checkClasses(const Dataset &dataset, size_t field, uint64_t classes, int6
           loadElement(numbers.dtype, dataset.sample(sample, field) + i * dtypeSize(numbers.dtype));
       if (!isClass(number, classes, ignored))
         return invalid(numbers.file, ": sample ", sample, isLabel ? " has label " : " has value ",
-                       numberText(number), isLabel ? ", the classes of " : " for ", of,
+                       decimalText(number), isLabel ? ", the classes of " : " for ", of,
                        isLabel ? " are 0 to " : ", allowed are 0 to ", classes - 1,
                        ignored == 0 ? "" : concat(", and ", ignored));
     }

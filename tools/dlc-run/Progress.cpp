@@ -9,7 +9,12 @@
 
 namespace dlc::runtime::tool {
 
-ProgressLine::ProgressLine(bool plain) : terminal(!plain && isatty(STDOUT_FILENO) != 0) {}
+ProgressLine::ProgressLine(bool plain, Clock::duration pause,
+                           std::function<Clock::time_point()> now)
+    : terminal(!plain && isatty(STDOUT_FILENO) != 0), pause(pause), now(std::move(now)) {
+  if (!terminal)
+    lastDraw = this->now();
+}
 
 static size_t terminalWidth() {
   winsize size = {};
@@ -21,19 +26,23 @@ void ProgressLine::update(const std::string &title, uint64_t done, uint64_t tota
   const double share = total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total);
   if (!terminal) {
     const auto reached = static_cast<uint64_t>(share * 10);
-    if (reached <= tenths)
+    if (reached <= tenths || done >= total)
       return;
     tenths = reached;
+    const Clock::time_point time = now();
+    if (time - lastDraw < pause)
+      return;
+    lastDraw = time;
     std::printf("%s  %llu/%llu  %s\n", title.c_str(), static_cast<unsigned long long>(done),
                 static_cast<unsigned long long>(total), text.c_str());
     std::fflush(stdout);
     return;
   }
   constexpr auto interval = std::chrono::milliseconds(100);
-  const Clock::time_point now = Clock::now();
-  if (done < total && now - lastDraw < interval)
+  const Clock::time_point time = now();
+  if (done < total && time - lastDraw < interval)
     return;
-  lastDraw = now;
+  lastDraw = time;
   // The bar gives way to the numbers where the terminal is narrow.
   constexpr size_t widest = 20, narrowest = 3;
   const std::string tail =
@@ -55,6 +64,7 @@ void ProgressLine::clear() const {
 
 void ProgressLine::finish(const std::string &line) {
   tenths = 0;
+  lastDraw = now();
   clear();
   std::printf("%s\n", line.c_str());
   std::fflush(stdout);

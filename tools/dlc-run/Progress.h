@@ -1,18 +1,23 @@
-// Shows how a run goes: a bar that is redrawn on a terminal, a plain line now and then elsewhere.
+// Shows how a run goes: a bar that is redrawn on a terminal; elsewhere a plain line for each tenth
+// of the way.
 #ifndef DLC_TOOLS_DLC_RUN_PROGRESS_H
 #define DLC_TOOLS_DLC_RUN_PROGRESS_H
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace dlc::runtime::tool {
 
 class ProgressLine {
 public:
+  using Clock = std::chrono::steady_clock;
+
   /// `plain`: no terminal, whatever standard output is: a starter of ranks gives them one of its
-  /// own.
-  explicit ProgressLine(bool plain = false);
+  /// own. Plain lines come `pause` after the one before at the soonest. `now` tells the time.
+  explicit ProgressLine(bool plain = false, Clock::duration pause = {},
+                        std::function<Clock::time_point()> now = Clock::now);
 
   /// Whether there is a bar, and not only lines.
   bool isTerminal() const { return terminal; }
@@ -26,8 +31,10 @@ public:
   void finish(const std::string &line);
 
 private:
-  using Clock = std::chrono::steady_clock;
   bool terminal;
+  Clock::duration pause;
+  std::function<Clock::time_point()> now;
+  /// When something was shown last; of plain lines, at first when the object was made.
   Clock::time_point lastDraw;
   /// Tenths of the total that have been written as plain lines.
   uint64_t tenths = 0;

@@ -41,12 +41,15 @@ void stopOn(std::initializer_list<int> signals) {
   }
 }
 
+/// In a log, epochs that are shorter have a line each, which is written at their end.
+constexpr std::chrono::seconds logPause(10);
+
 /// Shows a run to people or, with --json, to scripts.
 class Reporter : public TrainObserver {
 public:
   /// `averaged`: evaluations are of the averages of the weights, epochs of the weights themselves.
   Reporter(bool json, std::optional<uint64_t> stepLimit, bool averaged, bool plain)
-      : json(json), averaged(averaged), stepLimit(stepLimit), bar(plain) {}
+      : json(json), averaged(averaged), stepLimit(stepLimit), bar(plain, logPause) {}
 
   bool shouldStop() override { return interrupted != 0; }
 

@@ -1,8 +1,8 @@
 """Writes arrays as NumPy and safetensors do, without them.
 
-usage: make_arrays.py FILE NAME:TYPE:SHAPE[:MODULUS[:SCALE]]...     FILE is .npz, .npy (one array, whose name is left out) or .safetensors
+usage: write_arrays.py FILE NAME:TYPE:SHAPE[:MODULUS[:SCALE[:FIRST]]]...     FILE is .npz, .npy (one array, whose name is left out) or .safetensors
 TYPE is NumPy's (f4, f8, f2, i1, i2, i4, i8, u1, u2, u4, b1, or any descr such as <U3), SHAPE its extents (512x3x32x32). Element i is
-(i % MODULUS) * SCALE; by default 7 and 1, of floats 1/8.
+FIRST + (i % MODULUS) * SCALE; by default 0, 7 and 1, of floats 1/8.
 """
 import io
 import json
@@ -27,10 +27,11 @@ def main():
         shape = tuple(int(extent) for extent in extents.split("x") if extent)
         modulus = int(numbers[0]) if numbers else 7
         scale = float(numbers[1]) if len(numbers) > 1 else 1 / 8 if kind[0] == "f" else 1
+        first = float(numbers[2]) if len(numbers) > 2 else 0
         count = 1
         for extent in shape:
             count *= extent
-        values = [i % modulus * scale for i in range(count)]
+        values = [first + i % modulus * scale for i in range(count)]
         if kind in CODES:
             values = values if kind[0] == "f" else [int(value) for value in values]
             data = struct.pack(f"<{count}{CODES[kind]}", *values)
