@@ -99,7 +99,7 @@ def findings(rows):
 def draw(rows, folder):
     """Figures of each net, a curve each; those that not all rows have are points."""
     jitter = next(row["jitter"] for row in rows if row["net"] == "resnet50")
-    pictures = (("alexnet", "scaling", "images_per_second",
+    pictures = (("alexnet", "scaling", "samples_per_second",
                  {"overlap": "images_per_second", "no overlap": "without_overlap_images_per_second"}),
                 ("resnet50", "efficiency", "efficiency",
                  {"network alone": "efficiency", "without overlap": "efficiency_without_overlap",

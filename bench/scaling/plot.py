@@ -49,9 +49,9 @@ def plot(text, curves, key, more=()):
 def scaling(out, files):
     curves = list(read(files))
     first = curves[0][1][0]
-    rate = first["images_per_second"] / first["ranks"]
-    plot(begin(out, "640,400") + "set logscale xy 2\nset xlabel 'ranks'\nset ylabel 'images/s'\nset key left top\nset grid\nset format y '%.0f'\n",
-         curves, "images_per_second", [f"{rate} * x with lines dashtype 2 linecolor 'grey' title 'perfect'"])
+    rate = first["samples_per_second"] / first["ranks"]
+    plot(begin(out, "640,400") + "set logscale xy 2\nset xlabel 'ranks'\nset ylabel 'samples/s'\nset key left top\nset grid\nset format y '%.0f'\n",
+         curves, "samples_per_second", [f"{rate} * x with lines dashtype 2 linecolor 'grey' title 'perfect'"])
 
 
 def efficiency(out, files):
