@@ -421,6 +421,11 @@ static std::vector<Case> compositeCases() {
        R"(%y = dl.local_response_norm %x size = 3 alpha = 1.5 beta = 0.75 k = 1.0 :
              tensor<2x5x3xf64>
           dl.return %y : tensor<2x5x3xf64>)"},
+      {"local_response_norm_wider_than_its_channels",
+       "(%x: tensor<2x3x3xf64>) -> tensor<2x3x3xf64>",
+       R"(%y = dl.local_response_norm %x size = 10 alpha = 5.0 beta = 0.75 k = 1.0 :
+             tensor<2x3x3xf64>
+          dl.return %y : tensor<2x3x3xf64>)"},
       {"softmax",
        "(%x: tensor<2x4x3xf64>) -> tensor<2x4x3xf64>",
        R"(%y = dl.softmax %x axis = 1 : tensor<2x4x3xf64> dl.return %y : tensor<2x4x3xf64>)",

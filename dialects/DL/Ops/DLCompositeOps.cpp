@@ -79,13 +79,19 @@ template <typename Op> static LogicalResult verifyAxesNorm(Op op, ValueRange aff
 LogicalResult LayerNormOp::verify() { return verifyAxesNorm(*this, {getScale(), getBias()}); }
 LogicalResult RmsNormOp::verify() { return verifyAxesNorm(*this, {getScale()}); }
 
+int64_t LocalResponseNormOp::getBefore() {
+  return std::min<int64_t>(getSize() / 2, tensorType(getX()).getDimSize(1));
+}
+int64_t LocalResponseNormOp::getAfter() {
+  return std::min<int64_t>((getSize() - 1) / 2, tensorType(getX()).getDimSize(1));
+}
+
 LogicalResult LocalResponseNormOp::verify() {
   RankedTensorType x = tensorType(getX());
   if (x.getRank() < 3)
     return emitOpError("(C1) expects rank 3 or more, found ") << x;
-  int64_t size = getSize(), channels = x.getDimSize(1);
-  if (size < 1 || size > 2 * channels)
-    return emitOpError("(C2) has size ") << size << " for " << channels << " channels";
+  if (getSize() < 1)
+    return emitOpError("(C2) expects a size of 1 or more, found ") << getSize();
   double alpha = getAlpha().convertToDouble(), k = getK().convertToDouble();
   if (!(alpha >= 0) || !(k > 0))
     return emitOpError("(C2) expects alpha of 0 or more and k above 0, found ")

@@ -156,8 +156,7 @@ def DL_LocalResponseNormOp
     c - size / 2 to c - size / 2 + size - 1; those beyond the border count as 0.
     `%y = dl.local_response_norm %x size = 5 alpha = 1.0e-04 beta = 0.75 k = 2.0 :
     tensor<2x12x6x6xf32>`
-    (C1) x has rank 3 or more. (C2) size is from 1 to twice the channels, alpha 0 or more, k above
-    0. Gradient, with b the divisor's base and the sum over all channels j that x[c] counts for:
+    (C1) x has rank 3 or more. (C2) size is 1 or more, alpha 0 or more, k above 0. Gradient, with b the divisor's base and the sum over all channels j that x[c] counts for:
     dx[c] = dy[c] b[c]^-beta - 2 alpha beta / size * x[c] sum_j dy[j] x[j] b[j]^(-beta - 1).
     Composite.
   }];
@@ -167,9 +166,9 @@ def DL_LocalResponseNormOp
       "$x `size` `=` $size `alpha` `=` $alpha `beta` `=` $beta `k` `=` $k attr-dict `:` type($x)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Channels of a window in front of its own, and behind it.
-    int64_t getBefore() { return getSize() / 2; }
-    int64_t getAfter() { return (getSize() - 1) / 2; }
+    /// Channels of a window in front of its own, and behind it: no more than there are.
+    int64_t getBefore();
+    int64_t getAfter();
     /// What x is divided by a power of.
     ::mlir::Value buildBase(::mlir::OpBuilder &builder);
   }];

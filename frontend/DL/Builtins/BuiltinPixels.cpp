@@ -142,9 +142,8 @@ static Value buildLocalResponseNorm(Call &call) {
   int64_t size = call.integer("size");
   if (!checkImages(call, x, 3, 5))
     return Poison{};
-  if (size < 1 || size > 2 * x.shape()[1])
-    return call.fail("size", "'size' is from 1 to twice the " + llvm::Twine(x.shape()[1]) +
-                                 " channels, found " + llvm::Twine(size));
+  if (size < 1)
+    return call.fail("size", "'size' is 1 or more, found " + llvm::Twine(size));
   if (call.number("k") <= 0 || call.number("alpha") < 0)
     return call.fail(call.number("k") <= 0 ? "k" : "alpha", "'k' is above 0, 'alpha' 0 or more");
   auto setting = [&](llvm::StringRef name) { return llvm::APFloat(call.number(name)); };

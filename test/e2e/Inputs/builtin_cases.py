@@ -484,8 +484,8 @@ def global_pool(name):
 
 def local_response_norm(draw):
     shape = image(draw, draw("axes", (1, 2)))
-    size = draw("size", (1, 2, 3, 5))
-    text = called("local_response_norm", "{a}", min(size, shape[0]), alpha=draw("alpha", (None, 0.5)), beta=draw("beta", (None, 0.5, 1.25)),
+    size = draw("size", (1, 2, 3, 5, 12))
+    text = called("local_response_norm", "{a}", size, alpha=draw("alpha", (None, 0.5)), beta=draw("beta", (None, 0.5, 1.25)),
                   k=draw("k", (None, 2)))
     return Case(text, shape, Input(shape))
 

@@ -85,6 +85,7 @@ def expected():
     values["upsampled"] = [row[4 * c + 2 * (h // 2) + w // 2] for row in X for c in range(2) for h in range(4) for w in range(4)]
     values["response"] = [v for row in X for v in response(row, 4, 3, 0.5, 0.75, 2)]
     values["wide_response"] = [v for row in X for v in response(row, 2, 4, 0.5, 1.25, 1)]
+    values["widest_response"] = [v for row in X for v in response(row, 2, 9, 4, 0.75, 1)]
     each = {"exact_gelu": lambda v: v * math.erfc(-v / math.sqrt(2)) / 2, "erf": math.erf, "floor": math.floor,
             "two_to": lambda v: 2 ** min(v, 10), "clamped": lambda v: min(max(v, -1.5), 2)}
     values.update({name: [f(v) for row in X for v in row] for name, f in each.items()})

@@ -182,8 +182,8 @@ Values localResponseNorm(dl::LocalResponseNormOp op, const Tensor &x) {
   return Result{tabulate(x.shape, [&](const Index &index) {
     double squares = 0;
     Index other = index;
-    for (int64_t c = index[1] - size / 2; c < index[1] - size / 2 + size; ++c)
-      if (c >= 0 && c < x.shape[1]) {
+    for (int64_t c = 0; c < x.shape[1]; ++c)
+      if (c >= index[1] - size / 2 && c <= index[1] + (size - 1) / 2) {
         other[1] = c;
         squares += x.at(other) * x.at(other);
       }

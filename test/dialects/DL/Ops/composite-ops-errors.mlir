@@ -97,8 +97,8 @@ dl.entry @local_response_norm_c1(%x: tensor<4x6xf32>) attributes {kind = #progra
 // -----
 
 dl.entry @local_response_norm_c2_size(%x: tensor<4x6x5xf32>) attributes {kind = #program.entry<train>} {
-  // expected-error @+1 {{'dl.local_response_norm' op (C2) has size 13 for 6 channels}}
-  %0 = dl.local_response_norm %x size = 13 alpha = 1.0 beta = 1.0 k = 1.0 : tensor<4x6x5xf32>
+  // expected-error @+1 {{'dl.local_response_norm' op (C2) expects a size of 1 or more, found 0}}
+  %0 = dl.local_response_norm %x size = 0 alpha = 1.0 beta = 1.0 k = 1.0 : tensor<4x6x5xf32>
   dl.return
 }
 

@@ -340,7 +340,9 @@ TEST(Decompose, LayerAndRmsNorm) {
 TEST(Decompose, LocalResponseNorm) {
   for (const char *settings :
        {"size = 3 alpha = 0.5 beta = 0.75 k = 2.0", "size = 4 alpha = 0.5 beta = 2.0 k = 1.0",
-        "size = 12 alpha = 1.0 beta = 0.5 k = 1.0", "size = 1 alpha = 1.0 beta = -1.0 k = 1.0"})
+        "size = 12 alpha = 1.0 beta = 0.5 k = 1.0", "size = 13 alpha = 1.0 beta = 0.5 k = 1.0",
+        "size = 9000000000000000000 alpha = 1.0e+19 beta = 0.5 k = 1.0",
+        "size = 1 alpha = 1.0 beta = -1.0 k = 1.0"})
     runOp("%x: tensor<3x6x2x4xf64>",
           std::string("%y = dl.local_response_norm %x ") + settings + " : " + image, image,
           {imageInputs()[0]});
