@@ -58,6 +58,10 @@ if os.path.exists(os.path.join(config.build_root, "lib", "libdlc_mpi.so")) and s
     config.available_features.add("mpi")
 else:
     lit_config.note("mpi: no libdlc_mpi.so or no mpirun, the tests with several ranks are left out")
+if os.path.exists(os.path.join(tools, "bench-kernels")):
+    config.available_features.add("onednn")
+else:
+    lit_config.note("onednn: no bench-kernels, its test is left out")
 # Several machines in one, for bench/scaling.
 lacking = subprocess.run([sys.executable, os.path.join(config.source_root, "bench", "scaling", "cluster.py")], capture_output=True, text=True,
                          env={**os.environ, "PATH": config.environment["PATH"]})
