@@ -84,9 +84,7 @@ void CommandLine::addDevice(CLI::App *command, DeviceFlags &flags) {
 }
 
 void CommandLine::addDeviceDetails(CLI::App *command, DeviceFlags &flags) {
-  command
-      ->add_option("--threads", flags.threads,
-                   "threads of cpu and simt; default: one a core")
+  command->add_option("--threads", flags.threads, "threads of cpu and simt; default: one a core")
       ->type_name("N")
       ->check(wholeNumber(0));
   command

@@ -70,6 +70,7 @@ private:
     return failed(result) ? 1 : 0;
   }
   void warnOfForeignWord();
+  void warnOfOtherProcessor();
   LogicalResult readModel();
   LogicalResult checkAgainstNames();
   LogicalResult makeTrainingSteps();
@@ -210,10 +211,27 @@ LogicalResult Driver::makeTrainingSteps() {
   return choosesEngines ? check(chooseEngines(*cuda, options.cudnnDevice)) : success();
 }
 
+/// What is timed is this machine's speed, whatever processor the code is for; a level such as
+/// x86-64-v3 is for all that have it.
+void Driver::warnOfOtherProcessor() {
+  auto *cpu = std::get_if<codegen::CpuTarget>(&target);
+  if (!cpu || llvm::StringRef(cpu->cpu).starts_with("x86-64-"))
+    return;
+  llvm::Expected<codegen::CpuTarget> native = codegen::CpuTarget::get("native");
+  const std::string own = native ? native->cpu : "";
+  llvm::consumeError(native.takeError());
+  if (own != cpu->cpu)
+    engine
+        .warning({}, "--target: code for a '" + cpu->cpu + "' is timed on another processor" +
+                         (own.empty() ? "" : ", a '" + own + "'"))
+        .hint("tune on a machine that the module is for");
+}
+
 /// Times the kernels on this machine, and writes down which code to take.
 LogicalResult Driver::tuneModule() {
   if (failed(readModel()) || failed(makeTrainingSteps()))
     return failure();
+  warnOfOtherProcessor();
   auto timer = openDeviceTimer(target, compilation());
   if (!timer)
     return check(timer.takeError());
