@@ -57,8 +57,10 @@ TEST(Loader, DecodesThePlan) {
 // What is no module is told from what is a damaged one.
 TEST(Loader, RefusesOtherFiles) {
   EXPECT_EQ(messageFor({}), "not a module: no ELF file; dlc compiles a model (.dl) to one");
-  EXPECT_EQ(messageFor(std::vector<std::byte>(100, std::byte('x'))),
+  EXPECT_EQ(messageFor(std::vector<std::byte>(100, std::byte(1))),
             "not a module: no ELF file; dlc compiles a model (.dl) to one");
+  EXPECT_EQ(messageFor(std::vector<std::byte>(100, std::byte('x'))),
+            "not a module: it is text; dlc compiles a model (.dl) to one");
   EXPECT_EQ(messageFor(readFile("/proc/self/exe")),
             "not a dlc module: the ELF file has no note of owner 'dlc'");
   TemporaryFolder folder;

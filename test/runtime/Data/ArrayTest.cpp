@@ -512,10 +512,13 @@ TEST(Cifar, ReadsBothKinds) {
               folder->root() +
                   ": no file test_batch.bin or test.bin of the binary version of CIFAR");
   }
-  writeFile(ten.path("test_batch.bin"), bytesOf("short"));
+  writeFile(ten.path("test_batch.bin"), elements<uint8_t>({1, 2, 3, 4, 5}));
   EXPECT_TRUE(hasSplit("cifar:" + ten.root(), Split::Test));
   EXPECT_EQ(openDataset("cifar:" + ten.root(), Split::Test).status().message(),
             ten.path("test_batch.bin") + ": 5 bytes, expected records of 3073");
+  writeFile(ten.path("test_batch.bin"), bytesOf("short"));
+  EXPECT_EQ(openDataset("cifar:" + ten.root(), Split::Test).status().message(),
+            ten.path("test_batch.bin") + ": is text, expected records of 3073");
 }
 
 TEST(Cifar, NamesTheFilesThatAreMissing) {
