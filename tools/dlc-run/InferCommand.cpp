@@ -52,7 +52,7 @@ class Source {
 public:
   static Result<std::unique_ptr<Source>> open(const InferFlags &flags, const EntryInfo &entry) {
     std::unique_ptr<Source> source(new Source(entry));
-    DLC_TRY_ASSIGN(data, flags.inputs.empty() ? openDataset(flags.data, Split::Test, &entry)
+    DLC_TRY_ASSIGN(data, flags.inputs.empty() ? openDataset(flags.data, Split::Test)
                          : source->isWhole ? source->readWhole(flags.inputs)
                                            : openArrayDataset(flags.inputs, Split::Train, &entry));
     if (data->isSequence())
